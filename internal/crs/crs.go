@@ -1,0 +1,148 @@
+// Package crs names the coordinate reference systems that Grense serves, knows their axis order and transforms among them.
+//
+// Inside this program coordinates are always x, y: east or longitude first, in the unit of the CRS (degrees or metres).
+// Only the edge (parsers and encoders) swaps axes, for a CRS whose authority says so.
+//
+// ETRS89 and WGS 84 are taken as equal (null transformation, as PROJ does): datum shifts by grid and time-dependent
+// transformations are refused, not guessed. Transforms agree with PROJ within 1e-6 m over the area of use of every CRS.
+package crs
+
+import (
+	"strconv"
+
+	"github.com/paulmach/orb"
+)
+
+// ID is an EPSG code, or CRS84, the one system of another authority. The zero ID means "none".
+type ID int
+
+const (
+	CRS84         ID = 84    // http://www.opengis.net/def/crs/OGC/1.3/CRS84: degrees, longitude before latitude
+	WGS84         ID = 4326  // degrees, latitude before longitude
+	ETRS89        ID = 4258  // degrees, latitude before longitude
+	WebMercator   ID = 3857  // metres
+	UTM32         ID = 25832 // ETRS89 / UTM zone 32N, metres
+	UTM33         ID = 25833 // ETRS89 / UTM zone 33N, metres
+	UTM35         ID = 25835 // ETRS89 / UTM zone 35N, metres
+	WGS84UTM32    ID = 32632 // metres
+	WGS84UTM33    ID = 32633 // metres
+	WGS84UTM35    ID = 32635 // metres
+	LAEAEurope    ID = 3035  // metres, northing before easting
+	LAEANorthPole ID = 3575  // metres
+)
+
+// system is what is known of one CRS. A geographic system has no projection.
+type system struct {
+	id         ID
+	name       string
+	northFirst bool
+	domain     orb.Bound
+	proj       projection
+}
+
+// The limits of what transforms read, x before y. Those of transverse Mercator are the ones of the registered tile matrix sets of
+// UTM; those of the azimuthal systems are the square that fits into the disc of the whole earth.
+var (
+	degrees  = orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}
+	mercator = orb.Bound{Min: orb.Point{-20037508.343, -242528681}, Max: orb.Point{20037508.343, 242528681}}
+	utm      = orb.Bound{Min: orb.Point{-9501966, -20003932}, Max: orb.Point{10501966, 20003932}}
+	europe   = orb.Bound{Min: orb.Point{4321000 - 9e6, 3210000 - 9e6}, Max: orb.Point{4321000 + 9e6, 3210000 + 9e6}}
+	polar    = orb.Bound{Min: orb.Point{-9e6, -9e6}, Max: orb.Point{9e6, 9e6}}
+)
+
+// systems is the table of all that is served; it never changes.
+var systems = [...]system{
+	{CRS84, "WGS 84 (CRS84)", false, degrees, nil},
+	{WGS84, "WGS 84", true, degrees, nil},
+	{ETRS89, "ETRS89", true, degrees, nil},
+	{WebMercator, "WGS 84 / Pseudo-Mercator", false, mercator, sphericalMercator{}},
+	{UTM32, "ETRS89 / UTM zone 32N", false, utm, newTransverseMercator(grs80, 9)},
+	{UTM33, "ETRS89 / UTM zone 33N", false, utm, newTransverseMercator(grs80, 15)},
+	{UTM35, "ETRS89 / UTM zone 35N", false, utm, newTransverseMercator(grs80, 27)},
+	{WGS84UTM32, "WGS 84 / UTM zone 32N", false, utm, newTransverseMercator(wgs84, 9)},
+	{WGS84UTM33, "WGS 84 / UTM zone 33N", false, utm, newTransverseMercator(wgs84, 15)},
+	{WGS84UTM35, "WGS 84 / UTM zone 35N", false, utm, newTransverseMercator(wgs84, 27)},
+	{LAEAEurope, "ETRS89-extended / LAEA Europe", true, europe, newAzimuthal(grs80, 10, 52, 4321000, 3210000)},
+	{LAEANorthPole, "WGS 84 / North Pole LAEA Europe", false, polar, newAzimuthal(wgs84, 10, 90, 0, 0)},
+}
+
+// find returns the entry of id; nil when it is not served.
+func (id ID) find() *system {
+	for i := range systems {
+		if systems[i].id == id {
+			return &systems[i]
+		}
+	}
+	return nil
+}
+
+// Served lists every CRS of this package, CRS84 first. The caller owns the slice.
+func Served() []ID {
+	ids := make([]ID, len(systems))
+	for i := range systems {
+		ids[i] = systems[i].id
+	}
+	return ids
+}
+
+// Valid reports whether id is one of Served.
+func (id ID) Valid() bool { return id.find() != nil }
+
+// Geographic reports whether coordinates are degrees.
+func (id ID) Geographic() bool {
+	s := id.find()
+	return s != nil && s.proj == nil
+}
+
+// NorthFirst reports whether the authority puts latitude or northing before longitude or easting.
+func (id ID) NorthFirst() bool {
+	s := id.find()
+	return s != nil && s.northFirst
+}
+
+// Decimals is the number of decimals with which coordinates are written: 7 for degrees, 2 for metres.
+func (id ID) Decimals() int {
+	if id.Geographic() {
+		return 7
+	}
+	return 2
+}
+
+// Name is the authority's name for people; that of an ID that is not served is its String.
+func (id ID) Name() string {
+	if s := id.find(); s != nil {
+		return s.name
+	}
+	return id.String()
+}
+
+// Domain returns the coordinates that are legal, x before y: for every point inside, transforms give numbers. It is far wider than
+// the area of use. The domain of an ID that is not served is empty.
+func (id ID) Domain() orb.Bound {
+	if s := id.find(); s != nil {
+		return s.domain
+	}
+	return orb.Bound{Min: orb.Point{1, 1}, Max: orb.Point{-1, -1}}
+}
+
+// String returns AUTHORITY:CODE; "none" for the zero ID.
+func (id ID) String() string {
+	switch id {
+	case 0:
+		return "none"
+	case CRS84:
+		return "OGC:CRS84"
+	}
+	return "EPSG:" + strconv.Itoa(int(id))
+}
+
+// URI returns the identifier of OGC 18-058r1, 6.2.1; "" for the zero ID.
+func (id ID) URI() string {
+	switch id {
+	case 0:
+		return ""
+	case CRS84:
+		return uriPrefix + "OGC/1.3/CRS84"
+	}
+	return uriPrefix + "EPSG/0/" + strconv.Itoa(int(id))
+}

@@ -1,0 +1,61 @@
+package crs
+
+import (
+	"strconv"
+	"strings"
+)
+
+const uriPrefix = "http://www.opengis.net/def/crs/"
+
+// Parse reads the name of a CRS that is served: its URI with http or https (http://www.opengis.net/def/crs/EPSG/0/25833), a safe
+// CURIE ([EPSG:25833], also without brackets) or a URN (urn:ogc:def:crs:EPSG::25833). False for everything else.
+func Parse(s string) (ID, bool) {
+	authority, version, code, ok := split(s)
+	if !ok || !isVersion(version) {
+		return 0, false
+	}
+	switch authority {
+	case "OGC":
+		return CRS84, code == "CRS84"
+	case "EPSG":
+		n, err := strconv.Atoi(code)
+		if id := ID(n); err == nil && id != CRS84 && id.Valid() && code == strconv.Itoa(n) {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// split takes a name apart; the version of a CURIE is "".
+func split(s string) (authority, version, code string, ok bool) {
+	sep := ":"
+	switch {
+	case strings.HasPrefix(s, uriPrefix):
+		s, sep = s[len(uriPrefix):], "/"
+	case strings.HasPrefix(s, "https"+uriPrefix[len("http"):]):
+		s, sep = s[len(uriPrefix)+1:], "/"
+	case strings.HasPrefix(strings.ToLower(s), "urn:ogc:def:crs:"):
+		s = s[len("urn:ogc:def:crs:"):]
+	default:
+		if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
+			s = s[1 : len(s)-1]
+		}
+		authority, code, ok = strings.Cut(s, ":")
+		return authority, "", code, ok
+	}
+	part := strings.Split(s, sep)
+	if len(part) != 3 || sep == "/" && part[1] == "" {
+		return "", "", "", false
+	}
+	return part[0], part[1], part[2], true
+}
+
+// isVersion accepts what authorities write for versions of their registers: "", "0", "1.3", "9.8.12".
+func isVersion(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c != '.' && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,96 @@
+package crs
+
+import "math"
+
+// transverseMercator is the Krüger series in the third flattening to order 6 (Karney 2011, Transverse Mercator with an accuracy of
+// a few nanometers, equations 35 and 36), which stays exact tens of degrees away from the central meridian.
+type transverseMercator struct {
+	lon0        float64 // central meridian, radians
+	radius      float64 // scale times rectifying radius, metres
+	e           float64 // first eccentricity
+	alpha, beta [6]float64
+}
+
+const (
+	utmScale   = 0.9996
+	utmEasting = 500000 // metres; the false northing of northern zones is 0
+)
+
+// newTransverseMercator returns the projection of a northern UTM zone with that central meridian, in degrees.
+func newTransverseMercator(el ellipsoid, lon0 float64) *transverseMercator {
+	n := el.third()
+	return &transverseMercator{
+		lon0:   lon0 * radian,
+		radius: utmScale * el.a / (1 + n[1]) * (1 + n[2]/4 + n[4]/64 + n[6]/256),
+		e:      math.Sqrt(el.eccentricity2()),
+		alpha: [6]float64{
+			n[1]/2 - 2*n[2]/3 + 5*n[3]/16 + 41*n[4]/180 - 127*n[5]/288 + 7891*n[6]/37800,
+			13*n[2]/48 - 3*n[3]/5 + 557*n[4]/1440 + 281*n[5]/630 - 1983433*n[6]/1935360,
+			61*n[3]/240 - 103*n[4]/140 + 15061*n[5]/26880 + 167603*n[6]/181440,
+			49561*n[4]/161280 - 179*n[5]/168 + 6601661*n[6]/7257600,
+			34729*n[5]/80640 - 3418889*n[6]/1995840,
+			212378941 * n[6] / 319334400,
+		},
+		beta: [6]float64{
+			n[1]/2 - 2*n[2]/3 + 37*n[3]/96 - n[4]/360 - 81*n[5]/512 + 96199*n[6]/604800,
+			n[2]/48 + n[3]/15 - 437*n[4]/1440 + 46*n[5]/105 - 1118711*n[6]/3870720,
+			17*n[3]/480 - 37*n[4]/840 - 209*n[5]/4480 + 5569*n[6]/90720,
+			4397*n[4]/161280 - 11*n[5]/504 - 830251*n[6]/7257600,
+			4583*n[5]/161280 - 108847*n[6]/3991680,
+			20648693 * n[6] / 638668800,
+		},
+	}
+}
+
+func (t *transverseMercator) forward(lon, lat float64) (x, y float64) {
+	sinLon, cosLon := math.Sincos(lon*radian - t.lon0)
+	tau := t.conformal(math.Tan(lat * radian))
+	xi := math.Atan2(tau, cosLon)
+	eta := math.Asinh(sinLon / math.Hypot(tau, cosLon))
+	dxi, deta := clenshaw(&t.alpha, xi, eta)
+	return utmEasting + t.radius*(eta+deta), t.radius * (xi + dxi)
+}
+
+func (t *transverseMercator) inverse(x, y float64) (lon, lat float64) {
+	xi, eta := y/t.radius, (x-utmEasting)/t.radius
+	dxi, deta := clenshaw(&t.beta, xi, eta)
+	sinXi, cosXi := math.Sincos(xi - dxi)
+	sinhEta := math.Sinh(eta - deta)
+	lon = wrap((t.lon0 + math.Atan2(sinhEta, cosXi)) * degree)
+	return lon, math.Atan(t.geodetic(sinXi/math.Hypot(sinhEta, cosXi))) * degree
+}
+
+// conformal returns the tangent of the conformal latitude for that of the geodetic latitude.
+func (t *transverseMercator) conformal(tau float64) float64 {
+	sec := math.Sqrt(1 + tau*tau)
+	sigma := math.Sinh(t.e * math.Atanh(t.e*tau/sec))
+	return tau*math.Sqrt(1+sigma*sigma) - sigma*sec
+}
+
+// geodetic is the inverse of conformal, by Newton's method; two steps are enough but next to the poles.
+func (t *transverseMercator) geodetic(want float64) float64 {
+	f := 1 - t.e*t.e
+	tau := want / f
+	for range 5 {
+		got := t.conformal(tau)
+		step := (want - got) / math.Sqrt(1+got*got) * (1 + f*tau*tau) / (f * math.Sqrt(1+tau*tau))
+		tau += step
+		if math.Abs(step) < 1e-15*math.Max(1, math.Abs(tau)) {
+			break
+		}
+	}
+	return tau
+}
+
+// clenshaw sums c[j]·sin(2(j+1)(xi+i·eta)) and returns the real and the imaginary part.
+func clenshaw(c *[6]float64, xi, eta float64) (re, im float64) {
+	sin, cos := math.Sincos(2 * xi)
+	sinh, cosh := math.Sinh(2*eta), math.Cosh(2*eta)
+	ar, ai := 2*cos*cosh, -2*sin*sinh
+	var r0, i0, r1, i1 float64
+	for j := len(c) - 1; j >= 0; j-- {
+		r0, i0, r1, i1 = ar*r0-ai*i0-r1+c[j], ar*i0+ai*r0-i1, r0, i0
+	}
+	sr, si := sin*cosh, cos*sinh
+	return sr*r0 - si*i0, sr*i0 + si*r0
+}

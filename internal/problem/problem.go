@@ -1,0 +1,95 @@
+// Package problem classifies errors once, so that each protocol can render them in its own way:
+// RFC 9457 documents for the OGC API, faults for SOAP. It knows neither HTTP nor SOAP.
+package problem
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Kind is the class of an error. The list is closed; every renderer has a case for each.
+type Kind uint8
+
+const (
+	Internal      Kind = iota // a fault of ours; logged, never sent
+	Invalid                   // the request breaks the API definition
+	Unauthorized              // no key, or none that is valid
+	NotFound                  // no such resource
+	Method                    // the resource has other methods
+	NotAcceptable             // no representation fits f or Accept
+	TooLarge                  // over a size limit
+	MediaType                 // the body's media type is not read
+	Timeout                   // over a time limit
+	Unavailable               // the store does not answer, or the server is full; try again
+)
+
+// Kinds holds every Kind, for tests that must not forget one.
+var Kinds = []Kind{Internal, Invalid, Unauthorized, NotFound, Method, NotAcceptable, TooLarge, MediaType, Timeout, Unavailable}
+
+var kindNames = [...]string{"internal", "invalid", "unauthorized", "not-found", "method", "not-acceptable", "too-large", "media-type", "timeout", "unavailable"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// Error is an error with a class. Detail and Faults are sent to the client, Err is logged and never sent.
+type Error struct {
+	Kind   Kind
+	Detail string  // one sentence that tells the cure; may be empty when Faults say it
+	Faults []Fault // all that is wrong, not only the first
+	Err    error   // cause; may be nil
+}
+
+// Fault is one thing that is wrong with a request.
+type Fault struct {
+	In    string // "query", "path", "header", "body"
+	Param string // name of the parameter, element or field
+	Value string // as the client sent it
+	Cure  string // what would be right; a sentence without a full stop
+	Pos   int    // byte offset in Value, counted from 1; 0 when the whole value is meant
+}
+
+// Error gives the text for a log: detail, faults and cause.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Kind.String())
+	if e.Detail != "" {
+		b.WriteString(": " + e.Detail)
+	}
+	for _, f := range e.Faults {
+		fmt.Fprintf(&b, "; %s=%q: %s", f.Param, f.Value, f.Cure)
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Invalidf reports one bad query parameter. The cure is sent to the client.
+func Invalidf(param, value, cure string, a ...any) error {
+	return &Error{Kind: Invalid, Faults: []Fault{{In: "query", Param: param, Value: value, Cure: fmt.Sprintf(cure, a...)}}}
+}
+
+// NotFoundf reports a missing resource. The text is sent to the client.
+func NotFoundf(format string, a ...any) error {
+	return &Error{Kind: NotFound, Detail: fmt.Sprintf(format, a...)}
+}
+
+// New reports an error of kind k with a text that is sent to the client and a cause that is not.
+func New(k Kind, cause error, format string, a ...any) error {
+	return &Error{Kind: k, Detail: fmt.Sprintf(format, a...), Err: cause}
+}
+
+// Of returns the Error in err's chain; when there is none, one of kind Internal that wraps err.
+func Of(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Kind: Internal, Err: err}
+}
