@@ -1,0 +1,212 @@
+package cql2
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/crs"
+)
+
+// BoxTouches tells whether a geometry matches a box: whether they have a point in common, in the CRS of the box, edges straight between
+// the vertices there (OGC 17-069r4, 7.15.3). The geometry is WKB (ISO or EWKB, either byte order) in the CRS in. None at all (nil) and
+// an empty one match. A polygon around the box matches, one with the box in a hole does not. When the box has heights and
+// the geometry too, the range of heights of the point, line or polygon that touches must meet that of the box.
+// Vertices that have no place in the CRS of the box touch nothing. The test is exact and allocates nothing unless an edge runs
+// within rounding of a corner.
+func BoxTouches(wkb []byte, in crs.ID, b BBox) (bool, error) {
+	if wkb == nil {
+		return true, nil
+	}
+	t := boxTest{r: wkbReader{b: wkb}, z: b.Z}
+	if !crs.Same(in, b.CRS) {
+		f, err := crs.Between(in, b.CRS)
+		if err != nil {
+			return false, fmt.Errorf("cql2: box: %w", err)
+		}
+		t.f = f
+	}
+	t.boxes[0], t.n = b.Box, 1
+	if b.Box.Min[0] > b.Box.Max[0] {
+		h := halves(b.Box)
+		t.boxes[0], t.boxes[1], t.n = h[0], h[1], 2
+	}
+	hit, err := t.geometry(0)
+	return hit || err == nil && !t.any, err
+}
+
+// boxTest walks a geometry once.
+type boxTest struct {
+	r     wkbReader
+	f     crs.Func // nil: coordinates as they are
+	boxes [2]orb.Bound
+	n     int // boxes in use
+	z     *[2]float64
+	any   bool // some vertex was seen
+
+	// of the point, line or polygon at hand:
+	hit    bool
+	inside [2]bool // an odd number of edges passed below the first corner, for each box
+	lo, hi float64 // range of heights; lo > hi when there are none
+}
+
+// start begins a point, line or polygon.
+func (t *boxTest) start() {
+	t.hit, t.inside, t.lo, t.hi = false, [2]bool{}, math.Inf(1), math.Inf(-1)
+}
+
+// done ends it and tells whether it matches.
+func (t *boxTest) done(polygon bool) bool {
+	if !t.hit && (!polygon || !t.inside[0] && !t.inside[1]) {
+		return false
+	}
+	return t.z == nil || t.lo > t.hi || t.lo <= t.z[1] && t.hi >= t.z[0]
+}
+
+// geometry reads one geometry to its end, unless it matches.
+func (t *boxTest) geometry(depth int) (bool, error) {
+	kind, err := t.r.head()
+	if err != nil {
+		return false, err
+	}
+	if depth > maxParts {
+		return false, fmt.Errorf("%w: nested too deep", errWKB)
+	}
+	t.start()
+	switch kind {
+	case wkbPoint:
+		if len(t.r.b) < t.r.dims*8 {
+			return false, errWKB
+		}
+		t.path(1, false)
+		return t.done(false), nil
+	case wkbLine:
+		n, err := t.r.positions()
+		if err != nil {
+			return false, err
+		}
+		t.path(n, false)
+		return t.done(false), nil
+	case wkbPolygon:
+		rings, err := t.r.count(4)
+		for ; err == nil && rings > 0; rings-- {
+			var n int
+			if n, err = t.r.positions(); err == nil {
+				t.path(n, true)
+			}
+		}
+		return err == nil && t.done(true), err
+	}
+	n, err := t.r.count(5)
+	for ; err == nil && n > 0; n-- {
+		var hit bool
+		if hit, err = t.geometry(depth + 1); hit {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// vertex returns the i-th position in the CRS of the box.
+func (t *boxTest) vertex(i int) orb.Point {
+	x, y, z := t.r.vertex(i)
+	if math.IsNaN(x) && math.IsNaN(y) {
+		return orb.Point{x, y} // an empty point
+	}
+	t.any = true
+	if !math.IsNaN(z) {
+		t.lo, t.hi = min(t.lo, z), max(t.hi, z)
+	}
+	if t.f != nil {
+		x, y = t.f(x, y)
+	}
+	if !finite(x) || !finite(y) {
+		return orb.Point{math.NaN(), math.NaN()} // which no comparison below takes for a place
+	}
+	return orb.Point{x, y}
+}
+
+// path tests n positions and the edges between them.
+func (t *boxTest) path(n int, ring bool) {
+	var last orb.Point
+	for i := range n {
+		p := t.vertex(i)
+		for k := range t.n {
+			box := &t.boxes[k]
+			switch {
+			case i == 0 || n == 1:
+				t.hit = t.hit || holds(box, p)
+			default:
+				t.hit = t.hit || edgeTouches(last, p, box)
+				if ring && !t.hit && passesBelow(last, p, box.Min) {
+					t.inside[k] = !t.inside[k]
+				}
+			}
+		}
+		if last = p; t.hit && t.z == nil {
+			break // nothing more to learn of this part
+		}
+	}
+	t.r.skip(n)
+}
+
+// holds reports whether a point is in a closed box; never for NaN, unlike orb.Bound.Contains.
+func holds(box *orb.Bound, p orb.Point) bool {
+	return p[0] >= box.Min[0] && p[0] <= box.Max[0] && p[1] >= box.Min[1] && p[1] <= box.Max[1]
+}
+
+// edgeTouches reports whether a segment and a closed box have a point in common. A segment whose own bound meets the box misses it
+// only when all four corners lie strictly on one side of its line.
+func edgeTouches(a, b orb.Point, box *orb.Bound) bool {
+	if !(min(a[0], b[0]) <= box.Max[0] && max(a[0], b[0]) >= box.Min[0] &&
+		min(a[1], b[1]) <= box.Max[1] && max(a[1], b[1]) >= box.Min[1]) {
+		return false
+	}
+	if holds(box, a) || holds(box, b) {
+		return true
+	}
+	side := turn(a, b, box.Min)
+	return side == 0 || turn(a, b, orb.Point{box.Max[0], box.Min[1]}) != side || turn(a, b, box.Max) != side ||
+		turn(a, b, orb.Point{box.Min[0], box.Max[1]}) != side
+}
+
+// passesBelow reports whether the ray from c to the south crosses a segment. An end counts when it lies west of c and the other does not.
+func passesBelow(a, b, c orb.Point) bool {
+	if (a[0] < c[0]) == (b[0] < c[0]) {
+		return false
+	}
+	if a[0] > b[0] {
+		a, b = b, a
+	}
+	return turn(a, b, c) > 0
+}
+
+// turn returns the sign of the turn a, b, c: +1 to the left, -1 to the right, 0 when they lie on a line. It is exact: where rounding
+// could change the sign (error bound of Shewchuk, Adaptive precision floating-point arithmetic, 1997), it counts with rationals.
+func turn(a, b, c orb.Point) int {
+	l, r := (a[0]-c[0])*(b[1]-c[1]), (a[1]-c[1])*(b[0]-c[0])
+	det := l - r
+	const bound = (3 + 16*0x1p-53) * 0x1p-53
+	if limit := bound * (math.Abs(l) + math.Abs(r)); det > limit || -det > limit {
+		if det > 0 {
+			return 1
+		}
+		return -1
+	}
+	return exactTurn(a, b, c)
+}
+
+func exactTurn(a, b, c orb.Point) int {
+	for _, v := range [...]float64{a[0], a[1], b[0], b[1], c[0], c[1]} {
+		if !finite(v) {
+			return 0
+		}
+	}
+	diff := func(u, v float64) *big.Rat {
+		return new(big.Rat).Sub(new(big.Rat).SetFloat64(u), new(big.Rat).SetFloat64(v))
+	}
+	l := new(big.Rat).Mul(diff(a[0], c[0]), diff(b[1], c[1]))
+	return l.Cmp(new(big.Rat).Mul(diff(a[1], c[1]), diff(b[0], c[0])))
+}

@@ -1,0 +1,426 @@
+package cql2
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"grense/internal/problem"
+)
+
+// RelationSchema is a Schema that knows relations too. With it, Check looks into Related; without, it leaves them as they are.
+type RelationSchema interface {
+	Schema
+	// Relation returns the columns of a relation; false when there is none.
+	Relation(name string) (Schema, bool)
+}
+
+// Check resolves a tree against a schema and returns the tree to be compiled; e itself is not changed. It
+//   - refuses what has the wrong type or number of arguments, unknown properties and functions, and coordinates outside their CRS;
+//   - sets the type of each Prop;
+//   - casts literals to the type they are compared with: '2024-02-29' beside a date becomes Date, a date beside timestamps the first
+//     moment of the day; in temporal functions such a date becomes the whole day;
+//   - reads "a" in an array as a string where it is quoted and no property has that name.
+//
+// An error is a *problem.Error with all faults; Locate adds line and column.
+func Check(e Expr, s Schema) (Expr, error) {
+	c := &checker{s: s}
+	e = c.condition(e)
+	if len(c.faults) > 0 {
+		return nil, &problem.Error{Kind: problem.Invalid, Faults: c.faults}
+	}
+	return e, nil
+}
+
+// kind is what Check knows of a value.
+type kind uint8
+
+const (
+	kindAny kind = iota // unknown, after a fault
+	kindText
+	kindNumber
+	kindBool
+	kindDate
+	kindTimestamp
+	kindSpan
+	kindGeometry
+	kindArray
+)
+
+var kindNames = [...]string{"anything", "text", "a number", "a boolean", "a date", "a timestamp", "an interval", "a geometry", "an array"}
+
+func (k kind) String() string { return kindNames[k] }
+
+func (k kind) temporal() bool { return k == kindDate || k == kindTimestamp || k == kindSpan }
+
+func kindOf(t Type) kind {
+	switch t {
+	case TypeText:
+		return kindText
+	case TypeInteger, TypeNumber:
+		return kindNumber
+	case TypeBool:
+		return kindBool
+	case TypeDate:
+		return kindDate
+	case TypeTimestamp:
+		return kindTimestamp
+	case TypeGeometry:
+		return kindGeometry
+	case TypeJSON:
+		return kindArray
+	}
+	panic(fmt.Sprintf("cql2: kind of type %d", t))
+}
+
+type checker struct {
+	s      Schema
+	faults []problem.Fault
+}
+
+// fault records what is wrong with e. It points to the first property in e that was parsed.
+func (c *checker) fault(e Expr, token, cure string, a ...any) {
+	f := problem.Fault{In: "query", Param: "filter", Value: clip(token), Cure: fmt.Sprintf(cure, a...)}
+	Walk(e, func(x Expr) bool {
+		if p, ok := x.(Prop); ok && f.Pos == 0 {
+			f.Pos = p.Pos
+		}
+		return f.Pos == 0
+	})
+	c.faults = append(c.faults, f)
+}
+
+// condition checks a predicate.
+func (c *checker) condition(e Expr) Expr {
+	switch e := e.(type) {
+	case And:
+		return And(c.each(e, c.condition))
+	case Or:
+		return Or(c.each(e, c.condition))
+	case Not:
+		return Not{c.condition(e.X)}
+	case Compare:
+		x := c.alike(e, e.L, e.R)
+		return Compare{e.Op, x[0], x[1]}
+	case Like:
+		return Like{c.want(e.X, kindText), c.pattern(e.Pattern)}
+	case Between:
+		x := c.alike(e, e.X, e.Lo, e.Hi)
+		return Between{x[0], x[1], x[2]}
+	case In:
+		x := c.alike(e, append([]Expr{e.X}, e.List...)...)
+		return In{x[0], x[1:]}
+	case IsNull:
+		if isCondition(e.X) {
+			return IsNull{c.condition(e.X)}
+		}
+		x, _ := c.operand(e.X)
+		return IsNull{x}
+	case Spatial:
+		return Spatial{e.Op, c.want(e.L, kindGeometry), c.want(e.R, kindGeometry)}
+	case Temporal:
+		return c.temporal(e)
+	case Array:
+		return Array{e.Op, c.array(e.L), c.array(e.R)}
+	case BBox:
+		if p, k := c.prop(Prop{Name: e.Prop}); k != kindGeometry && k != kindAny {
+			c.fault(p, e.Prop, "'%s' is %v, not a geometry", e.Prop, k)
+		}
+		return e
+	case Interval:
+		c.moment(e.Start)
+		if e.End != e.Start {
+			c.moment(e.End)
+		}
+		return e
+	case Related:
+		return c.related(e)
+	}
+	return c.want(e, kindBool)
+}
+
+func (c *checker) each(list []Expr, part func(Expr) Expr) []Expr {
+	out := make([]Expr, len(list))
+	for i, e := range list {
+		out[i] = part(e)
+	}
+	return out
+}
+
+// moment checks a property of Interval.
+func (c *checker) moment(name string) {
+	if p, k := c.prop(Prop{Name: name}); !k.temporal() && k != kindAny {
+		c.fault(p, name, "'%s' is %v, not a date or a timestamp", name, k)
+	}
+}
+
+func (c *checker) related(e Related) Expr {
+	s, ok := c.s.(RelationSchema)
+	if !ok {
+		return e
+	}
+	columns, ok := s.Relation(e.Relation)
+	if !ok {
+		c.fault(e, e.Relation, "there is no relation '%s'", e.Relation)
+		return e
+	}
+	inner := &checker{s: columns}
+	x := inner.condition(e.X)
+	c.faults = append(c.faults, inner.faults...)
+	return Related{e.Relation, x}
+}
+
+// operand checks a value and tells its kind.
+func (c *checker) operand(e Expr) (Expr, kind) {
+	switch e := e.(type) {
+	case Prop:
+		return c.prop(e)
+	case Text:
+		return e, kindText
+	case Number, Int:
+		return e, kindNumber
+	case Bool:
+		return e, kindBool
+	case Date:
+		return e, kindDate
+	case Timestamp:
+		return e, kindTimestamp
+	case Span:
+		return c.span(e), kindSpan
+	case Geom:
+		c.vertices(e)
+		return e, kindGeometry
+	case List:
+		return List(c.each(e, c.element)), kindArray
+	case Func:
+		return c.function(e)
+	case Arith:
+		return Arith{e.Op, c.want(e.L, kindNumber), c.want(e.R, kindNumber)}, kindNumber
+	}
+	c.fault(e, "", "a value is expected, not a condition")
+	return e, kindAny
+}
+
+// prop looks a property up. A hidden one is found by our own code only, which gives no position.
+func (c *checker) prop(p Prop) (Expr, kind) {
+	t, ok := c.s.Property(p.Name)
+	if ok && p.Pos > 0 && !contains(c.s.Names(), p.Name) {
+		ok = false
+	}
+	if !ok {
+		c.fault(p, p.Name, "no property '%s'%s", clip(p.Name), suggest(p.Name, c.s.Names(), "properties"))
+		return p, kindAny
+	}
+	p.Type = t
+	return p, kindOf(t)
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// want checks a value that must be of one kind.
+func (c *checker) want(e Expr, want kind) Expr {
+	x, k := c.operand(e)
+	if k == want || k == kindAny {
+		return x
+	}
+	if y, ok := cast(x, k, want); ok {
+		return y
+	}
+	c.fault(e, show(e), "%s is %v; expected %v", clip(show(e)), k, want)
+	return x
+}
+
+// show names a value in a message.
+func show(e Expr) string {
+	if p, ok := e.(Prop); ok {
+		return "'" + p.Name + "'"
+	}
+	return FormatText(e)
+}
+
+// alike checks values that are compared with each other. The first that is no literal rules the kind; else the first of all.
+func (c *checker) alike(whole Expr, list ...Expr) []Expr {
+	out, kinds := make([]Expr, len(list)), make([]kind, len(list))
+	rule := -1
+	for i, e := range list {
+		if out[i], kinds[i] = c.operand(e); kinds[i] == kindAny {
+			return c.rest(out, list, i+1)
+		}
+		if rule < 0 && !isLiteral(e) {
+			rule = i
+		}
+	}
+	if rule < 0 {
+		rule = strongest(kinds)
+	}
+	k := kinds[rule]
+	if k == kindGeometry || k == kindArray || k == kindSpan {
+		c.fault(whole, show(list[rule]), "%s is %v, which this operator does not compare%s", clip(show(list[rule])), k, otherWay(k))
+		return out
+	}
+	for i, e := range list {
+		if kinds[i] == k || kinds[i].temporal() && k.temporal() && kinds[i] != kindSpan && !isLiteral(e) {
+			continue
+		}
+		x, ok := cast(out[i], kinds[i], k)
+		if !ok {
+			c.fault(whole, show(e), "%s", mismatch(e, kinds[i], list[rule], k))
+			return c.rest(out, list, len(list))
+		}
+		out[i] = x
+	}
+	return out
+}
+
+// rest checks what follows a value that is wrong, for its own faults.
+func (c *checker) rest(out, list []Expr, from int) []Expr {
+	for i := from; i < len(list); i++ {
+		out[i], _ = c.operand(list[i])
+	}
+	return out
+}
+
+// strongest returns the first kind that is not text, to which text can be cast.
+func strongest(kinds []kind) int {
+	for i, k := range kinds {
+		if k != kindText {
+			return i
+		}
+	}
+	return 0
+}
+
+func otherWay(k kind) string {
+	switch k {
+	case kindGeometry:
+		return "; use a spatial function such as S_EQUALS"
+	case kindArray:
+		return "; use an array function such as A_CONTAINS"
+	}
+	return "; use a temporal function such as T_DURING"
+}
+
+// mismatch tells how to compare two values of different kinds.
+func mismatch(e Expr, k kind, ruler Expr, want kind) string {
+	if want == kindText && k == kindNumber && isLiteral(e) {
+		return fmt.Sprintf("%s is text; write '%s' in single quotes", clip(show(ruler)), FormatText(e))
+	}
+	return fmt.Sprintf("%s is %v and cannot be compared with %s, which is %v", clip(show(ruler)), want, clip(show(e)), k)
+}
+
+func isLiteral(e Expr) bool {
+	switch e.(type) {
+	case Text, Number, Int, Bool, Date, Timestamp, Geom:
+		return true
+	}
+	return false
+}
+
+// cast turns a literal of one kind into one of another.
+func cast(e Expr, from, to kind) (Expr, bool) {
+	if from == to {
+		return e, true
+	}
+	switch x := e.(type) {
+	case Text:
+		return castText(string(x), to)
+	case Date:
+		if to == kindTimestamp {
+			return Timestamp(x), true
+		}
+	case Timestamp:
+		if to == kindDate { // no day equals it, but days come before and after
+			return x, true
+		}
+	}
+	return nil, false
+}
+
+func castText(s string, to kind) (Expr, bool) {
+	switch to {
+	case kindDate, kindTimestamp:
+		x := instantLiteral(s)
+		if d, ok := x.(Date); ok && to == kindTimestamp {
+			return Timestamp(d), true
+		}
+		return x, x != nil
+	case kindNumber:
+		if _, err := strconv.ParseFloat(s, 64); err != nil || strings.ContainsAny(s, "xXpP_nN") {
+			return nil, false
+		}
+		return parseNumber(s)
+	case kindBool:
+		if t := strings.ToLower(s); t == "true" || t == "false" {
+			return Bool(t == "true"), true
+		}
+	}
+	return nil, false
+}
+
+// pattern checks the pattern of LIKE: a string, or a folding function of one.
+func (c *checker) pattern(e Expr) Expr {
+	switch x := e.(type) {
+	case Text:
+		return x
+	case Func:
+		if _, folds := Fold(x.Name, ""); folds && len(x.Args) == 1 {
+			return Func{x.Name, []Expr{c.pattern(x.Args[0])}}
+		}
+	}
+	c.fault(e, show(e), "the pattern of LIKE is a string, or CASEI or ACCENTI of one")
+	return e
+}
+
+// function checks a call.
+func (c *checker) function(e Func) (Expr, kind) {
+	f := findFunction(e.Name)
+	if f == nil {
+		c.fault(e, e.Name, "no function '%s'%s", clip(e.Name), suggest(e.Name, functionNames(), "functions"))
+		return e, kindAny
+	}
+	if len(f.Args) != len(e.Args) {
+		c.fault(e, e.Name, "the function '%s' takes %d arguments, not %d", f.Name, len(f.Args), len(e.Args))
+		return e, kindAny
+	}
+	args := make([]Expr, len(e.Args))
+	for i, a := range e.Args {
+		args[i] = c.argument(f, i, a)
+	}
+	return Func{e.Name, args}, kindOf(f.Returns)
+}
+
+func (c *checker) argument(f *Function, i int, e Expr) Expr {
+	want := kindOf(f.Args[i])
+	if want != kindTimestamp {
+		return c.want(e, want)
+	}
+	x, k := c.operand(e)
+	if k == kindDate || k == kindTimestamp || k == kindAny {
+		return x
+	}
+	if y, ok := cast(x, k, kindTimestamp); ok {
+		return y
+	}
+	c.fault(e, show(e), "%s is %v; '%s' takes a date or a timestamp", clip(show(e)), k, f.Name)
+	return x
+}
+
+func functionNames() []string {
+	names := []string{"casei", "accenti"}
+	for _, f := range Functions {
+		names = append(names, f.Name)
+	}
+	for op := range jsonArity {
+		if strings.Contains(op, "_") {
+			names = append(names, op)
+		}
+	}
+	return names
+}

@@ -1,0 +1,269 @@
+package cql2
+
+import (
+	"fmt"
+	"time"
+
+	"grense/internal/crs"
+)
+
+// Truth is the value of a predicate in three-valued logic; False < Null < True, so that AND is the least and OR the greatest.
+type Truth int8
+
+const (
+	False Truth = iota - 1
+	Null
+	True
+)
+
+func truth(b bool) Truth {
+	if b {
+		return True
+	}
+	return False
+}
+
+// Record is one feature, or one row of a relation, as the evaluator sees it.
+type Record interface {
+	// Value returns nil, string, int64, float64 or bool. Dates, timestamps and JSON come as the strings that are stored.
+	Value(name string) (any, error)
+	// Geometry returns WKB (ISO or EWKB, either byte order, with or without Z and M); nil when there is none.
+	Geometry(name string) (wkb []byte, in crs.ID, err error)
+	// Rows returns the rows of a relation that belong to the record.
+	Rows(relation string) ([]Record, error)
+}
+
+// Eval evaluates a checked predicate over a record. It is the reference that compilers are measured by. An error is one of the
+// record's, or a geometry that is not WKB.
+func Eval(e Expr, r Record) (Truth, error) { return NewMatcher(e).Eval(r) }
+
+// Matcher evaluates one predicate over many records; literals are prepared once. It is not safe for concurrent use.
+//
+// What has no answer is Null: a value of a type that the operator does not take, division by zero, a result that is no finite
+// number, a geometry that the predicate cannot be computed for. Dates beside timestamps are midnight UTC.
+type Matcher struct{ test predicate }
+
+// predicate and value are compiled nodes. A value is nil, string, int64, float64, bool, time.Time, period or []any.
+type (
+	predicate func(Record) (Truth, error)
+	value     func(Record) (any, error)
+)
+
+// NewMatcher prepares a checked predicate.
+func NewMatcher(e Expr) *Matcher { return &Matcher{compile(e)} }
+
+// Eval evaluates the predicate over a record.
+func (m *Matcher) Eval(r Record) (Truth, error) { return m.test(r) }
+
+// compile prepares a predicate.
+func compile(e Expr) predicate {
+	switch e := e.(type) {
+	case And:
+		return junction(e, False)
+	case Or:
+		return junction(e, True)
+	case Not:
+		x := compile(e.X)
+		return func(r Record) (Truth, error) {
+			t, err := x(r)
+			return -t, err
+		}
+	case Compare:
+		return compare(e.Op, operandValue(e.L), operandValue(e.R))
+	case Like:
+		return like(operandValue(e.X), newPattern(e.Pattern))
+	case Between:
+		x := operandValue(e.X)
+		return both(compare(Ge, x, operandValue(e.Lo)), compare(Le, x, operandValue(e.Hi)))
+	case In:
+		return in(e)
+	case IsNull:
+		return isNull(e.X)
+	case Spatial:
+		return newSpatialTest(e).eval
+	case Temporal:
+		return temporal(e)
+	case Array:
+		return array(e)
+	case BBox:
+		return func(r Record) (Truth, error) {
+			wkb, crs, err := r.Geometry(e.Prop)
+			if err != nil {
+				return Null, err
+			}
+			hit, err := BoxTouches(wkb, crs, e)
+			return truth(hit), err
+		}
+	case Interval:
+		return func(r Record) (Truth, error) { return during(e, r) }
+	case Related:
+		return related(e)
+	}
+	return boolean(operandValue(e))
+}
+
+// junction is AND, where False decides, or OR, where True does.
+func junction(list []Expr, decisive Truth) predicate {
+	parts := make([]predicate, len(list))
+	for i, e := range list {
+		parts[i] = compile(e)
+	}
+	return func(r Record) (Truth, error) {
+		sum := -decisive
+		for _, p := range parts {
+			t, err := p(r)
+			if err != nil || t == decisive {
+				return t, err
+			}
+			if t == Null {
+				sum = Null
+			}
+		}
+		return sum, nil
+	}
+}
+
+func both(a, b predicate) predicate {
+	return func(r Record) (Truth, error) {
+		x, err := a(r)
+		if err != nil {
+			return Null, err
+		}
+		y, err := b(r)
+		return min(x, y), err
+	}
+}
+
+func compare(op CompareOp, l, r value) predicate {
+	return func(rec Record) (Truth, error) {
+		a, err := l(rec)
+		if err != nil {
+			return Null, err
+		}
+		b, err := r(rec)
+		if err != nil {
+			return Null, err
+		}
+		c, ok := order(a, b)
+		if !ok {
+			return Null, nil
+		}
+		switch op {
+		case Eq:
+			return truth(c == 0), nil
+		case Ne:
+			return truth(c != 0), nil
+		case Lt:
+			return truth(c < 0), nil
+		case Le:
+			return truth(c <= 0), nil
+		case Gt:
+			return truth(c > 0), nil
+		case Ge:
+			return truth(c >= 0), nil
+		}
+		panic(fmt.Sprintf("cql2: compare with %q", op))
+	}
+}
+
+// in is x = a OR x = b ...
+func in(e In) predicate {
+	x := operandValue(e.X)
+	list := make([]predicate, len(e.List))
+	for i, item := range e.List {
+		list[i] = compare(Eq, x, operandValue(item))
+	}
+	return func(r Record) (Truth, error) {
+		sum := False
+		for _, p := range list {
+			t, err := p(r)
+			if err != nil || t == True {
+				return t, err
+			}
+			sum = max(sum, t)
+		}
+		return sum, nil
+	}
+}
+
+func isNull(e Expr) predicate {
+	if isCondition(e) {
+		x := compile(e)
+		return func(r Record) (Truth, error) {
+			t, err := x(r)
+			return truth(t == Null), err
+		}
+	}
+	if p, ok := e.(Prop); ok && p.Type == TypeGeometry {
+		return func(r Record) (Truth, error) {
+			wkb, _, err := r.Geometry(p.Name)
+			return truth(wkb == nil), err
+		}
+	}
+	x := operandValue(e)
+	return func(r Record) (Truth, error) {
+		v, err := x(r)
+		return truth(v == nil), err
+	}
+}
+
+func boolean(x value) predicate {
+	return func(r Record) (Truth, error) {
+		v, err := x(r)
+		if b, ok := toBool(v); ok && err == nil {
+			return truth(b), nil
+		}
+		return Null, err
+	}
+}
+
+// related asks for some row that matches; rows that are Null do not.
+func related(e Related) predicate {
+	x := compile(e.X)
+	return func(r Record) (Truth, error) {
+		rows, err := r.Rows(e.Relation)
+		if err != nil {
+			return Null, err
+		}
+		for _, row := range rows {
+			if t, err := x(row); err != nil || t == True {
+				return t, err
+			}
+		}
+		return False, nil
+	}
+}
+
+// during tests the parameter datetime: a feature without time matches; a date is a whole day; a missing end is open.
+func during(e Interval, r Record) (Truth, error) {
+	first, err := moment(r, e.Start)
+	if err != nil {
+		return Null, err
+	}
+	last := first
+	if e.End != e.Start {
+		if last, err = moment(r, e.End); err != nil {
+			return Null, err
+		}
+	}
+	before := last != nil && e.From != nil && last.to.Before(*e.From)
+	after := first != nil && e.To != nil && first.from.After(*e.To)
+	return truth(!before && !after), nil
+}
+
+// moment reads a date as a whole day, a timestamp as an instant; nil when there is none.
+func moment(r Record, name string) (*period, error) {
+	v, err := r.Value(name)
+	if err != nil {
+		return nil, err
+	}
+	s, _ := v.(string)
+	t, ok := parseStored(s)
+	if !ok {
+		return nil, nil
+	}
+	if len(s) == len(dateLayout) {
+		return &period{from: t, to: t.Add(day - time.Nanosecond)}, nil
+	}
+	return &period{from: t, to: t}, nil
+}

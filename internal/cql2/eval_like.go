@@ -1,0 +1,90 @@
+package cql2
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// pattern is a compiled pattern of LIKE. Negative runes are wildcards.
+type pattern []rune
+
+const (
+	wildRun  rune = -1
+	wildChar rune = -2
+)
+
+// newPattern compiles the pattern of a checked LIKE.
+func newPattern(e Expr) pattern {
+	var p pattern
+	escaped := false
+	for _, r := range PatternText(e) {
+		switch {
+		case escaped:
+			p, escaped = append(p, r), false
+		case r == '\\':
+			escaped = true
+		case r == '%':
+			p = append(p, wildRun)
+		case r == '_':
+			p = append(p, wildChar)
+		default:
+			p = append(p, r)
+		}
+	}
+	if escaped { // nothing to escape: it stands for itself
+		p = append(p, '\\')
+	}
+	return p
+}
+
+// PatternText returns the pattern of a checked LIKE with its folding functions applied.
+func PatternText(e Expr) string {
+	switch e := e.(type) {
+	case Text:
+		return string(e)
+	case Func:
+		if len(e.Args) == 1 {
+			if s, ok := FoldPattern(e.Name, PatternText(e.Args[0])); ok {
+				return s
+			}
+		}
+	}
+	panic(fmt.Sprintf("cql2: pattern of %T", e))
+}
+
+// like matches by character. Other values than texts give Null.
+func like(x value, p pattern) predicate {
+	return func(r Record) (Truth, error) {
+		v, err := x(r)
+		if s, ok := v.(string); ok && err == nil {
+			return truth(p.match(s)), nil
+		}
+		return Null, err
+	}
+}
+
+// match goes back only to the last run, which is enough: an earlier one could not do better.
+func (p pattern) match(s string) bool {
+	i, run, mark := 0, -1, 0 // place in p; place after the last run in p, and where it was last tried in s
+	for at := 0; at < len(s); {
+		r, n := utf8.DecodeRuneInString(s[at:])
+		switch {
+		case i < len(p) && p[i] == wildRun:
+			i++
+			run, mark = i, at
+		case i < len(p) && (p[i] == wildChar || p[i] == r):
+			i++
+			at += n
+		case run >= 0:
+			_, n := utf8.DecodeRuneInString(s[mark:])
+			mark += n
+			i, at = run, mark
+		default:
+			return false
+		}
+	}
+	for i < len(p) && p[i] == wildRun {
+		i++
+	}
+	return i == len(p)
+}

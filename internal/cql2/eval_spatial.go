@@ -1,0 +1,235 @@
+package cql2
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/wkb"
+	"github.com/peterstace/simplefeatures/geom"
+
+	"grense/internal/crs"
+)
+
+// spatialTest is a prepared spatial predicate. It is computed in the CRS of the record's geometry, to which the vertices of literals
+// are transformed, with straight edges there.
+type spatialTest struct {
+	op   SpatialOp
+	l, r spatialSide
+}
+
+// spatialSide is an operand: a property, or a literal with what was made of it.
+type spatialSide struct {
+	prop   string
+	source []byte // WKB of the literal; nil for a property
+	in     crs.ID // of source
+	made   *shape // of the literal, for the CRS madeIn
+	madeIn crs.ID
+}
+
+// shape is a geometry ready for predicates.
+type shape struct {
+	flat
+	g        geom.Geometry
+	decoded  bool
+	prepared *geom.PreparedGeometry // of literals that gain by it
+}
+
+func newSpatialTest(e Spatial) *spatialTest {
+	return &spatialTest{e.Op, newSpatialSide(e.L), newSpatialSide(e.R)}
+}
+
+func newSpatialSide(e Expr) spatialSide {
+	switch e := e.(type) {
+	case Prop:
+		return spatialSide{prop: e.Name}
+	case Geom:
+		g := e.G
+		if b, ok := g.(orb.Bound); ok {
+			g = boxGeometry(b)
+		}
+		return spatialSide{source: wkb.MustMarshal(g), in: e.CRS}
+	}
+	panic(fmt.Sprintf("cql2: geometry of %T", e))
+}
+
+// errNoGeometry reports that an operand is null.
+var errNoGeometry = errors.New("cql2: no geometry")
+
+func (t *spatialTest) eval(r Record) (Truth, error) {
+	hit, err := t.test(r)
+	switch {
+	case err == nil:
+		return truth(hit), nil
+	case errors.Is(err, errNoGeometry), errors.Is(err, errPlace), errors.Is(err, errUndefined):
+		return Null, nil
+	}
+	return Null, err
+}
+
+func (t *spatialTest) test(r Record) (bool, error) {
+	first, second := &t.l, &t.r
+	if t.l.source != nil { // a property rules the CRS
+		first, second = second, first
+	}
+	var target crs.ID
+	a, err := first.shape(r, &target)
+	if err != nil {
+		return false, err
+	}
+	b, err := second.shape(r, &target)
+	if err != nil {
+		return false, err
+	}
+	if first != &t.l {
+		a, b = b, a
+	}
+	if known, answer := envelopes(t.op, a.bound, b.bound); known {
+		return answer, nil
+	}
+	if err := errors.Join(a.decode(), b.decode()); err != nil {
+		return false, err
+	}
+	return relate(t.op, a, b)
+}
+
+// shape returns the operand in the CRS target, which the first operand sets to its own.
+func (s *spatialSide) shape(r Record, target *crs.ID) (*shape, error) {
+	if s.source != nil {
+		return s.literal(target)
+	}
+	source, in, err := r.Geometry(s.prop)
+	if err != nil {
+		return nil, err
+	}
+	if source == nil {
+		return nil, errNoGeometry
+	}
+	if *target == 0 {
+		*target = in
+	}
+	return newShape(source, in, *target)
+}
+
+// literal returns the literal in the CRS target, and keeps it for the next record.
+func (s *spatialSide) literal(target *crs.ID) (*shape, error) {
+	if *target == 0 {
+		*target = s.in
+	}
+	if s.made != nil && s.madeIn == *target {
+		return s.made, nil
+	}
+	made, err := newShape(s.source, s.in, *target)
+	if err != nil {
+		return nil, err
+	}
+	s.made, s.madeIn = made, *target
+	return made, made.prepare()
+}
+
+func newShape(source []byte, from, to crs.ID) (*shape, error) {
+	var f crs.Func
+	if !crs.Same(from, to) {
+		var err error
+		if f, err = crs.Between(from, to); err != nil {
+			return nil, fmt.Errorf("cql2: geometry: %w", err)
+		}
+	}
+	flat, err := flatten(source, f)
+	return &shape{flat: flat}, err
+}
+
+func (s *shape) decode() (err error) {
+	if s.decoded {
+		return nil
+	}
+	s.decoded = true
+	if s.g, err = geom.UnmarshalWKB(s.wkb, geom.NoValidate{}); err != nil {
+		return fmt.Errorf("%w: %v", errWKB, err)
+	}
+	return nil
+}
+
+// prepare indexes a literal with an area for Intersects and Contains, where it pays; other predicates would lose by it.
+func (s *shape) prepare() error {
+	if err := s.decode(); err != nil {
+		return err
+	}
+	if s.g.IsPolygon() || s.g.IsMultiPolygon() {
+		if p, err := geom.Prepare(s.g); err == nil {
+			s.prepared = &p
+		}
+	}
+	return nil
+}
+
+// envelopes answers from the bounds alone where that is possible. An empty geometry is disjoint from everything.
+func envelopes(op SpatialOp, a, b orb.Bound) (known, answer bool) {
+	if a.IsEmpty() || b.IsEmpty() || !a.Intersects(b) {
+		return true, op == SDisjoint
+	}
+	switch op {
+	case SEquals:
+		return a != b, false
+	case SWithin:
+		return !covered(a, b), false
+	case SContains:
+		return !covered(b, a), false
+	}
+	return false, false
+}
+
+// covered reports whether a lies in b.
+func covered(a, b orb.Bound) bool { return b.Contains(a.Min) && b.Contains(a.Max) }
+
+// errUndefined reports that a predicate has no answer, as for an invalid polygon.
+var errUndefined = errors.New("cql2: the predicate is not defined for these geometries")
+
+// relate computes the exact predicate (OGC 06-103r4, 6.1.15).
+func relate(op SpatialOp, a, b *shape) (bool, error) {
+	switch op {
+	case SIntersects:
+		return intersects(a, b), nil
+	case SDisjoint:
+		return !intersects(a, b), nil
+	case SWithin:
+		return containsShape(b, a)
+	case SContains:
+		return containsShape(a, b)
+	}
+	f := map[SpatialOp]func(a, b geom.Geometry) (bool, error){
+		SEquals: geom.Equals, STouches: geom.Touches, SCrosses: geom.Crosses, SOverlaps: geom.Overlaps,
+	}[op]
+	if f == nil {
+		panic(fmt.Sprintf("cql2: spatial predicate %q", op))
+	}
+	return defined(f(a.g, b.g))
+}
+
+func intersects(a, b *shape) bool {
+	for _, try := range [...][2]*shape{{a, b}, {b, a}} {
+		if p := try[0].prepared; p != nil && !try[1].g.IsPoint() {
+			if hit, err := p.Intersects(try[1].g); err == nil {
+				return hit
+			}
+		}
+	}
+	return geom.Intersects(a.g, b.g)
+}
+
+// containsShape reports whether a contains b.
+func containsShape(a, b *shape) (bool, error) {
+	if a.prepared != nil {
+		if hit, err := a.prepared.Contains(b.g); err == nil {
+			return hit, nil
+		}
+	}
+	return defined(geom.Contains(a.g, b.g))
+}
+
+func defined(hit bool, err error) (bool, error) {
+	if err != nil {
+		return false, fmt.Errorf("%w: %v", errUndefined, err)
+	}
+	return hit, nil
+}

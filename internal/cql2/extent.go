@@ -1,0 +1,132 @@
+package cql2
+
+import (
+	"math"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/crs"
+)
+
+// maxBounds is how many bounds Extent returns at most; more are joined into one.
+const maxBounds = 16
+
+// Extent returns bounds, x before y in the CRS in, which is that of the geometry property geom. Every feature that matches e and has a
+// geometry there touches at least one of them; touching proves nothing. It reports false when no bound can be promised: without
+// a spatial condition, under NOT, with S_DISJOINT, and for OR with a free branch. Features without geometry may match all the same
+// (see BBox).
+//
+// A BBox in another CRS is covered by its densified edges. It is tested there with straight edges between the vertices of a feature,
+// so an edge of a feature that is long enough to bend by the transformation may match outside the bounds.
+func Extent(e Expr, geom string, in crs.ID) ([]orb.Bound, bool) {
+	switch e := e.(type) {
+	case And:
+		return tightest(e, geom, in)
+	case Or:
+		return union(e, geom, in)
+	case Spatial:
+		if e.Op == SDisjoint {
+			return nil, false
+		}
+		if p, ok := e.L.(Prop); ok && p.Name == geom {
+			return literalBounds(e.R, in)
+		}
+		if p, ok := e.R.(Prop); ok && p.Name == geom {
+			return literalBounds(e.L, in)
+		}
+	case BBox:
+		if e.Prop == geom {
+			return boxBounds(e, in)
+		}
+	}
+	return nil, false
+}
+
+// tightest returns the smallest of the parts' bounds. They must not be intersected: a large geometry may touch both of two bounds and
+// not what these have in common.
+func tightest(parts []Expr, geom string, in crs.ID) (best []orb.Bound, ok bool) {
+	least := math.Inf(1)
+	for _, x := range parts {
+		b, has := Extent(x, geom, in)
+		if has && (!ok || area(b) < least) {
+			best, least, ok = b, area(b), true
+		}
+	}
+	return best, ok
+}
+
+// area returns the sum of areas; a margin makes lines comparable.
+func area(bounds []orb.Bound) float64 {
+	sum := 0.0
+	for _, b := range bounds {
+		sum += (b.Max[0] - b.Min[0] + 1e-9) * (b.Max[1] - b.Min[1] + 1e-9)
+	}
+	return sum
+}
+
+// union returns the bounds of all parts; none of them may be free.
+func union(parts []Expr, geom string, in crs.ID) ([]orb.Bound, bool) {
+	var all []orb.Bound
+	for _, x := range parts {
+		b, ok := Extent(x, geom, in)
+		if !ok {
+			return nil, false
+		}
+		all = append(all, b...)
+	}
+	if len(all) > maxBounds {
+		whole := all[0]
+		for _, b := range all[1:] {
+			whole = whole.Union(b)
+		}
+		all = []orb.Bound{whole}
+	}
+	return all, len(all) > 0
+}
+
+// literalBounds returns the bounds of a geometry literal whose vertices are transformed; one for each half of a box that crosses the
+// antimeridian.
+func literalBounds(e Expr, in crs.ID) ([]orb.Bound, bool) {
+	g, ok := e.(Geom)
+	if !ok {
+		return nil, false
+	}
+	f, err := crs.Between(g.CRS, in)
+	if err != nil {
+		return nil, false
+	}
+	parts := []orb.Geometry{g.G}
+	if m, ok := g.G.(orb.MultiPolygon); ok && len(m) == 2 {
+		parts = []orb.Geometry{m[0], m[1]}
+	}
+	var all []orb.Bound
+	for _, part := range parts {
+		b := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
+		eachPoint(part, func(p orb.Point) {
+			x, y := f(p[0], p[1])
+			ok = ok && finite(x) && finite(y)
+			b.Min = orb.Point{min(b.Min[0], x), min(b.Min[1], y)}
+			b.Max = orb.Point{max(b.Max[0], x), max(b.Max[1], y)}
+		})
+		if !ok || b.IsEmpty() {
+			return nil, false
+		}
+		all = append(all, b)
+	}
+	return all, true
+}
+
+// boxBounds returns the bounds of a box, one for each side of the antimeridian.
+func boxBounds(e BBox, in crs.ID) ([]orb.Bound, bool) {
+	var all []orb.Bound
+	for _, h := range halves(e.Box) {
+		b, err := crs.EnvelopeOf(h, e.CRS, in)
+		if err != nil || b.IsEmpty() {
+			return nil, false
+		}
+		all = append(all, b)
+	}
+	return all, true
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

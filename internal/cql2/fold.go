@@ -1,0 +1,172 @@
+package cql2
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// CaseI is the function CASEI: full Unicode case folding (OGC 21-065r2, 7.4).
+func CaseI(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
+	}
+	return cases.Fold().String(s)
+}
+
+// AccentI is the function ACCENTI: it removes the marks that canonical decomposition splits off, and keeps letters such as ø and æ
+// (OGC 21-065r2, 7.5).
+func AccentI(s string) string {
+	if isASCII(s) {
+		return s
+	}
+	return norm.NFC.String(dropMarks(norm.NFD.String(s)))
+}
+
+// Exact is the fold of a search that minds diacritics: case-folded NFC.
+func Exact(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
+	}
+	return norm.NFC.String(cases.Fold().String(norm.NFC.String(s)))
+}
+
+// letters are written out before the decomposition, which would make o of ö and a of ä. "å" becomes a and so does "aa", the old
+// spelling of å.
+var letters = strings.NewReplacer("đ", "d", "ŧ", "t", "ǥ", "g", "ŋ", "n", "ð", "d", "þ", "th", "ß", "ss", "ø", "o", "ö", "o", "æ", "ae", "ä", "ae", "å", "a")
+
+// Norm is the fold of every other search for names: Aasen and Åsen, Porsáŋgu and Porsangu, Nord-Fron and nord fron are equal.
+// Blanks at the ends are removed, and runs of blanks, hyphens and dashes become one blank. Norm(Norm(s)) == Norm(s).
+func Norm(s string) string {
+	if !isASCII(s) {
+		s = cases.Fold().String(norm.NFKC.String(strings.ToValidUTF8(s, "\uFFFD")))
+		s = letters.Replace(norm.NFC.String(s))
+		s = dropMarks(norm.NFKD.String(s))
+		s = norm.NFC.String(letters.Replace(s)) // again, for ǽ and ǿ, which have lost a mark now
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	blank := false
+	for _, r := range strings.ToLower(s) {
+		switch {
+		case isSilent(r):
+		case unicode.IsSpace(r) || unicode.Is(unicode.Pd, r) || r == '\u2212':
+			blank = b.Len() > 0
+		default:
+			if blank {
+				b.WriteByte(' ')
+				blank = false
+			}
+			b.WriteRune(r)
+		}
+	}
+	return shorten(b.String())
+}
+
+// shorten replaces runs of a, of any length, by one.
+func shorten(s string) string {
+	if !strings.Contains(s, "aa") {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		if s[i] != 'a' || i == 0 || s[i-1] != 'a' {
+			b = append(b, s[i])
+		}
+	}
+	return string(b)
+}
+
+// isSilent reports whether r is an apostrophe, a prime, a modifier letter that looks like one, or a soft hyphen.
+func isSilent(r rune) bool {
+	switch r {
+	case '\'', '’', '‘', '‛', '`', '´', '′', '″', 'ʹ', 'ʺ', 'ʻ', 'ʼ', 'ʽ', 'ˈ', 'ˊ', 'ˋ', '＇', '\u00AD':
+		return true
+	}
+	return false
+}
+
+// dropMarks removes combining marks from decomposed text.
+func dropMarks(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// Fold applies a folding function by its name in a tree: casei, accenti, norm or exact. It reports false when there is no such function.
+func Fold(name, s string) (string, bool) {
+	switch name {
+	case "casei":
+		return CaseI(s), true
+	case "accenti":
+		return AccentI(s), true
+	case "norm":
+		return Norm(s), true
+	case "exact":
+		return Exact(s), true
+	}
+	return "", false
+}
+
+// Characters of private use that stand for wildcards while a pattern is folded, so that a fold can neither make nor lose one.
+const (
+	anyRun  = '\uE000'
+	anyChar = '\uE001'
+)
+
+// FoldPattern applies the folding function name (casei, accenti, norm, exact) to a pattern of LIKE: the letters are folded, the
+// wildcards % and _ stay, and what was escaped is escaped. It reports false when there is no such function.
+func FoldPattern(name, pattern string) (string, bool) {
+	var b strings.Builder
+	escaped := false
+	for _, r := range pattern {
+		switch {
+		case !escaped && r == '\\':
+			escaped = true
+			continue
+		case !escaped && r == '%':
+			r = anyRun
+		case !escaped && r == '_':
+			r = anyChar
+		case r == anyRun || r == anyChar:
+			r = utf8.RuneError
+		}
+		b.WriteRune(r)
+		escaped = false
+	}
+	if escaped { // nothing to escape: it stands for itself
+		b.WriteByte('\\')
+	}
+	folded, ok := Fold(name, b.String())
+	if !ok {
+		return "", false
+	}
+	b.Reset()
+	for _, r := range folded {
+		switch r {
+		case anyRun:
+			r = '%'
+		case anyChar:
+			r = '_'
+		case '%', '_', '\\':
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String(), true
+}

@@ -1,0 +1,82 @@
+package cql2_test
+
+import (
+	"testing"
+
+	"golang.org/x/text/unicode/norm"
+
+	"grense/internal/cql2"
+)
+
+func TestNormFoldsSpellingsOfNames(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]string{
+		"": "", " Oslo ": "oslo", "Åsen": "asen", "Aasen": "asen", "AASEN": "asen", "aaa": "a", "Ærøy": "aeroy", "Ǽǿ": "aeo", "Øye": "oye", "Köln": "koln", "Jäger": "jaeger", "Straße": "strasse",
+		"Porsáŋgu": "porsangu", "Đorgŋi": "dorgni", "Ŧ": "t", "Þórshöfn": "thorshofn", "Guovdageaidnu": "guovdageaidnu", "Kárášjohka": "karasjohka", "ǩǥ": "kg", "Nord-Fron": "nord fron",
+		"Nord – Fron": "nord fron", "a\u00a0\tb": "a b", "-x-": "x", "Unjárgga’": "unjargga", "O'Hara": "ohara", "ʼn": "n", "ﬁ": "fi", "１２": "12", "e\u0301": "e", "Chișinău": "chisinau", "ΟΔΟΣ": "οδοσ", "İ": "i",
+	} {
+		if got := cql2.Norm(s); got != want {
+			t.Errorf("Norm(%q) = %q, want %q", s, got, want)
+		}
+		if got := cql2.Norm(norm.NFD.String(s)); got != want {
+			t.Errorf("Norm of decomposed %q = %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestFoldsOfTheStandard(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ casei, accenti, exact, in string }{
+		{"københavn", "KØBENHAVN", "københavn", "KØBENHAVN"},
+		{"strasse", "Straße", "strasse", "Straße"},
+		{"chișinău", "Chisinau", "chișinău", "Chișinău"},
+		{"ærø å", "Ærø a", "ærø å", "Ærø å"},
+		{"οδοσ", "Οδος", "οδοσ", "Οδος"},
+		{"e\u0301", "e", "é", "e\u0301"},
+		{"abc", "aBC", "abc", "aBC"},
+	} {
+		if got := cql2.CaseI(c.in); got != c.casei {
+			t.Errorf("CaseI(%q) = %q, want %q", c.in, got, c.casei)
+		}
+		if got := cql2.AccentI(c.in); got != c.accenti {
+			t.Errorf("AccentI(%q) = %q, want %q", c.in, got, c.accenti)
+		}
+		if got := cql2.Exact(c.in); got != c.exact {
+			t.Errorf("Exact(%q) = %q, want %q", c.in, got, c.exact)
+		}
+	}
+}
+
+func TestFoldOfAPatternKeepsItsWildcards(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, in, want string }{
+		{"norm", "Å_en%", "a_en%"},
+		{"norm", "100\\%", "100\\%"},
+		{"norm", "100％", "100\\%"}, // a full-width sign is a letter of the text, not a wildcard
+		{"norm", "% by", "% by"},
+		{"norm", "a\\_b\\\\", "a\\_b\\\\"},
+		{"norm", "a\ue000b", "a\ufffdb"},
+		{"casei", "%STRAßE_", "%strasse_"},
+		{"accenti", "Chiș%", "Chis%"},
+		{"exact", "x\\", "x\\\\"},
+	} {
+		if got, ok := cql2.FoldPattern(c.name, c.in); got != c.want || !ok {
+			t.Errorf("%s(%q) = %q, want %q", c.name, c.in, got, c.want)
+		}
+	}
+	if _, ok := cql2.FoldPattern("upper", "x"); ok {
+		t.Error("upper folds")
+	}
+}
+
+func FuzzNorm(f *testing.F) {
+	for _, s := range []string{"Åsen", "Nord-Fron", "ﬁ’aa", "a\u0301\u0345", "\xff", "Ⅷ", "ẞ"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		once := cql2.Norm(s)
+		if twice := cql2.Norm(once); twice != once {
+			t.Errorf("Norm(%q) = %q, again %q", s, once, twice)
+		}
+	})
+}

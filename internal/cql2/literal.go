@@ -1,0 +1,189 @@
+package cql2
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/crs"
+)
+
+const (
+	dateLayout      = "2006-01-02"
+	timestampLayout = "2006-01-02T15:04:05.999999999Z"
+	day             = 24 * time.Hour
+)
+
+// parseDate reads a full-date of RFC 3339, years 0000 to 9999.
+func parseDate(s string) (time.Time, bool) {
+	if len(s) != len(dateLayout) {
+		return time.Time{}, false
+	}
+	t, err := time.Parse(dateLayout, s)
+	return t, err == nil
+}
+
+// parseTimestamp reads a date-time of RFC 3339 in any zone, with T and Z in either case. A leap second is the last nanosecond of
+// the second before.
+func parseTimestamp(s string) (time.Time, bool) {
+	if len(s) < len("2006-01-02T15:04:05Z") || strings.ContainsRune(s, ',') {
+		return time.Time{}, false
+	}
+	s = strings.ToUpper(s)
+	leap := s[17:19] == "60"
+	if leap {
+		s = s[:17] + "59" + s[19:]
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}, false
+	}
+	t = t.UTC()
+	if leap {
+		if t.Minute() != 59 || t.Hour() != 23 {
+			return time.Time{}, false
+		}
+		t = t.Truncate(time.Second).Add(time.Second - 1)
+	}
+	if t.Year() < 0 || t.Year() > 9999 {
+		return time.Time{}, false
+	}
+	return t, true
+}
+
+// parseStored reads a date or timestamp as a store gives it: also with a blank for T, and in UTC where no zone is given.
+func parseStored(s string) (time.Time, bool) {
+	if len(s) <= len(dateLayout) {
+		return parseDate(s)
+	}
+	if s[10] == ' ' {
+		s = s[:10] + "T" + s[11:]
+	}
+	if t, ok := parseTimestamp(s); ok {
+		return t, true
+	}
+	return parseTimestamp(s + "Z")
+}
+
+// parseNumber reads a numeric literal: Int when it has neither point nor exponent and fits, else Number. It fails beyond doubles.
+func parseNumber(s string) (Expr, bool) {
+	if !strings.ContainsAny(s, ".eE") {
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return Int(n), true
+		}
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		return nil, false
+	}
+	return Number(f), true
+}
+
+// point makes a vertex from two numbers in the axis order of a CRS. Negative zero becomes zero.
+func point(a, b float64, in crs.ID) orb.Point {
+	if a == 0 {
+		a = 0
+	}
+	if b == 0 {
+		b = 0
+	}
+	if in.NorthFirst() {
+		return orb.Point{b, a}
+	}
+	return orb.Point{a, b}
+}
+
+// boxNumbers reads the numbers of a box, four or six in the axis order of the CRS. The text says what is wrong.
+func boxNumbers(v []float64, in crs.ID) (box orb.Bound, z *[2]float64, wrong string) {
+	switch len(v) {
+	case 4:
+		box = orb.Bound{Min: point(v[0], v[1], in), Max: point(v[2], v[3], in)}
+	case 6:
+		box = orb.Bound{Min: point(v[0], v[1], in), Max: point(v[3], v[4], in)}
+		if z = (&[2]float64{v[2], v[5]}); z[0] > z[1] {
+			return box, z, fmt.Sprintf("the lowest height %s is above the highest, %s", coordinate(z[0]), coordinate(z[1]))
+		}
+	default:
+		return box, nil, fmt.Sprintf("a box has 4 numbers, or 6 with heights, not %d", len(v))
+	}
+	if box.Min[1] > box.Max[1] {
+		return box, z, fmt.Sprintf("the southern edge %s is north of the northern edge %s; the order of this CRS is %s", coordinate(box.Min[1]), coordinate(box.Max[1]), axes(in))
+	}
+	if box.Min[0] > box.Max[0] && !in.Geographic() {
+		return box, z, fmt.Sprintf("the western edge %s is east of the eastern edge %s; only a geographic CRS has boxes across the antimeridian", coordinate(box.Min[0]), coordinate(box.Max[0]))
+	}
+	return box, z, ""
+}
+
+// axes names the axis order of a CRS.
+func axes(in crs.ID) string {
+	switch {
+	case in.Geographic() && in.NorthFirst():
+		return "latitude, longitude"
+	case in.Geographic():
+		return "longitude, latitude"
+	case in.NorthFirst():
+		return "northing, easting"
+	}
+	return "easting, northing"
+}
+
+// outside says why a vertex is not in the domain of a CRS; "" when it is. Only finite coordinates are inside.
+func outside(p orb.Point, in crs.ID) string {
+	d := in.Domain()
+	if p[0] >= d.Min[0] && p[0] <= d.Max[0] && p[1] >= d.Min[1] && p[1] <= d.Max[1] {
+		return ""
+	}
+	if !in.Valid() {
+		return fmt.Sprintf("the CRS %v is not served", in)
+	}
+	x, y := "easting", "northing"
+	if in.Geographic() {
+		x, y = "longitude", "latitude"
+	}
+	q := point(p[0], p[1], in) // swapping is its own inverse
+	return fmt.Sprintf("the coordinate %s %s is outside %v: %s %s to %s, %s %s to %s, in the order %s", coordinate(q[0]), coordinate(q[1]), in,
+		x, coordinate(d.Min[0]), coordinate(d.Max[0]), y, coordinate(d.Min[1]), coordinate(d.Max[1]), axes(in))
+}
+
+// coordinate prints a coordinate with all its digits and no exponent where that is short.
+func coordinate(v float64) string {
+	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e15) {
+		return strconv.FormatFloat(v, 'G', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// halves splits a box that crosses the antimeridian in two.
+func halves(b orb.Bound) []orb.Bound {
+	if b.Min[0] <= b.Max[0] {
+		return []orb.Bound{b}
+	}
+	return []orb.Bound{
+		{Min: b.Min, Max: orb.Point{180, b.Max[1]}},
+		{Min: orb.Point{-180, b.Min[1]}, Max: b.Max},
+	}
+}
+
+// boxGeometry is the geometry of the literal BBOX: a polygon; two when the box crosses the antimeridian; a line or a point when the
+// box has no width or height.
+func boxGeometry(b orb.Bound) orb.Geometry {
+	if b.Min[0] > b.Max[0] {
+		h := halves(b)
+		if h[0].Min[0] < 180 && h[1].Max[0] > -180 && b.Min[1] < b.Max[1] {
+			return orb.MultiPolygon{h[0].ToPolygon(), h[1].ToPolygon()}
+		}
+		return orb.Collection{boxGeometry(h[0]), boxGeometry(h[1])}
+	}
+	switch {
+	case b.Min == b.Max:
+		return b.Min
+	case b.Min[0] == b.Max[0] || b.Min[1] == b.Max[1]:
+		return orb.LineString{b.Min, b.Max}
+	}
+	return b.ToPolygon()
+}

@@ -1,0 +1,111 @@
+package cql2
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/crs"
+	"grense/internal/problem"
+)
+
+// ParseInterval parses the parameter datetime (OGC 17-069r4, 7.15.4): an instant, or an interval a/b whose open end is '..' or empty.
+// Both bounds count; a nil bound is open. Besides date-times, dates are read: the first moment of the day as a start, the last
+// nanosecond as an end, and the whole day as an instant. An error is a *problem.Error.
+func ParseInterval(s string) (from, to *time.Time, err error) {
+	start, end, isInterval := strings.Cut(s, "/")
+	if !isInterval {
+		end = start
+	}
+	bad := func(cure string) (*time.Time, *time.Time, error) {
+		return nil, nil, problem.Invalidf("datetime", clip(s), "%s", cure)
+	}
+	openStart, openEnd := isInterval && isOpen(start), isInterval && isOpen(end)
+	if openStart && openEnd {
+		return bad("an interval needs a start or an end; without datetime all times are selected")
+	}
+	if strings.HasPrefix(start, "P") || strings.HasPrefix(end, "P") {
+		return bad("durations are not read; write start/end with two dates or timestamps")
+	}
+	const shape = " is no date or timestamp; write for instance 2024-02-29, 2024-02-29T12:30:00Z, 2024-01-01/2024-12-31 or 2024-01-01/.."
+	if !openStart {
+		first, _, ok := parseMoment(start)
+		if !ok {
+			return bad("'" + clip(start) + "'" + shape)
+		}
+		from = &first
+	}
+	if !openEnd {
+		_, last, ok := parseMoment(end)
+		if !ok {
+			return bad("'" + clip(end) + "'" + shape)
+		}
+		to = &last
+	}
+	if from != nil && to != nil && from.After(*to) {
+		return bad("the interval ends before it starts")
+	}
+	return from, to, nil
+}
+
+func isOpen(s string) bool { return s == "" || s == ".." }
+
+// parseMoment returns the first and last moment of a date or timestamp. A blank before the offset stands for '+', which a query
+// string loses when it is not encoded.
+func parseMoment(s string) (first, last time.Time, ok bool) {
+	if d, ok := parseDate(s); ok {
+		return d, d.Add(day - time.Nanosecond), true
+	}
+	if n := len(s) - len(" 00:00"); n > 0 && s[n] == ' ' {
+		s = s[:n] + "+" + s[n+1:]
+	}
+	t, ok := parseTimestamp(s)
+	return t, t, ok
+}
+
+// ParseBBox parses the parameter bbox (OGC 17-069r4, 7.15.3): four numbers, or six with heights, in the axis order of the CRS in. Prop
+// of the result is empty. An error is a *problem.Error.
+func ParseBBox(s string, in crs.ID) (BBox, error) {
+	bad := func(cure string) (BBox, error) { return BBox{}, problem.Invalidf("bbox", clip(s), "%s", cure) }
+	if !in.Valid() {
+		return bad("the CRS " + in.String() + " is not served")
+	}
+	parts := strings.Split(s, ",")
+	if len(parts) != 4 && len(parts) != 6 {
+		return bad("a box has 4 numbers, or 6 with heights, in the order " + axes(in) + "; for instance " + exampleBox(in))
+	}
+	v := make([]float64, len(parts))
+	for i, p := range parts {
+		f, err := strconv.ParseFloat(strings.TrimSpace(p), 64)
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || strings.ContainsAny(p, "xXpP_") {
+			return bad("'" + clip(p) + "' is no number; write for instance " + exampleBox(in))
+		}
+		v[i] = f
+	}
+	box, z, wrong := boxNumbers(v, in)
+	if wrong == "" {
+		wrong = outside(box.Min, in)
+	}
+	if wrong == "" {
+		wrong = outside(box.Max, in)
+	}
+	if wrong != "" {
+		return bad(wrong)
+	}
+	return BBox{CRS: in, Box: box, Z: z}, nil
+}
+
+// exampleBox is a box in the south of Norway, or in the middle of the CRS's domain.
+func exampleBox(in crs.ID) string {
+	b := orb.Bound{Min: orb.Point{10, 59}, Max: orb.Point{11, 60}}
+	if !in.Geographic() {
+		if e, err := crs.EnvelopeOf(b, crs.CRS84, in); err == nil {
+			b = e
+		}
+	}
+	lo, hi := point(math.Floor(b.Min[0]), math.Floor(b.Min[1]), in), point(math.Ceil(b.Max[0]), math.Ceil(b.Max[1]), in)
+	return strings.Join([]string{coordinate(lo[0]), coordinate(lo[1]), coordinate(hi[0]), coordinate(hi[1])}, ",")
+}

@@ -1,0 +1,87 @@
+package cql2
+
+import (
+	"slices"
+	"strings"
+)
+
+// suggest ends a sentence about an unknown name: with the name that was meant, or with a list of what there is.
+func suggest(name string, names []string, what string) string {
+	if best := nearest(name, names); best != "" {
+		return "; did you mean '" + best + "'?"
+	}
+	const most = 20
+	if len(names) == 0 {
+		return "; there are no " + what
+	}
+	sorted := slices.Clone(names)
+	slices.Sort(sorted)
+	if len(sorted) > most {
+		return "; " + what + " are " + strings.Join(sorted[:most], ", ") + " …"
+	}
+	return "; " + what + " are " + strings.Join(sorted, ", ")
+}
+
+// nearest returns the name that is most like s; "" when none is near. Equal but for case and marks is nearest, then names of which s
+// is a short form ("kommunenr" for "kommunenummer"), then names with few letters changed.
+func nearest(s string, names []string) string {
+	best, least := "", 1000
+	key := Norm(s)
+	for _, name := range names {
+		if d := distance(key, Norm(name)); d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance is a measure of unlikeness; 1000 when too far.
+func distance(s, name string) int {
+	a, b := []rune(s), []rune(name)
+	if len(a) > 100 || len(b) > 100 {
+		return 1000
+	}
+	if s == name {
+		return 0
+	}
+	if len(a) >= 3 && len(b) > 0 && a[0] == b[0] && isShortForm(a, b) {
+		return 1 + (len(b)-len(a))/4
+	}
+	if d := edits(a, b); d <= max(1, len(a)/3) && d < len(a) {
+		return 1 + d
+	}
+	return 1000
+}
+
+// isShortForm reports whether name becomes s by leaving letters out.
+func isShortForm(s, name []rune) bool {
+	for _, r := range name {
+		if len(s) > 0 && s[0] == r {
+			s = s[1:]
+		}
+	}
+	return len(s) == 0
+}
+
+// edits is the Levenshtein distance, with neighbours swapped counting once.
+func edits(a, b []rune) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
