@@ -1,0 +1,156 @@
+// Package feature writes features: GeoJSON (RFC 7946), JSON-LD, CSV (RFC 4180) and well-known text.
+//
+// Encoders append to a buffer of the caller, straight from the stored bytes and from the schema, without maps, reflection or
+// allocation. Numbers are fixed point: 7 decimals for degrees, 2 for metres and heights, no exponent, no trailing zeros. An encoder
+// is made once for a collection and its options; it is immutable and safe for concurrent use. After an error the buffer is as it was.
+//
+// A geometry that crosses the antimeridian is not cut.
+package feature
+
+import (
+	"fmt"
+	"strconv"
+
+	"grense/internal/crs"
+	"grense/internal/store"
+)
+
+// Options says how features are written.
+type Options struct {
+	CRS          crs.ID   // of coordinates in GeoJSON; the zero ID is CRS84
+	Properties   []string // names, in this order; nil: all that are not hidden, in schema order (store.Want)
+	SkipGeometry bool     // geometry is null in GeoJSON
+	Vocabulary   string   // address that makes a property name an identifier in JSON-LD; "": schema.org's
+}
+
+// Encoder writes features of one collection. Features must have been fetched with Want.
+type Encoder struct {
+	coll  *store.Collection
+	want  store.Want
+	props []property
+	geom  Geometry // as asked
+	ld    linked
+}
+
+// property is a member of "properties".
+type property struct {
+	name string
+	key  []byte // the name as JSON, with a colon
+}
+
+// NewEncoder returns an encoder. A property that the collection has not, or a CRS that is not served, is an error.
+func NewEncoder(c *store.Collection, o Options) (*Encoder, error) {
+	e := &Encoder{coll: c, want: store.Want{Properties: o.Properties, NoGeometry: o.SkipGeometry || c.Geometry == nil}}
+	names, err := propertyNames(c, o.Properties)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range names {
+		e.props = append(e.props, property{name: n, key: append(appendString(nil, n), ':')})
+	}
+	if o.CRS == 0 {
+		o.CRS = crs.CRS84
+	}
+	if !e.want.NoGeometry {
+		if e.geom, err = NewGeometry(c.Geometry.CRS, o.CRS); err != nil {
+			return nil, err
+		}
+	}
+	e.ld, err = newLinked(e, o.Vocabulary)
+	return e, err
+}
+
+// propertyNames returns the names asked, or all that are not hidden.
+func propertyNames(c *store.Collection, asked []string) ([]string, error) {
+	if asked == nil {
+		names := make([]string, 0, len(c.Properties))
+		for i := range c.Properties {
+			if !c.Properties[i].Hidden {
+				names = append(names, c.Properties[i].Name)
+			}
+		}
+		return names, nil
+	}
+	for _, n := range asked {
+		if _, ok := c.Find(n); !ok {
+			return nil, fmt.Errorf("feature: %s has no property %q", c.ID, n)
+		}
+	}
+	return asked, nil
+}
+
+// Want is what features must be fetched with.
+func (e *Encoder) Want() store.Want { return e.want }
+
+// AppendGeoJSON writes a GeoJSON Feature (RFC 7946, 3.2) with the members of AppendMembers.
+func (e *Encoder) AppendGeoJSON(dst []byte, f *store.Feature) ([]byte, error) {
+	start := len(dst)
+	dst, err := e.AppendMembers(append(dst, '{'), f)
+	if err != nil {
+		return dst[:start], err
+	}
+	return append(dst, '}'), nil
+}
+
+// AppendMembers writes the members type, properties, id and geometry, in this order, without braces, so that the caller may add
+// others after a comma. Every property is there, null where the feature has no value.
+func (e *Encoder) AppendMembers(dst []byte, f *store.Feature) ([]byte, error) {
+	start := len(dst)
+	if err := checkValues(f, len(e.props)); err != nil {
+		return dst, e.wrap(f, err)
+	}
+	dst = append(dst, `"type":"Feature","properties":{`...)
+	for i := range e.props {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, e.props[i].key...)
+		var err error
+		if dst, err = appendValue(dst, f.Values[i]); err != nil {
+			return dst[:start], e.wrap(f, fmt.Errorf("property %s: %w", e.props[i].name, err))
+		}
+	}
+	dst = append(dst, `},"id":`...)
+	dst = appendString(dst, f.ID)
+	dst = append(dst, `,"geometry":`...)
+	if e.want.NoGeometry || f.Geometry.IsNull() {
+		return append(dst, "null"...), nil
+	}
+	dst, err := e.geom.AppendGeoJSON(dst, f.Geometry.WKB)
+	if err != nil {
+		return dst[:start], e.wrap(f, err)
+	}
+	return dst, nil
+}
+
+// wrap names the feature that err is about.
+func (e *Encoder) wrap(f *store.Feature, err error) error {
+	return fmt.Errorf("feature: %s %q: %w", e.coll.ID, f.ID, err)
+}
+
+// checkValues guards against features that were fetched with other wishes.
+func checkValues(f *store.Feature, want int) error {
+	if len(f.Values) != want {
+		return fmt.Errorf("%d values for %d properties", len(f.Values), want)
+	}
+	return nil
+}
+
+// appendValue writes a property's value as JSON.
+func appendValue(dst []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...), nil
+	case string:
+		return appendString(dst, v), nil
+	case int64:
+		return strconv.AppendInt(dst, v, 10), nil
+	case float64:
+		return appendFloat(dst, v), nil
+	case bool:
+		return strconv.AppendBool(dst, v), nil
+	case store.JSON:
+		return append(dst, v...), nil
+	}
+	return dst, fmt.Errorf("a value of type %T", v)
+}

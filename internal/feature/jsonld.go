@@ -1,0 +1,143 @@
+package feature
+
+import (
+	"net/url"
+	"strings"
+
+	"grense/internal/crs"
+	"grense/internal/store"
+)
+
+// linked is what JSON-LD needs beyond GeoJSON. Features are written as schema.org places and GeoSPARQL features:
+//
+//	{"@context":…, "@type":["Place","gsp:Feature"], "@id":address, "identifier":id, "name":…, PROPERTY:…,
+//	 "geo":{"@type":"GeoCoordinates","latitude":…,"longitude":…},
+//	 "gsp:hasGeometry":{"@type":"gsp:Geometry","gsp:asWKT":…,"gsp:asGeoJSON":…}}
+//
+// geo is there for points only. Properties without a value are left out, since JSON-LD drops null.
+type linked struct {
+	geom    Geometry // CRS84, whatever the asked CRS: GeoSPARQL's literals have it as their default
+	context []byte   // member @context of an item
+	title   int      // index of the property that names a feature; -1: none
+	keys    [][]byte // by property; nil: said by another member
+}
+
+// taken are the members of an item that a property of the same name must not hide.
+var taken = map[string]bool{"name": true, "identifier": true, "geo": true}
+
+const (
+	schemaOrg = "https://schema.org/"
+	geoSPARQL = "http://www.opengis.net/ont/geosparql#"
+)
+
+// Context is the @context of every document in JSON-LD: schema.org as vocabulary and GeoSPARQL as gsp. The caller owns it.
+func Context() map[string]string {
+	return map[string]string{"@vocab": schemaOrg, "gsp": geoSPARQL}
+}
+
+func newLinked(e *Encoder, vocabulary string) (linked, error) {
+	l := linked{title: -1}
+	l.context = append(l.context, `"@context":{"@vocab":"`+schemaOrg+`","gsp":"`+geoSPARQL+`"`...)
+	for i, p := range e.props {
+		if p.name == e.coll.TitleProperty {
+			l.title = i
+		}
+		if p.name == e.coll.TitleProperty && p.name == "name" {
+			l.keys = append(l.keys, nil)
+			continue
+		}
+		name := p.name
+		if taken[name] || strings.HasPrefix(name, "@") {
+			name += "_"
+		}
+		key := append(appendString(nil, name), ':')
+		l.keys = append(l.keys, key)
+		if vocabulary != "" {
+			l.context = append(append(l.context, ','), key...)
+			l.context = appendString(l.context, vocabulary+url.PathEscape(p.name))
+		}
+	}
+	l.context = append(l.context, '}')
+	if e.want.NoGeometry {
+		return l, nil
+	}
+	var err error
+	l.geom, err = NewGeometry(e.coll.Geometry.CRS, crs.CRS84)
+	return l, err
+}
+
+// AppendJSONLD writes a feature as a JSON-LD document; its address becomes its @id.
+func (e *Encoder) AppendJSONLD(dst []byte, f *store.Feature, address string) ([]byte, error) {
+	start := len(dst)
+	if err := checkValues(f, len(e.props)); err != nil {
+		return dst, e.wrap(f, err)
+	}
+	dst = append(append(append(dst, '{'), e.ld.context...), `,"@type":["Place","gsp:Feature"],`...)
+	dst, err := e.appendPlace(dst, f, address)
+	if err != nil {
+		return dst[:start], err
+	}
+	for i, key := range e.ld.keys {
+		if f.Values[i] == nil || key == nil {
+			continue
+		}
+		dst = append(append(dst, ','), key...)
+		v, isJSON := f.Values[i].(store.JSON)
+		if isJSON { // else its members would be read as nodes
+			dst = append(append(append(dst, `{"@type":"@json","@value":`...), v...), '}')
+		} else if dst, err = appendValue(dst, f.Values[i]); err != nil {
+			return dst[:start], e.wrap(f, err)
+		}
+	}
+	if !e.want.NoGeometry && !f.Geometry.IsNull() {
+		dst = append(dst, `,"gsp:hasGeometry":{"@type":"gsp:Geometry","gsp:asWKT":{"@type":"gsp:wktLiteral","@value":"`...)
+		if dst, err = e.ld.geom.AppendWKT(dst, f.Geometry.WKB); err != nil {
+			return dst[:start], e.wrap(f, err)
+		}
+		dst = append(dst, `"},"gsp:asGeoJSON":{"@type":"gsp:geoJSONLiteral","@value":"`...)
+		if dst, err = e.ld.geom.appendQuoted(dst, f.Geometry.WKB); err != nil {
+			return dst[:start], e.wrap(f, err)
+		}
+		dst = append(dst, `"}}`...)
+	}
+	return append(dst, '}'), nil
+}
+
+// AppendJSONLDItem writes a feature as a member of a list in a document with Context: its address, id and name, for a point also
+// where it is.
+func (e *Encoder) AppendJSONLDItem(dst []byte, f *store.Feature, address string) ([]byte, error) {
+	start := len(dst)
+	if err := checkValues(f, len(e.props)); err != nil {
+		return dst, e.wrap(f, err)
+	}
+	dst, err := e.appendPlace(append(dst, `{"@type":"Place",`...), f, address)
+	if err != nil {
+		return dst[:start], err
+	}
+	return append(dst, '}'), nil
+}
+
+// appendPlace writes the members @id, identifier, name and geo.
+func (e *Encoder) appendPlace(dst []byte, f *store.Feature, address string) ([]byte, error) {
+	dst = appendString(append(dst, `"@id":`...), address)
+	dst = appendString(append(dst, `,"identifier":`...), f.ID)
+	if i := e.ld.title; i >= 0 && f.Values[i] != nil {
+		var err error
+		if dst, err = appendValue(append(dst, `,"name":`...), f.Values[i]); err != nil {
+			return dst, e.wrap(f, err)
+		}
+	}
+	if e.want.NoGeometry || f.Geometry.IsNull() {
+		return dst, nil
+	}
+	p, ok, err := e.ld.geom.location(f.Geometry.WKB)
+	if err != nil {
+		return dst, e.wrap(f, err)
+	}
+	if ok {
+		d := e.ld.geom.decimals
+		dst = appendFixed(append(dst, `,"geo":{"@type":"GeoCoordinates","latitude":`...), p[1], d)
+		dst = append(appendFixed(append(dst, `,"longitude":`...), p[0], d), '}')
+	}
+	return dst, nil
+}

@@ -1,0 +1,217 @@
+package store
+
+import (
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+)
+
+// Catalog is an immutable description of the data. Nobody changes it after the store has handed it out.
+type Catalog struct {
+	Version     string        // changes when schema or data change; the base of every ETag
+	Modified    time.Time     // of the data, as far as known
+	Collections []*Collection // public and internal ones, in a stable order
+	Notes       []Note        // what was refused or served with a warning
+}
+
+// Collection returns the collection with that id; false when there is none.
+func (c *Catalog) Collection(id string) (*Collection, bool) {
+	for _, x := range c.Collections {
+		if x.ID == id {
+			return x, true
+		}
+	}
+	return nil, false
+}
+
+// Note tells what is wrong with one layer of the source. A refused layer has no collection.
+type Note struct {
+	Layer   string // the name in the source
+	Refused bool
+	Reason  string // a sentence, with the cure where there is one
+}
+
+// Text is a text in several languages, by tag: "nb", "nn", "en". The key "" is the text of no stated language.
+type Text map[string]string
+
+// In returns the text in the language asked, else in nb, en, of no stated language, nn; "" when there is none.
+func (t Text) In(lang string) string {
+	for _, l := range [...]string{lang, "nb", "en", "", "nn"} {
+		if s, ok := t[l]; ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// Collection describes one set of features of one schema. It implements cql2.Schema over all its properties and its geometry.
+type Collection struct {
+	ID          string // [a-z0-9_-]+
+	Table       string // name in the source
+	Title       Text
+	Description Text
+	Keywords    []string
+	Links       []Link
+	Public      bool // served as an OGC API collection; SOAP reads the others too
+
+	Key         FeatureKey // what the feature id is made of
+	Geometry    *Geom      // nil: features have no geometry
+	Properties  []Property // in schema order, without the geometry
+	Relations   []Relation
+	DefaultSort []Sort // nil: by id
+
+	Instant       string // role primary-instant: the property with the moment of a feature; "" when there is none
+	IntervalStart string // role primary-interval-start
+	IntervalEnd   string // role primary-interval-end; a null end is open
+
+	Count         int           // features in all
+	Extent        *orb.Bound    // CRS84, degrees, lon before lat, tight; nil when no feature has a geometry
+	Temporal      [2]*time.Time // first and last moment; nil: open or unknown
+	TitleProperty string        // the property that names a feature to people; "" when there is none
+}
+
+// FeatureKey says how a feature id is stored.
+type FeatureKey struct {
+	Column   string    // column in the source
+	Type     cql2.Type // TypeText or TypeInteger
+	Property string    // the property that repeats the id; "" when the id column is no property
+}
+
+// Geom describes the geometry of a collection.
+type Geom struct {
+	Name   string // property name in filters and schemas: "geometry"
+	Column string // column in the source
+	Type   string // GeoJSON name of the declared type; "" when any
+	HasZ   bool
+	CRS    crs.ID // of the stored coordinates, served as StorageCRS
+}
+
+// Property describes one column of a collection or relation.
+type Property struct {
+	Name        string // as served
+	Column      string // in the source
+	Type        cql2.Type
+	Title       Text
+	Description Text
+	Unit        string   // UCUM code, or ""
+	Enum        []string // allowed values, where the source declares them
+	CodeList    string   // address of a code list, or ""
+	Ref         string   // id of the collection whose features the values name, or ""
+	Hidden      bool     // for filters and sorting of our own code; never output, no queryable
+	Search      Search
+}
+
+// Search names the columns made for searching a text property. Empty: there is none.
+type Search struct {
+	Exact string // cql2.Exact of the text
+	Norm  string // cql2.Norm of the text
+	Rev   string // Norm, reversed by character, for patterns that start with a wildcard
+	Gram  string // full-text table with trigrams over Norm, by rowid of the collection's table
+}
+
+// Relation is a set of rows that belong to features many to one, or many to many through a table of pairs.
+type Relation struct {
+	Name      string
+	Table     string
+	Owner     string // column of Table that holds the owner's value of Key
+	Key       string // column of the collection's table that Owner refers to; "" means the id column
+	Columns   []Property
+	Relations []Relation // of the rows of this one; Owner of these refers to Key in Table
+}
+
+// Link is a link that configuration adds to a collection.
+type Link struct{ Href, Rel, Type, Title, Hreflang string }
+
+// Property returns the type of a property or of the geometry; false when there is none. Hidden properties are found.
+func (c *Collection) Property(name string) (cql2.Type, bool) {
+	if c.Geometry != nil && c.Geometry.Name == name {
+		return cql2.TypeGeometry, true
+	}
+	if p, ok := c.Find(name); ok {
+		return p.Type, true
+	}
+	return 0, false
+}
+
+// Find returns a property by name.
+func (c *Collection) Find(name string) (*Property, bool) {
+	for i := range c.Properties {
+		if c.Properties[i].Name == name {
+			return &c.Properties[i], true
+		}
+	}
+	return nil, false
+}
+
+// Names lists the geometry and the properties that are not hidden.
+func (c *Collection) Names() []string {
+	names := make([]string, 0, len(c.Properties)+1)
+	for _, p := range c.Properties {
+		if !p.Hidden {
+			names = append(names, p.Name)
+		}
+	}
+	if c.Geometry != nil {
+		names = append(names, c.Geometry.Name)
+	}
+	return names
+}
+
+// Relation returns the columns of a relation as a schema; false when there is none. With it, cql2.Check looks into Related.
+func (c *Collection) Relation(name string) (cql2.Schema, bool) { return relation(c.Relations, name) }
+
+func relation(rs []Relation, name string) (cql2.Schema, bool) {
+	for i := range rs {
+		if rs[i].Name == name {
+			return relationSchema{&rs[i]}, true
+		}
+	}
+	return nil, false
+}
+
+// relationSchema is a cql2.RelationSchema over the columns of a relation.
+type relationSchema struct{ r *Relation }
+
+func (s relationSchema) Property(name string) (cql2.Type, bool) {
+	for _, p := range s.r.Columns {
+		if p.Name == name {
+			return p.Type, true
+		}
+	}
+	return 0, false
+}
+
+func (s relationSchema) Names() []string {
+	names := make([]string, len(s.r.Columns))
+	for i, p := range s.r.Columns {
+		names[i] = p.Name
+	}
+	return names
+}
+
+func (s relationSchema) Relation(name string) (cql2.Schema, bool) {
+	return relation(s.r.Relations, name)
+}
+
+// StorageCRS returns the CRS of the stored coordinates; zero without geometry.
+func (c *Collection) StorageCRS() crs.ID {
+	if c.Geometry == nil {
+		return 0
+	}
+	return c.Geometry.CRS
+}
+
+// Settings is what an operator may say of a layer of the source; zero values leave the source's own.
+type Settings struct {
+	ID                                                 string // collection id
+	Title                                              Text
+	Description                                        Text
+	Keywords                                           []string
+	Links                                              []Link
+	Hidden                                             bool   // do not serve the layer
+	IDColumn                                           string // column whose values are the feature ids; must be unique and not null
+	TitleProperty, Instant, IntervalStart, IntervalEnd string
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+)
+
+// Cursor marks a place in an order: the values of the sort keys of one feature, its id, and the direction in which to go on.
+// It is opaque to clients, safe in a URL (base64url without padding) and independent of the revision: in another revision it
+// goes on from the same key values.
+type Cursor string
+
+// Place is what a Cursor holds.
+type Place struct {
+	Back  bool   // towards the first feature
+	Order string // names the sort keys, so that a cursor of another order is refused
+	Keys  []any  // nil, string, int64, float64 or bool; as many as sort keys
+	ID    string
+}
+
+// maxCursor is the length of the longest cursor that is read, in bytes.
+const maxCursor = 8 << 10
+
+// NewCursor writes a place as a cursor.
+func NewCursor(p Place) Cursor {
+	b, err := json.Marshal([]any{p.Back, p.Order, p.Keys, p.ID})
+	if err != nil {
+		panic("store: cursor of unknown value: " + err.Error()) // values come from a store, not from a client
+	}
+	return Cursor(base64.RawURLEncoding.EncodeToString(b))
+}
+
+// CursorAt returns the cursor of the features after id (or before it) in the order by id.
+func CursorAt(id string, back bool) Cursor { return NewCursor(Place{Back: back, ID: id}) }
+
+// Place reads a cursor. Anything that NewCursor did not write gives ErrCursor.
+func (c Cursor) Place() (Place, error) {
+	var p Place
+	if len(c) > maxCursor {
+		return p, ErrCursor
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(string(c))
+	if err != nil {
+		return p, ErrCursor
+	}
+	parts := []any{&p.Back, &p.Order, &p.Keys, &p.ID}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if err := d.Decode(&parts); err != nil || len(parts) != 4 || d.More() {
+		return p, ErrCursor
+	}
+	for i, k := range p.Keys {
+		switch k := k.(type) {
+		case nil, string, bool:
+		case json.Number:
+			if n, err := k.Int64(); err == nil {
+				p.Keys[i] = n
+			} else if f, err := k.Float64(); err == nil {
+				p.Keys[i] = f
+			} else {
+				return p, ErrCursor
+			}
+		default:
+			return p, ErrCursor
+		}
+	}
+	return p, nil
+}
+
+// OrderName names an order for Place.Order: "" for the order by id, else the keys with their directions.
+func OrderName(keys []Sort) string {
+	var b []byte
+	for i, k := range keys {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if k.Desc {
+			b = append(b, '-')
+		}
+		b = append(b, k.Property...)
+	}
+	return string(b)
+}

@@ -1,0 +1,21 @@
+package store
+
+// Feature is one record. It is valid only until the function it was given to returns.
+type Feature struct {
+	ID       string
+	Rev      uint64
+	Geometry Geometry // in the collection's storage CRS
+	Values   []any    // nil, string, int64, float64, bool or JSON, in the order of Want.Properties
+}
+
+// JSON is a value that is JSON text already.
+type JSON string
+
+// Geometry is a stored geometry: well-known binary (ISO or extended, either byte order, with or without Z and M), x before y, in
+// the storage CRS of its collection. Empty when the feature has none. It is decoded on demand.
+type Geometry struct {
+	WKB []byte
+}
+
+// IsNull reports whether there is no geometry.
+func (g Geometry) IsNull() bool { return len(g.WKB) == 0 }

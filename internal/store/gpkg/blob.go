@@ -1,0 +1,73 @@
+package gpkg
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/store"
+)
+
+// blobState says what a GeoPackage geometry is good for.
+type blobState uint8
+
+const (
+	blobFine   blobState = iota
+	blobEmpty            // null, or a geometry without a position
+	blobBroken           // no GeoPackage geometry, or one of a type that is not served
+)
+
+// readBlob returns the WKB inside a GeoPackage geometry (OGC 12-128r18, 2.1.3), which shares memory with b, after a check of all of
+// it. Only blobFine has WKB.
+func readBlob(b []byte) ([]byte, blobState) {
+	if len(b) == 0 {
+		return nil, blobEmpty
+	}
+	if len(b) < 8 || b[0] != 'G' || b[1] != 'P' || b[2] != 0 {
+		return nil, blobBroken
+	}
+	flags := b[3]
+	if flags&0x20 != 0 { // an extended type, of a vendor
+		return nil, blobBroken
+	}
+	head, ok := headerSize(flags)
+	if !ok || len(b) < head {
+		return nil, blobBroken
+	}
+	positions := false
+	if err := (store.Geometry{WKB: b[head:]}).Walk(func(float64, float64, bool) { positions = true }); err != nil || len(b) == head {
+		return nil, blobBroken
+	}
+	if !positions || flags&0x10 != 0 {
+		return nil, blobEmpty
+	}
+	return b[head:], blobFine
+}
+
+// headerSize returns the length of a header from its flags; false when the envelope is of no known kind.
+func headerSize(flags byte) (int, bool) {
+	sizes := [...]int{0, 32, 48, 48, 64}
+	kind := int(flags >> 1 & 7)
+	if kind >= len(sizes) {
+		return 0, false
+	}
+	return 8 + sizes[kind], true
+}
+
+// appendBlob appends a GeoPackage geometry in little endian with an envelope of x and y; b is the bound of wkb, empty when it has no
+// position.
+func appendBlob(dst []byte, srs int32, wkb []byte, b orb.Bound, empty bool) []byte {
+	flags := byte(0x01 | 1<<1)
+	if empty {
+		flags = 0x01 | 0x10
+	}
+	dst = append(dst, 'G', 'P', 0, flags)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(srs))
+	if !empty {
+		for _, v := range [...]float64{b.Min[0], b.Max[0], b.Min[1], b.Max[1]} {
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
+		}
+	}
+	return append(dst, wkb...)
+}

@@ -1,0 +1,201 @@
+package gpkg
+
+import (
+	"fmt"
+	"strings"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+)
+
+// geopackageTables make an empty GeoPackage (OGC 12-128r18, annex C).
+var geopackageTables = []string{
+	"PRAGMA application_id=1196444487", // "GPKG"
+	"PRAGMA user_version=10300",
+	"PRAGMA encoding='UTF-8'",
+	`CREATE TABLE gpkg_spatial_ref_sys (
+  srs_name TEXT NOT NULL,
+  srs_id INTEGER NOT NULL PRIMARY KEY,
+  organization TEXT NOT NULL,
+  organization_coordsys_id INTEGER NOT NULL,
+  definition TEXT NOT NULL,
+  description TEXT
+)`,
+	`INSERT INTO gpkg_spatial_ref_sys VALUES
+  ('Undefined Cartesian SRS', -1, 'NONE', -1, 'undefined', 'undefined Cartesian coordinate reference system'),
+  ('Undefined geographic SRS', 0, 'NONE', 0, 'undefined', 'undefined geographic coordinate reference system')`,
+	`INSERT INTO gpkg_spatial_ref_sys VALUES ('WGS 84', 4326, 'EPSG', 4326, '` + wgs84Text + `', 'longitude and latitude in degrees')`,
+	`CREATE TABLE gpkg_contents (
+  table_name TEXT NOT NULL PRIMARY KEY,
+  data_type TEXT NOT NULL,
+  identifier TEXT UNIQUE,
+  description TEXT DEFAULT '',
+  last_change DATETIME NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ','now')),
+  min_x DOUBLE,
+  min_y DOUBLE,
+  max_x DOUBLE,
+  max_y DOUBLE,
+  srs_id INTEGER,
+  CONSTRAINT fk_gc_r_srs_id FOREIGN KEY (srs_id) REFERENCES gpkg_spatial_ref_sys(srs_id)
+)`,
+	`CREATE TABLE gpkg_geometry_columns (
+  table_name TEXT NOT NULL,
+  column_name TEXT NOT NULL,
+  geometry_type_name TEXT NOT NULL,
+  srs_id INTEGER NOT NULL,
+  z TINYINT NOT NULL,
+  m TINYINT NOT NULL,
+  CONSTRAINT pk_geom_cols PRIMARY KEY (table_name, column_name),
+  CONSTRAINT uk_gc_table_name UNIQUE (table_name),
+  CONSTRAINT fk_gc_tn FOREIGN KEY (table_name) REFERENCES gpkg_contents(table_name),
+  CONSTRAINT fk_gc_srs FOREIGN KEY (srs_id) REFERENCES gpkg_spatial_ref_sys (srs_id)
+)`,
+	`CREATE TABLE gpkg_extensions (
+  table_name TEXT,
+  column_name TEXT,
+  extension_name TEXT NOT NULL,
+  definition TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  CONSTRAINT ge_tce UNIQUE (table_name, column_name, extension_name)
+)`,
+	`INSERT INTO gpkg_extensions VALUES ('` + definitionTable + `', NULL, '` + definitionTable + `', 'metadata of collections in JSON', 'read-write')`,
+	`CREATE TABLE gpkg_ogr_contents (table_name TEXT NOT NULL PRIMARY KEY, feature_count INTEGER DEFAULT NULL)`,
+}
+
+// columnType is the declared type of a column.
+func columnType(t cql2.Type) string {
+	switch t {
+	case cql2.TypeInteger:
+		return "INTEGER"
+	case cql2.TypeNumber:
+		return "DOUBLE"
+	case cql2.TypeBool:
+		return "BOOLEAN"
+	case cql2.TypeDate:
+		return "DATE"
+	case cql2.TypeTimestamp:
+		return "DATETIME"
+	case cql2.TypeText, cql2.TypeJSON:
+		return "TEXT"
+	}
+	panic(fmt.Sprintf("gpkg: no column type for %v", t))
+}
+
+func geometryTypeName(geoJSON string) string {
+	for name, n := range geometryTypes {
+		if n == geoJSON && name != "GEOMCOLLECTION" {
+			return name
+		}
+	}
+	return "GEOMETRY"
+}
+
+// columnList collects columns, each name once.
+type columnList struct {
+	list []string
+	seen map[string]bool
+}
+
+func (l *columnList) add(name, declaration string) {
+	if name == "" || l.seen[strings.ToLower(name)] {
+		return
+	}
+	if l.seen == nil {
+		l.seen = map[string]bool{}
+	}
+	l.seen[strings.ToLower(name)] = true
+	l.list = append(l.list, quote(name)+" "+declaration)
+}
+
+func (l *columnList) addProperties(ps []store.Property) {
+	for _, p := range ps {
+		l.add(p.Column, columnType(p.Type))
+		for _, s := range [...]string{p.Search.Exact, p.Search.Norm, p.Search.Rev} {
+			l.add(s, "TEXT")
+		}
+	}
+}
+
+// createCollection makes the table of a collection, with an integer primary key as the standard demands (2.1.6).
+func createCollection(c *store.Collection) string {
+	var l columnList
+	if c.Key.Type == cql2.TypeInteger {
+		l.add(c.Key.Column, "INTEGER PRIMARY KEY NOT NULL")
+	} else {
+		taken := map[string]bool{strings.ToLower(c.Key.Column): true}
+		for _, p := range c.Properties {
+			taken[strings.ToLower(p.Column)] = true
+		}
+		l.add(unique("fid", func(s string) bool { return taken[s] }), "INTEGER PRIMARY KEY NOT NULL")
+	}
+	if g := c.Geometry; g != nil {
+		l.add(g.Column, geometryTypeName(g.Type))
+	}
+	l.add(c.Key.Column, "TEXT NOT NULL UNIQUE")
+	l.addProperties(c.Properties)
+	for _, r := range c.Relations {
+		l.add(r.Key, "INTEGER")
+	}
+	return "CREATE TABLE " + quote(c.Table) + " (" + strings.Join(l.list, ", ") + ")"
+}
+
+// createRelation makes the table of a relation. The owner column has no type, since the key it refers to may be of any.
+func createRelation(r store.Relation, _ *store.Collection) string {
+	var l columnList
+	l.add(r.Owner, "")
+	for _, sub := range r.Relations {
+		l.add(sub.Key, "INTEGER")
+	}
+	l.addProperties(r.Columns)
+	return "CREATE TABLE " + quote(r.Table) + " (" + strings.Join(l.list, ", ") + ")"
+}
+
+const wgs84Text = `GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563,AUTHORITY["EPSG","7030"]],AUTHORITY["EPSG","6326"]],` +
+	`PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],UNIT["degree",0.0174532925199433,AUTHORITY["EPSG","9122"]],` +
+	`AXIS["Latitude",NORTH],AXIS["Longitude",EAST],AUTHORITY["EPSG","4326"]]`
+
+const etrs89Text = `GEOGCS["ETRS89",DATUM["European_Terrestrial_Reference_System_1989",SPHEROID["GRS 1980",6378137,298.257222101,` +
+	`AUTHORITY["EPSG","7019"]],AUTHORITY["EPSG","6258"]],PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],` +
+	`UNIT["degree",0.0174532925199433,AUTHORITY["EPSG","9122"]],AXIS["Latitude",NORTH],AXIS["Longitude",EAST],AUTHORITY["EPSG","4258"]]`
+
+// wellKnownText is the definition of a reference system as the standard demands it (OGC 01-009).
+func wellKnownText(id crs.ID) string {
+	utm := func(base string, zone int) string {
+		return projected(id, base, "Transverse_Mercator", [][2]string{{"latitude_of_origin", "0"}, {"central_meridian", fmt.Sprint(zone*6 - 183)},
+			{"scale_factor", "0.9996"}, {"false_easting", "500000"}, {"false_northing", "0"}})
+	}
+	switch id {
+	case crs.CRS84, crs.WGS84:
+		return wgs84Text
+	case crs.ETRS89:
+		return etrs89Text
+	case crs.UTM32, crs.UTM33, crs.UTM35:
+		return utm(etrs89Text, int(id-25800))
+	case crs.WGS84UTM32, crs.WGS84UTM33, crs.WGS84UTM35:
+		return utm(wgs84Text, int(id-32600))
+	case crs.WebMercator:
+		return projected(id, wgs84Text, "Mercator_1SP", [][2]string{{"central_meridian", "0"}, {"scale_factor", "1"}, {"false_easting", "0"}, {"false_northing", "0"}})
+	case crs.LAEAEurope:
+		return projected(id, etrs89Text, "Lambert_Azimuthal_Equal_Area", [][2]string{{"latitude_of_center", "52"}, {"longitude_of_center", "10"},
+			{"false_easting", "4321000"}, {"false_northing", "3210000"}})
+	case crs.LAEANorthPole:
+		return projected(id, wgs84Text, "Lambert_Azimuthal_Equal_Area", [][2]string{{"latitude_of_center", "90"}, {"longitude_of_center", "10"},
+			{"false_easting", "0"}, {"false_northing", "0"}})
+	}
+	return "undefined"
+}
+
+func projected(id crs.ID, base, method string, parameters [][2]string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `PROJCS["%s",%s,PROJECTION["%s"]`, id.Name(), base, method)
+	for _, p := range parameters {
+		fmt.Fprintf(&b, `,PARAMETER["%s",%s]`, p[0], p[1])
+	}
+	b.WriteString(`,UNIT["metre",1,AUTHORITY["EPSG","9001"]]`)
+	if id == crs.WebMercator { // the sphere, which this form cannot say
+		b.WriteString(`,EXTENSION["PROJ4","+proj=merc +a=6378137 +b=6378137 +lat_ts=0 +lon_0=0 +x_0=0 +y_0=0 +k=1 +units=m +nadgrids=@null +wktext +no_defs"]`)
+	}
+	fmt.Fprintf(&b, `,AUTHORITY["EPSG","%d"]]`, int(id))
+	return b.String()
+}

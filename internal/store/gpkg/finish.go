@@ -1,0 +1,215 @@
+package gpkg
+
+import (
+	"fmt"
+	"strings"
+
+	"grense/internal/store"
+)
+
+// finish makes what follows from the rows of a collection: indexes, extent, count, full-text tables.
+func (w *Writer) finish(t *target) error {
+	c := t.c
+	if c.Geometry != nil {
+		if err := w.buildIndex(t); err != nil {
+			return err
+		}
+	}
+	if err := w.searchIndexes(t, c.Table, c.Properties); err != nil {
+		return err
+	}
+	if err := w.relationIndexes(t, c.Relations); err != nil {
+		return err
+	}
+	return w.countFeatures(t)
+}
+
+// buildIndex fills the R-tree (OGC 12-128r18, F.3) and the extent of the contents.
+func (w *Writer) buildIndex(t *target) error {
+	name, col := t.c.Table, t.c.Geometry.Column
+	tree := quote("rtree_" + name + "_" + col)
+	if err := w.c.exec("CREATE VIRTUAL TABLE " + tree + " USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
+		return err
+	}
+	all := emptyBound()
+	insert := "INSERT INTO " + tree + " VALUES (?, ?, ?, ?, ?)"
+	var buf []byte
+	err := w.c.query("SELECT "+t.rowid+", "+quote(col)+" FROM "+quote(name), nil, func(r row) error {
+		if r.Null(1) {
+			return nil
+		}
+		buf = r.Bytes(1, buf)
+		wkb, state := readBlob(buf)
+		if state != blobFine {
+			return nil
+		}
+		b, _, err := store.Geometry{WKB: wkb}.Bound()
+		if err != nil {
+			return err
+		}
+		all = all.Union(b)
+		return w.c.exec(insert, r.Int(0), b.Min[0], b.Max[0], b.Min[1], b.Max[1])
+	})
+	if err != nil {
+		return err
+	}
+	if !all.IsEmpty() {
+		err := w.c.exec("UPDATE gpkg_contents SET min_x = ?, min_y = ?, max_x = ?, max_y = ? WHERE table_name = ?",
+			all.Min[0], all.Min[1], all.Max[0], all.Max[1], name)
+		if err != nil {
+			return err
+		}
+	}
+	for _, sql := range indexTriggers(name, col, t.rowid) {
+		if err := w.c.exec(sql); err != nil {
+			return err
+		}
+	}
+	return w.c.exec(`INSERT INTO gpkg_extensions (table_name, column_name, extension_name, definition, scope)
+		VALUES (?, ?, 'gpkg_rtree_index', 'http://www.geopackage.org/spec120/#extension_rtree', 'write-only')`, name, col)
+}
+
+// indexTriggers keep the R-tree in step when other programs write; they call functions that every GeoPackage writer has.
+func indexTriggers(table, column, id string) []string {
+	tree := "rtree_" + table + "_" + column
+	named := func(suffix string) string { return quote(tree + suffix) }
+	replace := strings.NewReplacer("<t>", quote(table), "<c>", quote(column), "<i>", id, "<tree>", quote(tree),
+		"<insert>", named("_insert"), "<update1>", named("_update1"), "<update2>", named("_update2"), "<update3>", named("_update3"),
+		"<update4>", named("_update4"), "<delete>", named("_delete"),
+		"<row>", "(NEW."+id+", ST_MinX(NEW."+quote(column)+"), ST_MaxX(NEW."+quote(column)+"), ST_MinY(NEW."+quote(column)+"), ST_MaxY(NEW."+quote(column)+"))",
+		"<shape>", "(NEW."+quote(column)+" NOTNULL AND NOT ST_IsEmpty(NEW."+quote(column)+"))",
+		"<none>", "(NEW."+quote(column)+" ISNULL OR ST_IsEmpty(NEW."+quote(column)+"))")
+	templates := []string{
+		`CREATE TRIGGER <insert> AFTER INSERT ON <t> WHEN <shape> BEGIN INSERT OR REPLACE INTO <tree> VALUES <row>; END`,
+		`CREATE TRIGGER <update1> AFTER UPDATE OF <c> ON <t> WHEN OLD.<i> = NEW.<i> AND <shape> BEGIN INSERT OR REPLACE INTO <tree> VALUES <row>; END`,
+		`CREATE TRIGGER <update2> AFTER UPDATE OF <c> ON <t> WHEN OLD.<i> = NEW.<i> AND <none> BEGIN DELETE FROM <tree> WHERE id = OLD.<i>; END`,
+		`CREATE TRIGGER <update3> AFTER UPDATE ON <t> WHEN OLD.<i> != NEW.<i> AND <shape>
+  BEGIN DELETE FROM <tree> WHERE id = OLD.<i>; INSERT OR REPLACE INTO <tree> VALUES <row>; END`,
+		`CREATE TRIGGER <update4> AFTER UPDATE ON <t> WHEN OLD.<i> != NEW.<i> AND <none> BEGIN DELETE FROM <tree> WHERE id IN (OLD.<i>, NEW.<i>); END`,
+		`CREATE TRIGGER <delete> AFTER DELETE ON <t> WHEN OLD.<c> NOT NULL BEGIN DELETE FROM <tree> WHERE id = OLD.<i>; END`,
+	}
+	for i, s := range templates {
+		templates[i] = replace.Replace(s)
+	}
+	return templates
+}
+
+// countFeatures records the count where GDAL looks for it, with the triggers that GDAL makes.
+func (w *Writer) countFeatures(t *target) error {
+	name := t.c.Table
+	listed, err := w.c.one("SELECT count(*) FROM gpkg_contents WHERE table_name = ?", name)
+	if err != nil || listed == 0 {
+		return err
+	}
+	have, err := readTable(w.c, "gpkg_ogr_contents")
+	if err != nil || have == nil {
+		return err
+	}
+	text := "'" + strings.ReplaceAll(name, "'", "''") + "'" // a table name of the schema; triggers take no arguments
+	for _, sql := range [...]string{
+		"INSERT OR REPLACE INTO gpkg_ogr_contents SELECT " + text + ", count(*) FROM " + quote(name),
+		"CREATE TRIGGER " + quote("trigger_insert_feature_count_"+name) + " AFTER INSERT ON " + quote(name) +
+			" BEGIN UPDATE gpkg_ogr_contents SET feature_count = feature_count + 1 WHERE lower(table_name) = lower(" + text + "); END",
+		"CREATE TRIGGER " + quote("trigger_delete_feature_count_"+name) + " AFTER DELETE ON " + quote(name) +
+			" BEGIN UPDATE gpkg_ogr_contents SET feature_count = feature_count - 1 WHERE lower(table_name) = lower(" + text + "); END",
+	} {
+		if err := w.c.exec(sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropDerived removes what finish made, so that rows can be written again.
+func (w *Writer) dropDerived(table string) error {
+	var drop []string
+	err := w.c.query(`SELECT type, name FROM sqlite_schema WHERE (type = 'trigger' AND lower(tbl_name) = lower(?1) AND (name LIKE 'rtree%' OR name LIKE 'trigger%'
+		OR name LIKE 'gpkg%')) OR (type = 'table' AND lower(name) IN (SELECT lower('rtree_' || table_name || '_' || column_name) FROM gpkg_geometry_columns
+		WHERE lower(table_name) = lower(?1)))`, []any{table}, func(r row) error {
+		drop = append(drop, "DROP "+strings.ToUpper(r.Text(0))+" "+quote(r.Text(1)))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.runAll(drop); err != nil {
+		return err
+	}
+	for _, t := range [...]string{"gpkg_extensions", "gpkg_ogr_contents", "gpkg_data_columns"} {
+		if have, err := readTable(w.c, t); err != nil {
+			return err
+		} else if have == nil {
+			continue
+		}
+		if err := w.c.exec("DELETE FROM "+t+" WHERE lower(table_name) = lower(?)", table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *target) isMade(table string) bool {
+	for _, m := range t.made {
+		if m == table {
+			return true
+		}
+	}
+	return false
+}
+
+// searchIndexes makes indexes on search columns of tables that are not of a migration, and fills full-text tables.
+func (w *Writer) searchIndexes(t *target, table string, ps []store.Property) error {
+	for _, p := range ps {
+		if t.isMade(table) {
+			for _, col := range [...]string{p.Search.Exact, p.Search.Norm, p.Search.Rev} {
+				if col == "" {
+					continue
+				}
+				if err := w.c.exec("CREATE INDEX IF NOT EXISTS " + quote("index_"+table+"_"+col) + " ON " + quote(table) + " (" + quote(col) + ")"); err != nil {
+					return err
+				}
+			}
+		}
+		if p.Search.Gram == "" {
+			continue
+		}
+		if err := w.gram(table, p.Search); err != nil {
+			return fmt.Errorf("full text of %q: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// gram fills a full-text table of trigrams, and makes it where it is missing.
+func (w *Writer) gram(table string, s store.Search) error {
+	name := quote(s.Gram)
+	have, err := readTable(w.c, s.Gram)
+	if err != nil {
+		return err
+	}
+	if have == nil {
+		text := "'" + strings.ReplaceAll(table, "'", "''") + "'"
+		err := w.c.exec("CREATE VIRTUAL TABLE " + name + " USING fts5(" + quote(s.Norm) + ", content=" + text + ", content_rowid='rowid', columnsize=0, tokenize='trigram')")
+		if err != nil {
+			return err
+		}
+	}
+	return w.c.exec("INSERT INTO " + name + "(" + name + ") VALUES ('rebuild')")
+}
+
+func (w *Writer) relationIndexes(t *target, rs []store.Relation) error {
+	for _, r := range rs {
+		if t.isMade(r.Table) {
+			if err := w.c.exec("CREATE INDEX IF NOT EXISTS " + quote("index_"+r.Table+"_"+r.Owner) + " ON " + quote(r.Table) + " (" + quote(r.Owner) + ")"); err != nil {
+				return err
+			}
+		}
+		if err := w.searchIndexes(t, r.Table, r.Columns); err != nil {
+			return err
+		}
+		if err := w.relationIndexes(t, r.Relations); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+// Package gpkg serves a GeoPackage file (OGC 12-128r18) through SQLite, and writes one.
+//
+// Any GeoPackage is served as it is: its feature and attribute tables and views become collections. The file is opened read-only
+// and nothing is written beside it; what is expensive to learn (envelopes where there is no R-tree, extents, the types that values
+// really have) is kept in a side file in the data folder, which belongs to one state of the file and can be deleted at any time.
+//
+// A file that is changed in place while it is served is read as it is now, but counts, extents, revisions and side indexes stay
+// those of the last Reload. Curves and other types that GeoJSON lacks are served as features without geometry, with a note.
+package gpkg
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"grense/internal/store"
+)
+
+// Options says how a file is opened. DataDir is needed; the rest may be zero.
+type Options struct {
+	DataDir  string                    // folder for side files; made where missing
+	Settings map[string]store.Settings // by layer name, or by the collection id that the name gives
+	Logger   *slog.Logger              // nil: none
+	Progress func(layer string, done, total int)
+	MaxConns int // connections to the file, one for each concurrent question. Defaults to twice the processors, at least 4.
+}
+
+// Store answers from one GeoPackage file.
+type Store struct {
+	path    string
+	options Options
+	current atomic.Pointer[revision]
+	reload  sync.Mutex
+	open    sync.WaitGroup // revisions that are not closed
+	closed  atomic.Bool
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens a GeoPackage. What is wrong with single layers stands in the catalog's notes; an error means that nothing can be
+// served, and says why.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	if o.DataDir == "" {
+		return nil, errors.New("gpkg: no data folder for side files")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxConns == 0 {
+		o.MaxConns = max(4, 2*runtime.GOMAXPROCS(0))
+	}
+	s := &Store{path: path, options: o}
+	r, err := s.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.install(r)
+	return s, nil
+}
+
+func (s *Store) install(r *revision) {
+	s.open.Add(1)
+	r.drained = func() {
+		if err := r.pool.close(); err != nil {
+			s.options.Logger.Warn("gpkg: closing", "path", s.path, "error", err)
+		}
+		s.open.Done()
+	}
+	if old := s.current.Swap(r); old != nil {
+		old.release()
+	}
+}
+
+// Catalog returns the current catalog.
+func (s *Store) Catalog() *store.Catalog { return s.current.Load().catalog }
+
+// Reload opens the file anew. Questions under way finish on the old revision.
+func (s *Store) Reload(ctx context.Context) error {
+	s.reload.Lock()
+	defer s.reload.Unlock()
+	if s.closed.Load() {
+		return fmt.Errorf("gpkg: the store is closed: %w", store.ErrUnavailable)
+	}
+	r, err := s.load(ctx)
+	if err != nil {
+		return err
+	}
+	s.install(r)
+	return nil
+}
+
+// Ready reads one page of the file.
+func (s *Store) Ready(ctx context.Context) error {
+	r, err := s.acquire()
+	if err != nil {
+		return err
+	}
+	defer r.release()
+	return r.use(ctx, func(c *conn) error {
+		_, err := c.one("SELECT count(*) FROM main.gpkg_contents")
+		return err
+	})
+}
+
+// Close waits for questions under way.
+func (s *Store) Close() error {
+	s.reload.Lock()
+	defer s.reload.Unlock()
+	if s.closed.Swap(true) {
+		return nil
+	}
+	s.current.Load().release()
+	s.open.Wait()
+	return nil
+}
+
+// acquire takes the current revision; the caller must release it.
+func (s *Store) acquire() (*revision, error) {
+	for {
+		r := s.current.Load()
+		if r.take() {
+			return r, nil
+		}
+		if s.closed.Load() {
+			return nil, fmt.Errorf("gpkg: the store is closed: %w", store.ErrUnavailable)
+		}
+		runtime.Gosched() // it was swapped between the two lines
+	}
+}
+
+// settingsKey names the settings on which surveys depend.
+func settingsKey(m map[string]store.Settings) string {
+	keys := map[string][4]string{}
+	for name, s := range m {
+		keys[name] = [4]string{s.IDColumn, s.Instant, s.IntervalStart, s.IntervalEnd}
+	}
+	b, _ := json.Marshal(keys) // text and maps of text always have JSON
+	return string(b)
+}

@@ -1,0 +1,375 @@
+package gpkg
+
+import (
+	"strings"
+	"time"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// layer is a collection with what SQL needs of it. It is immutable.
+type layer struct {
+	*store.Collection
+	source  *sqlq.Source
+	key     string        // column of the feature id, quoted
+	text    bool          // the feature id is text
+	fields  []*sqlq.Field // of Collection.Properties
+	visible []int         // of Collection.Properties: those that are not hidden
+}
+
+// idKey returns the key of the order by id.
+func (l *layer) idKey(alias string) sqlq.Key { return sqlq.Key{Expr: l.idExpr(alias)} }
+
+func (l *layer) idExpr(alias string) string {
+	if l.text {
+		return alias + "." + l.key + " COLLATE BINARY"
+	}
+	return alias + "." + l.key
+}
+
+// id returns the value of the id column for a feature id; false when no feature can have it.
+func (l *layer) id(id string) (any, bool) {
+	if l.text {
+		return id, id != ""
+	}
+	n, ok := parseID(id)
+	return n, ok
+}
+
+// open turns a draft with its survey into a layer; nil when it is refused.
+func (d *draft) open(c *conn) (*layer, error) {
+	sv := d.survey
+	if sv.KeyFault != "" {
+		d.refuse("%s", sv.KeyFault)
+		return nil, nil
+	}
+	if sv.KeyDoubt != "" {
+		d.warn("%s", sv.KeyDoubt)
+	}
+	if sv.Outside && d.geometry != "" && d.crs.Geographic() {
+		d.refuse("coordinates are not longitudes and latitudes; set the reference system that they are in")
+		return nil, nil
+	}
+	if sv.Outside {
+		d.warn("some coordinates lie outside of the area of %v", d.crs)
+	}
+	if sv.Broken > 0 {
+		d.warn("%d features have a geometry that cannot be read (the first in row %s); they are served without", sv.Broken, sv.FirstBroken)
+	}
+	texts, err := readColumnTexts(c, d.table.name)
+	if err != nil {
+		return nil, err
+	}
+	l := &layer{Collection: &store.Collection{
+		Table: d.table.name, Title: textOf(d.title), Description: textOf(d.description), Public: true, Count: sv.Count, Extent: sv.Bound,
+	}, source: &sqlq.Source{Table: d.table.quoted(), Fields: map[string]*sqlq.Field{}}}
+	if d.own != nil {
+		d.own.describe(l.Collection)
+	}
+	d.setKey(l)
+	d.setGeometry(l)
+	d.addProperties(l, texts)
+	d.setRoles(l)
+	if err := d.addRelations(c, l); err != nil {
+		return nil, err
+	}
+	d.applySettings(l)
+	return l, nil
+}
+
+func (d *draft) setKey(l *layer) {
+	sv := d.survey
+	name := sv.Key
+	if name == "" {
+		name = d.table.rowid
+		for _, col := range d.table.columns {
+			if d.table.isRowid(col) {
+				name = col.name
+			}
+		}
+	}
+	l.Key = store.FeatureKey{Column: name, Type: cql2.TypeInteger}
+	if sv.Key != "" && !sv.KeyInteger && sv.Count > 0 {
+		l.Key.Type = cql2.TypeText
+	}
+	l.text = l.Key.Type == cql2.TypeText
+	l.key = quote(name)
+	if sv.Key == "" {
+		l.key = d.table.rowid
+	}
+}
+
+func (d *draft) setGeometry(l *layer) {
+	if d.geometry == "" {
+		return
+	}
+	sv := d.survey
+	name := d.geometry
+	if d.own != nil && d.own.Geometry != nil {
+		name = d.own.Geometry.Name
+	}
+	l.Geometry = &store.Geom{Name: name, Column: d.geometry, Type: geometryTypes[strings.ToUpper(d.geometryType)], HasZ: d.z || sv.Z, CRS: d.crs}
+	l.source.Geometry = &sqlq.Geometry{
+		Name: name, Column: d.geometry, CRS: d.crs, Pad: sv.pad(d.crs), Index: sv.Index, RowID: d.rowid(sv), HasNull: sv.Missing > 0,
+	}
+	if sv.Index != "" {
+		l.source.Geometry.NoGeom = noGeom(d.n)
+	}
+}
+
+// addProperties makes a property of each column that is not the row id or the geometry.
+func (d *draft) addProperties(l *layer, texts map[string]columnText) {
+	taken := map[string]bool{}
+	if l.Geometry != nil {
+		taken[l.Geometry.Name] = true
+	}
+	for _, col := range d.table.columns {
+		cs := d.survey.Columns[col.name]
+		if cs == nil || d.own != nil {
+			continue
+		}
+		t, ok := d.typeOf(col, cs)
+		if !ok {
+			continue
+		}
+		name := col.name
+		if strings.EqualFold(name, "id") && !strings.EqualFold(col.name, d.survey.Key) {
+			name += "_"
+		}
+		name = unique(name, func(s string) bool { return taken[s] })
+		taken[name] = true
+		x := texts[strings.ToLower(col.name)]
+		l.add(store.Property{Name: name, Column: col.name, Type: t, Title: textOf(x.title), Description: textOf(x.description), Enum: x.enum}, newField(col, cs, t))
+		if d.survey.Key != "" && strings.EqualFold(col.name, d.survey.Key) {
+			l.Key.Property = name
+		}
+	}
+	if d.own != nil {
+		d.own.addProperties(l, d)
+	}
+}
+
+func (l *layer) add(p store.Property, f *sqlq.Field) {
+	if !p.Hidden {
+		l.visible = append(l.visible, len(l.Properties))
+	}
+	l.Properties = append(l.Properties, p)
+	l.fields = append(l.fields, f)
+	l.source.Fields[p.Name] = f
+}
+
+// typeOf returns the type that all values of a column have; false when it is left out.
+func (d *draft) typeOf(col tableColumn, cs *columnSurvey) (cql2.Type, bool) {
+	declared, known := declaredType(col.declared)
+	if cs.Blob > 0 || strings.Contains(strings.ToUpper(col.declared), "BLOB") {
+		d.warn("column %q holds binary values and is left out", col.name)
+		return 0, false
+	}
+	found := cs.found()
+	if cs.Int+cs.Float+cs.Text == 0 && known || known && cs.fits(declared) {
+		if d.isRole(col.name) && declared == cql2.TypeText {
+			return found.moment(cs), true
+		}
+		if declared == cql2.TypeDate && cs.Clock {
+			return cql2.TypeTimestamp, true
+		}
+		return declared, true
+	}
+	if known {
+		d.warn("column %q is declared %s but holds other values too; it is served as %s", col.name, col.declared, typeNames[found.typ])
+	}
+	return found.typ, true
+}
+
+// guess is a type that values suggest.
+type guess struct{ typ cql2.Type }
+
+// moment returns the type of a text column in the role of a time: a day or a moment where all values are such, else text.
+func (g guess) moment(cs *columnSurvey) cql2.Type {
+	switch {
+	case cs.NotMoment:
+		return cql2.TypeText
+	case cs.Clock:
+		return cql2.TypeTimestamp
+	}
+	return cql2.TypeDate
+}
+
+// found returns the narrowest of integer, number and text that holds all values.
+func (cs *columnSurvey) found() guess {
+	switch {
+	case cs.Text > 0 || cs.NotFinite || cs.Int+cs.Float == 0:
+		return guess{cql2.TypeText}
+	case cs.Float > 0:
+		return guess{cql2.TypeNumber}
+	}
+	return guess{cql2.TypeInteger}
+}
+
+// fits reports whether all values are of type t.
+func (cs *columnSurvey) fits(t cql2.Type) bool {
+	switch t {
+	case cql2.TypeBool:
+		return cs.Text == 0 && cs.Float == 0 && !cs.NotBool
+	case cql2.TypeInteger:
+		return cs.Text == 0 && cs.Float == 0
+	case cql2.TypeNumber:
+		return cs.Text == 0 && !cs.NotFinite
+	case cql2.TypeDate, cql2.TypeTimestamp:
+		return cs.Int == 0 && cs.Float == 0 && !cs.NotMoment
+	}
+	return true
+}
+
+// newField says how a column is read.
+func newField(col tableColumn, cs *columnSurvey, t cql2.Type) *sqlq.Field {
+	f := &sqlq.Field{Column: col.name, Type: t, Nulls: cs.Null > 0}
+	switch t {
+	case cql2.TypeText, cql2.TypeJSON:
+		switch {
+		case cs.NotUTF8:
+			f.Normal = sqlq.NormalText
+		case cs.Int > 0 || cs.Float > 0 || affinityOf(col.declared) == affinityNumber:
+			f.Normal = sqlq.NormalCast
+		}
+	case cql2.TypeDate:
+		if cs.NotDay {
+			f.Normal = sqlq.NormalDate
+		}
+	case cql2.TypeTimestamp:
+		f.Layout = cs.Layout
+	}
+	return f
+}
+
+// Names of columns that are taken as an interval without being told, in lower case: first start, then end.
+var intervals = [...][2]string{{"gyldigfra", "gyldigtil"}, {"valid_from", "valid_to"}}
+
+// roleColumns returns the columns with the moment or the interval of a feature; "" for none.
+func (d *draft) roleColumns() (instant, start, end string) {
+	s := d.settings
+	if s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != "" {
+		return s.Instant, s.IntervalStart, s.IntervalEnd
+	}
+	for _, pair := range intervals {
+		a, okA := d.table.column(pair[0])
+		b, okB := d.table.column(pair[1])
+		if okA && okB {
+			return "", a.name, b.name
+		}
+	}
+	return "", "", ""
+}
+
+func (d *draft) isRole(column string) bool {
+	if d.own != nil {
+		return false
+	}
+	a, b, c := d.roleColumns()
+	return column != "" && (strings.EqualFold(column, a) || strings.EqualFold(column, b) || strings.EqualFold(column, c))
+}
+
+func (d *draft) setRoles(l *layer) {
+	if d.own == nil {
+		instant, start, end := d.roleColumns()
+		l.Instant, l.IntervalStart, l.IntervalEnd = d.role(l, instant), d.role(l, start), d.role(l, end)
+	}
+	first, last := l.IntervalStart, l.IntervalEnd
+	if first == "" && last == "" {
+		first, last = l.Instant, l.Instant
+	}
+	l.Temporal[0], _ = d.extreme(l, first, false)
+	var open bool
+	if l.Temporal[1], open = d.extreme(l, last, true); open && last == l.IntervalEnd {
+		l.Temporal[1] = nil
+	}
+}
+
+// role returns the property of a column that is a day or a moment; "" with a warning when it is none.
+func (d *draft) role(l *layer, column string) string {
+	if column == "" {
+		return ""
+	}
+	for _, p := range l.Properties {
+		if strings.EqualFold(p.Column, column) {
+			if p.Type == cql2.TypeDate || p.Type == cql2.TypeTimestamp {
+				return p.Name
+			}
+			d.warn("column %q does not hold days or moments throughout; it is not used for the parameter datetime", column)
+			return ""
+		}
+	}
+	d.warn("there is no column %q for the parameter datetime", column)
+	return ""
+}
+
+// extreme returns the first or last moment of a property, and whether it has nulls.
+func (d *draft) extreme(l *layer, property string, last bool) (*time.Time, bool) {
+	p, ok := l.Find(property)
+	if !ok {
+		return nil, false
+	}
+	cs := d.survey.Columns[p.Column]
+	if cs == nil {
+		return nil, false
+	}
+	text := cs.Min
+	if last {
+		text = cs.Max
+	}
+	t, err := time.Parse(sqlq.StampLayout, text)
+	if err != nil {
+		return nil, cs.Null > 0
+	}
+	return &t, cs.Null > 0
+}
+
+func (d *draft) applySettings(l *layer) {
+	s := d.settings
+	if s.Title != nil {
+		l.Title = s.Title
+	}
+	if s.Description != nil {
+		l.Description = s.Description
+	}
+	if s.Keywords != nil {
+		l.Keywords = s.Keywords
+	}
+	if s.Links != nil {
+		l.Links = s.Links
+	}
+	if s.TitleProperty != "" {
+		if p, ok := l.Find(s.TitleProperty); ok {
+			l.TitleProperty = p.Name
+		} else {
+			d.warn("there is no property %q for the title", s.TitleProperty)
+		}
+	}
+}
+
+// place settles the reference system of a draft; false when it is refused.
+func (d *draft) place() bool {
+	if d.geometry == "" {
+		return true
+	}
+	if d.srs.organization == "" && d.srs.id > 0 {
+		d.refuse("srs_id %d is not in gpkg_spatial_ref_sys; set the reference system, for example with ogr2ogr -a_srs", d.srs.id)
+		return false
+	}
+	id, note, ok := d.srs.served()
+	if !ok {
+		d.refuse("%s", note)
+		return false
+	}
+	d.crs = id
+	if d.own != nil && d.own.Geometry != nil && crs.Same(d.own.Geometry.CRS, id) {
+		d.crs = d.own.Geometry.CRS // CRS84 and 4326 are one in a GeoPackage
+	}
+	if note != "" {
+		d.warn("%s", note)
+	}
+	return true
+}

@@ -1,0 +1,314 @@
+package gpkg
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// alias is the name of the collection's table in statements.
+const alias = "t"
+
+// question is a Query prepared against a layer.
+type question struct {
+	rev     *revision
+	l       *layer
+	filter  sqlq.Filter
+	where   cql2.Expr
+	matcher *cql2.Matcher // of the residue; made when it is needed
+	keys    []sqlq.Key    // of the order, the id last
+	order   string        // store.OrderName
+	place   *store.Place
+	values  []any // of keys at place
+}
+
+// Page returns the ids that q selects.
+func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	r, err := s.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer r.release()
+	l, err := r.layer(q.Collection)
+	if err != nil {
+		return nil, err
+	}
+	qu, err := newQuestion(r, l, q)
+	if err != nil {
+		return nil, err
+	}
+	p := &store.Page{Matched: -1, Version: r.catalog.Version}
+	err = r.use(ctx, func(c *conn) error {
+		if q.Count == store.CountExact {
+			if p.Matched, err = qu.count(ctx, c); err != nil {
+				return err
+			}
+		}
+		if q.Limit <= 0 || p.Matched == 0 {
+			return nil
+		}
+		return qu.fill(ctx, c, q, p)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func newQuestion(r *revision, l *layer, q store.Query) (*question, error) {
+	qu := &question{rev: r, l: l, where: q.Filter, order: store.OrderName(q.SortBy)}
+	for _, k := range q.SortBy {
+		f := l.source.Fields[k.Property]
+		if f == nil || f.Type == cql2.TypeJSON {
+			return nil, fmt.Errorf("gpkg: collection %q cannot be sorted by %q", l.ID, k.Property)
+		}
+		qu.keys = append(qu.keys, sqlq.Key{Expr: sortExpr(f), Desc: k.Desc, Nulls: f.Nulls})
+	}
+	qu.keys = append(qu.keys, l.idKey(alias))
+	if q.Cursor != "" {
+		if err := qu.start(q.Cursor); err != nil {
+			return nil, err
+		}
+	}
+	qu.filter = sqlq.Compile(sqlq.SQLite{}, l.source, alias, q.Filter)
+	return qu, nil
+}
+
+func sortExpr(f *sqlq.Field) string {
+	e := sqlq.Column(sqlq.SQLite{}, alias, f)
+	if f.Type == cql2.TypeText {
+		e += " COLLATE BINARY"
+	}
+	return e
+}
+
+// start reads a cursor.
+func (qu *question) start(c store.Cursor) error {
+	p, err := c.Place()
+	if err != nil {
+		return err
+	}
+	id, ok := qu.l.id(p.ID)
+	if p.Order != qu.order || len(p.Keys) != len(qu.keys)-1 || !ok {
+		return store.ErrCursor
+	}
+	qu.place, qu.values = &p, append(p.Keys[:len(p.Keys):len(p.Keys)], id)
+	return nil
+}
+
+// found is one row of a page.
+type found struct {
+	id   string
+	keys []any
+}
+
+// fill reads the rows of the page and one more, which tells whether there is another page.
+func (qu *question) fill(ctx context.Context, c *conn, q store.Query, p *store.Page) error {
+	back := qu.place != nil && qu.place.Back
+	limit, skip := q.Limit, max(q.Offset, 0)
+	rows, skipped, err := qu.read(ctx, c, back, min(limit, math.MaxInt32)+1, skip)
+	if err != nil {
+		return err
+	}
+	more := len(rows) > limit
+	rows = rows[:min(len(rows), limit)]
+	if back {
+		for i, j := 0, len(rows)-1; i < j; i, j = i+1, j-1 {
+			rows[i], rows[j] = rows[j], rows[i]
+		}
+	}
+	p.Rows = make([]store.Row, len(rows))
+	for i, x := range rows {
+		p.Rows[i] = store.Row{ID: x.id, Rev: qu.rev.rev}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	before, after := skipped, more
+	if back {
+		before, after = more, skipped
+	}
+	if qu.place != nil { // is there anything on the side that we came from?
+		exists, err := qu.exists(ctx, c, !back, rows)
+		if err != nil {
+			return err
+		}
+		if back {
+			after = after || exists
+		} else {
+			before = before || exists
+		}
+	}
+	if after {
+		p.Next = qu.cursor(rows[len(rows)-1], false)
+	}
+	if before {
+		p.Prev = qu.cursor(rows[0], true)
+	}
+	return nil
+}
+
+func (qu *question) cursor(x found, back bool) store.Cursor {
+	return store.NewCursor(store.Place{Back: back, Order: qu.order, Keys: x.keys, ID: x.id})
+}
+
+// exists tells whether a match lies before (back) the first or after the last row.
+func (qu *question) exists(ctx context.Context, c *conn, back bool, rows []found) (bool, error) {
+	edge := rows[len(rows)-1]
+	if back {
+		edge = rows[0]
+	}
+	id, _ := qu.l.id(edge.id)
+	other := *qu
+	other.place, other.values = &store.Place{Back: back}, append(edge.keys[:len(edge.keys):len(edge.keys)], id)
+	next, _, err := other.read(ctx, c, back, 1, 0)
+	return len(next) > 0, err
+}
+
+// read returns at most limit matches in the order, from the place on, without the first skip of them; skipped tells whether there were
+// any of these.
+func (qu *question) read(ctx context.Context, c *conn, back bool, limit, skip int) (rows []found, skipped bool, err error) {
+	sql, args := qu.statement(back, limit, skip)
+	n := len(qu.keys)
+	seen := 0
+	err = c.query(sql, args, func(r row) error {
+		if qu.filter.Residue != nil {
+			if ok, err := qu.holds(ctx, c, r, n); err != nil || !ok {
+				return err
+			}
+			if seen++; seen <= skip {
+				return nil
+			}
+		}
+		x := found{id: qu.idText(r, n-1)}
+		for i := range n - 1 {
+			x.keys = append(x.keys, r.Any(i))
+		}
+		rows = append(rows, x)
+		if len(rows) == limit {
+			return errEnough
+		}
+		return nil
+	})
+	if err == errEnough {
+		err = nil
+	}
+	return rows, skip > 0 && len(rows) > 0, err
+}
+
+var errEnough = fmt.Errorf("gpkg: enough rows")
+
+// statement selects the sort keys, the id, and where there is a residue what is needed for it.
+func (qu *question) statement(back bool, limit, skip int) (string, []any) {
+	b := sqlq.New(sqlq.SQLite{}).Text("SELECT ")
+	for i, k := range qu.keys {
+		if i > 0 {
+			b.Text(", ")
+		}
+		b.Text(k.Expr)
+	}
+	qu.residueColumns(b)
+	b.Text(" FROM ", qu.l.source.Table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
+	if qu.place != nil {
+		b.Text(" AND (").Add(sqlq.After(sqlq.SQLite{}, qu.keys, qu.values, back)).Text(")")
+	}
+	b.Text(" ORDER BY ", sqlq.Order(qu.keys, back))
+	if qu.filter.Residue == nil {
+		b.Text(" LIMIT ").Arg(int64(limit)).Text(" OFFSET ").Arg(int64(skip))
+	}
+	return b.SQL()
+}
+
+func (qu *question) residueColumns(b *sqlq.Builder) {
+	if qu.filter.Residue != nil {
+		b.Text(", ", qu.l.idExpr(alias), ", (").Add(qu.filter.Sure).Text(") IS TRUE")
+	}
+}
+
+// holds tells whether a candidate matches; its id and its sureness are in columns n and n+1.
+func (qu *question) holds(ctx context.Context, c *conn, r row, n int) (bool, error) {
+	if r.Bool(n + 1) {
+		return true, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if qu.matcher == nil {
+		qu.matcher = cql2.NewMatcher(qu.filter.Residue)
+	}
+	t, err := qu.matcher.Eval(newRecord(c, qu.l, r.Any(n)))
+	return t == cql2.True, err
+}
+
+func (qu *question) idText(r row, i int) string {
+	if qu.l.text {
+		return r.Text(i)
+	}
+	return strconv.FormatInt(r.Int(i), 10)
+}
+
+// parseID reads a feature id that is a number, as it is printed.
+func parseID(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == s
+}
+
+// maxCounts is how many counts a revision remembers.
+const maxCounts = 1024
+
+// count returns the number of matches.
+func (qu *question) count(ctx context.Context, c *conn) (int, error) {
+	if qu.where == nil {
+		return qu.l.Count, nil
+	}
+	key := qu.l.ID + "\x00" + canonical(qu.where)
+	qu.rev.mu.Lock()
+	n, ok := qu.rev.counts[key]
+	qu.rev.mu.Unlock()
+	if ok {
+		return n, nil
+	}
+	n, err := qu.countRows(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	qu.rev.mu.Lock()
+	defer qu.rev.mu.Unlock()
+	if len(qu.rev.counts) >= maxCounts {
+		clear(qu.rev.counts)
+	}
+	if len(key) < 4<<10 {
+		qu.rev.counts[key] = n
+	}
+	return n, nil
+}
+
+func (qu *question) countRows(ctx context.Context, c *conn) (int, error) {
+	b := sqlq.New(sqlq.SQLite{}).Text("SELECT ")
+	if qu.filter.Residue == nil {
+		b.Text("count(*)")
+	} else {
+		b.Text("1")
+		qu.residueColumns(b)
+	}
+	b.Text(" FROM ", qu.l.source.Table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
+	sql, args := b.SQL()
+	n := 0
+	err := c.query(sql, args, func(r row) error {
+		if qu.filter.Residue == nil {
+			n = int(r.Int(0))
+			return nil
+		}
+		ok, err := qu.holds(ctx, c, r, 1)
+		if ok {
+			n++
+		}
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,156 @@
+package gpkg
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store/sqlq"
+)
+
+// record is one row as cql2.Eval sees it. It reads what is asked for, on the connection of the question.
+type record struct {
+	c      *conn
+	source *sqlq.Source
+	where  string         // condition on the row, with one argument
+	id     any            // the argument
+	values map[string]any // read already; of a row of a relation, all
+	keys   map[string]any // of a row of a relation: what its own relations refer to
+}
+
+func newRecord(c *conn, l *layer, id any) *record {
+	return &record{c: c, source: l.source, where: alias + "." + l.key + " = ?", id: id, values: map[string]any{}}
+}
+
+// Value returns a property in its served form.
+func (r *record) Value(name string) (any, error) {
+	if v, ok := r.values[name]; ok {
+		return v, nil
+	}
+	f := r.source.Fields[name]
+	if f == nil {
+		return nil, fmt.Errorf("gpkg: no property %q", name)
+	}
+	var v any
+	err := r.column(selectExpr(alias, f), func(x row) { v = readValue(x, 0, f.Type) })
+	r.values[name] = v
+	return v, err
+}
+
+func (r *record) column(expr string, fn func(row)) error {
+	if r.where == "" {
+		return fmt.Errorf("gpkg: %s is not of this row", expr)
+	}
+	return r.c.query("SELECT "+expr+" FROM "+r.source.Table+" AS "+alias+" WHERE "+r.where, []any{r.id}, func(x row) error {
+		fn(x)
+		return nil
+	})
+}
+
+// Geometry returns the stored geometry; nil when there is none that can be read.
+func (r *record) Geometry(name string) (wkb []byte, in crs.ID, err error) {
+	g := r.source.Geometry
+	if g == nil || g.Name != name {
+		return nil, 0, fmt.Errorf("gpkg: no geometry %q", name)
+	}
+	if v, ok := r.values[name]; ok {
+		return v.([]byte), g.CRS, nil
+	}
+	err = r.column(alias+"."+quote(g.Column), func(x row) {
+		if x.Kind(0) == kindBlob {
+			wkb, _ = readBlob(x.Bytes(0, nil))
+		}
+	})
+	r.values[name] = wkb
+	return wkb, g.CRS, err
+}
+
+// Rows returns the rows of a relation, whole.
+func (r *record) Rows(relation string) ([]cql2.Record, error) {
+	rel := r.source.Relations[relation]
+	if rel == nil {
+		return nil, fmt.Errorf("gpkg: no relation %q", relation)
+	}
+	owner, ok := r.keys[rel.Key]
+	if !ok {
+		if err := r.column(alias+"."+quote(rel.Key), func(x row) { owner = x.Any(0) }); err != nil {
+			return nil, err
+		}
+	}
+	names, keys := sortedKeys(rel.Fields), relationKeys(rel)
+	cols := make([]string, 0, len(names)+len(keys)+1)
+	for _, n := range names {
+		cols = append(cols, selectExpr(alias, rel.Fields[n]))
+	}
+	for _, k := range keys {
+		cols = append(cols, alias+"."+quote(k))
+	}
+	cols = append(cols, "1")
+	var rows []cql2.Record
+	err := r.c.query("SELECT "+strings.Join(cols, ", ")+" FROM "+rel.Table+" AS "+alias+" WHERE "+alias+"."+quote(rel.Owner)+" = ?",
+		[]any{owner}, func(x row) error {
+			sub := &record{c: r.c, source: &rel.Source, values: map[string]any{}, keys: map[string]any{}}
+			for i, n := range names {
+				sub.values[n] = readValue(x, i, rel.Fields[n].Type)
+			}
+			for i, k := range keys {
+				sub.keys[k] = x.Any(len(names) + i)
+			}
+			rows = append(rows, sub)
+			return nil
+		})
+	return rows, err
+}
+
+// relationKeys lists the columns of a relation to which its own relations refer.
+func relationKeys(r *sqlq.Relation) []string {
+	set := map[string]bool{}
+	for _, sub := range r.Relations {
+		set[sub.Key] = true
+	}
+	return sortedKeys(set)
+}
+
+// selectExpr returns the expression that readValue reads: timestamps as they are stored, others in their normal form.
+func selectExpr(alias string, f *sqlq.Field) string {
+	if f.Type == cql2.TypeTimestamp {
+		return alias + "." + quote(f.Column)
+	}
+	return sqlq.Column(sqlq.SQLite{}, alias, f)
+}
+
+// readValue returns nil, string, int64, float64 or bool. A value that is not of the type is nil.
+func readValue(r row, i int, t cql2.Type) any {
+	k := r.Kind(i)
+	if k == kindNull || k == kindBlob {
+		return nil
+	}
+	switch t {
+	case cql2.TypeInteger:
+		if k == kindInt {
+			return r.Int(i)
+		}
+		return nil
+	case cql2.TypeNumber:
+		if k == kindText {
+			return nil
+		}
+		return r.Float(i)
+	case cql2.TypeBool:
+		return r.Bool(i)
+	case cql2.TypeTimestamp:
+		return timestamp(r.Text(i))
+	}
+	return r.Text(i)
+}
+
+// timestamp returns a stored moment as RFC 3339 in UTC; nil when it is none.
+func timestamp(s string) any {
+	t, ok := parseMoment(s)
+	if !ok {
+		return nil
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}

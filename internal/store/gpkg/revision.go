@@ -1,0 +1,299 @@
+package gpkg
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"zombiezen.com/go/sqlite"
+
+	"grense/internal/store"
+)
+
+// revision is one state of the file, opened. Apart from the counts it caches, it is immutable.
+type revision struct {
+	catalog *store.Catalog
+	layers  map[string]*layer // by collection id
+	rev     uint64            // of every feature
+	pool    *pool
+	refs    atomic.Int64 // users, and one for being current
+	drained func()       // called once, when the last user has gone
+
+	mu     sync.Mutex
+	counts map[string]int // by filter
+}
+
+func (r *revision) take() bool {
+	for {
+		n := r.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if r.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (r *revision) release() {
+	if r.refs.Add(-1) == 0 {
+		r.drained()
+	}
+}
+
+// use runs fn with a connection.
+func (r *revision) use(ctx context.Context, fn func(*conn) error) error {
+	err := r.pool.use(ctx, fn)
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultCantOpen, sqlite.ResultIOErr:
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	return err
+}
+
+// load opens the present state of the file.
+func (s *Store) load(ctx context.Context) (*revision, error) {
+	src, err := inspect(s.path)
+	if err != nil {
+		return nil, err
+	}
+	path, m, err := src.readable(s.options.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	c, err := openConn(path, m)
+	if err != nil {
+		return nil, src.explain(err)
+	}
+	r, err := s.loadFrom(ctx, src, path, m, c)
+	if err = errors.Join(err, c.close()); err != nil {
+		return nil, src.explain(err)
+	}
+	return r, nil
+}
+
+func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c *conn) (*revision, error) {
+	c.c.SetInterrupt(ctx.Done())
+	defer c.c.SetInterrupt(nil)
+	if t, err := readTable(c, "gpkg_contents"); err != nil {
+		return nil, err
+	} else if t == nil {
+		return nil, fmt.Errorf("gpkg: %s is an SQLite file but not a GeoPackage: it has no table gpkg_contents; convert it, for example "+
+			"with ogr2ogr -f GPKG out.gpkg %s", s.path, filepath.Base(s.path))
+	}
+	drafts, err := s.drafts(c)
+	if err != nil {
+		return nil, err
+	}
+	side, err := s.side(ctx, src, c, drafts)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := schemaText(c)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := json.Marshal(s.options.Settings)
+	if err != nil {
+		return nil, err
+	}
+	r := &revision{
+		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion)), Modified: src.mtime},
+		layers:  map[string]*layer{},
+		counts:  map[string]int{},
+	}
+	if b, err := hex.DecodeString(r.catalog.Version); err == nil {
+		r.rev = binary.BigEndian.Uint64(b)
+	}
+	if err := r.publish(c, drafts); err != nil {
+		return nil, err
+	}
+	r.pool, err = newPool(s.options.MaxConns, func() (*conn, error) {
+		c, err := openConn(path, m)
+		if err != nil {
+			return nil, err
+		}
+		if err := side.attach(c); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+		return c, nil
+	})
+	r.refs.Store(1)
+	return r, err
+}
+
+// drafts lists the layers, refused ones among them.
+func (s *Store) drafts(c *conn) ([]*draft, error) {
+	list, err := readContents(c)
+	if err != nil {
+		return nil, err
+	}
+	own, err := readDefinitions(c)
+	if err != nil {
+		return nil, err
+	}
+	var drafts []*draft
+	for _, x := range list {
+		d := &draft{contents: x, settings: s.settingsOf(x.table), own: own[strings.ToLower(x.table)]}
+		delete(own, strings.ToLower(x.table))
+		drafts = append(drafts, d)
+	}
+	for _, name := range sortedKeys(own) { // tables that are no layer for others
+		def := own[name]
+		drafts = append(drafts, &draft{contents: contents{table: def.Table, kind: "attributes"}, settings: s.settingsOf(def.Table), own: def})
+	}
+	served := drafts[:0]
+	for i, d := range drafts {
+		if d.settings.Hidden {
+			continue
+		}
+		d.n = i
+		if err := d.check(c); err != nil {
+			return nil, err
+		}
+		served = append(served, d)
+	}
+	return served, nil
+}
+
+// settingsOf returns the settings of a layer, by its name or else by the id that the name gives.
+func (s *Store) settingsOf(layer string) store.Settings {
+	if x, ok := s.options.Settings[layer]; ok {
+		return x
+	}
+	return s.options.Settings[collectionID(layer)]
+}
+
+// check refuses what is no table of features or attributes.
+func (d *draft) check(c *conn) (err error) {
+	switch d.kind {
+	case "features", "attributes":
+	case "tiles", "2d-gridded-coverage", "vector-tiles":
+		d.refuse("the data type %q is not served, only features and attributes", d.kind)
+		return nil
+	default:
+		d.refuse("the data type %q is not known", d.kind)
+		return nil
+	}
+	if d.table, err = readTable(c, d.contents.table); err != nil {
+		return err
+	}
+	if d.table == nil || len(d.table.columns) == 0 {
+		d.refuse("there is no table or view of that name")
+		return nil
+	}
+	if d.kind == "features" && d.geometry == "" {
+		d.refuse("gpkg_geometry_columns does not name its geometry column")
+		return nil
+	}
+	if d.geometry != "" {
+		col, ok := d.table.column(d.geometry)
+		if !ok {
+			d.refuse("the geometry column %q does not exist", d.geometry)
+			return nil
+		}
+		d.geometry = col.name
+		d.place()
+	}
+	return nil
+}
+
+// side finds or makes the side file and gives each draft its survey.
+func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) (*sideFile, error) {
+	path, prefix, stem := sidePath(s.options.DataDir, src, settingsKey(s.options.Settings))
+	f := readSide(path)
+	for _, d := range drafts {
+		if f != nil && !d.refused() && f.surveys[d.contents.table] == nil {
+			f = nil
+		}
+	}
+	if f == nil {
+		s.options.Logger.Info("reading the layers of a GeoPackage for the first time", "path", s.path, "side", path)
+		err := atomically(path, func(tmp string) error { return s.makeSide(ctx, tmp, c, drafts) })
+		if err != nil {
+			return nil, fmt.Errorf("gpkg: making the side file %s: %w", path, err)
+		}
+		removeOthers(s.options.DataDir, prefix, stem, ".side")
+		if f = readSide(path); f == nil {
+			return nil, fmt.Errorf("gpkg: the side file %s cannot be read back", path)
+		}
+	}
+	for _, d := range drafts {
+		d.survey = f.surveys[d.contents.table]
+	}
+	return f, nil
+}
+
+func (s *Store) makeSide(ctx context.Context, path string, c *conn, drafts []*draft) error {
+	w, err := newSideWriter(path)
+	if err != nil {
+		return err
+	}
+	for _, d := range drafts {
+		if d.refused() {
+			continue
+		}
+		sv, err := d.examine(ctx, c, w, s.options.Progress)
+		if err == nil {
+			err = w.put(d.contents.table, sv)
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("layer %s: %w", d.contents.table, err), w.c.close())
+		}
+	}
+	return w.finish()
+}
+
+// publish makes the catalog of the drafts.
+func (r *revision) publish(c *conn, drafts []*draft) error {
+	for _, d := range drafts {
+		if !d.refused() {
+			l, err := d.open(c)
+			if err != nil {
+				return fmt.Errorf("gpkg: layer %s: %w", d.contents.table, err)
+			}
+			if l != nil {
+				r.add(d, l)
+			}
+		}
+		r.catalog.Notes = append(r.catalog.Notes, d.notes...)
+	}
+	return nil
+}
+
+func (r *revision) add(d *draft, l *layer) {
+	id := l.ID
+	if d.settings.ID != "" {
+		id = d.settings.ID
+	} else if id == "" {
+		id = d.table.name
+	}
+	l.ID = unique(collectionID(id), func(s string) bool { return r.layers[s] != nil })
+	r.layers[l.ID] = l
+	r.catalog.Collections = append(r.catalog.Collections, l.Collection)
+}
+
+// schemaText returns the statements that made the schema.
+func schemaText(c *conn) (string, error) {
+	var b strings.Builder
+	err := c.query("SELECT coalesce(sql, name) FROM main.sqlite_schema ORDER BY rowid", nil, func(r row) error {
+		b.WriteString(r.Text(0) + "\n")
+		return nil
+	})
+	return b.String(), err
+}
+
+// layer returns the layer of a collection.
+func (r *revision) layer(id string) (*layer, error) {
+	if l := r.layers[id]; l != nil {
+		return l, nil
+	}
+	return nil, fmt.Errorf("gpkg: collection %q: %w", id, store.ErrNotFound)
+}

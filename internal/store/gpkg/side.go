@@ -1,0 +1,181 @@
+package gpkg
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/paulmach/orb"
+)
+
+// sideVersion is raised when the content of side files changes its meaning; older ones are made anew.
+const sideVersion = 1
+
+// A side file holds what is expensive to learn of a source: a survey of each layer, an R-tree where the source has none, and the rows
+// without geometry. It belongs to one state of the source, is never changed after it was made, and can be deleted at any time.
+type sideFile struct {
+	path    string
+	surveys map[string]*survey // by table
+}
+
+// readSide returns nil when there is no side file that can be used.
+func readSide(path string) *sideFile {
+	if _, err := os.Stat(path); err != nil {
+		return nil
+	}
+	c, err := openConn(path, readOnly)
+	if err != nil {
+		return nil
+	}
+	defer c.close()
+	f := &sideFile{path: path, surveys: map[string]*survey{}}
+	if v, err := c.one("PRAGMA user_version"); err != nil || v != sideVersion {
+		return nil
+	}
+	err = c.query("SELECT layer, body FROM survey", nil, func(r row) error {
+		sv := &survey{}
+		if err := json.Unmarshal([]byte(r.Text(1)), sv); err != nil {
+			return err
+		}
+		f.surveys[r.Text(0)] = sv
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+// sidePath returns the file for a source and the settings on which surveys depend, and the prefix of files of its former states.
+func sidePath(dir string, s source, extra string) (path, prefix, stem string) {
+	prefix, stem = s.sideName("side" + strconv.Itoa(sideVersion) + extra)
+	return filepath.Join(dir, stem+".side"), prefix, stem
+}
+
+// sideWriter fills a new side file.
+type sideWriter struct {
+	c       *conn
+	surveys map[string]*survey
+}
+
+func newSideWriter(path string) (*sideWriter, error) {
+	c, err := openConn(path, readWrite)
+	if err != nil {
+		return nil, err
+	}
+	w := &sideWriter{c: c, surveys: map[string]*survey{}}
+	for _, sql := range [...]string{
+		"PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA locking_mode=EXCLUSIVE", "BEGIN",
+		"PRAGMA user_version=" + strconv.Itoa(sideVersion), "CREATE TABLE survey (layer TEXT PRIMARY KEY, body TEXT NOT NULL)",
+	} {
+		if err := c.exec(sql); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+	}
+	return w, nil
+}
+
+func (w *sideWriter) put(layer string, sv *survey) error {
+	body, err := sv.encode()
+	if err != nil {
+		return err
+	}
+	w.surveys[layer] = sv
+	return w.c.exec("INSERT INTO survey VALUES (?, ?)", layer, body)
+}
+
+func (w *sideWriter) finish() error {
+	return errors.Join(w.c.exec("COMMIT"), w.c.close())
+}
+
+// sideIndex takes the envelopes of one layer. A nil index takes nothing.
+type sideIndex struct {
+	w      *sideWriter
+	name   string // of the R-tree that is to be used, quoted, with schema
+	insert string // "" when the source has an R-tree already
+	miss   string
+	verify string // question to the source's R-tree, through c
+	c      *conn
+}
+
+// index prepares the tables of a layer: always one of rows without geometry, and an R-tree unless the source's own is complete.
+func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
+	n := strconv.Itoa(d.n)
+	if err := w.c.exec("DROP TABLE IF EXISTS nogeom_" + n); err != nil {
+		return nil, err
+	}
+	if err := w.c.exec("CREATE TABLE nogeom_" + n + " (id INTEGER PRIMARY KEY)"); err != nil {
+		return nil, err
+	}
+	x := &sideIndex{w: w, miss: "INSERT INTO nogeom_" + n + " VALUES (?)"}
+	own, err := sourceIndex(c, d)
+	if err != nil {
+		return nil, err
+	}
+	if own != "" {
+		x.name, x.c = own, c
+		x.verify = "SELECT count(*) FROM " + own + " WHERE id = ? AND minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?"
+		return x, nil
+	}
+	if err := w.c.exec("CREATE VIRTUAL TABLE rtree_" + n + " USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
+		return nil, err
+	}
+	x.name = "side.rtree_" + n
+	x.insert = "INSERT INTO rtree_" + n + " VALUES (?, ?, ?, ?, ?)"
+	return x, nil
+}
+
+// errIndex reports that the R-tree of the source does not cover a geometry.
+var errIndex = errors.New("gpkg: the R-tree is not complete")
+
+// sourceIndex returns the R-tree of the source (OGC 12-128r18, F.3); "" when there is none.
+func sourceIndex(c *conn, d *draft) (string, error) {
+	if d.table.rowid == "" || d.ownIndex {
+		return "", nil
+	}
+	t, err := readTable(c, "rtree_"+d.table.name+"_"+d.geometry)
+	if err != nil || t == nil {
+		return "", err
+	}
+	return "main." + quote(t.name), nil
+}
+
+// add notes the envelope of a row, or verifies that the source's R-tree has it.
+func (x *sideIndex) add(id int64, b orb.Bound) error {
+	if x == nil {
+		return nil
+	}
+	if x.insert != "" {
+		return x.w.c.exec(x.insert, id, b.Min[0], b.Max[0], b.Min[1], b.Max[1])
+	}
+	n, err := x.c.one(x.verify, id, b.Min[0], b.Max[0], b.Min[1], b.Max[1])
+	if err == nil && n == 0 {
+		err = errIndex
+	}
+	return err
+}
+
+func (x *sideIndex) missing(id int64) error {
+	if x == nil {
+		return nil
+	}
+	return x.w.c.exec(x.miss, id)
+}
+
+// attach makes a side file readable from a connection as schema side.
+func (f *sideFile) attach(c *conn) error {
+	if err := c.exec("ATTACH ? AS side", fileURI(f.path, "mode=ro")); err != nil {
+		return fmt.Errorf("gpkg: side file: %w", err)
+	}
+	return nil
+}
+
+// noGeom returns the table of rows without geometry of the n-th layer.
+func noGeom(n int) string { return "side.nogeom_" + strconv.Itoa(n) }
+
+// isSide reports whether an index is in the side file.
+func isSide(index string) bool { return strings.HasPrefix(index, "side.") }

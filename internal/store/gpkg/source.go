@@ -1,0 +1,229 @@
+package gpkg
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// source is a GeoPackage file as it was found.
+type source struct {
+	path    string // absolute
+	name    string // for messages: as the operator gave it
+	size    int64
+	mtime   time.Time
+	counter uint32 // changes of the file (SQLite file format, 1.3.6)
+	wal     bool   // journal mode WAL
+	walSize int64  // of changes not yet in the file
+	walTime time.Time
+}
+
+// inspect reads what can be known without SQLite, and refuses what is no whole SQLite file.
+func inspect(path string) (source, error) {
+	s := source{name: path}
+	var err error
+	if s.path, err = filepath.Abs(path); err != nil {
+		return s, fmt.Errorf("gpkg: %w", err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return s, fmt.Errorf("gpkg: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return s, fmt.Errorf("gpkg: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return s, fmt.Errorf("gpkg: %s is not a file; name a GeoPackage file", path)
+	}
+	s.size, s.mtime = info.Size(), info.ModTime()
+	var head [100]byte
+	if _, err := io.ReadFull(f, head[:]); err != nil || string(head[:16]) != "SQLite format 3\x00" {
+		return s, fmt.Errorf("gpkg: %s is not a GeoPackage: it does not begin as an SQLite file; convert it, for example with "+
+			"ogr2ogr -f GPKG out.gpkg %s", path, filepath.Base(path))
+	}
+	s.counter = binary.BigEndian.Uint32(head[24:])
+	s.wal = head[18] == 2 || head[19] == 2
+	page := int64(binary.BigEndian.Uint16(head[16:]))
+	if page == 1 {
+		page = 65536
+	}
+	pages := int64(binary.BigEndian.Uint32(head[28:]))
+	if whole := page * pages; s.counter == binary.BigEndian.Uint32(head[92:]) && s.size < whole {
+		return s, fmt.Errorf("gpkg: %s is truncated: %d of %d bytes; copy it again", path, s.size, whole)
+	}
+	if w, err := os.Stat(s.path + "-wal"); err == nil && s.wal {
+		s.walSize, s.walTime = w.Size(), w.ModTime()
+	}
+	return s, nil
+}
+
+// state names the content of the file: it changes when the file does.
+func (s source) state() string {
+	return hash(s.path, strconv.FormatInt(s.size, 10), strconv.FormatInt(s.mtime.UnixNano(), 10), strconv.Itoa(int(s.counter)),
+		strconv.FormatInt(s.walSize, 10), strconv.FormatInt(s.walTime.UnixNano(), 10))
+}
+
+// hash returns 16 hexadecimal digits for a list of texts.
+func hash(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// sideName returns the beginning of the names of all our files about this source, and the whole stem for its present state.
+func (s source) sideName(extra string) (prefix, stem string) {
+	base := strings.TrimSuffix(filepath.Base(s.path), filepath.Ext(s.path))
+	prefix = collectionID(base) + "-" + hash(s.path) + "-"
+	return prefix, prefix + hash(s.state(), extra)
+}
+
+// readable returns the file that is to be opened, and how. A file in WAL mode cannot be read without SQLite writing beside it: it is
+// copied into dir, or where its folder cannot be written, so that nobody changes it, opened as immutable.
+func (s source) readable(dir string) (path string, m mode, err error) {
+	if !s.wal {
+		return s.path, readOnly, nil
+	}
+	if !writable(filepath.Dir(s.path)) {
+		if s.walSize == 0 {
+			return s.path, immutable, nil
+		}
+		return s.path, readOnly, nil
+	}
+	prefix, stem := s.sideName("copy")
+	path = filepath.Join(dir, stem+".gpkg")
+	if _, err := os.Stat(path); err == nil {
+		return path, readOnly, nil
+	}
+	err = atomically(path, func(tmp string) error {
+		if s.walSize == 0 {
+			return copyFile(tmp, s.path)
+		}
+		return vacuumInto(tmp, s.path)
+	})
+	if err != nil {
+		return "", 0, fmt.Errorf("gpkg: copying %s, which is in WAL mode, to the data folder: %w", s.name, err)
+	}
+	removeOthers(dir, prefix, stem, ".gpkg")
+	return path, readOnly, nil
+}
+
+// copyFile copies an SQLite file without pending changes, with the journal mode set to the one that needs no other file.
+func copyFile(dst, src string) error {
+	in, err := os.Open(src)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(dst, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err == nil {
+		_, err = out.WriteAt([]byte{1, 1}, 18) // file format versions 1: rollback journal
+	}
+	return errors.Join(err, out.Close())
+}
+
+// vacuumInto copies an SQLite file that others may be writing; they own -wal and -shm.
+func vacuumInto(dst, src string) error {
+	c, err := openConn(src, readOnly)
+	if err != nil {
+		return err
+	}
+	err = c.exec("VACUUM INTO ?", dst)
+	return errors.Join(err, c.close())
+}
+
+// atomically makes a file under a temporary name in the same folder and moves it into place when make succeeds. The file and its
+// name are on disk when it returns.
+func atomically(path string, make func(tmp string) error) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	tmp, err := temporary(path)
+	if err != nil {
+		return err
+	}
+	if err := make(tmp); err != nil {
+		return errors.Join(err, removeDatabase(tmp))
+	}
+	return publish(tmp, path)
+}
+
+// temporary returns a name beside path that no file has.
+func temporary(path string) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return "", err
+	}
+	return f.Name(), errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// publish moves a finished file into place, so that after a crash there is either the old file or the new one, whole.
+func publish(tmp, path string) error {
+	if err := syncFile(tmp); err != nil {
+		return errors.Join(err, removeDatabase(tmp))
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return errors.Join(err, removeDatabase(tmp))
+	}
+	return syncFile(filepath.Dir(path))
+}
+
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// removeDatabase removes a file and what SQLite may have left beside it.
+func removeDatabase(path string) error {
+	var errs []error
+	for _, suffix := range [...]string{"", "-journal", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removeOthers removes our files about former states of a source. One that cannot be removed is left; it does no harm.
+func removeOthers(dir, prefix, stem, ext string) {
+	names, _ := filepath.Glob(filepath.Join(dir, prefix+"*"+ext))
+	for _, n := range names {
+		if filepath.Base(n) != stem+ext {
+			os.Remove(n)
+		}
+	}
+}
+
+// explain turns an error of SQLite at opening into one that says the cure.
+func (s source) explain(err error) error {
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultNotADB, sqlite.ResultCorrupt:
+		return fmt.Errorf("gpkg: %s is damaged; restore it from a copy, or rescue what is left with sqlite3's .recover: %w", s.name, err)
+	case sqlite.ResultBusy:
+		return fmt.Errorf("gpkg: %s is locked by a program that writes to it; close that program: %w", s.name, err)
+	case sqlite.ResultCantOpen:
+		return fmt.Errorf("gpkg: %s cannot be opened; check the permissions of the file and its folder: %w", s.name, err)
+	}
+	return err
+}

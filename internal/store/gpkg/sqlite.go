@@ -1,0 +1,346 @@
+package gpkg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// This file is the only one that knows which SQLite library is underneath, with functions.go.
+
+// maxStatements is how many prepared statements a connection keeps.
+const maxStatements = 64
+
+// mode says how a database is opened.
+type mode uint8
+
+const (
+	readOnly  mode = iota // mode=ro
+	immutable             // immutable=1: no locks, no -wal and -shm; nobody may write
+	readWrite             // made where missing
+)
+
+// conn is one connection; it is for one goroutine at a time.
+type conn struct {
+	c     *sqlite.Conn
+	stmts map[string]*statement
+	clock int64
+}
+
+type statement struct {
+	*sqlite.Stmt
+	used int64
+	busy bool
+}
+
+// fileURI returns the name of a database file for SQLite, with parameters.
+func fileURI(path, params string) string {
+	u := url.URL{Path: filepath.ToSlash(path)}
+	return "file:" + u.EscapedPath() + "?" + params
+}
+
+func openConn(path string, m mode) (*conn, error) {
+	flags, params := sqlite.OpenReadOnly, "mode=ro"
+	switch m {
+	case immutable:
+		params = "mode=ro&immutable=1"
+	case readWrite:
+		flags, params = sqlite.OpenReadWrite|sqlite.OpenCreate, "mode=rwc"
+	}
+	c, err := sqlite.OpenConn(fileURI(path, params), flags|sqlite.OpenURI)
+	if err != nil {
+		return nil, err
+	}
+	c.SetBusyTimeout(5 * time.Second)
+	cn := &conn{c: c, stmts: map[string]*statement{}}
+	if err := cn.exec("PRAGMA mmap_size=0"); err == nil {
+		err = registerFunctions(c)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return cn, nil
+}
+
+func (c *conn) close() error {
+	for _, s := range c.stmts {
+		s.Finalize() // its error repeats that of the last step
+	}
+	return c.c.Close()
+}
+
+// prepare returns a statement that release gives back.
+func (c *conn) prepare(sql string) (*statement, error) {
+	if s := c.stmts[sql]; s != nil && !s.busy {
+		c.clock++
+		s.busy, s.used = true, c.clock
+		return s, nil
+	}
+	stmt, tail, err := c.c.PrepareTransient(sql)
+	if err != nil {
+		return nil, fmt.Errorf("gpkg: %w", err)
+	}
+	if tail != 0 {
+		return nil, errors.Join(fmt.Errorf("gpkg: more than one statement in %q", sql), stmt.Finalize())
+	}
+	s := &statement{Stmt: stmt, busy: true}
+	if c.stmts[sql] == nil {
+		c.evict()
+		c.clock++
+		s.used = c.clock
+		c.stmts[sql] = s
+	}
+	return s, nil
+}
+
+// evict drops the statement that was not used for longest when there are too many.
+func (c *conn) evict() {
+	if len(c.stmts) < maxStatements {
+		return
+	}
+	var oldest string
+	for sql, s := range c.stmts {
+		if !s.busy && (oldest == "" || s.used < c.stmts[oldest].used) {
+			oldest = sql
+		}
+	}
+	if oldest != "" {
+		c.stmts[oldest].Finalize() // its error repeats that of the last step
+		delete(c.stmts, oldest)
+	}
+}
+
+func (c *conn) release(sql string, s *statement) {
+	if c.stmts[sql] == s {
+		s.Reset() // its error repeats that of the last step
+		s.ClearBindings()
+		s.busy = false
+		return
+	}
+	s.Finalize()
+}
+
+// query runs one statement and calls fn for each row. An error of fn comes back as it is.
+func (c *conn) query(sql string, args []any, fn func(row) error) error {
+	s, err := c.prepare(sql)
+	if err != nil {
+		return err
+	}
+	defer c.release(sql, s)
+	for i, a := range args {
+		if err := bind(s.Stmt, i+1, a); err != nil {
+			return err
+		}
+	}
+	for {
+		more, err := s.Step()
+		if err != nil {
+			return fmt.Errorf("gpkg: %w", err)
+		}
+		if !more {
+			return nil
+		}
+		if fn == nil {
+			continue
+		}
+		if err := fn(row{s.Stmt}); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *conn) exec(sql string, args ...any) error { return c.query(sql, args, nil) }
+
+// one returns the first column of the first row as a number; 0 when there is none.
+func (c *conn) one(sql string, args ...any) (n int64, err error) {
+	err = c.query(sql, args, func(r row) error { n = r.Int(0); return nil })
+	return n, err
+}
+
+// script runs statements one after the other.
+func (c *conn) script(sql string) error {
+	for strings.TrimSpace(sql) != "" {
+		s, tail, err := c.c.PrepareTransient(sql)
+		if err != nil {
+			return fmt.Errorf("gpkg: %w", err)
+		}
+		if s != nil { // nil for a comment
+			_, err = s.Step()
+			if err = errors.Join(err, s.Finalize()); err != nil {
+				return fmt.Errorf("gpkg: %w", err)
+			}
+		}
+		sql = sql[len(sql)-tail:]
+	}
+	return nil
+}
+
+// transaction runs fn between BEGIN IMMEDIATE and COMMIT, or ROLLBACK when it fails.
+func (c *conn) transaction(fn func() error) error {
+	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := fn()
+	if err == nil {
+		err = c.exec("COMMIT")
+	}
+	if err != nil {
+		c.c.SetInterrupt(nil) // else nothing would be rolled back
+		return errors.Join(err, c.exec("ROLLBACK"))
+	}
+	return nil
+}
+
+func (c *conn) changes() int { return c.c.Changes() }
+
+func bind(s *sqlite.Stmt, i int, a any) error {
+	switch a := a.(type) {
+	case nil:
+		s.BindNull(i)
+	case string:
+		s.BindText(i, a)
+	case int64:
+		s.BindInt64(i, a)
+	case int:
+		s.BindInt64(i, int64(a))
+	case float64:
+		s.BindFloat(i, a)
+	case bool:
+		s.BindBool(i, a)
+	case []byte:
+		s.BindBytes(i, a)
+	default:
+		return fmt.Errorf("gpkg: no SQL form of %T", a)
+	}
+	return nil
+}
+
+// row is the current row of a query; valid until the function it was given to returns.
+type row struct{ s *sqlite.Stmt }
+
+func (r row) Int(i int) int64     { return r.s.ColumnInt64(i) }
+func (r row) Float(i int) float64 { return r.s.ColumnFloat(i) }
+func (r row) Text(i int) string   { return r.s.ColumnText(i) }
+func (r row) Null(i int) bool     { return r.s.ColumnType(i) == sqlite.TypeNull }
+func (r row) Bool(i int) bool     { return r.s.ColumnInt64(i) != 0 }
+
+// Bytes appends a blob or text to dst[:0], so that a buffer can be used again.
+func (r row) Bytes(i int, dst []byte) []byte {
+	n := r.s.ColumnLen(i)
+	if cap(dst) < n {
+		dst = make([]byte, n, n+n/4)
+	}
+	dst = dst[:n]
+	r.s.ColumnBytes(i, dst)
+	return dst
+}
+
+// kind is the storage class of a value.
+type kind uint8
+
+const (
+	kindNull kind = iota
+	kindInt
+	kindFloat
+	kindText
+	kindBlob
+)
+
+func (r row) Kind(i int) kind {
+	switch r.s.ColumnType(i) {
+	case sqlite.TypeInteger:
+		return kindInt
+	case sqlite.TypeFloat:
+		return kindFloat
+	case sqlite.TypeText:
+		return kindText
+	case sqlite.TypeBlob:
+		return kindBlob
+	}
+	return kindNull
+}
+
+// Any returns nil, int64, float64, string or a new []byte.
+func (r row) Any(i int) any {
+	switch r.Kind(i) {
+	case kindInt:
+		return r.Int(i)
+	case kindFloat:
+		return r.Float(i)
+	case kindText:
+		return r.Text(i)
+	case kindBlob:
+		return r.Bytes(i, nil)
+	}
+	return nil
+}
+
+// pool holds connections to one revision of a file.
+type pool struct {
+	idle chan *conn // those that nobody uses
+	all  []*conn
+}
+
+// newPool opens all connections at once, so that nothing depends on files that are removed or replaced later.
+func newPool(size int, open func() (*conn, error)) (*pool, error) {
+	p := &pool{idle: make(chan *conn, size)}
+	for range size {
+		c, err := open()
+		if err != nil {
+			return nil, errors.Join(err, p.close())
+		}
+		p.all = append(p.all, c)
+		p.idle <- c
+	}
+	return p, nil
+}
+
+// get takes a connection that ctx interrupts. The caller must put it back.
+func (p *pool) get(ctx context.Context) (*conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case c := <-p.idle:
+		c.c.SetInterrupt(ctx.Done())
+		return c, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p *pool) put(c *conn) {
+	c.c.SetInterrupt(nil)
+	p.idle <- c
+}
+
+// use runs fn with a connection; an interruption by ctx comes back as ctx's error.
+func (p *pool) use(ctx context.Context, fn func(*conn) error) error {
+	c, err := p.get(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.put(c)
+	if err := fn(c); err != nil {
+		if ctx.Err() != nil && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt {
+			return ctx.Err()
+		}
+		return err
+	}
+	return nil
+}
+
+// close closes all connections; nobody may use one.
+func (p *pool) close() error {
+	var errs []error
+	for _, c := range p.all {
+		errs = append(errs, c.close())
+	}
+	return errors.Join(errs...)
+}

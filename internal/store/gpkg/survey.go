@@ -1,0 +1,399 @@
+package gpkg
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+)
+
+// survey is what one reading of a whole layer tells. It is kept in the side file.
+type survey struct {
+	Count       int
+	Key         string // column of the feature id; "" for the row id
+	KeyInteger  bool
+	KeyFault    string     // why no column can be the id
+	KeyDoubt    string     // why the better column is not
+	Bound       *orb.Bound // CRS84
+	Native      *orb.Bound // storage CRS
+	LongestEdge float64    // units of the storage CRS
+	Missing     int        // features without a geometry that can be read
+	Broken      int        // of these, features with bytes that are no geometry
+	FirstBroken string     // id
+	Outside     bool       // coordinates that no place on earth has
+	Z           bool
+	Columns     map[string]*columnSurvey
+	Index       string // R-tree, quoted, with schema; "" when there is none
+}
+
+// columnSurvey tells which values a column holds.
+type columnSurvey struct {
+	Null, Int, Float, Text, Blob  int
+	NotBool, NotFinite, NotUTF8   bool
+	NotMoment, Clock, NotDay, Set bool   // of texts: no day or moment; a time of day; another form than 2006-01-02; Layout is set
+	Layout                        string // the one of stampLayouts that all texts have
+	Min, Max                      string // of moments, as sqlq.StampLayout
+}
+
+// draft is a layer that is being read in.
+type draft struct {
+	contents
+	n        int // position, names the tables of the side file
+	table    *table
+	crs      crs.ID
+	settings store.Settings
+	own      *definition // when the file is ours
+	notes    []store.Note
+	survey   *survey
+	ownIndex bool // the source's R-tree is not to be used
+}
+
+func (d *draft) refuse(format string, a ...any) {
+	d.notes = append(d.notes, store.Note{Layer: d.contents.table, Refused: true, Reason: fmt.Sprintf(format, a...)})
+}
+
+func (d *draft) warn(format string, a ...any) {
+	d.notes = append(d.notes, store.Note{Layer: d.contents.table, Reason: fmt.Sprintf(format, a...)})
+}
+
+func (d *draft) refused() bool {
+	for _, n := range d.notes {
+		if n.Refused {
+			return true
+		}
+	}
+	return false
+}
+
+// chooseKey finds the column of the feature id: unique, without null, of whole numbers or of text throughout.
+func (d *draft) chooseKey(c *conn, sv *survey) error {
+	configured := d.settings.IDColumn
+	if configured == "" && d.own != nil {
+		configured = d.own.Key.Column
+	}
+	names, reason := d.table.keyColumns(configured)
+	sv.KeyFault = reason
+	for _, n := range names {
+		integer, fault, err := d.checkKey(c, n)
+		if err != nil {
+			return err
+		}
+		if fault == "" {
+			sv.Key, sv.KeyInteger, sv.KeyFault = n, integer, ""
+			return nil
+		}
+		if configured != "" {
+			sv.KeyFault = fault
+		} else if !d.table.view {
+			sv.KeyDoubt = fault + "; the row number is the id"
+		}
+	}
+	return nil
+}
+
+// checkKey returns why a column cannot be the id; "" when it can.
+func (d *draft) checkKey(c *conn, name string) (integer bool, fault string, err error) {
+	col, ok := d.table.column(name)
+	if !ok || d.table.isRowid(col) {
+		return true, "", nil // the row id itself
+	}
+	t, q := d.table.quoted(), quote(name)
+	var rows, ints, texts int64
+	err = c.query("SELECT count(*), count(CASE typeof("+q+") WHEN 'integer' THEN 1 END), count(CASE WHEN typeof("+q+
+		") = 'text' AND "+q+" <> '' THEN 1 END) FROM "+t, nil, func(r row) error {
+		rows, ints, texts = r.Int(0), r.Int(1), r.Int(2)
+		return nil
+	})
+	if err != nil {
+		return false, "", err
+	}
+	if rows != ints && rows != texts {
+		return false, fmt.Sprintf("column %q cannot be the feature id: %d of %d values are null, empty, or neither all text nor all whole numbers",
+			name, rows-max(ints, texts), rows), nil
+	}
+	err = c.query("SELECT "+q+", count(*) FROM "+t+" GROUP BY "+q+" COLLATE BINARY HAVING count(*) > 1 LIMIT 1", nil, func(r row) error {
+		fault = fmt.Sprintf("column %q cannot be the feature id: the value %q occurs %d times", name, r.Text(0), r.Int(1))
+		return nil
+	})
+	return rows == ints && rows > 0, fault, err
+}
+
+// examine reads the whole layer. The envelopes of all features go to the side file unless the source's own R-tree has them.
+func (d *draft) examine(ctx context.Context, c *conn, side *sideWriter, progress func(layer string, done, total int)) (*survey, error) {
+	sv, err := d.read(ctx, c, side, progress)
+	if errors.Is(err, errIndex) {
+		d.ownIndex = true
+		sv, err = d.read(ctx, c, side, progress)
+	}
+	return sv, err
+}
+
+func (d *draft) read(ctx context.Context, c *conn, side *sideWriter, progress func(layer string, done, total int)) (*survey, error) {
+	sv := &survey{Columns: map[string]*columnSurvey{}}
+	if err := d.chooseKey(c, sv); err != nil || sv.KeyFault != "" {
+		return sv, err
+	}
+	total, err := c.one("SELECT count(*) FROM " + d.table.quoted())
+	if err != nil {
+		return nil, err
+	}
+	rd, err := d.reader(c, sv, side)
+	if err != nil {
+		return nil, err
+	}
+	sv.Columns = rd.byName
+	err = c.query(rd.sql, nil, func(r row) error {
+		if sv.Count++; sv.Count%4096 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if progress != nil {
+				progress(d.contents.table, sv.Count, int(total))
+			}
+		}
+		return rd.read(r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if rd.index != nil {
+		sv.Index = rd.index.name
+	}
+	return sv, nil
+}
+
+// surveyor reads the rows of one layer.
+type surveyor struct {
+	d      *draft
+	sv     *survey
+	sql    string
+	cols   []*columnSurvey // nil: not surveyed
+	byName map[string]*columnSurvey
+	texts  []bool // of cols: texts may be moments
+	index  *sideIndex
+	degree crs.Func
+	buf    []byte
+}
+
+func (d *draft) reader(c *conn, sv *survey, side *sideWriter) (*surveyor, error) {
+	s := &surveyor{d: d, sv: sv, byName: map[string]*columnSurvey{}}
+	id := d.rowid(sv)
+	cols := []string{"NULL", "NULL"}
+	if id != "" {
+		cols[0] = id
+	}
+	if d.geometry != "" {
+		cols[1] = quote(d.geometry)
+		var err error
+		if s.degree, err = crs.Between(d.crs, crs.CRS84); err != nil {
+			return nil, err
+		}
+		if id != "" {
+			if s.index, err = side.index(c, d); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, col := range d.table.columns {
+		if strings.EqualFold(col.name, d.geometry) || d.table.isRowid(col) {
+			continue
+		}
+		cs := &columnSurvey{}
+		s.cols = append(s.cols, cs)
+		s.byName[col.name] = cs
+		t, known := declaredType(col.declared)
+		s.texts = append(s.texts, known && (t == cql2.TypeDate || t == cql2.TypeTimestamp) || d.isRole(col.name))
+		cols = append(cols, quote(col.name))
+	}
+	s.sql = "SELECT " + strings.Join(cols, ", ") + " FROM " + d.table.quoted()
+	return s, nil
+}
+
+// rowid returns the expression of the number by which an index refers to a row; "" when there is none.
+func (d *draft) rowid(sv *survey) string {
+	switch {
+	case d.table.rowid != "":
+		return d.table.rowid
+	case sv.KeyInteger:
+		return quote(sv.Key)
+	}
+	return ""
+}
+
+func (s *surveyor) read(r row) error {
+	if s.degree != nil {
+		if err := s.geometry(r); err != nil {
+			return err
+		}
+	}
+	for i, cs := range s.cols {
+		s.value(r, i+2, cs, s.texts[i])
+	}
+	return nil
+}
+
+func (s *surveyor) geometry(r row) error {
+	sv := s.sv
+	var wkb []byte
+	state := blobEmpty
+	switch r.Kind(1) {
+	case kindNull:
+	case kindBlob:
+		s.buf = r.Bytes(1, s.buf)
+		wkb, state = readBlob(s.buf)
+	default:
+		state = blobBroken
+	}
+	if state != blobFine {
+		sv.Missing++
+		if state == blobBroken {
+			if sv.Broken++; sv.Broken == 1 {
+				sv.FirstBroken = strconv.FormatInt(r.Int(0), 10)
+			}
+		}
+		return s.index.missing(r.Int(0))
+	}
+	g := store.Geometry{WKB: wkb}
+	sv.Z = sv.Z || g.HasZ()
+	box := emptyBound()
+	var deg orb.Bound
+	if sv.Bound != nil {
+		deg = *sv.Bound
+	} else {
+		deg = emptyBound()
+	}
+	var px, py float64
+	err := g.Walk(func(x, y float64, first bool) {
+		grow(&box, x, y)
+		if lon, lat := s.degree(x, y); math.Abs(lon) <= 180+slack && math.Abs(lat) <= 90+slack {
+			grow(&deg, min(max(lon, -180), 180), min(max(lat, -90), 90))
+		} else {
+			sv.Outside = true
+		}
+		if !first {
+			sv.LongestEdge = max(sv.LongestEdge, math.Hypot(x-px, y-py))
+		}
+		px, py = x, y
+	})
+	if err != nil {
+		return err
+	}
+	if !deg.IsEmpty() {
+		sv.Bound = &deg
+	}
+	native := box
+	if sv.Native != nil {
+		native = native.Union(*sv.Native)
+	}
+	sv.Native = &native
+	return s.index.add(r.Int(0), box)
+}
+
+// slack is how far, in degrees, coordinates may lie beyond the antimeridian and the poles from rounding.
+const slack = 1e-6
+
+func emptyBound() orb.Bound {
+	return orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
+}
+
+func grow(b *orb.Bound, x, y float64) {
+	b.Min[0], b.Max[0] = min(b.Min[0], x), max(b.Max[0], x)
+	b.Min[1], b.Max[1] = min(b.Min[1], y), max(b.Max[1], y)
+}
+
+func (s *surveyor) value(r row, i int, cs *columnSurvey, moments bool) {
+	switch r.Kind(i) {
+	case kindNull:
+		cs.Null++
+	case kindInt:
+		cs.Int++
+		if v := r.Int(i); v != 0 && v != 1 {
+			cs.NotBool = true
+		}
+	case kindFloat:
+		cs.Float++
+		if v := r.Float(i); math.IsInf(v, 0) || math.IsNaN(v) {
+			cs.NotFinite = true
+		}
+	case kindBlob:
+		cs.Blob++
+	case kindText:
+		cs.Text++
+		s.buf = r.Bytes(i, s.buf)
+		if !utf8.Valid(s.buf) {
+			cs.NotUTF8 = true
+		}
+		if moments {
+			cs.moment(string(s.buf))
+		}
+	}
+}
+
+func (cs *columnSurvey) moment(text string) {
+	t, ok := parseMoment(text)
+	if !ok {
+		cs.NotMoment = true
+		return
+	}
+	if t.Hour() != 0 || t.Minute() != 0 || t.Second() != 0 || t.Nanosecond() != 0 {
+		cs.Clock = true
+	}
+	if len(text) != len("2006-01-02") || text[4] != '-' {
+		cs.NotDay = true
+	}
+	if l := stampLayout(text); !cs.Set {
+		cs.Layout, cs.Set = l, true
+	} else if cs.Layout != l {
+		cs.Layout = ""
+	}
+	m, ok := normalTime(text)
+	if !ok {
+		cs.NotMoment = true
+		return
+	}
+	if cs.Min == "" || m < cs.Min {
+		cs.Min = m
+	}
+	cs.Max = max(cs.Max, m)
+}
+
+// pad bounds how far an edge that is straight in another CRS lies outside the envelope of its ends: the sagitta of an edge on a curve
+// of the radius that a parallel has on the map, taken six times as curved as a great circle, which holds to 80 degrees of latitude.
+// Beyond, and for edges so long that the sagitta says nothing, it is infinite.
+func (sv *survey) pad(id crs.ID) float64 {
+	const radius, curved, longest = 6371e3, 6, 500e3
+	if sv.LongestEdge == 0 {
+		return 1e-6 // points; the two directions of a transformation agree better than that
+	}
+	if sv.Bound == nil || sv.Bound.Min[1] < -80 || sv.Bound.Max[1] > 80 || sv.Outside {
+		return math.Inf(1)
+	}
+	unit := 1.0 // metres
+	if id.Geographic() {
+		unit = math.Pi / 180 * radius
+	}
+	edge := sv.LongestEdge * unit
+	if edge > longest {
+		return math.Inf(1)
+	}
+	sagitta := curved * edge * edge / (8 * radius) * 2
+	if id.Geographic() { // a degree of longitude is shortest at 80 degrees
+		sagitta /= math.Cos(80 * math.Pi / 180)
+	}
+	return sagitta/unit + 1e-6
+}
+
+func (sv *survey) encode() (string, error) {
+	b, err := json.Marshal(sv)
+	return string(b), err
+}

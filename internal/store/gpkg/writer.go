@@ -1,0 +1,444 @@
+package gpkg
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"grense/internal/crs"
+	"grense/internal/migrate"
+	"grense/internal/store"
+)
+
+// Writer fills a GeoPackage. It works on a temporary file beside the target, which Commit moves into place, so that after a crash the
+// target is as it was. Two writers of one target do not see each other; the last Commit wins.
+type Writer struct {
+	c       *conn
+	path    string // target
+	tmp     string
+	targets []*target
+	srs     map[string]int64 // srs_id of geometry columns, by table in lower case
+	list    []migrate.Migration
+	done    bool
+}
+
+// target is a collection that is written.
+type target struct {
+	c     *store.Collection
+	made  []string // tables that Define made, and not a migration
+	rowid string   // column with the row id
+}
+
+// Create begins to write the GeoPackage at path. Where one exists, the new one starts as its copy, so that collections that are not
+// defined anew stay. The caller must call Close.
+func Create(ctx context.Context, path string) (store.Writer, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("gpkg: %w", err)
+	}
+	tmp, err := temporary(path)
+	if err != nil {
+		return nil, fmt.Errorf("gpkg: %w", err)
+	}
+	w := &Writer{path: path, tmp: tmp, srs: map[string]int64{}}
+	if err := w.begin(ctx); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func (w *Writer) begin(ctx context.Context) (err error) {
+	_, err = os.Stat(w.path)
+	exists := err == nil
+	if exists {
+		if err := w.copyTarget(); err != nil {
+			return err
+		}
+	}
+	if w.c, err = openConn(w.tmp, readWrite); err != nil {
+		return err
+	}
+	for _, p := range [...]string{"journal_mode=MEMORY", "synchronous=OFF", "locking_mode=EXCLUSIVE", "cache_size=-65536", "foreign_keys=OFF"} {
+		if err := w.c.exec("PRAGMA " + p); err != nil {
+			return err
+		}
+	}
+	if !exists {
+		if err := w.runAll(geopackageTables); err != nil {
+			return err
+		}
+	} else if t, err := readTable(w.c, "gpkg_contents"); err != nil || t == nil {
+		return errors.Join(fmt.Errorf("gpkg: %s is not a GeoPackage; name another file", w.path), err)
+	}
+	if w.list, err = migrate.GeoPackage(); err != nil {
+		return err
+	}
+	applied, err := w.Applied(ctx)
+	if err != nil {
+		return err
+	}
+	// Tables of later migrations are made when they are first asked for, so that other files stay free of them.
+	list := w.list[:1]
+	if len(applied) > 1 {
+		list = w.list
+	}
+	if _, err := migrate.Up(ctx, w, list); err != nil {
+		return err
+	}
+	return w.c.exec("BEGIN")
+}
+
+// copyTarget starts with a copy of the target as it is.
+func (w *Writer) copyTarget() error {
+	src, err := inspect(w.path)
+	if err != nil {
+		return err
+	}
+	if src.wal {
+		if src.walSize > 0 {
+			return vacuumInto(w.tmp, src.path)
+		}
+		return copyFile(w.tmp, src.path)
+	}
+	c, err := openConn(src.path, readOnly) // its lock keeps others from writing meanwhile
+	if err != nil {
+		return src.explain(err)
+	}
+	err = c.exec("BEGIN")
+	if err == nil {
+		err = c.exec("SELECT 1 FROM sqlite_schema")
+	}
+	if err == nil {
+		err = copyFile(w.tmp, src.path)
+	}
+	return src.explain(errors.Join(err, c.close()))
+}
+
+func (w *Writer) runAll(sql []string) error {
+	for _, s := range sql {
+		if err := w.c.exec(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Applied returns the migrations that the file has; see migrate.DB.
+func (w *Writer) Applied(context.Context) (list []int, err error) {
+	if err := w.c.exec("CREATE TABLE IF NOT EXISTS grense_migration (number INTEGER PRIMARY KEY NOT NULL, name TEXT NOT NULL)"); err != nil {
+		return nil, err
+	}
+	err = w.c.query("SELECT number FROM grense_migration", nil, func(r row) error {
+		list = append(list, int(r.Int(0)))
+		return nil
+	})
+	return list, err
+}
+
+// Apply runs one migration; see migrate.DB.
+func (w *Writer) Apply(_ context.Context, m migrate.Migration) error {
+	return w.c.transaction(func() error {
+		if err := w.c.script(m.SQL); err != nil {
+			return err
+		}
+		return w.c.exec("INSERT INTO grense_migration (number, name) VALUES (?, ?)", int64(m.Number), m.Name)
+	})
+}
+
+// migrated makes the tables of all migrations when one of them makes the table, and reports whether that is so.
+func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
+	ours := slices.ContainsFunc(w.list, func(m migrate.Migration) bool {
+		return strings.Contains(strings.ToLower(m.SQL), "create table "+strings.ToLower(name)+" (")
+	})
+	if !ours {
+		return false, nil
+	}
+	if err := w.c.exec("COMMIT"); err != nil {
+		return false, err
+	}
+	_, err := migrate.Up(ctx, w, w.list)
+	return true, errors.Join(err, w.c.exec("BEGIN"))
+}
+
+// Define makes the tables of a collection and records its metadata.
+func (w *Writer) Define(ctx context.Context, c *store.Collection, replace bool) error {
+	if c.ID == "" || c.Table == "" || c.Key.Column == "" {
+		return fmt.Errorf("gpkg: collection %q: id, table and key column are needed", c.ID)
+	}
+	if c.Geometry != nil && (c.Geometry.Column == "" || !c.Geometry.CRS.Valid()) {
+		return fmt.Errorf("gpkg: collection %q: the geometry needs a column and a reference system that is served", c.ID)
+	}
+	t := &target{c: c}
+	err := w.define(ctx, t, replace)
+	if err != nil {
+		return fmt.Errorf("gpkg: collection %q: %w", c.ID, err)
+	}
+	w.targets = append(w.targets, t)
+	return nil
+}
+
+func (w *Writer) define(ctx context.Context, t *target, replace bool) error {
+	c := t.c
+	known, err := w.c.one("SELECT count(*) FROM "+definitionTable+" WHERE id = ? OR lower(table_name) = lower(?)", c.ID, c.Table)
+	if err != nil {
+		return err
+	}
+	listed, err := w.c.one("SELECT count(*) FROM gpkg_contents WHERE lower(table_name) = lower(?)", c.Table)
+	if err != nil {
+		return err
+	}
+	if known+listed > 0 {
+		if !replace {
+			return errors.New("it exists already")
+		}
+		if err := w.forget(c); err != nil {
+			return err
+		}
+	}
+	if err := w.makeTable(ctx, t, c.Table, func() string { return createCollection(c) }); err != nil {
+		return err
+	}
+	if err := w.makeRelations(ctx, t, c.Relations); err != nil {
+		return err
+	}
+	if err := w.register(t); err != nil {
+		return err
+	}
+	body, err := json.Marshal(define(c))
+	if err != nil {
+		return err
+	}
+	return w.c.exec("INSERT INTO "+definitionTable+" (id, table_name, definition) VALUES (?, ?, ?)", c.ID, c.Table, string(body))
+}
+
+// forget removes what was recorded of a collection and of its table; makeTable empties the tables.
+func (w *Writer) forget(c *store.Collection) error {
+	var tables []string
+	err := w.c.query("SELECT table_name FROM "+definitionTable+" WHERE id = ? OR lower(table_name) = lower(?)", []any{c.ID, c.Table}, func(r row) error {
+		tables = append(tables, r.Text(0))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range append(tables, c.Table) {
+		if err := w.dropDerived(t); err != nil {
+			return err
+		}
+		for _, sql := range [...]string{
+			"DELETE FROM gpkg_geometry_columns WHERE lower(table_name) = lower(?)",
+			"DELETE FROM gpkg_contents WHERE lower(table_name) = lower(?)",
+			"DELETE FROM " + definitionTable + " WHERE lower(table_name) = lower(?)",
+		} {
+			if err := w.c.exec(sql, t); err != nil {
+				return err
+			}
+		}
+		if !strings.EqualFold(t, c.Table) { // the collection had another table
+			if err := w.empty(t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// makeTable makes sure that an empty table is there: of a migration, else a new one.
+func (w *Writer) makeTable(ctx context.Context, t *target, name string, create func() string) error {
+	ours, err := w.migrated(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := w.empty(name); err != nil || ours {
+		return err
+	}
+	t.made = append(t.made, name)
+	return w.c.exec(create())
+}
+
+// empty removes the rows of a table of a migration, and any other table altogether.
+func (w *Writer) empty(name string) error {
+	t, err := readTable(w.c, name)
+	if err != nil || t == nil {
+		return err
+	}
+	if slices.ContainsFunc(w.list, func(m migrate.Migration) bool {
+		return strings.Contains(strings.ToLower(m.SQL), "create table "+strings.ToLower(name)+" (")
+	}) {
+		return w.c.exec("DELETE FROM " + quote(t.name))
+	}
+	if t.view {
+		return w.c.exec("DROP VIEW " + quote(t.name))
+	}
+	return w.c.exec("DROP TABLE " + quote(t.name))
+}
+
+func (w *Writer) makeRelations(ctx context.Context, t *target, rs []store.Relation) error {
+	for _, r := range rs {
+		if err := w.makeTable(ctx, t, r.Table, func() string { return createRelation(r, t.c) }); err != nil {
+			return err
+		}
+		if err := w.makeRelations(ctx, t, r.Relations); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// register enters a table in the tables of the standard.
+func (w *Writer) register(t *target) error {
+	c := t.c
+	tab, err := readTable(w.c, c.Table)
+	if err != nil {
+		return err
+	}
+	if tab == nil || tab.rowid == "" {
+		return fmt.Errorf("table %q has no row id", c.Table)
+	}
+	t.rowid = tab.rowid
+	for _, col := range tab.columns {
+		if tab.isRowid(col) {
+			t.rowid = quote(col.name)
+		}
+	}
+	kind, srs := "attributes", any(nil)
+	if c.Geometry != nil {
+		kind = "features"
+		id, err := w.reference(c.Geometry.CRS)
+		if err != nil {
+			return err
+		}
+		srs = id
+		w.srs[strings.ToLower(c.Table)] = id
+	} else if !c.Public {
+		return nil // a table of ours that is nothing for other programs
+	}
+	err = w.c.exec("INSERT INTO gpkg_contents (table_name, data_type, identifier, description, srs_id) VALUES (?, ?, ?, ?, ?)",
+		c.Table, kind, c.Table, c.Description.In("nb"), srs)
+	if err != nil || c.Geometry == nil {
+		return err
+	}
+	g := c.Geometry
+	z := int64(0)
+	if g.HasZ {
+		z = 2 // some geometries may be without
+	}
+	return w.c.exec("INSERT INTO gpkg_geometry_columns (table_name, column_name, geometry_type_name, srs_id, z, m) VALUES (?, ?, ?, ?, ?, 0)",
+		c.Table, g.Column, geometryTypeName(g.Type), srs, z)
+}
+
+// reference returns the srs_id of a reference system, entered where it is missing.
+func (w *Writer) reference(id crs.ID) (int64, error) {
+	code := int64(id)
+	if id == crs.CRS84 {
+		code = int64(crs.WGS84) // longitude is first in every GeoPackage (OGC 12-128r18, 1.1.2.1.1)
+	}
+	n, err := w.c.one("SELECT count(*) FROM gpkg_spatial_ref_sys WHERE srs_id = ?", code)
+	if err != nil || n > 0 {
+		return code, err
+	}
+	return code, w.c.exec(`INSERT INTO gpkg_spatial_ref_sys (srs_name, srs_id, organization, organization_coordsys_id, definition)
+		VALUES (?, ?, 'EPSG', ?, ?)`, id.Name(), code, code, wellKnownText(id))
+}
+
+// Insert returns a function that appends rows to a table.
+func (w *Writer) Insert(name string, columns []string) (func(values ...any) error, error) {
+	t, err := readTable(w.c, name)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		if _, err := w.migrated(context.Background(), name); err != nil {
+			return nil, err
+		}
+		if t, err = readTable(w.c, name); err != nil {
+			return nil, err
+		}
+	}
+	if t == nil {
+		return nil, fmt.Errorf("gpkg: there is no table %q", name)
+	}
+	in := &inserter{w: w, table: t.name, values: make([]any, len(columns)), srs: w.srs[strings.ToLower(name)]}
+	names := make([]string, len(columns))
+	for i, n := range columns {
+		col, ok := t.column(n)
+		if !ok {
+			return nil, fmt.Errorf("gpkg: table %q has no column %q", name, n)
+		}
+		names[i] = quote(col.name)
+		typ, _ := declaredType(col.declared)
+		in.types = append(in.types, typ)
+	}
+	in.sql = "INSERT INTO " + quote(t.name) + " (" + strings.Join(names, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(names)-1) + ")"
+	return in.insert, nil
+}
+
+// Close removes the temporary file unless it was committed.
+func (w *Writer) Close() error {
+	if w.done {
+		return nil
+	}
+	w.done = true
+	var err error
+	if w.c != nil {
+		err = w.c.close()
+	}
+	return errors.Join(err, removeDatabase(w.tmp))
+}
+
+// Commit makes what follows from the data, verifies the file and moves it into place.
+func (w *Writer) Commit(ctx context.Context) error {
+	if w.done {
+		return errors.New("gpkg: the writer is closed")
+	}
+	w.c.c.SetInterrupt(ctx.Done())
+	for _, t := range w.targets {
+		if err := w.finish(t); err != nil {
+			return errors.Join(fmt.Errorf("gpkg: collection %q: %w", t.c.ID, err), ctx.Err(), w.Close())
+		}
+	}
+	if err := w.settle(); err != nil {
+		return errors.Join(err, ctx.Err(), w.Close())
+	}
+	w.done = true
+	if err := w.c.close(); err != nil {
+		return errors.Join(err, removeDatabase(w.tmp))
+	}
+	if err := os.Chmod(w.tmp, w.fileMode()); err != nil {
+		return errors.Join(err, removeDatabase(w.tmp))
+	}
+	if err := publish(w.tmp, w.path); err != nil {
+		return fmt.Errorf("gpkg: %w", err)
+	}
+	return nil
+}
+
+// fileMode is that of the old file; a new one can be read by all.
+func (w *Writer) fileMode() os.FileMode {
+	if info, err := os.Stat(w.path); err == nil {
+		return info.Mode().Perm()
+	}
+	return 0o644
+}
+
+// settle ends the transaction, gathers statistics for the query planner and checks the file.
+func (w *Writer) settle() error {
+	if err := w.runAll([]string{"PRAGMA analysis_limit=1000", "ANALYZE", "COMMIT"}); err != nil {
+		return err
+	}
+	verdict := ""
+	err := w.c.query("PRAGMA quick_check(1)", nil, func(r row) error {
+		verdict = r.Text(0)
+		return nil
+	})
+	if err == nil && verdict != "ok" {
+		err = fmt.Errorf("gpkg: the new file is damaged: %s", verdict)
+	}
+	return err
+}
+
+var _ store.Writer = (*Writer)(nil)

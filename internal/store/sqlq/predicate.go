@@ -1,0 +1,313 @@
+package sqlq
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+)
+
+// compiler compiles over the rows of one table, called alias.
+type compiler struct {
+	d     Dialect
+	src   *Source
+	alias string
+	depth *int // aliases given to relations so far
+	neg   bool // what is compiled is wanted false: false and null must be told apart
+}
+
+// bound returns a condition for "e has the truth value want": with upper one that holds whenever e has it, else one that holds only
+// when e has it. For an e that SQL can say, both are the same.
+func (c *compiler) bound(e cql2.Expr, want, upper bool) Fragment {
+	c.neg = !want
+	if f, ok := c.exact(e); ok {
+		if want {
+			return f
+		}
+		return not(f)
+	}
+	switch e := e.(type) {
+	case cql2.And:
+		return c.all(e, want, upper, want)
+	case cql2.Or:
+		return c.all(e, want, upper, !want)
+	case cql2.Not:
+		return c.bound(e.X, !want, upper)
+	case cql2.BBox:
+		if f, ok := c.box(e, want == upper); ok {
+			if want {
+				return f
+			}
+			return not(f)
+		}
+	case cql2.Spatial:
+		if want && upper {
+			if f, ok := c.spatial(e); ok {
+				return f
+			}
+		}
+	case cql2.Related:
+		f := c.related(e, func(c *compiler, x cql2.Expr) Fragment { return c.bound(x, true, want == upper) })
+		if want {
+			return f
+		}
+		return not(f)
+	}
+	return c.constant(upper)
+}
+
+func (c *compiler) constant(v bool) Fragment { return Ident(c.d.Bool(v)) }
+
+// all joins the bounds of xs by AND or OR.
+func (c *compiler) all(xs []cql2.Expr, want, upper, and bool) Fragment {
+	fs := make([]Fragment, len(xs))
+	for i, x := range xs {
+		fs[i] = c.bound(x, want, upper)
+	}
+	return c.join(fs, and)
+}
+
+func (c *compiler) join(fs []Fragment, and bool) Fragment {
+	if len(fs) == 0 {
+		return c.constant(and)
+	}
+	if len(fs) == 1 {
+		return fs[0]
+	}
+	for i := range fs {
+		fs[i] = paren(fs[i])
+	}
+	if and {
+		return Join(" AND ", fs...)
+	}
+	return Join(" OR ", fs...)
+}
+
+// exact returns a condition with the same truth value as e in three-valued logic; false when SQL has none.
+func (c *compiler) exact(e cql2.Expr) (Fragment, bool) {
+	switch e := e.(type) {
+	case cql2.And:
+		return c.exactAll(e, true)
+	case cql2.Or:
+		return c.exactAll(e, false)
+	case cql2.Not:
+		c.neg = !c.neg
+		f, ok := c.exact(e.X)
+		c.neg = !c.neg
+		return not(f), ok
+	case cql2.Bool:
+		return c.constant(bool(e)), true
+	case cql2.Prop:
+		v, ok := c.value(e)
+		if !ok || v.typ != cql2.TypeBool {
+			return Fragment{}, false
+		}
+		return Cat(v.Fragment, SQL(" = "), c.constant(true)), true
+	case cql2.Compare:
+		return c.compare(e.Op, e.L, e.R)
+	case cql2.Between:
+		return c.between(e)
+	case cql2.In:
+		return c.in(e)
+	case cql2.IsNull:
+		return c.isNull(e)
+	case cql2.Like:
+		return c.like(e)
+	case cql2.Interval:
+		return c.interval(e)
+	case cql2.Related:
+		return c.exactRelated(e)
+	case cql2.BBox, cql2.Spatial, cql2.Temporal, cql2.Array, cql2.Func:
+		return Fragment{}, false
+	}
+	panic(fmt.Sprintf("sqlq: %T is no predicate", e))
+}
+
+func (c *compiler) exactAll(xs []cql2.Expr, and bool) (Fragment, bool) {
+	fs := make([]Fragment, len(xs))
+	for i, x := range xs {
+		var ok bool
+		if fs[i], ok = c.exact(x); !ok {
+			return Fragment{}, false
+		}
+	}
+	return c.join(fs, and), true
+}
+
+func (c *compiler) compare(op cql2.CompareOp, l, r cql2.Expr) (Fragment, bool) {
+	vs, ok := c.values(l, r)
+	if !ok || vs[0].typ == cql2.TypeBool && op != cql2.Eq && op != cql2.Ne {
+		return Fragment{}, false
+	}
+	return Join(" "+string(op)+" ", vs[0].Fragment, vs[1].Fragment), true
+}
+
+func (c *compiler) between(e cql2.Between) (Fragment, bool) {
+	vs, ok := c.values(e.X, e.Lo, e.Hi)
+	if !ok {
+		return Fragment{}, false
+	}
+	return Cat(vs[0].Fragment, Ident(" BETWEEN "), vs[1].Fragment, Ident(" AND "), vs[2].Fragment), true
+}
+
+func (c *compiler) in(e cql2.In) (Fragment, bool) {
+	if len(e.List) == 0 {
+		return Fragment{}, false
+	}
+	vs, ok := c.values(append([]cql2.Expr{e.X}, e.List...)...)
+	if !ok {
+		return Fragment{}, false
+	}
+	list := make([]Fragment, len(e.List))
+	for i, v := range vs[1:] {
+		list[i] = v.Fragment
+	}
+	return Cat(vs[0].Fragment, Ident(" IN "), paren(Join(", ", list...))), true
+}
+
+func (c *compiler) isNull(e cql2.IsNull) (Fragment, bool) {
+	if p, ok := e.X.(cql2.Prop); ok {
+		if g := c.src.Geometry; g != nil && p.Name == g.Name {
+			return c.d.Missing(c.alias, g), true
+		}
+		if f := c.src.Fields[p.Name]; f != nil {
+			return Cat(c.column(f), Ident(" IS NULL")), true
+		}
+	}
+	if isPredicate(e.X) {
+		neg := c.neg
+		c.neg = true // false and null must be told apart
+		f, ok := c.exact(e.X)
+		c.neg = neg
+		return Cat(paren(f), Ident(" IS NULL")), ok
+	}
+	v, ok := c.value(e.X)
+	if !ok {
+		return Fragment{}, false
+	}
+	return Cat(paren(v.Fragment), Ident(" IS NULL")), true
+}
+
+// isPredicate reports whether e has a truth value and no other.
+func isPredicate(e cql2.Expr) bool {
+	switch e.(type) {
+	case cql2.And, cql2.Or, cql2.Not, cql2.Compare, cql2.Like, cql2.Between, cql2.In, cql2.IsNull, cql2.Spatial, cql2.Temporal, cql2.Array,
+		cql2.BBox, cql2.Interval, cql2.Related:
+		return true
+	}
+	return false
+}
+
+// interval is the parameter datetime: features without a moment match (OGC 17-069r4, 7.15.4); a null start or end is open.
+func (c *compiler) interval(e cql2.Interval) (Fragment, bool) {
+	start, end := c.src.Fields[e.Start], c.src.Fields[e.End]
+	if start == nil || end == nil {
+		return Fragment{}, false
+	}
+	var fs []Fragment
+	for _, x := range []struct {
+		f  *Field
+		op string
+		t  *time.Time
+	}{{end, " >= ", e.From}, {start, " <= ", e.To}} {
+		if x.t == nil {
+			continue
+		}
+		v, ok := c.moment(x.f, *x.t)
+		if !ok {
+			return Fragment{}, false
+		}
+		fs = append(fs, Cat(v[0], Ident(x.op), v[1], Ident(" OR "), c.column(x.f), Ident(" IS NULL")))
+	}
+	return c.join(fs, true), true
+}
+
+// moment returns a field and a moment that can be compared: days with the day of the moment in UTC.
+func (c *compiler) moment(f *Field, t time.Time) (v [2]Fragment, ok bool) {
+	switch f.Type {
+	case cql2.TypeDate:
+		return [2]Fragment{c.column(f), SQL("?", c.d.Day(t.UTC()))}, true
+	case cql2.TypeTimestamp:
+		col, layout := c.stampColumn(f, []time.Time{t})
+		arg, ok := c.d.Stamp(t, layout)
+		return [2]Fragment{col, SQL("?", arg)}, ok
+	}
+	return v, false
+}
+
+// box bounds a BBox, which is never null: upper from above by envelopes that touch, else from below by envelopes that lie inside.
+func (c *compiler) box(e cql2.BBox, upper bool) (Fragment, bool) {
+	g := c.src.Geometry
+	if g == nil || g.Name != e.Prop {
+		return Fragment{}, false
+	}
+	if upper {
+		boxes, ok := c.boxes(e, g)
+		if !ok {
+			return Fragment{}, false
+		}
+		return c.d.Touch(c.alias, g, boxes, true)
+	}
+	if !crs.Same(e.CRS, g.CRS) || e.Z != nil || e.Box.Min[0] > e.Box.Max[0] {
+		return Fragment{}, false
+	}
+	return c.d.Inside(c.alias, g, e.Box)
+}
+
+// boxes returns the boxes of which every geometry that matches e touches one, in the storage CRS.
+func (c *compiler) boxes(e cql2.BBox, g *Geometry) ([]orb.Bound, bool) {
+	boxes, ok := cql2.Extent(e, g.Name, g.CRS)
+	if !ok || crs.Same(e.CRS, g.CRS) {
+		return boxes, ok
+	}
+	for i := range boxes {
+		boxes[i] = boxes[i].Pad(g.Pad)
+	}
+	return boxes, !math.IsInf(g.Pad, 0)
+}
+
+// spatial bounds a spatial predicate of the geometry and a literal from above. It is computed in the storage CRS, to which the vertices
+// of the literal are transformed.
+func (c *compiler) spatial(e cql2.Spatial) (Fragment, bool) {
+	g := c.src.Geometry
+	if g == nil {
+		return Fragment{}, false
+	}
+	boxes, ok := cql2.Extent(e, g.Name, g.CRS)
+	if !ok {
+		return Fragment{}, false
+	}
+	return c.d.Touch(c.alias, g, boxes, false)
+}
+
+func (c *compiler) exactRelated(e cql2.Related) (Fragment, bool) {
+	ok := false
+	f := c.related(e, func(c *compiler, x cql2.Expr) (f Fragment) {
+		f, ok = c.exact(x)
+		return f
+	})
+	return f, ok
+}
+
+// related asks whether some row of the relation holds; it is never null. The list of owners is made once, from the relation's own
+// indexes, so that a selective condition there drives the query.
+func (c *compiler) related(e cql2.Related, where func(*compiler, cql2.Expr) Fragment) Fragment {
+	r := c.src.Relations[e.Relation]
+	if r == nil {
+		panic("sqlq: no relation " + e.Relation) // built by our own code, not by a client
+	}
+	*c.depth++
+	sub := &compiler{d: c.d, src: &r.Source, alias: "r" + strconv.Itoa(*c.depth), depth: c.depth}
+	owner := sub.quoted(r.Owner)
+	cond := where(sub, e.X)
+	*c.depth--
+	return Cat(Ident(c.quoted(r.Key)+" IS NOT NULL AND "+c.quoted(r.Key)+" IN (SELECT "+owner+" FROM "+r.Table+" AS "+sub.alias+
+		" WHERE "+owner+" IS NOT NULL AND ("), cond, Ident("))"))
+}
+
+func (c *compiler) quoted(column string) string { return c.alias + "." + c.d.Quote(column) }

@@ -1,0 +1,161 @@
+package sqlq
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+)
+
+// Normal forms of a field (Field.Normal) that the SQLite dialect knows.
+const (
+	NormalCast = "cast" // text in a column that may hold numbers, or whose declared type would turn text into numbers
+	NormalText = "text" // text that may be no UTF-8
+	NormalDate = "date" // a day in some form
+	NormalTime = "time" // a moment in some form; Field.Layout tells a form that can be compared as it is
+)
+
+// SQLite is the dialect of a GeoPackage. The connection has to offer the functions grense_text, grense_date, grense_time, which give the normal
+// form of one value or null, and those of Call.
+type SQLite struct{}
+
+var _ Dialect = SQLite{}
+
+// StampLayout is the normal form of a timestamp, in UTC; it sorts as the moments do.
+const StampLayout = "2006-01-02T15:04:05.000000000Z"
+
+// maxGlob is a length of patterns, in bytes, that SQLite takes (SQLITE_MAX_LIKE_PATTERN_LENGTH is 50000).
+const maxGlob = 16 << 10
+
+func (SQLite) Quote(ident string) string { return `"` + strings.ReplaceAll(ident, `"`, `""`) + `"` }
+func (SQLite) Placeholder(int) string    { return "?" }
+
+func (SQLite) Bool(v bool) string {
+	if v {
+		return "1"
+	}
+	return "0"
+}
+
+func (SQLite) Call(name string) string {
+	switch name {
+	case "norm", "exact", "casei", "accenti":
+		return "grense_" + name
+	}
+	return ""
+}
+
+func (SQLite) Normal(column string, f *Field) string {
+	switch f.Normal {
+	case NormalCast:
+		return "CAST(" + column + " AS TEXT)"
+	case NormalText, NormalDate:
+		return "grense_" + f.Normal + "(" + column + ")"
+	}
+	if f.Type == cql2.TypeTimestamp && f.Layout == "" {
+		return "grense_time(" + column + ")"
+	}
+	return column
+}
+
+// Finite needs no test for NaN, which SQLite stores as null; 9e999 is its infinity.
+func (SQLite) Finite(x Fragment) Fragment {
+	return Cat(Ident("NULLIF(NULLIF("), x, Ident(", 9e999), -9e999)"))
+}
+
+func (SQLite) Day(t time.Time) any { return t.UTC().Format(time.DateOnly) }
+
+func (SQLite) Stamp(t time.Time, layout string) (any, bool) {
+	t = t.UTC()
+	if t.Year() < 0 || t.Year() > 9999 {
+		return nil, false
+	}
+	if layout == "" {
+		return t.Format(StampLayout), true
+	}
+	s := t.Format(layout)
+	back, err := time.Parse(layout, s)
+	return s, err == nil && back.Equal(t)
+}
+
+// Like uses GLOB, which compares case-sensitively and by character.
+func (SQLite) Like(x Fragment, pattern string) (Fragment, bool) {
+	p, ok := SplitPattern(pattern)
+	if !ok {
+		return Fragment{}, false
+	}
+	var b strings.Builder
+	for _, t := range p.Tokens {
+		switch t.Wild {
+		case '%':
+			b.WriteByte('*')
+		case '_':
+			b.WriteByte('?')
+		}
+		for _, r := range t.Text {
+			if strings.ContainsRune("*?[", r) {
+				b.WriteString("[" + string(r) + "]")
+			} else {
+				b.WriteRune(r)
+			}
+		}
+	}
+	return Cat(x, SQL(" GLOB ?", b.String())), b.Len() <= maxGlob
+}
+
+func (d SQLite) Touch(alias string, g *Geometry, boxes []orb.Bound, missing bool) (Fragment, bool) {
+	if g.Index == "" {
+		return Fragment{}, false
+	}
+	var parts []Fragment
+	for _, b := range boxes {
+		for _, v := range [...]float64{b.Min[0], b.Min[1], b.Max[0], b.Max[1]} {
+			if math.IsNaN(v) {
+				return Fragment{}, false
+			}
+		}
+		parts = append(parts, Cat(Ident("SELECT id FROM "+g.Index),
+			SQL(" WHERE maxx >= ? AND minx <= ? AND maxy >= ? AND miny <= ?", b.Min[0], b.Max[0], b.Min[1], b.Max[1])))
+	}
+	return d.oneOf(alias, g, parts, missing), true
+}
+
+func (d SQLite) Inside(alias string, g *Geometry, b orb.Bound) (Fragment, bool) {
+	if g.Index == "" {
+		return Fragment{}, false
+	}
+	part := Cat(Ident("SELECT id FROM "+g.Index),
+		SQL(" WHERE minx >= ? AND maxx <= ? AND miny >= ? AND maxy <= ?", b.Min[0], b.Max[0], b.Min[1], b.Max[1]))
+	return d.oneOf(alias, g, []Fragment{part}, true), true
+}
+
+func (d SQLite) Missing(alias string, g *Geometry) Fragment {
+	return d.oneOf(alias, g, nil, true)
+}
+
+// oneOf selects the rows whose row id the parts give; with missing also the rows without geometry.
+func (d SQLite) oneOf(alias string, g *Geometry, parts []Fragment, missing bool) Fragment {
+	if missing && g.HasNull {
+		if g.NoGeom == "" {
+			return Ident("grense_nogeom(" + alias + "." + d.Quote(g.Column) + ")")
+		}
+		parts = append(parts, Ident("SELECT id FROM "+g.NoGeom))
+	}
+	if len(parts) == 0 {
+		return Ident(d.Bool(false))
+	}
+	return Cat(Ident(alias+"."+g.RowID+" IN ("), Join(" UNION ALL ", parts...), Ident(")"))
+}
+
+// Gram searches an FTS5 table with the tokenizer trigram.
+func (d SQLite) Gram(alias, table, literal string) (Fragment, bool) {
+	if strings.ContainsRune(literal, 0) {
+		return Fragment{}, false
+	}
+	phrase := `"` + strings.ReplaceAll(literal, `"`, `""`) + `"`
+	name := d.Quote(table)
+	return Cat(Ident(alias+".rowid IN (SELECT rowid FROM "+name+" WHERE "+name), SQL(" MATCH ?)", phrase)), true
+}

@@ -1,0 +1,214 @@
+// Package sqlq compiles CQL2 to SQL. It is the only place that writes a condition.
+//
+// What SQL cannot say exactly is split: Where is a condition that holds for every match and perhaps for more, Sure is one that holds
+// for matches only, and Residue is what has to be evaluated by cql2.Eval for a candidate that is not sure. Both follow the polarity
+// of the tree: under NOT, bounds from above become bounds from below. Three-valued logic is kept.
+//
+// SQL text never holds a value: identifiers come from a Source, which the store's schema makes, and everything else is an argument.
+// The same question gives the same text.
+package sqlq
+
+import (
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+)
+
+// Dialect is what differs between databases, and nothing else.
+type Dialect interface {
+	Quote(ident string) string
+	Placeholder(n int) string // n counts from 1
+	Bool(v bool) string       // a constant
+	// Call returns the SQL name of a function on text: "norm", "exact", "casei" or "accenti"; "" when there is none.
+	Call(name string) string
+	// Normal wraps a column whose stored form is not the one that comparisons need.
+	Normal(column string, f *Field) string
+	// Finite makes null of a number that is none or infinite.
+	Finite(x Fragment) Fragment
+	// Day and Stamp give the argument that is compared with a date or a timestamp stored in a layout; false when the layout cannot
+	// hold the moment. The layout "" is that of Normal.
+	Day(t time.Time) any
+	Stamp(t time.Time, layout string) (any, bool)
+	// Like returns a condition on text x that is equal to CQL2 LIKE with that pattern; false when there is none.
+	Like(x Fragment, pattern string) (Fragment, bool)
+	// Touch selects rows of alias whose envelope touches one of the boxes, in the storage CRS; with missing also rows without a
+	// geometry. False when there is no index: the condition would be no bound.
+	Touch(alias string, g *Geometry, boxes []orb.Bound, missing bool) (Fragment, bool)
+	// Inside selects rows of alias whose envelope lies in the box, borders included.
+	Inside(alias string, g *Geometry, box orb.Bound) (Fragment, bool)
+	// Missing selects rows of alias that have no geometry.
+	Missing(alias string, g *Geometry) Fragment
+	// Gram selects rows of alias whose folded text may hold the literal, at least three characters; false when there is no index.
+	Gram(alias, table, literal string) (Fragment, bool)
+}
+
+// Source describes one table to the compiler.
+type Source struct {
+	Table     string // quoted, with its schema where needed
+	Fields    map[string]*Field
+	Geometry  *Geometry            // nil: none
+	Relations map[string]*Relation // by name
+}
+
+// Field is a column.
+type Field struct {
+	Column string // not quoted
+	Type   cql2.Type
+	Normal string // a conversion for Dialect.Normal; "" when the column can be compared as it is
+	Layout string // of stored timestamps, when all have the same; "" else
+	Nulls  bool   // there are null values
+	Search SearchColumns
+}
+
+// SearchColumns are columns made for search, not quoted; see store.Search.
+type SearchColumns struct{ Exact, Norm, Rev, Gram string }
+
+// Geometry is a geometry column.
+type Geometry struct {
+	Name   string // property name
+	Column string // not quoted
+	CRS    crs.ID // of the stored coordinates
+	Pad    float64
+	// Pad is how far, in units of the storage CRS, an edge that is straight in another CRS may lie outside the envelope of its ends;
+	// infinite when that is not known.
+	Index   string // the dialect's name of an index over envelopes; "" when there is none
+	NoGeom  string // the dialect's name of the list of rows without geometry; "" when every row has one
+	RowID   string // not quoted column that Index and NoGeom refer to
+	HasNull bool   // some rows have no geometry
+}
+
+// Relation is a table of rows that belong to the source's.
+type Relation struct {
+	Source
+	Owner string // column of the relation, not quoted
+	Key   string // column of the source that Owner refers to, not quoted
+}
+
+// placeholder stands for an argument until the fragment is appended to a Builder.
+const placeholder = '\x00'
+
+// Fragment is a piece of SQL with its arguments, in the order of their placeholders.
+type Fragment struct {
+	sql  string
+	args []any
+}
+
+// SQL makes a fragment of text with a question mark for each argument.
+func SQL(text string, args ...any) Fragment {
+	return Fragment{strings.ReplaceAll(text, "?", string(placeholder)), args}
+}
+
+// Ident makes a fragment of text that is copied as it is.
+func Ident(text string) Fragment { return Fragment{sql: text} }
+
+// Join puts fragments together, sep between them.
+func Join(sep string, fs ...Fragment) Fragment {
+	var b strings.Builder
+	var args []any
+	for i, f := range fs {
+		if i > 0 {
+			b.WriteString(sep)
+		}
+		b.WriteString(f.sql)
+		args = append(args, f.args...)
+	}
+	return Fragment{b.String(), args}
+}
+
+// Cat puts fragments together.
+func Cat(fs ...Fragment) Fragment { return Join("", fs...) }
+
+func paren(f Fragment) Fragment { return Fragment{"(" + f.sql + ")", f.args} }
+func not(f Fragment) Fragment   { return Fragment{"NOT (" + f.sql + ")", f.args} }
+
+// Builder makes a statement. Its zero value is not usable; call New.
+type Builder struct {
+	d    Dialect
+	sb   strings.Builder
+	args []any
+}
+
+// New returns an empty Builder.
+func New(d Dialect) *Builder { return &Builder{d: d} }
+
+// Text appends SQL that holds no value.
+func (b *Builder) Text(s ...string) *Builder {
+	for _, x := range s {
+		b.sb.WriteString(x)
+	}
+	return b
+}
+
+// Arg appends a placeholder for v.
+func (b *Builder) Arg(v any) *Builder {
+	b.args = append(b.args, v)
+	b.sb.WriteString(b.d.Placeholder(len(b.args)))
+	return b
+}
+
+// Add appends a fragment.
+func (b *Builder) Add(f Fragment) *Builder {
+	n := 0
+	for {
+		i := strings.IndexByte(f.sql, placeholder)
+		if i < 0 {
+			b.sb.WriteString(f.sql)
+			return b
+		}
+		b.sb.WriteString(f.sql[:i])
+		b.Arg(f.args[n])
+		n++
+		f.sql = f.sql[i+1:]
+	}
+}
+
+// SQL returns the statement and its arguments: nil, string, int64, float64, bool or []byte.
+func (b *Builder) SQL() (string, []any) { return b.sb.String(), b.args }
+
+// Filter is a compiled condition.
+type Filter struct {
+	Where   Fragment  // holds for every match
+	Sure    Fragment  // holds only for matches; meaningful when Residue is not nil
+	Residue cql2.Expr // to be evaluated for rows that are not sure; nil when Where is exact
+}
+
+// Compile compiles a checked predicate over s, whose rows are called alias. A nil predicate holds for all.
+func Compile(d Dialect, s *Source, alias string, e cql2.Expr) Filter {
+	if e == nil {
+		e = cql2.And{}
+	}
+	c := &compiler{d: d, src: s, alias: alias, depth: new(int)}
+	f := Filter{Where: c.bound(e, true, true)}
+	var open cql2.And
+	for _, x := range conjuncts(e, nil) {
+		if _, ok := c.exact(x); !ok {
+			open = append(open, x)
+		}
+	}
+	switch len(open) {
+	case 0:
+		return f
+	case 1:
+		f.Residue = open[0]
+	default:
+		f.Residue = open
+	}
+	f.Sure = c.bound(f.Residue, true, false)
+	return f
+}
+
+// conjuncts flattens nested ANDs.
+func conjuncts(e cql2.Expr, dst []cql2.Expr) []cql2.Expr {
+	a, ok := e.(cql2.And)
+	if !ok {
+		return append(dst, e)
+	}
+	for _, x := range a {
+		dst = conjuncts(x, dst)
+	}
+	return dst
+}

@@ -1,0 +1,363 @@
+package sqlq
+
+import (
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"grense/internal/cql2"
+)
+
+// value is an operand in SQL.
+type value struct {
+	Fragment
+	typ cql2.Type
+}
+
+// column returns a field in the form that comparisons and sorting need.
+func (c *compiler) column(f *Field) Fragment {
+	return Ident(c.d.Normal(c.quoted(f.Column), f))
+}
+
+// Column returns a field of the rows called alias in the form that comparisons and sorting need.
+func Column(d Dialect, alias string, f *Field) string {
+	return d.Normal(alias+"."+d.Quote(f.Column), f)
+}
+
+// values returns operands of one common type; false when SQL cannot compare them as CQL2 does.
+func (c *compiler) values(es ...cql2.Expr) ([]value, bool) {
+	if vs, ok := c.stamps(es); ok {
+		return vs, true
+	}
+	vs := make([]value, len(es))
+	for i, e := range es {
+		var ok bool
+		if vs[i], ok = c.value(e); !ok || vs[i].typ == cql2.TypeTimestamp {
+			return nil, false
+		}
+		if i > 0 && !comparable(vs[0].typ, vs[i].typ) {
+			return nil, false
+		}
+	}
+	return vs, true
+}
+
+func comparable(a, b cql2.Type) bool {
+	return a == b && a != cql2.TypeJSON && a != cql2.TypeGeometry || isNumber(a) && isNumber(b)
+}
+
+// value returns one operand; false when SQL has no equal. Timestamps depend on their context: see stamps.
+func (c *compiler) value(e cql2.Expr) (value, bool) {
+	switch e := e.(type) {
+	case cql2.Prop:
+		f := c.src.Fields[e.Name]
+		if f == nil || f.Type == cql2.TypeJSON {
+			return value{}, false
+		}
+		return value{c.column(f), f.Type}, true
+	case cql2.Text:
+		return value{SQL("?", string(e)), cql2.TypeText}, true
+	case cql2.Int:
+		return value{SQL("?", int64(e)), cql2.TypeInteger}, true
+	case cql2.Number:
+		return value{SQL("?", float64(e)), cql2.TypeNumber}, !math.IsNaN(float64(e)) && !math.IsInf(float64(e), 0)
+	case cql2.Bool:
+		return value{c.constant(bool(e)), cql2.TypeBool}, true
+	case cql2.Date:
+		return value{SQL("?", c.d.Day(e.T)), cql2.TypeDate}, true
+	case cql2.Func:
+		return c.call(e)
+	case cql2.Arith:
+		return c.arith(e)
+	}
+	return value{}, false
+}
+
+// call compiles a fold of text: a search column where there is one, else a function of the database; of a literal, its value.
+func (c *compiler) call(e cql2.Func) (value, bool) {
+	name := c.d.Call(e.Name)
+	if name == "" || len(e.Args) != 1 {
+		return value{}, false
+	}
+	if p, ok := e.Args[0].(cql2.Prop); ok {
+		if f := c.src.Fields[p.Name]; f != nil && f.Type == cql2.TypeText {
+			switch {
+			case e.Name == "norm" && f.Search.Norm != "":
+				return value{Ident(c.quoted(f.Search.Norm)), cql2.TypeText}, true
+			case e.Name == "exact" && f.Search.Exact != "":
+				return value{Ident(c.quoted(f.Search.Exact)), cql2.TypeText}, true
+			}
+		}
+	}
+	if s, ok := literal(e); ok {
+		return value{SQL("?", s), cql2.TypeText}, true
+	}
+	v, ok := c.value(e.Args[0])
+	if !ok || v.typ != cql2.TypeText {
+		return value{}, false
+	}
+	return value{Cat(Ident(name+"("), v.Fragment, Ident(")")), cql2.TypeText}, true
+}
+
+// literal returns the text of a literal, folded as its functions say.
+func literal(e cql2.Expr) (string, bool) {
+	switch e := e.(type) {
+	case cql2.Text:
+		return string(e), true
+	case cql2.Func:
+		if len(e.Args) != 1 {
+			return "", false
+		}
+		s, ok := literal(e.Args[0])
+		if !ok {
+			return "", false
+		}
+		switch e.Name {
+		case "norm":
+			return cql2.Norm(s), true
+		case "exact":
+			return cql2.Exact(s), true
+		case "casei":
+			return cql2.CaseI(s), true
+		case "accenti":
+			return cql2.AccentI(s), true
+		}
+	}
+	return "", false
+}
+
+// patternText returns the pattern of LIKE, folded as its functions say.
+func patternText(e cql2.Expr) (string, bool) {
+	switch e := e.(type) {
+	case cql2.Text:
+		return string(e), true
+	case cql2.Func:
+		if len(e.Args) == 1 {
+			if s, ok := patternText(e.Args[0]); ok {
+				return cql2.FoldPattern(e.Name, s)
+			}
+		}
+	}
+	return "", false
+}
+
+// arith compiles arithmetic on numbers. What is no finite number is null.
+func (c *compiler) arith(e cql2.Arith) (value, bool) {
+	l, okL := c.value(e.L)
+	r, okR := c.value(e.R)
+	if !okL || !okR || !isNumber(l.typ) || !isNumber(r.typ) {
+		return value{}, false
+	}
+	v := value{typ: cql2.TypeNumber}
+	if l.typ == cql2.TypeInteger && r.typ == cql2.TypeInteger {
+		v.typ = cql2.TypeInteger
+	}
+	switch e.Op {
+	case cql2.Add, cql2.Sub, cql2.Mul:
+		v.Fragment = Cat(paren(l.Fragment), Ident(" "+string(e.Op)+" "), paren(r.Fragment))
+	case cql2.Div:
+		v.typ = cql2.TypeNumber
+		v.Fragment = Cat(Ident("CAST("), l.Fragment, Ident(" AS DOUBLE PRECISION) / NULLIF("), r.Fragment, Ident(", 0)"))
+	default: // integer division, remainder, power: the databases differ
+		return value{}, false
+	}
+	v.Fragment = c.d.Finite(v.Fragment)
+	return v, true
+}
+
+func isNumber(t cql2.Type) bool { return t == cql2.TypeInteger || t == cql2.TypeNumber }
+
+// stamps returns operands that are timestamps, all in one stored form.
+func (c *compiler) stamps(es []cql2.Expr) ([]value, bool) {
+	layout, known := "", false
+	var times []time.Time
+	for _, e := range es {
+		switch e := e.(type) {
+		case cql2.Timestamp:
+			times = append(times, e.T)
+		case cql2.Prop:
+			f := c.src.Fields[e.Name]
+			if f == nil || f.Type != cql2.TypeTimestamp {
+				return nil, false
+			}
+			if known && f.Layout != layout {
+				layout = ""
+			} else {
+				layout, known = f.Layout, true
+			}
+		default:
+			return nil, false
+		}
+	}
+	layout = c.common(layout, times)
+	vs := make([]value, len(es))
+	for i, e := range es {
+		switch e := e.(type) {
+		case cql2.Timestamp:
+			arg, ok := c.d.Stamp(e.T, layout)
+			if !ok {
+				return nil, false
+			}
+			vs[i] = value{SQL("?", arg), cql2.TypeTimestamp}
+		case cql2.Prop:
+			vs[i] = value{c.stamp(c.src.Fields[e.Name], layout), cql2.TypeTimestamp}
+		}
+	}
+	return vs, true
+}
+
+// common returns layout when it holds every moment, else "".
+func (c *compiler) common(layout string, times []time.Time) string {
+	for _, t := range times {
+		if _, ok := c.d.Stamp(t, layout); !ok {
+			return ""
+		}
+	}
+	return layout
+}
+
+// stampColumn returns a timestamp column and the layout in which it can be compared with the moments.
+func (c *compiler) stampColumn(f *Field, times []time.Time) (Fragment, string) {
+	layout := c.common(f.Layout, times)
+	return c.stamp(f, layout), layout
+}
+
+// stamp returns a timestamp column as it is stored when that is the layout, else in the normal form.
+func (c *compiler) stamp(f *Field, layout string) Fragment {
+	if layout != "" {
+		return Ident(c.quoted(f.Column))
+	}
+	g := *f
+	g.Layout = ""
+	return c.column(&g)
+}
+
+// like compiles a pattern, with the search columns where they bound it.
+func (c *compiler) like(e cql2.Like) (Fragment, bool) {
+	pattern, ok := patternText(e.Pattern)
+	if !ok || strings.ContainsRune(pattern, 0) {
+		return Fragment{}, false
+	}
+	v, ok := c.value(e.X)
+	if !ok || v.typ != cql2.TypeText {
+		return Fragment{}, false
+	}
+	f, ok := c.d.Like(v.Fragment, pattern)
+	if !ok {
+		return Fragment{}, false
+	}
+	p, ok := SplitPattern(pattern)
+	if !ok {
+		return f, true
+	}
+	s := c.search(e.X)
+	switch {
+	case p.Prefix != "":
+		return between(v.Fragment, p.Prefix, f), true
+	case p.Suffix != "" && s.Rev != "":
+		return between(Ident(c.quoted(s.Rev)), reverse(p.Suffix), f), true
+	case s.Gram != "" && !c.neg && utf8.RuneCountInString(p.Longest) >= 3:
+		if g, ok := c.d.Gram(c.alias, s.Gram, p.Longest); ok {
+			return Join(" AND ", paren(g), paren(f)), true
+		}
+	}
+	return f, true
+}
+
+// search returns the search columns that hold the operand's folded text.
+func (c *compiler) search(e cql2.Expr) (s SearchColumns) {
+	f, ok := e.(cql2.Func)
+	if !ok || f.Name != "norm" || len(f.Args) != 1 {
+		return s
+	}
+	p, ok := f.Args[0].(cql2.Prop)
+	if !ok || c.src.Fields[p.Name] == nil {
+		return s
+	}
+	return c.src.Fields[p.Name].Search
+}
+
+// between bounds x to texts that start with prefix, so that a B-tree can serve, and keeps the exact condition.
+func between(x Fragment, prefix string, exact Fragment) Fragment {
+	low := Cat(x, SQL(" >= ?", prefix))
+	if up, ok := successor(prefix); ok {
+		return Join(" AND ", low, Cat(x, SQL(" < ?", up)), paren(exact))
+	}
+	return Join(" AND ", low, paren(exact))
+}
+
+// successor returns the least text that is greater than every text with that prefix, by code point.
+func successor(prefix string) (string, bool) {
+	rs := []rune(prefix)
+	for i := len(rs) - 1; i >= 0; i-- {
+		if r := rs[i] + 1; r <= utf8.MaxRune {
+			if r == 0xD800 { // surrogates are no characters
+				r = 0xE000
+			}
+			return string(append(rs[:i:i], r)), true
+		}
+	}
+	return "", false
+}
+
+func reverse(s string) string {
+	rs := []rune(s)
+	for i, j := 0, len(rs)-1; i < j; i, j = i+1, j-1 {
+		rs[i], rs[j] = rs[j], rs[i]
+	}
+	return string(rs)
+}
+
+// Pattern is a LIKE pattern taken apart.
+type Pattern struct {
+	Prefix, Suffix string // literal text before the first and after the last wildcard
+	Longest        string // the longest literal text between wildcards
+	Tokens         []Token
+}
+
+// Token is a part of a pattern: literal text, or a wildcard (% or _) with empty Text.
+type Token struct {
+	Text string
+	Wild byte
+}
+
+// SplitPattern reads a LIKE pattern (OGC 21-065r2, 7.1): % any run, _ one character, \ escapes what follows; a lone \ at the end is
+// literal. False when the pattern is not valid UTF-8.
+func SplitPattern(s string) (p Pattern, ok bool) {
+	if !utf8.ValidString(s) {
+		return p, false
+	}
+	var lit strings.Builder
+	flush := func() {
+		if lit.Len() > 0 {
+			p.Tokens = append(p.Tokens, Token{Text: lit.String()})
+			lit.Reset()
+		}
+	}
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+			lit.WriteByte(s[i])
+		case s[i] == '%' || s[i] == '_':
+			flush()
+			p.Tokens = append(p.Tokens, Token{Wild: s[i]})
+		default:
+			lit.WriteByte(s[i])
+		}
+	}
+	flush()
+	for i, t := range p.Tokens {
+		if i == 0 {
+			p.Prefix = t.Text
+		}
+		if i == len(p.Tokens)-1 {
+			p.Suffix = t.Text
+		}
+		if len(t.Text) > len(p.Longest) {
+			p.Longest = t.Text
+		}
+	}
+	return p, true
+}

@@ -1,0 +1,131 @@
+// Package store is the seam between the protocols and the data: the question that may be asked, and the interfaces that answer it.
+//
+// Package gpkg answers from a GeoPackage file, package postgis from a PostGIS database; storetest holds the contract that both
+// pass. No SQL and no HTTP here. A protocol asks in two steps: Page gives the ids (small, known before the first byte is
+// written), Fetch gives the features of those ids that are not cached already.
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"grense/internal/cql2"
+)
+
+var (
+	// ErrNotFound reports that no collection or feature has the asked name or id.
+	ErrNotFound = errors.New("store: not found")
+	// ErrCursor reports a cursor that this store did not make, or that belongs to another order.
+	ErrCursor = errors.New("store: not a cursor of this question")
+	// ErrUnavailable reports that the data cannot be reached now; trying again may help.
+	ErrUnavailable = errors.New("store: unavailable")
+)
+
+// A Store answers questions about one dataset. It is safe for concurrent use.
+type Store interface {
+	// Catalog returns the current catalog: immutable, swapped whole on reload. It never blocks and is never nil.
+	Catalog() *Catalog
+
+	// Page returns the ids that q selects, in q's order. It never reads geometry that it need not test. A collection that is not in
+	// the catalog gives ErrNotFound, a cursor of another question ErrCursor. The caller owns the Page.
+	Page(ctx context.Context, q Query) (*Page, error)
+
+	// Fetch calls fn once for each id, in the order asked. The Feature and all that it points to are valid only until fn returns.
+	// An error of fn ends Fetch and comes back as it is. An id that does not exist (any more) gives ErrNotFound, before fn was
+	// called for a later id. No connection is held while fn runs for longer than it takes to read one batch.
+	Fetch(ctx context.Context, collection string, ids []string, want Want, fn func(*Feature) error) error
+
+	// Reload opens the data anew, verifies it and swaps the catalog; questions under way finish on the old revision. On an error
+	// the old revision stays.
+	Reload(ctx context.Context) error
+
+	// Ready reports why the store cannot answer now; nil when it can.
+	Ready(ctx context.Context) error
+
+	// Close waits for questions under way and releases everything.
+	Close() error
+}
+
+// Query is a question. Its zero value with a Collection selects everything, ordered by id.
+type Query struct {
+	Collection string
+	Filter     cql2.Expr // checked against the collection (cql2.Check); nil selects all
+	SortBy     []Sort    // nil: by id; otherwise ties are broken by id, ascending
+	Limit      int       // ids wanted, at least 1; 0: none, only Matched (with Count)
+	Offset     int       // ids skipped, after Cursor
+	Cursor     Cursor    // "" starts at the first id
+	Count      Count
+}
+
+// Sort is one key of an order. Text is ordered by code point; null comes last in both directions.
+type Sort struct {
+	Property string
+	Desc     bool
+}
+
+// Count says whether Page.Matched is wanted.
+type Count uint8
+
+const (
+	CountExact Count = iota // the number of all matches, whatever the paging
+	CountNone               // Matched is -1
+)
+
+// Page is one page of an answer.
+type Page struct {
+	Rows       []Row
+	Next, Prev Cursor // "" when there is no such page
+	Matched    int    // all matches; -1 when not asked for
+	Version    string // Catalog.Version that this page was read from
+}
+
+// Row names one feature and its revision: the same ID and Rev mean the same bytes.
+type Row struct {
+	ID  string
+	Rev uint64
+}
+
+// Want says which parts of features Fetch shall give.
+type Want struct {
+	Properties []string // in this order; nil: all that are not hidden, in schema order. Never nil and empty at once: empty means none
+	NoGeometry bool     // leaves Feature.Geometry empty
+}
+
+// A Writer fills a dataset. Nothing is seen by readers before Commit; Close without Commit leaves the target as it was.
+// It is not safe for concurrent use.
+type Writer interface {
+	// Define makes the tables of a collection and its relations where they are missing, and records the collection's metadata.
+	// With replace set, rows that the tables hold already are removed; else an existing collection is an error.
+	Define(ctx context.Context, c *Collection, replace bool) error
+
+	// Insert returns a function that appends rows to a table of a defined collection, of a relation or of the migrations.
+	// Values are nil, int64, float64, string, bool, []byte, time.Time or Geometry, one for each column; they are not kept.
+	Insert(table string, columns []string) (func(values ...any) error, error)
+
+	// Commit makes indexes, statistics and extents, verifies, and swaps the new data in, whole.
+	Commit(ctx context.Context) error
+	Close() error
+}
+
+// State keeps what is ours and not data: keys now, jobs later. It is safe for concurrent use, also by several processes.
+type State interface {
+	Keys(ctx context.Context) ([]Key, error)
+	PutKey(ctx context.Context, k Key) error // a new key; an ID that exists is an error
+	// RevokeKey marks a key as revoked; ErrNotFound when there is no such key, nil when it was revoked before.
+	RevokeKey(ctx context.Context, id string, at time.Time) error
+	// TouchKeys records the day on which keys were last used.
+	TouchKeys(ctx context.Context, day time.Time, ids []string) error
+	Close() error
+}
+
+// Key is what is kept of an API key. The key itself is never stored.
+type Key struct {
+	ID       string // 8 characters, public
+	Name     string
+	Hash     [32]byte // SHA-256 of the whole key
+	Created  time.Time
+	Expires  time.Time // zero: never
+	Revoked  time.Time // zero: not revoked
+	LastUsed time.Time // a day; zero: never
+}

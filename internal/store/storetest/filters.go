@@ -1,0 +1,319 @@
+package storetest
+
+import (
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+)
+
+// checked returns e checked against the store's own collection; nil stays nil.
+func checked(t *testing.T, c *store.Collection, e cql2.Expr) cql2.Expr {
+	t.Helper()
+	if e == nil {
+		return nil
+	}
+	x, err := cql2.Check(e, c)
+	if err != nil {
+		t.Fatalf("%#v: %v", e, err)
+	}
+	return x
+}
+
+// agree compares the store's answer with the reference.
+func agree(t *testing.T, s store.Store, set *set, e cql2.Expr) {
+	t.Helper()
+	e = checked(t, find(t, s, set.c.ID), e)
+	p := page(t, s, store.Query{Collection: set.c.ID, Filter: e, Limit: 1000})
+	want := set.filter(t, e, nil)
+	same(t, set.c.ID, idsOf(p), want)
+	if p.Matched != len(want) {
+		t.Errorf("matched %d, want %d", p.Matched, len(want))
+	}
+	if t.Failed() {
+		t.Fatalf("filter %#v", e)
+	}
+}
+
+func name(n string) cql2.Prop { return cql2.Prop{Name: n} }
+
+// cases are filters that went wrong somewhere, or that random ones seldom are.
+func cases() map[string]cql2.Expr {
+	like := func(x cql2.Expr, p string) cql2.Expr { return cql2.Like{X: x, Pattern: cql2.Text(p)} }
+	related := func(x cql2.Expr) cql2.Expr { return cql2.Related{Relation: "navn", X: x} }
+	norm := func(n string) cql2.Expr { return cql2.Func{Name: "norm", Args: []cql2.Expr{name(n)}} }
+	eq := func(l, r cql2.Expr) cql2.Expr { return cql2.Compare{Op: cql2.Eq, L: l, R: r} }
+	return map[string]cql2.Expr{
+		"empty and":                    cql2.And{},
+		"empty or":                     cql2.Or{},
+		"quote in a value":             eq(name("navn"), cql2.Text(`'; DROP TABLE steder; --`)),
+		"quote in a name":              cql2.Not{X: cql2.IsNull{X: name("sær \"navn\".æ")}},
+		"like minds case":              like(name("navn"), "o%"),
+		"like by character":            like(name("navn"), "B_"),
+		"like beyond the basic plane":  like(name("navn"), "_ fjell"),
+		"like escapes percent":         like(name("navn"), `%\%`),
+		"like escapes underscore":      like(name("navn"), `a\_b`),
+		"like escapes the escape":      like(name("navn"), `c\\d`),
+		"like and glob":                like(name("navn"), "*?[%"),
+		"like of nothing":              like(name("navn"), ""),
+		"like of anything":             like(name("navn"), "%"),
+		"not like and null":            cql2.Not{X: like(name("navn"), "%o")},
+		"like folded":                  cql2.Like{X: cql2.Func{Name: "casei", Args: []cql2.Expr{name("navn")}}, Pattern: cql2.Func{Name: "casei", Args: []cql2.Expr{cql2.Text("OS%")}}},
+		"like without accents":         cql2.Like{X: cql2.Func{Name: "accenti", Args: []cql2.Expr{name("navn")}}, Pattern: cql2.Func{Name: "accenti", Args: []cql2.Expr{cql2.Text("%rich")}}},
+		"norm":                         eq(norm("navn"), cql2.Func{Name: "norm", Args: []cql2.Expr{cql2.Text("BØ")}}),
+		"division by zero":             cql2.IsNull{X: cql2.Arith{Op: cql2.Div, L: name("areal"), R: name("antall")}},
+		"division is exact":            cql2.Compare{Op: cql2.Gt, L: cql2.Arith{Op: cql2.Div, L: name("antall"), R: cql2.Int(2)}, R: cql2.Int(0)},
+		"overflow":                     cql2.Compare{Op: cql2.Gt, L: cql2.Arith{Op: cql2.Mul, L: name("antall"), R: cql2.Number(1e308)}, R: cql2.Int(0)},
+		"integer and double":           eq(name("antall"), cql2.Number(1.5)),
+		"null of a condition":          cql2.IsNull{X: like(name("navn"), "O%")},
+		"date beside timestamp":        cql2.Compare{Op: cql2.Lt, L: name("tid"), R: cql2.Date{T: day(2)}},
+		"below a millisecond":          cql2.Compare{Op: cql2.Gt, L: name("tid"), R: cql2.Timestamp{T: day(2).Add(time.Nanosecond)}},
+		"relation":                     related(eq(name("tekst"), cql2.Text("Oslo"))),
+		"not relation":                 cql2.Not{X: related(eq(name("tekst"), cql2.Text("Oslo")))},
+		"relation of a relation":       related(cql2.Related{Relation: "merke", X: eq(name("merke"), cql2.Text("Oslo"))}),
+		"not within a relation":        related(cql2.Not{X: cql2.Related{Relation: "merke", X: eq(name("merke"), cql2.Text("Oslo"))}}),
+		"residue in a relation":        related(cql2.Compare{Op: cql2.Gt, L: cql2.Func{Name: "length", Args: []cql2.Expr{name("tekst")}}, R: cql2.Int(4)}),
+		"not residue in a relation":    cql2.Not{X: related(cql2.Compare{Op: cql2.Gt, L: cql2.Func{Name: "length", Args: []cql2.Expr{name("tekst")}}, R: cql2.Int(4)})},
+		"search column":                related(eq(norm("tekst"), cql2.Text("bo"))),
+		"search column, prefix":        related(like(norm("tekst"), "nord%")),
+		"search column, suffix":        related(like(norm("tekst"), "%fron")),
+		"search column, infix":         related(like(norm("tekst"), "%rd fr%")),
+		"search column, infix, not":    cql2.Not{X: related(like(norm("tekst"), "%rd fr%"))},
+		"search column, not infix":     related(cql2.Not{X: like(norm("tekst"), "%rd fr%")}),
+		"search column, quotes":        related(like(norm("tekst"), `%"q"%`)),
+		"search column, exact":         related(eq(cql2.Func{Name: "exact", Args: []cql2.Expr{name("tekst")}}, cql2.Text("bø"))),
+		"interval":                     cql2.Interval{Start: "dag", End: "gyldig_til", From: ptr(day(3).Add(time.Hour)), To: ptr(day(3).Add(2 * time.Hour))},
+		"instant":                      cql2.Interval{Start: "tid", End: "tid", From: ptr(day(2)), To: ptr(day(3))},
+		"interval, open start":         cql2.Interval{Start: "dag", End: "gyldig_til", To: ptr(day(2))},
+		"interval, open end":           cql2.Interval{Start: "tid", End: "gyldig_til", From: ptr(day(4))},
+		"not interval":                 cql2.Not{X: cql2.Interval{Start: "dag", End: "dag", From: ptr(day(2))}},
+		"temporal":                     cql2.Temporal{Op: cql2.TDuring, L: name("tid"), R: cql2.Span{Start: cql2.Timestamp{T: day(1)}, End: cql2.Timestamp{T: day(3)}}},
+		"array":                        cql2.Array{Op: cql2.AContains, L: name("liste"), R: cql2.List{cql2.Text("a"), cql2.Int(1)}},
+		"boolean order":                cql2.Compare{Op: cql2.Lt, L: name("aktiv"), R: cql2.Bool(true)},
+		"hidden":                       eq(name("skjult"), cql2.Int(2)),
+		"between the wrong way":        cql2.Between{X: name("antall"), Lo: cql2.Int(3), Hi: cql2.Int(-3)},
+		"not in with null":             cql2.Not{X: cql2.In{X: name("navn"), List: []cql2.Expr{cql2.Text("Oslo"), cql2.Text("Bø")}}},
+		"greater by code point":        cql2.Compare{Op: cql2.Gt, L: name("navn"), R: cql2.Text("z")},
+		"properties of different type": cql2.Compare{Op: cql2.Eq, L: name("antall"), R: name("areal")},
+	}
+}
+
+// spatialCases need a geometry.
+func spatialCases() map[string]cql2.Expr {
+	box := func(id crs.ID, x0, y0, x1, y1 float64) cql2.Expr {
+		return cql2.BBox{Prop: "geometry", CRS: id, Box: orb.Bound{Min: orb.Point{x0, y0}, Max: orb.Point{x1, y1}}}
+	}
+	far := cql2.Geom{G: orb.Point{-120, -40}, CRS: crs.CRS84}
+	wedge := cql2.Geom{G: orb.Polygon{{{10, 59}, {11.9, 59.1}, {10.2, 60.8}, {10, 59}}}, CRS: crs.CRS84}
+	spatial := func(op cql2.SpatialOp, g cql2.Geom) cql2.Expr { return cql2.Spatial{Op: op, L: name("geometry"), R: g} }
+	m := map[string]cql2.Expr{
+		"bbox":                      box(crs.CRS84, 10.3, 59.2, 11.1, 60.1),
+		"bbox that is a point":      box(crs.CRS84, 10.25, 59.5, 10.25, 59.5),
+		"bbox of nowhere":           box(crs.CRS84, -50, -50, -49, -49),
+		"bbox of the world":         box(crs.CRS84, -180, -90, 180, 90),
+		"bbox, antimeridian":        box(crs.CRS84, 170, -90, -170, 90),
+		"bbox in metres":            box(crs.UTM33, 205000, 6605000, 245000, 6645000),
+		"bbox in other metres":      box(crs.UTM32, 560000, 6600000, 640000, 6690000),
+		"bbox, mercator":            box(crs.WebMercator, 1120000, 8200000, 1220000, 8390000),
+		"not bbox":                  cql2.Not{X: box(crs.CRS84, 10.3, 59.2, 11.1, 60.1)},
+		"bbox or text":              cql2.Or{box(crs.CRS84, -50, -50, -49, -49), cql2.Like{X: name("navn"), Pattern: cql2.Text("O%")}},
+		"two boxes":                 cql2.And{box(crs.CRS84, 10, 59, 10.6, 59.6), box(crs.CRS84, 10.5, 59.5, 11, 60)},
+		"null geometry":             cql2.IsNull{X: name("geometry")},
+		"not null geometry":         cql2.Not{X: cql2.IsNull{X: name("geometry")}},
+		"disjoint from far is all":  spatial(cql2.SDisjoint, far),
+		"not intersects far is all": cql2.Not{X: spatial(cql2.SIntersects, far)},
+		"intersects or text":        cql2.Or{spatial(cql2.SIntersects, far), cql2.Compare{Op: cql2.Gt, L: name("antall"), R: cql2.Int(1)}},
+	}
+	for _, op := range []cql2.SpatialOp{cql2.SIntersects, cql2.SDisjoint, cql2.SEquals, cql2.STouches, cql2.SCrosses, cql2.SOverlaps, cql2.SWithin, cql2.SContains} {
+		m[string(op)] = spatial(op, wedge)
+		m["not "+string(op)] = cql2.Not{X: spatial(op, wedge)}
+	}
+	return m
+}
+
+func day(n int) time.Time                   { return time.Date(2024, 1, n, 0, 0, 0, 0, time.UTC) }
+func ptr[T any](v T) *T                     { return &v }
+func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
+
+func exerciseFilters(t *testing.T, s store.Store, d *dataset) {
+	for _, set := range d.sets {
+		run := func(m map[string]cql2.Expr) {
+			for n, e := range m {
+				if usesRelation(e) && len(set.c.Relations) == 0 {
+					continue
+				}
+				t.Run(set.c.ID+"/"+n, func(t *testing.T) { agree(t, s, set, e) })
+			}
+		}
+		run(cases())
+		if set.c.Geometry != nil {
+			run(spatialCases())
+		}
+	}
+}
+
+func usesRelation(e cql2.Expr) (found bool) {
+	cql2.Walk(e, func(x cql2.Expr) bool {
+		_, is := x.(cql2.Related)
+		found = found || is
+		return !found
+	})
+	return found
+}
+
+// exerciseRandom asks random questions of every kind of node; GRENSE_SOAK=1 asks many more.
+func exerciseRandom(t *testing.T, s store.Store, d *dataset) {
+	n := 250
+	if os.Getenv("GRENSE_SOAK") != "" {
+		n = 20000
+	}
+	for i, set := range d.sets {
+		g := &generator{r: rand.New(rand.NewPCG(7, uint64(i))), set: set}
+		for range n {
+			agree(t, s, set, g.predicate(4))
+		}
+	}
+}
+
+// generator makes random expressions over the properties of a set.
+type generator struct {
+	r    *rand.Rand
+	set  *set
+	rows bool // of the relation
+}
+
+func (g *generator) predicate(depth int) cql2.Expr {
+	if depth > 0 && g.r.IntN(3) > 0 {
+		switch g.r.IntN(3) {
+		case 0:
+			return cql2.Not{X: g.predicate(depth - 1)}
+		case 1:
+			return cql2.And(g.several(depth - 1))
+		}
+		return cql2.Or(g.several(depth - 1))
+	}
+	if g.rows {
+		return g.ofRow()
+	}
+	switch k := g.r.IntN(12); {
+	case k < 3 && g.set.c.Geometry != nil:
+		return g.spatial()
+	case k == 3 && len(g.set.c.Relations) > 0:
+		inner := &generator{r: g.r, set: g.set, rows: true}
+		return cql2.Related{Relation: "navn", X: inner.predicate(depth)}
+	case k == 4:
+		from, to := day(1+g.r.IntN(5)), day(1+g.r.IntN(5)).Add(time.Duration(g.r.IntN(30))*time.Hour)
+		return cql2.Interval{Start: pick(g.r, "dag", "tid"), End: pick(g.r, "gyldig_til", "tid", "dag"), From: pick(g.r, nil, &from), To: pick(g.r, nil, &to)}
+	case k == 5:
+		op := pick(g.r, cql2.TAfter, cql2.TBefore, cql2.TDuring, cql2.TEquals, cql2.TIntersects, cql2.TDisjoint)
+		if op == cql2.TDuring {
+			return cql2.Temporal{Op: op, L: name("tid"), R: cql2.Span{Start: cql2.Timestamp{T: day(1)}, End: cql2.Timestamp{T: day(1 + g.r.IntN(4))}}}
+		}
+		return cql2.Temporal{Op: op, L: name("dag"), R: cql2.Date{T: day(1 + g.r.IntN(5))}}
+	case k == 6:
+		return pick[cql2.Expr](g.r, name("aktiv"), cql2.Bool(true), cql2.Bool(false), cql2.Array{Op: cql2.AOverlaps, L: name("liste"), R: cql2.List{cql2.Int(g.r.IntN(3))}})
+	}
+	return g.scalar()
+}
+
+func (g *generator) several(depth int) []cql2.Expr {
+	list := make([]cql2.Expr, 1+g.r.IntN(3))
+	for i := range list {
+		list[i] = g.predicate(depth)
+	}
+	return list
+}
+
+func (g *generator) op() cql2.CompareOp {
+	return pick(g.r, cql2.Eq, cql2.Ne, cql2.Lt, cql2.Le, cql2.Gt, cql2.Ge)
+}
+
+func (g *generator) scalar() cql2.Expr {
+	word := func() cql2.Expr { return cql2.Text(pick(g.r, words...)) }
+	fold := func(e cql2.Expr) cql2.Expr {
+		return cql2.Func{Name: pick(g.r, "casei", "accenti", "norm", "exact"), Args: []cql2.Expr{e}}
+	}
+	var number func(depth int) cql2.Expr
+	number = func(depth int) cql2.Expr {
+		if depth > 0 && g.r.IntN(3) == 0 {
+			return cql2.Arith{Op: pick(g.r, cql2.Add, cql2.Sub, cql2.Mul, cql2.Div, cql2.IntDiv, cql2.Mod, cql2.Pow), L: number(depth - 1), R: number(depth - 1)}
+		}
+		return pick[cql2.Expr](g.r, name("antall"), name("areal"), name("skjult"), cql2.Int(g.r.IntN(5)-2), cql2.Number(float64(g.r.IntN(9)-4)/2))
+	}
+	stamp := func() cql2.Expr {
+		return cql2.Timestamp{T: day(1 + g.r.IntN(4)).Add(time.Duration(g.r.IntN(48)) * 15 * time.Minute).Add(time.Duration(g.r.IntN(3)) * 125 * time.Millisecond)}
+	}
+	switch g.r.IntN(10) {
+	case 0:
+		return cql2.Compare{Op: g.op(), L: name("navn"), R: pick[cql2.Expr](g.r, word(), name("sær \"navn\".æ"))}
+	case 1:
+		f := fold(name("navn")).(cql2.Func)
+		return cql2.Compare{Op: g.op(), L: f, R: cql2.Func{Name: f.Name, Args: []cql2.Expr{word()}}}
+	case 2:
+		return cql2.Like{X: pick[cql2.Expr](g.r, name("navn"), fold(name("navn"))), Pattern: cql2.Text(g.pattern())}
+	case 3:
+		return cql2.Compare{Op: g.op(), L: number(2), R: number(2)}
+	case 4:
+		return cql2.Between{X: number(1), Lo: number(0), Hi: number(1)}
+	case 5:
+		return cql2.In{X: number(0), List: []cql2.Expr{number(1), cql2.Int(1)}}
+	case 6:
+		return cql2.IsNull{X: pick[cql2.Expr](g.r, name("navn"), name("tid"), number(2), name("liste"))}
+	case 7:
+		return cql2.Compare{Op: g.op(), L: name("tid"), R: stamp()}
+	case 8:
+		return cql2.Compare{Op: g.op(), L: name("dag"), R: pick[cql2.Expr](g.r, cql2.Date{T: day(1 + g.r.IntN(5))}, name("gyldig_til"))}
+	}
+	return cql2.In{X: name("navn"), List: []cql2.Expr{word(), word()}}
+}
+
+func (g *generator) pattern() string {
+	w := []rune(pick(g.r, words...))
+	i := g.r.IntN(len(w) + 1)
+	return pick(g.r, string(w[:i])+"%", "%"+string(w[i:]), "%"+string(w)+"%", "_"+string(w[min(1, len(w)):]), string(w[:i])+"%_", string(w))
+}
+
+func (g *generator) ofRow() cql2.Expr {
+	norm := cql2.Func{Name: "norm", Args: []cql2.Expr{name("tekst")}}
+	switch g.r.IntN(5) {
+	case 0:
+		return cql2.Compare{Op: g.op(), L: norm, R: cql2.Text(cql2.Norm(pick(g.r, words...)))}
+	case 1:
+		return cql2.Like{X: pick[cql2.Expr](g.r, norm, name("tekst")), Pattern: cql2.Func{Name: "norm", Args: []cql2.Expr{cql2.Text(g.pattern())}}}
+	case 2:
+		return cql2.Related{Relation: "merke", X: cql2.Compare{Op: g.op(), L: name("dag"), R: cql2.Date{T: day(1 + g.r.IntN(5))}}}
+	case 3:
+		return cql2.Compare{Op: g.op(), L: cql2.Func{Name: "length", Args: []cql2.Expr{name("tekst")}}, R: cql2.Int(g.r.IntN(6))}
+	}
+	return cql2.Compare{Op: g.op(), L: name("nummer"), R: cql2.Int(g.r.IntN(3))}
+}
+
+func (g *generator) spatial() cql2.Expr {
+	x, y := 9.5+g.r.Float64()*3, 58.8+g.r.Float64()*2.2
+	if g.r.IntN(2) == 0 { // on the lattice of the data
+		x, y = 10+float64(g.r.IntN(8))/4, 59+float64(g.r.IntN(8))/4
+	}
+	w, h := g.r.Float64()*1.5, g.r.Float64()*1.5
+	switch g.r.IntN(3) {
+	case 0:
+		b := orb.Bound{Min: orb.Point{x, y}, Max: orb.Point{x + w, y + h}}
+		id := pick(g.r, crs.CRS84, crs.ETRS89, crs.UTM33, crs.UTM32, crs.WebMercator, crs.LAEAEurope)
+		if !id.Geographic() {
+			f, _ := crs.Between(crs.CRS84, id)
+			x0, y0 := f(x, y)
+			b = orb.Bound{Min: orb.Point{x0, y0}, Max: orb.Point{x0 + w*50000, y0 + h*100000}}
+		}
+		return cql2.BBox{Prop: "geometry", CRS: id, Box: b}
+	case 1:
+		return cql2.IsNull{X: name("geometry")}
+	}
+	op := pick(g.r, cql2.SIntersects, cql2.SDisjoint, cql2.SWithin, cql2.SContains, cql2.STouches)
+	lit := pick[orb.Geometry](g.r, orb.Point{x, y}, orb.LineString{{x, y}, {x + w, y + h}}, orb.Polygon{{{x, y}, {x + w + 0.1, y}, {x, y + h + 0.1}, {x, y}}})
+	return cql2.Spatial{Op: op, L: name("geometry"), R: cql2.Geom{G: lit, CRS: crs.CRS84}}
+}

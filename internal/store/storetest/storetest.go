@@ -1,0 +1,222 @@
+// Package storetest is the contract of store.Store as a suite: every store passes Exercise.
+//
+// The data are made here, go in through the store's own Writer and are kept beside as plain Go values; what a store answers is
+// compared with cql2.Eval over those values, never with another store.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"grense/internal/store"
+)
+
+// Opener returns a new store that holds what fill writes. It closes the store and removes the data when the test ends.
+type Opener func(t *testing.T, fill func(w store.Writer)) store.Store
+
+// Exercise runs the contract against stores that open makes.
+func Exercise(t *testing.T, open Opener) {
+	t.Helper()
+	d := newDataset()
+	s := open(t, func(w store.Writer) { d.write(t, w) })
+	t.Run("catalog", func(t *testing.T) { exerciseCatalog(t, s, d) })
+	t.Run("fetch", func(t *testing.T) { exerciseFetch(t, s, d) })
+	t.Run("pages", func(t *testing.T) { exercisePages(t, s, d) })
+	t.Run("filters", func(t *testing.T) { exerciseFilters(t, s, d) })
+	t.Run("random filters", func(t *testing.T) { exerciseRandom(t, s, d) })
+	t.Run("errors", func(t *testing.T) { exerciseErrors(t, s, d) })
+	t.Run("cancellation", func(t *testing.T) { exerciseCancel(t, s, d) })
+	t.Run("concurrency", func(t *testing.T) { exerciseConcurrent(t, s, d) })
+	t.Run("empty", func(t *testing.T) { exerciseEmpty(t, open) })
+	t.Run("closing", func(t *testing.T) { exerciseClose(t, open) })
+}
+
+// find returns a collection of the catalog.
+func find(t *testing.T, s store.Store, id string) *store.Collection {
+	t.Helper()
+	c, ok := s.Catalog().Collection(id)
+	if !ok {
+		t.Fatalf("no collection %q in the catalog", id)
+	}
+	return c
+}
+
+// page asks and fails the test on an error.
+func page(t *testing.T, s store.Store, q store.Query) *store.Page {
+	t.Helper()
+	p, err := s.Page(context.Background(), q)
+	if err != nil {
+		t.Fatalf("%+v: %v", q, err)
+	}
+	return p
+}
+
+func idsOf(p *store.Page) []string {
+	ids := make([]string, len(p.Rows))
+	for i, r := range p.Rows {
+		ids[i] = r.ID
+	}
+	return ids
+}
+
+func same(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n got %q\nwant %q", what, got, want)
+	}
+}
+
+func exerciseCatalog(t *testing.T, s store.Store, d *dataset) {
+	for _, set := range d.sets {
+		c := find(t, s, set.c.ID)
+		if c.Count != len(set.rows) {
+			t.Errorf("%s: count %d, want %d", c.ID, c.Count, len(set.rows))
+		}
+		same(t, c.ID+": names", c.Names(), set.c.Names())
+		for _, p := range set.c.Properties {
+			got, ok := c.Find(p.Name)
+			if !ok || got.Type != p.Type || got.Hidden != p.Hidden {
+				t.Errorf("%s: property %q is %+v, want %+v", c.ID, p.Name, got, p)
+			}
+		}
+		if c.Public != set.c.Public || c.StorageCRS() != set.c.StorageCRS() || c.Title.In("nn") != set.c.Title.In("nn") || c.IntervalEnd != set.c.IntervalEnd {
+			t.Errorf("%s: metadata differ: %+v", c.ID, c)
+		}
+		if len(c.Relations) != len(set.c.Relations) {
+			t.Errorf("%s: %d relations, want %d", c.ID, len(c.Relations), len(set.c.Relations))
+		}
+		want, ok := set.extent()
+		if ok != (c.Extent != nil) {
+			t.Fatalf("%s: extent %v, want one: %v", c.ID, c.Extent, ok)
+		}
+		if ok {
+			for i := range 2 {
+				if diff(c.Extent.Min[i], want.Min[i]) > 1e-9 || diff(c.Extent.Max[i], want.Max[i]) > 1e-9 {
+					t.Errorf("%s: extent %v, want %v", c.ID, *c.Extent, want)
+				}
+			}
+		}
+	}
+	if s.Catalog().Version == "" {
+		t.Error("the catalog has no version")
+	}
+}
+
+func diff(a, b float64) float64 { return max(a-b, b-a) }
+
+func exerciseFetch(t *testing.T, s store.Store, d *dataset) {
+	for _, set := range d.sets {
+		ids := set.order(nil)
+		slices.Reverse(ids)
+		ids = append(ids, ids[0], ids[0]) // the order asked, and twice where asked twice
+		var got []string
+		err := s.Fetch(context.Background(), set.c.ID, ids, store.Want{}, func(f *store.Feature) error {
+			got = append(got, f.ID)
+			set.compare(t, f, visible(set.c))
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", set.c.ID, err)
+		}
+		same(t, set.c.ID+": order", got, ids)
+		exerciseWant(t, s, set)
+	}
+}
+
+// exerciseWant asks for parts of features.
+func exerciseWant(t *testing.T, s store.Store, set *set) {
+	names := visible(set.c)
+	slices.Reverse(names)
+	for _, w := range []store.Want{{Properties: names}, {Properties: names[:1], NoGeometry: true}, {Properties: []string{}}} {
+		err := s.Fetch(context.Background(), set.c.ID, set.order(nil), w, func(f *store.Feature) error {
+			if w.NoGeometry && !f.Geometry.IsNull() {
+				return errors.New("a geometry that nobody asked for")
+			}
+			if len(f.Values) != len(w.Properties) {
+				return fmt.Errorf("%d values, want %d", len(f.Values), len(w.Properties))
+			}
+			set.compare(t, f, w.Properties)
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s, %+v: %v", set.c.ID, w, err)
+		}
+	}
+}
+
+func visible(c *store.Collection) []string {
+	var names []string
+	for _, p := range c.Properties {
+		if !p.Hidden {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func exerciseErrors(t *testing.T, s store.Store, d *dataset) {
+	ctx := context.Background()
+	none := func(*store.Feature) error { return nil }
+	set := d.sets[0]
+	if _, err := s.Page(ctx, store.Query{Collection: "nowhere", Limit: 1}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("page of an unknown collection: %v", err)
+	}
+	if err := s.Fetch(ctx, "nowhere", []string{"1"}, store.Want{}, none); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("fetch from an unknown collection: %v", err)
+	}
+	ids := set.order(nil)
+	for _, bad := range []string{"", "nobody", "0x1", "01", "1 OR 1=1", "'; DROP TABLE t; --", "1e0", "\x00", string(make([]byte, 9000)), "\xff", "9223372036854775808"} {
+		for _, set := range d.sets {
+			ids := set.order(nil)
+			var got []string
+			err := s.Fetch(ctx, set.c.ID, []string{ids[0], ids[1], bad, ids[2]}, store.Want{}, func(f *store.Feature) error {
+				got = append(got, f.ID)
+				return nil
+			})
+			if !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s: id %.20q: %v", set.c.ID, bad, err)
+			}
+			same(t, "before the unknown id", got, ids[:2])
+		}
+	}
+	stop := errors.New("stop")
+	calls := 0
+	err := s.Fetch(ctx, set.c.ID, ids, store.Want{}, func(*store.Feature) error { calls++; return stop })
+	if err != stop || calls != 1 {
+		t.Errorf("an error of fn came back as %v after %d calls", err, calls)
+	}
+	cursor := page(t, s, store.Query{Collection: set.c.ID, Limit: 1, SortBy: []store.Sort{{Property: "antall"}}}).Next
+	for name, q := range map[string]store.Query{
+		"of another order":  {Collection: set.c.ID, Limit: 1, Cursor: cursor},
+		"of no order":       {Collection: set.c.ID, Limit: 1, Cursor: store.CursorAt("x", false), SortBy: []store.Sort{{Property: "antall"}}},
+		"that is no cursor": {Collection: set.c.ID, Limit: 1, Cursor: "?"},
+		"that is empty":     {Collection: set.c.ID, Limit: 1, Cursor: store.Cursor("W10")},
+	} {
+		if _, err := s.Page(ctx, q); !errors.Is(err, store.ErrCursor) {
+			t.Errorf("cursor %s: %v", name, err)
+		}
+	}
+	if _, err := s.Page(ctx, store.Query{Collection: set.c.ID, Limit: 1, SortBy: []store.Sort{{Property: "nothing"}}}); err == nil {
+		t.Error("an unknown sort key gave no error")
+	}
+}
+
+func exerciseEmpty(t *testing.T, open Opener) {
+	d := newDataset()
+	for _, set := range d.sets {
+		set.rows = nil
+	}
+	s := open(t, func(w store.Writer) { d.write(t, w) })
+	for _, set := range d.sets {
+		p := page(t, s, store.Query{Collection: set.c.ID, Limit: 10})
+		if len(p.Rows) != 0 || p.Matched != 0 || p.Next != "" || p.Prev != "" {
+			t.Errorf("%s: %+v, want nothing", set.c.ID, p)
+		}
+		if c := find(t, s, set.c.ID); c.Extent != nil {
+			t.Errorf("%s: extent %v of nothing", c.ID, c.Extent)
+		}
+	}
+}
