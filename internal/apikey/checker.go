@@ -1,0 +1,146 @@
+package apikey
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"grense/internal/store"
+)
+
+// poll is how often keys are read again, so that one that another process made or revoked counts within 5 seconds.
+const poll = 2 * time.Second
+
+// Checker checks keys against what a store.State holds. It is safe for concurrent use; Check takes no lock for a key that is not
+// valid, and a short one for one that is.
+type Checker struct {
+	state store.State
+	log   *slog.Logger
+	keys  atomic.Pointer[map[string]store.Key] // by id; immutable
+
+	mu   sync.Mutex
+	used map[string]time.Time // ids with the day of use that is not stored yet
+	seen map[string]time.Time // ids with the day of use that is stored or in used
+}
+
+// NewChecker reads the keys. The caller runs Run to see later changes, and closes state after that has returned.
+func NewChecker(ctx context.Context, state store.State, log *slog.Logger) (*Checker, error) {
+	c := &Checker{state: state, log: log, used: map[string]time.Time{}, seen: map[string]time.Time{}}
+	if err := c.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Refresh reads the keys now. On an error those known before stay.
+func (c *Checker) Refresh(ctx context.Context) error {
+	list, err := c.state.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	m := make(map[string]store.Key, len(list))
+	for _, k := range list {
+		m[k.ID] = k
+	}
+	c.keys.Store(&m)
+	return nil
+}
+
+// Run reads the keys every 2 seconds and stores days of last use, until ctx ends; then it stores what is left.
+func (c *Checker) Run(ctx context.Context) {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for failed := false; ; {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), poll) // the state is still open
+			defer cancel()
+			c.warn(c.flush(last))
+			return
+		case <-tick.C:
+		}
+		err := c.Refresh(ctx)
+		if err == nil {
+			err = c.flush(ctx)
+		}
+		if err != nil && !failed && ctx.Err() == nil {
+			c.warn(err)
+		}
+		failed = err != nil
+	}
+}
+
+func (c *Checker) warn(err error) {
+	if err != nil {
+		c.log.Warn("keys cannot be read or marked as used; those known stay valid", "err", err)
+	}
+}
+
+// Check reports whether key is valid at now, and its id. The id is safe to log.
+func (c *Checker) Check(key string, now time.Time) (id string, ok bool) {
+	id, err := Parse(key)
+	if err != nil {
+		return "", false
+	}
+	k, found := (*c.keys.Load())[id]
+	hash := sha256.Sum256([]byte(key))
+	same := subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1 // for an unknown id too, so that both take the same time
+	if !found || !same || Status(k, now) != "active" {
+		return "", false
+	}
+	c.touch(k, now)
+	return id, true
+}
+
+// Count returns how many keys exist, and how many of them are valid at now.
+func (c *Checker) Count(now time.Time) (all, active int) {
+	keys := *c.keys.Load()
+	for _, k := range keys {
+		if Status(k, now) == "active" {
+			active++
+		}
+	}
+	return len(keys), active
+}
+
+// touch remembers the day of use, to be stored at leisure.
+func (c *Checker) touch(k store.Key, now time.Time) {
+	day := now.UTC().Truncate(24 * time.Hour)
+	if !k.LastUsed.Before(day) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen[k.ID].Before(day) {
+		c.seen[k.ID], c.used[k.ID] = day, day
+	}
+}
+
+// flush stores the days of use; on an error they are kept for the next time.
+func (c *Checker) flush(ctx context.Context) error {
+	c.mu.Lock()
+	used := c.used
+	c.used = map[string]time.Time{}
+	c.mu.Unlock()
+	days := map[time.Time][]string{}
+	for id, day := range used {
+		days[day] = append(days[day], id)
+	}
+	for day, ids := range days {
+		if err := c.state.TouchKeys(ctx, day, ids); err != nil {
+			c.mu.Lock()
+			for id, d := range used {
+				if c.used[id].Before(d) {
+					c.used[id] = d
+				}
+			}
+			c.mu.Unlock()
+			return err
+		}
+	}
+	return nil
+}

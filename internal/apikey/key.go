@@ -1,0 +1,142 @@
+// Package apikey issues API keys, keeps their hashes and checks them.
+//
+// A key is grense_<id>_<secret><check>: an id of 8 characters, by which it is found; 32 random base62 characters, which are 190
+// bits; and a checksum of 6, so that a typing error is refused without a look at the storage. Only its SHA-256 is stored: a slow
+// hash adds nothing at 190 bits and would be a lever for denial of service. No key is ever part of an error or of a log line.
+package apikey
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"regexp"
+	"strings"
+	"time"
+
+	"grense/internal/store"
+)
+
+const (
+	prefix    = "grense_"
+	idLen     = 8
+	secretLen = 32
+	checkLen  = 6
+	keyLen    = len(prefix) + idLen + 1 + secretLen + checkLen
+
+	alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// ErrFormat reports a text that is no key: another form, or a wrong checksum.
+var ErrFormat = errors.New("apikey: not a key")
+
+// New makes a key. A zero expires means never. The key is shown once; rec is what is stored.
+func New(name string, expires, now time.Time) (key string, rec store.Key, err error) {
+	name = strings.TrimSpace(name)
+	switch {
+	case name == "":
+		return "", rec, errors.New("apikey: a key needs a name")
+	case len(name) > 200 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return "", rec, errors.New("apikey: a name has at most 200 bytes and no control characters")
+	case Redact(name) != name:
+		return "", rec, errors.New("apikey: a name must not hold a key")
+	case !expires.IsZero() && !expires.After(now):
+		return "", rec, errors.New("apikey: the key would have expired already")
+	}
+	id := randomText(idLen)
+	body := prefix + id + "_" + randomText(secretLen)
+	key = body + checksum(body)
+	return key, store.Key{ID: id, Name: name, Hash: sha256.Sum256([]byte(key)), Created: now, Expires: expires}, nil
+}
+
+// Parse returns the id of a key whose form and checksum are right. It does not say that such a key was ever issued.
+func Parse(key string) (id string, err error) {
+	if len(key) != keyLen || !strings.HasPrefix(key, prefix) || key[len(prefix)+idLen] != '_' {
+		return "", ErrFormat
+	}
+	id = key[len(prefix):][:idLen]
+	body, check := key[:keyLen-checkLen], key[keyLen-checkLen:]
+	if !base62(id) || !base62(body[len(prefix)+idLen+1:]) || checksum(body) != check {
+		return "", ErrFormat
+	}
+	return id, nil
+}
+
+func base62(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// checksum returns the CRC-32 (IEEE) of s in base62, six digits.
+func checksum(s string) string {
+	n := crc32.ChecksumIEEE([]byte(s))
+	var b [checkLen]byte
+	for i := checkLen - 1; i >= 0; i-- {
+		b[i] = alphabet[n%62]
+		n /= 62
+	}
+	return string(b[:])
+}
+
+// randomText returns n characters, each one of 62 with the same chance.
+func randomText(n int) string {
+	out := make([]byte, 0, n)
+	var b [64]byte
+	for len(out) < n {
+		rand.Read(b[:]) // never fails
+		for _, c := range b {
+			if c < 4*62 && len(out) < n { // the rest would favour the first characters
+				out = append(out, alphabet[c%62])
+			}
+		}
+	}
+	return string(out)
+}
+
+// Status names the state of a key: "active", "expired" or "revoked".
+func Status(k store.Key, now time.Time) string {
+	switch {
+	case !k.Revoked.IsZero():
+		return "revoked"
+	case !k.Expires.IsZero() && !now.Before(k.Expires):
+		return "expired"
+	}
+	return "active"
+}
+
+// ParseExpiry reads the end of a key's life: a day, "2027-01-01" (its first moment, UTC), or a number of days from now, "90d".
+// Empty means never and gives the zero time.
+func ParseExpiry(s string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	var t time.Time
+	var n int
+	if t, err := time.Parse(time.DateOnly, s); err == nil {
+		return inFuture(t, s, now)
+	}
+	if _, err := fmt.Sscanf(s, "%dd", &n); err != nil || fmt.Sprintf("%dd", n) != s || n < 1 || n > 36500 {
+		return t, fmt.Errorf("apikey: %q is not a time; write a day such as 2027-01-01 or a number of days such as 90d", s)
+	}
+	return now.UTC().AddDate(0, 0, n), nil
+}
+
+func inFuture(t time.Time, s string, now time.Time) (time.Time, error) {
+	if !t.After(now) {
+		return time.Time{}, fmt.Errorf("apikey: %s is past", s)
+	}
+	return t, nil
+}
+
+var keyLike = regexp.MustCompile(`(?i)grense_[0-9A-Za-z]{8}_[0-9A-Za-z]*`)
+
+// Redact hides everything in s that looks like a key, but for its id, so that s can be shown or logged.
+func Redact(s string) string {
+	return keyLike.ReplaceAllStringFunc(s, func(k string) string { return k[:len(prefix)+idLen] + "_***" })
+}

@@ -1,0 +1,232 @@
+// Package config holds the one configuration of Grense: a YAML file, over it the environment (GRENSE_*), over it the flags,
+// checked once with all faults told together. After start nothing reads file or environment again.
+//
+// A setting is named by its path in the file, "limits.query_timeout". The environment variable of a setting is that path in
+// capitals with underscores and GRENSE_ before it, GRENSE_LIMITS_QUERY_TIMEOUT; lists are separated by commas. The settings below
+// collections have no variables. Variables of other names are left alone, because Kubernetes makes GRENSE_SERVICE_HOST and the like
+// of a service called grense. Anchors, aliases and tags of YAML are refused.
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+)
+
+// Config is the whole configuration. Load and Default are the ways to get one; it is not changed afterwards.
+type Config struct {
+	// Addr is the address to listen on, host:port. Port 0 takes a free one. Defaults to 127.0.0.1:8080.
+	Addr string `yaml:"addr"`
+	// BaseURL is the address under which clients reach the server: absolute, http or https, optionally with a path, without a slash
+	// at the end. It begins every link. Empty means http://localhost:PORT, which Listening fills in (https with TLS).
+	BaseURL string `yaml:"base_url"`
+	// DataDir is the only folder that is written to. Defaults to $XDG_DATA_HOME/grense, else ~/.local/share/grense.
+	DataDir string `yaml:"data_dir"`
+	// Auth is "required" (data need an API key) or "open". Defaults to "required".
+	Auth string `yaml:"auth"`
+	// MetricsAddr is the address of the listener with the Prometheus metrics. Empty: there is none, which is the default.
+	MetricsAddr string `yaml:"metrics_addr"`
+	// LogFormat is "text" or "json". Defaults to "text".
+	LogFormat string `yaml:"log_format"`
+	// TrustedProxies are the peers, as CIDR blocks or addresses, whose Forwarded and X-Forwarded-* headers count. Defaults to none.
+	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
+
+	TLS         TLS                   `yaml:"tls"`
+	Service     Service               `yaml:"service"`
+	Collections map[string]Collection `yaml:"collections"` // by name of the layer in the source, or by collection id
+	Limits      Limits                `yaml:"limits"`
+	SOAP        SOAP                  `yaml:"soap"`
+}
+
+// TLS names the files of a certificate chain and its key, in PEM. Both or none; none, the default, serves plain HTTP.
+type TLS struct {
+	Cert string `yaml:"cert"`
+	Key  string `yaml:"key"`
+}
+
+// Enabled reports whether the server speaks TLS itself.
+func (t TLS) Enabled() bool { return t.Cert != "" }
+
+// Service describes the service as a whole. Texts are one string, or one for each language: nb, nn, en.
+type Service struct {
+	Title Text `yaml:"title"` // Defaults to "Administrative divisions" in each language.
+	// Description defaults to three sentences in each language: the API is in testing and may change at short notice; data need an
+	// API key in the header X-API-Key; where to send feedback.
+	Description Text      `yaml:"description"`
+	Keywords    Words     `yaml:"keywords"` // One list, or one for each language. Defaults to the divisions' names.
+	Publisher   Publisher `yaml:"publisher"`
+	// Feedback is an e-mail address or a URL. Defaults to the contact's e-mail address, else its URL; empty: there is none, and the
+	// default description says that feedback goes to the operator.
+	Feedback string  `yaml:"feedback"`
+	Contact  Contact `yaml:"contact"`
+	Licence  Licence `yaml:"licence"`
+	Terms    string  `yaml:"terms"` // URL of the terms of service. Defaults to none.
+}
+
+// Publisher is who stands behind the data.
+type Publisher struct {
+	Name    string `yaml:"name"`    // Defaults to "Grense".
+	URL     string `yaml:"url"`     // The home page. Defaults to https://www.geonorge.no/.
+	Address string `yaml:"address"` // The postal address. Defaults to none.
+}
+
+// Contact is whom to ask. Each part may be empty, and is by default.
+type Contact struct {
+	Name  string `yaml:"name"`
+	Email string `yaml:"email"`
+	Phone string `yaml:"phone"`
+	URL   string `yaml:"url"`
+}
+
+// Licence is the licence of the data. Defaults to CC BY 4.0.
+type Licence struct {
+	Name string `yaml:"name"`
+	URL  string `yaml:"url"`
+}
+
+// Collection is what the operator says of one layer of the source; zero values leave what the source says.
+type Collection struct {
+	ID          string   `yaml:"id"` // another collection id, [a-z0-9_-]+
+	Title       Text     `yaml:"title"`
+	Description Text     `yaml:"description"`
+	Keywords    []string `yaml:"keywords"`
+	Hidden      bool     `yaml:"hidden"`    // the layer is not served
+	IDColumn    string   `yaml:"id_column"` // column with the feature ids: unique, never null
+	Roles       Roles    `yaml:"roles"`
+	Links       []Link   `yaml:"links"`
+}
+
+// Roles names the columns with a meaning. An instant excludes an interval.
+type Roles struct {
+	Title         string `yaml:"title"`   // names a feature to people
+	Instant       string `yaml:"instant"` // the moment of a feature
+	IntervalStart string `yaml:"interval_start"`
+	IntervalEnd   string `yaml:"interval_end"` // null: the interval is open
+}
+
+// Link is a further link of a collection. Href is absolute.
+type Link struct {
+	Href     string `yaml:"href"`
+	Rel      string `yaml:"rel"`
+	Type     string `yaml:"type"`
+	Title    string `yaml:"title"`
+	Hreflang string `yaml:"hreflang"`
+}
+
+// Limits are the bounds on time, size and cost. All are positive. Durations are written with a unit, "10s"; sizes are bytes, or
+// have a unit, "1MiB".
+type Limits struct {
+	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout"` // Defaults to 5s.
+	ReadTimeout       time.Duration `yaml:"read_timeout"`        // For a whole request. Defaults to 30s.
+	IdleTimeout       time.Duration `yaml:"idle_timeout"`        // Between requests on a connection. Defaults to 120s.
+	WriteTimeout      time.Duration `yaml:"write_timeout"`       // For each write, not for the answer. Defaults to 20s.
+	MaxHeader         Size          `yaml:"max_header"`          // Of the request line and headers. Defaults to 16KiB.
+
+	PageDefault int           `yaml:"page_default"`  // Features in a page without limit. Defaults to 100.
+	PageMax     int           `yaml:"page_max"`      // A larger limit is clamped to it. Defaults to 10000.
+	Buffer      Size          `yaml:"buffer"`        // An answer up to this size is built in memory. Defaults to 4MiB.
+	Query       time.Duration `yaml:"query_timeout"` // Of the questions of one request to the store. Defaults to 10s.
+
+	Concurrent int           `yaml:"concurrent"` // Requests that question the store at once. Defaults to 32.
+	Queue      time.Duration `yaml:"queue_wait"` // How long a request waits for its turn before 503. Defaults to 2s.
+
+	SOAPBody       Size `yaml:"soap_body"`       // Defaults to 1MiB.
+	SOAPDepth      int  `yaml:"soap_depth"`      // Nesting of elements. Defaults to 32.
+	SOAPAttributes int  `yaml:"soap_attributes"` // Of one element. Defaults to 64.
+
+	DrainWait    time.Duration `yaml:"drain_wait"`    // From failing readiness to closing the listener. Defaults to 5s. May be 0.
+	DrainTimeout time.Duration `yaml:"drain_timeout"` // For answers under way after that. Defaults to 30s.
+}
+
+// SOAP configures the place-name service.
+type SOAP struct {
+	// NamespaceBase begins the namespaces of the messages. Defaults to http://stedsnavn.statkart.no/ssr/wsapi/v1.
+	NamespaceBase string `yaml:"namespace_base"`
+	MaxHits       int    `yaml:"max_hits"` // Of one search. Defaults to 5000.
+}
+
+// Default returns the configuration of an empty file, empty environment and no flags. Its DataDir is empty.
+func Default() Config {
+	c := Config{
+		Addr:      "127.0.0.1:8080",
+		Auth:      "required",
+		LogFormat: "text",
+		Service: Service{
+			Publisher: Publisher{Name: "Grense", URL: "https://www.geonorge.no/"},
+			Licence:   Licence{Name: "CC BY 4.0", URL: "https://creativecommons.org/licenses/by/4.0/"},
+		},
+		Limits: Limits{
+			ReadHeaderTimeout: 5 * time.Second,
+			ReadTimeout:       30 * time.Second,
+			IdleTimeout:       120 * time.Second,
+			WriteTimeout:      20 * time.Second,
+			MaxHeader:         16 << 10,
+			PageDefault:       100,
+			PageMax:           10000,
+			Buffer:            4 << 20,
+			Query:             10 * time.Second,
+			Concurrent:        32,
+			Queue:             2 * time.Second,
+			SOAPBody:          1 << 20,
+			SOAPDepth:         32,
+			SOAPAttributes:    64,
+			DrainWait:         5 * time.Second,
+			DrainTimeout:      30 * time.Second,
+		},
+		SOAP: SOAP{NamespaceBase: "http://stedsnavn.statkart.no/ssr/wsapi/v1", MaxHits: 5000},
+	}
+	c.fillTexts()
+	return c
+}
+
+// Listening returns c for a server that listens on a: Addr with the real port, and BaseURL filled in where it is empty.
+func (c Config) Listening(a net.Addr) Config {
+	c.Addr = a.String()
+	if _, port, err := net.SplitHostPort(c.Addr); err == nil && c.BaseURL == "" {
+		scheme := "http"
+		if c.TLS.Enabled() {
+			scheme = "https"
+		}
+		c.BaseURL = scheme + "://" + net.JoinHostPort("localhost", port)
+	}
+	return c
+}
+
+// Warnings tells what is allowed and yet likely a mistake, one sentence each.
+func (c Config) Warnings() []string {
+	var w []string
+	if c.BaseURL == "" && !loopback(c.Addr) {
+		w = append(w, fmt.Sprintf("listening on %s, but links will begin with localhost; set --base-url to the address that clients use, for example https://example.org", c.Addr))
+	}
+	for _, p := range c.TrustedProxies {
+		if p.Bits() == 0 {
+			w = append(w, "trusted_proxies holds "+p.String()+", so every client may set X-Forwarded-*; name only the proxies")
+		}
+	}
+	return w
+}
+
+// loopback reports whether only this machine can reach addr.
+func loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// splitAddr checks host:port; the host may be empty.
+func splitAddr(addr string) (port int, err error) {
+	_, p, err := net.SplitHostPort(addr)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(p, 10, 16)
+	return int(n), err
+}

@@ -1,0 +1,90 @@
+package config
+
+import "strings"
+
+// Text is a text by language: "nb", "nn", "en". The key "" is the text of no stated language.
+type Text map[string]string
+
+// In returns the text in the language asked, else in nb, en, of no stated language, nn; "" when there is none.
+func (t Text) In(lang string) string {
+	for _, l := range fallback(lang) {
+		if s, ok := t[l]; ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// Words is a list of words by language, as Text is of texts.
+type Words map[string][]string
+
+// In returns the words in the language asked, with the same fall-back as Text.In. The caller does not change them.
+func (w Words) In(lang string) []string {
+	for _, l := range fallback(lang) {
+		if s, ok := w[l]; ok {
+			return s
+		}
+	}
+	return nil
+}
+
+func fallback(lang string) [5]string { return [...]string{lang, "nb", "en", "", "nn"} }
+
+// fillTexts gives the texts of the service that are not configured their defaults, which depend on other settings.
+func (c *Config) fillTexts() {
+	s := &c.Service
+	if s.Feedback == "" {
+		s.Feedback = s.Contact.Email
+	}
+	if s.Feedback == "" {
+		s.Feedback = s.Contact.URL
+	}
+	if len(s.Title) == 0 {
+		s.Title = Text{"nb": "Administrative inndelinger", "nn": "Administrative inndelingar", "en": "Administrative divisions"}
+	}
+	if len(s.Keywords) == 0 {
+		s.Keywords = Words{
+			"nb": {"administrative inndelinger", "fylker", "kommuner"},
+			"nn": {"administrative inndelingar", "fylke", "kommunar"},
+			"en": {"administrative divisions", "counties", "municipalities"},
+		}
+	}
+	if len(s.Description) == 0 {
+		s.Description = c.description()
+	}
+}
+
+// description says the three things that a client must know before it builds on the service.
+func (c *Config) description() Text {
+	testing := Text{
+		"nb": "API-et er under utprøving og kan bli endret på kort varsel.",
+		"nn": "API-et er under utprøving og kan bli endra på kort varsel.",
+		"en": "The API is in testing and may change at short notice.",
+	}
+	key := Text{
+		"nb": "Data krever en API-nøkkel i headeren X-API-Key.",
+		"nn": "Data krev ein API-nøkkel i headeren X-API-Key.",
+		"en": "Data need an API key in the header X-API-Key.",
+	}
+	if c.Auth == "open" {
+		key = Text{
+			"nb": "Data krever vanligvis en API-nøkkel i headeren X-API-Key; denne tjeneren er åpen og ber ikke om noen.",
+			"nn": "Data krev vanlegvis ein API-nøkkel i headeren X-API-Key; denne tenaren er open og ber ikkje om nokon.",
+			"en": "Data usually need an API key in the header X-API-Key; this server is open and asks for none.",
+		}
+	}
+	to := Text{
+		"nb": "Tilbakemeldinger sendes til den som driver tjenesten.",
+		"nn": "Tilbakemeldingar kan sendast til den som driv tenesta.",
+		"en": "Please send feedback to the operator of this service.",
+	}
+	if c.Service.Feedback != "" {
+		a := strings.TrimPrefix(c.Service.Feedback, "mailto:")
+		to = Text{"nb": "Send tilbakemeldinger til " + a + ".", "nn": "Send tilbakemeldingar til " + a + ".", "en": "Please send feedback to " + a + "."}
+	}
+	d := Text{}
+	for lang := range testing {
+		d[lang] = testing[lang] + " " + key[lang] + " " + to[lang]
+	}
+	return d
+}

@@ -1,0 +1,175 @@
+package config
+
+import (
+	"fmt"
+	"net/mail"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var collectionID = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
+
+var languages = []string{"", "nb", "nn", "en"}
+
+// Validate reports all that is wrong with c, as Faults without places; nil when nothing is.
+func (c Config) Validate() error {
+	if f := c.validate(); len(f) > 0 {
+		return f
+	}
+	return nil
+}
+
+// checker gathers faults.
+type checker struct{ faults Faults }
+
+func (k *checker) check(ok bool, setting, cure string, a ...any) {
+	if !ok {
+		k.faults = append(k.faults, Fault{Setting: setting, Cure: fmt.Sprintf(cure, a...)})
+	}
+}
+
+func (c Config) validate() Faults {
+	k := &checker{}
+	k.listening(c)
+	k.service(c.Service)
+	k.collections(c.Collections)
+	k.limits(c.Limits)
+	k.url("soap.namespace_base", c.SOAP.NamespaceBase)
+	k.check(!strings.HasSuffix(c.SOAP.NamespaceBase, "/"), "soap.namespace_base", "must not end with a slash")
+	k.check(c.SOAP.NamespaceBase != "", "soap.namespace_base", "must not be empty")
+	k.check(c.SOAP.MaxHits > 0, "soap.max_hits", "must be at least 1")
+	return k.faults
+}
+
+func (k *checker) listening(c Config) {
+	port, err := splitAddr(c.Addr)
+	k.check(err == nil, "addr", "%q is not host:port; write for example 127.0.0.1:8080 or :8080", c.Addr)
+	if c.MetricsAddr != "" {
+		_, err = splitAddr(c.MetricsAddr)
+		k.check(err == nil, "metrics_addr", "%q is not host:port; write for example 127.0.0.1:9090", c.MetricsAddr)
+		k.check(c.MetricsAddr != c.Addr || port == 0, "metrics_addr", "must differ from addr")
+	}
+	if c.BaseURL != "" {
+		k.baseURL(c.BaseURL)
+	}
+	k.check(c.DataDir != "", "data_dir", "has no default here, because neither XDG_DATA_HOME nor HOME is set; name a folder with --data-dir")
+	k.check(c.Auth == "required" || c.Auth == "open", "auth", "%q is not a mode; write required or open", c.Auth)
+	k.check(c.LogFormat == "text" || c.LogFormat == "json", "log_format", "%q is not a format; write text or json", c.LogFormat)
+	k.check(c.TLS.Key != "" || c.TLS.Cert == "", "tls.cert", "needs tls.key (--tls-key) too")
+	k.check(c.TLS.Cert != "" || c.TLS.Key == "", "tls.key", "needs tls.cert (--tls-cert) too")
+}
+
+func (k *checker) baseURL(s string) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "":
+		k.check(false, "base_url", "%q is not an absolute URL; write for example https://example.org/api", s)
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(s, "#"):
+		k.check(false, "base_url", "%q must have neither user, query nor fragment", s)
+	case strings.HasSuffix(s, "/"):
+		k.check(false, "base_url", "%q must not end with a slash", s)
+	case strings.Contains(u.Path, "//") || strings.Contains(u.Path+"/", "/../") || strings.Contains(u.Path+"/", "/./") || !plainPath(s):
+		k.check(false, "base_url", "%q has an unusual path; use letters, digits, hyphens and slashes", s)
+	}
+}
+
+// plainPath reports whether nothing in the URL needs escaping in HTML, JSON or a header.
+func plainPath(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"'<>\\^`{|}%,;", r) })
+}
+
+func (k *checker) service(s Service) {
+	k.text("service.title", s.Title)
+	k.text("service.description", s.Description)
+	k.words("service.keywords", s.Keywords)
+	k.check(s.Publisher.URL != "", "service.publisher.url", "must not be empty; it is the first link of the landing page")
+	k.url("service.publisher.url", s.Publisher.URL)
+	k.url("service.contact.url", s.Contact.URL)
+	k.url("service.licence.url", s.Licence.URL)
+	k.url("service.terms", s.Terms)
+	k.check(s.Contact.Email == "" || isEmail(s.Contact.Email), "service.contact.email", "%q is not an e-mail address", s.Contact.Email)
+	f := strings.TrimPrefix(s.Feedback, "mailto:")
+	k.check(f == "" || isEmail(f) || isURL(f), "service.feedback", "%q is neither an e-mail address nor an absolute URL", s.Feedback)
+}
+
+func (k *checker) text(path string, t Text) {
+	for lang := range sorted(t) {
+		k.check(slices.Contains(languages, lang), join(path, lang), "unknown language; write nb, nn or en")
+		k.check(strings.TrimSpace(t[lang]) != "", strings.TrimSuffix(join(path, lang), "."), "must not be empty; remove it to have the default")
+	}
+}
+
+func (k *checker) words(path string, w Words) {
+	for lang := range sorted(w) {
+		k.check(slices.Contains(languages, lang), join(path, lang), "unknown language; write nb, nn or en")
+	}
+}
+
+func (k *checker) url(path, s string) {
+	k.check(s == "" || isURL(s), path, "%q is not an absolute URL; write for example https://example.org/", s)
+}
+
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
+}
+
+func isEmail(s string) bool {
+	a, err := mail.ParseAddress(s)
+	return err == nil && a.Address == s
+}
+
+func (k *checker) collections(m map[string]Collection) {
+	taken := map[string]string{}
+	for name := range sorted(m) {
+		c, path := m[name], join("collections", name)
+		if c.ID != "" {
+			k.check(collectionID.MatchString(c.ID), join(path, "id"), "%q is not an id; use a-z, 0-9, _ and - only", c.ID)
+			k.check(taken[c.ID] == "", join(path, "id"), "%q is the id of %s too", c.ID, taken[c.ID])
+			taken[c.ID] = name
+		}
+		k.text(join(path, "title"), c.Title)
+		k.text(join(path, "description"), c.Description)
+		r := c.Roles
+		k.check(r.Instant == "" || r.IntervalStart == "" && r.IntervalEnd == "", join(path, "roles.instant"), "excludes interval_start and interval_end")
+		k.check(r.IntervalEnd == "" || r.IntervalStart != "", join(path, "roles.interval_end"), "needs interval_start too")
+		for i, l := range c.Links {
+			at := join(path, "links."+strconv.Itoa(i))
+			k.check(l.Rel != "", at, "needs rel, for example related")
+			k.check(l.Href != "", at, "needs href")
+			k.url(at+".href", l.Href)
+		}
+	}
+}
+
+// limits checks that every limit is positive. It goes through the fields, so that a new one is not forgotten.
+func (k *checker) limits(l Limits) {
+	v := reflect.ValueOf(l)
+	for i := range v.NumField() {
+		path, n := "limits."+v.Type().Field(i).Tag.Get("yaml"), v.Field(i).Int()
+		if path == "limits.drain_wait" {
+			k.check(n >= 0, path, "must not be negative")
+			continue
+		}
+		k.check(n > 0, path, "must be above 0")
+		if d, ok := v.Field(i).Interface().(time.Duration); ok && n > 0 {
+			k.check(d >= time.Millisecond, path, "%v is too short; did you forget the unit", d)
+		}
+	}
+	k.check(l.PageDefault <= l.PageMax, "limits.page_default", "must not be above limits.page_max, %d", l.PageMax)
+}
+
+// sorted yields the keys of m in order, so that the same faults come in the same order.
+func sorted[V any](m map[string]V) func(func(string) bool) {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return slices.Values(keys)
+}
