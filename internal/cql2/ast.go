@@ -3,6 +3,16 @@
 // Every way of filtering ends here. The OGC handlers turn bbox, datetime, name=value, q and filter into one Expr; the SOAP
 // service turns its search objects into one Expr; the stores compile that Expr and know no other filter.
 // Coordinates in the tree are x, y (east or longitude first), in the CRS that the node names.
+//
+// A filter is parsed (ParseText, ParseJSON), checked against a schema (Check) and then compiled by a store, or evaluated (Matcher).
+//
+// Choices where the standard is silent, and limits:
+//   - Literals are plane; heights in them are dropped.
+//   - A date beside timestamps is its first moment in comparisons and the whole day in temporal functions; all in UTC.
+//   - '/' gives a double, 'div' drops the fraction, division by zero is null.
+//   - In a string two backslashes are one; a backslash before another character than ' a b t n v f r stays, as LIKE needs it.
+//   - ILIKE is read as LIKE of CASEI. Text is not normalised, except by norm and exact.
+//   - In an array within an array, a value alone in brackets is an array of one and a sum alone in brackets is a number.
 package cql2
 
 import (

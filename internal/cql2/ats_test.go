@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -64,6 +65,9 @@ func TestEvalSelectsWhatTheAbstractTestSuiteCounts(t *testing.T) {
 			e := must(t, c.filter, src)
 			if n := count(truths(t, e, src.records)); n != c.want {
 				t.Errorf("%s: %d features, want %d", c.filter, n, c.want)
+			}
+			if again, err := cql2.Check(e, src); err != nil || !reflect.DeepEqual(again, e) {
+				t.Errorf("%s: checked twice %#v, want %#v; %v", c.filter, again, e, err)
 			}
 			back, err := cql2.ParseJSON(cql2.FormatJSON(must(t, c.filter, src)))
 			if err != nil {

@@ -52,8 +52,11 @@ func operandValue(e Expr) value {
 
 func constant(v any) value { return func(Record) (any, error) { return v, nil } }
 
-// propValue reads a property as its type says.
+// propValue reads a property as its type says. A geometry has no value outside of spatial predicates.
 func propValue(p Prop) value {
+	if p.Type == TypeGeometry {
+		return constant(nil)
+	}
 	return func(r Record) (any, error) {
 		v, err := r.Value(p.Name)
 		if err != nil || v == nil {

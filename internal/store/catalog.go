@@ -82,7 +82,7 @@ type FeatureKey struct {
 
 // Geom describes the geometry of a collection.
 type Geom struct {
-	Name   string // property name in filters and schemas: "geometry"
+	Name   string // property name in filters and schemas: that of the column in a foreign source
 	Column string // column in the source
 	Type   string // GeoJSON name of the declared type; "" when any
 	HasZ   bool

@@ -60,6 +60,8 @@ var geopackageTables = []string{
   CONSTRAINT ge_tce UNIQUE (table_name, column_name, extension_name)
 )`,
 	`INSERT INTO gpkg_extensions VALUES ('` + definitionTable + `', NULL, '` + definitionTable + `', 'metadata of collections in JSON', 'read-write')`,
+	// GDAL lists every table that is in no other way accounted for, unless this extension of its own is there.
+	`INSERT INTO gpkg_extensions VALUES (NULL, NULL, 'gdal_aspatial', 'http://gdal.org/geopackage_aspatial.html', 'read-write')`,
 	`CREATE TABLE gpkg_ogr_contents (table_name TEXT NOT NULL PRIMARY KEY, feature_count INTEGER DEFAULT NULL)`,
 }
 
@@ -141,7 +143,7 @@ func createCollection(c *store.Collection) string {
 }
 
 // createRelation makes the table of a relation. The owner column has no type, since the key it refers to may be of any.
-func createRelation(r store.Relation, _ *store.Collection) string {
+func createRelation(r store.Relation) string {
 	var l columnList
 	l.add(r.Owner, "")
 	for _, sub := range r.Relations {

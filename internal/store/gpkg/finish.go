@@ -2,6 +2,7 @@ package gpkg
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"grense/internal/store"
@@ -20,6 +21,11 @@ func (w *Writer) finish(t *target) error {
 	}
 	if err := w.relationIndexes(t, c.Relations); err != nil {
 		return err
+	}
+	if !w.dated.IsZero() {
+		if err := w.c.exec("UPDATE gpkg_contents SET last_change = ? WHERE table_name = ?", w.dated.UTC().Format("2006-01-02T15:04:05.000Z"), c.Table); err != nil {
+			return err
+		}
 	}
 	return w.countFeatures(t)
 }
@@ -148,14 +154,7 @@ func (w *Writer) dropDerived(table string) error {
 	return nil
 }
 
-func (t *target) isMade(table string) bool {
-	for _, m := range t.made {
-		if m == table {
-			return true
-		}
-	}
-	return false
-}
+func (t *target) isMade(table string) bool { return slices.Contains(t.made, table) }
 
 // searchIndexes makes indexes on search columns of tables that are not of a migration, and fills full-text tables.
 func (w *Writer) searchIndexes(t *target, table string, ps []store.Property) error {
@@ -182,6 +181,10 @@ func (w *Writer) searchIndexes(t *target, table string, ps []store.Property) err
 
 // gram fills a full-text table of trigrams, and makes it where it is missing.
 func (w *Writer) gram(table string, s store.Search) error {
+	if w.filled[s.Gram] { // several relations lead to one table
+		return nil
+	}
+	w.filled[s.Gram] = true
 	name := quote(s.Gram)
 	have, err := readTable(w.c, s.Gram)
 	if err != nil {

@@ -171,7 +171,7 @@ func (d *draft) typeOf(col tableColumn, cs *columnSurvey) (cql2.Type, bool) {
 	found := cs.found()
 	if cs.Int+cs.Float+cs.Text == 0 && known || known && cs.fits(declared) {
 		if d.isRole(col.name) && declared == cql2.TypeText {
-			return found.moment(cs), true
+			return cs.roleType(), true
 		}
 		if declared == cql2.TypeDate && cs.Clock {
 			return cql2.TypeTimestamp, true
@@ -179,16 +179,13 @@ func (d *draft) typeOf(col tableColumn, cs *columnSurvey) (cql2.Type, bool) {
 		return declared, true
 	}
 	if known {
-		d.warn("column %q is declared %s but holds other values too; it is served as %s", col.name, col.declared, typeNames[found.typ])
+		d.warn("column %q is declared %s but holds other values too; it is served as %s", col.name, col.declared, typeNames[found])
 	}
-	return found.typ, true
+	return found, true
 }
 
-// guess is a type that values suggest.
-type guess struct{ typ cql2.Type }
-
-// moment returns the type of a text column in the role of a time: a day or a moment where all values are such, else text.
-func (g guess) moment(cs *columnSurvey) cql2.Type {
+// roleType returns the type of a text column in the role of a time: a day or a moment where all values are such, else text.
+func (cs *columnSurvey) roleType() cql2.Type {
 	switch {
 	case cs.NotMoment:
 		return cql2.TypeText
@@ -199,14 +196,14 @@ func (g guess) moment(cs *columnSurvey) cql2.Type {
 }
 
 // found returns the narrowest of integer, number and text that holds all values.
-func (cs *columnSurvey) found() guess {
+func (cs *columnSurvey) found() cql2.Type {
 	switch {
 	case cs.Text > 0 || cs.NotFinite || cs.Int+cs.Float == 0:
-		return guess{cql2.TypeText}
+		return cql2.TypeText
 	case cs.Float > 0:
-		return guess{cql2.TypeNumber}
+		return cql2.TypeNumber
 	}
-	return guess{cql2.TypeInteger}
+	return cql2.TypeInteger
 }
 
 // fits reports whether all values are of type t.
@@ -316,15 +313,13 @@ func (d *draft) extreme(l *layer, property string, last bool) (*time.Time, bool)
 	if cs == nil {
 		return nil, false
 	}
-	text := cs.Min
-	if last {
-		text = cs.Max
-	}
-	t, err := time.Parse(sqlq.StampLayout, text)
-	if err != nil {
+	if !cs.Set {
 		return nil, cs.Null > 0
 	}
-	return &t, cs.Null > 0
+	if last {
+		return &cs.Max, cs.Null > 0
+	}
+	return &cs.Min, cs.Null > 0
 }
 
 func (d *draft) applySettings(l *layer) {

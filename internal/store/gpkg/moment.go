@@ -44,13 +44,10 @@ func parseMoment(s string) (time.Time, bool) {
 // Stored forms of timestamps that sort as the moments do when a whole column has one of them.
 var stampLayouts = [...]string{"2006-01-02T15:04:05Z", "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05"}
 
-// stampLayout returns the one of stampLayouts in which s is written; "" when none.
-func stampLayout(s string) string {
+// stampLayout returns the one of stampLayouts in which s, which is the moment t, is written; "" when none.
+func stampLayout(s string, t time.Time) string {
 	for _, l := range stampLayouts {
-		if len(l) != len(s) {
-			continue
-		}
-		if t, err := time.Parse(l, s); err == nil && t.Format(l) == s {
+		if len(l) == len(s) && t.Format(l) == s {
 			return l
 		}
 	}

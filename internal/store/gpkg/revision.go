@@ -12,8 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"zombiezen.com/go/sqlite"
-
 	"grense/internal/store"
 )
 
@@ -51,8 +49,8 @@ func (r *revision) release() {
 // use runs fn with a connection.
 func (r *revision) use(ctx context.Context, fn func(*conn) error) error {
 	err := r.pool.use(ctx, fn)
-	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultCantOpen, sqlite.ResultIOErr:
+	switch troubleOf(err) {
+	case locked, unreachable:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	return err
@@ -80,8 +78,8 @@ func (s *Store) load(ctx context.Context) (*revision, error) {
 }
 
 func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c *conn) (*revision, error) {
-	c.c.SetInterrupt(ctx.Done())
-	defer c.c.SetInterrupt(nil)
+	c.interrupt(ctx)
+	defer c.interrupt(context.Background())
 	if t, err := readTable(c, "gpkg_contents"); err != nil {
 		return nil, err
 	} else if t == nil {

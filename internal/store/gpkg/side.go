@@ -7,13 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/paulmach/orb"
 )
 
 // sideVersion is raised when the content of side files changes its meaning; older ones are made anew.
-const sideVersion = 1
+const sideVersion = 2
 
 // A side file holds what is expensive to learn of a source: a survey of each layer, an R-tree where the source has none, and the rows
 // without geometry. It belongs to one state of the source, is never changed after it was made, and can be deleted at any time.
@@ -100,6 +99,7 @@ type sideIndex struct {
 	miss   string
 	verify string // question to the source's R-tree, through c
 	c      *conn
+	trust  bool // our Writer made the source's R-tree; only its size is verified
 }
 
 // index prepares the tables of a layer: always one of rows without geometry, and an R-tree unless the source's own is complete.
@@ -117,7 +117,7 @@ func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
 		return nil, err
 	}
 	if own != "" {
-		x.name, x.c = own, c
+		x.name, x.c, x.trust = own, c, d.own != nil
 		x.verify = "SELECT count(*) FROM " + own + " WHERE id = ? AND minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?"
 		return x, nil
 	}
@@ -149,11 +149,26 @@ func (x *sideIndex) add(id int64, b orb.Bound) error {
 	if x == nil {
 		return nil
 	}
+	if x.trust {
+		return nil
+	}
 	if x.insert != "" {
 		return x.w.c.exec(x.insert, id, b.Min[0], b.Max[0], b.Min[1], b.Max[1])
 	}
 	n, err := x.c.one(x.verify, id, b.Min[0], b.Max[0], b.Min[1], b.Max[1])
 	if err == nil && n == 0 {
+		err = errIndex
+	}
+	return err
+}
+
+// complete verifies that an R-tree which was trusted has as many entries as there are geometries.
+func (x *sideIndex) complete(want int) error {
+	if !x.trust {
+		return nil
+	}
+	n, err := x.c.one("SELECT count(*) FROM " + x.name)
+	if err == nil && int(n) != want {
 		err = errIndex
 	}
 	return err
@@ -176,6 +191,3 @@ func (f *sideFile) attach(c *conn) error {
 
 // noGeom returns the table of rows without geometry of the n-th layer.
 func noGeom(n int) string { return "side.nogeom_" + strconv.Itoa(n) }
-
-// isSide reports whether an index is in the side file.
-func isSide(index string) bool { return strings.HasPrefix(index, "side.") }

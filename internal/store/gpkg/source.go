@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // source is a GeoPackage file as it was found.
@@ -175,6 +173,19 @@ func temporary(path string) (string, error) {
 	return f.Name(), errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
+// abandoned is the age of a temporary file that nobody can still be writing.
+const abandoned = 24 * time.Hour
+
+// removeAbandoned removes temporary files beside path that a crash left behind.
+func removeAbandoned(path string) {
+	names, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp"))
+	for _, n := range names {
+		if info, err := os.Stat(n); err == nil && time.Since(info.ModTime()) > abandoned {
+			removeDatabase(n) // when that fails, the next writer tries again
+		}
+	}
+}
+
 // publish moves a finished file into place, so that after a crash there is either the old file or the new one, whole.
 func publish(tmp, path string) error {
 	if err := syncFile(tmp); err != nil {
@@ -217,12 +228,12 @@ func removeOthers(dir, prefix, stem, ext string) {
 
 // explain turns an error of SQLite at opening into one that says the cure.
 func (s source) explain(err error) error {
-	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultNotADB, sqlite.ResultCorrupt:
+	switch troubleOf(err) {
+	case damaged:
 		return fmt.Errorf("gpkg: %s is damaged; restore it from a copy, or rescue what is left with sqlite3's .recover: %w", s.name, err)
-	case sqlite.ResultBusy:
+	case locked:
 		return fmt.Errorf("gpkg: %s is locked by a program that writes to it; close that program: %w", s.name, err)
-	case sqlite.ResultCantOpen:
+	case unreachable:
 		return fmt.Errorf("gpkg: %s cannot be opened; check the permissions of the file and its folder: %w", s.name, err)
 	}
 	return err

@@ -59,7 +59,7 @@ func openConn(path string, m mode) (*conn, error) {
 	}
 	c.SetBusyTimeout(5 * time.Second)
 	cn := &conn{c: c, stmts: map[string]*statement{}}
-	if err := cn.exec("PRAGMA mmap_size=0"); err == nil {
+	if err = cn.exec("PRAGMA mmap_size=0"); err == nil {
 		err = registerFunctions(c)
 	}
 	if err != nil {
@@ -197,6 +197,9 @@ func (c *conn) transaction(fn func() error) error {
 	return nil
 }
 
+// interrupt lets the end of ctx break off what c does, until it is called anew.
+func (c *conn) interrupt(ctx context.Context) { c.c.SetInterrupt(ctx.Done()) }
+
 func (c *conn) changes() int { return c.c.Changes() }
 
 func bind(s *sqlite.Stmt, i int, a any) error {
@@ -281,6 +284,28 @@ func (r row) Any(i int) any {
 	return nil
 }
 
+// trouble is what an error of SQLite means to us.
+type trouble uint8
+
+const (
+	other       trouble = iota
+	damaged             // not a database, or not a whole one
+	locked              // somebody else writes
+	unreachable         // it cannot be opened or read
+)
+
+func troubleOf(err error) trouble {
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultNotADB, sqlite.ResultCorrupt:
+		return damaged
+	case sqlite.ResultBusy, sqlite.ResultLocked:
+		return locked
+	case sqlite.ResultCantOpen, sqlite.ResultIOErr:
+		return unreachable
+	}
+	return other
+}
+
 // pool holds connections to one revision of a file.
 type pool struct {
 	idle chan *conn // those that nobody uses
@@ -308,7 +333,7 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	}
 	select {
 	case c := <-p.idle:
-		c.c.SetInterrupt(ctx.Done())
+		c.interrupt(ctx)
 		return c, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()

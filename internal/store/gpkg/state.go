@@ -57,9 +57,9 @@ func (s *State) do(ctx context.Context, fn func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.c.c.SetInterrupt(ctx.Done())
+	s.c.interrupt(ctx)
 	err := s.c.transaction(fn)
-	s.c.c.SetInterrupt(nil)
+	s.c.interrupt(context.Background())
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}

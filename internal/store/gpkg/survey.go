@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/paulmach/orb"
@@ -36,13 +37,13 @@ type survey struct {
 	Index       string // R-tree, quoted, with schema; "" when there is none
 }
 
-// columnSurvey tells which values a column holds.
+// columnSurvey tells which values a column holds. Of a column that was not read, it holds at most the presence of nulls.
 type columnSurvey struct {
 	Null, Int, Float, Text, Blob  int
 	NotBool, NotFinite, NotUTF8   bool
-	NotMoment, Clock, NotDay, Set bool   // of texts: no day or moment; a time of day; another form than 2006-01-02; Layout is set
-	Layout                        string // the one of stampLayouts that all texts have
-	Min, Max                      string // of moments, as sqlq.StampLayout
+	NotMoment, Clock, NotDay, Set bool      // of texts: no day or moment; a time of day; another form than 2006-01-02; Layout is set
+	Layout                        string    // the one of stampLayouts that all texts have
+	Min, Max                      time.Time // of moments, UTC; meaningful when Set
 }
 
 // draft is a layer that is being read in.
@@ -168,6 +169,7 @@ func (d *draft) read(ctx context.Context, c *conn, side *sideWriter, progress fu
 	}
 	if rd.index != nil {
 		sv.Index = rd.index.name
+		return sv, rd.index.complete(sv.Count - sv.Missing)
 	}
 	return sv, nil
 }
@@ -177,7 +179,7 @@ type surveyor struct {
 	d      *draft
 	sv     *survey
 	sql    string
-	cols   []*columnSurvey // nil: not surveyed
+	cols   []*columnSurvey // of the columns that are read
 	byName map[string]*columnSurvey
 	texts  []bool // of cols: texts may be moments
 	index  *sideIndex
@@ -209,10 +211,17 @@ func (d *draft) reader(c *conn, sv *survey, side *sideWriter) (*surveyor, error)
 			continue
 		}
 		cs := &columnSurvey{}
-		s.cols = append(s.cols, cs)
 		s.byName[col.name] = cs
 		t, known := declaredType(col.declared)
-		s.texts = append(s.texts, known && (t == cql2.TypeDate || t == cql2.TypeTimestamp) || d.isRole(col.name))
+		moments := known && (t == cql2.TypeDate || t == cql2.TypeTimestamp) || d.isRole(col.name)
+		if d.own != nil && !moments { // our Writer stored what the definition says; reading it all would take long
+			if !col.notNull {
+				cs.Null = 1
+			}
+			continue
+		}
+		s.cols = append(s.cols, cs)
+		s.texts = append(s.texts, moments)
 		cols = append(cols, quote(col.name))
 	}
 	s.sql = "SELECT " + strings.Join(cols, ", ") + " FROM " + d.table.quoted()
@@ -341,30 +350,29 @@ func (s *surveyor) value(r row, i int, cs *columnSurvey, moments bool) {
 
 func (cs *columnSurvey) moment(text string) {
 	t, ok := parseMoment(text)
-	if !ok {
+	if t = t.UTC(); !ok || t.Year() < 0 || t.Year() > 9999 {
 		cs.NotMoment = true
 		return
 	}
 	if t.Hour() != 0 || t.Minute() != 0 || t.Second() != 0 || t.Nanosecond() != 0 {
 		cs.Clock = true
 	}
-	if len(text) != len("2006-01-02") || text[4] != '-' {
+	if len(text) != len(time.DateOnly) || text[4] != '-' {
 		cs.NotDay = true
 	}
-	if l := stampLayout(text); !cs.Set {
-		cs.Layout, cs.Set = l, true
-	} else if cs.Layout != l {
-		cs.Layout = ""
-	}
-	m, ok := normalTime(text)
-	if !ok {
-		cs.NotMoment = true
+	if !cs.Set {
+		cs.Layout, cs.Set, cs.Min, cs.Max = stampLayout(text, t), true, t, t
 		return
 	}
-	if cs.Min == "" || m < cs.Min {
-		cs.Min = m
+	if cs.Layout != "" && cs.Layout != stampLayout(text, t) {
+		cs.Layout = ""
 	}
-	cs.Max = max(cs.Max, m)
+	if t.Before(cs.Min) {
+		cs.Min = t
+	}
+	if t.After(cs.Max) {
+		cs.Max = t
+	}
 }
 
 // pad bounds how far an edge that is straight in another CRS lies outside the envelope of its ends: the sagitta of an edge on a curve

@@ -19,7 +19,8 @@ type table struct {
 
 type tableColumn struct {
 	name, declared string
-	key            int // position in the primary key, from 1; 0 when not in it
+	key            int  // position in the primary key, from 1; 0 when not in it
+	notNull        bool // declared so
 }
 
 // readTable returns nil when there is no such table.
@@ -33,8 +34,8 @@ func readTable(c *conn, name string) (*table, error) {
 	if err != nil || t.name == "" {
 		return nil, err
 	}
-	err = c.query(`SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1`, []any{t.name}, func(r row) error {
-		t.columns = append(t.columns, tableColumn{r.Text(0), r.Text(1), int(r.Int(2))})
+	err = c.query(`SELECT name, type, pk, "notnull" FROM pragma_table_xinfo(?) WHERE hidden <> 1`, []any{t.name}, func(r row) error {
+		t.columns = append(t.columns, tableColumn{r.Text(0), r.Text(1), int(r.Int(2)), r.Bool(3)})
 		return nil
 	})
 	if err != nil {

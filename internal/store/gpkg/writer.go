@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"grense/internal/crs"
 	"grense/internal/migrate"
@@ -24,6 +25,8 @@ type Writer struct {
 	targets []*target
 	srs     map[string]int64 // srs_id of geometry columns, by table in lower case
 	list    []migrate.Migration
+	filled  map[string]bool // full-text tables that are up to date
+	dated   time.Time       // last_change of what is written; zero: now
 	done    bool
 }
 
@@ -37,14 +40,26 @@ type target struct {
 // Create begins to write the GeoPackage at path. Where one exists, the new one starts as its copy, so that collections that are not
 // defined anew stay. The caller must call Close.
 func Create(ctx context.Context, path string) (store.Writer, error) {
+	return create(ctx, &Writer{path: path})
+}
+
+// CreateDated begins to write a new GeoPackage at path, in place of one that exists, and dates its contents: the same rows give the
+// same bytes. The caller must call Close.
+func CreateDated(ctx context.Context, path string, at time.Time) (store.Writer, error) {
+	return create(ctx, &Writer{path: path, dated: at})
+}
+
+func create(ctx context.Context, w *Writer) (store.Writer, error) {
+	path := w.path
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("gpkg: %w", err)
 	}
+	removeAbandoned(path)
 	tmp, err := temporary(path)
 	if err != nil {
 		return nil, fmt.Errorf("gpkg: %w", err)
 	}
-	w := &Writer{path: path, tmp: tmp, srs: map[string]int64{}}
+	w.tmp, w.srs, w.filled = tmp, map[string]int64{}, map[string]bool{}
 	if err := w.begin(ctx); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -53,7 +68,7 @@ func Create(ctx context.Context, path string) (store.Writer, error) {
 
 func (w *Writer) begin(ctx context.Context) (err error) {
 	_, err = os.Stat(w.path)
-	exists := err == nil
+	exists := err == nil && w.dated.IsZero()
 	if exists {
 		if err := w.copyTarget(); err != nil {
 			return err
@@ -279,7 +294,7 @@ func (w *Writer) empty(name string) error {
 
 func (w *Writer) makeRelations(ctx context.Context, t *target, rs []store.Relation) error {
 	for _, r := range rs {
-		if err := w.makeTable(ctx, t, r.Table, func() string { return createRelation(r, t.c) }); err != nil {
+		if err := w.makeTable(ctx, t, r.Table, func() string { return createRelation(r) }); err != nil {
 			return err
 		}
 		if err := w.makeRelations(ctx, t, r.Relations); err != nil {
@@ -395,7 +410,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 	if w.done {
 		return errors.New("gpkg: the writer is closed")
 	}
-	w.c.c.SetInterrupt(ctx.Done())
+	w.c.interrupt(ctx)
 	for _, t := range w.targets {
 		if err := w.finish(t); err != nil {
 			return errors.Join(fmt.Errorf("gpkg: collection %q: %w", t.c.ID, err), ctx.Err(), w.Close())

@@ -72,12 +72,19 @@ func (c *compiler) all(xs []cql2.Expr, want, upper, and bool) Fragment {
 	return c.join(fs, and)
 }
 
+// maxJoin is how many conditions stand beside each other; SQLite takes a chain of n as an expression of depth n.
+const maxJoin = 64
+
 func (c *compiler) join(fs []Fragment, and bool) Fragment {
 	if len(fs) == 0 {
 		return c.constant(and)
 	}
 	if len(fs) == 1 {
 		return fs[0]
+	}
+	if len(fs) > maxJoin { // databases limit the depth of an expression
+		half := len(fs) / 2
+		fs = []Fragment{c.join(fs[:half], and), c.join(fs[half:], and)}
 	}
 	for i := range fs {
 		fs[i] = paren(fs[i])

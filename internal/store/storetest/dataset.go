@@ -180,6 +180,9 @@ func names(r *rand.Rand, owner int) []*feature {
 	var list []*feature
 	for i := range r.IntN(4) {
 		f := &feature{number: int64(owner*10 + i), values: map[string]any{"tekst": words[r.IntN(len(words))], "nummer": int64(i)}}
+		if r.IntN(6) == 0 {
+			f.values["tekst"] = nil
+		}
 		for range r.IntN(3) {
 			f.rels = map[string][]*feature{"merke": append(f.rels["merke"], &feature{values: map[string]any{
 				"merke": words[r.IntN(4)], "dag": fmt.Sprintf("2024-01-%02d", 1+r.IntN(5))}})}
@@ -254,11 +257,13 @@ func (s *set) writeNames(w store.Writer) error {
 	}
 	for _, f := range s.rows {
 		for _, n := range f.rels["navn"] {
-			tekst := n.values["tekst"].(string)
-			norm := cql2.Norm(tekst)
-			rev := []rune(norm)
-			slices.Reverse(rev)
-			if err := name(f.number, n.number, tekst, n.values["nummer"], cql2.Exact(tekst), norm, string(rev)); err != nil {
+			row := []any{f.number, n.number, nil, n.values["nummer"], nil, nil, nil}
+			if tekst, ok := n.values["tekst"].(string); ok {
+				rev := []rune(cql2.Norm(tekst))
+				slices.Reverse(rev)
+				row[2], row[4], row[5], row[6] = tekst, cql2.Exact(tekst), cql2.Norm(tekst), string(rev)
+			}
+			if err := name(row...); err != nil {
 				return err
 			}
 			for _, m := range n.rels["merke"] {

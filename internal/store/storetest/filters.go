@@ -51,6 +51,7 @@ func cases() map[string]cql2.Expr {
 	eq := func(l, r cql2.Expr) cql2.Expr { return cql2.Compare{Op: cql2.Eq, L: l, R: r} }
 	return map[string]cql2.Expr{
 		"empty and":                    cql2.And{},
+		"very long or":                 veryLong(),
 		"empty or":                     cql2.Or{},
 		"quote in a value":             eq(name("navn"), cql2.Text(`'; DROP TABLE steder; --`)),
 		"quote in a name":              cql2.Not{X: cql2.IsNull{X: name("sær \"navn\".æ")}},
@@ -102,6 +103,15 @@ func cases() map[string]cql2.Expr {
 		"greater by code point":        cql2.Compare{Op: cql2.Gt, L: name("navn"), R: cql2.Text("z")},
 		"properties of different type": cql2.Compare{Op: cql2.Eq, L: name("antall"), R: name("areal")},
 	}
+}
+
+// veryLong has more parts than a database takes in a chain.
+func veryLong() cql2.Or {
+	var or cql2.Or
+	for i := range 3000 {
+		or = append(or, cql2.Compare{Op: cql2.Eq, L: name("antall"), R: cql2.Int(i + 3)})
+	}
+	return or
 }
 
 // spatialCases need a geometry.

@@ -1,0 +1,325 @@
+package gpkg_test
+
+import (
+	"context"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/wkb"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// points is a small collection.
+func points(id string, in crs.ID) *store.Collection {
+	return &store.Collection{
+		ID: id, Table: id, Public: true, Key: store.FeatureKey{Column: "nr", Type: cql2.TypeText, Property: "nr"},
+		Properties: []store.Property{
+			{Name: "nr", Column: "nr", Type: cql2.TypeText}, {Name: "dag", Column: "dag", Type: cql2.TypeDate}, {Name: "tid", Column: "tid", Type: cql2.TypeTimestamp},
+		},
+		Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: "Point", CRS: in},
+	}
+}
+
+func point(x, y float64) store.Geometry { return store.Geometry{WKB: wkb.MustMarshal(orb.Point{x, y})} }
+
+// fillPoints writes one row for each id.
+func fillPoints(t testing.TB, w store.Writer, c *store.Collection, replace bool, ids ...string) {
+	t.Helper()
+	if err := w.Define(context.Background(), c, replace); err != nil {
+		t.Fatal(err)
+	}
+	insert, err := w.Insert(c.Table, []string{"nr", "geom", "dag", "tid"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range ids {
+		if err := insert(id, point(10+float64(i), 60), "2024-02-29", time.Date(2024, 2, 29, 12, 0, 0, 0, time.FixedZone("", 3600))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func entries(t testing.TB, dir string) []string {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestWriterAddsToAnExistingFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	create(t, path, func(w store.Writer) { fillPoints(t, w, points("a", crs.CRS84), false, "1", "2") })
+	create(t, path, func(w store.Writer) {
+		if err := w.Define(context.Background(), points("a", crs.CRS84), false); err == nil {
+			t.Error("an existing collection was defined again")
+		}
+		fillPoints(t, w, points("b", crs.UTM33), false, "3")
+	})
+	create(t, path, func(w store.Writer) { fillPoints(t, w, points("a", crs.ETRS89), true, "4", "5", "6") })
+	s := openStore(t, path, gpkg.Options{})
+	for id, want := range map[string]int{"a": 3, "b": 1} {
+		c, ok := s.Catalog().Collection(id)
+		if !ok || c.Count != want || c.Key.Property != "nr" {
+			t.Errorf("%s: %+v", id, c)
+		}
+		if p := page(t, s, store.Query{Collection: id, Limit: 9, Filter: cql2.BBox{Prop: "geometry", CRS: c.StorageCRS(), Box: orb.Bound{Max: orb.Point{99, 99}}}}); len(p.Rows) != want {
+			t.Errorf("%s: bbox finds %d, want %d", id, len(p.Rows), want)
+		}
+	}
+	if c, _ := s.Catalog().Collection("a"); c.StorageCRS() != crs.ETRS89 {
+		t.Errorf("reference system %v", c.StorageCRS())
+	}
+}
+
+func TestWriterWithoutCommitLeavesTheTarget(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.gpkg")
+	create(t, path, func(w store.Writer) { fillPoints(t, w, points("a", crs.CRS84), false, "1") })
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := gpkg.Create(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fillPoints(t, w, points("a", crs.CRS84), true, "2", "3")
+	if after, _ := os.ReadFile(path); string(after) != string(before) {
+		t.Error("the target changed before Commit, as a crash would leave it")
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if names := entries(t, dir); len(names) != 1 {
+		t.Errorf("left behind: %q", names)
+	}
+	if err := w.Commit(context.Background()); err == nil {
+		t.Error("a closed writer was committed")
+	}
+}
+
+// TestWriterRemovesWhatACrashLeft, but not what another writer may be at.
+func TestWriterRemovesWhatACrashLeft(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, age := range map[string]time.Duration{".x.gpkg.1.tmp": 25 * time.Hour, ".x.gpkg.2.tmp": time.Hour, ".y.gpkg.3.tmp": 25 * time.Hour} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(t, filepath.Join(dir, "x.gpkg"), func(store.Writer) {})
+	if got := strings.Join(entries(t, dir), " "); got != ".x.gpkg.2.tmp .y.gpkg.3.tmp x.gpkg" {
+		t.Errorf("files %s", got)
+	}
+}
+
+func TestWriterCancelledCommit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w, err := gpkg.Create(context.Background(), filepath.Join(dir, "x.gpkg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	fillPoints(t, w, points("a", crs.CRS84), false, "1")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := w.Commit(ctx); err == nil {
+		t.Error("committed")
+	}
+	if names := entries(t, dir); len(names) != 0 {
+		t.Errorf("left behind: %q", names)
+	}
+}
+
+func TestWriterRefusesValues(t *testing.T) {
+	t.Parallel()
+	w, err := gpkg.Create(context.Background(), filepath.Join(t.TempDir(), "x.gpkg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	fillPoints(t, w, points("a", crs.CRS84), false, "1")
+	insert, err := w.Insert("a", []string{"nr", "geom", "dag"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, row := range map[string][]any{
+		"too few": {"2"}, "repeated id": {"1", nil, nil}, "null id": {nil, nil, nil}, "not UTF-8": {"\xff", nil, nil}, "no date": {"2", nil, "soon"},
+		"not a number": {"2", nil, math.NaN()}, "broken geometry": {"2", store.Geometry{WKB: []byte{1, 2}}, nil}, "unknown type": {"2", nil, struct{}{}},
+	} {
+		if err := insert(row...); err == nil || !strings.Contains(err.Error(), `"a"`) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	if err := insert("2", nil, nil); err != nil {
+		t.Errorf("a good row after bad ones: %v", err)
+	}
+	if _, err := w.Insert("nowhere", []string{"a"}); err == nil {
+		t.Error("an unknown table")
+	}
+	if _, err := w.Insert("a", []string{"nowhere"}); err == nil {
+		t.Error("an unknown column")
+	}
+}
+
+// TestWrittenFileIsAGeoPackage asks SQLite and, where it is installed, GDAL.
+func TestWrittenFileIsAGeoPackage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	create(t, path, func(w store.Writer) {
+		for _, id := range crs.Served() {
+			fillPoints(t, w, points("l"+strings.ToLower(strings.ReplaceAll(id.String(), ":", "_")), id), false, "1", "2")
+		}
+	})
+	db, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for question, want := range map[string]string{
+		"PRAGMA application_id":                         "1196444487",
+		"PRAGMA journal_mode":                           "delete",
+		"PRAGMA integrity_check":                        "ok",
+		"SELECT count(*) FROM pragma_foreign_key_check": "0",
+		"SELECT group_concat(DISTINCT feature_count) FROM gpkg_ogr_contents":                      "2",
+		"SELECT min_x || ' ' || max_x FROM gpkg_contents WHERE table_name = 'lepsg_3857'":         "10.0 11.0",
+		"SELECT count(*) FROM rtree_lepsg_3857_geom":                                              "2",
+		"SELECT dag || ' ' || tid FROM lepsg_3857 LIMIT 1":                                        "2024-02-29 2024-02-29T11:00:00.000Z",
+		"SELECT count(*) FROM gpkg_extensions WHERE extension_name = 'gpkg_rtree_index'":          "12",
+		"SELECT count(*) FROM gpkg_spatial_ref_sys WHERE definition = 'undefined' AND srs_id > 0": "0",
+		"SELECT count(*) FROM sqlite_schema WHERE name = 'sted'":                                  "0", // tables of the register only where they are used
+	} {
+		got := ""
+		err := sqlitex.ExecuteTransient(db, question, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error { got = s.ColumnText(0); return nil }})
+		if err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", question, got, err, want)
+		}
+	}
+	if _, err := exec.LookPath("ogrinfo"); err != nil {
+		t.Skip("skipped: no ogrinfo")
+	}
+	out, err := exec.Command("ogrinfo", "-al", "-so", "-ro", path).CombinedOutput()
+	if err != nil || strings.Contains(string(out), "ERROR") || strings.Contains(string(out), "Warning") ||
+		strings.Contains(string(out), "grense_") {
+		t.Errorf("ogrinfo: %v\n%s", err, out)
+	}
+	if n := strings.Count(string(out), "Feature Count: 2"); n != 12 {
+		t.Errorf("ogrinfo counts %d layers", n)
+	}
+	for _, id := range crs.Served() {
+		if id != crs.CRS84 && !strings.Contains(string(out), "\"EPSG\","+strings.TrimPrefix(id.String(), "EPSG:")) {
+			t.Errorf("ogrinfo does not name %v", id)
+		}
+	}
+}
+
+// TestWriterTakesTablesOfMigrations: the first use of one of their tables makes them all.
+func TestWriterTakesTablesOfMigrations(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	create(t, path, func(w store.Writer) {
+		insert, err := w.Insert("grense_collection", []string{"id", "table_name", "definition"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := insert("x", "nowhere", `{"id":"x","table":"nowhere"}`); err != nil {
+			t.Fatal(err)
+		}
+	})
+	s := openStore(t, path, gpkg.Options{})
+	hasNote(t, s, "there is no table or view")
+}
+
+func TestState(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "sub", "state.db")
+	open := func() store.State {
+		s, err := gpkg.OpenState(ctx, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	a, b := open(), open() // as two processes would
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	k := store.Key{ID: "abcdefgh", Name: "Åse", Hash: [32]byte{1, 2, 31: 3}, Created: at, Expires: at.Add(time.Hour)}
+	if err := a.PutKey(ctx, k); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.PutKey(ctx, k); err == nil {
+		t.Error("an id was used twice")
+	}
+	if err := b.TouchKeys(ctx, at, []string{"abcdefgh", "unknown"}); err != nil {
+		t.Error(err)
+	}
+	if err := a.TouchKeys(ctx, at.AddDate(0, 0, -1), []string{"abcdefgh"}); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := b.RevokeKey(ctx, "abcdefgh", at.Add(time.Minute)); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := a.RevokeKey(ctx, "unknown", at); err == nil {
+		t.Error("an unknown key was revoked")
+	}
+	k.LastUsed, k.Revoked = at.Truncate(24*time.Hour), at.Add(time.Minute)
+	keys, err := a.Keys(ctx)
+	if err != nil || len(keys) != 1 || keys[0] != k {
+		t.Errorf("keys %+v, %v; want %+v", keys, err, k)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.Keys(ctx); err == nil {
+		t.Error("a closed state answered")
+	}
+}
+
+// TestStateAfterCancellation: a transaction that was cut off does not lock the file.
+func TestStateAfterCancellation(t *testing.T) {
+	t.Parallel()
+	s, err := gpkg.OpenState(context.Background(), filepath.Join(t.TempDir(), "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.PutKey(ctx, store.Key{ID: "a"}); err != context.Canceled {
+		t.Errorf("error %v", err)
+	}
+	if err := s.PutKey(context.Background(), store.Key{ID: "a", Created: time.Now()}); err != nil {
+		t.Error(err)
+	}
+}
