@@ -1,0 +1,292 @@
+package placename
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Element is an element of a request, its names resolved.
+type Element struct {
+	Space, Name string // namespace and local name
+	Nil         bool   // xsi:nil is true
+	Text        string // character data directly inside, without comments
+	Children    []*Element
+}
+
+// Base returns the namespace base that e is in, one of bases; false when it is in none of the service's own namespace under any base.
+func (e *Element) Base(bases []string) (string, bool) {
+	for _, base := range bases {
+		if e.Space == base+servicePath {
+			return base, true
+		}
+	}
+	return "", false
+}
+
+// Locale returns the locale of the context in e, whatever else is wrong with the request; "" when there is none.
+func (e *Element) Locale() string {
+	for _, name := range []string{"stedsnavnContext", "locale"} {
+		var next *Element
+		for _, c := range e.Children {
+			if c.Name == name {
+				next = c
+				break
+			}
+		}
+		if next == nil {
+			return ""
+		}
+		e = next
+	}
+	return e.Text
+}
+
+// Decode reads e, the child of a message's body. Each element's namespace may be under any of bases. Children are read by name, in any
+// order; unknown ones are ignored. What the caller did wrong comes back as *Refusal, all at once; an unknown operation alone.
+func Decode(e *Element, bases []string) (Request, error) {
+	r, ok := bound().requests[e.Name]
+	if _, ours := e.Base(bases); !ok || !ours {
+		return nil, &Refusal{Faults: []Fault{{Path: "Body", Value: e.Name, Reason: UnknownOp}}}
+	}
+	v := reflect.New(r.in)
+	d := decoder{bases: bases}
+	d.push(e.Name, 0)
+	d.object(r.plan, e, v.Elem())
+	if len(d.faults) > 0 {
+		return nil, &Refusal{Faults: d.faults}
+	}
+	return v.Interface().(Request), nil
+}
+
+// maxFaults bounds what one answer tells; a request may hold thousands of bad items.
+const maxFaults = 20
+
+type decoder struct {
+	bases  []string
+	path   []segment
+	faults []Fault
+}
+
+// segment is one part of a path; index counts from 1, 0 means none.
+type segment struct {
+	name  string
+	index int
+}
+
+func (d *decoder) push(name string, index int) { d.path = append(d.path, segment{name, index}) }
+func (d *decoder) pop()                        { d.path = d.path[:len(d.path)-1] }
+
+// fault remembers what is wrong with the element at the path, or with its child.
+func (d *decoder) fault(child, value string, reason Reason) {
+	if len(d.faults) == maxFaults {
+		return
+	}
+	var b strings.Builder
+	for i, s := range d.path {
+		if i > 0 {
+			b.WriteByte('/')
+		}
+		b.WriteString(s.name)
+		if s.index > 0 {
+			fmt.Fprintf(&b, "[%d]", s.index)
+		}
+	}
+	if child != "" {
+		b.WriteString("/" + child)
+	}
+	n := int64(0)
+	if reason == LongID {
+		n = maxID
+	}
+	d.faults = append(d.faults, Fault{Path: b.String(), Value: value, Reason: reason, N: n})
+}
+
+// is reports whether e has that name in the namespace of s, under any base.
+func (d *decoder) is(e *Element, name string, s *Schema) bool {
+	if e.Name != name {
+		return false
+	}
+	base, ok := strings.CutSuffix(e.Space, s.Path)
+	if !ok {
+		return false
+	}
+	for _, b := range d.bases {
+		if b == base {
+			return true
+		}
+	}
+	return false
+}
+
+// object reads the children of e into the struct v.
+func (d *decoder) object(p *plan, e *Element, v reflect.Value) {
+	count := make([]int, len(p.steps))
+	for _, c := range e.Children {
+		for i := range p.steps {
+			s := &p.steps[i]
+			if !d.is(c, s.name, s.schema) {
+				continue
+			}
+			count[i]++
+			d.child(s, c, v, count[i])
+			break
+		}
+	}
+	for i, s := range p.steps {
+		if count[i] == 0 && !s.optional && !s.lenient && !s.many {
+			d.fault(s.name, "", Missing)
+		}
+	}
+}
+
+// child reads the nth element c of step s into the struct v.
+func (d *decoder) child(s *step, c *Element, v reflect.Value, n int) {
+	repeats := s.many && s.item == nil
+	if repeats {
+		d.push(s.name, n)
+	} else {
+		d.push(s.name, 0)
+	}
+	defer d.pop()
+	switch {
+	case n > 1 && !repeats:
+		if n == 2 {
+			d.fault("", "", Repeated)
+		}
+	case c.Nil:
+		if !s.optional && !s.lenient && !s.nillable && !repeats {
+			d.fault("", "", Missing)
+		}
+	default:
+		d.set(s, c, v.FieldByIndex(s.index))
+	}
+}
+
+// set reads element c into field f.
+func (d *decoder) set(s *step, c *Element, f reflect.Value) {
+	switch {
+	case s.many && s.item == nil:
+		d.add(s, c, f)
+	case s.many:
+		n := 0
+		for _, item := range c.Children {
+			if !d.is(item, s.item.name, s.item.schema) {
+				continue
+			}
+			if n++; item.Nil {
+				continue
+			}
+			d.push(s.item.name, n)
+			d.add(s, item, f)
+			d.pop()
+		}
+	case f.Kind() == reflect.Pointer:
+		x := reflect.New(f.Type().Elem())
+		if d.value(s, c, x.Elem()) && !(s.kind == kindObject && x.Elem().IsZero()) {
+			f.Set(x)
+		}
+	default:
+		d.value(s, c, f)
+	}
+}
+
+// add reads element c as one more value of the slice f.
+func (d *decoder) add(s *step, c *Element, f reflect.Value) {
+	x := reflect.New(f.Type().Elem()).Elem()
+	if d.value(s, c, x) {
+		f.Set(reflect.Append(f, x))
+	}
+}
+
+// value reads element c into x. It reports false when there is no value: a fault, or a blank optional text.
+func (d *decoder) value(s *step, c *Element, x reflect.Value) bool {
+	if s.kind == kindObject {
+		d.object(s.sub, c, x)
+		return true
+	}
+	if s.box != nil {
+		d.push(s.box.name, 0)
+		defer d.pop()
+		if c = d.unbox(s, c); c == nil {
+			return false
+		}
+	}
+	if len(c.Children) > 0 {
+		d.fault("", "", HasChildren)
+		return false
+	}
+	if s.kind == kindText && s.box == nil {
+		x.SetString(c.Text)
+		return !s.optional || strings.Trim(c.Text, space) != ""
+	}
+	return d.trimmed(s, strings.Trim(c.Text, space), x)
+}
+
+// unbox returns the one child of c that s.box names; nil when there is none, after a fault.
+func (d *decoder) unbox(s *step, c *Element) *Element {
+	var found *Element
+	for _, child := range c.Children {
+		if !d.is(child, s.box.name, s.box.schema) {
+			continue
+		}
+		if found != nil {
+			d.fault("", "", Repeated)
+			return nil
+		}
+		found = child
+	}
+	if found != nil && !found.Nil {
+		return found
+	}
+	if !s.lenient {
+		d.fault("", "", Missing)
+	}
+	return nil
+}
+
+// maxID is the longest id or code, in characters.
+const maxID = 64
+
+// trimmed reads text, which has no white space around it, into x.
+func (d *decoder) trimmed(s *step, text string, x reflect.Value) bool {
+	reason, ok := BadValue, true
+	switch s.kind {
+	case kindText:
+		x.SetString(text)
+		switch {
+		case text == "":
+			reason, ok = EmptyValue, false
+		case utf8.RuneCountInString(text) > maxID:
+			reason, ok = LongID, false
+		}
+	case kindInt:
+		n, err := strconv.ParseInt(text, 10, 32)
+		x.SetInt(n)
+		reason, ok = NotInt, err == nil
+	case kindLong:
+		n, err := strconv.ParseInt(text, 10, 64)
+		x.SetInt(n)
+		reason, ok = NotLong, err == nil
+	case kindBool:
+		x.SetBool(text == "true" || text == "1")
+		reason, ok = NotBoolean, text == "true" || text == "1" || text == "false" || text == "0"
+	case kindTime, kindDate:
+		var t time.Time
+		if s.kind == kindTime {
+			t, ok = ParseTimestamp(text)
+			reason = NotTimestamp
+		} else {
+			t, ok = ParseDate(text)
+			reason = NotDate
+		}
+		x.Set(reflect.ValueOf(t))
+	}
+	if !ok {
+		d.fault("", text, reason)
+	}
+	return ok
+}

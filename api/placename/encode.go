@@ -1,0 +1,181 @@
+package placename
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+	"unsafe"
+)
+
+const xsiNS = "http://www.w3.org/2001/XMLSchema-instance"
+
+// AppendResponseStart appends the start tags of an operation's response, up to where the hits stand. All prefixes that hits use
+// are declared there, with namespaces under base. An unknown operation panics.
+func AppendResponseStart(b []byte, operation, base string) []byte {
+	r := bound().mustRequest(operation)
+	b = append(b, "<q:"...)
+	b = append(b, operation...)
+	b = append(b, "Response"...)
+	b = r.namespaces.append(b, base)
+	return append(b, "><q:return>"...)
+}
+
+// AppendResponseEnd appends the end tags that belong to AppendResponseStart.
+func AppendResponseEnd(b []byte, operation string) []byte {
+	b = append(b, "</q:return></q:"...)
+	b = append(b, operation...)
+	return append(b, "Response>"...)
+}
+
+// AppendHits appends hits as the items of the response of operation. It allocates nothing but the growth of b.
+// Hits of another operation panic.
+func AppendHits(b []byte, operation string, hits Hits) []byte {
+	r := bound().mustRequest(operation)
+	list := reflect.ValueOf(hits)
+	if list.Type() != r.hits {
+		panic(fmt.Sprintf("placename: %T is no answer to %s", hits, operation))
+	}
+	first, size := list.UnsafePointer(), r.hits.Elem().Size()
+	for i := range hits.Len() {
+		b = append(b, "<t:item>"...)
+		b = r.hit.append(b, unsafe.Add(first, uintptr(i)*size))
+		b = append(b, "</t:item>"...)
+	}
+	return b
+}
+
+// AppendRequest appends r as the element of its operation, with namespaces under base.
+func AppendRequest(b []byte, r Request, base string) []byte {
+	p := bound().mustRequest(r.Operation()).plan
+	b = append(b, "<q:"...)
+	b = append(b, r.Operation()...)
+	b = p.namespaces().append(b, base)
+	b = append(b, '>')
+	b = p.append(b, reflect.ValueOf(r).UnsafePointer())
+	b = append(b, "</q:"...)
+	b = append(b, r.Operation()...)
+	return append(b, '>')
+}
+
+// AppendServiceException appends f as the element ServiceException, with namespaces under base.
+func AppendServiceException(b []byte, f *ServiceFaultInfo, base string) []byte {
+	p := bound().faults
+	b = append(b, "<ex:ServiceException"...)
+	b = p.namespaces().append(b, base)
+	b = append(b, '>')
+	b = p.append(b, unsafe.Pointer(f))
+	return append(b, "</ex:ServiceException>"...)
+}
+
+func (b *bindings) mustRequest(operation string) request {
+	r, ok := b.requests[operation]
+	if !ok {
+		panic("placename: no operation " + operation)
+	}
+	return r
+}
+
+// append declares each prefix.
+func (n namespaces) append(b []byte, base string) []byte {
+	for _, s := range n.schemas {
+		b = append(b, " xmlns:"...)
+		b = append(b, s.Prefix...)
+		b = append(b, `="`...)
+		b = AppendText(b, base+s.Path)
+		b = append(b, '"')
+	}
+	if n.instance {
+		b = append(b, ` xmlns:xsi="`+xsiNS+`"`...)
+	}
+	return b
+}
+
+// append appends the elements of the struct at v, which p is bound to. Fields are read at their offsets: that takes 3.0 ms for
+// 10,000 StedTreff (8.8 MB) where package reflect takes 4.0.
+func (p *plan) append(b []byte, v unsafe.Pointer) []byte {
+	for i := range p.steps {
+		s := &p.steps[i]
+		b = s.append(b, unsafe.Add(v, s.offset))
+	}
+	return b
+}
+
+// append appends the element or elements of the field at f.
+func (s *step) append(b []byte, f unsafe.Pointer) []byte {
+	switch {
+	case s.many:
+		return s.appendMany(b, f)
+	case s.pointer:
+		if f = *(*unsafe.Pointer)(f); f == nil {
+			return s.appendNil(b)
+		}
+	case s.optional && *(*string)(f) == "":
+		return b
+	}
+	if s.kind == kindAbstract {
+		return s.appendSubtype(b, f)
+	}
+	b = append(b, s.open...)
+	b = s.appendValue(b, f)
+	return append(b, s.close...)
+}
+
+// appendMany appends a list. An optional one is left out when it is nil.
+func (s *step) appendMany(b []byte, f unsafe.Pointer) []byte {
+	list := *(*[]byte)(f) // of whatever type: pointer and length lie alike
+	if s.optional && list == nil {
+		return b
+	}
+	b = append(b, s.open...)
+	for i := range len(list) {
+		b = append(b, s.itemOpen...)
+		b = s.appendValue(b, unsafe.Add(unsafe.Pointer(unsafe.SliceData(list)), uintptr(i)*s.size))
+		b = append(b, s.itemClose...)
+	}
+	return append(b, s.close...)
+}
+
+// appendSubtype appends the first concrete type that has a value; nil when none has.
+func (s *step) appendSubtype(b []byte, f unsafe.Pointer) []byte {
+	for _, x := range s.subs {
+		if *(*string)(unsafe.Add(f, x.plan.steps[0].offset)) != "" {
+			b = append(b, x.open...)
+			b = x.plan.append(b, f)
+			return append(b, s.close...)
+		}
+	}
+	return s.appendNil(b)
+}
+
+// appendNil appends what stands for no value: nothing, or an element that says nil.
+func (s *step) appendNil(b []byte) []byte {
+	if s.optional {
+		return b
+	}
+	b = append(b, '<')
+	b = append(b, s.schema.Prefix...)
+	b = append(b, ':')
+	b = append(b, s.name...)
+	return append(b, ` xsi:nil="true"/>`...)
+}
+
+func (s *step) appendValue(b []byte, f unsafe.Pointer) []byte {
+	switch s.kind {
+	case kindText:
+		return AppendText(b, *(*string)(f))
+	case kindInt:
+		return strconv.AppendInt(b, int64(*(*int32)(f)), 10)
+	case kindLong:
+		return strconv.AppendInt(b, *(*int64)(f), 10)
+	case kindBool:
+		return strconv.AppendBool(b, *(*bool)(f))
+	case kindTime:
+		return (*time.Time)(f).AppendFormat(b, time.RFC3339Nano)
+	case kindDate:
+		return (*time.Time)(f).AppendFormat(b, time.DateOnly)
+	case kindObject:
+		return s.sub.append(b, f)
+	}
+	panic(fmt.Sprintf("placename: kind %d stands for no single value", s.kind))
+}

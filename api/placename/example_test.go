@@ -1,0 +1,44 @@
+package placename_test
+
+import (
+	"context"
+	"fmt"
+
+	"grense/api/placename"
+)
+
+func ExampleAppendHits() {
+	hits := placename.BokTreffList{{Id: "7", Tittel: "Norske Gaardnavne", Isbn: "", Utgave: "1", Forfatter: "Rygh", Utgiver: "Fabritius", Utgivelsesaar: 1897}}
+	fmt.Printf("%s\n", placename.AppendHits(nil, "findBoeker", hits))
+	// Output: <t:item><t:id><d:value>7</d:value></t:id><t:tittel>Norske Gaardnavne</t:tittel><t:isbn></t:isbn><t:utgave>1</t:utgave><t:forfatter>Rygh</t:forfatter><t:utgiver>Fabritius</t:utgiver><t:utgivelsesaar>1897</t:utgivelsesaar></t:item>
+}
+
+func ExampleDecode() {
+	root := &placename.Element{Space: base + "/service/soek", Name: "findBoeker", Children: []*placename.Element{
+		{Space: base + "/service/soek", Name: "stedsnavnContext"},
+	}}
+	_, err := placename.Decode(root, []string{placename.DefaultBase})
+	fmt.Println(err)
+	// Output: placename: findBoeker/soeketekst: the element is required.
+}
+
+func ExampleAll() {
+	answer := placename.All(placename.BokTreffList{{Id: "1"}, {Id: "2"}})
+	for {
+		hits, err := answer.Next(context.Background())
+		if err != nil || hits == nil {
+			break
+		}
+		fmt.Println(hits.Len(), "of", answer.Count)
+	}
+	// Output: 2 of 2
+}
+
+func ExampleContract() {
+	for _, o := range placename.TheContract().Operations[:2] {
+		fmt.Println(o.Name, o.Params[0].Name, o.Result.Name)
+	}
+	// Output:
+	// findNavnesaker navnesakSoek NavnesakTreffList
+	// findSteder stedSoek StedTreffList
+}

@@ -1,0 +1,293 @@
+package placename
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// plan binds a type of the contract to a Go struct. Decoder and encoder follow it; it does not change.
+type plan struct {
+	typ   *Type
+	steps []step // in the order in which elements are written
+}
+
+// step binds one element to one field.
+type step struct {
+	name     string
+	schema   *Schema // whose namespace the element has
+	index    []int   // of the Go field
+	offset   uintptr // of the Go field
+	size     uintptr // of one value of a slice
+	pointer  bool    // the Go field is a pointer
+	kind     kind
+	optional bool
+	nillable bool
+	lenient  bool     // required, but its absence is accepted: children of the context
+	many     bool     // the Go field is a slice
+	item     *element // of a list type; nil when the element itself repeats, or there is no list
+	box      *element // the one child of an id, timestamp or date; nil when the text stands in the element itself
+	sub      *plan    // of kindObject
+	subs     []subtype
+
+	open, close         string // tags around the value; with item, around the items
+	itemOpen, itemClose string // tags around one value of many
+}
+
+// element names an element inside a step.
+type element struct {
+	name   string
+	schema *Schema
+}
+
+// subtype is a concrete type that may stand where an abstract one is declared.
+type subtype struct {
+	open string // tag with xsi:type
+	plan *plan
+}
+
+// kind says how a value is coded.
+type kind uint8
+
+const (
+	kindText kind = iota
+	kindInt
+	kindLong
+	kindBool
+	kindTime
+	kindDate
+	kindObject
+	kindAbstract
+)
+
+// builtIns lists the simple types with their kinds and Go types.
+var builtIns = map[string]struct {
+	kind kind
+	typ  reflect.Type
+}{
+	"string":   {kindText, reflect.TypeFor[string]()},
+	"int":      {kindInt, reflect.TypeFor[int32]()},
+	"long":     {kindLong, reflect.TypeFor[int64]()},
+	"boolean":  {kindBool, reflect.TypeFor[bool]()},
+	"dateTime": {kindTime, reflect.TypeFor[time.Time]()},
+	"date":     {kindDate, reflect.TypeFor[time.Time]()},
+}
+
+// bindings is all plans that a protocol needs.
+type bindings struct {
+	requests map[string]request // by operation
+	faults   *plan
+}
+
+// request binds an operation.
+type request struct {
+	op         Operation
+	in         reflect.Type // struct of the request
+	plan       *plan        // of in
+	hit        *plan
+	hits       reflect.Type // list type
+	namespaces namespaces   // of the response
+}
+
+// bound returns the plans of the contract. The first call makes them; it panics when Go structs and table differ.
+var bound = sync.OnceValue(func() *bindings {
+	c := contract()
+	m := &binder{c: c, memo: map[key]*plan{}}
+	b := &bindings{requests: map[string]request{}, faults: m.plan(c.Type("ServiceFaultInfo"), reflect.TypeFor[ServiceFaultInfo]())}
+	for _, x := range []struct {
+		in   Request
+		hits Hits
+	}{
+		{&FindNavnesaker{}, NavnesakTreffList{}},
+		{&FindSteder{}, StedTreffList{}},
+		{&FindStederForMatrikkelenhetreferanse{}, StedMatrikkelenhetreferanseTreffList{}},
+		{&FindStedsnavn{}, StedsnavnTreffList{}},
+		{&FindStedsnavnForMatrikkelenhetreferanse{}, StedsnavnMatrikkelenhetreferanseTreffList{}},
+		{&FindSkrivemaater{}, SkrivemaateTreffList{}},
+		{&FindSkrivemaaterForMatrikkelenhetreferanse{}, SkrivemaateMatrikkelenhetreferanseTreffList{}},
+		{&FindVedtak{}, VedtakTreffList{}},
+		{&FindSamlevedtak{}, SamlevedtakTreffList{}},
+		{&FindBoeker{}, BokTreffList{}},
+		{&FindKartprodukter{}, KartproduktTreffList{}},
+	} {
+		op, ok := c.Operation(x.in.Operation())
+		if !ok {
+			panic("placename: no operation " + x.in.Operation())
+		}
+		r := request{op: op, in: reflect.TypeOf(x.in).Elem(), hits: reflect.TypeOf(x.hits)}
+		item := op.Result.Fields[0]
+		r.plan = m.plan(c.Type(op.Name), r.in)
+		r.hit = m.plan(c.Type(item.Type), r.hits.Elem())
+		r.namespaces = r.hit.namespaces(c.Type(op.Name).Schema, op.Result.Schema)
+		b.requests[op.Name] = r
+	}
+	return b
+})
+
+// binder makes plans; memo holds those made and under way, since a type may hold itself.
+type binder struct {
+	c    *Contract
+	memo map[key]*plan
+}
+
+type key struct {
+	typ *Type
+	in  reflect.Type
+}
+
+func (m *binder) plan(t *Type, in reflect.Type) *plan {
+	k := key{t, in}
+	if p := m.memo[k]; p != nil {
+		return p
+	}
+	p := &plan{typ: t}
+	m.memo[k] = p
+	for _, f := range t.all() {
+		p.steps = append(p.steps, m.step(t, f, in))
+	}
+	for i := 1; i < len(p.steps); i++ { // tags that always follow each other are written at once
+		if before, s := &p.steps[i-1], &p.steps[i]; before.always() && s.always() {
+			before.close, s.open = before.close+s.open, ""
+		}
+	}
+	return p
+}
+
+// always reports whether the encoder writes the step's open and close whatever the value.
+func (s *step) always() bool {
+	return !s.optional && !s.nillable && s.kind != kindAbstract && !(s.many && s.item == nil)
+}
+
+func (m *binder) step(t *Type, d declared, in reflect.Type) step {
+	goName := strings.ToUpper(d.Name[:1]) + d.Name[1:]
+	f, ok := in.FieldByName(goName)
+	if !ok {
+		panic(fmt.Sprintf("placename: %s has no field %s, which %s has in the contract", in, goName, t.Name))
+	}
+	s := step{name: d.Name, schema: d.schema, index: f.Index, offset: offsetOf(in, f.Index), optional: d.Optional, nillable: d.Nillable, many: d.List}
+	s.lenient = t.Name == "StedsnavnContext"
+	typ, in := d.Type, f.Type
+	if x := m.c.Type(typ); !d.List && in.Kind() == reflect.Slice {
+		s.many, s.item, typ = true, &element{x.Fields[0].Name, x.Schema}, x.Fields[0].Type
+	}
+	switch {
+	case s.many:
+		in = in.Elem()
+		s.size = in.Size()
+	case in.Kind() == reflect.Pointer && (s.optional || s.nillable):
+		in, s.pointer = in.Elem(), true
+	case s.optional && in.Kind() != reflect.String:
+		panic(fmt.Sprintf("placename: optional field %s of %s can not be absent", goName, t.Name))
+	}
+	m.value(&s, typ, in)
+	s.tags()
+	return s
+}
+
+// offsetOf returns where a field lies that may be promoted from embedded structs.
+func offsetOf(in reflect.Type, index []int) (offset uintptr) {
+	for _, i := range index {
+		f := in.Field(i)
+		offset += f.Offset
+		in = f.Type
+	}
+	return offset
+}
+
+// value settles how one value of contract type typ lies in a Go value of type in.
+func (m *binder) value(s *step, typ string, in reflect.Type) {
+	x := m.c.Type(typ)
+	if x != nil && (in.Kind() != reflect.Struct || in == builtIns["date"].typ) {
+		all := x.all()
+		if len(all) != 1 {
+			panic(fmt.Sprintf("placename: %s of the contract is bound to %s", typ, in))
+		}
+		s.box, typ, x = &element{all[0].Name, all[0].schema}, all[0].Type, nil
+	}
+	switch {
+	case x == nil:
+		b, ok := builtIns[typ]
+		if !ok || b.typ != in {
+			panic(fmt.Sprintf("placename: element %s of type %s is bound to %s", s.name, typ, in))
+		}
+		s.kind = b.kind
+	case x.Abstract:
+		s.kind = kindAbstract
+		for _, sub := range m.c.subtypes(x) {
+			open := fmt.Sprintf(`<%s:%s xsi:type="%s:%s">`, s.schema.Prefix, s.name, sub.Schema.Prefix, sub.Name)
+			s.subs = append(s.subs, subtype{open, m.plan(sub, in)})
+		}
+	default:
+		s.kind, s.sub = kindObject, m.plan(x, in)
+	}
+}
+
+// tags makes the tags that the encoder writes around values.
+func (s *step) tags() {
+	wrap := func(e *element, open, close *string) {
+		if e != nil {
+			*open += "<" + e.schema.Prefix + ":" + e.name + ">"
+			*close = "</" + e.schema.Prefix + ":" + e.name + ">" + *close
+		}
+	}
+	self := &element{s.name, s.schema}
+	switch {
+	case s.many && s.item != nil:
+		wrap(self, &s.open, &s.close)
+		wrap(s.item, &s.itemOpen, &s.itemClose)
+		wrap(s.box, &s.itemOpen, &s.itemClose)
+	case s.many:
+		wrap(self, &s.itemOpen, &s.itemClose)
+		wrap(s.box, &s.itemOpen, &s.itemClose)
+	default:
+		wrap(self, &s.open, &s.close)
+		wrap(s.box, &s.open, &s.close)
+	}
+}
+
+// namespaces is what a document must declare.
+type namespaces struct {
+	schemas  []*Schema
+	instance bool // attributes of XML Schema instances
+}
+
+func (n *namespaces) add(s *Schema) {
+	if !slices.Contains(n.schemas, s) {
+		n.schemas = append(n.schemas, s)
+	}
+}
+
+// namespaces returns those given and those that elements of p are in.
+func (p *plan) namespaces(given ...*Schema) namespaces {
+	n := namespaces{}
+	for _, s := range given {
+		n.add(s)
+	}
+	seen := map[*plan]bool{}
+	var walk func(p *plan)
+	walk = func(p *plan) {
+		if p == nil || seen[p] {
+			return
+		}
+		seen[p] = true
+		for _, s := range p.steps {
+			n.add(s.schema)
+			n.instance = n.instance || s.nillable && !s.many || len(s.subs) > 0
+			for _, e := range []*element{s.item, s.box} {
+				if e != nil {
+					n.add(e.schema)
+				}
+			}
+			walk(s.sub)
+			for _, x := range s.subs {
+				n.add(x.plan.typ.Schema)
+				walk(x.plan)
+			}
+		}
+	}
+	walk(p)
+	return n
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package placename_test
+
+const raced = true

@@ -1,0 +1,185 @@
+package placename
+
+import "slices"
+
+// Files returns the names of the schema files, in the contract's order.
+func (c *Contract) Files() []string {
+	var names []string
+	for _, s := range c.Schemas {
+		names = append(names, s.File)
+	}
+	return names
+}
+
+// XSD returns the schema file with that name, with namespaces under base; false when there is none. Others are imported by their bare
+// file names. The same arguments give the same bytes.
+func (c *Contract) XSD(file, base string) ([]byte, bool) {
+	s, ok := c.files[file]
+	if !ok {
+		return nil, false
+	}
+	w := &xmlWriter{}
+	used := c.uses(s)
+	w.head()
+	w.open("xs:schema", "xmlns:xs", "http://www.w3.org/2001/XMLSchema")
+	for _, x := range used {
+		w.attr("xmlns:"+x.Prefix, base+x.Path)
+	}
+	w.attr("targetNamespace", base+s.Path)
+	w.attr("elementFormDefault", "qualified")
+	w.attr("version", "1.0")
+	for _, x := range used {
+		if x != s {
+			w.leaf("xs:import", "namespace", base+x.Path, "schemaLocation", x.File)
+		}
+	}
+	for _, name := range c.globals(s) {
+		w.open("xs:element", "name", name.element, "type", s.Prefix+":"+name.typ)
+		if name.nillable {
+			w.attr("nillable", "true")
+		}
+		w.close()
+	}
+	for _, t := range s.Types {
+		c.complexType(w, t)
+	}
+	w.close()
+	return w.b, true
+}
+
+// global is a global element.
+type global struct {
+	element, typ string
+	nillable     bool
+}
+
+// globals returns the global elements: the wrappers of the service and the detail of faults, nothing else.
+func (c *Contract) globals(s *Schema) []global {
+	var out []global
+	switch s.Path {
+	case servicePath:
+		for _, t := range s.Types {
+			out = append(out, global{t.Name, t.Name, false})
+		}
+	case exceptionPath:
+		out = append(out, global{"ServiceException", "ServiceFaultInfo", true})
+	}
+	return out
+}
+
+// uses returns the schemas whose types s names, s included, in the contract's order.
+func (c *Contract) uses(s *Schema) []*Schema {
+	used := map[*Schema]bool{s: true}
+	for _, t := range s.Types {
+		if t.Base != nil {
+			used[t.Base.Schema] = true
+		}
+		for _, f := range t.Fields {
+			if x := c.Type(f.Type); x != nil {
+				used[x.Schema] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(c.Schemas), func(x *Schema) bool { return !used[x] })
+}
+
+func (c *Contract) complexType(w *xmlWriter, t *Type) {
+	w.open("xs:complexType", "name", t.Name)
+	if t.Abstract {
+		w.attr("abstract", "true")
+	}
+	if t.Base != nil {
+		w.open("xs:complexContent")
+		w.open("xs:extension", "base", t.Base.Schema.Prefix+":"+t.Base.Name)
+	}
+	w.open("xs:sequence")
+	for _, f := range t.Fields {
+		typ := "xs:" + f.Type
+		if x := c.Type(f.Type); x != nil {
+			typ = x.Schema.Prefix + ":" + x.Name
+		}
+		w.open("xs:element", "name", f.Name, "type", typ)
+		if f.Optional || f.List {
+			w.attr("minOccurs", "0")
+		}
+		if f.List {
+			w.attr("maxOccurs", "unbounded")
+		}
+		if f.Nillable {
+			w.attr("nillable", "true")
+		}
+		w.close()
+	}
+	w.close()
+	if t.Base != nil {
+		w.close()
+		w.close()
+	}
+	w.close()
+}
+
+// xmlWriter writes indented documents without character data.
+type xmlWriter struct {
+	b     []byte
+	stack []string
+	inTag bool // the last start tag may get attributes
+}
+
+func (w *xmlWriter) head() {
+	w.b = append(w.b, `<?xml version="1.0" encoding="UTF-8"?>`...)
+}
+
+// open starts an element with attributes given as names and values in turn.
+func (w *xmlWriter) open(name string, attrs ...string) {
+	if w.inTag {
+		w.b = append(w.b, '>')
+	}
+	w.indent()
+	w.b = append(w.b, '<')
+	w.b = append(w.b, name...)
+	w.stack = append(w.stack, name)
+	w.inTag = true
+	for i := 0; i < len(attrs); i += 2 {
+		w.attr(attrs[i], attrs[i+1])
+	}
+}
+
+// attr adds an attribute to the element just opened.
+func (w *xmlWriter) attr(name, value string) {
+	w.b = append(w.b, ' ')
+	w.b = append(w.b, name...)
+	w.b = append(w.b, `="`...)
+	w.b = AppendText(w.b, value)
+	w.b = append(w.b, '"')
+}
+
+// close ends the element opened last; after the root it ends the document.
+func (w *xmlWriter) close() {
+	name := w.stack[len(w.stack)-1]
+	w.stack = w.stack[:len(w.stack)-1]
+	if w.inTag {
+		w.b = append(w.b, "/>"...)
+	} else {
+		w.indent()
+		w.b = append(w.b, "</"...)
+		w.b = append(w.b, name...)
+		w.b = append(w.b, '>')
+	}
+	w.inTag = false
+	if len(w.stack) == 0 {
+		w.b = append(w.b, '\n')
+	}
+}
+
+// leaf writes an element without content.
+func (w *xmlWriter) leaf(name string, attrs ...string) {
+	w.open(name, attrs...)
+	w.close()
+}
+
+func (w *xmlWriter) indent() {
+	w.b = append(w.b, '\n')
+	for range w.stack {
+		w.b = append(w.b, "  "...)
+	}
+}

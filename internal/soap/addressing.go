@@ -1,0 +1,69 @@
+package soap
+
+import (
+	"strings"
+
+	"grense/api/placename"
+)
+
+// WS-Addressing 1.0 - Core and SOAP Binding, as far as a service needs it that answers on the same connection only.
+const (
+	wsaNS        = "http://www.w3.org/2005/08/addressing"
+	wsaAnonymous = wsaNS + "/anonymous"
+)
+
+// addressing is what the answer must tell a caller who demanded WS-Addressing.
+type addressing struct {
+	messageID string // of the request; "" when it has none
+}
+
+// understands reports whether the service can do what a header block demands, and remembers what the answer must hold.
+func (e *envelope) understands(x *placename.Element) bool {
+	if x.Space != wsaNS {
+		return false
+	}
+	switch x.Name {
+	case "To", "Action", "MessageID", "RelatesTo", "From":
+	case "ReplyTo", "FaultTo":
+		if addressOf(x) != wsaAnonymous {
+			return false // answers go nowhere else
+		}
+	default:
+		return false
+	}
+	if e.relates == nil {
+		e.relates = &addressing{}
+		for _, h := range e.headers {
+			if h.element.Space == wsaNS && h.element.Name == "MessageID" {
+				e.relates.messageID = strings.TrimSpace(h.element.Text)
+			}
+		}
+	}
+	return true
+}
+
+// addressOf returns the address of an endpoint reference.
+func addressOf(x *placename.Element) string {
+	for _, c := range x.Children {
+		if c.Space == wsaNS && c.Name == "Address" {
+			return strings.TrimSpace(c.Text)
+		}
+	}
+	return ""
+}
+
+// append appends the header blocks of an answer. A nil addressing has none.
+func (a *addressing) append(b []byte, action string) []byte {
+	if a == nil {
+		return b
+	}
+	b = append(b, `<S:Header><wsa:Action xmlns:wsa="`+wsaNS+`">`...)
+	b = placename.AppendText(b, action)
+	b = append(b, `</wsa:Action>`...)
+	if a.messageID != "" {
+		b = append(b, `<wsa:RelatesTo xmlns:wsa="`+wsaNS+`">`...)
+		b = placename.AppendText(b, a.messageID)
+		b = append(b, `</wsa:RelatesTo>`...)
+	}
+	return append(b, `</S:Header>`...)
+}

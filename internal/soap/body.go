@@ -1,0 +1,142 @@
+package soap
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+)
+
+// version is a version of SOAP.
+type version uint8
+
+const (
+	soap11 version = iota
+	soap12
+)
+
+const (
+	contentType11 = "text/xml; charset=utf-8"
+	contentType12 = "application/soap+xml; charset=utf-8"
+)
+
+// charsets lists the encodings that requests may have; nil is UTF-8, of which US-ASCII is a part.
+var charsets = map[string]encoding.Encoding{
+	"utf-8":        nil,
+	"us-ascii":     nil,
+	"iso-8859-1":   charmap.ISO8859_1,
+	"iso-8859-15":  charmap.ISO8859_15,
+	"windows-1252": charmap.Windows1252,
+}
+
+// mediaType is what the headers say of a body.
+type mediaType struct {
+	version version
+	charset string // lower case; "" when not said
+}
+
+// versionOf guesses the version in which to answer a request that cannot be read.
+func versionOf(r *http.Request) version {
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && t == "application/soap+xml" {
+		return soap12
+	}
+	return soap11
+}
+
+// readMediaType checks the headers of a body.
+func readMediaType(r *http.Request) (mediaType, *failure) {
+	t, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	m := mediaType{charset: strings.ToLower(params["charset"])}
+	switch {
+	case err != nil || t != "text/xml" && t != "application/soap+xml":
+		return m, transport(http.StatusUnsupportedMediaType, textMediaType)
+	case r.Header.Get("Content-Encoding") != "" && !strings.EqualFold(r.Header.Get("Content-Encoding"), "identity"):
+		return m, transport(http.StatusUnsupportedMediaType, textEncoded)
+	case t == "application/soap+xml":
+		m.version = soap12
+	}
+	if _, ok := charsets[m.charset]; !ok && m.charset != "" {
+		return m, transport(http.StatusUnsupportedMediaType, textCharset)
+	}
+	return m, nil
+}
+
+// readBody reads the body as UTF-8. A body that is too long by its own account is refused before a byte of it is read.
+func (s *Service) readBody(w http.ResponseWriter, r *http.Request, m mediaType) ([]byte, *failure) {
+	if r.ContentLength > s.config.Limits.Body {
+		return nil, s.tooLarge(w)
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.config.Limits.Body))
+	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+		return nil, s.tooLarge(w)
+	} else if err != nil {
+		return nil, bare(textBroken).because(err)
+	}
+	return toUTF8(b, m.charset)
+}
+
+func (s *Service) tooLarge(w http.ResponseWriter) *failure {
+	w.Header().Set("Connection", "close") // the rest of the body is not read
+	f := limit(textBody, s.config.Limits.Body)
+	f.status = http.StatusRequestEntityTooLarge
+	f.detail = true
+	return f
+}
+
+// toUTF8 converts b. A byte order mark wins over the header, the header over the XML declaration (RFC 7303, 3); without any it is UTF-8.
+// A declaration of an encoding that is not in charsets is refused even where it does not count.
+func toUTF8(b []byte, charset string) ([]byte, *failure) {
+	if rest, ok := bytes.CutPrefix(b, []byte("\xEF\xBB\xBF")); ok {
+		b, charset = rest, "utf-8"
+	}
+	said := declared(b)
+	if _, ok := charsets[said]; !ok {
+		return nil, bare(textCharset)
+	}
+	if charset == "" {
+		charset = said
+	}
+	enc := charsets[charset]
+	switch {
+	case enc != nil:
+		b, err := enc.NewDecoder().Bytes(b)
+		if err != nil {
+			return nil, bare(textBytes).because(err)
+		}
+		return b, nil
+	case !utf8.Valid(b), charset == "us-ascii" && bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf }):
+		return nil, bare(textBytes)
+	}
+	return b, nil
+}
+
+// declared returns the encoding that the XML declaration names, in lower case; "utf-8" when it names none, "" when it cannot be read.
+func declared(b []byte) string {
+	rest, ok := bytes.CutPrefix(b, []byte("<?xml"))
+	if !ok {
+		return "utf-8"
+	}
+	head, _, ok := bytes.Cut(rest, []byte("?>"))
+	if !ok || len(head) > 200 {
+		return "utf-8" // no declaration; the parser says so
+	}
+	_, after, ok := bytes.Cut(head, []byte("encoding"))
+	if !ok {
+		return "utf-8"
+	}
+	after = bytes.TrimLeft(after, " \t\r\n=")
+	if len(after) == 0 || after[0] != '"' && after[0] != '\'' {
+		return ""
+	}
+	name, _, ok := bytes.Cut(after[1:], after[:1])
+	if !ok {
+		return ""
+	}
+	return strings.ToLower(string(name))
+}

@@ -1,0 +1,148 @@
+package soap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"grense/api/placename"
+)
+
+// whole is the size, in bytes, up to which an answer is built in memory before its first byte is sent.
+const whole = 4 << 20
+
+// keep is the size, in bytes, above which a buffer is not kept for another answer.
+const keep = 8 << 20
+
+// Call answers a posted envelope. A failure before the first byte is a fault; after it the connection is aborted.
+func (s *Service) Call(w http.ResponseWriter, r *http.Request) {
+	m, f := readMediaType(r)
+	if f != nil {
+		s.fail(w, r, &envelope{version: versionOf(r)}, f)
+		return
+	}
+	body, f := s.readBody(w, r, m)
+	if f != nil {
+		s.fail(w, r, &envelope{version: m.version}, f)
+		return
+	}
+	e, f := parse(body, m.version, s.config.Limits)
+	if f != nil {
+		s.fail(w, r, e, f)
+		return
+	}
+	request, err := placename.Decode(e.child, s.bases)
+	if err != nil {
+		s.fail(w, r, e, failureOf(err))
+		return
+	}
+	s.logCall(r, request)
+	answer, err := s.config.Searcher.Search(r.Context(), request)
+	if err != nil {
+		if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+			panic(http.ErrAbortHandler) // the client left
+		}
+		s.fail(w, r, e, failureOf(err))
+		return
+	}
+	s.answer(w, r, e, request.Operation(), answer)
+}
+
+// answer writes the hits. Up to whole they are sent at once; more go out in parts, and a failure between two of them aborts.
+func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, operation string, a placename.Answer) {
+	buffer := s.buffers.Get().(*[]byte)
+	b := (*buffer)[:0]
+	defer func() {
+		if cap(b) <= keep {
+			*buffer = b
+			s.buffers.Put(buffer)
+		}
+	}()
+	base, _ := e.child.Base(s.bases)
+	b = append(b, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<S:Envelope xmlns:S="`...)
+	b = append(b, envelopeNS[e.version]...)
+	b = append(b, `">`...)
+	b = e.relates.append(b, base+placename.ActionPath(operation)+"Response")
+	b = append(b, "<S:Body>"...)
+	b = placename.AppendResponseStart(b, operation, base)
+
+	w.Header().Set("Content-Type", contentTypeOf(e.version))
+	sent := false
+	send := func() {
+		sent = true
+		if _, err := w.Write(b); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		b = b[:0]
+	}
+	for a.Next != nil {
+		hits, err := a.Next(r.Context())
+		if err != nil {
+			if sent {
+				s.config.Logger.LogAttrs(r.Context(), slog.LevelError, "soap answer aborted",
+					slog.String("request", s.config.RequestID(r)), slog.String("operation", operation), slog.Any("error", err))
+				panic(http.ErrAbortHandler)
+			}
+			s.fail(w, r, e, failureOf(err))
+			return
+		}
+		if hits == nil {
+			break
+		}
+		b = placename.AppendHits(b, operation, hits)
+		if len(b) > whole {
+			send()
+		}
+	}
+	b = placename.AppendResponseEnd(b, operation)
+	b = append(b, "</S:Body></S:Envelope>\n"...)
+	if !sent {
+		w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	}
+	send()
+}
+
+// logCall logs who asks, as the caller says, which is not to be trusted.
+func (s *Service) logCall(r *http.Request, request placename.Request) {
+	c := request.Context()
+	s.config.Logger.LogAttrs(r.Context(), slog.LevelInfo, "soap call",
+		slog.String("request", s.config.RequestID(r)),
+		slog.String("operation", request.Operation()),
+		slog.String("client", safe(c.ClientIdentification, 200)),
+		slog.String("system", safe(c.SystemVersion, 200)))
+}
+
+// logFault logs a refusal with its cause; those that are ours as errors.
+func (s *Service) logFault(r *http.Request, f *failure, id string, status int) {
+	level := slog.LevelInfo
+	if f.code == codeServer {
+		level = slog.LevelError
+	}
+	attrs := []slog.Attr{slog.String("request", id), slog.Int("status", status), slog.String("category", string(f.category))}
+	if f.cause != nil {
+		attrs = append(attrs, slog.String("error", safe(f.cause.Error(), 2000)))
+	}
+	s.config.Logger.LogAttrs(r.Context(), level, "soap fault", attrs...)
+}
+
+// safe shortens text of others to n characters for the log and makes its control and format characters visible.
+func safe(s string, n int) string {
+	var b strings.Builder
+	for i, c := range []rune(s) {
+		if i == n {
+			b.WriteString("…")
+			break
+		}
+		if unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || c == '\u2028' || c == '\u2029' {
+			fmt.Fprintf(&b, `\u%04x`, c)
+			continue
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}

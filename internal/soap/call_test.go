@@ -1,0 +1,245 @@
+package soap_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"grense/api/placename"
+	"grense/internal/problem"
+	"grense/internal/soap"
+)
+
+func TestEveryOperationAnswersInBothVersionsAndBases(t *testing.T) {
+	t.Parallel()
+	documents := map[string][]byte{}
+	s := soap.New(soap.Config{Searcher: search(sample), NamespaceBase: "urn:example:ssr", Address: func(*http.Request) string { return "" }, Logger: textLogger(io.Discard)})
+	for _, o := range placename.TheContract().Operations {
+		for _, v := range []struct {
+			soap12      bool
+			contentType string
+		}{{false, ct11}, {true, ct12}} {
+			for _, b := range []string{base, "urn:example:ssr"} {
+				w := post(s, v.contentType, string(placename.ExampleRequest(o.Name, v.soap12, b)))
+				if a := read(t, w); a.fault || a.status != http.StatusOK || w.Header().Get("Content-Type") != v.contentType {
+					t.Errorf("%s: %s", o.Name, w.Body)
+				}
+				if !strings.Contains(w.Body.String(), `xmlns:q="`+b+`/service/soek"`) {
+					t.Errorf("%s: the answer to %s is in another base", o.Name, b)
+				}
+				if b == base {
+					documents[o.Name+"-"+v.contentType[:4]] = w.Body.Bytes()
+				}
+			}
+		}
+	}
+	validate(t, documents)
+}
+
+func TestEmptyAnswerIsAnEmptyList(t *testing.T) {
+	t.Parallel()
+	w := post(service(nil), ct11, steder(`<t:stedsnavn>Zz</t:stedsnavn>`))
+	if !strings.Contains(w.Body.String(), `<q:return></q:return>`) {
+		t.Errorf("%s", w.Body)
+	}
+}
+
+func TestSearcherGetsTheRequest(t *testing.T) {
+	t.Parallel()
+	var got placename.Request
+	s := service(func(_ context.Context, r placename.Request) (placename.Answer, error) {
+		got = r
+		return placename.Answer{}, nil
+	})
+	post(s, ct11, steder(`<t:stedsnavn>Kárášjohka</t:stedsnavn><t:kommunerIds><ko:item><d:value>5610</d:value></ko:item></t:kommunerIds>`))
+	r, ok := got.(*placename.FindSteder)
+	if !ok || *r.StedSoek.Stedsnavn != "Kárášjohka" || r.StedSoek.KommunerIds[0] != "5610" || !r.BeregnVisningsnavn || r.InkluderGeometri || r.Locale != "en" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestErrorsOfSearchesBecomeFaults(t *testing.T) {
+	t.Parallel()
+	secret := errors.New("secret")
+	documents := map[string][]byte{}
+	for name, c := range map[string]struct {
+		err              error
+		want11, want12   string
+		message, inclass string
+	}{
+		"refusal":     {placename.Refuse(&placename.FindSteder{}, "stedSoek/stedsnavn", "x*", placename.FewLiterals, 2), "500 Client VALIDATION", "400 Sender VALIDATION", `findSteder/stedSoek/stedsnavn = "x*": a pattern needs at least 2 characters other than * and ?.`, "ValidationException"},
+		"hits":        {placename.Refuse(&placename.FindSteder{}, "stedSoek", "", placename.TooManyHits, 5000), "500 Client LIMIT_EXCEEDED", "400 Sender LIMIT_EXCEEDED", "5000", "LimitExceededException"},
+		"invalid":     {&problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{{Param: "aar", Value: "x", Cure: "give a year"}}, Err: secret}, "500 Client VALIDATION", "400 Sender VALIDATION", `aar = "x": give a year.`, "ValidationException"},
+		"timeout":     {problem.New(problem.Timeout, secret, ""), "500 Server TIMEOUT", "500 Receiver TIMEOUT", "too long", "TimeoutException"},
+		"deadline":    {context.DeadlineExceeded, "500 Server TIMEOUT", "500 Receiver TIMEOUT", "too long", "TimeoutException"},
+		"unavailable": {problem.New(problem.Unavailable, secret, ""), "503 Server UNAVAILABLE", "503 Receiver UNAVAILABLE", "not available", "UnavailableException"},
+		"internal":    {secret, "500 Server INTERNAL", "500 Receiver INTERNAL", "internal error", "InternalException"},
+		"canceled":    {context.Canceled, "500 Server INTERNAL", "500 Receiver INTERNAL", "internal error", "InternalException"}, // not by the client
+	} {
+		for _, next := range []bool{false, true} { // the search fails, or its first batch
+			s := service(func(context.Context, placename.Request) (placename.Answer, error) {
+				if next {
+					return placename.Answer{Count: 1, Next: func(context.Context) (placename.Hits, error) { return nil, c.err }}, nil
+				}
+				return placename.Answer{}, c.err
+			})
+			w11 := post(s, ct11, steder(""))
+			w12 := post(s, ct12, strings.Replace(steder(""), placename.Envelope11, placename.Envelope12, 1))
+			for want, w := range map[string]*httptest.ResponseRecorder{c.want11: w11, c.want12: w12} {
+				a := read(t, w)
+				if a.String() != want || !strings.Contains(a.message, c.message) || a.message != a.reason || a.class != c.inclass || a.trace != "id-1" || a.lang != "en" {
+					t.Errorf("%s: %s %+v, want %s", name, a, a, want)
+				}
+				if strings.Contains(w.Body.String(), "secret") {
+					t.Errorf("%s: the cause is told", name)
+				}
+				if (w.Header().Get("Retry-After") != "") != (w.Code == http.StatusServiceUnavailable) {
+					t.Errorf("%s: Retry-After %q with %d", name, w.Header().Get("Retry-After"), w.Code)
+				}
+			}
+			documents[name+"11"], documents[name+"12"] = w11.Body.Bytes(), w12.Body.Bytes()
+		}
+	}
+	validate(t, documents)
+}
+
+func TestDetailInEnglishIsToldWhereItHelps(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind   problem.Kind
+		locale string
+		told   bool
+	}{
+		{problem.Invalid, "nb", true}, {problem.Invalid, "en", true}, {problem.TooLarge, "nn", true},
+		{problem.Unavailable, "en", true}, {problem.Unavailable, "nb", false}, {problem.Timeout, "nn", false}, {problem.Internal, "en", false},
+	} {
+		s := service(func(context.Context, placename.Request) (placename.Answer, error) {
+			return placename.Answer{}, problem.New(c.kind, nil, "the detail")
+		})
+		a := read(t, post(s, ct11, strings.Replace(steder(""), "<d:locale>en", "<d:locale>"+c.locale, 1)))
+		if strings.Contains(a.message, "the detail") != c.told {
+			t.Errorf("%s in %s: %s", c.kind, c.locale, a.message)
+		}
+	}
+}
+
+func TestMessagesAreInTheLanguageOfTheContext(t *testing.T) {
+	t.Parallel()
+	for locale, want := range map[string]string{"no_NO": "nb må være", "nn": "nn må vere", "en_US": "en must be", "xx": "nb må være", "": "nb må være"} {
+		w := post(service(nil), ct11, strings.Replace(steder(`<t:avansertSoek>ja</t:avansertSoek>`), "<d:locale>en", "<d:locale>"+locale, 1))
+		lang, text, _ := strings.Cut(want, " ")
+		if a := read(t, w); a.lang != lang || !strings.Contains(a.message, "findSteder/stedSoek/avansertSoek = ") || !strings.Contains(a.message, text) {
+			t.Errorf("%s: %+v", locale, a)
+		}
+	}
+}
+
+// big answers with n batches of the number of hits given, then with err.
+func big(batches, n int, err error) search {
+	return func(context.Context, placename.Request) (placename.Answer, error) {
+		list := make(placename.StedTreffList, n)
+		for i := range list {
+			list[i] = stedTreff
+		}
+		return placename.Answer{Count: batches * n, Next: func(context.Context) (placename.Hits, error) {
+			if batches == 0 {
+				return nil, err
+			}
+			batches--
+			return list, nil
+		}}, nil
+	}
+}
+
+func TestSmallAnswersHaveALengthAndLargeOnesGoInParts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		batches int
+		whole   bool
+	}{"below 4 MB": {2, true}, "above": {20, false}} {
+		server := httptest.NewServer(service(big(c.batches, 1000, nil)))
+		defer server.Close()
+		r, err := http.Post(server.URL+path, ct11, strings.NewReader(steder("")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		w := httptest.NewRecorder()
+		if _, err := w.Body.ReadFrom(r.Body); err != nil {
+			t.Fatal(err)
+		}
+		if a := read(t, w); a.fault || strings.Count(w.Body.String(), "<t:item>") != c.batches*1000 || (r.ContentLength > 0) != c.whole {
+			t.Errorf("%s: length %d of %d, %+v", name, r.ContentLength, w.Body.Len(), a)
+		}
+	}
+}
+
+func TestLateFailureAbortsTheConnection(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(service(big(20, 1000, errors.New("late"))))
+	defer server.Close()
+	r, err := http.Post(server.URL+path, ct11, strings.NewReader(steder("")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	w := httptest.NewRecorder()
+	if _, err := w.Body.ReadFrom(r.Body); err == nil {
+		t.Errorf("%d bytes came without an error", w.Body.Len())
+	}
+	if strings.Contains(w.Body.String(), "Fault") {
+		t.Error("a fault stands in a half-sent answer")
+	}
+}
+
+func TestClientThatLeftGetsNothing(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := service(func(ctx context.Context, _ placename.Request) (placename.Answer, error) {
+		cancel()
+		return placename.Answer{}, ctx.Err()
+	})
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(steder("")))
+	r.Header.Set("Content-Type", ct11)
+	w := httptest.NewRecorder()
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler || w.Body.Len() > 0 {
+			t.Errorf("%v, %s", p, w.Body)
+		}
+	}()
+	s.ServeHTTP(w, r)
+}
+
+func TestServerWritesFaultsBeforeTheMessageIsRead(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[problem.Kind]string{
+		problem.Unauthorized: "401 Client AUTHENTICATION",
+		problem.Unavailable:  "503 Server UNAVAILABLE",
+		problem.TooLarge:     "413 Client LIMIT_EXCEEDED",
+		problem.Method:       "405 Client ",
+		problem.MediaType:    "415 Client ",
+		problem.NotFound:     "404 Client VALIDATION",
+		problem.Invalid:      "500 Client VALIDATION",
+		problem.Timeout:      "500 Server TIMEOUT",
+		problem.Internal:     "500 Server INTERNAL",
+	} {
+		w := httptest.NewRecorder()
+		service(nil).WriteFault(w, httptest.NewRequest(http.MethodPost, path, nil), &problem.Error{Kind: kind})
+		if a := read(t, w); a.String() != want || a.lang != "nb" {
+			t.Errorf("%s: %s, want %s", kind, a, want)
+		}
+	}
+	for _, kind := range problem.Kinds { // none may be forgotten
+		r := httptest.NewRequest(http.MethodPost, path, nil)
+		r.Header.Set("Content-Type", ct12)
+		w := httptest.NewRecorder()
+		service(nil).WriteFault(w, r, &problem.Error{Kind: kind})
+		if read(t, w); w.Header().Get("Content-Type") != ct12 {
+			t.Errorf("%s: %s", kind, w.Header().Get("Content-Type"))
+		}
+	}
+}

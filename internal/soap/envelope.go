@@ -1,0 +1,96 @@
+package soap
+
+import (
+	"encoding/xml"
+
+	"grense/api/placename"
+)
+
+// Namespaces of envelopes, by version.
+var envelopeNS = [...]string{soap11: placename.Envelope11, soap12: placename.Envelope12}
+
+// Roles that this service acts in, besides none being named: SOAP 1.1, 4.2.2; SOAP 1.2 Part 1, 2.2.
+var ourRoles = map[string]bool{
+	"": true,
+	"http://schemas.xmlsoap.org/soap/actor/next":                    true,
+	"http://www.w3.org/2003/05/soap-envelope/role/next":             true,
+	"http://www.w3.org/2003/05/soap-envelope/role/ultimateReceiver": true,
+}
+
+// envelope is a message as far as it is read.
+type envelope struct {
+	version version
+	headers []header
+	child   *placename.Element // the one child of the body
+	part    part               // of the envelope that was entered last
+	relates *addressing        // set when the caller wants WS-Addressing to be understood
+}
+
+// header is a block of the header.
+type header struct {
+	element *placename.Element
+	must    bool // mustUnderstand, and meant for us
+}
+
+// part is where in the envelope the parser is.
+type part uint8
+
+const (
+	partNone part = iota
+	partHeader
+	partBody
+)
+
+// enter checks an element at the depth given against the rules of the envelope. Depth 1 is the root.
+func (e *envelope) enter(x *placename.Element, attrs []xml.Attr, depth int) *failure {
+	ns := envelopeNS[e.version]
+	switch depth {
+	case 1:
+		if x.Name != "Envelope" {
+			return bare(textNoEnvelope)
+		}
+		if x.Space != ns {
+			return versionMismatch()
+		}
+	case 2:
+		switch {
+		case x.Space == ns && x.Name == "Header" && e.part == partNone:
+			e.part = partHeader
+		case x.Space == ns && x.Name == "Body" && e.part != partBody:
+			e.part = partBody
+		default:
+			return bare(textStray)
+		}
+	case 3:
+		if e.part == partHeader {
+			role := value(attrs, ns, "actor")
+			if e.version == soap12 {
+				role = value(attrs, ns, "role")
+			}
+			e.headers = append(e.headers, header{x, isTrue(attrs, ns, "mustUnderstand") && ourRoles[role]})
+			return nil
+		}
+		if e.child != nil {
+			return bare(textTwoChildren)
+		}
+		e.child = x
+	}
+	return nil
+}
+
+// finish checks what can be told only at the end: the header's demands and that there is a body.
+func (e *envelope) finish() *failure {
+	var not []xml.Name
+	for _, h := range e.headers {
+		if h.must && !e.understands(h.element) {
+			not = append(not, xml.Name{Space: h.element.Space, Local: h.element.Name})
+		}
+	}
+	switch {
+	case not != nil:
+		return mustUnderstand(not)
+	case e.child == nil:
+		return bare(textNoBody)
+	}
+	return nil
+}

@@ -1,0 +1,271 @@
+package soap
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"grense/api/placename"
+	"grense/internal/problem"
+)
+
+// failure is why a call is refused, before it is told in a version of SOAP and a language.
+type failure struct {
+	code     code
+	category placename.Category
+	detail   bool // ServiceException stands in the fault
+	status   int  // HTTP; 0: what the version says for the code
+	text     func(placename.Lang) string
+	header   func(b []byte) []byte // blocks for the fault's header; nil: none
+	cause    error                 // for the log
+}
+
+// code is a fault code; both versions have the same five but for two names and one kind that we never send.
+type code uint8
+
+const (
+	codeClient code = iota
+	codeServer
+	codeVersion
+	codeUnderstand
+)
+
+var codeNames = [...][2]string{
+	codeClient:     {"Client", "Sender"},
+	codeServer:     {"Server", "Receiver"},
+	codeVersion:    {"VersionMismatch", "VersionMismatch"},
+	codeUnderstand: {"MustUnderstand", "MustUnderstand"},
+}
+
+// because adds the cause, for the log.
+func (f *failure) because(err error) *failure {
+	f.cause = err
+	return f
+}
+
+// bare is a message that cannot be read. The parser adds the detail when the body's child was reached.
+func bare(t text) *failure {
+	return &failure{category: placename.Validation, text: t.in}
+}
+
+// transport is a request that HTTP refuses.
+func transport(status int, t text) *failure {
+	return &failure{category: placename.Validation, text: t.in, status: status}
+}
+
+// limit is a message over a limit n.
+func limit(t text, n int64) *failure {
+	return &failure{category: placename.LimitExceeded, text: func(l placename.Lang) string { return fmt.Sprintf(t.in(l), n) }}
+}
+
+// versionMismatch tells the envelopes that are read: SOAP 1.2 Part 1, 5.4.7 and appendix A.
+func versionMismatch() *failure {
+	f := bare(textVersion)
+	f.code = codeVersion
+	f.header = func(b []byte) []byte {
+		b = append(b, `<u:Upgrade xmlns:u="`+placename.Envelope12+`">`...)
+		for _, ns := range [...]string{placename.Envelope12, placename.Envelope11} {
+			b = append(b, `<u:SupportedEnvelope qname="e:Envelope" xmlns:e="`+ns+`"/>`...)
+		}
+		return append(b, `</u:Upgrade>`...)
+	}
+	return f
+}
+
+// mustUnderstand names the blocks that are not understood: SOAP 1.2 Part 1, 5.4.8. SOAP 1.1 has no place for them but the text.
+// Of many blocks it names the first ten.
+func mustUnderstand(names []xml.Name) *failure {
+	names = names[:min(len(names), 10)]
+	f := &failure{code: codeUnderstand, category: placename.Validation}
+	f.text = func(l placename.Lang) string {
+		var b strings.Builder
+		for i, n := range names {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "{%s}%s", safe(n.Space, 200), safe(n.Local, 100))
+		}
+		return fmt.Sprintf(textUnderstand.in(l), b.String())
+	}
+	f.header = func(b []byte) []byte {
+		for _, n := range names {
+			b = append(b, `<u:NotUnderstood xmlns:u="`+placename.Envelope12+`" qname="n:`...)
+			b = placename.AppendText(b, n.Local)
+			b = append(b, `" xmlns:n="`...)
+			b = placename.AppendText(b, n.Space)
+			b = append(b, `"/>`...)
+		}
+		return b
+	}
+	return f
+}
+
+// failureOf classifies an error of a search.
+func failureOf(err error) *failure {
+	if refusal := (*placename.Refusal)(nil); errors.As(err, &refusal) {
+		f := &failure{category: placename.Validation, detail: true, text: refusal.Text, cause: err}
+		if refusal.Limit() {
+			f.category = placename.LimitExceeded
+		}
+		return f
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = problem.New(problem.Timeout, err, "")
+	}
+	return failureOfProblem(problem.Of(err))
+}
+
+// failureOfProblem classifies a problem. Its detail and faults are in English: callers of other languages are told them only where
+// they say what is wrong with the request.
+func failureOfProblem(e *problem.Error) *failure {
+	f := &failure{detail: true, cause: e}
+	var t text
+	switch e.Kind {
+	case problem.Invalid, problem.NotFound, problem.NotAcceptable:
+		f.category, t = placename.Validation, textInvalid
+	case problem.Method, problem.MediaType:
+		f.category, f.detail, t = placename.Validation, false, textInvalid
+	case problem.Unauthorized:
+		f.category, t = placename.Authentication, textUnauthorized
+	case problem.TooLarge:
+		f.category, t = placename.LimitExceeded, textTooLarge
+	case problem.Timeout:
+		f.code, f.category, t = codeServer, placename.Timeout, textTimeout
+	case problem.Unavailable:
+		f.code, f.category, f.status, t = codeServer, placename.Unavailable, http.StatusServiceUnavailable, textUnavailable
+	case problem.Internal:
+		f.code, f.category, f.text = codeServer, placename.Internal, textInternal.in
+		return f
+	default:
+		panic(fmt.Sprintf("soap: no fault for %s", e.Kind))
+	}
+	f.text = func(l placename.Lang) string {
+		if f.category != placename.Validation && f.category != placename.LimitExceeded && l != placename.English {
+			return t.in(l)
+		}
+		return strings.TrimSpace(t.in(l) + " " + told(e))
+	}
+	return f
+}
+
+// told returns what a problem says to the client.
+func told(e *problem.Error) string {
+	parts := []string{}
+	if e.Detail != "" {
+		parts = append(parts, e.Detail)
+	}
+	for _, x := range e.Faults {
+		parts = append(parts, fmt.Sprintf("%s = %q: %s.", x.Param, x.Value, x.Cure))
+	}
+	return strings.Join(parts, " ")
+}
+
+// transportStatus is the HTTP status of problems that the server finds before the message is read.
+var transportStatus = map[problem.Kind]int{
+	problem.NotFound:     http.StatusNotFound,
+	problem.Method:       http.StatusMethodNotAllowed,
+	problem.MediaType:    http.StatusUnsupportedMediaType,
+	problem.TooLarge:     http.StatusRequestEntityTooLarge,
+	problem.Unauthorized: http.StatusUnauthorized,
+	problem.Unavailable:  http.StatusServiceUnavailable,
+}
+
+// WriteFault writes what the server found before the message was read, as a fault: a missing key (401; the caller sets
+// WWW-Authenticate), overload (503; the caller sets Retry-After, else it is one second), a method (405; the caller sets Allow).
+// The version is that of the request's Content-Type, the language Bokmaal.
+func (s *Service) WriteFault(w http.ResponseWriter, r *http.Request, e *problem.Error) {
+	f := failureOfProblem(e)
+	f.status = transportStatus[e.Kind]
+	s.fail(w, r, &envelope{version: versionOf(r)}, f)
+}
+
+// statusOf returns the HTTP status of a fault: SOAP 1.1, 6.2; SOAP 1.2 Part 2, table 20.
+func (f *failure) statusOf(v version) int {
+	switch {
+	case f.status != 0:
+		return f.status
+	case v == soap12 && f.code == codeClient:
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
+}
+
+// fail writes f as the answer to a message as far as it was read.
+func (s *Service) fail(w http.ResponseWriter, r *http.Request, e *envelope, f *failure) {
+	base, lang, id := s.config.NamespaceBase, placename.Bokmaal, s.config.RequestID(r)
+	if e.child != nil {
+		lang = placename.LangOf(e.child.Locale())
+		if b, ok := e.child.Base(s.bases); ok {
+			base = b
+		}
+	}
+	status := f.statusOf(e.version)
+	if status == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
+		w.Header().Set("Retry-After", "1")
+	}
+	s.logFault(r, f, id, status)
+	buffer := s.buffers.Get().(*[]byte)
+	defer s.buffers.Put(buffer)
+	b := appendFault((*buffer)[:0], e, f, faultContext{base, lang, id})
+	*buffer = b
+	w.Header().Set("Content-Type", contentTypeOf(e.version))
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	w.WriteHeader(status)
+	w.Write(b) //nolint:errcheck // nothing can be told to a client that left
+}
+
+// faultContext is how a fault is told.
+type faultContext struct {
+	base string
+	lang placename.Lang
+	id   string // of the request
+}
+
+func appendFault(b []byte, e *envelope, f *failure, c faultContext) []byte {
+	message := f.text(c.lang)
+	b = append(b, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<S:Envelope xmlns:S="`...)
+	b = append(b, envelopeNS[e.version]...)
+	b = append(b, `">`...)
+	switch {
+	case f.header != nil && (e.version == soap12 || f.code == codeVersion):
+		b = append(f.header(append(b, "<S:Header>"...)), "</S:Header>"...)
+	case f.detail && e.child != nil:
+		b = e.relates.append(b, c.base+placename.ActionPath(e.child.Name)+"/Fault/ServiceException")
+	}
+	b = append(b, "<S:Body><S:Fault>"...)
+	detailTag := "detail"
+	if e.version == soap11 {
+		b = append(b, "<faultcode>S:"...)
+		b = append(b, codeNames[f.code][soap11]...)
+		b = append(b, `</faultcode><faultstring xml:lang="`...)
+		b = append(b, c.lang.Tag()...)
+		b = append(placename.AppendText(append(b, `">`...), message), "</faultstring>"...)
+	} else {
+		detailTag = "S:Detail"
+		b = append(b, "<S:Code><S:Value>S:"...)
+		b = append(b, codeNames[f.code][soap12]...)
+		b = append(b, `</S:Value></S:Code><S:Reason><S:Text xml:lang="`...)
+		b = append(b, c.lang.Tag()...)
+		b = append(placename.AppendText(append(b, `">`...), message), "</S:Text></S:Reason>"...)
+	}
+	if f.detail {
+		b = append(append(append(b, '<'), detailTag...), '>')
+		b = placename.AppendServiceException(b, &placename.ServiceFaultInfo{
+			Category: string(f.category), StackTraceText: c.id,
+			ExceptionDetail: placename.ExceptionDetail{ClassName: f.category.ClassName(), Message: message},
+		}, c.base)
+		b = append(append(append(b, "</"...), detailTag...), '>')
+	}
+	return append(b, "</S:Fault></S:Body></S:Envelope>\n"...)
+}
+
+func contentTypeOf(v version) string {
+	if v == soap12 {
+		return contentType12
+	}
+	return contentType11
+}

@@ -1,0 +1,243 @@
+package soap
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"strings"
+
+	"grense/api/placename"
+)
+
+const (
+	xmlNS   = "http://www.w3.org/XML/1998/namespace"
+	xmlnsNS = "http://www.w3.org/2000/xmlns/"
+	xsiNS   = "http://www.w3.org/2001/XMLSchema-instance"
+)
+
+// node is an element under way.
+type node struct {
+	raw     xml.Name // prefix and local name, which the end tag must repeat
+	element *placename.Element
+	text    []byte
+	marks   int // length of scope.order before its declarations
+}
+
+// parser reads one document into a message. It holds the tree of the envelope only as far as the envelope's rules need it.
+type parser struct {
+	limits Limits
+	xml    *xml.Decoder
+	scope  scope
+	stack  []node
+	nodes  int
+	rooted bool // the root was seen
+	env    envelope
+}
+
+// parse reads a message. The envelope tells what was reached even when there is a failure.
+func parse(b []byte, v version, limits Limits) (*envelope, *failure) {
+	p := &parser{limits: limits, xml: xml.NewDecoder(bytes.NewReader(b)), env: envelope{version: v}}
+	p.xml.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // b is UTF-8 whatever it declares
+	p.scope.uris = map[string][]string{}
+	if f := p.run(); f != nil {
+		f.detail = p.env.child != nil && f.code != codeUnderstand // SOAP 1.1, 4.4: no detail for what is wrong with the header
+		return &p.env, f
+	}
+	return &p.env, nil
+}
+
+func (p *parser) run() *failure {
+	for first := true; ; first = false {
+		start := p.xml.InputOffset()
+		token, err := p.xml.RawToken()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return bare(textSyntax).because(err)
+		}
+		var f *failure
+		switch t := token.(type) {
+		case xml.StartElement:
+			f = p.start(t)
+		case xml.EndElement:
+			f = p.end(t)
+		case xml.CharData:
+			f = p.chars(t)
+		case xml.Comment:
+			f = p.count()
+		case xml.ProcInst:
+			if !first || start != 0 || t.Target != "xml" {
+				f = bare(textInstruction)
+			}
+		case xml.Directive:
+			f = bare(textDoctype)
+		}
+		if f != nil {
+			return f
+		}
+	}
+	if len(p.stack) > 0 || !p.rooted {
+		return bare(textSyntax)
+	}
+	return p.env.finish()
+}
+
+// count counts one node.
+func (p *parser) count() *failure {
+	if p.nodes++; p.nodes > p.limits.Nodes {
+		return limit(textNodes, int64(p.limits.Nodes))
+	}
+	return nil
+}
+
+func (p *parser) start(t xml.StartElement) *failure {
+	if f := p.count(); f != nil {
+		return f
+	}
+	switch {
+	case len(p.stack) == 0 && p.rooted:
+		return bare(textSecondRoot)
+	case len(p.stack) == p.limits.Depth:
+		return limit(textDepth, int64(p.limits.Depth))
+	case len(t.Attr) > p.limits.Attributes:
+		return limit(textAttributes, int64(p.limits.Attributes))
+	}
+	p.rooted = true
+	n := node{raw: t.Name, marks: len(p.scope.order)}
+	attrs, f := p.attributes(t.Attr)
+	if f != nil {
+		return f
+	}
+	space, ok := p.scope.resolve(t.Name, true)
+	if !ok {
+		return bare(textPrefix)
+	}
+	n.element = &placename.Element{Space: space, Name: t.Name.Local, Nil: isTrue(attrs, xsiNS, "nil")}
+	if len(p.stack) > 0 {
+		parent := p.stack[len(p.stack)-1].element
+		parent.Children = append(parent.Children, n.element)
+	}
+	p.stack = append(p.stack, n)
+	return p.env.enter(n.element, attrs, len(p.stack))
+}
+
+// attributes declares the namespaces in attrs and returns the others, resolved.
+func (p *parser) attributes(attrs []xml.Attr) ([]xml.Attr, *failure) {
+	for _, a := range attrs {
+		if len(a.Value) > p.limits.Text {
+			return nil, limit(textLength, int64(p.limits.Text))
+		}
+		if prefix, ok := declares(a.Name); ok && !p.scope.declare(prefix, a.Value) {
+			return nil, bare(textNamespace)
+		}
+	}
+	for i := range attrs { // names as written must differ, and so must those resolved (Namespaces in XML, 6.3)
+		space, ok := p.scope.resolve(attrs[i].Name, false)
+		if !ok {
+			return nil, bare(textPrefix)
+		}
+		attrs[i].Name.Space = space
+		for _, before := range attrs[:i] {
+			if before.Name == attrs[i].Name {
+				return nil, bare(textDuplicate)
+			}
+		}
+	}
+	return attrs, nil
+}
+
+// declares reports whether an attribute declares a namespace, and for which prefix; "" is the default.
+func declares(name xml.Name) (prefix string, ok bool) {
+	if name.Space == "" && name.Local == "xmlns" {
+		return "", true
+	}
+	return name.Local, name.Space == "xmlns"
+}
+
+func (p *parser) end(t xml.EndElement) *failure {
+	if len(p.stack) == 0 || p.stack[len(p.stack)-1].raw != t.Name {
+		return bare(textSyntax)
+	}
+	n := p.stack[len(p.stack)-1]
+	n.element.Text = string(n.text)
+	p.stack = p.stack[:len(p.stack)-1]
+	p.scope.leave(n.marks)
+	return nil
+}
+
+func (p *parser) chars(t xml.CharData) *failure {
+	if len(p.stack) <= 2 { // outside the root, in the envelope, in its header or body
+		if strings.Trim(string(t), " \t\r\n") != "" {
+			return bare(textStray)
+		}
+		return nil
+	}
+	n := &p.stack[len(p.stack)-1]
+	if len(n.text)+len(t) > p.limits.Text {
+		return limit(textLength, int64(p.limits.Text))
+	}
+	n.text = append(n.text, t...)
+	return nil
+}
+
+// isTrue reports whether an attribute is there and says true.
+func isTrue(attrs []xml.Attr, space, local string) bool {
+	v := strings.Trim(value(attrs, space, local), " \t\r\n")
+	return v == "true" || v == "1"
+}
+
+// value returns the value of an attribute; "" when it is absent.
+func value(attrs []xml.Attr, space, local string) string {
+	for _, a := range attrs {
+		if a.Name.Space == space && a.Name.Local == local {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// scope holds the namespaces declared at one place of the document. Looking up and leaving take no longer the more there are.
+type scope struct {
+	uris  map[string][]string // of each prefix, innermost last
+	order []string            // prefixes in the order of their declaration
+}
+
+// declare binds prefix until leave; false when Namespaces in XML 1.0 forbids it (clauses 3 and 5).
+func (s *scope) declare(prefix, uri string) bool {
+	switch {
+	case prefix == "xmlns", uri == xmlnsNS, (prefix == "xml") != (uri == xmlNS), prefix != "" && uri == "", strings.Contains(prefix, ":"):
+		return false
+	}
+	s.uris[prefix] = append(s.uris[prefix], uri)
+	s.order = append(s.order, prefix)
+	return true
+}
+
+// leave undoes all declarations after the first n.
+func (s *scope) leave(n int) {
+	for _, prefix := range s.order[n:] {
+		s.uris[prefix] = s.uris[prefix][:len(s.uris[prefix])-1]
+	}
+	s.order = s.order[:n]
+}
+
+// resolve returns the namespace of a name as written; false when its prefix is not bound or the name is none.
+func (s *scope) resolve(name xml.Name, element bool) (string, bool) {
+	if strings.Contains(name.Local, ":") {
+		return "", false
+	}
+	switch {
+	case name.Space == "xml":
+		return xmlNS, true
+	case !element && (name.Space == "xmlns" || name.Space == "" && name.Local == "xmlns"):
+		return xmlnsNS, true
+	case name.Space == "" && !element:
+		return "", true
+	}
+	bound := s.uris[name.Space]
+	if len(bound) == 0 {
+		return "", name.Space == ""
+	}
+	return bound[len(bound)-1], true
+}

@@ -1,0 +1,184 @@
+// Package soap serves the place-name searches by SOAP 1.1 (W3C Note of 8 May 2000) and SOAP 1.2 (second edition), document/literal
+// wrapped, over HTTP: envelopes, dispatch, faults, and the WSDL with its schemas.
+//
+// It knows no keys and runs no search: the server wraps it, a placename.Searcher answers. Refused are document types, processing
+// instructions, unbound prefixes, duplicate attributes, encodings other than those of the table in body.go, and attachments.
+// SOAPAction is not read; the operation is the name of the body's child.
+package soap
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"grense/api/placename"
+	"grense/internal/problem"
+)
+
+// Endpoint is the last segment of the path that requests are posted to.
+const Endpoint = "SoekServiceWS"
+
+// Config is what a Service is made of.
+type Config struct {
+	// Searcher answers the searches. Required.
+	Searcher placename.Searcher
+	// Address returns the absolute URL of the endpoint, for the WSDL. It must not be built from the request's Host. Required.
+	Address func(*http.Request) string
+	// NamespaceBase is the base of the namespaces of the WSDL. Defaults to placename.DefaultBase. Requests may use either; answers
+	// use that of the request.
+	NamespaceBase string
+	// RequestID returns the id that faults tell and the log holds. Nil: faults tell none.
+	RequestID func(*http.Request) string
+	Limits    Limits
+	// Logger gets the causes of internal faults and a line for each call. Defaults to slog.Default().
+	Logger *slog.Logger
+}
+
+// Limits bound a request. A zero field has its default.
+type Limits struct {
+	Body       int64 // bytes; defaults to 1 MiB
+	Depth      int   // elements inside each other; defaults to 32
+	Nodes      int   // elements and comments; defaults to 20,000
+	Attributes int   // of one element, namespace declarations included; defaults to 64
+	Text       int   // bytes of the text of one element or attribute; defaults to 64 KiB
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Body == 0 {
+		l.Body = 1 << 20
+	}
+	for _, f := range []struct {
+		field *int
+		value int
+	}{{&l.Depth, 32}, {&l.Nodes, 20_000}, {&l.Attributes, 64}, {&l.Text, 64 << 10}} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
+	}
+	return l
+}
+
+// Service is the SOAP service. It is safe for concurrent use.
+type Service struct {
+	config  Config
+	bases   []string // that requests may use
+	files   map[string]document
+	buffers sync.Pool // of *[]byte
+}
+
+// document is a file of the contract.
+type document struct {
+	bytes []byte
+	etag  string
+}
+
+func newDocument(b []byte) document {
+	sum := sha256.Sum256(b)
+	return document{b, `"` + hex.EncodeToString(sum[:12]) + `"`}
+}
+
+// New makes a Service. It panics when Searcher or Address is missing.
+func New(c Config) *Service {
+	if c.Searcher == nil || c.Address == nil {
+		panic("soap.New: Searcher and Address are required")
+	}
+	if c.NamespaceBase == "" {
+		c.NamespaceBase = placename.DefaultBase
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.RequestID == nil {
+		c.RequestID = func(*http.Request) string { return "" }
+	}
+	c.Limits = c.Limits.withDefaults()
+	s := &Service{config: c, bases: []string{c.NamespaceBase}, files: map[string]document{}}
+	if c.NamespaceBase != placename.DefaultBase {
+		s.bases = append(s.bases, placename.DefaultBase)
+	}
+	contract := placename.TheContract()
+	for _, name := range contract.Files() {
+		b, _ := contract.XSD(name, c.NamespaceBase)
+		s.files[name] = newDocument(b)
+	}
+	s.buffers.New = func() any { return new([]byte) }
+	return s
+}
+
+// Files returns the names of the schema files that Describe serves beside Endpoint.
+func (s *Service) Files() []string { return placename.TheContract().Files() }
+
+// ServeHTTP serves all paths of the service by their last segment: Describe for GET and HEAD, Call for POST. Errors are faults.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost && lastSegment(r) == Endpoint {
+		s.Call(w, r)
+		return
+	}
+	if err := s.Describe(w, r); err != nil {
+		s.WriteFault(w, r, problem.Of(err))
+	}
+}
+
+// Describe answers GET and HEAD of Endpoint?wsdl, of Endpoint?wsdl=1.2 (with a port for SOAP 1.2) and of the schema files. Other methods,
+// and the endpoint without wsdl, give an error of kind Method with the header Allow set, unknown files one of kind NotFound.
+func (s *Service) Describe(w http.ResponseWriter, r *http.Request) error {
+	read := r.Method == http.MethodGet || r.Method == http.MethodHead
+	name := lastSegment(r)
+	if name == Endpoint {
+		version, asked := wsdlVersion(r.URL)
+		if !read || !asked {
+			w.Header().Set("Allow", allowed(asked))
+			return problem.New(problem.Method, nil, "%s takes POST with a SOAP envelope, and GET with the parameter wsdl", Endpoint)
+		}
+		if version != "" && version != "1.1" && version != "1.2" {
+			return problem.NotFoundf("there is no such description; ask for ?wsdl or ?wsdl=1.2")
+		}
+		wsdl := placename.TheContract().WSDL(s.config.NamespaceBase, s.config.Address(r), version == "1.2")
+		serve(w, r, newDocument(wsdl))
+		return nil
+	}
+	d, ok := s.files[name]
+	if !ok {
+		return problem.NotFoundf("there is no such file; %s?wsdl names those that there are", Endpoint)
+	}
+	if !read {
+		w.Header().Set("Allow", "GET, HEAD")
+		return problem.New(problem.Method, nil, "a schema file takes GET")
+	}
+	serve(w, r, d)
+	return nil
+}
+
+// allowed returns the methods of the endpoint, with or without the parameter wsdl.
+func allowed(wsdl bool) string {
+	if wsdl {
+		return "GET, HEAD, POST"
+	}
+	return "POST"
+}
+
+// wsdlVersion returns the value of the parameter wsdl, whose name may be written in any case.
+func wsdlVersion(u *url.URL) (string, bool) {
+	for name, values := range u.Query() {
+		if strings.EqualFold(name, "wsdl") {
+			return values[0], true
+		}
+	}
+	return "", false
+}
+
+func serve(w http.ResponseWriter, r *http.Request, d document) {
+	w.Header().Set("Content-Type", contentType11)
+	w.Header().Set("ETag", d.etag)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(d.bytes))
+}
+
+func lastSegment(r *http.Request) string {
+	return r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+}
