@@ -1,0 +1,97 @@
+package placename
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"grense/internal/store"
+)
+
+// field binds a property to a part of a hit: *string, *int64, *int32, *bool, *time.Time, **time.Time, *[]string or func(int64).
+type field struct {
+	property string
+	to       any
+}
+
+// assign puts a value of a store where it belongs. Null leaves what is there; a number may become text.
+func assign(to, v any) error {
+	if v == nil {
+		return nil
+	}
+	switch to := to.(type) {
+	case *string:
+		return assignText(to, v)
+	case *[]string:
+		s, ok := v.(store.JSON)
+		if !ok {
+			return mistyped(to, v)
+		}
+		return json.Unmarshal([]byte(s), to)
+	case *bool:
+		b, ok := v.(bool)
+		if !ok {
+			return mistyped(to, v)
+		}
+		*to = b
+	case *time.Time:
+		return assignTime(to, v)
+	case **time.Time:
+		*to = new(time.Time)
+		return assignTime(*to, v)
+	case *int64, *int32, func(int64):
+		return assignNumber(to, v)
+	default:
+		panic(fmt.Sprintf("placename: no value for a %T", to))
+	}
+	return nil
+}
+
+func assignText(to *string, v any) error {
+	switch v := v.(type) {
+	case string:
+		*to = v
+	case int64:
+		*to = strconv.FormatInt(v, 10)
+	default:
+		return mistyped(to, v)
+	}
+	return nil
+}
+
+func assignNumber(to, v any) error {
+	n, ok := v.(int64)
+	if !ok {
+		return mistyped(to, v)
+	}
+	switch to := to.(type) {
+	case *int64:
+		*to = n
+	case *int32:
+		if n < math.MinInt32 || n > math.MaxInt32 {
+			return mistyped(to, v)
+		}
+		*to = int32(n)
+	case func(int64):
+		to(n)
+	}
+	return nil
+}
+
+// assignTime reads a day or a moment.
+func assignTime(to *time.Time, v any) (err error) {
+	s, ok := v.(string)
+	if !ok {
+		return mistyped(to, v)
+	}
+	layout := time.RFC3339
+	if len(s) == len(time.DateOnly) {
+		layout = time.DateOnly
+	}
+	*to, err = time.Parse(layout, s)
+	return err
+}
+
+func mistyped(to, v any) error { return fmt.Errorf("%v (%T) does not fit %T", v, v, to) }

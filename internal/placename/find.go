@@ -1,0 +1,258 @@
+package placename
+
+import (
+	"context"
+	"fmt"
+
+	api "grense/api/placename"
+	"grense/internal/cql2"
+	"grense/internal/feature"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// kind is a kind of hit: where its records are, in which order they come, and how a record becomes a hit.
+type kind[H any] struct {
+	collection string
+	order      []store.Sort
+	// id returns where the id of the record goes; nil: it is not part of the hit.
+	id func(*H) *string
+	// fields binds properties to the parts of a hit that is empty as yet. It gives the same properties in the same order for
+	// every hit.
+	fields func(*H, api.Flags) []field
+	// place returns the id of the place, once the fields are filled, and where its geometry goes; nil: hits have no geometry.
+	place func(*H) (id string, wkt *string)
+	list  func([]H) api.Hits
+}
+
+// batch is the number of hits that one call of Next gives.
+const batch = 1000
+
+// find runs a search.
+func find[H any](ctx context.Context, s *Service, k *kind[H], c *criteria, f api.Flags) (api.Answer, error) {
+	if len(c.faults) > 0 {
+		return api.Answer{}, &api.Refusal{Faults: c.faults}
+	}
+	for _, later := range c.later {
+		x, err := later(ctx)
+		if err != nil {
+			return api.Answer{}, err
+		}
+		c.where = append(c.where, x)
+	}
+	ids, err := s.ids(ctx, k.collection, k.order, c)
+	if err != nil || len(ids) == 0 {
+		return api.Answer{}, err
+	}
+	r := &reader[H]{s: s, kind: k, flags: f, ids: ids}
+	if f.InkluderGeometri && k.place != nil {
+		if err := r.geometries(); err != nil {
+			return api.Answer{}, err
+		}
+	}
+	return api.Answer{Count: len(ids), Next: r.next}, nil
+}
+
+// ids returns the ids of all hits in their order; a refusal when there are too many.
+func (s *Service) ids(ctx context.Context, collection string, order []store.Sort, c *criteria) ([]string, error) {
+	all, err := s.page(ctx, collection, order, c.where)
+	if err != nil {
+		return nil, err
+	}
+	if most := s.options.MaxHits; len(all) > most {
+		return nil, &api.Refusal{Faults: []api.Fault{{Path: c.op, Reason: api.TooManyHits, N: int64(most)}}}
+	}
+	if c.exact == nil || len(all) < 2 {
+		return all, nil
+	}
+	first, err := s.page(ctx, collection, order, append(c.where[:len(c.where):len(c.where)], c.exact))
+	if err != nil || len(first) == 0 || len(first) == len(all) {
+		return all, err
+	}
+	ahead := make(map[string]bool, len(first))
+	for _, id := range first {
+		ahead[id] = true
+	}
+	for _, id := range all {
+		if !ahead[id] {
+			first = append(first, id)
+		}
+	}
+	return first, nil
+}
+
+// page returns the ids that the filter selects, at most one more than there may be hits.
+func (s *Service) page(ctx context.Context, collection string, order []store.Sort, filter cql2.And) ([]string, error) {
+	x, err := s.check(collection, filter)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.store.Page(ctx, store.Query{Collection: collection, Filter: x, SortBy: order, Limit: s.options.MaxHits + 1, Count: store.CountNone})
+	if err != nil {
+		return nil, classify(err)
+	}
+	return idsOf(p), nil
+}
+
+// collection returns a record kind.
+func (s *Service) collection(id string) (*store.Collection, error) {
+	c, ok := s.store.Catalog().Collection(id)
+	if !ok {
+		return nil, problem.New(problem.Unavailable, fmt.Errorf("placename: no collection %q", id), "the data hold no register of place names")
+	}
+	return c, nil
+}
+
+// check prepares a filter for a collection.
+func (s *Service) check(collection string, filter cql2.Expr) (cql2.Expr, error) {
+	c, err := s.collection(collection)
+	if err != nil {
+		return nil, err
+	}
+	x, err := cql2.Check(filter, schema{c, c.Relations})
+	if err != nil { // the register lacks something; the caller did nothing wrong
+		return nil, problem.New(problem.Internal, fmt.Errorf("placename: collection %q: %w", collection, err), "")
+	}
+	return x, nil
+}
+
+// schema is a collection with its relations.
+type schema struct {
+	cql2.Schema
+	relations []store.Relation
+}
+
+// Relation returns the columns of a relation.
+func (s schema) Relation(name string) (cql2.Schema, bool) {
+	for _, r := range s.relations {
+		if r.Name == name {
+			return schema{&store.Collection{Properties: r.Columns}, r.Relations}, true
+		}
+	}
+	return nil, false
+}
+
+// reader reads the hits of one answer, batch by batch.
+type reader[H any] struct {
+	s     *Service
+	kind  *kind[H]
+	flags api.Flags
+	ids   []string // of the hits to come
+	hits  []H      // the batch, used again
+
+	wkt    *feature.Geometry // nil: no geometry is asked for
+	own    bool              // the records have the geometry themselves; else the place has
+	buffer []byte
+}
+
+// geometries prepares the writing of geometries.
+func (r *reader[H]) geometries() error {
+	c, err := r.s.collection(r.kind.collection)
+	if err != nil {
+		return err
+	}
+	if r.own = c.Geometry != nil; !r.own {
+		if c, err = r.s.collection("sted"); err != nil {
+			return err
+		}
+	}
+	g, err := feature.NewGeometry(c.StorageCRS(), r.s.options.CRS)
+	if err != nil {
+		return problem.New(problem.Internal, err, "")
+	}
+	r.wkt = &g
+	return nil
+}
+
+// next gives the next batch; nil when there are no more.
+func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
+	if len(r.ids) == 0 {
+		return nil, nil
+	}
+	n := min(len(r.ids), batch)
+	if r.hits == nil {
+		r.hits = make([]H, n)
+	}
+	r.hits = r.hits[:n]
+	clear(r.hits)
+	want := store.Want{Properties: r.properties(), NoGeometry: r.wkt == nil || !r.own}
+	at := 0
+	err := r.s.store.Fetch(ctx, r.kind.collection, r.ids[:n], want, func(f *store.Feature) error {
+		h := &r.hits[at]
+		at++
+		if err := r.fill(h, f); err != nil || want.NoGeometry {
+			return err
+		}
+		_, wkt := r.kind.place(h)
+		return r.write(wkt, f.Geometry)
+	})
+	if err == nil && r.wkt != nil && !r.own {
+		err = r.places(ctx)
+	}
+	if err != nil {
+		return nil, classify(err)
+	}
+	r.ids = r.ids[n:]
+	return r.kind.list(r.hits), nil
+}
+
+// properties lists what a hit is filled from.
+func (r *reader[H]) properties() []string {
+	fields := r.kind.fields(new(H), r.flags)
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.property
+	}
+	return names
+}
+
+func (r *reader[H]) fill(h *H, f *store.Feature) error {
+	if r.kind.id != nil {
+		*r.kind.id(h) = f.ID
+	}
+	for i, x := range r.kind.fields(h, r.flags) {
+		if err := assign(x.to, f.Values[i]); err != nil {
+			return fmt.Errorf("placename: property %s of record %s in %s: %w", x.property, f.ID, r.kind.collection, err)
+		}
+	}
+	return nil
+}
+
+// places reads the geometries of the places that the batch belongs to, each once.
+func (r *reader[H]) places(ctx context.Context) error {
+	texts := map[string]string{}
+	var ids []string
+	for i := range r.hits {
+		id, _ := r.kind.place(&r.hits[i])
+		if _, ok := texts[id]; !ok {
+			texts[id] = ""
+			ids = append(ids, id)
+		}
+	}
+	err := r.s.store.Fetch(ctx, "sted", ids, store.Want{Properties: []string{}}, func(f *store.Feature) error {
+		var text string
+		err := r.write(&text, f.Geometry)
+		texts[f.ID] = text
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i := range r.hits {
+		id, wkt := r.kind.place(&r.hits[i])
+		*wkt = texts[id]
+	}
+	return nil
+}
+
+// write writes a geometry as well-known text; nothing where there is none.
+func (r *reader[H]) write(to *string, g store.Geometry) (err error) {
+	if g.IsNull() {
+		return nil
+	}
+	if r.buffer, err = r.wkt.AppendWKT(r.buffer[:0], g.WKB); err != nil {
+		return fmt.Errorf("placename: %w", err)
+	}
+	*to = string(r.buffer)
+	return nil
+}

@@ -1,0 +1,113 @@
+// Package placename answers the eleven place-name searches: it turns a search object into one store.Query over the record kind that
+// is searched, and the records into hits. It knows neither XML nor SQL.
+//
+// The rules of matching. Different fields all restrict, the values of one list are alternatives, absent fields do not restrict. Texts are
+// compared folded (cql2.Norm): a name is equal as a whole, with * for any run and ? for one character of the folded text; a free
+// text (description, remark, title ...) is contained, or with a wildcard equal as a whole. A pattern, and a text that is contained,
+// needs two characters other than wildcards and blanks. Fields that describe one related record, such as type and text of a remark, hold for
+// the same record. Etter is strictly later, Foer strictly earlier; both hold for the same moment.
+//
+// Hits come by importance of the place (the register's rang), then by number; cases and decisions latest first; books and map
+// products by title, sheet and year. For a name without wildcard those that are equal but for case come before those that are equal
+// only when folded: Bø before Bo.
+//
+// A search with more hits than Options.MaxHits is refused, never cut. All hits are reached by slices: by municipality, and by
+// windows of oppdatertEtter and oppdatertFoer that meet between two whole seconds (Etter 11:59:59.5, Foer 12:00:59.5, and so on),
+// since register times are whole seconds and a moment on an edge belongs to neither window.
+package placename
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	api "grense/api/placename"
+	"grense/internal/crs"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// Options bound the searches. A zero field has its default.
+type Options struct {
+	MaxHits  int    // of one search; defaults to 5000
+	MaxName  int    // characters of a place name or expression; defaults to 200
+	MaxText  int    // characters of any other text; defaults to 1000
+	MaxItems int    // values of one list; defaults to 1000
+	CRS      crs.ID // of geometries, which are written x before y whatever the authority says; defaults to crs.ETRS89
+}
+
+func (o Options) withDefaults() Options {
+	for _, f := range []struct {
+		field *int
+		value int
+	}{{&o.MaxHits, 5000}, {&o.MaxName, 200}, {&o.MaxText, 1000}, {&o.MaxItems, 1000}} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
+	}
+	if o.CRS == 0 {
+		o.CRS = crs.ETRS89
+	}
+	return o
+}
+
+// Service answers searches from a store that holds a register of place names. It is immutable and safe for concurrent use.
+type Service struct {
+	store      store.Store
+	options    Options
+	candidates int // maxCandidates
+	similar    int // maxSimilar
+}
+
+var _ api.Searcher = (*Service)(nil)
+
+// New makes a Service. The store stays the caller's.
+func New(st store.Store, o Options) *Service {
+	if st == nil {
+		panic("placename.New: a store is required")
+	}
+	return &Service{store: st, options: o.withDefaults(), candidates: maxCandidates, similar: maxSimilar}
+}
+
+// Search runs the search that r asks for. What the caller did wrong comes back as *api.Refusal, all of it; other errors are
+// *problem.Error or the context's. The ids of the hits are known when Search returns; Next reads the hits.
+func (s *Service) Search(ctx context.Context, r api.Request) (api.Answer, error) {
+	switch r := r.(type) {
+	case *api.FindSteder:
+		return find(ctx, s, &stedTreff, s.steder(r), r.Flags)
+	case *api.FindStedsnavn:
+		return find(ctx, s, &stedsnavnTreff, s.stedsnavn(r), r.Flags)
+	case *api.FindSkrivemaater:
+		return find(ctx, s, &skrivemaateTreff, s.skrivemaater(r), r.Flags)
+	case *api.FindStederForMatrikkelenhetreferanse:
+		return find(ctx, s, &matrikkelStedTreff, s.matrikkel(r, r.Soek), r.Flags)
+	case *api.FindStedsnavnForMatrikkelenhetreferanse:
+		return find(ctx, s, &matrikkelStedsnavnTreff, s.matrikkel(r, api.StedMatrikkelenhetreferanseSoek(r.Soek)), r.Flags)
+	case *api.FindSkrivemaaterForMatrikkelenhetreferanse:
+		return find(ctx, s, &matrikkelSkrivemaateTreff, s.matrikkel(r, api.StedMatrikkelenhetreferanseSoek(r.Soek)), r.Flags)
+	case *api.FindNavnesaker:
+		return find(ctx, s, &navnesakTreff, s.navnesaker(r), api.Flags{})
+	case *api.FindVedtak:
+		return find(ctx, s, &vedtakTreff, s.vedtak(r), api.Flags{})
+	case *api.FindSamlevedtak:
+		return find(ctx, s, &samlevedtakTreff, s.samlevedtak(r), api.Flags{})
+	case *api.FindBoeker:
+		return find(ctx, s, &bokTreff, s.boeker(r), api.Flags{})
+	case *api.FindKartprodukter:
+		return find(ctx, s, &kartproduktTreff, s.kartprodukter(r), api.Flags{})
+	}
+	panic(fmt.Sprintf("placename: no search for %T", r))
+}
+
+// classify gives an error of the store a class. Errors of the context stay as they are.
+func classify(err error) error {
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, store.ErrNotFound): // the data were swapped between two questions
+		return problem.New(problem.Unavailable, err, "the data have just changed; try again")
+	case errors.Is(err, store.ErrUnavailable):
+		return problem.New(problem.Unavailable, err, "the data cannot be reached now; try again")
+	}
+	return problem.New(problem.Internal, err, "")
+}

@@ -1,0 +1,145 @@
+package placename
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	api "grense/api/placename"
+	"grense/internal/cql2"
+	"grense/internal/store"
+)
+
+const (
+	minSimilarity = 0.4
+	maxCandidates = 50_000 // spellings that are looked at for one term
+	maxSimilar    = 2_000  // folded texts that are similar to one term
+	lookBatch     = 5_000
+)
+
+// similar resolves a term of similarity: it looks up the spellings that share trigrams with v, in the municipalities and of the types
+// that are asked for, and is equality with one of the folded texts that are similar enough. Too many of either are refused as too many hits.
+func (c *criteria) similar(ctx context.Context, field, whole, v string) (textTest, error) {
+	v = cql2.Norm(v)
+	texts, err := c.s.vocabulary(ctx, v, c.scope)
+	if err != nil {
+		return nil, err
+	}
+	if texts == nil {
+		return nil, &api.Refusal{Faults: []api.Fault{{Path: c.path + "/" + field, Value: whole, Reason: api.TooManyHits, N: int64(c.s.options.MaxHits)}}}
+	}
+	return func(property string) cql2.Expr {
+		if len(texts) == 0 {
+			return cql2.Bool(false)
+		}
+		return cql2.In{X: folded("norm", property), List: texts}
+	}, nil
+}
+
+// vocabulary returns the folded texts of spellings in scope that are similar to v, which is folded; nil when there are too many.
+func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And) ([]cql2.Expr, error) {
+	own := trigrams(v)
+	filter, err := s.check("skrivemaate", append(scope[:len(scope):len(scope)], candidates(own)))
+	if err != nil {
+		return nil, err
+	}
+	q := store.Query{Collection: "skrivemaate", Filter: filter, Limit: min(lookBatch, s.candidates), Count: store.CountNone}
+	texts, seen := []cql2.Expr{}, map[string]bool{}
+	for looked := 0; looked < s.candidates; looked += lookBatch {
+		page, err := s.store.Page(ctx, q)
+		if err != nil {
+			return nil, classify(err)
+		}
+		err = s.store.Fetch(ctx, q.Collection, idsOf(page), store.Want{Properties: []string{"langnavn"}, NoGeometry: true}, func(f *store.Feature) error {
+			text, _ := f.Values[0].(string)
+			text = cql2.Norm(text)
+			if !seen[text] && similarity(own, trigrams(text)) >= minSimilarity {
+				texts = append(texts, cql2.Text(text))
+			}
+			seen[text] = true
+			return nil
+		})
+		if err != nil {
+			return nil, classify(err)
+		}
+		if len(texts) > s.similar {
+			return nil, nil
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return texts, nil
+		}
+	}
+	return nil, nil
+}
+
+func idsOf(p *store.Page) []string {
+	ids := make([]string, len(p.Rows))
+	for i, r := range p.Rows {
+		ids[i] = r.ID
+	}
+	return ids
+}
+
+// trigrams returns the runs of three characters of each word, with two blanks before and one after the word, each once.
+func trigrams(s string) (list []string) {
+	for word := range strings.FieldsSeq(s) {
+		runes := []rune("  " + word + " ")
+		for i := range len(runes) - 2 {
+			if g := string(runes[i : i+3]); !slices.Contains(list, g) {
+				list = append(list, g)
+			}
+		}
+	}
+	return list
+}
+
+// similarity is the number of common trigrams by the number of all.
+func similarity(a, b []string) float64 {
+	common := 0
+	for _, g := range a {
+		if slices.Contains(b, g) {
+			common++
+		}
+	}
+	return float64(common) / float64(max(len(a)+len(b)-common, 1))
+}
+
+// candidates holds for every text that is similar enough to one with these trigrams. Such a text has at least the share minSimilarity
+// of them, so that of any n-k+1 of them it has one; those inside a word are taken first, because an index serves them.
+func candidates(own []string) cql2.Expr {
+	needed := 1
+	for float64(needed) < minSimilarity*float64(len(own)) {
+		needed++
+	}
+	var inner, edge []string
+	for _, g := range own {
+		if strings.Contains(g, " ") {
+			edge = append(edge, g)
+		} else {
+			inner = append(inner, g)
+		}
+	}
+	var any cql2.Or
+	for _, g := range append(inner, edge...)[:len(own)-needed+1] {
+		for _, p := range trigramPatterns(g) {
+			any = append(any, like("norm", p)("langnavn"))
+		}
+	}
+	return any
+}
+
+// trigramPatterns returns the patterns of texts with a trigram: one inside a word may stand anywhere, one with blanks at an edge of
+// the text or beside a blank.
+func trigramPatterns(g string) []string {
+	word := escape(strings.TrimSpace(g))
+	starts, ends := strings.HasPrefix(g, " "), strings.HasSuffix(g, " ")
+	switch {
+	case starts && ends:
+		return []string{word, word + " %", "% " + word, "% " + word + " %"}
+	case starts:
+		return []string{word + "%", "% " + word + "%"}
+	case ends:
+		return []string{"%" + word, "%" + word + " %"}
+	}
+	return []string{"%" + word + "%"}
+}

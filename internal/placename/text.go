@@ -1,0 +1,236 @@
+package placename
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	api "grense/api/placename"
+	"grense/internal/cql2"
+)
+
+// minLiterals is the number of characters other than wildcards and blanks that a pattern needs; fewer would read most of the register.
+const minLiterals = 2
+
+const wildcards = "*?"
+
+// folded is a text property folded by a function of cql2: "norm" or "exact".
+func folded(function, property string) cql2.Expr {
+	return cql2.Func{Name: function, Args: []cql2.Expr{prop(property)}}
+}
+
+// textTest makes the condition on one text property.
+type textTest func(property string) cql2.Expr
+
+// name is a place name: plain, or an expression when advanced is true. through puts the condition on a spelling, whose text is
+// langnavn, where it belongs among the relations of what is searched. For a text without wildcard it also says what comes first.
+func (c *criteria) name(field string, v *string, advanced *bool, through func(cql2.Expr) cql2.Expr) {
+	if v == nil || !c.fits(field, *v, c.s.options.MaxName) {
+		return
+	}
+	if advanced != nil && *advanced {
+		c.expression(field, *v, through)
+		return
+	}
+	test, ok := c.plain(field, *v)
+	if !ok {
+		return
+	}
+	c.where = append(c.where, through(test("langnavn")))
+	if !strings.ContainsAny(*v, wildcards) {
+		c.exact = through(exactly("exact", cql2.Exact(strings.TrimSpace(*v)))("langnavn"))
+	}
+}
+
+// names is name without the expressions and without saying what comes first.
+func (c *criteria) names(field string, v *string, through func(cql2.Expr) cql2.Expr) {
+	if v == nil || !c.fits(field, *v, c.s.options.MaxName) {
+		return
+	}
+	if test, ok := c.plain(field, *v); ok {
+		c.where = append(c.where, through(test("langnavn")))
+	}
+}
+
+// plain is equality of the whole text, or a pattern of it.
+func (c *criteria) plain(field, v string) (textTest, bool) {
+	if !strings.ContainsAny(v, wildcards) {
+		return exactly("norm", cql2.Norm(v)), true
+	}
+	return c.pattern(field, v, v, "norm")
+}
+
+// contains is a free text: contained in the property, or with a wildcard a pattern of the whole.
+func (c *criteria) contains(field, property string, v *string) conditions {
+	if v == nil || strings.TrimSpace(*v) == "" || !c.fits(field, *v, c.s.options.MaxText) {
+		return nil
+	}
+	test, ok := c.within(field, *v, *v)
+	if !ok {
+		return nil
+	}
+	return conditions{test(property)}
+}
+
+// within is a text or pattern contained in the property; whole is what the caller sent.
+func (c *criteria) within(field, whole, v string) (textTest, bool) {
+	if !strings.ContainsAny(v, wildcards) {
+		v = "*" + strings.TrimSpace(v) + "*"
+	}
+	return c.pattern(field, whole, v, "norm")
+}
+
+// pattern is a pattern of the whole property, folded by a function of cql2; "" for none.
+func (c *criteria) pattern(field, whole, v, function string) (textTest, bool) {
+	p, n := foldPattern(function, likePattern(v))
+	if n < minLiterals {
+		c.fault(field, whole, api.FewLiterals, minLiterals)
+		return nil, false
+	}
+	return like(function, p), true
+}
+
+// foldPattern folds a pattern of LIKE; function "" leaves it as it is. n is the number of its characters other than wildcards and blanks,
+// before folding; 0 when folding leaves none.
+func foldPattern(function, p string) (folded string, n int) {
+	n = literals(p)
+	if function == "" {
+		return p, n
+	}
+	if folded, _ = cql2.FoldPattern(function, p); literals(folded) == 0 {
+		n = 0
+	}
+	return folded, n
+}
+
+// exactly compares the property, folded by a function, with a text that is folded already.
+func exactly(function, text string) textTest {
+	return func(property string) cql2.Expr {
+		return cql2.Compare{Op: cql2.Eq, L: folded(function, property), R: cql2.Text(text)}
+	}
+}
+
+// like compares the property with a pattern that is folded already; function "" compares the text as it is.
+func like(function, pattern string) textTest {
+	return func(property string) cql2.Expr {
+		x := prop(property)
+		if function != "" {
+			x = folded(function, property)
+		}
+		return cql2.Like{X: x, Pattern: cql2.Text(pattern)}
+	}
+}
+
+// likePattern turns a text with * and ? into a pattern of LIKE. Runs of wildcards become the shortest run that means the same.
+func likePattern(v string) string {
+	var b strings.Builder
+	single, run := 0, false
+	flush := func() {
+		b.WriteString(strings.Repeat("_", single))
+		if run {
+			b.WriteByte('%')
+		}
+		single, run = 0, false
+	}
+	for _, r := range norm.NFC.String(strings.TrimSpace(v)) {
+		switch r {
+		case '?':
+			single++
+			continue
+		case '*':
+			run = true
+			continue
+		}
+		flush()
+		b.WriteString(escape(string(r)))
+	}
+	flush()
+	return b.String()
+}
+
+// escape makes a text that a pattern of LIKE takes literally.
+func escape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s)
+}
+
+// literals counts the characters of a pattern of LIKE other than wildcards and blanks.
+func literals(pattern string) int {
+	n, escaped := 0, false
+	for _, r := range pattern {
+		switch {
+		case !escaped && r == '\\':
+			escaped = true
+			continue
+		case !escaped && (r == '%' || r == '_'), unicode.IsSpace(r):
+		default:
+			n++
+		}
+		escaped = false
+	}
+	return n
+}
+
+// expression is an expression over the text of a spelling; one spelling must fulfil it all.
+func (c *criteria) expression(field, v string, through func(cql2.Expr) cql2.Expr) {
+	e, pos := parseExpression(v)
+	if pos > 0 {
+		c.fault(field, v, api.BadExpression, int64(pos))
+		return
+	}
+	for _, t := range e.terms() {
+		t.test = c.term(field, v, t)
+	}
+	c.later = append(c.later, func(ctx context.Context) (cql2.Expr, error) {
+		x, err := e.compile(func(t *term) (textTest, error) {
+			if t.op == opSimilar {
+				return c.similar(ctx, field, v, t.text)
+			}
+			return t.test, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		return through(x), nil
+	})
+}
+
+// term checks a term; nil when it is bad, or similar to a text that must be looked up.
+func (c *criteria) term(field, whole string, t *term) (test textTest) {
+	switch t.op {
+	case opWord:
+		test, _ = c.within(field, whole, t.text)
+	case opPhrase:
+		test = c.phrase(field, whole, t.text)
+	case opSame:
+		if strings.ContainsAny(t.text, wildcards) {
+			test, _ = c.pattern(field, whole, t.text, "")
+			return test
+		}
+		text := norm.NFC.String(t.text)
+		return func(property string) cql2.Expr { // the first part follows from the second, and has an index
+			return cql2.And{exactly("norm", cql2.Norm(text))(property), compare(cql2.Eq, property, cql2.Text(text))}
+		}
+	case opSimilar:
+		if _, n := foldPattern("norm", escape(t.text)); n < minLiterals {
+			c.fault(field, whole, api.FewLiterals, minLiterals)
+		}
+	}
+	return test
+}
+
+// phrase is words beside each other: the folded text is the phrase, or begins or ends with it, or has it inside, between blanks.
+func (c *criteria) phrase(field, whole, v string) textTest {
+	inner, n := foldPattern("norm", likePattern(v))
+	if n < minLiterals {
+		c.fault(field, whole, api.FewLiterals, minLiterals)
+		return nil
+	}
+	return func(property string) cql2.Expr {
+		return cql2.Or{
+			like("norm", inner)(property), like("norm", inner+" %")(property),
+			like("norm", "% "+inner)(property), like("norm", "% "+inner+" %")(property),
+		}
+	}
+}

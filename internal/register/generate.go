@@ -1,0 +1,220 @@
+package register
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
+
+	"grense/internal/cql2"
+	"grense/internal/demo"
+	"grense/internal/store"
+)
+
+// Version names what Generate makes: it changes whenever one row of a register of 3,000 places does.
+const Version = "10e37b96"
+
+// Options says what register to generate.
+type Options struct {
+	Places   int                   // places in all, from 1 to MaxPlaces; the first 729 are counties, municipalities and towns
+	Seed     uint64                // the same seed gives the same register; a smaller register is the beginning of a larger one
+	Progress func(done, total int) // called now and then with steps done and steps in all; nil: not called
+}
+
+// progressStep is the number of steps between calls of Progress and looks at the context.
+const progressStep = 5_000
+
+// Generate defines the collections of the register in w, with replacement, and fills all its tables. The rows depend on o.Places and
+// o.Seed only, and come in a fixed order. It needs about 150 bytes of memory for each place. Commit is the caller's.
+func Generate(ctx context.Context, w store.Writer, o Options) error {
+	if o.Places < 1 || o.Places > MaxPlaces {
+		return fmt.Errorf("register: %d places: must be from 1 to %d", o.Places, MaxPlaces)
+	}
+	g, err := newGenerator(o)
+	if err != nil {
+		return err
+	}
+	for _, c := range Collections() {
+		for lang, text := range c.Description {
+			c.Description[lang] = text + " " + invented[lang]
+		}
+		if err := w.Define(ctx, c, true); err != nil {
+			return fmt.Errorf("register: collection %s: %w", c.ID, err)
+		}
+	}
+	out, err := newOutput(w)
+	if err != nil {
+		return err
+	}
+	ranks, err := g.rank(ctx, o)
+	if err != nil {
+		return err
+	}
+	r := &recorder{generator: g, output: out, ranks: ranks, groups: map[samling]*samlegruppe{}}
+	r.codes()
+	r.library()
+	for k := range o.Places {
+		if err := step(ctx, o, o.Places+k); err != nil {
+			return err
+		}
+		r.record(k)
+		if out.err != nil {
+			return out.err
+		}
+	}
+	r.flush()
+	if o.Progress != nil {
+		o.Progress(2*o.Places, 2*o.Places)
+	}
+	return out.err
+}
+
+// invented warns readers of a generated register.
+var invented = map[string]string{
+	"nb": "Alt innhold er oppdiktet, unntatt navnene på fylker og kommuner.",
+	"nn": "Alt innhald er oppdikta, unnateke namna på fylke og kommunar.",
+	"en": "All content is invented, except the names of counties and municipalities.",
+}
+
+// step reports progress and looks whether to go on.
+func step(ctx context.Context, o Options, done int) error {
+	if done%progressStep != 0 {
+		return nil
+	}
+	if o.Progress != nil {
+		o.Progress(done, 2*o.Places)
+	}
+	return ctx.Err()
+}
+
+func newGenerator(o Options) (*generator, error) {
+	set, err := demo.Divisions()
+	if err != nil {
+		return nil, fmt.Errorf("register: %w", err)
+	}
+	g := &generator{seed: o.Seed, words: newWords(), country: newCountry(set), typeGroups: map[string][2]string{}}
+	if g.lists, err = codeLists(set); err != nil {
+		return nil, err
+	}
+	g.front = frontPlaces(g.country)
+	main := map[string]string{}
+	for _, c := range g.list("navneobjektgruppe") {
+		main[c.ID] = c.Parent
+	}
+	for _, c := range g.list("navneobjekttype") {
+		g.typeGroups[c.ID] = [2]string{c.Parent, main[c.Parent]}
+	}
+	for _, c := range g.list("vedtaksmyndighet") {
+		g.authorities = append(g.authorities, c.ID)
+	}
+	return g, nil
+}
+
+// list returns the codes of a list.
+func (g *generator) list(id string) []Code {
+	i := slices.IndexFunc(g.lists, func(l CodeList) bool { return l.ID == id })
+	return g.lists[i].Codes
+}
+
+// rank holds the place of a record among all, and of its first name and spelling; from 1.
+type rank struct{ sted, stedsnavn, skrivemaate uint32 }
+
+// rank makes all records once and puts them in order: by importance, most important first, display name by Norwegian rules, number.
+func (g *generator) rank(ctx context.Context, o Options) ([]rank, error) {
+	type key struct {
+		importance       uint16
+		names, spellings uint8
+		number           uint32
+		end              uint32 // of its collation key in keys
+	}
+	var (
+		keys  []byte // one after another: a key each would cost more
+		sort  = make([]key, o.Places)
+		buf   collate.Buffer
+		order = norwegianOrder()
+	)
+	for k := range o.Places {
+		if err := step(ctx, o, k); err != nil {
+			return nil, err
+		}
+		p := g.place(k)
+		keys = append(keys, order.KeyFromString(&buf, p.display)...)
+		buf.Reset()
+		sort[k] = key{uint16(p.letter)<<8 | uint16(p.number), uint8(len(p.names)), uint8(p.spellings), uint32(p.stedsnummer), uint32(len(keys))}
+	}
+	collation := func(k int32) []byte {
+		if k == 0 {
+			return keys[:sort[0].end]
+		}
+		return keys[sort[k-1].end:sort[k].end]
+	}
+	byRank := make([]int32, o.Places)
+	for k := range byRank {
+		byRank[k] = int32(k)
+	}
+	slices.SortFunc(byRank, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(sort[b].importance, sort[a].importance), bytes.Compare(collation(a), collation(b)),
+			cmp.Compare(sort[a].number, sort[b].number))
+	})
+	ranks := make([]rank, o.Places)
+	next := rank{1, 1, 1}
+	for _, k := range byRank {
+		ranks[k] = next
+		next.sted++
+		next.stedsnavn += uint32(sort[k].names)
+		next.skrivemaate += uint32(sort[k].spellings)
+	}
+	return ranks, nil
+}
+
+// norwegianOrder is the order æ, ø, å after z, with aa as å. The tables of package collate have it for Nynorsk; for Bokmål they
+// fall back to the order without a language.
+func norwegianOrder() *collate.Collator { return collate.New(language.MustParse("nn")) }
+
+// listOfLists is the list in table kode whose codes are the lists.
+const listOfLists = "kodeliste"
+
+// codes writes the code lists and their titles.
+func (r *recorder) codes() {
+	for i, l := range r.lists {
+		r.put("kode", r.next("kode"), listOfLists, l.ID, nil, nil, int64(i+1), l.Title["nb"], l.Title["nn"], l.Title["en"], nil)
+		for _, c := range l.Codes {
+			r.put("kode", r.next("kode"), l.ID, c.Value, orNull(c.Short), orNull(c.Parent), int64(c.Order),
+				c.Name["nb"], orNull(c.Name["nn"]), orNull(c.Name["en"]), orNull(c.Name["se"]))
+		}
+	}
+	for i, f := range r.country.fylker {
+		r.put("vedtaksomraade", int64(i+1), f.Navn, f.Nr)
+	}
+}
+
+// library writes books and map products.
+func (r *recorder) library() {
+	for _, b := range r.books() {
+		all := b.tittel + " " + b.forfatter + " " + b.utgiver + " " + isbnDigits(b.isbn)
+		r.put("bok", b.id, b.tittel, cql2.Norm(b.tittel), b.isbn, b.utgave, cql2.Norm(b.utgave), b.forfatter, b.utgiver, cql2.Norm(b.utgiver),
+			int64(b.aar), b.offentlig, all, cql2.Norm(all), b.rang)
+		r.bookYears = append(r.bookYears, b.aar)
+		r.bookPublic = append(r.bookPublic, b.offentlig)
+	}
+	for _, c := range r.charts() {
+		r.put("kartprodukt", c.id, c.karttype, c.blad, cql2.Norm(c.blad), int64(c.aar), c.utgiver, orNull(c.skann))
+		r.chartYears = append(r.chartYears, c.aar)
+	}
+}
+
+// orNull returns nil for "".
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// yearDay is 1 January of a year.
+func yearDay(year int) string { return strconv.Itoa(year) + "-01-01" }

@@ -1,0 +1,137 @@
+package register
+
+import (
+	"time"
+)
+
+// states are the shares of navnesakstatus, in permille of places. They are a guess: the true shares are not published.
+var states = []weighted{
+	{"ubehandlet", 610}, {"navnesakReist", 50}, {"vedtakIverksettingUtsatt", 10}, {"iverksattVedtak", 120}, {"forenkletVedtak", 60},
+	{"klageIverksattVedtakIkkeTrukketTilbake", 12}, {"klageVedtakTrukketTilbake", 8}, {"klagenemda", 10},
+	{"samlevedtak", 55}, {"samlevedtakTrukketTilbake", 7}, {"navnBestemtAvNavnemyndighet", 20}, {"skalIkkeBehandlesEtterLoven", 38},
+}
+
+// hasCase tells the states that come from a name case; the last three of them from a complaint too.
+func hasCase(state string) bool {
+	switch state {
+	case "navnesakReist", "vedtakIverksettingUtsatt", "iverksattVedtak":
+		return true
+	}
+	return hasComplaint(state)
+}
+
+func hasComplaint(state string) bool {
+	switch state {
+	case "klageIverksattVedtakIkkeTrukketTilbake", "klageVedtakTrukketTilbake", "klagenemda":
+		return true
+	}
+	return false
+}
+
+func inCombined(state string) bool {
+	return state == "samlevedtak" || state == "samlevedtakTrukketTilbake"
+}
+
+// treat draws how far the names of a place have come under the act on place names.
+func (g *generator) treat(p *place) {
+	src := p.chain.part(drawCase)
+	p.state = choose(&src, states)
+	p.schedule(&src)
+	if inCombined(p.state) {
+		p.samling = g.samling(p)
+	}
+}
+
+// samling returns the combined decision on places like p.
+func (g *generator) samling(p *place) samling {
+	return samlingOf(p.block, g.country.kommuner[p.kommuner[0]].fylke, p.kind)
+}
+
+// schedule draws when the case was raised and decided.
+func (p *place) schedule(src *source) {
+	if !hasCase(p.state) {
+		return
+	}
+	p.raised = day(src.moment(firstMoment.AddDate(1, 0, 0), lastMoment.AddDate(-3, 0, 0)))
+	if p.state != "navnesakReist" {
+		p.decided = p.raised.AddDate(0, 0, src.between(60, 700))
+	}
+	if hasComplaint(p.state) {
+		p.complaint = p.decided.AddDate(0, 0, src.between(7, 21))
+	}
+	if p.state == "klagenemda" {
+		p.appealed = p.complaint.AddDate(0, 0, src.between(60, 250))
+	}
+}
+
+func day(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
+
+// The statuses of a prioritised spelling by state, in permille; states that are not named have one of the first.
+var firstStatus = map[string][]weighted{
+	"":                                       {{"godkjent", 800}, {"uvurdert", 180}, {"historisk", 20}},
+	"navnesakReist":                          {{"godkjent", 700}, {"uvurdert", 200}, {"foreslått", 100}},
+	"vedtakIverksettingUtsatt":               {{"vedtatt", 1000}},
+	"iverksattVedtak":                        {{"vedtatt", 1000}},
+	"forenkletVedtak":                        {{"vedtatt", 1000}},
+	"klagenemda":                             {{"vedtatt", 1000}},
+	"klageVedtakTrukketTilbake":              {{"godkjent", 1000}},
+	"samlevedtak":                            {{"vedtattNavneledd", 1000}},
+	"samlevedtakTrukketTilbake":              {{"godkjent", 1000}},
+	"navnBestemtAvNavnemyndighet":            {{"vedtatt", 1000}},
+	"skalIkkeBehandlesEtterLoven":            {{"privat", 900}, {"internasjonal", 100}},
+	"klageIverksattVedtakIkkeTrukketTilbake": {{"vedtatt", 1000}},
+}
+
+// laterStatus are the statuses of other spellings, in permille.
+var laterStatus = []weighted{{"historisk", 330}, {"avslått", 230}, {"avslåttNavneledd", 60}, {"feilført", 80}, {"uvurdert", 150}, {"godkjent", 150}}
+
+// judge draws the statuses of spellings and all times below the place.
+func (g *generator) judge(p *place) {
+	times, statuses := p.chain.part(drawNameTimes), p.chain.part(drawStatus)
+	for i := range p.names {
+		n := &p.names[i]
+		if n.status == "historisk" || n.status == "feilført" || n.status == "avslåttNavnevalg" {
+			n.state = "ubehandlet"
+		}
+		n.registered, n.updated = times.times(p.registered)
+		for k := range n.spellings {
+			s := &n.spellings[k]
+			g.status(p, n, s, k, &statuses)
+			s.registered, s.updated = times.times(n.registered)
+		}
+	}
+}
+
+func (g *generator) status(p *place, n *name, s *spelling, k int, src *source) {
+	shares, ok := firstStatus[n.state]
+	if !ok {
+		shares = firstStatus[""]
+	}
+	switch {
+	case k == 1 && n.state == "navnesakReist":
+		s.status = "foreslått"
+	case k > 0 && n.state == "samlevedtak":
+		s.status = "avslåttNavneledd"
+	case k > 0:
+		s.status = choose(src, laterStatus)
+	case n.status == "historisk":
+		s.status = "historisk"
+	default:
+		s.status = choose(src, shares)
+	}
+	switch old := src.chance(700); {
+	case !p.appealed.IsZero() && s.status == "vedtatt":
+		s.date, s.earlier = p.appealed.Format(dayLayout), "godkjent"
+	case !p.decided.IsZero() && (s.status == "vedtatt" || s.status == "avslått"):
+		s.date, s.earlier = p.decided.Format(dayLayout), "godkjent"
+	case inCombined(n.state) && s.status != "feilført":
+		s.date, s.earlier = g.samlevedtakTime(p.samling).Format(dayLayout), "godkjent"
+	case old:
+		s.date = firstDay
+	default:
+		s.date = src.moment(firstMoment, lastMoment).Format(dayLayout)
+	}
+	if s.status == s.earlier {
+		s.earlier = ""
+	}
+}

@@ -1,0 +1,123 @@
+package register
+
+import (
+	"slices"
+	"strings"
+)
+
+// frontPlace is a place of an official name; they stand before the drawn ones.
+type frontPlace struct {
+	types   string
+	kommune int // index; for a county that of its largest municipality
+	fylke   int // index; -1 unless the place is a county
+}
+
+// frontPlaces returns the counties, the municipalities, and a town or village of the name of each municipality.
+func frontPlaces(c *country) []frontPlace {
+	var out []frontPlace
+	for i := range c.fylker {
+		out = append(out, frontPlace{"fylke", c.fylker[i].seat, i})
+	}
+	for i := range c.kommuner {
+		out = append(out, frontPlace{"kommune", i, -1})
+	}
+	for i := range c.kommuner {
+		types := "tettsted"
+		if slices.Contains(towns, norwegian(c.kommuner[i].names)) {
+			types = "by"
+		}
+		out = append(out, frontPlace{types, i, -1})
+	}
+	return out
+}
+
+// norwegian returns the Norwegian one of official names, else the first.
+func norwegian(names []officialName) string {
+	for _, n := range names {
+		if n.spraak == "nor" {
+			return n.text
+		}
+	}
+	return names[0].text
+}
+
+// towns are the municipalities whose name is that of a town.
+var towns = strings.Split("Oslo,Bergen,Trondheim,Stavanger,Drammen,Fredrikstad,Kristiansand,Sandnes,Tromsø,Sarpsborg,Skien,Ålesund,Sandefjord,"+
+	"Haugesund,Tønsberg,Moss,Bodø,Arendal,Hamar,Larvik,Halden,Lillehammer,Harstad,Molde,Kongsberg,Gjøvik,Horten,Alta,Narvik,Kristiansund,"+
+	"Steinkjer,Namsos,Levanger,Hammerfest,Vadsø,Vardø,Grimstad,Risør,Tvedestrand,Lillesand,Flekkefjord,Farsund,Porsgrunn,Notodden,"+
+	"Kongsvinger,Elverum,Florø,Holmestrand,Ringerike,Stjørdal,Verdal,Sortland,Brønnøy,Rana,Fauske,Røros", ",")
+
+// formerName is a name that a town had before, or has in another language, with other spellings of it.
+type formerName struct {
+	text, spraak, status string
+	other                []string
+}
+
+var formerNames = map[string][]formerName{
+	"Oslo":       {{"Kristiania", "nor", "historisk", []string{"Christiania"}}},
+	"Trondheim":  {{"Nidaros", "nor", "historisk", nil}, {"Drontheim", "deu", "undernavn", nil}},
+	"Bergen":     {{"Bjørgvin", "nor", "historisk", nil}},
+	"Halden":     {{"Fredrikshald", "nor", "historisk", []string{"Frederikshald"}}},
+	"Hammerfest": {{"Hammerfesti", "fin", "undernavn", nil}},
+}
+
+// frontChain is where the chains of official places start: beyond all drawn ones.
+const frontChain = 1 << 40
+
+// official makes the k-th official place. Its spellings are the official names themselves.
+func (g *generator) official(k int) *place {
+	f := g.front[k]
+	p := &place{chain: newChain(g.seed, frontChain+uint64(k)), stedsnummer: int64(permute(g.seed, MaxPlaces-1-uint64(k))), types: f.types}
+	kommune := &g.country.kommuner[f.kommune]
+	p.kind, p.kommuner, p.fylkesnr, p.priority = kindGard, []int{f.kommune}, kommune.FylkeNr, kommune.priority
+	src := p.chain.part(drawSted)
+	g.describe(p, &src)
+	p.land, p.status, p.sluttdato, p.shape, p.general = "NO", "aktiv", "", shapePoint, true
+
+	names := kommune.names
+	times := p.chain.part(drawCase)
+	switch f.types {
+	case "fylke":
+		names, p.priority = g.country.fylker[f.fylke].names, g.country.fylker[f.fylke].priority
+		p.letter, p.number, p.authority, p.state = 'N', 99, "Kongen_i_statsråd", "navnBestemtAvNavnemyndighet"
+	case "kommune":
+		p.letter, p.number, p.authority, p.state = 'N', 80, "kommune", "iverksattVedtak"
+		p.schedule(&times)
+	default:
+		p.letter, p.number, p.authority, p.state = 'M', 50, "kommune", "samlevedtak"
+		if f.types == "by" {
+			p.number = 90
+		}
+		p.samling = townDecision(kommune.fylke)
+	}
+	for _, n := range names {
+		p.names = append(p.names, name{spraak: n.spraak, status: "hovednavn", state: p.state, spellings: []spelling{fixed(n.text, n.spraak)}})
+	}
+	if f.types == "by" {
+		for _, former := range formerNames[norwegian(names)] {
+			p.names = append(p.names, former.name(p.state))
+		}
+	}
+	g.judge(p)
+	return p
+}
+
+// fixed is the spelling of an official name.
+func fixed(text, spraak string) spelling {
+	s := spelling{core: text, kasus: "nevneform", prioritert: true}
+	if spraak != "nor" {
+		s.kasus = "nominativ"
+	}
+	return s
+}
+
+func (f formerName) name(state string) name {
+	n := name{spraak: f.spraak, status: f.status, state: state, origin: f.spraak, spellings: []spelling{fixed(f.text, f.spraak)}}
+	if f.spraak != "nor" {
+		n.exonym, n.state = true, "skalIkkeBehandlesEtterLoven"
+	}
+	for _, s := range f.other {
+		n.spellings = append(n.spellings, spelling{core: s, kasus: "nevneform"})
+	}
+	return n
+}

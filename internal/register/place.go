@@ -1,0 +1,429 @@
+package register
+
+import (
+	"slices"
+	"sort"
+	"strings"
+	"time"
+)
+
+// place is one record: a place with its names and spellings, as far as they do not need other records' order.
+type place struct {
+	id          int64 // 1 is the first
+	block       int   // of blockSize places
+	chain       chain
+	stedsnummer int64
+	types       string // navneobjekttype
+	kommuner    []int  // indexes of municipalities, the one of the position first
+	fylkesnr    string
+	land        string
+	status      string
+	sluttdato   string // "" while the place is there
+	authority   string
+	letter      byte // sortering1, 'A' to 'N'
+	number      int  // sortering2, 1 to 99
+	general     bool // av allmenn interesse
+	priority    string
+	shape       shape
+	registered  time.Time
+	updated     time.Time
+	kind        kind
+
+	state     string // navnesakstatus of its names
+	raised    time.Time
+	decided   time.Time // zero: not decided
+	complaint time.Time // zero: none
+	appealed  time.Time // zero: not decided by the board of appeal
+	samling   samling   // the combined decision that it is part of
+	names     []name
+	display   string // visningsnavn
+	spellings int
+}
+
+// shape is what the position of a place looks like.
+type shape uint8
+
+const (
+	shapePoint shape = iota
+	shapeMultiPoint
+	shapeLine
+	shapeArea
+)
+
+// name is one name of a place. Its number is its place in the list, from 1.
+type name struct {
+	spraak     string
+	status     string // navnestatus
+	state      string // navnesakstatus
+	origin     string // opphavsspråk, ""
+	exonym     bool
+	primary    int64 // id of the name that this one was made from; 0 when there is none
+	registered time.Time
+	updated    time.Time
+	spellings  []spelling
+}
+
+// spelling is one way to write a name. Its number is its place in the list, from 1.
+type spelling struct {
+	modifier   string // variasjonstillegg, ""
+	core       string // kjernenavn
+	stem       string // of a Sami name with known inflections, the part before the ending; ""
+	ending     string
+	kasus      string
+	status     string
+	date       string // of the status, "2006-01-02"
+	earlier    string // status before, from firstDay on; ""
+	prioritert bool
+	registered time.Time
+	updated    time.Time
+}
+
+// langnavn is the whole text: variasjonstillegg and kjernenavn in the order of rekkefølge.
+func (s *spelling) langnavn() string {
+	if s.modifier == "" {
+		return s.core
+	}
+	return s.modifier + " " + s.core
+}
+
+// kortnavn is the name without variasjonstillegg; nil where that is the whole.
+func (s *spelling) kortnavn() any {
+	if s.modifier == "" {
+		return nil
+	}
+	return s.core
+}
+
+func (s *spelling) rekkefoelge() string {
+	if s.modifier == "" {
+		return "kjerne"
+	}
+	return "variasjon-Kjerne"
+}
+
+// Ids are made from the place's, so that any record knows those of the others: a place has at most nine names, a name at most
+// nine spellings, a case at most nine decisions.
+
+func nameID(place int64, n int) int64        { return place*10 + int64(n) }
+func spellingID(name int64, n int) int64     { return name*10 + int64(n) }
+func caseID(place int64) int64               { return place * 2 }
+func complaintCaseID(place int64) int64      { return place*2 + 1 }
+func decisionID(navnesak int64, n int) int64 { return navnesak*10 + int64(n) }
+
+// firstDay is the day on which the act on place names came into force; half of all statuses date from it.
+const firstDay = "1991-07-01"
+
+const dayLayout = "2006-01-02"
+
+var (
+	firstMoment = time.Date(1991, 7, 1, 0, 0, 0, 0, time.UTC)
+	lastMoment  = time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)
+)
+
+// moment draws a second from lo to hi.
+func (s *source) moment(lo, hi time.Time) time.Time {
+	return lo.Add(time.Duration(s.next()%uint64(hi.Sub(lo)/time.Second+1)) * time.Second)
+}
+
+// times draws when something was registered and last changed, not before lo; the same moment in three of ten.
+func (s *source) times(lo time.Time) (registered, updated time.Time) {
+	registered = s.moment(lo, lastMoment)
+	if s.chance(300) {
+		return registered, registered
+	}
+	return registered, s.moment(registered, lastMoment)
+}
+
+// generator makes records. It is not safe for concurrent use.
+type generator struct {
+	seed    uint64
+	words   *words
+	country *country
+	front   []frontPlace
+	lists   []CodeList
+
+	authorities []string
+	typeGroups  map[string][2]string // name type -> group, main group
+}
+
+// place makes the k-th record, from 0.
+func (g *generator) place(k int) *place {
+	var p *place
+	if k < len(g.front) {
+		p = g.official(k)
+	} else {
+		p = g.drawn(uint64(k - len(g.front)))
+	}
+	p.id = int64(k) + 1
+	p.display = displayName(p.names, p.priority)
+	for i := range p.names {
+		p.spellings += len(p.names[i].spellings)
+	}
+	return p
+}
+
+// drawn makes the i-th generated record.
+func (g *generator) drawn(i uint64) *place {
+	p := &place{chain: newChain(g.seed, i), stedsnummer: int64(permute(g.seed, i)), block: int(i / blockSize)}
+	b := g.words.name(&p.chain)
+	p.kind = b.kind
+	src := p.chain.part(drawSted)
+	p.types = pick(&src, b.ending.types)
+	g.locate(p, sort.Search(len(g.country.upto), func(k int) bool {
+		return g.country.upto[k] > p.chain[drawKommune]%g.country.upto[len(g.country.upto)-1]
+	}))
+	g.describe(p, &src)
+	g.treat(p)
+
+	main := name{spraak: "nor", status: "hovednavn", state: p.state}
+	main.spellings = []spelling{{modifier: b.modifier, core: b.core, kasus: "nevneform", prioritert: true}}
+	if p.state == "forenkletVedtak" {
+		main.primary = g.primary(i, b.stem)
+		if main.primary == 0 {
+			main.state, p.state = "ubehandlet", "ubehandlet"
+		}
+	}
+	p.names = append(p.names, main)
+	g.moreNames(p, b)
+	g.respellings(p)
+	g.judge(p)
+	return p
+}
+
+// locate puts a place into a municipality, and one in thirty into its neighbour too.
+func (g *generator) locate(p *place, kommune int) {
+	k := &g.country.kommuner[kommune]
+	p.kommuner = []int{kommune}
+	p.fylkesnr, p.priority = k.FylkeNr, k.priority
+	if src := p.chain.part(drawShape); src.chance(33) {
+		p.kommuner = append(p.kommuner, k.neighbour)
+	}
+}
+
+// statuses of a place, in permille.
+var stedstatuser = []weighted{{"aktiv", 950}, {"relikt", 30}, {"planlagt", 10}, {"feilført", 10}}
+
+// abroad has the country behind the border of some counties.
+var abroad = map[string][]string{
+	"31": {"SE"}, "34": {"SE"}, countyTrondelag: {"SE"}, countyNordland: {"SE"}, countyTroms: {"SE", "FI"}, countyFinnmark: {"FI", "RU"},
+}
+
+// describe draws what a place is.
+func (g *generator) describe(p *place, src *source) {
+	p.status = choose(src, stedstatuser)
+	p.land = "NO"
+	if list := abroad[p.fylkesnr]; list != nil && src.chance(20) {
+		p.land = pick(src, list)
+	}
+	p.authority = g.authority(src, p.kind)
+	p.letter = 'A'
+	for p.letter < 'L' && src.chance(550) {
+		p.letter++
+	}
+	p.number = src.between(1, 99)
+	p.general = src.chance(120)
+	shapes := p.chain.part(drawShape)
+	shapes.next() // the neighbour: see locate
+	switch r := shapes.under(100); {
+	case r < 85:
+		p.shape = shapePoint
+	case r < 95:
+		p.shape = shapeMultiPoint
+	case r < 98:
+		p.shape = shapeLine
+	default:
+		p.shape = shapeArea
+	}
+	times := p.chain.part(drawTimes)
+	p.registered, p.updated = times.times(firstMoment)
+	if p.status == "relikt" {
+		p.sluttdato = times.moment(p.registered, p.updated).Format(dayLayout)
+	}
+}
+
+// authority draws who decides on a name: by kind, one in twenty any of the list.
+func (g *generator) authority(src *source, k kind) string {
+	if src.chance(50) {
+		return pick(src, g.authorities)
+	}
+	switch {
+	case k == kindVeg, k == kindHytte && src.chance(300):
+		return "kommune"
+	case src.chance(40):
+		return "fylkeskommune"
+	}
+	return "Statens_kartverk"
+}
+
+// primary returns the id of the first name of the nearest record before i, at most 400 back, that has the same stem; 0 when there
+// is none.
+func (g *generator) primary(i uint64, stem int) int64 {
+	for j := i; j > 0 && i-j < 400; {
+		j--
+		if c := newChain(g.seed, j); g.words.stem(c[1]) == stem {
+			return nameID(int64(j)+int64(len(g.front))+1, 1)
+		}
+	}
+	return 0
+}
+
+// extraStatus are the statuses of a second Norwegian name, in permille of such names.
+var extraStatus = []weighted{{"sidenavn", 400}, {"undernavn", 250}, {"historisk", 200}, {"avslåttNavnevalg", 90}, {"feilført", 60}}
+
+// moreNames adds Sami and Kven names where they occur, and to one place in twenty a second Norwegian name.
+func (g *generator) moreNames(p *place, b built) {
+	src := p.chain.part(drawNames)
+	k := &g.country.kommuner[p.kommuner[0]]
+	if sami, kven := src.chance(200), src.chance(20); k.sami != "" {
+		if sami {
+			p.names = append(p.names, g.minority(&src, k.sami, b.kind, p.state))
+		}
+		if kven && k.kven {
+			p.names = append(p.names, g.minority(&src, "fkv", b.kind, p.state))
+		}
+	}
+	if !src.chance(50) {
+		return
+	}
+	stem, end := g.words.stem(src.next()), pick(&src, kindTable[b.kind].endings)
+	extra := name{spraak: "nor", status: choose(&src, extraStatus), state: p.state}
+	extra.spellings = []spelling{{core: g.words.stems[stem] + end.text, kasus: "nevneform", prioritert: true}}
+	if extra.status == "sidenavn" && src.chance(300) {
+		p.names[0].status = "sidenavn"
+	}
+	if src.chance(100) {
+		extra.origin = pick(&src, []string{"dan", "swe", "deu"})
+	}
+	p.names = append(p.names, extra)
+}
+
+// minority makes a name in a Sami language or Kven.
+func (g *generator) minority(src *source, language string, k kind, state string) name {
+	stem, end := g.words.samiName(src, language, k)
+	n := name{spraak: language, status: "hovednavn", state: state}
+	n.spellings = []spelling{{core: stem + end, stem: stem, ending: end, kasus: "nominativ", prioritert: true}}
+	return n
+}
+
+// respellings gives eight names in a hundred one or two other spellings.
+func (g *generator) respellings(p *place) {
+	src := p.chain.part(drawSpellings)
+	for i := range p.names {
+		n := &p.names[i]
+		proposed := n.state == "navnesakReist" && src.chance(500)
+		if more := src.chance(80); !more && !proposed {
+			continue
+		}
+		first := n.spellings[0]
+		for _, core := range respell(first.core, 1+src.under(2)) {
+			n.spellings = append(n.spellings, spelling{modifier: first.modifier, core: core, kasus: first.kasus})
+		}
+	}
+}
+
+// spellingOrder ranks the statuses of spellings, best first.
+var spellingOrder = []string{"vedtatt", "vedtattNavneledd", "godkjent", "privat", "internasjonal", "foreslått", "uvurdert", "historisk",
+	"avslått", "avslåttNavneledd", "feilført"}
+
+// nameOrder ranks the statuses of names, best first; those after historisk are never displayed.
+var nameOrder = []string{"hovednavn", "sidenavn", "undernavn", "historisk", "avslåttNavnevalg", "feilført"}
+
+// languageCodes has the ISO 639-3 code of each language in an order of languages.
+var languageCodes = map[string]string{
+	"norsk": "nor", "nordsamisk": "sme", "lulesamisk": "smj", "sørsamisk": "sma", "skoltesamisk": "sms", "kvensk": "fkv",
+}
+
+// displayName is the name by which a place is shown: in the order of languages given, the best name of each language in its
+// prioritised spelling, joined by an en dash; names of equal status in one language are joined by a slash. Historical names
+// stand only where there is no other in any language, rejected and mistaken ones only where there is nothing else.
+func displayName(names []name, priority string) string {
+	var parts []string
+	eachShown(names, priority, func(list []*name) {
+		texts := make([]string, len(list))
+		for i, n := range list {
+			texts[i] = n.best().langnavn()
+		}
+		parts = append(parts, strings.Join(texts, " / "))
+	})
+	return strings.Join(parts, " – ")
+}
+
+// firstName returns the first name of the display name.
+func firstName(names []name, priority string) (first *name) {
+	eachShown(names, priority, func(list []*name) {
+		if first == nil {
+			first = list[0]
+		}
+	})
+	return first
+}
+
+// eachShown calls fn with the names to show in each language, in the order of languages; at least once when there is a name.
+// Languages that are not in the order come last, and only where there is no other.
+func eachShown(names []name, priority string, fn func([]*name)) {
+	for _, worst := range [...]int{2, 3, len(nameOrder) - 1} {
+		found := false
+		for language := range strings.SplitSeq(priority, "-") {
+			if list := shown(names, languageCodes[language], worst); list != nil {
+				found = true
+				fn(list)
+			}
+		}
+		for i := 0; i < len(names) && !found; i++ {
+			if list := shown(names, names[i].spraak, worst); list != nil {
+				found = true
+				fn(list)
+			}
+		}
+		if found {
+			return
+		}
+	}
+}
+
+// shown returns the names of one language with the best status of all in it; nil when all are worse than worst in nameOrder.
+func shown(names []name, language string, worst int) []*name {
+	var list []*name
+	for i := range names {
+		n := &names[i]
+		r := slices.Index(nameOrder, n.status)
+		if n.spraak != language || r > worst {
+			continue
+		}
+		if r < worst {
+			worst, list = r, nil
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// best returns the spelling by which a name is shown: the prioritised one, else the first of the best status.
+func (n *name) best() *spelling {
+	best := &n.spellings[0]
+	for i := range n.spellings {
+		s := &n.spellings[i]
+		if s.prioritert {
+			return s
+		}
+		if slices.Index(spellingOrder, s.status) < slices.Index(spellingOrder, best.status) {
+			best = s
+		}
+	}
+	return best
+}
+
+// leading returns the spellings of the best status that the name has, the best one first; never empty.
+func (n *name) leading() []*spelling {
+	rank := len(spellingOrder)
+	for i := range n.spellings {
+		rank = min(rank, slices.Index(spellingOrder, n.spellings[i].status))
+	}
+	var out []*spelling
+	for i := range n.spellings {
+		if s := &n.spellings[i]; s.status == spellingOrder[rank] {
+			out = append(out, s)
+		}
+	}
+	return out
+}

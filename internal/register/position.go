@@ -1,0 +1,96 @@
+package register
+
+import (
+	"encoding/binary"
+	"math"
+
+	"grense/internal/demo"
+	"grense/internal/store"
+)
+
+// point is a position in centimetres of StorageCRS, x before y.
+type point struct{ x, y int64 }
+
+// tries bounds the draws of a position; cells fill at least half of their bounds, so that the municipality's own point is never
+// needed in practice.
+const tries = 200
+
+// inside draws a position inside the cell of a municipality.
+func (s *source) inside(k *demo.Kommune) point {
+	c := k.Cell()
+	for range tries {
+		p := point{c.MinX + int64(s.next()%uint64(c.MaxX-c.MinX+1)), c.MinY + int64(s.next()%uint64(c.MaxY-c.MinY+1))}
+		if c.Contains(p.x, p.y) {
+			return p
+		}
+	}
+	return point{int64(k.Point[0]) * 100, int64(k.Point[1]) * 100}
+}
+
+// compass are eight directions counter-clockwise from east, of length 1000.
+var compass = [8]point{{1000, 0}, {707, 707}, {0, 1000}, {-707, 707}, {-1000, 0}, {-707, -707}, {0, -1000}, {707, -707}}
+
+// step returns p moved by r centimetres in one of the eight directions.
+func (p point) step(direction int, r int64) point {
+	d := compass[direction%8]
+	return point{p.x + d.x*r/1000, p.y + d.y*r/1000}
+}
+
+// geometry draws the position of a place: a point in its municipality, two to six points up to 500 m from it, a line of two to
+// eight points, or an area about it of 50 to 400 m. Official places lie at the municipality's own point, towns near it.
+func (g *generator) geometry(p *place) store.Geometry {
+	src := p.chain.part(drawPosition)
+	k := g.country.kommuner[p.kommuner[0]].Kommune
+	at := src.inside(k)
+	if p.types == "fylke" || p.types == "kommune" {
+		at = point{int64(k.Point[0]) * 100, int64(k.Point[1]) * 100}
+	}
+	switch p.shape {
+	case shapeMultiPoint:
+		ps := []point{at}
+		for n := src.between(1, 5); n > 0; n-- {
+			ps = append(ps, at.step(src.under(8), int64(src.between(5_000, 50_000))))
+		}
+		return store.Geometry{WKB: appendMultiPoint(nil, ps)}
+	case shapeLine:
+		ps, direction := []point{at}, src.under(8)
+		for n := src.between(1, 7); n > 0; n-- {
+			ps = append(ps, ps[len(ps)-1].step(direction, int64(src.between(5_000, 40_000))))
+			direction += src.between(7, 9)
+		}
+		return store.Geometry{WKB: appendPoints(header(2), ps)}
+	case shapeArea:
+		ps := make([]point, 0, len(compass)+1)
+		for d := range compass {
+			ps = append(ps, at.step(d, int64(src.between(5_000, 40_000))))
+		}
+		return store.Geometry{WKB: appendPoints(binary.LittleEndian.AppendUint32(header(3), 1), append(ps, ps[0]))}
+	}
+	return store.Geometry{WKB: appendPoint(header(1), at)}
+}
+
+// header starts a little-endian WKB geometry (OGC 06-103r4, 8.2).
+func header(kind uint32) []byte {
+	return binary.LittleEndian.AppendUint32(append(make([]byte, 0, 160), 1), kind)
+}
+
+func appendPoint(dst []byte, p point) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(float64(p.x)/100))
+	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(float64(p.y)/100))
+}
+
+func appendPoints(dst []byte, ps []point) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(ps)))
+	for _, p := range ps {
+		dst = appendPoint(dst, p)
+	}
+	return dst
+}
+
+func appendMultiPoint(dst []byte, ps []point) []byte {
+	dst = binary.LittleEndian.AppendUint32(append(dst, header(4)...), uint32(len(ps)))
+	for _, p := range ps {
+		dst = appendPoint(append(dst, header(1)...), p)
+	}
+	return dst
+}
