@@ -1,0 +1,230 @@
+// Package openapi builds the definition of the API, an OpenAPI 3.0 document, from what the server says of its routes and from the
+// fragments embedded here. The document is self-contained: no reference leads out of it.
+package openapi
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"grense/api/ogcapi"
+)
+
+//go:embed components.json
+var components []byte
+
+// Input is what the definition tells of one running service at one mount.
+type Input struct {
+	BaseURL     string // absolute, without a slash at its end; the one server of the document
+	Title       string
+	Description string
+	Version     string // of the program
+	Contact     Contact
+	Licence     Licence
+	Terms       string // URL, or ""
+	Keyed       bool   // data need a key
+	Tags        []string
+	Operations  []Operation
+	Collections []Collection
+}
+
+// Contact is whom to ask; empty parts are left out.
+type Contact struct{ Name, URL, Email string }
+
+// Licence is the licence of the data; left out without a name.
+type Licence struct{ Name, URL string }
+
+// Operation is the GET of one path.
+type Operation struct {
+	Path       string // below the base URL, with variables in braces
+	ID         string // unique
+	Tag        string
+	Summary    string
+	Keyed      bool
+	Parameters []Parameter
+	Answers    []Answer // representations of the answer 200
+	Lookup     bool     // the path names something that may not exist: 404
+}
+
+// Parameter is a parameter of an operation. Those with the same Shared name stand once, among the components.
+type Parameter struct {
+	Shared      string // name among the components; "" when it belongs to one operation
+	Name        string
+	In          string // "query" or "path"
+	Description string
+	Schema      map[string]any
+}
+
+// Answer is one representation: its media type and the name of its schema among the components; "" for any text.
+type Answer struct{ Media, Schema string }
+
+// Collection describes the features of one collection; its schemas are named feature_ID and features_ID.
+type Collection struct {
+	ID       string
+	Geometry bool // features have one, or null
+	Schema   ogcapi.Schema
+}
+
+// SchemaOf names the schema of a page of features of a collection, or of one feature.
+func SchemaOf(collection string, one bool) string {
+	if one {
+		return "feature_" + collection
+	}
+	return "features_" + collection
+}
+
+type m = map[string]any
+
+// Build returns the document as JSON. An error means that the fragments are broken, or that two operations have one id.
+func Build(in Input) ([]byte, error) {
+	var comp m
+	if err := json.Unmarshal(components, &comp); err != nil {
+		return nil, fmt.Errorf("openapi: components.json: %w", err)
+	}
+	schemas, params := comp["schemas"].(m), m{}
+	comp["parameters"] = params
+	for _, c := range in.Collections {
+		schemas[SchemaOf(c.ID, true)] = featureSchema(c)
+		schemas[SchemaOf(c.ID, false)] = pageSchema(c)
+	}
+	if !in.Keyed {
+		delete(comp, "securitySchemes")
+	}
+	paths, seen := m{}, map[string]bool{}
+	for _, op := range in.Operations {
+		if seen[op.ID] {
+			return nil, fmt.Errorf("openapi: operation %s stands twice", op.ID)
+		}
+		seen[op.ID] = true
+		get, err := operation(op, in.Keyed, params)
+		if err != nil {
+			return nil, err
+		}
+		paths[op.Path] = m{"get": get}
+	}
+	info := m{"title": in.Title, "description": in.Description, "version": in.Version}
+	if c := filled(m{"name": in.Contact.Name, "url": in.Contact.URL, "email": in.Contact.Email}); len(c) > 0 {
+		info["contact"] = c
+	}
+	if in.Licence.Name != "" {
+		info["license"] = filled(m{"name": in.Licence.Name, "url": in.Licence.URL})
+	}
+	if in.Terms != "" {
+		info["termsOfService"] = in.Terms
+	}
+	var tags []any
+	for _, t := range in.Tags {
+		tags = append(tags, m{"name": t})
+	}
+	return json.Marshal(m{"openapi": "3.0.3", "info": info, "servers": []any{m{"url": in.BaseURL}}, "tags": tags, "paths": paths, "components": comp})
+}
+
+// filled drops members that are "".
+func filled(x m) m {
+	maps.DeleteFunc(x, func(_ string, v any) bool { return v == "" })
+	return x
+}
+
+func ref(kind, name string) m { return m{"$ref": "#/components/" + kind + "/" + name} }
+
+func operation(op Operation, keyed bool, params m) (m, error) {
+	list := []any{}
+	for _, p := range op.Parameters {
+		def := m{"name": p.Name, "in": p.In, "description": p.Description, "schema": p.Schema, "required": p.In == "path"}
+		if p.In == "query" {
+			def["style"], def["explode"] = "form", false
+		}
+		if p.Shared == "" {
+			list = append(list, def)
+			continue
+		}
+		params[p.Shared] = def
+		list = append(list, ref("parameters", p.Shared))
+	}
+	content := m{}
+	for _, a := range op.Answers {
+		schema := m{"type": "string"}
+		if a.Schema != "" {
+			schema = ref("schemas", a.Schema)
+		}
+		content[a.Media] = m{"schema": schema}
+	}
+	responses := m{
+		"200": m{"description": "The resource", "headers": m{"Link": ref("headers", "Link"), "ETag": ref("headers", "ETag")}, "content": content},
+		"304": ref("responses", "NotModified"),
+		"400": ref("responses", "Invalid"),
+		"406": ref("responses", "NotAcceptable"),
+		"500": ref("responses", "Internal"),
+	}
+	if op.Lookup {
+		responses["404"] = ref("responses", "NotFound")
+	}
+	get := m{"operationId": op.ID, "summary": op.Summary, "tags": []any{op.Tag}, "parameters": list, "responses": responses}
+	if op.Keyed {
+		responses["503"] = ref("responses", "Unavailable")
+		if keyed {
+			responses["401"] = ref("responses", "Unauthorized")
+			get["security"] = []any{m{"ApiKeyHeader": []any{}}, m{"ApiKeyBearer": []any{}}, m{"ApiKeyBasic": []any{}}}
+		}
+	}
+	if strings.Contains(op.Path, "{") != hasPathParam(op) {
+		return nil, fmt.Errorf("openapi: operation %s and its path %s differ in their variables", op.ID, op.Path)
+	}
+	return get, nil
+}
+
+func hasPathParam(op Operation) bool {
+	for _, p := range op.Parameters {
+		if p.In == "path" {
+			return true
+		}
+	}
+	return false
+}
+
+// featureSchema describes a feature of a collection in GeoJSON (RFC 7946, 3.2). Every property stands in every feature.
+func featureSchema(c Collection) m {
+	props, required := m{}, []any{}
+	for _, p := range c.Schema.Properties {
+		if p.Type == "" { // the geometry stands beside the properties
+			continue
+		}
+		s := filled(m{"type": p.Type, "format": p.Format, "title": p.Title, "description": p.Description})
+		s["nullable"] = true
+		if p.Type == "object" { // any JSON
+			delete(s, "type")
+		}
+		if len(p.Enum) > 0 {
+			values := []any{nil}
+			for _, v := range p.Enum {
+				values = append(values, v)
+			}
+			s["enum"] = values
+		}
+		props[p.Name] = s
+		required = append(required, p.Name)
+	}
+	properties := m{"type": "object", "properties": props}
+	if len(required) > 0 {
+		properties["required"] = required
+	}
+	var geometry m
+	if c.Geometry {
+		geometry = m{"nullable": true, "allOf": []any{ref("schemas", "geometry")}}
+	} else {
+		geometry = m{"nullable": true, "type": "object", "enum": []any{nil}}
+	}
+	return m{"type": "object", "required": []any{"type", "id", "geometry", "properties"}, "properties": m{
+		"type": m{"type": "string", "enum": []any{"Feature"}}, "id": m{"type": "string"}, "geometry": geometry, "properties": properties,
+		"links": m{"type": "array", "items": ref("schemas", "link")}, "prev": m{"type": "string"}, "next": m{"type": "string"}}}
+}
+
+func pageSchema(c Collection) m {
+	return m{"type": "object", "required": []any{"type", "features", "numberReturned", "numberMatched", "links", "timeStamp"}, "properties": m{
+		"type":           m{"type": "string", "enum": []any{"FeatureCollection"}},
+		"features":       m{"type": "array", "items": ref("schemas", SchemaOf(c.ID, true))},
+		"numberReturned": m{"type": "integer", "minimum": 0}, "numberMatched": m{"type": "integer", "minimum": 0},
+		"links": m{"type": "array", "items": ref("schemas", "link")}, "timeStamp": m{"type": "string", "format": "date-time"}}}
+}

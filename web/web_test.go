@@ -1,0 +1,290 @@
+package web_test
+
+import (
+	"encoding/json"
+	"html/template"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"grense/web"
+)
+
+// catalogue reads one catalogue as it stands, and refuses a name that stands twice.
+func catalogue(t *testing.T, lang string) map[string]string {
+	t.Helper()
+	b, err := os.ReadFile("messages/" + lang + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]string
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(regexp.MustCompile(`(?m)^  "`).FindAll(b, -1)); n != len(m) {
+		t.Errorf("%s: %d lines with names, %d names", lang, n, len(m))
+	}
+	return m
+}
+
+var verbs = regexp.MustCompile(`%[a-z]`)
+
+func TestCataloguesHoldTheSameNamesAndVerbs(t *testing.T) {
+	t.Parallel()
+	nb := catalogue(t, "nb")
+	for _, lang := range web.Languages() {
+		m := catalogue(t, lang)
+		for name := range nb {
+			text, ok := m[name]
+			switch {
+			case !ok:
+				t.Errorf("%s lacks %q", lang, name)
+			case strings.TrimSpace(text) == "" || strings.TrimSpace(text) != text:
+				t.Errorf("%s: %q is %q", lang, name, text)
+			case !slices.Equal(verbs.FindAllString(text, -1), verbs.FindAllString(nb[name], -1)):
+				t.Errorf("%s: %q has other verbs than nb: %q, %q", lang, name, text, nb[name])
+			}
+		}
+		for name := range m {
+			if _, ok := nb[name]; !ok {
+				t.Errorf("nb lacks %q of %s", name, lang)
+			}
+		}
+	}
+}
+
+// How texts are named in templates and in Go; the last two build names from a part known only at run time.
+var (
+	usedInTemplate = regexp.MustCompile(`\.T "([^"]+)"`)
+	usedInGo       = regexp.MustCompile(`(?:\.text\(|keyPage\([^"\n]*)"([^"]+)"[,)]`)
+	builtInPage    = regexp.MustCompile(`\.T \(printf "([^"%]*)%[sd]([^"]*)"`)
+	builtInGo      = regexp.MustCompile(`\.text\(fmt\.Sprintf\("([^"%]*)%[sd]([^"]*)"`)
+)
+
+// sources are the texts of templates and of the server's Go files.
+func sources(t *testing.T, pattern string) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
+	}
+	out := map[string]string{}
+	for _, p := range paths {
+		if strings.HasSuffix(p, "_test.go") {
+			continue
+		}
+		b, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[p] = string(b)
+	}
+	return out
+}
+
+func TestEveryTextThatIsUsedExistsAndEveryTextIsUsed(t *testing.T) {
+	t.Parallel()
+	nb := catalogue(t, "nb")
+	used := map[string]bool{}
+	var built [][2]string // start and end of names that are put together
+	look := func(files map[string]string, plain, parts *regexp.Regexp) {
+		for file, text := range files {
+			for _, m := range plain.FindAllStringSubmatch(text, -1) {
+				used[m[1]] = true
+				if _, ok := nb[m[1]]; !ok {
+					t.Errorf("%s uses %q, which no catalogue has", file, m[1])
+				}
+			}
+			for _, m := range parts.FindAllStringSubmatch(text, -1) {
+				built = append(built, [2]string{m[1], m[2]})
+			}
+		}
+	}
+	look(sources(t, "templates/*.html"), usedInTemplate, builtInPage)
+	look(sources(t, "../internal/server/*.go"), usedInGo, builtInGo)
+	for _, name := range []string{"schema.title", "queryables.title", "sortables.title"} { // schemaAnswer puts them together
+		used[name] = true
+	}
+	for name := range nb {
+		if used[name] || slices.ContainsFunc(built, func(b [2]string) bool { return strings.HasPrefix(name, b[0]) && strings.HasSuffix(name, b[1]) }) {
+			continue
+		}
+		t.Errorf("nothing uses %q", name)
+	}
+	if len(used) < 100 || len(built) < 4 {
+		t.Errorf("found only %d uses and %d patterns", len(used), len(built))
+	}
+}
+
+func TestNamesThatAreBuiltAtRunTimeExist(t *testing.T) {
+	t.Parallel()
+	nb := catalogue(t, "nb")
+	want := []string{"api.in-path", "api.in-query"}
+	for _, typ := range []string{"string", "integer", "number", "boolean", "object", "date", "date-time", "geometry-any"} {
+		want = append(want, "type."+typ)
+	}
+	for _, g := range []string{"point", "multipoint", "linestring", "multilinestring", "polygon", "multipolygon", "geometrycollection"} {
+		want = append(want, "type.geometry-"+g)
+	}
+	for _, status := range []int{400, 401, 403, 404, 405, 406, 410, 413, 415, 500, 503} {
+		want = append(want, "status."+strconv.Itoa(status), "status."+strconv.Itoa(status)+"-text")
+	}
+	for _, m := range regexp.MustCompile(`Tag: "([^"]+)"`).FindAllStringSubmatch(sources(t, "../internal/server/routes.go")["../internal/server/routes.go"], -1) {
+		want = append(want, "tag."+m[1])
+	}
+	for _, name := range want {
+		if _, ok := nb[name]; !ok {
+			t.Errorf("no catalogue has %q", name)
+		}
+	}
+}
+
+func TestTextFallsBack(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ lang, name, want string }{
+		{"nb", "home", "Forside"}, {"nn", "home", "Framside"}, {"en", "home", "Home"},
+		{"", "home", "Forside"}, {"de", "home", "Forside"}, {"en", "no.such.text", "no.such.text"},
+	} {
+		if got := web.Text(c.lang, c.name); got != c.want {
+			t.Errorf("Text(%q, %q) = %q, want %q", c.lang, c.name, got, c.want)
+		}
+	}
+}
+
+func TestStaticFilesAreFoundByBothNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"site.css", "favicon.svg", "api.js"} {
+		hashed := web.Hashed(name)
+		if !regexp.MustCompile(`^[a-z]+\.[0-9a-f]{8}\.[a-z]+$`).MatchString(hashed) {
+			t.Errorf("Hashed(%q) = %q", name, hashed)
+		}
+		for _, n := range []string{name, hashed} {
+			f, ok := web.Static(n)
+			if !ok || f.Name != hashed || f.Media == "" || len(f.Data) == 0 {
+				t.Errorf("Static(%q) = %q, %q, %d bytes, %t", n, f.Name, f.Media, len(f.Data), ok)
+			}
+		}
+	}
+	if f, ok := web.Static("favicon.ico"); !ok || f.Media != "image/svg+xml" {
+		t.Errorf("favicon.ico is %q, %t", f.Media, ok)
+	}
+	for _, name := range []string{"", "..", "web.go", "site.00000000.css", "static/site.css"} {
+		if f, ok := web.Static(name); ok {
+			t.Errorf("Static(%q) finds %q", name, f.Name)
+		}
+	}
+	if a, b := web.HashedName("a.css", []byte("x")), web.HashedName("a.css", []byte("y")); a == b {
+		t.Errorf("two contents have one name, %s", a)
+	}
+	if n := len(web.Files()); n != 3 {
+		t.Errorf("%d files", n)
+	}
+}
+
+// maxStyle is the most that the style sheet may weigh, in bytes.
+const maxStyle = 12 << 10
+
+func TestStyleSheetIsSmallAndLoadsNothing(t *testing.T) {
+	t.Parallel()
+	f, _ := web.Static("site.css")
+	css := string(f.Data)
+	if len(css) > maxStyle {
+		t.Errorf("%d bytes", len(css))
+	}
+	for _, bad := range []string{"url(", "@import", "@font-face", "http:", "https:"} {
+		if strings.Contains(css, bad) {
+			t.Errorf("the style sheet has %q", bad)
+		}
+	}
+	for _, want := range []string{"prefers-color-scheme: dark", "prefers-reduced-motion", "forced-colors", "@media print", ":focus-visible"} {
+		if !strings.Contains(css, want) {
+			t.Errorf("the style sheet has no %q", want)
+		}
+	}
+	if open, shut := strings.Count(css, "{"), strings.Count(css, "}"); open != shut {
+		t.Errorf("%d braces open, %d close", open, shut)
+	}
+}
+
+// TestColoursHaveContrast computes WCAG 2.2, 1.4.3 and 1.4.11 for the pairs of colours that meet, in both schemes.
+func TestColoursHaveContrast(t *testing.T) {
+	t.Parallel()
+	f, _ := web.Static("site.css")
+	roots := regexp.MustCompile(`(?s):root \{(.*?)\}`).FindAllStringSubmatch(string(f.Data), 2)
+	if len(roots) != 2 {
+		t.Fatalf("%d sets of colours", len(roots))
+	}
+	for i, scheme := range []string{"light", "dark"} {
+		colour := map[string]float64{}
+		for _, m := range regexp.MustCompile(`--([a-z-]+): #([0-9a-f]{3,6});`).FindAllStringSubmatch(roots[i][1], -1) {
+			colour[m[1]] = luminance(t, m[2])
+		}
+		for _, c := range []struct {
+			front, ground string
+			least         float64
+		}{
+			{"text", "ground", 7}, {"text", "raised", 7}, {"quiet", "ground", 4.5}, {"quiet", "raised", 4.5}, {"accent", "ground", 4.5}, {"accent", "raised", 4.5},
+			{"accent-strong", "ground", 4.5}, {"visited", "ground", 4.5}, {"on-accent", "accent", 4.5}, {"on-accent", "accent-strong", 4.5},
+			{"alert", "alert-ground", 4.5}, {"edge", "ground", 3}, {"focus", "ground", 3}, {"focus", "raised", 3},
+		} {
+			a, okA := colour[c.front]
+			b, okB := colour[c.ground]
+			if got := (max(a, b) + .05) / (min(a, b) + .05); !okA || !okB || got < c.least {
+				t.Errorf("%s: %s on %s has contrast %.2f, want %.1f", scheme, c.front, c.ground, got, c.least)
+			}
+		}
+	}
+}
+
+func TestTemplatesHoldNothingInlineAndNothingFromElsewhere(t *testing.T) {
+	t.Parallel()
+	bad := regexp.MustCompile(`(?i)\sstyle=|<style|\son[a-z]+=|javascript:|https?://|<iframe`)
+	script := regexp.MustCompile(`<script src="\{\{\.Static "[a-z.-]+"\}\}" defer></script>`)
+	for file, text := range sources(t, "templates/*.html") {
+		for _, m := range bad.FindAllString(text, -1) {
+			t.Errorf("%s has %q", file, m)
+		}
+		if strings.Contains(script.ReplaceAllString(text, ""), "<script") {
+			t.Errorf("%s has a script that is no file of ours", file)
+		}
+	}
+}
+
+func TestTemplatesDefineEveryPage(t *testing.T) {
+	t.Parallel()
+	funcs := template.FuncMap{}
+	for _, name := range []string{"number", "join", "json", "degrees", "unit", "xml"} {
+		funcs[name] = func(...any) string { return "" }
+	}
+	tmpl, err := template.New("").Funcs(funcs).ParseFS(web.Templates, "templates/*.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := fs.Glob(web.Templates, "templates/*.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(filepath.Base(f), ".html")
+		if name != "layout" && tmpl.Lookup(name) == nil {
+			t.Errorf("%s defines no %q", f, name)
+		}
+	}
+	for _, m := range regexp.MustCompile(`page\{Name: "([a-z]+)"`).FindAllStringSubmatch(strings.Join(values(sources(t, "../internal/server/*.go")), "\n"), -1) {
+		if tmpl.Lookup(m[1]) == nil {
+			t.Errorf("the server shows page %q, which no template defines", m[1])
+		}
+	}
+}
+
+func values(m map[string]string) (out []string) {
+	for _, v := range m {
+		out = append(out, v)
+	}
+	return out
+}
