@@ -1,0 +1,68 @@
+// Package internal_test holds the rules of the house that concern every package.
+package internal_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// may lists, for each package, the packages of ours that it may import besides internal/problem.
+var may = map[string]string{
+	"api/ogcapi":               "",
+	"api/placename":            "",
+	"migrations":               "",
+	"web":                      "",
+	"openapi":                  "api/ogcapi",
+	"internal":                 "",
+	"internal/problem":         "",
+	"internal/config":          "",
+	"internal/crs":             "",
+	"internal/cql2":            "internal/crs",
+	"internal/store":           "internal/cql2 internal/crs",
+	"internal/store/sqlq":      "internal/store internal/cql2 internal/crs",
+	"internal/store/gpkg":      "internal/store internal/store/sqlq internal/cql2 internal/crs internal/migrate migrations",
+	"internal/store/postgis":   "internal/store internal/store/sqlq internal/cql2 internal/crs internal/migrate migrations",
+	"internal/store/storetest": "internal/store internal/cql2 internal/crs",
+	"internal/feature":         "internal/store internal/cql2 internal/crs api/ogcapi",
+	"internal/tile":            "internal/store internal/crs api/ogcapi",
+	"internal/process":         "internal/store internal/cql2 internal/crs internal/feature api/ogcapi",
+	"internal/placename":       "internal/store internal/cql2 internal/crs internal/feature api/placename",
+	"internal/soap":            "internal/placename api/placename",
+	"internal/ingest":          "internal/store internal/cql2 internal/crs",
+	"internal/demo":            "internal/store internal/cql2 internal/crs",
+	"internal/register":        "internal/store internal/cql2 internal/crs internal/placename internal/ingest internal/demo",
+	"internal/apikey":          "internal/store migrations",
+	"internal/migrate":         "migrations",
+	"internal/server": "api/ogcapi api/placename web openapi migrations internal/config internal/crs internal/cql2 internal/store internal/feature internal/tile " +
+		"internal/process internal/placename internal/soap internal/apikey",
+	"cmd/grense": "*",
+}
+
+func TestEachPackageImportsOnlyWhatTheHouseAllows(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "../...").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		pkg := strings.TrimPrefix(f[0], "grense/")
+		allowed, ok := may[pkg]
+		if !ok {
+			t.Errorf("%s has no line in the table of imports", pkg)
+			continue
+		}
+		list := strings.Fields(allowed + " internal/problem")
+		for _, imp := range f[1:] {
+			imp, ours := strings.CutPrefix(imp, "grense/")
+			if ours && allowed != "*" && !slices.Contains(list, imp) {
+				t.Errorf("%s may not import %s", pkg, imp)
+			}
+			if imp == "github.com/paulmach/orb/geojson" || strings.HasPrefix(imp, "modernc.org/sqlite") {
+				t.Errorf("%s imports %s, which is banned", pkg, imp)
+			}
+		}
+	}
+}

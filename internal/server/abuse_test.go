@@ -1,0 +1,150 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"grense/internal/config"
+)
+
+// settle waits until the number of goroutines is back near n.
+func settle(t *testing.T, n int) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for runtime.NumGoroutine() > n+3 {
+		if time.Now().After(deadline) {
+			buf := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), n, buf[:runtime.Stack(buf, true)])
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// TestHangUpsLeaveNothing opens requests and leaves in the middle of the answer.
+func TestHangUpsLeaveNothing(t *testing.T) {
+	n := 500
+	if os.Getenv("GRENSE_SOAK") != "" {
+		n = 10000
+	}
+	a := serve(t, "", func(c *config.Config) { c.Limits.Buffer = 64 << 10 })
+	before := stamped(a.get("/collections/kommuner/items?limit=1000").wants(200).Body)
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	goroutines := runtime.NumGoroutine()
+	gate := make(chan struct{}, 200)
+	var wg sync.WaitGroup
+	for i := range n {
+		gate <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-gate }()
+			rng := rand.New(rand.NewPCG(uint64(i), 7))
+			conn, err := net.Dial("tcp", strings.TrimPrefix(a.URL, "http://"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			fmt.Fprintf(conn, "GET /collections/kommuner/items?limit=1000&offset=%d HTTP/1.1\r\nHost: x\r\n\r\n", rng.IntN(50))
+			io.CopyN(io.Discard, conn, int64(rng.IntN(20000)))
+		})
+	}
+	wg.Wait()
+	settle(t, goroutines)
+	if after := stamped(a.get("/collections/kommuner/items?limit=1000").wants(200).Body); after != before {
+		t.Error("the answer changed")
+	}
+}
+
+// TestSlowReadersHoldNobodyUp lets 200 readers stand still in the middle of an answer while others are served, and sees them cut off.
+func TestSlowReadersHoldNobodyUp(t *testing.T) {
+	a := serve(t, "", func(c *config.Config) {
+		c.Limits.Buffer = 64 << 10
+		c.Limits.WriteTimeout = 2 * time.Second
+		c.Limits.Concurrent = 4
+		c.Limits.Queue = 10 * time.Second
+	})
+	before := stamped(a.get("/collections/kommuner/items?limit=10000").wants(200).Body)
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	goroutines := runtime.NumGoroutine()
+	var conns []net.Conn
+	for range 200 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(a.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.(*net.TCPConn).SetReadBuffer(1024)
+		fmt.Fprint(conn, "GET /collections/kommuner/items?limit=10000 HTTP/1.1\r\nHost: x\r\n\r\n")
+		conns = append(conns, conn)
+	}
+	for _, c := range conns { // the answer has begun
+		if _, err := bufio.NewReaderSize(c, 16).ReadByte(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := stamped(a.get("/collections/kommuner/items?limit=10000").wants(200).Body); got != before {
+		t.Error("another answer while readers stand still")
+	}
+	for _, c := range conns {
+		c.Close()
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	settle(t, goroutines)
+}
+
+// TestAnswerStopsWhenTheClientLeaves cancels the question to the store.
+func TestAnswerStopsWhenTheClientLeaves(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := httptest.NewRecorder()
+	func() {
+		defer func() { recover() }() // an abort is as good as no answer
+		a.srv.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/collections/kommuner/items", nil))
+	}()
+	if w.Code == 200 && w.Body.Len() > 0 {
+		t.Errorf("%d with %d bytes after the client left", w.Code, w.Body.Len())
+	}
+}
+
+// injections are classes of SQL injection, path tricks and script injection.
+var injections = []string{"' OR 1=1--", "'; DROP TABLE kommuner; --", "1; SELECT pg_sleep(10)", "' UNION SELECT name FROM sqlite_master--", "%27%20OR%20%271%27=%271", "ʼ OR 1=1", "\\'; --", "%' ESCAPE '!", "../../etc/passwd", "%2e%2e%2f", "%00", "\x00",
+	"<script>alert(1)</script>", "\r\nSet-Cookie: a=b", "${jndi:ldap://x}", "{{7*7}}", strings.Repeat("(", 5000), "\xff\xfe"}
+
+func TestInjectionsChangeNothing(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, s := range injections {
+		e := escape(s)
+		for _, p := range []string{"nr", "navn", "fylke_nr"} {
+			if got := a.get("/collections/kommuner/items?" + p + "=" + queryEscape(s)).wants(200).page(); got.NumberMatched != 0 {
+				t.Errorf("%s=%q matches %d", p, s, got.NumberMatched)
+			}
+		}
+		for _, p := range []string{"limit", "offset", "cursor", "bbox", "datetime", "sortby", "crs", "f", "areal_km2", queryEscape(s)} {
+			r := a.get("/collections/kommuner/items?" + p + "=" + queryEscape(s)).wants(400)
+			if h := fmt.Sprint(r.Header); strings.Contains(h, "Set-Cookie") {
+				t.Errorf("%s: header injected", p)
+			}
+		}
+		for _, p := range []string{"/collections/" + e, "/collections/kommuner/items/" + e, "/TileMatrixSets/" + e, "/processes/" + e, "/" + e, "/static/" + e} {
+			if r := a.get(p, "Accept", "text/html"); r.StatusCode != 404 || strings.Contains(string(r.Body), "<script>alert") {
+				t.Errorf("%s: %d", p, r.StatusCode)
+			}
+		}
+	}
+	if n := a.get("/collections/kommuner/items?limit=1").wants(200).page().NumberMatched; n != 357 {
+		t.Errorf("%d features afterwards", n)
+	}
+}

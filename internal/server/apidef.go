@@ -1,0 +1,205 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"grense/api/ogcapi"
+	"grense/internal/process"
+	"grense/internal/store"
+	"grense/internal/tile"
+	"grense/openapi"
+)
+
+// apiDefinition is the OpenAPI document of the mount (OGC 19-072, 7.3 and 9). Without f it is the 3.0 JSON, whatever Accept says.
+func (s *Server) apiDefinition(c *call) (*answer, error) {
+	in := c.definition()
+	doc, err := openapi.Build(in)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{JSON: doc, Links: []ogcapi.Link{
+		{Rel: "self", Type: asOpenAPI.Media, Href: c.base() + "/openapi"},
+		{Rel: "alternate", Type: "text/html", Href: c.base() + "/openapi?f=html"}},
+		Page: &page{Name: "api", Title: c.text("api.title"), Data: apiView{Input: in, Swagger: c.ui != "plain"}}}
+	if c.rep.F == asYAML.F {
+		text, err := yaml.JSONToYAML(doc)
+		if err != nil {
+			return nil, fmt.Errorf("server: API definition as YAML: %w", err)
+		}
+		a.Raw = map[string][]byte{asYAML.F: text}
+	}
+	return a, nil
+}
+
+// apiView is what the page of the API definition shows: everything in plain HTML, with Swagger UI over it where scripts run.
+type apiView struct {
+	openapi.Input
+	Swagger bool
+}
+
+// Grouped gives the operations of a tag.
+func (v apiView) Grouped(tag string) []openapi.Operation {
+	var out []openapi.Operation
+	for _, op := range v.Operations {
+		if op.Tag == tag {
+			out = append(out, op)
+		}
+	}
+	return out
+}
+
+// definition derives the API definition from the table of routes and the catalog: literal paths for each collection, since clients
+// look for them.
+func (c *call) definition() openapi.Input {
+	svc := &c.s.cfg.Service
+	in := openapi.Input{BaseURL: c.base(), Title: svc.Title.In(c.lang), Description: svc.Description.In(c.lang), Version: c.s.version, Terms: svc.Terms,
+		Contact: openapi.Contact{Name: svc.Contact.Name, URL: svc.Contact.URL, Email: svc.Contact.Email},
+		Licence: openapi.Licence{Name: svc.Licence.Name, URL: svc.Licence.URL}, Keyed: c.s.cfg.Auth != "open"}
+	if in.Version == "" {
+		in.Version = "0"
+	}
+	for _, rt := range c.s.routes {
+		if rt.Hidden || rt.Register && !c.hasRegister() {
+			continue
+		}
+		if n := len(in.Tags); n == 0 || in.Tags[n-1] != rt.Tag && !contains(in.Tags, rt.Tag) {
+			in.Tags = append(in.Tags, rt.Tag)
+		}
+		if !strings.Contains(rt.Path, "{collectionId}") {
+			in.Operations = append(in.Operations, c.operation(rt, nil))
+			continue
+		}
+		for _, coll := range c.cat.Collections {
+			if coll.Public {
+				in.Operations = append(in.Operations, c.operation(rt, coll))
+			}
+		}
+	}
+	for _, coll := range c.cat.Collections {
+		if coll.Public {
+			at := *c
+			at.coll = coll
+			in.Collections = append(in.Collections, openapi.Collection{ID: coll.ID, Geometry: coll.Geometry != nil, Schema: schemaDoc(&at, "schema")})
+		}
+	}
+	return in
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// answerSchemas names the schema of each JSON answer.
+var answerSchemas = map[string]string{
+	"getLandingPage": "landingPage", "getApiDefinition": "openapi", "getConformance": "conformance", "getCollections": "collections", "getCollection": "collection",
+	"getSchema": "schema", "getQueryables": "schema", "getSortables": "schema", "getFunctions": "functions", "getTileMatrixSetsList": "tileMatrixSets", "getTileMatrixSet": "tileMatrixSet",
+	"getProcesses": "processes", "getProcessDescription": "process", "getCodeLists": "codeLists", "getCodeList": "codeList",
+}
+
+func (c *call) operation(rt *route, coll *store.Collection) openapi.Operation {
+	op := openapi.Operation{Path: rt.Path, ID: rt.Op, Tag: rt.Tag, Summary: rt.Summary, Keyed: rt.Data, Lookup: strings.Contains(rt.Path, "{")}
+	if op.Path == "" {
+		op.Path = "/"
+	}
+	if coll != nil {
+		op.Path = strings.ReplaceAll(rt.Path, "{collectionId}", coll.ID)
+		op.ID = coll.ID + "." + rt.Op
+		op.Summary = rt.Summary + ": " + c.titleOf(coll)
+	}
+	at := *c
+	at.coll, at.rt = coll, rt
+	op.Parameters = at.definedParams()
+	for _, r := range rt.Formats {
+		op.Answers = append(op.Answers, openapi.Answer{Media: r.Media, Schema: answerSchema(rt, r, coll)})
+	}
+	return op
+}
+
+func answerSchema(rt *route, r rep, coll *store.Collection) string {
+	switch {
+	case r.F == "jsonld":
+		return "linkedData"
+	case r.F != "json":
+		return ""
+	case rt.Op == "getFeatures":
+		return openapi.SchemaOf(coll.ID, false)
+	case rt.Op == "getFeature":
+		return openapi.SchemaOf(coll.ID, true)
+	}
+	return answerSchemas[rt.Op]
+}
+
+// definedParams describes the variables of the path, f and lang, the parameters of the table and the queryables.
+func (c *call) definedParams() []openapi.Parameter {
+	var out []openapi.Parameter
+	variable := func(name, description string, enum []string) {
+		if strings.Contains(c.rt.Path, "{"+name+"}") {
+			schema := map[string]any{"type": "string"}
+			if enum != nil {
+				schema["enum"] = enum
+			}
+			out = append(out, openapi.Parameter{Shared: name, Name: name, In: "path", Description: description, Schema: schema})
+		}
+	}
+	var sets, processes []string
+	for _, s := range tile.Sets(c.root) {
+		sets = append(sets, s.ID)
+	}
+	for _, p := range process.All() {
+		processes = append(processes, p.ID())
+	}
+	variable("featureId", "Id of the feature", nil)
+	variable("tileMatrixSetId", "Id of the tile matrix set", sets)
+	variable("codeListId", "Id of the code list", nil)
+	variable("processId", "Id of the process", processes)
+
+	formats := make([]string, len(c.rt.Formats))
+	for i, r := range c.rt.Formats {
+		formats[i] = r.F
+	}
+	out = append(out, openapi.Parameter{Shared: "f-" + strings.Join(formats, "-"), Name: "f", In: "query", Description: paramF.Description, Schema: map[string]any{"type": "string", "enum": formats}},
+		openapi.Parameter{Shared: "lang", Name: "lang", In: "query", Description: paramLang.Description, Schema: paramLang.Schema})
+	for _, p := range c.rt.Params {
+		d := openapi.Parameter{Shared: p.Name, Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
+		switch p {
+		case paramProcessLimit:
+			d.Shared = "processes-limit"
+		case paramLimit:
+			d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.s.cfg.Limits.PageMax, "default": c.s.cfg.Limits.PageDefault}
+		case paramCRS, paramBBoxCRS, paramFilterCRS:
+			d.Shared = ""
+			d.Schema = map[string]any{"type": "string", "format": "uri", "enum": crsURIs(c.coll)}
+		case paramSortBy:
+			d.Shared = ""
+			d.Description += ". Properties: " + strings.Join(sortableNames(c.coll), ", ")
+		}
+		out = append(out, d)
+	}
+	if !c.rt.Fields {
+		return out
+	}
+	for i := range c.coll.Properties {
+		p := &c.coll.Properties[i]
+		if c.field(p.Name) == nil {
+			continue
+		}
+		t, format := jsonType(p.Type)
+		schema := map[string]any{"type": t}
+		if format == "date" {
+			schema["format"] = format
+		}
+		if len(p.Enum) > 0 {
+			schema["enum"] = p.Enum
+		}
+		out = append(out, openapi.Parameter{Name: p.Name, In: "query", Description: "Only features whose " + p.Name + " equals this", Schema: schema})
+	}
+	return out
+}

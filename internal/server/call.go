@@ -1,0 +1,142 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"grense/internal/crs"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// A call is one request on its way through the server: what was asked, resolved step by step. It lives as long as the request.
+type call struct {
+	s     *Server
+	r     *http.Request
+	rt    *route
+	id    string // of the request, as in the log and in problem documents
+	mount string // "" or "/v1"
+	root  string // absolute URL that links start with, without mount and without a slash at its end
+	cat   *store.Catalog
+	coll  *store.Collection // of a route below a collection
+	rep   rep               // negotiated
+	asked bool              // f was given
+	lang  string            // nb, nn or en
+	keyID string            // "" when no key was needed or given
+
+	values url.Values // all query parameters
+
+	// what the query parameters say
+	query           store.Query
+	crs             crs.ID
+	crsURI          string // as Content-Crs shall say it
+	bbox            string
+	hasBBox         bool
+	bboxCRS         crs.ID
+	from, to        *time.Time
+	hasTime         bool
+	filter          string
+	hasFilter       bool
+	filterJSON      bool
+	filterCRS       crs.ID   // zero: CRS84
+	properties      []string // nil: all
+	skipGeometry    bool
+	hits            bool // only the count is wanted
+	ui, code, after string
+	operationName   string
+}
+
+type callKey struct{}
+
+// callOf returns the call that the middleware made for a request.
+func callOf(r *http.Request) *call {
+	c, _ := r.Context().Value(callKey{}).(*call)
+	return c
+}
+
+// base is the absolute URL of the mount, without a slash at its end.
+func (c *call) base() string { return c.root + c.mount }
+
+// pathParam returns a variable of the path, unescaped; "" when the escape is broken.
+func (c *call) pathParam(name string) string {
+	v, err := url.PathUnescape(chi.URLParam(c.r, name))
+	if err != nil {
+		return ""
+	}
+	return v
+}
+
+// resolve runs the steps between the router and the handler: collection (404), key (401), parameters (400), representation (400,
+// 406). The key of a data route is checked before anything inside the collection is told.
+func (c *call) resolve() error {
+	if id := chi.URLParam(c.r, "collectionId"); id != "" {
+		coll, ok := c.cat.Collection(c.pathParam("collectionId"))
+		if !ok || !coll.Public {
+			return problem.NotFoundf("there is no collection %q; %s/collections lists all", clip(c.pathParam("collectionId")), c.base())
+		}
+		c.coll = coll
+	}
+	if c.rt.Data {
+		if err := c.s.authorize(c); err != nil {
+			return err
+		}
+	}
+	c.query = store.Query{Limit: c.s.cfg.Limits.PageDefault}
+	c.crs, c.bboxCRS, c.crsURI = crs.CRS84, crs.CRS84, crs.CRS84.URI()
+	if c.coll != nil {
+		c.query.Collection = c.coll.ID
+		c.query.SortBy = c.coll.DefaultSort
+	}
+	perr := c.parseQuery(c.rt)
+	f, hasF := c.values["f"]
+	accept := c.r.Header.Values("Accept")
+	if c.rt.NoAccept {
+		accept = nil
+	}
+	var nerr error
+	c.asked = hasF
+	c.rep, nerr = negotiate(first(f), hasF, accept, c.rt.Formats)
+	switch {
+	case perr == nil:
+		return nerr
+	case nerr == nil || problem.Of(nerr).Kind != problem.Invalid:
+		return perr
+	}
+	all := problem.Of(perr)
+	all.Faults = append(all.Faults, problem.Of(nerr).Faults...)
+	sortFaults(all.Faults)
+	return all
+}
+
+// ask runs questions to the store: it waits for a turn and bounds the time. Nothing may be written to the client inside, since a
+// slow reader must not hold a turn.
+func (c *call) ask(fn func(context.Context) error) error {
+	return c.s.gate.run(c.r.Context(), c.s.cfg.Limits.Query, fn)
+}
+
+func first(v []string) string {
+	if len(v) == 0 {
+		return ""
+	}
+	return v[0]
+}
+
+// clip shortens a text of the client for a message.
+func clip(s string) string {
+	const most = 100
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+func sortFaults(f []problem.Fault) {
+	slices.SortStableFunc(f, func(a, b problem.Fault) int { return cmp.Compare(a.Param, b.Param) })
+}

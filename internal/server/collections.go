@@ -1,0 +1,218 @@
+package server
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/api/ogcapi"
+	"grense/internal/crs"
+	"grense/internal/store"
+)
+
+// collections lists the public collections (OGC 17-069r4, 7.13).
+func (s *Server) collections(c *call) (*answer, error) {
+	links := c.selfLinks("/collections")
+	doc := ogcapi.Collections{Collections: c.collectionDocs(), Links: links}
+	ld := func() any {
+		m := c.catalogLD(nil)
+		var sets []any
+		for i := range doc.Collections {
+			sets = append(sets, datasetLD(&doc.Collections[i]))
+		}
+		m["dataset"] = sets
+		return m
+	}
+	return &answer{JSON: doc, LD: ld, Links: links, Page: &page{Name: "collections", Title: c.text("collections.title"), Data: doc}}, nil
+}
+
+// collection describes one collection (OGC 17-069r4, 7.14).
+func (s *Server) collection(c *call) (*answer, error) {
+	doc := c.collectionDoc(c.coll)
+	ld := func() any {
+		m := datasetLD(&doc)
+		m["@context"] = "https://schema.org/docs/jsonldcontext.jsonld"
+		m["includedInDataCatalog"] = c.catalogLD(nil)
+		return m
+	}
+	return &answer{JSON: doc, LD: ld, Links: doc.Links, Page: &page{Name: "collection", Title: doc.Title,
+		Crumbs: c.crumbs("collections"), Data: collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open"}}}, nil
+}
+
+// collectionView is what the page of a collection shows.
+type collectionView struct {
+	ogcapi.Collection
+	Schema ogcapi.Schema
+	Keyed  bool
+}
+
+// collectionDocs are the public collections in catalog order; never nil.
+func (c *call) collectionDocs() []ogcapi.Collection {
+	out := []ogcapi.Collection{}
+	for _, coll := range c.cat.Collections {
+		if coll.Public {
+			out = append(out, c.collectionDoc(coll))
+		}
+	}
+	return out
+}
+
+// collectionDoc is the same in the list and at its own address, whatever representation was asked for: links self and alternate
+// name the document itself.
+func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
+	root, here := c.base(), c.base()+"/collections/"+coll.ID
+	title := c.titleOf(coll)
+	var links []ogcapi.Link
+	add := func(rel, media, href, title string) {
+		l := ogcapi.Link{Rel: rel, Type: media, Title: title, Href: href}
+		if media == "text/html" {
+			l.Hreflang = hreflang
+		}
+		links = append(links, l)
+	}
+	for _, l := range coll.Links {
+		links = append(links, ogcapi.Link{Rel: l.Rel, Type: l.Type, Title: l.Title, Href: l.Href, Hreflang: l.Hreflang})
+	}
+	add("root", "application/json", root+"?f=json", "The landing page of this server as JSON")
+	add("root", "text/html", root+"?f=html", "The landing page of this server as HTML")
+	add("self", "application/json", here+"?f=json", formTitles["json"])
+	add("alternate", "application/ld+json", here+"?f=jsonld", formTitles["jsonld"])
+	add("alternate", "text/html", here+"?f=html", formTitles["html"])
+	add(ogcapi.RelSchema, asSchema.Media, here+"/schema?f=json", "Schema of collection in JSON")
+	add(ogcapi.RelSchema, "text/html", here+"/schema?f=html", "Schema of collection in HTML")
+	add(ogcapi.RelQueryables, asSchema.Media, here+"/queryables?f=json", "Queryables for this collection as JSON")
+	add(ogcapi.RelQueryables, "text/html", here+"/queryables?f=html", "Queryables for this collection as HTML")
+	add("items", asGeoJSON.Media, here+"/items?f=json", "Items as GeoJSON")
+	add("items", "application/ld+json", here+"/items?f=jsonld", "Items as RDF (GeoJSON-LD)")
+	add("items", "text/html", here+"/items?f=html", "Items as HTML")
+	add("items", asCSV.contentType(), here+"/items?f=csv", "Items as CSV")
+	add(ogcapi.RelSortables, asSchema.Media, here+"/sortables?f=json", "Sortables for this collection as JSON")
+	add(ogcapi.RelSortables, "text/html", here+"/sortables?f=html", "Sortables for this collection as HTML")
+	if l := c.s.cfg.Service.Licence; l.URL != "" {
+		links = append(links, ogcapi.Link{Rel: "license", Title: l.Name, Href: l.URL})
+	}
+	doc := ogcapi.Collection{ID: coll.ID, Links: links, Title: title, Description: coll.Description.In(c.lang), Keywords: coll.Keywords,
+		Extent: extentOf(coll), ItemType: "feature", ItemCount: coll.Count, CRS: crsURIs(coll)}
+	if doc.Keywords == nil {
+		doc.Keywords = []string{}
+	}
+	if coll.Geometry != nil {
+		doc.StorageCRS = coll.Geometry.CRS.URI()
+	}
+	return doc
+}
+
+func (c *call) titleOf(coll *store.Collection) string {
+	if t := coll.Title.In(c.lang); t != "" {
+		return t
+	}
+	return coll.ID
+}
+
+// pad widens an extent, in degrees: clients send boxes rounded, and all features shall stay inside.
+const pad = 1e-6
+
+func extentOf(coll *store.Collection) *ogcapi.Extent {
+	var e ogcapi.Extent
+	if b := coll.Extent; b != nil {
+		e.Spatial = &ogcapi.SpatialExtent{CRS: crs.CRS84.URI(), BBox: [][4]float64{{
+			down(b.Min[0], -180), down(b.Min[1], -90), -down(-b.Max[0], -180), -down(-b.Max[1], -90)}}}
+	}
+	if coll.Instant != "" || coll.IntervalStart != "" {
+		e.Temporal = &ogcapi.TemporalExtent{TRS: "http://www.opengis.net/def/uom/ISO-8601/0/Gregorian",
+			Interval: [][2]*string{{moment(coll.Temporal[0]), moment(coll.Temporal[1])}}}
+	}
+	if e.Spatial == nil && e.Temporal == nil {
+		return nil
+	}
+	return &e
+}
+
+// down rounds towards minus infinity to six decimals below v - pad, not below low.
+func down(v, low float64) float64 { return max(math.Floor((v-pad)*1e6)/1e6, low) }
+
+func moment(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	s := t.UTC().Format(time.RFC3339)
+	return &s
+}
+
+// offeredCRS lists the CRSs that a collection can be asked for: CRS84 first, then those in which all of its features have sound
+// coordinates, and the one they are stored in (OGC 18-058r1, 6.2.2).
+func offeredCRS(coll *store.Collection) []crs.ID {
+	if coll.Geometry == nil {
+		return []crs.ID{crs.CRS84}
+	}
+	var out []crs.ID
+	for _, id := range crs.Served() {
+		if id == coll.Geometry.CRS || coll.Extent == nil || covers(id, *coll.Extent) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func crsURIs(coll *store.Collection) []string {
+	var out []string
+	for _, id := range offeredCRS(coll) {
+		out = append(out, id.URI())
+	}
+	return out
+}
+
+// covers reports whether a projection is sound over an area in CRS84.
+func covers(id crs.ID, b orb.Bound) bool {
+	a := id.Area()
+	return a.Contains(b.Min) && a.Contains(b.Max)
+}
+
+// datasetLD is a collection as a schema.org Dataset, with one DataDownload a link to its items.
+func datasetLD(d *ogcapi.Collection) map[string]any {
+	id := ""
+	var downloads []any
+	for _, l := range d.Links {
+		switch l.Rel {
+		case "self":
+			id, _, _ = strings.Cut(l.Href, "?")
+		case "items":
+			downloads = append(downloads, map[string]any{"@type": "DataDownload", "contentURL": l.Href, "encodingFormat": l.Type, "name": l.Title})
+		}
+	}
+	m := map[string]any{"@type": "Dataset", "@id": id, "url": id, "name": d.Title, "distribution": downloads}
+	if d.Description != "" {
+		m["description"] = d.Description
+	}
+	if len(d.Keywords) > 0 {
+		m["keywords"] = d.Keywords
+	}
+	for _, l := range d.Links {
+		if l.Rel == "license" {
+			m["license"] = l.Href
+		}
+	}
+	if d.Extent != nil && d.Extent.Spatial != nil {
+		b := d.Extent.Spatial.BBox[0]
+		m["spatialCoverage"] = map[string]any{"@type": "Place", "geo": map[string]any{"@type": "GeoShape", "box": boxText(b)}}
+	}
+	if d.Extent != nil && d.Extent.Temporal != nil {
+		iv := d.Extent.Temporal.Interval[0]
+		m["temporalCoverage"] = orOpen(iv[0]) + "/" + orOpen(iv[1])
+	}
+	return m
+}
+
+// boxText writes a box as schema.org wants it: latitude before longitude, south-west before north-east.
+func boxText(b [4]float64) string {
+	return number(b[1]) + "," + number(b[0]) + " " + number(b[3]) + "," + number(b[2])
+}
+
+func orOpen(s *string) string {
+	if s == nil {
+		return ".."
+	}
+	return *s
+}

@@ -1,0 +1,4 @@
+package server
+
+// IndentXML is indentXML.
+var IndentXML = indentXML

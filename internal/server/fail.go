@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"grense/api/ogcapi"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// status is the HTTP status of each kind of problem.
+var status = map[problem.Kind]int{
+	problem.Internal:      http.StatusInternalServerError,
+	problem.Invalid:       http.StatusBadRequest,
+	problem.Unauthorized:  http.StatusUnauthorized,
+	problem.NotFound:      http.StatusNotFound,
+	problem.Method:        http.StatusMethodNotAllowed,
+	problem.NotAcceptable: http.StatusNotAcceptable,
+	problem.TooLarge:      http.StatusRequestEntityTooLarge,
+	problem.MediaType:     http.StatusUnsupportedMediaType,
+	problem.Timeout:       http.StatusServiceUnavailable,
+	problem.Unavailable:   http.StatusServiceUnavailable,
+}
+
+// codes are the error codes of the servers that clients were written for.
+var codes = map[problem.Kind]string{
+	problem.Internal: "NoApplicableCode", problem.Invalid: "InvalidParameterValue", problem.Unauthorized: "Unauthorized", problem.NotFound: "NotFound",
+	problem.Method: "MethodNotAllowed", problem.NotAcceptable: "NotAcceptable", problem.TooLarge: "RequestEntityTooLarge", problem.MediaType: "UnsupportedMediaType",
+	problem.Timeout: "Timeout", problem.Unavailable: "ServiceUnavailable",
+}
+
+// details says what to do when the error itself does not.
+var details = map[problem.Kind]string{
+	problem.Internal:    "The server failed. The fault is logged under the instance of this document; tell the operator that number.",
+	problem.Timeout:     "The question took too long. Ask for a smaller bbox, a smaller limit or a simpler filter.",
+	problem.Unavailable: "The server cannot answer now. Try again after the seconds in Retry-After.",
+}
+
+// retryAfter is the value of Retry-After, in seconds.
+const retryAfter = 5
+
+// classify gives errors of the store and of the context their kind.
+func classify(err error) *problem.Error {
+	var p *problem.Error
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.Is(err, store.ErrCursor):
+		return &problem.Error{Kind: problem.Invalid, Err: err, Faults: []problem.Fault{{In: "query", Param: "cursor", Cure: "take the cursor from a link next or prev, together with all other parameters of that link"}}}
+	case errors.Is(err, store.ErrUnavailable):
+		return problem.Of(problem.New(problem.Unavailable, err, ""))
+	case errors.Is(err, context.DeadlineExceeded):
+		return problem.Of(problem.New(problem.Timeout, err, ""))
+	}
+	return problem.Of(err)
+}
+
+// problemOf turns an error into the document that the client gets. Keys are blotted out of what the client sent.
+func (c *call) problemOf(e *problem.Error) ogcapi.Problem {
+	st := status[e.Kind]
+	p := ogcapi.Problem{Type: "about:blank", Title: http.StatusText(st), Status: st, Code: codes[e.Kind], Instance: "urn:grense:request:" + c.id}
+	if e.Kind != problem.Internal {
+		p.Detail = e.Detail
+		for _, f := range e.Faults {
+			p.Faults = append(p.Faults, ogcapi.Fault{In: f.In, Name: redact(clip(f.Param)), Value: redact(clip(f.Value)), Cure: redact(f.Cure), Pos: f.Pos})
+		}
+	}
+	if p.Detail == "" && len(p.Faults) > 0 {
+		var b strings.Builder
+		for i, f := range p.Faults {
+			if i > 0 {
+				b.WriteString("; ")
+			}
+			b.WriteString(f.Name + "=" + strconv.Quote(f.Value) + ": " + f.Cure)
+		}
+		p.Detail = b.String()
+	}
+	if p.Detail == "" {
+		p.Detail = details[e.Kind]
+	}
+	p.Detail = redact(p.Detail)
+	p.Description = p.Detail
+	return p
+}
+
+// fail writes an error as a problem document or, for people, as a page (RFC 9457; OGC 17-069r4, 7.5.1). Nothing was written before.
+func (c *call) fail(w http.ResponseWriter, err error) {
+	e := classify(err)
+	if e.Kind == problem.Internal {
+		c.s.log.ErrorContext(c.r.Context(), "request failed", "request", c.id, "path", redact(c.r.URL.Path), "err", redact(e.Error()))
+	}
+	p := c.problemOf(e)
+	h := w.Header()
+	for _, name := range [...]string{"Content-Encoding", "Content-Crs", "ETag", "Link", "OGC-NumberMatched", "OGC-NumberReturned", "Content-Disposition"} {
+		h.Del(name)
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("Vary", varyKeyed)
+	h.Set("Content-Language", "en")
+	asPage := wantsPage(c.r.URL.Query().Get("f"), c.r.Header.Values("Accept"))
+	switch e.Kind {
+	case problem.Unauthorized:
+		h.Add("WWW-Authenticate", `ApiKey realm="data", header="X-API-Key"`)
+		if !asPage && !strings.Contains(strings.Join(c.r.Header.Values("Accept"), ","), "text/html") {
+			h.Add("WWW-Authenticate", `Basic realm="data", charset="UTF-8"`)
+		}
+	case problem.Unavailable, problem.Timeout:
+		h.Set("Retry-After", strconv.Itoa(retryAfter))
+	}
+	if asPage {
+		if plain, err := c.s.pages.render(c, c.problemPage(p)); err == nil {
+			h.Set("Content-Type", asHTML.contentType())
+			h.Set("Content-Language", languageTag(c.lang))
+			c.writeBody(w, p.Status, &body{plain: []byte(redact(string(plain)))})
+			return
+		}
+		c.s.log.ErrorContext(c.r.Context(), "error page failed", "request", c.id, "err", err)
+	}
+	h.Set("Content-Type", "application/problem+json")
+	plain, _ := marshal(p) // strings and numbers only
+	c.writeBody(w, p.Status, &body{plain: plain})
+}

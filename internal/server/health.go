@@ -1,0 +1,49 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// healthz says that the process answers.
+func (s *Server) healthz(w http.ResponseWriter, r *http.Request) { s.state(w, r, http.StatusOK, "ok") }
+
+// readyTimeout bounds the question to the store.
+const readyTimeout = 2 * time.Second
+
+// readyz says whether requests for data will be answered: not while the server drains, nor while the store is away. A reload that
+// failed is told, and changes nothing: the old data are still served.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	if !s.ready.Load() {
+		s.state(w, r, http.StatusServiceUnavailable, "draining")
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	if err := s.store.Ready(ctx); err != nil {
+		s.log.WarnContext(ctx, "not ready", "err", err)
+		s.state(w, r, http.StatusServiceUnavailable, "the store does not answer")
+		return
+	}
+	text := "ok"
+	if s.reloadErr.Load() != nil {
+		text = "ok, with the data from before the last reload, which failed; see the log"
+	}
+	s.state(w, r, http.StatusOK, text)
+}
+
+func (s *Server) state(w http.ResponseWriter, r *http.Request, status int, text string) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		status, text = http.StatusMethodNotAllowed, "use GET"
+	}
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write([]byte(strings.TrimSpace(text) + "\n")) // a client that is gone is seen by the server
+	}
+}

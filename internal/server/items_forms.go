@@ -1,0 +1,276 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"grense/api/ogcapi"
+	"grense/internal/feature"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// eachBatch reads the features of a page batch by batch; fn appends one feature to dst. Between batches the answer may spill.
+func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(dst []byte, f *store.Feature) ([]byte, error)) error {
+	for len(rows) > 0 {
+		n := min(len(rows), batch)
+		ids := make([]string, n)
+		for i, r := range rows[:n] {
+			ids[i] = r.ID
+		}
+		err := c.ask(func(ctx context.Context) error {
+			return c.s.store.Fetch(ctx, c.coll.ID, ids, want, func(f *store.Feature) (err error) {
+				out.buf, err = fn(out.buf, f)
+				return err
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if err := out.spill(); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// itemsCSV writes the properties as CSV (RFC 4180), points with their coordinates.
+func (c *call) itemsCSV(w http.ResponseWriter, p *store.Page) error {
+	coll := c.selected()
+	enc, err := feature.NewCSV(coll)
+	if err != nil {
+		return err
+	}
+	want := enc.Want()
+	want.Properties = c.properties
+	out := newSink(c, w)
+	out.buf = enc.AppendHeader(out.buf)
+	if err := c.eachBatch(out, p.Rows, want, enc.Append); err != nil {
+		return err
+	}
+	return out.finish()
+}
+
+// selected is the collection with the properties that are wanted only.
+func (c *call) selected() *store.Collection {
+	if c.properties == nil {
+		return c.coll
+	}
+	coll := *c.coll
+	coll.Properties = nil
+	for _, name := range c.properties {
+		if p, ok := c.coll.Find(name); ok {
+			coll.Properties = append(coll.Properties, *p)
+		}
+	}
+	return &coll
+}
+
+// itemsLD writes the page as a schema.org ItemList of places.
+func (c *call) itemsLD(w http.ResponseWriter, p *store.Page) error {
+	points := c.coll.Geometry != nil && c.coll.Geometry.Type == "Point" // of other geometries a list shows nothing
+	enc, err := c.encoder(c.skipGeometry || !points)
+	if err != nil {
+		return err
+	}
+	out := newSink(c, w)
+	items := c.base() + "/collections/" + c.coll.ID + "/items"
+	head, err := marshal(map[string]any{"@context": feature.Context(), "@type": "ItemList", "@id": items, "name": c.titleOf(c.coll), "numberOfItems": p.Matched})
+	if err != nil {
+		return err
+	}
+	out.buf = append(out.buf, head[:len(head)-1]...)
+	out.buf = append(out.buf, `,"itemListElement":[`...)
+	first := true
+	err = c.eachBatch(out, p.Rows, enc.Want(), func(dst []byte, f *store.Feature) ([]byte, error) {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		return enc.AppendJSONLDItem(dst, f, items+"/"+pathEscape(f.ID))
+	})
+	if err != nil {
+		return err
+	}
+	out.buf = append(out.buf, "]}"...)
+	return out.finish()
+}
+
+// itemsView is what the page of features shows.
+type itemsView struct {
+	IDTitle  string // of the property that is the id; "" when the id is no property
+	Columns  []column
+	Rows     []itemRow
+	Matched  int
+	First    int // number of the first row, from 1; 0 when the page was reached by a cursor
+	Last     int // number of the last row; 0 when First is
+	Prev     string
+	Next     string
+	Links    []ogcapi.Link
+	Filters  []filterField
+	Limit    int
+	Datetime bool
+	BBox     bool
+
+	Action   string // path that the form asks, below the mount
+	Filtered bool   // some field of the form is filled in
+	Sorts    []choice
+	Kept     []keptValue
+
+	BoxValue, TimeValue, FilterValue string // of the parameters bbox, datetime and filter, as asked
+}
+
+// column is a property in a table.
+type column struct{ Name, Title, Unit string }
+
+// itemRow is a feature in a table.
+type itemRow struct {
+	ID, Href string
+	Cells    []string
+}
+
+// itemsPage writes the page of features: a table without geometry.
+func (c *call) itemsPage(w http.ResponseWriter, p *store.Page, links []ogcapi.Link) error {
+	v := itemsView{Matched: p.Matched, Links: links, Limit: c.query.Limit, BBox: c.coll.Geometry != nil, Datetime: c.coll.Instant+c.coll.IntervalStart != ""}
+	if c.query.Cursor == "" {
+		v.First, v.Last = c.query.Offset+1, c.query.Offset+len(p.Rows)
+	}
+	path := "/collections/" + c.coll.ID + "/items"
+	c.fillForm(&v)
+	if p.Prev != "" {
+		v.Prev = c.pageHref(path, p.Prev)
+	}
+	if p.Next != "" {
+		v.Next = c.pageHref(path, p.Next)
+	}
+	id := -1 // which of the values is the id
+	shown := store.Want{NoGeometry: true, Properties: []string{}}
+	for _, pr := range c.selected().Properties {
+		if pr.Hidden {
+			continue
+		}
+		if pr.Name == c.coll.Key.Property {
+			v.IDTitle, id = c.columnOf(&pr).Title, len(shown.Properties)
+		} else {
+			v.Columns = append(v.Columns, c.columnOf(&pr))
+		}
+		shown.Properties = append(shown.Properties, pr.Name)
+	}
+	err := c.eachBatch(&sink{c: c, w: w}, p.Rows, shown, func(dst []byte, f *store.Feature) ([]byte, error) {
+		row := itemRow{ID: f.ID, Href: c.itemHref(f.ID)}
+		for i, x := range f.Values {
+			if i != id {
+				row.Cells = append(row.Cells, cell(x))
+			}
+		}
+		v.Rows = append(v.Rows, row)
+		return dst, nil
+	})
+	if err != nil {
+		return err
+	}
+	plain, err := c.s.pages.render(c, &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v})
+	if err != nil {
+		return err
+	}
+	return c.writeOnce(w, plain)
+}
+
+// itemView is what the page of one feature shows.
+type itemView struct {
+	Title      string
+	ID         string
+	IDShown    bool // some property is the id
+	Properties []propertyView
+	Geometry   string // type, as in GeoJSON; "" when there is none
+	Bound      *[4]float64
+	Prev, Next string
+	PrevHref   string
+	NextHref   string
+	Links      []ogcapi.Link
+}
+
+// propertyView is a property with its value.
+type propertyView struct {
+	column
+	Value string
+	Href  string // of what the value names; "" when it names nothing
+}
+
+func (c *call) itemView(f *store.Feature) (*itemView, error) {
+	v := &itemView{ID: f.ID, Title: f.ID}
+	i := 0
+	for j := range c.coll.Properties {
+		p := &c.coll.Properties[j]
+		if p.Hidden {
+			continue
+		}
+		pv := propertyView{column: c.columnOf(p), Value: cell(f.Values[i])}
+		v.IDShown = v.IDShown || p.Name == c.coll.Key.Property
+		if p.Ref != "" && f.Values[i] != nil {
+			pv.Href = c.htmlHref("/collections/" + p.Ref + "/items/" + pathEscape(pv.Value))
+		}
+		if p.Name == c.coll.TitleProperty && pv.Value != "" {
+			v.Title = pv.Value
+		}
+		v.Properties = append(v.Properties, pv)
+		i++
+	}
+	if !f.Geometry.IsNull() {
+		g, err := f.Geometry.Orb()
+		if err != nil {
+			return nil, fmt.Errorf("server: feature %q of %s: %w", f.ID, c.coll.ID, err)
+		}
+		v.Geometry = g.GeoJSONType()
+	}
+	return v, nil
+}
+
+// itemHref is the page of a feature of the collection; "" for no id.
+func (c *call) itemHref(id string) string {
+	if id == "" {
+		return ""
+	}
+	return c.htmlHref("/collections/" + c.coll.ID + "/items/" + pathEscape(id))
+}
+
+func (c *call) columnOf(p *store.Property) column {
+	t := p.Title.In(c.lang)
+	if t == "" {
+		t = p.Name
+	}
+	return column{Name: p.Name, Title: t, Unit: p.Unit}
+}
+
+// cell writes a value for a table.
+func cell(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		return number(v)
+	}
+	return fmt.Sprint(v)
+}
+
+func inputType(p *store.Property) string {
+	switch t, format := jsonType(p.Type); {
+	case format == "date":
+		return "date"
+	case t == "boolean":
+		return t
+	case t == "integer" || t == "number":
+		return "number"
+	}
+	return "text"
+}
+
+func notFoundFeature(c *call, id string) error {
+	return problem.NotFoundf("%s has no feature %q; %s/collections/%s/items lists all", c.coll.ID, clip(id), c.base(), c.coll.ID)
+}
+
+// pathEscape writes an id as one segment of a path.
+func pathEscape(id string) string { return url.PathEscape(id) }

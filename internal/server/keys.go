@@ -1,0 +1,145 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"grense/internal/apikey"
+	"grense/internal/problem"
+)
+
+// authorize checks the key of a request for data. Missing, unknown, revoked, expired, or two that disagree: the same answer.
+func (s *Server) authorize(c *call) error {
+	key, found, conflict := apikey.FromRequest(c.r.Header, cookieKey(c.r))
+	if s.cfg.Auth == "open" && s.keys == nil {
+		return nil
+	}
+	if found && !conflict {
+		if id, ok := s.keys.Check(key, time.Now()); ok {
+			c.keyID = id
+			return nil
+		}
+	}
+	if s.cfg.Auth == "open" {
+		return nil
+	}
+	return problem.New(problem.Unauthorized, nil, "Send a valid API key in the header X-API-Key (or as Authorization: Bearer, or as the password of Basic); see %s/openapi", c.base())
+}
+
+// cookieKey is the key in the cookie that the key form sets; "" when there is none.
+func cookieKey(r *http.Request) string {
+	ck, err := r.Cookie(apikey.Cookie)
+	if err != nil {
+		return ""
+	}
+	return ck.Value
+}
+
+// maxForm bounds the body of the key form, in bytes.
+const maxForm = 4 << 10
+
+// keyForm shows the form for the key, or takes a one-time code and puts its key into the cookie.
+func (s *Server) keyForm(c *call, w http.ResponseWriter) error {
+	if c.code == "" {
+		return c.keyPage(w, http.StatusOK, "")
+	}
+	if c.r.Method == http.MethodHead { // a preview must not use the code up
+		return c.keyPage(w, http.StatusOK, "")
+	}
+	if s.oneTime != nil {
+		if key, ok := s.oneTime.Redeem(c.code, time.Now()); ok {
+			return c.welcome(w, key)
+		}
+	}
+	return c.keyPage(w, http.StatusGone, "key.code-used")
+}
+
+// keyPost takes a key from the form. An empty key removes the cookie.
+func (s *Server) keyPost(c *call, w http.ResponseWriter) error {
+	if err := c.readForm(maxForm); err != nil {
+		return err
+	}
+	c.after = c.r.PostForm.Get("next")
+	key := strings.TrimSpace(c.r.PostForm.Get("key"))
+	if key == "" {
+		c.setCookie(w, "", -1)
+		return c.redirect(w)
+	}
+	if s.keys == nil {
+		return c.redirect(w)
+	}
+	if _, ok := s.keys.Check(key, time.Now()); !ok {
+		return c.keyPage(w, http.StatusUnauthorized, "key.wrong")
+	}
+	return c.welcome(w, key)
+}
+
+// readForm reads the body of a form of ours, of at most size bytes. Forms of other sites are refused.
+func (c *call) readForm(size int64) error {
+	if site := c.r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		return problem.New(problem.Invalid, nil, "send the form from this site's own page")
+	}
+	if media, _, _ := strings.Cut(c.r.Header.Get("Content-Type"), ";"); strings.TrimSpace(media) != "application/x-www-form-urlencoded" {
+		return problem.New(problem.MediaType, nil, "send the form as application/x-www-form-urlencoded")
+	}
+	c.r.Body = http.MaxBytesReader(nil, c.r.Body, size)
+	if err := c.r.ParseForm(); err != nil {
+		return problem.New(problem.Invalid, err, "send the fields of the form, %d bytes at most", size)
+	}
+	return nil
+}
+
+// cookieAge is how long a browser keeps the key, in seconds: 180 days.
+const cookieAge = 180 * 24 * 3600
+
+func (c *call) welcome(w http.ResponseWriter, key string) error {
+	c.setCookie(w, key, cookieAge)
+	return c.redirect(w)
+}
+
+func (c *call) setCookie(w http.ResponseWriter, value string, age int) {
+	u, _ := url.Parse(c.root)
+	http.SetCookie(w, &http.Cookie{Name: apikey.Cookie, Value: value, Path: u.EscapedPath() + "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: u.Scheme == "https"})
+}
+
+// redirect goes to the page that the form came from, if that is one of ours, else to the collections.
+func (c *call) redirect(w http.ResponseWriter) error {
+	to := c.base() + "/collections"
+	if ours(c.after, c.root) {
+		to = c.after
+	}
+	w.Header().Set("Location", to)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// ours reports whether an address is below root, so that the form cannot send people elsewhere.
+func ours(address, root string) bool {
+	rest, ok := strings.CutPrefix(address, root)
+	return ok && (rest == "" || rest[0] == '/' || rest[0] == '?') && !strings.ContainsAny(address, "\\\r\n\t ")
+}
+
+// keyPage writes the page with the form. message is the name of a text that says what went wrong; "" for none.
+func (c *call) keyPage(w http.ResponseWriter, status int, message string) error {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Vary", varyKeyed)
+	h.Set("Content-Language", languageTag(c.lang))
+	plain, err := c.s.pages.render(c, &page{Name: "key", Title: c.text("key.title"), Data: keyView{Message: message, Next: c.after, HasKey: cookieKey(c.r) != ""}})
+	if err != nil {
+		return err
+	}
+	h.Set("Content-Type", asHTML.contentType())
+	c.writeBody(w, status, &body{plain: plain})
+	return nil
+}
+
+// keyView is what the page with the key form shows.
+type keyView struct {
+	Message string // name of a text; "" for none
+	Next    string // where to go afterwards
+	HasKey  bool   // the browser holds a key already
+}

@@ -1,0 +1,101 @@
+package server
+
+import (
+	"slices"
+
+	"grense/api/ogcapi"
+)
+
+// landing is the start of the API (OGC 19-072, 7.2). The first eleven links are what clients of the service were written for: order,
+// relation, type, address and title are fixed, and they are the same in each machine representation. Further links come after them.
+func (s *Server) landing(c *call) (*answer, error) {
+	b, svc := c.base(), &s.cfg.Service
+	title, description := svc.Title.In(c.lang), svc.Description.In(c.lang)
+	links := []ogcapi.Link{
+		{Rel: "about", Type: "text/html", Title: title, Href: svc.Publisher.URL, Hreflang: hreflang},
+		{Rel: "self", Type: "application/json", Title: "This document as JSON", Href: b + "?f=json"},
+		{Rel: "alternate", Type: "application/ld+json", Title: "This document as RDF (JSON-LD)", Href: b + "?f=jsonld"},
+		{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: b + "?f=html", Hreflang: hreflang},
+		{Rel: "service-desc", Type: asOpenAPI.Media, Title: "The OpenAPI definition as JSON", Href: b + "/openapi"},
+		{Rel: "service-doc", Type: "text/html", Title: "The OpenAPI definition as HTML", Href: b + "/openapi?f=html", Hreflang: hreflang},
+		{Rel: "conformance", Type: "application/json", Title: "Conformance", Href: b + "/conformance"},
+		{Rel: "data", Type: "application/json", Title: "Collections", Href: b + "/collections"},
+		{Rel: ogcapi.RelProcesses, Type: "application/json", Title: "Processes", Href: b + "/processes"},
+		{Rel: ogcapi.RelTilingSchemes, Type: "application/json", Title: "The list of supported tiling schemes as JSON", Href: b + "/TileMatrixSets?f=json"},
+		{Rel: ogcapi.RelTilingSchemes, Type: "text/html", Title: "The list of supported tiling schemes as HTML", Href: b + "/TileMatrixSets?f=html", Hreflang: hreflang},
+		{Rel: ogcapi.RelConformance, Type: "application/json", Title: "Conformance", Href: b + "/conformance"},
+		{Rel: ogcapi.RelData, Type: "application/json", Title: "Collections", Href: b + "/collections"},
+	}
+	if svc.Licence.URL != "" {
+		links = append(links, ogcapi.Link{Rel: "license", Title: svc.Licence.Name, Href: svc.Licence.URL})
+	}
+	if svc.Terms != "" {
+		links = append(links, ogcapi.Link{Rel: "terms-of-service", Title: "Terms of service", Href: svc.Terms})
+	}
+	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
+	return &answer{JSON: doc, LD: func() any { return c.catalogLD(links) }, Links: links,
+		Page: &page{Name: "landing", Title: title, Data: landingView{Landing: doc, Collections: c.collectionDocs(), Keyed: s.cfg.Auth != "open"}}}, nil
+}
+
+// landingView is what the landing page shows.
+type landingView struct {
+	ogcapi.Landing
+	Collections []ogcapi.Collection
+	Keyed       bool // data need a key
+}
+
+// catalogLD is the service as a schema.org DataCatalog. Members that are not configured are left out.
+func (c *call) catalogLD(links []ogcapi.Link) map[string]any {
+	svc := &c.s.cfg.Service
+	ld := map[string]any{
+		"@context":    "https://schema.org/docs/jsonldcontext.jsonld",
+		"@type":       "DataCatalog",
+		"@id":         c.base() + "/",
+		"url":         c.base() + "/",
+		"name":        svc.Title.In(c.lang),
+		"description": svc.Description.In(c.lang),
+		"inLanguage":  languageTag(c.lang),
+	}
+	set := func(m map[string]any, name, v string) {
+		if v != "" {
+			m[name] = v
+		}
+	}
+	if words := svc.Keywords.In(c.lang); len(words) > 0 {
+		ld["keywords"] = words
+	}
+	set(ld, "termsOfService", svc.Terms)
+	set(ld, "license", svc.Licence.URL)
+	provider := map[string]any{"@type": "Organization"}
+	set(provider, "name", svc.Publisher.Name)
+	set(provider, "url", svc.Publisher.URL)
+	if svc.Publisher.Address != "" {
+		provider["address"] = map[string]any{"@type": "PostalAddress", "streetAddress": svc.Publisher.Address}
+	}
+	if ct := svc.Contact; ct.Name+ct.Email+ct.Phone+ct.URL != "" {
+		point := map[string]any{"@type": "ContactPoint"}
+		set(point, "name", ct.Name)
+		set(point, "email", ct.Email)
+		set(point, "telephone", ct.Phone)
+		set(point, "url", ct.URL)
+		provider["contactPoint"] = point
+	}
+	ld["provider"] = provider
+	if links != nil {
+		ld["links"] = links
+		ld["@context"] = []any{ld["@context"], map[string]any{"links": nil}}
+	}
+	return ld
+}
+
+// conformance lists the classes of all routes (OGC 19-072, 7.5).
+func (s *Server) conformance(c *call) (*answer, error) {
+	var uris []string
+	for _, rt := range s.routes {
+		uris = append(uris, rt.Classes...)
+	}
+	slices.Sort(uris)
+	doc := ogcapi.Conformance{ConformsTo: slices.Compact(uris)}
+	return &answer{JSON: doc, Links: c.selfLinks("/conformance"),
+		Page: &page{Name: "conformance", Title: c.text("conformance.title"), Data: doc}}, nil
+}

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"net/url"
+	"strings"
+
+	"grense/api/ogcapi"
+)
+
+// hreflang of every link to a page.
+const hreflang = "nb-NO"
+
+// titles of links to the same document in another representation.
+var formTitles = map[string]string{"json": "This document as JSON", "jsonld": "This document as RDF (JSON-LD)", "html": "This document as HTML", "csv": "This document as CSV", "yaml": "This document as YAML"}
+
+// selfLinks are the links self and alternate of a document: the representation that was asked for is self, the others alternate;
+// without f, the first is self. Every parameter of the request is kept. extra goes before them.
+func (c *call) selfLinks(path string) []ogcapi.Link {
+	reps := c.rt.Formats
+	self := reps[0].F
+	if c.asked {
+		self = c.rep.F
+	}
+	links := make([]ogcapi.Link, 0, len(reps))
+	for _, r := range reps {
+		l := ogcapi.Link{Rel: "alternate", Type: r.Media, Title: formTitles[r.F], Href: c.with(path, r.F)}
+		if r.F == self {
+			l.Rel = "self"
+		}
+		if r.F == "html" {
+			l.Hreflang = hreflang
+		}
+		if r.F == "json" && r.Media == asGeoJSON.Media {
+			l.Title = "This document as GeoJSON"
+		}
+		links = append(links, l)
+	}
+	return links
+}
+
+// with is the absolute address of a path of this mount in representation f, with the parameters of this request.
+func (c *call) with(path, f string) string {
+	var b strings.Builder
+	b.WriteString(c.base() + path + "?f=" + f)
+	for _, kv := range c.replay("f") {
+		b.WriteString("&" + kv)
+	}
+	return b.String()
+}
+
+// replay gives the parameters of the request as they came, decoded and written again, in the order of the table, without those
+// that are left out. Commas and other characters that are safe in a query stay readable.
+func (c *call) replay(without ...string) []string {
+	var out []string
+	skip := func(name string) bool {
+		for _, w := range without {
+			if w == name {
+				return true
+			}
+		}
+		return false
+	}
+	add := func(name string) {
+		for _, v := range c.values[name] {
+			out = append(out, queryEscape(name)+"="+queryEscape(v))
+		}
+	}
+	for _, name := range []string{"f", "lang"} {
+		if !skip(name) {
+			add(name)
+		}
+	}
+	for _, p := range c.rt.Params {
+		if !skip(p.Name) {
+			add(p.Name)
+		}
+	}
+	if c.rt.Fields && c.coll != nil {
+		for _, p := range c.coll.Properties {
+			if c.field(p.Name) != nil {
+				add(p.Name)
+			}
+		}
+	}
+	return out
+}
+
+// queryEscape escapes a text for a query; commas, colons and slashes stay (RFC 3986, 3.4).
+func queryEscape(s string) string {
+	return queryPlain.Replace(url.QueryEscape(s))
+}
+
+var queryPlain = strings.NewReplacer("%2C", ",", "%3A", ":", "%2F", "/", "+", "%20")

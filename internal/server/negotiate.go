@@ -1,0 +1,210 @@
+package server
+
+import (
+	"mime"
+	"strconv"
+	"strings"
+
+	"grense/internal/problem"
+)
+
+// rep is one representation of a resource.
+type rep struct {
+	F       string   // value of the parameter f
+	Alias   string   // another value of f
+	Media   string   // media type that is written
+	Also    []string // further media types that Accept may name
+	Charset bool     // written with charset=utf-8
+}
+
+// contentType is the value of the header Content-Type.
+func (r rep) contentType() string {
+	if r.Charset {
+		return r.Media + "; charset=utf-8"
+	}
+	return r.Media
+}
+
+// negotiate chooses a representation: f beats Accept; no Accept, or */*, gives the first (OGC 19-072, 7.6; RFC 9110, 12.5.1).
+// asked says that f was given. Nothing acceptable is an error of kind NotAcceptable, an unknown f of kind Invalid.
+func negotiate(f string, hasF bool, accept []string, reps []rep) (r rep, err error) {
+	if hasF {
+		for _, r := range reps {
+			if strings.EqualFold(f, r.F) || r.Alias != "" && strings.EqualFold(f, r.Alias) {
+				return r, nil
+			}
+		}
+		return reps[0], problem.Invalidf("f", f, "use one of %s", formatNames(reps))
+	}
+	ranges := parseAccept(accept)
+	if len(ranges) == 0 {
+		return reps[0], nil
+	}
+	best, bestQ, bestRank := -1, 0, 0
+	for i := range reps {
+		q, rank := quality(reps[i], ranges)
+		if q > bestQ || q == bestQ && q > 0 && rank < bestRank {
+			best, bestQ, bestRank = i, q, rank
+		}
+	}
+	if best < 0 {
+		return reps[0], problem.New(problem.NotAcceptable, nil, "none of the media types in Accept is offered; use f with one of %s, or accept one of %s", formatNames(reps), mediaNames(reps))
+	}
+	return reps[best], nil
+}
+
+// mediaRange is one element of Accept. q counts in thousandths.
+type mediaRange struct {
+	media string // "type/subtype", "type/*" or "*/*", lower case
+	q     int
+}
+
+// maxAccept bounds the elements of Accept that are looked at.
+const maxAccept = 64
+
+// parseAccept reads Accept; elements that are no media range are left out (RFC 9110, 12.5.1).
+func parseAccept(values []string) []mediaRange {
+	var out []mediaRange
+	for _, v := range values {
+		for e := range strings.SplitSeq(v, ",") {
+			if e = strings.TrimSpace(e); e == "" || len(out) == maxAccept {
+				continue
+			}
+			media, params, err := mime.ParseMediaType(e)
+			if err != nil && media == "" || !strings.Contains(media, "/") {
+				if e != "*" {
+					continue
+				}
+				media = "*/*"
+			}
+			q := 1000
+			if s, ok := params["q"]; ok {
+				x, err := strconv.ParseFloat(s, 64)
+				if err != nil || !(x >= 0 && x <= 1) {
+					continue
+				}
+				q = int(x * 1000)
+			}
+			out = append(out, mediaRange{media: media, q: q})
+		}
+	}
+	return out
+}
+
+// quality returns the weight of r in thousandths, by the most specific range that fits, and the position of that range.
+func quality(r rep, ranges []mediaRange) (q, rank int) {
+	specific := -1
+	for i, m := range ranges {
+		s := -1
+		switch {
+		case m.media == "*/*":
+			s = 0
+		case strings.HasSuffix(m.media, "/*"):
+			if strings.HasPrefix(r.Media, m.media[:len(m.media)-1]) {
+				s = 1
+			}
+		case r.is(m.media):
+			s = 2
+		}
+		if s > specific {
+			specific, q, rank = s, m.q, i
+		}
+	}
+	return q, rank
+}
+
+// is reports whether media, without parameters, names this representation.
+func (r rep) is(media string) bool {
+	own, _, _ := strings.Cut(r.Media, ";")
+	if media == own {
+		return true
+	}
+	for _, a := range r.Also {
+		if a == media {
+			return true
+		}
+	}
+	return false
+}
+
+func formatNames(reps []rep) string {
+	names := make([]string, len(reps))
+	for i, r := range reps {
+		names[i] = r.F
+	}
+	return strings.Join(names, ", ")
+}
+
+func mediaNames(reps []rep) string {
+	names := make([]string, len(reps))
+	for i, r := range reps {
+		names[i] = r.Media
+	}
+	return strings.Join(names, ", ")
+}
+
+// wantsPage reports whether an error shall be shown as a page: f=html, or, without a representation that f names, an Accept that
+// weighs text/html higher than JSON.
+func wantsPage(f string, accept []string) bool {
+	switch strings.ToLower(f) {
+	case asHTML.F:
+		return true
+	case asJSON.F, asJSONLD.F, asCSV.F, asYAML.F, asGeoJSON.Alias, asYAML.Alias:
+		return false
+	}
+	r, err := negotiate("", false, accept, []rep{asJSON, asHTML})
+	return err == nil && r.F == "html"
+}
+
+// languages that pages and titles are written in, with the tag that goes out.
+var languages = []struct{ code, tag string }{{"nb", "nb-NO"}, {"nn", "nn-NO"}, {"en", "en"}}
+
+// language chooses nb, nn or en: lang beats Accept-Language, anything else gives nb (RFC 4647, 3.4).
+func language(lang string, accept []string) string {
+	if l, ok := languageOf(lang); ok {
+		return l
+	}
+	best, bestQ := "nb", 0
+	n := 0
+	for _, v := range accept {
+		for e := range strings.SplitSeq(v, ",") {
+			if n++; n > maxAccept {
+				return best
+			}
+			tag, rest, _ := strings.Cut(e, ";")
+			q := 1000
+			if s, ok := strings.CutPrefix(strings.TrimSpace(rest), "q="); ok {
+				x, err := strconv.ParseFloat(s, 64)
+				if err != nil || !(x >= 0 && x <= 1) {
+					continue
+				}
+				q = int(x * 1000)
+			}
+			if l, ok := languageOf(strings.TrimSpace(tag)); ok && q > bestQ {
+				best, bestQ = l, q
+			}
+		}
+	}
+	return best
+}
+
+func languageOf(tag string) (string, bool) {
+	primary, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(tag, "_", "-")), "-")
+	switch primary {
+	case "nb", "no":
+		return "nb", true
+	case "nn", "en":
+		return primary, true
+	}
+	return "", false
+}
+
+// languageTag is the value of Content-Language and of the attribute lang.
+func languageTag(code string) string {
+	for _, l := range languages {
+		if l.code == code {
+			return l.tag
+		}
+	}
+	return "nb-NO"
+}

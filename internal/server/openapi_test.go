@@ -1,0 +1,182 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"grense/internal/config"
+	"grense/openapi"
+)
+
+func registerDecoders() { // decoders of the media types that kin-openapi does not know
+	for _, m := range []string{"application/ld+json", "application/schema+json", "application/vnd.oai.openapi+json", "application/geo+json"} {
+		openapi3filter.RegisterBodyDecoder(m, openapi3filter.JSONBodyDecoder)
+	}
+	text := func(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
+		b, err := io.ReadAll(body)
+		return string(b), err
+	}
+	for _, m := range []string{"text/html", "text/csv", "application/vnd.oai.openapi"} {
+		openapi3filter.RegisterBodyDecoder(m, text)
+	}
+}
+
+// TestEveryOperationAnswersAsDefined drives every operation of the API definition, in every representation, right and wrong, and
+// holds request and response against the definition.
+func TestEveryOperationAnswersAsDefined(t *testing.T) {
+	registerDecoders()
+	for name, source := range map[string]string{"demo": "", "kartverket": "norway/kartverket-fylker-25833.gpkg", "null": "awkward/gpkg-ets/null_geometry.gpkg", "ne110m": "cql2/ne110m4cql2.gpkg"} {
+		t.Run(name, func(t *testing.T) {
+			if source != "" {
+				source = shared(t, source)
+			}
+			a := serve(t, source, func(c *config.Config) { c.Auth = "required" })
+			for _, mount := range []string{"", "/v1"} {
+				a.drive(t, mount)
+			}
+		})
+	}
+}
+
+func (a *api) drive(t *testing.T, mount string) {
+	doc, err := openapi.Load(t.Context(), a.get(mount+"/openapi").wants(200).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := gorillamux.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for path, item := range doc.Paths.Map() {
+		if item.Get == nil {
+			t.Fatalf("%s has no GET", path)
+		}
+		p := mount + path
+		for name, value := range map[string]string{"{tileMatrixSetId}": "WebMercatorQuad", "{processId}": "echo"} {
+			p = strings.ReplaceAll(p, name, value)
+		}
+		if strings.Contains(p, "{featureId}") {
+			page := a.get(strings.TrimSuffix(p, "/{featureId}")+"?limit=1", "X-API-Key", a.key).wants(200).page()
+			if len(page.Features) == 0 {
+				continue
+			}
+			p = strings.ReplaceAll(p, "{featureId}", escape(page.Features[0].ID))
+		}
+		queries := []string{"", "unknown=1", "lang=en"}
+		for _, ref := range item.Get.Parameters {
+			pr := ref.Value
+			if pr.In != "query" {
+				continue
+			}
+			if pr.Name == "f" {
+				for _, v := range pr.Schema.Value.Enum {
+					queries = append(queries, "f="+v.(string))
+				}
+			}
+			if v, ok := map[string]string{"limit": "3", "offset": "1", "bbox": "0,0,20,80", "datetime": "2020-01-01T00:00:00Z"}[pr.Name]; ok {
+				queries = append(queries, pr.Name+"="+v, pr.Name+"=x")
+			}
+		}
+		for _, q := range queries {
+			for _, key := range []string{a.key, ""} {
+				n++
+				a.check(t, rt, p+"?"+q, key)
+			}
+		}
+	}
+	if n < 100 {
+		t.Errorf("only %d requests", n)
+	}
+}
+
+// finder is the router of an API definition.
+type finder interface {
+	FindRoute(*http.Request) (*routers.Route, map[string]string, error)
+}
+
+// check sends one request and validates both sides.
+func (a *api) check(t *testing.T, rt finder, path, key string) {
+	req, err := http.NewRequestWithContext(t.Context(), "GET", a.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("X-API-Key", key)
+	}
+	route, params, err := rt.FindRoute(req)
+	if err != nil {
+		t.Fatalf("%s is not in the definition: %v", path, err)
+	}
+	in := &openapi3filter.RequestValidationInput{Request: req, Route: route, PathParams: params,
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true}}
+	res := a.get(path, "X-API-Key", key)
+	if err := openapi3filter.ValidateRequest(t.Context(), in); err != nil && res.StatusCode == 200 {
+		t.Errorf("%s: the definition refuses it and the server does not: %v", path, err)
+	}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: res.StatusCode, Header: res.Header, Options: in.Options}
+	out.SetBodyBytes(res.Body)
+	if err := openapi3filter.ValidateResponse(t.Context(), out); err != nil {
+		t.Errorf("%s: %d %s: %.500v", path, res.StatusCode, res.Header.Get("Content-Type"), err)
+	}
+	if res.StatusCode >= 500 {
+		t.Errorf("%s: %d %s", path, res.StatusCode, res.Body)
+	}
+}
+
+func TestDefinitionIsSelfContainedAndTellsWhatClientsLookFor(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
+	b := a.get("/v1/openapi").wants(200).Body
+	var doc map[string]any
+	decode(t, b, &doc)
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if r, ok := v["$ref"].(string); ok && !strings.HasPrefix(r, "#/components/") {
+				t.Errorf("reference %s leads out", r)
+			}
+			for _, x := range v {
+				walk(x)
+			}
+		case []any:
+			for _, x := range v {
+				walk(x)
+			}
+		}
+	}
+	walk(doc)
+	limit := doc["components"].(map[string]any)["parameters"].(map[string]any)["limit"].(map[string]any)["schema"].(map[string]any)
+	if limit["default"] != 100.0 || limit["maximum"] != 10000.0 {
+		t.Errorf("limit is %v", limit)
+	}
+	if !bytes.Contains(b, []byte(`"url":"`+a.URL+`/v1"`)) {
+		t.Error("the server of /v1 is missing")
+	}
+	get := doc["paths"].(map[string]any)["/collections/kommuner/items"].(map[string]any)["get"].(map[string]any)
+	names := map[string]bool{}
+	for _, p := range get["parameters"].([]any) {
+		b, _ := json.Marshal(p)
+		for _, n := range []string{"limit", "bbox", "datetime", "datetime_", "nr", "navn", "fylke_nr", "areal_km2", "sortby", "crs", "bbox-crs", "offset", "lang"} {
+			if bytes.Contains(b, []byte(`"name":"`+n+`"`)) || bytes.Contains(b, []byte(`parameters/`+n+`"`)) {
+				names[n] = true
+			}
+		}
+	}
+	if len(names) != 13 {
+		t.Errorf("parameters of items: %v", names)
+	}
+	if get["security"] == nil || doc["paths"].(map[string]any)["/collections"].(map[string]any)["get"].(map[string]any)["security"] != nil {
+		t.Error("security is on the wrong operations")
+	}
+}

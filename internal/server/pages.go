@@ -1,0 +1,255 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"math"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"grense/api/ogcapi"
+	"grense/web"
+)
+
+// page is what a template shows.
+type page struct {
+	Name   string // of the template
+	Title  string
+	Crumbs []crumb
+	Data   any
+}
+
+// crumb is a step of the path to a page.
+type crumb struct{ Title, Href string }
+
+// view is what the layout shows around a page.
+type view struct {
+	*page
+	Lang      string // nb, nn, en
+	Tag       string // for the attribute lang
+	Service   string
+	Base      string // absolute URL of the mount
+	Root      string // absolute URL without the mount
+	Formats   []formatLink
+	Languages []languageLink
+	Here      string
+	Version   string
+	c         *call
+}
+
+type formatLink struct{ F, Href, Media string }
+
+type languageLink struct {
+	Code, Tag, Href string
+	Current         bool
+}
+
+// T gives a text of the catalogue in the language of the page.
+func (v *view) T(name string, args ...any) string { return v.c.text(name, args...) }
+
+// Count writes a whole number for people in the language of the page: 15 326, in English 15,326. The space does not break.
+func (v *view) Count(n int) string {
+	digits, sep := strconv.Itoa(n), "\u00a0"
+	if v.Lang == "en" {
+		sep = ","
+	}
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + sep + digits[i:]
+	}
+	return digits
+}
+
+// Link gives the address of a page of this mount, in the language of this one.
+func (v *view) Link(path string) string { return v.c.htmlHref(path) }
+
+// Local gives the address of a path of this mount without scheme and host, so that it counts as ours for the browser under
+// whatever name the server was reached (CSP Level 3, 'self').
+func (v *view) Local(path string) string { return localPath(v.c.base()) + path }
+
+// Static gives the address of an embedded file, without scheme and host.
+func (v *view) Static(name string) string {
+	if h, ok := v.c.s.pages.hashed[name]; ok {
+		name = h
+	} else {
+		name = web.Hashed(name)
+	}
+	return localPath(v.c.root) + "/static/" + name
+}
+
+// localPath is the path of an absolute address, escaped; "" for the root.
+func localPath(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(u.EscapedPath(), "/")
+}
+
+// Register reports whether a place-name register is served.
+func (v *view) Register() bool { return v.c.hasRegister() }
+
+// text is a text of the catalogue in the language of the call.
+func (c *call) text(name string, args ...any) string {
+	s := web.Text(c.lang, name)
+	if len(args) > 0 {
+		return fmt.Sprintf(s, args...)
+	}
+	return s
+}
+
+// htmlHref is the address of a page below the mount.
+func (c *call) htmlHref(path string) string {
+	href := c.base() + path + "?f=html"
+	if l := first(c.values["lang"]); l != "" {
+		href += "&lang=" + queryEscape(l)
+	}
+	return href
+}
+
+// pages renders templates and holds the embedded files as they go out.
+type pages struct {
+	templates *template.Template
+	files     map[string]asset  // by hashed name
+	hashed    map[string]string // hashed names of Swagger UI's files, by name
+}
+
+func newPages() (*pages, error) {
+	t, err := template.New("").Funcs(template.FuncMap{"number": number, "join": strings.Join, "json": indented, "degrees": degrees, "unit": unitText.Replace, "xml": indentXML}).ParseFS(web.Templates, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("server: templates: %w", err)
+	}
+	ps := &pages{templates: t}
+	if ps.files, ps.hashed, err = swaggerAssets(); err != nil {
+		return nil, err
+	}
+	for _, f := range web.Files() {
+		ps.files[f.Name] = asset{newBody(f.Data), f.Media}
+	}
+	return ps, nil
+}
+
+// unitText writes the powers of a unit (UCUM) for people: km2 becomes km².
+var unitText = strings.NewReplacer("2", "²", "3", "³")
+
+// degrees writes a longitude or latitude for people, with 4 decimals at most.
+func degrees(v float64) string { return number(math.Round(v*1e4) / 1e4) }
+
+// indented writes a value as JSON for people.
+func indented(v any) (string, error) {
+	b, err := json.MarshalIndent(v, "", "  ")
+	return string(b), err
+}
+
+// render writes a page with its layout.
+func (ps *pages) render(c *call, p *page) ([]byte, error) {
+	v := &view{page: p, Lang: c.lang, Tag: languageTag(c.lang), Service: c.s.cfg.Service.Title.In(c.lang), Base: c.base(), Root: c.root, Version: c.s.version, c: c}
+	if c.rt != nil {
+		path := strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount)
+		if path == "/" {
+			path = ""
+		}
+		v.Here = c.with(path, "html")
+		for _, r := range c.rt.Formats {
+			if r.F != "html" {
+				v.Formats = append(v.Formats, formatLink{F: r.F, Href: c.with(path, r.F), Media: r.Media})
+			}
+		}
+		rest := strings.Join(c.replay("f", "lang"), "&")
+		if rest != "" {
+			rest = "&" + rest
+		}
+		for _, l := range languages {
+			v.Languages = append(v.Languages, languageLink{Code: l.code, Tag: l.tag, Href: c.base() + path + "?f=html&lang=" + l.code + rest, Current: l.code == c.lang})
+		}
+	}
+	var b bytes.Buffer
+	if err := ps.templates.ExecuteTemplate(&b, p.Name, v); err != nil {
+		return nil, fmt.Errorf("server: page %s: %w", p.Name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// crumbs is the path to a page whose parent is the named page.
+func (c *call) crumbs(parent string) []crumb {
+	home := crumb{c.text("home"), c.htmlHref("")}
+	switch parent {
+	case "collections":
+		return []crumb{home, {c.text("collections.title"), c.htmlHref("/collections")}}
+	case "collection":
+		return append(c.crumbs("collections"), crumb{c.titleOf(c.coll), c.htmlHref("/collections/" + c.coll.ID)})
+	case "items":
+		return append(c.crumbs("collection"), crumb{c.text("items.title"), c.htmlHref("/collections/" + c.coll.ID + "/items")})
+	case "codelists":
+		return []crumb{home, {c.text("codelists.title"), c.htmlHref("/codelists")}}
+	case "processes":
+		return []crumb{home, {c.text("processes.title"), c.htmlHref("/processes")}}
+	case "tilematrixsets":
+		return []crumb{home, {c.text("tilematrixsets.title"), c.htmlHref("/TileMatrixSets")}}
+	}
+	return []crumb{home}
+}
+
+// problemPage shows a problem to people; with the key form when a key is what is missing, and what the collection is, but no data.
+func (c *call) problemPage(p ogcapi.Problem) *page {
+	v := problemView{Problem: p, Heading: c.text(fmt.Sprintf("status.%d", p.Status))}
+	pg := &page{Name: "problem", Title: v.Heading, Data: &v}
+	if p.Status == http.StatusUnauthorized && c.coll != nil {
+		doc := c.collectionDoc(c.coll)
+		schema := schemaDoc(c, "schema")
+		v.Collection, v.Schema = &doc, &schema
+		pg.Crumbs = c.crumbs("collection")
+		v.Next = c.root + c.mount + strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount)
+		if c.r.URL.RawQuery != "" {
+			v.Next += "?" + redact(c.r.URL.RawQuery)
+		}
+	}
+	return pg
+}
+
+// problemView is what an error page shows.
+type problemView struct {
+	ogcapi.Problem
+	Heading    string
+	Next       string             // where the key form leads back to
+	Collection *ogcapi.Collection // of a data page without a key
+	Schema     *ogcapi.Schema
+}
+
+// forever is the Cache-Control of files whose name holds their hash.
+const forever = "public, max-age=31536000, immutable"
+
+// briefly is the Cache-Control of files that were asked by their plain name, as browsers ask favicon.ico.
+const briefly = "public, max-age=3600"
+
+// static serves the embedded files by their hashed names.
+func (s *Server) static(w http.ResponseWriter, r *http.Request) {
+	c := callOf(r)
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	name := path.Base(r.URL.Path)
+	if f, ok := web.Static(name); ok { // a plain name is understood as well
+		name = f.Name
+	}
+	f, ok := s.pages.files[name]
+	if !ok {
+		s.notFound(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.media)
+	h.Set("Cache-Control", forever)
+	if name != path.Base(r.URL.Path) {
+		h.Set("Cache-Control", briefly)
+	}
+	h.Set("Vary", "Accept-Encoding")
+	c.r = r
+	c.writeBody(w, http.StatusOK, f.body)
+}

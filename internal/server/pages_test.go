@@ -1,0 +1,209 @@
+package server_test
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"grense/internal/apikey"
+	"grense/internal/config"
+)
+
+func TestHTMLFaultsAreFound(t *testing.T) {
+	t.Parallel()
+	page := func(body string) []byte {
+		return []byte("<!DOCTYPE html>\n<html lang=\"nb\"><head><title>x</title></head><body><main><h1>x</h1>" + body + "</main></body></html>")
+	}
+	if f := htmlFaults(page(`<p>a &amp; b<br>c</p><table><caption>x</caption><tbody><tr><th scope="row">x</th><td></td></tr></tbody></table>`)); f != nil {
+		t.Errorf("a good page: %q", f)
+	}
+	for _, body := range []string{
+		"<p>x", "</p>", "<p><div>x</div></p>", "<blink>x</blink>", "<h3>x</h3>", "<h1>x</h1>", `<p id="a">x</p><p id="a">x</p>`, `<a href="#no">x</a>`, `<a href="/"></a>`, `<a>x</a>`,
+		`<img src="/x">`, `<img src="http://elsewhere/x" alt="">`, `<script src="//elsewhere/x"></script>`, `<form method="get" action="/"><p><input id="i" name="i"></p></form>`,
+		"<table><tbody><tr><td>x</td></tr></tbody></table>", `<p style="color:red">x</p>`, `<p onclick="x()">x</p>`, "<ul><p>x</p></ul>", "<button>x</button>", "<nav>x</nav>", "%!s(MISSING)",
+	} {
+		if htmlFaults(page(body)) == nil {
+			t.Errorf("%s passes", body)
+		}
+	}
+}
+
+var (
+	hrefPattern  = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
+	shapePattern = regexp.MustCompile(`/(items|codelists|TileMatrixSets|tileMatrixSets)/[^/?]+`)
+	tagPattern   = regexp.MustCompile(`<html lang="([^"]*)"`)
+)
+
+// crawlPages follows the links of pages from the landing page of a mount, two addresses of each kind, and gives every answer to visit.
+func (a *api) crawlPages(start string, visit func(address string, r answer), header ...string) {
+	a.t.Helper()
+	seen, kinds := map[string]bool{start: true}, map[string]int{}
+	for queue := []string{start}; len(queue) > 0; queue = queue[1:] {
+		r := a.get(queue[0], header...)
+		visit(queue[0], r)
+		if !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
+			continue
+		}
+		for _, m := range hrefPattern.FindAllSubmatch(r.Body, -1) {
+			address := html.UnescapeString(string(m[1]))
+			if strings.HasPrefix(address, "/") {
+				address = a.URL + address
+			}
+			u, err := url.Parse(address)
+			if err != nil {
+				a.t.Errorf("%s: link %q: %v", queue[0], address, err)
+				continue
+			}
+			if !strings.HasPrefix(address, a.URL) || seen[address] {
+				continue
+			}
+			q := u.Query()
+			kind := shapePattern.ReplaceAllString(u.Path, "/$1/*") + " " + q.Get("f") + " " + q.Get("lang")
+			if q.Has("cursor") {
+				kind += " cursor"
+			}
+			if kinds[kind]++; kinds[kind] > 2 {
+				continue
+			}
+			seen[address] = true
+			queue = append(queue, address)
+		}
+	}
+}
+
+func TestEveryPageIsValidAndEveryLinkLeadsSomewhere(t *testing.T) {
+	t.Parallel()
+	for _, mount := range []string{"", "/v1"} {
+		a := serve(t, "", nil)
+		pages := map[string]int{}
+		a.crawlPages(a.URL+mount+"/?f=html", func(address string, r answer) {
+			if r.StatusCode != http.StatusOK {
+				t.Errorf("%s: %d", address, r.StatusCode)
+			}
+			if !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
+				return
+			}
+			for _, f := range htmlFaults(r.Body) {
+				t.Errorf("%s: %s", address, f)
+			}
+			m := tagPattern.FindSubmatch(r.Body)
+			if m == nil || string(m[1]) != r.Header.Get("Content-Language") {
+				t.Errorf("%s: lang %q, Content-Language %q", address, m, r.Header.Get("Content-Language"))
+				return
+			}
+			if p := r.Header.Get("Content-Security-Policy"); !strings.Contains(p, "default-src 'none'") || strings.Contains(p, "unsafe") {
+				t.Errorf("%s: policy %q", address, p)
+			}
+			pages[string(m[1])]++
+		})
+		for _, lang := range []string{"nb-NO", "nn-NO", "en"} {
+			if pages[lang] < 15 {
+				t.Errorf("mount %q: %d pages in %s", mount, pages[lang], lang)
+			}
+		}
+	}
+}
+
+func TestPagesWithoutKeyAreValidAndHoldNoData(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
+	refused := 0
+	a.crawlPages(a.URL+"/?f=html", func(address string, r answer) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
+			for _, f := range htmlFaults(r.Body) {
+				t.Errorf("%s: %s", address, f)
+			}
+		}
+		if strings.Contains(address, "/items") != (r.StatusCode == http.StatusUnauthorized) {
+			t.Errorf("%s: %d", address, r.StatusCode)
+		}
+		if r.StatusCode != http.StatusUnauthorized {
+			return
+		}
+		refused++
+		if strings.Contains(string(r.Body), "Trondheim") {
+			t.Errorf("%s tells data", address)
+		}
+	})
+	if refused < 4 {
+		t.Errorf("%d pages of data", refused)
+	}
+}
+
+func TestErrorAndKeyPagesAreValid(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
+	for path, status := range map[string]int{
+		"/collections/kommuner/items?f=html&limit=x&foo=%3Cb%3E&bbox=1": 400,
+		"/collections/kommuner/items/9999?f=html":                       404,
+		"/collections/nothing?f=html":                                   404,
+		"/no/such/page?f=html":                                          404,
+		"/key":                                                          200,
+		"/key?code=used":                                                410,
+	} {
+		for _, lang := range []string{"nb", "nn", "en"} {
+			r := a.get(path, "X-API-Key", a.key, "Accept", "text/html", "Accept-Language", lang, "Cookie", apikey.Cookie+"="+a.key).wants(status)
+			for _, f := range htmlFaults(r.Body) {
+				t.Errorf("%s in %s: %s", path, lang, f)
+			}
+			if strings.Contains(string(r.Body), a.key) {
+				t.Errorf("%s tells the key", path)
+			}
+		}
+	}
+}
+
+func TestFormLeavesOutEmptyFields(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	all := a.get("/collections/kommuner/items?f=html&lang=nb&nr=&navn=&fylke_nr=&areal_km2=&bbox=&limit=").wants(200)
+	if !strings.Contains(string(all.Body), "av 357 objekter") {
+		t.Error("empty fields select")
+	}
+	one := a.get("/collections/kommuner/items?f=html&lang=nb&nr=&navn=Oslo&bbox=&limit=10").wants(200)
+	if !strings.Contains(string(one.Body), "Viser 1–1 av 1 objekter") || !strings.Contains(string(one.Body), `value="Oslo"`) {
+		t.Errorf("a filled field does not select: %.900s", one.Body)
+	}
+	a.get("/collections/kommuner/items?f=html&nothing=").wants(400)
+	if r := a.get("/collections/kommuner/items?f=json&navn="); r.StatusCode == 200 && r.page().NumberMatched != 0 {
+		t.Error("an empty value of a program is left out")
+	}
+}
+
+func TestPageUnderAPrefixLoadsItsFiles(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.BaseURL += "/geo" })
+	page := a.get("/geo/v1/collections?f=html").wants(200)
+	for _, m := range regexp.MustCompile(`(?:src|rel="stylesheet" href)="([^"]+)"`).FindAllSubmatch(page.Body, -1) {
+		file := string(m[1])
+		if !strings.HasPrefix(file, "/geo/static/") {
+			t.Errorf("the page loads %q", file)
+		}
+		if cache := a.get(file).wants(200).Header.Get("Cache-Control"); !strings.Contains(cache, "immutable") {
+			t.Errorf("%s: Cache-Control %q", file, cache)
+		}
+	}
+	if cache := a.get("/favicon.ico").wants(200).Header.Get("Cache-Control"); strings.Contains(cache, "immutable") {
+		t.Errorf("favicon.ico: Cache-Control %q", cache)
+	}
+}
+
+func TestFormShowsWhatWasAskedAndKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	body := string(a.get("/collections/kommuner/items?f=html&lang=en&sortby=-areal_km2&bbox=4,57,12,64&properties=navn&limit=5&filter=" + escape("navn LIKE 'S%'")).wants(200).Body)
+	for _, want := range []string{`<option value="-areal_km2" selected>`, `value="4,57,12,64"`, `name="properties" value="navn"`, `value="navn LIKE &#39;S%&#39;"`, `name="limit" type="number" min="1" value="5"`, "<details open>"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if body = string(a.get("/collections/kommuner/items?f=html&sortby=navn,-nr").wants(200).Body); !strings.Contains(body, `<option value="navn,-nr" selected>`) {
+		t.Error("an order that the form does not offer is lost")
+	}
+	if body = string(a.get("/collections/kommuner/items?f=html").wants(200).Body); strings.Contains(body, "<details open>") {
+		t.Error("the form is open although nothing was asked")
+	}
+}

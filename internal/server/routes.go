@@ -1,0 +1,127 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"grense/api/ogcapi"
+)
+
+// A route is one resource of the API at a mount. This table drives everything that the surface promises: the router, the check for
+// unknown parameters, negotiation, the OpenAPI document, conformsTo, the key check and the headers for other origins.
+type route struct {
+	Path     string   // below the mount, as chi writes it; "" is the landing page
+	Alias    string   // another spelling, served but not documented
+	Op       string   // operationId of the GET
+	Tag      string   // group in the API definition
+	Summary  string   // in the API definition
+	Params   []*param // query parameters besides f and lang
+	Formats  []rep    // representations; the first answers */*
+	Data     bool     // needs a key
+	Fields   bool     // queryables of the collection are query parameters too
+	Classes  []string // conformance classes whose tests are green
+	Get      func(*call) (*answer, error)
+	Stream   func(*call, http.ResponseWriter) error // instead of Get: writes the answer by itself
+	Post     func(*call, http.ResponseWriter) error
+	NoAccept bool // the first representation answers whatever Accept says, when f is not given
+	Hidden   bool // not in the API definition
+	Register bool // only for data with a place-name register
+}
+
+// Addresses of conformance classes (OGC 19-072, OGC 17-069r4, OGC 18-058r1, OGC 19-079r2, OGC 23-058r2, OGC 17-083r4, OGC 18-062r2).
+const (
+	common1   = "http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/"
+	common2   = "http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
+	common2s  = "https://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
+	features1 = "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/"
+	features2 = "http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/"
+	features3 = "http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/"
+	common3   = "http://www.opengis.net/spec/ogcapi-common-3/1.0/conf/"
+	tms2      = "http://www.opengis.net/spec/tms/2.0/conf/"
+	features6 = "http://www.opengis.net/spec/ogcapi-features-6/0.0/conf/" // draft: no stable address yet
+	features8 = "http://www.opengis.net/spec/ogcapi-features-8/0.0/conf/" // draft: no stable address yet
+	cql2Base  = "http://www.opengis.net/spec/cql2/1.0/conf/"
+)
+
+// cql2Classes are the classes of OGC 21-065r2 that filters have.
+func cql2Classes() []string {
+	var out []string
+	for c := range strings.FieldsSeq("basic-cql2 cql2-text cql2-json advanced-comparison-operators case-insensitive-comparison accent-insensitive-comparison basic-spatial-functions " +
+		"basic-spatial-functions-plus spatial-functions temporal-functions property-property functions arithmetic") {
+		out = append(out, cql2Base+c)
+	}
+	return out
+}
+
+// routes is the whole OGC surface, in the order of the API definition.
+func (s *Server) table() []*route {
+	return []*route{
+		{Path: "", Op: "getLandingPage", Tag: "Capabilities", Summary: "Landing page",
+			Formats: []rep{asJSON, asJSONLD, asHTML}, Get: s.landing,
+			Classes: []string{common1 + "core", common1 + "landing-page", common1 + "json", common1 + "html", features1 + "core", features1 + "html"}},
+		{Path: "/openapi", Alias: "/api", Op: "getApiDefinition", Tag: "Capabilities", Summary: "This document",
+			Formats: []rep{asOpenAPI, asYAML, asHTML}, NoAccept: true, Get: s.apiDefinition, Params: []*param{paramUI},
+			Classes: []string{common1 + "oas30", features1 + "oas30"}},
+		{Path: "/conformance", Op: "getConformance", Tag: "Capabilities", Summary: "Conformance classes",
+			Formats: []rep{asJSON, asHTML}, Get: s.conformance},
+		{Path: "/collections", Op: "getCollections", Tag: "Collections", Summary: "All collections",
+			Formats: []rep{asJSON, asJSONLD, asHTML}, Get: s.collections,
+			Classes: []string{common2 + "collections", common2s + "collections", common2 + "json", common2s + "json", common2 + "html", common2s + "html"}},
+		{Path: "/collections/{collectionId}", Op: "getCollection", Tag: "Collections", Summary: "One collection",
+			Formats: []rep{asJSON, asJSONLD, asHTML}, Get: s.collection},
+		{Path: "/collections/{collectionId}/schema", Op: "getSchema", Tag: "Collections", Summary: "Schema of the features",
+			Formats: []rep{asSchema, asHTML}, Get: s.schema,
+			Classes: []string{common3 + "schemas", common3 + "returnables-and-receivables"}},
+		{Path: "/collections/{collectionId}/queryables", Op: "getQueryables", Tag: "Collections", Summary: "Properties to filter by",
+			Formats: []rep{asSchema, asHTML}, Get: s.queryables,
+			Classes: []string{features3 + "queryables", features3 + "queryables-query-parameters", common3 + "queryables"}},
+		{Path: "/collections/{collectionId}/items", Op: "getFeatures", Tag: "Data", Summary: "Features", Data: true, Fields: true,
+			Params: []*param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramFilter, paramFilterLang, paramFilterCRS,
+				paramSortBy, paramProperties, paramSkipGeometry, paramResultType},
+			Formats: []rep{asGeoJSON, asGeoJSONLD, asCSV, asHTML}, Stream: s.items,
+			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
+				features6+"properties", features6+"properties-features", features8+"sorting", features8+"features-sorting")},
+		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature", Data: true,
+			Params: []*param{paramCRS, paramProperties, paramSkipGeometry}, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Stream: s.item},
+		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", Tag: "Collections", Summary: "Properties to sort by",
+			Formats: []rep{asSchema, asHTML}, Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
+		{Path: "/functions", Op: "getFunctions", Tag: "Capabilities", Summary: "Functions that filters may call", Formats: []rep{asJSON, asHTML}, Get: s.functions},
+		{Path: "/TileMatrixSets", Alias: "/tileMatrixSets", Op: "getTileMatrixSetsList", Tag: "Tiling schemes", Summary: "All tile matrix sets",
+			Formats: []rep{asJSON, asHTML}, Get: s.tileMatrixSets,
+			Classes: []string{tms2 + "tilematrixset", tms2 + "json-tilematrixset"}},
+		{Path: "/TileMatrixSets/{tileMatrixSetId}", Alias: "/tileMatrixSets/{tileMatrixSetId}", Op: "getTileMatrixSet", Tag: "Tiling schemes",
+			Summary: "One tile matrix set", Formats: []rep{asJSON, asHTML}, Get: s.tileMatrixSet},
+		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes", Params: []*param{paramProcessLimit},
+			Formats: []rep{asJSON, asJSONLD, asHTML}, Get: s.processes},
+		{Path: "/processes/{processId}", Op: "getProcessDescription", Tag: "Processes", Summary: "One process",
+			Formats: []rep{asJSON, asHTML}, Get: s.process},
+		{Path: "/codelists", Op: "getCodeLists", Tag: "Code lists", Summary: "All code lists", Formats: []rep{asJSON, asHTML}, Get: s.codeLists, Register: true},
+		{Path: "/codelists/{codeListId}", Op: "getCodeList", Tag: "Code lists", Summary: "One code list", Formats: []rep{asJSON, asCSV, asHTML}, Get: s.codeList, Register: true},
+		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*param{paramOperation}, Formats: []rep{asHTML}, Hidden: true,
+			Stream: s.soapPage, Post: s.soapTry},
+		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key", Params: []*param{paramCode, paramNextPage}, Formats: []rep{asHTML, asJSON}, Hidden: true,
+			Stream: s.keyForm, Post: s.keyPost},
+	}
+}
+
+// Representations. The media types of the first column are written, the others are understood in Accept as well.
+var (
+	asJSON      = rep{F: "json", Media: "application/json"}
+	asJSONLD    = rep{F: "jsonld", Media: "application/ld+json"}
+	asHTML      = rep{F: "html", Media: "text/html", Charset: true}
+	asGeoJSON   = rep{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
+	asGeoJSONLD = rep{F: "jsonld", Media: "application/ld+json"}
+	asCSV       = rep{F: "csv", Media: "text/csv", Charset: true}
+	asSchema    = rep{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
+	asOpenAPI   = rep{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
+	asYAML      = rep{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
+)
+
+// An answer is a document in all its representations, before one is written.
+type answer struct {
+	JSON  any               // the JSON document, or []byte that is JSON already
+	LD    func() any        // the document as JSON-LD; nil when the route has none
+	Raw   map[string][]byte // representations that are bytes already, by f
+	Page  *page             // what the HTML page shows
+	Links []ogcapi.Link     // repeated in the header Link
+}

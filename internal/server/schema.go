@@ -1,0 +1,119 @@
+package server
+
+import (
+	"strconv"
+
+	"grense/api/ogcapi"
+	"grense/internal/cql2"
+	"grense/internal/store"
+)
+
+// schema describes what features of a collection hold (OGC 23-058r2).
+func (s *Server) schema(c *call) (*answer, error) { return c.schemaAnswer("schema") }
+
+// queryables describes what features can be filtered by (OGC 19-079r2, 6.2).
+func (s *Server) queryables(c *call) (*answer, error) { return c.schemaAnswer("queryables") }
+
+func (c *call) schemaAnswer(kind string) (*answer, error) {
+	doc := schemaDoc(c, kind)
+	return &answer{JSON: doc, Links: c.selfLinks("/collections/" + c.coll.ID + "/" + kind),
+		Page: &page{Name: "schema", Title: c.text(kind + ".title"), Crumbs: c.crumbs("collection"), Data: schemaView{Schema: doc, Kind: kind}}}, nil
+}
+
+// schemaView is what the pages of schema, queryables and sortables show.
+type schemaView struct {
+	ogcapi.Schema
+	Kind string
+}
+
+// schemaDoc builds the schema of kind "schema"; "queryables" leave out what cannot be filtered by, "sortables" what has no order.
+func schemaDoc(c *call, kind string) ogcapi.Schema {
+	coll := c.coll
+	doc := ogcapi.Schema{Schema: ogcapi.SchemaDialect, ID: c.base() + "/collections/" + coll.ID + "/" + kind, Type: "object", Title: c.titleOf(coll),
+		Description: coll.Description.In(c.lang), Properties: ogcapi.SchemaProperties{}}
+	if g := coll.Geometry; g != nil && kind != "sortables" {
+		p := ogcapi.SchemaProperty{Name: g.Name, Title: c.text("geometry"), Format: geometryFormat(g.Type), Role: "primary-geometry"}
+		if kind == "queryables" {
+			p.Ref = geometryRef(g.Type) // clients know a geometry by it
+		}
+		doc.Properties = append(doc.Properties, p)
+	}
+	for i := range coll.Properties {
+		p := &coll.Properties[i]
+		if p.Hidden || kind == "queryables" && c.field(p.Name) == nil || kind == "sortables" && !simple(p.Type) {
+			continue
+		}
+		doc.Properties = append(doc.Properties, c.schemaProperty(p))
+	}
+	return doc
+}
+
+func (c *call) schemaProperty(p *store.Property) ogcapi.SchemaProperty {
+	title := p.Title.In(c.lang)
+	if title == "" {
+		title = p.Name
+	}
+	out := ogcapi.SchemaProperty{Name: p.Name, Title: title, Description: p.Description.In(c.lang), Enum: p.Enum, Unit: p.Unit, CodeList: p.CodeList, Role: c.role(p)}
+	out.Type, out.Format = jsonType(p.Type)
+	if p.Ref != "" {
+		out.Collection = p.Ref
+		if out.Role == "" {
+			out.Role = "reference"
+		}
+	}
+	return out
+}
+
+// role is the x-ogc-role of a property (OGC 23-058r2).
+func (c *call) role(p *store.Property) string {
+	switch p.Name {
+	case c.coll.Key.Property:
+		return "id"
+	case c.coll.Instant:
+		return "primary-instant"
+	case c.coll.IntervalStart:
+		return "primary-interval-start"
+	case c.coll.IntervalEnd:
+		return "primary-interval-end"
+	}
+	return ""
+}
+
+// jsonType gives the JSON Schema type and format of a property: one type, never a list, since clients read the first only.
+func jsonType(t cql2.Type) (typ, format string) {
+	switch t {
+	case cql2.TypeInteger:
+		return "integer", ""
+	case cql2.TypeNumber:
+		return "number", ""
+	case cql2.TypeBool:
+		return "boolean", ""
+	case cql2.TypeDate:
+		return "string", "date"
+	case cql2.TypeTimestamp:
+		return "string", "date-time"
+	case cql2.TypeJSON:
+		return "object", ""
+	}
+	return "string", ""
+}
+
+var geometryFormats = map[string]string{"Point": "geometry-point", "MultiPoint": "geometry-multipoint", "LineString": "geometry-linestring", "MultiLineString": "geometry-multilinestring",
+	"Polygon": "geometry-polygon", "MultiPolygon": "geometry-multipolygon", "GeometryCollection": "geometry-geometrycollection"}
+
+func geometryFormat(name string) string {
+	if f, ok := geometryFormats[name]; ok {
+		return f
+	}
+	return "geometry-any"
+}
+
+func geometryRef(name string) string {
+	if _, ok := geometryFormats[name]; !ok {
+		name = "Geometry"
+	}
+	return "https://geojson.org/schema/" + name + ".json"
+}
+
+// number writes a float in the shortest form.
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -1,0 +1,104 @@
+package server_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestSchemaQueryablesAndSortables(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, tt := range []struct {
+		kind       string
+		properties string // in order
+	}{
+		{"schema", "geometry nr navn fylke_nr areal_km2"},
+		{"queryables", "geometry nr navn fylke_nr areal_km2"},
+		{"sortables", "nr navn fylke_nr areal_km2"},
+	} {
+		r := a.get("/v1/collections/kommuner/" + tt.kind + "?lang=en").wants(200)
+		doc := r.json()
+		if doc["$schema"] != "https://json-schema.org/draft/2020-12/schema" || doc["$id"] != a.URL+"/v1/collections/kommuner/"+tt.kind || doc["type"] != "object" || doc["additionalProperties"] != false {
+			t.Errorf("%s: %s", tt.kind, r.Body)
+		}
+		props := doc["properties"].(map[string]any)
+		names := strings.Fields(tt.properties)
+		if len(props) != len(names) {
+			t.Errorf("%s has %d properties, want %v", tt.kind, len(props), names)
+		}
+		last := -1
+		for _, n := range names {
+			at := strings.Index(string(r.Body), `"`+n+`":{`)
+			if at <= last {
+				t.Errorf("%s: %s is out of order", tt.kind, n)
+			}
+			last = at
+			p := props[n].(map[string]any)
+			if n != "geometry" {
+				if _, ok := p["type"].(string); !ok || p["title"] == "" {
+					t.Errorf("%s: %s is %v", tt.kind, n, p)
+				}
+				continue
+			}
+			_, typed := p["type"]
+			_, ref := p["$ref"]
+			if p["format"] != "geometry-multipolygon" || p["x-ogc-role"] != "primary-geometry" || typed || ref != (tt.kind == "queryables") {
+				t.Errorf("%s: geometry is %v", tt.kind, p)
+			}
+		}
+		nr := props["nr"].(map[string]any)
+		if nr["x-ogc-role"] != "id" || nr["type"] != "string" {
+			t.Errorf("%s: nr is %v", tt.kind, nr)
+		}
+		if f := props["fylke_nr"].(map[string]any); f["x-ogc-role"] != "reference" || f["x-ogc-collectionId"] != "fylker" {
+			t.Errorf("%s: fylke_nr is %v", tt.kind, f)
+		}
+		if areal := props["areal_km2"].(map[string]any); areal["type"] != "integer" || areal["x-ogc-unit"] != "km2" {
+			t.Errorf("%s: areal_km2 is %v", tt.kind, areal)
+		}
+	}
+}
+
+// TestEachQueryableIsAParameterAndFilters: what is advertised works.
+func TestEachQueryableIsAParameterAndFilters(t *testing.T) {
+	t.Parallel()
+	a := serve(t, shared(t, "cql2/ne110m4cql2.gpkg"), nil)
+	for _, coll := range a.collectionIDs() {
+		items := "/collections/" + coll + "/items"
+		features := a.get(items + "?limit=10000").wants(200).page().Features
+		props := a.get("/collections/" + coll + "/queryables").wants(200).json()["properties"].(map[string]any)
+		for name, p := range props {
+			if p.(map[string]any)["type"] == nil {
+				continue
+			}
+			for _, f := range features[:min(40, len(features))] {
+				if v, ok := f.Properties[name].(string); ok {
+					q := a.get(items + "?limit=10000&" + queryEscape(name) + "=" + queryEscape(v))
+					if !slices.Contains(q.wants(200).page().ids(), f.ID) {
+						t.Errorf("%s: %s=%q does not find %s", coll, name, v, f.ID)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestFunctionsWork calls each advertised function.
+func TestFunctionsWork(t *testing.T) {
+	t.Parallel()
+	a := serve(t, shared(t, "cql2/ne110m4cql2.gpkg"), nil)
+	calls := map[string]string{"abs": "abs(-pop_other) = pop_other AND pop_other > 0", "ceil": "ceil(0.5) = 1", "floor": "floor(1.5) = 1", "left": "left(name,3) = 'Ber'", "length": "length(name) = 4",
+		"day": `day("date") = 16`, "month": `month("date") = 4`, "year": `year("date") = 2022`}
+	for _, f := range a.get("/functions").wants(200).json()["functions"].([]any) {
+		name := f.(map[string]any)["name"].(string)
+		call, ok := calls[name]
+		if !ok {
+			t.Errorf("no test calls %s", name)
+			continue
+		}
+		if n := a.get("/collections/ne_110m_populated_places_simple/items?limit=1&filter=" + queryEscape(call)).wants(200).page().NumberMatched; n == 0 {
+			t.Errorf("%s matches nothing", call)
+		}
+	}
+}

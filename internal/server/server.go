@@ -1,0 +1,212 @@
+// Package server is the HTTP face of Grense: routes, middleware, negotiation, and one file of handlers for each standard.
+//
+// It starts nothing by itself and listens nowhere: New returns a handler. Every request runs through one chain: address and
+// mount, collection, key, parameters, representation, handler. Handlers return errors; one place writes them. After the first
+// byte of an answer an error aborts the connection, so that no client takes half an answer for a whole one.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"github.com/go-chi/chi/v5"
+
+	"grense/internal/apikey"
+	"grense/internal/config"
+	"grense/internal/feature"
+	"grense/internal/problem"
+	"grense/internal/soap"
+	"grense/internal/store"
+)
+
+// Options are the parts that a Server is made of.
+type Options struct {
+	Config config.Config // valid, with the BaseURL filled in
+	Store  store.Store
+
+	// Keys checks API keys. It may be nil only when Config.Auth is "open".
+	Keys *apikey.Checker
+	// Codes turns the one-time codes of browser links into keys. Nil: there are none.
+	Codes *apikey.Codes
+
+	// Logger gets one record a request. Nil means slog.Default.
+	Logger *slog.Logger
+	// Version of the program, for the API definition and the pages.
+	Version string
+}
+
+// Server answers requests. Make one with New. It is safe for concurrent use.
+type Server struct {
+	cfg     config.Config
+	store   store.Store
+	keys    *apikey.Checker
+	oneTime *apikey.Codes
+	log     *slog.Logger
+	version string
+
+	root      string // configured base URL
+	prefix    string // its path, "" or "/geo"
+	routes    []*route
+	soap      *soap.Service
+	soapRoute *route // names SOAP in logs and metrics
+	handler   http.Handler
+	docs      docs
+	pages     *pages
+	fragments *feature.Cache
+	metrics   *metrics
+	gate      *gate
+	ready     atomic.Bool
+	reloadErr atomic.Pointer[error] // of the last reload; nil when it went well
+}
+
+// New returns a Server that is ready. It panics when Options lack what they must have.
+func New(o Options) (*Server, error) {
+	if o.Store == nil || o.Config.BaseURL == "" || o.Keys == nil && o.Config.Auth != "open" {
+		panic("server: New needs a Store, a BaseURL, and Keys unless auth is open")
+	}
+	base, err := url.Parse(o.Config.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("server: base URL: %w", err)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	s := &Server{cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
+		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
+		fragments: feature.NewCache(fragmentBytes), gate: newGate(o.Config.Limits.Concurrent, o.Config.Limits.Queue)}
+	if s.pages, err = newPages(); err != nil {
+		return nil, err
+	}
+	s.metrics = newMetrics(s)
+	s.routes = s.table()
+	s.soap, s.soapRoute = s.newSOAP(), &route{Op: "soap", Data: true, Formats: []rep{asJSON}}
+	s.handler = s.chain(s.router())
+	s.ready.Store(true)
+	return s, nil
+}
+
+// fragmentBytes bounds the encoded features that are kept.
+const fragmentBytes = 256 << 20
+
+// mounts are the places of the whole API below the base URL.
+var mounts = []string{"", "/v1"}
+
+// Handler returns the handler of the whole service, health checks included.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// MetricsHandler returns the Prometheus metrics; it belongs on a listener of its own.
+func (s *Server) MetricsHandler() http.Handler { return s.metrics.handler() }
+
+// SetReady says what /readyz shall answer: false while the server drains.
+func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
+
+// Reload opens the data anew. On an error the server goes on with what it has; /readyz tells the error in its detail.
+func (s *Server) Reload(ctx context.Context) error {
+	err := s.store.Reload(ctx)
+	if err != nil {
+		s.reloadErr.Store(&err)
+		s.metrics.reloads.WithLabelValues("failed").Inc()
+		return err
+	}
+	s.reloadErr.Store(nil)
+	s.metrics.reloads.WithLabelValues("ok").Inc()
+	return nil
+}
+
+// router maps paths to routes. Each path takes all methods, so that 405 and OPTIONS are answered by the route's own list.
+func (s *Server) router() *chi.Mux {
+	m := chi.NewRouter()
+	for _, mount := range mounts {
+		for _, rt := range s.routes {
+			h := s.serve(mount, rt)
+			paths := []string{rt.Path}
+			if rt.Alias != "" {
+				paths = append(paths, rt.Alias)
+			}
+			for _, p := range paths {
+				if mount+p == "" {
+					p = "/"
+				}
+				m.Handle(mount+p, h)
+			}
+		}
+	}
+	for _, mount := range mounts {
+		m.Handle(mount+soapPath+"/{file}", s.soapFile(mount))
+	}
+	m.Handle("/healthz", http.HandlerFunc(s.healthz))
+	m.Handle("/readyz", http.HandlerFunc(s.readyz))
+	m.Handle("/static/*", http.HandlerFunc(s.static))
+	m.Handle("/favicon.ico", http.HandlerFunc(s.static))
+	m.NotFound(s.notFound)
+	return m
+}
+
+// serve runs one route.
+func (s *Server) serve(mount string, rt *route) http.Handler {
+	allow := "GET, HEAD, OPTIONS"
+	if rt.Post != nil {
+		allow = "GET, HEAD, POST, OPTIONS"
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := callOf(r)
+		c.r, c.rt, c.mount, c.cat = r, rt, mount, s.store.Catalog()
+		h := w.Header()
+		var err error
+		switch {
+		case r.Method == http.MethodOptions:
+			h.Set("Allow", allow)
+			h.Set("Access-Control-Allow-Methods", allow)
+			w.WriteHeader(http.StatusNoContent)
+			return
+		case r.Method == http.MethodPost && rt.Post != nil:
+			err = rt.Post(c, w)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			h.Set("Allow", allow)
+			err = problem.New(problem.Method, nil, "%s is not possible here; use %s", clip(r.Method), allow)
+		default:
+			err = s.get(c, w)
+		}
+		if err != nil {
+			s.end(c, w, err)
+		}
+	})
+}
+
+// get answers GET and HEAD.
+func (s *Server) get(c *call, w http.ResponseWriter) error {
+	if err := c.resolve(); err != nil {
+		return err
+	}
+	if c.rt.Get != nil {
+		return c.document(w)
+	}
+	return c.rt.Stream(c, w)
+}
+
+// end finishes a request that failed: with a problem before the first byte, else by aborting the connection.
+func (s *Server) end(c *call, w http.ResponseWriter, err error) {
+	if rw, ok := w.(*response); ok && rw.status != 0 {
+		if !errors.Is(err, context.Canceled) {
+			s.log.ErrorContext(c.r.Context(), "answer broken off", "request", c.id, "path", redact(c.r.URL.Path), "err", redact(err.Error()))
+		}
+		panic(http.ErrAbortHandler)
+	}
+	c.fail(w, err)
+}
+
+// notFound answers paths that no route has.
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+	c := callOf(r)
+	c.r, c.cat = r, s.store.Catalog()
+	if r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/") {
+		c.mount = "/v1"
+	}
+	c.fail(w, problem.NotFoundf("there is no resource at this path; start at %s", c.base()))
+}

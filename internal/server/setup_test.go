@@ -1,0 +1,273 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"grense/internal/apikey"
+	"grense/internal/config"
+	"grense/internal/demo"
+	"grense/internal/server"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// demoFile builds the demo once for all tests and returns its path.
+var demoFile = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "grense-demo")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "demo.gpkg")
+	w, err := gpkg.Create(context.Background(), path)
+	if err != nil {
+		return "", err
+	}
+	defer w.Close()
+	if err := demo.Write(context.Background(), w); err != nil {
+		return "", err
+	}
+	return path, w.Commit(context.Background())
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if p, err := demoFile(); err == nil {
+		os.RemoveAll(filepath.Dir(p))
+	}
+	os.Exit(code)
+}
+
+// shared returns the path of a file of the shared test data; without them the test is skipped.
+func shared(t testing.TB, name string) string {
+	t.Helper()
+	root := os.Getenv("GRENSE_SHARED")
+	if root == "" {
+		root = filepath.Join("..", "..", "..", "shared")
+	}
+	p := filepath.Join(root, "data", name)
+	if _, err := os.Stat(p); err != nil {
+		t.Skipf("shared test data are absent: %s", p)
+	}
+	return p
+}
+
+// api is a running server for tests.
+type api struct {
+	*httptest.Server
+	t     testing.TB
+	key   string // "" when open
+	store store.Store
+	srv   *server.Server
+	logs  *lockedBuffer
+}
+
+// lockedBuffer collects logs from all goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// serve starts a server over a source; change may alter the configuration first. An empty source is the demo.
+func serve(t testing.TB, source string, change func(*config.Config)) *api {
+	t.Helper()
+	if source == "" {
+		p, err := demoFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = p
+	}
+	st, err := gpkg.Open(t.Context(), source, gpkg.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return serveStore(t, st, change)
+}
+
+// serveStore starts a server over a store.
+func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api {
+	t.Helper()
+	a := &api{t: t, store: st, logs: &lockedBuffer{}}
+	var h http.Handler
+	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r) }))
+	t.Cleanup(a.Server.Close)
+	cfg := config.Default()
+	cfg.BaseURL = a.URL
+	cfg.Auth = "open"
+	if change != nil {
+		change(&cfg)
+	}
+	o := server.Options{Config: cfg, Store: st, Logger: slog.New(slog.NewJSONHandler(a.logs, nil)), Version: "test"}
+	if cfg.Auth == "required" {
+		state, err := gpkg.OpenState(t.Context(), filepath.Join(t.TempDir(), "state.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { state.Close() })
+		key, rec, err := apikey.New("test", time.Time{}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := state.PutKey(t.Context(), rec); err != nil {
+			t.Fatal(err)
+		}
+		if o.Keys, err = apikey.NewChecker(t.Context(), state, o.Logger); err != nil {
+			t.Fatal(err)
+		}
+		o.Codes, a.key = &apikey.Codes{}, key
+	}
+	srv, err := server.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.srv, h = srv, srv.Handler()
+	return a
+}
+
+// answer is a whole answer.
+type answer struct {
+	*http.Response
+	Body []byte
+	t    testing.TB
+}
+
+// do sends a request; header holds names and values in turn. The path goes as it stands; redirects are not followed.
+func (a *api) do(method, path string, header ...string) answer {
+	a.t.Helper()
+	u := path
+	if !strings.HasPrefix(path, "http") {
+		u = a.URL + path
+	}
+	req, err := http.NewRequestWithContext(a.t.Context(), method, u, nil)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		if header[i+1] == "" {
+			req.Header.Del(header[i])
+			continue
+		}
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		a.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		a.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return answer{res, b, a.t}
+}
+
+func (a *api) get(path string, header ...string) answer {
+	a.t.Helper()
+	return a.do("GET", path, header...)
+}
+
+// wants fails the test unless the status is the one given.
+func (r answer) wants(status int) answer {
+	r.t.Helper()
+	if r.StatusCode != status {
+		r.t.Fatalf("%s: status %d, want %d: %.300s", r.Request.URL, r.StatusCode, status, r.Body)
+	}
+	return r
+}
+
+// json decodes an answer.
+func (r answer) json() map[string]any {
+	r.t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal(r.Body, &v); err != nil {
+		r.t.Fatalf("%s: %v: %.300s", r.Request.URL, err, r.Body)
+	}
+	return v
+}
+
+type link struct{ Rel, Type, Href, Title, Hreflang string }
+
+// links decodes the member links.
+func (r answer) links() []link {
+	r.t.Helper()
+	var v struct{ Links []link }
+	if err := json.Unmarshal(r.Body, &v); err != nil {
+		r.t.Fatalf("%s: %v", r.Request.URL, err)
+	}
+	return v.Links
+}
+
+// find returns the first link of a relation, and of a type when one is given.
+func find(links []link, rel, media string) (link, bool) {
+	for _, l := range links {
+		if l.Rel == rel && (media == "" || l.Type == media) {
+			return l, true
+		}
+	}
+	return link{}, false
+}
+
+// collectionPage decodes a page of features.
+type collectionPage struct {
+	Type           string
+	Features       []featureDoc
+	NumberReturned int
+	NumberMatched  int
+	Links          []link
+	TimeStamp      string
+}
+
+type featureDoc struct {
+	Type       string
+	ID         string
+	Properties map[string]any
+	Geometry   *struct {
+		Type        string
+		Coordinates json.RawMessage
+		Geometries  json.RawMessage
+	}
+	Prev, Next string
+	Links      []link
+}
+
+func (r answer) page() collectionPage {
+	r.t.Helper()
+	var p collectionPage
+	if err := json.Unmarshal(r.Body, &p); err != nil {
+		r.t.Fatalf("%s: %v: %.300s", r.Request.URL, err, r.Body)
+	}
+	return p
+}
+
+// ids are the ids of a page in order.
+func (p collectionPage) ids() []string {
+	out := make([]string, len(p.Features))
+	for i, f := range p.Features {
+		out[i] = f.ID
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+
+	"grense/internal/feature"
+)
+
+// A sink takes an answer piece by piece. Up to the configured size it stays in memory and goes out whole, with its length; from
+// there on it is streamed. Callers append to buf, or add fragments, and call spill between pieces, and finish at the end. A compressed
+// answer is one gzip member, whole or streamed.
+type sink struct {
+	c      *call
+	w      http.ResponseWriter
+	buf    []byte // plain, not sent
+	gzip   bool   // the client takes it
+	member feature.Member
+	packed []byte // compressed, not sent; stands before buf
+	plain  int    // length in bytes of what packed holds
+	open   bool   // streaming has begun
+}
+
+var bufPool = sync.Pool{New: func() any { b := make([]byte, 0, 64<<10); return &b }}
+
+// pooled is the capacity of the largest buffer that is kept, in bytes.
+const pooled = 8 << 20
+
+func newSink(c *call, w http.ResponseWriter) *sink {
+	s := &sink{c: c, w: w, buf: takeBuffer(), gzip: acceptsGzip(c.r)}
+	if s.gzip {
+		s.packed = takeBuffer()
+	}
+	return s
+}
+
+// add appends the JSON of a fragment; where it has a deflated form and the client takes it, without compressing again.
+func (s *sink) add(f *feature.Fragment) {
+	if !s.gzip || !f.Deflated() {
+		s.buf = append(s.buf, f.JSON...)
+		return
+	}
+	s.pack()
+	s.packed = s.member.AppendFragment(s.packed, f)
+	s.plain += len(f.JSON)
+}
+
+// pack compresses what is plain.
+func (s *sink) pack() {
+	s.packed = s.member.AppendText(s.packed, s.buf)
+	s.plain += len(s.buf)
+	s.buf = s.buf[:0]
+}
+
+// spill writes what has gathered when it is more than may stay in memory.
+func (s *sink) spill() error {
+	if len(s.buf)+s.plain < int(s.c.s.cfg.Limits.Buffer) {
+		return s.c.r.Context().Err()
+	}
+	if !s.open {
+		s.open = true
+		if s.gzip {
+			s.w.Header().Set("Content-Encoding", "gzip")
+		}
+		s.w.WriteHeader(http.StatusOK)
+	}
+	if s.gzip {
+		s.pack()
+	}
+	return s.flush()
+}
+
+func (s *sink) flush() (err error) {
+	if s.gzip {
+		_, err = s.w.Write(s.packed)
+	} else {
+		_, err = s.w.Write(s.buf)
+	}
+	s.buf, s.packed, s.plain = s.buf[:0], s.packed[:0], 0
+	return err
+}
+
+// finish writes the rest. The sink is not used afterwards.
+func (s *sink) finish() error {
+	defer s.release()
+	if !s.open && s.plain == 0 && len(s.buf) < smallest {
+		s.gzip = false
+	}
+	if s.gzip {
+		s.pack()
+		s.packed = s.member.AppendEnd(s.packed)
+	}
+	switch {
+	case s.open:
+		return s.flush()
+	case s.gzip:
+		return s.c.send(s.w, s.packed, "gzip")
+	}
+	return s.c.send(s.w, s.buf, "")
+}
+
+func (s *sink) release() {
+	giveBuffer(s.buf)
+	giveBuffer(s.packed)
+	s.buf, s.packed = nil, nil
+}
+
+func takeBuffer() []byte { return (*bufPool.Get().(*[]byte))[:0] }
+
+func giveBuffer(b []byte) {
+	if b != nil && cap(b) <= pooled {
+		bufPool.Put(&b)
+	}
+}
+
+// writeOnce writes a whole answer that is not kept, compressed when the client takes it and it is long enough.
+func (c *call) writeOnce(w http.ResponseWriter, plain []byte) error {
+	if len(plain) < smallest || !acceptsGzip(c.r) {
+		return c.send(w, plain, "")
+	}
+	out := compress(takeBuffer(), plain, gzip.BestSpeed)
+	defer giveBuffer(out)
+	return c.send(w, out, "gzip")
+}
+
+// send writes a whole answer with its length.
+func (c *call) send(w http.ResponseWriter, body []byte, coding string) error {
+	h := w.Header()
+	if coding != "" {
+		h.Set("Content-Encoding", coding)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusOK)
+	if c.r.Method == http.MethodHead {
+		return nil
+	}
+	_, err := w.Write(body)
+	return err
+}

@@ -1,0 +1,80 @@
+package server_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+
+	"grense/internal/config"
+	"grense/internal/server"
+	"grense/internal/store/gpkg"
+)
+
+// discard is a client that reads everything at once and keeps nothing.
+type discard struct {
+	h http.Header
+	n int
+}
+
+func (d *discard) Header() http.Header         { return d.h }
+func (d *discard) WriteHeader(int)             {}
+func (d *discard) Write(b []byte) (int, error) { d.n += len(b); return len(b), nil }
+
+// BenchmarkItems is a page of features from a warm cache, without the network.
+func BenchmarkItems(b *testing.B) {
+	for _, bb := range []struct {
+		name, source, collection string
+		sizes                    []int
+	}{
+		{"kommuner", "", "kommuner", []int{10, 100, 357}},
+		{"fylker", "", "fylker", []int{10}},
+		{"n1000", "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg", "kommune", []int{10, 100, 357}},
+		{"kartverket", "norway/kartverket-fylker-25833.gpkg", "fylker", []int{10}},
+	} {
+		for _, n := range bb.sizes {
+			for _, coding := range []string{"identity", "gzip"} {
+				b.Run(bb.name+"/n="+strconv.Itoa(n)+"/"+coding, func(b *testing.B) { benchmarkItems(b, bb.source, bb.collection, n, coding) })
+			}
+		}
+	}
+}
+
+func benchmarkItems(b *testing.B, source, collection string, n int, coding string) {
+	if source != "" {
+		source = shared(b, source)
+	} else if p, err := demoFile(); err == nil {
+		source = p
+	}
+	st, err := gpkg.Open(b.Context(), source, gpkg.Options{DataDir: b.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer st.Close()
+	cfg := config.Default()
+	cfg.Auth, cfg.BaseURL = "open", "http://localhost:8080"
+	srv, err := server.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	h := srv.Handler()
+	d := &discard{}
+	get := func() {
+		r := httptest.NewRequest("GET", "/collections/"+collection+"/items?limit="+strconv.Itoa(n), nil)
+		r.Header.Set("Accept-Encoding", coding)
+		*d = discard{h: http.Header{}}
+		h.ServeHTTP(d, r)
+	}
+	for range 3 {
+		get()
+	}
+	if d.n < 1000 {
+		b.Fatalf("%d bytes", d.n)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		get()
+	}
+	b.ReportMetric(float64(d.n), "bytes")
+}

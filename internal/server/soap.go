@@ -1,0 +1,226 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/klauspost/compress/gzhttp"
+
+	contract "grense/api/placename"
+	"grense/internal/placename"
+	"grense/internal/problem"
+	"grense/internal/soap"
+)
+
+// soapPath is where the place-name service lies below a mount.
+const soapPath = "/soap/stedsnavn/v1"
+
+// newSOAP makes the SOAP service over the same store.
+func (s *Server) newSOAP() *soap.Service {
+	l := s.cfg.Limits
+	return soap.New(soap.Config{
+		Searcher:      gatedSearcher{s, placename.New(s.store, placename.Options{MaxHits: s.cfg.SOAP.MaxHits})},
+		Address:       func(r *http.Request) string { return callOf(r).base() + soapPath + "/" + soap.Endpoint },
+		NamespaceBase: s.cfg.SOAP.NamespaceBase,
+		RequestID:     func(r *http.Request) string { return callOf(r).id },
+		Limits:        soap.Limits{Body: int64(l.SOAPBody), Depth: l.SOAPDepth, Attributes: l.SOAPAttributes},
+		Logger:        s.log,
+	})
+}
+
+// gatedSearcher makes searches wait for their turn and bounds their time, as all questions to the store.
+type gatedSearcher struct {
+	s    *Server
+	next contract.Searcher
+}
+
+func (g gatedSearcher) Search(ctx context.Context, r contract.Request) (a contract.Answer, err error) {
+	err = g.s.gate.run(ctx, g.s.cfg.Limits.Query, func(ctx context.Context) error {
+		a, err = g.next.Search(ctx, r)
+		return err
+	})
+	if next := a.Next; next != nil {
+		a.Next = func(ctx context.Context) (h contract.Hits, err error) {
+			err = g.s.gate.run(ctx, g.s.cfg.Limits.Query, func(ctx context.Context) error {
+				h, err = next(ctx)
+				return err
+			})
+			return h, err
+		}
+	}
+	return a, err
+}
+
+// soapFile serves the endpoint, the WSDL and its schemas at a mount. Requests need a key, descriptions do not.
+func (s *Server) soapFile(mount string) http.Handler {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := callOf(r)
+		if r.Method == http.MethodPost && chi.URLParam(r, "file") == soap.Endpoint {
+			if err := s.authorize(c); err != nil {
+				w.Header().Add("WWW-Authenticate", `Basic realm="data", charset="UTF-8"`)
+				s.soap.WriteFault(w, r, problem.Of(err))
+				return
+			}
+			c.dataHeaders(w.Header())
+			s.soap.Call(w, r)
+			return
+		}
+		if err := s.soap.Describe(w, r); err != nil {
+			s.end(c, w, err)
+		}
+	})
+	zipped := gzhttp.GzipHandler(h)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := callOf(r)
+		c.r, c.rt, c.mount, c.cat = r, s.soapRoute, mount, s.store.Catalog()
+		if r.Method == http.MethodOptions {
+			allow := "GET, HEAD, POST, OPTIONS"
+			w.Header().Set("Allow", allow)
+			w.Header().Set("Access-Control-Allow-Methods", allow)
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		if !c.hasRegister() {
+			c.fail(w, errNoRegister)
+			return
+		}
+		zipped.ServeHTTP(w, r)
+	})
+}
+
+var errNoRegister = problem.NotFoundf("the data served here hold no place-name register; serve the demo, or a file made by grense register")
+
+// hasRegister reports whether the catalog holds the record kinds of a place-name register.
+func (c *call) hasRegister() bool {
+	coll, ok := c.cat.Collection("skrivemaate")
+	return ok && len(coll.Relations) > 0
+}
+
+// soapView is what the page of the place-name service shows.
+type soapView struct {
+	Endpoint, WSDL string // absolute addresses
+	Schemas        []string
+	CodeLists      string // address of the page
+	Action         string // where the form goes
+	Operations     []string
+	Selected       string // operation of the example
+	Request        string // envelope in the form
+	Response       string // what came back; "" before the form was sent
+	Status         int    // of the response; 0 before the form was sent
+	NeedsKey       bool   // and the browser holds none
+}
+
+// soapPage explains the place-name service and shows an example request of the operation asked.
+func (s *Server) soapPage(c *call, w http.ResponseWriter) error {
+	if !c.hasRegister() {
+		return errNoRegister
+	}
+	op := c.operationName
+	if op == "" {
+		op = "findSteder"
+	}
+	if _, ok := contract.TheContract().Operation(op); !ok {
+		return problem.Invalidf("operation", op, "use one of %s", strings.Join(operationNames(), ", "))
+	}
+	v := c.soapViewOf(op)
+	v.Request = string(contract.ExampleRequest(op, false, s.cfg.SOAP.NamespaceBase))
+	return c.writeSOAPPage(w, v)
+}
+
+// soapTry sends the envelope of the form to the service and shows request and answer.
+func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
+	if !c.hasRegister() {
+		return errNoRegister
+	}
+	if err := c.readForm(2 * int64(s.cfg.Limits.SOAPBody)); err != nil { // escapes make a form longer than what it holds
+		return err
+	}
+	op := c.r.PostForm.Get("operation")
+	if _, ok := contract.TheContract().Operation(op); !ok {
+		op = "findSteder"
+	}
+	v := c.soapViewOf(op)
+	v.Request = c.r.PostForm.Get("request")
+	if err := s.authorize(c); err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(c.r.Context(), http.MethodPost, v.Endpoint, strings.NewReader(v.Request))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "text/xml; charset=utf-8")
+	res := &recorder{header: http.Header{}, limit: trySize}
+	s.soap.Call(res, req)
+	v.Status, v.Response = res.status, res.text()
+	return c.writeSOAPPage(w, v)
+}
+
+func (c *call) soapViewOf(op string) soapView {
+	at := c.base() + soapPath + "/"
+	v := soapView{Endpoint: at + soap.Endpoint, WSDL: at + soap.Endpoint + "?wsdl", CodeLists: c.htmlHref("/codelists"), Action: c.base() + soapPath, Operations: operationNames(), Selected: op,
+		NeedsKey: c.s.cfg.Auth != "open" && cookieKey(c.r) == ""}
+	for _, f := range c.s.soap.Files() {
+		v.Schemas = append(v.Schemas, at+f)
+	}
+	return v
+}
+
+func operationNames() []string {
+	var out []string
+	for _, op := range contract.TheContract().Operations {
+		out = append(out, op.Name)
+	}
+	return out
+}
+
+func (c *call) writeSOAPPage(w http.ResponseWriter, v soapView) error {
+	h := w.Header()
+	plain, err := c.s.pages.render(c, &page{Name: "soap", Title: c.text("soap.title"), Data: v})
+	if err != nil {
+		return err
+	}
+	c.dataHeaders(h)
+	h.Set("Content-Type", asHTML.contentType())
+	h.Set("Content-Language", languageTag(c.lang))
+	return c.writeOnce(w, plain)
+}
+
+// trySize bounds the answer that the page shows, in bytes.
+const trySize = 256 << 10
+
+// recorder keeps the start of an answer.
+type recorder struct {
+	header http.Header
+	status int
+	buf    bytes.Buffer
+	limit  int
+	more   int // bytes that were dropped
+}
+
+func (r *recorder) Header() http.Header { return r.header }
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	keep := min(len(b), max(r.limit-r.buf.Len(), 0))
+	r.buf.Write(b[:keep])
+	r.more += len(b) - keep
+	return len(b), nil
+}
+
+func (r *recorder) text() string {
+	s := strings.ToValidUTF8(r.buf.String(), "")
+	if r.more > 0 {
+		s += "\n… " + strconv.Itoa(r.more) + " bytes more"
+	}
+	return s
+}

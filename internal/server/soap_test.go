@@ -1,0 +1,206 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"grense/api/placename"
+	"grense/internal/config"
+	"grense/internal/register"
+	"grense/internal/store/gpkg"
+)
+
+// registerFile makes a register once for all tests.
+var registerFile = sync.OnceValues(func() (string, error) {
+	p, err := demoFile()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(filepath.Dir(p), "register.gpkg")
+	w, err := gpkg.Create(context.Background(), path)
+	if err != nil {
+		return "", err
+	}
+	defer w.Close()
+	if err := register.Generate(context.Background(), w, register.Options{Places: 1000, Seed: 1}); err != nil {
+		return "", err
+	}
+	return path, w.Commit(context.Background())
+})
+
+func serveRegister(t *testing.T, change func(*config.Config)) *api {
+	t.Helper()
+	path, err := registerFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, path, change)
+}
+
+// post sends a body.
+func (a *api) post(path, media, body string, header ...string) answer {
+	a.t.Helper()
+	req, err := http.NewRequestWithContext(a.t.Context(), "POST", a.URL+path, strings.NewReader(body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", media)
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return answer{res, b, a.t}
+}
+
+const endpoint = "/soap/stedsnavn/v1/SoekServiceWS"
+
+func TestSOAPAnswersAtBothMountsWithAKey(t *testing.T) {
+	t.Parallel()
+	a := serveRegister(t, func(c *config.Config) { c.Auth = "required" })
+	for _, mount := range []string{"", "/v1"} {
+		wsdl := a.get(mount + endpoint + "?wsdl").wants(200)
+		if !bytes.Contains(wsdl.Body, []byte(`location="`+a.URL+mount+endpoint+`"`)) {
+			t.Errorf("%q: the WSDL does not name its endpoint", mount)
+		}
+		for _, f := range placename.TheContract().Files() {
+			a.get(mount + "/soap/stedsnavn/v1/" + f).wants(200)
+		}
+		for _, op := range placename.TheContract().Operations {
+			for _, soap12 := range []bool{false, true} {
+				media := "text/xml; charset=utf-8"
+				if soap12 {
+					media = "application/soap+xml; charset=utf-8"
+				}
+				body := string(placename.ExampleRequest(op.Name, soap12, placename.DefaultBase))
+				r := a.post(mount+endpoint, media, body)
+				if r.StatusCode != 401 || !bytes.Contains(r.Body, []byte("AUTHENTICATION")) || !strings.HasPrefix(r.Header.Get("WWW-Authenticate"), "Basic") || bytes.Contains(r.Body, []byte("<item>")) {
+					t.Errorf("%s without a key: %d %q %s", op.Name, r.StatusCode, r.Header.Get("WWW-Authenticate"), r.Body)
+				}
+				for _, h := range [][2]string{{"X-API-Key", a.key}, {"Authorization", basic("any", a.key)}} {
+					r := a.post(mount+endpoint, media, body, h[0], h[1]).wants(200)
+					if !bytes.Contains(r.Body, []byte(op.Name+"Response")) || r.Header.Get("Content-Type") != media {
+						t.Errorf("%s: %s %.200s", op.Name, r.Header.Get("Content-Type"), r.Body)
+					}
+				}
+			}
+		}
+	}
+	r := a.post(endpoint, "text/xml; charset=utf-8", string(placename.ExampleRequest("findSteder", false, placename.DefaultBase)), "X-API-Key", a.key, "Accept-Encoding", "gzip").wants(200)
+	if r.Header.Get("Content-Encoding") == "gzip" && !bytes.Contains(gunzip(t, r.Body), []byte("findStederResponse")) {
+		t.Error("the compressed answer differs")
+	}
+}
+
+func TestSOAPRefusals(t *testing.T) {
+	t.Parallel()
+	a := serveRegister(t, nil)
+	for _, tt := range []struct {
+		method, path, media, body string
+		status                    int
+	}{
+		{"GET", endpoint, "", "", 405}, {"PUT", endpoint, "text/xml", "x", 405}, {"DELETE", endpoint, "", "", 405}, {"POST", "/soap/stedsnavn/v1/sted.xsd", "text/xml", "x", 405},
+		{"GET", "/soap/stedsnavn/v1/nope.xsd", "", "", 404}, {"GET", "/soap/stedsnavn/v1/..%2f..%2fetc%2fpasswd", "", "", 404},
+		{"POST", endpoint, "application/json", "{}", 415}, {"POST", endpoint, "text/xml", "<x/>", 500}, {"POST", endpoint, "text/xml", strings.Repeat("x", 2<<20), 413},
+	} {
+		req, _ := http.NewRequestWithContext(t.Context(), tt.method, a.URL+tt.path, strings.NewReader(tt.body))
+		if tt.media != "" {
+			req.Header.Set("Content-Type", tt.media)
+		}
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		if res.StatusCode != tt.status {
+			t.Errorf("%s %s (%s): %d, want %d", tt.method, tt.path, tt.media, res.StatusCode, tt.status)
+		}
+		if res.StatusCode == 405 && res.Header.Get("Allow") == "" {
+			t.Errorf("%s %s: no Allow", tt.method, tt.path)
+		}
+	}
+}
+
+func TestSOAPIsAbsentWithoutARegister(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, p := range []string{endpoint + "?wsdl", "/v1/soap/stedsnavn/v1", "/codelists", "/codelists/spraak"} {
+		a.get(p).wants(404)
+	}
+	if bytes.Contains(a.get("/openapi").wants(200).Body, []byte(`"/codelists`)) {
+		t.Error("the API definition promises code lists")
+	}
+}
+
+func TestSOAPPageLetsPeopleTry(t *testing.T) {
+	t.Parallel()
+	a := serveRegister(t, func(c *config.Config) { c.Auth = "required" })
+	page := string(a.get("/v1/soap/stedsnavn/v1?operation=findBoeker&lang=en").wants(200).Body)
+	for _, want := range []string{"SoekServiceWS?wsdl", "findBoeker", "&lt;", "<textarea", `href="` + a.URL + `/v1/codelists`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	a.get("/soap/stedsnavn/v1?operation=dropTables").wants(400)
+	form := url.Values{"operation": {"findSteder"}, "request": {string(placename.ExampleRequest("findSteder", false, placename.DefaultBase))}}.Encode()
+	a.post("/soap/stedsnavn/v1", "application/x-www-form-urlencoded", form).wants(401)
+	r := a.post("/soap/stedsnavn/v1", "application/x-www-form-urlencoded", form, "Cookie", "grense_key="+a.key).wants(200)
+	if !bytes.Contains(r.Body, []byte("findStederResponse")) {
+		t.Errorf("no answer in the page: %.500s", r.Body)
+	}
+	a.post("/soap/stedsnavn/v1", "application/x-www-form-urlencoded", form, "Cookie", "grense_key="+a.key, "Sec-Fetch-Site", "cross-site").wants(400)
+}
+
+func TestCodeListsAreOpen(t *testing.T) {
+	t.Parallel()
+	a := serveRegister(t, func(c *config.Config) { c.Auth = "required" })
+	lists := a.get("/v1/codelists?lang=en").wants(200).json()["codelists"].([]any)
+	want, err := register.CodeLists()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(lists) != len(want) {
+		t.Fatalf("%d lists, want %d", len(lists), len(want))
+	}
+	for _, l := range want {
+		doc := a.get("/codelists/" + l.ID).wants(200).json()
+		codes := doc["codes"].([]any)
+		if len(codes) != len(l.Codes) {
+			t.Errorf("%s: %d codes, want %d", l.ID, len(codes), len(l.Codes))
+			continue
+		}
+		for i, c := range l.Codes {
+			got := codes[i].(map[string]any)
+			if got["code"] != c.ID || got["name"].(map[string]any)["nb"] != c.Name["nb"] {
+				t.Errorf("%s: code %d is %v, want %v", l.ID, i, got, c)
+			}
+		}
+		rows, err := csv.NewReader(bytes.NewReader(a.get("/codelists/" + l.ID + "?f=csv").wants(200).Body)).ReadAll()
+		if err != nil || len(rows) != len(l.Codes)+1 {
+			t.Errorf("%s as CSV: %d rows, %v", l.ID, len(rows), err)
+		}
+		a.get("/codelists/" + l.ID + "?f=html").wants(200)
+	}
+	a.get("/codelists/nope").wants(404)
+	a.get("/codelists?f=html").wants(200)
+}

@@ -1,0 +1,38 @@
+package server
+
+import (
+	"strings"
+
+	"grense/api/ogcapi"
+	"grense/internal/problem"
+	"grense/internal/tile"
+)
+
+// tileMatrixSets lists the tile matrix sets (OGC 17-083r4; OGC 20-057, Annex A).
+func (s *Server) tileMatrixSets(c *call) (*answer, error) {
+	doc := ogcapi.TileMatrixSets{Links: c.selfLinks("/TileMatrixSets"), TileMatrixSets: []ogcapi.TileMatrixSetItem{}}
+	for _, set := range tile.Sets(c.root) {
+		doc.TileMatrixSets = append(doc.TileMatrixSets, ogcapi.TileMatrixSetItem{ID: set.ID, Title: set.Title, URI: set.URI, CRS: set.CRS, Links: c.tilingLinks(set.ID)})
+	}
+	return &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "tilematrixsets", Title: c.text("tilematrixsets.title"), Data: doc}}, nil
+}
+
+// tileMatrixSet writes one tile matrix set in full.
+func (s *Server) tileMatrixSet(c *call) (*answer, error) {
+	id := c.pathParam("tileMatrixSetId")
+	for _, set := range tile.Sets(c.root) {
+		if set.ID == id || strings.EqualFold(set.ID, id) {
+			set.Links = c.tilingLinks(set.ID)
+			return &answer{JSON: set, Links: set.Links, Page: &page{Name: "tilematrixset", Title: set.Title, Crumbs: c.crumbs("tilematrixsets"), Data: set}}, nil
+		}
+	}
+	return nil, problem.NotFoundf("there is no tile matrix set %q; %s/TileMatrixSets lists all", clip(id), c.base())
+}
+
+func (c *call) tilingLinks(id string) []ogcapi.Link {
+	here := c.base() + "/TileMatrixSets/" + id
+	return []ogcapi.Link{
+		{Rel: "self", Type: "application/json", Title: formTitles["json"], Href: here + "?f=json"},
+		{Rel: "alternate", Type: "text/html", Title: formTitles["html"], Href: here + "?f=html", Hreflang: hreflang},
+	}
+}

@@ -1,0 +1,232 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+
+	"grense/api/ogcapi"
+)
+
+// Values of Vary (RFC 9110, 12.5.5). Keyed answers differ by the key as well.
+const (
+	varyOpen  = "Accept, Accept-Encoding, Accept-Language"
+	varyKeyed = varyOpen + ", X-API-Key, Authorization, Cookie"
+)
+
+// smallest is the length in bytes from which an answer is compressed.
+const smallest = 512
+
+// A body is an answer that stands in memory, plain and, where that is shorter, compressed. It is immutable.
+type body struct {
+	plain, gz []byte
+	etag      string // strong, for the plain form; the compressed form adds -gzip
+}
+
+func newBody(plain []byte) *body {
+	sum := sha256.Sum256(plain)
+	b := &body{plain: plain, etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+	if len(plain) >= smallest {
+		if gz := compress(nil, plain, gzip.BestCompression); len(gz) < len(plain) {
+			b.gz = gz
+		}
+	}
+	return b
+}
+
+var gzipPool = sync.Pool{New: func() any { w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return w }}
+
+// compress appends src as one gzip member to dst.
+func compress(dst, src []byte, level int) []byte {
+	buf := bytes.NewBuffer(dst)
+	if level == gzip.BestSpeed {
+		w := gzipPool.Get().(*gzip.Writer)
+		w.Reset(buf)
+		w.Write(src) // a bytes.Buffer does not fail
+		w.Close()
+		gzipPool.Put(w)
+		return buf.Bytes()
+	}
+	w, _ := gzip.NewWriterLevel(buf, level)
+	w.Write(src)
+	w.Close()
+	return buf.Bytes()
+}
+
+// acceptsGzip reports whether the client takes gzip (RFC 9110, 12.5.3).
+func acceptsGzip(r *http.Request) bool {
+	star, gz := false, false
+	for _, v := range r.Header.Values("Accept-Encoding") {
+		for e := range strings.SplitSeq(v, ",") {
+			name, rest, _ := strings.Cut(e, ";")
+			q, ok := strings.CutPrefix(strings.TrimSpace(rest), "q=")
+			refused := ok && strings.Trim(q, "0.") == ""
+			switch strings.ToLower(strings.TrimSpace(name)) {
+			case "gzip", "x-gzip":
+				return !refused
+			case "*":
+				star = !refused
+			}
+		}
+	}
+	return gz || star
+}
+
+// writeBody writes a complete answer with its validators (RFC 9110, 8.8.3, 13.1.2).
+func (c *call) writeBody(w http.ResponseWriter, status int, b *body) {
+	h := w.Header()
+	plain, etag := b.plain, `"`+b.etag+`"`
+	if b.gz != nil && acceptsGzip(c.r) {
+		plain, etag = b.gz, `"`+b.etag+`-gzip"`
+		h.Set("Content-Encoding", "gzip")
+	}
+	if status == http.StatusOK {
+		h.Set("ETag", etag)
+		if matches(c.r.Header.Values("If-None-Match"), etag) {
+			h.Del("Content-Encoding")
+			h.Del("Content-Type")
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	h.Set("Content-Length", strconv.Itoa(len(plain)))
+	w.WriteHeader(status)
+	if c.r.Method != http.MethodHead {
+		w.Write(plain) // a client that is gone is seen by the server
+	}
+}
+
+// matches reports whether If-None-Match names the validator, compared weakly (RFC 9110, 13.1.2).
+func matches(values []string, etag string) bool {
+	etag = strings.TrimPrefix(etag, "W/")
+	for _, v := range values {
+		for e := range strings.SplitSeq(v, ",") {
+			e = strings.TrimSpace(e)
+			if e == "*" || strings.TrimPrefix(e, "W/") == etag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// marshal writes a JSON document without escaping <, > and &, and without a line end.
+func marshal(v any) ([]byte, error) {
+	if b, ok := v.([]byte); ok {
+		return b, nil
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// document answers a route whose answer depends on nothing but the catalog, the mount, the representation, the language and the
+// parameters. The bytes are made once and kept.
+func (c *call) document(w http.ResponseWriter) error {
+	key := docKey{root: c.root, path: c.mount + c.r.URL.Path, query: c.canonical(), f: c.rep.F, lang: c.lang, version: c.cat.Version}
+	d, ok := c.s.docs.get(key)
+	if !ok {
+		a, err := c.rt.Get(c)
+		if err != nil {
+			return err
+		}
+		plain, err := c.render(a)
+		if err != nil {
+			return err
+		}
+		d = &doc{body: newBody(plain), link: linkHeader(a.Links)}
+		c.s.docs.put(key, d)
+	}
+	h := w.Header()
+	h.Set("Content-Type", c.rep.contentType())
+	h.Set("Content-Language", languageTag(c.lang))
+	h.Set("Vary", varyOpen)
+	h.Set("Cache-Control", "no-cache")
+	if d.link != "" {
+		h.Set("Link", d.link)
+	}
+	c.writeBody(w, http.StatusOK, d.body)
+	return nil
+}
+
+// render writes the chosen representation of an answer.
+func (c *call) render(a *answer) ([]byte, error) {
+	if b, ok := a.Raw[c.rep.F]; ok {
+		return b, nil
+	}
+	switch c.rep.F {
+	case "json":
+		return marshal(a.JSON)
+	case "jsonld":
+		return marshal(a.LD())
+	default:
+		return c.s.pages.render(c, a.Page)
+	}
+}
+
+// canonical is the query with the parameters in a fixed order; two requests with the same text ask the same.
+func (c *call) canonical() string { return c.values.Encode() }
+
+// linkHeader writes links as the value of the header Link (RFC 8288, 3). Templates and templated links are left out.
+func linkHeader(links []ogcapi.Link) string {
+	var b strings.Builder
+	for _, l := range links {
+		if l.Templated {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("<" + l.Href + `>; rel="` + l.Rel + `"`)
+		if l.Type != "" {
+			b.WriteString(`; type="` + l.Type + `"`)
+		}
+	}
+	return b.String()
+}
+
+// docs keeps written documents. When it is full it starts anew: the documents of one catalog are few, so it fills only when
+// proxies bring many addresses or the data were reloaded often.
+type docs struct {
+	mu   sync.RWMutex
+	m    map[docKey]*doc
+	size int // bytes
+}
+
+type docKey struct{ root, path, query, f, lang, version string }
+
+type doc struct {
+	body *body
+	link string
+}
+
+// maxDocs bounds the bytes of all written documents that are kept.
+const maxDocs = 64 << 20
+
+func (d *docs) get(k docKey) (*doc, bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	x, ok := d.m[k]
+	return x, ok
+}
+
+func (d *docs) put(k docKey, x *doc) {
+	n := len(x.body.plain) + len(x.body.gz) + 512
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.size += n; d.size > maxDocs || d.m == nil {
+		d.m, d.size = map[docKey]*doc{}, n
+	}
+	d.m[k] = x
+}
