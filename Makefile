@@ -1,0 +1,62 @@
+# Grense. `make` lists what there is.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export CGO_ENABLED := 0
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The race detector needs a C compiler; the product does not.
+CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null)
+RACE := $(if $(CC_FOUND),-race,)
+# Where the shared test data lie; tests that use them skip without, and say so.
+GRENSE_SHARED ?= ../shared
+export GRENSE_SHARED := $(abspath $(GRENSE_SHARED))
+
+.PHONY: help run build test lint bench accept soak screenshots
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
+
+run: build ## build and serve the demo on http://localhost:8080
+	bin/grense serve --data-dir .grense
+
+build: ## build bin/grense, one static binary
+	go build -trimpath -ldflags "-s -w -X main.linked=$(VERSION)" -o bin/grense ./cmd/grense
+
+lint: ## vet, staticcheck, formatting, go.mod
+	@test -z "$$(gofmt -l api cmd internal migrations openapi web)" || { echo "not formatted:"; gofmt -l api cmd internal migrations openapi web; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+	go mod tidy -diff
+
+test: lint build tools ## everything that must hold; under 20 minutes
+	CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -timeout 15m ./...
+	@test -d "$(GRENSE_SHARED)" || echo "NOTE: $(GRENSE_SHARED) is absent; the tests that need the shared data were skipped"
+
+.PHONY: tools
+# xmllint checks SOAP answers against the schemas. Installed on Debian as root; GRENSE_TEST_INSTALL=0 forbids that.
+tools:
+	@if ! command -v xmllint >/dev/null; then \
+	  if [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing libxml2-utils for the tests"; apt-get update -qq && apt-get install -y -qq libxml2-utils >/dev/null; \
+	  else echo "NOTE: xmllint (libxml2-utils) is not installed; the tests that validate XML are skipped"; fi; fi
+
+bench: build ## benchmarks, then server CPU per request against a bare handler (bin/bench.md)
+	go test -run '^$$' -bench . -benchmem ./...
+	@rm -f bin/bench.md
+	GRENSE_BENCH="$(abspath bin/bench.md)" go test -count=1 -timeout 30m -run '^TestBenchTable$$' ./cmd/grense
+	@cat bin/bench.md
+
+accept: build clients ## real clients against a running server; takes minutes
+	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense
+
+.PHONY: clients
+# curl, GDAL, OWSLib and zeep. Installed on Debian as root; GRENSE_TEST_INSTALL=0 forbids that. Without them nothing is accepted.
+CLIENTS := curl gdal-bin python3-owslib python3-zeep
+CLIENTS_FOUND := command -v curl >/dev/null && command -v ogr2ogr >/dev/null && /usr/bin/python3 -c "import owslib, zeep" 2>/dev/null
+clients:
+	@if ! { $(CLIENTS_FOUND); }; then \
+	  if [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing $(CLIENTS) for the acceptance run"; apt-get update -qq && apt-get install -y -qq $(CLIENTS) >/dev/null; fi; \
+	  { $(CLIENTS_FOUND); } || { echo "the acceptance run needs $(CLIENTS); install them"; exit 1; }; fi
+
+soak: ## long loops
+	GRENSE_SOAK=1 go test -count=1 -timeout 120m ./...

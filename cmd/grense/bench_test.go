@@ -1,0 +1,412 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	benchRounds  = 7                      // of each server for each request, interleaved
+	benchConns   = 4                      // keep-alive connections that ask at once
+	benchRoundIs = 300 * time.Millisecond // CPU that a round is to take
+	benchSample  = 200                    // answers of a changing request that the bare handler repeats
+)
+
+// question is a request that is measured. Paths are made anew for each request where next is not nil.
+type question struct {
+	name string
+	path string
+	next func(*rand.Rand) string
+}
+
+func (q question) paths(rng *rand.Rand, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		if out[i] = q.path; q.next != nil {
+			out[i] = q.next(rng)
+		}
+	}
+	return out
+}
+
+// alongNorway returns a query for a box of about a degree that was never asked before, mostly on land.
+func alongNorway(rng *rand.Rand) string {
+	south := 58 + 12*rng.Float64()
+	west := 5.5 + (south-58)*1.5 + 2*rng.Float64()
+	return fmt.Sprintf("bbox=%.6f,%.6f,%.6f,%.6f", west, south, west+0.5+rng.Float64(), south+0.3+0.5*rng.Float64())
+}
+
+// TestBenchTable writes server CPU per request to the file that GRENSE_BENCH names, as a Markdown table: the program against a bare handler, a process of
+// its own that writes the same compressed bytes under the same headers. Both are asked over the same keep-alive connections, in interleaved rounds.
+func TestBenchTable(t *testing.T) {
+	file := os.Getenv("GRENSE_BENCH")
+	if file == "" {
+		t.Skip("make bench measures")
+	}
+	var table bytes.Buffer
+	defer func() {
+		if err := os.WriteFile(file, table.Bytes(), 0o644); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := cpuTime(os.Getpid()); err != nil {
+		fmt.Fprintf(&table, "NOT MEASURED: the CPU time of a process is read from /proc as Linux has it: %v\n", err)
+		t.Skip(table.String())
+	}
+	fmt.Fprintf(&table, "Server CPU per request in microseconds (user and system), median of %d interleaved rounds of about %v CPU, lowest and highest in brackets; %d keep-alive connections\n"+
+		"over loopback, gzip accepted, key checked, log on. Bare: a process that writes the same bytes, compressed before. %s, %s/%s, %d CPUs.\n\n",
+		benchRounds, benchRoundIs, benchConns, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	fmt.Fprint(&table, "| Request | Bytes sent | Uncompressed | Grense µs | Bare µs | Ratio |\n|---|---:|---:|---:|---:|---:|\n")
+
+	fresh := func(coll string) func(*rand.Rand) string {
+		return func(rng *rand.Rand) string { return "/collections/" + coll + "/items?limit=10&" + alongNorway(rng) }
+	}
+	compare(t, &table, serve(t, nil), []question{
+		{name: "Demo: landing page, JSON", path: "/"},
+		{name: "Demo: one municipality", path: "/collections/kommuner/items/0301"},
+		{name: "Demo: 10 municipalities", path: "/collections/kommuner/items?limit=10"},
+		{name: "Demo: 100 municipalities", path: "/collections/kommuner/items?limit=100"},
+		{name: "Demo: a fresh box, at most 10", next: fresh("kommuner")},
+	})
+	counties := sharedPath(t, "data", "norway/kartverket-fylker-25833.gpkg")
+	if !exists(counties) {
+		fmt.Fprintf(&table, "\nThe official counties were not measured: there is no %s.\n", filepath.Base(counties))
+		return
+	}
+	s := serve(t, nil, counties)
+	var page struct{ Features []struct{ ID string } }
+	s.getJSON(t, "/collections/fylker/items?nr=03", &page)
+	if len(page.Features) != 1 {
+		t.Fatalf("%d counties with number 03", len(page.Features))
+	}
+	compare(t, &table, s, []question{
+		{name: "Official counties: Oslo", path: "/collections/fylker/items/" + page.Features[0].ID},
+		{name: "Official counties: 10", path: "/collections/fylker/items?limit=10"},
+		{name: "Official counties: a fresh box, at most 10", next: fresh("fylker")},
+	})
+}
+
+// compare adds a row for each question.
+func compare(t *testing.T, table io.Writer, s *serving, questions []question) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, uint64(len(questions))))
+	product := &measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key}
+	for _, q := range questions {
+		n := 1
+		if q.next != nil {
+			n = benchSample
+		}
+		known := q.paths(rng, n)
+		var answers []recorded
+		sent, plain := 0, 0
+		for _, p := range known {
+			a := record(t, s, p)
+			answers = append(answers, a)
+			sent += len(a.Body)
+			plain += a.plain
+		}
+		bare := startBare(t, answers)
+		again := question{path: known[0]}
+		if q.next != nil {
+			at := 0
+			again.next = func(*rand.Rand) string { at++; return known[at%n] }
+		}
+		product.calibrate(t, q, rng)
+		bare.calibrate(t, again, rng)
+		var ours, theirs []float64
+		for round := range benchRounds {
+			if round%2 == 0 {
+				ours = append(ours, product.round(t, q, rng))
+			}
+			theirs = append(theirs, bare.round(t, again, rng))
+			if round%2 == 1 {
+				ours = append(ours, product.round(t, q, rng))
+			}
+		}
+		bare.stop()
+		a, b := median(ours), median(theirs)
+		fmt.Fprintf(table, "| %s | %d | %d | %s | %s | %.1f |\n", q.name, sent/n, plain/n, spread(ours), spread(theirs), a/b)
+		t.Logf("%s: %.1f µs, bare %.1f µs", q.name, a, b)
+	}
+}
+
+func median(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	return s[len(s)/2]
+}
+
+func spread(v []float64) string {
+	return fmt.Sprintf("%.*f (%.*f–%.*f)", digits(median(v)), median(v), digits(median(v)), slices.Min(v), digits(median(v)), slices.Max(v))
+}
+
+func digits(v float64) int {
+	if v < 100 {
+		return 1
+	}
+	return 0
+}
+
+// cpuTime is what all threads of a process have spent on a CPU, in user and in system mode, to the nanosecond. /proc/PID/stat has ticks of 10 ms.
+func cpuTime(pid int) (time.Duration, error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil || len(threads) == 0 {
+		return 0, fmt.Errorf("process %d has no schedstat", pid)
+	}
+	var sum time.Duration
+	for _, name := range threads {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return 0, err
+		}
+		first, _, _ := strings.Cut(string(b), " ")
+		ns, err := strconv.ParseInt(first, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += time.Duration(ns)
+	}
+	return sum, nil
+}
+
+// measured is a server whose CPU is counted.
+type measured struct {
+	addr  string
+	pid   int
+	key   string
+	n     int // requests of a round
+	conns []*rawConn
+	stop  func()
+}
+
+// calibrate warms the server up and chooses n.
+func (m *measured) calibrate(t *testing.T, q question, rng *rand.Rand) {
+	t.Helper()
+	m.n = 10 * benchConns
+	for m.n < 1<<20 {
+		spent := time.Duration(m.round(t, q, rng) * float64(m.n) * 1000)
+		if spent > benchRoundIs/5 {
+			m.n = max(benchConns, int(float64(m.n)*float64(benchRoundIs)/float64(spent))/benchConns*benchConns)
+			return
+		}
+		m.n *= 4
+	}
+	t.Fatal("requests cost no CPU")
+}
+
+// round asks n times and returns CPU per request in microseconds.
+func (m *measured) round(t *testing.T, q question, rng *rand.Rand) float64 {
+	t.Helper()
+	for len(m.conns) < benchConns {
+		conn, err := net.Dial("tcp", m.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		m.conns = append(m.conns, &rawConn{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), key: m.key})
+	}
+	paths := q.paths(rng, m.n) // made before, so that the client is quick
+	before, err := cpuTime(m.pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	errs := make([]error, benchConns)
+	for i, c := range m.conns {
+		all.Go(func() { errs[i] = c.ask(paths[i*m.n/benchConns : (i+1)*m.n/benchConns]) })
+	}
+	all.Wait()
+	after, err := cpuTime(m.pid)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		t.Fatal(err)
+	}
+	return float64(after-before) / float64(m.n) / 1000
+}
+
+// rawConn is a client that costs little beside the servers: it reads HTTP/1.1 as far as it must.
+type rawConn struct {
+	conn net.Conn
+	in   *bufio.Reader
+	out  []byte
+	key  string
+}
+
+// ask sends one request after the other and throws the answers away.
+func (c *rawConn) ask(paths []string) error {
+	c.conn.SetDeadline(time.Now().Add(5 * time.Minute))
+	for _, p := range paths {
+		c.out = append(append(append(c.out[:0], "GET "...), p...), " HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nX-API-Key: "...)
+		c.out = append(append(c.out, c.key...), "\r\n\r\n"...)
+		if _, err := c.conn.Write(c.out); err != nil {
+			return err
+		}
+		if err := c.discard(); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+	}
+	return nil
+}
+
+func (c *rawConn) discard() error {
+	length := -1 // chunked
+	for first := true; ; first = false {
+		l, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if first && !bytes.HasPrefix(l, []byte("HTTP/1.1 200 ")) {
+			return fmt.Errorf("answer %q", l)
+		}
+		if v, ok := bytes.CutPrefix(l, []byte("Content-Length: ")); ok {
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(v))); err != nil {
+				return err
+			}
+		}
+		if len(l) <= 2 {
+			break
+		}
+	}
+	if length >= 0 {
+		_, err := c.in.Discard(length)
+		return err
+	}
+	for {
+		l, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		size, err := strconv.ParseUint(string(bytes.TrimSpace(l)), 16, 31)
+		if err != nil {
+			return err
+		}
+		if _, err := c.in.Discard(int(size) + 2); err != nil || size == 0 {
+			return err
+		}
+	}
+}
+
+// recorded is an answer of the program as it went over the wire.
+type recorded struct {
+	Path   string
+	Header http.Header
+	Body   []byte
+	plain  int // bytes before compression
+}
+
+func record(t *testing.T, s *serving, path string) recorded {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.addr+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-API-Key", s.key)
+	req.Header.Set("Accept-Encoding", "gzip") // set here, so that the transport does not unpack
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d %v", path, resp.StatusCode, err)
+	}
+	a := recorded{Path: path, Header: resp.Header, Body: body, plain: len(body)}
+	a.Header.Del("Date") // net/http writes its own
+	if resp.Header.Get("Content-Encoding") == "gzip" {
+		zr, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, zr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.plain = int(n)
+	}
+	return a
+}
+
+// startBare runs TestBareHandler as a process.
+func startBare(t *testing.T, answers []recorded) *measured {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := exec.CommandContext(ctx, self, "-test.run=^TestBareHandler$")
+	cmd.Env = append(os.Environ(), "GRENSE_BENCH_BARE=1")
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := sync.OnceFunc(func() { cancel(); cmd.Wait() })
+	t.Cleanup(stop)
+	if err := gob.NewEncoder(stdin).Encode(answers); err != nil {
+		t.Fatal(err)
+	}
+	addr, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal("the bare handler does not start:", err)
+	}
+	return &measured{addr: strings.TrimSpace(addr), pid: cmd.Process.Pid, key: strings.Repeat("k", 54), stop: stop}
+}
+
+// TestBareHandler is no test but the process that Grense is measured against: it reads answers from standard input, and serves them until that ends.
+func TestBareHandler(t *testing.T) {
+	if os.Getenv("GRENSE_BENCH_BARE") == "" {
+		t.Skip("a process of make bench")
+	}
+	var answers []recorded
+	if err := gob.NewDecoder(os.Stdin).Decode(&answers); err != nil {
+		t.Fatal(err)
+	}
+	byPath := make(map[string]recorded, len(answers))
+	for _, a := range answers {
+		byPath[a.Path] = a
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a, ok := byPath[r.RequestURI]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		h := w.Header()
+		for k, v := range a.Header {
+			h[k] = v
+		}
+		w.Write(a.Body)
+	}))
+	fmt.Println(l.Addr())
+	io.Copy(io.Discard, os.Stdin)
+}

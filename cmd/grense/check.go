@@ -1,0 +1,124 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"grense/internal/store"
+)
+
+type checkCmd struct {
+	Source string `arg:"" help:"A GeoPackage (.gpkg)."`
+	dataFlags
+}
+
+func (checkCmd) Help() string {
+	return `Prints each layer with the collection id that it would be served under, and what is wrong. The exit status is 1 if
+anything is.
+
+Examples:
+  grense check kommuner.gpkg
+  grense check kommuner.gpkg --config grense.yaml`
+}
+
+func (c *checkCmd) Run(ctx context.Context, p *process) error {
+	cfg, err := c.load(p, nil)
+	if err != nil {
+		return err
+	}
+	dir, err := makeDataDir(cfg)
+	if err != nil {
+		return err
+	}
+	st, err := openSource(ctx, c.Source, dir, cfg, p.logger(cfg))
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	cat := st.Catalog()
+	if err := printLayers(p.Stdout, cat); err != nil {
+		return err
+	}
+	wrong := printNotes(p.Stdout, cat, unmatched(cfg, cat))
+	if len(cat.Collections) == 0 {
+		fmt.Fprintln(p.Stdout, "\nNothing would be served.")
+		wrong++
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%s has %s", c.Source, count(wrong, "fault"))
+	}
+	return nil
+}
+
+// printLayers prints what would be served, and the refused layers after it.
+func printLayers(w io.Writer, cat *store.Catalog) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "LAYER\tCOLLECTION\tCRS\tFEATURES\tGEOMETRY\tID COLUMN\tNOTE")
+	for _, c := range cat.Collections {
+		if !c.Public {
+			continue
+		}
+		system, geometry := "-", "-"
+		if g := c.Geometry; g != nil {
+			system, geometry = g.CRS.String(), cmp.Or(g.Type, "any")
+			if g.HasZ {
+				geometry += " Z"
+			}
+		}
+		note := ""
+		if n := notesOf(cat, c.Table); n > 0 {
+			note = "served, see below"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Table, c.ID, system, strconv.Itoa(c.Count), geometry, c.Key.Column, note)
+	}
+	var refused []string
+	for _, n := range cat.Notes {
+		if n.Refused && !slices.Contains(refused, n.Layer) {
+			refused = append(refused, n.Layer)
+			fmt.Fprintf(t, "%s\t-\t-\t-\t-\t-\trefused, see below\n", n.Layer)
+		}
+	}
+	return t.Flush()
+}
+
+func notesOf(cat *store.Catalog, layer string) (n int) {
+	for _, note := range cat.Notes {
+		if note.Layer == layer {
+			n++
+		}
+	}
+	return n
+}
+
+// printNotes prints what is wrong, each reason once, and returns how many layers and names are concerned.
+func printNotes(w io.Writer, cat *store.Catalog, strangers []string) int {
+	if len(cat.Notes)+len(strangers) > 0 {
+		fmt.Fprintln(w)
+	}
+	var reasons []string
+	layers := map[string][]string{}
+	for _, n := range cat.Notes {
+		r := "served: "
+		if n.Refused {
+			r = "refused: "
+		}
+		r += strings.TrimSpace(n.Reason)
+		if layers[r] == nil {
+			reasons = append(reasons, r)
+		}
+		layers[r] = append(layers[r], n.Layer)
+	}
+	for _, r := range reasons {
+		fmt.Fprintf(w, "%s, %s\n", strings.Join(layers[r], ", "), r)
+	}
+	for _, s := range strangers {
+		fmt.Fprintf(w, "%s, configured: no layer and no collection of the source has this name\n", s)
+	}
+	return len(cat.Notes) + len(strangers)
+}

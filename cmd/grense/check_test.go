@@ -1,0 +1,89 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// row returns the columns of the line that starts with the layer.
+func row(text, layer string) string {
+	for l := range strings.Lines(text) {
+		if strings.HasPrefix(l, layer+" ") {
+			return strings.Join(strings.Fields(l), " ")
+		}
+	}
+	return ""
+}
+
+func TestCheckTellsTheMapping(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	src := demoCopy(t, dir)
+	code, stdout, stderr := command(t, dir, "check", src)
+	if code != 0 || strings.Contains(stderr, "grense:") {
+		t.Errorf("status %d\n%s%s", code, stdout, stderr)
+	}
+	for layer, want := range map[string]string{"fylker": "fylker fylker EPSG:25833 15 MultiPolygon nr", "kommuner": "kommuner kommuner EPSG:25833 357 MultiPolygon nr"} {
+		if got := row(stdout, layer); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestCheckWithConfiguration(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	src := demoCopy(t, dir)
+	good := writeFile(t, filepath.Join(dir, "good.yaml"), "collections: {fylker: {id: counties}, kommuner: {hidden: true}}\n")
+	code, stdout, stderr := command(t, dir, "check", "--config", good, src)
+	if code != 0 || !strings.HasPrefix(row(stdout, "fylker"), "fylker counties ") || row(stdout, "kommuner") != "" {
+		t.Errorf("status %d\n%s%s", code, stdout, stderr)
+	}
+	bad := writeFile(t, filepath.Join(dir, "bad.yaml"), "collections: {fylkr: {id: counties}}\n")
+	code, stdout, stderr = command(t, dir, "check", src, "--config", bad)
+	if code != exitFailed || !strings.Contains(stdout, "fylkr, configured: no layer") || !strings.Contains(stderr, "has 1 fault") {
+		t.Errorf("status %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// awkward returns the files of the shared test data that match; without them the test is skipped.
+func awkward(t *testing.T, pattern string) []string {
+	t.Helper()
+	root := cmp.Or(os.Getenv("GRENSE_SHARED"), "../shared")
+	if !filepath.IsAbs(root) {
+		root = filepath.Join("..", "..", root) // it counts from the project's root
+	}
+	files, err := filepath.Glob(filepath.Join(root, "data", "awkward", "gpkg-ets", pattern))
+	if err != nil || len(files) == 0 {
+		t.Skip("the shared test data are absent; set GRENSE_SHARED")
+	}
+	return files
+}
+
+func TestLayersAreConfiguredByNameOrID(t *testing.T) {
+	t.Parallel()
+	src := awkward(t, "null_geometry.gpkg")[0]
+	for _, name := range []string{"PointExamples", "pointexamples"} {
+		dir := t.TempDir()
+		conf := writeFile(t, filepath.Join(dir, "grense.yaml"), "collections: {"+name+": {id: points}}\n")
+		code, stdout, stderr := command(t, dir, "check", src, "--config", conf)
+		if got := row(stdout, "PointExamples"); code != 0 || !strings.HasPrefix(got, "PointExamples points ") {
+			t.Errorf("%s: status %d, %q\n%s", name, code, got, stderr)
+		}
+	}
+}
+
+// TestCheckOfAwkwardFiles looks at the files of the shared test data: none may make check fail without a word.
+func TestCheckOfAwkwardFiles(t *testing.T) {
+	t.Parallel()
+	for _, f := range awkward(t, "*.gpkg") {
+		code, stdout, stderr := command(t, t.TempDir(), "check", f)
+		told := strings.Contains(stdout, "refused") || strings.Contains(stdout, ", served:") || strings.Contains(stdout, "Nothing would be served") || strings.Contains(stderr, "cannot open")
+		if (code != 0) != told || code > exitFailed || strings.Contains(stderr, "goroutine") {
+			t.Errorf("%s: status %d\n%s%s", filepath.Base(f), code, stdout, stderr)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+// Package main_test runs the built program, bin/grense, as its users do: as a process, beside real clients.
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait for the program. It is long, because only a failure needs it.
+const patience = time.Minute
+
+var (
+	listeningLine = regexp.MustCompile(`listening on\s+(\S+)$`)
+	baseLine      = regexp.MustCompile(`for programs\s+(\S+)/$`)
+)
+
+// rootPath is a path in the project's folder.
+func rootPath(t testing.TB, elem ...string) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(append([]string{root}, elem...)...)
+}
+
+// sharedPath is a path in the folder of shared data: GRENSE_SHARED, by default ../shared beside the project. It need not exist.
+func sharedPath(t testing.TB, elem ...string) string {
+	t.Helper()
+	dir := os.Getenv("GRENSE_SHARED")
+	if dir == "" {
+		dir = rootPath(t, "..", "shared")
+	}
+	return filepath.Join(append([]string{dir}, elem...)...)
+}
+
+// program returns bin/grense as a command whose home is dir, without the settings of the machine that runs the test.
+func program(t testing.TB, ctx context.Context, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	bin := rootPath(t, "bin", "grense")
+	if _, err := os.Stat(bin); err != nil {
+		t.Fatal("there is no bin/grense; make builds it")
+	}
+	cmd := exec.CommandContext(ctx, bin, args...)
+	cmd.Env = []string{"HOME=" + dir, "GRENSE_LIMITS_DRAIN_WAIT=0s"}
+	return cmd
+}
+
+// createKey makes a key through the command line.
+func createKey(t testing.TB, dir string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := program(t, ctx, dir, "key", "create", "--name", "a real client")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	key := strings.TrimSpace(string(out))
+	if err != nil || !strings.HasPrefix(key, "grense_") || strings.ContainsAny(key, " \n") {
+		t.Fatalf("key create: %v\n%s%s", err, out, &errs)
+	}
+	return key
+}
+
+// serving is a grense serve under way.
+type serving struct {
+	base, addr string // base is a URL without a slash at the end
+	key        string
+	dir        string // its home
+	cmd        *exec.Cmd
+	log        string // file with its log, JSON lines
+	ended      chan struct{}
+}
+
+// serve starts grense serve with a key of its own on a free port. When the test ends it must drain and leave a clean log.
+// Settings are environment variables that come after ours.
+func serve(t testing.TB, settings []string, args ...string) *serving {
+	t.Helper()
+	s := &serving{dir: t.TempDir(), ended: make(chan struct{})}
+	s.key = createKey(t, s.dir)
+	s.log = filepath.Join(s.dir, "log.jsonl")
+	logFile, err := os.Create(s.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logFile.Close()
+	s.cmd = program(t, context.WithoutCancel(t.Context()), s.dir, append([]string{"serve", "--addr", "127.0.0.1:0", "--log-format", "json"}, args...)...)
+	s.cmd.Env = append(s.cmd.Env, settings...)
+	s.cmd.Stderr = logFile
+	stdout, err := s.cmd.StdoutPipe()
+	if err == nil {
+		err = s.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(chan [2]string, 1)
+	go func() {
+		defer close(s.ended)
+		addr := ""
+		for in := bufio.NewScanner(stdout); in.Scan(); {
+			if m := listeningLine.FindStringSubmatch(in.Text()); m != nil {
+				addr = m[1]
+			}
+			if m := baseLine.FindStringSubmatch(in.Text()); m != nil {
+				found <- [2]string{addr, m[1]} // the line comes once
+			}
+		}
+		s.cmd.Wait()
+	}()
+	t.Cleanup(func() { s.finish(t) })
+	select {
+	case f := <-found:
+		s.addr, s.base = f[0], f[1]
+	case <-s.ended:
+		t.Fatalf("serve %v did not start:\n%s", args, s.logged(t))
+	case <-time.After(patience):
+		t.Fatalf("serve %v does not say where it listens:\n%s", args, s.logged(t))
+	}
+	return s
+}
+
+type logLine struct {
+	Level, Msg, Path, Category string
+	Status                     int
+}
+
+// wrong tells whether a line speaks of a failure of the server. A SOAP fault has status 500 even when the client is to blame (SOAP 1.1, 6.2): its
+// category decides.
+func (l logLine) wrong() bool {
+	switch {
+	case l.Level == "ERROR":
+		return true
+	case l.Msg == "soap fault":
+		return l.Category != "VALIDATION"
+	}
+	return l.Status >= 500 && l.Path != "/readyz" && !strings.Contains(l.Path, "/soap/")
+}
+
+func (s *serving) logged(t testing.TB) string {
+	t.Helper()
+	b, err := os.ReadFile(s.log)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(b)
+}
+
+func (s *serving) signal(t testing.TB, sig os.Signal) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// exit waits for the end and returns the status.
+func (s *serving) exit(t testing.TB) int {
+	t.Helper()
+	select {
+	case <-s.ended:
+	case <-time.After(patience):
+		s.cmd.Process.Kill()
+		t.Fatal("serve does not end")
+	}
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// finish stops the program if it still runs. Exit status 0, no error, no 5xx and no key in the log are right.
+func (s *serving) finish(t testing.TB) {
+	t.Helper()
+	s.cmd.Process.Signal(syscall.SIGTERM) // no error: it may have ended
+	if code := s.exit(t); code != 0 {
+		t.Errorf("serve ended with status %d", code)
+	}
+	log, bad := s.logged(t), 0
+	for l := range strings.Lines(log) {
+		var line logLine
+		if err := json.Unmarshal([]byte(l), &line); err == nil && !line.wrong() {
+			continue
+		}
+		if bad++; bad <= 20 {
+			t.Errorf("in the log: %.1000s", l)
+		}
+	}
+	if s.key != "" && strings.Contains(log, s.key) {
+		t.Error("the log holds the key")
+	}
+}
+
+// get asks for a path with the key and returns status and body.
+func (s *serving) get(ctx context.Context, path string) (int, []byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header.Set("X-API-Key", s.key)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, b, err
+}
+
+// getJSON decodes the answer to path into v.
+func (s *serving) getJSON(t testing.TB, path string, v any) {
+	t.Helper()
+	code, body, err := s.get(t.Context(), path)
+	if err == nil && code != http.StatusOK {
+		err = fmt.Errorf("status %d: %.500s", code, body)
+	}
+	if err == nil {
+		err = json.Unmarshal(body, v)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"grense/internal/register"
+	"grense/internal/store/gpkg"
+)
+
+type registerCmd struct {
+	Generate registerGenerateCmd `cmd:"" help:"Make a register of invented places, of any size."`
+}
+
+func (registerCmd) Help() string {
+	return `A register holds places, names, spellings, cases, decisions, books and maps: what the SOAP searches answer from.
+
+Examples:
+  grense register generate --places 100000 --seed 1 --out register.gpkg
+  grense serve register.gpkg`
+}
+
+type registerGenerateCmd struct {
+	Places int    `default:"3000" placeholder:"N" help:"Places in all. Defaults to 3000."`
+	Seed   uint64 `default:"20260101" placeholder:"S" help:"The same seed gives the same bytes; a smaller register is the start of a larger one. Defaults to 20260101."`
+	Out    string `required:"" placeholder:"FILE" help:"The GeoPackage to write. It appears when it is complete."`
+	Force  bool   `help:"Replace the file if it exists."`
+}
+
+// registerDate is what a generated register says of its age: the first day of the division that it holds.
+var registerDate = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (c *registerGenerateCmd) Run(ctx context.Context, p *process) error {
+	if _, err := os.Stat(c.Out); err == nil && !c.Force {
+		return fmt.Errorf("%s exists; choose another file, or replace it with --force", c.Out)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot write the register: %w", err)
+	}
+	start := time.Now()
+	w, err := gpkg.CreateDated(ctx, c.Out, registerDate)
+	if err != nil {
+		return fmt.Errorf("cannot write the register: %w", err)
+	}
+	defer w.Close()
+	bar := newMeter(p.Stderr, "places")
+	if err := register.Generate(ctx, w, register.Options{Places: c.Places, Seed: c.Seed, Progress: bar.show}); err != nil {
+		return fmt.Errorf("cannot make the register: %w", err)
+	}
+	bar.end("making indexes")
+	if err := w.Commit(ctx); err != nil {
+		return fmt.Errorf("cannot write the register: %w", err)
+	}
+	_, err = fmt.Fprintf(p.Stdout, "%s holds %s (seed %d), made in %s.\nServe it with: grense serve %s\n",
+		c.Out, count(c.Places, "place"), c.Seed, time.Since(start).Round(100*time.Millisecond), c.Out)
+	return err
+}
+
+// A meter shows on a terminal how far work is, twice a second; to a file it writes nothing.
+type meter struct {
+	w     io.Writer
+	noun  string
+	start time.Time
+	last  time.Time
+	on    bool
+}
+
+func newMeter(w io.Writer, noun string) *meter {
+	m := &meter{w: w, noun: noun, start: time.Now()}
+	if f, ok := w.(*os.File); ok {
+		st, err := f.Stat()
+		m.on = err == nil && st.Mode()&os.ModeCharDevice != 0
+	}
+	return m
+}
+
+// show tells steps done of all, with rate and time left.
+func (m *meter) show(done, total int) {
+	if !m.on || time.Since(m.last) < time.Second/2 || done == 0 {
+		return
+	}
+	m.last = time.Now()
+	took := time.Since(m.start)
+	left := time.Duration(float64(took) / float64(done) * float64(total-done))
+	fmt.Fprintf(m.w, "\r%3d %% of %s, %.0f a second, %s left   ", 100*done/total, m.noun, float64(done)/took.Seconds(), left.Round(time.Second))
+}
+
+// end clears the line and says what comes next.
+func (m *meter) end(next string) {
+	if m.on {
+		fmt.Fprintf(m.w, "\r\033[K%s\n", next)
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"grense/internal/apikey"
+	"grense/internal/config"
+)
+
+// process is what the program gets from the operating system.
+type process struct {
+	Args           []string // without the name of the program
+	Environ        []string // as os.Environ gives it
+	Stdout, Stderr io.Writer
+	Reload         <-chan os.Signal // a value asks serve to open its data anew; may be nil
+}
+
+// cli is the command line. The order is that of the help.
+type cli struct {
+	Serve    serveCmd    `cmd:"" help:"Serve a GeoPackage, or the built-in demo, over HTTP."`
+	Key      keyCmd      `cmd:"" help:"Make, list and revoke API keys."`
+	Check    checkCmd    `cmd:"" help:"Tell what of a source would be served, and what is wrong with it."`
+	Register registerCmd `cmd:"" help:"Make a register of place names."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
+}
+
+const about = `Grense serves administrative divisions as an OGC API.
+
+Examples:
+  grense serve                               the built-in demo on http://localhost:8080
+  grense serve kommuner.gpkg                 your own GeoPackage
+  grense serve kommuner.gpkg --auth open     without API keys
+  grense key create --name "Kari's QGIS"     one more key; it works within seconds
+  grense check kommuner.gpkg                 ids, counts and faults, before you publish
+
+"grense serve --help" tells the rest, configuration included.`
+
+// Exit statuses: what failed, and what was asked for wrongly.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// run is main without the globals. It returns the exit status, and returns when ctx ends.
+func run(ctx context.Context, p *process) int {
+	helped := false
+	parser, err := kong.New(&cli{}, kong.Name("grense"), kong.Description(about), kong.Writers(p.Stdout, p.Stderr),
+		kong.Exit(func(int) { helped = true }), // kong asks for it after --help only; Parse then goes on, and its error does not count
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}))
+	if err != nil {
+		panic("grense: the command line is declared wrongly: " + err.Error()) // a mistake in our own code
+	}
+	args := p.Args
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	kctx, err := parser.Parse(args)
+	if helped {
+		return 0
+	}
+	if err != nil {
+		p.complain(err)
+		fmt.Fprintln(p.Stderr, `Try "grense --help".`)
+		return exitUsage
+	}
+	kctx.BindTo(ctx, (*context.Context)(nil))
+	if err := kctx.Run(p); err != nil {
+		p.complain(err)
+		return exitFailed
+	}
+	return 0
+}
+
+// complain prints an error for a person; what looks like a key is hidden.
+func (p *process) complain(err error) {
+	text := err.Error()
+	if faults, ok := errors.AsType[config.Faults](err); ok {
+		text = fmt.Sprintf("the configuration has %s:\n  %s", count(len(faults), "fault"), strings.ReplaceAll(faults.Error(), "\n", "\n  "))
+	}
+	fmt.Fprintln(p.Stderr, "grense:", apikey.Redact(text))
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"grense/internal/apikey"
+	"grense/internal/config"
+	"grense/internal/server"
+	"grense/internal/store"
+)
+
+type serveCmd struct {
+	Source      string  `arg:"" optional:"" help:"A GeoPackage (.gpkg). None: the built-in demo."`
+	Addr        *string `placeholder:"HOST:PORT" help:"Listen here. Port 0 takes a free one. Defaults to 127.0.0.1:8080."`
+	BaseURL     *string `name:"base-url" placeholder:"URL" help:"Address that clients use; every link begins with it. Defaults to http://localhost:PORT."`
+	Auth        *string `placeholder:"required|open" help:"Whether data need an API key. Defaults to required."`
+	MetricsAddr *string `placeholder:"HOST:PORT" help:"Serve Prometheus metrics here, at /metrics. Default: nowhere."`
+	TLSCert     *string `name:"tls-cert" placeholder:"FILE" help:"Certificate chain (PEM); with --tls-key, serve https."`
+	TLSKey      *string `name:"tls-key" placeholder:"FILE" help:"Private key (PEM) of the certificate."`
+	LogFormat   *string `placeholder:"text|json" help:"Form of the log on standard error. Defaults to text."`
+	dataFlags
+}
+
+func (serveCmd) Help() string {
+	return `Examples:
+  grense serve
+  grense serve kommuner.gpkg --addr :8080 --base-url https://example.org/divisions
+  grense serve kommuner.gpkg --config grense.yaml --metrics-addr 127.0.0.1:9090
+
+Settings come from the file, over it the environment, over it the flags. A setting of the file such as
+  limits: {query_timeout: 20s}
+is GRENSE_LIMITS_QUERY_TIMEOUT in the environment.
+
+Signals: SIGHUP opens the data and the certificate anew; SIGTERM and SIGINT finish the answers under way and exit.`
+}
+
+func (c *serveCmd) Run(ctx context.Context, p *process) error {
+	cfg, err := c.load(p, map[string]*string{"addr": c.Addr, "base_url": c.BaseURL, "auth": c.Auth, "metrics_addr": c.MetricsAddr,
+		"tls.cert": c.TLSCert, "tls.key": c.TLSKey, "log_format": c.LogFormat})
+	if err != nil {
+		return err
+	}
+	log := p.logger(cfg)
+	for _, w := range cfg.Warnings() {
+		log.Warn(w)
+	}
+	s, err := assemble(ctx, cfg, c.Source, log)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.announce(ctx, p, c.Source); err != nil {
+		return err
+	}
+	return s.serve(ctx, p)
+}
+
+// service is the assembled program: what listens, what answers, what is stored.
+type service struct {
+	cfg     config.Config
+	log     *slog.Logger
+	store   store.Store
+	state   store.State
+	keys    *apikey.Checker
+	codes   *apikey.Codes
+	server  *server.Server
+	cert    *certificate // nil: plain HTTP
+	api     net.Listener
+	metrics net.Listener // nil: none
+
+	stopKeys func() // ends the checker and waits for it
+}
+
+// assemble builds all parts, the listeners first, so that a port in use is told before data are read.
+func assemble(ctx context.Context, cfg config.Config, source string, log *slog.Logger) (_ *service, err error) {
+	s := &service{log: log, codes: &apikey.Codes{}}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.cert, err = loadCertificate(cfg.TLS); err != nil {
+		return nil, err
+	}
+	if s.api, err = listen(ctx, cfg.Addr, "--addr"); err != nil {
+		return nil, err
+	}
+	if cfg.MetricsAddr != "" {
+		if s.metrics, err = listen(ctx, cfg.MetricsAddr, "--metrics-addr"); err != nil {
+			return nil, err
+		}
+	}
+	s.cfg = cfg.Listening(s.api.Addr())
+	dir, err := makeDataDir(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if s.state, err = openStateIn(ctx, dir); err != nil {
+		return nil, err
+	}
+	if s.keys, err = apikey.NewChecker(ctx, s.state, log); err != nil {
+		return nil, fmt.Errorf("cannot read the keys in %s: %w", dir, err)
+	}
+	if s.store, err = openSource(ctx, source, dir, cfg, log); err != nil {
+		return nil, err
+	}
+	for _, name := range unmatched(cfg, s.store.Catalog()) {
+		log.Warn("configured for a collection that the source does not have", "collection", name)
+	}
+	s.server, err = server.New(server.Options{Config: s.cfg, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: log, Version: programVersion()})
+	if err != nil {
+		return nil, err
+	}
+	kctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // keys are checked until the last answer is out
+	var done sync.WaitGroup
+	done.Go(func() { s.keys.Run(kctx) })
+	s.stopKeys = func() { cancel(); done.Wait() }
+	return s, nil
+}
+
+// close releases everything, in the order of use.
+func (s *service) close() {
+	if s.stopKeys != nil {
+		s.stopKeys()
+	}
+	for _, l := range []net.Listener{s.api, s.metrics} {
+		if l != nil {
+			l.Close() // closed by its server already, but for a failed start
+		}
+	}
+	if s.store != nil {
+		if err := s.store.Close(); err != nil {
+			s.log.Warn("the source was not closed cleanly", "err", err)
+		}
+	}
+	if s.state != nil {
+		if err := s.state.Close(); err != nil {
+			s.log.Warn("the state database was not closed cleanly", "err", err)
+		}
+	}
+}
+
+// listen opens addr, or says what to do about it. flag is the one that names addr.
+func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s is in use by another program; stop that one, or choose another port with %s (port 0 takes a free one)", addr, flag)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("no permission to listen on %s; choose a port above 1023 with %s", addr, flag)
+	case err != nil:
+		if op, ok := errors.AsType[*net.OpError](err); ok {
+			err = op.Err // without the address a second time
+		}
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose an address of this machine with %s", addr, err, flag)
+	}
+	return l, nil
+}
+
+// serve answers until ctx ends, then drains.
+func (s *service) serve(ctx context.Context, p *process) error {
+	api := s.httpServer(s.server.Handler())
+	failed := make(chan error, 2)
+	go func() {
+		if s.cert != nil {
+			api.TLSConfig = s.cert.config()
+			failed <- api.ServeTLS(s.api, "", "")
+			return
+		}
+		failed <- api.Serve(s.api)
+	}()
+	if s.metrics != nil {
+		metrics := s.httpServer(s.server.MetricsHandler())
+		metrics.WriteTimeout = s.cfg.Limits.WriteTimeout
+		go func() { failed <- metrics.Serve(s.metrics) }()
+		defer metrics.Close()
+	}
+	for {
+		select {
+		case err := <-failed:
+			api.Close()
+			return fmt.Errorf("the listener failed: %w", err)
+		case <-p.Reload:
+			s.reload(ctx)
+		case <-ctx.Done():
+			s.drain(context.WithoutCancel(ctx), api)
+			return nil
+		}
+	}
+}
+
+// httpServer returns a server with the configured bounds. The deadline for writing moves with each write and is the handler's.
+func (s *service) httpServer(h http.Handler) *http.Server {
+	l := s.cfg.Limits
+	return &http.Server{Handler: h, ReadHeaderTimeout: l.ReadHeaderTimeout, ReadTimeout: l.ReadTimeout, IdleTimeout: l.IdleTimeout,
+		MaxHeaderBytes: int(l.MaxHeader), ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+}
+
+// reload opens data, certificate and keys anew. What fails stays as it was.
+func (s *service) reload(ctx context.Context) {
+	if err := s.server.Reload(ctx); err != nil {
+		s.log.Error("reload failed; the data from before are still served", "err", err)
+	} else {
+		s.log.Info("reloaded", "version", s.store.Catalog().Version)
+	}
+	if s.cert != nil {
+		if err := s.cert.reload(); err != nil {
+			s.log.Error("reload failed; the certificate from before is still used", "err", err)
+		}
+	}
+	if err := s.keys.Refresh(ctx); err != nil {
+		s.log.Error("reload failed; the keys from before are still valid", "err", err)
+	}
+}
+
+// drain fails readiness, waits for balancers to see it, stops accepting, and lets the answers under way finish.
+func (s *service) drain(ctx context.Context, api *http.Server) {
+	s.server.SetReady(false)
+	s.log.Info("draining; a second signal stops at once", "wait", s.cfg.Limits.DrainWait, "timeout", s.cfg.Limits.DrainTimeout)
+	time.Sleep(s.cfg.Limits.DrainWait)
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.DrainTimeout)
+	defer cancel()
+	if err := api.Shutdown(ctx); err != nil {
+		s.log.Warn("answers were cut off", "err", err)
+		api.Close()
+	}
+	s.log.Info("stopped")
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"grense/internal/config"
+	"grense/internal/store"
+)
+
+// dataFlags are the flags of every command that reads the configuration. A flag that is not given is nil.
+type dataFlags struct {
+	Config  string  `placeholder:"FILE" help:"YAML file with the configuration. Environment: GRENSE_CONFIG."`
+	DataDir *string `placeholder:"DIR" help:"Folder for keys and working files, the only one that is written to. Defaults to $$XDG_DATA_HOME/grense, else ~/.local/share/grense."`
+}
+
+// load reads the configuration; further flags are given by the path of their setting, nil for those that are not set.
+func (f dataFlags) load(p *process, further map[string]*string) (config.Config, error) {
+	flags := map[string]string{}
+	for path, v := range further {
+		if v != nil {
+			flags[path] = *v
+		}
+	}
+	if f.DataDir != nil {
+		flags["data_dir"] = *f.DataDir
+	}
+	return config.Load(config.Sources{File: f.Config, Environ: p.Environ, Flags: flags})
+}
+
+// makeDataDir makes the data directory, for its owner only, and returns its absolute path.
+func makeDataDir(cfg config.Config) (string, error) {
+	dir, err := filepath.Abs(cfg.DataDir)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot make the data directory: %w; name another one with --data-dir", err)
+	}
+	return dir, nil
+}
+
+// stateFile holds the keys, in the data directory.
+const stateFile = "state.db"
+
+func (p *process) logger(cfg config.Config) *slog.Logger {
+	if cfg.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(p.Stderr, nil))
+	}
+	return slog.New(slog.NewTextHandler(p.Stderr, nil))
+}
+
+// layerSettings is the configuration of the collections in the store's words.
+func layerSettings(cfg config.Config) map[string]store.Settings {
+	m := make(map[string]store.Settings, len(cfg.Collections))
+	for name, c := range cfg.Collections {
+		s := store.Settings{ID: c.ID, Title: store.Text(c.Title), Description: store.Text(c.Description), Keywords: c.Keywords, Hidden: c.Hidden,
+			IDColumn: c.IDColumn, TitleProperty: c.Roles.Title, Instant: c.Roles.Instant, IntervalStart: c.Roles.IntervalStart, IntervalEnd: c.Roles.IntervalEnd}
+		for _, l := range c.Links {
+			s.Links = append(s.Links, store.Link(l))
+		}
+		m[name] = s
+	}
+	return m
+}
+
+// unmatched names what is configured for collections that the catalog does not have; hidden ones are not expected there.
+func unmatched(cfg config.Config, cat *store.Catalog) []string {
+	known := map[string]bool{}
+	for _, c := range cat.Collections {
+		known[c.Table], known[c.ID] = true, true
+	}
+	for _, n := range cat.Notes {
+		known[n.Layer] = true
+	}
+	var out []string
+	for name, c := range cfg.Collections {
+		if !known[name] && !known[c.ID] && !c.Hidden { // a renamed one is found by its new id
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

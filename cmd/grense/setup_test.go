@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"grense/internal/demo"
+	"grense/internal/register"
+)
+
+// patience bounds every wait of a test. It is long, because only a failure needs it.
+const patience = 30 * time.Second
+
+// output collects what a process writes and lets a test wait for a text in it.
+type output struct {
+	mu      sync.Mutex
+	buf     bytes.Buffer
+	changed chan struct{}
+}
+
+func newOutput() *output { return &output{changed: make(chan struct{}, 1)} }
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	select {
+	case o.changed <- struct{}{}:
+	default:
+	}
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// await waits until text stands in the output and returns all of it.
+func (o *output) await(t *testing.T, text string) string {
+	t.Helper()
+	end := time.After(patience)
+	for {
+		if s := o.String(); strings.Contains(s, text) {
+			return s
+		}
+		select {
+		case <-o.changed:
+		case <-end:
+			t.Fatalf("%q is not in the output:\n%s", text, o)
+		}
+	}
+}
+
+// environ is an environment without the settings of the machine that runs the test.
+func environ(dir string) []string { return []string{"HOME=" + dir} }
+
+// command runs grense to its end and returns status and outputs. dir is its home.
+func command(t *testing.T, dir string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	code = run(ctx, &process{Args: args, Environ: environ(dir), Stdout: &out, Stderr: &errs})
+	if ctx.Err() != nil {
+		t.Fatalf("grense %v did not end: %s%s", args, &out, &errs)
+	}
+	return code, out.String(), errs.String()
+}
+
+// running is a grense serve under way.
+type running struct {
+	base   string // URL without a slash at the end
+	stdout *output
+	stderr *output
+	reload chan os.Signal
+	stop   context.CancelFunc // as SIGTERM does
+	done   chan int           // the exit status, once
+}
+
+var baseLine = regexp.MustCompile(`for programs\s+(\S+)/\n`)
+
+// serve starts grense serve on a free port and stops it when the test ends. Draining does not wait, unless args say so.
+func serve(t *testing.T, dir string, args ...string) *running {
+	t.Helper()
+	r := &running{stdout: newOutput(), stderr: newOutput(), reload: make(chan os.Signal, 1), done: make(chan int, 1)}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	r.stop = stop
+	p := &process{Args: append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), Environ: append(environ(dir), "GRENSE_LIMITS_DRAIN_WAIT=0s"),
+		Stdout: r.stdout, Stderr: r.stderr, Reload: r.reload}
+	if i := strings.Join(args, " "); strings.Contains(i, "--config") {
+		p.Environ = environ(dir)
+	}
+	over := make(chan struct{})
+	go func() {
+		code := run(ctx, p)
+		if code != 0 {
+			fmt.Fprintf(r.stdout, "\nexit %d in a browser for programs !/\n", code) // ends await
+		}
+		r.done <- code
+		close(over)
+	}()
+	t.Cleanup(func() {
+		stop()
+		select {
+		case <-over:
+		case <-time.After(patience):
+			t.Error("serve does not end")
+		}
+	})
+	text := r.stdout.await(t, "for programs")
+	m := baseLine.FindStringSubmatch(text)
+	if m == nil || m[1] == "!" {
+		t.Fatalf("serve did not start:\n%s\n%s", text, r.stderr)
+	}
+	r.base = m[1]
+	return r
+}
+
+// hup reloads and waits for the log to say want.
+func (r *running) hup(t *testing.T, want string) {
+	t.Helper()
+	r.reload <- syscall.SIGHUP
+	r.stderr.await(t, want)
+}
+
+// exit waits for the end and returns the status.
+func (r *running) exit(t *testing.T) int {
+	t.Helper()
+	select {
+	case code := <-r.done:
+		return code
+	case <-time.After(patience):
+		t.Fatal("serve does not end")
+		return -1
+	}
+}
+
+// get asks for a path with a key ("" for none) and returns status and body.
+func (r *running) get(t *testing.T, path, key string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.base+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("X-API-Key", key)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// demoCopy returns the path of a GeoPackage with the demo, in dir.
+func demoCopy(t *testing.T, dir string) string {
+	t.Helper()
+	path, err := buildDemo(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(dir, "kart.gpkg")
+	if err := os.Rename(path, to); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// demoPath is where serve keeps the demo when dir is its home.
+func demoPath(dir string) string {
+	return filepath.Join(dir, ".local/share/grense", "demo-"+demo.Version+"-"+register.Version+".gpkg")
+}
+
+func writeFile(t *testing.T, name, text string) string {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// linked is the version that the linker sets (-ldflags "-X main.linked=v1.2.3"); empty otherwise.
+var linked string
+
+type versionCmd struct{}
+
+func (versionCmd) Run(p *process) error {
+	_, err := fmt.Fprintf(p.Stdout, "grense %s (%s, %s/%s)\n", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+// programVersion is the version set by the linker, else what the build recorded: the module's version, or the commit.
+func programVersion() string {
+	if linked != "" {
+		return linked
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	revision, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "+changes"
+		}
+	}
+	if revision == "" {
+		return "devel"
+	}
+	return "devel-" + revision[:min(len(revision), 12)] + dirty
+}
