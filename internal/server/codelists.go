@@ -140,7 +140,7 @@ func (s *Server) codeList(c *call) (*answer, error) {
 		return nil, err
 	}
 	doc := codeListDoc{ID: id, Title: title, Codes: codes, Links: c.selfLinks("/codelists/" + pathEscape(id))}
-	a := &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "codelist", Title: title, Crumbs: c.crumbs("codelists"), Data: codeListViewOf(id, codes)}}
+	a := &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "codelist", Title: title, Crumbs: c.crumbs("codelists"), Data: c.codeListView(id, codes)}}
 	if c.rep.F == asCSV.F {
 		text, err := codesCSV(codes)
 		if err != nil {
@@ -152,16 +152,25 @@ func (s *Server) codeList(c *call) (*answer, error) {
 }
 
 type codeListView struct {
-	Description string
-	Codes       []codeRow
+	Description   string
+	Codes         []codeRow
+	Sami, Parents bool // some code has a name in Northern Sami, or a parent
 }
 
-type codeRow struct{ Code, NB, NN, EN, Parent string }
+type codeRow struct{ Code, NB, NN, EN, SE, Parent, ParentHref string }
 
-func codeListViewOf(id string, codes []codeDoc) codeListView {
+// parentLists are the lists that the parents of codes stand in.
+var parentLists = map[string]string{"navneobjekttype": "navneobjektgruppe", "navneobjektgruppe": "navneobjekthovedgruppe", "kommune": "fylke"}
+
+func (c *call) codeListView(id string, codes []codeDoc) codeListView {
 	v := codeListView{Description: id + " (" + strconv.Itoa(len(codes)) + ")"}
 	for _, d := range codes {
-		v.Codes = append(v.Codes, codeRow{Code: d.Code, NB: d.Name["nb"], NN: d.Name["nn"], EN: d.Name["en"], Parent: d.Parent})
+		row := codeRow{Code: d.Code, NB: d.Name["nb"], NN: store.Text(d.Name).In("nn"), EN: d.Name["en"], SE: d.Name["se"], Parent: d.Parent}
+		if list := parentLists[id]; list != "" && d.Parent != "" {
+			row.ParentHref = c.htmlHref("/codelists/"+list) + "#code-" + pathEscape(d.Parent)
+		}
+		v.Codes, v.Sami = append(v.Codes, row), v.Sami || row.SE != ""
+		v.Parents = v.Parents || d.Parent != ""
 	}
 	return v
 }

@@ -110,7 +110,14 @@ func (c *call) redirect(w http.ResponseWriter) error {
 	if ours(c.after, c.root) {
 		to = c.after
 	}
-	w.Header().Set("Location", to)
+	path, query, has := strings.Cut(to, "?")
+	if path = localPath(path); path == "" {
+		path = "/"
+	}
+	if has {
+		path += "?" + query
+	}
+	w.Header().Set("Location", path) // without the host, which may be another name of this server (CSP form-action)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusSeeOther)
 	return nil

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -203,4 +205,69 @@ func TestCodeListsAreOpen(t *testing.T) {
 	}
 	a.get("/codelists/nope").wants(404)
 	a.get("/codelists?f=html").wants(200)
+}
+
+// TestAnswersOfTheRegisterAreValid holds the answers of every operation over a whole register against the served schemas, with
+// xmllint.
+func TestAnswersOfTheRegisterAreValid(t *testing.T) {
+	t.Parallel()
+	lint, err := exec.LookPath("xmllint")
+	if err != nil {
+		t.Skip("SKIPPED: xmllint (Debian: libxml2-utils) is not installed")
+	}
+	a := serveRegister(t, nil)
+	dir := t.TempDir()
+	write := func(name string, b []byte) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, f := range placename.TheContract().Files() {
+		write(f, a.get("/soap/stedsnavn/v1/"+f).wants(200).Body)
+	}
+	yes, blank := true, ""
+	all := placename.Flags{BeregnVisningsnavn: true, InkluderGeometri: true}
+	oslo := []string{"0301", "1103", "4601", "5001"}
+	requests := []placename.Request{
+		&placename.FindSteder{StedSoek: placename.StedSoek{AvansertSoek: &yes}, Flags: all},
+		&placename.FindSteder{},
+		&placename.FindStedsnavn{Flags: all},
+		&placename.FindSkrivemaater{Flags: all},
+		&placename.FindNavnesaker{},
+		&placename.FindVedtak{},
+		&placename.FindSamlevedtak{},
+		&placename.FindKartprodukter{},
+		&placename.FindBoeker{Soeketekst: "norske"},
+		&placename.FindBoeker{Soeketekst: blank},
+	}
+	for _, k := range oslo {
+		requests = append(requests, &placename.FindStederForMatrikkelenhetreferanse{Soek: placename.StedMatrikkelenhetreferanseSoek{Kommunenummer: k, Gaardsnummer: "1-9999"}, Flags: all},
+			&placename.FindStedsnavnForMatrikkelenhetreferanse{Soek: placename.StedsnavnMatrikkelenhetreferanseSoek{Kommunenummer: k, Gaardsnummer: "1-9999"}, Flags: all},
+			&placename.FindSkrivemaaterForMatrikkelenhetreferanse{Soek: placename.SkrivemaateMatrikkelenhetreferanseSoek{Kommunenummer: k, Gaardsnummer: "1-9999"}, Flags: all})
+	}
+	files, hits := []string{"--noout", "--schema", filepath.Join(dir, "SoekServiceWS_schema1.xsd")}, 0
+	for i, rq := range requests {
+		body := append([]byte(`<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>`), placename.AppendRequest(nil, rq, placename.DefaultBase)...)
+		body = append(body, `</S:Body></S:Envelope>`...)
+		r := a.post(endpoint, "text/xml; charset=utf-8", string(body))
+		_, inner, ok := bytes.Cut(r.Body, []byte("Body>"))
+		end := bytes.LastIndex(inner, []byte("</"))
+		if !ok || end < 0 {
+			t.Fatalf("%s: %.300s", rq.Operation(), r.Body)
+		}
+		end = bytes.LastIndex(inner[:end], []byte("</"))
+		if r.StatusCode != 200 {
+			continue // faults are validated by package soap
+		}
+		hits += bytes.Count(inner, []byte("item>"))
+		files = append(files, write(fmt.Sprintf("%02d.xml", i), inner[:end]))
+	}
+	if hits < 10000 || len(files) < 20 {
+		t.Errorf("%d hits in %d answers: too few to prove anything", hits/2, len(files)-3)
+	}
+	if out, err := exec.Command(lint, files...).CombinedOutput(); err != nil {
+		t.Errorf("%v: %.3000s", err, out)
+	}
 }
