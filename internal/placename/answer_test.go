@@ -16,6 +16,7 @@ import (
 	"github.com/paulmach/orb"
 
 	api "grense/api/placename"
+	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/placename"
 	"grense/internal/register"
@@ -135,14 +136,16 @@ func TestGeometryComesInTheConfiguredSystem(t *testing.T) {
 	}
 }
 
-// counting counts the questions to a store.
+// counting counts the questions to a store, and keeps the last filter.
 type counting struct {
 	store.Store
 	pages, fetches, ids atomic.Int64
+	filter              cql2.Expr
 }
 
 func (c *counting) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	c.pages.Add(1)
+	c.filter = q.Filter
 	return c.Store.Page(ctx, q)
 }
 
@@ -191,6 +194,28 @@ func TestHitsTakeOneQuestionForEachBatch(t *testing.T) {
 		if c.fetches == 2 && st.ids.Load() >= int64(2*n) {
 			t.Errorf("%s: %d records read for %d hits; each place is read once", name, st.ids.Load(), n)
 		}
+	}
+}
+
+func TestStoresAreAskedForMomentsOfFourDigitYears(t *testing.T) {
+	t.Parallel()
+	st := &counting{Store: setup(t).store}
+	late, early := time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3600*5)), time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600*5))
+	_, err := placename.New(st, placename.Options{}).Search(t.Context(), &api.FindSteder{StedSoek: api.StedSoek{OppdatertEtter: &late, OppdatertFoer: &early}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	cql2.Walk(st.filter, func(e cql2.Expr) bool {
+		if x, ok := e.(cql2.Timestamp); ok {
+			if n++; x.T.Location() != time.UTC || x.T.Year() < 1 || x.T.Year() > 9999 {
+				t.Errorf("asked for %v", x.T)
+			}
+		}
+		return true
+	})
+	if n != 2 {
+		t.Errorf("%d moments", n)
 	}
 }
 

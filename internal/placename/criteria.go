@@ -21,6 +21,7 @@ type criteria struct {
 	where  cql2.And
 	exact  cql2.Expr // holds for hits that come first; nil: none do
 	scope  cql2.And  // the part of where that holds on skrivemaate just as well; it bounds the look-up of similar names
+	alike  int       // similar names looked up so far
 	later  []func(context.Context) (cql2.Expr, error)
 	faults []api.Fault
 }
@@ -202,6 +203,11 @@ func (c *criteria) typesIn(types, kommuner []string) conditions {
 	}
 	c.scope = append(c.scope, list...)
 	return list
+}
+
+// given reports whether there is a text that is not blank and fits.
+func (c *criteria) given(field string, v *string, most int) bool {
+	return v != nil && strings.TrimSpace(*v) != "" && c.fits(field, *v, most)
 }
 
 // fits checks the length of a text.

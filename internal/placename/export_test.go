@@ -24,7 +24,7 @@ func ParseExpression(s string) (alternatives [][]string, pos int) {
 	return alternatives, pos
 }
 
-// LimitSimilar sets how many spellings are looked at, and how many similar texts there may be, for one term.
+// LimitSimilar sets how many spellings are looked at for one term, and how many similar texts there may be in all.
 func (s *Service) LimitSimilar(candidates, similar int) {
 	s.candidates, s.similar = candidates, similar
 }

@@ -127,7 +127,7 @@ func (p *parser) term() (*term, bool) {
 		p.at++
 	}
 	t.text = strings.TrimSpace(string(p.text[begin:p.at]))
-	sign := !quoted && strings.HasPrefix(t.text, "-") // one sign too many
+	sign := t.op == opWord && strings.HasPrefix(t.text, "-") // one too many
 	wild := t.op == opSimilar && strings.ContainsAny(t.text, wildcards)
 	if t.text == "" || sign || wild || quoted && !p.take('"') {
 		p.at = start

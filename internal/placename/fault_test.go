@@ -53,7 +53,9 @@ func TestBadValuesAreRefusedWithTheirPath(t *testing.T) {
 		"text too long": {&api.FindNavnesaker{NavnesakSoek: api.NavnesakSoek{Beskrivelse: ptr(strings.Repeat("a", 1001))}},
 			[]api.Fault{{Path: "findNavnesaker/navnesakSoek/beskrivelse", Value: strings.Repeat("a", 1001), Reason: api.LongText, N: 1000}}},
 		"list too long": {&api.FindSteder{StedSoek: api.StedSoek{StedstatuserIds: many(1001), KommunerIds: many(1001)}},
-			[]api.Fault{{Path: "findSteder/stedSoek/kommunerIds", Reason: api.LongList, N: 1000}, {Path: "findSteder/stedSoek/stedstatuserIds", Reason: api.LongList, N: 1000}}},
+			[]api.Fault{
+				{Path: "findSteder/stedSoek/kommunerIds", Reason: api.LongList, N: 1000},
+				{Path: "findSteder/stedSoek/stedstatuserIds", Reason: api.LongList, N: 1000}}},
 		"wildcards only": {&api.FindStedsnavn{StedsnavnSoek: api.StedsnavnSoek{Stedsnavn: ptr("*?")}},
 			[]api.Fault{{Path: "findStedsnavn/stedsnavnSoek/stedsnavn", Value: "*?", Reason: api.FewLiterals, N: 2}}},
 		"one letter and a wildcard": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{Stedsnavn: ptr("Å *")}},
@@ -86,10 +88,12 @@ func TestBadValuesAreRefusedWithTheirPath(t *testing.T) {
 			{Path: "findSkrivemaater/skrivemaateSoek/dokumentSoek/entry[1]/value", Value: "x", Reason: api.FewLiterals, N: 2}}},
 		"too many documents": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{DokumentSoek: &api.DokumentSoek{Entry: make([]api.DokumentSoekEntry, 101)}}},
 			[]api.Fault{{Path: "findSkrivemaater/skrivemaateSoek/dokumentSoek", Reason: api.LongList, N: 100}}},
-		"books without words":        {&api.FindBoeker{Soeketekst: " \t"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: " \t", Reason: api.Blank}}},
-		"books with letters only":    {&api.FindBoeker{Soeketekst: "a b *"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: "a b *", Reason: api.FewLiterals, N: 2}}},
-		"books with a long text":     {&api.FindBoeker{Soeketekst: strings.Repeat("a ", 501)}, []api.Fault{{Path: "findBoeker/soeketekst", Value: strings.Repeat("a ", 501), Reason: api.LongText, N: 1000}}},
-		"map sheet of one character": {&api.FindKartprodukter{Kartblad: ptr("1")}, []api.Fault{{Path: "findKartprodukter/kartblad", Value: "1", Reason: api.FewLiterals, N: 2}}},
+		"books without words":     {&api.FindBoeker{Soeketekst: " \t"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: " \t", Reason: api.Blank}}},
+		"books with letters only": {&api.FindBoeker{Soeketekst: "a b *"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: "a b *", Reason: api.FewLiterals, N: 2}}},
+		"books with a long text": {&api.FindBoeker{Soeketekst: strings.Repeat("a ", 501)},
+			[]api.Fault{{Path: "findBoeker/soeketekst", Value: strings.Repeat("a ", 501), Reason: api.LongText, N: 1000}}},
+		"map sheet of one character": {&api.FindKartprodukter{Kartblad: ptr("1")},
+			[]api.Fault{{Path: "findKartprodukter/kartblad", Value: "1", Reason: api.FewLiterals, N: 2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,6 +102,81 @@ func TestBadValuesAreRefusedWithTheirPath(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The path of a fault is that of the contract, for every field that can have one here.
+func TestTextsAndListsBeyondTheLimitAreRefusedUnderTheNameOfTheContract(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	lower := func(path string) string {
+		parts := strings.Split(path, ".")
+		for i, p := range parts {
+			parts[i] = strings.ToLower(p[:1]) + p[1:]
+		}
+		return strings.Join(parts, "/")
+	}
+	refused := 0
+	for op, s := range searches {
+		for _, path := range leaves(s.target(s.request()).Type(), "") {
+			r, want := s.request(), op+"/"+lower(path)
+			if s.object != "" {
+				want = op + "/" + lower(s.object) + "/" + lower(path)
+			}
+			if s.object == "Soek" {
+				set(s.target(r), "Kommunenummer", "0301")
+				set(s.target(r), "Gaardsnummer", "1")
+			}
+			zero := s.target(s.request())
+			set(zero, path, zeroOf(zero, path))
+			switch leaf(zero, path).Interface().(type) {
+			case string:
+				set(s.target(r), path, strings.Repeat("x", 1001))
+			case []string:
+				set(s.target(r), path, many(1001))
+			default:
+				continue
+			}
+			_, err := f.service().Search(t.Context(), r)
+			x, ok := errors.AsType[*api.Refusal](err)
+			switch {
+			case strings.HasSuffix(path, "Id"): // a code; the protocol limits it
+				if err != nil {
+					t.Errorf("%s: %v", want, err)
+				}
+			case !ok || len(x.Faults) != 1 || x.Faults[0].Path != want:
+				t.Errorf("%v, want a fault of %s", err, want)
+			default:
+				refused++
+			}
+		}
+	}
+	if refused < 50 {
+		t.Errorf("only %d fields", refused)
+	}
+}
+
+// leaf returns the value at the end of a path whose pointers are set.
+func leaf(v reflect.Value, path string) reflect.Value {
+	for name := range strings.SplitSeq(path, ".") {
+		v = reflect.Indirect(v).FieldByName(name)
+	}
+	return reflect.Indirect(v)
+}
+
+// zeroOf returns the zero value of the type at the end of a path, without a pointer.
+func zeroOf(v reflect.Value, path string) any {
+	t := v.Type()
+	for name := range strings.SplitSeq(path, ".") {
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		f, _ := t.FieldByName(name)
+		t = f.Type
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return reflect.Zero(t).Interface()
 }
 
 func TestNumberListsAreReadOrRefused(t *testing.T) {
@@ -153,7 +232,8 @@ func TestBlankTextsAndEmptyResultsAreNoFaults(t *testing.T) {
 		"name of silent signs": &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("'")}},
 		"later than it is":     &api.FindSteder{StedSoek: api.StedSoek{OppdatertEtter: ptr(time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -14*3600)))}},
 		"earlier than it was":  &api.FindSteder{StedSoek: api.StedSoek{OppdatertFoer: ptr(time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 14*3600)))}},
-		"an empty window":      &api.FindSteder{StedSoek: api.StedSoek{OppdatertEtter: ptr(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)), OppdatertFoer: ptr(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))}},
+		"an empty window": &api.FindSteder{StedSoek: api.StedSoek{
+			OppdatertEtter: ptr(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)), OppdatertFoer: ptr(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))}},
 		"an empty window of days": &api.FindVedtak{VedtakSoek: api.VedtakSoek{VedtattEtter: ptr(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)),
 			VedtattFoer: ptr(time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC))}},
 		"a negative number": &api.FindSteder{StedSoek: api.StedSoek{Stedsnummer: ptr(int64(-1))}},
@@ -198,7 +278,8 @@ func TestTheLargestLegalRequestsAreAnswered(t *testing.T) {
 	f := setup(t)
 	lists := api.SkrivemaateSoek{
 		SkrivemaatestatuserIds: many(1000), NavneobjekttyperIds: many(1000), VedtaksmyndigheterIds: many(1000), KommunerIds: many(1000), SpraakIds: many(1000),
-		NavnesakstatuserIds: many(1000), MerknadstyperIds: many(1000), DokumentSoek: &api.DokumentSoek{}, Stedsnavn: ptr(strings.Repeat("ab|", 66) + "cd"), AvansertSoek: ptr(true),
+		NavnesakstatuserIds: many(1000), MerknadstyperIds: many(1000), DokumentSoek: &api.DokumentSoek{},
+		Stedsnavn: ptr(strings.Repeat("ab|", 66) + "cd"), AvansertSoek: ptr(true),
 	}
 	for range 100 {
 		lists.DokumentSoek.Entry = append(lists.DokumentSoek.Entry, api.DokumentSoekEntry{Key: "brev", Value: strings.Repeat("*b", 500)})

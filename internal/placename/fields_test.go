@@ -164,7 +164,8 @@ func TestFieldsOfOneRelatedRecordHoldTogether(t *testing.T) {
 		"findSteder":    {{"TilleggsopplysningstyperIds", "Tilleggsopplysningtekst"}, {"MerknadstyperIds", "Merknadstekst"}, {"NavneobjekttyperIds", "KommunerIds"}},
 		"findStedsnavn": {{"TilleggsopplysningstyperIds", "Tilleggsopplysningtekst"}, {"MerknadstyperIds", "Merknadstekst"}, {"NavneobjekttyperIds", "KommunerIds"}},
 		"findSkrivemaater": {
-			{"MerknadstyperIds", "Merknadstekst"}, {"NavneobjekttyperIds", "KommunerIds"}, {"DokumentasjonsdatoEtter", "DokumentasjonsdatoFoer"}, {"BokSoek.Tittel", "BokSoek.Utgiver"},
+			{"MerknadstyperIds", "Merknadstekst"}, {"NavneobjekttyperIds", "KommunerIds"}, {"DokumentasjonsdatoEtter", "DokumentasjonsdatoFoer"},
+			{"BokSoek.Tittel", "BokSoek.Utgiver"},
 			{"OffentligKartforekomstSoek.ProduktId", "OffentligKartforekomstSoek.Kartblad"}, {"VedtakSoek.Aar", "VedtakSoek.Arkivloepenummer"},
 			{"VedtakSoek.Saksnummer", "KlageSoek.Saksnummer"}, {"SamlevedtakSoek.Saksnummer", "SamlevedtakSoek.Arkivloepenummer"}, {"DokumentSoek.Entry", "BokSoek.Tittel"},
 		},

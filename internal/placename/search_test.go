@@ -127,7 +127,8 @@ func (s *search) target(r api.Request) reflect.Value {
 var searches = map[string]*search{
 	"findSteder": {
 		table: "sted", object: "StedSoek", request: func() api.Request { return new(api.FindSteder) },
-		compare: comparison[api.StedTreff, api.StedTreffList](func(o *oracle, r *api.FindSteder) []row { return o.steder(&r.StedSoek) }, (*oracle).stedTreff),
+		compare: comparison[api.StedTreff, api.StedTreffList](
+			func(o *oracle, r *api.FindSteder) []row { return o.steder(&r.StedSoek) }, (*oracle).stedTreff),
 		draws: map[string]draw{
 			"RegistrertEtter": moment("registrert", -1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
 			"OppdatertFoer": moment("oppdatert", 1), "Stedsnummer": number64("stedsnummer"), "Stedsnavn": placeName("Stedsnavn", spellingsOf("sted_id", "id")),
@@ -143,7 +144,8 @@ var searches = map[string]*search{
 	},
 	"findStedsnavn": {
 		table: "stedsnavn", object: "StedsnavnSoek", request: func() api.Request { return new(api.FindStedsnavn) },
-		compare: comparison[api.StedsnavnTreff, api.StedsnavnTreffList](func(o *oracle, r *api.FindStedsnavn) []row { return o.stedsnavn(&r.StedsnavnSoek) }, (*oracle).stedsnavnTreff),
+		compare: comparison[api.StedsnavnTreff, api.StedsnavnTreffList](
+			func(o *oracle, r *api.FindStedsnavn) []row { return o.stedsnavn(&r.StedsnavnSoek) }, (*oracle).stedsnavnTreff),
 		draws: map[string]draw{
 			"RegistrertEtter": moment("registrert", -1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
 			"OppdatertFoer": moment("oppdatert", 1), "Stedsnummer": number64("stedsnummer"), "Stedsnavnnummer": number32("stedsnavnnummer"),
@@ -160,7 +162,8 @@ var searches = map[string]*search{
 	},
 	"findSkrivemaater": {
 		table: "skrivemaate", object: "SkrivemaateSoek", request: func() api.Request { return new(api.FindSkrivemaater) },
-		compare: comparison[api.SkrivemaateTreff, api.SkrivemaateTreffList](func(o *oracle, r *api.FindSkrivemaater) []row { return o.skrivemaater(&r.SkrivemaateSoek) }, (*oracle).skrivemaateTreff),
+		compare: comparison[api.SkrivemaateTreff, api.SkrivemaateTreffList](
+			func(o *oracle, r *api.FindSkrivemaater) []row { return o.skrivemaater(&r.SkrivemaateSoek) }, (*oracle).skrivemaateTreff),
 		draws: map[string]draw{
 			"RegistrertEtter": moment("registrert", -1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
 			"OppdatertFoer": moment("oppdatert", 1), "Stedsnummer": number64("stedsnummer"), "Stedsnavnnummer": number32("stedsnavnnummer"),
@@ -203,7 +206,8 @@ var searches = map[string]*search{
 	},
 	"findNavnesaker": {
 		table: "navnesak", object: "NavnesakSoek", request: func() api.Request { return new(api.FindNavnesaker) },
-		compare: comparison[api.NavnesakTreff, api.NavnesakTreffList](func(o *oracle, r *api.FindNavnesaker) []row { return o.navnesaker(&r.NavnesakSoek) }, (*oracle).navnesakTreff),
+		compare: comparison[api.NavnesakTreff, api.NavnesakTreffList](
+			func(o *oracle, r *api.FindNavnesaker) []row { return o.navnesaker(&r.NavnesakSoek) }, (*oracle).navnesakTreff),
 		draws: map[string]draw{
 			"RegistrertEtter": moment("registrert", -1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
 			"OppdatertFoer": moment("oppdatert", 1), "Aar": number32("aar"), "Saksnummer": number32("saksnummer"), "Klagesak": flag("klagesak"),
@@ -214,7 +218,8 @@ var searches = map[string]*search{
 	},
 	"findVedtak": {
 		table: "vedtak", object: "VedtakSoek", request: func() api.Request { return new(api.FindVedtak) },
-		compare: comparison[api.VedtakTreff, api.VedtakTreffList](func(o *oracle, r *api.FindVedtak) []row { return o.vedtak(&r.VedtakSoek) }, (*oracle).vedtakTreff),
+		compare: comparison[api.VedtakTreff, api.VedtakTreffList](
+			func(o *oracle, r *api.FindVedtak) []row { return o.vedtak(&r.VedtakSoek) }, (*oracle).vedtakTreff),
 		draws: map[string]draw{
 			"Aar": number32("aar"), "Saksnummer": number32("saksnummer"), "Arkivloepenummer": number32("arkivloepenummer"), "VedtattEtter": day("vedtaksdato", -1),
 			"VedtattFoer": day("vedtaksdato", 1), "VedtaksmyndighetId": code("vedtaksmyndighet"), "OmraadeId": code("omraade"),
@@ -224,7 +229,8 @@ var searches = map[string]*search{
 	},
 	"findSamlevedtak": {
 		table: "samlevedtak", object: "SamlevedtakSoek", request: func() api.Request { return new(api.FindSamlevedtak) },
-		compare: comparison[api.SamlevedtakTreff, api.SamlevedtakTreffList](func(o *oracle, r *api.FindSamlevedtak) []row { return o.samlevedtak(&r.SamlevedtakSoek) }, (*oracle).samlevedtakTreff),
+		compare: comparison[api.SamlevedtakTreff, api.SamlevedtakTreffList](
+			func(o *oracle, r *api.FindSamlevedtak) []row { return o.samlevedtak(&r.SamlevedtakSoek) }, (*oracle).samlevedtakTreff),
 		draws: map[string]draw{
 			"RegistrertEtter": moment("registrert", -1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
 			"OppdatertFoer": moment("oppdatert", 1), "Aar": number32("aar"), "Saksnummer": number32("saksnummer"), "Beskrivelse": free("beskrivelse"),
@@ -233,28 +239,36 @@ var searches = map[string]*search{
 			"Stedsnavn": column("del_av_samlevedtak", "samlevedtak_id", "id", placeName("Stedsnavn", spellingsOf("stedsnavn_id", "stedsnavn_id"))),
 		},
 	},
-	"findStederForMatrikkelenhetreferanse": cadastral("matrikkel_sted", "sted_id", func() api.Request { return new(api.FindStederForMatrikkelenhetreferanse) },
-		comparison[api.StedMatrikkelenhetreferanseTreff, api.StedMatrikkelenhetreferanseTreffList](func(o *oracle, r *api.FindStederForMatrikkelenhetreferanse) []row {
-			return o.matrikkel("matrikkel_sted", "sted_id", &r.Soek)
-		}, (*oracle).matrikkelStedTreff)),
-	"findStedsnavnForMatrikkelenhetreferanse": cadastral("matrikkel_stedsnavn", "stedsnavn_id", func() api.Request { return new(api.FindStedsnavnForMatrikkelenhetreferanse) },
-		comparison[api.StedsnavnMatrikkelenhetreferanseTreff, api.StedsnavnMatrikkelenhetreferanseTreffList](func(o *oracle, r *api.FindStedsnavnForMatrikkelenhetreferanse) []row {
-			return o.matrikkel("matrikkel_stedsnavn", "stedsnavn_id", (*api.StedMatrikkelenhetreferanseSoek)(&r.Soek))
-		}, (*oracle).matrikkelStedsnavnTreff)),
-	"findSkrivemaaterForMatrikkelenhetreferanse": cadastral("matrikkel_skrivemaate", "skrivemaate_id", func() api.Request { return new(api.FindSkrivemaaterForMatrikkelenhetreferanse) },
-		comparison[api.SkrivemaateMatrikkelenhetreferanseTreff, api.SkrivemaateMatrikkelenhetreferanseTreffList](func(o *oracle, r *api.FindSkrivemaaterForMatrikkelenhetreferanse) []row {
-			return o.matrikkel("matrikkel_skrivemaate", "skrivemaate_id", (*api.StedMatrikkelenhetreferanseSoek)(&r.Soek))
-		}, (*oracle).matrikkelSkrivemaateTreff)),
+	"findStederForMatrikkelenhetreferanse": cadastral("matrikkel_sted", "sted_id",
+		func() api.Request { return new(api.FindStederForMatrikkelenhetreferanse) },
+		comparison[api.StedMatrikkelenhetreferanseTreff, api.StedMatrikkelenhetreferanseTreffList](
+			func(o *oracle, r *api.FindStederForMatrikkelenhetreferanse) []row {
+				return o.matrikkel("matrikkel_sted", "sted_id", &r.Soek)
+			}, (*oracle).matrikkelStedTreff)),
+	"findStedsnavnForMatrikkelenhetreferanse": cadastral("matrikkel_stedsnavn", "stedsnavn_id",
+		func() api.Request { return new(api.FindStedsnavnForMatrikkelenhetreferanse) },
+		comparison[api.StedsnavnMatrikkelenhetreferanseTreff, api.StedsnavnMatrikkelenhetreferanseTreffList](
+			func(o *oracle, r *api.FindStedsnavnForMatrikkelenhetreferanse) []row {
+				return o.matrikkel("matrikkel_stedsnavn", "stedsnavn_id", (*api.StedMatrikkelenhetreferanseSoek)(&r.Soek))
+			}, (*oracle).matrikkelStedsnavnTreff)),
+	"findSkrivemaaterForMatrikkelenhetreferanse": cadastral("matrikkel_skrivemaate", "skrivemaate_id",
+		func() api.Request { return new(api.FindSkrivemaaterForMatrikkelenhetreferanse) },
+		comparison[api.SkrivemaateMatrikkelenhetreferanseTreff, api.SkrivemaateMatrikkelenhetreferanseTreffList](
+			func(o *oracle, r *api.FindSkrivemaaterForMatrikkelenhetreferanse) []row {
+				return o.matrikkel("matrikkel_skrivemaate", "skrivemaate_id", (*api.StedMatrikkelenhetreferanseSoek)(&r.Soek))
+			}, (*oracle).matrikkelSkrivemaateTreff)),
 	"findBoeker": {
 		table: "bok", request: func() api.Request { return new(api.FindBoeker) },
-		compare: comparison[api.BokTreff, api.BokTreffList](func(o *oracle, r *api.FindBoeker) []row { return o.boeker(r.Soeketekst) }, (*oracle).bokTreff),
-		always:  map[string]draw{"Soeketekst": bookWords},
-		draws:   map[string]draw{"Soeketekst": bookWords},
+		compare: comparison[api.BokTreff, api.BokTreffList](
+			func(o *oracle, r *api.FindBoeker) []row { return o.boeker(r.Soeketekst) }, (*oracle).bokTreff),
+		always: map[string]draw{"Soeketekst": bookWords},
+		draws:  map[string]draw{"Soeketekst": bookWords},
 	},
 	"findKartprodukter": {
 		table: "kartprodukt", request: func() api.Request { return new(api.FindKartprodukter) },
-		compare: comparison[api.KartproduktTreff, api.KartproduktTreffList](func(o *oracle, r *api.FindKartprodukter) []row { return o.kartprodukter(r) }, (*oracle).kartproduktTreff),
-		draws:   map[string]draw{"ProduktkodeId": code("karttype"), "Kartblad": free("kartblad"), "Utgivelsesaar": number32("utgivelsesaar")},
+		compare: comparison[api.KartproduktTreff, api.KartproduktTreffList](
+			func(o *oracle, r *api.FindKartprodukter) []row { return o.kartprodukter(r) }, (*oracle).kartproduktTreff),
+		draws: map[string]draw{"ProduktkodeId": code("karttype"), "Kartblad": free("kartblad"), "Utgivelsesaar": number32("utgivelsesaar")},
 	},
 }
 

@@ -13,7 +13,7 @@ import (
 const (
 	minSimilarity = 0.4
 	maxCandidates = 50_000 // spellings that are looked at for one term
-	maxSimilar    = 2_000  // folded texts that are similar to one term
+	maxSimilar    = 5_000  // folded texts that are similar to the terms of one search; each is an argument of the question
 	lookBatch     = 5_000
 )
 
@@ -21,13 +21,14 @@ const (
 // that are asked for, and is equality with one of the folded texts that are similar enough. Too many of either are refused as too many hits.
 func (c *criteria) similar(ctx context.Context, field, whole, v string) (textTest, error) {
 	v = cql2.Norm(v)
-	texts, err := c.s.vocabulary(ctx, v, c.scope)
+	texts, err := c.s.vocabulary(ctx, v, c.scope, c.s.similar-c.alike)
 	if err != nil {
 		return nil, err
 	}
 	if texts == nil {
 		return nil, &api.Refusal{Faults: []api.Fault{{Path: c.path + "/" + field, Value: whole, Reason: api.TooManyHits, N: int64(c.s.options.MaxHits)}}}
 	}
+	c.alike += len(texts)
 	return func(property string) cql2.Expr {
 		if len(texts) == 0 {
 			return cql2.Bool(false)
@@ -36,8 +37,9 @@ func (c *criteria) similar(ctx context.Context, field, whole, v string) (textTes
 	}, nil
 }
 
-// vocabulary returns the folded texts of spellings in scope that are similar to v, which is folded; nil when there are too many.
-func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And) ([]cql2.Expr, error) {
+// vocabulary returns the folded texts of spellings in scope that are similar to v, which is folded; nil when there are more
+// than most or too many to look at.
+func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most int) ([]cql2.Expr, error) {
 	own := trigrams(v)
 	filter, err := s.check("skrivemaate", append(scope[:len(scope):len(scope)], candidates(own)))
 	if err != nil {
@@ -62,7 +64,7 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And) ([]c
 		if err != nil {
 			return nil, classify(err)
 		}
-		if len(texts) > s.similar {
+		if len(texts) > most {
 			return nil, nil
 		}
 		if q.Cursor = page.Next; q.Cursor == "" {

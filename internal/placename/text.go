@@ -27,7 +27,7 @@ type textTest func(property string) cql2.Expr
 // name is a place name: plain, or an expression when advanced is true. through puts the condition on a spelling, whose text is
 // langnavn, where it belongs among the relations of what is searched. For a text without wildcard it also says what comes first.
 func (c *criteria) name(field string, v *string, advanced *bool, through func(cql2.Expr) cql2.Expr) {
-	if v == nil || !c.fits(field, *v, c.s.options.MaxName) {
+	if !c.given(field, v, c.s.options.MaxName) {
 		return
 	}
 	if advanced != nil && *advanced {
@@ -46,7 +46,7 @@ func (c *criteria) name(field string, v *string, advanced *bool, through func(cq
 
 // names is name without the expressions and without saying what comes first.
 func (c *criteria) names(field string, v *string, through func(cql2.Expr) cql2.Expr) {
-	if v == nil || !c.fits(field, *v, c.s.options.MaxName) {
+	if !c.given(field, v, c.s.options.MaxName) {
 		return
 	}
 	if test, ok := c.plain(field, *v); ok {
@@ -64,7 +64,7 @@ func (c *criteria) plain(field, v string) (textTest, bool) {
 
 // contains is a free text: contained in the property, or with a wildcard a pattern of the whole.
 func (c *criteria) contains(field, property string, v *string) conditions {
-	if v == nil || strings.TrimSpace(*v) == "" || !c.fits(field, *v, c.s.options.MaxText) {
+	if !c.given(field, v, c.s.options.MaxText) {
 		return nil
 	}
 	test, ok := c.within(field, *v, *v)

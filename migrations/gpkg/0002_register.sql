@@ -50,6 +50,7 @@ CREATE UNIQUE INDEX sted_stedsnummer ON sted (stedsnummer);
 CREATE INDEX sted_navneobjekttype ON sted (navneobjekttype, rang);
 CREATE INDEX sted_vedtaksmyndighet ON sted (vedtaksmyndighet, rang);
 CREATE INDEX sted_kommunenummer ON sted (kommunenummer, rang);
+CREATE INDEX sted_land ON sted (land, rang);
 CREATE INDEX sted_registrert ON sted (registrert);
 CREATE INDEX sted_oppdatert ON sted (oppdatert);
 CREATE INDEX sted_visningsnavn ON sted (visningsnavn_norm, rang);
