@@ -12,7 +12,7 @@ import (
 type Kind uint8
 
 const (
-	KindGeoJSON Kind = iota // a whole Feature
+	KindMembers Kind = iota // the members of a GeoJSON Feature, as AppendMembers writes them
 	KindJSONLD              // a whole document
 )
 
@@ -26,44 +26,37 @@ type Key struct {
 	Kind       Kind
 }
 
-// Stats counts what a Cache did since it was made; Bytes and Fragments are what it holds now.
+// Stats counts what a Cache did since it was made, Deflated the forms that Deflate made; Bytes and Fragments are what it holds now.
 type Stats struct {
 	Hits, Misses, Evictions uint64
+	Deflated                uint64
 	Bytes                   int64
 	Fragments               int64
 }
 
-// Cache keeps the fragments used last, up to a number of bytes. It is safe for concurrent use. Fragments are immutable: nobody
-// changes a slice after Put, nor one that Get returned; they stay valid after they were evicted.
+// Cache keeps the fragments used last, up to a number of bytes. It is safe for concurrent use. Fragments are immutable and stay
+// valid after they were evicted.
 type Cache struct {
 	seed   maphash.Seed
 	shards [shards]shard
 
-	hits, misses, evictions atomic.Uint64
-	bytes, fragments        atomic.Int64
+	hits, misses, evictions, deflated atomic.Uint64
+	bytes, fragments                  atomic.Int64
 }
 
 const (
 	shards   = 16
-	overhead = 200 // bytes that a fragment costs besides its own: key, entry and map
+	overhead = 250 // bytes that a fragment costs besides its own: key, entry and map
 )
 
-// shard is a part of the cache with its own lock: a ring of entries, used last first.
+// shard is a part of the cache with its own lock: a ring of fragments, used last first.
 type shard struct {
 	mu    sync.Mutex
 	limit int64
 	bytes int64
-	by    map[Key]*entry
-	ring  entry // sentinel
+	by    map[Key]*Fragment
+	ring  Fragment // sentinel
 }
-
-type entry struct {
-	key        Key
-	value      []byte
-	prev, next *entry
-}
-
-func (e *entry) cost() int64 { return int64(len(e.value)+len(e.key.ID)) + overhead }
 
 // NewCache returns a cache of at most limit bytes, with what keeping them costs; one of 0 or less keeps nothing. A fragment of more
 // than a sixteenth of it is not kept.
@@ -71,7 +64,7 @@ func NewCache(limit int64) *Cache {
 	c := &Cache{seed: maphash.MakeSeed()}
 	for i := range c.shards {
 		s := &c.shards[i]
-		s.limit, s.by = limit/shards, map[Key]*entry{}
+		s.limit, s.by = limit/shards, map[Key]*Fragment{}
 		s.ring.prev, s.ring.next = &s.ring, &s.ring
 	}
 	return c
@@ -80,61 +73,110 @@ func NewCache(limit int64) *Cache {
 func (c *Cache) shard(k Key) *shard { return &c.shards[maphash.String(c.seed, k.ID)%shards] }
 
 // Get returns a fragment; false when it is not kept.
-func (c *Cache) Get(k Key) ([]byte, bool) {
+func (c *Cache) Get(k Key) (*Fragment, bool) {
 	s := c.shard(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, ok := s.by[k]
+	f, ok := s.by[k]
 	if !ok {
 		c.misses.Add(1)
 		return nil, false
 	}
 	c.hits.Add(1)
-	s.unlink(e)
-	s.push(e)
-	return e.value, true
+	s.unlink(f)
+	s.push(f)
+	return f, true
 }
 
-// Put keeps a fragment, in place of one of the same key, and evicts the ones that were not used for longest. The cache owns value
-// from now on.
-func (c *Cache) Put(k Key, value []byte) {
-	e := &entry{key: k, value: value}
+// Put keeps an encoded feature, in place of one of the same key, evicts the fragments that were not used for longest, and returns
+// the fragment. The fragment owns json from now on.
+func (c *Cache) Put(k Key, json []byte) *Fragment {
+	f := &Fragment{JSON: json, key: k, cost: int64(len(json)+len(k.ID)) + overhead}
 	s := c.shard(k)
-	if e.cost() > s.limit {
-		return
+	if f.cost > s.limit {
+		return f
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old, ok := s.by[k]; ok {
 		c.remove(s, old)
 	}
-	for s.bytes+e.cost() > s.limit {
-		c.remove(s, s.ring.prev)
-		c.evictions.Add(1)
-	}
-	s.by[k] = e
-	s.push(e)
-	s.bytes += e.cost()
-	c.bytes.Add(e.cost())
+	s.by[k] = f
+	s.push(f)
+	c.grow(s, f.cost)
 	c.fragments.Add(1)
+	return f
+}
+
+// Deflate gives fragments of a page that Get returned, nil where it returned none, their deflated forms when they are large enough on
+// average; where there is one, or another call is making it, nothing is done. Of a very large page it does a part. Only what is found again is worth that: it costs three
+// to four times what compressing the text into one answer does, so that it has paid at the fifth use, and an answer that is asked
+// once pays nothing.
+func (c *Cache) Deflate(page []*Fragment) {
+	n, size := 0, 0
+	for _, f := range page {
+		if f != nil {
+			n++
+			size += len(f.JSON)
+		}
+	}
+	if size < n*leastDeflated {
+		return
+	}
+	for done := 0; len(page) > 0 && done < mostAtOnce; page = page[1:] {
+		if f := page[0]; f != nil && !f.claimed.Load() && f.claimed.CompareAndSwap(false, true) {
+			c.deflate(f)
+			done += len(f.JSON)
+		}
+	}
+}
+
+func (c *Cache) deflate(f *Fragment) {
+	z := newDeflated(f.JSON)
+	c.deflated.Add(1)
+	s := c.shard(f.key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by[f.key] == f {
+		n := int64(len(z.blocks))
+		if f.cost+n > s.limit {
+			return
+		}
+		f.cost += n
+		s.unlink(f)
+		s.push(f)
+		c.grow(s, n)
+	}
+	f.deflated.Store(z)
 }
 
 // Stats returns the counters.
 func (c *Cache) Stats() Stats {
-	return Stats{Hits: c.hits.Load(), Misses: c.misses.Load(), Evictions: c.evictions.Load(), Bytes: c.bytes.Load(), Fragments: c.fragments.Load()}
+	return Stats{Hits: c.hits.Load(), Misses: c.misses.Load(), Evictions: c.evictions.Load(), Deflated: c.deflated.Load(), Bytes: c.bytes.Load(), Fragments: c.fragments.Load()}
 }
 
-func (c *Cache) remove(s *shard, e *entry) {
-	s.unlink(e)
-	delete(s.by, e.key)
-	s.bytes -= e.cost()
-	c.bytes.Add(-e.cost())
+// grow counts n more bytes and evicts until they fit. The fragment used last stays, since none costs more than the limit.
+func (c *Cache) grow(s *shard, n int64) {
+	s.bytes += n
+	c.bytes.Add(n)
+	for s.bytes > s.limit {
+		c.remove(s, s.ring.prev)
+		c.evictions.Add(1)
+	}
+}
+
+func (c *Cache) remove(s *shard, f *Fragment) {
+	s.unlink(f)
+	f.prev, f.next = nil, nil
+	delete(s.by, f.key)
+	s.bytes -= f.cost
+	c.bytes.Add(-f.cost)
 	c.fragments.Add(-1)
 }
 
-func (s *shard) unlink(e *entry) { e.prev.next, e.next.prev = e.next, e.prev }
+func (s *shard) unlink(f *Fragment) { f.prev.next, f.next.prev = f.next, f.prev }
 
-func (s *shard) push(e *entry) {
-	e.prev, e.next = &s.ring, s.ring.next
-	e.prev.next, e.next.prev = e, e
+func (s *shard) push(f *Fragment) {
+	f.prev, f.next = &s.ring, s.ring.next
+	f.prev.next, f.next.prev = f, f
 }

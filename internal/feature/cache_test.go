@@ -28,16 +28,16 @@ func TestCacheKeepsWhatWasPut(t *testing.T) {
 		c.Put(k, []byte{byte(i)})
 	}
 	for i, k := range keys {
-		if b, ok := c.Get(k); !ok || b[0] != byte(i) {
-			t.Errorf("%+v: %v, %v", k, b, ok)
+		if f, ok := c.Get(k); !ok || f.JSON[0] != byte(i) {
+			t.Errorf("%+v: %v, %v", k, f, ok)
 		}
 	}
 	if s := c.Stats(); s.Hits != 7 || s.Misses != 7 || s.Evictions != 0 || s.Fragments != 7 || s.Bytes < 7 {
 		t.Errorf("%+v", s)
 	}
 	c.Put(base, []byte("new"))
-	if b, _ := c.Get(base); string(b) != "new" || c.Stats().Fragments != 7 {
-		t.Errorf("replaced: %s, %+v", b, c.Stats())
+	if f, _ := c.Get(base); string(f.JSON) != "new" || c.Stats().Fragments != 7 {
+		t.Errorf("replaced: %s, %+v", f.JSON, c.Stats())
 	}
 }
 
@@ -86,8 +86,8 @@ func TestCacheIsSafeForConcurrentUse(t *testing.T) {
 			for i := range 2000 {
 				id := fmt.Sprint((i * (g + 1)) % 300)
 				k := feature.Key{ID: id, Rev: uint64(i % 2)}
-				if b, ok := c.Get(k); ok && string(b[:len(id)]) != id {
-					t.Errorf("%s holds %s", id, b)
+				if f, ok := c.Get(k); ok && string(f.JSON[:len(id)]) != id {
+					t.Errorf("%s holds %s", id, f.JSON)
 				}
 				c.Put(k, []byte(id+strings.Repeat("x", i%50)))
 			}

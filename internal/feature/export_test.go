@@ -6,3 +6,12 @@ var (
 	AppendFloat  = appendFloat
 	AppendString = appendString
 )
+
+// The parts of CRC-32.
+var (
+	CRCMul   = crcMul
+	CRCShift = crcShift
+)
+
+// Deflate gives a fragment its deflated form, whatever its length.
+func Deflate(f *Fragment) { f.deflated.Store(newDeflated(f.JSON)) }

@@ -1,0 +1,182 @@
+package feature
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/flate"
+)
+
+const (
+	// leastDeflated is the mean length in bytes of a page's fragments from which each is deflated by itself. What is lost against one
+	// run over the whole answer is what features have in common, up to 140 bytes each. Against gzip level 1 over pages of 10 to 100
+	// polygons, fragments by themselves take 2.3 to 3 times the bytes at a mean of 0.3 KB, 1.4 at 0.75, 1.14 at 1.4, 1.07 at 1.8, the
+	// same at 2.5 to 3, 0.95 at 4.8 and less above.
+	leastDeflated = 2 << 10
+
+	// fragmentLevel deflates fragments, once: 25 us a KB against 10 at level 6, for 2.5 % fewer bytes; level 9 costs 40 for 1 % more.
+	fragmentLevel = 7
+
+	// mostAtOnce is the length in bytes of the text that one answer deflates at most, about 100 ms; later answers do the rest.
+	mostAtOnce = 4 << 20
+
+	// runLevel deflates what lies between, for each answer: 7 us a KB.
+	runLevel = flate.BestSpeed
+
+	// mostStored is the length in bytes up to which a run is stored: the comma between two fragments, the head of an answer.
+	mostStored = 64
+)
+
+// A Fragment is an encoded feature and, when it was found again on a page of large ones, its deflated form. It is immutable for callers and
+// safe for concurrent use.
+type Fragment struct {
+	JSON []byte // the encoded feature; nobody changes it
+
+	deflated atomic.Pointer[deflated]
+	claimed  atomic.Bool // somebody makes the deflated form, or made it
+
+	// Of the cache, under the lock of the shard.
+	key        Key
+	cost       int64 // bytes
+	prev, next *Fragment
+}
+
+// NewFragment returns a fragment that no cache keeps. It owns the bytes from now on.
+func NewFragment(json []byte) *Fragment { return &Fragment{JSON: json} }
+
+// Deflated reports whether the fragment has a deflated form, which a Member takes without compressing again.
+func (f *Fragment) Deflated() bool { return f.deflated.Load() != nil }
+
+// deflated is a text as deflate blocks (RFC 1951) that refer to nothing before them, end on a byte boundary, and are not final.
+type deflated struct {
+	blocks []byte
+	crc    uint32 // of the text
+	shift  uint32 // moves the CRC of what stands before over the text
+	size   uint32 // length of the text modulo 2^32
+}
+
+func newDeflated(text []byte) *deflated {
+	d := fragmentDeflaters.Get().(*deflater)
+	d.out = d.run(d.out[:0], text)
+	z := &deflated{blocks: slices.Clone(d.out), crc: crc32.ChecksumIEEE(text), shift: crcShift(uint64(len(text))), size: uint32(len(text))}
+	fragmentDeflaters.Put(d)
+	return z
+}
+
+// A Member writes one gzip member (RFC 1952) from plain text and from fragments, of which those with a deflated form are copied and
+// not compressed again. Readers exist that stop after the first member, so that members are never written one after the other.
+// The zero value begins a member. It appends to buffers of the caller, which may be sent and emptied between the calls; it is not
+// safe for concurrent use.
+type Member struct {
+	begun     bool
+	crc, size uint32
+}
+
+// AppendText writes plain text, compressed by itself: callers gather text before they write it.
+func (m *Member) AppendText(dst, text []byte) []byte {
+	dst = m.begin(dst)
+	if len(text) == 0 {
+		return dst
+	}
+	m.crc = crc32.Update(m.crc, crc32.IEEETable, text)
+	m.size += uint32(len(text))
+	if n := uint16(len(text)); len(text) <= mostStored { // RFC 1951, 3.2.4
+		dst = append(dst, 0, byte(n), byte(n>>8), byte(^n), byte(^n>>8))
+		return append(dst, text...)
+	}
+	d := runDeflaters.Get().(*deflater)
+	dst = d.run(dst, text)
+	runDeflaters.Put(d)
+	return dst
+}
+
+// AppendFragment writes the JSON of a fragment.
+func (m *Member) AppendFragment(dst []byte, f *Fragment) []byte {
+	z := f.deflated.Load()
+	if z == nil {
+		return m.AppendText(dst, f.JSON)
+	}
+	dst = m.begin(dst)
+	m.crc = crcMul(z.shift, m.crc) ^ z.crc
+	m.size += z.size
+	return append(dst, z.blocks...)
+}
+
+// AppendEnd ends the member: an empty final block, CRC-32 and length (RFC 1952, 2.3.1). The next call begins another.
+func (m *Member) AppendEnd(dst []byte) []byte {
+	dst = append(m.begin(dst), 3, 0)
+	dst = binary.LittleEndian.AppendUint32(dst, m.crc)
+	dst = binary.LittleEndian.AppendUint32(dst, m.size)
+	*m = Member{}
+	return dst
+}
+
+// begin writes the header: deflate, no name, no time, unknown system.
+func (m *Member) begin(dst []byte) []byte {
+	if m.begun {
+		return dst
+	}
+	m.begun = true
+	return append(dst, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255)
+}
+
+// A deflater appends blocks to out.
+type deflater struct {
+	w   *flate.Writer
+	out []byte
+}
+
+var (
+	fragmentDeflaters = sync.Pool{New: func() any { return newDeflater(fragmentLevel) }}
+	runDeflaters      = sync.Pool{New: func() any { return newDeflater(runLevel) }}
+)
+
+func newDeflater(level int) *deflater {
+	d := &deflater{}
+	d.w, _ = flate.NewWriter(d, level) // fails for levels that are not there
+	return d
+}
+
+func (d *deflater) Write(b []byte) (int, error) {
+	d.out = append(d.out, b...)
+	return len(b), nil
+}
+
+// run appends text as blocks that refer to nothing before them and end on a byte boundary.
+func (d *deflater) run(dst, text []byte) []byte {
+	d.out = dst
+	d.w.Reset(d)
+	d.w.Write(text) // Write does not fail
+	d.w.Flush()
+	dst, d.out = d.out, nil
+	return dst
+}
+
+// crcPoly is the polynomial of CRC-32 with its bits reversed: the highest bit is x^0 (RFC 1952, 8).
+const crcPoly = crc32.IEEE
+
+// crcMul multiplies modulo the polynomial.
+func crcMul(a, b uint32) (p uint32) {
+	for ; a != 0; a <<= 1 {
+		if a&(1<<31) != 0 {
+			p ^= b
+		}
+		b = b>>1 ^ crcPoly&-(b&1)
+	}
+	return p
+}
+
+// crcShift returns x^(8n) modulo the polynomial. The CRC of A followed by B of n bytes is crcMul(crcShift(n), crc(A)) ^ crc(B).
+func crcShift(n uint64) uint32 {
+	p, square := uint32(1)<<31, uint32(1)<<23 // 1, x^8
+	for ; n != 0; n >>= 1 {
+		if n&1 != 0 {
+			p = crcMul(square, p)
+		}
+		square = crcMul(square, square)
+	}
+	return p
+}
