@@ -141,6 +141,12 @@ type (
 		Start, End string // properties with the first and the last moment of a feature; equal for an instant
 		From, To   *time.Time
 	}
+	// Search is the parameter q: whether a text of the feature holds one of the terms, in the fold Norm. The words of a term start
+	// words of the text that follow each other in that order. It is never null, and cannot be written in CQL2 text or JSON.
+	Search struct {
+		Props []string // text properties
+		Terms []string // as Words gives them, at least one, none empty
+	}
 	// Related asks whether some row of a relation of the collection matches X, whose properties are the relation's columns.
 	// It is built by our own code and cannot be written in CQL2 text or JSON.
 	Related struct {
@@ -197,6 +203,7 @@ func (Temporal) expr()  {}
 func (Array) expr()     {}
 func (BBox) expr()      {}
 func (Interval) expr()  {}
+func (Search) expr()    {}
 func (Related) expr()   {}
 func (Prop) expr()      {}
 func (Text) expr()      {}

@@ -133,6 +133,11 @@ func (c *checker) condition(e Expr) Expr {
 			c.moment(e.End)
 		}
 		return e
+	case Search:
+		for _, name := range e.Props {
+			c.want(Prop{Name: name}, kindText)
+		}
+		return e
 	case Related:
 		return c.related(e)
 	}
@@ -346,7 +351,7 @@ func cast(e Expr, from, to kind) (Expr, bool) {
 func castText(s string, to kind) (Expr, bool) {
 	switch to {
 	case kindDate, kindTimestamp:
-		x := instantLiteral(s)
+		x := instantLiteral(clientMoment(s))
 		if d, ok := x.(Date); ok && to == kindTimestamp {
 			return Timestamp(d), true
 		}
@@ -362,6 +367,29 @@ func castText(s string, to kind) (Expr, bool) {
 		}
 	}
 	return nil, false
+}
+
+// clientMoment brings the ways in which clients write moments as text (GDAL: "2023-12-18T", "2023/12/18 10:13:19") to RFC 3339; a
+// time without zone is UTC. Any other text is returned as it is.
+func clientMoment(s string) string {
+	if len(s) < len(dateLayout) {
+		return s
+	}
+	d, rest := s[:len(dateLayout)], s[len(dateLayout):]
+	if d[4] == '/' && d[7] == '/' {
+		d = d[:4] + "-" + d[5:7] + "-" + d[8:]
+	}
+	if _, ok := parseDate(d); !ok || len(rest) > 0 && rest[0] != 'T' && rest[0] != 't' && rest[0] != ' ' {
+		return s
+	}
+	if len(rest) <= 1 {
+		return d
+	}
+	if t := d + "T" + rest[1:]; !strings.ContainsAny(rest, "zZ+-") {
+		return t + "Z"
+	} else {
+		return t
+	}
 }
 
 // pattern checks the pattern of LIKE: a string, or a folding function of one.

@@ -96,6 +96,11 @@ func compile(e Expr) predicate {
 		}
 	case Interval:
 		return func(r Record) (Truth, error) { return during(e, r) }
+	case Search:
+		return func(r Record) (Truth, error) {
+			_, hit, err := e.Rank(r)
+			return truth(hit), err
+		}
 	case Related:
 		return related(e)
 	}

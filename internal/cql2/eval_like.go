@@ -63,6 +63,47 @@ func like(x value, p pattern) predicate {
 	}
 }
 
+// LikeFolded returns a test of texts: whether the text, folded by a function such as casei, matches a pattern that is folded already.
+func LikeFolded(fold, pattern string) func(string) bool {
+	p := newPattern(Text(pattern))
+	lower := fold == "casei" || fold == "exact"
+	return func(s string) bool {
+		if (lower || fold == "accenti") && isASCII(s) {
+			return p.matchASCII(s, lower)
+		}
+		folded, _ := Fold(fold, s)
+		return p.match(folded)
+	}
+}
+
+// matchASCII is match of a text in ASCII, in lower case where that is wanted.
+func (p pattern) matchASCII(s string, lower bool) bool {
+	i, run, mark := 0, -1, 0
+	for at := 0; at < len(s); {
+		r := rune(s[at])
+		if lower && 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		switch {
+		case i < len(p) && p[i] == wildRun:
+			i++
+			run, mark = i, at
+		case i < len(p) && (p[i] == wildChar || p[i] == r):
+			i++
+			at++
+		case run >= 0:
+			mark++
+			i, at = run, mark
+		default:
+			return false
+		}
+	}
+	for i < len(p) && p[i] == wildRun {
+		i++
+	}
+	return i == len(p)
+}
+
 // match goes back only to the last run, which is enough: an earlier one could not do better.
 func (p pattern) match(s string) bool {
 	i, run, mark := 0, -1, 0 // place in p; place after the last run in p, and where it was last tried in s

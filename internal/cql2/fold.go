@@ -2,6 +2,7 @@ package cql2
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,7 +15,31 @@ func CaseI(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
-	return cases.Fold().String(s)
+	return foldCase(s)
+}
+
+// foldTable is the case folding of the characters up to Cyrillic, by which it takes a third of the time.
+var foldTable = sync.OnceValue(func() []string {
+	t := make([]string, 0x600)
+	for i := range t {
+		t[i] = cases.Fold().String(string(rune(i)))
+	}
+	return t
+})
+
+// foldCase is full case folding, which goes character by character.
+func foldCase(s string) string {
+	t := foldTable()
+	var b strings.Builder
+	b.Grow(len(s) + 2)
+	for i, r := range s {
+		if int(r) >= len(t) { // invalid bytes, too
+			b.WriteString(cases.Fold().String(s[i:]))
+			break
+		}
+		b.WriteString(t[r])
+	}
+	return b.String()
 }
 
 // AccentI is the function ACCENTI: it removes the marks that canonical decomposition splits off, and keeps letters such as ø and æ
@@ -31,7 +56,7 @@ func Exact(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
-	return norm.NFC.String(cases.Fold().String(norm.NFC.String(s)))
+	return norm.NFC.String(foldCase(norm.NFC.String(s)))
 }
 
 // letters are written out before the decomposition, which would make o of ö and a of ä. "å" becomes a and so does "aa", the old
@@ -42,7 +67,7 @@ var letters = strings.NewReplacer("đ", "d", "ŧ", "t", "ǥ", "g", "ŋ", "n", "�
 // Blanks at the ends are removed, and runs of blanks, hyphens and dashes become one blank. Norm(Norm(s)) == Norm(s).
 func Norm(s string) string {
 	if !isASCII(s) {
-		s = cases.Fold().String(norm.NFKC.String(strings.ToValidUTF8(s, "\uFFFD")))
+		s = foldCase(norm.NFKC.String(strings.ToValidUTF8(s, "\uFFFD")))
 		s = letters.Replace(norm.NFC.String(s))
 		s = dropMarks(norm.NFKD.String(s))
 		s = norm.NFC.String(letters.Replace(s)) // again, for ǽ and ǿ, which have lost a mark now

@@ -3,6 +3,7 @@ package cql2_test
 import (
 	"testing"
 
+	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
 	"grense/internal/cql2"
@@ -79,4 +80,34 @@ func FuzzNorm(f *testing.F) {
 			t.Errorf("Norm(%q) = %q, again %q", s, once, twice)
 		}
 	})
+}
+
+// TestCaseFoldingIsThatOfUnicode compares with the package it is made of, each character alone and beside others.
+func TestCaseFoldingIsThatOfUnicode(t *testing.T) {
+	t.Parallel()
+	for r := range rune(0x3000) {
+		for _, s := range []string{string(r), "Å" + string(r) + "ẞx", "\xff" + string(r) + "\xc3"} {
+			if got, want := cql2.CaseI(s), cases.Fold().String(s); got != want {
+				t.Fatalf("%q: %q, want %q", s, got, want)
+			}
+		}
+	}
+}
+
+// TestLikeFolded compares with the folding of the text and LIKE.
+func TestLikeFolded(t *testing.T) {
+	t.Parallel()
+	texts := []string{"", "a", "Oslo", "OSLO ny", "Åsen", "aabaab", "Straße", "a%b_c", `c\d`, "Bø"}
+	patterns := []string{"", "%", "_", "%a%", "o%", "%o", "o_lo%", "%ab", "%b%b", "as%", "%\\%%", "%\\_c", "å%", "strasse", "%ss%", "b_"}
+	for _, fold := range []string{"casei", "accenti", "norm", "exact"} {
+		for _, p := range patterns {
+			match := cql2.LikeFolded(fold, p)
+			for _, s := range texts {
+				want, err := cql2.Eval(cql2.Like{X: cql2.Func{Name: fold, Args: []cql2.Expr{cql2.Text(s)}}, Pattern: cql2.Text(p)}, record{})
+				if err != nil || match(s) != (want == cql2.True) {
+					t.Errorf("%s(%q) LIKE %q: %v, want %v; %v", fold, s, p, match(s), want, err)
+				}
+			}
+		}
+	}
 }

@@ -86,6 +86,8 @@ func appendJSON(b []byte, e Expr) []byte {
 		return appendBBox(b, e)
 	case Interval:
 		return appendOp(b, "interval", Prop{Name: e.Start}, Prop{Name: e.End}, timeOrOpen(e.From), timeOrOpen(e.To))
+	case Search:
+		return appendOp(b, "search", e.operands()...)
 	case Related:
 		return appendOp(b, "related", Text(e.Relation), e.X)
 	case Prop:

@@ -10,7 +10,7 @@ import (
 )
 
 // FormatText prints e as CQL2 text. ParseText reads it back into an equal tree, geometries in ParseTextIn's CRS. BBox, Interval,
-// Related and the functions norm and exact, which the language does not have, are printed as function calls that no parser accepts.
+// Search, Related and the functions norm and exact, which the language does not have, are printed as function calls that no parser accepts.
 func FormatText(e Expr) string {
 	p := &textPrinter{}
 	p.expr(e)
@@ -61,6 +61,8 @@ func (p *textPrinter) expr(e Expr) {
 		p.bbox(e)
 	case Interval:
 		p.f("interval(%s,%s,%s,%s)", quoteName(e.Start), quoteName(e.End), quoteTime(e.From), quoteTime(e.To))
+	case Search:
+		p.call("search", e.operands()...)
 	case Related:
 		p.f("related(%s,", quoteText(e.Relation))
 		p.expr(e.X)

@@ -54,7 +54,7 @@ func parsed(t *testing.T, e cql2.Expr) {
 	cql2.Walk(e, func(x cql2.Expr) bool {
 		nodes++
 		switch x := x.(type) {
-		case cql2.BBox, cql2.Interval, cql2.Related:
+		case cql2.BBox, cql2.Interval, cql2.Search, cql2.Related:
 			t.Errorf("%T is parsed", x)
 		case cql2.Func:
 			if x.Name == "norm" || x.Name == "exact" {

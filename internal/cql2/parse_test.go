@@ -310,8 +310,8 @@ func TestEveryNodeIsPrintedAndWalked(t *testing.T) {
 			t.Errorf("%T: %d nodes walked", e, n)
 		}
 	}
-	if len(seen) != 26 || len(seen) != len(cql2.AllExprs) {
-		t.Errorf("%d kinds of nodes in %d entries, want 26", len(seen), len(cql2.AllExprs))
+	if len(seen) != 27 || len(seen) != len(cql2.AllExprs) {
+		t.Errorf("%d kinds of nodes in %d entries, want 27", len(seen), len(cql2.AllExprs))
 	}
 	want := []string{"a", "g", "s", "e"}
 	e := cql2.And{cql2.IsNull{X: prop("a")}, cql2.BBox{Prop: "g"}, cql2.Interval{Start: "s", End: "e"}, cql2.Related{Relation: "r", X: prop("inner")}, prop("a")}
@@ -327,6 +327,7 @@ func TestOurOwnNodesCannotBeParsedBack(t *testing.T) {
 		cql2.BBox{Prop: "g", CRS: crs.CRS84, Z: &[2]float64{0, 1}},
 		cql2.Interval{Start: "a", End: "b", To: &day},
 		cql2.Related{Relation: "r", X: cql2.Bool(true)},
+		cql2.Search{Props: []string{"a"}, Terms: []string{"x"}},
 		cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "norm", Args: []cql2.Expr{prop("a")}}, R: cql2.Text("x")},
 		cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "exact", Args: []cql2.Expr{prop("a")}}, R: cql2.Text("x")},
 	} {

@@ -1,5 +1,10 @@
 package cql2
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Type is the type of a property or of a value.
 type Type uint8
 
@@ -23,4 +28,24 @@ type Schema interface {
 	Property(name string) (Type, bool)
 	// Names lists the properties in schema order; used to suggest the nearest valid name.
 	Names() []string
+}
+
+var typeNames = [...]string{"text", "integer", "number", "boolean", "date", "timestamp", "geometry", "json"}
+
+// MarshalText returns the name under which a type is stored.
+func (t Type) MarshalText() ([]byte, error) {
+	if int(t) >= len(typeNames) {
+		return nil, fmt.Errorf("cql2: there is no type %d", uint8(t))
+	}
+	return []byte(typeNames[t]), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (t *Type) UnmarshalText(b []byte) error {
+	i := slices.Index(typeNames[:], string(b))
+	if i < 0 {
+		return fmt.Errorf("cql2: there is no type %q", b)
+	}
+	*t = Type(i)
+	return nil
 }

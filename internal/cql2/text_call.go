@@ -24,7 +24,7 @@ func opSet[T ~string](ops ...T) map[string]T {
 }
 
 // ownFunctions are functions that our own code builds; no client may write them.
-var ownFunctions = map[string]bool{"norm": true, "exact": true, "related": true}
+var ownFunctions = map[string]bool{"norm": true, "exact": true, "related": true, "search": true}
 
 // call parses a function, or a literal that looks like one.
 func (p *textParser) call() Expr {

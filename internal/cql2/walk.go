@@ -24,6 +24,7 @@ var AllExprs = []Expr{
 	Array{AContains, Prop{Name: "list"}, List{Text("a")}},
 	BBox{Prop: "geometry", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{10, 59}, Max: orb.Point{11, 60}}},
 	Interval{Start: "day", End: "day", From: &allExprsTime},
+	Search{Props: []string{"name"}, Terms: []string{"os"}},
 	Related{"names", Compare{Eq, Prop{Name: "text"}, Text("Oslo")}},
 	Prop{Name: "flag"},
 	Text("it's"),
@@ -76,7 +77,7 @@ func Children(e Expr) []Expr {
 		return e.Args
 	case Arith:
 		return []Expr{e.L, e.R}
-	case BBox, Interval, Prop, Text, Number, Int, Bool, Date, Timestamp, Geom:
+	case BBox, Interval, Search, Prop, Text, Number, Int, Bool, Date, Timestamp, Geom:
 		return nil
 	}
 	panic(fmt.Sprintf("cql2: children of %T", e))
@@ -123,6 +124,10 @@ func Props(e Expr) []string {
 		case Interval:
 			add(x.Start)
 			add(x.End)
+		case Search:
+			for _, name := range x.Props {
+				add(name)
+			}
 		case Related:
 			return false
 		}
@@ -143,7 +148,7 @@ func isOperand(e Expr) bool {
 // isCondition reports whether e is a predicate and cannot be an operand.
 func isCondition(e Expr) bool {
 	switch e.(type) {
-	case And, Or, Not, Compare, Like, Between, In, IsNull, Spatial, Temporal, Array, BBox, Interval, Related:
+	case And, Or, Not, Compare, Like, Between, In, IsNull, Spatial, Temporal, Array, BBox, Interval, Search, Related:
 		return true
 	}
 	return false

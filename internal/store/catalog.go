@@ -96,6 +96,7 @@ type Property struct {
 	Type        cql2.Type
 	Title       Text
 	Description Text
+	Items       string   // of TypeJSON when every value is an array: JSON type of the elements, "any" when they differ; else ""
 	Unit        string   // UCUM code, or ""
 	Enum        []string // allowed values, where the source declares them
 	CodeList    string   // address of a code list, or ""
@@ -144,6 +145,28 @@ func (c *Collection) Find(name string) (*Property, bool) {
 		}
 	}
 	return nil, false
+}
+
+// MaxSearched is how many properties the parameter q searches at most.
+const MaxSearched = 100
+
+// SearchNames lists the properties that the parameter q searches: the texts with a column of their own for it, else all that are not
+// hidden, up to MaxSearched.
+func (c *Collection) SearchNames() []string {
+	var all, made []string
+	for _, p := range c.Properties {
+		if p.Hidden || p.Type != cql2.TypeText {
+			continue
+		}
+		all = append(all, p.Name)
+		if p.Search.Norm != "" {
+			made = append(made, p.Name)
+		}
+	}
+	if made != nil {
+		all = made
+	}
+	return all[:min(len(all), MaxSearched)]
 }
 
 // Names lists the geometry and the properties that are not hidden.

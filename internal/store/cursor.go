@@ -68,6 +68,14 @@ func (c Cursor) Place() (Place, error) {
 	return p, nil
 }
 
+// OrderName names the order of a question for Place.Order.
+func (q Query) OrderName() string {
+	if q.Rank != nil {
+		return "?" + OrderName(q.SortBy)
+	}
+	return OrderName(q.SortBy)
+}
+
 // OrderName names an order for Place.Order: "" for the order by id, else the keys with their directions.
 func OrderName(keys []Sort) string {
 	var b []byte

@@ -50,11 +50,12 @@ type Store interface {
 // Query is a question. Its zero value with a Collection selects everything, ordered by id.
 type Query struct {
 	Collection string
-	Filter     cql2.Expr // checked against the collection (cql2.Check); nil selects all
-	SortBy     []Sort    // nil: by id; otherwise ties are broken by id, ascending
-	Limit      int       // ids wanted, at least 1; 0: none, only Matched (with Count)
-	Offset     int       // ids skipped, after Cursor
-	Cursor     Cursor    // "" starts at the first id
+	Filter     cql2.Expr    // checked against the collection (cql2.Check); nil selects all
+	SortBy     []Sort       // nil: by id; otherwise ties are broken by id, ascending
+	Rank       *cql2.Search // orders by cql2.RankWords of the best text, then by SortBy; Filter has to demand it. Nil: no rank
+	Limit      int          // ids wanted, at least 1; 0: none, only Matched (with Count)
+	Offset     int          // ids skipped, after Cursor
+	Cursor     Cursor       // "" starts at the first id
 	Count      Count
 }
 

@@ -20,6 +20,17 @@ func TestContract(t *testing.T) {
 	})
 }
 
+// TestContractWithNarrowCopies is the contract where questions read copies without the geometry.
+func TestContractWithNarrowCopies(t *testing.T) {
+	t.Parallel()
+	storetest.Exercise(t, func(t *testing.T, fill func(store.Writer)) store.Store {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "data.gpkg")
+		create(t, path, fill)
+		return openStore(t, path, gpkg.Options{NarrowFrom: 1})
+	})
+}
+
 // create writes a GeoPackage.
 func create(t testing.TB, path string, fill func(store.Writer)) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package gpkg
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -145,6 +146,13 @@ func readDefinitions(c *conn) (map[string]*definition, error) {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
+// isJSON reports whether a column holds JSON text; a nil definition knows of none.
+func (d *definition) isJSON(column string) bool {
+	return d != nil && slices.ContainsFunc(d.Properties, func(p propertyDefinition) bool {
+		return strings.EqualFold(p.Column, column) && p.Type == typeNames[cql2.TypeJSON]
+	})
+}
+
 // describe copies what the definition says of the whole collection.
 func (d *definition) describe(c *store.Collection) {
 	c.ID, c.Title, c.Description, c.Keywords, c.Links, c.Public = d.ID, d.Title, d.Description, d.Keywords, d.Links, d.Public
@@ -170,6 +178,9 @@ func (d *definition) addProperties(l *layer, dr *draft) {
 		if cs.Blob > 0 || !cs.fits(p.Type) {
 			dr.warn("property %q holds values that are not of type %s; it is served as text", p.Name, x.Type)
 			p.Type = cql2.TypeText
+		}
+		if p.Type == cql2.TypeJSON && !cs.NotArray {
+			p.Items = cmp.Or(cs.Items, "string")
 		}
 		f := newField(col, cs, p.Type)
 		f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev, Gram: p.Search.Gram}

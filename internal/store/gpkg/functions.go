@@ -45,6 +45,16 @@ func registerFunctions(c *sqlite.Conn) error {
 			return sqlite.IntegerValue(0), nil
 		},
 	}
+	for name, fold := range map[string]func(string) string{"grense_rank": cql2.Words, "grense_rank_words": func(s string) string { return s }} {
+		if err := c.CreateFunction(name, &sqlite.FunctionImpl{NArgs: -1, Scalar: rank(fold), Deterministic: true}); err != nil {
+			return err
+		}
+	}
+	for _, fold := range [...]string{"norm", "exact", "casei", "accenti"} {
+		if err := c.CreateFunction("grense_"+fold+"_like", &sqlite.FunctionImpl{NArgs: 2, Scalar: foldedLike(fold), Deterministic: true}); err != nil {
+			return err
+		}
+	}
 	for name, f := range functions {
 		if err := c.CreateFunction(name, &sqlite.FunctionImpl{NArgs: 1, Scalar: f, Deterministic: true}); err != nil {
 			return err
@@ -81,4 +91,45 @@ func normalTime(s string) (string, bool) {
 		return "", false
 	}
 	return t.Format(sqlq.StampLayout), true
+}
+
+// rank returns a function of terms, with commas between, and texts: cql2.RankWords of the best text, and one more when none matches.
+// It keeps the terms of the last call.
+func rank(words func(string) string) func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) {
+	var last string
+	var terms []string
+	return func(_ sqlite.Context, args []sqlite.Value) (sqlite.Value, error) {
+		if q := args[0].Text(); q != last {
+			last, terms = q, strings.Split(q, ",")
+		}
+		best := cql2.RankWord + 1
+		for _, a := range args[1:] {
+			if t := a.Type(); t == sqlite.TypeNull || t == sqlite.TypeBlob {
+				continue
+			}
+			if n, ok := cql2.RankWords(words(a.Text()), terms); ok {
+				best = min(best, n)
+			}
+		}
+		return sqlite.IntegerValue(int64(best)), nil
+	}
+}
+
+// foldedLike returns a function of a text and a pattern: whether the text, folded, is like the pattern. It keeps the pattern of the last
+// call.
+func foldedLike(fold string) func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) {
+	var last string
+	var match func(string) bool
+	return func(_ sqlite.Context, args []sqlite.Value) (sqlite.Value, error) {
+		if t := args[0].Type(); t == sqlite.TypeNull || t == sqlite.TypeBlob {
+			return sqlite.Value{}, nil
+		}
+		if p := args[1].Text(); match == nil || p != last {
+			last, match = p, cql2.LikeFolded(fold, p)
+		}
+		if match(args[0].Text()) {
+			return sqlite.IntegerValue(1), nil
+		}
+		return sqlite.IntegerValue(0), nil
+	}
 }

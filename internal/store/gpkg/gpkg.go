@@ -27,7 +27,9 @@ type Options struct {
 	Settings map[string]store.Settings // by layer name, or by the collection id that the name gives
 	Logger   *slog.Logger              // nil: none
 	Progress func(layer string, done, total int)
-	MaxConns int // connections to the file, one for each concurrent question. Defaults to twice the processors, at least 4.
+	// NarrowFrom is how large, in bytes, geometries must be on average for a copy of the other columns in the side file. Defaults to 256.
+	NarrowFrom int
+	MaxConns   int // connections to the file, one for each concurrent question. Defaults to twice the processors, at least 4.
 }
 
 // Store answers from one GeoPackage file.
@@ -53,6 +55,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	if o.MaxConns == 0 {
 		o.MaxConns = max(4, 2*runtime.GOMAXPROCS(0))
+	}
+	if o.NarrowFrom == 0 {
+		o.NarrowFrom = narrowFrom
 	}
 	s := &Store{path: path, options: o}
 	r, err := s.load(ctx)

@@ -17,11 +17,12 @@ type layer struct {
 	key     string        // column of the feature id, quoted
 	text    bool          // the feature id is text
 	fields  []*sqlq.Field // of Collection.Properties
+	narrow  string        // copy of the table without geometry; "" when there is none
 	visible []int         // of Collection.Properties: those that are not hidden
 }
 
 // idKey returns the key of the order by id.
-func (l *layer) idKey(alias string) sqlq.Key { return sqlq.Key{Expr: l.idExpr(alias)} }
+func (l *layer) idKey(alias string) sqlq.Key { return sqlq.Key{Expr: sqlq.Ident(l.idExpr(alias))} }
 
 func (l *layer) idExpr(alias string) string {
 	if l.text {
@@ -72,7 +73,14 @@ func (d *draft) open(c *conn) (*layer, error) {
 	d.setKey(l)
 	d.setGeometry(l)
 	d.addProperties(l, texts)
+	if err := l.setCollation(c); err != nil {
+		return nil, err
+	}
 	d.setRoles(l)
+	d.setWords(l)
+	if sv.Narrow {
+		l.narrow = "side." + narrowTable(d.n)
+	}
 	if err := d.addRelations(c, l); err != nil {
 		return nil, err
 	}
@@ -152,6 +160,15 @@ func (d *draft) addProperties(l *layer, texts map[string]columnText) {
 	}
 }
 
+// setCollation notes that columns may have been declared with a collation; their tables and views can be anywhere in the schema.
+func (l *layer) setCollation(c *conn) error {
+	n, err := c.one("SELECT count(*) FROM main.sqlite_schema WHERE sql LIKE '%COLLATE%'")
+	for _, f := range l.fields {
+		f.Collated = n > 0
+	}
+	return err
+}
+
 func (l *layer) add(p store.Property, f *sqlq.Field) {
 	if !p.Hidden {
 		l.visible = append(l.visible, len(l.Properties))
@@ -163,25 +180,37 @@ func (l *layer) add(p store.Property, f *sqlq.Field) {
 
 // typeOf returns the type that all values of a column have; false when it is left out.
 func (d *draft) typeOf(col tableColumn, cs *columnSurvey) (cql2.Type, bool) {
+	t, ok, declared := d.settle(col, cs)
+	switch {
+	case !ok:
+		d.warn("column %q holds binary values and is left out", col.name)
+	case !declared && knownType(col.declared):
+		d.warn("column %q is declared %s but holds other values too; it is served as %s", col.name, col.declared, typeNames[t])
+	}
+	return t, ok
+}
+
+func knownType(declared string) bool {
+	_, known := declaredType(declared)
+	return known
+}
+
+// settle returns the type of a column: the declared one where all values are of it. It reports false for binary values.
+func (d *draft) settle(col tableColumn, cs *columnSurvey) (t cql2.Type, ok, asDeclared bool) {
 	declared, known := declaredType(col.declared)
 	if cs.Blob > 0 || strings.Contains(strings.ToUpper(col.declared), "BLOB") {
-		d.warn("column %q holds binary values and is left out", col.name)
-		return 0, false
+		return 0, false, false
 	}
-	found := cs.found()
-	if cs.Int+cs.Float+cs.Text == 0 && known || known && cs.fits(declared) {
-		if d.isRole(col.name) && declared == cql2.TypeText {
-			return cs.roleType(), true
+	if known && (cs.Int+cs.Float+cs.Text == 0 || cs.fits(declared)) {
+		switch {
+		case d.isRole(col.name) && declared == cql2.TypeText:
+			return cs.roleType(), true, true
+		case declared == cql2.TypeDate && cs.Clock:
+			return cql2.TypeTimestamp, true, true
 		}
-		if declared == cql2.TypeDate && cs.Clock {
-			return cql2.TypeTimestamp, true
-		}
-		return declared, true
+		return declared, true, true
 	}
-	if known {
-		d.warn("column %q is declared %s but holds other values too; it is served as %s", col.name, col.declared, typeNames[found])
-	}
-	return found, true
+	return cs.found(), true, false
 }
 
 // roleType returns the type of a text column in the role of a time: a day or a moment where all values are such, else text.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -146,6 +147,44 @@ func TestCutFilesNeverPanic(t *testing.T) {
 			}
 			s.Close()
 		}
+	}
+}
+
+// TestCollationOfTheSourceDoesNotCount: CQL2 compares by code point whatever a column was declared with.
+func TestCollationOfTheSourceDoesNotCount(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY, a TEXT COLLATE NOCASE, b TEXT COLLATE RTRIM); CREATE INDEX i ON x (a);
+		INSERT INTO x VALUES (1, 'Oslo', 'x'), (2, 'oslo', 'x '), (3, 'OSLO', 'y');`+attributes), gpkg.Options{})
+	c, _ := s.Catalog().Collection("x")
+	for filter, want := range map[string]int{"a = 'Oslo'": 1, "a IN ('oslo','bergen')": 1, "a > 'Z'": 1, "a BETWEEN 'OSLO' AND 'Oslo'": 2, "a LIKE 'os%'": 1, "b = 'x'": 1, "CASEI(a) = 'oslo'": 3, "a <> b": 3} {
+		e, err := cql2.ParseText(filter)
+		if err == nil {
+			e, err = cql2.Check(e, c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := page(t, s, store.Query{Collection: "x", Filter: e, Limit: 5}); p.Matched != want {
+			t.Errorf("%s matches %d, want %d", filter, p.Matched, want)
+		}
+	}
+}
+
+// TestNarrowCopyIsLeftWhenTheFileChanges: what another program writes is seen.
+func TestNarrowCopyIsLeftWhenTheFileChanges(t *testing.T) {
+	t.Parallel()
+	path := planFile(t, 50, false)
+	for i := range 8 { // they call functions that SQLite itself lacks
+		run(t, path, "DROP TRIGGER IF EXISTS rtree_x_geom_update"+strconv.Itoa(i))
+	}
+	s := openStore(t, path, gpkg.Options{NarrowFrom: 1})
+	q := store.Query{Collection: "x", Filter: cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "fritt"}, R: cql2.Text("ny")}, Limit: 5}
+	if p := page(t, s, q); p.Matched != 0 {
+		t.Fatalf("matched %d", p.Matched)
+	}
+	run(t, path, "UPDATE x SET fritt = 'ny' WHERE fid = 7")
+	if p := page(t, s, q); len(p.Rows) != 1 || p.Rows[0].ID != "7" {
+		t.Errorf("rows %+v, want 7", p.Rows)
 	}
 }
 

@@ -18,11 +18,12 @@ const alias = "t"
 type question struct {
 	rev     *revision
 	l       *layer
+	table   string // where the rows are read from
 	filter  sqlq.Filter
 	where   cql2.Expr
 	matcher *cql2.Matcher // of the residue; made when it is needed
 	keys    []sqlq.Key    // of the order, the id last
-	order   string        // store.OrderName
+	order   string        // store.Query.OrderName
 	place   *store.Place
 	values  []any // of keys at place
 }
@@ -44,15 +45,23 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	}
 	p := &store.Page{Matched: -1, Version: r.catalog.Version}
 	err = r.use(ctx, func(c *conn) error {
-		if q.Count == store.CountExact {
-			if p.Matched, err = qu.count(ctx, c); err != nil {
+		if qu.table, err = l.table(c); err != nil {
+			return err
+		}
+		if q.Limit > 0 {
+			if err = qu.fill(ctx, c, q, p); err != nil {
 				return err
 			}
 		}
-		if q.Limit <= 0 || p.Matched == 0 {
+		if q.Count != store.CountExact {
 			return nil
 		}
-		return qu.fill(ctx, c, q, p)
+		if q.Cursor == "" && p.Next == "" && len(p.Rows) > 0 { // the last page tells how many there are
+			p.Matched = max(q.Offset, 0) + len(p.Rows)
+			return nil
+		}
+		p.Matched, err = qu.count(ctx, c)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -61,13 +70,20 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 }
 
 func newQuestion(r *revision, l *layer, q store.Query) (*question, error) {
-	qu := &question{rev: r, l: l, where: q.Filter, order: store.OrderName(q.SortBy)}
+	qu := &question{rev: r, l: l, where: q.Filter, order: q.OrderName()}
+	if q.Rank != nil {
+		rank, ok := sqlq.SQLite{}.Rank(alias, l.source, *q.Rank)
+		if !ok {
+			return nil, fmt.Errorf("gpkg: collection %q cannot be ranked by %q", l.ID, q.Rank.Props)
+		}
+		qu.keys = append(qu.keys, sqlq.Key{Expr: rank, Name: "rank"})
+	}
 	for _, k := range q.SortBy {
 		f := l.source.Fields[k.Property]
 		if f == nil || f.Type == cql2.TypeJSON {
 			return nil, fmt.Errorf("gpkg: collection %q cannot be sorted by %q", l.ID, k.Property)
 		}
-		qu.keys = append(qu.keys, sqlq.Key{Expr: sortExpr(f), Desc: k.Desc, Nulls: f.Nulls})
+		qu.keys = append(qu.keys, sqlq.Key{Expr: sqlq.Ident(sortExpr(f)), Desc: k.Desc, Nulls: f.Nulls})
 	}
 	qu.keys = append(qu.keys, l.idKey(alias))
 	if q.Cursor != "" {
@@ -210,16 +226,20 @@ func (qu *question) statement(back bool, limit, skip int) (string, []any) {
 		if i > 0 {
 			b.Text(", ")
 		}
-		b.Text(k.Expr)
+		b.Add(k.Expr)
+		if k.Name != "" {
+			b.Text(" AS ", k.Name)
+		}
 	}
 	qu.residueColumns(b)
-	b.Text(" FROM ", qu.l.source.Table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
+	b.Text(" FROM ", qu.table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
 	if qu.place != nil {
 		b.Text(" AND (").Add(sqlq.After(sqlq.SQLite{}, qu.keys, qu.values, back)).Text(")")
 	}
-	b.Text(" ORDER BY ", sqlq.Order(qu.keys, back))
+	b.Text(" ORDER BY ").Add(sqlq.Order(qu.keys, back))
 	if qu.filter.Residue == nil {
-		b.Text(" LIMIT ").Arg(int64(limit)).Text(" OFFSET ").Arg(int64(skip))
+		// +0: SQLite plans anew for each value of a bare parameter here.
+		b.Text(" LIMIT ").Arg(int64(limit)).Text("+0 OFFSET ").Arg(int64(skip)).Text("+0")
 	}
 	return b.SQL()
 }
@@ -288,7 +308,7 @@ func (qu *question) count(ctx context.Context, c *conn) (int, error) {
 	return n, nil
 }
 
-func (qu *question) countRows(ctx context.Context, c *conn) (int, error) {
+func (qu *question) countStatement() (string, []any) {
 	b := sqlq.New(sqlq.SQLite{}).Text("SELECT ")
 	if qu.filter.Residue == nil {
 		b.Text("count(*)")
@@ -296,8 +316,12 @@ func (qu *question) countRows(ctx context.Context, c *conn) (int, error) {
 		b.Text("1")
 		qu.residueColumns(b)
 	}
-	b.Text(" FROM ", qu.l.source.Table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
-	sql, args := b.SQL()
+	b.Text(" FROM ", qu.table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
+	return b.SQL()
+}
+
+func (qu *question) countRows(ctx context.Context, c *conn) (int, error) {
+	sql, args := qu.countStatement()
 	n := 0
 	err := c.query(sql, args, func(r row) error {
 		if qu.filter.Residue == nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"grense/internal/store"
 )
@@ -77,6 +78,21 @@ func (s *Store) load(ctx context.Context) (*revision, error) {
 	return r, nil
 }
 
+// lastChange is the latest date in the contents (OGC 12-128r18, table 4), else the given one.
+func lastChange(c *conn, otherwise time.Time) time.Time {
+	latest := otherwise
+	err := c.query("SELECT max(last_change) FROM gpkg_contents", nil, func(r row) error {
+		if t, err := time.Parse(time.RFC3339, r.Text(0)); err == nil {
+			latest = t
+		}
+		return nil
+	})
+	if err != nil {
+		return otherwise
+	}
+	return latest
+}
+
 func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c *conn) (*revision, error) {
 	c.interrupt(ctx)
 	defer c.interrupt(context.Background())
@@ -103,7 +119,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		return nil, err
 	}
 	r := &revision{
-		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion)), Modified: src.mtime},
+		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion, s.options.NarrowFrom)), Modified: lastChange(c, src.mtime)},
 		layers:  map[string]*layer{},
 		counts:  map[string]int{},
 	}
@@ -139,7 +155,7 @@ func (s *Store) drafts(c *conn) ([]*draft, error) {
 	}
 	var drafts []*draft
 	for _, x := range list {
-		d := &draft{contents: x, settings: s.settingsOf(x.table), own: own[strings.ToLower(x.table)]}
+		d := &draft{contents: x, narrowFrom: s.options.NarrowFrom, settings: s.settingsOf(x.table), own: own[strings.ToLower(x.table)]}
 		delete(own, strings.ToLower(x.table))
 		drafts = append(drafts, d)
 	}

@@ -31,6 +31,7 @@ type conn struct {
 	c     *sqlite.Conn
 	stmts map[string]*statement
 	clock int64
+	state int64 // of the main database when it was opened; see unchanged
 }
 
 type statement struct {
@@ -61,6 +62,9 @@ func openConn(path string, m mode) (*conn, error) {
 	cn := &conn{c: c, stmts: map[string]*statement{}}
 	if err = cn.exec("PRAGMA mmap_size=0"); err == nil {
 		err = registerFunctions(c)
+	}
+	if err == nil {
+		cn.state, err = cn.one(dataVersion)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -195,6 +199,15 @@ func (c *conn) transaction(fn func() error) error {
 		return errors.Join(err, c.exec("ROLLBACK"))
 	}
 	return nil
+}
+
+// dataVersion asks for a number that changes when another connection changes the file.
+const dataVersion = "PRAGMA main.data_version"
+
+// unchanged reports whether nobody has changed the main database since c was opened.
+func (c *conn) unchanged() (bool, error) {
+	v, err := c.one(dataVersion)
+	return v == c.state, err
 }
 
 // interrupt lets the end of ctx break off what c does, until it is called anew.

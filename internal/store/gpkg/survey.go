@@ -34,7 +34,10 @@ type survey struct {
 	Outside     bool       // coordinates that no place on earth has
 	Z           bool
 	Columns     map[string]*columnSurvey
-	Index       string // R-tree, quoted, with schema; "" when there is none
+	Index       string   // R-tree, quoted, with schema; "" when there is none
+	Bytes       int64    // of all geometries
+	Narrow      bool     // there is a copy without geometry
+	Words       []string // columns in the index of words, in its order; nil: there is none
 }
 
 // columnSurvey tells which values a column holds. Of a column that was not read, it holds at most the presence of nulls.
@@ -42,6 +45,8 @@ type columnSurvey struct {
 	Null, Int, Float, Text, Blob  int
 	NotBool, NotFinite, NotUTF8   bool
 	NotMoment, Clock, NotDay, Set bool      // of texts: no day or moment; a time of day; another form than 2006-01-02; Layout is set
+	NotArray                      bool      // of texts that are to be JSON
+	Items                         string    // JSON type of all elements of the arrays; "any" when they differ, "" when there are none
 	Layout                        string    // the one of stampLayouts that all texts have
 	Min, Max                      time.Time // of moments, UTC; meaningful when Set
 }
@@ -57,6 +62,8 @@ type draft struct {
 	notes    []store.Note
 	survey   *survey
 	ownIndex bool // the source's R-tree is not to be used
+
+	narrowFrom int // Options.NarrowFrom
 }
 
 func (d *draft) refuse(format string, a ...any) {
@@ -136,6 +143,11 @@ func (d *draft) examine(ctx context.Context, c *conn, side *sideWriter, progress
 		d.ownIndex = true
 		sv, err = d.read(ctx, c, side, progress)
 	}
+	if err == nil && sv.KeyFault == "" {
+		if err = d.indexWords(ctx, c, side, sv); err == nil {
+			err = d.copyNarrow(ctx, c, side, sv)
+		}
+	}
 	return sv, err
 }
 
@@ -174,6 +186,15 @@ func (d *draft) read(ctx context.Context, c *conn, side *sideWriter, progress fu
 	return sv, nil
 }
 
+// form is what the texts of a column may be.
+type form uint8
+
+const (
+	plainText form = iota
+	momentText
+	jsonText
+)
+
 // surveyor reads the rows of one layer.
 type surveyor struct {
 	d      *draft
@@ -181,7 +202,7 @@ type surveyor struct {
 	sql    string
 	cols   []*columnSurvey // of the columns that are read
 	byName map[string]*columnSurvey
-	texts  []bool // of cols: texts may be moments
+	forms  []form // of cols
 	index  *sideIndex
 	degree crs.Func
 	buf    []byte
@@ -214,14 +235,21 @@ func (d *draft) reader(c *conn, sv *survey, side *sideWriter) (*surveyor, error)
 		s.byName[col.name] = cs
 		t, known := declaredType(col.declared)
 		moments := known && (t == cql2.TypeDate || t == cql2.TypeTimestamp) || d.isRole(col.name)
-		if d.own != nil && !moments { // our Writer stored what the definition says; reading it all would take long
+		f := plainText
+		switch {
+		case moments:
+			f = momentText
+		case d.own.isJSON(col.name):
+			f = jsonText
+		}
+		if d.own != nil && f == plainText { // our Writer stored what the definition says; reading it all would take long
 			if !col.notNull {
 				cs.Null = 1
 			}
 			continue
 		}
 		s.cols = append(s.cols, cs)
-		s.texts = append(s.texts, moments)
+		s.forms = append(s.forms, f)
 		cols = append(cols, quote(col.name))
 	}
 	s.sql = "SELECT " + strings.Join(cols, ", ") + " FROM " + d.table.quoted()
@@ -246,7 +274,7 @@ func (s *surveyor) read(r row) error {
 		}
 	}
 	for i, cs := range s.cols {
-		s.value(r, i+2, cs, s.texts[i])
+		s.value(r, i+2, cs, s.forms[i])
 	}
 	return nil
 }
@@ -272,6 +300,7 @@ func (s *surveyor) geometry(r row) error {
 		}
 		return s.index.missing(r.Int(0))
 	}
+	sv.Bytes += int64(len(s.buf))
 	g := store.Geometry{WKB: wkb}
 	sv.Z = sv.Z || g.HasZ()
 	box := emptyBound()
@@ -320,7 +349,7 @@ func grow(b *orb.Bound, x, y float64) {
 	b.Min[1], b.Max[1] = min(b.Min[1], y), max(b.Max[1], y)
 }
 
-func (s *surveyor) value(r row, i int, cs *columnSurvey, moments bool) {
+func (s *surveyor) value(r row, i int, cs *columnSurvey, f form) {
 	switch r.Kind(i) {
 	case kindNull:
 		cs.Null++
@@ -342,8 +371,39 @@ func (s *surveyor) value(r row, i int, cs *columnSurvey, moments bool) {
 		if !utf8.Valid(s.buf) {
 			cs.NotUTF8 = true
 		}
-		if moments {
+		switch f {
+		case momentText:
 			cs.moment(string(s.buf))
+		case jsonText:
+			cs.array(s.buf)
+		}
+	}
+}
+
+// array notes the types of the elements of a JSON array.
+func (cs *columnSurvey) array(text []byte) {
+	var list []any
+	if cs.NotArray = cs.NotArray || json.Unmarshal(text, &list) != nil; cs.NotArray {
+		return
+	}
+	for _, v := range list {
+		t := "any"
+		switch v := v.(type) {
+		case string:
+			t = "string"
+		case bool:
+			t = "boolean"
+		case float64:
+			t = "number"
+			if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+				t = "integer"
+			}
+		}
+		switch {
+		case cs.Items == "" || cs.Items == "integer" && t == "number":
+			cs.Items = t
+		case cs.Items != t && !(cs.Items == "number" && t == "integer"):
+			cs.Items = "any"
 		}
 	}
 }

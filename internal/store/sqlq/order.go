@@ -2,24 +2,26 @@ package sqlq
 
 // Key is one key of an order.
 type Key struct {
-	Expr  string // SQL, without values
+	Expr  Fragment
+	Name  string // of the column of the statement that holds Expr; "" when ORDER BY shall repeat Expr
 	Desc  bool
 	Nulls bool // may be null; null comes last in both directions
 }
 
 // Order returns the keys of ORDER BY; with back in the opposite order.
-func Order(keys []Key, back bool) string {
-	var s string
-	for i, k := range keys {
-		if i > 0 {
-			s += ", "
+func Order(keys []Key, back bool) Fragment {
+	var list []Fragment
+	for _, k := range keys {
+		x := k.Expr
+		if k.Name != "" {
+			x = Ident(k.Name)
 		}
 		if k.Nulls {
-			s += "(" + k.Expr + " IS NULL)" + direction(back) + ", "
+			list = append(list, Cat(Ident("("), x, Ident(" IS NULL)"+direction(back))))
 		}
-		s += k.Expr + direction(k.Desc != back)
+		list = append(list, Cat(x, Ident(direction(k.Desc != back))))
 	}
-	return s
+	return Join(", ", list...)
 }
 
 func direction(desc bool) string {
@@ -39,9 +41,9 @@ func After(d Dialect, keys []Key, values []any, back bool) Fragment {
 	}
 	rest := paren(After(d, keys[1:], values[1:], back))
 	if v == nil {
-		return Cat(paren(beyond), Ident(" OR ("+k.Expr+" IS NULL AND "), rest, Ident(")"))
+		return Cat(paren(beyond), Ident(" OR ("), k.Expr, Ident(" IS NULL AND "), rest, Ident(")"))
 	}
-	f := Cat(paren(beyond), Ident(" OR ("+k.Expr), SQL(" = ? AND ", v), rest, Ident(")"))
+	f := Cat(paren(beyond), Ident(" OR ("), k.Expr, SQL(" = ? AND ", v), rest, Ident(")"))
 	if k.Nulls && !back {
 		return f
 	}
@@ -49,14 +51,14 @@ func After(d Dialect, keys []Key, values []any, back bool) Fragment {
 	if k.Desc != back {
 		op = " <= ?"
 	}
-	return Cat(Ident(k.Expr), SQL(op+" AND (", v), f, Ident(")"))
+	return Cat(k.Expr, SQL(op+" AND (", v), f, Ident(")"))
 }
 
 // past returns the condition for key values strictly after v.
 func past(d Dialect, k Key, v any, back bool) Fragment {
 	if v == nil {
 		if back {
-			return Ident(k.Expr + " IS NOT NULL")
+			return Cat(k.Expr, Ident(" IS NOT NULL"))
 		}
 		return Ident(d.Bool(false))
 	}
@@ -64,9 +66,9 @@ func past(d Dialect, k Key, v any, back bool) Fragment {
 	if k.Desc != back {
 		op = " < ?"
 	}
-	f := Cat(Ident(k.Expr), SQL(op, v))
+	f := Cat(k.Expr, SQL(op, v))
 	if k.Nulls && !back {
-		return Cat(f, Ident(" OR "+k.Expr+" IS NULL"))
+		return Cat(f, Ident(" OR "), k.Expr, Ident(" IS NULL"))
 	}
 	return f
 }

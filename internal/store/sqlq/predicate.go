@@ -31,6 +31,11 @@ func (c *compiler) bound(e cql2.Expr, want, upper bool) Fragment {
 		}
 		return not(f)
 	}
+	return c.inexact(e, want, upper)
+}
+
+// inexact is bound for an e that SQL cannot say.
+func (c *compiler) inexact(e cql2.Expr, want, upper bool) Fragment {
 	switch e := e.(type) {
 	case cql2.And:
 		return c.all(e, want, upper, want)
@@ -127,6 +132,8 @@ func (c *compiler) exact(e cql2.Expr) (Fragment, bool) {
 		return c.like(e)
 	case cql2.Interval:
 		return c.interval(e)
+	case cql2.Search:
+		return c.d.Search(c.alias, c.src, e)
 	case cql2.Related:
 		return c.exactRelated(e)
 	case cql2.BBox, cql2.Spatial, cql2.Temporal, cql2.Array, cql2.Func:
@@ -204,7 +211,7 @@ func (c *compiler) isNull(e cql2.IsNull) (Fragment, bool) {
 func isPredicate(e cql2.Expr) bool {
 	switch e.(type) {
 	case cql2.And, cql2.Or, cql2.Not, cql2.Compare, cql2.Like, cql2.Between, cql2.In, cql2.IsNull, cql2.Spatial, cql2.Temporal, cql2.Array,
-		cql2.BBox, cql2.Interval, cql2.Related:
+		cql2.BBox, cql2.Interval, cql2.Search, cql2.Related:
 		return true
 	}
 	return false

@@ -30,8 +30,8 @@ const StampLayout = "2006-01-02T15:04:05.000000000Z"
 // maxGlob is a length of patterns, in bytes, that SQLite takes (SQLITE_MAX_LIKE_PATTERN_LENGTH is 50000).
 const maxGlob = 16 << 10
 
-func (SQLite) Quote(ident string) string { return `"` + strings.ReplaceAll(ident, `"`, `""`) + `"` }
-func (SQLite) Placeholder(int) string    { return "?" }
+func (SQLite) Quote(ident string) string   { return `"` + strings.ReplaceAll(ident, `"`, `""`) + `"` }
+func (SQLite) Placeholder(int, any) string { return "?" }
 
 func (SQLite) Bool(v bool) string {
 	if v {
@@ -49,21 +49,23 @@ func (SQLite) Call(name string) string {
 }
 
 func (SQLite) Normal(column string, f *Field) string {
-	switch f.Normal {
-	case NormalCast:
-		return "CAST(" + column + " AS TEXT)"
-	case NormalText, NormalDate:
-		return "grense_" + f.Normal + "(" + column + ")"
+	switch {
+	case f.Normal == NormalCast:
+		column = "CAST(" + column + " AS TEXT)"
+	case f.Normal != "":
+		column = "grense_" + f.Normal + "(" + column + ")"
+	case f.Type == cql2.TypeTimestamp && f.Layout == "":
+		column = "grense_time(" + column + ")"
 	}
-	if f.Type == cql2.TypeTimestamp && f.Layout == "" {
-		return "grense_time(" + column + ")"
+	if f.Collated {
+		column += " COLLATE BINARY"
 	}
 	return column
 }
 
 // Finite needs no test for NaN, which SQLite stores as null; 9e999 is its infinity.
-func (SQLite) Finite(x Fragment) Fragment {
-	return Cat(Ident("NULLIF(NULLIF("), x, Ident(", 9e999), -9e999)"))
+func (SQLite) Finite(x Fragment) (Fragment, bool) {
+	return Cat(Ident("NULLIF(NULLIF("), x, Ident(", 9e999), -9e999)")), true
 }
 
 func (SQLite) Day(t time.Time) any { return t.UTC().Format(time.DateOnly) }
@@ -104,6 +106,11 @@ func (SQLite) Like(x Fragment, pattern string) (Fragment, bool) {
 		}
 	}
 	return Cat(x, SQL(" GLOB ?", b.String())), b.Len() <= maxGlob
+}
+
+// LikeFolded makes one call of two and needs no text in between.
+func (d SQLite) LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool) {
+	return Cat(Ident(d.Call(fold)+"_like("), x, SQL(", ?)", pattern)), true
 }
 
 func (d SQLite) Touch(alias string, g *Geometry, boxes []orb.Bound, missing bool) (Fragment, bool) {

@@ -21,20 +21,22 @@ import (
 // Dialect is what differs between databases, and nothing else.
 type Dialect interface {
 	Quote(ident string) string
-	Placeholder(n int) string // n counts from 1
-	Bool(v bool) string       // a constant
+	Placeholder(n int, v any) string // of argument v; n counts from 1
+	Bool(v bool) string              // a constant
 	// Call returns the SQL name of a function on text: "norm", "exact", "casei" or "accenti"; "" when there is none.
 	Call(name string) string
 	// Normal wraps a column whose stored form is not the one that comparisons need.
 	Normal(column string, f *Field) string
-	// Finite makes null of a number that is none or infinite.
-	Finite(x Fragment) Fragment
+	// Finite makes null of a number that is none or infinite; false when computing x may fail instead.
+	Finite(x Fragment) (Fragment, bool)
 	// Day and Stamp give the argument that is compared with a date or a timestamp stored in a layout; false when the layout cannot
 	// hold the moment. The layout "" is that of Normal.
 	Day(t time.Time) any
 	Stamp(t time.Time, layout string) (any, bool)
 	// Like returns a condition on text x that is equal to CQL2 LIKE with that pattern; false when there is none.
 	Like(x Fragment, pattern string) (Fragment, bool)
+	// LikeFolded is Like on a text that a folding function was applied to; false when that is not better than Like of Call.
+	LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool)
 	// Touch selects rows of alias whose envelope touches one of the boxes, in the storage CRS; with missing also rows without a
 	// geometry. False when there is no index: the condition would be no bound.
 	Touch(alias string, g *Geometry, boxes []orb.Bound, missing bool) (Fragment, bool)
@@ -42,6 +44,10 @@ type Dialect interface {
 	Inside(alias string, g *Geometry, box orb.Bound) (Fragment, bool)
 	// Missing selects rows of alias that have no geometry.
 	Missing(alias string, g *Geometry) Fragment
+	// Search selects rows of alias that match s, and Rank is their cql2.RankWords; neither is null. False when there is no such
+	// condition.
+	Search(alias string, src *Source, s cql2.Search) (Fragment, bool)
+	Rank(alias string, src *Source, s cql2.Search) (Fragment, bool)
 	// Gram selects rows of alias whose folded text may hold the literal, at least three characters; false when there is no index.
 	Gram(alias, table, literal string) (Fragment, bool)
 }
@@ -51,6 +57,7 @@ type Source struct {
 	Table     string // quoted, with its schema where needed
 	Fields    map[string]*Field
 	Geometry  *Geometry            // nil: none
+	Words     *Words               // nil: no index of words
 	Relations map[string]*Relation // by name
 }
 
@@ -61,7 +68,9 @@ type Field struct {
 	Normal string // a conversion for Dialect.Normal; "" when the column can be compared as it is
 	Layout string // of stored timestamps, when all have the same; "" else
 	Nulls  bool   // there are null values
-	Search SearchColumns
+	// Collated says that the database may compare the texts of the column otherwise than by code point.
+	Collated bool
+	Search   SearchColumns
 }
 
 // SearchColumns are columns made for search, not quoted; see store.Search.
@@ -79,6 +88,14 @@ type Geometry struct {
 	NoGeom  string // the dialect's name of the list of rows without geometry; "" when every row has one
 	RowID   string // not quoted column that Index and NoGeom refer to
 	HasNull bool   // some rows have no geometry
+}
+
+// Words is an index over the words of texts, as cql2.Words gives them.
+type Words struct {
+	Props []string // properties, in the order of the columns c0, c1 ...
+	Index string   // full-text table of these columns, with its schema
+	Table string   // table of these columns, with its schema; id is the row id
+	RowID string   // quoted column of the source that rows of both refer to
 }
 
 // Relation is a table of rows that belong to the source's.
@@ -146,7 +163,7 @@ func (b *Builder) Text(s ...string) *Builder {
 // Arg appends a placeholder for v.
 func (b *Builder) Arg(v any) *Builder {
 	b.args = append(b.args, v)
-	b.sb.WriteString(b.d.Placeholder(len(b.args)))
+	b.sb.WriteString(b.d.Placeholder(len(b.args), v))
 	return b
 }
 
@@ -166,7 +183,7 @@ func (b *Builder) Add(f Fragment) *Builder {
 	}
 }
 
-// SQL returns the statement and its arguments: nil, string, int64, float64, bool or []byte.
+// SQL returns the statement and its arguments: nil, string, int64, float64, bool, []byte, or what Day and Stamp of the dialect give.
 func (b *Builder) SQL() (string, []any) { return b.sb.String(), b.args }
 
 // Filter is a compiled condition.
@@ -182,13 +199,18 @@ func Compile(d Dialect, s *Source, alias string, e cql2.Expr) Filter {
 		e = cql2.And{}
 	}
 	c := &compiler{d: d, src: s, alias: alias, depth: new(int)}
-	f := Filter{Where: c.bound(e, true, true)}
+	parts := conjuncts(e, nil)
+	where := make([]Fragment, len(parts))
 	var open cql2.And
-	for _, x := range conjuncts(e, nil) {
-		if _, ok := c.exact(x); !ok {
+	for i, x := range parts {
+		var ok bool
+		c.neg = false
+		if where[i], ok = c.exact(x); !ok {
+			where[i] = c.inexact(x, true, true)
 			open = append(open, x)
 		}
 	}
+	f := Filter{Where: c.join(where, true)}
 	switch len(open) {
 	case 0:
 		return f

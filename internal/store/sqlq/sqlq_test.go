@@ -211,15 +211,20 @@ func TestNoIndexIsNoBound(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	keys := []sqlq.Key{{Expr: "a", Nulls: true}, {Expr: "b", Desc: true}, {Expr: "id"}}
-	if got := sqlq.Order(keys, false); got != "(a IS NULL), a, b DESC, id" {
+	keys := []sqlq.Key{{Expr: sqlq.Ident("a"), Nulls: true}, {Expr: sqlq.Ident("b"), Desc: true}, {Expr: sqlq.Ident("id")}}
+	if got := orderText(keys, false); got != "(a IS NULL), a, b DESC, id" {
 		t.Error(got)
 	}
-	if got := sqlq.Order(keys, true); got != "(a IS NULL) DESC, a DESC, b, id DESC" {
+	if got := orderText(keys, true); got != "(a IS NULL) DESC, a DESC, b, id DESC" {
 		t.Error(got)
 	}
 	sql, args := sqlq.New(sqlq.SQLite{}).Add(sqlq.After(sqlq.SQLite{}, keys, []any{nil, int64(1), "x"}, false)).SQL()
 	if want := "(0) OR (a IS NULL AND (b <= ? AND ((b < ?) OR (b = ? AND (id > ?)))))"; sql != want || len(args) != 4 {
 		t.Errorf("%s %v", sql, args)
 	}
+}
+
+func orderText(keys []sqlq.Key, back bool) string {
+	sql, _ := sqlq.New(sqlq.SQLite{}).Add(sqlq.Order(keys, back)).SQL()
+	return sql
 }

@@ -76,8 +76,7 @@ func (c *compiler) value(e cql2.Expr) (value, bool) {
 
 // call compiles a fold of text: a search column where there is one, else a function of the database; of a literal, its value.
 func (c *compiler) call(e cql2.Func) (value, bool) {
-	name := c.d.Call(e.Name)
-	if name == "" || len(e.Args) != 1 {
+	if len(e.Args) != 1 {
 		return value{}, false
 	}
 	if p, ok := e.Args[0].(cql2.Prop); ok {
@@ -93,8 +92,9 @@ func (c *compiler) call(e cql2.Func) (value, bool) {
 	if s, ok := literal(e); ok {
 		return value{SQL("?", s), cql2.TypeText}, true
 	}
+	name := c.d.Call(e.Name)
 	v, ok := c.value(e.Args[0])
-	if !ok || v.typ != cql2.TypeText {
+	if !ok || name == "" || v.typ != cql2.TypeText {
 		return value{}, false
 	}
 	return value{Cat(Ident(name+"("), v.Fragment, Ident(")")), cql2.TypeText}, true
@@ -162,8 +162,9 @@ func (c *compiler) arith(e cql2.Arith) (value, bool) {
 	default: // integer division, remainder, power: the databases differ
 		return value{}, false
 	}
-	v.Fragment = c.d.Finite(v.Fragment)
-	return v, true
+	f, ok := c.d.Finite(v.Fragment)
+	v.Fragment = f
+	return v, ok
 }
 
 func isNumber(t cql2.Type) bool { return t == cql2.TypeInteger || t == cql2.TypeNumber }
@@ -239,6 +240,9 @@ func (c *compiler) like(e cql2.Like) (Fragment, bool) {
 	if !ok || strings.ContainsRune(pattern, 0) {
 		return Fragment{}, false
 	}
+	if f, ok := c.likeFolded(e.X, pattern); ok {
+		return f, true
+	}
 	v, ok := c.value(e.X)
 	if !ok || v.typ != cql2.TypeText {
 		return Fragment{}, false
@@ -263,6 +267,19 @@ func (c *compiler) like(e cql2.Like) (Fragment, bool) {
 		}
 	}
 	return f, true
+}
+
+// likeFolded compiles a pattern on a folded text that no search column holds.
+func (c *compiler) likeFolded(e cql2.Expr, pattern string) (Fragment, bool) {
+	f, ok := e.(cql2.Func)
+	if !ok || len(f.Args) != 1 || c.d.Call(f.Name) == "" || c.search(e) != (SearchColumns{}) {
+		return Fragment{}, false
+	}
+	x, ok := c.value(f.Args[0])
+	if _, isLiteral := literal(e); !ok || isLiteral || x.typ != cql2.TypeText {
+		return Fragment{}, false
+	}
+	return c.d.LikeFolded(f.Name, x.Fragment, pattern)
 }
 
 // search returns the search columns that hold the operand's folded text.

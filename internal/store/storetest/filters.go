@@ -3,6 +3,8 @@ package storetest
 import (
 	"math/rand/v2"
 	"os"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,6 +103,13 @@ func cases() map[string]cql2.Expr {
 		"between the wrong way":        cql2.Between{X: name("antall"), Lo: cql2.Int(3), Hi: cql2.Int(-3)},
 		"not in with null":             cql2.Not{X: cql2.In{X: name("navn"), List: []cql2.Expr{cql2.Text("Oslo"), cql2.Text("Bø")}}},
 		"greater by code point":        cql2.Compare{Op: cql2.Gt, L: name("navn"), R: cql2.Text("z")},
+		"search":                       cql2.Search{Props: []string{"navn", "sær \"navn\".æ"}, Terms: []string{"bo"}},
+		"not search":                   cql2.Not{X: cql2.Search{Props: []string{"navn", "sær \"navn\".æ"}, Terms: []string{"bo", "nord fr"}}},
+		"search by words in order":     cql2.Search{Props: []string{"navn", "sær \"navn\".æ"}, Terms: []string{"no fr"}},
+		"search, the wrong order":      cql2.Search{Props: []string{"navn", "sær \"navn\".æ"}, Terms: []string{"fron nord"}},
+		"search of nothing":            cql2.Search{Props: []string{"navn"}, Terms: []string{"finnes ikke", "or", "near"}},
+		"search in one text":           cql2.Search{Props: []string{"sær \"navn\".æ"}, Terms: []string{"a"}},
+		"null of a search":             cql2.IsNull{X: cql2.Search{Props: []string{"navn"}, Terms: []string{"bo"}}},
 		"properties of different type": cql2.Compare{Op: cql2.Eq, L: name("antall"), R: name("areal")},
 	}
 }
@@ -177,18 +186,34 @@ func usesRelation(e cql2.Expr) (found bool) {
 	return found
 }
 
-// exerciseRandom asks random questions of every kind of node; GRENSE_SOAK=1 asks many more.
+// exerciseRandom asks random questions of every kind of node. GRENSE_SOAK=1 asks many more, of a new seed each time.
 func exerciseRandom(t *testing.T, s store.Store, d *dataset) {
-	n := 250
+	n, seed := 2100, uint64(7)
 	if os.Getenv("GRENSE_SOAK") != "" {
-		n = 20000
+		n, seed = 100_000, rand.Uint64()
 	}
+	t.Logf("seed %d", seed)
+	kinds := map[reflect.Type]bool{}
 	for i, set := range d.sets {
-		g := &generator{r: rand.New(rand.NewPCG(7, uint64(i))), set: set}
-		for range n {
-			agree(t, s, set, g.predicate(4))
+		g := &generator{r: rand.New(rand.NewPCG(seed, uint64(i))), set: set}
+		for range n / len(d.sets) {
+			e := g.predicate(4)
+			noteKinds(e, kinds)
+			agree(t, s, set, e)
 		}
 	}
+	for _, e := range cql2.AllExprs {
+		if !kinds[reflect.TypeOf(e)] {
+			t.Errorf("no random filter has a %T", e)
+		}
+	}
+}
+
+func noteKinds(e cql2.Expr, kinds map[reflect.Type]bool) {
+	cql2.Walk(e, func(x cql2.Expr) bool {
+		kinds[reflect.TypeOf(x)] = true
+		return true
+	})
 }
 
 // generator makes random expressions over the properties of a set.
@@ -221,13 +246,11 @@ func (g *generator) predicate(depth int) cql2.Expr {
 		from, to := day(1+g.r.IntN(5)), day(1+g.r.IntN(5)).Add(time.Duration(g.r.IntN(30))*time.Hour)
 		return cql2.Interval{Start: pick(g.r, "dag", "tid"), End: pick(g.r, "gyldig_til", "tid", "dag"), From: pick(g.r, nil, &from), To: pick(g.r, nil, &to)}
 	case k == 5:
-		op := pick(g.r, cql2.TAfter, cql2.TBefore, cql2.TDuring, cql2.TEquals, cql2.TIntersects, cql2.TDisjoint)
-		if op == cql2.TDuring {
-			return cql2.Temporal{Op: op, L: name("tid"), R: cql2.Span{Start: cql2.Timestamp{T: day(1)}, End: cql2.Timestamp{T: day(1 + g.r.IntN(4))}}}
-		}
-		return cql2.Temporal{Op: op, L: name("dag"), R: cql2.Date{T: day(1 + g.r.IntN(5))}}
+		return g.temporal()
 	case k == 6:
-		return pick[cql2.Expr](g.r, name("aktiv"), cql2.Bool(true), cql2.Bool(false), cql2.Array{Op: cql2.AOverlaps, L: name("liste"), R: cql2.List{cql2.Int(g.r.IntN(3))}})
+		return pick[cql2.Expr](g.r, name("aktiv"), cql2.Bool(true), cql2.Bool(false), g.array())
+	case k == 7:
+		return g.search()
 	}
 	return g.scalar()
 }
@@ -304,6 +327,60 @@ func (g *generator) ofRow() cql2.Expr {
 	return cql2.Compare{Op: g.op(), L: name("nummer"), R: cql2.Int(g.r.IntN(3))}
 }
 
+func (g *generator) temporal() cql2.Expr {
+	op := pick(g.r, cql2.TAfter, cql2.TBefore, cql2.TContains, cql2.TDisjoint, cql2.TDuring, cql2.TEquals, cql2.TFinishedBy, cql2.TFinishes, cql2.TIntersects,
+		cql2.TMeets, cql2.TMetBy, cql2.TOverlappedBy, cql2.TOverlaps, cql2.TStartedBy, cql2.TStarts)
+	end := func(at time.Time) cql2.Expr {
+		return pick[cql2.Expr](g.r, cql2.Date{T: at}, cql2.Timestamp{T: at.Add(6 * time.Hour)}, name("tid"), nil)
+	}
+	span := func() cql2.Expr {
+		s := cql2.Span{Start: end(day(1 + g.r.IntN(3))), End: end(day(4 + g.r.IntN(2)))}
+		if s.Start == nil && s.End == nil {
+			s.End = name("tid")
+		}
+		return s
+	}
+	var l, r cql2.Expr = cql2.Span{Start: name("dag"), End: name("gyldig_til")}, span()
+	switch op { // the others take instants too
+	case cql2.TAfter, cql2.TBefore, cql2.TDisjoint, cql2.TEquals, cql2.TIntersects:
+		l = pick[cql2.Expr](g.r, l, name("dag"), name("tid"))
+		r = pick[cql2.Expr](g.r, r, cql2.Date{T: day(1 + g.r.IntN(5))}, cql2.Timestamp{T: day(1 + g.r.IntN(4)).Add(6 * time.Hour)})
+	case cql2.TDuring, cql2.TFinishes, cql2.TStarts:
+		l = pick[cql2.Expr](g.r, l, name("tid"))
+	}
+	return cql2.Temporal{Op: op, L: l, R: r}
+}
+
+func (g *generator) array() cql2.Expr {
+	item := func() cql2.Expr { return pick[cql2.Expr](g.r, cql2.Text("a"), cql2.Int(g.r.IntN(3)), cql2.Text("b")) }
+	list := pick[cql2.Expr](g.r, cql2.List{item()}, cql2.List{item(), item()}, cql2.List{}, name("liste"))
+	return cql2.Array{Op: pick(g.r, cql2.AContains, cql2.AContainedBy, cql2.AEquals, cql2.AOverlaps), L: name("liste"), R: list}
+}
+
+// search is over the texts that q searches, or one of them, for which no index is made.
+func (g *generator) search() cql2.Expr {
+	return cql2.Search{Props: pick(g.r, g.set.c.SearchNames(), []string{"navn"}), Terms: g.terms()}
+}
+
+// terms are beginnings of words of the data.
+func (g *generator) terms() []string {
+	var terms []string
+	for range 1 + g.r.IntN(2) {
+		var term []string
+		for _, w := range strings.Fields(cql2.Words(pick(g.r, words...))) {
+			rs := []rune(w)
+			term = append(term, string(rs[:1+g.r.IntN(len(rs))]))
+		}
+		if term != nil {
+			terms = append(terms, strings.Join(term, " "))
+		}
+	}
+	if terms == nil {
+		return []string{"o"}
+	}
+	return terms
+}
+
 func (g *generator) spatial() cql2.Expr {
 	x, y := 9.5+g.r.Float64()*3, 58.8+g.r.Float64()*2.2
 	if g.r.IntN(2) == 0 { // on the lattice of the data
@@ -323,7 +400,7 @@ func (g *generator) spatial() cql2.Expr {
 	case 1:
 		return cql2.IsNull{X: name("geometry")}
 	}
-	op := pick(g.r, cql2.SIntersects, cql2.SDisjoint, cql2.SWithin, cql2.SContains, cql2.STouches)
+	op := pick(g.r, cql2.SIntersects, cql2.SDisjoint, cql2.SEquals, cql2.STouches, cql2.SCrosses, cql2.SOverlaps, cql2.SWithin, cql2.SContains)
 	lit := pick[orb.Geometry](g.r, orb.Point{x, y}, orb.LineString{{x, y}, {x + w, y + h}}, orb.Polygon{{{x, y}, {x + w + 0.1, y}, {x, y + h + 0.1}, {x, y}}})
 	return cql2.Spatial{Op: op, L: name("geometry"), R: cql2.Geom{G: lit, CRS: crs.CRS84}}
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -43,6 +44,41 @@ func exercisePages(t *testing.T, s store.Store, d *dataset) {
 			}
 		}
 	}
+}
+
+// exerciseRank crawls in the order of how well features match.
+func exerciseRank(t *testing.T, s store.Store, d *dataset) {
+	for i, set := range d.sets {
+		g := &generator{r: rand.New(rand.NewPCG(11, uint64(i))), set: set}
+		c := find(t, s, set.c.ID)
+		for n, terms := range [][]string{{"bo"}, {"o"}, {"a", "nord fr"}, {"n"}, g.terms(), g.terms()} {
+			for _, props := range [][]string{set.c.SearchNames(), {"navn"}} {
+				search := cql2.Search{Props: props, Terms: terms}
+				f := checked(t, c, cql2.And{search, cql2.Compare{Op: cql2.Le, L: cql2.Prop{Name: "skjult"}, R: cql2.Int(3)}})
+				by := []store.Sort(nil)
+				if n%2 == 1 {
+					by = []store.Sort{{Property: "antall", Desc: true}}
+				}
+				want := set.filter(t, f, by)
+				slices.SortStableFunc(want, func(a, b string) int { return set.rank(t, search, a) - set.rank(t, search, b) })
+				for _, limit := range []int{1, 2, 5, 100} {
+					crawl(t, s, store.Query{Collection: c.ID, Filter: f, SortBy: by, Rank: &search, Limit: limit}, want)
+				}
+				offsets(t, s, store.Query{Collection: c.ID, Filter: f, SortBy: by, Rank: &search}, want)
+			}
+		}
+	}
+}
+
+// rank is the reference for the order of a search.
+func (s *set) rank(t *testing.T, search cql2.Search, id string) int {
+	t.Helper()
+	i := slices.IndexFunc(s.rows, func(f *feature) bool { return f.id == id })
+	n, ok, err := search.Rank(s.rows[i])
+	if !ok || err != nil {
+		t.Fatalf("%s does not match %v: %v", id, search, err)
+	}
+	return n
 }
 
 // crawl goes to the end by Next and back by Prev.

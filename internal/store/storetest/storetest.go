@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"grense/internal/cql2"
 	"grense/internal/store"
 )
 
@@ -25,6 +26,7 @@ func Exercise(t *testing.T, open Opener) {
 	t.Run("catalog", func(t *testing.T) { exerciseCatalog(t, s, d) })
 	t.Run("fetch", func(t *testing.T) { exerciseFetch(t, s, d) })
 	t.Run("pages", func(t *testing.T) { exercisePages(t, s, d) })
+	t.Run("rank", func(t *testing.T) { exerciseRank(t, s, d) })
 	t.Run("filters", func(t *testing.T) { exerciseFilters(t, s, d) })
 	t.Run("random filters", func(t *testing.T) { exerciseRandom(t, s, d) })
 	t.Run("errors", func(t *testing.T) { exerciseErrors(t, s, d) })
@@ -191,6 +193,7 @@ func exerciseErrors(t *testing.T, s store.Store, d *dataset) {
 	cursor := page(t, s, store.Query{Collection: set.c.ID, Limit: 1, SortBy: []store.Sort{{Property: "antall"}}}).Next
 	for name, q := range map[string]store.Query{
 		"of another order":  {Collection: set.c.ID, Limit: 1, Cursor: cursor},
+		"of a rank":         {Collection: set.c.ID, Limit: 1, Cursor: cursor, SortBy: []store.Sort{{Property: "antall"}}, Rank: &cql2.Search{Props: []string{"navn"}, Terms: []string{"a"}}},
 		"of no order":       {Collection: set.c.ID, Limit: 1, Cursor: store.CursorAt("x", false), SortBy: []store.Sort{{Property: "antall"}}},
 		"that is no cursor": {Collection: set.c.ID, Limit: 1, Cursor: "?"},
 		"that is empty":     {Collection: set.c.ID, Limit: 1, Cursor: store.Cursor("W10")},

@@ -1,0 +1,44 @@
+package gpkg
+
+import (
+	"context"
+
+	"grense/internal/store"
+)
+
+// Plan returns what SQLite says of the statements for a question: of the page, then of the count.
+func (s *Store) Plan(q store.Query) (page, count []string, err error) {
+	r, err := s.acquire()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.release()
+	l, err := r.layer(q.Collection)
+	if err != nil {
+		return nil, nil, err
+	}
+	qu, err := newQuestion(r, l, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = r.use(context.Background(), func(c *conn) error {
+		if qu.table, err = l.table(c); err != nil {
+			return err
+		}
+		explain := func(sql string, args []any) (plan []string, err error) {
+			err = c.query("EXPLAIN QUERY PLAN "+sql, args, func(r row) error {
+				plan = append(plan, r.Text(3))
+				return nil
+			})
+			return plan, err
+		}
+		sql, args := qu.statement(false, q.Limit+1, 0)
+		if page, err = explain(sql, args); err != nil {
+			return err
+		}
+		sql, args = qu.countStatement()
+		count, err = explain(sql, args)
+		return err
+	})
+	return page, count, err
+}

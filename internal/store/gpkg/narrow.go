@@ -1,0 +1,127 @@
+package gpkg
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// narrowFrom is how large, in bytes, geometries are on average where a narrow copy pays.
+const narrowFrom = 256
+
+// copyNarrow makes the table narrow_N: a copy of a layer without its geometry and other binary columns, under the same names and row
+// ids, with the indexes of the layer. A question that no index serves reads it instead of the layer, whose rows lie far apart and
+// hide the columns behind the geometry: 2 ms instead of 19 ms for 35,357 communes.
+func (d *draft) copyNarrow(ctx context.Context, c *conn, side *sideWriter, sv *survey) error {
+	if sv.Count == 0 || sv.Index == "" || d.table.rowid == "" || sv.Bytes/int64(sv.Count) < int64(d.narrowFrom) {
+		return nil
+	}
+	names, defs := []string{d.table.rowid}, []string{}
+	for _, col := range d.table.columns {
+		cs := sv.Columns[col.name]
+		switch {
+		case d.table.isRowid(col):
+			defs = append(defs, quote(col.name)+" INTEGER PRIMARY KEY")
+		case cs == nil || strings.Contains(strings.ToUpper(col.declared), "BLOB"):
+			continue
+		default:
+			defs = append(defs, quote(col.name)+" "+affinityName(col.declared))
+			names = append(names, quote(col.name))
+		}
+	}
+	if len(defs) == 0 {
+		return nil
+	}
+	name := narrowTable(d.n)
+	if err := side.c.exec("CREATE TABLE " + name + " (" + strings.Join(defs, ", ") + ")"); err != nil {
+		return err
+	}
+	insert := "INSERT INTO " + name + " (" + strings.Join(names, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(names)-1) + ")"
+	values := make([]any, len(names))
+	rows := 0
+	err := c.query("SELECT "+strings.Join(names, ", ")+" FROM "+d.table.quoted(), nil, func(r row) error {
+		if rows++; rows%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for i := range values {
+			values[i] = r.Any(i)
+		}
+		return side.c.exec(insert, values...)
+	})
+	if err != nil {
+		return err
+	}
+	sv.Narrow = true
+	return d.copyIndexes(c, side, sv, names)
+}
+
+// copyIndexes makes the indexes of a layer on its copy: whole ones over columns that the copy has.
+func (d *draft) copyIndexes(c *conn, side *sideWriter, sv *survey, columns []string) error {
+	name := narrowTable(d.n)
+	var lists [][]string
+	if col, ok := d.table.column(sv.Key); ok && !d.table.isRowid(col) {
+		lists = append(lists, []string{quote(col.name)})
+	}
+	var indexes []string
+	err := c.query("SELECT name FROM pragma_index_list(?, 'main') WHERE partial = 0", []any{d.table.name}, func(r row) error {
+		indexes = append(indexes, r.Text(0))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, x := range indexes {
+		var cols []string
+		err := c.query("SELECT name FROM pragma_index_info(?, 'main') ORDER BY seqno", []any{x}, func(r row) error {
+			cols = append(cols, quote(r.Text(0))) // of an expression "", which no column is called
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		known := !slices.ContainsFunc(cols, func(s string) bool { return !slices.Contains(columns, s) })
+		if known && !slices.ContainsFunc(lists, func(l []string) bool { return slices.Equal(l, cols) }) {
+			lists = append(lists, cols)
+		}
+	}
+	for i, cols := range lists {
+		if err := side.c.exec("CREATE INDEX " + name + "_" + strconv.Itoa(i) + " ON " + name + " (" + strings.Join(cols, ", ") + ")"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func narrowTable(n int) string { return "narrow_" + strconv.Itoa(n) }
+
+// affinityName returns a type with the affinity of a declared one (SQLite, Datatypes, 3.1).
+func affinityName(declared string) string {
+	d := strings.ToUpper(declared)
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(d, w) })
+	}
+	switch {
+	case has("INT"):
+		return "INTEGER"
+	case has("CHAR", "CLOB", "TEXT"):
+		return "TEXT"
+	case d == "":
+		return ""
+	case has("REAL", "FLOA", "DOUB"):
+		return "REAL"
+	}
+	return "NUMERIC"
+}
+
+// table returns what questions read the rows of a layer from: the narrow copy as long as nobody has changed the file since.
+func (l *layer) table(c *conn) (string, error) {
+	if l.narrow == "" {
+		return l.source.Table, nil
+	}
+	same, err := c.unchanged()
+	if err != nil || !same {
+		return l.source.Table, err
+	}
+	return l.narrow, nil
+}

@@ -1,0 +1,107 @@
+package gpkg
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// wordColumns lists the columns that the parameter q searches (store.Collection.SearchNames), as far as a survey tells. The index
+// serves only when it has all of these and no other.
+func (d *draft) wordColumns(sv *survey) []string {
+	if d.own != nil {
+		return d.own.wordColumns()
+	}
+	var cols []string
+	for _, col := range d.table.columns {
+		cs := sv.Columns[col.name]
+		if cs == nil {
+			continue
+		}
+		if t, ok, _ := d.settle(col, cs); ok && t == cql2.TypeText {
+			cols = append(cols, col.name)
+		}
+	}
+	return cols
+}
+
+func (d *definition) wordColumns() []string {
+	if !d.Public {
+		return nil
+	}
+	var all, made []string
+	for _, p := range d.Properties {
+		if p.Hidden || p.Type != typeNames[cql2.TypeText] {
+			continue
+		}
+		all = append(all, p.Column)
+		if p.Search.Norm != "" {
+			made = append(made, p.Column)
+		}
+	}
+	if made != nil {
+		return made
+	}
+	return all
+}
+
+// indexWords makes the tables text_N, with the words of the texts, and words_N, which is the index over it.
+func (d *draft) indexWords(ctx context.Context, c *conn, side *sideWriter, sv *survey) error {
+	cols, id, n := d.wordColumns(sv), d.rowid(sv), strconv.Itoa(d.n)
+	if len(cols) == 0 || id == "" {
+		return nil
+	}
+	cols = cols[:min(len(cols), store.MaxSearched)]
+	from, into := []string{id}, make([]string, len(cols))
+	for i, col := range cols {
+		from = append(from, quote(col))
+		into[i] = "c" + strconv.Itoa(i)
+	}
+	list := strings.Join(into, ", ")
+	if err := side.c.exec("CREATE TABLE text_" + n + " (id INTEGER PRIMARY KEY, " + list + ")"); err != nil {
+		return err
+	}
+	insert := "INSERT INTO text_" + n + " VALUES (?" + strings.Repeat(", ?", len(cols)) + ")"
+	values := make([]any, len(from))
+	rows := 0
+	err := c.query("SELECT "+strings.Join(from, ", ")+" FROM "+d.table.quoted(), nil, func(r row) error {
+		if rows++; rows%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		values[0] = r.Int(0)
+		for i := range cols {
+			values[i+1] = nil
+			if k := r.Kind(i + 1); k != kindNull && k != kindBlob {
+				values[i+1] = cql2.Words(r.Text(i + 1))
+			}
+		}
+		return side.c.exec(insert, values...)
+	})
+	if err != nil {
+		return err
+	}
+	sv.Words = cols
+	return errors.Join(
+		side.c.exec("CREATE VIRTUAL TABLE words_"+n+" USING fts5("+list+", content='text_"+n+"', content_rowid='id', columnsize=0, detail=none, tokenize='ascii', prefix='1 2 3')"),
+		side.c.exec("INSERT INTO words_"+n+"(words_"+n+") VALUES ('rebuild')"))
+}
+
+// setWords lets the compiler use the index of words when it is over what q searches.
+func (d *draft) setWords(l *layer) {
+	names := l.SearchNames()
+	cols := make([]string, len(names))
+	for i, n := range names {
+		cols[i] = l.source.Fields[n].Column
+	}
+	if len(cols) == 0 || !slices.Equal(cols, d.survey.Words) {
+		return
+	}
+	n := strconv.Itoa(d.n)
+	l.source.Words = &sqlq.Words{Props: names, Index: "side.words_" + n, Table: "side.text_" + n, RowID: d.rowid(d.survey)}
+}

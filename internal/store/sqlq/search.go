@@ -1,0 +1,93 @@
+package sqlq
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"grense/internal/cql2"
+)
+
+// maxSearched is how many texts one call of grense_rank takes; SQLite allows 127 arguments.
+const maxSearched = 100
+
+// Search asks the index of words; where the words of a term have to follow each other, it asks the texts that the index gives.
+func (d SQLite) Search(alias string, src *Source, s cql2.Search) (Fragment, bool) {
+	w := src.Words
+	if w == nil || !slices.Equal(w.Props, s.Props) {
+		f, ok := d.rankOfTexts(alias, src, s)
+		return Cat(f, limitRank), ok
+	}
+	name := w.Index[strings.LastIndexByte(w.Index, '.')+1:]
+	match := Cat(Ident("SELECT rowid FROM "+w.Index), SQL(" WHERE "+name+" MATCH ?", matchWords(s.Terms)))
+	if !single(s.Terms) {
+		match = Cat(Ident("SELECT id FROM "+w.Table+" WHERE id IN ("), match, Ident(") AND "), rankOfWords(w, s), limitRank)
+	}
+	return Cat(Ident(alias+"."+w.RowID+" IN ("), match, Ident(")")), true
+}
+
+// limitRank is what makes a condition of a rank.
+var limitRank = Ident(" <= " + strconv.Itoa(cql2.RankWord))
+
+// Rank looks the words of a row up.
+func (d SQLite) Rank(alias string, src *Source, s cql2.Search) (Fragment, bool) {
+	w := src.Words
+	if w == nil || !slices.Equal(w.Props, s.Props) {
+		return d.rankOfTexts(alias, src, s)
+	}
+	rank := rankOfWords(w, s)
+	if single(s.Terms) {
+		rank = rankOfSingle(w, s)
+	}
+	return Cat(Ident("(SELECT "), rank, Ident(" FROM "+w.Table+" WHERE id = "+alias+"."+w.RowID+")")), true
+}
+
+func (d SQLite) rankOfTexts(alias string, src *Source, s cql2.Search) (Fragment, bool) {
+	f := SQL("grense_rank(?", strings.Join(s.Terms, ","))
+	for _, p := range s.Props {
+		x := src.Fields[p]
+		if x == nil || x.Type != cql2.TypeText {
+			return Fragment{}, false
+		}
+		f = Cat(f, Ident(", "+Column(d, alias, x)))
+	}
+	return Cat(f, Ident(")")), len(s.Props) <= maxSearched
+}
+
+func rankOfWords(w *Words, s cql2.Search) Fragment {
+	return Cat(SQL("grense_rank_words(?", strings.Join(s.Terms, ",")), Ident(", "+strings.Join(w.columns(), ", ")+")"))
+}
+
+// rankOfSingle ranks terms of one word each without a call.
+func rankOfSingle(w *Words, s cql2.Search) Fragment {
+	var whole, start []Fragment
+	for _, t := range s.Terms {
+		for _, c := range w.columns() {
+			whole = append(whole, SQL(c+" = ?", t))
+			start = append(start, between(Ident(c), t, Ident("1")))
+		}
+	}
+	return Cat(Ident("CASE WHEN "), Join(" OR ", whole...), Ident(" THEN "+strconv.Itoa(cql2.RankWhole)+" WHEN "), Join(" OR ", start...),
+		Ident(" THEN "+strconv.Itoa(cql2.RankStart)+" ELSE "+strconv.Itoa(cql2.RankWord)+" END"))
+}
+
+func (w *Words) columns() []string {
+	names := make([]string, len(w.Props))
+	for i := range names {
+		names[i] = "c" + strconv.Itoa(i)
+	}
+	return names
+}
+
+func single(terms []string) bool {
+	return !slices.ContainsFunc(terms, func(t string) bool { return strings.Contains(t, " ") })
+}
+
+// matchWords is a question to FTS5: some term, all words of it, each by its start. Words hold letters and digits only.
+func matchWords(terms []string) string {
+	or := make([]string, len(terms))
+	for i, t := range terms {
+		or[i] = `("` + strings.ReplaceAll(t, " ", `" * AND "`) + `" *)`
+	}
+	return strings.Join(or, " OR ")
+}
