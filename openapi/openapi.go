@@ -193,6 +193,9 @@ func featureSchema(c Collection) m {
 		}
 		s := filled(m{"type": p.Type, "format": p.Format, "title": p.Title, "description": p.Description})
 		s["nullable"] = true
+		if p.Type == "array" {
+			s["items"] = m{}
+		}
 		if p.Type == "object" { // any JSON
 			delete(s, "type")
 		}

@@ -25,18 +25,24 @@ type SchemaProperties []SchemaProperty
 
 // SchemaProperty describes one property. Spatial ones have a Format and no Type.
 type SchemaProperty struct {
-	Name        string   `json:"-"`
-	Title       string   `json:"title,omitempty"`
-	Description string   `json:"description,omitempty"`
-	Type        string   `json:"type,omitempty"` // one JSON type
-	Format      string   `json:"format,omitempty"`
-	Ref         string   `json:"$ref,omitempty"`
-	Enum        []string `json:"enum,omitempty"`
-	Unit        string   `json:"x-ogc-unit,omitempty"` // UCUM
-	Role        string   `json:"x-ogc-role,omitempty"`
-	Sequence    int      `json:"x-ogc-propertySeq,omitempty"`
-	Collection  string   `json:"x-ogc-collectionId,omitempty"`
-	CodeList    string   `json:"x-ogc-codelistUri,omitempty"`
+	Name        string       `json:"-"`
+	Title       string       `json:"title,omitempty"`
+	Description string       `json:"description,omitempty"`
+	Type        string       `json:"type,omitempty"` // one JSON type
+	Format      string       `json:"format,omitempty"`
+	Items       *SchemaItems `json:"items,omitempty"` // of an array
+	Ref         string       `json:"$ref,omitempty"`
+	Enum        []string     `json:"enum,omitempty"`
+	Unit        string       `json:"x-ogc-unit,omitempty"` // UCUM
+	Role        string       `json:"x-ogc-role,omitempty"`
+	Sequence    int          `json:"x-ogc-propertySeq,omitempty"`
+	Collection  string       `json:"x-ogc-collectionId,omitempty"`
+	CodeList    string       `json:"x-ogc-codelistUri,omitempty"`
+}
+
+// SchemaItems describes the elements of an array; without a type they are of several.
+type SchemaItems struct {
+	Type string `json:"type,omitempty"`
 }
 
 // MarshalJSON writes an object with one member a property, in order.

@@ -1,26 +1,32 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	"grense/internal/config"
+	"grense/internal/server"
 	"grense/internal/store"
+	"grense/openapi"
 )
 
 type checkCmd struct {
-	Source string `arg:"" help:"A GeoPackage (.gpkg)."`
+	Source string `arg:"" help:"What serve takes: a file, or a folder of files."`
 	dataFlags
 }
 
 func (checkCmd) Help() string {
-	return `Prints each layer with the collection id that it would be served under, and what is wrong. The exit status is 1 if
-anything is.
+	return `Prints each layer with the collection id that it would be served under, and what is wrong; the API definition is
+validated as well. The exit status is 1 if anything is wrong.
 
 Examples:
   grense check kommuner.gpkg
@@ -50,11 +56,53 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 		fmt.Fprintln(p.Stdout, "\nNothing would be served.")
 		wrong++
 	}
+	if err := checkDefinition(ctx, cfg, st); err != nil {
+		fmt.Fprintf(p.Stdout, "\nThe API definition would be wrong: %v\n", err)
+		wrong++
+	}
 	if wrong > 0 {
 		return fmt.Errorf("%s has %s", c.Source, count(wrong, "fault"))
 	}
 	return nil
 }
+
+// checkDefinition builds the API definition of a source as it would be served and validates it.
+func checkDefinition(ctx context.Context, cfg config.Config, st store.Store) error {
+	cfg.Auth, cfg.BaseURL = "open", cmp.Or(cfg.BaseURL, "http://localhost:8080")
+	srv, err := server.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: programVersion()})
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.BaseURL+"/openapi", nil)
+	if err != nil {
+		return err
+	}
+	var doc document
+	srv.Handler().ServeHTTP(&doc, r)
+	if doc.status != http.StatusOK {
+		return fmt.Errorf("status %d: %s", doc.status, doc.body.Bytes())
+	}
+	_, err = openapi.Load(ctx, doc.body.Bytes())
+	return err
+}
+
+// document keeps an answer in memory.
+type document struct {
+	status int
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (d *document) Header() http.Header {
+	if d.header == nil {
+		d.header = http.Header{}
+	}
+	return d.header
+}
+
+func (d *document) WriteHeader(status int) { d.status = status }
+
+func (d *document) Write(b []byte) (int, error) { return d.body.Write(b) }
 
 // printLayers prints what would be served, and the refused layers after it.
 func printLayers(w io.Writer, cat *store.Catalog) error {

@@ -24,7 +24,8 @@ type process struct {
 
 // cli is the command line. The order is that of the help.
 type cli struct {
-	Serve    serveCmd    `cmd:"" help:"Serve a GeoPackage, or the built-in demo, over HTTP."`
+	Serve    serveCmd    `cmd:"" help:"Serve files, or the built-in demo, over HTTP."`
+	Import   importCmd   `cmd:"" help:"Read files into a collection of a GeoPackage."`
 	Key      keyCmd      `cmd:"" help:"Make, list and revoke API keys."`
 	Check    checkCmd    `cmd:"" help:"Tell what of a source would be served, and what is wrong with it."`
 	Register registerCmd `cmd:"" help:"Make a register of place names."`
@@ -37,6 +38,7 @@ Examples:
   grense serve                               the built-in demo on http://localhost:8080
   grense serve kommuner.gpkg                 your own GeoPackage
   grense serve kommuner.gpkg --auth open     without API keys
+  grense import kommuner.geojson --into data.gpkg --collection kommuner
   grense key create --name "Kari's QGIS"     one more key; it works within seconds
   grense check kommuner.gpkg                 ids, counts and faults, before you publish
 

@@ -18,7 +18,7 @@ import (
 )
 
 type serveCmd struct {
-	Source      string  `arg:"" optional:"" help:"A GeoPackage (.gpkg). None: the built-in demo."`
+	Source      string  `arg:"" optional:"" help:"A GeoPackage (.gpkg), a GeoJSON, Shapefile or CSV file, also .gz or .zip, or a folder of them. None: the built-in demo."`
 	Addr        *string `placeholder:"HOST:PORT" help:"Listen here. Port 0 takes a free one. Defaults to 127.0.0.1:8080."`
 	BaseURL     *string `name:"base-url" placeholder:"URL" help:"Address that clients use; every link begins with it. Defaults to http://localhost:PORT."`
 	Auth        *string `placeholder:"required|open" help:"Whether data need an API key. Defaults to required."`
@@ -32,8 +32,11 @@ type serveCmd struct {
 func (serveCmd) Help() string {
 	return `Examples:
   grense serve
+  grense serve kommuner.geojson.gz
   grense serve kommuner.gpkg --addr :8080 --base-url https://example.org/divisions
   grense serve kommuner.gpkg --config grense.yaml --metrics-addr 127.0.0.1:9090
+
+A GeoPackage is served as it is. Other files are imported into the data directory first, and again when they have changed.
 
 Settings come from the file, over it the environment, over it the flags. A setting of the file such as
   limits: {query_timeout: 20s}

@@ -18,7 +18,8 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// openSource opens what is to be served: the GeoPackage at path, or the demo when path is empty. dir is the data directory.
+// openSource opens what is to be served: the GeoPackage at path, a copy of the other files at path, or the demo when path is empty. dir is
+// the data directory.
 func openSource(ctx context.Context, path, dir string, cfg config.Config, log *slog.Logger) (store.Store, error) {
 	if path == "" {
 		var err error
@@ -28,7 +29,11 @@ func openSource(ctx context.Context, path, dir string, cfg config.Config, log *s
 	} else if err := readable(path); err != nil {
 		return nil, err
 	}
-	st, err := gpkg.Open(ctx, path, gpkg.Options{DataDir: dir, Settings: layerSettings(cfg), Logger: log, Progress: progress(log)})
+	options := gpkg.Options{DataDir: dir, Settings: layerSettings(cfg), Logger: log, Progress: progress(log)}
+	if isImported(path) {
+		return openImported(ctx, path, dir, options, log)
+	}
+	st, err := gpkg.Open(ctx, path, options)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open %s: %w", path, err)
 	}
@@ -55,17 +60,13 @@ func readable(path string) error {
 	f, err := os.Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no file %s; give the path of a GeoPackage (.gpkg), or none for the demo", path)
+		return fmt.Errorf("there is no file %s; give the path of a file or folder, or none for the demo", path)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("no permission to read %s; let the user who runs grense read it", path)
 	case err != nil:
 		return fmt.Errorf("cannot read the source: %w", err)
 	}
-	defer f.Close()
-	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return fmt.Errorf("%s is a folder; give the path of a GeoPackage (.gpkg) in it", path)
-	}
-	return nil
+	return f.Close()
 }
 
 // The demo's register of place names.

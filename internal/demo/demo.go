@@ -22,7 +22,7 @@ import (
 
 // Version names the content of the demo. It changes whenever a feature or the description of a collection does, so that a copy of the demo
 // that bears another version is rebuilt.
-const Version = "0eccc2ddca59"
+const Version = "6b301bcfc06a"
 
 // Set is one division of the country. It is immutable and safe for concurrent use; nobody changes what it points to.
 type Set struct {

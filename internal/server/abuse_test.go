@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"grense/internal/config"
+	"grense/internal/store"
 )
 
 // settle waits until the number of goroutines is back near n.
@@ -29,6 +30,35 @@ func settle(t *testing.T, n int) {
 			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), n, buf[:runtime.Stack(buf, true)])
 		}
 		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// stuck is a store whose pages come when the client has left.
+type stuck struct {
+	store.Store
+	asked chan struct{}
+}
+
+func (s stuck) Page(ctx context.Context, _ store.Query) (*store.Page, error) {
+	close(s.asked)
+	<-ctx.Done()
+	return nil, fmt.Errorf("stuck: %w", ctx.Err())
+}
+
+func TestClientThatLeavesIsNoFailureOfOurs(t *testing.T) {
+	t.Parallel()
+	st := stuck{serve(t, "", nil).store, make(chan struct{})}
+	a := serveStore(t, st, nil)
+	ctx, leave := context.WithCancel(t.Context())
+	go func() { <-st.asked; leave() }()
+	req, _ := http.NewRequestWithContext(ctx, "GET", a.URL+"/collections/kommuner/items", nil)
+	if res, err := http.DefaultTransport.RoundTrip(req); err == nil {
+		res.Body.Close()
+		t.Fatal("an answer to a client that left")
+	}
+	a.Close() // waits for the handler
+	if logs := a.logs.String(); strings.Contains(logs, `"level":"ERROR"`) || !strings.Contains(logs, `"status":0`) {
+		t.Errorf("log: %s", logs)
 	}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -65,7 +66,7 @@ func (c *call) definition() openapi.Input {
 		if rt.Hidden || rt.Register && !c.hasRegister() {
 			continue
 		}
-		if n := len(in.Tags); n == 0 || in.Tags[n-1] != rt.Tag && !contains(in.Tags, rt.Tag) {
+		if !slices.Contains(in.Tags, rt.Tag) {
 			in.Tags = append(in.Tags, rt.Tag)
 		}
 		if !strings.Contains(rt.Path, "{collectionId}") {
@@ -86,15 +87,6 @@ func (c *call) definition() openapi.Input {
 		}
 	}
 	return in
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // answerSchemas names the schema of each JSON answer.

@@ -42,6 +42,7 @@ type call struct {
 	bboxCRS         crs.ID
 	from, to        *time.Time
 	hasTime         bool
+	terms           []string // of q; nil: none
 	filter          string
 	hasFilter       bool
 	filterJSON      bool

@@ -101,14 +101,26 @@ func (s *Server) codeLists(c *call) (*answer, error) {
 		here := c.base() + "/codelists/" + pathEscape(l.Code)
 		doc.CodeLists = append(doc.CodeLists, codeListEntry{ID: l.Code, Title: l.nameIn(c.lang), Links: []ogcapi.Link{
 			{Rel: "item", Type: "application/json", Href: here + "?f=json", Title: l.nameIn(c.lang)},
-			{Rel: "item", Type: asCSV.Media, Href: here + "?f=csv", Title: l.nameIn(c.lang)}}})
+			{Rel: "item", Type: asCSV.Media, Href: here + "?f=csv", Title: l.nameIn(c.lang)},
+			{Rel: "item", Type: asHTML.Media, Href: here + "?f=html", Title: l.nameIn(c.lang), Hreflang: hreflang}}})
 		codes, err := c.codes(l.Code)
 		if err != nil {
 			return nil, err
 		}
 		v.Lists = append(v.Lists, codeListRow{Title: l.nameIn(c.lang), Description: l.Code, Count: len(codes), Href: c.htmlHref("/codelists/" + pathEscape(l.Code))})
 	}
-	return &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "codelists", Title: c.text("codelists.title"), Data: v}}, nil
+	a := &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "codelists", Title: c.text("codelists.title"), Data: v}}
+	return a, c.addCSV(a, lists)
+}
+
+// addCSV gives an answer its form as CSV, when that is the one asked for.
+func (c *call) addCSV(a *answer, codes []codeDoc) error {
+	if c.rep.F != asCSV.F {
+		return nil
+	}
+	text, err := codesCSV(codes)
+	a.Raw = map[string][]byte{asCSV.F: text}
+	return err
 }
 
 type codeListsView struct{ Lists []codeListRow }
@@ -141,14 +153,7 @@ func (s *Server) codeList(c *call) (*answer, error) {
 	}
 	doc := codeListDoc{ID: id, Title: title, Codes: codes, Links: c.selfLinks("/codelists/" + pathEscape(id))}
 	a := &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "codelist", Title: title, Crumbs: c.crumbs("codelists"), Data: c.codeListView(id, codes)}}
-	if c.rep.F == asCSV.F {
-		text, err := codesCSV(codes)
-		if err != nil {
-			return nil, err
-		}
-		a.Raw = map[string][]byte{asCSV.F: text}
-	}
-	return a, nil
+	return a, c.addCSV(a, codes)
 }
 
 type codeListView struct {

@@ -91,7 +91,7 @@ func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	add(ogcapi.RelSortables, asSchema.Media, here+"/sortables?f=json", "Sortables for this collection as JSON")
 	add(ogcapi.RelSortables, "text/html", here+"/sortables?f=html", "Sortables for this collection as HTML")
 	if l := c.s.cfg.Service.Licence; l.URL != "" {
-		links = append(links, ogcapi.Link{Rel: "license", Title: l.Name, Href: l.URL})
+		add("license", "text/html", l.URL, l.Name)
 	}
 	doc := ogcapi.Collection{ID: coll.ID, Links: links, Title: title, Description: coll.Description.In(c.lang), Keywords: coll.Keywords,
 		Extent: extentOf(coll), ItemType: "feature", ItemCount: coll.Count, CRS: crsURIs(coll)}
@@ -179,7 +179,7 @@ func datasetLD(d *ogcapi.Collection) map[string]any {
 		case "self":
 			id, _, _ = strings.Cut(l.Href, "?")
 		case "items":
-			downloads = append(downloads, map[string]any{"@type": "DataDownload", "contentURL": l.Href, "encodingFormat": l.Type, "name": l.Title})
+			downloads = append(downloads, map[string]any{"@type": "DataDownload", "contentUrl": l.Href, "encodingFormat": l.Type, "name": l.Title})
 		}
 	}
 	m := map[string]any{"@type": "Dataset", "@id": id, "url": id, "name": d.Title, "distribution": downloads}

@@ -1,7 +1,10 @@
 package server_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,6 +65,78 @@ func TestPredicatesOfTheStandard(t *testing.T) {
 	}
 }
 
+// TestLogicalCombinationsOfPredicates builds what OGC 21-065r2, Annex A, builds of four predicates, and computes it from what each
+// of them and its negation select.
+func TestLogicalCombinationsOfPredicates(t *testing.T) {
+	t.Parallel()
+	a := serve(t, shared(t, "cql2/ne110m4cql2.gpkg"), nil)
+	rows := map[string][]string{}
+	for _, row := range predicates(t) {
+		rows[row[2]] = append(rows[row[2]], row[3])
+	}
+	r := rand.New(rand.NewPCG(5, 5))
+	for collection, filters := range rows {
+		items := "/collections/" + collection + "/items?skipGeometry=true&limit=1000&filter="
+		all := a.get(items + "true").wants(200).page().ids()
+		truths := func(filter string) map[string]int { // 1 true, -1 false, 0 null
+			m := map[string]int{}
+			for _, id := range a.get(items + queryEscape(filter)).wants(200).page().ids() {
+				m[id] = 1
+			}
+			for _, id := range a.get(items + queryEscape("NOT ("+filter+")")).wants(200).page().ids() {
+				m[id]--
+			}
+			return m
+		}
+		for range 12 {
+			var p [4]string
+			var v [4]map[string]int
+			for i := range p {
+				p[i] = filters[r.IntN(len(filters))]
+				v[i] = truths(p[i])
+			}
+			var want []string
+			for _, id := range all {
+				p1, p2, p3, p4 := v[0][id], v[1][id], v[2][id], v[3][id]
+				if max(min(-p2, p1), min(p3, p4), -max(p1, p4)) == 1 {
+					want = append(want, id)
+				}
+			}
+			filter := fmt.Sprintf("(NOT (%s) AND (%s)) OR ((%s) AND (%s)) OR NOT ((%s) OR (%s))", p[1], p[0], p[2], p[3], p[0], p[3])
+			if got := a.get(items + queryEscape(filter)).wants(200).page().ids(); !slices.Equal(got, want) {
+				t.Errorf("%s: %s\n got %q\nwant %q", collection, filter, got, want)
+			}
+		}
+	}
+}
+
+// TestTimesAtTheEnds: years 0000 and 9999 are moments like others, and ends may be open.
+func TestTimesAtTheEnds(t *testing.T) {
+	t.Parallel()
+	a := arrays(t) // a: 2020- , b: 2020-2021, c and e: none, d: 2022-2023
+	for query, want := range map[string]string{
+		"datetime=0000-01-01/9999-12-31":                                          "a b c d e",
+		"datetime=0000-01-01T00:00:00Z/..":                                        "a b c d e",
+		"datetime=../2019-12-31":                                                  "c e",
+		"datetime=9999-12-31":                                                     "a c e",
+		"datetime=0000-01-01":                                                     "c e",
+		"datetime=2022-01-01T12:00:00%2B02:00":                                    "a c d e",
+		"filter=" + queryEscape("gyldig_fra > DATE('0000-01-01')"):                "a b d",
+		"filter=" + queryEscape("gyldig_til < TIMESTAMP('9999-12-31T23:59:59Z')"): "b d",
+		"filter=" + queryEscape("T_AFTER(gyldig_fra,DATE('0000-12-31'))"):         "a b d",
+		"filter=" + queryEscape("T_BEFORE(gyldig_til,DATE('9999-01-01'))"):        "b d",
+		"filter=" + queryEscape("T_DURING(INTERVAL(gyldig_fra,gyldig_til),INTERVAL('0000-01-01','9999-12-31'))"): "b d",
+		"filter=" + queryEscape("T_INTERSECTS(INTERVAL(gyldig_fra,'..'),INTERVAL('..','2020-06-01'))"):           "a b",
+		"filter=" + queryEscape("T_EQUALS(INTERVAL(gyldig_fra,gyldig_til),INTERVAL('2022-01-01','2023-12-31'))"): "d",
+		"filter=" + queryEscape("gyldig_fra BETWEEN '0000-01-01' AND '2020-01-01'"):                              "a b",
+		"filter=" + queryEscape("gyldig_fra IN ('2022-01-01','9999-12-31')"):                                     "d",
+	} {
+		if got := strings.Join(a.get("/collections/steder/items?"+query).wants(200).page().ids(), " "); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+}
+
 func TestFiltersOfClients(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -93,6 +168,22 @@ func TestFiltersOfClients(t *testing.T) {
 	}
 }
 
+// TestMomentsAsGDALWritesThem: for fields of dates and times GDAL sends its own forms.
+func TestMomentsAsGDALWritesThem(t *testing.T) {
+	t.Parallel()
+	a := serve(t, shared(t, "cql2/ne110m4cql2.gpkg"), nil)
+	for _, f := range []string{`"date" = '2022-04-16'`, `"date" = '2022-04-16T'`, `"date" = '2022/04/16'`, `start = '2022-04-16T10:13:19Z'`, `start = '2022-04-16T10:13:19'`, `start = '2022/04/16 10:13:19'`, `start = '2022/04/16 12:13:19+02'`} {
+		want := 1
+		if strings.HasSuffix(f, "+02'") {
+			a.get("/collections/ne_110m_populated_places_simple/items?filter-lang=cql-text&filter=" + queryEscape(f)).wants(400)
+			continue
+		}
+		if n := a.get("/collections/ne_110m_populated_places_simple/items?filter-lang=cql-text&filter=" + queryEscape(f)).wants(200).page().NumberMatched; n != want {
+			t.Errorf("%s matches %d, want %d", f, n, want)
+		}
+	}
+}
+
 func TestBrokenFiltersTellPlaceAndCure(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -104,6 +195,18 @@ func TestBrokenFiltersTellPlaceAndCure(t *testing.T) {
 		if doc := r.json(); !strings.Contains(doc["detail"].(string), want) {
 			t.Errorf("%s: %s", filter, r.Body)
 		}
+	}
+	vertices := strings.TrimSuffix(strings.Repeat("10 60,", 10_001), ",")
+	for filter, status := range map[string]int{
+		"navn='" + strings.Repeat("x", cql2.MaxBytes) + "'":                413,
+		"S_INTERSECTS(geometry,LINESTRING(" + vertices + "))":              400,
+		"navn IN ('x'" + strings.Repeat(",'x'", 600) + ")":                 400,
+		strings.Repeat("(", 65) + "true" + strings.Repeat(")", 65):         400,
+		"S_INTERSECTS(geometry,LINESTRING(" + vertices[:6*10_000-1] + "))": 200,
+		"navn IN ('x'" + strings.Repeat(",'x'", 400) + ")":                 200,
+		"navn='" + strings.Repeat("x", cql2.MaxBytes-7) + "'":              200,
+	} {
+		a.get("/collections/kommuner/items?filter=" + queryEscape(filter)).wants(status)
 	}
 	a.get("/collections/kommuner/items?filter=true&filter-lang=ecql").wants(400)
 	a.get("/collections/kommuner/items?filter=true&filter-crs=EPSG:1").wants(400)

@@ -17,6 +17,14 @@ var (
 	paramFilter = &param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: schemaString,
 		parse: func(c *call, v []string) error { c.filter, c.hasFilter = v[0], true; return nil }}
 
+	paramQ = &param{Name: "q", Description: "Only features with these words in a text: the beginning of a word is enough; case, accents and letters such as ø and o count as equal. " +
+		"Words separated by blanks stand in that order, a comma separates alternatives. Without sortby the best matches come first",
+		Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200},
+		parse: func(c *call, v []string) (err error) {
+			c.terms, err = cql2.ParseSearch(v[0])
+			return err
+		}}
+
 	paramFilterLang = &param{Name: "filter-lang", Description: "Encoding of filter", Schema: map[string]any{"type": "string", "enum": filterLangs, "default": filterLangs[0]},
 		parse: func(c *call, v []string) error {
 			for _, l := range filterLangs {

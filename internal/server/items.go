@@ -88,9 +88,8 @@ func (c *call) dataHeaders(h http.Header) {
 
 // pageTag is the weak validator of a page: it changes with the features, their order, the count and the request.
 func (c *call) pageTag(p *store.Page) string {
-	h := fnv.New128a()
-	var n [8]byte
-	put := func(s string) { h.Write([]byte(s)); h.Write([]byte{0}) }
+	b := takeBuffer()
+	put := func(s string) { b = append(append(b, s...), 0) }
 	put(c.base())
 	put(c.r.URL.Path)
 	put(c.canonical())
@@ -101,9 +100,11 @@ func (c *call) pageTag(p *store.Page) string {
 	put(strconv.Itoa(p.Matched))
 	for _, r := range p.Rows {
 		put(r.ID)
-		binary.LittleEndian.PutUint64(n[:], r.Rev)
-		h.Write(n[:])
+		b = binary.LittleEndian.AppendUint64(b, r.Rev)
 	}
+	h := fnv.New128a()
+	h.Write(b)
+	giveBuffer(b)
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
@@ -139,21 +140,20 @@ func (c *call) pageHref(path string, cur store.Cursor) string {
 
 // itemsJSON writes GeoJSON (RFC 7946): members in the order type, features, counts, links, timeStamp.
 func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Link) error {
-	enc, err := c.encoder(c.skipGeometry)
-	if err != nil {
-		return err
-	}
 	out := newSink(c, w)
 	out.buf = append(out.buf, `{"type":"FeatureCollection","features":[`...)
+	if len(p.Rows) > 0 {
+		out.buf = append(out.buf, '{')
+	}
 	for rows := p.Rows; len(rows) > 0; {
 		n := min(len(rows), batch)
-		frags, err := c.fragments(rows[:n], enc, out.gzip)
+		frags, err := c.fragments(rows[:n], out.gzip)
 		if err != nil {
 			return err
 		}
 		for i, f := range frags {
 			if i > 0 || len(rows) < len(p.Rows) {
-				out.buf = append(out.buf, ',')
+				out.buf = append(out.buf, "},{"...)
 			}
 			out.add(f)
 			if err := out.spill(); err != nil {
@@ -161,6 +161,9 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 			}
 		}
 		rows = rows[n:]
+	}
+	if len(p.Rows) > 0 {
+		out.buf = append(out.buf, '}')
 	}
 	out.buf = append(out.buf, `],"numberReturned":`...)
 	out.buf = strconv.AppendInt(out.buf, int64(len(p.Rows)), 10)
@@ -206,13 +209,14 @@ func (c *call) parts() uint64 {
 // batch is how many features are read from the store at once.
 const batch = 200
 
-// fragments returns the encoded features of rows, in order: from the cache, the others from the store. gz says that the client takes
+// fragments returns the members of the features of rows, without the braces around them, in order: from the cache, the others from
+// the store. gz says that the client takes
 // gzip: on a page of large features those found in the cache then have their deflated form.
-func (c *call) fragments(rows []store.Row, enc *feature.Encoder, gz bool) ([]*feature.Fragment, error) {
+func (c *call) fragments(rows []store.Row, gz bool) ([]*feature.Fragment, error) {
 	frags := make([]*feature.Fragment, len(rows))
 	var missing []string
 	var at []int
-	key := feature.Key{Collection: c.coll.ID, CRS: c.crs, Properties: c.parts(), Kind: feature.KindGeoJSON}
+	key := feature.Key{Collection: c.coll.ID, CRS: c.crs, Properties: c.parts(), Kind: feature.KindMembers}
 	for i, r := range rows {
 		key.ID, key.Rev = r.ID, r.Rev
 		f, ok := c.s.fragments.Get(key)
@@ -229,12 +233,16 @@ func (c *call) fragments(rows []store.Row, enc *feature.Encoder, gz bool) ([]*fe
 	if len(missing) == 0 {
 		return frags, nil
 	}
-	err := c.ask(func(ctx context.Context) error {
+	enc, err := c.encoder(c.skipGeometry)
+	if err != nil {
+		return nil, err
+	}
+	err = c.ask(func(ctx context.Context) error {
 		n := 0
 		var buf []byte
 		return c.s.store.Fetch(ctx, c.coll.ID, missing, enc.Want(), func(f *store.Feature) error {
 			var err error
-			if buf, err = enc.AppendGeoJSON(buf[:0], f); err != nil {
+			if buf, err = enc.AppendMembers(buf[:0], f); err != nil {
 				return err
 			}
 			b := append(make([]byte, 0, len(buf)), buf...)
@@ -255,48 +263,10 @@ func (c *call) fragments(rows []store.Row, enc *feature.Encoder, gz bool) ([]*fe
 // item writes one feature (OGC 17-069r4, 7.17), with the ids of its neighbours in the order by id.
 func (s *Server) item(c *call, w http.ResponseWriter) error {
 	id := c.pathParam("featureId")
-	var prev, next string
-	var doc []byte
-	var view *itemView
-	var rev uint64
-	enc, err := c.encoder(c.skipGeometry)
-	if err != nil {
+	var at neighbours
+	err := c.ask(func(ctx context.Context) (err error) {
+		at, err = c.neighbours(ctx, id)
 		return err
-	}
-	want := enc.Want()
-	if c.rep.F == "html" {
-		want = store.Want{}
-	}
-	err = c.ask(func(ctx context.Context) error {
-		err := s.store.Fetch(ctx, c.coll.ID, []string{id}, want, func(f *store.Feature) (err error) {
-			rev = f.Rev
-			switch c.rep.F {
-			case "html":
-				view, err = c.itemView(f)
-			case "jsonld":
-				doc, err = enc.AppendJSONLD(nil, f, c.base()+"/collections/"+c.coll.ID+"/items/"+pathEscape(f.ID))
-			default:
-				doc, err = enc.AppendMembers(nil, f)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		for _, back := range []bool{true, false} {
-			p, err := s.store.Page(ctx, store.Query{Collection: c.coll.ID, Limit: 1, Cursor: store.CursorAt(id, back), Count: store.CountNone})
-			if err != nil {
-				return err
-			}
-			if len(p.Rows) == 1 {
-				if back {
-					prev = p.Rows[0].ID
-				} else {
-					next = p.Rows[0].ID
-				}
-			}
-		}
-		return nil
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return notFoundFeature(c, id)
@@ -304,7 +274,7 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	links := c.itemLinks(id, prev, next)
+	links := c.itemLinks(id, at.prev, at.next)
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
@@ -313,43 +283,127 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 	if c.rep.F == "json" {
 		h.Set("Content-Crs", "<"+c.crsURI+">")
 	}
-	switch c.rep.F {
-	case "html":
-		view.Prev, view.Next, view.Links = prev, next, links
-		view.PrevHref, view.NextHref = c.itemHref(prev), c.itemHref(next)
-		doc, err = c.s.pages.render(c, &page{Name: "item", Title: view.Title, Crumbs: c.crumbs("items"), Data: view})
-	case "json":
-		doc, err = c.itemJSON(doc, orSelf(prev, id), orSelf(next, id), links)
-	}
-	if err != nil {
-		return err
-	}
 	if c.rep.F != "html" {
-		p := &store.Page{Rows: []store.Row{{ID: id, Rev: rev}}, Next: store.Cursor(next), Prev: store.Cursor(prev)}
-		if c.unchanged(h, c.pageTag(p)) {
+		tag := c.pageTag(&store.Page{Rows: []store.Row{at.row}, Next: store.Cursor(at.next), Prev: store.Cursor(at.prev)})
+		if c.unchanged(h, tag) {
 			w.WriteHeader(http.StatusNotModified)
 			return nil
 		}
 	}
-	return c.writeOnce(w, doc)
+	if c.r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	switch c.rep.F {
+	case "html":
+		err = c.itemPage(w, at, links)
+	case "jsonld":
+		err = c.itemLD(w, id)
+	default:
+		err = c.itemJSON(w, at, links)
+	}
+	if errors.Is(err, store.ErrNotFound) { // it vanished in between
+		return notFoundFeature(c, id)
+	}
+	return err
 }
 
-// itemJSON wraps the members of a feature. The members prev and next stay at the ends, with the feature's own id, since front ends
-// draw both buttons always; the links of those relations do not.
-func (c *call) itemJSON(members []byte, prev, next string, links []ogcapi.Link) ([]byte, error) {
+// neighbours are a feature and the ids beside it in the order by id; "" where there is none.
+type neighbours struct {
+	row        store.Row
+	prev, next string
+}
+
+// neighbours finds a feature; store.ErrNotFound when there is none.
+func (c *call) neighbours(ctx context.Context, id string) (at neighbours, err error) {
+	q := store.Query{Collection: c.coll.ID, Limit: 1, Cursor: store.CursorAt(id, true), Count: store.CountNone}
+	p, err := c.s.store.Page(ctx, q)
+	if errors.Is(err, store.ErrCursor) { // no id can look like this
+		return at, store.ErrNotFound
+	}
+	if err != nil {
+		return at, err
+	}
+	q.Limit, q.Cursor = 2, ""
+	if len(p.Rows) == 1 {
+		at.prev = p.Rows[0].ID
+		q.Cursor = store.CursorAt(at.prev, false)
+	}
+	if p, err = c.s.store.Page(ctx, q); err != nil {
+		return at, err
+	}
+	if len(p.Rows) == 0 || p.Rows[0].ID != id {
+		return at, store.ErrNotFound
+	}
+	at.row = p.Rows[0]
+	if len(p.Rows) == 2 {
+		at.next = p.Rows[1].ID
+	}
+	return at, nil
+}
+
+// itemJSON writes a feature as GeoJSON. The members prev and next stay at the ends, with the feature's own id, since front ends draw
+// both buttons always; the links of those relations do not.
+func (c *call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Link) error {
+	out := newSink(c, w)
+	frags, err := c.fragments([]store.Row{at.row}, out.gzip)
+	if err != nil {
+		return err
+	}
 	tail, err := marshal(struct {
 		Prev  string        `json:"prev"`
 		Next  string        `json:"next"`
 		Links []ogcapi.Link `json:"links"`
-	}{prev, next, links})
+	}{orSelf(at.prev, at.row.ID), orSelf(at.next, at.row.ID), links})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	doc := make([]byte, 0, len(members)+len(tail)+2)
-	doc = append(doc, '{')
-	doc = append(doc, members...)
-	doc = append(doc, ',')
-	return append(doc, tail[1:]...), nil
+	out.buf = append(out.buf, '{')
+	out.add(frags[0])
+	out.buf = append(out.buf, ',')
+	out.buf = append(out.buf, tail[1:]...)
+	return out.finish()
+}
+
+// itemLD writes a feature as JSON-LD.
+func (c *call) itemLD(w http.ResponseWriter, id string) error {
+	enc, err := c.encoder(c.skipGeometry)
+	if err != nil {
+		return err
+	}
+	var doc []byte
+	err = c.one(id, enc.Want(), func(f *store.Feature) (err error) {
+		doc, err = enc.AppendJSONLD(nil, f, c.base()+"/collections/"+c.coll.ID+"/items/"+pathEscape(f.ID))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.writeOnce(w, doc)
+}
+
+// itemPage writes a feature as a page.
+func (c *call) itemPage(w http.ResponseWriter, at neighbours, links []ogcapi.Link) error {
+	var v *itemView
+	err := c.one(at.row.ID, store.Want{}, func(f *store.Feature) (err error) {
+		v, err = c.itemView(f)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	v.Prev, v.Next, v.Links = at.prev, at.next, links
+	v.PrevHref, v.NextHref = c.itemHref(at.prev), c.itemHref(at.next)
+	doc, err := c.s.pages.render(c, &page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), Data: v})
+	if err != nil {
+		return err
+	}
+	return c.writeOnce(w, doc)
+}
+
+// one fetches one feature.
+func (c *call) one(id string, want store.Want, fn func(*store.Feature) error) error {
+	return c.ask(func(ctx context.Context) error { return c.s.store.Fetch(ctx, c.coll.ID, []string{id}, want, fn) })
 }
 
 func orSelf(id, self string) string {

@@ -18,17 +18,18 @@ type choice struct {
 type keptValue struct{ Name, Value string }
 
 // shownParams are the parameters of items that the form shows, or that start anew when it is sent.
-var shownParams = []string{"limit", "offset", "cursor", "bbox", "datetime", "datetime_", "filter", "sortby", "resulttype"}
+var shownParams = []string{"limit", "offset", "cursor", "bbox", "datetime", "datetime_", "q", "filter", "sortby", "resulttype"}
 
 // fillForm sets what the form over the features shows: the fields with what was asked, and what is sent on unseen.
 func (c *call) fillForm(v *itemsView) {
 	v.Action = "/collections/" + c.coll.ID + "/items"
-	v.BoxValue, v.TimeValue, v.FilterValue = c.bbox, first(c.values["datetime"]), first(c.values["filter"])
+	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = c.bbox, first(c.values["datetime"]), first(c.values["filter"]), first(c.values["q"])
 	for i := range c.coll.Properties {
 		if p := &c.coll.Properties[i]; c.field(p.Name) != nil {
 			v.Filters = append(v.Filters, filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: first(c.values[p.Name]), Options: p.Enum})
 		}
 	}
+	v.Search = len(c.coll.SearchNames()) > 0
 	v.Sorts = c.sortChoices()
 	for _, p := range c.rt.Params {
 		if !slices.Contains(shownParams, p.Name) {
@@ -37,7 +38,7 @@ func (c *call) fillForm(v *itemsView) {
 			}
 		}
 	}
-	v.Filtered = v.BoxValue+v.TimeValue+v.FilterValue+first(c.values["sortby"]) != "" ||
+	v.Filtered = v.BoxValue+v.TimeValue+v.FilterValue+v.SearchValue+first(c.values["sortby"]) != "" ||
 		slices.ContainsFunc(v.Filters, func(f filterField) bool { return f.Value != "" })
 }
 

@@ -120,7 +120,8 @@ type itemsView struct {
 	Sorts    []choice
 	Kept     []keptValue
 
-	BoxValue, TimeValue, FilterValue string // of the parameters bbox, datetime and filter, as asked
+	Search                                        bool   // there are texts to search
+	BoxValue, TimeValue, FilterValue, SearchValue string // of the parameters bbox, datetime, filter and q, as asked
 }
 
 // column is a property in a table.

@@ -215,6 +215,14 @@ func TestItemsDocument(t *testing.T) {
 			t.Errorf("%s: %q, want %q", h, got, want)
 		}
 	}
+	var links []string
+	for _, l := range a.get("/collections/kommuner/items?limit=2&offset=4").wants(200).links() {
+		links = append(links, l.Rel+" "+l.Type)
+	}
+	if want := []string{"self application/geo+json", "alternate application/ld+json", "alternate text/html", "alternate text/csv", "prev application/geo+json",
+		"next application/geo+json", "collection application/json"}; !slices.Equal(links, want) {
+		t.Errorf("links %q, want %q", links, want)
+	}
 	if l := r.Header.Get("Link"); !strings.Contains(l, `rel="collection"`) || !strings.Contains(l, `rel="self"; type="application/geo+json"`) {
 		t.Errorf("Link: %s", l)
 	}

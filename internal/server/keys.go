@@ -111,9 +111,7 @@ func (c *call) redirect(w http.ResponseWriter) error {
 		to = c.after
 	}
 	path, query, has := strings.Cut(to, "?")
-	if path = localPath(path); path == "" {
-		path = "/"
-	}
+	path = "/" + strings.TrimLeft(localPath(path), "/") // two slashes would begin another host (RFC 3986, 4.2)
 	if has {
 		path += "?" + query
 	}

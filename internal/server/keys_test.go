@@ -142,10 +142,13 @@ func TestKeyFormSetsTheCookie(t *testing.T) {
 		t.Errorf("cookie %+v", ck)
 	}
 	a.get("/v1/collections/kommuner/items?f=html", "Cookie", apikey.Cookie+"="+a.key).wants(200)
-	for _, evil := range []string{"https://evil.example/", "//evil.example", a.URL + ".evil.example/", `/\evil.example`, "javascript:alert(1)"} {
+	for _, evil := range []string{"https://evil.example/", "//evil.example", a.URL + ".evil.example/", `/\evil.example`, "javascript:alert(1)", a.URL + "evil.example"} {
 		if res := post(url.Values{"key": {a.key}, "next": {evil}}); res.Header.Get("Location") != "/v1/collections" {
 			t.Errorf("next=%s leads to %s", evil, res.Header.Get("Location"))
 		}
+	}
+	if res := post(url.Values{"key": {a.key}, "next": {a.URL + "//evil.example/x"}}); res.Header.Get("Location") != "/evil.example/x" {
+		t.Errorf("a path that begins like a host leads to %s", res.Header.Get("Location"))
 	}
 	if res := post(url.Values{"key": {"wrong"}}); res.StatusCode != 401 || len(res.Cookies()) != 0 {
 		t.Errorf("a wrong key: %d %v", res.StatusCode, res.Cookies())
@@ -192,6 +195,16 @@ func TestKeysReachNeitherLogsNorAnswers(t *testing.T) {
 	}
 	if m := httpGetMetrics(t, a); strings.Contains(m, a.key) || !strings.Contains(m, "grense_requests_total") {
 		t.Error("the metrics hold the key, or nothing at all")
+	}
+}
+
+func TestLogTellsThePathAsItWasAskedAndNoOneTimeCode(t *testing.T) {
+	t.Parallel()
+	a := keyed(t)
+	a.get("/v1/conformance").wants(200)
+	a.get("/v1/key?code=Code0123456789").wants(410)
+	if logs := a.logs.String(); !strings.Contains(logs, `"path":"/v1/conformance"`) || !strings.Contains(logs, `"path":"/v1/key"`) || strings.Contains(logs, "Code0123456789") {
+		t.Errorf("log:\n%s", logs)
 	}
 }
 

@@ -27,10 +27,10 @@ func (s *Server) landing(c *call) (*answer, error) {
 		{Rel: ogcapi.RelData, Type: "application/json", Title: "Collections", Href: b + "/collections"},
 	}
 	if svc.Licence.URL != "" {
-		links = append(links, ogcapi.Link{Rel: "license", Title: svc.Licence.Name, Href: svc.Licence.URL})
+		links = append(links, ogcapi.Link{Rel: "license", Type: "text/html", Title: svc.Licence.Name, Href: svc.Licence.URL, Hreflang: hreflang})
 	}
 	if svc.Terms != "" {
-		links = append(links, ogcapi.Link{Rel: "terms-of-service", Title: "Terms of service", Href: svc.Terms})
+		links = append(links, ogcapi.Link{Rel: "terms-of-service", Type: "text/html", Title: "Terms of service", Href: svc.Terms, Hreflang: hreflang})
 	}
 	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
 	return &answer{JSON: doc, LD: func() any { return c.catalogLD(links) }, Links: links,

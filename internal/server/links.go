@@ -21,9 +21,10 @@ func (c *call) selfLinks(path string) []ogcapi.Link {
 	if c.asked {
 		self = c.rep.F
 	}
-	links := make([]ogcapi.Link, 0, len(reps))
+	links := make([]ogcapi.Link, 0, len(reps)+3) // others follow
+	start, rest := c.base()+path+"?f=", c.others()
 	for _, r := range reps {
-		l := ogcapi.Link{Rel: "alternate", Type: r.Media, Title: formTitles[r.F], Href: c.with(path, r.F)}
+		l := ogcapi.Link{Rel: "alternate", Type: r.Media, Title: formTitles[r.F], Href: start + r.F + rest}
 		if r.F == self {
 			l.Rel = "self"
 		}
@@ -40,10 +41,15 @@ func (c *call) selfLinks(path string) []ogcapi.Link {
 
 // with is the absolute address of a path of this mount in representation f, with the parameters of this request.
 func (c *call) with(path, f string) string {
+	return c.base() + path + "?f=" + f + c.others()
+}
+
+// others are the parameters of this request but f, each after an ampersand.
+func (c *call) others() string {
 	var b strings.Builder
-	b.WriteString(c.base() + path + "?f=" + f)
 	for _, kv := range c.replay("f") {
-		b.WriteString("&" + kv)
+		b.WriteByte('&')
+		b.WriteString(kv)
 	}
 	return b.String()
 }

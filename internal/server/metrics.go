@@ -39,6 +39,7 @@ func newMetrics(s *Server) *metrics {
 			return 0
 		}),
 		cache("hits_total", "Encoded features found.", func() float64 { return float64(s.fragments.Stats().Hits) }),
+		cache("deflated_total", "Encoded features that were deflated.", func() float64 { return float64(s.fragments.Stats().Deflated) }),
 		cache("misses_total", "Encoded features not found.", func() float64 { return float64(s.fragments.Stats().Misses) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "grense_fragment_cache_bytes", Help: "Bytes of encoded features kept."}, func() float64 { return float64(s.fragments.Stats().Bytes) }),
 	)

@@ -86,8 +86,12 @@ func (s *Server) record(c *call, rw *response, r *http.Request, took time.Durati
 	if (r.URL.Path == "/healthz" || r.URL.Path == "/readyz") && rw.status == http.StatusOK {
 		return
 	}
+	query := redact(clip(r.URL.RawQuery))
+	if strings.Contains(query, "code=") {
+		query = "code=***" // a one-time code is as good as a key until it is redeemed
+	}
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "request",
-		slog.String("request", c.id), slog.String("method", clip(r.Method)), slog.String("path", redact(clip(c.mount+r.URL.Path))), slog.String("query", redact(clip(r.URL.RawQuery))),
+		slog.String("request", c.id), slog.String("method", clip(r.Method)), slog.String("path", redact(clip(r.URL.Path))), slog.String("query", query),
 		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.keyID), slog.String("agent", redact(clip(r.UserAgent()))))
 }
 

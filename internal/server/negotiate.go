@@ -26,7 +26,7 @@ func (r rep) contentType() string {
 }
 
 // negotiate chooses a representation: f beats Accept; no Accept, or */*, gives the first (OGC 19-072, 7.6; RFC 9110, 12.5.1).
-// asked says that f was given. Nothing acceptable is an error of kind NotAcceptable, an unknown f of kind Invalid.
+// hasF says that f was given. Nothing acceptable is an error of kind NotAcceptable, an unknown f of kind Invalid.
 func negotiate(f string, hasF bool, accept []string, reps []rep) (r rep, err error) {
 	if hasF {
 		for _, r := range reps {

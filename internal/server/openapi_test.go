@@ -167,13 +167,13 @@ func TestDefinitionIsSelfContainedAndTellsWhatClientsLookFor(t *testing.T) {
 	names := map[string]bool{}
 	for _, p := range get["parameters"].([]any) {
 		b, _ := json.Marshal(p)
-		for _, n := range []string{"limit", "bbox", "datetime", "datetime_", "nr", "navn", "fylke_nr", "areal_km2", "sortby", "crs", "bbox-crs", "offset", "lang"} {
+		for _, n := range []string{"limit", "bbox", "datetime", "datetime_", "q", "filter", "filter-lang", "filter-crs", "properties", "skipGeometry", "resulttype", "nr", "navn", "fylke_nr", "areal_km2", "sortby", "crs", "bbox-crs", "offset", "lang"} {
 			if bytes.Contains(b, []byte(`"name":"`+n+`"`)) || bytes.Contains(b, []byte(`parameters/`+n+`"`)) {
 				names[n] = true
 			}
 		}
 	}
-	if len(names) != 13 {
+	if len(names) != 20 {
 		t.Errorf("parameters of items: %v", names)
 	}
 	if get["security"] == nil || doc["paths"].(map[string]any)["/collections"].(map[string]any)["get"].(map[string]any)["security"] != nil {

@@ -126,9 +126,15 @@ func positive(name, v string, low int) (int, error) {
 func (c *call) parseQuery(rt *route) error {
 	values, err := url.ParseQuery(c.r.URL.RawQuery)
 	var faults []problem.Fault
+	var whole error // one without single faults
 	add := func(err error) {
-		if err != nil {
-			faults = append(faults, problem.Of(err).Faults...)
+		if err == nil {
+			return
+		}
+		if p := problem.Of(err); len(p.Faults) > 0 {
+			faults = append(faults, p.Faults...)
+		} else if whole == nil {
+			whole = err
 		}
 	}
 	if err != nil {
@@ -169,7 +175,7 @@ func (c *call) parseQuery(rt *route) error {
 		sortFaults(faults)
 		return &problem.Error{Kind: problem.Invalid, Faults: faults}
 	}
-	return nil
+	return whole
 }
 
 // holdsKey reports whether a text looks like an API key.
@@ -283,7 +289,7 @@ func sortableNames(coll *store.Collection) []string {
 	return names
 }
 
-// buildFilter turns bbox, datetime, name=value and filter into one expression over the collection; all must hold.
+// buildFilter turns bbox, datetime, name=value, q and filter into one expression over the collection; all must hold.
 func (c *call) buildFilter() error {
 	var and cql2.And
 	var faults []problem.Fault
@@ -318,8 +324,18 @@ func (c *call) buildFilter() error {
 		}
 		and = append(and, e)
 	}
+	if c.terms != nil {
+		s := cql2.Search{Props: c.coll.SearchNames(), Terms: c.terms}
+		and = append(and, s)
+		if _, sorted := c.values["sortby"]; !sorted {
+			c.query.Rank, c.query.SortBy = &s, nil
+		}
+	}
 	if c.hasFilter {
 		e, err := c.parseFilter()
+		if err != nil && problem.Of(err).Kind != problem.Invalid {
+			return err
+		}
 		if err != nil {
 			faults = append(faults, problem.Of(err).Faults...)
 		} else {

@@ -40,6 +40,7 @@ const (
 	tms2      = "http://www.opengis.net/spec/tms/2.0/conf/"
 	features6 = "http://www.opengis.net/spec/ogcapi-features-6/0.0/conf/" // draft: no stable address yet
 	features8 = "http://www.opengis.net/spec/ogcapi-features-8/0.0/conf/" // draft: no stable address yet
+	features9 = "http://www.opengis.net/spec/ogcapi-features-9/0.0/conf/" // draft: no stable address yet
 	cql2Base  = "http://www.opengis.net/spec/cql2/1.0/conf/"
 )
 
@@ -47,13 +48,13 @@ const (
 func cql2Classes() []string {
 	var out []string
 	for c := range strings.FieldsSeq("basic-cql2 cql2-text cql2-json advanced-comparison-operators case-insensitive-comparison accent-insensitive-comparison basic-spatial-functions " +
-		"basic-spatial-functions-plus spatial-functions temporal-functions property-property functions arithmetic") {
+		"basic-spatial-functions-plus spatial-functions temporal-functions property-property functions arithmetic array-functions") {
 		out = append(out, cql2Base+c)
 	}
 	return out
 }
 
-// routes is the whole OGC surface, in the order of the API definition.
+// table is the whole OGC surface, in the order of the API definition.
 func (s *Server) table() []*route {
 	return []*route{
 		{Path: "", Op: "getLandingPage", Tag: "Capabilities", Summary: "Landing page",
@@ -71,16 +72,17 @@ func (s *Server) table() []*route {
 			Formats: []rep{asJSON, asJSONLD, asHTML}, Get: s.collection},
 		{Path: "/collections/{collectionId}/schema", Op: "getSchema", Tag: "Collections", Summary: "Schema of the features",
 			Formats: []rep{asSchema, asHTML}, Get: s.schema,
-			Classes: []string{common3 + "schemas", common3 + "returnables-and-receivables"}},
+			Classes: []string{common3 + "schemas", common3 + "returnables-and-receivables", common3 + "advanced-property-roles"}},
 		{Path: "/collections/{collectionId}/queryables", Op: "getQueryables", Tag: "Collections", Summary: "Properties to filter by",
 			Formats: []rep{asSchema, asHTML}, Get: s.queryables,
 			Classes: []string{features3 + "queryables", features3 + "queryables-query-parameters", common3 + "queryables"}},
 		{Path: "/collections/{collectionId}/items", Op: "getFeatures", Tag: "Data", Summary: "Features", Data: true, Fields: true,
-			Params: []*param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramFilter, paramFilterLang, paramFilterCRS,
+			Params: []*param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
 				paramSortBy, paramProperties, paramSkipGeometry, paramResultType},
-			Formats: []rep{asGeoJSON, asGeoJSONLD, asCSV, asHTML}, Stream: s.items,
+			Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML, asCSV}, Stream: s.items,
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
-				features6+"properties", features6+"properties-features", features8+"sorting", features8+"features-sorting")},
+				features6+"properties", features6+"properties-features", features8+"sorting", features8+"features-sorting",
+				features9+"text-search", features9+"features-text-search")},
 		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature", Data: true,
 			Params: []*param{paramCRS, paramProperties, paramSkipGeometry}, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Stream: s.item},
 		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", Tag: "Collections", Summary: "Properties to sort by",
@@ -95,7 +97,7 @@ func (s *Server) table() []*route {
 			Formats: []rep{asJSON, asJSONLD, asHTML}, Get: s.processes},
 		{Path: "/processes/{processId}", Op: "getProcessDescription", Tag: "Processes", Summary: "One process",
 			Formats: []rep{asJSON, asHTML}, Get: s.process},
-		{Path: "/codelists", Op: "getCodeLists", Tag: "Code lists", Summary: "All code lists", Formats: []rep{asJSON, asHTML}, Get: s.codeLists, Register: true},
+		{Path: "/codelists", Op: "getCodeLists", Tag: "Code lists", Summary: "All code lists", Formats: []rep{asJSON, asCSV, asHTML}, Get: s.codeLists, Register: true},
 		{Path: "/codelists/{codeListId}", Op: "getCodeList", Tag: "Code lists", Summary: "One code list", Formats: []rep{asJSON, asCSV, asHTML}, Get: s.codeList, Register: true},
 		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*param{paramOperation}, Formats: []rep{asHTML}, Hidden: true,
 			Stream: s.soapPage, Post: s.soapTry},

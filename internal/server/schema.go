@@ -2,6 +2,7 @@ package server
 
 import (
 	"strconv"
+	"strings"
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
@@ -40,7 +41,7 @@ func schemaDoc(c *call, kind string) ogcapi.Schema {
 	}
 	for i := range coll.Properties {
 		p := &coll.Properties[i]
-		if p.Hidden || kind == "queryables" && c.field(p.Name) == nil || kind == "sortables" && !simple(p.Type) {
+		if p.Hidden || kind == "queryables" && c.field(p.Name) == nil && p.Items == "" || kind == "sortables" && !simple(p.Type) {
 			continue
 		}
 		doc.Properties = append(doc.Properties, c.schemaProperty(p))
@@ -55,6 +56,15 @@ func (c *call) schemaProperty(p *store.Property) ogcapi.SchemaProperty {
 	}
 	out := ogcapi.SchemaProperty{Name: p.Name, Title: title, Description: p.Description.In(c.lang), Enum: p.Enum, Unit: p.Unit, CodeList: p.CodeList, Role: c.role(p)}
 	out.Type, out.Format = jsonType(p.Type)
+	if p.Items != "" {
+		out.Type, out.Items = "array", &ogcapi.SchemaItems{}
+		if p.Items != "any" {
+			out.Items.Type = p.Items
+		}
+	}
+	if strings.HasPrefix(p.CodeList, "/") { // one of ours
+		out.CodeList = c.base() + p.CodeList
+	}
 	if p.Ref != "" {
 		out.Collection = p.Ref
 		if out.Role == "" {

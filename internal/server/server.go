@@ -190,10 +190,12 @@ func (s *Server) get(c *call, w http.ResponseWriter) error {
 	return c.rt.Stream(c, w)
 }
 
-// end finishes a request that failed: with a problem before the first byte, else by aborting the connection.
+// end finishes a request that failed: with a problem before the first byte, else by aborting the connection. When the client has
+// left, nothing is written, and the failure that this caused is none to report.
 func (s *Server) end(c *call, w http.ResponseWriter, err error) {
-	if rw, ok := w.(*response); ok && rw.status != 0 {
-		if !errors.Is(err, context.Canceled) {
+	rw, ok := w.(*response)
+	if begun := ok && rw.status != 0; begun || c.r.Context().Err() != nil {
+		if begun && !errors.Is(err, context.Canceled) {
 			s.log.ErrorContext(c.r.Context(), "answer broken off", "request", c.id, "path", redact(c.r.URL.Path), "err", redact(err.Error()))
 		}
 		panic(http.ErrAbortHandler)
@@ -205,7 +207,7 @@ func (s *Server) end(c *call, w http.ResponseWriter, err error) {
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r)
 	c.r, c.cat = r, s.store.Catalog()
-	if r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/") {
+	if strings.HasPrefix(s.routePath(r.URL)+"/", "/v1/") {
 		c.mount = "/v1"
 	}
 	c.fail(w, problem.NotFoundf("there is no resource at this path; start at %s", c.base()))

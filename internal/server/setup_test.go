@@ -45,21 +45,30 @@ func TestMain(m *testing.M) {
 	if p, err := demoFile(); err == nil {
 		os.RemoveAll(filepath.Dir(p))
 	}
+	if franceMade.Load() {
+		if p, err := france(); err == nil {
+			os.RemoveAll(filepath.Dir(p))
+		}
+	}
 	os.Exit(code)
 }
 
 // shared returns the path of a file of the shared test data; without them the test is skipped.
 func shared(t testing.TB, name string) string {
 	t.Helper()
-	root := os.Getenv("GRENSE_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared")
-	}
-	p := filepath.Join(root, "data", name)
+	p := sharedFile(name)
 	if _, err := os.Stat(p); err != nil {
 		t.Skipf("shared test data are absent: %s", p)
 	}
 	return p
+}
+
+func sharedFile(name string) string {
+	root := os.Getenv("GRENSE_SHARED")
+	if root == "" {
+		root = filepath.Join("..", "..", "..", "shared")
+	}
+	return filepath.Join(root, "data", filepath.FromSlash(name))
 }
 
 // api is a running server for tests.

@@ -14,15 +14,18 @@ import (
 
 // discard is a client that reads everything at once and keeps nothing.
 type discard struct {
-	h http.Header
-	n int
+	h      http.Header
+	n      int
+	status int
 }
 
 func (d *discard) Header() http.Header         { return d.h }
-func (d *discard) WriteHeader(int)             {}
+func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Write(b []byte) (int, error) { d.n += len(b); return len(b), nil }
 
-// BenchmarkItems is a page of features from a warm cache, without the network.
+// BenchmarkItems is a page of features from a warm cache, without the network. With gzip, put together from deflated fragments against
+// compressed each time: fylker n=10 76 us against 344, n1000 n=10, 100, 357 77, 134, 272 us against 170, 2541, 9296, kartverket n=10
+// 114 us against 10550. The kommuner of the demo are too small for that (0.5 KB): n=10 109 us, of which half is compression.
 func BenchmarkItems(b *testing.B) {
 	for _, bb := range []struct {
 		name, source, collection string

@@ -69,11 +69,11 @@ func (s *Server) soapFile(mount string) http.Handler {
 			s.soap.Call(w, r)
 			return
 		}
-		if err := s.soap.Describe(w, r); err != nil {
+		if err := c.soapDocument(w); err != nil {
 			s.end(c, w, err)
 		}
 	})
-	zipped := gzhttp.GzipHandler(h)
+	zipped := gzhttp.GzipHandler(h) // leaves alone what is compressed already
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r)
 		c.r, c.rt, c.mount, c.cat = r, s.soapRoute, mount, s.store.Catalog()
@@ -90,6 +90,19 @@ func (s *Server) soapFile(mount string) http.Handler {
 		}
 		zipped.ServeHTTP(w, r)
 	})
+}
+
+// soapDocument writes the WSDL or a schema, which need no key.
+func (c *call) soapDocument(w http.ResponseWriter) error {
+	h := w.Header()
+	b, err := c.s.soap.Document(h, c.r)
+	if err != nil {
+		return err
+	}
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Vary", "Accept-Encoding")
+	c.writeBody(w, http.StatusOK, newBody(b))
+	return nil
 }
 
 var errNoRegister = problem.NotFoundf("the data served here hold no place-name register; serve the demo, or a file made by grense register")
@@ -136,6 +149,9 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 	if !c.hasRegister() {
 		return errNoRegister
 	}
+	if err := s.authorize(c); err != nil {
+		return err
+	}
 	if err := c.readForm(2 * int64(s.cfg.Limits.SOAPBody)); err != nil { // escapes make a form longer than what it holds
 		return err
 	}
@@ -145,9 +161,6 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 	}
 	v := c.soapViewOf(op)
 	v.Request = c.r.PostForm.Get("request")
-	if err := s.authorize(c); err != nil {
-		return err
-	}
 	req, err := http.NewRequestWithContext(c.r.Context(), http.MethodPost, v.Endpoint, strings.NewReader(v.Request))
 	if err != nil {
 		return err

@@ -154,6 +154,34 @@ func TestSOAPIsAbsentWithoutARegister(t *testing.T) {
 	}
 }
 
+// TestSOAPDescriptionsHaveAValidatorForEachEncoding follows RFC 9110, 8.8.3.3: the bytes differ, so a strong validator does.
+func TestSOAPDescriptionsHaveAValidatorForEachEncoding(t *testing.T) {
+	t.Parallel()
+	a := serveRegister(t, func(c *config.Config) { c.Auth = "required" })
+	for _, path := range []string{endpoint + "?wsdl", "/v1/soap/stedsnavn/v1/servicetyper.xsd"} {
+		tags := map[string]string{}
+		for _, coding := range []string{"identity", "gzip"} {
+			r := a.get(path, "Accept-Encoding", coding).wants(200)
+			tag := r.Header.Get("ETag")
+			if got := r.Header.Get("Content-Encoding"); (got == "gzip") != (coding == "gzip") || r.Header.Get("Cache-Control") != "no-cache" || !strings.HasPrefix(tag, `"`) {
+				t.Errorf("%s as %s: %v", path, coding, r.Header)
+			}
+			a.get(path, "Accept-Encoding", coding, "If-None-Match", tag).wants(304)
+			tags[tag] = coding
+		}
+		if len(tags) != 2 {
+			t.Errorf("%s: one validator for two encodings: %v", path, tags)
+		}
+	}
+}
+
+func TestSOAPPageAsksForTheKeyBeforeItReadsTheForm(t *testing.T) {
+	t.Parallel()
+	a := serveRegister(t, func(c *config.Config) { c.Auth = "required" })
+	a.post("/soap/stedsnavn/v1", "text/plain", "x").wants(401)
+	a.post("/soap/stedsnavn/v1", "text/plain", "x", "X-API-Key", a.key).wants(415)
+}
+
 func TestSOAPPageLetsPeopleTry(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.Auth = "required" })
@@ -205,6 +233,9 @@ func TestCodeListsAreOpen(t *testing.T) {
 	}
 	a.get("/codelists/nope").wants(404)
 	a.get("/codelists?f=html").wants(200)
+	if rows, err := csv.NewReader(bytes.NewReader(a.get("/codelists?f=csv").wants(200).Body)).ReadAll(); err != nil || len(rows) != len(lists)+1 || rows[0][0] != "code" {
+		t.Errorf("the lists as CSV: %d rows for %d lists, %v", len(rows), len(lists), err)
+	}
 }
 
 // TestAnswersOfTheRegisterAreValid holds the answers of every operation over a whole register against the served schemas, with
@@ -269,5 +300,18 @@ func TestAnswersOfTheRegisterAreValid(t *testing.T) {
 	}
 	if out, err := exec.Command(lint, files...).CombinedOutput(); err != nil {
 		t.Errorf("%v: %.3000s", err, out)
+	}
+}
+
+func TestCodeListsOfPropertiesAreInTheMount(t *testing.T) {
+	t.Parallel()
+	a := serveRegister(t, func(c *config.Config) { c.BaseURL = "https://maps.example.org/geo" })
+	for _, mount := range []string{"", "/v1"} {
+		props := a.get("/geo" + mount + "/collections/sted/schema").wants(200).json()["properties"].(map[string]any)
+		uri := props["navneobjekttype"].(map[string]any)["x-ogc-codelistUri"].(string)
+		if want := "https://maps.example.org/geo" + mount + "/codelists/navneobjekttype"; uri != want {
+			t.Errorf("the code list is %s, want %s", uri, want)
+		}
+		a.get(strings.TrimPrefix(uri, "https://maps.example.org")).wants(200)
 	}
 }

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -236,7 +237,24 @@ func TestHostileAddressesNeverReachAnAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
 		res.Body.Close()
+		if strings.Contains(string(body)+fmt.Sprint(res.Header), "evil.example") {
+			t.Errorf("%s: the Host header reaches the answer", path)
+		}
+	}
+}
+
+func TestUnknownPathNamesTheStartOfItsMountUnderAPrefix(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.BaseURL = "https://maps.example.org/geo" })
+	for path, start := range map[string]string{"/geo/nope": "https://maps.example.org/geo", "/geo/v1/nope": "https://maps.example.org/geo/v1", "/v1/nope": "https://maps.example.org/geo/v1", "/geo/v12": "https://maps.example.org/geo"} {
+		if d := a.get(path).wants(404).json()["detail"].(string); !strings.HasSuffix(d, " "+start) {
+			t.Errorf("%s: %s", path, d)
+		}
 	}
 }
 

@@ -62,7 +62,7 @@ func compress(dst, src []byte, level int) []byte {
 
 // acceptsGzip reports whether the client takes gzip (RFC 9110, 12.5.3).
 func acceptsGzip(r *http.Request) bool {
-	star, gz := false, false
+	star := false
 	for _, v := range r.Header.Values("Accept-Encoding") {
 		for e := range strings.SplitSeq(v, ",") {
 			name, rest, _ := strings.Cut(e, ";")
@@ -76,7 +76,7 @@ func acceptsGzip(r *http.Request) bool {
 			}
 		}
 	}
-	return gz || star
+	return star
 }
 
 // writeBody writes a complete answer with its validators (RFC 9110, 8.8.3, 13.1.2).
@@ -134,7 +134,7 @@ func marshal(v any) ([]byte, error) {
 // document answers a route whose answer depends on nothing but the catalog, the mount, the representation, the language and the
 // parameters. The bytes are made once and kept.
 func (c *call) document(w http.ResponseWriter) error {
-	key := docKey{root: c.root, path: c.mount + c.r.URL.Path, query: c.canonical(), f: c.rep.F, lang: c.lang, version: c.cat.Version}
+	key := docKey{root: c.root, path: c.r.URL.Path, query: c.canonical(), f: c.rep.F, lang: c.lang, version: c.cat.Version}
 	d, ok := c.s.docs.get(key)
 	if !ok {
 		a, err := c.rt.Get(c)

@@ -83,6 +83,9 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, op
 	for a.Next != nil {
 		hits, err := a.Next(r.Context())
 		if err != nil {
+			if r.Context().Err() != nil {
+				panic(http.ErrAbortHandler) // the client left
+			}
 			if sent {
 				s.config.Logger.LogAttrs(r.Context(), slog.LevelError, "soap answer aborted",
 					slog.String("request", s.config.RequestID(r)), slog.String("operation", operation), slog.Any("error", err))

@@ -67,20 +67,9 @@ func (l Limits) withDefaults() Limits {
 // Service is the SOAP service. It is safe for concurrent use.
 type Service struct {
 	config  Config
-	bases   []string // that requests may use
-	files   map[string]document
-	buffers sync.Pool // of *[]byte
-}
-
-// document is a file of the contract.
-type document struct {
-	bytes []byte
-	etag  string
-}
-
-func newDocument(b []byte) document {
-	sum := sha256.Sum256(b)
-	return document{b, `"` + hex.EncodeToString(sum[:12]) + `"`}
+	bases   []string          // that requests may use
+	files   map[string][]byte // schema files by name
+	buffers sync.Pool         // of *[]byte
 }
 
 // New makes a Service. It panics when Searcher or Address is missing.
@@ -98,14 +87,13 @@ func New(c Config) *Service {
 		c.RequestID = func(*http.Request) string { return "" }
 	}
 	c.Limits = c.Limits.withDefaults()
-	s := &Service{config: c, bases: []string{c.NamespaceBase}, files: map[string]document{}}
+	s := &Service{config: c, bases: []string{c.NamespaceBase}, files: map[string][]byte{}}
 	if c.NamespaceBase != placename.DefaultBase {
 		s.bases = append(s.bases, placename.DefaultBase)
 	}
 	contract := placename.TheContract()
 	for _, name := range contract.Files() {
-		b, _ := contract.XSD(name, c.NamespaceBase)
-		s.files[name] = newDocument(b)
+		s.files[name], _ = contract.XSD(name, c.NamespaceBase)
 	}
 	s.buffers.New = func() any { return new([]byte) }
 	return s
@@ -125,34 +113,46 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Describe answers GET and HEAD of Endpoint?wsdl, of Endpoint?wsdl=1.2 (with a port for SOAP 1.2) and of the schema files. Other methods,
-// and the endpoint without wsdl, give an error of kind Method with the header Allow set, unknown files one of kind NotFound.
+// Describe answers GET and HEAD with what Document returns, or returns its error.
 func (s *Service) Describe(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.Document(w.Header(), r)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(b)
+	w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:12])+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
+	return nil
+}
+
+// Document returns what GET and HEAD ask for: Endpoint?wsdl, Endpoint?wsdl=1.2 (with a port for SOAP 1.2) or a schema file. It sets
+// the Content-Type in h. Other methods, and the endpoint without wsdl, give an error of kind Method with Allow set in h, unknown
+// files one of kind NotFound. The bytes must not be changed.
+func (s *Service) Document(h http.Header, r *http.Request) ([]byte, error) {
 	read := r.Method == http.MethodGet || r.Method == http.MethodHead
 	name := lastSegment(r)
 	if name == Endpoint {
 		version, asked := wsdlVersion(r.URL)
 		if !read || !asked {
-			w.Header().Set("Allow", allowed(asked))
-			return problem.New(problem.Method, nil, "%s takes POST with a SOAP envelope, and GET with the parameter wsdl", Endpoint)
+			h.Set("Allow", allowed(asked))
+			return nil, problem.New(problem.Method, nil, "%s takes POST with a SOAP envelope, and GET with the parameter wsdl", Endpoint)
 		}
 		if version != "" && version != "1.1" && version != "1.2" {
-			return problem.NotFoundf("there is no such description; ask for ?wsdl or ?wsdl=1.2")
+			return nil, problem.NotFoundf("there is no such description; ask for ?wsdl or ?wsdl=1.2")
 		}
-		wsdl := placename.TheContract().WSDL(s.config.NamespaceBase, s.config.Address(r), version == "1.2")
-		serve(w, r, newDocument(wsdl))
-		return nil
+		h.Set("Content-Type", contentType11)
+		return placename.TheContract().WSDL(s.config.NamespaceBase, s.config.Address(r), version == "1.2"), nil
 	}
-	d, ok := s.files[name]
+	b, ok := s.files[name]
 	if !ok {
-		return problem.NotFoundf("there is no such file; %s?wsdl names those that there are", Endpoint)
+		return nil, problem.NotFoundf("there is no such file; %s?wsdl names those that there are", Endpoint)
 	}
 	if !read {
-		w.Header().Set("Allow", "GET, HEAD")
-		return problem.New(problem.Method, nil, "a schema file takes GET")
+		h.Set("Allow", "GET, HEAD")
+		return nil, problem.New(problem.Method, nil, "a schema file takes GET")
 	}
-	serve(w, r, d)
-	return nil
+	h.Set("Content-Type", contentType11)
+	return b, nil
 }
 
 // allowed returns the methods of the endpoint, with or without the parameter wsdl.
@@ -171,12 +171,6 @@ func wsdlVersion(u *url.URL) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-func serve(w http.ResponseWriter, r *http.Request, d document) {
-	w.Header().Set("Content-Type", contentType11)
-	w.Header().Set("ETag", d.etag)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(d.bytes))
 }
 
 func lastSegment(r *http.Request) string {

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"grense/internal/crs"
+	"grense/internal/ingest"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+type importCmd struct {
+	Files      []string `arg:"" name:"file" help:"GeoJSON, GeoJSONSeq, GeoPackage, Shapefile or CSV; also as .gz or in a .zip."`
+	Into       string   `required:"" placeholder:"TARGET.gpkg" help:"The GeoPackage to write to. Its other collections stay. It changes when the import is complete, not before."`
+	Collection string   `required:"" placeholder:"ID" help:"Id of the collection: lower-case letters, digits, - and _."`
+	Layer      string   `placeholder:"NAME" help:"The layer to import, where a file has several."`
+	IDField    string   `name:"id-field" placeholder:"NAME" help:"Property with the feature ids. Default: the id of the format, else the property id if it is unique, else the number of the feature."`
+	TitleField string   `placeholder:"NAME" help:"Property that names a feature to people."`
+	CRS        string   `name:"crs" placeholder:"EPSG:n" help:"Reference system of the coordinates, for files that state none or a wrong one."`
+	Replace    bool     `help:"Replace the collection if it exists."`
+	Report     string   `placeholder:"FILE" help:"Write each fault as a line of JSON."`
+}
+
+func (importCmd) Help() string {
+	return `Reads the files twice: once to learn types and ids and to find faults, and once to write. If a single feature must be
+refused, nothing is written, and the target stays as it was. Invalid polygons are repaired where the area stays the same.
+
+Examples:
+  grense import kommuner.geojson --into data.gpkg --collection kommuner --id-field kommunenummer --title-field navn
+  grense import Basisdata.zip --into data.gpkg --collection fylker --layer Fylke --id-field fylkesnummer
+  grense import bydeler.shp --into data.gpkg --collection bydeler --replace --report faults.jsonl
+  grense import points.csv --into data.gpkg --collection points --crs EPSG:25833`
+}
+
+// shownFaults is how many faults of one kind are shown; the report has all.
+const shownFaults = 10
+
+func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
+	id, err := parseCRS(c.CRS)
+	if err != nil {
+		return err
+	}
+	report, err := newReport(c.Report)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, report.close()) }()
+	bar := newMeter(p.Stderr, "bytes")
+	in := importing{
+		files: c.Files, into: c.Into, layer: c.Layer, options: ingest.Options{CRS: id},
+		target: ingest.Target{Collection: c.Collection, IDField: c.IDField, TitleField: c.TitleField, Replace: c.Replace},
+		watch:  ingest.Watch{Fault: report.add, Progress: func(done, total int64) { bar.show(int(done), int(total)) }},
+	}
+	start := time.Now()
+	plan, err := in.run(ctx, func() { bar.end("making indexes") })
+	if plan != nil {
+		tellFaults(p.Stderr, &plan.Report, c.Report)
+	}
+	if err != nil {
+		return fmt.Errorf("nothing was imported: %s", ingest.Reason(err))
+	}
+	r := plan.Report
+	_, err = fmt.Fprintf(p.Stdout, "%s: %s in collection %s (%s), imported in %s.\n%s\nServe it with: grense serve %s\n", c.Into, count(r.Written, "feature"), c.Collection,
+		describeCollection(plan.Collection), time.Since(start).Round(10*time.Millisecond), countFaults(r), c.Into)
+	return err
+}
+
+// parseCRS reads --crs; "" is none.
+func parseCRS(s string) (crs.ID, error) {
+	if s == "" {
+		return 0, nil
+	}
+	if id, ok := crs.Parse(s); ok {
+		return id, nil
+	}
+	var names []string
+	for _, id := range crs.Served() {
+		names = append(names, id.String())
+	}
+	return 0, fmt.Errorf("--crs %s is not served; one of %s is", s, strings.Join(names, ", "))
+}
+
+func describeCollection(c *store.Collection) string {
+	what := "no geometry"
+	if g := c.Geometry; g != nil {
+		what = "geometries of several types"
+		if g.Type != "" {
+			what = g.Type
+		}
+		what += ", " + g.CRS.String()
+	}
+	return what + ", id from " + c.Key.Column
+}
+
+func countFaults(r ingest.Report) string {
+	return fmt.Sprintf("Read %d, written %d; without geometry %d, repaired %d, invalid and kept %d, rings turned %d, %s.",
+		r.Read, r.Written, r.Null, r.Repaired, r.Kept, r.Turned, count(r.Warnings, "warning"))
+}
+
+// tellFaults shows the first faults of each kind. Turned rings are only counted.
+func tellFaults(w io.Writer, r *ingest.Report, file string) {
+	shown, all := map[ingest.Action]int{}, 0
+	for _, f := range r.Faults {
+		if f.Action == ingest.Turned || shown[f.Action] == shownFaults {
+			continue
+		}
+		fmt.Fprintln(w, f)
+		shown[f.Action]++
+		all++
+	}
+	if left := r.Refused + r.Repaired + r.Kept + r.Warnings - all; left > 0 {
+		where := "--report FILE writes all"
+		if file != "" {
+			where = "all are in " + file
+		}
+		fmt.Fprintf(w, "... and %s; %s\n", count(left, "more fault"), where)
+	}
+}
+
+// reportFile writes faults as lines of JSON. Without a file it does nothing.
+type reportFile struct {
+	f   *os.File
+	w   *bufio.Writer
+	err error
+}
+
+func newReport(name string) (*reportFile, error) {
+	if name == "" {
+		return &reportFile{}, nil
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the report: %w", err)
+	}
+	return &reportFile{f: f, w: bufio.NewWriter(f)}, nil
+}
+
+func (r *reportFile) add(f ingest.Fault) {
+	if r.f == nil || r.err != nil {
+		return
+	}
+	enc := json.NewEncoder(r.w)
+	enc.SetEscapeHTML(false)
+	r.err = enc.Encode(f)
+}
+
+func (r *reportFile) close() error {
+	if r.f == nil {
+		return nil
+	}
+	if err := errors.Join(r.err, r.w.Flush(), r.f.Close()); err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	return nil
+}
+
+// importing is one collection on its way into a GeoPackage.
+type importing struct {
+	files   []string
+	into    string
+	layer   string // "": the only one
+	options ingest.Options
+	target  ingest.Target
+	watch   ingest.Watch
+}
+
+// run surveys the files, writes them, and calls writing before the indexes are made. The plan is nil when no file could be opened.
+func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, error) {
+	temp, err := os.MkdirTemp("", "grense-import-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	in.options.OpenGeoPackage = geopackageOpener(temp)
+	in.options.TempDir = temp
+	var layers []*ingest.Layer
+	for _, name := range in.files {
+		src, err := ingest.Open(ctx, name, in.options)
+		if err != nil {
+			return nil, err
+		}
+		defer src.Close()
+		l, err := chooseLayer(src, in.layer)
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, l)
+	}
+	plan, err := ingest.Survey(ctx, layers, in.target, in.watch)
+	if err != nil {
+		return plan, err
+	}
+	w, err := gpkg.Create(ctx, in.into)
+	if err != nil {
+		return plan, fmt.Errorf("cannot write %s: %w", in.into, err)
+	}
+	defer w.Close()
+	if err := plan.Write(ctx, w); err != nil {
+		return plan, in.explain(err)
+	}
+	indexing()
+	if err := w.Commit(ctx); err != nil {
+		return plan, fmt.Errorf("cannot write %s: %w", in.into, err)
+	}
+	return plan, nil
+}
+
+func (in *importing) explain(err error) error {
+	if strings.Contains(err.Error(), "exists already") {
+		return fmt.Errorf("%s has a collection %s already; replace it with --replace, or choose another id", in.into, in.target.Collection)
+	}
+	return err
+}
+
+// geopackageOpener returns a function that opens a GeoPackage as serve does. dir takes the side files.
+func geopackageOpener(dir string) func(context.Context, string) (store.Store, error) {
+	return func(ctx context.Context, path string) (store.Store, error) {
+		return gpkg.Open(ctx, path, gpkg.Options{DataDir: dir, Logger: slog.New(slog.DiscardHandler)})
+	}
+}
+
+// chooseLayer finds the layer of that name, else the only one.
+func chooseLayer(src *ingest.Source, name string) (*ingest.Layer, error) {
+	var names []string
+	for _, l := range src.Layers {
+		if l.Name == name || name == "" && len(src.Layers) == 1 {
+			return l, nil
+		}
+		if !slices.Contains(names, l.Name) {
+			names = append(names, l.Name)
+		}
+	}
+	for _, l := range src.Layers {
+		if strings.EqualFold(l.Name, name) {
+			return l, nil
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil, fmt.Errorf("%s has no layer with features", src.Path)
+	case name == "":
+		return nil, fmt.Errorf("%s has %s (%s); choose one with --layer", filepath.Base(src.Path), count(len(names), "layer"), strings.Join(names, ", "))
+	}
+	return nil, fmt.Errorf("%s has no layer %s, but %s", filepath.Base(src.Path), name, strings.Join(names, ", "))
+}

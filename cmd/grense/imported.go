@@ -1,0 +1,296 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"grense/internal/ingest"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// copyVersion is part of the key of a copy, so that copies of older programs are made anew.
+const copyVersion = "1"
+
+// importedCopy is the GeoPackage in the data directory that holds what was imported from a file or a folder.
+type importedCopy struct {
+	source string // as given
+	path   string
+	log    *slog.Logger
+}
+
+// copyState is kept beside the copy.
+type copyState struct {
+	Key   string       // of the files that it was made from
+	Notes []store.Note // layers that were refused
+}
+
+// isImported tells whether a source is not served as it is: a folder, or a file of another format than GeoPackage.
+func isImported(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && (st.IsDir() || ingest.IsData(path) && !strings.EqualFold(filepath.Ext(path), ".gpkg"))
+}
+
+// newImportedCopy names the copy of a source in the data directory dir.
+func newImportedCopy(source, dir string, log *slog.Logger) (*importedCopy, error) {
+	abs, err := filepath.Abs(source)
+	if err != nil {
+		return nil, err
+	}
+	dir = filepath.Join(dir, "imports")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the folder for imported copies: %w", err)
+	}
+	name := fmt.Sprintf("%s-%x.gpkg", ingest.CollectionID(filepath.Base(abs)), sha256.Sum256([]byte(abs)))
+	return &importedCopy{source: source, path: filepath.Join(dir, name), log: log}, nil
+}
+
+// files lists the files of the source that are read, and a key that changes when one of them does.
+func (c *importedCopy) files() (list []string, key string, err error) {
+	list = []string{c.source}
+	if st, err := os.Stat(c.source); err != nil {
+		return nil, "", readable(c.source)
+	} else if st.IsDir() {
+		if list, err = dataFiles(c.source); err != nil {
+			return nil, "", err
+		}
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, copyVersion, programVersion())
+	for _, f := range list {
+		parts, err := filepath.Glob(escapeGlob(strings.TrimSuffix(f, filepath.Ext(f))) + ".*") // all parts of a Shapefile
+		if err != nil {
+			return nil, "", err
+		}
+		for _, p := range parts {
+			if st, err := os.Stat(p); err == nil && !st.IsDir() {
+				fmt.Fprintln(h, filepath.Base(p), st.Size(), st.ModTime().UnixNano())
+			}
+		}
+	}
+	return list, fmt.Sprintf("%x", h.Sum(nil)), nil
+}
+
+// escapeGlob makes a pattern that matches a name only.
+func escapeGlob(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
+}
+
+// dataFiles lists the files of a folder that can be imported, in order of their names.
+func dataFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the source: %w", err)
+	}
+	var list []string
+	for _, e := range entries {
+		if path := filepath.Join(dir, e.Name()); !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && ingest.IsData(path) {
+			list = append(list, path)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s is a folder, and none of its files is read; GeoPackage, GeoJSON, Shapefile and CSV are, also as .gz or .zip", dir)
+	}
+	return list, nil
+}
+
+// refresh makes the copy anew when the files are not those that it was made from, and returns its state.
+func (c *importedCopy) refresh(ctx context.Context) (*copyState, error) {
+	files, key, err := c.files()
+	if err != nil {
+		return nil, err
+	}
+	if st, err := c.state(); err == nil && st.Key == key {
+		return st, nil
+	}
+	fresh := fmt.Sprintf("%s.%d.new", c.path, os.Getpid())
+	defer os.Remove(fresh)
+	st, err := c.build(ctx, files, fresh)
+	if err != nil {
+		return nil, err
+	}
+	st.Key = key
+	b, err := json.Marshal(st)
+	if err == nil {
+		err = os.Rename(fresh, c.path)
+	}
+	if err == nil { // after a crash before this the copy is made once more
+		err = os.WriteFile(c.statePath(), b, 0o600)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the imported copy: %w", err)
+	}
+	return st, nil
+}
+
+func (c *importedCopy) statePath() string { return strings.TrimSuffix(c.path, ".gpkg") + ".json" }
+
+// state reads what is known of the copy; an error when there is none.
+func (c *importedCopy) state() (*copyState, error) {
+	if _, err := os.Stat(c.path); err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(c.statePath())
+	if err != nil {
+		return nil, err
+	}
+	st := &copyState{}
+	return st, json.Unmarshal(b, st)
+}
+
+// build imports every layer of the files into a new GeoPackage.
+func (c *importedCopy) build(ctx context.Context, files []string, path string) (*copyState, error) {
+	temp, err := os.MkdirTemp("", "grense-import-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	w, err := gpkg.Create(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the imported copy: %w", err)
+	}
+	defer w.Close()
+	b := &copyBuild{importedCopy: c, w: w, taken: map[string]bool{}, options: ingest.Options{OpenGeoPackage: geopackageOpener(temp), TempDir: temp}}
+	for _, f := range files {
+		if err := b.file(ctx, f); err != nil {
+			return nil, err
+		}
+	}
+	if len(b.taken) == 0 {
+		return nil, fmt.Errorf("cannot serve %s: %s", c.source, cmp.Or(b.first, "it holds no layer"))
+	}
+	if err := w.Commit(ctx); err != nil {
+		return nil, fmt.Errorf("cannot write the imported copy: %w", err)
+	}
+	return &copyState{Notes: b.notes}, nil
+}
+
+// copyBuild is a copy that is being made.
+type copyBuild struct {
+	*importedCopy
+	w       store.Writer
+	taken   map[string]bool // collection ids
+	notes   []store.Note
+	first   string // reason of the first refusal
+	options ingest.Options
+}
+
+// file imports the layers of one file. What the content causes is noted, and the other files go on.
+func (b *copyBuild) file(ctx context.Context, path string) error {
+	src, err := ingest.Open(ctx, path, b.options)
+	if err != nil {
+		return b.refused(filepath.Base(path), err)
+	}
+	defer src.Close()
+	for _, l := range src.Layers {
+		if err := b.layer(ctx, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *copyBuild) refused(layer string, err error) error {
+	if !errors.Is(err, ingest.ErrRefused) {
+		return fmt.Errorf("cannot import %s: %w", b.source, err)
+	}
+	b.first = cmp.Or(b.first, ingest.Reason(err))
+	b.notes = append(b.notes, store.Note{Layer: layer, Refused: true, Reason: ingest.Reason(err)})
+	return nil
+}
+
+func (b *copyBuild) layer(ctx context.Context, l *ingest.Layer) error {
+	start := time.Now()
+	id := ingest.Unique(ingest.CollectionID(l.Name), func(s string) bool { return b.taken[s] })
+	show := progress(b.log)
+	watch := ingest.Watch{Progress: func(done, total int64) { show(l.Name, int(done), int(total)) }}
+	plan, err := ingest.Survey(ctx, []*ingest.Layer{l}, ingest.Target{Collection: id, Title: store.Text{"": l.Name}}, watch)
+	if err != nil {
+		return b.refused(l.Name, err)
+	}
+	if err := plan.Write(ctx, b.w); err != nil {
+		return fmt.Errorf("cannot import %s: %w", l.File, err)
+	}
+	b.taken[id] = true
+	r := &plan.Report
+	for i, f := range r.Faults {
+		if f.Action == ingest.Warning && i < shownFaults {
+			b.log.Warn("imported with a warning", "collection", id, "fault", f.String())
+		}
+	}
+	b.log.Info("imported", "file", l.File, "collection", id, "features", r.Written, "repaired", r.Repaired, "invalid", r.Kept, "took", time.Since(start).Round(time.Millisecond))
+	return nil
+}
+
+// importedStore serves a copy. Reload looks at the files again.
+type importedStore struct {
+	store.Store
+	copy *importedCopy
+
+	mu       sync.Mutex
+	notes    []store.Note
+	of, with *store.Catalog // the last catalog of Store, and the same with notes
+}
+
+// Catalog returns the catalog of the copy with notes on the layers that were refused.
+func (s *importedStore) Catalog() *store.Catalog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.Store.Catalog(); c != s.of {
+		with := *c
+		with.Notes = append(slices.Clip(c.Notes), s.notes...)
+		s.of, s.with = c, &with
+	}
+	return s.with
+}
+
+// Reload imports files that have changed.
+func (s *importedStore) Reload(ctx context.Context) error {
+	st, err := s.copy.refresh(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.notes, s.of = st.Notes, nil
+	s.mu.Unlock()
+	return s.Store.Reload(ctx)
+}
+
+// openImported serves a folder, or a file of another format than GeoPackage, from a copy in the data directory.
+func openImported(ctx context.Context, source, dir string, o gpkg.Options, log *slog.Logger) (store.Store, error) {
+	c, err := newImportedCopy(source, dir, log)
+	if err != nil {
+		return nil, err
+	}
+	st, err := c.refresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range st.Notes {
+		log.Warn("a layer is not served", "layer", n.Layer, "reason", n.Reason)
+	}
+	inner, err := gpkg.Open(ctx, c.path, o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot open the imported copy: %w", err), ignoreMissing(os.Remove(c.statePath())))
+	}
+	return &importedStore{Store: inner, copy: c, notes: st.Notes}, nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

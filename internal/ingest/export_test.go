@@ -1,0 +1,35 @@
+package ingest
+
+import (
+	"bytes"
+	"io"
+
+	"grense/internal/crs"
+)
+
+// inMemory is a file of these bytes.
+func inMemory(name string, b []byte) *file {
+	f := &file{name: name, size: int64(len(b))}
+	f.open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil }
+	f.sibling = func(string) *file { return nil }
+	return f
+}
+
+// GeoJSONLayer reads a text.
+func GeoJSONLayer(b []byte) *Layer {
+	f := inMemory("a.geojson", b)
+	return &Layer{File: f.name, Name: "a", reader: &geoReader{open: f.open}, file: f, silent: crs.CRS84}
+}
+
+// CSVLayer reads a text.
+func CSVLayer(b []byte) *Layer {
+	f := inMemory("a.csv", b)
+	return &Layer{File: f.name, Name: "a", reader: &csvReader{open: f.open}, file: f, silent: crs.CRS84}
+}
+
+// ShapefileLayer reads the parts of a Shapefile.
+func ShapefileLayer(shp, dbf, prj, cpg []byte) *Layer {
+	f := inMemory("a.shp", shp)
+	r := &shapeReader{shp: f, dbf: inMemory("a.dbf", dbf), prj: inMemory("a.prj", prj), cpg: inMemory("a.cpg", cpg)}
+	return &Layer{File: f.name, Name: "a", reader: r, file: f, silent: crs.WebMercator}
+}

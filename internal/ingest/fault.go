@@ -1,0 +1,111 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Action tells what was done about a fault.
+type Action string
+
+const (
+	Refused  Action = "refused"  // nothing of the import is written
+	Repaired Action = "repaired" // the geometry was changed: made valid, a ring closed, a stray ordinate left out
+	Turned   Action = "turned"   // rings were reversed; the geometry is the same
+	Kept     Action = "kept"     // an invalid geometry that no repair makes valid; it is written as it is
+	Warning  Action = "warning"  // data are written as they are, but one should look
+)
+
+// Fault is one thing that is wrong with a file.
+type Fault struct {
+	File    string `json:"file"`
+	Layer   string `json:"layer,omitempty"`
+	Line    int    `json:"line,omitempty"`    // from 1; 0 where the format has no lines
+	Column  int    `json:"column,omitempty"`  // in bytes, from 1
+	Feature int    `json:"feature,omitempty"` // number in the layer, from 1; 0 when no single feature is meant
+	ID      string `json:"id,omitempty"`      // of the feature, where it is known
+	Action  Action `json:"action"`
+	Reason  string `json:"reason"` // with the cure where there is one
+}
+
+// String is the fault in one line for a person.
+func (f Fault) String() string {
+	var b strings.Builder
+	b.WriteString(f.File)
+	if f.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", f.Line, f.Column)
+	}
+	if f.Layer != "" {
+		fmt.Fprintf(&b, ", layer %s", f.Layer)
+	}
+	if f.Feature > 0 {
+		fmt.Fprintf(&b, ", feature %d", f.Feature)
+	}
+	if f.ID != "" {
+		fmt.Fprintf(&b, " (id %s)", f.ID)
+	}
+	fmt.Fprintf(&b, ": %s: %s", f.Action, f.Reason)
+	return b.String()
+}
+
+// Report counts what happened to the features of an import. The zero value is ready for use.
+type Report struct {
+	Read     int // features found
+	Written  int
+	Null     int // features without a geometry
+	Repaired int // features whose geometry was made valid or closed, or lost stray ordinates
+	Turned   int // features with rings that were reversed
+	Kept     int // features that stay invalid
+	Refused  int // features refused, and faults that are in no feature
+	Warnings int
+	Faults   []Fault // the first of them, at most MaxFaults
+	All      int     // faults in all
+
+	last map[Action]int // number of the feature that was counted last
+	file string         // of that feature
+}
+
+// MaxFaults bounds Report.Faults; Options.Fault sees all.
+const MaxFaults = 1000
+
+// add counts a fault; several of one feature count once.
+func (r *Report) add(f Fault) {
+	if r.last == nil {
+		r.last = map[Action]int{}
+	}
+	if key := f.File + "\x00" + f.Layer; key != r.file {
+		clear(r.last)
+		r.file = key
+	}
+	if f.Feature == 0 || r.last[f.Action] != f.Feature {
+		switch f.Action {
+		case Refused:
+			r.Refused++
+		case Repaired:
+			r.Repaired++
+		case Turned:
+			r.Turned++
+		case Kept:
+			r.Kept++
+		case Warning:
+			r.Warnings++
+		}
+		r.last[f.Action] = f.Feature
+	}
+	r.All++
+	if len(r.Faults) < MaxFaults {
+		r.Faults = append(r.Faults, f)
+	}
+}
+
+// ErrRefused is in the chain of every error that the content of a file caused. The report has the faults.
+var ErrRefused = errors.New("ingest: refused")
+
+// refusal is an error about a whole file. Its text names the cure.
+func refusal(format string, a ...any) error {
+	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, a...))
+}
+
+// Reason is the text of an error without what every error of this package begins with.
+func Reason(err error) string { return strings.TrimPrefix(err.Error(), ErrRefused.Error()+": ") }

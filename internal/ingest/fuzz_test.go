@@ -1,0 +1,96 @@
+package ingest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"testing"
+
+	"grense/internal/ingest"
+)
+
+// roundTrip surveys a layer, and writes it when nothing is refused. Both passes must agree.
+func roundTrip(t *testing.T, l *ingest.Layer) (*ingest.Plan, bool) {
+	t.Helper()
+	plan, err := ingest.Survey(t.Context(), []*ingest.Layer{l}, into, ingest.Watch{})
+	if err != nil {
+		if !errors.Is(err, ingest.ErrRefused) {
+			return plan, false // of the reader, as a row without an end
+		}
+		if plan.Report.Refused == 0 && len(plan.Report.Faults) > 0 {
+			t.Errorf("%v, but no refusal is in the report", err)
+		}
+		return plan, false
+	}
+	w := &countingWriter{}
+	if err := plan.Write(t.Context(), w); err != nil || w.rows != plan.Report.Read {
+		t.Errorf("the second pass differs: %v, %d rows, %d read", err, w.rows, plan.Report.Read)
+	}
+	return plan, true
+}
+
+// FuzzGeoJSON compares with encoding/json: what is read is JSON, and has as many features.
+func FuzzGeoJSON(f *testing.F) {
+	for _, s := range []string{
+		geojson(pointWith(`"id":1,`, `"a":"æ\u00e6\ud83d\ude00","b":[1,{"c":null}],"d":-1.5e3`), pointWith("", `"a":"2024-01-01"`)),
+		pointWith("", "") + "\n\x1e" + pointWith("", ""), "\ufeff" + `{"type":"Point","coordinates":[1,2,3]}`,
+		`{"features":[{"geometry":{"coordinates":[[[0,0],[2,0],[2,2]]],"type":"Polygon"},"type":"Feature","properties":null}],"type":"FeatureCollection","crs":null}`,
+		`{"type":"GeometryCollection","geometries":[{"type":"MultiPoint","coordinates":[[0,0]]},{"type":"LineString","coordinates":[[0,0],[1,1]]}]}`,
+		`{"type":"MultiPolygon","coordinates":[[[[0,0],[2,2],[2,0],[0,2],[0,0]]],[]]}`, `{"type":"Topology"}`, `[`, `{"type":"Point","coordinates":[1e999,NaN]}`, `nul`, ``,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		plan, ok := roundTrip(t, ingest.GeoJSONLayer(text))
+		if !ok {
+			return
+		}
+		text = bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\ufeff")), []byte{0x1e}, []byte{' '})
+		want := 0
+		for dec := json.NewDecoder(bytes.NewReader(text)); ; {
+			var x struct {
+				Type     string            `json:"type"`
+				Features []json.RawMessage `json:"features"`
+			}
+			var members map[string]json.RawMessage
+			err := dec.Decode(&members)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("read %+v, but it is not JSON: %v", plan.Report, err)
+			}
+			if err := json.Unmarshal(members["type"], &x.Type); err != nil {
+				t.Fatal(err)
+			}
+			if want++; x.Type == "FeatureCollection" {
+				if err := json.Unmarshal(members["features"], &x.Features); err != nil {
+					t.Fatal(err)
+				}
+				want += len(x.Features) - 1
+			}
+		}
+		if plan.Report.Read != want {
+			t.Errorf("%d features, want %d", plan.Report.Read, want)
+		}
+	})
+}
+
+func FuzzCSV(f *testing.F) {
+	for _, s := range []string{"id,lon,lat,a\n1,10,60,x\n", "x;y\n1,5;2\n", "wkt\nSRID=25833;POINT(1 2)\n", "\xff\xfel\x00", "wkt\n\"POLYGON((0 0,1 0,1 1))\"\n", "lon,lat\n\"", "a|b\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) { roundTrip(t, ingest.CSVLayer(text)) })
+}
+
+func FuzzShapefile(f *testing.F) {
+	table := dbf(0x57, []string{"A:C:5", "N:N:5", "D:D:8", "L:L:1"}, []string{"\xe6", "1.5", "20240131", "T"})
+	f.Add(shp(1, floats(1, 2)), table, []byte(wgs84), "1252")
+	f.Add(shp(5, rings([]float64{0, 0, 0, 9, 9, 9, 9, 0, 0, 0}, []float64{1, 1, 2, 1, 2, 2, 1, 1})), table, []byte("PROJCS[\"x\"]"), "")
+	f.Add(shp(13, append(rings([]float64{0, 0, 1, 1}), floats(0, 0, 5, 6)...)), table, []byte{}, "UTF-16")
+	f.Add(shp(31), []byte{}, []byte("A["), "Big5")
+	f.Fuzz(func(t *testing.T, shp, dbf, prj []byte, cpg string) {
+		roundTrip(t, ingest.ShapefileLayer(shp, dbf, prj, []byte(cpg)))
+	})
+}

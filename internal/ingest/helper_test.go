@@ -1,0 +1,161 @@
+package ingest_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"grense/internal/crs"
+	"grense/internal/ingest"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// sharedPath is a path in the folder of shared data: GRENSE_SHARED, by default ../shared beside the project. The test skips without it.
+func sharedPath(t testing.TB, elem ...string) string {
+	t.Helper()
+	dir := os.Getenv("GRENSE_SHARED")
+	if dir == "" {
+		dir = "../shared"
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join("..", "..", dir) // it counts from the project's root
+	}
+	path := filepath.Join(append([]string{dir}, elem...)...)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("%s is absent; set GRENSE_SHARED", path)
+	}
+	return path
+}
+
+func writeFile(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// opener opens GeoPackages for ingest.
+func opener(t testing.TB) func(context.Context, string) (store.Store, error) {
+	dir := t.TempDir()
+	return func(ctx context.Context, path string) (store.Store, error) {
+		return gpkg.Open(ctx, path, gpkg.Options{DataDir: dir})
+	}
+}
+
+// open opens a file with its layers; it is closed with the test.
+func open(t testing.TB, path string, id crs.ID) *ingest.Source {
+	t.Helper()
+	src, err := ingest.Open(t.Context(), path, ingest.Options{CRS: id, OpenGeoPackage: opener(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := src.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return src
+}
+
+// write fills a new GeoPackage and opens it.
+func write(t testing.TB, plan *ingest.Plan) store.Store {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "out.gpkg")
+	w, err := gpkg.Create(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := plan.Write(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	st, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	for _, n := range st.Catalog().Notes {
+		t.Errorf("the store notes about what was imported: %+v", n)
+	}
+	return st
+}
+
+// importText imports a file with that text, all layers into one collection, and fails on refusals.
+func importText(t testing.TB, name, text string, target ingest.Target) (*ingest.Plan, []feature) {
+	t.Helper()
+	plan, err := survey(t, name, text, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan, features(t, write(t, plan), target.Collection)
+}
+
+func survey(t testing.TB, name, text string, target ingest.Target) (*ingest.Plan, error) {
+	t.Helper()
+	return ingest.Survey(t.Context(), open(t, writeFile(t, name, text), 0).Layers, target, ingest.Watch{})
+}
+
+// feature is a stored feature as a test compares it.
+type feature struct {
+	id     string
+	values map[string]any
+	wkb    []byte
+}
+
+// features reads a collection in the order of ids.
+func features(t testing.TB, st store.Store, id string) []feature {
+	t.Helper()
+	c, ok := st.Catalog().Collection(id)
+	if !ok {
+		t.Fatalf("there is no collection %s", id)
+	}
+	var out []feature
+	page, err := st.Page(t.Context(), store.Query{Collection: id, Limit: 1_000_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]string, len(page.Rows))
+	for i, r := range page.Rows {
+		ids[i] = r.ID
+	}
+	err = st.Fetch(t.Context(), id, ids, store.Want{}, func(f *store.Feature) error {
+		x := feature{id: strings.Clone(f.ID), values: map[string]any{}, wkb: append([]byte(nil), f.Geometry.WKB...)}
+		for i, p := range c.Properties {
+			x.values[p.Name] = f.Values[i]
+		}
+		out = append(out, x)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// find returns the first fault of an action whose reason contains a text.
+func find(r ingest.Report, a ingest.Action, reason string) (ingest.Fault, bool) {
+	for _, f := range r.Faults {
+		if f.Action == a && strings.Contains(f.Reason, reason) {
+			return f, true
+		}
+	}
+	return ingest.Fault{}, false
+}
+
+// countingWriter is a store.Writer that keeps nothing but the number of rows.
+type countingWriter struct{ rows int }
+
+func (w *countingWriter) Define(context.Context, *store.Collection, bool) error { return nil }
+func (w *countingWriter) Insert(string, []string) (func(...any) error, error) {
+	return func(...any) error { w.rows++; return nil }, nil
+}
+func (w *countingWriter) Commit(context.Context) error { return nil }
+func (w *countingWriter) Close() error                 { return nil }

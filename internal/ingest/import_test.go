@@ -1,0 +1,474 @@
+package ingest_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/ingest"
+	"grense/internal/store"
+)
+
+var into = ingest.Target{Collection: "x"}
+
+// collection of points with the given members and properties, one feature a line.
+func geojson(list ...string) string {
+	return `{"type":"FeatureCollection","features":[` + strings.Join(list, ",\n") + `]}`
+}
+
+func pointWith(members, properties string) string {
+	return `{"type":"Feature",` + members + `"properties":{` + properties + `},"geometry":{"type":"Point","coordinates":[10,60]}}`
+}
+
+func TestFeatureIDs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text   string
+		field  string
+		key    store.FeatureKey
+		first  string         // id of the first feature, in the order of ids
+		values map[string]any // of it
+		refuse string
+		line   int
+	}{
+		"the format's own, whole numbers": {text: geojson(pointWith(`"id":7,`, `"a":1`), pointWith(`"id":12,`, `"a":2`)),
+			key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger}, first: "7", values: map[string]any{"a": int64(1)}},
+		"the format's own, text": {text: geojson(pointWith(`"id":"0301",`, `"a":1`)),
+			key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, first: "0301", values: map[string]any{"a": int64(1)}},
+		"the format's own beats the property id": {text: geojson(pointWith(`"id":"b",`, `"id":5`)),
+			key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, first: "b", values: map[string]any{"id_": int64(5)}},
+		"the format's own is the property id": {text: geojson(pointWith(`"id":5,`, `"id":5`)),
+			key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger, Property: "id"}, first: "5", values: map[string]any{"id": int64(5)}},
+		"the property id": {text: geojson(pointWith("", `"id":"01001","a":true`)),
+			key: store.FeatureKey{Column: "id", Type: cql2.TypeText, Property: "id"}, first: "01001", values: map[string]any{"id": "01001", "a": true}},
+		"the property id, not unique": {text: geojson(pointWith("", `"id":1`), pointWith("", `"id":1`)),
+			key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, first: "1", values: map[string]any{"id_": int64(1)}},
+		"the property id, null": {text: geojson(pointWith("", `"id":null`), pointWith("", `"id":1`)),
+			key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, first: "1", values: map[string]any{"id_": nil}},
+		"none": {text: geojson(pointWith("", `"fid":"x"`)),
+			key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, first: "1", values: map[string]any{"fid": "x"}},
+		"named": {text: geojson(pointWith(`"id":1,`, `"nr":"0301","id":2`)), field: "nr",
+			key: store.FeatureKey{Column: "nr", Type: cql2.TypeText, Property: "nr"}, first: "0301", values: map[string]any{"nr": "0301", "id_": int64(2)}},
+		"named, days become text": {text: geojson(pointWith("", `"nr":"2024-01-01"`)), field: "nr",
+			key: store.FeatureKey{Column: "nr", Type: cql2.TypeText, Property: "nr"}, first: "2024-01-01", values: map[string]any{"nr": "2024-01-01"}},
+		"named, numbers and texts": {text: geojson(pointWith("", `"nr":"a"`), pointWith("", `"nr":1.0`)), field: "nr",
+			key: store.FeatureKey{Column: "nr", Type: cql2.TypeText, Property: "nr"}, first: "1", values: map[string]any{"nr": "1"}},
+		"twice":                      {text: geojson(pointWith(`"id":1,`, ""), pointWith(`"id":2,`, ""), pointWith(`"id":1,`, "")), refuse: `the id "1" is that of feature 1 too`, line: 3},
+		"as number and text":         {text: geojson(pointWith(`"id":1,`, ""), pointWith(`"id":"1",`, "")), refuse: `is that of feature 1 too`, line: 2},
+		"missing in one":             {text: geojson(pointWith(`"id":1,`, ""), pointWith("", "")), refuse: "the feature has no id", line: 2},
+		"missing in the first":       {text: geojson(pointWith("", ""), pointWith(`"id":1,`, "")), refuse: "the feature has no id", line: 1},
+		"null":                       {text: geojson(pointWith(`"id":1,`, ""), pointWith(`"id":null,`, "")), refuse: "the feature has no id", line: 2},
+		"named, null":                {text: geojson(pointWith(`"id":1,`, `"nr":1`), pointWith(`"id":2,`, `"nr":null`)), field: "nr", refuse: "the feature has no property nr", line: 2},
+		"named, empty":               {text: geojson(pointWith("", `"nr":"b"`), pointWith("", `"nr":""`)), field: "nr", refuse: "the feature has no property nr", line: 2},
+		"named, twice":               {text: geojson(pointWith("", `"nr":"b"`), pointWith("", `"nr":"b"`)), field: "nr", refuse: `"b" is that of feature 1 too`, line: 2},
+		"named, and not there":       {text: geojson(pointWith("", `"navn":"b"`)), field: "nr", refuse: `there is no property "nr" for --id-field; there are: navn`},
+		"named, and a list of texts": {text: geojson(pointWith("", `"nr":["b"]`)), field: "nr", refuse: "the feature has no property nr", line: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := ingest.Target{Collection: "x", IDField: c.field}
+			if c.refuse != "" {
+				plan, err := survey(t, "a.geojson", c.text, target)
+				f, ok := find(plan.Report, ingest.Refused, c.refuse)
+				if !errors.Is(err, ingest.ErrRefused) || !ok || f.Line != c.line {
+					t.Fatalf("%v, %+v", err, plan.Report.Faults)
+				}
+				return
+			}
+			plan, have := importText(t, "a.geojson", c.text, target)
+			if plan.Collection.Key != c.key || have[0].id != c.first || !reflect.DeepEqual(have[0].values, c.values) {
+				t.Errorf("%+v, id %s, %#v", plan.Collection.Key, have[0].id, have[0].values)
+			}
+			_, numbered := find(plan.Report, ingest.Warning, "no id of their own")
+			if numbered != (c.key.Column == "fid") {
+				t.Errorf("warned of numbers: %v", numbered)
+			}
+		})
+	}
+}
+
+func TestTypes(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		values []string // JSON, one a feature
+		typ    cql2.Type
+		want   []any
+	}{
+		"integers":               {[]string{"1", "null", "-5"}, cql2.TypeInteger, []any{int64(1), nil, int64(-5)}},
+		"numbers":                {[]string{"1.5", "2"}, cql2.TypeNumber, []any{1.5, 2.0}},
+		"exponents":              {[]string{"1e3"}, cql2.TypeNumber, []any{1000.0}},
+		"large":                  {[]string{"9223372036854775807"}, cql2.TypeInteger, []any{int64(9223372036854775807)}},
+		"larger than 64 bits":    {[]string{"9223372036854775808"}, cql2.TypeText, []any{"9223372036854775808"}},
+		"large beside fractions": {[]string{"9007199254740993", "0.5"}, cql2.TypeText, []any{"9007199254740993", "0.5"}},
+		"truth values":           {[]string{"true", "false"}, cql2.TypeBool, []any{true, false}},
+		"days":                   {[]string{`"2024-01-01"`, "null"}, cql2.TypeDate, []any{"2024-01-01", nil}},
+		"no such day":            {[]string{`"2024-02-30"`}, cql2.TypeText, []any{"2024-02-30"}},
+		"moments": {[]string{`"2015-04-22T00:00:00+07:00"`, `"2015-04-22 10:00:00"`}, cql2.TypeTimestamp,
+			[]any{"2015-04-21T17:00:00.000Z", "2015-04-22T10:00:00.000Z"}},
+		"days and moments":      {[]string{`"2015-04-22"`, `"2015-04-22T10:00:00Z"`}, cql2.TypeText, []any{"2015-04-22", "2015-04-22T10:00:00Z"}},
+		"days and empty text":   {[]string{`"2015-04-22"`, `""`}, cql2.TypeText, []any{"2015-04-22", ""}},
+		"leading zeros":         {[]string{`"0301"`, `"5501"`}, cql2.TypeText, []any{"0301", "5501"}},
+		"numbers as text":       {[]string{`"1"`}, cql2.TypeText, []any{"1"}},
+		"text and numbers":      {[]string{`"a"`, "1.50", "true"}, cql2.TypeText, []any{"a", "1.50", "true"}},
+		"lists":                 {[]string{`[{"navn": "Tromsø", "nr": 1.0}]`, "null"}, cql2.TypeJSON, []any{store.JSON(`[{"navn":"Tromsø","nr":1.0}]`), nil}},
+		"lists and plain texts": {[]string{`[1]`, `"a\"b"`, "1"}, cql2.TypeJSON, []any{store.JSON(`[1]`), store.JSON(`"a\"b"`), store.JSON("1")}},
+		"nothing":               {[]string{"null", "null"}, cql2.TypeText, []any{nil, nil}},
+		"escapes":               {[]string{`"\u00e6\ud83d\ude00\n\/"`}, cql2.TypeText, []any{"æ😀\n/"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var list []string
+			for i, v := range c.values {
+				list = append(list, pointWith(fmt.Sprintf(`"id":%d,`, i), `"v":`+v))
+			}
+			plan, have := importText(t, "a.geojson", geojson(list...), into)
+			if p := plan.Collection.Properties[0]; p.Type != c.typ {
+				t.Errorf("type %v, want %v", p.Type, c.typ)
+			}
+			for i, f := range have {
+				if !sameValue(f.values["v"], c.want[i]) {
+					t.Errorf("%s: %#v, want %#v", c.values[i], f.values["v"], c.want[i])
+				}
+			}
+		})
+	}
+}
+
+// sameValue compares values; moments as moments.
+func sameValue(a, b any) bool {
+	x, okX := a.(string)
+	y, okY := b.(string)
+	if tx, err := time.Parse(time.RFC3339, x); okX && err == nil {
+		if ty, err := time.Parse(time.RFC3339, y); okY && err == nil {
+			return tx.Equal(ty)
+		}
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+func TestPropertiesThatAreNotInEveryFeature(t *testing.T) {
+	t.Parallel()
+	plan, have := importText(t, "a.geojson", geojson(pointWith(`"id":1,`, `"a":1`), pointWith(`"id":2,`, `"Navn":"x","NAVN":"y","geometry":"g","geom":"h"`), pointWith(`"id":3,`, `"NAVN":"z","a":3`)), into)
+	want := []map[string]any{
+		{"a": int64(1), "Navn": nil, "NAVN": nil, "geometry_": nil, "geom": nil}, {"a": nil, "Navn": "x", "NAVN": "y", "geometry_": "g", "geom": "h"},
+		{"a": int64(3), "Navn": nil, "NAVN": "z", "geometry_": nil, "geom": nil},
+	}
+	for i, f := range have {
+		if !reflect.DeepEqual(f.values, want[i]) {
+			t.Errorf("%v, want %v", f.values, want[i])
+		}
+	}
+	if plan.Report.Written != 3 || plan.Report.Read != 3 {
+		t.Errorf("%+v", plan.Report)
+	}
+}
+
+func TestReferenceSystems(t *testing.T) {
+	t.Parallel()
+	with := func(crs, x, y string) string {
+		return fmt.Sprintf(`{"type":"FeatureCollection",%s"features":[{"type":"Feature","id":1,"properties":{},"geometry":{"type":"Point","coordinates":[%s,%s]}}]}`, crs, x, y)
+	}
+	named := func(name string) string { return `"crs":{"type":"name","properties":{"name":"` + name + `"}},` }
+	for name, c := range map[string]struct {
+		text   string
+		state  crs.ID
+		want   crs.ID
+		tell   string // a fault
+		refuse bool
+	}{
+		"none":                       {with("", "10", "60"), 0, crs.CRS84, "", false},
+		"none, metres":               {with("", "289110.7", "7149195.1"), 0, 0, "x = 289110.7 does not exist in OGC:CRS84", true},
+		"none, latitude first":       {with("", "60", "100"), 0, 0, "y = 100 does not exist", true},
+		"stated by the user":         {with("", "289110.7", "7149195.1"), crs.UTM33, crs.UTM33, "", false},
+		"legacy":                     {with(named("EPSG:25833"), "289110.7", "7149195.1"), 0, crs.UTM33, "", false},
+		"legacy, URN":                {with(named("urn:ogc:def:crs:EPSG::32633"), "289110.7", "7149195.1"), 0, crs.WGS84UTM33, "", false},
+		"legacy, CRS84":              {with(named("urn:ogc:def:crs:OGC:1.3:CRS84"), "10", "60"), 0, crs.CRS84, "", false},
+		"legacy, by code":            {with(`"crs":{"type":"EPSG","properties":{"code":25832}},`, "289110", "6649195"), 0, crs.UTM32, "", false},
+		"legacy, null":               {with(`"crs":null,`, "10", "60"), 0, 0, "no reference system is stated; state it with --crs", true},
+		"legacy, link":               {with(`"crs":{"type":"link","properties":{"href":"http://example.org/x"}},`, "10", "60"), 0, 0, "is not known", true},
+		"legacy, not served":         {with(named("EPSG:27700"), "400000", "300000"), 0, 0, "EPSG:27700 is not served", true},
+		"legacy, near WGS 84":        {with(named("EPSG:4269"), "10", "60"), 0, crs.CRS84, "two metres", false},
+		"legacy says metres, degree": {with(named("EPSG:25833"), "10", "60"), 0, 0, "look like degrees", true},
+		"user against the file":      {with(named("EPSG:4326"), "289110.7", "7149195.1"), crs.UTM33, crs.UTM33, "another reference system (EPSG:4326) than --crs", false},
+		"mixed": {`{"type":"FeatureCollection",` + named("EPSG:25833") + `"features":[{"type":"Feature",` + named("EPSG:25832") + `"properties":{},"geometry":null}]}`,
+			0, 0, "mixes reference systems: EPSG:25832 here, EPSG:25833 before", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plan, err := ingest.Survey(t.Context(), open(t, writeFile(t, "a.json", c.text), c.state).Layers, into, ingest.Watch{})
+			if errors.Is(err, ingest.ErrRefused) != c.refuse {
+				t.Fatal(err)
+			}
+			action := ingest.Warning
+			if c.refuse {
+				action = ingest.Refused
+			}
+			if _, ok := find(plan.Report, action, c.tell); c.tell != "" && !ok {
+				t.Errorf("%q is not in %v", c.tell, plan.Report.Faults)
+			}
+			if !c.refuse && plan.Collection.Geometry.CRS != c.want {
+				t.Errorf("%v, want %v", plan.Collection.Geometry.CRS, c.want)
+			}
+		})
+	}
+}
+
+func TestFilesInDifferentSystemsAreConverted(t *testing.T) {
+	t.Parallel()
+	a := open(t, writeFile(t, "a.geojson", geojson(pointWith(`"id":1,`, ""))), 0)
+	b := open(t, writeFile(t, "b.geojson", `{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:25833"}},"id":2,"properties":{},"geometry":{"type":"Point","coordinates":[500000,6651411.19]}}`), 0)
+	plan, err := ingest.Survey(t.Context(), append(a.Layers, b.Layers...), into, ingest.Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := features(t, write(t, plan), "x")
+	g, err := store.Geometry{WKB: have[1].wkb}.Orb()
+	if p, ok := g.(orb.Point); err != nil || !ok || math.Abs(p[0]-15) > 1e-9 || math.Abs(p[1]-60) > 1e-6 {
+		t.Errorf("%v, %v", g, err)
+	}
+	if _, ok := find(plan.Report, ingest.Warning, "converted from EPSG:25833 to OGC:CRS84"); !ok {
+		t.Errorf("%v", plan.Report.Faults)
+	}
+}
+
+func TestRings(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		geometry string
+		want     string // orb's form, %v
+		action   ingest.Action
+	}{
+		"right":              {`{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2],[0,0]]]}`, "[[[0 0] [2 0] [2 2] [0 0]]]", ""},
+		"open":               {`{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2]]]}`, "[[[0 0] [2 0] [2 2] [0 0]]]", ingest.Repaired},
+		"with the clock":     {`{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,0]]]}`, "[[[0 0] [2 0] [2 2] [0 0]]]", ingest.Turned},
+		"coordinates before": {`{"coordinates":[[[0,0],[2,0],[2,2],[0,0]]],"type":"Polygon"}`, "[[[0 0] [2 0] [2 2] [0 0]]]", ""},
+		"hole turned": {`{"type":"MultiPolygon","coordinates":[[[[0,0],[9,0],[9,9],[0,9],[0,0]],[[1,1],[2,1],[2,2],[1,1]]],[[[20,0],[22,0],[22,2],[20,0]]]]}`,
+			"[[[[0 0] [9 0] [9 9] [0 9] [0 0]] [[1 1] [2 2] [2 1] [1 1]]] [[[20 0] [22 0] [22 2] [20 0]]]]", ingest.Turned},
+		"bow-tie stays": {`{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]}`, "[[[0 0] [2 2] [2 0] [0 2] [0 0]]]", ingest.Kept},
+		"empty":         {`{"type":"Polygon","coordinates":[]}`, "<nil>", ""},
+		"null":          {`null`, "<nil>", ""},
+		"mixed heights": {`{"type":"LineString","coordinates":[[0,0,1],[2,2]]}`, "[[0 0] [2 2]]", ingest.Repaired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plan, have := importText(t, "a.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":`+c.geometry+`}`, into)
+			g, err := store.Geometry{WKB: have[0].wkb}.Orb()
+			if err != nil || fmt.Sprint(g) != c.want {
+				t.Errorf("%v, %v, want %s", g, err, c.want)
+			}
+			var got ingest.Action
+			for _, f := range plan.Report.Faults {
+				got = f.Action
+			}
+			if got != c.action {
+				t.Errorf("%v", plan.Report.Faults)
+			}
+		})
+	}
+}
+
+// TestRepairs checks that what was repaired is valid and has the same area, on real municipalities of which 33 are not valid.
+func TestRepairs(t *testing.T) {
+	t.Parallel()
+	src := open(t, sharedPath(t, "data", "norway", "robhop-2024", "Kommuner-M.geojson.gz"), 0)
+	plan, err := ingest.Survey(t.Context(), src.Layers, into, ingest.Watch{})
+	if err != nil || plan.Report.Repaired != 33 || plan.Report.Kept != 0 {
+		t.Fatalf("%v %+v", err, plan.Report)
+	}
+	st := write(t, plan)
+	again, err := ingest.Survey(t.Context(), ingestLayers(t, st), ingest.Target{Collection: "y"}, ingest.Watch{})
+	if err != nil || again.Report.Read != 357 || again.Report.Repaired+again.Report.Kept+again.Report.Turned != 0 {
+		t.Errorf("what was written is not valid: %v %+v", err, again.Report)
+	}
+}
+
+// ingestLayers reads a store as a source.
+func ingestLayers(t *testing.T, st store.Store) []*ingest.Layer {
+	t.Helper()
+	return ingest.StoreLayers("store", st)
+}
+
+func TestHeightsAreKept(t *testing.T) {
+	t.Parallel()
+	plan, have := importText(t, "a.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"LineString","coordinates":[[1,2,3],[4,5,6]]}}`, into)
+	if g := (store.Geometry{WKB: have[0].wkb}); !g.HasZ() || !plan.Collection.Geometry.HasZ || len(have[0].wkb) != 9+2*24 {
+		t.Errorf("%x", have[0].wkb)
+	}
+}
+
+func TestOfficialDownload(t *testing.T) {
+	t.Parallel()
+	src := open(t, sharedPath(t, "data", "norway", "Basisdata_0000_Norge_25833_Fylker_GeoJSON.zip"), 0)
+	if len(src.Layers) != 2 || src.Layers[0].Name != "Fylke" || src.Layers[1].Name != "Grense" {
+		t.Fatalf("%+v", src.Layers)
+	}
+	const local = "identifikasjon.Identifikasjon.lokalId"
+	for i, n := range []int{15, 4636} {
+		plan, err := ingest.Survey(t.Context(), src.Layers[i:i+1], ingest.Target{Collection: "x", IDField: local, TitleField: "objtype"}, ingest.Watch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := write(t, plan)
+		have := features(t, st, "x")
+		c, _ := st.Catalog().Collection("x")
+		if len(have) != n || c.Geometry.CRS != crs.UTM33 || c.IntervalStart != "gyldigFra" || c.IntervalEnd != "gyldigTil" || c.TitleProperty != "objtype" {
+			t.Errorf("%d features, %+v", len(have), c)
+		}
+		f := have[0]
+		if f.id != f.values[local] || len(f.id) != 36 {
+			t.Errorf("id %q of %v", f.id, f.values)
+		}
+		if i == 1 {
+			continue
+		}
+		if _, ok := f.values["samiskForvaltningsområde"].(bool); !ok {
+			t.Errorf("%#v", f.values["samiskForvaltningsområde"])
+		}
+		if names, ok := f.values["administrativenhetnavn"].(store.JSON); !ok || !strings.HasPrefix(string(names), `[{"navn":"`) {
+			t.Errorf("%#v", f.values["administrativenhetnavn"])
+		}
+	}
+}
+
+func TestPackedFiles(t *testing.T) {
+	t.Parallel()
+	text := geojson(pointWith(`"id":1,`, `"a":"æ"`))
+	var gz, archive bytes.Buffer
+	z := gzip.NewWriter(&gz)
+	z.Write([]byte(text))
+	z.Close()
+	a := zip.NewWriter(&archive)
+	for _, n := range []string{"a/one.geojson", "a/lies.txt", "__MACOSX/a/._one.geojson", "two.csv"} {
+		w, err := a.Create(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(n, ".csv") {
+			w.Write([]byte("lon;lat;id\n10;60;1\n"))
+		} else {
+			w.Write([]byte(text))
+		}
+	}
+	a.Close()
+	if have := features(t, write(t, mustSurvey(t, writeFile(t, "a.geojson.gz", gz.String()), 0)), "x"); len(have) != 1 || have[0].values["a"] != "æ" {
+		t.Errorf("%v", have)
+	}
+	if src := open(t, writeFile(t, "a.zip", archive.String()), 0); len(src.Layers) != 2 || src.Layers[0].Name != "one" || src.Layers[1].Name != "two" {
+		t.Errorf("%+v", src.Layers)
+	}
+	for name, c := range map[string]struct{ file, text, want string }{
+		"cut off":      {"a.geojson.gz", gz.String()[:gz.Len()-9], "cut off or damaged"},
+		"not gzip":     {"a.geojson.gz", text, "not packed with gzip"},
+		"not zip":      {"a.zip", text, "not a zip archive"},
+		"zip, cut off": {"a.zip", archive.String()[:archive.Len()/2], "not a zip archive"},
+		"no data":      {"a.txt", text, `files that end in ".txt" are not read`},
+	} {
+		src, err := ingest.Open(t.Context(), writeFile(t, c.file, c.text), ingest.Options{})
+		if err == nil {
+			_, err = ingest.Survey(t.Context(), src.Layers, into, ingest.Watch{})
+			src.Close()
+		}
+		if !errors.Is(err, ingest.ErrRefused) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func mustSurvey(t testing.TB, path string, id crs.ID) *ingest.Plan {
+	t.Helper()
+	plan, err := ingest.Survey(t.Context(), open(t, path, id).Layers, into, ingest.Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// TestBombs packs much white space into little, in both forms.
+func TestBombs(t *testing.T) {
+	t.Parallel()
+	space := bytes.Repeat([]byte(" "), 1<<20)
+	var gz, archive bytes.Buffer
+	z := gzip.NewWriter(&gz)
+	a := zip.NewWriter(&archive)
+	w, err := a.Create("a.geojson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		z.Write(space)
+		w.Write(space)
+	}
+	z.Close()
+	a.Close()
+	for _, c := range []struct{ file, text string }{{"a.geojson.gz", gz.String()}, {"a.zip", archive.String()}} {
+		for want, l := range map[string]ingest.Limits{"decompression bomb": {Free: 1 << 20}, "more than 2097152 bytes": {Unpacked: 2 << 20, Ratio: 10_000}} {
+			_, err := ingest.Open(t.Context(), writeFile(t, c.file, c.text), ingest.Options{Limits: l})
+			if !errors.Is(err, ingest.ErrRefused) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", c.file, err, want)
+			}
+		}
+	}
+	if _, err := ingest.Open(t.Context(), writeFile(t, "a.zip", archive.String()), ingest.Options{Limits: ingest.Limits{Entries: -1}}); !errors.Is(err, ingest.ErrRefused) {
+		t.Errorf("too many entries: %v", err)
+	}
+}
+
+// TestMemoryDoesNotGrowWithTheFile surveys and writes 200 000 features, 20 MB, to a writer that keeps nothing.
+func TestMemoryDoesNotGrowWithTheFile(t *testing.T) { // not parallel: it measures
+	path := filepath.Join(t.TempDir(), "large.geojsonl")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 200_000
+	for i := range n {
+		fmt.Fprintf(f, `{"type":"Feature","id":%d,"properties":{"navn":"navn %d"},"geometry":{"type":"Point","coordinates":[%d.5,60]}}`+"\n", i, i, i%100)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	peak := uint64(0)
+	measure := func(done, total int64) {
+		runtime.ReadMemStats(&now)
+		peak = max(peak, now.HeapInuse)
+	}
+	calls := 0
+	plan, err := ingest.Survey(t.Context(), open(t, path, 0).Layers, into, ingest.Watch{Progress: func(done, total int64) {
+		if calls++; calls%20 == 0 {
+			measure(done, total)
+		}
+		if done < 0 || done > total {
+			t.Errorf("%d of %d bytes", done, total)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &countingWriter{}
+	if err := plan.Write(t.Context(), w); err != nil || w.rows != n || calls < 1000 {
+		t.Fatalf("%v, %d rows, %d calls", err, w.rows, calls)
+	}
+	if grown := int64(peak) - int64(before.HeapInuse); grown > 40<<20 {
+		t.Errorf("the heap grew by %d MB", grown>>20)
+	}
+}

@@ -1,0 +1,349 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+)
+
+// Names of the geometry: as a property, and as a column of the store.
+const (
+	geometryName   = "geometry"
+	geometryColumn = "geom"
+)
+
+// intervals are pairs of properties that are the time in which a feature is valid, in lower case.
+var intervals = [...][2]string{{"gyldigfra", "gyldigtil"}, {"valid_from", "valid_to"}}
+
+// define makes the collection of what was learnt.
+func (p *Plan) define() {
+	c := &store.Collection{ID: p.target.Collection, Table: p.target.Collection, Title: p.target.Title, Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}}
+	p.Collection = c
+	if c.ID != CollectionID(c.ID) {
+		p.refuse("%q cannot be the id of a collection, which has lower-case letters, digits, - and _ only; %q can", c.ID, CollectionID(c.ID))
+	}
+	for _, x := range p.columns {
+		if x.decide() {
+			p.warn("the property %q has values of different kinds; they are kept as text", x.name)
+		}
+	}
+	p.times()
+	p.nameColumns()
+	p.setKey()
+	p.setGeometry()
+	for _, x := range p.columns {
+		c.Properties = append(c.Properties, store.Property{Name: x.out, Column: x.store, Type: x.typ})
+	}
+	if t := p.target.TitleField; t != "" {
+		if x := p.byName[t]; x != nil {
+			c.TitleProperty = x.out
+		} else if p.Report.Read > 0 {
+			p.refuse("there is no property %q for --title-field; there are: %s", t, p.list())
+		}
+	}
+}
+
+// times finds the interval of validity. An end that is open everywhere has the type of the start.
+func (p *Plan) times() {
+	isTime := func(c *column) bool { return c.typ == cql2.TypeDate || c.typ == cql2.TypeTimestamp }
+	for _, pair := range intervals {
+		var start, end *column
+		for _, c := range p.columns {
+			switch strings.ToLower(c.name) {
+			case pair[0]:
+				start = c
+			case pair[1]:
+				end = c
+			}
+		}
+		if start == nil || end == nil || !isTime(start) || p.Collection.IntervalStart != "" {
+			continue
+		}
+		if end.kinds[null] == sum(end.kinds[:]) {
+			end.typ = start.typ
+		}
+		if isTime(end) {
+			p.Collection.IntervalStart, p.Collection.IntervalEnd = start.name, end.name
+		}
+	}
+}
+
+func sum(list []int) (n int) {
+	for _, x := range list {
+		n += x
+	}
+	return n
+}
+
+// nameColumns gives properties the names that they are served by and columns, which SQL compares without case. A property called id
+// that is not the id becomes id_.
+func (p *Plan) nameColumns() {
+	names, stores := map[string]bool{geometryName: true}, map[string]bool{geometryColumn: true}
+	if p.key == keyNumber {
+		stores["fid"] = true
+	}
+	isKey := func(c *column) bool {
+		return p.key == keyField && c == p.byName[p.idName()] || p.key == keyOwn && c.name == "id" && !p.differ
+	}
+	if p.key == keyOwn && (p.differ || p.byName["id"] == nil) {
+		stores["id"] = true
+	}
+	for _, c := range p.columns {
+		name := c.name
+		if strings.EqualFold(name, "id") && !isKey(c) || name == geometryName {
+			name += "_"
+		}
+		c.out = Unique(name, func(s string) bool { return names[s] })
+		c.store = Unique(c.out, func(s string) bool { return stores[strings.ToLower(s)] })
+		names[c.out], stores[strings.ToLower(c.store)] = true, true
+	}
+}
+
+// idName is the property that may be the id.
+func (p *Plan) idName() string {
+	if p.target.IDField != "" {
+		return p.target.IDField
+	}
+	return "id"
+}
+
+func (p *Plan) setKey() {
+	source, prop := p.own, p.byName["id"]
+	switch {
+	case p.key == keyNumber:
+		return
+	case p.key == keyField:
+		source, prop = p.field, p.byName[p.idName()]
+	case p.differ:
+		prop = nil
+	}
+	key := store.FeatureKey{Column: "id", Type: cql2.TypeInteger}
+	if source.texts {
+		key.Type = cql2.TypeText
+	}
+	if prop != nil {
+		if prop.typ == cql2.TypeText {
+			key.Type = cql2.TypeText
+		}
+		prop.typ = key.Type
+		key.Column, key.Property = prop.store, prop.out
+	}
+	p.Collection.Key = key
+}
+
+func (p *Plan) setGeometry() {
+	var kinds [collection + 1]bool
+	z, any := false, false
+	for _, l := range p.layers {
+		any = any || !l.flat
+		z = z || l.z
+		for k, has := range l.kinds {
+			kinds[k] = kinds[k] || has
+		}
+	}
+	if !any {
+		return
+	}
+	if p.crs == 0 {
+		p.crs = crs.CRS84 // no geometry at all
+	}
+	g := &store.Geom{Name: geometryName, Column: geometryColumn, HasZ: z, CRS: p.crs}
+	n := 0
+	for k, has := range kinds {
+		if has {
+			g.Type = shapeNames[k]
+			n++
+		}
+	}
+	if n > 1 {
+		g.Type = ""
+	}
+	p.Collection.Geometry = g
+}
+
+// Write reads all layers a second time and fills w; Commit is left to the caller. A plan with refusals is not written.
+func (p *Plan) Write(ctx context.Context, w store.Writer) error {
+	if p.Report.Refused > 0 {
+		return refusal("%s", p.summary(p.Report.Refused))
+	}
+	c := p.Collection
+	if err := w.Define(ctx, c, p.target.Replace); err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	var columns []string
+	for _, x := range p.columns {
+		columns = append(columns, x.store)
+	}
+	if c.Key.Property == "" {
+		columns = append(columns, c.Key.Column)
+	}
+	if c.Geometry != nil {
+		columns = append(columns, c.Geometry.Column)
+	}
+	insert, err := w.Insert(c.Table, columns)
+	if err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	for _, l := range p.layers {
+		s := &writing{Plan: p, l: l, insert: insert, values: make([]any, len(columns))}
+		if c.Geometry != nil && l.crs != 0 && !crs.Same(l.crs, p.crs) {
+			if s.move, err = crs.Between(l.crs, p.crs); err != nil {
+				return fmt.Errorf("ingest: %w", err)
+			}
+		}
+		if err := l.reader.read(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", l.File, err)
+		}
+		if s.n != l.n {
+			return fmt.Errorf("ingest: %s changed while it was read: %d features, now %d", l.File, l.n, s.n)
+		}
+		p.before += l.bytes()
+	}
+	return nil
+}
+
+// writing is the sink of the second pass.
+type writing struct {
+	*Plan
+	l      *layerSurvey
+	n      int
+	insert func(values ...any) error
+	values []any
+	move   crs.Func // nil: none
+	bad    string   // a refusal, which the first pass had not found
+}
+
+func (w *writing) fault(_ place, _ bool, a Action, reason string) {
+	if a == Refused {
+		w.bad = reason
+	}
+}
+func (w *writing) reference(place, string) {}
+func (w *writing) fields([]string)         {}
+
+func (w *writing) record(r *record) error {
+	w.n++
+	w.tell(w.n, w.l)
+	if w.bad != "" || r.refused || w.n > w.l.n {
+		return fmt.Errorf("ingest: %s changed while it was read: %s", w.l.File, w.bad)
+	}
+	clear(w.values)
+	for i, x := range r.fields {
+		if i >= len(w.columns) || w.columns[i].name != x.name {
+			if i = w.index(x.name); i < 0 {
+				return fmt.Errorf("ingest: %s changed while it was read: the property %q is new", w.l.File, x.name)
+			}
+		}
+		w.values[i] = w.columns[i].convert(x.value)
+	}
+	next := len(w.columns)
+	at := next
+	if w.Collection.Key.Property == "" {
+		next++
+	} else {
+		at = w.keyColumn()
+	}
+	if w.values[at] = w.id(r); w.values[at] == nil {
+		return fmt.Errorf("ingest: %s changed while it was read: a feature has no id", w.l.File)
+	}
+	if w.Collection.Geometry != nil {
+		g, err := w.geometry(r.shape)
+		if err != nil {
+			return fmt.Errorf("%s, feature %d: %w", w.l.File, w.n, err)
+		}
+		w.values[next] = g
+	}
+	if err := w.insert(w.values...); err != nil {
+		return fmt.Errorf("%s, feature %d: %w", w.l.File, w.n, err)
+	}
+	w.Report.Written++
+	return nil
+}
+
+// index returns the number of a column; -1 when there is none.
+func (p *Plan) index(name string) int {
+	for i, c := range p.columns {
+		if c.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// keyColumn is the number of the column that is the key.
+func (p *Plan) keyColumn() int {
+	if p.key == keyField {
+		return p.index(p.idName())
+	}
+	return p.index("id")
+}
+
+// id is the feature id as the store takes it.
+func (w *writing) id(r *record) any {
+	v := r.id
+	switch w.key {
+	case keyNumber:
+		return int64(w.l.first + w.n)
+	case keyField:
+		name := w.idName()
+		for _, x := range r.fields {
+			if x.name == name {
+				v = x.value
+			}
+		}
+	}
+	s, ok := idText(v)
+	if !ok {
+		return nil
+	}
+	if w.Collection.Key.Type == cql2.TypeInteger {
+		c := column{typ: cql2.TypeInteger}
+		return c.convert(value{integer, s})
+	}
+	return s
+}
+
+// geometry brings a shape into the store's form. Its memory is used again for the next one.
+func (w *writing) geometry(s *shape) (any, error) {
+	if s == nil || s.isEmpty() {
+		return nil, nil
+	}
+	if w.l.crs.Geographic() {
+		s.clamp(w.l.crs)
+	}
+	w.line = s.wkb(w.line[:0])
+	if w.l.bad[w.n] == Repaired {
+		if v := judge(s, w.line); v.shape != nil {
+			s = v.shape
+		}
+	}
+	if w.move != nil {
+		s.transform(w.move)
+	}
+	if w.move != nil || w.l.bad[w.n] == Repaired {
+		w.line = s.wkb(w.line[:0])
+	}
+	g := store.Geometry{WKB: w.line}
+	if _, _, err := g.Bound(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// clamp takes coordinates that passed the end of the domain by rounding back to it.
+func (s *shape) clamp(id crs.ID) {
+	for i := range s.shapes {
+		s.shapes[i].clamp(id)
+	}
+	d := id.Domain()
+	for i := 0; i < len(s.xyz); i += 3 {
+		for k := range 2 {
+			s.xyz[i+k] = math.Min(math.Max(s.xyz[i+k], d.Min[k]), d.Max[k])
+		}
+	}
+}

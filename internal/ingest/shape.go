@@ -1,0 +1,370 @@
+package ingest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/paulmach/orb"
+	"github.com/peterstace/simplefeatures/geom"
+
+	"grense/internal/crs"
+)
+
+// Type codes of OGC 06-103r4, 8.2.8.
+const (
+	point           = 1
+	lineString      = 2
+	polygon         = 3
+	multiPoint      = 4
+	multiLineString = 5
+	multiPolygon    = 6
+	collection      = 7
+)
+
+var shapeNames = [...]string{"", "Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon", "GeometryCollection"}
+
+// shape is a geometry, x before y. Positions lie flat; a line or ring ends before position ends[i], a polygon of a MultiPolygon
+// before ring polys[i].
+type shape struct {
+	kind   uint32
+	xyz    []float64 // three ordinates for each position; z means nothing without hasZ
+	hasZ   bool
+	ends   []int   // MultiLineString, Polygon, MultiPolygon
+	polys  []int   // MultiPolygon
+	shapes []shape // GeometryCollection
+}
+
+func (s *shape) positions() int { return len(s.xyz) / 3 }
+
+func (s *shape) add(x, y, z float64) { s.xyz = append(s.xyz, x, y, z) }
+
+// same tells whether two positions are equal in x and y.
+func (s *shape) same(i, j int) bool { return s.xyz[3*i] == s.xyz[3*j] && s.xyz[3*i+1] == s.xyz[3*j+1] }
+
+// isEmpty tells whether there is no position.
+func (s *shape) isEmpty() bool {
+	for i := range s.shapes {
+		if !s.shapes[i].isEmpty() {
+			return false
+		}
+	}
+	return len(s.xyz) == 0
+}
+
+// rings calls fn with the extent of each ring and whether it is the outer one of its polygon.
+func (s *shape) rings(fn func(from, to int, outer bool)) {
+	from, next := 0, 0
+	for i, to := range s.ends {
+		outer := i == 0
+		if s.kind == multiPolygon {
+			outer = next == 0 && i == 0 || next > 0 && i == s.polys[next-1]
+			if outer {
+				next++
+			}
+		}
+		fn(from, to, outer)
+		from = to
+	}
+}
+
+// setZ says whether s and all its parts have heights, and reports whether some part lost its own.
+func (s *shape) setZ(z bool) (lost bool) {
+	lost = s.hasZ && !z
+	s.hasZ = z
+	for i := range s.shapes {
+		lost = s.shapes[i].setZ(z) || lost
+	}
+	return lost
+}
+
+// areal tells whether s has rings.
+func (s *shape) areal() bool {
+	for i := range s.shapes {
+		if s.shapes[i].areal() {
+			return true
+		}
+	}
+	return (s.kind == polygon || s.kind == multiPolygon) && len(s.ends) > 0
+}
+
+// orient turns rings that do not follow the right-hand rule (RFC 7946, 3.1.6) and returns how many.
+func (s *shape) orient() (turned int) {
+	for i := range s.shapes {
+		turned += s.shapes[i].orient()
+	}
+	if s.kind != polygon && s.kind != multiPolygon {
+		return turned
+	}
+	s.rings(func(from, to int, outer bool) {
+		if a := s.area(from, to); a != 0 && (a > 0) != outer {
+			s.reverse(from, to)
+			turned++
+		}
+	})
+	return turned
+}
+
+// area returns twice the signed area of a ring, positive when it runs against the clock.
+func (s *shape) area(from, to int) (sum float64) {
+	if to-from < 3 {
+		return 0
+	}
+	x0, y0 := s.xyz[3*from], s.xyz[3*from+1]
+	for i := from; i < to; i++ {
+		j := i + 1
+		if j == to {
+			j = from
+		}
+		sum += (s.xyz[3*i]-x0)*(s.xyz[3*j+1]-y0) - (s.xyz[3*j]-x0)*(s.xyz[3*i+1]-y0)
+	}
+	return sum
+}
+
+func (s *shape) reverse(from, to int) {
+	for i, j := from, to-1; i < j; i, j = i+1, j-1 {
+		for k := range 3 {
+			s.xyz[3*i+k], s.xyz[3*j+k] = s.xyz[3*j+k], s.xyz[3*i+k]
+		}
+	}
+}
+
+// bound widens b by all positions; the number of positions that are no finite numbers comes back.
+func (s *shape) bound(b *orb.Bound) (bad int) {
+	for i := range s.shapes {
+		bad += s.shapes[i].bound(b)
+	}
+	for i := 0; i < len(s.xyz); i += 3 {
+		x, y := s.xyz[i], s.xyz[i+1]
+		if math.IsNaN(x-x) || math.IsNaN(y-y) || s.hasZ && math.IsNaN(s.xyz[i+2]-s.xyz[i+2]) {
+			bad++
+			continue
+		}
+		b.Min[0], b.Max[0] = min(b.Min[0], x), max(b.Max[0], x)
+		b.Min[1], b.Max[1] = min(b.Min[1], y), max(b.Max[1], y)
+	}
+	return bad
+}
+
+// transform moves every position.
+func (s *shape) transform(fn crs.Func) {
+	for i := range s.shapes {
+		s.shapes[i].transform(fn)
+	}
+	for i := 0; i < len(s.xyz); i += 3 {
+		s.xyz[i], s.xyz[i+1] = fn(s.xyz[i], s.xyz[i+1])
+	}
+}
+
+// wkb appends the geometry as ISO WKB, little-endian.
+func (s *shape) wkb(dst []byte) []byte {
+	switch s.kind {
+	case point:
+		return s.ordinates(s.header(dst, point), 0, 1)
+	case lineString:
+		return s.line(s.header(dst, lineString), 0, s.positions())
+	case multiPoint:
+		dst = count(s.header(dst, multiPoint), s.positions())
+		for i := range s.positions() {
+			dst = s.ordinates(s.header(dst, point), i, i+1)
+		}
+	case polygon:
+		return s.rows(count(s.header(dst, polygon), len(s.ends)), 0, len(s.ends), 0)
+	case multiLineString:
+		return s.rows(count(s.header(dst, multiLineString), len(s.ends)), 0, len(s.ends), lineString)
+	case multiPolygon:
+		dst = count(s.header(dst, multiPolygon), len(s.polys))
+		from := 0
+		for _, to := range s.polys {
+			dst = s.rows(count(s.header(dst, polygon), to-from), from, to, 0)
+			from = to
+		}
+	case collection:
+		dst = count(s.header(dst, collection), len(s.shapes))
+		for i := range s.shapes {
+			dst = s.shapes[i].wkb(dst)
+		}
+	default:
+		panic(fmt.Sprintf("ingest: no WKB for kind %d", s.kind))
+	}
+	return dst
+}
+
+func (s *shape) header(dst []byte, kind uint32) []byte {
+	if s.hasZ {
+		kind += 1000
+	}
+	return binary.LittleEndian.AppendUint32(append(dst, 1), kind)
+}
+
+func count(dst []byte, n int) []byte { return binary.LittleEndian.AppendUint32(dst, uint32(n)) }
+
+// rows appends lines or rings; kind 0 means rings, which have no header.
+func (s *shape) rows(dst []byte, from, to int, kind uint32) []byte {
+	start := 0
+	if from > 0 {
+		start = s.ends[from-1]
+	}
+	for _, end := range s.ends[from:to] {
+		if kind != 0 {
+			dst = s.header(dst, kind)
+		}
+		dst = s.line(dst, start, end)
+		start = end
+	}
+	return dst
+}
+
+func (s *shape) line(dst []byte, from, to int) []byte {
+	return s.ordinates(count(dst, to-from), from, to)
+}
+
+func (s *shape) ordinates(dst []byte, from, to int) []byte {
+	for i := from; i < to; i++ {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(s.xyz[3*i]))
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(s.xyz[3*i+1]))
+		if s.hasZ {
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(s.xyz[3*i+2]))
+		}
+	}
+	return dst
+}
+
+// fromSimple copies a geometry of simplefeatures; measures are left out.
+func fromSimple(g geom.Geometry) (shape, error) {
+	if g.CoordinatesType() == geom.DimXYM || g.CoordinatesType() == geom.DimXYZM {
+		dim := geom.DimXY
+		if g.CoordinatesType() == geom.DimXYZM {
+			dim = geom.DimXYZ
+		}
+		g = g.ForceCoordinatesType(dim)
+	}
+	s := shape{hasZ: g.CoordinatesType() == geom.DimXYZ}
+	switch g.Type() {
+	case geom.TypePoint:
+		s.kind = point
+		s.simplePoint(g.MustAsPoint())
+	case geom.TypeLineString:
+		s.kind = lineString
+		s.sequence(g.MustAsLineString().Coordinates())
+		s.ends = nil
+	case geom.TypePolygon:
+		s.kind = polygon
+		s.simplePolygon(g.MustAsPolygon())
+	case geom.TypeMultiPoint:
+		s.kind = multiPoint
+		m := g.MustAsMultiPoint()
+		for i := range m.NumPoints() {
+			s.simplePoint(m.PointN(i))
+		}
+	case geom.TypeMultiLineString:
+		s.kind = multiLineString
+		m := g.MustAsMultiLineString()
+		for i := range m.NumLineStrings() {
+			s.sequence(m.LineStringN(i).Coordinates())
+		}
+	case geom.TypeMultiPolygon:
+		s.kind = multiPolygon
+		m := g.MustAsMultiPolygon()
+		for i := range m.NumPolygons() {
+			if p := m.PolygonN(i); !p.IsEmpty() {
+				s.simplePolygon(p)
+				s.polys = append(s.polys, len(s.ends))
+			}
+		}
+	case geom.TypeGeometryCollection:
+		s.kind = collection
+		m := g.MustAsGeometryCollection()
+		for i := range m.NumGeometries() {
+			part, err := fromSimple(m.GeometryN(i))
+			if err != nil {
+				return shape{}, err
+			}
+			s.shapes = append(s.shapes, part)
+		}
+	default:
+		return shape{}, fmt.Errorf("ingest: the geometry type %v is not known", g.Type())
+	}
+	return s, nil
+}
+
+func (s *shape) simplePoint(p geom.Point) {
+	if c, ok := p.Coordinates(); ok {
+		s.add(c.X, c.Y, c.Z)
+	}
+}
+
+func (s *shape) sequence(q geom.Sequence) {
+	for i := range q.Length() {
+		c := q.Get(i)
+		s.add(c.X, c.Y, c.Z)
+	}
+	s.ends = append(s.ends, s.positions())
+}
+
+func (s *shape) simplePolygon(p geom.Polygon) {
+	if p.IsEmpty() {
+		return
+	}
+	s.sequence(p.ExteriorRing().Coordinates())
+	for i := range p.NumInteriorRings() {
+		s.sequence(p.InteriorRingN(i).Coordinates())
+	}
+}
+
+// check closes rings that are open, and tells what GeoJSON (RFC 7946, 3.1) does not allow: "" when nothing. closed counts the rings.
+func (s *shape) check() (closed int, wrong string) {
+	for i := range s.shapes {
+		n, wrong := s.shapes[i].check()
+		if closed += n; wrong != "" {
+			return closed, wrong
+		}
+	}
+	switch s.kind {
+	case lineString:
+		if n := s.positions(); n == 1 {
+			return closed, "a line needs two or more positions"
+		}
+	case multiLineString:
+		from := 0
+		for _, to := range s.ends {
+			if to-from < 2 {
+				return closed, "a line needs two or more positions"
+			}
+			from = to
+		}
+	case polygon, multiPolygon:
+		n, wrong := s.closeRings()
+		return closed + n, wrong
+	}
+	return closed, ""
+}
+
+func (s *shape) closeRings() (closed int, wrong string) {
+	open, short := 0, false
+	s.rings(func(from, to int, _ bool) {
+		n := to - from
+		if n == 0 || !s.same(from, to-1) {
+			open++
+			n++
+		}
+		short = short || n < 4
+	})
+	if short {
+		return 0, "a ring needs four or more positions, the last one equal to the first"
+	}
+	if open == 0 {
+		return 0, ""
+	}
+	xyz := make([]float64, 0, len(s.xyz)+3*open)
+	from := 0
+	for i, to := range s.ends {
+		xyz = append(xyz, s.xyz[3*from:3*to]...)
+		if !s.same(from, to-1) {
+			xyz = append(xyz, s.xyz[3*from:3*from+3]...)
+		}
+		from, s.ends[i] = to, len(xyz)/3
+	}
+	s.xyz = xyz
+	return open, ""
+}

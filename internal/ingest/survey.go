@@ -1,0 +1,477 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/crs"
+	"grense/internal/store"
+)
+
+// Target says what becomes of the layers.
+type Target struct {
+	Collection string     // id, and name of the table
+	Title      store.Text // nil: none
+	IDField    string     // property with the feature ids; "": the format's own id, else the property id, else the number of the feature
+	TitleField string     // property that names a feature to people; "": none
+	Replace    bool       // a collection of that id may exist, and goes
+}
+
+// Watch follows an import. Its functions may be nil.
+type Watch struct {
+	Fault    func(Fault)             // each fault, as it is found
+	Progress func(done, total int64) // bytes read, of both passes
+}
+
+// Plan is a surveyed import.
+type Plan struct {
+	Report     Report
+	Collection *store.Collection // as it will be defined
+
+	target  Target
+	watch   Watch
+	layers  []*layerSurvey
+	columns []*column
+	byName  map[string]*column
+	own     *idSource // the format's own id
+	field   *idSource // the property IDField, else "id"
+	differ  bool      // the property is not the own id everywhere
+	key     keyFrom
+	total   int64
+	before  int64 // bytes of layers that were read
+	crs     crs.ID
+	line    []byte // scratch for WKB
+}
+
+// keyFrom says where the feature ids come from.
+type keyFrom uint8
+
+const (
+	keyNumber keyFrom = iota // the number of the feature, over all layers
+	keyOwn
+	keyField
+)
+
+// layerSurvey is what was learnt of a layer.
+type layerSurvey struct {
+	*Layer
+	first   int // features of the layers before
+	n       int // features read
+	shapes  int
+	kinds   [collection + 1]bool
+	z       bool
+	bad     map[int]Action // features that are not valid
+	crs     crs.ID
+	names   []statedName
+	extreme [4]extreme // least x, y; greatest x, y
+}
+
+type statedName struct {
+	name string
+	at   place
+}
+
+// extreme is a coordinate and the feature that has it.
+type extreme struct {
+	v  float64
+	at Fault
+}
+
+// Survey reads all layers once and makes a plan. Where something must be refused, the error is ErrRefused, and the plan's report tells
+// all. The plan is never nil.
+func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, error) {
+	p := &Plan{target: t, watch: w, byName: map[string]*column{}, own: newIDSource("id")}
+	if p.target.IDField != "" {
+		p.own.drop()
+		p.field = newIDSource("property " + t.IDField)
+	} else {
+		p.field = newIDSource("property id")
+	}
+	for _, l := range layers {
+		p.total += l.bytes()
+	}
+	p.total *= 2
+	for _, l := range layers {
+		s := &layerSurvey{Layer: l, first: p.Report.Read, bad: map[int]Action{}}
+		for i := range s.extreme {
+			s.extreme[i].v = math.Inf(1 - 2*(i/2))
+		}
+		p.layers = append(p.layers, s)
+		if err := l.reader.read(ctx, &surveyor{Plan: p, l: s}); err != nil {
+			return p, fmt.Errorf("%s: %w", l.File, err)
+		}
+		p.before += l.bytes()
+		p.resolve(s)
+	}
+	p.agree()
+	p.chooseKey()
+	p.define()
+	if n := p.Report.Refused; n > 0 {
+		return p, refusal("%s", p.summary(n))
+	}
+	return p, nil
+}
+
+// summary tells the first refusal, and how many there are.
+func (p *Plan) summary(n int) string {
+	first := ""
+	for _, f := range p.Report.Faults {
+		if f.Action == Refused {
+			first = f.String()
+			break
+		}
+	}
+	if n > 1 {
+		return fmt.Sprintf("%s (and %d more)", first, n-1)
+	}
+	return first
+}
+
+func (l *Layer) bytes() int64 {
+	if l.file == nil {
+		return 0
+	}
+	return l.file.size
+}
+
+// fault counts a fault and tells it.
+func (p *Plan) fault(f Fault) {
+	p.Report.add(f)
+	if p.watch.Fault != nil {
+		p.watch.Fault(f)
+	}
+}
+
+// at begins a fault of feature n of a layer; 0 for none.
+func (l *layerSurvey) at(at place, n int) Fault {
+	f := Fault{File: l.File, Line: at.line, Column: at.column, Feature: n}
+	if l.Name != "" && !strings.HasPrefix(filepath.Base(l.File), l.Name+".") {
+		f.Layer = l.Name
+	}
+	return f
+}
+
+// tell reports progress now and then.
+func (p *Plan) tell(n int, l *layerSurvey) {
+	if p.watch.Progress != nil && n&255 == 0 && l.file != nil {
+		p.watch.Progress(p.before+min(l.file.done, l.file.size), p.total)
+	}
+}
+
+// surveyor is the sink of the first pass.
+type surveyor struct {
+	*Plan
+	l *layerSurvey
+}
+
+func (s *surveyor) fault(at place, of bool, a Action, reason string) {
+	n := 0
+	if of {
+		n = s.l.n + 1
+	}
+	f := s.l.at(at, n)
+	f.Action, f.Reason = a, reason
+	s.Plan.fault(f)
+}
+
+func (s *surveyor) reference(at place, name string) {
+	for _, x := range s.l.names {
+		if x.name == name {
+			return
+		}
+	}
+	if len(s.l.names) < 10 {
+		s.l.names = append(s.l.names, statedName{name, at})
+	}
+}
+
+func (s *surveyor) fields(names []string) {
+	for _, n := range names {
+		s.column(n)
+	}
+}
+
+// column returns the column of that name, made where it is new.
+func (p *Plan) column(name string) *column {
+	c := p.byName[name]
+	if c == nil {
+		c = &column{name: name}
+		p.byName[name] = c
+		p.columns = append(p.columns, c)
+	}
+	return c
+}
+
+func (s *surveyor) record(r *record) error {
+	s.l.n++
+	s.Report.Read++
+	s.tell(s.l.n, s.l)
+	f := s.l.at(r.at, s.l.n)
+	s.identify(r, f)
+	for i, x := range r.fields {
+		c := (*column)(nil)
+		if i < len(s.columns) && s.columns[i].name == x.name {
+			c = s.columns[i]
+		} else {
+			c = s.column(x.name)
+		}
+		c.see(x.value)
+	}
+	if len(s.columns) > maxNames {
+		return refusal("%s: more than %d different properties", s.l.File, maxNames)
+	}
+	if r.refused {
+		return nil
+	}
+	if r.shape == nil || r.shape.isEmpty() {
+		s.Report.Null++
+		return nil
+	}
+	s.look(r.shape, f)
+	return nil
+}
+
+// identify takes the ids that a feature may have.
+func (s *surveyor) identify(r *record, f Fault) {
+	n := s.l.first + s.l.n
+	name := s.target.IDField
+	if name == "" {
+		name = "id"
+	}
+	var prop value
+	for _, x := range r.fields {
+		if x.name == name {
+			prop = x.value
+		}
+	}
+	if s.target.IDField == "" {
+		s.own.see(r.id, n, f, s.label)
+		a, _ := idText(r.id)
+		b, ok := idText(prop)
+		s.differ = s.differ || !ok || a != b
+	}
+	s.field.see(prop, n, f, s.label)
+	if s.target.IDField == "" && s.field.bad > 0 {
+		s.field.drop()
+	}
+}
+
+// label names feature number n of all.
+func (p *Plan) label(n int) string {
+	for _, l := range p.layers {
+		if n > l.first && n <= l.first+l.n {
+			if len(p.layers) > 1 {
+				return fmt.Sprintf("feature %d of %s", n-l.first, l.File)
+			}
+			return fmt.Sprintf("feature %d", n-l.first)
+		}
+	}
+	return fmt.Sprintf("feature %d", n)
+}
+
+// farAway is a coordinate that no system has; geometries that go so far are refused after the layer, and not judged.
+const farAway = 1e9
+
+// look learns from a geometry, and judges it.
+func (s *surveyor) look(g *shape, f Fault) {
+	l := s.l
+	l.shapes++
+	l.z = l.z || g.hasZ
+	b := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
+	if n := g.bound(&b); n > 0 {
+		f.Action, f.Reason = Refused, fmt.Sprintf("%d positions are not numbers (NaN or infinite)", n)
+		s.Plan.fault(f)
+		return
+	}
+	for i, v := range [...]float64{b.Min[0], b.Min[1], b.Max[0], b.Max[1]} {
+		if e := &l.extreme[i]; i < 2 && v < e.v || i >= 2 && v > e.v {
+			e.v, e.at = v, f
+		}
+	}
+	v := verdict{}
+	if max(-b.Min[0], -b.Min[1], b.Max[0], b.Max[1]) < farAway {
+		s.line = g.wkb(s.line[:0])
+		v = judge(g, s.line)
+	}
+	if v.shape != nil {
+		g = v.shape
+	}
+	l.kinds[g.kind] = true
+	if v.action != "" {
+		l.bad[l.n] = v.action
+		f.Action, f.Reason = v.action, v.reason
+		s.Plan.fault(f)
+	}
+}
+
+// resolve settles the reference system of a layer.
+func (p *Plan) resolve(l *layerSurvey) {
+	refuse := func(at place, format string, a ...any) {
+		f := l.at(at, 0)
+		f.Action, f.Reason = Refused, fmt.Sprintf(format, a...)
+		p.fault(f)
+	}
+	warn := func(at place, format string, a ...any) {
+		f := l.at(at, 0)
+		f.Action, f.Reason = Warning, fmt.Sprintf(format, a...)
+		p.fault(f)
+	}
+	if l.flat {
+		return
+	}
+	l.crs = l.stated
+	for _, x := range l.names {
+		id, note, wrong := resolveName(x.name)
+		switch {
+		case l.stated != 0:
+			if x.name != "" && (wrong != "" || !crs.Same(id, l.stated)) {
+				warn(x.at, "the file states another reference system (%s) than --crs, which is used", describeReference(id, x.name))
+			}
+			continue
+		case x.name == "":
+			l.silent = 0
+			continue
+		case wrong != "":
+			refuse(x.at, "%s", wrong)
+			return
+		case l.crs != 0 && l.crs != id:
+			refuse(x.at, "the layer mixes reference systems: %v here, %v before; split it, or state the right one with --crs EPSG:n", id, l.crs)
+			return
+		case note != "":
+			warn(x.at, "%s", note)
+		}
+		l.crs = id
+	}
+	if l.crs == 0 {
+		l.crs = l.silent
+	}
+	if l.crs == 0 {
+		if l.shapes > 0 {
+			refuse(place{}, "no reference system is stated; state it with --crs EPSG:n")
+		}
+		return
+	}
+	p.plausible(l)
+}
+
+func resolveName(name string) (id crs.ID, note, wrong string) {
+	if text, ok := strings.CutPrefix(name, prjName); ok {
+		return referenceOfText(text)
+	}
+	if name == "" {
+		return 0, "", ""
+	}
+	return reference(name)
+}
+
+func describeReference(id crs.ID, name string) string {
+	if id != 0 {
+		return id.String()
+	}
+	return shorten(strings.TrimPrefix(name, prjName))
+}
+
+// slack is by how much coordinates may pass the end of a domain by rounding, in degrees or metres.
+const slack = 1e-6
+
+// plausible refuses coordinates that are not of the reference system.
+func (p *Plan) plausible(l *layerSurvey) {
+	if l.shapes == 0 {
+		return
+	}
+	d := l.crs.Domain()
+	limits := [4]float64{d.Min[0], d.Min[1], d.Max[0], d.Max[1]}
+	for i, e := range l.extreme {
+		if i < 2 && e.v < limits[i]-slack || i >= 2 && e.v > limits[i]+slack {
+			f := e.at
+			f.Action = Refused
+			f.Reason = fmt.Sprintf("%s = %v does not exist in %v; state the reference system that the coordinates are in with --crs EPSG:n", []string{"x", "y"}[i%2], e.v, l.crs)
+			p.fault(f)
+			return
+		}
+	}
+	e := l.extreme
+	if !l.crs.Geographic() && e[0].v >= -180 && e[2].v <= 180 && e[1].v >= -90 && e[3].v <= 90 {
+		f := l.at(place{}, 0)
+		f.Action = Refused
+		f.Reason = fmt.Sprintf("all coordinates look like degrees, but %v is in metres; state the right reference system with --crs, for example --crs EPSG:4326", l.crs)
+		p.fault(f)
+	}
+}
+
+// agree settles the reference system of the collection: that of the first layer. Others are converted.
+func (p *Plan) agree() {
+	for _, l := range p.layers {
+		switch {
+		case l.crs == 0:
+		case p.crs == 0:
+			p.crs = l.crs
+		case !crs.Same(p.crs, l.crs):
+			f := l.at(place{}, 0)
+			f.Action, f.Reason = Warning, fmt.Sprintf("converted from %v to %v, the reference system of the first file", l.crs, p.crs)
+			p.fault(f)
+		}
+	}
+}
+
+// chooseKey settles where ids come from.
+func (p *Plan) chooseKey() {
+	source := p.own
+	switch {
+	case p.target.IDField != "":
+		source, p.key = p.field, keyField
+		if p.byName[p.target.IDField] == nil && p.Report.Read > 0 {
+			p.refuse("there is no property %q for --id-field; there are: %s", p.target.IDField, p.list())
+			return
+		}
+	case p.own.stated > 0:
+		p.key = keyOwn
+	case !p.field.gone && p.field.stated > 0:
+		source, p.key = p.field, keyField
+	default:
+		if p.Report.Read > 0 {
+			p.warn("features have no id of their own; they are numbered, and the numbers change with the file; name a property with --id-field")
+		}
+		return
+	}
+	for _, f := range source.faults {
+		p.fault(f)
+	}
+	if more := source.bad - len(source.faults); more > 0 {
+		p.refuse("%d more features have no id, or that of another", more)
+	}
+}
+
+func (p *Plan) refuse(format string, a ...any) { p.whole(Refused, format, a...) }
+func (p *Plan) warn(format string, a ...any)   { p.whole(Warning, format, a...) }
+
+// whole tells a fault of the whole import, at the first file.
+func (p *Plan) whole(a Action, format string, v ...any) {
+	f := Fault{Action: a, Reason: fmt.Sprintf(format, v...)}
+	if len(p.layers) > 0 {
+		f = p.layers[0].at(place{}, 0)
+		f.Action, f.Reason = a, fmt.Sprintf(format, v...)
+	}
+	p.fault(f)
+}
+
+// list names some properties.
+func (p *Plan) list() string {
+	var names []string
+	for _, c := range p.columns {
+		if len(names) == 20 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, c.name)
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
