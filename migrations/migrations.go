@@ -7,12 +7,17 @@ import (
 	"io/fs"
 )
 
-//go:embed gpkg
+//go:embed gpkg postgis
 var files embed.FS
 
 // GeoPackage returns the migrations of a GeoPackage.
-func GeoPackage() fs.FS {
-	sub, err := fs.Sub(files, "gpkg")
+func GeoPackage() fs.FS { return folder("gpkg") }
+
+// PostGIS returns the migrations of the schema grense of a PostGIS database. Names in them have no schema.
+func PostGIS() fs.FS { return folder("postgis") }
+
+func folder(name string) fs.FS {
+	sub, err := fs.Sub(files, name)
 	if err != nil {
 		panic(err) // the folder is embedded
 	}

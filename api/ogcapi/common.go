@@ -15,14 +15,14 @@ type Link struct {
 
 // Relation types that are no registered words (http://www.opengis.net/def/rel).
 const (
-	RelConformance      = "http://www.opengis.net/def/rel/ogc/1.0/conformance"
-	RelData             = "http://www.opengis.net/def/rel/ogc/1.0/data"
-	RelProcesses        = "http://www.opengis.net/def/rel/ogc/1.0/processes"
-	RelExecute          = "http://www.opengis.net/def/rel/ogc/1.0/execute"
-	RelTilingSchemes    = "http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes"
-	RelQueryables       = "http://www.opengis.net/def/rel/ogc/1.0/queryables"
-	RelSchema           = "http://www.opengis.net/def/rel/ogc/1.0/schema"
-	RelSortables        = "http://www.opengis.net/def/rel/ogc/1.0/sortables"
+	RelConformance   = "http://www.opengis.net/def/rel/ogc/1.0/conformance"
+	RelData          = "http://www.opengis.net/def/rel/ogc/1.0/data"
+	RelProcesses     = "http://www.opengis.net/def/rel/ogc/1.0/processes"
+	RelExecute       = "http://www.opengis.net/def/rel/ogc/1.0/execute"
+	RelTilingSchemes = "http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes"
+	RelQueryables    = "http://www.opengis.net/def/rel/ogc/1.0/queryables"
+	RelSchema        = "http://www.opengis.net/def/rel/ogc/1.0/schema"
+	RelSortables     = "http://www.opengis.net/def/rel/ogc/1.0/sortables"
 )
 
 // Landing is the landing page (OGC 19-072, 7.2; OGC 17-069r4, 7.2).

@@ -21,7 +21,7 @@ func (s *service) announce(ctx context.Context, p *process, source string) error
 		source = "the demo"
 	}
 	public := publicCollections(s.store.Catalog())
-	fmt.Fprintf(&b, "Grense serves %s of %s\n", count(len(public), "collection"), source)
+	fmt.Fprintf(&b, "Grense serves %s of %s\n", count(len(public), "collection"), shown(source))
 	fmt.Fprintf(&b, "  listening on    %s\n", s.cfg.Addr)
 	fmt.Fprintf(&b, "  in a browser    %s/?f=html\n", base)
 	fmt.Fprintf(&b, "  for programs    %s/\n", base)

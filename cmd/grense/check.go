@@ -20,7 +20,7 @@ import (
 )
 
 type checkCmd struct {
-	Source string `arg:"" help:"What serve takes: a file, or a folder of files."`
+	Source string `arg:"" help:"What serve takes: a file, a folder of files, or a database."`
 	dataFlags
 }
 
@@ -42,7 +42,7 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	st, err := openSource(ctx, c.Source, dir, cfg, p.logger(cfg))
+	st, err := openSource(ctx, c.Source, dir, cfg, p.logger(cfg), false)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 		wrong++
 	}
 	if wrong > 0 {
-		return fmt.Errorf("%s has %s", c.Source, count(wrong, "fault"))
+		return fmt.Errorf("%s has %s", shown(c.Source), count(wrong, "fault"))
 	}
 	return nil
 }

@@ -49,6 +49,18 @@ func TestCheckWithConfiguration(t *testing.T) {
 	}
 }
 
+// A name that hides nothing is a mistake as well: the layer that was meant would be served.
+func TestHidingWhatIsNotThereIsAFault(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	src := demoCopy(t, dir)
+	conf := writeFile(t, filepath.Join(dir, "typo.yaml"), "collections: {komuner: {hidden: true}}\n")
+	code, stdout, _ := command(t, dir, "check", "--config", conf, src)
+	if code != exitFailed || !strings.Contains(stdout, "komuner, configured: no layer") || row(stdout, "kommuner") == "" {
+		t.Errorf("status %d\n%s", code, stdout)
+	}
+}
+
 // awkward returns the files of the shared test data that match; without them the test is skipped.
 func awkward(t *testing.T, pattern string) []string {
 	t.Helper()

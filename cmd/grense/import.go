@@ -16,12 +16,13 @@ import (
 
 	"grense/internal/crs"
 	"grense/internal/ingest"
+	"grense/internal/migrate"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
 
 type importCmd struct {
-	Files      []string `arg:"" name:"file" help:"GeoJSON, GeoJSONSeq, GeoPackage, Shapefile or CSV; also as .gz or in a .zip."`
+	Files      []string `arg:"" name:"file" help:"GeoJSON, GeoJSONSeq, TopoJSON, GeoPackage, Shapefile or CSV; also as .gz or in a .zip."`
 	Into       string   `required:"" placeholder:"TARGET.gpkg" help:"The GeoPackage to write to. Its other collections stay. It changes when the import is complete, not before."`
 	Collection string   `required:"" placeholder:"ID" help:"Id of the collection: lower-case letters, digits, - and _."`
 	Layer      string   `placeholder:"NAME" help:"The layer to import, where a file has several."`
@@ -197,6 +198,9 @@ func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, er
 		}
 		layers = append(layers, l)
 	}
+	if in.target.Table, err = freeTable(in.target.Collection); err != nil {
+		return nil, err
+	}
 	plan, err := ingest.Survey(ctx, layers, in.target, in.watch)
 	if err != nil {
 		return plan, err
@@ -214,6 +218,27 @@ func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, er
 		return plan, fmt.Errorf("cannot write %s: %w", in.into, err)
 	}
 	return plan, nil
+}
+
+// freeTable returns name, or layer_ and name where a table of that name has a meaning of its own: to SQLite, to the GeoPackage standard, or
+// to the register of place names.
+func freeTable(name string) (string, error) {
+	low := strings.ToLower(name)
+	for _, prefix := range [...]string{"sqlite_", "gpkg_", "rtree_", "grense_"} {
+		if strings.HasPrefix(low, prefix) {
+			return "layer_" + name, nil
+		}
+	}
+	list, err := migrate.GeoPackage()
+	if err != nil {
+		return "", err
+	}
+	for _, m := range list {
+		if strings.Contains(strings.ToLower(m.SQL), "create table "+low+" (") {
+			return "layer_" + name, nil
+		}
+	}
+	return name, nil
 }
 
 func (in *importing) explain(err error) error {

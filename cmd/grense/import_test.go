@@ -166,6 +166,18 @@ func TestARefusedImportLeavesTheTarget(t *testing.T) {
 	}
 }
 
+func TestImportUnderANameThatATableHas(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	src := writeFile(t, filepath.Join(dir, "a.geojson"), squares(2))
+	into := filepath.Join(dir, "data.gpkg")
+	for _, id := range []string{"sted", "gpkg_contents", "sqlite_x", "rtree_a", "grense_collection"} {
+		if code, _, stderr := command(t, dir, "import", src, "--into", into, "--collection", id); code != 0 || counts(t, into)[id] != 2 {
+			t.Errorf("%s: status %d, %v\n%s", id, code, counts(t, into), stderr)
+		}
+	}
+}
+
 // importInChild is set in the environment of a child that is this test's program; it runs the command line after it.
 const importInChild = "GRENSE_TEST_IMPORT"
 
@@ -247,7 +259,7 @@ func TestServeImportsOtherFiles(t *testing.T) {
 	writeFile(t, filepath.Join(folder, "punkter.csv"), "id,lon,lat\n0301,10,60\n")
 	writeFile(t, filepath.Join(folder, "readme.txt"), "nothing")
 	code, stdout, stderr := command(t, dir, "check", folder)
-	if code != exitFailed || !strings.HasPrefix(row(stdout, "ruter"), "ruter ruter OGC:CRS84 20 Polygon") || !strings.HasPrefix(row(stdout, "punkter"), "punkter punkter OGC:CRS84 1 Point") ||
+	if code != exitFailed || !strings.HasPrefix(row(stdout, "Ruter"), "Ruter ruter OGC:CRS84 20 Polygon") || !strings.HasPrefix(row(stdout, "punkter"), "punkter punkter OGC:CRS84 1 Point") ||
 		!strings.Contains(stdout, "refused: ") || !strings.Contains(stdout, "Bad.geojson:1:32, feature 1") {
 		t.Errorf("status %d\n%s%s", code, stdout, stderr)
 	}
@@ -261,9 +273,23 @@ func TestServeImportsOtherFiles(t *testing.T) {
 	if code, body := r.get(t, "/collections/ruter/items?limit=1", ""); code != 200 || !strings.Contains(body, "Rute 0") || !strings.Contains(body, `"numberMatched":20`) {
 		t.Errorf("%d %.500s", code, body)
 	}
+	writeFile(t, src, squares(25))
+	r.hup(t, "msg=reloaded")
+	if _, body := r.get(t, "/collections/ruter/items?limit=1", ""); !strings.Contains(body, `"numberMatched":25`) {
+		t.Errorf("after the reload of a changed file: %.500s", body)
+	}
+	writeFile(t, src, "{")
+	r.hup(t, "reload failed; the data from before are still served")
+	if _, body := r.get(t, "/collections/ruter/items?limit=1", ""); !strings.Contains(body, `"numberMatched":25`) {
+		t.Errorf("after the reload of a broken file: %.500s", body)
+	}
 	writeFile(t, src, squares(30))
 	if _, _, stderr := command(t, dir, "check", src); strings.Count(stderr, "msg=imported ") != 1 {
 		t.Errorf("the changed file is not imported again:\n%s", stderr)
+	}
+	conf := writeFile(t, filepath.Join(dir, "grense.yaml"), "collections: {Ruter: {id_column: nr}}\n")
+	if code, stdout, stderr := command(t, dir, "check", src, "--config", conf); code != 0 || !strings.HasSuffix(row(stdout, "Ruter"), " nr") {
+		t.Errorf("the configured id is not used:\n%s%s", stdout, stderr)
 	}
 	empty := filepath.Join(dir, "empty")
 	if err := os.Mkdir(empty, 0o755); err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,9 +27,10 @@ const copyVersion = "1"
 
 // importedCopy is the GeoPackage in the data directory that holds what was imported from a file or a folder.
 type importedCopy struct {
-	source string // as given
-	path   string
-	log    *slog.Logger
+	source   string // as given
+	path     string
+	settings map[string]store.Settings // by name of the layer or collection id
+	log      *slog.Logger
 }
 
 // copyState is kept beside the copy.
@@ -44,7 +46,7 @@ func isImported(path string) bool {
 }
 
 // newImportedCopy names the copy of a source in the data directory dir.
-func newImportedCopy(source, dir string, log *slog.Logger) (*importedCopy, error) {
+func newImportedCopy(source, dir string, settings map[string]store.Settings, log *slog.Logger) (*importedCopy, error) {
 	abs, err := filepath.Abs(source)
 	if err != nil {
 		return nil, err
@@ -54,10 +56,10 @@ func newImportedCopy(source, dir string, log *slog.Logger) (*importedCopy, error
 		return nil, fmt.Errorf("cannot make the folder for imported copies: %w", err)
 	}
 	name := fmt.Sprintf("%s-%x.gpkg", ingest.CollectionID(filepath.Base(abs)), sha256.Sum256([]byte(abs)))
-	return &importedCopy{source: source, path: filepath.Join(dir, name), log: log}, nil
+	return &importedCopy{source: source, path: filepath.Join(dir, name), settings: settings, log: log}, nil
 }
 
-// files lists the files of the source that are read, and a key that changes when one of them does.
+// files lists the files of the source that are read, and a key that changes when one of them does, or what is configured for the import.
 func (c *importedCopy) files() (list []string, key string, err error) {
 	list = []string{c.source}
 	if st, err := os.Stat(c.source); err != nil {
@@ -69,6 +71,9 @@ func (c *importedCopy) files() (list []string, key string, err error) {
 	}
 	h := sha256.New()
 	fmt.Fprintln(h, copyVersion, programVersion())
+	for _, name := range slices.Sorted(maps.Keys(c.settings)) {
+		fmt.Fprintf(h, "%q %q\n", name, c.settings[name].IDColumn)
+	}
 	for _, f := range list {
 		parts, err := filepath.Glob(escapeGlob(strings.TrimSuffix(f, filepath.Ext(f))) + ".*") // all parts of a Shapefile
 		if err != nil {
@@ -115,7 +120,13 @@ func (c *importedCopy) refresh(ctx context.Context) (*copyState, error) {
 	if st, err := c.state(); err == nil && st.Key == key {
 		return st, nil
 	}
-	fresh := fmt.Sprintf("%s.%d.new", c.path, os.Getpid())
+	old, _ := filepath.Glob(escapeGlob(c.path) + ".*.new") // of programs that were killed; the pattern is sound
+	for _, f := range old {
+		if info, err := os.Stat(f); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+			os.Remove(f) // what stays is only disk space
+		}
+	}
+	fresh := fmt.Sprintf("%s.%d-%d.new", c.path, os.Getpid(), time.Now().UnixNano())
 	defer os.Remove(fresh)
 	st, err := c.build(ctx, files, fresh)
 	if err != nil {
@@ -162,7 +173,7 @@ func (c *importedCopy) build(ctx context.Context, files []string, path string) (
 		return nil, fmt.Errorf("cannot write the imported copy: %w", err)
 	}
 	defer w.Close()
-	b := &copyBuild{importedCopy: c, w: w, taken: map[string]bool{}, options: ingest.Options{OpenGeoPackage: geopackageOpener(temp), TempDir: temp}}
+	b := &copyBuild{importedCopy: c, w: w, taken: map[string]bool{}, tables: map[string]bool{}, options: ingest.Options{OpenGeoPackage: geopackageOpener(temp), TempDir: temp}}
 	for _, f := range files {
 		if err := b.file(ctx, f); err != nil {
 			return nil, err
@@ -182,6 +193,7 @@ type copyBuild struct {
 	*importedCopy
 	w       store.Writer
 	taken   map[string]bool // collection ids
+	tables  map[string]bool // in lower case
 	notes   []store.Note
 	first   string // reason of the first refusal
 	options ingest.Options
@@ -206,8 +218,14 @@ func (b *copyBuild) refused(layer string, err error) error {
 	if !errors.Is(err, ingest.ErrRefused) {
 		return fmt.Errorf("cannot import %s: %w", b.source, err)
 	}
-	b.first = cmp.Or(b.first, ingest.Reason(err))
-	b.notes = append(b.notes, store.Note{Layer: layer, Refused: true, Reason: ingest.Reason(err)})
+	reason := ingest.Reason(err)
+	if strings.Contains(reason, "--id-field") {
+		reason += "; for serve, set id_column of the collection in the configuration"
+	} else if strings.Contains(reason, " --") {
+		reason += "; it is a flag of grense import"
+	}
+	b.first = cmp.Or(b.first, reason)
+	b.notes = append(b.notes, store.Note{Layer: layer, Refused: true, Reason: reason})
 	return nil
 }
 
@@ -216,14 +234,20 @@ func (b *copyBuild) layer(ctx context.Context, l *ingest.Layer) error {
 	id := ingest.Unique(ingest.CollectionID(l.Name), func(s string) bool { return b.taken[s] })
 	show := progress(b.log)
 	watch := ingest.Watch{Progress: func(done, total int64) { show(l.Name, int(done), int(total)) }}
-	plan, err := ingest.Survey(ctx, []*ingest.Layer{l}, ingest.Target{Collection: id, Title: store.Text{"": l.Name}}, watch)
+	table, err := freeTable(l.Name)
+	if err != nil {
+		return err
+	}
+	table = ingest.Unique(table, func(s string) bool { return b.tables[strings.ToLower(s)] })
+	target := ingest.Target{Collection: id, Table: table, Title: store.Text{"": l.Name}, IDField: cmp.Or(b.settings[l.Name].IDColumn, b.settings[id].IDColumn)}
+	plan, err := ingest.Survey(ctx, []*ingest.Layer{l}, target, watch)
 	if err != nil {
 		return b.refused(l.Name, err)
 	}
 	if err := plan.Write(ctx, b.w); err != nil {
 		return fmt.Errorf("cannot import %s: %w", l.File, err)
 	}
-	b.taken[id] = true
+	b.taken[id], b.tables[strings.ToLower(table)] = true, true
 	r := &plan.Report
 	for i, f := range r.Faults {
 		if f.Action == ingest.Warning && i < shownFaults {
@@ -270,7 +294,7 @@ func (s *importedStore) Reload(ctx context.Context) error {
 
 // openImported serves a folder, or a file of another format than GeoPackage, from a copy in the data directory.
 func openImported(ctx context.Context, source, dir string, o gpkg.Options, log *slog.Logger) (store.Store, error) {
-	c, err := newImportedCopy(source, dir, log)
+	c, err := newImportedCopy(source, dir, o.Settings, log)
 	if err != nil {
 		return nil, err
 	}

@@ -21,12 +21,13 @@ type keyCmd struct {
 
 // Help teaches; kong prints it below the flags' list.
 func (keyCmd) Help() string {
-	return `Running servers with the same data directory see a change within 5 seconds.
+	return `Running servers with the same data directory, or the same database, see a change within 5 seconds.
 
 Examples:
   grense key create --name "Map on the front page" --expires 90d
   grense key list
-  grense key revoke 4fZk01Qd`
+  grense key revoke 4fZk01Qd
+  grense key list --source postgres://grense@db.example.org/divisions`
 }
 
 // openState opens the state database in the data directory.
@@ -53,7 +54,7 @@ func openStateIn(ctx context.Context, dir string) (store.State, error) {
 type keyCreateCmd struct {
 	Name    string `required:"" placeholder:"NAME" help:"Who or what will use the key."`
 	Expires string `placeholder:"WHEN" help:"A day, 2027-01-01 (UTC), or a number of days, 90d. Default: never."`
-	dataFlags
+	keyFlags
 }
 
 func (keyCreateCmd) Help() string {
@@ -87,7 +88,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, p *process) error {
 	return err
 }
 
-type keyListCmd struct{ dataFlags }
+type keyListCmd struct{ keyFlags }
 
 func (c *keyListCmd) Run(ctx context.Context, p *process) error {
 	st, err := c.openState(ctx, p)
@@ -121,7 +122,7 @@ func day(t time.Time) string {
 
 type keyRevokeCmd struct {
 	ID string `arg:"" help:"Id of the key, as listed."`
-	dataFlags
+	keyFlags
 }
 
 func (c *keyRevokeCmd) Run(ctx context.Context, p *process) error {

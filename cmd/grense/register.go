@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"grense/internal/register"
@@ -40,6 +41,9 @@ func (c *registerGenerateCmd) Run(ctx context.Context, p *process) error {
 		return fmt.Errorf("%s exists; choose another file, or replace it with --force", c.Out)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot write the register: %w", err)
+	}
+	if _, err := os.Stat(filepath.Dir(c.Out)); err != nil {
+		return fmt.Errorf("cannot write the register: there is no folder %s", filepath.Dir(c.Out))
 	}
 	start := time.Now()
 	w, err := gpkg.CreateDated(ctx, c.Out, registerDate)

@@ -18,7 +18,7 @@ import (
 )
 
 type serveCmd struct {
-	Source      string  `arg:"" optional:"" help:"A GeoPackage (.gpkg), a GeoJSON, Shapefile or CSV file, also .gz or .zip, or a folder of them. None: the built-in demo."`
+	Source      string  `arg:"" optional:"" help:"A GeoPackage (.gpkg), a GeoJSON, Shapefile or CSV file, also .gz or .zip, or a folder of them; or a PostGIS database (postgres://...). None: the built-in demo."`
 	Addr        *string `placeholder:"HOST:PORT" help:"Listen here. Port 0 takes a free one. Defaults to 127.0.0.1:8080."`
 	BaseURL     *string `name:"base-url" placeholder:"URL" help:"Address that clients use; every link begins with it. Defaults to http://localhost:PORT."`
 	Auth        *string `placeholder:"required|open" help:"Whether data need an API key. Defaults to required."`
@@ -35,6 +35,7 @@ func (serveCmd) Help() string {
   grense serve kommuner.geojson.gz
   grense serve kommuner.gpkg --addr :8080 --base-url https://example.org/divisions
   grense serve kommuner.gpkg --config grense.yaml --metrics-addr 127.0.0.1:9090
+  grense serve postgres://reader@db.example.org/divisions
 
 A GeoPackage is served as it is. Other files are imported into the data directory first, and again when they have changed.
 
@@ -106,14 +107,14 @@ func assemble(ctx context.Context, cfg config.Config, source string, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	if s.state, err = openStateIn(ctx, dir); err != nil {
+	if s.store, err = openSource(ctx, source, dir, cfg, log, true); err != nil {
+		return nil, err
+	}
+	if s.state, err = openStateFor(ctx, source, dir, log); err != nil {
 		return nil, err
 	}
 	if s.keys, err = apikey.NewChecker(ctx, s.state, log); err != nil {
 		return nil, fmt.Errorf("cannot read the keys in %s: %w", dir, err)
-	}
-	if s.store, err = openSource(ctx, source, dir, cfg, log); err != nil {
-		return nil, err
 	}
 	for _, name := range unmatched(cfg, s.store.Catalog()) {
 		log.Warn("configured for a collection that the source does not have", "collection", name)
@@ -204,7 +205,22 @@ func (s *service) serve(ctx context.Context, p *process) error {
 func (s *service) httpServer(h http.Handler) *http.Server {
 	l := s.cfg.Limits
 	return &http.Server{Handler: h, ReadHeaderTimeout: l.ReadHeaderTimeout, ReadTimeout: l.ReadTimeout, IdleTimeout: l.IdleTimeout,
-		MaxHeaderBytes: int(l.MaxHeader), ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+		MaxHeaderBytes: int(l.MaxHeader), ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn), ConnContext: smallBuffer}
+}
+
+// sendBuffer bounds what the kernel keeps of an answer, in bytes. With a large buffer the writer is woken only after long, and a
+// reader that is slow but steady would be taken for one that stands still.
+const sendBuffer = 128 << 10
+
+// smallBuffer sets the send buffer of a new connection.
+func smallBuffer(ctx context.Context, conn net.Conn) context.Context {
+	if c, ok := conn.(interface{ NetConn() net.Conn }); ok { // TLS
+		conn = c.NetConn()
+	}
+	if c, ok := conn.(*net.TCPConn); ok {
+		c.SetWriteBuffer(sendBuffer) // a system that refuses keeps its own size
+	}
+	return ctx
 }
 
 // reload opens data, certificate and keys anew. What fails stays as it was.

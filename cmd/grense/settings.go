@@ -76,9 +76,12 @@ func unmatched(cfg config.Config, cat *store.Catalog) []string {
 	for _, n := range cat.Notes {
 		known[n.Layer] = true
 	}
+	for _, layer := range cat.Hidden {
+		known[layer] = true
+	}
 	var out []string
 	for name, c := range cfg.Collections {
-		if !known[name] && !known[c.ID] && !c.Hidden { // a renamed one is found by its new id
+		if !known[name] && !known[c.ID] { // a renamed one is found by its new id
 			out = append(out, name)
 		}
 	}

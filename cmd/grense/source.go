@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,9 +19,12 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// openSource opens what is to be served: the GeoPackage at path, a copy of the other files at path, or the demo when path is empty. dir is
-// the data directory.
-func openSource(ctx context.Context, path, dir string, cfg config.Config, log *slog.Logger) (store.Store, error) {
+// openSource opens what is to be served: the GeoPackage at path, a copy of the other files at path, the database whose address path is, or
+// the demo when path is empty. dir is the data directory. With wait, a database may be away for now.
+func openSource(ctx context.Context, path, dir string, cfg config.Config, log *slog.Logger, wait bool) (store.Store, error) {
+	if isDatabase(path) {
+		return openDatabase(ctx, path, cfg, log, wait)
+	}
 	if path == "" {
 		var err error
 		if path, err = buildDemo(ctx, dir); err != nil {
@@ -81,25 +85,45 @@ func buildDemo(ctx context.Context, dir string) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	w, err := gpkg.CreateDated(ctx, path, registerDate)
-	if err == nil {
-		defer w.Close()
-		err = demo.Write(ctx, w)
-	}
-	if err == nil {
-		err = register.Generate(ctx, w, register.Options{Places: demoPlaces, Seed: demoSeed})
-	}
-	if err == nil {
-		err = w.Commit(ctx)
-	}
+	// Several processes may begin at once: each makes a file of its own, and the first to be ready gives it the name.
+	own, err := os.MkdirTemp(dir, "making-demo-")
 	if err != nil {
 		return "", fmt.Errorf("cannot build the demo in %s: %w", dir, err)
 	}
-	old, _ := filepath.Glob(filepath.Join(dir, "demo-*")) // demos of other versions; the pattern is sound
+	defer os.RemoveAll(own)
+	made := filepath.Join(own, "demo.gpkg")
+	if err = writeDemo(ctx, made); err == nil {
+		err = os.Link(made, path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("cannot build the demo in %s: %w", dir, err)
+	}
+	removeOldDemos(dir, path)
+	return path, nil
+}
+
+func writeDemo(ctx context.Context, path string) error {
+	w, err := gpkg.CreateDated(ctx, path, registerDate)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := demo.Write(ctx, w); err != nil {
+		return err
+	}
+	if err := register.Generate(ctx, w, register.Options{Places: demoPlaces, Seed: demoSeed}); err != nil {
+		return err
+	}
+	return w.Commit(ctx)
+}
+
+// removeOldDemos removes the demos of other versions, with what was computed from them. What cannot be removed is only disk space.
+func removeOldDemos(dir, current string) {
+	stem := strings.TrimSuffix(current, ".gpkg")
+	old, _ := filepath.Glob(filepath.Join(dir, "demo-*")) // the pattern is sound
 	for _, f := range old {
-		if f != path {
-			os.Remove(f) // what stays is only disk space
+		if !strings.HasPrefix(f, stem) {
+			os.Remove(f)
 		}
 	}
-	return path, nil
 }

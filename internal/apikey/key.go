@@ -116,13 +116,12 @@ func ParseExpiry(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	var t time.Time
 	var n int
 	if t, err := time.Parse(time.DateOnly, s); err == nil {
 		return inFuture(t, s, now)
 	}
 	if _, err := fmt.Sscanf(s, "%dd", &n); err != nil || fmt.Sprintf("%dd", n) != s || n < 1 || n > 36500 {
-		return t, fmt.Errorf("apikey: %q is not a time; write a day such as 2027-01-01 or a number of days such as 90d", s)
+		return time.Time{}, fmt.Errorf("apikey: %q is not a time; write a day such as 2027-01-01 or a number of days such as 90d", s)
 	}
 	return now.UTC().AddDate(0, 0, n), nil
 }

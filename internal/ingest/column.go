@@ -15,7 +15,7 @@ type column struct {
 	kinds [object + 1]int
 
 	big        bool // an integer of more than 53 bits, which a float64 would round
-	huge       bool // an integer of more than 64 bits
+	huge       bool // an integer of more than 64 bits, or a number that no float64 comes near
 	notDay     bool // a text is not a day
 	notMoment  bool // a text is not a moment
 	notInteger bool // an untyped value is not a plain integer
@@ -32,6 +32,8 @@ func (c *column) see(v value) {
 	switch v.kind {
 	case integer:
 		c.seeInteger(v.text)
+	case number:
+		c.seeNumber(v.text)
 	case plain:
 		c.notDay, c.notMoment = true, true
 	case text:
@@ -42,7 +44,9 @@ func (c *column) see(v value) {
 		if c.notInteger = c.notInteger || !whole; whole {
 			c.seeInteger(v.text)
 		}
-		c.notNumber = c.notNumber || !ok
+		if c.notNumber = c.notNumber || !ok; ok && !whole {
+			c.seeNumber(v.text)
+		}
 		c.notTruth = c.notTruth || !strings.EqualFold(v.text, "true") && !strings.EqualFold(v.text, "false")
 	}
 }
@@ -51,6 +55,11 @@ func (c *column) seeInteger(s string) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	c.huge = c.huge || err != nil
 	c.big = c.big || err != nil || n > 1<<53 || n < -1<<53
+}
+
+func (c *column) seeNumber(s string) {
+	f, err := strconv.ParseFloat(s, 64)
+	c.huge = c.huge || err != nil || math.IsInf(f, 0)
 }
 
 func (c *column) seeTime(s string) {
@@ -120,7 +129,7 @@ func (c *column) decide() (mixed bool) {
 	case seen == 0:
 	case only(integer) && !c.huge, only(untyped) && !c.notInteger && !c.huge:
 		c.typ = cql2.TypeInteger
-	case only(number), only(integer, number) && !c.big, only(untyped) && !c.notNumber && !c.big:
+	case only(integer, number) && c.kinds[number] > 0 && !c.huge && (!c.big || c.kinds[integer] == 0), only(untyped) && !c.notNumber && !c.big && !c.huge:
 		c.typ = cql2.TypeNumber
 	case only(boolean), only(untyped) && !c.notTruth:
 		c.typ = cql2.TypeBool
@@ -130,7 +139,7 @@ func (c *column) decide() (mixed bool) {
 		c.typ = cql2.TypeDate
 	case only(text, untyped) && !c.notMoment:
 		c.typ = cql2.TypeTimestamp
-	case only(text, plain, untyped), only(integer):
+	case only(text, plain, untyped), only(integer), only(number):
 	default:
 		return true
 	}

@@ -44,7 +44,7 @@ type rowBudget struct {
 
 func (b *rowBudget) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("a row of more than %d MB; is a quotation mark never closed?", maxRow>>20)
+		return 0, refusal("a row of more than %d MB; is a quotation mark never closed?", maxRow>>20)
 	}
 	n, err := b.in.Read(p)
 	b.left -= n

@@ -33,3 +33,9 @@ func ShapefileLayer(shp, dbf, prj, cpg []byte) *Layer {
 	r := &shapeReader{shp: f, dbf: inMemory("a.dbf", dbf), prj: inMemory("a.prj", prj), cpg: inMemory("a.cpg", cpg)}
 	return &Layer{File: f.name, Name: "a", reader: r, file: f, silent: crs.WebMercator}
 }
+
+// TopoJSONLayer reads the object "k" of a text.
+func TopoJSONLayer(b []byte) *Layer {
+	f := inMemory("a.topojson", b)
+	return &Layer{File: f.name, Name: "k", reader: &topoReader{open: f.open, object: "k"}, file: f, silent: crs.CRS84}
+}

@@ -108,4 +108,4 @@ func refusal(format string, a ...any) error {
 }
 
 // Reason is the text of an error without what every error of this package begins with.
-func Reason(err error) string { return strings.TrimPrefix(err.Error(), ErrRefused.Error()+": ") }
+func Reason(err error) string { return strings.ReplaceAll(err.Error(), ErrRefused.Error()+": ", "") }

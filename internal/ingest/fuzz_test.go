@@ -94,3 +94,14 @@ func FuzzShapefile(f *testing.F) {
 		roundTrip(t, ingest.ShapefileLayer(shp, dbf, prj, []byte(cpg)))
 	})
 }
+
+func FuzzTopoJSON(f *testing.F) {
+	const arcs = `"transform":{"scale":[0.5,0.5],"translate":[10,60]},"arcs":[[[0,0],[2,0]],[[2,0],[0,2]],[[2,2],[-2,-2]]]}`
+	for _, s := range []string{
+		`{"type":"Topology","objects":{"k":{"type":"GeometryCollection","geometries":[{"type":"Polygon","arcs":[[0,1,2]],"id":1,"properties":{"a":1}},{"type":null}]}},` + arcs,
+		`{"objects":{"k":{"type":"MultiPolygon","arcs":[[[-3,-2,-1]],[]]}},` + arcs, `{"objects":{"k":{"type":"Point","coordinates":[1,2]}},"arcs":[[[1]]]}`, `{"arcs":{}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) { roundTrip(t, ingest.TopoJSONLayer(text)) })
+}

@@ -178,7 +178,7 @@ func (g *geoReader) root(ctx context.Context) error {
 	case n.typ == "Feature":
 		return g.feature(n)
 	case n.typ == "Topology":
-		g.out.fault(n.at, false, Refused, "TopoJSON is not read, and it does not state its reference system; convert it, for example with ogr2ogr -a_srs EPSG:4326 out.geojson")
+		g.out.fault(n.at, false, Refused, "the topology has no objects")
 		return nil
 	}
 	g.typeFault(n, "FeatureCollection, Feature or the name of a geometry", false)
@@ -438,27 +438,36 @@ func (g *geoReader) reference(at place) error {
 	return nil
 }
 
-// jsonLayers looks into a JSON text and returns the names of its layers: members that are FeatureCollections, of an outermost object
-// that is none; else one without a name.
-func jsonLayers(in io.Reader) ([]string, error) {
+// jsonLayers looks into a JSON text and returns the names of its layers: the objects of a topology; the members that are
+// FeatureCollections, of an outermost object that is none; else one without a name.
+func jsonLayers(in io.Reader) (layers []string, topology bool, err error) {
 	s := newJSONScanner(in)
-	var layers []string
 	known := errors.New("known")
 	if c, err := s.peek(); err != nil || c != '{' {
-		return []string{""}, ignoreSyntax(err)
+		return []string{""}, false, ignoreSyntax(err)
 	}
-	err := s.object(func(name []byte, _ place) error {
+	var objects []string
+	err = s.object(func(name []byte, _ place) error {
 		c, err := s.peek()
 		switch {
 		case err != nil:
 			return err
+		case string(name) == "type" && c == '"':
+			if err := s.string(); err != nil || string(s.tok) != "Topology" {
+				return errors.Join(known, err)
+			}
+			topology = true
+			return nil
 		case string(name) == "type" || string(name) == "features" && c == '[':
 			return known
 		case c != '{':
 			return s.skip(nil)
 		}
-		layer, found := string(name), false
+		layer, found, isObjects := string(name), false, string(name) == "objects"
 		err = s.object(func(name []byte, _ place) error {
+			if isObjects {
+				objects = append(objects, string(name))
+			}
 			c, err := s.peek()
 			found = found || string(name) == "features" && c == '['
 			return errors.Join(err, s.skip(nil))
@@ -468,10 +477,13 @@ func jsonLayers(in io.Reader) ([]string, error) {
 		}
 		return err
 	})
-	if errors.Is(err, known) || len(layers) == 0 {
-		return []string{""}, nil
+	if topology && len(objects) > 0 {
+		return objects, true, ignoreSyntax(err)
 	}
-	return layers, ignoreSyntax(err)
+	if errors.Is(err, known) || len(layers) == 0 {
+		return []string{""}, false, nil
+	}
+	return layers, false, ignoreSyntax(err)
 }
 
 // ignoreSyntax leaves faults of the content to the one who reads it.

@@ -116,6 +116,7 @@ func TestTypes(t *testing.T) {
 		"large":                  {[]string{"9223372036854775807"}, cql2.TypeInteger, []any{int64(9223372036854775807)}},
 		"larger than 64 bits":    {[]string{"9223372036854775808"}, cql2.TypeText, []any{"9223372036854775808"}},
 		"large beside fractions": {[]string{"9007199254740993", "0.5"}, cql2.TypeText, []any{"9007199254740993", "0.5"}},
+		"beyond a float64":       {[]string{"1e400", "1"}, cql2.TypeText, []any{"1e400", "1"}},
 		"truth values":           {[]string{"true", "false"}, cql2.TypeBool, []any{true, false}},
 		"days":                   {[]string{`"2024-01-01"`, "null"}, cql2.TypeDate, []any{"2024-01-01", nil}},
 		"no such day":            {[]string{`"2024-02-30"`}, cql2.TypeText, []any{"2024-02-30"}},
@@ -470,5 +471,16 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) { // not parallel: it measur
 	}
 	if grown := int64(peak) - int64(before.HeapInuse); grown > 40<<20 {
 		t.Errorf("the heap grew by %d MB", grown>>20)
+	}
+}
+
+// BenchmarkSurvey reads 35 357 polygons with 2.2 million vertices: 2.3 s on two cores, 1 s of it in the test of validity.
+func BenchmarkSurvey(b *testing.B) {
+	src := open(b, sharedPath(b, "data", "france", "france-communes-2018.geojsonl.gz"), 0)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ingest.Survey(b.Context(), src.Layers, into, ingest.Watch{}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

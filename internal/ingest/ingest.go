@@ -1,9 +1,9 @@
 // Package ingest reads files of geographic features and writes them to a store: GeoJSON (RFC 7946) and sequences of it (RFC 8142),
-// GeoPackage, Shapefile, and CSV with coordinates, each also packed with gzip or in a zip archive.
+// TopoJSON, GeoPackage, Shapefile, and CSV with coordinates, each also packed with gzip or in a zip archive.
 //
 // An import has two passes. Survey reads everything once: it learns the properties, their types and the ids, and finds all faults.
 // Write reads once more and fills a store.Writer. So a file may be of any size: what is kept of a feature after it was read is a few
-// bytes that tell whether its id is unique. A fault that cannot be mended refuses the whole import, before anything is written.
+// bytes that tell whether its id is unique; only the arcs of TopoJSON stay in memory. A fault that cannot be mended refuses the whole import, before anything is written.
 //
 // Measures (M) are left out, with a warning. Curves, surfaces and TIN, which GeoJSON lacks, are refused. Archives in archives are
 // not opened. A GeoPackage is read through the store that Options.OpenGeoPackage returns, so what that store refuses is refused here.
@@ -162,7 +162,7 @@ func (s *Source) add(ctx context.Context, f *file, label string, o Options) erro
 		if err != nil {
 			return err
 		}
-		names, err := jsonLayers(in)
+		names, topology, err := jsonLayers(in)
 		if err := errors.Join(err, in.Close()); err != nil {
 			return err
 		}
@@ -170,6 +170,10 @@ func (s *Source) add(ctx context.Context, f *file, label string, o Options) erro
 			name := n
 			if name == "" {
 				name = f.base()
+			}
+			if topology { // states no reference system
+				layer(name, &topoReader{open: f.open, object: n})
+				continue
 			}
 			layer(name, &geoReader{open: f.open, layer: n}).silent = crs.CRS84 // RFC 7946, 4
 		}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -22,7 +23,7 @@ var intervals = [...][2]string{{"gyldigfra", "gyldigtil"}, {"valid_from", "valid
 
 // define makes the collection of what was learnt.
 func (p *Plan) define() {
-	c := &store.Collection{ID: p.target.Collection, Table: p.target.Collection, Title: p.target.Title, Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}}
+	c := &store.Collection{ID: p.target.Collection, Table: cmp.Or(p.target.Table, p.target.Collection), Title: p.target.Title, Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}}
 	p.Collection = c
 	if c.ID != CollectionID(c.ID) {
 		p.refuse("%q cannot be the id of a collection, which has lower-case letters, digits, - and _ only; %q can", c.ID, CollectionID(c.ID))

@@ -19,7 +19,8 @@ type verdict struct {
 
 // judge checks a geometry against OGC 06-103r4, 6.1.11.1, and repairs it by a buffer of no width where the result is valid and has the
 // same area, but for a thousandth. wkb is that of s. The algorithms of the library may panic on geometries that are not valid, which
-// counts as no repair.
+// counts as no repair. The time grows faster than the size: the 6 807 islands and 447 163 vertices of the ocean at 1:10 million take 40 s,
+// the 35 357 communes of France 1 s together.
 func judge(s *shape, wkb []byte) (v verdict) {
 	if !s.areal() {
 		return verdict{}

@@ -15,7 +15,8 @@ import (
 
 // Target says what becomes of the layers.
 type Target struct {
-	Collection string     // id, and name of the table
+	Collection string     // id
+	Table      string     // of the store; "": named as the collection
 	Title      store.Text // nil: none
 	IDField    string     // property with the feature ids; "": the format's own id, else the property id, else the number of the feature
 	TitleField string     // property that names a feature to people; "": none

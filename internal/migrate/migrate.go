@@ -33,6 +33,9 @@ var ErrNewer = errors.New("migrate: the database was written by a newer version 
 // GeoPackage returns the migrations of a GeoPackage.
 func GeoPackage() ([]Migration, error) { return Read(migrations.GeoPackage()) }
 
+// PostGIS returns the migrations of a PostGIS database.
+func PostGIS() ([]Migration, error) { return Read(migrations.PostGIS()) }
+
 // Read returns the migrations of a folder by number: all its files, named NNNN_name.sql, numbered from 1 without a gap.
 func Read(fsys fs.FS) ([]Migration, error) {
 	entries, err := fs.ReadDir(fsys, ".")

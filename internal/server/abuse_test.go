@@ -62,6 +62,55 @@ func TestClientThatLeavesIsNoFailureOfOurs(t *testing.T) {
 	}
 }
 
+// busy is a store that answers the first question when it is told to.
+type busy struct {
+	store.Store
+	first  *sync.Once
+	asked  chan struct{} // closed when the first question is there
+	answer chan struct{}
+}
+
+func (s busy) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	s.first.Do(func() { close(s.asked); <-s.answer })
+	return s.Store.Page(ctx, q)
+}
+
+// TestBusyServerRefusesNewWorkButNoPageOfADownload: clients that get 503 between two pages keep what they have as if it were all.
+func TestBusyServerRefusesNewWorkButNoPageOfADownload(t *testing.T) {
+	t.Parallel()
+	free := serve(t, "", nil)
+	var next string
+	for _, l := range free.get("/collections/kommuner/items?limit=2&skipGeometry=true").wants(200).links() {
+		if l.Rel == "next" {
+			next = strings.TrimPrefix(l.Href, free.URL)
+		}
+	}
+	st := busy{free.store, &sync.Once{}, make(chan struct{}), make(chan struct{})}
+	a := serveStore(t, st, func(c *config.Config) { c.Limits.Concurrent, c.Limits.Queue = 1, time.Millisecond })
+	var wg sync.WaitGroup
+	wg.Go(func() { a.get("/collections/fylker/items?limit=1").wants(200) })
+	<-st.asked
+	status := make(chan int, 1)
+	wg.Go(func() { status <- a.get(next).StatusCode })
+	for range 20 {
+		if r := a.get("/collections/kommuner/items?limit=2").wants(503); r.Header.Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
+	}
+	select {
+	case s := <-status:
+		t.Errorf("the next page was answered %d while the server was busy", s)
+	default:
+	}
+	close(st.answer)
+	wg.Wait()
+	if len(status) == 1 {
+		if s := <-status; s != 200 {
+			t.Errorf("the next page: %d", s)
+		}
+	}
+}
+
 // TestHangUpsLeaveNothing opens requests and leaves in the middle of the answer.
 func TestHangUpsLeaveNothing(t *testing.T) {
 	n := 500

@@ -30,6 +30,7 @@ type call struct {
 	asked bool              // f was given
 	lang  string            // nb, nn or en
 	keyID string            // "" when no key was needed or given
+	begun bool              // the store was asked; further questions of the request are not refused
 
 	values url.Values // all query parameters
 
@@ -49,6 +50,7 @@ type call struct {
 	filterCRS       crs.ID   // zero: CRS84
 	properties      []string // nil: all
 	skipGeometry    bool
+	norwegian       bool // texts are sorted by the Norwegian alphabet
 	hits            bool // only the count is wanted
 	ui, code, after string
 	operationName   string
@@ -119,7 +121,11 @@ func (c *call) resolve() error {
 // ask runs questions to the store: it waits for a turn and bounds the time. Nothing may be written to the client inside, since a
 // slow reader must not hold a turn.
 func (c *call) ask(fn func(context.Context) error) error {
-	return c.s.gate.run(c.r.Context(), c.s.cfg.Limits.Query, fn)
+	begun := c.begun || c.query.Cursor != "" // a page that follows another is part of a download
+	return c.s.gate.run(c.r.Context(), begun, c.s.cfg.Limits.Query, func(ctx context.Context) error {
+		c.begun = true
+		return fn(ctx)
+	})
 }
 
 func first(v []string) string {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"html/template"
 	"math"
 	"strings"
 	"time"
@@ -37,8 +38,11 @@ func (s *Server) collection(c *call) (*answer, error) {
 		m["includedInDataCatalog"] = c.catalogLD(nil)
 		return m
 	}
-	return &answer{JSON: doc, LD: ld, Links: doc.Links, Page: &page{Name: "collection", Title: doc.Title,
-		Crumbs: c.crumbs("collections"), Data: collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open"}}}, nil
+	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open"}
+	a := &answer{JSON: doc, LD: ld, Links: doc.Links}
+	view.Map, a.Fleeting = c.overview(c.coll, c.text("map.collection", doc.Title))
+	a.Page = &page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.crumbs("collections"), Data: view}
+	return a, nil
 }
 
 // collectionView is what the page of a collection shows.
@@ -46,6 +50,7 @@ type collectionView struct {
 	ogcapi.Collection
 	Schema ogcapi.Schema
 	Keyed  bool
+	Map    template.HTML // its features, or where they are
 }
 
 // collectionDocs are the public collections in catalog order; never nil.

@@ -58,6 +58,19 @@ var (
 			return nil
 		}}
 
+	paramCollation = &param{Name: "collation", Description: "Order of texts in sortby: codepoint, or nb for the Norwegian alphabet with æ, ø, å after z",
+		Schema: map[string]any{"type": "string", "enum": []string{"codepoint", "nb"}, "default": "codepoint"},
+		parse: func(c *call, v []string) error {
+			switch v[0] {
+			case "nb":
+				c.norwegian = true
+			case "codepoint":
+			default:
+				return problem.Invalidf("collation", v[0], "use codepoint or nb")
+			}
+			return nil
+		}}
+
 	paramResultType = &param{Name: "resulttype", Description: "hits counts the features and returns none", Schema: map[string]any{"type": "string", "enum": []string{"results", "hits"}, "default": "results"},
 		parse: func(c *call, v []string) error {
 			switch v[0] {

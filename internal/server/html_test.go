@@ -70,10 +70,10 @@ func (c *checker) fault(format string, args ...any) {
 var (
 	voidElements   = strings.Fields("br hr img input link meta")
 	normalElements = strings.Fields("html head title body header nav main footer section a p h1 h2 h3 h4 ul ol li dl dt dd div span code pre strong table caption thead tbody tr th td " +
-		"form label button select option textarea details summary script svg g path text")
+		"form label button select option textarea details summary script svg g path text figure figcaption")
 	phrasing = strings.Fields("a span code strong br img input select option button label textarea") // what a p may hold
 	parents  = map[string]string{"li": "ul ol", "dt": "dl", "dd": "dl", "tr": "thead tbody", "th": "tr", "td": "tr", "caption": "table", "thead": "table", "tbody": "table",
-		"option": "select", "summary": "details", "main": "body", "title": "head", "meta": "head"}
+		"option": "select", "summary": "details", "main": "body", "title": "head a", "meta": "head"}
 )
 
 func (c *checker) start(tok xml.StartElement) {
@@ -109,7 +109,9 @@ func (c *checker) start(tok xml.StartElement) {
 	}
 	c.references(e)
 	c.rules(e)
-	c.text = ""
+	if name != "path" || parent != "a" { // the shape of a link, after its title
+		c.text = ""
+	}
 	if !void {
 		c.stack = append(c.stack, e)
 	}
@@ -163,7 +165,9 @@ func (c *checker) rules(e element) {
 		}
 		c.navs[e.attr["aria-label"]] = true
 	case "img", "script":
-		local("src")
+		if e.attr["type"] != "application/ld+json" { // data
+			local("src")
+		}
 		if _, ok := e.attr["alt"]; !ok && e.name == "img" {
 			c.fault("<img> has no alt")
 		}
@@ -172,6 +176,8 @@ func (c *checker) rules(e element) {
 		if e.attr["rel"] != "alternate" {
 			local("href")
 		}
+	case "svg":
+		need("viewBox", "role", "aria-label")
 	case "a":
 		need("href")
 	case "form":

@@ -367,20 +367,28 @@ func (c *call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 
 // itemLD writes a feature as JSON-LD.
 func (c *call) itemLD(w http.ResponseWriter, id string) error {
-	enc, err := c.encoder(c.skipGeometry)
-	if err != nil {
-		return err
-	}
-	var doc []byte
-	err = c.one(id, enc.Want(), func(f *store.Feature) (err error) {
-		doc, err = enc.AppendJSONLD(nil, f, c.base()+"/collections/"+c.coll.ID+"/items/"+pathEscape(f.ID))
-		return err
-	})
+	doc, err := c.itemLinked(id, c.skipGeometry)
 	if err != nil {
 		return err
 	}
 	return c.writeOnce(w, doc)
 }
+
+// itemLinked is a feature as JSON-LD.
+func (c *call) itemLinked(id string, skipGeometry bool) (doc []byte, err error) {
+	enc, err := c.encoder(skipGeometry)
+	if err != nil {
+		return nil, err
+	}
+	err = c.one(id, enc.Want(), func(f *store.Feature) (err error) {
+		doc, err = enc.AppendJSONLD(nil, f, c.base()+"/collections/"+c.coll.ID+"/items/"+pathEscape(f.ID))
+		return err
+	})
+	return doc, err
+}
+
+// linkedMost is how much JSON-LD of a feature stands in its page, in bytes; a longer one stands there without its geometry.
+const linkedMost = 64 << 10
 
 // itemPage writes a feature as a page.
 func (c *call) itemPage(w http.ResponseWriter, at neighbours, links []ogcapi.Link) error {
@@ -394,7 +402,19 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 	}
 	v.Prev, v.Next, v.Links = at.prev, at.next, links
 	v.PrevHref, v.NextHref = c.itemHref(at.prev), c.itemHref(at.next)
-	doc, err := c.s.pages.render(c, &page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), Data: v})
+	if v.box != nil && !c.skipGeometry {
+		if v.Map, err = c.itemMap(at.row, *v.box, v.Title); err != nil {
+			return err
+		}
+	}
+	linked, err := c.itemLinked(v.ID, c.skipGeometry)
+	if err == nil && len(linked) > linkedMost {
+		linked, err = c.itemLinked(v.ID, true)
+	}
+	if err != nil {
+		return err
+	}
+	doc, err := c.s.pages.render(c, &page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), LD: inScript(linked), Data: v})
 	if err != nil {
 		return err
 	}

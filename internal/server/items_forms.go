@@ -3,8 +3,12 @@ package server
 import (
 	"context"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
+	"strings"
+
+	"github.com/paulmach/orb"
 
 	"grense/api/ogcapi"
 	"grense/internal/feature"
@@ -71,12 +75,20 @@ func (c *call) selected() *store.Collection {
 
 // itemsLD writes the page as a schema.org ItemList of places.
 func (c *call) itemsLD(w http.ResponseWriter, p *store.Page) error {
+	out := newSink(c, w)
+	if err := c.appendItemsLD(out, p); err != nil {
+		return err
+	}
+	return out.finish()
+}
+
+// appendItemsLD writes the ItemList to a sink.
+func (c *call) appendItemsLD(out *sink, p *store.Page) error {
 	points := c.coll.Geometry != nil && c.coll.Geometry.Type == "Point" // of other geometries a list shows nothing
 	enc, err := c.encoder(c.skipGeometry || !points)
 	if err != nil {
 		return err
 	}
-	out := newSink(c, w)
 	items := c.base() + "/collections/" + c.coll.ID + "/items"
 	head, err := marshal(map[string]any{"@context": feature.Context(), "@type": "ItemList", "@id": items, "name": c.titleOf(c.coll), "numberOfItems": p.Matched})
 	if err != nil {
@@ -96,12 +108,12 @@ func (c *call) itemsLD(w http.ResponseWriter, p *store.Page) error {
 		return err
 	}
 	out.buf = append(out.buf, "]}"...)
-	return out.finish()
+	return nil
 }
 
 // itemsView is what the page of features shows.
 type itemsView struct {
-	IDTitle  string // of the property that is the id; "" when the id is no property
+	ID       column // of the property that is the id; empty when the id is no property
 	Columns  []column
 	Rows     []itemRow
 	Matched  int
@@ -110,6 +122,7 @@ type itemsView struct {
 	Prev     string
 	Next     string
 	Links    []ogcapi.Link
+	Map      template.HTML
 	Filters  []filterField
 	Limit    int
 	Datetime bool
@@ -125,7 +138,11 @@ type itemsView struct {
 }
 
 // column is a property in a table.
-type column struct{ Name, Title, Unit string }
+type column struct {
+	Name, Title, Unit string
+	Sort              string // address of the page in this order; "" when it has none
+	Sorted            string // ascending or descending, when the page is in this order
+}
 
 // itemRow is a feature in a table.
 type itemRow struct {
@@ -154,9 +171,9 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 			continue
 		}
 		if pr.Name == c.coll.Key.Property {
-			v.IDTitle, id = c.columnOf(&pr).Title, len(shown.Properties)
+			v.ID, id = c.sortable(&pr), len(shown.Properties)
 		} else {
-			v.Columns = append(v.Columns, c.columnOf(&pr))
+			v.Columns = append(v.Columns, c.sortable(&pr))
 		}
 		shown.Properties = append(shown.Properties, pr.Name)
 	}
@@ -173,7 +190,18 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 	if err != nil {
 		return err
 	}
-	plain, err := c.s.pages.render(c, &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v})
+	if v.Map, err = c.itemsMap(p.Rows); err != nil {
+		return err
+	}
+	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v}
+	if len(p.Rows) <= batch {
+		out := sink{c: c, w: w}
+		if err := c.appendItemsLD(&out, p); err != nil {
+			return err
+		}
+		pg.LD = inScript(out.buf)
+	}
+	plain, err := c.s.pages.render(c, pg)
 	if err != nil {
 		return err
 	}
@@ -188,8 +216,11 @@ type itemView struct {
 	Properties []propertyView
 	Geometry   string // type, as in GeoJSON; "" when there is none
 	Bound      *[4]float64
+	Map        template.HTML
+	box        *orb.Bound // in the storage CRS
 	Prev, Next string
 	PrevHref   string
+	Parts      []crumb // features of other collections that refer to this one
 	NextHref   string
 	Links      []ogcapi.Link
 }
@@ -220,14 +251,33 @@ func (c *call) itemView(f *store.Feature) (*itemView, error) {
 		v.Properties = append(v.Properties, pv)
 		i++
 	}
+	v.Parts = c.partsOf(f.ID)
 	if !f.Geometry.IsNull() {
 		g, err := f.Geometry.Orb()
 		if err != nil {
 			return nil, fmt.Errorf("server: feature %q of %s: %w", f.ID, c.coll.ID, err)
 		}
 		v.Geometry = g.GeoJSONType()
+		if b, ok, _ := f.Geometry.Bound(); ok {
+			v.box = &b
+		}
 	}
 	return v, nil
+}
+
+// partsOf links to the features of other collections that refer to a feature of this one.
+func (c *call) partsOf(id string) (out []crumb) {
+	for _, coll := range c.cat.Collections {
+		for i := range coll.Properties {
+			p := &coll.Properties[i]
+			if !coll.Public || p.Hidden || p.Ref != c.coll.ID || reserved[p.Name] || !simple(p.Type) {
+				continue
+			}
+			out = append(out, crumb{c.text("item.parts-link", c.titleOf(coll), c.columnOf(p).Title, id),
+				c.htmlHref("/collections/"+coll.ID+"/items") + "&" + queryEscape(p.Name) + "=" + queryEscape(id)})
+		}
+	}
+	return out
 }
 
 // itemHref is the page of a feature of the collection; "" for no id.
@@ -244,6 +294,23 @@ func (c *call) columnOf(p *store.Property) column {
 		t = p.Name
 	}
 	return column{Name: p.Name, Title: t, Unit: p.Unit}
+}
+
+// sortable is a column of a table that can be sorted by it: once up, then down.
+func (c *call) sortable(p *store.Property) column {
+	col := c.columnOf(p)
+	if !simple(p.Type) {
+		return col
+	}
+	by := p.Name
+	if keys := c.query.SortBy; first(c.values["sortby"]) != "" && len(keys) > 0 && keys[0].Property == p.Name {
+		col.Sorted = "descending"
+		if !keys[0].Desc {
+			col.Sorted, by = "ascending", "-"+p.Name
+		}
+	}
+	col.Sort = c.base() + "/collections/" + c.coll.ID + "/items?" + strings.Join(append([]string{"f=html", "sortby=" + queryEscape(by)}, c.replay("f", "sortby", "offset", "cursor")...), "&")
+	return col
 }
 
 // cell writes a value for a table.

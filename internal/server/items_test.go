@@ -194,6 +194,30 @@ func TestItemsParameters(t *testing.T) {
 	}
 }
 
+func TestNorwegianCollation(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for query, want := range map[string]string{"sortby=-navn": "Øystre Slidre", "sortby=-navn&collation=codepoint": "Øystre Slidre", "sortby=-navn&collation=nb": "Åsnes", "sortby=fylke_nr,-navn&collation=nb": "Oslo"} {
+		next := a.URL + "/collections/kommuner/items?limit=50&properties=navn&" + query
+		seen := map[string]bool{}
+		for i := 0; next != ""; i++ {
+			p := a.get(next).wants(200).page()
+			if got := p.Features[0].Properties["navn"]; i == 0 && got != want {
+				t.Errorf("%s: the first is %v, want %s", query, got, want)
+			}
+			for _, id := range p.ids() {
+				seen[id] = true
+			}
+			l, _ := find(p.Links, "next", "")
+			next = l.Href
+		}
+		if len(seen) != 357 {
+			t.Errorf("%s: %d features by next", query, len(seen))
+		}
+	}
+	a.get("/collections/kommuner/items?sortby=navn&collation=sv").wants(400)
+}
+
 func TestItemsDocument(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"grense/api/ogcapi"
 	"grense/internal/apikey"
 	"grense/internal/problem"
 )
@@ -37,11 +38,36 @@ func cookieKey(r *http.Request) string {
 	return ck.Value
 }
 
+// keyDoc tells programs that come to the key form what to do.
+type keyDoc struct {
+	Title       string        `json:"title"`
+	Description string        `json:"description"`
+	Links       []ogcapi.Link `json:"links"`
+}
+
+// writeDoc writes a JSON document that is not kept.
+func (c *call) writeDoc(w http.ResponseWriter, doc any) error {
+	b, err := marshal(doc)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", c.rep.contentType())
+	h.Set("Content-Language", languageTag(c.lang))
+	h.Set("Vary", varyOpen)
+	h.Set("Cache-Control", "no-cache")
+	return c.writeOnce(w, b)
+}
+
 // maxForm bounds the body of the key form, in bytes.
 const maxForm = 4 << 10
 
 // keyForm shows the form for the key, or takes a one-time code and puts its key into the cookie.
 func (s *Server) keyForm(c *call, w http.ResponseWriter) error {
+	if c.rep.F == "json" {
+		return c.writeDoc(w, keyDoc{Title: c.text("key.title"), Description: "Send the key in the header X-API-Key, as Authorization: Bearer, or as the password of Basic. " +
+			"The form of the page keeps it in a cookie.", Links: c.selfLinks("/key")})
+	}
 	if c.code == "" {
 		return c.keyPage(w, http.StatusOK, "")
 	}

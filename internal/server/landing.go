@@ -1,6 +1,7 @@
 package server
 
 import (
+	"html/template"
 	"slices"
 
 	"grense/api/ogcapi"
@@ -33,15 +34,21 @@ func (s *Server) landing(c *call) (*answer, error) {
 		links = append(links, ogcapi.Link{Rel: "terms-of-service", Type: "text/html", Title: "Terms of service", Href: svc.Terms, Hreflang: hreflang})
 	}
 	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
-	return &answer{JSON: doc, LD: func() any { return c.catalogLD(links) }, Links: links,
-		Page: &page{Name: "landing", Title: title, Data: landingView{Landing: doc, Collections: c.collectionDocs(), Keyed: s.cfg.Auth != "open"}}}, nil
+	view := landingView{Landing: doc, Collections: c.collectionDocs(), Keyed: s.cfg.Auth != "open"}
+	a := &answer{JSON: doc, LD: func() any { return c.catalogLD(links) }, Links: links}
+	if whole := c.country(); whole != nil {
+		view.Map, a.Fleeting = c.overview(whole, c.text("map.landing", c.titleOf(whole), whole.Count))
+	}
+	a.Page = &page{Name: "landing", Title: title, Description: description, Data: view}
+	return a, nil
 }
 
 // landingView is what the landing page shows.
 type landingView struct {
 	ogcapi.Landing
 	Collections []ogcapi.Collection
-	Keyed       bool // data need a key
+	Map         template.HTML // of the first collection of areas
+	Keyed       bool          // data need a key
 }
 
 // catalogLD is the service as a schema.org DataCatalog. Members that are not configured are left out.

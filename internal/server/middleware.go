@@ -227,7 +227,7 @@ func newID() string {
 // redact blots keys out of a text, so that they reach no log, URL or error body.
 func redact(s string) string { return apikey.Redact(s) }
 
-// gate lets a number of requests at once to the store. The others wait for their turn, then get 503.
+// gate lets a number of requests at once to the store. The others wait for their turn; those that are new are refused after a while.
 type gate struct {
 	slots chan struct{}
 	wait  time.Duration
@@ -237,20 +237,25 @@ func newGate(n int, wait time.Duration) *gate {
 	return &gate{slots: make(chan struct{}, max(n, 1)), wait: wait}
 }
 
-func (g *gate) enter(ctx context.Context) error {
+// enter waits for a turn. Work that was begun is never refused: a download that breaks off costs its client all of it.
+func (g *gate) enter(ctx context.Context, begun bool) error {
 	select {
 	case g.slots <- struct{}{}:
 		return nil
 	default:
 	}
-	t := time.NewTimer(g.wait)
-	defer t.Stop()
+	var late <-chan time.Time
+	if !begun {
+		t := time.NewTimer(g.wait)
+		defer t.Stop()
+		late = t.C
+	}
 	select {
 	case g.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-t.C:
+	case <-late:
 		return problem.New(problem.Unavailable, nil, "the server is busy; try again after the seconds in Retry-After")
 	}
 }
@@ -258,8 +263,8 @@ func (g *gate) enter(ctx context.Context) error {
 func (g *gate) leave() { <-g.slots }
 
 // run waits for a turn and runs fn with a bound on its time.
-func (g *gate) run(ctx context.Context, most time.Duration, fn func(context.Context) error) error {
-	if err := g.enter(ctx); err != nil {
+func (g *gate) run(ctx context.Context, begun bool, most time.Duration, fn func(context.Context) error) error {
+	if err := g.enter(ctx, begun); err != nil {
 		return err
 	}
 	defer g.leave()

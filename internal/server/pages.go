@@ -22,6 +22,9 @@ type page struct {
 	Title  string
 	Crumbs []crumb
 	Data   any
+
+	Description string      // for search engines and previews; "" for none
+	LD          template.JS // the page as JSON-LD, made safe by inScript; "" for none
 }
 
 // crumb is a step of the path to a page.
@@ -38,6 +41,7 @@ type view struct {
 	Formats   []formatLink
 	Languages []languageLink
 	Here      string
+	Neutral   string // the address of this page in no stated language
 	Version   string
 	c         *call
 }
@@ -136,6 +140,12 @@ func newPages() (*pages, error) {
 // unitText writes the powers of a unit (UCUM) for people: km2 becomes km².
 var unitText = strings.NewReplacer("2", "²", "3", "³")
 
+// inScript makes JSON safe inside a script element, where it stands as data (HTML, 4.12.1.3): what could end the element or open a comment is
+// escaped. It stays the same JSON.
+func inScript(b []byte) template.JS {
+	return template.JS(strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(string(b)))
+}
+
 // degrees writes a longitude or latitude for people, with 4 decimals at most.
 func degrees(v float64) string { return number(math.Round(v*1e4) / 1e4) }
 
@@ -163,6 +173,7 @@ func (ps *pages) render(c *call, p *page) ([]byte, error) {
 		if rest != "" {
 			rest = "&" + rest
 		}
+		v.Neutral = c.base() + path + "?f=html" + rest
 		for _, l := range languages {
 			v.Languages = append(v.Languages, languageLink{Code: l.code, Tag: l.tag, Href: c.base() + path + "?f=html&lang=" + l.code + rest, Current: l.code == c.lang})
 		}

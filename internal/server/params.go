@@ -103,7 +103,7 @@ var (
 
 // reserved are the names that a property cannot have as a query parameter; such a property is no query parameter.
 var reserved = map[string]bool{"f": true, "lang": true, "limit": true, "offset": true, "cursor": true, "bbox": true, "bbox-crs": true, "crs": true,
-	"datetime": true, "datetime_": true, "sortby": true, "properties": true, "skipGeometry": true, "resulttype": true, "q": true, "filter": true, "filter-lang": true,
+	"datetime": true, "datetime_": true, "sortby": true, "collation": true, "properties": true, "skipGeometry": true, "resulttype": true, "q": true, "filter": true, "filter-lang": true,
 	"filter-crs": true, "profile": true, "zoom-level": true}
 
 // maxInt bounds limit and offset as they are read; larger numbers mean the same as this one.
@@ -141,6 +141,9 @@ func (c *call) parseQuery(rt *route) error {
 		add(problem.Invalidf("?", c.r.URL.RawQuery, "write the query as name=value pairs joined by &, with %% escapes for other characters"))
 	}
 	c.values = values
+	if _, ok := languageOf(values.Get("lang")); !ok { // any other text means the same as none, and shall not make other documents
+		delete(values, "lang")
+	}
 	known := map[string]*param{"f": paramF, "lang": paramLang}
 	for _, p := range rt.Params {
 		known[p.Name] = p
@@ -166,6 +169,12 @@ func (c *call) parseQuery(rt *route) error {
 	for _, p := range rt.Params {
 		if v, ok := values[p.Name]; ok && p.parse != nil {
 			add(p.parse(c, v))
+		}
+	}
+	if c.norwegian {
+		c.query.SortBy = slices.Clone(c.query.SortBy) // it may be the catalog's
+		for i := range c.query.SortBy {
+			c.query.SortBy[i].Norwegian = true
 		}
 	}
 	if rt.Data && c.coll != nil {

@@ -78,7 +78,7 @@ func (s *Server) table() []*route {
 			Classes: []string{features3 + "queryables", features3 + "queryables-query-parameters", common3 + "queryables"}},
 		{Path: "/collections/{collectionId}/items", Op: "getFeatures", Tag: "Data", Summary: "Features", Data: true, Fields: true,
 			Params: []*param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
-				paramSortBy, paramProperties, paramSkipGeometry, paramResultType},
+				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramResultType},
 			Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML, asCSV}, Stream: s.items,
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
 				features6+"properties", features6+"properties-features", features8+"sorting", features8+"features-sorting",
@@ -99,7 +99,8 @@ func (s *Server) table() []*route {
 			Formats: []rep{asJSON, asHTML}, Get: s.process},
 		{Path: "/codelists", Op: "getCodeLists", Tag: "Code lists", Summary: "All code lists", Formats: []rep{asJSON, asCSV, asHTML}, Get: s.codeLists, Register: true},
 		{Path: "/codelists/{codeListId}", Op: "getCodeList", Tag: "Code lists", Summary: "One code list", Formats: []rep{asJSON, asCSV, asHTML}, Get: s.codeList, Register: true},
-		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*param{paramOperation}, Formats: []rep{asHTML}, Hidden: true,
+		{Path: "/accessibility", Op: "getAccessibility", Summary: "Accessibility statement", Formats: []rep{asHTML, asJSON}, Hidden: true, Get: s.accessibility},
+		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*param{paramOperation}, Formats: []rep{asHTML, asJSON}, Hidden: true,
 			Stream: s.soapPage, Post: s.soapTry},
 		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key", Params: []*param{paramCode, paramNextPage}, Formats: []rep{asHTML, asJSON}, Hidden: true,
 			Stream: s.keyForm, Post: s.keyPost},
@@ -126,4 +127,6 @@ type answer struct {
 	Raw   map[string][]byte // representations that are bytes already, by f
 	Page  *page             // what the HTML page shows
 	Links []ogcapi.Link     // repeated in the header Link
+
+	Fleeting bool // made without something that was out of reach: not to be kept
 }

@@ -59,6 +59,7 @@ type Server struct {
 	docs      docs
 	pages     *pages
 	fragments *feature.Cache
+	outlines  outlines
 	metrics   *metrics
 	gate      *gate
 	ready     atomic.Bool
@@ -143,6 +144,8 @@ func (s *Server) router() *chi.Mux {
 	m.Handle("/healthz", http.HandlerFunc(s.healthz))
 	m.Handle("/readyz", http.HandlerFunc(s.readyz))
 	m.Handle("/static/*", http.HandlerFunc(s.static))
+	m.Handle("/sitemap.xml", http.HandlerFunc(s.siteMap))
+	m.Handle("/robots.txt", http.HandlerFunc(s.robots))
 	m.Handle("/favicon.ico", http.HandlerFunc(s.static))
 	m.NotFound(s.notFound)
 	return m

@@ -42,6 +42,7 @@ var demoFile = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	cluster.Stop()
 	if p, err := demoFile(); err == nil {
 		os.RemoveAll(filepath.Dir(p))
 	}
@@ -109,12 +110,7 @@ func serve(t testing.TB, source string, change func(*config.Config)) *api {
 		}
 		source = p
 	}
-	st, err := gpkg.Open(t.Context(), source, gpkg.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	return serveStore(t, st, change)
+	return serveStore(t, openTest(t, source), change)
 }
 
 // serveStore starts a server over a store.

@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/klauspost/compress/gzhttp"
 
+	"grense/api/ogcapi"
 	contract "grense/api/placename"
 	"grense/internal/placename"
 	"grense/internal/problem"
@@ -39,13 +40,13 @@ type gatedSearcher struct {
 }
 
 func (g gatedSearcher) Search(ctx context.Context, r contract.Request) (a contract.Answer, err error) {
-	err = g.s.gate.run(ctx, g.s.cfg.Limits.Query, func(ctx context.Context) error {
+	err = g.s.gate.run(ctx, false, g.s.cfg.Limits.Query, func(ctx context.Context) error {
 		a, err = g.next.Search(ctx, r)
 		return err
 	})
 	if next := a.Next; next != nil {
 		a.Next = func(ctx context.Context) (h contract.Hits, err error) {
-			err = g.s.gate.run(ctx, g.s.cfg.Limits.Query, func(ctx context.Context) error {
+			err = g.s.gate.run(ctx, true, g.s.cfg.Limits.Query, func(ctx context.Context) error {
 				h, err = next(ctx)
 				return err
 			})
@@ -127,6 +128,16 @@ type soapView struct {
 	NeedsKey       bool   // and the browser holds none
 }
 
+// soapDoc tells programs where the place-name service is.
+type soapDoc struct {
+	Title      string        `json:"title"`
+	Endpoint   string        `json:"endpoint"`
+	WSDL       string        `json:"wsdl"`
+	Schemas    []string      `json:"schemas"`
+	Operations []string      `json:"operations"`
+	Links      []ogcapi.Link `json:"links"`
+}
+
 // soapPage explains the place-name service and shows an example request of the operation asked.
 func (s *Server) soapPage(c *call, w http.ResponseWriter) error {
 	if !c.hasRegister() {
@@ -140,6 +151,9 @@ func (s *Server) soapPage(c *call, w http.ResponseWriter) error {
 		return problem.Invalidf("operation", op, "use one of %s", strings.Join(operationNames(), ", "))
 	}
 	v := c.soapViewOf(op)
+	if c.rep.F == "json" {
+		return c.writeDoc(w, soapDoc{Title: c.text("soap.title"), Endpoint: v.Endpoint, WSDL: v.WSDL, Schemas: v.Schemas, Operations: v.Operations, Links: c.selfLinks(soapPath)})
+	}
 	v.Request = string(contract.ExampleRequest(op, false, s.cfg.SOAP.NamespaceBase))
 	return c.writeSOAPPage(w, v)
 }

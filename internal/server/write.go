@@ -146,7 +146,9 @@ func (c *call) document(w http.ResponseWriter) error {
 			return err
 		}
 		d = &doc{body: newBody(plain), link: linkHeader(a.Links)}
-		c.s.docs.put(key, d)
+		if !a.Fleeting {
+			c.s.docs.put(key, d)
+		}
 	}
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
@@ -171,12 +173,22 @@ func (c *call) render(a *answer) ([]byte, error) {
 	case "jsonld":
 		return marshal(a.LD())
 	default:
+		if a.LD != nil {
+			b, err := marshal(a.LD())
+			if err != nil {
+				return nil, err
+			}
+			a.Page.LD = inScript(b)
+		}
 		return c.s.pages.render(c, a.Page)
 	}
 }
 
 // canonical is the query with the parameters in a fixed order; two requests with the same text ask the same.
 func (c *call) canonical() string { return c.values.Encode() }
+
+// linkSafe keeps the texts of links, which may come from the configuration, inside their marks.
+var linkSafe = strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", "\r", "", "\n", "")
 
 // linkHeader writes links as the value of the header Link (RFC 8288, 3). Templates and templated links are left out.
 func linkHeader(links []ogcapi.Link) string {
@@ -188,9 +200,9 @@ func linkHeader(links []ogcapi.Link) string {
 		if b.Len() > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString("<" + l.Href + `>; rel="` + l.Rel + `"`)
+		b.WriteString("<" + linkSafe.Replace(l.Href) + `>; rel="` + linkSafe.Replace(l.Rel) + `"`)
 		if l.Type != "" {
-			b.WriteString(`; type="` + l.Type + `"`)
+			b.WriteString(`; type="` + linkSafe.Replace(l.Type) + `"`)
 		}
 	}
 	return b.String()

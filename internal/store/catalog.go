@@ -15,6 +15,7 @@ type Catalog struct {
 	Modified    time.Time     // of the data, as far as known
 	Collections []*Collection // public and internal ones, in a stable order
 	Notes       []Note        // what was refused or served with a warning
+	Hidden      []string      // layers of the source that the settings hide
 }
 
 // Collection returns the collection with that id; false when there is none.

@@ -87,6 +87,9 @@ func OrderName(keys []Sort) string {
 			b = append(b, '-')
 		}
 		b = append(b, k.Property...)
+		if k.Norwegian {
+			b = append(b, ";nb"...)
+		}
 	}
 	return string(b)
 }

@@ -61,8 +61,9 @@ type Query struct {
 
 // Sort is one key of an order. Text is ordered by code point; null comes last in both directions.
 type Sort struct {
-	Property string
-	Desc     bool
+	Property  string
+	Desc      bool
+	Norwegian bool // of a text: by cql2.NorwegianKey instead of by code point
 }
 
 // Count says whether Page.Matched is wanted.

@@ -22,7 +22,7 @@ func (s *Store) Plan(q store.Query) (page, count []string, err error) {
 		return nil, nil, err
 	}
 	err = r.use(context.Background(), func(c *conn) error {
-		if qu.table, err = l.table(c); err != nil {
+		if qu.table, err = l.table(c, q.Filter); err != nil {
 			return err
 		}
 		explain := func(sql string, args []any) (plan []string, err error) {

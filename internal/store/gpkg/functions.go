@@ -32,6 +32,7 @@ func registerFunctions(c *sqlite.Conn) error {
 		"grense_casei":   text(always(cql2.CaseI)),
 		"grense_accenti": text(always(cql2.AccentI)),
 		"grense_text":    text(always(validText)),
+		"grense_nb":      text(always(cql2.NorwegianKey)),
 		"grense_date":    text(normalDate),
 		"grense_time":    text(normalTime),
 		"grense_nogeom": func(_ sqlite.Context, args []sqlite.Value) (sqlite.Value, error) {

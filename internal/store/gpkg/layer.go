@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paulmach/orb"
+
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/store"
@@ -18,6 +20,7 @@ type layer struct {
 	text    bool          // the feature id is text
 	fields  []*sqlq.Field // of Collection.Properties
 	narrow  string        // copy of the table without geometry; "" when there is none
+	native  orb.Bound     // of all geometries, in the storage CRS; with narrow
 	visible []int         // of Collection.Properties: those that are not hidden
 }
 
@@ -79,7 +82,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 	d.setRoles(l)
 	d.setWords(l)
 	if sv.Narrow {
-		l.narrow = "side." + narrowTable(d.n)
+		l.narrow, l.native = "side."+narrowTable(d.n), *sv.Native
 	}
 	if err := d.addRelations(c, l); err != nil {
 		return nil, err

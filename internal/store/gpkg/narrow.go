@@ -5,6 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
 )
 
 // narrowFrom is how large, in bytes, geometries are on average where a narrow copy pays.
@@ -114,9 +118,10 @@ func affinityName(declared string) string {
 	return "NUMERIC"
 }
 
-// table returns what questions read the rows of a layer from: the narrow copy as long as nobody has changed the file since.
-func (l *layer) table(c *conn) (string, error) {
-	if l.narrow == "" {
+// table returns what a question reads the rows of a layer from: the narrow copy, as long as nobody has changed the file since. Where the
+// R-tree leaves few rows, there is no gain.
+func (l *layer) table(c *conn, filter cql2.Expr) (string, error) {
+	if l.narrow == "" || l.isLocal(filter) {
 		return l.source.Table, nil
 	}
 	same, err := c.unchanged()
@@ -124,4 +129,18 @@ func (l *layer) table(c *conn) (string, error) {
 		return l.source.Table, err
 	}
 	return l.narrow, nil
+}
+
+// isLocal reports whether what a filter selects lies in a hundredth of the layer.
+func (l *layer) isLocal(filter cql2.Expr) bool {
+	bounds, ok := cql2.Extent(filter, l.Geometry.Name, l.Geometry.CRS)
+	if filter == nil || !ok {
+		return false
+	}
+	area := func(b orb.Bound) float64 { return (b.Max[0] - b.Min[0]) * (b.Max[1] - b.Min[1]) }
+	sum := 0.0
+	for _, b := range bounds {
+		sum += area(b)
+	}
+	return sum*100 <= area(l.native)
 }

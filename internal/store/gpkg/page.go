@@ -45,7 +45,7 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	}
 	p := &store.Page{Matched: -1, Version: r.catalog.Version}
 	err = r.use(ctx, func(c *conn) error {
-		if qu.table, err = l.table(c); err != nil {
+		if qu.table, err = l.table(c, q.Filter); err != nil {
 			return err
 		}
 		if q.Limit > 0 {
@@ -83,7 +83,11 @@ func newQuestion(r *revision, l *layer, q store.Query) (*question, error) {
 		if f == nil || f.Type == cql2.TypeJSON {
 			return nil, fmt.Errorf("gpkg: collection %q cannot be sorted by %q", l.ID, k.Property)
 		}
-		qu.keys = append(qu.keys, sqlq.Key{Expr: sqlq.Ident(sortExpr(f)), Desc: k.Desc, Nulls: f.Nulls})
+		expr := sortExpr(f)
+		if k.Norwegian && f.Type == cql2.TypeText {
+			expr = "grense_nb(" + sqlq.Column(sqlq.SQLite{}, alias, f) + ")"
+		}
+		qu.keys = append(qu.keys, sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls})
 	}
 	qu.keys = append(qu.keys, l.idKey(alias))
 	if q.Cursor != "" {

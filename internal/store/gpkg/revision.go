@@ -1,6 +1,7 @@
 package gpkg
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -20,6 +21,7 @@ import (
 type revision struct {
 	catalog *store.Catalog
 	layers  map[string]*layer // by collection id
+	served  map[string]string // ids of public collections, by the ids that the source gives them
 	rev     uint64            // of every feature
 	pool    *pool
 	refs    atomic.Int64 // users, and one for being current
@@ -102,7 +104,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		return nil, fmt.Errorf("gpkg: %s is an SQLite file but not a GeoPackage: it has no table gpkg_contents; convert it, for example "+
 			"with ogr2ogr -f GPKG out.gpkg %s", s.path, filepath.Base(s.path))
 	}
-	drafts, err := s.drafts(c)
+	drafts, hidden, err := s.drafts(c)
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +121,9 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		return nil, err
 	}
 	r := &revision{
-		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion, s.options.NarrowFrom)), Modified: lastChange(c, src.mtime)},
+		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion, s.options.NarrowFrom)), Modified: lastChange(c, src.mtime), Hidden: hidden},
 		layers:  map[string]*layer{},
+		served:  map[string]string{},
 		counts:  map[string]int{},
 	}
 	if b, err := hex.DecodeString(r.catalog.Version); err == nil {
@@ -144,14 +147,14 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 }
 
 // drafts lists the layers, refused ones among them.
-func (s *Store) drafts(c *conn) ([]*draft, error) {
+func (s *Store) drafts(c *conn) (served []*draft, hidden []string, err error) {
 	list, err := readContents(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	own, err := readDefinitions(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var drafts []*draft
 	for _, x := range list {
@@ -163,18 +166,19 @@ func (s *Store) drafts(c *conn) ([]*draft, error) {
 		def := own[name]
 		drafts = append(drafts, &draft{contents: contents{table: def.Table, kind: "attributes"}, settings: s.settingsOf(def.Table), own: def})
 	}
-	served := drafts[:0]
+	served = drafts[:0]
 	for i, d := range drafts {
 		if d.settings.Hidden {
+			hidden = append(hidden, d.contents.table)
 			continue
 		}
 		d.n = i
 		if err := d.check(c); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		served = append(served, d)
 	}
-	return served, nil
+	return served, hidden, nil
 }
 
 // settingsOf returns the settings of a layer, by its name or else by the id that the name gives.
@@ -279,7 +283,19 @@ func (r *revision) publish(c *conn, drafts []*draft) error {
 		}
 		r.catalog.Notes = append(r.catalog.Notes, d.notes...)
 	}
+	r.resolveReferences()
 	return nil
+}
+
+// resolveReferences gives references the ids under which collections are served, and drops those to collections that are not.
+func (r *revision) resolveReferences() {
+	for _, c := range r.catalog.Collections {
+		for i := range c.Properties {
+			if p := &c.Properties[i]; p.Ref != "" {
+				p.Ref = r.served[p.Ref]
+			}
+		}
+	}
 }
 
 func (r *revision) add(d *draft, l *layer) {
@@ -289,8 +305,12 @@ func (r *revision) add(d *draft, l *layer) {
 	} else if id == "" {
 		id = d.table.name
 	}
+	own := collectionID(cmp.Or(l.ID, d.table.name))
 	l.ID = unique(collectionID(id), func(s string) bool { return r.layers[s] != nil })
 	r.layers[l.ID] = l
+	if l.Public {
+		r.served[own] = l.ID
+	}
 	r.catalog.Collections = append(r.catalog.Collections, l.Collection)
 }
 

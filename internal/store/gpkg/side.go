@@ -181,9 +181,9 @@ func (x *sideIndex) missing(id int64) error {
 	return x.w.c.exec(x.miss, id)
 }
 
-// attach makes a side file readable from a connection as schema side.
+// attach makes a side file readable from a connection as schema side, without locks, since nobody writes to it.
 func (f *sideFile) attach(c *conn) error {
-	if err := c.exec("ATTACH ? AS side", fileURI(f.path, "mode=ro")); err != nil {
+	if err := c.exec("ATTACH ? AS side", fileURI(f.path, "mode=ro&immutable=1")); err != nil {
 		return fmt.Errorf("gpkg: side file: %w", err)
 	}
 	return nil

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"grense/internal/config"
+	"grense/internal/store"
+	"grense/internal/store/postgis"
+)
+
+// isDatabase reports whether a source is the address of a PostGIS database.
+func isDatabase(source string) bool {
+	return strings.HasPrefix(source, "postgres://") || strings.HasPrefix(source, "postgresql://")
+}
+
+// shown is a source without a password.
+func shown(source string) string {
+	if isDatabase(source) {
+		return postgis.Redact(source)
+	}
+	return source
+}
+
+// openDatabase opens a PostGIS database; with wait it tries again until the database can be reached.
+func openDatabase(ctx context.Context, source string, cfg config.Config, log *slog.Logger, wait bool) (store.Store, error) {
+	st, err := postgis.Open(ctx, source, postgis.Options{Settings: layerSettings(cfg), Logger: log, Wait: wait})
+	if err != nil {
+		return nil, fmt.Errorf("cannot open %s: %w", shown(source), err)
+	}
+	return st, nil
+}
+
+// openStateFor opens the keys for a source: in the database where that is the source and the role may write there, else in dir.
+func openStateFor(ctx context.Context, source, dir string, log *slog.Logger) (store.State, error) {
+	if !isDatabase(source) {
+		return openStateIn(ctx, dir)
+	}
+	st, err := postgis.OpenState(ctx, source)
+	switch {
+	case errors.Is(err, postgis.ErrReadOnly):
+		log.Warn("the role may not write into the database, so the keys are in the data directory, for this machine only; to share them, let a role "+
+			"with the right to create schemas run: grense key list --source postgres://...", "dir", dir)
+		return openStateIn(ctx, dir)
+	case err != nil:
+		return nil, fmt.Errorf("cannot open the keys in %s: %w", shown(source), err)
+	}
+	log.Info("the keys are in the schema grense of the database")
+	return st, nil
+}
+
+// keyFlags are the flags of the commands for keys.
+type keyFlags struct {
+	dataFlags
+	Source string `placeholder:"URL" help:"Address of a PostGIS database, postgres://..., whose keys are meant. Default: those of the data directory."`
+}
+
+// openState opens the keys that the flags name.
+func (f keyFlags) openState(ctx context.Context, p *process) (store.State, error) {
+	if f.Source == "" {
+		return f.dataFlags.openState(ctx, p)
+	}
+	if !isDatabase(f.Source) {
+		return nil, errors.New("--source takes the address of a PostGIS database, postgres://user@host/database; keys of other sources are in --data-dir")
+	}
+	st, err := postgis.OpenState(ctx, f.Source)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the keys in %s: %w", shown(f.Source), err)
+	}
+	return st, nil
+}

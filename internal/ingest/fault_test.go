@@ -1,0 +1,210 @@
+package ingest_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"grense/internal/crs"
+	"grense/internal/ingest"
+)
+
+// TestSyntaxFaults gives texts that are not JSON. The place is line:column of where reading ended.
+func TestSyntaxFaults(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                          "1:1 the file is empty",
+		" \n ":                      "2:2 the file is empty",
+		"\x00":                      "1:1 a zero byte",
+		"[]":                        "1:1 the outermost value must be an object, but is an array",
+		"{\n":                       "2:1 the text ends where a name in quotation marks is expected",
+		"{\n \"type\"":              `2:8 the text ends where ':' is expected`,
+		`{"type":"Point",}`:         "1:17 a comma before '}'",
+		`{"type" "Point"}`:          `1:9 '"' where ':' is expected`,
+		`{type:1}`:                  `1:2 't' where a name in quotation marks is expected`,
+		`{"a":[1 2]}`:               `1:9 '2' where a comma or ']' is expected`,
+		`{"a":01}`:                  `1:8 "01" is not a number`,
+		`{"a":-}`:                   `1:7 "-" is not a number`,
+		`{"a":1.}`:                  `1:8 "1." is not a number`,
+		`{"a":1e}`:                  `1:8 "1e" is not a number`,
+		`{"a":+1}`:                  `'+' where a value is expected`,
+		`{"a":NaN}`:                 `1:6 "NaN" is not JSON`,
+		`{"a":True}`:                `1:6 "True" is not JSON`,
+		`{"a":"x`:                   "1:8 the text ends inside a string",
+		"{\"a\":\"\t\"}":            "1:7 the control character '\\t' in a string",
+		`{"a":"\x"}`:                `1:9 \x is not an escape`,
+		`{"a":"\u12g4"}`:            `1:11 'g' is not a hexadecimal digit`,
+		`{"a":"\ud83d"}`:            "half of a surrogate pair",
+		`{"a":"\ud83d\u0041"}`:      "half of a surrogate pair",
+		"{\"a\":\"\xff\"}":          "is not UTF-8; convert the file",
+		strings.Repeat(`{"a":`, 99): "more than 64 arrays and objects in each other",
+	} {
+		plan, err := survey(t, "a.json", text, into)
+		if !errors.Is(err, ingest.ErrRefused) || len(plan.Report.Faults) == 0 {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		f := plan.Report.Faults[0]
+		if got := fmt.Sprintf("%d:%d %s", f.Line, f.Column, strings.TrimPrefix(f.Reason, "not JSON: ")); !strings.Contains(got, want) {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestGeometryFaults(t *testing.T) {
+	t.Parallel()
+	for geometry, want := range map[string]string{
+		`{"type":"Point","coordinates":[1,[2]]}`:                                 "must be a number, but one is an array",
+		`{"type":"LineString","coordinates":[[1,2],3]}`:                          "a number stands among arrays",
+		`{"type":"LineString","coordinates":[[1,2],[[3,4]]]}`:                    "different depths of arrays",
+		`{"type":"Point","coordinates":[[1,2]]}`:                                 "nested too deep",
+		`{"type":"Point","coordinates":[1e999,2]}`:                               "too large for a coordinate",
+		`{"type":"Point","coordinates":null}`:                                    `"coordinates" must be an array`,
+		`{"type":"Point"}`:                                                       `a Point needs a member "coordinates"`,
+		`{"type":"MultiPoint","coordinates":[[]]}`:                               "arrays without positions",
+		`{"type":"MultiPoint","coordinates":[[1,2],[]]}`:                         "an empty array stands where a position is expected",
+		`{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[1,1],[0,0]]],[]]}`: "has no ring",
+		`{"type":"Polygon","coordinates":[[[0,0],[1,0]]]}`:                       "a ring needs four or more positions",
+		`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]],[]]}`:        "a ring needs four or more positions",
+		`{"type":"MultiLineString","coordinates":[[[0,0]]]}`:                     "a line needs two or more positions",
+		`{"type":"GeometryCollection"}`:                                          `needs a member "geometries"`,
+		`{"type":"GeometryCollection","geometries":[null]}`:                      "a geometry must be an object, but is null",
+		`{"type":"GeometryCollection","geometries":[{"type":"Point"}]}`:          `a Point needs a member "coordinates"`,
+		`{"type":"point","coordinates":[1,2]}`:                                   `the type "point" is written Point`,
+		`{"type":"Feature","geometry":null,"properties":null}`:                   "the type must be the name of a geometry",
+		`{}`:      `the member "type" is missing`,
+		`"POINT"`: "a geometry must be an object, but is a string",
+		`{"type":"Point","coordinates":[1,2],"coordinates":[3,4]}`: `the member "coordinates" stands here a second time`,
+	} {
+		plan, err := survey(t, "a.json", geojson(pointWith(`"id":1,`, ""), "\n"+`{"type":"Feature","id":2,"properties":{},"geometry":`+geometry+`}`), into)
+		f, ok := find(plan.Report, ingest.Refused, want)
+		if !errors.Is(err, ingest.ErrRefused) || !ok || f.Line != 3 || f.Feature != 2 || plan.Report.Read != 2 {
+			t.Errorf("%s: %v %+v", geometry, err, plan.Report.Faults)
+		}
+	}
+}
+
+// TestAllFaultsAreTold gives many faults: reading goes on behind each.
+func TestAllFaultsAreTold(t *testing.T) {
+	t.Parallel()
+	var list []string
+	for i := range 3000 {
+		list = append(list, pointWith(fmt.Sprintf(`"id":%d,`, i), `"a":1,"a":2`))
+	}
+	told := 0
+	src := open(t, writeFile(t, "a.json", geojson(list...)), 0)
+	plan, err := ingest.Survey(t.Context(), src.Layers, into, ingest.Watch{Fault: func(f ingest.Fault) {
+		if told++; f.Line != told || f.Feature != told {
+			t.Errorf("fault %d: %v", told, f)
+		}
+	}})
+	r := plan.Report
+	if !errors.Is(err, ingest.ErrRefused) || told != 3000 || r.Refused != 3000 || r.All != 3000 || r.Read != 3000 || len(r.Faults) != ingest.MaxFaults {
+		t.Errorf("%v, %d told, %d refused", err, told, r.Refused)
+	}
+	if err := plan.Write(t.Context(), &countingWriter{}); !errors.Is(err, ingest.ErrRefused) {
+		t.Errorf("a plan with refusals is written: %v", err)
+	}
+}
+
+func TestAFileThatChangesBetweenThePassesIsNotWritten(t *testing.T) {
+	t.Parallel()
+	one, two := pointWith(`"id":1,`, `"a":1`), pointWith(`"id":2,`, `"a":2`)
+	for name, text := range map[string]string{
+		"more features": geojson(one, two, two), "fewer features": geojson(one), "another property": geojson(one, pointWith(`"id":2,`, `"b":2`)),
+		"a fault": geojson(one, `{"type":"Feature","id":2,"geometry":{}}`), "no id": geojson(one, pointWith("", `"a":2`)), "no JSON": geojson(one, "{"),
+	} {
+		path := writeFile(t, "a.geojson", geojson(one, two))
+		plan := mustSurvey(t, path, 0)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := plan.Write(t.Context(), &countingWriter{}); err == nil || !strings.Contains(err.Error(), "changed while it was read") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPackedGeoPackagesAndShapefiles packs files that consist of pages, or of parts.
+func TestPackedGeoPackagesAndShapefiles(t *testing.T) {
+	t.Parallel()
+	ets := sharedPath(t, "data", "awkward", "gpkg-ets", "null_geometry.gpkg")
+	oslo := sharedPath(t, "data", "norway", "misc", "oslo-bydeler")
+	var archive, gz bytes.Buffer
+	a, z := zip.NewWriter(&archive), gzip.NewWriter(&gz)
+	add := func(name, path string) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := a.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write(b)
+		if path == ets {
+			z.Write(b)
+		}
+	}
+	add("in/null.gpkg", ets)
+	for _, ext := range []string{".shp", ".SHX", ".dbf", ".prj", ".cpg"} {
+		add("in/Bydeler"+ext, filepath.Join(oslo, "Bydeler"+strings.ToLower(ext)))
+	}
+	a.Close()
+	z.Close()
+	for path, want := range map[string]map[string]int{
+		writeFile(t, "a.zip", archive.String()): {"new_geopackage": 3, "PointExamples": 2, "Bydeler": 16},
+		writeFile(t, "a.gpkg.gz", gz.String()):  {"new_geopackage": 3, "PointExamples": 2},
+	} {
+		got := map[string]int{}
+		for _, l := range open(t, path, 0).Layers {
+			plan, err := ingest.Survey(t.Context(), []*ingest.Layer{l}, into, ingest.Watch{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[l.Name] = len(features(t, write(t, plan), "x"))
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, want %v", filepath.Base(path), got, want)
+		}
+	}
+}
+
+func TestIsData(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Dir(shapefile(t, map[string][]byte{".shp": shp(1), ".dbf": dbf(0, nil)}))
+	for name, want := range map[string]bool{
+		"a.shp": true, "a.dbf": false, "b.dbf": true, "a.prj": false, "x.geojson": true, "x.GeoJSON.gz": true, "x.zip": true, "x.csv": true, "x.gpkg": true, "x.txt": false, "x": false, "x.gz": false,
+	} {
+		if got := ingest.IsData(filepath.Join(dir, name)); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestCollectionID(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"Fylker": "fylker", "Kommuner-M": "kommuner-m", "Ærlig Øy, Å": "aerlig_oy_a", "a__b": "a__b", "n1000.kommune": "n1000_kommune", "": "_", "—": "_"} {
+		if got := ingest.CollectionID(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestCollectionsOfGeometriesWithAndWithoutHeights(t *testing.T) {
+	t.Parallel()
+	text := `{"type":"Feature","id":1,"properties":{},"geometry":{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"Point","coordinates":[4,5]}]}}`
+	plan, have := importText(t, "a.json", text, into)
+	if _, ok := find(plan.Report, ingest.Repaired, "the heights are left out"); !ok || plan.Collection.Geometry.HasZ || len(have[0].wkb) != 9+2*21 {
+		t.Errorf("%v, %x", plan.Report.Faults, have[0].wkb)
+	}
+	if plan.Collection.Geometry.CRS != crs.CRS84 || plan.Collection.Geometry.Type != "GeometryCollection" {
+		t.Errorf("%+v", plan.Collection.Geometry)
+	}
+}

@@ -1,0 +1,285 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"html/template"
+	"slices"
+	"sync"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+)
+
+const (
+	mapMost      = 1000     // features on the map of a page, at most
+	countryMost  = 500      // features of a collection that is drawn whole, at most
+	nearMost     = 40       // features around the one that a page shows, at most
+	outlineBytes = 32 << 20 // outlines that are kept, at most
+)
+
+// outlines keeps the outlines of features. When it is full it starts anew.
+type outlines struct {
+	mu   sync.RWMutex
+	m    map[outlineKey]*outline
+	size int // bytes
+}
+
+type outlineKey struct {
+	collection, id, plane string
+	rev                   uint64
+}
+
+func (o *outlines) get(k outlineKey) *outline {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.m[k]
+}
+
+func (o *outlines) put(k outlineKey, x *outline) {
+	n := x.size() + len(k.id)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.size += n; o.size > outlineBytes || o.m == nil {
+		o.m, o.size = map[outlineKey]*outline{}, n
+	}
+	o.m[k] = x
+}
+
+// norwegian is the area whose maps are drawn in UTM zone 33, in which maps of Norway are.
+var norwegian = orb.Bound{Min: orb.Point{-10, 56}, Max: orb.Point{36, 82}}
+
+// mapCRS is the plane of the maps of a collection: metres in Norway, else degrees.
+func mapCRS(coll *store.Collection) crs.ID {
+	if b := coll.Extent; b != nil && norwegian.Contains(b.Min) && norwegian.Contains(b.Max) {
+		return crs.UTM33
+	}
+	return crs.CRS84
+}
+
+// outlinesOf gives the outlines of the features that rows name, in order; nil where a feature is gone.
+func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row) ([]*outline, error) {
+	out := make([]*outline, len(rows))
+	var missing []string
+	at := map[string]int{}
+	key := outlineKey{collection: coll.ID, plane: plane.String()}
+	for i, r := range rows {
+		key.id, key.rev = r.ID, r.Rev
+		if out[i] = c.s.outlines.get(key); out[i] == nil {
+			missing, at[r.ID] = append(missing, r.ID), i
+		}
+	}
+	f, err := crs.Between(coll.Geometry.CRS, plane)
+	if err != nil {
+		return nil, err
+	}
+	want := store.Want{Properties: []string{}}
+	if p, ok := coll.Find(coll.TitleProperty); ok && !p.Hidden {
+		want.Properties = []string{p.Name}
+	}
+	for len(missing) > 0 {
+		n := min(len(missing), batch)
+		err := c.ask(func(ctx context.Context) error {
+			return c.s.store.Fetch(ctx, coll.ID, missing[:n], want, func(x *store.Feature) error {
+				title := x.ID
+				if len(x.Values) > 0 && x.Values[0] != nil {
+					title = cell(x.Values[0])
+				}
+				g, err := x.Geometry.Orb()
+				if err != nil {
+					return err
+				}
+				o := newOutline(title, g, f)
+				out[at[x.ID]] = o
+				key := key
+				key.id, key.rev = x.ID, x.Rev
+				c.s.outlines.put(key, o)
+				return nil
+			})
+		})
+		if err != nil {
+			return nil, err
+		}
+		missing = missing[n:]
+	}
+	return out, nil
+}
+
+// marks makes marks of features; the parameter lang is kept in their links.
+func (c *call) marks(coll *store.Collection, rows []store.Row, outs []*outline, near bool) []mark {
+	tail := ""
+	if l := first(c.values["lang"]); l != "" {
+		tail = "?lang=" + queryEscape(l)
+	}
+	start := localPath(c.base()) + "/collections/" + coll.ID + "/items/"
+	var out []mark
+	for i, o := range outs {
+		if o != nil && !o.empty() {
+			out = append(out, mark{outline: o, href: start + pathEscape(rows[i].ID) + tail, near: near})
+		}
+	}
+	return out
+}
+
+// itemsMap draws the features of a page; "" when they have no geometry, or it is not wanted.
+func (c *call) itemsMap(rows []store.Row) (template.HTML, error) {
+	if c.coll.Geometry == nil || c.skipGeometry {
+		return "", nil
+	}
+	rows = rows[:min(len(rows), mapMost)]
+	plane := mapCRS(c.coll)
+	outs, err := c.outlinesOf(c.coll, plane, rows)
+	if err != nil {
+		return "", err
+	}
+	here := c.marks(c.coll, rows, outs, false)
+	if here == nil {
+		return "", nil
+	}
+	ground, err := c.ground(plane)
+	if err != nil {
+		return "", err
+	}
+	p := picture{degrees: plane.Geographic(), marks: append(ground, here...), labels: true, lookup: true}
+	p.text = c.text("map.items", c.titleOf(c.coll), len(here))
+	return p.svg(), nil
+}
+
+// itemMap draws a feature and, in grey, what of its collection lies around it.
+func (c *call) itemMap(row store.Row, b orb.Bound, title string) (template.HTML, error) {
+	plane := mapCRS(c.coll)
+	outs, err := c.outlinesOf(c.coll, plane, []store.Row{row})
+	if err != nil {
+		return "", err
+	}
+	here := c.marks(c.coll, []store.Row{row}, outs, false)
+	if here == nil {
+		return "", nil
+	}
+	var ground []mark
+	if len(here[0].rings) == 0 { // points and lines need something to lie on
+		if ground, err = c.ground(plane); err != nil {
+			return "", err
+		}
+	}
+	around, err := c.surroundings(plane, row.ID, b)
+	if err != nil {
+		return "", err
+	}
+	here[0].href = ""
+	p := picture{degrees: plane.Geographic(), marks: slices.Concat(ground, around, here), labels: true, text: c.text("map.item", title)}
+	return p.svg(), nil
+}
+
+// groundMost is how many features of the country lie under the map of other features, at most.
+const groundMost = 60
+
+// ground is the country in grey, under features of another collection; nil when there is none in that plane, or it is no simple one.
+func (c *call) ground(plane crs.ID) ([]mark, error) {
+	under := c.country()
+	if under == nil || under == c.coll || under.Count > groundMost || mapCRS(under) != plane {
+		return nil, nil
+	}
+	marks, err := c.whole(under, plane)
+	if errors.Is(err, store.ErrNotFound) { // one vanished in between
+		return nil, nil
+	}
+	for i := range marks {
+		marks[i].near, marks[i].href = true, ""
+	}
+	return marks, err
+}
+
+// surroundings are the other features of the collection that touch a box in its storage CRS, widened by a fifth.
+func (c *call) surroundings(plane crs.ID, id string, b orb.Bound) ([]mark, error) {
+	g := c.coll.Geometry
+	least := 10000.0
+	if g.CRS.Geographic() {
+		least = .1
+	}
+	wide := b.Pad(max((b.Max[0]-b.Min[0])/5, (b.Max[1]-b.Min[1])/5, least))
+	domain := g.CRS.Domain()
+	wide = orb.Bound{Min: orb.Point{max(wide.Min[0], domain.Min[0]), max(wide.Min[1], domain.Min[1])}, Max: orb.Point{min(wide.Max[0], domain.Max[0]), min(wide.Max[1], domain.Max[1])}}
+	e, err := cql2.Check(cql2.BBox{Prop: g.Name, CRS: g.CRS, Box: wide}, public{c.coll})
+	if err != nil {
+		return nil, err
+	}
+	var page *store.Page
+	err = c.ask(func(ctx context.Context) (err error) {
+		page, err = c.s.store.Page(ctx, store.Query{Collection: c.coll.ID, Filter: e, Limit: nearMost, Count: store.CountNone})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := slices.DeleteFunc(page.Rows, func(r store.Row) bool { return r.ID == id })
+	outs, err := c.outlinesOf(c.coll, plane, rows)
+	if errors.Is(err, store.ErrNotFound) { // one vanished in between
+		return nil, nil
+	}
+	return c.marks(c.coll, rows, outs, true), err
+}
+
+// country is the first public collection of areas that can be drawn whole; nil when there is none.
+func (c *call) country() *store.Collection {
+	for _, coll := range c.cat.Collections {
+		if coll.Public && coll.Geometry != nil && (coll.Geometry.Type == "Polygon" || coll.Geometry.Type == "MultiPolygon") && coll.Count > 0 && coll.Count <= countryMost {
+			return coll
+		}
+	}
+	return nil
+}
+
+// overview draws all features of a collection, or where it is large its extent over the country. Where data need a key, what is drawn has
+// neither names nor links, since the page is for everyone. A store that does not answer costs the page its map only: then
+// fleeting is set, and the page must not be kept.
+func (c *call) overview(coll *store.Collection, text string) (svg template.HTML, fleeting bool) {
+	if c.rep.F != "html" || coll == nil || coll.Geometry == nil || coll.Extent == nil {
+		return "", false
+	}
+	plane, open := mapCRS(coll), c.s.cfg.Auth == "open"
+	p := picture{degrees: plane.Geographic(), text: text, labels: open}
+	drawn := coll
+	if coll.Count > countryMost {
+		box, err := crs.EnvelopeOf(*coll.Extent, crs.CRS84, plane)
+		if err != nil {
+			return "", false
+		}
+		p.box = &box
+		if drawn = c.country(); drawn == nil || mapCRS(drawn) != plane {
+			return p.svg(), false
+		}
+	}
+	marks, err := c.whole(drawn, plane)
+	if err != nil {
+		c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", drawn.ID, "err", redact(err.Error()))
+		return "", true
+	}
+	for i := range marks {
+		if drawn != coll {
+			marks[i].near = true
+		}
+		if !open {
+			marks[i].href = ""
+		}
+	}
+	p.marks = marks
+	return p.svg(), false
+}
+
+// whole is every feature of a collection that is small enough to be drawn whole.
+func (c *call) whole(coll *store.Collection, plane crs.ID) ([]mark, error) {
+	var page *store.Page
+	err := c.ask(func(ctx context.Context) (err error) {
+		page, err = c.s.store.Page(ctx, store.Query{Collection: coll.ID, Limit: countryMost, Count: store.CountNone})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	outs, err := c.outlinesOf(coll, plane, page.Rows)
+	return c.marks(coll, page.Rows, outs, false), err
+}

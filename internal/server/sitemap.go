@@ -1,0 +1,119 @@
+package server
+
+import (
+	"encoding/xml"
+	"net/http"
+	"strings"
+
+	"grense/api/ogcapi"
+)
+
+// robots tells crawlers what to leave alone, and where the site map is (RFC 9309). Only the root of a host is asked for it.
+func (s *Server) robots(w http.ResponseWriter, r *http.Request) {
+	c := callOf(r)
+	root := localPath(c.root)
+	text := "User-agent: *\n"
+	for _, p := range []string{"/v1/", "/key", "/*cursor=", "/*filter=", "/soap/"} { // what is a copy, a form, or without end
+		text += "Disallow: " + root + p + "\n"
+	}
+	if s.cfg.Auth != "open" {
+		text += "Disallow: " + root + "/collections/*/items\n"
+	}
+	s.plain(w, r, "text/plain; charset=utf-8", []byte(text+"\nSitemap: "+c.root+"/sitemap.xml\n"))
+}
+
+// siteMap is a list of pages (sitemaps.org, protocol 0.9) with each in all languages (the extension for alternates).
+type siteMap struct {
+	XMLName xml.Name   `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
+	XHTML   string     `xml:"xmlns:xhtml,attr"`
+	Pages   []sitePage `xml:"url"`
+}
+
+type sitePage struct {
+	Location   string          `xml:"loc"`
+	Modified   string          `xml:"lastmod,omitempty"`
+	Alternates []siteAlternate `xml:"xhtml:link"`
+}
+
+type siteAlternate struct {
+	Rel  string `xml:"rel,attr"`
+	Lang string `xml:"hreflang,attr"`
+	Href string `xml:"href,attr"`
+}
+
+// siteMap lists the pages at the mount / that need no key; with open data, the features of each collection too.
+func (s *Server) siteMap(w http.ResponseWriter, r *http.Request) {
+	c := callOf(r)
+	cat := s.store.Catalog()
+	c.cat = cat
+	doc := siteMap{XHTML: "http://www.w3.org/1999/xhtml"}
+	add := func(path string) {
+		p := sitePage{Location: c.root + path + "?f=html"}
+		if !cat.Modified.IsZero() {
+			p.Modified = cat.Modified.UTC().Format("2006-01-02")
+		}
+		for _, l := range languages {
+			p.Alternates = append(p.Alternates, siteAlternate{"alternate", l.tag, p.Location + "&lang=" + l.code})
+		}
+		doc.Pages = append(doc.Pages, p)
+	}
+	for _, rt := range s.routes {
+		if !strings.Contains(rt.Path, "{") && rt.Get != nil && (!rt.Register || c.hasRegister()) {
+			add(rt.Path)
+		}
+	}
+	for _, coll := range cat.Collections {
+		if !coll.Public {
+			continue
+		}
+		here := "/collections/" + coll.ID
+		for _, p := range []string{"", "/schema", "/queryables", "/sortables"} {
+			add(here + p)
+		}
+		if s.cfg.Auth == "open" {
+			add(here + "/items")
+		}
+	}
+	b, err := xml.Marshal(doc)
+	if err != nil {
+		c.r = r
+		c.fail(w, err)
+		return
+	}
+	s.plain(w, r, "application/xml; charset=utf-8", append([]byte(xml.Header), b...))
+}
+
+// plain writes a file that is made on the spot.
+func (s *Server) plain(w http.ResponseWriter, r *http.Request, media string, data []byte) {
+	h := w.Header()
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	h.Set("Content-Type", media)
+	h.Set("Cache-Control", briefly)
+	h.Set("Vary", "Accept-Encoding")
+	c := callOf(r)
+	c.r = r
+	c.writeBody(w, http.StatusOK, newBody(data))
+}
+
+// accessibility says how accessible the pages are, and where they are not.
+func (s *Server) accessibility(c *call) (*answer, error) {
+	doc := accessibilityDoc{Title: c.text("accessibility.title"), Description: c.text("accessibility.lead"), Links: c.selfLinks("/accessibility")}
+	return &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "accessibility", Title: doc.Title, Data: accessibilityView{doc, s.cfg.Service.Contact.Email, s.cfg.Service.Contact.URL}}}, nil
+}
+
+// accessibilityDoc is the statement for programs: what it is, and where to read it.
+type accessibilityDoc struct {
+	Title       string        `json:"title"`
+	Description string        `json:"description"`
+	Links       []ogcapi.Link `json:"links"`
+}
+
+// accessibilityView is what the page of the statement shows.
+type accessibilityView struct {
+	accessibilityDoc
+	Email, URL string // of whom to tell about faults; "" when not configured
+}
