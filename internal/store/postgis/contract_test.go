@@ -1,0 +1,54 @@
+package postgis_test
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"grense/internal/store"
+	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
+)
+
+var cluster storetest.Cluster
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	cluster.Stop()
+	os.Exit(code)
+}
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	storetest.Exercise(t, func(t *testing.T, fill func(store.Writer)) store.Store {
+		t.Helper()
+		url := cluster.Database(t)
+		create(t, url, fill)
+		return openStore(t, url, postgis.Options{})
+	})
+}
+
+// create writes into a database.
+func create(t testing.TB, url string, fill func(store.Writer)) {
+	t.Helper()
+	w, err := postgis.Create(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	fill(w)
+	if err := w.Commit(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// openStore opens a store and closes it when the test ends.
+func openStore(t testing.TB, url string, o postgis.Options) *postgis.Store {
+	t.Helper()
+	s, err := postgis.Open(context.Background(), url, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}

@@ -1,0 +1,210 @@
+package postgis
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"grense/internal/store"
+)
+
+// A portion of rows goes to the server when it holds this many, or about this many bytes.
+const (
+	copyRows  = 5000
+	copyBytes = 4 << 20
+)
+
+// copier collects rows of one table for COPY.
+type copier struct {
+	w       *Writer
+	table   string // as the caller names it
+	stored  string // as it is called until Commit
+	columns []string
+	types   []string // names of the types of columns
+	srid    uint32
+	rows    [][]any
+	bytes   int
+	total   int
+}
+
+// Insert returns a function that appends rows to a table.
+func (w *Writer) Insert(name string, columns []string) (func(values ...any) error, error) {
+	id := name + "\x00" + strings.Join(columns, "\x00")
+	if c := w.copies[id]; c != nil {
+		return c.insert, nil
+	}
+	c := &copier{w: w, table: name, stored: w.staged[name], columns: columns, types: make([]string, len(columns))}
+	if c.stored == "" {
+		if ours, err := w.migrated(w.ctx, name); err != nil {
+			return nil, explain(w.ctx, w.pool.Config().ConnConfig, err)
+		} else if !ours {
+			return nil, fmt.Errorf("postgis: there is no table %q", name)
+		}
+		c.stored = name
+	}
+	found := map[string]string{}
+	rows, err := w.tx.Query(w.ctx, `SELECT a.attname::text, t.typname::text FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+		WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped`, "grense."+quote(c.stored))
+	if err == nil {
+		var column, typ string
+		_, err = pgx.ForEachRow(rows, []any{&column, &typ}, func() error { found[column] = typ; return nil })
+	}
+	if err != nil {
+		return nil, explain(w.ctx, w.pool.Config().ConnConfig, err)
+	}
+	for i, n := range columns {
+		if c.types[i] = found[n]; c.types[i] == "" {
+			return nil, fmt.Errorf("postgis: table %q has no column %q", name, n)
+		}
+	}
+	for _, t := range w.targets {
+		if t.Table == name && t.Geometry != nil {
+			c.srid = srid(t.Geometry.CRS)
+		}
+	}
+	w.copies[id] = c
+	return c.insert, nil
+}
+
+func (c *copier) insert(values ...any) error {
+	c.total++
+	if c.w.done {
+		return fmt.Errorf("postgis: the writer is closed")
+	}
+	if len(values) != len(c.columns) {
+		return fmt.Errorf("postgis: table %q, row %d: %d values for %d columns", c.table, c.total, len(values), len(c.columns))
+	}
+	row := make([]any, len(values))
+	for i, v := range values {
+		var err error
+		if row[i], err = c.value(v, c.types[i]); err != nil {
+			return fmt.Errorf("postgis: table %q, row %d, column %q: %w", c.table, c.total, c.columns[i], err)
+		}
+	}
+	if c.rows = append(c.rows, row); len(c.rows) >= copyRows || c.bytes >= copyBytes {
+		return c.flush(c.w.ctx)
+	}
+	return nil
+}
+
+// flush sends the rows.
+func (c *copier) flush(ctx context.Context) error {
+	if len(c.rows) == 0 {
+		return nil
+	}
+	_, err := c.w.tx.CopyFrom(ctx, pgx.Identifier{ownSchema, c.stored}, c.columns, pgx.CopyFromRows(c.rows))
+	c.rows, c.bytes = c.rows[:0], 0
+	if err != nil {
+		return fmt.Errorf("postgis: table %q, up to row %d: %w", c.table, c.total, explain(ctx, c.w.pool.Config().ConnConfig, err))
+	}
+	return nil
+}
+
+func (w *Writer) flushAll(ctx context.Context) error {
+	for _, c := range w.copies {
+		if err := c.flush(ctx); err != nil {
+			return own(err)
+		}
+	}
+	return nil
+}
+
+// value returns the form in which pgx sends a value to a column of a type.
+func (c *copier) value(v any, typ string) (any, error) {
+	c.bytes += 16
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case bool:
+		if typ != "bool" {
+			return nil, fmt.Errorf("a truth value for a column of type %s", typ)
+		}
+		return v, nil
+	case int:
+		return c.value(int64(v), typ)
+	case int64:
+		switch typ {
+		case "float8":
+			return float64(v), nil
+		case "bool":
+			return v != 0, nil
+		case "text":
+			return fmt.Sprint(v), nil
+		}
+		return v, nil
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("%v is not a number that can be stored", v)
+		}
+		return v, nil
+	case []byte:
+		c.bytes += len(v)
+		return append([]byte(nil), v...), nil
+	case time.Time:
+		return storedTime(v, typ), nil
+	case store.JSON:
+		return c.value(string(v), typ)
+	case string:
+		c.bytes += len(v)
+		return storedText(v, typ)
+	case store.Geometry:
+		return c.geometry(v)
+	}
+	return nil, fmt.Errorf("%T cannot be stored", v)
+}
+
+// storedTime gives a day its midnight in UTC, in which pgx reads it.
+func storedTime(t time.Time, typ string) any {
+	if typ == "date" {
+		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+	}
+	return t
+}
+
+func storedText(s, typ string) (any, error) {
+	if !storable(s) {
+		return nil, fmt.Errorf("the text %q is not UTF-8, or holds the character 0", s)
+	}
+	if typ != "date" && typ != "timestamptz" {
+		return s, nil
+	}
+	for _, layout := range [...]string{time.RFC3339Nano, time.DateOnly, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return storedTime(t, typ), nil
+		}
+	}
+	return nil, fmt.Errorf("%q is not a day or a moment", s)
+}
+
+// geometry adds the reference system to well-known binary, as PostGIS extends it.
+func (c *copier) geometry(g store.Geometry) (any, error) {
+	if g.IsNull() {
+		return nil, nil
+	}
+	if c.srid == 0 {
+		return nil, fmt.Errorf("the table has no geometry column that was defined")
+	}
+	if _, _, err := g.Bound(); err != nil {
+		return nil, err
+	}
+	const hasSRID = 0x20000000
+	var order binary.ByteOrder = binary.LittleEndian
+	if g.WKB[0] == 0 {
+		order = binary.BigEndian
+	}
+	kind, rest := order.Uint32(g.WKB[1:]), g.WKB[5:]
+	if kind&hasSRID != 0 {
+		rest = rest[4:]
+	}
+	b := make([]byte, 9, 9+len(rest))
+	b[0] = g.WKB[0]
+	order.PutUint32(b[1:], kind|hasSRID)
+	order.PutUint32(b[5:], c.srid)
+	c.bytes += len(rest)
+	return append(b, rest...), nil
+}

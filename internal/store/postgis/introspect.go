@@ -1,0 +1,235 @@
+package postgis
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// ownSchema holds the tables that we make.
+const ownSchema = "grense"
+
+// table is a table or view as the system catalogs describe it.
+type table struct {
+	oid          uint32
+	schema, name string
+	kind         byte // relkind: r, p, v, m, f
+	comment      string
+	columns      []column
+	unique       []string // columns that a unique index without null has alone, the primary key first
+}
+
+// column is a column of a table.
+type column struct {
+	name, typ, base string // typ: as printed; base: name of the type without its schema, of a domain that of its base
+	category        string // typcategory of base
+	notNull         bool
+	binaryCollation bool // compares by code point
+	comment         string
+	geometryType    string // of geometry and geography: as declared
+	srid, dims      int
+}
+
+func (t *table) isView() bool { return t.kind == 'v' || t.kind == 'f' }
+
+// layer names a table for people: with its schema unless that is public.
+func (t *table) layer() string {
+	if t.schema == "public" || t.schema == ownSchema {
+		return t.name
+	}
+	return t.schema + "." + t.name
+}
+
+func quote(name string) string { return sqlq.PostgreSQL{}.Quote(name) }
+
+func (t *table) quoted() string { return quote(t.schema) + "." + quote(t.name) }
+
+func (t *table) column(name string) (column, bool) {
+	i := slices.IndexFunc(t.columns, func(c column) bool { return c.name == name })
+	if i < 0 {
+		return column{}, false
+	}
+	return t.columns[i], true
+}
+
+// tablesSQL lists what the role may read: no system tables, no partitions, nothing that belongs to an extension.
+const tablesSQL = `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, coalesce(obj_description(c.oid, 'pg_class'), '')
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema'
+  AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+  AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`
+
+// columnsSQL lists the columns of these tables.
+const columnsSQL = `WITH t(oid, schema, name, kind, comment) AS (` + tablesSQL + `)
+SELECT t.oid, a.attname::text, format_type(a.atttypid, a.atttypmod), b.typname::text, b.typcategory::text, a.attnotnull,
+  coalesce(a.attcollation = 0 OR co.collname IN ('C', 'POSIX') OR co.collname = 'default' AND d.datcollate IN ('C', 'POSIX', 'C.UTF-8', 'C.utf8')
+    AND d.datlocprovider = 'c', FALSE),
+  coalesce(col_description(t.oid, a.attnum), ''),
+  CASE WHEN b.typname IN ('geometry', 'geography') AND a.atttypmod >= 0 THEN postgis_typmod_type(a.atttypmod) ELSE '' END,
+  CASE WHEN b.typname IN ('geometry', 'geography') AND a.atttypmod >= 0 THEN postgis_typmod_srid(a.atttypmod) ELSE 0 END,
+  CASE WHEN b.typname IN ('geometry', 'geography') AND a.atttypmod >= 0 THEN postgis_typmod_dims(a.atttypmod) ELSE 0 END
+FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped JOIN pg_type y ON y.oid = a.atttypid
+  JOIN pg_type b ON b.oid = CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END
+  LEFT JOIN pg_collation co ON co.oid = a.attcollation CROSS JOIN pg_database d
+WHERE d.datname = current_database() ORDER BY t.oid, a.attnum`
+
+// uniqueSQL lists columns that are the whole of a unique index and not null, primary keys first.
+const uniqueSQL = `WITH t(oid, schema, name, kind, comment) AS (` + tablesSQL + `)
+SELECT t.oid, a.attname::text FROM t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+  AND i.indnkeyatts = 1 AND i.indexprs IS NULL JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0] AND a.attnotnull
+ORDER BY t.oid, i.indisprimary DESC, i.indexrelid`
+
+// printSQL names the definitions: it changes when one of them does.
+const printSQL = `WITH t(oid, schema, name, kind, comment) AS (` + tablesSQL + `)
+SELECT md5(string_agg(x, '|' ORDER BY x)) FROM (
+  SELECT concat_ws('/', t.oid, t.schema, t.name, t.kind, t.comment) AS x FROM t
+  UNION ALL SELECT concat_ws('/', t.oid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation, col_description(t.oid, a.attnum))
+    FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL SELECT concat_ws('/', i.indrelid, i.indexrelid, i.indkey::text, i.indisunique, i.indisvalid) FROM t JOIN pg_index i ON i.indrelid = t.oid
+) all_of_it`
+
+// fingerprint names the definitions of the database, ours among them.
+func fingerprint(ctx context.Context, c *pgxpool.Conn) (string, error) {
+	var print *string
+	if err := c.QueryRow(ctx, printSQL).Scan(&print); err != nil {
+		return "", err
+	}
+	modified, err := ownModified(ctx, c)
+	if err != nil || print == nil {
+		return modified, err
+	}
+	return *print + modified, nil
+}
+
+// ownModified tells when one of our collections was last written; "" when there are none that the role may see.
+func ownModified(ctx context.Context, c *pgxpool.Conn) (string, error) {
+	there, err := hasOwn(ctx, c)
+	if err != nil || !there {
+		return "", err
+	}
+	var at string
+	err = c.QueryRow(ctx, "SELECT coalesce(max(modified)::text, '') || '/' || count(*)::text FROM grense.collection").Scan(&at)
+	return at, err
+}
+
+func hasOwn(ctx context.Context, c *pgxpool.Conn) (there bool, err error) {
+	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'grense'
+		AND c.relname = 'collection' AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))`).Scan(&there)
+	return there, err
+}
+
+// requirePostGIS says what is missing where there is no PostGIS that we can call.
+func requirePostGIS(ctx context.Context, c *pgxpool.Conn) error {
+	var schema *string
+	err := c.QueryRow(ctx, "SELECT (SELECT n.nspname::text FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'postgis')").Scan(&schema)
+	switch {
+	case err != nil:
+		return err
+	case schema == nil:
+		return own(fmt.Errorf("postgis: the database %q has no PostGIS; let its owner run: CREATE EXTENSION postgis", c.Conn().Config().Database))
+	case !slices.Contains([]string{"public", "postgis", "extensions"}, *schema):
+		return own(fmt.Errorf("postgis: the extension is in the schema %q; it is looked for in public, postgis and extensions", *schema))
+	}
+	return nil
+}
+
+// readTables lists the tables in a stable order: those of the schema public first.
+func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
+	var list []*table
+	byOID := map[uint32]*table{}
+	err := each(ctx, c, tablesSQL+" ORDER BY n.nspname <> 'public', n.nspname, c.relname", func(rows pgx.Rows) error {
+		t := &table{}
+		var kind string
+		if err := rows.Scan(&t.oid, &t.schema, &t.name, &kind, &t.comment); err != nil {
+			return err
+		}
+		t.kind = kind[0]
+		list, byOID[t.oid] = append(list, t), t
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, c, columnsSQL, func(rows pgx.Rows) error {
+		var x column
+		var oid uint32
+		err := rows.Scan(&oid, &x.name, &x.typ, &x.base, &x.category, &x.notNull, &x.binaryCollation, &x.comment, &x.geometryType, &x.srid, &x.dims)
+		if t := byOID[oid]; t != nil {
+			t.columns = append(t.columns, x)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, c, uniqueSQL, func(rows pgx.Rows) error {
+		var oid uint32
+		var name string
+		err := rows.Scan(&oid, &name)
+		if t := byOID[oid]; t != nil {
+			t.unique = append(t.unique, name)
+		}
+		return err
+	})
+	return list, err
+}
+
+// each calls fn for each row of an answer.
+func each(ctx context.Context, c *pgxpool.Conn, sql string, fn func(pgx.Rows) error, args ...any) error {
+	rows, err := c.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// definitions returns our collections by the name of their table, and when the last one was written.
+func definitions(ctx context.Context, c *pgxpool.Conn) (map[string]*store.Collection, time.Time, error) {
+	var last time.Time
+	defs := map[string]*store.Collection{}
+	there, err := hasOwn(ctx, c)
+	if err != nil || !there {
+		return defs, last, err
+	}
+	err = each(ctx, c, "SELECT id, definition::text, modified FROM grense.collection", func(rows pgx.Rows) error {
+		var id, text string
+		var at time.Time
+		if err := rows.Scan(&id, &text, &at); err != nil {
+			return err
+		}
+		d := &store.Collection{}
+		if err := json.Unmarshal([]byte(text), d); err != nil {
+			return own(fmt.Errorf("postgis: definition of collection %q: %w", id, err))
+		}
+		if at.After(last) {
+			last = at
+		}
+		defs[d.Table] = d
+		return nil
+	})
+	return defs, last, err
+}
+
+// systemOf returns the authority and code of a reference system.
+func systemOf(ctx context.Context, c *pgxpool.Conn, srid int) (authority string, code int, err error) {
+	err = c.QueryRow(ctx, "SELECT coalesce(auth_name, ''), coalesce(auth_srid, 0) FROM spatial_ref_sys WHERE srid = $1", srid).Scan(&authority, &code)
+	if err == pgx.ErrNoRows {
+		return "", 0, nil
+	}
+	return strings.ToUpper(authority), code, err
+}

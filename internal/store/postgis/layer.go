@@ -1,0 +1,455 @@
+package postgis
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// layer is a collection with what SQL needs of it. It is immutable.
+type layer struct {
+	*store.Collection
+	source  *sqlq.Source
+	key     string // column of the feature id, quoted
+	keyType string // name of its type, without schema
+	text    bool   // the feature id is text
+	xmin    bool   // rows have a system column that tells their revision
+	rev     uint64 // of the definition; of the rows, too, where there is no xmin
+	fields  []*sqlq.Field
+	visible []int // of Collection.Properties: those that are not hidden
+}
+
+// draft is a table that is being read in.
+type draft struct {
+	table    *table
+	settings store.Settings
+	own      *store.Collection // when the table is ours
+	geometry column            // zero: none
+	srid     int
+	crs      crs.ID
+	notes    []store.Note
+}
+
+func (d *draft) refuse(format string, a ...any) {
+	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Refused: true, Reason: fmt.Sprintf(format, a...)})
+}
+
+func (d *draft) warn(format string, a ...any) {
+	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Reason: fmt.Sprintf(format, a...)})
+}
+
+func (d *draft) refused() bool {
+	return slices.ContainsFunc(d.notes, func(n store.Note) bool { return n.Refused })
+}
+
+// findGeometry chooses the geometry column; false when there is none.
+func (d *draft) findGeometry() bool {
+	for _, c := range d.table.columns {
+		switch {
+		case c.base != "geometry" && c.base != "geography":
+		case d.own != nil && d.own.Geometry != nil && c.name != d.own.Geometry.Column:
+		case d.geometry.name == "":
+			d.geometry = c
+		default:
+			d.warn("column %q is left out: %q is the geometry", c.name, d.geometry.name)
+		}
+	}
+	return d.geometry.name != ""
+}
+
+// place settles the reference system.
+func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
+	if d.srid = d.geometry.srid; d.srid == 0 && d.geometry.base == "geometry" {
+		srids, err := d.foundSRIDs(ctx, c)
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(srids) > 1:
+			d.refuse("geometries are in several reference systems (SRID %d and %d); give the column one, with ALTER TABLE ... TYPE geometry(Geometry, SRID)", srids[0], srids[1])
+			return nil
+		case len(srids) == 1:
+			d.srid = srids[0]
+		case d.own != nil && d.own.Geometry != nil:
+			d.crs = d.own.Geometry.CRS
+			return nil
+		}
+	} else if d.srid == 0 {
+		d.srid = 4326
+	}
+	if d.srid == 0 {
+		d.refuse("the reference system is not known (SRID 0); set one, with ALTER TABLE ... TYPE geometry(Geometry, SRID) USING ST_SetSRID(...)")
+		return nil
+	}
+	authority, code, err := systemOf(ctx, c, d.srid)
+	if err != nil {
+		return err
+	}
+	near, note, isNear := crs.Near(code)
+	switch id := crs.ID(code); {
+	case d.own != nil && d.own.Geometry != nil && crs.Same(d.own.Geometry.CRS, id):
+		d.crs = d.own.Geometry.CRS // CRS84 and 4326 have one SRID
+	case authority == "EPSG" && id != crs.CRS84 && id.Valid():
+		d.crs = id
+	case authority == "EPSG" && isNear:
+		d.crs = near
+		d.warn("%s", note)
+	default:
+		d.refuse("the reference system %s:%d (SRID %d) is not served; serve a view with ST_Transform(%s, 4258)", authority, code, d.srid, d.geometry.name)
+	}
+	return nil
+}
+
+// keyColumns returns the columns that may be the feature id, best first, and what to say when there is none.
+func (d *draft) keyColumns() (names []string, reason string) {
+	configured := d.settings.IDColumn
+	if configured == "" && d.own != nil {
+		configured = d.own.Key.Column
+	}
+	if configured != "" {
+		if _, ok := d.table.column(configured); !ok {
+			return nil, fmt.Sprintf("there is no column %q for the feature id", configured)
+		}
+		return []string{configured}, ""
+	}
+	if len(d.table.unique) > 0 {
+		return d.table.unique[:1], ""
+	}
+	for _, n := range [...]string{"fid", "ogc_fid", "objectid", "gid", "id"} {
+		if _, ok := d.table.column(n); ok {
+			names = append(names, n)
+		}
+	}
+	if first := d.table.columns[0]; !slices.Contains(names, first.name) && first.base != "geometry" && first.base != "geography" {
+		names = append(names, first.name)
+	}
+	return names, "there is no primary key, and no column that is unique and without null; name one as the id column"
+}
+
+// isUnique reports whether an index says that a column is unique and not null.
+func (d *draft) isUnique(name string) bool { return slices.Contains(d.table.unique, name) }
+
+func (d *draft) open(sv *survey) *layer {
+	t := d.table
+	l := &layer{
+		Collection: &store.Collection{Table: t.layer(), Title: textOf(t.comment), Public: true},
+		source:     &sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{}},
+		xmin:       strings.IndexByte("rpm", t.kind) >= 0,
+	}
+	if d.own != nil {
+		c := *d.own
+		l.Collection = &c
+	}
+	l.Count, l.Extent, l.Temporal = sv.Count, sv.Bound, sv.Temporal
+	col, _ := t.column(sv.Key)
+	l.key, l.keyType = quote(sv.Key), col.base
+	l.Key = store.FeatureKey{Column: sv.Key, Type: cql2.TypeText}
+	if isInteger(col.base) {
+		l.Key.Type = cql2.TypeInteger
+	}
+	l.text = l.Key.Type == cql2.TypeText
+	d.setGeometry(l, sv)
+	if d.own != nil {
+		d.addOwn(l)
+	} else {
+		d.addProperties(l)
+		d.setRoles(l)
+	}
+	d.applySettings(l)
+	return l
+}
+
+// geometryTypes are the GeoJSON names of declared types.
+var geometryTypes = map[string]string{
+	"POINT": "Point", "LINESTRING": "LineString", "POLYGON": "Polygon", "MULTIPOINT": "MultiPoint", "MULTILINESTRING": "MultiLineString",
+	"MULTIPOLYGON": "MultiPolygon", "GEOMETRYCOLLECTION": "GeometryCollection",
+}
+
+func (d *draft) setGeometry(l *layer, sv *survey) {
+	if d.geometry.name == "" {
+		return
+	}
+	g := store.Geom{Name: d.geometry.name, Column: d.geometry.name, Type: geometryTypes[strings.TrimRight(strings.ToUpper(d.geometry.geometryType), "ZM")], CRS: d.crs}
+	if d.own != nil && d.own.Geometry != nil {
+		g.Name, g.Type = d.own.Geometry.Name, d.own.Geometry.Type
+	}
+	g.HasZ = sv.Z || strings.Contains(strings.ToUpper(d.geometry.geometryType), "Z") || d.geometry.dims == 3 && !strings.HasSuffix(strings.ToUpper(d.geometry.geometryType), "M")
+	l.Geometry = &g
+	l.source.Geometry = &sqlq.Geometry{Name: g.Name, Column: g.Column, CRS: d.crs, Pad: sv.pad(d.crs), HasNull: true}
+	if d.geometry.base == "geography" {
+		l.source.Geometry.Index = sqlq.PostgresGeography
+	}
+	if sv.Empty > 0 {
+		l.source.Geometry.NoGeom = sqlq.PostgresEmpty
+	}
+	if sv.Curves {
+		d.warn("curves are served as lines of short edges")
+		l.source.Geometry.RowID = curves
+	}
+}
+
+// wkb returns the expression of the geometry of rows called alias, as it is served.
+func (l *layer) wkb(alias string) string {
+	x := alias + "." + quote(l.Geometry.Column)
+	if l.source.Geometry.Index == sqlq.PostgresGeography {
+		x += "::geometry"
+	}
+	if l.source.Geometry.RowID == curves {
+		x = "ST_CurveToLine(" + x + ")"
+	}
+	return "ST_AsBinary(" + x + ")"
+}
+
+// curves as RowID of a geometry says that there are arcs, which GeoJSON lacks.
+const curves = "curves"
+
+// addProperties makes a property of each column that is not the geometry.
+func (d *draft) addProperties(l *layer) {
+	taken := map[string]bool{}
+	if l.Geometry != nil {
+		taken[l.Geometry.Name] = true
+	}
+	for _, col := range d.table.columns {
+		if col.base == "geometry" || col.base == "geography" {
+			continue
+		}
+		t, ok := typeOf(col)
+		if !ok {
+			d.warn("column %q of type %s is left out", col.name, col.typ)
+			continue
+		}
+		name := col.name
+		if strings.EqualFold(name, "id") && col.name != l.Key.Column {
+			name += "_"
+		}
+		name = unique(name, func(s string) bool { return taken[s] })
+		taken[name] = true
+		if col.name == l.Key.Column {
+			l.Key.Property = name
+		}
+		l.add(store.Property{Name: name, Column: col.name, Type: t, Title: textOf(col.comment)}, &sqlq.Field{
+			Column: col.name, Type: t, Normal: normal(col, t), Nulls: !col.notNull || t != cql2.TypeText && t != cql2.TypeInteger && t != cql2.TypeBool})
+	}
+}
+
+// addOwn makes the properties and relations of a definition of ours, whose tables hold what it says.
+func (d *draft) addOwn(l *layer) {
+	l.source.Fields, l.fields = ownFields(l.Properties, d.table)
+	for i, p := range l.Properties {
+		if !p.Hidden {
+			l.visible = append(l.visible, i)
+		}
+	}
+}
+
+func ownFields(ps []store.Property, t *table) (map[string]*sqlq.Field, []*sqlq.Field) {
+	byName := map[string]*sqlq.Field{}
+	var list []*sqlq.Field
+	for _, p := range ps {
+		col, _ := t.column(p.Column)
+		f := &sqlq.Field{Column: p.Column, Type: p.Type, Nulls: !col.notNull,
+			Search: sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev}}
+		byName[p.Name] = f
+		list = append(list, f)
+	}
+	return byName, list
+}
+
+// relations describes the relations of a definition of ours to the compiler; defaultKey is the column that "" means.
+func relations(list []store.Relation, defaultKey string, tables map[string]*table) (map[string]*sqlq.Relation, error) {
+	byName := map[string]*sqlq.Relation{}
+	for _, x := range list {
+		t := tables[x.Table]
+		if t == nil {
+			return nil, fmt.Errorf("relation %q has no table %q that the role may read", x.Name, x.Table)
+		}
+		r := &sqlq.Relation{Source: sqlq.Source{Table: t.quoted()}, Owner: x.Owner, Key: x.Key}
+		if r.Key == "" {
+			r.Key = defaultKey
+		}
+		r.Fields, _ = ownFields(x.Columns, t)
+		var err error
+		if r.Relations, err = relations(x.Relations, "id", tables); err != nil {
+			return nil, err
+		}
+		byName[x.Name] = r
+	}
+	return byName, nil
+}
+
+func (l *layer) add(p store.Property, f *sqlq.Field) {
+	l.visible = append(l.visible, len(l.Properties))
+	l.Properties = append(l.Properties, p)
+	l.fields = append(l.fields, f)
+	l.source.Fields[p.Name] = f
+}
+
+func isInteger(base string) bool { return base == "int2" || base == "int4" || base == "int8" }
+
+// typeOf returns the type as which a column is served; false when it is left out.
+func typeOf(c column) (cql2.Type, bool) {
+	switch c.base {
+	case "int2", "int4", "int8":
+		return cql2.TypeInteger, true
+	case "float4", "float8", "numeric":
+		return cql2.TypeNumber, true
+	case "bool":
+		return cql2.TypeBool, true
+	case "date":
+		return cql2.TypeDate, true
+	case "timestamp", "timestamptz":
+		return cql2.TypeTimestamp, true
+	case "json", "jsonb":
+		return cql2.TypeJSON, true
+	case "bytea", "raster", "xml":
+		return 0, false
+	}
+	if c.category == "A" {
+		return cql2.TypeJSON, true
+	}
+	return cql2.TypeText, true
+}
+
+// normal returns the conversion that comparisons of a foreign column need.
+func normal(c column, t cql2.Type) string {
+	switch t {
+	case cql2.TypeText:
+		switch {
+		case c.base != "text" && c.base != "varchar":
+			return sqlq.PostgresText
+		case !c.binaryCollation:
+			return sqlq.PostgresCollate
+		}
+	case cql2.TypeNumber:
+		if c.base == "float4" {
+			return sqlq.PostgresSingle
+		}
+		return sqlq.PostgresNumber
+	case cql2.TypeDate:
+		return sqlq.PostgresDay
+	case cql2.TypeTimestamp:
+		return sqlq.PostgresStamp
+	case cql2.TypeJSON:
+		if c.category == "A" {
+			return arrayColumn
+		}
+	}
+	return ""
+}
+
+// arrayColumn as Field.Normal says that the column is an array; JSON is not compared in SQL.
+const arrayColumn = "array"
+
+// Names of columns that are taken as an interval without being told: first start, then end.
+var intervals = [...][2]string{{"gyldigfra", "gyldigtil"}, {"valid_from", "valid_to"}}
+
+func (d *draft) roleColumns() (instant, start, end string) {
+	s := d.settings
+	if s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != "" {
+		return s.Instant, s.IntervalStart, s.IntervalEnd
+	}
+	for _, pair := range intervals {
+		_, okA := d.table.column(pair[0])
+		_, okB := d.table.column(pair[1])
+		if okA && okB {
+			return "", pair[0], pair[1]
+		}
+	}
+	return "", "", ""
+}
+
+func (d *draft) setRoles(l *layer) {
+	instant, start, end := d.roleColumns()
+	l.Instant, l.IntervalStart, l.IntervalEnd = d.role(l, instant), d.role(l, start), d.role(l, end)
+}
+
+func (d *draft) role(l *layer, name string) string {
+	if name == "" {
+		return ""
+	}
+	for _, p := range l.Properties {
+		if p.Column == name && (p.Type == cql2.TypeDate || p.Type == cql2.TypeTimestamp) {
+			return p.Name
+		}
+	}
+	d.warn("there is no column %q of days or moments for the parameter datetime", name)
+	return ""
+}
+
+func (d *draft) applySettings(l *layer) {
+	s := d.settings
+	if s.Title != nil {
+		l.Title = s.Title
+	}
+	if s.Description != nil {
+		l.Description = s.Description
+	}
+	if s.Keywords != nil {
+		l.Keywords = s.Keywords
+	}
+	if s.Links != nil {
+		l.Links = s.Links
+	}
+	if s.TitleProperty != "" {
+		if p, ok := l.Find(s.TitleProperty); ok {
+			l.TitleProperty = p.Name
+		} else {
+			d.warn("there is no property %q for the title", s.TitleProperty)
+		}
+	}
+}
+
+func textOf(s string) store.Text {
+	if s == "" {
+		return nil
+	}
+	return store.Text{"": s}
+}
+
+// id returns the argument for a feature id; false when no feature can have it.
+func (l *layer) id(id string) (any, bool) {
+	if l.text {
+		return id, id != "" && storable(id)
+	}
+	return parseInteger(id)
+}
+
+// idExpr returns the expression of the id in the order by id.
+func (l *layer) idExpr(alias string) string {
+	x := alias + "." + l.key
+	if l.text {
+		return "(" + x + `::text COLLATE "C")`
+	}
+	return x
+}
+
+// pad bounds how far an edge that is straight in another CRS lies outside the envelope of its ends: the sagitta of an edge on a curve
+// of the radius that a parallel has on the map, taken six times as curved as a great circle, which holds to 80 degrees of latitude.
+// Beyond, and for edges so long that the sagitta says nothing, it is infinite.
+func (sv *survey) pad(id crs.ID) float64 {
+	const radius, curved, longest = 6371e3, 6, 500e3
+	unit := 1.0 // metres
+	if id.Geographic() {
+		unit = math.Pi / 180 * radius
+	}
+	edge := sv.LongestEdge * unit
+	switch {
+	case sv.Bound == nil || sv.Outside || sv.Bound.Min[1] < -80 || sv.Bound.Max[1] > 80 || edge > longest:
+		return math.Inf(1)
+	}
+	edge = max(edge, 1000) // rows are live: edges to come may be longer
+	sagitta := curved * edge * edge / (8 * radius) * 2
+	if id.Geographic() { // a degree of longitude is shortest at 80 degrees
+		sagitta /= math.Cos(80 * math.Pi / 180)
+	}
+	return sagitta/unit + 1e-6
+}

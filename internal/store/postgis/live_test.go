@@ -1,0 +1,278 @@
+package postgis_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"grense/internal/store"
+	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
+)
+
+func TestRowsAreLive(t *testing.T) {
+	t.Parallel()
+	url := base(t, places)
+	s := openStore(t, url, postgis.Options{})
+	q := store.Query{Collection: "sted", Limit: 10}
+	before := page(t, s, q)
+	run(t, url, "UPDATE sted SET navn = 'Bjørgvin' WHERE kode = 'b'; INSERT INTO sted VALUES ('c', 'C', NULL)")
+	after := page(t, s, q)
+	if after.Matched != 4 || ids(after) != "B a b c" || values(t, s, "sted", "b")["navn"] != "Bjørgvin" {
+		t.Errorf("%+v", after)
+	}
+	if before.Rows[1] != after.Rows[1] || before.Rows[2].Rev == after.Rows[2].Rev {
+		t.Errorf("only the changed row has a new revision: %v, then %v", before.Rows, after.Rows)
+	}
+	f := func(x *store.Feature) error {
+		if x.Rev != after.Rows[2].Rev {
+			t.Errorf("the revision fetched is %d, the one of the page %d", x.Rev, after.Rows[2].Rev)
+		}
+		return nil
+	}
+	if err := s.Fetch(context.Background(), "sted", []string{"b"}, store.Want{}, f); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDefinitionsAreSeenWithinFiveSeconds(t *testing.T) {
+	t.Parallel()
+	url := base(t, places)
+	s := openStore(t, url, postgis.Options{})
+	page(t, s, store.Query{Collection: "sted", Limit: 1}) // prepared statements are of the old definition
+	version := s.Catalog().Version
+	run(t, url, "ALTER TABLE sted ADD folk INT DEFAULT 5; CREATE TABLE ny (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258))")
+	page(t, s, store.Query{Collection: "sted", Limit: 1})
+	eventually(t, "a new table and column", func() bool {
+		c, _ := s.Catalog().Collection("sted")
+		_, column := c.Find("folk")
+		_, table := s.Catalog().Collection("ny")
+		return column && table
+	})
+	if s.Catalog().Version == version || values(t, s, "sted", "a")["folk"] != int64(5) {
+		t.Error("the version did not change, or the new column is not read")
+	}
+	run(t, url, "ALTER TABLE sted ALTER folk TYPE TEXT")
+	if _, err := s.Page(context.Background(), store.Query{Collection: "sted", Limit: 1}); err != nil {
+		t.Errorf("after a change of type: %v", err)
+	}
+}
+
+func TestDroppedTable(t *testing.T) {
+	t.Parallel()
+	url := base(t, places)
+	s := openStore(t, url, postgis.Options{})
+	run(t, url, "DROP TABLE sted")
+	if _, err := s.Page(context.Background(), store.Query{Collection: "sted", Limit: 1}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("page: %v, want unavailable until the catalog is new", err)
+	}
+	eventually(t, "out of the catalog", func() bool { _, ok := s.Catalog().Collection("sted"); return !ok })
+}
+
+// slow is a view whose rows take a minute.
+const slow = places + `CREATE VIEW treg AS SELECT kode, navn, geom FROM sted WHERE pg_sleep(CASE WHEN current_setting('grense.vent', TRUE) = '1' THEN 20 ELSE 0 END) IS NOT NULL;`
+
+// active counts the sessions of a database, other than the asking one, that run a statement with that text.
+func active(t testing.TB, url, text string) (n int) {
+	t.Helper()
+	c, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	err = c.QueryRow(context.Background(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active' AND position($1 in query) > 0", text).Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestQuestionOfAClientThatHangsUpIsCancelled(t *testing.T) {
+	t.Parallel()
+	url := base(t, slow)
+	s := openStore(t, url, postgis.Options{})
+	run(t, url, "ALTER DATABASE "+databaseOf(url)+" SET grense.vent = '1'")
+	run(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Page(ctx, store.Query{Collection: "treg", Limit: 1})
+		done <- err
+	}()
+	eventually(t, "running", func() bool { return active(t, url, "treg") > 0 })
+	start := time.Now()
+	cancel()
+	for active(t, url, "treg") > 0 {
+		if time.Since(start) > 2*time.Second {
+			t.Fatal("the question still runs")
+		}
+	}
+	if took := time.Since(start); took > 100*time.Millisecond {
+		t.Errorf("cancelled after %v", took)
+	}
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestQuestionEndsWithItsDeadline(t *testing.T) {
+	t.Parallel()
+	url := base(t, slow)
+	s := openStore(t, url, postgis.Options{})
+	run(t, url, "ALTER DATABASE "+databaseOf(url)+" SET grense.vent = '1'")
+	run(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := s.Page(ctx, store.Query{Collection: "treg", Limit: 1}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func databaseOf(url string) string {
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		panic(err)
+	}
+	return c.Database
+}
+
+func TestBackendKilledMidQuery(t *testing.T) {
+	t.Parallel()
+	url := base(t, slow)
+	s := openStore(t, url, postgis.Options{})
+	run(t, url, "ALTER DATABASE "+databaseOf(url)+" SET grense.vent = '1'")
+	const kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+	run(t, url, kill)
+	page(t, s, store.Query{Collection: "sted", Limit: 1}) // on a new connection, which has the setting
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Page(context.Background(), store.Query{Collection: "treg", Limit: 1})
+		done <- err
+	}()
+	for range 2 { // it is asked once more on a new connection
+		eventually(t, "running", func() bool { return active(t, url, "treg") > 0 })
+		run(t, url, kill)
+	}
+	if err := <-done; !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("error %v, want unavailable", err)
+	}
+	if p := page(t, s, store.Query{Collection: "sted", Limit: 1}); p.Matched != 3 {
+		t.Errorf("afterwards: %+v", p)
+	}
+}
+
+// TestServerAway stops a server of its own and starts it again.
+func TestServerAway(t *testing.T) {
+	t.Parallel()
+	var alone storetest.Cluster
+	t.Cleanup(alone.Stop)
+	url := alone.Database(t)
+	run(t, url, places)
+	var l logs
+	s := openStore(t, url, postgis.Options{Poll: 100 * time.Millisecond, Logger: l.logger()})
+	page(t, s, store.Query{Collection: "sted", Limit: 1})
+	ours, err := alone.Halt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ours {
+		t.Skip("GRENSE_TEST_POSTGRES names a server that is not ours to stop")
+	}
+	if _, err := s.Page(context.Background(), store.Query{Collection: "sted", Limit: 1}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("page: %v, want unavailable", err)
+	}
+	if err := s.Ready(context.Background()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("ready: %v, want unavailable", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	opened := make(chan error, 1)
+	var waiting logs
+	go func() {
+		s, err := postgis.Open(ctx, url, postgis.Options{Wait: true, Logger: waiting.logger()})
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	eventually(t, "told what was tried", func() bool {
+		return strings.Contains(waiting.String(), "trying again") && strings.Contains(waiting.String(), "127.0.0.1")
+	})
+	if err := alone.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ready(context.Background()); err != nil {
+		t.Errorf("ready after the server is back: %v", err)
+	}
+	if p := page(t, s, store.Query{Collection: "sted", Limit: 1}); p.Matched != 3 {
+		t.Errorf("after the server is back: %+v", p)
+	}
+	if err := <-opened; err != nil {
+		t.Errorf("a start while the server was away: %v", err)
+	}
+	eventually(t, "noticed", func() bool {
+		return strings.Contains(l.String(), "answers again") || !strings.Contains(l.String(), "cannot be read")
+	})
+}
+
+func TestRefusedConnections(t *testing.T) {
+	t.Parallel()
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := nobody.Addr().String()
+	nobody.Close()
+	_, err = postgis.Open(context.Background(), "postgres://u:s3cret@"+address+"/d", postgis.Options{})
+	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), address) || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestExhaustedConnections(t *testing.T) {
+	t.Parallel()
+	url := base(t, places)
+	s := openStore(t, url, postgis.Options{Poll: time.Hour})
+	run(t, url, "DO $$ BEGIN CREATE ROLE grense_en LOGIN CONNECTION LIMIT 1; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$; GRANT SELECT ON sted TO grense_en;")
+	t.Cleanup(func() { run(t, url, "DROP OWNED BY grense_en") })
+	one, err := pgx.Connect(context.Background(), as(url, "grense_en"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := postgis.Open(context.Background(), as(url, "grense_en"), postgis.Options{}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("open without a connection left: %v", err)
+	}
+	one.Close(context.Background())
+	eventually(t, "a connection free again", func() bool {
+		s, err := postgis.Open(context.Background(), as(url, "grense_en"), postgis.Options{})
+		if err == nil {
+			s.Close()
+		}
+		return err == nil
+	})
+	page(t, s, store.Query{Collection: "sted", Limit: 1})
+}
+
+func TestPasswordsAreNotTold(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"postgres://u:s3cret@h:port/d", "postgres://u:s3cret@h/d?sslmode=nonsense", "postgres://u:s3cret@127.0.0.1:1/d", "postgres://u:s3%cret@h/d",
+		"host=127.0.0.1 port=1 password=s3cret", "host=127.0.0.1 port=x password='s3cret'", "postgres://127.0.0.1:1/d?password=s3cret",
+	} {
+		_, err := postgis.Open(context.Background(), url, postgis.Options{})
+		if err == nil || strings.Contains(err.Error(), "cret") {
+			t.Errorf("%s: error %v", url, err)
+		}
+		if r := postgis.Redact(url); strings.Contains(r, "cret") || !strings.Contains(r, "xxxxx") {
+			t.Errorf("%s is shown as %s", url, r)
+		}
+	}
+	if r := postgis.Redact("postgres://u@h/d"); r != "postgres://u@h/d" {
+		t.Errorf("an address without a password is shown as %s", r)
+	}
+}

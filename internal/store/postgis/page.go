@@ -1,0 +1,296 @@
+package postgis
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// alias is the name of the collection's table in statements.
+const alias = "t"
+
+// key is one key of an order, and how its values are read.
+type key struct {
+	sqlq.Key
+	sel string // expression that decodeKey reads
+	typ cql2.Type
+}
+
+// question is a Query prepared against a layer.
+type question struct {
+	l      *layer
+	q      store.Query
+	filter sqlq.Filter
+	keys   []key       // of the order, without rank; the id last
+	order  []sqlq.Key  // of keys
+	rows   *candidates // what is read of each row
+	place  *store.Place
+	values []any // arguments of the keys at place
+}
+
+// Page returns the ids that q selects.
+func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	r := s.current.Load()
+	l, err := r.layer(q.Collection)
+	if err != nil {
+		return nil, err
+	}
+	qu, err := newQuestion(l, q)
+	if err != nil {
+		return nil, err
+	}
+	var p *store.Page
+	err = s.retry(ctx, func(c *pgxpool.Conn) (err error) {
+		p = &store.Page{Matched: -1, Version: r.catalog.Version}
+		switch {
+		case q.Rank != nil:
+			return qu.ranked(ctx, c, p)
+		case qu.filter.Residue != nil:
+			return s.sifted(ctx, c, qu, p)
+		}
+		return s.exact(ctx, c, qu, p)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func newQuestion(l *layer, q store.Query) (*question, error) {
+	qu := &question{l: l, q: q}
+	for _, k := range q.SortBy {
+		f := l.source.Fields[k.Property]
+		if f == nil || f.Type == cql2.TypeJSON {
+			return nil, fmt.Errorf("postgis: collection %q cannot be sorted by %q", l.ID, k.Property)
+		}
+		expr := sqlq.Column(sqlq.PostgreSQL{}, alias, f)
+		qu.keys = append(qu.keys, key{sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls}, selectExpr(alias, f), f.Type})
+	}
+	id := key{Key: sqlq.Key{Expr: sqlq.Ident(l.idExpr(alias))}, sel: alias + "." + l.key + "::text", typ: cql2.TypeText}
+	if !l.text {
+		id.sel, id.typ = alias+"."+l.key+"::bigint", cql2.TypeInteger
+	}
+	qu.keys = append(qu.keys, id)
+	for _, k := range qu.keys {
+		qu.order = append(qu.order, k.Key)
+	}
+	if q.Cursor != "" {
+		if err := qu.start(q.Cursor); err != nil {
+			return nil, err
+		}
+	}
+	qu.filter = compile(l, q.Filter)
+	var err error
+	qu.rows, err = newCandidates(l, qu.filter, q.Rank)
+	return qu, err
+}
+
+// maxArguments is how many arguments a statement has at most; the protocol counts them in 16 bits.
+const maxArguments = 60_000
+
+// compile compiles a filter. One whose values the database does not take is evaluated here.
+func compile(l *layer, e cql2.Expr) sqlq.Filter {
+	f := sqlq.Compile(sqlq.PostgreSQL{}, l.source, alias, e)
+	_, args := sqlq.New(sqlq.PostgreSQL{}).Add(f.Where).Add(f.Sure).SQL()
+	refused := slices.ContainsFunc(args, func(a any) bool { s, ok := a.(string); return ok && !storable(s) })
+	if refused || len(args) > maxArguments {
+		return sqlq.Filter{Where: sqlq.Ident("TRUE"), Sure: sqlq.Ident("FALSE"), Residue: e}
+	}
+	return f
+}
+
+// start reads a cursor.
+func (qu *question) start(c store.Cursor) error {
+	p, err := c.Place()
+	if err != nil {
+		return err
+	}
+	want, n := len(qu.keys)-1, 0
+	if qu.q.Rank != nil {
+		want, n = want+1, 1
+	}
+	id, ok := qu.l.id(p.ID)
+	if p.Order != qu.q.OrderName() || len(p.Keys) != want || !ok {
+		return store.ErrCursor
+	}
+	for i, v := range p.Keys[n:] {
+		a, ok := keyArgument(v, qu.keys[i].typ)
+		if !ok {
+			return store.ErrCursor
+		}
+		qu.values = append(qu.values, a)
+	}
+	qu.values = append(qu.values, id)
+	qu.place = &p
+	return nil
+}
+
+// found is one row of a page.
+type found struct {
+	store.Row
+	keys []any // decoded, with the id
+	rank int
+}
+
+// back reports whether the page is read towards the first feature.
+func (qu *question) back() bool { return qu.place != nil && qu.place.Back }
+
+// exact answers a question that SQL says exactly: all statements go in one round trip.
+func (s *Store) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *store.Page) error {
+	back, skip := qu.back(), max(qu.q.Offset, 0)
+	b := newBatch(ctx)
+	var rows []found
+	exists, counted := false, -1
+	if qu.q.Limit > 0 {
+		sql, args := qu.statement(back, qu.values, min(qu.q.Limit, math.MaxInt32)+1, skip)
+		b.queue(sql, args, func(r pgx.Rows) error { rows = append(rows, qu.found(r)); return nil })
+		if qu.place != nil {
+			sql, args := qu.otherSide(back)
+			b.queue(sql, args, func(r pgx.Rows) error { exists = r.RawValues()[0][0] != 0; return nil })
+		}
+	}
+	var count string
+	var countArgs []any
+	if qu.q.Count == store.CountExact {
+		count, countArgs = qu.countStatement()
+		var known bool
+		if counted, known = s.counts.get(count, countArgs); !known {
+			b.queue(count, countArgs, func(r pgx.Rows) error { counted = int(binary.BigEndian.Uint64(r.RawValues()[0])); return nil })
+			b.timed(func(d time.Duration) { s.counts.put(count, countArgs, counted, d) })
+		}
+	}
+	if err := b.send(ctx, c); err != nil {
+		return err
+	}
+	qu.fill(p, rows, exists)
+	qu.matched(p, counted)
+	return nil
+}
+
+// fill makes the page of the rows, one more than its limit when there are more; exists tells whether there are any before the place.
+func (qu *question) fill(p *store.Page, rows []found, exists bool) {
+	back, limit := qu.back(), qu.q.Limit
+	more := len(rows) > limit
+	rows = rows[:min(len(rows), limit)]
+	if back {
+		slices.Reverse(rows)
+	}
+	p.Rows = make([]store.Row, len(rows))
+	for i, x := range rows {
+		p.Rows[i] = x.Row
+	}
+	if len(rows) == 0 {
+		return
+	}
+	before, after := exists || qu.q.Offset > 0, more
+	if back {
+		before, after = after, before
+	}
+	if after {
+		p.Next = qu.cursor(rows[len(rows)-1], false)
+	}
+	if before {
+		p.Prev = qu.cursor(rows[0], true)
+	}
+}
+
+// matched sets the count; a page that is the first and the last tells it itself.
+func (qu *question) matched(p *store.Page, counted int) {
+	switch {
+	case qu.q.Count != store.CountExact:
+	case qu.q.Cursor == "" && p.Next == "" && len(p.Rows) > 0:
+		p.Matched = max(qu.q.Offset, 0) + len(p.Rows)
+	default:
+		p.Matched = counted
+	}
+}
+
+func (qu *question) cursor(x found, back bool) store.Cursor {
+	keys := x.keys[:len(x.keys)-1]
+	if qu.q.Rank != nil {
+		keys = append([]any{int64(x.rank)}, keys...)
+	}
+	return store.NewCursor(store.Place{Back: back, Order: qu.q.OrderName(), Keys: keys, ID: x.ID})
+}
+
+// statement selects the keys of the order, the revision, and what candidates needs, of the rows after values.
+func (qu *question) statement(back bool, values []any, limit, skip int) (string, []any) {
+	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ")
+	for _, k := range qu.keys {
+		b.Text(k.sel, ", ")
+	}
+	qu.rows.columns(b, qu.filter)
+	qu.from(b)
+	if values != nil {
+		b.Text(" AND (").Add(sqlq.After(sqlq.PostgreSQL{}, qu.order, values, back)).Text(")")
+	}
+	b.Text(" ORDER BY ").Add(sqlq.Order(qu.order, back))
+	if limit > 0 {
+		b.Text(" LIMIT ").Arg(int64(limit)).Text(" OFFSET ").Arg(int64(skip))
+	}
+	return b.SQL()
+}
+
+func (qu *question) from(b *sqlq.Builder) {
+	b.Text(" FROM ", qu.l.source.Table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
+}
+
+// otherSide asks whether a match lies at the place or on the side from which the page leads away.
+func (qu *question) otherSide(back bool) (string, []any) {
+	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT EXISTS (SELECT 1")
+	qu.from(b)
+	id := len(qu.order) - 1
+	b.Text(" AND ((").Add(sqlq.After(sqlq.PostgreSQL{}, qu.order, qu.values, !back)).Text(") OR ").Add(qu.order[id].Expr)
+	b.Text(" = ").Arg(qu.values[id]).Text("))")
+	return b.SQL()
+}
+
+func (qu *question) countStatement() (string, []any) {
+	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT count(*)")
+	qu.from(b)
+	return b.SQL()
+}
+
+// found reads a row of statement.
+func (qu *question) found(r pgx.Rows) found {
+	raw := r.RawValues()
+	x := found{keys: make([]any, len(qu.keys))}
+	for i, k := range qu.keys {
+		x.keys[i] = decodeKey(raw[i], k.typ)
+	}
+	switch id := x.keys[len(x.keys)-1].(type) {
+	case string:
+		x.ID = id
+	case int64:
+		x.ID = strconv.FormatInt(id, 10)
+	}
+	x.Rev = qu.l.rev
+	if qu.l.xmin {
+		x.Rev = qu.l.revision(binary.BigEndian.Uint32(raw[len(qu.keys)]))
+	}
+	return x
+}
+
+// arguments returns the arguments for the keys of a row.
+func (qu *question) arguments(x found) []any {
+	values := make([]any, len(x.keys))
+	for i, v := range x.keys {
+		values[i], _ = keyArgument(v, qu.keys[i].typ) // read from the database, so of the type
+	}
+	return values
+}

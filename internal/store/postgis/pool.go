@@ -1,0 +1,188 @@
+package postgis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/store"
+)
+
+// newPool makes a pool that connects when it is first used.
+func newPool(ctx context.Context, url string, readOnly bool) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("postgis: the address of the database cannot be read; write postgres://user@host:5432/database: %s", scrub(url, err.Error()))
+	}
+	configure(cfg.ConnConfig, readOnly)
+	if !strings.Contains(url, "pool_max_conns") {
+		cfg.MaxConns = max(cfg.MaxConns, 16)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("postgis: %s", scrub(url, err.Error()))
+	}
+	return pool, nil
+}
+
+// connectTimeout bounds one attempt to connect where the address does not.
+const connectTimeout = 3 * time.Second
+
+func configure(c *pgx.ConnConfig, readOnly bool) {
+	p := c.RuntimeParams
+	p["timezone"], p["datestyle"], p["client_encoding"] = "UTC", "ISO", "UTF8"
+	p["jit"] = "off"                                 // takes longer than most questions
+	p["plan_cache_mode"] = "force_custom_plan"       // boxes and limits differ too much for one plan
+	p["extra_float_digits"] = "1"                    // shortest text that gives the number back
+	p["standard_conforming_strings"] = "on"          // identifiers and constants are written so
+	p["client_min_messages"] = "warning"             //
+	p["search_path"] = "public, postgis, extensions" // where PostGIS is found; tables are named with their schema
+	if p["application_name"] == "" {
+		p["application_name"] = "grense"
+	}
+	if readOnly {
+		p["default_transaction_read_only"] = "on"
+	}
+	if c.ConnectTimeout == 0 || c.ConnectTimeout > time.Minute {
+		c.ConnectTimeout = connectTimeout
+	}
+	// A question whose client is gone is cancelled at the server, and the connection is kept.
+	c.BuildContextWatcherHandler = func(pc *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: pc, DeadlineDelay: time.Second}
+	}
+}
+
+// target names a database without the password.
+func target(c *pgx.ConnConfig) string {
+	s := "postgres://" + c.User + "@" + net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))
+	for _, f := range c.Fallbacks {
+		if next := net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port))); !strings.HasSuffix(s, next) {
+			s += "," + next
+		}
+	}
+	return s + "/" + c.Database
+}
+
+var passwords = regexp.MustCompile(`://[^/?#]*?:([^/?#]*)@|(?i:password)\s*=\s*('(?:[^'\\]|\\.)*'|[^\s&]+)`)
+
+// scrub removes the address and the passwords in it from a text.
+func scrub(url, text string) string {
+	hidden := Redact(url)
+	text = strings.ReplaceAll(text, url, hidden)
+	for _, m := range passwords.FindAllStringSubmatch(url, -1) {
+		for _, secret := range m[1:] {
+			if secret = strings.Trim(secret, "'"); secret != "" {
+				text = strings.ReplaceAll(text, secret, "xxxxx")
+			}
+		}
+	}
+	return text
+}
+
+// Redact returns an address of a database with xxxxx for each password.
+func Redact(url string) string {
+	for _, m := range passwords.FindAllStringSubmatchIndex(url, -1) {
+		for i := 2; i < len(m); i += 2 {
+			if m[i] >= 0 && m[i+1] > m[i] {
+				return url[:m[i]] + "xxxxx" + Redact(url[m[i+1]:])
+			}
+		}
+	}
+	return url
+}
+
+// retry runs fn with a connection. When the connection turns out to be broken, as all are after the server was restarted, fn runs once
+// more with a new one; so fn must start over. Errors of the server and of the network become those of package store.
+func (s *Store) retry(ctx context.Context, fn func(*pgxpool.Conn) error) error {
+	err := use(ctx, s.pool, fn)
+	if err != nil && ctx.Err() == nil && again(err) {
+		if errors.Is(err, errBroken) {
+			s.pool.Reset()
+		}
+		err = use(ctx, s.pool, fn)
+	}
+	return explain(ctx, s.pool.Config().ConnConfig, err)
+}
+
+// errBroken marks an error after which the connection was closed.
+var errBroken = errors.New("postgis: the connection broke")
+
+func use(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) error {
+	c, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	err = fn(c)
+	if pe, ok := errors.AsType[*pgconn.PgError](err); err != nil && (c.Conn().IsClosed() || ok && pe.SeverityUnlocalized == "FATAL") {
+		err = fmt.Errorf("%w: %w", errBroken, err)
+	}
+	return err
+}
+
+// again reports whether a question that failed may succeed at once when it is asked again: its connection broke, or the definition of a
+// table has changed since the statement was prepared.
+func again(err error) bool {
+	pe, ok := errors.AsType[*pgconn.PgError](err)
+	return errors.Is(err, errBroken) || ok && pe.Code == "0A000" && strings.Contains(pe.Message, "cached plan")
+}
+
+// explain gives errors of the server and of the network their meaning. What is not of the caller's making is store.ErrUnavailable.
+func explain(ctx context.Context, c *pgx.ConnConfig, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if own, ok := errors.AsType[*ownError](err); ok {
+		return own.err
+	}
+	pe, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case !ok:
+		return fmt.Errorf("postgis: %s: %w: %w", target(c), store.ErrUnavailable, err)
+	case pe.Code == "57014": // statement_timeout
+		return fmt.Errorf("postgis: %w: %w", context.DeadlineExceeded, err)
+	case unavailable(pe.Code):
+		return fmt.Errorf("postgis: %s: %w: %w", target(c), store.ErrUnavailable, err)
+	}
+	return fmt.Errorf("postgis: %w", err)
+}
+
+// unavailable reports whether an error of the server (PostgreSQL, appendix A) is of a kind that goes away: of connections and of
+// authorization, a database that is missing, resources, the operator, the system, conflicts with recovery; and tables and columns that
+// were dropped or taken from the role, which the catalog will tell in a moment.
+func unavailable(code string) bool {
+	switch code {
+	case "42P01", "42703", "42501", "42704", "3D000", "3F000", "40001", "40P01", "55P03", "25006", "42883":
+		return true
+	}
+	switch code[:min(2, len(code))] {
+	case "08", "28", "53", "57", "58", "XX":
+		return true
+	}
+	return false
+}
+
+// ownError carries an error of ours, or of a caller's function, through retry.
+type ownError struct{ err error }
+
+func (e *ownError) Error() string { return e.err.Error() }
+
+func own(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &ownError{err}
+}

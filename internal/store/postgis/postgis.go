@@ -1,0 +1,204 @@
+// Package postgis serves the tables of a PostGIS database through pgx, and writes into one.
+//
+// Any schema is served as it is: tables, views and materialised views with a geometry column become collections; a role that may only
+// read is enough. Rows are live: what another session commits is in the next answer. The definitions of tables are asked for every
+// few seconds, and the catalog is swapped when they have changed.
+//
+// Counts, extents and the longest edge in the catalog are those of the last Reload. The number that a question matches is counted anew, but a
+// count that took long is kept for a while. An edge that is far longer than all others, or the first empty geometry of a table, is seen by
+// questions in another reference system only after the next Reload. Search by words (cql2.Search) reads all rows that other conditions
+// leave, unless the table has folded columns.
+package postgis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/store"
+)
+
+// Options says how a database is opened. The zero value is usable.
+type Options struct {
+	Settings map[string]store.Settings // by schema.table, table, or the collection id that the table's name gives
+	Logger   *slog.Logger              // nil: none
+	// Wait makes Open try again, with growing pauses, for as long as its context lasts when the database cannot be reached.
+	Wait bool
+	Poll time.Duration // between looks at the definitions. Defaults to 3 seconds.
+}
+
+// Store answers from one database.
+type Store struct {
+	pool    *pgxpool.Pool
+	options Options
+	current atomic.Pointer[revision]
+	reload  sync.Mutex
+	counts  counts
+	away    atomic.Bool // the database could not be reached at the last look
+
+	mu     sync.Mutex
+	users  int  // questions under way, and one for being open
+	closed bool // no further questions
+	idle   chan struct{}
+
+	stop    context.CancelFunc // of the poller
+	stopped chan struct{}
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open connects to the database that url names, in any form that libpq takes. What is wrong with single tables stands in the catalog's
+// notes; an error means that nothing can be served, and says why, without the password.
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Poll == 0 {
+		o.Poll = 3 * time.Second
+	}
+	pool, err := newPool(ctx, url, true)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{pool: pool, options: o, users: 1, idle: make(chan struct{}), stopped: make(chan struct{})}
+	r, err := s.first(ctx)
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	s.current.Store(r)
+	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // lives until Close
+	s.stop = stop
+	go s.poll(background)
+	return s, nil
+}
+
+// first loads the catalog, again and again where Options.Wait says so.
+func (s *Store) first(ctx context.Context) (*revision, error) {
+	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		r, err := s.load(ctx)
+		if err == nil || !s.options.Wait || !errors.Is(err, store.ErrUnavailable) {
+			return r, err
+		}
+		s.options.Logger.Warn("the database cannot be reached; trying again", "database", target(s.pool.Config().ConnConfig), "pause", pause, "err", err)
+		t := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil, errors.Join(err, ctx.Err())
+		case <-t.C:
+		}
+	}
+}
+
+// poll looks for changed definitions until ctx ends.
+func (s *Store) poll(ctx context.Context) {
+	defer close(s.stopped)
+	tick := time.NewTicker(s.options.Poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := s.look(ctx)
+		if away := err != nil; away != s.away.Swap(away) && ctx.Err() == nil {
+			if away {
+				s.options.Logger.Error("the definitions of the database cannot be read", "err", err)
+			} else {
+				s.options.Logger.Info("the database answers again")
+			}
+		}
+	}
+}
+
+// look reloads when a definition has changed.
+func (s *Store) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	var print string
+	err := s.retry(ctx, func(c *pgxpool.Conn) (err error) {
+		print, err = fingerprint(ctx, c)
+		return err
+	})
+	if err != nil || print == s.current.Load().print {
+		return err
+	}
+	s.options.Logger.Info("definitions in the database have changed")
+	return s.Reload(ctx)
+}
+
+// Catalog returns the current catalog.
+func (s *Store) Catalog() *store.Catalog { return s.current.Load().catalog }
+
+// Reload reads definitions, counts and extents anew. Questions under way finish on the old ones.
+func (s *Store) Reload(ctx context.Context) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.reload.Lock()
+	defer s.reload.Unlock()
+	r, err := s.load(ctx)
+	if err != nil {
+		return err
+	}
+	s.current.Store(r)
+	return nil
+}
+
+// Ready asks the database for a sign of life.
+func (s *Store) Ready(ctx context.Context) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	return s.retry(ctx, func(c *pgxpool.Conn) error {
+		var one int
+		return c.QueryRow(ctx, "SELECT 1").Scan(&one)
+	})
+}
+
+// Close waits for questions under way.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	first := !s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if first {
+		s.stop()
+		<-s.stopped
+		s.leave()
+	}
+	<-s.idle
+	if first {
+		s.pool.Close()
+	}
+	return nil
+}
+
+// enter begins a question, which ends with leave.
+func (s *Store) enter() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return fmt.Errorf("postgis: the store is closed: %w", store.ErrUnavailable)
+	}
+	s.users++
+	return nil
+}
+
+func (s *Store) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users--; s.users == 0 {
+		close(s.idle)
+	}
+}

@@ -1,0 +1,114 @@
+package postgis_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"grense/internal/store"
+	"grense/internal/store/postgis"
+)
+
+// run executes statements as a superuser.
+func run(t testing.TB, url, sql string) {
+	t.Helper()
+	c, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	if _, err := c.Exec(context.Background(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// base makes a database with the tables that sql makes.
+func base(t testing.TB, sql string) string {
+	t.Helper()
+	url := cluster.Database(t)
+	run(t, url, sql)
+	return url
+}
+
+// as returns an address with another user.
+func as(url, user string) string { return strings.Replace(url, "://postgres@", "://"+user+"@", 1) }
+
+// eventually fails the test unless ok becomes true within 5 seconds, the time in which a change has to be seen.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	end := time.NewTimer(5 * time.Second)
+	defer end.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-end.C:
+			t.Fatalf("after 5 seconds: not yet %s", what)
+		}
+	}
+}
+
+func page(t testing.TB, s *postgis.Store, q store.Query) *store.Page {
+	t.Helper()
+	p, err := s.Page(context.Background(), q)
+	if err != nil {
+		t.Fatalf("%+v: %v", q, err)
+	}
+	return p
+}
+
+func ids(p *store.Page) string {
+	var list []string
+	for _, r := range p.Rows {
+		list = append(list, r.ID)
+	}
+	return strings.Join(list, " ")
+}
+
+// values fetches one feature.
+func values(t testing.TB, s *postgis.Store, collection, id string) map[string]any {
+	t.Helper()
+	c, ok := s.Catalog().Collection(collection)
+	if !ok {
+		t.Fatalf("no collection %q", collection)
+	}
+	m := map[string]any{}
+	err := s.Fetch(context.Background(), collection, []string{id}, store.Want{}, func(f *store.Feature) error {
+		for i, p := range c.Properties {
+			m[p.Name] = f.Values[i]
+		}
+		g, err := f.Geometry.Orb()
+		m["(geometry)"] = g
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// logs collects what is logged.
+type logs struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *logs) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }

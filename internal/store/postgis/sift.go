@@ -1,0 +1,248 @@
+package postgis
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+)
+
+// sifted answers a question of which SQL gives more rows than match.
+func (s *Store) sifted(ctx context.Context, c *pgxpool.Conn, qu *question, p *store.Page) error {
+	m := cql2.NewMatcher(qu.filter.Residue)
+	skip, wanted := max(qu.q.Offset, 0), qu.q.Count == store.CountExact
+	if qu.q.Limit > 0 && qu.place == nil && wanted { // one reading gives the rows and the count
+		var rows []found
+		n := 0
+		err := qu.scan(ctx, c, nil, false, 0, func(r pgx.Rows) error {
+			ok, err := qu.holds(m, r)
+			if ok {
+				if n++; n > skip && len(rows) <= qu.q.Limit {
+					rows = append(rows, qu.found(r))
+				}
+			}
+			return err
+		})
+		qu.fill(p, rows, false)
+		p.Matched = n
+		return err
+	}
+	if qu.q.Limit > 0 {
+		if err := qu.sift(ctx, c, m, p); err != nil {
+			return err
+		}
+	}
+	if !wanted {
+		return nil
+	}
+	n := 0
+	err := qu.scan(ctx, c, nil, false, 0, func(r pgx.Rows) error {
+		ok, err := qu.holds(m, r)
+		if ok {
+			n++
+		}
+		return err
+	})
+	qu.matched(p, n)
+	return err
+}
+
+// sift reads a page in portions, so that few candidates are read in vain.
+func (qu *question) sift(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, p *store.Page) error {
+	back := qu.back()
+	rows, err := qu.take(ctx, c, m, qu.values, back, min(qu.q.Limit, math.MaxInt32)+1, max(qu.q.Offset, 0))
+	if err != nil || len(rows) == 0 {
+		qu.fill(p, rows, false)
+		return err
+	}
+	exists := false
+	if qu.place != nil {
+		edge := rows[0]
+		other, err := qu.take(ctx, c, m, qu.arguments(edge), !back, 1, 0)
+		if err != nil {
+			return err
+		}
+		exists = len(other) > 0
+	}
+	qu.fill(p, rows, exists)
+	return nil
+}
+
+// take returns at most limit matches after values, without the first skip of them.
+func (qu *question) take(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, values []any, back bool, limit, skip int) ([]found, error) {
+	var rows []found
+	for portion := min(2*limit, 1000) + 50; ; portion *= 4 {
+		read := 0
+		var last found
+		err := qu.scan(ctx, c, values, back, portion, func(r pgx.Rows) error {
+			if read++; len(rows) == limit {
+				return nil
+			}
+			ok, err := qu.holds(m, r)
+			last = qu.found(r)
+			switch {
+			case err != nil || !ok:
+				return err
+			case skip > 0:
+				skip--
+			default:
+				rows = append(rows, last)
+			}
+			return nil
+		})
+		if err != nil || len(rows) == limit || read < portion {
+			return rows, err
+		}
+		values = qu.arguments(last)
+	}
+}
+
+// scan reads candidates in the order, all of them when limit is 0.
+func (qu *question) scan(ctx context.Context, c *pgxpool.Conn, values []any, back bool, limit int, fn func(pgx.Rows) error) error {
+	sql, args := qu.statement(back, values, limit, 0)
+	b := newBatch(ctx)
+	b.queue(sql, args, fn)
+	return b.send(ctx, c)
+}
+
+// holds tells whether a candidate matches.
+func (qu *question) holds(m *cql2.Matcher, r pgx.Rows) (bool, error) {
+	x := qu.rows.record(r.RawValues()[len(qu.keys):])
+	if x.sure {
+		return true, nil
+	}
+	t, err := m.Eval(x)
+	return t == cql2.True, own(err)
+}
+
+// ranked answers a question in the order of how well features match: all matches are read, and ordered here.
+func (qu *question) ranked(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
+	var m *cql2.Matcher
+	if qu.filter.Residue != nil {
+		m = cql2.NewMatcher(qu.filter.Residue)
+	}
+	var rows []found
+	err := qu.scan(ctx, c, nil, false, 0, func(r pgx.Rows) error {
+		if m != nil {
+			if ok, err := qu.holds(m, r); err != nil || !ok {
+				return err
+			}
+		}
+		x := qu.found(r)
+		rank, ok, err := qu.q.Rank.Rank(qu.rows.record(r.RawValues()[len(qu.keys):]))
+		if !ok {
+			rank = cql2.RankWord + 1
+		}
+		x.rank = rank
+		rows = append(rows, x)
+		return own(err)
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(rows, func(a, b found) int { return a.rank - b.rank }) // by the other keys they are in order
+	if qu.q.Count == store.CountExact {
+		p.Matched = len(rows)
+	}
+	if qu.q.Limit == 0 {
+		return nil
+	}
+	rows, exists, err := qu.part(rows)
+	if err != nil {
+		return err
+	}
+	qu.fill(p, rows, exists)
+	return nil
+}
+
+// part returns the rows after the place, in the direction of reading and one more than the limit when there are more; exists tells
+// whether there are any on the other side.
+func (qu *question) part(rows []found) (part []found, exists bool, err error) {
+	start := 0
+	if qu.place != nil {
+		at, ok := qu.placed()
+		if !ok {
+			return nil, false, store.ErrCursor
+		}
+		i := slices.IndexFunc(rows, func(x found) bool { return qu.compare(x, at) >= 0 })
+		if i < 0 {
+			i = len(rows)
+		}
+		if qu.place.Back {
+			exists = i < len(rows)
+			rows = rows[:i]
+			slices.Reverse(rows)
+		} else {
+			if i < len(rows) && qu.compare(rows[i], at) == 0 {
+				i++
+			}
+			start, exists = i, i > 0
+		}
+	}
+	start = min(start+max(qu.q.Offset, 0), len(rows))
+	return rows[start:min(start+qu.q.Limit+1, len(rows))], exists, nil
+}
+
+// placed returns the place as a row.
+func (qu *question) placed() (found, bool) {
+	rank, ok := qu.place.Keys[0].(int64)
+	x := found{rank: int(rank), keys: slices.Clone(qu.place.Keys[1:])}
+	for i, v := range x.keys {
+		if n, is := v.(int64); is && qu.keys[i].typ == cql2.TypeNumber {
+			x.keys[i] = float64(n)
+		}
+	}
+	x.keys = append(x.keys, qu.values[len(qu.values)-1])
+	return x, ok
+}
+
+// compare compares two rows in the order by rank and keys.
+func (qu *question) compare(a, b found) int {
+	if a.rank != b.rank {
+		return a.rank - b.rank
+	}
+	for i, k := range qu.keys {
+		x, y := a.keys[i], b.keys[i]
+		if x == nil || y == nil {
+			if (x == nil) != (y == nil) {
+				return map[bool]int{true: 1, false: -1}[x == nil]
+			}
+			continue
+		}
+		c := compareKeys(x, y)
+		if k.Desc {
+			c = -c
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// compareKeys compares two values of a key of one type, as decodeKey gives them.
+func compareKeys(x, y any) int {
+	switch x := x.(type) {
+	case int64:
+		return cmp.Compare(x, y.(int64))
+	case float64:
+		return cmp.Compare(x, y.(float64))
+	case string:
+		return strings.Compare(x, y.(string))
+	case bool:
+		switch {
+		case x == y.(bool):
+			return 0
+		case x:
+			return 1
+		}
+	}
+	return -1
+}

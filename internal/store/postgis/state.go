@@ -1,0 +1,152 @@
+package postgis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/migrate"
+	"grense/internal/store"
+)
+
+// ErrReadOnly reports a role that may not keep keys in the database.
+var ErrReadOnly = errors.New("postgis: the role may not write keys into the schema grense")
+
+// State keeps API keys in the schema grense, for all processes that use the database.
+type State struct{ pool *pgxpool.Pool }
+
+var _ store.State = (*State)(nil)
+
+// OpenState opens the keys in the database that url names, and makes their table where the role may. ErrReadOnly when it may not write,
+// store.ErrUnavailable when the database cannot be reached.
+func OpenState(ctx context.Context, url string) (store.State, error) {
+	pool, err := newPool(ctx, url, false)
+	if err != nil {
+		return nil, err
+	}
+	s := &State{pool}
+	err = s.do(ctx, func(c *pgxpool.Conn) error { return prepareState(ctx, c) })
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func prepareState(ctx context.Context, c *pgxpool.Conn) error {
+	var may, there, standby bool
+	err := c.QueryRow(ctx, `SELECT x.oid IS NOT NULL, pg_is_in_recovery(), CASE WHEN x.oid IS NULL THEN
+		  CASE WHEN n.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE') ELSE has_schema_privilege(n.oid, 'CREATE') END
+		ELSE has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(x.oid, 'SELECT') AND has_table_privilege(x.oid, 'INSERT') AND has_table_privilege(x.oid, 'UPDATE') END
+		FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = 'grense' LEFT JOIN pg_class x ON x.relnamespace = n.oid AND x.relname = 'api_key'`).
+		Scan(&there, &standby, &may)
+	switch {
+	case err != nil:
+		return err
+	case !may || !there && standby:
+		return own(ErrReadOnly)
+	case there:
+		return nil
+	}
+	list, err := migrate.PostGIS()
+	if err != nil {
+		return own(err)
+	}
+	tx, err := c.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) // nothing to do after Commit
+	if err := prepare(ctx, tx, list); err != nil {
+		if pe, ok := errors.AsType[*pgconn.PgError](err); ok && (pe.Code == "42501" || pe.Code == "25006") {
+			return own(ErrReadOnly)
+		}
+		return err
+	}
+	return tx.Commit(ctx)
+}
+
+func (s *State) do(ctx context.Context, fn func(*pgxpool.Conn) error) error {
+	err := use(ctx, s.pool, fn)
+	if errors.Is(err, errBroken) && ctx.Err() == nil {
+		s.pool.Reset()
+		err = use(ctx, s.pool, fn)
+	}
+	return explain(ctx, s.pool.Config().ConnConfig, err)
+}
+
+// Keys lists all keys by the time when they were made.
+func (s *State) Keys(ctx context.Context) (keys []store.Key, err error) {
+	err = s.do(ctx, func(c *pgxpool.Conn) error {
+		keys = nil
+		return each(ctx, c, "SELECT id, name, hash, created, expires, revoked, last_used FROM grense.api_key ORDER BY created, id", func(rows pgx.Rows) error {
+			k := store.Key{}
+			var hash []byte
+			var expires, revoked, used *time.Time
+			if err := rows.Scan(&k.ID, &k.Name, &hash, &k.Created, &expires, &revoked, &used); err != nil {
+				return err
+			}
+			copy(k.Hash[:], hash)
+			k.Created = k.Created.UTC()
+			for i, t := range [...]*time.Time{expires, revoked, used} {
+				if t != nil {
+					*[...]*time.Time{&k.Expires, &k.Revoked, &k.LastUsed}[i] = t.UTC()
+				}
+			}
+			keys = append(keys, k)
+			return nil
+		})
+	})
+	return keys, err
+}
+
+// nullable returns an argument that is null for the zero time.
+func nullable(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// PutKey adds a key.
+func (s *State) PutKey(ctx context.Context, k store.Key) error {
+	return s.do(ctx, func(c *pgxpool.Conn) error {
+		tag, err := c.Exec(ctx, `INSERT INTO grense.api_key (id, name, hash, created, expires, revoked, last_used) VALUES ($1, $2, $3, $4, $5, $6, $7)
+			ON CONFLICT DO NOTHING`, k.ID, k.Name, k.Hash[:], k.Created, nullable(k.Expires), nullable(k.Revoked), nullable(k.LastUsed))
+		if err == nil && tag.RowsAffected() == 0 {
+			err = own(fmt.Errorf("postgis: state: key %s exists already", k.ID))
+		}
+		return err
+	})
+}
+
+// RevokeKey marks a key as revoked; the first time counts.
+func (s *State) RevokeKey(ctx context.Context, id string, at time.Time) error {
+	return s.do(ctx, func(c *pgxpool.Conn) error {
+		tag, err := c.Exec(ctx, "UPDATE grense.api_key SET revoked = coalesce(revoked, $2) WHERE id = $1", id, at)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = own(fmt.Errorf("postgis: state: key %s: %w", id, store.ErrNotFound))
+		}
+		return err
+	})
+}
+
+// TouchKeys records the day of last use; it never goes back.
+func (s *State) TouchKeys(ctx context.Context, day time.Time, ids []string) error {
+	return s.do(ctx, func(c *pgxpool.Conn) error {
+		_, err := c.Exec(ctx, "UPDATE grense.api_key SET last_used = $1 WHERE id = ANY ($2) AND (last_used IS NULL OR last_used < $1)",
+			day.UTC().Truncate(24*time.Hour), ids)
+		return err
+	})
+}
+
+// Close waits for what is under way.
+func (s *State) Close() error {
+	s.pool.Close()
+	return nil
+}

@@ -1,0 +1,233 @@
+package postgis
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/paulmach/orb"
+
+	"grense/internal/crs"
+	"grense/internal/store"
+)
+
+// survey is what one reading of a whole table tells.
+type survey struct {
+	Count       int
+	Key         string
+	Bound       *orb.Bound // CRS84
+	LongestEdge float64    // units of the storage CRS
+	Empty       int        // geometries without any position
+	Curves      bool
+	Strange     int // geometries of types that GeoJSON lacks and that cannot be made of lines
+	Outside     bool
+	Z           bool
+	Temporal    [2]*time.Time
+	Items       []string // of the properties
+}
+
+// foundSRIDs lists up to two of the reference systems that geometries are in.
+func (d *draft) foundSRIDs(ctx context.Context, c *pgxpool.Conn) (list []int, err error) {
+	g := quote(d.geometry.name)
+	err = each(ctx, c, "SELECT DISTINCT ST_SRID("+g+") FROM "+d.table.quoted()+" WHERE "+g+" IS NOT NULL LIMIT 2", func(rows pgx.Rows) error {
+		var srid int
+		err := rows.Scan(&srid)
+		list = append(list, srid)
+		return err
+	})
+	slices.Sort(list)
+	return list, err
+}
+
+// examine reads the whole table; false when it is refused.
+func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, error) {
+	sv := &survey{}
+	if ok, err := d.chooseKey(ctx, c, sv); err != nil || !ok {
+		return nil, false, err
+	}
+	if err := d.moments(ctx, c, sv); err != nil {
+		return nil, false, err
+	}
+	if d.geometry.name == "" {
+		return sv, true, c.QueryRow(ctx, "SELECT count(*) FROM "+d.table.quoted()).Scan(&sv.Count)
+	}
+	degree, err := crs.Between(d.crs, crs.CRS84)
+	if err != nil {
+		return nil, false, own(err)
+	}
+	x := quote(d.geometry.name)
+	if d.geometry.base == "geography" {
+		x += "::geometry"
+	}
+	if err = d.measure(ctx, c, sv, x, degree); err == nil && sv.Curves {
+		*sv = survey{Key: sv.Key, Temporal: sv.Temporal}
+		err = d.measure(ctx, c, sv, "ST_CurveToLine("+x+")", degree)
+		sv.Curves = true
+	}
+	switch {
+	case err != nil:
+		return nil, false, err
+	case sv.Strange > 0:
+		d.refuse("%d geometries are surfaces, which GeoJSON lacks; serve a view that makes polygons of them", sv.Strange)
+	case sv.Outside && d.crs.Geographic():
+		d.refuse("coordinates are not longitudes and latitudes; set the reference system that they are in")
+	case sv.Outside:
+		d.warn("some coordinates lie outside of the area of %v", d.crs)
+	}
+	return sv, !d.refused(), nil
+}
+
+// measure reads all geometries, as an expression gives them.
+func (d *draft) measure(ctx context.Context, c *pgxpool.Conn, sv *survey, expr string, degree crs.Func) error {
+	return each(ctx, c, "SELECT ST_AsBinary("+expr+") FROM "+d.table.quoted(), func(rows pgx.Rows) error {
+		sv.Count++
+		sv.add(rows.RawValues()[0], degree)
+		return nil
+	})
+}
+
+// slack is how far, in degrees, coordinates may lie beyond the antimeridian and the poles from rounding.
+const slack = 1e-6
+
+func (sv *survey) add(wkb []byte, degree crs.Func) {
+	if wkb == nil {
+		return
+	}
+	switch kind := kindOf(wkb); {
+	case kind >= 8 && kind <= 14: // SQL/MM, 5.1.41: arcs
+		sv.Curves = true
+		return
+	case kind > 14:
+		sv.Strange++
+		return
+	}
+	g := store.Geometry{WKB: wkb}
+	sv.Z = sv.Z || g.HasZ()
+	var deg orb.Bound
+	some := sv.Bound != nil
+	if some {
+		deg = *sv.Bound
+	}
+	positions := 0
+	var px, py float64
+	err := g.Walk(func(x, y float64, first bool) {
+		positions++
+		if lon, lat := degree(x, y); math.Abs(lon) <= 180+slack && math.Abs(lat) <= 90+slack {
+			p := orb.Point{min(max(lon, -180), 180), min(max(lat, -90), 90)}
+			if !some {
+				deg, some = p.Bound(), true
+			} else {
+				deg = deg.Extend(p)
+			}
+		} else {
+			sv.Outside = true
+		}
+		if !first {
+			sv.LongestEdge = max(sv.LongestEdge, math.Hypot(x-px, y-py))
+		}
+		px, py = x, y
+	})
+	if err != nil { // arcs within a collection
+		sv.Curves = true
+		return
+	}
+	if positions == 0 {
+		sv.Empty++
+	}
+	if some {
+		sv.Bound = &deg
+	}
+}
+
+// kindOf returns the type code of ISO WKB without the dimension.
+func kindOf(wkb []byte) uint32 {
+	if len(wkb) < 5 {
+		return 0
+	}
+	if wkb[0] == 0 {
+		return binary.BigEndian.Uint32(wkb[1:]) % 1000
+	}
+	return binary.LittleEndian.Uint32(wkb[1:]) % 1000
+}
+
+// chooseKey finds the column of the feature id: unique and without null.
+func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (bool, error) {
+	names, reason := d.keyColumns()
+	for _, n := range names {
+		fault := ""
+		if !d.isUnique(n) {
+			var rows, values, different int
+			x := quote(n) + "::text"
+			err := c.QueryRow(ctx, "SELECT count(*), count(NULLIF("+x+", '')), count(DISTINCT "+x+` COLLATE "C") FROM `+d.table.quoted()).Scan(&rows, &values, &different)
+			switch {
+			case err != nil:
+				return false, err
+			case values < rows:
+				fault = fmt.Sprintf("column %q cannot be the feature id: %d values are null or empty", n, rows-values)
+			case different < rows:
+				fault = fmt.Sprintf("column %q cannot be the feature id: %d of %d values occur more than once", n, rows-different, rows)
+			}
+		}
+		if fault == "" {
+			sv.Key = n
+			return true, nil
+		}
+		if len(names) == 1 {
+			reason = fault + "; name one that is unique and without null as the id column"
+		}
+	}
+	d.refuse("%s", reason)
+	return false, nil
+}
+
+// moments finds the first and the last moment of the rows.
+func (d *draft) moments(ctx context.Context, c *pgxpool.Conn, sv *survey) error {
+	first, last, open := d.momentColumns()
+	if first == "" || last == "" {
+		return nil
+	}
+	for _, n := range [...]string{first, last} {
+		if col, ok := d.table.column(n); !ok || col.base != "date" && !strings.HasPrefix(col.base, "timestamp") {
+			return nil
+		}
+	}
+	const years = " BETWEEN '0001-01-01' AND '9999-12-31'"
+	var ends bool
+	err := c.QueryRow(ctx, "SELECT min("+quote(first)+") FILTER (WHERE "+quote(first)+years+")::timestamptz, max("+quote(last)+") FILTER (WHERE "+
+		quote(last)+years+")::timestamptz, bool_and(coalesce("+quote(last)+years+", FALSE)) IS NOT FALSE FROM "+d.table.quoted()).
+		Scan(&sv.Temporal[0], &sv.Temporal[1], &ends)
+	for i, t := range sv.Temporal {
+		if t != nil {
+			utc := t.UTC()
+			sv.Temporal[i] = &utc
+		}
+	}
+	if open && !ends {
+		sv.Temporal[1] = nil
+	}
+	return err
+}
+
+// momentColumns returns the columns with the first and the last moments of features, and whether null is an open end.
+func (d *draft) momentColumns() (first, last string, open bool) {
+	instant, start, end := d.roleColumns()
+	if d.own != nil {
+		column := func(name string) string {
+			if p, ok := d.own.Find(name); ok {
+				return p.Column
+			}
+			return ""
+		}
+		instant, start, end = column(d.own.Instant), column(d.own.IntervalStart), column(d.own.IntervalEnd)
+	}
+	if start == "" && end == "" {
+		return instant, instant, false
+	}
+	return start, end, true
+}

@@ -1,0 +1,126 @@
+package postgis
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"grense/internal/cql2"
+	"grense/internal/store/sqlq"
+)
+
+// selectExpr returns the expression that decode reads: of one type of the server for each type of ours.
+func selectExpr(alias string, f *sqlq.Field) string {
+	x := alias + "." + quote(f.Column)
+	switch f.Type {
+	case cql2.TypeText:
+		if f.Normal == "" || f.Normal == sqlq.PostgresCollate {
+			return x
+		}
+		return x + "::text"
+	case cql2.TypeJSON:
+		if f.Normal == arrayColumn {
+			return "array_to_json(" + x + ")::text"
+		}
+		return x + "::text"
+	case cql2.TypeInteger:
+		return x + "::bigint"
+	}
+	return sqlq.Column(sqlq.PostgreSQL{}, alias, f)
+}
+
+// epoch is the first moment of PostgreSQL's own dates and timestamps in binary form.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// decode reads a value in binary form: nil, string, int64, float64 or bool. Days come as 2006-01-02, moments as RFC 3339 in UTC.
+func decode(raw []byte, t cql2.Type) any {
+	if raw == nil {
+		return nil
+	}
+	switch t {
+	case cql2.TypeInteger:
+		return int64(binary.BigEndian.Uint64(raw))
+	case cql2.TypeNumber:
+		return math.Float64frombits(binary.BigEndian.Uint64(raw))
+	case cql2.TypeBool:
+		return raw[0] != 0
+	case cql2.TypeDate:
+		return epoch.AddDate(0, 0, int(int32(binary.BigEndian.Uint32(raw)))).Format(time.DateOnly)
+	case cql2.TypeTimestamp:
+		return moment(raw).Format(time.RFC3339Nano)
+	}
+	return string(raw)
+}
+
+func moment(raw []byte) time.Time {
+	micros := int64(binary.BigEndian.Uint64(raw))
+	return time.Unix(epoch.Unix()+micros/1e6, micros%1e6*1e3).UTC()
+}
+
+// keyLayout is the form of moments in cursors; it sorts as the moments do.
+const keyLayout = "2006-01-02T15:04:05.000000Z"
+
+// decodeKey is decode for a key of an order.
+func decodeKey(raw []byte, t cql2.Type) any {
+	if raw != nil && t == cql2.TypeTimestamp {
+		return moment(raw).Format(keyLayout)
+	}
+	return decode(raw, t)
+}
+
+// keyArgument turns the value of a key in a cursor into an argument; false when it is none of the type.
+func keyArgument(v any, t cql2.Type) (any, bool) {
+	switch x := v.(type) {
+	case nil:
+		return nil, true
+	case int64:
+		if t == cql2.TypeNumber {
+			return float64(x), true
+		}
+		return x, t == cql2.TypeInteger
+	case float64:
+		return x, t == cql2.TypeNumber
+	case bool:
+		return x, t == cql2.TypeBool
+	case string:
+		switch t {
+		case cql2.TypeText:
+			return x, storable(x)
+		case cql2.TypeDate:
+			d, err := time.Parse(time.DateOnly, x)
+			return sqlq.PostgreSQL{}.Day(d), err == nil
+		case cql2.TypeTimestamp:
+			m, err := time.Parse(keyLayout, x)
+			if err != nil {
+				return nil, false
+			}
+			return sqlq.PostgreSQL{}.Stamp(m, "")
+		}
+	}
+	return nil, false
+}
+
+// bind gives arguments the types that pgx sends.
+func bind(args []any) []any {
+	for i, a := range args {
+		switch a := a.(type) {
+		case sqlq.Date:
+			args[i] = string(a)
+		case sqlq.Moment:
+			args[i] = string(a)
+		}
+	}
+	return args
+}
+
+// storable reports whether the database takes a text: UTF-8 without the character 0.
+func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// parseInteger reads a feature id that is a number, as it is printed.
+func parseInteger(s string) (any, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == s
+}

@@ -1,0 +1,337 @@
+package postgis
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/migrate"
+	"grense/internal/store"
+)
+
+// Writer fills the schema grense. It works in one transaction on tables of other names, which Commit gives theirs: readers wait for nothing
+// and see all or nothing. Writers of one database wait for each other.
+type Writer struct {
+	ctx     context.Context // of Create; Insert has none
+	pool    *pgxpool.Pool
+	conn    *pgxpool.Conn
+	tx      pgx.Tx
+	list    []migrate.Migration
+	targets []*store.Collection
+	staged  map[string]string  // table under another name until Commit
+	emptied map[string]bool    // tables of migrations that are being filled anew
+	copies  map[string]*copier // by table and columns
+	drop    []string           // tables that a collection had before
+	done    bool
+}
+
+var _ store.Writer = (*Writer)(nil)
+
+// Create begins to write into the database that url names. Where the schema grense is missing it is made, which needs the right to create
+// schemas. The caller must call Close.
+func Create(ctx context.Context, url string) (store.Writer, error) {
+	pool, err := newPool(ctx, url, false)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{ctx: ctx, pool: pool, staged: map[string]string{}, emptied: map[string]bool{}, copies: map[string]*copier{}}
+	if err := w.begin(ctx); err != nil {
+		return nil, errors.Join(explain(ctx, pool.Config().ConnConfig, err), w.Close())
+	}
+	return w, nil
+}
+
+func (w *Writer) begin(ctx context.Context) (err error) {
+	if w.conn, err = w.pool.Acquire(ctx); err != nil {
+		return err
+	}
+	if err := requirePostGIS(ctx, w.conn); err != nil {
+		return err
+	}
+	if w.tx, err = w.conn.Begin(ctx); err != nil {
+		return err
+	}
+	var oid uint32
+	if err := w.tx.QueryRow(ctx, "SELECT 'geometry'::regtype::oid").Scan(&oid); err != nil {
+		return err
+	}
+	w.conn.Conn().TypeMap().RegisterType(&pgtype.Type{Name: "geometry", OID: oid, Codec: pgtype.ByteaCodec{}})
+	if w.list, err = migrate.PostGIS(); err != nil {
+		return own(err)
+	}
+	return prepare(ctx, w.tx, w.list)
+}
+
+// prepare makes the schema with its first tables where they are missing, and keeps other writers out until the transaction ends.
+func prepare(ctx context.Context, tx pgx.Tx, list []migrate.Migration) error {
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext('grense'))"); err != nil {
+		return err
+	}
+	var there bool
+	if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'grense')").Scan(&there); err != nil {
+		return err
+	}
+	if !there {
+		if _, err := tx.Exec(ctx, "CREATE SCHEMA grense"); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.Exec(ctx, "SET LOCAL search_path = grense, public, postgis, extensions"); err != nil {
+		return err
+	}
+	db := migrations{tx}
+	applied, err := db.Applied(ctx)
+	if err != nil {
+		return err
+	}
+	if len(applied) < 2 {
+		list = list[:1] // tables of later migrations are made when they are first asked for
+	}
+	_, err = migrate.Up(ctx, db, list)
+	return err
+}
+
+// migrations is the migrate.DB of a transaction.
+type migrations struct{ tx pgx.Tx }
+
+func (m migrations) Applied(ctx context.Context) (list []int, err error) {
+	if _, err := m.tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS grense.migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL)"); err != nil {
+		return nil, err
+	}
+	rows, err := m.tx.Query(ctx, "SELECT number FROM grense.migration")
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int])
+}
+
+func (m migrations) Apply(ctx context.Context, x migrate.Migration) error {
+	if _, err := m.tx.Exec(ctx, x.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
+		return err
+	}
+	_, err := m.tx.Exec(ctx, "INSERT INTO grense.migration (number, name) VALUES ($1, $2)", x.Number, x.Name)
+	return err
+}
+
+// migrated reports whether a migration makes the table, which is then there and, once, emptied.
+func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
+	ours := slices.ContainsFunc(w.list, func(m migrate.Migration) bool { return strings.Contains(m.SQL, "CREATE TABLE "+name+" (") })
+	if !ours || w.emptied[name] {
+		return ours, nil
+	}
+	if _, err := migrate.Up(ctx, migrations{w.tx}, w.list); err != nil {
+		return true, err
+	}
+	w.emptied[name] = true
+	_, err := w.tx.Exec(ctx, "DELETE FROM grense."+quote(name))
+	return true, err
+}
+
+// Define makes the tables of a collection and records its metadata.
+func (w *Writer) Define(ctx context.Context, c *store.Collection, replace bool) error {
+	if c.ID == "" || c.Table == "" || c.Key.Column == "" {
+		return fmt.Errorf("postgis: collection %q: id, table and key column are needed", c.ID)
+	}
+	if c.Geometry != nil && (c.Geometry.Column == "" || !c.Geometry.CRS.Valid()) {
+		return fmt.Errorf("postgis: collection %q: the geometry needs a column and a reference system that is served", c.ID)
+	}
+	if err := w.define(ctx, c, replace); err != nil {
+		return fmt.Errorf("postgis: collection %q: %w", c.ID, explain(ctx, w.pool.Config().ConnConfig, err))
+	}
+	w.targets = append(w.targets, c)
+	return nil
+}
+
+func (w *Writer) define(ctx context.Context, c *store.Collection, replace bool) error {
+	if err := w.flushAll(ctx); err != nil {
+		return err
+	}
+	rows, err := w.tx.Query(ctx, "DELETE FROM grense.collection WHERE id = $1 OR table_name = $2 RETURNING table_name", c.ID, c.Table)
+	if err != nil {
+		return err
+	}
+	before, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	if len(before) > 0 && !replace {
+		return own(errors.New("it exists already"))
+	}
+	for _, t := range before {
+		if t != c.Table {
+			w.drop = append(w.drop, t)
+		}
+	}
+	if err := w.makeTable(ctx, c.Table, func() string { return columnsOf(c) }); err != nil {
+		return err
+	}
+	if err := w.makeRelations(ctx, c, c.Relations); err != nil {
+		return err
+	}
+	body, err := json.Marshal(defined(c))
+	if err != nil {
+		return own(err)
+	}
+	_, err = w.tx.Exec(ctx, "INSERT INTO grense.collection (id, table_name, definition) VALUES ($1, $2, $3::text::json)", c.ID, c.Table, string(body))
+	return err
+}
+
+// defined returns a collection without what its rows tell.
+func defined(c *store.Collection) *store.Collection {
+	d := *c
+	d.Count, d.Extent, d.Temporal = 0, nil, store.Collection{}.Temporal
+	return &d
+}
+
+// makeTable makes sure that an empty table is there: of a migration, else a new one.
+func (w *Writer) makeTable(ctx context.Context, name string, columns func() string) error {
+	if ours, err := w.migrated(ctx, name); err != nil || ours {
+		return err
+	}
+	if len(name) > 63 {
+		return own(fmt.Errorf("the name of the table %q is longer than 63 bytes", name))
+	}
+	staging := fmt.Sprintf("staging_%d_%d", w.conn.Conn().PgConn().PID(), len(w.staged))
+	w.staged[name] = staging
+	_, err := w.tx.Exec(ctx, "CREATE TABLE grense."+quote(staging)+" ("+columns()+")")
+	return err
+}
+
+func (w *Writer) makeRelations(ctx context.Context, c *store.Collection, rs []store.Relation) error {
+	for _, r := range rs {
+		if err := w.makeTable(ctx, r.Table, func() string { return columnsOfRelation(c, r) }); err != nil {
+			return err
+		}
+		if err := w.makeRelations(ctx, nil, r.Relations); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columnList collects columns, each name once.
+type columnList struct {
+	list []string
+	seen map[string]bool
+}
+
+func (l *columnList) add(name, declaration string) {
+	if name == "" || l.seen[name] {
+		return
+	}
+	if l.seen == nil {
+		l.seen = map[string]bool{}
+	}
+	l.seen[name] = true
+	l.list = append(l.list, quote(name)+" "+declaration)
+}
+
+func (l *columnList) addProperties(ps []store.Property) {
+	for _, p := range ps {
+		l.add(p.Column, columnType(p.Type))
+		for _, s := range [...]string{p.Search.Exact, p.Search.Norm, p.Search.Rev} {
+			l.add(s, columnType(cql2.TypeText))
+		}
+	}
+}
+
+func (l *columnList) String() string { return strings.Join(l.list, ", ") }
+
+// columnType is the declared type of a column. Texts compare by code point.
+func columnType(t cql2.Type) string {
+	switch t {
+	case cql2.TypeInteger:
+		return "BIGINT"
+	case cql2.TypeNumber:
+		return "DOUBLE PRECISION"
+	case cql2.TypeBool:
+		return "BOOLEAN"
+	case cql2.TypeDate:
+		return "DATE"
+	case cql2.TypeTimestamp:
+		return "TIMESTAMPTZ"
+	case cql2.TypeText, cql2.TypeJSON:
+		return `TEXT COLLATE "C"`
+	}
+	panic(fmt.Sprintf("postgis: no column type for %v", t))
+}
+
+func columnsOf(c *store.Collection) string {
+	var l columnList
+	l.add(c.Key.Column, columnType(c.Key.Type)+" PRIMARY KEY")
+	if g := c.Geometry; g != nil {
+		l.add(g.Column, fmt.Sprintf("GEOMETRY CHECK (ST_SRID(%s) = %d)", quote(g.Column), srid(g.CRS)))
+	}
+	l.addProperties(c.Properties)
+	for _, r := range c.Relations {
+		l.add(r.Key, "BIGINT")
+	}
+	return l.String()
+}
+
+// columnsOfRelation returns the columns of a relation of c, or of another relation when c is nil. The owner column has the type of the
+// key that it refers to.
+func columnsOfRelation(c *store.Collection, r store.Relation) string {
+	typ := cql2.TypeInteger
+	if c != nil && (r.Key == "" || r.Key == c.Key.Column) {
+		typ = c.Key.Type
+	} else if c != nil {
+		for _, p := range c.Properties {
+			if p.Column == r.Key {
+				typ = p.Type
+			}
+		}
+	}
+	var l columnList
+	l.add(r.Owner, columnType(typ))
+	for _, sub := range r.Relations {
+		l.add(sub.Key, "BIGINT")
+	}
+	l.addProperties(r.Columns)
+	return l.String()
+}
+
+// srid returns the SRID of a reference system; longitude is first in every PostGIS geometry.
+func srid(id crs.ID) uint32 {
+	if id == crs.CRS84 {
+		return uint32(crs.WGS84)
+	}
+	return uint32(id)
+}
+
+// Commit makes indexes and statistics, verifies, and gives the new tables their names.
+func (w *Writer) Commit(ctx context.Context) error {
+	if w.done {
+		return errors.New("postgis: the writer is closed")
+	}
+	err := w.finish(ctx)
+	if err == nil {
+		err = w.tx.Commit(ctx)
+	}
+	return errors.Join(explain(ctx, w.pool.Config().ConnConfig, err), w.Close())
+}
+
+// Close rolls back what was not committed.
+func (w *Writer) Close() error {
+	if w.done {
+		return nil
+	}
+	w.done = true
+	if w.tx != nil {
+		w.tx.Rollback(context.WithoutCancel(w.ctx)) // nothing to do after Commit; a broken connection is rolled back by the server
+	}
+	if w.conn != nil {
+		w.conn.Release()
+	}
+	w.pool.Close()
+	return nil
+}

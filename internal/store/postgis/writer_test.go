@@ -1,0 +1,156 @@
+package postgis_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/wkb"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/store/postgis"
+)
+
+func collection(id, table string) *store.Collection {
+	return &store.Collection{ID: id, Table: table, Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
+		Geometry: &store.Geom{Name: "geometry", Column: "geom", CRS: crs.UTM33}, Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText}}}
+}
+
+// fill writes one feature with a name.
+func fill(t *testing.T, w store.Writer, c *store.Collection, replace bool, name string) {
+	t.Helper()
+	if err := w.Define(context.Background(), c, replace); err != nil {
+		t.Fatal(err)
+	}
+	insert, err := w.Insert(c.Table, []string{"id", "navn", "geom"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := insert(int64(1), name, store.Geometry{WKB: wkb.MustMarshal(orb.Point{250000, 6700000})}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestImportIsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	url := cluster.Database(t)
+	create(t, url, func(w store.Writer) { fill(t, w, collection("a", "tabell"), false, "før") })
+	s := openStore(t, url, postgis.Options{})
+	w, err := postgis.Create(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, w, collection("a", "tabell"), true, "etter")
+	if got := values(t, s, "a", "1")["navn"]; got != "før" {
+		t.Errorf("before Commit readers see %v", got)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := values(t, s, "a", "1")["navn"]; got != "før" {
+		t.Errorf("after Close without Commit: %v", got)
+	}
+	run(t, url, `DO $$ BEGIN CREATE ROLE grense_import LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
+		GRANT USAGE ON SCHEMA grense TO grense_import; GRANT SELECT ON grense.tabell, grense.collection TO grense_import`)
+	t.Cleanup(func() { run(t, url, "DROP OWNED BY grense_import") })
+	create(t, url, func(w store.Writer) { fill(t, w, collection("a", "tabell"), true, "etter") })
+	eventually(t, "the new rows", func() bool { return s.Ready(context.Background()) == nil && values(t, s, "a", "1")["navn"] == "etter" })
+	reader := openStore(t, as(url, "grense_import"), postgis.Options{})
+	if got := values(t, reader, "a", "1")["navn"]; got != "etter" {
+		t.Errorf("a role that could read the table before: %v", got)
+	}
+	w, err = postgis.Create(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Define(context.Background(), collection("a", "annen"), false); err == nil || !strings.Contains(err.Error(), "exists already") {
+		t.Errorf("a collection that exists: %v", err)
+	}
+}
+
+func TestImportTouchesNoTableOfTheUser(t *testing.T) {
+	t.Parallel()
+	url := base(t, places)
+	create(t, url, func(w store.Writer) { fill(t, w, collection("sted", "lag_sted"), false, "vår") })
+	s := openStore(t, url, postgis.Options{})
+	if p := page(t, s, store.Query{Collection: "sted", Limit: 9}); p.Matched != 3 {
+		t.Errorf("the user's table: matched %d", p.Matched)
+	}
+	if p := page(t, s, store.Query{Collection: "sted_2", Limit: 9}); p.Matched != 1 {
+		t.Errorf("the imported one: matched %d", p.Matched)
+	}
+}
+
+func TestImportRefuses(t *testing.T) {
+	t.Parallel()
+	url := cluster.Database(t)
+	w, err := postgis.Create(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	fill(t, w, collection("a", "tabell"), false, "x")
+	insert, err := w.Insert("tabell", []string{"id", "navn", "geom"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, row := range map[string][]any{
+		"too few": {int64(2)}, "no text": {int64(2), "a\x00", nil}, "no geometry": {int64(2), "a", store.Geometry{WKB: []byte{1, 2, 3}}}, "no type": {int64(2), struct{}{}, nil},
+	} {
+		if err := insert(row...); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := w.Insert("tabell", []string{"finnes_ikke"}); err == nil {
+		t.Error("a column that is not there")
+	}
+	if _, err := w.Insert("finnes_ikke", []string{"id"}); err == nil {
+		t.Error("a table that is not there")
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	url := cluster.Database(t)
+	open := func() store.State {
+		s, err := postgis.OpenState(ctx, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	one, other := open(), open() // as two processes
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	k := store.Key{ID: "abcdefgh", Name: "Kart", Hash: [32]byte{1, 2, 3}, Created: now, Expires: now.Add(time.Hour)}
+	if err := one.PutKey(ctx, k); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.PutKey(ctx, k); err == nil {
+		t.Error("the same id twice")
+	}
+	day := now.Truncate(24 * time.Hour)
+	for _, at := range []time.Time{now, now.Add(-48 * time.Hour)} {
+		if err := other.TouchKeys(ctx, at, []string{k.ID, "unknown"}); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, at := range []time.Time{now, now.Add(time.Minute)} {
+		if err := other.RevokeKey(ctx, k.ID, at); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := other.RevokeKey(ctx, "unknown", now); err == nil {
+		t.Error("an unknown key was revoked")
+	}
+	k.Revoked, k.LastUsed = now, day
+	if keys, err := one.Keys(ctx); err != nil || len(keys) != 1 || keys[0] != k {
+		t.Errorf("keys %+v, %v; want %+v", keys, err, k)
+	}
+}

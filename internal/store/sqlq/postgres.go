@@ -1,0 +1,217 @@
+package sqlq
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+)
+
+// Normal forms of a field (Field.Normal) that the PostgreSQL dialect knows. Columns of tables that we made need none.
+const (
+	PostgresCollate = "collate" // text of another collation than "C"
+	PostgresText    = "text"    // a type that is compared by its text
+	PostgresNumber  = "number"  // a number that may be none, infinite, or too large for a double
+	PostgresSingle  = "single"  // a number of 32 bits, which is the decimal number that it is printed as
+	PostgresDay     = "day"     // a day that may be infinite or beyond the years 1 to 9999
+	PostgresStamp   = "stamp"   // a moment of that kind, with a zone or in UTC
+)
+
+// PostgreSQL is the dialect of a PostGIS database. The session's time zone has to be UTC and its encoding UTF8. It folds no text: what is
+// not in a search column is left to cql2.Eval. Arguments are Date and Moment, too.
+type PostgreSQL struct{}
+
+var _ Dialect = PostgreSQL{}
+
+// Date is a day as an argument, in PostgreSQL's own form.
+type Date string
+
+// Moment is a timestamp as an argument, in PostgreSQL's own form.
+type Moment string
+
+func (PostgreSQL) Quote(ident string) string { return `"` + strings.ReplaceAll(ident, `"`, `""`) + `"` }
+
+// Placeholder states the type, so that the server does not guess one from what stands beside. Texts compare by code point.
+func (PostgreSQL) Placeholder(n int, v any) string {
+	p := "$" + strconv.Itoa(n)
+	switch v.(type) {
+	case nil:
+		return p + "::text"
+	case string:
+		return "(" + p + `::text COLLATE "C")`
+	case int64:
+		return p + "::bigint"
+	case float64:
+		return p + "::double precision"
+	case bool:
+		return p + "::boolean"
+	case []byte:
+		return p + "::bytea"
+	case Date:
+		return p + "::date"
+	case Moment:
+		return p + "::timestamptz"
+	}
+	panic(fmt.Sprintf("sqlq: an argument of type %T", v))
+}
+
+func (PostgreSQL) Bool(v bool) string {
+	if v {
+		return "TRUE"
+	}
+	return "FALSE"
+}
+
+// Call knows no folding function: a role that only reads cannot make them.
+func (PostgreSQL) Call(string) string { return "" }
+
+func (PostgreSQL) Normal(column string, f *Field) string {
+	switch f.Normal {
+	case PostgresCollate:
+		return "(" + column + ` COLLATE "C")`
+	case PostgresText:
+		return "(" + column + `::text COLLATE "C")`
+	case PostgresNumber:
+		return "CASE WHEN abs(" + column + ") <= 1.7976931348623157e308 THEN " + column + "::double precision END"
+	case PostgresSingle:
+		return "CASE WHEN abs(" + column + ") <= 3.4028235e38::real THEN " + column + "::text::double precision END"
+	case PostgresDay:
+		return "CASE WHEN " + column + " BETWEEN '0001-01-01' AND '9999-12-31' THEN " + column + " END"
+	case PostgresStamp:
+		return "CASE WHEN " + column + " BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999' THEN " + column + "::timestamptz END"
+	}
+	return column
+}
+
+// Finite is never possible: arithmetic that overflows is an error.
+func (PostgreSQL) Finite(Fragment) (Fragment, bool) { return Fragment{}, false }
+
+func (PostgreSQL) Day(t time.Time) any {
+	t = t.UTC()
+	if y := t.Year(); y < 1 {
+		return Date(fmt.Sprintf("%04d-%02d-%02d BC", 1-y, t.Month(), t.Day()))
+	}
+	return Date(t.Format(time.DateOnly))
+}
+
+// Stamp gives moments to the microsecond, which is what a column holds.
+func (PostgreSQL) Stamp(t time.Time, _ string) (any, bool) {
+	t = t.UTC()
+	if t.Year() < 1 || t.Year() > 9999 || t.Nanosecond()%1000 != 0 {
+		return nil, false
+	}
+	return Moment(t.Format("2006-01-02 15:04:05.999999Z")), true
+}
+
+// Like compares by character; % and _ are those of CQL2.
+func (PostgreSQL) Like(x Fragment, pattern string) (Fragment, bool) {
+	p, ok := SplitPattern(pattern)
+	if !ok {
+		return Fragment{}, false
+	}
+	var b strings.Builder
+	for _, t := range p.Tokens {
+		if t.Wild != 0 {
+			b.WriteByte(t.Wild)
+		}
+		for _, r := range t.Text {
+			if strings.ContainsRune(`%_\`, r) {
+				b.WriteByte('\\')
+			}
+			b.WriteRune(r)
+		}
+	}
+	return Cat(x, SQL(" LIKE ?", b.String())), true
+}
+
+func (PostgreSQL) LikeFolded(string, Fragment, string) (Fragment, bool) { return Fragment{}, false }
+
+// Touch compares with the envelopes that rows carry in single precision, which are never smaller than the geometry.
+func (d PostgreSQL) Touch(alias string, g *Geometry, boxes []orb.Bound, missing bool) (Fragment, bool) {
+	var parts []Fragment
+	for _, b := range boxes {
+		f, ok := envelope(b.Min[0], b.Min[1], b.Max[0], b.Max[1])
+		if !ok {
+			return Fragment{}, false
+		}
+		parts = append(parts, Cat(Ident(d.geometry(alias, g)+" && "), f))
+	}
+	if missing {
+		parts = append(parts, d.Missing(alias, g))
+	}
+	if len(parts) == 0 {
+		return Ident(d.Bool(false)), true
+	}
+	return Join(" OR ", parts...), true
+}
+
+// Inside compares with the box as it is rounded inwards to single precision, so that an envelope which lies in it surely does so.
+func (d PostgreSQL) Inside(alias string, g *Geometry, b orb.Bound) (Fragment, bool) {
+	x0, y0, x1, y1 := up(b.Min[0]), up(b.Min[1]), -up(-b.Max[0]), -up(-b.Max[1])
+	f, ok := envelope(x0, y0, x1, y1)
+	if !ok || x0 > x1 || y0 > y1 {
+		return Fragment{}, false
+	}
+	return Cat(Ident(d.geometry(alias, g)+" @ "), f, Ident(" OR "), d.Missing(alias, g)), true
+}
+
+// up returns the least number of single precision that is not below v.
+func up(v float64) float64 {
+	f := float32(v)
+	if float64(f) < v {
+		f = math.Nextafter32(f, float32(math.Inf(1)))
+	}
+	return float64(f)
+}
+
+// far is beyond every coordinate of a reference system that is served, and in the range of single precision.
+const far = 1e30
+
+func envelope(x0, y0, x1, y1 float64) (Fragment, bool) {
+	v := [...]float64{x0, y0, x1, y1}
+	for i := range v {
+		if math.IsNaN(v[i]) {
+			return Fragment{}, false
+		}
+		v[i] = min(max(v[i], -far), far)
+	}
+	return SQL("ST_MakeEnvelope(?, ?, ?, ?)", v[0], v[1], v[2], v[3]), true
+}
+
+// Missing finds null, and where the layer has them (Geometry.NoGeom) geometries without any position.
+func (d PostgreSQL) Missing(alias string, g *Geometry) Fragment {
+	column := d.geometry(alias, g)
+	if g.NoGeom == "" {
+		return Ident(column + " IS NULL")
+	}
+	return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + "))")
+}
+
+func (d PostgreSQL) geometry(alias string, g *Geometry) string {
+	column := alias + "." + d.Quote(g.Column)
+	if g.Index == PostgresGeography {
+		column += "::geometry"
+	}
+	return column
+}
+
+// PostgresGeography as Geometry.Index says that the column is of type geography, and PostgresEmpty as Geometry.NoGeom that there may be
+// geometries without any position.
+const (
+	PostgresGeography = "geography"
+	PostgresEmpty     = "empty"
+)
+
+// Search is left to cql2.Eval.
+func (PostgreSQL) Search(string, *Source, cql2.Search) (Fragment, bool) { return Fragment{}, false }
+
+// Rank is left to the store.
+func (PostgreSQL) Rank(string, *Source, cql2.Search) (Fragment, bool) { return Fragment{}, false }
+
+// Gram is not needed: an index of trigrams serves LIKE itself.
+func (PostgreSQL) Gram(string, string, string) (Fragment, bool) { return Fragment{}, false }
