@@ -46,12 +46,12 @@ bench: build ## benchmarks, then server CPU per request against a bare handler (
 	@cat bin/bench.md
 
 accept: build clients ## real clients against a running server; takes minutes
-	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense
+	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/crs
 
 .PHONY: clients
 # curl, GDAL, OWSLib and zeep. Installed on Debian as root; GRENSE_TEST_INSTALL=0 forbids that. Without them nothing is accepted.
-CLIENTS := curl gdal-bin python3-owslib python3-zeep
-CLIENTS_FOUND := command -v curl >/dev/null && command -v ogr2ogr >/dev/null && /usr/bin/python3 -c "import owslib, zeep" 2>/dev/null
+CLIENTS := curl gdal-bin proj-bin python3-owslib python3-zeep
+CLIENTS_FOUND := command -v curl >/dev/null && command -v ogr2ogr >/dev/null && command -v cs2cs >/dev/null && /usr/bin/python3 -c "import owslib, zeep" 2>/dev/null
 clients:
 	@if ! { $(CLIENTS_FOUND); }; then \
 	  if [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \

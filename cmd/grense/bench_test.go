@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,6 +104,37 @@ func TestBenchTable(t *testing.T) {
 		{name: "Official counties: Oslo", path: "/collections/fylker/items/" + page.Features[0].ID},
 		{name: "Official counties: 10", path: "/collections/fylker/items?limit=10"},
 		{name: "Official counties: a fresh box, at most 10", next: fresh("fylker")},
+	})
+	benchFilters(t, &table)
+}
+
+// benchFilters measures filters on the 35,357 communes of France.
+func benchFilters(t *testing.T, table io.Writer) {
+	t.Helper()
+	communes := sharedPath(t, "data", "france/france-communes-2018.geojsonl.gz")
+	if !exists(communes) {
+		fmt.Fprintf(table, "\nFilters were not measured: there is no %s.\n", filepath.Base(communes))
+		return
+	}
+	filter := func(f string) string {
+		return "/collections/france-communes-2018/items?limit=10&filter=" + url.QueryEscape(f)
+	}
+	corners := make([]string, 201)
+	for i := range corners {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i%200) / 200)
+		corners[i] = fmt.Sprintf("%.4f %.4f", 2.5+1.5*cos, 47+sin)
+	}
+	compare(t, table, serve(t, nil, communes), []question{
+		{name: "35,357 communes: 10", path: "/collections/france-communes-2018/items?limit=10"},
+		{name: "35,357 communes: S_INTERSECTS with a fresh point", next: func(rng *rand.Rand) string {
+			return filter(fmt.Sprintf("S_INTERSECTS(geometry,POINT(%.4f %.4f))", -1+8*rng.Float64(), 43.5+6*rng.Float64()))
+		}},
+		{name: "35,357 communes: S_INTERSECTS with a polygon of 200 corners", next: func(rng *rand.Rand) string {
+			return filter(fmt.Sprintf("S_INTERSECTS(geometry,POLYGON((%s))) AND code > '%05d'", strings.Join(corners, ","), rng.IntN(1000)))
+		}},
+		{name: "35,357 communes: CASEI(nom) LIKE CASEI('%xx%')", next: func(rng *rand.Rand) string {
+			return filter(fmt.Sprintf("CASEI(nom) LIKE CASEI('%%%c%c%%')", 'a'+rune(rng.IntN(26)), 'a'+rune(rng.IntN(26))))
+		}},
 	})
 }
 

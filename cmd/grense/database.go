@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/config"
 	"grense/internal/store"
+	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
 )
 
@@ -34,6 +35,14 @@ func openDatabase(ctx context.Context, source string, cfg config.Config, log *sl
 	return st, nil
 }
 
+// createTarget begins to write into a database or a GeoPackage.
+func createTarget(ctx context.Context, target string) (store.Writer, error) {
+	if isDatabase(target) {
+		return postgis.Create(ctx, target)
+	}
+	return gpkg.Create(ctx, target)
+}
+
 // openStateFor opens the keys for a source: in the database where that is the source and the role may write there, else in dir.
 func openStateFor(ctx context.Context, source, dir string, log *slog.Logger) (store.State, error) {
 	if !isDatabase(source) {
@@ -43,7 +52,7 @@ func openStateFor(ctx context.Context, source, dir string, log *slog.Logger) (st
 	switch {
 	case errors.Is(err, postgis.ErrReadOnly):
 		log.Warn("the role may not write into the database, so the keys are in the data directory, for this machine only; to share them, let a role "+
-			"with the right to create schemas run: grense key list --source postgres://...", "dir", dir)
+			"that owns the database run grense key list --source postgres://... and grant the right to select, insert and update grense.api_key", "dir", dir)
 		return openStateIn(ctx, dir)
 	case err != nil:
 		return nil, fmt.Errorf("cannot open the keys in %s: %w", shown(source), err)

@@ -23,7 +23,7 @@ import (
 
 type importCmd struct {
 	Files      []string `arg:"" name:"file" help:"GeoJSON, GeoJSONSeq, TopoJSON, GeoPackage, Shapefile or CSV; also as .gz or in a .zip."`
-	Into       string   `required:"" placeholder:"TARGET.gpkg" help:"The GeoPackage to write to. Its other collections stay. It changes when the import is complete, not before."`
+	Into       string   `required:"" placeholder:"TARGET.gpkg" help:"The GeoPackage to write to, or a PostGIS database (postgres://...), where the tables are made in the schema grense. Its other collections stay. It changes when the import is complete, not before."`
 	Collection string   `required:"" placeholder:"ID" help:"Id of the collection: lower-case letters, digits, - and _."`
 	Layer      string   `placeholder:"NAME" help:"The layer to import, where a file has several."`
 	IDField    string   `name:"id-field" placeholder:"NAME" help:"Property with the feature ids. Default: the id of the format, else the property id if it is unique, else the number of the feature."`
@@ -41,7 +41,8 @@ Examples:
   grense import kommuner.geojson --into data.gpkg --collection kommuner --id-field kommunenummer --title-field navn
   grense import Basisdata.zip --into data.gpkg --collection fylker --layer Fylke --id-field fylkesnummer
   grense import bydeler.shp --into data.gpkg --collection bydeler --replace --report faults.jsonl
-  grense import points.csv --into data.gpkg --collection points --crs EPSG:25833`
+  grense import points.csv --into data.gpkg --collection points --crs EPSG:25833
+  grense import points.csv --into postgres://writer@db.example.org/divisions --collection points --crs EPSG:25833`
 }
 
 // shownFaults is how many faults of one kind are shown; the report has all.
@@ -72,8 +73,8 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 		return fmt.Errorf("nothing was imported: %s", ingest.Reason(err))
 	}
 	r := plan.Report
-	_, err = fmt.Fprintf(p.Stdout, "%s: %s in collection %s (%s), imported in %s.\n%s\nServe it with: grense serve %s\n", c.Into, count(r.Written, "feature"), c.Collection,
-		describeCollection(plan.Collection), time.Since(start).Round(10*time.Millisecond), countFaults(r), c.Into)
+	_, err = fmt.Fprintf(p.Stdout, "%s: %s in collection %s (%s), imported in %s.\n%s\nServe it with: grense serve %s\n", shown(c.Into), count(r.Written, "feature"), c.Collection,
+		describeCollection(plan.Collection), time.Since(start).Round(10*time.Millisecond), countFaults(r), shown(c.Into))
 	return err
 }
 
@@ -205,9 +206,9 @@ func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, er
 	if err != nil {
 		return plan, err
 	}
-	w, err := gpkg.Create(ctx, in.into)
+	w, err := createTarget(ctx, in.into)
 	if err != nil {
-		return plan, fmt.Errorf("cannot write %s: %w", in.into, err)
+		return plan, fmt.Errorf("cannot write %s: %w", shown(in.into), err)
 	}
 	defer w.Close()
 	if err := plan.Write(ctx, w); err != nil {
@@ -215,7 +216,7 @@ func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, er
 	}
 	indexing()
 	if err := w.Commit(ctx); err != nil {
-		return plan, fmt.Errorf("cannot write %s: %w", in.into, err)
+		return plan, fmt.Errorf("cannot write %s: %w", shown(in.into), err)
 	}
 	return plan, nil
 }
@@ -243,7 +244,7 @@ func freeTable(name string) (string, error) {
 
 func (in *importing) explain(err error) error {
 	if strings.Contains(err.Error(), "exists already") {
-		return fmt.Errorf("%s has a collection %s already; replace it with --replace, or choose another id", in.into, in.target.Collection)
+		return fmt.Errorf("%s has a collection %s already; replace it with --replace, or choose another id", shown(in.into), in.target.Collection)
 	}
 	return err
 }

@@ -38,7 +38,7 @@ func (c *call) fillForm(v *itemsView) {
 			}
 		}
 	}
-	v.Filtered = v.BoxValue+v.TimeValue+v.FilterValue+v.SearchValue+first(c.values["sortby"]) != "" ||
+	v.Filtered = v.BoxValue+v.TimeValue+v.FilterValue+v.SearchValue != "" ||
 		slices.ContainsFunc(v.Filters, func(f filterField) bool { return f.Value != "" })
 }
 

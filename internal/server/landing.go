@@ -3,6 +3,7 @@ package server
 import (
 	"html/template"
 	"slices"
+	"strings"
 
 	"grense/api/ogcapi"
 )
@@ -104,5 +105,23 @@ func (s *Server) conformance(c *call) (*answer, error) {
 	slices.Sort(uris)
 	doc := ogcapi.Conformance{ConformsTo: slices.Compact(uris)}
 	return &answer{JSON: doc, Links: c.selfLinks("/conformance"),
-		Page: &page{Name: "conformance", Title: c.text("conformance.title"), Data: doc}}, nil
+		Page: &page{Name: "conformance", Title: c.text("conformance.title"), Data: c.classViews(doc.ConformsTo)}}, nil
+}
+
+// classView is a conformance class on its page.
+type classView struct {
+	URI, Name string // the name is that of the standard, a point, and that of the class
+	Known     bool   // the catalogues have a sentence for it
+}
+
+func (c *call) classViews(uris []string) []classView {
+	out := make([]classView, len(uris))
+	for i, uri := range uris {
+		_, name, _ := strings.Cut(uri, "/spec/")
+		standard, _, _ := strings.Cut(name, "/")
+		v := classView{URI: uri, Name: standard + "." + uri[strings.LastIndexByte(uri, '/')+1:]}
+		v.Known = c.text("class."+v.Name) != "class."+v.Name
+		out[i] = v
+	}
+	return out
 }

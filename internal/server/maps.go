@@ -5,6 +5,7 @@ import (
 	"errors"
 	"html/template"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/paulmach/orb"
@@ -12,6 +13,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/store"
+	"grense/internal/tile"
 )
 
 const (
@@ -268,6 +270,51 @@ func (c *call) overview(coll *store.Collection, text string) (svg template.HTML,
 	}
 	p.marks = marks
 	return p.svg(), false
+}
+
+// setMap draws the tiles of a set that lie over the country, at the first level that cuts it into several; "" where the set does not
+// cover it. Such a map has neither names nor links. For fleeting see overview.
+func (c *call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
+	coll := c.country()
+	if c.rep.F != "html" || coll == nil || coll.Extent == nil || !covers(set.CRS, *coll.Extent) {
+		return "", false
+	}
+	marks, err := c.whole(coll, set.CRS)
+	if err != nil {
+		c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", coll.ID, "err", redact(err.Error()))
+		return "", true
+	}
+	area := emptyBound
+	for i := range marks {
+		marks[i].href = ""
+		area = area.Union(marks[i].bound)
+	}
+	z, tiles := gridOver(set, area)
+	p := picture{degrees: set.CRS.Geographic(), marks: marks, tiles: tiles, text: c.text("map.tiles", z)}
+	return p.svg(), false
+}
+
+// gridOver lists the tiles that touch an area, at the first level whose tiles are smaller than half of it.
+func gridOver(set *tile.Set, area orb.Bound) (z int, out []gridTile) {
+	z, last := set.Levels()
+	half := max(area.Max[0]-area.Min[0], area.Max[1]-area.Min[1]) / 2
+	at := func(col, row int) orb.Bound { return set.Bound(tile.Tile{Z: z, Col: col, Row: row}) }
+	for b := at(0, 0); z < last && b.Max[0]-b.Min[0] > half; b = at(0, 0) {
+		z++
+	}
+	b := at(0, 0)
+	w := b.Max[0] - b.Min[0]
+	if !(w > 0) || area.Min[0] > area.Max[0] || half/w > 10 {
+		return z, nil
+	}
+	for row := int((b.Max[1] - area.Max[1]) / w); row <= int((b.Max[1]-area.Min[1])/w); row++ {
+		for col := int((area.Min[0] - b.Min[0]) / w); col <= int((area.Max[0]-b.Min[0])/w); col++ {
+			if set.Contains(tile.Tile{Z: z, Col: col, Row: row}) {
+				out = append(out, gridTile{at(col, row), strconv.Itoa(z) + "/" + strconv.Itoa(row) + "/" + strconv.Itoa(col)})
+			}
+		}
+	}
+	return z, out
 }
 
 // whole is every feature of a collection that is small enough to be drawn whole.

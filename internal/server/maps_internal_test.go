@@ -184,6 +184,9 @@ func TestMapsCrossTheAntimeridian(t *testing.T) {
 	if !ok || d.view.Min[0] < 176 || d.view.Max[0] > 183 {
 		t.Errorf("the view is %v", d.view)
 	}
+	if n := newOutline("", orb.MultiPolygon{{star(rand.New(rand.NewPCG(9, 9)), 178, -17, 1, 200)}, area(-180, -18, -178, -16)}, same); len(n.rings[0]) < 150 {
+		t.Errorf("an outline at the antimeridian keeps %d positions of 200", len(n.rings[0]))
+	}
 	world := picture{degrees: true, marks: []mark{{outline: newOutline("", fiji, same)}, {outline: newOutline("", area(-120, 0, 150, 60), same)}}}
 	if d, _ = world.plan(); d.view.Min[0] > -179 || d.view.Max[0] > 200 {
 		t.Errorf("the view of the world is %v", d.view)

@@ -23,7 +23,7 @@ type outline struct {
 	bound  orb.Bound
 }
 
-// fineness is how many times finer than the size of a feature its outline is.
+// fineness is how many times finer than the size of its largest part the outline of a feature is.
 const fineness = 1500
 
 // newOutline takes the outline of a geometry, which may be nil; project takes positions to the plane. Positions that are no numbers
@@ -31,7 +31,14 @@ const fineness = 1500
 func newOutline(title string, g orb.Geometry, project func(x, y float64) (float64, float64)) *outline {
 	o := &outline{title: title, bound: emptyBound}
 	o.add(g, project)
-	tol := max(o.bound.Max[0]-o.bound.Min[0], o.bound.Max[1]-o.bound.Min[1]) / fineness
+	size := 0.0 // of a part, since the box of parts on both sides of the antimeridian spans the world
+	for _, r := range o.rings {
+		size = max(size, extentOfPart(r.Bound()))
+	}
+	for _, l := range o.lines {
+		size = max(size, extentOfPart(l.Bound()))
+	}
+	tol := size / fineness
 	if !(tol > 0) {
 		return o
 	}
@@ -49,6 +56,8 @@ func newOutline(title string, g orb.Geometry, project func(x, y float64) (float6
 	}
 	return o
 }
+
+func extentOfPart(b orb.Bound) float64 { return max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]) }
 
 var emptyBound = orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
 
@@ -134,8 +143,15 @@ type picture struct {
 	text    string // the text equivalent
 	marks   []mark
 	box     *orb.Bound // an extent to draw; nil: none
+	tiles   []gridTile // a grid over the features
 	labels  bool
 	lookup  bool // the same links stand beside the map: they are no stops of the keyboard
+}
+
+// gridTile is a tile with what is written into it.
+type gridTile struct {
+	bound orb.Bound
+	name  string
 }
 
 const (
@@ -326,11 +342,26 @@ func (d *drawing) draw(p *picture, tol float64) {
 		d.path(orb.Ring{a, {c[0], a[1]}, c, {a[0], c[1]}, a}, true)
 		d.b = append(d.b, `"/>`...)
 	}
+	d.grid(p.tiles)
 	if p.labels {
 		d.labels(p)
 	}
 	d.scale(p.degrees)
 	d.b = append(d.b, "</svg>"...)
+}
+
+// grid draws tiles, each with its name in the middle.
+func (d *drawing) grid(tiles []gridTile) {
+	for _, t := range tiles {
+		a, c := d.xy(orb.Point{t.bound.Min[0], t.bound.Max[1]}), d.xy(orb.Point{t.bound.Max[0], t.bound.Min[1]})
+		d.b = append(d.b, `<path class="tile" d="`...)
+		d.path(orb.Ring{a, {c[0], a[1]}, c, {a[0], c[1]}, a}, true)
+		d.b = append(d.b, `"/><text class="tile" x="`...)
+		d.int(int((a[0] + c[0]) / 2))
+		d.b = append(d.b, `" y="`...)
+		d.int(int((a[1] + c[1]) / 2))
+		d.b = append(append(append(d.b, `">`...), template.HTMLEscapeString(t.name)...), "</text>"...)
+	}
 }
 
 // feature writes one feature, with a link where it has one.

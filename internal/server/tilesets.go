@@ -1,6 +1,7 @@
 package server
 
 import (
+	"html/template"
 	"strings"
 
 	"grense/api/ogcapi"
@@ -23,10 +24,22 @@ func (s *Server) tileMatrixSet(c *call) (*answer, error) {
 	for _, set := range tile.Sets(c.root) {
 		if set.ID == id || strings.EqualFold(set.ID, id) {
 			set.Links = c.tilingLinks(set.ID)
-			return &answer{JSON: set, Links: set.Links, Page: &page{Name: "tilematrixset", Title: set.Title, Crumbs: c.crumbs("tilematrixsets"), Data: set}}, nil
+			a := &answer{JSON: set, Links: set.Links}
+			v := tileSetView{TileMatrixSet: set}
+			if of, ok := tile.Find(set.ID); ok {
+				v.Map, a.Fleeting = c.setMap(of)
+			}
+			a.Page = &page{Name: "tilematrixset", Title: set.Title, Crumbs: c.crumbs("tilematrixsets"), Data: v}
+			return a, nil
 		}
 	}
 	return nil, problem.NotFoundf("there is no tile matrix set %q; %s/TileMatrixSets lists all", clip(id), c.base())
+}
+
+// tileSetView is what the page of a tile matrix set shows.
+type tileSetView struct {
+	ogcapi.TileMatrixSet
+	Map template.HTML // the grid over the country
 }
 
 func (c *call) tilingLinks(id string) []ogcapi.Link {

@@ -39,8 +39,6 @@ type column struct {
 	srid, dims      int
 }
 
-func (t *table) isView() bool { return t.kind == 'v' || t.kind == 'f' }
-
 // layer names a table for people: with its schema unless that is public.
 func (t *table) layer() string {
 	if t.schema == "public" || t.schema == ownSchema {

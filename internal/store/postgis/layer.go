@@ -156,6 +156,9 @@ func (d *draft) open(sv *survey) *layer {
 	if isInteger(col.base) {
 		l.Key.Type = cql2.TypeInteger
 	}
+	if d.own != nil {
+		l.Key.Property = d.own.Key.Property
+	}
 	l.text = l.Key.Type == cql2.TypeText
 	d.setGeometry(l, sv)
 	if d.own != nil {

@@ -25,6 +25,8 @@ type key struct {
 	sqlq.Key
 	sel string // expression that decodeKey reads
 	typ cql2.Type
+	// norwegian makes the value cql2.NorwegianKey of what is read, by which the database cannot order.
+	norwegian bool
 }
 
 // question is a Query prepared against a layer.
@@ -58,8 +60,8 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	err = s.retry(ctx, func(c *pgxpool.Conn) (err error) {
 		p = &store.Page{Matched: -1, Version: r.catalog.Version}
 		switch {
-		case q.Rank != nil:
-			return qu.ranked(ctx, c, p)
+		case qu.orderedHere():
+			return qu.ordered(ctx, c, p)
 		case qu.filter.Residue != nil:
 			return s.sifted(ctx, c, qu, p)
 		}
@@ -79,7 +81,7 @@ func newQuestion(l *layer, q store.Query) (*question, error) {
 			return nil, fmt.Errorf("postgis: collection %q cannot be sorted by %q", l.ID, k.Property)
 		}
 		expr := sqlq.Column(sqlq.PostgreSQL{}, alias, f)
-		qu.keys = append(qu.keys, key{sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls}, selectExpr(alias, f), f.Type})
+		qu.keys = append(qu.keys, key{sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls}, selectExpr(alias, f), f.Type, k.Norwegian && f.Type == cql2.TypeText})
 	}
 	id := key{Key: sqlq.Key{Expr: sqlq.Ident(l.idExpr(alias))}, sel: alias + "." + l.key + "::text", typ: cql2.TypeText}
 	if !l.text {
@@ -221,10 +223,11 @@ func (qu *question) matched(p *store.Page, counted int) {
 }
 
 func (qu *question) cursor(x found, back bool) store.Cursor {
-	keys := x.keys[:len(x.keys)-1]
+	var keys []any // nil where there are none, as in every store
 	if qu.q.Rank != nil {
-		keys = append([]any{int64(x.rank)}, keys...)
+		keys = append(keys, int64(x.rank))
 	}
+	keys = append(keys, x.keys[:len(x.keys)-1]...)
 	return store.NewCursor(store.Place{Back: back, Order: qu.q.OrderName(), Keys: keys, ID: x.ID})
 }
 
@@ -272,6 +275,9 @@ func (qu *question) found(r pgx.Rows) found {
 	x := found{keys: make([]any, len(qu.keys))}
 	for i, k := range qu.keys {
 		x.keys[i] = decodeKey(raw[i], k.typ)
+		if text, ok := x.keys[i].(string); ok && k.norwegian {
+			x.keys[i] = cql2.NorwegianKey(text)
+		}
 	}
 	switch id := x.keys[len(x.keys)-1].(type) {
 	case string:

@@ -7,7 +7,7 @@
 // Counts, extents and the longest edge in the catalog are those of the last Reload. The number that a question matches is counted anew, but a
 // count that took long is kept for a while. An edge that is far longer than all others, or the first empty geometry of a table, is seen by
 // questions in another reference system only after the next Reload. Search by words (cql2.Search) reads all rows that other conditions
-// leave, unless the table has folded columns.
+// leave; it, and the order of the Norwegian alphabet, read and sort all matches here.
 package postgis
 
 import (

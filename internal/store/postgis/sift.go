@@ -122,8 +122,13 @@ func (qu *question) holds(m *cql2.Matcher, r pgx.Rows) (bool, error) {
 	return t == cql2.True, own(err)
 }
 
-// ranked answers a question in the order of how well features match: all matches are read, and ordered here.
-func (qu *question) ranked(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
+// orderedHere reports whether the order is one that the database does not know.
+func (qu *question) orderedHere() bool {
+	return qu.q.Rank != nil || slices.ContainsFunc(qu.keys, func(k key) bool { return k.norwegian })
+}
+
+// ordered answers a question in the order of how well features match, or of the Norwegian alphabet: all matches are read, and ordered here.
+func (qu *question) ordered(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	var m *cql2.Matcher
 	if qu.filter.Residue != nil {
 		m = cql2.NewMatcher(qu.filter.Residue)
@@ -136,18 +141,14 @@ func (qu *question) ranked(ctx context.Context, c *pgxpool.Conn, p *store.Page) 
 			}
 		}
 		x := qu.found(r)
-		rank, ok, err := qu.q.Rank.Rank(qu.rows.record(r.RawValues()[len(qu.keys):]))
-		if !ok {
-			rank = cql2.RankWord + 1
-		}
-		x.rank = rank
+		err := qu.rank(&x, r)
 		rows = append(rows, x)
-		return own(err)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(rows, func(a, b found) int { return a.rank - b.rank }) // by the other keys they are in order
+	slices.SortFunc(rows, qu.compare)
 	if qu.q.Count == store.CountExact {
 		p.Matched = len(rows)
 	}
@@ -156,10 +157,22 @@ func (qu *question) ranked(ctx context.Context, c *pgxpool.Conn, p *store.Page) 
 	}
 	rows, exists, err := qu.part(rows)
 	if err != nil {
-		return err
+		return own(err)
 	}
 	qu.fill(p, rows, exists)
 	return nil
+}
+
+// rank notes how well a row matches, where that is asked for.
+func (qu *question) rank(x *found, r pgx.Rows) error {
+	if qu.q.Rank == nil {
+		return nil
+	}
+	rank, ok, err := qu.q.Rank.Rank(qu.rows.record(r.RawValues()[len(qu.keys):]))
+	if x.rank = rank; !ok {
+		x.rank = cql2.RankWord + 1
+	}
+	return own(err)
 }
 
 // part returns the rows after the place, in the direction of reading and one more than the limit when there are more; exists tells
@@ -191,16 +204,23 @@ func (qu *question) part(rows []found) (part []found, exists bool, err error) {
 }
 
 // placed returns the place as a row.
-func (qu *question) placed() (found, bool) {
-	rank, ok := qu.place.Keys[0].(int64)
-	x := found{rank: int(rank), keys: slices.Clone(qu.place.Keys[1:])}
+func (qu *question) placed() (x found, ok bool) {
+	keys := qu.place.Keys
+	if qu.q.Rank != nil {
+		rank, ok := keys[0].(int64)
+		if !ok {
+			return x, false
+		}
+		x.rank, keys = int(rank), keys[1:]
+	}
+	x.keys = slices.Clone(keys)
 	for i, v := range x.keys {
 		if n, is := v.(int64); is && qu.keys[i].typ == cql2.TypeNumber {
 			x.keys[i] = float64(n)
 		}
 	}
 	x.keys = append(x.keys, qu.values[len(qu.values)-1])
-	return x, ok
+	return x, true
 }
 
 // compare compares two rows in the order by rank and keys.

@@ -1,0 +1,71 @@
+package crs_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"grense/internal/crs"
+)
+
+// TestAcceptCoordinatesAgreeWithPROJ compares random points of each area of use with cs2cs (PROJ). It runs with the real clients.
+func TestAcceptCoordinatesAgreeWithPROJ(t *testing.T) {
+	if os.Getenv("GRENSE_ACCEPT") == "" {
+		t.Skip("make accept compares with cs2cs")
+	}
+	cs2cs, err := exec.LookPath("cs2cs")
+	if err != nil {
+		t.Fatal("cs2cs (Debian: proj-bin) is not installed")
+	}
+	for _, id := range crs.Served() {
+		if id.Geographic() {
+			continue
+		}
+		base := crs.ETRS89 // a null transform to the systems on GRS 80, and as PROJ has it to those on WGS 84
+		if id == crs.WebMercator || id == crs.LAEANorthPole || strings.HasPrefix(id.String(), "EPSG:326") {
+			base = crs.WGS84
+		}
+		forward, err := crs.Between(crs.CRS84, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(7, uint64(id)))
+		var in bytes.Buffer
+		points := make([][2]float64, 5000)
+		for i := range points {
+			points[i] = [2]float64{4 + 28*rng.Float64(), 57 + 15*rng.Float64()}
+			fmt.Fprintf(&in, "%.12f %.12f\n", points[i][1], points[i][0]) // EPSG order: latitude first
+		}
+		cmd := exec.Command(cs2cs, "-f", "%.9f", base.String(), id.String())
+		cmd.Stdin = &in
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %v", id, err)
+		}
+		worst := 0.0
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		if len(lines) != len(points) {
+			t.Fatalf("%v: %d lines", id, len(lines))
+		}
+		for i, line := range lines {
+			var a, b float64
+			if _, err := fmt.Sscan(line, &a, &b); err != nil {
+				t.Fatalf("%v: %q: %v", id, line, err)
+			}
+			if id.NorthFirst() {
+				a, b = b, a
+			}
+			x, y := forward(points[i][0], points[i][1])
+			worst = max(worst, math.Hypot(x-a, y-b))
+		}
+		t.Logf("%v: %.1e m at worst", id, worst)
+		if worst > 1e-6 {
+			t.Errorf("%v differs from PROJ by %g m", id, worst)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"grense/internal/config"
+	"grense/internal/cql2"
+	"grense/internal/demo"
+	"grense/internal/register"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
+)
+
+// cluster serves the tests that need PostGIS: all of them with GRENSE_TEST_STORE=postgis.
+var cluster storetest.Cluster
+
+// copies are the databases that hold what GeoPackages hold, by path.
+var copies struct {
+	sync.Mutex
+	urls map[string]string
+}
+
+// openTest opens a GeoPackage, or a PostGIS database with its content when the environment asks for that.
+func openTest(t testing.TB, source string) store.Store {
+	t.Helper()
+	if os.Getenv("GRENSE_TEST_STORE") == "postgis" {
+		return openPostGIS(t, source)
+	}
+	return openGeoPackage(t, source)
+}
+
+func openGeoPackage(t testing.TB, source string) store.Store {
+	t.Helper()
+	st, err := gpkg.Open(t.Context(), source, gpkg.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return st
+}
+
+// openPostGIS opens a database with the content of a GeoPackage; it is made once for the demo and the register, which all tests share.
+func openPostGIS(t testing.TB, source string) store.Store {
+	t.Helper()
+	copies.Lock()
+	defer copies.Unlock()
+	url := copies.urls[source]
+	if url == "" {
+		shared := isMade(source, demoFile) || isMade(source, registerFile)
+		if shared {
+			url = cluster.Lasting(t)
+		} else {
+			url = cluster.Database(t)
+		}
+		w, err := postgis.Create(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		if err := refill(t, w, source); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if shared {
+			if copies.urls == nil {
+				copies.urls = map[string]string{}
+			}
+			copies.urls[source] = url
+		}
+	}
+	st, err := postgis.Open(t.Context(), url, postgis.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return st
+}
+
+func isMade(source string, file func() (string, error)) bool {
+	path, err := file()
+	return err == nil && path == source
+}
+
+// refill writes what a GeoPackage holds: as its maker does, else feature by feature.
+func refill(t testing.TB, w store.Writer, source string) error {
+	ctx := context.Background()
+	switch {
+	case isMade(source, demoFile):
+		return demo.Write(ctx, w)
+	case isMade(source, registerFile):
+		return register.Generate(ctx, w, register.Options{Places: 1000, Seed: 1})
+	}
+	from := openGeoPackage(t, source)
+	for _, c := range from.Catalog().Collections {
+		if err := w.Define(ctx, c, false); err != nil {
+			return err
+		}
+		columns, names := []string{c.Key.Column}, []string{}
+		for _, p := range c.Properties {
+			if p.Column != c.Key.Column {
+				columns, names = append(columns, p.Column), append(names, p.Name)
+			}
+		}
+		if c.Geometry != nil {
+			columns = append(columns, c.Geometry.Column)
+		}
+		insert, err := w.Insert(c.Table, columns)
+		if err != nil {
+			return err
+		}
+		page, err := from.Page(ctx, store.Query{Collection: c.ID, Limit: 1 << 20})
+		if err != nil {
+			return err
+		}
+		ids := make([]string, len(page.Rows))
+		for i, r := range page.Rows {
+			ids[i] = r.ID
+		}
+		err = from.Fetch(ctx, c.ID, ids, store.Want{Properties: names}, func(f *store.Feature) error {
+			row := append([]any{keyOf(c, f.ID)}, f.Values...)
+			if c.Geometry != nil {
+				row = append(row, f.Geometry)
+			}
+			return insert(row...)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keyOf returns the value of the id column.
+func keyOf(c *store.Collection, id string) any {
+	if n, err := strconv.ParseInt(id, 10, 64); err == nil && c.Key.Type == cql2.TypeInteger {
+		return n
+	}
+	return id
+}
+
+var timeMember = regexp.MustCompile(`"timeStamp":\s*"[^"]*"`)
+
+// plain is a body without what differs between two servers: their addresses and the time.
+func (a *api) plain(path string) []byte {
+	r := a.get(path)
+	b := bytes.ReplaceAll(r.Body, []byte(a.URL), []byte("http://grense"))
+	b = bytes.ReplaceAll(b, []byte(strings.TrimPrefix(a.URL, "http://")), []byte("grense"))
+	b = regexp.MustCompile(`urn:grense:request:[^"]*`).ReplaceAll(b, nil)
+	return append(timeMember.ReplaceAll(b, nil), []byte(r.Header.Get("Content-Type")+" "+r.Status)...)
+}
+
+// alike asks both stores for the same paths, and follows the pages of items.
+func alike(t *testing.T, source string, paths []string) {
+	t.Helper()
+	a := serveStore(t, openGeoPackage(t, source), nil)
+	b := serveStore(t, openPostGIS(t, source), func(*config.Config) {})
+	for _, p := range paths {
+		for n := 0; p != "" && n < 8; n++ {
+			x, y := a.plain(p), b.plain(p)
+			if !bytes.Equal(x, y) {
+				i := 0
+				for i < min(len(x), len(y)) && x[i] == y[i] {
+					i++
+				}
+				from := max(0, i-120)
+				t.Errorf("%s differs at byte %d:\nGeoPackage %.300s\nPostGIS    %.300s", p, i, x[from:], y[from:])
+			}
+			next := a.get(p)
+			p = ""
+			if strings.Contains(next.Header.Get("Content-Type"), "json") && next.StatusCode == 200 {
+				if l, ok := find(next.links(), "next", ""); ok {
+					p = strings.TrimPrefix(l.Href, a.URL)
+				}
+			}
+		}
+	}
+}
+
+func TestBothStoresGiveTheSameJSON(t *testing.T) {
+	t.Parallel()
+	t.Run("demo", func(t *testing.T) {
+		t.Parallel()
+		path, err := demoFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		alike(t, path, []string{
+			"/?f=json", "/conformance?f=json", "/collections?f=json", "/collections/fylker?f=json", "/collections/kommuner/schema?f=json", "/collections/kommuner/queryables?f=json",
+			"/collections/fylker/items?f=json", "/collections/kommuner/items?f=json&limit=50", "/collections/kommuner/items?f=json&limit=37&sortby=-navn",
+			"/collections/kommuner/items?f=json&bbox=10,59,12,61", "/collections/kommuner/items?f=json&bbox=200000,6600000,300000,6700000&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/25833",
+			"/collections/kommuner/items?f=json&filter=navn%20LIKE%20%27S%25%27", "/collections/kommuner/items?f=json&filter=NOT%20CASEI(navn)%20LIKE%20%27%25s%25%27&limit=5",
+			"/collections/kommuner/items?f=json&q=os", "/collections/kommuner/items?f=json&datetime=2024-06-01T00:00:00Z", "/collections/kommuner/items/0301?f=json",
+			"/collections/kommuner/items?f=json&crs=http://www.opengis.net/def/crs/EPSG/0/25833&limit=3", "/collections/kommuner/items/finnes-ikke?f=json",
+			"/collections/kommuner/items?f=csv&limit=20", "/collections/kommuner/items?f=jsonld&limit=20", "/v1/collections/fylker/items?f=json&offset=3&limit=2",
+		})
+	})
+	t.Run("cql2", func(t *testing.T) {
+		t.Parallel()
+		source := shared(t, "cql2/ne110m4cql2.gpkg")
+		paths := []string{"/collections?f=json"}
+		for _, f := range []string{"", "&filter=name%20IS%20NULL", "&limit=7", "&bbox=-10,-10,40,60", "&filter=pop_other%20%3E%201038280%20AND%20name%20%3C%20%27N%27"} {
+			for _, c := range []string{"ne_110m_populated_places_simple", "ne_110m_admin_0_countries", "ne_110m_rivers_lake_centerlines"} {
+				paths = append(paths, "/collections/"+c+"/items?f=json"+f)
+			}
+		}
+		alike(t, source, paths)
+	})
+}
