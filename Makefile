@@ -27,8 +27,9 @@ lint: ## vet, staticcheck, formatting, go.mod
 	go tool staticcheck ./...
 	go mod tidy -diff
 
-test: lint build tools ## everything that must hold; under 20 minutes
+test: lint build tools postgres ## everything that must hold, on both stores; under 20 minutes
 	CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -timeout 15m ./...
+	GRENSE_TEST_STORE=postgis go test -timeout 15m ./internal/server
 	@test -d "$(GRENSE_SHARED)" || echo "NOTE: $(GRENSE_SHARED) is absent; the tests that need the shared data were skipped"
 
 .PHONY: tools
@@ -38,6 +39,16 @@ tools:
 	  if [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "installing libxml2-utils for the tests"; apt-get update -qq && apt-get install -y -qq libxml2-utils >/dev/null; \
 	  else echo "NOTE: xmllint (libxml2-utils) is not installed; the tests that validate XML are skipped"; fi; fi
+
+.PHONY: postgres
+# A real PostgreSQL with PostGIS: the tests run clusters of their own from its programs. Installed on Debian as root;
+# GRENSE_TEST_INSTALL=0 forbids that. GRENSE_TEST_POSTGRES names a server to use instead.
+POSTGRES_FOUND := ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ls /usr/share/postgresql/*/extension/postgis.control >/dev/null 2>&1
+postgres:
+	@if ! { $(POSTGRES_FOUND); } && [ -z "$$GRENSE_TEST_POSTGRES" ]; then \
+	  if [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing postgresql and postgis for the tests"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql postgresql-postgis >/dev/null; fi; \
+	  { $(POSTGRES_FOUND); } || { echo "the tests need PostgreSQL with PostGIS: install postgresql and postgresql-postgis, or set GRENSE_TEST_POSTGRES"; exit 1; }; fi
 
 bench: build ## benchmarks, then server CPU per request against a bare handler (bin/bench.md)
 	go test -run '^$$' -bench . -benchmem ./...

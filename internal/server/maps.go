@@ -91,8 +91,8 @@ func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row
 					title = cell(x.Values[0])
 				}
 				g, err := x.Geometry.Orb()
-				if err != nil {
-					return err
+				if err != nil { // what cannot be read is not drawn; the rest of the page stands
+					g = nil
 				}
 				o := newOutline(title, g, f)
 				out[at[x.ID]] = o

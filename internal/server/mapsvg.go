@@ -5,130 +5,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/paulmach/orb"
 	cutting "github.com/paulmach/orb/clip"
 	"github.com/paulmach/orb/simplify"
 )
-
-// outline is what maps keep of a feature: its lines in the plane of the map, simplified far below a pixel of any map that shows it
-// whole. It is immutable.
-type outline struct {
-	title  string
-	rings  []orb.Ring // of all its areas, outer and inner ones; filled by the even-odd rule
-	lines  []orb.LineString
-	points []orb.Point
-	bound  orb.Bound
-}
-
-// fineness is how many times finer than the size of its largest part the outline of a feature is.
-const fineness = 1500
-
-// newOutline takes the outline of a geometry, which may be nil; project takes positions to the plane. Positions that are no numbers
-// afterwards are left out.
-func newOutline(title string, g orb.Geometry, project func(x, y float64) (float64, float64)) *outline {
-	o := &outline{title: title, bound: emptyBound}
-	o.add(g, project)
-	size := 0.0 // of a part, since the box of parts on both sides of the antimeridian spans the world
-	for _, r := range o.rings {
-		size = max(size, extentOfPart(r.Bound()))
-	}
-	for _, l := range o.lines {
-		size = max(size, extentOfPart(l.Bound()))
-	}
-	tol := size / fineness
-	if !(tol > 0) {
-		return o
-	}
-	dp := simplify.DouglasPeucker(tol)
-	kept, largest := o.rings[:0], o.largest()
-	for i, r := range o.rings {
-		b := r.Bound()
-		if i == largest || b.Max[0]-b.Min[0] > tol || b.Max[1]-b.Min[1] > tol {
-			kept = append(kept, slices.Clone(dp.Ring(r)))
-		}
-	}
-	o.rings = kept
-	for i, l := range o.lines {
-		o.lines[i] = slices.Clone(dp.LineString(l))
-	}
-	return o
-}
-
-func extentOfPart(b orb.Bound) float64 { return max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]) }
-
-var emptyBound = orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
-
-func (o *outline) empty() bool { return o.bound.Min[0] > o.bound.Max[0] }
-
-// size is about how much memory the outline takes, in bytes.
-func (o *outline) size() int {
-	n := 200 + len(o.title) + 16*len(o.points)
-	for _, r := range o.rings {
-		n += 24 + 16*len(r)
-	}
-	for _, l := range o.lines {
-		n += 24 + 16*len(l)
-	}
-	return n
-}
-
-// largest is the index of the ring with the largest box; -1 when there is none.
-func (o *outline) largest() int {
-	best, most := -1, -1.0
-	for i, r := range o.rings {
-		b := r.Bound()
-		if a := (b.Max[0] - b.Min[0]) * (b.Max[1] - b.Min[1]); a > most {
-			best, most = i, a
-		}
-	}
-	return best
-}
-
-func (o *outline) add(g orb.Geometry, project func(x, y float64) (float64, float64)) {
-	path := func(ps []orb.Point) []orb.Point {
-		out := make([]orb.Point, 0, len(ps))
-		for _, p := range ps {
-			x, y := project(p[0], p[1])
-			if math.IsNaN(x+y) || math.IsInf(x+y, 0) {
-				continue
-			}
-			out = append(out, orb.Point{x, y})
-			o.bound = o.bound.Extend(orb.Point{x, y})
-		}
-		return out
-	}
-	switch g := g.(type) {
-	case orb.Point:
-		o.points = append(o.points, path([]orb.Point{g})...)
-	case orb.MultiPoint:
-		o.points = append(o.points, path(g)...)
-	case orb.LineString:
-		if l := path(g); len(l) > 0 {
-			o.lines = append(o.lines, l)
-		}
-	case orb.MultiLineString:
-		for _, l := range g {
-			o.add(l, project)
-		}
-	case orb.Polygon:
-		for _, r := range g {
-			if p := path(r); len(p) > 0 {
-				o.rings = append(o.rings, p)
-			}
-		}
-	case orb.MultiPolygon:
-		for _, p := range g {
-			o.add(p, project)
-		}
-	case orb.Collection:
-		for _, x := range g {
-			o.add(x, project)
-		}
-	}
-}
 
 // mark is a feature on a map.
 type mark struct {
@@ -356,10 +237,15 @@ func (d *drawing) grid(tiles []gridTile) {
 		a, c := d.xy(orb.Point{t.bound.Min[0], t.bound.Max[1]}), d.xy(orb.Point{t.bound.Max[0], t.bound.Min[1]})
 		d.b = append(d.b, `<path class="tile" d="`...)
 		d.path(orb.Ring{a, {c[0], a[1]}, c, {a[0], c[1]}, a}, true)
-		d.b = append(d.b, `"/><text class="tile" x="`...)
-		d.int(int((a[0] + c[0]) / 2))
+		x, y := (max(a[0], 0)+min(c[0], float64(d.width)))/2, (max(a[1], 0)+min(c[1], float64(d.height)))/2 // of what is seen of it
+		d.b = append(d.b, `"/>`...)
+		if min(c[0], float64(d.width))-max(a[0], 0) < 3*labelSize || min(c[1], float64(d.height))-max(a[1], 0) < 2*labelSize {
+			continue
+		}
+		d.b = append(d.b, `<text class="tile" x="`...)
+		d.int(int(x))
 		d.b = append(d.b, `" y="`...)
-		d.int(int((a[1] + c[1]) / 2))
+		d.int(int(y))
 		d.b = append(append(append(d.b, `">`...), template.HTMLEscapeString(t.name)...), "</text>"...)
 	}
 }
@@ -530,95 +416,6 @@ func (d *drawing) pair(x, y int) {
 }
 
 func (d *drawing) int(n int) { d.b = strconv.AppendInt(d.b, int64(n), 10) }
-
-// labels writes the names of features where they cover neither each other nor leave the picture, those of large features first.
-func (d *drawing) labels(p *picture) {
-	type label struct {
-		text   string
-		at     orb.Point
-		room   float64 // width of the feature
-		beside bool
-	}
-	var all []label
-	count := 0
-	for _, m := range p.marks {
-		if m.near || m.title == "" || m.empty() {
-			continue
-		}
-		count++
-		l := label{text: shortName(m.title)}
-		if i := m.largest(); i >= 0 {
-			px := d.points(moved(m.rings[i], d.shift))
-			b := px.Bound()
-			l.at, l.room = inside(px), b.Max[0]-b.Min[0]
-		} else if len(m.points) > 0 {
-			l.at, l.beside = d.points(moved(orb.Ring(m.points[:1]), d.shift))[0], true
-		} else if l0 := m.lines[0]; len(l0) > 0 {
-			l.at, l.beside = d.points(moved(orb.Ring(l0), d.shift))[len(l0)/2], true
-		}
-		all = append(all, l)
-	}
-	slices.SortStableFunc(all, func(a, b label) int { return int(math.Round(b.room - a.room)) })
-	var taken []orb.Bound
-	d.b = append(d.b, `<g class="names" aria-hidden="true">`...)
-	for _, l := range all {
-		w := .58 * labelSize * float64(utf8.RuneCountInString(l.text))
-		if len(taken) == labelMost || !l.beside && count > 20 && w > 1.3*l.room {
-			continue
-		}
-		left := l.at[0] - w/2
-		if l.beside {
-			if left = l.at[0] + 12; left+w > float64(d.width)-4 {
-				left = l.at[0] - 12 - w
-			}
-		} else {
-			left = min(max(left, 4), float64(d.width)-4-w)
-		}
-		box := orb.Bound{Min: orb.Point{left - 4, l.at[1] - labelSize/2 - 2}, Max: orb.Point{left + w + 4, l.at[1] + labelSize/2 + 2}}
-		if box.Min[0] < 0 || box.Min[1] < 0 || box.Max[0] > float64(d.width) || box.Max[1] > float64(d.height)-50 || slices.ContainsFunc(taken, box.Intersects) {
-			continue
-		}
-		taken = append(taken, box)
-		d.b = append(d.b, `<text x="`...)
-		d.int(int(math.Round(left + w/2)))
-		d.b = append(d.b, `" y="`...)
-		d.int(int(math.Round(l.at[1] + labelSize/3.)))
-		d.b = append(append(append(d.b, `">`...), template.HTMLEscapeString(l.text)...), "</text>"...)
-	}
-	d.b = append(d.b, "</g>"...)
-}
-
-// shortName is the first of the names that a title joins, cut to what fits on a map.
-func shortName(s string) string {
-	s, _, _ = strings.Cut(s, " - ")
-	if r := []rune(s); len(r) > 24 {
-		return string(r[:23]) + "…"
-	}
-	return s
-}
-
-// inside is a position in a ring with room to both sides: the middle of the longest piece of a few level lines that lies in it.
-func inside(r orb.Ring) orb.Point {
-	b := r.Bound()
-	at, most := b.Center(), -1.0
-	for _, part := range []float64{.5, .4, .6, .3, .7} {
-		y := b.Min[1] + part*(b.Max[1]-b.Min[1])
-		var xs []float64
-		for i := range r {
-			p, q := r[i], r[(i+1)%len(r)]
-			if (p[1] > y) != (q[1] > y) {
-				xs = append(xs, p[0]+(y-p[1])*(q[0]-p[0])/(q[1]-p[1]))
-			}
-		}
-		slices.Sort(xs)
-		for i := 0; i+1 < len(xs); i += 2 {
-			if w := xs[i+1] - xs[i]; w > 1.15*most {
-				at, most = orb.Point{(xs[i] + xs[i+1]) / 2, y}, w
-			}
-		}
-	}
-	return at
-}
 
 // metresPerDegree along a meridian, about.
 const metresPerDegree = 111320

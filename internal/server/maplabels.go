@@ -1,0 +1,100 @@
+package server
+
+import (
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/paulmach/orb"
+)
+
+// labels writes the names of features where they cover neither each other nor leave the picture, those of large features first.
+func (d *drawing) labels(p *picture) {
+	type label struct {
+		text   string
+		at     orb.Point
+		room   float64 // width of the feature
+		beside bool
+	}
+	var all []label
+	count := 0
+	for _, m := range p.marks {
+		if m.near || m.title == "" || m.empty() {
+			continue
+		}
+		count++
+		l := label{text: shortName(m.title)}
+		if i := m.largest(); i >= 0 {
+			px := d.points(moved(m.rings[i], d.shift))
+			b := px.Bound()
+			l.at, l.room = inside(px), b.Max[0]-b.Min[0]
+		} else if len(m.points) > 0 {
+			l.at, l.beside = d.points(moved(orb.Ring(m.points[:1]), d.shift))[0], true
+		} else if l0 := m.lines[0]; len(l0) > 0 {
+			l.at, l.beside = d.points(moved(orb.Ring(l0), d.shift))[len(l0)/2], true
+		}
+		all = append(all, l)
+	}
+	slices.SortStableFunc(all, func(a, b label) int { return int(math.Round(b.room - a.room)) })
+	var taken []orb.Bound
+	d.b = append(d.b, `<g class="names" aria-hidden="true">`...)
+	for _, l := range all {
+		w := .58 * labelSize * float64(utf8.RuneCountInString(l.text))
+		if len(taken) == labelMost || !l.beside && count > 20 && w > 1.3*l.room {
+			continue
+		}
+		left := l.at[0] - w/2
+		if l.beside {
+			if left = l.at[0] + 12; left+w > float64(d.width)-4 {
+				left = l.at[0] - 12 - w
+			}
+		} else {
+			left = min(max(left, 4), float64(d.width)-4-w)
+		}
+		box := orb.Bound{Min: orb.Point{left - 4, l.at[1] - labelSize/2 - 2}, Max: orb.Point{left + w + 4, l.at[1] + labelSize/2 + 2}}
+		if box.Min[0] < 0 || box.Min[1] < 0 || box.Max[0] > float64(d.width) || box.Max[1] > float64(d.height)-50 || slices.ContainsFunc(taken, box.Intersects) {
+			continue
+		}
+		taken = append(taken, box)
+		d.b = append(d.b, `<text x="`...)
+		d.int(int(math.Round(left + w/2)))
+		d.b = append(d.b, `" y="`...)
+		d.int(int(math.Round(l.at[1] + labelSize/3.)))
+		d.b = append(append(append(d.b, `">`...), template.HTMLEscapeString(l.text)...), "</text>"...)
+	}
+	d.b = append(d.b, "</g>"...)
+}
+
+// shortName is the first of the names that a title joins, cut to what fits on a map.
+func shortName(s string) string {
+	s, _, _ = strings.Cut(s, " - ")
+	if r := []rune(s); len(r) > 24 {
+		return string(r[:23]) + "…"
+	}
+	return s
+}
+
+// inside is a position in a ring with room to both sides: the middle of the longest piece of a few level lines that lies in it.
+func inside(r orb.Ring) orb.Point {
+	b := r.Bound()
+	at, most := b.Center(), -1.0
+	for _, part := range []float64{.5, .4, .6, .3, .7} {
+		y := b.Min[1] + part*(b.Max[1]-b.Min[1])
+		var xs []float64
+		for i := range r {
+			p, q := r[i], r[(i+1)%len(r)]
+			if (p[1] > y) != (q[1] > y) {
+				xs = append(xs, p[0]+(y-p[1])*(q[0]-p[0])/(q[1]-p[1]))
+			}
+		}
+		slices.Sort(xs)
+		for i := 0; i+1 < len(xs); i += 2 {
+			if w := xs[i+1] - xs[i]; w > 1.15*most {
+				at, most = orb.Point{(xs[i] + xs[i+1]) / 2, y}, w
+			}
+		}
+	}
+	return at
+}

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/simplify"
+)
+
+// outline is what maps keep of a feature: its lines in the plane of the map, simplified far below a pixel of any map that shows it
+// whole. It is immutable.
+type outline struct {
+	title  string
+	rings  []orb.Ring // of all its areas, outer and inner ones; filled by the even-odd rule
+	lines  []orb.LineString
+	points []orb.Point
+	bound  orb.Bound
+}
+
+// fineness is how many times finer than the size of its largest part the outline of a feature is.
+const fineness = 1500
+
+// newOutline takes the outline of a geometry, which may be nil; project takes positions to the plane. Positions that are no numbers
+// afterwards are left out.
+func newOutline(title string, g orb.Geometry, project func(x, y float64) (float64, float64)) *outline {
+	o := &outline{title: title, bound: emptyBound}
+	o.add(g, project)
+	size := 0.0 // of a part, since the box of parts on both sides of the antimeridian spans the world
+	for _, r := range o.rings {
+		size = max(size, extentOfPart(r.Bound()))
+	}
+	for _, l := range o.lines {
+		size = max(size, extentOfPart(l.Bound()))
+	}
+	tol := size / fineness
+	if !(tol > 0) {
+		return o
+	}
+	dp := simplify.DouglasPeucker(tol)
+	kept, largest := o.rings[:0], o.largest()
+	for i, r := range o.rings {
+		b := r.Bound()
+		if i == largest || b.Max[0]-b.Min[0] > tol || b.Max[1]-b.Min[1] > tol {
+			kept = append(kept, slices.Clone(dp.Ring(r)))
+		}
+	}
+	o.rings = kept
+	for i, l := range o.lines {
+		o.lines[i] = slices.Clone(dp.LineString(l))
+	}
+	return o
+}
+
+func extentOfPart(b orb.Bound) float64 { return max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]) }
+
+var emptyBound = orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
+
+func (o *outline) empty() bool { return o.bound.Min[0] > o.bound.Max[0] }
+
+// size is about how much memory the outline takes, in bytes.
+func (o *outline) size() int {
+	n := 200 + len(o.title) + 16*len(o.points)
+	for _, r := range o.rings {
+		n += 24 + 16*len(r)
+	}
+	for _, l := range o.lines {
+		n += 24 + 16*len(l)
+	}
+	return n
+}
+
+// largest is the index of the ring with the largest box; -1 when there is none.
+func (o *outline) largest() int {
+	best, most := -1, -1.0
+	for i, r := range o.rings {
+		b := r.Bound()
+		if a := (b.Max[0] - b.Min[0]) * (b.Max[1] - b.Min[1]); a > most {
+			best, most = i, a
+		}
+	}
+	return best
+}
+
+func (o *outline) add(g orb.Geometry, project func(x, y float64) (float64, float64)) {
+	path := func(ps []orb.Point) []orb.Point {
+		out := make([]orb.Point, 0, len(ps))
+		for _, p := range ps {
+			x, y := project(p[0], p[1])
+			if math.IsNaN(x+y) || math.IsInf(x+y, 0) {
+				continue
+			}
+			out = append(out, orb.Point{x, y})
+			o.bound = o.bound.Extend(orb.Point{x, y})
+		}
+		return out
+	}
+	switch g := g.(type) {
+	case orb.Point:
+		o.points = append(o.points, path([]orb.Point{g})...)
+	case orb.MultiPoint:
+		o.points = append(o.points, path(g)...)
+	case orb.LineString:
+		if l := path(g); len(l) > 0 {
+			o.lines = append(o.lines, l)
+		}
+	case orb.MultiLineString:
+		for _, l := range g {
+			o.add(l, project)
+		}
+	case orb.Polygon:
+		for _, r := range g {
+			if p := path(r); len(p) > 0 {
+				o.rings = append(o.rings, p)
+			}
+		}
+	case orb.MultiPolygon:
+		for _, p := range g {
+			o.add(p, project)
+		}
+	case orb.Collection:
+		for _, x := range g {
+			o.add(x, project)
+		}
+	}
+}
