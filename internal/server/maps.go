@@ -235,15 +235,15 @@ func (c *call) country() *store.Collection {
 	return nil
 }
 
-// overview draws all features of a collection, or where it is large its extent over the country. Where data need a key, what is drawn has
-// neither names nor links, since the page is for everyone. A store that does not answer costs the page its map only: then
-// fleeting is set, and the page must not be kept.
+// overview draws all features of a collection, or where it is large its extent over the country. Where data need a key it draws nothing,
+// since the page is for everyone. A store that does not answer costs the page its map only: then fleeting is set, and the page
+// must not be kept.
 func (c *call) overview(coll *store.Collection, text string) (svg template.HTML, fleeting bool) {
-	if c.rep.F != "html" || coll == nil || coll.Geometry == nil || coll.Extent == nil {
+	if c.rep.F != "html" || c.s.cfg.Auth != "open" || coll == nil || coll.Geometry == nil || coll.Extent == nil {
 		return "", false
 	}
-	plane, open := mapCRS(coll), c.s.cfg.Auth == "open"
-	p := picture{degrees: plane.Geographic(), text: text, labels: open}
+	plane := mapCRS(coll)
+	p := picture{degrees: plane.Geographic(), text: text, labels: true}
 	drawn := coll
 	if coll.Count > countryMost {
 		box, err := crs.EnvelopeOf(*coll.Extent, crs.CRS84, plane)
@@ -261,36 +261,40 @@ func (c *call) overview(coll *store.Collection, text string) (svg template.HTML,
 		return "", true
 	}
 	for i := range marks {
-		if drawn != coll {
-			marks[i].near = true
-		}
-		if !open {
-			marks[i].href = ""
-		}
+		marks[i].near = drawn != coll || marks[i].near
 	}
 	p.marks = marks
 	return p.svg(), false
 }
 
 // setMap draws the tiles of a set that lie over the country, at the first level that cuts it into several; "" where the set does not
-// cover it. Such a map has neither names nor links. For fleeting see overview.
+// cover it. Such a map has neither names nor links; where data need a key it has no outlines either. For fleeting see overview.
 func (c *call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	coll := c.country()
 	if c.rep.F != "html" || coll == nil || coll.Extent == nil || !covers(set.CRS, *coll.Extent) {
 		return "", false
 	}
-	marks, err := c.whole(coll, set.CRS)
+	area, err := crs.EnvelopeOf(*coll.Extent, crs.CRS84, set.CRS)
 	if err != nil {
-		c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", coll.ID, "err", redact(err.Error()))
-		return "", true
+		return "", false
 	}
-	area := emptyBound
-	for i := range marks {
-		marks[i].href = ""
-		area = area.Union(marks[i].bound)
+	var marks []mark
+	if c.s.cfg.Auth == "open" {
+		if marks, err = c.whole(coll, set.CRS); err != nil {
+			c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", coll.ID, "err", redact(err.Error()))
+			return "", true
+		}
+		area = emptyBound
+		for i := range marks {
+			marks[i].href = ""
+			area = area.Union(marks[i].bound)
+		}
 	}
 	z, tiles := gridOver(set, area)
 	p := picture{degrees: set.CRS.Geographic(), marks: marks, tiles: tiles, text: c.text("map.tiles", z)}
+	if marks == nil {
+		p.box = &area
+	}
 	return p.svg(), false
 }
 
