@@ -139,7 +139,7 @@ func TestPagesHaveMaps(t *testing.T) {
 			t.Errorf("%s without a key draws data: %.300s", path, m)
 		}
 	}
-	if m := svg(keyed.get("/TileMatrixSets/WebMercatorQuad?f=html")); strings.Contains(m, "<path") || !strings.Contains(m, "tile") {
+	if m := svg(keyed.get("/TileMatrixSets/WebMercatorQuad?f=html")); !strings.Contains(m, `<g class="here"></g>`) || !strings.Contains(m, `class="tile"`) {
 		t.Errorf("the grid without a key: %.300s", m)
 	}
 	if m := svg(open.get("/collections/kommuner/items?f=html&skipGeometry=true")); m != "" {
