@@ -39,6 +39,7 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	q.Filter = l.withoutWholeBoxes(q.Filter)
 	qu, err := newQuestion(r, l, q)
 	if err != nil {
 		return nil, err
@@ -67,6 +68,29 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// withoutWholeBoxes drops boxes that hold the whole extent of the layer: every feature matches them, those without geometry as well
+// (OGC 17-069r4, 7.15.3). It returns nil when nothing is left to ask.
+func (l *layer) withoutWholeBoxes(e cql2.Expr) cql2.Expr {
+	switch e := e.(type) {
+	case cql2.BBox:
+		if l.Extent != nil && e.Z == nil && e.CRS.Geographic() && e.Box.Contains(l.Extent.Min) && e.Box.Contains(l.Extent.Max) {
+			return nil
+		}
+	case cql2.And:
+		var rest cql2.And
+		for _, x := range e {
+			if x = l.withoutWholeBoxes(x); x != nil {
+				rest = append(rest, x)
+			}
+		}
+		if len(rest) == 0 {
+			return nil
+		}
+		return rest
+	}
+	return e
 }
 
 func newQuestion(r *revision, l *layer, q store.Query) (*question, error) {

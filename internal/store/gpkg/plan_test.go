@@ -115,3 +115,24 @@ func TestIndexesServe(t *testing.T) {
 		}
 	}
 }
+
+// TestBoxesOfTheWholeLayerAreNotAsked: a box around everything costs no more than no box.
+func TestBoxesOfTheWholeLayerAreNotAsked(t *testing.T) {
+	t.Parallel()
+	s, err := gpkg.Open(t.Context(), filepath.Join(shared(t), "awkward/gpkg-ets/null_geometry.gpkg"), gpkg.Options{DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, c := range s.Catalog().Collections {
+		for _, f := range []cql2.Expr{
+			cql2.BBox{Prop: c.Geometry.Name, CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}},
+			cql2.And{cql2.BBox{Prop: c.Geometry.Name, CRS: crs.WGS84, Box: orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}}, cql2.Bool(true)},
+		} {
+			p, err := s.Page(t.Context(), store.Query{Collection: c.ID, Limit: 100, Filter: f})
+			if err != nil || p.Matched != c.Count || len(p.Rows) != c.Count {
+				t.Errorf("%s: %d of %d, %v", c.ID, p.Matched, c.Count, err)
+			}
+		}
+	}
+}
