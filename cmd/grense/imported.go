@@ -55,7 +55,7 @@ func newImportedCopy(source, dir string, settings map[string]store.Settings, log
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the folder for imported copies: %w", err)
 	}
-	name := fmt.Sprintf("%s-%x.gpkg", ingest.CollectionID(filepath.Base(abs)), sha256.Sum256([]byte(abs)))
+	name := fmt.Sprintf("%s-%x.gpkg", store.CollectionID(filepath.Base(abs)), sha256.Sum256([]byte(abs)))
 	return &importedCopy{source: source, path: filepath.Join(dir, name), settings: settings, log: log}, nil
 }
 
@@ -231,14 +231,14 @@ func (b *copyBuild) refused(layer string, err error) error {
 
 func (b *copyBuild) layer(ctx context.Context, l *ingest.Layer) error {
 	start := time.Now()
-	id := ingest.Unique(ingest.CollectionID(l.Name), func(s string) bool { return b.taken[s] })
+	id := store.Unique(store.CollectionID(l.Name), func(s string) bool { return b.taken[s] })
 	show := progress(b.log)
 	watch := ingest.Watch{Progress: func(done, total int64) { show(l.Name, int(done), int(total)) }}
 	table, err := freeTable(l.Name)
 	if err != nil {
 		return err
 	}
-	table = ingest.Unique(table, func(s string) bool { return b.tables[strings.ToLower(s)] })
+	table = store.Unique(table, func(s string) bool { return b.tables[strings.ToLower(s)] })
 	target := ingest.Target{Collection: id, Table: table, Title: store.Text{"": l.Name}, IDField: cmp.Or(b.settings[l.Name].IDColumn, b.settings[id].IDColumn)}
 	plan, err := ingest.Survey(ctx, []*ingest.Layer{l}, target, watch)
 	if err != nil {

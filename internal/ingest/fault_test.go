@@ -188,15 +188,6 @@ func TestIsData(t *testing.T) {
 	}
 }
 
-func TestCollectionID(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]string{"Fylker": "fylker", "Kommuner-M": "kommuner-m", "Ærlig Øy, Å": "aerlig_oy_a", "a__b": "a__b", "n1000.kommune": "n1000_kommune", "": "_", "—": "_"} {
-		if got := ingest.CollectionID(name); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
-	}
-}
-
 func TestCollectionsOfGeometriesWithAndWithoutHeights(t *testing.T) {
 	t.Parallel()
 	text := `{"type":"Feature","id":1,"properties":{},"geometry":{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"Point","coordinates":[4,5]}]}}`

@@ -25,8 +25,8 @@ var intervals = [...][2]string{{"gyldigfra", "gyldigtil"}, {"valid_from", "valid
 func (p *Plan) define() {
 	c := &store.Collection{ID: p.target.Collection, Table: cmp.Or(p.target.Table, p.target.Collection), Title: p.target.Title, Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}}
 	p.Collection = c
-	if c.ID != CollectionID(c.ID) {
-		p.refuse("%q cannot be the id of a collection, which has lower-case letters, digits, - and _ only; %q can", c.ID, CollectionID(c.ID))
+	if c.ID != store.CollectionID(c.ID) {
+		p.refuse("%q cannot be the id of a collection, which has lower-case letters, digits, - and _ only; %q can", c.ID, store.CollectionID(c.ID))
 	}
 	for _, x := range p.columns {
 		if x.decide() {
@@ -99,8 +99,8 @@ func (p *Plan) nameColumns() {
 		if strings.EqualFold(name, "id") && !isKey(c) || name == geometryName {
 			name += "_"
 		}
-		c.out = Unique(name, func(s string) bool { return names[s] })
-		c.store = Unique(c.out, func(s string) bool { return stores[strings.ToLower(s)] })
+		c.out = store.Unique(name, func(s string) bool { return names[s] })
+		c.store = store.Unique(c.out, func(s string) bool { return stores[strings.ToLower(s)] })
 		names[c.out], stores[strings.ToLower(c.store)] = true, true
 	}
 }

@@ -129,7 +129,7 @@ func createCollection(c *store.Collection) string {
 		for _, p := range c.Properties {
 			taken[strings.ToLower(p.Column)] = true
 		}
-		l.add(unique("fid", func(s string) bool { return taken[s] }), "INTEGER PRIMARY KEY NOT NULL")
+		l.add(store.Unique("fid", func(s string) bool { return taken[s] }), "INTEGER PRIMARY KEY NOT NULL")
 	}
 	if g := c.Geometry; g != nil {
 		l.add(g.Column, geometryTypeName(g.Type))

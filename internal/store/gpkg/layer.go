@@ -150,7 +150,7 @@ func (d *draft) addProperties(l *layer, texts map[string]columnText) {
 		if strings.EqualFold(name, "id") && !strings.EqualFold(col.name, d.survey.Key) {
 			name += "_"
 		}
-		name = unique(name, func(s string) bool { return taken[s] })
+		name = store.Unique(name, func(s string) bool { return taken[s] })
 		taken[name] = true
 		x := texts[strings.ToLower(col.name)]
 		l.add(store.Property{Name: name, Column: col.name, Type: t, Title: textOf(x.title), Description: textOf(x.description), Enum: x.enum}, newField(col, cs, t))

@@ -1,52 +1,10 @@
 package gpkg
 
 import (
-	"strconv"
 	"strings"
 
 	"grense/internal/cql2"
 )
-
-// collectionID turns the name of a layer into an id that is safe in a URL: lower case, æ, ø, å as ae, o, a, other runs as one
-// underscore.
-func collectionID(name string) string {
-	var b strings.Builder
-	run := false
-	for _, r := range strings.ToLower(name) {
-		s := string(r)
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_', r == '-':
-		case r == 'æ':
-			s = "ae"
-		case r == 'ø':
-			s = "o"
-		case r == 'å':
-			s = "a"
-		default:
-			if !run {
-				b.WriteByte('_')
-			}
-			run = true
-			continue
-		}
-		run = false
-		b.WriteString(s)
-	}
-	if b.Len() == 0 {
-		return "_"
-	}
-	return b.String()
-}
-
-// unique returns id, or id with _2, _3 ... when it is taken.
-func unique(id string, taken func(string) bool) string {
-	for n, next := 2, id; ; n++ {
-		if !taken(next) {
-			return next
-		}
-		next = id + "_" + strconv.Itoa(n)
-	}
-}
 
 // affinity is the type affinity of a column (SQLite data types, 3.1).
 type affinity uint8

@@ -186,7 +186,7 @@ func (s *Store) settingsOf(layer string) store.Settings {
 	if x, ok := s.options.Settings[layer]; ok {
 		return x
 	}
-	return s.options.Settings[collectionID(layer)]
+	return s.options.Settings[store.CollectionID(layer)]
 }
 
 // check refuses what is no table of features or attributes.
@@ -305,8 +305,8 @@ func (r *revision) add(d *draft, l *layer) {
 	} else if id == "" {
 		id = d.table.name
 	}
-	own := collectionID(cmp.Or(l.ID, d.table.name))
-	l.ID = unique(collectionID(id), func(s string) bool { return r.layers[s] != nil })
+	own := store.CollectionID(cmp.Or(l.ID, d.table.name))
+	l.ID = store.Unique(store.CollectionID(id), func(s string) bool { return r.layers[s] != nil })
 	r.layers[l.ID] = l
 	if l.Public {
 		r.served[own] = l.ID

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"grense/internal/store"
 )
 
 // source is a GeoPackage file as it was found.
@@ -85,7 +87,7 @@ func hash(parts ...string) string {
 // sideName returns the beginning of the names of all our files about this source, and the whole stem for its present state.
 func (s source) sideName(extra string) (prefix, stem string) {
 	base := strings.TrimSuffix(filepath.Base(s.path), filepath.Ext(s.path))
-	prefix = collectionID(base) + "-" + hash(s.path) + "-"
+	prefix = store.CollectionID(base) + "-" + hash(s.path) + "-"
 	return prefix, prefix + hash(s.state(), extra)
 }
 

@@ -234,7 +234,7 @@ func (d *draft) addProperties(l *layer) {
 		if strings.EqualFold(name, "id") && col.name != l.Key.Column {
 			name += "_"
 		}
-		name = unique(name, func(s string) bool { return taken[s] })
+		name = store.Unique(name, func(s string) bool { return taken[s] })
 		taken[name] = true
 		if col.name == l.Key.Column {
 			l.Key.Property = name

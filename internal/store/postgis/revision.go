@@ -101,7 +101,7 @@ func (s *Store) loadWith(ctx context.Context, c *pgxpool.Conn) (*revision, error
 
 // settingsName returns the name under which the settings name a table; false when they do not.
 func (s *Store) settingsName(t *table) (string, bool) {
-	for _, name := range [...]string{t.schema + "." + t.name, t.name, collectionID(t.name)} {
+	for _, name := range [...]string{t.schema + "." + t.name, t.name, store.CollectionID(t.name)} {
 		if _, ok := s.options.Settings[name]; ok {
 			return name, true
 		}
@@ -162,7 +162,7 @@ func (r *revision) add(ctx context.Context, c *pgxpool.Conn, d *draft, ours map[
 	case d.own != nil:
 		id = d.own.ID
 	}
-	l.ID = unique(collectionID(id), func(s string) bool { return r.layers[s] != nil })
+	l.ID = store.Unique(store.CollectionID(id), func(s string) bool { return r.layers[s] != nil })
 	r.layers[l.ID] = l
 	r.catalog.Collections = append(r.catalog.Collections, l.Collection)
 	return sv, nil

@@ -1,13 +1,13 @@
-package postgis
+package store
 
 import (
 	"strconv"
 	"strings"
 )
 
-// collectionID turns the name of a table into an id that is safe in a URL: lower case, æ, ø, å as ae, o, a, other runs as one
+// CollectionID turns the name of a layer into an id that is safe in a URL: lower case, æ, ø, å as ae, o, a, other runs as one
 // underscore.
-func collectionID(name string) string {
+func CollectionID(name string) string {
 	var b strings.Builder
 	run := false
 	for _, r := range strings.ToLower(name) {
@@ -36,8 +36,8 @@ func collectionID(name string) string {
 	return b.String()
 }
 
-// unique returns id, or id with _2, _3 ... when it is taken.
-func unique(id string, taken func(string) bool) string {
+// Unique returns id, or id with _2, _3 ... when it is taken.
+func Unique(id string, taken func(string) bool) string {
 	for n, next := 2, id; ; n++ {
 		if !taken(next) {
 			return next
