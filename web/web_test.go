@@ -158,7 +158,7 @@ func TestTextFallsBack(t *testing.T) {
 
 func TestStaticFilesAreFoundByBothNames(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"site.css", "favicon.svg", "api.js"} {
+	for _, name := range []string{"site.css", "site.js", "favicon.svg", "api.js"} {
 		hashed := web.Hashed(name)
 		if !regexp.MustCompile(`^[a-z]+\.[0-9a-f]{8}\.[a-z]+$`).MatchString(hashed) {
 			t.Errorf("Hashed(%q) = %q", name, hashed)
@@ -181,13 +181,13 @@ func TestStaticFilesAreFoundByBothNames(t *testing.T) {
 	if a, b := web.HashedName("a.css", []byte("x")), web.HashedName("a.css", []byte("y")); a == b {
 		t.Errorf("two contents have one name, %s", a)
 	}
-	if n := len(web.Files()); n != 3 {
+	if n := len(web.Files()); n != 4 {
 		t.Errorf("%d files", n)
 	}
 }
 
 // maxStyle is the most that the style sheet may weigh, in bytes.
-const maxStyle = 12 << 10
+const maxStyle = 14 << 10
 
 func TestStyleSheetIsSmallAndLoadsNothing(t *testing.T) {
 	t.Parallel()
@@ -208,6 +208,24 @@ func TestStyleSheetIsSmallAndLoadsNothing(t *testing.T) {
 	}
 	if open, shut := strings.Count(css, "{"), strings.Count(css, "}"); open != shut {
 		t.Errorf("%d braces open, %d close", open, shut)
+	}
+}
+
+// maxScript is the most that a script of ours may weigh, in bytes, before it is compressed.
+const maxScript = 10 << 10
+
+func TestScriptsAreSmallAndLoadNothing(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"site.js", "api.js"} {
+		f, _ := web.Static(name)
+		if len(f.Data) > maxScript {
+			t.Errorf("%s: %d bytes", name, len(f.Data))
+		}
+		for _, bad := range []string{"http:", "https:", "eval(", "innerHTML", "document.write", "localStorage", "sessionStorage", "document.cookie", "import "} {
+			if strings.Contains(string(f.Data), bad) {
+				t.Errorf("%s has %q", name, bad)
+			}
+		}
 	}
 }
 

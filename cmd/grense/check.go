@@ -20,17 +20,20 @@ import (
 )
 
 type checkCmd struct {
-	Source string `arg:"" help:"What serve takes: a file, a folder of files, or a database."`
+	Source  string `arg:"" help:"What serve takes: a file, a folder of files, or a database."`
+	Migrate bool   `help:"First apply the migrations that the schema grense of a database lacks; the role has to own it."`
 	dataFlags
 }
 
 func (checkCmd) Help() string {
 	return `Prints each layer with the collection id that it would be served under, and what is wrong; the API definition is
-validated as well. The exit status is 1 if anything is wrong.
+validated as well. Of a database, it also tells which migrations of the schema grense are missing, and which rights the
+role lacks. The exit status is 1 if anything is wrong.
 
 Examples:
   grense check kommuner.gpkg
-  grense check kommuner.gpkg --config grense.yaml`
+  grense check kommuner.gpkg --config grense.yaml
+  grense check postgres://reader@db.example.org/divisions`
 }
 
 func (c *checkCmd) Run(ctx context.Context, p *process) error {
@@ -42,6 +45,11 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	if c.Migrate {
+		if err := migrateDatabase(ctx, c.Source); err != nil {
+			return err
+		}
+	}
 	st, err := openSource(ctx, c.Source, dir, cfg, p.logger(cfg), false)
 	if err != nil {
 		return err
@@ -52,6 +60,11 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	wrong := printNotes(p.Stdout, cat, unmatched(cfg, cat))
+	advised, err := printAdvice(ctx, p.Stdout, c.Source)
+	if err != nil {
+		return err
+	}
+	wrong += advised
 	if len(cat.Collections) == 0 {
 		fmt.Fprintln(p.Stdout, "\nNothing would be served.")
 		wrong++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 
@@ -80,4 +81,37 @@ func (f keyFlags) openState(ctx context.Context, p *process) (store.State, error
 		return nil, fmt.Errorf("cannot open the keys in %s: %w", shown(f.Source), err)
 	}
 	return st, nil
+}
+
+// migrateDatabase applies missing migrations.
+func migrateDatabase(ctx context.Context, source string) error {
+	if !isDatabase(source) {
+		return errors.New("--migrate is for databases, postgres://user@host/database; a GeoPackage is migrated when something is imported into it")
+	}
+	if err := postgis.Migrate(ctx, source); err != nil {
+		return fmt.Errorf("cannot migrate %s: %w", shown(source), err)
+	}
+	return nil
+}
+
+// printAdvice tells what a database lacks besides its tables, and returns how much of it is wrong; 0 for other sources.
+func printAdvice(ctx context.Context, w io.Writer, source string) (wrong int, err error) {
+	if !isDatabase(source) {
+		return 0, nil
+	}
+	list, err := postgis.Inspect(ctx, source)
+	if err != nil {
+		return 0, fmt.Errorf("cannot look into %s: %w", shown(source), err)
+	}
+	if len(list) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, a := range list {
+		kind := "to know"
+		if a.Wrong {
+			kind, wrong = "wrong", wrong+1
+		}
+		fmt.Fprintf(w, "%s: %s\n", kind, a.Text)
+	}
+	return wrong, nil
 }

@@ -19,13 +19,14 @@ import (
 	"grense/internal/migrate"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/postgis"
 )
 
 type importCmd struct {
-	Files      []string `arg:"" name:"file" help:"GeoJSON, GeoJSONSeq, TopoJSON, GeoPackage, Shapefile or CSV; also as .gz or in a .zip."`
+	Files      []string `arg:"" name:"file" help:"GeoJSON, GeoJSONSeq, TopoJSON, GeoPackage, Shapefile or CSV; also as .gz or in a .zip. Or a PostGIS database (postgres://...)."`
 	Into       string   `required:"" placeholder:"TARGET.gpkg" help:"The GeoPackage to write to, or a PostGIS database (postgres://...), where the tables are made in the schema grense. Its other collections stay. It changes when the import is complete, not before."`
 	Collection string   `required:"" placeholder:"ID" help:"Id of the collection: lower-case letters, digits, - and _."`
-	Layer      string   `placeholder:"NAME" help:"The layer to import, where a file has several."`
+	Layer      string   `placeholder:"NAME" help:"The layer to import, where a file has several; of a database the table, or schema.table outside of public."`
 	IDField    string   `name:"id-field" placeholder:"NAME" help:"Property with the feature ids. Default: the id of the format, else the property id if it is unique, else the number of the feature."`
 	TitleField string   `placeholder:"NAME" help:"Property that names a feature to people."`
 	CRS        string   `name:"crs" placeholder:"EPSG:n" help:"Reference system of the coordinates, for files that state none or a wrong one."`
@@ -42,7 +43,8 @@ Examples:
   grense import Basisdata.zip --into data.gpkg --collection fylker --layer Fylke --id-field fylkesnummer
   grense import bydeler.shp --into data.gpkg --collection bydeler --replace --report faults.jsonl
   grense import points.csv --into data.gpkg --collection points --crs EPSG:25833
-  grense import points.csv --into postgres://writer@db.example.org/divisions --collection points --crs EPSG:25833`
+  grense import points.csv --into postgres://writer@db.example.org/divisions --collection points --crs EPSG:25833
+  grense import postgres://reader@db.example.org/divisions --layer points --into data.gpkg --collection points`
 }
 
 // shownFaults is how many faults of one kind are shown; the report has all.
@@ -58,7 +60,11 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, report.close()) }()
-	bar := newMeter(p.Stderr, "bytes")
+	noun := "bytes"
+	if isDatabase(c.Files[0]) {
+		noun = "features"
+	}
+	bar := newMeter(p.Stderr, noun)
 	in := importing{
 		files: c.Files, into: c.Into, layer: c.Layer, options: ingest.Options{CRS: id},
 		target: ingest.Target{Collection: c.Collection, IDField: c.IDField, TitleField: c.TitleField, Replace: c.Replace},
@@ -167,9 +173,9 @@ func (r *reportFile) close() error {
 	return nil
 }
 
-// importing is one collection on its way into a GeoPackage.
+// importing is one collection on its way into a GeoPackage or a database.
 type importing struct {
-	files   []string
+	files   []string // or addresses of databases
 	into    string
 	layer   string // "": the only one
 	options ingest.Options
@@ -188,11 +194,11 @@ func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, er
 	in.options.TempDir = temp
 	var layers []*ingest.Layer
 	for _, name := range in.files {
-		src, err := ingest.Open(ctx, name, in.options)
+		src, closer, err := in.open(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		defer src.Close()
+		defer closer()
 		l, err := chooseLayer(src, in.layer)
 		if err != nil {
 			return nil, err
@@ -219,6 +225,25 @@ func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, er
 		return plan, fmt.Errorf("cannot write %s: %w", shown(in.into), err)
 	}
 	return plan, nil
+}
+
+// open opens a file or a database.
+func (in *importing) open(ctx context.Context, name string) (*ingest.Source, func() error, error) {
+	if isDatabase(name) {
+		if in.options.CRS != 0 {
+			return nil, nil, errors.New("--crs is for files; a database states the reference system of each table")
+		}
+		st, err := postgis.Open(ctx, name, postgis.Options{})
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot open %s: %w", shown(name), err)
+		}
+		return &ingest.Source{Path: shown(name), Layers: ingest.StoreLayers(shown(name), st)}, st.Close, nil
+	}
+	src, err := ingest.Open(ctx, name, in.options)
+	if err != nil {
+		return nil, nil, err
+	}
+	return src, src.Close, nil
 }
 
 // freeTable returns name, or layer_ and name where a table of that name has a meaning of its own: to SQLite, to the GeoPackage standard, or

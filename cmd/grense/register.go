@@ -15,6 +15,7 @@ import (
 )
 
 type registerCmd struct {
+	Import   registerImportCmd   `cmd:"" help:"Make a register of the official place names."`
 	Generate registerGenerateCmd `cmd:"" help:"Make a register of invented places, of any size."`
 }
 
@@ -22,6 +23,7 @@ func (registerCmd) Help() string {
 	return `A register holds places, names, spellings, cases, decisions, books and maps: what the SOAP searches answer from.
 
 Examples:
+  grense register import Basisdata_0000_Norge_4258_Stedsnavn_GML.zip --into register.gpkg
   grense register generate --places 100000 --seed 1 --out register.gpkg
   grense serve register.gpkg`
 }

@@ -45,6 +45,7 @@ type boxTest struct {
 	n     int // boxes in use
 	z     *[2]float64
 	any   bool // some vertex was seen
+	lost  bool // some vertex has no place
 
 	// of the point, line or polygon at hand:
 	hit    bool
@@ -123,6 +124,7 @@ func (t *boxTest) vertex(i int) orb.Point {
 		x, y = t.f(x, y)
 	}
 	if !finite(x) || !finite(y) {
+		t.lost = true
 		return orb.Point{math.NaN(), math.NaN()} // which no comparison below takes for a place
 	}
 	return orb.Point{x, y}

@@ -32,7 +32,11 @@ type shape struct {
 	flat
 	g        geom.Geometry
 	decoded  bool
+	literal  bool
 	prepared *geom.PreparedGeometry // of literals that gain by it
+	tried    bool                   // prepared is as it will be
+	area     *region                // of literals for Intersects; nil when it is none
+	point    *orb.Point             // the same
 }
 
 func newSpatialTest(e Spatial) *spatialTest {
@@ -72,6 +76,39 @@ func (t *spatialTest) test(r Record) (bool, error) {
 	if t.l.source != nil { // a property rules the CRS
 		first, second = second, first
 	}
+	if (t.op == SIntersects || t.op == SDisjoint) && first.source == nil && second.source != nil {
+		return t.touches(r, first, second)
+	}
+	return t.relate(r, first, second)
+}
+
+// touches computes Intersects and Disjoint of a property and a literal that is an area or a point, without making the former a geometry.
+func (t *spatialTest) touches(r Record, property, literal *spatialSide) (bool, error) {
+	source, in, err := r.Geometry(property.prop)
+	if err != nil {
+		return false, err
+	}
+	if source == nil {
+		return false, errNoGeometry
+	}
+	s, err := literal.literal(&in)
+	if err != nil {
+		return false, err
+	}
+	var hit bool
+	switch {
+	case s.area != nil:
+		hit, err = s.area.touches(source)
+	case s.point != nil:
+		hit, err = pointTouches(source, *s.point)
+	default:
+		return t.relate(r, property, literal)
+	}
+	return hit == (t.op == SIntersects), err
+}
+
+// relate computes any predicate of any operands.
+func (t *spatialTest) relate(r Record, first, second *spatialSide) (bool, error) {
 	var target crs.ID
 	a, err := first.shape(r, &target)
 	if err != nil {
@@ -123,8 +160,21 @@ func (s *spatialSide) literal(target *crs.ID) (*shape, error) {
 	if err != nil {
 		return nil, err
 	}
+	made.literal = true
+	if made.area = newRegion(made.flat); made.area == nil {
+		made.point = onePoint(made.flat)
+	}
 	s.made, s.madeIn = made, *target
-	return made, made.prepare()
+	return made, nil
+}
+
+// onePoint returns the position of a point; nil when f is something else.
+func onePoint(f flat) *orb.Point {
+	r := wkbReader{b: f.wkb}
+	if kind, err := r.head(); err != nil || kind != wkbPoint || f.bound.IsEmpty() {
+		return nil
+	}
+	return &f.bound.Min
 }
 
 func newShape(source []byte, from, to crs.ID) (*shape, error) {
@@ -150,17 +200,18 @@ func (s *shape) decode() (err error) {
 	return nil
 }
 
-// prepare indexes a literal with an area for Intersects and Contains, where it pays; other predicates would lose by it.
-func (s *shape) prepare() error {
-	if err := s.decode(); err != nil {
-		return err
-	}
-	if s.g.IsPolygon() || s.g.IsMultiPolygon() {
-		if p, err := geom.Prepare(s.g); err == nil {
-			s.prepared = &p
+// index returns a literal with an area as Intersects and Contains want it, where that pays; other predicates would lose by it. Nil: it
+// does not.
+func (s *shape) index() *geom.PreparedGeometry {
+	if s.literal && !s.tried {
+		s.tried = true
+		if s.g.IsPolygon() || s.g.IsMultiPolygon() {
+			if p, err := geom.Prepare(s.g); err == nil {
+				s.prepared = &p
+			}
 		}
 	}
-	return nil
+	return s.prepared
 }
 
 // envelopes answers from the bounds alone where that is possible. An empty geometry is disjoint from everything.
@@ -208,7 +259,7 @@ func relate(op SpatialOp, a, b *shape) (bool, error) {
 
 func intersects(a, b *shape) bool {
 	for _, try := range [...][2]*shape{{a, b}, {b, a}} {
-		if p := try[0].prepared; p != nil && !try[1].g.IsPoint() {
+		if p := try[0].index(); p != nil && !try[1].g.IsPoint() {
 			if hit, err := p.Intersects(try[1].g); err == nil {
 				return hit
 			}
@@ -219,8 +270,8 @@ func intersects(a, b *shape) bool {
 
 // containsShape reports whether a contains b.
 func containsShape(a, b *shape) (bool, error) {
-	if a.prepared != nil {
-		if hit, err := a.prepared.Contains(b.g); err == nil {
+	if p := a.index(); p != nil {
+		if hit, err := p.Contains(b.g); err == nil {
 			return hit, nil
 		}
 	}

@@ -46,6 +46,8 @@ type Layer struct {
 	stated crs.ID // Options.CRS
 	silent crs.ID // of a layer that states none; 0: refused
 	flat   bool   // features have no geometry
+
+	of *store.Collection // what a store says of the layer; nil where it is of a file
 }
 
 // Close releases the file.

@@ -28,9 +28,15 @@ func (p *Plan) define() {
 	if c.ID != store.CollectionID(c.ID) {
 		p.refuse("%q cannot be the id of a collection, which has lower-case letters, digits, - and _ only; %q can", c.ID, store.CollectionID(c.ID))
 	}
+	from := source(p.sources())
 	for _, x := range p.columns {
 		if x.decide() {
 			p.warn("the property %q has values of different kinds; they are kept as text", x.name)
+		}
+		if from != nil {
+			if known, ok := from.Find(x.name); ok {
+				x.typ = known.Type
+			}
 		}
 	}
 	p.times()
@@ -39,6 +45,9 @@ func (p *Plan) define() {
 	p.setGeometry()
 	for _, x := range p.columns {
 		c.Properties = append(c.Properties, store.Property{Name: x.out, Column: x.store, Type: x.typ})
+	}
+	if from != nil {
+		p.inherit(from)
 	}
 	if t := p.target.TitleField; t != "" {
 		if x := p.byName[t]; x != nil {

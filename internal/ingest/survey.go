@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -26,7 +27,7 @@ type Target struct {
 // Watch follows an import. Its functions may be nil.
 type Watch struct {
 	Fault    func(Fault)             // each fault, as it is found
-	Progress func(done, total int64) // bytes read, of both passes
+	Progress func(done, total int64) // bytes read, of both passes; of a store, features
 }
 
 // Plan is a surveyed import.
@@ -86,6 +87,9 @@ type extreme struct {
 // Survey reads all layers once and makes a plan. Where something must be refused, the error is ErrRefused, and the plan's report tells
 // all. The plan is never nil.
 func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, error) {
+	if from := source(layers); from != nil {
+		t.IDField = cmp.Or(t.IDField, from.Key.Property)
+	}
 	p := &Plan{target: t, watch: w, byName: map[string]*column{}, own: newIDSource("id")}
 	if p.target.IDField != "" {
 		p.own.drop()
@@ -133,11 +137,15 @@ func (p *Plan) summary(n int) string {
 	return first
 }
 
+// bytes is the size of the file; of a layer of a store, the number of features.
 func (l *Layer) bytes() int64 {
-	if l.file == nil {
-		return 0
+	switch {
+	case l.file != nil:
+		return l.file.size
+	case l.of != nil:
+		return int64(l.of.Count)
 	}
-	return l.file.size
+	return 0
 }
 
 // fault counts a fault and tells it.
@@ -159,8 +167,14 @@ func (l *layerSurvey) at(at place, n int) Fault {
 
 // tell reports progress now and then.
 func (p *Plan) tell(n int, l *layerSurvey) {
-	if p.watch.Progress != nil && n&255 == 0 && l.file != nil {
+	if p.watch.Progress == nil || n&255 != 0 {
+		return
+	}
+	switch {
+	case l.file != nil:
 		p.watch.Progress(p.before+min(l.file.done, l.file.size), p.total)
+	case l.of != nil:
+		p.watch.Progress(p.before+min(int64(n), l.bytes()), p.total)
 	}
 }
 

@@ -87,7 +87,7 @@ func (s *Service) page(ctx context.Context, collection string, order []store.Sor
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.store.Page(ctx, store.Query{Collection: collection, Filter: x, SortBy: order, Limit: s.options.MaxHits + 1, Count: store.CountNone})
+	p, err := s.store.Page(ctx, store.Query{Collection: collection, Filter: x, SortBy: order, Limit: s.options.MaxHits + 1, Count: store.CountNone, Whole: true})
 	if err != nil {
 		return nil, classify(err)
 	}

@@ -78,7 +78,7 @@ func internal(table string, fs ...field) *store.Collection {
 
 // langnavn is the text of a spelling with its search columns.
 func langnavn() field {
-	return text("langnavn").folded(store.Search{Exact: "eksakt", Norm: "norm", Rev: "rev", Gram: "skrivemaate_fts"})
+	return text("langnavn").folded(store.Search{Exact: "eksakt", Norm: "norm", Rev: "rev", Gram: "skrivemaate_fts", Texts: "skrivemaate_tekst"})
 }
 
 // relation makes a relation to rows of table whose column owner refers to the column key of the owner's table; key "" is its id.

@@ -24,7 +24,7 @@ func (s *Server) apiDefinition(c *call) (*answer, error) {
 	a := &answer{JSON: doc, Links: []ogcapi.Link{
 		{Rel: "self", Type: asOpenAPI.Media, Href: c.base() + "/openapi"},
 		{Rel: "alternate", Type: "text/html", Href: c.base() + "/openapi?f=html"}},
-		Page: &page{Name: "api", Title: c.text("api.title"), Data: apiView{Input: in, Swagger: c.ui != "plain"}}}
+		Page: &page{Name: "api", Title: c.text("api.title"), Data: apiView{Input: in, Swagger: c.ui == "swagger"}}}
 	if c.rep.F == asYAML.F {
 		text, err := yaml.JSONToYAML(doc)
 		if err != nil {
@@ -35,7 +35,8 @@ func (s *Server) apiDefinition(c *call) (*answer, error) {
 	return a, nil
 }
 
-// apiView is what the page of the API definition shows: everything in plain HTML, with Swagger UI over it where scripts run.
+// apiView is what the page of the API definition shows: everything in plain HTML; when it is asked for, with Swagger UI over it where
+// scripts run.
 type apiView struct {
 	openapi.Input
 	Swagger bool

@@ -41,7 +41,7 @@ func (s *Server) collection(c *call) (*answer, error) {
 	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open"}
 	a := &answer{JSON: doc, LD: ld, Links: doc.Links}
 	view.Map, a.Fleeting = c.overview(c.coll, c.text("map.collection", doc.Title))
-	a.Page = &page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.crumbs("collections"), Data: view}
+	a.Page = &page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.crumbs("collections"), Data: view, Script: view.Map != ""}
 	return a, nil
 }
 

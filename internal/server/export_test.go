@@ -1,4 +1,17 @@
 package server
 
+import "slices"
+
 // IndentXML is indentXML.
 var IndentXML = indentXML
+
+// HTMLRoutes are the paths of the routes that answer with a page.
+func (s *Server) HTMLRoutes() []string {
+	var out []string
+	for _, rt := range s.table() {
+		if slices.ContainsFunc(rt.Formats, func(r rep) bool { return r.F == "html" }) {
+			out = append(out, rt.Path)
+		}
+	}
+	return out
+}

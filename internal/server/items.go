@@ -400,8 +400,10 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 	if err != nil {
 		return err
 	}
-	v.Prev, v.Next, v.Links = at.prev, at.next, links
-	v.PrevHref, v.NextHref = c.itemHref(at.prev), c.itemHref(at.next)
+	v.Prev.ID, v.Next.ID, v.Links = at.prev, at.next, links
+	if err := c.nameItem(v); err != nil {
+		return err
+	}
 	if v.box != nil && !c.skipGeometry {
 		if v.Map, err = c.itemMap(at.row, *v.box, v.Title); err != nil {
 			return err
@@ -414,7 +416,7 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 	if err != nil {
 		return err
 	}
-	doc, err := c.s.pages.render(c, &page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), LD: inScript(linked), Data: v})
+	doc, err := c.s.pages.render(c, &page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), LD: inScript(linked), Data: v, TitleLang: v.TitleLang, Script: v.Map != ""})
 	if err != nil {
 		return err
 	}

@@ -1,16 +1,23 @@
 package server
 
-import "slices"
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"grense/internal/store"
+)
 
 // filterField is an input of the form that filters.
 type filterField struct {
 	Name, Title, Type, Value string
-	Options                  []string // the values there are; nil when any may be
+	Options                  []choice // the values there are; nil when any may be
 }
 
 // choice is an option of a select in a form.
 type choice struct {
 	Value, Title string
+	Lang         string // of the title; "" when it is that of the page, or not known
 	Selected     bool
 }
 
@@ -21,12 +28,17 @@ type keptValue struct{ Name, Value string }
 var shownParams = []string{"limit", "offset", "cursor", "bbox", "datetime", "datetime_", "q", "filter", "sortby", "resulttype"}
 
 // fillForm sets what the form over the features shows: the fields with what was asked, and what is sent on unseen.
-func (c *call) fillForm(v *itemsView) {
+func (c *call) fillForm(v *itemsView) error {
 	v.Action = "/collections/" + c.coll.ID + "/items"
 	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = c.bbox, first(c.values["datetime"]), first(c.values["filter"]), first(c.values["q"])
 	for i := range c.coll.Properties {
 		if p := &c.coll.Properties[i]; c.field(p.Name) != nil {
-			v.Filters = append(v.Filters, filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: first(c.values[p.Name]), Options: p.Enum})
+			f := filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: first(c.values[p.Name])}
+			var err error
+			if f.Options, err = c.options(p, f.Value); err != nil {
+				return err
+			}
+			v.Filters = append(v.Filters, f)
 		}
 	}
 	v.Search = len(c.coll.SearchNames()) > 0
@@ -40,6 +52,66 @@ func (c *call) fillForm(v *itemsView) {
 	}
 	v.Filtered = v.BoxValue+v.TimeValue+v.FilterValue+v.SearchValue != "" ||
 		slices.ContainsFunc(v.Filters, func(f filterField) bool { return f.Value != "" })
+	return nil
+}
+
+// optionsMost is how many values the form offers for choice, at most.
+const optionsMost = 100
+
+// options are the values that a property may have, with asked as the one selected: those that the source declares, the codes of its
+// list, or the features that it refers to. nil when any value may be, or there are too many.
+func (c *call) options(p *store.Property, asked string) (out []choice, err error) {
+	for _, x := range p.Enum {
+		out = append(out, choice{Value: x, Title: x})
+	}
+	list, ours := strings.CutPrefix(p.CodeList, "/codelists/")
+	other, ok := c.cat.Collection(p.Ref)
+	switch {
+	case out != nil:
+	case ok && other.Public && other.Count <= optionsMost:
+		out, err = c.optionsFrom(other)
+	case ours:
+		var names *nameList
+		if names, err = c.codeNames(list); err != nil || len(names.codes) > optionsMost {
+			return nil, err
+		}
+		for _, code := range names.codes {
+			s := shown{Text: code}.named(c.inLanguage(names.of[code]), "")
+			out = append(out, choice{Value: code, Title: s.Label(), Lang: s.Lang})
+		}
+	}
+	if out == nil || err != nil {
+		return nil, err
+	}
+	for i := range out {
+		out[i].Selected = out[i].Value == asked
+	}
+	if asked != "" && !slices.ContainsFunc(out, func(x choice) bool { return x.Selected }) {
+		out = append(out, choice{Value: asked, Title: asked, Selected: true})
+	}
+	return out, nil
+}
+
+// optionsFrom are the features of a small collection, by id.
+func (c *call) optionsFrom(coll *store.Collection) (out []choice, err error) {
+	var page *store.Page
+	err = c.ask(func(ctx context.Context) (err error) {
+		page, err = c.s.store.Page(ctx, store.Query{Collection: coll.ID, Limit: optionsMost, Count: store.CountNone})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(page.Rows))
+	for i, r := range page.Rows {
+		ids[i] = r.ID
+	}
+	titles, err := c.titles(coll, ids)
+	for _, id := range ids {
+		s := shown{Text: id}.named(titles[id], "")
+		out = append(out, choice{Value: id, Title: s.Label(), Lang: s.Lang})
+	}
+	return out, err
 }
 
 // sortChoices are the orders that the form offers: the usual one, each property in both directions, and the one that was asked when
@@ -50,11 +122,11 @@ func (c *call) sortChoices() []choice {
 	for _, name := range sortableNames(c.coll) {
 		p, _ := c.coll.Find(name)
 		title := c.columnOf(p).Title
-		out = append(out, choice{name, c.text("items.sort-up", title), asked == name || asked == "+"+name || asked == " "+name},
-			choice{"-" + name, c.text("items.sort-down", title), asked == "-"+name})
+		out = append(out, choice{Value: name, Title: c.text("items.sort-up", title), Selected: asked == name || asked == "+"+name || asked == " "+name},
+			choice{Value: "-" + name, Title: c.text("items.sort-down", title), Selected: asked == "-"+name})
 	}
 	if !slices.ContainsFunc(out, func(x choice) bool { return x.Selected }) {
-		out = append(out, choice{asked, asked, true})
+		out = append(out, choice{Value: asked, Title: asked, Selected: true})
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/paulmach/orb"
@@ -147,7 +148,7 @@ type column struct {
 // itemRow is a feature in a table.
 type itemRow struct {
 	ID, Href string
-	Cells    []string
+	Cells    []shown
 }
 
 // itemsPage writes the page of features: a table without geometry.
@@ -157,7 +158,9 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 		v.First, v.Last = c.query.Offset+1, c.query.Offset+len(p.Rows)
 	}
 	path := "/collections/" + c.coll.ID + "/items"
-	c.fillForm(&v)
+	if err := c.fillForm(&v); err != nil {
+		return err
+	}
 	if p.Prev != "" {
 		v.Prev = c.pageHref(path, p.Prev)
 	}
@@ -165,35 +168,37 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 		v.Next = c.pageHref(path, p.Next)
 	}
 	id := -1 // which of the values is the id
-	shown := store.Want{NoGeometry: true, Properties: []string{}}
-	for _, pr := range c.selected().Properties {
-		if pr.Hidden {
-			continue
-		}
+	want := store.Want{NoGeometry: true, Properties: []string{}}
+	var props []*store.Property // of the columns
+	for _, pr := range c.tableOrder() {
 		if pr.Name == c.coll.Key.Property {
-			v.ID, id = c.sortable(&pr), len(shown.Properties)
+			v.ID, id = c.sortable(pr), len(want.Properties)
 		} else {
-			v.Columns = append(v.Columns, c.sortable(&pr))
+			v.Columns, props = append(v.Columns, c.sortable(pr)), append(props, pr)
 		}
-		shown.Properties = append(shown.Properties, pr.Name)
+		want.Properties = append(want.Properties, pr.Name)
 	}
-	err := c.eachBatch(&sink{c: c, w: w}, p.Rows, shown, func(dst []byte, f *store.Feature) ([]byte, error) {
-		row := itemRow{ID: f.ID, Href: c.itemHref(f.ID)}
+	var rows [][]shown
+	err := c.eachBatch(&sink{c: c, w: w}, p.Rows, want, func(dst []byte, f *store.Feature) ([]byte, error) {
+		cells := make([]shown, 0, len(props))
 		for i, x := range f.Values {
 			if i != id {
-				row.Cells = append(row.Cells, cell(x))
+				cells = append(cells, c.show(props[len(cells)], x))
 			}
 		}
-		v.Rows = append(v.Rows, row)
+		v.Rows, rows = append(v.Rows, itemRow{ID: f.ID, Href: c.itemHref(f.ID), Cells: cells}), append(rows, cells)
 		return dst, nil
 	})
 	if err != nil {
 		return err
 	}
+	if err := c.nameAll(c.coll, props, rows); err != nil {
+		return err
+	}
 	if v.Map, err = c.itemsMap(p.Rows); err != nil {
 		return err
 	}
-	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v}
+	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: v.Map != ""}
 	if len(p.Rows) <= batch {
 		out := sink{c: c, w: w}
 		if err := c.appendItemsLD(&out, p); err != nil {
@@ -208,9 +213,33 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 	return c.writeOnce(w, plain)
 }
 
+// tableOrder are the properties that a table shows, in the order asked, or with the id and the title first.
+func (c *call) tableOrder() (out []*store.Property) {
+	coll := c.selected()
+	for i := range coll.Properties {
+		if p := &coll.Properties[i]; !p.Hidden {
+			out = append(out, p)
+		}
+	}
+	if c.properties == nil {
+		rank := func(p *store.Property) int {
+			switch p.Name {
+			case c.coll.Key.Property:
+				return 0
+			case c.coll.TitleProperty:
+				return 1
+			}
+			return 2
+		}
+		slices.SortStableFunc(out, func(a, b *store.Property) int { return rank(a) - rank(b) })
+	}
+	return out
+}
+
 // itemView is what the page of one feature shows.
 type itemView struct {
 	Title      string
+	TitleLang  string // "" when it is that of the page, or not known
 	ID         string
 	IDShown    bool // some property is the id
 	Properties []propertyView
@@ -218,18 +247,28 @@ type itemView struct {
 	Bound      *[4]float64
 	Map        template.HTML
 	box        *orb.Bound // in the storage CRS
-	Prev, Next string
-	PrevHref   string
-	Parts      []crumb // features of other collections that refer to this one
-	NextHref   string
+	Prev, Next neighbour
+	Belongs    []belonging // what this feature belongs to
+	Parts      []crumb     // features of other collections that refer to this one
 	Links      []ogcapi.Link
+}
+
+// neighbour is the feature before or after another one; with an empty Href there is none.
+type neighbour struct {
+	ID, Href string
+	Title    shown
+}
+
+// belonging is a feature that a feature refers to, with the title of its collection.
+type belonging struct {
+	Kind string
+	shown
 }
 
 // propertyView is a property with its value.
 type propertyView struct {
 	column
-	Value string
-	Href  string // of what the value names; "" when it names nothing
+	Value shown
 }
 
 func (c *call) itemView(f *store.Feature) (*itemView, error) {
@@ -240,13 +279,10 @@ func (c *call) itemView(f *store.Feature) (*itemView, error) {
 		if p.Hidden {
 			continue
 		}
-		pv := propertyView{column: c.columnOf(p), Value: cell(f.Values[i])}
+		pv := propertyView{column: c.columnOf(p), Value: c.show(p, f.Values[i])}
 		v.IDShown = v.IDShown || p.Name == c.coll.Key.Property
-		if p.Ref != "" && f.Values[i] != nil {
-			pv.Href = c.htmlHref("/collections/" + p.Ref + "/items/" + pathEscape(pv.Value))
-		}
-		if p.Name == c.coll.TitleProperty && pv.Value != "" {
-			v.Title = pv.Value
+		if p.Name == c.coll.TitleProperty && pv.Value.Text != "" {
+			v.Title = pv.Value.Text
 		}
 		v.Properties = append(v.Properties, pv)
 		i++
@@ -263,6 +299,42 @@ func (c *call) itemView(f *store.Feature) (*itemView, error) {
 		}
 	}
 	return v, nil
+}
+
+// nameItem puts names in the place of codes and ids on the page of a feature, and on the links to those before and after it.
+func (c *call) nameItem(v *itemView) error {
+	var props []*store.Property
+	values := []shown{}
+	for i := range v.Properties {
+		p, _ := c.coll.Find(v.Properties[i].Name)
+		props, values = append(props, p), append(values, v.Properties[i].Value)
+	}
+	if err := c.nameAll(c.coll, props, [][]shown{values}); err != nil {
+		return err
+	}
+	for i, p := range props {
+		v.Properties[i].Value = values[i]
+		if p.Name == c.coll.TitleProperty {
+			v.TitleLang = values[i].Lang
+		}
+		if other, ok := c.cat.Collection(p.Ref); ok && values[i].Href != "" {
+			v.Belongs = append(v.Belongs, belonging{c.titleOf(other), values[i]})
+		}
+	}
+	var ids []string
+	for _, n := range []*neighbour{&v.Prev, &v.Next} {
+		if n.ID != "" {
+			ids = append(ids, n.ID)
+		}
+	}
+	titles, err := c.titles(c.coll, ids)
+	for _, n := range []*neighbour{&v.Prev, &v.Next} {
+		n.Title, n.Href = shown{Text: n.ID}, c.itemHref(n.ID)
+		if t, ok := titles[n.ID]; ok {
+			n.Title = t
+		}
+	}
+	return err
 }
 
 // partsOf links to the features of other collections that refer to a feature of this one.

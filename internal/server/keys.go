@@ -42,6 +42,7 @@ func cookieKey(r *http.Request) string {
 type keyDoc struct {
 	Title       string        `json:"title"`
 	Description string        `json:"description"`
+	KeyAccepted bool          `json:"keyAccepted"` // the request came with a valid key, or needs none
 	Links       []ogcapi.Link `json:"links"`
 }
 
@@ -54,7 +55,7 @@ func (c *call) writeDoc(w http.ResponseWriter, doc any) error {
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
-	h.Set("Vary", varyOpen)
+	h.Set("Vary", varyKeyed)
 	h.Set("Cache-Control", "no-cache")
 	return c.writeOnce(w, b)
 }
@@ -66,7 +67,7 @@ const maxForm = 4 << 10
 func (s *Server) keyForm(c *call, w http.ResponseWriter) error {
 	if c.rep.F == "json" {
 		return c.writeDoc(w, keyDoc{Title: c.text("key.title"), Description: "Send the key in the header X-API-Key, as Authorization: Bearer, or as the password of Basic. " +
-			"The form of the page keeps it in a cookie.", Links: c.selfLinks("/key")})
+			"The form of the page keeps it in a cookie.", KeyAccepted: s.authorize(c) == nil, Links: c.selfLinks("/key")})
 	}
 	if c.code == "" {
 		return c.keyPage(w, http.StatusOK, "")

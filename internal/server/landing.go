@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"grense/api/ogcapi"
+	"grense/internal/store"
 )
 
 // landing is the start of the API (OGC 19-072, 7.2). The first eleven links are what clients of the service were written for: order,
@@ -40,8 +41,34 @@ func (s *Server) landing(c *call) (*answer, error) {
 	if whole := c.country(); whole != nil {
 		view.Map, a.Fleeting = c.overview(whole, c.text("map.landing", c.titleOf(whole), whole.Count))
 	}
-	a.Page = &page{Name: "landing", Title: title, Description: description, Data: view}
+	view.Searches = c.searches()
+	a.Page = &page{Name: "landing", Title: title, Description: description, Data: view, Script: view.Map != "" || view.Searches != nil}
 	return a, nil
+}
+
+// searchesMost is how many collections the search of the landing page offers.
+const searchesMost = 4
+
+// searches are the collections that can be searched for words and whose features have titles, the largest first.
+func (c *call) searches() (out []searched) {
+	colls := slices.Clone(c.cat.Collections)
+	slices.SortStableFunc(colls, func(a, b *store.Collection) int { return b.Count - a.Count })
+	for _, coll := range colls {
+		if p, ok := coll.Find(coll.TitleProperty); coll.Public && ok && !p.Hidden && len(coll.SearchNames()) > 0 && len(out) < searchesMost {
+			x := searched{ID: coll.ID, Title: c.titleOf(coll), Property: p.Name}
+			if l := languageProperty(coll); l != nil {
+				x.Language = l.Name
+			}
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// searched is a collection that the search of the landing page offers.
+type searched struct {
+	ID, Title, Property string
+	Language            string // property with the language of the titles; "" when there is none
 }
 
 // landingView is what the landing page shows.
@@ -49,7 +76,8 @@ type landingView struct {
 	ogcapi.Landing
 	Collections []ogcapi.Collection
 	Map         template.HTML // of the first collection of areas
-	Keyed       bool          // data need a key
+	Searches    []searched
+	Keyed       bool // data need a key
 }
 
 // catalogLD is the service as a schema.org DataCatalog. Members that are not configured are left out.

@@ -10,12 +10,14 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// labels writes the names of features where they cover neither each other nor leave the picture, those of large features first.
-func (d *drawing) labels(p *picture) {
+// labels writes the names of features, size units high, where they cover neither each other nor leave the picture, those of large
+// features first.
+func (d *drawing) labels(p *picture, size float64, class string) {
 	type label struct {
 		text   string
 		at     orb.Point
 		room   float64 // width of the feature
+		tall   float64 // height of the feature
 		beside bool
 	}
 	var all []label
@@ -29,7 +31,7 @@ func (d *drawing) labels(p *picture) {
 		if i := m.largest(); i >= 0 {
 			px := d.points(moved(m.rings[i], d.shift))
 			b := px.Bound()
-			l.at, l.room = inside(px), b.Max[0]-b.Min[0]
+			l.at, l.room, l.tall = inside(px), b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]
 		} else if len(m.points) > 0 {
 			l.at, l.beside = d.points(moved(orb.Ring(m.points[:1]), d.shift))[0], true
 		} else if l0 := m.lines[0]; len(l0) > 0 {
@@ -39,9 +41,10 @@ func (d *drawing) labels(p *picture) {
 	}
 	slices.SortStableFunc(all, func(a, b label) int { return int(math.Round(b.room - a.room)) })
 	var taken []orb.Bound
-	d.b = append(d.b, `<g class="names" aria-hidden="true">`...)
+	d.b = append(d.b, `<g class="`...)
+	d.b = append(append(d.b, class...), `" aria-hidden="true">`...)
 	for _, l := range all {
-		w := .58 * labelSize * float64(utf8.RuneCountInString(l.text))
+		w := .58 * size * float64(utf8.RuneCountInString(l.text))
 		if len(taken) == labelMost || !l.beside && count > 20 && w > 1.3*l.room {
 			continue
 		}
@@ -53,15 +56,26 @@ func (d *drawing) labels(p *picture) {
 		} else {
 			left = min(max(left, 4), float64(d.width)-4-w)
 		}
-		box := orb.Bound{Min: orb.Point{left - 4, l.at[1] - labelSize/2 - 2}, Max: orb.Point{left + w + 4, l.at[1] + labelSize/2 + 2}}
-		if box.Min[0] < 0 || box.Min[1] < 0 || box.Max[0] > float64(d.width) || box.Max[1] > float64(d.height)-50 || slices.ContainsFunc(taken, box.Intersects) {
+		place := func(y float64) (box orb.Bound, free bool) {
+			box = orb.Bound{Min: orb.Point{left - 4, y - size/2 - 2}, Max: orb.Point{left + w + 4, y + size/2 + 2}}
+			return box, box.Min[0] >= 0 && box.Min[1] >= 0 && box.Max[0] <= float64(d.width) && box.Max[1] <= float64(d.height)-24-size && !slices.ContainsFunc(taken, box.Intersects)
+		}
+		y := l.at[1]
+		box, free := place(y)
+		for _, step := range []float64{-.6, .6, -1.2, 1.2} { // a little higher or lower in the feature
+			if !free && math.Abs(step)*size < l.tall/3 {
+				y = l.at[1] + step*size
+				box, free = place(y)
+			}
+		}
+		if !free {
 			continue
 		}
 		taken = append(taken, box)
 		d.b = append(d.b, `<text x="`...)
 		d.int(int(math.Round(left + w/2)))
 		d.b = append(d.b, `" y="`...)
-		d.int(int(math.Round(l.at[1] + labelSize/3.)))
+		d.int(int(math.Round(y + size/3)))
 		d.b = append(append(append(d.b, `">`...), template.HTMLEscapeString(l.text)...), "</text>"...)
 	}
 	d.b = append(d.b, "</g>"...)

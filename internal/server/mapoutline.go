@@ -12,6 +12,7 @@ import (
 // whole. It is immutable.
 type outline struct {
 	title  string
+	lang   string     // of the title, a BCP 47 tag; "" when the data do not say
 	rings  []orb.Ring // of all its areas, outer and inner ones; filled by the even-odd rule
 	lines  []orb.LineString
 	points []orb.Point

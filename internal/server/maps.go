@@ -81,6 +81,9 @@ func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row
 	want := store.Want{Properties: []string{}}
 	if p, ok := coll.Find(coll.TitleProperty); ok && !p.Hidden {
 		want.Properties = []string{p.Name}
+		if l := languageProperty(coll); l != nil {
+			want.Properties = append(want.Properties, l.Name)
+		}
 	}
 	for len(missing) > 0 {
 		n := min(len(missing), batch)
@@ -95,6 +98,9 @@ func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row
 					g = nil
 				}
 				o := newOutline(title, g, f)
+				if len(x.Values) > 1 {
+					o.lang = languageCode(cell(x.Values[1]))
+				}
 				out[at[x.ID]] = o
 				key := key
 				key.id, key.rev = x.ID, x.Rev
@@ -145,7 +151,7 @@ func (c *call) itemsMap(rows []store.Row) (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	p := picture{degrees: plane.Geographic(), marks: append(ground, here...), labels: true, lookup: true}
+	p := picture{lang: c.lang, degrees: plane.Geographic(), marks: append(ground, here...), labels: true, lookup: true}
 	p.text = c.text("map.items", c.titleOf(c.coll), len(here))
 	return p.svg(), nil
 }
@@ -172,7 +178,7 @@ func (c *call) itemMap(row store.Row, b orb.Bound, title string) (template.HTML,
 		return "", err
 	}
 	here[0].href = ""
-	p := picture{degrees: plane.Geographic(), marks: slices.Concat(ground, around, here), labels: true, text: c.text("map.item", title)}
+	p := picture{lang: c.lang, degrees: plane.Geographic(), marks: slices.Concat(ground, around, here), labels: true, text: c.text("map.item", title)}
 	return p.svg(), nil
 }
 
@@ -243,7 +249,7 @@ func (c *call) overview(coll *store.Collection, text string) (svg template.HTML,
 		return "", false
 	}
 	plane := mapCRS(coll)
-	p := picture{degrees: plane.Geographic(), text: text, labels: true}
+	p := picture{lang: c.lang, degrees: plane.Geographic(), text: text, labels: true}
 	drawn := coll
 	if coll.Count > countryMost {
 		box, err := crs.EnvelopeOf(*coll.Extent, crs.CRS84, plane)
@@ -291,7 +297,7 @@ func (c *call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 		}
 	}
 	z, tiles := gridOver(set, area)
-	p := picture{degrees: set.CRS.Geographic(), marks: marks, tiles: tiles, text: c.text("map.tiles", z)}
+	p := picture{lang: c.lang, degrees: set.CRS.Geographic(), marks: marks, tiles: tiles, text: c.text("map.tiles", z)}
 	if marks == nil {
 		p.box = &area
 	}

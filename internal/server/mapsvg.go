@@ -22,6 +22,7 @@ type mark struct {
 type picture struct {
 	degrees bool
 	text    string // the text equivalent
+	lang    string // code of the page's language
 	marks   []mark
 	box     *orb.Bound // an extent to draw; nil: none
 	tiles   []gridTile // a grid over the features
@@ -36,12 +37,13 @@ type gridTile struct {
 }
 
 const (
-	mapWidth  = 960 // of the widest map, in units of its picture
-	mapHeight = 1100
-	mapMargin = 14
-	mapBudget = 58 << 10 // bytes of the SVG, at most
-	labelSize = 26       // height of a label, in units
-	labelMost = 60       // labels, at most
+	mapWidth   = 960 // of the widest map, in units of its picture
+	mapHeight  = 1100
+	mapMargin  = 14
+	mapBudget  = 58 << 10 // bytes of the SVG, at most
+	labelSize  = 30       // height of a label, in units
+	narrowSize = 42       // the same on narrow screens, which show other labels
+	labelMost  = 60       // labels, at most
 )
 
 // svg draws the map in at most mapBudget bytes; "" when there is nothing to show. It needs no script and no style: classes are those of
@@ -100,6 +102,9 @@ func (p *picture) plan() (*drawing, bool) {
 	}
 	if d.view.Max[0]-d.view.Min[0]+d.view.Max[1]-d.view.Min[1] < least*1e-5 {
 		grow = least / 2 // a point
+		if slices.ContainsFunc(p.marks, func(m mark) bool { return m.near && len(m.rings) > 0 }) {
+			grow *= 8 // of the areas around it something shall be seen
+		}
 	}
 	d.view = d.view.Pad(grow)
 	squeeze := 1.0
@@ -212,7 +217,7 @@ func (d *drawing) draw(p *picture, tol float64) {
 		d.b = append(append(append(d.b, `<g class="`...), group.class...), `">`...)
 		for _, m := range p.marks {
 			if m.near == group.near {
-				d.feature(&m, tol, p.lookup)
+				d.feature(&m, tol, p)
 			}
 		}
 		d.b = append(d.b, "</g>"...)
@@ -225,7 +230,8 @@ func (d *drawing) draw(p *picture, tol float64) {
 	}
 	d.grid(p.tiles)
 	if p.labels {
-		d.labels(p)
+		d.labels(p, labelSize, "names")
+		d.labels(p, narrowSize, "names narrow")
 	}
 	d.scale(p.degrees)
 	d.b = append(d.b, "</svg>"...)
@@ -251,7 +257,7 @@ func (d *drawing) grid(tiles []gridTile) {
 }
 
 // feature writes one feature, with a link where it has one.
-func (d *drawing) feature(m *mark, tol float64, lookup bool) {
+func (d *drawing) feature(m *mark, tol float64, p *picture) {
 	if m.empty() {
 		return
 	}
@@ -259,8 +265,11 @@ func (d *drawing) feature(m *mark, tol float64, lookup bool) {
 	linked := d.links && m.href != ""
 	if linked {
 		d.b = append(append(d.b, `<a href="`...), template.HTMLEscapeString(m.href)...)
-		if lookup {
+		if p.lookup {
 			d.b = append(d.b, `" tabindex="-1`...)
+		}
+		if l := foreign(m.lang, p.lang); l != "" {
+			d.b = append(append(d.b, `" lang="`...), template.HTMLEscapeString(l)...)
 		}
 		d.b = append(append(append(d.b, `"><title>`...), template.HTMLEscapeString(m.title)...), `</title>`...)
 	}

@@ -23,6 +23,8 @@ type page struct {
 	Crumbs []crumb
 	Data   any
 
+	Script      bool        // the page has something that gains by site.js
+	TitleLang   string      // language of the title; "" when it is that of the page, or not known
 	Description string      // for search engines and previews; "" for none
 	LD          template.JS // the page as JSON-LD, made safe by inScript; "" for none
 }
@@ -42,6 +44,7 @@ type view struct {
 	Languages []languageLink
 	Here      string
 	Neutral   string // the address of this page in no stated language
+	Preview   string // address of the picture for previews of links
 	Version   string
 	c         *call
 }
@@ -157,7 +160,7 @@ func indented(v any) (string, error) {
 
 // render writes a page with its layout.
 func (ps *pages) render(c *call, p *page) ([]byte, error) {
-	v := &view{page: p, Lang: c.lang, Tag: languageTag(c.lang), Service: c.s.cfg.Service.Title.In(c.lang), Base: c.base(), Root: c.root, Version: c.s.version, c: c}
+	v := &view{page: p, Lang: c.lang, Tag: languageTag(c.lang), Service: c.s.cfg.Service.Title.In(c.lang), Base: c.base(), Root: c.root, Version: c.s.version, Preview: c.base() + "/preview.png", c: c}
 	if c.rt != nil {
 		path := strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount)
 		if path == "/" {

@@ -78,7 +78,7 @@ var (
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}}, Repeat: true,
 		parse: func(c *call, v []string) error { return c.parseSortBy(v) }}
 
-	paramUI = &param{Name: "ui", Description: "Page of the API definition: plain reads without JavaScript", Schema: map[string]any{"type": "string", "enum": []string{"swagger", "plain"}},
+	paramUI = &param{Name: "ui", Description: "Page of the API definition: plain, the default, reads without JavaScript; swagger tries requests out", Schema: map[string]any{"type": "string", "enum": []string{"swagger", "plain"}},
 		parse: func(c *call, v []string) error {
 			if v[0] != "swagger" && v[0] != "plain" {
 				return problem.Invalidf("ui", v[0], "use swagger or plain")

@@ -49,43 +49,56 @@ func openGeoPackage(t testing.TB, source string) store.Store {
 	return st
 }
 
-// openPostGIS opens a database with the content of a GeoPackage; it is made once for the demo and the register, which all tests share.
+// openPostGIS opens a database with the content of a GeoPackage.
 func openPostGIS(t testing.TB, source string) store.Store {
 	t.Helper()
-	copies.Lock()
-	defer copies.Unlock()
-	url := copies.urls[source]
-	if url == "" {
-		shared := isMade(source, demoFile) || isMade(source, registerFile)
-		if shared {
-			url = cluster.Lasting(t)
-		} else {
-			url = cluster.Database(t)
-		}
-		w, err := postgis.Create(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer w.Close()
-		if err := refill(t, w, source); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if shared {
-			if copies.urls == nil {
-				copies.urls = map[string]string{}
-			}
-			copies.urls[source] = url
-		}
-	}
+	return openURL(t, databaseWith(t, source))
+}
+
+func openURL(t testing.TB, url string) store.Store {
+	t.Helper()
 	st, err := postgis.Open(t.Context(), url, postgis.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
 	return st
+}
+
+// databaseWith returns the address of a database with the content of a GeoPackage; it is made once for the demo and the register, which all
+// tests share.
+func databaseWith(t testing.TB, source string) string {
+	t.Helper()
+	copies.Lock()
+	defer copies.Unlock()
+	if url := copies.urls[source]; url != "" {
+		return url
+	}
+	if !isMade(source, demoFile) && !isMade(source, registerFile) {
+		return fillDatabase(t, cluster.Database(t), source)
+	}
+	if copies.urls == nil {
+		copies.urls = map[string]string{}
+	}
+	copies.urls[source] = fillDatabase(t, cluster.Lasting(t), source)
+	return copies.urls[source]
+}
+
+// fillDatabase writes the content of a GeoPackage into the database at url, which it returns.
+func fillDatabase(t testing.TB, url, source string) string {
+	t.Helper()
+	w, err := postgis.Create(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := refill(t, w, source); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return url
 }
 
 func isMade(source string, file func() (string, error)) bool {

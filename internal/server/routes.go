@@ -99,6 +99,7 @@ func (s *Server) table() []*route {
 			Formats: []rep{asJSON, asHTML}, Get: s.process},
 		{Path: "/codelists", Op: "getCodeLists", Tag: "Code lists", Summary: "All code lists", Formats: []rep{asJSON, asCSV, asHTML}, Get: s.codeLists, Register: true},
 		{Path: "/codelists/{codeListId}", Op: "getCodeList", Tag: "Code lists", Summary: "One code list", Formats: []rep{asJSON, asCSV, asHTML}, Get: s.codeList, Register: true},
+		{Path: "/preview.png", Op: "getPreview", Summary: "Picture of the service", Formats: []rep{asPNG, asJSON}, NoAccept: true, Hidden: true, Get: s.preview},
 		{Path: "/accessibility", Op: "getAccessibility", Summary: "Accessibility statement", Formats: []rep{asHTML, asJSON}, Hidden: true, Get: s.accessibility},
 		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*param{paramOperation}, Formats: []rep{asHTML, asJSON}, Hidden: true,
 			Stream: s.soapPage, Post: s.soapTry},
@@ -115,6 +116,7 @@ var (
 	asGeoJSON   = rep{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
 	asGeoJSONLD = rep{F: "jsonld", Media: "application/ld+json"}
 	asCSV       = rep{F: "csv", Media: "text/csv", Charset: true}
+	asPNG       = rep{F: "png", Media: "image/png"}
 	asSchema    = rep{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
 	asOpenAPI   = rep{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
 	asYAML      = rep{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}

@@ -60,6 +60,7 @@ type Server struct {
 	pages     *pages
 	fragments *feature.Cache
 	outlines  outlines
+	codeNames codeNames
 	metrics   *metrics
 	gate      *gate
 	ready     atomic.Bool

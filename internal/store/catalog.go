@@ -111,7 +111,8 @@ type Search struct {
 	Exact string // cql2.Exact of the text
 	Norm  string // cql2.Norm of the text
 	Rev   string // Norm, reversed by character, for patterns that start with a wildcard
-	Gram  string // full-text table with trigrams over Norm, by rowid of the collection's table
+	Gram  string // full-text table with trigrams over Norm, by rowid of Texts, or without that of the collection's table
+	Texts string // table of the texts of Norm, each once, in a column of that name; id is the row id
 }
 
 // Relation is a set of rows that belong to features many to one, or many to many through a table of pairs.

@@ -57,6 +57,7 @@ type Query struct {
 	Offset     int          // ids skipped, after Cursor
 	Cursor     Cursor       // "" starts at the first id
 	Count      Count
+	Whole      bool // where more than Limit match, any Limit of them may come, for the caller will not use them; Next tells that there are more
 }
 
 // Sort is one key of an order. Text is ordered by code point; null comes last in both directions.

@@ -45,6 +45,18 @@ func readBlob(b []byte) ([]byte, blobState) {
 	return b[head:], blobFine
 }
 
+// wkbOf is readBlob of a geometry that is known to be fine.
+func wkbOf(b []byte) []byte {
+	if len(b) < 8 {
+		return nil
+	}
+	head, ok := headerSize(b[3])
+	if !ok || len(b) <= head {
+		return nil
+	}
+	return b[head:]
+}
+
 // headerSize returns the length of a header from its flags; false when the envelope is of no known kind.
 func headerSize(flags byte) (int, bool) {
 	sizes := [...]int{0, 32, 48, 48, 64}

@@ -183,7 +183,7 @@ func (d *definition) addProperties(l *layer, dr *draft) {
 			p.Items = cmp.Or(cs.Items, "string")
 		}
 		f := newField(col, cs, p.Type)
-		f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev, Gram: p.Search.Gram}
+		f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev, Gram: p.Search.Gram, Texts: p.Search.Texts}
 		l.add(p, f)
 	}
 }
@@ -194,6 +194,9 @@ func (d *draft) addRelations(c *conn, l *layer) (err error) {
 		return nil
 	}
 	l.Relations, l.source.Relations, err = d.relations(c, d.own.Relations, l.Key.Column)
+	if err == nil {
+		l.source.Leads, err = leads(c, d.table.name)
+	}
 	return err
 }
 
@@ -225,7 +228,7 @@ func (d *draft) relations(c *conn, defs []relationDefinition, key string) ([]sto
 			if p.Type == cql2.TypeDate {
 				f.Normal = sqlq.NormalDate
 			}
-			f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev, Gram: p.Search.Gram}
+			f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev, Gram: p.Search.Gram, Texts: p.Search.Texts}
 			rel.Columns = append(rel.Columns, p)
 			s.Fields[p.Name] = f
 		}
@@ -236,4 +239,15 @@ func (d *draft) relations(c *conn, defs []relationDefinition, key string) ([]sto
 		byName[x.Name] = s
 	}
 	return list, byName, nil
+}
+
+// leads returns the indexes of a table by the column that they begin with, the first of each.
+func leads(c *conn, table string) (map[string]string, error) {
+	m := map[string]string{}
+	err := c.query(`SELECT (SELECT name FROM pragma_index_info(i.name) WHERE seqno = 0), i.name FROM sqlite_schema AS i
+		WHERE i.type = 'index' AND i.sql IS NOT NULL AND i.sql NOT LIKE '% WHERE %' AND lower(i.tbl_name) = lower(?) ORDER BY i.rowid DESC`, []any{table}, func(r row) error {
+		m[r.Text(0)] = r.Text(1)
+		return nil
+	})
+	return m, err
 }

@@ -33,12 +33,12 @@ func (w *Writer) finish(t *target) error {
 // buildIndex fills the R-tree (OGC 12-128r18, F.3) and the extent of the contents.
 func (w *Writer) buildIndex(t *target) error {
 	name, col := t.c.Table, t.c.Geometry.Column
-	tree := quote("rtree_" + name + "_" + col)
-	if err := w.c.exec("CREATE VIRTUAL TABLE " + tree + " USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
+	tree := "rtree_" + name + "_" + col
+	if err := w.c.exec("CREATE VIRTUAL TABLE " + quote(tree) + " USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
 		return err
 	}
 	all := emptyBound()
-	insert := "INSERT INTO " + tree + " VALUES (?, ?, ?, ?, ?)"
+	var cells []packCell
 	var buf []byte
 	err := w.c.query("SELECT "+t.rowid+", "+quote(col)+" FROM "+quote(name), nil, func(r row) error {
 		if r.Null(1) {
@@ -54,8 +54,12 @@ func (w *Writer) buildIndex(t *target) error {
 			return err
 		}
 		all = all.Union(b)
-		return w.c.exec(insert, r.Int(0), b.Min[0], b.Max[0], b.Min[1], b.Max[1])
+		cells = append(cells, newPackCell(r.Int(0), b))
+		return nil
 	})
+	if err == nil {
+		err = w.packTree(tree, cells)
+	}
 	if err != nil {
 		return err
 	}
@@ -190,14 +194,41 @@ func (w *Writer) gram(table string, s store.Search) error {
 	if err != nil {
 		return err
 	}
-	if have == nil {
+	if s.Texts != "" {
+		if err := w.makeTexts(s); err != nil {
+			return err
+		}
+	}
+	if have == nil && s.Texts != "" {
+		if err := w.c.exec("CREATE VIRTUAL TABLE " + name + " USING fts5(" + quote(s.Norm) + ", content='', columnsize=0, detail=none, tokenize='trigram')"); err != nil {
+			return err
+		}
+	} else if have == nil {
 		text := "'" + strings.ReplaceAll(table, "'", "''") + "'"
 		err := w.c.exec("CREATE VIRTUAL TABLE " + name + " USING fts5(" + quote(s.Norm) + ", content=" + text + ", content_rowid='rowid', columnsize=0, tokenize='trigram')")
 		if err != nil {
 			return err
 		}
 	}
-	return w.c.exec("INSERT INTO " + name + "(" + name + ") VALUES ('rebuild')")
+	if s.Texts == "" {
+		return w.c.exec("INSERT INTO " + name + "(" + name + ") VALUES ('rebuild')")
+	}
+	texts, norm := quote(s.Texts), quote(s.Norm)
+	return w.runAll([]string{
+		"INSERT INTO " + name + "(" + name + ") VALUES ('delete-all')",
+		"DELETE FROM " + texts,
+		"INSERT INTO " + texts + " (" + norm + ") SELECT DISTINCT " + norm + " FROM " + quote(table) + " WHERE " + norm + " IS NOT NULL ORDER BY " + norm,
+		"INSERT INTO " + name + " (rowid, " + norm + ") SELECT rowid, " + norm + " FROM " + texts + " ORDER BY rowid",
+	})
+}
+
+// makeTexts makes a table of texts where it is missing.
+func (w *Writer) makeTexts(s store.Search) error {
+	have, err := readTable(w.c, s.Texts)
+	if err != nil || have != nil {
+		return err
+	}
+	return w.c.exec("CREATE TABLE " + quote(s.Texts) + " (id INTEGER PRIMARY KEY NOT NULL, " + quote(s.Norm) + " TEXT NOT NULL)")
 }
 
 func (w *Writer) relationIndexes(t *target, rs []store.Relation) error {

@@ -22,6 +22,8 @@ type layer struct {
 	narrow  string        // copy of the table without geometry; "" when there is none
 	native  orb.Bound     // of all geometries, in the storage CRS; with narrow
 	visible []int         // of Collection.Properties: those that are not hidden
+	nodes   string        // table with the nodes of the R-tree, whose entries are the rows with a geometry; "" when they are not read
+	keyed   bool          // the feature id is the number by which the R-tree refers to a row
 }
 
 // idKey returns the key of the order by id.
@@ -75,6 +77,11 @@ func (d *draft) open(c *conn) (*layer, error) {
 	}
 	d.setKey(l)
 	d.setGeometry(l)
+	if sv.Index != "" && !sv.Outside {
+		if l.nodes, err = nodeTable(c, sv.Index); err != nil {
+			return nil, err
+		}
+	}
 	d.addProperties(l, texts)
 	if err := l.setCollation(c); err != nil {
 		return nil, err
@@ -111,6 +118,8 @@ func (d *draft) setKey(l *layer) {
 	if sv.Key == "" {
 		l.key = d.table.rowid
 	}
+	col, ok := d.table.column(name)
+	l.keyed = !l.text && (sv.Key == "" || ok && d.table.isRowid(col) || d.rowid(sv) == l.key)
 }
 
 func (d *draft) setGeometry(l *layer) {

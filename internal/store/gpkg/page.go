@@ -46,6 +46,15 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	}
 	p := &store.Page{Matched: -1, Version: r.catalog.Version}
 	err = r.use(ctx, func(c *conn) error {
+		if done, err := qu.whole(ctx, c, q, p); err != nil || done {
+			return err
+		}
+		if s, err := qu.spots(c, q); err != nil || s != nil {
+			if err == nil {
+				err = s.page(ctx, qu, q, p)
+			}
+			return err
+		}
 		if qu.table, err = l.table(c, q.Filter); err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // sideVersion is raised when the content of side files changes its meaning; older ones are made anew.
-const sideVersion = 3
+const sideVersion = 4
 
 // A side file holds what is expensive to learn of a source: a survey of each layer, an R-tree where the source has none, the rows
 // without geometry, and an index of the words of texts. It belongs to one state of the source, is never changed after it was made, and can be deleted at any time.
@@ -162,9 +162,9 @@ func (x *sideIndex) add(id int64, b orb.Bound) error {
 	return err
 }
 
-// complete verifies that an R-tree which was trusted has as many entries as there are geometries.
+// complete verifies that the source's R-tree has as many entries as there are geometries, and so none of rows that are gone.
 func (x *sideIndex) complete(want int) error {
-	if !x.trust {
+	if x.insert != "" {
 		return nil
 	}
 	n, err := x.c.one("SELECT count(*) FROM " + x.name)

@@ -31,7 +31,8 @@ type conn struct {
 	c     *sqlite.Conn
 	stmts map[string]*statement
 	clock int64
-	state int64 // of the main database when it was opened; see unchanged
+	state int64         // of the main database when it was opened; see unchanged
+	halt  chan struct{} // closed to break off what c does; nil: not made yet
 }
 
 type statement struct {
@@ -213,6 +214,41 @@ func (c *conn) unchanged() (bool, error) {
 // interrupt lets the end of ctx break off what c does, until it is called anew.
 func (c *conn) interrupt(ctx context.Context) { c.c.SetInterrupt(ctx.Done()) }
 
+// watch is interrupt until stop is called, without the goroutine that interrupt starts.
+func (c *conn) watch(ctx context.Context) (stop func()) {
+	if c.halt == nil {
+		c.halt = make(chan struct{})
+		c.c.SetInterrupt(c.halt)
+	}
+	halt := c.halt
+	unhook := context.AfterFunc(ctx, func() { close(halt) })
+	return func() {
+		if !unhook() {
+			<-halt
+			c.halt = nil
+			c.c.SetInterrupt(nil)
+		}
+	}
+}
+
+// snapshot runs fn in a transaction for reading, which is locked once and not for each statement. The state of the file is one throughout.
+func (c *conn) snapshot(ctx context.Context, fn func(*conn) error) (err error) {
+	stop := c.watch(ctx)
+	defer func() {
+		stop()
+		if c.c.AutocommitEnabled() {
+			return
+		}
+		if end := c.exec("COMMIT"); end != nil {
+			err = errors.Join(err, end, c.exec("ROLLBACK"))
+		}
+	}()
+	if err := c.exec("BEGIN"); err != nil {
+		return err
+	}
+	return fn(c)
+}
+
 func (c *conn) changes() int { return c.c.Changes() }
 
 func bind(s *sqlite.Stmt, i int, a any) error {
@@ -339,33 +375,27 @@ func newPool(size int, open func() (*conn, error)) (*pool, error) {
 	return p, nil
 }
 
-// get takes a connection that ctx interrupts. The caller must put it back.
+// get takes a connection. The caller must put it back.
 func (p *pool) get(ctx context.Context) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	select {
 	case c := <-p.idle:
-		c.interrupt(ctx)
 		return c, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func (p *pool) put(c *conn) {
-	c.c.SetInterrupt(nil)
-	p.idle <- c
-}
-
-// use runs fn with a connection; an interruption by ctx comes back as ctx's error.
+// use runs fn with a connection that shows one state of the file; an interruption by ctx comes back as ctx's error.
 func (p *pool) use(ctx context.Context, fn func(*conn) error) error {
 	c, err := p.get(ctx)
 	if err != nil {
 		return err
 	}
-	defer p.put(c)
-	if err := fn(c); err != nil {
+	defer func() { p.idle <- c }()
+	if err := c.snapshot(ctx, fn); err != nil {
 		if ctx.Err() != nil && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt {
 			return ctx.Err()
 		}

@@ -26,6 +26,7 @@ type Writer struct {
 	srs     map[string]int64 // srs_id of geometry columns, by table in lower case
 	list    []migrate.Migration
 	filled  map[string]bool // full-text tables that are up to date
+	indexes []string        // of tables that are filled; made again when all rows are there
 	dated   time.Time       // last_change of what is written; zero: now
 	done    bool
 }
@@ -360,7 +361,8 @@ func (w *Writer) reference(id crs.ID) (int64, error) {
 		VALUES (?, ?, 'EPSG', ?, ?)`, id.Name(), code, code, wellKnownText(id))
 }
 
-// Insert returns a function that appends rows to a table.
+// Insert returns a function that appends rows to a table. Indexes of an empty table are set aside until Commit, which finds rows that
+// a unique index forbids.
 func (w *Writer) Insert(name string, columns []string) (func(values ...any) error, error) {
 	t, err := readTable(w.c, name)
 	if err != nil {
@@ -377,6 +379,9 @@ func (w *Writer) Insert(name string, columns []string) (func(values ...any) erro
 	if t == nil {
 		return nil, fmt.Errorf("gpkg: there is no table %q", name)
 	}
+	if err := w.dropIndexes(t.name); err != nil {
+		return nil, err
+	}
 	in := &inserter{w: w, table: t.name, values: make([]any, len(columns)), srs: w.srs[strings.ToLower(name)]}
 	names := make([]string, len(columns))
 	for i, n := range columns {
@@ -390,6 +395,25 @@ func (w *Writer) Insert(name string, columns []string) (func(values ...any) erro
 	}
 	in.sql = "INSERT INTO " + quote(t.name) + " (" + strings.Join(names, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(names)-1) + ")"
 	return in.insert, nil
+}
+
+// dropIndexes sets the indexes of an empty table aside: one that is made of all rows at once is sorted, which takes a fraction of the
+// time and of the room.
+func (w *Writer) dropIndexes(table string) error {
+	rows, err := w.c.one("SELECT EXISTS (SELECT 1 FROM " + quote(table) + ")")
+	if err != nil || rows != 0 {
+		return err
+	}
+	var drop []string
+	err = w.c.query("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND lower(tbl_name) = lower(?) ORDER BY rowid", []any{table}, func(r row) error {
+		drop = append(drop, "DROP INDEX "+quote(r.Text(0)))
+		w.indexes = append(w.indexes, r.Text(1))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return w.runAll(drop)
 }
 
 // Close removes the temporary file unless it was committed.
@@ -411,6 +435,9 @@ func (w *Writer) Commit(ctx context.Context) error {
 		return errors.New("gpkg: the writer is closed")
 	}
 	w.c.interrupt(ctx)
+	if err := w.runAll(w.indexes); err != nil {
+		return errors.Join(err, ctx.Err(), w.Close())
+	}
 	for _, t := range w.targets {
 		if err := w.finish(t); err != nil {
 			return errors.Join(fmt.Errorf("gpkg: collection %q: %w", t.c.ID, err), ctx.Err(), w.Close())

@@ -3,6 +3,7 @@ package postgis
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -11,65 +12,56 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// batch is a list of statements that go to the server in one round trip and run in one transaction.
-type batch struct {
-	pgx   pgx.Batch
-	each  []func(pgx.Rows) error
-	times map[int]func(time.Duration)
+// one runs a statement in one round trip, and calls fn for each row. The server gives up by itself soon after the time that ctx leaves,
+// even when it is not told to.
+func one(ctx context.Context, c *pgxpool.Conn, sql string, args []any, fn func(pgx.Rows) error) error {
+	if err := bound(ctx, c); err != nil {
+		return err
+	}
+	rows, err := c.Query(ctx, sql, bind(args)...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
-// newBatch begins with the time that ctx leaves, so that the server gives up even when it is not told to.
-func newBatch(ctx context.Context) *batch {
-	b := &batch{times: map[int]func(time.Duration){}}
+// timeLimit is the name of what a connection remembers: the limit for statements that its session has, in seconds; 0 for the server's own.
+const timeLimit = "grense.statement_timeout"
+
+// bound sees to it that the session's limit for statements is not below the time that ctx leaves, and at most about twice as long.
+func bound(ctx context.Context, c *pgxpool.Conn) error {
+	need := 0
 	if at, ok := ctx.Deadline(); ok {
-		limit := max(time.Until(at), 0) + time.Second
-		b.queue("SELECT set_config('statement_timeout', $1, TRUE)", []any{fmt.Sprint(limit.Milliseconds())}, func(pgx.Rows) error { return nil })
+		need = int(max(time.Until(at), 0)/time.Second) + 2
 	}
-	return b
-}
-
-func (b *batch) queue(sql string, args []any, each func(pgx.Rows) error) {
-	b.pgx.Queue(sql, bind(args)...)
-	b.each = append(b.each, each)
-}
-
-// timed tells how long the last statement took.
-func (b *batch) timed(fn func(time.Duration)) { b.times[len(b.each)-1] = fn }
-
-// send runs the statements and calls for each row the function of its statement.
-func (b *batch) send(ctx context.Context, c *pgxpool.Conn) (err error) {
-	br := c.SendBatch(ctx, &b.pgx)
-	defer func() {
-		if e := br.Close(); err == nil {
-			err = e
-		}
-	}()
-	for i, each := range b.each {
-		start := time.Now()
-		rows, err := br.Query()
-		if err != nil {
-			return err
-		}
-		for rows.Next() {
-			if err := each(rows); err != nil {
-				rows.Close()
-				return err
-			}
-		}
-		if err := rows.Err(); err != nil {
-			return err
-		}
-		if fn := b.times[i]; fn != nil {
-			fn(time.Since(start))
-		}
+	data := c.Conn().PgConn().CustomData()
+	set, _ := data[timeLimit].(int)
+	if need == set || need > 0 && need <= set && set <= 2*need {
+		return nil
 	}
+	value := "(SELECT reset_val FROM pg_settings WHERE name = 'statement_timeout')"
+	if need > 0 {
+		value = "'" + strconv.Itoa(1000*need) + "'"
+	}
+	if _, err := c.Exec(ctx, "SELECT set_config('statement_timeout', "+value+", FALSE)", pgx.QueryExecModeSimpleProtocol); err != nil {
+		return err
+	}
+	data[timeLimit] = need
 	return nil
 }
 
 // counts keeps counts that took long, for twenty times as long as they took.
 type counts struct {
-	mu   sync.Mutex
-	kept map[string]kept
+	mu    sync.Mutex
+	kept  map[string]kept
+	alone map[string]bool // counts that were slow together with their page: they are asked alone, to see how long they take
+
 }
 
 type kept struct {
@@ -82,30 +74,50 @@ const (
 	keepCount = 20
 	keepMost  = 30 * time.Second
 	maxCounts = 1024
+	maxName   = 4 << 10
 )
 
-func (c *counts) name(sql string, args []any) string {
+func (c *counting) name() string {
 	var b strings.Builder
-	b.WriteString(sql)
-	for _, a := range args {
+	b.WriteString(c.sql)
+	for _, a := range c.args {
 		fmt.Fprintf(&b, "\x00%T:%v", a, a)
 	}
 	return b.String()
 }
 
-func (c *counts) get(sql string, args []any) (int, bool) {
+// get returns a count that is known, and else whether it shall be asked apart from its page.
+func (c *counts) get(x *counting) (n int, known, apart bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.kept) == 0 {
-		return -1, false
+	if len(c.kept)+len(c.alone) == 0 {
+		return -1, false, false
 	}
-	k, ok := c.kept[c.name(sql, args)]
-	return k.n, ok && time.Now().Before(k.until)
+	name := x.name()
+	if k, ok := c.kept[name]; ok && time.Now().Before(k.until) {
+		return k.n, true, false
+	}
+	return -1, false, c.alone[name]
 }
 
-func (c *counts) put(sql string, args []any, n int, took time.Duration) {
-	name := c.name(sql, args)
-	if took < slowCount || len(name) > 4<<10 {
+// slow notes how long a count took together with its page.
+func (c *counts) slow(x *counting, took time.Duration) {
+	if took < slowCount {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.alone == nil || len(c.alone) >= maxCounts {
+		c.alone = map[string]bool{}
+	}
+	if name := x.name(); len(name) <= maxName {
+		c.alone[name] = true
+	}
+}
+
+// put keeps a count that took long by itself.
+func (c *counts) put(x *counting, n int, took time.Duration) {
+	if took < slowCount {
 		return
 	}
 	c.mu.Lock()
@@ -113,5 +125,7 @@ func (c *counts) put(sql string, args []any, n int, took time.Duration) {
 	if c.kept == nil || len(c.kept) >= maxCounts {
 		c.kept = map[string]kept{}
 	}
-	c.kept[name] = kept{n, time.Now().Add(min(keepCount*took, keepMost))}
+	if name := x.name(); len(name) <= maxName {
+		c.kept[name] = kept{n, time.Now().Add(min(keepCount*took, keepMost))}
+	}
 }

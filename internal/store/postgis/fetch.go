@@ -34,14 +34,18 @@ func (s *Store) Fetch(ctx context.Context, collection string, ids []string, want
 	if err != nil {
 		return err
 	}
-	for size := firstPortion; len(ids) > 0; {
+	size := firstPortion
+	if !f.geometry {
+		size = mostPortion
+	}
+	for len(ids) > 0 {
 		portion := ids[:min(len(ids), size)]
 		if err := s.retry(ctx, func(c *pgxpool.Conn) error { return f.read(ctx, c, portion) }); err != nil {
 			return err
 		}
-		for _, id := range portion {
-			x := f.features[id]
-			if x == nil {
+		for i, id := range portion {
+			x := &f.features[f.same[i]]
+			if x.ID == "" {
 				return fmt.Errorf("postgis: feature %q of collection %q: %w", id, collection, store.ErrNotFound)
 			}
 			feature := *x
@@ -63,8 +67,10 @@ type fetcher struct {
 	types    []cql2.Type
 	geometry bool
 	sql      string
-	features map[string]*store.Feature // of the last batch
-	bytes    int                       // of its geometries
+	features []store.Feature // of the last portion, by the place of their id there; without an ID where there is none
+	same     []int           // for each id of the portion, the place at which it stands first
+	bytes    int             // of its geometries
+	last     []any           // of each property, the text that was read last: many rows repeat it
 }
 
 func newFetcher(l *layer, want store.Want) (*fetcher, error) {
@@ -82,7 +88,11 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 		}
 		fields = append(fields, x)
 	}
-	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ", alias, ".", l.key, "::text, ")
+	id := "::bigint, "
+	if l.text {
+		id = "::text, "
+	}
+	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ", alias, ".", l.key, id)
 	if l.xmin {
 		b.Text(alias, ".xmin")
 	} else {
@@ -97,6 +107,7 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 	}
 	b.Text(" FROM ", l.source.Table, " AS ", alias, " WHERE ", l.oneOf())
 	f.sql, _ = b.SQL()
+	f.last = make([]any, len(f.types))
 	return f, nil
 }
 
@@ -114,31 +125,53 @@ func (l *layer) oneOf() string {
 
 // read fills features with those of ids that exist.
 func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, ids []string) error {
-	var texts []string
-	var numbers []int64
-	for _, id := range ids {
-		if v, ok := f.l.id(id); ok && f.l.text {
-			texts = append(texts, id)
-		} else if ok {
-			numbers = append(numbers, v.(int64))
+	f.features, f.same, f.bytes = make([]store.Feature, len(ids)), make([]int, len(ids)), 0
+	if f.l.text {
+		at, keys := make(map[string]int, len(ids)), make([]string, 0, len(ids))
+		for i, id := range ids {
+			first, seen := at[id]
+			if !seen {
+				first, at[id] = i, i
+				if _, ok := f.l.id(id); ok {
+					keys = append(keys, id)
+				}
+			}
+			f.same[i] = first
 		}
+		return one(ctx, c, f.sql, []any{keys}, func(r pgx.Rows) error {
+			raw := r.RawValues()
+			if i, ok := at[string(raw[0])]; ok {
+				f.fill(&f.features[i], ids[i], raw)
+			}
+			return nil
+		})
 	}
-	f.features, f.bytes = make(map[string]*store.Feature, len(ids)), 0
-	var keys any = texts
-	if !f.l.text {
-		keys = numbers
+	at, keys := make(map[int64]int, len(ids)), make([]int64, 0, len(ids))
+	for i, id := range ids {
+		f.same[i] = i
+		v, ok := f.l.id(id)
+		if !ok {
+			continue
+		}
+		first, seen := at[v.(int64)]
+		if !seen {
+			first, at[v.(int64)] = i, i
+			keys = append(keys, v.(int64))
+		}
+		f.same[i] = first
 	}
-	b := newBatch(ctx)
-	b.queue(f.sql, []any{keys}, func(r pgx.Rows) error {
-		x := f.feature(r.RawValues())
-		f.features[x.ID] = x
+	return one(ctx, c, f.sql, []any{keys}, func(r pgx.Rows) error {
+		raw := r.RawValues()
+		if i, ok := at[int64(binary.BigEndian.Uint64(raw[0]))]; ok {
+			f.fill(&f.features[i], ids[i], raw)
+		}
 		return nil
 	})
-	return b.send(ctx, c)
 }
 
-func (f *fetcher) feature(raw [][]byte) *store.Feature {
-	x := &store.Feature{ID: string(raw[0]), Rev: f.l.rev}
+// fill reads a row.
+func (f *fetcher) fill(x *store.Feature, id string, raw [][]byte) {
+	x.ID, x.Rev = id, f.l.rev
 	if f.l.xmin {
 		x.Rev = f.l.revision(binary.BigEndian.Uint32(raw[1]))
 	}
@@ -152,12 +185,27 @@ func (f *fetcher) feature(raw [][]byte) *store.Feature {
 	}
 	x.Values = make([]any, len(f.types))
 	for i, t := range f.types {
-		x.Values[i] = decode(raw[i], t)
-		if s, ok := x.Values[i].(string); ok && t == cql2.TypeJSON {
-			x.Values[i] = store.JSON(s)
-		}
+		x.Values[i] = f.value(i, raw[i], t)
 	}
-	return x
+}
+
+func (f *fetcher) value(i int, raw []byte, t cql2.Type) any {
+	if raw == nil {
+		return nil
+	}
+	switch t {
+	case cql2.TypeText:
+		if s, ok := f.last[i].(string); !ok || s != string(raw) {
+			f.last[i] = string(raw)
+		}
+		return f.last[i]
+	case cql2.TypeJSON:
+		if s, ok := f.last[i].(store.JSON); !ok || string(s) != string(raw) {
+			f.last[i] = store.JSON(raw)
+		}
+		return f.last[i]
+	}
+	return decode(raw, t)
 }
 
 // present returns a geometry that has a position; else nil. More bytes than a few empty parts take have one.

@@ -25,7 +25,8 @@ type layer struct {
 	xmin    bool   // rows have a system column that tells their revision
 	rev     uint64 // of the definition; of the rows, too, where there is no xmin
 	fields  []*sqlq.Field
-	visible []int // of Collection.Properties: those that are not hidden
+	visible []int           // of Collection.Properties: those that are not hidden
+	unique  map[string]bool // properties whose values differ from row to row, and are never null
 }
 
 // draft is a table that is being read in.
@@ -168,6 +169,11 @@ func (d *draft) open(sv *survey) *layer {
 		d.setRoles(l)
 	}
 	d.applySettings(l)
+	l.unique = map[string]bool{}
+	for n, f := range l.source.Fields {
+		asStored := f.Type == cql2.TypeInteger || f.Type == cql2.TypeText && (f.Normal == "" || f.Normal == sqlq.PostgresCollate)
+		l.unique[n] = asStored && !f.Nulls && d.isUnique(f.Column)
+	}
 	return l
 }
 

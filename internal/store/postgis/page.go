@@ -35,7 +35,7 @@ type question struct {
 	q      store.Query
 	filter sqlq.Filter
 	keys   []key       // of the order, without rank; the id last
-	order  []sqlq.Key  // of keys
+	order  []sqlq.Key  // of keys, up to the first that is unique
 	rows   *candidates // what is read of each row
 	place  *store.Place
 	values []any // arguments of the keys at place
@@ -88,8 +88,11 @@ func newQuestion(l *layer, q store.Query) (*question, error) {
 		id.sel, id.typ = alias+"."+l.key+"::bigint", cql2.TypeInteger
 	}
 	qu.keys = append(qu.keys, id)
-	for _, k := range qu.keys {
+	for i, k := range qu.keys {
 		qu.order = append(qu.order, k.Key)
+		if i < len(q.SortBy) && l.unique[q.SortBy[i].Property] { // no two rows have the same: what follows would only cost a sort
+			break
+		}
 	}
 	if q.Cursor != "" {
 		if err := qu.start(q.Cursor); err != nil {
@@ -152,34 +155,59 @@ type found struct {
 // back reports whether the page is read towards the first feature.
 func (qu *question) back() bool { return qu.place != nil && qu.place.Back }
 
-// exact answers a question that SQL says exactly: all statements go in one round trip.
+// exact answers a question that SQL says exactly, in one statement: the count, and whether there is something on the other side of the
+// place, are columns of its rows.
 func (s *Store) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *store.Page) error {
-	back, skip := qu.back(), max(qu.q.Offset, 0)
-	b := newBatch(ctx)
-	var rows []found
-	exists, counted := false, -1
-	if qu.q.Limit > 0 {
-		sql, args := qu.statement(back, qu.values, min(qu.q.Limit, math.MaxInt32)+1, skip)
-		b.queue(sql, args, func(r pgx.Rows) error { rows = append(rows, qu.found(r)); return nil })
-		if qu.place != nil {
-			sql, args := qu.otherSide(back)
-			b.queue(sql, args, func(r pgx.Rows) error { exists = r.RawValues()[0][0] != 0; return nil })
-		}
-	}
-	var count string
-	var countArgs []any
+	count := qu.countStatement()
+	counted, known, apart := -1, false, false
 	if qu.q.Count == store.CountExact {
-		count, countArgs = qu.countStatement()
-		var known bool
-		if counted, known = s.counts.get(count, countArgs); !known {
-			b.queue(count, countArgs, func(r pgx.Rows) error { counted = int(binary.BigEndian.Uint64(r.RawValues()[0])); return nil })
-			b.timed(func(d time.Duration) { s.counts.put(count, countArgs, counted, d) })
+		counted, known, apart = s.counts.get(count)
+	}
+	if qu.q.Count != store.CountExact || known {
+		count = nil
+	}
+	if qu.q.Limit > 0 {
+		x := extras{exists: qu.place != nil}
+		if !apart {
+			x.count = count
 		}
+		var rows []found
+		exists, start := false, time.Now()
+		sql, args := qu.statement(qu.back(), qu.values, min(qu.q.Limit, math.MaxInt32)+1, max(qu.q.Offset, 0), x)
+		err := one(ctx, c, sql, args, func(r pgx.Rows) error {
+			raw := r.RawValues()
+			if rows == nil {
+				rows = make([]found, 0, min(qu.q.Limit+1, 1000))
+				if x.count != nil {
+					counted = int(binary.BigEndian.Uint64(raw[len(raw)-1]))
+					raw = raw[:len(raw)-1]
+				}
+				exists = x.exists && raw[len(raw)-1][0] != 0
+			}
+			rows = append(rows, qu.found(r))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		switch {
+		case x.count == nil:
+		case len(rows) > 0:
+			s.counts.slow(count, time.Since(start))
+			count = nil
+		case qu.place == nil && qu.q.Offset <= 0:
+			counted, count = 0, nil
+		}
+		qu.fill(p, rows, exists)
 	}
-	if err := b.send(ctx, c); err != nil {
-		return err
+	if count != nil && !qu.whole(p) {
+		start := time.Now()
+		err := one(ctx, c, count.sql, count.args, func(r pgx.Rows) error { counted = int(binary.BigEndian.Uint64(r.RawValues()[0])); return nil })
+		if err != nil {
+			return err
+		}
+		s.counts.put(count, counted, time.Since(start))
 	}
-	qu.fill(p, rows, exists)
 	qu.matched(p, counted)
 	return nil
 }
@@ -215,11 +243,16 @@ func (qu *question) fill(p *store.Page, rows []found, exists bool) {
 func (qu *question) matched(p *store.Page, counted int) {
 	switch {
 	case qu.q.Count != store.CountExact:
-	case qu.q.Cursor == "" && p.Next == "" && len(p.Rows) > 0:
+	case qu.whole(p):
 		p.Matched = max(qu.q.Offset, 0) + len(p.Rows)
 	default:
 		p.Matched = counted
 	}
+}
+
+// whole reports whether the page is the first and the last, but for what an offset skips.
+func (qu *question) whole(p *store.Page) bool {
+	return qu.q.Cursor == "" && p.Next == "" && len(p.Rows) > 0
 }
 
 func (qu *question) cursor(x found, back bool) store.Cursor {
@@ -231,13 +264,29 @@ func (qu *question) cursor(x found, back bool) store.Cursor {
 	return store.NewCursor(store.Place{Back: back, Order: qu.q.OrderName(), Keys: keys, ID: x.ID})
 }
 
-// statement selects the keys of the order, the revision, and what candidates needs, of the rows after values.
-func (qu *question) statement(back bool, values []any, limit, skip int) (string, []any) {
+// extras are columns that have the same value in all rows.
+type extras struct {
+	exists bool // whether there is a match on the other side of the place, or at it
+	count  *counting
+}
+
+// statement selects the keys of the order, the revision, what candidates needs, and extras, of the rows after values.
+func (qu *question) statement(back bool, values []any, limit, skip int, x extras) (string, []any) {
 	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ")
 	for _, k := range qu.keys {
 		b.Text(k.sel, ", ")
 	}
 	qu.rows.columns(b, qu.filter)
+	if x.exists {
+		b.Text(", EXISTS (")
+		qu.otherSide(b, back)
+		b.Text(")")
+	}
+	if x.count != nil {
+		b.Text(", (SELECT count(*)")
+		qu.from(b)
+		b.Text(")")
+	}
 	qu.from(b)
 	if values != nil {
 		b.Text(" AND (").Add(sqlq.After(sqlq.PostgreSQL{}, qu.order, values, back)).Text(")")
@@ -253,20 +302,26 @@ func (qu *question) from(b *sqlq.Builder) {
 	b.Text(" FROM ", qu.l.source.Table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
 }
 
-// otherSide asks whether a match lies at the place or on the side from which the page leads away.
-func (qu *question) otherSide(back bool) (string, []any) {
-	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT EXISTS (SELECT 1")
+// otherSide selects the matches at the place or on the side from which the page leads away.
+func (qu *question) otherSide(b *sqlq.Builder, back bool) {
+	b.Text("SELECT 1")
 	qu.from(b)
 	id := len(qu.order) - 1
 	b.Text(" AND ((").Add(sqlq.After(sqlq.PostgreSQL{}, qu.order, qu.values, !back)).Text(") OR ").Add(qu.order[id].Expr)
-	b.Text(" = ").Arg(qu.values[id]).Text("))")
-	return b.SQL()
+	b.Text(" = ").Arg(qu.values[id]).Text(")")
 }
 
-func (qu *question) countStatement() (string, []any) {
+// counting is the statement of a count.
+type counting struct {
+	sql  string
+	args []any
+}
+
+func (qu *question) countStatement() *counting {
 	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT count(*)")
 	qu.from(b)
-	return b.SQL()
+	sql, args := b.SQL()
+	return &counting{sql, args}
 }
 
 // found reads a row of statement.

@@ -18,16 +18,28 @@ import (
 	"grense/internal/store"
 )
 
+// purpose is what connections are for. It matters where the address names several servers, of which one takes changes and the others follow.
+type purpose uint8
+
+const (
+	toAsk   purpose = iota // read only, on the servers that the address prefers
+	toRead                 // on any server
+	toWrite                // on the one that takes changes
+)
+
 // newPool makes a pool that connects when it is first used.
-func newPool(ctx context.Context, url string, readOnly bool) (*pgxpool.Pool, error) {
+func newPool(ctx context.Context, url string, p purpose) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("postgis: the address of the database cannot be read; write postgres://user@host:5432/database: %s", scrub(url, err.Error()))
 	}
-	configure(cfg.ConnConfig, readOnly)
-	if !strings.Contains(url, "pool_max_conns") {
+	configure(cfg.ConnConfig, p)
+	if p != toAsk {
+		cfg.MaxConns, cfg.MaxConnLifetime = 4, time.Minute // soon with the first server again that is there
+	} else if !strings.Contains(url, "pool_max_conns") {
 		cfg.MaxConns = max(cfg.MaxConns, 16)
 	}
+	cfg.PingTimeout = time.Second // of a connection that was idle; one that is silent gives way to a new one
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("postgis: %s", scrub(url, err.Error()))
@@ -38,7 +50,7 @@ func newPool(ctx context.Context, url string, readOnly bool) (*pgxpool.Pool, err
 // connectTimeout bounds one attempt to connect where the address does not.
 const connectTimeout = 3 * time.Second
 
-func configure(c *pgx.ConnConfig, readOnly bool) {
+func configure(c *pgx.ConnConfig, use purpose) {
 	p := c.RuntimeParams
 	p["timezone"], p["datestyle"], p["client_encoding"] = "UTC", "ISO", "UTF8"
 	p["jit"] = "off"                                 // takes longer than most questions
@@ -47,18 +59,29 @@ func configure(c *pgx.ConnConfig, readOnly bool) {
 	p["standard_conforming_strings"] = "on"          // identifiers and constants are written so
 	p["client_min_messages"] = "warning"             //
 	p["search_path"] = "public, postgis, extensions" // where PostGIS is found; tables are named with their schema
+	if p["random_page_cost"] == "" {
+		p["random_page_cost"] = "1.1" // of memory and flash; with the default, that of disks, indexes are left unused
+	}
 	if p["application_name"] == "" {
 		p["application_name"] = "grense"
 	}
-	if readOnly {
+	switch use {
+	case toAsk:
 		p["default_transaction_read_only"] = "on"
+	case toRead:
+		c.ValidateConnect = nil
+	case toWrite:
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+		if len(c.Fallbacks) == 0 {
+			c.ValidateConnect = nil // there is no choice, and the server says best what is wrong
+		}
 	}
 	if c.ConnectTimeout == 0 || c.ConnectTimeout > time.Minute {
 		c.ConnectTimeout = connectTimeout
 	}
-	// A question whose client is gone is cancelled at the server, and the connection is kept.
+	// A question whose client is gone is cancelled at the server, and the connection is kept where the server confirms that soon.
 	c.BuildContextWatcherHandler = func(pc *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: pc, DeadlineDelay: time.Second}
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: pc, DeadlineDelay: time.Second / 2}
 	}
 }
 
@@ -120,7 +143,7 @@ var errBroken = errors.New("postgis: the connection broke")
 func use(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) error {
 	c, err := pool.Acquire(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("no connection: %w", err)
 	}
 	defer c.Release()
 	err = fn(c)
@@ -137,18 +160,23 @@ func again(err error) bool {
 	return errors.Is(err, errBroken) || ok && pe.Code == "0A000" && strings.Contains(pe.Message, "cached plan")
 }
 
-// explain gives errors of the server and of the network their meaning. What is not of the caller's making is store.ErrUnavailable.
+// explain gives errors of the server and of the network their meaning. What is not of the caller's making is store.ErrUnavailable: so is a
+// server that is silent until the deadline, unlike one that works until then and confirms that it has stopped.
 func explain(ctx context.Context, c *pgx.ConnConfig, err error) error {
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+	own, ours := errors.AsType[*ownError](err)
+	pe, ok := errors.AsType[*pgconn.PgError](err)
+	if ended := ctx.Err(); ended != nil {
+		if ended == context.DeadlineExceeded && err != ended && !ok && !ours {
+			return fmt.Errorf("postgis: %s does not answer: %w: %v", target(c), store.ErrUnavailable, ended)
+		}
+		return ended
 	}
-	if own, ok := errors.AsType[*ownError](err); ok {
+	if ours {
 		return own.err
 	}
-	pe, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case !ok:
 		return fmt.Errorf("postgis: %s: %w: %w", target(c), store.ErrUnavailable, err)

@@ -62,7 +62,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if o.Poll == 0 {
 		o.Poll = 3 * time.Second
 	}
-	pool, err := newPool(ctx, url, true)
+	pool, err := newPool(ctx, url, toAsk)
 	if err != nil {
 		return nil, err
 	}
@@ -121,18 +121,20 @@ func (s *Store) poll(ctx context.Context) {
 
 // look reloads when a definition has changed.
 func (s *Store) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	short, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var print string
-	err := s.retry(ctx, func(c *pgxpool.Conn) (err error) {
-		print, err = fingerprint(ctx, c)
+	err := s.retry(short, func(c *pgxpool.Conn) (err error) {
+		print, err = fingerprint(short, c)
 		return err
 	})
 	if err != nil || print == s.current.Load().print {
 		return err
 	}
 	s.options.Logger.Info("definitions in the database have changed")
-	return s.Reload(ctx)
+	long, cancel := context.WithTimeout(ctx, 5*time.Minute) // against a server that falls silent
+	defer cancel()
+	return s.Reload(long)
 }
 
 // Catalog returns the current catalog.

@@ -33,6 +33,9 @@ func (s *Store) load(ctx context.Context) (*revision, error) {
 }
 
 func (s *Store) loadWith(ctx context.Context, c *pgxpool.Conn) (*revision, error) {
+	if err := bound(ctx, c); err != nil { // questions may have left another limit
+		return nil, err
+	}
 	if err := requirePostGIS(ctx, c); err != nil {
 		return nil, err
 	}

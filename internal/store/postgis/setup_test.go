@@ -35,9 +35,6 @@ func base(t testing.TB, sql string) string {
 	return url
 }
 
-// as returns an address with another user.
-func as(url, user string) string { return strings.Replace(url, "://postgres@", "://"+user+"@", 1) }
-
 // eventually fails the test unless ok becomes true within 5 seconds, the time in which a change has to be seen.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()

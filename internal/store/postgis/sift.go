@@ -106,10 +106,8 @@ func (qu *question) take(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, 
 
 // scan reads candidates in the order, all of them when limit is 0.
 func (qu *question) scan(ctx context.Context, c *pgxpool.Conn, values []any, back bool, limit int, fn func(pgx.Rows) error) error {
-	sql, args := qu.statement(back, values, limit, 0)
-	b := newBatch(ctx)
-	b.queue(sql, args, fn)
-	return b.send(ctx, c)
+	sql, args := qu.statement(back, values, limit, 0, extras{})
+	return one(ctx, c, sql, args, fn)
 }
 
 // holds tells whether a candidate matches.

@@ -17,41 +17,69 @@ import (
 // ErrReadOnly reports a role that may not keep keys in the database.
 var ErrReadOnly = errors.New("postgis: the role may not write keys into the schema grense")
 
-// State keeps API keys in the schema grense, for all processes that use the database.
-type State struct{ pool *pgxpool.Pool }
+// State keeps API keys in the schema grense, for all processes that use the database. Where the address names several servers, keys are
+// read from any of them, and written to the one that takes changes.
+type State struct{ reads, writes *pgxpool.Pool }
 
 var _ store.State = (*State)(nil)
 
 // OpenState opens the keys in the database that url names, and makes their table where the role may. ErrReadOnly when it may not write,
 // store.ErrUnavailable when the database cannot be reached.
 func OpenState(ctx context.Context, url string) (store.State, error) {
-	pool, err := newPool(ctx, url, false)
-	if err != nil {
+	s := &State{}
+	var err error
+	if s.reads, err = newPool(ctx, url, toRead); err != nil {
 		return nil, err
 	}
-	s := &State{pool}
-	err = s.do(ctx, func(c *pgxpool.Conn) error { return prepareState(ctx, c) })
+	s.writes = s.reads
+	if len(s.reads.Config().ConnConfig.Fallbacks) > 0 {
+		if s.writes, err = newPool(ctx, url, toWrite); err != nil {
+			s.reads.Close()
+			return nil, err
+		}
+	}
+	there := false
+	err = s.do(ctx, s.reads, func(c *pgxpool.Conn) (err error) {
+		there, err = stateThere(ctx, c)
+		return err
+	})
+	if err == nil && !there {
+		err = s.do(ctx, s.writes, func(c *pgxpool.Conn) error { return prepareState(ctx, c) })
+	}
 	if err != nil {
-		pool.Close()
+		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func prepareState(ctx context.Context, c *pgxpool.Conn) error {
-	var may, there, standby bool
-	err := c.QueryRow(ctx, `SELECT x.oid IS NOT NULL, pg_is_in_recovery(), CASE WHEN x.oid IS NULL THEN
-		  CASE WHEN n.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE') ELSE has_schema_privilege(n.oid, 'CREATE') END
-		ELSE has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(x.oid, 'SELECT') AND has_table_privilege(x.oid, 'INSERT') AND has_table_privilege(x.oid, 'UPDATE') END
-		FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = 'grense' LEFT JOIN pg_class x ON x.relnamespace = n.oid AND x.relname = 'api_key'`).
-		Scan(&there, &standby, &may)
+// stateThere reports whether the table of keys exists; ErrReadOnly when it does and the role may not write it.
+func stateThere(ctx context.Context, c *pgxpool.Conn) (bool, error) {
+	var may bool
+	err := c.QueryRow(ctx, `SELECT has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(x.oid, 'SELECT') AND has_table_privilege(x.oid, 'INSERT')
+		AND has_table_privilege(x.oid, 'UPDATE') FROM pg_class x JOIN pg_namespace n ON n.oid = x.relnamespace WHERE n.nspname = 'grense' AND x.relname = 'api_key'`).Scan(&may)
 	switch {
-	case err != nil:
+	case errors.Is(err, pgx.ErrNoRows):
+		return false, nil
+	case err == nil && !may:
+		return true, own(ErrReadOnly)
+	}
+	return true, err
+}
+
+// prepareState makes the table of keys.
+func prepareState(ctx context.Context, c *pgxpool.Conn) error {
+	if there, err := stateThere(ctx, c); err != nil || there {
 		return err
-	case !may || !there && standby:
+	}
+	var may bool
+	err := c.QueryRow(ctx, `SELECT NOT pg_is_in_recovery() AND CASE WHEN n.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE')
+		ELSE has_schema_privilege(n.oid, 'CREATE') END FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = 'grense'`).Scan(&may)
+	if err != nil {
+		return err
+	}
+	if !may {
 		return own(ErrReadOnly)
-	case there:
-		return nil
 	}
 	list, err := migrate.PostGIS()
 	if err != nil {
@@ -71,18 +99,24 @@ func prepareState(ctx context.Context, c *pgxpool.Conn) error {
 	return tx.Commit(ctx)
 }
 
-func (s *State) do(ctx context.Context, fn func(*pgxpool.Conn) error) error {
-	err := use(ctx, s.pool, fn)
-	if errors.Is(err, errBroken) && ctx.Err() == nil {
-		s.pool.Reset()
-		err = use(ctx, s.pool, fn)
+// stateTime bounds a question about keys, also of a caller who would wait for ever.
+const stateTime = 5 * time.Second
+
+func (s *State) do(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, stateTime)
+	defer cancel()
+	err := use(ctx, pool, fn)
+	pe, ok := errors.AsType[*pgconn.PgError](err)
+	if (errors.Is(err, errBroken) || ok && pe.Code == "25006") && ctx.Err() == nil { // the server is gone, or takes no changes any more
+		pool.Reset()
+		err = use(ctx, pool, fn)
 	}
-	return explain(ctx, s.pool.Config().ConnConfig, err)
+	return explain(ctx, pool.Config().ConnConfig, err)
 }
 
 // Keys lists all keys by the time when they were made.
 func (s *State) Keys(ctx context.Context) (keys []store.Key, err error) {
-	err = s.do(ctx, func(c *pgxpool.Conn) error {
+	err = s.do(ctx, s.reads, func(c *pgxpool.Conn) error {
 		keys = nil
 		return each(ctx, c, "SELECT id, name, hash, created, expires, revoked, last_used FROM grense.api_key ORDER BY created, id", func(rows pgx.Rows) error {
 			k := store.Key{}
@@ -115,7 +149,7 @@ func nullable(t time.Time) *time.Time {
 
 // PutKey adds a key.
 func (s *State) PutKey(ctx context.Context, k store.Key) error {
-	return s.do(ctx, func(c *pgxpool.Conn) error {
+	return s.do(ctx, s.writes, func(c *pgxpool.Conn) error {
 		tag, err := c.Exec(ctx, `INSERT INTO grense.api_key (id, name, hash, created, expires, revoked, last_used) VALUES ($1, $2, $3, $4, $5, $6, $7)
 			ON CONFLICT DO NOTHING`, k.ID, k.Name, k.Hash[:], k.Created, nullable(k.Expires), nullable(k.Revoked), nullable(k.LastUsed))
 		if err == nil && tag.RowsAffected() == 0 {
@@ -127,7 +161,7 @@ func (s *State) PutKey(ctx context.Context, k store.Key) error {
 
 // RevokeKey marks a key as revoked; the first time counts.
 func (s *State) RevokeKey(ctx context.Context, id string, at time.Time) error {
-	return s.do(ctx, func(c *pgxpool.Conn) error {
+	return s.do(ctx, s.writes, func(c *pgxpool.Conn) error {
 		tag, err := c.Exec(ctx, "UPDATE grense.api_key SET revoked = coalesce(revoked, $2) WHERE id = $1", id, at)
 		if err == nil && tag.RowsAffected() == 0 {
 			err = own(fmt.Errorf("postgis: state: key %s: %w", id, store.ErrNotFound))
@@ -138,7 +172,7 @@ func (s *State) RevokeKey(ctx context.Context, id string, at time.Time) error {
 
 // TouchKeys records the day of last use; it never goes back.
 func (s *State) TouchKeys(ctx context.Context, day time.Time, ids []string) error {
-	return s.do(ctx, func(c *pgxpool.Conn) error {
+	return s.do(ctx, s.writes, func(c *pgxpool.Conn) error {
 		_, err := c.Exec(ctx, "UPDATE grense.api_key SET last_used = $1 WHERE id = ANY ($2) AND (last_used IS NULL OR last_used < $1)",
 			day.UTC().Truncate(24*time.Hour), ids)
 		return err
@@ -147,6 +181,9 @@ func (s *State) TouchKeys(ctx context.Context, day time.Time, ids []string) erro
 
 // Close waits for what is under way.
 func (s *State) Close() error {
-	s.pool.Close()
+	s.reads.Close()
+	if s.writes != s.reads {
+		s.writes.Close()
+	}
 	return nil
 }

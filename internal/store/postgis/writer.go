@@ -39,7 +39,7 @@ var _ store.Writer = (*Writer)(nil)
 // Create begins to write into the database that url names. Where the schema grense is missing it is made, which needs the right to create
 // schemas. The caller must call Close.
 func Create(ctx context.Context, url string) (store.Writer, error) {
-	pool, err := newPool(ctx, url, false)
+	pool, err := newPool(ctx, url, toWrite)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"grense/internal/crs"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
 )
 
 func collection(id, table string) *store.Collection {
@@ -54,12 +55,11 @@ func TestImportIsAllOrNothing(t *testing.T) {
 	if got := values(t, s, "a", "1")["navn"]; got != "før" {
 		t.Errorf("after Close without Commit: %v", got)
 	}
-	run(t, url, `DO $$ BEGIN CREATE ROLE grense_import LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
-		GRANT USAGE ON SCHEMA grense TO grense_import; GRANT SELECT ON grense.tabell, grense.collection TO grense_import`)
-	t.Cleanup(func() { run(t, url, "DROP OWNED BY grense_import") })
+	role, asRole := storetest.Role(t, url, "")
+	run(t, url, "GRANT USAGE ON SCHEMA grense TO "+role+"; GRANT SELECT ON grense.tabell, grense.collection TO "+role)
 	create(t, url, func(w store.Writer) { fill(t, w, collection("a", "tabell"), true, "etter") })
 	eventually(t, "the new rows", func() bool { return s.Ready(context.Background()) == nil && values(t, s, "a", "1")["navn"] == "etter" })
-	reader := openStore(t, as(url, "grense_import"), postgis.Options{})
+	reader := openStore(t, asRole, postgis.Options{})
 	if got := values(t, reader, "a", "1")["navn"]; got != "etter" {
 		t.Errorf("a role that could read the table before: %v", got)
 	}

@@ -129,6 +129,10 @@ func (PostgreSQL) Like(x Fragment, pattern string) (Fragment, bool) {
 	return Cat(x, SQL(" LIKE ?", b.String())), true
 }
 
+// Begins adds nothing: the server knows the pattern when it plans, and makes a range of its beginning; with another one beside it, it would
+// take the rows for far fewer.
+func (PostgreSQL) Begins(_ Fragment, _ string, whole Fragment) Fragment { return whole }
+
 func (PostgreSQL) LikeFolded(string, Fragment, string) (Fragment, bool) { return Fragment{}, false }
 
 // Touch compares with the envelopes that rows carry in single precision, which are never smaller than the geometry.
@@ -215,3 +219,7 @@ func (PostgreSQL) Rank(string, *Source, cql2.Search) (Fragment, bool) { return F
 
 // Gram is not needed: an index of trigrams serves LIKE itself.
 func (PostgreSQL) Gram(string, string, string) (Fragment, bool) { return Fragment{}, false }
+
+func (PostgreSQL) Texts(string, SearchColumns, string, string) (Fragment, bool) {
+	return Fragment{}, false
+}

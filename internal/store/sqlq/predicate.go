@@ -19,6 +19,7 @@ type compiler struct {
 	alias string
 	depth *int // aliases given to relations so far
 	neg   bool // what is compiled is wanted false: false and null must be told apart
+	plain bool // conditions are tested row by row: lists are not made
 }
 
 // bound returns a condition for "e has the truth value want": with upper one that holds whenever e has it, else one that holds only
@@ -316,10 +317,13 @@ func (c *compiler) related(e cql2.Related, where func(*compiler, cql2.Expr) Frag
 		panic("sqlq: no relation " + e.Relation) // built by our own code, not by a client
 	}
 	*c.depth++
-	sub := &compiler{d: c.d, src: &r.Source, alias: "r" + strconv.Itoa(*c.depth), depth: c.depth}
+	sub := &compiler{d: c.d, src: &r.Source, alias: "r" + strconv.Itoa(*c.depth), depth: c.depth, plain: c.plain}
 	owner := sub.quoted(r.Owner)
 	cond := where(sub, e.X)
 	*c.depth--
+	if c.plain {
+		return Cat(Ident("EXISTS (SELECT 1 FROM "+r.Table+" AS "+sub.alias+" WHERE "+owner+" = "+c.quoted(r.Key)+" AND ("), cond, Ident("))"))
+	}
 	return Cat(Ident(c.quoted(r.Key)+" IS NOT NULL AND "+c.quoted(r.Key)+" IN (SELECT "+owner+" FROM "+r.Table+" AS "+sub.alias+
 		" WHERE "+owner+" IS NOT NULL AND ("), cond, Ident("))"))
 }

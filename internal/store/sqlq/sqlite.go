@@ -2,6 +2,7 @@ package sqlq
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,6 +109,11 @@ func (SQLite) Like(x Fragment, pattern string) (Fragment, bool) {
 	return Cat(x, SQL(" GLOB ?", b.String())), b.Len() <= maxGlob
 }
 
+// Begins adds the range, which SQLite does not see in an argument.
+func (SQLite) Begins(x Fragment, prefix string, whole Fragment) Fragment {
+	return between(x, prefix, whole)
+}
+
 // LikeFolded makes one call of two and needs no text in between.
 func (d SQLite) LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool) {
 	return Cat(Ident(d.Call(fold)+"_like("), x, SQL(", ?)", pattern)), true
@@ -165,4 +171,34 @@ func (d SQLite) Gram(alias, table, literal string) (Fragment, bool) {
 	phrase := `"` + strings.ReplaceAll(literal, `"`, `""`) + `"`
 	name := d.Quote(table)
 	return Cat(Ident(alias+".rowid IN (SELECT rowid FROM "+name+" WHERE "+name), SQL(" MATCH ?)", phrase)), true
+}
+
+// Texts searches an FTS5 table with the tokenizer trigram and without positions: a text that has all trigrams of the literal may hold it.
+func (d SQLite) Texts(alias string, s SearchColumns, pattern, literal string) (Fragment, bool) {
+	norm := "x." + d.Quote(s.Norm)
+	like, ok := d.Like(Ident(norm), pattern)
+	if !ok {
+		return Fragment{}, false
+	}
+	if grams := trigrams(literal); grams != "" && s.Gram != "" {
+		name := d.Quote(s.Gram)
+		like = Cat(Ident("x.rowid IN (SELECT rowid FROM "+name+" WHERE "+name), SQL(" MATCH ?) AND ", grams), like)
+	}
+	return Cat(Ident(alias+"."+d.Quote(s.Norm)+" IN (SELECT "+norm+" FROM "+d.Quote(s.Texts)+" AS x WHERE "), like, Ident(")")), true
+}
+
+// trigrams returns the query for all trigrams of a text; "" when it has none.
+func trigrams(text string) string {
+	if strings.ContainsRune(text, 0) {
+		return ""
+	}
+	rs := []rune(text)
+	var terms []string
+	for i := range max(0, len(rs)-2) {
+		term := `"` + strings.ReplaceAll(string(rs[i:i+3]), `"`, `""`) + `"`
+		if !slices.Contains(terms, term) {
+			terms = append(terms, term)
+		}
+	}
+	return strings.Join(terms, " AND ")
 }

@@ -35,6 +35,9 @@ type Dialect interface {
 	Stamp(t time.Time, layout string) (any, bool)
 	// Like returns a condition on text x that is equal to CQL2 LIKE with that pattern; false when there is none.
 	Like(x Fragment, pattern string) (Fragment, bool)
+	// Begins returns whole, a condition that Like gave for x and a pattern that begins with prefix, in a form that an ordered index over
+	// x serves.
+	Begins(x Fragment, prefix string, whole Fragment) Fragment
 	// LikeFolded is Like on a text that a folding function was applied to; false when that is not better than Like of Call.
 	LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool)
 	// Touch selects rows of alias whose envelope touches one of the boxes, in the storage CRS; with missing also rows without a
@@ -50,6 +53,9 @@ type Dialect interface {
 	Rank(alias string, src *Source, s cql2.Search) (Fragment, bool)
 	// Gram selects rows of alias whose folded text may hold the literal, at least three characters; false when there is no index.
 	Gram(alias, table, literal string) (Fragment, bool)
+	// Texts selects rows whose folded text, in the column of that name, is like a pattern with that longest literal, by the table of
+	// texts; false when there is none.
+	Texts(alias string, s SearchColumns, pattern, literal string) (Fragment, bool)
 }
 
 // Source describes one table to the compiler.
@@ -59,6 +65,7 @@ type Source struct {
 	Geometry  *Geometry            // nil: none
 	Words     *Words               // nil: no index of words
 	Relations map[string]*Relation // by name
+	Leads     map[string]string    // an index, not quoted, by the column that it begins with; see Drives
 }
 
 // Field is a column.
@@ -74,7 +81,7 @@ type Field struct {
 }
 
 // SearchColumns are columns made for search, not quoted; see store.Search.
-type SearchColumns struct{ Exact, Norm, Rev, Gram string }
+type SearchColumns struct{ Exact, Norm, Rev, Gram, Texts string }
 
 // Geometry is a geometry column.
 type Geometry struct {

@@ -2,6 +2,7 @@ package sqlq
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -257,10 +258,19 @@ func (c *compiler) like(e cql2.Like) (Fragment, bool) {
 	}
 	s := c.search(e.X)
 	switch {
+	case c.plain:
 	case p.Prefix != "":
-		return between(v.Fragment, p.Prefix, f), true
+		return c.d.Begins(v.Fragment, p.Prefix, f), true
 	case p.Suffix != "" && s.Rev != "":
-		return between(Ident(c.quoted(s.Rev)), reverse(p.Suffix), f), true
+		rev := Ident(c.quoted(s.Rev))
+		if f, ok = c.d.Like(rev, p.reversed()); !ok {
+			return Fragment{}, false
+		}
+		return c.d.Begins(rev, reverse(p.Suffix), f), true
+	case s.Texts != "" && !c.neg:
+		if g, ok := c.d.Texts(c.alias, s, pattern, p.Longest); ok {
+			return g, true
+		}
 	case s.Gram != "" && !c.neg && utf8.RuneCountInString(p.Longest) >= 3:
 		if g, ok := c.d.Gram(c.alias, s.Gram, p.Longest); ok {
 			return Join(" AND ", paren(g), paren(f)), true
@@ -337,6 +347,23 @@ type Pattern struct {
 type Token struct {
 	Text string
 	Wild byte
+}
+
+// reversed returns the pattern of LIKE that the reversed text matches.
+func (p Pattern) reversed() string {
+	var b strings.Builder
+	for _, t := range slices.Backward(p.Tokens) {
+		if t.Wild != 0 {
+			b.WriteByte(t.Wild)
+		}
+		for _, r := range reverse(t.Text) {
+			if strings.ContainsRune(`%_\`, r) {
+				b.WriteByte('\\')
+			}
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // SplitPattern reads a LIKE pattern (OGC 21-065r2, 7.1): % any run, _ one character, \ escapes what follows; a lone \ at the end is

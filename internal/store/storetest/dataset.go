@@ -82,7 +82,7 @@ func properties() []store.Property {
 // newDataset makes the same data each time: a collection with text ids in degrees, one with numbers in metres, one without geometry.
 func newDataset() *dataset {
 	name := text("tekst")
-	name.Search = store.Search{Exact: "eksakt", Norm: "norm", Rev: "rev", Gram: "navn_fts"}
+	name.Search = store.Search{Exact: "eksakt", Norm: "norm", Rev: "rev", Gram: "navn_fts", Texts: "navn_tekst"}
 	names := store.Relation{
 		Name: "navn", Table: "sted_navn", Owner: "sted_id", Key: "nr",
 		Columns: []store.Property{name, prop("nummer", cql2.TypeInteger)},

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -16,11 +17,15 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Cluster is a PostgreSQL server for tests: the one that GRENSE_TEST_POSTGRES names (the address of a superuser), else one of installed
 // binaries in a temporary folder. Its zero value starts when it is first used; Stop ends it.
 type Cluster struct {
+	Private bool // a server of our own in any case, for tests that stop it
+
 	once  sync.Once
 	err   error
 	admin string // address of a superuser in the database postgres
@@ -43,7 +48,7 @@ func (c *Cluster) Database(t testing.TB) string {
 	t.Helper()
 	name := c.create(t)
 	t.Cleanup(func() {
-		if err := c.psql(c.admin, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if err := execute(c.admin, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -67,7 +72,7 @@ func (c *Cluster) create(t testing.TB) string {
 		t.Fatal(c.err)
 	}
 	name := fmt.Sprintf("grense_test_%d_%d", os.Getpid(), c.names.Add(1))
-	if err := c.psql(c.admin, "CREATE DATABASE "+name+" TEMPLATE "+c.template()); err != nil {
+	if err := execute(c.admin, "CREATE DATABASE "+name+" TEMPLATE "+c.template()); err != nil {
 		t.Fatal(err)
 	}
 	return name
@@ -85,22 +90,23 @@ func (c *Cluster) address(database string) string {
 }
 
 func (c *Cluster) start() error {
-	c.admin = os.Getenv("GRENSE_TEST_POSTGRES")
-	c.bin = binaries()
-	if c.bin == "" {
-		return errors.New(missing)
+	if !c.Private {
+		c.admin = os.Getenv("GRENSE_TEST_POSTGRES")
 	}
 	if c.admin == "" {
+		if c.bin = binaries(); c.bin == "" {
+			return errors.New(missing)
+		}
 		if err := c.boot(); err != nil {
 			return err
 		}
 	} else if _, err := url.Parse(c.admin); err != nil {
 		return errors.New("GRENSE_TEST_POSTGRES is not a URL")
 	}
-	return errors.Join(c.psql(c.admin, "CREATE DATABASE "+c.template()), c.psql(c.address(c.template()), "CREATE EXTENSION postgis"))
+	return errors.Join(execute(c.admin, "CREATE DATABASE "+c.template()), execute(c.address(c.template()), "CREATE EXTENSION postgis"))
 }
 
-// binaries returns the folder of initdb and psql of the newest PostgreSQL; "" when there is none.
+// binaries returns the folder with initdb of the newest PostgreSQL; "" when there is none.
 func binaries() string {
 	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is sound
 	slices.SortFunc(dirs, func(a, b string) int {
@@ -139,17 +145,50 @@ func (c *Cluster) boot() error {
 	if err := c.command("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"); err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freePort()
 	if err != nil {
 		return err
 	}
-	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	if err := l.Close(); err != nil {
-		return err
-	}
 	c.admin = "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
-	return c.command("pg_ctl", "-D", data, "-w", "-l", filepath.Join(c.dir, "log"), "-o", "-p "+port+" -k "+c.dir+
+	return c.launch("data", port)
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), l.Close()
+}
+
+// launch starts the server whose data are in a folder of c.dir.
+func (c *Cluster) launch(data, port string) error {
+	return c.command("pg_ctl", "-D", filepath.Join(c.dir, data), "-w", "-l", filepath.Join(c.dir, data+".log"), "-o", "-p "+port+" -k "+c.dir+
 		" -c listen_addresses=127.0.0.1 -c fsync=off -c full_page_writes=off -c max_connections=60 -c shared_buffers=64MB", "start")
+}
+
+// Replica starts a server that follows this one, which has to be private, by streaming; it ends when the test does. It returns the
+// address there of a database here.
+func (c *Cluster) Replica(t testing.TB, address string) string {
+	t.Helper()
+	here, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := "replica" + port
+	if err := c.command("pg_basebackup", "-D", filepath.Join(c.dir, data), "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", c.admin); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.command("pg_ctl", "-D", filepath.Join(c.dir, data), "-m", "immediate", "-w", "stop") }) // its data go with those of c
+	if err := c.launch(data, port); err != nil {
+		t.Fatal(err)
+	}
+	here.Host = "127.0.0.1:" + port
+	return here.String()
 }
 
 // other returns a user who may run a server.
@@ -185,8 +224,47 @@ func (c *Cluster) command(name string, args ...string) error {
 	return nil
 }
 
-func (c *Cluster) psql(address, sql string) error {
-	return c.command("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", sql)
+func execute(address, sql string) error {
+	ctx := context.Background() // also when the test is over
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+		return fmt.Errorf("%s: %w", sql, err)
+	}
+	return nil
+}
+
+// roles counts the roles that were made.
+var roles atomic.Int64
+
+// Role makes a role that may log in, with options of CREATE ROLE, and returns its name and the address of a database as that role. It goes with
+// the test, and so do its rights in that database.
+func Role(t testing.TB, address, options string) (name, as string) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name = fmt.Sprintf("grense_role_%d_%d", os.Getpid(), roles.Add(1))
+	password, stated := u.User.Password()
+	if !stated {
+		password = "unasked"
+	}
+	if err := execute(address, fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s' %s", name, password, options)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := execute(address, fmt.Sprintf("DROP OWNED BY %s; DROP ROLE %[1]s", name)); err != nil {
+			t.Error(err)
+		}
+	})
+	if u.User = url.User(name); stated {
+		u.User = url.UserPassword(name, password)
+	}
+	return name, u.String()
 }
 
 // Halt stops a server of ours at once, as a crash does, and Resume starts it again; false when the server is another's.
@@ -203,8 +281,7 @@ func (c *Cluster) Resume() error {
 	if err != nil {
 		return err
 	}
-	return c.command("pg_ctl", "-D", filepath.Join(c.dir, "data"), "-w", "-l", filepath.Join(c.dir, "log"), "-o", "-p "+u.Port()+" -k "+c.dir+
-		" -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=60", "start")
+	return c.launch("data", u.Port())
 }
 
 // Stop ends a server of ours and removes its data; of another's, it removes our databases. Call it when all tests of a package have run.
@@ -213,7 +290,7 @@ func (c *Cluster) Stop() {
 	case c.admin == "":
 	case c.dir == "":
 		for _, name := range append(c.lasting, c.template()) {
-			c.psql(c.admin, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") // what stays is told by its name
+			execute(c.admin, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") // what stays is told by its name
 		}
 	default:
 		c.Halt() // nothing is left to save

@@ -1,0 +1,296 @@
+package main_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"grense/api/placename"
+)
+
+// What a national register must hold. A figure is told beside its bar; only one that is gross misses fails, since a machine may be busy.
+const (
+	nationalPlaces = 1_100_000
+	generateCPU    = 5 * time.Minute // bar of the time, measured as CPU
+	generateMemory = 1 << 30         // bar of the resident memory, bytes
+	gross          = 3               // times a bar
+)
+
+// nationalRegister returns a generated register of the whole country: the file that GRENSE_ACCEPT_REGISTER names, else a new one.
+func nationalRegister(t *testing.T) string {
+	t.Helper()
+	if path := os.Getenv("GRENSE_ACCEPT_REGISTER"); path != "" {
+		t.Logf("NOT MEASURED: the generation, since GRENSE_ACCEPT_REGISTER names %s", path)
+		return path
+	}
+	path := filepath.Join(t.TempDir(), "register.gpkg")
+	cmd := program(t, t.Context(), t.TempDir(), "register", "generate", "--places", strconv.Itoa(nationalPlaces), "--out", path)
+	cmd.Stderr = os.Stderr
+	start := time.Now()
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	spent := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d places generated: %.0f s, CPU %.0f s (bar %.0f s), file %.2f GB", nationalPlaces, time.Since(start).Seconds(), spent.Seconds(), generateCPU.Seconds(), float64(info.Size())/1e9)
+	if spent > gross*generateCPU {
+		t.Errorf("generation takes %v of CPU", spent)
+	}
+	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		t.Logf("peak of resident memory %d MB (bar %d MB)", u.Maxrss>>10, generateMemory>>20)
+		if u.Maxrss<<10 > generateMemory {
+			t.Errorf("generation has %d MB resident", u.Maxrss>>10)
+		}
+	}
+	return path
+}
+
+// soapEnvelope wraps the content of a SOAP 1.1 body; s is the namespace of the searches, t that of the search objects, d the domain's.
+func soapEnvelope(body string) string {
+	const b = placename.DefaultBase
+	return `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/" xmlns:s="` + b + `/service/soek" xmlns:t="` + b + `/service/servicetyper" xmlns:d="` +
+		b + `/domain"><S:Body>` + body + `</S:Body></S:Envelope>`
+}
+
+// soapSearch is a request of an operation with the content of its search object.
+func soapSearch(op, object, content string) string {
+	return soapEnvelope(`<s:` + op + `><s:stedsnavnContext><d:locale>en</d:locale></s:stedsnavnContext><s:` + object + `>` + content + `</s:` + object +
+		`><s:beregnVisningsnavn>false</s:beregnVisningsnavn><s:inkluderGeometri>false</s:inkluderGeometri></s:` + op + `>`)
+}
+
+// findPlaces is a request of findSteder.
+func findPlaces(content string) string { return soapSearch("findSteder", "stedSoek", content) }
+
+func byName(name string) string { return "<t:stedsnavn>" + name + "</t:stedsnavn>" }
+
+func codeList(field string, codes ...string) string {
+	var b strings.Builder
+	for _, c := range codes {
+		b.WriteString(`<e:item xmlns:e="` + namespaceOf(field) + `"><d:value>` + c + `</d:value></e:item>`)
+	}
+	return "<t:" + field + ">" + b.String() + "</t:" + field + ">"
+}
+
+// namespaceOf is the namespace of the items of a list of ids; readers of our service take any of them by their local name.
+func namespaceOf(field string) string {
+	if field == "kommunerIds" {
+		return placename.DefaultBase + "/domain/kommune"
+	}
+	return placename.DefaultBase + "/domain"
+}
+
+// sampled draws values of the register for requests.
+type sampled struct {
+	t    *testing.T
+	conn *sqlite.Conn
+}
+
+func (s sampled) list(sql string) (rows [][]string) {
+	s.t.Helper()
+	err := sqlitex.ExecuteTransient(s.conn, sql, &sqlitex.ExecOptions{ResultFunc: func(st *sqlite.Stmt) error {
+		row := make([]string, st.ColumnCount())
+		for i := range row {
+			row[i] = st.ColumnText(i)
+		}
+		rows = append(rows, row)
+		return nil
+	}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if len(rows) == 0 {
+		s.t.Fatalf("nothing by %s", sql)
+	}
+	return rows
+}
+
+// soapClient asks one request after the other over one connection.
+type soapClient struct {
+	s      *serving
+	client http.Client
+}
+
+// ask returns the answer and its number of hits; -1 for a refusal.
+func (c *soapClient) ask(t testing.TB, body string) (b []byte, hits int) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+c.s.addr+"/soap/stedsnavn/v1/SoekServiceWS", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "text/xml; charset=utf-8")
+	req.Header.Set("X-API-Key", c.s.key)
+	resp, err := c.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if b, err = io.ReadAll(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(b, []byte("LIMIT_EXCEEDED")) {
+		return b, -1
+	}
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("%d: %s\n%s", resp.StatusCode, b, body)
+	}
+	return b, bytes.Count(b, []byte("</item>")) + bytes.Count(b, []byte(":item>"))/2
+}
+
+// kindOfSearch is a row of the table of bars.
+type kindOfSearch struct {
+	name   string
+	bar    float64 // milliseconds of CPU beyond the bare handler; 0: none
+	bodies []string
+}
+
+// searches draws requests of each kind.
+func (s sampled) searches() []kindOfSearch {
+	each := func(rows [][]string, body func([]string) string) (out []string) {
+		for _, r := range rows {
+			out = append(out, body(r))
+		}
+		return out
+	}
+	names := s.list("SELECT langnavn, norm, sted_id FROM skrivemaate WHERE id IN (SELECT id FROM skrivemaate WHERE length(norm) > 7 AND rang % 9973 = 7) LIMIT 100")
+	units := s.list("SELECT kommunenummer, gaardsnummer, bruksnummer FROM matrikkel_sted WHERE id % 4999 = 3 LIMIT 100")
+	middle := s.list("SELECT oppdatert FROM sted ORDER BY oppdatert LIMIT 1 OFFSET (SELECT count(*)/2 FROM sted)")[0][0]
+	late := s.list("SELECT oppdatert FROM sted ORDER BY oppdatert DESC LIMIT 1 OFFSET 4900")[0][0]
+	big := s.list("SELECT kommunenummer, count(*) FROM sted_kommune GROUP BY 1 ORDER BY 2 DESC LIMIT 1")[0][0]
+	infix := func(length int) string { // the one that most spellings have
+		return s.list(fmt.Sprintf("SELECT substr(norm, 4, %d) x, count(*) FROM skrivemaate WHERE rang %% 97 = 0 AND length(norm) > %d AND x NOT LIKE '%% %%' GROUP BY 1 ORDER BY 2 DESC LIMIT 1", length, length+4))[0][0]
+	}
+	prefix := func(r []string) string { return string([]rune(r[1])[:7]) }
+	date := func(field, at string) string {
+		return "<t:" + field + "><d:timestamp>" + at + "</d:timestamp></t:" + field + ">"
+	}
+	inBig := codeList("kommunerIds", big)
+	return []kindOfSearch{
+		{"exact name", 0.5, each(names, func(r []string) string { return findPlaces(byName(r[0])) })},
+		{"prefix of 7 letters", 3, each(names, func(r []string) string { return findPlaces(byName(prefix(r) + "*")) })},
+		{"prefix of 7 letters, spellings", 3, each(names, func(r []string) string {
+			return soapSearch("findSkrivemaater", "skrivemaateSoek", byName(prefix(r)+"*"))
+		})},
+		{"suffix of 7 letters", 0, each(names, func(r []string) string { return findPlaces(byName("*" + string([]rune(r[1])[len([]rune(r[1]))-7:]))) })},
+		{"cadastral reference", 0.3, each(units, func(r []string) string {
+			return soapSearch("findStederForMatrikkelenhetreferanse", "soek", "<t:kommunenummer>"+r[0]+"</t:kommunenummer><t:gaardsnummer>"+r[1]+"</t:gaardsnummer><t:bruksnummer>"+r[2]+"</t:bruksnummer>")
+		})},
+		{"updated after, half of all", 15, []string{findPlaces(date("oppdatertEtter", middle))}},
+		{"updated after, half of all, spellings", 15, []string{soapSearch("findSkrivemaater", "skrivemaateSoek", date("oppdatertEtter", middle))}},
+		{"updated after, 4,900 places written", 0, []string{findPlaces(date("oppdatertEtter", late))}},
+		{"biggest municipality", 15, []string{findPlaces(inBig)}},
+		{"biggest municipality, names", 15, []string{soapSearch("findStedsnavn", "stedsnavnSoek", inBig)}},
+		{"biggest municipality, spellings", 15, []string{soapSearch("findSkrivemaater", "skrivemaateSoek", inBig)}},
+		{"infix of 4 letters", 100, each(names, func(r []string) string { return findPlaces(byName("*" + string([]rune(r[1])[2:6]) + "*")) })},
+		{"infix of 4 letters, the widest", 400, []string{findPlaces(byName("*" + infix(4) + "*"))}},
+		{"infix of 2 letters, the widest", 400, []string{findPlaces(byName("*" + infix(2) + "*"))}},
+		{"infix of 2 letters, no hit", 400, []string{findPlaces(byName("*qx*"))}},
+		{"widest infix in the biggest municipality", 400, []string{findPlaces(byName("*"+infix(4)+"*") + inBig)}},
+		{"exact name in the biggest municipality", 0, each(names, func(r []string) string { return findPlaces(byName(r[0]) + inBig) })},
+		{"prefix of 2 letters in the biggest municipality", 0, each(names[:10], func(r []string) string { return findPlaces(byName(string([]rune(r[1])[:2])+"*") + inBig) })},
+		{"prefix of 7 letters, updated after", 0, each(names, func(r []string) string { return findPlaces(date("oppdatertEtter", middle) + byName(prefix(r)+"*")) })},
+		{"one type in the biggest municipality", 0, []string{findPlaces(codeList("navneobjekttyperIds", "bekk") + inBig)}},
+		{"of general interest", 0, []string{findPlaces("<t:avAllmennInteresse>true</t:avAllmennInteresse>")}},
+		{"no criteria", 0, []string{findPlaces("")}},
+		{"similar name", 0, each(names[:20], func(r []string) string {
+			return findPlaces(byName("~"+strings.Fields(r[1])[0]) + "<t:avansertSoek>true</t:avansertSoek>")
+		})},
+	}
+}
+
+// TestAcceptRegister generates a register of the whole country, searches it, and tells CPU of the server beside the bars.
+func TestAcceptRegister(t *testing.T) {
+	if os.Getenv("GRENSE_ACCEPT") == "" {
+		t.Skip("a register of the whole country is measured in make accept")
+	}
+	if _, err := cpuTime(os.Getpid()); err != nil {
+		t.Skipf("NOT MEASURED: the CPU time of a process is read from /proc as Linux has it: %v", err)
+	}
+	path := nationalRegister(t)
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := sampled{t, conn}.searches()
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	s := serve(t, []string{"GRENSE_SOAP_MAX_HITS=5000"}, path)
+	spent, err := cpuTime(s.cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("first start, side files made: %.1f s, CPU %.1f s", time.Since(start).Seconds(), spent.Seconds())
+	s.searchTable(t, kinds)
+}
+
+// searchTable measures kinds of searches one after the other.
+func (s *serving) searchTable(t *testing.T, kinds []kindOfSearch) {
+	t.Helper()
+	c := &soapClient{s: s}
+	cpu := func() time.Duration {
+		d, err := cpuTime(s.cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "\n| Search | Hits | Grense ms | Bare ms | Beyond | Bar |\n|---|---:|---:|---:|---:|---:|\n")
+	for _, k := range kinds {
+		if only := os.Getenv("GRENSE_ACCEPT_SEARCH"); !strings.Contains(k.name, only) {
+			continue
+		}
+		most := -2
+		var answers []recorded
+		for i, body := range k.bodies { // warms up
+			b, hits := c.ask(t, body)
+			most = max(most, hits)
+			answers = append(answers, recorded{Path: "/" + strconv.Itoa(i), Header: http.Header{"Content-Type": {"text/xml; charset=utf-8"}}, Body: b})
+		}
+		bare := startBare(t, answers)
+		at := 0
+		again := question{next: func(*rand.Rand) string { at++; return answers[at%len(answers)].Path }}
+		bare.calibrate(t, again, nil)
+		theirs := bare.round(t, again, nil) / 1000
+		bare.stop()
+		var rounds []float64
+		for begin := time.Now(); len(rounds) < 3 || time.Since(begin) < 2*time.Second && len(rounds) < 20; {
+			before := cpu()
+			n := max(1, min(len(k.bodies), 50))
+			for range n {
+				at++
+				c.ask(t, k.bodies[at%len(k.bodies)])
+			}
+			rounds = append(rounds, float64(cpu()-before)/float64(n)/1e6)
+		}
+		ours := median(rounds)
+		bar, hits := "", strconv.Itoa(most)
+		if k.bar > 0 {
+			bar = fmt.Sprint(k.bar)
+		}
+		if most < 0 {
+			hits = "too many"
+		}
+		fmt.Fprintf(&table, "| %s | %s | %.2f | %.2f | %.2f | %s |\n", k.name, hits, ours, theirs, ours-theirs, bar)
+		if k.bar > 0 && ours-theirs > gross*k.bar {
+			t.Errorf("%s takes %.2f ms of CPU, the bar is %.2f", k.name, ours-theirs, k.bar)
+		}
+	}
+	t.Log(table.String())
+}

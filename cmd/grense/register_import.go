@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"grense/internal/ingest"
+	"grense/internal/register"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+	"grense/internal/store/postgis"
+)
+
+type registerImportCmd struct {
+	Files       []string `arg:"" name:"file" help:"Official place names: GML (.gml), or CSV, GeoJSON or a GeoPackage with one spelling a row; also as .gz or in a .zip. Several files make one register."`
+	Into        string   `required:"" placeholder:"TARGET" help:"The GeoPackage to write to, new or not, or a PostGIS database (postgres://...). Its other collections stay. It changes when the import is complete, not before."`
+	Replace     bool     `help:"Replace the register that the target holds."`
+	SkipRefused bool     `help:"Import what can be imported. Without it, one place that must be refused refuses all."`
+	CRS         string   `name:"crs" placeholder:"EPSG:n" help:"Reference system of CSV and GeoJSON that state none or a wrong one. GML states its own."`
+	Report      string   `placeholder:"FILE" help:"Write each fault, and each code that no list has, as a line of JSON."`
+}
+
+func (registerImportCmd) Help() string {
+	return `Reads the product "Stedsnavn" as Kartverket publishes it on Geonorge (StedsnavnForVanligBruk), for the country or by county, and makes the
+register that the SOAP searches, the collections sted and stedsnavn and the code lists answer from. The same files give the same
+register, in whatever order they are named. A place that is in several files is taken once, as it was updated last. Codes that no
+list has are kept, added to their list, and shown. Cases, decisions, books and maps are not in the product.
+
+A place keeps its stedsnummer as its id. Memory does not grow with the files; the folder for temporary files (TMPDIR) needs about
+2 KB a place.
+
+CSV and GeoJSON need columns named as in the product: stedsnummer, komplettskrivemåte, navneobjekttype and oppdateringsdato, and
+where there are several names or spellings stedsnavnnummer and skrivemåtenummer.
+
+Examples:
+  grense register import Basisdata_0000_Norge_4258_Stedsnavn_GML.zip --into register.gpkg
+  grense register import Basisdata_03_Oslo.gml Basisdata_32_Akershus.gml --into register.gpkg --replace --report faults.jsonl
+  grense register import Basisdata_0000_Norge.gml.gz --into postgres://writer@db.example.org/names --skip-refused
+  grense register import stedsnavn.csv --into register.gpkg --crs EPSG:25833
+  grense serve register.gpkg`
+}
+
+// shownCodes is how many unknown codes are shown; the report has all.
+const shownCodes = 10
+
+func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
+	id, err := parseCRS(c.CRS)
+	if err != nil {
+		return err
+	}
+	report, err := newReport(c.Report)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, report.close()) }()
+	start := time.Now()
+	im, err := c.run(ctx, p, register.ImportOptions{CRS: id, SkipRefused: c.SkipRefused, Fault: report.add})
+	if im == nil {
+		return err
+	}
+	for _, code := range im.Codes {
+		report.add(code.First)
+	}
+	tellImport(p.Stderr, im, c.Report)
+	if err != nil {
+		hint := ""
+		if im.Refused > 0 && errors.Is(err, ingest.ErrRefused) && !c.SkipRefused {
+			hint = "; --skip-refused imports the others"
+		}
+		return fmt.Errorf("nothing was imported: %s%s", ingest.Reason(err), hint)
+	}
+	_, err = fmt.Fprintf(p.Stdout, "%s holds %s, %s, %s, imported in %s.\nRead %d, refused %d, occurred again %d, without a position %d; %s.\nServe it with: grense serve %s\n",
+		shown(c.Into), count(im.Places, "place"), count(im.Names, "name"), count(im.Spellings, "spelling"), time.Since(start).Round(100*time.Millisecond),
+		im.Read, im.Refused, im.Twice, im.NoPlace, count(len(im.Codes), "unknown code"), shown(c.Into))
+	return err
+}
+
+// run reads the files and writes the target. The report is nil when nothing was read.
+func (c *registerImportCmd) run(ctx context.Context, p *process, o register.ImportOptions) (*register.ImportReport, error) {
+	early, err := c.begin(ctx)
+	if early != nil {
+		defer early.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "grense-import-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	reading := newMeter(p.Stderr, "bytes")
+	o.TempDir, o.Open = temp, geopackageOpener(temp)
+	o.Progress = func(done, total int64) { reading.show(int(done), int(total)) }
+	var writing *meter
+	o.Written = func(done, total int) { writing.show(done, total) }
+	im, err := register.ReadProducts(ctx, c.Files, o)
+	defer im.Close()
+	if err != nil {
+		reading.end("")
+		return &im.Report, err
+	}
+	reading.end("writing")
+	writing = newMeter(p.Stderr, "places")
+	w := early
+	if w == nil {
+		if w, err = c.create(ctx, im.Dated()); err != nil {
+			return &im.Report, c.explain(err)
+		}
+		defer w.Close()
+		if err := register.Define(ctx, w, c.Replace); err != nil {
+			return &im.Report, c.explain(err)
+		}
+	}
+	if err := im.Write(ctx, w); err != nil {
+		return &im.Report, c.explain(err)
+	}
+	writing.end("making indexes")
+	if err := w.Commit(ctx); err != nil {
+		return &im.Report, c.explain(err)
+	}
+	return &im.Report, nil
+}
+
+// begin looks whether the target takes a register, before the files are read. Of a GeoPackage that exists it returns the writer.
+func (c *registerImportCmd) begin(ctx context.Context) (store.Writer, error) {
+	if isDatabase(c.Into) {
+		if c.Replace {
+			return nil, nil
+		}
+		st, err := postgis.Open(ctx, c.Into, postgis.Options{}) // a writer would keep readers of the old register waiting
+		if err != nil {
+			return nil, c.explain(err)
+		}
+		defer st.Close()
+		if _, ok := st.Catalog().Collection("sted"); ok {
+			return nil, c.explain(errExists)
+		}
+		return nil, nil
+	}
+	if _, err := os.Stat(filepath.Dir(c.Into)); err != nil {
+		return nil, fmt.Errorf("cannot write the register: there is no folder %s", filepath.Dir(c.Into))
+	}
+	if _, err := os.Stat(c.Into); err != nil {
+		return nil, nil
+	}
+	w, err := gpkg.Create(ctx, c.Into)
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	if err := register.Define(ctx, w, c.Replace); err != nil {
+		return w, c.explain(err)
+	}
+	return w, nil
+}
+
+// create begins a target that begin did not. A new GeoPackage is dated by its contents, so that the same files give the same bytes.
+func (c *registerImportCmd) create(ctx context.Context, dated time.Time) (store.Writer, error) {
+	if isDatabase(c.Into) {
+		return postgis.Create(ctx, c.Into)
+	}
+	return gpkg.CreateDated(ctx, c.Into, dated)
+}
+
+var errExists = errors.New("it exists already")
+
+func (c *registerImportCmd) explain(err error) error {
+	if strings.Contains(err.Error(), "exists already") {
+		return fmt.Errorf("%s holds a register already; replace it with --replace, or choose another target", shown(c.Into))
+	}
+	return fmt.Errorf("cannot write %s: %w", shown(c.Into), err)
+}
+
+// tellImport shows what was wrong, in groups, and the codes that no list has.
+func tellImport(w io.Writer, r *register.ImportReport, file string) {
+	more := false
+	for _, g := range r.Groups {
+		fmt.Fprintf(w, "%s, %s: %s\n", g.Action, count(g.Count, "time"), g.What)
+		for _, f := range g.First {
+			fmt.Fprintln(w, "  "+placeOf(f)+strings.TrimPrefix(f.Reason, g.What+": "))
+		}
+		more = more || g.Count > len(g.First)
+	}
+	if n := len(r.Codes); n > 0 {
+		fmt.Fprintf(w, "%s that no list has; each is kept and added to its list, and searches find it. If one is a slip, correct the file; if it is new, all is well.\n", count(n, "code"))
+	}
+	for i, c := range r.Codes {
+		if i == shownCodes {
+			more = true
+			break
+		}
+		near := ""
+		if c.Near != "" {
+			near = fmt.Sprintf("; is %s meant?", c.Near)
+		}
+		fmt.Fprintf(w, "  %s %s, %s, first %s%s\n", c.List, c.Value, count(c.Count, "place"), strings.TrimSuffix(placeOf(c.First), ": "), near)
+	}
+	if more {
+		where := "--report FILE writes all"
+		if file != "" {
+			where = "all are in " + file
+		}
+		fmt.Fprintf(w, "... and more; %s\n", where)
+	}
+}
+
+// placeOf tells where a fault is: file, line, id.
+func placeOf(f ingest.Fault) string {
+	s := f.File
+	if f.Line > 0 {
+		s += fmt.Sprintf(":%d", f.Line)
+	}
+	if f.ID != "" {
+		s += ", stedsnummer " + f.ID
+	}
+	return s + ": "
+}

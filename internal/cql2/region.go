@@ -1,0 +1,322 @@
+package cql2
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+)
+
+// region is a polygon or several of them, made ready for tests against points, segments and boxes: all that its rings enclose by the rule
+// of even and odd, borders included. Every test is exact. It is immutable.
+type region struct {
+	bound orb.Bound
+	parts []regionPart
+}
+
+// regionPart is one polygon. Its edges lie in bands of equal height.
+type regionPart struct {
+	bound orb.Bound
+	edges []segment
+	start []int32 // of each band in list, and the end
+	list  []int32 // of edges
+	scale float64 // bands in a unit
+	last  float64 // number of the last band
+}
+
+type segment struct{ a, b orb.Point }
+
+// maxBands is how many bands a polygon has at most.
+const maxBands = 4096
+
+// newRegion reads plane WKB, as flatten gives it; nil when it is no area, or one with open rings.
+func newRegion(f flat) *region {
+	a := &region{bound: f.bound}
+	r := wkbReader{b: f.wkb}
+	kind, err := r.head()
+	n := 1
+	if err == nil && kind == wkbMultiPolygon {
+		n, err = r.count(5)
+	}
+	for i := 0; err == nil && i < n; i++ {
+		if kind == wkbMultiPolygon {
+			_, err = r.head()
+		}
+		if err != nil || kind != wkbPolygon && kind != wkbMultiPolygon {
+			return nil
+		}
+		var p regionPart
+		if err = p.read(&r); err == nil && len(p.edges) > 0 {
+			p.index()
+			a.parts = append(a.parts, p)
+		}
+	}
+	if err != nil || len(a.parts) == 0 {
+		return nil
+	}
+	return a
+}
+
+func (s *regionPart) read(r *wkbReader) error {
+	rings, err := r.count(4)
+	for ; err == nil && rings > 0; rings-- {
+		var n int
+		if n, err = r.positions(); err != nil {
+			break
+		}
+		var first, last orb.Point
+		for i := range n {
+			x, y, _ := r.vertex(i)
+			p := orb.Point{x, y}
+			if i == 0 {
+				first = p
+			} else {
+				s.edges = append(s.edges, segment{last, p})
+			}
+			last = p
+		}
+		if r.skip(n); n < 2 || first != last {
+			return errWKB
+		}
+	}
+	return err
+}
+
+func (s *regionPart) index() {
+	s.bound = orb.Bound{Min: s.edges[0].a, Max: s.edges[0].a}
+	for _, e := range s.edges {
+		s.bound = s.bound.Extend(e.b)
+	}
+	n := min(max(len(s.edges)/2, 1), maxBands)
+	if s.scale = float64(n) / (s.bound.Max[1] - s.bound.Min[1]); !finite(s.scale) {
+		s.scale, n = 0, 1
+	}
+	s.last = float64(n - 1)
+	s.start = make([]int32, n+2)
+	for _, e := range s.edges {
+		for k, last := s.bands(min(e.a[1], e.b[1]), max(e.a[1], e.b[1])); k <= last; k++ {
+			s.start[k+2]++
+		}
+	}
+	for k := 1; k < len(s.start); k++ {
+		s.start[k] += s.start[k-1]
+	}
+	s.list = make([]int32, s.start[n+1])
+	for i, e := range s.edges {
+		for k, last := s.bands(min(e.a[1], e.b[1]), max(e.a[1], e.b[1])); k <= last; k++ {
+			s.list[s.start[k+1]] = int32(i)
+			s.start[k+1]++
+		}
+	}
+	s.start = s.start[:n+1]
+}
+
+// bands returns the first and the last band of a range of y. It rounds the same way for edges and for questions.
+func (s *regionPart) bands(lo, hi float64) (first, last int) {
+	at := func(y float64) int { return int(min(max((y-s.bound.Min[1])*s.scale, 0), s.last)) }
+	return at(lo), at(hi)
+}
+
+func (s *regionPart) band(k int) []int32 { return s.list[s.start[k]:s.start[k+1]] }
+
+// covers reports whether a point lies in the polygon or on its border.
+func (s *regionPart) covers(p orb.Point) bool {
+	if !holds(&s.bound, p) {
+		return false
+	}
+	k, _ := s.bands(p[1], p[1])
+	inside := false
+	for _, i := range s.band(k) {
+		e := &s.edges[i]
+		low, high := e.a, e.b
+		if low[1] > high[1] {
+			low, high = high, low
+		}
+		if p[1] < low[1] || p[1] > high[1] || p[0] > low[0] && p[0] > high[0] {
+			continue // neither on the edge nor crossed by the ray to the east
+		}
+		crossing := low[1] <= p[1] && p[1] < high[1]
+		if p[0] < low[0] && p[0] < high[0] {
+			if crossing {
+				inside = !inside
+			}
+			continue
+		}
+		side := turn(low, high, p)
+		if side == 0 { // on the line, and within the bound of the edge
+			return true
+		}
+		if crossing && side > 0 {
+			inside = !inside
+		}
+	}
+	return inside
+}
+
+// meets reports whether a segment touches an edge.
+func (s *regionPart) meets(a, b orb.Point) bool {
+	if min(a[0], b[0]) > s.bound.Max[0] || max(a[0], b[0]) < s.bound.Min[0] || min(a[1], b[1]) > s.bound.Max[1] || max(a[1], b[1]) < s.bound.Min[1] {
+		return false
+	}
+	for k, last := s.bands(min(a[1], b[1]), max(a[1], b[1])); k <= last; k++ {
+		for _, i := range s.band(k) {
+			if e := &s.edges[i]; segmentsTouch(a, b, e.a, e.b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// crosses reports whether an edge touches a box.
+func (s *regionPart) crosses(b *orb.Bound) bool {
+	for k, last := s.bands(b.Min[1], b.Max[1]); k <= last; k++ {
+		for _, i := range s.band(k) {
+			if e := &s.edges[i]; edgeTouches(e.a, e.b, b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// segmentsTouch reports whether two segments have a point in common.
+func segmentsTouch(a, b, c, d orb.Point) bool {
+	if min(a[0], b[0]) > max(c[0], d[0]) || max(a[0], b[0]) < min(c[0], d[0]) ||
+		min(a[1], b[1]) > max(c[1], d[1]) || max(a[1], b[1]) < min(c[1], d[1]) {
+		return false
+	}
+	return turn(c, d, a)*turn(c, d, b) <= 0 && turn(a, b, c)*turn(a, b, d) <= 0
+}
+
+// box tells what is known of geometries in a box: True when all of them touch the area, False when none does, else Null.
+func (a *region) box(b orb.Bound) Truth {
+	t := False
+	for i := range a.parts {
+		p := &a.parts[i]
+		switch {
+		case !p.bound.Intersects(b):
+		case p.crosses(&b):
+			t = Null
+		case p.covers(b.Min):
+			return True
+		}
+	}
+	return t
+}
+
+// touches reports whether a geometry, WKB of any form, touches the area. Vertices behind one that does are not looked at; of others,
+// errPlace reports those that are not finite.
+func (a *region) touches(wkb []byte) (bool, error) {
+	for _, edges := range [...]bool{false, true} { // most have a vertex in it, which is quick to see
+		w := regionTest{region: a, r: wkbReader{b: wkb}, edges: edges}
+		if hit, err := w.geometry(0); hit || err != nil {
+			return hit, err
+		}
+	}
+	return false, nil
+}
+
+// regionTest walks a geometry once, for vertices in the area or for edges that meet its edges and for polygons around it.
+type regionTest struct {
+	*region
+	r      wkbReader
+	edges  bool
+	inside []bool // by part: the polygon at hand holds it
+}
+
+func (w *regionTest) geometry(depth int) (bool, error) {
+	kind, err := w.r.head()
+	if err != nil {
+		return false, err
+	}
+	if depth > maxParts {
+		return false, fmt.Errorf("%w: nested too deep", errWKB)
+	}
+	switch kind {
+	case wkbPoint:
+		if len(w.r.b) < w.r.dims*8 {
+			return false, errWKB
+		}
+		if x, y, _ := w.r.vertex(0); math.IsNaN(x) && math.IsNaN(y) {
+			w.r.skip(1)
+			return false, nil
+		}
+		return w.path(1, false)
+	case wkbLine:
+		n, err := w.r.positions()
+		if err != nil {
+			return false, err
+		}
+		return w.path(n, false)
+	case wkbPolygon:
+		rings, err := w.r.count(4)
+		w.inside = slices.Grow(w.inside[:0], len(w.parts))[:len(w.parts)]
+		clear(w.inside)
+		for ; err == nil && rings > 0; rings-- {
+			n, err := w.r.positions()
+			if err != nil {
+				return false, err
+			}
+			if hit, err := w.path(n, true); hit || err != nil {
+				return hit, err
+			}
+		}
+		for _, in := range w.inside {
+			if in {
+				return true, nil
+			}
+		}
+		return false, err
+	}
+	n, err := w.r.count(5)
+	for ; err == nil && n > 0; n-- {
+		if hit, err := w.geometry(depth + 1); hit || err != nil {
+			return hit, err
+		}
+	}
+	return false, err
+}
+
+// path tests n positions, or the edges between them.
+func (w *regionTest) path(n int, ring bool) (bool, error) {
+	var last orb.Point
+	for i := range n {
+		x, y, _ := w.r.vertex(i)
+		p := orb.Point{x, y}
+		if !finite(x) || !finite(y) {
+			return false, errPlace
+		}
+		for k := range w.parts {
+			s := &w.parts[k]
+			switch {
+			case !w.edges:
+				if s.covers(p) {
+					return true, nil
+				}
+			case i > 0:
+				if s.meets(last, p) {
+					return true, nil
+				}
+				if ring && passesBelow(last, p, s.edges[0].a) {
+					w.inside[k] = !w.inside[k]
+				}
+			}
+		}
+		last = p
+	}
+	w.r.skip(n)
+	return false, nil
+}
+
+// pointTouches reports whether a geometry, WKB of any form, holds a point. As of touches, vertices behind a hit are not looked at.
+func pointTouches(wkb []byte, p orb.Point) (bool, error) {
+	t := boxTest{r: wkbReader{b: wkb}, n: 1}
+	t.boxes[0] = orb.Bound{Min: p, Max: p}
+	hit, err := t.geometry(0)
+	if err == nil && !hit && t.lost {
+		err = errPlace
+	}
+	return hit, err
+}

@@ -1,0 +1,599 @@
+package register
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/text/collate"
+
+	"grense/internal/crs"
+	"grense/internal/demo"
+	"grense/internal/ingest"
+	"grense/internal/store"
+)
+
+// ImportOptions says how official products are read. The zero value is right for the products as they are published.
+type ImportOptions struct {
+	CRS         crs.ID // of CSV and of other rows that do not state theirs; GML always does
+	Limits      ingest.Limits
+	TempDir     string                                                      // for what does not fit in memory, some 600 bytes a place; "": the system's
+	SkipRefused bool                                                        // take what can be taken; else one refusal refuses all
+	Open        func(ctx context.Context, path string) (store.Store, error) // opens a GeoPackage; nil: none is read
+	Fault       func(ingest.Fault)                                          // each fault, as it is found; nil: not called
+	Progress    func(done, total int64)                                     // bytes read; nil: not called
+	Written     func(done, total int)                                       // places written; nil: not called
+}
+
+// ImportReport counts what became of the places of an import.
+type ImportReport struct {
+	Read                     int           // places found, or rows where the form has one a spelling
+	Refused                  int           // of them, and faults that are in none
+	Twice                    int           // places that occurred again, in the same or in another file, and were taken once
+	NoPlace                  int           // places without a position
+	Places, Names, Spellings int           // imported
+	Extracted                time.Time     // when the newest place was taken from the register; zero: not stated
+	Groups                   []FaultGroup  // in the order of their first fault
+	Codes                    []UnknownCode // by list and value
+}
+
+// FaultGroup is what is wrong with several places.
+type FaultGroup struct {
+	Action ingest.Action
+	What   string
+	Count  int
+	First  []ingest.Fault // at most shownInGroup
+}
+
+const shownInGroup = 3
+
+// UnknownCode is a code that no list has. It is kept, and added to its list.
+type UnknownCode struct {
+	List, Value string
+	Count       int          // places that have it
+	Near        string       // a code of the list that differs in case only; "": none
+	First       ingest.Fault // where it stands first; its reason says so in words
+}
+
+// Import is a register that was read from official products and waits to be written.
+type Import struct {
+	Report        ImportReport
+	options       ImportOptions
+	dir           string
+	files         []string
+	seq           uint64
+	parts         *sorter  // places and rows as read: key stedsnummer, file, number
+	places        *os.File // after ReadProducts, one after the other in the order of stedsnummer
+	ranks         *sorter  // key stedsnummer, value ranks
+	codes         *codeBook
+	groups        map[string]int
+	before, total int64     // bytes of files
+	updated       time.Time // of the newest place
+	err           error
+}
+
+// ReadProducts reads files of the official products: GML, and rows in CSV, GeoJSON or a GeoPackage; each also packed with gzip or in a zip archive.
+// What is wrong with single places is reported, not returned; where it refuses all, the error is ingest.ErrRefused and the report tells why.
+// Memory does not grow with the files but for different unknown codes. The order of the files makes no difference to what is written.
+// The import is never nil, and must be closed.
+func ReadProducts(ctx context.Context, files []string, o ImportOptions) (*Import, error) {
+	im := &Import{options: o, files: files, groups: map[string]int{}}
+	err := im.read(ctx)
+	slices.SortFunc(im.Report.Codes, func(a, b UnknownCode) int { return cmp.Or(cmp.Compare(a.List, b.List), cmp.Compare(a.Value, b.Value)) })
+	if err == nil && im.Report.Refused > 0 && !o.SkipRefused {
+		err = ingest.Refuse("%s refused", counted(im.Report.Refused, "place was", "places were"))
+	}
+	if err == nil && im.Report.Places == 0 {
+		err = ingest.Refuse("there is no place to import")
+	}
+	return im, err
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+func (im *Import) read(ctx context.Context) (err error) {
+	set, err := demo.Divisions()
+	if err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	lists, err := codeLists(set)
+	if err != nil {
+		return err
+	}
+	im.codes = newCodeBook(lists)
+	if im.dir, err = os.MkdirTemp(im.options.TempDir, "grense-register-"); err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	im.parts = &sorter{dir: im.dir}
+	for _, name := range im.files {
+		if info, err := os.Stat(name); err == nil {
+			im.total += info.Size()
+		}
+	}
+	for i, name := range im.files {
+		if err := im.file(ctx, i, name); err != nil {
+			return err
+		}
+		if info, err := os.Stat(name); err == nil {
+			im.before += info.Size()
+		}
+	}
+	return im.order(ctx)
+}
+
+// Dated is how old the contents are: when the newest place was taken from the register, or else when it was updated last.
+func (im *Import) Dated() time.Time {
+	if !im.Report.Extracted.IsZero() {
+		return im.Report.Extracted
+	}
+	return im.updated
+}
+
+// Close removes what was kept between reading and writing.
+func (im *Import) Close() error {
+	var err error
+	if im.parts != nil {
+		err = im.parts.close()
+	}
+	if im.ranks != nil {
+		err = errors.Join(err, im.ranks.close())
+	}
+	if im.places != nil {
+		err = errors.Join(err, im.places.Close())
+	}
+	if im.dir != "" {
+		err = errors.Join(err, os.RemoveAll(im.dir))
+	}
+	im.parts, im.ranks, im.places, im.dir = nil, nil, nil, ""
+	return err
+}
+
+// gmlSuffixes are endings of files that are read as GML.
+var gmlSuffixes = []string{".gml", ".xml"}
+
+// file reads one file.
+func (im *Import) file(ctx context.Context, at int, name string) (err error) {
+	list, closer, err := ingest.Texts(name, gmlSuffixes, im.options.Limits)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closer()) }()
+	for _, t := range list {
+		if err := im.gml(ctx, at, t); err != nil {
+			return err
+		}
+	}
+	if len(list) > 0 {
+		return nil
+	}
+	src, err := ingest.Open(ctx, name, ingest.Options{CRS: im.options.CRS, Limits: im.options.Limits, OpenGeoPackage: im.options.Open, TempDir: im.dir})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	for _, l := range src.Layers {
+		if err := im.rows(ctx, at, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// progress tells how far a file is, done of size bytes of it.
+func (im *Import) progress(at int, done, size int64) {
+	if im.options.Progress == nil || size == 0 {
+		return
+	}
+	whole := size
+	if info, err := os.Stat(im.files[at]); err == nil {
+		whole = info.Size()
+	}
+	im.options.Progress(im.before+int64(float64(done)/float64(size)*float64(whole)), im.total)
+}
+
+// fault counts a fault in its group and tells it.
+func (im *Import) fault(what string, f ingest.Fault) {
+	if f.Action == ingest.Refused {
+		im.Report.Refused++
+	}
+	key := string(f.Action) + " " + what
+	i, ok := im.groups[key]
+	if !ok {
+		i = len(im.Report.Groups)
+		im.groups[key] = i
+		im.Report.Groups = append(im.Report.Groups, FaultGroup{Action: f.Action, What: what})
+	}
+	g := &im.Report.Groups[i]
+	if g.Count++; len(g.First) < shownInGroup {
+		g.First = append(g.First, f)
+	}
+	if im.options.Fault != nil {
+		im.options.Fault(f)
+	}
+}
+
+// gml reads the places of one file of GML.
+func (im *Import) gml(ctx context.Context, at int, t *ingest.Text) (err error) {
+	in, err := t.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	n := 0
+	next := func() {
+		n++
+		im.Report.Read++
+		if n&255 == 0 {
+			done, size := t.Progress()
+			im.progress(at, done, size)
+		}
+	}
+	g := &gmlReader{
+		found: func(line int, p *officialPlace) error {
+			next()
+			return im.keep(p, at, line)
+		},
+		refused: func(line int, id string, r *refusal) error {
+			next()
+			im.fault(r.what, ingest.Fault{File: t.Path, Line: line, Feature: n, ID: id, Action: ingest.Refused, Reason: r.String()})
+			return nil
+		},
+	}
+	err = g.read(ctx, in)
+	if bad, ok := errors.AsType[*xmlError](err); ok {
+		return ingest.Refuse("%s, line %d: %s", t.Path, bad.line, bad.reason)
+	}
+	if err != nil {
+		return err
+	}
+	if g.other > 0 {
+		const what = "members that are no places (app:Sted) are passed over"
+		im.fault(what, ingest.Fault{File: t.Path, Action: ingest.Warning, Reason: fmt.Sprintf("%s: %d", what, g.other)})
+	}
+	if n == 0 {
+		return ingest.Refuse("%s holds no places: elements Sted of the product StedsnavnForVanligBruk are read", t.Path)
+	}
+	return nil
+}
+
+// rows reads the rows of one layer.
+func (im *Import) rows(ctx context.Context, at int, l *ingest.Layer) error {
+	r := &rowReader{}
+	err := l.Features(ctx, func(f *ingest.Feature) error {
+		if f.Number&255 == 0 {
+			done, size := l.Progress()
+			im.progress(at, done, size)
+		}
+		return r.read(f, func(p *officialPlace, no *refusal, id string) error {
+			im.Report.Read++
+			if no != nil {
+				im.fault(no.what, ingest.Fault{File: l.File, Line: f.Line, Feature: f.Number, ID: id, Action: ingest.Refused, Reason: no.String()})
+				return nil
+			}
+			line := f.Line
+			if line == 0 {
+				line = f.Number
+			}
+			return im.keep(p, at, line)
+		})
+	}, func(f ingest.Fault) error {
+		what := refusedRead
+		if f.Action != ingest.Refused {
+			what = f.Reason
+		}
+		im.fault(what, f)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, key := range r.missing {
+		what := "a column is missing; a default is taken"
+		im.fault(what, ingest.Fault{File: l.File, Action: ingest.Warning, Reason: fmt.Sprintf("%s: %s, %q", what, rowNames[key][0], rowDefaults[key])})
+	}
+	return nil
+}
+
+// part is a place or a row on its way to the sorter, with the place where it stands.
+type part struct {
+	file, line int
+	json       []byte
+}
+
+func (p part) place() (*officialPlace, error) {
+	o := &officialPlace{}
+	if err := json.Unmarshal(p.json, o); err != nil {
+		return nil, fmt.Errorf("register: %w", err)
+	}
+	return o, nil
+}
+
+func appendPart(dst []byte, p part) []byte {
+	return append(binary.AppendUvarint(binary.AppendUvarint(dst, uint64(p.file)), uint64(p.line)), p.json...)
+}
+
+// readPart reads what appendPart wrote; its bytes are those of b.
+func readPart(b []byte) part {
+	file, n := binary.Uvarint(b)
+	line, m := binary.Uvarint(b[n:])
+	return part{int(file), int(line), b[n+m:]}
+}
+
+// keep gives a place or a row to the sorter.
+func (im *Import) keep(p *officialPlace, file, line int) error {
+	if p.Extracted.After(im.Report.Extracted) {
+		im.Report.Extracted = p.Extracted
+	}
+	if p.Updated.After(im.updated) {
+		im.updated = p.Updated
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	im.seq++
+	key := binary.BigEndian.AppendUint64(nil, uint64(p.Number))
+	key = binary.BigEndian.AppendUint32(key, uint32(file))
+	key = binary.BigEndian.AppendUint64(key, im.seq)
+	return im.parts.add(key, appendPart(nil, part{file, line, text}))
+}
+
+// maxRows bounds the rows of one place, and how often it occurs.
+const maxRows = 100_000
+
+// order takes each place once and ranks them: by importance, most important first, display name by Norwegian rules, number.
+func (im *Import) order(ctx context.Context) error {
+	f, err := os.CreateTemp(im.dir, "places-*")
+	if err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	im.places = f
+	w := bufio.NewWriterSize(f, 1<<20)
+	o := &ordering{Import: im, out: w, sorted: &sorter{dir: im.dir}, order: norwegianOrder()}
+	defer func() { _ = o.sorted.close() }()
+	var group []part
+	var number uint64
+	flush := func() error {
+		if len(group) == 0 {
+			return nil
+		}
+		err := o.take(group)
+		group = group[:0]
+		return err
+	}
+	err = im.parts.each(ctx, func(key, value []byte) error {
+		n := binary.BigEndian.Uint64(key)
+		if n != number {
+			if err := flush(); err != nil {
+				return err
+			}
+			number = n
+		}
+		if len(group) == maxRows {
+			return ingest.Refuse("stedsnummer %d occurs more than %d times", number, maxRows)
+		}
+		group = append(group, readPart(bytes.Clone(value)))
+		return nil
+	})
+	if err == nil {
+		err = flush()
+	}
+	if err = errors.Join(err, im.parts.close(), w.Flush()); err != nil {
+		return err
+	}
+	im.Report.Codes = im.codes.unknown()
+	return o.rank(ctx)
+}
+
+// ordering is the pass between reading and writing.
+type ordering struct {
+	*Import
+	out    *bufio.Writer
+	sorted *sorter // key of the order, value stedsnummer and numbers of names and spellings
+	order  *collate.Collator
+	buf    collate.Buffer
+}
+
+// take chooses among what there is of one place.
+func (o *ordering) take(parts []part) error {
+	type candidate struct {
+		*officialPlace
+		at   part
+		json []byte // without what two extracts may differ in
+	}
+	var list []candidate
+	for len(parts) > 0 {
+		n := 1
+		p, err := parts[0].place()
+		if err != nil {
+			return err
+		}
+		at := parts[0]
+		if p.Row {
+			rows := []*officialPlace{p}
+			for ; n < len(parts) && parts[n].file == at.file; n++ {
+				x, err := parts[n].place()
+				if err != nil {
+					return err
+				}
+				rows = append(rows, x)
+			}
+			slices.SortStableFunc(rows, func(a, b *officialPlace) int {
+				return cmp.Or(cmp.Compare(a.Names[0].Number, b.Names[0].Number), cmp.Compare(a.Names[0].Spellings[0].Number, b.Names[0].Spellings[0].Number))
+			})
+			var bad *refusal
+			if p, bad = mergeRows(rows); bad != nil {
+				o.refuse(at, rows[0].Number, bad)
+				parts = parts[n:]
+				continue
+			}
+		}
+		c := candidate{officialPlace: p, at: at}
+		if n < len(parts) || len(list) > 0 {
+			plain := *p
+			plain.Extracted = time.Time{}
+			if c.json, err = json.Marshal(plain); err != nil {
+				return fmt.Errorf("register: %w", err)
+			}
+		}
+		list = append(list, c)
+		parts = parts[n:]
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(list, func(a, b candidate) int {
+		return cmp.Or(b.Updated.Compare(a.Updated), b.Extracted.Compare(a.Extracted), bytes.Compare(a.json, b.json))
+	})
+	best := list[0]
+	for _, x := range list[1:] {
+		o.Report.Twice++
+		what := "a place that occurs again, in the same words, is taken once"
+		if !bytes.Equal(x.json, best.json) {
+			what = "of a place that occurs again, the last update is taken"
+		}
+		o.fault(what, ingest.Fault{File: o.files[x.at.file], Line: x.at.line, ID: strconv.FormatInt(x.Number, 10), Action: ingest.Warning,
+			Reason: fmt.Sprintf("%s: the one of %s, line %d, updated %s", what, o.files[best.at.file], best.at.line, best.Updated.Format(time.RFC3339))})
+	}
+	return o.keepPlace(best.officialPlace, best.at)
+}
+
+func (o *ordering) refuse(at part, number int64, bad *refusal) {
+	o.fault(bad.what, ingest.Fault{File: o.files[at.file], Line: at.line, ID: strconv.FormatInt(number, 10), Action: ingest.Refused, Reason: bad.String()})
+}
+
+// keepPlace writes a place that is taken to the file of places, and enters it in the order.
+func (o *ordering) keepPlace(p *officialPlace, at part) error {
+	o.codes.complete(p, ingest.Fault{File: o.files[at.file], Line: at.line, ID: strconv.FormatInt(p.Number, 10)})
+	text, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	o.out.Write(binary.AppendUvarint(nil, uint64(len(text))))
+	if _, err := o.out.Write(text); err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	r := &o.Report
+	r.Places++
+	r.Names += len(p.Names)
+	spellings := 0
+	for i := range p.Names {
+		spellings += len(p.Names[i].Spellings)
+	}
+	r.Spellings += spellings
+	if p.Position == nil {
+		r.NoPlace++
+	}
+	key := binary.BigEndian.AppendUint32(nil, ^uint32(o.codes.importance(p)))
+	for _, c := range o.order.KeyFromString(&o.buf, displayName(p.shown(), p.Priority)) {
+		if key = append(key, c); c == 0 {
+			key = append(key, 0xFF) // so that a key that begins another one comes first
+		}
+	}
+	o.buf.Reset()
+	key = binary.BigEndian.AppendUint64(append(key, 0, 0), uint64(p.Number))
+	value := binary.BigEndian.AppendUint64(nil, uint64(p.Number))
+	value = binary.AppendUvarint(binary.AppendUvarint(value, uint64(len(p.Names))), uint64(spellings))
+	return o.sorted.add(key, value)
+}
+
+// rank numbers the places in order.
+func (o *ordering) rank(ctx context.Context) error {
+	o.ranks = &sorter{dir: o.dir}
+	next := rank{1, 1, 1}
+	err := o.sorted.each(ctx, func(_, value []byte) error {
+		names, n := binary.Uvarint(value[8:])
+		spellings, _ := binary.Uvarint(value[8+n:])
+		to := binary.BigEndian.AppendUint32(nil, next.sted)
+		to = binary.BigEndian.AppendUint32(to, next.stedsnavn)
+		to = binary.BigEndian.AppendUint32(to, next.skrivemaate)
+		next.sted++
+		next.stedsnavn += uint32(names)
+		next.skrivemaate += uint32(spellings)
+		return o.ranks.add(value[:8], to)
+	})
+	return err
+}
+
+// shown is what the display name is made of. A status that is not known counts as the lowest that is displayed.
+func (p *officialPlace) shown() []name {
+	list := make([]name, len(p.Names))
+	for i := range p.Names {
+		n := &p.Names[i]
+		list[i] = name{spraak: n.Language, status: n.Status}
+		if !slices.Contains(nameOrder, n.Status) {
+			list[i].status = "undernavn"
+		}
+		for _, s := range n.Spellings {
+			status := s.Status
+			if !slices.Contains(spellingOrder, status) {
+				status = "uvurdert"
+			}
+			list[i].spellings = append(list[i].spellings, spelling{core: s.Text, status: status, prioritert: s.Preferred})
+		}
+	}
+	return list
+}
+
+// Define makes the collections of a register in w, in place of those that there are when replace is set.
+func Define(ctx context.Context, w store.Writer, replace bool) error {
+	for _, c := range Collections() {
+		if err := w.Define(ctx, c, replace); err != nil {
+			return fmt.Errorf("register: collection %s: %w", c.ID, err)
+		}
+	}
+	return nil
+}
+
+// Write fills the tables of w, which Define made, with the places in the order of their numbers. It may be called once. Commit is the caller's.
+func (im *Import) Write(ctx context.Context, w store.Writer) error {
+	out, err := newOutput(w)
+	if err != nil {
+		return err
+	}
+	im.codes.write(out)
+	if _, err := im.places.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	r := bufio.NewReaderSize(im.places, 1<<20)
+	done := 0
+	var text []byte
+	err = im.ranks.each(ctx, func(_, value []byte) error {
+		n, err := binary.ReadUvarint(r)
+		if err != nil {
+			return fmt.Errorf("register: %w", err)
+		}
+		text = slices.Grow(text[:0], int(n))[:n]
+		if _, err := io.ReadFull(r, text); err != nil {
+			return fmt.Errorf("register: %w", err)
+		}
+		p := &officialPlace{}
+		if err := json.Unmarshal(text, p); err != nil {
+			return fmt.Errorf("register: %w", err)
+		}
+		at := rank{binary.BigEndian.Uint32(value), binary.BigEndian.Uint32(value[4:]), binary.BigEndian.Uint32(value[8:])}
+		if p.write(out, at); out.err != nil {
+			return out.err
+		}
+		if done++; done&1023 == 0 && im.options.Written != nil {
+			im.options.Written(done, im.Report.Places)
+		}
+		return nil
+	})
+	return err
+}

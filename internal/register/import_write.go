@@ -1,0 +1,255 @@
+package register
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"grense/internal/cql2"
+	"grense/internal/ingest"
+	"grense/internal/store"
+)
+
+// What the products leave out, and the tables demand. A place of the product is in use. Its deciding authority and its second sorting are not
+// published: no authority, and the lowest sorting.
+const (
+	officialStatus   = "aktiv"
+	officialSort1    = "viktighetA"
+	officialSort2    = "viktighet01"
+	officialPriority = "norsk-nordsamisk-lulesamisk-sørsamisk-kvensk"
+	officialState    = "ubehandlet"
+	officialCountry  = "ZZ" // not specified
+)
+
+// codeBook knows the code lists, and counts what they lack.
+type codeBook struct {
+	lists  []CodeList
+	byList map[string]map[string]*Code  // by what records hold
+	byName map[string]map[string]string // of languages and countries: published value -> what records hold
+	extra  map[string]map[string]*extraCode
+}
+
+type extraCode struct {
+	UnknownCode
+	name, parent string
+}
+
+func newCodeBook(lists []CodeList) *codeBook {
+	b := &codeBook{lists: lists, byList: map[string]map[string]*Code{}, byName: map[string]map[string]string{}, extra: map[string]map[string]*extraCode{}}
+	for i := range lists {
+		l := &lists[i]
+		b.byList[l.ID], b.byName[l.ID] = map[string]*Code{}, map[string]string{}
+		for k := range l.Codes {
+			c := &l.Codes[k]
+			b.byList[l.ID][c.ID] = c
+			b.byName[l.ID][c.Value] = c.ID
+		}
+	}
+	return b
+}
+
+// maxExtraCodes bounds what is kept of codes that no list has.
+const maxExtraCodes = 10_000
+
+// code returns what records hold for a code, and notes one that the list lacks. name and parent are of a new code; "" where not known.
+func (b *codeBook) code(list, value, name, parent string, at ingest.Fault) string {
+	if value == "" {
+		return ""
+	}
+	if id, ok := b.byName[list][value]; ok {
+		return id
+	}
+	if _, ok := b.byList[list][value]; ok {
+		return value
+	}
+	if b.extra[list] == nil {
+		b.extra[list] = map[string]*extraCode{}
+	}
+	x := b.extra[list][value]
+	if x == nil {
+		if len(b.extra[list]) >= maxExtraCodes {
+			return value
+		}
+		x = &extraCode{UnknownCode: UnknownCode{List: list, Value: value, First: at}, name: name, parent: parent}
+		for known := range b.byName[list] {
+			if strings.EqualFold(known, value) && (x.Near == "" || known < x.Near) {
+				x.Near = known
+			}
+		}
+		b.extra[list][value] = x
+	}
+	x.Count++
+	// Of several names for one code the least is kept, whatever the order of the files.
+	if name != "" && (x.name == "" || name < x.name) {
+		x.name = name
+	}
+	if parent != "" && (x.parent == "" || parent < x.parent) {
+		x.parent = parent
+	}
+	return value
+}
+
+// unknown lists the codes that no list has.
+func (b *codeBook) unknown() (out []UnknownCode) {
+	for _, codes := range b.extra {
+		for _, x := range codes {
+			c := x.UnknownCode
+			c.First.Action = ingest.Warning
+			c.First.Reason = "the list " + c.List + " has no code " + strconv.Quote(c.Value) + "; it is kept and added to the list, and searches find it"
+			if c.Near != "" {
+				c.First.Reason += "; the list has " + strconv.Quote(c.Near) + ": if that is meant, correct the file"
+			}
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// complete puts what records hold in place of published values, and fills what the product leaves out.
+func (b *codeBook) complete(p *officialPlace, at ingest.Fault) {
+	if t := b.byList["navneobjekttype"][p.Type]; t != nil {
+		p.Group = cmp.Or(p.Group, t.Parent)
+	}
+	if g := b.byList["navneobjektgruppe"][p.Group]; g != nil {
+		p.MainGroup = cmp.Or(p.MainGroup, g.Parent)
+	}
+	p.MainGroup = b.code("navneobjekthovedgruppe", p.MainGroup, "", "", at)
+	p.Group = b.code("navneobjektgruppe", p.Group, "", p.MainGroup, at)
+	p.Type = b.code("navneobjekttype", p.Type, "", p.Group, at)
+	p.Status = b.code("stedstatus", cmp.Or(p.Status, officialStatus), "", "", at)
+	p.Land = b.code("land", cmp.Or(p.Land, officialCountry), "", "", at)
+	p.Priority = b.code("spraakprioritering", cmp.Or(p.Priority, officialPriority), "", "", at)
+	p.Authority = b.code("vedtaksmyndighet", p.Authority, "", "", at)
+	p.Sort1 = b.code("sortering1", cmp.Or(p.Sort1, officialSort1), "", "", at)
+	p.Sort2 = b.code("sortering2", cmp.Or(p.Sort2, officialSort2), "", "", at)
+	for _, k := range p.Kommuner {
+		b.code("fylke", k.FylkeNr, k.FylkeNavn, "", at)
+		b.code("kommune", k.Nr, k.Navn, k.FylkeNr, at)
+	}
+	for i := range p.Names {
+		n := &p.Names[i]
+		n.Status = b.code("navnestatus", n.Status, "", "", at)
+		n.State = b.code("navnesakstatus", cmp.Or(n.State, officialState), "", "", at)
+		n.Language = b.code("spraak", n.Language, "", "", at)
+		n.Origin = b.code("spraak", n.Origin, "", "", at)
+		for k := range n.Spellings {
+			s := &n.Spellings[k]
+			s.Status = b.code("skrivemaatestatus", s.Status, "", "", at)
+			s.Date = cmp.Or(s.Date, p.Updated.Format(time.DateOnly))
+		}
+	}
+}
+
+// importance is what places are ranked by first; a code that is not known counts nothing.
+func (b *codeBook) importance(p *officialPlace) int {
+	n := 0
+	if c := b.byList["sortering1"][p.Sort1]; c != nil {
+		n = c.Order << 8
+	}
+	if c := b.byList["sortering2"][p.Sort2]; c != nil {
+		n |= c.Order
+	}
+	return n
+}
+
+// write writes the code lists, the codes that were added last.
+func (b *codeBook) write(out *output) {
+	for i, l := range b.lists {
+		out.put("kode", out.next("kode"), listOfLists, l.ID, nil, nil, int64(i+1), l.Title["nb"], l.Title["nn"], l.Title["en"], nil)
+		last := 0
+		for _, c := range l.Codes {
+			out.put("kode", out.next("kode"), l.ID, c.Value, orNull(c.Short), orNull(c.Parent), int64(c.Order),
+				c.Name["nb"], orNull(c.Name["nn"]), orNull(c.Name["en"]), orNull(c.Name["se"]))
+			last = max(last, c.Order)
+		}
+		var values []string
+		for v := range b.extra[l.ID] {
+			values = append(values, v)
+		}
+		slices.Sort(values)
+		for _, v := range values {
+			x := b.extra[l.ID][v]
+			last++
+			var short any
+			if l.ID == "spraak" || l.ID == "land" {
+				short = v
+			}
+			out.put("kode", out.next("kode"), l.ID, v, short, orNull(x.parent), int64(last), cmp.Or(x.name, v), nil, nil, nil)
+		}
+	}
+}
+
+// write writes the rows of a place.
+func (p *officialPlace) write(out *output, at rank) {
+	numbers := make([]string, len(p.Kommuner))
+	kommune, fylke := "", ""
+	for i, k := range p.Kommuner {
+		numbers[i] = k.Nr
+		if i == 0 {
+			kommune, fylke = k.Nr, k.FylkeNr
+		}
+		out.put("sted_kommune", k.Nr, int64(at.sted), p.Number, p.Type)
+	}
+	kommuner := jsonList(numbers)
+	names := p.shown()
+	display := displayName(names, p.Priority)
+	first := firstName(names, p.Priority).best().core
+	geom := store.Geometry{WKB: p.Position}
+	out.put("sted", p.Number, geom, p.Number, display, first, p.Type, p.Group, p.MainGroup, p.Status, p.Land, kommune, kommuner, fylke,
+		p.Priority, p.Authority, p.Sort1, p.Sort2, p.General, cmp.Or(p.LocalID, strconv.FormatInt(p.Number, 10)), p.Registered, p.Updated, nil,
+		int64(0), int64(0), cql2.Norm(display), int64(at.sted))
+	for _, r := range p.Roads {
+		out.put("vegreferanse", out.next("vegreferanse"), p.Number, r.Kommune, r.Code)
+	}
+	for _, u := range p.Units {
+		out.put("matrikkel_sted", u.values(out, "matrikkel_sted", p.Number, p.Number, first, display, p.Type, p.General, int64(at.sted))...)
+	}
+	spellings := int64(at.skrivemaate)
+	for i := range p.Names {
+		n, shown := &p.Names[i], &names[i]
+		id, rang := officialNameID(p.Number, n.Number), int64(at.stedsnavn)+int64(i)
+		var texts []string
+		leading := shown.leading()
+		for _, s := range leading {
+			texts = append(texts, s.core)
+		}
+		together := strings.Join(texts, ", ")
+		best := shown.best()
+		bestAt := slices.IndexFunc(shown.spellings, func(s spelling) bool { return s == *best })
+		head := &n.Spellings[slices.IndexFunc(shown.spellings, func(s spelling) bool { return s == *leading[0] })]
+		out.put("stedsnavn", id, geom, p.Number, p.Number, int64(n.Number), best.core, n.Status, n.State, n.Language, orNull(n.Origin), n.Exonym, false, nil, together,
+			int64(len(n.Spellings)), int64(len(leading)), head.Status, head.Date, officialSpellingID(id, n.Spellings[bestAt].Number), display, p.Type, p.Authority, p.Land,
+			kommune, kommuner, fylke, p.General, p.Registered, p.Updated, int64(0), int64(0), cql2.Norm(best.core), rang)
+		for _, u := range p.Units {
+			out.put("matrikkel_stedsnavn", u.values(out, "matrikkel_stedsnavn", p.Number, id, p.Number, int64(n.Number), together, display,
+				head.Status, head.Date, n.State, n.Status, n.Language, p.Type, p.General, rang)...)
+		}
+		kasus := "nevneform"
+		if n.Language != "nor" {
+			kasus = "nominativ"
+		}
+		for k := range n.Spellings {
+			s := &n.Spellings[k]
+			sid, norm := officialSpellingID(id, s.Number), cql2.Norm(s.Text)
+			out.put("skrivemaate", sid, p.Number, id, p.Number, int64(n.Number), int64(s.Number), s.Text, nil, "kjerne", kasus, s.Status, s.Date, s.Preferred, nil,
+				n.Language, n.Status, n.State, display, p.Type, p.Authority, p.Land, kommuner, p.General, p.Registered, p.Updated, int64(0),
+				cql2.Exact(s.Text), norm, reverse(norm), spellings)
+			for _, u := range p.Units {
+				out.put("matrikkel_skrivemaate", u.values(out, "matrikkel_skrivemaate", p.Number, id, sid, p.Number, int64(n.Number), int64(s.Number), s.Text, display,
+					s.Status, s.Date, n.State, n.Status, p.Type, p.General, spellings)...)
+			}
+			spellings++
+		}
+	}
+}
+
+// values are those of a row of one of the cadastral tables.
+func (u placeUnit) values(out *output, table string, rest ...any) []any {
+	var remark, norm any
+	if u.Remark != "" {
+		remark, norm = u.Remark, cql2.Norm(u.Remark)
+	}
+	return append([]any{out.next(table), u.Kommune, u.Gnr, u.Bnr, u.Fnr, u.Snr, remark, norm}, rest...)
+}

@@ -1,0 +1,448 @@
+package register
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"grense/internal/crs"
+	"grense/internal/store"
+
+	"encoding/binary"
+)
+
+// officialPlace is a place as the official products have it. It is kept as JSON between the passes of an import.
+type officialPlace struct {
+	Number     int64  // stedsnummer
+	LocalID    string `json:",omitempty"`
+	Registered time.Time
+	Updated    time.Time
+	Extracted  time.Time // when the file was taken from the register; zero: not stated
+	Type       string
+	Group      string         `json:",omitempty"`
+	MainGroup  string         `json:",omitempty"`
+	Status     string         `json:",omitempty"`
+	Land       string         `json:",omitempty"`
+	Priority   string         `json:",omitempty"`
+	Authority  string         `json:",omitempty"`
+	Sort1      string         `json:",omitempty"`
+	Sort2      string         `json:",omitempty"`
+	General    bool           `json:",omitempty"`
+	Kommuner   []placeKommune `json:",omitempty"`
+	Names      []placeName    // by number
+	Units      []placeUnit    `json:",omitempty"`
+	Roads      []placeRoad    `json:",omitempty"`
+	Position   []byte         `json:",omitempty"` // WKB in StorageCRS; nil: none
+	Row        bool           `json:",omitempty"` // one row of several: see merge
+}
+
+type placeKommune struct{ Nr, Navn, FylkeNr, FylkeNavn string }
+
+type placeName struct {
+	Number    int
+	Status    string
+	State     string `json:",omitempty"`
+	Language  string
+	Origin    string          `json:",omitempty"`
+	Exonym    bool            `json:",omitempty"`
+	Spellings []placeSpelling // by number
+}
+
+type placeSpelling struct {
+	Number    int
+	Text      string
+	Status    string
+	Date      string `json:",omitempty"` // "2006-01-02"; "": as the place was updated
+	Preferred bool   `json:",omitempty"`
+}
+
+type placeUnit struct {
+	Kommune            string
+	Gnr, Bnr, Fnr, Snr int64
+	Remark             string `json:",omitempty"`
+}
+
+type placeRoad struct {
+	Kommune string
+	Code    int64
+}
+
+// Numbers of names and spellings are parts of their ids, which are exact in a JSON number (RFC 8259, 6) for every legal stedsnummer.
+const (
+	maxOfficialPart   = 999
+	maxOfficialNumber = 9_007_199_253
+)
+
+// Ids of an imported register: a place has its stedsnummer, whatever else is imported with it.
+
+func officialNameID(stedsnummer int64, number int) int64   { return stedsnummer*1000 + int64(number) }
+func officialSpellingID(stedsnavn int64, number int) int64 { return stedsnavn*1000 + int64(number) }
+
+// refusal says why a place is not taken: what, which groups them, and the detail.
+type refusal struct{ what, detail string }
+
+// What is wrong with a place.
+const (
+	refusedNumber   = "a number is missing or is none"
+	refusedMissing  = "something required is missing"
+	refusedCode     = "a code is not well-formed"
+	refusedText     = "a text cannot be kept"
+	refusedTime     = "a date cannot be read"
+	refusedPosition = "the position cannot be read"
+	refusedTwice    = "two names or spellings have one number"
+	refusedForm     = "the feature has another form"
+	refusedRead     = "the feature cannot be read"
+)
+
+func (r *refusal) String() string { return r.what + ": " + r.detail }
+
+// builder makes a place, and keeps the first thing that is wrong with it.
+type builder struct {
+	place   *officialPlace
+	refusal *refusal
+}
+
+func (b *builder) refuse(what, format string, a ...any) {
+	if b.refusal == nil {
+		b.refusal = &refusal{what, fmt.Sprintf(format, a...)}
+	}
+}
+
+// done returns the place, in its normal form.
+func (b *builder) done() (*officialPlace, *refusal) {
+	p := b.place
+	if b.refusal == nil && p.Updated.IsZero() {
+		b.refuse(refusedMissing, "oppdateringsdato")
+	}
+	if b.refusal == nil {
+		b.settle()
+	}
+	if b.refusal != nil {
+		return nil, b.refusal
+	}
+	return p, nil
+}
+
+// settle puts names and spellings in order, and takes once what is stated twice in the same words.
+func (b *builder) settle() {
+	p := b.place
+	if len(p.Names) == 0 {
+		b.refuse(refusedMissing, "stedsnavn: the place has no name")
+		return
+	}
+	slices.SortStableFunc(p.Names, func(x, y placeName) int { return x.Number - y.Number })
+	for i := range p.Names {
+		n := &p.Names[i]
+		if len(n.Spellings) == 0 {
+			b.refuse(refusedMissing, "skrivemåte: name %d has no spelling", n.Number)
+			return
+		}
+		if i > 0 && n.Number == p.Names[i-1].Number {
+			b.refuse(refusedTwice, "stedsnavnnummer %d", n.Number)
+			return
+		}
+		slices.SortStableFunc(n.Spellings, func(x, y placeSpelling) int { return x.Number - y.Number })
+		for k := 1; k < len(n.Spellings); k++ {
+			before, s := &n.Spellings[k-1], n.Spellings[k]
+			if s.Number != before.Number {
+				continue
+			}
+			if s.Text != before.Text || s.Status != before.Status {
+				b.refuse(refusedTwice, "skrivemåtenummer %d of name %d: %q and %q", s.Number, n.Number, before.Text, s.Text)
+				return
+			}
+			before.Preferred = before.Preferred || s.Preferred
+			n.Spellings = slices.Delete(n.Spellings, k, k+1)
+			k--
+		}
+	}
+}
+
+func (b *builder) integer(what, s string, lo, hi int64) int64 {
+	n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+	switch {
+	case s == "":
+		b.refuse(refusedNumber, "%s is missing", what)
+	case err != nil || n < lo || n > hi:
+		b.refuse(refusedNumber, "%s %q, a whole number from %d to %d", what, short([]byte(s)), lo, hi)
+	}
+	return n
+}
+
+// code checks a code; the lists are looked at later.
+func (b *builder) code(list, s string, required bool) string {
+	s = strings.TrimSpace(s)
+	switch {
+	case s == "" && required:
+		b.refuse(refusedMissing, "%s", list)
+	case s != "" && !wellFormed(s):
+		b.refuse(refusedCode, "%s %q: letters, digits, - and _ only, at most 64", list, short([]byte(s)))
+	}
+	return s
+}
+
+// wellFormed tells whether a text can be a code.
+func wellFormed(s string) bool {
+	for _, r := range s {
+		if r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return false
+		}
+	}
+	return s != "" && utf8.RuneCountInString(s) <= 64
+}
+
+// maxText bounds a text of a place, in characters.
+const maxText = 1000
+
+// text checks a text.
+func (b *builder) text(what, s string, required bool) string {
+	s = strings.TrimSpace(s)
+	switch {
+	case s == "" && required:
+		b.refuse(refusedMissing, "%s", what)
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
+		b.refuse(refusedText, "%s has control characters: %q", what, short([]byte(s)))
+	case utf8.RuneCountInString(s) > maxText:
+		b.refuse(refusedText, "%s is longer than %d characters", what, maxText)
+	}
+	return s
+}
+
+// name checks the text of a spelling, which must be found again by a search.
+func (b *builder) name(what, s string) string {
+	s = b.text(what, strings.Join(strings.Fields(s), " "), true)
+	if utf8.RuneCountInString(s) > maxName {
+		b.refuse(refusedText, "%s is longer than %d characters", what, maxName)
+	}
+	return s
+}
+
+// maxName bounds a spelling, in characters: a search takes no longer ones.
+const maxName = 200
+
+func (b *builder) boolean(what, s string) bool {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "", "false", "0", "nei":
+		return false
+	case "true", "1", "ja":
+		return true
+	}
+	b.refuse(refusedCode, "%s %q is neither true nor false", what, short([]byte(s)))
+	return false
+}
+
+// layouts of moments and days. A moment without a zone is taken as UTC.
+var layouts = [...]string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999",
+	time.DateOnly, "2006-01-02Z07:00", "2006/01/02 15:04:05.999999999Z07", "2006/01/02 15:04:05.999999999", "2006/01/02", "02.01.2006", "20060102150405", "20060102"}
+
+func parseTime(s string) (time.Time, bool) {
+	for _, l := range layouts {
+		if t, err := time.Parse(l, s); err == nil && t.Year() > 0 && t.Year() < 10000 {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// moment reads a moment in whole seconds, as the register has them; the zero time for "".
+func (b *builder) moment(what, s string) time.Time {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return time.Time{}
+	}
+	t, ok := parseTime(s)
+	if !ok {
+		b.refuse(refusedTime, "%s %q", what, short([]byte(s)))
+	}
+	return t.UTC().Truncate(time.Second)
+}
+
+func (b *builder) times(updated, extracted, registered string) {
+	p := b.place
+	p.Updated, p.Extracted = b.moment("oppdateringsdato", updated), b.moment("datauttaksdato", extracted)
+	if p.Registered = b.moment("registreringsdato", registered); p.Registered.IsZero() || p.Registered.After(p.Updated) {
+		p.Registered = p.Updated
+	}
+}
+
+// day reads a day as it stands, whatever its zone.
+func (b *builder) day(what, s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return ""
+	}
+	t, ok := parseTime(s)
+	if !ok {
+		b.refuse(refusedTime, "%s %q", what, short([]byte(s)))
+	}
+	return t.Format(time.DateOnly)
+}
+
+func isNumber(s string, digits int) bool {
+	return len(s) == digits && strings.Trim(s, "0123456789") == ""
+}
+
+// kommune adds a municipality, once.
+func (b *builder) kommune(nr, navn, fylkeNr, fylkeNavn string) {
+	nr, fylkeNr = strings.TrimSpace(nr), strings.TrimSpace(fylkeNr)
+	if len(nr) == 3 { // a spreadsheet took the zero
+		nr = "0" + nr
+	}
+	if !isNumber(nr, 4) {
+		b.refuse(refusedCode, "kommunenummer %q: four digits", short([]byte(nr)))
+		return
+	}
+	if fylkeNr == "" {
+		fylkeNr = nr[:2]
+	}
+	if len(fylkeNr) == 1 {
+		fylkeNr = "0" + fylkeNr
+	}
+	if !isNumber(fylkeNr, 2) {
+		b.refuse(refusedCode, "fylkesnummer %q: two digits", short([]byte(fylkeNr)))
+		return
+	}
+	if !slices.ContainsFunc(b.place.Kommuner, func(k placeKommune) bool { return k.Nr == nr }) {
+		b.place.Kommuner = append(b.place.Kommuner, placeKommune{nr, b.text("kommunenavn", navn, false), fylkeNr, b.text("fylkesnavn", fylkeNavn, false)})
+	}
+}
+
+func (b *builder) add(n placeName) { b.place.Names = append(b.place.Names, n) }
+
+// unit adds a cadastral unit, once.
+func (b *builder) unit(kommune, gnr, bnr, fnr, snr, remark string) {
+	optional := func(what, s string) int64 {
+		if s == "" {
+			return 0
+		}
+		return b.integer(what, s, 0, math.MaxInt32)
+	}
+	u := placeUnit{Kommune: kommune, Gnr: b.integer("gårdsnummer", gnr, 0, math.MaxInt32), Bnr: optional("bruksnummer", bnr), Fnr: optional("festenummer", fnr),
+		Snr: optional("seksjonsnummer", snr), Remark: b.text("tilleggsopplysning", remark, false)}
+	if u.Kommune == "" && len(b.place.Kommuner) > 0 {
+		u.Kommune = b.place.Kommuner[0].Nr
+	}
+	if !isNumber(u.Kommune, 4) {
+		b.refuse(refusedCode, "kommunenummer %q of a cadastral unit: four digits", short([]byte(u.Kommune)))
+	}
+	same := func(o placeUnit) bool { o.Remark = u.Remark; return o == u }
+	if !slices.ContainsFunc(b.place.Units, same) {
+		b.place.Units = append(b.place.Units, u)
+	}
+}
+
+// road adds the reference of a road, once.
+func (b *builder) road(kommune, code string) {
+	if !isNumber(kommune, 4) {
+		b.refuse(refusedCode, "kommunenummer %q of a road: four digits", short([]byte(kommune)))
+	}
+	r := placeRoad{kommune, b.integer("adressekode", code, 0, math.MaxInt32)}
+	if !slices.Contains(b.place.Roads, r) {
+		b.place.Roads = append(b.place.Roads, r)
+	}
+}
+
+// position takes WKB in a system that is served, and transforms it.
+func (b *builder) position(id crs.ID, wkb []byte, err error) {
+	if err == nil && wkb != nil {
+		wkb, err = transformed(wkb, id)
+	}
+	if err != nil {
+		b.refuse(refusedPosition, "%v", err)
+		return
+	}
+	b.place.Position = wkb
+}
+
+// transformed brings little-endian WKB of two dimensions to StorageCRS, in place.
+func transformed(wkb []byte, from crs.ID) ([]byte, error) {
+	fn, err := crs.Between(from, StorageCRS)
+	if err != nil {
+		return nil, err
+	}
+	domain := from.Domain()
+	r := wkbWalk{b: wkb, point: func(x, y float64) (float64, float64) {
+		if err == nil && (x < domain.Min[0] || x > domain.Max[0] || y < domain.Min[1] || y > domain.Max[1]) {
+			err = fmt.Errorf("%v, %v do not exist in %v (longitude or easting first)", x, y, from)
+		}
+		tx, ty := fn(x, y)
+		if err == nil && (math.IsNaN(tx-tx) || math.IsNaN(ty-ty)) {
+			err = fmt.Errorf("%v, %v of %v cannot be stored", x, y, from)
+		}
+		return tx, ty
+	}}
+	if bad := r.geometry(0); bad != nil {
+		return nil, bad
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, _, err = store.Geometry{WKB: wkb}.Bound()
+	return wkb, err
+}
+
+var errWKB = errors.New("not a geometry that can be read")
+
+// wkbWalk replaces every position of little-endian WKB of two dimensions.
+type wkbWalk struct {
+	b     []byte
+	at    int
+	point func(x, y float64) (float64, float64)
+}
+
+func (r *wkbWalk) uint32() (int, error) {
+	if r.at+4 > len(r.b) {
+		return 0, errWKB
+	}
+	n := binary.LittleEndian.Uint32(r.b[r.at:])
+	r.at += 4
+	return int(n), nil
+}
+
+func (r *wkbWalk) position() error {
+	if r.at+16 > len(r.b) {
+		return errWKB
+	}
+	x, y := math.Float64frombits(binary.LittleEndian.Uint64(r.b[r.at:])), math.Float64frombits(binary.LittleEndian.Uint64(r.b[r.at+8:]))
+	x, y = r.point(x, y)
+	binary.LittleEndian.PutUint64(r.b[r.at:], math.Float64bits(x))
+	binary.LittleEndian.PutUint64(r.b[r.at+8:], math.Float64bits(y))
+	r.at += 16
+	return nil
+}
+
+func (r *wkbWalk) many(fn func() error) error {
+	n, err := r.uint32()
+	for ; err == nil && n > 0; n-- {
+		err = fn()
+	}
+	return err
+}
+
+func (r *wkbWalk) geometry(depth int) error {
+	if r.at >= len(r.b) || r.b[r.at] != 1 || depth > 16 {
+		return errWKB
+	}
+	r.at++
+	kind, err := r.uint32()
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case 1:
+		return r.position()
+	case 2:
+		return r.many(r.position)
+	case 3:
+		return r.many(func() error { return r.many(r.position) })
+	case 4, 5, 6, 7:
+		return r.many(func() error { return r.geometry(depth + 1) })
+	}
+	return fmt.Errorf("a geometry of kind %d; points, lines and areas without heights are read", kind)
+}

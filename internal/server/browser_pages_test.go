@@ -1,0 +1,496 @@
+package server_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"grense/internal/apikey"
+	"grense/internal/config"
+	"grense/internal/demo"
+	"grense/internal/register"
+	"grense/internal/store/gpkg"
+)
+
+// pageKind is a kind of page, with an address of it.
+type pageKind struct {
+	name   string
+	route  string // the path in the table of routes that it stands for; "-" for none
+	path   string // below the mount, with a query
+	status int    // 0 for 200
+	keyed  bool   // 401 without a key
+	tool   bool   // shows a tool of others, which loads files of its own
+}
+
+// pageKinds are all kinds of pages. Each route that answers with a page has one at least.
+var pageKinds = []pageKind{
+	{name: "landing", route: "", path: "/?f=html"},
+	{name: "openapi", route: "/openapi", path: "/openapi?f=html&ui=plain"},
+	{name: "openapi-tool", route: "/openapi", path: "/openapi?f=html", tool: true},
+	{name: "conformance", route: "/conformance", path: "/conformance?f=html"},
+	{name: "collections", route: "/collections", path: "/collections?f=html"},
+	{name: "collection", route: "/collections/{collectionId}", path: "/collections/kommuner?f=html"},
+	{name: "collection-places", route: "/collections/{collectionId}", path: "/collections/sted?f=html"},
+	{name: "schema", route: "/collections/{collectionId}/schema", path: "/collections/sted/schema?f=html"},
+	{name: "queryables", route: "/collections/{collectionId}/queryables", path: "/collections/kommuner/queryables?f=html"},
+	{name: "sortables", route: "/collections/{collectionId}/sortables", path: "/collections/kommuner/sortables?f=html"},
+	{name: "items", route: "/collections/{collectionId}/items", path: "/collections/kommuner/items?f=html", keyed: true},
+	{name: "items-filtered", route: "/collections/{collectionId}/items", keyed: true,
+		path: "/collections/kommuner/items?f=html&limit=5&offset=5&sortby=-areal_km2&bbox=4,57,12,64&filter=navn%20LIKE%20%27S%25%27"},
+	{name: "items-none", route: "/collections/{collectionId}/items", path: "/collections/kommuner/items?f=html&navn=Atlantis", keyed: true},
+	{name: "items-places", route: "/collections/{collectionId}/items", path: "/collections/sted/items?f=html&limit=25", keyed: true},
+	{name: "item", route: "/collections/{collectionId}/items/{featureId}", path: "/collections/kommuner/items/0301?f=html", keyed: true},
+	{name: "item-place", route: "/collections/{collectionId}/items/{featureId}", path: "/collections/sted/items/2?f=html", keyed: true},
+	{name: "functions", route: "/functions", path: "/functions?f=html"},
+	{name: "tilematrixsets", route: "/TileMatrixSets", path: "/TileMatrixSets?f=html"},
+	{name: "tilematrixset", route: "/TileMatrixSets/{tileMatrixSetId}", path: "/TileMatrixSets/utm33n?f=html"},
+	{name: "processes", route: "/processes", path: "/processes?f=html"},
+	{name: "process", route: "/processes/{processId}", path: "/processes/echo?f=html"},
+	{name: "codelists", route: "/codelists", path: "/codelists?f=html"},
+	{name: "codelist", route: "/codelists/{codeListId}", path: "/codelists/spraak?f=html"},
+	{name: "accessibility", route: "/accessibility", path: "/accessibility?f=html"},
+	{name: "soap", route: "/soap/stedsnavn/v1", path: "/soap/stedsnavn/v1?f=html"},
+	{name: "key", route: "/key", path: "/key?f=html"},
+	{name: "key-code-used", route: "/key", path: "/key?f=html&code=used", status: http.StatusGone},
+	{name: "no-such-page", route: "-", path: "/no/such/page?f=html", status: http.StatusNotFound},
+	{name: "no-such-item", route: "-", path: "/collections/kommuner/items/9999?f=html", status: http.StatusNotFound, keyed: true},
+	{name: "bad-request", route: "-", path: "/collections/kommuner/items?f=html&limit=x&foo=%3Cb%3E&bbox=1", status: http.StatusBadRequest, keyed: true},
+}
+
+// reader is somebody who opens a page.
+type reader struct {
+	who      string // "open": at a server that asks for no key; "keyed", "keyless": at one that does
+	lang     string
+	dark     bool
+	noScript bool
+	mount    string
+}
+
+func (r reader) String() string {
+	s := r.who + " " + r.lang
+	if r.dark {
+		s += " dark"
+	}
+	if r.noScript {
+		s += " no-script"
+	}
+	return s + " " + r.mount
+}
+
+// readers cover every pair of what readers differ in; each page is opened by all of them.
+var readers = []reader{
+	{who: "open", lang: "nb"},
+	{who: "open", lang: "nn", dark: true, noScript: true, mount: "/v1"},
+	{who: "open", lang: "en", dark: true},
+	{who: "keyed", lang: "nb", dark: true, noScript: true},
+	{who: "keyed", lang: "nn", mount: "/v1"},
+	{who: "keyed", lang: "en", noScript: true},
+	{who: "keyless", lang: "nb", mount: "/v1"},
+	{who: "keyless", lang: "nn", dark: true, noScript: true},
+	{who: "keyless", lang: "en", noScript: true, mount: "/v1"},
+}
+
+func TestEveryPairOfReadersIsCovered(t *testing.T) {
+	t.Parallel()
+	kinds := []func(reader) string{func(r reader) string { return r.who }, func(r reader) string { return r.lang }, func(r reader) string { return fmt.Sprint(r.dark) },
+		func(r reader) string { return fmt.Sprint(r.noScript) }, func(r reader) string { return r.mount }}
+	sizes := []int{3, 3, 2, 2, 2}
+	for i, a := range kinds {
+		for j, b := range kinds[:i] {
+			pairs := map[string]bool{}
+			for _, r := range readers {
+				pairs[a(r)+"|"+b(r)] = true
+			}
+			if len(pairs) != sizes[i]*sizes[j] {
+				t.Errorf("%d and %d: only the pairs %q", i, j, slices.Sorted(maps.Keys(pairs)))
+			}
+		}
+	}
+}
+
+// wholeDemo makes the divisions and a register in one file, once for all tests.
+var wholeDemo = sync.OnceValues(func() (string, error) {
+	p, err := demoFile()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(filepath.Dir(p), "whole.gpkg")
+	ctx := context.Background()
+	w, err := gpkg.Create(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	defer w.Close()
+	if err := demo.Write(ctx, w); err != nil {
+		return "", err
+	}
+	if err := register.Generate(ctx, w, register.Options{Places: 1000, Seed: 1}); err != nil {
+		return "", err
+	}
+	return path, w.Commit(ctx)
+})
+
+// site is what readers visit: the same data with and without keys.
+type site struct{ open, keyed *api }
+
+func newSite(t *testing.T) site {
+	t.Helper()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return site{open: serve(t, path, nil), keyed: serve(t, path, func(c *config.Config) { c.Auth = "required" })}
+}
+
+func (s site) of(r reader) *api {
+	if r.who == "open" {
+		return s.open
+	}
+	return s.keyed
+}
+
+// visit is one page as one reader meets it.
+type visit struct {
+	kind   pageKind
+	reader reader
+	api    *api
+}
+
+func (v visit) address() string {
+	return v.api.URL + v.reader.mount + v.kind.path + "&lang=" + v.reader.lang
+}
+
+func (v visit) status() int {
+	switch {
+	case v.kind.keyed && v.reader.who == "keyless":
+		return http.StatusUnauthorized
+	case v.kind.status != 0:
+		return v.kind.status
+	}
+	return http.StatusOK
+}
+
+// findings collects faults, each with the visits that have it.
+type findings struct {
+	mu     sync.Mutex
+	faults map[string][]string // by kind of page and fault
+	links  map[string]visit    // address and the first page that leads to it
+	bodies map[[sha256.Size]byte]visit
+	pages  map[[sha256.Size]byte][]byte
+	most   map[string]float64 // bytes of the heaviest page, and its name
+}
+
+func (f *findings) add(v visit, faults ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range faults {
+		k := v.kind.name + ": " + strings.ReplaceAll(s, v.api.URL, "")
+		f.faults[k] = append(f.faults[k], v.reader.String())
+	}
+}
+
+func TestEveryRouteWithAPageIsVisited(t *testing.T) {
+	t.Parallel()
+	for _, path := range serve(t, "", nil).srv.HTMLRoutes() {
+		if !slices.ContainsFunc(pageKinds, func(k pageKind) bool { return k.route == path }) {
+			t.Errorf("the browser opens no page of %q; add one to pageKinds", path)
+		}
+	}
+}
+
+// TestBrowserOpensEveryPage opens every kind of page as every reader, and asks of each: nothing in the console, no request but to the server,
+// no fault that axe-core finds, valid HTML, links that lead somewhere, and a page that is light, narrow, still and printable.
+func TestBrowserOpensEveryPage(t *testing.T) {
+	ctx := chromium(t)
+	checks, haveAxe := script(t)
+	s := newSite(t)
+	f := &findings{faults: map[string][]string{}, links: map[string]visit{}, bodies: map[[sha256.Size]byte]visit{}, pages: map[[sha256.Size]byte][]byte{}, most: map[string]float64{}}
+
+	const workers = 2
+	var wg sync.WaitGroup
+	work := make(chan visit)
+	for range workers {
+		tabs := map[bool]*tab{true: newTab(t, ctx, true, checks), false: newTab(t, ctx, true, checks)}
+		tabs[true].remember(t, s.keyed)
+		wg.Go(func() {
+			for v := range work {
+				if err := f.look(tabs[v.reader.who == "keyed"], v, haveAxe); err != nil {
+					f.add(v, "cannot be opened: "+err.Error())
+				}
+			}
+		})
+	}
+	for _, k := range pageKinds {
+		if only := os.Getenv("GRENSE_TEST_PAGE"); only != "" && only != k.name { // while one page is worked on
+			continue
+		}
+		for _, r := range readers {
+			work <- visit{k, r, s.of(r)}
+		}
+	}
+	close(work)
+	wg.Wait()
+	if os.Getenv("GRENSE_TEST_PAGE") == "" && len(f.bodies) < 3*len(pageKinds) {
+		t.Errorf("only %d different pages", len(f.bodies))
+	}
+	f.followLinks(t)
+	if haveAxe {
+		f.validate(t)
+	}
+	for _, k := range slices.Sorted(maps.Keys(f.faults)) {
+		t.Errorf("%s (%d times, first %s)", k, len(f.faults[k]), f.faults[k][0])
+	}
+	t.Logf("%d different pages, %d links, heaviest %v", len(f.bodies), len(f.links), f.most)
+	if !haveAxe {
+		t.Skip("axe-core and html-validate are not installed; make browser-tools installs them where npm is")
+	}
+}
+
+// remember puts the key of a server into the tab's cookie.
+func (b *tab) remember(t *testing.T, a *api) {
+	t.Helper()
+	yes := true
+	_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{Name: apikey.Cookie, Value: a.key, URL: a.URL + "/", HTTPOnly: &yes, SameSite: network.CookieSameSiteStrict})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// maxPage bounds a page as it comes over the wire: the document and its script, in bytes.
+const maxPage = 100_000
+
+// look opens a page and takes down what is wrong with it.
+func (f *findings) look(b *tab, v visit, haveAxe bool) error {
+	w := desk
+	w.dark, w.noScript = v.reader.dark, v.reader.noScript
+	status, err := b.open(w, v.address())
+	if err != nil {
+		return err
+	}
+	if status != v.status() {
+		f.add(v, fmt.Sprintf("status %d, want %d", status, v.status()))
+		return nil
+	}
+	if v.kind.tool && !v.reader.noScript {
+		err := chromedp.Do(b.ctx, chromedp.WaitVisible(chromedp.CSS("#swagger .opblock")))
+		if err != nil {
+			return err
+		}
+	}
+	if err := b.ask(fmt.Sprintf("scriptsRun = %t", !v.reader.noScript), nil); err != nil {
+		return err
+	}
+	steps := []struct {
+		expression string
+		change     func(*window)
+	}{
+		{"readable()", nil},
+		{"accessible()", func(w *window) { w.noScript = false }}, // the page is loaded: its own scripts run no more, but axe-core needs timers
+		{"still()", func(w *window) { w.reduced = true }},
+		{"narrow()", func(w *window) { w.width, w.height = 320, 256 }}, // 1280 by 1024 at 400 % (WCAG 2.2, 1.4.10)
+		{"printed()", func(w *window) { w.print, w.width = true, 720 }},
+	}
+	for _, s := range steps {
+		if s.expression == "accessible()" && !haveAxe {
+			continue
+		}
+		shown := w
+		shown.noScript = false
+		if s.change != nil {
+			s.change(&shown)
+			if err := b.set(shown); err != nil {
+				return err
+			}
+		}
+		var faults []string
+		if err := b.ask(s.expression, &faults); err != nil {
+			return err
+		}
+		f.add(v, faults...)
+	}
+	var links []string
+	if err := b.ask("links()", &links); err != nil {
+		return err
+	}
+	body, err := b.body()
+	if err != nil {
+		return err
+	}
+	tr := b.happened()
+	f.add(v, tr.faults...)
+	f.weigh(v, tr)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, l := range links {
+		if sameServer(l, v.api.URL) {
+			if _, ok := f.links[l]; !ok {
+				f.links[l] = v
+			}
+		}
+	}
+	sum := sha256.Sum256(body)
+	f.bodies[sum], f.pages[sum] = v, body
+	return nil
+}
+
+// weigh looks at the requests of a page: none elsewhere, none that fails, one besides styles, icon and our own script, and a light document.
+func (f *findings) weigh(v visit, tr traffic) {
+	documents, scripts, total := 0, 0, 0.0
+	for _, r := range tr.requests {
+		switch {
+		case !sameServer(r.url, v.api.URL):
+			f.add(v, "asks elsewhere: "+r.url)
+		case r.failed != "" && r.status != 304:
+			f.add(v, "request fails: "+r.url+" "+r.failed)
+		case r.status >= 400 && r.kind != network.ResourceTypeDocument:
+			f.add(v, fmt.Sprintf("request answers %d: %s", r.status, r.url))
+		}
+		switch r.kind {
+		case network.ResourceTypeDocument:
+			documents++
+			total += r.bytes
+		case network.ResourceTypeScript:
+			scripts++
+			total += r.bytes
+		case network.ResourceTypeStylesheet, network.ResourceTypeImage:
+		default:
+			if !v.kind.tool && !strings.Contains(r.url, "/static/favicon.") {
+				f.add(v, fmt.Sprintf("asks for more: %s %s", r.kind, r.url))
+			}
+		}
+	}
+	if v.kind.tool {
+		return
+	}
+	if documents != 1 || scripts > 1 {
+		f.add(v, fmt.Sprintf("%d documents and %d scripts", documents, scripts))
+	}
+	if total > maxPage {
+		f.add(v, fmt.Sprintf("weighs %.0f bytes", total))
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if total > slices.Max(append(slices.Collect(maps.Values(f.most)), 0)) {
+		f.most = map[string]float64{v.kind.name: total}
+	}
+}
+
+var idPattern = regexp.MustCompile(`\bid="([^"]*)"`)
+
+// followLinks asks for every address that pages lead to, once, with a key where one is wanted.
+func (f *findings) followLinks(t *testing.T) {
+	parts := map[string][]string{} // fragments by address without them
+	for l := range f.links {
+		address, part, _ := strings.Cut(l, "#")
+		parts[address] = append(parts[address], part)
+	}
+	work := make(chan string)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for address := range work {
+				v := f.links[address]
+				if v.api == nil {
+					v = f.links[address+"#"+parts[address][0]]
+				}
+				header := []string{"Accept", "text/html,*/*;q=0.8"}
+				if v.api.key != "" {
+					header = append(header, "Cookie", apikey.Cookie+"="+v.api.key)
+				}
+				r := v.api.get(address, header...)
+				if r.StatusCode >= 400 {
+					// A page of an error leads to itself in other languages.
+					if own, _, _ := strings.Cut(v.kind.path, "?"); v.kind.status != r.StatusCode || !strings.Contains(address, own) {
+						f.add(v, fmt.Sprintf("leads to %d: %s", r.StatusCode, address))
+					}
+					continue
+				}
+				var ids []string
+				for _, m := range idPattern.FindAllSubmatch(r.Body, -1) {
+					ids = append(ids, html.UnescapeString(string(m[1])))
+				}
+				for _, p := range parts[address] {
+					if p != "" && !slices.Contains(ids, p) {
+						f.add(v, "leads to a part that is not there: "+address+"#"+p)
+					}
+				}
+			}
+		})
+	}
+	for address := range parts {
+		work <- address
+	}
+	close(work)
+	wg.Wait()
+}
+
+// validate gives all different pages to html-validate (its rules for what the HTML standard says, and for documents).
+func (f *findings) validate(t *testing.T) {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("there is no Node.js for html-validate")
+	}
+	dir := t.TempDir()
+	config, err := os.ReadFile(filepath.Join("testdata", "browser", "htmlvalidate.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".htmlvalidate.json"), config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]visit{}
+	for sum, v := range f.bodies {
+		name := filepath.Join(dir, fmt.Sprintf("%x.html", sum[:8]))
+		names[name] = v
+		if err := os.WriteFile(name, f.pages[sum], 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program, err := filepath.Abs(filepath.Join("testdata", "browser", "node_modules", "html-validate", "bin", "html-validate.mjs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), node, program, "--formatter", "json", "--max-warnings", "0", dir)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	var results []struct {
+		FilePath string
+		Messages []struct {
+			RuleID, Message, Selector string
+			Line                      int
+		}
+	}
+	if e := json.Unmarshal(out, &results); e != nil || err == nil && len(results) > 0 {
+		t.Fatalf("html-validate: %v, %v: %.500s", err, e, out)
+	}
+	for _, r := range results {
+		v, ok := names[r.FilePath]
+		if !ok {
+			t.Errorf("html-validate tells of %s", r.FilePath)
+		}
+		for _, m := range r.Messages {
+			f.add(v, fmt.Sprintf("HTML %s: %s (%s)", m.RuleID, m.Message, m.Selector))
+		}
+	}
+}

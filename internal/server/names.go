@@ -1,0 +1,284 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+)
+
+// shown is a value as people read it: where it is a code, or the id of another feature, under the name of what it stands for.
+type shown struct {
+	Text   string
+	Code   string // the value itself, where Text is the name of what it stands for; else ""
+	Href   string // of what it stands for; "" when it stands for nothing
+	Lang   string // language of Text, a BCP 47 tag; "" when the data do not say
+	Number bool   // Code is of digits: it is written before the name
+}
+
+// show writes a value of a property.
+func (c *call) show(p *store.Property, v any) shown {
+	text := cell(v)
+	if b, ok := v.(bool); ok {
+		if text = c.text("items.no"); b {
+			text = c.text("items.yes")
+		}
+	}
+	var many []any
+	if p.Type == cql2.TypeJSON && strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &many) == nil {
+		parts := make([]string, len(many))
+		for i, x := range many {
+			parts[i] = fmt.Sprint(x)
+		}
+		text = strings.Join(parts, ", ")
+	}
+	return shown{Text: text, Lang: foreign(languageOfName(p.Name), c.lang)}
+}
+
+// languageOfName is the language that the end of a property's name tells, as in navn_se; "" when it tells none.
+func languageOfName(name string) string {
+	i := strings.LastIndexByte(name, '_')
+	if i < 1 {
+		return ""
+	}
+	switch end := name[i+1:]; end {
+	case "nb", "nn", "no", "en", "se", "smj", "sma", "sms", "fkv":
+		return end
+	}
+	return ""
+}
+
+// languageTags are the BCP 47 tags of codes that have shorter ones, or other ones (RFC 5646, 2.2.1: the shortest code counts).
+var languageTags = map[string]string{"nor": "no", "nob": "nb", "nno": "nn", "sme": "se", "eng": "en", "dan": "da", "swe": "sv", "fin": "fi", "isl": "is", "fao": "fo", "deu": "de",
+	"fra": "fr", "nld": "nl", "rus": "ru", "gle": "ga", "kal": "kl", "spa": "es", "ita": "it", "pol": "pl", "lat": "la"}
+
+// languageCode is the BCP 47 tag of a code of ISO 639; "" for what is no such code.
+func languageCode(code string) string {
+	if t := languageTags[code]; t != "" {
+		return t
+	}
+	if len(code) != 2 && len(code) != 3 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return ""
+	}
+	return code
+}
+
+// foreign is the tag of a language where it is another than that of the page: Norwegian of no stated form (no) is none on pages in Norwegian.
+func foreign(tag, page string) string {
+	if tag == page || tag == "no" && page != "en" {
+		return ""
+	}
+	return tag
+}
+
+// languageProperty is the property that tells in which language the title of each feature is; nil when there is none.
+func languageProperty(coll *store.Collection) *store.Property {
+	if coll.TitleProperty == "" {
+		return nil
+	}
+	for _, name := range []string{"spraak", "språk", "sprak", "language", "lang"} {
+		if p, ok := coll.Find(name); ok && !p.Hidden {
+			return p
+		}
+	}
+	return nil
+}
+
+// nameMost is how many features are looked up by their ids for the names on one page, at most.
+const nameMost = 1000
+
+// nameAll puts names in the place of codes and ids: rows hold the values of props, which belong to one collection. The language of
+// titles is set where a property tells it. It asks the store once for each collection that is referred to.
+func (c *call) nameAll(coll *store.Collection, props []*store.Property, rows [][]shown) error {
+	title, language := -1, -1
+	lp := languageProperty(coll)
+	for j, p := range props {
+		if p.Name == coll.TitleProperty {
+			title = j
+		}
+		if lp != nil && p.Name == lp.Name {
+			language = j
+		}
+	}
+	if title >= 0 && language >= 0 {
+		for _, r := range rows {
+			r[title].Lang = foreign(languageCode(r[language].Text), c.lang)
+		}
+	}
+	for j, p := range props {
+		var err error
+		switch list, ours := strings.CutPrefix(p.CodeList, "/codelists/"); {
+		case p.Ref != "":
+			err = c.nameReferences(p, j, rows)
+		case ours:
+			err = c.nameCodes(list, j, rows)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *call) nameReferences(p *store.Property, j int, rows [][]shown) error {
+	other, ok := c.cat.Collection(p.Ref)
+	if !ok || !other.Public {
+		return nil
+	}
+	var ids []string
+	seen := map[string]bool{}
+	for _, r := range rows {
+		if id := r[j].Text; id != "" && !seen[id] && len(ids) < nameMost {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	titles, err := c.titles(other, ids)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if t, ok := titles[r[j].Text]; ok {
+			r[j] = r[j].named(t, c.htmlHref("/collections/"+other.ID+"/items/"+pathEscape(r[j].Text)))
+		}
+	}
+	return nil
+}
+
+// nameCodes gives codes of one of our lists the names they have there, each with a link to its line.
+func (c *call) nameCodes(list string, j int, rows [][]shown) error {
+	names, err := c.codeNames(list)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if t, ok := names.of[r[j].Text]; ok {
+			r[j] = r[j].named(c.inLanguage(t), c.htmlHref("/codelists/"+list)+"#code-"+pathEscape(r[j].Text))
+		}
+	}
+	return nil
+}
+
+// named is a value under the name of what it stands for.
+func (s shown) named(name shown, href string) shown {
+	out := shown{Text: name.Text, Lang: name.Lang, Href: href, Code: s.Text}
+	out.Number = strings.Trim(s.Text, "0123456789") == ""
+	if out.Text == "" || strings.EqualFold(out.Text, out.Code) {
+		out.Code, out.Number = "", false
+		if out.Text == "" {
+			out.Text = s.Text
+		}
+	}
+	return out
+}
+
+// Label is the whole of it in one line.
+func (s shown) Label() string {
+	if s.Number {
+		return s.Code + " " + s.Text
+	}
+	return s.Text
+}
+
+// inLanguage is a text in the language of the page, or the one nearest to it; Lang is set when it is another.
+func (c *call) inLanguage(t store.Text) shown {
+	for _, l := range [...]string{c.lang, "nb", "nn", "en"} {
+		if s := t[l]; s != "" {
+			if l == c.lang {
+				l = ""
+			}
+			return shown{Text: s, Lang: l}
+		}
+	}
+	return shown{Text: t[""]}
+}
+
+// titles are the titles of features by id. Ids that name none are left out; without a property for titles they are the ids.
+func (c *call) titles(coll *store.Collection, ids []string) (map[string]shown, error) {
+	out := map[string]shown{}
+	want := store.Want{NoGeometry: true}
+	p, ok := coll.Find(coll.TitleProperty)
+	if !ok || p.Hidden {
+		want.Properties = []string{}
+	} else {
+		want.Properties = []string{p.Name}
+		if l := languageProperty(coll); l != nil {
+			want.Properties = append(want.Properties, l.Name)
+		}
+	}
+	for missing := 0; len(ids) > 0 && missing < 10; {
+		n := 0
+		err := c.ask(func(ctx context.Context) error {
+			return c.s.store.Fetch(ctx, coll.ID, ids[:min(len(ids), batch)], want, func(f *store.Feature) error {
+				n++
+				t := shown{Text: f.ID}
+				if len(f.Values) > 0 && f.Values[0] != nil {
+					t = shown{Text: cell(f.Values[0]), Lang: foreign(languageOfName(p.Name), c.lang)}
+				}
+				if len(f.Values) > 1 {
+					t.Lang = foreign(languageCode(cell(f.Values[1])), c.lang)
+				}
+				out[f.ID] = t
+				return nil
+			})
+		})
+		if errors.Is(err, store.ErrNotFound) { // a reference that leads nowhere
+			missing++
+			n++
+		} else if err != nil {
+			return nil, err
+		}
+		ids = ids[n:]
+	}
+	return out, nil
+}
+
+// codeNames keeps the names of codes, by list, of one catalog.
+type codeNames struct {
+	mu      sync.Mutex
+	version string
+	lists   map[string]*nameList
+}
+
+// nameList are the codes of a list in their order, with their names. It is immutable.
+type nameList struct {
+	codes []string
+	of    map[string]store.Text
+}
+
+// codeNames gives the names of the codes of one of our lists; an empty list where there is none.
+func (c *call) codeNames(list string) (*nameList, error) {
+	k := &c.s.codeNames
+	k.mu.Lock()
+	if k.version != c.cat.Version || k.lists == nil {
+		k.version, k.lists = c.cat.Version, map[string]*nameList{}
+	}
+	l := k.lists[list]
+	k.mu.Unlock()
+	if l != nil {
+		return l, nil
+	}
+	l = &nameList{of: map[string]store.Text{}}
+	if _, ok := c.cat.Collection(codeCollection); !ok {
+		return l, nil
+	}
+	codes, err := c.codes(list)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range codes {
+		l.codes = append(l.codes, d.Code)
+		l.of[d.Code] = d.Name
+	}
+	k.mu.Lock()
+	if k.version == c.cat.Version {
+		k.lists[list] = l
+	}
+	k.mu.Unlock()
+	return l, nil
+}

@@ -1,0 +1,227 @@
+package gpkg
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+)
+
+// maxSpots is how many rows of the R-tree are held at once; a question with more goes another way.
+const maxSpots = 1 << 20
+
+// spots answers a question about places alone, in the order by id, from the R-tree: envelopes tell most, and only geometries that they do not
+// decide are read.
+type spots struct {
+	c       *conn
+	l       *layer
+	matcher *cql2.Matcher
+	rec     spotRecord
+	rows    []entry // by id; Null is not tested yet
+}
+
+// spots returns the rows that may match; nil when the question is of another kind, or somebody has changed the file.
+func (qu *question) spots(c *conn, q store.Query) (*spots, error) {
+	l := qu.l
+	if l.nodes == "" || !l.keyed || len(qu.keys) > 1 || !l.isSpatial(q.Filter) {
+		return nil, nil
+	}
+	g := l.source.Geometry
+	if _, ok := cql2.Extent(q.Filter, g.Name, g.CRS); !ok {
+		return nil, nil
+	}
+	b := cql2.NewBounds(q.Filter, g.Name, g.CRS, g.Pad)
+	if b == nil {
+		return nil, nil
+	}
+	if same, err := c.unchanged(); err != nil || !same {
+		return nil, err
+	}
+	rows, ok, err := c.entries(l.nodes, maxSpots, b.Test)
+	if err != nil || !ok {
+		return nil, err
+	}
+	s := &spots{c: c, l: l, matcher: cql2.NewMatcher(q.Filter), rows: rows}
+	s.rec = spotRecord{c: c, l: l, sql: "SELECT " + alias + "." + quote(g.Column) + " FROM " + l.source.Table + " AS " + alias + " WHERE " + alias + "." + g.RowID + " = ?"}
+	if g.HasNull {
+		if err := s.addMissing(); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(s.rows, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
+	return s, nil
+}
+
+// addMissing adds the rows without geometry where these match.
+func (s *spots) addMissing() error {
+	t, err := s.matcher.Eval(&spotRecord{l: s.l})
+	if err != nil || t != cql2.True {
+		return err
+	}
+	return s.c.query("SELECT id FROM "+s.l.source.Geometry.NoGeom, nil, func(r row) error {
+		s.rows = append(s.rows, entry{r.Int(0), cql2.True})
+		return nil
+	})
+}
+
+// isSpatial reports whether a filter asks for nothing but the place of features.
+func (l *layer) isSpatial(e cql2.Expr) bool {
+	is := func(e cql2.Expr) bool { return l.isSpatial(e) }
+	switch e := e.(type) {
+	case cql2.And:
+		return len(e) > 0 && !slices.ContainsFunc(e, func(x cql2.Expr) bool { return !is(x) })
+	case cql2.Or:
+		return len(e) > 0 && !slices.ContainsFunc(e, func(x cql2.Expr) bool { return !is(x) })
+	case cql2.Not:
+		return is(e.X)
+	case cql2.BBox:
+		return e.Prop == l.Geometry.Name
+	case cql2.Spatial:
+		return l.isPlace(e.L) && l.isPlace(e.R)
+	}
+	return false
+}
+
+func (l *layer) isPlace(e cql2.Expr) bool {
+	if p, ok := e.(cql2.Prop); ok {
+		return p.Name == l.Geometry.Name
+	}
+	_, ok := e.(cql2.Geom)
+	return ok
+}
+
+// matches tells whether the i-th row matches, and remembers it.
+func (s *spots) matches(ctx context.Context, i int) (bool, error) {
+	x := &s.rows[i]
+	if x.t == cql2.Null {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		s.rec.id, s.rec.read = x.id, false
+		t, err := s.matcher.Eval(&s.rec)
+		if err != nil {
+			return false, err
+		}
+		if x.t = t; t == cql2.Null { // it has no answer, which is none to a question
+			x.t = cql2.False
+		}
+	}
+	return x.t == cql2.True, nil
+}
+
+// page fills a page and its count.
+func (s *spots) page(ctx context.Context, qu *question, q store.Query, p *store.Page) error {
+	if q.Count == store.CountExact {
+		n := 0
+		for i := range s.rows {
+			ok, err := s.matches(ctx, i)
+			if err != nil {
+				return err
+			}
+			if ok {
+				s.rows[n] = s.rows[i]
+				n++
+			}
+		}
+		s.rows, p.Matched = s.rows[:n], n
+	}
+	if q.Limit <= 0 {
+		return nil
+	}
+	at, step := 0, 1
+	if qu.place != nil {
+		id := qu.values[len(qu.values)-1].(int64)
+		var on bool
+		if at, on = slices.BinarySearchFunc(s.rows, id, func(x entry, id int64) int { return cmp.Compare(x.id, id) }); qu.place.Back {
+			at, step = at-1, -1
+		} else if on {
+			at++
+		}
+	}
+	return s.fill(ctx, qu, q, at, step, p)
+}
+
+// fill reads the page from row at on, towards step.
+func (s *spots) fill(ctx context.Context, qu *question, q store.Query, at, step int, p *store.Page) error {
+	start, skip, more := at, max(q.Offset, 0), false
+	for ; at >= 0 && at < len(s.rows); at += step {
+		ok, err := s.matches(ctx, at)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		if skip > 0 {
+			skip--
+			continue
+		}
+		if more = len(p.Rows) == q.Limit; more {
+			break
+		}
+		p.Rows = append(p.Rows, store.Row{ID: strconv.FormatInt(s.rows[at].id, 10), Rev: qu.rev.rev})
+	}
+	if len(p.Rows) == 0 {
+		return nil
+	}
+	before := q.Offset > 0
+	for i := start - step; !before && i >= 0 && i < len(s.rows); i -= step { // is there anything on the side that we came from?
+		var err error
+		if before, err = s.matches(ctx, i); err != nil {
+			return err
+		}
+	}
+	if step < 0 {
+		slices.Reverse(p.Rows)
+		before, more = more, before
+	}
+	if more {
+		p.Next = qu.cursor(found{id: p.Rows[len(p.Rows)-1].ID}, false)
+	}
+	if before {
+		p.Prev = qu.cursor(found{id: p.Rows[0].ID}, true)
+	}
+	return nil
+}
+
+// spotRecord is a row with its geometry alone, of a layer whose geometries have been read once.
+type spotRecord struct {
+	c    *conn
+	l    *layer
+	sql  string
+	id   int64
+	read bool
+	buf  []byte
+	wkb  []byte
+}
+
+// Geometry returns the stored geometry; it is valid until that of another row is asked for.
+func (r *spotRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
+	in = r.l.source.Geometry.CRS
+	if r.read || r.c == nil {
+		return r.wkb, in, nil
+	}
+	r.wkb = nil
+	err = r.c.query(r.sql, []any{r.id}, func(x row) error {
+		if x.Kind(0) == kindBlob {
+			r.buf = x.Bytes(0, r.buf)
+			r.wkb = wkbOf(r.buf)
+		}
+		return nil
+	})
+	r.read = err == nil
+	return r.wkb, in, err
+}
+
+func (r *spotRecord) Value(name string) (any, error) {
+	return nil, fmt.Errorf("gpkg: %q of a row that has a place only", name)
+}
+
+func (r *spotRecord) Rows(relation string) ([]cql2.Record, error) {
+	return nil, fmt.Errorf("gpkg: %q of a row that has a place only", relation)
+}

@@ -1,0 +1,225 @@
+package sqlq
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"grense/internal/cql2"
+)
+
+// Drive is one way to read all rows that match a filter: a table that is read by an index, and the source's rows joined to it. Rows may
+// come more than once, in any order.
+type Drive struct {
+	Join  Fragment // FROM and WHERE of the whole; the source's rows are called as was asked
+	Probe Fragment // FROM and WHERE of the table that drives alone: as many rows as are read at most
+	Few   bool     // an equality that few rows have; a probe is not worth while
+}
+
+// Drives returns the ways to read what e selects from s, for SQLite; none when e cannot be said exactly. The last one leaves the choice to
+// the database. What does not drive is tested row by row.
+func Drives(s *Source, alias string, e cql2.Expr) []Drive {
+	parts := conjuncts(simple(e), nil)
+	var drives []Drive
+	for i, x := range parts {
+		if x == nil {
+			return nil
+		}
+		d, ok := driveBy(s, alias, x, append(parts[:i:i], parts[i+1:]...))
+		if ok {
+			drives = append(drives, d)
+		}
+	}
+	f := Compile(SQLite{}, s, alias, e)
+	if f.Residue != nil {
+		return nil
+	}
+	return append(drives, Drive{Join: Cat(Ident(" FROM "+s.Table+" AS "+alias+" WHERE ("), f.Where, Ident(")"))})
+}
+
+// simple takes what stands alone out of AND and OR.
+func simple(e cql2.Expr) cql2.Expr {
+	var list []cql2.Expr
+	switch x := e.(type) {
+	case cql2.And:
+		list = x
+	case cql2.Or:
+		list = x
+	case cql2.Related:
+		x.X = simple(x.X)
+		return x
+	}
+	if len(list) == 1 {
+		return simple(list[0])
+	}
+	if a, ok := e.(cql2.And); ok {
+		out := make(cql2.And, len(a))
+		for i, x := range a {
+			out[i] = simple(x)
+		}
+		return out
+	}
+	if e == nil {
+		return cql2.And{}
+	}
+	return e
+}
+
+// driveBy drives by one part of a filter; false when nothing serves it.
+func driveBy(s *Source, alias string, x cql2.Expr, others []cql2.Expr) (Drive, bool) {
+	depth := 1
+	test := &compiler{d: SQLite{}, src: s, alias: alias, depth: &depth, plain: true}
+	rest, ok := test.exactAll(others, true)
+	if !ok {
+		return Drive{}, false
+	}
+	rel, isRelated := x.(cql2.Related)
+	if !isRelated {
+		c := &compiler{d: SQLite{}, src: s, alias: alias, depth: &depth}
+		from, where, few, ok := c.lead(x, true)
+		if !ok {
+			return Drive{}, false
+		}
+		probe := Cat(Ident(" FROM "), from, Ident(" WHERE ("), where, Ident(")"))
+		return Drive{Join: Cat(probe, Ident(" AND ("), rest, Ident(")")), Probe: probe, Few: few}, true
+	}
+	r := s.Relations[rel.Relation]
+	if r == nil {
+		return Drive{}, false
+	}
+	c := &compiler{d: SQLite{}, src: &r.Source, alias: "r1", depth: &depth}
+	from, where, few, ok := c.lead(rel.X, false)
+	if !ok {
+		return Drive{}, false
+	}
+	return Drive{
+		Join: Cat(Ident(" FROM "), from, Ident(" CROSS JOIN "+s.Table+" AS "+alias+" WHERE ("), where,
+			Ident(") AND "+alias+"."+SQLite{}.Quote(r.Key)+" = "+c.quoted(r.Owner)+" AND ("), rest, Ident(")")),
+		Probe: Cat(Ident(" FROM "), from, Ident(" WHERE ("), where, Ident(")")),
+		Few:   few,
+	}, true
+}
+
+// lead returns the tables from which the rows for which e holds are read, and the condition; few tells that e is an equality that few rows
+// have. With indexed the table has to have an index that begins with what is compared.
+func (c *compiler) lead(e cql2.Expr, indexed bool) (from, where Fragment, few, ok bool) {
+	parts := conjuncts(e, nil)
+	for i, x := range parts {
+		l, isLike := x.(cql2.Like)
+		if !isLike {
+			continue
+		}
+		from, where, ok = c.texts(l)
+		if !ok {
+			continue
+		}
+		c.plain = true
+		rest, exact := c.exactAll(append(parts[:i:i], parts[i+1:]...), true)
+		return from, Cat(where, Ident(" AND ("), rest, Ident(")")), false, exact
+	}
+	from = Ident(c.src.Table + " AS " + c.alias)
+	index := ""
+	for _, x := range parts {
+		name, equal, ok := c.index(x)
+		if ok && (index == "" || equal) {
+			index = name
+			few = equal
+		}
+	}
+	if indexed {
+		if index == "" {
+			return from, where, false, false
+		}
+		from = Cat(from, Ident(" INDEXED BY "+c.d.Quote(index)))
+	}
+	where, ok = c.exactAll(parts, true)
+	return from, where, few, ok
+}
+
+// index returns the index that serves a comparison of a column; equal tells that it is equality with a text or number that few rows have.
+func (c *compiler) index(x cql2.Expr) (name string, equal, ok bool) {
+	column := func(e cql2.Expr) (string, bool) {
+		if p, isProp := e.(cql2.Prop); isProp {
+			f := c.src.Fields[p.Name]
+			if f == nil || c.d.Normal("", f) != "" && f.Type != cql2.TypeTimestamp || f.Type == cql2.TypeTimestamp && f.Layout == "" {
+				return "", false
+			}
+			return f.Column, true
+		}
+		f, isFunc := e.(cql2.Func)
+		if !isFunc || len(f.Args) != 1 {
+			return "", false
+		}
+		p, isProp := f.Args[0].(cql2.Prop)
+		if !isProp || c.src.Fields[p.Name] == nil {
+			return "", false
+		}
+		switch s := c.src.Fields[p.Name].Search; f.Name {
+		case "norm":
+			return s.Norm, s.Norm != ""
+		case "exact":
+			return s.Exact, s.Exact != ""
+		}
+		return "", false
+	}
+	var e cql2.Expr
+	switch x := x.(type) {
+	case cql2.Compare:
+		if isProp(x.R) || x.Op == cql2.Ne {
+			return "", false, false
+		}
+		e = x.L
+		_, number := x.R.(cql2.Int)
+		_, folded := x.L.(cql2.Func)
+		equal = x.Op == cql2.Eq && (number || folded)
+	case cql2.In:
+		e = x.X
+	case cql2.Between:
+		e = x.X
+	case cql2.Like:
+		pattern, isText := patternText(x.Pattern)
+		p, valid := SplitPattern(pattern)
+		switch s := c.search(x.X); {
+		case !isText || !valid:
+			return "", false, false
+		case p.Prefix != "":
+			e = x.X
+		case p.Suffix != "" && s.Rev != "":
+			name, ok = c.src.Leads[s.Rev]
+			return name, false, ok
+		default:
+			return "", false, false
+		}
+	default:
+		return "", false, false
+	}
+	col, found := column(e)
+	if !found {
+		return "", false, false
+	}
+	name, ok = c.src.Leads[col]
+	return name, equal, ok
+}
+
+func isProp(e cql2.Expr) bool { _, ok := e.(cql2.Prop); return ok }
+
+// texts reads the rows whose folded text is like a pattern that no ordered index serves, by the table of texts.
+func (c *compiler) texts(e cql2.Like) (from, where Fragment, ok bool) {
+	pattern, isText := patternText(e.Pattern)
+	p, valid := SplitPattern(pattern)
+	s := c.search(e.X)
+	if !isText || !valid || s.Texts == "" || p.Prefix != "" || p.Suffix != "" && s.Rev != "" || strings.ContainsRune(pattern, 0) {
+		return from, where, false
+	}
+	norm := "x." + c.d.Quote(s.Norm)
+	like, ok := c.d.Like(Ident(norm), pattern)
+	if !ok {
+		return from, where, false
+	}
+	tables := c.d.Quote(s.Texts) + " AS x CROSS JOIN " + c.src.Table + " AS " + c.alias
+	where = Cat(like, Ident(" AND "+c.quoted(s.Norm)+" = "+norm))
+	if s.Gram != "" && utf8.RuneCountInString(p.Longest) >= 3 {
+		tables = c.d.Quote(s.Gram) + " AS g CROSS JOIN " + tables
+		where = Cat(SQL("g."+c.d.Quote(s.Gram)+" MATCH ? AND x.rowid = g.rowid AND ", trigrams(p.Longest)), where)
+	}
+	return Ident(tables), where, true
+}

@@ -1,0 +1,196 @@
+// What pages gain where scripts run: suggestions under the search field, and maps that zoom and move. Without it everything still
+// works: the field is a form, the map a picture.
+"use strict";
+
+// Suggestions: the combobox pattern of WAI-ARIA 1.2 with a listbox. The buttons of the form name the collections that are asked.
+for (const form of document.querySelectorAll("form.search")) {
+  const field = form.querySelector("input[name=q]");
+  const list = form.querySelector("[role=listbox]");
+  const status = form.querySelector("[role=status]");
+  const text = form.dataset;
+  const sources = [...form.querySelectorAll("button[data-title]")].reverse(); // the smallest collection first
+  const lang = form.elements.lang.value;
+  let found = [], active = -1, timer, asking, allowed, asked = "";
+
+  field.setAttribute("role", "combobox");
+  field.setAttribute("aria-autocomplete", "list");
+  field.setAttribute("aria-controls", list.id);
+  field.autocomplete = "off";
+
+  const close = () => {
+    list.hidden = true;
+    active = -1;
+    field.setAttribute("aria-expanded", "false");
+    field.removeAttribute("aria-activedescendant");
+  };
+  const choose = (i) => {
+    list.children[active]?.setAttribute("aria-selected", "false");
+    active = i;
+    const option = list.children[i];
+    if (!option) return field.removeAttribute("aria-activedescendant");
+    option.setAttribute("aria-selected", "true");
+    option.scrollIntoView({ block: "nearest" });
+    field.setAttribute("aria-activedescendant", option.id);
+  };
+  const go = (i) => { location.href = found[i].href; };
+  const tag = (code) => ({ nor: "no", sme: "se" })[code] || code;
+  const show = () => {
+    list.replaceChildren(...found.map((x, i) => {
+      const option = document.createElement("li");
+      option.id = list.id + "-" + i;
+      option.setAttribute("role", "option");
+      option.setAttribute("aria-selected", "false");
+      const name = document.createElement("span"), kind = document.createElement("span");
+      name.textContent = x.name;
+      if (x.lang) name.lang = x.lang;
+      kind.className = "hint";
+      kind.textContent = x.kind;
+      option.append(name, " ", kind);
+      option.addEventListener("mousedown", (e) => e.preventDefault()); // the field keeps the focus
+      option.addEventListener("click", () => go(i));
+      return option;
+    }));
+    active = -1;
+    list.hidden = found.length === 0;
+    field.setAttribute("aria-expanded", String(found.length > 0));
+    field.removeAttribute("aria-activedescendant");
+    status.textContent = found.length ? text.found.replace("%d", found.length) : text.none;
+  };
+  // Without a key there is nothing to suggest; the service says whether the cookie holds one, since scripts cannot see it.
+  const mayAsk = () => allowed ??= !text.key ? Promise.resolve(true) :
+    fetch(text.key).then((r) => r.json()).then((d) => {
+      form.querySelector(".key-hint").hidden = d.keyAccepted;
+      return d.keyAccepted;
+    });
+  const ask = async () => {
+    const q = field.value.trim();
+    if (q === asked) return;
+    asked = q;
+    asking?.abort();
+    if (q.length < 2) { found = []; status.textContent = ""; return close(); }
+    const { signal } = asking = new AbortController();
+    try {
+      if (!await mayAsk()) return;
+      const pages = await Promise.all(sources.map(async (b) => {
+        const { title, language } = b.dataset;
+        const path = new URL(b.formAction).pathname;
+        const names = language ? title + "," + language : title;
+        const r = await fetch(`${path}?f=json&limit=3&skipGeometry=true&properties=${encodeURIComponent(names)}&q=${encodeURIComponent(q)}`, { signal });
+        if (!r.ok) return [];
+        return (await r.json()).features.map((f) => ({
+          name: String(f.properties[title] ?? f.id), lang: language && tag(f.properties[language]), kind: b.textContent,
+          href: `${path}/${encodeURIComponent(f.id)}?f=html&lang=${lang}`,
+        }));
+      }));
+      if (signal.aborted) return;
+      const start = (x) => x.name.toLowerCase().startsWith(q.toLowerCase()) ? 0 : 1;
+      found = pages.flat().sort((a, b) => start(a) - start(b)).slice(0, 10);
+      show();
+    } catch (e) {
+      if (e.name !== "AbortError") close(); // the form still works
+    }
+  };
+  field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, 180); });
+  field.addEventListener("keydown", (e) => {
+    const n = found.length, open = !list.hidden;
+    if (e.key === "ArrowDown" && n) { if (!open) show(); choose((active + 1) % n); }
+    else if (e.key === "ArrowUp" && open) choose((active + n - (active < 0 ? 0 : 1)) % n);
+    else if (e.key === "Escape" && open) close();
+    else return;
+    e.preventDefault();
+  });
+  form.addEventListener("submit", (e) => {
+    if (list.hidden || active < 0) return;
+    e.preventDefault();
+    go(active);
+  });
+  field.addEventListener("blur", close);
+}
+
+// Maps: buttons, keys, dragging, pinching, and the wheel with Ctrl, so that the page scrolls as ever.
+for (const figure of document.querySelectorAll("figure.picture")) {
+  const map = figure.querySelector("svg.map"), text = figure.dataset;
+  if (!map || !text.zoomIn) continue;
+  const [, , width, height] = map.getAttribute("viewBox").split(" ").map(Number);
+  let x = 0, y = 0, k = 1;
+
+  const draw = () => {
+    k = Math.min(Math.max(k, 1), 24);
+    x = Math.min(Math.max(x, 0), width - width / k);
+    y = Math.min(Math.max(y, 0), height - height / k);
+    map.setAttribute("viewBox", [x, y, width / k, height / k].map((v) => +v.toFixed(2)).join(" "));
+    map.style.setProperty("--k", k);
+    figure.classList.toggle("zoomed", k > 1);
+    for (const b of buttons) b.disabled = b.name === "in" ? k >= 24 : k <= 1;
+  };
+  const zoom = (factor, cx = .5, cy = .5) => { // around a place, as a part of what is seen
+    const was = k;
+    k = Math.min(Math.max(k * factor, 1), 24);
+    x += cx * width * (1 / was - 1 / k);
+    y += cy * height * (1 / was - 1 / k);
+    draw();
+  };
+  const move = (dx, dy) => { x += dx * width / k; y += dy * height / k; draw(); };
+  const place = (e) => { const r = map.getBoundingClientRect(); return [(e.clientX - r.left) / r.width, (e.clientY - r.top) / r.height]; };
+  const acts = {
+    in: ["+", text.zoomIn, () => zoom(1.6)], out: ["−", text.zoomOut, () => zoom(1 / 1.6)], all: ["⤢", text.reset, () => { k = 1; draw(); }],
+    left: ["←", text.left, () => move(-.25, 0)], right: ["→", text.right, () => move(.25, 0)],
+    up: ["↑", text.up, () => move(0, -.25)], down: ["↓", text.down, () => move(0, .25)],
+  };
+  const keys = { "+": "in", "=": "in", "-": "out", "0": "all", ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
+  const tools = document.createElement("div");
+  tools.className = "tools";
+  tools.setAttribute("role", "group");
+  tools.setAttribute("aria-label", text.tools);
+  const buttons = Object.entries(acts).map(([name, [sign, label, act]]) => {
+    const b = document.createElement("button");
+    b.type = "button";
+    b.name = name;
+    b.textContent = sign;
+    b.title = label;
+    b.setAttribute("aria-label", label);
+    b.addEventListener("click", () => {
+      act();
+      if (b.disabled) buttons[0].disabled ? buttons[1].focus() : buttons[0].focus();
+    });
+    return b;
+  });
+  tools.append(...buttons);
+  tools.addEventListener("keydown", (e) => {
+    const name = keys[e.key];
+    if (!name || e.ctrlKey || e.metaKey || e.altKey || k === 1 && name !== "in") return;
+    e.preventDefault();
+    acts[name][2]();
+    if (document.activeElement === document.body || document.activeElement.disabled) buttons[0].focus();
+  });
+  map.after(tools);
+
+  map.addEventListener("wheel", (e) => {
+    if (!e.ctrlKey && !e.metaKey) return;
+    e.preventDefault();
+    zoom(Math.exp(-e.deltaY / 200), ...place(e));
+  }, { passive: false });
+  const held = new Map();
+  let moved = 0;
+  map.addEventListener("pointerdown", (e) => {
+    if (e.button === 0) held.set(e.pointerId, place(e));
+    if (held.size === 1) moved = 0;
+  });
+  map.addEventListener("pointermove", (e) => {
+    const from = held.get(e.pointerId);
+    if (!from) return;
+    const to = place(e), other = [...held].find(([id]) => id !== e.pointerId)?.[1];
+    held.set(e.pointerId, to);
+    const r = map.getBoundingClientRect();
+    moved += Math.abs(to[0] - from[0]) * r.width + Math.abs(to[1] - from[1]) * r.height;
+    if (moved > 4 && !map.hasPointerCapture(e.pointerId)) map.setPointerCapture(e.pointerId);
+    if (other) {
+      const far = (p) => Math.hypot((p[0] - other[0]) * r.width, (p[1] - other[1]) * r.height);
+      zoom(far(to) / Math.max(far(from), 1), (to[0] + other[0]) / 2, (to[1] + other[1]) / 2);
+    } else if (k > 1) move(from[0] - to[0], from[1] - to[1]);
+  });
+  for (const end of ["pointerup", "pointercancel"]) map.addEventListener(end, (e) => held.delete(e.pointerId));
+  map.addEventListener("click", (e) => { if (moved > 4) e.preventDefault(); }, true); // a drag follows no link
+  map.addEventListener("dragstart", (e) => e.preventDefault());
+  draw();
+}
