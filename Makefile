@@ -27,9 +27,12 @@ lint: ## vet, staticcheck, formatting, go.mod
 	go tool staticcheck ./...
 	go mod tidy -diff
 
-test: lint build tools postgres ## everything that must hold, on both stores; under 20 minutes
+test: lint build tools postgres chromium page-checks ## everything that must hold, on both stores; under 20 minutes
 	CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -timeout 15m ./...
 	GRENSE_TEST_STORE=postgis go test -timeout 15m ./internal/server
+	$(if $(RACE),go test -timeout 10m -run '^TestBrowser' ./internal/server)
+	@{ $(CHROMIUM_FOUND); } || echo "NOTE: there is no Chromium; the tests of the pages in a browser were skipped"
+	@test -d $(PAGE_CHECKS)/node_modules || echo "NOTE: npm did not install $(PAGE_CHECKS); the pages were not checked by axe-core and html-validate"
 	@test -d "$(GRENSE_SHARED)" || echo "NOTE: $(GRENSE_SHARED) is absent; the tests that need the shared data were skipped"
 
 .PHONY: tools
@@ -39,6 +42,24 @@ tools:
 	  if [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "installing libxml2-utils for the tests"; apt-get update -qq && apt-get install -y -qq libxml2-utils >/dev/null; \
 	  else echo "NOTE: xmllint (libxml2-utils) is not installed; the tests that validate XML are skipped"; fi; fi
+
+.PHONY: chromium page-checks
+# The pages are opened in headless Chromium, beside the race detector too slow. Installed on Debian as root; GRENSE_TEST_INSTALL=0 forbids that.
+CHROMIUM_FOUND := command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null
+chromium:
+	@if ! { $(CHROMIUM_FOUND); } && [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing chromium for the tests"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-liberation >/dev/null; fi
+
+# axe-core and html-validate, pinned with their checksums in package-lock.json, into a folder that git ignores. GRENSE_TEST_INSTALL=0 forbids that.
+PAGE_CHECKS := internal/server/testdata/browser
+page-checks:
+	@cd $(PAGE_CHECKS) && if [ ! node_modules/.package-lock.json -nt package-lock.json ] && [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && command -v npm >/dev/null; then \
+	  echo "installing axe-core and html-validate for the tests"; npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || rm -rf node_modules; fi
+
+screenshots: chromium ## pictures of every page, light and dark, wide and narrow (bin/screenshots/index.html)
+	@{ $(CHROMIUM_FOUND); } || { echo "pictures need Chromium; install it"; exit 1; }
+	rm -rf bin/screenshots
+	GRENSE_SCREENSHOTS="$(abspath bin/screenshots)" go test -count=1 -timeout 20m -run '^TestGallery$$' ./internal/server
 
 .PHONY: postgres
 # A real PostgreSQL with PostGIS: the tests run clusters of their own from its programs. Installed on Debian as root;

@@ -256,7 +256,13 @@ func copyLayer(t *testing.T, address, file, layer string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), clientTime)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, "ogr2ogr", "-f", "PostgreSQL", "PG:"+address, file, layer, "-lco", "GEOMETRY_NAME=geom", "-nln", layer).CombinedOutput(); err != nil {
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := u.User.Password()
+	to := fmt.Sprintf("PG:host=%s port=%s user=%s password='%s' dbname=%s", u.Hostname(), u.Port(), u.User.Username(), password, strings.TrimPrefix(u.Path, "/"))
+	if out, err := exec.CommandContext(ctx, "ogr2ogr", "-f", "PostgreSQL", to, file, layer, "-lco", "GEOMETRY_NAME=geom", "-nln", layer).CombinedOutput(); err != nil {
 		t.Fatalf("ogr2ogr: %v\n%s", err, out)
 	}
 }

@@ -251,3 +251,51 @@ func TestServeWaitsForTheDatabase(t *testing.T) {
 		t.Errorf("status %d: %s", c, &logs)
 	}
 }
+
+// TestCheckOfADatabase tells what is missing, with the cure; what is cured is told no more.
+func TestCheckOfADatabase(t *testing.T) {
+	t.Parallel()
+	db, dir := cluster.Database(t), t.TempDir()
+	sql(t, db, `CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); CREATE TABLE lukket (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258));
+		CREATE TABLE stor (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO stor SELECT i, NULL FROM generate_series(1, 2000) i; ANALYZE stor;`)
+	role, asRole := storetest.Role(t, db, "")
+	sql(t, db, "REVOKE CREATE ON SCHEMA public FROM PUBLIC; GRANT SELECT ON punkt, stor TO "+role)
+	check := func(address string, want int, told ...string) {
+		t.Helper()
+		code, stdout, stderr := command(t, dir, "check", address)
+		if code != want {
+			t.Errorf("status %d, want %d: %s%s", code, want, stdout, stderr)
+		}
+		for _, w := range told {
+			not := strings.HasPrefix(w, "not: ")
+			if w = strings.TrimPrefix(w, "not: "); strings.Contains(stdout, w) == not {
+				t.Errorf("%q is told: %v\n%s", w, not, stdout)
+			}
+		}
+	}
+	check(asRole, 0, "there is no schema grense, and the role "+role+" may not make it", "GRANT SELECT ON public.lukket TO "+role, "CREATE INDEX ON public.stor USING gist (geom)", "not: punkt is not")
+	check(db, 0, "there is no schema grense; it is made when", "not: lukket is not served")
+	if code, stdout, stderr := command(t, dir, "key", "list", "--source", db); code != 0 {
+		t.Fatalf("status %d, %s%s", code, stdout, stderr)
+	}
+	check(asRole, exitFailed, "GRANT USAGE ON SCHEMA grense TO "+role)
+	sql(t, db, "GRANT USAGE ON SCHEMA grense TO "+role)
+	check(asRole, exitFailed, "GRANT SELECT ON grense.migration TO "+role, "GRANT SELECT ON grense.collection TO "+role, "GRANT SELECT, INSERT, UPDATE ON grense.api_key TO "+role,
+		"GRANT CREATE ON SCHEMA grense TO "+role, "not: GRANT USAGE")
+	sql(t, db, "GRANT SELECT ON grense.migration, grense.collection TO "+role)
+	check(asRole, 0, "not: grense.collection", "GRANT SELECT, INSERT, UPDATE ON grense.api_key")
+	check(db, 0, "not: migrations are missing")
+	sql(t, db, "INSERT INTO grense.migration VALUES (9999, 'fremtid')")
+	check(asRole, exitFailed, "migration 9999 in the schema grense is of a newer version")
+	sql(t, db, "DELETE FROM grense.migration; DROP TABLE grense.api_key, grense.collection")
+	check(asRole, exitFailed, "migrations are missing in the schema grense: 0001_collection;", "grense check --migrate")
+	if code, stdout, stderr := command(t, dir, "check", "--migrate", db); code != 0 || strings.Contains(stdout, "migrations are missing") {
+		t.Errorf("--migrate: status %d, %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := command(t, dir, "check", "--migrate", asRole); code != exitFailed || !strings.Contains(stderr, "permission denied") {
+		t.Errorf("--migrate by a role that may not: status %d, %s", code, stderr)
+	}
+	if code, _, stderr := command(t, dir, "check", "--migrate", demoCopy(t, dir)); code != exitFailed || !strings.Contains(stderr, "--migrate is for databases") {
+		t.Errorf("--migrate of a file: status %d, %s", code, stderr)
+	}
+}

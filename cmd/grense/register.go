@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"grense/internal/register"
+	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/postgis"
 )
 
 type registerCmd struct {
@@ -31,24 +33,23 @@ Examples:
 type registerGenerateCmd struct {
 	Places int    `default:"3000" placeholder:"N" help:"Places in all. Defaults to 3000."`
 	Seed   uint64 `default:"20260101" placeholder:"S" help:"The same seed gives the same bytes; a smaller register is the start of a larger one. Defaults to 20260101."`
-	Out    string `required:"" placeholder:"FILE" help:"The GeoPackage to write. It appears when it is complete."`
-	Force  bool   `help:"Replace the file if it exists."`
+	Out    string `required:"" placeholder:"TARGET" help:"The GeoPackage to write, which appears when it is complete, or a PostGIS database (postgres://...), whose other collections stay."`
+	Force  bool   `help:"Replace the file if it exists, or the register of the database."`
 }
 
 // registerDate is what a generated register says of its age: the first day of the division that it holds.
 var registerDate = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (c *registerGenerateCmd) Run(ctx context.Context, p *process) error {
-	if _, err := os.Stat(c.Out); err == nil && !c.Force {
-		return fmt.Errorf("%s exists; choose another file, or replace it with --force", c.Out)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot write the register: %w", err)
-	}
-	if _, err := os.Stat(filepath.Dir(c.Out)); err != nil {
-		return fmt.Errorf("cannot write the register: there is no folder %s", filepath.Dir(c.Out))
+	if err := c.free(ctx); err != nil {
+		return err
 	}
 	start := time.Now()
-	w, err := gpkg.CreateDated(ctx, c.Out, registerDate)
+	create := func() (store.Writer, error) { return gpkg.CreateDated(ctx, c.Out, registerDate) }
+	if isDatabase(c.Out) {
+		create = func() (store.Writer, error) { return postgis.Create(ctx, c.Out) }
+	}
+	w, err := create()
 	if err != nil {
 		return fmt.Errorf("cannot write the register: %w", err)
 	}
@@ -62,8 +63,38 @@ func (c *registerGenerateCmd) Run(ctx context.Context, p *process) error {
 		return fmt.Errorf("cannot write the register: %w", err)
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s holds %s (seed %d), made in %s.\nServe it with: grense serve %s\n",
-		c.Out, count(c.Places, "place"), c.Seed, time.Since(start).Round(100*time.Millisecond), c.Out)
+		shown(c.Out), count(c.Places, "place"), c.Seed, time.Since(start).Round(100*time.Millisecond), shown(c.Out))
 	return err
+}
+
+// free tells why the target cannot be written; nil when it can.
+func (c *registerGenerateCmd) free(ctx context.Context) error {
+	if isDatabase(c.Out) {
+		if has, err := hasRegister(ctx, c.Out); err != nil || c.Force || !has {
+			return err
+		}
+		return fmt.Errorf("%s holds a register already; choose another database, or replace it with --force", shown(c.Out))
+	}
+	if _, err := os.Stat(c.Out); err == nil && !c.Force {
+		return fmt.Errorf("%s exists; choose another file, or replace it with --force", c.Out)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot write the register: %w", err)
+	}
+	if _, err := os.Stat(filepath.Dir(c.Out)); err != nil {
+		return fmt.Errorf("cannot write the register: there is no folder %s", filepath.Dir(c.Out))
+	}
+	return nil
+}
+
+// hasRegister looks whether a database holds a register, without keeping its readers waiting as a writer would.
+func hasRegister(ctx context.Context, url string) (bool, error) {
+	st, err := postgis.Open(ctx, url, postgis.Options{})
+	if err != nil {
+		return false, fmt.Errorf("cannot open %s: %w", shown(url), err)
+	}
+	defer st.Close()
+	_, ok := st.Catalog().Collection("sted")
+	return ok, nil
 }
 
 // A meter shows on a terminal how far work is, twice a second; to a file it writes nothing.

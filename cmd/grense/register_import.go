@@ -70,7 +70,7 @@ func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
 	tellImport(p.Stderr, im, c.Report)
 	if err != nil {
 		hint := ""
-		if im.Refused > 0 && errors.Is(err, ingest.ErrRefused) && !c.SkipRefused {
+		if im.Refused > 0 && im.Places > 0 && errors.Is(err, ingest.ErrRefused) && !c.SkipRefused {
 			hint = "; --skip-refused imports the others"
 		}
 		return fmt.Errorf("nothing was imported: %s%s", ingest.Reason(err), hint)
@@ -134,15 +134,10 @@ func (c *registerImportCmd) begin(ctx context.Context) (store.Writer, error) {
 		if c.Replace {
 			return nil, nil
 		}
-		st, err := postgis.Open(ctx, c.Into, postgis.Options{}) // a writer would keep readers of the old register waiting
-		if err != nil {
-			return nil, c.explain(err)
+		if has, err := hasRegister(ctx, c.Into); err != nil || !has {
+			return nil, err
 		}
-		defer st.Close()
-		if _, ok := st.Catalog().Collection("sted"); ok {
-			return nil, c.explain(errExists)
-		}
-		return nil, nil
+		return nil, c.explain(errExists)
 	}
 	if _, err := os.Stat(filepath.Dir(c.Into)); err != nil {
 		return nil, fmt.Errorf("cannot write the register: there is no folder %s", filepath.Dir(c.Into))

@@ -91,8 +91,16 @@ type running struct {
 
 var baseLine = regexp.MustCompile(`for programs\s+(\S+)/\n`)
 
-// serve starts grense serve on a free port and stops it when the test ends. Draining does not wait, unless args say so.
+// serve starts grense serve on a free port and stops it when the test ends. Draining does not wait, unless args say so. dir holds the demo already:
+// to make it takes seconds.
 func serve(t *testing.T, dir string, args ...string) *running {
+	t.Helper()
+	haveDemo(t, dir)
+	return serveAsIs(t, dir, args...)
+}
+
+// serveAsIs is serve with what dir holds, which may be nothing.
+func serveAsIs(t *testing.T, dir string, args ...string) *running {
 	t.Helper()
 	r := &running{stdout: newOutput(), stderr: newOutput(), reload: make(chan os.Signal, 1), done: make(chan int, 1)}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -169,18 +177,48 @@ func (r *running) get(t *testing.T, path, key string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// demoCopy returns the path of a GeoPackage with the demo, in dir.
-func demoCopy(t *testing.T, dir string) string {
+// theDemo is the demo as serve makes it, made once for all tests.
+var theDemo = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "grense-demo-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path, err := buildDemo(context.Background(), dir)
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func copyDemo(t *testing.T, to string) {
 	t.Helper()
-	path, err := buildDemo(t.Context(), dir)
+	b, err := theDemo()
 	if err != nil {
 		t.Fatal(err)
 	}
+	writeFile(t, to, string(b))
+}
+
+// demoCopy returns the path of a GeoPackage with the demo, in dir.
+func demoCopy(t *testing.T, dir string) string {
+	t.Helper()
 	to := filepath.Join(dir, "kart.gpkg")
-	if err := os.Rename(path, to); err != nil {
+	copyDemo(t, to)
+	return to
+}
+
+// haveDemo puts the demo where serve looks for it when dir is its home, unless it is there.
+func haveDemo(t *testing.T, dir string) {
+	t.Helper()
+	path := demoPath(dir)
+	if _, err := os.Stat(path); err == nil {
+		return
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return to
+	copyDemo(t, path)
 }
 
 // demoPath is where serve keeps the demo when dir is its home.

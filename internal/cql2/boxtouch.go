@@ -37,6 +37,60 @@ func BoxTouches(wkb []byte, in crs.ID, b BBox) (bool, error) {
 	return hit || err == nil && !t.any, err
 }
 
+// Padded is a Record that knows how far an edge of its geometry, straight in another CRS, may lie outside of the envelope of its ends, in
+// units of the CRS of the geometry; infinite when that is not known. Boxes in another CRS are then tested with few transformations.
+type Padded interface{ Pad() float64 }
+
+// boxMatch is a box with what was made of it for geometries in one CRS.
+type boxMatch struct {
+	e    BBox
+	in   crs.ID
+	pad  float64
+	f    crs.Func
+	near *orb.Bound // edges elsewhere cannot touch the box, in the CRS in; nil when that is not known
+	at   orb.Point  // a point of the box in the CRS in
+}
+
+func (m *boxMatch) eval(r Record) (Truth, error) {
+	wkb, in, err := r.Geometry(m.e.Prop)
+	if err != nil {
+		return Null, err
+	}
+	p, ok := r.(Padded)
+	if wkb == nil || !ok || crs.Same(in, m.e.CRS) || m.e.Z != nil || m.e.Box.Min[0] > m.e.Box.Max[0] {
+		hit, err := BoxTouches(wkb, in, m.e)
+		return truth(hit), err
+	}
+	if m.in != in || m.pad != p.Pad() {
+		m.prepare(in, p.Pad())
+	}
+	if m.near != nil {
+		t := boxTest{r: wkbReader{b: wkb}, f: m.f, n: 1, near: m.near, at: m.at, pad: m.pad}
+		t.boxes[0] = m.e.Box
+		if hit, err := t.geometry(0); err != nil || !t.unsure {
+			return truth(hit || err == nil && !t.any), err
+		}
+	}
+	hit, err := BoxTouches(wkb, in, m.e)
+	return truth(hit), err
+}
+
+func (m *boxMatch) prepare(in crs.ID, pad float64) {
+	m.in, m.pad, m.near = in, pad, nil
+	bounds, ok := boxBounds(m.e, in)
+	f, err := crs.Between(in, m.e.CRS)
+	back, err2 := crs.Between(m.e.CRS, in)
+	if !ok || len(bounds) != 1 || err != nil || err2 != nil || math.IsInf(pad, 0) || math.IsNaN(pad) {
+		return
+	}
+	x, y := back(m.e.Box.Min[0], m.e.Box.Min[1])
+	if !finite(x) || !finite(y) {
+		return
+	}
+	near := bounds[0].Pad(pad)
+	m.f, m.near, m.at = f, &near, orb.Point{x, y}
+}
+
 // boxTest walks a geometry once.
 type boxTest struct {
 	r     wkbReader
@@ -46,6 +100,11 @@ type boxTest struct {
 	z     *[2]float64
 	any   bool // some vertex was seen
 	lost  bool // some vertex has no place
+
+	near   *orb.Bound // of boxMatch; nil: every vertex is transformed
+	at     orb.Point
+	pad    float64
+	unsure bool // an edge runs so near to at that the polygon may hold it or not
 
 	// of the point, line or polygon at hand:
 	hit    bool
@@ -130,8 +189,56 @@ func (t *boxTest) vertex(i int) orb.Point {
 	return orb.Point{x, y}
 }
 
+// nearPath is path where few edges come near the box. A polygon none of whose edges touches the box holds all of it or nothing. Whether it
+// holds the point at is the same with edges straight in either CRS, unless at lies between both courses of an edge.
+func (t *boxTest) nearPath(n int, ring bool) {
+	box := &t.boxes[0]
+	var last orb.Point
+	for i := range n {
+		x, y, _ := t.r.vertex(i)
+		p := orb.Point{x, y}
+		if math.IsNaN(x) || math.IsNaN(y) {
+			t.unsure = true
+			break
+		}
+		t.any = true
+		lo, hi := p, p
+		if i > 0 {
+			lo, hi = orb.Point{min(x, last[0]), min(y, last[1])}, orb.Point{max(x, last[0]), max(y, last[1])}
+			if ring && passesBelow(last, p, t.at) {
+				t.inside[0] = !t.inside[0]
+			}
+		}
+		if lo[0] <= t.near.Max[0] && hi[0] >= t.near.Min[0] && lo[1] <= t.near.Max[1] && hi[1] >= t.near.Min[1] {
+			q := orb.Point{}
+			if q[0], q[1] = t.f(x, y); i == 0 {
+				t.hit = holds(box, q)
+			} else {
+				before := orb.Point{}
+				before[0], before[1] = t.f(last[0], last[1])
+				t.hit = edgeTouches(before, q, box)
+				t.unsure = t.unsure || lo[0]-t.pad <= t.at[0] && t.at[0] <= hi[0]+t.pad && lo[1]-t.pad <= t.at[1] && t.at[1] <= hi[1]+t.pad
+			}
+			if t.hit {
+				t.unsure = false
+				break
+			}
+		}
+		last = p
+	}
+	t.r.skip(n)
+}
+
 // path tests n positions and the edges between them.
 func (t *boxTest) path(n int, ring bool) {
+	if t.near != nil {
+		if !t.hit {
+			t.nearPath(n, ring)
+		} else {
+			t.r.skip(n)
+		}
+		return
+	}
 	var last orb.Point
 	for i := range n {
 		p := t.vertex(i)

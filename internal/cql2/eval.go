@@ -86,14 +86,7 @@ func compile(e Expr) predicate {
 	case Array:
 		return array(e)
 	case BBox:
-		return func(r Record) (Truth, error) {
-			wkb, crs, err := r.Geometry(e.Prop)
-			if err != nil {
-				return Null, err
-			}
-			hit, err := BoxTouches(wkb, crs, e)
-			return truth(hit), err
-		}
+		return (&boxMatch{e: e}).eval
 	case Interval:
 		return func(r Record) (Truth, error) { return during(e, r) }
 	case Search:

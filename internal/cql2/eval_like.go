@@ -67,13 +67,65 @@ func like(x value, p pattern) predicate {
 func LikeFolded(fold, pattern string) func(string) bool {
 	p := newPattern(Text(pattern))
 	lower := fold == "casei" || fold == "exact"
+	part, quick := p.infix()
+	quick = quick && fold == "casei"
 	return func(s string) bool {
+		if quick {
+			if hit, known := holdsFolded(s, part); known {
+				return hit
+			}
+		}
 		if (lower || fold == "accenti") && isASCII(s) {
 			return p.matchASCII(s, lower)
 		}
 		folded, _ := Fold(fold, s)
 		return p.match(folded)
 	}
+}
+
+// infix returns the text of a pattern that asks for a part in ASCII, anywhere.
+func (p pattern) infix() (string, bool) {
+	if len(p) < 3 || p[0] != wildRun || p[len(p)-1] != wildRun {
+		return "", false
+	}
+	for _, r := range p[1 : len(p)-1] {
+		if r < 0 || r >= utf8.RuneSelf {
+			return "", false
+		}
+	}
+	return string(p[1 : len(p)-1]), true
+}
+
+// holdsFolded reports whether a text, its case folded, holds a part in ASCII; not known when the text holds other characters before that,
+// which may fold to ASCII.
+func holdsFolded(s, part string) (hit, known bool) {
+	first := part[0]
+	for i := range len(s) {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			return false, false
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c == first && len(s)-i >= len(part) && startsFolded(s[i:], part) {
+			return true, true
+		}
+	}
+	return false, true
+}
+
+func startsFolded(s, part string) bool {
+	for i := 1; i < len(part); i++ {
+		c := s[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != part[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // matchASCII is match of a text in ASCII, in lower case where that is wanted.

@@ -86,9 +86,13 @@ func relation(name, table, owner, key string, fs []store.Property, nested ...sto
 	return store.Relation{Name: name, Table: table, Owner: owner, Key: key, Columns: fs, Relations: nested}
 }
 
-// kommuner relates places, or what has the id of its place in key, to their municipalities.
+// kommuner relates places, by their rang, or what has the id of its place in key, to their municipalities.
 func kommuner(key string) store.Relation {
-	return relation("kommuner", "sted_kommune", "sted_id", key, properties(text("kommunenummer"), text("navneobjekttype"), integer("rang")))
+	owner := "sted_id"
+	if key == "rang" {
+		owner = key
+	}
+	return relation("kommuner", "sted_kommune", owner, key, properties(text("kommunenummer"), text("navneobjekttype"), integer("rang")))
 }
 
 // skrivemaater relates to spellings.

@@ -74,7 +74,7 @@ func sted() *store.Collection {
 			date("sluttdato").titled("Sluttdato", "Sluttdato", "End date"),
 		),
 		Relations: []store.Relation{
-			kommuner(""), skrivemaater("skrivemaater", "sted_id", ""),
+			kommuner("rang"), skrivemaater("skrivemaater", "sted_id", ""),
 			relation("stedsnavn", "stedsnavn", "sted_id", "",
 				properties(integer("stedsnavnnummer"), text("spraak"), text("navnestatus"), text("navnesakstatus"))),
 			tilleggsopplysninger("sted_tilleggsopplysning", "sted_id"), merknader("sted_merknad", "sted_id"), matrikkelreferanser(""),

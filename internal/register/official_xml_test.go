@@ -191,14 +191,14 @@ func FuzzGML(f *testing.F) {
 
 func TestSorterGivesEveryRecordInOrder(t *testing.T) {
 	t.Parallel()
-	for _, memory := range []int{0, 2_000, 50} {
+	for _, memory := range []int{0, 4_000, 300} {
 		t.Run(fmt.Sprint(memory), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			s := &sorter{dir: dir, memory: memory}
 			r := rand.New(rand.NewPCG(1, uint64(memory)))
 			var want []string
-			for i := range 3_000 {
+			for i := range 1_500 {
 				key := fmt.Sprintf("%0*d", 1+r.IntN(4), r.IntN(2_000))
 				value := fmt.Sprintf("%d:%s", i, strings.Repeat("x", r.IntN(20)))
 				want = append(want, key+"\x00"+value)

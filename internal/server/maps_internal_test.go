@@ -200,19 +200,24 @@ func TestLabelsDoNotOverlap(t *testing.T) {
 	for range 200 {
 		p.marks = append(p.marks, mark{outline: newOutline("Somewhere - Elsewhere", orb.Point{r.Float64() * 1e5, r.Float64() * 1e5}, same)})
 	}
-	svg := []byte(p.svg())
-	at := regexp.MustCompile(`<text x="(\d+)" y="(\d+)">Somewhere<`).FindAllSubmatch(svg, -1)
-	if len(at) < 10 || len(at) > labelMost {
-		t.Fatalf("%d labels", len(at))
+	sets := regexp.MustCompile(`<g class="names[^>]*>(.*?)</g>`).FindAllSubmatch([]byte(p.svg()), -1)
+	if len(sets) != 2 {
+		t.Fatalf("%d sets of labels", len(sets))
 	}
-	var xy []orb.Point
-	for _, m := range at {
-		xy = append(xy, parsePath(t, string(bytes.Join(m[1:], []byte(" "))))[0])
-	}
-	for i, a := range xy {
-		for _, b := range xy[:i] {
-			if math.Abs(a[1]-b[1]) < labelSize && math.Abs(a[0]-b[0]) < .58*labelSize*9 {
-				t.Errorf("labels at %v and %v overlap", a, b)
+	for i, size := range []float64{labelSize, narrowSize} {
+		at := regexp.MustCompile(`<text x="(\d+)" y="(\d+)">Somewhere<`).FindAllSubmatch(sets[i][1], -1)
+		if len(at) < 10 || len(at) > labelMost {
+			t.Fatalf("%d labels", len(at))
+		}
+		var xy []orb.Point
+		for _, m := range at {
+			xy = append(xy, parsePath(t, string(bytes.Join(m[1:], []byte(" "))))[0])
+		}
+		for i, a := range xy {
+			for _, b := range xy[:i] {
+				if math.Abs(a[1]-b[1]) < size && math.Abs(a[0]-b[0]) < .58*size*9 {
+					t.Errorf("labels at %v and %v overlap", a, b)
+				}
 			}
 		}
 	}

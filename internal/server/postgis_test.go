@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"grense/api/placename"
 	"grense/internal/config"
 	"grense/internal/cql2"
 	"grense/internal/demo"
@@ -218,6 +219,37 @@ func TestBothStoresGiveTheSameJSON(t *testing.T) {
 			"/collections/kommuner/items?f=json&crs=http://www.opengis.net/def/crs/EPSG/0/25833&limit=3", "/collections/kommuner/items/finnes-ikke?f=json",
 			"/collections/kommuner/items?f=csv&limit=20", "/collections/kommuner/items?f=jsonld&limit=20", "/v1/collections/fylker/items?f=json&offset=3&limit=2",
 		})
+	})
+	t.Run("register", func(t *testing.T) {
+		t.Parallel()
+		path, err := registerFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths := []string{"/collections?f=json"}
+		for _, c := range []string{"sted", "stedsnavn"} {
+			c = "/collections/" + c
+			paths = append(paths, c+"?f=json", c+"/schema?f=json", c+"/queryables?f=json", c+"/items?f=json&limit=400", c+"/items?f=json&limit=100&sortby=-id", c+"/items?f=json&q=vik",
+				c+"/items?f=json&bbox=5,58,12,62&limit=50", c+"/items?f=csv&limit=500", c+"/items?f=json&skipGeometry=true&limit=20", c+"/items?f=json&filter=id%20%3E%20100%20AND%20NOT%20id%20%3E%20130",
+				c+"/items?f=json&crs=http://www.opengis.net/def/crs/EPSG/0/25833&limit=5", c+"/items/nope?f=json")
+		}
+		alike(t, path, paths)
+	})
+	t.Run("SOAP", func(t *testing.T) {
+		t.Parallel()
+		path, err := registerFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := serveStore(t, openGeoPackage(t, path), nil)
+		b := serveStore(t, openPostGIS(t, path), nil)
+		for _, op := range placename.TheContract().Operations {
+			body := string(placename.ExampleRequest(op.Name, false, placename.DefaultBase))
+			x, y := a.post(endpoint, "text/xml; charset=utf-8", body).wants(200), b.post(endpoint, "text/xml; charset=utf-8", body).wants(200)
+			if !bytes.Equal(x.Body, y.Body) || len(x.Body) < 200 {
+				t.Errorf("%s:\nGeoPackage %.600s\nPostGIS    %.600s", op.Name, x.Body, y.Body)
+			}
+		}
 	})
 	t.Run("cql2", func(t *testing.T) {
 		t.Parallel()

@@ -225,8 +225,8 @@ func (d *draft) relations(c *conn, defs []relationDefinition, key string) ([]sto
 				continue
 			}
 			f := &sqlq.Field{Column: col.name, Type: p.Type, Nulls: true}
-			if p.Type == cql2.TypeDate {
-				f.Normal = sqlq.NormalDate
+			if p.Type == cql2.TypeDate && !strings.EqualFold(col.declared, columnType(p.Type)) {
+				f.Normal = sqlq.NormalDate // else our writer stored it, in the normal form
 			}
 			f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev, Gram: p.Search.Gram, Texts: p.Search.Texts}
 			rel.Columns = append(rel.Columns, p)

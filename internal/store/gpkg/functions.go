@@ -11,7 +11,8 @@ import (
 )
 
 // registerFunctions offers what sqlq.SQLite calls. Each maps one value to text or null.
-func registerFunctions(c *sqlite.Conn) error {
+func registerFunctions(cn *conn) error {
+	c := cn.c
 	text := func(f func(string) (string, bool)) func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) {
 		return func(_ sqlite.Context, args []sqlite.Value) (sqlite.Value, error) {
 			if t := args[0].Type(); t == sqlite.TypeNull || t == sqlite.TypeBlob {
@@ -51,10 +52,8 @@ func registerFunctions(c *sqlite.Conn) error {
 			return err
 		}
 	}
-	for _, fold := range [...]string{"norm", "exact", "casei", "accenti"} {
-		if err := c.CreateFunction("grense_"+fold+"_like", &sqlite.FunctionImpl{NArgs: 2, Scalar: foldedLike(fold), Deterministic: true}); err != nil {
-			return err
-		}
+	if err := c.CreateFunction("grense_like", &sqlite.FunctionImpl{NArgs: 2, Scalar: cn.likes.call, Deterministic: true}); err != nil {
+		return err
 	}
 	for name, f := range functions {
 		if err := c.CreateFunction(name, &sqlite.FunctionImpl{NArgs: 1, Scalar: f, Deterministic: true}); err != nil {
@@ -116,21 +115,29 @@ func rank(words func(string) string) func(sqlite.Context, []sqlite.Value) (sqlit
 	}
 }
 
-// foldedLike returns a function of a text and a pattern: whether the text, folded, is like the pattern. It keeps the pattern of the last
-// call.
-func foldedLike(fold string) func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) {
-	var last string
-	var match func(string) bool
-	return func(_ sqlite.Context, args []sqlite.Value) (sqlite.Value, error) {
-		if t := args[0].Type(); t == sqlite.TypeNull || t == sqlite.TypeBlob {
-			return sqlite.Value{}, nil
-		}
-		if p := args[1].Text(); match == nil || p != last {
-			last, match = p, cql2.LikeFolded(fold, p)
-		}
-		if match(args[0].Text()) {
-			return sqlite.IntegerValue(1), nil
-		}
-		return sqlite.IntegerValue(0), nil
+// likes are the patterns that statements have bound of late. In SQL a pattern is its number, so that a call costs no text.
+type likes struct {
+	n     int64
+	tests [maxLikes]func(string) bool
+}
+
+// maxLikes is more than the patterns of one statement.
+const maxLikes = 1024
+
+// add returns the number of a pattern.
+func (l *likes) add(p sqlq.Folded) int64 {
+	l.n++
+	l.tests[l.n%maxLikes] = cql2.LikeFolded(p.Fold, p.Pattern)
+	return l.n
+}
+
+// call is the function of a text and the number of a pattern: whether the text, folded, is like the pattern.
+func (l *likes) call(_ sqlite.Context, args []sqlite.Value) (sqlite.Value, error) {
+	if t := args[0].Type(); t == sqlite.TypeNull || t == sqlite.TypeBlob {
+		return sqlite.Value{}, nil
 	}
+	if test := l.tests[uint64(args[1].Int64())%maxLikes]; test != nil && test(args[0].Text()) {
+		return sqlite.IntegerValue(1), nil
+	}
+	return sqlite.IntegerValue(0), nil
 }

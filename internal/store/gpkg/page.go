@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"grense/internal/cql2"
 	"grense/internal/store"
@@ -16,16 +17,20 @@ const alias = "t"
 
 // question is a Query prepared against a layer.
 type question struct {
-	rev     *revision
-	l       *layer
-	table   string // where the rows are read from
-	filter  sqlq.Filter
-	where   cql2.Expr
-	matcher *cql2.Matcher // of the residue; made when it is needed
-	keys    []sqlq.Key    // of the order, the id last
-	order   string        // store.Query.OrderName
-	place   *store.Place
-	values  []any // of keys at place
+	rev      *revision
+	l        *layer
+	table    string // where the rows are read from
+	filter   sqlq.Filter
+	where    cql2.Expr
+	matcher  *cql2.Matcher // of the residue; made when it is needed
+	keys     []sqlq.Key    // of the order, the id last
+	order    string        // store.Query.OrderName
+	place    *store.Place
+	values   []any  // of keys at place
+	after    any    // where not nil, only rows with a greater id are counted
+	countKey string // in revision.counts
+	total    *int   // where there is a residue, the count is made while the page is read; nil: it is not
+	hints    *hints
 }
 
 // Page returns the ids that q selects.
@@ -58,19 +63,30 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 		if qu.table, err = l.table(c, q.Filter); err != nil {
 			return err
 		}
+		counted := -1
+		if q.Count == store.CountExact {
+			counted = qu.counted()
+			if total := 0; counted < 0 && qu.filter.Residue != nil && q.Cursor == "" {
+				qu.total = &total
+			}
+		}
 		if q.Limit > 0 {
 			if err = qu.fill(ctx, c, q, p); err != nil {
 				return err
 			}
 		}
-		if q.Count != store.CountExact {
-			return nil
-		}
-		if q.Cursor == "" && p.Next == "" && len(p.Rows) > 0 { // the last page tells how many there are
+		switch {
+		case q.Count != store.CountExact:
+		case counted >= 0:
+			p.Matched = counted
+		case q.Cursor == "" && p.Next == "" && len(p.Rows) > 0: // the last page tells how many there are
 			p.Matched = max(q.Offset, 0) + len(p.Rows)
-			return nil
+		case qu.total != nil && q.Limit > 0:
+			p.Matched = *qu.total
+			qu.remember(p.Matched)
+		default:
+			p.Matched, err = qu.count(ctx, c, q, p)
 		}
-		p.Matched, err = qu.count(ctx, c)
 		return err
 	})
 	if err != nil {
@@ -234,7 +250,7 @@ func (qu *question) read(ctx context.Context, c *conn, back bool, limit, skip in
 			if ok, err := qu.holds(ctx, c, r, n); err != nil || !ok {
 				return err
 			}
-			if seen++; seen <= skip {
+			if seen++; seen <= skip || len(rows) == limit {
 				return nil
 			}
 		}
@@ -243,13 +259,16 @@ func (qu *question) read(ctx context.Context, c *conn, back bool, limit, skip in
 			x.keys = append(x.keys, r.Any(i))
 		}
 		rows = append(rows, x)
-		if len(rows) == limit {
+		if len(rows) == limit && qu.total == nil {
 			return errEnough
 		}
 		return nil
 	})
 	if err == errEnough {
 		err = nil
+	}
+	if qu.total != nil {
+		*qu.total = seen
 	}
 	return rows, skip > 0 && len(rows) > 0, err
 }
@@ -283,11 +302,15 @@ func (qu *question) statement(back bool, limit, skip int) (string, []any) {
 
 func (qu *question) residueColumns(b *sqlq.Builder) {
 	if qu.filter.Residue != nil {
-		b.Text(", ", qu.l.idExpr(alias), ", (").Add(qu.filter.Sure).Text(") IS TRUE")
+		row := "NULL"
+		if qu.l.nodes != "" {
+			row = alias + "." + qu.l.source.Geometry.RowID
+		}
+		b.Text(", ", qu.l.idExpr(alias), ", (").Add(qu.filter.Sure).Text(") IS TRUE, ", row)
 	}
 }
 
-// holds tells whether a candidate matches; its id and its sureness are in columns n and n+1.
+// holds tells whether a candidate matches; its id, its sureness and its row id are in columns n, n+1 and n+2.
 func (qu *question) holds(ctx context.Context, c *conn, r row, n int) (bool, error) {
 	if r.Bool(n + 1) {
 		return true, nil
@@ -296,7 +319,10 @@ func (qu *question) holds(ctx context.Context, c *conn, r row, n int) (bool, err
 		return false, err
 	}
 	if qu.matcher == nil {
-		qu.matcher = cql2.NewMatcher(qu.filter.Residue)
+		qu.matcher, qu.hints = cql2.NewMatcher(qu.filter.Residue), newHints(qu.l, qu.filter.Residue)
+	}
+	if t, err := qu.hints.of(c, r, n+2); err != nil || t != cql2.Null {
+		return t == cql2.True, err
 	}
 	t, err := qu.matcher.Eval(newRecord(c, qu.l, r.Any(n)))
 	return t == cql2.True, err
@@ -318,31 +344,56 @@ func parseID(s string) (int64, bool) {
 // maxCounts is how many counts a revision remembers.
 const maxCounts = 1024
 
-// count returns the number of matches.
-func (qu *question) count(ctx context.Context, c *conn) (int, error) {
+// counted returns the number of matches where it is known; else -1.
+func (qu *question) counted() int {
 	if qu.where == nil {
-		return qu.l.Count, nil
+		return qu.l.Count
 	}
-	key := qu.l.ID + "\x00" + canonical(qu.where)
+	if qu.countKey == "" {
+		qu.countKey = qu.l.ID + "\x00" + canonical(qu.where)
+	}
 	qu.rev.mu.Lock()
-	n, ok := qu.rev.counts[key]
-	qu.rev.mu.Unlock()
-	if ok {
-		return n, nil
+	defer qu.rev.mu.Unlock()
+	if n, ok := qu.rev.counts[qu.countKey]; ok {
+		return n
 	}
-	n, err := qu.countRows(ctx, c)
-	if err != nil {
-		return 0, err
+	return -1
+}
+
+// remember keeps a count.
+func (qu *question) remember(n int) {
+	if len(qu.countKey) >= 4<<10 {
+		return
 	}
 	qu.rev.mu.Lock()
 	defer qu.rev.mu.Unlock()
 	if len(qu.rev.counts) >= maxCounts {
 		clear(qu.rev.counts)
 	}
-	if len(key) < 4<<10 {
-		qu.rev.counts[key] = n
+	qu.rev.counts[qu.countKey] = n
+}
+
+// count returns the number of matches. p is the page that was read.
+func (qu *question) count(ctx context.Context, c *conn, q store.Query, p *store.Page) (int, error) {
+	rest := qu
+	before := 0
+	if q.Cursor == "" && len(p.Rows) > 0 && len(qu.keys) == 1 && qu.filter.Residue == nil && qu.calls() {
+		last, _ := qu.l.id(p.Rows[len(p.Rows)-1].ID)
+		x := *qu
+		x.after, before, rest = last, max(q.Offset, 0)+len(p.Rows), &x
 	}
-	return n, nil
+	n, err := rest.countRows(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	qu.remember(before + n)
+	return before + n, nil
+}
+
+// calls reports whether the filter costs so much for each row that those of the page shall not be tested twice.
+func (qu *question) calls() bool {
+	sql, _ := sqlq.New(sqlq.SQLite{}).Add(qu.filter.Where).SQL()
+	return strings.Contains(sql, "grense_")
 }
 
 func (qu *question) countStatement() (string, []any) {
@@ -353,7 +404,11 @@ func (qu *question) countStatement() (string, []any) {
 		b.Text("1")
 		qu.residueColumns(b)
 	}
-	b.Text(" FROM ", qu.table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
+	b.Text(" FROM ", qu.table, " AS ", alias, " WHERE ")
+	if qu.after != nil { // with a plus, so that it does not choose the index
+		b.Text("+", qu.l.idExpr(alias), " > ").Arg(qu.after).Text(" AND ")
+	}
+	b.Text("(").Add(qu.filter.Where).Text(")")
 	return b.SQL()
 }
 

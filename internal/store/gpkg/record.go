@@ -2,6 +2,7 @@ package gpkg
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -65,6 +66,14 @@ func (r *record) Geometry(name string) (wkb []byte, in crs.ID, err error) {
 	})
 	r.values[name] = wkb
 	return wkb, g.CRS, err
+}
+
+// Pad is that of the layer.
+func (r *record) Pad() float64 {
+	if g := r.source.Geometry; g != nil {
+		return g.Pad
+	}
+	return math.Inf(1)
 }
 
 // Rows returns the rows of a relation, whole.

@@ -218,10 +218,64 @@ func (r *spotRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 	return r.wkb, in, err
 }
 
+// Pad is that of the layer.
+func (r *spotRecord) Pad() float64 { return r.l.source.Geometry.Pad }
+
 func (r *spotRecord) Value(name string) (any, error) {
 	return nil, fmt.Errorf("gpkg: %q of a row that has a place only", name)
 }
 
 func (r *spotRecord) Rows(relation string) ([]cql2.Record, error) {
 	return nil, fmt.Errorf("gpkg: %q of a row that has a place only", relation)
+}
+
+// hints tell what envelopes know of rows that a statement gives.
+type hints struct {
+	l      *layer
+	bounds *cql2.Bounds // nil: nothing
+	asked  int
+	sure   map[int64]cql2.Truth // of rows in the R-tree that may match
+}
+
+// hintsFrom is after how many rows the R-tree is read.
+const hintsFrom = 16
+
+func newHints(l *layer, residue cql2.Expr) *hints {
+	h := &hints{l: l}
+	if g := l.source.Geometry; l.nodes != "" {
+		h.bounds = cql2.NewBounds(residue, g.Name, g.CRS, g.Pad)
+	}
+	return h
+}
+
+// of returns what is known of the row whose row id is in column i; Null: nothing.
+func (h *hints) of(c *conn, r row, i int) (cql2.Truth, error) {
+	if h.bounds == nil {
+		return cql2.Null, nil
+	}
+	if h.asked++; h.asked < hintsFrom {
+		return cql2.Null, nil
+	}
+	if h.sure == nil {
+		if ok, err := h.read(c); err != nil || !ok {
+			h.bounds = nil
+			return cql2.Null, err
+		}
+	}
+	if t, ok := h.sure[r.Int(i)]; ok || h.l.source.Geometry.HasNull {
+		return t, nil
+	}
+	return cql2.False, nil
+}
+
+func (h *hints) read(c *conn) (bool, error) {
+	if same, err := c.unchanged(); err != nil || !same {
+		return false, err
+	}
+	rows, ok, err := c.entries(h.l.nodes, maxSpots, h.bounds.Test)
+	h.sure = make(map[int64]cql2.Truth, len(rows))
+	for _, x := range rows {
+		h.sure[x.id] = x.t
+	}
+	return ok, err
 }

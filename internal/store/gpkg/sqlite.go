@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"grense/internal/store/sqlq"
 )
 
 // This file is the only one that knows which SQLite library is underneath, with functions.go.
@@ -33,6 +35,7 @@ type conn struct {
 	clock int64
 	state int64         // of the main database when it was opened; see unchanged
 	halt  chan struct{} // closed to break off what c does; nil: not made yet
+	likes likes
 }
 
 type statement struct {
@@ -62,7 +65,7 @@ func openConn(path string, m mode) (*conn, error) {
 	c.SetBusyTimeout(5 * time.Second)
 	cn := &conn{c: c, stmts: map[string]*statement{}}
 	if err = cn.exec("PRAGMA mmap_size=0"); err == nil {
-		err = registerFunctions(c)
+		err = registerFunctions(cn)
 	}
 	if err == nil {
 		cn.state, err = cn.one(dataVersion)
@@ -139,6 +142,9 @@ func (c *conn) query(sql string, args []any, fn func(row) error) error {
 	}
 	defer c.release(sql, s)
 	for i, a := range args {
+		if p, ok := a.(sqlq.Folded); ok {
+			a = c.likes.add(p)
+		}
 		if err := bind(s.Stmt, i+1, a); err != nil {
 			return err
 		}

@@ -16,22 +16,10 @@ func (qu *question) whole(ctx context.Context, c *conn, q store.Query, p *store.
 	if !q.Whole || q.Limit <= 0 || q.Cursor != "" || q.Offset > 0 || q.Rank != nil || q.Count == store.CountExact || qu.l.source.Leads == nil {
 		return false, nil
 	}
-	drives := sqlq.Drives(qu.l.source, alias, q.Filter)
-	if drives == nil {
-		return false, nil
-	}
-	d, err := cheapest(c, drives)
-	if err != nil {
+	sql, args, err := qu.wholeStatement(c, q)
+	if err != nil || sql == "" {
 		return false, err
 	}
-	b := sqlq.New(sqlq.SQLite{}).Text("SELECT ")
-	for i, k := range qu.keys {
-		if i > 0 {
-			b.Text(", ")
-		}
-		b.Add(k.Expr)
-	}
-	sql, args := b.Add(d.Join).SQL()
 	last := len(qu.keys) - 1
 	var values []any // of all rows, one after the other; the id is the last of each
 	seen := map[any]struct{}{}
@@ -69,6 +57,27 @@ func (qu *question) whole(ctx context.Context, c *conn, q store.Query, p *store.
 		p.Rows[i] = store.Row{ID: qu.idOf(v[last]), Rev: qu.rev.rev}
 	}
 	return true, ctx.Err()
+}
+
+// wholeStatement selects the sort keys and the id of all matches, in any order and perhaps more than once; "" when SQL cannot say the filter.
+func (qu *question) wholeStatement(c *conn, q store.Query) (string, []any, error) {
+	drives := sqlq.Drives(qu.l.source, alias, q.Filter)
+	if drives == nil {
+		return "", nil, nil
+	}
+	d, err := cheapest(c, drives)
+	if err != nil {
+		return "", nil, err
+	}
+	b := sqlq.New(sqlq.SQLite{}).Text("SELECT ")
+	for i, k := range qu.keys {
+		if i > 0 {
+			b.Text(", ")
+		}
+		b.Add(k.Expr)
+	}
+	sql, args := b.Add(d.Join).SQL()
+	return sql, args, nil
 }
 
 // cheapest returns the way that reads the fewest rows. It counts in each until one ends.

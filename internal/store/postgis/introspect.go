@@ -20,7 +20,7 @@ const ownSchema = "grense"
 
 // table is a table or view as the system catalogs describe it.
 type table struct {
-	oid          uint32
+	oid, file    uint32 // file changes when all rows are written anew; 0: none
 	schema, name string
 	kind         byte // relkind: r, p, v, m, f
 	comment      string
@@ -153,6 +153,17 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 		t.kind = kind[0]
 		list, byOID[t.oid] = append(list, t), t
 		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, c, "WITH t(oid, schema, name, kind, comment) AS ("+tablesSQL+") SELECT oid, pg_relation_filenode(oid) FROM t WHERE pg_relation_filenode(oid) IS NOT NULL", func(rows pgx.Rows) error {
+		var oid, file uint32
+		err := rows.Scan(&oid, &file)
+		if t := byOID[oid]; t != nil {
+			t.file = file
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -38,6 +38,8 @@ type draft struct {
 	srid     int
 	crs      crs.ID
 	notes    []store.Note
+	measured *survey        // what an earlier reading of the same geometries told; nil: none
+	progress func(rows int) // told now and then
 }
 
 func (d *draft) refuse(format string, a ...any) {

@@ -272,3 +272,43 @@ func TestPasswordsAreNotTold(t *testing.T) {
 		t.Errorf("an address without a password is shown as %s", r)
 	}
 }
+
+// TestExtentsStayUntilRowsAreWrittenAnew: a changed definition must be seen soon, also of a table whose reading takes minutes.
+func TestExtentsStayUntilRowsAreWrittenAnew(t *testing.T) {
+	t.Parallel()
+	url := base(t, places+"CREATE VIEW utsnitt AS SELECT kode, geom FROM sted;")
+	s := openStore(t, url, postgis.Options{Poll: 100 * time.Millisecond})
+	east := func(id string) float64 {
+		c, ok := s.Catalog().Collection(id)
+		if !ok || c.Extent == nil {
+			t.Fatalf("%s has no extent", id)
+		}
+		return c.Extent.Max[0]
+	}
+	column := func(name string) func() bool {
+		return func() bool {
+			c, ok := s.Catalog().Collection("sted")
+			if !ok {
+				return false
+			}
+			_, ok = c.Find(name)
+			return ok
+		}
+	}
+	run(t, url, "UPDATE sted SET geom = 'SRID=4258;POINT(20 60)' WHERE kode = 'a'; ALTER TABLE sted ADD en INT")
+	eventually(t, "the new column", column("en"))
+	if e := east("sted"); e != 10.8 {
+		t.Errorf("the geometries of the table were read again: x to %v", e)
+	}
+	if e := east("utsnitt"); e != 20 {
+		t.Errorf("of a view nothing is known, so it has to be read: x to %v", e)
+	}
+	run(t, url, "VACUUM FULL sted")
+	run(t, url, "ALTER TABLE sted ADD tre INT")
+	eventually(t, "one more column", column("tre"))
+	eventually(t, "the extent of a table that was written anew", func() bool { return east("sted") == 20 })
+	run(t, url, "UPDATE sted SET geom = 'SRID=4258;POINT(30 60)' WHERE kode = 'a'")
+	if err := s.Reload(context.Background()); err != nil || east("sted") != 30 {
+		t.Errorf("after Reload: %v, x to %v", err, east("sted"))
+	}
+}

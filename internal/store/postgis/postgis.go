@@ -4,7 +4,7 @@
 // read is enough. Rows are live: what another session commits is in the next answer. The definitions of tables are asked for every
 // few seconds, and the catalog is swapped when they have changed.
 //
-// Counts, extents and the longest edge in the catalog are those of the last Reload. The number that a question matches is counted anew, but a
+// Counts, extents and the longest edge in the catalog are those of the last Reload, or of the time when all rows of a table were last written anew. The number that a question matches is counted anew, but a
 // count that took long is kept for a while. An edge that is far longer than all others, or the first empty geometry of a table, is seen by
 // questions in another reference system only after the next Reload. Search by words (cql2.Search) reads all rows that other conditions
 // leave; it, and the order of the Norwegian alphabet, read and sort all matches here.
@@ -82,7 +82,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 // first loads the catalog, again and again where Options.Wait says so.
 func (s *Store) first(ctx context.Context) (*revision, error) {
 	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		r, err := s.load(ctx)
+		r, err := s.load(ctx, nil)
 		if err == nil || !s.options.Wait || !errors.Is(err, store.ErrUnavailable) {
 			return r, err
 		}
@@ -134,21 +134,24 @@ func (s *Store) look(ctx context.Context) error {
 	s.options.Logger.Info("definitions in the database have changed")
 	long, cancel := context.WithTimeout(ctx, 5*time.Minute) // against a server that falls silent
 	defer cancel()
-	return s.Reload(long)
+	return s.swap(long, s.current.Load())
 }
 
 // Catalog returns the current catalog.
 func (s *Store) Catalog() *store.Catalog { return s.current.Load().catalog }
 
 // Reload reads definitions, counts and extents anew. Questions under way finish on the old ones.
-func (s *Store) Reload(ctx context.Context) error {
+func (s *Store) Reload(ctx context.Context) error { return s.swap(ctx, nil) }
+
+// swap loads a revision that uses what the one before has measured; nil: nothing.
+func (s *Store) swap(ctx context.Context, before *revision) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
 	defer s.leave()
 	s.reload.Lock()
 	defer s.reload.Unlock()
-	r, err := s.load(ctx)
+	r, err := s.load(ctx, before)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -20,74 +21,53 @@ type revision struct {
 	catalog *store.Catalog
 	layers  map[string]*layer // by collection id
 	print   string            // fingerprint
+
+	measured map[string]*survey // by draft.geometries
 }
 
-// load reads definitions and surveys the tables.
-func (s *Store) load(ctx context.Context) (*revision, error) {
-	var r *revision
+// load reads definitions and surveys the tables. Geometries that the revision before has measured are not read again; it may be nil.
+func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
+	var in *definitionsRead
 	err := s.retry(ctx, func(c *pgxpool.Conn) (err error) {
-		r, err = s.loadWith(ctx, c)
+		in, err = readDefinitions(ctx, c)
 		return err
 	})
-	return r, err
-}
-
-func (s *Store) loadWith(ctx context.Context, c *pgxpool.Conn) (*revision, error) {
-	if err := bound(ctx, c); err != nil { // questions may have left another limit
-		return nil, err
-	}
-	if err := requirePostGIS(ctx, c); err != nil {
-		return nil, err
-	}
-	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC()}, layers: map[string]*layer{}}
-	var err error
-	if r.print, err = fingerprint(ctx, c); err != nil { // first: what changes meanwhile is seen by the next look
-		return nil, err
-	}
-	tables, err := readTables(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	defs, modified, err := definitions(ctx, c)
-	if err != nil {
-		return nil, err
+	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC()}, layers: map[string]*layer{}, print: in.print, measured: map[string]*survey{}}
+	if len(in.own) > 0 {
+		r.catalog.Modified = in.modified.UTC()
 	}
-	if len(defs) > 0 {
-		r.catalog.Modified = modified.UTC()
-	}
-	ours := map[string]*table{}
-	for _, t := range tables {
-		if t.schema == ownSchema {
-			ours[t.name] = t
+	var drafts []*draft
+	for _, t := range in.tables {
+		if d := s.draft(t, in.own); d != nil {
+			drafts = append(drafts, d)
+		} else if s.settingsOf(t).Hidden {
+			r.catalog.Hidden = append(r.catalog.Hidden, t.layer())
 		}
+	}
+	found, err := s.examine(ctx, drafts, before)
+	if err != nil {
+		return nil, err
 	}
 	version := sha256.New()
-	for _, t := range tables {
-		d := s.draft(t, defs)
-		if d == nil {
-			if s.settingsOf(t).Hidden {
-				r.catalog.Hidden = append(r.catalog.Hidden, t.layer())
-			}
-			continue
-		}
-		sv, err := r.add(ctx, c, d, ours)
+	for i, d := range drafts {
+		sv := r.add(d, found[i], in)
+		b, err := json.Marshal(sv)
 		if err != nil {
 			return nil, err
 		}
-		b, err := json.Marshal(sv)
-		if err != nil {
-			return nil, own(err)
-		}
 		version.Write(b)
 	}
-	for id := range defs {
-		if ours[defs[id].Table] == nil {
-			r.catalog.Notes = append(r.catalog.Notes, store.Note{Layer: defs[id].Table, Refused: true, Reason: "the role may not read its table in the schema grense; GRANT SELECT on it"})
+	for _, def := range in.own {
+		if in.ours[def.Table] == nil {
+			r.catalog.Notes = append(r.catalog.Notes, store.Note{Layer: def.Table, Refused: true, Reason: "the role may not read its table in the schema grense; GRANT SELECT on it"})
 		}
 	}
 	settings, err := json.Marshal(s.options.Settings)
 	if err != nil {
-		return nil, own(err)
+		return nil, err
 	}
 	fmt.Fprintf(version, "%s\n%s", r.print, settings)
 	r.catalog.Version = fmt.Sprintf("%x", version.Sum(nil)[:8])
@@ -100,6 +80,123 @@ func (s *Store) loadWith(ctx context.Context, c *pgxpool.Conn) (*revision, error
 	}
 	slices.SortStableFunc(r.catalog.Notes, func(a, b store.Note) int { return strings.Compare(a.Layer, b.Layer) })
 	return r, nil
+}
+
+// definitionsRead is what the system catalogs and our own tables say.
+type definitionsRead struct {
+	print    string
+	tables   []*table
+	ours     map[string]*table            // in the schema grense, by name
+	own      map[string]*store.Collection // by table
+	modified time.Time
+}
+
+func readDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, error) {
+	if err := requirePostGIS(ctx, c); err != nil {
+		return nil, err
+	}
+	in := &definitionsRead{ours: map[string]*table{}}
+	var err error
+	if in.print, err = fingerprint(ctx, c); err != nil { // first: what changes meanwhile is seen by the next look
+		return nil, err
+	}
+	if in.tables, err = readTables(ctx, c); err != nil {
+		return nil, err
+	}
+	for _, t := range in.tables {
+		if t.schema == ownSchema {
+			in.ours[t.name] = t
+		}
+	}
+	in.own, in.modified, err = definitions(ctx, c)
+	return in, err
+}
+
+// examined is a draft that was read in; without a layer it is refused.
+type examined struct {
+	l  *layer
+	sv *survey
+}
+
+// readers is how many tables are read at once.
+const readers = 4
+
+// examine reads the tables of drafts, several at once.
+func (s *Store) examine(ctx context.Context, drafts []*draft, before *revision) ([]examined, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	found := make([]examined, len(drafts))
+	next := make(chan int)
+	var done sync.WaitGroup
+	for range min(readers, int(s.pool.Config().MaxConns), len(drafts)) {
+		done.Go(func() {
+			for i := range next {
+				d := drafts[i]
+				if before != nil {
+					d.measured = before.measured[d.geometries()]
+				}
+				d.progress = s.progress(d.table)
+				notes := len(d.notes)
+				err := s.retry(ctx, func(c *pgxpool.Conn) (err error) {
+					d.notes = d.notes[:notes]
+					found[i], err = d.read(ctx, c)
+					return err
+				})
+				if err != nil {
+					cancel(fmt.Errorf("table %s: %w", d.table.layer(), err))
+				}
+			}
+		})
+	}
+	for i := range drafts {
+		next <- i
+	}
+	close(next)
+	done.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return found, nil
+}
+
+// progress returns a function that tells every few seconds how far the reading of a table is.
+func (s *Store) progress(t *table) func(int) {
+	last := time.Now()
+	return func(rows int) {
+		if time.Since(last) > 3*time.Second {
+			last = time.Now()
+			s.options.Logger.Info("reading a table for its extent", "table", t.layer(), "rows", rows)
+		}
+	}
+}
+
+// geometries names the geometries of a table as long as only single rows of it change; "" where that cannot be told.
+func (d *draft) geometries() string {
+	if d.table.file == 0 || d.geometry.name == "" {
+		return ""
+	}
+	return fmt.Sprint(d.table.oid, d.table.file, d.geometry)
+}
+
+// read surveys a draft.
+func (d *draft) read(ctx context.Context, c *pgxpool.Conn) (x examined, err error) {
+	if d.geometry.name != "" {
+		if err := d.place(ctx, c); err != nil || d.refused() {
+			return x, err
+		}
+	}
+	sv, ok, err := d.examine(ctx, c)
+	if err != nil || !ok {
+		return x, err
+	}
+	l := d.open(sv)
+	if err := setItems(ctx, c, l); err != nil {
+		return x, err
+	}
+	for _, p := range l.Properties {
+		sv.Items = append(sv.Items, p.Items)
+	}
+	return examined{l, sv}, nil
 }
 
 // settingsName returns the name under which the settings name a table; false when they do not.
@@ -133,29 +230,17 @@ func (s *Store) draft(t *table, defs map[string]*store.Collection) *draft {
 	return d
 }
 
-// add surveys a draft and enters it.
-func (r *revision) add(ctx context.Context, c *pgxpool.Conn, d *draft, ours map[string]*table) (*survey, error) {
+// add enters a draft that was read, and returns its survey; nil when it is refused.
+func (r *revision) add(d *draft, x examined, in *definitionsRead) *survey {
 	defer func() { r.catalog.Notes = append(r.catalog.Notes, d.notes...) }()
-	if d.geometry.name != "" {
-		if err := d.place(ctx, c); err != nil || d.refused() {
-			return nil, err
-		}
-	}
-	sv, ok, err := d.examine(ctx, c)
-	if err != nil || !ok {
-		return nil, err
-	}
-	l := d.open(sv)
-	if err := setItems(ctx, c, l); err != nil {
-		return nil, err
-	}
-	for _, p := range l.Properties {
-		sv.Items = append(sv.Items, p.Items)
+	if x.l == nil {
+		return nil
 	}
 	if d.own != nil {
-		if l.source.Relations, err = relations(d.own.Relations, l.Key.Column, ours); err != nil {
+		var err error
+		if x.l.source.Relations, err = relations(d.own.Relations, x.l.Key.Column, in.ours); err != nil {
 			d.refuse("%v", err)
-			return nil, nil
+			return nil
 		}
 	}
 	id := d.table.name
@@ -165,10 +250,13 @@ func (r *revision) add(ctx context.Context, c *pgxpool.Conn, d *draft, ours map[
 	case d.own != nil:
 		id = d.own.ID
 	}
-	l.ID = store.Unique(store.CollectionID(id), func(s string) bool { return r.layers[s] != nil })
-	r.layers[l.ID] = l
-	r.catalog.Collections = append(r.catalog.Collections, l.Collection)
-	return sv, nil
+	x.l.ID = store.Unique(store.CollectionID(id), func(s string) bool { return r.layers[s] != nil })
+	r.layers[x.l.ID] = x.l
+	r.catalog.Collections = append(r.catalog.Collections, x.l.Collection)
+	if name := d.geometries(); name != "" {
+		r.measured[name] = x.sv
+	}
+	return x.sv
 }
 
 // layer returns the layer of a collection.

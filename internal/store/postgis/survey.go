@@ -34,6 +34,9 @@ type survey struct {
 
 // foundSRIDs lists up to two of the reference systems that geometries are in.
 func (d *draft) foundSRIDs(ctx context.Context, c *pgxpool.Conn) (list []int, err error) {
+	if d.own != nil && d.own.Geometry != nil { // a constraint holds it
+		return []int{int(srid(d.own.Geometry.CRS))}, nil
+	}
 	g := quote(d.geometry.name)
 	err = each(ctx, c, "SELECT DISTINCT ST_SRID("+g+") FROM "+d.table.quoted()+" WHERE "+g+" IS NOT NULL LIMIT 2", func(rows pgx.Rows) error {
 		var srid int
@@ -65,7 +68,11 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 	if d.geometry.base == "geography" {
 		x += "::geometry"
 	}
-	if err = d.measure(ctx, c, sv, x, degree); err == nil && sv.Curves {
+	if m := d.measured; m != nil {
+		key, temporal := sv.Key, sv.Temporal
+		*sv = *m
+		sv.Key, sv.Temporal, sv.Items = key, temporal, nil
+	} else if err = d.measure(ctx, c, sv, x, degree); err == nil && sv.Curves {
 		*sv = survey{Key: sv.Key, Temporal: sv.Temporal}
 		err = d.measure(ctx, c, sv, "ST_CurveToLine("+x+")", degree)
 		sv.Curves = true
@@ -86,7 +93,9 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 // measure reads all geometries, as an expression gives them.
 func (d *draft) measure(ctx context.Context, c *pgxpool.Conn, sv *survey, expr string, degree crs.Func) error {
 	return each(ctx, c, "SELECT ST_AsBinary("+expr+") FROM "+d.table.quoted(), func(rows pgx.Rows) error {
-		sv.Count++
+		if sv.Count++; sv.Count%10000 == 0 && d.progress != nil {
+			d.progress(sv.Count)
+		}
 		sv.add(rows.RawValues()[0], degree)
 		return nil
 	})

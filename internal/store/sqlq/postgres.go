@@ -211,8 +211,50 @@ const (
 	PostgresEmpty     = "empty"
 )
 
-// Search is left to cql2.Eval.
+// Search is left to SearchBound and cql2.Eval.
 func (PostgreSQL) Search(string, *Source, cql2.Search) (Fragment, bool) { return Fragment{}, false }
+
+// The ASCII characters that are no part of words, as cql2.Words has it, and those that are, for a class of a regular expression.
+const (
+	blanks = `\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f`
+	words  = `a-zA-Z0-9`
+)
+
+// SearchBound asks the folded columns by a regular expression, which an index of trigrams serves. What other characters than those of ASCII
+// are is left open: from above each may be part of a word and separate words, from below neither.
+func (d PostgreSQL) SearchBound(alias string, src *Source, s cql2.Search, upper bool) (Fragment, bool) {
+	between, within := "["+blanks+"]", "["+words+"]"
+	if upper {
+		between, within = "[^"+words+"]", "[^"+blanks+"]"
+	}
+	var parts []Fragment
+	for _, p := range s.Props {
+		f := src.Fields[p]
+		if f == nil || f.Search.Norm == "" {
+			return Fragment{}, false
+		}
+		column := alias + "." + d.Quote(f.Search.Norm)
+		for _, t := range s.Terms {
+			test := Cat(Ident(column), SQL(" ~ ?", "(^|"+between+")"+strings.ReplaceAll(t, " ", within+"*"+between+"+")))
+			if f.Nulls {
+				test = Cat(Ident(column+" IS NOT NULL AND "), test)
+			}
+			parts = append(parts, test)
+		}
+	}
+	if parts == nil {
+		return Fragment{}, false
+	}
+	return Join(" OR ", parts...), true
+}
+
+// ASCII does not count bytes, since the database may have another encoding.
+func (PostgreSQL) ASCII(x Fragment) (Fragment, bool) {
+	return Cat(x, Ident(` !~ '[^\u0001-\u007f]'`)), true
+}
+
+// Lower in the collation "C" knows the letters of ASCII only.
+func (PostgreSQL) Lower(x Fragment) Fragment { return Cat(Ident("lower("), x, Ident(` COLLATE "C")`)) }
 
 // Rank is left to the store.
 func (PostgreSQL) Rank(string, *Source, cql2.Search) (Fragment, bool) { return Fragment{}, false }

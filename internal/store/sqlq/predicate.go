@@ -17,9 +17,10 @@ type compiler struct {
 	d     Dialect
 	src   *Source
 	alias string
-	depth *int // aliases given to relations so far
-	neg   bool // what is compiled is wanted false: false and null must be told apart
-	plain bool // conditions are tested row by row: lists are not made
+	depth *int        // aliases given to relations so far
+	neg   bool        // what is compiled is wanted false: false and null must be told apart
+	ascii *[]Fragment // texts that have to be ASCII for what is compiled to be exact; nil: none may
+	plain bool        // conditions are tested row by row: lists are not made
 }
 
 // bound returns a condition for "e has the truth value want": with upper one that holds whenever e has it, else one that holds only
@@ -51,6 +52,17 @@ func (c *compiler) inexact(e cql2.Expr, want, upper bool) Fragment {
 			}
 			return not(f)
 		}
+	case cql2.Search:
+		if f, ok := c.d.SearchBound(c.alias, c.src, e, want == upper); ok {
+			if want {
+				return paren(f)
+			}
+			return not(f)
+		}
+	case cql2.Compare, cql2.Between, cql2.In, cql2.Like:
+		if f, ok := c.plainly(e, want, upper); ok {
+			return f
+		}
 	case cql2.Spatial:
 		if want && upper {
 			if f, ok := c.spatial(e); ok {
@@ -65,6 +77,24 @@ func (c *compiler) inexact(e cql2.Expr, want, upper bool) Fragment {
 		return not(f)
 	}
 	return c.constant(upper)
+}
+
+// plainly bounds a comparison of folded texts: it is said for texts that are ASCII, and left open for others.
+func (c *compiler) plainly(e cql2.Expr, want, upper bool) (Fragment, bool) {
+	sub := *c
+	sub.ascii = new([]Fragment)
+	f, ok := sub.exact(e)
+	if !ok || len(*sub.ascii) == 0 {
+		return Fragment{}, false
+	}
+	if !want {
+		f = not(f)
+	}
+	plain := c.join(*sub.ascii, true)
+	if upper {
+		return Cat(not(plain), Ident(" OR ("), f, Ident(")")), true
+	}
+	return Cat(paren(plain), Ident(" AND ("), f, Ident(")")), true
 }
 
 func (c *compiler) constant(v bool) Fragment { return Ident(c.d.Bool(v)) }

@@ -114,9 +114,21 @@ func (SQLite) Begins(x Fragment, prefix string, whole Fragment) Fragment {
 	return between(x, prefix, whole)
 }
 
+// SearchBound is not needed.
+func (SQLite) SearchBound(string, *Source, cql2.Search, bool) (Fragment, bool) {
+	return Fragment{}, false
+}
+
+// ASCII is not needed: Call knows all folds.
+func (SQLite) ASCII(Fragment) (Fragment, bool) { return Fragment{}, false }
+func (SQLite) Lower(x Fragment) Fragment       { return x }
+
+// Folded is an argument: the pattern of a LIKE on a text that a folding function is applied to.
+type Folded struct{ Fold, Pattern string }
+
 // LikeFolded makes one call of two and needs no text in between.
-func (d SQLite) LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool) {
-	return Cat(Ident(d.Call(fold)+"_like("), x, SQL(", ?)", pattern)), true
+func (SQLite) LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool) {
+	return Cat(Ident("grense_like("), x, SQL(", ?)", Folded{fold, pattern})), true
 }
 
 func (d SQLite) Touch(alias string, g *Geometry, boxes []orb.Bound, missing bool) (Fragment, bool) {

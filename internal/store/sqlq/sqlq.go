@@ -51,6 +51,11 @@ type Dialect interface {
 	// condition.
 	Search(alias string, src *Source, s cql2.Search) (Fragment, bool)
 	Rank(alias string, src *Source, s cql2.Search) (Fragment, bool)
+	// SearchBound is Search where that gives none: with upper a condition that holds for every match, else one that holds for matches only.
+	SearchBound(alias string, src *Source, s cql2.Search, upper bool) (Fragment, bool)
+	// ASCII tells whether a text is ASCII, and Lower folds the case of one that is; false when Call knows the folds.
+	ASCII(x Fragment) (Fragment, bool)
+	Lower(x Fragment) Fragment
 	// Gram selects rows of alias whose folded text may hold the literal, at least three characters; false when there is no index.
 	Gram(alias, table, literal string) (Fragment, bool)
 	// Texts selects rows whose folded text, in the column of that name, is like a pattern with that longest literal, by the table of

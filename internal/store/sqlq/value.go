@@ -95,10 +95,35 @@ func (c *compiler) call(e cql2.Func) (value, bool) {
 	}
 	name := c.d.Call(e.Name)
 	v, ok := c.value(e.Args[0])
-	if !ok || name == "" || v.typ != cql2.TypeText {
+	if !ok || v.typ != cql2.TypeText {
 		return value{}, false
 	}
+	if name == "" {
+		return c.callASCII(e, v)
+	}
 	return value{Cat(Ident(name+"("), v.Fragment, Ident(")")), cql2.TypeText}, true
+}
+
+// callASCII compiles a fold of text that the database does not know, for texts that are ASCII, which it notes.
+func (c *compiler) callASCII(e cql2.Func, x value) (value, bool) {
+	if c.ascii == nil {
+		return value{}, false
+	}
+	if _, isColumn := e.Args[0].(cql2.Prop); isColumn {
+		plain, ok := c.d.ASCII(x.Fragment)
+		if !ok {
+			return value{}, false
+		}
+		*c.ascii = append(*c.ascii, plain)
+	}
+	switch e.Name {
+	case "accenti":
+		return x, true
+	case "casei", "exact":
+		x.Fragment = c.d.Lower(x.Fragment)
+		return x, true
+	}
+	return value{}, false
 }
 
 // literal returns the text of a literal, folded as its functions say.

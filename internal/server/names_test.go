@@ -1,0 +1,135 @@
+package server_test
+
+import (
+	"bytes"
+	"image/png"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"grense/internal/config"
+)
+
+func TestCodesAndReferencesAreShownByName(t *testing.T) {
+	t.Parallel()
+	a, reg := serve(t, "", nil), serveRegister(t, func(c *config.Config) { c.Auth = "open" })
+	for path, wants := range map[string][]string{
+		"/collections/kommuner/items?f=html&lang=en&nr=1103": {`/collections/fylker/items/11?f=html&amp;lang=en">11 Rogaland</a>`, `<option value="03">03 Oslo</option>`},
+		"/collections/kommuner/items/1103?f=html&lang=en":    {`>11 Rogaland</a>`, "What it belongs to", "Counties: <a", `rel="prev"`, "Previous: Eigersund", "Next: Haugesund"},
+		"/collections/sted/items?f=html&lang=en&limit=3":     {`/codelists/navneobjekttype?f=html&amp;lang=en#code-fylke">County</a>`, `#code-03" lang="nb">03 Oslo</a>`, `<option value="NO">Norway</option>`},
+		"/collections/sted/items/1?f=html&lang=en":           {`>County</a> <code class="hint">fylke</code>`},
+	} {
+		at := a
+		if strings.Contains(path, "/sted/") {
+			at = reg
+		}
+		body := string(at.get(path).wants(200).Body)
+		for _, want := range wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s lacks %s", path, want)
+			}
+		}
+	}
+	body := string(a.get("/collections/kommuner/items?f=html&lang=en&fylke_nr=99").wants(200).Body)
+	if !strings.Contains(body, `<option value="99" selected>99</option>`) {
+		t.Error("a value that is asked and does not exist is lost from the form")
+	}
+}
+
+func TestNamesTellTheirLanguage(t *testing.T) {
+	t.Parallel()
+	a := serveRegister(t, func(c *config.Config) { c.Auth = "open" })
+	body := string(a.get("/collections/stedsnavn/items?f=html&lang=en&limit=50").wants(200).Body)
+	for _, want := range []string{`<span lang="smj">Nordlánnda</span>`, `<span lang="no">Oslo</span>`, `lang="smj"><title>Nordlánnda</title>`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if body = string(a.get("/collections/stedsnavn/items?f=html&lang=nn&limit=50").wants(200).Body); strings.Contains(body, `lang="no"`) {
+		t.Error("Norwegian is marked as foreign on a page in Nynorsk")
+	}
+	id := regexp.MustCompile(`items/(\d+)\?f=html&amp;lang=nn">\d+</a></th><td><span lang="smj">`).FindStringSubmatch(body)
+	if id == nil {
+		t.Fatal("no name in Lule Sami")
+	}
+	body = string(a.get("/collections/stedsnavn/items/" + id[1] + "?f=html&lang=nn").wants(200).Body)
+	if !strings.Contains(body, `<h1 lang="smj">`) || !strings.Contains(body, `aria-current="page" lang="smj"`) {
+		t.Error("the heading of a name in Lule Sami does not tell so")
+	}
+}
+
+func TestLandingPageSearchesWithoutScript(t *testing.T) {
+	t.Parallel()
+	a := serveRegister(t, func(c *config.Config) { c.Auth = "required" })
+	body := string(a.get("/?f=html&lang=en").wants(200).Body)
+	buttons := regexp.MustCompile(`<button type="submit" class="quiet" formaction="([^"]+)"`).FindAllStringSubmatch(body, -1)
+	if len(buttons) < 2 || !strings.Contains(body, `data-key="/key?f=json"`) || strings.Count(body, "<script src=") != 1 {
+		t.Fatalf("%d buttons: %q", len(buttons), buttons)
+	}
+	for _, b := range buttons {
+		r := a.get(b[1]+"?f=html&lang=en&q=oslo", "X-API-Key", a.key).wants(200)
+		if !strings.Contains(string(r.Body), "Oslo") {
+			t.Errorf("%s finds no Oslo", b[1])
+		}
+	}
+	for header, want := range map[string]bool{"": false, a.key: true} {
+		if got := a.get("/key?f=json", "X-API-Key", header).wants(200).json()["keyAccepted"]; got != want {
+			t.Errorf("key %q: accepted %v", header, got)
+		}
+	}
+}
+
+func TestPreviewIsAPictureThatHoldsNoDataWithoutKey(t *testing.T) {
+	t.Parallel()
+	var pictures [][]byte
+	for _, auth := range []string{"open", "required"} {
+		a := serve(t, "", func(c *config.Config) { c.Auth = auth })
+		for _, mount := range []string{"", "/v1"} {
+			page := string(a.get(mount + "/collections?f=html").wants(200).Body)
+			m := regexp.MustCompile(`<meta property="og:image" content="([^"]+)">`).FindStringSubmatch(page)
+			if m == nil || m[1] != a.URL+mount+"/preview.png" {
+				t.Fatalf("the page names the picture %q", m)
+			}
+			r := a.get(m[1], "Accept", "text/html,image/avif").wants(200)
+			img, err := png.Decode(bytes.NewReader(r.Body))
+			if err != nil || r.Header.Get("Content-Type") != "image/png" || img.Bounds().Dx() != 1200 || img.Bounds().Dy() != 630 || len(r.Body) > 300<<10 {
+				t.Fatalf("%s: %v, %s, %d bytes", m[1], err, r.Header.Get("Content-Type"), len(r.Body))
+			}
+			pictures = append(pictures, r.Body)
+		}
+	}
+	if !bytes.Equal(pictures[0], pictures[1]) || bytes.Equal(pictures[0], pictures[2]) {
+		t.Error("the picture depends on the mount, or not on the key")
+	}
+	a := serve(t, "", nil)
+	a.do(http.MethodGet, "/preview.png?f=html").wants(400)
+	if strings.Contains(string(a.get("/sitemap.xml").Body), "preview") {
+		t.Error("the picture is in the site map")
+	}
+}
+
+func TestPagesAreLight(t *testing.T) {
+	t.Parallel()
+	a, reg := serve(t, "", nil), serveRegister(t, func(c *config.Config) { c.Auth = "open" })
+	for _, path := range []string{"/?f=html", "/openapi?f=html", "/collections?f=html", "/collections/sted?f=html", "/collections/kommuner/items?f=html", "/collections/sted/items?f=html", "/collections/stedsnavn/items?f=html",
+		"/collections/kommuner/items/0301?f=html", "/codelists/kommune?f=html", "/conformance?f=html", "/TileMatrixSets/utm33n?f=html", "/soap/stedsnavn/v1?f=html"} {
+		at := a
+		if regexp.MustCompile("sted|code").MatchString(path) {
+			at = reg
+		}
+		r := at.get(path, "Accept-Encoding", "gzip").wants(200)
+		if r.Header.Get("Content-Encoding") != "gzip" || len(r.Body) > 100<<10 {
+			t.Errorf("%s: %d bytes, coding %q", path, len(r.Body), r.Header.Get("Content-Encoding"))
+		}
+		plain := string(at.get(path).Body)
+		scripts := regexp.MustCompile(`<script src="[^"]*/([^/"]+)"`).FindAllStringSubmatch(plain, -1)
+		if len(scripts) > 1 || len(scripts) == 1 && !strings.HasPrefix(scripts[0][1], "site.") {
+			t.Errorf("%s loads %q", path, scripts)
+		}
+		if loads := regexp.MustCompile(`<(?:link rel="(?:stylesheet|icon)"|img)`).FindAllString(plain, -1); slices.Contains(loads, "<img") && len(loads) > 3 {
+			t.Errorf("%s loads %q", path, loads)
+		}
+	}
+}

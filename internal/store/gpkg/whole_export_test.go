@@ -1,0 +1,35 @@
+package gpkg
+
+import (
+	"context"
+
+	"grense/internal/store"
+)
+
+// WholePlan returns how SQLite reads the answer to a question that wants all matches or none.
+func (s *Store) WholePlan(q store.Query) (plan []string, err error) {
+	r, err := s.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer r.release()
+	l, err := r.layer(q.Collection)
+	if err != nil {
+		return nil, err
+	}
+	qu, err := newQuestion(r, l, q)
+	if err != nil {
+		return nil, err
+	}
+	err = r.use(context.Background(), func(c *conn) error {
+		sql, args, err := qu.wholeStatement(c, q)
+		if err != nil || sql == "" {
+			return err
+		}
+		return c.query("EXPLAIN QUERY PLAN "+sql, args, func(r row) error {
+			plan = append(plan, r.Text(3))
+			return nil
+		})
+	})
+	return plan, err
+}

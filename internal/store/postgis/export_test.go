@@ -1,0 +1,32 @@
+package postgis
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/store"
+)
+
+// Plan returns how the server would answer the statement of a page.
+func (s *Store) Plan(ctx context.Context, q store.Query) (plan string, err error) {
+	l, err := s.current.Load().layer(q.Collection)
+	if err != nil {
+		return "", err
+	}
+	qu, err := newQuestion(l, q)
+	if err != nil {
+		return "", err
+	}
+	var lines []string
+	err = s.retry(ctx, func(c *pgxpool.Conn) error {
+		sql, args := qu.statement(qu.back(), qu.values, q.Limit+1, q.Offset, extras{})
+		return one(ctx, c, "EXPLAIN (COSTS OFF) "+sql, args, func(r pgx.Rows) error {
+			lines = append(lines, string(r.RawValues()[0]))
+			return nil
+		})
+	})
+	return strings.Join(lines, "\n"), err
+}
