@@ -103,7 +103,13 @@ func (s *Server) plain(w http.ResponseWriter, r *http.Request, media string, dat
 // accessibility says how accessible the pages are, and where they are not.
 func (s *Server) accessibility(c *call) (*answer, error) {
 	doc := accessibilityDoc{Title: c.text("accessibility.title"), Description: c.text("accessibility.lead"), Links: c.selfLinks("/accessibility")}
-	return &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "accessibility", Title: doc.Title, Data: accessibilityView{doc, s.cfg.Service.Contact.Email, s.cfg.Service.Contact.URL}}}, nil
+	view := accessibilityView{accessibilityDoc: doc}
+	if to := strings.TrimPrefix(s.cfg.Service.Feedback, "mailto:"); strings.Contains(to, "://") {
+		view.URL = to
+	} else {
+		view.Email = to
+	}
+	return &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "accessibility", Title: doc.Title, Data: view}}, nil
 }
 
 // accessibilityDoc is the statement for programs: what it is, and where to read it.
@@ -116,5 +122,5 @@ type accessibilityDoc struct {
 // accessibilityView is what the page of the statement shows.
 type accessibilityView struct {
 	accessibilityDoc
-	Email, URL string // of whom to tell about faults; "" when not configured
+	Email, URL string // where to tell about faults: one of them; both "" when not configured
 }

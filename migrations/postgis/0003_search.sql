@@ -23,8 +23,8 @@ CREATE INDEX skrivemaate_allmenn_interesse ON skrivemaate (rang) WHERE av_allmen
 CREATE INDEX skrivemaate_sted ON skrivemaate (sted_id, rang);
 CREATE INDEX dokumentasjon_dato ON dokumentasjon (dato, skrivemaate_id);
 
--- Trigrams serve patterns that neither begin nor end with letters: LIKE '%fjell%'. The extension is one of PostgreSQL's contributed modules;
--- it may be missing, and a database may refuse it to its owner. Then such patterns read all spellings, and give the same answers. Where it
+-- Trigrams serve patterns that neither begin nor end with letters, LIKE '%fjell%', and searches for words. The extension is one of PostgreSQL's contributed modules;
+-- it may be missing, and a database may refuse it to its owner. Then these read all names, and give the same answers. Where it
 -- is there already, it is used where it is.
 DO $$
 DECLARE
@@ -38,6 +38,8 @@ BEGIN
   SELECT quote_ident(n.nspname) INTO place FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm';
   IF place IS NOT NULL THEN
     EXECUTE 'CREATE INDEX skrivemaate_gram ON skrivemaate USING gin (norm ' || place || '.gin_trgm_ops)';
+    EXECUTE 'CREATE INDEX sted_gram ON sted USING gin (visningsnavn_norm ' || place || '.gin_trgm_ops)';
+    EXECUTE 'CREATE INDEX stedsnavn_gram ON stedsnavn USING gin (stedsnavn_norm ' || place || '.gin_trgm_ops)';
   END IF;
 END
 $$;

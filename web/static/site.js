@@ -105,6 +105,7 @@ for (const form of document.querySelectorAll("form.search")) {
     go(active);
   });
   field.addEventListener("blur", close);
+  close();
 }
 
 // Maps: buttons, keys, dragging, pinching, and the wheel with Ctrl, so that the page scrolls as ever.

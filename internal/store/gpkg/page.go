@@ -45,7 +45,7 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 		return nil, err
 	}
 	q.Filter = l.withoutWholeBoxes(q.Filter)
-	qu, err := newQuestion(r, l, q)
+	qu, err := prepareQuestion(r, l, q)
 	if err != nil {
 		return nil, err
 	}
@@ -60,15 +60,12 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 			}
 			return err
 		}
+		qu.compile(q.Filter)
 		if qu.table, err = l.table(c, q.Filter); err != nil {
 			return err
 		}
-		counted := -1
-		if q.Count == store.CountExact {
-			counted = qu.counted()
-			if total := 0; counted < 0 && qu.filter.Residue != nil && q.Cursor == "" {
-				qu.total = &total
-			}
+		if q.Count == store.CountExact && q.Cursor == "" && qu.filter.Residue != nil && qu.counted() < 0 {
+			qu.total = new(int)
 		}
 		if q.Limit > 0 {
 			if err = qu.fill(ctx, c, q, p); err != nil {
@@ -77,8 +74,6 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 		}
 		switch {
 		case q.Count != store.CountExact:
-		case counted >= 0:
-			p.Matched = counted
 		case q.Cursor == "" && p.Next == "" && len(p.Rows) > 0: // the last page tells how many there are
 			p.Matched = max(q.Offset, 0) + len(p.Rows)
 		case qu.total != nil && q.Limit > 0:
@@ -119,6 +114,19 @@ func (l *layer) withoutWholeBoxes(e cql2.Expr) cql2.Expr {
 }
 
 func newQuestion(r *revision, l *layer, q store.Query) (*question, error) {
+	qu, err := prepareQuestion(r, l, q)
+	if err == nil {
+		qu.compile(q.Filter)
+	}
+	return qu, err
+}
+
+func (qu *question) compile(filter cql2.Expr) {
+	qu.filter = sqlq.Compile(sqlq.SQLite{}, qu.l.source, alias, filter)
+}
+
+// prepareQuestion is newQuestion without the filter in SQL.
+func prepareQuestion(r *revision, l *layer, q store.Query) (*question, error) {
 	qu := &question{rev: r, l: l, where: q.Filter, order: q.OrderName()}
 	if q.Rank != nil {
 		rank, ok := sqlq.SQLite{}.Rank(alias, l.source, *q.Rank)
@@ -144,7 +152,6 @@ func newQuestion(r *revision, l *layer, q store.Query) (*question, error) {
 			return nil, err
 		}
 	}
-	qu.filter = sqlq.Compile(sqlq.SQLite{}, l.source, alias, q.Filter)
 	return qu, nil
 }
 
@@ -375,8 +382,10 @@ func (qu *question) remember(n int) {
 
 // count returns the number of matches. p is the page that was read.
 func (qu *question) count(ctx context.Context, c *conn, q store.Query, p *store.Page) (int, error) {
-	rest := qu
-	before := 0
+	if n := qu.counted(); n >= 0 {
+		return n, nil
+	}
+	rest, before := qu, 0
 	if q.Cursor == "" && len(p.Rows) > 0 && len(qu.keys) == 1 && qu.filter.Residue == nil && qu.calls() {
 		last, _ := qu.l.id(p.Rows[len(p.Rows)-1].ID)
 		x := *qu

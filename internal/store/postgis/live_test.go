@@ -78,14 +78,25 @@ func TestDroppedTable(t *testing.T) {
 const slow = places + `CREATE VIEW treg AS SELECT kode, navn, geom FROM sted WHERE pg_sleep(CASE WHEN current_setting('grense.vent', TRUE) = '1' THEN 20 ELSE 0 END) IS NOT NULL;`
 
 // active counts the sessions of a database, other than the asking one, that run a statement with that text.
-func active(t testing.TB, url, text string) (n int) {
+func active(t testing.TB, url, text string) int {
+	t.Helper()
+	return count(t, url, text, " AND state = 'active'")
+}
+
+// sessions is active for those, too, whose last statement has ended.
+func sessions(t testing.TB, url, text string) int {
+	t.Helper()
+	return count(t, url, text, "")
+}
+
+func count(t testing.TB, url, text, and string) (n int) {
 	t.Helper()
 	c, err := pgx.Connect(context.Background(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close(context.Background())
-	err = c.QueryRow(context.Background(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active' AND position($1 in query) > 0", text).Scan(&n)
+	err = c.QueryRow(context.Background(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND position($1 in query) > 0"+and, text).Scan(&n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,4 +322,18 @@ func TestExtentsStayUntilRowsAreWrittenAnew(t *testing.T) {
 	if err := s.Reload(context.Background()); err != nil || east("sted") != 30 {
 		t.Errorf("after Reload: %v, x to %v", err, east("sted"))
 	}
+}
+
+// TestImportIsToldToServers: without waiting for the next look.
+func TestImportIsToldToServers(t *testing.T) {
+	t.Parallel()
+	url := base(t, places)
+	s := openStore(t, url, postgis.Options{Poll: time.Hour})
+	eventually(t, "listening", func() bool { return sessions(t, url, "LISTEN") > 0 })
+	create(t, url, func(w store.Writer) { fill(t, w, collection("a", "tabell"), false, "ny") })
+	eventually(t, "served", func() bool { _, ok := s.Catalog().Collection("a"); return ok })
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the connection closed", func() bool { return sessions(t, url, "LISTEN") == 0 })
 }

@@ -97,9 +97,13 @@ func (s *Store) first(ctx context.Context) (*revision, error) {
 	}
 }
 
-// poll looks for changed definitions until ctx ends.
+// poll looks for changed definitions, every few seconds and when a Writer tells of them, until ctx ends.
 func (s *Store) poll(ctx context.Context) {
 	defer close(s.stopped)
+	wake := make(chan struct{}, 1)
+	var listener sync.WaitGroup
+	listener.Go(func() { s.listen(ctx, wake) })
+	defer listener.Wait()
 	tick := time.NewTicker(s.options.Poll)
 	defer tick.Stop()
 	for {
@@ -107,6 +111,7 @@ func (s *Store) poll(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-wake:
 		}
 		err := s.look(ctx)
 		if away := err != nil; away != s.away.Swap(away) && ctx.Err() == nil {

@@ -3,10 +3,15 @@ package postgis_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"grense/internal/cql2"
 	"grense/internal/demo"
 	"grense/internal/register"
 	"grense/internal/store"
@@ -55,6 +60,7 @@ func TestRegisterIsTheSameInBothStores(t *testing.T) {
 	if a, b := len(file.Catalog().Collections), len(base.Catalog().Collections); a != b {
 		t.Errorf("%d collections in the file, %d in the database", a, b)
 	}
+	sameWords(t, file, base)
 	for _, c := range file.Catalog().Collections {
 		got, ok := base.Catalog().Collection(c.ID)
 		if !ok {
@@ -81,6 +87,54 @@ func TestRegisterIsTheSameInBothStores(t *testing.T) {
 				if i >= len(b) || !reflect.DeepEqual(a[i], b[i]) {
 					t.Errorf("%s: feature %d of %d: %v, want %v", c.ID, i, len(b), b[min(i, len(b)-1)], a[i])
 					break
+				}
+			}
+		}
+	}
+}
+
+// sameWords searches the names of both stores for words and folded texts, and compares what comes, in which order, and how many there are.
+func sameWords(t *testing.T, file, base store.Store) {
+	t.Helper()
+	for _, x := range []struct{ collection, property string }{{"sted", "visningsnavn"}, {"stedsnavn", "stedsnavn"}} {
+		c, ok := file.Catalog().Collection(x.collection)
+		if !ok {
+			t.Fatalf("no collection %q", x.collection)
+		}
+		at := slices.IndexFunc(c.Properties, func(p store.Property) bool { return p.Name == x.property })
+		rng := rand.New(rand.NewPCG(1, 2))
+		for i, row := range everything(t, file, c) {
+			if i%7 > 0 {
+				continue
+			}
+			name := row[2+at].(string)
+			runes := []rune(name)
+			part := string(runes[:1+rng.IntN(len(runes))])
+			casei := func(e cql2.Expr) cql2.Expr { return cql2.Func{Name: "casei", Args: []cql2.Expr{e}} }
+			like := cql2.Like{X: casei(cql2.Prop{Name: x.property}), Pattern: casei(cql2.Text("%" + strings.ToUpper(part[len(part)/2:]) + "%"))}
+			if !utf8.ValidString(part[len(part)/2:]) {
+				like.Pattern = cql2.Text(cql2.CaseI(part) + "%")
+			}
+			words := cql2.Search{Props: c.SearchNames(), Terms: []string{cql2.Words(part)}}
+			if i%2 == 0 {
+				words.Terms = append(words.Terms, cql2.Words(name))
+			}
+			for _, q := range []store.Query{{Filter: words, Rank: &words, Limit: 20}, {Filter: words, Limit: 5, Offset: 1}, {Filter: cql2.Not{X: words}, Limit: 5}, {Filter: like, Limit: 5}, {Filter: cql2.Not{X: like}, Limit: 5}} {
+				q.Collection = c.ID
+				var err error
+				if q.Filter, err = cql2.Check(q.Filter, c); err != nil {
+					t.Fatal(err)
+				}
+				want, err := file.Page(context.Background(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := base.Page(context.Background(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ids(got) != ids(want) || got.Matched != want.Matched {
+					t.Errorf("%s %v: %d in the database, %s; want %d, %s", c.ID, q.Filter, got.Matched, ids(got), want.Matched, ids(want))
 				}
 			}
 		}

@@ -315,6 +315,9 @@ func (w *Writer) Commit(ctx context.Context) error {
 	}
 	err := w.finish(ctx)
 	if err == nil {
+		_, err = w.tx.Exec(ctx, "NOTIFY "+channel)
+	}
+	if err == nil {
 		err = w.tx.Commit(ctx)
 	}
 	return errors.Join(explain(ctx, w.pool.Config().ConnConfig, err), w.Close())

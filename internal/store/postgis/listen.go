@@ -1,0 +1,50 @@
+package postgis
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// channel is where a Writer tells that it has committed.
+const channel = "grense_catalog"
+
+// listenAgain is the pause after a connection for listening was refused or lost.
+const listenAgain = 30 * time.Second
+
+// listen wakes the poller when a Writer has committed, until ctx ends. It needs a connection of its own. Replicas refuse to listen, and
+// poolers may swallow what is told: then the looks every few seconds have to do, so nothing is logged.
+func (s *Store) listen(ctx context.Context, wake chan<- struct{}) {
+	for {
+		s.hear(ctx, wake)
+		t := time.NewTimer(listenAgain)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// hear listens for as long as the connection holds.
+func (s *Store) hear(ctx context.Context, wake chan<- struct{}) {
+	c, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		return
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	if _, err := c.Exec(ctx, "LISTEN "+channel); err != nil {
+		return
+	}
+	for {
+		if _, err := c.WaitForNotification(ctx); err != nil {
+			return
+		}
+		select {
+		case wake <- struct{}{}:
+		default: // it is awake
+		}
+	}
+}
