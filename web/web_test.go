@@ -125,7 +125,7 @@ func TestNamesThatAreBuiltAtRunTimeExist(t *testing.T) {
 	t.Parallel()
 	nb := catalogue(t, "nb")
 	want := []string{"api.in-path", "api.in-query"}
-	for _, typ := range []string{"string", "integer", "number", "boolean", "object", "date", "date-time", "geometry-any"} {
+	for _, typ := range []string{"string", "integer", "number", "boolean", "object", "array", "date", "date-time", "geometry-any"} {
 		want = append(want, "type."+typ)
 	}
 	for _, g := range []string{"point", "multipoint", "linestring", "multilinestring", "polygon", "multipolygon", "geometrycollection"} {

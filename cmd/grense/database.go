@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"time"
 
 	"grense/internal/config"
 	"grense/internal/store"
@@ -44,12 +45,21 @@ func createTarget(ctx context.Context, target string) (store.Writer, error) {
 	return gpkg.Create(ctx, target)
 }
 
-// openStateFor opens the keys for a source: in the database where that is the source and the role may write there, else in dir.
+// openStateFor opens the keys for a source: in the database where that is the source and the role may write there, else in dir. A database that
+// is away is tried again.
 func openStateFor(ctx context.Context, source, dir string, log *slog.Logger) (store.State, error) {
 	if !isDatabase(source) {
 		return openStateIn(ctx, dir)
 	}
 	st, err := postgis.OpenState(ctx, source)
+	for errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
+		log.Warn("the keys cannot be read; trying again", "err", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+			st, err = postgis.OpenState(ctx, source)
+		}
+	}
 	switch {
 	case errors.Is(err, postgis.ErrReadOnly):
 		log.Warn("the role may not write into the database, so the keys are in the data directory, for this machine only; to share them, let a role "+

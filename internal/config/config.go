@@ -122,7 +122,7 @@ type Limits struct {
 	ReadTimeout       time.Duration `yaml:"read_timeout"`        // For a whole request. Defaults to 30s.
 	IdleTimeout       time.Duration `yaml:"idle_timeout"`        // Between requests on a connection. Defaults to 120s.
 	WriteTimeout      time.Duration `yaml:"write_timeout"`       // For each write, not for the answer. Defaults to 20s.
-	MaxHeader         Size          `yaml:"max_header"`          // Of the request line and headers. Defaults to 16KiB.
+	MaxHeader         Size          `yaml:"max_header"`          // Of the request line and headers. Defaults to 256KiB, so that a filter of 64 KB fits, escaped.
 
 	PageDefault int           `yaml:"page_default"`  // Features in a page without limit. Defaults to 100.
 	PageMax     int           `yaml:"page_max"`      // A larger limit is clamped to it. Defaults to 10000.
@@ -162,7 +162,7 @@ func Default() Config {
 			ReadTimeout:       30 * time.Second,
 			IdleTimeout:       120 * time.Second,
 			WriteTimeout:      20 * time.Second,
-			MaxHeader:         16 << 10,
+			MaxHeader:         256 << 10,
 			PageDefault:       100,
 			PageMax:           10000,
 			Buffer:            4 << 20,

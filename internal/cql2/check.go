@@ -75,6 +75,7 @@ func kindOf(t Type) kind {
 
 type checker struct {
 	s      Schema
+	names  []string // of s; see nameList
 	faults []problem.Fault
 }
 
@@ -209,7 +210,7 @@ func (c *checker) operand(e Expr) (Expr, kind) {
 // prop looks a property up. A hidden one is found by our own code only, which gives no position.
 func (c *checker) prop(p Prop) (Expr, kind) {
 	t, ok := c.s.Property(p.Name)
-	if ok && p.Pos > 0 && !contains(c.s.Names(), p.Name) {
+	if ok && p.Pos > 0 && !contains(c.nameList(), p.Name) {
 		ok = false
 	}
 	if !ok {
@@ -218,6 +219,14 @@ func (c *checker) prop(p Prop) (Expr, kind) {
 	}
 	p.Type = t
 	return p, kindOf(t)
+}
+
+// nameList is the schema's, asked for once.
+func (c *checker) nameList() []string {
+	if c.names == nil {
+		c.names = c.s.Names()
+	}
+	return c.names
 }
 
 func contains(list []string, s string) bool {

@@ -105,7 +105,7 @@ func (c *checker) array(e Expr) Expr { return c.want(e, kindArray) }
 
 // element checks an element of an array. The standard's own examples write strings in double quotes there.
 func (c *checker) element(e Expr) Expr {
-	if p, ok := e.(Prop); ok && p.Quoted && !contains(c.s.Names(), p.Name) {
+	if p, ok := e.(Prop); ok && p.Quoted && !contains(c.nameList(), p.Name) {
 		return Text(p.Name)
 	}
 	if isCondition(e) {

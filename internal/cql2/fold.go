@@ -33,6 +33,10 @@ func foldCase(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 2)
 	for i, r := range s {
+		if r == anyRun || r == anyChar { // as they are
+			b.WriteRune(r)
+			continue
+		}
 		if int(r) >= len(t) { // invalid bytes, too
 			b.WriteString(cases.Fold().String(s[i:]))
 			break

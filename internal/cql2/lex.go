@@ -30,9 +30,8 @@ func (t token) is(keyword string) bool {
 
 func (t token) sign(s string) bool { return t.kind == tokSign && t.text == s }
 
-// lex splits a text, valid UTF-8, into tokens; the last is tokEnd.
-func lex(src string) ([]token, error) {
-	toks := make([]token, 0, min(len(src)/3+4, 4096))
+// lex appends the tokens of a text, valid UTF-8; the last is tokEnd.
+func lex(toks []token, src string) ([]token, error) {
 	for i := 0; ; {
 		r, n := utf8.DecodeRuneInString(src[i:])
 		switch {
@@ -44,7 +43,7 @@ func lex(src string) ([]token, error) {
 		}
 		t, wrong := lexToken(src, i, r)
 		if wrong != "" {
-			return nil, syntaxError(src, i+1, src[i:t.end], wrong)
+			return toks, syntaxError(src, i+1, src[i:t.end], wrong)
 		}
 		toks, i = append(toks, t), t.end
 	}
@@ -64,10 +63,8 @@ func lexToken(src string, i int, r rune) (t token, wrong string) {
 		end := nameEnd(src, i)
 		return token{tokName, src[i:end], i, end}, ""
 	}
-	for _, s := range [...]string{"<>", "<=", ">="} {
-		if strings.HasPrefix(src[i:], s) {
-			return token{tokSign, s, i, i + 2}, ""
-		}
+	if i+1 < len(src) && (r == '<' && src[i+1] == '>' || (r == '<' || r == '>') && src[i+1] == '=') {
+		return token{tokSign, src[i : i+2], i, i + 2}, ""
 	}
 	if strings.ContainsRune("=<>+-*/%^(),", r) {
 		return token{tokSign, src[i : i+1], i, i + 1}, ""
@@ -84,6 +81,9 @@ var stringEscapes = map[byte]byte{'\'': '\'', '\\': '\\', 'a': '\a', 'b': '\b', 
 // lexString reads a character literal; a doubled quote or one after a backslash stands for a quote, two backslashes for one
 // (OGC 21-065r2, characterLiteral).
 func lexString(src string, i int) (t token, wrong string) {
+	if n := strings.IndexAny(src[i+1:], `'\`); n >= 0 && src[i+1+n] == '\'' && !strings.HasPrefix(src[i+2+n:], "'") {
+		return token{tokString, src[i+1 : i+1+n], i, i + n + 2}, ""
+	}
 	var b strings.Builder
 	for j := i + 1; j < len(src); j++ {
 		switch c := src[j]; {

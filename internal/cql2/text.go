@@ -3,6 +3,7 @@ package cql2
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"grense/internal/crs"
@@ -21,7 +22,15 @@ func ParseTextIn(s string, in crs.ID) (Expr, error) {
 		at := strings.IndexRune(strings.ToValidUTF8(s, "\uFFFD"), utf8.RuneError)
 		return nil, syntaxError(s, at+1, "", "the filter is not valid UTF-8")
 	}
-	toks, err := lex(s)
+	buf := tokens.Get().(*[]token)
+	toks, err := lex((*buf)[:0], s)
+	defer func() {
+		if cap(toks) <= maxTokens {
+			clear(toks[:cap(toks)])
+			*buf = toks
+			tokens.Put(buf)
+		}
+	}()
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +49,11 @@ func ParseTextIn(s string, in crs.ID) (Expr, error) {
 	}
 	return e, nil
 }
+
+// tokens are lists to be used again, up to maxTokens long.
+var tokens = sync.Pool{New: func() any { return new([]token) }}
+
+const maxTokens = 1024
 
 // textParser is a recursive descent parser. After the first error it stands at the end of the tokens, so that everything unwinds.
 type textParser struct {

@@ -14,7 +14,6 @@ const (
 	minSimilarity = 0.4
 	maxCandidates = 50_000 // spellings that are looked at for one term
 	maxSimilar    = 5_000  // folded texts that are similar to the terms of one search; each is an argument of the question
-	lookBatch     = 5_000
 )
 
 // similar resolves a term of similarity: it looks up the spellings that share trigrams with v, in the municipalities and of the types
@@ -45,33 +44,32 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most
 	if err != nil {
 		return nil, err
 	}
-	q := store.Query{Collection: "skrivemaate", Filter: filter, Limit: min(lookBatch, s.candidates), Count: store.CountNone}
+	q := store.Query{Collection: "skrivemaate", Filter: filter, Limit: s.candidates, Count: store.CountNone, Whole: true}
+	page, err := s.store.Page(ctx, q)
+	if err != nil {
+		return nil, classify(err)
+	}
+	if page.Next != "" {
+		return nil, nil
+	}
 	texts, seen := []cql2.Expr{}, map[string]bool{}
-	for looked := 0; looked < s.candidates; looked += lookBatch {
-		page, err := s.store.Page(ctx, q)
-		if err != nil {
-			return nil, classify(err)
-		}
-		err = s.store.Fetch(ctx, q.Collection, idsOf(page), store.Want{Properties: []string{"langnavn"}, NoGeometry: true}, func(f *store.Feature) error {
-			text, _ := f.Values[0].(string)
-			text = cql2.Norm(text)
-			if !seen[text] && similarity(own, trigrams(text)) >= minSimilarity {
+	err = s.store.Fetch(ctx, q.Collection, idsOf(page), store.Want{Properties: []string{"langnavn"}, NoGeometry: true}, func(f *store.Feature) error {
+		text, _ := f.Values[0].(string)
+		if text = cql2.Norm(text); !seen[text] {
+			seen[text] = true
+			if similarity(own, trigrams(text)) >= minSimilarity {
 				texts = append(texts, cql2.Text(text))
 			}
-			seen[text] = true
-			return nil
-		})
-		if err != nil {
-			return nil, classify(err)
 		}
-		if len(texts) > most {
-			return nil, nil
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return texts, nil
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, classify(err)
 	}
-	return nil, nil
+	if len(texts) > most {
+		return nil, nil
+	}
+	return texts, nil
 }
 
 func idsOf(p *store.Page) []string {

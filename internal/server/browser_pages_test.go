@@ -229,7 +229,7 @@ func TestBrowser(t *testing.T) {
 func everyPage(t *testing.T, ctx context.Context, s site, checks string, haveAxe bool) {
 	f := &findings{faults: map[string][]string{}, links: map[string]visit{}, bodies: map[[sha256.Size]byte]visit{}, pages: map[[sha256.Size]byte][]byte{}, most: map[string]float64{}}
 	start := time.Now()
-	const workers = 2
+	const workers = 4
 	var wg sync.WaitGroup
 	work := make(chan visit)
 	for range workers {

@@ -53,6 +53,16 @@ type collectionView struct {
 	Map    template.HTML // its features, or where they are
 }
 
+// CRSName is the name of a coordinate system that the collection is offered in; "" for any other.
+func (v collectionView) CRSName(uri string) string {
+	for _, id := range crs.Served() {
+		if id.URI() == uri {
+			return id.Name()
+		}
+	}
+	return ""
+}
+
 // collectionDocs are the public collections in catalog order; never nil.
 func (c *call) collectionDocs() []ogcapi.Collection {
 	out := []ogcapi.Collection{}

@@ -56,7 +56,7 @@ func (c *call) fillForm(v *itemsView) error {
 }
 
 // optionsMost is how many values the form offers for choice, at most.
-const optionsMost = 100
+const optionsMost = 500
 
 // options are the values that a property may have, with asked as the one selected: those that the source declares, the codes of its
 // list, or the features that it refers to. nil when any value may be, or there are too many.

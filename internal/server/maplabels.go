@@ -83,7 +83,9 @@ func (d *drawing) labels(p *picture, size float64, class string) {
 
 // shortName is the first of the names that a title joins, cut to what fits on a map.
 func shortName(s string) string {
-	s, _, _ = strings.Cut(s, " - ")
+	for _, sep := range []string{" - ", " – "} {
+		s, _, _ = strings.Cut(s, sep)
+	}
 	if r := []rune(s); len(r) > 24 {
 		return string(r[:23]) + "…"
 	}

@@ -100,11 +100,14 @@ func (p *picture) plan() (*drawing, bool) {
 	if slices.ContainsFunc(p.marks, func(m mark) bool { return m.near }) {
 		grow *= 5 // room for the surroundings
 	}
-	if d.view.Max[0]-d.view.Min[0]+d.view.Max[1]-d.view.Min[1] < least*1e-5 {
-		grow = least / 2 // a point
-		if slices.ContainsFunc(p.marks, func(m mark) bool { return m.near && len(m.rings) > 0 }) {
+	switch size := max(d.view.Max[0]-d.view.Min[0], d.view.Max[1]-d.view.Min[1]); {
+	case p.box == nil && size < least && !p.any(false, func(m mark) bool { return len(m.rings)+len(m.lines) > 0 }): // a place
+		grow = max(grow, (least-size)/2)
+		if p.any(true, func(m mark) bool { return len(m.rings) > 0 }) {
 			grow *= 8 // of the areas around it something shall be seen
 		}
+	case size < least*1e-5:
+		grow = least / 2
 	}
 	d.view = d.view.Pad(grow)
 	squeeze := 1.0
@@ -116,6 +119,11 @@ func (p *picture) plan() (*drawing, bool) {
 	d.kx, d.ky = k*squeeze, k
 	d.width, d.height = int(w*k)+2*mapMargin, max(int(h*k)+2*mapMargin, 120)
 	return d, true
+}
+
+// any reports whether f holds for one of the features, or of their surroundings.
+func (p *picture) any(near bool, f func(mark) bool) bool {
+	return slices.ContainsFunc(p.marks, func(m mark) bool { return m.near == near && f(m) })
 }
 
 // extend widens the view by an outline.

@@ -359,7 +359,10 @@ func (c *call) buildFilter() error {
 	}
 	var all cql2.Expr = and
 	if len(and) == 1 {
-		all = and[0]
+		if all = and[0]; c.hasFilter { // which is checked
+			c.query.Filter = all
+			return nil
+		}
 	}
 	e, err := cql2.Check(all, c.coll)
 	c.query.Filter = e

@@ -190,11 +190,15 @@ func (c *call) canonical() string { return c.values.Encode() }
 // linkSafe keeps the texts of links, which may come from the configuration, inside their marks.
 var linkSafe = strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", "\r", "", "\n", "")
 
-// linkHeader writes links as the value of the header Link (RFC 8288, 3). Templates and templated links are left out.
+// maxLinks is about how long the header Link gets, in bytes; programs and proxies refuse long headers.
+const maxLinks = 8 << 10
+
+// linkHeader writes links as the value of the header Link (RFC 8288, 3). Templates and templated links are left out, and those to the
+// document itself where a long filter makes the header too long; the document has them.
 func linkHeader(links []ogcapi.Link) string {
 	var b strings.Builder
 	for _, l := range links {
-		if l.Templated {
+		if l.Templated || (l.Rel == "self" || l.Rel == "alternate") && b.Len()+len(l.Href) > maxLinks {
 			continue
 		}
 		if b.Len() > 0 {

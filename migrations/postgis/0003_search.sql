@@ -22,6 +22,8 @@ CREATE INDEX skrivemaate_statusdato ON skrivemaate (skrivemaatestatusdato, rang)
 CREATE INDEX skrivemaate_allmenn_interesse ON skrivemaate (rang) WHERE av_allmenn_interesse;
 CREATE INDEX skrivemaate_sted ON skrivemaate (sted_id, rang);
 CREATE INDEX dokumentasjon_dato ON dokumentasjon (dato, skrivemaate_id);
+-- It says that a place is in a municipality once, so that places come in the order of rang without a sort.
+CREATE UNIQUE INDEX sted_kommune_rang ON sted_kommune (kommunenummer, rang);
 
 -- Trigrams serve patterns that neither begin nor end with letters, LIKE '%fjell%', and searches for words. The extension is one of PostgreSQL's contributed modules;
 -- it may be missing, and a database may refuse it to its owner. Then these read all names, and give the same answers. Where it

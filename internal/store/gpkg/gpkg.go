@@ -31,6 +31,7 @@ type Options struct {
 	// NarrowFrom is how large, in bytes, geometries must be on average for a copy of the other columns in the side file. Defaults to 256.
 	NarrowFrom int
 	MaxConns   int // connections to the file, one for each concurrent question. Defaults to twice the processors, at least 4.
+	TypeAhead  int // bytes that tables in memory for the parameter q may take, together; negative: none. Defaults to 96 MiB, which a million names need.
 }
 
 // Store answers from one GeoPackage file.
@@ -59,6 +60,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	if o.NarrowFrom == 0 {
 		o.NarrowFrom = narrowFrom
+	}
+	if o.TypeAhead == 0 {
+		o.TypeAhead = 96 << 20
 	}
 	s := &Store{path: path, options: o}
 	r, err := s.load(ctx)

@@ -31,6 +31,7 @@ type question struct {
 	countKey string // in revision.counts
 	total    *int   // where there is a residue, the count is made while the page is read; nil: it is not
 	hints    *hints
+	ahead    *aheadAnswer // where not nil, rows come from the table of type-ahead
 }
 
 // Page returns the ids that q selects.
@@ -52,6 +53,9 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	p := &store.Page{Matched: -1, Version: r.catalog.Version}
 	err = r.use(ctx, func(c *conn) error {
 		if done, err := qu.whole(ctx, c, q, p); err != nil || done {
+			return err
+		}
+		if done, err := qu.lookAhead(ctx, c, q, p); err != nil || done {
 			return err
 		}
 		if s, err := qu.spots(c, q); err != nil || s != nil {
@@ -249,6 +253,14 @@ func (qu *question) exists(ctx context.Context, c *conn, back bool, rows []found
 // read returns at most limit matches in the order, from the place on, without the first skip of them; skipped tells whether there were
 // any of these.
 func (qu *question) read(ctx context.Context, c *conn, back bool, limit, skip int) (rows []found, skipped bool, err error) {
+	if qu.ahead != nil {
+		var values []any
+		if qu.place != nil {
+			values = qu.values
+		}
+		rows = qu.ahead.read(values, back, limit, skip)
+		return rows, skip > 0 && len(rows) > 0, nil
+	}
 	sql, args := qu.statement(back, limit, skip)
 	n := len(qu.keys)
 	seen := 0

@@ -29,6 +29,8 @@ type revision struct {
 
 	mu     sync.Mutex
 	counts map[string]int // by filter
+
+	typeAhead typeAhead
 }
 
 func (r *revision) take() bool {
@@ -142,6 +144,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		}
 		return c, nil
 	})
+	r.typeAhead.room = s.options.TypeAhead
 	r.refs.Store(1)
 	return r, err
 }

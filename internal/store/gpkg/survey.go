@@ -382,30 +382,11 @@ func (s *surveyor) value(r row, i int, cs *columnSurvey, f form) {
 
 // array notes the types of the elements of a JSON array.
 func (cs *columnSurvey) array(text []byte) {
-	var list []any
-	if cs.NotArray = cs.NotArray || json.Unmarshal(text, &list) != nil; cs.NotArray {
+	if cs.NotArray {
 		return
 	}
-	for _, v := range list {
-		t := "any"
-		switch v := v.(type) {
-		case string:
-			t = "string"
-		case bool:
-			t = "boolean"
-		case float64:
-			t = "number"
-			if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
-				t = "integer"
-			}
-		}
-		switch {
-		case cs.Items == "" || cs.Items == "integer" && t == "number":
-			cs.Items = t
-		case cs.Items != t && !(cs.Items == "number" && t == "integer"):
-			cs.Items = "any"
-		}
-	}
+	items, ok := store.ItemType(cs.Items, text)
+	cs.Items, cs.NotArray = items, !ok
 }
 
 func (cs *columnSurvey) moment(text string) {
@@ -435,30 +416,12 @@ func (cs *columnSurvey) moment(text string) {
 	}
 }
 
-// pad bounds how far an edge that is straight in another CRS lies outside the envelope of its ends: the sagitta of an edge on a curve
-// of the radius that a parallel has on the map, taken six times as curved as a great circle, which holds to 80 degrees of latitude.
-// Beyond, and for edges so long that the sagitta says nothing, it is infinite.
+// pad is store.EdgePad. Points have no edges, but the two directions of a transformation agree to some digits only.
 func (sv *survey) pad(id crs.ID) float64 {
-	const radius, curved, longest = 6371e3, 6, 500e3
 	if sv.LongestEdge == 0 {
-		return 1e-6 // points; the two directions of a transformation agree better than that
+		return 1e-6
 	}
-	if sv.Bound == nil || sv.Bound.Min[1] < -80 || sv.Bound.Max[1] > 80 || sv.Outside {
-		return math.Inf(1)
-	}
-	unit := 1.0 // metres
-	if id.Geographic() {
-		unit = math.Pi / 180 * radius
-	}
-	edge := sv.LongestEdge * unit
-	if edge > longest {
-		return math.Inf(1)
-	}
-	sagitta := curved * edge * edge / (8 * radius) * 2
-	if id.Geographic() { // a degree of longitude is shortest at 80 degrees
-		sagitta /= math.Cos(80 * math.Pi / 180)
-	}
-	return sagitta/unit + 1e-6
+	return store.EdgePad(id, sv.LongestEdge, sv.Bound, sv.Outside)
 }
 
 func (sv *survey) encode() (string, error) {

@@ -2,8 +2,6 @@ package postgis
 
 import (
 	"context"
-	"encoding/json"
-	"math"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -34,11 +32,7 @@ func itemsOf(ctx context.Context, c *pgxpool.Conn, s *sqlq.Source, f *sqlq.Field
 	items, arrays := "", true
 	err := each(ctx, c, "SELECT DISTINCT "+selectExpr(alias, f)+" FROM "+s.Table+" AS "+alias, func(r pgx.Rows) error {
 		if raw := r.RawValues()[0]; raw != nil && arrays {
-			var list []any
-			arrays = json.Unmarshal(raw, &list) == nil
-			for _, v := range list {
-				items = common(items, elementType(v))
-			}
+			items, arrays = store.ItemType(items, raw)
 		}
 		return nil
 	})
@@ -49,30 +43,4 @@ func itemsOf(ctx context.Context, c *pgxpool.Conn, s *sqlq.Source, f *sqlq.Field
 		return "string", nil
 	}
 	return items, nil
-}
-
-// common returns the type of which values of both types are.
-func common(a, b string) string {
-	switch {
-	case a == "" || a == "integer" && b == "number":
-		return b
-	case a == b || a == "number" && b == "integer":
-		return a
-	}
-	return "any"
-}
-
-func elementType(v any) string {
-	switch v := v.(type) {
-	case string:
-		return "string"
-	case bool:
-		return "boolean"
-	case float64:
-		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
-			return "integer"
-		}
-		return "number"
-	}
-	return "any"
 }

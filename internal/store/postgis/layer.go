@@ -443,24 +443,11 @@ func (l *layer) idExpr(alias string) string {
 	return x
 }
 
-// pad bounds how far an edge that is straight in another CRS lies outside the envelope of its ends: the sagitta of an edge on a curve
-// of the radius that a parallel has on the map, taken six times as curved as a great circle, which holds to 80 degrees of latitude.
-// Beyond, and for edges so long that the sagitta says nothing, it is infinite.
+// pad is store.EdgePad. Rows are live: edges to come may be longer, so that it is of 1 km at least.
 func (sv *survey) pad(id crs.ID) float64 {
-	const radius, curved, longest = 6371e3, 6, 500e3
-	unit := 1.0 // metres
+	least := 1000.0
 	if id.Geographic() {
-		unit = math.Pi / 180 * radius
+		least /= math.Pi / 180 * 6371e3
 	}
-	edge := sv.LongestEdge * unit
-	switch {
-	case sv.Bound == nil || sv.Outside || sv.Bound.Min[1] < -80 || sv.Bound.Max[1] > 80 || edge > longest:
-		return math.Inf(1)
-	}
-	edge = max(edge, 1000) // rows are live: edges to come may be longer
-	sagitta := curved * edge * edge / (8 * radius) * 2
-	if id.Geographic() { // a degree of longitude is shortest at 80 degrees
-		sagitta /= math.Cos(80 * math.Pi / 180)
-	}
-	return sagitta/unit + 1e-6
+	return store.EdgePad(id, max(sv.LongestEdge, least), sv.Bound, sv.Outside)
 }

@@ -81,7 +81,7 @@ func configure(c *pgx.ConnConfig, use purpose) {
 	}
 	// A question whose client is gone is cancelled at the server, and the connection is kept where the server confirms that soon.
 	c.BuildContextWatcherHandler = func(pc *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: pc, DeadlineDelay: time.Second / 2}
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: pc, DeadlineDelay: time.Second}
 	}
 }
 

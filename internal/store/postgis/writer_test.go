@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/encoding/wkb"
 
@@ -70,6 +71,31 @@ func TestImportIsAllOrNothing(t *testing.T) {
 	defer w.Close()
 	if err := w.Define(context.Background(), collection("a", "annen"), false); err == nil || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("a collection that exists: %v", err)
+	}
+}
+
+func TestImportMakesIndexesAndStatistics(t *testing.T) {
+	t.Parallel()
+	url := cluster.Database(t)
+	c := collection("a", "tabell")
+	c.Properties = append(c.Properties, store.Property{Name: "dag", Column: "dag", Type: cql2.TypeDate})
+	c.Instant = "dag"
+	create(t, url, func(w store.Writer) { fill(t, w, c, false, "x") })
+	db, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(context.Background())
+	for what, sql := range map[string]string{
+		"a primary key":       "SELECT EXISTS (SELECT 1 FROM pg_index WHERE indrelid = 'grense.tabell'::regclass AND indisprimary)",
+		"a spatial index":     "SELECT EXISTS (SELECT 1 FROM pg_indexes WHERE schemaname = 'grense' AND tablename = 'tabell' AND indexdef LIKE '%USING gist (geom)')",
+		"an index of moments": "SELECT EXISTS (SELECT 1 FROM pg_indexes WHERE schemaname = 'grense' AND tablename = 'tabell' AND indexdef LIKE '%USING btree (dag)')",
+		"statistics":          "SELECT reltuples = 1 AND EXISTS (SELECT 1 FROM pg_stats WHERE schemaname = 'grense' AND tablename = 'tabell') FROM pg_class WHERE oid = 'grense.tabell'::regclass",
+	} {
+		var there bool
+		if err := db.QueryRow(context.Background(), sql).Scan(&there); err != nil || !there {
+			t.Errorf("the import left no %s (%v)", what, err)
+		}
 	}
 }
 

@@ -137,7 +137,15 @@ func Ident(text string) Fragment { return Fragment{sql: text} }
 // Join puts fragments together, sep between them.
 func Join(sep string, fs ...Fragment) Fragment {
 	var b strings.Builder
+	size, n := len(sep)*len(fs), 0
+	for _, f := range fs {
+		size, n = size+len(f.sql), n+len(f.args)
+	}
+	b.Grow(size)
 	var args []any
+	if n > 0 {
+		args = make([]any, 0, n)
+	}
 	for i, f := range fs {
 		if i > 0 {
 			b.WriteString(sep)

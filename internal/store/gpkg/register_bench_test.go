@@ -1,0 +1,55 @@
+//go:build !race
+
+package gpkg_test
+
+import (
+	"os"
+	"testing"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// BenchmarkRegister asks a large register, the file that GRENSE_ACCEPT_REGISTER names, for the ids of searches.
+func BenchmarkRegister(b *testing.B) {
+	path := os.Getenv("GRENSE_ACCEPT_REGISTER")
+	if path == "" {
+		b.Skip("GRENSE_ACCEPT_REGISTER names no register")
+	}
+	dir := path + ".bench"
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	s, err := gpkg.Open(b.Context(), path, gpkg.Options{DataDir: dir})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	c, _ := s.Catalog().Collection("sted")
+	for _, bb := range []struct {
+		name   string
+		filter cql2.Expr
+	}{
+		{"name", has("skrivemaater", named("nesvatnet"))},
+		{"prefix", has("skrivemaater", liked("nesvatn%"))},
+		{"municipality", has("kommuner", is("kommunenummer", cql2.Text("5612")))},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			x, err := cql2.Check(bb.filter, checked{c, c.Relations})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				p, err := s.Page(b.Context(), store.Query{Collection: "sted", Filter: x, SortBy: []store.Sort{{Property: "rang"}}, Limit: 5001, Count: store.CountNone, Whole: true})
+				if err != nil {
+					b.Fatal(err)
+				}
+				n = len(p.Rows)
+			}
+			b.ReportMetric(float64(n), "rows")
+		})
+	}
+}

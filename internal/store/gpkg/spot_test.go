@@ -1,0 +1,172 @@
+package gpkg_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/wkb"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// star makes a star-shaped polygon around c.
+func star(r *rand.Rand, c orb.Point, size float64, n int) orb.Polygon {
+	var ring orb.Ring
+	for i := range n {
+		s, k := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+		d := size * (0.5 + 0.5*r.Float64())
+		ring = append(ring, orb.Point{c[0] + d*k*2, c[1] + d*s})
+	}
+	return orb.Polygon{append(ring, ring[0])}
+}
+
+// spotFile is a GeoPackage of n polygons around Oslo, in degrees or in metres; some rows have no geometry.
+func spotFile(t *testing.T, n int, in crs.ID) string {
+	t.Helper()
+	to, err := crs.Between(crs.CRS84, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "spots.gpkg")
+	create(t, path, func(w store.Writer) {
+		c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+			Geometry: &store.Geom{Name: "geom", Column: "geom", Type: "Polygon", CRS: in}}
+		if err := w.Define(context.Background(), c, false); err != nil {
+			t.Fatal(err)
+		}
+		insert, err := w.Insert("x", []string{"fid", "geom"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		for i := range n {
+			g := store.Geometry{}
+			if i%50 != 0 {
+				p := star(r, orb.Point{8 + 4*r.Float64(), 59 + 2*r.Float64()}, 0.002+0.1*r.Float64()*r.Float64(), 3+r.IntN(30))
+				for k, v := range p[0] {
+					p[0][k][0], p[0][k][1] = to(v[0], v[1])
+				}
+				g.WKB = wkb.MustMarshal(p)
+			}
+			if err := insert(int64(3*i-n), g); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	return path
+}
+
+// randomPlace asks for places only.
+func randomPlace(r *rand.Rand, depth int) cql2.Expr {
+	if depth > 0 {
+		switch r.IntN(4) {
+		case 0:
+			return cql2.And{randomPlace(r, depth-1), randomPlace(r, depth-1)}
+		case 1:
+			return cql2.Or{randomPlace(r, depth-1), randomPlace(r, depth-1)}
+		case 2:
+			return cql2.And{randomPlace(r, 0), cql2.Not{X: randomPlace(r, depth-1)}}
+		}
+	}
+	c := orb.Point{8 + 4*r.Float64(), 59 + 2*r.Float64()}
+	geom := cql2.Prop{Name: "geom", Type: cql2.TypeGeometry}
+	if r.IntN(3) == 0 {
+		return cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: c, Max: orb.Point{c[0] + r.Float64(), c[1] + r.Float64()/2}}}
+	}
+	literal := cql2.Geom{G: star(r, c, 0.1+r.Float64()/2, 3+r.IntN(200)), CRS: crs.CRS84}
+	if r.IntN(4) == 0 {
+		literal.G = c
+	}
+	op := cql2.SIntersects
+	if r.IntN(4) == 0 {
+		op = cql2.SWithin
+	}
+	return cql2.Spatial{Op: op, L: geom, R: literal}
+}
+
+// TestPagesOfPlacesAgreeWithThoseOfSQL: what the R-tree answers and what statements answer are the same pages, counts and cursors.
+func TestPagesOfPlacesAgreeWithThoseOfSQL(t *testing.T) {
+	t.Parallel()
+	n := 60
+	if os.Getenv("GRENSE_SOAK") != "" {
+		n = 3000
+	}
+	for _, in := range []crs.ID{crs.CRS84, crs.UTM33} {
+		t.Run(in.String(), func(t *testing.T) {
+			t.Parallel()
+			s := openStore(t, spotFile(t, 1500, in), gpkg.Options{})
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			r := rand.New(rand.NewPCG(seed, 3))
+			found := 0
+			for range n {
+				place := randomPlace(r, 2)
+				q := store.Query{Collection: "x", Limit: 1 + r.IntN(40), Offset: max(0, r.IntN(60)-30), Count: store.Count(r.IntN(2))}
+				for range 6 {
+					q.Filter = place
+					got, err := s.Page(t.Context(), q)
+					if err != nil {
+						t.Fatal(err)
+					}
+					q.Filter = cql2.And{place, cql2.Bool(true)} // which is not about places alone
+					want, err := s.Page(t.Context(), q)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if len(got.Rows) == 0 && len(want.Rows) == 0 {
+						got.Rows, want.Rows = nil, nil
+					}
+					if !reflect.DeepEqual(got, want) {
+						t.Fatalf("%s, %+v:\n got %+v\nwant %+v", cql2.FormatText(place), q, got, want)
+					}
+					found += len(got.Rows)
+					q.Offset = r.IntN(2) * r.IntN(5)
+					if q.Cursor = got.Next; r.IntN(3) == 0 || q.Cursor == "" {
+						q.Cursor = got.Prev
+					}
+					if q.Cursor == "" {
+						break
+					}
+				}
+			}
+			if found < n {
+				t.Errorf("%d features found: no test", found)
+			}
+		})
+	}
+}
+
+// TestPlacesOfAFileThatIsEdited: when somebody has changed the file, the R-tree is no longer taken for the rows.
+func TestPlacesOfAFileThatIsEdited(t *testing.T) {
+	t.Parallel()
+	path := spotFile(t, 500, crs.CRS84)
+	s := openStore(t, path, gpkg.Options{})
+	q := store.Query{Collection: "x", Limit: 10, Filter: cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{9, 59.2}, Max: orb.Point{11, 60.8}}}}
+	before, err := s.Page(t.Context(), q)
+	if err != nil || len(before.Rows) < 10 {
+		t.Fatal(len(before.Rows), err)
+	}
+	gone := before.Rows[3].ID
+	run(t, path, "DELETE FROM x WHERE fid = "+gone)
+	after, err := s.Page(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range after.Rows {
+		if row.ID == gone {
+			t.Errorf("feature %s is gone and in the page", gone)
+		}
+	}
+	if after.Matched != before.Matched-1 {
+		t.Errorf("%d matches, before %d", after.Matched, before.Matched)
+	}
+}

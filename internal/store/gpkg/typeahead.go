@@ -1,0 +1,351 @@
+package gpkg
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/bits"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+)
+
+// Type-ahead asks for the best few of very many: the names that begin with one letter. The index of words has to rank them all, which
+// takes some 4 µs a match; a table in memory of all beginnings of words ranks them by reading along, and gives the same answers. Of a register of
+// 100,000 places: "o", 5,600 matches, 0.05 ms instead of 25 ms.
+//
+// A table is made of the side file's texts when the parameter q was first asked of a collection, in the background; until then, and where it does not
+// fit Options.TypeAhead, the index answers.
+
+// typeAheadFrom is how many features a collection has at least to have a table; the index is fast enough for fewer.
+const typeAheadFrom = 2_000
+
+// typeAhead holds the tables of a revision. Its zero value has no room for one.
+type typeAhead struct {
+	room int // bytes that tables may take together
+
+	mu     sync.Mutex
+	tables map[string]*aheadTable // by collection; nil while it is made, and where it does not fit
+}
+
+// ahead returns the table of a layer; nil where there is none yet, and then it is begun.
+func (r *revision) ahead(l *layer) *aheadTable {
+	a, w := &r.typeAhead, l.source.Words
+	if w == nil || !l.keyed || l.Count < typeAheadFrom || a.room <= 0 {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t, begun := a.tables[l.ID]
+	if begun || !r.take() {
+		return t
+	}
+	if a.tables == nil {
+		a.tables = map[string]*aheadTable{}
+	}
+	a.tables[l.ID] = nil
+	go func() {
+		defer r.release()
+		t := r.makeAhead(l)
+		if t == nil {
+			return
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.room >= t.size() {
+			a.room -= t.size()
+			a.tables[l.ID] = t
+		}
+	}()
+	return nil
+}
+
+var errNoRoom = errors.New("gpkg: no room")
+
+// makeAhead reads the texts of a layer; nil when they do not fit, or the revision is no longer wanted.
+func (r *revision) makeAhead(l *layer) *aheadTable {
+	a, w := &r.typeAhead, l.source.Words
+	a.mu.Lock()
+	room := a.room
+	a.mu.Unlock()
+	wanted := func() bool { return r.refs.Load() > 1 } // our own use is one
+	t := &aheadTable{}
+	sql := "SELECT id"
+	for i := range w.Props {
+		sql += ", c" + strconv.Itoa(i)
+	}
+	n := 0
+	err := r.use(context.Background(), func(c *conn) error {
+		return c.query(sql+" FROM "+w.Table+" ORDER BY id", nil, func(row row) error {
+			if n++; n&4095 == 0 && (!wanted() || t.size() > room) {
+				return errNoRoom
+			}
+			for i := range w.Props {
+				if row.Kind(i+1) != kindNull {
+					t.add(row.Int(0), row.Text(i+1))
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil || t.size() > room || !t.sort(wanted) {
+		return nil
+	}
+	t.answers.New = func() any {
+		a := &aheadAnswer{table: t}
+		for i := range a.rows {
+			a.rows[i] = make([]uint64, len(t.ids)/64+1)
+		}
+		return a
+	}
+	return t
+}
+
+// aheadTable is all beginnings of words of the texts of a collection, in order. It is immutable once it is sorted.
+type aheadTable struct {
+	text    []byte      // the texts as cql2.Words gives them, each with a zero byte after it
+	words   []aheadWord // by what follows in text up to the zero byte
+	ids     []int64     // row -> id, ascending
+	answers sync.Pool   // of *aheadAnswer
+}
+
+// aheadWord is where a word begins.
+type aheadWord struct {
+	at  uint32 // in text
+	row uint32 // in ids, and firstWord
+}
+
+const firstWord = 1 << 31 // the word is the first of its text
+
+func (t *aheadTable) size() int { return cap(t.text) + 8*cap(t.words) + 8*cap(t.ids) }
+
+// add takes a text of a row; rows come by id.
+func (t *aheadTable) add(id int64, text string) {
+	if text == "" {
+		return
+	}
+	if n := len(t.ids); n == 0 || t.ids[n-1] != id {
+		t.ids = append(t.ids, id)
+	}
+	row, mark := uint32(len(t.ids)-1), uint32(firstWord)
+	for at := 0; ; {
+		t.words = append(t.words, aheadWord{uint32(len(t.text) + at), row | mark})
+		mark = 0
+		next := strings.IndexByte(text[at:], ' ')
+		if next < 0 {
+			break
+		}
+		at += next + 1
+	}
+	t.text = append(append(t.text, text...), 0)
+}
+
+// tail is the text from a place on.
+func (t *aheadTable) tail(at uint32) []byte {
+	b := t.text[at:]
+	return b[:bytes.IndexByte(b, 0)]
+}
+
+// sort puts the words in order, letter by letter so that it can end early: false when it is no longer wanted.
+func (t *aheadTable) sort(wanted func() bool) bool {
+	t.text, t.words, t.ids = slices.Clip(t.text), slices.Clip(t.words), slices.Clip(t.ids)
+	var from [257]int
+	for _, w := range t.words {
+		from[int(t.text[w.at])+1]++
+	}
+	for i := range 256 {
+		from[i+1] += from[i]
+	}
+	next, sorted := from, make([]aheadWord, len(t.words))
+	for _, w := range t.words {
+		c := t.text[w.at]
+		sorted[next[c]] = w
+		next[c]++
+	}
+	t.words = sorted
+	for i := range 256 {
+		if !wanted() {
+			return false
+		}
+		slices.SortFunc(sorted[from[i]:from[i+1]], func(a, b aheadWord) int { return bytes.Compare(t.tail(a.at), t.tail(b.at)) })
+	}
+	return true
+}
+
+// find ranks the rows that match one of the terms. The answer goes back by t.answers.Put.
+func (t *aheadTable) find(terms []string) *aheadAnswer {
+	a := t.answers.Get().(*aheadAnswer)
+	for i := range a.rows {
+		clear(a.rows[i])
+	}
+	for _, term := range terms {
+		first, _, several := strings.Cut(term, " ")
+		from := sort.Search(len(t.words), func(i int) bool { return string(t.tail(t.words[i].at)) >= first })
+		for _, w := range t.words[from:] {
+			rest := t.text[w.at:]
+			if len(rest) < len(first) || string(rest[:len(first)]) != first {
+				break
+			}
+			rank, end := cql2.RankWord, len(first)
+			if several {
+				if !startsTerm(rest, term) {
+					continue
+				}
+				end = len(term)
+			}
+			if w.row&firstWord != 0 {
+				rank = cql2.RankStart
+				if len(rest) > end && rest[end] == 0 && (!several || string(rest[:end]) == term) {
+					rank = cql2.RankWhole
+				}
+			}
+			row := w.row &^ firstWord
+			a.rows[rank][row/64] |= 1 << (row % 64)
+		}
+	}
+	a.count = 0
+	whole, start, word := a.rows[cql2.RankWhole], a.rows[cql2.RankStart], a.rows[cql2.RankWord]
+	for i := range whole {
+		start[i] &^= whole[i]
+		word[i] &^= whole[i] | start[i]
+		a.count += bits.OnesCount64(whole[i] | start[i] | word[i])
+	}
+	return a
+}
+
+// startsTerm reports whether the words of the term start the first words of a text that ends with a zero byte.
+func startsTerm(text []byte, term string) bool {
+	for {
+		word, rest, more := strings.Cut(term, " ")
+		if !bytes.HasPrefix(text, []byte(word)) {
+			return false
+		}
+		if !more {
+			return true
+		}
+		i := bytes.IndexAny(text, " \x00")
+		if i < 0 || text[i] == 0 {
+			return false
+		}
+		text, term = text[i+1:], rest
+	}
+}
+
+// aheadAnswer is the rows that match, by their rank.
+type aheadAnswer struct {
+	table *aheadTable
+	rows  [cql2.RankWord + 1][]uint64 // bit sets
+	count int
+}
+
+// read gives at most limit rows in the order of rank and id, from a place on, without the first skip of them; see question.read.
+func (a *aheadAnswer) read(values []any, back bool, limit, skip int) (rows []found) {
+	ids := a.table.ids
+	rank, row := 0, 0 // the first that may be given
+	if back {
+		rank, row = len(a.rows)-1, len(ids)-1
+	}
+	if values != nil {
+		rank = int(values[0].(int64))
+		id := values[1].(int64)
+		at, found := slices.BinarySearch(ids, id)
+		if row = at; back {
+			row--
+		} else if found {
+			row++
+		}
+	}
+	for ; rank >= 0 && rank < len(a.rows); rank, row = rank+step(back), edge(back, len(ids)) {
+		set := a.rows[rank]
+		for row >= 0 && row < len(ids) {
+			var left uint64 // of this word of the set, what is not passed
+			if back {
+				left = set[row/64] << (63 - row%64)
+			} else {
+				left = set[row/64] >> (row % 64)
+			}
+			if n := bits.OnesCount64(left); n <= skip { // nothing of it is given
+				skip -= n
+				row = nextWord(row, back)
+				continue
+			}
+			if back {
+				row -= bits.LeadingZeros64(left)
+			} else {
+				row += bits.TrailingZeros64(left)
+			}
+			if skip > 0 {
+				skip--
+			} else if rows = append(rows, found{id: strconv.FormatInt(ids[row], 10), keys: []any{int64(rank)}}); len(rows) == limit {
+				return rows
+			}
+			row += step(back)
+		}
+	}
+	return rows
+}
+
+func step(back bool) int {
+	if back {
+		return -1
+	}
+	return 1
+}
+
+// edge is the first row in a direction, of n.
+func edge(back bool, n int) int {
+	if back {
+		return n - 1
+	}
+	return 0
+}
+
+// nextWord is the first row of the next word of a set.
+func nextWord(row int, back bool) int {
+	if back {
+		return row&^63 - 1
+	}
+	return row&^63 + 64
+}
+
+// lookAhead answers a question that is a search alone, ranked, from the table in memory; false where there is no such table.
+func (qu *question) lookAhead(ctx context.Context, c *conn, q store.Query, p *store.Page) (bool, error) {
+	s, ok := qu.where.(cql2.Search)
+	if and, is := qu.where.(cql2.And); is && len(and) == 1 {
+		s, ok = and[0].(cql2.Search)
+	}
+	if !ok || q.Rank == nil || len(q.SortBy) > 0 || !slices.Equal(s.Terms, q.Rank.Terms) || !slices.Equal(s.Props, q.Rank.Props) ||
+		qu.l.source.Words == nil || !slices.Equal(s.Props, qu.l.source.Words.Props) {
+		return false, nil
+	}
+	if qu.place != nil { // a cursor may say what it likes
+		rank, is := qu.values[0].(int64)
+		_, number := qu.values[1].(int64)
+		if !is || !number || rank < cql2.RankWhole || rank > cql2.RankWord {
+			return false, nil
+		}
+	}
+	t := qu.rev.ahead(qu.l)
+	if t == nil {
+		return false, nil
+	}
+	if same, err := c.unchanged(); err != nil || !same { // a row may be gone
+		return false, err
+	}
+	qu.ahead = t.find(s.Terms)
+	defer t.answers.Put(qu.ahead)
+	if q.Limit > 0 {
+		if err := qu.fill(ctx, c, q, p); err != nil {
+			return false, err
+		}
+	}
+	if q.Count == store.CountExact {
+		p.Matched = qu.ahead.count
+	}
+	return true, nil
+}

@@ -1,0 +1,10 @@
+package gpkg
+
+// TypeAhead reports whether the table of type-ahead of a collection was asked for, and whether it is there.
+func (s *Store) TypeAhead(collection string) (begun, ready bool) {
+	r := s.current.Load()
+	r.typeAhead.mu.Lock()
+	defer r.typeAhead.mu.Unlock()
+	t, begun := r.typeAhead.tables[collection]
+	return begun, t != nil
+}
