@@ -33,7 +33,10 @@ func openSource(ctx context.Context, path, dir string, cfg config.Config, log *s
 	} else if err := readable(path); err != nil {
 		return nil, err
 	}
-	options := gpkg.Options{DataDir: dir, Settings: layerSettings(cfg), Logger: log, Progress: progress(log)}
+	options := gpkg.Options{DataDir: dir, Settings: layerSettings(cfg), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead)}
+	if options.TypeAhead == 0 {
+		options.TypeAhead = -1 // none
+	}
 	if isImported(path) {
 		return openImported(ctx, path, dir, options, log)
 	}

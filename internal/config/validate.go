@@ -152,7 +152,7 @@ func (k *checker) limits(l Limits) {
 	v := reflect.ValueOf(l)
 	for i := range v.NumField() {
 		path, n := "limits."+v.Type().Field(i).Tag.Get("yaml"), v.Field(i).Int()
-		if path == "limits.drain_wait" {
+		if path == "limits.drain_wait" || path == "limits.type_ahead" {
 			k.check(n >= 0, path, "must not be negative")
 			continue
 		}

@@ -2,6 +2,8 @@ package cql2
 
 import (
 	"fmt"
+	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -96,14 +98,19 @@ func (p pattern) infix() (string, bool) {
 	return string(p[1 : len(p)-1]), true
 }
 
-// holdsFolded reports whether a text, its case folded, holds a part in ASCII; not known when the text holds other characters before that,
-// which may fold to ASCII.
+// holdsFolded reports whether a text, its case folded, holds a part in ASCII; not known when the text holds, before that, a character that
+// may fold to ASCII or is not in the table.
 func holdsFolded(s, part string) (hit, known bool) {
 	first := part[0]
-	for i := range len(s) {
+	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c >= utf8.RuneSelf {
-			return false, false
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if n != 2 || !foldsApart()[r] {
+				return false, false
+			}
+			i++
+			continue
 		}
 		if 'A' <= c && c <= 'Z' {
 			c += 'a' - 'A'
@@ -114,6 +121,15 @@ func holdsFolded(s, part string) (hit, known bool) {
 	}
 	return false, true
 }
+
+// foldsApart tells which characters of two bytes fold to something without ASCII.
+var foldsApart = sync.OnceValue(func() []bool {
+	t := make([]bool, 0x800)
+	for r, folded := range foldTable() {
+		t[r] = !strings.ContainsFunc(folded, func(c rune) bool { return c < utf8.RuneSelf })
+	}
+	return t
+})
 
 func startsFolded(s, part string) bool {
 	for i := 1; i < len(part); i++ {

@@ -239,7 +239,8 @@ func (c *call) fragments(rows []store.Row, gz bool) ([]*feature.Fragment, error)
 	}
 	err = c.ask(func(ctx context.Context) error {
 		n := 0
-		var buf []byte
+		buf := takeBuffer()
+		defer func() { giveBuffer(buf) }()
 		return c.s.store.Fetch(ctx, c.coll.ID, missing, enc.Want(), func(f *store.Feature) error {
 			var err error
 			if buf, err = enc.AppendMembers(buf[:0], f); err != nil {

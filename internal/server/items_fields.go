@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"html/template"
 	"slices"
 	"strings"
 
@@ -19,6 +20,15 @@ type choice struct {
 	Value, Title string
 	Lang         string // of the title; "" when it is that of the page, or not known
 	Selected     bool
+}
+
+// HTML is it as an element.
+func (x choice) HTML() template.HTML {
+	selected := ""
+	if x.Selected {
+		selected = " selected"
+	}
+	return template.HTML(`<option value="` + template.HTMLEscapeString(x.Value) + `"` + langAttribute(x.Lang) + selected + ">" + template.HTMLEscapeString(x.Title) + "</option>\n")
 }
 
 // keptValue is a parameter that the form sends on without showing it.

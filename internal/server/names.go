@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html/template"
 	"strings"
 	"sync"
 
@@ -183,6 +184,27 @@ func (s shown) Label() string {
 		return s.Code + " " + s.Text
 	}
 	return s.Text
+}
+
+// HTML is it as part of a page, with its link and its language. A page holds thousands of values, for which templates are slow.
+func (s shown) HTML() template.HTML {
+	text := template.HTMLEscapeString(s.Label())
+	if s.Href == "" && s.Lang == "" {
+		return template.HTML(text)
+	}
+	element, start := "span", "<span"
+	if s.Href != "" {
+		element, start = "a", `<a href="`+template.HTMLEscapeString(s.Href)+`"`
+	}
+	return template.HTML(start + langAttribute(s.Lang) + ">" + text + "</" + element + ">")
+}
+
+// langAttribute is the attribute lang; "" for no language.
+func langAttribute(tag string) string {
+	if tag == "" {
+		return ""
+	}
+	return ` lang="` + template.HTMLEscapeString(tag) + `"`
 }
 
 // inLanguage is a text in the language of the page, or the one nearest to it; Lang is set when it is another.

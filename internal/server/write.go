@@ -197,6 +197,11 @@ const maxLinks = 8 << 10
 // document itself where a long filter makes the header too long; the document has them.
 func linkHeader(links []ogcapi.Link) string {
 	var b strings.Builder
+	size := 0
+	for _, l := range links {
+		size += len(l.Href) + len(l.Rel) + len(l.Type) + 24
+	}
+	b.Grow(size)
 	for _, l := range links {
 		if l.Templated || (l.Rel == "self" || l.Rel == "alternate") && b.Len()+len(l.Href) > maxLinks {
 			continue

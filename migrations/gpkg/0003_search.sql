@@ -25,6 +25,10 @@ CREATE INDEX skrivemaate_sted ON skrivemaate (sted_id, rang);
 CREATE INDEX sted_kommune_sted ON sted_kommune (sted_id, kommunenummer);
 CREATE INDEX dokumentasjon_dato ON dokumentasjon (dato, skrivemaate_id);
 
+-- What a search reads of a place or a name that it found by a spelling.
+CREATE INDEX sted_id ON sted (id, rang);
+CREATE INDEX stedsnavn_id ON stedsnavn (id, rang);
+
 -- The spellings of one text are many: trigrams are of the texts, each once.
 DROP TABLE skrivemaate_fts;
 CREATE TABLE skrivemaate_tekst (

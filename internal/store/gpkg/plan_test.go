@@ -136,3 +136,38 @@ func TestBoxesOfTheWholeLayerAreNotAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestCountsDoNotDependOnThePage: where the page has tested rows already, only the others are counted.
+func TestCountsDoNotDependOnThePage(t *testing.T) {
+	t.Parallel()
+	path := planFile(t, 1000, false)
+	count := func(q store.Query) int {
+		p, err := openStore(t, path, gpkg.Options{NarrowFrom: 1}).Page(t.Context(), q) // anew, so that no count is remembered
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Matched
+	}
+	for _, text := range []string{"CASEI(navn) LIKE CASEI('%n 1%')", "CASEI(navn) LIKE CASEI('NAVN 9%') AND tall > 200", "navn LIKE 'Navn 1%'", "ACCENTI(kode) = '0999'",
+		"S_INTERSECTS(geom,BBOX(6,59,14,64)) AND CASEI(navn) LIKE CASEI('%7%')"} {
+		e, err := cql2.ParseText(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, _ := openStore(t, path, gpkg.Options{}).Catalog().Collection("x")
+		if e, err = cql2.Check(e, c); err != nil {
+			t.Fatal(err)
+		}
+		q := store.Query{Collection: "x", Filter: e}
+		want := count(q)
+		if want == 0 {
+			t.Errorf("%s: none: no test", text)
+		}
+		for _, page := range []store.Query{{Limit: 1}, {Limit: 10}, {Limit: 3, Offset: 5}, {Limit: 5, SortBy: []store.Sort{{Property: "navn", Desc: true}}}, {Limit: 5000}} {
+			page.Collection, page.Filter = "x", e
+			if got := count(page); got != want {
+				t.Errorf("%s, limit %d, offset %d: %d, want %d", text, page.Limit, page.Offset, got, want)
+			}
+		}
+	}
+}

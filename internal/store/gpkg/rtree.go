@@ -52,7 +52,7 @@ type treeReader struct {
 	test func(orb.Bound) cql2.Truth
 	most int
 	rows []entry
-	bufs [][]byte // by level
+	bufs [][]byte // by level; of c
 }
 
 // maxTreeDepth is that of SQLite.
@@ -66,8 +66,9 @@ const (
 
 // entries returns the rows for whose envelope test is not False, in no order; false when there are more than most of them.
 func (c *conn) entries(nodes string, most int, test func(orb.Bound) cql2.Truth) ([]entry, bool, error) {
-	w := &treeReader{c: c, sql: "SELECT data FROM " + nodes + " WHERE nodeno = ?", test: test, most: most}
+	w := &treeReader{c: c, sql: "SELECT data FROM " + nodes + " WHERE nodeno = ?", test: test, most: most, bufs: c.nodes}
 	err := w.root()
+	c.nodes = w.bufs
 	if err == errEnough {
 		return nil, false, nil
 	}
@@ -83,7 +84,9 @@ func (w *treeReader) root() error {
 	if height > maxTreeDepth {
 		return errTree
 	}
-	w.bufs = append(w.bufs, make([][]byte, height)...)
+	for len(w.bufs) <= height {
+		w.bufs = append(w.bufs, nil)
+	}
 	return w.cells(b, height, 0, cql2.Null)
 }
 

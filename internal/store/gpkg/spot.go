@@ -196,8 +196,7 @@ type spotRecord struct {
 	sql  string
 	id   int64
 	read bool
-	buf  []byte
-	wkb  []byte
+	wkb  []byte // in c.blob
 }
 
 // Geometry returns the stored geometry; it is valid until that of another row is asked for.
@@ -209,8 +208,8 @@ func (r *spotRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 	r.wkb = nil
 	err = r.c.query(r.sql, []any{r.id}, func(x row) error {
 		if x.Kind(0) == kindBlob {
-			r.buf = x.Bytes(0, r.buf)
-			r.wkb = wkbOf(r.buf)
+			r.c.blob = x.Bytes(0, r.c.blob)
+			r.wkb = wkbOf(r.c.blob)
 		}
 		return nil
 	})

@@ -36,6 +36,8 @@ type conn struct {
 	state int64         // of the main database when it was opened; see unchanged
 	halt  chan struct{} // closed to break off what c does; nil: not made yet
 	likes likes
+	nodes [][]byte // of R-trees, to be used again
+	blob  []byte   // of a geometry, the same
 }
 
 type statement struct {
@@ -242,6 +244,9 @@ func (c *conn) snapshot(ctx context.Context, fn func(*conn) error) (err error) {
 	stop := c.watch(ctx)
 	defer func() {
 		stop()
+		if cap(c.blob) > batchBytes {
+			c.blob = nil
+		}
 		if c.c.AutocommitEnabled() {
 			return
 		}

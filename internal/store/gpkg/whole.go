@@ -22,32 +22,39 @@ func (qu *question) whole(ctx context.Context, c *conn, q store.Query, p *store.
 	}
 	last := len(qu.keys) - 1
 	var values []any // of all rows, one after the other; the id is the last of each
-	seen := map[any]struct{}{}
+	n := len(qu.keys)
+	numbers, texts := map[int64]struct{}{}, map[string]struct{}{} // ids that came
+	more := false
 	err = c.query(sql, args, func(r row) error {
-		id := r.Any(last)
-		if _, ok := seen[id]; ok {
-			return nil
+		if qu.l.text {
+			id := r.Text(last)
+			if _, ok := texts[id]; ok {
+				return nil
+			}
+			texts[id] = struct{}{}
+		} else {
+			id := r.Int(last)
+			if _, ok := numbers[id]; ok {
+				return nil
+			}
+			numbers[id] = struct{}{}
 		}
-		if len(seen) == q.Limit {
-			p.Next = "more"
+		if more = len(values) == q.Limit*n; more {
 			return errEnough
 		}
-		seen[id] = struct{}{}
-		for i := range last {
+		for i := range n {
 			values = append(values, r.Any(i))
 		}
-		values = append(values, id)
 		return nil
 	})
 	if err != nil && err != errEnough {
 		return false, err
 	}
-	n := len(qu.keys)
-	rows := make([][]any, 0, len(seen))
+	rows := make([][]any, 0, len(values)/n)
 	for v := range slices.Chunk(values, n) {
 		rows = append(rows, v)
 	}
-	if p.Next == "" {
+	if !more {
 		slices.SortFunc(rows, func(a, b []any) int { return compareKeys(qu.keys, a, b) })
 	} else {
 		p.Next = qu.cursor(found{id: qu.idOf(rows[0][last]), keys: rows[0][:last]}, false)
@@ -69,7 +76,7 @@ func (qu *question) wholeStatement(c *conn, q store.Query) (string, []any, error
 	if err != nil {
 		return "", nil, err
 	}
-	b := sqlq.New(sqlq.SQLite{}).Text("SELECT ")
+	b := sqlq.New(sqlq.Steady{}).Text("SELECT ")
 	for i, k := range qu.keys {
 		if i > 0 {
 			b.Text(", ")
@@ -93,7 +100,7 @@ func cheapest(c *conn, drives []sqlq.Drive) (sqlq.Drive, error) {
 	}
 	for most := int64(500); most < 1<<20; most *= 8 {
 		for _, d := range probed {
-			sql, args := sqlq.New(sqlq.SQLite{}).Text("SELECT count(*) FROM (SELECT 1").Add(d.Probe).Text(" LIMIT ").Arg(most).Text("+0)").SQL()
+			sql, args := sqlq.New(sqlq.Steady{}).Text("SELECT count(*) FROM (SELECT 1").Add(d.Probe).Text(" LIMIT ").Arg(most).Text(")").SQL()
 			n, err := c.one(sql, args...)
 			if err != nil || n < most {
 				return d, err

@@ -60,6 +60,8 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	err = s.retry(ctx, func(c *pgxpool.Conn) (err error) {
 		p = &store.Page{Matched: -1, Version: r.catalog.Version}
 		switch {
+		case qu.gathers():
+			return qu.gather(ctx, c, p)
 		case qu.orderedHere():
 			return qu.ordered(ctx, c, p)
 		case qu.filter.Residue != nil:
@@ -200,7 +202,7 @@ func (s *Store) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *sto
 		}
 		qu.fill(p, rows, exists)
 	}
-	if count != nil && !qu.whole(p) {
+	if count != nil && !qu.complete(p) {
 		start := time.Now()
 		err := one(ctx, c, count.sql, count.args, func(r pgx.Rows) error { counted = int(binary.BigEndian.Uint64(r.RawValues()[0])); return nil })
 		if err != nil {
@@ -209,6 +211,27 @@ func (s *Store) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *sto
 		s.counts.put(count, counted, time.Since(start))
 	}
 	qu.matched(p, counted)
+	return nil
+}
+
+// gathers reports whether all matches are wanted or none, so that the server need not put them in order: it may stop when there are too
+// many, whichever it has found.
+func (qu *question) gathers() bool {
+	q := qu.q
+	return q.Whole && q.Limit > 0 && q.Cursor == "" && q.Offset <= 0 && q.Rank == nil && q.Count == store.CountNone && qu.filter.Residue == nil
+}
+
+func (qu *question) gather(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
+	var rows []found
+	sql, args := qu.statement(false, nil, min(qu.q.Limit, math.MaxInt32)+1, 0, extras{unordered: true})
+	err := one(ctx, c, sql, args, func(r pgx.Rows) error { rows = append(rows, qu.found(r)); return nil })
+	if err != nil {
+		return err
+	}
+	if len(rows) <= qu.q.Limit {
+		slices.SortFunc(rows, qu.compare)
+	}
+	qu.fill(p, rows, false)
 	return nil
 }
 
@@ -243,15 +266,15 @@ func (qu *question) fill(p *store.Page, rows []found, exists bool) {
 func (qu *question) matched(p *store.Page, counted int) {
 	switch {
 	case qu.q.Count != store.CountExact:
-	case qu.whole(p):
+	case qu.complete(p):
 		p.Matched = max(qu.q.Offset, 0) + len(p.Rows)
 	default:
 		p.Matched = counted
 	}
 }
 
-// whole reports whether the page is the first and the last, but for what an offset skips.
-func (qu *question) whole(p *store.Page) bool {
+// complete reports whether the page is the first and the last, but for what an offset skips.
+func (qu *question) complete(p *store.Page) bool {
 	return qu.q.Cursor == "" && p.Next == "" && len(p.Rows) > 0
 }
 
@@ -266,8 +289,9 @@ func (qu *question) cursor(x found, back bool) store.Cursor {
 
 // extras are columns that have the same value in all rows.
 type extras struct {
-	exists bool // whether there is a match on the other side of the place, or at it
-	count  *counting
+	exists    bool // whether there is a match on the other side of the place, or at it
+	count     *counting
+	unordered bool // rows come in any order, and the limit is how many are read
 }
 
 // statement selects the keys of the order, the revision, what candidates needs, and extras, of the rows after values.
@@ -291,7 +315,9 @@ func (qu *question) statement(back bool, values []any, limit, skip int, x extras
 	if values != nil {
 		b.Text(" AND (").Add(sqlq.After(sqlq.PostgreSQL{}, qu.order, values, back)).Text(")")
 	}
-	b.Text(" ORDER BY ").Add(sqlq.Order(qu.order, back))
+	if !x.unordered {
+		b.Text(" ORDER BY ").Add(sqlq.Order(qu.order, back))
+	}
 	if limit > 0 {
 		b.Text(" LIMIT ").Arg(int64(limit)).Text(" OFFSET ").Arg(int64(skip))
 	}

@@ -59,8 +59,13 @@ func configure(c *pgx.ConnConfig, use purpose) {
 	p["standard_conforming_strings"] = "on"          // identifiers and constants are written so
 	p["client_min_messages"] = "warning"             //
 	p["search_path"] = "public, postgis, extensions" // where PostGIS is found; tables are named with their schema
-	if p["random_page_cost"] == "" {
-		p["random_page_cost"] = "1.1" // of memory and flash; with the default, that of disks, indexes are left unused
+	for name, value := range map[string]string{
+		"random_page_cost":                "1.1", // of memory and flash; with the default, that of disks, indexes are left unused
+		"max_parallel_workers_per_gather": "0",   // questions come beside each other; helpers cost more than most of them
+	} {
+		if p[name] == "" {
+			p[name] = value
+		}
 	}
 	if p["application_name"] == "" {
 		p["application_name"] = "grense"

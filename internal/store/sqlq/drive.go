@@ -15,6 +15,12 @@ type Drive struct {
 	Few   bool     // an equality that few rows have; a probe is not worth while
 }
 
+// Steady is SQLite with arguments whose values it does not look at before it plans, so that a statement is planned once. What a Drive
+// says leaves nothing to choose by value.
+type Steady struct{ SQLite }
+
+func (Steady) Placeholder(int, any) string { return "+?" }
+
 // Drives returns the ways to read what e selects from s, for SQLite; none when e cannot be said exactly. The last one leaves the choice to
 // the database. What does not drive is tested row by row.
 func Drives(s *Source, alias string, e cql2.Expr) []Drive {
@@ -91,8 +97,12 @@ func driveBy(s *Source, alias string, x cql2.Expr, others []cql2.Expr) (Drive, b
 	if !ok {
 		return Drive{}, false
 	}
+	by := ""
+	if len(others) == 0 && s.Leads[r.Key] != "" { // the index may hold all that is read of a row
+		by = " INDEXED BY " + SQLite{}.Quote(s.Leads[r.Key])
+	}
 	return Drive{
-		Join: Cat(Ident(" FROM "), from, Ident(" CROSS JOIN "+s.Table+" AS "+alias+" WHERE ("), where,
+		Join: Cat(Ident(" FROM "), from, Ident(" CROSS JOIN "+s.Table+" AS "+alias+by+" WHERE ("), where,
 			Ident(") AND "+alias+"."+SQLite{}.Quote(r.Key)+" = "+c.quoted(r.Owner)+" AND ("), rest, Ident(")")),
 		Probe: Cat(Ident(" FROM "), from, Ident(" WHERE ("), where, Ident(")")),
 		Few:   few,

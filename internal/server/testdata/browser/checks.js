@@ -16,6 +16,12 @@ const shown = (e) => e.checkVisibility({ opacityProperty: true, visibilityProper
 // thirdParty is what the page shows of Swagger UI, which is not ours.
 const thirdParty = "#swagger";
 
+// toolShown waits until the tool of others shows the first of our paths.
+const toolShown = () => new Promise((done) => {
+  const look = () => document.querySelector(thirdParty + " .opblock") ? done(true) : setTimeout(look, 20);
+  look();
+});
+
 // accessible gives what axe-core finds wrong with the page as it is shown now (WCAG 2.2 A and AA, and best practice).
 const accessible = async () => {
   const context = { include: [document], exclude: document.querySelector(thirdParty) ? [[thirdParty]] : [] };
