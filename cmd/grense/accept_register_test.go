@@ -86,12 +86,12 @@ func codeList(field string, codes ...string) string {
 	return "<t:" + field + ">" + b.String() + "</t:" + field + ">"
 }
 
-// namespaceOf is the namespace of the items of a list of ids; readers of our service take any of them by their local name.
+// namespaceOf is the namespace of the items of a list of ids.
 func namespaceOf(field string) string {
 	if field == "kommunerIds" {
 		return placename.DefaultBase + "/domain/kommune"
 	}
-	return placename.DefaultBase + "/domain"
+	return placename.DefaultBase + "/domain/sted/koder"
 }
 
 // sampled draws values of the register for requests.

@@ -60,7 +60,7 @@ func TestBenchTablePostGIS(t *testing.T) {
 		{name: "One municipality", path: "/collections/kommuner/items/0301"},
 		{name: "10 municipalities", path: "/collections/kommuner/items?limit=10"},
 		{name: "10 municipalities, page 6", path: "/collections/kommuner/items?limit=10&offset=50"},
-		{name: "10 municipalities of a county", path: "/collections/kommuner/items?limit=10&fylke=11"},
+		{name: "10 municipalities of a county", path: "/collections/kommuner/items?limit=10&fylke_nr=11"},
 		{name: "10 places", path: "/collections/sted/items?limit=10"},
 		{name: "A fresh box, at most 10 places", next: func(rng *rand.Rand) string {
 			return "/collections/sted/items?limit=10&" + alongNorway(rng)

@@ -20,7 +20,7 @@ import (
 )
 
 // patience bounds every wait of a test. It is long, because only a failure needs it.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // output collects what a process writes and lets a test wait for a text in it.
 type output struct {

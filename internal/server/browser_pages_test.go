@@ -208,6 +208,15 @@ func (f *findings) add(v visit, faults ...string) {
 	}
 }
 
+// report fails the test for the faults since the last report.
+func (f *findings) report(t *testing.T) {
+	t.Helper()
+	for _, k := range slices.Sorted(maps.Keys(f.faults)) {
+		t.Errorf("%s (%d times, first %s)", k, len(f.faults[k]), f.faults[k][0])
+	}
+	clear(f.faults)
+}
+
 func TestEveryRouteWithAPageIsVisited(t *testing.T) {
 	t.Parallel()
 	for _, path := range serve(t, "", nil).srv.HTMLRoutes() {
@@ -247,7 +256,7 @@ func everyPage(t *testing.T, ctx context.Context, s site, checks string, haveAxe
 		})
 	}
 	for _, k := range pageKinds {
-		if only := os.Getenv("GRENSE_TEST_PAGE"); only != "" && only != k.name { // while one page is worked on
+		if only := os.Getenv("GRENSE_TEST_PAGE"); only != "" && !slices.Contains(strings.Split(only, ","), k.name) { // while these are worked on
 			continue
 		}
 		for _, r := range readers {
@@ -257,6 +266,7 @@ func everyPage(t *testing.T, ctx context.Context, s site, checks string, haveAxe
 	close(work)
 	wg.Wait()
 	t.Logf("%s: opened", time.Since(start))
+	f.report(t)
 	if os.Getenv("GRENSE_TEST_PAGE") == "" && (f.visits < len(pageKinds)*len(readers) || len(f.bodies) < 2*len(pageKinds)) {
 		t.Errorf("only %d visits and %d different pages", f.visits, len(f.bodies))
 	}
@@ -266,9 +276,7 @@ func everyPage(t *testing.T, ctx context.Context, s site, checks string, haveAxe
 		f.validate(t)
 	}
 	t.Logf("%s: HTML", time.Since(start))
-	for _, k := range slices.Sorted(maps.Keys(f.faults)) {
-		t.Errorf("%s (%d times, first %s)", k, len(f.faults[k]), f.faults[k][0])
-	}
+	f.report(t)
 	t.Logf("%d visits, %d pages validated, %d links, heaviest %v", f.visits, len(f.bodies), len(f.links), f.most)
 	if !haveAxe {
 		t.Skip("axe-core and html-validate are not installed; make browser-tools installs them where npm is")

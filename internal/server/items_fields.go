@@ -12,7 +12,7 @@ import (
 // filterField is an input of the form that filters.
 type filterField struct {
 	Name, Title, Type, Value string
-	Options                  []choice // the values there are; nil when any may be
+	Options                  choices // the values there are; nil when any may be
 }
 
 // choice is an option of a select in a form.
@@ -22,13 +22,20 @@ type choice struct {
 	Selected     bool
 }
 
-// HTML is it as an element.
-func (x choice) HTML() template.HTML {
-	selected := ""
-	if x.Selected {
-		selected = " selected"
+// choices are the options of a select.
+type choices []choice
+
+// HTML is them as elements. There may be hundreds, for which templates are slow.
+func (xs choices) HTML() template.HTML {
+	var b strings.Builder
+	for _, x := range xs {
+		selected := ""
+		if x.Selected {
+			selected = " selected"
+		}
+		b.WriteString(`<option value="` + template.HTMLEscapeString(x.Value) + `"` + langAttribute(x.Lang) + selected + ">" + template.HTMLEscapeString(x.Title) + "</option>\n")
 	}
-	return template.HTML(`<option value="` + template.HTMLEscapeString(x.Value) + `"` + langAttribute(x.Lang) + selected + ">" + template.HTMLEscapeString(x.Title) + "</option>\n")
+	return template.HTML(b.String())
 }
 
 // keptValue is a parameter that the form sends on without showing it.
@@ -70,7 +77,7 @@ const optionsMost = 500
 
 // options are the values that a property may have, with asked as the one selected: those that the source declares, the codes of its
 // list, or the features that it refers to. nil when any value may be, or there are too many.
-func (c *call) options(p *store.Property, asked string) (out []choice, err error) {
+func (c *call) options(p *store.Property, asked string) (out choices, err error) {
 	for _, x := range p.Enum {
 		out = append(out, choice{Value: x, Title: x})
 	}
@@ -103,7 +110,7 @@ func (c *call) options(p *store.Property, asked string) (out []choice, err error
 }
 
 // optionsFrom are the features of a small collection, by id.
-func (c *call) optionsFrom(coll *store.Collection) (out []choice, err error) {
+func (c *call) optionsFrom(coll *store.Collection) (out choices, err error) {
 	var page *store.Page
 	err = c.ask(func(ctx context.Context) (err error) {
 		page, err = c.s.store.Page(ctx, store.Query{Collection: coll.ID, Limit: optionsMost, Count: store.CountNone})
@@ -126,9 +133,9 @@ func (c *call) optionsFrom(coll *store.Collection) (out []choice, err error) {
 
 // sortChoices are the orders that the form offers: the usual one, each property in both directions, and the one that was asked when
 // it is none of these.
-func (c *call) sortChoices() []choice {
+func (c *call) sortChoices() choices {
 	asked := first(c.values["sortby"])
-	out := []choice{{Title: c.text("items.sort-usual"), Selected: asked == ""}}
+	out := choices{{Title: c.text("items.sort-usual"), Selected: asked == ""}}
 	for _, name := range sortableNames(c.coll) {
 		p, _ := c.coll.Find(name)
 		title := c.columnOf(p).Title

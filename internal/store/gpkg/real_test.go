@@ -194,7 +194,7 @@ func TestOddLayers(t *testing.T) {
 		{"states10", "statesqgis", "", 51},
 		{"gpkg-test-5208", "geojson", "", 6},
 		{"null_geometry", "pointexamples", "", 2},
-		{"sample1_2F10", "counties", "EPSG:4269 (NAD83) is served as CRS84", 3141},
+		{"sample1_2F10", "counties", "EPSG:4269 (NAD83) is taken as CRS84", 3141},
 		{"sample1_2F10", "countiestbl", "", 3141},
 		{"simple_sewer_features", "", "EPSG:27700", 0},
 		{"gdal_sample", "point2d", "undefined; served as CRS84", 2},

@@ -97,7 +97,7 @@ func warm(t testing.TB, s *gpkg.Store) {
 // Pages from the table in memory are those of the index: rows, counts and cursors, forwards and backwards.
 func TestTypeAheadAnswersAsTheIndexDoes(t *testing.T) {
 	t.Parallel()
-	path := namesOf(t, 3001)
+	path := namesOf(t, 2203)
 	index, table := opened(t, path, -1), opened(t, path, 0)
 	warm(t, table)
 	both := func(q store.Query) *store.Page {
@@ -113,7 +113,7 @@ func TestTypeAheadAnswersAsTheIndexDoes(t *testing.T) {
 	matched := 0
 	for _, text := range []string{"o", "os", "oslo", "a", "å", "b", "bø", "nord", "nord f", "nordre v", "nord nord nord", "n,b", "os,os b,12", "1", "čoh", "x", "berg berget", "vest ber", "nord-fron"} {
 		q := typed(text)
-		for _, limit := range []int{0, 1, 7, 64, 5000} {
+		for _, limit := range []int{0, 7, 300} {
 			q.Limit, q.Offset, q.Cursor = limit, 0, ""
 			matched += both(q).Matched
 			q.Offset = r.IntN(400)
@@ -121,7 +121,7 @@ func TestTypeAheadAnswersAsTheIndexDoes(t *testing.T) {
 		}
 		q.Limit, q.Offset, q.Count = 1+r.IntN(100), 0, store.CountNone
 		var last *store.Page
-		for n := 0; n < 8; n++ { // on to the end or for a while, then back
+		for n := 0; n < 5; n++ { // on to the end or for a while, then back
 			p := both(q)
 			if last = p; p.Next == "" {
 				break
@@ -133,7 +133,7 @@ func TestTypeAheadAnswersAsTheIndexDoes(t *testing.T) {
 			q.Cursor = last.Prev
 		}
 	}
-	if matched < 10_000 {
+	if matched < 5_000 {
 		t.Errorf("%d matches prove little", matched)
 	}
 	q := typed("os")
@@ -150,7 +150,7 @@ func TestTypeAheadAnswersAsTheIndexDoes(t *testing.T) {
 // A question that is not a search alone is left to SQL, with the table there as without it.
 func TestTypeAheadLeavesOtherQuestions(t *testing.T) {
 	t.Parallel()
-	path := namesOf(t, 2500)
+	path := namesOf(t, 2101)
 	index, table := opened(t, path, -1), opened(t, path, 0)
 	warm(t, table)
 	plain := typed("os")
@@ -179,7 +179,7 @@ func TestTypeAheadLeavesOtherQuestions(t *testing.T) {
 
 func TestTypeAheadKeepsWithinItsRoom(t *testing.T) {
 	t.Parallel()
-	path := namesOf(t, 2500)
+	path := namesOf(t, 2101)
 	for name, room := range map[string]int{"none": -1, "too little": 10_000} {
 		s := opened(t, path, room)
 		for range 20 {

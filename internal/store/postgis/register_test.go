@@ -61,6 +61,7 @@ func TestRegisterIsTheSameInBothStores(t *testing.T) {
 		t.Errorf("%d collections in the file, %d in the database", a, b)
 	}
 	sameWords(t, file, base)
+	allOrNone(t, file, base)
 	for _, c := range file.Catalog().Collections {
 		got, ok := base.Catalog().Collection(c.ID)
 		if !ok {
@@ -89,6 +90,29 @@ func TestRegisterIsTheSameInBothStores(t *testing.T) {
 					break
 				}
 			}
+		}
+	}
+}
+
+// allOrNone asks for all matches where there are as many as the limit, and one more.
+func allOrNone(t *testing.T, file, base store.Store) {
+	t.Helper()
+	q := store.Query{Collection: "sted", SortBy: []store.Sort{{Property: "rang"}}, Count: store.CountNone, Whole: true}
+	q.Filter = cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "navneobjekttype"}, R: cql2.Text("fylke")}
+	all := q
+	all.Whole, all.Limit = false, 1000
+	want, err := file.Page(context.Background(), all)
+	if err != nil || len(want.Rows) < 2 {
+		t.Fatalf("%d places of the type: %v", len(want.Rows), err)
+	}
+	for _, less := range []int{0, 1} {
+		q.Limit = len(want.Rows) - less
+		got, err := base.Page(context.Background(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if less == 0 && ids(got) != ids(want) || (got.Next != "") != (less == 1) || len(got.Rows) != q.Limit {
+			t.Errorf("a limit of %d for %d places: %d, next %q", q.Limit, len(want.Rows), len(got.Rows), got.Next)
 		}
 	}
 }
