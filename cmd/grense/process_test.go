@@ -146,7 +146,7 @@ func (l logLine) wrong() bool {
 	case l.Level == "ERROR":
 		return true
 	case l.Msg == "soap fault":
-		return l.Category != "VALIDATION"
+		return l.Category != "VALIDATION" && l.Category != "LIMIT_EXCEEDED"
 	}
 	return l.Status >= 500 && l.Path != "/readyz" && !strings.Contains(l.Path, "/soap/")
 }

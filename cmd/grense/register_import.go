@@ -101,7 +101,7 @@ func (c *registerImportCmd) run(ctx context.Context, p *process, o register.Impo
 	var writing *meter
 	o.Written = func(done, total int) { writing.show(done, total) }
 	im, err := register.ReadProducts(ctx, c.Files, o)
-	defer im.Close()
+	defer func() { _ = im.Close() }()
 	if err != nil {
 		reading.end("")
 		return &im.Report, err

@@ -79,7 +79,6 @@ type Import struct {
 	groups        map[string]int
 	before, total int64     // bytes of files
 	updated       time.Time // of the newest place
-	err           error
 }
 
 // ReadProducts reads files of the official products: GML, and rows in CSV, GeoJSON or a GeoPackage; each also packed with gzip or in a zip archive.

@@ -130,7 +130,7 @@ func imported(t testing.TB, o register.ImportOptions, files ...string) (*recordi
 	t.Helper()
 	r := newRecording(true)
 	im, err := register.ReadProducts(t.Context(), files, o)
-	defer im.Close()
+	defer func() { _ = im.Close() }()
 	if err == nil {
 		err = register.Define(t.Context(), r, true)
 	}

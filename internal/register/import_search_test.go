@@ -22,7 +22,7 @@ func importedStore(t testing.TB, files ...string) store.Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "register.gpkg")
 	im, err := register.ReadProducts(t.Context(), files, register.ImportOptions{})
-	defer im.Close()
+	defer func() { _ = im.Close() }()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,6 @@ type gmlReader struct {
 	xml    *xmlScanner
 	names  map[string]string // folded names
 	nodes  []gmlNode
-	bytes  int
 	memory []byte // of texts
 	// reference is the system that the collection states for all that is in it (OGC 07-036, 9.10); "" where it does not.
 	reference string

@@ -288,14 +288,14 @@ func (s *xmlScanner) instruction() error {
 
 // declared reads what follows the XML declaration in the encoding that it names.
 func (s *xmlScanner) declared(text string) error {
-	_, name, ok := strings.Cut(text, "encoding")
+	ok := strings.Contains(text, "encoding")
 	if v := pseudo(text, "version"); v != "1.0" {
 		return s.fail("XML of version %q; 1.0 is read", v)
 	}
 	if !ok {
 		return nil
 	}
-	name = strings.ToLower(pseudo(text, "encoding"))
+	name := strings.ToLower(pseudo(text, "encoding"))
 	var table *charmap.Charmap
 	switch name {
 	case "utf-8", "us-ascii":

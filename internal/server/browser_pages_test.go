@@ -231,6 +231,7 @@ func TestBrowser(t *testing.T) {
 	ctx := chromium(t)
 	checks, haveAxe := script(t)
 	s := newSite(t)
+	t.Run("finds faults", func(t *testing.T) { findsFaults(t, ctx, checks, haveAxe) })
 	t.Run("opens every page", func(t *testing.T) { everyPage(t, ctx, s, checks, haveAxe) })
 	t.Run("filters by keyboard", func(t *testing.T) { filterByKeyboard(t, ctx, s, checks) })
 	t.Run("takes a key by keyboard", func(t *testing.T) { keyByKeyboard(t, ctx, s, checks) })

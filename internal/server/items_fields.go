@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"grense/internal/cql2"
 	"grense/internal/store"
 )
 
@@ -126,6 +127,7 @@ func (c *call) optionsFrom(coll *store.Collection) (out choices, err error) {
 	titles, err := c.titles(coll, ids)
 	for _, id := range ids {
 		s := shown{Text: id}.named(titles[id], "")
+		s.Number = s.Number && coll.Key.Type == cql2.TypeText
 		out = append(out, choice{Value: id, Title: s.Label(), Lang: s.Lang})
 	}
 	return out, err

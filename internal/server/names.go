@@ -146,6 +146,7 @@ func (c *call) nameReferences(p *store.Property, j int, rows [][]shown) error {
 	for _, r := range rows {
 		if t, ok := titles[r[j].Text]; ok {
 			r[j] = r[j].named(t, c.htmlHref("/collections/"+other.ID+"/items/"+pathEscape(r[j].Text)))
+			r[j].Number = r[j].Number && other.Key.Type == cql2.TypeText // running numbers tell people nothing
 		}
 	}
 	return nil

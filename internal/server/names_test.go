@@ -16,13 +16,14 @@ func TestCodesAndReferencesAreShownByName(t *testing.T) {
 	t.Parallel()
 	a, reg := serve(t, "", nil), serveRegister(t, func(c *config.Config) { c.Auth = "open" })
 	for path, wants := range map[string][]string{
-		"/collections/kommuner/items?f=html&lang=en&nr=1103": {`/collections/fylker/items/11?f=html&amp;lang=en">11 Rogaland</a>`, `<option value="03">03 Oslo</option>`},
-		"/collections/kommuner/items/1103?f=html&lang=en":    {`>11 Rogaland</a>`, "What it belongs to", "Counties: <a", `rel="prev"`, "Previous: Eigersund", "Next: Haugesund"},
-		"/collections/sted/items?f=html&lang=en&limit=3":     {`/codelists/navneobjekttype?f=html&amp;lang=en#code-fylke">County</a>`, `#code-03" lang="nb">03 Oslo</a>`, `<option value="NO">Norway</option>`},
-		"/collections/sted/items/1?f=html&lang=en":           {`>County</a> <code class="hint">fylke</code>`},
+		"/collections/kommuner/items?f=html&lang=en&nr=1103":  {`/collections/fylker/items/11?f=html&amp;lang=en">11 Rogaland</a>`, `<option value="03">03 Oslo</option>`},
+		"/collections/kommuner/items/1103?f=html&lang=en":     {`>11 Rogaland</a>`, "What it belongs to", "Counties: <a", `rel="prev"`, "Previous: Eigersund", "Next: Haugesund"},
+		"/collections/sted/items?f=html&lang=en&limit=3":      {`/codelists/navneobjekttype?f=html&amp;lang=en#code-fylke">County</a>`, `#code-03" lang="nb">03 Oslo</a>`, `<option value="NO">Norway</option>`},
+		"/collections/stedsnavn/items?f=html&lang=en&limit=3": {`/collections/sted/items/1?f=html&amp;lang=en">Oslo</a>`},
+		"/collections/sted/items/1?f=html&lang=en":            {`>County</a> <code class="hint">fylke</code>`},
 	} {
 		at := a
-		if strings.Contains(path, "/sted/") {
+		if strings.Contains(path, "/sted") {
 			at = reg
 		}
 		body := string(at.get(path).wants(200).Body)
