@@ -129,7 +129,7 @@ func (s *Source) unknown(f *file) error {
 	case slices.Contains(shapefileParts, f.suffix()):
 		return refusal("%s is a part of a Shapefile; name the .shp", s.Path)
 	case f.suffix() == ".gml" || f.suffix() == ".xml":
-		return refusal("%s: GML is not read; convert it, for example with ogr2ogr out.gpkg %s -a_srs EPSG:n", s.Path, filepath.Base(s.Path))
+		return refusal("%s: GML is not read; place names of the official product go in by grense register import, other GML is converted, for example with ogr2ogr out.gpkg %s -a_srs EPSG:n", s.Path, filepath.Base(s.Path))
 	}
 	return refusal("%s: files that end in %q are not read; GeoJSON (.geojson, .json), sequences of it (.geojsonl, .ndjson), GeoPackage (.gpkg), "+
 		"Shapefile (.shp), CSV (.csv) are, also as .gz or in a .zip", s.Path, f.suffix())

@@ -1,20 +1,21 @@
 package register
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+	_ "time/tzdata" // Europe/Oslo must be known on every machine
 	"unicode"
 	"unicode/utf8"
 
 	"grense/internal/crs"
 	"grense/internal/store"
-
-	"encoding/binary"
 )
 
 // officialPlace is a place as the official products have it. It is kept as JSON between the passes of an import.
@@ -237,13 +238,14 @@ func (b *builder) boolean(what, s string) bool {
 	return false
 }
 
-// layouts of moments and days. A moment without a zone is taken as UTC.
+// layouts of moments and days.
 var layouts = [...]string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999",
 	time.DateOnly, "2006-01-02Z07:00", "2006/01/02 15:04:05.999999999Z07", "2006/01/02 15:04:05.999999999", "2006/01/02", "02.01.2006", "20060102150405", "20060102"}
 
+// parseTime reads a moment or a day; without a zone it is one of Europe/Oslo.
 func parseTime(s string) (time.Time, bool) {
 	for _, l := range layouts {
-		if t, err := time.Parse(l, s); err == nil && t.Year() > 0 && t.Year() < 10000 {
+		if t, err := time.ParseInLocation(l, s, oslo()); err == nil && t.Year() > 0 && t.Year() < 10000 {
 			return t, true
 		}
 	}
@@ -283,6 +285,15 @@ func (b *builder) day(what, s string) string {
 	}
 	return t.Format(time.DateOnly)
 }
+
+// oslo is the zone of the product where a time names none. The zone table is part of the program.
+var oslo = sync.OnceValue(func() *time.Location {
+	l, err := time.LoadLocation("Europe/Oslo")
+	if err != nil {
+		panic("register: " + err.Error())
+	}
+	return l
+})
 
 func isNumber(s string, digits int) bool {
 	return len(s) == digits && strings.Trim(s, "0123456789") == ""

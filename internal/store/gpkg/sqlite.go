@@ -66,7 +66,11 @@ func openConn(path string, m mode) (*conn, error) {
 	}
 	c.SetBusyTimeout(5 * time.Second)
 	cn := &conn{c: c, stmts: map[string]*statement{}}
-	if err = cn.exec("PRAGMA mmap_size=0"); err == nil {
+	err = cn.exec("PRAGMA mmap_size=0")
+	if err == nil { // 16 MB of pages, an upper bound: the 2 MB of SQLite hold too little of a national register
+		err = cn.exec("PRAGMA cache_size=-16384")
+	}
+	if err == nil {
 		err = registerFunctions(cn)
 	}
 	if err == nil {
