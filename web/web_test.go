@@ -276,7 +276,7 @@ func TestTemplatesHoldNothingInlineAndNothingFromElsewhere(t *testing.T) {
 func TestTemplatesDefineEveryPage(t *testing.T) {
 	t.Parallel()
 	funcs := template.FuncMap{}
-	for _, name := range []string{"number", "join", "json", "degrees", "unit", "xml"} {
+	for _, name := range []string{"number", "join", "json", "degrees", "sentence", "unit", "xml"} {
 		funcs[name] = func(...any) string { return "" }
 	}
 	tmpl, err := template.New("").Funcs(funcs).ParseFS(web.Templates, "templates/*.html")

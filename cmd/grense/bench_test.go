@@ -84,6 +84,7 @@ func TestBenchTable(t *testing.T) {
 	}
 	compare(t, &table, serve(t, nil), []question{
 		{name: "Demo: landing page, JSON", path: "/"},
+		{name: "Demo: landing page, HTML", path: "/?f=html"},
 		{name: "Demo: one municipality", path: "/collections/kommuner/items/0301"},
 		{name: "Demo: 10 municipalities", path: "/collections/kommuner/items?limit=10"},
 		{name: "Demo: 100 municipalities", path: "/collections/kommuner/items?limit=100"},

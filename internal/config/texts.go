@@ -68,9 +68,9 @@ func (c *Config) description() Text {
 	}
 	if c.Auth == "open" {
 		key = Text{
-			"nb": "Data krever vanligvis en API-nøkkel i headeren X-API-Key; denne tjeneren er åpen og ber ikke om noen.",
-			"nn": "Data krev vanlegvis ein API-nøkkel i headeren X-API-Key; denne tenaren er open og ber ikkje om nokon.",
-			"en": "Data usually need an API key in the header X-API-Key; this server is open and asks for none.",
+			"nb": "Denne tjeneren er åpen: data kan hentes uten API-nøkkel. Der det kreves en, sendes den i headeren X-API-Key.",
+			"nn": "Denne tenaren er open: data kan hentast utan API-nøkkel. Der det trengst ein, blir han send i headeren X-API-Key.",
+			"en": "This server is open: data need no API key. Where one is needed, it is sent in the header X-API-Key.",
 		}
 	}
 	to := Text{

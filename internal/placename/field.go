@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"grense/internal/store"
 )
@@ -29,6 +31,10 @@ func assign(to, v any) error {
 		if !ok {
 			return mistyped(to, v)
 		}
+		if list, ok := plainTexts(string(s)); ok {
+			*to = list
+			return nil
+		}
 		return json.Unmarshal([]byte(s), to)
 	case *bool:
 		b, ok := v.(bool)
@@ -47,6 +53,27 @@ func assign(to, v any) error {
 		panic(fmt.Sprintf("placename: no value for a %T", to))
 	}
 	return nil
+}
+
+// plainTexts reads a JSON array of texts without escapes, as most are; false for any other form, which may be sound or not.
+func plainTexts(s string) (list []string, ok bool) {
+	rest, ok := strings.CutPrefix(s, `["`)
+	if !ok || strings.ContainsFunc(s, func(r rune) bool { return r == '\\' || r < ' ' || r == utf8.RuneError }) {
+		return nil, false
+	}
+	for {
+		text, after, ok := strings.Cut(rest, `"`)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, text)
+		if after == "]" {
+			return list, true
+		}
+		if rest, ok = strings.CutPrefix(after, `,"`); !ok {
+			return nil, false
+		}
+	}
 }
 
 func assignText(to *string, v any) error {

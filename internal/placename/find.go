@@ -40,21 +40,21 @@ func find[H any](ctx context.Context, s *Service, k *kind[H], c *criteria, f api
 		}
 		c.where = append(c.where, x)
 	}
-	ids, err := s.ids(ctx, k.collection, k.order, c)
-	if err != nil || len(ids) == 0 {
+	rows, err := s.rows(ctx, k.collection, k.order, c)
+	if err != nil || len(rows) == 0 {
 		return api.Answer{}, err
 	}
-	r := &reader[H]{s: s, kind: k, flags: f, ids: ids}
+	r := &reader[H]{s: s, kind: k, flags: f, rows: rows}
 	if f.InkluderGeometri && k.place != nil {
 		if err := r.geometries(); err != nil {
 			return api.Answer{}, err
 		}
 	}
-	return api.Answer{Count: len(ids), Next: r.next}, nil
+	return api.Answer{Count: len(rows), Next: r.next}, nil
 }
 
-// ids returns the ids of all hits in their order; a refusal when there are too many.
-func (s *Service) ids(ctx context.Context, collection string, order []store.Sort, c *criteria) ([]string, error) {
+// rows returns the records of all hits in their order; a refusal when there are too many.
+func (s *Service) rows(ctx context.Context, collection string, order []store.Sort, c *criteria) ([]store.Row, error) {
 	all, err := s.page(ctx, collection, order, c.where)
 	if err != nil {
 		return nil, err
@@ -70,19 +70,19 @@ func (s *Service) ids(ctx context.Context, collection string, order []store.Sort
 		return all, err
 	}
 	ahead := make(map[string]bool, len(first))
-	for _, id := range first {
-		ahead[id] = true
+	for _, r := range first {
+		ahead[r.ID] = true
 	}
-	for _, id := range all {
-		if !ahead[id] {
-			first = append(first, id)
+	for _, r := range all {
+		if !ahead[r.ID] {
+			first = append(first, r)
 		}
 	}
 	return first, nil
 }
 
-// page returns the ids that the filter selects, at most one more than there may be hits.
-func (s *Service) page(ctx context.Context, collection string, order []store.Sort, filter cql2.And) ([]string, error) {
+// page returns the records that the filter selects, at most one more than there may be hits.
+func (s *Service) page(ctx context.Context, collection string, order []store.Sort, filter cql2.And) ([]store.Row, error) {
 	x, err := s.check(collection, filter)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *Service) page(ctx context.Context, collection string, order []store.Sor
 	if err != nil {
 		return nil, classify(err)
 	}
-	return idsOf(p), nil
+	return p.Rows, nil
 }
 
 // collection returns a record kind.
@@ -137,8 +137,9 @@ type reader[H any] struct {
 	s     *Service
 	kind  *kind[H]
 	flags api.Flags
-	ids   []string // of the hits to come
-	hits  []H      // the batch, used again
+	rows  []store.Row // of the hits to come
+	hits  []H         // the batch, used again
+	keys  []hitKey    // of the batch
 
 	wkt    *feature.Geometry // nil: no geometry is asked for
 	own    bool              // the records have the geometry themselves; else the place has
@@ -166,34 +167,69 @@ func (r *reader[H]) geometries() error {
 
 // next gives the next batch; nil when there are no more.
 func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
-	if len(r.ids) == 0 {
+	if len(r.rows) == 0 {
 		return nil, nil
 	}
-	n := min(len(r.ids), batch)
+	n := min(len(r.rows), batch)
 	if r.hits == nil {
 		r.hits = make([]H, n)
 	}
 	r.hits = r.hits[:n]
 	clear(r.hits)
-	want := store.Want{Properties: r.properties(), NoGeometry: r.wkt == nil || !r.own}
-	at := 0
-	err := r.s.store.Fetch(ctx, r.kind.collection, r.ids[:n], want, func(f *store.Feature) error {
-		h := &r.hits[at]
-		at++
-		if err := r.fill(h, f); err != nil || want.NoGeometry {
-			return err
-		}
-		_, wkt := r.kind.place(h)
-		return r.write(wkt, f.Geometry)
-	})
+	var err error
+	if r.wkt != nil { // a geometry may be of another record, and is large
+		err = r.read(ctx, r.rows[:n], func(i int) int { return i })
+	} else {
+		err = r.recall(ctx, r.rows[:n])
+	}
 	if err == nil && r.wkt != nil && !r.own {
 		err = r.places(ctx)
 	}
 	if err != nil {
 		return nil, classify(err)
 	}
-	r.ids = r.ids[n:]
+	r.rows = r.rows[n:]
 	return r.kind.list(r.hits), nil
+}
+
+// recall fills the batch with hits that searches before gave, and reads the others.
+func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
+	r.keys = r.keys[:0]
+	for _, x := range rows {
+		r.keys = append(r.keys, hitKey{x.ID, x.Rev, r.kind.collection, r.flags.BeregnVisningsnavn})
+	}
+	rest := take(r.s.remembered, r.keys, r.hits)
+	if len(rest) == 0 {
+		return ctx.Err()
+	}
+	others := make([]store.Row, len(rest))
+	for i, at := range rest {
+		others[i] = rows[at]
+	}
+	if err := r.read(ctx, others, func(i int) int { return rest[i] }); err != nil {
+		return err
+	}
+	keep(r.s.remembered, r.keys, r.hits, rest)
+	return nil
+}
+
+// read fills the hits of rows; at tells where in the batch each is.
+func (r *reader[H]) read(ctx context.Context, rows []store.Row, at func(int) int) error {
+	ids := make([]string, len(rows))
+	for i, x := range rows {
+		ids[i] = x.ID
+	}
+	want := store.Want{Properties: r.properties(), NoGeometry: r.wkt == nil || !r.own}
+	i := 0
+	return r.s.store.Fetch(ctx, r.kind.collection, ids, want, func(f *store.Feature) error {
+		h := &r.hits[at(i)]
+		i++
+		if err := r.fill(h, f); err != nil || want.NoGeometry {
+			return err
+		}
+		_, wkt := r.kind.place(h)
+		return r.write(wkt, f.Geometry)
+	})
 }
 
 // properties lists what a hit is filled from.

@@ -51,10 +51,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Service answers searches from a store that holds a register of place names. It is immutable and safe for concurrent use.
+// Service answers searches from a store that holds a register of place names. It is safe for concurrent use.
 type Service struct {
 	store      store.Store
 	options    Options
+	remembered *remembered
 	candidates int // maxCandidates
 	similar    int // maxSimilar
 }
@@ -66,7 +67,7 @@ func New(st store.Store, o Options) *Service {
 	if st == nil {
 		panic("placename.New: a store is required")
 	}
-	return &Service{store: st, options: o.withDefaults(), candidates: maxCandidates, similar: maxSimilar}
+	return &Service{store: st, options: o.withDefaults(), remembered: newRemembered(rememberedBytes), candidates: maxCandidates, similar: maxSimilar}
 }
 
 // Search runs the search that r asks for. What the caller did wrong comes back as *api.Refusal, all of it; other errors are

@@ -29,7 +29,7 @@ func kommunenummer() field {
 }
 
 func alleKommuner() field {
-	return jsonText("kommuner").titled("Alle kommuner", "Alle kommunar", "All municipalities")
+	return jsonText("kommuner").titled("Alle kommuner", "Alle kommunar", "All municipalities").code("kommune")
 }
 
 func fylkesnummer() field {

@@ -157,7 +157,14 @@ func newSite(t *testing.T) site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return site{open: serve(t, path, nil), keyed: serve(t, path, func(c *config.Config) { c.Auth = "required" })}
+	loaded, err := config.Load(config.Sources{Environ: []string{"GRENSE_AUTH=open", "GRENSE_DATA_DIR=" + t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return site{
+		open:  serve(t, path, func(c *config.Config) { c.Service = loaded.Service }), // which tells that it is open
+		keyed: serve(t, path, func(c *config.Config) { c.Auth = "required" }),
+	}
 }
 
 func (s site) of(r reader) *api {
@@ -280,7 +287,7 @@ func everyPage(t *testing.T, ctx context.Context, s site, checks string, haveAxe
 	f.report(t)
 	t.Logf("%d visits, %d pages validated, %d links, heaviest %v", f.visits, len(f.bodies), len(f.links), f.most)
 	if !haveAxe {
-		t.Skip("axe-core and html-validate are not installed; make browser-tools installs them where npm is")
+		t.Skip("axe-core and html-validate are not installed; make page-checks installs them where npm is")
 	}
 }
 

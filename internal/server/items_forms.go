@@ -141,6 +141,7 @@ type itemsView struct {
 // column is a property in a table.
 type column struct {
 	Name, Title, Unit string
+	Number            bool   // the values are numbers
 	Sort              string // address of the page in this order; "" when it has none
 	Sorted            string // ascending or descending, when the page is in this order
 }
@@ -149,14 +150,20 @@ type column struct {
 type itemRow struct {
 	ID, Href string
 	Cells    []shown
+	Columns  []column // of the cells
 }
 
 // HTML is the row as an element. A page may hold thousands of cells, for which templates are slow.
 func (r itemRow) HTML() template.HTML {
 	var b strings.Builder
 	b.WriteString(`<tr><th scope="row"><a href="` + template.HTMLEscapeString(r.Href) + `">` + template.HTMLEscapeString(r.ID) + "</a></th>")
-	for _, s := range r.Cells {
-		b.WriteString("<td>" + string(s.HTML()) + "</td>")
+	for i, s := range r.Cells {
+		if r.Columns[i].Number {
+			b.WriteString(`<td class="number">`)
+		} else {
+			b.WriteString("<td>")
+		}
+		b.WriteString(string(s.HTML()) + "</td>")
 	}
 	b.WriteString("</tr>\n")
 	return template.HTML(b.String())
@@ -197,7 +204,7 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 				cells = append(cells, c.show(props[len(cells)], x))
 			}
 		}
-		v.Rows, rows = append(v.Rows, itemRow{ID: f.ID, Href: c.itemHref(f.ID), Cells: cells}), append(rows, cells)
+		v.Rows, rows = append(v.Rows, itemRow{ID: f.ID, Href: c.itemHref(f.ID), Cells: cells, Columns: v.Columns}), append(rows, cells)
 		return dst, nil
 	})
 	if err != nil {
@@ -328,8 +335,8 @@ func (c *call) nameItem(v *itemView) error {
 		if p.Name == c.coll.TitleProperty {
 			v.TitleLang = values[i].Lang
 		}
-		if other, ok := c.cat.Collection(p.Ref); ok && values[i].Href != "" {
-			v.Belongs = append(v.Belongs, belonging{c.titleOf(other), values[i]})
+		if other := c.refersTo(p); other != nil {
+			v.belong(c.titleOf(other), values[i])
 		}
 	}
 	var ids []string
@@ -348,12 +355,22 @@ func (c *call) nameItem(v *itemView) error {
 	return err
 }
 
+// belong adds what a value names to what the feature belongs to, or what each element of a list does, unless it is there.
+func (v *itemView) belong(kind string, s shown) {
+	for _, x := range s.Parts {
+		v.belong(kind, x)
+	}
+	if strings.Contains(s.Href, "/items/") && !slices.ContainsFunc(v.Belongs, func(b belonging) bool { return b.Href == s.Href }) {
+		v.Belongs = append(v.Belongs, belonging{kind, s})
+	}
+}
+
 // partsOf links to the features of other collections that refer to a feature of this one.
 func (c *call) partsOf(id string) (out []crumb) {
 	for _, coll := range c.cat.Collections {
 		for i := range coll.Properties {
 			p := &coll.Properties[i]
-			if !coll.Public || p.Hidden || p.Ref != c.coll.ID || reserved[p.Name] || !simple(p.Type) {
+			if !coll.Public || p.Hidden || c.refersTo(p) != c.coll || reserved[p.Name] || !simple(p.Type) {
 				continue
 			}
 			out = append(out, crumb{c.text("item.parts-link", c.titleOf(coll), c.columnOf(p).Title, id),
@@ -376,7 +393,7 @@ func (c *call) columnOf(p *store.Property) column {
 	if t == "" {
 		t = p.Name
 	}
-	return column{Name: p.Name, Title: t, Unit: p.Unit}
+	return column{Name: p.Name, Title: t, Unit: p.Unit, Number: numeric(p)}
 }
 
 // sortable is a column of a table that can be sorted by it: once up, then down.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"html/template"
 	"math"
 	"slices"
@@ -8,16 +9,24 @@ import (
 	"unicode/utf8"
 
 	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/planar"
+)
+
+// crowd is how many features a map may have before names wider than their features are left out, but for those of the largest ones.
+const (
+	crowd    = 20
+	overMost = 16 // names that are wider than their features, in a crowd
 )
 
 // labels writes the names of features, size units high, where they cover neither each other nor leave the picture, those of large
-// features first.
+// features first. In a crowd names that are wider than their features keep away from others.
 func (d *drawing) labels(p *picture, size float64, class string) {
 	type label struct {
 		text   string
 		at     orb.Point
 		room   float64 // width of the feature
 		tall   float64 // height of the feature
+		area   float64 // of its largest part
 		beside bool
 	}
 	var all []label
@@ -31,7 +40,7 @@ func (d *drawing) labels(p *picture, size float64, class string) {
 		if i := m.largest(); i >= 0 {
 			px := d.points(moved(m.rings[i], d.shift))
 			b := px.Bound()
-			l.at, l.room, l.tall = inside(px), b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]
+			l.at, l.room, l.tall, l.area = inside(px), b.Max[0]-b.Min[0], b.Max[1]-b.Min[1], math.Abs(planar.Area(px))
 		} else if len(m.points) > 0 {
 			l.at, l.beside = d.points(moved(orb.Ring(m.points[:1]), d.shift))[0], true
 		} else if l0 := m.lines[0]; len(l0) > 0 {
@@ -39,37 +48,43 @@ func (d *drawing) labels(p *picture, size float64, class string) {
 		}
 		all = append(all, l)
 	}
-	slices.SortStableFunc(all, func(a, b label) int { return int(math.Round(b.room - a.room)) })
+	slices.SortStableFunc(all, func(a, b label) int { return cmp.Compare(b.area, a.area) })
 	var taken []orb.Bound
+	over := 0
 	d.b = append(d.b, `<g class="`...)
 	d.b = append(append(d.b, class...), `" aria-hidden="true">`...)
 	for _, l := range all {
 		w := .58 * size * float64(utf8.RuneCountInString(l.text))
-		if len(taken) == labelMost || !l.beside && count > 20 && w > 1.3*l.room {
+		wide := !l.beside && count > crowd && w > 1.3*l.room
+		if len(taken) == labelMost || wide && over == overMost {
 			continue
 		}
-		left := l.at[0] - w/2
+		apart := 0.0
+		if wide {
+			apart = size
+		}
+		place := func(left, y float64) (box orb.Bound, free bool) {
+			box = orb.Bound{Min: orb.Point{left - 4, y - size/2 - 2}, Max: orb.Point{left + w + 4, y + size/2 + 2}}
+			return box, box.Min[0] >= 0 && box.Min[1] >= 0 && box.Max[0] <= float64(d.width) && box.Max[1] <= float64(d.height)-24-size && !slices.ContainsFunc(taken, box.Pad(apart).Intersects)
+		}
+		left, y := l.at[0]-w/2, l.at[1]
 		if l.beside {
 			if left = l.at[0] + 12; left+w > float64(d.width)-4 {
 				left = l.at[0] - 12 - w
 			}
-		} else {
-			left = min(max(left, 4), float64(d.width)-4-w)
 		}
-		place := func(y float64) (box orb.Bound, free bool) {
-			box = orb.Bound{Min: orb.Point{left - 4, y - size/2 - 2}, Max: orb.Point{left + w + 4, y + size/2 + 2}}
-			return box, box.Min[0] >= 0 && box.Min[1] >= 0 && box.Max[0] <= float64(d.width) && box.Max[1] <= float64(d.height)-24-size && !slices.ContainsFunc(taken, box.Intersects)
-		}
-		y := l.at[1]
-		box, free := place(y)
-		for _, step := range []float64{-.6, .6, -1.2, 1.2} { // a little higher or lower in the feature
-			if !free && math.Abs(step)*size < l.tall/3 {
-				y = l.at[1] + step*size
-				box, free = place(y)
+		box, free := place(left, y)
+		for i := 0; i < len(around) && !free && !l.beside; i++ { // a little aside, higher or lower, over the feature still
+			if step := around[i]; math.Abs(step[1])*size < l.tall/3 {
+				left, y = min(max(l.at[0]-w/2+step[0]*max(w, l.room), 4), float64(d.width)-4-w), l.at[1]+step[1]*size
+				box, free = place(left, y)
 			}
 		}
 		if !free {
 			continue
+		}
+		if wide {
+			over++
 		}
 		taken = append(taken, box)
 		d.b = append(d.b, `<text x="`...)
@@ -80,6 +95,9 @@ func (d *drawing) labels(p *picture, size float64, class string) {
 	}
 	d.b = append(d.b, "</g>"...)
 }
+
+// around are the places of a name besides the middle of its feature: aside in parts of the wider of the two, down in heights of the name.
+var around = []orb.Point{{0, 0}, {0, -.6}, {0, .6}, {-.2, 0}, {.2, 0}, {0, -1.2}, {0, 1.2}, {-.2, -.6}, {.2, -.6}, {-.2, .6}, {.2, .6}, {-.4, 0}, {.4, 0}, {-.4, -.6}, {.4, -.6}, {-.4, .6}, {.4, .6}}
 
 // shortName is the first of the names that a title joins, cut to what fits on a map.
 func shortName(s string) string {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -219,6 +220,25 @@ func TestLabelsDoNotOverlap(t *testing.T) {
 					t.Errorf("labels at %v and %v overlap", a, b)
 				}
 			}
+		}
+	}
+}
+
+func TestMapsOfManyNameTheLargestFirst(t *testing.T) {
+	t.Parallel()
+	p := picture{labels: true}
+	for i := range 100 { // in rows of ten; each fifth is larger, and all are smaller than their names
+		x, y, size := float64(i%10)*1e4, float64(i/10)*1e4, 2e3
+		title := "Small place " + strconv.Itoa(i)
+		if i%10 == 2 && i/10%2 == 0 {
+			title, size = "Large place "+strconv.Itoa(i), 6e3
+		}
+		p.marks = append(p.marks, mark{outline: newOutline(title, orb.Polygon{{{x, y}, {x + size, y}, {x + size, y + size}, {x, y + size}, {x, y}}}, same)})
+	}
+	for _, set := range regexp.MustCompile(`<g class="names[^>]*>(.*?)</g>`).FindAllSubmatch([]byte(p.svg()), -1) {
+		large, all := bytes.Count(set[1], []byte(">Large")), bytes.Count(set[1], []byte("<text"))
+		if large < 4 || all > overMost {
+			t.Errorf("%d names, %d of 5 large places: %s", all, large, set[1])
 		}
 	}
 }

@@ -51,6 +51,7 @@ func (s *Server) chain(router *chi.Mux) http.Handler {
 		h.Set("Access-Control-Expose-Headers", exposeHeaders)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("Referrer-Policy", "same-origin") // what people ask for is not told to others
 		h.Set("X-Request-Id", c.id)
 		if r.Method == http.MethodOptions {
 			h.Set("Access-Control-Allow-Headers", allowHeaders)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"iter"
 	"strings"
 	"sync"
 
@@ -16,10 +17,11 @@ import (
 // shown is a value as people read it: where it is a code, or the id of another feature, under the name of what it stands for.
 type shown struct {
 	Text   string
-	Code   string // the value itself, where Text is the name of what it stands for; else ""
-	Href   string // of what it stands for; "" when it stands for nothing
-	Lang   string // language of Text, a BCP 47 tag; "" when the data do not say
-	Number bool   // Code is of digits: it is written before the name
+	Code   string  // the value itself, where Text is the name of what it stands for; else ""
+	Href   string  // of what it stands for; "" when it stands for nothing
+	Lang   string  // language of Text, a BCP 47 tag; "" when the data do not say
+	Number bool    // Code is of digits: it is written before the name
+	Parts  []shown // the elements of a list, which are written instead; nil when the value is none
 }
 
 // show writes a value of a property.
@@ -30,15 +32,55 @@ func (c *call) show(p *store.Property, v any) shown {
 			text = c.text("items.yes")
 		}
 	}
+	if measures(p) {
+		text = inDigits(text, c.lang)
+	}
+	s := shown{Text: text, Lang: foreign(languageOfName(p.Name), c.lang)}
 	var many []any
 	if p.Type == cql2.TypeJSON && strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &many) == nil {
 		parts := make([]string, len(many))
 		for i, x := range many {
 			parts[i] = fmt.Sprint(x)
+			s.Parts = append(s.Parts, shown{Text: parts[i], Lang: s.Lang})
 		}
-		text = strings.Join(parts, ", ")
+		s.Text = strings.Join(parts, ", ")
 	}
-	return shown{Text: text, Lang: foreign(languageOfName(p.Name), c.lang)}
+	return s
+}
+
+// numeric reports whether the values of a property are numbers, which a table writes to the right.
+func numeric(p *store.Property) bool {
+	return (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) && p.Ref == "" && p.CodeList == ""
+}
+
+// measures reports whether the values of a property are quantities. A whole number without a unit may be a year or an id, which people write
+// without groups.
+func measures(p *store.Property) bool {
+	return numeric(p) && (p.Unit != "" || p.Type == cql2.TypeNumber)
+}
+
+// inDigits writes a decimal number for people: the digits before the mark in groups of three, 15\u00a0326,5 or in English 15,326.5. The space
+// does not break. What is no number stays.
+func inDigits(number, lang string) string {
+	whole, part, broken := strings.Cut(number, ".")
+	sign := ""
+	if strings.HasPrefix(whole, "-") {
+		sign, whole = "\u2212", whole[1:]
+	}
+	if whole == "" || strings.Trim(whole+part, "0123456789") != "" {
+		return number
+	}
+	sep, mark := "\u00a0", ","
+	if lang == "en" {
+		sep, mark = ",", "."
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + sep + whole[i:]
+	}
+	if broken {
+		whole += mark + part
+	}
+	return sign + whole
 }
 
 // languageOfName is the language that the end of a property's name tells, as in navn_se; "" when it tells none.
@@ -112,29 +154,59 @@ func (c *call) nameAll(coll *store.Collection, props []*store.Property, rows [][
 		}
 	}
 	for j, p := range props {
-		var err error
-		switch list, ours := strings.CutPrefix(p.CodeList, "/codelists/"); {
-		case p.Ref != "":
-			err = c.nameReferences(p, j, rows)
-		case ours:
-			err = c.nameCodes(list, j, rows)
+		if other := c.refersTo(p); other != nil {
+			if err := c.nameReferences(other, j, rows); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
+		if list, ours := strings.CutPrefix(p.CodeList, "/codelists/"); ours && p.Ref == "" {
+			if err := c.nameCodes(list, j, rows); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (c *call) nameReferences(p *store.Property, j int, rows [][]shown) error {
-	other, ok := c.cat.Collection(p.Ref)
-	if !ok || !other.Public {
+// divisionLists are the collections whose ids are the codes of our lists.
+var divisionLists = map[string]string{"kommune": "kommuner", "fylke": "fylker"}
+
+// refersTo is the public collection whose features the values of a property name, by their ids or by codes that are their ids; nil when there
+// is none.
+func (c *call) refersTo(p *store.Property) *store.Collection {
+	id := p.Ref
+	if list, ours := strings.CutPrefix(p.CodeList, "/codelists/"); id == "" && ours {
+		id = divisionLists[list]
+	}
+	other, ok := c.cat.Collection(id)
+	if !ok || !other.Public || p.Ref == "" && other.Key.Type != cql2.TypeText { // a running number is no code
 		return nil
 	}
+	return other
+}
+
+// values yields the values in a column of rows, the elements of lists one by one.
+func values(rows [][]shown, j int) iter.Seq[*shown] {
+	return func(yield func(*shown) bool) {
+		for _, r := range rows {
+			for i := range r[j].Parts {
+				if !yield(&r[j].Parts[i]) {
+					return
+				}
+			}
+			if r[j].Parts == nil && !yield(&r[j]) {
+				return
+			}
+		}
+	}
+}
+
+// nameReferences gives ids of features of another collection their titles, each with a link; what is no such id stays.
+func (c *call) nameReferences(other *store.Collection, j int, rows [][]shown) error {
 	var ids []string
 	seen := map[string]bool{}
-	for _, r := range rows {
-		if id := r[j].Text; id != "" && !seen[id] && len(ids) < nameMost {
+	for s := range values(rows, j) {
+		if id := s.Text; s.Href == "" && id != "" && !seen[id] && len(ids) < nameMost {
 			seen[id] = true
 			ids = append(ids, id)
 		}
@@ -143,24 +215,24 @@ func (c *call) nameReferences(p *store.Property, j int, rows [][]shown) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range rows {
-		if t, ok := titles[r[j].Text]; ok {
-			r[j] = r[j].named(t, c.htmlHref("/collections/"+other.ID+"/items/"+pathEscape(r[j].Text)))
-			r[j].Number = r[j].Number && other.Key.Type == cql2.TypeText // running numbers tell people nothing
+	for s := range values(rows, j) {
+		if t, ok := titles[s.Text]; ok && s.Href == "" {
+			*s = s.named(t, c.htmlHref("/collections/"+other.ID+"/items/"+pathEscape(s.Text)))
+			s.Number = s.Number && other.Key.Type == cql2.TypeText // running numbers tell people nothing
 		}
 	}
 	return nil
 }
 
-// nameCodes gives codes of one of our lists the names they have there, each with a link to its line.
+// nameCodes gives codes of one of our lists the names they have there, each with a link to its line. What has a link keeps it.
 func (c *call) nameCodes(list string, j int, rows [][]shown) error {
 	names, err := c.codeNames(list)
 	if err != nil {
 		return err
 	}
-	for _, r := range rows {
-		if t, ok := names.of[r[j].Text]; ok {
-			r[j] = r[j].named(c.inLanguage(t), c.htmlHref("/codelists/"+list)+"#code-"+pathEscape(r[j].Text))
+	for s := range values(rows, j) {
+		if t, ok := names.of[s.Text]; ok && s.Href == "" {
+			*s = s.named(c.inLanguage(t), c.htmlHref("/codelists/"+list)+"#code-"+pathEscape(s.Text))
 		}
 	}
 	return nil
@@ -189,6 +261,13 @@ func (s shown) Label() string {
 
 // HTML is it as part of a page, with its link and its language. A page holds thousands of values, for which templates are slow.
 func (s shown) HTML() template.HTML {
+	if s.Parts != nil {
+		parts := make([]string, len(s.Parts))
+		for i, x := range s.Parts {
+			parts[i] = string(x.HTML())
+		}
+		return template.HTML(strings.Join(parts, ", "))
+	}
 	text := template.HTMLEscapeString(s.Label())
 	if s.Href == "" && s.Lang == "" {
 		return template.HTML(text)

@@ -39,6 +39,49 @@ func TestCodesAndReferencesAreShownByName(t *testing.T) {
 	}
 }
 
+func TestCodesOfDivisionsLeadToThem(t *testing.T) {
+	t.Parallel()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, nil)
+	body := string(a.get("/collections/sted/items/17?f=html&lang=en").wants(200).Body)
+	link := `<a href="` + a.URL + `/collections/kommuner/items/1101?f=html&amp;lang=en">1101 Eigersund</a>`
+	for _, want := range []string{`<th scope="row">Municipality number</th><td>` + link, `<th scope="row">All municipalities</th><td>` + link, `<li>Municipalities: ` + link, "/collections/fylker/items/11?f=html"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the place lacks %s", want)
+		}
+	}
+	if strings.Count(body, "<li>Municipalities:") != 1 {
+		t.Error("the place belongs to the same municipality twice")
+	}
+	href := a.URL + "/collections/sted/items?f=html&lang=en&kommunenummer=1101"
+	if body = string(a.get("/collections/kommuner/items/1101?f=html&lang=en").wants(200).Body); !strings.Contains(body, strings.ReplaceAll(href, "&", "&amp;")) {
+		t.Errorf("the municipality does not lead to %s", href)
+	}
+	a.get(href).wants(200)
+}
+
+func TestNumbersAreWrittenForPeople(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for lang, want := range map[string]string{"nb": "1\u00a0046", "en": "1,046"} {
+		for path, where := range map[string]string{"/collections/kommuner/items?nr=1108&": `<td class="number">` + want + `</td>`, "/collections/kommuner/items/1108?": `<td>` + want + ` km²</td>`} {
+			body := string(a.get(path + "f=html&lang=" + lang).wants(200).Body)
+			if !strings.Contains(body, where) {
+				t.Errorf("%s in %s lacks %s", path, lang, where)
+			}
+			if strings.Contains(path, "nr=") && !strings.Contains(body, `<th scope="col" class="number"><a href=`) {
+				t.Errorf("%s: the head of the numbers is not above them", path)
+			}
+		}
+	}
+	if body := string(a.get("/TileMatrixSets/utm33n?f=html&lang=nb").wants(200).Body); !strings.Contains(body, "77\u00a0371\u00a0428,571429<") {
+		t.Error("the scales of tiles are not written for people")
+	}
+}
+
 func TestNamesTellTheirLanguage(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.Auth = "open" })

@@ -11,6 +11,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"grense/api/ogcapi"
 	"grense/web"
@@ -60,16 +62,10 @@ type languageLink struct {
 func (v *view) T(name string, args ...any) string { return v.c.text(name, args...) }
 
 // Count writes a whole number for people in the language of the page: 15 326, in English 15,326. The space does not break.
-func (v *view) Count(n int) string {
-	digits, sep := strconv.Itoa(n), "\u00a0"
-	if v.Lang == "en" {
-		sep = ","
-	}
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
-		digits = digits[:i] + sep + digits[i:]
-	}
-	return digits
-}
+func (v *view) Count(n int) string { return inDigits(strconv.Itoa(n), v.Lang) }
+
+// Number writes a number for people in the language of the page, rounded to six decimals.
+func (v *view) Number(x float64) string { return inDigits(number(math.Round(x*1e6)/1e6), v.Lang) }
 
 // Link gives the address of a page of this mount, in the language of this one.
 func (v *view) Link(path string) string { return v.c.htmlHref(path) }
@@ -126,7 +122,7 @@ type pages struct {
 }
 
 func newPages() (*pages, error) {
-	t, err := template.New("").Funcs(template.FuncMap{"number": number, "join": strings.Join, "json": indented, "degrees": degrees, "unit": unitText.Replace, "xml": indentXML}).ParseFS(web.Templates, "templates/*.html")
+	t, err := template.New("").Funcs(template.FuncMap{"number": number, "join": strings.Join, "json": indented, "degrees": degrees, "sentence": sentence, "unit": unitText.Replace, "xml": indentXML}).ParseFS(web.Templates, "templates/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("server: templates: %w", err)
 	}
@@ -147,6 +143,18 @@ var unitText = strings.NewReplacer("2", "²", "3", "³")
 // escaped. It stays the same JSON.
 func inScript(b []byte) template.JS {
 	return template.JS(strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(string(b)))
+}
+
+// sentence is the first sentence of a text: up to a full stop before a capital letter.
+func sentence(s string) string {
+	for i := range s {
+		if rest, ok := strings.CutPrefix(s[i:], ". "); ok {
+			if r, _ := utf8.DecodeRuneInString(rest); unicode.IsUpper(r) {
+				return s[:i+1]
+			}
+		}
+	}
+	return s
 }
 
 // degrees writes a longitude or latitude for people, with 4 decimals at most.
@@ -212,11 +220,14 @@ func (c *call) crumbs(parent string) []crumb {
 func (c *call) problemPage(p ogcapi.Problem) *page {
 	v := problemView{Problem: p, Heading: c.text(fmt.Sprintf("status.%d", p.Status))}
 	pg := &page{Name: "problem", Title: v.Heading, Data: &v}
+	if c.coll != nil {
+		pg.Crumbs = c.crumbs("collection")
+		v.Back = &pg.Crumbs[len(pg.Crumbs)-1]
+	}
 	if p.Status == http.StatusUnauthorized && c.coll != nil {
 		doc := c.collectionDoc(c.coll)
 		schema := schemaDoc(c, "schema")
 		v.Collection, v.Schema = &doc, &schema
-		pg.Crumbs = c.crumbs("collection")
 		v.Next = c.root + c.mount + strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount)
 		if c.r.URL.RawQuery != "" {
 			v.Next += "?" + redact(c.r.URL.RawQuery)
@@ -230,6 +241,7 @@ type problemView struct {
 	ogcapi.Problem
 	Heading    string
 	Next       string             // where the key form leads back to
+	Back       *crumb             // the collection that was asked; nil for none
 	Collection *ogcapi.Collection // of a data page without a key
 	Schema     *ogcapi.Schema
 }

@@ -207,3 +207,59 @@ func TestFormShowsWhatWasAskedAndKeepsTheRest(t *testing.T) {
 		t.Error("the form is open although nothing was asked")
 	}
 }
+
+func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
+	styles := regexp.MustCompile(`href="(/static/[^"]+[.]css)"`).FindSubmatch(a.get("/?f=html").wants(200).Body)
+	if styles == nil {
+		t.Fatal("the landing page has no styles")
+	}
+	for path, status := range map[string]int{
+		"/": 200, "/?f=html": 200, "/v1/collections?f=html": 200, "/collections/kommuner?f=jsonld": 200, "/openapi": 200, "/openapi?f=html&ui=swagger": 200, "/key?f=html": 200,
+		"/collections/kommuner/items": 401, "/collections/kommuner/items?f=html": 401, "/no/such/page?f=html": 404, "/no/such/page": 404, "/collections?f=nothing": 400,
+		"/sitemap.xml": 200, "/robots.txt": 200, "/preview.png": 200, string(styles[1]): 200, "/healthz": 200,
+	} {
+		h := a.get(path).wants(status).Header
+		if got := h.Get("X-Content-Type-Options"); got != "nosniff" {
+			t.Errorf("%s: X-Content-Type-Options %q", path, got)
+		}
+		if got := h.Get("Referrer-Policy"); got != "same-origin" {
+			t.Errorf("%s: Referrer-Policy %q", path, got)
+		}
+		policy := map[string]string{}
+		for _, d := range strings.Split(h.Get("Content-Security-Policy"), ";") {
+			name, sources, _ := strings.Cut(strings.TrimSpace(d), " ")
+			policy[name] = sources
+		}
+		for name, want := range map[string]string{"default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "connect-src": "'self'", "form-action": "'self'", "base-uri": "'none'", "frame-ancestors": "'none'"} {
+			if policy[name] != want {
+				t.Errorf("%s: %s %q, want %q", path, name, policy[name], want)
+			}
+		}
+		for _, sources := range policy {
+			if strings.Contains(sources, "unsafe-") || strings.Contains(sources, "*") || strings.Contains(sources, "http") {
+				t.Errorf("%s: the policy lets %q in", path, sources)
+			}
+		}
+		if h.Get("Server") != "" || h.Get("X-Powered-By") != "" {
+			t.Errorf("%s tells what it runs on", path)
+		}
+	}
+}
+
+func TestPageOfAFaultLeadsBackToItsCollection(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for path, status := range map[string]int{"/collections/kommuner/items?f=html&lang=en&limit=x": 400, "/v1/collections/kommuner/items/9999?f=html&lang=en": 404, "/collections/kommuner/no?f=html&lang=en": 404, "/collections/none?f=html&lang=en": 404} {
+		body := string(a.get(path).wants(status).Body)
+		mount := ""
+		if strings.HasPrefix(path, "/v1") {
+			mount = "/v1"
+		}
+		link := `<p><a href="` + a.URL + mount + `/collections/kommuner?f=html&amp;lang=en">To the collection “Municipalities”</a></p>`
+		if strings.Contains(body, link) != (strings.Contains(path, "/items")) {
+			t.Errorf("%s: link to the collection: %t", path, !strings.Contains(path, "/items"))
+		}
+	}
+}

@@ -125,6 +125,7 @@ type soapView struct {
 	Request        string // envelope in the form
 	Response       string // what came back; "" before the form was sent
 	Status         int    // of the response; 0 before the form was sent
+	Keyed          bool   // searches need a key
 	NeedsKey       bool   // and the browser holds none
 }
 
@@ -189,7 +190,7 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 func (c *call) soapViewOf(op string) soapView {
 	at := c.base() + soapPath + "/"
 	v := soapView{Endpoint: at + soap.Endpoint, WSDL: at + soap.Endpoint + "?wsdl", CodeLists: c.htmlHref("/codelists"), Action: c.base() + soapPath, Operations: operationNames(), Selected: op,
-		NeedsKey: c.s.cfg.Auth != "open" && cookieKey(c.r) == ""}
+		Keyed: c.s.cfg.Auth != "open", NeedsKey: c.s.cfg.Auth != "open" && cookieKey(c.r) == ""}
 	for _, f := range c.s.soap.Files() {
 		v.Schemas = append(v.Schemas, at+f)
 	}

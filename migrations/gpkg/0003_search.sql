@@ -7,7 +7,6 @@ DROP INDEX stedsnavn_oppdatert;
 DROP INDEX skrivemaate_oppdatert;
 DROP INDEX skrivemaate_statusdato;
 DROP INDEX dokumentasjon_dato;
-DROP INDEX sted_kommune_sted;
 DROP INDEX stedsnavn_sted;
 DROP INDEX skrivemaate_sted;
 CREATE INDEX sted_registrert ON sted (registrert, rang);
@@ -22,7 +21,6 @@ CREATE INDEX skrivemaate_oppdatert ON skrivemaate (oppdatert, rang);
 CREATE INDEX skrivemaate_statusdato ON skrivemaate (skrivemaatestatusdato, rang);
 CREATE INDEX skrivemaate_allmenn_interesse ON skrivemaate (rang) WHERE av_allmenn_interesse = 1;
 CREATE INDEX skrivemaate_sted ON skrivemaate (sted_id, rang);
-CREATE INDEX sted_kommune_sted ON sted_kommune (sted_id, kommunenummer);
 CREATE INDEX dokumentasjon_dato ON dokumentasjon (dato, skrivemaate_id);
 
 -- What a search reads of a place or a name that it found by a spelling.

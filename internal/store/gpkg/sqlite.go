@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -372,20 +373,23 @@ func troubleOf(err error) trouble {
 
 // pool holds connections to one revision of a file.
 type pool struct {
-	idle chan *conn // those that nobody uses
-	all  []*conn
+	turns chan struct{} // one for each that nobody uses
+	all   []*conn
+
+	mu   sync.Mutex
+	idle []*conn // the one used last is taken first, since its pages are at hand
 }
 
 // newPool opens all connections at once, so that nothing depends on files that are removed or replaced later.
 func newPool(size int, open func() (*conn, error)) (*pool, error) {
-	p := &pool{idle: make(chan *conn, size)}
+	p := &pool{turns: make(chan struct{}, size)}
 	for range size {
 		c, err := open()
 		if err != nil {
 			return nil, errors.Join(err, p.close())
 		}
 		p.all = append(p.all, c)
-		p.idle <- c
+		p.put(c)
 	}
 	return p, nil
 }
@@ -396,11 +400,23 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	select {
-	case c := <-p.idle:
-		return c, nil
+	case <-p.turns:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.idle) - 1
+	c := p.idle[last]
+	p.idle = p.idle[:last]
+	return c, nil
+}
+
+func (p *pool) put(c *conn) {
+	p.mu.Lock()
+	p.idle = append(p.idle, c)
+	p.mu.Unlock()
+	p.turns <- struct{}{}
 }
 
 // use runs fn with a connection that shows one state of the file; an interruption by ctx comes back as ctx's error.
@@ -409,7 +425,7 @@ func (p *pool) use(ctx context.Context, fn func(*conn) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { p.idle <- c }()
+	defer p.put(c)
 	if err := c.snapshot(ctx, fn); err != nil {
 		if ctx.Err() != nil && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt {
 			return ctx.Err()

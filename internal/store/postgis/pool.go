@@ -84,6 +84,7 @@ func configure(c *pgx.ConnConfig, use purpose) {
 	if c.ConnectTimeout == 0 || c.ConnectTimeout > time.Minute {
 		c.ConnectTimeout = connectTimeout
 	}
+	c.DialFunc = patient(c.DialFunc)
 	// A question whose client is gone is cancelled at the server, and the connection is kept where the server confirms that soon.
 	c.BuildContextWatcherHandler = func(pc *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: pc, DeadlineDelay: time.Second}
@@ -138,6 +139,9 @@ func (s *Store) retry(ctx context.Context, fn func(*pgxpool.Conn) error) error {
 			s.pool.Reset()
 		}
 		err = use(ctx, s.pool, fn)
+	}
+	if err == nil {
+		return nil
 	}
 	return explain(ctx, s.pool.Config().ConnConfig, err)
 }

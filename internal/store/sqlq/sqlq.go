@@ -131,6 +131,9 @@ func SQL(text string, args ...any) Fragment {
 	return Fragment{strings.ReplaceAll(text, "?", string(placeholder)), args}
 }
 
+// Args returns the arguments, which the caller must not change.
+func (f Fragment) Args() []any { return f.args }
+
 // Ident makes a fragment of text that is copied as it is.
 func Ident(text string) Fragment { return Fragment{sql: text} }
 
