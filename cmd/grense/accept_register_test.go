@@ -134,6 +134,7 @@ func (c *soapClient) ask(t testing.TB, body string) (b []byte, hits int) {
 	}
 	req.Header.Set("Content-Type", "text/xml; charset=utf-8")
 	req.Header.Set("X-API-Key", c.s.key)
+	req.Header.Set("Accept-Encoding", "identity") // registry systems do not ask for compression, and the bare handler writes these bytes as they are
 	resp, err := c.client.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +238,7 @@ func TestAcceptRegister(t *testing.T) {
 	if out, err := first.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	t.Logf("side files made: CPU %.1f s", (first.ProcessState.UserTime() + first.ProcessState.SystemTime()).Seconds())
+	t.Logf("first look at the file: CPU %.1f s", (first.ProcessState.UserTime() + first.ProcessState.SystemTime()).Seconds())
 	key := createKey(t, dir)
 	start := time.Now()
 	s := serve(t, []string{"HOME=" + dir, "GRENSE_SOAP_MAX_HITS=5000"}, path)
@@ -246,7 +247,7 @@ func TestAcceptRegister(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("start with side files: %.2f s, CPU %.2f s", time.Since(start).Seconds(), spent.Seconds())
+	t.Logf("start of the server: %.2f s, CPU %.2f s", time.Since(start).Seconds(), spent.Seconds())
 	s.searchTable(t, kinds)
 }
 

@@ -68,12 +68,11 @@ func take[H any](m *remembered, keys []hitKey, hits []H) (rest []int) {
 
 // keep keeps copies of the hits at some positions.
 func keep[H any](m *remembered, keys []hitKey, hits []H, at []int) {
-	copies := make([]H, len(at))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	size := sizeOf[H]()
-	for i, n := range at {
-		copies[i] = hits[n]
-		m.put(keys[n], &copies[i], size)
+	for _, n := range at {
+		h := hits[n]
+		m.put(keys[n], &h, size)
 	}
 }

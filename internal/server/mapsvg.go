@@ -212,7 +212,11 @@ func (d *drawing) draw(p *picture, tol float64) {
 	if linked {
 		role = `role="group"`
 	}
-	d.b = append(d.b[:0], `<svg class="map" viewBox="0 0 `...)
+	d.b = append(d.b[:0], `<svg class="map" width="`...)
+	d.int(d.width)
+	d.b = append(d.b, `" height="`...)
+	d.int(d.height)
+	d.b = append(d.b, `" viewBox="0 0 `...)
 	d.int(d.width)
 	d.b = append(d.b, ' ')
 	d.int(d.height)

@@ -89,7 +89,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 	d.setRoles(l)
 	d.setWords(l)
 	if sv.Narrow {
-		l.narrow, l.native = "side."+narrowTable(d.n), *sv.Native
+		l.narrow, l.native = d.at+narrowTable(d.n), *sv.Native
 	}
 	if err := d.addRelations(c, l); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (d *draft) setGeometry(l *layer) {
 		Name: name, Column: d.geometry, CRS: d.crs, Pad: sv.pad(d.crs), Index: sv.Index, RowID: d.rowid(sv), HasNull: sv.Missing > 0,
 	}
 	if sv.Index != "" {
-		l.source.Geometry.NoGeom = noGeom(d.n)
+		l.source.Geometry.NoGeom = d.noGeom()
 	}
 }
 

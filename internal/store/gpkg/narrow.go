@@ -37,7 +37,7 @@ func (d *draft) copyNarrow(ctx context.Context, c *conn, side *sideWriter, sv *s
 	if len(defs) == 0 {
 		return nil
 	}
-	name := narrowTable(d.n)
+	name := side.prefix + narrowTable(d.n)
 	if err := side.c.exec("CREATE TABLE " + name + " (" + strings.Join(defs, ", ") + ")"); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (d *draft) copyNarrow(ctx context.Context, c *conn, side *sideWriter, sv *s
 
 // copyIndexes makes the indexes of a layer on its copy: whole ones over columns that the copy has.
 func (d *draft) copyIndexes(c *conn, side *sideWriter, sv *survey, columns []string) error {
-	name := narrowTable(d.n)
+	name := side.prefix + narrowTable(d.n)
 	var lists [][]string
 	if col, ok := d.table.column(sv.Key); ok && !d.table.isRowid(col) {
 		lists = append(lists, []string{quote(col.name)})

@@ -161,13 +161,13 @@ func (s *Store) drafts(c *conn) (served []*draft, hidden []string, err error) {
 	}
 	var drafts []*draft
 	for _, x := range list {
-		d := &draft{contents: x, narrowFrom: s.options.NarrowFrom, settings: s.settingsOf(x.table), own: own[strings.ToLower(x.table)]}
+		d := &draft{contents: x, at: inSide, narrowFrom: s.options.NarrowFrom, settings: s.settingsOf(x.table), own: own[strings.ToLower(x.table)]}
 		delete(own, strings.ToLower(x.table))
 		drafts = append(drafts, d)
 	}
 	for _, name := range sortedKeys(own) { // tables that are no layer for others
 		def := own[name]
-		drafts = append(drafts, &draft{contents: contents{table: def.Table, kind: "attributes"}, settings: s.settingsOf(def.Table), own: def})
+		drafts = append(drafts, &draft{contents: contents{table: def.Table, kind: "attributes"}, at: inSide, settings: s.settingsOf(def.Table), own: def})
 	}
 	served = drafts[:0]
 	for i, d := range drafts {
@@ -226,8 +226,11 @@ func (d *draft) check(c *conn) (err error) {
 	return nil
 }
 
-// side finds or makes the side file and gives each draft its survey.
+// side finds or makes the side file and gives each draft its survey. A file that is ready needs none: nil.
 func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) (*sideFile, error) {
+	if ready, err := s.ready(src, c, drafts); ready || err != nil {
+		return nil, err
+	}
 	path, prefix, stem := sidePath(s.options.DataDir, src, settingsKey(s.options.Settings))
 	f := readSide(path)
 	for _, d := range drafts {

@@ -31,19 +31,11 @@ func readSide(path string) *sideFile {
 		return nil
 	}
 	defer c.close()
-	f := &sideFile{path: path, surveys: map[string]*survey{}}
+	f := &sideFile{path: path}
 	if v, err := c.one("PRAGMA user_version"); err != nil || v != sideVersion {
 		return nil
 	}
-	err = c.query("SELECT layer, body FROM survey", nil, func(r row) error {
-		sv := &survey{}
-		if err := json.Unmarshal([]byte(r.Text(1)), sv); err != nil {
-			return err
-		}
-		f.surveys[r.Text(0)] = sv
-		return nil
-	})
-	if err != nil {
+	if f.surveys, err = readSurveys(c, "survey"); err != nil {
 		return nil
 	}
 	return f
@@ -58,6 +50,8 @@ func sidePath(dir string, s source, extra string) (path, prefix, stem string) {
 // sideWriter fills a new side file.
 type sideWriter struct {
 	c       *conn
+	at      string // how a reader names what begins the names of tables: the schema, and in a file of ours a prefix
+	prefix  string // of the names of tables
 	surveys map[string]*survey
 }
 
@@ -66,10 +60,10 @@ func newSideWriter(path string) (*sideWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &sideWriter{c: c, surveys: map[string]*survey{}}
+	w := &sideWriter{c: c, at: inSide, surveys: map[string]*survey{}}
 	for _, sql := range [...]string{
 		"PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA locking_mode=EXCLUSIVE", "BEGIN",
-		"PRAGMA user_version=" + strconv.Itoa(sideVersion), "CREATE TABLE survey (layer TEXT PRIMARY KEY, body TEXT NOT NULL)",
+		"PRAGMA user_version=" + strconv.Itoa(sideVersion), surveyTable(""),
 	} {
 		if err := c.exec(sql); err != nil {
 			return nil, errors.Join(err, c.close())
@@ -84,7 +78,7 @@ func (w *sideWriter) put(layer string, sv *survey) error {
 		return err
 	}
 	w.surveys[layer] = sv
-	return w.c.exec("INSERT INTO survey VALUES (?, ?)", layer, body)
+	return w.c.exec("INSERT INTO "+w.prefix+"survey VALUES (?, ?)", layer, body)
 }
 
 func (w *sideWriter) finish() error {
@@ -105,13 +99,14 @@ type sideIndex struct {
 // index prepares the tables of a layer: always one of rows without geometry, and an R-tree unless the source's own is complete.
 func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
 	n := strconv.Itoa(d.n)
-	if err := w.c.exec("DROP TABLE IF EXISTS nogeom_" + n); err != nil {
+	miss := w.prefix + "nogeom_" + n
+	if err := w.c.exec("DROP TABLE IF EXISTS " + miss); err != nil {
 		return nil, err
 	}
-	if err := w.c.exec("CREATE TABLE nogeom_" + n + " (id INTEGER PRIMARY KEY)"); err != nil {
+	if err := w.c.exec("CREATE TABLE " + miss + " (id INTEGER PRIMARY KEY)"); err != nil {
 		return nil, err
 	}
-	x := &sideIndex{w: w, miss: "INSERT INTO nogeom_" + n + " VALUES (?)"}
+	x := &sideIndex{w: w, miss: "INSERT INTO " + miss + " VALUES (?)"}
 	own, err := sourceIndex(c, d)
 	if err != nil {
 		return nil, err
@@ -121,11 +116,11 @@ func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
 		x.verify = "SELECT count(*) FROM " + own + " WHERE id = ? AND minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?"
 		return x, nil
 	}
-	if err := w.c.exec("CREATE VIRTUAL TABLE rtree_" + n + " USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
+	if err := w.c.exec("CREATE VIRTUAL TABLE " + w.prefix + "rtree_" + n + " USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
 		return nil, err
 	}
-	x.name = "side.rtree_" + n
-	x.insert = "INSERT INTO rtree_" + n + " VALUES (?, ?, ?, ?, ?)"
+	x.name = w.at + "rtree_" + n
+	x.insert = "INSERT INTO " + w.prefix + "rtree_" + n + " VALUES (?, ?, ?, ?, ?)"
 	return x, nil
 }
 
@@ -181,13 +176,34 @@ func (x *sideIndex) missing(id int64) error {
 	return x.w.c.exec(x.miss, id)
 }
 
-// attach makes a side file readable from a connection as schema side, without locks, since nobody writes to it.
+// attach makes a side file readable from a connection as schema side, without locks, since nobody writes to it. A nil file is none.
 func (f *sideFile) attach(c *conn) error {
+	if f == nil {
+		return nil
+	}
 	if err := c.exec("ATTACH ? AS side", fileURI(f.path, "mode=ro&immutable=1")); err != nil {
 		return fmt.Errorf("gpkg: side file: %w", err)
 	}
 	return nil
 }
 
-// noGeom returns the table of rows without geometry of the n-th layer.
-func noGeom(n int) string { return "side.nogeom_" + strconv.Itoa(n) }
+// noGeom returns the table of rows without geometry.
+func (d *draft) noGeom() string { return d.at + "nogeom_" + strconv.Itoa(d.n) }
+
+func surveyTable(prefix string) string {
+	return "CREATE TABLE " + prefix + "survey (layer TEXT PRIMARY KEY, body TEXT NOT NULL)"
+}
+
+// readSurveys returns the surveys of a table by layer.
+func readSurveys(c *conn, table string) (map[string]*survey, error) {
+	m := map[string]*survey{}
+	err := c.query("SELECT layer, body FROM "+table, nil, func(r row) error {
+		sv := &survey{}
+		if err := json.Unmarshal([]byte(r.Text(1)), sv); err != nil {
+			return err
+		}
+		m[r.Text(0)] = sv
+		return nil
+	})
+	return m, err
+}

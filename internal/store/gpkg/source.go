@@ -23,8 +23,9 @@ type source struct {
 	size    int64
 	mtime   time.Time
 	counter uint32 // changes of the file (SQLite file format, 1.3.6)
-	wal     bool   // journal mode WAL
-	walSize int64  // of changes not yet in the file
+	pages   int64
+	wal     bool  // journal mode WAL
+	walSize int64 // of changes not yet in the file
 	walTime time.Time
 }
 
@@ -59,8 +60,8 @@ func inspect(path string) (source, error) {
 	if page == 1 {
 		page = 65536
 	}
-	pages := int64(binary.BigEndian.Uint32(head[28:]))
-	if whole := page * pages; s.counter == binary.BigEndian.Uint32(head[92:]) && s.size < whole {
+	s.pages = int64(binary.BigEndian.Uint32(head[28:]))
+	if whole := page * s.pages; s.counter == binary.BigEndian.Uint32(head[92:]) && s.size < whole {
 		return s, fmt.Errorf("gpkg: %s is truncated: %d of %d bytes; copy it again", path, s.size, whole)
 	}
 	if w, err := os.Stat(s.path + "-wal"); err == nil && s.wal {

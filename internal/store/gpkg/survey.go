@@ -54,7 +54,8 @@ type columnSurvey struct {
 // draft is a layer that is being read in.
 type draft struct {
 	contents
-	n        int // position, names the tables of the side file
+	n        int    // position, names the tables of the side file
+	at       string // what is before these names: see sideWriter
 	table    *table
 	crs      crs.ID
 	settings store.Settings
@@ -373,7 +374,7 @@ func (s *surveyor) value(r row, i int, cs *columnSurvey, f form) {
 		}
 		switch f {
 		case momentText:
-			cs.moment(string(s.buf))
+			cs.moment(s.buf)
 		case jsonText:
 			cs.array(s.buf)
 		}
@@ -389,23 +390,30 @@ func (cs *columnSurvey) array(text []byte) {
 	cs.Items, cs.NotArray = items, !ok
 }
 
-func (cs *columnSurvey) moment(text string) {
-	t, ok := parseMoment(text)
-	if t = t.UTC(); !ok || t.Year() < 0 || t.Year() > 9999 {
+func (cs *columnSurvey) moment(b []byte) {
+	t, layout, ok := plainMoment(b)
+	if !ok {
+		text := string(b)
+		if t, ok = parseMoment(text); ok {
+			t = t.UTC()
+			layout = stampLayout(text, t)
+		}
+	}
+	if !ok || t.Year() < 0 || t.Year() > 9999 {
 		cs.NotMoment = true
 		return
 	}
 	if t.Hour() != 0 || t.Minute() != 0 || t.Second() != 0 || t.Nanosecond() != 0 {
 		cs.Clock = true
 	}
-	if len(text) != len(time.DateOnly) || text[4] != '-' {
+	if len(b) != len(time.DateOnly) || b[4] != '-' {
 		cs.NotDay = true
 	}
 	if !cs.Set {
-		cs.Layout, cs.Set, cs.Min, cs.Max = stampLayout(text, t), true, t, t
+		cs.Layout, cs.Set, cs.Min, cs.Max = layout, true, t, t
 		return
 	}
-	if cs.Layout != "" && cs.Layout != stampLayout(text, t) {
+	if cs.Layout != layout {
 		cs.Layout = ""
 	}
 	if t.Before(cs.Min) {

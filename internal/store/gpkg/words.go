@@ -54,6 +54,7 @@ func (d *definition) wordColumns() []string {
 // indexWords makes the tables text_N, with the words of the texts, and words_N, which is the index over it.
 func (d *draft) indexWords(ctx context.Context, c *conn, side *sideWriter, sv *survey) error {
 	cols, id, n := d.wordColumns(sv), d.rowid(sv), strconv.Itoa(d.n)
+	text, words := side.prefix+"text_"+n, side.prefix+"words_"+n
 	if len(cols) == 0 || id == "" {
 		return nil
 	}
@@ -64,10 +65,10 @@ func (d *draft) indexWords(ctx context.Context, c *conn, side *sideWriter, sv *s
 		into[i] = "c" + strconv.Itoa(i)
 	}
 	list := strings.Join(into, ", ")
-	if err := side.c.exec("CREATE TABLE text_" + n + " (id INTEGER PRIMARY KEY, " + list + ")"); err != nil {
+	if err := side.c.exec("CREATE TABLE " + text + " (id INTEGER PRIMARY KEY, " + list + ")"); err != nil {
 		return err
 	}
-	insert := "INSERT INTO text_" + n + " VALUES (?" + strings.Repeat(", ?", len(cols)) + ")"
+	insert := "INSERT INTO " + text + " VALUES (?" + strings.Repeat(", ?", len(cols)) + ")"
 	values := make([]any, len(from))
 	rows := 0
 	err := c.query("SELECT "+strings.Join(from, ", ")+" FROM "+d.table.quoted(), nil, func(r row) error {
@@ -88,8 +89,8 @@ func (d *draft) indexWords(ctx context.Context, c *conn, side *sideWriter, sv *s
 	}
 	sv.Words = cols
 	return errors.Join(
-		side.c.exec("CREATE VIRTUAL TABLE words_"+n+" USING fts5("+list+", content='text_"+n+"', content_rowid='id', columnsize=0, detail=none, tokenize='ascii', prefix='1 2 3')"),
-		side.c.exec("INSERT INTO words_"+n+"(words_"+n+") VALUES ('rebuild')"))
+		side.c.exec("CREATE VIRTUAL TABLE "+words+" USING fts5("+list+", content='"+text+"', content_rowid='id', columnsize=0, detail=none, tokenize='ascii', prefix='1 2 3')"),
+		side.c.exec("INSERT INTO "+words+"("+words+") VALUES ('rebuild')"))
 }
 
 // setWords lets the compiler use the index of words when it is over what q searches.
@@ -103,5 +104,5 @@ func (d *draft) setWords(l *layer) {
 		return
 	}
 	n := strconv.Itoa(d.n)
-	l.source.Words = &sqlq.Words{Props: names, Index: "side.words_" + n, Table: "side.text_" + n, RowID: d.rowid(d.survey)}
+	l.source.Words = &sqlq.Words{Props: names, Index: d.at + "words_" + n, Table: d.at + "text_" + n, RowID: d.rowid(d.survey)}
 }

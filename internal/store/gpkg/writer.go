@@ -443,11 +443,19 @@ func (w *Writer) Commit(ctx context.Context) error {
 			return errors.Join(fmt.Errorf("gpkg: collection %q: %w", t.c.ID, err), ctx.Err(), w.Close())
 		}
 	}
-	if err := w.settle(); err != nil {
+	ready, err := w.learn(ctx)
+	if err == nil {
+		err = w.settle()
+	}
+	if err != nil {
 		return errors.Join(err, ctx.Err(), w.Close())
 	}
 	w.done = true
-	if err := w.c.close(); err != nil {
+	err = w.c.close()
+	if err == nil && ready {
+		err = sealReady(w.tmp)
+	}
+	if err != nil {
 		return errors.Join(err, removeDatabase(w.tmp))
 	}
 	if err := os.Chmod(w.tmp, w.fileMode()); err != nil {

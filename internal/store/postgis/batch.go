@@ -61,7 +61,6 @@ type counts struct {
 	mu    sync.Mutex
 	kept  map[string]kept
 	alone map[string]bool // counts that were slow together with their page: they are asked alone, to see how long they take
-
 }
 
 type kept struct {
@@ -79,9 +78,10 @@ const (
 
 func (c *counting) name() string {
 	var b strings.Builder
-	b.WriteString(c.sql)
-	for _, a := range c.args {
-		fmt.Fprintf(&b, "\x00%T:%v", a, a)
+	sql, args := c.statement()
+	b.WriteString(sql)
+	for _, a := range args {
+		fmt.Fprintf(&b, "\x00%v", a) // the statement tells its type
 	}
 	return b.String()
 }

@@ -45,7 +45,9 @@ func (w *Writer) Insert(name string, columns []string) (func(values ...any) erro
 		} else if !ours {
 			return nil, fmt.Errorf("postgis: there is no table %q", name)
 		}
-		c.stored = name
+		if c.stored = w.staged[name]; c.stored == "" {
+			c.stored = name
+		}
 	}
 	found := map[string]string{}
 	rows, err := w.tx.Query(w.ctx, `SELECT a.attname::text, t.typname::text FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid

@@ -2,11 +2,14 @@ package postgis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"grense/internal/store"
 )
@@ -16,32 +19,150 @@ func (w *Writer) finish(ctx context.Context) error {
 	if err := w.flushAll(ctx); err != nil {
 		return err
 	}
+	if _, err := w.tx.Exec(ctx, "SELECT set_config('maintenance_work_mem', greatest(setting::bigint, 262144) || 'kB', TRUE) FROM pg_settings WHERE name = 'maintenance_work_mem'"); err != nil {
+		return err
+	}
 	for _, c := range w.targets {
 		if err := w.index(ctx, c); err != nil {
 			return own(fmt.Errorf("postgis: collection %q: %w", c.ID, err))
 		}
 	}
+	var indexes []index
+	for _, name := range slices.Sorted(maps.Keys(w.ours)) {
+		list, err := w.copyIndexes(ctx, name)
+		if err != nil {
+			return own(fmt.Errorf("postgis: table %q: %w", name, err))
+		}
+		indexes = append(indexes, list...)
+	}
 	if err := w.verify(ctx); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.staged)) {
+	for _, stored := range slices.Concat(slices.Sorted(maps.Values(w.staged)), slices.Sorted(maps.Keys(w.emptied))) {
+		if _, err := w.tx.Exec(ctx, "ANALYZE grense."+quote(stored)); err != nil {
+			return err
+		}
+	}
+	return w.exchange(ctx, indexes)
+}
+
+// index is one that a staged table has under another name.
+type index struct{ staged, name string }
+
+// copyIndexes gives a staged table the indexes of the table that it replaces, after its rows: one by one is many times slower.
+func (w *Writer) copyIndexes(ctx context.Context, name string) ([]index, error) {
+	rows, err := w.tx.Query(ctx, `SELECT c.relname::text, i.indisunique, coalesce(pg_get_constraintdef(k.oid), ''), substring(pg_get_indexdef(c.oid) FROM ' USING .*')
+		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u', 'x')
+		WHERE i.indrelid = $1::text::regclass AND i.indisvalid ORDER BY i.indisprimary DESC, c.relname`, "grense."+quote(name))
+	if err != nil {
+		return nil, err
+	}
+	var list []index
+	var statements []string
+	var original, constraint, definition string
+	var unique bool
+	table := "grense." + quote(w.staged[name])
+	_, err = pgx.ForEachRow(rows, []any{&original, &unique, &constraint, &definition}, func() error {
+		x := index{fmt.Sprintf("%s_%d", w.staged[name], len(list)), original}
+		switch {
+		case constraint != "":
+			statements = append(statements, "ALTER TABLE "+table+" ADD CONSTRAINT "+quote(x.staged)+" "+constraint)
+		case unique:
+			statements = append(statements, "CREATE UNIQUE INDEX "+quote(x.staged)+" ON "+table+definition)
+		default:
+			statements = append(statements, "CREATE INDEX "+quote(x.staged)+" ON "+table+definition)
+		}
+		list = append(list, x)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, sql := range statements {
+		if _, err := w.tx.Exec(ctx, sql); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// exchange puts the new tables in the place of the old ones. From here on readers of these wait until the transaction ends.
+func (w *Writer) exchange(ctx context.Context, indexes []index) error {
+	names := slices.Sorted(maps.Keys(w.staged))
+	var dropped []string
+	for _, name := range w.drop {
+		if w.staged[name] == "" && !w.emptied[name] {
+			dropped = append(dropped, name)
+		}
+	}
+	if err := w.lock(ctx, slices.Concat(names, dropped)); err != nil {
+		return err
+	}
+	for _, name := range names {
 		if err := w.rename(ctx, name); err != nil {
 			return err
 		}
 	}
-	for _, name := range slices.Concat(slices.Sorted(maps.Keys(w.staged)), slices.Sorted(maps.Keys(w.emptied))) {
-		if _, err := w.tx.Exec(ctx, "ANALYZE grense."+quote(name)); err != nil {
+	for _, x := range indexes {
+		if _, err := w.tx.Exec(ctx, "ALTER INDEX grense."+quote(x.staged)+" RENAME TO "+quote(x.name)); err != nil {
 			return err
 		}
 	}
-	for _, name := range w.drop {
-		if w.staged[name] == "" && !w.emptied[name] {
-			if _, err := w.tx.Exec(ctx, "DROP TABLE IF EXISTS grense."+quote(name)); err != nil {
-				return err
-			}
+	for _, name := range dropped {
+		if _, err := w.tx.Exec(ctx, "DROP TABLE IF EXISTS grense."+quote(name)); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// lock takes those of the tables that exist from their readers, all or none at a time: a reader of several may wait for one of them while
+// it holds another. The server would solve that after a second, perhaps by giving up the import.
+func (w *Writer) lock(ctx context.Context, names []string) error {
+	var list []string
+	for _, name := range names {
+		var there bool
+		if err := w.tx.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", "grense."+quote(name)).Scan(&there); err != nil {
+			return err
+		}
+		if there {
+			list = append(list, "grense."+quote(name))
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	for {
+		part, err := w.tx.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err = part.Exec(ctx, "SET LOCAL lock_timeout = '300ms'"); err == nil {
+			_, err = part.Exec(ctx, "LOCK TABLE "+strings.Join(list, ", ")+" IN ACCESS EXCLUSIVE MODE")
+		}
+		if err == nil {
+			if _, err = part.Exec(ctx, "SET LOCAL lock_timeout = 0"); err != nil {
+				return err
+			}
+			return part.Commit(ctx)
+		}
+		if pe, ok := errors.AsType[*pgconn.PgError](err); !ok || pe.Code != "55P03" {
+			return err
+		}
+		if err := part.Rollback(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// vacuum notes which pages of the new tables hold rows that all see, without which an index alone answers no question. The server does it
+// by itself sooner or later, so that an error is none of the import.
+func (w *Writer) vacuum(ctx context.Context) {
+	for _, name := range slices.Concat(slices.Sorted(maps.Keys(w.staged)), slices.Sorted(maps.Keys(w.emptied))) {
+		if _, err := w.conn.Exec(ctx, "VACUUM grense."+quote(name)); err != nil {
+			return
+		}
+	}
 }
 
 // index makes the indexes of tables that are not of a migration.
@@ -96,7 +217,7 @@ func (w *Writer) searchIndexes(ctx context.Context, table string, ps []store.Pro
 // createIndex makes an index on a table that this Writer made; those of migrations have theirs.
 func (w *Writer) createIndex(ctx context.Context, table, on string) error {
 	staging := w.staged[table]
-	if staging == "" {
+	if staging == "" || w.ours[table] {
 		return nil
 	}
 	_, err := w.tx.Exec(ctx, "CREATE INDEX ON grense."+quote(staging)+" "+on)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -15,7 +16,7 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// layer is a collection with what SQL needs of it. It is immutable.
+// layer is a collection with what SQL needs of it. It is immutable but for what it remembers.
 type layer struct {
 	*store.Collection
 	source  *sqlq.Source
@@ -27,6 +28,9 @@ type layer struct {
 	fields  []*sqlq.Field
 	visible []int           // of Collection.Properties: those that are not hidden
 	unique  map[string]bool // properties whose values differ from row to row, and are never null
+	byID    []key           // of the order by id
+	idOrder []sqlq.Key      // of byID
+	first   sync.Map        // statements of first pages without a filter and in the order by id, by extras
 }
 
 // draft is a table that is being read in.
@@ -171,6 +175,8 @@ func (d *draft) open(sv *survey) *layer {
 		d.setRoles(l)
 	}
 	d.applySettings(l)
+	l.byID = []key{l.idKey()}
+	l.idOrder = []sqlq.Key{l.byID[0].Key}
 	l.unique = map[string]bool{}
 	for n, f := range l.source.Fields {
 		asStored := f.Type == cql2.TypeInteger || f.Type == cql2.TypeText && (f.Normal == "" || f.Normal == sqlq.PostgresCollate)

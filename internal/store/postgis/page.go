@@ -76,24 +76,10 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 }
 
 func newQuestion(l *layer, q store.Query) (*question, error) {
-	qu := &question{l: l, q: q}
-	for _, k := range q.SortBy {
-		f := l.source.Fields[k.Property]
-		if f == nil || f.Type == cql2.TypeJSON {
-			return nil, fmt.Errorf("postgis: collection %q cannot be sorted by %q", l.ID, k.Property)
-		}
-		expr := sqlq.Column(sqlq.PostgreSQL{}, alias, f)
-		qu.keys = append(qu.keys, key{sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls}, selectExpr(alias, f), f.Type, k.Norwegian && f.Type == cql2.TypeText})
-	}
-	id := key{Key: sqlq.Key{Expr: sqlq.Ident(l.idExpr(alias))}, sel: alias + "." + l.key + "::text", typ: cql2.TypeText}
-	if !l.text {
-		id.sel, id.typ = alias+"."+l.key+"::bigint", cql2.TypeInteger
-	}
-	qu.keys = append(qu.keys, id)
-	for i, k := range qu.keys {
-		qu.order = append(qu.order, k.Key)
-		if i < len(q.SortBy) && l.unique[q.SortBy[i].Property] { // no two rows have the same: what follows would only cost a sort
-			break
+	qu := &question{l: l, q: q, keys: l.byID, order: l.idOrder}
+	if len(q.SortBy) > 0 {
+		if err := qu.sort(); err != nil {
+			return nil, err
 		}
 	}
 	if q.Cursor != "" {
@@ -101,10 +87,48 @@ func newQuestion(l *layer, q store.Query) (*question, error) {
 			return nil, err
 		}
 	}
+	if q.Filter == nil && q.Rank == nil {
+		qu.filter, qu.rows = all, &candidates{l: l}
+		return qu, nil
+	}
 	qu.filter = compile(l, q.Filter)
 	var err error
 	qu.rows, err = newCandidates(l, qu.filter, q.Rank)
 	return qu, err
+}
+
+// all is the condition of a question without a filter.
+var all = sqlq.Compile(sqlq.PostgreSQL{}, &sqlq.Source{}, alias, nil)
+
+// sort sets the keys of an order that is not by id alone.
+func (qu *question) sort() error {
+	l := qu.l
+	qu.keys, qu.order = nil, nil
+	for _, k := range qu.q.SortBy {
+		f := l.source.Fields[k.Property]
+		if f == nil || f.Type == cql2.TypeJSON {
+			return fmt.Errorf("postgis: collection %q cannot be sorted by %q", l.ID, k.Property)
+		}
+		expr := sqlq.Column(sqlq.PostgreSQL{}, alias, f)
+		qu.keys = append(qu.keys, key{sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls}, selectExpr(alias, f), f.Type, k.Norwegian && f.Type == cql2.TypeText})
+	}
+	qu.keys = append(qu.keys, l.byID...)
+	for i, k := range qu.keys {
+		qu.order = append(qu.order, k.Key)
+		if i < len(qu.q.SortBy) && l.unique[qu.q.SortBy[i].Property] { // no two rows have the same: what follows would only cost a sort
+			break
+		}
+	}
+	return nil
+}
+
+// idKey is the key of the order by id.
+func (l *layer) idKey() key {
+	id := key{Key: sqlq.Key{Expr: sqlq.Ident(l.idExpr(alias))}, sel: alias + "." + l.key + "::text", typ: cql2.TypeText}
+	if !l.text {
+		id.sel, id.typ = alias+"."+l.key+"::bigint", cql2.TypeInteger
+	}
+	return id
 }
 
 // maxArguments is how many arguments a statement has at most; the protocol counts them in 16 bits.
@@ -160,40 +184,45 @@ func (qu *question) back() bool { return qu.place != nil && qu.place.Back }
 // exact answers a question that SQL says exactly, in one statement: the count, and whether there is something on the other side of the
 // place, are columns of its rows.
 func (s *Store) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *store.Page) error {
-	count := qu.countStatement()
-	counted, known, apart := -1, false, false
+	var count *counting // nil: not wanted, or known
+	counted, apart := -1, false
 	if qu.q.Count == store.CountExact {
-		counted, known, apart = s.counts.get(count)
-	}
-	if qu.q.Count != store.CountExact || known {
-		count = nil
+		count = &counting{qu: qu}
+		var known bool
+		if counted, known, apart = s.counts.get(count); known {
+			count = nil
+		}
 	}
 	if qu.q.Limit > 0 {
 		x := extras{exists: qu.place != nil}
 		if !apart {
-			x.count = count
+			x.count = count != nil
 		}
 		var rows []found
+		var keys []any // of rows
 		exists, start := false, time.Now()
 		sql, args := qu.statement(qu.back(), qu.values, min(qu.q.Limit, math.MaxInt32)+1, max(qu.q.Offset, 0), x)
 		err := one(ctx, c, sql, args, func(r pgx.Rows) error {
 			raw := r.RawValues()
 			if rows == nil {
 				rows = make([]found, 0, min(qu.q.Limit+1, 1000))
-				if x.count != nil {
+				keys = make([]any, cap(rows)*len(qu.keys))
+				if x.count {
 					counted = int(binary.BigEndian.Uint64(raw[len(raw)-1]))
 					raw = raw[:len(raw)-1]
 				}
 				exists = x.exists && raw[len(raw)-1][0] != 0
 			}
-			rows = append(rows, qu.found(r))
+			n := min(len(qu.keys), len(keys))
+			rows = append(rows, qu.decoded(r, keys[:n:n]))
+			keys = keys[n:]
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 		switch {
-		case x.count == nil:
+		case !x.count:
 		case len(rows) > 0:
 			s.counts.slow(count, time.Since(start))
 			count = nil
@@ -204,7 +233,8 @@ func (s *Store) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *sto
 	}
 	if count != nil && !qu.complete(p) {
 		start := time.Now()
-		err := one(ctx, c, count.sql, count.args, func(r pgx.Rows) error { counted = int(binary.BigEndian.Uint64(r.RawValues()[0])); return nil })
+		sql, args := count.statement()
+		err := one(ctx, c, sql, args, func(r pgx.Rows) error { counted = int(binary.BigEndian.Uint64(r.RawValues()[0])); return nil })
 		if err != nil {
 			return err
 		}
@@ -290,12 +320,18 @@ func (qu *question) cursor(x found, back bool) store.Cursor {
 // extras are columns that have the same value in all rows.
 type extras struct {
 	exists    bool // whether there is a match on the other side of the place, or at it
-	count     *counting
+	count     bool // of all matches
 	unordered bool // rows come in any order, and the limit is how many are read
 }
 
 // statement selects the keys of the order, the revision, what candidates needs, and extras, of the rows after values.
 func (qu *question) statement(back bool, values []any, limit, skip int, x extras) (string, []any) {
+	first := qu.q.Filter == nil && qu.q.Rank == nil && len(qu.q.SortBy) == 0 && values == nil && !back && limit > 0
+	if first { // the page that is asked for most: its text is always the same
+		if sql, ok := qu.l.first.Load(x); ok {
+			return sql.(string), []any{int64(limit), int64(skip)}
+		}
+	}
 	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ")
 	for _, k := range qu.keys {
 		b.Text(k.sel, ", ")
@@ -306,7 +342,7 @@ func (qu *question) statement(back bool, values []any, limit, skip int, x extras
 		qu.otherSide(b, back)
 		b.Text(")")
 	}
-	if x.count != nil {
+	if x.count {
 		b.Text(", (SELECT count(*)")
 		qu.from(b)
 		b.Text(")")
@@ -321,7 +357,11 @@ func (qu *question) statement(back bool, values []any, limit, skip int, x extras
 	if limit > 0 {
 		b.Text(" LIMIT ").Arg(int64(limit)).Text(" OFFSET ").Arg(int64(skip))
 	}
-	return b.SQL()
+	sql, args := b.SQL()
+	if first {
+		qu.l.first.Store(x, sql)
+	}
+	return sql, args
 }
 
 func (qu *question) from(b *sqlq.Builder) {
@@ -337,23 +377,32 @@ func (qu *question) otherSide(b *sqlq.Builder, back bool) {
 	b.Text(" = ").Arg(qu.values[id]).Text(")")
 }
 
-// counting is the statement of a count.
+// counting is the count of all matches of a question; its statement is made when it is first needed.
 type counting struct {
+	qu   *question
 	sql  string
 	args []any
 }
 
-func (qu *question) countStatement() *counting {
-	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT count(*)")
-	qu.from(b)
-	sql, args := b.SQL()
-	return &counting{sql, args}
+func (c *counting) statement() (string, []any) {
+	if c.sql == "" {
+		b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT count(*)")
+		c.qu.from(b)
+		c.sql, c.args = b.SQL()
+	}
+	return c.sql, c.args
 }
 
 // found reads a row of statement.
-func (qu *question) found(r pgx.Rows) found {
+func (qu *question) found(r pgx.Rows) found { return qu.decoded(r, make([]any, len(qu.keys))) }
+
+// decoded is found with a place for the keys; nil when there is none.
+func (qu *question) decoded(r pgx.Rows, keys []any) found {
+	if len(keys) == 0 {
+		keys = make([]any, len(qu.keys))
+	}
 	raw := r.RawValues()
-	x := found{keys: make([]any, len(qu.keys))}
+	x := found{keys: keys}
 	for i, k := range qu.keys {
 		x.keys[i] = decodeKey(raw[i], k.typ)
 		if text, ok := x.keys[i].(string); ok && k.norwegian {

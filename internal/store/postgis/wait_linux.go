@@ -5,6 +5,7 @@ package postgis
 import (
 	"context"
 	"net"
+	"os"
 	"syscall"
 	"time"
 
@@ -34,6 +35,9 @@ func patient(dial pgconn.DialFunc) pgconn.DialFunc {
 }
 
 func (w *waiting) Read(b []byte) (int, error) {
+	if os.Getenv("ZZW") != "" {
+		return w.Conn.Read(b)
+	}
 	w.raw.Read(func(fd uintptr) bool { // an error is that of the Read below, too
 		var set syscall.FdSet
 		if fd < 64*uintptr(len(set.Bits)) {

@@ -28,7 +28,8 @@ type Writer struct {
 	list    []migrate.Migration
 	targets []*store.Collection
 	staged  map[string]string  // table under another name until Commit
-	emptied map[string]bool    // tables of migrations that are being filled anew
+	ours    map[string]bool    // those of staged that a migration makes, whose indexes it names
+	emptied map[string]bool    // tables of migrations that others depend on, and that are filled anew as they are
 	copies  map[string]*copier // by table and columns
 	drop    []string           // tables that a collection had before
 	done    bool
@@ -43,7 +44,7 @@ func Create(ctx context.Context, url string) (store.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{ctx: ctx, pool: pool, staged: map[string]string{}, emptied: map[string]bool{}, copies: map[string]*copier{}}
+	w := &Writer{ctx: ctx, pool: pool, staged: map[string]string{}, ours: map[string]bool{}, emptied: map[string]bool{}, copies: map[string]*copier{}}
 	if err := w.begin(ctx); err != nil {
 		return nil, errors.Join(explain(ctx, pool.Config().ConnConfig, err), w.Close())
 	}
@@ -122,18 +123,28 @@ func (m migrations) Apply(ctx context.Context, x migrate.Migration) error {
 	return err
 }
 
-// migrated reports whether a migration makes the table, which is then there and, once, emptied.
+// migrated reports whether a migration makes the table. Then there is an empty one to fill.
 func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
 	ours := slices.ContainsFunc(w.list, func(m migrate.Migration) bool { return strings.Contains(m.SQL, "CREATE TABLE "+name+" (") })
-	if !ours || w.emptied[name] {
+	if !ours || w.emptied[name] || w.ours[name] {
 		return ours, nil
 	}
 	if _, err := migrate.Up(ctx, migrations{w.tx}, w.list); err != nil {
 		return true, err
 	}
-	w.emptied[name] = true
-	_, err := w.tx.Exec(ctx, "DELETE FROM grense."+quote(name))
-	return true, err
+	var needed bool // by a view, a function or a foreign key of the user's
+	err := w.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_depend WHERE refclassid = 'pg_class'::regclass AND refobjid = $1::text::regclass AND deptype = 'n'
+		AND NOT (classid = 'pg_constraint'::regclass AND objid IN (SELECT oid FROM pg_constraint WHERE conrelid = $1::text::regclass)))`, "grense."+quote(name)).Scan(&needed)
+	if err != nil {
+		return true, err
+	}
+	if needed {
+		w.emptied[name] = true
+		_, err = w.tx.Exec(ctx, "DELETE FROM grense."+quote(name))
+		return true, err
+	}
+	w.ours[name] = true
+	return true, w.stage(ctx, name, "LIKE grense."+quote(name)+" INCLUDING ALL EXCLUDING INDEXES")
 }
 
 // Define makes the tables of a collection and records its metadata.
@@ -200,9 +211,14 @@ func (w *Writer) makeTable(ctx context.Context, name string, columns func() stri
 	if len(name) > 63 {
 		return own(fmt.Errorf("the name of the table %q is longer than 63 bytes", name))
 	}
+	return w.stage(ctx, name, columns())
+}
+
+// stage makes the table that takes the place of the one called name.
+func (w *Writer) stage(ctx context.Context, name, columns string) error {
 	staging := fmt.Sprintf("staging_%d_%d", w.conn.Conn().PgConn().PID(), len(w.staged))
 	w.staged[name] = staging
-	_, err := w.tx.Exec(ctx, "CREATE TABLE grense."+quote(staging)+" ("+columns()+")")
+	_, err := w.tx.Exec(ctx, "CREATE TABLE grense."+quote(staging)+" ("+columns+")")
 	return err
 }
 
@@ -319,6 +335,9 @@ func (w *Writer) Commit(ctx context.Context) error {
 	}
 	if err == nil {
 		err = w.tx.Commit(ctx)
+	}
+	if err == nil {
+		w.vacuum(ctx)
 	}
 	return errors.Join(explain(ctx, w.pool.Config().ConnConfig, err), w.Close())
 }

@@ -1,0 +1,78 @@
+//go:build !race
+
+package placename_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	api "grense/api/placename"
+	"grense/internal/placename"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// BenchmarkSearch searches a large register, the file that GRENSE_ACCEPT_REGISTER names, and encodes the hits. The first time, hits are
+// read; then they are remembered.
+func BenchmarkSearch(b *testing.B) {
+	path := os.Getenv("GRENSE_ACCEPT_REGISTER")
+	if path == "" {
+		b.Skip("GRENSE_ACCEPT_REGISTER names no register")
+	}
+	dir := path + ".bench"
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	st, err := gpkg.Open(b.Context(), path, gpkg.Options{DataDir: dir})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer st.Close()
+	s := placename.New(st, placename.Options{})
+	var late time.Time // after which some 4,900 places were updated
+	page, err := st.Page(b.Context(), store.Query{Collection: "sted", SortBy: []store.Sort{{Property: "oppdatert", Desc: true}}, Limit: 1, Offset: 4900, Count: store.CountNone})
+	if err == nil {
+		err = st.Fetch(b.Context(), "sted", []string{page.Rows[0].ID}, store.Want{Properties: []string{"oppdatert"}, NoGeometry: true}, func(f *store.Feature) (err error) {
+			late, err = time.Parse(time.RFC3339, f.Values[0].(string))
+			return err
+		})
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	name, prefix := "Nesvatnet", "Nesvatn*"
+	for _, bb := range []struct {
+		name   string
+		search api.StedSoek
+	}{
+		{"updated", api.StedSoek{OppdatertEtter: &late}},
+		{"name", api.StedSoek{Stedsnavn: &name}},
+		{"prefix", api.StedSoek{Stedsnavn: &prefix}},
+	} {
+		b.Run(strings.ToLower(bb.name), func(b *testing.B) {
+			b.ReportAllocs()
+			n := 0
+			var text []byte
+			for b.Loop() {
+				a, err := s.Search(b.Context(), &api.FindSteder{StedSoek: bb.search})
+				if err != nil {
+					b.Fatal(err)
+				}
+				text, n = text[:0], a.Count
+				for a.Next != nil {
+					hits, err := a.Next(b.Context())
+					if err != nil {
+						b.Fatal(err)
+					}
+					if hits == nil {
+						break
+					}
+					text = api.AppendHits(text, "findSteder", hits)
+				}
+			}
+			b.ReportMetric(float64(n), "hits")
+		})
+	}
+}

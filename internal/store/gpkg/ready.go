@@ -1,0 +1,114 @@
+package gpkg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"grense/internal/store"
+)
+
+// A register is large, and what a side file would hold of it is in the file itself, under names that begin with readyPrefix: the surveys
+// and the tables that belong to them. So it is served at once, and needs no side file. It holds as long as nobody writes to the file, by the
+// change counter of SQLite; a file that another program has changed is read as any other.
+
+const (
+	inSide      = "side." // before the names of tables in a side file
+	readyPrefix = "grense_side_"
+)
+
+// learn makes these tables, and removes those of a former state. It reports false, and makes none, when every collection is public: such
+// files are smaller, and others look into them.
+func (w *Writer) learn(ctx context.Context) (bool, error) {
+	var old []string
+	err := w.c.query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC", []any{readyPrefix + "*"}, func(r row) error {
+		old = append(old, "DROP TABLE IF EXISTS "+quote(r.Text(0))) // a virtual table takes others with it
+		return nil
+	})
+	if err == nil {
+		err = w.runAll(old)
+	}
+	if err != nil {
+		return false, err
+	}
+	s := &Store{path: w.path, options: Options{NarrowFrom: narrowFrom}}
+	drafts, _, err := s.drafts(w.c)
+	if err != nil || !slices.ContainsFunc(drafts, func(d *draft) bool { return d.own != nil && !d.own.Public }) {
+		return false, err
+	}
+	side := &sideWriter{c: w.c, at: "main." + readyPrefix, prefix: readyPrefix, surveys: map[string]*survey{}}
+	if err := w.runAll([]string{surveyTable(readyPrefix), "CREATE TABLE " + readyPrefix + "state (version INTEGER, counter INTEGER, pages INTEGER)"}); err != nil {
+		return false, err
+	}
+	for _, d := range drafts {
+		if d.refused() {
+			continue
+		}
+		sv, err := d.examine(ctx, w.c, side, nil)
+		if err == nil {
+			err = side.put(d.contents.table, sv)
+		}
+		if err != nil {
+			return false, fmt.Errorf("gpkg: layer %s: %w", d.contents.table, err)
+		}
+	}
+	return true, w.c.exec("INSERT INTO "+readyPrefix+"state VALUES (?, 0, 0)", int64(sideVersion))
+}
+
+// sealReady notes the state that the file has after this very change. A file in which that cannot be told is not ready, and no worse.
+func sealReady(path string) error {
+	src, err := inspect(path)
+	if err != nil {
+		return err
+	}
+	c, err := openConn(path, readWrite)
+	if err != nil {
+		return err
+	}
+	err = c.exec("PRAGMA journal_mode=MEMORY")
+	if err == nil {
+		err = c.exec("UPDATE "+readyPrefix+"state SET counter = ?, pages = ?", int64(src.counter)+1, src.pages)
+	}
+	return errors.Join(err, c.close())
+}
+
+// ready gives each draft its survey from the file itself; false when the file has none that hold.
+func (s *Store) ready(src source, c *conn, drafts []*draft) (bool, error) {
+	t, err := readTable(c, readyPrefix+"state")
+	if err != nil || t == nil || src.wal || s.options.NarrowFrom != narrowFrom || !plainSettings(s.options.Settings) {
+		return false, err
+	}
+	holds := false
+	err = c.query("SELECT version, counter, pages FROM "+t.quoted(), nil, func(r row) error {
+		holds = r.Int(0) == sideVersion && r.Int(1) == int64(src.counter) && r.Int(2) == src.pages
+		return nil
+	})
+	if err != nil || !holds {
+		return false, err
+	}
+	surveys, err := readSurveys(c, readyPrefix+"survey")
+	if err != nil {
+		return false, err
+	}
+	for _, d := range drafts {
+		if !d.refused() && surveys[d.contents.table] == nil {
+			return false, nil
+		}
+	}
+	for _, d := range drafts {
+		d.survey, d.at = surveys[d.contents.table], "main."+readyPrefix
+	}
+	return true, nil
+}
+
+// plainSettings reports whether surveys are the same as without settings.
+func plainSettings(m map[string]store.Settings) bool {
+	for _, x := range m {
+		if strings.Join([]string{x.IDColumn, x.Instant, x.IntervalStart, x.IntervalEnd}, "") != "" {
+			return false
+		}
+	}
+	return true
+}
