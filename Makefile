@@ -28,9 +28,10 @@ lint: ## vet, staticcheck, formatting, go.mod
 	go mod tidy -diff
 
 test: lint build tools postgres chromium page-checks ## everything that must hold, on both stores; under 20 minutes
-	CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) -timeout 15m ./...
+	go test -timeout 15m -skip '^TestBrowser' ./...
+	$(if $(RACE),CGO_ENABLED=1 go test $(RACE) -short -timeout 15m ./...)
 	GRENSE_TEST_STORE=postgis go test -timeout 15m ./internal/server
-	$(if $(RACE),go test -timeout 10m -run '^TestBrowser' ./internal/server)
+	go test -timeout 10m -run '^TestBrowser' ./internal/server
 	@{ $(CHROMIUM_FOUND); } || echo "NOTE: there is no Chromium; the tests of the pages in a browser were skipped"
 	@test -d $(PAGE_CHECKS)/node_modules || echo "NOTE: npm did not install $(PAGE_CHECKS); the pages were not checked by axe-core and html-validate"
 	@test -d "$(GRENSE_SHARED)" || echo "NOTE: $(GRENSE_SHARED) is absent; the tests that need the shared data were skipped"
@@ -71,13 +72,14 @@ postgres:
 	    echo "installing postgresql and postgis for the tests"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql postgresql-postgis >/dev/null; fi; \
 	  { $(POSTGRES_FOUND); } || { echo "the tests need PostgreSQL with PostGIS: install postgresql and postgresql-postgis, or set GRENSE_TEST_POSTGRES"; exit 1; }; fi
 
-bench: build ## benchmarks, then server CPU per request against a bare handler (bin/bench.md)
+bench: build postgres ## benchmarks, then server CPU per request against a bare handler (bin/bench.md)
 	go test -run '^$$' -bench . -benchmem ./...
 	@rm -f bin/bench.md
 	GRENSE_BENCH="$(abspath bin/bench.md)" go test -count=1 -timeout 30m -run '^TestBenchTable$$' ./cmd/grense
+	GRENSE_BENCH="$(abspath bin/bench.md)" go test -count=1 -timeout 30m -run '^TestBenchTablePostGIS$$' ./cmd/grense
 	@cat bin/bench.md
 
-accept: build clients ## real clients against a running server; takes minutes
+accept: build clients postgres ## real clients against a running server; takes minutes
 	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/crs
 
 .PHONY: clients

@@ -250,6 +250,9 @@ func (p padded) Pad() float64 { return p.pad }
 // TestBoxesNearFewEdges: a record that knows how far edges bend gives the same answers, with boxes close to long edges and around corners.
 func TestBoxesNearFewEdges(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 11))

@@ -54,6 +54,9 @@ func patterns(op cql2.SpatialOp, a, b geom.Geometry) []string {
 
 func TestSpatialPredicatesAgreeWithTheIntersectionMatrix(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	ops := []cql2.SpatialOp{cql2.SIntersects, cql2.SDisjoint, cql2.SEquals, cql2.STouches, cql2.SCrosses, cql2.SOverlaps, cql2.SWithin, cql2.SContains}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -49,6 +49,9 @@ func validate(t testing.TB, s *jsonschema.Schema, doc []byte) {
 
 func TestExamplesOfTheStandardRoundTrip(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	schema := jsonSchema(t)
 	paths, err := filepath.Glob(filepath.Join(shared(t, "examples"), "text", "*.txt"))
 	if err != nil || len(paths) != 120 {

@@ -62,6 +62,9 @@ func TestExtentPromisesOnlyWhatHolds(t *testing.T) {
 
 func TestExtentOfABoxCoversItInAnotherCRS(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 3))

@@ -70,6 +70,9 @@ func near(r *rand.Rand, g orb.Geometry) orb.Geometry {
 // TestAreasAreTestedAsSimpleFeaturesDoes compares literals, which are made ready, with geometries of properties, which are not.
 func TestAreasAreTestedAsSimpleFeaturesDoes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 9))

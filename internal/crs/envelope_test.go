@@ -26,6 +26,9 @@ func envelope(t *testing.T, b orb.Bound, from, to crs.ID) orb.Bound {
 // TestEnvelopeCoversEveryPoint draws boxes of all sizes in every CRS and looks for an inner point outside the envelope.
 func TestEnvelopeCoversEveryPoint(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, from := range crs.Served() {
 		for _, to := range crs.Served() {

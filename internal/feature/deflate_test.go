@@ -46,6 +46,9 @@ func outline(rng *rand.Rand, size int) []byte {
 
 func TestMemberHoldsTheSameBytes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	sizes := []int{0, 1, 63, 64, 65, 300, 2000, 70000}
 	for round := range 100 {

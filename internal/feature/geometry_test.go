@@ -229,6 +229,9 @@ func geometry(t testing.TB, from, to crs.ID) feature.Geometry {
 
 func TestGeometriesAgreeWithTheObviousEncoder(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, to := range []crs.ID{crs.CRS84, crs.WGS84, crs.UTM33, crs.LAEAEurope} {
 		g := geometry(t, crs.CRS84, to)

@@ -26,6 +26,9 @@ var stated = map[string]crs.ID{
 // TestAwkwardFiles holds one row for each file, with what becomes of it. Rows with "imported" were read back from a GeoPackage.
 func TestAwkwardFiles(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	root := sharedPath(t, "data", "awkward")
 	var rows []string
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

@@ -315,6 +315,9 @@ func TestHeightsAreKept(t *testing.T) {
 
 func TestOfficialDownload(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	src := open(t, sharedPath(t, "data", "norway", "Basisdata_0000_Norge_25833_Fylker_GeoJSON.zip"), 0)
 	if len(src.Layers) != 2 || src.Layers[0].Name != "Fylke" || src.Layers[1].Name != "Grense" {
 		t.Fatalf("%+v", src.Layers)

@@ -65,6 +65,9 @@ func TestTopoJSON(t *testing.T) {
 // TestTopoJSONEqualsGeoJSON compares two files of the same municipalities.
 func TestTopoJSONEqualsGeoJSON(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	read := func(name string, id crs.ID) map[string]orb.Bound {
 		out := map[string]orb.Bound{}
 		for _, f := range features(t, write(t, mustSurvey(t, sharedPath(t, "data", "norway", "robhop-2024", name), id)), "x") {

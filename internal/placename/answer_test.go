@@ -66,6 +66,9 @@ func wkt(t *testing.T, f *fixture, sted string) (kind string, positions []orb.Po
 
 func TestGeometryIsWellKnownTextWithLongitudeFirst(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	f := setup(t)
 	kinds := map[string]int{}
 	for op, s := range searches {

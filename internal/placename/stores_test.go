@@ -18,6 +18,9 @@ import (
 // their order and what stands in them are the same.
 func TestBothStoresFindTheSameHits(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	f := setup(t)
 	ctx := context.Background()
 	var cluster storetest.Cluster

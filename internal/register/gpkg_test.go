@@ -127,6 +127,9 @@ func TestRegisterReplacesAnOldOne(t *testing.T) {
 // Each field of each search: the expression on a GeoPackage gives what a statement of its own gives on the tables.
 func TestEverySearchFieldIsAnExpression(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	path := filepath.Join(t.TempDir(), "register.gpkg")
 	write(t, path, small)
 	s, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()})

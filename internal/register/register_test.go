@@ -22,6 +22,9 @@ const small = 3_000
 
 func TestSameSeedGivesSameRows(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	sum := func(r *recording) uint32 {
 		all := uint32(0)
 		for _, table := range slices.Sorted(maps.Keys(r.columns)) {
@@ -45,6 +48,9 @@ func TestSameSeedGivesSameRows(t *testing.T) {
 // A smaller register is the beginning of a larger one, but for rang and what a combined decision gathers.
 func TestSmallerRegisterIsABeginning(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a, b := generated(t, 1_000, seed, true), generated(t, 1_500, seed, true)
 	for table, rows := range a.rows {
 		if table == "samlevedtak" {
@@ -95,6 +101,9 @@ func TestCounts(t *testing.T) {
 // Every code in the data stands in its list, and the lists that a search names are used to the full where the shares allow.
 func TestCodesAreInTheirLists(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	lists, err := register.CodeLists()
 	if err != nil {
 		t.Fatal(err)
@@ -153,6 +162,9 @@ func TestCodesAreInTheirLists(t *testing.T) {
 
 func TestSharesAreSane(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	const n = 20_000
 	r := read(t, n)
 	kinds, letters, several := map[byte]int{}, map[rune]int{}, 0

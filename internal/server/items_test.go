@@ -295,6 +295,9 @@ func TestGzipHoldsTheSameBytes(t *testing.T) {
 // TestBoxesAgreeWithANaiveLoop compares random boxes with the delivered geometries.
 func TestBoxesAgreeWithANaiveLoop(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a := serve(t, "", nil)
 	whole := a.get("/collections/kommuner/items?limit=1000").wants(200).page()
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -53,6 +53,9 @@ func TestLinkedDataCannotLeaveTheirElement(t *testing.T) {
 
 func TestSiteMapLeadsToPagesForEveryone(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	for _, auth := range []string{"open", "required"} {
 		a := serve(t, "", func(c *config.Config) { c.Auth = auth })
 		r := a.get("/sitemap.xml").wants(200)

@@ -98,6 +98,9 @@ func star(r *rand.Rand, x, y, size float64, n int) orb.Ring {
 
 func TestMapsStayWithinTheirBudget(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, tt := range map[string]struct {
 		features, positions int

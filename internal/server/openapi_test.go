@@ -33,6 +33,9 @@ func registerDecoders() { // decoders of the media types that kin-openapi does n
 // TestEveryOperationAnswersAsDefined drives every operation of the API definition, in every representation, right and wrong, and
 // holds request and response against the definition.
 func TestEveryOperationAnswersAsDefined(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	registerDecoders()
 	for name, source := range map[string]string{"demo": "", "kartverket": "norway/kartverket-fylker-25833.gpkg", "null": "awkward/gpkg-ets/null_geometry.gpkg", "ne110m": "cql2/ne110m4cql2.gpkg"} {
 		t.Run(name, func(t *testing.T) {

@@ -76,6 +76,9 @@ func (a *api) crawlPages(start string, visit func(address string, r answer), hea
 
 func TestEveryPageIsValidAndEveryLinkLeadsSomewhere(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	for _, mount := range []string{"", "/v1"} {
 		a := serve(t, "", nil)
 		pages := map[string]int{}

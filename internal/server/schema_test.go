@@ -63,6 +63,9 @@ func TestSchemaQueryablesAndSortables(t *testing.T) {
 // TestEachQueryableIsAParameterAndFilters: what is advertised works.
 func TestEachQueryableIsAParameterAndFilters(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a := serve(t, shared(t, "cql2/ne110m4cql2.gpkg"), nil)
 	for _, coll := range a.collectionIDs() {
 		items := "/collections/" + coll + "/items"

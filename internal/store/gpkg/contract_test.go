@@ -23,6 +23,9 @@ func TestContract(t *testing.T) {
 // TestContractWithNarrowCopies is the contract where questions read copies without the geometry.
 func TestContractWithNarrowCopies(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	storetest.Exercise(t, func(t *testing.T, fill func(store.Writer)) store.Store {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "data.gpkg")

@@ -3,7 +3,8 @@
 // Any GeoPackage is served as it is: its feature and attribute tables and views become collections. The file is opened read-only
 // and nothing is written beside it; what is expensive to learn (envelopes where there is no R-tree, extents, the types that values
 // really have, the words of texts, a copy of the columns beside large geometries) is kept in a side file in the data folder, which
-// belongs to one state of the file and can be deleted at any time.
+// belongs to one state of the file and can be deleted at any time. A register that our Writer made has all of this in itself, and no side
+// file as long as no other program has changed it.
 //
 // A file that is changed in place while it is served is read as it is now, but counts, extents, revisions and side indexes stay
 // those of the last Reload; the copy is left unused then. Curves and other types that GeoJSON lacks are served as features without geometry, with a note.

@@ -111,6 +111,9 @@ func TestOpenRefusesWithCure(t *testing.T) {
 // TestCutFilesNeverPanic cuts and flips a file in many places: an error or a store, and never a panic.
 func TestCutFilesNeverPanic(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	whole, err := os.ReadFile(build(t, "CREATE TABLE x (id INTEGER PRIMARY KEY, a TEXT, geom BLOB); "+features+
 		"INSERT INTO x SELECT value, printf('%200d', value), x'47500001e61000000101000000000000000000f03f000000000000f03f' FROM (WITH RECURSIVE g(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM g WHERE value < 200) SELECT value FROM g);"))
 	if err != nil {

@@ -140,6 +140,9 @@ func TestBoxesOfTheWholeLayerAreNotAsked(t *testing.T) {
 // TestCountsDoNotDependOnThePage: where the page has tested rows already, only the others are counted.
 func TestCountsDoNotDependOnThePage(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	path := planFile(t, 1000, false)
 	count := func(q store.Query) int {
 		p, err := openStore(t, path, gpkg.Options{NarrowFrom: 1}).Page(t.Context(), q) // anew, so that no count is remembered

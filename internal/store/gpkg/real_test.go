@@ -50,6 +50,9 @@ func realFiles(t *testing.T) []string {
 // TestRealFilesArriveWhole crawls every layer by next and by offset and compares each geometry with an independent reading.
 func TestRealFilesArriveWhole(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	for _, f := range realFiles(t) {
 		t.Run(filepath.Base(f), func(t *testing.T) {
 			t.Parallel()
@@ -233,6 +236,9 @@ func hasNote(t *testing.T, s *gpkg.Store, part string) {
 // TestOfficialInterval reads gyldigFra and gyldigTil, whose ends are all open, without being told.
 func TestOfficialInterval(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	s := openStore(t, filepath.Join(shared(t), "norway", "kartverket-basisdata-fylker-2023-25833.gpkg"), gpkg.Options{
 		Settings: map[string]store.Settings{"fylke": {IDColumn: "identifikasjon.Identifikasjon.lokalId"}},
 	})

@@ -96,6 +96,9 @@ func randomPlace(r *rand.Rand, depth int) cql2.Expr {
 // TestPagesOfPlacesAgreeWithThoseOfSQL: what the R-tree answers and what statements answer are the same pages, counts and cursors.
 func TestPagesOfPlacesAgreeWithThoseOfSQL(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	n := 60
 	if os.Getenv("GRENSE_SOAK") != "" {
 		n = 3000

@@ -97,6 +97,9 @@ func warm(t testing.TB, s *gpkg.Store) {
 // Pages from the table in memory are those of the index: rows, counts and cursors, forwards and backwards.
 func TestTypeAheadAnswersAsTheIndexDoes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	path := namesOf(t, 2203)
 	index, table := opened(t, path, -1), opened(t, path, 0)
 	warm(t, table)

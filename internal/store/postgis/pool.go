@@ -84,7 +84,6 @@ func configure(c *pgx.ConnConfig, use purpose) {
 	if c.ConnectTimeout == 0 || c.ConnectTimeout > time.Minute {
 		c.ConnectTimeout = connectTimeout
 	}
-	c.DialFunc = patient(c.DialFunc)
 	// A question whose client is gone is cancelled at the server, and the connection is kept where the server confirms that soon.
 	c.BuildContextWatcherHandler = func(pc *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: pc, DeadlineDelay: time.Second}

@@ -4,10 +4,13 @@
 // read is enough. Rows are live: what another session commits is in the next answer. The definitions of tables are asked for every
 // few seconds, and the catalog is swapped when they have changed.
 //
-// Counts, extents and the longest edge in the catalog are those of the last Reload, or of the time when all rows of a table were last written anew. The number that a question matches is counted anew, but a
-// count that took long is kept for a while. An edge that is far longer than all others, or the first empty geometry of a table, is seen by
-// questions in another reference system only after the next Reload. Search by words (cql2.Search) reads all rows that other conditions
-// leave; it, and the order of the Norwegian alphabet, read and sort all matches here.
+// Counts, extents and the longest edge in the catalog are those of the last Reload, or of the time when all rows of a table were last written
+// anew. The number that a question matches is counted anew, but a count that took long is kept for a while. An edge that is far longer than
+// all others, or the first empty geometry of a table, is seen by questions in another reference system only after the next Reload.
+//
+// Search by words (cql2.Search) and patterns asks folded columns where a table of ours has them, through indexes of trigrams where the
+// extension pg_trgm is there; elsewhere the rows that other conditions leave are read and judged here. A rank, and the order of the
+// Norwegian alphabet, read and sort all matches here.
 package postgis
 
 import (

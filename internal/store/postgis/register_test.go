@@ -17,11 +17,30 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
 )
 
 // TestRegisterIsTheSameInBothStores writes the demo and a register into both and compares every collection and value.
 func TestRegisterIsTheSameInBothStores(t *testing.T) {
 	t.Parallel()
+	sameRegister(t, cluster.Database(t))
+}
+
+// TestRegisterIsTheSameWithoutTrigrams is that by a role to which the database refuses the extension.
+func TestRegisterIsTheSameWithoutTrigrams(t *testing.T) {
+	t.Parallel()
+	url := cluster.Database(t)
+	role, asRole := storetest.Role(t, url, "")
+	run(t, url, "CREATE SCHEMA grense AUTHORIZATION "+role)
+	sameRegister(t, asRole)
+	if found := lines(t, url, "SELECT extname::text FROM pg_extension WHERE extname = 'pg_trgm' UNION ALL SELECT indexname::text FROM pg_indexes WHERE indexname LIKE '%_gram'"); len(found) > 0 {
+		t.Errorf("the role has got %v", found)
+	}
+}
+
+// sameRegister compares the file with the database at url, in which the store is opened as it was written.
+func sameRegister(t *testing.T, url string) {
+	t.Helper()
 	ctx := context.Background()
 	write := func(w store.Writer) {
 		if err := demo.Write(ctx, w); err != nil {
@@ -31,7 +50,6 @@ func TestRegisterIsTheSameInBothStores(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	url := cluster.Database(t)
 	create(t, url, write)
 	create(t, url, func(w store.Writer) { // again, in place of the first
 		if err := register.Generate(ctx, w, register.Options{Places: 300, Seed: 3}); err != nil {

@@ -1,0 +1,86 @@
+package placename_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	api "grense/api/placename"
+	"grense/internal/placename"
+	"grense/internal/store"
+)
+
+// countingStore counts the records that are read, and shows them under another revision.
+type countingStore struct {
+	store.Store
+	rev     uint64
+	fetched int
+}
+
+func (c *countingStore) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	p, err := c.Store.Page(ctx, q)
+	if err == nil {
+		for i := range p.Rows {
+			p.Rows[i].Rev += c.rev
+		}
+	}
+	return p, err
+}
+
+func (c *countingStore) Fetch(ctx context.Context, collection string, ids []string, w store.Want, fn func(*store.Feature) error) error {
+	c.fetched += len(ids)
+	return c.Store.Fetch(ctx, collection, ids, w, fn)
+}
+
+func TestHitsAreReadAgainOnlyWhenTheirRecordsChange(t *testing.T) {
+	t.Parallel()
+	c := &countingStore{Store: setup(t).store}
+	s := placename.New(c, placename.Options{MaxHits: 1_000_000})
+	ask := func(name string, f api.Flags) []api.StedTreff {
+		return hits[api.StedTreff, api.StedTreffList](t, s, &api.FindSteder{Flags: f, StedSoek: api.StedSoek{Stedsnavn: &name}})
+	}
+	few := ask("nes*", api.Flags{})
+	if len(few) == 0 || c.fetched != len(few) {
+		t.Fatalf("%d hits, %d read", len(few), c.fetched)
+	}
+	many := ask("n*s*", api.Flags{}) // some were read before, in other places
+	if c.fetched != len(many) {
+		t.Errorf("%d read of %d", c.fetched, len(many))
+	}
+	for _, step := range []struct {
+		name  string
+		flags api.Flags
+		rev   uint64
+		read  int
+	}{
+		{"the same", api.Flags{}, 0, 0},
+		{"with display names", api.Flags{BeregnVisningsnavn: true}, 0, len(many)},
+		{"with display names again", api.Flags{BeregnVisningsnavn: true}, 0, 0},
+		{"with geometries", api.Flags{InkluderGeometri: true}, 0, len(many)},
+		{"with geometries again", api.Flags{InkluderGeometri: true}, 0, len(many)},
+		{"changed", api.Flags{}, 1, len(many)},
+	} {
+		c.rev, c.fetched = step.rev, 0
+		got := ask("n*s*", step.flags)
+		if c.fetched != step.read {
+			t.Errorf("%s: %d read, want %d", step.name, c.fetched, step.read)
+		}
+		want := hits[api.StedTreff, api.StedTreffList](t, placename.New(c.Store, placename.Options{MaxHits: 1_000_000}),
+			&api.FindSteder{Flags: step.flags, StedSoek: api.StedSoek{Stedsnavn: ptr("n*s*")}})
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: other hits than of a new service", step.name)
+		}
+	}
+}
+
+func TestRememberedHitsKeepToTheirRoom(t *testing.T) {
+	t.Parallel()
+	for _, bytes := range []int{0, 10_000, 100_000} {
+		if most := placename.RememberedOf(bytes, 1000); most > bytes/placename.HitSize+2 { // the last of both tables may be all there is room for
+			t.Errorf("%d hits are kept in %d bytes", most, bytes)
+		}
+	}
+	if n := placename.RememberedOf(4000*placename.HitSize, 1000); n != 1000 {
+		t.Errorf("%d of 1000 hits are kept where there is room", n)
+	}
+}

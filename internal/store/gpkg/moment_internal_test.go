@@ -1,0 +1,27 @@
+package gpkg
+
+import "testing"
+
+func TestPlainMomentsAreReadAsAllOthers(t *testing.T) {
+	t.Parallel()
+	plain := 0
+	for _, s := range []string{
+		"2024-02-29", "2023-02-29", "2024-13-01", "2024-00-10", "2024-01-00", "2024-1-001", "0000-01-01", "9999-12-31",
+		"2024-02-29T23:59:59Z", "2024-02-29T23:59:59.123Z", "2024-02-29T24:00:00Z", "2024-02-29T23:60:59Z", "2024-02-29T23:59:60Z",
+		"2024-02-29 23:59:59Z", "2024-02-29T23:59:59+", "2024-02-29T23:59:59.12xZ", "2024-02-29T23:59:59,123Z", "2024-04-31T00:00:00.000Z",
+		"2024/02/29", "+024-02-29", "2024-02-2", "", "2024-02-29T23:59:59.000", "2024-02-29T1:2:3.4567Z",
+	} {
+		got, layout, ok := plainMoment([]byte(s))
+		if !ok {
+			continue // read by parseMoment
+		}
+		plain++
+		want, valid := parseMoment(s)
+		if !valid || !got.Equal(want) || layout != stampLayout(s, want) {
+			t.Errorf("%q: %v in %q, want %v (%t) in %q", s, got, layout, want, valid, stampLayout(s, want))
+		}
+	}
+	if plain != 5 {
+		t.Errorf("%d are plain", plain)
+	}
+}
