@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
 
 	"grense/api/ogcapi"
 	contract "grense/api/placename"
@@ -74,7 +75,11 @@ func (s *Server) soapFile(mount string) http.Handler {
 			s.end(c, w, err)
 		}
 	})
-	zipped := gzhttp.GzipHandler(h) // leaves alone what is compressed already
+	wrap, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.BestSpeed))
+	if err != nil {
+		panic("server: " + err.Error())
+	}
+	zipped := wrap(h) // leaves alone what is compressed already
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r)
 		c.r, c.rt, c.mount, c.cat = r, s.soapRoute, mount, s.store.Catalog()
