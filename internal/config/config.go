@@ -128,7 +128,7 @@ type Limits struct {
 	PageMax     int           `yaml:"page_max"`      // A larger limit is clamped to it. Defaults to 10000.
 	Buffer      Size          `yaml:"buffer"`        // An answer up to this size is built in memory. Defaults to 4MiB.
 	Query       time.Duration `yaml:"query_timeout"` // Of the questions of one request to the store. Defaults to 10s.
-	TypeAhead   Size          `yaml:"type_ahead"`    // Memory for beginnings of names, which q is answered from. Defaults to 96MiB, for a million names. May be 0.
+	TypeAhead   Size          `yaml:"type_ahead"`    // Memory for beginnings of names, which q is answered from, and for texts that CASEI patterns are looked for in. Defaults to 96MiB, for a million names. May be 0.
 
 	Concurrent int           `yaml:"concurrent"` // Requests that question the store at once. Defaults to 32.
 	Queue      time.Duration `yaml:"queue_wait"` // How long a request waits for its turn before 503. Defaults to 2s.

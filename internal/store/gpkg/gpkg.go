@@ -32,7 +32,7 @@ type Options struct {
 	// NarrowFrom is how large, in bytes, geometries must be on average for a copy of the other columns in the side file. Defaults to 256.
 	NarrowFrom int
 	MaxConns   int // connections to the file, one for each concurrent question. Defaults to twice the processors, at least 4.
-	TypeAhead  int // bytes that tables in memory for the parameter q may take, together; negative: none. Defaults to 96 MiB, which a million names need.
+	TypeAhead  int // bytes that tables in memory for the parameter q and for parts of texts may take, together; negative: none. Defaults to 96 MiB, which a million names need.
 }
 
 // Store answers from one GeoPackage file.

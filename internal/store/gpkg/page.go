@@ -58,11 +58,13 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 		if done, err := qu.lookAhead(ctx, c, q, p); err != nil || done {
 			return err
 		}
-		if s, err := qu.spots(c, q); err != nil || s != nil {
-			if err == nil {
-				err = s.page(ctx, qu, q, p)
+		for _, way := range [...]func(*conn, store.Query) (*spots, error){qu.spots, qu.foldedRows} {
+			if s, err := way(c, q); err != nil || s != nil {
+				if err == nil {
+					err = s.page(ctx, qu, q, p)
+				}
+				return err
 			}
-			return err
 		}
 		qu.compile(q.Filter)
 		if qu.table, err = l.table(c, q.Filter); err != nil {

@@ -30,17 +30,21 @@ type typeAhead struct {
 	room int // bytes that tables may take together
 
 	mu     sync.Mutex
-	tables map[string]*aheadTable // by collection; nil while it is made, and where it does not fit
+	tables map[string]*aheadTable  // by collection; nil while it is made, and where it does not fit
+	folded map[string]*foldedTexts // by collection and column; nil as those
 }
 
 // ahead returns the table of a layer; nil where there is none yet, and then it is begun.
 func (r *revision) ahead(l *layer) *aheadTable {
 	a, w := &r.typeAhead, l.source.Words
-	if w == nil || !l.keyed || l.Count < typeAheadFrom || a.room <= 0 {
+	if w == nil || !l.keyed || l.Count < typeAheadFrom {
 		return nil
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.room <= 0 {
+		return nil
+	}
 	t, begun := a.tables[l.ID]
 	if begun || !r.take() {
 		return t

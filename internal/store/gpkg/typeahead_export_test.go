@@ -8,3 +8,11 @@ func (s *Store) TypeAhead(collection string) (begun, ready bool) {
 	t, begun := r.typeAhead.tables[collection]
 	return begun, t != nil
 }
+
+// Folded reports whether the folded texts of a column are there.
+func (s *Store) Folded(collection, column string) bool {
+	r := s.current.Load()
+	r.typeAhead.mu.Lock()
+	defer r.typeAhead.mu.Unlock()
+	return r.typeAhead.folded[collection+"\x00"+column] != nil
+}

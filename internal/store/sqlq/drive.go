@@ -186,7 +186,7 @@ func (c *compiler) index(x cql2.Expr) (name string, equal, ok bool) {
 	case cql2.Between:
 		e = x.X
 	case cql2.Like:
-		pattern, isText := patternText(x.Pattern)
+		pattern, isText := PatternText(x.Pattern)
 		p, valid := SplitPattern(pattern)
 		switch s := c.search(x.X); {
 		case !isText || !valid:
@@ -214,7 +214,7 @@ func isProp(e cql2.Expr) bool { _, ok := e.(cql2.Prop); return ok }
 
 // texts reads the rows whose folded text is like a pattern that no ordered index serves, by the table of texts.
 func (c *compiler) texts(e cql2.Like) (from, where Fragment, ok bool) {
-	pattern, isText := patternText(e.Pattern)
+	pattern, isText := PatternText(e.Pattern)
 	p, valid := SplitPattern(pattern)
 	s := c.search(e.X)
 	if !isText || !valid || s.Texts == "" || p.Prefix != "" || p.Suffix != "" && s.Rev != "" || strings.ContainsRune(pattern, 0) {

@@ -153,14 +153,14 @@ func literal(e cql2.Expr) (string, bool) {
 	return "", false
 }
 
-// patternText returns the pattern of LIKE, folded as its functions say.
-func patternText(e cql2.Expr) (string, bool) {
+// PatternText returns the pattern of LIKE, folded as its functions say.
+func PatternText(e cql2.Expr) (string, bool) {
 	switch e := e.(type) {
 	case cql2.Text:
 		return string(e), true
 	case cql2.Func:
 		if len(e.Args) == 1 {
-			if s, ok := patternText(e.Args[0]); ok {
+			if s, ok := PatternText(e.Args[0]); ok {
 				return cql2.FoldPattern(e.Name, s)
 			}
 		}
@@ -262,7 +262,7 @@ func (c *compiler) stamp(f *Field, layout string) Fragment {
 
 // like compiles a pattern, with the search columns where they bound it.
 func (c *compiler) like(e cql2.Like) (Fragment, bool) {
-	pattern, ok := patternText(e.Pattern)
+	pattern, ok := PatternText(e.Pattern)
 	if !ok || strings.ContainsRune(pattern, 0) {
 		return Fragment{}, false
 	}

@@ -1,0 +1,158 @@
+package gpkg
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// foldedTexts is all texts of a property, their case folded, to look for a part of them: CASEI(navn) LIKE CASEI('%vik%'). SQLite asks about
+// each row, which takes some 0.4 µs; here one pass over the bytes finds all. A table is made when it is first asked for, in the background,
+// where it fits Options.TypeAhead with the others; until then SQLite answers. It is immutable.
+type foldedTexts struct {
+	text []byte   // the texts by id, each with a zero byte after it
+	ends []uint32 // of each text in text, its zero byte
+	ids  []int64
+}
+
+func (t *foldedTexts) size() int { return cap(t.text) + 4*cap(t.ends) + 8*cap(t.ids) }
+
+// find returns the rows whose text holds the part, by id.
+func (t *foldedTexts) find(part string) (rows []entry) {
+	p := []byte(part)
+	for at := 0; ; {
+		i := bytes.Index(t.text[at:], p)
+		if i < 0 {
+			return rows
+		}
+		n, _ := slices.BinarySearch(t.ends, uint32(at+i))
+		rows = append(rows, entry{t.ids[n], cql2.True})
+		at = int(t.ends[n]) + 1
+	}
+}
+
+// foldedPart takes CASEI(property) LIKE '%part%' apart, where the part is folded and has no wildcards.
+func foldedPart(e cql2.Expr) (property, part string, ok bool) {
+	if and, is := e.(cql2.And); is && len(and) == 1 {
+		e = and[0]
+	}
+	like, ok := e.(cql2.Like)
+	if !ok {
+		return "", "", false
+	}
+	f, ok := like.X.(cql2.Func)
+	if !ok || f.Name != "casei" || len(f.Args) != 1 {
+		return "", "", false
+	}
+	p, ok := f.Args[0].(cql2.Prop)
+	if !ok {
+		return "", "", false
+	}
+	pattern, ok := sqlq.PatternText(like.Pattern)
+	if !ok || len(pattern) < 3 || pattern[0] != '%' || pattern[len(pattern)-1] != '%' {
+		return "", "", false
+	}
+	part = pattern[1 : len(pattern)-1]
+	return p.Name, part, !strings.ContainsAny(part, "%_\\\x00")
+}
+
+// foldedRows answers a question for a part of a text alone, in the order by id; nil when it is of another kind, or there is no table.
+func (qu *question) foldedRows(c *conn, q store.Query) (*spots, error) {
+	property, part, ok := foldedPart(q.Filter)
+	if !ok || !qu.l.keyed || len(qu.keys) > 1 {
+		return nil, nil
+	}
+	f := qu.l.source.Fields[property]
+	if f == nil || f.Type != cql2.TypeText {
+		return nil, nil
+	}
+	t := qu.rev.folded(qu.l, f)
+	if t == nil {
+		return nil, nil
+	}
+	if same, err := c.unchanged(); err != nil || !same {
+		return nil, err
+	}
+	return &spots{c: c, l: qu.l, rows: t.find(part)}, nil
+}
+
+// folded returns the table of a property; nil where there is none yet, and then it is begun.
+func (r *revision) folded(l *layer, f *sqlq.Field) *foldedTexts {
+	a := &r.typeAhead
+	if l.Count < typeAheadFrom {
+		return nil
+	}
+	key := l.ID + "\x00" + f.Column
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.room <= 0 {
+		return nil
+	}
+	t, begun := a.folded[key]
+	if begun || !r.take() {
+		return t
+	}
+	if a.folded == nil {
+		a.folded = map[string]*foldedTexts{}
+	}
+	a.folded[key] = nil
+	go func() {
+		defer r.release()
+		t := r.makeFolded(l, f)
+		if t == nil {
+			return
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.room >= t.size() {
+			a.room -= t.size()
+			a.folded[key] = t
+		}
+	}()
+	return nil
+}
+
+// makeFolded reads the texts of a property; nil when they do not fit, or the revision is no longer wanted.
+func (r *revision) makeFolded(l *layer, f *sqlq.Field) *foldedTexts {
+	a := &r.typeAhead
+	a.mu.Lock()
+	room := a.room
+	a.mu.Unlock()
+	t := &foldedTexts{}
+	err := r.use(context.Background(), func(c *conn) error {
+		if same, err := c.unchanged(); err != nil || !same {
+			return errNoRoom
+		}
+		table := l.source.Table
+		if l.narrow != "" {
+			table = l.narrow
+		}
+		id, column := l.idExpr(alias), sqlq.Column(sqlq.SQLite{}, alias, f)
+		n := 0
+		return c.query("SELECT "+id+", "+column+" FROM "+table+" AS "+alias+" ORDER BY "+id, nil, func(row row) error {
+			if n++; n&4095 == 0 && (r.refs.Load() <= 1 || t.size() > room || len(t.text) > 1<<31) {
+				return errNoRoom
+			}
+			if row.Kind(1) != kindText {
+				if row.Kind(1) == kindNull {
+					return nil
+				}
+				return errNoRoom
+			}
+			text, _ := cql2.Fold("casei", row.Text(1))
+			t.text = append(append(t.text, text...), 0)
+			t.ends, t.ids = append(t.ends, uint32(len(t.text)-1)), append(t.ids, row.Int(0))
+			return nil
+		})
+	})
+	t.text, t.ends, t.ids = slices.Clip(t.text), slices.Clip(t.ends), slices.Clip(t.ids)
+	if err != nil || t.size() > room {
+		return nil
+	}
+	return t
+}
