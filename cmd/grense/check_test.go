@@ -91,6 +91,9 @@ func TestLayersAreConfiguredByNameOrID(t *testing.T) {
 // TestCheckOfAwkwardFiles looks at the files of the shared test data: none may make check fail without a word.
 func TestCheckOfAwkwardFiles(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	for _, f := range awkward(t, "*.gpkg") {
 		code, stdout, stderr := command(t, t.TempDir(), "check", f)
 		told := strings.Contains(stdout, "refused") || strings.Contains(stdout, ", served:") || strings.Contains(stdout, "Nothing would be served") || strings.Contains(stderr, "cannot open")

@@ -135,6 +135,9 @@ func alike(t *testing.T, a, b *running, paths ...string) {
 // TestImportFromADatabase takes a layer from a GeoPackage into PostGIS and back; the three are served alike.
 func TestImportFromADatabase(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	dir := t.TempDir()
 	db, file, back := cluster.Database(t), demoCopy(t, dir), filepath.Join(dir, "back.gpkg")
 	for _, layer := range []string{"fylker", "kommuner"} {
@@ -161,6 +164,9 @@ func TestImportFromADatabase(t *testing.T) {
 // TestImportOfForeignTables keeps types that no row tells, ids, reference systems, comments and empty tables.
 func TestImportOfForeignTables(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	db, dir := cluster.Database(t), t.TempDir()
 	sql(t, db, `CREATE TABLE punkt (kode VARCHAR(8) PRIMARY KEY, navn TEXT, folk INT, areal NUMERIC(8, 2), aktiv BOOL, dag DATE, sist TIMESTAMPTZ, mer JSONB, tomt BIGINT,
 		  tom_dag DATE, geom GEOMETRY(PointZ, 25833));
@@ -255,6 +261,9 @@ func TestServeWaitsForTheDatabase(t *testing.T) {
 // TestCheckOfADatabase tells what is missing, with the cure; what is cured is told no more.
 func TestCheckOfADatabase(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	db, dir := cluster.Database(t), t.TempDir()
 	sql(t, db, `CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); CREATE TABLE lukket (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258));
 		CREATE TABLE stor (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO stor SELECT i, NULL FROM generate_series(1, 2000) i; ANALYZE stor;`)

@@ -136,6 +136,9 @@ func TestRegisterImportLeavesTheTarget(t *testing.T) {
 
 func TestRegisterImportIntoADatabase(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	db, dir := cluster.Database(t), t.TempDir()
 	file := writeFile(t, filepath.Join(dir, "a.gml"), stedsnavnGML(1, 120))
 	if code, stdout, stderr := command(t, dir, "register", "import", file, "--into", db); code != 0 || !strings.Contains(stdout, "120 places") {

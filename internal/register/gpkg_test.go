@@ -111,6 +111,9 @@ func TestSameSeedGivesSameFile(t *testing.T) {
 // A register can be written again over an old one.
 func TestRegisterReplacesAnOldOne(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	path := filepath.Join(t.TempDir(), "register.gpkg")
 	write(t, path, 900)
 	write(t, path, 800)

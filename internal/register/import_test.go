@@ -360,6 +360,9 @@ func TestImportReadsPackedFiles(t *testing.T) {
 // The files of counties, in any order, give the register of the country, to the byte; a place of two files is taken once.
 func TestOrderOfFilesMakesNoDifference(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	dir := t.TempDir()
 	p := invented()
 	older, newer := p[1], p[1]

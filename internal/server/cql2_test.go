@@ -36,6 +36,9 @@ func predicates(t *testing.T) [][]string {
 // TestPredicatesOfTheStandard asks every predicate of OGC 21-065r2, Annex A, as text and as JSON.
 func TestPredicatesOfTheStandard(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a := serve(t, shared(t, "cql2/ne110m4cql2.gpkg"), nil)
 	n := 0
 	for _, row := range predicates(t) {
@@ -69,6 +72,9 @@ func TestPredicatesOfTheStandard(t *testing.T) {
 // of them and its negation select.
 func TestLogicalCombinationsOfPredicates(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a := serve(t, shared(t, "cql2/ne110m4cql2.gpkg"), nil)
 	rows := map[string][]string{}
 	for _, row := range predicates(t) {

@@ -10,6 +10,9 @@ import (
 // TestAwkwardTextsGiveTheSameAnswer sends texts that a database may refuse to both stores: each answer is the same, and none is an error of the server.
 func TestAwkwardTextsGiveTheSameAnswer(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	path, err := registerFile()
 	if err != nil {
 		t.Fatal(err)

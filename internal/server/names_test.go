@@ -127,6 +127,9 @@ func TestLandingPageSearchesWithoutScript(t *testing.T) {
 
 func TestPreviewIsAPictureThatHoldsNoDataWithoutKey(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	var pictures [][]byte
 	for _, auth := range []string{"open", "required"} {
 		a := serve(t, "", func(c *config.Config) { c.Auth = auth })

@@ -112,6 +112,9 @@ func TestEveryPageIsValidAndEveryLinkLeadsSomewhere(t *testing.T) {
 
 func TestPagesWithoutKeyAreValidAndHoldNoData(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
 	refused := 0
 	a.crawlPages(a.URL+"/?f=html", func(address string, r answer) {

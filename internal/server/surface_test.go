@@ -72,6 +72,9 @@ func TestDescriptionSaysTestingKeyAndFeedback(t *testing.T) {
 // TestEveryPathAnswersAtBothMounts goes through all resources, methods and representations.
 func TestEveryPathAnswersAtBothMounts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a := serve(t, "", nil)
 	for _, mount := range []string{"", "/v1"} {
 		for path, forms := range map[string]string{
@@ -294,6 +297,9 @@ func TestLinksFollowATrustedProxyAndAPathPrefix(t *testing.T) {
 // TestAllLinksLead follows every link of every document.
 func TestAllLinksLead(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a := serve(t, "", nil)
 	for _, mount := range []string{"", "/v1"} {
 		seen, todo := map[string]bool{}, []string{a.URL + mount + "?f=json"}

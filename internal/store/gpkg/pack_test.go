@@ -21,6 +21,9 @@ import (
 // TestWrittenTreesAreWhole: SQLite finds no fault in an R-tree that the writer makes, of any depth, and it gives what lies in a window.
 func TestWrittenTreesAreWhole(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	for _, n := range []int{0, 1, 51, 52, 2601, 2602, 6000} {
 		path := filepath.Join(t.TempDir(), "tree.gpkg")
 		r := rand.New(rand.NewPCG(1, uint64(n)))

@@ -54,6 +54,9 @@ func planFile(t *testing.T, n int, analyze bool) string {
 // TestIndexesServe looks at the plans of SQLite: where an index can serve, no table is read whole.
 func TestIndexesServe(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	filters := map[string]string{ // words that a plan must have
 		"kode = '0301'":                                             "SEARCH t USING",
 		"kode IN ('0301','0302')":                                   "SEARCH t USING",

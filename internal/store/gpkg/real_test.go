@@ -186,6 +186,9 @@ func page(t testing.TB, s store.Store, q store.Query) *store.Page {
 // TestOddLayers says what becomes of each odd layer of the test files of OGC.
 func TestOddLayers(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	dir := filepath.Join(shared(t), "awkward", "gpkg-ets")
 	tests := []struct {
 		file, collection, note string
