@@ -115,6 +115,11 @@ func refill(t testing.TB, w store.Writer, source string) error {
 		return demo.Write(ctx, w)
 	case isMade(source, registerFile):
 		return register.Generate(ctx, w, register.Options{Places: 1000, Seed: 1})
+	case isMade(source, wholeDemo):
+		if err := demo.Write(ctx, w); err != nil {
+			return err
+		}
+		return register.Generate(ctx, w, register.Options{Places: 1000, Seed: 1})
 	}
 	from := openGeoPackage(t, source)
 	for _, c := range from.Catalog().Collections {
