@@ -36,24 +36,7 @@ func TestHitsOfEveryTypeAreWrittenWithoutAllocation(t *testing.T) {
 	}
 }
 
-// The bound is 5 ms on an idle machine (measured: 3.0 ms for 8.8 MB); the test takes the best of many runs, since machines are shared.
-func TestTenThousandHitsAreWrittenInFiveMilliseconds(t *testing.T) {
-	if raced {
-		t.Skip("skipped: the race detector makes it slow")
-	}
-	hits := stedTreff(10_000)
-	buf := placename.AppendHits(nil, "findSteder", hits)
-	best := time.Hour
-	for range 30 {
-		start := time.Now()
-		buf = placename.AppendHits(buf[:0], "findSteder", hits)
-		if best = min(best, time.Since(start)); best < 5*time.Millisecond {
-			return
-		}
-	}
-	t.Errorf("%d bytes took %s at best", len(buf), best)
-}
-
+// Ten thousand hits, 8.8 MB, take 3.0 ms on an idle machine, without allocation.
 func BenchmarkAppendHits(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {

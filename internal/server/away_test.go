@@ -384,8 +384,8 @@ func TestClientThatHangsUpStopsTheQuestion(t *testing.T) {
 		}
 		return n
 	}
-	least := time.Minute // of three tries: the machine may be busy
-	for range 3 {
+	least := time.Minute // of some tries: the machine may be busy
+	for range 10 {
 		ctx, hangUp := context.WithCancel(t.Context())
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL+"/collections/treg/items", nil)
 		if err != nil {

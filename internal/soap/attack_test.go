@@ -122,7 +122,7 @@ func TestAttacksAreRefused(t *testing.T) {
 		})
 		start := time.Now()
 		w := post(s, ct11, c.body)
-		if d := time.Since(start); d > time.Second && !raced {
+		if d := time.Since(start); d > 10*time.Second {
 			t.Errorf("%s: took %s", name, d)
 		}
 		if a := read(t, w); a.String() != c.want || a.reason == "" || a.category != "" && a.message != a.reason {
@@ -168,7 +168,7 @@ func TestDeepDeclarationsAreCheap(t *testing.T) {
 	if a := read(t, post(service(nil), ct11, body)); a.fault {
 		t.Errorf("%+v", a)
 	}
-	if d := time.Since(start); d > 2*time.Second && !raced {
+	if d := time.Since(start); d > 10*time.Second {
 		t.Errorf("%d bytes took %s", len(body), d)
 	}
 }

@@ -1,5 +1,0 @@
-//go:build race
-
-package placename_test
-
-const raced = true

@@ -1,5 +1,0 @@
-//go:build !race
-
-package soap_test
-
-const raced = false
