@@ -55,7 +55,7 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	report, err := newReport(c.Report)
+	report, err := newReport(c.Report, append(c.Files, c.Into)...)
 	if err != nil {
 		return err
 	}
@@ -76,12 +76,20 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 		tellFaults(p.Stderr, &plan.Report, c.Report)
 	}
 	if err != nil {
-		return fmt.Errorf("nothing was imported: %s", ingest.Reason(err))
+		return notImported(ctx, err, "")
 	}
 	r := plan.Report
 	_, err = fmt.Fprintf(p.Stdout, "%s: %s in collection %s (%s), imported in %s.\n%s\nServe it with: grense serve %s\n", shown(c.Into), count(r.Written, "feature"), c.Collection,
 		describeCollection(plan.Collection), time.Since(start).Round(10*time.Millisecond), countFaults(r), shown(c.Into))
 	return err
+}
+
+// notImported is the error of an import that failed; hint is what may help. An interruption has no other reason.
+func notImported(ctx context.Context, err error, hint string) error {
+	if ctx.Err() != nil {
+		return errors.New("nothing was imported: interrupted")
+	}
+	return fmt.Errorf("nothing was imported: %s%s", ingest.Reason(err), hint)
 }
 
 // parseCRS reads --crs; "" is none.
@@ -143,9 +151,17 @@ type reportFile struct {
 	err error
 }
 
-func newReport(name string) (*reportFile, error) {
+// newReport begins a report. It is none of the files that the import reads or writes.
+func newReport(name string, others ...string) (*reportFile, error) {
 	if name == "" {
 		return &reportFile{}, nil
+	}
+	if is, err := os.Stat(name); err == nil {
+		for _, x := range others {
+			if other, err := os.Stat(x); err == nil && os.SameFile(is, other) {
+				return nil, fmt.Errorf("cannot write the report over %s; choose another file", x)
+			}
+		}
 	}
 	f, err := os.Create(name)
 	if err != nil {
@@ -268,7 +284,7 @@ func freeTable(name string) (string, error) {
 }
 
 func (in *importing) explain(err error) error {
-	if strings.Contains(err.Error(), "exists already") {
+	if errors.Is(err, store.ErrExists) {
 		return fmt.Errorf("%s has a collection %s already; replace it with --replace, or choose another id", shown(in.into), in.target.Collection)
 	}
 	return err

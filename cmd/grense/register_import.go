@@ -54,7 +54,7 @@ func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	report, err := newReport(c.Report)
+	report, err := newReport(c.Report, append(c.Files, c.Into)...)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
 		if im.Refused > 0 && im.Places > 0 && errors.Is(err, ingest.ErrRefused) && !c.SkipRefused {
 			hint = "; --skip-refused imports the others"
 		}
-		return fmt.Errorf("nothing was imported: %s%s", ingest.Reason(err), hint)
+		return notImported(ctx, err, hint)
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s holds %s, %s, %s, imported in %s.\nRead %d, refused %d, occurred again %d, without a position %d; %s.\nServe it with: grense serve %s\n",
 		shown(c.Into), count(im.Places, "place"), count(im.Names, "name"), count(im.Spellings, "spelling"), time.Since(start).Round(100*time.Millisecond),
@@ -137,7 +137,7 @@ func (c *registerImportCmd) begin(ctx context.Context) (store.Writer, error) {
 		if has, err := hasRegister(ctx, c.Into); err != nil || !has {
 			return nil, err
 		}
-		return nil, c.explain(errExists)
+		return nil, c.explain(store.ErrExists)
 	}
 	if _, err := os.Stat(filepath.Dir(c.Into)); err != nil {
 		return nil, fmt.Errorf("cannot write the register: there is no folder %s", filepath.Dir(c.Into))
@@ -163,10 +163,8 @@ func (c *registerImportCmd) create(ctx context.Context, dated time.Time) (store.
 	return gpkg.CreateDated(ctx, c.Into, dated)
 }
 
-var errExists = errors.New("it exists already")
-
 func (c *registerImportCmd) explain(err error) error {
-	if strings.Contains(err.Error(), "exists already") {
+	if errors.Is(err, store.ErrExists) {
 		return fmt.Errorf("%s holds a register already; replace it with --replace, or choose another target", shown(c.Into))
 	}
 	return fmt.Errorf("cannot write %s: %w", shown(c.Into), err)

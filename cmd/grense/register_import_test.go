@@ -120,8 +120,11 @@ func TestRegisterImportLeavesTheTarget(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs bytes.Buffer
-	if code := run(ctx, &process{Args: []string{"register", "import", bad, "--into", into, "--replace", "--skip-refused"}, Environ: environ(dir), Stdout: &out, Stderr: &errs}); code == 0 {
-		t.Errorf("an interrupted import ended well: %s", &out)
+	if code := run(ctx, &process{Args: []string{"register", "import", bad, "--into", into, "--replace", "--skip-refused"}, Environ: environ(dir), Stdout: &out, Stderr: &errs}); code == 0 || !strings.Contains(errs.String(), "nothing was imported: interrupted") {
+		t.Errorf("an interrupted import: status %d, %s%s", code, &out, &errs)
+	}
+	if code, _, stderr := command(t, dir, "register", "import", bad, "--into", into, "--replace", "--report", bad); code == 0 || !strings.Contains(stderr, "over "+bad) {
+		t.Errorf("a report over what is read: status %d, %s", code, stderr)
 	}
 	if now, err := os.ReadFile(into); err != nil || !bytes.Equal(now, before) {
 		t.Errorf("the target has changed (%v)", err)

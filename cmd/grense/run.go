@@ -25,19 +25,20 @@ type process struct {
 // cli is the command line. The order is that of the help.
 type cli struct {
 	Serve    serveCmd    `cmd:"" help:"Serve files, or the built-in demo, over HTTP."`
-	Import   importCmd   `cmd:"" help:"Read files into a collection of a GeoPackage."`
+	Import   importCmd   `cmd:"" help:"Read files into a collection of a GeoPackage or of a PostGIS database."`
 	Key      keyCmd      `cmd:"" help:"Make, list and revoke API keys."`
 	Check    checkCmd    `cmd:"" help:"Tell what of a source would be served, and what is wrong with it."`
 	Register registerCmd `cmd:"" help:"Make a register of place names."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
 
-const about = `Grense serves administrative divisions as an OGC API.
+const about = `Grense serves administrative divisions as an OGC API, and place names as a SOAP service as well.
 
 Examples:
   grense serve                               the built-in demo on http://localhost:8080
   grense serve kommuner.gpkg                 your own GeoPackage
   grense serve kommuner.gpkg --auth open     without API keys
+  grense serve postgres://reader@db/maps     a PostGIS database
   grense import kommuner.geojson --into data.gpkg --collection kommuner
   grense key create --name "Kari's QGIS"     one more key; it works within seconds
   grense check kommuner.gpkg                 ids, counts and faults, before you publish

@@ -11,6 +11,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Limits bound what a compressed file may unpack to. A zero field has its default.
@@ -110,23 +112,33 @@ func zipFiles(name string, l Limits) (files []*file, closer func() error, err er
 		if e.FileInfo().IsDir() || strings.HasPrefix(path.Base(e.Name), ".") || strings.HasPrefix(e.Name, "__MACOSX/") {
 			continue
 		}
-		f := &file{name: e.Name, size: int64(e.UncompressedSize64)}
+		f := &file{name: Printable(e.Name), size: int64(e.UncompressedSize64)}
 		f.open = func() (io.ReadCloser, error) {
 			in, err := e.Open()
 			if err != nil {
-				return nil, refusal("%s in %s cannot be unpacked: %v", e.Name, filepath.Base(name), err)
+				return nil, refusal("%s in %s cannot be unpacked: %v", f.name, filepath.Base(name), err)
 			}
 			f.done = 0
-			return &counted{&unpacking{in: in, close: in.Close, limit: l, packed: int64(e.CompressedSize64), name: e.Name}, in.Close, f}, nil
+			return &counted{&unpacking{in: in, close: in.Close, limit: l, packed: int64(e.CompressedSize64), name: f.name}, in.Close, f}, nil
 		}
 		f.sibling = func(suffix string) *file {
 			stem := strings.TrimSuffix(f.name, path.Ext(f.name))
 			return byName[strings.ToLower(stem+suffix)]
 		}
-		byName[strings.ToLower(e.Name)] = f
+		byName[strings.ToLower(f.name)] = f
 		files = append(files, f)
 	}
 	return files, z.Close, nil
+}
+
+// Printable is a text of a file, for a message: without what would end the line or steer the terminal.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
 }
 
 // counted tells its file how much was read.

@@ -27,7 +27,7 @@ import (
 type ImportOptions struct {
 	CRS         crs.ID // of CSV and of other rows that do not state theirs; GML always does
 	Limits      ingest.Limits
-	TempDir     string                                                      // for what does not fit in memory, some 600 bytes a place; "": the system's
+	TempDir     string                                                      // for what does not fit in memory, some 2 KB a place; "": the system's
 	SkipRefused bool                                                        // take what can be taken; else one refusal refuses all
 	Open        func(ctx context.Context, path string) (store.Store, error) // opens a GeoPackage; nil: none is read
 	Fault       func(ingest.Fault)                                          // each fault, as it is found; nil: not called
@@ -352,8 +352,11 @@ func (im *Import) keep(p *officialPlace, file, line int) error {
 	return im.parts.add(key, appendPart(nil, part{file, line, text}))
 }
 
-// maxRows bounds the rows of one place, and how often it occurs.
-const maxRows = 100_000
+// maxRows and maxRowBytes bound the rows of one place, and how often it occurs: they are in memory together.
+const (
+	maxRows     = 100_000
+	maxRowBytes = 256 << 20
+)
 
 // order takes each place once and ranks them: by importance, most important first, display name by Norwegian rules, number.
 func (im *Import) order(ctx context.Context) error {
@@ -367,6 +370,7 @@ func (im *Import) order(ctx context.Context) error {
 	defer func() { _ = o.sorted.close() }()
 	var group []part
 	var number uint64
+	size := 0 // of group, in bytes
 	flush := func() error {
 		if len(group) == 0 {
 			return nil
@@ -381,10 +385,13 @@ func (im *Import) order(ctx context.Context) error {
 			if err := flush(); err != nil {
 				return err
 			}
-			number = n
+			number, size = n, 0
 		}
 		if len(group) == maxRows {
 			return ingest.Refuse("stedsnummer %d occurs more than %d times", number, maxRows)
+		}
+		if size += len(value); size > maxRowBytes {
+			return ingest.Refuse("stedsnummer %d occurs so often that its rows have more than %d MB", number, maxRowBytes>>20)
 		}
 		group = append(group, readPart(bytes.Clone(value)))
 		return nil

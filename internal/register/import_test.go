@@ -416,6 +416,7 @@ func TestImportRefusesPlacesOneByOne(t *testing.T) {
 		{"number no number", "<app:stedsnummer>12<", "<app:stedsnummer>tolv<", "tolv"},
 		{"no update", "<app:oppdateringsdato>2020-02-14T23:00:22+01:00</app:oppdateringsdato>", "", "oppdateringsdato"},
 		{"bad update", "2020-02-14T23:00:22+01:00", "14. februar", "14. februar"},
+		{"update beyond the years", "2020-02-14T23:00:22+01:00", "9999-12-31T23:59:59-05:00", "9999-12-31"},
 		{"bad day", "<app:statusdato>1999-07-01", "<app:statusdato>1999-13-01", "1999-13-01"},
 		{"no type", "<app:navneobjekttype>topp</app:navneobjekttype>", "", "navneobjekttype"},
 		{"bad code", "<app:navneobjekttype>topp<", "<app:navneobjekttype>topp; drop table<", "drop table"},
@@ -432,6 +433,8 @@ func TestImportRefusesPlacesOneByOne(t *testing.T) {
 		{"infinite", "61.636440 8.312477", "Inf 8", "Inf"},
 		{"not on earth", "61.636440 8.312477", "161.636440 8.312477", "161.63644"},
 		{"arc", "gml:Point", "gml:Arc", "arc"},
+		{"two systems", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 8.312477</gml:pos></gml:Point>`,
+			`<gml:LineString srsName="urn:ogc:def:crs:EPSG::4258"><gml:pos>61.6 8.3</gml:pos><gml:pos srsName="EPSG:25832">463000 6830000</gml:pos></gml:LineString>`, "two reference systems"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -487,6 +490,30 @@ func TestImportRefusesFiles(t *testing.T) {
 				t.Errorf("%v; want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// What a message tells of a file is short, and steers no terminal.
+func TestImportFaultsArePrintable(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "a.zip")
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.Create("../\x1b[31m.csv")
+	if err == nil {
+		_, err = fmt.Fprintf(w, "stedsnummer,komplettskrivemåte,navneobjekttype,oppdateringsdato,lon,lat\n\"1\n\x1b[31m\",Prøve,fjell,2020-01-01,5,60\n%s,Prøve,fjell,2020-01-01,5,60\n", strings.Repeat("7", 1000))
+	}
+	if err := errors.Join(err, z.Close(), os.WriteFile(file, b.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	faults, err := refusals(t, register.ImportOptions{CRS: crs.CRS84}, file)
+	if !errors.Is(err, ingest.ErrRefused) || len(faults) != 2 {
+		t.Fatalf("error %v, faults %v", err, faults)
+	}
+	for _, f := range faults {
+		if text := f.File + f.ID + f.Reason; strings.ContainsAny(text, "\x1b\n") || len(f.ID) == 0 || len(f.ID) > 80 {
+			t.Errorf("%q", text)
+		}
 	}
 }
 

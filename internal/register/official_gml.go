@@ -26,7 +26,7 @@ type gmlNode struct {
 	name           string // folded: see foldName
 	text           []byte // without children's
 	line           int
-	reference, id  string // srsName, gml:id
+	reference      string // srsName
 	dimension      int    // srsDimension; 0: not stated
 	child, sibling int
 	last           int // child
@@ -36,9 +36,12 @@ type gmlNode struct {
 // namespace, however it is packed.
 type gmlReader struct {
 	xml    *xmlScanner
-	names  map[string]string // folded names
+	names  map[string]string // folded names of elements
+	id     string            // gml:id of the place
 	nodes  []gmlNode
 	memory []byte // of texts
+	// systems are names of reference systems, so that each is kept once.
+	systems map[string]string
 	// reference is the system that the collection states for all that is in it (OGC 07-036, 9.10); "" where it does not.
 	reference string
 	other     int // members of other kinds
@@ -53,7 +56,7 @@ func isPlaceSpace(uri string) bool {
 
 // read reads to the end. Faults of single places go to refused, those of the XML come back.
 func (g *gmlReader) read(ctx context.Context, in io.Reader) error {
-	g.xml, g.names = newXMLScanner(in), map[string]string{}
+	g.xml, g.names, g.systems = newXMLScanner(in), map[string]string{}, map[string]string{}
 	for n := 0; ; n++ {
 		if n&1023 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -101,12 +104,12 @@ func (g *gmlReader) label() string {
 			return short(trimXML(g.nodes[n].text))
 		}
 	}
-	return g.nodes[1].id
+	return g.id
 }
 
 // tree reads the element that was begun into nodes; the element itself is node 1.
 func (g *gmlReader) tree() error {
-	g.nodes, g.memory = append(g.nodes[:0], gmlNode{}), g.memory[:0]
+	g.nodes, g.memory, g.id = append(g.nodes[:0], gmlNode{}), g.memory[:0], ""
 	if cap(g.memory) > 4<<20 {
 		g.memory = nil
 	}
@@ -119,11 +122,13 @@ func (g *gmlReader) tree() error {
 		for _, a := range g.xml.attrs {
 			switch string(a.name) {
 			case "srsName":
-				n.reference = g.interned(a.value)
+				n.reference = g.system(a.value)
 			case "srsDimension":
 				n.dimension, _ = strconv.Atoi(string(a.value))
 			case "gml:id":
-				n.id = string(a.value)
+				if len(open) == 0 {
+					g.id = short(a.value)
+				}
 			}
 		}
 		at := len(g.nodes)
@@ -198,17 +203,23 @@ func (g *gmlReader) folded(local string) string {
 	return f
 }
 
-// interned interns the name of a reference system.
-func (g *gmlReader) interned(name []byte) string {
-	if s, ok := g.names[string(name)]; ok {
+// system returns the name of a reference system. One that is too long to be any is cut, and refused as unknown.
+func (g *gmlReader) system(name []byte) string {
+	if s, ok := g.systems[string(name)]; ok {
 		return s
 	}
 	s := string(name)
-	if len(g.names) < 2*maxXMLNames {
-		g.names[s] = s
+	if len(s) > maxSystemName {
+		s = short(name)
+	}
+	if len(g.systems) < 1000 {
+		g.systems[s] = s
 	}
 	return s
 }
+
+// maxSystemName bounds the name of a reference system, in bytes.
+const maxSystemName = 500
 
 // foldName brings names of elements, columns and properties to one form: lower case, æ ø å as ae oe aa, letters and digits only.
 func foldName(s string) string {
@@ -385,6 +396,7 @@ type gmlShape struct {
 	lines     [][][2]float64
 	polygons  [][][][2]float64
 	many      bool
+	begun     bool // a position was read
 }
 
 var errKinds = errors.New("a geometry of points and lines or areas together; one kind is read")
@@ -409,8 +421,8 @@ func (s *gmlShape) system(name string) error {
 		return errors.New(wrong)
 	}
 	swap := id.NorthFirst() && !strings.HasPrefix(strings.ToUpper(name), "EPSG:")
-	if s.crs != 0 && (s.crs != id || s.swap != swap) && len(s.points)+len(s.lines)+len(s.polygons) > 0 {
-		return fmt.Errorf("one geometry in two reference systems, %v and %v", s.crs, id)
+	if s.begun && (s.crs != id || s.swap != swap) {
+		return fmt.Errorf("one geometry in two reference systems, the second %v", id)
 	}
 	s.crs, s.swap = id, swap
 	return nil
@@ -488,13 +500,15 @@ func (s *gmlShape) geometry(at, depth int) error {
 
 // join makes one line of those from on, where each begins at the end of the one before.
 func (s *gmlShape) join(from int) {
-	for i := len(s.lines) - 1; i > from; i-- {
-		a, b := s.lines[i-1], s.lines[i]
-		if len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[0] {
-			s.lines[i-1] = append(slices.Clone(a), b[1:]...)
-			s.lines = slices.Delete(s.lines, i, i+1)
+	joined := s.lines[:from]
+	for _, l := range s.lines[from:] {
+		if n := len(joined); n > from && joined[n-1][len(joined[n-1])-1] == l[0] {
+			joined[n-1] = append(joined[n-1], l[1:]...)
+		} else {
+			joined = append(joined, l)
 		}
 	}
+	s.lines = joined
 }
 
 func (s *gmlShape) polygon(at, depth int) error {
@@ -543,7 +557,9 @@ func (s *gmlShape) ring(at, depth int) ([][2]float64, error) {
 				err = part.geometry(d, depth+1)
 			}
 		}
-		part.join(0)
+		if s.begun = s.begun || part.begun; err == nil {
+			part.join(0)
+		}
 		if err == nil && (part.crs != s.crs || part.swap != s.swap) {
 			err = errors.New("a ring whose parts have a reference system of their own")
 		}
@@ -619,6 +635,7 @@ func (s *gmlShape) numbers(list [][2]float64, text []byte, dimension int, single
 	if dimension != 2 && dimension != 3 || len(fields)%dimension != 0 || len(fields) == 0 {
 		return nil, fmt.Errorf("%d coordinates, for positions of %d", len(fields), dimension)
 	}
+	s.begun = true
 	for i := 0; i < len(fields); i += dimension {
 		var p [2]float64
 		for k := range p {

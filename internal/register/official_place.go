@@ -149,9 +149,11 @@ func (b *builder) settle() {
 			return
 		}
 		slices.SortStableFunc(n.Spellings, func(x, y placeSpelling) int { return x.Number - y.Number })
-		for k := 1; k < len(n.Spellings); k++ {
-			before, s := &n.Spellings[k-1], n.Spellings[k]
+		once := n.Spellings[:1]
+		for _, s := range n.Spellings[1:] {
+			before := &once[len(once)-1]
 			if s.Number != before.Number {
+				once = append(once, s)
 				continue
 			}
 			if s.Text != before.Text || s.Status != before.Status {
@@ -159,9 +161,8 @@ func (b *builder) settle() {
 				return
 			}
 			before.Preferred = before.Preferred || s.Preferred
-			n.Spellings = slices.Delete(n.Spellings, k, k+1)
-			k--
 		}
+		n.Spellings = once
 	}
 }
 
@@ -242,10 +243,10 @@ func (b *builder) boolean(what, s string) bool {
 var layouts = [...]string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999",
 	time.DateOnly, "2006-01-02Z07:00", "2006/01/02 15:04:05.999999999Z07", "2006/01/02 15:04:05.999999999", "2006/01/02", "02.01.2006", "20060102150405", "20060102"}
 
-// parseTime reads a moment or a day; without a zone it is one of Europe/Oslo.
+// parseTime reads a moment or a day of the years 1 to 9999, which JSON can keep; without a zone it is one of Europe/Oslo.
 func parseTime(s string) (time.Time, bool) {
 	for _, l := range layouts {
-		if t, err := time.ParseInLocation(l, s, oslo()); err == nil && t.Year() > 0 && t.Year() < 10000 {
+		if t, err := time.ParseInLocation(l, s, oslo()); err == nil && t.Year() > 0 && t.UTC().Year() > 0 && t.UTC().Year() < 10000 {
 			return t, true
 		}
 	}

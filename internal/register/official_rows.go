@@ -98,7 +98,7 @@ func (r *rowReader) read(f *ingest.Feature, fn func(*officialPlace, *refusal, st
 	}
 	for _, x := range rows {
 		p, bad := r.place(x, f)
-		if err := fn(p, bad, x["stedsnummer"]); err != nil {
+		if err := fn(p, bad, short([]byte(x["stedsnummer"]))); err != nil {
 			return err
 		}
 	}

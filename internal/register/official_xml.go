@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
+
+	"grense/internal/ingest"
 )
 
 // Limits of the reader of XML. Real places have some hundred elements at a depth of ten.
@@ -17,6 +19,7 @@ const (
 	maxXMLToken      = 16 << 20 // bytes of one tag, or of one text between tags
 	maxXMLAttributes = 64       // of one element
 	maxXMLNames      = 10_000   // different names of elements in a file
+	maxXMLSpace      = 2000     // bytes of the URI of a namespace
 )
 
 // An xmlScanner reads XML 1.0 with namespaces, one tag or text after the other. It knows no document types: neither they nor entities
@@ -32,6 +35,7 @@ type xmlScanner struct {
 	stack  []string          // names of open elements, as written
 	spaces []xmlSpace        // innermost last
 	empty  bool              // the tag read last closes itself
+	begun  bool              // a comment, an instruction or a tag was read
 	rooted bool
 	scrap  []byte
 
@@ -238,6 +242,7 @@ func (s *xmlScanner) comment() error {
 	if err := s.characters(s.buf[s.at : s.at+n]); err != nil {
 		return err
 	}
+	s.begun = true
 	s.take(n + 3)
 	return nil
 }
@@ -267,7 +272,8 @@ func (s *xmlScanner) instruction() error {
 	if n < 0 {
 		return s.fail("a processing instruction that is not closed")
 	}
-	first := s.line == 1 && !s.rooted
+	first := s.line == 1 && !s.begun
+	s.begun = true
 	if err := s.characters(s.buf[s.at : s.at+n]); err != nil {
 		return err
 	}
@@ -350,10 +356,11 @@ func (s *xmlScanner) tag() error {
 			break
 		}
 	}
-	b := s.take(n + 1)[1:n]
-	if err := s.characters(b); err != nil {
+	if err := s.characters(s.buf[s.at : s.at+n]); err != nil {
 		return err
 	}
+	s.begun = true
+	b := s.take(n + 1)[1:n]
 	if len(b) > 0 && b[0] == '/' {
 		name := bytes.TrimRight(b[1:], " \t\r\n")
 		if len(s.stack) == 0 || s.stack[len(s.stack)-1] != string(name) {
@@ -470,6 +477,9 @@ func (s *xmlScanner) attributes(b []byte) error {
 		if len(prefix) > 0 && len(a.value) == 0 {
 			return s.fail("the prefix %q is bound to nothing", short(prefix))
 		}
+		if len(a.value) > maxXMLSpace {
+			return s.fail("a namespace of more than %d bytes", maxXMLSpace)
+		}
 		s.spaces = append(s.spaces, xmlSpace{string(prefix), string(a.value), len(s.stack)})
 	}
 	for _, a := range s.attrs {
@@ -521,12 +531,12 @@ func (s *xmlScanner) close() error {
 	return err
 }
 
-// characters refuses what XML 1.0 (2.2) forbids.
+// characters refuses what XML 1.0 (2.2) forbids. b begins at buf[at], so that a fault has its line.
 func (s *xmlScanner) characters(b []byte) error {
 	ascii := true
 	for i, c := range b {
 		if c < 0x20 && c != '\t' && c != '\n' && c != '\r' {
-			s.take(i)
+			s.line += bytes.Count(b[:i], []byte("\n"))
 			return s.fail("the control character U+%04X", c)
 		}
 		ascii = ascii && c < utf8.RuneSelf
@@ -643,10 +653,11 @@ func isXMLName(b []byte) bool {
 	return len(b) > 0 && len(b) <= 1000
 }
 
-// short is text for a message.
+// short is text for a message, on one line of a terminal.
 func short(b []byte) string {
+	s := strings.ToValidUTF8(string(b), "?")
 	if len(b) > 60 {
-		return strings.ToValidUTF8(string(b[:60]), "") + "…"
+		s = strings.ToValidUTF8(string(b[:60]), "") + "…"
 	}
-	return strings.ToValidUTF8(string(b), "?")
+	return ingest.Printable(s)
 }

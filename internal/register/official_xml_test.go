@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 )
 
 // xmlEvents gives what a scanner reads: "+{space}local attributes", "-", and texts, joined where comments part them.
@@ -104,7 +105,7 @@ var xmlSeeds = []string{
 	`<a/>`, `<a></a>`, `<?xml version="1.0"?><a b="c" d='e"f'> x &lt;&#65;&#x41; <b/><!-- - --><c>y</c></a>`, "<a>\r\n<b>\r</b></a>",
 	`<p:a xmlns:p="urn:x" xmlns="urn:y" p:q="1"><b xmlns=""/><p:c xmlns:p="urn:z"/></p:a>`, `<a><![CDATA[<x>&amp;]]></a>`, `<a b=">"/>`, `<a><?pi x?></a>`,
 	`<a`, `<a>`, `</a>`, `<a></b>`, `<a/><b/>`, `x<a/>`, `<a>&nope;</a>`, `<a>&#0;</a>`, `<a>]]></a>`, `<a b=c/>`, `<a b/>`, `<a b="1"c="2"/>`, `<a:b/>`, `<a b="<"/>`,
-	`<!DOCTYPE a><a/>`, `<a><!-- -- --></a>`, `<a><!-- `, "<a>\x00</a>", "<a>\xff</a>", `<å ø="æ">Ærlig</å>`, `<a  b = "1"  />`, `< a/>`, `<a>&</a>`, `<a b="&quot;&apos;&#xe5;"/>`, "\ufeff<a/>",
+	`<!DOCTYPE a><a/>`, `<a><!-- -- --></a>`, `<a><!-- `, "<a>\x00</a>", "<a>\xff</a>", `<å ø="æ">Ærlig</å>`, `<a  b = "1"  />`, `< a/>`, `<a>&</a>`, `<a b="&quot;&apos;&#xe5;"/>`, "\ufeff<a/>", "<a\ufeff/>",
 }
 
 // agree checks that what our scanner accepts, package encoding/xml accepts, with the same elements, attributes and texts.
@@ -119,6 +120,9 @@ func agree(t *testing.T, text string) {
 		t.Errorf("%q: read in pieces it gives %q, %v; at once %q", text, slow, err, ours)
 	}
 	theirs, err := libraryEvents(strings.TrimPrefix(text, "\ufeff"))
+	if err != nil && strings.Contains(err.Error(), "invalid XML name") && strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return // isXMLName takes all characters beyond ASCII
+	}
 	if err != nil {
 		t.Errorf("%q: encoding/xml refuses it: %v", text, err)
 	} else if !slices.Equal(ours, theirs) {
@@ -135,8 +139,8 @@ func TestXMLIsReadAsTheLibraryReadsIt(t *testing.T) {
 			accepted++
 		}
 	}
-	if accepted != 12 {
-		t.Errorf("%d of the examples are accepted, want 12", accepted)
+	if accepted != 13 {
+		t.Errorf("%d of the examples are accepted, want 13", accepted)
 	}
 }
 
@@ -145,7 +149,9 @@ func TestXMLFaultsHaveTheirLine(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		line int
-	}{{"<a>\n<b>\n</c>\n</a>", 3}, {"<a>\n\n<b", 3}, {"<a>\n<!-- \n\n -->\n&x;</a>", 5}, {"<a>\n\x02</a>", 2}, {"<a>\n\n\n", 4}, {"\n\nx", 3}} {
+	}{{"<a>\n<b>\n</c>\n</a>", 3}, {"<a>\n\n<b", 3}, {"<a>\n<!-- \n\n -->\n&x;</a>", 5}, {"<a>\n\x02</a>", 2}, {"<a>\n\n\n", 4}, {"\n\nx", 3},
+		{"<a>\n<b c='\n\x02\n\n'/></a>", 3}, {"<a>\n<b c='\n\xff\n\n'/></a>", 3}, {"<a b='" + strings.Repeat("\n", 200_000) + "\x02'/>", 200_001},
+		{`<?xml version="1.0" encoding="iso-8859-1"?><?xml version="1.0" encoding="iso-8859-1"?><a/>`, 1}, {"<a>\n<b xmlns='" + strings.Repeat("x", 2001) + "'/></a>", 2}} {
 		_, err := xmlEvents(strings.NewReader(c.text))
 		if bad, ok := errors.AsType[*xmlError](err); !ok || bad.line != c.line {
 			t.Errorf("%q: %v, want line %d", c.text, err, c.line)

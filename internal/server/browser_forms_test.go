@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"grense/internal/apikey"
+	"grense/internal/config"
 )
 
 // focus is the element that has the focus, as checks.js describes it.
@@ -237,4 +238,51 @@ func (k keyboard) cookie() *network.Cookie {
 		}
 	}
 	return nil
+}
+
+// suggestByKeyboard types into the search of the landing page: the arrows and Enter open what is suggested, and an answer that comes after the
+// reader has gone on opens nothing.
+func suggestByKeyboard(t *testing.T, ctx context.Context, checks string) {
+	a := serveRegister(t, func(c *config.Config) { c.Auth = "open" })
+	const count = `document.querySelectorAll("#search-list:not([hidden]) [role=option]").length`
+	k := keyboard{newTab(t, ctx, true, checks), t}
+	for _, goesOn := range []bool{false, true} {
+		k.visit(desk, a.URL+"/?f=html&lang=en", 200)
+		if err := k.ask(`document.querySelector("#search").focus()`, nil); err != nil {
+			t.Fatal(err)
+		}
+		k.press("oslo")
+		if goesOn {
+			k.press(kb.Tab)
+		}
+		var n int
+		for range 100 {
+			if err := k.ask(`new Promise((done) => setTimeout(() => done(`+count+`), 100))`, &n); err != nil {
+				t.Fatal(err)
+			}
+			answered := 0
+			for _, r := range k.happened().requests {
+				if strings.Contains(r.url, "q=oslo") && r.bytes > 0 {
+					answered++
+				}
+			}
+			if n > 0 || goesOn && answered > 1 {
+				break
+			}
+		}
+		if goesOn {
+			if err := k.ask(`new Promise((done) => setTimeout(() => done(`+count+`), 300))`, &n); err != nil || n != 0 {
+				t.Errorf("%d suggestions open although the reader has gone on: %v", n, err)
+			}
+			continue
+		}
+		if n == 0 {
+			t.Fatal("nothing is suggested")
+		}
+		k.press(kb.ArrowDown)
+		k.enter(200)
+		if path := k.address().Path; !strings.Contains(path, "/items/") {
+			t.Errorf("the suggestion leads to %s", path)
+		}
+	}
 }

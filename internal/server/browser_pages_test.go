@@ -242,6 +242,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("opens every page", func(t *testing.T) { everyPage(t, ctx, s, checks, haveAxe) })
 	t.Run("filters by keyboard", func(t *testing.T) { filterByKeyboard(t, ctx, s, checks) })
 	t.Run("takes a key by keyboard", func(t *testing.T) { keyByKeyboard(t, ctx, s, checks) })
+	t.Run("suggests by keyboard", func(t *testing.T) { suggestByKeyboard(t, ctx, checks) })
 }
 
 // everyPage opens every kind of page as every reader, and asks of each: nothing in the console, no request but to the server, no fault

@@ -66,7 +66,7 @@ func (s *Server) itemsOnce(c *call, w http.ResponseWriter) error {
 	}
 	switch c.rep.F {
 	case "html":
-		return c.itemsPage(w, p, links)
+		return c.itemsPage(w, p)
 	case "csv":
 		return c.itemsCSV(w, p)
 	case "jsonld":
@@ -297,7 +297,7 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 	}
 	switch c.rep.F {
 	case "html":
-		err = c.itemPage(w, at, links)
+		err = c.itemPage(w, at)
 	case "jsonld":
 		err = c.itemLD(w, id)
 	default:
@@ -392,7 +392,7 @@ func (c *call) itemLinked(id string, skipGeometry bool) (doc []byte, err error) 
 const linkedMost = 64 << 10
 
 // itemPage writes a feature as a page.
-func (c *call) itemPage(w http.ResponseWriter, at neighbours, links []ogcapi.Link) error {
+func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 	var v *itemView
 	err := c.one(at.row.ID, store.Want{}, func(f *store.Feature) (err error) {
 		v, err = c.itemView(f)
@@ -401,7 +401,7 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 	if err != nil {
 		return err
 	}
-	v.Prev.ID, v.Next.ID, v.Links = at.prev, at.next, links
+	v.Prev.ID, v.Next.ID = at.prev, at.next
 	if err := c.nameItem(v); err != nil {
 		return err
 	}

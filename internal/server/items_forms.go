@@ -11,7 +11,6 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/api/ogcapi"
 	"grense/internal/feature"
 	"grense/internal/problem"
 	"grense/internal/store"
@@ -122,7 +121,6 @@ type itemsView struct {
 	Last     int // number of the last row; 0 when First is
 	Prev     string
 	Next     string
-	Links    []ogcapi.Link
 	Map      template.HTML
 	Filters  []filterField
 	Limit    int
@@ -170,8 +168,8 @@ func (r itemRow) HTML() template.HTML {
 }
 
 // itemsPage writes the page of features: a table without geometry.
-func (c *call) itemsPage(w http.ResponseWriter, p *store.Page, links []ogcapi.Link) error {
-	v := itemsView{Matched: p.Matched, Links: links, Limit: c.query.Limit, BBox: c.coll.Geometry != nil, Datetime: c.coll.Instant+c.coll.IntervalStart != ""}
+func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
+	v := itemsView{Matched: p.Matched, Limit: c.query.Limit, BBox: c.coll.Geometry != nil, Datetime: c.coll.Instant+c.coll.IntervalStart != ""}
 	if c.query.Cursor == "" {
 		v.First, v.Last = c.query.Offset+1, c.query.Offset+len(p.Rows)
 	}
@@ -197,7 +195,7 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 		want.Properties = append(want.Properties, pr.Name)
 	}
 	var rows [][]shown
-	err := c.eachBatch(&sink{c: c, w: w}, p.Rows, want, func(dst []byte, f *store.Feature) ([]byte, error) {
+	err := c.eachBatch(&sink{c: c}, p.Rows, want, func(dst []byte, f *store.Feature) ([]byte, error) {
 		cells := make([]shown, 0, len(props))
 		for i, x := range f.Values {
 			if i != id {
@@ -218,7 +216,7 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 	}
 	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: v.Map != ""}
 	if len(p.Rows) <= batch {
-		out := sink{c: c, w: w}
+		out := sink{c: c}
 		if err := c.appendItemsLD(&out, p); err != nil {
 			return err
 		}
@@ -262,13 +260,11 @@ type itemView struct {
 	IDShown    bool // some property is the id
 	Properties []propertyView
 	Geometry   string // type, as in GeoJSON; "" when there is none
-	Bound      *[4]float64
 	Map        template.HTML
 	box        *orb.Bound // in the storage CRS
 	Prev, Next neighbour
 	Belongs    []belonging // what this feature belongs to
 	Parts      []crumb     // features of other collections that refer to this one
-	Links      []ogcapi.Link
 }
 
 // neighbour is the feature before or after another one; with an empty Href there is none.

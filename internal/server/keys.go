@@ -56,7 +56,7 @@ func (c *call) writeDoc(w http.ResponseWriter, doc any) error {
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
 	h.Set("Vary", varyKeyed)
-	h.Set("Cache-Control", "no-cache")
+	h.Set("Cache-Control", "private, no-cache")
 	return c.writeOnce(w, b)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"html/template"
 	"iter"
 	"strings"
@@ -36,11 +35,13 @@ func (c *call) show(p *store.Property, v any) shown {
 		text = inDigits(text, c.lang)
 	}
 	s := shown{Text: text, Lang: foreign(languageOfName(p.Name), c.lang)}
-	var many []any
+	var many []json.RawMessage
 	if p.Type == cql2.TypeJSON && strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &many) == nil {
 		parts := make([]string, len(many))
 		for i, x := range many {
-			parts[i] = fmt.Sprint(x)
+			if json.Unmarshal(x, &parts[i]) != nil || string(x) == "null" { // no text: as JSON, numbers with all their digits
+				parts[i] = string(x)
+			}
 			s.Parts = append(s.Parts, shown{Text: parts[i], Lang: s.Lang})
 		}
 		s.Text = strings.Join(parts, ", ")
@@ -136,7 +137,7 @@ func languageProperty(coll *store.Collection) *store.Property {
 const nameMost = 1000
 
 // nameAll puts names in the place of codes and ids: rows hold the values of props, which belong to one collection. The language of
-// titles is set where a property tells it. It asks the store once for each collection that is referred to.
+// titles is set where a property tells it. It asks the store once for each property that refers to a collection, and batch by batch.
 func (c *call) nameAll(coll *store.Collection, props []*store.Property, rows [][]shown) error {
 	title, language := -1, -1
 	lp := languageProperty(coll)
@@ -300,7 +301,11 @@ func (c *call) inLanguage(t store.Text) shown {
 	return shown{Text: t[""]}
 }
 
-// titles are the titles of features by id. Ids that name none are left out; without a property for titles they are the ids.
+// danglingMost is how many ids that name no feature a look-up bears, at most: each costs a question of its own.
+const danglingMost = 10
+
+// titles are the titles of features by id. Ids that name none are left out, and after danglingMost of these all others; without a property
+// for titles they are the ids.
 func (c *call) titles(coll *store.Collection, ids []string) (map[string]shown, error) {
 	out := map[string]shown{}
 	want := store.Want{NoGeometry: true}
@@ -313,7 +318,7 @@ func (c *call) titles(coll *store.Collection, ids []string) (map[string]shown, e
 			want.Properties = append(want.Properties, l.Name)
 		}
 	}
-	for missing := 0; len(ids) > 0 && missing < 10; {
+	for missing := 0; len(ids) > 0 && missing < danglingMost; {
 		n := 0
 		err := c.ask(func(ctx context.Context) error {
 			return c.s.store.Fetch(ctx, coll.ID, ids[:min(len(ids), batch)], want, func(f *store.Feature) error {

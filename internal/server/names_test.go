@@ -2,14 +2,17 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"image/png"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"grense/internal/config"
+	"grense/internal/store"
 )
 
 func TestCodesAndReferencesAreShownByName(t *testing.T) {
@@ -119,8 +122,12 @@ func TestLandingPageSearchesWithoutScript(t *testing.T) {
 		}
 	}
 	for header, want := range map[string]bool{"": false, a.key: true} {
-		if got := a.get("/key?f=json", "X-API-Key", header).wants(200).json()["keyAccepted"]; got != want {
+		r := a.get("/key?f=json", "X-API-Key", header).wants(200)
+		if got := r.json()["keyAccepted"]; got != want {
 			t.Errorf("key %q: accepted %v", header, got)
+		}
+		if got := r.Header.Get("Cache-Control"); got != "private, no-cache" {
+			t.Errorf("whether a key is accepted may be kept for others: %q", got)
 		}
 	}
 }
@@ -178,5 +185,32 @@ func TestPagesAreLight(t *testing.T) {
 		if loads := regexp.MustCompile(`<(?:link rel="(?:stylesheet|icon)"|img)`).FindAllString(plain, -1); slices.Contains(loads, "<img") && len(loads) > 3 {
 			t.Errorf("%s loads %q", path, loads)
 		}
+	}
+}
+
+// countingStore counts the pages that are asked of a store.
+type countingStore struct {
+	store.Store
+	pages atomic.Int32
+}
+
+func (s *countingStore) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	s.pages.Add(1)
+	return s.Store.Page(ctx, q)
+}
+
+func TestPreviewIsPaintedOnce(t *testing.T) {
+	t.Parallel()
+	path, err := demoFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &countingStore{Store: openTest(t, path)}
+	a := serveStore(t, st, nil)
+	for _, p := range []string{"/preview.png", "/preview.png?lang=en", "/v1/preview.png", "/preview.png/", "/preview.png?f=PNG"} {
+		a.get(p).wants(200)
+	}
+	if n := st.pages.Load(); n != 1 {
+		t.Errorf("the outlines were asked %d times", n)
 	}
 }

@@ -44,7 +44,6 @@ type view struct {
 	Root      string // absolute URL without the mount
 	Formats   []formatLink
 	Languages []languageLink
-	Here      string
 	Neutral   string // the address of this page in no stated language
 	Preview   string // address of the picture for previews of links
 	Version   string
@@ -174,7 +173,6 @@ func (ps *pages) render(c *call, p *page) ([]byte, error) {
 		if path == "/" {
 			path = ""
 		}
-		v.Here = c.with(path, "html")
 		for _, r := range c.rt.Formats {
 			if r.F != "html" {
 				v.Formats = append(v.Formats, formatLink{F: r.F, Href: c.with(path, r.F), Media: r.Media})

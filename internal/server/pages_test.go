@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"html"
 	"net/http"
 	"net/url"
@@ -268,4 +269,31 @@ func TestPageOfAFaultLeadsBackToItsCollection(t *testing.T) {
 			t.Errorf("%s: link to the collection: %t", path, !strings.Contains(path, "/items"))
 		}
 	}
+}
+
+func TestLinkedDataOfALongPageStandInThePage(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Limits.Buffer = 1 })
+	body := a.get("/collections/kommuner/items?f=html&limit=3").wants(200).Body
+	for _, f := range htmlFaults(body) {
+		t.Error(f)
+	}
+	if m := linkedPattern.FindSubmatch(body); m == nil || !json.Valid(m[1]) {
+		t.Errorf("the data are %q", m)
+	}
+}
+
+func TestSpellingsOfALanguageMakeOneDocument(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, path := range []string{"/?f=html&lang=", "/collections/kommuner?f=html&lang=", "/conformance?f=json&lang="} {
+		want := a.get(path + "nb").wants(200)
+		for _, lang := range []string{"NB", "nb-NO", "nb_x1", "no", "no-y2"} {
+			r := a.get(path + lang).wants(200)
+			if string(r.Body) != string(want.Body) || r.Header.Get("Link") != want.Header.Get("Link") {
+				t.Errorf("%s%s differs from nb", path, lang)
+			}
+		}
+	}
+	a.get("/?lang=nb&lang=en").wants(400)
 }

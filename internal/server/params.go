@@ -141,8 +141,11 @@ func (c *call) parseQuery(rt *route) error {
 		add(problem.Invalidf("?", c.r.URL.RawQuery, "write the query as name=value pairs joined by &, with %% escapes for other characters"))
 	}
 	c.values = values
-	if _, ok := languageOf(values.Get("lang")); !ok { // any other text means the same as none, and shall not make other documents
+	switch l, ok := languageOf(values.Get("lang")); { // what means the same shall not make other documents
+	case !ok: // any other text means the same as none
 		delete(values, "lang")
+	case len(values["lang"]) == 1: // nb-NO, NB and nb-x are nb
+		values.Set("lang", l)
 	}
 	known := map[string]*param{"f": paramF, "lang": paramLang}
 	for _, p := range rt.Params {

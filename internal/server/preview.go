@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/simplify"
@@ -45,6 +46,24 @@ func (s *Server) preview(c *call) (*answer, error) {
 	if c.rep.F != asPNG.F {
 		return a, nil
 	}
+	data, fleeting, err := c.previewPNG()
+	if err != nil {
+		return nil, err
+	}
+	a.Raw, a.Fleeting = map[string][]byte{asPNG.F: data}, fleeting
+	return a, nil
+}
+
+// previewPNG is the picture. It is painted once for each catalog, since that takes longer than most answers, and anyone may ask. It is
+// fleeting when the outlines were out of reach.
+func (c *call) previewPNG() (data []byte, fleeting bool, err error) {
+	kept := &c.s.previewed
+	kept.mu.Lock()
+	data, ok := kept.png, kept.png != nil && kept.version == c.cat.Version
+	kept.mu.Unlock()
+	if ok {
+		return data, false, nil
+	}
 	whole := c.country()
 	if whole == nil {
 		for _, coll := range c.cat.Collections {
@@ -58,24 +77,34 @@ func (s *Server) preview(c *call) (*answer, error) {
 	if whole != nil && whole.Extent != nil {
 		plane := mapCRS(whole)
 		var marks []mark
-		if s.cfg.Auth == "open" && whole == c.country() {
-			var err error
+		if c.s.cfg.Auth == "open" && whole == c.country() {
 			if marks, err = c.whole(whole, plane); err != nil {
-				s.log.WarnContext(c.r.Context(), "preview without outlines", "request", c.id, "collection", whole.ID, "err", redact(err.Error()))
-				a.Fleeting, marks = true, nil
+				c.s.log.WarnContext(c.r.Context(), "preview without outlines", "request", c.id, "collection", whole.ID, "err", redact(err.Error()))
+				fleeting, marks = true, nil
 			}
 		}
 		if err := p.area(*whole.Extent, plane, marks); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	p.fill([]orb.Ring{{{0, 0}, {previewWidth, 0}, {previewWidth, 12}, {0, 12}}}, previewAccent)
 	var b bytes.Buffer
 	if err := png.Encode(&b, p.img); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	a.Raw = map[string][]byte{asPNG.F: b.Bytes()}
-	return a, nil
+	if !fleeting {
+		kept.mu.Lock()
+		kept.version, kept.png = c.cat.Version, b.Bytes()
+		kept.mu.Unlock()
+	}
+	return b.Bytes(), fleeting, nil
+}
+
+// previewed keeps the picture of one catalog.
+type previewed struct {
+	mu      sync.Mutex
+	version string
+	png     []byte // nil: none is painted yet
 }
 
 // preview is a picture being painted.

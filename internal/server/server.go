@@ -61,6 +61,7 @@ type Server struct {
 	fragments *feature.Cache
 	outlines  outlines
 	codeNames codeNames
+	previewed previewed
 	metrics   *metrics
 	gate      *gate
 	ready     atomic.Bool

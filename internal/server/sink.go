@@ -15,9 +15,9 @@ import (
 // answer is one gzip member, whole or streamed.
 type sink struct {
 	c      *call
-	w      http.ResponseWriter
-	buf    []byte // plain, not sent
-	gzip   bool   // the client takes it
+	w      http.ResponseWriter // nil: buf is part of another answer, and nothing is sent
+	buf    []byte              // plain, not sent
+	gzip   bool                // the client takes it
 	member feature.Member
 	packed []byte // compressed, not sent; stands before buf
 	plain  int    // length in bytes of what packed holds
@@ -57,7 +57,7 @@ func (s *sink) pack() {
 
 // spill writes what has gathered when it is more than may stay in memory.
 func (s *sink) spill() error {
-	if len(s.buf)+s.plain < int(s.c.s.cfg.Limits.Buffer) {
+	if s.w == nil || len(s.buf)+s.plain < int(s.c.s.cfg.Limits.Buffer) {
 		return s.c.r.Context().Err()
 	}
 	if !s.open {

@@ -18,6 +18,8 @@ var (
 	ErrNotFound = errors.New("store: not found")
 	// ErrCursor reports a cursor that this store did not make, or that belongs to another order.
 	ErrCursor = errors.New("store: not a cursor of this question")
+	// ErrExists reports that there is already what should be made.
+	ErrExists = errors.New("store: it exists already")
 	// ErrUnavailable reports that the data cannot be reached now; trying again may help.
 	ErrUnavailable = errors.New("store: unavailable")
 )
@@ -99,7 +101,7 @@ type Want struct {
 // It is not safe for concurrent use.
 type Writer interface {
 	// Define makes the tables of a collection and its relations where they are missing, and records the collection's metadata.
-	// With replace set, rows that the tables hold already are removed; else an existing collection is an error.
+	// With replace set, rows that the tables hold already are removed; else an existing collection gives ErrExists.
 	Define(ctx context.Context, c *Collection, replace bool) error
 
 	// Insert returns a function that appends rows to a table of a defined collection, of a relation or of the migrations.

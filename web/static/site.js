@@ -61,7 +61,7 @@ for (const form of document.querySelectorAll("form.search")) {
     fetch(text.key).then((r) => r.json()).then((d) => {
       form.querySelector(".key-hint").hidden = d.keyAccepted;
       return d.keyAccepted;
-    });
+    }).catch((e) => { allowed = undefined; throw e; }); // the next letter asks again
   const ask = async () => {
     const q = field.value.trim();
     if (q === asked) return;
@@ -76,7 +76,7 @@ for (const form of document.querySelectorAll("form.search")) {
         const path = new URL(b.formAction).pathname;
         const names = language ? title + "," + language : title;
         const r = await fetch(`${path}?f=json&limit=3&skipGeometry=true&properties=${encodeURIComponent(names)}&q=${encodeURIComponent(q)}`, { signal });
-        if (!r.ok) return [];
+        if (!r.ok) throw new Error(r.status); // which is not that there is nothing
         return (await r.json()).features.map((f) => ({
           name: String(f.properties[title] ?? f.id), lang: language && tag(f.properties[language]), kind: b.textContent,
           href: `${path}/${encodeURIComponent(f.id)}?f=html&lang=${lang}`,
@@ -85,9 +85,12 @@ for (const form of document.querySelectorAll("form.search")) {
       if (signal.aborted) return;
       const start = (x) => x.name.toLowerCase().startsWith(q.toLowerCase()) ? 0 : 1;
       found = pages.flat().sort((a, b) => start(a) - start(b)).slice(0, 10);
-      show();
+      if (document.activeElement === field) show();
     } catch (e) {
-      if (e.name !== "AbortError") close(); // the form still works
+      if (e.name === "AbortError") return;
+      asked = status.textContent = "";
+      found = [];
+      close(); // the form still works
     }
   };
   field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, 180); });

@@ -241,11 +241,12 @@ func (d *draft) relations(c *conn, defs []relationDefinition, key string) ([]sto
 	return list, byName, nil
 }
 
-// leads returns the indexes of a table by the column that they begin with, the first of each.
+// leads returns the indexes of a whole table by the column that they begin with, the first of each.
 func leads(c *conn, table string) (map[string]string, error) {
 	m := map[string]string{}
 	err := c.query(`SELECT (SELECT name FROM pragma_index_info(i.name) WHERE seqno = 0), i.name FROM sqlite_schema AS i
-		WHERE i.type = 'index' AND i.sql IS NOT NULL AND i.sql NOT LIKE '% WHERE %' AND lower(i.tbl_name) = lower(?) ORDER BY i.rowid DESC`, []any{table}, func(r row) error {
+		WHERE i.type = 'index' AND i.sql IS NOT NULL AND lower(i.tbl_name) = lower(?1) AND i.name NOT IN (SELECT name FROM pragma_index_list(?1) WHERE partial)
+		ORDER BY i.rowid DESC`, []any{table}, func(r row) error {
 		m[r.Text(0)] = r.Text(1)
 		return nil
 	})

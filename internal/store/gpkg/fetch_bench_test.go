@@ -4,28 +4,14 @@ package gpkg_test
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"grense/internal/store"
-	"grense/internal/store/gpkg"
 )
 
 // BenchmarkFetchHits reads what hits of a search consist of, by id, from the register that GRENSE_ACCEPT_REGISTER names.
 func BenchmarkFetchHits(b *testing.B) {
-	path := os.Getenv("GRENSE_ACCEPT_REGISTER")
-	if path == "" {
-		b.Skip("GRENSE_ACCEPT_REGISTER names no register")
-	}
-	dir := path + ".bench"
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		b.Fatal(err)
-	}
-	s, err := gpkg.Open(b.Context(), path, gpkg.Options{DataDir: dir})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := openLargeRegister(b)
 	want := store.Want{NoGeometry: true, Properties: []string{"stedsnummer", "stedsnavn", "navneobjekttype", "stedstatus", "kommuner", "land", "spraakprioritering",
 		"sortering1", "sortering2", "antall_tilleggsopplysninger", "antall_merknader"}}
 	for _, n := range []int{1, 10, 300, 5000} {

@@ -83,46 +83,14 @@ func (qu *question) foldedRows(c *conn, q store.Query) (*spots, error) {
 
 // folded returns the table of a property; nil where there is none yet, and then it is begun.
 func (r *revision) folded(l *layer, f *sqlq.Field) *foldedTexts {
-	a := &r.typeAhead
 	if l.Count < typeAheadFrom {
 		return nil
 	}
-	key := l.ID + "\x00" + f.Column
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.room <= 0 {
-		return nil
-	}
-	t, begun := a.folded[key]
-	if begun || !r.take() {
-		return t
-	}
-	if a.folded == nil {
-		a.folded = map[string]*foldedTexts{}
-	}
-	a.folded[key] = nil
-	go func() {
-		defer r.release()
-		t := r.makeFolded(l, f)
-		if t == nil {
-			return
-		}
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if a.room >= t.size() {
-			a.room -= t.size()
-			a.folded[key] = t
-		}
-	}()
-	return nil
+	return begin(r, &r.typeAhead.folded, l.ID+"\x00"+f.Column, func(room int) (*foldedTexts, error) { return r.makeFolded(l, f, room) })
 }
 
-// makeFolded reads the texts of a property; nil when they do not fit, or the revision is no longer wanted.
-func (r *revision) makeFolded(l *layer, f *sqlq.Field) *foldedTexts {
-	a := &r.typeAhead
-	a.mu.Lock()
-	room := a.room
-	a.mu.Unlock()
+// makeFolded reads the texts of a property; errNoRoom when they do not fit, or the revision is no longer wanted.
+func (r *revision) makeFolded(l *layer, f *sqlq.Field, room int) (*foldedTexts, error) {
 	t := &foldedTexts{}
 	err := r.use(context.Background(), func(c *conn) error {
 		if same, err := c.unchanged(); err != nil || !same {
@@ -151,8 +119,5 @@ func (r *revision) makeFolded(l *layer, f *sqlq.Field) *foldedTexts {
 		})
 	})
 	t.text, t.ends, t.ids = slices.Clip(t.text), slices.Clip(t.ends), slices.Clip(t.ids)
-	if err != nil || t.size() > room {
-		return nil
-	}
-	return t
+	return t, err
 }

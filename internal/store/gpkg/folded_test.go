@@ -9,9 +9,30 @@ import (
 	"grense/internal/store"
 )
 
-func partOf(pattern string) cql2.Expr {
+func partOf(pattern string) cql2.Expr { return partOfProperty("navn", pattern) }
+
+func partOfProperty(name, pattern string) cql2.Expr {
 	casei := func(x cql2.Expr) cql2.Expr { return cql2.Func{Name: "casei", Args: []cql2.Expr{x}} }
-	return cql2.Like{X: casei(cql2.Prop{Name: "navn", Type: cql2.TypeText}), Pattern: casei(cql2.Text(pattern))}
+	return cql2.Like{X: casei(cql2.Prop{Name: name, Type: cql2.TypeText}), Pattern: casei(cql2.Text(pattern))}
+}
+
+// Each table may need all the room and holds a connection while it is made.
+func TestTablesInMemoryAreMadeOneAtATime(t *testing.T) {
+	t.Parallel()
+	s := opened(t, namesOf(t, 2203), 0)
+	for deadline := time.Now().Add(time.Minute); !s.Folded("navn", "navn") || !s.Folded("navn", "annet"); time.Sleep(time.Millisecond) {
+		for _, name := range []string{"navn", "annet"} {
+			if _, err := s.Page(t.Context(), store.Query{Collection: "navn", Filter: partOfProperty(name, "%os%"), Limit: 1, Count: store.CountNone}); err != nil {
+				t.Fatal(err)
+			}
+			if n := s.Making(); n > 1 {
+				t.Fatalf("%d tables are made at once", n)
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the tables were not made")
+		}
+	}
 }
 
 // Rows found in folded texts in memory are those that SQLite finds: rows, counts and cursors, forwards and backwards.

@@ -23,6 +23,7 @@ type layer struct {
 	native  orb.Bound     // of all geometries, in the storage CRS; with narrow
 	visible []int         // of Collection.Properties: those that are not hidden
 	nodes   string        // table with the nodes of the R-tree, whose entries are the rows with a geometry; "" when they are not read
+	outside bool          // some coordinates are not in Collection.Extent
 	keyed   bool          // the feature id is the number by which the R-tree refers to a row
 }
 
@@ -77,6 +78,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 	}
 	d.setKey(l)
 	d.setGeometry(l)
+	l.outside = sv.Outside
 	if sv.Index != "" && !sv.Outside {
 		if l.nodes, err = nodeTable(c, sv.Index); err != nil {
 			return nil, err

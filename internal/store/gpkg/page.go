@@ -101,7 +101,7 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 func (l *layer) withoutWholeBoxes(e cql2.Expr) cql2.Expr {
 	switch e := e.(type) {
 	case cql2.BBox:
-		if l.Extent != nil && e.Z == nil && e.CRS.Geographic() && e.Box.Contains(l.Extent.Min) && e.Box.Contains(l.Extent.Max) {
+		if l.Extent != nil && !l.outside && e.Z == nil && e.CRS.Geographic() && e.Box.Contains(l.Extent.Min) && e.Box.Contains(l.Extent.Max) {
 			return nil
 		}
 	case cql2.And:

@@ -2,8 +2,10 @@ package gpkg
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -57,10 +59,18 @@ func (w *Writer) learn(ctx context.Context) (bool, error) {
 	return true, w.c.exec("INSERT INTO "+readyPrefix+"state VALUES (?, 0, 0)", int64(sideVersion))
 }
 
+// sealCounter begins the change counter of a sealed file. Copies that SQLite makes (VACUUM INTO, .backup) count from one again, and editing
+// them does not come so far.
+const sealCounter = 1 << 30
+
 // sealReady notes the state that the file has after this very change. A file in which that cannot be told is not ready, and no worse.
 func sealReady(path string) error {
 	src, err := inspect(path)
 	if err != nil {
+		return err
+	}
+	src.counter |= sealCounter
+	if err := writeCounter(path, src.counter); err != nil {
 		return err
 	}
 	c, err := openConn(path, readWrite)
@@ -72,6 +82,20 @@ func sealReady(path string) error {
 		err = c.exec("UPDATE "+readyPrefix+"state SET counter = ?, pages = ?", int64(src.counter)+1, src.pages)
 	}
 	return errors.Join(err, c.close())
+}
+
+// writeCounter sets the change counter in the header of a file that nobody has open (SQLite file format, 1.3.6 and 1.3.14).
+func writeCounter(path string, counter uint32) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	b := binary.BigEndian.AppendUint32(nil, counter)
+	_, err = f.WriteAt(b, 24)
+	if err == nil {
+		_, err = f.WriteAt(b, 92)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // ready gives each draft its survey from the file itself; false when the file has none that hold.

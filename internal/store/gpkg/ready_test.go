@@ -2,6 +2,7 @@ package gpkg_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -93,6 +94,33 @@ func TestRegisterNeedsNoSideFileUntilItIsChanged(t *testing.T) {
 	c, _ := changed.Catalog().Collection("a")
 	if p, ok := c.Find("tid"); !ok || p.Type != cql2.TypeText {
 		t.Errorf("a column with another value is %+v", p)
+	}
+}
+
+// A copy by SQLite counts its changes anew: no number of changes to it makes it look like the file that was sealed.
+func TestChangedCopyOfARegisterIsReadAsAnyOtherFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, copied := filepath.Join(dir, "register.gpkg"), filepath.Join(dir, "copied.gpkg")
+	createRegister(t, path, "first", "second")
+	alter(t, path, "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE type = 'trigger'; PRAGMA writable_schema = RESET; DELETE FROM a WHERE nr = 'second'")
+	c, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(sqlitex.ExecuteTransient(c, "VACUUM INTO '"+copied+"'", nil), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	alter(t, copied, "UPDATE grense_side_state SET pages = (SELECT page_count FROM pragma_page_count)") // as if the file had been compact
+	for range 40 {
+		alter(t, copied, "UPDATE a SET dag = date(coalesce(dag, '2000-01-01'), '+1 day')")
+		s := openStore(t, copied, gpkg.Options{})
+		if _, all := found(t, s, "first"); all != 1 {
+			t.Fatalf("%d features", all)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// BenchmarkRegister asks a large register, the file that GRENSE_ACCEPT_REGISTER names, for the ids of searches.
-func BenchmarkRegister(b *testing.B) {
+// openLargeRegister opens the file that GRENSE_ACCEPT_REGISTER names, with its side files beside it so that the next run has them. It skips where none is named.
+func openLargeRegister(b *testing.B) store.Store {
 	path := os.Getenv("GRENSE_ACCEPT_REGISTER")
 	if path == "" {
 		b.Skip("GRENSE_ACCEPT_REGISTER names no register")
@@ -25,7 +25,13 @@ func BenchmarkRegister(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close()
+	b.Cleanup(func() { s.Close() })
+	return s
+}
+
+// BenchmarkRegister asks a large register, the file that GRENSE_ACCEPT_REGISTER names, for the ids of searches.
+func BenchmarkRegister(b *testing.B) {
+	s := openLargeRegister(b)
 	c, _ := s.Catalog().Collection("sted")
 	for _, bb := range []struct {
 		name   string

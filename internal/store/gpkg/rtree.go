@@ -64,12 +64,13 @@ const (
 	nodeCell = 24
 )
 
-// entries returns the rows for whose envelope test is not False, in no order; false when there are more than most of them.
+// entries returns the rows for whose envelope test is not False, in no order; false when there are more than most of them, or the tree cannot be
+// read, so that SQLite has to answer.
 func (c *conn) entries(nodes string, most int, test func(orb.Bound) cql2.Truth) ([]entry, bool, error) {
 	w := &treeReader{c: c, sql: "SELECT data FROM " + nodes + " WHERE nodeno = ?", test: test, most: most, bufs: c.nodes}
 	err := w.root()
 	c.nodes = w.bufs
-	if err == errEnough {
+	if err == errEnough || err == errTree {
 		return nil, false, nil
 	}
 	return w.rows, true, err

@@ -32,51 +32,57 @@ type typeAhead struct {
 	mu     sync.Mutex
 	tables map[string]*aheadTable  // by collection; nil while it is made, and where it does not fit
 	folded map[string]*foldedTexts // by collection and column; nil as those
+	making bool                    // one of them
 }
 
 // ahead returns the table of a layer; nil where there is none yet, and then it is begun.
 func (r *revision) ahead(l *layer) *aheadTable {
-	a, w := &r.typeAhead, l.source.Words
-	if w == nil || !l.keyed || l.Count < typeAheadFrom {
+	if l.source.Words == nil || !l.keyed || l.Count < typeAheadFrom {
 		return nil
 	}
+	return begin(r, &r.typeAhead.tables, l.ID, func(room int) (*aheadTable, error) { return r.makeAhead(l, room) })
+}
+
+// begin returns one of the tables. Where there is none yet it is begun, unless another is being made: each takes a connection and may need
+// all the room that is left.
+func begin[T interface{ size() int }](r *revision, tables *map[string]T, key string, make func(room int) (T, error)) (t T) {
+	a := &r.typeAhead
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.room <= 0 {
-		return nil
-	}
-	t, begun := a.tables[l.ID]
-	if begun || !r.take() {
 		return t
 	}
-	if a.tables == nil {
-		a.tables = map[string]*aheadTable{}
+	t, begun := (*tables)[key]
+	if begun || a.making || !r.take() {
+		return t
 	}
-	a.tables[l.ID] = nil
+	if *tables == nil {
+		*tables = map[string]T{}
+	}
+	(*tables)[key], a.making = t, true
+	room := a.room
 	go func() {
 		defer r.release()
-		t := r.makeAhead(l)
-		if t == nil {
-			return
-		}
+		t, err := make(room)
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.room >= t.size() {
+		a.making = false
+		switch {
+		case errors.Is(err, store.ErrUnavailable): // for now; whoever asks next tries again
+			delete(*tables, key)
+		case err == nil && t.size() <= room:
 			a.room -= t.size()
-			a.tables[l.ID] = t
+			(*tables)[key] = t
 		}
 	}()
-	return nil
+	return t
 }
 
 var errNoRoom = errors.New("gpkg: no room")
 
-// makeAhead reads the texts of a layer; nil when they do not fit, or the revision is no longer wanted.
-func (r *revision) makeAhead(l *layer) *aheadTable {
-	a, w := &r.typeAhead, l.source.Words
-	a.mu.Lock()
-	room := a.room
-	a.mu.Unlock()
+// makeAhead reads the texts of a layer; errNoRoom when they do not fit, or the revision is no longer wanted.
+func (r *revision) makeAhead(l *layer, room int) (*aheadTable, error) {
+	w := l.source.Words
 	wanted := func() bool { return r.refs.Load() > 1 } // our own use is one
 	t := &aheadTable{}
 	sql := "SELECT id"
@@ -86,7 +92,7 @@ func (r *revision) makeAhead(l *layer) *aheadTable {
 	n := 0
 	err := r.use(context.Background(), func(c *conn) error {
 		return c.query(sql+" FROM "+w.Table+" ORDER BY id", nil, func(row row) error {
-			if n++; n&4095 == 0 && (!wanted() || t.size() > room) {
+			if n++; n&4095 == 0 && (!wanted() || t.size() > room || len(t.text) > 1<<31) {
 				return errNoRoom
 			}
 			for i := range w.Props {
@@ -97,8 +103,11 @@ func (r *revision) makeAhead(l *layer) *aheadTable {
 			return nil
 		})
 	})
-	if err != nil || t.size() > room || !t.sort(wanted) {
-		return nil
+	if err != nil {
+		return nil, err
+	}
+	if t.size() > room || !t.sort(wanted) {
+		return nil, errNoRoom
 	}
 	t.answers.New = func() any {
 		a := &aheadAnswer{table: t}
@@ -107,7 +116,7 @@ func (r *revision) makeAhead(l *layer) *aheadTable {
 		}
 		return a
 	}
-	return t
+	return t, nil
 }
 
 // aheadTable is all beginnings of words of the texts of a collection, in order. It is immutable once it is sorted.

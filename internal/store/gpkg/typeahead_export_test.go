@@ -16,3 +16,17 @@ func (s *Store) Folded(collection, column string) bool {
 	defer r.typeAhead.mu.Unlock()
 	return r.typeAhead.folded[collection+"\x00"+column] != nil
 }
+
+// Making returns how many tables are asked for and not there.
+func (s *Store) Making() (n int) {
+	a := &s.current.Load().typeAhead
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range a.tables {
+		n += boolInt(t == nil)
+	}
+	for _, t := range a.folded {
+		n += boolInt(t == nil)
+	}
+	return n
+}

@@ -97,12 +97,10 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// Tables of later migrations are made when they are first asked for, so that other files stay free of them.
-	list := w.list[:1]
-	if len(applied) > 1 {
-		list = w.list
-	}
-	if _, err := migrate.Up(ctx, w, list); err != nil {
+	// Tables of later migrations are made, or changed, when they are first asked for: other files stay free of them, and a register stays as it
+	// was written, since a migration may empty what is made of its rows.
+	have := min(max(1, len(applied)), len(w.list))
+	if _, err := migrate.Up(ctx, w, w.list[:have]); err != nil {
 		return err
 	}
 	return w.c.exec("BEGIN")
@@ -209,7 +207,7 @@ func (w *Writer) define(ctx context.Context, t *target, replace bool) error {
 	}
 	if known+listed > 0 {
 		if !replace {
-			return errors.New("it exists already")
+			return store.ErrExists
 		}
 		if err := w.forget(c); err != nil {
 			return err

@@ -2,6 +2,7 @@ package gpkg_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
+	"grense/internal/migrate"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
@@ -321,5 +323,43 @@ func TestStateAfterCancellation(t *testing.T) {
 	}
 	if err := s.PutKey(context.Background(), store.Key{ID: "a", Created: time.Now()}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestImportLeavesTheRegisterOfAnOlderFile: what a later migration would empty stays until somebody writes the register anew.
+func TestImportLeavesTheRegisterOfAnOlderFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	create(t, path, func(w store.Writer) { fillPoints(t, w, points("a", crs.CRS84), false, "1") })
+	list, err := migrate.GeoPackage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	alter(t, path, list[1].SQL+"; INSERT INTO grense_migration VALUES (2, 'register'); INSERT INTO skrivemaate_fts (rowid, norm) VALUES (1, 'nesvatnet')")
+	for _, step := range []struct {
+		name           string
+		fill           func(store.Writer)
+		latest, spells int
+	}{
+		{"another collection", func(w store.Writer) { fillPoints(t, w, points("b", crs.CRS84), false, "1") }, 2, 1},
+		{"a table that only a later migration makes", func(w store.Writer) {
+			if _, err := w.Insert("skrivemaate_tekst", []string{"norm"}); err != nil {
+				t.Fatal(err)
+			}
+		}, 3, 0},
+	} {
+		create(t, path, step.fill)
+		c, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		latest, err := sqlitex.ResultInt(c.Prep("SELECT max(number) FROM grense_migration"))
+		spells, err2 := sqlitex.ResultInt(c.Prep(`SELECT count(*) FROM skrivemaate_fts WHERE skrivemaate_fts MATCH '"vat"'`))
+		if err := errors.Join(err, err2, c.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if latest != step.latest || spells != step.spells {
+			t.Errorf("%s: migration %d and %d spellings, want %d and %d", step.name, latest, spells, step.latest, step.spells)
+		}
 	}
 }

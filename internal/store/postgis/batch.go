@@ -12,23 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// one runs a statement in one round trip, and calls fn for each row. The server gives up by itself soon after the time that ctx leaves,
-// even when it is not told to.
+// one runs a statement in one round trip, and calls fn for each row.
 func one(ctx context.Context, c *pgxpool.Conn, sql string, args []any, fn func(pgx.Rows) error) error {
-	if err := bound(ctx, c); err != nil {
-		return err
-	}
-	rows, err := c.Query(ctx, sql, bind(args)...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := fn(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return each(ctx, c, sql, fn, bind(args)...)
 }
 
 // timeLimit is the name of what a connection remembers: the limit for statements that its session has, in seconds; 0 for the server's own.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -116,8 +117,12 @@ func (w *Writer) exchange(ctx context.Context, indexes []index) error {
 	return nil
 }
 
+// How long an import waits for the tables' readers, at first and at most, before it lets others pass and tries again.
+const firstLockWait, lastLockWait = 300 * time.Millisecond, 15 * time.Second
+
 // lock takes those of the tables that exist from their readers, all or none at a time: a reader of several may wait for one of them while
-// it holds another. The server would solve that after a second, perhaps by giving up the import.
+// it holds another. The server would solve that after a second, perhaps by giving up the import. It waits longer each time, since slow
+// readers may never leave a gap; a reader that the server then gives up is told to try again.
 func (w *Writer) lock(ctx context.Context, names []string) error {
 	var list []string
 	for _, name := range names {
@@ -132,12 +137,12 @@ func (w *Writer) lock(ctx context.Context, names []string) error {
 	if len(list) == 0 {
 		return nil
 	}
-	for {
+	for wait := firstLockWait; ; wait = min(2*wait, lastLockWait) {
 		part, err := w.tx.Begin(ctx)
 		if err != nil {
 			return err
 		}
-		if _, err = part.Exec(ctx, "SET LOCAL lock_timeout = '300ms'"); err == nil {
+		if _, err = part.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", wait.Milliseconds())); err == nil {
 			_, err = part.Exec(ctx, "LOCK TABLE "+strings.Join(list, ", ")+" IN ACCESS EXCLUSIVE MODE")
 		}
 		if err == nil {
@@ -146,7 +151,7 @@ func (w *Writer) lock(ctx context.Context, names []string) error {
 			}
 			return part.Commit(ctx)
 		}
-		if pe, ok := errors.AsType[*pgconn.PgError](err); !ok || pe.Code != "55P03" {
+		if pe, ok := errors.AsType[*pgconn.PgError](err); !ok || pe.Code != "55P03" && pe.Code != "40P01" { // timeout, deadlock
 			return err
 		}
 		if err := part.Rollback(ctx); err != nil {
@@ -242,27 +247,47 @@ func (w *Writer) verify(ctx context.Context) error {
 	return nil
 }
 
-// rename puts a new table in the place of the old one; who could read that can read this.
+// rename puts a new table in the place of the old one, with its rights and, where the role may give it away, its owner.
 func (w *Writer) rename(ctx context.Context, name string) error {
-	rows, err := w.tx.Query(ctx, `SELECT DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END FROM pg_class c
-		CROSS JOIN aclexplode(c.relacl) a WHERE c.relnamespace = 'grense'::regnamespace AND c.relname = $1 AND a.privilege_type = 'SELECT'`, name)
+	rows, err := w.tx.Query(ctx, `SELECT a.privilege_type, CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
+		CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END, CASE WHEN c.relowner <> current_user::regrole THEN c.relowner::regrole::text ELSE '' END
+		FROM pg_class c CROSS JOIN aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a WHERE c.relnamespace = 'grense'::regnamespace AND c.relname = $1`, name)
 	if err != nil {
 		return err
 	}
-	readers, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	table := "grense." + quote(name)
+	var grants []string
+	var right, to, option, owner string // owner is "" when it is the role
+	_, err = pgx.ForEachRow(rows, []any{&right, &to, &option, &owner}, func() error {
+		grants = append(grants, "GRANT "+right+" ON "+table+" TO "+to+option)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	if _, err := w.tx.Exec(ctx, "DROP TABLE IF EXISTS grense."+quote(name)); err != nil {
+	if _, err := w.tx.Exec(ctx, "DROP TABLE IF EXISTS "+table); err != nil {
 		return err
 	}
 	if _, err := w.tx.Exec(ctx, "ALTER TABLE grense."+quote(w.staged[name])+" RENAME TO "+quote(name)); err != nil {
 		return err
 	}
-	for _, r := range readers {
-		if _, err := w.tx.Exec(ctx, "GRANT SELECT ON grense."+quote(name)+" TO "+r); err != nil {
+	for _, sql := range grants {
+		if _, err := w.tx.Exec(ctx, sql); err != nil {
 			return err
 		}
 	}
-	return nil
+	if owner == "" {
+		return nil
+	}
+	part, err := w.tx.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err = part.Exec(ctx, "ALTER TABLE "+table+" OWNER TO "+owner); err == nil {
+		return part.Commit(ctx)
+	}
+	if pe, ok := errors.AsType[*pgconn.PgError](err); !ok || pe.Code != "42501" {
+		return err
+	}
+	return part.Rollback(ctx)
 }

@@ -207,13 +207,18 @@ func each(ctx context.Context, c *pgxpool.Conn, sql string, fn func(pgx.Rows) er
 	return rows.Err()
 }
 
-// definitions returns our collections by the name of their table, and when the last one was written.
-func definitions(ctx context.Context, c *pgxpool.Conn) (map[string]*store.Collection, time.Time, error) {
-	var last time.Time
-	defs := map[string]*store.Collection{}
+// definition is a collection of ours, and when it was written.
+type definition struct {
+	*store.Collection
+	modified time.Time
+}
+
+// definitions returns our collections by the name of their table.
+func definitions(ctx context.Context, c *pgxpool.Conn) (map[string]definition, error) {
+	defs := map[string]definition{}
 	there, err := hasOwn(ctx, c)
 	if err != nil || !there {
-		return defs, last, err
+		return defs, err
 	}
 	err = each(ctx, c, "SELECT id, definition::text, modified FROM grense.collection", func(rows pgx.Rows) error {
 		var id, text string
@@ -225,13 +230,10 @@ func definitions(ctx context.Context, c *pgxpool.Conn) (map[string]*store.Collec
 		if err := json.Unmarshal([]byte(text), d); err != nil {
 			return own(fmt.Errorf("postgis: definition of collection %q: %w", id, err))
 		}
-		if at.After(last) {
-			last = at
-		}
-		defs[d.Table] = d
+		defs[d.Table] = definition{d, at.UTC()}
 		return nil
 	})
-	return defs, last, err
+	return defs, err
 }
 
 // systemOf returns the authority and code of a reference system.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -38,6 +39,7 @@ type draft struct {
 	table    *table
 	settings store.Settings
 	own      *store.Collection // when the table is ours
+	written  time.Time         // when own was written
 	geometry column            // zero: none
 	srid     int
 	crs      crs.ID

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 )
 
 // channel is where a Writer tells that it has committed.
@@ -30,11 +32,19 @@ func (s *Store) listen(ctx context.Context, wake chan<- struct{}) {
 
 // hear listens for as long as the connection holds.
 func (s *Store) hear(ctx context.Context, wake chan<- struct{}) {
-	c, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	cfg := s.pool.Config().ConnConfig
+	cfg.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { // there is no statement to cancel, so Close need not wait for the server
+		return &pgconn.DeadlineContextWatcherHandler{Conn: c.Conn()}
+	}
+	c, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return
 	}
-	defer c.Close(context.WithoutCancel(ctx))
+	defer func() {
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second) // against a server that is silent
+		defer cancel()
+		c.Close(short)
+	}()
 	if _, err := c.Exec(ctx, "LISTEN "+channel); err != nil {
 		return
 	}

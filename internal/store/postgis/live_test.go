@@ -343,3 +343,51 @@ func TestImportIsToldToServers(t *testing.T) {
 	}
 	eventually(t, "the connection closed", func() bool { return sessions(t, url, "LISTEN") == 0 })
 }
+
+// TestReloadHasItsOwnTime: a question that had little time leaves no limit to the reading of tables.
+func TestReloadHasItsOwnTime(t *testing.T) {
+	t.Parallel()
+	url := base(t, `CREATE TABLE vent (sekunder DOUBLE PRECISION NOT NULL); INSERT INTO vent VALUES (0);
+		CREATE TABLE sted (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO sted VALUES (1, 'SRID=4258;POINT(5 60)');
+		CREATE VIEW treg AS SELECT id, CASE WHEN pg_sleep(sekunder) IS NOT NULL THEN geom END::GEOMETRY(Point, 4258) AS geom FROM sted, vent`)
+	s := openStore(t, url+"&pool_max_conns=1", postgis.Options{Poll: time.Hour})
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	if _, err := s.Page(ctx, store.Query{Collection: "sted", Limit: 1}); err != nil {
+		t.Fatal(err)
+	}
+	run(t, url, "UPDATE vent SET sekunder = 3")
+	if err := s.Reload(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCountsThatTookLong are kept for a while, but tell no fewer than a page shows, and go with the definitions.
+func TestCountsThatTookLong(t *testing.T) {
+	t.Parallel()
+	url := base(t, `CREATE TABLE sted (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO sted SELECT i, 'SRID=4258;POINT(5 60)' FROM generate_series(1, 50) i;
+		CREATE VIEW treg AS SELECT id, geom FROM sted WHERE pg_sleep(0.02) IS NOT NULL`)
+	s := openStore(t, url, postgis.Options{Poll: time.Hour})
+	q := store.Query{Collection: "treg", Limit: 2, Count: store.CountExact}
+	matched := func(offset int) int {
+		q.Offset = offset
+		return page(t, s, q).Matched
+	}
+	matched(0) // together with its page
+	if n := matched(0); n != 50 {
+		t.Fatalf("matched %d", n)
+	}
+	run(t, url, "INSERT INTO sted SELECT i, 'SRID=4258;POINT(5 60)' FROM generate_series(51, 60) i")
+	if n := matched(0); n != 50 {
+		t.Errorf("the count was not kept: %d", n)
+	}
+	if n := matched(55); n < 57 {
+		t.Errorf("features 56 and 57 of %d", n)
+	}
+	if err := s.Reload(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n := matched(0); n != 60 {
+		t.Errorf("after Reload: matched %d", n)
+	}
+}

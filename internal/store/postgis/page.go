@@ -67,7 +67,7 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 		case qu.filter.Residue != nil:
 			return s.sifted(ctx, c, qu, p)
 		}
-		return s.exact(ctx, c, qu, p)
+		return r.exact(ctx, c, qu, p)
 	})
 	if err != nil {
 		return nil, err
@@ -183,13 +183,13 @@ func (qu *question) back() bool { return qu.place != nil && qu.place.Back }
 
 // exact answers a question that SQL says exactly, in one statement: the count, and whether there is something on the other side of the
 // place, are columns of its rows.
-func (s *Store) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *store.Page) error {
+func (r *revision) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *store.Page) error {
 	var count *counting // nil: not wanted, or known
 	counted, apart := -1, false
 	if qu.q.Count == store.CountExact {
 		count = &counting{qu: qu}
 		var known bool
-		if counted, known, apart = s.counts.get(count); known {
+		if counted, known, apart = r.counts.get(count); known {
 			count = nil
 		}
 	}
@@ -224,7 +224,7 @@ func (s *Store) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *sto
 		switch {
 		case !x.count:
 		case len(rows) > 0:
-			s.counts.slow(count, time.Since(start))
+			r.counts.slow(count, time.Since(start))
 			count = nil
 		case qu.place == nil && qu.q.Offset <= 0:
 			counted, count = 0, nil
@@ -238,7 +238,7 @@ func (s *Store) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *sto
 		if err != nil {
 			return err
 		}
-		s.counts.put(count, counted, time.Since(start))
+		r.counts.put(count, counted, time.Since(start))
 	}
 	qu.matched(p, counted)
 	return nil
@@ -298,8 +298,11 @@ func (qu *question) matched(p *store.Page, counted int) {
 	case qu.q.Count != store.CountExact:
 	case qu.complete(p):
 		p.Matched = max(qu.q.Offset, 0) + len(p.Rows)
-	default:
+	default: // rows are live, so that there may be more than when they were counted
 		p.Matched = counted
+		if n := len(p.Rows); n > 0 {
+			p.Matched = max(counted, max(qu.q.Offset, 0)+n)
+		}
 	}
 }
 

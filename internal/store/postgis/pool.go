@@ -130,14 +130,21 @@ func Redact(url string) string {
 }
 
 // retry runs fn with a connection. When the connection turns out to be broken, as all are after the server was restarted, fn runs once
-// more with a new one; so fn must start over. Errors of the server and of the network become those of package store.
+// more with a new one; so fn must start over. The server gives up by itself soon after the time that ctx leaves, even when it is not told
+// to. Errors of the server and of the network become those of package store.
 func (s *Store) retry(ctx context.Context, fn func(*pgxpool.Conn) error) error {
-	err := use(ctx, s.pool, fn)
+	bounded := func(c *pgxpool.Conn) error {
+		if err := bound(ctx, c); err != nil {
+			return err
+		}
+		return fn(c)
+	}
+	err := use(ctx, s.pool, bounded)
 	if err != nil && ctx.Err() == nil && again(err) {
 		if errors.Is(err, errBroken) {
 			s.pool.Reset()
 		}
-		err = use(ctx, s.pool, fn)
+		err = use(ctx, s.pool, bounded)
 	}
 	if err == nil {
 		return nil
@@ -215,6 +222,7 @@ func unavailable(code string) bool {
 type ownError struct{ err error }
 
 func (e *ownError) Error() string { return e.err.Error() }
+func (e *ownError) Unwrap() error { return e.err }
 
 func own(err error) error {
 	if err == nil {

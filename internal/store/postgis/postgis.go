@@ -42,7 +42,6 @@ type Store struct {
 	options Options
 	current atomic.Pointer[revision]
 	reload  sync.Mutex
-	counts  counts
 	away    atomic.Bool // the database could not be reached at the last look
 
 	mu     sync.Mutex

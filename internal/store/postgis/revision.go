@@ -16,13 +16,14 @@ import (
 	"grense/internal/store"
 )
 
-// revision is one state of the definitions. It is immutable.
+// revision is one state of the definitions. It is immutable but for the counts that it remembers.
 type revision struct {
 	catalog *store.Catalog
 	layers  map[string]*layer // by collection id
 	print   string            // fingerprint
 
 	measured map[string]*survey // by draft.geometries
+	counts   counts
 }
 
 // load reads definitions and surveys the tables. Geometries that the revision before has measured are not read again; it may be nil.
@@ -37,7 +38,12 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	}
 	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC()}, layers: map[string]*layer{}, print: in.print, measured: map[string]*survey{}}
 	if len(in.own) > 0 {
-		r.catalog.Modified = in.modified.UTC()
+		r.catalog.Modified = time.Time{}
+	}
+	for _, def := range in.own {
+		if def.modified.After(r.catalog.Modified) {
+			r.catalog.Modified = def.modified
+		}
 	}
 	var drafts []*draft
 	for _, t := range in.tables {
@@ -84,11 +90,10 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 
 // definitionsRead is what the system catalogs and our own tables say.
 type definitionsRead struct {
-	print    string
-	tables   []*table
-	ours     map[string]*table            // in the schema grense, by name
-	own      map[string]*store.Collection // by table
-	modified time.Time
+	print  string
+	tables []*table
+	ours   map[string]*table     // in the schema grense, by name
+	own    map[string]definition // by table
 }
 
 func readDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, error) {
@@ -108,7 +113,7 @@ func readDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, er
 			in.ours[t.name] = t
 		}
 	}
-	in.own, in.modified, err = definitions(ctx, c)
+	in.own, err = definitions(ctx, c)
 	return in, err
 }
 
@@ -170,12 +175,13 @@ func (s *Store) progress(t *table) func(int) {
 	}
 }
 
-// geometries names the geometries of a table as long as only single rows of it change; "" where that cannot be told.
+// geometries names the geometries of a table as long as only single rows of it change; "" where that cannot be told. A Writer may fill a
+// table of ours anew without a new file.
 func (d *draft) geometries() string {
 	if d.table.file == 0 || d.geometry.name == "" {
 		return ""
 	}
-	return fmt.Sprint(d.table.oid, d.table.file, d.geometry)
+	return fmt.Sprint(d.table.oid, d.table.file, d.geometry, d.written)
 }
 
 // read surveys a draft.
@@ -215,12 +221,13 @@ func (s *Store) settingsOf(t *table) store.Settings {
 }
 
 // draft returns a table that may be served; nil when it is not.
-func (s *Store) draft(t *table, defs map[string]*store.Collection) *draft {
+func (s *Store) draft(t *table, defs map[string]definition) *draft {
 	d := &draft{table: t}
 	_, configured := s.settingsName(t)
 	d.settings = s.settingsOf(t)
 	if t.schema == ownSchema {
-		if d.own = defs[t.name]; d.own == nil {
+		def := defs[t.name]
+		if d.own, d.written = def.Collection, def.modified; d.own == nil {
 			return nil
 		}
 	}

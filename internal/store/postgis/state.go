@@ -90,7 +90,7 @@ func prepareState(ctx context.Context, c *pgxpool.Conn) error {
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) // nothing to do after Commit
-	if err := prepare(ctx, tx, list); err != nil {
+	if _, err := prepare(ctx, tx, list); err != nil {
 		if pe, ok := errors.AsType[*pgconn.PgError](err); ok && (pe.Code == "42501" || pe.Code == "25006") {
 			return own(ErrReadOnly)
 		}

@@ -2,14 +2,19 @@ package postgis_test
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"grense/internal/migrate"
 	"grense/internal/register"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
 )
 
 // smallRegister writes a register.
@@ -82,16 +87,51 @@ func TestRegisterTablesKeepTheirDefinition(t *testing.T) {
 	}
 }
 
-// TestRegisterTablesThatViewsNeed are filled as they are: the view stays, and shows the new rows.
+// TestRegisterTablesThatViewsNeed are filled as they are: the view stays, and shows the new rows. Triggers, foreign keys, policies and
+// publications stay, too.
 func TestRegisterTablesThatViewsNeed(t *testing.T) {
 	t.Parallel()
 	url := cluster.Database(t)
 	create(t, url, smallRegister(t, 60))
-	run(t, url, "CREATE VIEW brukerens AS SELECT visningsnavn FROM grense.sted")
+	run(t, url, `CREATE VIEW brukerens AS SELECT visningsnavn FROM grense.sted;
+		CREATE FUNCTION uendret() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TRIGGER brukerens BEFORE UPDATE ON grense.vedtak FOR EACH ROW EXECUTE FUNCTION uendret();
+		CREATE TABLE land (kode TEXT COLLATE "C" PRIMARY KEY); INSERT INTO land SELECT DISTINCT land FROM grense.sted; ALTER TABLE grense.stedsnavn ADD ekstra TEXT COLLATE "C" REFERENCES land;
+		ALTER TABLE grense.bok ENABLE ROW LEVEL SECURITY; CREATE PUBLICATION brukerens FOR TABLE grense.navnesak`)
+	const tied = `SELECT tgrelid::regclass || ' ' || tgname FROM pg_trigger WHERE NOT tgisinternal UNION ALL SELECT conrelid::regclass || ' ' || conname FROM pg_constraint WHERE contype = 'f'
+		UNION ALL SELECT oid::regclass::text FROM pg_class WHERE relrowsecurity UNION ALL SELECT prrelid::regclass::text FROM pg_publication_rel ORDER BY 1`
+	before := lines(t, url, tied)
+	s := openStore(t, url, postgis.Options{Poll: 100 * time.Millisecond})
 	create(t, url, smallRegister(t, 80))
 	if n := lines(t, url, "SELECT count(*)::text FROM brukerens"); n[0] != "80" {
 		t.Errorf("the view shows %s places", n[0])
 	}
+	if after := lines(t, url, tied); len(before) != 4 || !slices.Equal(before, after) {
+		t.Errorf("tied to the tables: %q, before %q", after, before)
+	}
+	eventually(t, "the number of places in the catalog", func() bool { c, ok := s.Catalog().Collection("sted"); return ok && c.Count == 80 })
+}
+
+// TestTablesKeepTheirOwnerAndRights when another role imports.
+func TestTablesKeepTheirOwnerAndRights(t *testing.T) {
+	t.Parallel()
+	url := cluster.Database(t)
+	owner, asOwner := storetest.Role(t, url, "")
+	other, _ := storetest.Role(t, url, "")
+	run(t, url, "GRANT CREATE ON DATABASE "+lines(t, url, "SELECT current_database()::text")[0]+" TO "+owner)
+	imports := func(as string) {
+		create(t, as, smallRegister(t, 20))
+		create(t, as, func(w store.Writer) { fill(t, w, collection("a", "tabell"), true, "x") })
+	}
+	imports(asOwner)
+	run(t, url, "GRANT SELECT ON grense.sted TO PUBLIC; GRANT SELECT, UPDATE ON grense.tabell TO "+other+" WITH GRANT OPTION")
+	const rights = `SELECT c.relname || ' ' || relowner::regrole || ' ' || coalesce((SELECT string_agg(a::text, ' ' ORDER BY a::text) FROM unnest(coalesce(relacl, acldefault('r', relowner))) a), '')
+		FROM pg_class c WHERE relnamespace = 'grense'::regnamespace AND relkind = 'r' ORDER BY 1`
+	before := lines(t, url, rights)
+	imports(url)
+	if after := lines(t, url, rights); !slices.Equal(before, after) {
+		t.Errorf("owners and rights: %q, before %q", after, before)
+	}
+	imports(asOwner)
 }
 
 // TestCommitGivesWayToReaders: a reader that holds one of the tables and asks for another gets it, and the import goes through after it.
@@ -147,4 +187,62 @@ func TestCommitGivesWayToReaders(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("the import: %v", err)
 	}
+}
+
+// TestReadersDoNotWaitForRowsAfterAMigration: an import that finds tables of an older version changes them, and then lets their readers go on.
+func TestReadersDoNotWaitForRowsAfterAMigration(t *testing.T) {
+	t.Parallel()
+	url := cluster.Database(t)
+	list, err := migrate.PostGIS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, url, "CREATE SCHEMA grense; CREATE TABLE grense.migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL); INSERT INTO grense.migration VALUES (1, 'a'), (2, 'b')")
+	run(t, url, "SET search_path = grense, public; "+list[0].SQL+list[1].SQL)
+	w, err := postgis.Create(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	run(t, url, "SET lock_timeout = '2s'; SELECT 1 FROM grense.sted")
+	smallRegister(t, 10)(w)
+	run(t, url, "SET lock_timeout = '2s'; SELECT 1 FROM grense.sted")
+	if err := w.Commit(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Readers that follow each other without a gap do not keep an import out.
+func TestCommitComesThroughAmongSlowReaders(t *testing.T) {
+	t.Parallel()
+	url := cluster.Database(t)
+	create(t, url, smallRegister(t, 10))
+	w, err := postgis.Create(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	smallRegister(t, 10)(w)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var readers sync.WaitGroup
+	for i := range 3 {
+		c, err := pgx.Connect(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		readers.Go(func() {
+			defer c.Close(context.Background())
+			_, err := c.Exec(ctx, "SELECT pg_sleep($1)", 0.3*float64(i))
+			for err == nil {
+				_, err = c.Exec(ctx, "SELECT pg_sleep(1) FROM (SELECT FROM grense.sted LIMIT 1) x")
+			}
+		})
+	}
+	time.Sleep(time.Second) // they read
+	if err := w.Commit(ctx); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	readers.Wait()
 }

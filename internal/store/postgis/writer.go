@@ -29,7 +29,7 @@ type Writer struct {
 	targets []*store.Collection
 	staged  map[string]string  // table under another name until Commit
 	ours    map[string]bool    // those of staged that a migration makes, whose indexes it names
-	emptied map[string]bool    // tables of migrations that others depend on, and that are filled anew as they are
+	emptied map[string]bool    // tables of migrations to which things of the user's are tied, and that are filled anew as they are
 	copies  map[string]*copier // by table and columns
 	drop    []string           // tables that a collection had before
 	done    bool
@@ -58,47 +58,56 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if err := requirePostGIS(ctx, w.conn); err != nil {
 		return err
 	}
-	if w.tx, err = w.conn.Begin(ctx); err != nil {
-		return err
-	}
 	var oid uint32
-	if err := w.tx.QueryRow(ctx, "SELECT 'geometry'::regtype::oid").Scan(&oid); err != nil {
+	if err := w.conn.QueryRow(ctx, "SELECT 'geometry'::regtype::oid").Scan(&oid); err != nil {
 		return err
 	}
 	w.conn.Conn().TypeMap().RegisterType(&pgtype.Type{Name: "geometry", OID: oid, Codec: pgtype.ByteaCodec{}})
 	if w.list, err = migrate.PostGIS(); err != nil {
 		return own(err)
 	}
-	return prepare(ctx, w.tx, w.list)
-}
-
-// prepare makes the schema with its first tables where they are missing, and keeps other writers out until the transaction ends.
-func prepare(ctx context.Context, tx pgx.Tx, list []migrate.Migration) error {
-	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext('grense'))"); err != nil {
-		return err
-	}
-	var there bool
-	if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'grense')").Scan(&there); err != nil {
-		return err
-	}
-	if !there {
-		if _, err := tx.Exec(ctx, "CREATE SCHEMA grense"); err != nil {
+	for {
+		if w.tx, err = w.conn.Begin(ctx); err != nil {
+			return err
+		}
+		changed, err := prepare(ctx, w.tx, w.list)
+		if err != nil || !changed {
+			return err
+		}
+		if err := w.tx.Commit(ctx); err != nil { // readers of the tables do not wait until all rows are there
 			return err
 		}
 	}
+}
+
+// prepare makes the schema with its first tables where they are missing, and keeps other writers out until the transaction ends. Changed
+// says that tables were changed that may hold rows.
+func prepare(ctx context.Context, tx pgx.Tx, list []migrate.Migration) (changed bool, err error) {
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext('grense'))"); err != nil {
+		return false, err
+	}
+	var there bool
+	if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'grense')").Scan(&there); err != nil {
+		return false, err
+	}
+	if !there {
+		if _, err := tx.Exec(ctx, "CREATE SCHEMA grense"); err != nil {
+			return false, err
+		}
+	}
 	if _, err := tx.Exec(ctx, "SET LOCAL search_path = grense, public, postgis, extensions"); err != nil {
-		return err
+		return false, err
 	}
 	db := migrations{tx}
 	applied, err := db.Applied(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if len(applied) < 2 {
 		list = list[:1] // tables of later migrations are made when they are first asked for
 	}
-	_, err = migrate.Up(ctx, db, list)
-	return err
+	n, err := migrate.Up(ctx, db, list)
+	return n > 0 && len(applied) > 0, err
 }
 
 // migrations is the migrate.DB of a transaction.
@@ -132,9 +141,13 @@ func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
 	if _, err := migrate.Up(ctx, migrations{w.tx}, w.list); err != nil {
 		return true, err
 	}
-	var needed bool // by a view, a function or a foreign key of the user's
+	var needed bool // by a view, a function or a foreign key of the user's, or for a trigger, a policy or a publication that another table would not have
 	err := w.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_depend WHERE refclassid = 'pg_class'::regclass AND refobjid = $1::text::regclass AND deptype = 'n'
-		AND NOT (classid = 'pg_constraint'::regclass AND objid IN (SELECT oid FROM pg_constraint WHERE conrelid = $1::text::regclass)))`, "grense."+quote(name)).Scan(&needed)
+		AND NOT (classid = 'pg_constraint'::regclass AND objid IN (SELECT oid FROM pg_constraint WHERE conrelid = $1::text::regclass)))
+		OR EXISTS (SELECT 1 FROM pg_constraint WHERE conrelid = $1::text::regclass AND contype = 'f')
+		OR EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = $1::text::regclass AND NOT tgisinternal)
+		OR EXISTS (SELECT 1 FROM pg_publication_rel WHERE prrelid = $1::text::regclass)
+		OR (SELECT relrowsecurity FROM pg_class WHERE oid = $1::text::regclass)`, "grense."+quote(name)).Scan(&needed)
 	if err != nil {
 		return true, err
 	}
@@ -175,7 +188,7 @@ func (w *Writer) define(ctx context.Context, c *store.Collection, replace bool) 
 		return err
 	}
 	if len(before) > 0 && !replace {
-		return own(errors.New("it exists already"))
+		return own(store.ErrExists)
 	}
 	for _, t := range before {
 		if t != c.Table {
@@ -205,6 +218,9 @@ func defined(c *store.Collection) *store.Collection {
 
 // makeTable makes sure that an empty table is there: of a migration, else a new one.
 func (w *Writer) makeTable(ctx context.Context, name string, columns func() string) error {
+	if slices.Contains([]string{"migration", "collection", "api_key"}, name) {
+		return own(fmt.Errorf("the schema grense has a table %q of its own; choose another name", name))
+	}
 	if ours, err := w.migrated(ctx, name); err != nil || ours {
 		return err
 	}

@@ -2,7 +2,7 @@ package postgis_test
 
 import (
 	"context"
-	"strings"
+	"errors"
 	"testing"
 	"time"
 
@@ -69,7 +69,7 @@ func TestImportIsAllOrNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if err := w.Define(context.Background(), collection("a", "annen"), false); err == nil || !strings.Contains(err.Error(), "exists already") {
+	if err := w.Define(context.Background(), collection("a", "annen"), false); !errors.Is(err, store.ErrExists) {
 		t.Errorf("a collection that exists: %v", err)
 	}
 }
@@ -130,6 +130,11 @@ func TestImportRefuses(t *testing.T) {
 	} {
 		if err := insert(row...); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+	for _, name := range []string{"migration", "collection", "api_key"} {
+		if err := w.Define(context.Background(), collection("b", name), true); err == nil {
+			t.Errorf("the table %q, which is ours: no error", name)
 		}
 	}
 	if _, err := w.Insert("tabell", []string{"finnes_ikke"}); err == nil {
