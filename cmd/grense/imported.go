@@ -305,6 +305,7 @@ func openImported(ctx context.Context, source, dir string, o gpkg.Options, log *
 	for _, n := range st.Notes {
 		log.Warn("a layer is not served", "layer", n.Layer, "reason", n.Reason)
 	}
+	o.Unchanging = true // a fresh copy is put in its place
 	inner, err := gpkg.Open(ctx, c.path, o)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the imported copy: %w", err), ignoreMissing(os.Remove(c.statePath())))

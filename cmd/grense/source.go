@@ -25,7 +25,8 @@ func openSource(ctx context.Context, path, dir string, cfg config.Config, log *s
 	if isDatabase(path) {
 		return openDatabase(ctx, path, cfg, log, wait)
 	}
-	if path == "" {
+	ours := path == ""
+	if ours {
 		var err error
 		if path, err = buildDemo(ctx, dir); err != nil {
 			return nil, err
@@ -33,7 +34,7 @@ func openSource(ctx context.Context, path, dir string, cfg config.Config, log *s
 	} else if err := readable(path); err != nil {
 		return nil, err
 	}
-	options := gpkg.Options{DataDir: dir, Settings: layerSettings(cfg), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead)}
+	options := gpkg.Options{DataDir: dir, Settings: layerSettings(cfg), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead), Unchanging: ours}
 	if options.TypeAhead == 0 {
 		options.TypeAhead = -1 // none
 	}

@@ -137,5 +137,22 @@ var keyLike = regexp.MustCompile(`(?i)grense_[0-9A-Za-z]{8}_[0-9A-Za-z]*`)
 
 // Redact hides everything in s that looks like a key, but for its id, so that s can be shown or logged.
 func Redact(s string) string {
+	if !mayHold(s) {
+		return s
+	}
 	return keyLike.ReplaceAllStringFunc(s, func(k string) string { return k[:len(prefix)+idLen] + "_***" })
+}
+
+// mayHold reports whether s has the prefix of a key in it, in any case. Most texts have not, and need no expression.
+func mayHold(s string) bool {
+	const name = len(prefix) - 1 // before the underscore
+	for at := 0; ; at++ {
+		i := strings.IndexByte(s[at:], prefix[name])
+		if i < 0 {
+			return false
+		}
+		if at += i; at >= name && strings.EqualFold(s[at-name:at], prefix[:name]) {
+			return true
+		}
+	}
 }

@@ -15,3 +15,19 @@ var (
 
 // Deflate gives a fragment its deflated form, whatever its length.
 func Deflate(f *Fragment) { f.deflated.Store(newDeflated(f.JSON)) }
+
+// MostQuick is the longest text that AppendQuick takes.
+const MostQuick = mostQuick
+
+// CodeLengths are the lengths of the codes of AppendQuick, as letters from a for 0.
+var CodeLengths = map[string]string{"literals and matches": literalLengths + matchLengths, "distances": distanceLengths, "lengths": lengthLengths}
+
+// AppendQuick appends a text as a block with codes that are not made for it.
+func AppendQuick(dst, text []byte) []byte { return appendQuick(dst, text) }
+
+// AppendRun appends a text as blocks with codes that are made for it.
+func AppendRun(dst, text []byte) []byte {
+	d := runDeflaters.Get().(*deflater)
+	defer runDeflaters.Put(d)
+	return d.run(dst, text)
+}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"net/url"
 	"strings"
 
 	"grense/api/ogcapi"
@@ -93,7 +92,31 @@ func (c *call) replay(without ...string) []string {
 
 // queryEscape escapes a text for a query; commas, colons and slashes stay (RFC 3986, 3.4).
 func queryEscape(s string) string {
-	return queryPlain.Replace(url.QueryEscape(s))
+	n := 0
+	for i := range len(s) {
+		if !inQuery[s[i]] {
+			n++
+		}
+	}
+	if n == 0 {
+		return s
+	}
+	const digits = "0123456789ABCDEF"
+	b := make([]byte, 0, len(s)+2*n)
+	for i := range len(s) {
+		if x := s[i]; inQuery[x] {
+			b = append(b, x)
+		} else {
+			b = append(b, '%', digits[x>>4], digits[x&15])
+		}
+	}
+	return string(b)
 }
 
-var queryPlain = strings.NewReplacer("%2C", ",", "%3A", ":", "%2F", "/", "+", "%20")
+// inQuery are the bytes that queryEscape leaves.
+var inQuery = func() (is [256]bool) {
+	for _, x := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~,:/") {
+		is[x] = true
+	}
+	return is
+}()

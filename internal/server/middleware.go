@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -31,6 +32,15 @@ const (
 // UI's style sheet; connections are those of the requests that it tries out.
 const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// everyAnswer are the header fields of every answer. Nobody changes the values.
+var everyAnswer = http.Header{
+	"Access-Control-Allow-Origin":   {"*"},
+	"Access-Control-Expose-Headers": {exposeHeaders},
+	"X-Content-Type-Options":        {"nosniff"},
+	"Content-Security-Policy":       {contentPolicy},
+	"Referrer-Policy":               {"same-origin"}, // what people ask for is not told to others
+}
+
 // chain wraps the router: request id, recovery, log, metrics, address, headers for other origins.
 func (s *Server) chain(router *chi.Mux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,11 +57,7 @@ func (s *Server) chain(router *chi.Mux) http.Handler {
 		rctx.RouteMethod = http.MethodGet // a path is found whatever the method; its route answers 405 by itself
 
 		h := rw.Header()
-		h.Set("Access-Control-Allow-Origin", "*")
-		h.Set("Access-Control-Expose-Headers", exposeHeaders)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Content-Security-Policy", contentPolicy)
-		h.Set("Referrer-Policy", "same-origin") // what people ask for is not told to others
+		maps.Copy(h, everyAnswer)
 		h.Set("X-Request-Id", c.id)
 		if r.Method == http.MethodOptions {
 			h.Set("Access-Control-Allow-Headers", allowHeaders)

@@ -31,6 +31,8 @@ type Options struct {
 	Progress func(layer string, done, total int)
 	// NarrowFrom is how large, in bytes, geometries must be on average for a copy of the other columns in the side file. Defaults to 256.
 	NarrowFrom int
+	// Unchanging promises that nobody writes into the file: who changes it puts another in its place. It is read without locks then.
+	Unchanging bool
 	MaxConns   int // connections to the file, one for each concurrent question. Defaults to twice the processors, at least 4.
 	TypeAhead  int // bytes that tables in memory for the parameter q and for parts of texts may take, together; negative: none. Defaults to 96 MiB, which a million names need.
 }

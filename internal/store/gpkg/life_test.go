@@ -97,6 +97,29 @@ func TestReloadKeepsTheOldOnError(t *testing.T) {
 	}
 }
 
+// TestUnchangingFileIsReplaced: a file that is read without locks hinders no writer, and another in its place is seen at the next reload.
+func TestUnchangingFileIsReplaced(t *testing.T) {
+	t.Parallel()
+	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY); INSERT INTO x VALUES (1), (2);`+attributes)
+	s := openStore(t, path, gpkg.Options{Unchanging: true})
+	if p := page(t, s, store.Query{Collection: "x", Limit: 5}); p.Matched != 2 {
+		t.Errorf("matched %d, want 2", p.Matched)
+	}
+	other := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY); INSERT INTO x VALUES (1), (2), (7);`+attributes)
+	if err := os.Rename(other, path); err != nil {
+		t.Fatal(err)
+	}
+	if p := page(t, s, store.Query{Collection: "x", Limit: 5}); p.Matched != 2 {
+		t.Errorf("before the reload: matched %d, want 2", p.Matched)
+	}
+	if err := s.Reload(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if p := page(t, s, store.Query{Collection: "x", Limit: 5}); p.Matched != 3 || p.Rows[2].ID != "7" {
+		t.Errorf("after the reload: %+v", p)
+	}
+}
+
 // TestWALFile leaves nothing beside a file in WAL mode, and sees changes that are not in it yet.
 func TestWALFile(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func (s *Store) load(ctx context.Context) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, m, err := src.readable(s.options.DataDir)
+	path, m, err := src.readable(s.options.DataDir, s.options.Unchanging)
 	if err != nil {
 		return nil, err
 	}
@@ -144,9 +144,15 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		}
 		return c, nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	if now, err := inspect(s.path); err != nil || now.state() != src.state() {
+		r.pool.distrust() // somebody wrote while it was opened
+	}
 	r.typeAhead.room = s.options.TypeAhead
 	r.refs.Store(1)
-	return r, err
+	return r, nil
 }
 
 // drafts lists the layers, refused ones among them.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/paulmach/orb"
 
@@ -48,11 +50,42 @@ type entry struct {
 // that the virtual table needs, and a test of envelopes that knows more than boxes.
 type treeReader struct {
 	c    *conn
+	kept *keptNodes
 	sql  string
 	test func(orb.Bound) cql2.Truth
 	most int
 	rows []entry
 	bufs [][]byte // by level; of c
+}
+
+// keptNodes are nodes of one R-tree in memory. They are those of the file as long as nobody has changed it. It is safe for concurrent use.
+type keptNodes struct {
+	mu   sync.RWMutex
+	data map[int64][]byte // by number; immutable
+	size int              // bytes
+}
+
+// maxKeptNodes is how many bytes of one R-tree are kept in memory; the envelopes of 300,000 features.
+const maxKeptNodes = 8 << 20
+
+func (k *keptNodes) get(n int64) []byte {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.data[n]
+}
+
+// put keeps a copy of a node while there is room.
+func (k *keptNodes) put(n int64, data []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.size+len(data) > maxKeptNodes || k.data[n] != nil {
+		return
+	}
+	if k.data == nil {
+		k.data = map[int64][]byte{}
+	}
+	k.data[n] = slices.Clone(data)
+	k.size += len(data)
 }
 
 // maxTreeDepth is that of SQLite.
@@ -64,10 +97,10 @@ const (
 	nodeCell = 24
 )
 
-// entries returns the rows for whose envelope test is not False, in no order; false when there are more than most of them, or the tree cannot be
-// read, so that SQLite has to answer.
-func (c *conn) entries(nodes string, most int, test func(orb.Bound) cql2.Truth) ([]entry, bool, error) {
-	w := &treeReader{c: c, sql: "SELECT data FROM " + nodes + " WHERE nodeno = ?", test: test, most: most, bufs: c.nodes}
+// entries returns the rows of a layer for whose envelope test is not False, in no order; false when there are more than most of them, or the tree
+// cannot be read, so that SQLite has to answer. The caller has seen that c is unchanged.
+func (c *conn) entries(l *layer, most int, test func(orb.Bound) cql2.Truth) ([]entry, bool, error) {
+	w := &treeReader{c: c, kept: &l.kept, sql: "SELECT data FROM " + l.nodes + " WHERE nodeno = ?", test: test, most: most, bufs: c.nodes}
 	err := w.root()
 	c.nodes = w.bufs
 	if err == errEnough || err == errTree {
@@ -93,6 +126,9 @@ func (w *treeReader) root() error {
 
 // read returns a node. It is valid until another of its level is read.
 func (w *treeReader) read(n int64, level int) ([]byte, error) {
+	if b := w.kept.get(n); b != nil {
+		return b, nil
+	}
 	found := false
 	if level == len(w.bufs) {
 		w.bufs = append(w.bufs, nil)
@@ -103,6 +139,9 @@ func (w *treeReader) read(n int64, level int) ([]byte, error) {
 	})
 	if b := w.bufs[level]; err == nil && (!found || len(b) < nodeHead || len(b) < nodeHead+nodeCell*int(binary.BigEndian.Uint16(b[2:]))) {
 		err = errTree
+	}
+	if err == nil {
+		w.kept.put(n, w.bufs[level])
 	}
 	return w.bufs[level], err
 }

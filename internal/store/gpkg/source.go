@@ -93,9 +93,13 @@ func (s source) sideName(extra string) (prefix, stem string) {
 }
 
 // readable returns the file that is to be opened, and how. A file in WAL mode cannot be read without SQLite writing beside it: it is
-// copied into dir, or where its folder cannot be written, so that nobody changes it, opened as immutable.
-func (s source) readable(dir string) (path string, m mode, err error) {
+// copied into dir, or where its folder cannot be written, so that nobody changes it, opened as immutable. So are copies, which are ours, and files
+// of which unchanging says that nobody writes into them.
+func (s source) readable(dir string, unchanging bool) (path string, m mode, err error) {
 	if !s.wal {
+		if unchanging {
+			return s.path, immutable, nil
+		}
 		return s.path, readOnly, nil
 	}
 	if !writable(filepath.Dir(s.path)) {
@@ -107,7 +111,7 @@ func (s source) readable(dir string) (path string, m mode, err error) {
 	prefix, stem := s.sideName("copy")
 	path = filepath.Join(dir, stem+".gpkg")
 	if _, err := os.Stat(path); err == nil {
-		return path, readOnly, nil
+		return path, immutable, nil
 	}
 	err = atomically(path, func(tmp string) error {
 		if s.walSize == 0 {
@@ -119,7 +123,7 @@ func (s source) readable(dir string) (path string, m mode, err error) {
 		return "", 0, fmt.Errorf("gpkg: copying %s, which is in WAL mode, to the data folder: %w", s.name, err)
 	}
 	removeOthers(dir, prefix, stem, ".gpkg")
-	return path, readOnly, nil
+	return path, immutable, nil
 }
 
 // copyFile copies an SQLite file without pending changes, with the journal mode set to the one that needs no other file.

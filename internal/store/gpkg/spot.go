@@ -42,7 +42,7 @@ func (qu *question) spots(c *conn, q store.Query) (*spots, error) {
 	if same, err := c.unchanged(); err != nil || !same {
 		return nil, err
 	}
-	rows, ok, err := c.entries(l.nodes, maxSpots, b.Test)
+	rows, ok, err := c.entries(l, maxSpots, b.Test)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -271,7 +271,7 @@ func (h *hints) read(c *conn) (bool, error) {
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
-	rows, ok, err := c.entries(h.l.nodes, maxSpots, h.bounds.Test)
+	rows, ok, err := c.entries(h.l, maxSpots, h.bounds.Test)
 	h.sure = make(map[int64]cql2.Truth, len(rows))
 	for _, x := range rows {
 		h.sure[x.id] = x.t

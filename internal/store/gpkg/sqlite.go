@@ -34,6 +34,7 @@ type conn struct {
 	c     *sqlite.Conn
 	stmts map[string]*statement
 	clock int64
+	still bool          // the main database is opened as immutable
 	state int64         // of the main database when it was opened; see unchanged
 	halt  chan struct{} // closed to break off what c does; nil: not made yet
 	likes likes
@@ -66,7 +67,7 @@ func openConn(path string, m mode) (*conn, error) {
 		return nil, err
 	}
 	c.SetBusyTimeout(5 * time.Second)
-	cn := &conn{c: c, stmts: map[string]*statement{}}
+	cn := &conn{c: c, stmts: map[string]*statement{}, still: m == immutable}
 	err = cn.exec("PRAGMA mmap_size=0")
 	if err == nil { // 16 MB of pages, an upper bound: the 2 MB of SQLite hold too little of a national register
 		err = cn.exec("PRAGMA cache_size=-16384")
@@ -220,6 +221,9 @@ const dataVersion = "PRAGMA main.data_version"
 
 // unchanged reports whether nobody has changed the main database since c was opened.
 func (c *conn) unchanged() (bool, error) {
+	if c.still {
+		return true, nil
+	}
 	v, err := c.one(dataVersion)
 	return v == c.state, err
 }
@@ -244,7 +248,8 @@ func (c *conn) watch(ctx context.Context) (stop func()) {
 	}
 }
 
-// snapshot runs fn in a transaction for reading, which is locked once and not for each statement. The state of the file is one throughout.
+// snapshot runs fn in a transaction for reading, which is locked once and not for each statement. The state of the file is one throughout. A file that
+// nobody changes needs none.
 func (c *conn) snapshot(ctx context.Context, fn func(*conn) error) (err error) {
 	stop := c.watch(ctx)
 	defer func() {
@@ -252,15 +257,17 @@ func (c *conn) snapshot(ctx context.Context, fn func(*conn) error) (err error) {
 		if cap(c.blob) > batchBytes {
 			c.blob = nil
 		}
-		if c.c.AutocommitEnabled() {
+		if c.still || c.c.AutocommitEnabled() {
 			return
 		}
 		if end := c.exec("COMMIT"); end != nil {
 			err = errors.Join(err, end, c.exec("ROLLBACK"))
 		}
 	}()
-	if err := c.exec("BEGIN"); err != nil {
-		return err
+	if !c.still {
+		if err := c.exec("BEGIN"); err != nil {
+			return err
+		}
 	}
 	return fn(c)
 }
@@ -392,6 +399,13 @@ func newPool(size int, open func() (*conn, error)) (*pool, error) {
 		p.put(c)
 	}
 	return p, nil
+}
+
+// distrust makes connections that nobody uses yet take the file for changed.
+func (p *pool) distrust() {
+	for _, c := range p.all {
+		c.still, c.state = false, -1
+	}
 }
 
 // get takes a connection. The caller must put it back.
