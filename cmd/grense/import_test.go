@@ -199,6 +199,7 @@ func TestKilledImportsLeaveTheTarget(t *testing.T) {
 	}
 	dir := t.TempDir()
 	into := filepath.Join(dir, "data.gpkg")
+	scratch := t.TempDir() // nobody clears away after a process that was killed
 	src := writeFile(t, filepath.Join(dir, "new.geojson"), squares(5000))
 	if code, _, stderr := command(t, dir, "import", writeFile(t, filepath.Join(dir, "old.geojson"), squares(500)), "--into", into, "--collection", "ruter"); code != 0 {
 		t.Fatal(stderr)
@@ -209,7 +210,7 @@ func TestKilledImportsLeaveTheTarget(t *testing.T) {
 	}
 	child := func() *exec.Cmd {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestImportProcess$")
-		cmd.Env = append(os.Environ(), importInChild+"="+strings.Join([]string{"import", src, "--into", into, "--collection", "ruter", "--replace"}, "\n"))
+		cmd.Env = append(os.Environ(), "TMPDIR="+scratch, importInChild+"="+strings.Join([]string{"import", src, "--into", into, "--collection", "ruter", "--replace"}, "\n"))
 		return cmd
 	}
 	start := time.Now()

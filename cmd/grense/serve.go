@@ -13,6 +13,7 @@ import (
 
 	"grense/internal/apikey"
 	"grense/internal/config"
+	"grense/internal/demo"
 	"grense/internal/server"
 	"grense/internal/store"
 )
@@ -109,6 +110,9 @@ func assemble(ctx context.Context, cfg config.Config, source string, log *slog.L
 	}
 	if s.store, err = openSource(ctx, source, dir, cfg, log, true); err != nil {
 		return nil, err
+	}
+	if source == "" && s.cfg.Service.Licence == (config.Licence{}) {
+		s.cfg.Service.Licence = config.Licence{Name: demo.LicenceName, URL: demo.LicenceURL}
 	}
 	if s.state, err = openStateFor(ctx, source, dir, log); err != nil {
 		return nil, err

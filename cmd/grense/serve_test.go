@@ -51,8 +51,8 @@ func TestServeDemoFromNothing(t *testing.T) {
 	if code, _ := r.get(t, oneItem, ""); code != http.StatusUnauthorized {
 		t.Errorf("without a key: %d", code)
 	}
-	if code, _ := r.get(t, "/", ""); code != http.StatusOK {
-		t.Errorf("landing page: %d", code)
+	if code, body := r.get(t, "/?f=json", ""); code != http.StatusOK || !strings.Contains(body, `"rel":"license"`) {
+		t.Errorf("landing page: %d, want one with the licence of the demo: %s", code, body)
 	}
 	r.codeLinkWorksOnce(t, key)
 	for _, path := range []string{"/" + key, "/collections/" + key, "/collections/fylker/items/" + key, oneItem + "&x=" + key} {
@@ -174,6 +174,9 @@ collections:
 	r.base = "http://" + addr
 	if code, body := r.get(t, "/?f=json", ""); code != http.StatusOK || !strings.Contains(body, "Våre kart") || strings.Contains(body, addr) || !strings.Contains(body, "https://example.org/geo/openapi") {
 		t.Errorf("landing page: %d %s", code, body)
+	}
+	if _, body := r.get(t, "/?f=json", ""); strings.Contains(body, `"rel":"license"`) {
+		t.Errorf("data get a licence that nobody gave them: %s", body)
 	}
 	if code, body := r.get(t, "/collections/counties?f=json&lang=en", ""); code != http.StatusOK || !strings.Contains(body, `"Counties"`) {
 		t.Errorf("renamed collection: %d %.300s", code, body)

@@ -80,7 +80,7 @@ type Contact struct {
 	URL   string `yaml:"url"`
 }
 
-// Licence is the licence of the data. Defaults to CC BY 4.0.
+// Licence is the licence of the data. None is told by default: whoever serves data knows theirs.
 type Licence struct {
 	Name string `yaml:"name"`
 	URL  string `yaml:"url"`
@@ -156,7 +156,6 @@ func Default() Config {
 		LogFormat: "text",
 		Service: Service{
 			Publisher: Publisher{Name: "Grense", URL: "https://www.geonorge.no/"},
-			Licence:   Licence{Name: "CC BY 4.0", URL: "https://creativecommons.org/licenses/by/4.0/"},
 		},
 		Limits: Limits{
 			ReadHeaderTimeout: 5 * time.Second,

@@ -24,6 +24,12 @@ import (
 // that bears another version is rebuilt.
 const Version = "6b301bcfc06a"
 
+// The licence of the demo.
+const (
+	LicenceName = "CC BY 4.0"
+	LicenceURL  = "https://creativecommons.org/licenses/by/4.0/"
+)
+
 // Set is one division of the country. It is immutable and safe for concurrent use; nobody changes what it points to.
 type Set struct {
 	Fylker   []Fylke   // by Nr

@@ -55,41 +55,22 @@ func find[H any](ctx context.Context, s *Service, k *kind[H], c *criteria, f api
 
 // rows returns the records of all hits in their order; a refusal when there are too many.
 func (s *Service) rows(ctx context.Context, collection string, order []store.Sort, c *criteria) ([]store.Row, error) {
-	all, err := s.page(ctx, collection, order, c.where)
-	if err != nil {
+	q := store.Query{Collection: collection, SortBy: order, Limit: s.options.MaxHits, Count: store.CountNone, Whole: true}
+	var err error
+	if q.Filter, err = s.check(collection, c.where); err != nil {
 		return nil, err
 	}
-	if most := s.options.MaxHits; len(all) > most {
-		return nil, &api.Refusal{Faults: []api.Fault{{Path: c.op, Reason: api.TooManyHits, N: int64(most)}}}
-	}
-	if c.exact == nil || len(all) < 2 {
-		return all, nil
-	}
-	first, err := s.page(ctx, collection, order, append(c.where[:len(c.where):len(c.where)], c.exact))
-	if err != nil || len(first) == 0 || len(first) == len(all) {
-		return all, err
-	}
-	ahead := make(map[string]bool, len(first))
-	for _, r := range first {
-		ahead[r.ID] = true
-	}
-	for _, r := range all {
-		if !ahead[r.ID] {
-			first = append(first, r)
+	if c.exact != nil {
+		if q.First, err = s.check(collection, c.exact); err != nil {
+			return nil, err
 		}
 	}
-	return first, nil
-}
-
-// page returns the records that the filter selects, at most one more than there may be hits.
-func (s *Service) page(ctx context.Context, collection string, order []store.Sort, filter cql2.And) ([]store.Row, error) {
-	x, err := s.check(collection, filter)
-	if err != nil {
-		return nil, err
-	}
-	p, err := s.store.Page(ctx, store.Query{Collection: collection, Filter: x, SortBy: order, Limit: s.options.MaxHits + 1, Count: store.CountNone, Whole: true})
+	p, err := s.store.Page(ctx, q)
 	if err != nil {
 		return nil, classify(err)
+	}
+	if p.Next != "" {
+		return nil, &api.Refusal{Faults: []api.Fault{{Path: c.op, Reason: api.TooManyHits, N: int64(s.options.MaxHits)}}}
 	}
 	return p.Rows, nil
 }
@@ -139,7 +120,6 @@ type reader[H any] struct {
 	flags api.Flags
 	rows  []store.Row // of the hits to come
 	hits  []H         // the batch, used again
-	keys  []hitKey    // of the batch
 
 	wkt    *feature.Geometry // nil: no geometry is asked for
 	own    bool              // the records have the geometry themselves; else the place has
@@ -194,11 +174,8 @@ func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
 
 // recall fills the batch with hits that searches before gave, and reads the others.
 func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
-	r.keys = r.keys[:0]
-	for _, x := range rows {
-		r.keys = append(r.keys, hitKey{x.ID, x.Rev, r.kind.collection, r.flags.BeregnVisningsnavn})
-	}
-	rest := take(r.s.remembered, r.keys, r.hits)
+	table := hitTable{r.kind.collection, r.flags.BeregnVisningsnavn}
+	rest := take(r.s.remembered, table, rows, r.hits)
 	if len(rest) == 0 {
 		return ctx.Err()
 	}
@@ -209,7 +186,7 @@ func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
 	if err := r.read(ctx, others, func(i int) int { return rest[i] }); err != nil {
 		return err
 	}
-	keep(r.s.remembered, r.keys, r.hits, rest)
+	keep(r.s.remembered, table, rows, r.hits, rest)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	api "grense/api/placename"
+	"grense/internal/store"
 )
 
 // HitSize is what a hit of findSteder counts for.
@@ -13,9 +14,9 @@ var HitSize = sizeOf[api.StedTreff]()
 func RememberedOf(bytes, n int) (most int) {
 	m := newRemembered(bytes)
 	for i := range n {
-		keep(m, []hitKey{{id: strconv.Itoa(i)}}, make([]api.StedTreff, 1), []int{0})
-		take(m, []hitKey{{id: strconv.Itoa(i / 2)}}, make([]api.StedTreff, 1)) // what is asked for again is kept anew
-		most = max(most, len(m.young)+len(m.old))
+		keep(m, hitTable{}, []store.Row{{ID: strconv.Itoa(i)}}, make([]api.StedTreff, 1), []int{0})
+		take(m, hitTable{}, []store.Row{{ID: strconv.Itoa(i / 2)}}, make([]api.StedTreff, 1)) // what is asked for again is kept anew
+		most = max(most, len(m.young[hitTable{}])+len(m.old[hitTable{}]))
 	}
 	return most
 }

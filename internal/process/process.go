@@ -43,17 +43,26 @@ func (echo) Describe(lang string) ogcapi.Process {
 	bbox := m{"type": "object", "required": []string{"bbox"}, "format": "ogc-bbox", "properties": m{
 		"bbox": m{"type": "array", "oneOf": []any{m{"minItems": 4, "maxItems": 4}, m{"minItems": 6, "maxItems": 6}}, "items": m{"type": "number"}},
 		"crs":  m{"type": "string", "format": "uri", "default": "http://www.opengis.net/def/crs/OGC/1.3/CRS84"}}}
+	in := func(nb, nn, en string) string {
+		switch lang {
+		case "nb":
+			return nb
+		case "nn":
+			return nn
+		}
+		return en
+	}
 	inputs := []struct {
 		name, title string
 		schema      m
 	}{
-		{"string", "Text", m{"type": "string"}},
-		{"number", "Number", m{"type": "number"}},
-		{"boolean", "Truth value", m{"type": "boolean"}},
-		{"object", "Object", m{"type": "object"}},
-		{"array", "List of numbers", m{"type": "array", "items": m{"type": "number"}}},
-		{"bbox", "Box", bbox},
-		{"pause", "Seconds to wait before the answer", m{"type": "number", "minimum": 0, "maximum": 60, "default": 0}},
+		{"string", in("Tekst", "Tekst", "Text"), m{"type": "string"}},
+		{"number", in("Tall", "Tal", "Number"), m{"type": "number"}},
+		{"boolean", in("Sann eller usann", "Sann eller usann", "Truth value"), m{"type": "boolean"}},
+		{"object", in("Objekt", "Objekt", "Object"), m{"type": "object"}},
+		{"array", in("Liste med tall", "Liste med tal", "List of numbers"), m{"type": "array", "items": m{"type": "number"}}},
+		{"bbox", in("Utsnitt", "Utsnitt", "Box"), bbox},
+		{"pause", in("Sekunder å vente før svaret", "Sekund å vente før svaret", "Seconds to wait before the answer"), m{"type": "number", "minimum": 0, "maximum": 60, "default": 0}},
 	}
 	d := ogcapi.Process{
 		ProcessSummary: ogcapi.ProcessSummary{Version: "1.0.0", ID: "echo", Title: text[0], Description: text[1], Keywords: []string{"echo", "test"},

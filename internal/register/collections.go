@@ -95,11 +95,15 @@ func kommuner(key string) store.Relation {
 	return relation("kommuner", "sted_kommune", owner, key, properties(text("kommunenummer"), text("navneobjekttype"), integer("rang")))
 }
 
-// skrivemaater relates to spellings.
+// skrivemaater relates to spellings. Those of a place or a name stand in its order.
 func skrivemaater(name, owner, key string) store.Relation {
-	return relation(name, "skrivemaate", owner, key, properties(
+	r := relation(name, "skrivemaate", owner, key, properties(
 		langnavn(), integer("skrivemaatenummer"), text("skrivemaatestatus"), date("skrivemaatestatusdato"), boolean("prioritert"),
 		text("spraak"), text("navnestatus"), text("navnesakstatus")))
+	if key == "" {
+		r.Order = "rang"
+	}
+	return r
 }
 
 func tilleggsopplysninger(table, owner string) store.Relation {

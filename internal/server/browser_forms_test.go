@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -280,9 +281,121 @@ func suggestByKeyboard(t *testing.T, ctx context.Context, checks string) {
 			t.Fatal("nothing is suggested")
 		}
 		k.press(kb.ArrowDown)
+		k.suggests(true, 0)
+		k.press(kb.Escape)
+		k.suggests(false, -1)
+		k.press(kb.ArrowDown)
+		k.press(kb.ArrowDown)
+		k.press(kb.ArrowUp)
+		k.suggests(true, 0)
 		k.enter(200)
 		if path := k.address().Path; !strings.Contains(path, "/items/") {
 			t.Errorf("the suggestion leads to %s", path)
 		}
+	}
+}
+
+// suggests checks what a screen reader is told of the suggestions: whether the list is open, and which of them is active (-1: none).
+func (k keyboard) suggests(open bool, active int) {
+	k.t.Helper()
+	var told struct {
+		Expanded, Active, Selected string
+		Open                       bool
+	}
+	err := k.ask(`(() => {
+		const field = document.querySelector("#search"), list = document.getElementById(field.getAttribute("aria-controls"));
+		const place = (e) => e ? String([...list.children].indexOf(e)) : "-1";
+		return {expanded: field.getAttribute("aria-expanded"), open: !list.hidden,
+			active: place(document.getElementById(field.getAttribute("aria-activedescendant"))),
+			selected: place(list.querySelector("[aria-selected=true]:not([hidden] *)"))};
+	})()`, &told)
+	want := strconv.Itoa(active)
+	if err != nil || told.Expanded != strconv.FormatBool(open) || told.Open != open || told.Active != want || told.Selected != want {
+		k.t.Errorf("want open %v with %d active; told is %+v: %v", open, active, told, err)
+	}
+}
+
+// searchWithoutScripts searches from the landing page where scripts do not run.
+func searchWithoutScripts(t *testing.T, ctx context.Context, s site, checks string) {
+	k := keyboard{newTab(t, ctx, true, checks), t}
+	w := desk
+	w.noScript, w.reduced = true, true
+	k.visit(w, s.open.URL+"/v1?f=html&lang=nn", 200)
+	k.skip()
+	k.tabTo("the search field", func(f focus) bool { return f.Field == "q" })
+	k.press("oslo")
+	k.enter(200)
+	if u := k.address(); !strings.HasPrefix(u.Path, "/v1/collections/") || u.Query().Get("q") != "oslo" || u.Query().Get("lang") != "nn" {
+		t.Errorf("the search leads to %s", u)
+	}
+	var rows int
+	if err := k.ask(`document.querySelectorAll("tbody tr").length`, &rows); err != nil || rows == 0 {
+		t.Errorf("the search finds %d: %v", rows, err)
+	}
+}
+
+// moveMapByKeyboard zooms and moves the map beside a table. Without scripts a map is a picture with links.
+func moveMapByKeyboard(t *testing.T, ctx context.Context, s site, checks string) {
+	type box struct{ X, Y, W, H float64 }
+	look := func(k keyboard) (b box) {
+		k.t.Helper()
+		var v []float64
+		if err := k.ask(`document.querySelector("svg.map").getAttribute("viewBox").split(" ").map(Number)`, &v); err != nil || len(v) != 4 {
+			k.t.Fatalf("view box %v: %v", v, err)
+		}
+		return box{v[0], v[1], v[2], v[3]}
+	}
+	address := s.open.URL + "/collections/fylker/items?f=html&lang=en"
+	k := keyboard{newTab(t, ctx, true, checks), t}
+	w := desk
+	w.reduced = true
+	k.visit(w, address, 200)
+	k.skip()
+	k.tabTo("the button that zooms", func(f focus) bool { return f.Tag == "button" && f.Field == "in" })
+	whole := look(k)
+	k.press(kb.Enter)
+	if b := look(k); b.W >= whole.W || b.X <= whole.X || b.Y <= whole.Y {
+		t.Errorf("the button shows %+v of %+v", b, whole)
+	}
+	k.press("+")
+	near := look(k)
+	for _, step := range []struct {
+		key    string
+		dx, dy float64
+	}{{kb.ArrowRight, 1, 0}, {kb.ArrowDown, 0, 1}, {kb.ArrowLeft, -1, 0}, {kb.ArrowUp, 0, -1}} {
+		before := look(k)
+		k.press(step.key)
+		after := look(k)
+		if (after.X-before.X)*step.dx < 0 || (after.Y-before.Y)*step.dy < 0 || after.W != before.W || (after.X == before.X) == (step.dx != 0) || (after.Y == before.Y) == (step.dy != 0) {
+			t.Errorf("an arrow (%v, %v) moves from %+v to %+v", step.dx, step.dy, before, after)
+		}
+	}
+	if b := look(k); b != near {
+		t.Errorf("after one step each way the map shows %+v, not %+v", b, near)
+	}
+	k.press("-")
+	if b := look(k); b.W <= near.W || b.W >= whole.W {
+		t.Errorf("after zooming out once: %+v", b)
+	}
+	k.press("0")
+	if b, f := look(k), k.focus(); b != whole || f.Tag != "button" || !f.Visible {
+		t.Errorf("0 shows %+v, not %+v; the focus is on %+v", b, whole, f)
+	}
+	k.press(kb.ArrowDown) // of a map that is whole, the arrows are those of the page
+	if b := look(k); b != whole {
+		t.Errorf("an arrow moves the whole map to %+v", b)
+	}
+
+	w.noScript = true
+	k.visit(w, s.open.URL+"/?f=html&lang=en", 200)
+	var tools int
+	if err := k.ask(`document.querySelectorAll(".tools").length`, &tools); err != nil || tools != 0 {
+		t.Errorf("%d rows of buttons that do nothing: %v", tools, err)
+	}
+	k.skip()
+	k.tabTo("a county on the map", func(f focus) bool { return strings.HasSuffix(f.Href, "/items/11?lang=en") })
+	k.enter(200)
+	if path := k.address().Path; path != "/collections/fylker/items/11" {
+		t.Errorf("the map leads to %s", path)
 	}
 }

@@ -243,6 +243,8 @@ func TestBrowser(t *testing.T) {
 	t.Run("filters by keyboard", func(t *testing.T) { filterByKeyboard(t, ctx, s, checks) })
 	t.Run("takes a key by keyboard", func(t *testing.T) { keyByKeyboard(t, ctx, s, checks) })
 	t.Run("suggests by keyboard", func(t *testing.T) { suggestByKeyboard(t, ctx, checks) })
+	t.Run("searches without scripts", func(t *testing.T) { searchWithoutScripts(t, ctx, s, checks) })
+	t.Run("moves maps by keyboard", func(t *testing.T) { moveMapByKeyboard(t, ctx, s, checks) })
 }
 
 // everyPage opens every kind of page as every reader, and asks of each: nothing in the console, no request but to the server, no fault

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
@@ -44,15 +45,41 @@ func chromium(t *testing.T) context.Context {
 	if program == "" {
 		t.Skip("there is no Chromium; make chromium installs it on Debian")
 	}
-	ctx, stop := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+	// What the browser writes, also beside its profile, goes with the test. Its processes hold the pipe: at its end all of them are gone, and nothing
+	// is written any more.
+	dir := t.TempDir()
+	alive, holds, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, alive) // what they say, which nobody needs
+		alive.Close()
+		close(gone)
+	}()
+	ctx, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), append(chromedp.DefaultExecAllocatorOptions[:], // the end of the test would kill it at once
+		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(dir), chromedp.Env("TMPDIR="+dir),
+		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) { cmd.Stderr = holds }),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"), // no name is looked up: whatever a page loads from elsewhere fails
 	)...)
-	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil {
+	t.Cleanup(func() {
+		within, enough := context.WithTimeout(ctx, time.Minute)
+		defer enough()
+		chromedp.Cancel(within) // asks it to end; what it does not end is killed now
+		cancel()
+		stop()
+		select {
+		case <-gone:
+		case <-time.After(time.Minute):
+			t.Error("processes of the browser go on after its end")
+		}
+	})
+	err = chromedp.Do(ctx)
+	holds.Close()
+	if err != nil {
 		t.Fatalf("%s does not start: %v", program, err)
 	}
 	return ctx

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
-	"strconv"
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
@@ -107,7 +106,7 @@ func (s *Server) codeLists(c *call) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.Lists = append(v.Lists, codeListRow{Title: l.nameIn(c.lang), Description: l.Code, Count: len(codes), Href: c.htmlHref("/codelists/" + pathEscape(l.Code))})
+		v.Lists = append(v.Lists, codeListRow{Title: l.nameIn(c.lang), ID: l.Code, Count: len(codes), Href: c.htmlHref("/codelists/" + pathEscape(l.Code))})
 	}
 	a := &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "codelists", Title: c.text("codelists.title"), Data: v}}
 	return a, c.addCSV(a, lists)
@@ -126,9 +125,9 @@ func (c *call) addCSV(a *answer, codes []codeDoc) error {
 type codeListsView struct{ Lists []codeListRow }
 
 type codeListRow struct {
-	Title, Description string
-	Count              int
-	Href               string
+	Title, ID string
+	Count     int
+	Href      string
 }
 
 // codeList writes one code list.
@@ -157,7 +156,7 @@ func (s *Server) codeList(c *call) (*answer, error) {
 }
 
 type codeListView struct {
-	Description   string
+	ID            string
 	Codes         []codeRow
 	Sami, Parents bool // some code has a name in Northern Sami, or a parent
 }
@@ -168,7 +167,7 @@ type codeRow struct{ Code, NB, NN, EN, SE, Parent, ParentHref string }
 var parentLists = map[string]string{"navneobjekttype": "navneobjektgruppe", "navneobjektgruppe": "navneobjekthovedgruppe", "kommune": "fylke"}
 
 func (c *call) codeListView(id string, codes []codeDoc) codeListView {
-	v := codeListView{Description: id + " (" + strconv.Itoa(len(codes)) + ")"}
+	v := codeListView{ID: id}
 	for _, d := range codes {
 		row := codeRow{Code: d.Code, NB: d.Name["nb"], NN: store.Text(d.Name).In("nn"), EN: d.Name["en"], SE: d.Name["se"], Parent: d.Parent}
 		if list := parentLists[id]; list != "" && d.Parent != "" {

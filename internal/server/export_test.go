@@ -15,3 +15,10 @@ func (s *Server) HTMLRoutes() []string {
 	}
 	return out
 }
+
+// Documents is how many written documents are kept.
+func (s *Server) Documents() int {
+	s.docs.mu.RLock()
+	defer s.docs.mu.RUnlock()
+	return len(s.docs.m)
+}

@@ -19,6 +19,10 @@ import (
 // tries is how often a page is read when features vanish between the two questions for it.
 const tries = 3
 
+// mostOnPage is how many features one page in HTML shows at most, so that it stays below 100 KB compressed. An answer may have fewer than were asked
+// for (OGC 17-069r4, 7.15.2).
+const mostOnPage = 250
+
 // items writes a page of features (OGC 17-069r4, 7.15, 7.16).
 func (s *Server) items(c *call, w http.ResponseWriter) error {
 	var err error
@@ -34,6 +38,9 @@ func (s *Server) itemsOnce(c *call, w http.ResponseWriter) error {
 	var p *store.Page
 	if c.hits {
 		c.query.Limit = 0
+	}
+	if c.rep.F == "html" {
+		c.query.Limit = min(c.query.Limit, mostOnPage)
 	}
 	err := c.ask(func(ctx context.Context) (err error) {
 		p, err = s.store.Page(ctx, c.query)
@@ -317,6 +324,10 @@ type neighbours struct {
 
 // neighbours finds a feature; store.ErrNotFound when there is none.
 func (c *call) neighbours(ctx context.Context, id string) (at neighbours, err error) {
+	if st := c.s.neighbourly; st != nil {
+		at.row, at.prev, at.next, err = st.Neighbours(ctx, c.coll.ID, id)
+		return at, err
+	}
 	q := store.Query{Collection: c.coll.ID, Limit: 1, Cursor: store.CursorAt(id, true), Count: store.CountNone}
 	p, err := c.s.store.Page(ctx, q)
 	if errors.Is(err, store.ErrCursor) { // no id can look like this

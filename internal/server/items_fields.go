@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"grense/internal/cql2"
 	"grense/internal/store"
@@ -13,6 +15,7 @@ import (
 // filterField is an input of the form that filters.
 type filterField struct {
 	Name, Title, Type, Value string
+	Unit                     string  // of the values; "" when they have none
 	Options                  choices // the values there are; nil when any may be
 }
 
@@ -51,7 +54,7 @@ func (c *call) fillForm(v *itemsView) error {
 	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = c.bbox, first(c.values["datetime"]), first(c.values["filter"]), first(c.values["q"])
 	for i := range c.coll.Properties {
 		if p := &c.coll.Properties[i]; c.field(p.Name) != nil {
-			f := filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: first(c.values[p.Name])}
+			f := filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: first(c.values[p.Name]), Unit: p.Unit}
 			var err error
 			if f.Options, err = c.options(p, f.Value); err != nil {
 				return err
@@ -110,8 +113,47 @@ func (c *call) options(p *store.Property, asked string) (out choices, err error)
 	return out, nil
 }
 
-// optionsFrom are the features of a small collection, by id.
-func (c *call) optionsFrom(coll *store.Collection) (out choices, err error) {
+// optionsFresh is how long the features that a form offers are kept. Rows of a database may change within it: then the form offers those that were.
+const optionsFresh = time.Minute
+
+// offered keeps the features that forms offer, of one catalog: at most three lists for each of its collections.
+type offered struct {
+	mu      sync.Mutex
+	version string
+	lists   map[[2]string]offeredList // by collection and language
+}
+
+type offeredList struct {
+	made    time.Time
+	choices choices // immutable
+}
+
+// optionsFrom are the features of a small collection, by id. The caller owns them.
+func (c *call) optionsFrom(coll *store.Collection) (choices, error) {
+	k, key := &c.s.offered, [2]string{coll.ID, c.lang}
+	k.mu.Lock()
+	if k.version != c.cat.Version || k.lists == nil {
+		k.version, k.lists = c.cat.Version, map[[2]string]offeredList{}
+	}
+	l := k.lists[key]
+	k.mu.Unlock()
+	if l.choices != nil && time.Since(l.made) < optionsFresh {
+		return slices.Clone(l.choices), nil
+	}
+	out, err := c.readOptions(coll)
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	if k.version == c.cat.Version {
+		k.lists[key] = offeredList{time.Now(), out}
+	}
+	k.mu.Unlock()
+	return slices.Clone(out), nil
+}
+
+// readOptions asks the store for the features of a small collection.
+func (c *call) readOptions(coll *store.Collection) (out choices, err error) {
 	var page *store.Page
 	err = c.ask(func(ctx context.Context) (err error) {
 		page, err = c.s.store.Page(ctx, store.Query{Collection: coll.ID, Limit: optionsMost, Count: store.CountNone})

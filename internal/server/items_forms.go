@@ -11,6 +11,7 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/cql2"
 	"grense/internal/feature"
 	"grense/internal/problem"
 	"grense/internal/store"
@@ -124,6 +125,7 @@ type itemsView struct {
 	Map      template.HTML
 	Filters  []filterField
 	Limit    int
+	Most     int // that Limit may be
 	Datetime bool
 	BBox     bool
 
@@ -169,7 +171,7 @@ func (r itemRow) HTML() template.HTML {
 
 // itemsPage writes the page of features: a table without geometry.
 func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
-	v := itemsView{Matched: p.Matched, Limit: c.query.Limit, BBox: c.coll.Geometry != nil, Datetime: c.coll.Instant+c.coll.IntervalStart != ""}
+	v := itemsView{Matched: p.Matched, Limit: c.query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil, Datetime: c.coll.Instant+c.coll.IntervalStart != ""}
 	if c.query.Cursor == "" {
 		v.First, v.Last = c.query.Offset+1, c.query.Offset+len(p.Rows)
 	}
@@ -259,7 +261,8 @@ type itemView struct {
 	ID         string
 	IDShown    bool // some property is the id
 	Properties []propertyView
-	Geometry   string // type, as in GeoJSON; "" when there is none
+	named      bool   // Title is its name
+	Geometry   string // kind, in words; "" when there is none
 	Map        template.HTML
 	box        *orb.Bound // in the storage CRS
 	Prev, Next neighbour
@@ -286,7 +289,7 @@ type propertyView struct {
 }
 
 func (c *call) itemView(f *store.Feature) (*itemView, error) {
-	v := &itemView{ID: f.ID, Title: f.ID}
+	v := &itemView{ID: f.ID, Title: c.titleOf(c.coll) + " " + f.ID} // its name, where it has one
 	i := 0
 	for j := range c.coll.Properties {
 		p := &c.coll.Properties[j]
@@ -296,18 +299,17 @@ func (c *call) itemView(f *store.Feature) (*itemView, error) {
 		pv := propertyView{column: c.columnOf(p), Value: c.show(p, f.Values[i])}
 		v.IDShown = v.IDShown || p.Name == c.coll.Key.Property
 		if p.Name == c.coll.TitleProperty && pv.Value.Text != "" {
-			v.Title = pv.Value.Text
+			v.Title, v.named = pv.Value.Text, true
 		}
 		v.Properties = append(v.Properties, pv)
 		i++
 	}
-	v.Parts = c.partsOf(f.ID)
 	if !f.Geometry.IsNull() {
 		g, err := f.Geometry.Orb()
 		if err != nil {
 			return nil, fmt.Errorf("server: feature %q of %s: %w", f.ID, c.coll.ID, err)
 		}
-		v.Geometry = g.GeoJSONType()
+		v.Geometry = c.text("type." + geometryFormat(g.GeoJSONType()))
 		if b, ok, _ := f.Geometry.Bound(); ok {
 			v.box = &b
 		}
@@ -335,6 +337,7 @@ func (c *call) nameItem(v *itemView) error {
 			v.belong(c.titleOf(other), values[i])
 		}
 	}
+	v.Parts = c.partsOf(v)
 	var ids []string
 	for _, n := range []*neighbour{&v.Prev, &v.Next} {
 		if n.ID != "" {
@@ -362,15 +365,20 @@ func (v *itemView) belong(kind string, s shown) {
 }
 
 // partsOf links to the features of other collections that refer to a feature of this one.
-func (c *call) partsOf(id string) (out []crumb) {
+func (c *call) partsOf(v *itemView) (out []crumb) {
+	name := shown{Text: v.ID}
+	if v.named {
+		name = name.named(shown{Text: v.Title}, "")
+		name.Number = name.Number && c.coll.Key.Type == cql2.TypeText
+	}
 	for _, coll := range c.cat.Collections {
 		for i := range coll.Properties {
 			p := &coll.Properties[i]
 			if !coll.Public || p.Hidden || c.refersTo(p) != c.coll || reserved[p.Name] || !simple(p.Type) {
 				continue
 			}
-			out = append(out, crumb{c.text("item.parts-link", c.titleOf(coll), c.columnOf(p).Title, id),
-				c.htmlHref("/collections/"+coll.ID+"/items") + "&" + queryEscape(p.Name) + "=" + queryEscape(id)})
+			out = append(out, crumb{c.text("item.parts-link", c.titleOf(coll), c.columnOf(p).Title, name.Label()),
+				c.htmlHref("/collections/"+coll.ID+"/items") + "&" + queryEscape(p.Name) + "=" + queryEscape(v.ID)})
 		}
 	}
 	return out

@@ -137,9 +137,16 @@ func TestPagesHaveMaps(t *testing.T) {
 	if m := svg(open.get("/?f=html")); !strings.Contains(m, "<title>Agder</title>") {
 		t.Error("the map of the landing page names no county")
 	}
-	for _, path := range []string{"/?f=html", "/collections/kommuner?f=html"} {
-		if m := svg(keyed.get(path)); m != "" {
-			t.Errorf("%s without a key draws data: %.300s", path, m)
+	if m := svg(keyed.get("/?f=html")); m != "" {
+		t.Errorf("the landing page without a key draws data: %.300s", m)
+	}
+	m := svg(keyed.get("/collections/kommuner?f=html&lang=nn"))
+	if strings.Count(m, `<g class="near"></g><g class="here"></g><path class="box"`) != 1 || strings.Contains(m, "<title>") || strings.Contains(m, "href") {
+		t.Errorf("the page of a collection without a key draws more than its extent: %.600s", m)
+	}
+	for _, want := range []string{">10°\u00a0A</text>", ">30°\u00a0A</text>", ">60°\u00a0N</text>", ">70°\u00a0N</text>"} {
+		if !strings.Contains(m, want) {
+			t.Errorf("the extent lies over no line %s", want)
 		}
 	}
 	if m := svg(keyed.get("/TileMatrixSets/WebMercatorQuad?f=html")); !strings.Contains(m, `<g class="here"></g>`) || !strings.Contains(m, `class="tile"`) {

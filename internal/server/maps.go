@@ -152,7 +152,9 @@ func (c *call) itemsMap(rows []store.Row) (template.HTML, error) {
 		return "", err
 	}
 	p := picture{lang: c.lang, degrees: plane.Geographic(), marks: append(ground, here...), labels: true, lookup: true}
-	p.text = c.text("map.items", c.titleOf(c.coll), len(here))
+	if p.text = c.text("map.items", c.titleOf(c.coll), len(here)); len(here) == 1 {
+		p.text = c.text("map.items-one", c.titleOf(c.coll))
+	}
 	return p.svg(), nil
 }
 
@@ -241,12 +243,19 @@ func (c *call) country() *store.Collection {
 	return nil
 }
 
-// overview draws all features of a collection, or where it is large its extent over the country. Where data need a key it draws nothing,
-// since the page is for everyone. A store that does not answer costs the page its map only: then fleeting is set, and the page
+// overview draws all features of a collection, or where it is large its extent over the country. Where data need a key it draws none of them,
+// since the page is for everyone: on the page of the collection its extent over a grid of degrees, elsewhere nothing. A store that does not answer costs the page its map only: then fleeting is set, and the page
 // must not be kept.
 func (c *call) overview(coll *store.Collection, text string) (svg template.HTML, fleeting bool) {
-	if c.rep.F != "html" || c.s.cfg.Auth != "open" || coll == nil || coll.Geometry == nil || coll.Extent == nil {
+	if c.rep.F != "html" || coll == nil || coll.Geometry == nil || coll.Extent == nil {
 		return "", false
+	}
+	if c.s.cfg.Auth != "open" {
+		if coll != c.coll {
+			return "", false
+		}
+		p := picture{lang: c.lang, degrees: true, text: text, box: coll.Extent, degreeGrid: true}
+		return p.svg(), false
 	}
 	plane := mapCRS(coll)
 	p := picture{lang: c.lang, degrees: plane.Geographic(), text: text, labels: true}

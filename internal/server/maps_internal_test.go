@@ -295,3 +295,29 @@ func BenchmarkMap(b *testing.B) {
 		p.svg()
 	}
 }
+
+func TestExtentsLieOverAGridOfDegrees(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		box  orb.Bound
+		want []string // names of lines, in English
+	}{
+		"a country": {orb.Bound{Min: orb.Point{5, 58}, Max: orb.Point{31, 71}}, []string{"10°\u00a0E", "60°\u00a0N"}},
+		"the world": {orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}, []string{"60°\u00a0W", "0°", "120°\u00a0E", "60°\u00a0S"}},
+		"a place":   {orb.Bound{Min: orb.Point{-10.75, -59.9}, Max: orb.Point{-10.75, -59.9}}, []string{"10.7°\u00a0W", "59.9°\u00a0S"}},
+	} {
+		p := picture{lang: "en", degrees: true, box: &x.box, degreeGrid: true}
+		svg := string(p.svg())
+		for _, want := range x.want {
+			if !strings.Contains(svg, ">"+want+"</text>") {
+				t.Errorf("%s lies over no line %s: %s", name, want, svg)
+			}
+		}
+		if n := strings.Count(svg, `class="degree"`); n < 4 || n > 24 {
+			t.Errorf("%s lies over %d lines", name, n)
+		}
+		if strings.Contains(svg, "210°") || strings.Contains(svg, "120°\u00a0N") {
+			t.Errorf("%s has lines that the earth has not", name)
+		}
+	}
+}

@@ -27,7 +27,9 @@ type picture struct {
 	box     *orb.Bound // an extent to draw; nil: none
 	tiles   []gridTile // a grid over the features
 	labels  bool
-	lookup  bool // the same links stand beside the map: they are no stops of the keyboard
+
+	degreeGrid bool // lines of whole degrees, named at the edge, around the box; of maps in degrees
+	lookup     bool // the same links stand beside the map: they are no stops of the keyboard
 }
 
 // gridTile is a tile with what is written into it.
@@ -99,6 +101,9 @@ func (p *picture) plan() (*drawing, bool) {
 	grow := max(d.view.Max[0]-d.view.Min[0], d.view.Max[1]-d.view.Min[1]) * .02
 	if slices.ContainsFunc(p.marks, func(m mark) bool { return m.near }) {
 		grow *= 5 // room for the surroundings
+	}
+	if p.degreeGrid {
+		grow = max(grow*12, least)
 	}
 	switch size := max(d.view.Max[0]-d.view.Min[0], d.view.Max[1]-d.view.Min[1]); {
 	case p.box == nil && size < least && !p.any(false, func(m mark) bool { return len(m.rings)+len(m.lines) > 0 }): // a place
@@ -241,11 +246,16 @@ func (d *drawing) draw(p *picture, tol float64) {
 		d.b = append(d.b, `"/>`...)
 	}
 	d.grid(p.tiles)
+	if p.degreeGrid {
+		d.degrees(p.lang)
+	}
 	if p.labels {
 		d.labels(p, labelSize, "names")
 		d.labels(p, narrowSize, "names narrow")
 	}
-	d.scale(p.degrees)
+	if !p.degreeGrid {
+		d.scale(p.degrees)
+	}
 	d.b = append(d.b, "</svg>"...)
 }
 
@@ -265,6 +275,54 @@ func (d *drawing) grid(tiles []gridTile) {
 		d.b = append(d.b, `" y="`...)
 		d.int(int(y))
 		d.b = append(append(append(d.b, `">`...), template.HTMLEscapeString(t.name)...), "</text>"...)
+	}
+}
+
+// degrees draws meridians and parallels of round degrees, each with its name at the lower or left edge.
+func (d *drawing) degrees(lang string) {
+	east, west, north, south := "Ø", "V", "N", "S"
+	switch lang {
+	case "nn":
+		east = "A"
+	case "en":
+		east, west = "E", "W"
+	}
+	name := func(v float64, plus, minus string) string {
+		switch v = math.Round(v*100) / 100; {
+		case v < 0:
+			return inDigits(number(-v), lang) + "°\u00a0" + minus
+		case v > 0:
+			return inDigits(number(v), lang) + "°\u00a0" + plus
+		}
+		return "0°"
+	}
+	line := func(a, b orb.Point, text string, x, y float64) {
+		d.b = append(d.b, `<path class="tile" d="`...)
+		d.path(orb.Ring{a, b}, false)
+		d.b = append(d.b, `"/><text class="degree" x="`...)
+		d.int(int(x))
+		d.b = append(d.b, `" y="`...)
+		d.int(int(y))
+		d.b = append(append(append(d.b, `">`...), text...), "</text>"...)
+	}
+	step := 60.0
+	for _, s := range []float64{30, 10, 5, 2, 1, .5, .2, .1, .05, .02, .01} {
+		if s*d.kx < 5*labelSize {
+			break
+		}
+		step = s
+	}
+	w, h := float64(d.width), float64(d.height)
+	for x := math.Ceil(max(d.view.Min[0], -180)/step) * step; x <= min(d.view.Max[0], 180); x += step {
+		at := d.xy(orb.Point{x, 0})[0]
+		line(orb.Point{at, 0}, orb.Point{at, h}, name(x, east, west), at+6, h-8)
+	}
+	for y := math.Ceil(max(d.view.Min[1], -90)/step) * step; y <= min(d.view.Max[1], 90); y += step {
+		at := d.xy(orb.Point{0, y})[1]
+		if at > h-2*labelSize { // where the meridians have theirs
+			continue
+		}
+		line(orb.Point{0, at}, orb.Point{w, at}, name(y, north, south), 6, at-6)
 	}
 }
 

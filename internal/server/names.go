@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"html/template"
 	"iter"
 	"strings"
@@ -31,8 +30,11 @@ func (c *call) show(p *store.Property, v any) shown {
 			text = c.text("items.yes")
 		}
 	}
-	if measures(p) {
+	switch {
+	case numeric(p) && (p.Unit != "" || strings.Contains(text, ".")): // else it may be a year or an id, which people write without groups
 		text = inDigits(text, c.lang)
+	case p.Type == cql2.TypeTimestamp:
+		text = momentText.Replace(text)
 	}
 	s := shown{Text: text, Lang: foreign(languageOfName(p.Name), c.lang)}
 	var many []json.RawMessage
@@ -49,15 +51,12 @@ func (c *call) show(p *store.Property, v any) shown {
 	return s
 }
 
+// momentText writes a moment (RFC 3339) for people: 2024-01-01 12:00:00 UTC.
+var momentText = strings.NewReplacer("T", "\u00a0", "Z", "\u00a0UTC")
+
 // numeric reports whether the values of a property are numbers, which a table writes to the right.
 func numeric(p *store.Property) bool {
 	return (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) && p.Ref == "" && p.CodeList == ""
-}
-
-// measures reports whether the values of a property are quantities. A whole number without a unit may be a year or an id, which people write
-// without groups.
-func measures(p *store.Property) bool {
-	return numeric(p) && (p.Unit != "" || p.Type == cql2.TypeNumber)
 }
 
 // inDigits writes a decimal number for people: the digits before the mark in groups of three, 15\u00a0326,5 or in English 15,326.5. The space
@@ -133,11 +132,11 @@ func languageProperty(coll *store.Collection) *store.Property {
 	return nil
 }
 
-// nameMost is how many features are looked up by their ids for the names on one page, at most.
+// nameMost is how many features of one collection are looked up by their ids for the names on one page, at most.
 const nameMost = 1000
 
 // nameAll puts names in the place of codes and ids: rows hold the values of props, which belong to one collection. The language of
-// titles is set where a property tells it. It asks the store once for each property that refers to a collection, and batch by batch.
+// titles is set where a property tells it. It asks the store once for each collection that properties refer to.
 func (c *call) nameAll(coll *store.Collection, props []*store.Property, rows [][]shown) error {
 	title, language := -1, -1
 	lp := languageProperty(coll)
@@ -154,12 +153,18 @@ func (c *call) nameAll(coll *store.Collection, props []*store.Property, rows [][
 			r[title].Lang = foreign(languageCode(r[language].Text), c.lang)
 		}
 	}
+	references := map[*store.Collection][]int{} // columns that refer to a collection
 	for j, p := range props {
 		if other := c.refersTo(p); other != nil {
-			if err := c.nameReferences(other, j, rows); err != nil {
-				return err
-			}
+			references[other] = append(references[other], j)
 		}
+	}
+	for other, columns := range references {
+		if err := c.nameReferences(other, columns, rows); err != nil {
+			return err
+		}
+	}
+	for j, p := range props { // what no feature has named
 		if list, ours := strings.CutPrefix(p.CodeList, "/codelists/"); ours && p.Ref == "" {
 			if err := c.nameCodes(list, j, rows); err != nil {
 				return err
@@ -202,24 +207,28 @@ func values(rows [][]shown, j int) iter.Seq[*shown] {
 	}
 }
 
-// nameReferences gives ids of features of another collection their titles, each with a link; what is no such id stays.
-func (c *call) nameReferences(other *store.Collection, j int, rows [][]shown) error {
+// nameReferences gives ids of features of another collection, in some columns of rows, their titles, each with a link; what is no such id stays.
+func (c *call) nameReferences(other *store.Collection, columns []int, rows [][]shown) error {
 	var ids []string
 	seen := map[string]bool{}
-	for s := range values(rows, j) {
-		if id := s.Text; s.Href == "" && id != "" && !seen[id] && len(ids) < nameMost {
-			seen[id] = true
-			ids = append(ids, id)
+	for _, j := range columns {
+		for s := range values(rows, j) {
+			if id := s.Text; id != "" && !seen[id] && len(ids) < nameMost {
+				seen[id] = true
+				ids = append(ids, id)
+			}
 		}
 	}
 	titles, err := c.titles(other, ids)
 	if err != nil {
 		return err
 	}
-	for s := range values(rows, j) {
-		if t, ok := titles[s.Text]; ok && s.Href == "" {
-			*s = s.named(t, c.htmlHref("/collections/"+other.ID+"/items/"+pathEscape(s.Text)))
-			s.Number = s.Number && other.Key.Type == cql2.TypeText // running numbers tell people nothing
+	for _, j := range columns {
+		for s := range values(rows, j) {
+			if t, ok := titles[s.Text]; ok {
+				*s = s.named(t, c.htmlHref("/collections/"+other.ID+"/items/"+pathEscape(s.Text)))
+				s.Number = s.Number && other.Key.Type == cql2.TypeText // running numbers tell people nothing
+			}
 		}
 	}
 	return nil
@@ -301,14 +310,13 @@ func (c *call) inLanguage(t store.Text) shown {
 	return shown{Text: t[""]}
 }
 
-// danglingMost is how many ids that name no feature a look-up bears, at most: each costs a question of its own.
-const danglingMost = 10
-
-// titles are the titles of features by id. Ids that name none are left out, and after danglingMost of these all others; without a property
-// for titles they are the ids.
+// titles are the titles of features by id. Ids that name none are left out; without a property for titles they are the ids.
 func (c *call) titles(coll *store.Collection, ids []string) (map[string]shown, error) {
 	out := map[string]shown{}
-	want := store.Want{NoGeometry: true}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	want := store.Want{NoGeometry: true, SkipMissing: true}
 	p, ok := coll.Find(coll.TitleProperty)
 	if !ok || p.Hidden {
 		want.Properties = []string{}
@@ -318,31 +326,20 @@ func (c *call) titles(coll *store.Collection, ids []string) (map[string]shown, e
 			want.Properties = append(want.Properties, l.Name)
 		}
 	}
-	for missing := 0; len(ids) > 0 && missing < danglingMost; {
-		n := 0
-		err := c.ask(func(ctx context.Context) error {
-			return c.s.store.Fetch(ctx, coll.ID, ids[:min(len(ids), batch)], want, func(f *store.Feature) error {
-				n++
-				t := shown{Text: f.ID}
-				if len(f.Values) > 0 && f.Values[0] != nil {
-					t = shown{Text: cell(f.Values[0]), Lang: foreign(languageOfName(p.Name), c.lang)}
-				}
-				if len(f.Values) > 1 {
-					t.Lang = foreign(languageCode(cell(f.Values[1])), c.lang)
-				}
-				out[f.ID] = t
-				return nil
-			})
+	err := c.ask(func(ctx context.Context) error {
+		return c.s.store.Fetch(ctx, coll.ID, ids, want, func(f *store.Feature) error {
+			t := shown{Text: f.ID}
+			if len(f.Values) > 0 && f.Values[0] != nil {
+				t = shown{Text: cell(f.Values[0]), Lang: foreign(languageOfName(p.Name), c.lang)}
+			}
+			if len(f.Values) > 1 {
+				t.Lang = foreign(languageCode(cell(f.Values[1])), c.lang)
+			}
+			out[f.ID] = t
+			return nil
 		})
-		if errors.Is(err, store.ErrNotFound) { // a reference that leads nowhere
-			missing++
-			n++
-		} else if err != nil {
-			return nil, err
-		}
-		ids = ids[n:]
-	}
-	return out, nil
+	})
+	return out, err
 }
 
 // codeNames keeps the names of codes, by list, of one catalog.

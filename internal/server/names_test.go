@@ -5,14 +5,19 @@ import (
 	"context"
 	"image/png"
 	"net/http"
+	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"grense/internal/config"
+	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg"
 )
 
 func TestCodesAndReferencesAreShownByName(t *testing.T) {
@@ -23,7 +28,10 @@ func TestCodesAndReferencesAreShownByName(t *testing.T) {
 		"/collections/kommuner/items/1103?f=html&lang=en":     {`>11 Rogaland</a>`, "What it belongs to", "Counties: <a", `rel="prev"`, "Previous: Eigersund", "Next: Haugesund"},
 		"/collections/sted/items?f=html&lang=en&limit=3":      {`/codelists/navneobjekttype?f=html&amp;lang=en#code-fylke">County</a>`, `#code-03" lang="nb">03 Oslo</a>`, `<option value="NO">Norway</option>`},
 		"/collections/stedsnavn/items?f=html&lang=en&limit=3": {`/collections/sted/items/1?f=html&amp;lang=en">Oslo</a>`},
-		"/collections/sted/items/1?f=html&lang=en":            {`>County</a> <code class="hint">fylke</code>`},
+		"/collections/sted/items/1?f=html&lang=en":            {`>County</a> <code class="hint">fylke</code>`, ">Place names (Place: Oslo)</a>", "\u00a0UTC</td>"},
+		"/collections/fylker/items/11?f=html&lang=en":         {`&amp;fylke_nr=11">Municipalities (County number: 11 Rogaland)</a>`},
+		"/TileMatrixSets/WorldCRS84Quad?f=html&lang=en":       {"Cell size (°)"},
+		"/TileMatrixSets/utm33n?f=html&lang=en":               {"Cell size (m)"},
 	} {
 		at := a
 		if strings.Contains(path, "/sted") {
@@ -168,6 +176,7 @@ func TestPagesAreLight(t *testing.T) {
 	t.Parallel()
 	a, reg := serve(t, "", nil), serveRegister(t, func(c *config.Config) { c.Auth = "open" })
 	for _, path := range []string{"/?f=html", "/openapi?f=html", "/collections?f=html", "/collections/sted?f=html", "/collections/kommuner/items?f=html", "/collections/sted/items?f=html", "/collections/stedsnavn/items?f=html",
+		"/collections/kommuner/items?f=html&limit=10000", "/collections/sted/items?f=html&limit=10000", "/collections/stedsnavn/items?f=html&limit=10000",
 		"/collections/kommuner/items/0301?f=html", "/codelists/kommune?f=html", "/conformance?f=html", "/TileMatrixSets/utm33n?f=html", "/soap/stedsnavn/v1?f=html"} {
 		at := a
 		if regexp.MustCompile("sted|code").MatchString(path) {
@@ -188,15 +197,155 @@ func TestPagesAreLight(t *testing.T) {
 	}
 }
 
-// countingStore counts the pages that are asked of a store.
+// countingStore counts the questions that are asked of a store.
 type countingStore struct {
 	store.Store
-	pages atomic.Int32
+	pages, fetches atomic.Int32
+}
+
+func (s *countingStore) Fetch(ctx context.Context, coll string, ids []string, want store.Want, fn func(*store.Feature) error) error {
+	s.fetches.Add(1)
+	return s.Store.Fetch(ctx, coll, ids, want, fn)
 }
 
 func (s *countingStore) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	s.pages.Add(1)
 	return s.Store.Page(ctx, q)
+}
+
+func TestReferencesAreNamedWhateverElseLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	st := &countingStore{Store: openTest(t, referring(t))}
+	a := serveStore(t, st, nil)
+	for path, wants := range map[string][]string{
+		"/collections/ting/items?f=html":    {`items/a?f=html">Kari</a>`, `items/b?f=html">Ola</a>`, "<td>gone40</td>"},
+		"/collections/ting/items/40?f=html": {`items/a?f=html">Kari</a>`, "<td>gone40</td>"},
+		"/collections/ting/items/41?f=html": {`items/a?f=html">Kari</a>`, `items/b?f=html">Ola</a>`},
+	} {
+		before := st.fetches.Load()
+		body := string(a.get(path).wants(200).Body)
+		for _, want := range wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s lacks %s", path, want)
+			}
+		}
+		if strings.Contains(body, "items/gone") {
+			t.Errorf("%s links to a feature that is not there", path)
+		}
+		most := int32(4) // features, names, linked data, and outlines or the names of neighbours
+		if n := st.fetches.Load() - before; n > most {
+			t.Errorf("%s reads features %d times", path, n)
+		}
+	}
+}
+
+// referring makes things that refer to owners in two properties: mostly to owners that do not exist.
+func referring(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	w, err := gpkg.Create(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	column := func(name, ref string) store.Property {
+		return store.Property{Name: name, Column: name, Type: cql2.TypeText, Ref: ref}
+	}
+	key := store.FeatureKey{Column: "kode", Type: cql2.TypeText}
+	for _, c := range []*store.Collection{
+		{ID: "eiere", Table: "eiere", Public: true, Key: key, Properties: []store.Property{column("navn", "")}}, // whose name tells what it is
+		{ID: "ting", Table: "ting", Public: true, Key: key, Properties: []store.Property{column("eier", "eiere"), column("leier", "eiere")}},
+	} {
+		if err := w.Define(t.Context(), c, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	row := func(table string, columns []string, values ...any) {
+		t.Helper()
+		add, err := w.Insert(table, columns)
+		if err == nil {
+			err = add(values...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	row("eiere", []string{"kode", "navn"}, "a", "Kari")
+	row("eiere", []string{"kode", "navn"}, "b", "Ola")
+	for i := range 40 {
+		id := strconv.Itoa(i + 1)
+		owner := "gone" + id
+		if i == 39 {
+			owner = "a"
+		}
+		row("ting", []string{"kode", "eier", "leier"}, id, owner, "gone"+id)
+	}
+	row("ting", []string{"kode", "eier", "leier"}, "41", "b", "a")
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestChoicesOfTheFormAreKept(t *testing.T) {
+	t.Parallel()
+	path, err := demoFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &countingStore{Store: openTest(t, path)}
+	a := serveStore(t, st, nil)
+	ask := func(query string) (pages int32, body string) {
+		before := st.pages.Load()
+		body = string(a.get("/collections/kommuner/items?f=html&limit=1" + query).wants(200).Body)
+		return st.pages.Load() - before, body
+	}
+	first, _ := ask("&lang=en")
+	again, body := ask("&lang=en&fylke_nr=11")
+	if again != first-1 {
+		t.Errorf("a page asks the store %d times, the next one %d times", first, again)
+	}
+	if !strings.Contains(body, `<option value="11" selected>11 Rogaland</option>`) {
+		t.Error("what is asked is not selected")
+	}
+	if _, body = ask("&lang=en"); strings.Contains(body, `<option value="11" selected`) || strings.Count(body, ">11 Rogaland</option>") != 1 {
+		t.Error("what another reader asked is selected")
+	}
+}
+
+func TestListsOfProcessesOfAnyLengthAreNotKept(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	a.get("/processes").wants(200)
+	before := a.srv.Documents()
+	for n := range 20 {
+		a.get("/processes?limit=" + strconv.Itoa(n+1)).wants(200)
+	}
+	if now := a.srv.Documents(); now != before {
+		t.Errorf("%d documents more are kept", now-before)
+	}
+}
+
+func TestLongFiltersGiveNoLongHeader(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, length := range []int{0, 100, 500, 1200, 3000, 5000, 9000} {
+		filter := "fylke_nr<>'" + strings.Repeat("x", length) + "'"
+		r := a.get("/collections/kommuner/items?limit=3&offset=3&filter=" + url.QueryEscape(filter)).wants(200)
+		header := r.Header.Get("Link")
+		if len(header) > 4<<10 {
+			t.Errorf("a filter of %d bytes makes a header of %d", len(filter), len(header))
+		}
+		for _, rel := range []string{"self", "next", "prev", "collection"} {
+			if _, ok := find(r.links(), rel, ""); !ok {
+				t.Errorf("a filter of %d bytes: the document lacks the link %s", len(filter), rel)
+			}
+			must := rel == "collection" || length <= 1200 && rel != "self" || length <= 500
+			if has := strings.Contains(header, `rel="`+rel+`"`); must && !has {
+				t.Errorf("a filter of %d bytes: the header lacks the link %s", len(filter), rel)
+			}
+		}
+	}
 }
 
 func TestPreviewIsPaintedOnce(t *testing.T) {

@@ -29,6 +29,7 @@ type page struct {
 	TitleLang   string      // language of the title; "" when it is that of the page, or not known
 	Description string      // for search engines and previews; "" for none
 	LD          template.JS // the page as JSON-LD, made safe by inScript; "" for none
+	Caption     string      // of the map; "" for the usual one
 }
 
 // crumb is a step of the path to a page.
@@ -68,6 +69,14 @@ func (v *view) Number(x float64) string { return inDigits(number(math.Round(x*1e
 
 // Link gives the address of a page of this mount, in the language of this one.
 func (v *view) Link(path string) string { return v.c.htmlHref(path) }
+
+// Ours gives an address as a page in the language of this one, where it is a path of this mount; any other stays.
+func (v *view) Ours(href string) string {
+	if path, ok := strings.CutPrefix(href, v.Base+"/"); ok && !strings.ContainsAny(path, "?#") {
+		return v.Link("/" + path)
+	}
+	return href
+}
 
 // Local gives the address of a path of this mount without scheme and host, so that it counts as ours for the browser under
 // whatever name the server was reached (CSP Level 3, 'self').

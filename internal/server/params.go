@@ -34,7 +34,7 @@ var (
 
 	paramLang = &param{Name: "lang", Description: "Language of texts: nb, nn or en; goes before Accept-Language, anything else gives nb", Schema: schemaString}
 
-	paramLimit = &param{Name: "limit", Description: "Features in one page, at most. A larger number is read as the maximum",
+	paramLimit = &param{Name: "limit", Description: "Features in one page, at most. A larger number is read as the maximum; pages in HTML show 250 at most",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
 		parse: func(c *call, v []string) (err error) {
 			c.query.Limit, err = positive("limit", v[0], 1)

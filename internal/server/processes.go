@@ -26,7 +26,8 @@ func (s *Server) processes(c *call) (*answer, error) {
 		m["itemListElement"] = apps
 		return m
 	}
-	return &answer{JSON: doc, LD: ld, Links: doc.Links, Page: &page{Name: "processes", Title: c.text("processes.title"), Data: doc}}, nil
+	return &answer{JSON: doc, LD: ld, Links: doc.Links, Page: &page{Name: "processes", Title: c.text("processes.title"), Data: doc},
+		Fleeting: c.values.Has("limit")}, nil // there is a document for each number, and nobody asks for it again
 }
 
 // process describes one process (OGC 18-062r2, 7.10).

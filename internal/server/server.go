@@ -43,8 +43,11 @@ type Options struct {
 
 // Server answers requests. Make one with New. It is safe for concurrent use.
 type Server struct {
-	cfg     config.Config
-	store   store.Store
+	cfg   config.Config
+	store store.Store
+	// neighbourly is store where it can say at once what is beside a feature; else nil.
+	neighbourly store.Neighbourly
+
 	keys    *apikey.Checker
 	oneTime *apikey.Codes
 	log     *slog.Logger
@@ -61,6 +64,7 @@ type Server struct {
 	fragments *feature.Cache
 	outlines  outlines
 	codeNames codeNames
+	offered   offered
 	previewed previewed
 	metrics   *metrics
 	gate      *gate
@@ -83,6 +87,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
 		fragments: feature.NewCache(fragmentBytes), gate: newGate(o.Config.Limits.Concurrent, o.Config.Limits.Queue)}
+	s.neighbourly, _ = o.Store.(store.Neighbourly)
 	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}

@@ -123,6 +123,7 @@ func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api 
 	cfg := config.Default()
 	cfg.BaseURL = a.URL
 	cfg.Auth = "open"
+	cfg.Service.Licence = config.Licence{Name: demo.LicenceName, URL: demo.LicenceURL}
 	if change != nil {
 		change(&cfg)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"grense/api/ogcapi"
+	"grense/internal/crs"
 	"grense/internal/problem"
 	"grense/internal/tile"
 )
@@ -25,7 +26,10 @@ func (s *Server) tileMatrixSet(c *call) (*answer, error) {
 		if set.ID == id || strings.EqualFold(set.ID, id) {
 			set.Links = c.tilingLinks(set.ID)
 			a := &answer{JSON: set, Links: set.Links}
-			v := tileSetView{TileMatrixSet: set}
+			v := tileSetView{TileMatrixSet: set, Unit: "m"}
+			if id, ok := crs.Parse(set.CRS); ok && id.Geographic() {
+				v.Unit = "°"
+			}
 			if of, ok := tile.Find(set.ID); ok {
 				v.Map, a.Fleeting = c.setMap(of)
 			}
@@ -39,7 +43,8 @@ func (s *Server) tileMatrixSet(c *call) (*answer, error) {
 // tileSetView is what the page of a tile matrix set shows.
 type tileSetView struct {
 	ogcapi.TileMatrixSet
-	Map template.HTML // the grid over the country
+	Map  template.HTML // the grid over the country
+	Unit string        // of cell sizes and origins
 }
 
 func (c *call) tilingLinks(id string) []ogcapi.Link {

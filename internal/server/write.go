@@ -190,21 +190,29 @@ func (c *call) canonical() string { return c.values.Encode() }
 // linkSafe keeps the texts of links, which may come from the configuration, inside their marks.
 var linkSafe = strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", "\r", "", "\n", "")
 
-// maxLinks is about how long the header Link gets, in bytes; programs and proxies refuse long headers.
-const maxLinks = 8 << 10
+// maxLinks is how long the header Link gets at most, in bytes: many programs and proxies refuse answers whose headers have 8 KB together.
+const maxLinks = 4 << 10
 
-// linkHeader writes links as the value of the header Link (RFC 8288, 3). Templates and templated links are left out, and those to the
-// document itself where a long filter makes the header too long; the document has them.
+// linkHeader writes links as the value of the header Link (RFC 8288, 3). Templated links are left out, and what a long filter makes
+// too long: first the links to the document itself, then the others. The document has them all, but for CSV, which then is paged by offset.
 func linkHeader(links []ogcapi.Link) string {
-	var b strings.Builder
-	size := 0
+	size := func(l ogcapi.Link) int { return len(l.Href) + len(l.Rel) + len(l.Type) + len(`<>; rel=""; type="", `) }
+	itself := func(l ogcapi.Link) bool { return l.Rel == "self" || l.Rel == "alternate" }
+	left, all := maxLinks, 0 // left for the links to the document itself
 	for _, l := range links {
-		size += len(l.Href) + len(l.Rel) + len(l.Type) + 24
+		all += size(l)
+		if !l.Templated && !itself(l) && size(l) <= left {
+			left -= size(l)
+		}
 	}
-	b.Grow(size)
+	var b strings.Builder
+	b.Grow(min(all, maxLinks))
+	rest := maxLinks
 	for _, l := range links {
-		if l.Templated || (l.Rel == "self" || l.Rel == "alternate") && b.Len()+len(l.Href) > maxLinks {
+		if n := size(l); l.Templated || n > rest || itself(l) && n > left {
 			continue
+		} else if rest -= n; itself(l) {
+			left -= n
 		}
 		if b.Len() > 0 {
 			b.WriteString(", ")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -72,7 +73,7 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, op
 	b = placename.AppendResponseStart(b, operation, base)
 
 	w.Header().Set("Content-Type", contentTypeOf(e.version))
-	sent := false
+	sent, given := false, 0
 	send := func() {
 		sent = true
 		if _, err := w.Write(b); err != nil {
@@ -97,9 +98,12 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, op
 		if hits == nil {
 			break
 		}
+		start, n := len(b), hits.Len()
 		b = placename.AppendHits(b, operation, hits)
-		if len(b) > whole {
+		if given += n; len(b) > whole {
 			send()
+		} else if left := a.Count - given; left > 0 && n > 0 { // room for the rest at once, if it is like these
+			b = slices.Grow(b, min(left*(len(b)-start)/n*9/8, whole+whole/4-len(b)))
 		}
 	}
 	b = placename.AppendResponseEnd(b, operation)

@@ -71,7 +71,7 @@ type Collection struct {
 	Count         int           // features in all
 	Extent        *orb.Bound    // CRS84, degrees, lon before lat, tight; nil when no feature has a geometry
 	Temporal      [2]*time.Time // first and last moment; nil: open or unknown
-	TitleProperty string        // the property that names a feature to people; "" when there is none
+	TitleProperty string        // the property that names a feature to people: the one set, else LikelyTitle; "" when there is none
 }
 
 // FeatureKey says how a feature id is stored.
@@ -117,10 +117,13 @@ type Search struct {
 
 // Relation is a set of rows that belong to features many to one, or many to many through a table of pairs.
 type Relation struct {
-	Name      string
-	Table     string
-	Owner     string // column of Table that holds the owner's value of Key
-	Key       string // column of the collection's table that Owner refers to; "" means the id column
+	Name  string
+	Table string
+	Owner string // column of Table that holds the owner's value of Key
+	Key   string // column of the collection's table that Owner refers to; "" means the id column
+	// Order names a property of the collection, all different integers, and a column of Table that puts rows in the order that it puts their
+	// owners in. Every row has an owner then. "": there is no such order.
+	Order     string
 	Columns   []Property
 	Relations []Relation // of the rows of this one; Owner of these refers to Key in Table
 }

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+
+	"grense/internal/cql2"
 )
 
 // CollectionID turns the name of a layer into an id that is safe in a URL: lower case, æ, ø, å as ae, o, a, other runs as one
@@ -45,3 +48,41 @@ func Unique(id string, taken func(string) bool) string {
 		next = id + "_" + strconv.Itoa(n)
 	}
 }
+
+// LikelyTitle is the property that by its name holds the names of the features: one that is called so, or whose name says so of the collection,
+// as kommunenavn does in n1000_kommune, or alone says so of anything. "" when there is none, or several might be meant.
+func (c *Collection) LikelyTitle() string {
+	of, other := "", ""
+	several := false
+	best := len(likelyTitles)
+	for _, p := range c.Properties {
+		if p.Hidden || p.Type != cql2.TypeText {
+			continue
+		}
+		name := strings.ToLower(p.Name)
+		if i := slices.Index(likelyTitles, name); i >= 0 && i < best {
+			best, of = i, p.Name
+		}
+		for _, end := range []string{"navn", "namn", "name", "_nom", "nombre"} {
+			stem, ok := strings.CutSuffix(name, end)
+			if stem = strings.Trim(stem, "_ -"); !ok || stem == "" || best < len(likelyTitles) {
+				continue
+			}
+			if strings.Contains(strings.ToLower(c.ID+" "+c.Table), stem) {
+				if of == "" {
+					of = p.Name
+				}
+				continue
+			}
+			several = other != ""
+			other = p.Name
+		}
+	}
+	if of == "" && !several {
+		return other
+	}
+	return of
+}
+
+// likelyTitles are the names of properties that hold names, the likeliest first.
+var likelyTitles = []string{"navn", "namn", "name", "nom", "nombre", "nome", "naam", "title", "tittel"}

@@ -49,6 +49,12 @@ type Store interface {
 	Close() error
 }
 
+// Neighbourly is a Store that answers in one step what others need two pages for.
+type Neighbourly interface {
+	// Neighbours returns a feature and the ids beside it in the order by id; "" where there is none. ErrNotFound as Page and Fetch give it.
+	Neighbours(ctx context.Context, collection, id string) (row Row, prev, next string, err error)
+}
+
 // Query is a question. Its zero value with a Collection selects everything, ordered by id.
 type Query struct {
 	Collection string
@@ -60,6 +66,40 @@ type Query struct {
 	Cursor     Cursor       // "" starts at the first id
 	Count      Count
 	Whole      bool // where more than Limit match, any Limit of them may come, for the caller will not use them; Next tells that there are more
+	// First, which takes Whole, holds for matches that come before the others, whatever SortBy; checked as Filter. Nil: none do.
+	First cql2.Expr
+}
+
+// InTurn answers a question with First by two without, for a store that has no better way.
+func InTurn(ctx context.Context, q Query, page func(context.Context, Query) (*Page, error)) (*Page, error) {
+	x := q.First
+	q.First = nil
+	all, err := page(ctx, q)
+	if err != nil || len(all.Rows) < 2 || all.Next != "" {
+		return all, err
+	}
+	if q.Filter != nil {
+		x = cql2.And{q.Filter, x}
+	}
+	q.Filter = x
+	first, err := page(ctx, q)
+	if err != nil || len(first.Rows) == 0 {
+		return all, err
+	}
+	ahead := make(map[string]bool, len(first.Rows))
+	for _, r := range first.Rows {
+		ahead[r.ID] = true
+	}
+	rows := make([]Row, 0, len(all.Rows))
+	for _, is := range [...]bool{true, false} {
+		for _, r := range all.Rows {
+			if ahead[r.ID] == is {
+				rows = append(rows, r)
+			}
+		}
+	}
+	all.Rows = rows
+	return all, nil
 }
 
 // Sort is one key of an order. Text is ordered by code point; null comes last in both directions.
@@ -95,6 +135,8 @@ type Row struct {
 type Want struct {
 	Properties []string // in this order; nil: all that are not hidden, in schema order. Never nil and empty at once: empty means none
 	NoGeometry bool     // leaves Feature.Geometry empty
+
+	SkipMissing bool // an id that does not exist is passed over instead of giving ErrNotFound
 }
 
 // A Writer fills a dataset. Nothing is seen by readers before Commit; Close without Commit leaves the target as it was.

@@ -27,16 +27,23 @@ CREATE UNIQUE INDEX sted_kommune_rang ON sted_kommune (kommunenummer, rang);
 
 -- Trigrams serve patterns that neither begin nor end with letters, LIKE '%fjell%', and searches for words. The extension is one of PostgreSQL's contributed modules;
 -- it may be missing, and a database may refuse it to its owner. Then these read all names, and give the same answers. Where it
--- is there already, it is used where it is.
+-- is there already, it is used where it is; else it goes beside PostGIS, where the role may, so that it outlives the schema grense.
 DO $$
 DECLARE
   place TEXT;
 BEGIN
   BEGIN
+    SELECT quote_ident(n.nspname) INTO place FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'postgis';
+    EXECUTE 'CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA ' || place;
+  EXCEPTION WHEN OTHERS THEN
+    NULL;
+  END;
+  BEGIN
     CREATE EXTENSION IF NOT EXISTS pg_trgm;
   EXCEPTION WHEN OTHERS THEN
     NULL;
   END;
+  place := NULL;
   SELECT quote_ident(n.nspname) INTO place FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm';
   IF place IS NOT NULL THEN
     EXECUTE 'CREATE INDEX skrivemaate_gram ON skrivemaate USING gin (norm ' || place || '.gin_trgm_ops)';

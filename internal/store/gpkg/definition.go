@@ -70,6 +70,7 @@ type relationDefinition struct {
 	Table     string               `json:"table"`
 	Owner     string               `json:"owner"`
 	Key       string               `json:"key,omitempty"`
+	Order     string               `json:"order,omitempty"`
 	Columns   []propertyDefinition `json:"columns"`
 	Relations []relationDefinition `json:"relations,omitempty"`
 }
@@ -113,7 +114,7 @@ func defineProperties(ps []store.Property) []propertyDefinition {
 func defineRelations(rs []store.Relation) []relationDefinition {
 	var out []relationDefinition
 	for _, r := range rs {
-		out = append(out, relationDefinition{r.Name, r.Table, r.Owner, r.Key, defineProperties(r.Columns), defineRelations(r.Relations)})
+		out = append(out, relationDefinition{r.Name, r.Table, r.Owner, r.Key, r.Order, defineProperties(r.Columns), defineRelations(r.Relations)})
 	}
 	return out
 }
@@ -212,10 +213,13 @@ func (d *draft) relations(c *conn, defs []relationDefinition, key string) ([]sto
 			d.warn("relation %q is left out: there is no table %q", x.Name, x.Table)
 			continue
 		}
-		rel := store.Relation{Name: x.Name, Table: t.name, Owner: x.Owner, Key: x.Key}
+		rel := store.Relation{Name: x.Name, Table: t.name, Owner: x.Owner, Key: x.Key, Order: x.Order}
 		s := &sqlq.Relation{Source: sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{}}, Owner: x.Owner, Key: x.Key}
 		if s.Key == "" {
 			s.Key = key
+		}
+		if _, ok := t.column(x.Order); ok && d.isReady() { // else another program may have changed the rows
+			s.Order = x.Order
 		}
 		for _, pd := range x.Columns {
 			p, ok := pd.property()

@@ -62,7 +62,9 @@ func (s *Store) Fetch(ctx context.Context, collection string, ids []string, want
 				return err
 			}
 		}
-		if missing {
+		if missing && want.SkipMissing {
+			n++
+		} else if missing {
 			return fmt.Errorf("gpkg: feature %q of collection %q: %w", ids[n], collection, store.ErrNotFound)
 		}
 		ids = ids[n:]

@@ -387,6 +387,9 @@ func (d *draft) applySettings(l *layer) {
 			d.warn("there is no property %q for the title", s.TitleProperty)
 		}
 	}
+	if l.TitleProperty == "" {
+		l.TitleProperty = l.LikelyTitle()
+	}
 }
 
 // place settles the reference system of a draft; false when it is refused.

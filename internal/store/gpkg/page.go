@@ -51,9 +51,13 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 		return nil, err
 	}
 	p := &store.Page{Matched: -1, Version: r.catalog.Version}
+	inTurn := false
 	err = r.use(ctx, func(c *conn) error {
 		if done, err := qu.whole(ctx, c, q, p); err != nil || done {
 			return err
+		}
+		if inTurn = q.First != nil; inTurn {
+			return nil
 		}
 		if done, err := qu.lookAhead(ctx, c, q, p); err != nil || done {
 			return err
@@ -92,6 +96,9 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if inTurn {
+		return store.InTurn(ctx, q, s.Page)
 	}
 	return p, nil
 }

@@ -100,16 +100,10 @@ func writeCounter(path string, counter uint32) error {
 
 // ready gives each draft its survey from the file itself; false when the file has none that hold.
 func (s *Store) ready(src source, c *conn, drafts []*draft) (bool, error) {
-	t, err := readTable(c, readyPrefix+"state")
-	if err != nil || t == nil || src.wal || s.options.NarrowFrom != narrowFrom || !plainSettings(s.options.Settings) {
-		return false, err
+	if s.options.NarrowFrom != narrowFrom || !plainSettings(s.options.Settings) {
+		return false, nil
 	}
-	holds := false
-	err = c.query("SELECT version, counter, pages FROM "+t.quoted(), nil, func(r row) error {
-		holds = r.Int(0) == sideVersion && r.Int(1) == int64(src.counter) && r.Int(2) == src.pages
-		return nil
-	})
-	if err != nil || !holds {
+	if version, err := sealed(c, src); err != nil || version != sideVersion {
 		return false, err
 	}
 	surveys, err := readSurveys(c, readyPrefix+"survey")
@@ -126,6 +120,24 @@ func (s *Store) ready(src source, c *conn, drafts []*draft) (bool, error) {
 	}
 	return true, nil
 }
+
+// sealed returns the version of what is ready in a file that nobody has changed since it was sealed; 0 for any other file.
+func sealed(c *conn, src source) (version int64, err error) {
+	t, err := readTable(c, readyPrefix+"state")
+	if err != nil || t == nil || src.wal {
+		return 0, err
+	}
+	err = c.query("SELECT version, counter, pages FROM "+t.quoted(), nil, func(r row) error {
+		if r.Int(1) == int64(src.counter) && r.Int(2) == src.pages {
+			version = r.Int(0)
+		}
+		return nil
+	})
+	return version, err
+}
+
+// isReady reports whether what the file says of the draft holds.
+func (d *draft) isReady() bool { return d.at != inSide }
 
 // plainSettings reports whether surveys are the same as without settings.
 func plainSettings(m map[string]store.Settings) bool {

@@ -3,14 +3,16 @@ package gpkg
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
 
+	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/sqlq"
 )
 
-// whole answers a question that wants all matches or none: it reads no more of them than are wanted and one, by the way that reads the
+// whole answers a question that wants all matches or none: it reads no more of them than are wanted and some, by the way that reads the
 // least, and puts them in order afterwards. It reports false when the question is not of that kind.
 func (qu *question) whole(ctx context.Context, c *conn, q store.Query, p *store.Page) (bool, error) {
 	if !q.Whole || q.Limit <= 0 || q.Cursor != "" || q.Offset > 0 || q.Rank != nil || q.Count == store.CountExact || qu.l.source.Leads == nil {
@@ -20,24 +22,37 @@ func (qu *question) whole(ctx context.Context, c *conn, q store.Query, p *store.
 	if err != nil || sql == "" {
 		return false, err
 	}
+	var first idSet
+	if q.First != nil {
+		var ok bool
+		if first, ok, err = qu.firsts(c, q); err != nil || !ok {
+			return false, err
+		}
+	}
+	var more bool
+	if qu.counts(q) {
+		more, err = qu.wholeNumbers(c, q, sql, args, first, p)
+	} else {
+		more, err = qu.wholeValues(c, q, sql, args, first, p)
+	}
+	if err != nil {
+		return false, err
+	}
+	if more {
+		p.Next = qu.cursor(found{id: p.Rows[0].ID, keys: make([]any, len(qu.keys)-1)}, false)
+	}
+	return true, ctx.Err()
+}
+
+// wholeValues fills the page; more tells that there are more rows than are wanted.
+func (qu *question) wholeValues(c *conn, q store.Query, sql string, args []any, first idSet, p *store.Page) (more bool, err error) {
 	last := len(qu.keys) - 1
 	var values []any // of all rows, one after the other; the id is the last of each
 	n := len(qu.keys)
-	numbers, texts := map[int64]struct{}{}, map[string]struct{}{} // ids that came
-	more := false
+	var came idSet
 	err = c.query(sql, args, func(r row) error {
-		if qu.l.text {
-			id := r.Text(last)
-			if _, ok := texts[id]; ok {
-				return nil
-			}
-			texts[id] = struct{}{}
-		} else {
-			id := r.Int(last)
-			if _, ok := numbers[id]; ok {
-				return nil
-			}
-			numbers[id] = struct{}{}
+		if !came.add(qu.l, r, last) {
+			return nil
 		}
 		if more = len(values) == q.Limit*n; more {
 			return errEnough
@@ -56,14 +71,161 @@ func (qu *question) whole(ctx context.Context, c *conn, q store.Query, p *store.
 	}
 	if !more {
 		slices.SortFunc(rows, func(a, b []any) int { return compareKeys(qu.keys, a, b) })
-	} else {
-		p.Next = qu.cursor(found{id: qu.idOf(rows[0][last]), keys: rows[0][:last]}, false)
+		rows = ahead(rows, func(v []any) bool { return first.has(v[last]) })
 	}
 	p.Rows = make([]store.Row, len(rows))
 	for i, v := range rows {
 		p.Rows[i] = store.Row{ID: qu.idOf(v[last]), Rev: qu.rev.rev}
 	}
-	return true, ctx.Err()
+	return more, nil
+}
+
+// numbered is a row that is ordered by one number, and its id.
+type numbered struct{ key, id int64 }
+
+// counts reports whether the order is that of numbered.
+func (qu *question) counts(q store.Query) bool {
+	if qu.l.text || len(q.SortBy) != 1 || q.SortBy[0].Desc {
+		return false
+	}
+	f := qu.l.source.Fields[q.SortBy[0].Property]
+	return f.Type == cql2.TypeInteger && !f.Nulls
+}
+
+func compareNumbered(a, b numbered) int {
+	if a.key != b.key {
+		return cmp.Compare(a.key, b.key)
+	}
+	return cmp.Compare(a.id, b.id)
+}
+
+// sortNumbered sorts by key, then by id, and may put the result in another slice. Ten thousand rows with keys of seven digits take 0.3 ms, where
+// comparisons take 1.4.
+func sortNumbered(rows []numbered) []numbered {
+	const digit = 11 // bits
+	low, high := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, x := range rows {
+		low, high = min(low, x.key), max(high, x.key)
+	}
+	if len(rows) < 1<<digit/4 || uint64(high)-uint64(low) >= 1<<(3*digit) {
+		slices.SortFunc(rows, compareNumbered)
+		return rows
+	}
+	other := make([]numbered, len(rows))
+	for shift := 0; (uint64(high)-uint64(low))>>shift > 0; shift += digit {
+		var ends [1<<digit + 1]int32
+		at := func(x numbered) uint64 { return (uint64(x.key) - uint64(low)) >> shift & (1<<digit - 1) }
+		for _, x := range rows {
+			ends[at(x)+1]++
+		}
+		for i := range 1 << digit {
+			ends[i+1] += ends[i]
+		}
+		for _, x := range rows {
+			n := &ends[at(x)]
+			other[*n] = x
+			*n++
+		}
+		rows, other = other, rows
+	}
+	for start, end := 0, 0; start < len(rows); start = end { // the same key
+		for end = start + 1; end < len(rows) && rows[end].key == rows[start].key; end++ {
+		}
+		if end > start+1 {
+			slices.SortFunc(rows[start:end], compareNumbered)
+		}
+	}
+	return rows
+}
+
+// wholeNumbers is wholeValues for an order that is that of numbered. It allocates nothing for a row.
+func (qu *question) wholeNumbers(c *conn, q store.Query, sql string, args []any, first idSet, p *store.Page) (more bool, err error) {
+	var rows []numbered
+	unique := func() { // in order, and each once
+		rows = sortNumbered(rows)
+		rows = slices.CompactFunc(rows, func(a, b numbered) bool { return a.id == b.id })
+		more = len(rows) > q.Limit
+	}
+	full := q.Limit + 1
+	err = c.query(sql, args, func(r row) error {
+		if len(rows) == full {
+			if unique(); more {
+				return errEnough
+			}
+			full = max(q.Limit+1, len(rows)+q.Limit/2)
+		}
+		rows = append(rows, numbered{r.Int(0), r.Int(1)})
+		return nil
+	})
+	if err != nil && err != errEnough {
+		return false, err
+	}
+	if !more {
+		unique()
+	}
+	rows = rows[:min(len(rows), q.Limit)]
+	if !more && len(first.numbers) > 0 {
+		rows = ahead(rows, func(x numbered) bool { _, ok := first.numbers[x.id]; return ok })
+	}
+	p.Rows = make([]store.Row, len(rows))
+	text, ends := make([]byte, 0, 8*len(rows)), make([]int, len(rows))
+	for i, x := range rows {
+		text = strconv.AppendInt(text, x.id, 10)
+		ends[i] = len(text)
+	}
+	all, start := string(text), 0
+	for i, end := range ends {
+		p.Rows[i] = store.Row{ID: all[start:end], Rev: qu.rev.rev}
+		start = end
+	}
+	return more, nil
+}
+
+// ahead puts the rows for which is holds before the others. Both keep their order.
+func ahead[R any](rows []R, is func(R) bool) []R {
+	out, rest := make([]R, 0, len(rows)), make([]R, 0, len(rows))
+	for _, x := range rows {
+		if is(x) {
+			out = append(out, x)
+		} else {
+			rest = append(rest, x)
+		}
+	}
+	return append(out, rest...)
+}
+
+// idSet is a set of ids as the database gives them, numbers or texts.
+type idSet struct {
+	numbers map[int64]struct{}
+	texts   map[string]struct{}
+}
+
+// add adds the id in column i; false when it is there already.
+func (s *idSet) add(l *layer, r row, i int) (added bool) {
+	if l.text {
+		if s.texts == nil {
+			s.texts = map[string]struct{}{}
+		}
+		n := len(s.texts)
+		s.texts[r.Text(i)] = struct{}{}
+		return len(s.texts) > n
+	}
+	if s.numbers == nil {
+		s.numbers = map[int64]struct{}{}
+	}
+	n := len(s.numbers)
+	s.numbers[r.Int(i)] = struct{}{}
+	return len(s.numbers) > n
+}
+
+func (s *idSet) has(id any) (ok bool) {
+	switch id := id.(type) {
+	case int64:
+		_, ok = s.numbers[id]
+	case string:
+		_, ok = s.texts[id]
+	}
+	return ok
 }
 
 // wholeStatement selects the sort keys and the id of all matches, in any order and perhaps more than once; "" when SQL cannot say the filter.
@@ -77,6 +239,10 @@ func (qu *question) wholeStatement(c *conn, q store.Query) (string, []any, error
 		return "", nil, err
 	}
 	b := sqlq.New(sqlq.Steady{}).Text("SELECT ")
+	if d.All && d.Order != "" && quote(d.Key) == qu.l.key && len(q.SortBy) == 1 && q.SortBy[0] == (store.Sort{Property: d.By}) {
+		sql, args := b.Text(d.Order, ", ", d.Owner).Add(d.Probe).SQL()
+		return sql, args, nil
+	}
 	for i, k := range qu.keys {
 		if i > 0 {
 			b.Text(", ")
@@ -87,19 +253,34 @@ func (qu *question) wholeStatement(c *conn, q store.Query) (string, []any, error
 	return sql, args, nil
 }
 
+// firsts returns the ids of the rows for which Query.First holds, matches or not; false when SQL cannot say it.
+func (qu *question) firsts(c *conn, q store.Query) (ids idSet, ok bool, err error) {
+	drives := sqlq.Drives(qu.l.source, alias, q.First)
+	if drives == nil {
+		return ids, false, nil
+	}
+	d, err := cheapest(c, drives)
+	if err != nil {
+		return ids, false, err
+	}
+	b := sqlq.New(sqlq.Steady{}).Text("SELECT ")
+	if d.All && d.Key != "" && quote(d.Key) == qu.l.key {
+		b.Text(d.Owner).Add(d.Probe)
+	} else {
+		b.Text(qu.l.idExpr(alias)).Add(d.Join)
+	}
+	sql, args := b.SQL()
+	err = c.query(sql, args, func(r row) error { ids.add(qu.l, r, 0); return nil })
+	return ids, true, err
+}
+
 // cheapest returns the way that reads the fewest rows. It counts in each until one ends.
 func cheapest(c *conn, drives []sqlq.Drive) (sqlq.Drive, error) {
-	for _, d := range drives {
-		if d.Few {
-			return d, nil
-		}
-	}
-	probed := drives[:len(drives)-1]
-	if len(probed) < 2 {
+	if len(drives) == 1 || drives[0].Few {
 		return drives[0], nil
 	}
 	for most := int64(500); most < 1<<20; most *= 8 {
-		for _, d := range probed {
+		for _, d := range drives {
 			sql, args := sqlq.New(sqlq.Steady{}).Text("SELECT count(*) FROM (SELECT 1").Add(d.Probe).Text(" LIMIT ").Arg(most).Text(")").SQL()
 			n, err := c.one(sql, args...)
 			if err != nil || n < most {

@@ -75,6 +75,12 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	unsealed := false // what relations promise need not hold any more
+	if exists {
+		if unsealed, err = wasChanged(w.tmp); err != nil {
+			return err
+		}
+	}
 	if w.c, err = openConn(w.tmp, readWrite); err != nil {
 		return err
 	}
@@ -103,7 +109,56 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if _, err := migrate.Up(ctx, w, w.list[:have]); err != nil {
 		return err
 	}
+	if unsealed {
+		if err := w.forgetOrders(); err != nil {
+			return err
+		}
+	}
 	return w.c.exec("BEGIN")
+}
+
+// wasChanged reports whether a file is not as it was sealed, or never was sealed.
+func wasChanged(path string) (bool, error) {
+	src, err := inspect(path)
+	if err != nil {
+		return false, err
+	}
+	c, err := openConn(path, readOnly)
+	if err != nil {
+		return false, err
+	}
+	version, err := sealed(c, src)
+	return version == 0, errors.Join(err, c.close())
+}
+
+// forgetOrders takes Order from all relations, since another program may have written rows that do not keep to it.
+func (w *Writer) forgetOrders() error {
+	defs, err := readDefinitions(w.c)
+	if err != nil {
+		return err
+	}
+	for table, d := range defs {
+		if !forgetOrder(d.Relations) {
+			continue
+		}
+		body, err := json.Marshal(d)
+		if err == nil {
+			err = w.c.exec("UPDATE "+definitionTable+" SET definition = ? WHERE lower(table_name) = ?", string(body), table)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func forgetOrder(rs []relationDefinition) (had bool) {
+	for i := range rs {
+		had = had || rs[i].Order != ""
+		rs[i].Order = ""
+		had = forgetOrder(rs[i].Relations) || had
+	}
+	return had
 }
 
 // copyTarget starts with a copy of the target as it is.

@@ -346,7 +346,7 @@ func TestImportLeavesTheRegisterOfAnOlderFile(t *testing.T) {
 			if _, err := w.Insert("skrivemaate_tekst", []string{"norm"}); err != nil {
 				t.Fatal(err)
 			}
-		}, 3, 0},
+		}, len(list), 0},
 	} {
 		create(t, path, step.fill)
 		c, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)

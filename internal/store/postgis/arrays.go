@@ -2,6 +2,7 @@ package postgis
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -11,26 +12,53 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// setItems finds out which JSON properties of a layer hold arrays only, and of what (store.Property.Items).
-func setItems(ctx context.Context, c *pgxpool.Conn, l *layer) error {
+// mostForItems is how many rows are read for the items of a column that a changed definition brings.
+const mostForItems = 100_000
+
+// setItems finds out which JSON properties of a layer hold arrays only, and of what (store.Property.Items). What an earlier reading told of a
+// column is taken from known, by itemsName, and noted in found. With bounded, nothing is promised of a column with more rows than mostForItems.
+func (d *draft) setItems(ctx context.Context, c *pgxpool.Conn, l *layer, found map[string]string) error {
 	l.Properties = append([]store.Property(nil), l.Properties...) // those of a definition are shared
 	for i, p := range l.Properties {
 		if p.Type != cql2.TypeJSON {
 			continue
 		}
-		items, err := itemsOf(ctx, c, l.source, l.fields[i])
-		if err != nil {
-			return err
+		name := d.itemsName(p.Column)
+		items, ok := d.items[name]
+		if !ok || name == "" {
+			var err error
+			if items, err = itemsOf(ctx, c, l.source, l.fields[i], d.bounded); err != nil {
+				return err
+			}
 		}
 		l.Properties[i].Items = items
+		if name != "" {
+			found[name] = items
+		}
 	}
 	return nil
 }
 
+// itemsName names a column as long as only single rows of its table change; "" where that cannot be told.
+func (d *draft) itemsName(column string) string {
+	col, ok := d.table.column(column)
+	if d.table.file == 0 || !ok {
+		return ""
+	}
+	return fmt.Sprintf("%d %d %d %q %q", d.table.oid, d.table.file, d.written.UnixMicro(), column, col.typ)
+}
+
 // itemsOf returns the JSON type of the elements of the arrays in a column; "string" when there are none, "" when a value is no array.
-func itemsOf(ctx context.Context, c *pgxpool.Conn, s *sqlq.Source, f *sqlq.Field) (string, error) {
+func itemsOf(ctx context.Context, c *pgxpool.Conn, s *sqlq.Source, f *sqlq.Field, bounded bool) (string, error) {
 	items, arrays := "", true
-	err := each(ctx, c, "SELECT DISTINCT "+selectExpr(alias, f)+" FROM "+s.Table+" AS "+alias, func(r pgx.Rows) error {
+	from := s.Table + " AS " + alias
+	if bounded {
+		var more bool
+		if err := c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM "+from+" OFFSET $1)", mostForItems).Scan(&more); err != nil || more {
+			return "", err
+		}
+	}
+	err := each(ctx, c, "SELECT DISTINCT "+selectExpr(alias, f)+" FROM "+from, func(r pgx.Rows) error {
 		if raw := r.RawValues()[0]; raw != nil && arrays {
 			items, arrays = store.ItemType(items, raw)
 		}

@@ -101,13 +101,16 @@ func (c *counts) slow(x *counting, took time.Duration) {
 	}
 }
 
-// put keeps a count that took long by itself.
+// put keeps a count that took long by itself; one that did not is asked together with its page again.
 func (c *counts) put(x *counting, n int, took time.Duration) {
-	if took < slowCount {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if took < slowCount {
+		if len(c.alone) > 0 {
+			delete(c.alone, x.name())
+		}
+		return
+	}
 	if c.kept == nil || len(c.kept) >= maxCounts {
 		c.kept = map[string]kept{}
 	}

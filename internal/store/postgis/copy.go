@@ -39,6 +39,9 @@ func (w *Writer) Insert(name string, columns []string) (func(values ...any) erro
 		return c.insert, nil
 	}
 	c := &copier{w: w, table: name, stored: w.staged[name], columns: columns, types: make([]string, len(columns))}
+	if w.emptied[name] {
+		c.stored = name
+	}
 	if c.stored == "" {
 		if ours, err := w.migrated(w.ctx, name); err != nil {
 			return nil, explain(w.ctx, w.pool.Config().ConnConfig, err)

@@ -45,6 +45,9 @@ func (s *Store) Fetch(ctx context.Context, collection string, ids []string, want
 		}
 		for i, id := range portion {
 			x := &f.features[f.same[i]]
+			if x.ID == "" && want.SkipMissing {
+				continue
+			}
 			if x.ID == "" {
 				return fmt.Errorf("postgis: feature %q of collection %q: %w", id, collection, store.ErrNotFound)
 			}

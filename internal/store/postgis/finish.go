@@ -29,8 +29,12 @@ func (w *Writer) finish(ctx context.Context) error {
 		}
 	}
 	var indexes []index
-	for _, name := range slices.Sorted(maps.Keys(w.ours)) {
-		list, err := w.copyIndexes(ctx, name)
+	for _, name := range slices.Sorted(maps.Keys(w.staged)) {
+		copied := w.copyIndexes
+		if !w.ours[name] {
+			copied = w.keepIndexes
+		}
+		list, err := copied(ctx, name)
 		if err != nil {
 			return own(fmt.Errorf("postgis: table %q: %w", name, err))
 		}
@@ -48,43 +52,118 @@ func (w *Writer) finish(ctx context.Context) error {
 }
 
 // index is one that a staged table has under another name.
-type index struct{ staged, name string }
+type index struct {
+	staged, name           string
+	unique                 bool
+	constraint, definition string // of a constraint; and what CREATE INDEX says after the table
+}
 
-// copyIndexes gives a staged table the indexes of the table that it replaces, after its rows: one by one is many times slower.
-func (w *Writer) copyIndexes(ctx context.Context, name string) ([]index, error) {
+// statement makes the index on a table.
+func (x index) statement(table string) string {
+	switch {
+	case x.constraint != "":
+		return "ALTER TABLE " + table + " ADD CONSTRAINT " + quote(x.staged) + " " + x.constraint
+	case x.unique:
+		return "CREATE UNIQUE INDEX " + quote(x.staged) + " ON " + table + x.definition
+	}
+	return "CREATE INDEX " + quote(x.staged) + " ON " + table + x.definition
+}
+
+// indexesOf lists the indexes of a table, the primary key first.
+func (w *Writer) indexesOf(ctx context.Context, table string) (list []index, err error) {
 	rows, err := w.tx.Query(ctx, `SELECT c.relname::text, i.indisunique, coalesce(pg_get_constraintdef(k.oid), ''), substring(pg_get_indexdef(c.oid) FROM ' USING .*')
 		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u', 'x')
-		WHERE i.indrelid = $1::text::regclass AND i.indisvalid ORDER BY i.indisprimary DESC, c.relname`, "grense."+quote(name))
+		WHERE i.indrelid = $1::text::regclass AND i.indisvalid ORDER BY i.indisprimary DESC, c.relname`, "grense."+quote(table))
 	if err != nil {
 		return nil, err
 	}
-	var list []index
-	var statements []string
-	var original, constraint, definition string
-	var unique bool
-	table := "grense." + quote(w.staged[name])
-	_, err = pgx.ForEachRow(rows, []any{&original, &unique, &constraint, &definition}, func() error {
-		x := index{fmt.Sprintf("%s_%d", w.staged[name], len(list)), original}
-		switch {
-		case constraint != "":
-			statements = append(statements, "ALTER TABLE "+table+" ADD CONSTRAINT "+quote(x.staged)+" "+constraint)
-		case unique:
-			statements = append(statements, "CREATE UNIQUE INDEX "+quote(x.staged)+" ON "+table+definition)
-		default:
-			statements = append(statements, "CREATE INDEX "+quote(x.staged)+" ON "+table+definition)
-		}
+	var x index
+	_, err = pgx.ForEachRow(rows, []any{&x.name, &x.unique, &x.constraint, &x.definition}, func() error {
 		list = append(list, x)
 		return nil
 	})
+	return list, err
+}
+
+// copyIndexes gives a staged table the indexes of the table that it replaces, after its rows: one by one is many times slower.
+func (w *Writer) copyIndexes(ctx context.Context, name string) ([]index, error) {
+	list, err := w.indexesOf(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	for _, sql := range statements {
-		if _, err := w.tx.Exec(ctx, sql); err != nil {
+	for i := range list {
+		list[i].staged = fmt.Sprintf("%s_%d", w.staged[name], i)
+		if _, err := w.tx.Exec(ctx, list[i].statement("grense."+quote(w.staged[name]))); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
+}
+
+// keepIndexes names the indexes of a staged table that no migration makes after the table whose place it takes, and gives it those besides that
+// the user has made there; an index over a column that is gone goes with it.
+func (w *Writer) keepIndexes(ctx context.Context, name string) ([]index, error) {
+	staging := w.staged[name]
+	list, err := w.indexesOf(ctx, staging)
+	if err != nil {
+		return nil, err
+	}
+	same := map[string]bool{}
+	for i, x := range list {
+		list[i].staged = x.name
+		if list[i].name, err = w.freeName(ctx, name, strings.TrimPrefix(x.name, staging)); err != nil {
+			return nil, err
+		}
+		same[x.constraint+x.definition] = true
+	}
+	var there bool
+	if err := w.tx.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", "grense."+quote(name)).Scan(&there); err != nil || !there {
+		return list, err
+	}
+	theirs, err := w.indexesOf(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	for i, x := range theirs {
+		if same[x.constraint+x.definition] || w.named[x.name] || strings.HasPrefix(x.constraint, "PRIMARY KEY") {
+			continue
+		}
+		x.staged = fmt.Sprintf("%s_kept_%d", staging, i)
+		part, err := w.tx.Begin(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_, err = part.Exec(ctx, x.statement("grense."+quote(staging)))
+		if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == "42703" { // no such column
+			if err := part.Rollback(ctx); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("index %q, which is not ours: %w", x.name, err)
+		}
+		if err := part.Commit(ctx); err != nil {
+			return nil, err
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+// freeName returns a name for an index of a table that no relation will have when the table is in its place.
+func (w *Writer) freeName(ctx context.Context, table, rest string) (string, error) {
+	var failed error
+	name := store.Unique(strings.ToValidUTF8(table[:min(len(table), max(63-len(rest)-4, 0))], "")+rest, func(s string) bool {
+		var taken bool
+		if err := w.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_class c WHERE relnamespace = 'grense'::regnamespace AND relname = $1
+			AND NOT EXISTS (SELECT 1 FROM pg_index i WHERE i.indexrelid = c.oid AND i.indrelid = to_regclass($2)))`, s, "grense."+quote(table)).Scan(&taken); err != nil {
+			failed = err
+		}
+		return failed == nil && (taken || w.named[s])
+	})
+	w.named[name] = true
+	return name, failed
 }
 
 // exchange puts the new tables in the place of the old ones. From here on readers of these wait until the transaction ends.
@@ -109,8 +188,34 @@ func (w *Writer) exchange(ctx context.Context, indexes []index) error {
 			return err
 		}
 	}
+	for _, name := range names {
+		if err := w.renameConstraints(ctx, name); err != nil {
+			return err
+		}
+	}
 	for _, name := range dropped {
 		if _, err := w.tx.Exec(ctx, "DROP TABLE IF EXISTS grense."+quote(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renameConstraints names the constraints of a table after it that are named after the staged one.
+func (w *Writer) renameConstraints(ctx context.Context, name string) error {
+	table, staging := "grense."+quote(name), w.staged[name]
+	rows, err := w.tx.Query(ctx, "SELECT conname::text FROM pg_constraint WHERE conrelid = $1::text::regclass AND starts_with(conname, $2)", table, staging)
+	if err != nil {
+		return err
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	for _, old := range list {
+		rest := strings.TrimPrefix(old, staging)
+		named := strings.ToValidUTF8(name[:min(len(name), max(63-len(rest), 0))], "") + rest
+		if _, err := w.tx.Exec(ctx, "ALTER TABLE "+table+" RENAME CONSTRAINT "+quote(old)+" TO "+quote(named)); err != nil {
 			return err
 		}
 	}

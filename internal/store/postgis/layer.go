@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -32,6 +33,9 @@ type layer struct {
 	byID    []key           // of the order by id
 	idOrder []sqlq.Key      // of byID
 	first   sync.Map        // statements of first pages without a filter and in the order by id, by extras
+	beside  string          // besideStatement
+	plain   bool            // a table or a materialised view
+	total   atomic.Pointer[total]
 }
 
 // draft is a table that is being read in.
@@ -44,8 +48,10 @@ type draft struct {
 	srid     int
 	crs      crs.ID
 	notes    []store.Note
-	measured *survey        // what an earlier reading of the same geometries told; nil: none
-	progress func(rows int) // told now and then
+	items    map[string]string // what an earlier reading told of columns, by itemsName
+	bounded  bool              // there was an earlier reading
+	measured *survey           // what an earlier reading of the same geometries told; nil: none
+	progress func(rows int)    // told now and then
 }
 
 func (d *draft) refuse(format string, a ...any) {
@@ -153,6 +159,7 @@ func (d *draft) open(sv *survey) *layer {
 		Collection: &store.Collection{Table: t.layer(), Title: textOf(t.comment), Public: true},
 		source:     &sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{}},
 		xmin:       strings.IndexByte("rpm", t.kind) >= 0,
+		plain:      t.kind == 'r' || t.kind == 'm',
 	}
 	if d.own != nil {
 		c := *d.own
@@ -179,6 +186,7 @@ func (d *draft) open(sv *survey) *layer {
 	d.applySettings(l)
 	l.byID = []key{l.idKey()}
 	l.idOrder = []sqlq.Key{l.byID[0].Key}
+	l.beside = l.besideStatement()
 	l.unique = map[string]bool{}
 	for n, f := range l.source.Fields {
 		asStored := f.Type == cql2.TypeInteger || f.Type == cql2.TypeText && (f.Normal == "" || f.Normal == sqlq.PostgresCollate)
@@ -424,6 +432,9 @@ func (d *draft) applySettings(l *layer) {
 		} else {
 			d.warn("there is no property %q for the title", s.TitleProperty)
 		}
+	}
+	if l.TitleProperty == "" {
+		l.TitleProperty = l.LikelyTitle()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -389,5 +390,24 @@ func TestCountsThatTookLong(t *testing.T) {
 	}
 	if n := matched(0); n != 60 {
 		t.Errorf("after Reload: matched %d", n)
+	}
+}
+
+// TestRefusedUserEndsTheStart: to wait does not help a user whom the server does not let in, unlike a server that is away.
+func TestRefusedUserEndsTheStart(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse(cluster.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword("finnes_ikke", "s3cret")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // only a failure takes so long
+	defer cancel()
+	_, err = postgis.Open(ctx, u.String(), postgis.Options{Wait: true})
+	_, errState := postgis.OpenState(ctx, u.String())
+	for _, err := range []error{err, errState} {
+		if !errors.Is(err, postgis.ErrRefused) || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "pg_hba.conf") || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("error %v", err)
+		}
 	}
 }

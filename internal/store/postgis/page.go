@@ -38,11 +38,15 @@ type question struct {
 	order  []sqlq.Key  // of keys, up to the first that is unique
 	rows   *candidates // what is read of each row
 	place  *store.Place
-	values []any // arguments of the keys at place
+	values []any  // arguments of the keys at place
+	seen   *total // how many rows the table had when they were last counted
 }
 
 // Page returns the ids that q selects.
 func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	if q.First != nil {
+		return store.InTurn(ctx, q, s.Page)
+	}
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
@@ -194,10 +198,11 @@ func (r *revision) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *
 		}
 	}
 	if qu.q.Limit > 0 {
-		x := extras{exists: qu.place != nil}
-		if !apart {
-			x.count = count != nil
+		x := extras{exists: qu.place != nil, count: count != nil && !apart, state: count != nil && qu.states()}
+		if qu.seen = qu.l.total.Load(); qu.seen == nil {
+			qu.seen = &total{state: "none"} // which no state is called
 		}
+		var state string
 		var rows []found
 		var keys []any // of rows
 		exists, start := false, time.Now()
@@ -207,8 +212,16 @@ func (r *revision) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *
 			if rows == nil {
 				rows = make([]found, 0, min(qu.q.Limit+1, 1000))
 				keys = make([]any, cap(rows)*len(qu.keys))
+				if x.state {
+					state = string(raw[len(raw)-1])
+					raw = raw[:len(raw)-1]
+				}
 				if x.count {
-					counted = int(binary.BigEndian.Uint64(raw[len(raw)-1]))
+					if n := raw[len(raw)-1]; n == nil {
+						counted = qu.seen.n
+					} else {
+						counted = int(binary.BigEndian.Uint64(n))
+					}
 					raw = raw[:len(raw)-1]
 				}
 				exists = x.exists && raw[len(raw)-1][0] != 0
@@ -222,9 +235,12 @@ func (r *revision) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *
 			return err
 		}
 		switch {
+		case state != "" && state == qu.seen.state:
+			counted, count = qu.seen.n, nil
 		case !x.count:
 		case len(rows) > 0:
 			r.counts.slow(count, time.Since(start))
+			qu.l.keep(total{state, counted})
 			count = nil
 		case qu.place == nil && qu.q.Offset <= 0:
 			counted, count = 0, nil
@@ -234,7 +250,14 @@ func (r *revision) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *
 	if count != nil && !qu.complete(p) {
 		start := time.Now()
 		sql, args := count.statement()
-		err := one(ctx, c, sql, args, func(r pgx.Rows) error { counted = int(binary.BigEndian.Uint64(r.RawValues()[0])); return nil })
+		err := one(ctx, c, sql, args, func(r pgx.Rows) error {
+			raw := r.RawValues()
+			counted = int(binary.BigEndian.Uint64(raw[0]))
+			if len(raw) > 1 {
+				qu.l.keep(total{string(raw[1]), counted})
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}
@@ -323,7 +346,8 @@ func (qu *question) cursor(x found, back bool) store.Cursor {
 // extras are columns that have the same value in all rows.
 type extras struct {
 	exists    bool // whether there is a match on the other side of the place, or at it
-	count     bool // of all matches
+	count     bool // of all matches; null where the state is that of question.seen
+	state     bool // of the database
 	unordered bool // rows come in any order, and the limit is how many are read
 }
 
@@ -332,10 +356,14 @@ func (qu *question) statement(back bool, values []any, limit, skip int, x extras
 	first := qu.q.Filter == nil && qu.q.Rank == nil && len(qu.q.SortBy) == 0 && values == nil && !back && limit > 0
 	if first { // the page that is asked for most: its text is always the same
 		if sql, ok := qu.l.first.Load(x); ok {
-			return sql.(string), []any{int64(limit), int64(skip)}
+			args := []any{int64(limit), int64(skip)}
+			if x.count && x.state {
+				args = []any{qu.seen.state, int64(limit), int64(skip)}
+			}
+			return sql.(string), args
 		}
 	}
-	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ")
+	b := sqlq.New(sqlq.PostgreSQL{}).Grow(1 << 10).Text("SELECT ")
 	for _, k := range qu.keys {
 		b.Text(k.sel, ", ")
 	}
@@ -345,10 +373,17 @@ func (qu *question) statement(back bool, values []any, limit, skip int, x extras
 		qu.otherSide(b, back)
 		b.Text(")")
 	}
-	if x.count {
+	if x.count && x.state {
+		b.Text(", CASE WHEN ", qu.l.state(), " = ").Arg(qu.seen.state).Text(" THEN NULL ELSE (SELECT count(*)")
+		qu.from(b)
+		b.Text(") END")
+	} else if x.count {
 		b.Text(", (SELECT count(*)")
 		qu.from(b)
 		b.Text(")")
+	}
+	if x.state {
+		b.Text(", ", qu.l.state())
 	}
 	qu.from(b)
 	if values != nil {
@@ -390,6 +425,9 @@ type counting struct {
 func (c *counting) statement() (string, []any) {
 	if c.sql == "" {
 		b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT count(*)")
+		if c.qu.states() {
+			b.Text(", ", c.qu.l.state())
+		}
 		c.qu.from(b)
 		c.sql, c.args = b.SQL()
 	}

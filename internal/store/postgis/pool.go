@@ -218,6 +218,20 @@ func unavailable(code string) bool {
 	return false
 }
 
+// ErrRefused reports a server that does not let the user in: it answers, so that to wait does not help.
+var ErrRefused = errors.New("postgis: the server refuses the user")
+
+// refused gives an error ErrRefused and the cure, instead of store.ErrUnavailable, where the server does not let the user in (class 28 of
+// PostgreSQL, appendix A). It is for start-up: what has answered before may do so again.
+func refused(c *pgx.ConnConfig, err error) error {
+	pe, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || !strings.HasPrefix(pe.Code, "28") {
+		return err
+	}
+	return fmt.Errorf("postgis: %s: %w: %s (SQLSTATE %s); look at the user and the password in the address, or in PGPASSWORD and ~/.pgpass, and at pg_hba.conf of the server",
+		target(c), ErrRefused, pe.Message, pe.Code)
+}
+
 // ownError carries an error of ours, or of a caller's function, through retry.
 type ownError struct{ err error }
 

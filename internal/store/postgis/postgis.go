@@ -5,8 +5,9 @@
 // few seconds, and the catalog is swapped when they have changed.
 //
 // Counts, extents and the longest edge in the catalog are those of the last Reload, or of the time when all rows of a table were last written
-// anew. The number that a question matches is counted anew, but a count that took long is kept for a while. An edge that is far longer than
-// all others, or the first empty geometry of a table, is seen by questions in another reference system only after the next Reload.
+// anew. The number that a question matches is counted anew, but a count that took long is kept for a while, and the number of all rows of a
+// table for as long as no transaction has ended in the server. An edge that is far longer than all others, or the first empty geometry of a
+// table, is seen by questions in another reference system only after the next Reload.
 //
 // Search by words (cql2.Search) and patterns asks folded columns where a table of ours has them, through indexes of trigrams where the
 // extension pg_trgm is there; elsewhere the rows that other conditions leave are read and judged here. A rank, and the order of the
@@ -85,6 +86,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 func (s *Store) first(ctx context.Context) (*revision, error) {
 	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		r, err := s.load(ctx, nil)
+		err = refused(s.pool.Config().ConnConfig, err)
 		if err == nil || !s.options.Wait || !errors.Is(err, store.ErrUnavailable) {
 			return r, err
 		}

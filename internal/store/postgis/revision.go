@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ type revision struct {
 	print   string            // fingerprint
 
 	measured map[string]*survey // by draft.geometries
+	items    map[string]string  // of columns, by draft.itemsName
 	counts   counts
 }
 
@@ -36,7 +38,7 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC()}, layers: map[string]*layer{}, print: in.print, measured: map[string]*survey{}}
+	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC()}, layers: map[string]*layer{}, print: in.print, measured: map[string]*survey{}, items: map[string]string{}}
 	if len(in.own) > 0 {
 		r.catalog.Modified = time.Time{}
 	}
@@ -119,8 +121,9 @@ func readDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, er
 
 // examined is a draft that was read in; without a layer it is refused.
 type examined struct {
-	l  *layer
-	sv *survey
+	l     *layer
+	sv    *survey
+	items map[string]string // of columns, by draft.itemsName
 }
 
 // readers is how many tables are read at once.
@@ -138,7 +141,7 @@ func (s *Store) examine(ctx context.Context, drafts []*draft, before *revision) 
 			for i := range next {
 				d := drafts[i]
 				if before != nil {
-					d.measured = before.measured[d.geometries()]
+					d.measured, d.items, d.bounded = before.measured[d.geometries()], before.items, true
 				}
 				d.progress = s.progress(d.table)
 				notes := len(d.notes)
@@ -195,14 +198,14 @@ func (d *draft) read(ctx context.Context, c *pgxpool.Conn) (x examined, err erro
 	if err != nil || !ok {
 		return x, err
 	}
-	l := d.open(sv)
-	if err := setItems(ctx, c, l); err != nil {
+	l, items := d.open(sv), map[string]string{}
+	if err := d.setItems(ctx, c, l, items); err != nil {
 		return x, err
 	}
 	for _, p := range l.Properties {
 		sv.Items = append(sv.Items, p.Items)
 	}
-	return examined{l, sv}, nil
+	return examined{l, sv, items}, nil
 }
 
 // settingsName returns the name under which the settings name a table; false when they do not.
@@ -263,6 +266,7 @@ func (r *revision) add(d *draft, x examined, in *definitionsRead) *survey {
 	if name := d.geometries(); name != "" {
 		r.measured[name] = x.sv
 	}
+	maps.Copy(r.items, x.items)
 	return x.sv
 }
 

@@ -24,7 +24,8 @@ type State struct{ reads, writes *pgxpool.Pool }
 var _ store.State = (*State)(nil)
 
 // OpenState opens the keys in the database that url names, and makes their table where the role may. ErrReadOnly when it may not write,
-// store.ErrUnavailable when the database cannot be reached.
+// store.ErrUnavailable when the database cannot be
+// reached, ErrRefused when it does not let the user in.
 func OpenState(ctx context.Context, url string) (store.State, error) {
 	s := &State{}
 	var err error
@@ -47,6 +48,7 @@ func OpenState(ctx context.Context, url string) (store.State, error) {
 		err = s.do(ctx, s.writes, func(c *pgxpool.Conn) error { return prepareState(ctx, c) })
 	}
 	if err != nil {
+		err = refused(s.reads.Config().ConnConfig, err)
 		s.Close()
 		return nil, err
 	}

@@ -29,9 +29,11 @@ type Writer struct {
 	targets []*store.Collection
 	staged  map[string]string  // table under another name until Commit
 	ours    map[string]bool    // those of staged that a migration makes, whose indexes it names
-	emptied map[string]bool    // tables of migrations to which things of the user's are tied, and that are filled anew as they are
+	emptied map[string]bool    // tables to which things of the user's are tied, and that are filled anew as they are
 	copies  map[string]*copier // by table and columns
 	drop    []string           // tables that a collection had before
+	named   map[string]bool    // names that indexes get
+	made    int                // tables of other names so far
 	done    bool
 }
 
@@ -44,7 +46,7 @@ func Create(ctx context.Context, url string) (store.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{ctx: ctx, pool: pool, staged: map[string]string{}, ours: map[string]bool{}, emptied: map[string]bool{}, copies: map[string]*copier{}}
+	w := &Writer{ctx: ctx, pool: pool, staged: map[string]string{}, ours: map[string]bool{}, emptied: map[string]bool{}, named: map[string]bool{}, copies: map[string]*copier{}}
 	if err := w.begin(ctx); err != nil {
 		return nil, errors.Join(explain(ctx, pool.Config().ConnConfig, err), w.Close())
 	}
@@ -141,23 +143,34 @@ func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
 	if _, err := migrate.Up(ctx, migrations{w.tx}, w.list); err != nil {
 		return true, err
 	}
-	var needed bool // by a view, a function or a foreign key of the user's, or for a trigger, a policy or a publication that another table would not have
-	err := w.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_depend WHERE refclassid = 'pg_class'::regclass AND refobjid = $1::text::regclass AND deptype = 'n'
+	needed, err := w.needed(ctx, name)
+	if err != nil {
+		return true, err
+	}
+	if needed {
+		return true, w.empty(ctx, name)
+	}
+	w.ours[name] = true
+	return true, w.stage(ctx, name, "LIKE grense."+quote(name)+" INCLUDING ALL EXCLUDING INDEXES")
+}
+
+// needed reports whether a table is: by a view, a function or a foreign key of the user's, or for a trigger, a policy or a publication that
+// another table would not have.
+func (w *Writer) needed(ctx context.Context, name string) (needed bool, err error) {
+	err = w.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_depend WHERE refclassid = 'pg_class'::regclass AND refobjid = $1::text::regclass AND deptype = 'n'
 		AND NOT (classid = 'pg_constraint'::regclass AND objid IN (SELECT oid FROM pg_constraint WHERE conrelid = $1::text::regclass)))
 		OR EXISTS (SELECT 1 FROM pg_constraint WHERE conrelid = $1::text::regclass AND contype = 'f')
 		OR EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = $1::text::regclass AND NOT tgisinternal)
 		OR EXISTS (SELECT 1 FROM pg_publication_rel WHERE prrelid = $1::text::regclass)
 		OR (SELECT relrowsecurity FROM pg_class WHERE oid = $1::text::regclass)`, "grense."+quote(name)).Scan(&needed)
-	if err != nil {
-		return true, err
-	}
-	if needed {
-		w.emptied[name] = true
-		_, err = w.tx.Exec(ctx, "DELETE FROM grense."+quote(name))
-		return true, err
-	}
-	w.ours[name] = true
-	return true, w.stage(ctx, name, "LIKE grense."+quote(name)+" INCLUDING ALL EXCLUDING INDEXES")
+	return needed, err
+}
+
+// empty lets a table be filled anew as it is.
+func (w *Writer) empty(ctx context.Context, name string) error {
+	w.emptied[name] = true
+	_, err := w.tx.Exec(ctx, "DELETE FROM grense."+quote(name))
+	return err
 }
 
 // Define makes the tables of a collection and records its metadata.
@@ -227,12 +240,47 @@ func (w *Writer) makeTable(ctx context.Context, name string, columns func() stri
 	if len(name) > 63 {
 		return own(fmt.Errorf("the name of the table %q is longer than 63 bytes", name))
 	}
-	return w.stage(ctx, name, columns())
+	if w.emptied[name] || w.staged[name] != "" {
+		return nil
+	}
+	if err := w.stage(ctx, name, columns()); err != nil {
+		return err
+	}
+	return w.keepTied(ctx, name)
+}
+
+// keepTied sees to what the user has tied to the table that a staged one is to replace: the table is filled as it is where it has the same
+// columns, and else the import is refused.
+func (w *Writer) keepTied(ctx context.Context, name string) error {
+	var there bool
+	if err := w.tx.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", "grense."+quote(name)).Scan(&there); err != nil || !there {
+		return err
+	}
+	needed, err := w.needed(ctx, name)
+	if err != nil || !needed {
+		return err
+	}
+	const columns = "(SELECT array_agg(attname || ' ' || format_type(atttypid, atttypmod) || attcollation ORDER BY attname) FROM pg_attribute WHERE attrelid = $%d::text::regclass AND attnum > 0 AND NOT attisdropped)"
+	var same bool
+	staging := "grense." + quote(w.staged[name])
+	if err := w.tx.QueryRow(ctx, fmt.Sprintf("SELECT "+columns+" @> "+columns, 1, 2), "grense."+quote(name), staging).Scan(&same); err != nil {
+		return err
+	}
+	if !same {
+		return own(fmt.Errorf("the table grense.%s would get other columns, and a view, a function, a foreign key, a trigger, a policy or a publication is tied to it; "+
+			"remove that, import, and make it again, or import into another collection", quote(name)))
+	}
+	delete(w.staged, name)
+	if _, err := w.tx.Exec(ctx, "DROP TABLE "+staging); err != nil {
+		return err
+	}
+	return w.empty(ctx, name)
 }
 
 // stage makes the table that takes the place of the one called name.
 func (w *Writer) stage(ctx context.Context, name, columns string) error {
-	staging := fmt.Sprintf("staging_%d_%d", w.conn.Conn().PgConn().PID(), len(w.staged))
+	w.made++
+	staging := fmt.Sprintf("staging_%d_%d", w.conn.Conn().PgConn().PID(), w.made)
 	w.staged[name] = staging
 	_, err := w.tx.Exec(ctx, "CREATE TABLE grense."+quote(staging)+" ("+columns+")")
 	return err

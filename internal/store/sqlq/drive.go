@@ -13,6 +13,12 @@ type Drive struct {
 	Join  Fragment // FROM and WHERE of the whole; the source's rows are called as was asked
 	Probe Fragment // FROM and WHERE of the table that drives alone: as many rows as are read at most
 	Few   bool     // an equality that few rows have; a probe is not worth while
+
+	All   bool   // all that Probe reads matches
+	Key   string // column of the source that the rows of Probe refer to, where these are of a relation; "" when they are rows of the source
+	Owner string // expression over a row of Probe for the value of Key
+	Order string // the same for a value of Relation.Order; "" when there is none
+	By    string // property of that order
 }
 
 // Steady is SQLite with arguments whose values it does not look at before it plans, so that a statement is planned once. What a Drive
@@ -21,25 +27,33 @@ type Steady struct{ SQLite }
 
 func (Steady) Placeholder(int, any) string { return "+?" }
 
-// Drives returns the ways to read what e selects from s, for SQLite; none when e cannot be said exactly. The last one leaves the choice to
-// the database. What does not drive is tested row by row.
+// Drives returns the ways to read what e selects from s, for SQLite; none when e cannot be said exactly. Where no index serves, the only
+// one leaves the choice to the database. What does not drive is tested row by row.
 func Drives(s *Source, alias string, e cql2.Expr) []Drive {
 	parts := conjuncts(simple(e), nil)
 	var drives []Drive
-	for i, x := range parts {
+	for _, x := range parts {
 		if x == nil {
 			return nil
 		}
+	}
+	for i, x := range parts {
 		d, ok := driveBy(s, alias, x, append(parts[:i:i], parts[i+1:]...))
+		if ok && d.Few {
+			return []Drive{d}
+		}
 		if ok {
 			drives = append(drives, d)
 		}
+	}
+	if len(drives) > 0 {
+		return drives
 	}
 	f := Compile(SQLite{}, s, alias, e)
 	if f.Residue != nil {
 		return nil
 	}
-	return append(drives, Drive{Join: Cat(Ident(" FROM "+s.Table+" AS "+alias+" WHERE ("), f.Where, Ident(")"))})
+	return []Drive{{Join: Cat(Ident(" FROM "+s.Table+" AS "+alias+" WHERE ("), f.Where, Ident(")"))}}
 }
 
 // simple takes what stands alone out of AND and OR.
@@ -73,40 +87,42 @@ func simple(e cql2.Expr) cql2.Expr {
 // driveBy drives by one part of a filter; false when nothing serves it.
 func driveBy(s *Source, alias string, x cql2.Expr, others []cql2.Expr) (Drive, bool) {
 	depth := 1
+	d := Drive{All: len(others) == 0}
+	c := &compiler{d: SQLite{}, src: s, alias: alias, depth: &depth}
+	rel, isRelated := x.(cql2.Related)
+	var r *Relation
+	if isRelated {
+		if r = s.Relations[rel.Relation]; r == nil {
+			return d, false
+		}
+		x = rel.X
+		c.src, c.alias = &r.Source, "r1"
+	}
+	from, where, few, ok := c.lead(x, !isRelated)
+	if !ok {
+		return d, false
+	}
 	test := &compiler{d: SQLite{}, src: s, alias: alias, depth: &depth, plain: true}
 	rest, ok := test.exactAll(others, true)
 	if !ok {
-		return Drive{}, false
+		return d, false
 	}
-	rel, isRelated := x.(cql2.Related)
+	d.Few, d.Probe = few, Cat(Ident(" FROM "), from, Ident(" WHERE ("), where, Ident(")"))
 	if !isRelated {
-		c := &compiler{d: SQLite{}, src: s, alias: alias, depth: &depth}
-		from, where, few, ok := c.lead(x, true)
-		if !ok {
-			return Drive{}, false
-		}
-		probe := Cat(Ident(" FROM "), from, Ident(" WHERE ("), where, Ident(")"))
-		return Drive{Join: Cat(probe, Ident(" AND ("), rest, Ident(")")), Probe: probe, Few: few}, true
-	}
-	r := s.Relations[rel.Relation]
-	if r == nil {
-		return Drive{}, false
-	}
-	c := &compiler{d: SQLite{}, src: &r.Source, alias: "r1", depth: &depth}
-	from, where, few, ok := c.lead(rel.X, false)
-	if !ok {
-		return Drive{}, false
+		d.Join = Cat(d.Probe, Ident(" AND ("), rest, Ident(")"))
+		return d, true
 	}
 	by := ""
-	if len(others) == 0 && s.Leads[r.Key] != "" { // the index may hold all that is read of a row
+	if d.All && s.Leads[r.Key] != "" { // the index may hold all that is read of a row
 		by = " INDEXED BY " + SQLite{}.Quote(s.Leads[r.Key])
 	}
-	return Drive{
-		Join: Cat(Ident(" FROM "), from, Ident(" CROSS JOIN "+s.Table+" AS "+alias+by+" WHERE ("), where,
-			Ident(") AND "+alias+"."+SQLite{}.Quote(r.Key)+" = "+c.quoted(r.Owner)+" AND ("), rest, Ident(")")),
-		Probe: Cat(Ident(" FROM "), from, Ident(" WHERE ("), where, Ident(")")),
-		Few:   few,
-	}, true
+	d.Key, d.Owner, d.By = r.Key, c.quoted(r.Owner), r.Order
+	if r.Order != "" {
+		d.Order = c.quoted(r.Order)
+	}
+	d.Join = Cat(Ident(" FROM "), from, Ident(" CROSS JOIN "+s.Table+" AS "+alias+by+" WHERE ("), where,
+		Ident(") AND "+alias+"."+SQLite{}.Quote(r.Key)+" = "+d.Owner+" AND ("), rest, Ident(")"))
+	return d, true
 }
 
 // lead returns the tables from which the rows for which e holds are read, and the condition; few tells that e is an equality that few rows

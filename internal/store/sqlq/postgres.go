@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/paulmach/orb"
 
@@ -126,7 +127,21 @@ func (PostgreSQL) Like(x Fragment, pattern string) (Fragment, bool) {
 			b.WriteRune(r)
 		}
 	}
+	if p.short() {
+		x = Cat(Ident("("), x, Ident(" || '')"))
+	}
 	return Cat(x, SQL(" LIKE ?", b.String())), true
+}
+
+// short reports whether a pattern begins with a wildcard and has no three letters in a row. An index of trigrams gives all rows for it, which
+// the planner takes for cheap; an expression that is not indexed is looked for in the narrowest index that holds the column, four times as fast.
+func (p Pattern) short() bool {
+	for i, t := range p.Tokens {
+		if i == 0 && t.Wild == 0 || utf8.RuneCountInString(t.Text) >= 3 {
+			return false
+		}
+	}
+	return true
 }
 
 // Begins adds nothing: the server knows the pattern when it plans, and makes a range of its beginning; with another one beside it, it would

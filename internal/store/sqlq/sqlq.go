@@ -115,6 +115,7 @@ type Relation struct {
 	Source
 	Owner string // column of the relation, not quoted
 	Key   string // column of the source that Owner refers to, not quoted
+	Order string // store.Relation.Order, where it is sure to hold; a column of the relation and a property of the source
 }
 
 // placeholder stands for an argument until the fragment is appended to a Builder.
@@ -204,6 +205,12 @@ func (b *Builder) Add(f Fragment) *Builder {
 		n++
 		f.sql = f.sql[i+1:]
 	}
+}
+
+// Grow makes room for n bytes of text, which a long statement then takes without copies.
+func (b *Builder) Grow(n int) *Builder {
+	b.sb.Grow(n)
+	return b
 }
 
 // SQL returns the statement and its arguments: nil, string, int64, float64, bool, []byte, or what Day and Stamp of the dialect give.

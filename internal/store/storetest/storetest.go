@@ -26,6 +26,7 @@ func Exercise(t *testing.T, open Opener) {
 	t.Run("catalog", func(t *testing.T) { exerciseCatalog(t, s, d) })
 	t.Run("fetch", func(t *testing.T) { exerciseFetch(t, s, d) })
 	t.Run("pages", func(t *testing.T) { exercisePages(t, s, d) })
+	t.Run("whole answers", func(t *testing.T) { exerciseWhole(t, s, d) })
 	t.Run("rank", func(t *testing.T) { exerciseRank(t, s, d) })
 	t.Run("filters", func(t *testing.T) { exerciseFilters(t, s, d) })
 	t.Run("random filters", func(t *testing.T) { exerciseRandom(t, s, d) })
@@ -182,6 +183,15 @@ func exerciseErrors(t *testing.T, s store.Store, d *dataset) {
 				t.Errorf("%s: id %.20q: %v", set.c.ID, bad, err)
 			}
 			same(t, "before the unknown id", got, ids[:2])
+			got = nil
+			err = s.Fetch(ctx, set.c.ID, []string{bad, ids[0], bad, bad, ids[1], ids[2], bad}, store.Want{SkipMissing: true}, func(f *store.Feature) error {
+				got = append(got, f.ID)
+				return nil
+			})
+			if err != nil {
+				t.Errorf("%s: passing over id %.20q: %v", set.c.ID, bad, err)
+			}
+			same(t, "beside the unknown ids", got, ids[:3])
 		}
 	}
 	stop := errors.New("stop")

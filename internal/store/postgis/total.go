@@ -1,0 +1,29 @@
+package postgis
+
+import "strings"
+
+// total is how many rows a table had in a state of the database.
+type total struct {
+	state string // of layer.state
+	n     int
+}
+
+// states reports whether the number of matches is that of all rows, and the same for as long as the state of the database is.
+func (qu *question) states() bool { return qu.q.Filter == nil && qu.l.plain }
+
+// state returns an expression that has another value when a transaction has ended that may have changed the table: the transactions that a
+// statement sees (txid_snapshot), and the run of the server, which may lose the last of them. It is empty where that does not tell: on a replica,
+// whose snapshots do not list what is under way, where policies decide which rows are seen, and where rows may be in other tables or, with
+// Citus, in other servers.
+func (l *layer) state() string {
+	table := "'" + strings.ReplaceAll(l.source.Table, "'", "''") + "'"
+	return "(SELECT CASE WHEN pg_is_in_recovery() OR row_security_active(" + table + ") OR EXISTS (SELECT FROM pg_inherits WHERE inhparent = " + table + "::regclass)" +
+		" OR to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN '' ELSE txid_current_snapshot()::text || '/' || pg_postmaster_start_time()::text END)"
+}
+
+// keep remembers a total.
+func (l *layer) keep(t total) {
+	if t.state != "" {
+		l.total.Store(&t)
+	}
+}

@@ -1,0 +1,94 @@
+package postgis_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"grense/internal/store"
+	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
+)
+
+// TestTotalsFollowEveryTransaction: the number of all rows is remembered only as long as no transaction has ended, whatever else is under way.
+func TestTotalsFollowEveryTransaction(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	url := base(t, `CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt SELECT n, ST_Point(10, 60, 4258) FROM generate_series(1, 20) AS n;
+		CREATE TABLE annet (id INT)`)
+	s := openStore(t, url, postgis.Options{})
+	matched := func(want int) {
+		t.Helper()
+		for range 3 { // counted, remembered, and remembered by the text of the statement
+			if p := page(t, s, store.Query{Collection: "punkt", Limit: 5}); p.Matched != want {
+				t.Fatalf("%d match, want %d", p.Matched, want)
+			}
+		}
+	}
+	begin := func() pgx.Tx {
+		t.Helper()
+		c, err := pgx.Connect(ctx, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close(ctx) })
+		tx, err := c.Begin(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tx
+	}
+	do := func(tx pgx.Tx, sql string) {
+		t.Helper()
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	matched(20)
+	oldest, second, third := begin(), begin(), begin()
+	do(oldest, "INSERT INTO annet VALUES (1)")
+	do(second, "DELETE FROM punkt WHERE id = 20")
+	do(third, "INSERT INTO punkt VALUES (21), (22), (23)")
+	matched(20)
+	end(third.Commit(ctx))
+	matched(23)
+	end(second.Commit(ctx))
+	matched(22)
+	end(oldest.Commit(ctx))
+	matched(22)
+	fourth := begin()
+	do(fourth, "DELETE FROM punkt WHERE id > 10; SAVEPOINT a; DELETE FROM punkt WHERE id > 9; ROLLBACK TO a; SAVEPOINT b; DELETE FROM punkt WHERE id > 8")
+	matched(22)
+	end(fourth.Commit(ctx))
+	matched(8)
+	fifth := begin()
+	do(fifth, "DELETE FROM punkt")
+	end(fifth.Rollback(ctx))
+	matched(8)
+	run(t, url, "TRUNCATE punkt; INSERT INTO punkt VALUES (1), (2), (3), (4), (5), (6)")
+	matched(6)
+}
+
+// TestTotalsUnderPoliciesAreCounted: what a policy hides depends on more than the rows.
+func TestTotalsUnderPoliciesAreCounted(t *testing.T) {
+	t.Parallel()
+	url := base(t, `CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt SELECT n FROM generate_series(1, 20) AS n;
+		ALTER TABLE punkt ENABLE ROW LEVEL SECURITY; CREATE POLICY synlig ON punkt USING (id <= 10 OR extract(microseconds FROM statement_timestamp())::bigint % 2 = 0)`)
+	role, asRole := storetest.Role(t, url, "")
+	run(t, url, "GRANT SELECT ON punkt TO "+role)
+	s := openStore(t, asRole, postgis.Options{})
+	seen := map[int]bool{}
+	for range 200 {
+		seen[page(t, s, store.Query{Collection: "punkt", Limit: 5}).Matched] = true
+	}
+	if !seen[10] || !seen[20] {
+		t.Errorf("numbers: %v, want 10 now and 20 then", seen)
+	}
+}

@@ -1,0 +1,1 @@
+-- In a GeoPackage indexes get what the order of answers needs. Here rows are read in any case, for their revisions: nothing is to change.
