@@ -242,7 +242,7 @@ func (b *tab) load(act chromedp.Action[chromedp.Void]) (int, error) {
 	b.mu.Lock()
 	b.traffic = traffic{byID: map[network.RequestID]int{}}
 	b.mu.Unlock()
-	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	res, err := chromedp.RunResponse(ctx, act)
 	if err != nil {
@@ -262,7 +262,7 @@ func (b *tab) load(act chromedp.Action[chromedp.Void]) (int, error) {
 
 // ask evaluates an expression beside the page and decodes its value, or that of the promise it is, into v, unless v is nil.
 func (b *tab) ask(expression string, v any) error {
-	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	yes := true
 	res, err := chromedp.Call(ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, ContextID: b.world, AwaitPromise: &yes, ReturnByValue: &yes})
