@@ -38,15 +38,13 @@ type question struct {
 	order  []sqlq.Key  // of keys, up to the first that is unique
 	rows   *candidates // what is read of each row
 	place  *store.Place
-	values []any  // arguments of the keys at place
-	seen   *total // how many rows the table had when they were last counted
+	first  sqlq.Filter // of Query.First, where that is asked
+	values []any       // arguments of the keys at place
+	seen   *total      // how many rows the table had when they were last counted
 }
 
 // Page returns the ids that q selects.
 func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
-	if q.First != nil {
-		return store.InTurn(ctx, q, s.Page)
-	}
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
@@ -59,6 +57,11 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	qu, err := newQuestion(l, q)
 	if err != nil {
 		return nil, err
+	}
+	if q.First != nil {
+		if qu.first = compile(l, q.First); !qu.gathers() || qu.first.Residue != nil {
+			return store.InTurn(ctx, q, s.Page)
+		}
 	}
 	var p *store.Page
 	err = s.retry(ctx, func(c *pgxpool.Conn) (err error) {
@@ -178,8 +181,9 @@ func (qu *question) start(c store.Cursor) error {
 // found is one row of a page.
 type found struct {
 	store.Row
-	keys []any // decoded, with the id
-	rank int
+	keys  []any // decoded, with the id
+	rank  int
+	first bool // of Query.First
 }
 
 // back reports whether the page is read towards the first feature.
@@ -276,13 +280,28 @@ func (qu *question) gathers() bool {
 
 func (qu *question) gather(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	var rows []found
-	sql, args := qu.statement(false, nil, min(qu.q.Limit, math.MaxInt32)+1, 0, extras{unordered: true})
-	err := one(ctx, c, sql, args, func(r pgx.Rows) error { rows = append(rows, qu.found(r)); return nil })
+	x := extras{unordered: true, first: qu.q.First != nil}
+	sql, args := qu.statement(false, nil, min(qu.q.Limit, math.MaxInt32)+1, 0, x)
+	err := one(ctx, c, sql, args, func(r pgx.Rows) error {
+		f := qu.found(r)
+		raw := r.RawValues()
+		f.first = x.first && raw[len(raw)-1][0] != 0
+		rows = append(rows, f)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	if len(rows) <= qu.q.Limit {
-		slices.SortFunc(rows, qu.compare)
+		slices.SortFunc(rows, func(a, b found) int {
+			if a.first != b.first {
+				if a.first {
+					return -1
+				}
+				return 1
+			}
+			return qu.compare(a, b)
+		})
 	}
 	qu.fill(p, rows, false)
 	return nil
@@ -348,12 +367,13 @@ type extras struct {
 	exists    bool // whether there is a match on the other side of the place, or at it
 	count     bool // of all matches; null where the state is that of question.seen
 	state     bool // of the database
+	first     bool // whether the row is one of Query.First; unlike the others it differs by row
 	unordered bool // rows come in any order, and the limit is how many are read
 }
 
 // statement selects the keys of the order, the revision, what candidates needs, and extras, of the rows after values.
 func (qu *question) statement(back bool, values []any, limit, skip int, x extras) (string, []any) {
-	first := qu.q.Filter == nil && qu.q.Rank == nil && len(qu.q.SortBy) == 0 && values == nil && !back && limit > 0
+	first := qu.q.Filter == nil && qu.q.Rank == nil && len(qu.q.SortBy) == 0 && values == nil && !back && limit > 0 && !x.first
 	if first { // the page that is asked for most: its text is always the same
 		if sql, ok := qu.l.first.Load(x); ok {
 			args := []any{int64(limit), int64(skip)}
@@ -384,6 +404,9 @@ func (qu *question) statement(back bool, values []any, limit, skip int, x extras
 	}
 	if x.state {
 		b.Text(", ", qu.l.state())
+	}
+	if x.first {
+		b.Text(", (").Add(qu.first.Where).Text(") IS TRUE")
 	}
 	qu.from(b)
 	if values != nil {
