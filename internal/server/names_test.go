@@ -213,6 +213,17 @@ func (s *countingStore) Page(ctx context.Context, q store.Query) (*store.Page, e
 	return s.Store.Page(ctx, q)
 }
 
+// serveCounted serves the demo from a countingStore.
+func serveCounted(t *testing.T) (*api, *countingStore) {
+	t.Helper()
+	path, err := demoFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &countingStore{Store: openTest(t, path)}
+	return serveStore(t, st, nil), st
+}
+
 func TestReferencesAreNamedWhateverElseLeadsNowhere(t *testing.T) {
 	t.Parallel()
 	st := &countingStore{Store: openTest(t, referring(t))}
@@ -289,12 +300,7 @@ func referring(t *testing.T) string {
 
 func TestChoicesOfTheFormAreKept(t *testing.T) {
 	t.Parallel()
-	path, err := demoFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	st := &countingStore{Store: openTest(t, path)}
-	a := serveStore(t, st, nil)
+	a, st := serveCounted(t)
 	ask := func(query string) (pages int32, body string) {
 		before := st.pages.Load()
 		body = string(a.get("/collections/kommuner/items?f=html&limit=1" + query).wants(200).Body)
@@ -350,12 +356,7 @@ func TestLongFiltersGiveNoLongHeader(t *testing.T) {
 
 func TestPreviewIsPaintedOnce(t *testing.T) {
 	t.Parallel()
-	path, err := demoFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	st := &countingStore{Store: openTest(t, path)}
-	a := serveStore(t, st, nil)
+	a, st := serveCounted(t)
 	for _, p := range []string{"/preview.png", "/preview.png?lang=en", "/v1/preview.png", "/preview.png/", "/preview.png?f=PNG"} {
 		a.get(p).wants(200)
 	}

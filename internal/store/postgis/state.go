@@ -24,8 +24,7 @@ type State struct{ reads, writes *pgxpool.Pool }
 var _ store.State = (*State)(nil)
 
 // OpenState opens the keys in the database that url names, and makes their table where the role may. ErrReadOnly when it may not write,
-// store.ErrUnavailable when the database cannot be
-// reached, ErrRefused when it does not let the user in.
+// store.ErrUnavailable when the database cannot be reached, ErrRefused when it does not let the user in.
 func OpenState(ctx context.Context, url string) (store.State, error) {
 	s := &State{}
 	var err error
