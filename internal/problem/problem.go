@@ -21,13 +21,19 @@ const (
 	TooLarge                  // over a size limit
 	MediaType                 // the body's media type is not read
 	Timeout                   // over a time limit
-	Unavailable               // the store does not answer, or the server is full; try again
+	Unavailable               // the store does not answer; try again
+	Busy                      // the server is full; try again
+	TooMany                   // over the rate that one caller may ask at; try again later
+	Gone                      // the resource was here and will not come back
+	Precondition              // a condition of the request does not hold
+	Range                     // the asked part is not in the answer
 )
 
 // Kinds holds every Kind, for tests that must not forget one.
-var Kinds = []Kind{Internal, Invalid, Unauthorized, NotFound, Method, NotAcceptable, TooLarge, MediaType, Timeout, Unavailable}
+var Kinds = []Kind{Internal, Invalid, Unauthorized, NotFound, Method, NotAcceptable, TooLarge, MediaType, Timeout, Unavailable, Busy, TooMany, Gone, Precondition, Range}
 
-var kindNames = [...]string{"internal", "invalid", "unauthorized", "not-found", "method", "not-acceptable", "too-large", "media-type", "timeout", "unavailable"}
+var kindNames = [...]string{"internal", "invalid", "unauthorized", "not-found", "method", "not-acceptable", "too-large", "media-type", "timeout", "unavailable",
+	"busy", "too-many", "gone", "precondition", "range"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {

@@ -24,13 +24,19 @@ var status = map[problem.Kind]int{
 	problem.MediaType:     http.StatusUnsupportedMediaType,
 	problem.Timeout:       http.StatusServiceUnavailable,
 	problem.Unavailable:   http.StatusServiceUnavailable,
+	problem.Busy:          http.StatusServiceUnavailable,
+	problem.TooMany:       http.StatusTooManyRequests,
+	problem.Gone:          http.StatusGone,
+	problem.Precondition:  http.StatusPreconditionFailed,
+	problem.Range:         http.StatusRequestedRangeNotSatisfiable,
 }
 
 // codes are the error codes of the servers that clients were written for.
 var codes = map[problem.Kind]string{
 	problem.Internal: "NoApplicableCode", problem.Invalid: "InvalidParameterValue", problem.Unauthorized: "Unauthorized", problem.NotFound: "NotFound",
 	problem.Method: "MethodNotAllowed", problem.NotAcceptable: "NotAcceptable", problem.TooLarge: "RequestEntityTooLarge", problem.MediaType: "UnsupportedMediaType",
-	problem.Timeout: "Timeout", problem.Unavailable: "ServiceUnavailable",
+	problem.Timeout: "Timeout", problem.Unavailable: "ServiceUnavailable", problem.Busy: "ServiceBusy",
+	problem.TooMany: "TooManyRequests", problem.Gone: "Gone", problem.Precondition: "PreconditionFailed", problem.Range: "RangeNotSatisfiable",
 }
 
 // details says what to do when the error itself does not.
@@ -38,6 +44,8 @@ var details = map[problem.Kind]string{
 	problem.Internal:    "The server failed. The fault is logged under the instance of this document; tell the operator that number.",
 	problem.Timeout:     "The question took too long. Ask for a smaller bbox, a smaller limit or a simpler filter.",
 	problem.Unavailable: "The server cannot answer now. Try again after the seconds in Retry-After.",
+	problem.Busy:        "The server is busy. Try again after the seconds in Retry-After.",
+	problem.TooMany:     "There were too many requests. Try again after the seconds in Retry-After.",
 }
 
 // retryAfter is the value of Retry-After, in seconds.
@@ -108,7 +116,7 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 		if !asPage && !strings.Contains(strings.Join(c.r.Header.Values("Accept"), ","), "text/html") {
 			h.Add("WWW-Authenticate", `Basic realm="data", charset="UTF-8"`)
 		}
-	case problem.Unavailable, problem.Timeout:
+	case problem.Unavailable, problem.Timeout, problem.Busy, problem.TooMany:
 		h.Set("Retry-After", strconv.Itoa(retryAfter))
 	}
 	if asPage {

@@ -263,7 +263,7 @@ func (g *gate) enter(ctx context.Context, begun bool) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-late:
-		return problem.New(problem.Unavailable, nil, "the server is busy; try again after the seconds in Retry-After")
+		return problem.New(problem.Busy, nil, "the server is busy; try again after the seconds in Retry-After")
 	}
 }
 

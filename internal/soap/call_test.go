@@ -77,6 +77,9 @@ func TestErrorsOfSearchesBecomeFaults(t *testing.T) {
 		"timeout":     {problem.New(problem.Timeout, secret, ""), "500 Server TIMEOUT", "500 Receiver TIMEOUT", "too long", "TimeoutException"},
 		"deadline":    {context.DeadlineExceeded, "500 Server TIMEOUT", "500 Receiver TIMEOUT", "too long", "TimeoutException"},
 		"unavailable": {problem.New(problem.Unavailable, secret, ""), "503 Server UNAVAILABLE", "503 Receiver UNAVAILABLE", "not available", "UnavailableException"},
+		"busy":        {problem.New(problem.Busy, secret, ""), "503 Server UNAVAILABLE", "503 Receiver UNAVAILABLE", "busy", "UnavailableException"},
+		"too many":    {problem.New(problem.TooMany, secret, ""), "429 Client LIMIT_EXCEEDED", "429 Sender LIMIT_EXCEEDED", "Too many requests", "LimitExceededException"},
+		"gone":        {problem.New(problem.Gone, secret, "it was split"), "500 Client VALIDATION", "400 Sender VALIDATION", "it was split", "ValidationException"},
 		"internal":    {secret, "500 Server INTERNAL", "500 Receiver INTERNAL", "internal error", "InternalException"},
 		"canceled":    {context.Canceled, "500 Server INTERNAL", "500 Receiver INTERNAL", "internal error", "InternalException"}, // not by the client
 	} {
@@ -97,7 +100,7 @@ func TestErrorsOfSearchesBecomeFaults(t *testing.T) {
 				if strings.Contains(w.Body.String(), "secret") {
 					t.Errorf("%s: the cause is told", name)
 				}
-				if (w.Header().Get("Retry-After") != "") != (w.Code == http.StatusServiceUnavailable) {
+				if (w.Header().Get("Retry-After") != "") != (w.Code == http.StatusServiceUnavailable || w.Code == http.StatusTooManyRequests) {
 					t.Errorf("%s: Retry-After %q with %d", name, w.Header().Get("Retry-After"), w.Code)
 				}
 			}
@@ -219,6 +222,11 @@ func TestServerWritesFaultsBeforeTheMessageIsRead(t *testing.T) {
 	for kind, want := range map[problem.Kind]string{
 		problem.Unauthorized: "401 Client AUTHENTICATION",
 		problem.Unavailable:  "503 Server UNAVAILABLE",
+		problem.Busy:         "503 Server UNAVAILABLE",
+		problem.TooMany:      "429 Client LIMIT_EXCEEDED",
+		problem.Gone:         "410 Client VALIDATION",
+		problem.Precondition: "412 Client ",
+		problem.Range:        "416 Client ",
 		problem.TooLarge:     "413 Client LIMIT_EXCEEDED",
 		problem.Method:       "405 Client ",
 		problem.MediaType:    "415 Client ",

@@ -125,14 +125,18 @@ func failureOfProblem(e *problem.Error) *failure {
 	f := &failure{detail: true, cause: e}
 	var t text
 	switch e.Kind {
-	case problem.Invalid, problem.NotFound, problem.NotAcceptable:
+	case problem.Invalid, problem.NotFound, problem.NotAcceptable, problem.Gone:
 		f.category, t = placename.Validation, textInvalid
-	case problem.Method, problem.MediaType:
+	case problem.Method, problem.MediaType, problem.Precondition, problem.Range:
 		f.category, f.detail, t = placename.Validation, false, textInvalid
 	case problem.Unauthorized:
 		f.category, t = placename.Authentication, textUnauthorized
 	case problem.TooLarge:
 		f.category, t = placename.LimitExceeded, textTooLarge
+	case problem.TooMany:
+		f.category, f.status, t = placename.LimitExceeded, http.StatusTooManyRequests, textTooMany
+	case problem.Busy:
+		f.code, f.category, f.status, t = codeServer, placename.Unavailable, http.StatusServiceUnavailable, textBusy
 	case problem.Timeout:
 		f.code, f.category, t = codeServer, placename.Timeout, textTimeout
 	case problem.Unavailable:
@@ -172,10 +176,15 @@ var transportStatus = map[problem.Kind]int{
 	problem.TooLarge:     http.StatusRequestEntityTooLarge,
 	problem.Unauthorized: http.StatusUnauthorized,
 	problem.Unavailable:  http.StatusServiceUnavailable,
+	problem.Busy:         http.StatusServiceUnavailable,
+	problem.TooMany:      http.StatusTooManyRequests,
+	problem.Gone:         http.StatusGone,
+	problem.Precondition: http.StatusPreconditionFailed,
+	problem.Range:        http.StatusRequestedRangeNotSatisfiable,
 }
 
 // WriteFault writes what the server found before the message was read, as a fault: a missing key (401; the caller sets
-// WWW-Authenticate), overload (503; the caller sets Retry-After, else it is one second), a method (405; the caller sets Allow).
+// WWW-Authenticate), overload (503) or a rate (429; the caller sets Retry-After, else it is one second), a method (405; the caller sets Allow).
 // The version is that of the request's Content-Type, the language Bokmaal.
 func (s *Service) WriteFault(w http.ResponseWriter, r *http.Request, e *problem.Error) {
 	f := failureOfProblem(e)
@@ -204,7 +213,7 @@ func (s *Service) fail(w http.ResponseWriter, r *http.Request, e *envelope, f *f
 		}
 	}
 	status := f.statusOf(e.version)
-	if status == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
+	if (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
 	s.logFault(r, f, id, status)

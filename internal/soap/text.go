@@ -37,6 +37,8 @@ var (
 	textUnauthorized = text{"Tjenesten krever en gyldig nøkkel: X-API-Key, Authorization: Bearer, eller Basic med nøkkelen som passord.", "Tenesta krev ein gyldig nøkkel: X-API-Key, Authorization: Bearer, eller Basic med nøkkelen som passord.", "The service requires a valid key: X-API-Key, Authorization: Bearer, or Basic with the key as password."}
 	textTooLarge     = text{"En grense er overskredet.", "Ei grense er overskriden.", "A limit is exceeded."}
 	textTimeout      = text{"Søket tok for lang tid; avgrens det.", "Søket tok for lang tid; avgrens det.", "The search took too long; narrow it."}
+	textBusy         = text{"Tjenesten er opptatt; prøv igjen om litt.", "Tenesta er oppteken; prøv igjen om litt.", "The service is busy; try again shortly."}
+	textTooMany      = text{"For mange forespørsler; vent og prøv igjen.", "For mange førespurnader; vent og prøv igjen.", "Too many requests; wait and try again."}
 	textUnavailable  = text{"Tjenesten er ikke tilgjengelig nå; prøv igjen.", "Tenesta er ikkje tilgjengeleg no; prøv igjen.", "The service is not available now; try again."}
 	textInternal     = text{"Det oppsto en intern feil.", "Det oppstod ein intern feil.", "An internal error occurred."}
 )
