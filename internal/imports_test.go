@@ -27,6 +27,7 @@ var may = map[string]string{
 	"internal/store/postgis":   "internal/store internal/store/sqlq internal/cql2 internal/crs internal/wkb internal/migrate migrations",
 	"internal/store/storetest": "internal/store internal/cql2 internal/crs internal/wkb",
 	"internal/feature":         "internal/store internal/cql2 internal/crs internal/wkb api/ogcapi",
+	"internal/draw":            "internal/crs",
 	"internal/tile":            "internal/store internal/crs api/ogcapi",
 	"internal/process":         "internal/store internal/cql2 internal/crs internal/feature api/ogcapi",
 	"internal/placename":       "internal/store internal/cql2 internal/crs internal/feature api/placename",
@@ -36,7 +37,7 @@ var may = map[string]string{
 	"internal/register":        "internal/store internal/cql2 internal/crs internal/wkb internal/placename internal/ingest internal/demo",
 	"internal/apikey":          "internal/store migrations",
 	"internal/migrate":         "migrations",
-	"internal/server": "api/ogcapi api/placename web openapi migrations internal/config internal/crs internal/cql2 internal/store internal/feature internal/tile " +
+	"internal/server": "api/ogcapi api/placename web openapi migrations internal/config internal/crs internal/cql2 internal/store internal/feature internal/draw internal/tile " +
 		"internal/process internal/placename internal/soap internal/apikey",
 	"cmd/grense": "*",
 }

@@ -12,6 +12,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
+	"grense/internal/draw"
 	"grense/internal/store"
 	"grense/internal/tile"
 )
@@ -26,7 +27,7 @@ const (
 // outlines keeps the outlines of features. When it is full it starts anew.
 type outlines struct {
 	mu   sync.RWMutex
-	m    map[outlineKey]*outline
+	m    map[outlineKey]*draw.Outline
 	size int // bytes
 }
 
@@ -35,18 +36,18 @@ type outlineKey struct {
 	rev                   uint64
 }
 
-func (o *outlines) get(k outlineKey) *outline {
+func (o *outlines) get(k outlineKey) *draw.Outline {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.m[k]
 }
 
-func (o *outlines) put(k outlineKey, x *outline) {
-	n := x.size() + len(k.id)
+func (o *outlines) put(k outlineKey, x *draw.Outline) {
+	n := x.Size() + len(k.id)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.size += n; o.size > outlineBytes || o.m == nil {
-		o.m, o.size = map[outlineKey]*outline{}, n
+		o.m, o.size = map[outlineKey]*draw.Outline{}, n
 	}
 	o.m[k] = x
 }
@@ -63,8 +64,8 @@ func mapCRS(coll *store.Collection) crs.ID {
 }
 
 // outlinesOf gives the outlines of the features that rows name, in order; nil where a feature is gone.
-func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row) ([]*outline, error) {
-	out := make([]*outline, len(rows))
+func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row) ([]*draw.Outline, error) {
+	out := make([]*draw.Outline, len(rows))
 	var missing []string
 	at := map[string]int{}
 	key := outlineKey{collection: coll.ID, plane: plane.String()}
@@ -97,9 +98,9 @@ func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row
 				if err != nil { // what cannot be read is not drawn; the rest of the page stands
 					g = nil
 				}
-				o := newOutline(title, g, f)
+				o := draw.NewOutline(title, g, f)
 				if len(x.Values) > 1 {
-					o.lang = languageCode(cell(x.Values[1]))
+					o.Lang = languageCode(cell(x.Values[1]))
 				}
 				out[at[x.ID]] = o
 				key := key
@@ -117,16 +118,16 @@ func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row
 }
 
 // marks makes marks of features; the parameter lang is kept in their links.
-func (c *call) marks(coll *store.Collection, rows []store.Row, outs []*outline, near bool) []mark {
+func (c *call) marks(coll *store.Collection, rows []store.Row, outs []*draw.Outline, near bool) []draw.Mark {
 	tail := ""
 	if l := first(c.values["lang"]); l != "" {
 		tail = "?lang=" + queryEscape(l)
 	}
 	start := localPath(c.base()) + "/collections/" + coll.ID + "/items/"
-	var out []mark
+	var out []draw.Mark
 	for i, o := range outs {
-		if o != nil && !o.empty() {
-			out = append(out, mark{outline: o, href: start + pathEscape(rows[i].ID) + tail, near: near})
+		if o != nil && !o.Empty() {
+			out = append(out, draw.Mark{Outline: o, Foreign: foreign(o.Lang, c.lang), Href: start + pathEscape(rows[i].ID) + tail, Near: near})
 		}
 	}
 	return out
@@ -151,11 +152,11 @@ func (c *call) itemsMap(rows []store.Row) (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	p := picture{lang: c.lang, degrees: plane.Geographic(), marks: append(ground, here...), labels: true, lookup: true}
-	if p.text = c.text("map.items", c.titleOf(c.coll), len(here)); len(here) == 1 {
-		p.text = c.text("map.items-one", c.titleOf(c.coll))
+	p := draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: append(ground, here...), Labels: true, Lookup: true}
+	if p.Text = c.text("map.items", c.titleOf(c.coll), len(here)); len(here) == 1 {
+		p.Text = c.text("map.items-one", c.titleOf(c.coll))
 	}
-	return p.svg(), nil
+	return p.SVG(), nil
 }
 
 // itemMap draws a feature and, in grey, what of its collection lies around it.
@@ -169,8 +170,8 @@ func (c *call) itemMap(row store.Row, b orb.Bound, title string) (template.HTML,
 	if here == nil {
 		return "", nil
 	}
-	var ground []mark
-	if len(here[0].rings) == 0 { // points and lines need something to lie on
+	var ground []draw.Mark
+	if !here[0].HasArea() { // points and lines need something to lie on
 		if ground, err = c.ground(plane); err != nil {
 			return "", err
 		}
@@ -179,16 +180,16 @@ func (c *call) itemMap(row store.Row, b orb.Bound, title string) (template.HTML,
 	if err != nil {
 		return "", err
 	}
-	here[0].href = ""
-	p := picture{lang: c.lang, degrees: plane.Geographic(), marks: slices.Concat(ground, around, here), labels: true, text: c.text("map.item", title)}
-	return p.svg(), nil
+	here[0].Href = ""
+	p := draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: slices.Concat(ground, around, here), Labels: true, Text: c.text("map.item", title)}
+	return p.SVG(), nil
 }
 
 // groundMost is how many features of the country lie under the map of other features, at most.
 const groundMost = 60
 
 // ground is the country in grey, under features of another collection; nil when there is none in that plane, or it is no simple one.
-func (c *call) ground(plane crs.ID) ([]mark, error) {
+func (c *call) ground(plane crs.ID) ([]draw.Mark, error) {
 	under := c.country()
 	if under == nil || under == c.coll || under.Count > groundMost || mapCRS(under) != plane {
 		return nil, nil
@@ -198,13 +199,13 @@ func (c *call) ground(plane crs.ID) ([]mark, error) {
 		return nil, nil
 	}
 	for i := range marks {
-		marks[i].near, marks[i].href = true, ""
+		marks[i].Near, marks[i].Href = true, ""
 	}
 	return marks, err
 }
 
 // surroundings are the other features of the collection that touch a box in its storage CRS, widened by a fifth.
-func (c *call) surroundings(plane crs.ID, id string, b orb.Bound) ([]mark, error) {
+func (c *call) surroundings(plane crs.ID, id string, b orb.Bound) ([]draw.Mark, error) {
 	g := c.coll.Geometry
 	least := 10000.0
 	if g.CRS.Geographic() {
@@ -254,20 +255,20 @@ func (c *call) overview(coll *store.Collection, text string) (svg template.HTML,
 		if coll != c.coll {
 			return "", false
 		}
-		p := picture{lang: c.lang, degrees: true, text: text, box: coll.Extent, degreeGrid: true}
-		return p.svg(), false
+		p := draw.Picture{Lang: c.lang, Degrees: true, Text: text, Box: coll.Extent, DegreeGrid: true}
+		return p.SVG(), false
 	}
 	plane := mapCRS(coll)
-	p := picture{lang: c.lang, degrees: plane.Geographic(), text: text, labels: true}
+	p := draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Text: text, Labels: true}
 	drawn := coll
 	if coll.Count > countryMost {
 		box, err := crs.EnvelopeOf(*coll.Extent, crs.CRS84, plane)
 		if err != nil {
 			return "", false
 		}
-		p.box = &box
+		p.Box = &box
 		if drawn = c.country(); drawn == nil || mapCRS(drawn) != plane {
-			return p.svg(), false
+			return p.SVG(), false
 		}
 	}
 	marks, err := c.whole(drawn, plane)
@@ -276,10 +277,10 @@ func (c *call) overview(coll *store.Collection, text string) (svg template.HTML,
 		return "", true
 	}
 	for i := range marks {
-		marks[i].near = drawn != coll || marks[i].near
+		marks[i].Near = drawn != coll || marks[i].Near
 	}
-	p.marks = marks
-	return p.svg(), false
+	p.Marks = marks
+	return p.SVG(), false
 }
 
 // setMap draws the tiles of a set that lie over the country, at the first level that cuts it into several; "" where the set does not
@@ -293,28 +294,27 @@ func (c *call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	if err != nil {
 		return "", false
 	}
-	var marks []mark
+	var marks []draw.Mark
 	if c.s.cfg.Auth == "open" {
 		if marks, err = c.whole(coll, set.CRS); err != nil {
 			c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", coll.ID, "err", redact(err.Error()))
 			return "", true
 		}
-		area = emptyBound
+		area = draw.Bound(marks)
 		for i := range marks {
-			marks[i].href = ""
-			area = area.Union(marks[i].bound)
+			marks[i].Href = ""
 		}
 	}
 	z, tiles := gridOver(set, area)
-	p := picture{lang: c.lang, degrees: set.CRS.Geographic(), marks: marks, tiles: tiles, text: c.text("map.tiles", z)}
+	p := draw.Picture{Lang: c.lang, Degrees: set.CRS.Geographic(), Marks: marks, Tiles: tiles, Text: c.text("map.tiles", z)}
 	if marks == nil {
-		p.box = &area
+		p.Box = &area
 	}
-	return p.svg(), false
+	return p.SVG(), false
 }
 
 // gridOver lists the tiles that touch an area, at the first level whose tiles are smaller than half of it.
-func gridOver(set *tile.Set, area orb.Bound) (z int, out []gridTile) {
+func gridOver(set *tile.Set, area orb.Bound) (z int, out []draw.Tile) {
 	z, last := set.Levels()
 	half := max(area.Max[0]-area.Min[0], area.Max[1]-area.Min[1]) / 2
 	at := func(col, row int) orb.Bound { return set.Bound(tile.Tile{Z: z, Col: col, Row: row}) }
@@ -329,7 +329,7 @@ func gridOver(set *tile.Set, area orb.Bound) (z int, out []gridTile) {
 	for row := int((b.Max[1] - area.Max[1]) / w); row <= int((b.Max[1]-area.Min[1])/w); row++ {
 		for col := int((area.Min[0] - b.Min[0]) / w); col <= int((area.Max[0]-b.Min[0])/w); col++ {
 			if set.Contains(tile.Tile{Z: z, Col: col, Row: row}) {
-				out = append(out, gridTile{at(col, row), strconv.Itoa(z) + "/" + strconv.Itoa(row) + "/" + strconv.Itoa(col)})
+				out = append(out, draw.Tile{Bound: at(col, row), Name: strconv.Itoa(z) + "/" + strconv.Itoa(row) + "/" + strconv.Itoa(col)})
 			}
 		}
 	}
@@ -337,7 +337,7 @@ func gridOver(set *tile.Set, area orb.Bound) (z int, out []gridTile) {
 }
 
 // whole is every feature of a collection that is small enough to be drawn whole.
-func (c *call) whole(coll *store.Collection, plane crs.ID) ([]mark, error) {
+func (c *call) whole(coll *store.Collection, plane crs.ID) ([]draw.Mark, error) {
 	var page *store.Page
 	err := c.ask(func(ctx context.Context) (err error) {
 		page, err = c.s.store.Page(ctx, store.Query{Collection: coll.ID, Limit: countryMost, Count: store.CountNone})

@@ -1,33 +1,13 @@
 package server
 
 import (
-	"bytes"
-	"image"
-	"image/color"
-	"image/draw"
-	"image/png"
-	"math"
-	"slices"
 	"sync"
 
 	"github.com/paulmach/orb"
-	"github.com/paulmach/orb/simplify"
 
 	"grense/api/ogcapi"
 	"grense/internal/crs"
-)
-
-// Size of the picture that social networks show beside a link, in pixels.
-const (
-	previewWidth, previewHeight = 1200, 630
-	previewMargin               = 36
-)
-
-var (
-	previewGround = color.RGBA{0xf3, 0xf6, 0xf5, 0xff}
-	previewLine   = color.RGBA{0xd3, 0xdc, 0xda, 0xff}
-	previewArea   = color.RGBA{0xb9, 0xd6, 0xd1, 0xff}
-	previewAccent = color.RGBA{0x0f, 0x5f, 0x59, 0xff}
+	"grense/internal/draw"
 )
 
 // previewDoc describes the picture for programs.
@@ -73,31 +53,27 @@ func (c *call) previewPNG() (data []byte, fleeting bool, err error) {
 			}
 		}
 	}
-	p := newPreview()
+	var extent *orb.Bound
+	var plane crs.ID
+	var marks []draw.Mark
 	if whole != nil && whole.Extent != nil {
-		plane := mapCRS(whole)
-		var marks []mark
+		extent, plane = whole.Extent, mapCRS(whole)
 		if c.s.cfg.Auth == "open" && whole == c.country() {
 			if marks, err = c.whole(whole, plane); err != nil {
 				c.s.log.WarnContext(c.r.Context(), "preview without outlines", "request", c.id, "collection", whole.ID, "err", redact(err.Error()))
 				fleeting, marks = true, nil
 			}
 		}
-		if err := p.area(*whole.Extent, plane, marks); err != nil {
-			return nil, false, err
-		}
 	}
-	p.fill([]orb.Ring{{{0, 0}, {previewWidth, 0}, {previewWidth, 12}, {0, 12}}}, previewAccent)
-	var b bytes.Buffer
-	if err := png.Encode(&b, p.img); err != nil {
+	if data, err = draw.PreviewPNG(extent, plane, marks); err != nil {
 		return nil, false, err
 	}
 	if !fleeting {
 		kept.mu.Lock()
-		kept.version, kept.png = c.cat.Version, b.Bytes()
+		kept.version, kept.png = c.cat.Version, data
 		kept.mu.Unlock()
 	}
-	return b.Bytes(), fleeting, nil
+	return data, fleeting, nil
 }
 
 // previewed keeps the picture of one catalog.
@@ -105,150 +81,4 @@ type previewed struct {
 	mu      sync.Mutex
 	version string
 	png     []byte // nil: none is painted yet
-}
-
-// preview is a picture being painted.
-type preview struct {
-	img   *image.RGBA
-	cover []float32 // of a row: how much of each pixel a shape covers
-}
-
-func newPreview() *preview {
-	p := &preview{img: image.NewRGBA(image.Rect(0, 0, previewWidth, previewHeight)), cover: make([]float32, previewWidth)}
-	draw.Draw(p.img, p.img.Bounds(), image.NewUniform(previewGround), image.Point{}, draw.Src)
-	return p
-}
-
-// area paints an extent in CRS84 with a grid of degrees around it, and the marks, whose coordinates are of the plane; without any
-// the extent itself.
-func (p *preview) area(extent orb.Bound, plane crs.ID, marks []mark) error {
-	project, err := crs.Between(crs.CRS84, plane)
-	if err != nil {
-		return err
-	}
-	line := func(from, to orb.Point) (out orb.Ring) { // straight in degrees
-		const n = 60
-		for i := range n + 1 {
-			t := float64(i) / n
-			x, y := project(from[0]+t*(to[0]-from[0]), from[1]+t*(to[1]-from[1]))
-			if !math.IsNaN(x+y) && !math.IsInf(x+y, 0) {
-				out = append(out, orb.Point{x, y})
-			}
-		}
-		return out
-	}
-	a, b := extent.Min, extent.Max
-	box := slices.Concat(line(a, orb.Point{b[0], a[1]}), line(orb.Point{b[0], a[1]}, b), line(b, orb.Point{a[0], b[1]}), line(orb.Point{a[0], b[1]}, a))
-	view := emptyBound
-	for _, m := range marks {
-		view = view.Union(m.bound)
-	}
-	if marks == nil {
-		view = box.Bound()
-	}
-	squeeze := 1.0
-	if plane.Geographic() {
-		squeeze = max(math.Cos(view.Center()[1]*math.Pi/180), .1)
-	}
-	w, h := max((view.Max[0]-view.Min[0])*squeeze, 1e-6), max(view.Max[1]-view.Min[1], 1e-6)
-	k := min((previewWidth-2*previewMargin)/w, (previewHeight-2*previewMargin-12)/h)
-	mid := view.Center()
-	to := func(ps orb.Ring) orb.Ring {
-		out := make(orb.Ring, len(ps))
-		for i, q := range ps {
-			out[i] = orb.Point{previewWidth/2 + (q[0]-mid[0])*squeeze*k, previewHeight/2 + 6 - (q[1]-mid[1])*k}
-		}
-		return out
-	}
-	step := 1.0
-	for _, s := range []float64{2, 5, 10, 30} {
-		if max(b[0]-a[0], b[1]-a[1])/step > 12 {
-			step = s
-		}
-	}
-	if marks == nil {
-		p.fill([]orb.Ring{to(box)}, previewArea)
-	}
-	west, east := max(math.Floor((a[0]-60)/step)*step, -180), min(b[0]+60, 180)
-	south, north := max(math.Floor((a[1]-20)/step)*step, -90), min(b[1]+20, 90)
-	for x := west; x <= east; x += step {
-		p.stroke(to(line(orb.Point{x, south}, orb.Point{x, min(north, 89)})), 1.5, previewLine)
-	}
-	for y := south; y <= north; y += step {
-		p.stroke(to(line(orb.Point{west, y}, orb.Point{east, y})), 1.5, previewLine)
-	}
-	if marks == nil {
-		p.stroke(to(append(box, box[0])), 4, previewAccent)
-	}
-	for _, m := range marks {
-		var rings []orb.Ring
-		for _, r := range m.rings {
-			rings = append(rings, simplify.DouglasPeucker(.3).Ring(to(r)))
-		}
-		p.fill(rings, previewArea)
-		for _, r := range rings {
-			p.stroke(r, 1.5, previewGround)
-		}
-	}
-	return nil
-}
-
-// stroke paints a line, width pixels wide.
-func (p *preview) stroke(ps orb.Ring, width float64, col color.RGBA) {
-	for i := 1; i < len(ps); i++ {
-		a, b := ps[i-1], ps[i]
-		dx, dy := b[0]-a[0], b[1]-a[1]
-		l := math.Hypot(dx, dy)
-		if l == 0 || max(a[1], b[1]) < 0 || min(a[1], b[1]) > previewHeight {
-			continue
-		}
-		nx, ny := -dy/l*width/2, dx/l*width/2
-		p.fill([]orb.Ring{{{a[0] + nx, a[1] + ny}, {b[0] + nx, b[1] + ny}, {b[0] - nx, b[1] - ny}, {a[0] - nx, a[1] - ny}}}, col)
-	}
-}
-
-// fill paints what lies in rings, by the even-odd rule, in pixels from the upper left corner. A pixel on the edge is blended: its rows are cut
-// into four, along each the cover is exact.
-func (p *preview) fill(rings []orb.Ring, col color.RGBA) {
-	const parts = 4
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, r := range rings {
-		b := r.Bound()
-		low, high = min(low, b.Min[1]), max(high, b.Max[1])
-	}
-	var xs []float64
-	for row := max(int(math.Floor(low)), 0); row <= min(int(math.Floor(high)), previewHeight-1); row++ {
-		clear(p.cover)
-		for part := range parts {
-			y := float64(row) + (float64(part)+.5)/parts
-			xs = xs[:0]
-			for _, r := range rings {
-				for i := range r {
-					a, b := r[i], r[(i+1)%len(r)]
-					if (a[1] > y) != (b[1] > y) {
-						xs = append(xs, a[0]+(y-a[1])*(b[0]-a[0])/(b[1]-a[1]))
-					}
-				}
-			}
-			slices.Sort(xs)
-			for i := 0; i+1 < len(xs); i += 2 {
-				from, to := max(xs[i], 0), min(xs[i+1], previewWidth)
-				for x := int(from); x < previewWidth && float64(x) < to; x++ {
-					p.cover[x] += float32(min(to, float64(x+1))-max(from, float64(x))) / parts
-				}
-			}
-		}
-		for x, c := range p.cover {
-			if c > 0 {
-				p.blend(x, row, min(c, 1), col)
-			}
-		}
-	}
-}
-
-func (p *preview) blend(x, y int, part float32, col color.RGBA) {
-	px := p.img.Pix[p.img.PixOffset(x, y):]
-	for i, v := range [3]uint8{col.R, col.G, col.B} {
-		px[i] = uint8(float32(px[i]) + part*(float32(v)-float32(px[i])) + .5)
-	}
 }

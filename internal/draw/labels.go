@@ -1,4 +1,4 @@
-package server
+package draw
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ const (
 
 // labels writes the names of features, size units high, where they cover neither each other nor leave the picture, those of large
 // features first. In a crowd names that are wider than their features keep away from others.
-func (d *drawing) labels(p *picture, size float64, class string) {
+func (d *drawing) labels(p *Picture, size float64, class string) {
 	type label struct {
 		text   string
 		at     orb.Point
@@ -31,12 +31,12 @@ func (d *drawing) labels(p *picture, size float64, class string) {
 	}
 	var all []label
 	count := 0
-	for _, m := range p.marks {
-		if m.near || m.title == "" || m.empty() {
+	for _, m := range p.Marks {
+		if m.Near || m.Title == "" || m.Empty() {
 			continue
 		}
 		count++
-		l := label{text: shortName(m.title)}
+		l := label{text: shortName(m.Title)}
 		if i := m.largest(); i >= 0 {
 			px := d.points(moved(m.rings[i], d.shift))
 			b := px.Bound()

@@ -1,62 +1,75 @@
-package server
+package draw
 
 import (
 	"html/template"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/paulmach/orb"
 	cutting "github.com/paulmach/orb/clip"
 	"github.com/paulmach/orb/simplify"
 )
 
-// mark is a feature on a map.
-type mark struct {
-	*outline
-	href string // "" for no link
-	near bool   // surroundings: grey, without label
+// Mark is a feature on a map.
+type Mark struct {
+	*Outline
+	Foreign string // BCP 47 tag of the title's language where it is not the page's; "" otherwise
+	Href    string // "" for no link
+	Near    bool   // surroundings: grey, without label
 }
 
-// picture is a map before it is drawn. Coordinates are degrees (longitude, latitude) or metres of a projection.
-type picture struct {
-	degrees bool
-	text    string // the text equivalent
-	lang    string // code of the page's language
-	marks   []mark
-	box     *orb.Bound // an extent to draw; nil: none
-	tiles   []gridTile // a grid over the features
-	labels  bool
-
-	degreeGrid bool // lines of whole degrees, named at the edge, around the box; of maps in degrees
-	lookup     bool // the same links stand beside the map: they are no stops of the keyboard
+// Bound is the box around marks, in the plane of their outlines; without any it is empty: Min lies above Max.
+func Bound(marks []Mark) orb.Bound {
+	b := emptyBound
+	for _, m := range marks {
+		b = b.Union(m.bound)
+	}
+	return b
 }
 
-// gridTile is a tile with what is written into it.
-type gridTile struct {
-	bound orb.Bound
-	name  string
+// Picture is a map before it is drawn. Coordinates are degrees (longitude, latitude) or metres of a projection (east, north).
+type Picture struct {
+	Degrees bool
+	Text    string // the text equivalent
+	Lang    string // code of the page's language: nb, nn or en
+	Marks   []Mark
+	Box     *orb.Bound // an extent to draw; nil: none
+	Tiles   []Tile     // a grid over the features
+	Labels  bool
+
+	DegreeGrid bool // lines of whole degrees, named at the edge, around the box; of maps in degrees
+	Lookup     bool // the same links stand beside the map: they are no stops of the keyboard
 }
+
+// Tile is a tile with what is written into it.
+type Tile struct {
+	Bound orb.Bound
+	Name  string
+}
+
+// Budget is how many bytes the SVG of a map has, at most.
+const Budget = 58 << 10
 
 const (
 	mapWidth   = 960 // of the widest map, in units of its picture
 	mapHeight  = 1100
 	mapMargin  = 14
-	mapBudget  = 58 << 10 // bytes of the SVG, at most
-	labelSize  = 30       // height of a label, in units
-	narrowSize = 42       // the same on narrow screens, which show other labels
-	labelMost  = 60       // labels, at most
+	labelSize  = 30 // height of a label, in units
+	narrowSize = 42 // the same on narrow screens, which show other labels
+	labelMost  = 60 // labels, at most
 )
 
-// svg draws the map in at most mapBudget bytes; "" when there is nothing to show. It needs no script and no style: classes are those of
+// SVG draws the map in at most Budget bytes; "" when there is nothing to show. It needs no script and no style: classes are those of
 // the style sheet.
-func (p *picture) svg() template.HTML {
+func (p *Picture) SVG() template.HTML {
 	d, ok := p.plan()
 	if !ok {
 		return ""
 	}
 	for tol := 1.0; tol < 500; tol *= 1.5 {
-		if d.draw(p, tol); len(d.b) <= mapBudget {
+		if d.draw(p, tol); len(d.b) <= Budget {
 			return template.HTML(d.b)
 		}
 		if tol > 3 && d.links { // too many features to name
@@ -77,38 +90,38 @@ type drawing struct {
 }
 
 // plan fits the map around what it shows: the features, or without any the box.
-func (p *picture) plan() (*drawing, bool) {
+func (p *Picture) plan() (*drawing, bool) {
 	d := &drawing{view: emptyBound, shift: math.NaN()}
-	if p.degrees {
+	if p.Degrees {
 		d.shift = p.cut()
 	}
-	for _, m := range p.marks {
-		d.links = d.links || m.href != ""
-		if !m.near && !m.empty() {
-			p.extend(d, m.outline)
+	for _, m := range p.Marks {
+		d.links = d.links || m.Href != ""
+		if !m.Near && !m.Empty() {
+			p.extend(d, m.Outline)
 		}
 	}
-	if p.box != nil && (p.box.Min[0] <= p.box.Max[0]) {
-		d.view = d.view.Union(*p.box)
+	if p.Box != nil && (p.Box.Min[0] <= p.Box.Max[0]) {
+		d.view = d.view.Union(*p.Box)
 	}
 	if d.view.Min[0] > d.view.Max[0] {
 		return nil, false
 	}
 	least := 20000.0
-	if p.degrees {
+	if p.Degrees {
 		least = 0.2
 	}
 	grow := max(d.view.Max[0]-d.view.Min[0], d.view.Max[1]-d.view.Min[1]) * .02
-	if slices.ContainsFunc(p.marks, func(m mark) bool { return m.near }) {
+	if slices.ContainsFunc(p.Marks, func(m Mark) bool { return m.Near }) {
 		grow *= 5 // room for the surroundings
 	}
-	if p.degreeGrid {
+	if p.DegreeGrid {
 		grow = max(grow*12, least)
 	}
 	switch size := max(d.view.Max[0]-d.view.Min[0], d.view.Max[1]-d.view.Min[1]); {
-	case p.box == nil && size < least && !p.any(false, func(m mark) bool { return len(m.rings)+len(m.lines) > 0 }): // a place
+	case p.Box == nil && size < least && !p.any(false, func(m Mark) bool { return len(m.rings)+len(m.lines) > 0 }): // a place
 		grow = max(grow, (least-size)/2)
-		if p.any(true, func(m mark) bool { return len(m.rings) > 0 }) {
+		if p.any(true, func(m Mark) bool { return len(m.rings) > 0 }) {
 			grow *= 8 // of the areas around it something shall be seen
 		}
 	case size < least*1e-5:
@@ -116,7 +129,7 @@ func (p *picture) plan() (*drawing, bool) {
 	}
 	d.view = d.view.Pad(grow)
 	squeeze := 1.0
-	if p.degrees {
+	if p.Degrees {
 		squeeze = max(math.Cos(d.view.Center()[1]*math.Pi/180), .1)
 	}
 	w, h := (d.view.Max[0]-d.view.Min[0])*squeeze, d.view.Max[1]-d.view.Min[1]
@@ -127,12 +140,12 @@ func (p *picture) plan() (*drawing, bool) {
 }
 
 // any reports whether f holds for one of the features, or of their surroundings.
-func (p *picture) any(near bool, f func(mark) bool) bool {
-	return slices.ContainsFunc(p.marks, func(m mark) bool { return m.near == near && f(m) })
+func (p *Picture) any(near bool, f func(Mark) bool) bool {
+	return slices.ContainsFunc(p.Marks, func(m Mark) bool { return m.Near == near && f(m) })
 }
 
 // extend widens the view by an outline.
-func (p *picture) extend(d *drawing, o *outline) {
+func (p *Picture) extend(d *drawing, o *Outline) {
 	if math.IsNaN(d.shift) {
 		d.view = d.view.Union(o.bound)
 		return
@@ -150,12 +163,12 @@ func (p *picture) extend(d *drawing, o *outline) {
 
 // cut finds where a map that crosses the antimeridian starts: the end of the widest range of longitudes that nothing lies in. NaN
 // when the usual start is as good: the features shall fit into half of the width then.
-func (p *picture) cut() float64 {
+func (p *Picture) cut() float64 {
 	type span struct{ from, to float64 }
 	var spans []span
 	add := func(b orb.Bound) { spans = append(spans, span{b.Min[0], b.Max[0]}) }
-	for _, m := range p.marks {
-		if m.near {
+	for _, m := range p.Marks {
+		if m.Near {
 			continue
 		}
 		for _, r := range m.rings {
@@ -211,7 +224,7 @@ func (d *drawing) xy(p orb.Point) orb.Point {
 }
 
 // draw writes the picture; what is smaller than tol units is left out.
-func (d *drawing) draw(p *picture, tol float64) {
+func (d *drawing) draw(p *Picture, tol float64) {
 	linked := d.links
 	role := `role="img"`
 	if linked {
@@ -226,43 +239,43 @@ func (d *drawing) draw(p *picture, tol float64) {
 	d.b = append(d.b, ' ')
 	d.int(d.height)
 	d.b = append(append(append(d.b, `" `...), role...), ` aria-label="`...)
-	d.b = append(append(d.b, template.HTMLEscapeString(p.text)...), `">`...)
+	d.b = append(append(d.b, template.HTMLEscapeString(p.Text)...), `">`...)
 	for _, group := range []struct {
 		class string
 		near  bool
 	}{{"near", true}, {"here", false}} {
 		d.b = append(append(append(d.b, `<g class="`...), group.class...), `">`...)
-		for _, m := range p.marks {
-			if m.near == group.near {
+		for _, m := range p.Marks {
+			if m.Near == group.near {
 				d.feature(&m, tol, p)
 			}
 		}
 		d.b = append(d.b, "</g>"...)
 	}
-	if p.box != nil {
-		a, c := d.xy(orb.Point{p.box.Min[0], p.box.Max[1]}), d.xy(orb.Point{p.box.Max[0], p.box.Min[1]})
+	if p.Box != nil {
+		a, c := d.xy(orb.Point{p.Box.Min[0], p.Box.Max[1]}), d.xy(orb.Point{p.Box.Max[0], p.Box.Min[1]})
 		d.b = append(d.b, `<path class="box" d="`...)
 		d.path(orb.Ring{a, {c[0], a[1]}, c, {a[0], c[1]}, a}, true)
 		d.b = append(d.b, `"/>`...)
 	}
-	d.grid(p.tiles)
-	if p.degreeGrid {
-		d.degrees(p.lang)
+	d.grid(p.Tiles)
+	if p.DegreeGrid {
+		d.degrees(p.Lang)
 	}
-	if p.labels {
+	if p.Labels {
 		d.labels(p, labelSize, "names")
 		d.labels(p, narrowSize, "names narrow")
 	}
-	if !p.degreeGrid {
-		d.scale(p.degrees)
+	if !p.DegreeGrid {
+		d.scale(p.Degrees)
 	}
 	d.b = append(d.b, "</svg>"...)
 }
 
 // grid draws tiles, each with its name in the middle.
-func (d *drawing) grid(tiles []gridTile) {
+func (d *drawing) grid(tiles []Tile) {
 	for _, t := range tiles {
-		a, c := d.xy(orb.Point{t.bound.Min[0], t.bound.Max[1]}), d.xy(orb.Point{t.bound.Max[0], t.bound.Min[1]})
+		a, c := d.xy(orb.Point{t.Bound.Min[0], t.Bound.Max[1]}), d.xy(orb.Point{t.Bound.Max[0], t.Bound.Min[1]})
 		d.b = append(d.b, `<path class="tile" d="`...)
 		d.path(orb.Ring{a, {c[0], a[1]}, c, {a[0], c[1]}, a}, true)
 		x, y := (max(a[0], 0)+min(c[0], float64(d.width)))/2, (max(a[1], 0)+min(c[1], float64(d.height)))/2 // of what is seen of it
@@ -274,7 +287,7 @@ func (d *drawing) grid(tiles []gridTile) {
 		d.int(int(x))
 		d.b = append(d.b, `" y="`...)
 		d.int(int(y))
-		d.b = append(append(append(d.b, `">`...), template.HTMLEscapeString(t.name)...), "</text>"...)
+		d.b = append(append(append(d.b, `">`...), template.HTMLEscapeString(t.Name)...), "</text>"...)
 	}
 }
 
@@ -290,9 +303,9 @@ func (d *drawing) degrees(lang string) {
 	name := func(v float64, plus, minus string) string {
 		switch v = math.Round(v*100) / 100; {
 		case v < 0:
-			return inDigits(number(-v), lang) + "°\u00a0" + minus
+			return decimal(-v, lang) + "°\u00a0" + minus
 		case v > 0:
-			return inDigits(number(v), lang) + "°\u00a0" + plus
+			return decimal(v, lang) + "°\u00a0" + plus
 		}
 		return "0°"
 	}
@@ -326,22 +339,31 @@ func (d *drawing) degrees(lang string) {
 	}
 }
 
+// decimal writes a number below a thousand with the decimal mark of the language.
+func decimal(v float64, lang string) string {
+	s := strconv.FormatFloat(v, 'f', -1, 64)
+	if lang == "en" {
+		return s
+	}
+	return strings.Replace(s, ".", ",", 1)
+}
+
 // feature writes one feature, with a link where it has one.
-func (d *drawing) feature(m *mark, tol float64, p *picture) {
-	if m.empty() {
+func (d *drawing) feature(m *Mark, tol float64, p *Picture) {
+	if m.Empty() {
 		return
 	}
 	start := len(d.b)
-	linked := d.links && m.href != ""
+	linked := d.links && m.Href != ""
 	if linked {
-		d.b = append(append(d.b, `<a href="`...), template.HTMLEscapeString(m.href)...)
-		if p.lookup {
+		d.b = append(append(d.b, `<a href="`...), template.HTMLEscapeString(m.Href)...)
+		if p.Lookup {
 			d.b = append(d.b, `" tabindex="-1`...)
 		}
-		if l := foreign(m.lang, p.lang); l != "" {
-			d.b = append(append(d.b, `" lang="`...), template.HTMLEscapeString(l)...)
+		if m.Foreign != "" {
+			d.b = append(append(d.b, `" lang="`...), template.HTMLEscapeString(m.Foreign)...)
 		}
-		d.b = append(append(append(d.b, `"><title>`...), template.HTMLEscapeString(m.title)...), `</title>`...)
+		d.b = append(append(append(d.b, `"><title>`...), template.HTMLEscapeString(m.Title)...), `</title>`...)
 	}
 	some := d.areas(m, tol)
 	some = d.strokes(m, tol) || some
@@ -358,7 +380,7 @@ func (d *drawing) frame() orb.Bound {
 	return orb.Bound{Min: orb.Point{-9, -9}, Max: orb.Point{float64(d.width + 9), float64(d.height + 9)}}
 }
 
-func (d *drawing) areas(m *mark, tol float64) bool {
+func (d *drawing) areas(m *Mark, tol float64) bool {
 	if len(m.rings) == 0 {
 		return false
 	}
@@ -367,14 +389,14 @@ func (d *drawing) areas(m *mark, tol float64) bool {
 	begin, largest := len(d.b), m.largest()
 	for i, r := range m.rings {
 		px := d.points(moved(r, d.shift))
-		if m.near {
+		if m.Near {
 			if px = cutting.Ring(d.frame(), px); len(px) == 0 {
 				continue
 			}
 		}
 		b := orb.Ring(px).Bound()
 		small := b.Max[0]-b.Min[0] < 2*tol && b.Max[1]-b.Min[1] < 2*tol
-		if small && (i != largest || m.near) {
+		if small && (i != largest || m.Near) {
 			continue
 		}
 		px = simplify.DouglasPeucker(tol / 2).Ring(px)
@@ -386,7 +408,7 @@ func (d *drawing) areas(m *mark, tol float64) bool {
 	return d.closePath(start, begin)
 }
 
-func (d *drawing) strokes(m *mark, tol float64) bool {
+func (d *drawing) strokes(m *Mark, tol float64) bool {
 	if len(m.lines) == 0 {
 		return false
 	}
@@ -397,7 +419,7 @@ func (d *drawing) strokes(m *mark, tol float64) bool {
 		px := d.points(moved(orb.Ring(l), d.shift))
 		b := px.Bound()
 		if b.Max[0]-b.Min[0] < 2*tol && b.Max[1]-b.Min[1] < 2*tol {
-			if i == 0 && !m.near {
+			if i == 0 && !m.Near {
 				d.dot(b.Center())
 			}
 			continue
@@ -407,7 +429,7 @@ func (d *drawing) strokes(m *mark, tol float64) bool {
 	return d.closePath(start, begin)
 }
 
-func (d *drawing) dots(m *mark, tol float64) bool {
+func (d *drawing) dots(m *Mark, tol float64) bool {
 	if len(m.points) == 0 {
 		return false
 	}

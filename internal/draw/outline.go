@@ -1,4 +1,8 @@
-package server
+// Package draw makes pictures of features: maps as SVG, without script or style, and a picture as PNG of the area that a service covers.
+//
+// It asks no store and knows no HTTP. Positions come as outlines in the plane of the map, x (east) before y (north): metres of a
+// projection, or degrees. Positions that are no numbers are left out, never drawn as zero. Maps stay within a budget of bytes by drawing coarser.
+package draw
 
 import (
 	"math"
@@ -8,11 +12,12 @@ import (
 	"github.com/paulmach/orb/simplify"
 )
 
-// outline is what maps keep of a feature: its lines in the plane of the map, simplified far below a pixel of any map that shows it
-// whole. It is immutable.
-type outline struct {
-	title  string
-	lang   string     // of the title, a BCP 47 tag; "" when the data do not say
+// Outline is what maps keep of a feature: its lines in the plane of the map, simplified far below a pixel of any map that shows it
+// whole. It is not changed once it is drawn.
+type Outline struct {
+	Title string
+	Lang  string // of the title, a BCP 47 tag; "" when the data do not say
+
 	rings  []orb.Ring // of all its areas, outer and inner ones; filled by the even-odd rule
 	lines  []orb.LineString
 	points []orb.Point
@@ -22,10 +27,10 @@ type outline struct {
 // fineness is how many times finer than the size of its largest part the outline of a feature is.
 const fineness = 1500
 
-// newOutline takes the outline of a geometry, which may be nil; project takes positions to the plane. Positions that are no numbers
+// NewOutline takes the outline of a geometry, which may be nil; project takes positions to the plane. Positions that are no numbers
 // afterwards are left out.
-func newOutline(title string, g orb.Geometry, project func(x, y float64) (float64, float64)) *outline {
-	o := &outline{title: title, bound: emptyBound}
+func NewOutline(title string, g orb.Geometry, project func(x, y float64) (float64, float64)) *Outline {
+	o := &Outline{Title: title, bound: emptyBound}
 	o.add(g, project)
 	size := 0.0 // of a part, since the box of parts on both sides of the antimeridian spans the world
 	for _, r := range o.rings {
@@ -57,11 +62,15 @@ func extentOfPart(b orb.Bound) float64 { return max(b.Max[0]-b.Min[0], b.Max[1]-
 
 var emptyBound = orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
 
-func (o *outline) empty() bool { return o.bound.Min[0] > o.bound.Max[0] }
+// Empty reports whether the outline has no position.
+func (o *Outline) Empty() bool { return o.bound.Min[0] > o.bound.Max[0] }
 
-// size is about how much memory the outline takes, in bytes.
-func (o *outline) size() int {
-	n := 200 + len(o.title) + 16*len(o.points)
+// HasArea reports whether the outline has rings, besides lines and points.
+func (o *Outline) HasArea() bool { return len(o.rings) > 0 }
+
+// Size is about how much memory the outline takes, in bytes.
+func (o *Outline) Size() int {
+	n := 200 + len(o.Title) + 16*len(o.points)
 	for _, r := range o.rings {
 		n += 24 + 16*len(r)
 	}
@@ -72,7 +81,7 @@ func (o *outline) size() int {
 }
 
 // largest is the index of the ring with the largest box; -1 when there is none.
-func (o *outline) largest() int {
+func (o *Outline) largest() int {
 	best, most := -1, -1.0
 	for i, r := range o.rings {
 		b := r.Bound()
@@ -83,7 +92,7 @@ func (o *outline) largest() int {
 	return best
 }
 
-func (o *outline) add(g orb.Geometry, project func(x, y float64) (float64, float64)) {
+func (o *Outline) add(g orb.Geometry, project func(x, y float64) (float64, float64)) {
 	path := func(ps []orb.Point) []orb.Point {
 		out := make([]orb.Point, 0, len(ps))
 		for _, p := range ps {
