@@ -38,6 +38,10 @@ type Store interface {
 	// called for a later id. No connection is held while fn runs for longer than it takes to read one batch.
 	Fetch(ctx context.Context, collection string, ids []string, want Want, fn func(*Feature) error) error
 
+	// Cost returns the class of q before it runs. It asks the data nothing and takes microseconds. It is an estimate that errs towards more
+	// work; of a collection that is not in the catalog it is CostPage, since Page refuses it.
+	Cost(q Query) Cost
+
 	// Reload opens the data anew, verifies it and swaps the catalog; questions under way finish on the old revision. On an error
 	// the old revision stays.
 	Reload(ctx context.Context) error

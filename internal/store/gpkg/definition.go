@@ -221,6 +221,9 @@ func (d *draft) relations(c *conn, defs []relationDefinition, key string) ([]sto
 		if _, ok := t.column(x.Order); ok && d.isReady() { // else another program may have changed the rows
 			s.Order = x.Order
 		}
+		if s.Indexed, err = indexedColumns(c, t.name); err != nil {
+			return nil, nil, err
+		}
 		for _, pd := range x.Columns {
 			p, ok := pd.property()
 			col, found := t.column(p.Column)
@@ -243,6 +246,17 @@ func (d *draft) relations(c *conn, defs []relationDefinition, key string) ([]sto
 		byName[x.Name] = s
 	}
 	return list, byName, nil
+}
+
+// indexedColumns returns the columns that an index of all rows begins with, those that SQLite makes for a constraint among them.
+func indexedColumns(c *conn, table string) (map[string]bool, error) {
+	m := map[string]bool{}
+	err := c.query(`SELECT (SELECT name FROM pragma_index_info(i.name, 'main') WHERE seqno = 0) FROM pragma_index_list(?1, 'main') AS i WHERE NOT i.partial`,
+		[]any{table}, func(r row) error {
+			m[r.Text(0)] = true // of an expression "", which no column is called
+			return nil
+		})
+	return m, err
 }
 
 // leads returns the indexes of a whole table by the column that they begin with, the first of each.

@@ -78,6 +78,9 @@ func (d *draft) open(c *conn) (*layer, error) {
 		d.own.describe(l.Collection)
 	}
 	d.setKey(l)
+	if l.source.Indexed, err = indexedColumns(c, d.table.name); err != nil {
+		return nil, err
+	}
 	d.setGeometry(l)
 	l.outside = sv.Outside
 	if sv.Index != "" && !sv.Outside {
@@ -136,7 +139,7 @@ func (d *draft) setGeometry(l *layer) {
 	}
 	l.Geometry = &store.Geom{Name: name, Column: d.geometry, Type: geometryTypes[strings.ToUpper(d.geometryType)], HasZ: d.z || sv.Z, CRS: d.crs}
 	l.source.Geometry = &sqlq.Geometry{
-		Name: name, Column: d.geometry, CRS: d.crs, Pad: sv.pad(d.crs), Index: sv.Index, RowID: d.rowid(sv), HasNull: sv.Missing > 0,
+		Name: name, Column: d.geometry, CRS: d.crs, Pad: sv.pad(d.crs), Index: sv.Index, Indexed: sv.Index != "", RowID: d.rowid(sv), HasNull: sv.Missing > 0,
 	}
 	if sv.Index != "" {
 		l.source.Geometry.NoGeom = d.noGeom()

@@ -26,6 +26,7 @@ type table struct {
 	comment      string
 	columns      []column
 	unique       []string // columns that a unique index without null has alone, the primary key first
+	indexed      []string // columns that an index of all rows begins with: ordered, or of envelopes where the column is a geometry
 }
 
 // column is a column of a table.
@@ -85,6 +86,13 @@ const uniqueSQL = `WITH t(oid, schema, name, kind, comment) AS (` + tablesSQL + 
 SELECT t.oid, a.attname::text FROM t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
   AND i.indnkeyatts = 1 AND i.indexprs IS NULL JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0] AND a.attnotnull
 ORDER BY t.oid, i.indisprimary DESC, i.indexrelid`
+
+// indexedSQL lists the columns that an index of all rows begins with.
+const indexedSQL = `WITH t(oid, schema, name, kind, comment) AS (` + tablesSQL + `)
+SELECT DISTINCT t.oid, a.attname::text FROM t JOIN pg_index i ON i.indrelid = t.oid AND i.indisvalid AND i.indpred IS NULL
+  JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0] JOIN pg_type y ON y.oid = a.atttypid
+  JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
+WHERE CASE WHEN y.typname IN ('geometry', 'geography') THEN m.amname IN ('gist', 'spgist', 'brin') ELSE m.amname = 'btree' END`
 
 // printSQL names the definitions: it changes when one of them does.
 const printSQL = `WITH t(oid, schema, name, kind, comment) AS (` + tablesSQL + `)
@@ -189,7 +197,28 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 		}
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, c, indexedSQL, func(rows pgx.Rows) error {
+		var oid uint32
+		var name string
+		err := rows.Scan(&oid, &name)
+		if t := byOID[oid]; t != nil {
+			t.indexed = append(t.indexed, name)
+		}
+		return err
+	})
 	return list, err
+}
+
+// columnsIndexed returns the set of table.indexed.
+func (t *table) columnsIndexed() map[string]bool {
+	m := make(map[string]bool, len(t.indexed))
+	for _, name := range t.indexed {
+		m[name] = true
+	}
+	return m
 }
 
 // each calls fn for each row of an answer.

@@ -157,7 +157,7 @@ func (d *draft) open(sv *survey) *layer {
 	t := d.table
 	l := &layer{
 		Collection: &store.Collection{Table: t.layer(), Title: textOf(t.comment), Public: true},
-		source:     &sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{}},
+		source:     &sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{}, Indexed: t.columnsIndexed()},
 		xmin:       strings.IndexByte("rpm", t.kind) >= 0,
 		plain:      t.kind == 'r' || t.kind == 'm',
 	}
@@ -211,33 +211,24 @@ func (d *draft) setGeometry(l *layer, sv *survey) {
 	}
 	g.HasZ = sv.Z || strings.Contains(strings.ToUpper(d.geometry.geometryType), "Z") || d.geometry.dims == 3 && !strings.HasSuffix(strings.ToUpper(d.geometry.geometryType), "M")
 	l.Geometry = &g
-	l.source.Geometry = &sqlq.Geometry{Name: g.Name, Column: g.Column, CRS: d.crs, Pad: sv.pad(d.crs), HasNull: true}
-	if d.geometry.base == "geography" {
-		l.source.Geometry.Index = sqlq.PostgresGeography
-	}
-	if sv.Empty > 0 {
-		l.source.Geometry.NoGeom = sqlq.PostgresEmpty
-	}
+	l.source.Geometry = &sqlq.Geometry{Name: g.Name, Column: g.Column, CRS: d.crs, Pad: sv.pad(d.crs), HasNull: true,
+		Indexed: slices.Contains(d.table.indexed, g.Column), HasEmpty: sv.Empty > 0, Geography: d.geometry.base == "geography", Curves: sv.Curves}
 	if sv.Curves {
 		d.warn("curves are served as lines of short edges")
-		l.source.Geometry.RowID = curves
 	}
 }
 
 // wkb returns the expression of the geometry of rows called alias, as it is served.
 func (l *layer) wkb(alias string) string {
 	x := alias + "." + quote(l.Geometry.Column)
-	if l.source.Geometry.Index == sqlq.PostgresGeography {
+	if l.source.Geometry.Geography {
 		x += "::geometry"
 	}
-	if l.source.Geometry.RowID == curves {
+	if l.source.Geometry.Curves {
 		x = "ST_CurveToLine(" + x + ")"
 	}
 	return "ST_AsBinary(" + x + ")"
 }
-
-// curves as RowID of a geometry says that there are arcs, which GeoJSON lacks.
-const curves = "curves"
 
 // addProperties makes a property of each column that is not the geometry.
 func (d *draft) addProperties(l *layer) {
@@ -299,7 +290,7 @@ func relations(list []store.Relation, defaultKey string, tables map[string]*tabl
 		if t == nil {
 			return nil, fmt.Errorf("relation %q has no table %q that the role may read", x.Name, x.Table)
 		}
-		r := &sqlq.Relation{Source: sqlq.Source{Table: t.quoted()}, Owner: x.Owner, Key: x.Key}
+		r := &sqlq.Relation{Source: sqlq.Source{Table: t.quoted(), Indexed: t.columnsIndexed()}, Owner: x.Owner, Key: x.Key}
 		if r.Key == "" {
 			r.Key = defaultKey
 		}

@@ -202,10 +202,10 @@ func envelope(x0, y0, x1, y1 float64) (Fragment, bool) {
 	return SQL("ST_MakeEnvelope(?, ?, ?, ?)", v[0], v[1], v[2], v[3]), true
 }
 
-// Missing finds null, and where the layer has them (Geometry.NoGeom) geometries without any position.
+// Missing finds null, and where the layer has them (Geometry.HasEmpty) geometries without any position.
 func (d PostgreSQL) Missing(alias string, g *Geometry) Fragment {
 	column := d.geometry(alias, g)
-	if g.NoGeom == "" {
+	if !g.HasEmpty {
 		return Ident(column + " IS NULL")
 	}
 	return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + "))")
@@ -213,18 +213,11 @@ func (d PostgreSQL) Missing(alias string, g *Geometry) Fragment {
 
 func (d PostgreSQL) geometry(alias string, g *Geometry) string {
 	column := alias + "." + d.Quote(g.Column)
-	if g.Index == PostgresGeography {
+	if g.Geography {
 		column += "::geometry"
 	}
 	return column
 }
-
-// PostgresGeography as Geometry.Index says that the column is of type geography, and PostgresEmpty as Geometry.NoGeom that there may be
-// geometries without any position.
-const (
-	PostgresGeography = "geography"
-	PostgresEmpty     = "empty"
-)
 
 // Search is left to SearchBound and cql2.Eval.
 func (PostgreSQL) Search(string, *Source, cql2.Search) (Fragment, bool) { return Fragment{}, false }

@@ -71,6 +71,7 @@ type Source struct {
 	Words     *Words               // nil: no index of words
 	Relations map[string]*Relation // by name
 	Leads     map[string]string    // an index, not quoted, by the column that it begins with; see Drives
+	Indexed   map[string]bool      // columns, not quoted, that an index of all rows begins with; see Cost
 }
 
 // Field is a column.
@@ -96,10 +97,18 @@ type Geometry struct {
 	Pad    float64
 	// Pad is how far, in units of the storage CRS, an edge that is straight in another CRS may lie outside the envelope of its ends;
 	// infinite when that is not known.
-	Index   string // the dialect's name of an index over envelopes; "" when there is none
-	NoGeom  string // the dialect's name of the list of rows without geometry; "" when every row has one
-	RowID   string // not quoted column that Index and NoGeom refer to
-	HasNull bool   // some rows have no geometry
+	HasNull bool // some rows have no geometry
+	Indexed bool // an index over envelopes serves
+
+	// Of SQLite, where envelopes and rows without geometry are in tables of their own.
+	Index  string // the table of envelopes, with its schema; "" when there is none
+	NoGeom string // the table of rows without geometry, with its schema; "" when it is not kept
+	RowID  string // not quoted column that both refer to
+
+	// Of PostgreSQL.
+	HasEmpty  bool // there may be geometries without any position, which count as none
+	Geography bool // the column is of type geography
+	Curves    bool // there are arcs
 }
 
 // Words is an index over the words of texts, as cql2.Words gives them.

@@ -26,7 +26,7 @@ func source() *sqlq.Source {
 			"tid":   {Column: "tid", Type: cql2.TypeTimestamp, Layout: "2006-01-02T15:04:05.000Z"},
 			"liste": {Column: "liste", Type: cql2.TypeJSON},
 		},
-		Geometry: &sqlq.Geometry{Name: "geometry", Column: "geom", CRS: crs.UTM33, Pad: 10, Index: "rt", NoGeom: "ng", RowID: "rowid", HasNull: true},
+		Geometry: &sqlq.Geometry{Name: "geometry", Column: "geom", CRS: crs.UTM33, Pad: 10, Index: "rt", NoGeom: "ng", RowID: "rowid", HasNull: true, Indexed: true, HasEmpty: true},
 		Relations: map[string]*sqlq.Relation{"navn": {
 			Source: sqlq.Source{Table: `main."n"`, Fields: map[string]*sqlq.Field{
 				"tekst": {Column: "tekst", Type: cql2.TypeText, Search: sqlq.SearchColumns{Exact: "eksakt", Norm: "norm", Rev: "rev", Gram: "fts"}},

@@ -1,0 +1,196 @@
+package sqlq
+
+import (
+	"slices"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+)
+
+const (
+	// farOffset is how many rows are passed over before that is work of its own.
+	farOffset = 10_000
+	// smallShape is how many positions a literal has at most that is as cheap to compare with as a box.
+	smallShape = 16
+)
+
+// Cost returns the class of a question over the rows of s, whose feature id is in the column key, not quoted.
+func Cost(d Dialect, s *Source, key string, q store.Query) store.Cost {
+	c := &coster{d: d, src: s, key: key}
+	cost := store.CostPage
+	if q.Filter != nil {
+		if cost = store.CostScan; c.served(q.Filter) {
+			cost = store.CostIndexed
+		}
+	}
+	if q.Filter == nil && len(q.SortBy) > 0 {
+		if cost = store.CostScan; c.ordered(q.SortBy) {
+			cost = store.CostIndexed
+		}
+	}
+	if q.Offset > farOffset {
+		cost = max(cost, store.CostScan)
+	}
+	if shapes(q.Filter) || shapes(q.First) {
+		cost = store.CostGeometry
+	}
+	return cost
+}
+
+// shapes reports whether e compares geometries with each other: with a literal of more positions than a box has some, or by a predicate
+// that needs where all their edges meet.
+func shapes(e cql2.Expr) bool {
+	switch e := e.(type) {
+	case cql2.And:
+		return slices.ContainsFunc(e, shapes)
+	case cql2.Or:
+		return slices.ContainsFunc(e, shapes)
+	case cql2.Not:
+		return shapes(e.X)
+	case cql2.Spatial:
+		return !isPoint(e.L) && !isPoint(e.R) && !(e.Op == cql2.SIntersects && (isSmall(e.L) || isSmall(e.R)))
+	}
+	return false
+}
+
+func isPoint(e cql2.Expr) bool {
+	g, ok := e.(cql2.Geom)
+	if !ok {
+		return false
+	}
+	_, ok = g.G.(orb.Point)
+	return ok
+}
+
+// isSmall reports whether e is a literal with a few positions.
+func isSmall(e cql2.Expr) bool {
+	g, ok := e.(cql2.Geom)
+	if !ok {
+		return false
+	}
+	switch g := g.G.(type) {
+	case orb.LineString:
+		return len(g) <= smallShape
+	case orb.Polygon:
+		return len(g) == 1 && len(g[0]) <= smallShape
+	}
+	return false
+}
+
+// coster tells which conditions an index serves.
+type coster struct {
+	d   Dialect
+	src *Source
+	key string // column of the feature id
+}
+
+// indexed reports whether an index begins with the values of a property in the form in which they are compared.
+func (c *coster) indexed(name string) bool {
+	f := c.src.Fields[name]
+	if f == nil || f.Column != c.key && !c.src.Indexed[f.Column] {
+		return false
+	}
+	return c.d.Normal("", f) == "" || f.Type == cql2.TypeTimestamp && f.Layout != ""
+}
+
+// ordered reports whether an index gives rows in that order.
+func (c *coster) ordered(keys []store.Sort) bool {
+	f := c.src.Fields[keys[0].Property]
+	return len(keys) == 1 && !keys[0].Norwegian && f != nil && !f.Nulls && c.indexed(keys[0].Property)
+}
+
+// served reports whether an index gives the rows that may match e.
+func (c *coster) served(e cql2.Expr) bool {
+	switch e := e.(type) {
+	case cql2.And:
+		return slices.ContainsFunc(e, c.served)
+	case cql2.Or:
+		return !slices.ContainsFunc(e, func(x cql2.Expr) bool { return !c.served(x) })
+	case cql2.Bool:
+		return !bool(e)
+	case cql2.Compare:
+		return e.Op != cql2.Ne && (c.operand(e.L) && isLiteral(e.R) || c.operand(e.R) && isLiteral(e.L))
+	case cql2.Between:
+		return c.operand(e.X) && isLiteral(e.Lo) && isLiteral(e.Hi)
+	case cql2.In:
+		return c.operand(e.X) && !slices.ContainsFunc(e.List, func(x cql2.Expr) bool { return !isLiteral(x) })
+	case cql2.Like:
+		return c.like(e)
+	case cql2.BBox, cql2.Spatial:
+		g := c.src.Geometry
+		if g == nil || !g.Indexed {
+			return false
+		}
+		_, ok := cql2.Extent(e, g.Name, g.CRS)
+		return ok
+	case cql2.Search:
+		return c.search(e)
+	case cql2.Related:
+		r := c.src.Relations[e.Relation]
+		return r != nil && (&coster{d: c.d, src: &r.Source}).served(e.X)
+	}
+	return false
+}
+
+// operand reports whether an index holds what a comparison asks about: a property, or its search columns.
+func (c *coster) operand(e cql2.Expr) bool {
+	switch e := e.(type) {
+	case cql2.Prop:
+		return c.indexed(e.Name)
+	case cql2.Func:
+		s := c.folded(e)
+		return e.Name == "norm" && s.Norm != "" || e.Name == "exact" && s.Exact != ""
+	}
+	return false
+}
+
+// folded returns the search columns of a property that a function folds, all of which have an index.
+func (c *coster) folded(e cql2.Expr) (s SearchColumns) {
+	f, ok := e.(cql2.Func)
+	if !ok || len(f.Args) != 1 {
+		return s
+	}
+	p, ok := f.Args[0].(cql2.Prop)
+	if !ok || c.src.Fields[p.Name] == nil {
+		return s
+	}
+	return c.src.Fields[p.Name].Search
+}
+
+func (c *coster) like(e cql2.Like) bool {
+	pattern, ok := PatternText(e.Pattern)
+	if !ok {
+		return false
+	}
+	p, ok := SplitPattern(pattern)
+	if !ok {
+		return false
+	}
+	if f, is := e.X.(cql2.Func); is {
+		s := c.folded(f)
+		return f.Name == "norm" && s.Norm != "" && (p.Prefix != "" || p.Suffix != "" && s.Rev != "" || len(p.Longest) >= 3)
+	}
+	return p.Prefix != "" && c.operand(e.X)
+}
+
+// search reports whether an index of words, or folded texts, serve the parameter q.
+func (c *coster) search(s cql2.Search) bool {
+	if w := c.src.Words; w != nil && slices.Equal(w.Props, s.Props) {
+		return true
+	}
+	return len(s.Props) > 0 && !slices.ContainsFunc(s.Props, func(p string) bool { f := c.src.Fields[p]; return f == nil || f.Search.Norm == "" })
+}
+
+// isLiteral reports whether e is the same for every row.
+func isLiteral(e cql2.Expr) bool {
+	switch e := e.(type) {
+	case cql2.Text, cql2.Int, cql2.Number, cql2.Bool, cql2.Date, cql2.Timestamp:
+		return true
+	case cql2.Func:
+		_, ok := literal(e)
+		return ok
+	}
+	return false
+}
