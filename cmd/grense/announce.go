@@ -51,14 +51,18 @@ func (s *service) firstKey(ctx context.Context, public []*store.Collection) (str
 		return "Data need an API key: grense key create --name NAME\n", nil
 	}
 	key, rec, err := apikey.New(firstKeyName, time.Time{}, now)
+	made := false
 	if err == nil {
-		err = s.state.PutKey(ctx, rec)
+		made, err = s.state.PutFirstKey(ctx, rec)
 	}
 	if err == nil {
 		err = s.keys.Refresh(ctx)
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot make the first key: %w", err)
+	}
+	if !made { // another process that was started on the same folder did, and showed it
+		return "Data need an API key: grense key create --name NAME\n", nil
 	}
 	path := "/collections"
 	if len(public) > 0 {

@@ -89,6 +89,9 @@ func notImported(ctx context.Context, err error, hint string) error {
 	if ctx.Err() != nil {
 		return errors.New("nothing was imported: interrupted")
 	}
+	if errors.Is(err, store.ErrFull) {
+		return fmt.Errorf("nothing was imported: %w", err)
+	}
 	return fmt.Errorf("nothing was imported: %s%s", ingest.Reason(err), hint)
 }
 

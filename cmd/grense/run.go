@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"grense/internal/apikey"
 	"grense/internal/config"
+	"grense/internal/store"
 )
 
 // process is what the program gets from the operating system.
@@ -83,11 +85,21 @@ func run(ctx context.Context, p *process) int {
 
 // complain prints an error for a person; what looks like a key is hidden.
 func (p *process) complain(err error) {
-	text := err.Error()
+	text := diskFull(err)
 	if faults, ok := errors.AsType[config.Faults](err); ok {
 		text = fmt.Sprintf("the configuration has %s:\n  %s", count(len(faults), "fault"), strings.ReplaceAll(faults.Error(), "\n", "\n  "))
 	}
 	fmt.Fprintln(p.Stderr, "grense:", apikey.Redact(text))
+}
+
+// diskFull is the text of an error; where the disk is full, it tells what was under way and the cure, and not how that came about.
+func diskFull(err error) string {
+	text := err.Error()
+	if errors.Is(err, store.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		what, _, _ := strings.Cut(text, ": ")
+		return what + ": the disk is full; make room there, or use another one (--data-dir for what the server keeps, TMPDIR for temporary files)"
+	}
+	return text
 }
 
 // count is a number with its noun.

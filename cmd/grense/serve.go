@@ -230,7 +230,7 @@ func smallBuffer(ctx context.Context, conn net.Conn) context.Context {
 // reload opens data, certificate and keys anew. What fails stays as it was.
 func (s *service) reload(ctx context.Context) {
 	if err := s.server.Reload(ctx); err != nil {
-		s.log.Error("reload failed; the data from before are still served", "err", err)
+		s.log.Error("reload failed; the data from before are still served", "err", diskFull(err))
 	} else {
 		s.log.Info("reloaded", "version", s.store.Catalog().Version)
 	}

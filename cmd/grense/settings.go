@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -40,7 +41,38 @@ func makeDataDir(cfg config.Config) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot make the data directory: %w; name another one with --data-dir", err)
 	}
-	return dir, nil
+	return dir, keepPrivate(dir)
+}
+
+// ours are the names of the files and folders that we make in the data directory, as patterns.
+var ours = []string{stateFile + "*", "*.side", "demo-*", "*-????????????????-????????????????.gpkg", "imports", "imports/*"}
+
+// keepPrivate takes the data directory, and what we made there, from everybody but the owner: keys and keyed data lie in it, and others may
+// have made the folder. A folder that is not ours alone, such as /tmp, is left as it is.
+func keepPrivate(dir string) error {
+	const othersMay = 0o077
+	tighten := func(path string) error {
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode()&(fs.ModeSymlink|fs.ModeSticky) != 0 || info.Mode().Perm()&othersMay == 0 {
+			return ignoreMissing(err) // another process may have removed it
+		}
+		if err := os.Chmod(path, info.Mode().Perm()&^othersMay); err != nil {
+			return fmt.Errorf("others can read %s, and that cannot be changed: %w; own the data directory, or name another one with --data-dir", path, err)
+		}
+		return nil
+	}
+	if err := tighten(dir); err != nil {
+		return err
+	}
+	for _, pattern := range ours {
+		names, _ := filepath.Glob(filepath.Join(escapeGlob(dir), filepath.FromSlash(pattern))) // the patterns are sound
+		for _, name := range names {
+			if err := tighten(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // stateFile holds the keys, in the data directory.

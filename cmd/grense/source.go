@@ -34,7 +34,7 @@ func openSource(ctx context.Context, path, dir string, cfg config.Config, log *s
 	} else if err := readable(path); err != nil {
 		return nil, err
 	}
-	options := gpkg.Options{DataDir: dir, Settings: layerSettings(cfg), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead), Unchanging: ours}
+	options := gpkg.Options{DataDir: dir, Settings: layerSettings(cfg), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead), ViewTimeout: cfg.Limits.ViewTimeout, Unchanging: ours}
 	if options.TypeAhead == 0 {
 		options.TypeAhead = -1 // none
 	}

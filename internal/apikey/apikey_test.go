@@ -222,6 +222,13 @@ func (m *memory) Keys(context.Context) ([]store.Key, error) {
 	return slices.Clone(m.keys), m.fail
 }
 
+func (m *memory) PutFirstKey(ctx context.Context, k store.Key) (bool, error) {
+	if len(m.keys) > 0 {
+		return false, nil
+	}
+	return true, m.PutKey(ctx, k)
+}
+
 func (m *memory) PutKey(_ context.Context, k store.Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -128,6 +128,7 @@ type Limits struct {
 	PageMax     int           `yaml:"page_max"`      // A larger limit is clamped to it. Defaults to 10000.
 	Buffer      Size          `yaml:"buffer"`        // An answer up to this size is built in memory. Defaults to 4MiB.
 	Query       time.Duration `yaml:"query_timeout"` // Of the questions of one request to the store. Defaults to 10s.
+	ViewTimeout time.Duration `yaml:"view_timeout"`  // For reading a view through when a file is opened for the first time. Defaults to 30s; one that takes longer is not served.
 	TypeAhead   Size          `yaml:"type_ahead"`    // Memory for beginnings of names, which q is answered from, and for texts that CASEI patterns are looked for in. Defaults to 96MiB, for a million names. May be 0.
 
 	Concurrent int           `yaml:"concurrent"` // Requests that question the store at once. Defaults to 32.
@@ -167,6 +168,7 @@ func Default() Config {
 			PageMax:           10000,
 			Buffer:            4 << 20,
 			Query:             10 * time.Second,
+			ViewTimeout:       30 * time.Second,
 			TypeAhead:         96 << 20,
 			Concurrent:        32,
 			Queue:             2 * time.Second,

@@ -20,6 +20,8 @@ var (
 	ErrCursor = errors.New("store: not a cursor of this question")
 	// ErrExists reports that there is already what should be made.
 	ErrExists = errors.New("store: it exists already")
+	// ErrFull reports that the disk which is written to is full.
+	ErrFull = errors.New("the disk is full")
 	// ErrUnavailable reports that the data cannot be reached now; trying again may help.
 	ErrUnavailable = errors.New("store: unavailable")
 )
@@ -163,6 +165,8 @@ type Writer interface {
 type State interface {
 	Keys(ctx context.Context) ([]Key, error)
 	PutKey(ctx context.Context, k Key) error // a new key; an ID that exists is an error
+	// PutFirstKey adds a key when there is none, and tells whether it did. Of several processes that call it at once one does.
+	PutFirstKey(ctx context.Context, k Key) (made bool, err error)
 	// RevokeKey marks a key as revoked; ErrNotFound when there is no such key, nil when it was revoked before.
 	RevokeKey(ctx context.Context, id string, at time.Time) error
 	// TouchKeys records the day on which keys were last used.

@@ -19,6 +19,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"grense/internal/store"
 	"grense/internal/store/sqlq"
@@ -35,7 +36,10 @@ type Options struct {
 	// Unchanging promises that nobody writes into the file: who changes it puts another in its place. It is read without locks then.
 	Unchanging bool
 	MaxConns   int // connections to the file, one for each concurrent question. Defaults to twice the processors, at least 4.
-	TypeAhead  int // bytes that tables in memory for the parameter q and for parts of texts may take, together; negative: none. Defaults to 96 MiB, which a million names need.
+	// ViewTimeout is how long a view may take to be read through at the first opening; one that takes longer is refused, and the other layers are
+	// served. Defaults to 30 s.
+	ViewTimeout time.Duration
+	TypeAhead   int // bytes that tables in memory for the parameter q and for parts of texts may take, together; negative: none. Defaults to 96 MiB, which a million names need.
 }
 
 // Store answers from one GeoPackage file.
@@ -61,6 +65,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	if o.MaxConns == 0 {
 		o.MaxConns = max(4, 2*runtime.GOMAXPROCS(0))
+	}
+	if o.ViewTimeout == 0 {
+		o.ViewTimeout = 30 * time.Second
 	}
 	if o.NarrowFrom == 0 {
 		o.NarrowFrom = narrowFrom

@@ -50,6 +50,10 @@ func (l *layer) id(id string) (any, bool) {
 // open turns a draft with its survey into a layer; nil when it is refused.
 func (d *draft) open(c *conn) (*layer, error) {
 	sv := d.survey
+	if sv.Fault != "" {
+		d.refuse("%s", sv.Fault)
+		return nil, nil
+	}
 	if sv.KeyFault != "" {
 		d.refuse("%s", sv.KeyFault)
 		return nil, nil

@@ -182,7 +182,9 @@ func (s *Store) drafts(c *conn) (served []*draft, hidden []string, err error) {
 			continue
 		}
 		d.n = i
-		if err := d.check(c); err != nil {
+		if err := d.check(c); faulty(err) {
+			d.refuse("%s", unreadable(err))
+		} else if err != nil {
 			return nil, nil, err
 		}
 		served = append(served, d)
@@ -237,7 +239,7 @@ func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) 
 	if ready, err := s.ready(src, c, drafts); ready || err != nil {
 		return nil, err
 	}
-	path, prefix, stem := sidePath(s.options.DataDir, src, settingsKey(s.options.Settings))
+	path, prefix, stem := sidePath(s.options.DataDir, src, settingsKey(s.options.Settings)+s.options.ViewTimeout.String())
 	f := readSide(path)
 	for _, d := range drafts {
 		if f != nil && !d.refused() && f.surveys[d.contents.table] == nil {
@@ -270,7 +272,7 @@ func (s *Store) makeSide(ctx context.Context, path string, c *conn, drafts []*dr
 		if d.refused() {
 			continue
 		}
-		sv, err := d.examine(ctx, c, w, s.options.Progress)
+		sv, err := s.examine(ctx, c, w, d)
 		if err == nil {
 			err = w.put(d.contents.table, sv)
 		}
@@ -279,6 +281,28 @@ func (s *Store) makeSide(ctx context.Context, path string, c *conn, drafts []*dr
 		}
 	}
 	return w.finish()
+}
+
+// examine surveys a layer. What is wrong with the layer alone stands in its survey, so that the others are served; it is an error when the
+// file cannot be read, or the side file not be written.
+func (s *Store) examine(ctx context.Context, c *conn, w *sideWriter, d *draft) (*survey, error) {
+	bounded, cancel := ctx, context.CancelFunc(func() {})
+	if d.table.view {
+		bounded, cancel = context.WithTimeout(ctx, s.options.ViewTimeout)
+	}
+	defer cancel()
+	c.interrupt(bounded)
+	defer c.interrupt(ctx)
+	sv, err := d.examine(bounded, c, w, s.options.Progress)
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return sv, err
+	case bounded.Err() != nil:
+		return &survey{Fault: fmt.Sprintf("the view did not end within %v; store its rows as a table, or raise limits.view_timeout", s.options.ViewTimeout)}, nil
+	case faulty(err):
+		return &survey{Fault: unreadable(err)}, nil
+	}
+	return nil, err
 }
 
 // publish makes the catalog of the drafts.

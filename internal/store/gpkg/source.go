@@ -133,7 +133,7 @@ func copyFile(dst, src string) error {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(dst, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	out, err := os.OpenFile(dst, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -171,13 +171,13 @@ func atomically(path string, make func(tmp string) error) error {
 	return publish(tmp, path)
 }
 
-// temporary returns a name beside path that no file has.
+// temporary makes an empty file beside path that only its owner can read, as SQLite would not, and returns its name.
 func temporary(path string) (string, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return "", err
 	}
-	return f.Name(), errors.Join(f.Close(), os.Remove(f.Name()))
+	return f.Name(), f.Close()
 }
 
 // abandoned is the age of a temporary file that nobody can still be writing.

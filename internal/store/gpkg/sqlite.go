@@ -12,6 +12,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"grense/internal/store"
 	"grense/internal/store/sqlq"
 )
 
@@ -159,6 +160,9 @@ func (c *conn) query(sql string, args []any, fn func(row) error) error {
 	}
 	for {
 		more, err := s.Step()
+		if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultFull {
+			return fmt.Errorf("gpkg: %w: %w", store.ErrFull, err)
+		}
 		if err != nil {
 			return fmt.Errorf("gpkg: %w", err)
 		}
@@ -376,6 +380,36 @@ func troubleOf(err error) trouble {
 		return unreachable
 	}
 	return other
+}
+
+// faulty reports whether an error comes from what a statement asks for, such as a view of functions or tables that are not there, and so is no
+// fault of the file as a whole.
+func faulty(err error) bool {
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultError, sqlite.ResultTooBig, sqlite.ResultNoMem, sqlite.ResultMismatch, sqlite.ResultRange, sqlite.ResultAuth:
+		return true
+	}
+	return false
+}
+
+// cures of what SQLite says of a view or table that it cannot read.
+var cures = [...]struct{ part, cure string }{
+	{"no such function", "only the functions of SQLite itself are at hand, not those of SpatiaLite and the like; store the rows of the view as a table"},
+	{"no such module", "the table needs an extension of SQLite that is not at hand; store its rows as an ordinary table"},
+	{"no such table", "the view asks for a table that was dropped or renamed; make the view anew"},
+	{"no such column", "the view asks for a column that was dropped or renamed; make the view anew"},
+	{"", "mend it, or leave it out: set hidden of the collection in the configuration"},
+}
+
+// unreadable tells the operator why a layer cannot be read, and the cure.
+func unreadable(err error) string {
+	text := err.Error()
+	for _, x := range cures {
+		if at := strings.Index(text, x.part); at >= 0 {
+			return "it cannot be read: " + strings.TrimPrefix(text[at:], "gpkg: ") + "; " + x.cure
+		}
+	}
+	return text
 }
 
 // pool holds connections to one revision of a file.

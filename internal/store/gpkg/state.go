@@ -98,9 +98,26 @@ func (s *State) PutKey(ctx context.Context, k store.Key) error {
 		if err != nil {
 			return err
 		}
-		return s.c.exec("INSERT INTO grense_key VALUES (?, ?, ?, ?, ?, ?, ?)", k.ID, k.Name, k.Hash[:], stamp(k.Created), stamp(k.Expires),
-			stamp(k.Revoked), stamp(k.LastUsed))
+		return s.insert(k)
 	})
+}
+
+// PutFirstKey adds a key when there is none.
+func (s *State) PutFirstKey(ctx context.Context, k store.Key) (made bool, err error) {
+	err = s.do(ctx, func() error {
+		n, err := s.c.one("SELECT count(*) FROM grense_key")
+		if err != nil || n > 0 {
+			return err
+		}
+		made = true
+		return s.insert(k)
+	})
+	return made && err == nil, err
+}
+
+func (s *State) insert(k store.Key) error {
+	return s.c.exec("INSERT INTO grense_key VALUES (?, ?, ?, ?, ?, ?, ?)", k.ID, k.Name, k.Hash[:], stamp(k.Created), stamp(k.Expires),
+		stamp(k.Revoked), stamp(k.LastUsed))
 }
 
 // RevokeKey marks a key as revoked; the first time counts.

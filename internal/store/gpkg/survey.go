@@ -20,6 +20,7 @@ import (
 
 // survey is what one reading of a whole layer tells. It is kept in the side file.
 type survey struct {
+	Fault       string // why the layer cannot be read; the rest is empty then
 	Count       int
 	Key         string // column of the feature id; "" for the row id
 	KeyInteger  bool

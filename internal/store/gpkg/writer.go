@@ -520,12 +520,15 @@ func (w *Writer) Commit(ctx context.Context) error {
 	return nil
 }
 
-// fileMode is that of the old file; a new one can be read by all.
+// fileMode is that of the old file; a new one can be read by whoever can read its folder.
 func (w *Writer) fileMode() os.FileMode {
 	if info, err := os.Stat(w.path); err == nil {
 		return info.Mode().Perm()
 	}
-	return 0o644
+	if info, err := os.Stat(filepath.Dir(w.path)); err == nil {
+		return 0o600 | info.Mode().Perm()&0o044
+	}
+	return 0o600
 }
 
 // settle ends the transaction, gathers statistics for the query planner and checks the file.

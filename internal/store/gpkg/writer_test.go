@@ -7,7 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -305,6 +308,34 @@ func TestState(t *testing.T) {
 	}
 	if _, err := a.Keys(ctx); err == nil {
 		t.Error("a closed state answered")
+	}
+}
+
+// TestOneFirstKey: of processes that begin at once on one state, one makes the first key.
+func TestOneFirstKey(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	var made atomic.Int32
+	var all sync.WaitGroup
+	for i := range 8 {
+		s, err := gpkg.OpenState(context.Background(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		all.Go(func() {
+			ok, err := s.PutFirstKey(context.Background(), store.Key{ID: strconv.Itoa(i), Created: time.Now()})
+			if err != nil {
+				t.Error(err)
+			}
+			if ok {
+				made.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if made.Load() != 1 {
+		t.Errorf("%d first keys", made.Load())
 	}
 }
 

@@ -160,6 +160,22 @@ func (s *State) PutKey(ctx context.Context, k store.Key) error {
 	})
 }
 
+// PutFirstKey adds a key when there is none. Others who add one meanwhile wait.
+func (s *State) PutFirstKey(ctx context.Context, k store.Key) (made bool, err error) {
+	err = s.do(ctx, s.writes, func(c *pgxpool.Conn) error {
+		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "LOCK TABLE grense.api_key IN SHARE ROW EXCLUSIVE MODE"); err != nil {
+				return err
+			}
+			tag, err := tx.Exec(ctx, `INSERT INTO grense.api_key (id, name, hash, created, expires, revoked, last_used) SELECT $1, $2, $3, $4, $5, $6, $7
+				WHERE NOT EXISTS (SELECT FROM grense.api_key)`, k.ID, k.Name, k.Hash[:], k.Created, nullable(k.Expires), nullable(k.Revoked), nullable(k.LastUsed))
+			made = err == nil && tag.RowsAffected() > 0
+			return err
+		})
+	})
+	return made && err == nil, err
+}
+
 // RevokeKey marks a key as revoked; the first time counts.
 func (s *State) RevokeKey(ctx context.Context, id string, at time.Time) error {
 	return s.do(ctx, s.writes, func(c *pgxpool.Conn) error {

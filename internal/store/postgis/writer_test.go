@@ -160,8 +160,11 @@ func TestKeys(t *testing.T) {
 	one, other := open(), open() // as two processes
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	k := store.Key{ID: "abcdefgh", Name: "Kart", Hash: [32]byte{1, 2, 3}, Created: now, Expires: now.Add(time.Hour)}
-	if err := one.PutKey(ctx, k); err != nil {
-		t.Fatal(err)
+	if made, err := one.PutFirstKey(ctx, k); err != nil || !made {
+		t.Fatal(made, err)
+	}
+	if made, err := other.PutFirstKey(ctx, store.Key{ID: "bcdefghi", Created: now}); err != nil || made {
+		t.Fatal("a second first key", err)
 	}
 	if err := other.PutKey(ctx, k); err == nil {
 		t.Error("the same id twice")
