@@ -12,7 +12,7 @@ import (
 
 func TestCacheKeepsWhatWasPut(t *testing.T) {
 	t.Parallel()
-	c := feature.NewCache(1 << 20)
+	c := feature.NewCache(1<<20, nil)
 	base := feature.Key{Collection: "kommuner", ID: "0301", Rev: 1, CRS: crs.CRS84}
 	keys := []feature.Key{base, base, base, base, base, base, base}
 	keys[1].Collection = "fylker"
@@ -44,7 +44,7 @@ func TestCacheKeepsWhatWasPut(t *testing.T) {
 func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
-	c := feature.NewCache(limit)
+	c := feature.NewCache(limit, nil)
 	value := make([]byte, 1000)
 	hot := feature.Key{ID: "hot"}
 	c.Put(hot, value)
@@ -69,7 +69,7 @@ func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
 func TestCacheRefusesWhatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int64{0, -1, 1 << 10} {
-		c := feature.NewCache(limit)
+		c := feature.NewCache(limit, nil)
 		c.Put(feature.Key{ID: "a"}, make([]byte, 1<<10))
 		if _, ok := c.Get(feature.Key{ID: "a"}); ok || c.Stats().Bytes != 0 {
 			t.Errorf("limit %d: %+v", limit, c.Stats())
@@ -79,7 +79,7 @@ func TestCacheRefusesWhatIsTooLarge(t *testing.T) {
 
 func TestCacheIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
-	c := feature.NewCache(64 << 10)
+	c := feature.NewCache(64<<10, nil)
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
@@ -100,7 +100,7 @@ func TestCacheIsSafeForConcurrentUse(t *testing.T) {
 }
 
 func TestCacheHitDoesNotAllocate(t *testing.T) {
-	c := feature.NewCache(1 << 20)
+	c := feature.NewCache(1<<20, nil)
 	k := feature.Key{Collection: "kommuner", ID: "0301"}
 	c.Put(k, []byte("{}"))
 	if n := testing.AllocsPerRun(100, func() { c.Get(k) }); n != 0 {

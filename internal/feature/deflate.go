@@ -38,10 +38,7 @@ type Fragment struct {
 	deflated atomic.Pointer[deflated]
 	claimed  atomic.Bool // somebody makes the deflated form, or made it
 
-	// Of the cache, under the lock of the shard.
-	key        Key
-	cost       int64 // bytes
-	prev, next *Fragment
+	key Key // in a Cache
 }
 
 // NewFragment returns a fragment that no cache keeps. It owns the bytes from now on.

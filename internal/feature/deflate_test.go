@@ -155,7 +155,7 @@ func TestOnlyPagesOfLargeFragmentsAreDeflated(t *testing.T) {
 		{"none", nil, 0}, {"one small", []int{2000}, 0}, {"one large", []int{2048}, 1}, {"small", []int{300, 300, 1500, 2000}, 0},
 		{"small among large", []int{300, 9000, 300, 9000}, 4}, {"large among small", []int{300, 300, 300, 300, 5000}, 0},
 	} {
-		c := feature.NewCache(1 << 24)
+		c := feature.NewCache(1<<24, nil)
 		frags := page(c, tt.sizes...)
 		for range 3 {
 			c.Deflate(append(frags, nil))
@@ -173,7 +173,7 @@ func TestOnlyPagesOfLargeFragmentsAreDeflated(t *testing.T) {
 
 func TestVeryLargePagesAreDeflatedInParts(t *testing.T) {
 	t.Parallel()
-	c := feature.NewCache(1 << 28)
+	c := feature.NewCache(1<<28, nil)
 	text := bytes.Repeat([]byte("[10.7,59.9],"), 1<<17) // 1.5 MB
 	var frags []*feature.Fragment
 	for i := range 7 {
@@ -191,7 +191,7 @@ func TestVeryLargePagesAreDeflatedInParts(t *testing.T) {
 
 func TestPutDoesNotDeflate(t *testing.T) {
 	t.Parallel()
-	c := feature.NewCache(1 << 24)
+	c := feature.NewCache(1<<24, nil)
 	if f := c.Put(feature.Key{ID: "a"}, make([]byte, 1<<16)); f.Deflated() || c.Stats().Deflated != 0 {
 		t.Error("deflated before it was found again")
 	}
@@ -199,7 +199,7 @@ func TestPutDoesNotDeflate(t *testing.T) {
 
 func TestBothFormsCount(t *testing.T) {
 	t.Parallel()
-	c := feature.NewCache(1 << 24)
+	c := feature.NewCache(1<<24, nil)
 	frags := page(c, 5000, 50000)
 	before := c.Stats().Bytes
 	c.Deflate(frags)
@@ -219,7 +219,7 @@ func TestBothFormsCount(t *testing.T) {
 func TestDeflatedFormsEvictOthers(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
-	c := feature.NewCache(limit)
+	c := feature.NewCache(limit, nil)
 	sizes := make([]int, 400)
 	for i := range sizes {
 		sizes[i] = 2500
@@ -241,7 +241,7 @@ func TestDeflatedFormsEvictOthers(t *testing.T) {
 
 func TestDeflatedFormThatDoesNotFitIsNotKept(t *testing.T) {
 	t.Parallel()
-	c := feature.NewCache(16 * 6000)
+	c := feature.NewCache(16*6000, nil)
 	f := page(c, 5000)[0]
 	before := c.Stats().Bytes
 	c.Deflate([]*feature.Fragment{f})
@@ -252,7 +252,7 @@ func TestDeflatedFormThatDoesNotFitIsNotKept(t *testing.T) {
 
 func TestFragmentIsDeflatedOnce(t *testing.T) {
 	t.Parallel()
-	c := feature.NewCache(1 << 24)
+	c := feature.NewCache(1<<24, nil)
 	frags := page(c, 3000, 4000, 5000, 60000)
 	var want []byte
 	for _, f := range frags {
@@ -283,7 +283,7 @@ func TestFragmentIsDeflatedOnce(t *testing.T) {
 func TestDeflatingIsSafeBesidePutting(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 18
-	c := feature.NewCache(limit)
+	c := feature.NewCache(limit, nil)
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
@@ -310,7 +310,7 @@ func TestDeflatingIsSafeBesidePutting(t *testing.T) {
 }
 
 func TestAssemblingDoesNotAllocate(t *testing.T) {
-	c := feature.NewCache(1 << 24)
+	c := feature.NewCache(1<<24, nil)
 	frags := page(c, 5000, 5000, 5000)
 	c.Deflate(frags)
 	dst := make([]byte, 0, 1<<16)
@@ -361,7 +361,7 @@ func FuzzMember(f *testing.F) {
 func BenchmarkMember(b *testing.B) {
 	comma := []byte{','}
 	for _, n := range []int{10, 100, 357} {
-		c := feature.NewCache(1 << 28)
+		c := feature.NewCache(1<<28, nil)
 		sizes := make([]int, n)
 		for i := range sizes {
 			sizes[i] = 5000

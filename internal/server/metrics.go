@@ -8,6 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"grense/internal/cache"
 )
 
 // metrics are what an operator watches. Labels are operations and statuses, never what a client sent.
@@ -28,9 +30,6 @@ func newMetrics(s *Server) *metrics {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"operation"}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "grense_reloads_total", Help: "Reloads of the data by outcome."}, []string{"outcome"}),
 	}
-	cache := func(name, help string, read func() float64) prometheus.Collector {
-		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "grense_fragment_cache_" + name, Help: help}, read)
-	}
 	m.registry.MustRegister(m.requests, m.bytes, m.seconds, m.reloads, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "grense_ready", Help: "1 while requests are answered."}, func() float64 {
 			if s.ready.Load() {
@@ -38,12 +37,46 @@ func newMetrics(s *Server) *metrics {
 			}
 			return 0
 		}),
-		cache("hits_total", "Encoded features found.", func() float64 { return float64(s.fragments.Stats().Hits) }),
-		cache("deflated_total", "Encoded features that were deflated.", func() float64 { return float64(s.fragments.Stats().Deflated) }),
-		cache("misses_total", "Encoded features not found.", func() float64 { return float64(s.fragments.Stats().Misses) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "grense_fragment_cache_bytes", Help: "Bytes of encoded features kept."}, func() float64 { return float64(s.fragments.Stats().Bytes) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "grense_fragments_deflated_total", Help: "Encoded features that were deflated."},
+			func() float64 { return float64(s.fragments.Stats().Deflated) }),
+		cacheMetrics{s.caches},
 	)
 	return m
+}
+
+// cacheMetrics tells what each cache holds and did.
+type cacheMetrics struct{ group *cache.Group }
+
+var cacheDescriptions = struct{ bytes, limit, entries, hits, misses, evictions *prometheus.Desc }{
+	bytes:     cacheDescription("bytes", "Bytes held, with what holding costs."),
+	limit:     cacheDescription("limit_bytes", "Bytes that may be held."),
+	entries:   cacheDescription("entries", "Values held."),
+	hits:      cacheDescription("hits_total", "Values found."),
+	misses:    cacheDescription("misses_total", "Values not found."),
+	evictions: cacheDescription("evictions_total", "Values given up for others."),
+}
+
+func cacheDescription(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc("grense_cache_"+name, help, []string{"cache"}, nil)
+}
+
+// Describe names no metric: caches may be added later.
+func (c cacheMetrics) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends the present values.
+func (c cacheMetrics) Collect(ch chan<- prometheus.Metric) {
+	d := &cacheDescriptions
+	for _, s := range c.group.Stats() {
+		send := func(d *prometheus.Desc, t prometheus.ValueType, v float64) {
+			ch <- prometheus.MustNewConstMetric(d, t, v, s.Name)
+		}
+		send(d.bytes, prometheus.GaugeValue, float64(s.Bytes))
+		send(d.limit, prometheus.GaugeValue, float64(s.Limit))
+		send(d.entries, prometheus.GaugeValue, float64(s.Entries))
+		send(d.hits, prometheus.CounterValue, float64(s.Hits))
+		send(d.misses, prometheus.CounterValue, float64(s.Misses))
+		send(d.evictions, prometheus.CounterValue, float64(s.Evictions))
+	}
 }
 
 func (m *metrics) observe(op string, status int, n int64, took time.Duration) {

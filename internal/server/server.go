@@ -18,6 +18,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"grense/internal/apikey"
+	"grense/internal/cache"
 	"grense/internal/config"
 	"grense/internal/feature"
 	"grense/internal/problem"
@@ -39,6 +40,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Version of the program, for the API definition and the pages.
 	Version string
+	// Caches is what the caches of the process belong to, those of the store among them. Nil: the Server makes a group of its own.
+	Caches *cache.Group
 }
 
 // Server answers requests. Make one with New. It is safe for concurrent use.
@@ -61,6 +64,7 @@ type Server struct {
 	handler   http.Handler
 	docs      docs
 	pages     *pages
+	caches    *cache.Group
 	fragments *feature.Cache
 	outlines  outlines
 	codeNames codeNames
@@ -84,9 +88,12 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	if o.Caches == nil {
+		o.Caches = &cache.Group{}
+	}
 	s := &Server{cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
-		fragments: feature.NewCache(fragmentBytes), gate: newGate(o.Config.Limits.Concurrent, o.Config.Limits.Queue)}
+		fragments: feature.NewCache(fragmentBytes, o.Caches), caches: o.Caches, gate: newGate(o.Config.Limits.Concurrent, o.Config.Limits.Queue)}
 	s.neighbourly, _ = o.Store.(store.Neighbourly)
 	if s.pages, err = newPages(); err != nil {
 		return nil, err

@@ -1,0 +1,230 @@
+// Package cache is the cache of the service: generic, bounded in bytes, counted, safe for concurrent use. Nothing else holds values only
+// because they may be asked for again.
+//
+// It evicts by SIEVE (Zhang et al., NSDI 2024): what was found since the hand last passed stays, the oldest of the rest goes. So a hit takes no
+// exclusive lock, and values that are asked for once do not displace those that are asked for often. A Group adds caches up for metrics, and
+// gives them their parts of one budget.
+package cache
+
+import (
+	"hash/maphash"
+	"reflect"
+	"sync"
+	"sync/atomic"
+)
+
+// Options says how a Cache is made.
+type Options struct {
+	Name  string // in metrics; caches of one name are added up
+	Bytes int64  // most that it holds, with what holding costs; 0 or less: it holds nothing
+	// Shards is in how many parts with a lock each it is divided; no value may take more than one part. Defaults to 1; 16 suit a cache that
+	// each request writes into.
+	Shards int
+	Group  *Group // nil: none
+}
+
+// Cache holds values by key, in at most as many bytes as its limit. Make it by New; nil is a cache that holds nothing.
+type Cache[K comparable, V any] struct {
+	name     string
+	asked    int64 // Options.Bytes
+	overhead int64 // bytes of an entry besides what Put is told
+	seed     maphash.Seed
+	shards   []shard[K, V]
+}
+
+// shard is a part of a cache with a lock of its own.
+type shard[K comparable, V any] struct {
+	mu    sync.RWMutex
+	by    map[K]*entry[K, V]
+	ring  entry[K, V]  // sentinel: next is the newest entry, prev the oldest
+	hand  *entry[K, V] // where the search for what to evict goes on, towards newer entries; never nil
+	bytes int64
+	limit int64
+
+	hits, misses, evictions atomic.Uint64
+}
+
+// entry is a value; all but used, size and the links are immutable.
+type entry[K comparable, V any] struct {
+	key        K
+	value      V
+	size       int64
+	used       atomic.Bool
+	prev, next *entry[K, V] // newer, older
+}
+
+// New returns an empty cache.
+func New[K comparable, V any](o Options) *Cache[K, V] {
+	c := &Cache[K, V]{name: o.Name, asked: max(o.Bytes, 0), seed: maphash.MakeSeed(), shards: make([]shard[K, V], max(o.Shards, 1))}
+	// A map is three quarters full on average.
+	c.overhead = int64(reflect.TypeFor[entry[K, V]]().Size() + (reflect.TypeFor[K]().Size()+9)*4/3)
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.by = map[K]*entry[K, V]{}
+		s.ring.prev, s.ring.next, s.hand = &s.ring, &s.ring, &s.ring
+	}
+	c.SetLimit(c.asked)
+	o.Group.add(c)
+	return c
+}
+
+func (c *Cache[K, V]) shard(k K) *shard[K, V] {
+	if len(c.shards) == 1 {
+		return &c.shards[0]
+	}
+	return &c.shards[maphash.Comparable(c.seed, k)%uint64(len(c.shards))]
+}
+
+// Get returns the value of a key; false when it is not held. The caller must not change what it points to.
+func (c *Cache[K, V]) Get(k K) (v V, ok bool) {
+	if c == nil {
+		return v, false
+	}
+	s := c.shard(k)
+	s.mu.RLock()
+	e := s.by[k]
+	s.mu.RUnlock()
+	if e == nil {
+		s.misses.Add(1)
+		return v, false
+	}
+	s.hits.Add(1)
+	if !e.used.Load() {
+		e.used.Store(true)
+	}
+	return e.value, true
+}
+
+// Put holds a value, in place of one of the same key; size is the bytes that key and value take outside of themselves: texts, slices, what
+// pointers lead to. It reports false, and holds nothing for the key, when that is more than a shard may hold.
+func (c *Cache[K, V]) Put(k K, v V, size int64) bool {
+	if c == nil {
+		return false
+	}
+	size += c.overhead
+	s := c.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.by[k]; old != nil {
+		s.remove(old)
+	}
+	if size > s.limit {
+		return false
+	}
+	s.room(s.limit-size, nil)
+	e := &entry[K, V]{key: k, value: v, size: size, prev: &s.ring, next: s.ring.next}
+	e.prev.next, e.next.prev = e, e
+	s.by[k] = e
+	s.bytes += size
+	return true
+}
+
+// Grow adds n bytes to the size of a value for which same holds, evicting others. It reports false, and changes nothing, when the value would
+// be larger than a shard may be; true as well when the cache does not hold it any more, so that its size is nobody's concern.
+func (c *Cache[K, V]) Grow(k K, n int64, same func(V) bool) bool {
+	if c == nil {
+		return true
+	}
+	s := c.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.by[k]
+	if e == nil || !same(e.value) {
+		return true
+	}
+	if e.size+n > s.limit {
+		return false
+	}
+	e.size += n
+	s.bytes += n
+	s.room(s.limit, e)
+	return true
+}
+
+// Delete drops the value of a key.
+func (c *Cache[K, V]) Delete(k K) {
+	if c == nil {
+		return
+	}
+	s := c.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.by[k]; e != nil {
+		s.remove(e)
+	}
+}
+
+// Clear drops all values, which is no eviction.
+func (c *Cache[K, V]) Clear() {
+	if c == nil {
+		return
+	}
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.Lock()
+		clear(s.by)
+		s.ring.prev, s.ring.next, s.hand, s.bytes = &s.ring, &s.ring, &s.ring, 0
+		s.mu.Unlock()
+	}
+}
+
+// SetLimit sets the most bytes that the cache holds, and evicts what is beyond.
+func (c *Cache[K, V]) SetLimit(bytes int64) {
+	if c == nil {
+		return
+	}
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.Lock()
+		s.limit = max(bytes, 0) / int64(len(c.shards))
+		s.room(s.limit, nil)
+		s.mu.Unlock()
+	}
+}
+
+// room evicts until no more than limit bytes are held; keep stays.
+func (s *shard[K, V]) room(limit int64, keep *entry[K, V]) {
+	for s.bytes > limit {
+		if s.hand == &s.ring {
+			s.hand = s.ring.prev
+		}
+		e := s.hand
+		s.hand = e.prev
+		switch {
+		case e == keep:
+		case e.used.Load():
+			e.used.Store(false)
+		default:
+			s.remove(e)
+			s.evictions.Add(1)
+		}
+	}
+}
+
+func (s *shard[K, V]) remove(e *entry[K, V]) {
+	if s.hand == e {
+		s.hand = e.prev
+	}
+	e.prev.next, e.next.prev = e.next, e.prev
+	e.prev, e.next = nil, nil
+	delete(s.by, e.key)
+	s.bytes -= e.size
+}
+
+// Stats tells what the cache holds, and what it did since it was made.
+func (c *Cache[K, V]) Stats() Stats {
+	if c == nil {
+		return Stats{}
+	}
+	x := Stats{Name: c.name}
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.RLock()
+		x.Entries, x.Bytes, x.Limit = x.Entries+int64(len(s.by)), x.Bytes+s.bytes, x.Limit+s.limit
+		s.mu.RUnlock()
+		x.Hits, x.Misses, x.Evictions = x.Hits+s.hits.Load(), x.Misses+s.misses.Load(), x.Evictions+s.evictions.Load()
+	}
+	return x
+}
+
+func (c *Cache[K, V]) wanted() int64 { return c.asked }

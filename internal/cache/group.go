@@ -1,0 +1,89 @@
+package cache
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Stats are the counters of a cache since it was made, and what it holds now.
+type Stats struct {
+	Name                    string
+	Hits, Misses, Evictions uint64
+	Bytes, Limit            int64 // held, with what holding costs; and allowed
+	Entries                 int64
+}
+
+// Group is the caches of a process. Its zero value is empty and has no budget; nil takes no caches. It is safe for concurrent use.
+type Group struct {
+	mu      sync.Mutex
+	members []member
+	budget  int64 // 0: none
+}
+
+// member is a Cache of any type.
+type member interface {
+	Stats() Stats
+	SetLimit(bytes int64)
+	wanted() int64 // Options.Bytes
+}
+
+// add takes a cache into the group for good.
+func (g *Group) add(m member) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.members = append(g.members, m)
+	g.share()
+}
+
+// SetBudget bounds what all caches of the group hold together, those to come as well: where they were made for more, each gets less in
+// proportion. 0 or less: each holds what it was made for.
+func (g *Group) SetBudget(bytes int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.budget = max(bytes, 0)
+	g.share()
+}
+
+func (g *Group) share() {
+	sum := int64(0)
+	for _, m := range g.members {
+		sum += m.wanted()
+	}
+	for _, m := range g.members {
+		n := m.wanted()
+		if g.budget > 0 && sum > g.budget {
+			high, low := bits.Mul64(uint64(n), uint64(g.budget))
+			part, _ := bits.Div64(high, low, uint64(sum)) // below budget, since n <= sum
+			n = int64(part)
+		}
+		m.SetLimit(n)
+	}
+}
+
+// Stats returns what the caches hold and did, by name; those of one name are added up.
+func (g *Group) Stats() []Stats {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	members := slices.Clone(g.members)
+	g.mu.Unlock()
+	var list []Stats
+	for _, m := range members {
+		x := m.Stats()
+		i, found := slices.BinarySearchFunc(list, x.Name, func(s Stats, name string) int { return strings.Compare(s.Name, name) })
+		if !found {
+			list = slices.Insert(list, i, x)
+			continue
+		}
+		s := &list[i]
+		s.Hits, s.Misses, s.Evictions = s.Hits+x.Hits, s.Misses+x.Misses, s.Evictions+x.Evictions
+		s.Bytes, s.Limit, s.Entries = s.Bytes+x.Bytes, s.Limit+x.Limit, s.Entries+x.Entries
+	}
+	return list
+}
