@@ -19,7 +19,7 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// squares is a collection of n squares of degrees with a number and a name. Squares with a number in bad are bow-ties, which no repair mends.
+// squares is a collection of n squares of degrees with a number and a name. Squares with a number in bad cover a part of themselves twice, which no repair mends.
 func squares(n int, bad ...int) string {
 	var b strings.Builder
 	b.WriteString(`{"type":"FeatureCollection","features":[`)
@@ -31,7 +31,8 @@ func squares(n int, bad ...int) string {
 		ring := fmt.Sprintf("[%.1[1]f,%.1[2]f],[%.1[3]f,%.1[2]f],[%.1[3]f,%.1[4]f],[%.1[1]f,%.1[4]f],[%.1[1]f,%.1[2]f]", x, y, x+0.1, y+0.1)
 		for _, k := range bad {
 			if k == i {
-				ring = fmt.Sprintf("[%.1[1]f,%.1[2]f],[%.1[3]f,%.1[4]f],[%.1[3]f,%.1[2]f],[%.1[1]f,%.1[4]f],[%.1[1]f,%.1[2]f]", x, y, x+0.1, y+0.1)
+				ring = fmt.Sprintf("[%.1[1]f,%.1[2]f],[%.1[3]f,%.1[2]f],[%.1[3]f,%.1[4]f],[%.1[1]f,%.1[4]f],[%.1[1]f,%.1[2]f],[%.2[5]f,%.1[2]f],[%.2[5]f,%.1[4]f],[%.1[1]f,%.1[4]f],[%.1[1]f,%.1[2]f]",
+					x, y, x+0.1, y+0.1, x+0.05)
 			}
 		}
 		fmt.Fprintf(&b, `{"type":"Feature","properties":{"nr":"%04d","navn":"Rute %d"},"geometry":{"type":"Polygon","coordinates":[[%s]]}}`, i, i, ring)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 
+	"github.com/peterstace/simplefeatures/geom"
+
 	"grense/internal/crs"
 )
 
@@ -38,4 +40,21 @@ func ShapefileLayer(shp, dbf, prj, cpg []byte) *Layer {
 func TopoJSONLayer(b []byte) *Layer {
 	f := inMemory("a.topojson", b)
 	return &Layer{File: f.name, Name: "k", reader: &topoReader{open: f.open, object: "k"}, file: f, silent: crs.CRS84}
+}
+
+// Judge judges a geometry of WKB as an import does: what becomes of it, why, and the WKB that is written.
+func Judge(wkb []byte) (Action, string, []byte, error) {
+	g, err := geom.UnmarshalWKB(wkb, geom.NoValidate{})
+	if err != nil {
+		return "", "", nil, err
+	}
+	s, _, wrong := normalize(g)
+	if s == nil || wrong != "" {
+		return Refused, wrong, wkb, nil
+	}
+	v := judge(s, s.wkb(nil))
+	if v.shape != nil {
+		s = v.shape
+	}
+	return v.action, v.reason, s.wkb(nil), nil
 }

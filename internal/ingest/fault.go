@@ -59,11 +59,20 @@ type Report struct {
 	Kept     int // features that stay invalid
 	Refused  int // features refused, and faults that are in no feature
 	Warnings int
+	Area     Area
 	Faults   []Fault // the first of them, at most MaxFaults
 	All      int     // faults in all
 
 	last map[Action]int // number of the feature that was counted last
 	file string         // of that feature
+}
+
+// Area is that of all polygons, in square metres: in the plane of a projected system; of degrees, on a sphere. What is invalid and kept counts
+// as it is read.
+type Area struct {
+	Read    float64 // of what the file has, by a non-zero reading of rings that are not valid
+	Written float64
+	Moved   float64 // by repairs: what is in one of the two and not in the other
 }
 
 // MaxFaults bounds Report.Faults; Options.Fault sees all.

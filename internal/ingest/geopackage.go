@@ -107,7 +107,7 @@ func (p *Plan) inherit(from *store.Collection) {
 		if _, taken := c.Find(from.Geometry.Name); !taken {
 			c.Geometry.Name = from.Geometry.Name
 		}
-		if p.layers[0].shapes == 0 || from.Geometry.Type == "" {
+		if p.layers[0].shapes == 0 || from.Geometry.Type == "" && !p.mixed {
 			c.Geometry.Type = from.Geometry.Type
 		}
 		c.Geometry.HasZ = c.Geometry.HasZ || from.Geometry.HasZ

@@ -163,6 +163,11 @@ func (p *Plan) setGeometry() {
 		p.crs = crs.CRS84 // no geometry at all
 	}
 	g := &store.Geom{Name: geometryName, Column: geometryColumn, HasZ: z, CRS: p.crs}
+	for _, one := range [...]uint32{lineString, polygon} {
+		if kinds[one] && kinds[one+3] { // single ones become collections of one
+			kinds[one], p.mixed = false, true
+		}
+	}
 	n := 0
 	for k, has := range kinds {
 		if has {
@@ -173,6 +178,7 @@ func (p *Plan) setGeometry() {
 	if n > 1 {
 		g.Type = ""
 	}
+	p.multi = g.Type
 	p.Collection.Geometry = g
 }
 
@@ -335,7 +341,8 @@ func (w *writing) geometry(s *shape) (any, error) {
 	if w.move != nil {
 		s.transform(w.move)
 	}
-	if w.move != nil || w.l.bad[w.n] == Repaired {
+	promoted := s.promote(w.multi)
+	if w.move != nil || promoted || w.l.bad[w.n] == Repaired {
 		w.line = s.wkb(w.line[:0])
 	}
 	g := store.Geometry{WKB: w.line}
@@ -343,6 +350,20 @@ func (w *writing) geometry(s *shape) (any, error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+// promote makes a LineString or Polygon the only part of a MultiLineString or MultiPolygon, where that is the type of all.
+func (s *shape) promote(all string) bool {
+	switch {
+	case s.kind == lineString && all == shapeNames[multiLineString]:
+		s.ends = []int{s.positions()}
+	case s.kind == polygon && all == shapeNames[multiPolygon]:
+		s.polys = []int{len(s.ends)}
+	default:
+		return false
+	}
+	s.kind += 3
+	return true
 }
 
 // clamp takes coordinates that passed the end of the domain by rounding back to it.

@@ -22,6 +22,7 @@ type Target struct {
 	IDField    string     // property with the feature ids; "": the format's own id, else the property id, else the number of the feature
 	TitleField string     // property that names a feature to people; "": none
 	Replace    bool       // a collection of that id may exist, and goes
+	Strict     bool       // a polygon that cannot be repaired is refused
 }
 
 // Watch follows an import. Its functions may be nil.
@@ -47,6 +48,8 @@ type Plan struct {
 	total   int64
 	before  int64 // bytes of layers that were read
 	crs     crs.ID
+	multi   string // type of all geometries; "" where there are several
+	mixed   bool   // some are single, and some are collections of the same
 	line    []byte // scratch for WKB
 }
 
@@ -71,6 +74,7 @@ type layerSurvey struct {
 	crs     crs.ID
 	names   []statedName
 	extreme [4]extreme // least x, y; greatest x, y
+	area    [2]Area    // of polygons, in the square of the unit; and on the sphere
 }
 
 type statedName struct {
@@ -112,6 +116,12 @@ func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, err
 		}
 		p.before += l.bytes()
 		p.resolve(s)
+		area := s.area[0]
+		if s.crs.Geographic() {
+			area = s.area[1]
+		}
+		sum := &p.Report.Area
+		sum.Read, sum.Written, sum.Moved = sum.Read+area.Read, sum.Written+area.Written, sum.Moved+area.Moved
 	}
 	p.agree()
 	p.chooseKey()
@@ -317,10 +327,29 @@ func (s *surveyor) look(g *shape, f Fault) {
 		g = v.shape
 	}
 	l.kinds[g.kind] = true
+	l.measure(g, v)
+	if v.action == Kept && s.target.Strict {
+		v.action, v.reason = Refused, v.reason+" without --strict"
+	}
 	if v.action != "" {
 		l.bad[l.n] = v.action
 		f.Action, f.Reason = v.action, v.reason
 		s.Plan.fault(f)
+	}
+}
+
+// measure adds the area of a geometry that was judged, as it is written.
+func (l *layerSurvey) measure(g *shape, v verdict) {
+	if v.wrote == 0 {
+		return
+	}
+	plane := g.sumArea(false)
+	if plane == 0 { // kept, and encloses nothing
+		return
+	}
+	for i, factor := range [...]float64{1, g.sumArea(true) / plane} {
+		a := &l.area[i]
+		a.Read, a.Written, a.Moved = a.Read+factor*v.read, a.Written+factor*v.wrote, a.Moved+factor*v.doubt
 	}
 }
 
