@@ -35,12 +35,15 @@ var may = map[string]string{
 	"internal/soap":            "internal/placename api/placename",
 	"internal/ingest":          "internal/store internal/cql2 internal/crs internal/wkb",
 	"internal/demo":            "internal/store internal/cql2 internal/crs internal/wkb",
-	"internal/register":        "internal/store internal/cql2 internal/crs internal/wkb internal/placename internal/ingest internal/demo",
+	"internal/register":        "internal/store internal/cql2 internal/crs internal/wkb internal/demo",
 	"internal/apikey":          "internal/store migrations",
 	"internal/migrate":         "migrations",
 	"internal/server": "internal/cache api/ogcapi api/placename web openapi migrations internal/config internal/crs internal/cql2 internal/store internal/feature internal/draw internal/tile " +
 		"internal/process internal/placename internal/soap internal/apikey",
 	"cmd/grense": "*",
+
+	"internal/register/official":     "internal/register internal/store internal/cql2 internal/crs internal/wkb internal/ingest",
+	"internal/register/registertest": "internal/store",
 }
 
 func TestEachPackageImportsOnlyWhatTheHouseAllows(t *testing.T) {

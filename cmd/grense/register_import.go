@@ -12,6 +12,7 @@ import (
 
 	"grense/internal/ingest"
 	"grense/internal/register"
+	"grense/internal/register/official"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
@@ -60,7 +61,7 @@ func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = errors.Join(err, report.close()) }()
 	start := time.Now()
-	im, err := c.run(ctx, p, register.ImportOptions{CRS: id, SkipRefused: c.SkipRefused, Fault: report.add})
+	im, err := c.run(ctx, p, official.Options{CRS: id, SkipRefused: c.SkipRefused, Fault: report.add})
 	if im == nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
 }
 
 // run reads the files and writes the target. The report is nil when nothing was read.
-func (c *registerImportCmd) run(ctx context.Context, p *process, o register.ImportOptions) (*register.ImportReport, error) {
+func (c *registerImportCmd) run(ctx context.Context, p *process, o official.Options) (*official.Report, error) {
 	early, err := c.begin(ctx)
 	if early != nil {
 		defer early.Close()
@@ -100,7 +101,7 @@ func (c *registerImportCmd) run(ctx context.Context, p *process, o register.Impo
 	o.Progress = func(done, total int64) { reading.show(int(done), int(total)) }
 	var writing *meter
 	o.Written = func(done, total int) { writing.show(done, total) }
-	im, err := register.ReadProducts(ctx, c.Files, o)
+	im, err := official.Read(ctx, c.Files, o)
 	defer func() { _ = im.Close() }()
 	if err != nil {
 		reading.end("")
@@ -171,7 +172,7 @@ func (c *registerImportCmd) explain(err error) error {
 }
 
 // tellImport shows what was wrong, in groups, and the codes that no list has.
-func tellImport(w io.Writer, r *register.ImportReport, file string) {
+func tellImport(w io.Writer, r *official.Report, file string) {
 	more := false
 	for _, g := range r.Groups {
 		fmt.Fprintf(w, "%s, %s: %s\n", g.Action, count(g.Count, "time"), g.What)

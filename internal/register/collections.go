@@ -1,6 +1,9 @@
 package register
 
 import (
+	"context"
+	"fmt"
+
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/store"
@@ -133,3 +136,13 @@ func enhet() []field {
 }
 
 func geometry() *store.Geom { return &store.Geom{Name: "geometry", Column: "geom", CRS: StorageCRS} }
+
+// Define makes the collections of a register in w, in place of those that there are when replace is set.
+func Define(ctx context.Context, w store.Writer, replace bool) error {
+	for _, c := range Collections() {
+		if err := w.Define(ctx, c, replace); err != nil {
+			return fmt.Errorf("register: collection %s: %w", c.ID, err)
+		}
+	}
+	return nil
+}

@@ -1,5 +1,5 @@
 // Package register holds the data model of the place-name register as collections of a store, its code lists, a generator that
-// fills a register of any size with invented places, and the import of the official products.
+// fills a register of any size with invented places. The import of the official products is package official.
 //
 // The public SSR 5.0 product specification gives the entities: a place (sted) has names (stedsnavn), a name has spellings
 // (skrivemaate); name cases (navnesak), decisions (vedtak), combined decisions (samlevedtak), books (bok) and map products

@@ -41,23 +41,3 @@ var (
 	AreaWeight = areaWeight
 	Respell    = respell
 )
-
-// TestName is a name for DisplayName: each spelling is "text status".
-type TestName struct {
-	Spraak, Status string
-	Spellings      [][2]string
-	Prioritised    int // number of the prioritised spelling, from 1; 0 for none
-}
-
-// DisplayName is the display name of a place with these names.
-func DisplayName(priority string, list ...TestName) string {
-	var names []name
-	for _, t := range list {
-		n := name{spraak: t.Spraak, status: t.Status}
-		for i, s := range t.Spellings {
-			n.spellings = append(n.spellings, spelling{core: s[0], status: s[1], prioritert: i+1 == t.Prioritised})
-		}
-		names = append(names, n)
-	}
-	return displayName(names, priority)
-}

@@ -47,7 +47,7 @@ func Generate(ctx context.Context, w store.Writer, o Options) error {
 			return fmt.Errorf("register: collection %s: %w", c.ID, err)
 		}
 	}
-	out, err := newOutput(w)
+	out, err := NewOutput(w)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func Generate(ctx context.Context, w store.Writer, o Options) error {
 	if err != nil {
 		return err
 	}
-	r := &recorder{generator: g, output: out, ranks: ranks, groups: map[samling]*samlegruppe{}}
+	r := &recorder{generator: g, Output: out, ranks: ranks, groups: map[samling]*samlegruppe{}}
 	r.codes()
 	r.library()
 	for k := range o.Places {
@@ -63,15 +63,15 @@ func Generate(ctx context.Context, w store.Writer, o Options) error {
 			return err
 		}
 		r.record(k)
-		if out.err != nil {
-			return out.err
+		if out.Err != nil {
+			return out.Err
 		}
 	}
 	r.flush()
 	if o.Progress != nil {
 		o.Progress(2*o.Places, 2*o.Places)
 	}
-	return out.err
+	return out.Err
 }
 
 // invented warns readers of a generated register.
@@ -136,7 +136,7 @@ func (g *generator) rank(ctx context.Context, o Options) ([]rank, error) {
 		keys  []byte // one after another: a key each would cost more
 		sort  = make([]key, o.Places)
 		buf   collate.Buffer
-		order = norwegianOrder()
+		order = NorwegianOrder()
 	)
 	for k := range o.Places {
 		if err := step(ctx, o, k); err != nil {
@@ -172,24 +172,17 @@ func (g *generator) rank(ctx context.Context, o Options) ([]rank, error) {
 	return ranks, nil
 }
 
-// norwegianOrder is the order æ, ø, å after z, with aa as å. The tables of package collate have it for Nynorsk; for Bokmål they
+// NorwegianOrder is the order æ, ø, å after z, with aa as å. The tables of package collate have it for Nynorsk; for Bokmål they
 // fall back to the order without a language.
-func norwegianOrder() *collate.Collator { return collate.New(language.MustParse("nn")) }
-
-// listOfLists is the list in table kode whose codes are the lists.
-const listOfLists = "kodeliste"
+func NorwegianOrder() *collate.Collator { return collate.New(language.MustParse("nn")) }
 
 // codes writes the code lists and their titles.
 func (r *recorder) codes() {
-	for i, l := range r.lists {
-		r.put("kode", r.next("kode"), listOfLists, l.ID, nil, nil, int64(i+1), l.Title["nb"], l.Title["nn"], l.Title["en"], nil)
-		for _, c := range l.Codes {
-			r.put("kode", r.next("kode"), l.ID, c.Value, orNull(c.Short), orNull(c.Parent), int64(c.Order),
-				c.Name["nb"], orNull(c.Name["nn"]), orNull(c.Name["en"]), orNull(c.Name["se"]))
-		}
+	for i := range r.lists {
+		r.PutList(i, &r.lists[i])
 	}
 	for i, f := range r.country.fylker {
-		r.put("vedtaksomraade", int64(i+1), f.Navn, f.Nr)
+		r.Put("vedtaksomraade", int64(i+1), f.Navn, f.Nr)
 	}
 }
 
@@ -197,23 +190,15 @@ func (r *recorder) codes() {
 func (r *recorder) library() {
 	for _, b := range r.books() {
 		all := b.tittel + " " + b.forfatter + " " + b.utgiver + " " + isbnDigits(b.isbn)
-		r.put("bok", b.id, b.tittel, cql2.Norm(b.tittel), b.isbn, b.utgave, cql2.Norm(b.utgave), b.forfatter, b.utgiver, cql2.Norm(b.utgiver),
+		r.Put("bok", b.id, b.tittel, cql2.Norm(b.tittel), b.isbn, b.utgave, cql2.Norm(b.utgave), b.forfatter, b.utgiver, cql2.Norm(b.utgiver),
 			int64(b.aar), b.offentlig, all, cql2.Norm(all), b.rang)
 		r.bookYears = append(r.bookYears, b.aar)
 		r.bookPublic = append(r.bookPublic, b.offentlig)
 	}
 	for _, c := range r.charts() {
-		r.put("kartprodukt", c.id, c.karttype, c.blad, cql2.Norm(c.blad), int64(c.aar), c.utgiver, orNull(c.skann))
+		r.Put("kartprodukt", c.id, c.karttype, c.blad, cql2.Norm(c.blad), int64(c.aar), c.utgiver, OrNull(c.skann))
 		r.chartYears = append(r.chartYears, c.aar)
 	}
-}
-
-// orNull returns nil for "".
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 // yearDay is 1 January of a year.

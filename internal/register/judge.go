@@ -90,48 +90,48 @@ func (g *generator) judge(p *place) {
 	times, statuses := p.chain.part(drawNameTimes), p.chain.part(drawStatus)
 	for i := range p.names {
 		n := &p.names[i]
-		if n.status == "historisk" || n.status == "feilført" || n.status == "avslåttNavnevalg" {
+		if n.Status == "historisk" || n.Status == "feilført" || n.Status == "avslåttNavnevalg" {
 			n.state = "ubehandlet"
 		}
 		n.registered, n.updated = times.times(p.registered)
-		for k := range n.spellings {
-			s := &n.spellings[k]
+		for k := range n.Spellings {
+			s := &n.Spellings[k]
 			g.status(p, n, s, k, &statuses)
 			s.registered, s.updated = times.times(n.registered)
 		}
 	}
 }
 
-func (g *generator) status(p *place, n *name, s *spelling, k int, src *source) {
+func (g *generator) status(p *place, n *Name, s *Spelling, k int, src *source) {
 	shares, ok := firstStatus[n.state]
 	if !ok {
 		shares = firstStatus[""]
 	}
 	switch {
 	case k == 1 && n.state == "navnesakReist":
-		s.status = "foreslått"
+		s.Status = "foreslått"
 	case k > 0 && n.state == "samlevedtak":
-		s.status = "avslåttNavneledd"
+		s.Status = "avslåttNavneledd"
 	case k > 0:
-		s.status = choose(src, laterStatus)
-	case n.status == "historisk":
-		s.status = "historisk"
+		s.Status = choose(src, laterStatus)
+	case n.Status == "historisk":
+		s.Status = "historisk"
 	default:
-		s.status = choose(src, shares)
+		s.Status = choose(src, shares)
 	}
 	switch old := src.chance(700); {
-	case !p.appealed.IsZero() && s.status == "vedtatt":
+	case !p.appealed.IsZero() && s.Status == "vedtatt":
 		s.date, s.earlier = p.appealed.Format(dayLayout), "godkjent"
-	case !p.decided.IsZero() && (s.status == "vedtatt" || s.status == "avslått"):
+	case !p.decided.IsZero() && (s.Status == "vedtatt" || s.Status == "avslått"):
 		s.date, s.earlier = p.decided.Format(dayLayout), "godkjent"
-	case inCombined(n.state) && s.status != "feilført":
+	case inCombined(n.state) && s.Status != "feilført":
 		s.date, s.earlier = g.samlevedtakTime(p.samling).Format(dayLayout), "godkjent"
 	case old:
 		s.date = firstDay
 	default:
 		s.date = src.moment(firstMoment, lastMoment).Format(dayLayout)
 	}
-	if s.status == s.earlier {
+	if s.Status == s.earlier {
 		s.earlier = ""
 	}
 }

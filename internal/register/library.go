@@ -61,7 +61,7 @@ func (g *generator) books() []book {
 		add("Bygdebok for " + navn)
 		add("Stedsnavn i " + navn)
 	}
-	c := norwegianOrder()
+	c := NorwegianOrder()
 	order := make([]*book, len(out))
 	for i := range out {
 		order[i] = &out[i]

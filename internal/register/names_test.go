@@ -161,6 +161,25 @@ func TestRespellFollowsTheRules(t *testing.T) {
 	}
 }
 
+// namedAs is a name of a place: each spelling is a text and its status.
+type namedAs struct {
+	spraak, status string
+	spellings      [][2]string
+	prioritised    int // number of the prioritised spelling, from 1; 0 for none
+}
+
+func displayName(priority string, list []namedAs) string {
+	var names []register.Name
+	for _, t := range list {
+		n := register.Name{Language: t.spraak, Status: t.status}
+		for i, s := range t.spellings {
+			n.Spellings = append(n.Spellings, register.Spelling{Core: s[0], Status: s[1], Preferred: i+1 == t.prioritised})
+		}
+		names = append(names, n)
+	}
+	return register.DisplayName(names, priority)
+}
+
 func TestDisplayNameTakesTheBestNameOfEachLanguage(t *testing.T) {
 	t.Parallel()
 	const norwegianFirst = "norsk-nordsamisk-lulesamisk-sørsamisk-kvensk"
@@ -168,34 +187,34 @@ func TestDisplayNameTakesTheBestNameOfEachLanguage(t *testing.T) {
 	one := func(text, status string) [][2]string { return [][2]string{{text, status}} }
 	for _, c := range []struct {
 		about, priority, want string
-		names                 []register.TestName
+		names                 []namedAs
 	}{
-		{"one name", norwegianFirst, "Vik", []register.TestName{{Spraak: "nor", Status: "hovednavn", Spellings: one("Vik", "godkjent")}}},
-		{"languages in the order given", samiFirst, "Kárášjohka – Karasjok – Kaarasjoki", []register.TestName{
-			{Spraak: "nor", Status: "hovednavn", Spellings: one("Karasjok", "vedtatt")},
-			{Spraak: "fkv", Status: "hovednavn", Spellings: one("Kaarasjoki", "vedtatt")},
-			{Spraak: "sme", Status: "hovednavn", Spellings: one("Kárášjohka", "vedtatt")}}},
-		{"main before alternative name", norwegianFirst, "A", []register.TestName{
-			{Spraak: "nor", Status: "sidenavn", Spellings: one("B", "vedtatt")},
-			{Spraak: "nor", Status: "hovednavn", Spellings: one("A", "godkjent")}}},
-		{"equal names of one language", norwegianFirst, "A / B", []register.TestName{
-			{Spraak: "nor", Status: "sidenavn", Spellings: one("A", "godkjent")},
-			{Spraak: "nor", Status: "sidenavn", Spellings: one("B", "vedtatt")}}},
-		{"historical only where nothing else", norwegianFirst, "Oslo", []register.TestName{
-			{Spraak: "dan", Status: "historisk", Spellings: one("Christiania", "historisk")},
-			{Spraak: "nor", Status: "hovednavn", Spellings: one("Oslo", "vedtatt")}}},
-		{"historical alone", norwegianFirst, "Kaupang", []register.TestName{
-			{Spraak: "nor", Status: "feilført", Spellings: one("Feil", "vedtatt")},
-			{Spraak: "nor", Status: "historisk", Spellings: one("Kaupang", "historisk")}}},
-		{"nothing but mistakes", norwegianFirst, "Feil", []register.TestName{{Spraak: "nor", Status: "feilført", Spellings: one("Feil", "feilført")}}},
-		{"a language outside the order, alone", norwegianFirst, "Greenwich", []register.TestName{
-			{Spraak: "eng", Status: "hovednavn", Spellings: one("Greenwich", "internasjonal")}}},
-		{"prioritised spelling before the best", norwegianFirst, "Bø", []register.TestName{
-			{Spraak: "nor", Status: "hovednavn", Spellings: [][2]string{{"Bö", "vedtatt"}, {"Bø", "godkjent"}}, Prioritised: 2}}},
-		{"best spelling where none is prioritised", norwegianFirst, "Bø", []register.TestName{
-			{Spraak: "nor", Status: "hovednavn", Spellings: [][2]string{{"Bö", "historisk"}, {"Bø", "godkjent"}, {"Bo", "uvurdert"}}}}},
+		{"one name", norwegianFirst, "Vik", []namedAs{{spraak: "nor", status: "hovednavn", spellings: one("Vik", "godkjent")}}},
+		{"languages in the order given", samiFirst, "Kárášjohka – Karasjok – Kaarasjoki", []namedAs{
+			{spraak: "nor", status: "hovednavn", spellings: one("Karasjok", "vedtatt")},
+			{spraak: "fkv", status: "hovednavn", spellings: one("Kaarasjoki", "vedtatt")},
+			{spraak: "sme", status: "hovednavn", spellings: one("Kárášjohka", "vedtatt")}}},
+		{"main before alternative name", norwegianFirst, "A", []namedAs{
+			{spraak: "nor", status: "sidenavn", spellings: one("B", "vedtatt")},
+			{spraak: "nor", status: "hovednavn", spellings: one("A", "godkjent")}}},
+		{"equal names of one language", norwegianFirst, "A / B", []namedAs{
+			{spraak: "nor", status: "sidenavn", spellings: one("A", "godkjent")},
+			{spraak: "nor", status: "sidenavn", spellings: one("B", "vedtatt")}}},
+		{"historical only where nothing else", norwegianFirst, "Oslo", []namedAs{
+			{spraak: "dan", status: "historisk", spellings: one("Christiania", "historisk")},
+			{spraak: "nor", status: "hovednavn", spellings: one("Oslo", "vedtatt")}}},
+		{"historical alone", norwegianFirst, "Kaupang", []namedAs{
+			{spraak: "nor", status: "feilført", spellings: one("Feil", "vedtatt")},
+			{spraak: "nor", status: "historisk", spellings: one("Kaupang", "historisk")}}},
+		{"nothing but mistakes", norwegianFirst, "Feil", []namedAs{{spraak: "nor", status: "feilført", spellings: one("Feil", "feilført")}}},
+		{"a language outside the order, alone", norwegianFirst, "Greenwich", []namedAs{
+			{spraak: "eng", status: "hovednavn", spellings: one("Greenwich", "internasjonal")}}},
+		{"prioritised spelling before the best", norwegianFirst, "Bø", []namedAs{
+			{spraak: "nor", status: "hovednavn", spellings: [][2]string{{"Bö", "vedtatt"}, {"Bø", "godkjent"}}, prioritised: 2}}},
+		{"best spelling where none is prioritised", norwegianFirst, "Bø", []namedAs{
+			{spraak: "nor", status: "hovednavn", spellings: [][2]string{{"Bö", "historisk"}, {"Bø", "godkjent"}, {"Bo", "uvurdert"}}}}},
 	} {
-		if got := register.DisplayName(c.priority, c.names...); got != c.want {
+		if got := displayName(c.priority, c.names); got != c.want {
 			t.Errorf("%s: %q, want %q", c.about, got, c.want)
 		}
 	}

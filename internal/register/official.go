@@ -91,7 +91,7 @@ func (g *generator) official(k int) *place {
 		p.samling = townDecision(kommune.fylke)
 	}
 	for _, n := range names {
-		p.names = append(p.names, name{spraak: n.spraak, status: "hovednavn", state: p.state, spellings: []spelling{fixed(n.text, n.spraak)}})
+		p.names = append(p.names, Name{Language: n.spraak, Status: "hovednavn", state: p.state, Spellings: []Spelling{fixed(n.text, n.spraak)}})
 	}
 	if f.types == "by" {
 		for _, former := range formerNames[norwegian(names)] {
@@ -103,21 +103,21 @@ func (g *generator) official(k int) *place {
 }
 
 // fixed is the spelling of an official name.
-func fixed(text, spraak string) spelling {
-	s := spelling{core: text, kasus: "nevneform", prioritert: true}
+func fixed(text, spraak string) Spelling {
+	s := Spelling{Core: text, kasus: "nevneform", Preferred: true}
 	if spraak != "nor" {
 		s.kasus = "nominativ"
 	}
 	return s
 }
 
-func (f formerName) name(state string) name {
-	n := name{spraak: f.spraak, status: f.status, state: state, origin: f.spraak, spellings: []spelling{fixed(f.text, f.spraak)}}
+func (f formerName) name(state string) Name {
+	n := Name{Language: f.spraak, Status: f.status, state: state, origin: f.spraak, Spellings: []Spelling{fixed(f.text, f.spraak)}}
 	if f.spraak != "nor" {
 		n.exonym, n.state = true, "skalIkkeBehandlesEtterLoven"
 	}
 	for _, s := range f.other {
-		n.spellings = append(n.spellings, spelling{core: s, kasus: "nevneform"})
+		n.Spellings = append(n.Spellings, Spelling{Core: s, kasus: "nevneform"})
 	}
 	return n
 }

@@ -35,7 +35,7 @@ type place struct {
 	complaint time.Time // zero: none
 	appealed  time.Time // zero: not decided by the board of appeal
 	samling   samling   // the combined decision that it is part of
-	names     []name
+	names     []Name
 	display   string // visningsnavn
 	spellings int
 }
@@ -50,51 +50,51 @@ const (
 	shapeArea
 )
 
-// name is one name of a place. Its number is its place in the list, from 1.
-type name struct {
-	spraak     string
-	status     string // navnestatus
+// Name is one name of a place. Its number is its place in the list, from 1. The exported fields are what the display name is made of.
+type Name struct {
+	Language   string // spraak, ISO 639-3
+	Status     string // navnestatus
 	state      string // navnesakstatus
 	origin     string // opphavsspråk, ""
 	exonym     bool
 	primary    int64 // id of the name that this one was made from; 0 when there is none
 	registered time.Time
 	updated    time.Time
-	spellings  []spelling
+	Spellings  []Spelling
 }
 
-// spelling is one way to write a name. Its number is its place in the list, from 1.
-type spelling struct {
+// Spelling is one way to write a name. Its number is its place in the list, from 1.
+type Spelling struct {
 	modifier   string // variasjonstillegg, ""
-	core       string // kjernenavn
+	Core       string // kjernenavn, which is the whole text where there is no modifier
 	stem       string // of a Sami name with known inflections, the part before the ending; ""
 	ending     string
 	kasus      string
-	status     string
+	Status     string // skrivemaatestatus
 	date       string // of the status, "2006-01-02"
 	earlier    string // status before, from firstDay on; ""
-	prioritert bool
+	Preferred  bool   // prioritert
 	registered time.Time
 	updated    time.Time
 }
 
 // langnavn is the whole text: variasjonstillegg and kjernenavn in the order of rekkefølge.
-func (s *spelling) langnavn() string {
+func (s *Spelling) langnavn() string {
 	if s.modifier == "" {
-		return s.core
+		return s.Core
 	}
-	return s.modifier + " " + s.core
+	return s.modifier + " " + s.Core
 }
 
 // kortnavn is the name without variasjonstillegg; nil where that is the whole.
-func (s *spelling) kortnavn() any {
+func (s *Spelling) kortnavn() any {
 	if s.modifier == "" {
 		return nil
 	}
-	return s.core
+	return s.Core
 }
 
-func (s *spelling) rekkefoelge() string {
+func (s *Spelling) rekkefoelge() string {
 	if s.modifier == "" {
 		return "kjerne"
 	}
@@ -155,9 +155,9 @@ func (g *generator) place(k int) *place {
 		p = g.drawn(uint64(k - len(g.front)))
 	}
 	p.id = int64(k) + 1
-	p.display = displayName(p.names, p.priority)
+	p.display = DisplayName(p.names, p.priority)
 	for i := range p.names {
-		p.spellings += len(p.names[i].spellings)
+		p.spellings += len(p.names[i].Spellings)
 	}
 	return p
 }
@@ -175,8 +175,8 @@ func (g *generator) drawn(i uint64) *place {
 	g.describe(p, &src)
 	g.treat(p)
 
-	main := name{spraak: "nor", status: "hovednavn", state: p.state}
-	main.spellings = []spelling{{modifier: b.modifier, core: b.core, kasus: "nevneform", prioritert: true}}
+	main := Name{Language: "nor", Status: "hovednavn", state: p.state}
+	main.Spellings = []Spelling{{modifier: b.modifier, Core: b.core, kasus: "nevneform", Preferred: true}}
 	if p.state == "forenkletVedtak" {
 		main.primary = g.primary(i, b.stem)
 		if main.primary == 0 {
@@ -286,10 +286,10 @@ func (g *generator) moreNames(p *place, b built) {
 		return
 	}
 	stem, end := g.words.stem(src.next()), pick(&src, kindTable[b.kind].endings)
-	extra := name{spraak: "nor", status: choose(&src, extraStatus), state: p.state}
-	extra.spellings = []spelling{{core: g.words.stems[stem] + end.text, kasus: "nevneform", prioritert: true}}
-	if extra.status == "sidenavn" && src.chance(300) {
-		p.names[0].status = "sidenavn"
+	extra := Name{Language: "nor", Status: choose(&src, extraStatus), state: p.state}
+	extra.Spellings = []Spelling{{Core: g.words.stems[stem] + end.text, kasus: "nevneform", Preferred: true}}
+	if extra.Status == "sidenavn" && src.chance(300) {
+		p.names[0].Status = "sidenavn"
 	}
 	if src.chance(100) {
 		extra.origin = pick(&src, []string{"dan", "swe", "deu"})
@@ -298,10 +298,10 @@ func (g *generator) moreNames(p *place, b built) {
 }
 
 // minority makes a name in a Sami language or Kven.
-func (g *generator) minority(src *source, language string, k kind, state string) name {
+func (g *generator) minority(src *source, language string, k kind, state string) Name {
 	stem, end := g.words.samiName(src, language, k)
-	n := name{spraak: language, status: "hovednavn", state: state}
-	n.spellings = []spelling{{core: stem + end, stem: stem, ending: end, kasus: "nominativ", prioritert: true}}
+	n := Name{Language: language, Status: "hovednavn", state: state}
+	n.Spellings = []Spelling{{Core: stem + end, stem: stem, ending: end, kasus: "nominativ", Preferred: true}}
 	return n
 }
 
@@ -314,43 +314,43 @@ func (g *generator) respellings(p *place) {
 		if more := src.chance(80); !more && !proposed {
 			continue
 		}
-		first := n.spellings[0]
-		for _, core := range respell(first.core, 1+src.under(2)) {
-			n.spellings = append(n.spellings, spelling{modifier: first.modifier, core: core, kasus: first.kasus})
+		first := n.Spellings[0]
+		for _, core := range respell(first.Core, 1+src.under(2)) {
+			n.Spellings = append(n.Spellings, Spelling{modifier: first.modifier, Core: core, kasus: first.kasus})
 		}
 	}
 }
 
-// spellingOrder ranks the statuses of spellings, best first.
-var spellingOrder = []string{"vedtatt", "vedtattNavneledd", "godkjent", "privat", "internasjonal", "foreslått", "uvurdert", "historisk",
+// SpellingOrder ranks the statuses of spellings, best first.
+var SpellingOrder = []string{"vedtatt", "vedtattNavneledd", "godkjent", "privat", "internasjonal", "foreslått", "uvurdert", "historisk",
 	"avslått", "avslåttNavneledd", "feilført"}
 
-// nameOrder ranks the statuses of names, best first; those after historisk are never displayed.
-var nameOrder = []string{"hovednavn", "sidenavn", "undernavn", "historisk", "avslåttNavnevalg", "feilført"}
+// NameOrder ranks the statuses of names, best first; those after historisk are never displayed.
+var NameOrder = []string{"hovednavn", "sidenavn", "undernavn", "historisk", "avslåttNavnevalg", "feilført"}
 
 // languageCodes has the ISO 639-3 code of each language in an order of languages.
 var languageCodes = map[string]string{
 	"norsk": "nor", "nordsamisk": "sme", "lulesamisk": "smj", "sørsamisk": "sma", "skoltesamisk": "sms", "kvensk": "fkv",
 }
 
-// displayName is the name by which a place is shown: in the order of languages given, the best name of each language in its
+// DisplayName is the name by which a place is shown: in the order of languages given, the best name of each language in its
 // prioritised spelling, joined by an en dash; names of equal status in one language are joined by a slash. Historical names
 // stand only where there is no other in any language, rejected and mistaken ones only where there is nothing else.
-func displayName(names []name, priority string) string {
+func DisplayName(names []Name, priority string) string {
 	var parts []string
-	eachShown(names, priority, func(list []*name) {
+	eachShown(names, priority, func(list []*Name) {
 		texts := make([]string, len(list))
 		for i, n := range list {
-			texts[i] = n.best().langnavn()
+			texts[i] = n.Best().langnavn()
 		}
 		parts = append(parts, strings.Join(texts, " / "))
 	})
 	return strings.Join(parts, " – ")
 }
 
-// firstName returns the first name of the display name.
-func firstName(names []name, priority string) (first *name) {
-	eachShown(names, priority, func(list []*name) {
+// FirstName returns the first name of the display name.
+func FirstName(names []Name, priority string) (first *Name) {
+	eachShown(names, priority, func(list []*Name) {
 		if first == nil {
 			first = list[0]
 		}
@@ -360,8 +360,8 @@ func firstName(names []name, priority string) (first *name) {
 
 // eachShown calls fn with the names to show in each language, in the order of languages; at least once when there is a name.
 // Languages that are not in the order come last, and only where there is no other.
-func eachShown(names []name, priority string, fn func([]*name)) {
-	for _, worst := range [...]int{2, 3, len(nameOrder) - 1} {
+func eachShown(names []Name, priority string, fn func([]*Name)) {
+	for _, worst := range [...]int{2, 3, len(NameOrder) - 1} {
 		found := false
 		for language := range strings.SplitSeq(priority, "-") {
 			if list := shown(names, languageCodes[language], worst); list != nil {
@@ -370,7 +370,7 @@ func eachShown(names []name, priority string, fn func([]*name)) {
 			}
 		}
 		for i := 0; i < len(names) && !found; i++ {
-			if list := shown(names, names[i].spraak, worst); list != nil {
+			if list := shown(names, names[i].Language, worst); list != nil {
 				found = true
 				fn(list)
 			}
@@ -381,13 +381,13 @@ func eachShown(names []name, priority string, fn func([]*name)) {
 	}
 }
 
-// shown returns the names of one language with the best status of all in it; nil when all are worse than worst in nameOrder.
-func shown(names []name, language string, worst int) []*name {
-	var list []*name
+// shown returns the names of one language with the best status of all in it; nil when all are worse than worst in NameOrder.
+func shown(names []Name, language string, worst int) []*Name {
+	var list []*Name
 	for i := range names {
 		n := &names[i]
-		r := slices.Index(nameOrder, n.status)
-		if n.spraak != language || r > worst {
+		r := slices.Index(NameOrder, n.Status)
+		if n.Language != language || r > worst {
 			continue
 		}
 		if r < worst {
@@ -398,30 +398,30 @@ func shown(names []name, language string, worst int) []*name {
 	return list
 }
 
-// best returns the spelling by which a name is shown: the prioritised one, else the first of the best status.
-func (n *name) best() *spelling {
-	best := &n.spellings[0]
-	for i := range n.spellings {
-		s := &n.spellings[i]
-		if s.prioritert {
+// Best returns the spelling by which a name is shown: the prioritised one, else the first of the best status.
+func (n *Name) Best() *Spelling {
+	best := &n.Spellings[0]
+	for i := range n.Spellings {
+		s := &n.Spellings[i]
+		if s.Preferred {
 			return s
 		}
-		if slices.Index(spellingOrder, s.status) < slices.Index(spellingOrder, best.status) {
+		if slices.Index(SpellingOrder, s.Status) < slices.Index(SpellingOrder, best.Status) {
 			best = s
 		}
 	}
 	return best
 }
 
-// leading returns the spellings of the best status that the name has, the best one first; never empty.
-func (n *name) leading() []*spelling {
-	rank := len(spellingOrder)
-	for i := range n.spellings {
-		rank = min(rank, slices.Index(spellingOrder, n.spellings[i].status))
+// Leading returns the spellings of the best status that the name has, the best one first; never empty.
+func (n *Name) Leading() []*Spelling {
+	rank := len(SpellingOrder)
+	for i := range n.Spellings {
+		rank = min(rank, slices.Index(SpellingOrder, n.Spellings[i].Status))
 	}
-	var out []*spelling
-	for i := range n.spellings {
-		if s := &n.spellings[i]; s.status == spellingOrder[rank] {
+	var out []*Spelling
+	for i := range n.Spellings {
+		if s := &n.Spellings[i]; s.Status == SpellingOrder[rank] {
 			out = append(out, s)
 		}
 	}

@@ -20,7 +20,7 @@ func TestPositionsLieInTheirMunicipality(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]int{}
-	read(t, small).each(t, "sted", func(get func(string) any) {
+	read(t, small).Each(t, "sted", func(get func(string) any) {
 		g, err := wkb.Unmarshal(get("geom").(store.Geometry).WKB)
 		if err != nil {
 			t.Fatalf("place %v: %v", get("id"), err)

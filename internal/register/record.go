@@ -1,7 +1,6 @@
 package register
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 // recorder writes records to all tables.
 type recorder struct {
 	*generator
-	*output
+	*Output
 	ranks  []rank
 	groups map[samling]*samlegruppe // combined decisions not yet written
 	block  int                      // of the last place
@@ -52,10 +51,10 @@ func (r *recorder) record(k int) {
 	numbers := make([]string, len(p.kommuner))
 	for i, at := range p.kommuner {
 		numbers[i] = r.country.kommuner[at].Nr
-		r.put("sted_kommune", numbers[i], int64(r.ranks[k].sted), p.id, p.types)
+		r.Put("sted_kommune", numbers[i], int64(r.ranks[k].sted), p.id, p.types)
 	}
 	e := &entry{
-		place: p, rank: r.ranks[k], src: p.chain.part(drawRecords), geometry: r.geometry(p), numbers: jsonList(numbers),
+		place: p, rank: r.ranks[k], src: p.chain.part(drawRecords), geometry: r.geometry(p), numbers: JSONList(numbers),
 		kommune: &r.country.kommuner[p.kommuner[0]],
 	}
 	r.sted(e)
@@ -67,25 +66,16 @@ func (r *recorder) record(k int) {
 	r.earlier(e)
 }
 
-// jsonList returns a JSON array of strings.
-func jsonList(list []string) string {
-	b, err := json.Marshal(list)
-	if err != nil {
-		panic("register: " + err.Error()) // strings only
-	}
-	return string(b)
-}
-
 func (r *recorder) sted(e *entry) {
 	p := e.place
 	notes := p.chain.part(drawNotes)
 	tillegg := r.remarks(&notes, p, 60, stedTilleggTypes, stedTillegg)
 	merknader := r.remarks(&notes, p, 40, stedMerknadTypes, stedMerknad)
 	group := r.typeGroups[p.types]
-	first := firstName(p.names, p.priority).best().langnavn()
-	r.put("sted", p.id, e.geometry, p.stedsnummer, p.display, first, p.types, group[0], group[1], p.status, p.land,
+	first := FirstName(p.names, p.priority).Best().langnavn()
+	r.Put("sted", p.id, e.geometry, p.stedsnummer, p.display, first, p.types, group[0], group[1], p.status, p.land,
 		e.kommune.Nr, e.numbers, p.fylkesnr, p.priority, p.authority, "viktighet"+string(rune(p.letter)), fmt.Sprintf("viktighet%02d", p.number),
-		p.general, localID(p.stedsnummer), p.registered, p.updated, orNull(p.sluttdato), int64(len(tillegg)), int64(len(merknader)),
+		p.general, localID(p.stedsnummer), p.registered, p.updated, OrNull(p.sluttdato), int64(len(tillegg)), int64(len(merknader)),
 		cql2.Norm(p.display), int64(e.rank.sted))
 	r.putTillegg("sted_tilleggsopplysning", p.id, tillegg)
 	r.putMerknader("sted_merknad", p.id, merknader)
@@ -93,25 +83,25 @@ func (r *recorder) sted(e *entry) {
 
 func (r *recorder) putTillegg(table string, owner int64, list []remark) {
 	for _, t := range list {
-		r.put(table, r.next(table), owner, t.types, t.text, cql2.Norm(t.text), t.lenke, t.registered, t.updated)
+		r.Put(table, r.Next(table), owner, t.types, t.text, cql2.Norm(t.text), t.lenke, t.registered, t.updated)
 	}
 }
 
 func (r *recorder) putMerknader(table string, owner int64, list []remark) {
 	for _, m := range list {
-		r.put(table, r.next(table), owner, m.types, m.text, cql2.Norm(m.text), m.common)
+		r.Put(table, r.Next(table), owner, m.types, m.text, cql2.Norm(m.text), m.common)
 	}
 }
 
 // units draws the cadastral units of a place and writes them, or for a road its reference.
 func (r *recorder) units(e *entry) {
 	if e.types == "adressenavn" {
-		r.put("vegreferanse", r.next("vegreferanse"), e.id, e.kommune.Nr, int64(e.src.between(1000, 9999)))
+		r.Put("vegreferanse", r.Next("vegreferanse"), e.id, e.kommune.Nr, int64(e.src.between(1000, 9999)))
 		return
 	}
 	e.drawUnits()
 	for _, u := range e.units {
-		r.put("matrikkel_sted", r.unit("matrikkel_sted", u, e.id, e.stedsnummer, firstName(e.names, e.priority).best().langnavn(), e.display, e.types,
+		r.Put("matrikkel_sted", r.unit("matrikkel_sted", u, e.id, e.stedsnummer, FirstName(e.names, e.priority).Best().langnavn(), e.display, e.types,
 			e.general, int64(e.rank.sted))...)
 	}
 }
@@ -158,7 +148,7 @@ func (e *entry) addUnit(u unit) {
 
 // unit returns the values of a row of one of the cadastral tables.
 func (r *recorder) unit(table string, u unit, rest ...any) []any {
-	return append([]any{r.next(table), u.kommune, u.gnr, u.bnr, u.fnr, u.snr, u.tillegg, u.norm}, rest...)
+	return append([]any{r.Next(table), u.kommune, u.gnr, u.bnr, u.fnr, u.snr, u.tillegg, u.norm}, rest...)
 }
 
 // stedsnavn writes the i-th name, from 0, with its spellings.
@@ -167,40 +157,40 @@ func (r *recorder) stedsnavn(e *entry, i int) {
 	id := nameID(e.id, i+1)
 	tillegg := r.remarks(&e.src, e.place, 40, stedsnavnTilleggTypes, stedsnavnTillegg)
 	merknader := r.remarks(&e.src, e.place, 20, stedsnavnMerknadTypes, stedsnavnMerknad)
-	leading := n.leading()
+	leading := n.Leading()
 	var texts []string
 	for _, s := range leading {
 		texts = append(texts, s.langnavn())
 	}
 	shown := strings.Join(texts, ", ")
-	best := n.best()
+	best := n.Best()
 	var primary any
 	if n.primary != 0 {
 		primary = n.primary
 	}
 	rang := int64(e.rank.stedsnavn) + int64(i)
-	r.put("stedsnavn", id, e.geometry, e.id, e.stedsnummer, int64(i+1), best.langnavn(), n.status, n.state, n.spraak, orNull(n.origin), n.exonym,
-		n.primary != 0, primary, shown, int64(len(n.spellings)), int64(len(leading)), leading[0].status, leading[0].date,
-		spellingID(id, slices.IndexFunc(n.spellings, func(s spelling) bool { return s == *best })+1), e.display, e.types, e.authority, e.land,
+	r.Put("stedsnavn", id, e.geometry, e.id, e.stedsnummer, int64(i+1), best.langnavn(), n.Status, n.state, n.Language, OrNull(n.origin), n.exonym,
+		n.primary != 0, primary, shown, int64(len(n.Spellings)), int64(len(leading)), leading[0].Status, leading[0].date,
+		spellingID(id, slices.IndexFunc(n.Spellings, func(s Spelling) bool { return s == *best })+1), e.display, e.types, e.authority, e.land,
 		e.kommune.Nr, e.numbers, e.fylkesnr, e.general, n.registered, n.updated, int64(len(tillegg)), int64(len(merknader)),
 		cql2.Norm(best.langnavn()), rang)
 	r.putTillegg("stedsnavn_tilleggsopplysning", id, tillegg)
 	r.putMerknader("stedsnavn_merknad", id, merknader)
 	for _, u := range e.units {
-		r.put("matrikkel_stedsnavn", r.unit("matrikkel_stedsnavn", u, e.id, id, e.stedsnummer, int64(i+1), shown, e.display,
-			leading[0].status, leading[0].date, n.state, n.status, n.spraak, e.types, e.general, rang)...)
+		r.Put("matrikkel_stedsnavn", r.unit("matrikkel_stedsnavn", u, e.id, id, e.stedsnummer, int64(i+1), shown, e.display,
+			leading[0].Status, leading[0].date, n.state, n.Status, n.Language, e.types, e.general, rang)...)
 	}
 	if inCombined(n.state) {
 		r.part(e, n, id, i+1)
 	}
-	for k := range n.spellings {
+	for k := range n.Spellings {
 		r.skrivemaate(e, n, id, i+1, k+1)
 	}
 }
 
 // skrivemaate writes one spelling; numbers are from 1.
-func (r *recorder) skrivemaate(e *entry, n *name, stedsnavn int64, nameNumber, number int) {
-	s := &n.spellings[number-1]
+func (r *recorder) skrivemaate(e *entry, n *Name, stedsnavn int64, nameNumber, number int) {
+	s := &n.Spellings[number-1]
 	id := spellingID(stedsnavn, number)
 	langnavn := s.langnavn()
 	norm := cql2.Norm(langnavn)
@@ -211,59 +201,52 @@ func (r *recorder) skrivemaate(e *entry, n *name, stedsnavn int64, nameNumber, n
 	}
 	rang := int64(e.rank.skrivemaate) + int64(e.written)
 	e.written++
-	r.put("skrivemaate", id, e.id, stedsnavn, e.stedsnummer, int64(nameNumber), int64(number), langnavn, s.kortnavn(), s.rekkefoelge(), s.kasus,
-		s.status, s.date, s.prioritert, from, n.spraak, n.status, n.state, e.display, e.types, e.authority, e.land, e.numbers, e.general,
-		s.registered, s.updated, int64(len(merknader)), cql2.Exact(langnavn), norm, reverse(norm), rang)
+	r.Put("skrivemaate", id, e.id, stedsnavn, e.stedsnummer, int64(nameNumber), int64(number), langnavn, s.kortnavn(), s.rekkefoelge(), s.kasus,
+		s.Status, s.date, s.Preferred, from, n.Language, n.Status, n.state, e.display, e.types, e.authority, e.land, e.numbers, e.general,
+		s.registered, s.updated, int64(len(merknader)), cql2.Exact(langnavn), norm, Reverse(norm), rang)
 	r.putMerknader("skrivemaate_merknad", id, merknader)
 	for _, u := range e.units {
-		r.put("matrikkel_skrivemaate", r.unit("matrikkel_skrivemaate", u, e.id, stedsnavn, id, e.stedsnummer, int64(nameNumber), int64(number), langnavn,
-			e.display, s.status, s.date, n.state, n.status, e.types, e.general, rang)...)
+		r.Put("matrikkel_skrivemaate", r.unit("matrikkel_skrivemaate", u, e.id, stedsnavn, id, e.stedsnummer, int64(nameNumber), int64(number), langnavn,
+			e.display, s.Status, s.date, n.state, n.Status, e.types, e.general, rang)...)
 	}
 	r.kasus(id, s)
 	r.document(e, n, s, stedsnavn, id)
 }
 
 // kasus writes the parts of a spelling that has several, and the forms of Northern Sami names whose inflection is known.
-func (r *recorder) kasus(id int64, s *spelling) {
+func (r *recorder) kasus(id int64, s *Spelling) {
 	forms, inflected := inflections[s.ending]
 	if s.modifier != "" || inflected {
-		r.put("kasus", id, s.kasus, orNull(s.modifier), s.core, nil)
+		r.Put("kasus", id, s.kasus, OrNull(s.modifier), s.Core, nil)
 	}
 	if !inflected {
 		return
 	}
 	for i, kasus := range [...]string{"genitiv-akkusativ", "illativ", "lokativ"} {
-		r.put("kasus", id, kasus, orNull(s.modifier), s.stem+forms[i], nil)
+		r.Put("kasus", id, kasus, OrNull(s.modifier), s.stem+forms[i], nil)
 	}
-}
-
-// reverse returns s by character from the end.
-func reverse(s string) string {
-	rs := []rune(s)
-	slices.Reverse(rs)
-	return string(rs)
 }
 
 // earlier writes the statuses that were in force before.
 func (r *recorder) earlier(e *entry) {
 	if e.status == "relikt" {
-		r.put("sted_historikk", e.id, "stedstatus", firstDay, "aktiv")
+		r.Put("sted_historikk", e.id, "stedstatus", firstDay, "aktiv")
 	}
 	for i := range e.names {
 		n := &e.names[i]
 		id := nameID(e.id, i+1)
-		if n.status == "historisk" {
-			r.put("stedsnavn_historikk", id, "navnestatus", firstDay, "hovednavn")
+		if n.Status == "historisk" {
+			r.Put("stedsnavn_historikk", id, "navnestatus", firstDay, "hovednavn")
 		}
 		if n.state != "ubehandlet" {
-			r.put("stedsnavn_historikk", id, "navnesakstatus", firstDay, "ubehandlet")
+			r.Put("stedsnavn_historikk", id, "navnesakstatus", firstDay, "ubehandlet")
 		}
 		if hasCase(n.state) && n.state != "navnesakReist" {
-			r.put("stedsnavn_historikk", id, "navnesakstatus", e.raised.Format(dayLayout), "navnesakReist")
+			r.Put("stedsnavn_historikk", id, "navnesakstatus", e.raised.Format(dayLayout), "navnesakReist")
 		}
-		for k := range n.spellings {
-			if s := &n.spellings[k]; s.earlier != "" {
-				r.put("skrivemaate_historikk", spellingID(id, k+1), "skrivemaatestatus", firstDay, s.earlier)
+		for k := range n.Spellings {
+			if s := &n.Spellings[k]; s.earlier != "" {
+				r.Put("skrivemaate_historikk", spellingID(id, k+1), "skrivemaatestatus", firstDay, s.earlier)
 			}
 		}
 	}

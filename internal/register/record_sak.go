@@ -30,7 +30,7 @@ func (r *recorder) cases(e *entry) {
 	if !hasCase(e.state) {
 		return
 	}
-	navn, sted := e.names[0].best().langnavn(), norwegian(e.kommune.names)
+	navn, sted := e.names[0].Best().langnavn(), norwegian(e.kommune.names)
 	first := sak{id: caseID(e.id), raised: e.raised, decided: e.decided, authority: e.authority,
 		valid: e.complaint.IsZero() || e.state == "klageIverksattVedtakIkkeTrukketTilbake",
 		text:  "Navnesak om skrivemåten av " + navn + " i " + sted}
@@ -42,7 +42,7 @@ func (r *recorder) cases(e *entry) {
 		return
 	}
 	text, archive := "Klage på vedtaket om "+navn+" fra "+e.src.person(), archiveNumber(e.complaint, complaintCaseID(e.id))
-	r.put("klage", first.id, decisionID(first.id, 1), int64(e.complaint.Year()), complaintCaseID(e.id), e.complaint.Format(dayLayout),
+	r.Put("klage", first.id, decisionID(first.id, 1), int64(e.complaint.Year()), complaintCaseID(e.id), e.complaint.Format(dayLayout),
 		archive, cql2.Norm(archive), text, cql2.Norm(text))
 	if e.state != "klageIverksattVedtakIkkeTrukketTilbake" {
 		r.sak(e, sak{id: complaintCaseID(e.id), raised: e.complaint, decided: e.appealed, closed: e.appealed, klage: first.id,
@@ -60,13 +60,13 @@ func (r *recorder) sak(e *entry, s sak) {
 	var numbers []int
 	for i := range e.names {
 		if e.names[i].state == e.state {
-			texts = append(texts, e.names[i].best().langnavn())
+			texts = append(texts, e.names[i].Best().langnavn())
 			numbers = append(numbers, i+1)
-			r.put("navnesak_stedsnavn", s.id, nameID(e.id, i+1))
+			r.Put("navnesak_stedsnavn", s.id, nameID(e.id, i+1))
 		}
 	}
 	for _, k := range e.kommuner {
-		r.put("navnesak_kommune", r.country.kommuner[k].Nr, s.id)
+		r.Put("navnesak_kommune", r.country.kommuner[k].Nr, s.id)
 	}
 	aar, archive := int64(s.raised.Year()), archiveNumber(s.raised, s.id)
 	registered, updated := s.raised.Add(9*time.Hour), s.raised.Add(9*time.Hour)
@@ -79,8 +79,8 @@ func (r *recorder) sak(e *entry, s sak) {
 	if !s.closed.IsZero() {
 		closed = s.closed.Format(dayLayout)
 	}
-	r.put("navnesak", s.id, aar, s.id, s.klage != nil, s.klage, closed != nil, s.raised.Format(dayLayout), closed, s.text, cql2.Norm(s.text),
-		archive, cql2.Norm(archive), s.authority, e.kommune.omraade, jsonList(texts), registered, updated)
+	r.Put("navnesak", s.id, aar, s.id, s.klage != nil, s.klage, closed != nil, s.raised.Format(dayLayout), closed, s.text, cql2.Norm(s.text),
+		archive, cql2.Norm(archive), s.authority, e.kommune.omraade, JSONList(texts), registered, updated)
 	if s.decided.IsZero() {
 		return
 	}
@@ -101,15 +101,15 @@ func (r *recorder) vedtak(e *entry, s sak, n, number int) {
 		utoeverKommune = e.kommune.Nr
 	}
 	var texts []string
-	list := e.names[number-1].spellings
+	list := e.names[number-1].Spellings
 	for k := range list {
-		if k == 0 || list[k].status == "vedtatt" {
+		if k == 0 || list[k].Status == "vedtatt" {
 			texts = append(texts, list[k].langnavn())
-			r.put("vedtak_skrivemaate", id, spellingID(nameID(e.id, number), k+1))
+			r.Put("vedtak_skrivemaate", id, spellingID(nameID(e.id, number), k+1))
 		}
 	}
 	made := s.decided.Add(10 * time.Hour)
-	r.put("vedtak", id, s.id, int64(s.raised.Year()), s.id, int64(n), s.decided.Format(dayLayout), s.valid, strings.Join(texts, ", "), s.authority,
+	r.Put("vedtak", id, s.id, int64(s.raised.Year()), s.id, int64(n), s.decided.Format(dayLayout), s.valid, strings.Join(texts, ", "), s.authority,
 		e.kommune.omraade, utoeverKommune, utoeverFylke, made, made.Add(time.Duration(e.src.under(1000))*time.Hour))
 	if g := r.groups[r.samling(e.place)]; g != nil && g.basis == nil {
 		g.basis = id
@@ -125,17 +125,17 @@ type samlegruppe struct {
 }
 
 // part adds a name to its combined decision.
-func (r *recorder) part(e *entry, n *name, stedsnavn int64, number int) {
+func (r *recorder) part(e *entry, n *Name, stedsnavn int64, number int) {
 	g := r.groups[e.samling]
 	if g == nil {
 		g = &samlegruppe{fylke: e.kommune.fylke, kind: e.kind}
 		r.groups[e.samling] = g
 	}
-	g.names = append(g.names, n.best().langnavn())
-	r.put("del_av_samlevedtak", stedsnavn, int64(e.samling), int64(len(g.names)), stedsnavn, e.stedsnummer, int64(number))
-	for k := range n.spellings {
-		if n.spellings[k].status == "avslåttNavneledd" {
-			r.put("samlevedtak_unntak", int64(e.samling), spellingID(stedsnavn, k+1))
+	g.names = append(g.names, n.Best().langnavn())
+	r.Put("del_av_samlevedtak", stedsnavn, int64(e.samling), int64(len(g.names)), stedsnavn, e.stedsnummer, int64(number))
+	for k := range n.Spellings {
+		if n.Spellings[k].Status == "avslåttNavneledd" {
+			r.Put("samlevedtak_unntak", int64(e.samling), spellingID(stedsnavn, k+1))
 		}
 	}
 }
@@ -152,32 +152,32 @@ func (r *recorder) flush() {
 		}
 		archive := archiveNumber(when, int64(id))
 		made := when.Add(11 * time.Hour)
-		r.put("samlevedtak", int64(id), int64(when.Year()), int64(id), when.Format(dayLayout), text, cql2.Norm(text), archive, cql2.Norm(archive),
-			id%31 == 0, g.basis, int64(g.fylke)+1, jsonList(g.names), made, made.AddDate(0, int(id%24), 0))
+		r.Put("samlevedtak", int64(id), int64(when.Year()), int64(id), when.Format(dayLayout), text, cql2.Norm(text), archive, cql2.Norm(archive),
+			id%31 == 0, g.basis, int64(g.fylke)+1, JSONList(g.names), made, made.AddDate(0, int(id%24), 0))
 	}
 	clear(r.groups)
 }
 
 // document writes what documents a spelling: the decisions on it, and for one in three a book, map, document or informant.
-func (r *recorder) document(e *entry, n *name, s *spelling, stedsnavn, id int64) {
+func (r *recorder) document(e *entry, n *Name, s *Spelling, stedsnavn, id int64) {
 	d := document{skrivemaate: id, offentlig: true}
 	number := int(stedsnavn - e.id*10)
-	if n.state == e.state && hasCase(e.state) && s.earlier != "" && (s.status == "vedtatt" || s.status == "avslått") {
+	if n.state == e.state && hasCase(e.state) && s.earlier != "" && (s.Status == "vedtatt" || s.Status == "avslått") {
 		d.art, d.dato, d.vedtak = "vedtak", e.decided.Format(dayLayout), decisionID(caseID(e.id), r.decisionNumber(e, number))
-		r.put("dokumentasjon", d.values(r)...)
+		r.Put("dokumentasjon", d.values(r)...)
 		d.vedtak = nil
 		if !e.complaint.IsZero() {
 			d.art, d.dato, d.klage = "klage", e.complaint.Format(dayLayout), caseID(e.id)
-			r.put("dokumentasjon", d.values(r)...)
+			r.Put("dokumentasjon", d.values(r)...)
 		}
 	}
 	if inCombined(n.state) {
 		d := document{skrivemaate: id, offentlig: true, art: "delAvSamlevedtak", dato: r.samlevedtakTime(e.samling).Format(dayLayout), del: stedsnavn}
-		r.put("dokumentasjon", d.values(r)...)
+		r.Put("dokumentasjon", d.values(r)...)
 	}
 	if e.src.chance(350) {
 		d := r.other(e, id)
-		r.put("dokumentasjon", d.values(r)...)
+		r.Put("dokumentasjon", d.values(r)...)
 	}
 }
 
@@ -212,8 +212,8 @@ func (d *document) values(r *recorder) []any {
 	if d.text != "" {
 		textNorm = cql2.Norm(d.text)
 	}
-	return []any{r.next("dokumentasjon"), d.skrivemaate, d.art, d.offentlig, d.dato, d.bok, d.kart, d.vedtak, d.del, d.klage, d.types,
-		orNull(d.person), personNorm, orNull(d.text), textNorm, d.side}
+	return []any{r.Next("dokumentasjon"), d.skrivemaate, d.art, d.offentlig, d.dato, d.bok, d.kart, d.vedtak, d.del, d.klage, d.types,
+		OrNull(d.person), personNorm, OrNull(d.text), textNorm, d.side}
 }
 
 // arts are the kinds of documentation that are not decisions, in permille.

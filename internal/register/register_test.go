@@ -14,6 +14,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/register"
+	"grense/internal/register/registertest"
 	"grense/internal/store"
 )
 
@@ -25,11 +26,11 @@ func TestSameSeedGivesSameRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
 	}
-	sum := func(r *recording) uint32 {
+	sum := func(r *registertest.Recording) uint32 {
 		all := uint32(0)
-		for _, table := range slices.Sorted(maps.Keys(r.columns)) {
+		for _, table := range slices.Sorted(maps.Keys(r.Columns)) {
 			all = crc32.Update(all, crc32.IEEETable, []byte(table))
-			all = crc32.Update(all, crc32.IEEETable, []byte{byte(r.sums[table]), byte(r.sums[table] >> 8), byte(r.sums[table] >> 16), byte(r.sums[table] >> 24)})
+			all = crc32.Update(all, crc32.IEEETable, []byte{byte(r.Sums[table]), byte(r.Sums[table] >> 8), byte(r.Sums[table] >> 16), byte(r.Sums[table] >> 24)})
 		}
 		return all
 	}
@@ -52,16 +53,16 @@ func TestSmallerRegisterIsABeginning(t *testing.T) {
 		t.Skip("long: the run without the race detector has it")
 	}
 	a, b := generated(t, 1_000, seed, true), generated(t, 1_500, seed, true)
-	for table, rows := range a.rows {
+	for table, rows := range a.Rows {
 		if table == "samlevedtak" {
 			continue
 		}
-		drop := slices.Index(a.columns[table], "rang")
+		drop := slices.Index(a.Columns[table], "rang")
 		for i, row := range rows {
-			other := b.rows[table][i]
+			other := b.Rows[table][i]
 			for k := range row {
 				if k != drop && !equal(row[k], other[k]) {
-					t.Fatalf("%s row %d, %s: %v and %v", table, i, a.columns[table][k], row[k], other[k])
+					t.Fatalf("%s row %d, %s: %v and %v", table, i, a.Columns[table][k], row[k], other[k])
 				}
 			}
 		}
@@ -79,7 +80,7 @@ func TestCounts(t *testing.T) {
 	t.Parallel()
 	r := read(t, small)
 	types := map[string]int{}
-	r.each(t, "sted", func(get func(string) any) { types[get("navneobjekttype").(string)]++ })
+	r.Each(t, "sted", func(get func(string) any) { types[get("navneobjekttype").(string)]++ })
 	for name, want := range map[string]int{"fylke": 15, "kommune": 357} {
 		if types[name] != want {
 			t.Errorf("%d places of type %s, want %d", types[name], name, want)
@@ -88,11 +89,11 @@ func TestCounts(t *testing.T) {
 	if got := types["by"] + types["tettsted"]; got != 357 {
 		t.Errorf("%d towns and villages, want one in each municipality", got)
 	}
-	if len(r.rows["sted"]) != small {
-		t.Errorf("%d places, want %d", len(r.rows["sted"]), small)
+	if len(r.Rows["sted"]) != small {
+		t.Errorf("%d places, want %d", len(r.Rows["sted"]), small)
 	}
-	for _, table := range slices.Sorted(maps.Keys(r.columns)) {
-		if len(r.rows[table]) == 0 {
+	for _, table := range slices.Sorted(maps.Keys(r.Columns)) {
+		if len(r.Rows[table]) == 0 {
 			t.Errorf("table %s is empty", table)
 		}
 	}
@@ -121,7 +122,7 @@ func TestCodesAreInTheirLists(t *testing.T) {
 		if used[list] == nil {
 			used[list] = map[string]bool{}
 		}
-		r.each(t, table, func(get func(string) any) {
+		r.Each(t, table, func(get func(string) any) {
 			code, ok := get(column).(string)
 			if ok && !known[list][code] {
 				t.Errorf("%s.%s has %q, which is not in list %s", table, column, code, list)
@@ -168,7 +169,7 @@ func TestSharesAreSane(t *testing.T) {
 	const n = 20_000
 	r := read(t, n)
 	kinds, letters, several := map[byte]int{}, map[rune]int{}, 0
-	r.each(t, "sted", func(get func(string) any) {
+	r.Each(t, "sted", func(get func(string) any) {
 		kinds[get("geom").(store.Geometry).WKB[1]]++
 		for _, l := range get("visningsnavn").(string) {
 			letters[l]++
@@ -197,7 +198,7 @@ func TestSharesAreSane(t *testing.T) {
 	}
 	spellings, first := 0, 0
 	perName := map[any]int{}
-	r.each(t, "skrivemaate", func(get func(string) any) {
+	r.Each(t, "skrivemaate", func(get func(string) any) {
 		spellings++
 		perName[get("stedsnavn_id")]++
 		if get("skrivemaatestatusdato") == "1991-07-01" {
@@ -209,7 +210,7 @@ func TestSharesAreSane(t *testing.T) {
 	}
 	// The same share whatever the case: the parts of a record are drawn independently of each other.
 	names, respelt := map[any]int{}, map[any]int{}
-	r.each(t, "stedsnavn", func(get func(string) any) {
+	r.Each(t, "stedsnavn", func(get func(string) any) {
 		names[get("navnesakstatus")]++
 		if perName[get("id")] > 1 {
 			respelt[get("navnesakstatus")]++
@@ -221,7 +222,7 @@ func TestSharesAreSane(t *testing.T) {
 		}
 	}
 	arts, public := map[string]int{}, map[bool]int{}
-	r.each(t, "dokumentasjon", func(get func(string) any) {
+	r.Each(t, "dokumentasjon", func(get func(string) any) {
 		arts[get("art").(string)]++
 		if get("art") == "kartforekomst" {
 			public[get("offentlig").(bool)]++
@@ -242,7 +243,7 @@ func TestTimesAreInOrder(t *testing.T) {
 	r := read(t, small)
 	for _, table := range []string{"sted", "stedsnavn", "skrivemaate", "navnesak", "vedtak", "samlevedtak", "sted_tilleggsopplysning", "stedsnavn_tilleggsopplysning"} {
 		later := 0
-		r.each(t, table, func(get func(string) any) {
+		r.Each(t, table, func(get func(string) any) {
 			from, to := get("registrert").(time.Time), get("oppdatert").(time.Time)
 			if from.Year() < 1991 || from.After(to) {
 				t.Errorf("%s: registered %v, updated %v", table, from, to)
@@ -258,7 +259,7 @@ func TestTimesAreInOrder(t *testing.T) {
 	dates := map[string][]string{"sted": {"sluttdato"}, "stedsnavn": {"skrivemaatestatusdato"}, "skrivemaate": {"skrivemaatestatusdato"}, "sted_historikk": {"fra_dato"}, "skrivemaate_historikk": {"fra_dato"},
 		"navnesak": {"reist", "sluttdato"}, "vedtak": {"vedtaksdato"}, "samlevedtak": {"vedtaksdato"}, "klage": {"klagedato"}, "dokumentasjon": {"dato"}}
 	for table, columns := range dates {
-		r.each(t, table, func(get func(string) any) {
+		r.Each(t, table, func(get func(string) any) {
 			for _, c := range columns {
 				s, ok := get(c).(string)
 				if !ok {
@@ -275,13 +276,13 @@ func TestTimesAreInOrder(t *testing.T) {
 func TestFoldedColumnsAreTheFoldsOfTheirTexts(t *testing.T) {
 	t.Parallel()
 	r := read(t, small)
-	for table, columns := range r.columns {
+	for table, columns := range r.Columns {
 		for _, c := range columns {
 			text, ok := strings.CutSuffix(c, "_norm")
 			if !ok {
 				continue
 			}
-			r.each(t, table, func(get func(string) any) {
+			r.Each(t, table, func(get func(string) any) {
 				s, _ := get(text).(string)
 				if n, _ := get(c).(string); n != cql2.Norm(s) {
 					t.Errorf("%s.%s of %q is %q", table, c, s, n)
@@ -289,7 +290,7 @@ func TestFoldedColumnsAreTheFoldsOfTheirTexts(t *testing.T) {
 			})
 		}
 	}
-	r.each(t, "skrivemaate", func(get func(string) any) {
+	r.Each(t, "skrivemaate", func(get func(string) any) {
 		s, norm := get("langnavn").(string), []rune(get("norm").(string))
 		if get("eksakt") != cql2.Exact(s) || string(norm) != cql2.Norm(s) {
 			t.Errorf("folds of %q: %q, %q", s, get("eksakt"), get("norm"))
@@ -304,7 +305,7 @@ func TestFoldedColumnsAreTheFoldsOfTheirTexts(t *testing.T) {
 func TestGenerateTellsProgressAndCanBeStopped(t *testing.T) {
 	t.Parallel()
 	var last, total int
-	err := register.Generate(t.Context(), newRecording(false), register.Options{Places: 12_000, Seed: 1, Progress: func(d, of int) {
+	err := register.Generate(t.Context(), registertest.New(false), register.Options{Places: 12_000, Seed: 1, Progress: func(d, of int) {
 		if d < last || d > of {
 			t.Errorf("progress goes from %d to %d of %d", last, d, of)
 		}
@@ -314,7 +315,7 @@ func TestGenerateTellsProgressAndCanBeStopped(t *testing.T) {
 		t.Errorf("ended at %d of %d: %v", last, total, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err = register.Generate(ctx, newRecording(false), register.Options{Places: 12_000, Seed: 1, Progress: func(int, int) { cancel() }})
+	err = register.Generate(ctx, registertest.New(false), register.Options{Places: 12_000, Seed: 1, Progress: func(int, int) { cancel() }})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped generation gives %v", err)
 	}
@@ -323,25 +324,25 @@ func TestGenerateTellsProgressAndCanBeStopped(t *testing.T) {
 func TestGenerateRefusesImpossibleSizes(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{-1, 0, register.MaxPlaces + 1} {
-		if err := register.Generate(t.Context(), newRecording(false), register.Options{Places: n}); err == nil {
+		if err := register.Generate(t.Context(), registertest.New(false), register.Options{Places: n}); err == nil {
 			t.Errorf("%d places are accepted", n)
 		}
 	}
-	if err := register.Generate(t.Context(), newRecording(false), register.Options{Places: 1}); err != nil {
+	if err := register.Generate(t.Context(), registertest.New(false), register.Options{Places: 1}); err != nil {
 		t.Error(err)
 	}
 }
 
 // failing fails after some rows.
 type failing struct {
-	*recording
+	*registertest.Recording
 	left int
 }
 
 var errFull = errors.New("disk full")
 
 func (f *failing) Insert(table string, columns []string) (func(...any) error, error) {
-	insert, err := f.recording.Insert(table, columns)
+	insert, err := f.Recording.Insert(table, columns)
 	return func(values ...any) error {
 		if f.left--; f.left < 0 {
 			return errFull
@@ -353,7 +354,7 @@ func (f *failing) Insert(table string, columns []string) (func(...any) error, er
 func TestGenerateReturnsTheErrorOfTheWriter(t *testing.T) {
 	t.Parallel()
 	for _, rows := range []int{0, 2_000, 5_000} {
-		w := &failing{newRecording(false), rows}
+		w := &failing{registertest.New(false), rows}
 		if err := register.Generate(t.Context(), w, register.Options{Places: 1_000}); !errors.Is(err, errFull) {
 			t.Errorf("after %d rows: %v", rows, err)
 		}
@@ -401,7 +402,7 @@ func TestHitsAreReadFromOneRow(t *testing.T) {
 				continue
 			}
 			nulls := 0
-			r.each(t, c.Table, func(get func(string) any) {
+			r.Each(t, c.Table, func(get func(string) any) {
 				v := get(p.Column)
 				if v == nil {
 					nulls++

@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"grense/internal/register"
+	"grense/internal/register/registertest"
 	"grense/internal/store"
 	"grense/migrations"
 )
@@ -86,10 +87,10 @@ func ask(t testing.TB, query string, args ...any) [][]string {
 }
 
 // load writes recorded rows in one transaction.
-func load(conn *sqlite.Conn, r *recording) (err error) {
+func load(conn *sqlite.Conn, r *registertest.Recording) (err error) {
 	defer sqlitex.Save(conn)(&err)
-	for table, rows := range r.rows {
-		columns := r.columns[table]
+	for table, rows := range r.Rows {
+		columns := r.Columns[table]
 		insert := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
 		for _, row := range rows {
 			args := make([]any, len(row))
@@ -136,7 +137,7 @@ func TestGeneratorFillsEveryColumnOfTheMigration(t *testing.T) {
 		t.Fatalf("%d tables: %v", len(names), err)
 	}
 	for _, table := range names {
-		want, got := tableColumns(t, conn, table), slices.Clone(r.columns[table])
+		want, got := tableColumns(t, conn, table), slices.Clone(r.Columns[table])
 		slices.Sort(want)
 		slices.Sort(got)
 		if !slices.Equal(got, want) {

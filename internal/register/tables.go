@@ -1,7 +1,9 @@
 package register
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"grense/internal/store"
@@ -58,15 +60,16 @@ var tables = []struct{ name, columns string }{
 
 const unitColumns = "id kommunenummer gaardsnummer bruksnummer festenummer seksjonsnummer tilleggsopplysning tilleggsopplysning_norm "
 
-// output writes rows by table. The first error is kept, and nothing is written after it.
-type output struct {
+// Output writes the rows of a register, table by table. The first error is kept in Err, and nothing is written after it. Make one with NewOutput.
+type Output struct {
+	Err    error
 	tables map[string]func(...any) error
 	count  map[string]int64 // rows written
-	err    error
 }
 
-func newOutput(w store.Writer) (*output, error) {
-	o := &output{tables: map[string]func(...any) error{}, count: map[string]int64{}}
+// NewOutput opens every table of the register in w, which must have its collections: see Define.
+func NewOutput(w store.Writer) (*Output, error) {
+	o := &Output{tables: map[string]func(...any) error{}, count: map[string]int64{}}
 	for _, t := range tables {
 		insert, err := w.Insert(t.name, strings.Fields(t.columns))
 		if err != nil {
@@ -77,16 +80,52 @@ func newOutput(w store.Writer) (*output, error) {
 	return o, nil
 }
 
-// put appends a row.
-func (o *output) put(table string, values ...any) {
-	if o.err != nil {
+// Put appends a row, its values in the order of the table's columns.
+func (o *Output) Put(table string, values ...any) {
+	if o.Err != nil {
 		return
 	}
 	o.count[table]++
 	if err := o.tables[table](values...); err != nil {
-		o.err = fmt.Errorf("register: table %s: %w", table, err)
+		o.Err = fmt.Errorf("register: table %s: %w", table, err)
 	}
 }
 
-// next returns the id of the next row of a table whose ids are counted.
-func (o *output) next(table string) int64 { return o.count[table] + 1 }
+// Next returns the id of the next row of a table whose ids are counted.
+func (o *Output) Next(table string) int64 { return o.count[table] + 1 }
+
+// listOfLists is the list in table kode whose codes are the lists.
+const listOfLists = "kodeliste"
+
+// PutList writes a code list with its codes; at is its place among the lists, from 0.
+func (o *Output) PutList(at int, l *CodeList) {
+	o.Put("kode", o.Next("kode"), listOfLists, l.ID, nil, nil, int64(at+1), l.Title["nb"], l.Title["nn"], l.Title["en"], nil)
+	for _, c := range l.Codes {
+		o.Put("kode", o.Next("kode"), l.ID, c.Value, OrNull(c.Short), OrNull(c.Parent), int64(c.Order),
+			c.Name["nb"], OrNull(c.Name["nn"]), OrNull(c.Name["en"]), OrNull(c.Name["se"]))
+	}
+}
+
+// OrNull is a text as a column value: nil for "".
+func OrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// JSONList is a list of texts as a column value: a JSON array.
+func JSONList(list []string) string {
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic("register: " + err.Error()) // strings only
+	}
+	return string(b)
+}
+
+// Reverse returns s by character from the end.
+func Reverse(s string) string {
+	rs := []rune(s)
+	slices.Reverse(rs)
+	return string(rs)
+}

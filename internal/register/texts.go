@@ -56,7 +56,7 @@ func (g *generator) fill(src *source, p *place, s string) string {
 	if !strings.ContainsAny(s, "NKP") {
 		return s
 	}
-	return strings.NewReplacer("NAVN", p.names[0].best().langnavn(), "KOMMUNE", norwegian(g.country.kommuner[p.kommuner[0]].names),
+	return strings.NewReplacer("NAVN", p.names[0].Best().langnavn(), "KOMMUNE", norwegian(g.country.kommuner[p.kommuner[0]].names),
 		"PERSON", src.person()).Replace(s)
 }
 

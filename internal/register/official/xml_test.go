@@ -1,4 +1,4 @@
-package register
+package official
 
 import (
 	"context"
@@ -173,12 +173,12 @@ func FuzzGML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		agree(t, text)
 		g := &gmlReader{
-			found: func(_ int, p *officialPlace) error {
+			found: func(_ int, p *place) error {
 				if p.Number < 1 || len(p.Names) == 0 || p.Updated.IsZero() {
 					t.Errorf("a place without what it needs: %+v", p)
 				}
 				for _, n := range p.shown() {
-					if n.best().core == "" || len(n.leading()) == 0 {
+					if n.Best().Core == "" || len(n.Leading()) == 0 {
 						t.Errorf("a name without a spelling: %+v", n)
 					}
 				}

@@ -1,4 +1,4 @@
-package register
+package official
 
 import (
 	"encoding/binary"
@@ -15,11 +15,12 @@ import (
 	"unicode/utf8"
 
 	"grense/internal/crs"
+	"grense/internal/register"
 	"grense/internal/store"
 )
 
-// officialPlace is a place as the official products have it. It is kept as JSON between the passes of an import.
-type officialPlace struct {
+// place is a place as the official products have it. It is kept as JSON between the passes of an import.
+type place struct {
 	Number     int64  // stedsnummer
 	LocalID    string `json:",omitempty"`
 	Registered time.Time
@@ -76,14 +77,14 @@ type placeRoad struct {
 
 // Numbers of names and spellings are parts of their ids, which are exact in a JSON number (RFC 8259, 6) for every legal stedsnummer.
 const (
-	maxOfficialPart   = 999
-	maxOfficialNumber = 9_007_199_253
+	maxPart   = 999
+	maxNumber = 9_007_199_253
 )
 
 // Ids of an imported register: a place has its stedsnummer, whatever else is imported with it.
 
-func officialNameID(stedsnummer int64, number int) int64   { return stedsnummer*1000 + int64(number) }
-func officialSpellingID(stedsnavn int64, number int) int64 { return stedsnavn*1000 + int64(number) }
+func nameID(stedsnummer int64, number int) int64   { return stedsnummer*1000 + int64(number) }
+func spellingID(stedsnavn int64, number int) int64 { return stedsnavn*1000 + int64(number) }
 
 // refusal says why a place is not taken: what, which groups them, and the detail.
 type refusal struct{ what, detail string }
@@ -105,7 +106,7 @@ func (r *refusal) String() string { return r.what + ": " + r.detail }
 
 // builder makes a place, and keeps the first thing that is wrong with it.
 type builder struct {
-	place   *officialPlace
+	place   *place
 	refusal *refusal
 }
 
@@ -116,7 +117,7 @@ func (b *builder) refuse(what, format string, a ...any) {
 }
 
 // done returns the place, in its normal form.
-func (b *builder) done() (*officialPlace, *refusal) {
+func (b *builder) done() (*place, *refusal) {
 	p := b.place
 	if b.refusal == nil && p.Updated.IsZero() {
 		b.refuse(refusedMissing, "oppdateringsdato")
@@ -374,7 +375,7 @@ func (b *builder) position(id crs.ID, wkb []byte, err error) {
 
 // transformed brings little-endian WKB of two dimensions to StorageCRS, in place.
 func transformed(wkb []byte, from crs.ID) ([]byte, error) {
-	fn, err := crs.Between(from, StorageCRS)
+	fn, err := crs.Between(from, register.StorageCRS)
 	if err != nil {
 		return nil, err
 	}

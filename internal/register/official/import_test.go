@@ -1,4 +1,4 @@
-package register_test
+package official_test
 
 import (
 	"archive/zip"
@@ -21,15 +21,17 @@ import (
 	"grense/internal/crs"
 	"grense/internal/ingest"
 	"grense/internal/register"
+	"grense/internal/register/official"
+	"grense/internal/register/registertest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
 
 // texts gives columns of the rows of a table, each row joined by bars.
-func texts(t *testing.T, r *recording, table string, columns ...string) []string {
+func texts(t *testing.T, r *registertest.Recording, table string, columns ...string) []string {
 	t.Helper()
 	var out []string
-	r.each(t, table, func(get func(string) any) {
+	r.Each(t, table, func(get func(string) any) {
 		var row []string
 		for _, c := range columns {
 			v := get(c)
@@ -45,7 +47,7 @@ func texts(t *testing.T, r *recording, table string, columns ...string) []string
 
 func TestImportKeepsWhatTheProductSays(t *testing.T) {
 	t.Parallel()
-	r, report := imported(t, register.ImportOptions{}, put(t, t.TempDir(), "a.gml", gmlFile(invented()...)))
+	r, report := imported(t, official.Options{}, put(t, t.TempDir(), "a.gml", gmlFile(invented()...)))
 	for _, c := range []struct {
 		table   string
 		columns string
@@ -99,10 +101,10 @@ func TestImportKeepsWhatTheProductSays(t *testing.T) {
 }
 
 // positions gives the positions of each place in longitude and latitude, by its number.
-func positionsOf(t *testing.T, r *recording) map[int64]orb.Geometry {
+func positionsOf(t *testing.T, r *registertest.Recording) map[int64]orb.Geometry {
 	t.Helper()
 	out := map[int64]orb.Geometry{}
-	r.each(t, "sted", func(get func(string) any) {
+	r.Each(t, "sted", func(get func(string) any) {
 		g, err := get("geom").(store.Geometry).Orb()
 		if err != nil {
 			t.Fatal(err)
@@ -187,7 +189,7 @@ func TestImportReadsGeometries(t *testing.T) {
 		900:  orb.MultiLineString{{{4.8, 60.5}, {4.9, 60.6}}, {{4.9, 60.6}, {4.9, 60.7}, {5, 60.7}}},
 		77:   orb.Polygon{{{5, 60}, {6, 60}, {6, 61}, {5, 61}, {5, 60}}, {{5.2, 60.2}, {5.4, 60.4}, {5.4, 60.2}, {5.2, 60.2}}},
 	}
-	r, _ := imported(t, register.ImportOptions{}, put(t, t.TempDir(), "a.gml", gmlFile(invented()...)))
+	r, _ := imported(t, official.Options{}, put(t, t.TempDir(), "a.gml", gmlFile(invented()...)))
 	for id, g := range positionsOf(t, r) {
 		if w := to33(t, want[id]); !near(g, w) {
 			t.Errorf("%d: %v, want %v", id, g, w)
@@ -205,7 +207,7 @@ func TestImportTakesEverySystem(t *testing.T) {
 			t.Parallel()
 			p := invented()[1]
 			p.position = "<app:posisjon>" + element + "</app:posisjon>"
-			r, _ := imported(t, register.ImportOptions{}, put(t, t.TempDir(), "a.gml", gmlFile(p)))
+			r, _ := imported(t, official.Options{}, put(t, t.TempDir(), "a.gml", gmlFile(p)))
 			if g := positionsOf(t, r)[12]; !near(g, want) {
 				t.Errorf("%v, want %v", g, want)
 			}
@@ -296,15 +298,15 @@ func TestEveryFormGivesTheSameRegister(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := imported(t, register.ImportOptions{}, put(t, dir, "a.gml", gmlFile(places...)))
+	want, _ := imported(t, official.Options{}, put(t, dir, "a.gml", gmlFile(places...)))
 	for _, file := range []string{put(t, dir, "a.csv", rows.String()), put(t, dir, "a.geojson", string(document))} {
-		got, report := imported(t, register.ImportOptions{}, file)
+		got, report := imported(t, official.Options{}, file)
 		if len(report.Groups) > 0 {
 			t.Errorf("%s: %+v", filepath.Base(file), report.Groups)
 		}
-		for table := range want.sums {
-			if got.sums[table] != want.sums[table] {
-				t.Errorf("%s: table %s differs:\n%v\nwant\n%v", filepath.Base(file), table, got.rows[table], want.rows[table])
+		for table := range want.Sums {
+			if got.Sums[table] != want.Sums[table] {
+				t.Errorf("%s: table %s differs:\n%v\nwant\n%v", filepath.Base(file), table, got.Rows[table], want.Rows[table])
 			}
 		}
 	}
@@ -348,10 +350,10 @@ func packed(t *testing.T, dir, form, text string) string {
 func TestImportReadsPackedFiles(t *testing.T) {
 	t.Parallel()
 	places := invented()
-	want, _ := imported(t, register.ImportOptions{}, packed(t, t.TempDir(), "gml", gmlFile(places...)))
+	want, _ := imported(t, official.Options{}, packed(t, t.TempDir(), "gml", gmlFile(places...)))
 	for _, form := range []string{"gml.gz", "zip", "xml"} {
-		got, _ := imported(t, register.ImportOptions{}, packed(t, t.TempDir(), form, gmlFile(places...)))
-		if !reflect.DeepEqual(got.sums, want.sums) {
+		got, _ := imported(t, official.Options{}, packed(t, t.TempDir(), form, gmlFile(places...)))
+		if !reflect.DeepEqual(got.Sums, want.Sums) {
 			t.Errorf("%s gives other rows", form)
 		}
 	}
@@ -371,18 +373,18 @@ func TestOrderOfFilesMakesNoDifference(t *testing.T) {
 	a := put(t, dir, "a.gml", gmlFile(p[0], older, p[2]))
 	b := put(t, dir, "b.gml", gmlFile(p[3], newer))
 	c := put(t, dir, "c.gml", gmlFile(p[2], p[4]))
-	want, _ := imported(t, register.ImportOptions{}, put(t, dir, "all.gml", gmlFile(p...)))
+	want, _ := imported(t, official.Options{}, put(t, dir, "all.gml", gmlFile(p...)))
 	var first []byte
 	for _, files := range [][]string{{a, b, c}, {c, b, a}, {b, a, c}} {
-		got, report := imported(t, register.ImportOptions{}, files...)
-		if !reflect.DeepEqual(got.sums, want.sums) {
+		got, report := imported(t, official.Options{}, files...)
+		if !reflect.DeepEqual(got.Sums, want.Sums) {
 			t.Errorf("%v give other rows than one file", files)
 		}
 		if report.Twice != 2 || report.Read != 7 || report.Places != 5 || len(report.Groups) != 2 {
 			t.Errorf("%v: report %+v", files, report)
 		}
 		path := filepath.Join(t.TempDir(), "register.gpkg")
-		im, err := register.ReadProducts(t.Context(), files, register.ImportOptions{})
+		im, err := official.Read(t.Context(), files, official.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -447,7 +449,7 @@ func TestImportRefusesPlacesOneByOne(t *testing.T) {
 			}
 			bad = strings.Replace(bad, `gml:id="id12"`, `gml:id="ille"`, 1)
 			file := put(t, t.TempDir(), "a.gml", gmlHead+invented()[0].String()+bad+invented()[2].String()+"</gml:FeatureCollection>")
-			faults, err := refusals(t, register.ImportOptions{}, file)
+			faults, err := refusals(t, official.Options{}, file)
 			if !errors.Is(err, ingest.ErrRefused) || len(faults) != 1 {
 				t.Fatalf("error %v, faults %v", err, faults)
 			}
@@ -455,7 +457,7 @@ func TestImportRefusesPlacesOneByOne(t *testing.T) {
 			if !strings.Contains(f.Reason, c.want) || f.Line != lines+2 || f.Feature != 2 || f.File != file || f.ID == "" {
 				t.Errorf("%+v; want %q in line %d", f, c.want, lines+2)
 			}
-			r, report := imported(t, register.ImportOptions{SkipRefused: true}, file)
+			r, report := imported(t, official.Options{SkipRefused: true}, file)
 			if ids := texts(t, r, "sted", "id"); !slices.Equal(ids, []string{"900", "4711"}) || report.Refused != 1 || report.Read != 3 || report.Places != 2 {
 				t.Errorf("without it: %v, report %+v", ids, report)
 			}
@@ -485,7 +487,7 @@ func TestImportRefusesFiles(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := refusals(t, register.ImportOptions{}, put(t, t.TempDir(), c.file, c.text))
+			_, err := refusals(t, official.Options{}, put(t, t.TempDir(), c.file, c.text))
 			if !errors.Is(err, ingest.ErrRefused) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v; want %q", err, c.want)
 			}
@@ -506,7 +508,7 @@ func TestImportFaultsArePrintable(t *testing.T) {
 	if err := errors.Join(err, z.Close(), os.WriteFile(file, b.Bytes(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	faults, err := refusals(t, register.ImportOptions{CRS: crs.CRS84}, file)
+	faults, err := refusals(t, official.Options{CRS: crs.CRS84}, file)
 	if !errors.Is(err, ingest.ErrRefused) || len(faults) != 2 {
 		t.Fatalf("error %v, faults %v", err, faults)
 	}
@@ -531,7 +533,7 @@ func TestImportListsUnknownCodes(t *testing.T) {
 	places[1].kind, places[2].kind = "Topp", "heisveg"
 	places[3].kommuner = [][4]string{{"1145", "Bokn", "11", "Rogaland"}, {"0716", "Prøveby", "07", "Gamlefylket"}}
 	places[4].names[0].spellings[0].status = "omstridt"
-	r, report := imported(t, register.ImportOptions{}, put(t, t.TempDir(), "a.gml", gmlFile(places...)))
+	r, report := imported(t, official.Options{}, put(t, t.TempDir(), "a.gml", gmlFile(places...)))
 	var got []string
 	for _, c := range report.Codes {
 		got = append(got, fmt.Sprintf("%s %s %d %s %s", c.List, c.Value, c.Count, c.Near, c.First.ID))

@@ -1,4 +1,4 @@
-package register_test
+package official_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	api "grense/api/placename"
 	"grense/internal/placename"
 	"grense/internal/register"
+	"grense/internal/register/official"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
@@ -21,7 +22,7 @@ import (
 func importedStore(t testing.TB, files ...string) store.Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "register.gpkg")
-	im, err := register.ReadProducts(t.Context(), files, register.ImportOptions{})
+	im, err := official.Read(t.Context(), files, official.Options{})
 	defer func() { _ = im.Close() }()
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package register_test
+package official_test
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 
 	"grense/internal/ingest"
 	"grense/internal/register"
+	"grense/internal/register/official"
+	"grense/internal/register/registertest"
 )
 
 // gmlSpelling, gmlName and gmlPlace write places as the product has them. Everything in them is invented.
@@ -126,10 +128,10 @@ func put(t testing.TB, dir, name, text string) string {
 }
 
 // imported reads files and returns the rows that they give, with the report.
-func imported(t testing.TB, o register.ImportOptions, files ...string) (*recording, register.ImportReport) {
+func imported(t testing.TB, o official.Options, files ...string) (*registertest.Recording, official.Report) {
 	t.Helper()
-	r := newRecording(true)
-	im, err := register.ReadProducts(t.Context(), files, o)
+	r := registertest.New(true)
+	im, err := official.Read(t.Context(), files, o)
 	defer func() { _ = im.Close() }()
 	if err == nil {
 		err = register.Define(t.Context(), r, true)
@@ -144,7 +146,7 @@ func imported(t testing.TB, o register.ImportOptions, files ...string) (*recordi
 }
 
 // refusals reads files that are refused, and returns the faults with the error.
-func refusals(t testing.TB, o register.ImportOptions, files ...string) ([]ingest.Fault, error) {
+func refusals(t testing.TB, o official.Options, files ...string) ([]ingest.Fault, error) {
 	t.Helper()
 	var faults []ingest.Fault
 	o.Fault = func(f ingest.Fault) {
@@ -152,7 +154,7 @@ func refusals(t testing.TB, o register.ImportOptions, files ...string) ([]ingest
 			faults = append(faults, f)
 		}
 	}
-	im, err := register.ReadProducts(t.Context(), files, o)
+	im, err := official.Read(t.Context(), files, o)
 	im.Close()
 	return faults, err
 }

@@ -1,4 +1,4 @@
-package register
+package official
 
 import (
 	"cmp"
@@ -9,25 +9,26 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/ingest"
+	"grense/internal/register"
 	"grense/internal/store"
 )
 
 // What the products leave out, and the tables demand. A place of the product is in use. Its deciding authority and its second sorting are not
 // published: no authority, and the lowest sorting.
 const (
-	officialStatus   = "aktiv"
-	officialSort1    = "viktighetA"
-	officialSort2    = "viktighet01"
-	officialPriority = "norsk-nordsamisk-lulesamisk-sørsamisk-kvensk"
-	officialState    = "ubehandlet"
-	officialCountry  = "ZZ" // not specified
+	defaultStatus   = "aktiv"
+	defaultSort1    = "viktighetA"
+	defaultSort2    = "viktighet01"
+	defaultPriority = "norsk-nordsamisk-lulesamisk-sørsamisk-kvensk"
+	defaultState    = "ubehandlet"
+	defaultCountry  = "ZZ" // not specified
 )
 
 // codeBook knows the code lists, and counts what they lack.
 type codeBook struct {
-	lists  []CodeList
-	byList map[string]map[string]*Code  // by what records hold
-	byName map[string]map[string]string // of languages and countries: published value -> what records hold
+	lists  []register.CodeList
+	byList map[string]map[string]*register.Code // by what records hold
+	byName map[string]map[string]string         // of languages and countries: published value -> what records hold
 	extra  map[string]map[string]*extraCode
 }
 
@@ -36,11 +37,11 @@ type extraCode struct {
 	name, parent string
 }
 
-func newCodeBook(lists []CodeList) *codeBook {
-	b := &codeBook{lists: lists, byList: map[string]map[string]*Code{}, byName: map[string]map[string]string{}, extra: map[string]map[string]*extraCode{}}
+func newCodeBook(lists []register.CodeList) *codeBook {
+	b := &codeBook{lists: lists, byList: map[string]map[string]*register.Code{}, byName: map[string]map[string]string{}, extra: map[string]map[string]*extraCode{}}
 	for i := range lists {
 		l := &lists[i]
-		b.byList[l.ID], b.byName[l.ID] = map[string]*Code{}, map[string]string{}
+		b.byList[l.ID], b.byName[l.ID] = map[string]*register.Code{}, map[string]string{}
 		for k := range l.Codes {
 			c := &l.Codes[k]
 			b.byList[l.ID][c.ID] = c
@@ -108,7 +109,7 @@ func (b *codeBook) unknown() (out []UnknownCode) {
 }
 
 // complete puts what records hold in place of published values, and fills what the product leaves out.
-func (b *codeBook) complete(p *officialPlace, at ingest.Fault) {
+func (b *codeBook) complete(p *place, at ingest.Fault) {
 	if t := b.byList["navneobjekttype"][p.Type]; t != nil {
 		p.Group = cmp.Or(p.Group, t.Parent)
 	}
@@ -118,12 +119,12 @@ func (b *codeBook) complete(p *officialPlace, at ingest.Fault) {
 	p.MainGroup = b.code("navneobjekthovedgruppe", p.MainGroup, "", "", at)
 	p.Group = b.code("navneobjektgruppe", p.Group, "", p.MainGroup, at)
 	p.Type = b.code("navneobjekttype", p.Type, "", p.Group, at)
-	p.Status = b.code("stedstatus", cmp.Or(p.Status, officialStatus), "", "", at)
-	p.Land = b.code("land", cmp.Or(p.Land, officialCountry), "", "", at)
-	p.Priority = b.code("spraakprioritering", cmp.Or(p.Priority, officialPriority), "", "", at)
+	p.Status = b.code("stedstatus", cmp.Or(p.Status, defaultStatus), "", "", at)
+	p.Land = b.code("land", cmp.Or(p.Land, defaultCountry), "", "", at)
+	p.Priority = b.code("spraakprioritering", cmp.Or(p.Priority, defaultPriority), "", "", at)
 	p.Authority = b.code("vedtaksmyndighet", p.Authority, "", "", at)
-	p.Sort1 = b.code("sortering1", cmp.Or(p.Sort1, officialSort1), "", "", at)
-	p.Sort2 = b.code("sortering2", cmp.Or(p.Sort2, officialSort2), "", "", at)
+	p.Sort1 = b.code("sortering1", cmp.Or(p.Sort1, defaultSort1), "", "", at)
+	p.Sort2 = b.code("sortering2", cmp.Or(p.Sort2, defaultSort2), "", "", at)
 	for _, k := range p.Kommuner {
 		b.code("fylke", k.FylkeNr, k.FylkeNavn, "", at)
 		b.code("kommune", k.Nr, k.Navn, k.FylkeNr, at)
@@ -131,7 +132,7 @@ func (b *codeBook) complete(p *officialPlace, at ingest.Fault) {
 	for i := range p.Names {
 		n := &p.Names[i]
 		n.Status = b.code("navnestatus", n.Status, "", "", at)
-		n.State = b.code("navnesakstatus", cmp.Or(n.State, officialState), "", "", at)
+		n.State = b.code("navnesakstatus", cmp.Or(n.State, defaultState), "", "", at)
 		n.Language = b.code("spraak", n.Language, "", "", at)
 		n.Origin = b.code("spraak", n.Origin, "", "", at)
 		for k := range n.Spellings {
@@ -143,7 +144,7 @@ func (b *codeBook) complete(p *officialPlace, at ingest.Fault) {
 }
 
 // importance is what places are ranked by first; a code that is not known counts nothing.
-func (b *codeBook) importance(p *officialPlace) int {
+func (b *codeBook) importance(p *place) int {
 	n := 0
 	if c := b.byList["sortering1"][p.Sort1]; c != nil {
 		n = c.Order << 8
@@ -155,13 +156,12 @@ func (b *codeBook) importance(p *officialPlace) int {
 }
 
 // write writes the code lists, the codes that were added last.
-func (b *codeBook) write(out *output) {
-	for i, l := range b.lists {
-		out.put("kode", out.next("kode"), listOfLists, l.ID, nil, nil, int64(i+1), l.Title["nb"], l.Title["nn"], l.Title["en"], nil)
+func (b *codeBook) write(out *register.Output) {
+	for i := range b.lists {
+		l := &b.lists[i]
+		out.PutList(i, l)
 		last := 0
 		for _, c := range l.Codes {
-			out.put("kode", out.next("kode"), l.ID, c.Value, orNull(c.Short), orNull(c.Parent), int64(c.Order),
-				c.Name["nb"], orNull(c.Name["nn"]), orNull(c.Name["en"]), orNull(c.Name["se"]))
 			last = max(last, c.Order)
 		}
 		var values []string
@@ -176,13 +176,13 @@ func (b *codeBook) write(out *output) {
 			if l.ID == "spraak" || l.ID == "land" {
 				short = v
 			}
-			out.put("kode", out.next("kode"), l.ID, v, short, orNull(x.parent), int64(last), cmp.Or(x.name, v), nil, nil, nil)
+			out.Put("kode", out.Next("kode"), l.ID, v, short, register.OrNull(x.parent), int64(last), cmp.Or(x.name, v), nil, nil, nil)
 		}
 	}
 }
 
 // write writes the rows of a place.
-func (p *officialPlace) write(out *output, at rank) {
+func (p *place) write(out *register.Output, at rank) {
 	numbers := make([]string, len(p.Kommuner))
 	kommune, fylke := "", ""
 	for i, k := range p.Kommuner {
@@ -190,40 +190,40 @@ func (p *officialPlace) write(out *output, at rank) {
 		if i == 0 {
 			kommune, fylke = k.Nr, k.FylkeNr
 		}
-		out.put("sted_kommune", k.Nr, int64(at.sted), p.Number, p.Type)
+		out.Put("sted_kommune", k.Nr, int64(at.sted), p.Number, p.Type)
 	}
-	kommuner := jsonList(numbers)
+	kommuner := register.JSONList(numbers)
 	names := p.shown()
-	display := displayName(names, p.Priority)
-	first := firstName(names, p.Priority).best().core
+	display := register.DisplayName(names, p.Priority)
+	first := register.FirstName(names, p.Priority).Best().Core
 	geom := store.Geometry{WKB: p.Position}
-	out.put("sted", p.Number, geom, p.Number, display, first, p.Type, p.Group, p.MainGroup, p.Status, p.Land, kommune, kommuner, fylke,
+	out.Put("sted", p.Number, geom, p.Number, display, first, p.Type, p.Group, p.MainGroup, p.Status, p.Land, kommune, kommuner, fylke,
 		p.Priority, p.Authority, p.Sort1, p.Sort2, p.General, cmp.Or(p.LocalID, strconv.FormatInt(p.Number, 10)), p.Registered, p.Updated, nil,
 		int64(0), int64(0), cql2.Norm(display), int64(at.sted))
 	for _, r := range p.Roads {
-		out.put("vegreferanse", out.next("vegreferanse"), p.Number, r.Kommune, r.Code)
+		out.Put("vegreferanse", out.Next("vegreferanse"), p.Number, r.Kommune, r.Code)
 	}
 	for _, u := range p.Units {
-		out.put("matrikkel_sted", u.values(out, "matrikkel_sted", p.Number, p.Number, first, display, p.Type, p.General, int64(at.sted))...)
+		out.Put("matrikkel_sted", u.values(out, "matrikkel_sted", p.Number, p.Number, first, display, p.Type, p.General, int64(at.sted))...)
 	}
 	spellings := int64(at.skrivemaate)
 	for i := range p.Names {
 		n, shown := &p.Names[i], &names[i]
-		id, rang := officialNameID(p.Number, n.Number), int64(at.stedsnavn)+int64(i)
+		id, rang := nameID(p.Number, n.Number), int64(at.stedsnavn)+int64(i)
 		var texts []string
-		leading := shown.leading()
+		leading := shown.Leading()
 		for _, s := range leading {
-			texts = append(texts, s.core)
+			texts = append(texts, s.Core)
 		}
 		together := strings.Join(texts, ", ")
-		best := shown.best()
-		bestAt := slices.IndexFunc(shown.spellings, func(s spelling) bool { return s == *best })
-		head := &n.Spellings[slices.IndexFunc(shown.spellings, func(s spelling) bool { return s == *leading[0] })]
-		out.put("stedsnavn", id, geom, p.Number, p.Number, int64(n.Number), best.core, n.Status, n.State, n.Language, orNull(n.Origin), n.Exonym, false, nil, together,
-			int64(len(n.Spellings)), int64(len(leading)), head.Status, head.Date, officialSpellingID(id, n.Spellings[bestAt].Number), display, p.Type, p.Authority, p.Land,
-			kommune, kommuner, fylke, p.General, p.Registered, p.Updated, int64(0), int64(0), cql2.Norm(best.core), rang)
+		best := shown.Best()
+		bestAt := slices.IndexFunc(shown.Spellings, func(s register.Spelling) bool { return s == *best })
+		head := &n.Spellings[slices.IndexFunc(shown.Spellings, func(s register.Spelling) bool { return s == *leading[0] })]
+		out.Put("stedsnavn", id, geom, p.Number, p.Number, int64(n.Number), best.Core, n.Status, n.State, n.Language, register.OrNull(n.Origin), n.Exonym, false, nil, together,
+			int64(len(n.Spellings)), int64(len(leading)), head.Status, head.Date, spellingID(id, n.Spellings[bestAt].Number), display, p.Type, p.Authority, p.Land,
+			kommune, kommuner, fylke, p.General, p.Registered, p.Updated, int64(0), int64(0), cql2.Norm(best.Core), rang)
 		for _, u := range p.Units {
-			out.put("matrikkel_stedsnavn", u.values(out, "matrikkel_stedsnavn", p.Number, id, p.Number, int64(n.Number), together, display,
+			out.Put("matrikkel_stedsnavn", u.values(out, "matrikkel_stedsnavn", p.Number, id, p.Number, int64(n.Number), together, display,
 				head.Status, head.Date, n.State, n.Status, n.Language, p.Type, p.General, rang)...)
 		}
 		kasus := "nevneform"
@@ -232,12 +232,12 @@ func (p *officialPlace) write(out *output, at rank) {
 		}
 		for k := range n.Spellings {
 			s := &n.Spellings[k]
-			sid, norm := officialSpellingID(id, s.Number), cql2.Norm(s.Text)
-			out.put("skrivemaate", sid, p.Number, id, p.Number, int64(n.Number), int64(s.Number), s.Text, nil, "kjerne", kasus, s.Status, s.Date, s.Preferred, nil,
+			sid, norm := spellingID(id, s.Number), cql2.Norm(s.Text)
+			out.Put("skrivemaate", sid, p.Number, id, p.Number, int64(n.Number), int64(s.Number), s.Text, nil, "kjerne", kasus, s.Status, s.Date, s.Preferred, nil,
 				n.Language, n.Status, n.State, display, p.Type, p.Authority, p.Land, kommuner, p.General, p.Registered, p.Updated, int64(0),
-				cql2.Exact(s.Text), norm, reverse(norm), spellings)
+				cql2.Exact(s.Text), norm, register.Reverse(norm), spellings)
 			for _, u := range p.Units {
-				out.put("matrikkel_skrivemaate", u.values(out, "matrikkel_skrivemaate", p.Number, id, sid, p.Number, int64(n.Number), int64(s.Number), s.Text, display,
+				out.Put("matrikkel_skrivemaate", u.values(out, "matrikkel_skrivemaate", p.Number, id, sid, p.Number, int64(n.Number), int64(s.Number), s.Text, display,
 					s.Status, s.Date, n.State, n.Status, p.Type, p.General, spellings)...)
 			}
 			spellings++
@@ -246,10 +246,10 @@ func (p *officialPlace) write(out *output, at rank) {
 }
 
 // values are those of a row of one of the cadastral tables.
-func (u placeUnit) values(out *output, table string, rest ...any) []any {
+func (u placeUnit) values(out *register.Output, table string, rest ...any) []any {
 	var remark, norm any
 	if u.Remark != "" {
 		remark, norm = u.Remark, cql2.Norm(u.Remark)
 	}
-	return append([]any{out.next(table), u.Kommune, u.Gnr, u.Bnr, u.Fnr, u.Snr, remark, norm}, rest...)
+	return append([]any{out.Next(table), u.Kommune, u.Gnr, u.Bnr, u.Fnr, u.Snr, remark, norm}, rest...)
 }

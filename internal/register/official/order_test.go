@@ -1,4 +1,4 @@
-package register_test
+package official_test
 
 import (
 	"cmp"
@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"grense/internal/register"
+	"grense/internal/register/official"
 )
 
 // TestImportedSpellingsStandInTheOrderOfTheirPlacesAndNames is what the relations of Collections promise by their Order.
 func TestImportedSpellingsStandInTheOrderOfTheirPlacesAndNames(t *testing.T) {
 	t.Parallel()
-	r, _ := imported(t, register.ImportOptions{}, put(t, t.TempDir(), "a.gml", gmlFile(invented()...)))
+	r, _ := imported(t, official.Options{}, put(t, t.TempDir(), "a.gml", gmlFile(invented()...)))
 	ranks := func(table string) map[any]int64 {
 		m := map[any]int64{}
-		r.each(t, table, func(get func(string) any) { m[get("id")] = get("rang").(int64) })
+		r.Each(t, table, func(get func(string) any) { m[get("id")] = get("rang").(int64) })
 		return m
 	}
 	promised := 0
@@ -27,7 +28,7 @@ func TestImportedSpellingsStandInTheOrderOfTheirPlacesAndNames(t *testing.T) {
 			owners := ranks(c.Table)
 			type pair struct{ rank, owner int64 }
 			var rows []pair
-			r.each(t, rel.Table, func(get func(string) any) {
+			r.Each(t, rel.Table, func(get func(string) any) {
 				owner, ok := owners[get(rel.Owner)]
 				if !ok {
 					t.Errorf("%s %v has no row in %s", rel.Table, get("id"), c.Table)

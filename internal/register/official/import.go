@@ -1,4 +1,9 @@
-package register
+// Package official imports the official products of place names (SSR, "Stedsnavn for vanlig bruk") into the register: GML as it is published,
+// and rows of CSV, GeoJSON or a GeoPackage.
+//
+// Neither the size nor the order of the files matters: places are read, sorted outside of memory, and written in the order of their numbers.
+// Faults belong to single places and are reported, never passed over in silence; a code that no list has is kept and added to its list.
+package official
 
 import (
 	"bufio"
@@ -18,13 +23,13 @@ import (
 	"golang.org/x/text/collate"
 
 	"grense/internal/crs"
-	"grense/internal/demo"
 	"grense/internal/ingest"
+	"grense/internal/register"
 	"grense/internal/store"
 )
 
-// ImportOptions says how official products are read. The zero value is right for the products as they are published.
-type ImportOptions struct {
+// Options says how official products are read. The zero value is right for the products as they are published.
+type Options struct {
 	CRS         crs.ID // of CSV and of other rows that do not state theirs; GML always does
 	Limits      ingest.Limits
 	TempDir     string                                                      // for what does not fit in memory, some 2 KB a place; "": the system's
@@ -35,8 +40,8 @@ type ImportOptions struct {
 	Written     func(done, total int)                                       // places written; nil: not called
 }
 
-// ImportReport counts what became of the places of an import.
-type ImportReport struct {
+// Report counts what became of the places of an import.
+type Report struct {
 	Read                     int           // places found, or rows where the form has one a spelling
 	Refused                  int           // of them, and faults that are in none
 	Twice                    int           // places that occurred again, in the same or in another file, and were taken once
@@ -67,13 +72,13 @@ type UnknownCode struct {
 
 // Import is a register that was read from official products and waits to be written.
 type Import struct {
-	Report        ImportReport
-	options       ImportOptions
+	Report        Report
+	options       Options
 	dir           string
 	files         []string
 	seq           uint64
 	parts         *sorter  // places and rows as read: key stedsnummer, file, number
-	places        *os.File // after ReadProducts, one after the other in the order of stedsnummer
+	places        *os.File // after Read, one after the other in the order of stedsnummer
 	ranks         *sorter  // key stedsnummer, value ranks
 	codes         *codeBook
 	groups        map[string]int
@@ -81,11 +86,11 @@ type Import struct {
 	updated       time.Time // of the newest place
 }
 
-// ReadProducts reads files of the official products: GML, and rows in CSV, GeoJSON or a GeoPackage; each also packed with gzip or in a zip archive.
+// Read reads files of the official products: GML, and rows in CSV, GeoJSON or a GeoPackage; each also packed with gzip or in a zip archive.
 // What is wrong with single places is reported, not returned; where it refuses all, the error is ingest.ErrRefused and the report tells why.
 // Memory does not grow with the files but for different unknown codes. The order of the files makes no difference to what is written.
 // The import is never nil, and must be closed.
-func ReadProducts(ctx context.Context, files []string, o ImportOptions) (*Import, error) {
+func Read(ctx context.Context, files []string, o Options) (*Import, error) {
 	im := &Import{options: o, files: files, groups: map[string]int{}}
 	err := im.read(ctx)
 	slices.SortFunc(im.Report.Codes, func(a, b UnknownCode) int { return cmp.Or(cmp.Compare(a.List, b.List), cmp.Compare(a.Value, b.Value)) })
@@ -106,11 +111,7 @@ func counted(n int, one, many string) string {
 }
 
 func (im *Import) read(ctx context.Context) (err error) {
-	set, err := demo.Divisions()
-	if err != nil {
-		return fmt.Errorf("register: %w", err)
-	}
-	lists, err := codeLists(set)
+	lists, err := register.CodeLists()
 	if err != nil {
 		return err
 	}
@@ -243,7 +244,7 @@ func (im *Import) gml(ctx context.Context, at int, t *ingest.Text) (err error) {
 		}
 	}
 	g := &gmlReader{
-		found: func(line int, p *officialPlace) error {
+		found: func(line int, p *place) error {
 			next()
 			return im.keep(p, at, line)
 		},
@@ -278,7 +279,7 @@ func (im *Import) rows(ctx context.Context, at int, l *ingest.Layer) error {
 			done, size := l.Progress()
 			im.progress(at, done, size)
 		}
-		return r.read(f, func(p *officialPlace, no *refusal, id string) error {
+		return r.read(f, func(p *place, no *refusal, id string) error {
 			im.Report.Read++
 			if no != nil {
 				im.fault(no.what, ingest.Fault{File: l.File, Line: f.Line, Feature: f.Number, ID: id, Action: ingest.Refused, Reason: no.String()})
@@ -314,8 +315,8 @@ type part struct {
 	json       []byte
 }
 
-func (p part) place() (*officialPlace, error) {
-	o := &officialPlace{}
+func (p part) place() (*place, error) {
+	o := &place{}
 	if err := json.Unmarshal(p.json, o); err != nil {
 		return nil, fmt.Errorf("register: %w", err)
 	}
@@ -334,7 +335,7 @@ func readPart(b []byte) part {
 }
 
 // keep gives a place or a row to the sorter.
-func (im *Import) keep(p *officialPlace, file, line int) error {
+func (im *Import) keep(p *place, file, line int) error {
 	if p.Extracted.After(im.Report.Extracted) {
 		im.Report.Extracted = p.Extracted
 	}
@@ -366,7 +367,7 @@ func (im *Import) order(ctx context.Context) error {
 	}
 	im.places = f
 	w := bufio.NewWriterSize(f, 1<<20)
-	o := &ordering{Import: im, out: w, sorted: &sorter{dir: im.dir}, order: norwegianOrder()}
+	o := &ordering{Import: im, out: w, sorted: &sorter{dir: im.dir}, order: register.NorwegianOrder()}
 	defer func() { _ = o.sorted.close() }()
 	var group []part
 	var number uint64
@@ -406,6 +407,9 @@ func (im *Import) order(ctx context.Context) error {
 	return o.rank(ctx)
 }
 
+// rank is the number of the first row of a place in each of three tables.
+type rank struct{ sted, stedsnavn, skrivemaate uint32 }
+
 // ordering is the pass between reading and writing.
 type ordering struct {
 	*Import
@@ -418,7 +422,7 @@ type ordering struct {
 // take chooses among what there is of one place.
 func (o *ordering) take(parts []part) error {
 	type candidate struct {
-		*officialPlace
+		*place
 		at   part
 		json []byte // without what two extracts may differ in
 	}
@@ -431,7 +435,7 @@ func (o *ordering) take(parts []part) error {
 		}
 		at := parts[0]
 		if p.Row {
-			rows := []*officialPlace{p}
+			rows := []*place{p}
 			for ; n < len(parts) && parts[n].file == at.file; n++ {
 				x, err := parts[n].place()
 				if err != nil {
@@ -439,7 +443,7 @@ func (o *ordering) take(parts []part) error {
 				}
 				rows = append(rows, x)
 			}
-			slices.SortStableFunc(rows, func(a, b *officialPlace) int {
+			slices.SortStableFunc(rows, func(a, b *place) int {
 				return cmp.Or(cmp.Compare(a.Names[0].Number, b.Names[0].Number), cmp.Compare(a.Names[0].Spellings[0].Number, b.Names[0].Spellings[0].Number))
 			})
 			var bad *refusal
@@ -449,7 +453,7 @@ func (o *ordering) take(parts []part) error {
 				continue
 			}
 		}
-		c := candidate{officialPlace: p, at: at}
+		c := candidate{place: p, at: at}
 		if n < len(parts) || len(list) > 0 {
 			plain := *p
 			plain.Extracted = time.Time{}
@@ -476,7 +480,7 @@ func (o *ordering) take(parts []part) error {
 		o.fault(what, ingest.Fault{File: o.files[x.at.file], Line: x.at.line, ID: strconv.FormatInt(x.Number, 10), Action: ingest.Warning,
 			Reason: fmt.Sprintf("%s: the one of %s, line %d, updated %s", what, o.files[best.at.file], best.at.line, best.Updated.Format(time.RFC3339))})
 	}
-	return o.keepPlace(best.officialPlace, best.at)
+	return o.keepPlace(best.place, best.at)
 }
 
 func (o *ordering) refuse(at part, number int64, bad *refusal) {
@@ -484,7 +488,7 @@ func (o *ordering) refuse(at part, number int64, bad *refusal) {
 }
 
 // keepPlace writes a place that is taken to the file of places, and enters it in the order.
-func (o *ordering) keepPlace(p *officialPlace, at part) error {
+func (o *ordering) keepPlace(p *place, at part) error {
 	o.codes.complete(p, ingest.Fault{File: o.files[at.file], Line: at.line, ID: strconv.FormatInt(p.Number, 10)})
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -506,7 +510,7 @@ func (o *ordering) keepPlace(p *officialPlace, at part) error {
 		r.NoPlace++
 	}
 	key := binary.BigEndian.AppendUint32(nil, ^uint32(o.codes.importance(p)))
-	for _, c := range o.order.KeyFromString(&o.buf, displayName(p.shown(), p.Priority)) {
+	for _, c := range o.order.KeyFromString(&o.buf, register.DisplayName(p.shown(), p.Priority)) {
 		if key = append(key, c); c == 0 {
 			key = append(key, 0xFF) // so that a key that begins another one comes first
 		}
@@ -537,38 +541,28 @@ func (o *ordering) rank(ctx context.Context) error {
 }
 
 // shown is what the display name is made of. A status that is not known counts as the lowest that is displayed.
-func (p *officialPlace) shown() []name {
-	list := make([]name, len(p.Names))
+func (p *place) shown() []register.Name {
+	list := make([]register.Name, len(p.Names))
 	for i := range p.Names {
 		n := &p.Names[i]
-		list[i] = name{spraak: n.Language, status: n.Status}
-		if !slices.Contains(nameOrder, n.Status) {
-			list[i].status = "undernavn"
+		list[i] = register.Name{Language: n.Language, Status: n.Status}
+		if !slices.Contains(register.NameOrder, n.Status) {
+			list[i].Status = "undernavn"
 		}
 		for _, s := range n.Spellings {
 			status := s.Status
-			if !slices.Contains(spellingOrder, status) {
+			if !slices.Contains(register.SpellingOrder, status) {
 				status = "uvurdert"
 			}
-			list[i].spellings = append(list[i].spellings, spelling{core: s.Text, status: status, prioritert: s.Preferred})
+			list[i].Spellings = append(list[i].Spellings, register.Spelling{Core: s.Text, Status: status, Preferred: s.Preferred})
 		}
 	}
 	return list
 }
 
-// Define makes the collections of a register in w, in place of those that there are when replace is set.
-func Define(ctx context.Context, w store.Writer, replace bool) error {
-	for _, c := range Collections() {
-		if err := w.Define(ctx, c, replace); err != nil {
-			return fmt.Errorf("register: collection %s: %w", c.ID, err)
-		}
-	}
-	return nil
-}
-
 // Write fills the tables of w, which Define made, with the places in the order of their numbers. It may be called once. Commit is the caller's.
 func (im *Import) Write(ctx context.Context, w store.Writer) error {
-	out, err := newOutput(w)
+	out, err := register.NewOutput(w)
 	if err != nil {
 		return err
 	}
@@ -588,13 +582,13 @@ func (im *Import) Write(ctx context.Context, w store.Writer) error {
 		if _, err := io.ReadFull(r, text); err != nil {
 			return fmt.Errorf("register: %w", err)
 		}
-		p := &officialPlace{}
+		p := &place{}
 		if err := json.Unmarshal(text, p); err != nil {
 			return fmt.Errorf("register: %w", err)
 		}
 		at := rank{binary.BigEndian.Uint32(value), binary.BigEndian.Uint32(value[4:]), binary.BigEndian.Uint32(value[8:])}
-		if p.write(out, at); out.err != nil {
-			return out.err
+		if p.write(out, at); out.Err != nil {
+			return out.Err
 		}
 		if done++; done&1023 == 0 && im.options.Written != nil {
 			im.options.Written(done, im.Report.Places)

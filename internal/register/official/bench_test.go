@@ -1,4 +1,4 @@
-package register_test
+package official_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"grense/internal/register"
+	"grense/internal/register/official"
 	"grense/internal/store/gpkg"
 )
 
@@ -43,7 +44,7 @@ func BenchmarkImport(b *testing.B) {
 			b.SetBytes(info.Size())
 			b.ReportAllocs()
 			for b.Loop() {
-				im, err := register.ReadProducts(b.Context(), []string{path}, register.ImportOptions{})
+				im, err := official.Read(b.Context(), []string{path}, official.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -1,4 +1,4 @@
-package register
+package official
 
 import (
 	"context"
@@ -45,7 +45,7 @@ type gmlReader struct {
 	// reference is the system that the collection states for all that is in it (OGC 07-036, 9.10); "" where it does not.
 	reference string
 	other     int // members of other kinds
-	found     func(line int, p *officialPlace) error
+	found     func(line int, p *place) error
 	refused   func(line int, id string, r *refusal) error
 }
 
@@ -281,10 +281,10 @@ func (g *gmlReader) inside(at int, property string) (list []int) {
 }
 
 // convert makes a place of the nodes.
-func (g *gmlReader) convert() (*officialPlace, *refusal) {
-	b := &builder{place: &officialPlace{}}
+func (g *gmlReader) convert() (*place, *refusal) {
+	b := &builder{place: &place{}}
 	p := b.place
-	p.Number = b.integer("stedsnummer", g.value(1, "stedsnummer"), 1, maxOfficialNumber)
+	p.Number = b.integer("stedsnummer", g.value(1, "stedsnummer"), 1, maxNumber)
 	p.LocalID = b.text("lokalId", g.value(g.find(1, "identifikasjon", "identifikasjon"), "lokalid"), false)
 	b.times(g.value(1, "oppdateringsdato"), g.value(1, "datauttaksdato"), g.value(1, "registreringsdato", "registrert"))
 	p.Type = b.code("navneobjekttype", g.value(1, "navneobjekttype"), true)
@@ -317,7 +317,7 @@ func (g *gmlReader) convert() (*officialPlace, *refusal) {
 
 func (g *gmlReader) name(b *builder, at int) {
 	n := placeName{
-		Number:   int(b.integer("stedsnavnnummer", g.value(at, "stedsnavnnummer"), 1, maxOfficialPart)),
+		Number:   int(b.integer("stedsnavnnummer", g.value(at, "stedsnavnnummer"), 1, maxPart)),
 		Status:   b.code("navnestatus", g.value(at, "navnestatus"), true),
 		State:    b.code("navnesakstatus", g.value(at, "navnesakstatus"), false),
 		Language: b.code("spraak", g.value(at, "spraak"), true),
@@ -327,7 +327,7 @@ func (g *gmlReader) name(b *builder, at int) {
 	for _, kind := range [...]string{"skrivemaate", "annenskrivemaate"} {
 		for _, s := range g.inside(at, kind) {
 			n.Spellings = append(n.Spellings, placeSpelling{
-				Number:    int(b.integer("skrivemåtenummer", g.value(s, "skrivemaatenummer"), 1, maxOfficialPart)),
+				Number:    int(b.integer("skrivemåtenummer", g.value(s, "skrivemaatenummer"), 1, maxPart)),
 				Text:      b.name("komplettskrivemåte", g.value(s, "komplettskrivemaate", "langnavn")),
 				Status:    b.code("skrivemaatestatus", g.value(s, "skrivemaatestatus"), true),
 				Date:      b.day("statusdato", g.value(s, "statusdato")),
@@ -706,6 +706,11 @@ func (s *gmlShape) finish() ([]byte, error) {
 		return b, nil
 	}
 	return nil, nil
+}
+
+// header begins little-endian WKB of two dimensions.
+func header(kind uint32) []byte {
+	return binary.LittleEndian.AppendUint32(append(make([]byte, 0, 160), 1), kind)
 }
 
 func b2i(b bool) int {

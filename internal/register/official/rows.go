@@ -1,4 +1,4 @@
-package register
+package official
 
 import (
 	"bytes"
@@ -91,7 +91,7 @@ func (r *rowReader) seen(name string) string {
 }
 
 // read makes places of a feature: one for each of its rows.
-func (r *rowReader) read(f *ingest.Feature, fn func(*officialPlace, *refusal, string) error) error {
+func (r *rowReader) read(f *ingest.Feature, fn func(*place, *refusal, string) error) error {
 	rows, bad := r.rows(f)
 	if bad != nil {
 		return fn(nil, bad, "")
@@ -135,7 +135,7 @@ func (r *rowReader) rows(f *ingest.Feature) ([]row, *refusal) {
 		if err != nil {
 			return nil, &refusal{refusedForm, fmt.Sprintf("the property %q is neither a value nor a list of values", p.Name)}
 		}
-		if len(list) > maxOfficialPart || len(list) == 0 {
+		if len(list) > maxPart || len(list) == 0 {
 			return nil, &refusal{refusedForm, fmt.Sprintf("the property %q has %d values", p.Name, len(list))}
 		}
 		lists[key] = list
@@ -197,10 +197,10 @@ func (r *rowReader) code(b *builder, x row, key string) string {
 	return b.code(key, x[key], false)
 }
 
-func (r *rowReader) place(x row, f *ingest.Feature) (*officialPlace, *refusal) {
-	b := &builder{place: &officialPlace{Row: true}}
+func (r *rowReader) place(x row, f *ingest.Feature) (*place, *refusal) {
+	b := &builder{place: &place{Row: true}}
 	p := b.place
-	p.Number = b.integer("stedsnummer", x["stedsnummer"], 1, maxOfficialNumber)
+	p.Number = b.integer("stedsnummer", x["stedsnummer"], 1, maxNumber)
 	p.LocalID = b.text("lokalId", x["lokalid"], false)
 	b.times(x["oppdateringsdato"], x["datauttaksdato"], x["registreringsdato"])
 	p.Type = b.code("navneobjekttype", x["navneobjekttype"], true)
@@ -219,11 +219,11 @@ func (r *rowReader) place(x row, f *ingest.Feature) (*officialPlace, *refusal) {
 		b.road(x["kommunenummer"], x["adressekode"])
 	}
 	b.add(placeName{
-		Number: int(b.integer("stedsnavnnummer", cmp.Or(x["stedsnavnnummer"], "1"), 1, maxOfficialPart)),
+		Number: int(b.integer("stedsnavnnummer", cmp.Or(x["stedsnavnnummer"], "1"), 1, maxPart)),
 		Status: r.code(b, x, "navnestatus"), State: b.code("navnesakstatus", x["navnesakstatus"], false),
 		Language: r.code(b, x, "spraak"), Origin: b.code("spraak", x["opphavsspraak"], false), Exonym: b.boolean("eksonym", x["eksonym"]),
 		Spellings: []placeSpelling{{
-			Number: int(b.integer("skrivemåtenummer", cmp.Or(x["skrivemaatenummer"], "1"), 1, maxOfficialPart)),
+			Number: int(b.integer("skrivemåtenummer", cmp.Or(x["skrivemaatenummer"], "1"), 1, maxPart)),
 			Text:   b.name("komplettskrivemåte", x["komplettskrivemaate"]), Status: r.code(b, x, "skrivemaatestatus"),
 			Date: b.day("statusdato", x["statusdato"]), Preferred: b.boolean("prioritert", x["prioritert"]),
 		}},
@@ -237,7 +237,7 @@ func (r *rowReader) place(x row, f *ingest.Feature) (*officialPlace, *refusal) {
 
 // mergeRows makes one place of the rows of a file: names and spellings are put together, of all else the first row counts that has it, and
 // of the times the last.
-func mergeRows(rows []*officialPlace) (*officialPlace, *refusal) {
+func mergeRows(rows []*place) (*place, *refusal) {
 	b := &builder{place: rows[0]}
 	p := b.place
 	for _, x := range rows[1:] {

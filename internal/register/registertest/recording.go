@@ -1,0 +1,118 @@
+// Package registertest has what the tests of the register and of its imports share: a store.Writer that keeps what is written.
+package registertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"testing"
+	"time"
+
+	"grense/internal/store"
+)
+
+// Recording is a store.Writer that keeps all rows.
+type Recording struct {
+	Collections []*store.Collection
+	Columns     map[string][]string // by table, as Insert was given them
+	Rows        map[string][][]any  // by table
+	Sums        map[string]uint32   // by table: a checksum of its rows in order
+	keep        bool                // false: checksums only
+}
+
+// New returns an empty recording; without keep it has checksums only.
+func New(keep bool) *Recording {
+	return &Recording{Columns: map[string][]string{}, Rows: map[string][][]any{}, keep: keep, Sums: map[string]uint32{}}
+}
+
+// Define keeps the collection, which must be one in place of another.
+func (r *Recording) Define(_ context.Context, c *store.Collection, replace bool) error {
+	if !replace {
+		return fmt.Errorf("fake: %s without replacement", c.ID)
+	}
+	r.Collections = append(r.Collections, c)
+	return nil
+}
+
+// Insert keeps the columns of a table, which must be new, and returns what keeps its rows.
+func (r *Recording) Insert(table string, columns []string) (func(...any) error, error) {
+	if _, ok := r.Columns[table]; ok {
+		return nil, fmt.Errorf("fake: %s opened twice", table)
+	}
+	r.Columns[table] = columns
+	var b bytes.Buffer
+	return func(values ...any) error {
+		if len(values) != len(columns) {
+			return fmt.Errorf("fake: %s: %d values for %d columns", table, len(values), len(columns))
+		}
+		b.Reset()
+		for i, v := range values {
+			if err := encode(&b, v); err != nil {
+				return fmt.Errorf("fake: %s.%s: %w", table, columns[i], err)
+			}
+		}
+		r.Sums[table] = crc32.Update(r.Sums[table], crc32.IEEETable, b.Bytes())
+		if r.keep {
+			r.Rows[table] = append(r.Rows[table], append([]any(nil), values...))
+		}
+		return nil
+	}, nil
+}
+
+// encode writes a value of the kinds that a Writer takes, others are an error.
+func encode(b *bytes.Buffer, v any) error {
+	switch v := v.(type) {
+	case nil:
+		b.WriteByte(0)
+	case int64:
+		b.WriteByte(1)
+		return binary.Write(b, binary.LittleEndian, v)
+	case float64:
+		b.WriteByte(2)
+		return binary.Write(b, binary.LittleEndian, math.Float64bits(v))
+	case string:
+		fmt.Fprintf(b, "s%d:%s", len(v), v)
+	case bool:
+		fmt.Fprintf(b, "b%t", v)
+	case time.Time:
+		if v.Location() != time.UTC || v.Nanosecond() != 0 {
+			return fmt.Errorf("time %v is not a whole second of UTC", v)
+		}
+		fmt.Fprintf(b, "t%d", v.Unix())
+	case store.Geometry:
+		fmt.Fprintf(b, "g%d:%s", len(v.WKB), v.WKB)
+	default:
+		return fmt.Errorf("unknown type %T", v)
+	}
+	return nil
+}
+
+// Commit does nothing.
+func (r *Recording) Commit(context.Context) error { return nil }
+
+// Close does nothing.
+func (r *Recording) Close() error { return nil }
+
+// Each calls fn with a getter of the columns for each row.
+func (r *Recording) Each(t testing.TB, table string, fn func(get func(column string) any)) {
+	t.Helper()
+	if len(r.Rows[table]) == 0 {
+		t.Errorf("table %s is empty", table)
+	}
+	at := map[string]int{}
+	for i, c := range r.Columns[table] {
+		at[c] = i
+	}
+	for _, row := range r.Rows[table] {
+		fn(func(column string) any {
+			i, ok := at[column]
+			if !ok {
+				t.Fatalf("no column %s.%s", table, column)
+			}
+			return row[i]
+		})
+	}
+}
