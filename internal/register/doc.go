@@ -1,5 +1,5 @@
-// Package register holds the data model of the place-name register as collections of a store, its code lists, a generator that
-// fills a register of any size with invented places. The import of the official products is package official.
+// Package register holds the data model of the place-name register as collections of a store, its code lists, and a generator
+// that fills a register of any size with invented places. The import of the official products is package official.
 //
 // The public SSR 5.0 product specification gives the entities: a place (sted) has names (stedsnavn), a name has spellings
 // (skrivemaate); name cases (navnesak), decisions (vedtak), combined decisions (samlevedtak), books (bok) and map products
@@ -80,18 +80,6 @@
 // samlevedtak.stedsnavn) are JSON arrays of strings; stedsnavn.skrivemaater are the spellings of the best status joined by ", ", and
 // antall_beste_skrivemaater says how many. Geometry is on sted and stedsnavn; the others name their place in sted_id. The collection
 // kode has the codes of all lists, and in the list "kodeliste" the lists.
-//
-// # Importing
-//
-// ReadProducts reads the product StedsnavnForVanligBruk as GML, or rows with one spelling each. The files are read once; places go through sorters that
-// keep a bounded part in memory (by number, to take each place once; by importance and name, to rank it; by number again, to write it), so that memory
-// does not grow with the files and their order makes no difference. A place has its stedsnummer as its id, a name that and three digits of its number, a
-// spelling three more.
-//
-// The product has no cases, decisions, documents, remarks or additional information, no history but the dates of statuses, and no deciding authority
-// (vedtaksmyndighet is ""), second sorting (viktighet01, the lowest) or time of registration (that of the update). It says of a name whether it is in
-// public use (offentligBruk), which is not whether a place is of general interest, and is not kept; nor is the date of navnesakstatus, which the model lacks.
-// Places at sea may have no municipality (kommunenummer is ""). Codes that no list has are kept and added to their list.
 //
 // # Generating
 //
