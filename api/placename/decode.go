@@ -45,15 +45,25 @@ func (e *Element) Locale() string {
 	return e.Text
 }
 
+// Unknown says what becomes of an element that the contract does not have and that resembles none of its own.
+type Unknown uint8
+
+const (
+	RefuseUnknown Unknown = iota
+	IgnoreUnknown
+)
+
 // Decode reads e, the child of a message's body. Each element's namespace may be under any of bases. Children are read by name, in any
-// order; unknown ones are ignored. What the caller did wrong comes back as *Refusal, all at once; an unknown operation alone.
-func Decode(e *Element, bases []string) (Request, error) {
+// order. An element that differs from one of the contract by case, by its namespace or by a letter is refused and the right one named; so
+// are others unless unknown says otherwise. What the caller did wrong comes back as *Refusal, all at once; an unknown operation alone.
+func Decode(e *Element, bases []string, unknown Unknown) (Request, error) {
 	r, ok := bound().requests[e.Name]
-	if _, ours := e.Base(bases); !ok || !ours {
+	base, ours := e.Base(bases)
+	if !ok || !ours {
 		return nil, &Refusal{Faults: []Fault{{Path: "Body", Value: e.Name, Reason: UnknownOp}}}
 	}
 	v := reflect.New(r.in)
-	d := decoder{bases: bases}
+	d := decoder{bases: bases, base: base, unknown: unknown}
 	d.push(e.Name, 0)
 	d.object(r.plan, e, v.Elem())
 	if len(d.faults) > 0 {
@@ -66,9 +76,11 @@ func Decode(e *Element, bases []string) (Request, error) {
 const maxFaults = 20
 
 type decoder struct {
-	bases  []string
-	path   []segment
-	faults []Fault
+	bases   []string
+	base    string // of the operation's element
+	unknown Unknown
+	path    []segment
+	faults  []Fault
 }
 
 // segment is one part of a path; index counts from 1, 0 means none.
@@ -124,17 +136,19 @@ func (d *decoder) is(e *Element, name string, s *Schema) bool {
 
 // object reads the children of e into the struct v.
 func (d *decoder) object(p *plan, e *Element, v reflect.Value) {
+	d.text(e, p.known)
 	count := make([]int, len(p.steps))
+next:
 	for _, c := range e.Children {
 		for i := range p.steps {
 			s := &p.steps[i]
-			if !d.is(c, s.name, s.schema) {
-				continue
+			if d.is(c, s.name, s.schema) {
+				count[i]++
+				d.child(s, c, v, count[i])
+				continue next
 			}
-			count[i]++
-			d.child(s, c, v, count[i])
-			break
 		}
+		d.stray(c, p.known)
 	}
 	for i, s := range p.steps {
 		if count[i] == 0 && !s.optional && !s.lenient && !s.many {
@@ -172,9 +186,11 @@ func (d *decoder) set(s *step, c *Element, f reflect.Value) {
 	case s.many && s.item == nil:
 		d.add(s, c, f)
 	case s.many:
+		d.text(c, []element{*s.item})
 		n := 0
 		for _, item := range c.Children {
 			if !d.is(item, s.item.name, s.item.schema) {
+				d.stray(item, []element{*s.item})
 				continue
 			}
 			if n++; item.Nil {
@@ -209,11 +225,14 @@ func (d *decoder) value(s *step, c *Element, x reflect.Value) bool {
 		return true
 	}
 	if s.box != nil {
-		d.push(s.box.name, 0)
-		defer d.pop()
+		if !d.text(c, []element{*s.box}) {
+			return false
+		}
 		if c = d.unbox(s, c); c == nil {
 			return false
 		}
+		d.push(s.box.name, 0)
+		defer d.pop()
 	}
 	if len(c.Children) > 0 {
 		d.fault("", "", HasChildren)
@@ -231,10 +250,11 @@ func (d *decoder) unbox(s *step, c *Element) *Element {
 	var found *Element
 	for _, child := range c.Children {
 		if !d.is(child, s.box.name, s.box.schema) {
+			d.stray(child, []element{*s.box})
 			continue
 		}
 		if found != nil {
-			d.fault("", "", Repeated)
+			d.fault(s.box.name, "", Repeated)
 			return nil
 		}
 		found = child
@@ -243,7 +263,7 @@ func (d *decoder) unbox(s *step, c *Element) *Element {
 		return found
 	}
 	if !s.lenient {
-		d.fault("", "", Missing)
+		d.fault(s.box.name, "", Missing)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func TestRequestsComeBackAsTheyWereWritten(t *testing.T) {
 			fill(r, reflect.ValueOf(want).Elem())
 			asDecoded(reflect.ValueOf(want).Elem())
 			e := parse(t, placename.AppendRequest(nil, want, bases[seed%2]))
-			got, err := placename.Decode(shuffled(r, e), bases)
+			got, err := placename.Decode(shuffled(r, e), bases, placename.RefuseUnknown)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
@@ -70,10 +70,12 @@ const head = `<q:%s xmlns:q="` + base + `/service/soek" xmlns:t="` + base + `/se
 
 func decode(t *testing.T, op, children string) (placename.Request, error) {
 	t.Helper()
-	return placename.Decode(parse(t, fmt.Appendf(nil, head, op, children)), bases)
+	return placename.Decode(parse(t, fmt.Appendf(nil, head, op, children)), bases, placename.RefuseUnknown)
 }
 
-const flags = `<q:stedsnavnContext/><q:beregnVisningsnavn>1</q:beregnVisningsnavn><q:inkluderGeometri>0</q:inkluderGeometri>`
+const flags = noFlags + `<q:beregnVisningsnavn>1</q:beregnVisningsnavn><q:inkluderGeometri>0</q:inkluderGeometri>`
+
+const noFlags = `<q:stedsnavnContext/>`
 
 func TestBadRequestsNameTheFieldAndTheReason(t *testing.T) {
 	t.Parallel()
@@ -84,17 +86,17 @@ func TestBadRequestsNameTheFieldAndTheReason(t *testing.T) {
 	}{
 		"nothing":               {"findSteder", ``, []string{"findSteder/stedsnavnContext 0", "findSteder/stedSoek 0", "findSteder/beregnVisningsnavn 0", "findSteder/inkluderGeometri 0"}},
 		"nil search object":     {"findSteder", flags + `<q:stedSoek xsi:nil="true"/>`, []string{"findSteder/stedSoek 0"}},
-		"nil flag":              {"findSteder", flags[:len(`<q:stedsnavnContext/>`)] + `<q:stedSoek/><q:beregnVisningsnavn xsi:nil="true"/><q:inkluderGeometri>0</q:inkluderGeometri>`, []string{"findSteder/beregnVisningsnavn 0"}},
+		"nil flag":              {"findSteder", noFlags + `<q:stedSoek/><q:beregnVisningsnavn xsi:nil="true"/><q:inkluderGeometri>0</q:inkluderGeometri>`, []string{"findSteder/beregnVisningsnavn 0"}},
 		"unknown operation":     {"findAlt", ``, []string{"Body 9"}},
 		"response as operation": {"findStederResponse", ``, []string{"Body 9"}},
-		"bad numbers": {"findNavnesaker", flags + `<q:navnesakSoek><t:aar>99999999999</t:aar><t:saksnummer>1.0</t:saksnummer></q:navnesakSoek>`,
+		"bad numbers": {"findNavnesaker", noFlags + `<q:navnesakSoek><t:aar>99999999999</t:aar><t:saksnummer>1.0</t:saksnummer></q:navnesakSoek>`,
 			[]string{"findNavnesaker/navnesakSoek/aar 3", "findNavnesaker/navnesakSoek/saksnummer 3"}},
-		"empty number":   {"findNavnesaker", flags + `<q:navnesakSoek><t:aar/></q:navnesakSoek>`, []string{"findNavnesaker/navnesakSoek/aar 3"}},
+		"empty number":   {"findNavnesaker", noFlags + `<q:navnesakSoek><t:aar/></q:navnesakSoek>`, []string{"findNavnesaker/navnesakSoek/aar 3"}},
 		"bad long":       {"findSteder", flags + `<q:stedSoek><t:stedsnummer>9223372036854775808</t:stedsnummer></q:stedSoek>`, []string{"findSteder/stedSoek/stedsnummer 4"}},
 		"bad boolean":    {"findSteder", flags + `<q:stedSoek><t:avansertSoek>TRUE</t:avansertSoek></q:stedSoek>`, []string{"findSteder/stedSoek/avansertSoek 2"}},
 		"bad time":       {"findSteder", flags + `<q:stedSoek><t:oppdatertEtter><d:timestamp>2024-01-01</d:timestamp></t:oppdatertEtter></q:stedSoek>`, []string{"findSteder/stedSoek/oppdatertEtter/timestamp 5"}},
 		"empty time":     {"findSteder", flags + `<q:stedSoek><t:oppdatertEtter/></q:stedSoek>`, []string{"findSteder/stedSoek/oppdatertEtter/timestamp 0"}},
-		"bad date":       {"findVedtak", flags + `<q:vedtakSoek><t:vedtattFoer><d:date>2024-02-30</d:date></t:vedtattFoer></q:vedtakSoek>`, []string{"findVedtak/vedtakSoek/vedtattFoer/date 6"}},
+		"bad date":       {"findVedtak", noFlags + `<q:vedtakSoek><t:vedtattFoer><d:date>2024-02-30</d:date></t:vedtattFoer></q:vedtakSoek>`, []string{"findVedtak/vedtakSoek/vedtattFoer/date 6"}},
 		"empty id":       {"findSteder", flags + `<q:stedSoek><t:landId><d:value> </d:value></t:landId></q:stedSoek>`, []string{"findSteder/stedSoek/landId/value 7"}},
 		"id without":     {"findSteder", flags + `<q:stedSoek><t:landId/></q:stedSoek>`, []string{"findSteder/stedSoek/landId/value 0"}},
 		"two values":     {"findSteder", flags + `<q:stedSoek><t:landId><d:value>NO</d:value><d:value>SE</d:value></t:landId></q:stedSoek>`, []string{"findSteder/stedSoek/landId/value 1"}},
@@ -133,18 +135,13 @@ func TestTolerance(t *testing.T) {
 		search string
 		want   placename.StedSoek
 	}{
-		"empty object":          {``, placename.StedSoek{}},
-		"unknown element":       {`<t:annet><t:stedsnavn>x</t:stedsnavn></t:annet>`, placename.StedSoek{}},
-		"wrong case":            {`<t:Stedsnavn>Oslo</t:Stedsnavn>`, placename.StedSoek{}},
-		"wrong namespace":       {`<d:stedsnavn>Oslo</d:stedsnavn><stedsnavn>Oslo</stedsnavn>`, placename.StedSoek{}},
-		"nil optional":          {`<t:stedsnavn xsi:nil="true"/><t:landId xsi:nil="true"/><t:kommunerIds xsi:nil="true"/>`, placename.StedSoek{}},
-		"nil item, empty list":  {`<t:kommunerIds><ko:item xsi:nil="true"/></t:kommunerIds><t:stedstatuserIds/>`, placename.StedSoek{}},
-		"blank text":            {"<t:stedsnavn> \n</t:stedsnavn>", placename.StedSoek{}},
-		"white space kept":      {`<t:stedsnavn>Oslo</t:stedsnavn><t:merknadstekst> x </t:merknadstekst>`, placename.StedSoek{Stedsnavn: &oslo, Merknadstekst: ptr(" x ")}},
-		"white space trimmed":   {"<t:avansertSoek>\n1 </t:avansertSoek><t:landId><d:value> NO\t</d:value></t:landId>", placename.StedSoek{AvansertSoek: &yes, LandId: &land}},
-		"other base":            {`<u:stedsnavn xmlns:u="urn:other/service/servicetyper">Oslo</u:stedsnavn>`, placename.StedSoek{Stedsnavn: &oslo}},
-		"wrong item in a list":  {`<t:kommunerIds><t:item><d:value>1</d:value></t:item></t:kommunerIds>`, placename.StedSoek{}},
-		"text between elements": {`hello<t:stedsnavn>Oslo</t:stedsnavn>`, placename.StedSoek{Stedsnavn: &oslo}},
+		"empty object":         {``, placename.StedSoek{}},
+		"nil optional":         {`<t:stedsnavn xsi:nil="true"/><t:landId xsi:nil="true"/><t:kommunerIds xsi:nil="true"/>`, placename.StedSoek{}},
+		"nil item, empty list": {`<t:kommunerIds><ko:item xsi:nil="true"/></t:kommunerIds><t:stedstatuserIds/>`, placename.StedSoek{}},
+		"blank text":           {"<t:stedsnavn> \n</t:stedsnavn>", placename.StedSoek{}},
+		"white space kept":     {`<t:stedsnavn>Oslo</t:stedsnavn><t:merknadstekst> x </t:merknadstekst>`, placename.StedSoek{Stedsnavn: &oslo, Merknadstekst: ptr(" x ")}},
+		"white space trimmed":  {"<t:avansertSoek>\n1 </t:avansertSoek><t:landId><d:value> NO\t</d:value></t:landId>", placename.StedSoek{AvansertSoek: &yes, LandId: &land}},
+		"other base":           {`<u:stedsnavn xmlns:u="urn:other/service/servicetyper">Oslo</u:stedsnavn>`, placename.StedSoek{Stedsnavn: &oslo}},
 	} {
 		got, err := decode(t, "findSteder", flags+`<q:stedSoek>`+c.search+`</q:stedSoek>`)
 		if err != nil {
@@ -154,6 +151,60 @@ func TestTolerance(t *testing.T) {
 		want := &placename.FindSteder{StedSoek: c.want, Flags: placename.Flags{BeregnVisningsnavn: true}}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %s", name, placename.AppendRequest(nil, got, base))
+		}
+	}
+}
+
+// TestUnknownElementsAreRefusedWithTheRightName: a criterion that is misspelt and ignored would answer another question.
+func TestUnknownElementsAreRefusedWithTheRightName(t *testing.T) {
+	t.Parallel()
+	const ns = base + "/service/servicetyper"
+	many := strings.Repeat(`<t:annet/>`, 500)
+	for name, c := range map[string]struct {
+		op, children string
+		want         string // the only fault, in English
+		near         bool   // refused also where unknown elements are ignored
+	}{
+		"case":               {"findNavnesaker", `<q:navnesakSoek><t:Aar>2020</t:Aar></q:navnesakSoek>`, "findNavnesaker/navnesakSoek/Aar: there is no such element; the right one is aar.", true},
+		"all capitals":       {"findNavnesaker", `<q:navnesakSoek><t:SAKSNUMMER>2</t:SAKSNUMMER></q:navnesakSoek>`, "findNavnesaker/navnesakSoek/SAKSNUMMER: there is no such element; the right one is saksnummer.", true},
+		"a letter more":      {"findVedtak", `<q:vedtakSoek><t:skrivemaater>x</t:skrivemaater></q:vedtakSoek>`, "findVedtak/vedtakSoek/skrivemaater: there is no such element; the right one is skrivemaate.", true},
+		"a letter less":      {"findVedtak", `<q:vedtakSoek><t:kommunerId/></q:vedtakSoek>`, "findVedtak/vedtakSoek/kommunerId: there is no such element; the right one is kommunerIds.", true},
+		"a letter changed":   {"findVedtak", `<q:vedtakSoek><t:saksnumner>1</t:saksnumner></q:vedtakSoek>`, "findVedtak/vedtakSoek/saksnumner: there is no such element; the right one is saksnummer.", true},
+		"letters swapped":    {"findVedtak", `<q:vedtakSoek><t:arakivloepenummer/><t:vedtattFore/></q:vedtakSoek>`, "", true},
+		"namespace":          {"findVedtak", `<q:vedtakSoek><q:aar>1</q:aar></q:vedtakSoek>`, "findVedtak/vedtakSoek/aar: the element must be in the namespace " + ns + ".", true},
+		"no namespace":       {"findVedtak", `<q:vedtakSoek><aar>1</aar></q:vedtakSoek>`, "findVedtak/vedtakSoek/aar: the element must be in the namespace " + ns + ".", true},
+		"case and namespace": {"findVedtak", `<q:vedtakSoek><Aar>1</Aar></q:vedtakSoek>`, "findVedtak/vedtakSoek/Aar: there is no such element; the right one is aar (" + ns + ").", true},
+		"unknown":            {"findBoeker", `<q:soeketekst>x</q:soeketekst><q:forfatter>y</q:forfatter>`, "findBoeker/forfatter: there is no such element; there may be stedsnavnContext, soeketekst.", false},
+		"of another search":  {"findVedtak", `<q:vedtakSoek/><q:beregnVisningsnavn>1</q:beregnVisningsnavn>`, "findVedtak/beregnVisningsnavn: there is no such element; there may be stedsnavnContext, vedtakSoek.", false},
+		"many unknown":       {"findVedtak", `<q:vedtakSoek>` + many + `</q:vedtakSoek>`, "findVedtak/vedtakSoek/annet: there is no such element; there may be aar, saksnummer, arkivloepenummer, vedtattEtter, vedtattFoer, skrivemaate, vedtaksmyndighetId, omraadeId, kommunerIds.", false},
+		"in a list":          {"findVedtak", `<q:vedtakSoek><t:kommunerIds><d:value>0301</d:value></t:kommunerIds></q:vedtakSoek>`, "findVedtak/vedtakSoek/kommunerIds/value: there is no such element; there may be item.", false},
+		"item elsewhere":     {"findVedtak", `<q:vedtakSoek><t:kommunerIds><t:item><d:value>1</d:value></t:item></t:kommunerIds></q:vedtakSoek>`, "findVedtak/vedtakSoek/kommunerIds/item: the element must be in the namespace " + base + "/domain/kommune.", true},
+		"in an id":           {"findVedtak", `<q:vedtakSoek><t:omraadeId><d:value>x</d:value><d:navn>y</d:navn></t:omraadeId></q:vedtakSoek>`, "findVedtak/vedtakSoek/omraadeId/navn: there is no such element; there may be value.", false},
+		"value in capitals":  {"findVedtak", `<q:vedtakSoek><t:omraadeId><d:value>x</d:value><d:Value>y</d:Value></t:omraadeId></q:vedtakSoek>`, "findVedtak/vedtakSoek/omraadeId/Value: there is no such element; the right one is value.", true},
+		"text in a list":     {"findVedtak", `<q:vedtakSoek><t:kommunerIds>0301</t:kommunerIds></q:vedtakSoek>`, `findVedtak/vedtakSoek/kommunerIds = "0301": must hold elements (item), not text.`, true},
+		"text as an id":      {"findVedtak", `<q:vedtakSoek><t:omraadeId>x</t:omraadeId></q:vedtakSoek>`, `findVedtak/vedtakSoek/omraadeId = "x": must hold elements (value), not text.`, true},
+		"text as a search":   {"findVedtak", `<q:vedtakSoek>Oslo</q:vedtakSoek>`, `findVedtak/vedtakSoek = "Oslo": must hold elements (aar, saksnummer, arkivloepenummer, vedtattEtter, vedtattFoer, skrivemaate, vedtaksmyndighetId, omraadeId, kommunerIds), not text.`, true},
+		"in the context":     {"findBoeker", `<q:soeketekst>x</q:soeketekst><q:StedsnavnContext/>`, "findBoeker/StedsnavnContext: there is no such element; the right one is stedsnavnContext.", true},
+		"a long name":        {"findBoeker", `<q:soeketekst>x</q:soeketekst><q:` + strings.Repeat("x", 1000) + `/>`, "findBoeker/" + strings.Repeat("x", 64) + "…: there is no such element; there may be stedsnavnContext, soeketekst.", false},
+	} {
+		if c.want == "" {
+			c.want = "findVedtak/vedtakSoek/arakivloepenummer: there is no such element; the right one is arkivloepenummer. findVedtak/vedtakSoek/vedtattFore: there is no such element; the right one is vedtattFoer."
+		}
+		for _, unknown := range []placename.Unknown{placename.RefuseUnknown, placename.IgnoreUnknown} {
+			_, err := placename.Decode(parse(t, fmt.Appendf(nil, head, c.op, noFlags+c.children)), bases, unknown)
+			refusal := (*placename.Refusal)(nil)
+			switch {
+			case unknown == placename.IgnoreUnknown && !c.near:
+				if err != nil {
+					t.Errorf("%s is not ignored: %v", name, err)
+				}
+			case !errors.As(err, &refusal):
+				t.Errorf("%s: %v is no refusal", name, err)
+			default:
+				if got := refusal.Text(placename.English); got != c.want {
+					t.Errorf("%s: %s\nwant %s", name, got, c.want)
+				}
+			}
 		}
 	}
 }
@@ -199,7 +250,7 @@ func TestExamplesAreValidRequests(t *testing.T) {
 			if e.Space != ns || e.Name != "Envelope" {
 				t.Errorf("%s: %s %s", o.Name, e.Space, e.Name)
 			}
-			r, err := placename.Decode(e.Children[0].Children[0], bases)
+			r, err := placename.Decode(e.Children[0].Children[0], bases, placename.RefuseUnknown)
 			if err != nil || r.Operation() != o.Name {
 				t.Fatalf("%s: %v", o.Name, err)
 			}

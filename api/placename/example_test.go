@@ -17,7 +17,7 @@ func ExampleDecode() {
 	root := &placename.Element{Space: base + "/service/soek", Name: "findBoeker", Children: []*placename.Element{
 		{Space: base + "/service/soek", Name: "stedsnavnContext"},
 	}}
-	_, err := placename.Decode(root, []string{placename.DefaultBase})
+	_, err := placename.Decode(root, []string{placename.DefaultBase}, placename.RefuseUnknown)
 	fmt.Println(err)
 	// Output: placename: findBoeker/soeketekst: the element is required.
 }

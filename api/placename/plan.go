@@ -13,6 +13,7 @@ import (
 type plan struct {
 	typ   *Type
 	steps []step // in the order in which elements are written
+	known []element
 }
 
 // step binds one element to one field.
@@ -147,6 +148,7 @@ func (m *binder) plan(t *Type, in reflect.Type) *plan {
 	m.memo[k] = p
 	for _, f := range t.all() {
 		p.steps = append(p.steps, m.step(t, f, in))
+		p.known = append(p.known, element{f.Name, f.schema})
 	}
 	for i := 1; i < len(p.steps); i++ { // tags that always follow each other are written at once
 		if before, s := &p.steps[i-1], &p.steps[i]; before.always() && s.always() {

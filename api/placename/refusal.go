@@ -15,7 +15,8 @@ type Fault struct {
 	Path   string // of the field, from the wrapper: "findSteder/stedSoek/kommunerIds/item[2]"
 	Value  string // as sent; may be empty
 	Reason Reason
-	N      int64 // the number that Reason's text holds: a limit, or a position counted from 1
+	N      int64  // the number that Reason's text holds: a limit, or a position counted from 1
+	Right  string // the name or namespace that Reason's text holds
 }
 
 // Refuse returns a Refusal with one fault. Path is relative to the wrapper of the operation: "stedSoek/aar".
@@ -46,6 +47,8 @@ func (f Fault) Text(l Lang) string {
 	cure := reasons[f.Reason][l]
 	if strings.Contains(cure, "%d") {
 		cure = fmt.Sprintf(cure, f.N)
+	} else if strings.Contains(cure, "%s") {
+		cure = fmt.Sprintf(cure, f.Right)
 	}
 	if f.Value == "" {
 		return f.Path + ": " + cure + "."
@@ -90,28 +93,32 @@ func (l Lang) Tag() string { return [...]string{"nb", "nn", "en"}[l] }
 type Reason uint8
 
 const (
-	Missing       Reason = iota // a required element is absent or nil
-	Repeated                    // a single-valued element stands twice
-	NotBoolean                  //
-	NotInt                      // not an xs:int
-	NotLong                     // not an xs:long
-	NotTimestamp                // not an xs:dateTime of the years 1 to 9999
-	NotDate                     // not an xs:date of the years 1 to 9999
-	EmptyValue                  // an id or code without value
-	LongID                      // an id or code of more than 64 characters
-	UnknownOp                   // no such operation
-	HasChildren                 // elements stand where text belongs
-	Blank                       // a required text without content
-	LongText                    // more than N characters
-	LongList                    // more than N items
-	FewLiterals                 // a pattern with fewer than N literal characters
-	BadExpression               // the expression breaks its syntax at position N
-	BadKommune                  // a municipality number is not 4 digits
-	BadNumberList               // not digits, comma lists and ranges
-	NotNumber                   // an id that must be a number is none
-	OldSnapshot                 // snapshotVersion before the data's time
-	TooManyHits                 // more than N hits
-	BadValue                    // any other
+	Missing        Reason = iota // a required element is absent or nil
+	Repeated                     // a single-valued element stands twice
+	NotBoolean                   //
+	NotInt                       // not an xs:int
+	NotLong                      // not an xs:long
+	NotTimestamp                 // not an xs:dateTime of the years 1 to 9999
+	NotDate                      // not an xs:date of the years 1 to 9999
+	EmptyValue                   // an id or code without value
+	LongID                       // an id or code of more than 64 characters
+	UnknownOp                    // no such operation
+	HasChildren                  // elements stand where text belongs
+	Blank                        // a required text without content
+	LongText                     // more than N characters
+	LongList                     // more than N items
+	FewLiterals                  // a pattern with fewer than N literal characters
+	BadExpression                // the expression breaks its syntax at position N
+	BadKommune                   // a municipality number is not 4 digits
+	BadNumberList                // not digits, comma lists and ranges
+	NotNumber                    // an id that must be a number is none
+	OldSnapshot                  // snapshotVersion before the data's time
+	TooManyHits                  // more than N hits
+	Misspelt                     // no such element, but one that is nearly called so: Right
+	WrongNamespace               // an element of another namespace than Right
+	UnknownElement               // no such element; Right names those that there are
+	HasText                      // text stands where elements belong: Right
+	BadValue                     // any other
 	reasonCount
 )
 
@@ -125,26 +132,30 @@ func Reasons() []Reason {
 }
 
 var reasons = [reasonCount][3]string{
-	Missing:       {"elementet er påkrevd", "elementet er påkravd", "the element is required"},
-	Repeated:      {"elementet kan bare stå én gang", "elementet kan berre stå éin gong", "the element may stand only once"},
-	NotBoolean:    {"må være true, false, 1 eller 0", "må vere true, false, 1 eller 0", "must be true, false, 1 or 0"},
-	NotInt:        {"må være et heltall fra -2147483648 til 2147483647", "må vere eit heiltal frå -2147483648 til 2147483647", "must be a whole number from -2147483648 to 2147483647"},
-	NotLong:       {"må være et heltall på høyst 64 bit", "må vere eit heiltal på høgst 64 bit", "must be a whole number of at most 64 bits"},
-	NotTimestamp:  {"må være et tidspunkt som 2024-01-31T12:00:00+01:00, i årene 0001 til 9999", "må vere eit tidspunkt som 2024-01-31T12:00:00+01:00, i åra 0001 til 9999", "must be a time such as 2024-01-31T12:00:00+01:00, in the years 0001 to 9999"},
-	NotDate:       {"må være en dato som 2024-01-31, i årene 0001 til 9999", "må vere ein dato som 2024-01-31, i åra 0001 til 9999", "must be a date such as 2024-01-31, in the years 0001 to 9999"},
-	EmptyValue:    {"value kan ikke være tom", "value kan ikkje vere tom", "value must not be empty"},
-	LongID:        {"må ha høyst 64 tegn", "må ha høgst 64 teikn", "must have at most 64 characters"},
-	UnknownOp:     {"tjenesten har ingen slik operasjon", "tenesta har ingen slik operasjon", "the service has no such operation"},
-	HasChildren:   {"må være tekst, ikke elementer", "må vere tekst, ikkje element", "must be text, not elements"},
-	Blank:         {"kan ikke være tom", "kan ikkje vere tom", "must not be blank"},
-	LongText:      {"må ha høyst %d tegn", "må ha høgst %d teikn", "must have at most %d characters"},
-	LongList:      {"må ha høyst %d verdier", "må ha høgst %d verdiar", "must have at most %d items"},
-	FewLiterals:   {"et mønster må ha minst %d tegn som ikke er * eller ?", "eit mønster må ha minst %d teikn som ikkje er * eller ?", "a pattern needs at least %d characters other than * and ?"},
-	BadExpression: {"uttrykket har en feil ved tegn %d", "uttrykket har ein feil ved teikn %d", "the expression has a fault at character %d"},
-	BadKommune:    {"må være et kommunenummer på 4 sifre", "må vere eit kommunenummer på 4 siffer", "must be a municipality number of 4 digits"},
-	BadNumberList: {"må være tall, med komma og bindestrek mellom dem, som 1-5,7", "må vere tal, med komma og bindestrek mellom dei, som 1-5,7", "must be numbers, with commas and hyphens between them, such as 1-5,7"},
-	NotNumber:     {"må være et tall", "må vere eit tal", "must be a number"},
-	OldSnapshot:   {"tjenesten har ingen historikk; oppgi et tidspunkt etter datauttrekket, for eksempel 9999-01-01T00:00:00+01:00", "tenesta har ingen historikk; oppgje eit tidspunkt etter datauttrekket, til dømes 9999-01-01T00:00:00+01:00", "the service holds no history; give a time after the data extract, such as 9999-01-01T00:00:00+01:00"},
-	TooManyHits:   {"søket gir flere enn %d treff; avgrens det, for eksempel med kommune eller oppdatertEtter og oppdatertFoer", "søket gjev fleire enn %d treff; avgrens det, til dømes med kommune eller oppdatertEtter og oppdatertFoer", "the search gives more than %d hits; narrow it, for instance by municipality or by oppdatertEtter and oppdatertFoer"},
-	BadValue:      {"verdien er ikke gyldig", "verdien er ikkje gyldig", "the value is not valid"},
+	Missing:        {"elementet er påkrevd", "elementet er påkravd", "the element is required"},
+	Repeated:       {"elementet kan bare stå én gang", "elementet kan berre stå éin gong", "the element may stand only once"},
+	NotBoolean:     {"må være true, false, 1 eller 0", "må vere true, false, 1 eller 0", "must be true, false, 1 or 0"},
+	NotInt:         {"må være et heltall fra -2147483648 til 2147483647", "må vere eit heiltal frå -2147483648 til 2147483647", "must be a whole number from -2147483648 to 2147483647"},
+	NotLong:        {"må være et heltall på høyst 64 bit", "må vere eit heiltal på høgst 64 bit", "must be a whole number of at most 64 bits"},
+	NotTimestamp:   {"må være et tidspunkt som 2024-01-31T12:00:00+01:00, i årene 0001 til 9999", "må vere eit tidspunkt som 2024-01-31T12:00:00+01:00, i åra 0001 til 9999", "must be a time such as 2024-01-31T12:00:00+01:00, in the years 0001 to 9999"},
+	NotDate:        {"må være en dato som 2024-01-31, i årene 0001 til 9999", "må vere ein dato som 2024-01-31, i åra 0001 til 9999", "must be a date such as 2024-01-31, in the years 0001 to 9999"},
+	EmptyValue:     {"value kan ikke være tom", "value kan ikkje vere tom", "value must not be empty"},
+	LongID:         {"må ha høyst 64 tegn", "må ha høgst 64 teikn", "must have at most 64 characters"},
+	UnknownOp:      {"tjenesten har ingen slik operasjon", "tenesta har ingen slik operasjon", "the service has no such operation"},
+	HasChildren:    {"må være tekst, ikke elementer", "må vere tekst, ikkje element", "must be text, not elements"},
+	Blank:          {"kan ikke være tom", "kan ikkje vere tom", "must not be blank"},
+	LongText:       {"må ha høyst %d tegn", "må ha høgst %d teikn", "must have at most %d characters"},
+	LongList:       {"må ha høyst %d verdier", "må ha høgst %d verdiar", "must have at most %d items"},
+	FewLiterals:    {"et mønster må ha minst %d tegn som ikke er * eller ?", "eit mønster må ha minst %d teikn som ikkje er * eller ?", "a pattern needs at least %d characters other than * and ?"},
+	BadExpression:  {"uttrykket har en feil ved tegn %d", "uttrykket har ein feil ved teikn %d", "the expression has a fault at character %d"},
+	BadKommune:     {"må være et kommunenummer på 4 sifre", "må vere eit kommunenummer på 4 siffer", "must be a municipality number of 4 digits"},
+	BadNumberList:  {"må være tall, med komma og bindestrek mellom dem, som 1-5,7", "må vere tal, med komma og bindestrek mellom dei, som 1-5,7", "must be numbers, with commas and hyphens between them, such as 1-5,7"},
+	NotNumber:      {"må være et tall", "må vere eit tal", "must be a number"},
+	OldSnapshot:    {"tjenesten har ingen historikk; oppgi et tidspunkt etter datauttrekket, for eksempel 9999-01-01T00:00:00+01:00", "tenesta har ingen historikk; oppgje eit tidspunkt etter datauttrekket, til dømes 9999-01-01T00:00:00+01:00", "the service holds no history; give a time after the data extract, such as 9999-01-01T00:00:00+01:00"},
+	TooManyHits:    {"søket gir flere enn %d treff; avgrens det, for eksempel med kommune eller oppdatertEtter og oppdatertFoer", "søket gjev fleire enn %d treff; avgrens det, til dømes med kommune eller oppdatertEtter og oppdatertFoer", "the search gives more than %d hits; narrow it, for instance by municipality or by oppdatertEtter and oppdatertFoer"},
+	Misspelt:       {"det er ikke noe slikt element; riktig er %s", "det finst ikkje noko slikt element; rett er %s", "there is no such element; the right one is %s"},
+	WrongNamespace: {"elementet må stå i navnerommet %s", "elementet må stå i namnerommet %s", "the element must be in the namespace %s"},
+	UnknownElement: {"det er ikke noe slikt element; her kan stå %s", "det finst ikkje noko slikt element; her kan stå %s", "there is no such element; there may be %s"},
+	HasText:        {"må ha elementer (%s), ikke tekst", "må ha element (%s), ikkje tekst", "must hold elements (%s), not text"},
+	BadValue:       {"verdien er ikke gyldig", "verdien er ikkje gyldig", "the value is not valid"},
 }

@@ -87,6 +87,10 @@ func TestAttacksAreRefused(t *testing.T) {
 		"control character":           {strings.Replace(env, "norske", "\x01", 1), detailed},
 		"character reference to it":   {strings.Replace(env, "norske", "&#1;", 1), detailed},
 		"NUL":                         {strings.Replace(env, "norske", "&#0;", 1), detailed},
+		"surrogate by reference":      {strings.Replace(env, "norske", "a&#xD800;b", 1), detailed},
+		"surrogate, decimal":          {strings.Replace(env, "norske", "&amp;&#057343;", 1), detailed},
+		"surrogates in a pair":        {strings.Replace(env, "norske", "&#xd83d;&#xde00;", 1), detailed},
+		"surrogate in an attribute":   {strings.Replace(env, "<q:soeketekst", `<q:soeketekst a="&#xDFFF;"`, 1), detailed},
 		"real NUL":                    {"\x00" + env, bare},
 		"UTF-16 declared":             {`<?xml version="1.0" encoding="UTF-16"?>` + env, bare},
 		"UTF-16":                      {"\xff\xfe<\x00S\x00", bare},
@@ -136,17 +140,18 @@ func TestAttacksAreRefused(t *testing.T) {
 func TestInertTricksAreData(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
-		"xinclude":          steder(`<x:include xmlns:x="http://www.w3.org/2001/XInclude" href="file:///etc/passwd" parse="text"/>`),
-		"schema location":   strings.Replace(envelope11(good), "<q:findBoeker", `<q:findBoeker xsi:schemaLocation="urn:x http://evil.example/x.xsd"`, 1),
-		"false type":        steder(`<t:stedsnavn xsi:type="nope:Evil">x</t:stedsnavn>`),
-		"sql":               steder(`<t:stedsnavn>x'; DROP TABLE sted; --</t:stedsnavn>`),
-		"ldap":              steder(`<t:stedsnavn>*)(uid=*))(|(uid=*</t:stedsnavn>`),
-		"encoding style":    strings.Replace(envelope11(good), "<S:Envelope", `<S:Envelope S:encodingStyle="urn:x"`, 1),
-		"optional header":   withHead(`<h:x xmlns:h="urn:h" S:mustUnderstand="0"/><h:y xmlns:h="urn:h"><h:z>text</h:z></h:y>`),
-		"header for others": withHead(`<h:x xmlns:h="urn:h" S:mustUnderstand="1" S:actor="urn:another"/>`),
-		"empty header":      withHead(``),
-		"midnight as 24":    steder(`<t:oppdatertEtter><d:timestamp>2024-01-31T24:00:00Z</d:timestamp></t:oppdatertEtter>`),
-		"many prefixes":     steder(strings.Repeat(`<a xmlns:p1="1" xmlns:p2="2" xmlns:p3="3"/>`, 5000)),
+		"schema location":             strings.Replace(envelope11(good), "<q:findBoeker", `<q:findBoeker xsi:schemaLocation="urn:x http://evil.example/x.xsd"`, 1),
+		"false type":                  steder(`<t:stedsnavn xsi:type="nope:Evil">x</t:stedsnavn>`),
+		"what looks like a surrogate": steder(`<t:stedsnavn><![CDATA[&#xD800;]]>&amp;#xD800;&#x1F600;&#xD7FF;&#xE000;</t:stedsnavn><!--&#xD800;-->`),
+		"sql":                         steder(`<t:stedsnavn>x'; DROP TABLE sted; --</t:stedsnavn>`),
+		"ldap":                        steder(`<t:stedsnavn>*)(uid=*))(|(uid=*</t:stedsnavn>`),
+		"encoding style":              strings.Replace(envelope11(good), "<S:Envelope", `<S:Envelope S:encodingStyle="urn:x"`, 1),
+		"optional header":             withHead(`<h:x xmlns:h="urn:h" S:mustUnderstand="0"/><h:y xmlns:h="urn:h"><h:z>text</h:z></h:y>`),
+		"header for others":           withHead(`<h:x xmlns:h="urn:h" S:mustUnderstand="1" S:actor="urn:another"/>`),
+		"empty header":                withHead(``),
+		"midnight as 24":              steder(`<t:oppdatertEtter><d:timestamp>2024-01-31T24:00:00Z</d:timestamp></t:oppdatertEtter>`),
+		"many prefixes":               withHead(strings.Repeat(`<a xmlns:p1="1" xmlns:p2="2" xmlns:p3="3"/>`, 5000)),
+		"xinclude":                    withHead(`<x:include xmlns:x="http://www.w3.org/2001/XInclude" href="file:///etc/passwd" parse="text"/>`),
 	} {
 		if a := read(t, post(service(nil), ct11, body)); a.fault {
 			t.Errorf("%s: %+v", name, a)
@@ -163,7 +168,7 @@ func TestDeepDeclarationsAreCheap(t *testing.T) {
 	}
 	level := "<a" + declarations.String() + ">"
 	inner := strings.Repeat(`<p0:b p1:c="" p2:c="" p59:c=""/>`, 19_000)
-	body := steder(strings.Repeat(level, 25) + inner + strings.Repeat("</a>", 25))
+	body := withHead(strings.Repeat(level, 25) + inner + strings.Repeat("</a>", 25))
 	start := time.Now()
 	if a := read(t, post(service(nil), ct11, body)); a.fault {
 		t.Errorf("%+v", a)

@@ -37,7 +37,7 @@ func (s *Service) Call(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, e, f)
 		return
 	}
-	request, err := placename.Decode(e.child, s.bases)
+	request, err := placename.Decode(e.child, s.bases, s.config.Unknown)
 	if err != nil {
 		s.fail(w, r, e, failureOf(err))
 		return

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/xml"
 	"io"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"grense/api/placename"
 )
@@ -26,6 +28,7 @@ type node struct {
 // parser reads one document into a message. It holds the tree of the envelope only as far as the envelope's rules need it.
 type parser struct {
 	limits Limits
+	raw    []byte
 	xml    *xml.Decoder
 	scope  scope
 	stack  []node
@@ -36,7 +39,7 @@ type parser struct {
 
 // parse reads a message. The envelope tells what was reached even when there is a failure.
 func parse(b []byte, v version, limits Limits) (*envelope, *failure) {
-	p := &parser{limits: limits, xml: xml.NewDecoder(bytes.NewReader(b)), env: envelope{version: v}}
+	p := &parser{limits: limits, raw: b, xml: xml.NewDecoder(bytes.NewReader(b)), env: envelope{version: v}}
 	p.xml.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // b is UTF-8 whatever it declares
 	p.scope.uris = map[string][]string{}
 	if f := p.run(); f != nil {
@@ -57,6 +60,12 @@ func (p *parser) run() *failure {
 			return bare(textSyntax).because(err)
 		}
 		var f *failure
+		switch token.(type) {
+		case xml.StartElement, xml.CharData:
+			if surrogate(p.raw[start:p.xml.InputOffset()]) {
+				return bare(textSyntax)
+			}
+		}
 		switch t := token.(type) {
 		case xml.StartElement:
 			f = p.start(t)
@@ -81,6 +90,29 @@ func (p *parser) run() *failure {
 		return bare(textSyntax)
 	}
 	return p.env.finish()
+}
+
+// surrogate reports whether a tag or text, as written, refers to half of a surrogate pair, which is no character (XML 1.0, 2.2 and 4.1).
+// encoding/xml makes U+FFFD of it.
+func surrogate(raw []byte) bool {
+	if bytes.HasPrefix(raw, []byte("<![CDATA[")) {
+		return false
+	}
+	for {
+		_, after, ok := bytes.Cut(raw, []byte("&#"))
+		if !ok {
+			return false
+		}
+		digits, rest, _ := bytes.Cut(after, []byte(";"))
+		number, base := string(digits), 10
+		if hex, ok := strings.CutPrefix(number, "x"); ok {
+			number, base = hex, 16
+		}
+		if n, err := strconv.ParseUint(number, base, 32); err == nil && utf16.IsSurrogate(rune(n)) {
+			return true
+		}
+		raw = rest
+	}
 }
 
 // count counts one node.

@@ -36,6 +36,8 @@ type Config struct {
 	// RequestID returns the id that faults tell and the log holds. Nil: faults tell none.
 	RequestID func(*http.Request) string
 	Limits    Limits
+	// Unknown says whether elements that the contract does not have are refused, the default.
+	Unknown placename.Unknown
 	// Logger gets the causes of internal faults and a line for each call. Defaults to slog.Default().
 	Logger *slog.Logger
 }

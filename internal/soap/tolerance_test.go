@@ -2,10 +2,13 @@ package soap_test
 
 import (
 	"context"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
 	"grense/api/placename"
+	"grense/internal/soap"
 )
 
 // heard posts a request and returns the name searched for; "-" when there was none, "fault" when it was refused.
@@ -39,11 +42,11 @@ func TestWhatIsAcceptedOnInput(t *testing.T) {
 		"default namespace":             {plain, siblings, "Oslo"},
 		"other prefixes":                {plain, strings.NewReplacer("t:", "æøå:", "xmlns:t=", "xmlns:æøå=", "xmlns:æøå:", "xmlns:t:").Replace(oslo), "Oslo"},
 		"fields in another order":       {plain, search(`<t:avansertSoek>0</t:avansertSoek><t:stedsnavn>Oslo</t:stedsnavn><t:stedsnummer>1</t:stedsnummer>`), "Oslo"},
-		"unknown element":               {plain, search(`<t:nytt><t:stedsnavn>Bø</t:stedsnavn></t:nytt><t:stedsnavn>Oslo</t:stedsnavn>`), "Oslo"},
+		"unknown element":               {plain, search(`<t:nytt><t:stedsnavn>Bø</t:stedsnavn></t:nytt><t:stedsnavn>Oslo</t:stedsnavn>`), "fault VALIDATION"},
 		"unknown attribute":             {plain, search(`<t:stedsnavn nytt="1" t:mer="2">Oslo</t:stedsnavn>`), "Oslo"},
-		"unknown element in wrapper":    {plain, strings.Replace(oslo, "<q:stedSoek>", "<q:nytt/><q:stedSoek>", 1), "Oslo"},
-		"wrong namespace in the search": {plain, search(`<q:stedsnavn>Oslo</q:stedsnavn>`), "-"},
-		"wrong case":                    {plain, search(`<t:STEDSNAVN>Oslo</t:STEDSNAVN>`), "-"},
+		"unknown element in wrapper":    {plain, strings.Replace(oslo, "<q:stedSoek>", "<q:nytt/><q:stedSoek>", 1), "fault VALIDATION"},
+		"wrong namespace in the search": {plain, search(`<q:stedsnavn>Oslo</q:stedsnavn>`), "fault VALIDATION"},
+		"wrong case":                    {plain, search(`<t:STEDSNAVN>Oslo</t:STEDSNAVN>`), "fault VALIDATION"},
 		"twice":                         {plain, search(`<t:stedsnavn>Oslo</t:stedsnavn><t:stedsnavn>Oslo</t:stedsnavn>`), "fault VALIDATION"},
 		"search object twice":           {plain, strings.Replace(oslo, "<q:stedSoek>", "<q:stedSoek/><q:stedSoek>", 1), "fault VALIDATION"},
 		"nil":                           {plain, search(`<t:stedsnavn xsi:nil="true"/>`), "-"},
@@ -74,6 +77,20 @@ func TestWhatIsAcceptedOnInput(t *testing.T) {
 	} {
 		if got := heard(t, c.contentType, c.body); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestOldClientsMaySendMoreWhereThatIsConfigured: what is ignored then resembles nothing that the contract has.
+func TestOldClientsMaySendMoreWhereThatIsConfigured(t *testing.T) {
+	t.Parallel()
+	s := soap.New(soap.Config{Searcher: search(sample), Address: func(*http.Request) string { return path }, Logger: textLogger(io.Discard), Unknown: placename.IgnoreUnknown})
+	for body, fault := range map[string]bool{
+		steder(`<t:nytt><t:stedsnavn>Bø</t:stedsnavn></t:nytt><t:stedsnavn>Oslo</t:stedsnavn>`): false,
+		steder(`<t:Stedsnavn>Oslo</t:Stedsnavn>`):                                               true,
+	} {
+		if a := read(t, post(s, ct11, body)); a.fault != fault {
+			t.Errorf("%s: %v", body, a)
 		}
 	}
 }

@@ -1,0 +1,106 @@
+package placename
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// stray tells what is wrong with element c, which is none of known: the elements that may stand in its place.
+func (d *decoder) stray(c *Element, known []element) {
+	if len(d.faults) == maxFaults {
+		return
+	}
+	right, twin := element{}, element{} // of a name that is nearly the same; of the same name
+	for _, k := range known {
+		switch {
+		case k.name == c.Name:
+			twin = k
+		case right.schema == nil && nearly(c.Name, k.name), strings.EqualFold(c.Name, k.name):
+			right = k
+		}
+	}
+	name := shortened(c.Name)
+	switch {
+	case twin.schema != nil:
+		d.faultRight(name, "", WrongNamespace, d.base+twin.schema.Path)
+	case right.schema != nil && c.Space != d.base+right.schema.Path:
+		d.faultRight(name, "", Misspelt, right.name+" ("+d.base+right.schema.Path+")")
+	case right.schema != nil:
+		d.faultRight(name, "", Misspelt, right.name)
+	case d.unknown == RefuseUnknown:
+		d.faultRight(name, "", UnknownElement, names(known))
+	}
+}
+
+// text refuses character data beside the elements that may stand in c.
+func (d *decoder) text(c *Element, known []element) bool {
+	text := strings.Trim(c.Text, space)
+	if text == "" {
+		return true
+	}
+	d.faultRight("", text, HasText, names(known))
+	return false
+}
+
+// faultRight remembers a fault with what is right instead, once.
+func (d *decoder) faultRight(child, value string, reason Reason, right string) {
+	if len(d.faults) == maxFaults {
+		return
+	}
+	d.fault(child, value, reason)
+	last := &d.faults[len(d.faults)-1]
+	last.Right = right
+	if slices.Contains(d.faults[:len(d.faults)-1], *last) {
+		d.faults = d.faults[:len(d.faults)-1]
+	}
+}
+
+// names lists names, the first forty.
+func names(known []element) string {
+	list := make([]string, 0, len(known))
+	for _, k := range known[:min(len(known), 40)] {
+		list = append(list, k.name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// shortened is a name of the caller's, at most 64 characters long.
+func shortened(name string) string {
+	if utf8.RuneCountInString(name) > 64 {
+		return string([]rune(name)[:64]) + "…"
+	}
+	return name
+}
+
+// nearly reports whether two names, case aside, differ by one letter: changed, left out, added, or two neighbours swapped.
+func nearly(sent, name string) bool {
+	a, b := []rune(sent), []rune(name)
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 || len(a) < 3 {
+		return false
+	}
+	i := 0
+	for i < len(a) && same(a[i], b[i]) {
+		i++
+	}
+	if len(a) < len(b) {
+		return sameAll(a[i:], b[i+1:])
+	}
+	a, b = a[i:], b[i:]
+	return len(a) == 0 || sameAll(a[1:], b[1:]) || len(a) > 1 && same(a[0], b[1]) && same(a[1], b[0]) && sameAll(a[2:], b[2:])
+}
+
+func same(a, b rune) bool { return unicode.ToLower(a) == unicode.ToLower(b) }
+
+func sameAll(a, b []rune) bool {
+	for i := range a {
+		if !same(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
