@@ -63,16 +63,21 @@ func Exact(s string) string {
 	return norm.NFC.String(foldCase(norm.NFC.String(s)))
 }
 
-// letters are written out before the decomposition, which would make o of ö and a of ä. "å" becomes a and so does "aa", the old
-// spelling of å.
+// NormVersion names the rules of Norm. It changes whenever Norm gives another text for any name: what is stored by Norm holds for one version.
+const NormVersion = "2"
+
+// letters are written out before the decomposition, which would make o of ö and a of ä.
 var letters = strings.NewReplacer("đ", "d", "ŧ", "t", "ǥ", "g", "ŋ", "n", "ð", "d", "þ", "th", "ß", "ss", "ø", "o", "ö", "o", "æ", "ae", "ä", "ae", "å", "a")
 
 // Norm is the fold of every other search for names: Aasen and Åsen, Porsáŋgu and Porsangu, Nord-Fron and nord fron are equal.
-// Blanks at the ends are removed, and runs of blanks, hyphens and dashes become one blank. Norm(Norm(s)) == Norm(s).
+// Blanks at the ends are removed, and runs of blanks, hyphens and dashes become one blank. "aa", the old spelling of å, becomes å and å
+// becomes a, so that Vegåa ("vegaa") is not Vega; what is folded already is therefore not to be folded again.
 func Norm(s string) string {
-	if !isASCII(s) {
-		s = foldCase(norm.NFKC.String(strings.ToValidUTF8(s, "\uFFFD")))
-		s = letters.Replace(norm.NFC.String(s))
+	if isASCII(s) {
+		s = strings.ReplaceAll(strings.ToLower(s), "aa", "a")
+	} else {
+		s = norm.NFC.String(foldCase(norm.NFKC.String(strings.ToValidUTF8(s, "\uFFFD"))))
+		s = letters.Replace(strings.ReplaceAll(s, "aa", "å"))
 		s = dropMarks(norm.NFKD.String(s))
 		s = norm.NFC.String(letters.Replace(s)) // again, for ǽ and ǿ, which have lost a mark now
 	}
@@ -92,21 +97,7 @@ func Norm(s string) string {
 			b.WriteRune(r)
 		}
 	}
-	return shorten(b.String())
-}
-
-// shorten replaces runs of a, of any length, by one.
-func shorten(s string) string {
-	if !strings.Contains(s, "aa") {
-		return s
-	}
-	b := make([]byte, 0, len(s))
-	for i := range len(s) {
-		if s[i] != 'a' || i == 0 || s[i-1] != 'a' {
-			b = append(b, s[i])
-		}
-	}
-	return string(b)
+	return b.String()
 }
 
 // isSilent reports whether r is an apostrophe, a prime, a modifier letter that looks like one, or a soft hyphen.

@@ -23,6 +23,9 @@ type criteria struct {
 	scope  cql2.And  // the part of where that holds on skrivemaate just as well; it bounds the look-up of similar names
 	alike  int       // similar names looked up so far
 	later  []func(context.Context) (cql2.Expr, error)
+	few    []api.Fault // patterns with few literals, which are refused where nothing narrows the search
+	wide   int         // number of such patterns, those of one field counted each
+	narrow bool        // what is found later narrows it
 	faults []api.Fault
 }
 

@@ -1,6 +1,9 @@
 package placename_test
 
 import (
+	"context"
+	"errors"
+	"grense/internal/store"
 	"reflect"
 	"slices"
 	"strings"
@@ -288,5 +291,30 @@ func similar(f *fixture, to string) func(string) bool {
 			}
 		}
 		return 10*common >= 4*(len(a)+len(b)-common)
+	}
+}
+
+// leaving is a store whose asker leaves while spellings are read.
+type leaving struct {
+	store.Store
+	leave func()
+	read  int
+}
+
+func (l *leaving) Fetch(_ context.Context, collection string, ids []string, want store.Want, fn func(*store.Feature) error) error {
+	l.leave()
+	return l.Store.Fetch(context.Background(), collection, ids, want, func(f *store.Feature) error {
+		l.read++
+		return fn(f)
+	})
+}
+
+func TestSimilarNamesStopWhenTheCallerLeaves(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	st := &leaving{Store: setup(t).store, leave: cancel}
+	_, err := placename.New(st, placename.Options{}).Search(ctx, &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("~Kristiansand"), AvansertSoek: ptr(true)}})
+	if !errors.Is(err, context.Canceled) || st.read != 1 {
+		t.Errorf("%v after %d spellings", err, st.read)
 	}
 }

@@ -62,38 +62,49 @@ func TestBadValuesAreRefusedWithTheirPath(t *testing.T) {
 			[]api.Fault{{Path: "findSkrivemaater/skrivemaateSoek/stedsnavn", Value: "Å *", Reason: api.FewLiterals, N: 2}}},
 		"nothing left after folding": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("''*")}},
 			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: "''*", Reason: api.FewLiterals, N: 2}}},
-		"one letter contained": {&api.FindSteder{StedSoek: api.StedSoek{Merknadstekst: ptr("x")}},
-			[]api.Fault{{Path: "findSteder/stedSoek/merknadstekst", Value: "x", Reason: api.FewLiterals, N: 2}}},
-		"one letter in an expression": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`Oslo Å`), AvansertSoek: ptr(true)}},
-			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: "Oslo Å", Reason: api.FewLiterals, N: 2}}},
-		"one letter in phrase, pattern and similarity": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`"Å" =Å* ~Å`), AvansertSoek: ptr(true)}},
-			slices.Repeat([]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: `"Å" =Å* ~Å`, Reason: api.FewLiterals, N: 2}}, 3)},
+		"one letter and a wildcard, and a flag": {&api.FindSteder{StedSoek: api.StedSoek{Merknadstekst: ptr("x*"), AvAllmennInteresse: ptr(true)}},
+			[]api.Fault{{Path: "findSteder/stedSoek/merknadstekst", Value: "x*", Reason: api.FewLiterals, N: 2}}},
+		"two such patterns": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("Å*"), Merknadstekst: ptr("x*")}}, []api.Fault{
+			{Path: "findSteder/stedSoek/stedsnavn", Value: "Å*", Reason: api.FewLiterals, N: 2}, {Path: "findSteder/stedSoek/merknadstekst", Value: "x*", Reason: api.FewLiterals, N: 2}}},
+		"one letter in one alternative of an expression": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`Oslo|Å`), AvansertSoek: ptr(true)}},
+			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: "Oslo|Å", Reason: api.FewLiterals, N: 2}}},
+		"one letter beside what is not meant": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`-Oslo Å`), AvansertSoek: ptr(true)}},
+			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: "-Oslo Å", Reason: api.FewLiterals, N: 2}}},
+		"one letter in phrase and pattern": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`"Å" =Å*`), AvansertSoek: ptr(true)}},
+			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: `"Å" =Å*`, Reason: api.FewLiterals, N: 2}}},
+		"one letter and similarity": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`~Å`), AvansertSoek: ptr(true), KommunerIds: []string{"0301"}}},
+			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: `~Å`, Reason: api.FewLiterals, N: 2}}},
 		"broken expression": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("Ås||dal"), AvansertSoek: ptr(true)}},
 			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: "Ås||dal", Reason: api.BadExpression, N: 4}}},
 		"municipalities": {&api.FindSteder{StedSoek: api.StedSoek{KommunerIds: []string{"0301", "Oslo", "301", "03012"}}}, []api.Fault{
 			{Path: "findSteder/stedSoek/kommunerIds", Value: "Oslo", Reason: api.NotNumber}, {Path: "findSteder/stedSoek/kommunerIds", Value: "301", Reason: api.BadKommune},
 			{Path: "findSteder/stedSoek/kommunerIds", Value: "03012", Reason: api.BadKommune}}},
 		"cadastral numbers": {&api.FindStederForMatrikkelenhetreferanse{Soek: api.StedMatrikkelenhetreferanseSoek{
-			Kommunenummer: "30l", Gaardsnummer: " ", Bruksnummer: ptr("1-"), Stedsnavn: ptr("*")}}, []api.Fault{
+			Kommunenummer: "30l", Gaardsnummer: " ", Bruksnummer: ptr("1-"), Stedsnavn: ptr("''*")}}, []api.Fault{
 			{Path: "findStederForMatrikkelenhetreferanse/soek/kommunenummer", Value: "30l", Reason: api.BadKommune},
 			{Path: "findStederForMatrikkelenhetreferanse/soek/gaardsnummer", Value: " ", Reason: api.Blank},
 			{Path: "findStederForMatrikkelenhetreferanse/soek/bruksnummer", Value: "1-", Reason: api.BadNumberList},
-			{Path: "findStederForMatrikkelenhetreferanse/soek/stedsnavn", Value: "*", Reason: api.FewLiterals, N: 2}}},
+			{Path: "findStederForMatrikkelenhetreferanse/soek/stedsnavn", Value: "''*", Reason: api.FewLiterals, N: 2}}},
 		"nested searches": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{
-			BokSoek: &api.BokSoek{Tittel: ptr("x")}, AnnenKartforekomstSoek: &api.KartforekomstSoek{Kartblad: ptr("*")}, KlageSoek: &api.DokumentertKlageSoek{Beskrivelse: ptr("?")},
-			DokumentSoek: &api.DokumentSoek{Entry: []api.DokumentSoekEntry{{Key: "brev", Value: "x"}}}}}, []api.Fault{
-			{Path: "findSkrivemaater/skrivemaateSoek/bokSoek/tittel", Value: "x", Reason: api.FewLiterals, N: 2},
+			BokSoek: &api.BokSoek{Tittel: ptr("x?")}, AnnenKartforekomstSoek: &api.KartforekomstSoek{Kartblad: ptr("*")}, KlageSoek: &api.DokumentertKlageSoek{Beskrivelse: ptr("?")},
+			DokumentSoek: &api.DokumentSoek{Entry: []api.DokumentSoekEntry{{Key: "brev", Value: "'"}}}}}, []api.Fault{
+			{Path: "findSkrivemaater/skrivemaateSoek/dokumentSoek/entry[1]/value", Value: "'", Reason: api.FewLiterals, N: 2}}},
+		"wildcards in nested searches": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{
+			BokSoek: &api.BokSoek{Tittel: ptr("x?")}, AnnenKartforekomstSoek: &api.KartforekomstSoek{Kartblad: ptr("*")}, KlageSoek: &api.DokumentertKlageSoek{Beskrivelse: ptr("?")},
+			OpplysningSoek: &api.OpplysningSoek{Informant: ptr("x*")}}}, []api.Fault{
+			{Path: "findSkrivemaater/skrivemaateSoek/bokSoek/tittel", Value: "x?", Reason: api.FewLiterals, N: 2},
 			{Path: "findSkrivemaater/skrivemaateSoek/annenKartforekomstSoek/kartblad", Value: "*", Reason: api.FewLiterals, N: 2},
-			{Path: "findSkrivemaater/skrivemaateSoek/klageSoek/beskrivelse", Value: "?", Reason: api.FewLiterals, N: 2},
-			{Path: "findSkrivemaater/skrivemaateSoek/dokumentSoek/entry[1]/value", Value: "x", Reason: api.FewLiterals, N: 2}}},
+			{Path: "findSkrivemaater/skrivemaateSoek/opplysningSoek/informant", Value: "x*", Reason: api.FewLiterals, N: 2},
+			{Path: "findSkrivemaater/skrivemaateSoek/klageSoek/beskrivelse", Value: "?", Reason: api.FewLiterals, N: 2}}},
 		"too many documents": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{DokumentSoek: &api.DokumentSoek{Entry: make([]api.DokumentSoekEntry, 101)}}},
 			[]api.Fault{{Path: "findSkrivemaater/skrivemaateSoek/dokumentSoek", Reason: api.LongList, N: 100}}},
 		"books without words":     {&api.FindBoeker{Soeketekst: " \t"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: " \t", Reason: api.Blank}}},
 		"books with letters only": {&api.FindBoeker{Soeketekst: "a b *"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: "a b *", Reason: api.FewLiterals, N: 2}}},
 		"books with a long text": {&api.FindBoeker{Soeketekst: strings.Repeat("a ", 501)},
 			[]api.Fault{{Path: "findBoeker/soeketekst", Value: strings.Repeat("a ", 501), Reason: api.LongText, N: 1000}}},
-		"map sheet of one character": {&api.FindKartprodukter{Kartblad: ptr("1")},
-			[]api.Fault{{Path: "findKartprodukter/kartblad", Value: "1", Reason: api.FewLiterals, N: 2}}},
+		"books with punctuation only": {&api.FindBoeker{Soeketekst: ": , ;"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: ": , ;", Reason: api.FewLiterals, N: 2}}},
+		"map sheet of one character and a wildcard": {&api.FindKartprodukter{Kartblad: ptr("1*")},
+			[]api.Fault{{Path: "findKartprodukter/kartblad", Value: "1*", Reason: api.FewLiterals, N: 2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

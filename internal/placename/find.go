@@ -30,6 +30,9 @@ const batch = 1000
 
 // find runs a search.
 func find[H any](ctx context.Context, s *Service, k *kind[H], c *criteria, f api.Flags) (api.Answer, error) {
+	if len(c.few) > 0 && !c.narrow && !narrows(c.where) {
+		c.faults = append(c.faults, c.few[:min(len(c.few), maxFaults-len(c.faults))]...)
+	}
 	if len(c.faults) > 0 {
 		return api.Answer{}, &api.Refusal{Faults: c.faults}
 	}

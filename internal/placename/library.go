@@ -2,12 +2,15 @@ package placename
 
 import (
 	"strings"
+	"unicode"
 
 	api "grense/api/placename"
+	"grense/internal/cql2"
 	"grense/internal/store"
 )
 
-// boeker asks for books in which every word occurs. A word may be a single letter beside a longer one; an ISBN may have hyphens.
+// boeker asks for books in which every word occurs; punctuation is no part of a word. A word may be a single letter beside a longer one; an
+// ISBN may have hyphens.
 func (s *Service) boeker(r *api.FindBoeker) *criteria {
 	const field = "soeketekst"
 	c := s.criteria(r, "")
@@ -19,7 +22,7 @@ func (s *Service) boeker(r *api.FindBoeker) *criteria {
 		return c
 	}
 	longest := 0
-	for word := range strings.FieldsSeq(r.Soeketekst) {
+	for word := range strings.FieldsFuncSeq(r.Soeketekst, separates) {
 		if digits := strings.ReplaceAll(word, "-", ""); isISBN(digits) {
 			word = digits
 		}
@@ -32,6 +35,12 @@ func (s *Service) boeker(r *api.FindBoeker) *criteria {
 		c.fault(field, r.Soeketekst, api.FewLiterals, minLiterals)
 	}
 	return c
+}
+
+// separates reports whether a character of a text separates words: what is neither letter, digit, mark nor wildcard. Hyphens do not, since
+// names and ISBNs have them, and apostrophes are no part of the folded text.
+func separates(r rune) bool {
+	return unicode.IsSpace(r) || !unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Pd) && !strings.ContainsRune(wildcards, r) && cql2.Norm(string(r)) != ""
 }
 
 // isISBN reports whether s may be an ISBN or the beginning of one, without hyphens: digits, the last of ten may be X.

@@ -98,9 +98,47 @@ func TestSearchesForBooksWantEveryWord(t *testing.T) {
 	for in, some := range map[string]bool{
 		"norske": true, "NORSKE navn": true, "Stedsnavn i Oslo": true, "navn navn": true, "norske xqzw": false, "stedsn* oslo": true, "st?dsnavn": true,
 		"978-82-9999": true, "9788299990": true, "978829999": true, "978-82": true, "bygdebok fjell-fjord": false, "grenseland": true,
+		"Bygdebok: for Askøy.": true, "Strandheim, Åse": true, "(Fjell; og «Fjord»)": true, "Rønning,Vigdis": true, "norske: , navn": true, "978-82-9999-013-4.": true,
 	} {
 		if n := s.compare(t, f, f.service(), &api.FindBoeker{Soeketekst: in}); (n > 0) != some {
 			t.Errorf("%q finds %d books", in, n)
+		}
+	}
+}
+
+// TestASingleCharacterIsAValue: it is equal to the whole text, since most texts contain it.
+func TestASingleCharacterIsAValue(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for op, fields := range map[string][]string{"findKartprodukter": {"Kartblad"}, "findNavnesaker": {"Beskrivelse", "Arkivreferanse"},
+		"findSkrivemaater": {"BokSoek.Utgave", "KlageSoek.Beskrivelse"}, "findSteder": {"Stedsnavn", "Merknadstekst"}} {
+		for _, field := range fields {
+			for _, in := range []string{"1", "Å", " e "} {
+				s := searches[op]
+				r := s.request()
+				set(s.target(r), field, in)
+				s.compare(t, f, f.service(), r)
+			}
+		}
+	}
+}
+
+// TestShortPatternsAreComparedWithWhatOtherCriteriaLeave compares them with the oracle, which reads all.
+func TestShortPatternsAreComparedWithWhatOtherCriteriaLeave(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	s, found := searches["findSteder"], 0
+	for _, text := range []string{"Å*", "*n", "?", "*", "S*", "*e*"} {
+		found += s.compare(t, f, f.service(), &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: &text, KommunerIds: []string{"0301", "1103", "5001"}}})
+		s.compare(t, f, f.service(), &api.FindSteder{StedSoek: api.StedSoek{Merknadstekst: &text, NavneobjekttyperIds: []string{"by", "gard"}}})
+		s.compare(t, f, f.service(), &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("N*s"), Merknadstekst: &text}})
+	}
+	if found == 0 {
+		t.Error("no hits prove anything")
+	}
+	for _, in := range []string{"Nes a", "s Nes", "Nes =N*", "Nes|=N* nes", "a -Nes nes"} {
+		if _, err := f.service().Search(t.Context(), &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: &in, AvansertSoek: ptr(true)}}); err != nil {
+			t.Errorf("%s: %v", in, err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
@@ -134,6 +135,9 @@ func (o *oracle) free(v *string, r row, column string) bool {
 	}
 	if strings.ContainsAny(*v, "*?") {
 		return o.like(*v, text)
+	}
+	if utf8.RuneCountInString(strings.TrimSpace(*v)) == 1 {
+		return o.fold(text) == o.fold(*v)
 	}
 	return strings.Contains(o.fold(text), o.fold(*v))
 }
@@ -346,7 +350,7 @@ func listed(list *string, n int64) bool {
 func (o *oracle) boeker(soeketekst string) []row {
 	return o.sorted("bok", func(r row) bool {
 		all := o.fold(r.text("tittel") + " " + r.text("forfatter") + " " + r.text("utgiver") + " " + strings.ReplaceAll(r.text("isbn"), "-", ""))
-		for word := range strings.FieldsSeq(soeketekst) {
+		for word := range strings.FieldsSeq(strings.NewReplacer(",", " ", ":", " ", ".", " ", "(", " ", ")", " ", ";", " ", "«", " ", "»", " ").Replace(soeketekst)) {
 			if digits := strings.ReplaceAll(word, "-", ""); digits != "" && strings.Trim(digits, "0123456789") == "" {
 				word = digits
 			}

@@ -3,8 +3,8 @@
 //
 // The rules of matching. Different fields all restrict, the values of one list are alternatives, absent fields do not restrict. Texts are
 // compared folded (cql2.Norm): a name is equal as a whole, with * for any run and ? for one character of the folded text; a free
-// text (description, remark, title ...) is contained, or with a wildcard equal as a whole. A pattern, and a text that is contained,
-// needs two characters other than wildcards and blanks. Fields that describe one related record, such as type and text of a remark, hold for
+// text (description, remark, title ...) is contained, or with a wildcard equal as a whole; one of a single character is equal. A pattern
+// needs two characters other than wildcards and blanks, unless another criterion than a flag narrows the search. Fields that describe one related record, such as type and text of a remark, hold for
 // the same record. Etter is strictly later, Foer strictly earlier; both hold for the same moment.
 //
 // Hits come by importance of the place (the register's rang), then by number; cases and decisions latest first; books and map

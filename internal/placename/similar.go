@@ -54,6 +54,9 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most
 	}
 	texts, seen := []cql2.Expr{}, map[string]bool{}
 	err = s.store.Fetch(ctx, q.Collection, idsOf(page), store.Want{Properties: []string{"langnavn"}, NoGeometry: true}, func(f *store.Feature) error {
+		if err := ctx.Err(); err != nil { // what follows takes longer than the reading
+			return err
+		}
 		text, _ := f.Values[0].(string)
 		if text = cql2.Norm(text); !seen[text] {
 			seen[text] = true

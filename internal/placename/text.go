@@ -2,6 +2,7 @@ package placename
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -11,7 +12,8 @@ import (
 	"grense/internal/cql2"
 )
 
-// minLiterals is the number of characters other than wildcards and blanks that a pattern needs; fewer would read most of the register.
+// minLiterals is the number of characters other than wildcards and blanks that a pattern needs where nothing else narrows the search; fewer
+// would read most of the register.
 const minLiterals = 2
 
 const wildcards = "*?"
@@ -67,42 +69,75 @@ func (c *criteria) contains(field, property string, v *string) conditions {
 	if !c.given(field, v, c.s.options.MaxText) {
 		return nil
 	}
-	test, ok := c.within(field, *v, *v)
+	var test textTest
+	ok := true
+	switch wild := strings.ContainsAny(*v, wildcards); {
+	case !wild && cql2.Norm(*v) != "" && literals(escape(*v)) < minLiterals:
+		test = exactly("norm", cql2.Norm(*v)) // a single character is a value: sheet 1, edition 3
+	case !wild:
+		test, ok = c.pattern(field, *v, around(*v), "norm")
+	default:
+		test, ok = c.pattern(field, *v, *v, "norm")
+	}
 	if !ok {
 		return nil
 	}
 	return conditions{test(property)}
 }
 
-// within is a text or pattern contained in the property; whole is what the caller sent.
-func (c *criteria) within(field, whole, v string) (textTest, bool) {
-	if !strings.ContainsAny(v, wildcards) {
-		v = "*" + strings.TrimSpace(v) + "*"
-	}
-	return c.pattern(field, whole, v, "norm")
-}
+// around is a pattern of texts that contain v, which has no wildcards.
+func around(v string) string { return "*" + strings.TrimSpace(v) + "*" }
 
-// pattern is a pattern of the whole property, folded by a function of cql2; "" for none.
+// pattern is a pattern of the whole property, folded by a function of cql2; "" for none. One with few literals is refused later unless
+// something else narrows the search, one that folding leaves nothing of at once.
 func (c *criteria) pattern(field, whole, v, function string) (textTest, bool) {
 	p, n := foldPattern(function, likePattern(v))
-	if n < minLiterals {
+	switch few := (api.Fault{Path: c.path + "/" + field, Value: whole, Reason: api.FewLiterals, N: minLiterals}); {
+	case n == foldedAway:
 		c.fault(field, whole, api.FewLiterals, minLiterals)
 		return nil, false
+	case n < minLiterals:
+		if c.wide++; !slices.Contains(c.few, few) {
+			c.few = append(c.few, few)
+		}
 	}
 	return like(function, p), true
 }
 
 // foldPattern folds a pattern of LIKE; function "" leaves it as it is. n is the number of its characters other than wildcards and blanks,
-// before folding; 0 when folding leaves none.
+// before folding; foldedAway when there were some and folding leaves none.
 func foldPattern(function, p string) (folded string, n int) {
 	n = literals(p)
 	if function == "" {
 		return p, n
 	}
-	if folded, _ = cql2.FoldPattern(function, p); literals(folded) == 0 {
-		n = 0
+	if folded, _ = cql2.FoldPattern(function, p); n > 0 && literals(folded) == 0 {
+		n = foldedAway
 	}
 	return folded, n
+}
+
+const foldedAway = -1
+
+// narrows reports whether a condition leaves so little of a register that a pattern with few literals may be compared with the rest.
+func narrows(x cql2.Expr) bool {
+	switch x := x.(type) {
+	case cql2.And:
+		return slices.ContainsFunc(x, narrows)
+	case cql2.Or:
+		return !slices.ContainsFunc(x, func(e cql2.Expr) bool { return !narrows(e) })
+	case cql2.Related:
+		return narrows(x.X)
+	case cql2.Like:
+		p, _ := x.Pattern.(cql2.Text)
+		return literals(string(p)) >= minLiterals
+	case cql2.Compare:
+		_, flag := x.R.(cql2.Bool)
+		return !flag && x.L != prop("art") // which every search for a kind of documentation says by itself
+	case cql2.In:
+		return true
+	}
+	return false
 }
 
 // exactly compares the property, folded by a function, with a text that is folded already.
@@ -179,9 +214,20 @@ func (c *criteria) expression(field, v string, through func(cql2.Expr) cql2.Expr
 		c.fault(field, v, api.BadExpression, int64(pos))
 		return
 	}
-	for _, t := range e.terms() {
-		t.test = c.term(field, v, t)
+	all := true
+	for _, list := range e {
+		before, narrow := c.few, false
+		for _, t := range list {
+			n := c.wide
+			t.test = c.term(field, v, t)
+			narrow = narrow || !t.not && c.wide == n
+		}
+		if narrow { // by another term that the same spelling fulfils
+			c.few = before
+		}
+		all = all && narrow
 	}
+	c.narrow = c.narrow || all
 	c.later = append(c.later, func(ctx context.Context) (cql2.Expr, error) {
 		x, err := e.compile(func(t *term) (textTest, error) {
 			if t.op == opSimilar {
@@ -200,7 +246,11 @@ func (c *criteria) expression(field, v string, through func(cql2.Expr) cql2.Expr
 func (c *criteria) term(field, whole string, t *term) (test textTest) {
 	switch t.op {
 	case opWord:
-		test, _ = c.within(field, whole, t.text)
+		word := t.text
+		if !strings.ContainsAny(word, wildcards) {
+			word = around(word)
+		}
+		test, _ = c.pattern(field, whole, word, "norm")
 	case opPhrase:
 		test = c.phrase(field, whole, t.text)
 	case opSame:
@@ -222,11 +272,10 @@ func (c *criteria) term(field, whole string, t *term) (test textTest) {
 
 // phrase is words beside each other: the folded text is the phrase, or begins or ends with it, or has it inside, between blanks.
 func (c *criteria) phrase(field, whole, v string) textTest {
-	inner, n := foldPattern("norm", likePattern(v))
-	if n < minLiterals {
-		c.fault(field, whole, api.FewLiterals, minLiterals)
+	if _, ok := c.pattern(field, whole, v, "norm"); !ok {
 		return nil
 	}
+	inner, _ := foldPattern("norm", likePattern(v))
 	return func(property string) cql2.Expr {
 		return cql2.Or{
 			like("norm", inner)(property), like("norm", inner+" %")(property),

@@ -289,3 +289,31 @@ func TestEverySearchFieldIsAnExpression(t *testing.T) {
 		})
 	}
 }
+
+// TestRegistersOfAnOlderFoldAreRefused: names would not be found as they are folded now.
+func TestRegistersOfAnOlderFoldAreRefused(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "old.gpkg")
+	write(t, path, 50)
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err == nil {
+		err = sqlitex.Execute(conn, `UPDATE grense_collection SET definition = replace(definition, ',"Fold":"`+cql2.NormVersion+`"', '')`, nil)
+		err = errors.Join(err, conn.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, ok := s.Catalog().Collection("skrivemaate"); ok {
+		t.Error("spellings of an older fold are served")
+	}
+	if !slices.ContainsFunc(s.Catalog().Notes, func(n store.Note) bool {
+		return n.Layer == "skrivemaate" && n.Refused && strings.Contains(n.Reason, "grense register generate")
+	}) {
+		t.Errorf("no note tells the cure: %+v", s.Catalog().Notes)
+	}
+}

@@ -113,6 +113,7 @@ type Search struct {
 	Rev   string // Norm, reversed by character, for patterns that start with a wildcard
 	Gram  string // full-text table with trigrams over Norm, by rowid of Texts, or without that of the collection's table
 	Texts string // table of the texts of Norm, each once, in a column of that name; id is the row id
+	Fold  string // the cql2.NormVersion that the columns were filled by; a Writer sets it
 }
 
 // Relation is a set of rows that belong to features many to one, or many to many through a table of pairs.

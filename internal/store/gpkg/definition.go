@@ -90,7 +90,8 @@ func typeNamed(name string) (cql2.Type, bool) {
 }
 
 // define returns the definition of a collection.
-func define(c *store.Collection) *definition {
+func define(x *store.Collection) *definition {
+	c := x.Folded()
 	d := &definition{
 		ID: c.ID, Table: c.Table, Title: c.Title, Description: c.Description, Keywords: c.Keywords, Links: c.Links, Public: c.Public,
 		Key:        keyDefinition{c.Key.Column, typeNames[c.Key.Type], c.Key.Property},
@@ -125,6 +126,12 @@ func (p propertyDefinition) property() (store.Property, bool) {
 		Name: p.Name, Column: p.Column, Type: t, Title: p.Title, Description: p.Description, Unit: p.Unit, Enum: p.Enum, CodeList: p.CodeList,
 		Ref: p.Ref, Hidden: p.Hidden, Search: p.Search,
 	}, ok
+}
+
+// foldedOtherwise is store.FoldedOtherwise.
+func foldedOtherwise(ps []propertyDefinition, rs []relationDefinition) bool {
+	return slices.ContainsFunc(ps, func(p propertyDefinition) bool { return p.Search.Old() }) ||
+		slices.ContainsFunc(rs, func(r relationDefinition) bool { return foldedOtherwise(r.Columns, r.Relations) })
 }
 
 // readDefinitions returns our definitions by table name in lower case; none when the file is not ours.

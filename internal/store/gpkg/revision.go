@@ -202,6 +202,10 @@ func (s *Store) settingsOf(layer string) store.Settings {
 
 // check refuses what is no table of features or attributes.
 func (d *draft) check(c *conn) (err error) {
+	if d.own != nil && foldedOtherwise(d.own.Properties, d.own.Relations) {
+		d.refuse(store.OldFold)
+		return nil
+	}
 	switch d.kind {
 	case "features", "attributes":
 	case "tiles", "2d-gridded-coverage", "vector-tiles":

@@ -207,3 +207,22 @@ func everything(t *testing.T, s store.Store, c *store.Collection) (all [][]any) 
 	}
 	return all
 }
+
+// TestRegistersOfAnOlderFoldAreRefused: names would not be found as they are folded now.
+func TestRegistersOfAnOlderFoldAreRefused(t *testing.T) {
+	t.Parallel()
+	url := cluster.Database(t)
+	create(t, url, func(w store.Writer) {
+		if err := register.Generate(context.Background(), w, register.Options{Places: 50, Seed: 3}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	run(t, url, `UPDATE grense.collection SET definition = replace(definition::text, '"Fold":"`+cql2.NormVersion+`"', '"Fold":""')::json`)
+	s := openStore(t, url, postgis.Options{})
+	if _, ok := s.Catalog().Collection("skrivemaate"); ok {
+		t.Error("spellings of an older fold are served")
+	}
+	if !slices.ContainsFunc(s.Catalog().Notes, func(n store.Note) bool { return n.Refused && strings.Contains(n.Reason, "grense register generate") }) {
+		t.Errorf("no note tells the cure: %+v", s.Catalog().Notes)
+	}
+}

@@ -189,6 +189,10 @@ func (d *draft) geometries() string {
 
 // read surveys a draft.
 func (d *draft) read(ctx context.Context, c *pgxpool.Conn) (x examined, err error) {
+	if d.own != nil && store.FoldedOtherwise(d.own.Properties, d.own.Relations) {
+		d.refuse(store.OldFold)
+		return x, nil
+	}
 	if d.geometry.name != "" {
 		if err := d.place(ctx, c); err != nil || d.refused() {
 			return x, err

@@ -214,7 +214,7 @@ func (w *Writer) define(ctx context.Context, c *store.Collection, replace bool) 
 	if err := w.makeRelations(ctx, c, c.Relations); err != nil {
 		return err
 	}
-	body, err := json.Marshal(defined(c))
+	body, err := json.Marshal(defined(c).Folded())
 	if err != nil {
 		return own(err)
 	}

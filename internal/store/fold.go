@@ -1,0 +1,43 @@
+package store
+
+import (
+	"slices"
+
+	"grense/internal/cql2"
+)
+
+// OldFold is why a collection is refused whose columns for searching were filled by other rules of folding than ours.
+const OldFold = "its texts for searching are folded as an older Grense did, which finds other names; make it anew, with grense register generate or grense register import"
+
+// Folded returns the collection with the version of the fold noted wherever columns are made for searching. A Writer keeps that one.
+func (c Collection) Folded() Collection {
+	c.Properties, c.Relations = foldedProperties(c.Properties), foldedRelations(c.Relations)
+	return c
+}
+
+func foldedRelations(rs []Relation) []Relation {
+	rs = slices.Clone(rs)
+	for i := range rs {
+		rs[i].Columns, rs[i].Relations = foldedProperties(rs[i].Columns), foldedRelations(rs[i].Relations)
+	}
+	return rs
+}
+
+func foldedProperties(ps []Property) []Property {
+	ps = slices.Clone(ps)
+	for i := range ps {
+		if s := &ps[i].Search; s.Norm != "" || s.Rev != "" {
+			s.Fold = cql2.NormVersion
+		}
+	}
+	return ps
+}
+
+// FoldedOtherwise reports whether some columns for searching were filled by other rules of folding than cql2.Norm has now.
+func FoldedOtherwise(ps []Property, rs []Relation) bool {
+	return slices.ContainsFunc(ps, func(p Property) bool { return p.Search.Old() }) ||
+		slices.ContainsFunc(rs, func(r Relation) bool { return FoldedOtherwise(r.Columns, r.Relations) })
+}
+
+// Old reports whether the columns were filled by other rules of folding than cql2.Norm has now.
+func (s Search) Old() bool { return (s.Norm != "" || s.Rev != "") && s.Fold != cql2.NormVersion }
