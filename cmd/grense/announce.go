@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"grense/internal/apikey"
+	"grense/internal/source"
 	"grense/internal/store"
 )
 
@@ -14,14 +15,14 @@ import (
 const firstKeyName = "first key, made by serve"
 
 // announce prints where the service listens and, once, the first key.
-func (s *service) announce(ctx context.Context, p *process, source string) error {
+func (s *service) announce(ctx context.Context, p *process, src string) error {
 	var b strings.Builder
 	base := s.cfg.BaseURL
-	if source == "" {
-		source = "the demo"
+	if src == "" {
+		src = "the demo"
 	}
 	public := publicCollections(s.store.Catalog())
-	fmt.Fprintf(&b, "Grense serves %s of %s\n", count(len(public), "collection"), shown(source))
+	fmt.Fprintf(&b, "Grense serves %s of %s\n", count(len(public), "collection"), source.Shown(src))
 	fmt.Fprintf(&b, "  listening on    %s\n", s.cfg.Addr)
 	fmt.Fprintf(&b, "  in a browser    %s/?f=html\n", base)
 	fmt.Fprintf(&b, "  for programs    %s/\n", base)

@@ -15,6 +15,7 @@ import (
 
 	"grense/internal/config"
 	"grense/internal/server"
+	"grense/internal/source"
 	"grense/internal/store"
 	"grense/openapi"
 )
@@ -50,7 +51,7 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 			return err
 		}
 	}
-	st, err := openSource(ctx, c.Source, dir, cfg, p.logger(cfg), false)
+	st, err := source.Open(ctx, c.Source, source.Options{DataDir: dir, Config: cfg, Logger: p.logger(cfg), Version: programVersion()})
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 	if err := printLayers(p.Stdout, cat); err != nil {
 		return err
 	}
-	wrong := printNotes(p.Stdout, cat, unmatched(cfg, cat))
+	wrong := printNotes(p.Stdout, cat, source.Unmatched(cfg, cat))
 	advised, err := printAdvice(ctx, p.Stdout, c.Source)
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 		wrong++
 	}
 	if wrong > 0 {
-		return fmt.Errorf("%s has %s", shown(c.Source), count(wrong, "fault"))
+		return fmt.Errorf("%s has %s", source.Shown(c.Source), count(wrong, "fault"))
 	}
 	return nil
 }

@@ -6,40 +6,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"time"
 
-	"grense/internal/config"
+	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
 )
 
-// isDatabase reports whether a source is the address of a PostGIS database.
-func isDatabase(source string) bool {
-	return strings.HasPrefix(source, "postgres://") || strings.HasPrefix(source, "postgresql://")
-}
-
-// shown is a source without a password.
-func shown(source string) string {
-	if isDatabase(source) {
-		return postgis.Redact(source)
-	}
-	return source
-}
-
-// openDatabase opens a PostGIS database; with wait it tries again until the database can be reached.
-func openDatabase(ctx context.Context, source string, cfg config.Config, log *slog.Logger, wait bool) (store.Store, error) {
-	st, err := postgis.Open(ctx, source, postgis.Options{Settings: layerSettings(cfg), Logger: log, Wait: wait})
-	if err != nil {
-		return nil, fmt.Errorf("cannot open %s: %w", shown(source), err)
-	}
-	return st, nil
-}
-
 // createTarget begins to write into a database or a GeoPackage.
 func createTarget(ctx context.Context, target string) (store.Writer, error) {
-	if isDatabase(target) {
+	if source.IsDatabase(target) {
 		return postgis.Create(ctx, target)
 	}
 	return gpkg.Create(ctx, target)
@@ -47,17 +24,17 @@ func createTarget(ctx context.Context, target string) (store.Writer, error) {
 
 // openStateFor opens the keys for a source: in the database where that is the source and the role may write there, else in dir. A database that
 // is away is tried again.
-func openStateFor(ctx context.Context, source, dir string, log *slog.Logger) (store.State, error) {
-	if !isDatabase(source) {
+func openStateFor(ctx context.Context, src, dir string, log *slog.Logger) (store.State, error) {
+	if !source.IsDatabase(src) {
 		return openStateIn(ctx, dir)
 	}
-	st, err := postgis.OpenState(ctx, source)
+	st, err := postgis.OpenState(ctx, src)
 	for errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
 		log.Warn("the keys cannot be read; trying again", "err", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):
-			st, err = postgis.OpenState(ctx, source)
+			st, err = postgis.OpenState(ctx, src)
 		}
 	}
 	switch {
@@ -66,7 +43,7 @@ func openStateFor(ctx context.Context, source, dir string, log *slog.Logger) (st
 			"that owns the database run grense key list --source postgres://... and grant the right to select, insert and update grense.api_key", "dir", dir)
 		return openStateIn(ctx, dir)
 	case err != nil:
-		return nil, fmt.Errorf("cannot open the keys in %s: %w", shown(source), err)
+		return nil, fmt.Errorf("cannot open the keys in %s: %w", source.Shown(src), err)
 	}
 	log.Info("the keys are in the schema grense of the database")
 	return st, nil
@@ -83,35 +60,35 @@ func (f keyFlags) openState(ctx context.Context, p *process) (store.State, error
 	if f.Source == "" {
 		return f.dataFlags.openState(ctx, p)
 	}
-	if !isDatabase(f.Source) {
+	if !source.IsDatabase(f.Source) {
 		return nil, errors.New("--source takes the address of a PostGIS database, postgres://user@host/database; keys of other sources are in --data-dir")
 	}
 	st, err := postgis.OpenState(ctx, f.Source)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the keys in %s: %w", shown(f.Source), err)
+		return nil, fmt.Errorf("cannot open the keys in %s: %w", source.Shown(f.Source), err)
 	}
 	return st, nil
 }
 
 // migrateDatabase applies missing migrations.
-func migrateDatabase(ctx context.Context, source string) error {
-	if !isDatabase(source) {
+func migrateDatabase(ctx context.Context, src string) error {
+	if !source.IsDatabase(src) {
 		return errors.New("--migrate is for databases, postgres://user@host/database; a GeoPackage is migrated when something is imported into it")
 	}
-	if err := postgis.Migrate(ctx, source); err != nil {
-		return fmt.Errorf("cannot migrate %s: %w", shown(source), err)
+	if err := postgis.Migrate(ctx, src); err != nil {
+		return fmt.Errorf("cannot migrate %s: %w", source.Shown(src), err)
 	}
 	return nil
 }
 
 // printAdvice tells what a database lacks besides its tables, and returns how much of it is wrong; 0 for other sources.
-func printAdvice(ctx context.Context, w io.Writer, source string) (wrong int, err error) {
-	if !isDatabase(source) {
+func printAdvice(ctx context.Context, w io.Writer, src string) (wrong int, err error) {
+	if !source.IsDatabase(src) {
 		return 0, nil
 	}
-	list, err := postgis.Inspect(ctx, source)
+	list, err := postgis.Inspect(ctx, src)
 	if err != nil {
-		return 0, fmt.Errorf("cannot look into %s: %w", shown(source), err)
+		return 0, fmt.Errorf("cannot look into %s: %w", source.Shown(src), err)
 	}
 	if len(list) > 0 {
 		fmt.Fprintln(w)

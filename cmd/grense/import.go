@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,9 +17,8 @@ import (
 
 	"grense/internal/crs"
 	"grense/internal/ingest"
-	"grense/internal/migrate"
+	"grense/internal/source"
 	"grense/internal/store"
-	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
 )
 
@@ -66,7 +64,7 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = errors.Join(err, report.close()) }()
 	noun := "bytes"
-	if isDatabase(c.Files[0]) {
+	if source.IsDatabase(c.Files[0]) {
 		noun = "features"
 	}
 	bar := newMeter(p.Stderr, noun)
@@ -84,8 +82,8 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 		return notImported(ctx, err, "")
 	}
 	r := plan.Report
-	_, err = fmt.Fprintf(p.Stdout, "%s: %s in collection %s (%s), imported in %s.\n%s\nServe it with: grense serve %s\n", shown(c.Into), count(r.Written, "feature"), c.Collection,
-		describeCollection(plan.Collection), time.Since(start).Round(10*time.Millisecond), countFaults(r), shown(c.Into))
+	_, err = fmt.Fprintf(p.Stdout, "%s: %s in collection %s (%s), imported in %s.\n%s\nServe it with: grense serve %s\n", source.Shown(c.Into), count(r.Written, "feature"), c.Collection,
+		describeCollection(plan.Collection), time.Since(start).Round(10*time.Millisecond), countFaults(r), source.Shown(c.Into))
 	return err
 }
 
@@ -223,7 +221,7 @@ func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, er
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
-	in.options.OpenGeoPackage = geopackageOpener(temp)
+	in.options.OpenGeoPackage = source.GeoPackages(temp)
 	in.options.TempDir = temp
 	var layers []*ingest.Layer
 	for _, name := range in.files {
@@ -238,7 +236,7 @@ func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, er
 		}
 		layers = append(layers, l)
 	}
-	if in.target.Table, err = freeTable(in.target.Collection); err != nil {
+	if in.target.Table, err = source.FreeTable(in.target.Collection); err != nil {
 		return nil, err
 	}
 	plan, err := ingest.Survey(ctx, layers, in.target, in.watch)
@@ -247,7 +245,7 @@ func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, er
 	}
 	w, err := createTarget(ctx, in.into)
 	if err != nil {
-		return plan, fmt.Errorf("cannot write %s: %w", shown(in.into), err)
+		return plan, fmt.Errorf("cannot write %s: %w", source.Shown(in.into), err)
 	}
 	defer w.Close()
 	if err := plan.Write(ctx, w); err != nil {
@@ -255,22 +253,22 @@ func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, er
 	}
 	indexing()
 	if err := w.Commit(ctx); err != nil {
-		return plan, fmt.Errorf("cannot write %s: %w", shown(in.into), err)
+		return plan, fmt.Errorf("cannot write %s: %w", source.Shown(in.into), err)
 	}
 	return plan, nil
 }
 
 // open opens a file or a database.
 func (in *importing) open(ctx context.Context, name string) (*ingest.Source, func() error, error) {
-	if isDatabase(name) {
+	if source.IsDatabase(name) {
 		if in.options.CRS != 0 {
 			return nil, nil, errors.New("--crs is for files; a database states the reference system of each table")
 		}
 		st, err := postgis.Open(ctx, name, postgis.Options{})
 		if err != nil {
-			return nil, nil, fmt.Errorf("cannot open %s: %w", shown(name), err)
+			return nil, nil, fmt.Errorf("cannot open %s: %w", source.Shown(name), err)
 		}
-		return &ingest.Source{Path: shown(name), Layers: ingest.StoreLayers(shown(name), st)}, st.Close, nil
+		return &ingest.Source{Path: source.Shown(name), Layers: ingest.StoreLayers(source.Shown(name), st)}, st.Close, nil
 	}
 	src, err := ingest.Open(ctx, name, in.options)
 	if err != nil {
@@ -279,39 +277,11 @@ func (in *importing) open(ctx context.Context, name string) (*ingest.Source, fun
 	return src, src.Close, nil
 }
 
-// freeTable returns name, or layer_ and name where a table of that name has a meaning of its own: to SQLite, to the GeoPackage standard, or
-// to the register of place names.
-func freeTable(name string) (string, error) {
-	low := strings.ToLower(name)
-	for _, prefix := range [...]string{"sqlite_", "gpkg_", "rtree_", "grense_"} {
-		if strings.HasPrefix(low, prefix) {
-			return "layer_" + name, nil
-		}
-	}
-	list, err := migrate.GeoPackage()
-	if err != nil {
-		return "", err
-	}
-	for _, m := range list {
-		if strings.Contains(strings.ToLower(m.SQL), "create table "+low+" (") {
-			return "layer_" + name, nil
-		}
-	}
-	return name, nil
-}
-
 func (in *importing) explain(err error) error {
 	if errors.Is(err, store.ErrExists) {
-		return fmt.Errorf("%s has a collection %s already; replace it with --replace, or choose another id", shown(in.into), in.target.Collection)
+		return fmt.Errorf("%s has a collection %s already; replace it with --replace, or choose another id", source.Shown(in.into), in.target.Collection)
 	}
 	return err
-}
-
-// geopackageOpener returns a function that opens a GeoPackage as serve does. dir takes the side files.
-func geopackageOpener(dir string) func(context.Context, string) (store.Store, error) {
-	return func(ctx context.Context, path string) (store.Store, error) {
-		return gpkg.Open(ctx, path, gpkg.Options{DataDir: dir, Logger: slog.New(slog.DiscardHandler)})
-	}
 }
 
 // chooseLayer finds the layer of that name, else the only one.

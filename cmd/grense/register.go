@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"grense/internal/register"
+	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
@@ -37,16 +38,13 @@ type registerGenerateCmd struct {
 	Force  bool   `help:"Replace the file if it exists, or the register of the database."`
 }
 
-// registerDate is what a generated register says of its age: the first day of the division that it holds.
-var registerDate = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
-
 func (c *registerGenerateCmd) Run(ctx context.Context, p *process) error {
 	if err := c.free(ctx); err != nil {
 		return err
 	}
 	start := time.Now()
-	create := func() (store.Writer, error) { return gpkg.CreateDated(ctx, c.Out, registerDate) }
-	if isDatabase(c.Out) {
+	create := func() (store.Writer, error) { return gpkg.CreateDated(ctx, c.Out, register.Date()) }
+	if source.IsDatabase(c.Out) {
 		create = func() (store.Writer, error) { return postgis.Create(ctx, c.Out) }
 	}
 	w, err := create()
@@ -63,17 +61,17 @@ func (c *registerGenerateCmd) Run(ctx context.Context, p *process) error {
 		return fmt.Errorf("cannot write the register: %w", err)
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s holds %s (seed %d), made in %s.\nServe it with: grense serve %s\n",
-		shown(c.Out), count(c.Places, "place"), c.Seed, time.Since(start).Round(100*time.Millisecond), shown(c.Out))
+		source.Shown(c.Out), count(c.Places, "place"), c.Seed, time.Since(start).Round(100*time.Millisecond), source.Shown(c.Out))
 	return err
 }
 
 // free tells why the target cannot be written; nil when it can.
 func (c *registerGenerateCmd) free(ctx context.Context) error {
-	if isDatabase(c.Out) {
+	if source.IsDatabase(c.Out) {
 		if has, err := hasRegister(ctx, c.Out); err != nil || c.Force || !has {
 			return err
 		}
-		return fmt.Errorf("%s holds a register already; choose another database, or replace it with --force", shown(c.Out))
+		return fmt.Errorf("%s holds a register already; choose another database, or replace it with --force", source.Shown(c.Out))
 	}
 	if _, err := os.Stat(c.Out); err == nil && !c.Force {
 		return fmt.Errorf("%s exists; choose another file, or replace it with --force", c.Out)
@@ -90,7 +88,7 @@ func (c *registerGenerateCmd) free(ctx context.Context) error {
 func hasRegister(ctx context.Context, url string) (bool, error) {
 	st, err := postgis.Open(ctx, url, postgis.Options{})
 	if err != nil {
-		return false, fmt.Errorf("cannot open %s: %w", shown(url), err)
+		return false, fmt.Errorf("cannot open %s: %w", source.Shown(url), err)
 	}
 	defer st.Close()
 	_, ok := st.Catalog().Collection("sted")

@@ -13,6 +13,7 @@ import (
 	"grense/internal/ingest"
 	"grense/internal/register"
 	"grense/internal/register/official"
+	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
@@ -77,8 +78,8 @@ func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
 		return notImported(ctx, err, hint)
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s holds %s, %s, %s, imported in %s.\nRead %d, refused %d, occurred again %d, without a position %d; %s.\nServe it with: grense serve %s\n",
-		shown(c.Into), count(im.Places, "place"), count(im.Names, "name"), count(im.Spellings, "spelling"), time.Since(start).Round(100*time.Millisecond),
-		im.Read, im.Refused, im.Twice, im.NoPlace, count(len(im.Codes), "unknown code"), shown(c.Into))
+		source.Shown(c.Into), count(im.Places, "place"), count(im.Names, "name"), count(im.Spellings, "spelling"), time.Since(start).Round(100*time.Millisecond),
+		im.Read, im.Refused, im.Twice, im.NoPlace, count(len(im.Codes), "unknown code"), source.Shown(c.Into))
 	return err
 }
 
@@ -97,7 +98,7 @@ func (c *registerImportCmd) run(ctx context.Context, p *process, o official.Opti
 	}
 	defer os.RemoveAll(temp)
 	reading := newMeter(p.Stderr, "bytes")
-	o.TempDir, o.Open = temp, geopackageOpener(temp)
+	o.TempDir, o.Open = temp, source.GeoPackages(temp)
 	o.Progress = func(done, total int64) { reading.show(int(done), int(total)) }
 	var writing *meter
 	o.Written = func(done, total int) { writing.show(done, total) }
@@ -131,7 +132,7 @@ func (c *registerImportCmd) run(ctx context.Context, p *process, o official.Opti
 
 // begin looks whether the target takes a register, before the files are read. Of a GeoPackage that exists it returns the writer.
 func (c *registerImportCmd) begin(ctx context.Context) (store.Writer, error) {
-	if isDatabase(c.Into) {
+	if source.IsDatabase(c.Into) {
 		if c.Replace {
 			return nil, nil
 		}
@@ -158,7 +159,7 @@ func (c *registerImportCmd) begin(ctx context.Context) (store.Writer, error) {
 
 // create begins a target that begin did not. A new GeoPackage is dated by its contents, so that the same files give the same bytes.
 func (c *registerImportCmd) create(ctx context.Context, dated time.Time) (store.Writer, error) {
-	if isDatabase(c.Into) {
+	if source.IsDatabase(c.Into) {
 		return postgis.Create(ctx, c.Into)
 	}
 	return gpkg.CreateDated(ctx, c.Into, dated)
@@ -166,9 +167,9 @@ func (c *registerImportCmd) create(ctx context.Context, dated time.Time) (store.
 
 func (c *registerImportCmd) explain(err error) error {
 	if errors.Is(err, store.ErrExists) {
-		return fmt.Errorf("%s holds a register already; replace it with --replace, or choose another target", shown(c.Into))
+		return fmt.Errorf("%s holds a register already; replace it with --replace, or choose another target", source.Shown(c.Into))
 	}
-	return fmt.Errorf("cannot write %s: %w", shown(c.Into), err)
+	return fmt.Errorf("cannot write %s: %w", source.Shown(c.Into), err)
 }
 
 // tellImport shows what was wrong, in groups, and the codes that no list has.

@@ -15,6 +15,7 @@ import (
 	"grense/internal/config"
 	"grense/internal/demo"
 	"grense/internal/server"
+	"grense/internal/source"
 	"grense/internal/store"
 )
 
@@ -85,7 +86,7 @@ type service struct {
 }
 
 // assemble builds all parts, the listeners first, so that a port in use is told before data are read.
-func assemble(ctx context.Context, cfg config.Config, source string, log *slog.Logger) (_ *service, err error) {
+func assemble(ctx context.Context, cfg config.Config, src string, log *slog.Logger) (_ *service, err error) {
 	s := &service{log: log, codes: &apikey.Codes{}}
 	defer func() {
 		if err != nil {
@@ -108,19 +109,19 @@ func assemble(ctx context.Context, cfg config.Config, source string, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	if s.store, err = openSource(ctx, source, dir, cfg, log, true); err != nil {
+	if s.store, err = source.Open(ctx, src, source.Options{DataDir: dir, Config: cfg, Logger: log, Version: programVersion(), Wait: true}); err != nil {
 		return nil, err
 	}
-	if source == "" && s.cfg.Service.Licence == (config.Licence{}) {
+	if src == "" && s.cfg.Service.Licence == (config.Licence{}) {
 		s.cfg.Service.Licence = config.Licence{Name: demo.LicenceName, URL: demo.LicenceURL}
 	}
-	if s.state, err = openStateFor(ctx, source, dir, log); err != nil {
+	if s.state, err = openStateFor(ctx, src, dir, log); err != nil {
 		return nil, err
 	}
 	if s.keys, err = apikey.NewChecker(ctx, s.state, log); err != nil {
 		return nil, fmt.Errorf("cannot read the keys in %s: %w", dir, err)
 	}
-	for _, name := range unmatched(cfg, s.store.Catalog()) {
+	for _, name := range source.Unmatched(cfg, s.store.Catalog()) {
 		log.Warn("configured for a collection that the source does not have", "collection", name)
 	}
 	s.server, err = server.New(server.Options{Config: s.cfg, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: log, Version: programVersion()})

@@ -1,15 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"grense/internal/config"
-	"grense/internal/store"
+	"grense/internal/source"
 )
 
 // dataFlags are the flags of every command that reads the configuration. A flag that is not given is nil.
@@ -54,7 +54,10 @@ func keepPrivate(dir string) error {
 	tighten := func(path string) error {
 		info, err := os.Lstat(path)
 		if err != nil || info.Mode()&(fs.ModeSymlink|fs.ModeSticky) != 0 || info.Mode().Perm()&othersMay == 0 {
-			return ignoreMissing(err) // another process may have removed it
+			if errors.Is(err, fs.ErrNotExist) { // another process has removed it
+				return nil
+			}
+			return err
 		}
 		if err := os.Chmod(path, info.Mode().Perm()&^othersMay); err != nil {
 			return fmt.Errorf("others can read %s, and that cannot be changed: %w; own the data directory, or name another one with --data-dir", path, err)
@@ -65,7 +68,7 @@ func keepPrivate(dir string) error {
 		return err
 	}
 	for _, pattern := range ours {
-		names, _ := filepath.Glob(filepath.Join(escapeGlob(dir), filepath.FromSlash(pattern))) // the patterns are sound
+		names, _ := filepath.Glob(filepath.Join(source.EscapeGlob(dir), filepath.FromSlash(pattern))) // the patterns are sound
 		for _, name := range names {
 			if err := tighten(name); err != nil {
 				return err
@@ -83,40 +86,4 @@ func (p *process) logger(cfg config.Config) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(p.Stderr, nil))
 	}
 	return slog.New(slog.NewTextHandler(p.Stderr, nil))
-}
-
-// layerSettings is the configuration of the collections in the store's words.
-func layerSettings(cfg config.Config) map[string]store.Settings {
-	m := make(map[string]store.Settings, len(cfg.Collections))
-	for name, c := range cfg.Collections {
-		s := store.Settings{ID: c.ID, Title: store.Text(c.Title), Description: store.Text(c.Description), Keywords: c.Keywords, Hidden: c.Hidden,
-			IDColumn: c.IDColumn, TitleProperty: c.Roles.Title, Instant: c.Roles.Instant, IntervalStart: c.Roles.IntervalStart, IntervalEnd: c.Roles.IntervalEnd}
-		for _, l := range c.Links {
-			s.Links = append(s.Links, store.Link(l))
-		}
-		m[name] = s
-	}
-	return m
-}
-
-// unmatched names what is configured for collections that the catalog does not have; hidden ones are not expected there.
-func unmatched(cfg config.Config, cat *store.Catalog) []string {
-	known := map[string]bool{}
-	for _, c := range cat.Collections {
-		known[c.Table], known[c.ID] = true, true
-	}
-	for _, n := range cat.Notes {
-		known[n.Layer] = true
-	}
-	for _, layer := range cat.Hidden {
-		known[layer] = true
-	}
-	var out []string
-	for name, c := range cfg.Collections {
-		if !known[name] && !known[c.ID] { // a renamed one is found by its new id
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out
 }

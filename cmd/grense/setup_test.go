@@ -17,6 +17,7 @@ import (
 
 	"grense/internal/demo"
 	"grense/internal/register"
+	"grense/internal/source"
 )
 
 // patience bounds every wait of a test. It is long, because only a failure needs it.
@@ -184,7 +185,7 @@ var theDemo = sync.OnceValues(func() ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	path, err := buildDemo(context.Background(), dir)
+	path, err := source.Demo(context.Background(), dir)
 	if err != nil {
 		return nil, err
 	}

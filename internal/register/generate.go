@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
@@ -31,6 +32,9 @@ type Options struct {
 
 // progressStep is the number of steps between calls of Progress and looks at the context.
 const progressStep = 5_000
+
+// Date is what a generated register says of its age: the first day of the division that it holds.
+func Date() time.Time { return time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // Generate defines the collections of the register in w, with replacement, and fills all its tables. The rows depend on o.Places and
 // o.Seed only, and come in a fixed order. It needs about 150 bytes of memory for each place. Commit is the caller's.

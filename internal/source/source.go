@@ -1,4 +1,9 @@
-package main
+// Package source opens what a server or an import is given: a GeoPackage, a folder or a file of another format, the address of a PostGIS
+// database, or nothing, which is the demo. With the program it is the only place that names the stores.
+//
+// Nothing is written beside a source. Copies of other formats, the demo and side files are in the data directory, are made anew when the
+// source or the program changes, and can be deleted at any time.
+package source
 
 import (
 	"context"
@@ -19,27 +24,37 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// openSource opens what is to be served: the GeoPackage at path, a copy of the other files at path, the database whose address path is, or
-// the demo when path is empty. dir is the data directory. With wait, a database may be away for now.
-func openSource(ctx context.Context, path, dir string, cfg config.Config, log *slog.Logger, wait bool) (store.Store, error) {
-	if isDatabase(path) {
-		return openDatabase(ctx, path, cfg, log, wait)
+// Options say how a source is opened.
+type Options struct {
+	DataDir string        // takes copies and side files
+	Config  config.Config // its collections, and limits of what is computed from the source
+	Logger  *slog.Logger
+	Version string // of the program: copies of other versions are made anew
+	Wait    bool   // a database may be away for now
+}
+
+// Open opens what is to be served: the GeoPackage at path, a copy of the other files at path, the database whose address path is, or
+// the demo when path is empty.
+func Open(ctx context.Context, path string, o Options) (store.Store, error) {
+	if IsDatabase(path) {
+		return openDatabase(ctx, path, o)
 	}
+	dir, cfg, log := o.DataDir, &o.Config, o.Logger
 	ours := path == ""
 	if ours {
 		var err error
-		if path, err = buildDemo(ctx, dir); err != nil {
+		if path, err = Demo(ctx, dir); err != nil {
 			return nil, err
 		}
 	} else if err := readable(path); err != nil {
 		return nil, err
 	}
-	options := gpkg.Options{DataDir: dir, Settings: layerSettings(cfg), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead), ViewTimeout: cfg.Limits.ViewTimeout, Unchanging: ours}
+	options := gpkg.Options{DataDir: dir, Settings: Settings(o.Config), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead), ViewTimeout: cfg.Limits.ViewTimeout, Unchanging: ours}
 	if options.TypeAhead == 0 {
 		options.TypeAhead = -1 // none
 	}
 	if isImported(path) {
-		return openImported(ctx, path, dir, options, log)
+		return openImported(ctx, path, o, options)
 	}
 	st, err := gpkg.Open(ctx, path, options)
 	if err != nil {
@@ -83,8 +98,8 @@ const (
 	demoSeed   = 20260101
 )
 
-// buildDemo returns the path of the demo's GeoPackage in dir, and makes it when this version of the demo is not there yet.
-func buildDemo(ctx context.Context, dir string) (string, error) {
+// Demo returns the path of the demo's GeoPackage in dir, and makes it when this version of the demo is not there yet.
+func Demo(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, "demo-"+demo.Version+"-"+register.Version+".gpkg")
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
@@ -107,7 +122,7 @@ func buildDemo(ctx context.Context, dir string) (string, error) {
 }
 
 func writeDemo(ctx context.Context, path string) error {
-	w, err := gpkg.CreateDated(ctx, path, registerDate)
+	w, err := gpkg.CreateDated(ctx, path, register.Date())
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package source
 
 import (
 	"cmp"
@@ -22,12 +22,16 @@ import (
 	"grense/internal/store/gpkg"
 )
 
+// shownWarnings is how many warnings of one layer are logged.
+const shownWarnings = 10
+
 // copyVersion is part of the key of a copy, so that copies of older programs are made anew.
 const copyVersion = "1"
 
 // importedCopy is the GeoPackage in the data directory that holds what was imported from a file or a folder.
 type importedCopy struct {
 	source   string // as given
+	version  string // of the program
 	path     string
 	settings map[string]store.Settings // by name of the layer or collection id
 	log      *slog.Logger
@@ -45,18 +49,18 @@ func isImported(path string) bool {
 	return err == nil && (st.IsDir() || ingest.IsData(path) && !strings.EqualFold(filepath.Ext(path), ".gpkg"))
 }
 
-// newImportedCopy names the copy of a source in the data directory dir.
-func newImportedCopy(source, dir string, settings map[string]store.Settings, log *slog.Logger) (*importedCopy, error) {
+// newImportedCopy names the copy of a source in the data directory.
+func newImportedCopy(source string, o Options, settings map[string]store.Settings) (*importedCopy, error) {
 	abs, err := filepath.Abs(source)
 	if err != nil {
 		return nil, err
 	}
-	dir = filepath.Join(dir, "imports")
+	dir := filepath.Join(o.DataDir, "imports")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the folder for imported copies: %w", err)
 	}
 	name := fmt.Sprintf("%s-%x.gpkg", store.CollectionID(filepath.Base(abs)), sha256.Sum256([]byte(abs)))
-	return &importedCopy{source: source, path: filepath.Join(dir, name), settings: settings, log: log}, nil
+	return &importedCopy{source: source, path: filepath.Join(dir, name), version: o.Version, settings: settings, log: o.Logger}, nil
 }
 
 // files lists the files of the source that are read, and a key that changes when one of them does, or what is configured for the import.
@@ -70,12 +74,12 @@ func (c *importedCopy) files() (list []string, key string, err error) {
 		}
 	}
 	h := sha256.New()
-	fmt.Fprintln(h, copyVersion, programVersion())
+	fmt.Fprintln(h, copyVersion, c.version)
 	for _, name := range slices.Sorted(maps.Keys(c.settings)) {
 		fmt.Fprintf(h, "%q %q\n", name, c.settings[name].IDColumn)
 	}
 	for _, f := range list {
-		parts, err := filepath.Glob(escapeGlob(strings.TrimSuffix(f, filepath.Ext(f))) + ".*") // all parts of a Shapefile
+		parts, err := filepath.Glob(EscapeGlob(strings.TrimSuffix(f, filepath.Ext(f))) + ".*") // all parts of a Shapefile
 		if err != nil {
 			return nil, "", err
 		}
@@ -88,8 +92,8 @@ func (c *importedCopy) files() (list []string, key string, err error) {
 	return list, fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
-// escapeGlob makes a pattern that matches a name only.
-func escapeGlob(s string) string {
+// EscapeGlob makes a pattern that matches a name only.
+func EscapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
@@ -120,7 +124,7 @@ func (c *importedCopy) refresh(ctx context.Context) (*copyState, error) {
 	if st, err := c.state(); err == nil && st.Key == key {
 		return st, nil
 	}
-	old, _ := filepath.Glob(escapeGlob(c.path) + ".*.new") // of programs that were killed; the pattern is sound
+	old, _ := filepath.Glob(EscapeGlob(c.path) + ".*.new") // of programs that were killed; the pattern is sound
 	for _, f := range old {
 		if info, err := os.Stat(f); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
 			os.Remove(f) // what stays is only disk space
@@ -173,7 +177,7 @@ func (c *importedCopy) build(ctx context.Context, files []string, path string) (
 		return nil, fmt.Errorf("cannot write the imported copy: %w", err)
 	}
 	defer w.Close()
-	b := &copyBuild{importedCopy: c, w: w, taken: map[string]bool{}, tables: map[string]bool{}, options: ingest.Options{OpenGeoPackage: geopackageOpener(temp), TempDir: temp}}
+	b := &copyBuild{importedCopy: c, w: w, taken: map[string]bool{}, tables: map[string]bool{}, options: ingest.Options{OpenGeoPackage: GeoPackages(temp), TempDir: temp}}
 	for _, f := range files {
 		if err := b.file(ctx, f); err != nil {
 			return nil, err
@@ -234,7 +238,7 @@ func (b *copyBuild) layer(ctx context.Context, l *ingest.Layer) error {
 	id := store.Unique(store.CollectionID(l.Name), func(s string) bool { return b.taken[s] })
 	show := progress(b.log)
 	watch := ingest.Watch{Progress: func(done, total int64) { show(l.Name, int(done), int(total)) }}
-	table, err := freeTable(l.Name)
+	table, err := FreeTable(l.Name)
 	if err != nil {
 		return err
 	}
@@ -250,7 +254,7 @@ func (b *copyBuild) layer(ctx context.Context, l *ingest.Layer) error {
 	b.taken[id], b.tables[strings.ToLower(table)] = true, true
 	r := &plan.Report
 	for i, f := range r.Faults {
-		if f.Action == ingest.Warning && i < shownFaults {
+		if f.Action == ingest.Warning && i < shownWarnings {
 			b.log.Warn("imported with a warning", "collection", id, "fault", f.String())
 		}
 	}
@@ -293,8 +297,8 @@ func (s *importedStore) Reload(ctx context.Context) error {
 }
 
 // openImported serves a folder, or a file of another format than GeoPackage, from a copy in the data directory.
-func openImported(ctx context.Context, source, dir string, o gpkg.Options, log *slog.Logger) (store.Store, error) {
-	c, err := newImportedCopy(source, dir, o.Settings, log)
+func openImported(ctx context.Context, source string, so Options, o gpkg.Options) (store.Store, error) {
+	c, err := newImportedCopy(source, so, o.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +307,7 @@ func openImported(ctx context.Context, source, dir string, o gpkg.Options, log *
 		return nil, err
 	}
 	for _, n := range st.Notes {
-		log.Warn("a layer is not served", "layer", n.Layer, "reason", n.Reason)
+		so.Logger.Warn("a layer is not served", "layer", n.Layer, "reason", n.Reason)
 	}
 	o.Unchanging = true // a fresh copy is put in its place
 	inner, err := gpkg.Open(ctx, c.path, o)

@@ -1,0 +1,44 @@
+package source
+
+import (
+	"slices"
+
+	"grense/internal/config"
+	"grense/internal/store"
+)
+
+// Settings is the configuration of the collections in the store's words.
+func Settings(cfg config.Config) map[string]store.Settings {
+	m := make(map[string]store.Settings, len(cfg.Collections))
+	for name, c := range cfg.Collections {
+		s := store.Settings{ID: c.ID, Title: store.Text(c.Title), Description: store.Text(c.Description), Keywords: c.Keywords, Hidden: c.Hidden,
+			IDColumn: c.IDColumn, TitleProperty: c.Roles.Title, Instant: c.Roles.Instant, IntervalStart: c.Roles.IntervalStart, IntervalEnd: c.Roles.IntervalEnd}
+		for _, l := range c.Links {
+			s.Links = append(s.Links, store.Link(l))
+		}
+		m[name] = s
+	}
+	return m
+}
+
+// Unmatched names what is configured for collections that the catalog does not have; hidden ones are not expected there.
+func Unmatched(cfg config.Config, cat *store.Catalog) []string {
+	known := map[string]bool{}
+	for _, c := range cat.Collections {
+		known[c.Table], known[c.ID] = true, true
+	}
+	for _, n := range cat.Notes {
+		known[n.Layer] = true
+	}
+	for _, layer := range cat.Hidden {
+		known[layer] = true
+	}
+	var out []string
+	for name, c := range cfg.Collections {
+		if !known[name] && !known[c.ID] { // a renamed one is found by its new id
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
