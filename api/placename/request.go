@@ -2,6 +2,7 @@ package placename
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -116,12 +117,16 @@ type Searcher interface {
 	Search(ctx context.Context, r Request) (Answer, error)
 }
 
+// ErrChanged reports that the data changed while the hits of an answer were read. Searching again helps.
+var ErrChanged = errors.New("placename: the data have changed meanwhile")
+
 // Answer is what a search found. It holds no connection and needs no closing.
 type Answer struct {
 	// Count is the number of all hits.
 	Count int
 	// Next returns the next batch of hits, in the order of the answer; nil when there are no more. Batches hold 1 to some
-	// thousand hits; the batch and all it points to are valid until the next call of Next. Not safe for concurrent use.
+	// thousand hits; the batch and all it points to are valid until the next call of Next. Not safe for concurrent use. All batches are of
+	// one state of the data; where that is gone, Next and Search give an error that is ErrChanged.
 	// Nil when Count is 0.
 	Next func(ctx context.Context) (Hits, error)
 }

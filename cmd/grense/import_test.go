@@ -59,7 +59,7 @@ func counts(t *testing.T, path string) map[string]int {
 		for i, r := range page.Rows {
 			ids[i] = r.ID
 		}
-		err = st.Fetch(t.Context(), c.ID, ids, store.Want{}, func(f *store.Feature) error {
+		err = st.Fetch(t.Context(), c.ID, store.Current(ids...), store.Want{}, func(f *store.Feature) error {
 			out[c.ID]++
 			_, err := f.Geometry.Orb()
 			return err

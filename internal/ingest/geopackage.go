@@ -148,11 +148,7 @@ func (r *storeReader) read(ctx context.Context, out sink) error {
 		if err != nil {
 			return err
 		}
-		ids := make([]string, len(page.Rows))
-		for i, row := range page.Rows {
-			ids[i] = row.ID
-		}
-		err = r.st.Fetch(ctx, r.c.ID, ids, store.Want{}, func(f *store.Feature) error { return out.record(r.record(f, names, types, out)) })
+		err = r.st.Fetch(ctx, r.c.ID, page.Rows, store.Want{}, func(f *store.Feature) error { return out.record(r.record(f, names, types, out)) })
 		if err != nil {
 			return err
 		}

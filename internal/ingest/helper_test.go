@@ -126,7 +126,7 @@ func features(t testing.TB, st store.Store, id string) []feature {
 	for i, r := range page.Rows {
 		ids[i] = r.ID
 	}
-	err = st.Fetch(t.Context(), id, ids, store.Want{}, func(f *store.Feature) error {
+	err = st.Fetch(t.Context(), id, store.Current(ids...), store.Want{}, func(f *store.Feature) error {
 		x := feature{id: strings.Clone(f.ID), values: map[string]any{}, wkb: append([]byte(nil), f.Geometry.WKB...)}
 		for i, p := range c.Properties {
 			x.values[p.Name] = f.Values[i]

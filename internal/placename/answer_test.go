@@ -152,10 +152,10 @@ func (c *counting) Page(ctx context.Context, q store.Query) (*store.Page, error)
 	return c.Store.Page(ctx, q)
 }
 
-func (c *counting) Fetch(ctx context.Context, collection string, ids []string, w store.Want, fn func(*store.Feature) error) error {
+func (c *counting) Fetch(ctx context.Context, collection string, rows []store.Row, w store.Want, fn func(*store.Feature) error) error {
 	c.fetches.Add(1)
-	c.ids.Add(int64(len(ids)))
-	return c.Store.Fetch(ctx, collection, ids, w, fn)
+	c.ids.Add(int64(len(rows)))
+	return c.Store.Fetch(ctx, collection, rows, w, fn)
 }
 
 func TestHitsTakeOneQuestionForEachBatch(t *testing.T) {

@@ -301,9 +301,9 @@ type leaving struct {
 	read  int
 }
 
-func (l *leaving) Fetch(_ context.Context, collection string, ids []string, want store.Want, fn func(*store.Feature) error) error {
+func (l *leaving) Fetch(_ context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	l.leave()
-	return l.Store.Fetch(context.Background(), collection, ids, want, func(f *store.Feature) error {
+	return l.Store.Fetch(context.Background(), collection, rows, want, func(f *store.Feature) error {
 		l.read++
 		return fn(f)
 	})

@@ -334,11 +334,11 @@ func (b broken) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	return b.Store.Page(ctx, q)
 }
 
-func (b broken) Fetch(ctx context.Context, c string, ids []string, w store.Want, fn func(*store.Feature) error) error {
+func (b broken) Fetch(ctx context.Context, c string, rows []store.Row, w store.Want, fn func(*store.Feature) error) error {
 	if b.fetch != nil {
 		return b.fetch
 	}
-	return b.Store.Fetch(ctx, c, ids, w, fn)
+	return b.Store.Fetch(ctx, c, rows, w, fn)
 }
 
 func TestErrorsOfTheStoreHaveAClass(t *testing.T) {
@@ -391,8 +391,8 @@ type mistaken struct {
 	value    any
 }
 
-func (m mistaken) Fetch(ctx context.Context, c string, ids []string, w store.Want, fn func(*store.Feature) error) error {
-	return m.Store.Fetch(ctx, c, ids, w, func(f *store.Feature) error {
+func (m mistaken) Fetch(ctx context.Context, c string, rows []store.Row, w store.Want, fn func(*store.Feature) error) error {
+	return m.Store.Fetch(ctx, c, rows, w, func(f *store.Feature) error {
 		if i := slices.Index(w.Properties, m.property); i >= 0 {
 			f.Values[i] = m.value
 		}

@@ -36,6 +36,7 @@ func find[H any](ctx context.Context, s *Service, k *kind[H], c *criteria, f api
 	if len(c.faults) > 0 {
 		return api.Answer{}, &api.Refusal{Faults: c.faults}
 	}
+	state := s.store.Catalog()
 	for _, later := range c.later {
 		x, err := later(ctx)
 		if err != nil {
@@ -44,16 +45,27 @@ func find[H any](ctx context.Context, s *Service, k *kind[H], c *criteria, f api
 		c.where = append(c.where, x)
 	}
 	rows, err := s.rows(ctx, k.collection, k.order, c)
+	if err == nil {
+		err = s.still(state)
+	}
 	if err != nil || len(rows) == 0 {
 		return api.Answer{}, err
 	}
-	r := &reader[H]{s: s, kind: k, flags: f, rows: rows}
+	r := &reader[H]{s: s, state: state, kind: k, flags: f, rows: rows}
 	if f.InkluderGeometri && k.place != nil {
 		if err := r.geometries(); err != nil {
 			return api.Answer{}, err
 		}
 	}
 	return api.Answer{Count: len(rows), Next: r.next}, nil
+}
+
+// still reports whether the data are those of a catalog; else what was read may be of two states.
+func (s *Service) still(state *store.Catalog) error {
+	if s.store.Catalog() != state {
+		return classify(fmt.Errorf("placename: the data were opened anew: %w", store.ErrChanged))
+	}
+	return nil
 }
 
 // rows returns the records of all hits in their order; a refusal when there are too many.
@@ -119,6 +131,7 @@ func (s schema) Relation(name string) (cql2.Schema, bool) {
 // reader reads the hits of one answer, batch by batch.
 type reader[H any] struct {
 	s     *Service
+	state *store.Catalog // that rows were read from
 	kind  *kind[H]
 	flags api.Flags
 	rows  []store.Row // of the hits to come
@@ -171,6 +184,9 @@ func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
 	if err != nil {
 		return nil, classify(err)
 	}
+	if err := r.s.still(r.state); err != nil {
+		return nil, err
+	}
 	r.rows = r.rows[n:]
 	return r.kind.list(r.hits), nil
 }
@@ -195,13 +211,9 @@ func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
 
 // read fills the hits of rows; at tells where in the batch each is.
 func (r *reader[H]) read(ctx context.Context, rows []store.Row, at func(int) int) error {
-	ids := make([]string, len(rows))
-	for i, x := range rows {
-		ids[i] = x.ID
-	}
 	want := store.Want{Properties: r.properties(), NoGeometry: r.wkt == nil || !r.own}
 	i := 0
-	return r.s.store.Fetch(ctx, r.kind.collection, ids, want, func(f *store.Feature) error {
+	return r.s.store.Fetch(ctx, r.kind.collection, rows, want, func(f *store.Feature) error {
 		h := &r.hits[at(i)]
 		i++
 		if err := r.fill(h, f); err != nil || want.NoGeometry {
@@ -245,7 +257,7 @@ func (r *reader[H]) places(ctx context.Context) error {
 			ids = append(ids, id)
 		}
 	}
-	err := r.s.store.Fetch(ctx, "sted", ids, store.Want{Properties: []string{}}, func(f *store.Feature) error {
+	err := r.s.store.Fetch(ctx, "sted", store.Current(ids...), store.Want{Properties: []string{}}, func(f *store.Feature) error {
 		var text string
 		err := r.write(&text, f.Geometry)
 		texts[f.ID] = text

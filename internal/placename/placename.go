@@ -105,8 +105,8 @@ func classify(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.Is(err, store.ErrNotFound): // the data were swapped between two questions
-		return problem.New(problem.Unavailable, err, "the data have just changed; try again")
+	case errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrNotFound): // the data were swapped between two questions
+		return problem.New(problem.Unavailable, fmt.Errorf("%w: %w", api.ErrChanged, err), "the data have just changed; try again")
 	case errors.Is(err, store.ErrUnavailable):
 		return problem.New(problem.Unavailable, err, "the data cannot be reached now; try again")
 	}

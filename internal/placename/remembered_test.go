@@ -3,6 +3,7 @@ package placename_test
 import (
 	"context"
 	"reflect"
+	"slices"
 	"testing"
 
 	api "grense/api/placename"
@@ -27,9 +28,13 @@ func (c *countingStore) Page(ctx context.Context, q store.Query) (*store.Page, e
 	return p, err
 }
 
-func (c *countingStore) Fetch(ctx context.Context, collection string, ids []string, w store.Want, fn func(*store.Feature) error) error {
-	c.fetched += len(ids)
-	return c.Store.Fetch(ctx, collection, ids, w, fn)
+func (c *countingStore) Fetch(ctx context.Context, collection string, rows []store.Row, w store.Want, fn func(*store.Feature) error) error {
+	c.fetched += len(rows)
+	own := slices.Clone(rows)
+	for i := range own {
+		own[i].Rev -= c.rev
+	}
+	return c.Store.Fetch(ctx, collection, own, w, fn)
 }
 
 func TestHitsAreReadAgainOnlyWhenTheirRecordsChange(t *testing.T) {

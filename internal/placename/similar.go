@@ -53,7 +53,7 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most
 		return nil, nil
 	}
 	texts, seen := []cql2.Expr{}, map[string]bool{}
-	err = s.store.Fetch(ctx, q.Collection, idsOf(page), store.Want{Properties: []string{"langnavn"}, NoGeometry: true}, func(f *store.Feature) error {
+	err = s.store.Fetch(ctx, q.Collection, page.Rows, store.Want{Properties: []string{"langnavn"}, NoGeometry: true}, func(f *store.Feature) error {
 		if err := ctx.Err(); err != nil { // what follows takes longer than the reading
 			return err
 		}
@@ -73,14 +73,6 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most
 		return nil, nil
 	}
 	return texts, nil
-}
-
-func idsOf(p *store.Page) []string {
-	ids := make([]string, len(p.Rows))
-	for i, r := range p.Rows {
-		ids[i] = r.ID
-	}
-	return ids
 }
 
 // trigrams returns the runs of three characters of each word, with two blanks before and one after the word, each once.

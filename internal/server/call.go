@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -119,12 +120,18 @@ func (c *call) resolve() error {
 }
 
 // ask runs questions to the store: it waits for a turn and bounds the time. Nothing may be written to the client inside, since a
-// slow reader must not hold a turn.
+// slow reader must not hold a turn. An answer of another catalog than the call's is store.ErrChanged, so that all that a call hears is of one state.
 func (c *call) ask(fn func(context.Context) error) error {
 	begun := c.begun || c.query.Cursor != "" // a page that follows another is part of a download
 	return c.s.gate.run(c.r.Context(), begun, c.s.cfg.Limits.Query, func(ctx context.Context) error {
 		c.begun = true
-		return fn(ctx)
+		if err := fn(ctx); err != nil {
+			return err
+		}
+		if c.s.store.Catalog() != c.cat {
+			return fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
+		}
+		return nil
 	})
 }
 

@@ -63,12 +63,9 @@ func (c *call) codes(list string) ([]codeDoc, error) {
 		if err != nil {
 			return err
 		}
-		ids := make([]string, len(p.Rows))
-		for i, r := range p.Rows {
-			ids[i] = r.ID
-		}
+		out = make([]codeDoc, 0, len(p.Rows))
 		want := store.Want{Properties: []string{"verdi", "kort", "forelder", "navn_nb", "navn_nn", "navn_en", "navn_se"}}
-		return c.s.store.Fetch(ctx, codeCollection, ids, want, func(f *store.Feature) error {
+		return c.s.store.Fetch(ctx, codeCollection, p.Rows, want, func(f *store.Feature) error {
 			text := func(i int) string { s, _ := f.Values[i].(string); return s }
 			d := codeDoc{Code: text(0), Parent: text(2), Name: map[string]string{}}
 			if short := text(1); short != "" && (list == "spraak" || list == "land") {

@@ -16,25 +16,12 @@ import (
 	"grense/internal/store"
 )
 
-// tries is how often a page is read when features vanish between the two questions for it.
-const tries = 3
-
 // mostOnPage is how many features one page in HTML shows at most, so that it stays below 100 KB compressed. An answer may have fewer than were asked
 // for (OGC 17-069r4, 7.15.2).
 const mostOnPage = 250
 
 // items writes a page of features (OGC 17-069r4, 7.15, 7.16).
 func (s *Server) items(c *call, w http.ResponseWriter) error {
-	var err error
-	for range tries {
-		if err = s.itemsOnce(c, w); !errors.Is(err, store.ErrNotFound) || w.(*response).status != 0 {
-			return err
-		}
-	}
-	return err
-}
-
-func (s *Server) itemsOnce(c *call, w http.ResponseWriter) error {
 	var p *store.Page
 	if c.hits {
 		c.query.Limit = 0
@@ -221,14 +208,14 @@ const batch = 200
 // gzip: on a page of large features those found in the cache then have their deflated form.
 func (c *call) fragments(rows []store.Row, gz bool) ([]*feature.Fragment, error) {
 	frags := make([]*feature.Fragment, len(rows))
-	var missing []string
+	var missing []store.Row
 	var at []int
 	key := feature.Key{Collection: c.coll.ID, CRS: c.crs, Properties: c.parts(), Kind: feature.KindMembers}
 	for i, r := range rows {
 		key.ID, key.Rev = r.ID, r.Rev
 		f, ok := c.s.fragments.Get(key)
 		if !ok {
-			missing = append(missing, r.ID)
+			missing = append(missing, r)
 			at = append(at, i)
 			continue
 		}
@@ -254,14 +241,10 @@ func (c *call) fragments(rows []store.Row, gz bool) ([]*feature.Fragment, error)
 				return err
 			}
 			b := append(make([]byte, 0, len(buf)), buf...)
-			i := at[n]
-			if n++; f.Rev != rows[i].Rev {
-				frags[i] = feature.NewFragment(b)
-				return nil
-			}
 			key := key
-			key.ID, key.Rev = rows[i].ID, rows[i].Rev
-			frags[i] = c.s.fragments.Put(key, b)
+			key.ID, key.Rev = missing[n].ID, f.Rev
+			frags[at[n]] = c.s.fragments.Put(key, b)
+			n++
 			return nil
 		})
 	})
@@ -304,16 +287,11 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 	}
 	switch c.rep.F {
 	case "html":
-		err = c.itemPage(w, at)
+		return c.itemPage(w, at)
 	case "jsonld":
-		err = c.itemLD(w, id)
-	default:
-		err = c.itemJSON(w, at, links)
+		return c.itemLD(w, at.row)
 	}
-	if errors.Is(err, store.ErrNotFound) { // it vanished in between
-		return notFoundFeature(c, id)
-	}
-	return err
+	return c.itemJSON(w, at, links)
 }
 
 // neighbours are a feature and the ids beside it in the order by id; "" where there is none.
@@ -378,8 +356,8 @@ func (c *call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 }
 
 // itemLD writes a feature as JSON-LD.
-func (c *call) itemLD(w http.ResponseWriter, id string) error {
-	doc, err := c.itemLinked(id, c.skipGeometry)
+func (c *call) itemLD(w http.ResponseWriter, row store.Row) error {
+	doc, err := c.itemLinked(row, c.skipGeometry)
 	if err != nil {
 		return err
 	}
@@ -387,12 +365,12 @@ func (c *call) itemLD(w http.ResponseWriter, id string) error {
 }
 
 // itemLinked is a feature as JSON-LD.
-func (c *call) itemLinked(id string, skipGeometry bool) (doc []byte, err error) {
+func (c *call) itemLinked(row store.Row, skipGeometry bool) (doc []byte, err error) {
 	enc, err := c.encoder(skipGeometry)
 	if err != nil {
 		return nil, err
 	}
-	err = c.one(id, enc.Want(), func(f *store.Feature) (err error) {
+	err = c.one(row, enc.Want(), func(f *store.Feature) (err error) {
 		doc, err = enc.AppendJSONLD(nil, f, c.base()+"/collections/"+c.coll.ID+"/items/"+pathEscape(f.ID))
 		return err
 	})
@@ -405,7 +383,7 @@ const linkedMost = 64 << 10
 // itemPage writes a feature as a page.
 func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 	var v *itemView
-	err := c.one(at.row.ID, store.Want{}, func(f *store.Feature) (err error) {
+	err := c.one(at.row, store.Want{}, func(f *store.Feature) (err error) {
 		v, err = c.itemView(f)
 		return err
 	})
@@ -421,9 +399,9 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 			return err
 		}
 	}
-	linked, err := c.itemLinked(v.ID, c.skipGeometry)
+	linked, err := c.itemLinked(at.row, c.skipGeometry)
 	if err == nil && len(linked) > linkedMost {
-		linked, err = c.itemLinked(v.ID, true)
+		linked, err = c.itemLinked(at.row, true)
 	}
 	if err != nil {
 		return err
@@ -435,9 +413,11 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 	return c.writeOnce(w, doc)
 }
 
-// one fetches one feature.
-func (c *call) one(id string, want store.Want, fn func(*store.Feature) error) error {
-	return c.ask(func(ctx context.Context) error { return c.s.store.Fetch(ctx, c.coll.ID, []string{id}, want, fn) })
+// one fetches one feature in the revision that row names.
+func (c *call) one(row store.Row, want store.Want, fn func(*store.Feature) error) error {
+	return c.ask(func(ctx context.Context) error {
+		return c.s.store.Fetch(ctx, c.coll.ID, []store.Row{row}, want, fn)
+	})
 }
 
 func orSelf(id, self string) string {

@@ -21,12 +21,8 @@ import (
 func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(dst []byte, f *store.Feature) ([]byte, error)) error {
 	for len(rows) > 0 {
 		n := min(len(rows), batch)
-		ids := make([]string, n)
-		for i, r := range rows[:n] {
-			ids[i] = r.ID
-		}
 		err := c.ask(func(ctx context.Context) error {
-			return c.s.store.Fetch(ctx, c.coll.ID, ids, want, func(f *store.Feature) (err error) {
+			return c.s.store.Fetch(ctx, c.coll.ID, rows[:n], want, func(f *store.Feature) (err error) {
 				out.buf, err = fn(out.buf, f)
 				return err
 			})

@@ -63,16 +63,16 @@ func mapCRS(coll *store.Collection) crs.ID {
 	return crs.CRS84
 }
 
-// outlinesOf gives the outlines of the features that rows name, in order; nil where a feature is gone.
+// outlinesOf gives the outlines of the features that rows name, in order, in the revisions that they name.
 func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row) ([]*draw.Outline, error) {
 	out := make([]*draw.Outline, len(rows))
-	var missing []string
+	var missing []store.Row
 	at := map[string]int{}
 	key := outlineKey{collection: coll.ID, plane: plane.String()}
 	for i, r := range rows {
 		key.id, key.rev = r.ID, r.Rev
 		if out[i] = c.s.outlines.get(key); out[i] == nil {
-			missing, at[r.ID] = append(missing, r.ID), i
+			missing, at[r.ID] = append(missing, r), i
 		}
 	}
 	f, err := crs.Between(coll.Geometry.CRS, plane)
@@ -195,7 +195,7 @@ func (c *call) ground(plane crs.ID) ([]draw.Mark, error) {
 		return nil, nil
 	}
 	marks, err := c.whole(under, plane)
-	if errors.Is(err, store.ErrNotFound) { // one vanished in between
+	if errors.Is(err, store.ErrChanged) { // what lies under the map may be left out
 		return nil, nil
 	}
 	for i := range marks {
@@ -228,7 +228,7 @@ func (c *call) surroundings(plane crs.ID, id string, b orb.Bound) ([]draw.Mark, 
 	}
 	rows := slices.DeleteFunc(page.Rows, func(r store.Row) bool { return r.ID == id })
 	outs, err := c.outlinesOf(c.coll, plane, rows)
-	if errors.Is(err, store.ErrNotFound) { // one vanished in between
+	if errors.Is(err, store.ErrChanged) { // what lies around it may be left out
 		return nil, nil
 	}
 	return c.marks(c.coll, rows, outs, true), err

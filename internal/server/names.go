@@ -327,7 +327,7 @@ func (c *call) titles(coll *store.Collection, ids []string) (map[string]shown, e
 		}
 	}
 	err := c.ask(func(ctx context.Context) error {
-		return c.s.store.Fetch(ctx, coll.ID, ids, want, func(f *store.Feature) error {
+		return c.s.store.Fetch(ctx, coll.ID, store.Current(ids...), want, func(f *store.Feature) error {
 			t := shown{Text: f.ID}
 			if len(f.Values) > 0 && f.Values[0] != nil {
 				t = shown{Text: cell(f.Values[0]), Lang: foreign(languageOfName(p.Name), c.lang)}

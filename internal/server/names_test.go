@@ -203,9 +203,9 @@ type countingStore struct {
 	pages, fetches atomic.Int32
 }
 
-func (s *countingStore) Fetch(ctx context.Context, coll string, ids []string, want store.Want, fn func(*store.Feature) error) error {
+func (s *countingStore) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	s.fetches.Add(1)
-	return s.Store.Fetch(ctx, coll, ids, want, fn)
+	return s.Store.Fetch(ctx, coll, rows, want, fn)
 }
 
 func (s *countingStore) Page(ctx context.Context, q store.Query) (*store.Page, error) {

@@ -147,7 +147,7 @@ func refill(t testing.TB, w store.Writer, source string) error {
 		for i, r := range page.Rows {
 			ids[i] = r.ID
 		}
-		err = from.Fetch(ctx, c.ID, ids, store.Want{Properties: names}, func(f *store.Feature) error {
+		err = from.Fetch(ctx, c.ID, store.Current(ids...), store.Want{Properties: names}, func(f *store.Feature) error {
 			row := append([]any{keyOf(c, f.ID)}, f.Values...)
 			if c.Geometry != nil {
 				row = append(row, f.Geometry)

@@ -196,8 +196,24 @@ func (s *Server) serve(mount string, rt *route) http.Handler {
 	})
 }
 
-// get answers GET and HEAD.
+// tries is how often an answer is begun when the data change while it is read.
+const tries = 5
+
+// get answers GET and HEAD. An answer is of one state of the data: when they change before the first byte, it is begun anew.
 func (s *Server) get(c *call, w http.ResponseWriter) error {
+	asked := *c
+	for n := 1; ; n++ {
+		err := s.getOnce(c, w)
+		if rw, ok := w.(*response); !errors.Is(err, store.ErrChanged) || n == tries || ok && rw.status != 0 {
+			return err
+		}
+		keyID := c.keyID
+		*c = asked
+		c.begun, c.keyID, c.cat = true, keyID, s.store.Catalog()
+	}
+}
+
+func (s *Server) getOnce(c *call, w http.ResponseWriter) error {
 	if err := c.resolve(); err != nil {
 		return err
 	}

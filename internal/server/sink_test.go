@@ -28,8 +28,8 @@ type swollen struct {
 
 var errBroken = errors.New("the disk is gone")
 
-func (s *swollen) Fetch(ctx context.Context, coll string, ids []string, want store.Want, fn func(*store.Feature) error) error {
-	return s.Store.Fetch(ctx, coll, ids, want, func(f *store.Feature) error {
+func (s *swollen) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	return s.Store.Fetch(ctx, coll, rows, want, func(f *store.Feature) error {
 		if s.left.Add(-1) < 0 {
 			return errBroken
 		}

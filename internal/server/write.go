@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"grense/api/ogcapi"
+	"grense/internal/store"
 )
 
 // Values of Vary (RFC 9110, 12.5.5). Keyed answers differ by the key as well.
@@ -140,6 +142,9 @@ func (c *call) document(w http.ResponseWriter) error {
 		a, err := c.rt.Get(c)
 		if err != nil {
 			return err
+		}
+		if a.Fleeting && c.s.store.Catalog() != c.cat {
+			return fmt.Errorf("server: what was left out may be there now: %w", store.ErrChanged)
 		}
 		plain, err := c.render(a)
 		if err != nil {

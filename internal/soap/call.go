@@ -43,19 +43,29 @@ func (s *Service) Call(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.logCall(r, request)
-	answer, err := s.config.Searcher.Search(r.Context(), request)
-	if err != nil {
-		if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-			panic(http.ErrAbortHandler) // the client left
+	for range tries {
+		var answer placename.Answer
+		if answer, err = s.config.Searcher.Search(r.Context(), request); err == nil {
+			err = s.answer(w, r, e, request.Operation(), answer)
 		}
-		s.fail(w, r, e, failureOf(err))
-		return
+		if !errors.Is(err, placename.ErrChanged) {
+			break
+		}
 	}
-	s.answer(w, r, e, request.Operation(), answer)
+	if err != nil && errors.Is(r.Context().Err(), context.Canceled) {
+		panic(http.ErrAbortHandler) // the client left
+	}
+	if err != nil {
+		s.fail(w, r, e, failureOf(err))
+	}
 }
 
-// answer writes the hits. Up to whole they are sent at once; more go out in parts, and a failure between two of them aborts.
-func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, operation string, a placename.Answer) {
+// tries is how often an answer is begun when the data change while it is read.
+const tries = 5
+
+// answer writes the hits. Up to whole they are sent at once; more go out in parts, and a failure between two of them aborts. A failure
+// before the first byte is returned.
+func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, operation string, a placename.Answer) error {
 	buffer := s.buffers.Get().(*[]byte)
 	b := (*buffer)[:0]
 	defer func() {
@@ -84,7 +94,7 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, op
 	for a.Next != nil {
 		hits, err := a.Next(r.Context())
 		if err != nil {
-			if r.Context().Err() != nil {
+			if sent && r.Context().Err() != nil {
 				panic(http.ErrAbortHandler) // the client left
 			}
 			if sent {
@@ -92,8 +102,7 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, op
 					slog.String("request", s.config.RequestID(r)), slog.String("operation", operation), slog.Any("error", err))
 				panic(http.ErrAbortHandler)
 			}
-			s.fail(w, r, e, failureOf(err))
-			return
+			return err
 		}
 		if hits == nil {
 			break
@@ -112,6 +121,7 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, op
 		w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	}
 	send()
+	return nil
 }
 
 // logCall logs who asks, as the caller says, which is not to be trusted.

@@ -199,6 +199,35 @@ func TestLateFailureAbortsTheConnection(t *testing.T) {
 	}
 }
 
+// TestSearchIsBegunAnewWhenTheDataChange: nothing of the state that is gone is in the answer; data that never rest are a fault.
+func TestSearchIsBegunAnewWhenTheDataChange(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ searches, status int }{"once": {2, http.StatusOK}, "always": {1000, http.StatusServiceUnavailable}} {
+		n := 0
+		s := service(func(ctx context.Context, r placename.Request) (placename.Answer, error) {
+			n++
+			a, err := sample(ctx, r)
+			if n >= tt.searches || err != nil {
+				return a, err
+			}
+			next := a.Next
+			first := true
+			a.Next = func(ctx context.Context) (placename.Hits, error) {
+				if first {
+					first = false
+					return next(ctx)
+				}
+				return nil, problem.New(problem.Unavailable, placename.ErrChanged, "")
+			}
+			return a, nil
+		})
+		w := post(s, ct11, steder(`<t:stedsnavn>Oslo</t:stedsnavn>`))
+		if w.Code != tt.status || tt.status == http.StatusOK && strings.Count(w.Body.String(), "<q:return>") != 1 {
+			t.Errorf("%s: %d after %d searches: %s", name, w.Code, n, w.Body)
+		}
+	}
+}
+
 func TestClientThatLeftGetsNothing(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,6 +8,8 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"grense/internal/cql2"
@@ -22,6 +24,9 @@ var (
 	ErrExists = errors.New("store: it exists already")
 	// ErrFull reports that the disk which is written to is full.
 	ErrFull = errors.New("the disk is full")
+	// ErrChanged reports that the data have changed since a page was read: what Fetch was asked for is not (any more) in the revision
+	// that the page named. Reading the page again helps.
+	ErrChanged = errors.New("store: changed meanwhile")
 	// ErrUnavailable reports that the data cannot be reached now; trying again may help.
 	ErrUnavailable = errors.New("store: unavailable")
 )
@@ -35,10 +40,11 @@ type Store interface {
 	// the catalog gives ErrNotFound, a cursor of another question ErrCursor. The caller owns the Page.
 	Page(ctx context.Context, q Query) (*Page, error)
 
-	// Fetch calls fn once for each id, in the order asked. The Feature and all that it points to are valid only until fn returns.
-	// An error of fn ends Fetch and comes back as it is. An id that does not exist (any more) gives ErrNotFound, before fn was
-	// called for a later id. No connection is held while fn runs for longer than it takes to read one batch.
-	Fetch(ctx context.Context, collection string, ids []string, want Want, fn func(*Feature) error) error
+	// Fetch calls fn once for each row, in the order asked. The Feature and all that it points to are valid only until fn returns.
+	// An error of fn ends Fetch and comes back as it is. A row with a Rev wants the feature in that revision, as Page gave it: one that
+	// has changed or gone gives ErrChanged. A row whose Rev is 0 takes the feature as it is; an id that does not exist gives ErrNotFound then.
+	// Either comes before fn was called for a later row. No connection is held while fn runs for longer than it takes to read one batch.
+	Fetch(ctx context.Context, collection string, rows []Row, want Want, fn func(*Feature) error) error
 
 	// Cost returns the class of q before it runs. It asks the data nothing and takes microseconds. It is an estimate that errs towards more
 	// work; of a collection that is not in the catalog it is CostPage, since Page refuses it.
@@ -89,8 +95,14 @@ func InTurn(ctx context.Context, q Query, page func(context.Context, Query) (*Pa
 	}
 	q.Filter = x
 	first, err := page(ctx, q)
-	if err != nil || len(first.Rows) == 0 {
-		return all, err
+	if err != nil {
+		return nil, err
+	}
+	if first.Version != all.Version || len(first.Rows) > 0 && !slices.Contains(all.Rows, first.Rows[0]) {
+		return nil, fmt.Errorf("store: what comes first and what comes at all differ: %w", ErrChanged)
+	}
+	if len(first.Rows) == 0 {
+		return all, nil
 	}
 	ahead := make(map[string]bool, len(first.Rows))
 	for _, r := range first.Rows {
@@ -131,10 +143,19 @@ type Page struct {
 	Version    string // Catalog.Version that this page was read from
 }
 
-// Row names one feature and its revision: the same ID and Rev mean the same bytes.
+// Row names one feature and its revision: the same ID and Rev mean the same bytes. Page never gives the Rev 0.
 type Row struct {
 	ID  string
 	Rev uint64
+}
+
+// Current names features in whichever revision they are.
+func Current(ids ...string) []Row {
+	rows := make([]Row, len(ids))
+	for i, id := range ids {
+		rows[i].ID = id
+	}
+	return rows
 }
 
 // Want says which parts of features Fetch shall give.
@@ -142,7 +163,7 @@ type Want struct {
 	Properties []string // in this order; nil: all that are not hidden, in schema order. Never nil and empty at once: empty means none
 	NoGeometry bool     // leaves Feature.Geometry empty
 
-	SkipMissing bool // an id that does not exist is passed over instead of giving ErrNotFound
+	SkipMissing bool // an id that does not exist is passed over instead of giving ErrNotFound; for rows with a Rev it says nothing
 }
 
 // A Writer fills a dataset. Nothing is seen by readers before Commit; Close without Commit leaves the target as it was.

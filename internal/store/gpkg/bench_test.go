@@ -50,7 +50,7 @@ func BenchmarkFetch(b *testing.B) {
 		b.Run("n="+strconv.Itoa(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				err := s.Fetch(context.Background(), "x", ids[:n], store.Want{}, func(*store.Feature) error { return nil })
+				err := s.Fetch(context.Background(), "x", store.Current(ids[:n]...), store.Want{}, func(*store.Feature) error { return nil })
 				if err != nil {
 					b.Fatal(err)
 				}

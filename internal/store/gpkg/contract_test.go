@@ -2,6 +2,7 @@ package gpkg_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -60,4 +61,23 @@ func openStore(t testing.TB, path string, o gpkg.Options) *gpkg.Store {
 	}
 	t.Cleanup(func() { s.Close() })
 	return s
+}
+
+// TestChangedData: a file that another one takes the place of, and one that is written into.
+func TestChangedData(t *testing.T) {
+	t.Parallel()
+	storetest.ExerciseChange(t, func(t *testing.T, fill func(store.Writer)) (store.Store, func(func(store.Writer))) {
+		path := filepath.Join(t.TempDir(), "data.gpkg")
+		create(t, path, fill)
+		s := openStore(t, path, gpkg.Options{})
+		return s, func(fill func(store.Writer)) {
+			create(t, path+".new", fill)
+			if err := os.Rename(path+".new", path); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Reload(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }

@@ -27,8 +27,8 @@ type batch struct {
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
-// Fetch calls fn for each id in the order asked.
-func (s *Store) Fetch(ctx context.Context, collection string, ids []string, want store.Want, fn func(*store.Feature) error) error {
+// Fetch calls fn for each row in the order asked.
+func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	r, err := s.acquire()
 	if err != nil {
 		return err
@@ -44,30 +44,35 @@ func (s *Store) Fetch(ctx context.Context, collection string, ids []string, want
 	}
 	b := batches.Get().(*batch)
 	defer b.giveBack()
-	feature := store.Feature{Rev: r.rev}
-	for len(ids) > 0 {
+	var feature store.Feature
+	for len(rows) > 0 {
 		var n int
 		missing := false
 		err := r.use(ctx, func(c *conn) error {
-			n, missing, err = f.read(c, b, ids)
+			if feature.Rev, err = r.revOf(c); err == nil {
+				n, missing, err = f.read(c, b, feature.Rev, rows)
+			}
 			return err
 		})
 		if err != nil {
 			return err
 		}
 		for i := range n {
-			feature.ID = ids[i]
+			feature.ID = rows[i].ID
 			feature.Geometry, feature.Values = b.feature(i, len(f.fields))
 			if err := fn(&feature); err != nil {
 				return err
 			}
 		}
-		if missing && want.SkipMissing {
+		switch {
+		case missing && rows[n].Rev != 0:
+			return fmt.Errorf("gpkg: feature %q of collection %q: %w", rows[n].ID, collection, store.ErrChanged)
+		case missing && want.SkipMissing:
 			n++
-		} else if missing {
-			return fmt.Errorf("gpkg: feature %q of collection %q: %w", ids[n], collection, store.ErrNotFound)
+		case missing:
+			return fmt.Errorf("gpkg: feature %q of collection %q: %w", rows[n].ID, collection, store.ErrNotFound)
 		}
-		ids = ids[n:]
+		rows = rows[n:]
 	}
 	return ctx.Err()
 }
@@ -130,13 +135,13 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 	return f, nil
 }
 
-// read fills b with the first n of ids; missing tells that the next one does not exist.
-func (f *fetcher) read(c *conn, b *batch, ids []string) (n int, missing bool, err error) {
+// read fills b with the first n of rows, which are in the revision rev; missing tells that the next one does not exist, or not in the revision asked for.
+func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, missing bool, err error) {
 	b.reset()
-	for _, id := range ids {
-		key, ok := f.l.id(id)
+	for _, x := range rows {
+		key, ok := f.l.id(x.ID)
 		there := false
-		if ok {
+		if ok && (x.Rev == 0 || x.Rev == rev) {
 			err := c.query(f.sql, []any{key}, func(r row) error {
 				there = true
 				f.append(b, r)

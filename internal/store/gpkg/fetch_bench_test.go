@@ -26,7 +26,7 @@ func BenchmarkFetchHits(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := s.Fetch(b.Context(), "sted", ids, want, func(*store.Feature) error { return nil }); err != nil {
+				if err := s.Fetch(b.Context(), "sted", store.Current(ids...), want, func(*store.Feature) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}

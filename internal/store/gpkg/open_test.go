@@ -139,7 +139,7 @@ func TestCutFilesNeverPanic(t *testing.T) {
 					continue
 				}
 				for _, r := range p.Rows {
-					err := s.Fetch(context.Background(), c.ID, []string{r.ID}, store.Want{}, func(f *store.Feature) error {
+					err := s.Fetch(context.Background(), c.ID, store.Current(r.ID), store.Want{}, func(f *store.Feature) error {
 						_, err := f.Geometry.Orb()
 						return err
 					})
@@ -188,6 +188,36 @@ func TestNarrowCopyIsLeftWhenTheFileChanges(t *testing.T) {
 	run(t, path, "UPDATE x SET fritt = 'ny' WHERE fid = 7")
 	if p := page(t, s, q); len(p.Rows) != 1 || p.Rows[0].ID != "7" {
 		t.Errorf("rows %+v, want 7", p.Rows)
+	}
+}
+
+// TestFileThatIsWrittenInto: what a page named is not given in another state, with the same id and number of bytes.
+func TestFileThatIsWrittenInto(t *testing.T) {
+	t.Parallel()
+	path := planFile(t, 50, false)
+	for i := range 8 { // they call functions that SQLite itself lacks
+		run(t, path, "DROP TRIGGER IF EXISTS rtree_x_geom_update"+strconv.Itoa(i))
+	}
+	s := openStore(t, path, gpkg.Options{})
+	none := func(*store.Feature) error { return nil }
+	seen := map[uint64]bool{}
+	for i := range 3 {
+		p := page(t, s, store.Query{Collection: "x", Limit: 5})
+		if seen[p.Rows[0].Rev] {
+			t.Fatal("two states are one revision")
+		}
+		seen[p.Rows[0].Rev] = true
+		if err := s.Fetch(t.Context(), "x", p.Rows, store.Want{}, none); err != nil {
+			t.Fatal(err)
+		}
+		run(t, path, "UPDATE x SET fritt = '"+strconv.Itoa(i)+"' WHERE fid = 7")
+		if err := s.Fetch(t.Context(), "x", p.Rows, store.Want{}, none); !errors.Is(err, store.ErrChanged) {
+			t.Errorf("%v, want ErrChanged", err)
+		}
+	}
+	run(t, path, "DELETE FROM x WHERE fid = 9")
+	if p := page(t, s, store.Query{Collection: "x", Limit: 5}); p.Matched != 49 {
+		t.Errorf("matched %d, want 49", p.Matched)
 	}
 }
 
@@ -244,7 +274,7 @@ func TestKeys(t *testing.T) {
 				t.Errorf("property %q repeats the id, want %q", c.Key.Property, tt.property)
 			}
 			n := 0
-			if err := s.Fetch(context.Background(), "x", tt.ids, store.Want{}, func(*store.Feature) error { n++; return nil }); err != nil || n != len(tt.ids) {
+			if err := s.Fetch(context.Background(), "x", store.Current(tt.ids...), store.Want{}, func(*store.Feature) error { n++; return nil }); err != nil || n != len(tt.ids) {
 				t.Errorf("fetched %d: %v", n, err)
 			}
 		})
@@ -275,7 +305,7 @@ func TestNames(t *testing.T) {
 	if c.Title.In("nb") != "Fylker" || c.Description.In("nb") != "Alle" || s.Catalog().Collections[2].Title.In("en") != "Ny" {
 		t.Errorf("texts %v %v", c.Title, c.Description)
 	}
-	err := s.Fetch(context.Background(), c.ID, []string{"1"}, store.Want{Properties: []string{`a "b" c.d`, "id_"}}, func(f *store.Feature) error {
+	err := s.Fetch(context.Background(), c.ID, store.Current("1"), store.Want{Properties: []string{`a "b" c.d`, "id_"}}, func(f *store.Feature) error {
 		if !slices.Equal(f.Values, []any{"three", "one"}) {
 			t.Errorf("values %q", f.Values)
 		}
@@ -337,7 +367,7 @@ func TestTypesFollowValues(t *testing.T) {
 			var got []any
 			sorted := page(t, s, store.Query{Collection: "x", Limit: 10})
 			for _, r := range sorted.Rows {
-				err := s.Fetch(context.Background(), "x", []string{r.ID}, store.Want{}, func(f *store.Feature) error { got = append(got, f.Values...); return nil })
+				err := s.Fetch(context.Background(), "x", store.Current(r.ID), store.Want{}, func(f *store.Feature) error { got = append(got, f.Values...); return nil })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -405,7 +435,7 @@ func TestBrokenGeometry(t *testing.T) {
 	}
 	all := page(t, s, store.Query{Collection: "x", Limit: 100})
 	for _, r := range all.Rows {
-		err := s.Fetch(context.Background(), "x", []string{r.ID}, store.Want{}, func(f *store.Feature) error {
+		err := s.Fetch(context.Background(), "x", store.Current(r.ID), store.Want{}, func(f *store.Feature) error {
 			if name := f.Values[0].(string); f.Geometry.IsNull() == fine[name] {
 				t.Errorf("%s: geometry %s", name, hex.EncodeToString(f.Geometry.WKB))
 			}

@@ -18,6 +18,7 @@ const alias = "t"
 // question is a Query prepared against a layer.
 type question struct {
 	rev      *revision
+	now      uint64 // revision of the rows that are read
 	l        *layer
 	table    string // where the rows are read from
 	filter   sqlq.Filter
@@ -52,7 +53,10 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	}
 	p := &store.Page{Matched: -1, Version: r.catalog.Version}
 	inTurn := false
-	err = r.use(ctx, func(c *conn) error {
+	err = r.use(ctx, func(c *conn) (err error) {
+		if qu.now, err = r.revOf(c); err != nil {
+			return err
+		}
 		if done, err := qu.whole(ctx, c, q, p); err != nil || done {
 			return err
 		}
@@ -213,7 +217,7 @@ func (qu *question) fill(ctx context.Context, c *conn, q store.Query, p *store.P
 	}
 	p.Rows = make([]store.Row, len(rows))
 	for i, x := range rows {
-		p.Rows[i] = store.Row{ID: x.id, Rev: qu.rev.rev}
+		p.Rows[i] = store.Row{ID: x.id, Rev: qu.now}
 	}
 	if len(rows) == 0 {
 		return nil
@@ -374,6 +378,9 @@ const maxCounts = 1024
 
 // counted returns the number of matches where it is known; else -1.
 func (qu *question) counted() int {
+	if qu.now != qu.rev.rev { // known is what the file held when it was opened
+		return -1
+	}
 	if qu.where == nil {
 		return qu.l.Count
 	}
@@ -390,7 +397,7 @@ func (qu *question) counted() int {
 
 // remember keeps a count.
 func (qu *question) remember(n int) {
-	if len(qu.countKey) >= 4<<10 {
+	if len(qu.countKey) >= 4<<10 || qu.now != qu.rev.rev {
 		return
 	}
 	qu.rev.mu.Lock()

@@ -145,7 +145,7 @@ func compareRaw(t *testing.T, s *gpkg.Store, c *store.Collection, want map[strin
 		ids = append(ids, id)
 	}
 	n := 0
-	err := s.Fetch(context.Background(), c.ID, ids, store.Want{}, func(f *store.Feature) error {
+	err := s.Fetch(context.Background(), c.ID, store.Current(ids...), store.Want{}, func(f *store.Feature) error {
 		n++
 		w := want[f.ID]
 		g, err := geom.UnmarshalWKB(w, geom.NoValidate{})

@@ -3,6 +3,7 @@ package gpkg
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -22,7 +23,7 @@ type revision struct {
 	catalog *store.Catalog
 	layers  map[string]*layer // by collection id
 	served  map[string]string // ids of public collections, by the ids that the source gives them
-	rev     uint64            // of every feature
+	rev     uint64            // of every feature, as long as nobody changes the file; see revOf
 	pool    *pool
 	refs    atomic.Int64 // users, and one for being current
 	drained func()       // called once, when the last user has gone
@@ -59,6 +60,18 @@ func (r *revision) use(ctx context.Context, fn func(*conn) error) error {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	return err
+}
+
+// revOf is the revision of the features that a transaction on c reads. A file that somebody has changed in place since it was opened has
+// another one for each of its states.
+func (r *revision) revOf(c *conn) (uint64, error) {
+	same, err := c.unchanged()
+	if err != nil || same {
+		return r.rev, err
+	}
+	n, err := c.changeCounter()
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, r.rev), uint64(n)))
+	return binary.BigEndian.Uint64(sum[:]), err
 }
 
 // load opens the present state of the file.

@@ -164,7 +164,7 @@ func (s *spots) fill(ctx context.Context, qu *question, q store.Query, at, step 
 		if more = len(p.Rows) == q.Limit; more {
 			break
 		}
-		p.Rows = append(p.Rows, store.Row{ID: strconv.FormatInt(s.rows[at].id, 10), Rev: qu.rev.rev})
+		p.Rows = append(p.Rows, store.Row{ID: strconv.FormatInt(s.rows[at].id, 10), Rev: qu.now})
 	}
 	if len(p.Rows) == 0 {
 		return nil

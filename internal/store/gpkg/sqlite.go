@@ -2,6 +2,7 @@ package gpkg
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/url"
@@ -230,6 +231,17 @@ func (c *conn) unchanged() (bool, error) {
 	}
 	v, err := c.one(dataVersion)
 	return v == c.state, err
+}
+
+// changeCounter is the file change counter of the main database (SQLite file format, 1.3.7).
+func (c *conn) changeCounter() (n uint32, err error) {
+	err = c.query("SELECT substr(data, 25, 4) FROM sqlite_dbpage('main') WHERE pgno = 1", nil, func(r row) error {
+		if b := r.Bytes(0, nil); len(b) == 4 {
+			n = binary.BigEndian.Uint32(b)
+		}
+		return nil
+	})
+	return n, err
 }
 
 // interrupt lets the end of ctx break off what c does, until it is called anew.

@@ -75,7 +75,7 @@ func (qu *question) wholeValues(c *conn, q store.Query, sql string, args []any, 
 	}
 	p.Rows = make([]store.Row, len(rows))
 	for i, v := range rows {
-		p.Rows[i] = store.Row{ID: qu.idOf(v[last]), Rev: qu.rev.rev}
+		p.Rows[i] = store.Row{ID: qu.idOf(v[last]), Rev: qu.now}
 	}
 	return more, nil
 }
@@ -175,7 +175,7 @@ func (qu *question) wholeNumbers(c *conn, q store.Query, sql string, args []any,
 	}
 	all, start := string(text), 0
 	for i, end := range ends {
-		p.Rows[i] = store.Row{ID: all[start:end], Rev: qu.rev.rev}
+		p.Rows[i] = store.Row{ID: all[start:end], Rev: qu.now}
 		start = end
 	}
 	return more, nil

@@ -52,3 +52,18 @@ func openStore(t testing.TB, url string, o postgis.Options) *postgis.Store {
 	t.Cleanup(func() { s.Close() })
 	return s
 }
+
+func TestChangedData(t *testing.T) {
+	t.Parallel()
+	storetest.ExerciseChange(t, func(t *testing.T, fill func(store.Writer)) (store.Store, func(func(store.Writer))) {
+		url := cluster.Database(t)
+		create(t, url, fill)
+		s := openStore(t, url, postgis.Options{})
+		return s, func(fill func(store.Writer)) {
+			create(t, url, fill)
+			if err := s.Reload(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

@@ -20,8 +20,8 @@ const (
 	portionBytes = 2 << 20
 )
 
-// Fetch calls fn for each id in the order asked.
-func (s *Store) Fetch(ctx context.Context, collection string, ids []string, want store.Want, fn func(*store.Feature) error) error {
+// Fetch calls fn for each row in the order asked.
+func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -38,18 +38,20 @@ func (s *Store) Fetch(ctx context.Context, collection string, ids []string, want
 	if !f.geometry {
 		size = mostPortion
 	}
-	for len(ids) > 0 {
-		portion := ids[:min(len(ids), size)]
+	for len(rows) > 0 {
+		portion := rows[:min(len(rows), size)]
 		if err := s.retry(ctx, func(c *pgxpool.Conn) error { return f.read(ctx, c, portion) }); err != nil {
 			return err
 		}
-		for i, id := range portion {
+		for i, row := range portion {
 			x := &f.features[f.same[i]]
-			if x.ID == "" && want.SkipMissing {
+			switch {
+			case row.Rev != 0 && (x.ID == "" || x.Rev != row.Rev):
+				return fmt.Errorf("postgis: feature %q of collection %q: %w", row.ID, collection, store.ErrChanged)
+			case x.ID == "" && want.SkipMissing:
 				continue
-			}
-			if x.ID == "" {
-				return fmt.Errorf("postgis: feature %q of collection %q: %w", id, collection, store.ErrNotFound)
+			case x.ID == "":
+				return fmt.Errorf("postgis: feature %q of collection %q: %w", row.ID, collection, store.ErrNotFound)
 			}
 			feature := *x
 			if err := fn(&feature); err != nil {
@@ -59,7 +61,7 @@ func (s *Store) Fetch(ctx context.Context, collection string, ids []string, want
 		if size = min(2*size, mostPortion); f.bytes > portionBytes {
 			size = max(len(portion)/2, 1)
 		}
-		ids = ids[len(portion):]
+		rows = rows[len(portion):]
 	}
 	return ctx.Err()
 }
@@ -126,17 +128,17 @@ func (l *layer) oneOf() string {
 	return column + "::text = ANY ($1::text[])"
 }
 
-// read fills features with those of ids that exist.
-func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, ids []string) error {
-	f.features, f.same, f.bytes = make([]store.Feature, len(ids)), make([]int, len(ids)), 0
+// read fills features with those of rows that exist.
+func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) error {
+	f.features, f.same, f.bytes = make([]store.Feature, len(rows)), make([]int, len(rows)), 0
 	if f.l.text {
-		at, keys := make(map[string]int, len(ids)), make([]string, 0, len(ids))
-		for i, id := range ids {
-			first, seen := at[id]
+		at, keys := make(map[string]int, len(rows)), make([]string, 0, len(rows))
+		for i, row := range rows {
+			first, seen := at[row.ID]
 			if !seen {
-				first, at[id] = i, i
-				if _, ok := f.l.id(id); ok {
-					keys = append(keys, id)
+				first, at[row.ID] = i, i
+				if _, ok := f.l.id(row.ID); ok {
+					keys = append(keys, row.ID)
 				}
 			}
 			f.same[i] = first
@@ -144,15 +146,15 @@ func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, ids []string) error
 		return one(ctx, c, f.sql, []any{keys}, func(r pgx.Rows) error {
 			raw := r.RawValues()
 			if i, ok := at[string(raw[0])]; ok {
-				f.fill(&f.features[i], ids[i], raw)
+				f.fill(&f.features[i], rows[i].ID, raw)
 			}
 			return nil
 		})
 	}
-	at, keys := make(map[int64]int, len(ids)), make([]int64, 0, len(ids))
-	for i, id := range ids {
+	at, keys := make(map[int64]int, len(rows)), make([]int64, 0, len(rows))
+	for i, row := range rows {
 		f.same[i] = i
-		v, ok := f.l.id(id)
+		v, ok := f.l.id(row.ID)
 		if !ok {
 			continue
 		}
@@ -166,7 +168,7 @@ func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, ids []string) error
 	return one(ctx, c, f.sql, []any{keys}, func(r pgx.Rows) error {
 		raw := r.RawValues()
 		if i, ok := at[int64(binary.BigEndian.Uint64(raw[0]))]; ok {
-			f.fill(&f.features[i], ids[i], raw)
+			f.fill(&f.features[i], rows[i].ID, raw)
 		}
 		return nil
 	})

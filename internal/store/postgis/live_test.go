@@ -36,8 +36,17 @@ func TestRowsAreLive(t *testing.T) {
 		}
 		return nil
 	}
-	if err := s.Fetch(context.Background(), "sted", []string{"b"}, store.Want{}, f); err != nil {
+	if err := s.Fetch(context.Background(), "sted", store.Current("b"), store.Want{}, f); err != nil {
 		t.Error(err)
+	}
+	var given []string
+	err := s.Fetch(context.Background(), "sted", before.Rows, store.Want{}, func(x *store.Feature) error { given = append(given, x.ID); return nil })
+	if !errors.Is(err, store.ErrChanged) || len(given) > 2 {
+		t.Errorf("a page of before the change: %v after %v", err, given)
+	}
+	run(t, url, "DELETE FROM sted WHERE kode = 'c'")
+	if err := s.Fetch(context.Background(), "sted", after.Rows, store.Want{}, func(*store.Feature) error { return nil }); !errors.Is(err, store.ErrChanged) {
+		t.Errorf("a page with a row that is gone: %v", err)
 	}
 }
 

@@ -197,7 +197,7 @@ func everything(t *testing.T, s store.Store, c *store.Collection) (all [][]any) 
 	for _, x := range c.Properties {
 		names = append(names, x.Name)
 	}
-	err = s.Fetch(context.Background(), c.ID, ids, store.Want{Properties: names}, func(f *store.Feature) error {
+	err = s.Fetch(context.Background(), c.ID, store.Current(ids...), store.Want{Properties: names}, func(f *store.Feature) error {
 		g, err := f.Geometry.Orb()
 		all = append(all, append([]any{f.ID, g}, f.Values...))
 		return err

@@ -76,7 +76,7 @@ func values(t testing.TB, s *postgis.Store, collection, id string) map[string]an
 		t.Fatalf("no collection %q", collection)
 	}
 	m := map[string]any{}
-	err := s.Fetch(context.Background(), collection, []string{id}, store.Want{}, func(f *store.Feature) error {
+	err := s.Fetch(context.Background(), collection, store.Current(id), store.Want{}, func(f *store.Feature) error {
 		for i, p := range c.Properties {
 			m[p.Name] = f.Values[i]
 		}

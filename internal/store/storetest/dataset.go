@@ -202,7 +202,7 @@ func (d *dataset) write(t *testing.T, w store.Writer) {
 		}
 	}
 	for _, s := range d.sets {
-		check(w.Define(context.Background(), s.c, false))
+		check(w.Define(context.Background(), s.c, true))
 		columns := []string{s.c.Key.Column}
 		if s.c.Geometry != nil {
 			columns = append(columns, s.c.Geometry.Column)

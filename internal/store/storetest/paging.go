@@ -157,7 +157,7 @@ func exerciseCancel(t *testing.T, s store.Store, d *dataset) {
 	if _, err := s.Page(ctx, store.Query{Collection: set.c.ID, Limit: 1}); !errors.Is(err, context.Canceled) {
 		t.Errorf("page: %v", err)
 	}
-	if err := s.Fetch(ctx, set.c.ID, set.order(nil), store.Want{}, func(*store.Feature) error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := s.Fetch(ctx, set.c.ID, store.Current(set.order(nil)...), store.Want{}, func(*store.Feature) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("fetch: %v", err)
 	}
 	if err := s.Ready(context.Background()); err != nil {
@@ -182,7 +182,7 @@ func exerciseConcurrent(t *testing.T, s store.Store, d *dataset) {
 					return
 				}
 				same(t, "while others ask", idsOf(p), set.order(sort))
-				err = s.Fetch(context.Background(), set.c.ID, idsOf(p), store.Want{}, func(f *store.Feature) error {
+				err = s.Fetch(context.Background(), set.c.ID, p.Rows, store.Want{}, func(f *store.Feature) error {
 					set.compare(t, f, visible(set.c))
 					return nil
 				})
@@ -207,7 +207,7 @@ func exerciseClose(t *testing.T, open Opener) {
 	set := d.sets[0]
 	closed := make(chan error, 1)
 	started := false
-	err := s.Fetch(context.Background(), set.c.ID, set.order(nil), store.Want{}, func(*store.Feature) error {
+	err := s.Fetch(context.Background(), set.c.ID, store.Current(set.order(nil)...), store.Want{}, func(*store.Feature) error {
 		if !started {
 			started = true
 			go func() { closed <- s.Close() }()

@@ -117,7 +117,7 @@ func exerciseFetch(t *testing.T, s store.Store, d *dataset) {
 		slices.Reverse(ids)
 		ids = append(ids, ids[0], ids[0]) // the order asked, and twice where asked twice
 		var got []string
-		err := s.Fetch(context.Background(), set.c.ID, ids, store.Want{}, func(f *store.Feature) error {
+		err := s.Fetch(context.Background(), set.c.ID, store.Current(ids...), store.Want{}, func(f *store.Feature) error {
 			got = append(got, f.ID)
 			set.compare(t, f, visible(set.c))
 			return nil
@@ -135,7 +135,7 @@ func exerciseWant(t *testing.T, s store.Store, set *set) {
 	names := visible(set.c)
 	slices.Reverse(names)
 	for _, w := range []store.Want{{Properties: names}, {Properties: names[:1], NoGeometry: true}, {Properties: []string{}}} {
-		err := s.Fetch(context.Background(), set.c.ID, set.order(nil), w, func(f *store.Feature) error {
+		err := s.Fetch(context.Background(), set.c.ID, store.Current(set.order(nil)...), w, func(f *store.Feature) error {
 			if w.NoGeometry && !f.Geometry.IsNull() {
 				return errors.New("a geometry that nobody asked for")
 			}
@@ -168,7 +168,7 @@ func exerciseErrors(t *testing.T, s store.Store, d *dataset) {
 	if _, err := s.Page(ctx, store.Query{Collection: "nowhere", Limit: 1}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("page of an unknown collection: %v", err)
 	}
-	if err := s.Fetch(ctx, "nowhere", []string{"1"}, store.Want{}, none); !errors.Is(err, store.ErrNotFound) {
+	if err := s.Fetch(ctx, "nowhere", store.Current("1"), store.Want{}, none); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("fetch from an unknown collection: %v", err)
 	}
 	ids := set.order(nil)
@@ -176,7 +176,7 @@ func exerciseErrors(t *testing.T, s store.Store, d *dataset) {
 		for _, set := range d.sets {
 			ids := set.order(nil)
 			var got []string
-			err := s.Fetch(ctx, set.c.ID, []string{ids[0], ids[1], bad, ids[2]}, store.Want{}, func(f *store.Feature) error {
+			err := s.Fetch(ctx, set.c.ID, store.Current(ids[0], ids[1], bad, ids[2]), store.Want{}, func(f *store.Feature) error {
 				got = append(got, f.ID)
 				return nil
 			})
@@ -185,7 +185,7 @@ func exerciseErrors(t *testing.T, s store.Store, d *dataset) {
 			}
 			same(t, "before the unknown id", got, ids[:2])
 			got = nil
-			err = s.Fetch(ctx, set.c.ID, []string{bad, ids[0], bad, bad, ids[1], ids[2], bad}, store.Want{SkipMissing: true}, func(f *store.Feature) error {
+			err = s.Fetch(ctx, set.c.ID, store.Current(bad, ids[0], bad, bad, ids[1], ids[2], bad), store.Want{SkipMissing: true}, func(f *store.Feature) error {
 				got = append(got, f.ID)
 				return nil
 			})
@@ -197,7 +197,7 @@ func exerciseErrors(t *testing.T, s store.Store, d *dataset) {
 	}
 	stop := errors.New("stop")
 	calls := 0
-	err := s.Fetch(ctx, set.c.ID, ids, store.Want{}, func(*store.Feature) error { calls++; return stop })
+	err := s.Fetch(ctx, set.c.ID, store.Current(ids...), store.Want{}, func(*store.Feature) error { calls++; return stop })
 	if err != stop || calls != 1 {
 		t.Errorf("an error of fn came back as %v after %d calls", err, calls)
 	}
