@@ -8,9 +8,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"grense/api/ogcapi"
-	"grense/internal/process"
 	"grense/internal/store"
-	"grense/internal/tile"
 	"grense/openapi"
 )
 
@@ -90,13 +88,6 @@ func (c *call) definition() openapi.Input {
 	return in
 }
 
-// answerSchemas names the schema of each JSON answer.
-var answerSchemas = map[string]string{
-	"getLandingPage": "landingPage", "getApiDefinition": "openapi", "getConformance": "conformance", "getCollections": "collections", "getCollection": "collection",
-	"getSchema": "schema", "getQueryables": "schema", "getSortables": "schema", "getFunctions": "functions", "getTileMatrixSetsList": "tileMatrixSets", "getTileMatrixSet": "tileMatrixSet",
-	"getProcesses": "processes", "getProcessDescription": "process", "getCodeLists": "codeLists", "getCodeList": "codeList",
-}
-
 func (c *call) operation(rt *route, coll *store.Collection) openapi.Operation {
 	op := openapi.Operation{Path: rt.Path, ID: rt.Op, Tag: rt.Tag, Summary: rt.Summary, Keyed: rt.Data, Lookup: strings.Contains(rt.Path, "{")}
 	if op.Path == "" {
@@ -116,44 +107,29 @@ func (c *call) operation(rt *route, coll *store.Collection) openapi.Operation {
 	return op
 }
 
+// answerSchema names the schema of an answer of a route; "" for what is no JSON.
 func answerSchema(rt *route, r rep, coll *store.Collection) string {
-	switch {
-	case r.F == "jsonld":
+	switch r.F {
+	case asJSONLD.F:
 		return "linkedData"
-	case r.F != "json":
-		return ""
-	case rt.Op == "getFeatures":
-		return openapi.SchemaOf(coll.ID, false)
-	case rt.Op == "getFeature":
-		return openapi.SchemaOf(coll.ID, true)
+	case asJSON.F:
+		return rt.Schema(coll)
 	}
-	return answerSchemas[rt.Op]
+	return ""
 }
 
 // definedParams describes the variables of the path, f and lang, the parameters of the table and the queryables.
 func (c *call) definedParams() []openapi.Parameter {
 	var out []openapi.Parameter
-	variable := func(name, description string, enum []string) {
-		if strings.Contains(c.rt.Path, "{"+name+"}") {
+	for _, v := range pathVariables {
+		if strings.Contains(c.rt.Path, "{"+v.Name+"}") {
 			schema := map[string]any{"type": "string"}
-			if enum != nil {
-				schema["enum"] = enum
+			if v.Values != nil {
+				schema["enum"] = v.Values(c)
 			}
-			out = append(out, openapi.Parameter{Shared: name, Name: name, In: "path", Description: description, Schema: schema})
+			out = append(out, openapi.Parameter{Shared: v.Name, Name: v.Name, In: "path", Description: v.Description, Schema: schema})
 		}
 	}
-	var sets, processes []string
-	for _, s := range tile.Sets(c.root) {
-		sets = append(sets, s.ID)
-	}
-	for _, p := range process.All() {
-		processes = append(processes, p.ID())
-	}
-	variable("featureId", "Id of the feature", nil)
-	variable("tileMatrixSetId", "Id of the tile matrix set", sets)
-	variable("codeListId", "Id of the code list", nil)
-	variable("processId", "Id of the process", processes)
-
 	formats := make([]string, len(c.rt.Formats))
 	for i, r := range c.rt.Formats {
 		formats[i] = r.F

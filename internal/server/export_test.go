@@ -22,3 +22,28 @@ func (s *Server) Documents() int {
 	defer s.docs.mu.RUnlock()
 	return len(s.docs.m)
 }
+
+// JSONRoute is a route of the API definition with a representation in JSON.
+type JSONRoute struct {
+	Path, Op string
+	Formats  []string // values of f whose answers are JSON
+}
+
+// JSONRoutes are the routes of the API definition that answer with JSON, and the paths of those that lack a schema.
+func (s *Server) JSONRoutes() (out []JSONRoute, bare []string) {
+	for _, rt := range s.table() {
+		j := JSONRoute{Path: rt.Path, Op: rt.Op}
+		for _, r := range rt.Formats {
+			if !rt.Hidden && (r.F == asJSON.F || r.F == asJSONLD.F) {
+				j.Formats = append(j.Formats, r.F)
+			}
+		}
+		if j.Formats == nil {
+			continue
+		}
+		if out = append(out, j); rt.Schema == nil {
+			bare = append(bare, rt.Path)
+		}
+	}
+	return out, bare
+}

@@ -5,18 +5,25 @@ import (
 	"strings"
 
 	"grense/api/ogcapi"
+	"grense/internal/process"
+	"grense/internal/store"
+	"grense/internal/tile"
+	"grense/openapi"
 )
 
-// A route is one resource of the API at a mount. This table drives everything that the surface promises: the router, the check for
-// unknown parameters, negotiation, the OpenAPI document, conformsTo, the key check and the headers for other origins.
+// A route is one resource of the service. This table drives everything that the surface promises: the router, the check for
+// unknown parameters, negotiation, the OpenAPI document, conformsTo, the key check and the headers for other origins. A route that
+// speaks another protocol than this API has Serve.
 type route struct {
-	Path     string   // below the mount, as chi writes it; "" is the landing page
+	Path     string   // below the mount, as chi writes it; "" is the landing page. Its variables are those of pathVariables
 	Alias    string   // another spelling, served but not documented
-	Op       string   // operationId of the GET
+	Root     bool     // at the root of the server only, not at each mount
+	Op       string   // operationId of the GET; the name of the route in logs and metrics
 	Tag      string   // group in the API definition
 	Summary  string   // in the API definition
 	Params   []*param // query parameters besides f and lang
 	Formats  []rep    // representations; the first answers */*
+	Schema   schemaOf // of the answer in JSON; every route of the API definition that has such an answer has one
 	Data     bool     // needs a key
 	Fields   bool     // queryables of the collection are query parameters too
 	Classes  []string // conformance classes whose tests are green
@@ -26,6 +33,43 @@ type route struct {
 	NoAccept bool // the first representation answers whatever Accept says, when f is not given
 	Hidden   bool // not in the API definition
 	Register bool // only for data with a place-name register
+
+	Serve func(rt *route, mount string) http.Handler // instead of all others: answers every method by itself
+}
+
+// schemaOf gives the name of a schema in the API definition; coll is that of the path, nil for routes that are below none.
+type schemaOf func(coll *store.Collection) string
+
+// schema is the schema of that name, of every collection.
+func schema(name string) schemaOf { return func(*store.Collection) string { return name } }
+
+func featuresSchema(coll *store.Collection) string { return openapi.SchemaOf(coll.ID, false) }
+
+func featureSchema(coll *store.Collection) string { return openapi.SchemaOf(coll.ID, true) }
+
+// A pathVariable is a variable in the path of a route.
+type pathVariable struct {
+	Name        string
+	Description string
+	Values      func(c *call) []string // all that there are; nil: not listed in the API definition
+}
+
+// pathVariables are those of all routes, but for the collection: the API definition has literal paths for each.
+var pathVariables = []pathVariable{
+	{Name: "featureId", Description: "Id of the feature"},
+	{Name: "tileMatrixSetId", Description: "Id of the tile matrix set", Values: func(c *call) (ids []string) {
+		for _, s := range tile.Sets(c.root) {
+			ids = append(ids, s.ID)
+		}
+		return ids
+	}},
+	{Name: "codeListId", Description: "Id of the code list"},
+	{Name: "processId", Description: "Id of the process", Values: func(*call) (ids []string) {
+		for _, p := range process.All() {
+			ids = append(ids, p.ID())
+		}
+		return ids
+	}},
 }
 
 // Addresses of conformance classes (OGC 19-072, OGC 17-069r4, OGC 18-058r1, OGC 19-079r2, OGC 23-058r2, OGC 17-083r4, OGC 18-062r2).
@@ -54,57 +98,69 @@ func cql2Classes() []string {
 	return out
 }
 
-// table is the whole OGC surface, in the order of the API definition.
+// always is a handler that is the same at each mount.
+func always(h http.HandlerFunc) func(*route, string) http.Handler {
+	return func(*route, string) http.Handler { return h }
+}
+
+// table is the whole surface: the API in the order of its definition, its pages besides, and what speaks other protocols.
 func (s *Server) table() []*route {
 	return []*route{
 		{Path: "", Op: "getLandingPage", Tag: "Capabilities", Summary: "Landing page",
-			Formats: []rep{asJSON, asJSONLD, asHTML}, Get: s.landing,
+			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("landingPage"), Get: s.landing,
 			Classes: []string{common1 + "core", common1 + "landing-page", common1 + "json", common1 + "html", features1 + "core", features1 + "html"}},
 		{Path: "/openapi", Alias: "/api", Op: "getApiDefinition", Tag: "Capabilities", Summary: "This document",
-			Formats: []rep{asOpenAPI, asYAML, asHTML}, NoAccept: true, Get: s.apiDefinition, Params: []*param{paramUI},
+			Formats: []rep{asOpenAPI, asYAML, asHTML}, Schema: schema("openapi"), NoAccept: true, Get: s.apiDefinition, Params: []*param{paramUI},
 			Classes: []string{common1 + "oas30", features1 + "oas30"}},
 		{Path: "/conformance", Op: "getConformance", Tag: "Capabilities", Summary: "Conformance classes",
-			Formats: []rep{asJSON, asHTML}, Get: s.conformance},
+			Formats: []rep{asJSON, asHTML}, Schema: schema("conformance"), Get: s.conformance},
 		{Path: "/collections", Op: "getCollections", Tag: "Collections", Summary: "All collections",
-			Formats: []rep{asJSON, asJSONLD, asHTML}, Get: s.collections,
+			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("collections"), Get: s.collections,
 			Classes: []string{common2 + "collections", common2s + "collections", common2 + "json", common2s + "json", common2 + "html", common2s + "html"}},
 		{Path: "/collections/{collectionId}", Op: "getCollection", Tag: "Collections", Summary: "One collection",
-			Formats: []rep{asJSON, asJSONLD, asHTML}, Get: s.collection},
+			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("collection"), Get: s.collection},
 		{Path: "/collections/{collectionId}/schema", Op: "getSchema", Tag: "Collections", Summary: "Schema of the features",
-			Formats: []rep{asSchema, asHTML}, Get: s.schema,
+			Formats: []rep{asSchema, asHTML}, Schema: schema("schema"), Get: s.schema,
 			Classes: []string{common3 + "schemas", common3 + "returnables-and-receivables", common3 + "advanced-property-roles"}},
 		{Path: "/collections/{collectionId}/queryables", Op: "getQueryables", Tag: "Collections", Summary: "Properties to filter by",
-			Formats: []rep{asSchema, asHTML}, Get: s.queryables,
+			Formats: []rep{asSchema, asHTML}, Schema: schema("schema"), Get: s.queryables,
 			Classes: []string{features3 + "queryables", features3 + "queryables-query-parameters", common3 + "queryables"}},
 		{Path: "/collections/{collectionId}/items", Op: "getFeatures", Tag: "Data", Summary: "Features", Data: true, Fields: true,
 			Params: []*param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
 				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramResultType},
-			Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML, asCSV}, Stream: s.items,
+			Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML, asCSV}, Schema: featuresSchema, Stream: s.items,
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
 				features6+"properties", features6+"properties-features", features8+"sorting", features8+"features-sorting",
 				features9+"text-search", features9+"features-text-search")},
 		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature", Data: true,
-			Params: []*param{paramCRS, paramProperties, paramSkipGeometry}, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Stream: s.item},
+			Params: []*param{paramCRS, paramProperties, paramSkipGeometry}, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item},
 		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", Tag: "Collections", Summary: "Properties to sort by",
-			Formats: []rep{asSchema, asHTML}, Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
-		{Path: "/functions", Op: "getFunctions", Tag: "Capabilities", Summary: "Functions that filters may call", Formats: []rep{asJSON, asHTML}, Get: s.functions},
+			Formats: []rep{asSchema, asHTML}, Schema: schema("schema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
+		{Path: "/functions", Op: "getFunctions", Tag: "Capabilities", Summary: "Functions that filters may call", Formats: []rep{asJSON, asHTML}, Schema: schema("functions"), Get: s.functions},
 		{Path: "/TileMatrixSets", Alias: "/tileMatrixSets", Op: "getTileMatrixSetsList", Tag: "Tiling schemes", Summary: "All tile matrix sets",
-			Formats: []rep{asJSON, asHTML}, Get: s.tileMatrixSets,
+			Formats: []rep{asJSON, asHTML}, Schema: schema("tileMatrixSets"), Get: s.tileMatrixSets,
 			Classes: []string{tms2 + "tilematrixset", tms2 + "json-tilematrixset"}},
 		{Path: "/TileMatrixSets/{tileMatrixSetId}", Alias: "/tileMatrixSets/{tileMatrixSetId}", Op: "getTileMatrixSet", Tag: "Tiling schemes",
-			Summary: "One tile matrix set", Formats: []rep{asJSON, asHTML}, Get: s.tileMatrixSet},
+			Summary: "One tile matrix set", Formats: []rep{asJSON, asHTML}, Schema: schema("tileMatrixSet"), Get: s.tileMatrixSet},
 		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes", Params: []*param{paramProcessLimit},
-			Formats: []rep{asJSON, asJSONLD, asHTML}, Get: s.processes},
+			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("processes"), Get: s.processes},
 		{Path: "/processes/{processId}", Op: "getProcessDescription", Tag: "Processes", Summary: "One process",
-			Formats: []rep{asJSON, asHTML}, Get: s.process},
-		{Path: "/codelists", Op: "getCodeLists", Tag: "Code lists", Summary: "All code lists", Formats: []rep{asJSON, asCSV, asHTML}, Get: s.codeLists, Register: true},
-		{Path: "/codelists/{codeListId}", Op: "getCodeList", Tag: "Code lists", Summary: "One code list", Formats: []rep{asJSON, asCSV, asHTML}, Get: s.codeList, Register: true},
+			Formats: []rep{asJSON, asHTML}, Schema: schema("process"), Get: s.process},
+		{Path: "/codelists", Op: "getCodeLists", Tag: "Code lists", Summary: "All code lists", Formats: []rep{asJSON, asCSV, asHTML}, Schema: schema("codeLists"), Get: s.codeLists, Register: true},
+		{Path: "/codelists/{codeListId}", Op: "getCodeList", Tag: "Code lists", Summary: "One code list", Formats: []rep{asJSON, asCSV, asHTML}, Schema: schema("codeList"), Get: s.codeList, Register: true},
 		{Path: "/preview.png", Op: "getPreview", Summary: "Picture of the service", Formats: []rep{asPNG, asJSON}, NoAccept: true, Hidden: true, Get: s.preview},
 		{Path: "/accessibility", Op: "getAccessibility", Summary: "Accessibility statement", Formats: []rep{asHTML, asJSON}, Hidden: true, Get: s.accessibility},
 		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*param{paramOperation}, Formats: []rep{asHTML, asJSON}, Hidden: true,
 			Stream: s.soapPage, Post: s.soapTry},
 		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key", Params: []*param{paramCode, paramNextPage}, Formats: []rep{asHTML, asJSON}, Hidden: true,
 			Stream: s.keyForm, Post: s.keyPost},
+
+		{Path: soapPath + "/{file}", Op: "soap", Data: true, Formats: []rep{asJSON}, Hidden: true, Serve: s.soapFile},
+		{Path: "/healthz", Op: "health", Root: true, Hidden: true, Serve: always(s.healthz)},
+		{Path: "/readyz", Op: "ready", Root: true, Hidden: true, Serve: always(s.readyz)},
+		{Path: "/static/*", Alias: "/favicon.ico", Op: "static", Root: true, Hidden: true, Serve: always(s.static)},
+		{Path: "/sitemap.xml", Op: "sitemap", Root: true, Hidden: true, Serve: always(s.siteMap)},
+		{Path: "/robots.txt", Op: "robots", Root: true, Hidden: true, Serve: always(s.robots)},
 	}
 }
 

@@ -60,7 +60,6 @@ type Server struct {
 	prefix    string // its path, "" or "/geo"
 	routes    []*route
 	soap      *soap.Service
-	soapRoute *route // names SOAP in logs and metrics
 	handler   http.Handler
 	docs      docs
 	pages     *pages
@@ -99,8 +98,8 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.metrics = newMetrics(s)
+	s.soap = s.newSOAP()
 	s.routes = s.table()
-	s.soap, s.soapRoute = s.newSOAP(), &route{Op: "soap", Data: true, Formats: []rep{asJSON}}
 	s.handler = s.chain(s.router())
 	s.ready.Store(true)
 	return s, nil
@@ -139,30 +138,32 @@ func (s *Server) router() *chi.Mux {
 	m := chi.NewRouter()
 	for _, mount := range mounts {
 		for _, rt := range s.routes {
-			h := s.serve(mount, rt)
-			paths := []string{rt.Path}
-			if rt.Alias != "" {
-				paths = append(paths, rt.Alias)
+			if rt.Root && mount != "" {
+				continue
 			}
-			for _, p := range paths {
-				if mount+p == "" {
-					p = "/"
-				}
-				m.Handle(mount+p, h)
+			h := s.handlerOf(mount, rt)
+			m.Handle(orRoot(mount+rt.Path), h)
+			if rt.Alias != "" {
+				m.Handle(mount+rt.Alias, h)
 			}
 		}
 	}
-	for _, mount := range mounts {
-		m.Handle(mount+soapPath+"/{file}", s.soapFile(mount))
-	}
-	m.Handle("/healthz", http.HandlerFunc(s.healthz))
-	m.Handle("/readyz", http.HandlerFunc(s.readyz))
-	m.Handle("/static/*", http.HandlerFunc(s.static))
-	m.Handle("/sitemap.xml", http.HandlerFunc(s.siteMap))
-	m.Handle("/robots.txt", http.HandlerFunc(s.robots))
-	m.Handle("/favicon.ico", http.HandlerFunc(s.static))
 	m.NotFound(s.notFound)
 	return m
+}
+
+func orRoot(path string) string {
+	if path == "" {
+		return "/"
+	}
+	return path
+}
+
+func (s *Server) handlerOf(mount string, rt *route) http.Handler {
+	if rt.Serve != nil {
+		return rt.Serve(rt, mount)
+	}
+	return s.serve(mount, rt)
 }
 
 // serve runs one route.

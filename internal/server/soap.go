@@ -58,7 +58,7 @@ func (g gatedSearcher) Search(ctx context.Context, r contract.Request) (a contra
 }
 
 // soapFile serves the endpoint, the WSDL and its schemas at a mount. Requests need a key, descriptions do not.
-func (s *Server) soapFile(mount string) http.Handler {
+func (s *Server) soapFile(rt *route, mount string) http.Handler {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r)
 		if r.Method == http.MethodPost && chi.URLParam(r, "file") == soap.Endpoint {
@@ -82,7 +82,7 @@ func (s *Server) soapFile(mount string) http.Handler {
 	zipped := wrap(h) // leaves alone what is compressed already
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r)
-		c.r, c.rt, c.mount, c.cat = r, s.soapRoute, mount, s.store.Catalog()
+		c.r, c.rt, c.mount, c.cat = r, rt, mount, s.store.Catalog()
 		if r.Method == http.MethodOptions {
 			allow := "GET, HEAD, POST, OPTIONS"
 			w.Header().Set("Allow", allow)

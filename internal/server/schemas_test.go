@@ -1,0 +1,94 @@
+package server_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"grense/openapi"
+)
+
+// variables are values of the variables in paths, for a register made by Generate. A new variable needs one.
+var variables = map[string]string{"collectionId": "sted", "featureId": "2", "tileMatrixSetId": "WebMercatorQuad", "processId": "echo", "codeListId": "spraak"}
+
+var variable = regexp.MustCompile(`\{(\w+)\}`)
+
+// TestEveryJSONAnswerIsOfTheSchemaThatItsRouteDeclares asks each route of the API definition for each of its representations in JSON. The
+// answer must be of the declared schema, and the same definition with a text in place of that schema must refuse it.
+func TestEveryJSONAnswerIsOfTheSchemaThatItsRouteDeclares(t *testing.T) {
+	registerDecoders()
+	path, err := registerFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, nil)
+	right, wrong := a.definition(t), a.definition(t)
+	for _, item := range wrong.Paths.Map() {
+		for _, media := range item.Get.Responses.Value("200").Value.Content {
+			media.Schema = openapi3.NewSchemaRef("", openapi3.NewStringSchema())
+		}
+	}
+	routes, bare := a.srv.JSONRoutes()
+	if bare != nil {
+		t.Fatalf("routes without the schema of their JSON answer: %q", bare)
+	}
+	if len(routes) < 15 {
+		t.Errorf("only %d routes", len(routes))
+	}
+	for _, rt := range routes {
+		path := variable.ReplaceAllStringFunc(rt.Path, func(v string) string {
+			value := variables[strings.Trim(v, "{}")]
+			if value == "" {
+				t.Fatalf("%s: give a value for %s in the table of this test", rt.Path, v)
+			}
+			return value
+		})
+		if path == "" {
+			path = "/"
+		}
+		for _, f := range rt.Formats {
+			if err := a.validates(t, right, path+"?f="+f); err != nil {
+				t.Errorf("%s?f=%s: %.500v", path, f, err)
+			}
+			if err := a.validates(t, wrong, path+"?f="+f); err == nil {
+				t.Errorf("%s?f=%s is taken for a text", path, f)
+			}
+		}
+	}
+}
+
+// definition is the API definition, parsed anew.
+func (a *api) definition(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := openapi.Load(t.Context(), a.get("/openapi").wants(200).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// validates holds the answer to a GET, which must be 200, against a definition.
+func (a *api) validates(t *testing.T, doc *openapi3.T, path string) error {
+	t.Helper()
+	router, err := gorillamux.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	route, params, err := router.FindRoute(req)
+	if err != nil {
+		t.Fatalf("%s is not in the definition: %v", path, err)
+	}
+	res := a.get(path).wants(200)
+	in := &openapi3filter.RequestValidationInput{Request: req, Route: route, PathParams: params, Options: &openapi3filter.Options{IncludeResponseStatus: true}}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: res.StatusCode, Header: res.Header, Options: in.Options}
+	return openapi3filter.ValidateResponse(t.Context(), out.SetBodyBytes(res.Body))
+}
