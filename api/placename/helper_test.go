@@ -176,7 +176,7 @@ func schemas(t *testing.T) string {
 	var all strings.Builder
 	all.WriteString(`<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">`)
 	for _, s := range c.Schemas {
-		b, _ := c.XSD(s.File, base)
+		b, _ := c.XSD(s.File, placename.Description{Base: base})
 		if err := os.WriteFile(filepath.Join(dir, s.File), b, 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -11,16 +11,31 @@ func (c *Contract) Files() []string {
 	return names
 }
 
-// XSD returns the schema file with that name, with namespaces under base; false when there is none. Others are imported by their bare
-// file names. The same arguments give the same bytes.
-func (c *Contract) XSD(file, base string) ([]byte, bool) {
+// Description says how the contract is written down.
+type Description struct {
+	Base    string // of the namespaces
+	Address string // absolute URL of the service; of a WSDL only
+	SOAP12  bool   // a WSDL with a second port, for SOAP 1.2
+	Single  bool   // a WSDL with the schemas inside
+	CRS     string // name of the reference system of geometries; defaults to EPSG:4258
+}
+
+// XSD returns the schema file with that name; false when there is none. Others are imported by their bare file names. The same arguments
+// give the same bytes.
+func (c *Contract) XSD(file string, d Description) ([]byte, bool) {
 	s, ok := c.files[file]
 	if !ok {
 		return nil, false
 	}
 	w := &xmlWriter{}
-	used := c.uses(s)
 	w.head()
+	c.schema(w, s, d)
+	return w.b, true
+}
+
+// schema writes a schema. Inside a WSDL others are imported without a location.
+func (c *Contract) schema(w *xmlWriter, s *Schema, d Description) {
+	base, used := d.Base, c.uses(s)
 	w.open("xs:schema", "xmlns:xs", "http://www.w3.org/2001/XMLSchema")
 	for _, x := range used {
 		w.attr("xmlns:"+x.Prefix, base+x.Path)
@@ -29,22 +44,26 @@ func (c *Contract) XSD(file, base string) ([]byte, bool) {
 	w.attr("elementFormDefault", "qualified")
 	w.attr("version", "1.0")
 	for _, x := range used {
-		if x != s {
-			w.leaf("xs:import", "namespace", base+x.Path, "schemaLocation", x.File)
+		if x == s {
+			continue
 		}
+		if w.open("xs:import", "namespace", base+x.Path); !d.Single {
+			w.attr("schemaLocation", x.File)
+		}
+		w.close()
 	}
 	for _, name := range c.globals(s) {
 		w.open("xs:element", "name", name.element, "type", s.Prefix+":"+name.typ)
 		if name.nillable {
 			w.attr("nillable", "true")
 		}
+		w.annotation(c.docOfType(c.types[name.typ], d))
 		w.close()
 	}
 	for _, t := range s.Types {
-		c.complexType(w, t)
+		c.complexType(w, t, d)
 	}
 	w.close()
-	return w.b, true
 }
 
 // global is a global element.
@@ -83,11 +102,12 @@ func (c *Contract) uses(s *Schema) []*Schema {
 	return slices.DeleteFunc(slices.Clone(c.Schemas), func(x *Schema) bool { return !used[x] })
 }
 
-func (c *Contract) complexType(w *xmlWriter, t *Type) {
+func (c *Contract) complexType(w *xmlWriter, t *Type, d Description) {
 	w.open("xs:complexType", "name", t.Name)
 	if t.Abstract {
 		w.attr("abstract", "true")
 	}
+	w.annotation(c.docOfType(t, d))
 	if t.Base != nil {
 		w.open("xs:complexContent")
 		w.open("xs:extension", "base", t.Base.Schema.Prefix+":"+t.Base.Name)
@@ -108,6 +128,7 @@ func (c *Contract) complexType(w *xmlWriter, t *Type) {
 		if f.Nillable {
 			w.attr("nillable", "true")
 		}
+		w.annotation(c.docOfField(t, f, d))
 		w.close()
 	}
 	w.close()
@@ -118,11 +139,30 @@ func (c *Contract) complexType(w *xmlWriter, t *Type) {
 	w.close()
 }
 
-// xmlWriter writes indented documents without character data.
+// xmlWriter writes indented documents, in which an element holds elements or text.
 type xmlWriter struct {
-	b     []byte
-	stack []string
-	inTag bool // the last start tag may get attributes
+	b      []byte
+	stack  []string
+	inTag  bool // the last start tag may get attributes
+	inLine bool // the element opened last holds text
+}
+
+// annotation documents the element opened last, in Norwegian and in English.
+func (w *xmlWriter) annotation(d doc) {
+	w.open("xs:annotation")
+	for i, lang := range [...]string{"nb", "en"} {
+		w.open("xs:documentation", "xml:lang", lang)
+		w.text(d[i])
+		w.close()
+	}
+	w.close()
+}
+
+// text is the content of the element opened last.
+func (w *xmlWriter) text(s string) {
+	w.b = append(w.b, '>')
+	w.b = AppendText(w.b, s)
+	w.inTag, w.inLine = false, true
 }
 
 func (w *xmlWriter) head() {
@@ -160,12 +200,14 @@ func (w *xmlWriter) close() {
 	if w.inTag {
 		w.b = append(w.b, "/>"...)
 	} else {
-		w.indent()
+		if !w.inLine {
+			w.indent()
+		}
 		w.b = append(w.b, "</"...)
 		w.b = append(w.b, name...)
 		w.b = append(w.b, '>')
 	}
-	w.inTag = false
+	w.inTag, w.inLine = false, false
 	if len(w.stack) == 0 {
 		w.b = append(w.b, '\n')
 	}

@@ -15,14 +15,14 @@ func TestSchemasAndDescriptionAreTheCommittedOnes(t *testing.T) {
 	t.Parallel()
 	c := placename.TheContract()
 	for _, name := range c.Files() {
-		b, ok := c.XSD(name, base)
+		b, ok := c.XSD(name, placename.Description{Base: base})
 		if !ok {
 			t.Fatalf("no file %s", name)
 		}
 		golden(t, name, b)
 	}
-	golden(t, "SoekServiceWS.wsdl", c.WSDL(base, address, false))
-	golden(t, "SoekServiceWS12.wsdl", c.WSDL(base, address, true))
+	golden(t, "SoekServiceWS.wsdl", c.WSDL(placename.Description{Base: base, Address: address}))
+	golden(t, "SoekServiceWS12.wsdl", c.WSDL(placename.Description{Base: base, Address: address, SOAP12: true}))
 }
 
 func TestSchemaSetCompiles(t *testing.T) {
@@ -40,7 +40,7 @@ func TestSchemaSetCompiles(t *testing.T) {
 func TestUnknownSchemaFileIsNone(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "x.xsd", "../sted.xsd", "STED.XSD"} {
-		if b, ok := placename.TheContract().XSD(name, base); ok || b != nil {
+		if b, ok := placename.TheContract().XSD(name, placename.Description{Base: base}); ok || b != nil {
 			t.Errorf("%q is a file", name)
 		}
 	}
@@ -49,12 +49,12 @@ func TestUnknownSchemaFileIsNone(t *testing.T) {
 func TestBaseAndAddressAreEscapedAndUsedThroughout(t *testing.T) {
 	t.Parallel()
 	c := placename.TheContract()
-	b := c.WSDL("urn:a", `https://x/?a=1&b="`, true)
+	b := c.WSDL(placename.Description{Base: "urn:a", Address: `https://x/?a=1&b="`, SOAP12: true})
 	if bytes.Contains(b, []byte(base)) || !bytes.Contains(b, []byte(`location="https://x/?a=1&amp;b=&#34;"`)) {
 		t.Errorf("%s", b)
 	}
 	parse(t, b)
-	if d, _ := c.XSD("sted.xsd", "urn:a"); bytes.Contains(d, []byte(base)) {
+	if d, _ := c.XSD("sted.xsd", placename.Description{Base: "urn:a"}); bytes.Contains(d, []byte(base)) {
 		t.Errorf("%s", d)
 	}
 }
@@ -63,8 +63,62 @@ func TestDefaultDescriptionHasOnePort(t *testing.T) {
 	t.Parallel()
 	c := placename.TheContract()
 	for both, want := range map[bool]int{false: 1, true: 2} {
-		if n := strings.Count(string(c.WSDL(base, address, both)), "<wsdl:port "); n != want {
+		if n := strings.Count(string(c.WSDL(placename.Description{Base: base, Address: address, SOAP12: both})), "<wsdl:port "); n != want {
 			t.Errorf("both=%t: %d ports, want %d", both, n, want)
 		}
+	}
+}
+
+// TestEverythingIsDocumented in both languages, so that generated code carries it.
+func TestEverythingIsDocumented(t *testing.T) {
+	t.Parallel()
+	c := placename.TheContract()
+	single := c.WSDL(placename.Description{Base: base, Address: address, SOAP12: true, Single: true, CRS: "EPSG:25833"})
+	if len(single) > 500_000 {
+		t.Errorf("the description with its schemas has %d bytes", len(single))
+	}
+	if bytes.Contains(single, []byte("schemaLocation")) || bytes.Contains(single, []byte("{crs}")) || !bytes.Contains(single, []byte("WKT in EPSG:25833")) {
+		t.Error("the description with its schemas refers to files, or does not name the reference system")
+	}
+	var kinds = map[string]int{}
+	var walk func(path string, e *placename.Element)
+	walk = func(path string, e *placename.Element) {
+		named := map[string]bool{"complexType": true, "element": true, "operation": strings.Contains(path, "portType")}
+		if named[e.Name] {
+			kinds[e.Name]++
+			told := 0
+			for _, a := range e.Children {
+				if a.Name == "documentation" && len(strings.TrimSpace(a.Text)) > 10 {
+					told = 2
+				}
+				for _, d := range a.Children {
+					if d.Name == "documentation" && len(strings.TrimSpace(d.Text)) > 3 {
+						told++
+					}
+				}
+			}
+			if told != 2 {
+				t.Errorf("a %s in %s is documented in %d languages", e.Name, path, told)
+			}
+		}
+		for _, child := range e.Children {
+			walk(path+"/"+e.Name, child)
+		}
+	}
+	walk("", parse(t, single))
+	if kinds["operation"] != 11 || kinds["complexType"] < 142 || kinds["element"] < 300 {
+		t.Errorf("%v", kinds)
+	}
+}
+
+func TestTheDescriptionWithItsSchemasCompiles(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("xmllint"); err != nil {
+		t.Skip("SKIPPED: xmllint is not installed (apt install libxml2-utils)")
+	}
+	cmd := exec.Command("xmllint", "--noout", "-")
+	cmd.Stdin = bytes.NewReader(placename.TheContract().WSDL(placename.Description{Base: base, Address: address, Single: true}))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

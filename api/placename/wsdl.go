@@ -9,10 +9,10 @@ const (
 	httpBind = "http://schemas.xmlsoap.org/soap/http"
 )
 
-// WSDL returns the description of the service, with namespaces under base and the service at address, an absolute URL. With both set it
-// has a second port, for SOAP 1.2. Schemas are imported by their bare file names. The same arguments give the same bytes.
-func (c *Contract) WSDL(base, address string, both bool) []byte {
-	w := &xmlWriter{}
+// WSDL returns the description of the service. Schemas are imported by their bare file names, unless they are inside. The same arguments
+// give the same bytes.
+func (c *Contract) WSDL(d Description) []byte {
+	w, base, address, both := &xmlWriter{}, d.Base, d.Address, d.SOAP12
 	ns := base + servicePath
 	w.head()
 	w.open("wsdl:definitions", "xmlns:wsdl", wsdlNS, "xmlns:xs", "http://www.w3.org/2001/XMLSchema", "xmlns:soap", soap11NS)
@@ -24,8 +24,13 @@ func (c *Contract) WSDL(base, address string, both bool) []byte {
 	w.attr("xmlns:tns", ns)
 	w.attr("name", "SoekServiceWS")
 	w.attr("targetNamespace", ns)
+	w.documentation(serviceDoc)
 	w.open("wsdl:types")
 	for _, s := range c.Schemas {
+		if d.Single {
+			c.schema(w, s, d)
+			continue
+		}
 		w.open("xs:schema")
 		w.leaf("xs:import", "namespace", base+s.Path, "schemaLocation", s.File)
 		w.close()
@@ -47,6 +52,13 @@ func (c *Contract) WSDL(base, address string, both bool) []byte {
 	return w.b
 }
 
+// documentation documents the element opened last; WSDL 1.1 has one for all languages.
+func (w *xmlWriter) documentation(d doc) {
+	w.open("wsdl:documentation")
+	w.text(d[0] + "\n\n" + d[1])
+	w.close()
+}
+
 func (c *Contract) messages(w *xmlWriter) {
 	for _, o := range c.Operations {
 		for _, name := range []string{o.Name, o.Name + "Response"} {
@@ -66,6 +78,7 @@ func (c *Contract) portType(w *xmlWriter, base string) {
 	for _, o := range c.Operations {
 		action := base + ActionPath(o.Name)
 		w.open("wsdl:operation", "name", o.Name)
+		w.documentation(operationDocs[o.Name])
 		w.leaf("wsdl:input", "wsam:Action", action+"Request", "message", "tns:"+o.Name)
 		w.leaf("wsdl:output", "wsam:Action", action+"Response", "message", "tns:"+o.Name+"Response")
 		w.leaf("wsdl:fault", "name", "ServiceException", "wsam:Action", action+"/Fault/ServiceException", "message", "tns:ServiceException")

@@ -147,6 +147,16 @@ type SOAP struct {
 	// NamespaceBase begins the namespaces of the messages. Defaults to http://stedsnavn.statkart.no/ssr/wsapi/v1.
 	NamespaceBase string `yaml:"namespace_base"`
 	MaxHits       int    `yaml:"max_hits"` // Of one search. Defaults to 5000.
+	// UnknownElements is refuse, the default, or ignore, for old clients: what the contract does not have and resembles nothing that it has.
+	UnknownElements string `yaml:"unknown_elements"`
+	// HTTPStatus 500 tells faults by the statuses of SOAP alone (WS-I Basic Profile 1.1, R1126): clients that hide what comes with 401, 413,
+	// 429 or 503 see the detail then. 0, the default, tells them by the statuses of HTTP.
+	HTTPStatus int `yaml:"http_status"`
+	// CRS is the EPSG code of the system of geometries: 4258, the default, 25832, 25833 or 25835. Coordinates are x before y.
+	CRS int `yaml:"crs"`
+	// Collections public serves cases, decisions, combined decisions, spellings, books and map products as collections too; hidden, the
+	// default, does not.
+	Collections string `yaml:"collections"`
 }
 
 // Default returns the configuration of an empty file, empty environment and no flags. Its DataDir is empty.
@@ -178,7 +188,7 @@ func Default() Config {
 			DrainWait:         5 * time.Second,
 			DrainTimeout:      30 * time.Second,
 		},
-		SOAP: SOAP{NamespaceBase: "http://stedsnavn.statkart.no/ssr/wsapi/v1", MaxHits: 5000},
+		SOAP: SOAP{NamespaceBase: "http://stedsnavn.statkart.no/ssr/wsapi/v1", MaxHits: 5000, UnknownElements: "refuse", CRS: 4258, Collections: "hidden"},
 	}
 	c.fillTexts()
 	return c

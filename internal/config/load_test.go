@@ -127,7 +127,7 @@ func TestEverySettingIsRead(t *testing.T) {
 			PageDefault: 6, PageMax: 7, Buffer: 8, Query: 9 * time.Second, ViewTimeout: 10 * time.Second, TypeAhead: 10, Concurrent: 16,
 			Queue: 18 * time.Millisecond, SOAPBody: 21e6, SOAPDepth: 22, SOAPAttributes: 23, DrainWait: 0, DrainTimeout: time.Minute,
 		},
-		SOAP: config.SOAP{NamespaceBase: "http://example.org/ssr/v1", MaxHits: 24},
+		SOAP: config.SOAP{NamespaceBase: "http://example.org/ssr/v1", MaxHits: 24, UnknownElements: "ignore", HTTPStatus: 500, CRS: 25833, Collections: "public"},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)

@@ -55,6 +55,7 @@ type call struct {
 	hits            bool // only the count is wanted
 	ui, code, after string
 	operationName   string
+	soapOperation   string // of the contract, once the message was read
 }
 
 type callKey struct{}

@@ -89,6 +89,11 @@ func (s *Server) record(c *call, rw *response, r *http.Request, took time.Durati
 	if c.rt != nil {
 		name = c.rt.Op
 	}
+	var more []slog.Attr
+	if c.soapOperation != "" {
+		name += "." + c.soapOperation
+		more = append(more, slog.String("operation", c.soapOperation))
+	}
 	s.metrics.observe(name, rw.status, rw.bytes, took)
 	if (r.URL.Path == "/healthz" || r.URL.Path == "/readyz") && rw.status == http.StatusOK {
 		return
@@ -97,9 +102,10 @@ func (s *Server) record(c *call, rw *response, r *http.Request, took time.Durati
 	if strings.Contains(query, "code=") {
 		query = "code=***" // a one-time code is as good as a key until it is redeemed
 	}
-	s.log.LogAttrs(r.Context(), slog.LevelInfo, "request",
+	attrs := []slog.Attr{
 		slog.String("request", c.id), slog.String("method", clip(r.Method)), slog.String("path", redact(clip(r.URL.Path))), slog.String("query", query),
-		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.keyID), slog.String("agent", redact(clip(r.UserAgent()))))
+		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.keyID), slog.String("agent", redact(clip(r.UserAgent())))}
+	s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", append(attrs, more...)...)
 }
 
 // routePath is the path below the base URL, escaped as it came, without a slash at its end. A proxy may have cut the path of the

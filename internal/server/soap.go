@@ -13,6 +13,7 @@ import (
 
 	"grense/api/ogcapi"
 	contract "grense/api/placename"
+	"grense/internal/crs"
 	"grense/internal/placename"
 	"grense/internal/problem"
 	"grense/internal/soap"
@@ -25,13 +26,24 @@ const soapPath = "/soap/stedsnavn/v1"
 func (s *Server) newSOAP() *soap.Service {
 	l := s.cfg.Limits
 	return soap.New(soap.Config{
-		Searcher:      gatedSearcher{s, placename.New(s.store, placename.Options{MaxHits: s.cfg.SOAP.MaxHits})},
+		Searcher:      gatedSearcher{s, placename.New(s.store, placename.Options{MaxHits: s.cfg.SOAP.MaxHits, CRS: crs.ID(s.cfg.SOAP.CRS)})},
 		Address:       func(r *http.Request) string { return callOf(r).base() + soapPath + "/" + soap.Endpoint },
 		NamespaceBase: s.cfg.SOAP.NamespaceBase,
 		RequestID:     func(r *http.Request) string { return callOf(r).id },
 		Limits:        soap.Limits{Body: int64(l.SOAPBody), Depth: l.SOAPDepth, Attributes: l.SOAPAttributes},
 		Logger:        s.log,
+		Unknown:       unknownElements(s.cfg.SOAP.UnknownElements),
+		FaultsBySOAP:  s.cfg.SOAP.HTTPStatus == http.StatusInternalServerError,
+		CRS:           "EPSG:" + strconv.Itoa(s.cfg.SOAP.CRS),
+		Called:        func(r *http.Request, operation string) { callOf(r).soapOperation = operation },
 	})
+}
+
+func unknownElements(setting string) contract.Unknown {
+	if setting == "ignore" {
+		return contract.IgnoreUnknown
+	}
+	return contract.RefuseUnknown
 }
 
 // gatedSearcher makes searches wait for their turn and bounds their time, as all questions to the store.
@@ -83,15 +95,14 @@ func (s *Server) soapFile(rt *route, mount string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r)
 		c.r, c.rt, c.mount, c.cat = r, rt, mount, s.store.Catalog()
-		if r.Method == http.MethodOptions {
-			allow := "GET, HEAD, POST, OPTIONS"
+		if !c.hasRegister() {
+			c.fail(w, errNoRegister)
+			return
+		}
+		if allow := s.soap.Allowed(r); r.Method == http.MethodOptions && allow != "" {
 			w.Header().Set("Allow", allow)
 			w.Header().Set("Access-Control-Allow-Methods", allow)
 			w.WriteHeader(http.StatusNoContent)
-			return
-		}
-		if !c.hasRegister() {
-			c.fail(w, errNoRegister)
 			return
 		}
 		zipped.ServeHTTP(w, r)

@@ -37,6 +37,9 @@ func (s *Service) Call(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, e, f)
 		return
 	}
+	if _, ok := placename.TheContract().Operation(e.child.Name); ok && s.config.Called != nil {
+		s.config.Called(r, e.child.Name)
+	}
 	request, err := placename.Decode(e.child, s.bases, s.config.Unknown)
 	if err != nil {
 		s.fail(w, r, e, failureOf(err))
@@ -135,12 +138,15 @@ func (s *Service) logCall(r *http.Request, request placename.Request) {
 }
 
 // logFault logs a refusal with its cause; those that are ours as errors.
-func (s *Service) logFault(r *http.Request, f *failure, id string, status int) {
+func (s *Service) logFault(r *http.Request, f *failure, id string, status int, operation string) {
 	level := slog.LevelInfo
 	if f.code == codeServer {
 		level = slog.LevelError
 	}
 	attrs := []slog.Attr{slog.String("request", id), slog.Int("status", status), slog.String("category", string(f.category))}
+	if operation != "" {
+		attrs = append(attrs, slog.String("operation", operation))
+	}
 	if f.cause != nil {
 		attrs = append(attrs, slog.String("error", safe(f.cause.Error(), 2000)))
 	}

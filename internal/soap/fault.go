@@ -213,10 +213,21 @@ func (s *Service) fail(w http.ResponseWriter, r *http.Request, e *envelope, f *f
 		}
 	}
 	status := f.statusOf(e.version)
-	if (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) && w.Header().Get("Retry-After") == "" {
+	if s.config.FaultsBySOAP && f.detail { // what has no detail is no fault of a message: a method, a media type
+		plain := *f
+		plain.status = 0
+		status = plain.statusOf(e.version)
+	}
+	operation := ""
+	if e.child != nil {
+		if op, ok := placename.TheContract().Operation(e.child.Name); ok {
+			operation = op.Name
+		}
+	}
+	if (f.status == http.StatusServiceUnavailable || f.status == http.StatusTooManyRequests) && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
-	s.logFault(r, f, id, status)
+	s.logFault(r, f, id, status, operation)
 	buffer := s.buffers.Get().(*[]byte)
 	defer s.buffers.Put(buffer)
 	b := appendFault((*buffer)[:0], e, f, faultContext{base, lang, id})

@@ -38,6 +38,12 @@ type Config struct {
 	Limits    Limits
 	// Unknown says whether elements that the contract does not have are refused, the default.
 	Unknown placename.Unknown
+	// FaultsBySOAP tells faults by the statuses of SOAP alone; else a missing key is 401, a body that is too large 413, and so on.
+	FaultsBySOAP bool
+	// CRS is the name of the system of geometries, for the descriptions. Defaults to EPSG:4258.
+	CRS string
+	// Called is told the operation of a call once it is known. May be nil.
+	Called func(r *http.Request, operation string)
 	// Logger gets the causes of internal faults and a line for each call. Defaults to slog.Default().
 	Logger *slog.Logger
 }
@@ -95,7 +101,7 @@ func New(c Config) *Service {
 	}
 	contract := placename.TheContract()
 	for _, name := range contract.Files() {
-		s.files[name], _ = contract.XSD(name, c.NamespaceBase)
+		s.files[name], _ = contract.XSD(name, placename.Description{Base: c.NamespaceBase, CRS: c.CRS})
 	}
 	s.buffers.New = func() any { return new([]byte) }
 	return s
@@ -104,10 +110,16 @@ func New(c Config) *Service {
 // Files returns the names of the schema files that Describe serves beside Endpoint.
 func (s *Service) Files() []string { return placename.TheContract().Files() }
 
-// ServeHTTP serves all paths of the service by their last segment: Describe for GET and HEAD, Call for POST. Errors are faults.
+// ServeHTTP serves all paths of the service by their last segment: Describe for GET and HEAD, Call for POST, Allowed for OPTIONS. Errors are
+// faults.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost && lastSegment(r) == Endpoint {
 		s.Call(w, r)
+		return
+	}
+	if allow := s.Allowed(r); r.Method == http.MethodOptions && allow != "" {
+		w.Header().Set("Allow", allow)
+		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	if err := s.Describe(w, r); err != nil {
@@ -127,52 +139,62 @@ func (s *Service) Describe(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Document returns what GET and HEAD ask for: Endpoint?wsdl, Endpoint?wsdl=1.2 (with a port for SOAP 1.2) or a schema file. It sets
-// the Content-Type in h. Other methods, and the endpoint without wsdl, give an error of kind Method with Allow set in h, unknown
-// files one of kind NotFound. The bytes must not be changed.
+// Document returns what GET and HEAD ask for: Endpoint?wsdl, Endpoint?wsdl=1.2 (with a port for SOAP 1.2), either as singleWsdl (with the
+// schemas inside) or a schema file. It sets the Content-Type in h. Other methods, and the endpoint without wsdl, give an error of kind
+// Method with Allow set in h, unknown files one of kind NotFound. The bytes must not be changed.
 func (s *Service) Document(h http.Header, r *http.Request) ([]byte, error) {
 	read := r.Method == http.MethodGet || r.Method == http.MethodHead
 	name := lastSegment(r)
 	if name == Endpoint {
-		version, asked := wsdlVersion(r.URL)
+		version, single, asked := wsdlVersion(r.URL)
 		if !read || !asked {
-			h.Set("Allow", allowed(asked))
+			h.Set("Allow", s.Allowed(r))
 			return nil, problem.New(problem.Method, nil, "%s takes POST with a SOAP envelope, and GET with the parameter wsdl", Endpoint)
 		}
 		if version != "" && version != "1.1" && version != "1.2" {
 			return nil, problem.NotFoundf("there is no such description; ask for ?wsdl or ?wsdl=1.2")
 		}
 		h.Set("Content-Type", contentType11)
-		return placename.TheContract().WSDL(s.config.NamespaceBase, s.config.Address(r), version == "1.2"), nil
+		return placename.TheContract().WSDL(placename.Description{Base: s.config.NamespaceBase, Address: s.config.Address(r), SOAP12: version == "1.2", Single: single, CRS: s.config.CRS}), nil
 	}
 	b, ok := s.files[name]
 	if !ok {
 		return nil, problem.NotFoundf("there is no such file; %s?wsdl names those that there are", Endpoint)
 	}
 	if !read {
-		h.Set("Allow", "GET, HEAD")
+		h.Set("Allow", s.Allowed(r))
 		return nil, problem.New(problem.Method, nil, "a schema file takes GET")
 	}
 	h.Set("Content-Type", contentType11)
 	return b, nil
 }
 
-// allowed returns the methods of the endpoint, with or without the parameter wsdl.
-func allowed(wsdl bool) string {
-	if wsdl {
-		return "GET, HEAD, POST"
+// Allowed returns the methods of what r asks for, as the header Allow names them; "" when there is nothing there.
+func (s *Service) Allowed(r *http.Request) string {
+	name := lastSegment(r)
+	if _, _, wsdl := wsdlVersion(r.URL); name == Endpoint && wsdl {
+		return "GET, HEAD, POST, OPTIONS"
 	}
-	return "POST"
+	if name == Endpoint {
+		return "POST, OPTIONS"
+	}
+	if s.files[name] != nil {
+		return "GET, HEAD, OPTIONS"
+	}
+	return ""
 }
 
-// wsdlVersion returns the value of the parameter wsdl, whose name may be written in any case.
-func wsdlVersion(u *url.URL) (string, bool) {
+// wsdlVersion returns the value of the parameter wsdl or singleWsdl, whose names may be written in any case.
+func wsdlVersion(u *url.URL) (version string, single, asked bool) {
 	for name, values := range u.Query() {
-		if strings.EqualFold(name, "wsdl") {
-			return values[0], true
+		switch {
+		case strings.EqualFold(name, "singleWsdl"):
+			return values[0], true, true
+		case strings.EqualFold(name, "wsdl"):
+			version, asked = values[0], true
 		}
 	}
-	return "", false
+	return version, false, asked
 }
 
 func lastSegment(r *http.Request) string {
