@@ -23,7 +23,7 @@ var may = map[string]string{
 	"internal/cache":           "",
 	"internal/cql2":            "internal/crs internal/wkb",
 	"internal/store":           "internal/cql2 internal/crs internal/wkb",
-	"internal/store/sqlq":      "internal/store internal/cql2 internal/crs",
+	"internal/store/sqlq":      "internal/store internal/cql2 internal/crs internal/wkb",
 	"internal/store/gpkg":      "internal/cache internal/store internal/store/sqlq internal/cql2 internal/crs internal/wkb internal/migrate migrations",
 	"internal/store/postgis":   "internal/cache internal/store internal/store/sqlq internal/cql2 internal/crs internal/wkb internal/migrate migrations",
 	"internal/store/storetest": "internal/store internal/cql2 internal/crs internal/wkb",

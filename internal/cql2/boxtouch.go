@@ -1,6 +1,7 @@
 package cql2
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -8,6 +9,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/crs"
+	"grense/internal/wkb"
 )
 
 // BoxTouches tells whether a geometry matches a box: whether they have a point in common, in the CRS of the box, edges straight between
@@ -16,11 +18,11 @@ import (
 // the geometry too, the range of heights of the point, line or polygon that touches must meet that of the box.
 // Vertices that have no place in the CRS of the box touch nothing. The test is exact and allocates nothing unless an edge runs
 // within rounding of a corner.
-func BoxTouches(wkb []byte, in crs.ID, b BBox) (bool, error) {
-	if wkb == nil {
+func BoxTouches(geometry []byte, in crs.ID, b BBox) (bool, error) {
+	if geometry == nil {
 		return true, nil
 	}
-	t := boxTest{r: wkbReader{b: wkb}, z: b.Z}
+	t := boxTest{z: b.Z}
 	if !crs.Same(in, b.CRS) {
 		f, err := crs.Between(in, b.CRS)
 		if err != nil {
@@ -33,7 +35,7 @@ func BoxTouches(wkb []byte, in crs.ID, b BBox) (bool, error) {
 		h := halves(b.Box)
 		t.boxes[0], t.boxes[1], t.n = h[0], h[1], 2
 	}
-	hit, err := t.geometry(0)
+	hit, err := t.test(geometry)
 	return hit || err == nil && !t.any, err
 }
 
@@ -52,26 +54,34 @@ type boxMatch struct {
 }
 
 func (m *boxMatch) eval(r Record) (Truth, error) {
-	wkb, in, err := r.Geometry(m.e.Prop)
+	geometry, in, err := r.Geometry(m.e.Prop)
 	if err != nil {
 		return Null, err
 	}
+	t, err := m.test(r, geometry, in)
+	if errors.Is(err, wkb.ErrInvalid) { // no geometry, which matches every box
+		return True, nil
+	}
+	return t, err
+}
+
+func (m *boxMatch) test(r Record, geometry []byte, in crs.ID) (Truth, error) {
 	p, ok := r.(Padded)
-	if wkb == nil || !ok || crs.Same(in, m.e.CRS) || m.e.Z != nil || m.e.Box.Min[0] > m.e.Box.Max[0] {
-		hit, err := BoxTouches(wkb, in, m.e)
+	if geometry == nil || !ok || crs.Same(in, m.e.CRS) || m.e.Z != nil || m.e.Box.Min[0] > m.e.Box.Max[0] {
+		hit, err := BoxTouches(geometry, in, m.e)
 		return truth(hit), err
 	}
 	if m.in != in || m.pad != p.Pad() {
 		m.prepare(in, p.Pad())
 	}
 	if m.near != nil {
-		t := boxTest{r: wkbReader{b: wkb}, f: m.f, n: 1, near: m.near, at: m.at, pad: m.pad}
+		t := boxTest{f: m.f, n: 1, near: m.near, at: m.at, pad: m.pad}
 		t.boxes[0] = m.e.Box
-		if hit, err := t.geometry(0); err != nil || !t.unsure {
+		if hit, err := t.test(geometry); err != nil || !t.unsure {
 			return truth(hit || err == nil && !t.any), err
 		}
 	}
-	hit, err := BoxTouches(wkb, in, m.e)
+	hit, err := BoxTouches(geometry, in, m.e)
 	return truth(hit), err
 }
 
@@ -84,7 +94,7 @@ func (m *boxMatch) prepare(in crs.ID, pad float64) {
 		return
 	}
 	x, y := back(m.e.Box.Min[0], m.e.Box.Min[1])
-	if !finite(x) || !finite(y) {
+	if !wkb.Finite(x) || !wkb.Finite(y) {
 		return
 	}
 	near := bounds[0].Pad(pad)
@@ -93,7 +103,6 @@ func (m *boxMatch) prepare(in crs.ID, pad float64) {
 
 // boxTest walks a geometry once.
 type boxTest struct {
-	r     wkbReader
 	f     crs.Func // nil: coordinates as they are
 	boxes [2]orb.Bound
 	n     int // boxes in use
@@ -125,64 +134,34 @@ func (t *boxTest) done(polygon bool) bool {
 	return t.z == nil || t.lo > t.hi || t.lo <= t.z[1] && t.hi >= t.z[0]
 }
 
-// geometry reads one geometry to its end, unless it matches.
-func (t *boxTest) geometry(depth int) (bool, error) {
-	kind, err := t.r.head()
-	if err != nil {
-		return false, err
-	}
-	if depth > maxParts {
-		return false, fmt.Errorf("%w: nested too deep", errWKB)
-	}
-	t.start()
-	switch kind {
-	case wkbPoint:
-		if len(t.r.b) < t.r.dims*8 {
-			return false, errWKB
+// test walks a geometry to its end, unless it matches.
+func (t *boxTest) test(geometry []byte) (hit bool, err error) {
+	err = wkb.Walk(geometry, func(r wkb.Run) bool {
+		if r.Ring == 0 {
+			t.start()
 		}
-		t.path(1, false)
-		return t.done(false), nil
-	case wkbLine:
-		n, err := t.r.positions()
-		if err != nil {
-			return false, err
+		if !t.hit || t.z != nil {
+			t.path(&r)
 		}
-		t.path(n, false)
-		return t.done(false), nil
-	case wkbPolygon:
-		rings, err := t.r.count(4)
-		for ; err == nil && rings > 0; rings-- {
-			var n int
-			if n, err = t.r.positions(); err == nil {
-				t.path(n, true)
-			}
-		}
-		return err == nil && t.done(true), err
-	}
-	n, err := t.r.count(5)
-	for ; err == nil && n > 0; n-- {
-		var hit bool
-		if hit, err = t.geometry(depth + 1); hit {
-			return true, nil
-		}
-	}
-	return false, err
+		hit = r.Last && t.done(r.Kind == wkb.Polygon)
+		return !hit
+	})
+	return hit, err
 }
 
 // vertex returns the i-th position in the CRS of the box.
-func (t *boxTest) vertex(i int) orb.Point {
-	x, y, z := t.r.vertex(i)
-	if math.IsNaN(x) && math.IsNaN(y) {
-		return orb.Point{x, y} // an empty point
-	}
+func (t *boxTest) vertex(r *wkb.Run, i int) orb.Point {
+	x, y := r.XY(i)
 	t.any = true
-	if !math.IsNaN(z) {
-		t.lo, t.hi = min(t.lo, z), max(t.hi, z)
+	if t.z != nil {
+		if z := r.Z(i); !math.IsNaN(z) {
+			t.lo, t.hi = min(t.lo, z), max(t.hi, z)
+		}
 	}
 	if t.f != nil {
 		x, y = t.f(x, y)
 	}
-	if !finite(x) || !finite(y) {
+	if !wkb.Finite(x) || !wkb.Finite(y) {
 		t.lost = true
 		return orb.Point{math.NaN(), math.NaN()} // which no comparison below takes for a place
 	}
@@ -191,11 +170,11 @@ func (t *boxTest) vertex(i int) orb.Point {
 
 // nearPath is path where few edges come near the box. A polygon none of whose edges touches the box holds all of it or nothing. Whether it
 // holds the point at is the same with edges straight in either CRS, unless at lies between both courses of an edge.
-func (t *boxTest) nearPath(n int, ring bool) {
-	box := &t.boxes[0]
+func (t *boxTest) nearPath(r *wkb.Run) {
+	box, ring := &t.boxes[0], r.Kind == wkb.Polygon
 	var last orb.Point
-	for i := range n {
-		x, y, _ := t.r.vertex(i)
+	for i := range r.Len() {
+		x, y := r.XY(i)
 		p := orb.Point{x, y}
 		if math.IsNaN(x) || math.IsNaN(y) {
 			t.unsure = true
@@ -226,22 +205,18 @@ func (t *boxTest) nearPath(n int, ring bool) {
 		}
 		last = p
 	}
-	t.r.skip(n)
 }
 
-// path tests n positions and the edges between them.
-func (t *boxTest) path(n int, ring bool) {
+// path tests the positions of a run and the edges between them.
+func (t *boxTest) path(r *wkb.Run) {
 	if t.near != nil {
-		if !t.hit {
-			t.nearPath(n, ring)
-		} else {
-			t.r.skip(n)
-		}
+		t.nearPath(r)
 		return
 	}
+	n, ring := r.Len(), r.Kind == wkb.Polygon
 	var last orb.Point
 	for i := range n {
-		p := t.vertex(i)
+		p := t.vertex(r, i)
 		for k := range t.n {
 			box := &t.boxes[k]
 			switch {
@@ -258,7 +233,6 @@ func (t *boxTest) path(n int, ring bool) {
 			break // nothing more to learn of this part
 		}
 	}
-	t.r.skip(n)
 }
 
 // holds reports whether a point is in a closed box; never for NaN, unlike orb.Bound.Contains.
@@ -309,7 +283,7 @@ func turn(a, b, c orb.Point) int {
 
 func exactTurn(a, b, c orb.Point) int {
 	for _, v := range [...]float64{a[0], a[1], b[0], b[1], c[0], c[1]} {
-		if !finite(v) {
+		if !wkb.Finite(v) {
 			return 0
 		}
 	}

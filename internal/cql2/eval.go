@@ -27,14 +27,15 @@ func truth(b bool) Truth {
 type Record interface {
 	// Value returns nil, string, int64, float64 or bool. Dates, timestamps and JSON come as the strings that are stored.
 	Value(name string) (any, error)
-	// Geometry returns WKB (ISO or EWKB, either byte order, with or without Z and M); nil when there is none.
+	// Geometry returns a geometry that wkb.Check takes; nil when there is none, or no such. Of others the evaluator may answer anything, but
+	// neither fails nor panics.
 	Geometry(name string) (wkb []byte, in crs.ID, err error)
 	// Rows returns the rows of a relation that belong to the record.
 	Rows(relation string) ([]Record, error)
 }
 
 // Eval evaluates a checked predicate over a record. It is the reference that compilers are measured by. An error is one of the
-// record's, or a geometry that is not WKB.
+// record's.
 func Eval(e Expr, r Record) (Truth, error) { return NewMatcher(e).Eval(r) }
 
 // Matcher evaluates one predicate over many records; literals are prepared once. It is not safe for concurrent use.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/paulmach/orb"
-	"github.com/paulmach/orb/encoding/wkb"
 	"github.com/peterstace/simplefeatures/geom"
 
 	"grense/internal/crs"
+	"grense/internal/wkb"
 )
 
 // spatialTest is a prepared spatial predicate. It is computed in the CRS of the record's geometry, to which the vertices of literals
@@ -52,7 +52,7 @@ func newSpatialSide(e Expr) spatialSide {
 		if b, ok := g.(orb.Bound); ok {
 			g = boxGeometry(b)
 		}
-		return spatialSide{source: wkb.MustMarshal(g), in: e.CRS}
+		return spatialSide{source: wkb.Append(nil, g), in: e.CRS}
 	}
 	panic(fmt.Sprintf("cql2: geometry of %T", e))
 }
@@ -65,7 +65,7 @@ func (t *spatialTest) eval(r Record) (Truth, error) {
 	switch {
 	case err == nil:
 		return truth(hit), nil
-	case errors.Is(err, errNoGeometry), errors.Is(err, errPlace), errors.Is(err, errUndefined):
+	case errors.Is(err, errNoGeometry), errors.Is(err, wkb.ErrInvalid), errors.Is(err, errPlace), errors.Is(err, errUndefined):
 		return Null, nil
 	}
 	return Null, err
@@ -170,8 +170,8 @@ func (s *spatialSide) literal(target *crs.ID) (*shape, error) {
 
 // onePoint returns the position of a point; nil when f is something else.
 func onePoint(f flat) *orb.Point {
-	r := wkbReader{b: f.wkb}
-	if kind, err := r.head(); err != nil || kind != wkbPoint || f.bound.IsEmpty() {
+	r := wkb.NewReader(f.wkb)
+	if kind, err := r.Header(); err != nil || kind != wkb.Point || f.bound.IsEmpty() {
 		return nil
 	}
 	return &f.bound.Min
@@ -195,7 +195,7 @@ func (s *shape) decode() (err error) {
 	}
 	s.decoded = true
 	if s.g, err = geom.UnmarshalWKB(s.wkb, geom.NoValidate{}); err != nil {
-		return fmt.Errorf("%w: %v", errWKB, err)
+		return fmt.Errorf("%w: %w", wkb.ErrInvalid, err)
 	}
 	return nil
 }

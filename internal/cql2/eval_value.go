@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"grense/internal/wkb"
 )
 
 // operandValue prepares an operand.
@@ -243,7 +245,7 @@ func calculate(op ArithOp, a, b any) any {
 		return nil
 	}
 	v := doubles(op, f, g)
-	if !finite(v) {
+	if !wkb.Finite(v) {
 		return nil
 	}
 	return v

@@ -6,6 +6,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/crs"
+	"grense/internal/wkb"
 )
 
 // maxBounds is how many bounds Extent returns at most; more are joined into one.
@@ -104,7 +105,7 @@ func literalBounds(e Expr, in crs.ID) ([]orb.Bound, bool) {
 		b := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
 		eachPoint(part, func(p orb.Point) {
 			x, y := f(p[0], p[1])
-			ok = ok && finite(x) && finite(y)
+			ok = ok && wkb.Finite(x) && wkb.Finite(y)
 			b.Min = orb.Point{min(b.Min[0], x), min(b.Min[1], y)}
 			b.Max = orb.Point{max(b.Max[0], x), max(b.Max[1], y)}
 		})
@@ -128,5 +129,3 @@ func boxBounds(e BBox, in crs.ID) ([]orb.Bound, bool) {
 	}
 	return all, true
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

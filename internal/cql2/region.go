@@ -1,11 +1,11 @@
 package cql2
 
 import (
-	"fmt"
-	"math"
 	"slices"
 
 	"github.com/paulmach/orb"
+
+	"grense/internal/wkb"
 )
 
 // region is a polygon or several of them, made ready for tests against points, segments and boxes: all that its rings enclose by the rule
@@ -30,57 +30,45 @@ type segment struct{ a, b orb.Point }
 // maxBands is how many bands a polygon has at most.
 const maxBands = 4096
 
-// newRegion reads plane WKB, as flatten gives it; nil when it is no area, or one with open rings.
+// newRegion reads a geometry that flatten has made; nil when it is no area, or one with open rings.
 func newRegion(f flat) *region {
+	r := wkb.NewReader(f.wkb)
+	if kind, err := r.Header(); err != nil || kind != wkb.Polygon && kind != wkb.MultiPolygon {
+		return nil
+	}
 	a := &region{bound: f.bound}
-	r := wkbReader{b: f.wkb}
-	kind, err := r.head()
-	n := 1
-	if err == nil && kind == wkbMultiPolygon {
-		n, err = r.count(5)
-	}
-	for i := 0; err == nil && i < n; i++ {
-		if kind == wkbMultiPolygon {
-			_, err = r.head()
+	var part regionPart
+	closed := true
+	err := wkb.Walk(f.wkb, func(r wkb.Run) bool {
+		if closed = part.add(&r); closed && r.Last {
+			if len(part.edges) > 0 {
+				part.index()
+				a.parts = append(a.parts, part)
+			}
+			part = regionPart{}
 		}
-		if err != nil || kind != wkbPolygon && kind != wkbMultiPolygon {
-			return nil
-		}
-		var p regionPart
-		if err = p.read(&r); err == nil && len(p.edges) > 0 {
-			p.index()
-			a.parts = append(a.parts, p)
-		}
-	}
-	if err != nil || len(a.parts) == 0 {
+		return closed
+	})
+	if err != nil || !closed || len(a.parts) == 0 {
 		return nil
 	}
 	return a
 }
 
-func (s *regionPart) read(r *wkbReader) error {
-	rings, err := r.count(4)
-	for ; err == nil && rings > 0; rings-- {
-		var n int
-		if n, err = r.positions(); err != nil {
-			break
+// add adds the edges of a ring; false when it is open.
+func (s *regionPart) add(r *wkb.Run) bool {
+	var first, last orb.Point
+	for i := range r.Len() {
+		x, y := r.XY(i)
+		p := orb.Point{x, y}
+		if i == 0 {
+			first = p
+		} else {
+			s.edges = append(s.edges, segment{last, p})
 		}
-		var first, last orb.Point
-		for i := range n {
-			x, y, _ := r.vertex(i)
-			p := orb.Point{x, y}
-			if i == 0 {
-				first = p
-			} else {
-				s.edges = append(s.edges, segment{last, p})
-			}
-			last = p
-		}
-		if r.skip(n); n < 2 || first != last {
-			return errWKB
-		}
+		last = p
 	}
-	return err
+	return r.Len() >= 2 && first == last
 }
 
 func (s *regionPart) index() {
@@ -89,7 +77,7 @@ func (s *regionPart) index() {
 		s.bound = s.bound.Extend(e.b)
 	}
 	n := min(max(len(s.edges)/2, 1), maxBands)
-	if s.scale = float64(n) / (s.bound.Max[1] - s.bound.Min[1]); !finite(s.scale) {
+	if s.scale = float64(n) / (s.bound.Max[1] - s.bound.Min[1]); !wkb.Finite(s.scale) {
 		s.scale, n = 0, 1
 	}
 	s.last = float64(n - 1)
@@ -206,13 +194,17 @@ func (a *region) box(b orb.Bound) Truth {
 	return t
 }
 
-// touches reports whether a geometry, WKB of any form, touches the area. Vertices behind one that does are not looked at; of others,
-// errPlace reports those that are not finite.
-func (a *region) touches(wkb []byte) (bool, error) {
+// touches reports whether a geometry touches the area. Vertices behind one that does are not looked at; of others, errPlace reports those
+// that are not finite.
+func (a *region) touches(geometry []byte) (bool, error) {
 	for _, edges := range [...]bool{false, true} { // most have a vertex in it, which is quick to see
-		w := regionTest{region: a, r: wkbReader{b: wkb}, edges: edges}
-		if hit, err := w.geometry(0); hit || err != nil {
-			return hit, err
+		w := regionTest{region: a, edges: edges}
+		err := wkb.Walk(geometry, func(r wkb.Run) bool { return !w.run(&r) })
+		if w.hit || w.lost {
+			return w.hit, w.err()
+		}
+		if err != nil {
+			return false, err
 		}
 	}
 	return false, nil
@@ -221,100 +213,81 @@ func (a *region) touches(wkb []byte) (bool, error) {
 // regionTest walks a geometry once, for vertices in the area or for edges that meet its edges and for polygons around it.
 type regionTest struct {
 	*region
-	r      wkbReader
-	edges  bool
-	inside []bool // by part: the polygon at hand holds it
+	edges     bool
+	inside    []bool // by part: the polygon at hand holds it
+	hit, lost bool
 }
 
-func (w *regionTest) geometry(depth int) (bool, error) {
-	kind, err := w.r.head()
-	if err != nil {
-		return false, err
+func (w *regionTest) err() error {
+	if w.lost {
+		return errPlace
 	}
-	if depth > maxParts {
-		return false, fmt.Errorf("%w: nested too deep", errWKB)
-	}
-	switch kind {
-	case wkbPoint:
-		if len(w.r.b) < w.r.dims*8 {
-			return false, errWKB
-		}
-		if x, y, _ := w.r.vertex(0); math.IsNaN(x) && math.IsNaN(y) {
-			w.r.skip(1)
-			return false, nil
-		}
-		return w.path(1, false)
-	case wkbLine:
-		n, err := w.r.positions()
-		if err != nil {
-			return false, err
-		}
-		return w.path(n, false)
-	case wkbPolygon:
-		rings, err := w.r.count(4)
+	return nil
+}
+
+// run tests the positions of a run, or the edges between them, and reports whether that ends the walk.
+func (w *regionTest) run(r *wkb.Run) bool {
+	switch {
+	case !w.edges:
+		w.vertices(r)
+		return w.hit || w.lost
+	case r.Kind == wkb.Polygon && r.Ring == 0:
 		w.inside = slices.Grow(w.inside[:0], len(w.parts))[:len(w.parts)]
 		clear(w.inside)
-		for ; err == nil && rings > 0; rings-- {
-			n, err := w.r.positions()
-			if err != nil {
-				return false, err
-			}
-			if hit, err := w.path(n, true); hit || err != nil {
-				return hit, err
-			}
-		}
-		for _, in := range w.inside {
-			if in {
-				return true, nil
-			}
-		}
-		return false, err
 	}
-	n, err := w.r.count(5)
-	for ; err == nil && n > 0; n-- {
-		if hit, err := w.geometry(depth + 1); hit || err != nil {
-			return hit, err
-		}
+	w.path(r)
+	if r.Kind == wkb.Polygon && r.Last && !w.lost {
+		w.hit = w.hit || slices.Contains(w.inside, true)
 	}
-	return false, err
+	return w.hit || w.lost
 }
 
-// path tests n positions, or the edges between them.
-func (w *regionTest) path(n int, ring bool) (bool, error) {
-	var last orb.Point
-	for i := range n {
-		x, y, _ := w.r.vertex(i)
-		p := orb.Point{x, y}
-		if !finite(x) || !finite(y) {
-			return false, errPlace
+func (w *regionTest) vertices(r *wkb.Run) {
+	for i := range r.Len() {
+		x, y := r.XY(i)
+		if w.lost = !wkb.Finite(x) || !wkb.Finite(y); w.lost {
+			return
 		}
 		for k := range w.parts {
+			if w.parts[k].covers(orb.Point{x, y}) {
+				w.hit = true
+				return
+			}
+		}
+	}
+}
+
+func (w *regionTest) path(r *wkb.Run) {
+	ring := r.Kind == wkb.Polygon
+	var last orb.Point
+	for i := range r.Len() {
+		x, y := r.XY(i)
+		p := orb.Point{x, y}
+		if w.lost = !wkb.Finite(x) || !wkb.Finite(y); w.lost {
+			return
+		}
+		for k := range w.parts {
+			if i == 0 {
+				continue
+			}
 			s := &w.parts[k]
-			switch {
-			case !w.edges:
-				if s.covers(p) {
-					return true, nil
-				}
-			case i > 0:
-				if s.meets(last, p) {
-					return true, nil
-				}
-				if ring && passesBelow(last, p, s.edges[0].a) {
-					w.inside[k] = !w.inside[k]
-				}
+			if s.meets(last, p) {
+				w.hit = true
+				return
+			}
+			if ring && passesBelow(last, p, s.edges[0].a) {
+				w.inside[k] = !w.inside[k]
 			}
 		}
 		last = p
 	}
-	w.r.skip(n)
-	return false, nil
 }
 
-// pointTouches reports whether a geometry, WKB of any form, holds a point. As of touches, vertices behind a hit are not looked at.
-func pointTouches(wkb []byte, p orb.Point) (bool, error) {
-	t := boxTest{r: wkbReader{b: wkb}, n: 1}
+// pointTouches reports whether a geometry holds a point. As of touches, vertices behind a hit are not looked at.
+func pointTouches(geometry []byte, p orb.Point) (bool, error) {
+	t := boxTest{n: 1}
 	t.boxes[0] = orb.Bound{Min: p, Max: p}
-	hit, err := t.geometry(0)
+	hit, err := t.test(geometry)
 	if err == nil && !hit && t.lost {
 		err = errPlace
 	}

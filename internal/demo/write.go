@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/paulmach/orb"
-	"github.com/paulmach/orb/encoding/wkb"
 
 	"grense/internal/store"
+	"grense/internal/wkb"
 )
 
 // Write defines both collections, in place of any that are there, and fills them in the order of their numbers. Commit is left to the caller.
@@ -53,11 +53,7 @@ func (t table) fill(ctx context.Context, w store.Writer, n int, row func(i int) 
 			return fmt.Errorf("demo: insert into %s: %w", t.name, err)
 		}
 		values, shape := row(i)
-		b, err := wkb.Marshal(shape)
-		if err != nil {
-			return fmt.Errorf("demo: %s %v: %w", t.name, values[0], err)
-		}
-		if err := insert(append(values, store.Geometry{WKB: b})...); err != nil {
+		if err := insert(append(values, store.Geometry{WKB: wkb.Append(nil, shape)})...); err != nil {
 			return fmt.Errorf("demo: %s %v: %w", t.name, values[0], err)
 		}
 	}

@@ -93,12 +93,8 @@ func (e *CSV) Append(dst []byte, f *store.Feature) ([]byte, error) {
 		}
 	}
 	if e.points {
-		p, ok, err := e.geom.location(f.Geometry.WKB)
-		if err != nil {
-			return fail(err)
-		}
 		dst = append(dst, ',')
-		if ok {
+		if p, ok := e.geom.location(f.Geometry.WKB); ok {
 			dst = append(appendFixed(dst, p[0], e.geom.decimals), ',')
 			dst = appendFixed(dst, p[1], e.geom.decimals)
 		} else {

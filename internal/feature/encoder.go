@@ -93,7 +93,7 @@ func (e *Encoder) AppendGeoJSON(dst []byte, f *store.Feature) ([]byte, error) {
 }
 
 // AppendMembers writes the members type, properties, id and geometry, in this order, without braces, so that the caller may add
-// others after a comma. Every property is there, null where the feature has no value.
+// others after a comma. Every property is there, null where the feature has no value; so is a geometry that has no place in the CRS asked.
 func (e *Encoder) AppendMembers(dst []byte, f *store.Feature) ([]byte, error) {
 	start := len(dst)
 	if err := checkValues(f, len(e.props)); err != nil {
@@ -118,7 +118,7 @@ func (e *Encoder) AppendMembers(dst []byte, f *store.Feature) ([]byte, error) {
 	}
 	dst, err := e.geom.AppendGeoJSON(dst, f.Geometry.WKB)
 	if err != nil {
-		return dst[:start], e.wrap(f, err)
+		return append(dst, "null"...), nil
 	}
 	return dst, nil
 }

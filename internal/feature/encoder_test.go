@@ -104,8 +104,6 @@ func TestWantFitsTheOptions(t *testing.T) {
 
 func TestErrorsNameTheFeatureAndLeaveTheBuffer(t *testing.T) {
 	t.Parallel()
-	broken := oslo()
-	broken.Geometry.WKB = broken.Geometry.WKB[:7]
 	few := oslo()
 	few.Values = few.Values[:2]
 	strange := oslo()
@@ -116,7 +114,7 @@ func TestErrorsNameTheFeatureAndLeaveTheBuffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	ld := func(dst []byte, f *store.Feature) ([]byte, error) { return e.AppendJSONLD(dst, f, "u") }
-	for name, f := range map[string]*store.Feature{"ends early": broken, "2 values": few, "type struct": strange} {
+	for name, f := range map[string]*store.Feature{"2 values": few, "type struct": strange} {
 		for i, fn := range []func([]byte, *store.Feature) ([]byte, error){e.AppendGeoJSON, e.AppendMembers, ld, csv.Append} {
 			got, err := fn([]byte("x"), f)
 			if err == nil || !strings.Contains(err.Error(), `places "0301"`) || !strings.Contains(err.Error(), name) || string(got) != "x" {
@@ -127,6 +125,34 @@ func TestErrorsNameTheFeatureAndLeaveTheBuffer(t *testing.T) {
 	for _, o := range []feature.Options{{CRS: 3395}, {Properties: []string{"nr", "xyz"}}} {
 		if _, err := feature.NewEncoder(places("Point"), o); err == nil {
 			t.Errorf("%+v: no error", o)
+		}
+	}
+}
+
+func TestWhatIsNoGeometryIsNull(t *testing.T) {
+	t.Parallel()
+	cut, outside := oslo(), oslo()
+	cut.Geometry.WKB = cut.Geometry.WKB[:7]
+	outside.Geometry.WKB = little.wkb(tree{kind: 1, pts: [][4]float64{{1, 91}}})
+	none := oslo()
+	none.Geometry.WKB = nil
+	e := encoder(t, places("Point"), feature.Options{CRS: crs.UTM33})
+	csv, err := feature.NewCSV(places("Point"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	item := func(dst []byte, f *store.Feature) ([]byte, error) { return e.AppendJSONLDItem(dst, f, "u") }
+	ld := func(dst []byte, f *store.Feature) ([]byte, error) { return e.AppendJSONLD(dst, f, "u") }
+	for i, fn := range []func([]byte, *store.Feature) ([]byte, error){e.AppendGeoJSON, item, ld, csv.Append} {
+		want, err := fn(nil, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := fn(nil, cut); err != nil || string(got) != string(want) {
+			t.Errorf("%d, cut off: %s, %v; want %s", i, got, err, want)
+		}
+		if got, err := fn(nil, outside); i == 0 && (err != nil || string(got) != string(want)) {
+			t.Errorf("%d, outside of UTM 33: %s, %v; want %s", i, got, err, want)
 		}
 	}
 }

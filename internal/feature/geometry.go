@@ -7,6 +7,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/crs"
+	"grense/internal/wkb"
 )
 
 // Geometry writes stored geometries in another CRS: straight from well-known binary, without decoding and without allocation.
@@ -35,47 +36,46 @@ func NewGeometry(from, to crs.ID) (Geometry, error) {
 }
 
 // AppendGeoJSON writes a GeoJSON geometry (RFC 7946, 3.1): axes in the order of the CRS's authority, Z kept where it is a number, M
-// dropped, empty parts left out; null when nothing is left. In CRS84 exterior rings run counter-clockwise and holes clockwise.
-func (g *Geometry) AppendGeoJSON(dst, wkb []byte) ([]byte, error) {
-	return g.append(dst, wkb, writer{quote: `"`, open: '[', close: ']', swap: g.swap, orient: g.orient})
+// dropped, empty parts left out; null when nothing is left. What is no geometry (package wkb), or has a position without a place in
+// the CRS of g, is an error, and features have null instead. In CRS84 exterior rings run counter-clockwise and holes clockwise.
+func (g *Geometry) AppendGeoJSON(dst, geometry []byte) ([]byte, error) {
+	return g.append(dst, geometry, writer{quote: `"`, open: '[', close: ']', swap: g.swap, orient: g.orient})
 }
 
 // appendQuoted is AppendGeoJSON for the inside of a JSON string.
-func (g *Geometry) appendQuoted(dst, wkb []byte) ([]byte, error) {
-	return g.append(dst, wkb, writer{quote: `\"`, open: '[', close: ']', swap: g.swap, orient: g.orient})
+func (g *Geometry) appendQuoted(dst, geometry []byte) ([]byte, error) {
+	return g.append(dst, geometry, writer{quote: `\"`, open: '[', close: ']', swap: g.swap, orient: g.orient})
 }
 
 // AppendWKT writes well-known text (OGC 06-103r4, 7) in two dimensions, always x before y, rings as they are stored; "POINT EMPTY"
 // and the like when nothing is left.
-func (g *Geometry) AppendWKT(dst, wkb []byte) ([]byte, error) {
-	return g.append(dst, wkb, writer{wkt: true, open: '(', close: ')'})
+func (g *Geometry) AppendWKT(dst, geometry []byte) ([]byte, error) {
+	return g.append(dst, geometry, writer{wkt: true, open: '(', close: ')'})
 }
 
-func (g *Geometry) append(dst, wkb []byte, w writer) ([]byte, error) {
+func (g *Geometry) append(dst, geometry []byte, w writer) ([]byte, error) {
 	start := len(dst)
-	w.r.b, w.g = wkb, g
-	out, some, err := w.geometry(dst, 0)
+	w.r, w.g = wkb.NewReader(geometry), g
+	out, some, err := w.geometry(dst)
 	switch {
 	case err != nil:
 		return dst[:start], err
 	case some:
 		return out, nil
 	case w.wkt:
-		kind, _ := (&reader{b: wkb}).header()
+		r := wkb.NewReader(geometry)
+		kind, _ := r.Header()
 		return append(append(out[:start], wktNames[kind]...), " EMPTY"...), nil
 	}
 	return append(out[:start], "null"...), nil
 }
 
-var (
-	jsonNames = [...]string{"", "Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon", "GeometryCollection"}
-	wktNames  = [...]string{"", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION"}
-)
+var wktNames = [...]string{"", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION"}
 
 // writer is one pass over one geometry. Its methods append a part and report whether the part holds any position; when it does not,
 // what was appended is garbage for the caller to cut off.
 type writer struct {
-	r            reader
+	r            wkb.Reader
 	g            *Geometry
 	wkt          bool
 	swap, orient bool
@@ -83,20 +83,25 @@ type writer struct {
 	open, close  byte
 }
 
-func (w *writer) geometry(dst []byte, depth int) ([]byte, bool, error) {
-	kind, err := w.r.header()
+func (w *writer) geometry(dst []byte) ([]byte, bool, error) {
+	kind, err := w.r.Header()
 	if err != nil {
 		return dst, false, err
 	}
-	if w.wkt {
+	return w.named(dst, kind, 0)
+}
+
+// named writes a geometry with the name of its type, after its header.
+func (w *writer) named(dst []byte, kind wkb.Kind, depth int) ([]byte, bool, error) {
+	if w.wkt && kind.Simple() {
 		return w.body(append(dst, wktNames[kind]...), kind, depth)
 	}
 	q := w.quote
 	dst = append(append(append(dst, '{'), q...), "type"...)
 	dst = append(append(append(dst, q...), ':'), q...)
-	dst = append(append(append(dst, jsonNames[kind]...), q...), ',')
+	dst = append(append(append(dst, kind.String()...), q...), ',')
 	member := "coordinates"
-	if kind == wkbCollection {
+	if kind == wkb.Collection {
 		member = "geometries"
 	}
 	dst = append(append(append(append(dst, q...), member...), q...), ':')
@@ -105,19 +110,16 @@ func (w *writer) geometry(dst []byte, depth int) ([]byte, bool, error) {
 }
 
 // body writes what comes after the name of the type.
-func (w *writer) body(dst []byte, kind uint32, depth int) ([]byte, bool, error) {
+func (w *writer) body(dst []byte, kind wkb.Kind, depth int) ([]byte, bool, error) {
 	switch kind {
-	case wkbPoint:
+	case wkb.Point:
 		return w.point(dst)
-	case wkbLineString:
+	case wkb.LineString:
 		return w.line(dst, false, false)
-	case wkbPolygon:
+	case wkb.Polygon:
 		return w.polygon(dst)
 	}
-	if depth == maxDepth {
-		return dst, false, errDepth
-	}
-	n, err := w.r.count(5)
+	n, err := w.r.Parts(kind)
 	if err != nil {
 		return dst, false, err
 	}
@@ -129,10 +131,13 @@ func (w *writer) body(dst []byte, kind uint32, depth int) ([]byte, bool, error) 
 			dst = append(dst, ',')
 		}
 		var ok bool
-		if kind == wkbCollection {
-			dst, ok, err = w.geometry(dst, depth+1)
-		} else {
-			dst, ok, err = w.member(dst, kind-wkbMultiPoint+wkbPoint, depth+1)
+		part, err := w.r.Member(kind, depth)
+		switch {
+		case err != nil:
+		case kind == wkb.Collection:
+			dst, ok, err = w.named(dst, part, depth+1)
+		default:
+			dst, ok, err = w.body(dst, part, depth+1)
 		}
 		if err != nil {
 			return dst, false, err
@@ -145,39 +150,21 @@ func (w *writer) body(dst []byte, kind uint32, depth int) ([]byte, bool, error) 
 	return append(dst, w.close), some, nil
 }
 
-// member writes a part of a multi geometry, which must be of one type.
-func (w *writer) member(dst []byte, want uint32, depth int) ([]byte, bool, error) {
-	kind, err := w.r.header()
-	if err != nil {
+func (w *writer) point(dst []byte) ([]byte, bool, error) {
+	p, err := w.r.Point()
+	if err != nil || p.Len() == 0 {
 		return dst, false, err
 	}
-	if kind != want {
-		return dst, false, fmt.Errorf("a %s is part of a Multi%s", jsonNames[kind], jsonNames[want])
-	}
-	return w.body(dst, kind, depth)
-}
-
-// point writes a point; one whose ordinates are NaN is empty.
-func (w *writer) point(dst []byte) ([]byte, bool, error) {
-	at := w.r.off
-	if len(w.r.b)-at < w.r.stride {
-		return dst, false, errShort
-	}
-	w.r.off += w.r.stride
-	if math.IsNaN(w.r.float(at)) && math.IsNaN(w.r.float(at+8)) {
-		return dst, false, nil
-	}
-	var err error
 	if w.wkt {
-		dst, err = w.position(append(dst, '('), at)
+		dst, err = w.position(append(dst, '('), &p, 0)
 		return append(dst, ')'), true, err
 	}
-	dst, err = w.position(dst, at)
+	dst, err = w.position(dst, &p, 0)
 	return dst, true, err
 }
 
 func (w *writer) polygon(dst []byte) ([]byte, bool, error) {
-	n, err := w.r.count(4)
+	n, err := w.r.Parts(wkb.Polygon)
 	if err != nil {
 		return dst, false, err
 	}
@@ -202,24 +189,24 @@ func (w *writer) polygon(dst []byte) ([]byte, bool, error) {
 
 // line writes a list of positions; with orient set it is a ring, which runs counter-clockwise, as a hole clockwise.
 func (w *writer) line(dst []byte, orient, hole bool) ([]byte, bool, error) {
-	n, err := w.r.count(w.r.stride)
+	p, err := w.r.Line()
+	n := p.Len()
 	if err != nil || n == 0 {
 		return dst, false, err
 	}
-	at, step := w.r.off, w.r.stride
+	at, step := 0, 1
 	if orient {
 		// Transforms keep the sense of rotation, so that stored coordinates tell it.
-		if a := w.r.area(n); a < 0 && !hole || a > 0 && hole {
-			at, step = at+(n-1)*step, -step
+		if a := p.Area(); a < 0 && !hole || a > 0 && hole {
+			at, step = n-1, -1
 		}
 	}
-	w.r.off += n * w.r.stride
 	dst = append(dst, w.open)
 	for i := range n {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if dst, err = w.position(dst, at); err != nil {
+		if dst, err = w.position(dst, &p, at); err != nil {
 			return dst, false, err
 		}
 		at += step
@@ -227,9 +214,9 @@ func (w *writer) line(dst []byte, orient, hole bool) ([]byte, bool, error) {
 	return append(dst, w.close), true, nil
 }
 
-// position writes the ordinates at an offset that was checked.
-func (w *writer) position(dst []byte, at int) ([]byte, error) {
-	p, err := w.g.project(w.r.float(at), w.r.float(at+8))
+// position writes the i-th position of a run.
+func (w *writer) position(dst []byte, run *wkb.Run, i int) ([]byte, error) {
+	p, err := w.g.project(run.XY(i))
 	if err != nil {
 		return dst, err
 	}
@@ -245,37 +232,26 @@ func (w *writer) position(dst []byte, at int) ([]byte, error) {
 	dst = append(dst, '[')
 	dst = append(appendFixed(dst, x, d), ',')
 	dst = appendFixed(dst, y, d)
-	if w.r.hasZ {
-		z := w.r.float(at + 16)
-		switch {
-		case math.Abs(z) <= maxOrdinate:
+	if run.HasZ() {
+		if z := run.Z(i); !math.IsNaN(z) {
 			dst = appendFixed(append(dst, ','), z, heightDecimals)
-		case !math.IsNaN(z): // NaN stands for no height
-			return dst, fmt.Errorf("a position has no legal height: %g", z)
 		}
 	}
 	return append(dst, ']'), nil
 }
 
-// location returns where a point is, x before y; false for what is no point or an empty one.
-func (g *Geometry) location(wkb []byte) (p orb.Point, ok bool, err error) {
-	r := reader{b: wkb}
-	if len(wkb) == 0 {
-		return p, false, nil
+// location returns where a point is, x before y; false for what is no point, an empty one, or one without a place in the CRS of g.
+func (g *Geometry) location(geometry []byte) (orb.Point, bool) {
+	r := wkb.NewReader(geometry)
+	if kind, err := r.Header(); err != nil || kind != wkb.Point {
+		return orb.Point{}, false
 	}
-	kind, err := r.header()
-	if err != nil || kind != wkbPoint {
-		return p, false, err
+	at, err := r.Point()
+	if err != nil || at.Len() == 0 {
+		return orb.Point{}, false
 	}
-	if len(wkb)-r.off < r.stride {
-		return p, false, errShort
-	}
-	x, y := r.float(r.off), r.float(r.off+8)
-	if math.IsNaN(x) && math.IsNaN(y) {
-		return p, false, nil
-	}
-	p, err = g.project(x, y)
-	return p, err == nil, err
+	p, err := g.project(at.XY(0))
+	return p, err == nil
 }
 
 // project returns a stored position in the CRS of g, x before y.
@@ -284,7 +260,7 @@ func (g *Geometry) project(x, y float64) (orb.Point, error) {
 	if g.transform != nil {
 		p[0], p[1] = g.transform(x, y)
 	}
-	if !(math.Abs(p[0]) <= maxOrdinate && math.Abs(p[1]) <= maxOrdinate) {
+	if !wkb.Valid(p[0]) || !wkb.Valid(p[1]) {
 		return p, fmt.Errorf("a position is no legal coordinate: %g %g", x, y)
 	}
 	return p, nil

@@ -336,8 +336,8 @@ func TestHeights(t *testing.T) {
 	if want := `{"type":"LineString","coordinates":[[1,2,3.14],[4,5],[6,7,0]]}`; err != nil || string(got) != want {
 		t.Errorf("%s, %v; want %s", got, err, want)
 	}
-	if got, err := g.AppendGeoJSON(nil, c.wkb(tree{kind: 1, pts: [][4]float64{{1, 2, math.Inf(1)}}})); err == nil {
-		t.Errorf("infinite height: %s", got)
+	if got, err := g.AppendGeoJSON(nil, c.wkb(tree{kind: 1, pts: [][4]float64{{1, 2, math.Inf(1)}}})); err != nil || string(got) != `{"type":"Point","coordinates":[1,2]}` {
+		t.Errorf("infinite height: %s, %v", got, err)
 	}
 }
 
@@ -353,14 +353,14 @@ func TestBrokenGeometries(t *testing.T) {
 		g          feature.Geometry
 		wkb        []byte
 	}{
-		{"nothing", "ends early", g, nil},
+		{"nothing", "truncated", g, nil},
 		{"no byte order", "byte order", g, []byte{2, 1, 0, 0, 0}},
-		{"a curve", "type 8", g, []byte{1, 8, 0, 0, 0, 0, 0, 0, 0}},
+		{"a curve", "CircularString", g, []byte{1, 8, 0, 0, 0, 0, 0, 0, 0}},
 		{"type 0", "type 0", g, []byte{1, 0, 0, 0, 0}},
 		{"four thousands", "type 4001", g, []byte{1, 0xa1, 0x0f, 0, 0}},
-		{"a count that cannot be", "ends early", g, []byte{1, 2, 0, 0, 0, 255, 255, 255, 255}},
-		{"a line among points", "part of a MultiPoint", g, little.wkb(tree{kind: 4, parts: []tree{{kind: 2}}})},
-		{"too deep", "nested deeper", g, little.wkb(deep)},
+		{"a count that cannot be", "truncated", g, []byte{1, 2, 0, 0, 0, 255, 255, 255, 255}},
+		{"a line among points", "LineString inside MultiPoint", g, little.wkb(tree{kind: 4, parts: []tree{{kind: 2}}})},
+		{"too deep", "in each other", g, little.wkb(deep)},
 		{"infinity", "no legal coordinate", g, little.wkb(tree{kind: 1, pts: [][4]float64{{math.Inf(1), 2}}})},
 		{"NaN in a line", "no legal coordinate", g, little.wkb(tree{kind: 2, pts: [][4]float64{{1, 2}, {math.NaN(), 2}}})},
 		{"half a NaN point", "no legal coordinate", g, little.wkb(tree{kind: 1, pts: [][4]float64{{math.NaN(), 2}}})},

@@ -90,17 +90,22 @@ func (e *Encoder) AppendJSONLD(dst []byte, f *store.Feature, address string) ([]
 		}
 	}
 	if !e.want.NoGeometry && !f.Geometry.IsNull() {
-		dst = append(dst, `,"gsp:hasGeometry":{"@type":"gsp:Geometry","gsp:asWKT":{"@type":"gsp:wktLiteral","@value":"`...)
-		if dst, err = e.ld.geom.AppendWKT(dst, f.Geometry.WKB); err != nil {
-			return dst[:start], e.wrap(f, err)
-		}
-		dst = append(dst, `"},"gsp:asGeoJSON":{"@type":"gsp:geoJSONLiteral","@value":"`...)
-		if dst, err = e.ld.geom.appendQuoted(dst, f.Geometry.WKB); err != nil {
-			return dst[:start], e.wrap(f, err)
-		}
-		dst = append(dst, `"}}`...)
+		dst = e.ld.appendGeometry(dst, f.Geometry.WKB)
 	}
 	return append(dst, '}'), nil
+}
+
+// appendGeometry writes the member gsp:hasGeometry; nothing where the geometry has no place.
+func (l *linked) appendGeometry(dst, geometry []byte) []byte {
+	start := len(dst)
+	dst, err := l.geom.AppendWKT(append(dst, `,"gsp:hasGeometry":{"@type":"gsp:Geometry","gsp:asWKT":{"@type":"gsp:wktLiteral","@value":"`...), geometry)
+	if err == nil {
+		dst, err = l.geom.appendQuoted(append(dst, `"},"gsp:asGeoJSON":{"@type":"gsp:geoJSONLiteral","@value":"`...), geometry)
+	}
+	if err != nil {
+		return dst[:start]
+	}
+	return append(dst, `"}}`...)
 }
 
 // AppendJSONLDItem writes a feature as a member of a list in a document with Context: its address, id and name, for a point also
@@ -130,11 +135,7 @@ func (e *Encoder) appendPlace(dst []byte, f *store.Feature, address string) ([]b
 	if e.want.NoGeometry || f.Geometry.IsNull() {
 		return dst, nil
 	}
-	p, ok, err := e.ld.geom.location(f.Geometry.WKB)
-	if err != nil {
-		return dst, e.wrap(f, err)
-	}
-	if ok {
+	if p, ok := e.ld.geom.location(f.Geometry.WKB); ok {
 		d := e.ld.geom.decimals
 		dst = appendFixed(append(dst, `,"geo":{"@type":"GeoCoordinates","latitude":`...), p[1], d)
 		dst = append(appendFixed(append(dst, `,"longitude":`...), p[0], d), '}')

@@ -5,16 +5,13 @@ import (
 	"strconv"
 )
 
-// maxOrdinate is beyond every legal coordinate; up to it fixed-point numbers with 7 decimals fit into 64 bits.
-const maxOrdinate = 9e11
-
 var powers = [...]float64{1, 10, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
 // maxDecimals is the largest number of decimals of appendFixed.
 const maxDecimals = 7
 
 // appendFixed writes v with at most d decimals, rounded half away from zero: no exponent, no trailing zeros, no "-0".
-// The caller has checked |v| <= maxOrdinate and 0 <= d <= maxDecimals.
+// The caller has checked wkb.Valid(v) and 0 <= d <= maxDecimals.
 func appendFixed(dst []byte, v float64, d int) []byte {
 	scaled := v * powers[d]
 	n := int64(scaled)

@@ -52,9 +52,9 @@ func Judge(wkb []byte) (Action, string, []byte, error) {
 	if s == nil || wrong != "" {
 		return Refused, wrong, wkb, nil
 	}
-	v := judge(s, s.wkb(nil))
+	v := judge(s, s.append(nil))
 	if v.shape != nil {
 		s = v.shape
 	}
-	return v.action, v.reason, s.wkb(nil), nil
+	return v.action, v.reason, s.append(nil), nil
 }

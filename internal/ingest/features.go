@@ -132,7 +132,7 @@ func (s *featureSink) record(r *record) error {
 		return refusal("no reference system is stated; state it with --crs EPSG:n")
 	}
 	r.shape.setZ(false)
-	f.Geometry.WKB = r.shape.wkb(f.Geometry.WKB)
+	f.Geometry.WKB = r.shape.append(f.Geometry.WKB)
 	return s.found(f)
 }
 

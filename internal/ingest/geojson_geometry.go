@@ -3,6 +3,8 @@ package ingest
 import (
 	"math"
 	"strconv"
+
+	"grense/internal/wkb"
 )
 
 // coordinates is the member of that name, of which the meaning is not known before the type is.
@@ -117,10 +119,10 @@ func (c *coordinates) position(at place, depth, numbers int, p [3]float64) {
 }
 
 // depths is how many arrays lie around a position, by kind of geometry.
-var depths = map[uint32]int{point: 0, lineString: 1, multiPoint: 1, polygon: 2, multiLineString: 2, multiPolygon: 3}
+var depths = map[wkb.Kind]int{point: 0, lineString: 1, multiPoint: 1, polygon: 2, multiLineString: 2, multiPolygon: 3}
 
 // shape makes a geometry of a kind that has coordinates. nil without a reason: it is empty.
-func (c *coordinates) shape(kind uint32) (*shape, place, string) {
+func (c *coordinates) shape(kind wkb.Kind) (*shape, place, string) {
 	want := depths[kind]
 	switch {
 	case c.wrong != "" && (c.depth == want || c.depth < 0):
@@ -168,7 +170,7 @@ func (s *shape) emptyParts(c *coordinates) (place, string) {
 }
 
 // shortPart is where the first line or ring stands that has fewer positions than n, or is open.
-func (c *coordinates) faultyPart(kind uint32) place {
+func (c *coordinates) faultyPart(kind wkb.Kind) place {
 	from, least := 0, 4
 	if kind == lineString || kind == multiLineString {
 		least = 2
@@ -205,10 +207,10 @@ func (g *geoReader) geometry(depth int, nullable bool) (*shape, error) {
 	return g.shapeOf(n, depth), nil
 }
 
-func kindNamed(name string) uint32 {
+func kindNamed(name string) wkb.Kind {
 	for i, s := range shapeNames {
 		if i > 0 && s == name {
-			return uint32(i)
+			return wkb.Kind(i)
 		}
 	}
 	return 0

@@ -10,6 +10,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/store"
+	"grense/internal/wkb"
 )
 
 // Names of the geometry: as a property, and as a column of the store.
@@ -163,7 +164,7 @@ func (p *Plan) setGeometry() {
 		p.crs = crs.CRS84 // no geometry at all
 	}
 	g := &store.Geom{Name: geometryName, Column: geometryColumn, HasZ: z, CRS: p.crs}
-	for _, one := range [...]uint32{lineString, polygon} {
+	for _, one := range [...]wkb.Kind{lineString, polygon} {
 		if kinds[one] && kinds[one+3] { // single ones become collections of one
 			kinds[one], p.mixed = false, true
 		}
@@ -332,7 +333,7 @@ func (w *writing) geometry(s *shape) (any, error) {
 	if w.l.crs.Geographic() {
 		s.clamp(w.l.crs)
 	}
-	w.line = s.wkb(w.line[:0])
+	w.line = s.append(w.line[:0])
 	if w.l.bad[w.n] == Repaired {
 		if v := judge(s, w.line); v.shape != nil {
 			s = v.shape
@@ -343,7 +344,7 @@ func (w *writing) geometry(s *shape) (any, error) {
 	}
 	promoted := s.promote(w.multi)
 	if w.move != nil || promoted || w.l.bad[w.n] == Repaired {
-		w.line = s.wkb(w.line[:0])
+		w.line = s.append(w.line[:0])
 	}
 	g := store.Geometry{WKB: w.line}
 	if _, _, err := g.Bound(); err != nil {

@@ -47,7 +47,7 @@ func judgeParts(s *shape) verdict {
 	out.shapes = slices.Clone(s.shapes)
 	for i := range out.shapes {
 		part := &out.shapes[i]
-		v := judge(part, part.wkb(nil))
+		v := judge(part, part.append(nil))
 		all.read, all.wrote, all.doubt = all.read+v.read, all.wrote+v.wrote, all.doubt+v.doubt
 		if v.shape != nil {
 			*part = *v.shape
@@ -113,7 +113,7 @@ func (s *shape) repair(wrong string) (v verdict) {
 		out.kind, out.polys = polygon, nil
 	}
 	v.wrote = out.sumArea(false)
-	if out.invalid(out.wkb(nil)) != "" || math.Abs(v.wrote-v.read) > maxDoubt*v.read {
+	if out.invalid(out.append(nil)) != "" || math.Abs(v.wrote-v.read) > maxDoubt*v.read {
 		return kept("a repair failed")
 	}
 	v.action, v.shape = Repaired, out
@@ -139,7 +139,7 @@ func (s *shape) sumArea(onSphere bool) (sum float64) {
 		if onSphere {
 			a = math.Abs(s.sphereArea(from, to))
 		} else {
-			a = math.Abs(s.area(from, to)) / 2
+			a = math.Abs(s.area(from, to))
 		}
 		if outer {
 			sum += max(one, 0)

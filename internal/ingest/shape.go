@@ -1,33 +1,33 @@
 package ingest
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/paulmach/orb"
 	"github.com/peterstace/simplefeatures/geom"
 
 	"grense/internal/crs"
+	"grense/internal/wkb"
 )
 
-// Type codes of OGC 06-103r4, 8.2.8.
+// The types of geometries that are taken.
 const (
-	point           = 1
-	lineString      = 2
-	polygon         = 3
-	multiPoint      = 4
-	multiLineString = 5
-	multiPolygon    = 6
-	collection      = 7
+	point           = wkb.Point
+	lineString      = wkb.LineString
+	polygon         = wkb.Polygon
+	multiPoint      = wkb.MultiPoint
+	multiLineString = wkb.MultiLineString
+	multiPolygon    = wkb.MultiPolygon
+	collection      = wkb.Collection
 )
 
+// shapeNames are the names of types in GeoJSON, by their code.
 var shapeNames = [...]string{"", "Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon", "GeometryCollection"}
 
 // shape is a geometry, x before y. Positions lie flat; a line or ring ends before position ends[i], a polygon of a MultiPolygon
 // before ring polys[i].
 type shape struct {
-	kind   uint32
+	kind   wkb.Kind
 	xyz    []float64 // three ordinates for each position; z means nothing without hasZ
 	hasZ   bool
 	ends   []int   // MultiLineString, Polygon, MultiPolygon
@@ -105,20 +105,13 @@ func (s *shape) orient() (turned int) {
 	return turned
 }
 
-// area returns twice the signed area of a ring, positive when it runs against the clock.
-func (s *shape) area(from, to int) (sum float64) {
-	if to-from < 3 {
-		return 0
-	}
-	x0, y0 := s.xyz[3*from], s.xyz[3*from+1]
+// area returns the signed area of a ring, positive when it runs against the clock.
+func (s *shape) area(from, to int) float64 {
+	var a wkb.Area
 	for i := from; i < to; i++ {
-		j := i + 1
-		if j == to {
-			j = from
-		}
-		sum += (s.xyz[3*i]-x0)*(s.xyz[3*j+1]-y0) - (s.xyz[3*j]-x0)*(s.xyz[3*i+1]-y0)
+		a.Add(s.xyz[3*i], s.xyz[3*i+1])
 	}
-	return sum
+	return a.Signed()
 }
 
 func (s *shape) reverse(from, to int) {
@@ -136,12 +129,11 @@ func (s *shape) bound(b *orb.Bound) (bad int) {
 	}
 	for i := 0; i < len(s.xyz); i += 3 {
 		x, y := s.xyz[i], s.xyz[i+1]
-		if math.IsNaN(x-x) || math.IsNaN(y-y) || s.hasZ && math.IsNaN(s.xyz[i+2]-s.xyz[i+2]) {
+		if !wkb.Valid(x) || !wkb.Valid(y) || s.hasZ && !wkb.Finite(s.xyz[i+2]) {
 			bad++
 			continue
 		}
-		b.Min[0], b.Max[0] = min(b.Min[0], x), max(b.Max[0], x)
-		b.Min[1], b.Max[1] = min(b.Min[1], y), max(b.Max[1], y)
+		wkb.Extend(b, x, y)
 	}
 	return bad
 }
@@ -156,33 +148,33 @@ func (s *shape) transform(fn crs.Func) {
 	}
 }
 
-// wkb appends the geometry as ISO WKB, little-endian.
-func (s *shape) wkb(dst []byte) []byte {
+// append appends the geometry as ISO WKB, little-endian.
+func (s *shape) append(dst []byte) []byte {
 	switch s.kind {
 	case point:
 		return s.ordinates(s.header(dst, point), 0, 1)
 	case lineString:
 		return s.line(s.header(dst, lineString), 0, s.positions())
 	case multiPoint:
-		dst = count(s.header(dst, multiPoint), s.positions())
+		dst = wkb.AppendCount(s.header(dst, multiPoint), s.positions())
 		for i := range s.positions() {
 			dst = s.ordinates(s.header(dst, point), i, i+1)
 		}
 	case polygon:
-		return s.rows(count(s.header(dst, polygon), len(s.ends)), 0, len(s.ends), 0)
+		return s.rows(wkb.AppendCount(s.header(dst, polygon), len(s.ends)), 0, len(s.ends), 0)
 	case multiLineString:
-		return s.rows(count(s.header(dst, multiLineString), len(s.ends)), 0, len(s.ends), lineString)
+		return s.rows(wkb.AppendCount(s.header(dst, multiLineString), len(s.ends)), 0, len(s.ends), lineString)
 	case multiPolygon:
-		dst = count(s.header(dst, multiPolygon), len(s.polys))
+		dst = wkb.AppendCount(s.header(dst, multiPolygon), len(s.polys))
 		from := 0
 		for _, to := range s.polys {
-			dst = s.rows(count(s.header(dst, polygon), to-from), from, to, 0)
+			dst = s.rows(wkb.AppendCount(s.header(dst, polygon), to-from), from, to, 0)
 			from = to
 		}
 	case collection:
-		dst = count(s.header(dst, collection), len(s.shapes))
+		dst = wkb.AppendCount(s.header(dst, collection), len(s.shapes))
 		for i := range s.shapes {
-			dst = s.shapes[i].wkb(dst)
+			dst = s.shapes[i].append(dst)
 		}
 	default:
 		panic(fmt.Sprintf("ingest: no WKB for kind %d", s.kind))
@@ -190,17 +182,10 @@ func (s *shape) wkb(dst []byte) []byte {
 	return dst
 }
 
-func (s *shape) header(dst []byte, kind uint32) []byte {
-	if s.hasZ {
-		kind += 1000
-	}
-	return binary.LittleEndian.AppendUint32(append(dst, 1), kind)
-}
-
-func count(dst []byte, n int) []byte { return binary.LittleEndian.AppendUint32(dst, uint32(n)) }
+func (s *shape) header(dst []byte, kind wkb.Kind) []byte { return wkb.AppendHeader(dst, kind, s.hasZ) }
 
 // rows appends lines or rings; kind 0 means rings, which have no header.
-func (s *shape) rows(dst []byte, from, to int, kind uint32) []byte {
+func (s *shape) rows(dst []byte, from, to int, kind wkb.Kind) []byte {
 	start := 0
 	if from > 0 {
 		start = s.ends[from-1]
@@ -216,15 +201,15 @@ func (s *shape) rows(dst []byte, from, to int, kind uint32) []byte {
 }
 
 func (s *shape) line(dst []byte, from, to int) []byte {
-	return s.ordinates(count(dst, to-from), from, to)
+	return s.ordinates(wkb.AppendCount(dst, to-from), from, to)
 }
 
 func (s *shape) ordinates(dst []byte, from, to int) []byte {
 	for i := from; i < to; i++ {
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(s.xyz[3*i]))
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(s.xyz[3*i+1]))
 		if s.hasZ {
-			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(s.xyz[3*i+2]))
+			dst = wkb.AppendXYZ(dst, s.xyz[3*i], s.xyz[3*i+1], s.xyz[3*i+2])
+		} else {
+			dst = wkb.AppendXY(dst, s.xyz[3*i], s.xyz[3*i+1])
 		}
 	}
 	return dst

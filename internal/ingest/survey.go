@@ -320,7 +320,7 @@ func (s *surveyor) look(g *shape, f Fault) {
 	}
 	v := verdict{}
 	if max(-b.Min[0], -b.Min[1], b.Max[0], b.Max[1]) < farAway {
-		s.line = g.wkb(s.line[:0])
+		s.line = g.append(s.line[:0])
 		v = judge(g, s.line)
 	}
 	if v.shape != nil {

@@ -220,7 +220,8 @@ func (r *reader[H]) read(ctx context.Context, rows []store.Row, at func(int) int
 			return err
 		}
 		_, wkt := r.kind.place(h)
-		return r.write(wkt, f.Geometry)
+		r.write(wkt, f.Geometry)
+		return nil
 	})
 }
 
@@ -259,9 +260,9 @@ func (r *reader[H]) places(ctx context.Context) error {
 	}
 	err := r.s.store.Fetch(ctx, "sted", store.Current(ids...), store.Want{Properties: []string{}}, func(f *store.Feature) error {
 		var text string
-		err := r.write(&text, f.Geometry)
+		r.write(&text, f.Geometry)
 		texts[f.ID] = text
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
@@ -273,14 +274,13 @@ func (r *reader[H]) places(ctx context.Context) error {
 	return nil
 }
 
-// write writes a geometry as well-known text; nothing where there is none.
-func (r *reader[H]) write(to *string, g store.Geometry) (err error) {
+// write writes a geometry as well-known text; nothing where there is none that has a place.
+func (r *reader[H]) write(to *string, g store.Geometry) {
 	if g.IsNull() {
-		return nil
+		return
 	}
-	if r.buffer, err = r.wkt.AppendWKT(r.buffer[:0], g.WKB); err != nil {
-		return fmt.Errorf("placename: %w", err)
+	var err error
+	if r.buffer, err = r.wkt.AppendWKT(r.buffer[:0], g.WKB); err == nil {
+		*to = string(r.buffer)
 	}
-	*to = string(r.buffer)
-	return nil
 }

@@ -1,11 +1,9 @@
 package register
 
 import (
-	"encoding/binary"
-	"math"
-
 	"grense/internal/demo"
 	"grense/internal/store"
+	"grense/internal/wkb"
 )
 
 // point is a position in centimetres of StorageCRS, x before y.
@@ -51,36 +49,33 @@ func (g *generator) geometry(p *place) store.Geometry {
 		for n := src.between(1, 5); n > 0; n-- {
 			ps = append(ps, at.step(src.under(8), int64(src.between(5_000, 50_000))))
 		}
-		return store.Geometry{WKB: appendMultiPoint(nil, ps)}
+		return store.Geometry{WKB: appendMultiPoint(header(wkb.MultiPoint), ps)}
 	case shapeLine:
 		ps, direction := []point{at}, src.under(8)
 		for n := src.between(1, 7); n > 0; n-- {
 			ps = append(ps, ps[len(ps)-1].step(direction, int64(src.between(5_000, 40_000))))
 			direction += src.between(7, 9)
 		}
-		return store.Geometry{WKB: appendPoints(header(2), ps)}
+		return store.Geometry{WKB: appendPoints(header(wkb.LineString), ps)}
 	case shapeArea:
 		ps := make([]point, 0, len(compass)+1)
 		for d := range compass {
 			ps = append(ps, at.step(d, int64(src.between(5_000, 40_000))))
 		}
-		return store.Geometry{WKB: appendPoints(binary.LittleEndian.AppendUint32(header(3), 1), append(ps, ps[0]))}
+		return store.Geometry{WKB: appendPoints(wkb.AppendCount(header(wkb.Polygon), 1), append(ps, ps[0]))}
 	}
-	return store.Geometry{WKB: appendPoint(header(1), at)}
+	return store.Geometry{WKB: appendPoint(header(wkb.Point), at)}
 }
 
-// header starts a little-endian WKB geometry (OGC 06-103r4, 8.2).
-func header(kind uint32) []byte {
-	return binary.LittleEndian.AppendUint32(append(make([]byte, 0, 160), 1), kind)
-}
+// header starts a geometry.
+func header(kind wkb.Kind) []byte { return wkb.AppendHeader(make([]byte, 0, 160), kind, false) }
 
 func appendPoint(dst []byte, p point) []byte {
-	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(float64(p.x)/100))
-	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(float64(p.y)/100))
+	return wkb.AppendXY(dst, float64(p.x)/100, float64(p.y)/100)
 }
 
 func appendPoints(dst []byte, ps []point) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(ps)))
+	dst = wkb.AppendCount(dst, len(ps))
 	for _, p := range ps {
 		dst = appendPoint(dst, p)
 	}
@@ -88,9 +83,9 @@ func appendPoints(dst []byte, ps []point) []byte {
 }
 
 func appendMultiPoint(dst []byte, ps []point) []byte {
-	dst = binary.LittleEndian.AppendUint32(append(dst, header(4)...), uint32(len(ps)))
+	dst = wkb.AppendCount(dst, len(ps))
 	for _, p := range ps {
-		dst = appendPoint(append(dst, header(1)...), p)
+		dst = appendPoint(wkb.AppendHeader(dst, wkb.Point, false), p)
 	}
 	return dst
 }

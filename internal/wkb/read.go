@@ -76,7 +76,7 @@ func (r *Reader) Parts(k Kind) (int, error) {
 	case k >= MultiPoint && k <= Collection:
 		return r.count(9)
 	}
-	return 0, invalid("%v has no GeoJSON form", k)
+	return 0, &KindError{k}
 }
 
 // count reads a number of things, each of at least size bytes.

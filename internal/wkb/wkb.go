@@ -27,6 +27,15 @@ const MaxDepth = 16
 // MaxOrdinate is beyond every coordinate of a place on Earth, in degrees or metres; up to it numbers with 7 decimals fit into 64 bits.
 const MaxOrdinate = 9e11
 
+// KindError is ErrInvalid for a type that is known by name only.
+type KindError struct{ Kind Kind }
+
+func (e *KindError) Error() string {
+	return ErrInvalid.Error() + ": " + e.Kind.String() + " has no GeoJSON form"
+}
+
+func (e *KindError) Unwrap() error { return ErrInvalid }
+
 func invalid(format string, a ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, a...))
 }
@@ -45,8 +54,8 @@ const (
 	Collection
 )
 
-// Types that are known by name only: a header of theirs is read, what follows is ErrInvalid. Curved and Kind.Straight tell which of them
-// lines can stand for.
+// Types that are known by name only: a header of theirs is read, what follows is a KindError. Kind.Curved and Kind.Straight tell for which of
+// them lines can stand.
 const (
 	CircularString Kind = 8 + iota
 	CompoundCurve
@@ -133,3 +142,12 @@ func (a *Area) Add(x, y float64) {
 
 // Signed returns the area in the square of the unit of the positions, positive when the ring runs counter-clockwise (x to the right, y up).
 func (a *Area) Signed() float64 { return a.twice / 2 }
+
+// RingArea returns the signed area of a ring: see Area.
+func RingArea(r orb.Ring) float64 {
+	var a Area
+	for _, p := range r {
+		a.Add(p[0], p[1])
+	}
+	return a.Signed()
+}

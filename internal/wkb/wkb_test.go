@@ -248,6 +248,19 @@ func TestAppendPlaneMovesEachPosition(t *testing.T) {
 	}
 }
 
+func TestAppendExtended(t *testing.T) {
+	t.Parallel()
+	for _, b := range []string{"0101000000", "01010000206c0d0000"} {
+		got := wkb.AppendExtended(nil, unhex(t, b+"000000000000f03f0000000000000040"), 25833)
+		if hex.EncodeToString(got) != "0101000020e9640000000000000000f03f0000000000000040" {
+			t.Errorf("%s: %x", b, got)
+		}
+	}
+	if got := wkb.AppendExtended(nil, unhex(t, "00000000013ff00000000000004000000000000000"), 25833); hex.EncodeToString(got) != "0020000001000064e93ff00000000000004000000000000000" {
+		t.Errorf("big endian: %x", got)
+	}
+}
+
 // FuzzCheck holds the reader and the writer to two other libraries: simplefeatures takes the same bytes, but for the extended form and
 // for numbers and depths that are out of bounds, and reads the same from them; orb reads the same from what is written.
 func FuzzCheck(f *testing.F) {

@@ -129,3 +129,19 @@ func (p *Run) appendPlane(dst []byte, move func(x, y float64) (float64, float64)
 	}
 	return dst
 }
+
+// AppendExtended appends b, which Check takes, with the reference system in its outer header, as PostGIS has it. Its byte order stays.
+func AppendExtended(dst, b []byte, srid uint32) []byte {
+	const hasSRID = 0x20000000
+	r := Reader{big: b[0] == 0}
+	t, rest := r.uint32(b[1:]), b[5:]
+	if t&hasSRID != 0 {
+		rest = rest[4:]
+	}
+	var order binary.AppendByteOrder = binary.LittleEndian
+	if r.big {
+		order = binary.BigEndian
+	}
+	dst = order.AppendUint32(order.AppendUint32(append(dst, b[0]), t|hasSRID), srid)
+	return append(dst, rest...)
+}

@@ -2,7 +2,6 @@ package official
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +10,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/paulmach/orb"
+
 	"grense/internal/crs"
 	"grense/internal/ingest"
+	"grense/internal/wkb"
 )
 
 // maxPlaceNodes and maxPlaceBytes bound the elements and the text of one place.
@@ -392,9 +394,9 @@ type gmlShape struct {
 	crs       crs.ID
 	swap      bool
 	dimension int
-	points    [][2]float64
-	lines     [][][2]float64
-	polygons  [][][][2]float64
+	points    orb.MultiPoint
+	lines     orb.MultiLineString
+	polygons  orb.MultiPolygon
 	many      bool
 	begun     bool // a position was read
 }
@@ -512,7 +514,7 @@ func (s *gmlShape) join(from int) {
 }
 
 func (s *gmlShape) polygon(at, depth int) error {
-	var rings [][][2]float64
+	var rings orb.Polygon
 	for c := s.g.nodes[at].child; c != 0; c = s.g.nodes[c].sibling {
 		switch s.g.nodes[c].name {
 		case "exterior", "interior", "outerboundaryis", "innerboundaryis":
@@ -536,7 +538,7 @@ func (s *gmlShape) polygon(at, depth int) error {
 		return errors.New("an area without a ring")
 	}
 	for i, r := range rings { // the outer one against the clock
-		if (area(r) < 0) == (i == 0) {
+		if (wkb.RingArea(r) < 0) == (i == 0) {
 			slices.Reverse(r)
 		}
 	}
@@ -544,8 +546,8 @@ func (s *gmlShape) polygon(at, depth int) error {
 	return nil
 }
 
-func (s *gmlShape) ring(at, depth int) ([][2]float64, error) {
-	var list [][2]float64
+func (s *gmlShape) ring(at, depth int) (orb.Ring, error) {
+	var list orb.LineString
 	var err error
 	switch s.g.nodes[at].name {
 	case "linearring":
@@ -578,19 +580,11 @@ func (s *gmlShape) ring(at, depth int) ([][2]float64, error) {
 	if len(list) < 4 || list[0] != list[len(list)-1] {
 		return nil, errors.New("a ring that is not closed, or has fewer than four positions")
 	}
-	return list, nil
-}
-
-// area is twice the signed area of a ring, positive against the clock.
-func area(r [][2]float64) (sum float64) {
-	for i := 1; i < len(r); i++ {
-		sum += (r[i-1][0]-r[0][0])*(r[i][1]-r[0][1]) - (r[i][0]-r[0][0])*(r[i-1][1]-r[0][1])
-	}
-	return sum
+	return orb.Ring(list), nil
 }
 
 // coordinates reads pos, posList or coordinates of an element. Heights are left out.
-func (s *gmlShape) coordinates(at int) (list [][2]float64, err error) {
+func (s *gmlShape) coordinates(at int) (list orb.LineString, err error) {
 	if err := s.reference(at); err != nil {
 		return nil, err
 	}
@@ -624,7 +618,7 @@ func (s *gmlShape) coordinates(at int) (list [][2]float64, err error) {
 }
 
 // numbers appends positions of text: dimension ordinates each, 0 for two; one position alone says by itself how many it has.
-func (s *gmlShape) numbers(list [][2]float64, text []byte, dimension int, single bool) ([][2]float64, error) {
+func (s *gmlShape) numbers(list orb.LineString, text []byte, dimension int, single bool) (orb.LineString, error) {
 	fields := strings.Fields(string(text))
 	if single && (len(fields) == 2 || len(fields) == 3) {
 		dimension = len(fields)
@@ -637,7 +631,7 @@ func (s *gmlShape) numbers(list [][2]float64, text []byte, dimension int, single
 	}
 	s.begun = true
 	for i := 0; i < len(fields); i += dimension {
-		var p [2]float64
+		var p orb.Point
 		for k := range p {
 			v, err := strconv.ParseFloat(fields[i+k], 64)
 			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -659,58 +653,24 @@ func (s *gmlShape) finish() ([]byte, error) {
 	if kinds > 1 {
 		return nil, errKinds
 	}
-	count := func(b []byte, n int) []byte { return binary.LittleEndian.AppendUint32(b, uint32(n)) }
-	line := func(b []byte, l [][2]float64) []byte {
-		b = count(b, len(l))
-		for _, p := range l {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p[0]))
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p[1]))
-		}
-		return b
-	}
-	point := func(b []byte, p [2]float64) []byte {
-		b = binary.LittleEndian.AppendUint64(append(b, header(1)...), math.Float64bits(p[0]))
-		return binary.LittleEndian.AppendUint64(b, math.Float64bits(p[1]))
-	}
-	polygon := func(b []byte, rings [][][2]float64) []byte {
-		b = count(append(b, header(3)...), len(rings))
-		for _, r := range rings {
-			b = line(b, r)
-		}
-		return b
-	}
+	g := orb.Geometry(nil)
 	switch {
 	case len(s.points) == 1 && !s.many:
-		return point(nil, s.points[0]), nil
+		g = s.points[0]
 	case len(s.points) > 0:
-		b := count(header(4), len(s.points))
-		for _, p := range s.points {
-			b = point(b, p)
-		}
-		return b, nil
+		g = s.points
 	case len(s.lines) == 1 && !s.many:
-		return line(header(2), s.lines[0]), nil
+		g = s.lines[0]
 	case len(s.lines) > 0:
-		b := count(header(5), len(s.lines))
-		for _, l := range s.lines {
-			b = line(append(b, header(2)...), l)
-		}
-		return b, nil
+		g = s.lines
 	case len(s.polygons) == 1 && !s.many:
-		return polygon(nil, s.polygons[0]), nil
+		g = s.polygons[0]
 	case len(s.polygons) > 0:
-		b := count(header(6), len(s.polygons))
-		for _, p := range s.polygons {
-			b = polygon(b, p)
-		}
-		return b, nil
+		g = s.polygons
+	default:
+		return nil, nil
 	}
-	return nil, nil
-}
-
-// header begins little-endian WKB of two dimensions.
-func header(kind uint32) []byte {
-	return binary.LittleEndian.AppendUint32(append(make([]byte, 0, 160), 1), kind)
+	return wkb.Append(nil, g), nil
 }
 
 func b2i(b bool) int {

@@ -1,7 +1,6 @@
 package official
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -16,7 +15,7 @@ import (
 
 	"grense/internal/crs"
 	"grense/internal/register"
-	"grense/internal/store"
+	"grense/internal/wkb"
 )
 
 // place is a place as the official products have it. It is kept as JSON between the passes of an import.
@@ -361,101 +360,37 @@ func (b *builder) road(kommune, code string) {
 	}
 }
 
-// position takes WKB in a system that is served, and transforms it.
-func (b *builder) position(id crs.ID, wkb []byte, err error) {
-	if err == nil && wkb != nil {
-		wkb, err = transformed(wkb, id)
+// position takes a geometry in a system that is served, and transforms it.
+func (b *builder) position(id crs.ID, geometry []byte, err error) {
+	if err == nil && geometry != nil {
+		geometry, err = transformed(geometry, id)
 	}
 	if err != nil {
 		b.refuse(refusedPosition, "%v", err)
 		return
 	}
-	b.place.Position = wkb
+	b.place.Position = geometry
 }
 
-// transformed brings little-endian WKB of two dimensions to StorageCRS, in place.
-func transformed(wkb []byte, from crs.ID) ([]byte, error) {
+// transformed brings a geometry to register.StorageCRS, without heights.
+func transformed(geometry []byte, from crs.ID) ([]byte, error) {
 	fn, err := crs.Between(from, register.StorageCRS)
 	if err != nil {
 		return nil, err
 	}
+	if _, err := wkb.Check(geometry); err != nil {
+		return nil, err
+	}
 	domain := from.Domain()
-	r := wkbWalk{b: wkb, point: func(x, y float64) (float64, float64) {
+	moved, bad := wkb.AppendPlane(make([]byte, 0, len(geometry)), geometry, func(x, y float64) (float64, float64) {
 		if err == nil && (x < domain.Min[0] || x > domain.Max[0] || y < domain.Min[1] || y > domain.Max[1]) {
 			err = fmt.Errorf("%v, %v do not exist in %v (longitude or easting first)", x, y, from)
 		}
 		tx, ty := fn(x, y)
-		if err == nil && (math.IsNaN(tx-tx) || math.IsNaN(ty-ty)) {
+		if err == nil && (!wkb.Valid(tx) || !wkb.Valid(ty)) {
 			err = fmt.Errorf("%v, %v of %v cannot be stored", x, y, from)
 		}
 		return tx, ty
-	}}
-	if bad := r.geometry(0); bad != nil {
-		return nil, bad
-	}
-	if err != nil {
-		return nil, err
-	}
-	_, _, err = store.Geometry{WKB: wkb}.Bound()
-	return wkb, err
-}
-
-var errWKB = errors.New("not a geometry that can be read")
-
-// wkbWalk replaces every position of little-endian WKB of two dimensions.
-type wkbWalk struct {
-	b     []byte
-	at    int
-	point func(x, y float64) (float64, float64)
-}
-
-func (r *wkbWalk) uint32() (int, error) {
-	if r.at+4 > len(r.b) {
-		return 0, errWKB
-	}
-	n := binary.LittleEndian.Uint32(r.b[r.at:])
-	r.at += 4
-	return int(n), nil
-}
-
-func (r *wkbWalk) position() error {
-	if r.at+16 > len(r.b) {
-		return errWKB
-	}
-	x, y := math.Float64frombits(binary.LittleEndian.Uint64(r.b[r.at:])), math.Float64frombits(binary.LittleEndian.Uint64(r.b[r.at+8:]))
-	x, y = r.point(x, y)
-	binary.LittleEndian.PutUint64(r.b[r.at:], math.Float64bits(x))
-	binary.LittleEndian.PutUint64(r.b[r.at+8:], math.Float64bits(y))
-	r.at += 16
-	return nil
-}
-
-func (r *wkbWalk) many(fn func() error) error {
-	n, err := r.uint32()
-	for ; err == nil && n > 0; n-- {
-		err = fn()
-	}
-	return err
-}
-
-func (r *wkbWalk) geometry(depth int) error {
-	if r.at >= len(r.b) || r.b[r.at] != 1 || depth > 16 {
-		return errWKB
-	}
-	r.at++
-	kind, err := r.uint32()
-	if err != nil {
-		return err
-	}
-	switch kind {
-	case 1:
-		return r.position()
-	case 2:
-		return r.many(r.position)
-	case 3:
-		return r.many(func() error { return r.many(r.position) })
-	case 4, 5, 6, 7:
-		return r.many(func() error { return r.geometry(depth + 1) })
-	}
-	return fmt.Errorf("a geometry of kind %d; points, lines and areas without heights are read", kind)
+	})
+	return moved, errors.Join(bad, err)
 }

@@ -1,7 +1,6 @@
 package official
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -229,8 +228,7 @@ func (r *rowReader) place(x row, f *ingest.Feature) (*place, *refusal) {
 		}},
 	})
 	if b.refusal == nil && !f.Geometry.IsNull() && len(f.Geometry.WKB) > 0 {
-		wkb := bytes.Clone(f.Geometry.WKB)
-		b.position(f.CRS, wkb, nil)
+		b.position(f.CRS, f.Geometry.WKB, nil)
 	}
 	return b.done()
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/store"
+	"grense/internal/wkb"
 )
 
 // blobState says what a GeoPackage geometry is good for.
@@ -19,30 +19,30 @@ const (
 )
 
 // readBlob returns the WKB inside a GeoPackage geometry (OGC 12-128r18, 2.1.3), which shares memory with b, after a check of all of
-// it. Only blobFine has WKB.
-func readBlob(b []byte) ([]byte, blobState) {
+// it. Only blobFine has WKB, and what the check tells of it.
+func readBlob(b []byte) ([]byte, wkb.Info, blobState) {
 	if len(b) == 0 {
-		return nil, blobEmpty
+		return nil, wkb.Info{}, blobEmpty
 	}
 	if len(b) < 8 || b[0] != 'G' || b[1] != 'P' || b[2] != 0 {
-		return nil, blobBroken
+		return nil, wkb.Info{}, blobBroken
 	}
 	flags := b[3]
 	if flags&0x20 != 0 { // an extended type, of a vendor
-		return nil, blobBroken
+		return nil, wkb.Info{}, blobBroken
 	}
 	head, ok := headerSize(flags)
 	if !ok || len(b) < head {
-		return nil, blobBroken
+		return nil, wkb.Info{}, blobBroken
 	}
-	positions := false
-	if err := (store.Geometry{WKB: b[head:]}).Walk(func(float64, float64, bool) { positions = true }); err != nil || len(b) == head {
-		return nil, blobBroken
+	in, err := wkb.Check(b[head:])
+	switch {
+	case err != nil:
+		return nil, wkb.Info{}, blobBroken
+	case in.Positions == 0 || flags&0x10 != 0:
+		return nil, wkb.Info{}, blobEmpty
 	}
-	if !positions || flags&0x10 != 0 {
-		return nil, blobEmpty
-	}
-	return b[head:], blobFine
+	return b[head:], in, blobFine
 }
 
 // wkbOf is readBlob of a geometry that is known to be fine.
@@ -67,9 +67,9 @@ func headerSize(flags byte) (int, bool) {
 	return 8 + sizes[kind], true
 }
 
-// appendBlob appends a GeoPackage geometry in little endian with an envelope of x and y; b is the bound of wkb, empty when it has no
+// appendBlob appends a GeoPackage geometry in little endian with an envelope of x and y; b is the bound of geometry, empty when it has no
 // position.
-func appendBlob(dst []byte, srs int32, wkb []byte, b orb.Bound, empty bool) []byte {
+func appendBlob(dst []byte, srs int32, geometry []byte, b orb.Bound, empty bool) []byte {
 	flags := byte(0x01 | 1<<1)
 	if empty {
 		flags = 0x01 | 0x10
@@ -81,5 +81,5 @@ func appendBlob(dst []byte, srs int32, wkb []byte, b orb.Bound, empty bool) []by
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
 		}
 	}
-	return append(dst, wkb...)
+	return append(dst, geometry...)
 }

@@ -25,7 +25,7 @@ func TestBoxAroundTheExtentLeavesWhatLiesOutside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for nr, at := range map[string]orb.Point{"here": {262000, 6649000}, "nowhere": {1e30, 1e30}} {
+		for nr, at := range map[string]orb.Point{"here": {262000, 6649000}, "nowhere": {8e11, 8e11}} {
 			if err := insert(nr, point(at[0], at[1])); err != nil {
 				t.Fatal(err)
 			}

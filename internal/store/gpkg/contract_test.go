@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
@@ -32,6 +35,38 @@ func TestContractWithNarrowCopies(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "data.gpkg")
 		create(t, path, fill)
 		return openStore(t, path, gpkg.Options{NarrowFrom: 1})
+	})
+}
+
+// TestContractOfWhatIsNoGeometry: other programs may leave anything.
+func TestContractOfWhatIsNoGeometry(t *testing.T) {
+	t.Parallel()
+	storetest.ExerciseBroken(t, func(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) store.Store {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "data.gpkg")
+		create(t, path, fill)
+		db, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spoil(func(c *store.Collection, id string, geometry []byte) bool {
+			for _, trigger := range [...]string{"update1", "update2", "update3", "update4"} { // they call functions of SpatiaLite
+				sql := `DROP TRIGGER IF EXISTS "rtree_` + c.Table + "_" + c.Geometry.Column + "_" + trigger + `"`
+				if err := sqlitex.ExecuteTransient(db, sql, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			blob := append([]byte{'G', 'P', 0, 1, 0, 0, 0, 0}, geometry...)
+			err := sqlitex.ExecuteTransient(db, "UPDATE "+c.Table+" SET "+c.Geometry.Column+" = ? WHERE "+c.Key.Column+" = ?", &sqlitex.ExecOptions{Args: []any{blob, id}})
+			if err != nil || db.Changes() != 1 {
+				t.Fatalf("%s %s: %d rows, %v", c.ID, id, db.Changes(), err)
+			}
+			return true
+		})
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return openStore(t, path, gpkg.Options{})
 	})
 }
 

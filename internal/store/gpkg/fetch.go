@@ -164,7 +164,7 @@ func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, 
 func (f *fetcher) append(b *batch, r row) {
 	if f.geometry && r.Kind(0) == kindBlob {
 		b.blob = r.Bytes(0, b.blob)
-		wkb, _ := readBlob(b.blob)
+		wkb, _, _ := readBlob(b.blob)
 		b.wkb = append(b.wkb, wkb...)
 	}
 	b.ends = append(b.ends, len(b.wkb))

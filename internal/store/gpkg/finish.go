@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"grense/internal/store"
+	"grense/internal/wkb"
 )
 
 // finish makes what follows from the rows of a collection: indexes, extent, count, full-text tables.
@@ -37,7 +38,7 @@ func (w *Writer) buildIndex(t *target) error {
 	if err := w.c.exec("CREATE VIRTUAL TABLE " + quote(tree) + " USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
 		return err
 	}
-	all := emptyBound()
+	all := wkb.EmptyBound()
 	var cells []packCell
 	var buf []byte
 	err := w.c.query("SELECT "+t.rowid+", "+quote(col)+" FROM "+quote(name), nil, func(r row) error {
@@ -45,16 +46,12 @@ func (w *Writer) buildIndex(t *target) error {
 			return nil
 		}
 		buf = r.Bytes(1, buf)
-		wkb, state := readBlob(buf)
+		_, in, state := readBlob(buf)
 		if state != blobFine {
 			return nil
 		}
-		b, _, err := store.Geometry{WKB: wkb}.Bound()
-		if err != nil {
-			return err
-		}
-		all = all.Union(b)
-		cells = append(cells, newPackCell(r.Int(0), b))
+		all = all.Union(in.Bound)
+		cells = append(cells, newPackCell(r.Int(0), in.Bound))
 		return nil
 	})
 	if err == nil {

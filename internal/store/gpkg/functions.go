@@ -40,7 +40,7 @@ func registerFunctions(cn *conn) error {
 			if args[0].Type() != sqlite.TypeBlob {
 				return sqlite.IntegerValue(1), nil
 			}
-			_, state := readBlob(args[0].Blob())
+			_, _, state := readBlob(args[0].Blob())
 			if state != blobFine {
 				return sqlite.IntegerValue(1), nil
 			}

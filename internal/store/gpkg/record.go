@@ -61,7 +61,7 @@ func (r *record) Geometry(name string) (wkb []byte, in crs.ID, err error) {
 	}
 	err = r.column(alias+"."+quote(g.Column), func(x row) {
 		if x.Kind(0) == kindBlob {
-			wkb, _ = readBlob(x.Bytes(0, nil))
+			wkb, _, _ = readBlob(x.Bytes(0, nil))
 		}
 	})
 	r.values[name] = wkb

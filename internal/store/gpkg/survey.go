@@ -16,6 +16,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/store"
+	"grense/internal/wkb"
 )
 
 // survey is what one reading of a whole layer tells. It is kept in the side file.
@@ -283,13 +284,14 @@ func (s *surveyor) read(r row) error {
 
 func (s *surveyor) geometry(r row) error {
 	sv := s.sv
-	var wkb []byte
+	var geometry []byte
+	var in wkb.Info
 	state := blobEmpty
 	switch r.Kind(1) {
 	case kindNull:
 	case kindBlob:
 		s.buf = r.Bytes(1, s.buf)
-		wkb, state = readBlob(s.buf)
+		geometry, in, state = readBlob(s.buf)
 	default:
 		state = blobBroken
 	}
@@ -303,52 +305,23 @@ func (s *surveyor) geometry(r row) error {
 		return s.index.missing(r.Int(0))
 	}
 	sv.Bytes += int64(len(s.buf))
-	g := store.Geometry{WKB: wkb}
-	sv.Z = sv.Z || g.HasZ()
-	box := emptyBound()
-	var deg orb.Bound
+	sv.Z = sv.Z || in.HasZ
+	spread := store.Spread{Degrees: s.degree, Bound: wkb.EmptyBound(), LongestEdge: sv.LongestEdge}
 	if sv.Bound != nil {
-		deg = *sv.Bound
-	} else {
-		deg = emptyBound()
+		spread.Bound = *sv.Bound
 	}
-	var px, py float64
-	err := g.Walk(func(x, y float64, first bool) {
-		grow(&box, x, y)
-		if lon, lat := s.degree(x, y); math.Abs(lon) <= 180+slack && math.Abs(lat) <= 90+slack {
-			grow(&deg, min(max(lon, -180), 180), min(max(lat, -90), 90))
-		} else {
-			sv.Outside = true
-		}
-		if !first {
-			sv.LongestEdge = max(sv.LongestEdge, math.Hypot(x-px, y-py))
-		}
-		px, py = x, y
-	})
-	if err != nil {
-		return err
+	spread.Add(geometry)
+	sv.Outside = sv.Outside || spread.Outside
+	sv.LongestEdge = spread.LongestEdge
+	if !spread.Bound.IsEmpty() {
+		sv.Bound = &spread.Bound
 	}
-	if !deg.IsEmpty() {
-		sv.Bound = &deg
-	}
-	native := box
+	native := in.Bound
 	if sv.Native != nil {
 		native = native.Union(*sv.Native)
 	}
 	sv.Native = &native
-	return s.index.add(r.Int(0), box)
-}
-
-// slack is how far, in degrees, coordinates may lie beyond the antimeridian and the poles from rounding.
-const slack = 1e-6
-
-func emptyBound() orb.Bound {
-	return orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
-}
-
-func grow(b *orb.Bound, x, y float64) {
-	b.Min[0], b.Max[0] = min(b.Min[0], x), max(b.Max[0], x)
-	b.Min[1], b.Max[1] = min(b.Min[1], y), max(b.Max[1], y)
+	return s.index.add(r.Int(0), in.Bound)
 }
 
 func (s *surveyor) value(r row, i int, cs *columnSurvey, f form) {

@@ -2,7 +2,6 @@ package postgis
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"grense/internal/store"
+	"grense/internal/wkb"
 )
 
 // A portion of rows goes to the server when it holds this many, or about this many bytes.
@@ -194,22 +194,10 @@ func (c *copier) geometry(g store.Geometry) (any, error) {
 	if c.srid == 0 {
 		return nil, fmt.Errorf("the table has no geometry column that was defined")
 	}
-	if _, _, err := g.Bound(); err != nil {
+	if _, err := wkb.Check(g.WKB); err != nil {
 		return nil, err
 	}
-	const hasSRID = 0x20000000
-	var order binary.ByteOrder = binary.LittleEndian
-	if g.WKB[0] == 0 {
-		order = binary.BigEndian
-	}
-	kind, rest := order.Uint32(g.WKB[1:]), g.WKB[5:]
-	if kind&hasSRID != 0 {
-		rest = rest[4:]
-	}
-	b := make([]byte, 9, 9+len(rest))
-	b[0] = g.WKB[0]
-	order.PutUint32(b[1:], kind|hasSRID)
-	order.PutUint32(b[5:], c.srid)
-	c.bytes += len(rest)
-	return append(b, rest...), nil
+	b := wkb.AppendExtended(make([]byte, 0, 4+len(g.WKB)), g.WKB, c.srid)
+	c.bytes += len(b)
+	return b, nil
 }

@@ -11,6 +11,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/sqlq"
+	"grense/internal/wkb"
 )
 
 // How many features are read at once: at first, at most, and half as many when they held more than so many bytes of geometry.
@@ -182,9 +183,9 @@ func (f *fetcher) fill(x *store.Feature, id string, raw [][]byte) {
 	}
 	raw = raw[2:]
 	if f.geometry {
-		if wkb := present(raw[0]); wkb != nil {
-			x.Geometry.WKB = append([]byte(nil), wkb...)
-			f.bytes += len(wkb)
+		if b := present(raw[0]); b != nil {
+			x.Geometry.WKB = append([]byte(nil), b...)
+			f.bytes += len(b)
 		}
 		raw = raw[1:]
 	}
@@ -213,13 +214,10 @@ func (f *fetcher) value(i int, raw []byte, t cql2.Type) any {
 	return decode(raw, t)
 }
 
-// present returns a geometry that has a position; else nil. More bytes than a few empty parts take have one.
-func present(wkb []byte) []byte {
-	if len(wkb) > 256 {
-		return wkb
-	}
-	if _, ok, err := (store.Geometry{WKB: wkb}).Bound(); err == nil && !ok {
+// present returns a geometry that has a position; else nil.
+func present(b []byte) []byte {
+	if in, err := wkb.Check(b); err != nil || in.Positions == 0 {
 		return nil
 	}
-	return wkb
+	return b
 }

@@ -212,7 +212,7 @@ func (d *draft) setGeometry(l *layer, sv *survey) {
 	g.HasZ = sv.Z || strings.Contains(strings.ToUpper(d.geometry.geometryType), "Z") || d.geometry.dims == 3 && !strings.HasSuffix(strings.ToUpper(d.geometry.geometryType), "M")
 	l.Geometry = &g
 	l.source.Geometry = &sqlq.Geometry{Name: g.Name, Column: g.Column, CRS: d.crs, Pad: sv.pad(d.crs), HasNull: true,
-		Indexed: slices.Contains(d.table.indexed, g.Column), HasEmpty: sv.Empty > 0, Geography: d.geometry.base == "geography", Curves: sv.Curves}
+		Indexed: slices.Contains(d.table.indexed, g.Column), HasEmpty: sv.Empty > 0, HasBroken: sv.Broken > 0, Geography: d.geometry.base == "geography", Curves: sv.Curves}
 	if sv.Curves {
 		d.warn("curves are served as lines of short edges")
 	}

@@ -2,9 +2,8 @@ package postgis
 
 import (
 	"context"
-	"encoding/binary"
+	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 
 	"grense/internal/crs"
 	"grense/internal/store"
+	"grense/internal/wkb"
 )
 
 // survey is what one reading of a whole table tells.
@@ -25,7 +25,9 @@ type survey struct {
 	LongestEdge float64    // units of the storage CRS
 	Empty       int        // geometries without any position
 	Curves      bool
-	Strange     int // geometries of types that GeoJSON lacks and that cannot be made of lines
+	Strange     int    // geometries of types that GeoJSON lacks and that cannot be made of lines
+	Broken      int    // values that are no geometry, by package wkb
+	FirstBroken string // id
 	Outside     bool
 	Z           bool
 	Temporal    [2]*time.Time
@@ -87,82 +89,58 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 	case sv.Outside:
 		d.warn("some coordinates lie outside of the area of %v", d.crs)
 	}
+	if sv.Broken > 0 {
+		d.warn("%d features have a geometry that cannot be read (the first is %s); they are served without", sv.Broken, sv.FirstBroken)
+	}
 	return sv, !d.refused(), nil
 }
 
 // measure reads all geometries, as an expression gives them.
 func (d *draft) measure(ctx context.Context, c *pgxpool.Conn, sv *survey, expr string, degree crs.Func) error {
-	return each(ctx, c, "SELECT ST_AsBinary("+expr+") FROM "+d.table.quoted(), func(rows pgx.Rows) error {
+	return each(ctx, c, "SELECT ST_AsBinary("+expr+"), "+quote(sv.Key)+"::text FROM "+d.table.quoted(), func(rows pgx.Rows) error {
 		if sv.Count++; sv.Count%10000 == 0 && d.progress != nil {
 			d.progress(sv.Count)
 		}
-		sv.add(rows.RawValues()[0], degree)
+		sv.add(rows.RawValues()[0], string(rows.RawValues()[1]), degree)
 		return nil
 	})
 }
 
-// slack is how far, in degrees, coordinates may lie beyond the antimeridian and the poles from rounding.
-const slack = 1e-6
-
-func (sv *survey) add(wkb []byte, degree crs.Func) {
-	if wkb == nil {
+func (sv *survey) add(geometry []byte, id string, degree crs.Func) {
+	if geometry == nil {
 		return
 	}
-	switch kind := kindOf(wkb); {
-	case kind >= 8 && kind <= 14: // SQL/MM, 5.1.41: arcs
+	in, err := wkb.Check(geometry)
+	var unserved *wkb.KindError
+	switch {
+	case err == nil:
+	case errors.As(err, &unserved) && unserved.Kind.Curved():
 		sv.Curves = true
 		return
-	case kind > 14:
+	case unserved != nil:
 		sv.Strange++
 		return
-	}
-	g := store.Geometry{WKB: wkb}
-	sv.Z = sv.Z || g.HasZ()
-	var deg orb.Bound
-	some := sv.Bound != nil
-	if some {
-		deg = *sv.Bound
-	}
-	positions := 0
-	var px, py float64
-	err := g.Walk(func(x, y float64, first bool) {
-		positions++
-		if lon, lat := degree(x, y); math.Abs(lon) <= 180+slack && math.Abs(lat) <= 90+slack {
-			p := orb.Point{min(max(lon, -180), 180), min(max(lat, -90), 90)}
-			if !some {
-				deg, some = p.Bound(), true
-			} else {
-				deg = deg.Extend(p)
-			}
-		} else {
-			sv.Outside = true
+	default:
+		if sv.Broken++; sv.Broken == 1 {
+			sv.FirstBroken = id
 		}
-		if !first {
-			sv.LongestEdge = max(sv.LongestEdge, math.Hypot(x-px, y-py))
-		}
-		px, py = x, y
-	})
-	if err != nil { // arcs within a collection
-		sv.Curves = true
 		return
 	}
-	if positions == 0 {
+	sv.Z = sv.Z || in.HasZ
+	if in.Positions == 0 {
 		sv.Empty++
+		return
 	}
-	if some {
-		sv.Bound = &deg
+	spread := store.Spread{Degrees: degree, Bound: wkb.EmptyBound(), LongestEdge: sv.LongestEdge}
+	if sv.Bound != nil {
+		spread.Bound = *sv.Bound
 	}
-}
-
-// kindOf returns the type code of ISO WKB without the dimension.
-func kindOf(wkb []byte) uint32 {
-	if len(wkb) < 5 {
-		return 0
+	spread.Add(geometry)
+	sv.Outside = sv.Outside || spread.Outside
+	sv.LongestEdge = spread.LongestEdge
+	if !spread.Bound.IsEmpty() {
+		sv.Bound = &spread.Bound
 	}
-	if wkb[0] == 0 {
-		return binary.BigEndian.Uint32(wkb[1:]) % 1000
-	}
-	return binary.LittleEndian.Uint32(wkb[1:]) % 1000
 }
 
 // chooseKey finds the column of the feature id: unique and without null.

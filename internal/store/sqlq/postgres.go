@@ -11,6 +11,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
+	"grense/internal/wkb"
 )
 
 // Normal forms of a field (Field.Normal) that the PostgreSQL dialect knows. Columns of tables that we made need none.
@@ -202,13 +203,20 @@ func envelope(x0, y0, x1, y1 float64) (Fragment, bool) {
 	return SQL("ST_MakeEnvelope(?, ?, ?, ?)", v[0], v[1], v[2], v[3]), true
 }
 
-// Missing finds null, and where the layer has them (Geometry.HasEmpty) geometries without any position.
+// Missing finds null, and where the layer has them geometries without any position (Geometry.HasEmpty) and what is no geometry
+// (Geometry.HasBroken).
 func (d PostgreSQL) Missing(alias string, g *Geometry) Fragment {
 	column := d.geometry(alias, g)
-	if !g.HasEmpty {
-		return Ident(column + " IS NULL")
+	switch {
+	case g.HasBroken: // the length of a line through all positions and another tells NaN and infinity
+		far := strconv.FormatFloat(wkb.MaxOrdinate, 'f', -1, 64)
+		return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + ") OR NOT (abs(ST_XMin(" + column + ")) <= " + far + " AND abs(ST_XMax(" + column + ")) <= " + far +
+			" AND abs(ST_YMin(" + column + ")) <= " + far + " AND abs(ST_YMax(" + column + ")) <= " + far +
+			" AND ST_Length(ST_MakeLine(ARRAY[ST_Points(" + column + "), ST_SetSRID(ST_MakePoint(0, 0), ST_SRID(" + column + "))])) < 'Infinity'))")
+	case g.HasEmpty:
+		return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + "))")
 	}
-	return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + "))")
+	return Ident(column + " IS NULL")
 }
 
 func (d PostgreSQL) geometry(alias string, g *Geometry) string {

@@ -107,6 +107,7 @@ type Geometry struct {
 
 	// Of PostgreSQL.
 	HasEmpty  bool // there may be geometries without any position, which count as none
+	HasBroken bool // there may be values that are no geometry (package wkb), which count as none
 	Geography bool // the column is of type geography
 	Curves    bool // there are arcs
 }

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"math"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/crs"
+	"grense/internal/wkb"
+)
+
+// ErrGeometry reports bytes that are no geometry: package wkb says which. Adapters hand out none; they serve the feature with a null geometry.
+var ErrGeometry = wkb.ErrInvalid
+
+// Orb decodes the geometry as wkb.Decode does. A null geometry gives nil.
+func (g Geometry) Orb() (orb.Geometry, error) {
+	if g.IsNull() {
+		return nil, nil
+	}
+	return wkb.Decode(g.WKB)
+}
+
+// Bound returns the smallest box around the geometry, x before y; false when it has no point. It fails exactly when Orb does, and allocates
+// nothing.
+func (g Geometry) Bound() (b orb.Bound, ok bool, err error) {
+	if g.IsNull() {
+		return orb.Bound{}, false, nil
+	}
+	in, err := wkb.Check(g.WKB)
+	if err != nil || in.Positions == 0 {
+		return orb.Bound{}, false, err
+	}
+	return in.Bound, true, nil
+}
+
+// HasZ reports whether the outer geometry states heights.
+func (g Geometry) HasZ() bool {
+	r := wkb.NewReader(g.WKB)
+	_, err := r.Header()
+	return err == nil && r.HasZ()
+}
+
+// slack is how far, in degrees, coordinates may lie beyond the antimeridian and the poles from rounding.
+const slack = 1e-6
+
+// Spread gathers, for an adapter that surveys a layer, what its geometries cover.
+type Spread struct {
+	Degrees     crs.Func  // from the storage CRS to CRS84
+	Bound       orb.Bound // CRS84; begins as wkb.EmptyBound
+	LongestEdge float64   // units of the storage CRS
+	Outside     bool      // some position is no longitude and latitude; it is not in Bound
+}
+
+// Add adds a geometry. Bytes that are none are added as far as they can be read.
+func (s *Spread) Add(geometry []byte) {
+	_ = wkb.Walk(geometry, func(r wkb.Run) bool { // what is no geometry is counted by wkb.Check
+		var px, py float64
+		for i := range r.Len() {
+			x, y := r.XY(i)
+			if lon, lat := s.Degrees(x, y); math.Abs(lon) <= 180+slack && math.Abs(lat) <= 90+slack {
+				wkb.Extend(&s.Bound, min(max(lon, -180), 180), min(max(lat, -90), 90))
+			} else {
+				s.Outside = true
+			}
+			if i > 0 {
+				s.LongestEdge = max(s.LongestEdge, math.Hypot(x-px, y-py))
+			}
+			px, py = x, y
+		}
+		return true
+	})
+}
