@@ -131,8 +131,8 @@ type Limits struct {
 	ViewTimeout time.Duration `yaml:"view_timeout"`  // For reading a view through when a file is opened for the first time. Defaults to 30s; one that takes longer is not served.
 	TypeAhead   Size          `yaml:"type_ahead"`    // Memory for beginnings of names, which q is answered from, and for texts that CASEI patterns are looked for in. Defaults to 96MiB, for a million names. May be 0.
 
-	Concurrent int           `yaml:"concurrent"` // Requests that question the store at once. Defaults to 32.
-	Queue      time.Duration `yaml:"queue_wait"` // How long a request waits for its turn before 503. Defaults to 2s.
+	Concurrent int           `yaml:"concurrent"` // Questions to the store at once, of those that cost little; the dear ones have fewer places. Defaults to 32.
+	Queue      time.Duration `yaml:"queue_wait"` // How long a request waits for its turns and for connections, in all, before 503. Defaults to 2s.
 
 	SOAPBody       Size `yaml:"soap_body"`       // Defaults to 1MiB.
 	SOAPDepth      int  `yaml:"soap_depth"`      // Nesting of elements. Defaults to 32.

@@ -31,7 +31,8 @@ type call struct {
 	asked bool              // f was given
 	lang  string            // nb, nn or en
 	keyID string            // "" when no key was needed or given
-	begun bool              // the store was asked; further questions of the request are not refused
+	addr  string            // of the client, as the nearest proxy that is not trusted sees it
+	right *ticket           // to ask the store; nil: not asked yet
 
 	values url.Values // all query parameters
 
@@ -120,20 +121,34 @@ func (c *call) resolve() error {
 	return all
 }
 
-// ask runs questions to the store: it waits for a turn and bounds the time. Nothing may be written to the client inside, since a
+// ask runs questions to the store: each waits for its turn, and their time is bounded. Nothing may be written to the client inside, since a
 // slow reader must not hold a turn. An answer of another catalog than the call's is store.ErrChanged, so that all that a call hears is of one state.
 func (c *call) ask(fn func(context.Context) error) error {
-	begun := c.begun || c.query.Cursor != "" // a page that follows another is part of a download
-	return c.s.gate.run(c.r.Context(), begun, c.s.cfg.Limits.Query, func(ctx context.Context) error {
-		c.begun = true
-		if err := fn(ctx); err != nil {
-			return err
-		}
-		if c.s.store.Catalog() != c.cat {
-			return fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
-		}
-		return nil
-	})
+	if err := fn(c.asking(c.r.Context())); err != nil {
+		return err
+	}
+	if c.s.store.Catalog() != c.cat {
+		return fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
+	}
+	return nil
+}
+
+// asking returns ctx with the request's right to ask the store.
+func (c *call) asking(ctx context.Context) context.Context {
+	if c.right == nil {
+		_, err := c.query.Cursor.Place()
+		begun := c.query.Cursor != "" && err == nil // a page that follows another is part of a download
+		c.right = c.s.turns.newTicket(c.owner(), begun)
+	}
+	return context.WithValue(ctx, ticketKey{}, c.right)
+}
+
+// owner is whose share of the server a request takes: that of its key, else of its address.
+func (c *call) owner() string {
+	if c.keyID != "" {
+		return c.keyID
+	}
+	return shareOf(c.addr)
 }
 
 func first(v []string) string {

@@ -61,6 +61,8 @@ func classify(err error) *problem.Error {
 		return &problem.Error{Kind: problem.Invalid, Err: err, Faults: []problem.Fault{{In: "query", Param: "cursor", Cure: "take the cursor from a link next or prev, together with all other parameters of that link"}}}
 	case errors.Is(err, store.ErrChanged):
 		return problem.Of(problem.New(problem.Unavailable, err, "The data changed again and again while they were read. Try again after the seconds in Retry-After."))
+	case errors.Is(err, store.ErrBusy):
+		return problem.Of(problem.New(problem.Busy, err, ""))
 	case errors.Is(err, store.ErrUnavailable):
 		return problem.Of(problem.New(problem.Unavailable, err, ""))
 	case errors.Is(err, context.DeadlineExceeded):

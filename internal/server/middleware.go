@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +47,7 @@ func (s *Server) chain(router *chi.Mux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		c := &call{s: s, id: newID(), lang: language(r.URL.Query().Get("lang"), r.Header.Values("Accept-Language"))}
-		c.root = s.address(r)
+		c.root, c.addr = s.address(r)
 		rw := &response{ResponseWriter: w, deadline: s.cfg.Limits.WriteTimeout}
 		rctx := chi.NewRouteContext()
 		ctx := context.WithValue(r.Context(), callKey{}, c)
@@ -104,7 +105,7 @@ func (s *Server) record(c *call, rw *response, r *http.Request, took time.Durati
 	}
 	attrs := []slog.Attr{
 		slog.String("request", c.id), slog.String("method", clip(r.Method)), slog.String("path", redact(clip(r.URL.Path))), slog.String("query", query),
-		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.keyID), slog.String("agent", redact(clip(r.UserAgent())))}
+		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.keyID), slog.String("client", c.addr), slog.String("agent", redact(clip(r.UserAgent())))}
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", append(attrs, more...)...)
 }
 
@@ -123,26 +124,76 @@ func (s *Server) routePath(u *url.URL) string {
 	return p
 }
 
-// address is the URL that links of the answer start with: the configured one, or, from a trusted proxy, the one it names. The Host
-// header of a client never counts.
-func (s *Server) address(r *http.Request) string {
-	if len(s.cfg.TrustedProxies) == 0 {
-		return s.root
-	}
+// address is the URL that links of the answer start with, and the address of the client: the configured URL and the peer, or, from a trusted
+// proxy, what it names. The Host header of a client never counts.
+func (s *Server) address(r *http.Request) (root, client string) {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		return s.root
+		return s.root, ""
 	}
 	peer, err := netip.ParseAddr(host)
 	if err != nil {
-		return s.root
+		return s.root, ""
 	}
-	for _, p := range s.cfg.TrustedProxies {
-		if p.Contains(peer.Unmap()) {
-			return s.forwarded(r.Header)
+	peer = peer.Unmap().WithZone("")
+	if !s.trusts(peer) {
+		return s.root, peer.String()
+	}
+	return s.forwarded(r.Header), s.client(peer, r.Header).String()
+}
+
+func (s *Server) trusts(peer netip.Addr) bool {
+	return slices.ContainsFunc(s.cfg.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
+}
+
+// mostHops is how many proxies in a row are looked through.
+const mostHops = 16
+
+// client is the nearest address that is not of a trusted proxy, as Forwarded (RFC 7239) or X-Forwarded-For tells from right to left. What
+// is malformed or hidden ends the look: the last address known counts.
+func (s *Server) client(peer netip.Addr, h http.Header) netip.Addr {
+	hops := h.Values("X-Forwarded-For")
+	if f := h.Values("Forwarded"); len(f) > 0 {
+		hops = nil
+		for _, element := range strings.Split(strings.Join(f, ","), ",") {
+			hops = append(hops, forOf(element))
+		}
+	} else {
+		hops = strings.Split(strings.Join(hops, ","), ",")
+	}
+	for n := 0; len(hops) > 0 && n < mostHops && s.trusts(peer); n++ {
+		last := strings.TrimSpace(hops[len(hops)-1])
+		hops = hops[:len(hops)-1]
+		if at, err := netip.ParseAddrPort(last); err == nil {
+			last = at.Addr().String()
+		}
+		next, err := netip.ParseAddr(strings.Trim(last, "[]"))
+		if err != nil {
+			break
+		}
+		peer = next.Unmap().WithZone("")
+	}
+	return peer
+}
+
+// forOf is the parameter for of an element of Forwarded; "" when there is none.
+func forOf(element string) string {
+	for pair := range strings.SplitSeq(element, ";") {
+		if k, v, _ := strings.Cut(strings.TrimSpace(pair), "="); strings.EqualFold(k, "for") {
+			return strings.Trim(v, `"`)
 		}
 	}
-	return s.root
+	return ""
+}
+
+// shareOf is whose share of the server an address takes: its own, or that of its network of 64 bits, which one subscriber has (RFC 6177).
+func shareOf(client string) string {
+	a, err := netip.ParseAddr(client)
+	if err != nil || a.Is4() {
+		return client
+	}
+	p, _ := a.Prefix(64) // 64 bits are in every address of 128
+	return p.String()
 }
 
 // hostPattern is what a forwarded host may look like: a name or an address, with a port.
@@ -239,49 +290,3 @@ func newID() string {
 
 // redact blots keys out of a text, so that they reach no log, URL or error body.
 func redact(s string) string { return apikey.Redact(s) }
-
-// gate lets a number of requests at once to the store. The others wait for their turn; those that are new are refused after a while.
-type gate struct {
-	slots chan struct{}
-	wait  time.Duration
-}
-
-func newGate(n int, wait time.Duration) *gate {
-	return &gate{slots: make(chan struct{}, max(n, 1)), wait: wait}
-}
-
-// enter waits for a turn. Work that was begun is never refused: a download that breaks off costs its client all of it.
-func (g *gate) enter(ctx context.Context, begun bool) error {
-	select {
-	case g.slots <- struct{}{}:
-		return nil
-	default:
-	}
-	var late <-chan time.Time
-	if !begun {
-		t := time.NewTimer(g.wait)
-		defer t.Stop()
-		late = t.C
-	}
-	select {
-	case g.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-late:
-		return problem.New(problem.Busy, nil, "the server is busy; try again after the seconds in Retry-After")
-	}
-}
-
-func (g *gate) leave() { <-g.slots }
-
-// run waits for a turn and runs fn with a bound on its time.
-func (g *gate) run(ctx context.Context, begun bool, most time.Duration, fn func(context.Context) error) error {
-	if err := g.enter(ctx, begun); err != nil {
-		return err
-	}
-	defer g.leave()
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	return fn(ctx)
-}

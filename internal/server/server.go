@@ -70,7 +70,7 @@ type Server struct {
 	offered   offered
 	previewed previewed
 	metrics   *metrics
-	gate      *gate
+	turns     *turns
 	ready     atomic.Bool
 	reloadErr atomic.Pointer[error] // of the last reload; nil when it went well
 }
@@ -92,8 +92,12 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
-		fragments: feature.NewCache(fragmentBytes, o.Caches), caches: o.Caches, gate: newGate(o.Config.Limits.Concurrent, o.Config.Limits.Queue)}
-	s.neighbourly, _ = o.Store.(store.Neighbourly)
+		fragments: feature.NewCache(fragmentBytes, o.Caches), caches: o.Caches,
+		turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
+	s.store = fairStore{o.Store, s.turns}
+	if n, ok := o.Store.(store.Neighbourly); ok {
+		s.neighbourly = fairNeighbours{n, s.turns}
+	}
 	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}
@@ -208,9 +212,9 @@ func (s *Server) get(c *call, w http.ResponseWriter) error {
 		if rw, ok := w.(*response); !errors.Is(err, store.ErrChanged) || n == tries || ok && rw.status != 0 {
 			return err
 		}
-		keyID := c.keyID
+		keyID, right := c.keyID, c.right
 		*c = asked
-		c.begun, c.keyID, c.cat = true, keyID, s.store.Catalog()
+		c.keyID, c.right, c.cat = keyID, right, s.store.Catalog()
 	}
 }
 

@@ -26,7 +26,7 @@ const soapPath = "/soap/stedsnavn/v1"
 func (s *Server) newSOAP() *soap.Service {
 	l := s.cfg.Limits
 	return soap.New(soap.Config{
-		Searcher:      gatedSearcher{s, placename.New(s.store, placename.Options{MaxHits: s.cfg.SOAP.MaxHits, CRS: crs.ID(s.cfg.SOAP.CRS)})},
+		Searcher:      gatedSearcher{placename.New(s.store, placename.Options{MaxHits: s.cfg.SOAP.MaxHits, CRS: crs.ID(s.cfg.SOAP.CRS)})},
 		Address:       func(r *http.Request) string { return callOf(r).base() + soapPath + "/" + soap.Endpoint },
 		NamespaceBase: s.cfg.SOAP.NamespaceBase,
 		RequestID:     func(r *http.Request) string { return callOf(r).id },
@@ -47,23 +47,17 @@ func unknownElements(setting string) contract.Unknown {
 }
 
 // gatedSearcher makes searches wait for their turn and bounds their time, as all questions to the store.
-type gatedSearcher struct {
-	s    *Server
-	next contract.Searcher
-}
+type gatedSearcher struct{ next contract.Searcher }
 
 func (g gatedSearcher) Search(ctx context.Context, r contract.Request) (a contract.Answer, err error) {
-	err = g.s.gate.run(ctx, false, g.s.cfg.Limits.Query, func(ctx context.Context) error {
-		a, err = g.next.Search(ctx, r)
-		return err
-	})
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return g.next.Search(ctx, r)
+	}
+	a, err = g.next.Search(c.asking(ctx), r)
 	if next := a.Next; next != nil {
-		a.Next = func(ctx context.Context) (h contract.Hits, err error) {
-			err = g.s.gate.run(ctx, true, g.s.cfg.Limits.Query, func(ctx context.Context) error {
-				h, err = next(ctx)
-				return err
-			})
-			return h, err
+		a.Next = func(ctx context.Context) (contract.Hits, error) {
+			return next(c.asking(ctx))
 		}
 	}
 	return a, err

@@ -284,6 +284,9 @@ func (s *importedStore) Catalog() *store.Catalog {
 	return s.with
 }
 
+// Room is that of the copy.
+func (s *importedStore) Room() [len(store.Costs)]int { return s.Store.(store.Roomy).Room() }
+
 // Reload imports files that have changed.
 func (s *importedStore) Reload(ctx context.Context) error {
 	st, err := s.copy.refresh(ctx)

@@ -27,6 +27,8 @@ var (
 	// ErrChanged reports that the data have changed since a page was read: what Fetch was asked for is not (any more) in the revision
 	// that the page named. Reading the page again helps.
 	ErrChanged = errors.New("store: changed meanwhile")
+	// ErrBusy reports that no connection was free for as long as WithPatience says.
+	ErrBusy = errors.New("store: busy")
 	// ErrUnavailable reports that the data cannot be reached now; trying again may help.
 	ErrUnavailable = errors.New("store: unavailable")
 )
@@ -65,6 +67,24 @@ type Store interface {
 type Neighbourly interface {
 	// Neighbours returns a feature and the ids beside it in the order by id; "" where there is none. ErrNotFound as Page and Fetch give it.
 	Neighbours(ctx context.Context, collection, id string) (row Row, prev, next string, err error)
+}
+
+// Roomy is a Store that says how many questions of each class it takes at once, so that the dear ones leave room for the cheap ones.
+type Roomy interface {
+	Room() [len(Costs)]int
+}
+
+type patienceKey struct{}
+
+// WithPatience bounds how long a question waits for a connection before it is refused with ErrBusy. Without, it waits for as long as ctx lasts.
+func WithPatience(ctx context.Context, d time.Duration) context.Context {
+	return context.WithValue(ctx, patienceKey{}, time.Now().Add(d))
+}
+
+// Patience returns the moment until which a question waits for a connection; false: for as long as ctx lasts.
+func Patience(ctx context.Context) (until time.Time, bounded bool) {
+	until, bounded = ctx.Value(patienceKey{}).(time.Time)
+	return until, bounded
 }
 
 // Query is a question. Its zero value with a Collection selects everything, ordered by id.

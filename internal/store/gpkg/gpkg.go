@@ -35,7 +35,9 @@ type Options struct {
 	NarrowFrom int
 	// Unchanging promises that nobody writes into the file: who changes it puts another in its place. It is read without locks then.
 	Unchanging bool
-	MaxConns   int // connections to the file, one for each concurrent question. Defaults to twice the processors, at least 4.
+	// MaxConns is the number of connections to the file, one for each concurrent question; one more is kept for Ready. Defaults to four times
+	// the processors, at least 6.
+	MaxConns int
 	// ViewTimeout is how long a view may take to be read through at the first opening; one that takes longer is refused, and the other layers are
 	// served. Defaults to 30 s.
 	ViewTimeout time.Duration
@@ -64,7 +66,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.MaxConns == 0 {
-		o.MaxConns = max(4, 2*runtime.GOMAXPROCS(0))
+		o.MaxConns = max(6, 4*runtime.GOMAXPROCS(0))
 	}
 	if o.ViewTimeout == 0 {
 		o.ViewTimeout = 30 * time.Second
@@ -87,7 +89,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 func (s *Store) install(r *revision) {
 	s.open.Add(1)
 	r.drained = func() {
-		if err := r.pool.close(); err != nil {
+		if err := errors.Join(r.pool.close(), r.signs.close()); err != nil {
 			s.options.Logger.Warn("gpkg: closing", "path", s.path, "error", err)
 		}
 		s.open.Done()
@@ -125,17 +127,24 @@ func (s *Store) Reload(ctx context.Context) error {
 	return nil
 }
 
-// Ready reads one page of the file.
+// Room leaves half of the connections to what is cheap.
+func (s *Store) Room() [len(store.Costs)]int {
+	n := s.options.MaxConns
+	dear := max(1, n/8)
+	return [...]int{store.CostPage: 32, store.CostIndexed: max(1, n/2), store.CostScan: dear, store.CostGeometry: dear}
+}
+
+// Ready reads one page of the file, through a connection that questions never have.
 func (s *Store) Ready(ctx context.Context) error {
 	r, err := s.acquire()
 	if err != nil {
 		return err
 	}
 	defer r.release()
-	return r.use(ctx, func(c *conn) error {
+	return r.explain(r.signs.use(ctx, func(c *conn) error {
 		_, err := c.one("SELECT count(*) FROM main.gpkg_contents")
 		return err
-	})
+	}))
 }
 
 // Close waits for questions under way.

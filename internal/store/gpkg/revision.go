@@ -25,6 +25,7 @@ type revision struct {
 	served  map[string]string // ids of public collections, by the ids that the source gives them
 	rev     uint64            // of every feature, as long as nobody changes the file; see revOf
 	pool    *pool
+	signs   *pool        // of one connection, for Ready
 	refs    atomic.Int64 // users, and one for being current
 	drained func()       // called once, when the last user has gone
 
@@ -54,7 +55,10 @@ func (r *revision) release() {
 
 // use runs fn with a connection.
 func (r *revision) use(ctx context.Context, fn func(*conn) error) error {
-	err := r.pool.use(ctx, fn)
+	return r.explain(r.pool.use(ctx, fn))
+}
+
+func (r *revision) explain(err error) error {
 	switch troubleOf(err) {
 	case locked, unreachable:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
@@ -147,7 +151,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 	if err := r.publish(c, drafts); err != nil {
 		return nil, err
 	}
-	r.pool, err = newPool(s.options.MaxConns, func() (*conn, error) {
+	open := func() (*conn, error) {
 		c, err := openConn(path, m)
 		if err != nil {
 			return nil, err
@@ -156,9 +160,12 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 			return nil, errors.Join(err, c.close())
 		}
 		return c, nil
-	})
-	if err != nil {
+	}
+	if r.pool, err = newPool(s.options.MaxConns, open); err != nil {
 		return nil, err
+	}
+	if r.signs, err = newPool(1, open); err != nil {
+		return nil, errors.Join(err, r.pool.close())
 	}
 	if now, err := inspect(s.path); err != nil || now.state() != src.state() {
 		r.pool.distrust() // somebody wrote while it was opened

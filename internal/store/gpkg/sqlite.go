@@ -459,10 +459,8 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	select {
-	case <-p.turns:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := p.turn(ctx); err != nil {
+		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -470,6 +468,29 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	c := p.idle[last]
 	p.idle = p.idle[:last]
 	return c, nil
+}
+
+// turn waits until a connection is free.
+func (p *pool) turn(ctx context.Context) error {
+	select {
+	case <-p.turns:
+		return nil
+	default:
+	}
+	var late <-chan time.Time
+	if until, bounded := store.Patience(ctx); bounded {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-p.turns:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late:
+		return fmt.Errorf("gpkg: %w", store.ErrBusy)
+	}
 }
 
 func (p *pool) put(c *conn) {

@@ -25,6 +25,7 @@ const (
 	toAsk   purpose = iota // read only, on the servers that the address prefers
 	toRead                 // on any server
 	toWrite                // on the one that takes changes
+	toProve                // that the server answers: one connection, as toAsk
 )
 
 // newPool makes a pool that connects when it is first used.
@@ -34,7 +35,9 @@ func newPool(ctx context.Context, url string, p purpose) (*pgxpool.Pool, error) 
 		return nil, fmt.Errorf("postgis: the address of the database cannot be read; write postgres://user@host:5432/database: %s", scrub(url, err.Error()))
 	}
 	configure(cfg.ConnConfig, p)
-	if p != toAsk {
+	if p == toProve {
+		cfg.MinConns, cfg.MinIdleConns, cfg.MaxConns = 0, 0, 1
+	} else if p != toAsk {
 		cfg.MaxConns, cfg.MaxConnLifetime = 4, time.Minute // soon with the first server again that is there
 	} else if !strings.Contains(url, "pool_max_conns") {
 		cfg.MaxConns = max(cfg.MaxConns, 16)
@@ -71,7 +74,7 @@ func configure(c *pgx.ConnConfig, use purpose) {
 		p["application_name"] = "grense"
 	}
 	switch use {
-	case toAsk:
+	case toAsk, toProve:
 		p["default_transaction_read_only"] = "on"
 	case toRead:
 		c.ValidateConnect = nil
@@ -133,30 +136,37 @@ func Redact(url string) string {
 // more with a new one; so fn must start over. The server gives up by itself soon after the time that ctx leaves, even when it is not told
 // to. Errors of the server and of the network become those of package store.
 func (s *Store) retry(ctx context.Context, fn func(*pgxpool.Conn) error) error {
+	return retryIn(ctx, s.pool, fn)
+}
+
+func retryIn(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) error {
 	bounded := func(c *pgxpool.Conn) error {
 		if err := bound(ctx, c); err != nil {
 			return err
 		}
 		return fn(c)
 	}
-	err := use(ctx, s.pool, bounded)
+	err := use(ctx, pool, bounded)
 	if err != nil && ctx.Err() == nil && again(err) {
 		if errors.Is(err, errBroken) {
-			s.pool.Reset()
+			pool.Reset()
 		}
-		err = use(ctx, s.pool, bounded)
+		err = use(ctx, pool, bounded)
 	}
 	if err == nil {
 		return nil
 	}
-	return explain(ctx, s.pool.Config().ConnConfig, err)
+	return explain(ctx, pool.Config().ConnConfig, err)
 }
 
 // errBroken marks an error after which the connection was closed.
 var errBroken = errors.New("postgis: the connection broke")
 
 func use(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) error {
-	c, err := pool.Acquire(ctx)
+	c, err := acquire(ctx, pool)
+	if errors.Is(err, store.ErrBusy) {
+		return own(err)
+	}
 	if err != nil {
 		return fmt.Errorf("no connection: %w", err)
 	}
@@ -166,6 +176,24 @@ func use(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) 
 		err = fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return err
+}
+
+// acquire takes a connection. It waits for as long as store.WithPatience says where all are in use; a server that is slow to connect is not busy.
+func acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+	until, bounded := store.Patience(ctx)
+	if !bounded {
+		return pool.Acquire(ctx)
+	}
+	short, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	c, err := pool.Acquire(short)
+	if st := pool.Stat(); err != nil && short.Err() != nil && ctx.Err() == nil && st.AcquiredConns() == st.MaxConns() {
+		return nil, fmt.Errorf("postgis: %w", store.ErrBusy)
+	}
+	if err != nil && short.Err() != nil && ctx.Err() == nil {
+		return pool.Acquire(ctx)
+	}
+	return c, err
 }
 
 // again reports whether a question that failed may succeed at once when it is asked again: its connection broke, or the definition of a

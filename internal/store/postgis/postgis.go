@@ -41,6 +41,7 @@ type Options struct {
 // Store answers from one database.
 type Store struct {
 	pool    *pgxpool.Pool
+	signs   *pgxpool.Pool // of one connection, for Ready
 	options Options
 	current atomic.Pointer[revision]
 	reload  sync.Mutex
@@ -70,10 +71,16 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{pool: pool, options: o, users: 1, idle: make(chan struct{}), stopped: make(chan struct{})}
+	signs, err := newPool(ctx, url, toProve)
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	s := &Store{pool: pool, signs: signs, options: o, users: 1, idle: make(chan struct{}), stopped: make(chan struct{})}
 	r, err := s.first(ctx)
 	if err != nil {
 		pool.Close()
+		signs.Close()
 		return nil, err
 	}
 	s.current.Store(r)
@@ -178,13 +185,20 @@ func (s *Store) swap(ctx context.Context, before *revision) error {
 	return nil
 }
 
-// Ready asks the database for a sign of life.
+// Room leaves a quarter of the connections to what is cheap, whatever is asked.
+func (s *Store) Room() [len(store.Costs)]int {
+	n := int(s.pool.Config().MaxConns)
+	part := max(1, n/4)
+	return [...]int{store.CostPage: n, store.CostIndexed: part, store.CostScan: part, store.CostGeometry: part}
+}
+
+// Ready asks the database for a sign of life, over a connection that questions never have.
 func (s *Store) Ready(ctx context.Context) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
 	defer s.leave()
-	return s.retry(ctx, func(c *pgxpool.Conn) error {
+	return retryIn(ctx, s.signs, func(c *pgxpool.Conn) error {
 		var one int
 		return c.QueryRow(ctx, "SELECT 1").Scan(&one)
 	})
@@ -204,6 +218,7 @@ func (s *Store) Close() error {
 	<-s.idle
 	if first {
 		s.pool.Close()
+		s.signs.Close()
 	}
 	return nil
 }
