@@ -21,8 +21,10 @@ import (
 )
 
 type checkCmd struct {
-	Source  string `arg:"" help:"What serve takes: a file, a folder of files, or a database."`
-	Migrate bool   `help:"First apply the migrations that the schema grense of a database lacks; the role has to own it."`
+	Source     string  `arg:"" help:"What serve takes: a file, a folder of files, or a database."`
+	Migrate    bool    `help:"First apply the migrations that the schema grense of a database lacks; the role has to own it."`
+	Collection string  `placeholder:"ID" help:"Collection of --explain."`
+	Explain    *string `placeholder:"FILTER" help:"Tell which way a question takes, what it costs and what indexes it uses: a filter in CQL2, '' for all features."`
 	dataFlags
 }
 
@@ -31,8 +33,12 @@ func (checkCmd) Help() string {
 validated as well. Of a database, it also tells which migrations of the schema grense are missing, and which rights the
 role lacks. The exit status is 1 if anything is wrong.
 
+With --explain, it also answers a question as an items page does and tells the way: whether an index, a table in memory or a
+scan of all rows answers, and the class of its cost: page, indexed, scan or geometry.
+
 Examples:
   grense check kommuner.gpkg
+  grense check kommuner.gpkg --collection kommuner --explain "navn LIKE 'Os%'"
   grense check kommuner.gpkg --config grense.yaml
   grense check postgres://reader@db.example.org/divisions`
 }
@@ -73,6 +79,15 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 	if err := checkDefinition(ctx, cfg, st); err != nil {
 		fmt.Fprintf(p.Stdout, "\nThe API definition would be wrong: %v\n", err)
 		wrong++
+	}
+	if c.Explain != nil || c.Collection != "" {
+		e := explained{collection: c.Collection}
+		if c.Explain != nil {
+			e.filter = *c.Explain
+		}
+		if err := e.print(ctx, p.Stdout, st); err != nil {
+			return err
+		}
 	}
 	if wrong > 0 {
 		return fmt.Errorf("%s has %s", source.Shown(c.Source), count(wrong, "fault"))

@@ -102,3 +102,37 @@ func TestCheckOfAwkwardFiles(t *testing.T) {
 		}
 	}
 }
+
+// The way, the class of cost and what SQLite does are told for each kind of question.
+func TestCheckExplainsAQuestion(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	src := demoCopy(t, dir)
+	for filter, want := range map[string][]string{
+		"":                  {"kommuner\nway   SQL: ", "cost  page\n", "found 357 features, of 357 ", "step  SCAN t"},
+		"navn LIKE '%dal%'": {"way   SQL: ", "cost  scan\n", "step  SCAN t"},
+		"S_INTERSECTS(geometry, POINT(10.7 59.9))": {"way   SQL: ", "cost  indexed\n", "found 1 feature, of 357 ", "rtree_kommuner_geom"},
+		`{"op":"s_touches","args":[{"property":"geometry"},{"type":"Polygon","coordinates":[[[5,60],[6,60],[6,61],[5,60]]]}]}`: {"cost  geometry\n"},
+	} {
+		code, stdout, stderr := command(t, dir, "check", src, "--collection", "kommuner", "--explain", filter)
+		if code != 0 {
+			t.Errorf("%q: status %d\n%s", filter, code, stderr)
+		}
+		for _, x := range want {
+			if !strings.Contains(stdout, x) {
+				t.Errorf("%q: no %q in\n%s", filter, x, stdout)
+			}
+		}
+	}
+	for want, args := range map[string][]string{
+		"--explain needs --collection": {"--explain", "navn = 'Oslo'"},
+		`no collection "komuner"`:      {"--collection", "komuner"},
+		"did you mean 'navn'":            {"--collection", "kommuner", "--explain", "navm = 'Oslo'"},
+		"column 8":                     {"--collection", "kommuner", "--explain", "navn = ="},
+	} {
+		code, _, stderr := command(t, dir, append([]string{"check", src}, args...)...)
+		if code != exitFailed || !strings.Contains(stderr, want) {
+			t.Errorf("%q: status %d, %s", args, code, stderr)
+		}
+	}
+}

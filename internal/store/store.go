@@ -52,6 +52,9 @@ type Store interface {
 	// work; of a collection that is not in the catalog it is CostPage, since Page refuses it.
 	Cost(q Query) Cost
 
+	// Explain answers q and tells how. Errors are those of Page.
+	Explain(ctx context.Context, q Query) (*Plan, error)
+
 	// Reload opens the data anew, verifies it and swaps the catalog; questions under way finish on the old revision. On an error
 	// the old revision stays.
 	Reload(ctx context.Context) error

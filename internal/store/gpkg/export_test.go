@@ -13,14 +13,12 @@ func (s *Store) Plan(q store.Query) (page, count []string, err error) {
 		return nil, nil, err
 	}
 	defer r.release()
-	l, err := r.layer(q.Collection)
+	qu, err := newQuestion(r, q)
 	if err != nil {
 		return nil, nil, err
 	}
-	qu, err := newQuestion(r, l, q)
-	if err != nil {
-		return nil, nil, err
-	}
+	qu.compile()
+	l := qu.l
 	err = r.use(context.Background(), func(c *conn) error {
 		if qu.table, err = l.table(c, q.Filter); err != nil {
 			return err
@@ -41,4 +39,12 @@ func (s *Store) Plan(q store.Query) (page, count []string, err error) {
 		return err
 	})
 	return page, count, err
+}
+
+// Ways returns the names of the ways of answering, in order.
+func Ways() (names []string) {
+	for _, w := range ways {
+		names = append(names, w.name)
+	}
+	return names
 }

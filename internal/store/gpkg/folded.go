@@ -38,10 +38,7 @@ func (t *foldedTexts) find(part string) (rows []entry) {
 
 // foldedPart takes CASEI(property) LIKE '%part%' apart, where the part is folded and has no wildcards.
 func foldedPart(e cql2.Expr) (property, part string, ok bool) {
-	if and, is := e.(cql2.And); is && len(and) == 1 {
-		e = and[0]
-	}
-	like, ok := e.(cql2.Like)
+	like, ok := only(e).(cql2.Like)
 	if !ok {
 		return "", "", false
 	}
@@ -61,32 +58,51 @@ func foldedPart(e cql2.Expr) (property, part string, ok bool) {
 	return p.Name, part, !strings.ContainsAny(part, "%_\\\x00")
 }
 
-// foldedRows answers a question for a part of a text alone, in the order by id; nil when it is of another kind, or there is no table.
-func (qu *question) foldedRows(c *conn, q store.Query) (*spots, error) {
-	property, part, ok := foldedPart(q.Filter)
-	if !ok || !qu.l.keyed || len(qu.keys) > 1 {
-		return nil, nil
+// isFoldedPart reports whether a question asks for a part of a text alone, in the order by id.
+func (qu *question) isFoldedPart() bool {
+	return qu.l.keyed && len(qu.keys) == 1 && qu.foldedField() != nil
+}
+
+// foldedField returns the property of which a part is asked for; nil when the filter is another.
+func (qu *question) foldedField() *sqlq.Field {
+	property, _, ok := foldedPart(qu.q.Filter)
+	if f := qu.l.source.Fields[property]; ok && f != nil && f.Type == cql2.TypeText {
+		return f
 	}
-	f := qu.l.source.Fields[property]
-	if f == nil || f.Type != cql2.TypeText {
-		return nil, nil
-	}
-	t := qu.rev.folded(qu.l, f)
+	return nil
+}
+
+// byFoldedPart answers from the texts in memory; false where there is no table of them.
+func (qu *question) byFoldedPart(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+	t := qu.rev.folded(qu.l, qu.foldedField())
 	if t == nil {
-		return nil, nil
+		return false, nil
 	}
 	if same, err := c.unchanged(); err != nil || !same {
-		return nil, err
+		return false, err
 	}
-	return &spots{c: c, l: qu.l, rows: t.find(part)}, nil
+	_, part, _ := foldedPart(qu.q.Filter)
+	rows := &candidates{c: c, l: qu.l, rows: t.find(part)}
+	err := rows.page(ctx, qu, p)
+	return err == nil, err
 }
+
+// hasFolded reports whether the table of a property is there.
+func (r *revision) hasFolded(l *layer, f *sqlq.Field) bool {
+	a := &r.typeAhead
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.folded[foldedName(l, f)] != nil
+}
+
+func foldedName(l *layer, f *sqlq.Field) string { return l.ID + "\x00" + f.Column }
 
 // folded returns the table of a property; nil where there is none yet, and then it is begun.
 func (r *revision) folded(l *layer, f *sqlq.Field) *foldedTexts {
 	if l.Count < typeAheadFrom {
 		return nil
 	}
-	return begin(r, &r.typeAhead.folded, l.ID+"\x00"+f.Column, func(room int) (*foldedTexts, error) { return r.makeFolded(l, f, room) })
+	return begin(r, &r.typeAhead.folded, foldedName(l, f), func(room int) (*foldedTexts, error) { return r.makeFolded(l, f, room) })
 }
 
 // makeFolded reads the texts of a property; errNoRoom when they do not fit, or the revision is no longer wanted.

@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"grense/internal/store"
-	"grense/internal/store/sqlq"
 )
 
 // Options says how a file is opened. DataDir is needed; the rest may be zero.
@@ -101,16 +100,6 @@ func (s *Store) install(r *revision) {
 
 // Catalog returns the current catalog.
 func (s *Store) Catalog() *store.Catalog { return s.current.Load().catalog }
-
-// Cost returns the class of a question.
-func (s *Store) Cost(q store.Query) store.Cost {
-	l := s.current.Load().layers[q.Collection]
-	if l == nil {
-		return store.CostPage
-	}
-	q.Filter = l.withoutWholeBoxes(q.Filter)
-	return sqlq.Cost(sqlq.SQLite{}, l.source, l.Key.Column, q)
-}
 
 // Reload opens the file anew. Questions under way finish on the old revision.
 func (s *Store) Reload(ctx context.Context) error {

@@ -43,7 +43,7 @@ func TestPlacesThatAnotherProgramRemovedAreNotFound(t *testing.T) {
 		for _, r := range p.Rows {
 			ids = append(ids, r.ID)
 		}
-		plan, err := s.WholePlan(q)
+		plan, err := s.AllOrNothingPlan(q)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,9 +20,9 @@ type question struct {
 	rev      *revision
 	now      uint64 // revision of the rows that are read
 	l        *layer
-	table    string // where the rows are read from
+	q        store.Query // Filter without boxes that hold all
+	table    string      // where the rows are read from
 	filter   sqlq.Filter
-	where    cql2.Expr
 	matcher  *cql2.Matcher // of the residue; made when it is needed
 	keys     []sqlq.Key    // of the order, the id last
 	order    string        // store.Query.OrderName
@@ -33,6 +33,7 @@ type question struct {
 	total    *int   // where there is a residue, the count is made while the page is read; nil: it is not
 	hints    *hints
 	ahead    *aheadAnswer // where not nil, rows come from the table of type-ahead
+	passed   []string     // ways that take the question and could not answer it
 }
 
 // Page returns the ids that q selects.
@@ -42,69 +43,50 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 		return nil, err
 	}
 	defer r.release()
-	l, err := r.layer(q.Collection)
-	if err != nil {
-		return nil, err
-	}
-	q.Filter = l.withoutWholeBoxes(q.Filter)
-	qu, err := prepareQuestion(r, l, q)
+	qu, err := newQuestion(r, q)
 	if err != nil {
 		return nil, err
 	}
 	p := &store.Page{Matched: -1, Version: r.catalog.Version}
-	inTurn := false
-	err = r.use(ctx, func(c *conn) (err error) {
-		if qu.now, err = r.revOf(c); err != nil {
-			return err
-		}
-		if done, err := qu.whole(ctx, c, q, p); err != nil || done {
-			return err
-		}
-		if inTurn = q.First != nil; inTurn {
-			return nil
-		}
-		if done, err := qu.lookAhead(ctx, c, q, p); err != nil || done {
-			return err
-		}
-		for _, way := range [...]func(*conn, store.Query) (*spots, error){qu.spots, qu.foldedRows} {
-			if s, err := way(c, q); err != nil || s != nil {
-				if err == nil {
-					err = s.page(ctx, qu, q, p)
-				}
-				return err
-			}
-		}
-		qu.compile(q.Filter)
-		if qu.table, err = l.table(c, q.Filter); err != nil {
-			return err
-		}
-		if q.Count == store.CountExact && q.Cursor == "" && qu.filter.Residue != nil && qu.counted() < 0 {
-			qu.total = new(int)
-		}
-		if q.Limit > 0 {
-			if err = qu.fill(ctx, c, q, p); err != nil {
-				return err
-			}
-		}
-		switch {
-		case q.Count != store.CountExact:
-		case q.Cursor == "" && p.Next == "" && len(p.Rows) > 0: // the last page tells how many there are
-			p.Matched = max(q.Offset, 0) + len(p.Rows)
-		case qu.total != nil && q.Limit > 0:
-			p.Matched = *qu.total
-			qu.remember(p.Matched)
-		default:
-			p.Matched, err = qu.count(ctx, c, q, p)
-		}
+	err = r.use(ctx, func(c *conn) error {
+		_, err := qu.answer(ctx, c, p)
 		return err
 	})
+	if err == errInTurn {
+		return store.InTurn(ctx, q, s.Page)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if inTurn {
-		return store.InTurn(ctx, q, s.Page)
-	}
 	return p, nil
+}
+
+// bySQL answers by a statement for the page and, where the page does not tell it, one for the count.
+func (qu *question) bySQL(ctx context.Context, c *conn, p *store.Page) (done bool, err error) {
+	q := qu.q
+	qu.compile()
+	if qu.table, err = qu.l.table(c, q.Filter); err != nil {
+		return false, err
+	}
+	if q.Count == store.CountExact && q.Cursor == "" && qu.filter.Residue != nil && qu.counted() < 0 {
+		qu.total = new(int)
+	}
+	if q.Limit > 0 {
+		if err = qu.fill(ctx, c, q, p); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case q.Count != store.CountExact:
+	case q.Cursor == "" && p.Next == "" && len(p.Rows) > 0: // the last page tells how many there are
+		p.Matched = max(q.Offset, 0) + len(p.Rows)
+	case qu.total != nil && q.Limit > 0:
+		p.Matched = *qu.total
+		qu.cacheCount(p.Matched)
+	default:
+		p.Matched, err = qu.count(ctx, c, q, p)
+	}
+	return err == nil, err
 }
 
 // withoutWholeBoxes drops boxes that hold the whole extent of the layer: every feature matches them, those without geometry as well
@@ -130,21 +112,18 @@ func (l *layer) withoutWholeBoxes(e cql2.Expr) cql2.Expr {
 	return e
 }
 
-func newQuestion(r *revision, l *layer, q store.Query) (*question, error) {
-	qu, err := prepareQuestion(r, l, q)
-	if err == nil {
-		qu.compile(q.Filter)
+func (qu *question) compile() {
+	qu.filter = sqlq.Compile(sqlq.SQLite{}, qu.l.source, alias, qu.q.Filter)
+}
+
+// newQuestion prepares a question; the filter is not in SQL yet.
+func newQuestion(r *revision, q store.Query) (*question, error) {
+	l, err := r.layer(q.Collection)
+	if err != nil {
+		return nil, err
 	}
-	return qu, err
-}
-
-func (qu *question) compile(filter cql2.Expr) {
-	qu.filter = sqlq.Compile(sqlq.SQLite{}, qu.l.source, alias, filter)
-}
-
-// prepareQuestion is newQuestion without the filter in SQL.
-func prepareQuestion(r *revision, l *layer, q store.Query) (*question, error) {
-	qu := &question{rev: r, l: l, where: q.Filter, order: q.OrderName()}
+	q.Filter = l.withoutWholeBoxes(q.Filter)
+	qu := &question{rev: r, l: l, q: q, order: q.OrderName()}
 	if q.Rank != nil {
 		rank, ok := sqlq.SQLite{}.Rank(alias, l.source, *q.Rank)
 		if !ok {
@@ -381,11 +360,11 @@ func (qu *question) counted() int {
 	if qu.now != qu.rev.rev { // known is what the file held when it was opened
 		return -1
 	}
-	if qu.where == nil {
+	if qu.q.Filter == nil {
 		return qu.l.Count
 	}
 	if qu.countKey == "" {
-		qu.countKey = qu.l.ID + "\x00" + canonical(qu.where)
+		qu.countKey = qu.l.ID + "\x00" + canonical(qu.q.Filter)
 	}
 	qu.rev.mu.Lock()
 	defer qu.rev.mu.Unlock()
@@ -395,8 +374,8 @@ func (qu *question) counted() int {
 	return -1
 }
 
-// remember keeps a count.
-func (qu *question) remember(n int) {
+// cacheCount puts a count into the cache.
+func (qu *question) cacheCount(n int) {
 	if len(qu.countKey) >= 4<<10 || qu.now != qu.rev.rev {
 		return
 	}
@@ -423,7 +402,7 @@ func (qu *question) count(ctx context.Context, c *conn, q store.Query, p *store.
 	if err != nil {
 		return 0, err
 	}
-	qu.remember(before + n)
+	qu.cacheCount(before + n)
 	return before + n, nil
 }
 

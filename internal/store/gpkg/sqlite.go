@@ -40,8 +40,9 @@ type conn struct {
 	state int64         // of the main database when it was opened; see unchanged
 	halt  chan struct{} // closed to break off what c does; nil: not made yet
 	likes likes
-	nodes [][]byte // of R-trees, to be used again
-	blob  []byte   // of a geometry, the same
+	nodes [][]byte                     // of R-trees, to be used again
+	blob  []byte                       // of a geometry, the same
+	trace func(sql string, args []any) // told of each statement that query runs; nil: nobody is
 }
 
 type statement struct {
@@ -146,6 +147,9 @@ func (c *conn) release(sql string, s *statement) {
 
 // query runs one statement and calls fn for each row. An error of fn comes back as it is.
 func (c *conn) query(sql string, args []any, fn func(row) error) error {
+	if c.trace != nil {
+		c.trace(sql, args)
+	}
 	s, err := c.prepare(sql)
 	if err != nil {
 		return err

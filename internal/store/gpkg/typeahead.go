@@ -45,7 +45,7 @@ func (r *revision) ahead(l *layer) *aheadTable {
 
 // begin returns one of the tables. Where there is none yet it is begun, unless another is being made: each takes a connection and may need
 // all the room that is left.
-func begin[T interface{ size() int }](r *revision, tables *map[string]T, key string, make func(room int) (T, error)) (t T) {
+func begin[T interface{ size() int }](r *revision, tables *map[string]T, key string, build func(room int) (T, error)) (t T) {
 	a := &r.typeAhead
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,7 +63,7 @@ func begin[T interface{ size() int }](r *revision, tables *map[string]T, key str
 	room := a.room
 	go func() {
 		defer r.release()
-		t, err := make(room)
+		t, err := build(room)
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.making = false
@@ -326,23 +326,25 @@ func nextWord(row int, back bool) int {
 	return row&^63 + 64
 }
 
-// lookAhead answers a question that is a search alone, ranked, from the table in memory; false where there is no such table.
-func (qu *question) lookAhead(ctx context.Context, c *conn, q store.Query, p *store.Page) (bool, error) {
-	s, ok := qu.where.(cql2.Search)
-	if and, is := qu.where.(cql2.And); is && len(and) == 1 {
-		s, ok = and[0].(cql2.Search)
-	}
+// isTypeAhead reports whether a question is a search alone, ranked, of the texts that the index of words holds.
+func (qu *question) isTypeAhead() bool {
+	q := &qu.q
+	s, ok := only(q.Filter).(cql2.Search)
+	w := qu.l.source.Words
 	if !ok || q.Rank == nil || len(q.SortBy) > 0 || !slices.Equal(s.Terms, q.Rank.Terms) || !slices.Equal(s.Props, q.Rank.Props) ||
-		qu.l.source.Words == nil || !slices.Equal(s.Props, qu.l.source.Words.Props) {
-		return false, nil
+		w == nil || !slices.Equal(s.Props, w.Props) {
+		return false
 	}
 	if qu.place != nil { // a cursor may say what it likes
 		rank, is := qu.values[0].(int64)
 		_, number := qu.values[1].(int64)
-		if !is || !number || rank < cql2.RankWhole || rank > cql2.RankWord {
-			return false, nil
-		}
+		return is && number && rank >= cql2.RankWhole && rank <= cql2.RankWord
 	}
+	return true
+}
+
+// typeAhead answers from the table in memory; false where there is no such table.
+func (qu *question) typeAhead(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	t := qu.rev.ahead(qu.l)
 	if t == nil {
 		return false, nil
@@ -350,14 +352,14 @@ func (qu *question) lookAhead(ctx context.Context, c *conn, q store.Query, p *st
 	if same, err := c.unchanged(); err != nil || !same { // a row may be gone
 		return false, err
 	}
-	qu.ahead = t.find(s.Terms)
+	qu.ahead = t.find(only(qu.q.Filter).(cql2.Search).Terms)
 	defer t.answers.Put(qu.ahead)
-	if q.Limit > 0 {
-		if err := qu.fill(ctx, c, q, p); err != nil {
+	if qu.q.Limit > 0 {
+		if err := qu.fill(ctx, c, qu.q, p); err != nil {
 			return false, err
 		}
 	}
-	if q.Count == store.CountExact {
+	if qu.q.Count == store.CountExact {
 		p.Matched = qu.ahead.count
 	}
 	return true, nil

@@ -22,7 +22,7 @@ func (s *Store) Plan(ctx context.Context, q store.Query) (plan string, err error
 	}
 	var lines []string
 	err = s.retry(ctx, func(c *pgxpool.Conn) error {
-		sql, args := qu.statement(qu.back(), qu.values, q.Limit+1, q.Offset, extras{unordered: qu.gathers()})
+		sql, args := qu.statement(qu.back(), qu.values, q.Limit+1, q.Offset, extras{unordered: qu.isAllOrNothing()})
 		return one(ctx, c, "EXPLAIN (COSTS OFF) "+sql, args, func(r pgx.Rows) error {
 			lines = append(lines, string(r.RawValues()[0]))
 			return nil

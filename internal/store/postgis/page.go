@@ -41,6 +41,7 @@ type question struct {
 	first  sqlq.Filter // of Query.First, where that is asked
 	values []any       // arguments of the keys at place
 	seen   *total      // how many rows the table had when they were last counted
+	counts *counts     // of the revision
 }
 
 // Page returns the ids that q selects.
@@ -58,28 +59,11 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q.First != nil {
-		if qu.first = compile(l, q.First); !qu.gathers() || qu.first.Residue != nil {
-			return store.InTurn(ctx, q, s.Page)
-		}
+	p, _, err := s.answer(ctx, r, qu)
+	if err == errInTurn {
+		return store.InTurn(ctx, q, s.Page)
 	}
-	var p *store.Page
-	err = s.retry(ctx, func(c *pgxpool.Conn) (err error) {
-		p = &store.Page{Matched: -1, Version: r.catalog.Version}
-		switch {
-		case qu.gathers():
-			return qu.gather(ctx, c, p)
-		case qu.orderedHere():
-			return qu.ordered(ctx, c, p)
-		case qu.filter.Residue != nil:
-			return s.sifted(ctx, c, qu, p)
-		}
-		return r.exact(ctx, c, qu, p)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p, err
 }
 
 func newQuestion(l *layer, q store.Query) (*question, error) {
@@ -94,11 +78,14 @@ func newQuestion(l *layer, q store.Query) (*question, error) {
 			return nil, err
 		}
 	}
-	if q.Filter == nil && q.Rank == nil {
+	if q.Filter == nil && q.Rank == nil && q.First == nil {
 		qu.filter, qu.rows = all, &candidates{l: l}
 		return qu, nil
 	}
 	qu.filter = compile(l, q.Filter)
+	if q.First != nil {
+		qu.first = compile(l, q.First)
+	}
 	var err error
 	qu.rows, err = newCandidates(l, qu.filter, q.Rank)
 	return qu, err
@@ -191,13 +178,13 @@ func (qu *question) back() bool { return qu.place != nil && qu.place.Back }
 
 // exact answers a question that SQL says exactly, in one statement: the count, and whether there is something on the other side of the
 // place, are columns of its rows.
-func (r *revision) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *store.Page) error {
+func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	var count *counting // nil: not wanted, or known
 	counted, apart := -1, false
 	if qu.q.Count == store.CountExact {
 		count = &counting{qu: qu}
 		var known bool
-		if counted, known, apart = r.counts.get(count); known {
+		if counted, known, apart = qu.counts.get(count); known {
 			count = nil
 		}
 	}
@@ -243,7 +230,7 @@ func (r *revision) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *
 			counted, count = qu.seen.n, nil
 		case !x.count:
 		case len(rows) > 0:
-			r.counts.slow(count, time.Since(start))
+			qu.counts.slow(count, time.Since(start))
 			qu.l.keep(total{state, counted})
 			count = nil
 		case qu.place == nil && qu.q.Offset <= 0:
@@ -265,20 +252,23 @@ func (r *revision) exact(ctx context.Context, c *pgxpool.Conn, qu *question, p *
 		if err != nil {
 			return err
 		}
-		r.counts.put(count, counted, time.Since(start))
+		qu.counts.put(count, counted, time.Since(start))
 	}
 	qu.matched(p, counted)
 	return nil
 }
 
-// gathers reports whether all matches are wanted or none, so that the server need not put them in order: it may stop when there are too
+// isAllOrNothing reports whether all matches are wanted or none, so that the server need not put them in order: it may stop when there are too
 // many, whichever it has found.
-func (qu *question) gathers() bool {
-	q := qu.q
+func (qu *question) isAllOrNothing() bool {
+	q := &qu.q
+	if q.First != nil && qu.first.Residue != nil {
+		return false
+	}
 	return q.Whole && q.Limit > 0 && q.Cursor == "" && q.Offset <= 0 && q.Rank == nil && q.Count == store.CountNone && qu.filter.Residue == nil
 }
 
-func (qu *question) gather(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
+func (qu *question) allOrNothing(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	var rows []found
 	x := extras{unordered: true, first: qu.q.First != nil}
 	sql, args := qu.statement(false, nil, min(qu.q.Limit, math.MaxInt32)+1, 0, x)

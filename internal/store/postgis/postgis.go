@@ -26,7 +26,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/store"
-	"grense/internal/store/sqlq"
 )
 
 // Options says how a database is opened. The zero value is usable.
@@ -156,15 +155,6 @@ func (s *Store) look(ctx context.Context) error {
 
 // Catalog returns the current catalog.
 func (s *Store) Catalog() *store.Catalog { return s.current.Load().catalog }
-
-// Cost returns the class of a question.
-func (s *Store) Cost(q store.Query) store.Cost {
-	l := s.current.Load().layers[q.Collection]
-	if l == nil {
-		return store.CostPage
-	}
-	return sqlq.Cost(sqlq.PostgreSQL{}, l.source, l.Key.Column, q)
-}
 
 // Reload reads definitions, counts and extents anew. Questions under way finish on the old ones.
 func (s *Store) Reload(ctx context.Context) error { return s.swap(ctx, nil) }

@@ -70,7 +70,7 @@ type Source struct {
 	Geometry  *Geometry            // nil: none
 	Words     *Words               // nil: no index of words
 	Relations map[string]*Relation // by name
-	Leads     map[string]string    // an index, not quoted, by the column that it begins with; see Drives
+	Leads     map[string]string    // an index, not quoted, by the column that it begins with; see AccessPaths
 	Indexed   map[string]bool      // columns, not quoted, that an index of all rows begins with; see Cost
 }
 

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/paulmach/orb"
@@ -56,5 +58,26 @@ func exerciseCost(t *testing.T, s store.Store) {
 		if got := s.Cost(x.q); got != x.want {
 			t.Errorf("%s: %v, want %v", what, got, x.want)
 		}
+		exerciseExplain(t, s, x.q)
+	}
+}
+
+// exerciseExplain tests that what is explained is what Page answers.
+func exerciseExplain(t *testing.T, s store.Store, q store.Query) {
+	t.Helper()
+	q.Limit = 10
+	plan, err := s.Explain(context.Background(), q)
+	if _, ok := s.Catalog().Collection(q.Collection); !ok {
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%+v: %v", q, err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatalf("%+v: %v", q, err)
+	}
+	p := page(t, s, q)
+	if plan.Way == "" || plan.Does == "" || plan.Cost != s.Cost(q) || plan.Rows != len(p.Rows) || plan.Matched != p.Matched {
+		t.Errorf("%+v: %+v, but a page of %d of %d", q, plan, len(p.Rows), p.Matched)
 	}
 }

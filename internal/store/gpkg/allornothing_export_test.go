@@ -6,23 +6,19 @@ import (
 	"grense/internal/store"
 )
 
-// WholePlan returns how SQLite reads the answer to a question that wants all matches or none.
-func (s *Store) WholePlan(q store.Query) (plan []string, err error) {
+// AllOrNothingPlan returns how SQLite reads the answer to a question that wants all matches or none.
+func (s *Store) AllOrNothingPlan(q store.Query) (plan []string, err error) {
 	r, err := s.acquire()
 	if err != nil {
 		return nil, err
 	}
 	defer r.release()
-	l, err := r.layer(q.Collection)
-	if err != nil {
-		return nil, err
-	}
-	qu, err := newQuestion(r, l, q)
+	qu, err := newQuestion(r, q)
 	if err != nil {
 		return nil, err
 	}
 	err = r.use(context.Background(), func(c *conn) error {
-		sql, args, err := qu.wholeStatement(c, q)
+		sql, args, err := qu.allStatement(c, q)
 		if err != nil || sql == "" {
 			return err
 		}

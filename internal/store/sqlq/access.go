@@ -7,11 +7,11 @@ import (
 	"grense/internal/cql2"
 )
 
-// Drive is one way to read all rows that match a filter: a table that is read by an index, and the source's rows joined to it. Rows may
+// AccessPath is one way to read all rows that match a filter: a table that is read by an index, and the source's rows joined to it. Rows may
 // come more than once, in any order.
-type Drive struct {
+type AccessPath struct {
 	Join  Fragment // FROM and WHERE of the whole; the source's rows are called as was asked
-	Probe Fragment // FROM and WHERE of the table that drives alone: as many rows as are read at most
+	Probe Fragment // FROM and WHERE of the table that paths alone: as many rows as are read at most
 	Few   bool     // an equality that few rows have; a probe is not worth while
 
 	All   bool   // all that Probe reads matches
@@ -21,39 +21,39 @@ type Drive struct {
 	By    string // property of that order
 }
 
-// Steady is SQLite with arguments whose values it does not look at before it plans, so that a statement is planned once. What a Drive
-// says leaves nothing to choose by value.
+// Steady is SQLite with arguments whose values it does not look at before it plans, so that a statement is planned once. What an
+// AccessPath // says leaves nothing to choose by value.
 type Steady struct{ SQLite }
 
 func (Steady) Placeholder(int, any) string { return "+?" }
 
-// Drives returns the ways to read what e selects from s, for SQLite; none when e cannot be said exactly. Where no index serves, the only
-// one leaves the choice to the database. What does not drive is tested row by row.
-func Drives(s *Source, alias string, e cql2.Expr) []Drive {
+// AccessPaths returns the ways to read what e selects from s, for SQLite; none when e cannot be said exactly. Where no index serves, the only
+// one leaves the choice to the database. What gives no path is tested row by row.
+func AccessPaths(s *Source, alias string, e cql2.Expr) []AccessPath {
 	parts := conjuncts(simple(e), nil)
-	var drives []Drive
+	var paths []AccessPath
 	for _, x := range parts {
 		if x == nil {
 			return nil
 		}
 	}
 	for i, x := range parts {
-		d, ok := driveBy(s, alias, x, append(parts[:i:i], parts[i+1:]...))
+		d, ok := accessBy(s, alias, x, append(parts[:i:i], parts[i+1:]...))
 		if ok && d.Few {
-			return []Drive{d}
+			return []AccessPath{d}
 		}
 		if ok {
-			drives = append(drives, d)
+			paths = append(paths, d)
 		}
 	}
-	if len(drives) > 0 {
-		return drives
+	if len(paths) > 0 {
+		return paths
 	}
 	f := Compile(SQLite{}, s, alias, e)
 	if f.Residue != nil {
 		return nil
 	}
-	return []Drive{{Join: Cat(Ident(" FROM "+s.Table+" AS "+alias+" WHERE ("), f.Where, Ident(")"))}}
+	return []AccessPath{{Join: Cat(Ident(" FROM "+s.Table+" AS "+alias+" WHERE ("), f.Where, Ident(")"))}}
 }
 
 // simple takes what stands alone out of AND and OR.
@@ -84,10 +84,10 @@ func simple(e cql2.Expr) cql2.Expr {
 	return e
 }
 
-// driveBy drives by one part of a filter; false when nothing serves it.
-func driveBy(s *Source, alias string, x cql2.Expr, others []cql2.Expr) (Drive, bool) {
+// accessBy paths by one part of a filter; false when nothing serves it.
+func accessBy(s *Source, alias string, x cql2.Expr, others []cql2.Expr) (AccessPath, bool) {
 	depth := 1
-	d := Drive{All: len(others) == 0}
+	d := AccessPath{All: len(others) == 0}
 	c := &compiler{d: SQLite{}, src: s, alias: alias, depth: &depth}
 	rel, isRelated := x.(cql2.Related)
 	var r *Relation

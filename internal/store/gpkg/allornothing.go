@@ -12,13 +12,17 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// whole answers a question that wants all matches or none: it reads no more of them than are wanted and some, by the way that reads the
-// least, and puts them in order afterwards. It reports false when the question is not of that kind.
-func (qu *question) whole(ctx context.Context, c *conn, q store.Query, p *store.Page) (bool, error) {
-	if !q.Whole || q.Limit <= 0 || q.Cursor != "" || q.Offset > 0 || q.Rank != nil || q.Count == store.CountExact || qu.l.source.Leads == nil {
-		return false, nil
-	}
-	sql, args, err := qu.wholeStatement(c, q)
+// isAllOrNothing reports whether all matches are wanted or none, of a layer whose indexes are known.
+func (qu *question) isAllOrNothing() bool {
+	q := &qu.q
+	return q.Whole && q.Limit > 0 && q.Cursor == "" && q.Offset <= 0 && q.Rank == nil && q.Count != store.CountExact && qu.l.source.Leads != nil
+}
+
+// allOrNothing reads no more matches than are wanted and some, by the access path that reads the least, and puts them in order afterwards. It
+// reports false when SQL cannot say the filter.
+func (qu *question) allOrNothing(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+	q := qu.q
+	sql, args, err := qu.allStatement(c, q)
 	if err != nil || sql == "" {
 		return false, err
 	}
@@ -31,9 +35,9 @@ func (qu *question) whole(ctx context.Context, c *conn, q store.Query, p *store.
 	}
 	var more bool
 	if qu.counts(q) {
-		more, err = qu.wholeNumbers(c, q, sql, args, first, p)
+		more, err = qu.allNumbers(c, q, sql, args, first, p)
 	} else {
-		more, err = qu.wholeValues(c, q, sql, args, first, p)
+		more, err = qu.allValues(c, q, sql, args, first, p)
 	}
 	if err != nil {
 		return false, err
@@ -44,8 +48,8 @@ func (qu *question) whole(ctx context.Context, c *conn, q store.Query, p *store.
 	return true, ctx.Err()
 }
 
-// wholeValues fills the page; more tells that there are more rows than are wanted.
-func (qu *question) wholeValues(c *conn, q store.Query, sql string, args []any, first idSet, p *store.Page) (more bool, err error) {
+// allValues fills the page; more tells that there are more rows than are wanted.
+func (qu *question) allValues(c *conn, q store.Query, sql string, args []any, first idSet, p *store.Page) (more bool, err error) {
 	last := len(qu.keys) - 1
 	var values []any // of all rows, one after the other; the id is the last of each
 	n := len(qu.keys)
@@ -138,8 +142,8 @@ func sortNumbered(rows []numbered) []numbered {
 	return rows
 }
 
-// wholeNumbers is wholeValues for an order that is that of numbered. It allocates nothing for a row.
-func (qu *question) wholeNumbers(c *conn, q store.Query, sql string, args []any, first idSet, p *store.Page) (more bool, err error) {
+// allNumbers is allValues for an order that is that of numbered. It allocates nothing for a row.
+func (qu *question) allNumbers(c *conn, q store.Query, sql string, args []any, first idSet, p *store.Page) (more bool, err error) {
 	var rows []numbered
 	unique := func() { // in order, and each once
 		rows = sortNumbered(rows)
@@ -228,13 +232,13 @@ func (s *idSet) has(id any) (ok bool) {
 	return ok
 }
 
-// wholeStatement selects the sort keys and the id of all matches, in any order and perhaps more than once; "" when SQL cannot say the filter.
-func (qu *question) wholeStatement(c *conn, q store.Query) (string, []any, error) {
-	drives := sqlq.Drives(qu.l.source, alias, q.Filter)
-	if drives == nil {
+// allStatement selects the sort keys and the id of all matches, in any order and perhaps more than once; "" when SQL cannot say the filter.
+func (qu *question) allStatement(c *conn, q store.Query) (string, []any, error) {
+	paths := sqlq.AccessPaths(qu.l.source, alias, q.Filter)
+	if paths == nil {
 		return "", nil, nil
 	}
-	d, err := cheapest(c, drives)
+	d, err := cheapest(c, paths)
 	if err != nil {
 		return "", nil, err
 	}
@@ -255,11 +259,11 @@ func (qu *question) wholeStatement(c *conn, q store.Query) (string, []any, error
 
 // firsts returns the ids of the rows for which Query.First holds, matches or not; false when SQL cannot say it.
 func (qu *question) firsts(c *conn, q store.Query) (ids idSet, ok bool, err error) {
-	drives := sqlq.Drives(qu.l.source, alias, q.First)
-	if drives == nil {
+	paths := sqlq.AccessPaths(qu.l.source, alias, q.First)
+	if paths == nil {
 		return ids, false, nil
 	}
-	d, err := cheapest(c, drives)
+	d, err := cheapest(c, paths)
 	if err != nil {
 		return ids, false, err
 	}
@@ -274,13 +278,13 @@ func (qu *question) firsts(c *conn, q store.Query) (ids idSet, ok bool, err erro
 	return ids, true, err
 }
 
-// cheapest returns the way that reads the fewest rows. It counts in each until one ends.
-func cheapest(c *conn, drives []sqlq.Drive) (sqlq.Drive, error) {
-	if len(drives) == 1 || drives[0].Few {
-		return drives[0], nil
+// cheapest returns the access path that reads the fewest rows. It counts in each until one ends.
+func cheapest(c *conn, paths []sqlq.AccessPath) (sqlq.AccessPath, error) {
+	if len(paths) == 1 || paths[0].Few {
+		return paths[0], nil
 	}
 	for most := int64(500); most < 1<<20; most *= 8 {
-		for _, d := range drives {
+		for _, d := range paths {
 			sql, args := sqlq.New(sqlq.Steady{}).Text("SELECT count(*) FROM (SELECT 1").Add(d.Probe).Text(" LIMIT ").Arg(most).Text(")").SQL()
 			n, err := c.one(sql, args...)
 			if err != nil || n < most {
@@ -288,7 +292,7 @@ func cheapest(c *conn, drives []sqlq.Drive) (sqlq.Drive, error) {
 			}
 		}
 	}
-	return drives[0], nil
+	return paths[0], nil
 }
 
 // compareKeys orders rows as ORDER BY does, by keys as the driver gives them.

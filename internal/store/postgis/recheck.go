@@ -14,8 +14,8 @@ import (
 	"grense/internal/store"
 )
 
-// sifted answers a question of which SQL gives more rows than match.
-func (s *Store) sifted(ctx context.Context, c *pgxpool.Conn, qu *question, p *store.Page) error {
+// recheck answers a question of which SQL gives more rows than match: each is tested here.
+func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	m := cql2.NewMatcher(qu.filter.Residue)
 	skip, wanted := max(qu.q.Offset, 0), qu.q.Count == store.CountExact
 	if qu.q.Limit > 0 && qu.place == nil && wanted { // one reading gives the rows and the count
@@ -35,7 +35,7 @@ func (s *Store) sifted(ctx context.Context, c *pgxpool.Conn, qu *question, p *st
 		return err
 	}
 	if qu.q.Limit > 0 {
-		if err := qu.sift(ctx, c, m, p); err != nil {
+		if err := qu.recheckPage(ctx, c, m, p); err != nil {
 			return err
 		}
 	}
@@ -54,8 +54,8 @@ func (s *Store) sifted(ctx context.Context, c *pgxpool.Conn, qu *question, p *st
 	return err
 }
 
-// sift reads a page in portions, so that few candidates are read in vain.
-func (qu *question) sift(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, p *store.Page) error {
+// recheckPage reads a page in portions, so that few candidates are read in vain.
+func (qu *question) recheckPage(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, p *store.Page) error {
 	back := qu.back()
 	rows, err := qu.take(ctx, c, m, qu.values, back, min(qu.q.Limit, math.MaxInt32)+1, max(qu.q.Offset, 0))
 	if err != nil || len(rows) == 0 {
@@ -120,13 +120,13 @@ func (qu *question) holds(m *cql2.Matcher, r pgx.Rows) (bool, error) {
 	return t == cql2.True, own(err)
 }
 
-// orderedHere reports whether the order is one that the database does not know.
-func (qu *question) orderedHere() bool {
+// isSortedHere reports whether the order is one that the database does not know.
+func (qu *question) isSortedHere() bool {
 	return qu.q.Rank != nil || slices.ContainsFunc(qu.keys, func(k key) bool { return k.norwegian })
 }
 
-// ordered answers a question in the order of how well features match, or of the Norwegian alphabet: all matches are read, and ordered here.
-func (qu *question) ordered(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
+// sorted answers a question in the order of how well features match, or of the Norwegian alphabet: all matches are read, and ordered here.
+func (qu *question) sorted(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	var m *cql2.Matcher
 	if qu.filter.Residue != nil {
 		m = cql2.NewMatcher(qu.filter.Residue)
@@ -229,8 +229,11 @@ func (qu *question) compare(a, b found) int {
 	for i, k := range qu.keys {
 		x, y := a.keys[i], b.keys[i]
 		if x == nil || y == nil {
-			if (x == nil) != (y == nil) {
-				return map[bool]int{true: 1, false: -1}[x == nil]
+			switch {
+			case y != nil:
+				return 1 // null is last
+			case x != nil:
+				return -1
 			}
 			continue
 		}

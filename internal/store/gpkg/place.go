@@ -12,54 +12,57 @@ import (
 	"grense/internal/store"
 )
 
-// maxSpots is how many rows of the R-tree are held at once; a question with more goes another way.
-const maxSpots = 1 << 20
+// maxCandidates is how many rows of the R-tree are held at once; a question with more goes another way.
+const maxCandidates = 1 << 20
 
-// spots answers a question about places alone, in the order by id, from the R-tree: envelopes tell most, and only geometries that they do not
-// decide are read.
-type spots struct {
+// candidates are the rows that may match a question, in the order by id. Only geometries that their envelopes do not decide are read.
+type candidates struct {
 	c       *conn
 	l       *layer
 	matcher *cql2.Matcher
-	rec     spotRecord
+	rec     placeRecord
 	rows    []entry // by id; Null is not tested yet
 }
 
-// spots returns the rows that may match; nil when the question is of another kind, or somebody has changed the file.
-func (qu *question) spots(c *conn, q store.Query) (*spots, error) {
+// isByPlace reports whether a question is about places alone, in the order by id, of a layer whose R-tree is read here.
+func (qu *question) isByPlace() bool {
 	l := qu.l
-	if l.nodes == "" || !l.keyed || len(qu.keys) > 1 || !l.isSpatial(q.Filter) {
-		return nil, nil
+	if l.nodes == "" || !l.keyed || len(qu.keys) > 1 || !l.isSpatial(qu.q.Filter) {
+		return false
 	}
-	g := l.source.Geometry
-	if _, ok := cql2.Extent(q.Filter, g.Name, g.CRS); !ok {
-		return nil, nil
-	}
-	b := cql2.NewBounds(q.Filter, g.Name, g.CRS, g.Pad)
+	_, ok := cql2.Extent(qu.q.Filter, l.source.Geometry.Name, l.source.Geometry.CRS)
+	return ok
+}
+
+// byPlace answers from the R-tree; false when somebody has changed the file, or envelopes tell nothing of the filter.
+func (qu *question) byPlace(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+	l, g := qu.l, qu.l.source.Geometry
+	b := cql2.NewBounds(qu.q.Filter, g.Name, g.CRS, g.Pad)
 	if b == nil {
-		return nil, nil
+		return false, nil
 	}
 	if same, err := c.unchanged(); err != nil || !same {
-		return nil, err
+		return false, err
 	}
-	rows, ok, err := c.entries(l, maxSpots, b.Test)
+	rows, ok, err := c.entries(l, maxCandidates, b.Test)
 	if err != nil || !ok {
-		return nil, err
+		return false, err
 	}
-	s := &spots{c: c, l: l, matcher: cql2.NewMatcher(q.Filter), rows: rows}
-	s.rec = spotRecord{c: c, l: l, sql: "SELECT " + alias + "." + quote(g.Column) + " FROM " + l.source.Table + " AS " + alias + " WHERE " + alias + "." + g.RowID + " = ?"}
+	s := &candidates{c: c, l: l, matcher: cql2.NewMatcher(qu.q.Filter), rows: rows}
+	s.rec = placeRecord{c: c, l: l, sql: "SELECT " + alias + "." + quote(g.Column) + " FROM " + l.source.Table + " AS " + alias + " WHERE " + alias + "." + g.RowID + " = ?"}
 	if g.HasNull {
 		if err := s.addMissing(); err != nil {
-			return nil, err
+			return false, err
 		}
 	}
 	slices.SortFunc(s.rows, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
-	return s, nil
+	err = s.page(ctx, qu, p)
+	return err == nil, err
 }
 
 // addMissing adds the rows without geometry where these match.
-func (s *spots) addMissing() error {
-	t, err := s.matcher.Eval(&spotRecord{l: s.l})
+func (s *candidates) addMissing() error {
+	t, err := s.matcher.Eval(&placeRecord{l: s.l})
 	if err != nil || t != cql2.True {
 		return err
 	}
@@ -95,8 +98,8 @@ func (l *layer) isPlace(e cql2.Expr) bool {
 	return ok
 }
 
-// matches tells whether the i-th row matches, and remembers it.
-func (s *spots) matches(ctx context.Context, i int) (bool, error) {
+// matches tells whether the i-th row matches, and notes it in the row.
+func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
 	x := &s.rows[i]
 	if x.t == cql2.Null {
 		if err := ctx.Err(); err != nil {
@@ -115,7 +118,8 @@ func (s *spots) matches(ctx context.Context, i int) (bool, error) {
 }
 
 // page fills a page and its count.
-func (s *spots) page(ctx context.Context, qu *question, q store.Query, p *store.Page) error {
+func (s *candidates) page(ctx context.Context, qu *question, p *store.Page) error {
+	q := qu.q
 	if q.Count == store.CountExact {
 		n := 0
 		for i := range s.rows {
@@ -143,12 +147,16 @@ func (s *spots) page(ctx context.Context, qu *question, q store.Query, p *store.
 			at++
 		}
 	}
-	return s.fill(ctx, qu, q, at, step, p)
+	return s.fill(ctx, qu, cursor{at, step}, p)
 }
 
-// fill reads the page from row at on, towards step.
-func (s *spots) fill(ctx context.Context, qu *question, q store.Query, at, step int, p *store.Page) error {
-	start, skip, more := at, max(q.Offset, 0), false
+// cursor is a row of candidates, and the direction of reading: 1 or -1.
+type cursor struct{ at, step int }
+
+// fill reads the page from a row on.
+func (s *candidates) fill(ctx context.Context, qu *question, from cursor, p *store.Page) error {
+	q, start, step := qu.q, from.at, from.step
+	at, skip, more := start, max(q.Offset, 0), false
 	for ; at >= 0 && at < len(s.rows); at += step {
 		ok, err := s.matches(ctx, at)
 		if err != nil {
@@ -189,8 +197,8 @@ func (s *spots) fill(ctx context.Context, qu *question, q store.Query, at, step 
 	return nil
 }
 
-// spotRecord is a row with its geometry alone, of a layer whose geometries have been read once.
-type spotRecord struct {
+// placeRecord is a row with its geometry alone, of a layer whose geometries have been read once.
+type placeRecord struct {
 	c    *conn
 	l    *layer
 	sql  string
@@ -200,7 +208,7 @@ type spotRecord struct {
 }
 
 // Geometry returns the stored geometry; it is valid until that of another row is asked for.
-func (r *spotRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
+func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 	in = r.l.source.Geometry.CRS
 	if r.read || r.c == nil {
 		return r.wkb, in, nil
@@ -218,13 +226,13 @@ func (r *spotRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 }
 
 // Pad is that of the layer.
-func (r *spotRecord) Pad() float64 { return r.l.source.Geometry.Pad }
+func (r *placeRecord) Pad() float64 { return r.l.source.Geometry.Pad }
 
-func (r *spotRecord) Value(name string) (any, error) {
+func (r *placeRecord) Value(name string) (any, error) {
 	return nil, fmt.Errorf("gpkg: %q of a row that has a place only", name)
 }
 
-func (r *spotRecord) Rows(relation string) ([]cql2.Record, error) {
+func (r *placeRecord) Rows(relation string) ([]cql2.Record, error) {
 	return nil, fmt.Errorf("gpkg: %q of a row that has a place only", relation)
 }
 
@@ -271,7 +279,7 @@ func (h *hints) read(c *conn) (bool, error) {
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
-	rows, ok, err := c.entries(h.l, maxSpots, h.bounds.Test)
+	rows, ok, err := c.entries(h.l, maxCandidates, h.bounds.Test)
 	h.sure = make(map[int64]cql2.Truth, len(rows))
 	for _, x := range rows {
 		h.sure[x.id] = x.t

@@ -1,0 +1,179 @@
+package gpkg
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// way is one way of answering a question.
+type way struct {
+	name string // in store.Plan
+	does string // what the way does, for people
+	// takes is the condition, told from the question and the layer alone.
+	takes func(*question) bool
+	// cost returns the class of a question that the way takes; nil: that of sqlq.Cost.
+	cost func(*question) store.Cost
+	// answer fills the page. It reports false, and has changed nothing, where what the way needs is not there: a table in memory that is not made
+	// yet, a file that nobody has changed, a condition that SQL can say. The next way is tried then.
+	answer func(*question, context.Context, *conn, *store.Page) (bool, error)
+}
+
+// ways are the ways of answering, in order: the first that takes a question and can answer it does. The last takes each.
+var ways = [...]way{
+	{
+		name: "all or nothing", does: "reads all matches by the index that gives the fewest rows, no more than are wanted, and sorts them in memory",
+		takes: (*question).isAllOrNothing, answer: (*question).allOrNothing,
+	},
+	{
+		name: "two questions", does: "asks for all matches and for those that come first, each in its best way",
+		takes: func(qu *question) bool { return qu.q.First != nil }, answer: (*question).inTurn,
+	},
+	{
+		name: "type-ahead", does: "reads along the table of all beginnings of words, in memory",
+		takes: (*question).isTypeAhead, cost: func(*question) store.Cost { return store.CostIndexed }, answer: (*question).typeAhead,
+	},
+	{
+		name: "R-tree", does: "walks the index of envelopes, and reads the geometries that envelopes do not decide",
+		takes: (*question).isByPlace, answer: (*question).byPlace,
+	},
+	{
+		name: "folded texts", does: "looks for the part through all texts of the property, case folded, in memory",
+		takes: (*question).isFoldedPart, cost: (*question).foldedCost, answer: (*question).byFoldedPart,
+	},
+	{
+		name: "SQL", does: "lets SQLite choose, and tests in Go what SQL cannot say",
+		takes: func(*question) bool { return true }, answer: (*question).bySQL,
+	},
+}
+
+// errInTurn says that a question is to be asked as two, which no connection is held for.
+var errInTurn = fmt.Errorf("gpkg: to be asked as two questions")
+
+func (qu *question) inTurn(context.Context, *conn, *store.Page) (bool, error) {
+	return false, errInTurn
+}
+
+// answer fills the page by the first way that can.
+func (qu *question) answer(ctx context.Context, c *conn, p *store.Page) (w *way, err error) {
+	if qu.now, err = qu.rev.revOf(c); err != nil {
+		return nil, err
+	}
+	for i := range ways {
+		if w = &ways[i]; !w.takes(qu) {
+			continue
+		}
+		if done, err := w.answer(qu, ctx, c, p); done || err != nil {
+			return w, err
+		}
+		qu.passed = append(qu.passed, w.name)
+	}
+	panic("gpkg: no way answers a question") // the last takes and answers each
+}
+
+// Cost returns the class of a question.
+func (s *Store) Cost(q store.Query) store.Cost {
+	r, err := s.acquire()
+	if err != nil {
+		return store.CostPage
+	}
+	defer r.release()
+	qu, err := newQuestion(r, q)
+	if err != nil {
+		return store.CostPage // Page refuses it
+	}
+	return qu.cost()
+}
+
+func (qu *question) cost() store.Cost {
+	for i := range ways {
+		if w := &ways[i]; w.takes(qu) && w.cost != nil {
+			return w.cost(qu)
+		}
+	}
+	return sqlq.Cost(sqlq.SQLite{}, qu.l.source, qu.l.Key.Column, qu.q)
+}
+
+// foldedCost is that of an index once the texts are in memory.
+func (qu *question) foldedCost() store.Cost {
+	if qu.rev.hasFolded(qu.l, qu.foldedField()) {
+		return store.CostIndexed
+	}
+	return store.CostScan
+}
+
+// Explain answers a question and tells how.
+func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error) {
+	r, err := s.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer r.release()
+	qu, err := newQuestion(r, q)
+	if err != nil {
+		return nil, err
+	}
+	plan := &store.Plan{Cost: qu.cost()}
+	page := &store.Page{Matched: -1, Version: r.catalog.Version}
+	err = r.use(ctx, func(c *conn) error {
+		var statements []traced
+		c.trace = func(sql string, args []any) {
+			if !slices.ContainsFunc(statements, func(t traced) bool { return t.sql == sql }) {
+				statements = append(statements, traced{sql, slices.Clone(args)})
+			}
+		}
+		w, err := qu.answer(ctx, c, page)
+		c.trace = nil
+		if err != nil && err != errInTurn {
+			return err
+		}
+		plan.Way, plan.Does, plan.Passed = w.name, w.does, qu.passed
+		inTurn := err
+		if plan.Steps, err = c.explain(statements); err != nil {
+			return err
+		}
+		return inTurn
+	})
+	if err == errInTurn {
+		page, err = store.InTurn(ctx, q, s.Page)
+	}
+	if err != nil {
+		return nil, err
+	}
+	plan.Rows, plan.Matched = len(page.Rows), page.Matched
+	return plan, nil
+}
+
+// traced is a statement that was run.
+type traced struct {
+	sql  string
+	args []any
+}
+
+// explain returns what SQLite says of statements.
+func (c *conn) explain(list []traced) (steps []string, err error) {
+	for _, t := range list {
+		err = c.query("EXPLAIN QUERY PLAN "+t.sql, t.args, func(r row) error {
+			if step := r.Text(3); !slices.Contains(steps, step) {
+				steps = append(steps, step)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return steps, nil
+}
+
+// only returns the one predicate that a filter is; e where it is several.
+func only(e cql2.Expr) cql2.Expr {
+	if and, ok := e.(cql2.And); ok && len(and) == 1 {
+		return and[0]
+	}
+	return e
+}

@@ -1,0 +1,84 @@
+package gpkg_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// A question takes the first way that can answer it, is said to, and gets what it gets without that way.
+func TestEachWayAnswersItsQuestions(t *testing.T) {
+	t.Parallel()
+	names := namesOf(t, 2203)
+	memory, none := opened(t, names, 0), opened(t, names, -1) // with and without tables in memory
+	place := openStore(t, spotFile(t, 100, crs.UTM33), gpkg.Options{})
+	box := cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{8, 59}, Max: orb.Point{9, 60}}}
+	search := cql2.Search{Props: []string{"navn", "annet"}, Terms: []string{"os"}}
+	os := cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "navn", Type: cql2.TypeText}, R: cql2.Text("Os")}
+	tests := map[string]struct {
+		s, other *gpkg.Store
+		q        store.Query
+		without  string // way of other
+	}{
+		"all or nothing": {none, none, store.Query{Collection: "navn", Filter: os, Count: store.CountNone, Whole: true}, ""},
+		"two questions":  {none, none, store.Query{Collection: "navn", Filter: cql2.IsNull{X: cql2.Prop{Name: "annet"}}, First: os, Whole: true}, ""},
+		"type-ahead":     {memory, none, store.Query{Collection: "navn", Filter: search, Rank: &search}, "SQL"},
+		"folded texts":   {memory, none, store.Query{Collection: "navn", Filter: partOf("%os%")}, "SQL"},
+		"R-tree":         {place, place, store.Query{Collection: "x", Filter: box}, ""},
+		"SQL":            {none, none, store.Query{Collection: "navn", Filter: os}, ""},
+	}
+	for _, name := range gpkg.Ways() {
+		x, ok := tests[name]
+		if !ok {
+			t.Errorf("no question takes the way %q", name)
+			continue
+		}
+		x.q.Limit = 1000
+		plan, err := x.s.Explain(t.Context(), x.q)
+		if err == nil && x.without != "" && !slices.Contains(plan.Passed, name) && plan.Way != name {
+			t.Errorf("%s: before the table is made: %+v", name, plan)
+		}
+		for end := time.Now().Add(time.Minute); err == nil && plan.Way != name && time.Now().Before(end); time.Sleep(time.Millisecond) {
+			plan, err = x.s.Explain(t.Context(), x.q)
+		}
+		if err != nil || plan.Way != name || plan.Cost != x.s.Cost(x.q) {
+			t.Errorf("%s: %+v (%v)", name, plan, err)
+			continue
+		}
+		other, err := x.other.Explain(t.Context(), x.q)
+		if err != nil || x.without != "" && other.Way != x.without || other.Rows != plan.Rows || other.Matched != plan.Matched || plan.Rows == 0 {
+			t.Errorf("%s: %+v, without it %+v (%v)", name, plan, other, err)
+		}
+		got, err1 := x.s.Page(t.Context(), x.q)
+		want, err2 := x.other.Page(t.Context(), x.q)
+		if err1 != nil || err2 != nil || !reflect.DeepEqual(got.Rows, want.Rows) {
+			t.Errorf("%s: %+v (%v), without it %+v (%v)", name, got, err1, want, err2)
+		}
+	}
+}
+
+// What an index in memory makes cheap is told as such once it is there.
+func TestCostFallsWhenTextsAreInMemory(t *testing.T) {
+	t.Parallel()
+	s := opened(t, namesOf(t, 2203), 0)
+	q := store.Query{Collection: "navn", Filter: partOf("%os%"), Limit: 1}
+	if c := s.Cost(q); c != store.CostScan || s.Making() != 0 {
+		t.Errorf("before: %v, and %d tables are begun by asking", c, s.Making())
+	}
+	for end := time.Now().Add(time.Minute); !s.Folded("navn", "navn"); time.Sleep(time.Millisecond) {
+		if _, err := s.Page(t.Context(), q); err != nil || time.Now().After(end) {
+			t.Fatal("no table: ", err)
+		}
+	}
+	if c := s.Cost(q); c != store.CostIndexed {
+		t.Errorf("after: %v", c)
+	}
+}

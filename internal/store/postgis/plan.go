@@ -1,0 +1,131 @@
+package postgis
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// way is one way of answering a question.
+type way struct {
+	name   string // in store.Plan
+	does   string // what the way does, for people
+	takes  func(*question) bool
+	answer func(*question, context.Context, *pgxpool.Conn, *store.Page) error // fills the page
+	// statement is the one that the way asks first, to be explained.
+	statement func(*question) (string, []any)
+}
+
+// ways are the ways of answering, in order: the first that takes a question answers it. The last takes each.
+var ways = [...]way{
+	{
+		name: "all or nothing", does: "reads all matches in any order, no more than are wanted, and sorts them in memory",
+		takes: (*question).isAllOrNothing, answer: (*question).allOrNothing, statement: (*question).allStatement,
+	},
+	{
+		name: "two questions", does: "asks for all matches and for those that come first, each in its best way",
+		takes: func(qu *question) bool { return qu.q.First != nil }, answer: func(*question, context.Context, *pgxpool.Conn, *store.Page) error { return errInTurn },
+		statement: (*question).candidateStatement,
+	},
+	{
+		name: "sorted here", does: "reads all matches and sorts them in memory, since the database does not know the order",
+		takes: (*question).isSortedHere, answer: (*question).sorted, statement: (*question).candidateStatement,
+	},
+	{
+		name: "SQL and recheck", does: "reads the rows that SQL leaves, and tests in Go what SQL cannot say",
+		takes: func(qu *question) bool { return qu.filter.Residue != nil }, answer: (*question).recheck, statement: (*question).candidateStatement,
+	},
+	{
+		name: "SQL", does: "lets PostgreSQL answer in one statement",
+		takes: func(*question) bool { return true }, answer: (*question).exact, statement: (*question).pageStatement,
+	},
+}
+
+// errInTurn says that a question is to be asked as two, which no connection is held for.
+var errInTurn = errors.New("postgis: to be asked as two questions")
+
+// way returns the way that answers the question.
+func (qu *question) way() *way {
+	for i := range ways {
+		if ways[i].takes(qu) {
+			return &ways[i]
+		}
+	}
+	panic("postgis: no way answers a question") // the last takes each
+}
+
+func (s *Store) answer(ctx context.Context, r *revision, qu *question) (p *store.Page, w *way, err error) {
+	w = qu.way()
+	qu.counts = &r.counts
+	err = s.retry(ctx, func(c *pgxpool.Conn) error {
+		p = &store.Page{Matched: -1, Version: r.catalog.Version}
+		return w.answer(qu, ctx, c, p)
+	})
+	if err != nil {
+		return nil, w, err
+	}
+	return p, w, nil
+}
+
+// allStatement, candidateStatement and pageStatement are the statements of the ways, without columns for counts.
+func (qu *question) allStatement() (string, []any) {
+	return qu.statement(false, nil, qu.q.Limit+1, 0, extras{unordered: true, first: qu.q.First != nil})
+}
+
+func (qu *question) candidateStatement() (string, []any) {
+	return qu.statement(qu.back(), qu.values, 0, 0, extras{})
+}
+
+func (qu *question) pageStatement() (string, []any) {
+	return qu.statement(qu.back(), qu.values, max(qu.q.Limit, 0)+1, max(qu.q.Offset, 0), extras{})
+}
+
+// Cost returns the class of a question.
+func (s *Store) Cost(q store.Query) store.Cost {
+	l := s.current.Load().layers[q.Collection]
+	if l == nil {
+		return store.CostPage // Page refuses it
+	}
+	return sqlq.Cost(sqlq.PostgreSQL{}, l.source, l.Key.Column, q)
+}
+
+// Explain answers a question and tells how.
+func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error) {
+	page, err := s.Page(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	l, err := s.current.Load().layer(q.Collection)
+	if err != nil {
+		return nil, err
+	}
+	qu, err := newQuestion(l, q)
+	if err != nil {
+		return nil, err
+	}
+	w := qu.way()
+	plan := &store.Plan{Cost: s.Cost(q), Way: w.name, Does: w.does, Rows: len(page.Rows), Matched: page.Matched}
+	sql, args := w.statement(qu)
+	err = s.retry(ctx, func(c *pgxpool.Conn) error {
+		plan.Steps = nil
+		return each(ctx, c, "EXPLAIN (COSTS OFF) "+sql, func(rows pgx.Rows) error {
+			var step string
+			err := rows.Scan(&step)
+			plan.Steps = append(plan.Steps, step)
+			return err
+		}, bind(args)...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
