@@ -70,7 +70,7 @@ func (s *Service) still(state *store.Catalog) error {
 
 // rows returns the records of all hits in their order; a refusal when there are too many.
 func (s *Service) rows(ctx context.Context, collection string, order []store.Sort, c *criteria) ([]store.Row, error) {
-	q := store.Query{Collection: collection, SortBy: order, Limit: s.options.MaxHits, Count: store.CountNone, Whole: true}
+	q := store.Query{Collection: collection, SortBy: order, Limit: s.options.MaxHits, Count: store.CountNone, AllOrNothing: true}
 	var err error
 	if q.Filter, err = s.check(collection, c.where); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most
 	if err != nil {
 		return nil, err
 	}
-	q := store.Query{Collection: "skrivemaate", Filter: filter, Limit: s.candidates, Count: store.CountNone, Whole: true}
+	q := store.Query{Collection: "skrivemaate", Filter: filter, Limit: s.candidates, Count: store.CountNone, AllOrNothing: true}
 	page, err := s.store.Page(ctx, q)
 	if err != nil {
 		return nil, classify(err)

@@ -100,8 +100,9 @@ type Query struct {
 	Offset     int          // ids skipped, after Cursor
 	Cursor     Cursor       // "" starts at the first id
 	Count      Count
-	Whole      bool // where more than Limit match, any Limit of them may come, for the caller will not use them; Next tells that there are more
-	// First, which takes Whole, holds for matches that come before the others, whatever SortBy; checked as Filter. Nil: none do.
+	// AllOrNothing says that the caller uses no rows where more than Limit match: any Limit of them may come then; Next tells that there are more.
+	AllOrNothing bool
+	// First, which takes AllOrNothing, holds for matches that come before the others, whatever SortBy; checked as Filter. Nil: none do.
 	First cql2.Expr
 }
 

@@ -15,7 +15,7 @@ import (
 // isAllOrNothing reports whether all matches are wanted or none, of a layer whose indexes are known.
 func (qu *question) isAllOrNothing() bool {
 	q := &qu.q
-	return q.Whole && q.Limit > 0 && q.Cursor == "" && q.Offset <= 0 && q.Rank == nil && q.Count != store.CountExact && qu.l.source.Leads != nil
+	return q.AllOrNothing && q.Limit > 0 && q.Cursor == "" && q.Offset <= 0 && q.Rank == nil && q.Count != store.CountExact && qu.l.source.Leads != nil
 }
 
 // allOrNothing reads no more matches than are wanted and some, by the access path that reads the least, and puts them in order afterwards. It

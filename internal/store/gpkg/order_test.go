@@ -35,7 +35,7 @@ func TestPlacesThatAnotherProgramRemovedAreNotFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := store.Query{Collection: "sted", Filter: x, SortBy: []store.Sort{{Property: "rang"}}, Limit: 1000, Count: store.CountNone, Whole: true}
+		q := store.Query{Collection: "sted", Filter: x, SortBy: []store.Sort{{Property: "rang"}}, Limit: 1000, Count: store.CountNone, AllOrNothing: true}
 		p, err := s.Page(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)

@@ -115,7 +115,7 @@ func TestRegisterPlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := s.AllOrNothingPlan(store.Query{Collection: tt.collection, Filter: x, SortBy: []store.Sort{{Property: sortOf(tt.collection)}}, Limit: 5001, Count: store.CountNone, Whole: true})
+		plan, err := s.AllOrNothingPlan(store.Query{Collection: tt.collection, Filter: x, SortBy: []store.Sort{{Property: sortOf(tt.collection)}}, Limit: 5001, Count: store.CountNone, AllOrNothing: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,8 +28,8 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 		q        store.Query
 		without  string // way of other
 	}{
-		"all or nothing": {none, none, store.Query{Collection: "navn", Filter: os, Count: store.CountNone, Whole: true}, ""},
-		"two questions":  {none, none, store.Query{Collection: "navn", Filter: cql2.IsNull{X: cql2.Prop{Name: "annet"}}, First: os, Whole: true}, ""},
+		"all or nothing": {none, none, store.Query{Collection: "navn", Filter: os, Count: store.CountNone, AllOrNothing: true}, ""},
+		"two questions":  {none, none, store.Query{Collection: "navn", Filter: cql2.IsNull{X: cql2.Prop{Name: "annet"}}, First: os, AllOrNothing: true}, ""},
 		"type-ahead":     {memory, none, store.Query{Collection: "navn", Filter: search, Rank: &search}, "SQL"},
 		"folded texts":   {memory, none, store.Query{Collection: "navn", Filter: partOf("%os%")}, "SQL"},
 		"R-tree":         {place, place, store.Query{Collection: "x", Filter: box}, ""},

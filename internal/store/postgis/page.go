@@ -265,7 +265,7 @@ func (qu *question) isAllOrNothing() bool {
 	if q.First != nil && qu.first.Residue != nil {
 		return false
 	}
-	return q.Whole && q.Limit > 0 && q.Cursor == "" && q.Offset <= 0 && q.Rank == nil && q.Count == store.CountNone && qu.filter.Residue == nil
+	return q.AllOrNothing && q.Limit > 0 && q.Cursor == "" && q.Offset <= 0 && q.Rank == nil && q.Count == store.CountNone && qu.filter.Residue == nil
 }
 
 func (qu *question) allOrNothing(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {

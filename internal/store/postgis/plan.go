@@ -16,7 +16,7 @@ type way struct {
 	name   string // in store.Plan
 	does   string // what the way does, for people
 	takes  func(*question) bool
-	answer func(*question, context.Context, *pgxpool.Conn, *store.Page) error // fills the page
+	answer func(*question, context.Context, *pgxpool.Conn, *store.Page) error // fills the page; nil: see errInTurn
 	// statement is the one that the way asks first, to be explained.
 	statement func(*question) (string, []any)
 }
@@ -29,7 +29,7 @@ var ways = [...]way{
 	},
 	{
 		name: "two questions", does: "asks for all matches and for those that come first, each in its best way",
-		takes: func(qu *question) bool { return qu.q.First != nil }, answer: func(*question, context.Context, *pgxpool.Conn, *store.Page) error { return errInTurn },
+		takes:     func(qu *question) bool { return qu.q.First != nil },
 		statement: (*question).candidateStatement,
 	},
 	{
@@ -59,8 +59,12 @@ func (qu *question) way() *way {
 	panic("postgis: no way answers a question") // the last takes each
 }
 
+// answer fills a page by the first way that takes the question.
 func (s *Store) answer(ctx context.Context, r *revision, qu *question) (p *store.Page, w *way, err error) {
 	w = qu.way()
+	if w.answer == nil {
+		return nil, w, errInTurn
+	}
 	qu.counts = &r.counts
 	err = s.retry(ctx, func(c *pgxpool.Conn) error {
 		p = &store.Page{Matched: -1, Version: r.catalog.Version}

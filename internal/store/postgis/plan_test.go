@@ -113,7 +113,7 @@ func TestRegisterPlans(t *testing.T) {
 				if whole && !tt.sorts {
 					continue // so many match that reading any table finds too many soon
 				}
-				a.q.Whole = whole
+				a.q.AllOrNothing = whole
 				plan, err := base.Plan(ctx, a.q)
 				if err != nil {
 					t.Fatal(err)

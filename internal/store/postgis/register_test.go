@@ -115,10 +115,10 @@ func sameRegister(t *testing.T, url string) {
 // allOrNone asks for all matches where there are as many as the limit, and one more.
 func allOrNone(t *testing.T, file, base store.Store) {
 	t.Helper()
-	q := store.Query{Collection: "sted", SortBy: []store.Sort{{Property: "rang"}}, Count: store.CountNone, Whole: true}
+	q := store.Query{Collection: "sted", SortBy: []store.Sort{{Property: "rang"}}, Count: store.CountNone, AllOrNothing: true}
 	q.Filter = cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "navneobjekttype"}, R: cql2.Text("fylke")}
 	all := q
-	all.Whole, all.Limit = false, 1000
+	all.AllOrNothing, all.Limit = false, 1000
 	want, err := file.Page(context.Background(), all)
 	if err != nil || len(want.Rows) < 2 {
 		t.Fatalf("%d places of the type: %v", len(want.Rows), err)

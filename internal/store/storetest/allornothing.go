@@ -8,15 +8,15 @@ import (
 	"grense/internal/store"
 )
 
-// exerciseWhole asks random questions that want all matches or none, with some of them first.
-func exerciseWhole(t *testing.T, s store.Store, d *dataset) {
+// exerciseAllOrNothing asks random questions that want all matches or none, with some of them first.
+func exerciseAllOrNothing(t *testing.T, s store.Store, d *dataset) {
 	orders := append(slices.Clone(sorts), []store.Sort{{Property: "skjult"}}, []store.Sort{{Property: "antall"}})
 	for i, set := range d.sets {
 		g := &generator{r: rand.New(rand.NewPCG(13, uint64(i))), set: set}
 		c := find(t, s, set.c.ID)
 		moved := 0
 		for n := range 300 {
-			q := store.Query{Collection: c.ID, SortBy: orders[n%len(orders)], Limit: 1000, Count: store.CountNone, Whole: true}
+			q := store.Query{Collection: c.ID, SortBy: orders[n%len(orders)], Limit: 1000, Count: store.CountNone, AllOrNothing: true}
 			if n%10 > 0 {
 				q.Filter = checked(t, c, g.predicate(n%3))
 			}
