@@ -127,7 +127,7 @@ func TestCheckExplainsAQuestion(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--explain needs --collection": {"--explain", "navn = 'Oslo'"},
 		`no collection "komuner"`:      {"--collection", "komuner"},
-		"did you mean 'navn'":            {"--collection", "kommuner", "--explain", "navm = 'Oslo'"},
+		"did you mean 'navn'":          {"--collection", "kommuner", "--explain", "navm = 'Oslo'"},
 		"column 8":                     {"--collection", "kommuner", "--explain", "navn = ="},
 	} {
 		code, _, stderr := command(t, dir, append([]string{"check", src}, args...)...)
