@@ -103,14 +103,12 @@ func parseCRS(s string) (crs.ID, error) {
 	if s == "" {
 		return 0, nil
 	}
-	if id, ok := crs.Parse(s); ok {
+	if id, _, wrong := ingest.Reference(s); wrong == "" {
 		return id, nil
+	} else if _, ok := strings.CutPrefix(strings.ToUpper(s), "EPSG:"); ok {
+		return 0, fmt.Errorf("--crs %s: %s", s, wrong)
 	}
-	var names []string
-	for _, id := range crs.Served() {
-		names = append(names, id.String())
-	}
-	return 0, fmt.Errorf("--crs %s is not served; one of %s is", s, strings.Join(names, ", "))
+	return 0, fmt.Errorf("--crs %s is not the name of a reference system that is served; give its code, for example --crs EPSG:25833", s)
 }
 
 func describeCollection(c *store.Collection) string {

@@ -144,7 +144,9 @@ func TestARefusedImportLeavesTheTarget(t *testing.T) {
 		"bad id":               {[]string{good, "--collection", "Ruter Ø"}, []string{`"ruter_o" can`}},
 		"layers":               {[]string{twoLayers}, []string{"two.json has 2 layers (A, B); choose one with --layer"}},
 		"no such layer":        {[]string{twoLayers, "--layer", "C"}, []string{"two.json has no layer C, but A, B"}},
-		"crs":                  {[]string{good, "--crs", "EPSG:27700"}, []string{"--crs EPSG:27700 is not served; one of OGC:CRS84, EPSG:4326"}},
+		"crs":                  {[]string{good, "--crs", "EPSG:27700"}, []string{"--crs EPSG:27700: ", "is not served", "ogr2ogr -t_srs EPSG:4258"}},
+		"crs without a name":   {[]string{good, "--crs", "utm33"}, []string{"--crs utm33 is not the name of a reference system", "--crs EPSG:25833"}},
+		"crs against the data": {[]string{good, "--crs", "EPSG:25833"}, []string{"--crs EPSG:25833"}},
 		"target":               {[]string{good, "--into", good}, []string{"cannot write", "good.geojson"}},
 		"report":               {[]string{good, "--report", dir + "/none/x"}, []string{"cannot write the report"}},
 	} {

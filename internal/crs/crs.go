@@ -31,61 +31,7 @@ const (
 	LAEANorthPole ID = 3575  // metres
 )
 
-// system is what is known of one CRS. A geographic system has no projection.
-type system struct {
-	id         ID
-	name       string
-	northFirst bool
-	domain     orb.Bound
-	proj       projection
-}
-
-// The limits of what transforms read, x before y. Those of transverse Mercator are the ones of the registered tile matrix sets of
-// UTM; those of the azimuthal systems are the square that fits into the disc of the whole earth.
-var (
-	degrees  = orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}
-	mercator = orb.Bound{Min: orb.Point{-20037508.343, -242528681}, Max: orb.Point{20037508.343, 242528681}}
-	utm      = orb.Bound{Min: orb.Point{-9501966, -20003932}, Max: orb.Point{10501966, 20003932}}
-	europe   = orb.Bound{Min: orb.Point{4321000 - 9e6, 3210000 - 9e6}, Max: orb.Point{4321000 + 9e6, 3210000 + 9e6}}
-	polar    = orb.Bound{Min: orb.Point{-9e6, -9e6}, Max: orb.Point{9e6, 9e6}}
-)
-
-// systems is the table of all that is served; it never changes.
-var systems = [...]system{
-	{CRS84, "WGS 84 (CRS84)", false, degrees, nil},
-	{WGS84, "WGS 84", true, degrees, nil},
-	{ETRS89, "ETRS89", true, degrees, nil},
-	{WebMercator, "WGS 84 / Pseudo-Mercator", false, mercator, sphericalMercator{}},
-	{UTM32, "ETRS89 / UTM zone 32N", false, utm, newTransverseMercator(grs80, 9)},
-	{UTM33, "ETRS89 / UTM zone 33N", false, utm, newTransverseMercator(grs80, 15)},
-	{UTM35, "ETRS89 / UTM zone 35N", false, utm, newTransverseMercator(grs80, 27)},
-	{WGS84UTM32, "WGS 84 / UTM zone 32N", false, utm, newTransverseMercator(wgs84, 9)},
-	{WGS84UTM33, "WGS 84 / UTM zone 33N", false, utm, newTransverseMercator(wgs84, 15)},
-	{WGS84UTM35, "WGS 84 / UTM zone 35N", false, utm, newTransverseMercator(wgs84, 27)},
-	{LAEAEurope, "ETRS89-extended / LAEA Europe", true, europe, newAzimuthal(grs80, 10, 52, 4321000, 3210000)},
-	{LAEANorthPole, "WGS 84 / North Pole LAEA Europe", false, polar, newAzimuthal(wgs84, 10, 90, 0, 0)},
-}
-
-// find returns the entry of id; nil when it is not served.
-func (id ID) find() *system {
-	for i := range systems {
-		if systems[i].id == id {
-			return &systems[i]
-		}
-	}
-	return nil
-}
-
-// Served lists every CRS of this package, CRS84 first. The caller owns the slice.
-func Served() []ID {
-	ids := make([]ID, len(systems))
-	for i := range systems {
-		ids[i] = systems[i].id
-	}
-	return ids
-}
-
-// Valid reports whether id is one of Served.
+// Valid reports whether id is one of Known.
 func (id ID) Valid() bool { return id.find() != nil }
 
 // Geographic reports whether coordinates are degrees.

@@ -49,6 +49,11 @@ func projected(b, deg orb.Bound, f Func, to ID) orb.Bound {
 		if deg.Min[0] < lon0-meridianGap || deg.Max[0] > lon0+meridianGap {
 			return everywhere
 		}
+	case *conic: // cut opposite the central meridian; the other pole is far away in all directions
+		lon0 := p.lon0 * degree
+		if deg.Min[0] < lon0-179 || deg.Max[0] > lon0+179 || deg.Min[1] < -80 {
+			return everywhere
+		}
 	case *azimuthal: // the antipode of the origin becomes a circle
 		lon, lat := wrap(p.lon0*degree+180), -p.lat0
 		if deg.Pad(5).Contains(orb.Point{lon, lat}) || lat == -90 && deg.Min[1] < -85 {
@@ -71,7 +76,7 @@ func geographic(b orb.Bound, p projection) orb.Bound {
 	d := e.bound()
 	for _, lat := range [...]float64{90, -90} {
 		x, y := p.forward(0, lat)
-		if b.Contains(orb.Point{x, y}) {
+		if !math.IsNaN(x+y) && b.Contains(orb.Point{x, y}) {
 			d.Min, d.Max = orb.Point{-180, math.Min(d.Min[1], lat)}, orb.Point{180, math.Max(d.Max[1], lat)}
 		}
 	}

@@ -7,12 +7,20 @@ import "fmt"
 var nearWGS84 = map[int]string{
 	4019: "GRS 1980", 4148: "Hartebeesthoek94", 4167: "NZGD2000", 4171: "RGF93", 4269: "NAD83", 4283: "GDA94", 4612: "JGD2000",
 	4617: "NAD83(CSRS)", 4619: "SWEREF99", 4674: "SIRGAS 2000", 4937: "ETRS89 (3D)", 4979: "WGS 84 (3D)", 6318: "NAD83(2011)",
-	6668: "JGD2011", 7844: "GDA2020", 9000: "ITRF2014", 9059: "ETRF89", 9067: "ETRF2000",
+	6668: "JGD2011", 7844: "GDA2020", 9000: "ITRF2014", 9059: "ETRF89", 9067: "ETRF2000", 9702: "ETRF2000-PL",
 }
 
-// Compound systems of a horizontal one that is served and a height, by EPSG code.
+// Compound systems of a horizontal one that is known and a height, by EPSG code.
 var compound = map[int]ID{
-	5942: ETRS89, 5972: UTM32, 5973: UTM33, 5975: UTM35, 6144: ETRS89, 6172: UTM32, 6173: UTM33, 6175: UTM35, 9518: WGS84,
+	5554: 25831, 5555: UTM32, 5556: UTM33, 5698: 2154, 5699: 2154, 5845: 3006, 5942: ETRS89, 5971: 25831, 5972: UTM32, 5973: UTM33, 5974: 25834,
+	5975: UTM35, 5976: 25836, 6144: ETRS89, 6171: 25831, 6172: UTM32, 6173: UTM33, 6174: 25834, 6175: UTM35, 6176: 25836, 7409: ETRS89, 7416: UTM32,
+	7417: UTM33, 7423: ETRS89, 8370: 3812, 9422: ETRS89, 9518: WGS84, 9705: WGS84, 9707: WGS84,
+}
+
+// shifted are systems of Europe on a datum of their own, from which a shift leads to ETRS89, by EPSG code.
+var shifted = map[int]string{
+	2056: "CH1903+ / LV95", 4150: "CH1903+", 4149: "CH1903", 4277: "OSGB36", 4289: "Amersfoort", 4313: "BD72", 7405: "OSGB36 / British National Grid with heights",
+	7415: "Amersfoort / RD New with heights", 21781: "CH1903 / LV03", 27700: "OSGB36 / British National Grid", 28992: "Amersfoort / RD New", 31370: "BD72 / Belgian Lambert 72",
 }
 
 // Near returns the served system as which coordinates in a system of EPSG that is not served itself can be taken, and a note that tells
@@ -25,4 +33,29 @@ func Near(epsg int) (id ID, note string, ok bool) {
 		return id, fmt.Sprintf("EPSG:%d is taken as %v; heights are passed on as they are", epsg, id), true
 	}
 	return 0, "", false
+}
+
+// FromEPSG returns the system as which coordinates in a system of EPSG are served. note tells what is not quite so; wrong, why they are not
+// served, with the cure for a file.
+func FromEPSG(code int) (id ID, note, wrong string) {
+	if id := ID(code); id != CRS84 && id.Valid() {
+		return id, "", ""
+	}
+	if id, note, ok := Near(code); ok {
+		return id, note, ""
+	}
+	why, to := Unserved(code)
+	how := "ogr2ogr"
+	if to == ETRS89 {
+		how = "PROJ_NETWORK=ON ogr2ogr"
+	}
+	return 0, "", fmt.Sprintf("%s; transform the data, for example with %s -t_srs %v", why, how, to)
+}
+
+// Unserved tells why coordinates in a system of EPSG are not served, and the geographic system to which they are best transformed.
+func Unserved(code int) (why string, to ID) {
+	if name := shifted[code]; name != "" {
+		return fmt.Sprintf("the reference system EPSG:%d is not served (%s: a datum of its own, from which a shift by grid leads to ETRS89)", code, name), ETRS89
+	}
+	return fmt.Sprintf("the reference system EPSG:%d is not served", code), WGS84
 }

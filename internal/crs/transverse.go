@@ -6,22 +6,19 @@ import "math"
 // a few nanometers, equations 35 and 36), which stays exact tens of degrees away from the central meridian.
 type transverseMercator struct {
 	lon0        float64 // central meridian, radians
+	fe, fn      float64 // false easting and northing, metres
 	radius      float64 // scale times rectifying radius, metres
 	e           float64 // first eccentricity
 	alpha, beta [6]float64
 }
 
-const (
-	utmScale   = 0.9996
-	utmEasting = 500000 // metres; the false northing of northern zones is 0
-)
-
-// newTransverseMercator returns the projection of a northern UTM zone with that central meridian, in degrees.
-func newTransverseMercator(el ellipsoid, lon0 float64) *transverseMercator {
+// newTransverseMercator returns the projection with a central meridian in degrees, the scale there, and false easting and northing in metres.
+// The latitude of origin is 0.
+func newTransverseMercator(el ellipsoid, lon0, scale, fe, fn float64) *transverseMercator {
 	n := el.third()
 	return &transverseMercator{
-		lon0:   lon0 * radian,
-		radius: utmScale * el.a / (1 + n[1]) * (1 + n[2]/4 + n[4]/64 + n[6]/256),
+		lon0: lon0 * radian, fe: fe, fn: fn,
+		radius: scale * el.a / (1 + n[1]) * (1 + n[2]/4 + n[4]/64 + n[6]/256),
 		e:      math.Sqrt(el.eccentricity2()),
 		alpha: [6]float64{
 			n[1]/2 - 2*n[2]/3 + 5*n[3]/16 + 41*n[4]/180 - 127*n[5]/288 + 7891*n[6]/37800,
@@ -44,35 +41,35 @@ func newTransverseMercator(el ellipsoid, lon0 float64) *transverseMercator {
 
 func (t *transverseMercator) forward(lon, lat float64) (x, y float64) {
 	sinLon, cosLon := math.Sincos(lon*radian - t.lon0)
-	tau := t.conformal(math.Tan(lat * radian))
+	tau := conformal(t.e, math.Tan(lat*radian))
 	xi := math.Atan2(tau, cosLon)
 	eta := math.Asinh(sinLon / math.Hypot(tau, cosLon))
 	dxi, deta := clenshaw(&t.alpha, xi, eta)
-	return utmEasting + t.radius*(eta+deta), t.radius * (xi + dxi)
+	return t.fe + t.radius*(eta+deta), t.fn + t.radius*(xi+dxi)
 }
 
 func (t *transverseMercator) inverse(x, y float64) (lon, lat float64) {
-	xi, eta := y/t.radius, (x-utmEasting)/t.radius
+	xi, eta := (y-t.fn)/t.radius, (x-t.fe)/t.radius
 	dxi, deta := clenshaw(&t.beta, xi, eta)
 	sinXi, cosXi := math.Sincos(xi - dxi)
 	sinhEta := math.Sinh(eta - deta)
 	lon = wrap((t.lon0 + math.Atan2(sinhEta, cosXi)) * degree)
-	return lon, math.Atan(t.geodetic(sinXi/math.Hypot(sinhEta, cosXi))) * degree
+	return lon, math.Atan(geodetic(t.e, sinXi/math.Hypot(sinhEta, cosXi))) * degree
 }
 
-// conformal returns the tangent of the conformal latitude for that of the geodetic latitude.
-func (t *transverseMercator) conformal(tau float64) float64 {
+// conformal returns the tangent of the conformal latitude for that of the geodetic latitude, on an ellipsoid of first eccentricity e.
+func conformal(e, tau float64) float64 {
 	sec := math.Sqrt(1 + tau*tau)
-	sigma := math.Sinh(t.e * math.Atanh(t.e*tau/sec))
+	sigma := math.Sinh(e * math.Atanh(e*tau/sec))
 	return tau*math.Sqrt(1+sigma*sigma) - sigma*sec
 }
 
 // geodetic is the inverse of conformal, by Newton's method; two steps are enough but next to the poles.
-func (t *transverseMercator) geodetic(want float64) float64 {
-	f := 1 - t.e*t.e
+func geodetic(e, want float64) float64 {
+	f := 1 - e*e
 	tau := want / f
 	for range 5 {
-		got := t.conformal(tau)
+		got := conformal(e, tau)
 		step := (want - got) / math.Sqrt(1+got*got) * (1 + f*tau*tau) / (f * math.Sqrt(1+tau*tau))
 		tau += step
 		if math.Abs(step) < 1e-15*math.Max(1, math.Abs(tau)) {

@@ -435,6 +435,9 @@ func (p *Plan) plausible(l *layerSurvey) {
 			f := e.at
 			f.Action = Refused
 			f.Reason = fmt.Sprintf("%s = %v does not exist in %v; state the reference system that the coordinates are in with --crs EPSG:n", []string{"x", "y"}[i%2], e.v, l.crs)
+			if l.stated != 0 {
+				f.Reason = "--crs " + l.stated.String() + " cannot be right: " + f.Reason
+			}
 			p.fault(f)
 			return
 		}
@@ -444,6 +447,9 @@ func (p *Plan) plausible(l *layerSurvey) {
 		f := l.at(place{}, 0)
 		f.Action = Refused
 		f.Reason = fmt.Sprintf("all coordinates look like degrees, but %v is in metres; state the right reference system with --crs, for example --crs EPSG:4326", l.crs)
+		if l.stated != 0 {
+			f.Reason = "--crs " + l.stated.String() + " cannot be right: " + f.Reason
+		}
 		p.fault(f)
 	}
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"html/template"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,10 +59,8 @@ type collectionView struct {
 
 // CRSName is the name of a coordinate system that the collection is offered in; "" for any other.
 func (v collectionView) CRSName(uri string) string {
-	for _, id := range crs.Served() {
-		if id.URI() == uri {
-			return id.Name()
-		}
+	if id, ok := crs.Parse(uri); ok {
+		return id.Name()
 	}
 	return ""
 }
@@ -170,6 +169,9 @@ func offeredCRS(coll *store.Collection) []crs.ID {
 		if id == coll.Geometry.CRS || coll.Extent == nil || covers(id, *coll.Extent) {
 			out = append(out, id)
 		}
+	}
+	if !slices.Contains(out, coll.Geometry.CRS) {
+		out = append(out, coll.Geometry.CRS)
 	}
 	return out
 }

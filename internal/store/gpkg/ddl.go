@@ -25,7 +25,7 @@ var geopackageTables = []string{
 	`INSERT INTO gpkg_spatial_ref_sys VALUES
   ('Undefined Cartesian SRS', -1, 'NONE', -1, 'undefined', 'undefined Cartesian coordinate reference system'),
   ('Undefined geographic SRS', 0, 'NONE', 0, 'undefined', 'undefined geographic coordinate reference system')`,
-	`INSERT INTO gpkg_spatial_ref_sys VALUES ('WGS 84', 4326, 'EPSG', 4326, '` + wgs84Text + `', 'longitude and latitude in degrees')`,
+	`INSERT INTO gpkg_spatial_ref_sys VALUES ('WGS 84', 4326, 'EPSG', 4326, '` + crs.WGS84.Text() + `', 'longitude and latitude in degrees')`,
 	`CREATE TABLE gpkg_contents (
   table_name TEXT NOT NULL PRIMARY KEY,
   data_type TEXT NOT NULL,
@@ -151,53 +151,4 @@ func createRelation(r store.Relation) string {
 	}
 	l.addProperties(r.Columns)
 	return "CREATE TABLE " + quote(r.Table) + " (" + strings.Join(l.list, ", ") + ")"
-}
-
-const wgs84Text = `GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563,AUTHORITY["EPSG","7030"]],AUTHORITY["EPSG","6326"]],` +
-	`PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],UNIT["degree",0.0174532925199433,AUTHORITY["EPSG","9122"]],` +
-	`AXIS["Latitude",NORTH],AXIS["Longitude",EAST],AUTHORITY["EPSG","4326"]]`
-
-const etrs89Text = `GEOGCS["ETRS89",DATUM["European_Terrestrial_Reference_System_1989",SPHEROID["GRS 1980",6378137,298.257222101,` +
-	`AUTHORITY["EPSG","7019"]],AUTHORITY["EPSG","6258"]],PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],` +
-	`UNIT["degree",0.0174532925199433,AUTHORITY["EPSG","9122"]],AXIS["Latitude",NORTH],AXIS["Longitude",EAST],AUTHORITY["EPSG","4258"]]`
-
-// wellKnownText is the definition of a reference system as the standard demands it (OGC 01-009).
-func wellKnownText(id crs.ID) string {
-	utm := func(base string, zone int) string {
-		return projected(id, base, "Transverse_Mercator", [][2]string{{"latitude_of_origin", "0"}, {"central_meridian", fmt.Sprint(zone*6 - 183)},
-			{"scale_factor", "0.9996"}, {"false_easting", "500000"}, {"false_northing", "0"}})
-	}
-	switch id {
-	case crs.CRS84, crs.WGS84:
-		return wgs84Text
-	case crs.ETRS89:
-		return etrs89Text
-	case crs.UTM32, crs.UTM33, crs.UTM35:
-		return utm(etrs89Text, int(id-25800))
-	case crs.WGS84UTM32, crs.WGS84UTM33, crs.WGS84UTM35:
-		return utm(wgs84Text, int(id-32600))
-	case crs.WebMercator:
-		return projected(id, wgs84Text, "Mercator_1SP", [][2]string{{"central_meridian", "0"}, {"scale_factor", "1"}, {"false_easting", "0"}, {"false_northing", "0"}})
-	case crs.LAEAEurope:
-		return projected(id, etrs89Text, "Lambert_Azimuthal_Equal_Area", [][2]string{{"latitude_of_center", "52"}, {"longitude_of_center", "10"},
-			{"false_easting", "4321000"}, {"false_northing", "3210000"}})
-	case crs.LAEANorthPole:
-		return projected(id, wgs84Text, "Lambert_Azimuthal_Equal_Area", [][2]string{{"latitude_of_center", "90"}, {"longitude_of_center", "10"},
-			{"false_easting", "0"}, {"false_northing", "0"}})
-	}
-	return "undefined"
-}
-
-func projected(id crs.ID, base, method string, parameters [][2]string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `PROJCS["%s",%s,PROJECTION["%s"]`, id.Name(), base, method)
-	for _, p := range parameters {
-		fmt.Fprintf(&b, `,PARAMETER["%s",%s]`, p[0], p[1])
-	}
-	b.WriteString(`,UNIT["metre",1,AUTHORITY["EPSG","9001"]]`)
-	if id == crs.WebMercator { // the sphere, which this form cannot say
-		b.WriteString(`,EXTENSION["PROJ4","+proj=merc +a=6378137 +b=6378137 +lat_ts=0 +lon_0=0 +x_0=0 +y_0=0 +k=1 +units=m +nadgrids=@null +wktext +no_defs"]`)
-	}
-	fmt.Fprintf(&b, `,AUTHORITY["EPSG","%d"]]`, int(id))
-	return b.String()
 }

@@ -204,7 +204,7 @@ func TestOddLayers(t *testing.T) {
 		{"sample1_2F10", "countiestbl", "", 3141},
 		{"simple_sewer_features", "", "EPSG:27700", 0},
 		{"gdal_sample", "point2d", "undefined; served as CRS84", 2},
-		{"gdal_sample", "linestring2d", "EPSG:32631", 2},
+		{"gdal_sample", "polygon2d", "", 2},
 		{"gdal_sample_view", "sample_view", "", 8},
 		{"gdal_sample_v1.2_spatial_index_extension", "attribute_table", `"tiles" is not served`, 1},
 		{"v12_bad_attributes", "attribute_table", "", 1},

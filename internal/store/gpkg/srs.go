@@ -1,6 +1,7 @@
 package gpkg
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,6 +14,7 @@ type srs struct {
 	name         string
 	organization string
 	code         int64
+	definition   string // well-known text
 }
 
 // served returns the system as which coordinates in s are served, with a warning where that is not quite so; false with the reason
@@ -26,13 +28,14 @@ func (s srs) served() (id crs.ID, note string, ok bool) {
 		return 0, "the reference system is undefined (srs_id -1); set one, for example with ogr2ogr -a_srs", false
 	case strings.EqualFold(s.organization, "OGC") && (s.code == 84 || strings.Contains(s.name, "84")):
 		return crs.CRS84, "", true
-	case epsg && s.code != int64(crs.CRS84) && crs.ID(s.code).Valid():
-		return crs.ID(s.code), "", true
 	case epsg:
-		if id, note, ok := crs.Near(int(s.code)); ok {
-			return id, note, true
-		}
+		id, note, wrong := crs.FromEPSG(int(s.code))
+		return id, cmp.Or(note, wrong), wrong == ""
 	}
-	return 0, fmt.Sprintf("the reference system %s:%d (%s) is not served; transform the layer, for example with ogr2ogr -t_srs EPSG:4258",
+	if s.definition != "" && s.definition != "undefined" { // as GDAL writes what it finds no code for (organization NONE)
+		id, note, wrong := crs.FromText(s.definition)
+		return id, cmp.Or(note, wrong), wrong == ""
+	}
+	return 0, fmt.Sprintf("the reference system %s:%d (%s) is not served; transform the layer, for example with ogr2ogr -t_srs EPSG:4326",
 		s.organization, s.code, s.name), false
 }

@@ -136,11 +136,11 @@ func readContents(c *conn) ([]contents, error) {
 	}
 	for i := range list {
 		l := &list[i]
-		err := c.query(`SELECT g.column_name, g.geometry_type_name, g.z, g.srs_id, s.srs_name, s.organization, s.organization_coordsys_id
+		err := c.query(`SELECT g.column_name, g.geometry_type_name, g.z, g.srs_id, s.srs_name, s.organization, s.organization_coordsys_id, s.definition
 			FROM gpkg_geometry_columns g LEFT JOIN gpkg_spatial_ref_sys s ON s.srs_id = g.srs_id WHERE lower(g.table_name) = lower(?)`,
 			[]any{l.table}, func(r row) error {
 				l.geometry, l.geometryType, l.z = r.Text(0), r.Text(1), r.Int(2) == 1
-				l.srs = srs{id: r.Int(3), name: r.Text(4), organization: r.Text(5), code: r.Int(6)}
+				l.srs = srs{id: r.Int(3), name: r.Text(4), organization: r.Text(5), code: r.Int(6), definition: r.Text(7)}
 				return nil
 			})
 		if err != nil {

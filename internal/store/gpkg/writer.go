@@ -411,7 +411,7 @@ func (w *Writer) reference(id crs.ID) (int64, error) {
 		return code, err
 	}
 	return code, w.c.exec(`INSERT INTO gpkg_spatial_ref_sys (srs_name, srs_id, organization, organization_coordsys_id, definition)
-		VALUES (?, ?, 'EPSG', ?, ?)`, id.Name(), code, code, wellKnownText(id))
+		VALUES (?, ?, 'EPSG', ?, ?)`, id.Name(), code, code, id.Text())
 }
 
 // Insert returns a function that appends rows to a table. Indexes of an empty table are set aside until Commit, which finds rows that

@@ -118,8 +118,11 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 	case authority == "EPSG" && isNear:
 		d.crs = near
 		d.warn("%s", note)
+	case authority == "EPSG":
+		why, to := crs.Unserved(code)
+		d.refuse("%s (SRID %d); serve a view with ST_Transform(%s, %d)", why, d.srid, d.geometry.name, int(to))
 	default:
-		d.refuse("the reference system %s:%d (SRID %d) is not served; serve a view with ST_Transform(%s, 4258)", authority, code, d.srid, d.geometry.name)
+		d.refuse("the reference system %s:%d (SRID %d) is not served; serve a view with ST_Transform(%s, 4326)", authority, code, d.srid, d.geometry.name)
 	}
 	return nil
 }
