@@ -8,11 +8,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 
-	"grense/internal/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 )
@@ -36,27 +34,11 @@ type call struct {
 
 	values url.Values // all query parameters
 
-	// what the query parameters say
-	query           store.Query
-	crs             crs.ID
-	crsURI          string // as Content-Crs shall say it
-	bbox            string
-	hasBBox         bool
-	bboxCRS         crs.ID
-	from, to        *time.Time
-	hasTime         bool
-	terms           []string // of q; nil: none
-	filter          string
-	hasFilter       bool
-	filterJSON      bool
-	filterCRS       crs.ID   // zero: CRS84
-	properties      []string // nil: all
-	skipGeometry    bool
-	norwegian       bool // texts are sorted by the Norwegian alphabet
-	hits            bool // only the count is wanted
-	ui, code, after string
-	operationName   string
-	soapOperation   string // of the contract, once the message was read
+	// params is what the query parameters say: the struct of the route's Params, as its New made it; nil when it has none.
+	params    any
+	continues bool // the request follows a page, by its cursor
+
+	soapOperation string // of the contract, once the message was read
 }
 
 type callKey struct{}
@@ -94,11 +76,8 @@ func (c *call) resolve() error {
 			return err
 		}
 	}
-	c.query = store.Query{Limit: c.s.cfg.Limits.PageDefault}
-	c.crs, c.bboxCRS, c.crsURI = crs.CRS84, crs.CRS84, crs.CRS84.URI()
-	if c.coll != nil {
-		c.query.Collection = c.coll.ID
-		c.query.SortBy = c.coll.DefaultSort
+	if c.rt.New != nil {
+		c.params = c.rt.New(c)
 	}
 	perr := c.parseQuery(c.rt)
 	f, hasF := c.values["f"]
@@ -136,9 +115,7 @@ func (c *call) ask(fn func(context.Context) error) error {
 // asking returns ctx with the request's right to ask the store.
 func (c *call) asking(ctx context.Context) context.Context {
 	if c.right == nil {
-		_, err := c.query.Cursor.Place()
-		begun := c.query.Cursor != "" && err == nil // a page that follows another is part of a download
-		c.right = c.s.turns.newTicket(c.owner(), begun)
+		c.right = c.s.turns.newTicket(c.owner(), c.continues) // a page that follows another is part of a download
 	}
 	return context.WithValue(ctx, ticketKey{}, c.right)
 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"grense/api/ogcapi"
@@ -10,98 +12,147 @@ import (
 	"grense/internal/store"
 )
 
-// Encodings of a filter (OGC 19-079r2, 7.3). cql-text is the name that older clients know.
-var filterLangs = []string{"cql2-text", "cql2-json", "cql-text"}
+// finishQuery makes the question to the store of all parameters that were read.
+func (c *call) finishQuery(p *itemsParams) error {
+	if p.norwegian {
+		p.query.SortBy = slices.Clone(p.query.SortBy) // it may be the catalog's
+		for i := range p.query.SortBy {
+			p.query.SortBy[i].Norwegian = true
+		}
+	}
+	return c.buildFilter(p)
+}
 
-var (
-	paramFilter = &param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: schemaString,
-		parse: func(c *call, v []string) error { c.filter, c.hasFilter = v[0], true; return nil }}
-
-	paramQ = &param{Name: "q", Description: "Only features with these words in a text: the beginning of a word is enough; case, accents and letters such as ø and o count as equal. " +
-		"Words separated by blanks stand in that order, a comma separates alternatives. Without sortby the best matches come first",
-		Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200},
-		parse: func(c *call, v []string) (err error) {
-			c.terms, err = cql2.ParseSearch(v[0])
+// buildFilter turns bbox, datetime, name=value, q and filter into one expression over the collection; all must hold.
+func (c *call) buildFilter(asked *itemsParams) error {
+	var and cql2.And
+	var faults []problem.Fault
+	if asked.hasBBox {
+		b, err := cql2.ParseBBox(asked.bbox, asked.bboxCRS)
+		if err != nil {
+			faults = append(faults, problem.Of(err).Faults...)
+		} else if g := c.coll.Geometry; g != nil {
+			b.Prop = g.Name
+			and = append(and, b)
+		}
+	}
+	if asked.hasTime {
+		start, end := c.coll.IntervalStart, c.coll.IntervalEnd
+		if c.coll.Instant != "" {
+			start, end = c.coll.Instant, c.coll.Instant
+		}
+		if start != "" || end != "" {
+			and = append(and, cql2.Interval{Start: start, End: end, From: asked.from, To: asked.to})
+		}
+	}
+	for i := range c.coll.Properties {
+		p := &c.coll.Properties[i]
+		v, ok := c.values[p.Name]
+		if !ok || c.field(p.Name) == nil {
+			continue
+		}
+		e, err := equals(p, v[0])
+		if err != nil {
+			faults = append(faults, problem.Of(err).Faults...)
+			continue
+		}
+		and = append(and, e)
+	}
+	if asked.terms != nil {
+		s := cql2.Search{Props: c.coll.SearchNames(), Terms: asked.terms}
+		and = append(and, s)
+		if _, sorted := c.values["sortby"]; !sorted {
+			asked.query.Rank, asked.query.SortBy = &s, nil
+		}
+	}
+	if asked.hasFilter {
+		e, err := c.parseFilter(asked)
+		if err != nil && problem.Of(err).Kind != problem.Invalid {
 			return err
-		}}
-
-	paramFilterLang = &param{Name: "filter-lang", Description: "Encoding of filter", Schema: map[string]any{"type": "string", "enum": filterLangs, "default": filterLangs[0]},
-		parse: func(c *call, v []string) error {
-			for _, l := range filterLangs {
-				if v[0] == l {
-					c.filterJSON = l == "cql2-json"
-					return nil
-				}
-			}
-			return problem.Invalidf("filter-lang", v[0], "use one of %s", strings.Join(filterLangs, ", "))
-		}}
-
-	paramFilterCRS = &param{Name: "filter-crs", Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: schemaURI,
-		parse: func(c *call, v []string) (err error) {
-			c.filterCRS, _, err = c.parseCRS("filter-crs", v[0])
-			return err
-		}}
-
-	paramProperties = &param{Name: "properties", Description: "Properties to return, separated by commas; id and links always stay, the geometry only when it is named",
-		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
-		parse:  func(c *call, v []string) error { return c.parseProperties(v[0]) }}
-
-	paramSkipGeometry = &param{Name: "skipGeometry", Description: "Leave the geometry out", Schema: map[string]any{"type": "boolean", "default": false},
-		parse: func(c *call, v []string) error {
-			switch v[0] {
-			case "true":
-				c.skipGeometry = true
-			case "false":
-			default:
-				return problem.Invalidf("skipGeometry", v[0], "use true or false")
-			}
+		}
+		if err != nil {
+			faults = append(faults, problem.Of(err).Faults...)
+		} else {
+			and = append(and, e)
+		}
+	}
+	if faults != nil {
+		return &problem.Error{Kind: problem.Invalid, Faults: faults}
+	}
+	if len(and) == 0 {
+		return nil
+	}
+	var all cql2.Expr = and
+	if len(and) == 1 {
+		if all = and[0]; asked.hasFilter { // which is checked
+			asked.query.Filter = all
 			return nil
-		}}
+		}
+	}
+	e, err := cql2.Check(all, c.coll)
+	asked.query.Filter = e
+	return err
+}
 
-	paramCollation = &param{Name: "collation", Description: "Order of texts in sortby: codepoint, or nb for the Norwegian alphabet with æ, ø, å after z",
-		Schema: map[string]any{"type": "string", "enum": []string{"codepoint", "nb"}, "default": "codepoint"},
-		parse: func(c *call, v []string) error {
-			switch v[0] {
-			case "nb":
-				c.norwegian = true
-			case "codepoint":
-			default:
-				return problem.Invalidf("collation", v[0], "use codepoint or nb")
-			}
-			return nil
-		}}
-
-	paramResultType = &param{Name: "resulttype", Description: "hits counts the features and returns none", Schema: map[string]any{"type": "string", "enum": []string{"results", "hits"}, "default": "results"},
-		parse: func(c *call, v []string) error {
-			switch v[0] {
-			case "hits":
-				c.hits = true
-			case "results":
-			default:
-				return problem.Invalidf("resulttype", v[0], "use results or hits")
-			}
-			return nil
-		}}
-)
+// equals builds property = value from the text of a query parameter (OGC 17-069r4, 7.15.5).
+func equals(p *store.Property, v string) (cql2.Expr, error) {
+	prop := cql2.Prop{Name: p.Name}
+	cmp := func(x cql2.Expr) (cql2.Expr, error) { return cql2.Compare{Op: cql2.Eq, L: prop, R: x}, nil }
+	switch p.Type {
+	case cql2.TypeInteger:
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil {
+			return nil, problem.Invalidf(p.Name, v, "use a whole number")
+		}
+		return cmp(cql2.Int(n))
+	case cql2.TypeNumber:
+		x, err := strconv.ParseFloat(v, 64)
+		if err != nil || x-x != 0 {
+			return nil, problem.Invalidf(p.Name, v, "use a number")
+		}
+		return cmp(cql2.Number(x))
+	case cql2.TypeBool:
+		switch v {
+		case "true", "1":
+			return cmp(cql2.Bool(true))
+		case "false", "0":
+			return cmp(cql2.Bool(false))
+		}
+		return nil, problem.Invalidf(p.Name, v, "use true or false")
+	case cql2.TypeDate, cql2.TypeTimestamp:
+		from, to, err := cql2.ParseInterval(v)
+		if err != nil || from == nil || to == nil || strings.Contains(v, "/") {
+			return nil, problem.Invalidf(p.Name, v, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z")
+		}
+		if p.Type == cql2.TypeDate {
+			return cmp(cql2.Date{T: *from})
+		}
+		if from.Equal(*to) {
+			return cmp(cql2.Timestamp{T: *from})
+		}
+		return cql2.Between{X: prop, Lo: cql2.Timestamp{T: *from}, Hi: cql2.Timestamp{T: *to}}, nil
+	}
+	return cmp(cql2.Text(v))
+}
 
 // parseFilter reads filter, after all other parameters, since its meaning depends on filter-lang and filter-crs.
-func (c *call) parseFilter() (cql2.Expr, error) {
-	in := c.filterCRS
+func (c *call) parseFilter(p *itemsParams) (cql2.Expr, error) {
+	in := p.filterCRS
 	if in == 0 {
 		in = crs.CRS84
 	}
 	var e cql2.Expr
 	var err error
-	if c.filterJSON {
-		e, err = cql2.ParseJSONIn([]byte(c.filter), in)
+	if p.filterJSON {
+		e, err = cql2.ParseJSONIn([]byte(p.filter), in)
 	} else {
-		e, err = cql2.ParseTextIn(c.filter, in)
+		e, err = cql2.ParseTextIn(p.filter, in)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if e, err = cql2.Check(e, public{c.coll}); err != nil {
-		return nil, cql2.Locate(err, c.filter)
+		return nil, cql2.Locate(err, p.filter)
 	}
 	return e, nil
 }
@@ -114,27 +165,6 @@ func (p public) Property(name string) (cql2.Type, bool) {
 		return 0, false
 	}
 	return p.Collection.Property(name)
-}
-
-// parseProperties reads the list of properties to return (OGC API – Features Part 6, draft).
-func (c *call) parseProperties(v string) error {
-	c.properties, c.skipGeometry = []string{}, true
-	seen := map[string]bool{}
-	for name := range strings.SplitSeq(v, ",") {
-		if seen[name] {
-			return problem.Invalidf("properties", v, "name each property once; %s stands twice", clip(name))
-		}
-		seen[name] = true
-		if g := c.coll.Geometry; g != nil && name == g.Name {
-			c.skipGeometry = false
-			continue
-		}
-		if p, ok := c.coll.Find(name); !ok || p.Hidden {
-			return problem.Invalidf("properties", v, "name properties of the collection: %s", strings.Join(c.coll.Names(), ", "))
-		}
-		c.properties = append(c.properties, name)
-	}
-	return nil
 }
 
 // sortables describes what features can be sorted by (OGC API – Features Part 8, draft; OGC 23-058r2).

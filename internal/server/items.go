@@ -23,14 +23,15 @@ const mostOnPage = 250
 // items writes a page of features (OGC 17-069r4, 7.15, 7.16).
 func (s *Server) items(c *call, w http.ResponseWriter) error {
 	var p *store.Page
-	if c.hits {
-		c.query.Limit = 0
+	q := &c.items().query
+	if c.items().hits {
+		q.Limit = 0
 	}
 	if c.rep.F == "html" {
-		c.query.Limit = min(c.query.Limit, mostOnPage)
+		q.Limit = min(q.Limit, mostOnPage)
 	}
 	err := c.ask(func(ctx context.Context) (err error) {
-		p, err = s.store.Page(ctx, c.query)
+		p, err = s.store.Page(ctx, *q)
 		return err
 	})
 	if err != nil {
@@ -45,7 +46,7 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	h.Set("OGC-NumberMatched", strconv.Itoa(p.Matched))
 	h.Set("OGC-NumberReturned", strconv.Itoa(len(p.Rows)))
 	if c.rep.F == "json" {
-		h.Set("Content-Crs", "<"+c.crsURI+">")
+		h.Set("Content-Crs", "<"+c.output().crsURI+">")
 	}
 	if c.rep.F == "csv" {
 		h.Set("Content-Disposition", `attachment; filename="`+c.coll.ID+`.csv"`)
@@ -177,24 +178,24 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 
 // encoder writes features as the request wants them.
 func (c *call) encoder(skipGeometry bool) (*feature.Encoder, error) {
-	return feature.NewEncoder(c.coll, feature.Options{CRS: c.crs, Properties: c.properties, SkipGeometry: skipGeometry,
+	return feature.NewEncoder(c.coll, feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: skipGeometry,
 		Vocabulary: c.base() + "/collections/" + c.coll.ID + "/schema#"})
 }
 
 // parts names what of a feature is wanted; 0 when everything is.
 func (c *call) parts() uint64 {
-	if c.properties == nil && !c.skipGeometry {
+	if c.output().properties == nil && !c.output().skipGeometry {
 		return 0
 	}
 	h := fnv.New64a()
-	if c.skipGeometry {
+	if c.output().skipGeometry {
 		h.Write([]byte{1})
 	}
-	for _, p := range c.properties {
+	for _, p := range c.output().properties {
 		h.Write([]byte(p))
 		h.Write([]byte{0})
 	}
-	if c.properties == nil {
+	if c.output().properties == nil {
 		h.Write([]byte{2})
 	}
 	return h.Sum64() | 1
@@ -210,7 +211,7 @@ func (c *call) fragments(rows []store.Row, gz bool) ([]*feature.Fragment, error)
 	frags := make([]*feature.Fragment, len(rows))
 	var missing []store.Row
 	var at []int
-	key := feature.Key{Collection: c.coll.ID, CRS: c.crs, Properties: c.parts(), Kind: feature.KindMembers}
+	key := feature.Key{Collection: c.coll.ID, CRS: c.output().crs, Properties: c.parts(), Kind: feature.KindMembers}
 	for i, r := range rows {
 		key.ID, key.Rev = r.ID, r.Rev
 		f, ok := c.s.fragments.Get(key)
@@ -227,7 +228,7 @@ func (c *call) fragments(rows []store.Row, gz bool) ([]*feature.Fragment, error)
 	if len(missing) == 0 {
 		return frags, nil
 	}
-	enc, err := c.encoder(c.skipGeometry)
+	enc, err := c.encoder(c.output().skipGeometry)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +273,7 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 	c.dataHeaders(h)
 	h.Set("Link", linkHeader(links))
 	if c.rep.F == "json" {
-		h.Set("Content-Crs", "<"+c.crsURI+">")
+		h.Set("Content-Crs", "<"+c.output().crsURI+">")
 	}
 	if c.rep.F != "html" {
 		tag := c.pageTag(&store.Page{Rows: []store.Row{at.row}, Next: store.Cursor(at.next), Prev: store.Cursor(at.prev)})
@@ -357,7 +358,7 @@ func (c *call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 
 // itemLD writes a feature as JSON-LD.
 func (c *call) itemLD(w http.ResponseWriter, row store.Row) error {
-	doc, err := c.itemLinked(row, c.skipGeometry)
+	doc, err := c.itemLinked(row, c.output().skipGeometry)
 	if err != nil {
 		return err
 	}
@@ -394,12 +395,12 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 	if err := c.nameItem(v); err != nil {
 		return err
 	}
-	if v.box != nil && !c.skipGeometry {
+	if v.box != nil && !c.output().skipGeometry {
 		if v.Map, err = c.itemMap(at.row, *v.box, v.Title); err != nil {
 			return err
 		}
 	}
-	linked, err := c.itemLinked(at.row, c.skipGeometry)
+	linked, err := c.itemLinked(at.row, c.output().skipGeometry)
 	if err == nil && len(linked) > linkedMost {
 		linked, err = c.itemLinked(at.row, true)
 	}

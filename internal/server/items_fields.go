@@ -51,7 +51,7 @@ var shownParams = []string{"limit", "offset", "cursor", "bbox", "datetime", "dat
 // fillForm sets what the form over the features shows: the fields with what was asked, and what is sent on unseen.
 func (c *call) fillForm(v *itemsView) error {
 	v.Action = "/collections/" + c.coll.ID + "/items"
-	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = c.bbox, first(c.values["datetime"]), first(c.values["filter"]), first(c.values["q"])
+	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = c.items().bbox, first(c.values["datetime"]), first(c.values["filter"]), first(c.values["q"])
 	for i := range c.coll.Properties {
 		if p := &c.coll.Properties[i]; c.field(p.Name) != nil {
 			f := filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: first(c.values[p.Name]), Unit: p.Unit}

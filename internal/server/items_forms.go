@@ -46,7 +46,7 @@ func (c *call) itemsCSV(w http.ResponseWriter, p *store.Page) error {
 		return err
 	}
 	want := enc.Want()
-	want.Properties = c.properties
+	want.Properties = c.output().properties
 	out := newSink(c, w)
 	out.buf = enc.AppendHeader(out.buf)
 	if err := c.eachBatch(out, p.Rows, want, enc.Append); err != nil {
@@ -57,12 +57,12 @@ func (c *call) itemsCSV(w http.ResponseWriter, p *store.Page) error {
 
 // selected is the collection with the properties that are wanted only.
 func (c *call) selected() *store.Collection {
-	if c.properties == nil {
+	if c.output().properties == nil {
 		return c.coll
 	}
 	coll := *c.coll
 	coll.Properties = nil
-	for _, name := range c.properties {
+	for _, name := range c.output().properties {
 		if p, ok := c.coll.Find(name); ok {
 			coll.Properties = append(coll.Properties, *p)
 		}
@@ -82,7 +82,7 @@ func (c *call) itemsLD(w http.ResponseWriter, p *store.Page) error {
 // appendItemsLD writes the ItemList to a sink.
 func (c *call) appendItemsLD(out *sink, p *store.Page) error {
 	points := c.coll.Geometry != nil && c.coll.Geometry.Type == "Point" // of other geometries a list shows nothing
-	enc, err := c.encoder(c.skipGeometry || !points)
+	enc, err := c.encoder(c.output().skipGeometry || !points)
 	if err != nil {
 		return err
 	}
@@ -167,9 +167,9 @@ func (r itemRow) HTML() template.HTML {
 
 // itemsPage writes the page of features: a table without geometry.
 func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
-	v := itemsView{Matched: p.Matched, Limit: c.query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil, Datetime: c.coll.Instant+c.coll.IntervalStart != ""}
-	if c.query.Cursor == "" {
-		v.First, v.Last = c.query.Offset+1, c.query.Offset+len(p.Rows)
+	v := itemsView{Matched: p.Matched, Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil, Datetime: c.coll.Instant+c.coll.IntervalStart != ""}
+	if c.items().query.Cursor == "" {
+		v.First, v.Last = c.items().query.Offset+1, c.items().query.Offset+len(p.Rows)
 	}
 	path := "/collections/" + c.coll.ID + "/items"
 	if err := c.fillForm(&v); err != nil {
@@ -235,7 +235,7 @@ func (c *call) tableOrder() (out []*store.Property) {
 			out = append(out, p)
 		}
 	}
-	if c.properties == nil {
+	if c.output().properties == nil {
 		rank := func(p *store.Property) int {
 			switch p.Name {
 			case c.coll.Key.Property:
@@ -403,7 +403,7 @@ func (c *call) sortable(p *store.Property) column {
 		return col
 	}
 	by := p.Name
-	if keys := c.query.SortBy; first(c.values["sortby"]) != "" && len(keys) > 0 && keys[0].Property == p.Name {
+	if keys := c.items().query.SortBy; first(c.values["sortby"]) != "" && len(keys) > 0 && keys[0].Property == p.Name {
 		col.Sorted = "descending"
 		if !keys[0].Desc {
 			col.Sorted, by = "ascending", "-"+p.Name

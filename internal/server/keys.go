@@ -69,14 +69,15 @@ func (s *Server) keyForm(c *call, w http.ResponseWriter) error {
 		return c.writeDoc(w, keyDoc{Title: c.text("key.title"), Description: "Send the key in the header X-API-Key, as Authorization: Bearer, or as the password of Basic. " +
 			"The form of the page keeps it in a cookie.", KeyAccepted: s.authorize(c) == nil, Links: c.selfLinks("/key")})
 	}
-	if c.code == "" {
+	code := c.params.(*keyParams).code
+	if code == "" {
 		return c.keyPage(w, http.StatusOK, "")
 	}
 	if c.r.Method == http.MethodHead { // a preview must not use the code up
 		return c.keyPage(w, http.StatusOK, "")
 	}
 	if s.oneTime != nil {
-		if key, ok := s.oneTime.Redeem(c.code, time.Now()); ok {
+		if key, ok := s.oneTime.Redeem(code, time.Now()); ok {
 			return c.welcome(w, key)
 		}
 	}
@@ -88,7 +89,7 @@ func (s *Server) keyPost(c *call, w http.ResponseWriter) error {
 	if err := c.readForm(maxForm); err != nil {
 		return err
 	}
-	c.after = c.r.PostForm.Get("next")
+	c.params = &keyParams{next: c.r.PostForm.Get("next")}
 	key := strings.TrimSpace(c.r.PostForm.Get("key"))
 	if key == "" {
 		c.setCookie(w, "", -1)
@@ -134,8 +135,8 @@ func (c *call) setCookie(w http.ResponseWriter, value string, age int) {
 // redirect goes to the page that the form came from, if that is one of ours, else to the collections.
 func (c *call) redirect(w http.ResponseWriter) error {
 	to := c.base() + "/collections"
-	if ours(c.after, c.root) {
-		to = c.after
+	if next := c.params.(*keyParams).next; ours(next, c.root) {
+		to = next
 	}
 	path, query, has := strings.Cut(to, "?")
 	path = "/" + strings.TrimLeft(localPath(path), "/") // two slashes would begin another host (RFC 3986, 4.2)
@@ -160,7 +161,7 @@ func (c *call) keyPage(w http.ResponseWriter, status int, message string) error 
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", varyKeyed)
 	h.Set("Content-Language", languageTag(c.lang))
-	plain, err := c.s.pages.render(c, &page{Name: "key", Title: c.text("key.title"), Data: keyView{Message: message, Next: c.after, HasKey: cookieKey(c.r) != ""}})
+	plain, err := c.s.pages.render(c, &page{Name: "key", Title: c.text("key.title"), Data: keyView{Message: message, Next: c.params.(*keyParams).next, HasKey: cookieKey(c.r) != ""}})
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func (c *call) marks(coll *store.Collection, rows []store.Row, outs []*draw.Outl
 
 // itemsMap draws the features of a page; "" when they have no geometry, or it is not wanted.
 func (c *call) itemsMap(rows []store.Row) (template.HTML, error) {
-	if c.coll.Geometry == nil || c.skipGeometry {
+	if c.coll.Geometry == nil || c.output().skipGeometry {
 		return "", nil
 	}
 	rows = rows[:min(len(rows), mapMost)]

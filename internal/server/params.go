@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
@@ -18,10 +19,88 @@ type param struct {
 	Description string
 	Schema      map[string]any // OpenAPI 3.0 schema
 	Repeat      bool           // may stand more than once
-	// parse reads the values into the call; what it returns is an error of kind Invalid. It runs for every parameter of the route
-	// that the request names, in the order of the table.
-	parse func(c *call, values []string) error
+	// parse reads the values into the struct of the route's parameters; what it returns is an error of kind Invalid. It runs for every
+	// parameter of the route that the request names, in the order of the table. Made by into; nil: the values are read elsewhere.
+	parse func(c *call, params any, values []string) error
 }
+
+// into makes a parse of a function that fills T: a pointer to the struct of a route's parameters, or an interface of several such.
+func into[T any](parse func(c *call, to T, values []string) error) func(*call, any, []string) error {
+	return func(c *call, params any, values []string) error { return parse(c, params.(T), values) }
+}
+
+// outputParams say how features are written. They are part of the structs of several routes.
+type outputParams struct {
+	crs          crs.ID
+	crsURI       string   // as Content-Crs shall say it
+	properties   []string // nil: all
+	skipGeometry bool
+}
+
+// output lets a parameter find these in the struct of a route.
+func (p *outputParams) output() *outputParams { return p }
+
+// writesFeatures is the struct of a route that has outputParams.
+type writesFeatures interface{ output() *outputParams }
+
+func newOutputParams() outputParams { return outputParams{crs: crs.CRS84, crsURI: crs.CRS84.URI()} }
+
+// itemsParams are those of the features of a collection.
+type itemsParams struct {
+	outputParams
+	query      store.Query
+	bbox       string
+	hasBBox    bool
+	bboxCRS    crs.ID
+	from, to   *time.Time
+	hasTime    bool
+	terms      []string // of q; nil: none
+	filter     string
+	hasFilter  bool
+	filterJSON bool
+	filterCRS  crs.ID // zero: CRS84
+	norwegian  bool   // texts are sorted by the Norwegian alphabet
+	hits       bool   // only the count is wanted
+}
+
+func newItemsParams(c *call) any {
+	return &itemsParams{outputParams: newOutputParams(), bboxCRS: crs.CRS84,
+		query: store.Query{Collection: c.coll.ID, Limit: c.s.cfg.Limits.PageDefault, SortBy: c.coll.DefaultSort}}
+}
+
+// items are the parameters of a call of the route of features.
+func (c *call) items() *itemsParams { return c.params.(*itemsParams) }
+
+// output are the parameters of a call of a route that writes features.
+func (c *call) output() *outputParams { return c.params.(writesFeatures).output() }
+
+// itemParams are those of one feature.
+type itemParams struct{ outputParams }
+
+func newItemParams(*call) any { return &itemParams{newOutputParams()} }
+
+// processesParams are those of the list of processes.
+type processesParams struct{ limit int }
+
+func newProcessesParams(c *call) any { return &processesParams{c.s.cfg.Limits.PageDefault} }
+
+// apiParams are those of the API definition.
+type apiParams struct{ swagger bool }
+
+func newAPIParams(*call) any { return &apiParams{} }
+
+// soapParams are those of the page of the place-name service.
+type soapParams struct{ operation string } // "": the first that is shown
+
+func newSOAPParams(*call) any { return &soapParams{} }
+
+// keyParams are those of the form for the key.
+type keyParams struct{ code, next string } // "": none
+
+func newKeyParams(*call) any { return &keyParams{} }
+
+// Encodings of a filter (OGC 19-079r2, 7.3). cql-text is the name that older clients know.
+var filterLangs = []string{"cql2-text", "cql2-json", "cql-text"}
 
 // MaxLimit and DefaultLimit bound a page of features (OGC 17-069r4, 7.15.2). A larger limit is clamped, not refused.
 const (
@@ -36,64 +115,147 @@ var (
 
 	paramLimit = &param{Name: "limit", Description: "Features in one page, at most. A larger number is read as the maximum; pages in HTML show 250 at most",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		parse: func(c *call, v []string) (err error) {
-			c.query.Limit, err = positive("limit", v[0], 1)
-			c.query.Limit = min(c.query.Limit, c.s.cfg.Limits.PageMax)
+		parse: into(func(c *call, p *itemsParams, v []string) (err error) {
+			p.query.Limit, err = positive("limit", v[0], 1)
+			p.query.Limit = min(p.query.Limit, c.s.cfg.Limits.PageMax)
 			return err
-		}}
+		})}
 
 	paramOffset = &param{Name: "offset", Description: "Features to skip. To walk through all, follow the links next instead",
 		Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: func(c *call, v []string) (err error) {
-			c.query.Offset, err = positive("offset", v[0], 0)
+		parse: into(func(_ *call, p *itemsParams, v []string) (err error) {
+			p.query.Offset, err = positive("offset", v[0], 0)
 			return err
-		}}
+		})}
 
 	paramCursor = &param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: schemaString,
-		parse: func(c *call, v []string) error {
-			c.query.Cursor = store.Cursor(v[0])
-			if _, err := c.query.Cursor.Place(); err != nil || v[0] == "" {
+		parse: into(func(c *call, p *itemsParams, v []string) error {
+			p.query.Cursor = store.Cursor(v[0])
+			if _, err := p.query.Cursor.Place(); err != nil || v[0] == "" {
 				return problem.Invalidf("cursor", v[0], "take the cursor from a link next or prev, whole and unchanged")
 			}
+			c.continues = true
 			return nil
-		}}
+		})}
 
 	paramBBox = &param{Name: "bbox", Description: "Only features that touch this box: west, south, east, north (with heights: six numbers), in the axis order of bbox-crs. West greater than east crosses the antimeridian. Features without geometry are always in",
 		Schema: map[string]any{"type": "array", "minItems": 4, "maxItems": 6, "items": map[string]any{"type": "number"}},
-		parse:  func(c *call, v []string) error { c.bbox = v[0]; c.hasBBox = true; return nil }}
+		parse:  into(func(_ *call, p *itemsParams, v []string) error { p.bbox, p.hasBBox = v[0], true; return nil })}
 
 	paramBBoxCRS = &param{Name: "bbox-crs", Description: "CRS of bbox: one of the collection's crs; default CRS84", Schema: schemaURI,
-		parse: func(c *call, v []string) (err error) { c.bboxCRS, _, err = c.parseCRS("bbox-crs", v[0]); return err }}
+		parse: into(func(c *call, p *itemsParams, v []string) (err error) {
+			p.bboxCRS, _, err = c.parseCRS("bbox-crs", v[0])
+			return err
+		})}
 
 	paramCRS = &param{Name: "crs", Description: "CRS of the coordinates in the answer: one of the collection's crs; default CRS84", Schema: schemaURI,
-		parse: func(c *call, v []string) (err error) { c.crs, c.crsURI, err = c.parseCRS("crs", v[0]); return err }}
+		parse: into(func(c *call, to writesFeatures, v []string) (err error) {
+			p := to.output()
+			p.crs, p.crsURI, err = c.parseCRS("crs", v[0])
+			return err
+		})}
 
 	paramDatetime = &param{Name: "datetime", Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in",
-		Schema: schemaString, parse: func(c *call, v []string) error { return c.parseDatetime("datetime", v[0]) }}
+		Schema: schemaString, parse: into(func(_ *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0]) })}
 
 	paramDatetimeAlias = &param{Name: "datetime_", Description: "The same as datetime, for clients that cannot write that name",
-		Schema: schemaString, parse: func(c *call, v []string) error { return c.parseDatetime("datetime_", v[0]) }}
+		Schema: schemaString, parse: into(func(_ *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0]) })}
 
 	paramSortBy = &param{Name: "sortby", Description: "Order: properties, separated by commas, each with + (ascending) or - (descending) before it. Features without a value come last",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}}, Repeat: true,
-		parse: func(c *call, v []string) error { return c.parseSortBy(v) }}
+		parse: into(func(c *call, p *itemsParams, v []string) (err error) {
+			p.query.SortBy, err = c.parseSortBy(v)
+			return err
+		})}
 
 	paramUI = &param{Name: "ui", Description: "Page of the API definition: plain, the default, reads without JavaScript; swagger tries requests out", Schema: map[string]any{"type": "string", "enum": []string{"swagger", "plain"}},
-		parse: func(c *call, v []string) error {
+		parse: into(func(_ *call, p *apiParams, v []string) error {
 			if v[0] != "swagger" && v[0] != "plain" {
 				return problem.Invalidf("ui", v[0], "use swagger or plain")
 			}
-			c.ui = v[0]
+			p.swagger = v[0] == "swagger"
 			return nil
-		}}
+		})}
 
 	paramProcessLimit = &param{Name: "limit", Description: "Processes in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		parse: paramLimit.parse}
+		parse: into(func(_ *call, p *processesParams, v []string) (err error) {
+			p.limit, err = positive("limit", v[0], 1)
+			return err
+		})}
 
-	paramOperation = &param{Name: "operation", Description: "Operation of the place-name service", Schema: schemaString, parse: func(c *call, v []string) error { c.operationName = v[0]; return nil }}
+	paramFilter = &param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: schemaString,
+		parse: into(func(_ *call, p *itemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
 
-	paramCode     = &param{Name: "code", Description: "One-time code", Schema: schemaString, parse: func(c *call, v []string) error { c.code = v[0]; return nil }}
-	paramNextPage = &param{Name: "next", Description: "Page to open afterwards", Schema: schemaString, parse: func(c *call, v []string) error { c.after = v[0]; return nil }}
+	paramQ = &param{Name: "q", Description: "Only features with these words in a text: the beginning of a word is enough; case, accents and letters such as ø and o count as equal. " +
+		"Words separated by blanks stand in that order, a comma separates alternatives. Without sortby the best matches come first",
+		Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200},
+		parse: into(func(_ *call, p *itemsParams, v []string) (err error) {
+			p.terms, err = cql2.ParseSearch(v[0])
+			return err
+		})}
+
+	paramFilterLang = &param{Name: "filter-lang", Description: "Encoding of filter", Schema: map[string]any{"type": "string", "enum": filterLangs, "default": filterLangs[0]},
+		parse: into(func(_ *call, p *itemsParams, v []string) error {
+			for _, l := range filterLangs {
+				if v[0] == l {
+					p.filterJSON = l == "cql2-json"
+					return nil
+				}
+			}
+			return problem.Invalidf("filter-lang", v[0], "use one of %s", strings.Join(filterLangs, ", "))
+		})}
+
+	paramFilterCRS = &param{Name: "filter-crs", Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: schemaURI,
+		parse: into(func(c *call, p *itemsParams, v []string) (err error) {
+			p.filterCRS, _, err = c.parseCRS("filter-crs", v[0])
+			return err
+		})}
+
+	paramProperties = &param{Name: "properties", Description: "Properties to return, separated by commas; id and links always stay, the geometry only when it is named",
+		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
+		parse:  into(func(c *call, to writesFeatures, v []string) error { return c.parseProperties(to.output(), v[0]) })}
+
+	paramSkipGeometry = &param{Name: "skipGeometry", Description: "Leave the geometry out", Schema: map[string]any{"type": "boolean", "default": false},
+		parse: into(func(_ *call, to writesFeatures, v []string) error {
+			switch v[0] {
+			case "true":
+				to.output().skipGeometry = true
+			case "false":
+			default:
+				return problem.Invalidf("skipGeometry", v[0], "use true or false")
+			}
+			return nil
+		})}
+
+	paramCollation = &param{Name: "collation", Description: "Order of texts in sortby: codepoint, or nb for the Norwegian alphabet with æ, ø, å after z",
+		Schema: map[string]any{"type": "string", "enum": []string{"codepoint", "nb"}, "default": "codepoint"},
+		parse: into(func(_ *call, p *itemsParams, v []string) error {
+			switch v[0] {
+			case "nb":
+				p.norwegian = true
+			case "codepoint":
+			default:
+				return problem.Invalidf("collation", v[0], "use codepoint or nb")
+			}
+			return nil
+		})}
+
+	paramResultType = &param{Name: "resulttype", Description: "hits counts the features and returns none", Schema: map[string]any{"type": "string", "enum": []string{"results", "hits"}, "default": "results"},
+		parse: into(func(_ *call, p *itemsParams, v []string) error {
+			switch v[0] {
+			case "hits":
+				p.hits = true
+			case "results":
+			default:
+				return problem.Invalidf("resulttype", v[0], "use results or hits")
+			}
+			return nil
+		})}
+
+	paramOperation = &param{Name: "operation", Description: "Operation of the place-name service", Schema: schemaString, parse: into(func(_ *call, p *soapParams, v []string) error { p.operation = v[0]; return nil })}
+
+	paramCode     = &param{Name: "code", Description: "One-time code", Schema: schemaString, parse: into(func(_ *call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
+	paramNextPage = &param{Name: "next", Description: "Page to open afterwards", Schema: schemaString, parse: into(func(_ *call, p *keyParams, v []string) error { p.next = v[0]; return nil })}
 )
 
 var (
@@ -171,17 +333,11 @@ func (c *call) parseQuery(rt *route) error {
 	}
 	for _, p := range rt.Params {
 		if v, ok := values[p.Name]; ok && p.parse != nil {
-			add(p.parse(c, v))
+			add(p.parse(c, c.params, v))
 		}
 	}
-	if c.norwegian {
-		c.query.SortBy = slices.Clone(c.query.SortBy) // it may be the catalog's
-		for i := range c.query.SortBy {
-			c.query.SortBy[i].Norwegian = true
-		}
-	}
-	if rt.Data && c.coll != nil {
-		add(c.buildFilter())
+	if p, ok := c.params.(*itemsParams); ok {
+		add(c.finishQuery(p))
 	}
 	if len(faults) > 0 {
 		sortFaults(faults)
@@ -237,7 +393,7 @@ func (c *call) parseCRS(name, v string) (id crs.ID, uri string, err error) {
 	return crs.CRS84, "", problem.Invalidf(name, v, "use one of the collection's crs: %s", strings.Join(uris, ", "))
 }
 
-func (c *call) parseDatetime(name, v string) error {
+func (p *itemsParams) parseDatetime(name, v string) error {
 	from, to, err := cql2.ParseInterval(v)
 	if err != nil {
 		e := problem.Of(err)
@@ -246,17 +402,16 @@ func (c *call) parseDatetime(name, v string) error {
 		}
 		return e
 	}
-	if c.hasTime {
+	if p.hasTime {
 		return problem.Invalidf(name, v, "give either datetime or datetime_, not both")
 	}
-	c.from, c.to, c.hasTime = from, to, true
+	p.from, p.to, p.hasTime = from, to, true
 	return nil
 }
 
 // parseSortBy reads sortby. An unencoded + arrives as a space. In a repeated parameter, a bare asc or desc sets the direction of
 // the key before it, unless a property has that name.
-func (c *call) parseSortBy(values []string) error {
-	var keys []store.Sort
+func (c *call) parseSortBy(values []string) (keys []store.Sort, err error) {
 	seen := map[string]bool{}
 	for i, v := range values {
 		if i > 0 && len(keys) > 0 && (v == "asc" || v == "desc") {
@@ -275,20 +430,19 @@ func (c *call) parseSortBy(values []string) error {
 			}
 			p, ok := c.coll.Find(key.Property)
 			if !ok || p.Hidden || !simple(p.Type) {
-				return problem.Invalidf("sortby", v, "sort by one of %s", strings.Join(sortableNames(c.coll), ", "))
+				return nil, problem.Invalidf("sortby", v, "sort by one of %s", strings.Join(sortableNames(c.coll), ", "))
 			}
 			if seen[key.Property] {
-				return problem.Invalidf("sortby", v, "name each property once; %s stands twice", key.Property)
+				return nil, problem.Invalidf("sortby", v, "name each property once; %s stands twice", key.Property)
 			}
 			if len(keys) == 8 {
-				return problem.Invalidf("sortby", v, "use at most 8 properties")
+				return nil, problem.Invalidf("sortby", v, "use at most 8 properties")
 			}
 			seen[key.Property] = true
 			keys = append(keys, key)
 		}
 	}
-	c.query.SortBy = keys
-	return nil
+	return keys, nil
 }
 
 func sortableNames(coll *store.Collection) []string {
@@ -301,114 +455,23 @@ func sortableNames(coll *store.Collection) []string {
 	return names
 }
 
-// buildFilter turns bbox, datetime, name=value, q and filter into one expression over the collection; all must hold.
-func (c *call) buildFilter() error {
-	var and cql2.And
-	var faults []problem.Fault
-	if c.hasBBox {
-		b, err := cql2.ParseBBox(c.bbox, c.bboxCRS)
-		if err != nil {
-			faults = append(faults, problem.Of(err).Faults...)
-		} else if g := c.coll.Geometry; g != nil {
-			b.Prop = g.Name
-			and = append(and, b)
+// parseProperties reads the list of properties to return (OGC API – Features Part 6, draft).
+func (c *call) parseProperties(p *outputParams, v string) error {
+	p.properties, p.skipGeometry = []string{}, true
+	seen := map[string]bool{}
+	for name := range strings.SplitSeq(v, ",") {
+		if seen[name] {
+			return problem.Invalidf("properties", v, "name each property once; %s stands twice", clip(name))
 		}
-	}
-	if c.hasTime {
-		start, end := c.coll.IntervalStart, c.coll.IntervalEnd
-		if c.coll.Instant != "" {
-			start, end = c.coll.Instant, c.coll.Instant
-		}
-		if start != "" || end != "" {
-			and = append(and, cql2.Interval{Start: start, End: end, From: c.from, To: c.to})
-		}
-	}
-	for i := range c.coll.Properties {
-		p := &c.coll.Properties[i]
-		v, ok := c.values[p.Name]
-		if !ok || c.rt == nil || !c.rt.Fields || c.field(p.Name) == nil {
+		seen[name] = true
+		if g := c.coll.Geometry; g != nil && name == g.Name {
+			p.skipGeometry = false
 			continue
 		}
-		e, err := equals(p, v[0])
-		if err != nil {
-			faults = append(faults, problem.Of(err).Faults...)
-			continue
+		if x, ok := c.coll.Find(name); !ok || x.Hidden {
+			return problem.Invalidf("properties", v, "name properties of the collection: %s", strings.Join(c.coll.Names(), ", "))
 		}
-		and = append(and, e)
+		p.properties = append(p.properties, name)
 	}
-	if c.terms != nil {
-		s := cql2.Search{Props: c.coll.SearchNames(), Terms: c.terms}
-		and = append(and, s)
-		if _, sorted := c.values["sortby"]; !sorted {
-			c.query.Rank, c.query.SortBy = &s, nil
-		}
-	}
-	if c.hasFilter {
-		e, err := c.parseFilter()
-		if err != nil && problem.Of(err).Kind != problem.Invalid {
-			return err
-		}
-		if err != nil {
-			faults = append(faults, problem.Of(err).Faults...)
-		} else {
-			and = append(and, e)
-		}
-	}
-	if faults != nil {
-		return &problem.Error{Kind: problem.Invalid, Faults: faults}
-	}
-	if len(and) == 0 {
-		return nil
-	}
-	var all cql2.Expr = and
-	if len(and) == 1 {
-		if all = and[0]; c.hasFilter { // which is checked
-			c.query.Filter = all
-			return nil
-		}
-	}
-	e, err := cql2.Check(all, c.coll)
-	c.query.Filter = e
-	return err
-}
-
-// equals builds property = value from the text of a query parameter (OGC 17-069r4, 7.15.5).
-func equals(p *store.Property, v string) (cql2.Expr, error) {
-	prop := cql2.Prop{Name: p.Name}
-	cmp := func(x cql2.Expr) (cql2.Expr, error) { return cql2.Compare{Op: cql2.Eq, L: prop, R: x}, nil }
-	switch p.Type {
-	case cql2.TypeInteger:
-		n, err := strconv.ParseInt(v, 10, 64)
-		if err != nil {
-			return nil, problem.Invalidf(p.Name, v, "use a whole number")
-		}
-		return cmp(cql2.Int(n))
-	case cql2.TypeNumber:
-		x, err := strconv.ParseFloat(v, 64)
-		if err != nil || x-x != 0 {
-			return nil, problem.Invalidf(p.Name, v, "use a number")
-		}
-		return cmp(cql2.Number(x))
-	case cql2.TypeBool:
-		switch v {
-		case "true", "1":
-			return cmp(cql2.Bool(true))
-		case "false", "0":
-			return cmp(cql2.Bool(false))
-		}
-		return nil, problem.Invalidf(p.Name, v, "use true or false")
-	case cql2.TypeDate, cql2.TypeTimestamp:
-		from, to, err := cql2.ParseInterval(v)
-		if err != nil || from == nil || to == nil || strings.Contains(v, "/") {
-			return nil, problem.Invalidf(p.Name, v, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z")
-		}
-		if p.Type == cql2.TypeDate {
-			return cmp(cql2.Date{T: *from})
-		}
-		if from.Equal(*to) {
-			return cmp(cql2.Timestamp{T: *from})
-		}
-		return cql2.Between{X: prop, Lo: cql2.Timestamp{T: *from}, Hi: cql2.Timestamp{T: *to}}, nil
-	}
-	return cmp(cql2.Text(v))
+	return nil
 }

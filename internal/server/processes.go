@@ -10,7 +10,7 @@ import (
 func (s *Server) processes(c *call) (*answer, error) {
 	all := process.All()
 	doc := ogcapi.Processes{Processes: []ogcapi.ProcessSummary{}, Links: c.selfLinks("/processes")}
-	for _, p := range all[:min(len(all), c.query.Limit)] {
+	for _, p := range all[:min(len(all), c.params.(*processesParams).limit)] {
 		d := p.Describe(c.lang)
 		d.Links = c.processLinks(d.ID)
 		doc.Processes = append(doc.Processes, d.ProcessSummary)

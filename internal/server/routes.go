@@ -15,18 +15,19 @@ import (
 // unknown parameters, negotiation, the OpenAPI document, conformsTo, the key check and the headers for other origins. A route that
 // speaks another protocol than this API has Serve.
 type route struct {
-	Path     string   // below the mount, as chi writes it; "" is the landing page. Its variables are those of pathVariables
-	Alias    string   // another spelling, served but not documented
-	Root     bool     // at the root of the server only, not at each mount
-	Op       string   // operationId of the GET; the name of the route in logs and metrics
-	Tag      string   // group in the API definition
-	Summary  string   // in the API definition
-	Params   []*param // query parameters besides f and lang
-	Formats  []rep    // representations; the first answers */*
-	Schema   schemaOf // of the answer in JSON; every route of the API definition that has such an answer has one
-	Data     bool     // needs a key
-	Fields   bool     // queryables of the collection are query parameters too
-	Classes  []string // conformance classes whose tests are green
+	Path     string          // below the mount, as chi writes it; "" is the landing page. Its variables are those of pathVariables
+	Alias    string          // another spelling, served but not documented
+	Root     bool            // at the root of the server only, not at each mount
+	Op       string          // operationId of the GET; the name of the route in logs and metrics
+	Tag      string          // group in the API definition
+	Summary  string          // in the API definition
+	Params   []*param        // query parameters besides f and lang
+	New      func(*call) any // makes the struct that Params are read into, with its defaults; nil where Params is
+	Formats  []rep           // representations; the first answers */*
+	Schema   schemaOf        // of the answer in JSON; every route of the API definition that has such an answer has one
+	Data     bool            // needs a key
+	Fields   bool            // queryables of the collection are query parameters too
+	Classes  []string        // conformance classes whose tests are green
 	Get      func(*call) (*answer, error)
 	Stream   func(*call, http.ResponseWriter) error // instead of Get: writes the answer by itself
 	Post     func(*call, http.ResponseWriter) error
@@ -110,7 +111,7 @@ func (s *Server) table() []*route {
 			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("landingPage"), Get: s.landing,
 			Classes: []string{common1 + "core", common1 + "landing-page", common1 + "json", common1 + "html", features1 + "core", features1 + "html"}},
 		{Path: "/openapi", Alias: "/api", Op: "getApiDefinition", Tag: "Capabilities", Summary: "This document",
-			Formats: []rep{asOpenAPI, asYAML, asHTML}, Schema: schema("openapi"), NoAccept: true, Get: s.apiDefinition, Params: []*param{paramUI},
+			Formats: []rep{asOpenAPI, asYAML, asHTML}, Schema: schema("openapi"), NoAccept: true, Get: s.apiDefinition, Params: []*param{paramUI}, New: newAPIParams,
 			Classes: []string{common1 + "oas30", features1 + "oas30"}},
 		{Path: "/conformance", Op: "getConformance", Tag: "Capabilities", Summary: "Conformance classes",
 			Formats: []rep{asJSON, asHTML}, Schema: schema("conformance"), Get: s.conformance},
@@ -127,13 +128,13 @@ func (s *Server) table() []*route {
 			Classes: []string{features3 + "queryables", features3 + "queryables-query-parameters", common3 + "queryables"}},
 		{Path: "/collections/{collectionId}/items", Op: "getFeatures", Tag: "Data", Summary: "Features", Data: true, Fields: true,
 			Params: []*param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
-				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramResultType},
+				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramResultType}, New: newItemsParams,
 			Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML, asCSV}, Schema: featuresSchema, Stream: s.items,
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
 				features6+"properties", features6+"properties-features", features8+"sorting", features8+"features-sorting",
 				features9+"text-search", features9+"features-text-search")},
 		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature", Data: true,
-			Params: []*param{paramCRS, paramProperties, paramSkipGeometry}, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item},
+			Params: []*param{paramCRS, paramProperties, paramSkipGeometry}, New: newItemParams, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item},
 		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", Tag: "Collections", Summary: "Properties to sort by",
 			Formats: []rep{asSchema, asHTML}, Schema: schema("schema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
 		{Path: "/functions", Op: "getFunctions", Tag: "Capabilities", Summary: "Functions that filters may call", Formats: []rep{asJSON, asHTML}, Schema: schema("functions"), Get: s.functions},
@@ -142,7 +143,7 @@ func (s *Server) table() []*route {
 			Classes: []string{tms2 + "tilematrixset", tms2 + "json-tilematrixset"}},
 		{Path: "/TileMatrixSets/{tileMatrixSetId}", Alias: "/tileMatrixSets/{tileMatrixSetId}", Op: "getTileMatrixSet", Tag: "Tiling schemes",
 			Summary: "One tile matrix set", Formats: []rep{asJSON, asHTML}, Schema: schema("tileMatrixSet"), Get: s.tileMatrixSet},
-		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes", Params: []*param{paramProcessLimit},
+		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes", Params: []*param{paramProcessLimit}, New: newProcessesParams,
 			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("processes"), Get: s.processes},
 		{Path: "/processes/{processId}", Op: "getProcessDescription", Tag: "Processes", Summary: "One process",
 			Formats: []rep{asJSON, asHTML}, Schema: schema("process"), Get: s.process},
@@ -150,9 +151,9 @@ func (s *Server) table() []*route {
 		{Path: "/codelists/{codeListId}", Op: "getCodeList", Tag: "Code lists", Summary: "One code list", Formats: []rep{asJSON, asCSV, asHTML}, Schema: schema("codeList"), Get: s.codeList, Register: true},
 		{Path: "/preview.png", Op: "getPreview", Summary: "Picture of the service", Formats: []rep{asPNG, asJSON}, NoAccept: true, Hidden: true, Get: s.preview},
 		{Path: "/accessibility", Op: "getAccessibility", Summary: "Accessibility statement", Formats: []rep{asHTML, asJSON}, Hidden: true, Get: s.accessibility},
-		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*param{paramOperation}, Formats: []rep{asHTML, asJSON}, Hidden: true,
+		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*param{paramOperation}, New: newSOAPParams, Formats: []rep{asHTML, asJSON}, Hidden: true,
 			Stream: s.soapPage, Post: s.soapTry},
-		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key", Params: []*param{paramCode, paramNextPage}, Formats: []rep{asHTML, asJSON}, Hidden: true,
+		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key", Params: []*param{paramCode, paramNextPage}, New: newKeyParams, Formats: []rep{asHTML, asJSON}, Hidden: true,
 			Stream: s.keyForm, Post: s.keyPost},
 
 		{Path: soapPath + "/{file}", Op: "soap", Data: true, Formats: []rep{asJSON}, Hidden: true, Serve: s.soapFile},

@@ -154,7 +154,7 @@ func (s *Server) soapPage(c *call, w http.ResponseWriter) error {
 	if !c.hasRegister() {
 		return errNoRegister
 	}
-	op := c.operationName
+	op := c.params.(*soapParams).operation
 	if op == "" {
 		op = "findSteder"
 	}
