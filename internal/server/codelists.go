@@ -91,6 +91,12 @@ func (s *Server) codeLists(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	sizes := map[string]int{}
+	if c.rep.F == asHTML.F { // which alone shows them
+		if sizes, err = c.codeListSizes(); err != nil {
+			return nil, err
+		}
+	}
 	doc := codeListsDoc{CodeLists: []codeListEntry{}, Links: c.selfLinks("/codelists")}
 	var v codeListsView
 	for _, l := range lists {
@@ -99,14 +105,33 @@ func (s *Server) codeLists(c *call) (*answer, error) {
 			{Rel: "item", Type: "application/json", Href: here + "?f=json", Title: l.nameIn(c.lang)},
 			{Rel: "item", Type: asCSV.Media, Href: here + "?f=csv", Title: l.nameIn(c.lang)},
 			{Rel: "item", Type: asHTML.Media, Href: here + "?f=html", Title: l.nameIn(c.lang), Hreflang: hreflang}}})
-		codes, err := c.codes(l.Code)
-		if err != nil {
-			return nil, err
-		}
-		v.Lists = append(v.Lists, codeListRow{Title: l.nameIn(c.lang), ID: l.Code, Count: len(codes), Href: c.htmlHref("/codelists/" + pathEscape(l.Code))})
+		v.Lists = append(v.Lists, codeListRow{Title: l.nameIn(c.lang), ID: l.Code, Count: sizes[l.Code], Href: c.htmlHref("/codelists/" + pathEscape(l.Code))})
 	}
 	a := &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "codelists", Title: c.text("codelists.title"), Data: v}}
 	return a, c.addCSV(a, lists)
+}
+
+// codeListSizes counts the codes of every list.
+func (c *call) codeListSizes() (map[string]int, error) {
+	sizes := map[string]int{}
+	q := store.Query{Collection: codeCollection, Limit: MaxLimit, Count: store.CountNone}
+	for {
+		err := c.ask(func(ctx context.Context) error {
+			p, err := c.s.store.Page(ctx, q)
+			if err != nil {
+				return err
+			}
+			q.Cursor = p.Next
+			return c.s.store.Fetch(ctx, codeCollection, p.Rows, store.Want{Properties: []string{"liste"}}, func(f *store.Feature) error {
+				list, _ := f.Values[0].(string)
+				sizes[list]++
+				return nil
+			})
+		})
+		if err != nil || q.Cursor == "" {
+			return sizes, err
+		}
+	}
 }
 
 // addCSV gives an answer its form as CSV, when that is the one asked for.

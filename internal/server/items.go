@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash/fnv"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -358,7 +359,7 @@ func (c *call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 
 // itemLD writes a feature as JSON-LD.
 func (c *call) itemLD(w http.ResponseWriter, row store.Row) error {
-	doc, err := c.itemLinked(row, c.output().skipGeometry)
+	doc, err := c.itemLinked(row)
 	if err != nil {
 		return err
 	}
@@ -366,13 +367,13 @@ func (c *call) itemLD(w http.ResponseWriter, row store.Row) error {
 }
 
 // itemLinked is a feature as JSON-LD.
-func (c *call) itemLinked(row store.Row, skipGeometry bool) (doc []byte, err error) {
-	enc, err := c.encoder(skipGeometry)
+func (c *call) itemLinked(row store.Row) (doc []byte, err error) {
+	enc, err := c.encoder(c.output().skipGeometry)
 	if err != nil {
 		return nil, err
 	}
 	err = c.one(row, enc.Want(), func(f *store.Feature) (err error) {
-		doc, err = enc.AppendJSONLD(nil, f, c.base()+"/collections/"+c.coll.ID+"/items/"+pathEscape(f.ID))
+		doc, err = enc.AppendJSONLD(nil, f, c.itemAddress(f.ID))
 		return err
 	})
 	return doc, err
@@ -381,11 +382,22 @@ func (c *call) itemLinked(row store.Row, skipGeometry bool) (doc []byte, err err
 // linkedMost is how much JSON-LD of a feature stands in its page, in bytes; a longer one stands there without its geometry.
 const linkedMost = 64 << 10
 
-// itemPage writes a feature as a page.
+// itemPage writes a feature as a page. The feature is fetched once for all that the page shows of it.
 func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 	var v *itemView
-	err := c.one(at.row, store.Want{}, func(f *store.Feature) (err error) {
-		v, err = c.itemView(f)
+	var linked []byte
+	read, err := c.reading()
+	if err != nil {
+		return err
+	}
+	err = c.one(at.row, read.want, func(f *store.Feature) (err error) {
+		if v, err = c.itemView(f); err != nil {
+			return err
+		}
+		if v.box != nil && read.outlines != nil {
+			read.outline(f)
+		}
+		linked, err = c.linkedOnPage(read.selected(f))
 		return err
 	})
 	if err != nil {
@@ -395,23 +407,94 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 	if err := c.nameItem(v); err != nil {
 		return err
 	}
-	if v.box != nil && !c.output().skipGeometry {
+	if v.box != nil && read.outlines != nil {
 		if v.Map, err = c.itemMap(at.row, *v.box, v.Title); err != nil {
 			return err
 		}
-	}
-	linked, err := c.itemLinked(at.row, c.output().skipGeometry)
-	if err == nil && len(linked) > linkedMost {
-		linked, err = c.itemLinked(at.row, true)
-	}
-	if err != nil {
-		return err
 	}
 	doc, err := c.s.pages.render(c, &page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), LD: inScript(linked), Data: v, TitleLang: v.TitleLang, Script: v.Map != ""})
 	if err != nil {
 		return err
 	}
 	return c.writeOnce(w, doc)
+}
+
+// linkedOnPage is a feature as JSON-LD for its page: without its geometry where that is long.
+func (c *call) linkedOnPage(f *store.Feature) (doc []byte, err error) {
+	for _, skip := range []bool{c.output().skipGeometry, true} {
+		enc, err := c.encoder(skip)
+		if err != nil {
+			return nil, err
+		}
+		if doc, err = enc.AppendJSONLD(nil, f, c.itemAddress(f.ID)); err != nil || len(doc) <= linkedMost {
+			return doc, err
+		}
+	}
+	return doc, nil
+}
+
+// itemAddress is the address of a feature of the collection, which is its id in linked data.
+func (c *call) itemAddress(id string) string {
+	return c.base() + "/collections/" + c.coll.ID + "/items/" + pathEscape(id)
+}
+
+// pageReading says what features are fetched with when one question shall serve a whole page: its texts, its map and its linked data.
+type pageReading struct {
+	want     store.Want
+	asked    []int     // where in Feature.Values those stand that the request asks for, in its order
+	outlines *outliner // nil: the page has no map
+	titled   []int     // where those stand that outlines need
+}
+
+// reading is that of a page of the collection: every property that is not hidden, in the order of the schema, and the geometry.
+func (c *call) reading() (*pageReading, error) {
+	r := &pageReading{want: store.Want{Properties: []string{}}}
+	for i := range c.coll.Properties {
+		if p := &c.coll.Properties[i]; !p.Hidden {
+			r.want.Properties = append(r.want.Properties, p.Name)
+		}
+	}
+	at := func(names []string) (out []int) {
+		for _, n := range names {
+			out = append(out, slices.Index(r.want.Properties, n))
+		}
+		return out
+	}
+	r.asked = at(c.output().properties)
+	if c.output().properties == nil {
+		r.asked = at(r.want.Properties)
+	}
+	if c.coll.Geometry == nil || c.output().skipGeometry {
+		return r, nil
+	}
+	var err error
+	r.outlines, err = c.outliner(c.coll, mapCRS(c.coll))
+	if err == nil {
+		r.titled = at(r.outlines.properties)
+	}
+	return r, err
+}
+
+func pickValues(values []any, at []int) []any {
+	out := make([]any, len(at))
+	for i, k := range at {
+		out[i] = values[k]
+	}
+	return out
+}
+
+// selected is the feature with the values that the request asks for. It is valid as long as f.
+func (r *pageReading) selected(f *store.Feature) *store.Feature {
+	g := *f
+	g.Values = pickValues(f.Values, r.asked)
+	return &g
+}
+
+// outline makes the outline of the feature, where the page has a map.
+func (r *pageReading) outline(f *store.Feature) {
+	if r.outlines != nil {
+		r.outlines.outline(f, pickValues(f.Values, r.titled))
+	}
 }
 
 // one fetches one feature in the revision that row names.

@@ -72,40 +72,53 @@ func (c *call) selected() *store.Collection {
 
 // itemsLD writes the page as a schema.org ItemList of places.
 func (c *call) itemsLD(w http.ResponseWriter, p *store.Page) error {
+	l, err := c.itemList(p)
+	if err != nil {
+		return err
+	}
 	out := newSink(c, w)
-	if err := c.appendItemsLD(out, p); err != nil {
-		return err
-	}
-	return out.finish()
-}
-
-// appendItemsLD writes the ItemList to a sink.
-func (c *call) appendItemsLD(out *sink, p *store.Page) error {
-	points := c.coll.Geometry != nil && c.coll.Geometry.Type == "Point" // of other geometries a list shows nothing
-	enc, err := c.encoder(c.output().skipGeometry || !points)
-	if err != nil {
-		return err
-	}
-	items := c.base() + "/collections/" + c.coll.ID + "/items"
-	head, err := marshal(map[string]any{"@context": feature.Context(), "@type": "ItemList", "@id": items, "name": c.titleOf(c.coll), "numberOfItems": p.Matched})
-	if err != nil {
-		return err
-	}
-	out.buf = append(out.buf, head[:len(head)-1]...)
-	out.buf = append(out.buf, `,"itemListElement":[`...)
-	first := true
-	err = c.eachBatch(out, p.Rows, enc.Want(), func(dst []byte, f *store.Feature) ([]byte, error) {
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		return enc.AppendJSONLDItem(dst, f, items+"/"+pathEscape(f.ID))
-	})
-	if err != nil {
+	out.buf = append(out.buf, l.head...)
+	if err := c.eachBatch(out, p.Rows, l.enc.Want(), l.append); err != nil {
 		return err
 	}
 	out.buf = append(out.buf, "]}"...)
-	return nil
+	return out.finish()
+}
+
+// itemList writes the features of a page as the members of a schema.org ItemList.
+type itemList struct {
+	c     *call
+	enc   *feature.Encoder
+	head  []byte
+	begun bool
+}
+
+func (c *call) itemList(p *store.Page) (*itemList, error) {
+	points := c.coll.Geometry != nil && c.coll.Geometry.Type == "Point" // of other geometries a list shows nothing
+	enc, err := c.encoder(c.output().skipGeometry || !points)
+	if err != nil {
+		return nil, err
+	}
+	head, err := marshal(map[string]any{"@context": feature.Context(), "@type": "ItemList", "@id": c.base() + "/collections/" + c.coll.ID + "/items",
+		"name": c.titleOf(c.coll), "numberOfItems": p.Matched})
+	if err != nil {
+		return nil, err
+	}
+	return &itemList{c: c, enc: enc, head: append(head[:len(head)-1], `,"itemListElement":[`...)}, nil
+}
+
+// append writes one feature, fetched with what the encoder wants.
+func (l *itemList) append(dst []byte, f *store.Feature) ([]byte, error) {
+	if l.begun {
+		dst = append(dst, ',')
+	}
+	l.begun = true
+	return l.enc.AppendJSONLDItem(dst, f, l.c.itemAddress(f.ID))
+}
+
+// whole is the document around the members.
+func (l *itemList) whole(members []byte) []byte {
+	return append(append(slices.Clip(l.head), members...), "]}"...)
 }
 
 // itemsView is what the page of features shows.
@@ -181,50 +194,70 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	if p.Next != "" {
 		v.Next = c.pageHref(path, p.Next)
 	}
-	id := -1 // which of the values is the id
-	want := store.Want{NoGeometry: true, Properties: []string{}}
-	var props []*store.Property // of the columns
-	for _, pr := range c.tableOrder() {
-		if pr.Name == c.coll.Key.Property {
-			v.ID, id = c.sortable(pr), len(want.Properties)
-		} else {
-			v.Columns, props = append(v.Columns, c.sortable(pr)), append(props, pr)
-		}
-		want.Properties = append(want.Properties, pr.Name)
-	}
-	var rows [][]shown
-	err := c.eachBatch(&sink{c: c}, p.Rows, want, func(dst []byte, f *store.Feature) ([]byte, error) {
-		cells := make([]shown, 0, len(props))
-		for i, x := range f.Values {
-			if i != id {
-				cells = append(cells, c.show(props[len(cells)], x))
-			}
-		}
-		v.Rows, rows = append(v.Rows, itemRow{ID: f.ID, Href: c.itemHref(f.ID), Cells: cells, Columns: v.Columns}), append(rows, cells)
-		return dst, nil
-	})
+	linked, err := c.readRows(&v, p)
 	if err != nil {
-		return err
-	}
-	if err := c.nameAll(c.coll, props, rows); err != nil {
 		return err
 	}
 	if v.Map, err = c.itemsMap(p.Rows); err != nil {
 		return err
 	}
 	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: v.Map != ""}
-	if len(p.Rows) <= batch {
-		out := sink{c: c}
-		if err := c.appendItemsLD(&out, p); err != nil {
-			return err
-		}
-		pg.LD = inScript(out.buf)
+	if linked != nil {
+		pg.LD = inScript(linked)
 	}
 	plain, err := c.s.pages.render(c, pg)
 	if err != nil {
 		return err
 	}
 	return c.writeOnce(w, plain)
+}
+
+// readRows fetches the rows of a page once: for the table, which it fills, for the map, whose outlines it keeps, and for linked data, which it
+// returns; nil where the page is too long for them.
+func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) {
+	read, err := c.reading()
+	if err != nil {
+		return nil, err
+	}
+	var ld *itemList
+	if len(p.Rows) <= batch {
+		if ld, err = c.itemList(p); err != nil {
+			return nil, err
+		}
+	}
+	drawn := read.outlines == nil || !slices.ContainsFunc(p.Rows, func(r store.Row) bool { return read.outlines.kept(r) == nil })
+	read.want.NoGeometry = drawn && (ld == nil || ld.enc.Want().NoGeometry)
+	var props []*store.Property // of the columns
+	var at []int                // their values
+	for _, pr := range c.tableOrder() {
+		if pr.Name == c.coll.Key.Property {
+			v.ID = c.sortable(pr)
+			continue
+		}
+		v.Columns, props, at = append(v.Columns, c.sortable(pr)), append(props, pr), append(at, slices.Index(read.want.Properties, pr.Name))
+	}
+	var rows [][]shown
+	err = c.eachBatch(&sink{c: c}, p.Rows, read.want, func(dst []byte, f *store.Feature) (_ []byte, err error) {
+		cells := make([]shown, len(props))
+		for i, k := range at {
+			cells[i] = c.show(props[i], f.Values[k])
+		}
+		v.Rows, rows = append(v.Rows, itemRow{ID: f.ID, Href: c.itemHref(f.ID), Cells: cells, Columns: v.Columns}), append(rows, cells)
+		if !drawn {
+			read.outline(f)
+		}
+		if ld != nil {
+			linked, err = ld.append(linked, read.selected(f))
+		}
+		return dst, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if ld != nil {
+		linked = ld.whole(linked)
+	}
+	return linked, c.nameAll(c.coll, props, rows)
 }
 
 // tableOrder are the properties that a table shows, in the order asked, or with the id and the title first.

@@ -68,44 +68,20 @@ func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row
 	out := make([]*draw.Outline, len(rows))
 	var missing []store.Row
 	at := map[string]int{}
-	key := outlineKey{collection: coll.ID, plane: plane.String()}
-	for i, r := range rows {
-		key.id, key.rev = r.ID, r.Rev
-		if out[i] = c.s.outlines.get(key); out[i] == nil {
-			missing, at[r.ID] = append(missing, r), i
-		}
-	}
-	f, err := crs.Between(coll.Geometry.CRS, plane)
+	o, err := c.outliner(coll, plane)
 	if err != nil {
 		return nil, err
 	}
-	want := store.Want{Properties: []string{}}
-	if p, ok := coll.Find(coll.TitleProperty); ok && !p.Hidden {
-		want.Properties = []string{p.Name}
-		if l := languageProperty(coll); l != nil {
-			want.Properties = append(want.Properties, l.Name)
+	for i, r := range rows {
+		if out[i] = o.kept(r); out[i] == nil {
+			missing, at[r.ID] = append(missing, r), i
 		}
 	}
 	for len(missing) > 0 {
 		n := min(len(missing), batch)
 		err := c.ask(func(ctx context.Context) error {
-			return c.s.store.Fetch(ctx, coll.ID, missing[:n], want, func(x *store.Feature) error {
-				title := x.ID
-				if len(x.Values) > 0 && x.Values[0] != nil {
-					title = cell(x.Values[0])
-				}
-				g, err := x.Geometry.Orb()
-				if err != nil { // what cannot be read is not drawn; the rest of the page stands
-					g = nil
-				}
-				o := draw.NewOutline(title, g, f)
-				if len(x.Values) > 1 {
-					o.Lang = languageCode(cell(x.Values[1]))
-				}
-				out[at[x.ID]] = o
-				key := key
-				key.id, key.rev = x.ID, x.Rev
-				c.s.outlines.put(key, o)
+			return c.s.store.Fetch(ctx, coll.ID, missing[:n], store.Want{Properties: o.properties}, func(x *store.Feature) error {
+				out[at[x.ID]] = o.outline(x, x.Values)
 				return nil
 			})
 		})
@@ -115,6 +91,56 @@ func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row
 		missing = missing[n:]
 	}
 	return out, nil
+}
+
+// outliner makes the outlines of features of a collection, and keeps them for the next page.
+type outliner struct {
+	server     *Server
+	key        outlineKey // but for the feature
+	project    func(x, y float64) (float64, float64)
+	properties []string // of the title and of its language, as far as there are; never nil
+}
+
+func (c *call) outliner(coll *store.Collection, plane crs.ID) (*outliner, error) {
+	f, err := crs.Between(coll.Geometry.CRS, plane)
+	if err != nil {
+		return nil, err
+	}
+	o := &outliner{server: c.s, key: outlineKey{collection: coll.ID, plane: plane.String()}, project: f, properties: []string{}}
+	if p, ok := coll.Find(coll.TitleProperty); ok && !p.Hidden {
+		o.properties = []string{p.Name}
+		if l := languageProperty(coll); l != nil {
+			o.properties = append(o.properties, l.Name)
+		}
+	}
+	return o, nil
+}
+
+// kept is the outline of a row; nil when it must be made.
+func (o *outliner) kept(r store.Row) *draw.Outline {
+	key := o.key
+	key.id, key.rev = r.ID, r.Rev
+	return o.server.outlines.get(key)
+}
+
+// outline makes and keeps the outline of a feature, whose values of the properties are given.
+func (o *outliner) outline(x *store.Feature, values []any) *draw.Outline {
+	title := x.ID
+	if len(values) > 0 && values[0] != nil {
+		title = cell(values[0])
+	}
+	g, err := x.Geometry.Orb()
+	if err != nil { // what cannot be read is not drawn; the rest of the page stands
+		g = nil
+	}
+	out := draw.NewOutline(title, g, o.project)
+	if len(values) > 1 {
+		out.Lang = languageCode(cell(values[1]))
+	}
+	key := o.key
+	key.id, key.rev = x.ID, x.Rev
+	o.server.outlines.put(key, out)
+	return out
 }
 
 // marks makes marks of features; the parameter lang is kept in their links.
