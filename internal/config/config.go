@@ -134,6 +134,14 @@ type Limits struct {
 	Concurrent int           `yaml:"concurrent"` // Questions to the store at once, of those that cost little; the dear ones have fewer places. Defaults to 32.
 	Queue      time.Duration `yaml:"queue_wait"` // How long a request waits for its turns and for connections, in all, before 503. Defaults to 2s.
 
+	// Memory is what the program may use in all: caches, buffers, answers under way. Defaults to 60 % of what the machine or the control group has.
+	Memory      Size `yaml:"memory"`
+	Slowest     Size `yaml:"slowest"`     // Bytes in a second that a reader must take after the first seconds, else its answer is broken off. Defaults to 4KiB.
+	Connections int  `yaml:"connections"` // Of clients at once; one address has at most half of them. Defaults to 4096.
+	// Rate is how many units one key, or one address where none are asked for, may use in a second, over ten seconds on average: a page or a
+	// feature is 1, a question to an index 2, a search through a collection 20, a comparison of geometries 50. Defaults to 0, no limit.
+	Rate int `yaml:"rate"`
+
 	SOAPBody       Size `yaml:"soap_body"`       // Defaults to 1MiB.
 	SOAPDepth      int  `yaml:"soap_depth"`      // Nesting of elements. Defaults to 32.
 	SOAPAttributes int  `yaml:"soap_attributes"` // Of one element. Defaults to 64.
@@ -182,6 +190,8 @@ func Default() Config {
 			TypeAhead:         96 << 20,
 			Concurrent:        32,
 			Queue:             2 * time.Second,
+			Slowest:           4 << 10,
+			Connections:       4096,
 			SOAPBody:          1 << 20,
 			SOAPDepth:         32,
 			SOAPAttributes:    64,

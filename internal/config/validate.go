@@ -156,7 +156,8 @@ func (k *checker) limits(l Limits) {
 	v := reflect.ValueOf(l)
 	for i := range v.NumField() {
 		path, n := "limits."+v.Type().Field(i).Tag.Get("yaml"), v.Field(i).Int()
-		if path == "limits.drain_wait" || path == "limits.type_ahead" {
+		switch path {
+		case "limits.drain_wait", "limits.type_ahead", "limits.rate", "limits.memory":
 			k.check(n >= 0, path, "must not be negative")
 			continue
 		}
@@ -165,6 +166,7 @@ func (k *checker) limits(l Limits) {
 			k.check(d >= time.Millisecond, path, "%v is too short; did you forget the unit", d)
 		}
 	}
+	k.check(l.Memory == 0 || l.Memory >= LeastMemory, "limits.memory", "must be at least %d MiB", int64(LeastMemory)>>20)
 	k.check(l.PageDefault <= l.PageMax, "limits.page_default", "must not be above limits.page_max, %d", l.PageMax)
 }
 

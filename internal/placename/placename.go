@@ -102,6 +102,9 @@ func (s *Service) Search(ctx context.Context, r api.Request) (api.Answer, error)
 
 // classify gives an error of the store a class. Errors of the context stay as they are.
 func classify(err error) error {
+	if _, known := errors.AsType[*problem.Error](err); known { // of a store that is shared with others, such as that it is busy
+		return err
+	}
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err

@@ -51,6 +51,14 @@ var details = map[problem.Kind]string{
 // retryAfter is the value of Retry-After, in seconds.
 const retryAfter = 5
 
+// retryOf is the value of Retry-After for an error.
+func retryOf(err error) string {
+	if r, ok := errors.AsType[*retryIn](err); ok {
+		return r.seconds()
+	}
+	return strconv.Itoa(retryAfter)
+}
+
 // classify gives errors of the store and of the context their kind.
 func classify(err error) *problem.Error {
 	var p *problem.Error
@@ -113,6 +121,9 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", varyKeyed)
 	h.Set("Content-Language", "en")
+	if e.Kind == problem.TooMany {
+		c.s.turns.rates.headers(h, c.owner())
+	}
 	asPage := wantsPage(c.r.URL.Query().Get("f"), c.r.Header.Values("Accept"))
 	switch e.Kind {
 	case problem.Unauthorized:
@@ -121,7 +132,7 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 			h.Add("WWW-Authenticate", `Basic realm="data", charset="UTF-8"`)
 		}
 	case problem.Unavailable, problem.Timeout, problem.Busy, problem.TooMany:
-		h.Set("Retry-After", strconv.Itoa(retryAfter))
+		h.Set("Retry-After", retryOf(err))
 	}
 	if asPage {
 		if plain, err := c.s.pages.render(c, c.problemPage(p)); err == nil {

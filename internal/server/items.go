@@ -73,6 +73,7 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 
 // dataHeaders are those of every answer with data.
 func (c *call) dataHeaders(h http.Header) {
+	c.s.turns.rates.headers(h, c.owner())
 	if c.s.cfg.Auth == "open" {
 		h.Set("Vary", varyOpen)
 		h.Set("Cache-Control", "no-cache")

@@ -26,6 +26,12 @@ func (s *Server) authorize(c *call) error {
 	if s.cfg.Auth == "open" {
 		return nil
 	}
+	if found {
+		if n, wait := s.wrongKeys.left(shareOf(c.addr), time.Now()); n == 0 {
+			return tooMany(wait, "Too many wrong API keys came from your address. Wait for the seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.base())
+		}
+		s.wrongKeys.charge(shareOf(c.addr), 1, time.Now())
+	}
 	return problem.New(problem.Unauthorized, nil, "Send a valid API key in the header X-API-Key (or as Authorization: Bearer, or as the password of Basic); see %s/openapi", c.base())
 }
 

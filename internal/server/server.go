@@ -71,6 +71,7 @@ type Server struct {
 	previewed previewed
 	metrics   *metrics
 	turns     *turns
+	wrongKeys *buckets // of addresses
 	ready     atomic.Bool
 	reloadErr atomic.Pointer[error] // of the last reload; nil when it went well
 }
@@ -93,7 +94,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
 		fragments: feature.NewCache(fragmentBytes, o.Caches), caches: o.Caches,
-		turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
+		wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
 	s.store = fairStore{o.Store, s.turns}
 	if n, ok := o.Store.(store.Neighbourly); ok {
 		s.neighbourly = fairNeighbours{n, s.turns}

@@ -69,7 +69,11 @@ func (s *Server) soapFile(rt *route, mount string) http.Handler {
 		c := callOf(r)
 		if r.Method == http.MethodPost && chi.URLParam(r, "file") == soap.Endpoint {
 			if err := s.authorize(c); err != nil {
-				w.Header().Add("WWW-Authenticate", `Basic realm="data", charset="UTF-8"`)
+				if problem.Of(err).Kind == problem.Unauthorized {
+					w.Header().Add("WWW-Authenticate", `Basic realm="data", charset="UTF-8"`)
+				} else {
+					w.Header().Set("Retry-After", retryOf(err))
+				}
 				s.soap.WriteFault(w, r, problem.Of(err))
 				return
 			}

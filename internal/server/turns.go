@@ -22,6 +22,7 @@ type turns struct {
 	work    time.Duration // of one request, for all its questions
 	mu      sync.Mutex
 	classes [len(store.Costs)]turnClass
+	rates   *buckets // of owners; nil: none
 }
 
 // turnClass is the places and the queue of a class.
@@ -51,7 +52,7 @@ const maxWaiting = 4096
 
 // newTurns gives each class its places.
 func newTurns(l config.Limits, places [len(store.Costs)]int) *turns {
-	t := &turns{wait: l.Queue, work: l.Query}
+	t := &turns{wait: l.Queue, work: l.Query, rates: newRates(l.Rate)}
 	for i := range t.classes {
 		n := max(1, min(places[i], l.Concurrent))
 		part := max(1, n-1)
@@ -232,6 +233,11 @@ func (t *turns) run(ctx context.Context, c store.Cost, fn func(context.Context) 
 	if !ok { // the server's own questions, such as those of a reload
 		return fn(ctx)
 	}
+	if !k.begun.Load() {
+		if err := t.rates.admit(k.owner); err != nil {
+			return err
+		}
+	}
 	if err := t.enter(ctx, c, k); err != nil {
 		return err
 	}
@@ -252,6 +258,13 @@ func (t *turns) run(ctx context.Context, c store.Cost, fn func(context.Context) 
 	return err
 }
 
+// charge counts a question against the rate of its owner.
+func (t *turns) charge(ctx context.Context, c store.Cost) {
+	if k, ok := ctx.Value(ticketKey{}).(*ticket); ok && t.rates != nil {
+		t.rates.charge(k.owner, units[c], time.Now())
+	}
+}
+
 // fairStore is a store whose questions wait for their turns.
 type fairStore struct {
 	store.Store
@@ -259,7 +272,9 @@ type fairStore struct {
 }
 
 func (s fairStore) Page(ctx context.Context, q store.Query) (p *store.Page, err error) {
-	err = s.turns.run(ctx, s.Cost(q), func(ctx context.Context) error {
+	cost := s.Cost(q)
+	err = s.turns.run(ctx, cost, func(ctx context.Context) error {
+		s.turns.charge(ctx, cost)
 		p, err = s.Store.Page(ctx, q)
 		return err
 	})
@@ -278,6 +293,7 @@ type fairNeighbours struct {
 
 func (s fairNeighbours) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
 	err = s.turns.run(ctx, store.CostPage, func(ctx context.Context) error {
+		s.turns.charge(ctx, store.CostPage)
 		row, prev, next, err = s.Neighbourly.Neighbours(ctx, collection, id)
 		return err
 	})

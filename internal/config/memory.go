@@ -1,0 +1,53 @@
+package config
+
+import (
+	"os"
+	"strconv"
+	"strings"
+)
+
+// LeastMemory is the smallest limits.memory that the program can work in.
+const LeastMemory Size = 128 << 20
+
+// assumedMemory is what a machine is taken to have that does not tell.
+const assumedMemory = 2 << 30
+
+// WithMemory returns l with Memory filled in: 60 % of what the machine or the control group has.
+func (l Limits) WithMemory() Limits {
+	if l.Memory == 0 {
+		l.Memory = max(LeastMemory, Size(memoryOf(os.ReadFile)/10*6))
+	}
+	return l
+}
+
+// memoryOf is the memory that this process can have, in bytes: the least of the machine's and of what its control groups allow (cgroup version 2,
+// memory.max, and version 1).
+func memoryOf(read func(string) ([]byte, error)) int64 {
+	most := int64(assumedMemory)
+	if b, err := read("/proc/meminfo"); err == nil {
+		_, rest, _ := strings.Cut(string(b), "MemTotal:")
+		if f := strings.Fields(rest); len(f) > 0 {
+			if n, err := strconv.ParseInt(f[0], 10, 64); err == nil {
+				most = n << 10
+			}
+		}
+	}
+	names := []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
+	if b, err := read("/proc/self/cgroup"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok && path != "/" {
+				names = append(names, "/sys/fs/cgroup"+path+"/memory.max")
+			}
+		}
+	}
+	for _, name := range names {
+		b, err := read(name)
+		if err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 { // else "max"
+			most = min(most, n)
+		}
+	}
+	return most
+}
