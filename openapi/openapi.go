@@ -25,10 +25,13 @@ type Input struct {
 	Licence     Licence
 	Terms       string // URL, or ""
 	Keyed       bool   // data need a key
-	Tags        []string
+	Tags        []Tag
 	Operations  []Operation
 	Collections []Collection
 }
+
+// Tag is a group of operations.
+type Tag struct{ Name, Description string }
 
 // Contact is whom to ask; empty parts are left out.
 type Contact struct{ Name, URL, Email string }
@@ -38,14 +41,15 @@ type Licence struct{ Name, URL string }
 
 // Operation is the GET of one path.
 type Operation struct {
-	Path       string // below the base URL, with variables in braces
-	ID         string // unique
-	Tag        string
-	Summary    string
-	Keyed      bool
-	Parameters []Parameter
-	Answers    []Answer // representations of the answer 200
-	Lookup     bool     // the path names something that may not exist: 404
+	Path        string // below the base URL, with variables in braces
+	ID          string // unique
+	Tag         string
+	Summary     string
+	Description string
+	Keyed       bool // needs a key, where data do
+	Parameters  []Parameter
+	Answers     []Answer // representations of the answer 200
+	Lookup      bool     // the path names something that may not exist: 404
 }
 
 // Parameter is a parameter of an operation. Those with the same Shared name stand once, among the components.
@@ -109,14 +113,14 @@ func Build(in Input) ([]byte, error) {
 		info["contact"] = c
 	}
 	if in.Licence.Name != "" {
-		info["license"] = filled(m{"name": in.Licence.Name, "url": in.Licence.URL})
+		info["license"] = filled(m{"name": spdx(in.Licence), "url": in.Licence.URL})
 	}
 	if in.Terms != "" {
 		info["termsOfService"] = in.Terms
 	}
 	var tags []any
 	for _, t := range in.Tags {
-		tags = append(tags, m{"name": t})
+		tags = append(tags, filled(m{"name": t.Name, "description": t.Description}))
 	}
 	return json.Marshal(m{"openapi": "3.0.3", "info": info, "servers": []any{m{"url": in.BaseURL}}, "tags": tags, "paths": paths, "components": comp})
 }
@@ -161,7 +165,7 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 	if op.Lookup {
 		responses["404"] = ref("responses", "NotFound")
 	}
-	get := m{"operationId": op.ID, "summary": op.Summary, "tags": []any{op.Tag}, "parameters": list, "responses": responses}
+	get := m{"operationId": op.ID, "summary": op.Summary, "description": op.Description, "tags": []any{op.Tag}, "parameters": list, "responses": responses, "security": []any{}}
 	if op.Keyed {
 		responses["503"] = ref("responses", "Unavailable")
 		if keyed {
@@ -192,12 +196,13 @@ func featureSchema(c Collection) m {
 			continue
 		}
 		s := filled(m{"type": p.Type, "format": p.Format, "title": p.Title, "description": p.Description})
-		s["nullable"] = true
+		s["nullable"] = true // which says something beside a type only
 		if p.Type == "array" {
 			s["items"] = m{}
 		}
 		if p.Type == "object" { // any JSON
 			delete(s, "type")
+			delete(s, "nullable")
 		}
 		if len(p.Enum) > 0 {
 			values := []any{nil}
@@ -215,7 +220,7 @@ func featureSchema(c Collection) m {
 	}
 	var geometry m
 	if c.Geometry {
-		geometry = m{"nullable": true, "allOf": []any{ref("schemas", "geometry")}}
+		geometry = ref("schemas", "geometry")
 	} else {
 		geometry = m{"nullable": true, "type": "object", "enum": []any{nil}}
 	}

@@ -65,8 +65,8 @@ func (c *call) definition() openapi.Input {
 		if rt.Hidden || rt.Register && !c.hasRegister() {
 			continue
 		}
-		if !slices.Contains(in.Tags, rt.Tag) {
-			in.Tags = append(in.Tags, rt.Tag)
+		if !slices.ContainsFunc(in.Tags, func(t openapi.Tag) bool { return t.Name == rt.Tag }) {
+			in.Tags = append(in.Tags, openapi.Tag{Name: rt.Tag, Description: tagDescriptions[rt.Tag]})
 		}
 		if !strings.Contains(rt.Path, "{collectionId}") {
 			in.Operations = append(in.Operations, c.operation(rt, nil))
@@ -88,8 +88,18 @@ func (c *call) definition() openapi.Input {
 	return in
 }
 
+// tagDescriptions say what groups of operations are for.
+var tagDescriptions = map[string]string{
+	"Capabilities":   "What the service is and can do",
+	"Collections":    "What data there are, and what is known of each",
+	"Data":           "The features themselves",
+	"Tiling schemes": "Tile matrix sets that tiles are cut by",
+	"Processes":      "What the service can compute",
+	"Code lists":     "Codes of the place-name register and their names",
+}
+
 func (c *call) operation(rt *route, coll *store.Collection) openapi.Operation {
-	op := openapi.Operation{Path: rt.Path, ID: rt.Op, Tag: rt.Tag, Summary: rt.Summary, Keyed: rt.Data, Lookup: strings.Contains(rt.Path, "{")}
+	op := openapi.Operation{Path: rt.Path, ID: rt.Op, Tag: rt.Tag, Summary: rt.Summary, Description: rt.Description, Keyed: rt.Data, Lookup: strings.Contains(rt.Path, "{")}
 	if op.Path == "" {
 		op.Path = "/"
 	}
@@ -137,6 +147,9 @@ func (c *call) definedParams() []openapi.Parameter {
 	out = append(out, openapi.Parameter{Shared: "f-" + strings.Join(formats, "-"), Name: "f", In: "query", Description: paramF.Description, Schema: map[string]any{"type": "string", "enum": formats}},
 		openapi.Parameter{Shared: "lang", Name: "lang", In: "query", Description: paramLang.Description, Schema: paramLang.Schema})
 	for _, p := range c.rt.Params {
+		if p == paramDatetimeAlias { // accepted, not told: generators make one name of both
+			continue
+		}
 		d := openapi.Parameter{Shared: p.Name, Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
 		switch p {
 		case paramProcessLimit:

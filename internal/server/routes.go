@@ -15,25 +15,26 @@ import (
 // unknown parameters, negotiation, the OpenAPI document, conformsTo, the key check and the headers for other origins. A route that
 // speaks another protocol than this API has Serve.
 type route struct {
-	Path     string          // below the mount, as chi writes it; "" is the landing page. Its variables are those of pathVariables
-	Alias    string          // another spelling, served but not documented
-	Root     bool            // at the root of the server only, not at each mount
-	Op       string          // operationId of the GET; the name of the route in logs and metrics
-	Tag      string          // group in the API definition
-	Summary  string          // in the API definition
-	Params   []*param        // query parameters besides f and lang
-	New      func(*call) any // makes the struct that Params are read into, with its defaults; nil where Params is
-	Formats  []rep           // representations; the first answers */*
-	Schema   schemaOf        // of the answer in JSON; every route of the API definition that has such an answer has one
-	Data     bool            // needs a key
-	Fields   bool            // queryables of the collection are query parameters too
-	Classes  []string        // conformance classes whose tests are green
-	Get      func(*call) (*answer, error)
-	Stream   func(*call, http.ResponseWriter) error // instead of Get: writes the answer by itself
-	Post     func(*call, http.ResponseWriter) error
-	NoAccept bool // the first representation answers whatever Accept says, when f is not given
-	Hidden   bool // not in the API definition
-	Register bool // only for data with a place-name register
+	Path        string          // below the mount, as chi writes it; "" is the landing page. Its variables are those of pathVariables
+	Alias       string          // another spelling, served but not documented
+	Root        bool            // at the root of the server only, not at each mount
+	Op          string          // operationId of the GET; the name of the route in logs and metrics
+	Tag         string          // group in the API definition
+	Summary     string          // in the API definition
+	Description string          // the same; what is not Hidden has one
+	Params      []*param        // query parameters besides f and lang
+	New         func(*call) any // makes the struct that Params are read into, with its defaults; nil where Params is
+	Formats     []rep           // representations; the first answers */*
+	Schema      schemaOf        // of the answer in JSON; every route of the API definition that has such an answer has one
+	Data        bool            // needs a key
+	Fields      bool            // queryables of the collection are query parameters too
+	Classes     []string        // conformance classes whose tests are green
+	Get         func(*call) (*answer, error)
+	Stream      func(*call, http.ResponseWriter) error // instead of Get: writes the answer by itself
+	Post        func(*call, http.ResponseWriter) error
+	NoAccept    bool // the first representation answers whatever Accept says, when f is not given
+	Hidden      bool // not in the API definition
+	Register    bool // only for data with a place-name register
 
 	Serve func(rt *route, mount string) http.Handler // instead of all others: answers every method by itself
 }
@@ -108,47 +109,71 @@ func always(h http.HandlerFunc) func(*route, string) http.Handler {
 func (s *Server) table() []*route {
 	return []*route{
 		{Path: "", Op: "getLandingPage", Tag: "Capabilities", Summary: "Landing page",
-			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("landingPage"), Get: s.landing,
+			Description: "Title, description and links to all parts of the service. Start here.",
+			Formats:     []rep{asJSON, asJSONLD, asHTML}, Schema: schema("landingPage"), Get: s.landing,
 			Classes: []string{common1 + "core", common1 + "landing-page", common1 + "json", common1 + "html", features1 + "core", features1 + "html"}},
 		{Path: "/openapi", Alias: "/api", Op: "getApiDefinition", Tag: "Capabilities", Summary: "This document",
-			Formats: []rep{asOpenAPI, asYAML, asHTML}, Schema: schema("openapi"), NoAccept: true, Get: s.apiDefinition, Params: []*param{paramUI}, New: newAPIParams,
+			Description: "The definition of the API as OpenAPI 3.0, in JSON, YAML or as a page.",
+			Formats:     []rep{asOpenAPI, asYAML, asHTML}, Schema: schema("openapi"), NoAccept: true, Get: s.apiDefinition, Params: []*param{paramUI}, New: newAPIParams,
 			Classes: []string{common1 + "oas30", features1 + "oas30"}},
 		{Path: "/conformance", Op: "getConformance", Tag: "Capabilities", Summary: "Conformance classes",
-			Formats: []rep{asJSON, asHTML}, Schema: schema("conformance"), Get: s.conformance},
+			Description: "The conformance classes of OGC standards that the service passes.",
+			Formats:     []rep{asJSON, asHTML}, Schema: schema("conformance"), Get: s.conformance},
 		{Path: "/collections", Op: "getCollections", Tag: "Collections", Summary: "All collections",
-			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("collections"), Get: s.collections,
+			Description: "The collections with their extents, coordinate systems and links.",
+			Formats:     []rep{asJSON, asJSONLD, asHTML}, Schema: schema("collections"), Get: s.collections,
 			Classes: []string{common2 + "collections", common2s + "collections", common2 + "json", common2s + "json", common2 + "html", common2s + "html"}},
 		{Path: "/collections/{collectionId}", Op: "getCollection", Tag: "Collections", Summary: "One collection",
-			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("collection"), Get: s.collection},
+			Description: "Extent, coordinate systems, number of features and links of a collection.",
+			Formats:     []rep{asJSON, asJSONLD, asHTML}, Schema: schema("collection"), Get: s.collection},
 		{Path: "/collections/{collectionId}/schema", Op: "getSchema", Tag: "Collections", Summary: "Schema of the features",
-			Formats: []rep{asSchema, asHTML}, Schema: schema("schema"), Get: s.schema,
+			Description: "The properties of the features as JSON Schema, with their roles and formats (OGC 23-058r2).",
+			Formats:     []rep{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.schema,
 			Classes: []string{common3 + "schemas", common3 + "returnables-and-receivables", common3 + "advanced-property-roles"}},
 		{Path: "/collections/{collectionId}/queryables", Op: "getQueryables", Tag: "Collections", Summary: "Properties to filter by",
-			Formats: []rep{asSchema, asHTML}, Schema: schema("schema"), Get: s.queryables,
+			Description: "The properties that can be used in filters and as query parameters, as JSON Schema (OGC 19-079r2).",
+			Formats:     []rep{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.queryables,
 			Classes: []string{features3 + "queryables", features3 + "queryables-query-parameters", common3 + "queryables"}},
-		{Path: "/collections/{collectionId}/items", Op: "getFeatures", Tag: "Data", Summary: "Features", Data: true, Fields: true,
+		{Path: "/collections/{collectionId}/items", Op: "getFeatures", Tag: "Data", Summary: "Features",
+			Description: "A page of features that match all conditions asked for, with the number of all matches and links to the pages beside it.",
+			Data:        true, Fields: true,
 			Params: []*param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
 				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramResultType}, New: newItemsParams,
 			Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML, asCSV}, Schema: featuresSchema, Stream: s.items,
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
 				features6+"properties", features6+"properties-features", features8+"sorting", features8+"features-sorting",
 				features9+"text-search", features9+"features-text-search")},
-		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature", Data: true,
-			Params: []*param{paramCRS, paramProperties, paramSkipGeometry}, New: newItemParams, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item},
+		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature",
+			Description: "One feature by its id.",
+			Data:        true,
+			Params:      []*param{paramCRS, paramProperties, paramSkipGeometry}, New: newItemParams, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item},
 		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", Tag: "Collections", Summary: "Properties to sort by",
-			Formats: []rep{asSchema, asHTML}, Schema: schema("schema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
-		{Path: "/functions", Op: "getFunctions", Tag: "Capabilities", Summary: "Functions that filters may call", Formats: []rep{asJSON, asHTML}, Schema: schema("functions"), Get: s.functions},
+			Description: "The properties that sortby takes, as JSON Schema.",
+			Formats:     []rep{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
+		{Path: "/functions", Op: "getFunctions", Tag: "Capabilities", Summary: "Functions that filters may call",
+			Description: "The functions that filters may call, with the types of their arguments.",
+			Formats:     []rep{asJSON, asHTML}, Schema: schema("functions"), Get: s.functions},
 		{Path: "/TileMatrixSets", Alias: "/tileMatrixSets", Op: "getTileMatrixSetsList", Tag: "Tiling schemes", Summary: "All tile matrix sets",
-			Formats: []rep{asJSON, asHTML}, Schema: schema("tileMatrixSets"), Get: s.tileMatrixSets,
+			Description: "The tile matrix sets that the service knows.",
+			Formats:     []rep{asJSON, asHTML}, Schema: schema("tileMatrixSets"), Get: s.tileMatrixSets,
 			Classes: []string{tms2 + "tilematrixset", tms2 + "json-tilematrixset"}},
 		{Path: "/TileMatrixSets/{tileMatrixSetId}", Alias: "/tileMatrixSets/{tileMatrixSetId}", Op: "getTileMatrixSet", Tag: "Tiling schemes",
-			Summary: "One tile matrix set", Formats: []rep{asJSON, asHTML}, Schema: schema("tileMatrixSet"), Get: s.tileMatrixSet},
-		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes", Params: []*param{paramProcessLimit}, New: newProcessesParams,
+			Summary:     "One tile matrix set",
+			Description: "Coordinate system, origin and levels of a tile matrix set (OGC 17-083r4).",
+			Formats:     []rep{asJSON, asHTML}, Schema: schema("tileMatrixSet"), Get: s.tileMatrixSet},
+		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes",
+			Description: "The processes that the service offers.",
+			Params:      []*param{paramProcessLimit}, New: newProcessesParams,
 			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("processes"), Get: s.processes},
 		{Path: "/processes/{processId}", Op: "getProcessDescription", Tag: "Processes", Summary: "One process",
-			Formats: []rep{asJSON, asHTML}, Schema: schema("process"), Get: s.process},
-		{Path: "/codelists", Op: "getCodeLists", Tag: "Code lists", Summary: "All code lists", Formats: []rep{asJSON, asCSV, asHTML}, Schema: schema("codeLists"), Get: s.codeLists, Register: true},
-		{Path: "/codelists/{codeListId}", Op: "getCodeList", Tag: "Code lists", Summary: "One code list", Formats: []rep{asJSON, asCSV, asHTML}, Schema: schema("codeList"), Get: s.codeList, Register: true},
+			Description: "Inputs and outputs of a process (OGC 18-062r2).",
+			Formats:     []rep{asJSON, asHTML}, Schema: schema("process"), Get: s.process},
+		{Path: "/codelists", Op: "getCodeLists", Tag: "Code lists", Summary: "All code lists",
+			Description: "The code lists of the place-name register.",
+			Formats:     []rep{asJSON, asCSV, asHTML}, Schema: schema("codeLists"), Get: s.codeLists, Register: true},
+		{Path: "/codelists/{codeListId}", Op: "getCodeList", Tag: "Code lists", Summary: "One code list",
+			Description: "The codes of a list with their names in the languages that are known.",
+			Formats:     []rep{asJSON, asCSV, asHTML}, Schema: schema("codeList"), Get: s.codeList, Register: true},
 		{Path: "/preview.png", Op: "getPreview", Summary: "Picture of the service", Formats: []rep{asPNG, asJSON}, NoAccept: true, Hidden: true, Get: s.preview},
 		{Path: "/accessibility", Op: "getAccessibility", Summary: "Accessibility statement", Formats: []rep{asHTML, asJSON}, Hidden: true, Get: s.accessibility},
 		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*param{paramOperation}, New: newSOAPParams, Formats: []rep{asHTML, asJSON}, Hidden: true,
