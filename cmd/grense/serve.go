@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"grense/internal/apikey"
+	"grense/internal/cache"
 	"grense/internal/config"
 	"grense/internal/demo"
 	"grense/internal/server"
@@ -109,7 +110,8 @@ func assemble(ctx context.Context, cfg config.Config, src string, log *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	if s.store, err = source.Open(ctx, src, source.Options{DataDir: dir, Config: cfg, Logger: log, Version: programVersion(), Wait: true}); err != nil {
+	caches := &cache.Group{}
+	if s.store, err = source.Open(ctx, src, source.Options{DataDir: dir, Config: cfg, Logger: log, Version: programVersion(), Wait: true, Caches: caches}); err != nil {
 		return nil, err
 	}
 	if src == "" && s.cfg.Service.Licence == (config.Licence{}) {
@@ -124,7 +126,7 @@ func assemble(ctx context.Context, cfg config.Config, src string, log *slog.Logg
 	for _, name := range source.Unmatched(cfg, s.store.Catalog()) {
 		log.Warn("configured for a collection that the source does not have", "collection", name)
 	}
-	s.server, err = server.New(server.Options{Config: s.cfg, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: log, Version: programVersion()})
+	s.server, err = server.New(server.Options{Config: s.cfg, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: log, Version: programVersion(), Caches: caches})
 	if err != nil {
 		return nil, err
 	}

@@ -194,7 +194,7 @@ func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
 // recall fills the batch with hits that searches before gave, and reads the others.
 func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
 	table := hitTable{r.kind.collection, r.flags.BeregnVisningsnavn}
-	rest := take(r.s.remembered, table, rows, r.hits)
+	rest := cached(r.s.hits, table, rows, r.hits)
 	if len(rest) == 0 {
 		return ctx.Err()
 	}
@@ -205,7 +205,7 @@ func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
 	if err := r.read(ctx, others, func(i int) int { return rest[i] }); err != nil {
 		return err
 	}
-	keep(r.s.remembered, table, rows, r.hits, rest)
+	putHits(r.s.hits, table, rows, r.hits, rest)
 	return nil
 }
 

@@ -22,6 +22,7 @@ import (
 	"fmt"
 
 	api "grense/api/placename"
+	"grense/internal/cache"
 	"grense/internal/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
@@ -29,11 +30,12 @@ import (
 
 // Options bound the searches. A zero field has its default.
 type Options struct {
-	MaxHits  int    // of one search; defaults to 5000
-	MaxName  int    // characters of a place name or expression; defaults to 200
-	MaxText  int    // characters of any other text; defaults to 1000
-	MaxItems int    // values of one list; defaults to 1000
-	CRS      crs.ID // of geometries, which are written x before y whatever the authority says; defaults to crs.ETRS89
+	MaxHits  int          // of one search; defaults to 5000
+	MaxName  int          // characters of a place name or expression; defaults to 200
+	MaxText  int          // characters of any other text; defaults to 1000
+	MaxItems int          // values of one list; defaults to 1000
+	Caches   *cache.Group // takes the cache of hits; nil: none
+	CRS      crs.ID       // of geometries, which are written x before y whatever the authority says; defaults to crs.ETRS89
 }
 
 func (o Options) withDefaults() Options {
@@ -55,7 +57,7 @@ func (o Options) withDefaults() Options {
 type Service struct {
 	store      store.Store
 	options    Options
-	remembered *remembered
+	hits       *hitCache
 	candidates int // maxCandidates
 	similar    int // maxSimilar
 }
@@ -67,7 +69,7 @@ func New(st store.Store, o Options) *Service {
 	if st == nil {
 		panic("placename.New: a store is required")
 	}
-	return &Service{store: st, options: o.withDefaults(), remembered: newRemembered(rememberedBytes), candidates: maxCandidates, similar: maxSimilar}
+	return &Service{store: st, options: o.withDefaults(), hits: newHitCache(hitBytes, o.Caches), candidates: maxCandidates, similar: maxSimilar}
 }
 
 // Search runs the search that r asks for. What the caller did wrong comes back as *api.Refusal, all of it; other errors are

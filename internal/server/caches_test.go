@@ -10,8 +10,9 @@ func TestEachCacheIsInTheMetrics(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	a.do("GET", "/collections/kommuner/items?limit=10")
+	a.do("GET", "/conformance")
 	m := httpGetMetrics(t, a)
-	for _, name := range []string{"fragments"} {
+	for _, name := range []string{"fragments", "documents"} {
 		for _, metric := range []string{"bytes", "limit_bytes", "entries"} {
 			if !regexp.MustCompile(`(?m)^grense_cache_` + metric + `\{cache="` + name + `"\} [1-9]`).MatchString(m) {
 				t.Errorf("no %s of %s in\n%s", metric, name, m)

@@ -16,11 +16,9 @@ func (s *Server) HTMLRoutes() []string {
 	return out
 }
 
-// Documents is how many written documents are kept.
+// Documents is how many written documents are cached.
 func (s *Server) Documents() int {
-	s.docs.mu.RLock()
-	defer s.docs.mu.RUnlock()
-	return len(s.docs.m)
+	return int(s.docs.Stats().Entries)
 }
 
 // JSONRoute is a route of the API definition with a representation in JSON.

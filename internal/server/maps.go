@@ -6,10 +6,10 @@ import (
 	"html/template"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/draw"
@@ -21,35 +21,23 @@ const (
 	mapMost      = 1000     // features on the map of a page, at most
 	countryMost  = 500      // features of a collection that is drawn whole, at most
 	nearMost     = 40       // features around the one that a page shows, at most
-	outlineBytes = 32 << 20 // outlines that are kept, at most
+	outlineBytes = 32 << 20 // outlines that are cached, at most
 )
 
-// outlines keeps the outlines of features. When it is full it starts anew.
-type outlines struct {
-	mu   sync.RWMutex
-	m    map[outlineKey]*draw.Outline
-	size int // bytes
-}
+// outlineCache holds the outlines of features.
+type outlineCache = cache.Cache[outlineKey, *draw.Outline]
 
 type outlineKey struct {
 	collection, id, plane string
 	rev                   uint64
 }
 
-func (o *outlines) get(k outlineKey) *draw.Outline {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return o.m[k]
+func newOutlineCache(g *cache.Group) *outlineCache {
+	return cache.New[outlineKey, *draw.Outline](cache.Options{Name: "outlines", Bytes: outlineBytes, Group: g})
 }
 
-func (o *outlines) put(k outlineKey, x *draw.Outline) {
-	n := x.Size() + len(k.id)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.size += n; o.size > outlineBytes || o.m == nil {
-		o.m, o.size = map[outlineKey]*draw.Outline{}, n
-	}
-	o.m[k] = x
+func putOutline(c *outlineCache, k outlineKey, o *draw.Outline) {
+	c.Put(k, o, int64(o.Size()+len(k.id)))
 }
 
 // norwegian is the area whose maps are drawn in UTM zone 33, in which maps of Norway are.
@@ -120,7 +108,8 @@ func (c *call) outliner(coll *store.Collection, plane crs.ID) (*outliner, error)
 func (o *outliner) kept(r store.Row) *draw.Outline {
 	key := o.key
 	key.id, key.rev = r.ID, r.Rev
-	return o.server.outlines.get(key)
+	out, _ := o.server.outlines.Get(key)
+	return out
 }
 
 // outline makes and keeps the outline of a feature, whose values of the properties are given.
@@ -139,7 +128,7 @@ func (o *outliner) outline(x *store.Feature, values []any) *draw.Outline {
 	}
 	key := o.key
 	key.id, key.rev = x.ID, x.Rev
-	o.server.outlines.put(key, out)
+	putOutline(o.server.outlines, key, out)
 	return out
 }
 

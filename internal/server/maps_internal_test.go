@@ -9,17 +9,18 @@ import (
 	"grense/internal/draw"
 )
 
-func TestOutlinesThatAreKeptAreBounded(t *testing.T) {
+func TestCachedOutlinesAreBounded(t *testing.T) {
 	t.Parallel()
-	var o outlines
+	o := newOutlineCache(nil)
 	big := draw.NewOutline("", make(orb.MultiPoint, 100000), func(x, y float64) (float64, float64) { return x, y })
 	for i := range 100 {
-		o.put(outlineKey{id: fmt.Sprint(i)}, big)
-		if o.size > outlineBytes || len(o.m) > 21 {
-			t.Fatalf("%d bytes, %d outlines", o.size, len(o.m))
+		putOutline(o, outlineKey{id: fmt.Sprint(i)}, big)
+		if s := o.Stats(); s.Bytes > outlineBytes || s.Entries > 21 {
+			t.Fatalf("%+v", s)
 		}
 	}
-	if o.get(outlineKey{id: "99"}) == nil || o.get(outlineKey{id: "0"}) != nil {
-		t.Error("the newest is gone, or the oldest kept")
+	_, newest := o.Get(outlineKey{id: "99"})
+	if _, oldest := o.Get(outlineKey{id: "0"}); !newest || oldest {
+		t.Error("the newest is gone, or the oldest still there")
 	}
 }

@@ -61,11 +61,11 @@ type Server struct {
 	routes    []*route
 	soap      *soap.Service
 	handler   http.Handler
-	docs      docs
+	docs      *docCache
 	pages     *pages
 	caches    *cache.Group
 	fragments *feature.Cache
-	outlines  outlines
+	outlines  *outlineCache
 	codeNames codeNames
 	offered   offered
 	previewed previewed
@@ -93,7 +93,9 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
-		fragments: feature.NewCache(fragmentBytes, o.Caches), caches: o.Caches,
+		caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches),
+		docs:      cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: docBytes, Group: o.Caches}),
+		outlines:  newOutlineCache(o.Caches),
 		wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
 	s.store = fairStore{o.Store, s.turns}
 	if n, ok := o.Store.(store.Neighbourly); ok {
@@ -110,7 +112,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// fragmentBytes bounds the encoded features that are kept.
+// fragmentBytes bounds the encoded features that are cached.
 const fragmentBytes = 256 << 20
 
 // mounts are the places of the whole API below the base URL.

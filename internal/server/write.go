@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"grense/api/ogcapi"
+	"grense/internal/cache"
 	"grense/internal/store"
 )
 
@@ -137,7 +138,7 @@ func marshal(v any) ([]byte, error) {
 // parameters. The bytes are made once and kept.
 func (c *call) document(w http.ResponseWriter) error {
 	key := docKey{root: c.root, path: c.r.URL.Path, query: c.canonical(), f: c.rep.F, lang: c.lang, version: c.cat.Version}
-	d, ok := c.s.docs.get(key)
+	d, ok := c.s.docs.Get(key)
 	if !ok {
 		a, err := c.rt.Get(c)
 		if err != nil {
@@ -152,7 +153,7 @@ func (c *call) document(w http.ResponseWriter) error {
 		}
 		d = &doc{body: newBody(plain), link: linkHeader(a.Links)}
 		if !a.Fleeting {
-			c.s.docs.put(key, d)
+			c.s.docs.Put(key, d, d.size())
 		}
 	}
 	h := w.Header()
@@ -230,14 +231,7 @@ func linkHeader(links []ogcapi.Link) string {
 	return b.String()
 }
 
-// docs keeps written documents. When it is full it starts anew: the documents of one catalog are few, so it fills only when
-// proxies bring many addresses or the data were reloaded often.
-type docs struct {
-	mu   sync.RWMutex
-	m    map[docKey]*doc
-	size int // bytes
-}
-
+// docKey names a written document.
 type docKey struct{ root, path, query, f, lang, version string }
 
 type doc struct {
@@ -245,22 +239,9 @@ type doc struct {
 	link string
 }
 
-// maxDocs bounds the bytes of all written documents that are kept.
-const maxDocs = 64 << 20
+// docCache holds written documents. docBytes is how much of them: the documents of one catalog are few, but proxies may bring many addresses.
+type docCache = cache.Cache[docKey, *doc]
 
-func (d *docs) get(k docKey) (*doc, bool) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	x, ok := d.m[k]
-	return x, ok
-}
+const docBytes = 64 << 20
 
-func (d *docs) put(k docKey, x *doc) {
-	n := len(x.body.plain) + len(x.body.gz) + 512
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.size += n; d.size > maxDocs || d.m == nil {
-		d.m, d.size = map[docKey]*doc{}, n
-	}
-	d.m[k] = x
-}
+func (d *doc) size() int64 { return int64(len(d.body.plain) + len(d.body.gz) + len(d.link) + 512) }

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"grense/internal/cache"
 	"grense/internal/config"
 	"grense/internal/demo"
 	"grense/internal/register"
@@ -29,8 +30,9 @@ type Options struct {
 	DataDir string        // takes copies and side files
 	Config  config.Config // its collections, and limits of what is computed from the source
 	Logger  *slog.Logger
-	Version string // of the program: copies of other versions are made anew
-	Wait    bool   // a database may be away for now
+	Version string       // of the program: copies of other versions are made anew
+	Wait    bool         // a database may be away for now
+	Caches  *cache.Group // takes the caches of the store; nil: none
 }
 
 // Open opens what is to be served: the GeoPackage at path, a copy of the other files at path, the database whose address path is, or
@@ -49,7 +51,7 @@ func Open(ctx context.Context, path string, o Options) (store.Store, error) {
 	} else if err := readable(path); err != nil {
 		return nil, err
 	}
-	options := gpkg.Options{DataDir: dir, Settings: Settings(o.Config), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead), ViewTimeout: cfg.Limits.ViewTimeout, Unchanging: ours}
+	options := gpkg.Options{DataDir: dir, Settings: Settings(o.Config), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead), ViewTimeout: cfg.Limits.ViewTimeout, Unchanging: ours, Caches: o.Caches}
 	if options.TypeAhead == 0 {
 		options.TypeAhead = -1 // none
 	}

@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"grense/internal/cache"
 	"grense/internal/store"
 )
 
@@ -32,6 +33,7 @@ type Options struct {
 	Progress func(layer string, done, total int)
 	// NarrowFrom is how large, in bytes, geometries must be on average for a copy of the other columns in the side file. Defaults to 256.
 	NarrowFrom int
+	Caches     *cache.Group // takes the caches of the store; nil: none
 	// Unchanging promises that nobody writes into the file: who changes it puts another in its place. It is read without locks then.
 	Unchanging bool
 	// MaxConns is the number of connections to the file, one for each concurrent question; one more is kept for Ready. Defaults to four times
@@ -51,6 +53,8 @@ type Store struct {
 	reload  sync.Mutex
 	open    sync.WaitGroup // revisions that are not closed
 	closed  atomic.Bool
+	nodes   *nodeCache
+	counts  *countCache
 }
 
 var _ store.Store = (*Store)(nil)
@@ -76,7 +80,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.TypeAhead == 0 {
 		o.TypeAhead = 96 << 20
 	}
-	s := &Store{path: path, options: o}
+	s := &Store{path: path, options: o,
+		nodes:  cache.New[nodeKey, []byte](cache.Options{Name: "rtree_nodes", Bytes: nodeBytes, Shards: 4, Group: o.Caches}),
+		counts: cache.New[countKey, int](cache.Options{Name: "counts", Bytes: countBytes, Group: o.Caches})}
 	r, err := s.load(ctx)
 	if err != nil {
 		return nil, err
@@ -94,6 +100,7 @@ func (s *Store) install(r *revision) {
 		s.open.Done()
 	}
 	if old := s.current.Swap(r); old != nil {
+		s.nodes.Clear() // they are of layers that are going
 		old.release()
 	}
 }

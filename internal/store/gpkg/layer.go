@@ -23,7 +23,7 @@ type layer struct {
 	native  orb.Bound     // of all geometries, in the storage CRS; with narrow
 	visible []int         // of Collection.Properties: those that are not hidden
 	nodes   string        // table with the nodes of the R-tree, whose entries are the rows with a geometry; "" when they are not read
-	kept    keptNodes     // of them
+	cache   *nodeCache    // of them
 	outside bool          // some coordinates are not in Collection.Extent
 	keyed   bool          // the feature id is the number by which the R-tree refers to a row
 }

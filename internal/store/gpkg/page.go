@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/sqlq"
@@ -27,10 +28,10 @@ type question struct {
 	keys     []sqlq.Key    // of the order, the id last
 	order    string        // store.Query.OrderName
 	place    *store.Place
-	values   []any  // of keys at place
-	after    any    // where not nil, only rows with a greater id are counted
-	countKey string // in revision.counts
-	total    *int   // where there is a residue, the count is made while the page is read; nil: it is not
+	values   []any    // of keys at place
+	after    any      // where not nil, only rows with a greater id are counted
+	countKey countKey // in revision.counts; zero: not made yet
+	total    *int     // where there is a residue, the count is made while the page is read; nil: it is not
 	hints    *hints
 	ahead    *aheadAnswer // where not nil, rows come from the table of type-ahead
 	passed   []string     // ways that take the question and could not answer it
@@ -352,8 +353,16 @@ func parseID(s string) (int64, bool) {
 	return n, err == nil && strconv.FormatInt(n, 10) == s
 }
 
-// maxCounts is how many counts a revision remembers.
-const maxCounts = 1024
+// countKey names the count of a filter in a revision.
+type countKey struct {
+	rev          uint64
+	layer, where string // where: canonical
+}
+
+// countCache holds numbers of matches. countBytes is how much of them: about a thousand long filters, or ten thousand short ones.
+type countCache = cache.Cache[countKey, int]
+
+const countBytes = 4 << 20
 
 // counted returns the number of matches where it is known; else -1.
 func (qu *question) counted() int {
@@ -363,12 +372,10 @@ func (qu *question) counted() int {
 	if qu.q.Filter == nil {
 		return qu.l.Count
 	}
-	if qu.countKey == "" {
-		qu.countKey = qu.l.ID + "\x00" + canonical(qu.q.Filter)
+	if qu.countKey.where == "" {
+		qu.countKey = countKey{qu.rev.rev, qu.l.ID, canonical(qu.q.Filter)}
 	}
-	qu.rev.mu.Lock()
-	defer qu.rev.mu.Unlock()
-	if n, ok := qu.rev.counts[qu.countKey]; ok {
+	if n, ok := qu.rev.counts.Get(qu.countKey); ok {
 		return n
 	}
 	return -1
@@ -376,15 +383,9 @@ func (qu *question) counted() int {
 
 // cacheCount puts a count into the cache.
 func (qu *question) cacheCount(n int) {
-	if len(qu.countKey) >= 4<<10 || qu.now != qu.rev.rev {
-		return
+	if size := len(qu.countKey.where); size > 0 && size < 4<<10 && qu.now == qu.rev.rev {
+		qu.rev.counts.Put(qu.countKey, n, int64(size))
 	}
-	qu.rev.mu.Lock()
-	defer qu.rev.mu.Unlock()
-	if len(qu.rev.counts) >= maxCounts {
-		clear(qu.rev.counts)
-	}
-	qu.rev.counts[qu.countKey] = n
 }
 
 // count returns the number of matches. p is the page that was read.

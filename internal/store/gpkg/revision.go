@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,8 +28,8 @@ type revision struct {
 	refs    atomic.Int64 // users, and one for being current
 	drained func()       // called once, when the last user has gone
 
-	mu     sync.Mutex
-	counts map[string]int // by filter
+	counts *countCache // of the store
+	nodes  *nodeCache  // of the store
 
 	typeAhead typeAhead
 }
@@ -143,7 +142,8 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion, s.options.NarrowFrom)), Modified: lastChange(c, src.mtime), Hidden: hidden},
 		layers:  map[string]*layer{},
 		served:  map[string]string{},
-		counts:  map[string]int{},
+		counts:  s.counts,
+		nodes:   s.nodes,
 	}
 	if b, err := hex.DecodeString(r.catalog.Version); err == nil {
 		r.rev = binary.BigEndian.Uint64(b)
@@ -367,6 +367,7 @@ func (r *revision) add(d *draft, l *layer) {
 	}
 	own := store.CollectionID(cmp.Or(l.ID, d.table.name))
 	l.ID = store.Unique(store.CollectionID(id), func(s string) bool { return r.layers[s] != nil })
+	l.cache = r.nodes
 	r.layers[l.ID] = l
 	if l.Public {
 		r.served[own] = l.ID

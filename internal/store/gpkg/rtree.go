@@ -7,10 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/cache"
 	"grense/internal/cql2"
 )
 
@@ -50,7 +50,7 @@ type entry struct {
 // that the virtual table needs, and a test of envelopes that knows more than boxes.
 type treeReader struct {
 	c    *conn
-	kept *keptNodes
+	l    *layer
 	sql  string
 	test func(orb.Bound) cql2.Truth
 	most int
@@ -58,35 +58,16 @@ type treeReader struct {
 	bufs [][]byte // by level; of c
 }
 
-// keptNodes are nodes of one R-tree in memory. They are those of the file as long as nobody has changed it. It is safe for concurrent use.
-type keptNodes struct {
-	mu   sync.RWMutex
-	data map[int64][]byte // by number; immutable
-	size int              // bytes
+// nodeKey names a node of an R-tree. The layer is that of one revision, whose nodes are those of the file as long as nobody has changed it.
+type nodeKey struct {
+	l *layer
+	n int64
 }
 
-// maxKeptNodes is how many bytes of one R-tree are kept in memory; the envelopes of 300,000 features.
-const maxKeptNodes = 8 << 20
+// nodeCache holds nodes, immutable. nodeBytes is how much of them; the envelopes of 300,000 features take 8 MB.
+type nodeCache = cache.Cache[nodeKey, []byte]
 
-func (k *keptNodes) get(n int64) []byte {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	return k.data[n]
-}
-
-// put keeps a copy of a node while there is room.
-func (k *keptNodes) put(n int64, data []byte) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.size+len(data) > maxKeptNodes || k.data[n] != nil {
-		return
-	}
-	if k.data == nil {
-		k.data = map[int64][]byte{}
-	}
-	k.data[n] = slices.Clone(data)
-	k.size += len(data)
-}
+const nodeBytes = 64 << 20
 
 // maxTreeDepth is that of SQLite.
 const maxTreeDepth = 40
@@ -100,7 +81,7 @@ const (
 // entries returns the rows of a layer for whose envelope test is not False, in no order; false when there are more than most of them, or the tree
 // cannot be read, so that SQLite has to answer. The caller has seen that c is unchanged.
 func (c *conn) entries(l *layer, most int, test func(orb.Bound) cql2.Truth) ([]entry, bool, error) {
-	w := &treeReader{c: c, kept: &l.kept, sql: "SELECT data FROM " + l.nodes + " WHERE nodeno = ?", test: test, most: most, bufs: c.nodes}
+	w := &treeReader{c: c, l: l, sql: "SELECT data FROM " + l.nodes + " WHERE nodeno = ?", test: test, most: most, bufs: c.nodes}
 	err := w.root()
 	c.nodes = w.bufs
 	if err == errEnough || err == errTree {
@@ -126,7 +107,7 @@ func (w *treeReader) root() error {
 
 // read returns a node. It is valid until another of its level is read.
 func (w *treeReader) read(n int64, level int) ([]byte, error) {
-	if b := w.kept.get(n); b != nil {
+	if b, ok := w.l.cache.Get(nodeKey{w.l, n}); ok {
 		return b, nil
 	}
 	found := false
@@ -141,7 +122,8 @@ func (w *treeReader) read(n int64, level int) ([]byte, error) {
 		err = errTree
 	}
 	if err == nil {
-		w.kept.put(n, w.bufs[level])
+		b := slices.Clone(w.bufs[level])
+		w.l.cache.Put(nodeKey{w.l, n}, b, int64(cap(b)))
 	}
 	return w.bufs[level], err
 }
