@@ -109,6 +109,9 @@ func (s *shape) repair(wrong string) (v verdict) {
 	if out == nil {
 		return kept("a repair failed")
 	}
+	if s.hasZ && !out.hasAll(s) { // of a surface of many faces, say
+		return kept("a repair would lose heights")
+	}
 	if s.kind == polygon && len(out.polys) == 1 {
 		out.kind, out.polys = polygon, nil
 	}
@@ -119,6 +122,20 @@ func (s *shape) repair(wrong string) (v verdict) {
 	v.action, v.shape = Repaired, out
 	v.reason = fmt.Sprintf("invalid (%s); the area moved by %.2g %%", wrong, 100*v.doubt/v.read)
 	return v
+}
+
+// hasAll tells whether each position of o is one of s.
+func (s *shape) hasAll(o *shape) bool {
+	have := make(map[xy]bool, s.positions())
+	for i := 0; i < len(s.xyz); i += 3 {
+		have[xy{s.xyz[i], s.xyz[i+1]}] = true
+	}
+	for i := 0; i < len(o.xyz); i += 3 {
+		if !have[xy{o.xyz[i], o.xyz[i+1]}] {
+			return false
+		}
+	}
+	return true
 }
 
 // authalicRadius is that of the sphere with the surface of the WGS 84 ellipsoid, in metres.

@@ -91,6 +91,14 @@ func TestRepairKeepsHeights(t *testing.T) {
 	if !bytes.Contains(have[0].wkb, floats(1, 1, 6)) { // the crossing, between 5 and 7
 		t.Errorf("%x", have[0].wkb)
 	}
+	var faces []string // around a summit, which a union would lose
+	for _, edge := range []string{"[0,0,1],[2,0,1]", "[2,0,1],[2,2,1]", "[2,2,1],[0,2,1]", "[0,2,1],[0,0,1]"} {
+		faces = append(faces, "[[[1,1,5],"+edge+",[1,1,5]]]")
+	}
+	plan, have = importText(t, "b.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"MultiPolygon","coordinates":[`+strings.Join(faces, ",")+`]}}`, into)
+	if _, ok := find(plan.Report, ingest.Kept, "would lose heights"); !ok || !bytes.Contains(have[0].wkb, floats(1, 1, 5)) {
+		t.Errorf("%v", plan.Report.Faults)
+	}
 }
 
 // random is a polygon with faults of many kinds: rings that cross themselves and each other, on a coarse grid so that they often touch.

@@ -2,10 +2,12 @@ package gpkg
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/crs"
 	"grense/internal/wkb"
 )
 
@@ -18,8 +20,8 @@ const (
 	blobBroken           // no GeoPackage geometry, or one of a type that is not served
 )
 
-// readBlob returns the WKB inside a GeoPackage geometry (OGC 12-128r18, 2.1.3), which shares memory with b, after a check of all of
-// it. Only blobFine has WKB, and what the check tells of it.
+// readBlob returns the WKB inside a GeoPackage geometry (OGC 12-128r18, 2.1.3) after a check of all of it. It shares memory with b, but where
+// lines stand for arcs, and MultiPolygons for faces. Only blobFine has WKB, and what the check tells of it.
 func readBlob(b []byte) ([]byte, wkb.Info, blobState) {
 	if len(b) == 0 {
 		return nil, wkb.Info{}, blobEmpty
@@ -35,14 +37,39 @@ func readBlob(b []byte) ([]byte, wkb.Info, blobState) {
 	if !ok || len(b) < head {
 		return nil, wkb.Info{}, blobBroken
 	}
-	in, err := wkb.Check(b[head:])
+	geometry := b[head:]
+	in, err := wkb.Check(geometry)
+	if _, other := errors.AsType[*wkb.KindError](err); other {
+		if geometry, err = wkb.Straighten(nil, geometry, chord(b, geometry)); err == nil {
+			in, err = wkb.Check(geometry)
+		}
+	}
 	switch {
 	case err != nil:
 		return nil, wkb.Info{}, blobBroken
 	case in.Positions == 0 || flags&0x10 != 0:
 		return nil, wkb.Info{}, blobEmpty
 	}
-	return b[head:], in, blobFine
+	return geometry, in, blobFine
+}
+
+// chord is how far lines may lie from arcs, by the reference system of a GeoPackage geometry; where that is not known, by its first position.
+func chord(b, geometry []byte) float64 {
+	order := binary.ByteOrder(binary.BigEndian)
+	if b[3]&1 == 1 {
+		order = binary.LittleEndian
+	}
+	srs := int(int32(order.Uint32(b[4:])))
+	id, _, wrong := crs.FromEPSG(srs)
+	degrees := wrong == "" && id.Geographic() || srs == 0
+	if wrong != "" && srs != 0 {
+		x, y, ok := wkb.First(geometry)
+		degrees = ok && math.Abs(x) <= 360 && math.Abs(y) <= 90
+	}
+	if degrees {
+		return wkb.ChordDegrees
+	}
+	return wkb.ChordMetres
 }
 
 // wkbOf is readBlob of a geometry that is known to be fine.
@@ -53,6 +80,11 @@ func wkbOf(b []byte) []byte {
 	head, ok := headerSize(b[3])
 	if !ok || len(b) <= head {
 		return nil
+	}
+	r := wkb.NewReader(b[head:])
+	if k, err := r.Header(); err != nil || !k.Simple() || k == wkb.Collection { // which may hold arcs
+		geometry, _, _ := readBlob(b)
+		return geometry
 	}
 	return b[head:]
 }
