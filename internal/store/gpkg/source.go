@@ -156,7 +156,7 @@ func vacuumInto(dst, src string) error {
 
 // atomically makes a file under a temporary name in the same folder and moves it into place when make succeeds. The file and its
 // name are on disk when it returns.
-func atomically(path string, make func(tmp string) error) error {
+func atomically(path string, write func(tmp string) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -165,7 +165,7 @@ func atomically(path string, make func(tmp string) error) error {
 	if err != nil {
 		return err
 	}
-	if err := make(tmp); err != nil {
+	if err := write(tmp); err != nil {
 		return errors.Join(err, removeDatabase(tmp))
 	}
 	return publish(tmp, path)

@@ -94,8 +94,8 @@ SELECT DISTINCT t.oid, a.attname::text FROM t JOIN pg_index i ON i.indrelid = t.
   JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
 WHERE CASE WHEN y.typname IN ('geometry', 'geography') THEN m.amname IN ('gist', 'spgist', 'brin') ELSE m.amname = 'btree' END`
 
-// printSQL names the definitions: it changes when one of them does.
-const printSQL = `WITH t(oid, schema, name, kind, comment) AS (` + tablesSQL + `)
+// fingerprintSQL names the definitions: it changes when one of them does.
+const fingerprintSQL = `WITH t(oid, schema, name, kind, comment) AS (` + tablesSQL + `)
 SELECT md5(string_agg(x, '|' ORDER BY x)) FROM (
   SELECT concat_ws('/', t.oid, t.schema, t.name, t.kind, t.comment) AS x FROM t
   UNION ALL SELECT concat_ws('/', t.oid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation, col_description(t.oid, a.attnum))
@@ -105,15 +105,15 @@ SELECT md5(string_agg(x, '|' ORDER BY x)) FROM (
 
 // fingerprint names the definitions of the database, ours among them.
 func fingerprint(ctx context.Context, c *pgxpool.Conn) (string, error) {
-	var print *string
-	if err := c.QueryRow(ctx, printSQL).Scan(&print); err != nil {
+	var found *string
+	if err := c.QueryRow(ctx, fingerprintSQL).Scan(&found); err != nil {
 		return "", err
 	}
 	modified, err := ownModified(ctx, c)
-	if err != nil || print == nil {
+	if err != nil || found == nil {
 		return modified, err
 	}
-	return *print + modified, nil
+	return *found + modified, nil
 }
 
 // ownModified tells when one of our collections was last written; "" when there are none that the role may see.

@@ -10,7 +10,7 @@
 // table, is seen by questions in another reference system only after the next Reload.
 //
 // Search by words (cql2.Search) and patterns asks folded columns where a table of ours has them, through indexes of trigrams where the
-// extension pg_trgm is there; elsewhere the rows that other conditions leave are read and judged here. A rank, and the order of the
+// extension pg_trgm is there; elsewhere the rows that other conditions leave are read and tested here. A rank, and the order of the
 // Norwegian alphabet, read and sort all matches here.
 package postgis
 
@@ -139,12 +139,12 @@ func (s *Store) poll(ctx context.Context) {
 func (s *Store) look(ctx context.Context) error {
 	short, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	var print string
+	var found string
 	err := s.retry(short, func(c *pgxpool.Conn) (err error) {
-		print, err = fingerprint(short, c)
+		found, err = fingerprint(short, c)
 		return err
 	})
-	if err != nil || print == s.current.Load().print {
+	if err != nil || found == s.current.Load().fingerprint {
 		return err
 	}
 	s.options.Logger.Info("definitions in the database have changed")

@@ -17,7 +17,7 @@ import (
 // sure, and the properties, the geometry and the rows of relations that are looked at.
 type candidates struct {
 	l         *layer
-	judged    bool // the columns of sureness and values are there
+	tested    bool // the columns of sureness and values are there
 	names     []string
 	index     map[string]int // of names
 	geometry  bool
@@ -30,7 +30,7 @@ func newCandidates(l *layer, f sqlq.Filter, rank *cql2.Search) (*candidates, err
 		if e == nil {
 			return
 		}
-		c.judged = true
+		c.tested = true
 		cql2.Walk(e, func(x cql2.Expr) bool { return c.use(x) })
 	}
 	use(f.Residue)
@@ -81,7 +81,7 @@ func (c *candidates) columns(b *sqlq.Builder, f sqlq.Filter) {
 	} else {
 		b.Text("0")
 	}
-	if !c.judged {
+	if !c.tested {
 		return
 	}
 	sure := func() {

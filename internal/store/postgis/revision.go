@@ -17,11 +17,11 @@ import (
 	"grense/internal/store"
 )
 
-// revision is one state of the definitions. It is immutable but for the counts that it remembers.
+// revision is one state of the definitions. It is immutable but for the counts that it caches.
 type revision struct {
-	catalog *store.Catalog
-	layers  map[string]*layer // by collection id
-	print   string            // fingerprint
+	catalog     *store.Catalog
+	layers      map[string]*layer // by collection id
+	fingerprint string            // of the definitions
 
 	measured map[string]*survey // by draft.geometries
 	items    map[string]string  // of columns, by draft.itemsName
@@ -38,7 +38,7 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC()}, layers: map[string]*layer{}, print: in.print, measured: map[string]*survey{}, items: map[string]string{}}
+	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC()}, layers: map[string]*layer{}, fingerprint: in.fingerprint, measured: map[string]*survey{}, items: map[string]string{}}
 	if len(in.own) > 0 {
 		r.catalog.Modified = time.Time{}
 	}
@@ -77,9 +77,9 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(version, "%s\n%s", r.print, settings)
+	fmt.Fprintf(version, "%s\n%s", r.fingerprint, settings)
 	r.catalog.Version = fmt.Sprintf("%x", version.Sum(nil)[:8])
-	stamp := sha256.Sum256(append([]byte(r.print), settings...))
+	stamp := sha256.Sum256(append([]byte(r.fingerprint), settings...))
 	for _, l := range r.layers {
 		l.rev = binary.BigEndian.Uint64(stamp[:])
 		if !l.xmin {
@@ -92,10 +92,10 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 
 // definitionsRead is what the system catalogs and our own tables say.
 type definitionsRead struct {
-	print  string
-	tables []*table
-	ours   map[string]*table     // in the schema grense, by name
-	own    map[string]definition // by table
+	fingerprint string
+	tables      []*table
+	ours        map[string]*table     // in the schema grense, by name
+	own         map[string]definition // by table
 }
 
 func readDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, error) {
@@ -104,7 +104,7 @@ func readDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, er
 	}
 	in := &definitionsRead{ours: map[string]*table{}}
 	var err error
-	if in.print, err = fingerprint(ctx, c); err != nil { // first: what changes meanwhile is seen by the next look
+	if in.fingerprint, err = fingerprint(ctx, c); err != nil { // first: what changes meanwhile is seen by the next look
 		return nil, err
 	}
 	if in.tables, err = readTables(ctx, c); err != nil {
