@@ -41,9 +41,6 @@ type Fragment struct {
 	key Key // in a Cache
 }
 
-// NewFragment returns a fragment that no cache keeps. It owns the bytes from now on.
-func NewFragment(json []byte) *Fragment { return &Fragment{JSON: json} }
-
 // Deflated reports whether the fragment has a deflated form, which a Member takes without compressing again.
 func (f *Fragment) Deflated() bool { return f.deflated.Load() != nil }
 

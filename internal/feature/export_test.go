@@ -31,3 +31,6 @@ func AppendRun(dst, text []byte) []byte {
 	defer runDeflaters.Put(d)
 	return d.run(dst, text)
 }
+
+// NewFragment returns a fragment that no cache keeps. It owns the bytes from now on.
+func NewFragment(json []byte) *Fragment { return &Fragment{JSON: json} }

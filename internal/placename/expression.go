@@ -34,17 +34,9 @@ const (
 	opSimilar           // trigrams
 )
 
-// terms returns all terms.
-func (e expression) terms() (all []*term) {
-	for _, list := range e {
-		all = append(all, list...)
-	}
-	return all
-}
-
 // compile makes the condition on the property langnavn; test gives the test of a term without its NOT.
 func (e expression) compile(test func(*term) (textTest, error)) (cql2.Expr, error) {
-	var any cql2.Or
+	var either cql2.Or
 	for _, list := range e {
 		var all cql2.And
 		for _, t := range list {
@@ -58,9 +50,9 @@ func (e expression) compile(test func(*term) (textTest, error)) (cql2.Expr, erro
 			}
 			all = append(all, x)
 		}
-		any = append(any, all)
+		either = append(either, all)
 	}
-	return any, nil
+	return either, nil
 }
 
 // parseExpression reads an expression. When it breaks the syntax, pos is the character at which it does, counted from 1; else 0.

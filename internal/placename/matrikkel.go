@@ -44,7 +44,7 @@ func (c *criteria) numbers(name string, v *string) conditions {
 		return nil
 	}
 	var single []cql2.Expr
-	var any cql2.Or
+	var either cql2.Or
 	for _, part := range parts {
 		from, to, ok := readRange(part)
 		switch {
@@ -54,13 +54,13 @@ func (c *criteria) numbers(name string, v *string) conditions {
 		case from == to:
 			single = append(single, cql2.Int(from))
 		default:
-			any = append(any, cql2.Between{X: prop(name), Lo: cql2.Int(from), Hi: cql2.Int(to)})
+			either = append(either, cql2.Between{X: prop(name), Lo: cql2.Int(from), Hi: cql2.Int(to)})
 		}
 	}
 	if single != nil {
-		any = append(any, cql2.In{X: prop(name), List: single})
+		either = append(either, cql2.In{X: prop(name), List: single})
 	}
-	return conditions{any}
+	return conditions{either}
 }
 
 // readRange reads "7" or "1-5", blanks allowed; leading zeros do not count.

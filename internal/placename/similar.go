@@ -114,13 +114,13 @@ func candidates(own []string) cql2.Expr {
 			inner = append(inner, g)
 		}
 	}
-	var any cql2.Or
+	var either cql2.Or
 	for _, g := range append(inner, edge...)[:len(own)-needed+1] {
 		for _, p := range trigramPatterns(g) {
-			any = append(any, like("norm", p)("langnavn"))
+			either = append(either, like("norm", p)("langnavn"))
 		}
 	}
-	return any
+	return either
 }
 
 // trigramPatterns returns the patterns of texts with a trigram: one inside a word may stand anywhere, one with blanks at an edge of

@@ -41,3 +41,10 @@ var (
 	AreaWeight = areaWeight
 	Respell    = respell
 )
+
+func (b built) String() string {
+	if b.modifier == "" {
+		return b.core
+	}
+	return b.modifier + " " + b.core
+}

@@ -106,13 +106,6 @@ type built struct {
 	core     string // the name without the modifier
 }
 
-func (b built) String() string {
-	if b.modifier == "" {
-		return b.core
-	}
-	return b.modifier + " " + b.core
-}
-
 // name makes the name of a record from the first six values of its chain.
 func (w *words) name(c *chain) built {
 	var b built

@@ -29,7 +29,7 @@ type choice struct {
 // choices are the options of a select.
 type choices []choice
 
-// HTML is them as elements. There may be hundreds, for which templates are slow.
+// HTML is the option elements, in order. There may be hundreds, for which templates are slow.
 func (xs choices) HTML() template.HTML {
 	var b strings.Builder
 	for _, x := range xs {
