@@ -16,22 +16,70 @@ func ExampleRequest(operation string, soap12 bool, base string) []byte {
 		envelope = Envelope12
 	}
 	for _, r := range examples() {
-		if r.Operation() != operation {
-			continue
+		if r.Operation() == operation {
+			return enveloped(r, envelope, base)
 		}
-		b := append([]byte(nil), `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<S:Envelope xmlns:S="`+envelope+`"><S:Body>`...)
-		b = AppendRequest(b, r, base)
-		return append(b, "</S:Body></S:Envelope>\n"...)
 	}
 	return nil
+}
+
+// Message returns the SOAP 1.1 envelope of an example.
+func (e Example) Message(base string) []byte { return enveloped(e.Request, Envelope11, base) }
+
+func enveloped(r Request, envelope, base string) []byte {
+	b := append([]byte(nil), `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<S:Envelope xmlns:S="`+envelope+`"><S:Body>`...)
+	b = AppendRequest(b, r, base)
+	return append(b, "</S:Body></S:Envelope>\n"...)
+}
+
+// Example is a question of a user's, with the request that asks it.
+type Example struct {
+	Name    string // "bridges"; pages and tests tell by it what is asked
+	Request Request
+}
+
+// Examples returns the questions that the documentation answers, those of the texts of the schemas among them.
+func Examples() []Example {
+	may := time.Date(2024, 5, 1, 0, 0, 0, 0, oslo())
+	year := time.Date(2010, 1, 1, 0, 0, 0, 0, oslo())
+	text := func(s string) *string { return &s }
+	yes, no := true, false
+	expression := func(s string) StedSoek { return StedSoek{Stedsnavn: &s, AvansertSoek: &yes} }
+	spelling := func(s string) SkrivemaateSoek { return SkrivemaateSoek{Stedsnavn: &s, AvansertSoek: &yes} }
+	who, both, oslo := exampleContext(), Flags{BeregnVisningsnavn: true, InkluderGeometri: true}, []string{"0301"}
+	return []Example{
+		{"bridges", &FindSteder{who, StedSoek{KommunerIds: []string{"4649"}, NavneobjekttyperIds: []string{"bru"}, OppdatertEtter: &may}, both}},
+		{"decision", &FindVedtak{who, VedtakSoek{Skrivemaate: text("Oslo")}}},
+		{"letter", &FindSteder{who, StedSoek{Stedsnavn: text("Å")}, both}},
+		{"prefix", &FindSteder{who, StedSoek{Stedsnavn: text("Ås*")}, both}},
+		{"exact", &FindSteder{who, expression("=Ås*"), both}},
+		{"suffix", &FindStedsnavn{who, StedsnavnSoek{Stedsnavn: text("*vik"), KommunerIds: []string{"4601"}}, both}},
+		{"not", &FindSkrivemaater{who, spelling("nes -sand"), both}},
+		{"or", &FindSkrivemaater{who, spelling("vik|våg"), both}},
+		{"phrase", &FindSkrivemaater{who, spelling(`"nord fron"`), both}},
+		{"similar", &FindSteder{who, expression("~Kristiansand"), both}},
+		{"character", &FindSteder{who, StedSoek{Stedsnavn: text("B??"), KommunerIds: oslo}, both}},
+		{"sami", &FindStedsnavn{who, StedsnavnSoek{SpraakIds: []string{"sme"}, KommunerIds: []string{"5610"}}, both}},
+		{"cases", &FindNavnesaker{who, NavnesakSoek{KommunerIds: oslo, Avsluttet: &no}}},
+		{"farm", &FindStederForMatrikkelenhetreferanse{who, StedMatrikkelenhetreferanseSoek{Kommunenummer: "0301", Gaardsnummer: "1-50"}, both}},
+		{"combined", &FindSamlevedtak{who, SamlevedtakSoek{RegistrertEtter: &year}}},
+		{"book", &FindBoeker{who, "Bygdebok: Askøy"}},
+		{"map", &FindKartprodukter{StedsnavnContext: who, Kartblad: text("1")}},
+		{"documented", &FindSkrivemaater{who, SkrivemaateSoek{BokSoek: &BokSoek{Tittel: text("bygdebok")}, KommunerIds: oslo}, both}},
+	}
+}
+
+// exampleContext says who asks in an example.
+func exampleContext() StedsnavnContext {
+	return StedsnavnContext{SystemVersion: "1", ClientIdentification: "example", Locale: "nb_NO",
+		SnapshotVersion: time.Date(9999, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))}
 }
 
 // examples returns a request of each operation.
 func examples() []Request {
 	text := func(s string) *string { return &s }
 	number := func(n int32) *int32 { return &n }
-	who := StedsnavnContext{SystemVersion: "1", ClientIdentification: "example", Locale: "nb_NO",
-		SnapshotVersion: time.Date(9999, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))}
+	who := exampleContext()
 	both := Flags{BeregnVisningsnavn: true, InkluderGeometri: true}
 	oslo := []string{"0301"}
 	unit := StedMatrikkelenhetreferanseSoek{Kommunenummer: "0301", Gaardsnummer: "1"}

@@ -12,13 +12,20 @@ import (
 // StorageCRS is the system of the stored positions; they are whole centimetres.
 const StorageCRS = crs.UTM33
 
-// Collections returns the record kinds of the register and the codes. sted and stedsnavn are public, the others are for the searches. Each call
+// Collections returns the record kinds of the register and the codes. sted and stedsnavn are public, the others are for the searches; a
+// service may show those with a title as well. Each call
 // makes them anew; the caller owns them.
 func Collections() []*store.Collection {
 	return []*store.Collection{
-		sted(), stedsnavn(), skrivemaate(),
+		sted(), stedsnavn(),
+		named(skrivemaate(), [3]string{"Skrivemåter", "Skrivemåtar", "Spellings"}, [3]string{"Skrivemåtene av navnene, med status.", "Skrivemåtane av namna, med status.", "The spellings of the names, with their status."}, "langnavn"),
 		matrikkelSted(), matrikkelStedsnavn(), matrikkelSkrivemaate(),
-		navnesak(), vedtak(), samlevedtak(), bok(), kartprodukt(), kode(),
+		named(navnesak(), [3]string{"Navnesaker", "Namnesaker", "Name cases"}, [3]string{"Saker om skrivemåten av navn.", "Saker om skrivemåten av namn.", "Cases about the spelling of names."}, "beskrivelse"),
+		named(vedtak(), [3]string{"Vedtak", "Vedtak", "Decisions"}, [3]string{"Vedtak om skrivemåter.", "Vedtak om skrivemåtar.", "Decisions on spellings."}, "skrivemaater"),
+		named(samlevedtak(), [3]string{"Samlevedtak", "Samlevedtak", "Combined decisions"}, [3]string{"Vedtak om mange navn samtidig.", "Vedtak om mange namn samstundes.", "Decisions on many names at once."}, "beskrivelse"),
+		named(bok(), [3]string{"Bøker", "Bøker", "Books"}, [3]string{"Bøker som dokumenterer skrivemåter.", "Bøker som dokumenterer skrivemåtar.", "Books that document spellings."}, "tittel"),
+		named(kartprodukt(), [3]string{"Kartprodukter", "Kartprodukt", "Map products"}, [3]string{"Kart som dokumenterer skrivemåter.", "Kart som dokumenterer skrivemåtar.", "Maps that document spellings."}, "kartblad"),
+		kode(),
 	}
 }
 

@@ -17,8 +17,12 @@ import (
 	"grense/internal/store"
 )
 
-// Version names what Generate makes: it changes whenever one row of a register of 3,000 places does, or the fold of its texts.
-const Version = rowsVersion + "-" + cql2.NormVersion
+// Version names what Generate makes: it changes whenever one row of a register of 3,000 places does, the fold of its texts, or the
+// description of its collections.
+const Version = rowsVersion + "-" + cql2.NormVersion + "-" + described
+
+// described changes with the description of the collections.
+const described = "2"
 
 // rowsVersion is the checksum of the rows.
 const rowsVersion = "a7eb5665"

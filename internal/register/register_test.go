@@ -41,7 +41,7 @@ func TestSameSeedGivesSameRows(t *testing.T) {
 	if other := sum(generated(t, small, seed+1, false)); other == first {
 		t.Error("another seed gives the same rows")
 	}
-	if got := fmt.Sprintf("%08x-%s", first, cql2.NormVersion); got != register.Version {
+	if got := fmt.Sprintf("%08x-%s", first, cql2.NormVersion); !strings.HasPrefix(register.Version, got+"-") {
 		t.Errorf("the checksum of all rows is %s; if the generator was meant to change, set rowsVersion to it", got)
 	}
 }

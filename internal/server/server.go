@@ -101,6 +101,9 @@ func New(o Options) (*Server, error) {
 	if n, ok := o.Store.(store.Neighbourly); ok {
 		s.neighbourly = fairNeighbours{n, s.turns}
 	}
+	if o.Config.SOAP.Collections == "public" {
+		s.store = &withRecords{Store: s.store}
+	}
 	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -130,18 +131,30 @@ func (c *call) hasRegister() bool {
 
 // soapView is what the page of the place-name service shows.
 type soapView struct {
-	Endpoint, WSDL string // absolute addresses
-	Schemas        []string
-	CodeLists      string // address of the page
-	Action         string // where the form goes
-	Operations     []string
-	Selected       string // operation of the example
-	Request        string // envelope in the form
-	Response       string // what came back; "" before the form was sent
-	Status         int    // of the response; 0 before the form was sent
-	Keyed          bool   // searches need a key
-	NeedsKey       bool   // and the browser holds none
+	Endpoint, WSDL, Single string // absolute addresses
+	Schemas                []string
+	Rules                  []soapRule
+	Examples               []soapExample
+	Hits                   *hitTable // of the answer; nil when there are none
+	CodeLists              string    // address of the page
+	Action                 string    // where the form goes
+	Operations             []string
+	Selected               string // operation of the example
+	Request                string // envelope in the form
+	Response               string // what came back; "" before the form was sent
+	Status                 int    // of the response; 0 before the form was sent
+	Keyed                  bool   // searches need a key
+	NeedsKey               bool   // and the browser holds none
 }
+
+// soapRule is a rule of the searches, in the language of the page.
+type soapRule struct{ Title, Text string }
+
+// soapExample is a question that a search answers.
+type soapExample struct{ Title, Operation, Message string }
+
+// soapRules are the messages soap.rule.NAME and soap.rule.NAME-text, in the order of the page.
+var soapRules = []string{"names", "advanced", "texts", "fields", "times", "order", "limit", "geometry", "faults", "transport"}
 
 // soapDoc tells programs where the place-name service is.
 type soapDoc struct {
@@ -198,15 +211,27 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 	res := &recorder{header: http.Header{}, limit: trySize}
 	s.soap.Call(res, req)
 	v.Status, v.Response = res.status, res.text()
+	v.Hits = c.hitsOf(v.Response)
 	return c.writeSOAPPage(w, v)
 }
 
 func (c *call) soapViewOf(op string) soapView {
 	at := c.base() + soapPath + "/"
-	v := soapView{Endpoint: at + soap.Endpoint, WSDL: at + soap.Endpoint + "?wsdl", CodeLists: c.htmlHref("/codelists"), Action: c.base() + soapPath, Operations: operationNames(), Selected: op,
+	v := soapView{Endpoint: at + soap.Endpoint, WSDL: at + soap.Endpoint + "?wsdl", Single: at + soap.Endpoint + "?singleWsdl", CodeLists: c.htmlHref("/codelists"), Action: c.base() + soapPath, Operations: operationNames(), Selected: op,
 		Keyed: c.s.cfg.Auth != "open", NeedsKey: c.s.cfg.Auth != "open" && cookieKey(c.r) == ""}
 	for _, f := range c.s.soap.Files() {
 		v.Schemas = append(v.Schemas, at+f)
+	}
+	filled := map[string]any{"limit": c.s.cfg.SOAP.MaxHits, "geometry": "EPSG:" + strconv.Itoa(c.s.cfg.SOAP.CRS)}
+	for _, name := range soapRules {
+		text := c.text("soap.rule." + name + "-text")
+		if with, ok := filled[name]; ok {
+			text = strings.Replace(text, "%s", fmt.Sprint(with), 1)
+		}
+		v.Rules = append(v.Rules, soapRule{c.text("soap.rule." + name), text})
+	}
+	for _, e := range contract.Examples() {
+		v.Examples = append(v.Examples, soapExample{c.text("soap.example." + e.Name), e.Request.Operation(), string(e.Message(c.s.cfg.SOAP.NamespaceBase))})
 	}
 	return v
 }

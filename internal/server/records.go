@@ -1,0 +1,42 @@
+package server
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"grense/internal/store"
+)
+
+// records are the kinds of records behind the place-name searches that soap.collections makes public.
+var records = []string{"navnesak", "vedtak", "samlevedtak", "skrivemaate", "bok", "kartprodukt"}
+
+// withRecords is a store whose catalog has the kinds of records as public collections.
+type withRecords struct {
+	store.Store
+	last atomic.Pointer[shownCatalog]
+}
+
+// shownCatalog is a catalog of the store and what is shown of it.
+type shownCatalog struct{ of, shown *store.Catalog }
+
+// Catalog returns the same catalog as long as the store does.
+func (s *withRecords) Catalog() *store.Catalog {
+	of := s.Store.Catalog()
+	if last := s.last.Load(); last != nil && last.of == of {
+		return last.shown
+	}
+	shown := *of
+	shown.Collections = slices.Clone(of.Collections)
+	for i, c := range shown.Collections {
+		if slices.Contains(records, c.ID) && len(c.Title) > 0 {
+			public := *c
+			public.Public = true
+			shown.Collections[i] = &public
+		}
+	}
+	s.last.CompareAndSwap(s.last.Load(), &shownCatalog{of, &shown})
+	if last := s.last.Load(); last.of == of {
+		return last.shown
+	}
+	return &shown
+}
