@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strconv"
 	"time"
-	"unsafe"
 )
 
 const xsiNS = "http://www.w3.org/2001/XMLSchema-instance"
@@ -36,10 +35,9 @@ func AppendHits(b []byte, operation string, hits Hits) []byte {
 	if list.Type() != r.hits {
 		panic(fmt.Sprintf("placename: %T is no answer to %s", hits, operation))
 	}
-	first, size := list.UnsafePointer(), r.hits.Elem().Size()
 	for i := range hits.Len() {
 		b = append(b, "<t:item>"...)
-		b = r.hit.append(b, unsafe.Add(first, uintptr(i)*size))
+		b = r.hit.append(b, list.Index(i))
 		b = append(b, "</t:item>"...)
 	}
 	return b
@@ -52,7 +50,7 @@ func AppendRequest(b []byte, r Request, base string) []byte {
 	b = append(b, r.Operation()...)
 	b = p.namespaces().append(b, base)
 	b = append(b, '>')
-	b = p.append(b, reflect.ValueOf(r).UnsafePointer())
+	b = p.append(b, reflect.ValueOf(r).Elem())
 	b = append(b, "</q:"...)
 	b = append(b, r.Operation()...)
 	return append(b, '>')
@@ -64,7 +62,7 @@ func AppendServiceException(b []byte, f *ServiceFaultInfo, base string) []byte {
 	b = append(b, "<ex:ServiceException"...)
 	b = p.namespaces().append(b, base)
 	b = append(b, '>')
-	b = p.append(b, unsafe.Pointer(f))
+	b = p.append(b, reflect.ValueOf(f).Elem())
 	return append(b, "</ex:ServiceException>"...)
 }
 
@@ -91,26 +89,34 @@ func (n namespaces) append(b []byte, base string) []byte {
 	return b
 }
 
-// append appends the elements of the struct at v, which p is bound to. Fields are read at their offsets: that takes 3.0 ms for
-// 10,000 StedTreff (8.8 MB) where package reflect takes 4.0.
-func (p *plan) append(b []byte, v unsafe.Pointer) []byte {
+// append appends the elements of the struct v, which p is bound to and which is addressable.
+func (p *plan) append(b []byte, v reflect.Value) []byte {
 	for i := range p.steps {
 		s := &p.steps[i]
-		b = s.append(b, unsafe.Add(v, s.offset))
+		b = s.append(b, s.field(v))
 	}
 	return b
 }
 
-// append appends the element or elements of the field at f.
-func (s *step) append(b []byte, f unsafe.Pointer) []byte {
+// field returns the field of the struct v that s is bound to.
+func (s *step) field(v reflect.Value) reflect.Value {
+	for _, i := range s.index {
+		v = v.Field(i)
+	}
+	return v
+}
+
+// append appends the element or elements of the field f.
+func (s *step) append(b []byte, f reflect.Value) []byte {
 	switch {
 	case s.many:
 		return s.appendMany(b, f)
 	case s.pointer:
-		if f = *(*unsafe.Pointer)(f); f == nil {
+		if f.IsNil() {
 			return s.appendNil(b)
 		}
-	case s.optional && *(*string)(f) == "":
+		f = f.Elem()
+	case s.optional && f.Len() == 0:
 		return b
 	}
 	if s.kind == kindAbstract {
@@ -122,24 +128,23 @@ func (s *step) append(b []byte, f unsafe.Pointer) []byte {
 }
 
 // appendMany appends a list. An optional one is left out when it is nil.
-func (s *step) appendMany(b []byte, f unsafe.Pointer) []byte {
-	list := *(*[]byte)(f) // of whatever type: pointer and length lie alike
-	if s.optional && list == nil {
+func (s *step) appendMany(b []byte, f reflect.Value) []byte {
+	if s.optional && f.IsNil() {
 		return b
 	}
 	b = append(b, s.open...)
-	for i := range len(list) {
+	for i := range f.Len() {
 		b = append(b, s.itemOpen...)
-		b = s.appendValue(b, unsafe.Add(unsafe.Pointer(unsafe.SliceData(list)), uintptr(i)*s.size))
+		b = s.appendValue(b, f.Index(i))
 		b = append(b, s.itemClose...)
 	}
 	return append(b, s.close...)
 }
 
 // appendSubtype appends the first concrete type that has a value; nil when none has.
-func (s *step) appendSubtype(b []byte, f unsafe.Pointer) []byte {
+func (s *step) appendSubtype(b []byte, f reflect.Value) []byte {
 	for _, x := range s.subs {
-		if *(*string)(unsafe.Add(f, x.plan.steps[0].offset)) != "" {
+		if x.plan.steps[0].field(f).Len() > 0 {
 			b = append(b, x.open...)
 			b = x.plan.append(b, f)
 			return append(b, s.close...)
@@ -160,20 +165,18 @@ func (s *step) appendNil(b []byte) []byte {
 	return append(b, ` xsi:nil="true"/>`...)
 }
 
-func (s *step) appendValue(b []byte, f unsafe.Pointer) []byte {
+func (s *step) appendValue(b []byte, f reflect.Value) []byte {
 	switch s.kind {
 	case kindText:
-		return AppendText(b, *(*string)(f))
-	case kindInt:
-		return strconv.AppendInt(b, int64(*(*int32)(f)), 10)
-	case kindLong:
-		return strconv.AppendInt(b, *(*int64)(f), 10)
+		return AppendText(b, f.String())
+	case kindInt, kindLong:
+		return strconv.AppendInt(b, f.Int(), 10)
 	case kindBool:
-		return strconv.AppendBool(b, *(*bool)(f))
+		return strconv.AppendBool(b, f.Bool())
 	case kindTime:
-		return (*time.Time)(f).AppendFormat(b, time.RFC3339Nano)
+		return f.Addr().Interface().(*time.Time).AppendFormat(b, time.RFC3339Nano)
 	case kindDate:
-		return (*time.Time)(f).AppendFormat(b, time.DateOnly)
+		return f.Addr().Interface().(*time.Time).AppendFormat(b, time.DateOnly)
 	case kindObject:
 		return s.sub.append(b, f)
 	}

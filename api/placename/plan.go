@@ -21,8 +21,6 @@ type step struct {
 	name     string
 	schema   *Schema // whose namespace the element has
 	index    []int   // of the Go field
-	offset   uintptr // of the Go field
-	size     uintptr // of one value of a slice
 	pointer  bool    // the Go field is a pointer
 	kind     kind
 	optional bool
@@ -169,7 +167,7 @@ func (m *binder) step(t *Type, d declared, in reflect.Type) step {
 	if !ok {
 		panic(fmt.Sprintf("placename: %s has no field %s, which %s has in the contract", in, goName, t.Name))
 	}
-	s := step{name: d.Name, schema: d.schema, index: f.Index, offset: offsetOf(in, f.Index), optional: d.Optional, nillable: d.Nillable, many: d.List}
+	s := step{name: d.Name, schema: d.schema, index: f.Index, optional: d.Optional, nillable: d.Nillable, many: d.List}
 	s.lenient = t.Name == "StedsnavnContext"
 	typ, in := d.Type, f.Type
 	if x := m.c.Type(typ); !d.List && in.Kind() == reflect.Slice {
@@ -178,7 +176,6 @@ func (m *binder) step(t *Type, d declared, in reflect.Type) step {
 	switch {
 	case s.many:
 		in = in.Elem()
-		s.size = in.Size()
 	case in.Kind() == reflect.Pointer && (s.optional || s.nillable):
 		in, s.pointer = in.Elem(), true
 	case s.optional && in.Kind() != reflect.String:
@@ -187,16 +184,6 @@ func (m *binder) step(t *Type, d declared, in reflect.Type) step {
 	m.value(&s, typ, in)
 	s.tags()
 	return s
-}
-
-// offsetOf returns where a field lies that may be promoted from embedded structs.
-func offsetOf(in reflect.Type, index []int) (offset uintptr) {
-	for _, i := range index {
-		f := in.Field(i)
-		offset += f.Offset
-		in = f.Type
-	}
-	return offset
 }
 
 // value settles how one value of contract type typ lies in a Go value of type in.

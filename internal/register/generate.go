@@ -25,7 +25,7 @@ const Version = rowsVersion + "-" + cql2.NormVersion + "-" + described
 const described = "2"
 
 // rowsVersion is the checksum of the rows.
-const rowsVersion = "a7eb5665"
+const rowsVersion = "1ada87b1"
 
 // Options says what register to generate.
 type Options struct {

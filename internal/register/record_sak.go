@@ -92,12 +92,12 @@ func (r *recorder) sak(e *entry, s sak) {
 // vedtak writes the n-th decision of a case, on the name of that number.
 func (r *recorder) vedtak(e *entry, s sak, n, number int) {
 	id := decisionID(s.id, n)
-	// The decisions of the state are put down to the municipality of the place: a decision of nobody cannot be told in a message that
-	// its own schemas accept.
 	var utoeverKommune, utoeverFylke any
-	if s.authority == "fylkeskommune" {
+	switch s.authority {
+	case "fylkeskommune":
 		utoeverFylke = e.fylkesnr
-	} else {
+	case "Statens_kartverk", "departement", appeals: // nobody that a message can name
+	default: // the decisions of other offices are put down to the municipality of the place
 		utoeverKommune = e.kommune.Nr
 	}
 	var texts []string

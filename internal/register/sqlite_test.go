@@ -329,7 +329,7 @@ func TestRepeatedValuesAgree(t *testing.T) {
 		"municipalities of case": `SELECT p.navnesak_id, k.kommunenummer FROM navnesak_stedsnavn p JOIN stedsnavn n ON n.id = p.stedsnavn_id JOIN sted_kommune k ON k.sted_id = n.sted_id
 			EXCEPT SELECT navnesak_id, kommunenummer FROM navnesak_kommune`,
 		"titles of code lists": "SELECT DISTINCT liste FROM kode WHERE liste <> 'kodeliste' EXCEPT SELECT verdi FROM kode WHERE liste = 'kodeliste' AND navn_nn > '' AND navn_en > ''",
-		"exercising authority": "SELECT id FROM vedtak WHERE (vedtaksmyndighet = 'fylkeskommune') = (utoever_kommunenummer IS NOT NULL) OR (vedtaksmyndighet = 'fylkeskommune') <> (utoever_fylkesnummer IS NOT NULL)",
+		"exercising authority": "SELECT id FROM vedtak WHERE (vedtaksmyndighet IN ('fylkeskommune', 'Statens_kartverk', 'departement', 'Klagenemnda_for_stedsnavnsaker')) = (utoever_kommunenummer IS NOT NULL) OR (vedtaksmyndighet = 'fylkeskommune') <> (utoever_fylkesnummer IS NOT NULL)",
 	} {
 		if rows := ask(t, query); len(rows) > 0 {
 			t.Errorf("%s: %v", about, rows[:min(5, len(rows))])

@@ -224,14 +224,14 @@ func (c *call) soapViewOf(op string) soapView {
 	}
 	filled := map[string]any{"limit": c.s.cfg.SOAP.MaxHits, "geometry": "EPSG:" + strconv.Itoa(c.s.cfg.SOAP.CRS)}
 	for _, name := range soapRules {
-		text := c.text("soap.rule." + name + "-text")
+		text := c.text(fmt.Sprintf("soap.rule.%s-text", name))
 		if with, ok := filled[name]; ok {
 			text = strings.Replace(text, "%s", fmt.Sprint(with), 1)
 		}
-		v.Rules = append(v.Rules, soapRule{c.text("soap.rule." + name), text})
+		v.Rules = append(v.Rules, soapRule{c.text(fmt.Sprintf("soap.rule.%s", name)), text})
 	}
 	for _, e := range contract.Examples() {
-		v.Examples = append(v.Examples, soapExample{c.text("soap.example." + e.Name), e.Request.Operation(), string(e.Message(c.s.cfg.SOAP.NamespaceBase))})
+		v.Examples = append(v.Examples, soapExample{c.text(fmt.Sprintf("soap.example.%s", e.Name)), e.Request.Operation(), string(e.Message(c.s.cfg.SOAP.NamespaceBase))})
 	}
 	return v
 }

@@ -23,7 +23,7 @@ const (
 )
 
 // An xmlScanner reads XML 1.0 with namespaces, one tag or text after the other. It knows no document types: neither they nor entities
-// of their own are read. It is 20 times as fast as encoding/xml, whose answers it gives (a test compares them): a national file has 3.6 GB.
+// of their own are read. It is two to five times as fast as encoding/xml (BenchmarkScanner), whose answers it gives (a test compares them): a national file has 3.6 GB.
 type xmlScanner struct {
 	in     io.Reader
 	buf    []byte

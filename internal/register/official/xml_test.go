@@ -236,3 +236,38 @@ func TestSorterGivesEveryRecordInOrder(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkScanner reads an invented product with our scanner and with package encoding/xml, whose tokens are asked for in the same way.
+func BenchmarkScanner(b *testing.B) {
+	var text strings.Builder
+	text.WriteString(`<c:samling xmlns:c="urn:c" xmlns:gml="http://www.opengis.net/gml/3.2">`)
+	for i := range 2000 {
+		fmt.Fprintf(&text, "<c:sted gml:id=\"s.%d\">\n  <c:stedsnummer>%d</c:stedsnummer>\n  <c:navn><c:langnavn>Vårhelleren &amp; Åsen</c:langnavn><c:status>vedtatt</c:status></c:navn>\n"+
+			"  <gml:Point srsName=\"urn:ogc:def:crs:EPSG::4258\"><gml:pos>59.913868 10.752245</gml:pos></gml:Point>\n</c:sted>\n", i, i)
+	}
+	text.WriteString("</c:samling>")
+	b.Run("ours", func(b *testing.B) {
+		b.SetBytes(int64(text.Len()))
+		for b.Loop() {
+			s := newXMLScanner(strings.NewReader(text.String()))
+			for s.kind != xmlDone {
+				if err := s.next(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+	b.Run("encoding/xml", func(b *testing.B) {
+		b.SetBytes(int64(text.Len()))
+		for b.Loop() {
+			d := xml.NewDecoder(strings.NewReader(text.String()))
+			for {
+				if _, err := d.Token(); err == io.EOF {
+					break
+				} else if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+}
