@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -56,6 +58,8 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	log := p.logger(cfg)
+	cfg.Limits = cfg.Limits.WithMemory()
+	boundMemory(int64(cfg.Limits.Memory))
 	for _, w := range cfg.Warnings() {
 		log.Warn(w)
 	}
@@ -68,6 +72,14 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	return s.serve(ctx, p)
+}
+
+// boundMemory makes the garbage collector keep the heap below memory, in bytes, less what lies outside of it: the pages of SQLite, the program,
+// and what threads and the kernel need. GOMEMLIMIT in the environment goes before.
+func boundMemory(memory int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory - memory/8 - memory/10)
+	}
 }
 
 // service is the assembled program: what listens, what answers, what is stored.
@@ -179,14 +191,15 @@ func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
 // serve answers until ctx ends, then drains.
 func (s *service) serve(ctx context.Context, p *process) error {
 	api := s.httpServer(s.server.Handler())
+	listener := limitConnections(s.api, s.cfg)
 	failed := make(chan error, 2)
 	go func() {
 		if s.cert != nil {
 			api.TLSConfig = s.cert.config()
-			failed <- api.ServeTLS(s.api, "", "")
+			failed <- api.ServeTLS(listener, "", "")
 			return
 		}
-		failed <- api.Serve(s.api)
+		failed <- api.Serve(listener)
 	}()
 	if s.metrics != nil {
 		metrics := s.httpServer(s.server.MetricsHandler())
@@ -221,7 +234,11 @@ const sendBuffer = 128 << 10
 
 // smallBuffer sets the send buffer of a new connection.
 func smallBuffer(ctx context.Context, conn net.Conn) context.Context {
-	if c, ok := conn.(interface{ NetConn() net.Conn }); ok { // TLS
+	for { // TLS, and the limit of connections
+		c, ok := conn.(interface{ NetConn() net.Conn })
+		if !ok {
+			break
+		}
 		conn = c.NetConn()
 	}
 	if c, ok := conn.(*net.TCPConn); ok {

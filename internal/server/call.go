@@ -30,6 +30,7 @@ type call struct {
 	lang  string            // nb, nn or en
 	keyID string            // "" when no key was needed or given
 	addr  string            // of the client, as the nearest proxy that is not trusted sees it
+	held  int               // bytes of the answer that flight knows of
 	right *ticket           // to ask the store; nil: not asked yet
 
 	values url.Values // all query parameters

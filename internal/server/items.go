@@ -143,11 +143,11 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 		out.buf = append(out.buf, '{')
 	}
 	for rows := p.Rows; len(rows) > 0; {
-		n := min(len(rows), batch)
-		frags, err := c.fragments(rows[:n], out.gzip)
+		frags, err := c.fragments(rows[:min(len(rows), batch)], out.gzip)
 		if err != nil {
 			return err
 		}
+		n := len(frags)
 		for i, f := range frags {
 			if i > 0 || len(rows) < len(p.Rows) {
 				out.buf = append(out.buf, "},{"...)
@@ -203,11 +203,17 @@ func (c *call) parts() uint64 {
 	return h.Sum64() | 1
 }
 
-// batch is how many features are read from the store at once.
-const batch = 200
+// batch is how many features are read from the store at once, and pieceBytes after how many bytes of them it is enough.
+const (
+	batch      = 200
+	pieceBytes = 1 << 20
+)
 
-// fragments returns the members of the features of rows, without the braces around them, in order: from the cache, the others from
-// the store. gz says that the client takes
+// errPiece ends a reading of features that are enough for now.
+var errPiece = errors.New("server: enough for now")
+
+// fragments returns the members of the first features of rows, at least one, without the braces around them, in order: from the cache, the others
+// from the store, until pieceBytes of these are read. gz says that the client takes
 // gzip: on a page of large features those found in the cache then have their deflated form.
 func (c *call) fragments(rows []store.Row, gz bool) ([]*feature.Fragment, error) {
 	frags := make([]*feature.Fragment, len(rows))
@@ -234,11 +240,11 @@ func (c *call) fragments(rows []store.Row, gz bool) ([]*feature.Fragment, error)
 	if err != nil {
 		return nil, err
 	}
+	n, size := 0, 0
 	err = c.ask(func(ctx context.Context) error {
-		n := 0
 		buf := takeBuffer()
 		defer func() { giveBuffer(buf) }()
-		return c.s.store.Fetch(ctx, c.coll.ID, missing, enc.Want(), func(f *store.Feature) error {
+		err := c.s.store.Fetch(ctx, c.coll.ID, missing, enc.Want(), func(f *store.Feature) error {
 			var err error
 			if buf, err = enc.AppendMembers(buf[:0], f); err != nil {
 				return err
@@ -248,9 +254,19 @@ func (c *call) fragments(rows []store.Row, gz bool) ([]*feature.Fragment, error)
 			key.ID, key.Rev = missing[n].ID, f.Rev
 			frags[at[n]] = c.s.fragments.Put(key, b)
 			n++
+			if size += len(b); size > pieceBytes && n < len(missing) {
+				return errPiece
+			}
 			return nil
 		})
+		if err == errPiece {
+			return nil
+		}
+		return err
 	})
+	if n < len(missing) {
+		frags = frags[:at[n]]
+	}
 	return frags, err
 }
 

@@ -20,12 +20,21 @@ import (
 // eachBatch reads the features of a page batch by batch; fn appends one feature to dst. Between batches the answer may spill.
 func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(dst []byte, f *store.Feature) ([]byte, error)) error {
 	for len(rows) > 0 {
-		n := min(len(rows), batch)
+		n, most, start := 0, min(len(rows), batch), len(out.buf)
 		err := c.ask(func(ctx context.Context) error {
-			return c.s.store.Fetch(ctx, c.coll.ID, rows[:n], want, func(f *store.Feature) (err error) {
-				out.buf, err = fn(out.buf, f)
-				return err
+			err := c.s.store.Fetch(ctx, c.coll.ID, rows[:most], want, func(f *store.Feature) (err error) {
+				if out.buf, err = fn(out.buf, f); err != nil {
+					return err
+				}
+				if n++; len(out.buf)-start > pieceBytes && n < most {
+					return errPiece
+				}
+				return nil
 			})
+			if err == errPiece {
+				return nil
+			}
+			return err
 		})
 		if err != nil {
 			return err

@@ -48,7 +48,7 @@ func (s *Server) chain(router *chi.Mux) http.Handler {
 		start := time.Now()
 		c := &call{s: s, id: newID(), lang: language(r.URL.Query().Get("lang"), r.Header.Values("Accept-Language"))}
 		c.root, c.addr = s.address(r)
-		rw := &response{ResponseWriter: w, deadline: s.cfg.Limits.WriteTimeout}
+		rw := &response{ResponseWriter: w, deadline: s.cfg.Limits.WriteTimeout, slowest: int64(s.cfg.Limits.Slowest)}
 		rctx := chi.NewRouteContext()
 		ctx := context.WithValue(r.Context(), callKey{}, c)
 		ctx = context.WithValue(ctx, chi.RouteCtxKey, rctx)
@@ -66,6 +66,7 @@ func (s *Server) chain(router *chi.Mux) http.Handler {
 		}
 		defer func() {
 			p := recover()
+			c.hold(-c.held)
 			if p != nil && p != http.ErrAbortHandler {
 				s.log.ErrorContext(ctx, "panic", "request", c.id, "path", redact(r.URL.Path), "panic", p, "stack", string(debug.Stack()))
 				if rw.status == 0 {
@@ -251,6 +252,8 @@ type response struct {
 	status   int
 	bytes    int64
 	deadline time.Duration // for one write
+	slowest  int64         // bytes in a second that the reader must take on average, after patience
+	blocked  time.Duration // in writes
 }
 
 func (w *response) WriteHeader(status int) {
@@ -269,14 +272,28 @@ func (w *response) Write(b []byte) (n int, err error) {
 	}
 	rc := http.NewResponseController(w.ResponseWriter)
 	for len(b) > 0 && err == nil {
-		rc.SetWriteDeadline(time.Now().Add(w.deadline)) // not every ResponseWriter has deadlines
+		start, size := time.Now(), min(len(b), chunk)
+		rc.SetWriteDeadline(start.Add(w.allowed(int64(n + size)))) // not every ResponseWriter has deadlines
 		var m int
-		m, err = w.ResponseWriter.Write(b[:min(len(b), chunk)])
+		m, err = w.ResponseWriter.Write(b[:size])
+		w.blocked += time.Since(start)
 		n += m
 		b = b[m:]
 	}
 	w.bytes += int64(n)
 	return n, err
+}
+
+// patience is how long a reader may take in all before its speed counts.
+const patience = 5 * time.Second
+
+// allowed is the time for the next write, after which n bytes beyond those of earlier calls of Write will be out.
+func (w *response) allowed(n int64) time.Duration {
+	if w.slowest == 0 {
+		return w.deadline
+	}
+	seconds := float64(w.bytes+n) / float64(w.slowest)
+	return min(w.deadline, patience+time.Duration(seconds*float64(time.Second))-w.blocked)
 }
 
 // Unwrap lets http.ResponseController reach the connection.

@@ -71,6 +71,7 @@ type Server struct {
 	previewed previewed
 	metrics   *metrics
 	turns     *turns
+	flight    flight
 	wrongKeys *buckets // of addresses
 	ready     atomic.Bool
 	reloadErr atomic.Pointer[error] // of the last reload; nil when it went well
@@ -91,12 +92,16 @@ func New(o Options) (*Server, error) {
 	if o.Caches == nil {
 		o.Caches = &cache.Group{}
 	}
+	o.Config.Limits = o.Config.Limits.WithMemory()
 	s := &Server{cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
 		caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches),
 		docs:      cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: docBytes, Group: o.Caches}),
 		outlines:  newOutlineCache(o.Caches),
 		wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
+	parts := sharesOf(int64(s.cfg.Limits.Memory))
+	s.caches.SetBudget(parts.caches)
+	s.flight.most = parts.answers
 	s.store = fairStore{o.Store, s.turns}
 	if n, ok := o.Store.(store.Neighbourly); ok {
 		s.neighbourly = fairNeighbours{n, s.turns}
@@ -218,9 +223,9 @@ func (s *Server) get(c *call, w http.ResponseWriter) error {
 		if rw, ok := w.(*response); !errors.Is(err, store.ErrChanged) || n == tries || ok && rw.status != 0 {
 			return err
 		}
-		keyID, right := c.keyID, c.right
+		keyID, right, held := c.keyID, c.right, c.held
 		*c = asked
-		c.keyID, c.right, c.cat = keyID, right, s.store.Catalog()
+		c.keyID, c.right, c.held, c.cat = keyID, right, held, s.store.Catalog()
 	}
 }
 

@@ -22,6 +22,7 @@ type sink struct {
 	packed []byte // compressed, not sent; stands before buf
 	plain  int    // length in bytes of what packed holds
 	open   bool   // streaming has begun
+	held   int    // bytes that flight knows of
 }
 
 var bufPool = sync.Pool{New: func() any { b := make([]byte, 0, 64<<10); return &b }}
@@ -30,9 +31,9 @@ var bufPool = sync.Pool{New: func() any { b := make([]byte, 0, 64<<10); return &
 const pooled = 8 << 20
 
 func newSink(c *call, w http.ResponseWriter) *sink {
-	s := &sink{c: c, w: w, buf: takeBuffer(), gzip: acceptsGzip(c.r)}
+	s := &sink{c: c, w: w, buf: c.buffer(), gzip: acceptsGzip(c.r)}
 	if s.gzip {
-		s.packed = takeBuffer()
+		s.packed = c.buffer()
 	}
 	return s
 }
@@ -57,10 +58,17 @@ func (s *sink) pack() {
 
 // spill writes what has gathered when it is more than may stay in memory.
 func (s *sink) spill() error {
-	if s.w == nil || len(s.buf)+s.plain < int(s.c.s.cfg.Limits.Buffer) {
+	if s.w == nil {
+		return s.c.r.Context().Err()
+	}
+	s.account()
+	if len(s.buf)+s.plain < s.c.s.flight.piece(int(s.c.s.cfg.Limits.Buffer)) {
 		return s.c.r.Context().Err()
 	}
 	if !s.open {
+		if err := s.c.s.flight.admit(len(s.buf) + len(s.packed)); err != nil {
+			return err
+		}
 		s.open = true
 		if s.gzip {
 			s.w.Header().Set("Content-Encoding", "gzip")
@@ -71,6 +79,13 @@ func (s *sink) spill() error {
 		s.pack()
 	}
 	return s.flush()
+}
+
+// account tells flight what the answer holds.
+func (s *sink) account() {
+	n := cap(s.buf) + cap(s.packed)
+	s.c.hold(n - s.held)
+	s.held = n
 }
 
 func (s *sink) flush() (err error) {
@@ -93,6 +108,9 @@ func (s *sink) finish() error {
 		s.pack()
 		s.packed = s.member.AppendEnd(s.packed)
 	}
+	if s.w != nil {
+		s.account()
+	}
 	switch {
 	case s.open:
 		return s.flush()
@@ -106,6 +124,18 @@ func (s *sink) release() {
 	giveBuffer(s.buf)
 	giveBuffer(s.packed)
 	s.buf, s.packed = nil, nil
+	s.c.hold(-s.held)
+	s.held = 0
+}
+
+// buffer is takeBuffer, but for a large one where memory is short.
+func (c *call) buffer() []byte {
+	b := takeBuffer()
+	if cap(b) > 4*smallPiece && c.s.flight.short() {
+		giveBuffer(b)
+		return make([]byte, 0, smallPiece)
+	}
+	return b
 }
 
 func takeBuffer() []byte { return (*bufPool.Get().(*[]byte))[:0] }

@@ -36,9 +36,16 @@ func (s *Server) newSOAP() *soap.Service {
 		Unknown:       unknownElements(s.cfg.SOAP.UnknownElements),
 		FaultsBySOAP:  s.cfg.SOAP.HTTPStatus == http.StatusInternalServerError,
 		CRS:           "EPSG:" + strconv.Itoa(s.cfg.SOAP.CRS),
-		Called:        func(r *http.Request, operation string) { callOf(r).soapOperation = operation },
+		Hold: func(change, held int) (int, error) {
+			s.flight.held.Add(int64(change)) // the last call gives all back
+			return s.flight.piece(wholeSOAP), s.flight.admit(held)
+		},
+		Called: func(r *http.Request, operation string) { callOf(r).soapOperation = operation },
 	})
 }
+
+// wholeSOAP is the size, in bytes, up to which an answer of SOAP is made whole.
+const wholeSOAP = 4 << 20
 
 func unknownElements(setting string) contract.Unknown {
 	if setting == "ignore" {

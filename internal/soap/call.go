@@ -71,7 +71,22 @@ const tries = 5
 func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, operation string, a placename.Answer) error {
 	buffer := s.buffers.Get().(*[]byte)
 	b := (*buffer)[:0]
+	held := 0
+	hold := func(n int) (int, error) {
+		if s.config.Hold == nil {
+			return whole, nil
+		}
+		change := n - held
+		held = n
+		return s.config.Hold(change, n)
+	}
+	if most, _ := hold(0); most < whole && cap(b) > 4*most { // memory is short
+		s.buffers.Put(buffer)
+		buffer = new([]byte)
+		b = nil
+	}
 	defer func() {
+		hold(0) //nolint:errcheck // nothing is asked for
 		if cap(b) <= keep {
 			*buffer = b
 			s.buffers.Put(buffer)
@@ -112,9 +127,13 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, op
 		}
 		start, n := len(b), hits.Len()
 		b = placename.AppendHits(b, operation, hits)
-		if given += n; len(b) > whole {
+		most, err := hold(cap(b))
+		if err != nil && !sent {
+			return err
+		}
+		if given += n; len(b) > most {
 			send()
-		} else if left := a.Count - given; left > 0 && n > 0 { // room for the rest at once, if it is like these
+		} else if left := a.Count - given; left > 0 && n > 0 && most == whole { // room for the rest at once, if it is like these
 			b = slices.Grow(b, min(left*(len(b)-start)/n*9/8, whole+whole/4-len(b)))
 		}
 	}

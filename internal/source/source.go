@@ -51,7 +51,11 @@ func Open(ctx context.Context, path string, o Options) (store.Store, error) {
 	} else if err := readable(path); err != nil {
 		return nil, err
 	}
-	options := gpkg.Options{DataDir: dir, Settings: Settings(o.Config), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead), ViewTimeout: cfg.Limits.ViewTimeout, Unchanging: ours, Caches: o.Caches}
+	options := gpkg.Options{DataDir: dir, Settings: Settings(o.Config), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead), ViewTimeout: cfg.Limits.ViewTimeout,
+		PageCache: int64(cfg.Limits.Memory) / 8, Unchanging: ours, Caches: o.Caches}
+	if m := int(cfg.Limits.Memory) / 6; m > 0 {
+		options.TypeAhead = min(options.TypeAhead, m)
+	}
 	if options.TypeAhead == 0 {
 		options.TypeAhead = -1 // none
 	}

@@ -42,7 +42,9 @@ type Options struct {
 	// ViewTimeout is how long a view may take to be read through at the first opening; one that takes longer is refused, and the other layers are
 	// served. Defaults to 30 s.
 	ViewTimeout time.Duration
-	TypeAhead   int // bytes that tables in memory for the parameter q and for parts of texts may take, together; negative: none. Defaults to 96 MiB, which a million names need.
+	// PageCache is how many bytes of pages all connections keep together. Defaults to 16 MiB for each, which a national register needs.
+	PageCache int64
+	TypeAhead int // bytes that tables in memory for the parameter q and for parts of texts may take, together; negative: none. Defaults to 96 MiB, which a million names need.
 }
 
 // Store answers from one GeoPackage file.

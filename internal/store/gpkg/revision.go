@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -155,6 +156,12 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		c, err := openConn(path, m)
 		if err != nil {
 			return nil, err
+		}
+		if n := s.options.PageCache; n > 0 {
+			kib := max(512, min(16<<10, n>>10/int64(s.options.MaxConns+1)))
+			if err := c.exec("PRAGMA cache_size=-" + strconv.FormatInt(kib, 10)); err != nil {
+				return nil, errors.Join(err, c.close())
+			}
 		}
 		if err := side.attach(c); err != nil {
 			return nil, errors.Join(err, c.close())

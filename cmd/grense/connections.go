@@ -1,0 +1,99 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"grense/internal/config"
+)
+
+// limitedListener bounds the connections at once, in all and of one address, of which it lets in at most half; trusted proxies bring many
+// clients. A connection too many is closed at once, plain HTTP with a word: it costs no goroutine.
+type limitedListener struct {
+	net.Listener
+	most    int
+	trusted []netip.Prefix
+	plain   bool
+
+	mu   sync.Mutex
+	open int
+	by   map[netip.Addr]int
+}
+
+// tooManyConnections is the answer to a connection too many.
+const tooManyConnections = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 79\r\n\r\n" +
+	"The server is busy: it has too many connections. Try again after some seconds.\n"
+
+func limitConnections(l net.Listener, cfg config.Config) net.Listener {
+	return &limitedListener{Listener: l, most: cfg.Limits.Connections, trusted: cfg.TrustedProxies, plain: !cfg.TLS.Enabled(), by: map[netip.Addr]int{}}
+}
+
+// Accept waits for a connection within the limits.
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		peer := peerOf(c)
+		if l.enter(peer) {
+			return &limitedConn{Conn: c, leave: sync.OnceFunc(func() { l.leave(peer) })}, nil
+		}
+		if l.plain {
+			c.Write([]byte(tooManyConnections)) // it fits into the empty buffer of the kernel; nobody waits for a client that is gone
+		}
+		c.Close()
+	}
+}
+
+func peerOf(c net.Conn) netip.Addr {
+	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		peer := a.AddrPort().Addr().Unmap().WithZone("")
+		if peer.Is6() { // what one subscriber has (RFC 6177)
+			p, _ := peer.Prefix(64)
+			peer = p.Addr()
+		}
+		return peer
+	}
+	return netip.Addr{}
+}
+
+func (l *limitedListener) enter(peer netip.Addr) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	part := max(1, l.most/2)
+	if slices.ContainsFunc(l.trusted, func(p netip.Prefix) bool { return p.Contains(peer) }) {
+		part = l.most
+	}
+	if l.open >= l.most || l.by[peer] >= part {
+		return false
+	}
+	l.open++
+	l.by[peer]++
+	return true
+}
+
+func (l *limitedListener) leave(peer netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
+	if l.by[peer]--; l.by[peer] == 0 {
+		delete(l.by, peer)
+	}
+}
+
+// limitedConn gives its place back when it is closed.
+type limitedConn struct {
+	net.Conn
+	leave func()
+}
+
+func (c *limitedConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}
+
+// NetConn is the connection itself.
+func (c *limitedConn) NetConn() net.Conn { return c.Conn }
