@@ -330,6 +330,11 @@ func (w *writing) geometry(s *shape) (any, error) {
 	if s == nil || s.isEmpty() {
 		return nil, nil
 	}
+	if w.l.cut[w.n] {
+		if cut, _ := cutWorld(s); cut != nil {
+			s = cut
+		}
+	}
 	if w.l.crs.Geographic() {
 		s.clamp(w.l.crs)
 	}

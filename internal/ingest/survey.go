@@ -8,10 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/paulmach/orb"
-
 	"grense/internal/crs"
 	"grense/internal/store"
+	"grense/internal/wkb"
 )
 
 // Target says what becomes of the layers.
@@ -71,6 +70,7 @@ type layerSurvey struct {
 	kinds   [collection + 1]bool
 	z       bool
 	bad     map[int]Action // features that are not valid
+	cut     map[int]bool   // features that cross the antimeridian
 	crs     crs.ID
 	names   []statedName
 	extreme [4]extreme // least x, y; greatest x, y
@@ -106,7 +106,7 @@ func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, err
 	}
 	p.total *= 2
 	for _, l := range layers {
-		s := &layerSurvey{Layer: l, first: p.Report.Read, bad: map[int]Action{}}
+		s := &layerSurvey{Layer: l, first: p.Report.Read, bad: map[int]Action{}, cut: map[int]bool{}}
 		for i := range s.extreme {
 			s.extreme[i].v = math.Inf(1 - 2*(i/2))
 		}
@@ -307,11 +307,27 @@ func (s *surveyor) look(g *shape, f Fault) {
 	l := s.l
 	l.shapes++
 	l.z = l.z || g.hasZ
-	b := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
+	b := wkb.EmptyBound()
 	if n := g.bound(&b); n > 0 {
 		f.Action, f.Reason = Refused, fmt.Sprintf("%d positions are not numbers (NaN or infinite)", n)
 		s.Plan.fault(f)
 		return
+	}
+	warn := ""
+	if l.degrees() {
+		var cut *shape
+		cut, warn = cutWorld(g)
+		fault := f
+		switch {
+		case cut != nil:
+			g, l.cut[l.n], b = cut, true, wkb.EmptyBound()
+			g.bound(&b)
+			fault.Action, fault.Reason = Repaired, "it crosses the antimeridian; cut there (RFC 7946, 3.1.9)"
+			s.Plan.fault(fault)
+		case warn != "":
+			fault.Action, fault.Reason = Warning, warn
+			s.Plan.fault(fault)
+		}
 	}
 	for i, v := range [...]float64{b.Min[0], b.Min[1], b.Max[0], b.Max[1]} {
 		if e := &l.extreme[i]; i < 2 && v < e.v || i >= 2 && v > e.v {
@@ -321,7 +337,9 @@ func (s *surveyor) look(g *shape, f Fault) {
 	v := verdict{}
 	if max(-b.Min[0], -b.Min[1], b.Max[0], b.Max[1]) < farAway {
 		s.line = g.append(s.line[:0])
-		v = judge(g, s.line)
+		if v = judge(g, s.line); v.action == Repaired && warn != "" { // of which it is not known what its rings mean
+			v = verdict{action: Kept, reason: "invalid as it is drawn; it is written as it is", read: v.read, wrote: v.read}
+		}
 	}
 	if v.shape != nil {
 		g = v.shape
@@ -336,6 +354,19 @@ func (s *surveyor) look(g *shape, f Fault) {
 		f.Action, f.Reason = v.action, v.reason
 		s.Plan.fault(f)
 	}
+}
+
+// degrees tells whether coordinates are degrees, as far as is known while the layer is read.
+func (l *layerSurvey) degrees() bool {
+	if l.stated != 0 {
+		return l.stated.Geographic()
+	}
+	for _, x := range l.names {
+		if id, _, _ := resolveName(x.name); id != 0 {
+			return id.Geographic()
+		}
+	}
+	return l.silent.Geographic()
 }
 
 // measure adds the area of a geometry that was judged, as it is written.
