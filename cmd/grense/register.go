@@ -86,7 +86,7 @@ func (c *registerGenerateCmd) free(ctx context.Context) error {
 
 // hasRegister looks whether a database holds a register, without keeping its readers waiting as a writer would.
 func hasRegister(ctx context.Context, url string) (bool, error) {
-	st, err := postgis.Open(ctx, url, postgis.Options{})
+	st, err := postgis.Open(ctx, url, postgis.Options{AllowEmpty: true})
 	if err != nil {
 		return false, fmt.Errorf("cannot open %s: %w", source.Shown(url), err)
 	}

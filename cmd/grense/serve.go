@@ -63,15 +63,20 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	for _, w := range cfg.Warnings() {
 		log.Warn(w)
 	}
-	s, err := assemble(ctx, cfg, c.Source, log)
+	s, err := occupy(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	api, failed := s.answer()
+	defer api.Close()
+	if err := s.assemble(ctx, c.Source); err != nil {
+		return err
+	}
 	if err := s.announce(ctx, p, c.Source); err != nil {
 		return err
 	}
-	return s.serve(ctx, p)
+	return s.serve(ctx, p, api, failed)
 }
 
 // boundMemory makes the garbage collector keep the heap below memory, in bytes, less what lies outside of it: the pages of SQLite, the program,
@@ -94,13 +99,15 @@ type service struct {
 	cert    *certificate // nil: plain HTTP
 	api     net.Listener
 	metrics net.Listener // nil: none
+	front   *front
 
 	stopKeys func() // ends the checker and waits for it
 }
 
-// assemble builds all parts, the listeners first, so that a port in use is told before data are read.
-func assemble(ctx context.Context, cfg config.Config, src string, log *slog.Logger) (_ *service, err error) {
-	s := &service{log: log, codes: &apikey.Codes{}}
+// occupy takes the listeners, so that a port in use is told before data are read.
+func occupy(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *service, err error) {
+	s := &service{codes: &apikey.Codes{}, front: newFront()}
+	s.log = slog.New(telling{log.Handler(), s.front})
 	defer func() {
 		if err != nil {
 			s.close()
@@ -118,35 +125,40 @@ func assemble(ctx context.Context, cfg config.Config, src string, log *slog.Logg
 		}
 	}
 	s.cfg = cfg.Listening(s.api.Addr())
-	dir, err := makeDataDir(cfg)
+	return s, nil
+}
+
+// assemble builds all parts that answer for the source.
+func (s *service) assemble(ctx context.Context, src string) error {
+	dir, err := makeDataDir(s.cfg)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	caches := &cache.Group{}
-	if s.store, err = source.Open(ctx, src, source.Options{DataDir: dir, Config: cfg, Logger: log, Version: programVersion(), Wait: true, Caches: caches}); err != nil {
-		return nil, err
+	if s.store, err = source.Open(ctx, src, source.Options{DataDir: dir, Config: s.cfg, Logger: s.log, Version: programVersion(), Wait: true, Caches: caches}); err != nil {
+		return err
 	}
 	if src == "" && s.cfg.Service.Licence == (config.Licence{}) {
 		s.cfg.Service.Licence = config.Licence{Name: demo.LicenceName, URL: demo.LicenceURL}
 	}
-	if s.state, err = openStateFor(ctx, src, dir, log); err != nil {
-		return nil, err
+	if s.state, err = openStateFor(ctx, src, dir, s.log); err != nil {
+		return err
 	}
-	if s.keys, err = apikey.NewChecker(ctx, s.state, log); err != nil {
-		return nil, fmt.Errorf("cannot read the keys in %s: %w", dir, err)
+	if s.keys, err = apikey.NewChecker(ctx, s.state, s.log); err != nil {
+		return fmt.Errorf("cannot read the keys in %s: %w", dir, err)
 	}
-	for _, name := range source.Unmatched(cfg, s.store.Catalog()) {
-		log.Warn("configured for a collection that the source does not have", "collection", name)
+	for _, name := range source.Unmatched(s.cfg, s.store.Catalog()) {
+		s.log.Warn("configured for a collection that the source does not have", "collection", name)
 	}
-	s.server, err = server.New(server.Options{Config: s.cfg, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: log, Version: programVersion(), Caches: caches})
+	s.server, err = server.New(server.Options{Config: s.cfg, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	kctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // keys are checked until the last answer is out
 	var done sync.WaitGroup
 	done.Go(func() { s.keys.Run(kctx) })
 	s.stopKeys = func() { cancel(); done.Wait() }
-	return s, nil
+	return nil
 }
 
 // close releases everything, in the order of use.
@@ -188,11 +200,10 @@ func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-// serve answers until ctx ends, then drains.
-func (s *service) serve(ctx context.Context, p *process) error {
-	api := s.httpServer(s.server.Handler())
+// answer begins to answer; failed tells when a listener does not any more.
+func (s *service) answer() (api *http.Server, failed chan error) {
+	api, failed = s.httpServer(s.front), make(chan error, 2)
 	listener := limitConnections(s.api, s.cfg)
-	failed := make(chan error, 2)
 	go func() {
 		if s.cert != nil {
 			api.TLSConfig = s.cert.config()
@@ -201,6 +212,12 @@ func (s *service) serve(ctx context.Context, p *process) error {
 		}
 		failed <- api.Serve(listener)
 	}()
+	return api, failed
+}
+
+// serve answers for the data until ctx ends, then drains.
+func (s *service) serve(ctx context.Context, p *process, api *http.Server, failed chan error) error {
+	s.front.open(s.server.Handler())
 	if s.metrics != nil {
 		metrics := s.httpServer(s.server.MetricsHandler())
 		metrics.WriteTimeout = s.cfg.Limits.WriteTimeout

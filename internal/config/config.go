@@ -30,6 +30,8 @@ type Config struct {
 	MetricsAddr string `yaml:"metrics_addr"`
 	// LogFormat is "text" or "json". Defaults to "text".
 	LogFormat string `yaml:"log_format"`
+	// AllowEmpty starts with a database in which no table can be served. Defaults to false: that is an error.
+	AllowEmpty bool `yaml:"allow_empty"`
 	// TrustedProxies are the peers, as CIDR blocks or addresses, whose Forwarded and X-Forwarded-* headers count. Defaults to none.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
 
@@ -93,9 +95,11 @@ type Collection struct {
 	Description Text     `yaml:"description"`
 	Keywords    []string `yaml:"keywords"`
 	Hidden      bool     `yaml:"hidden"`    // the layer is not served
-	IDColumn    string   `yaml:"id_column"` // column with the feature ids: unique, never null
-	Roles       Roles    `yaml:"roles"`
-	Links       []Link   `yaml:"links"`
+	IDColumn    string   `yaml:"id_column"` // column with the feature ids, or several with commas between them: unique, never null
+	// HiddenColumns are columns that are not served: no property, no queryable, not searched.
+	HiddenColumns []string `yaml:"hidden_columns"`
+	Roles         Roles    `yaml:"roles"`
+	Links         []Link   `yaml:"links"`
 }
 
 // Roles names the columns with a meaning. An instant excludes an interval.

@@ -241,6 +241,7 @@ type Settings struct {
 	Keywords                                           []string
 	Links                                              []Link
 	Hidden                                             bool   // do not serve the layer
-	IDColumn                                           string // column whose values are the feature ids; must be unique and not null
+	IDColumn                                           string // column whose values are the feature ids, or several with commas between them; unique and not null
+	HiddenColumns                                      []string
 	TitleProperty, Instant, IntervalStart, IntervalEnd string
 }

@@ -1,21 +1,25 @@
 package store
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"grense/internal/cql2"
 )
 
-// CollectionID turns the name of a layer into an id that is safe in a URL: lower case, æ, ø, å as ae, o, a, other runs as one
-// underscore.
+// CollectionID turns the name of a layer into an id that is safe in a URL: lower case, æ, ø, å as ae, o, a, letters with accents without
+// them, letters and figures of other scripts by their number in Unicode, _u65e5, and other runs as one underscore.
 func CollectionID(name string) string {
 	var b strings.Builder
 	run := false
-	for _, r := range strings.ToLower(name) {
+	for _, r := range norm.NFC.String(strings.ToLower(name)) {
 		s := string(r)
-		switch {
+		switch base := norm.NFD.String(s); {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_', r == '-':
 		case r == 'æ':
 			s = "ae"
@@ -23,6 +27,10 @@ func CollectionID(name string) string {
 			s = "o"
 		case r == 'å':
 			s = "a"
+		case len(base) > 1 && base[0] >= 'a' && base[0] <= 'z':
+			s = base[:1]
+		case unicode.IsLetter(r) || unicode.IsNumber(r):
+			s = fmt.Sprintf("_u%04x", r)
 		default:
 			if !run {
 				b.WriteByte('_')

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -173,9 +174,9 @@ func (s *Store) acquire() (*revision, error) {
 
 // settingsKey names the settings on which surveys depend.
 func settingsKey(m map[string]store.Settings) string {
-	keys := map[string][4]string{}
+	keys := map[string][5]string{}
 	for name, s := range m {
-		keys[name] = [4]string{s.IDColumn, s.Instant, s.IntervalStart, s.IntervalEnd}
+		keys[name] = [5]string{s.IDColumn, s.Instant, s.IntervalStart, s.IntervalEnd, strings.Join(s.HiddenColumns, "\x00")}
 	}
 	b, _ := json.Marshal(keys) // text and maps of text always have JSON
 	return string(b)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -249,6 +250,9 @@ func (d *draft) check(c *conn) (err error) {
 		d.refuse("there is no table or view of that name")
 		return nil
 	}
+	d.table.columns = slices.DeleteFunc(d.table.columns, func(col tableColumn) bool {
+		return slices.Contains(d.settings.HiddenColumns, col.name) && !strings.EqualFold(col.name, d.geometry)
+	})
 	if d.kind == "features" && d.geometry == "" {
 		d.refuse("gpkg_geometry_columns does not name its geometry column")
 		return nil

@@ -17,6 +17,34 @@ func one(ctx context.Context, c *pgxpool.Conn, sql string, args []any, fn func(p
 	return each(ctx, c, sql, fn, bind(args)...)
 }
 
+// one is the function of that name for statements about the table of a layer: what does not come as expected is told as changed before fn sees it.
+func (l *layer) one(ctx context.Context, c *pgxpool.Conn, sql string, args []any, expects []expect, fn func(pgx.Rows) error) error {
+	rows, err := c.Query(ctx, sql, bind(args)...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if fields := rows.FieldDescriptions(); len(fields) > 0 {
+		if err := l.check(fields, expects); err != nil {
+			return err
+		}
+	}
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (qu *question) one(ctx context.Context, c *pgxpool.Conn, sql string, args []any, fn func(pgx.Rows) error) error {
+	expects := make([]expect, 0, len(qu.keys)+1)
+	for _, k := range qu.keys {
+		expects = append(expects, expectType(k.typ))
+	}
+	return qu.l.one(ctx, c, sql, args, append(expects, qu.l.expectState()), fn)
+}
+
 // timeLimit is the name of what a connection remembers: the limit for statements that its session has, in seconds; 0 for the server's own.
 const timeLimit = "grense.statement_timeout"
 

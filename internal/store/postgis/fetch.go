@@ -41,7 +41,7 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 	}
 	for len(rows) > 0 {
 		portion := rows[:min(len(rows), size)]
-		if err := s.retry(ctx, func(c *pgxpool.Conn) error { return f.read(ctx, c, portion) }); err != nil {
+		if err := s.ask(ctx, l, func(c *pgxpool.Conn) error { return f.read(ctx, c, portion) }); err != nil {
 			return err
 		}
 		for i, row := range portion {
@@ -71,6 +71,8 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 type fetcher struct {
 	l        *layer
 	types    []cql2.Type
+	fields   []*sqlq.Field
+	expects  []expect
 	geometry bool
 	sql      string
 	features []store.Feature // of the last portion, by the place of their id there; without an ID where there is none
@@ -94,60 +96,43 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 		}
 		fields = append(fields, x)
 	}
-	id := "::bigint, "
-	if l.text {
-		id = "::text, "
-	}
-	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ", alias, ".", l.key, id)
-	if l.xmin {
-		b.Text(alias, ".xmin")
-	} else {
-		b.Text("0")
-	}
+	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ", l.idText(alias), ", ", l.stateExpr)
+	f.expects = l.idExpects()
 	if f.geometry {
 		b.Text(", ", l.wkb(alias))
+		f.expects = append(f.expects, expect{})
 	}
 	for _, x := range fields {
-		b.Text(", ", selectExpr(alias, x))
-		f.types = append(f.types, x.Type)
+		b.Text(", ", valueExpr(alias, x))
+		f.types, f.expects = append(f.types, x.Type), append(f.expects, expectValue(x))
 	}
+	f.fields = fields
 	b.Text(" FROM ", l.source.Table, " AS ", alias, " WHERE ", l.oneOf())
 	f.sql, _ = b.SQL()
 	f.last = make([]any, len(f.types))
 	return f, nil
 }
 
-// oneOf is the condition that the id is one of the list $1, such that an index over the column serves.
-func (l *layer) oneOf() string {
-	column := alias + "." + l.key
-	switch l.keyType {
-	case "int2", "int4", "int8":
-		return column + " = ANY ($1::bigint[])"
-	case "text", "varchar", "bpchar":
-		return column + " = ANY ($1::" + l.keyType + "[])"
-	}
-	return column + "::text = ANY ($1::text[])"
-}
-
 // read fills features with those of rows that exist.
 func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) error {
 	f.features, f.same, f.bytes = make([]store.Feature, len(rows)), make([]int, len(rows)), 0
 	if f.l.text {
-		at, keys := make(map[string]int, len(rows)), make([]string, 0, len(rows))
+		at, keys := make(map[string]int, len(rows)), make([][]any, 0, len(rows))
 		for i, row := range rows {
-			first, seen := at[row.ID]
+			id := row.ID
+			first, seen := at[id]
 			if !seen {
-				first, at[row.ID] = i, i
-				if _, ok := f.l.id(row.ID); ok {
-					keys = append(keys, row.ID)
+				first, at[id] = i, i
+				if key, ok := f.l.id(id); ok {
+					keys = append(keys, key)
 				}
 			}
 			f.same[i] = first
 		}
-		return one(ctx, c, f.sql, []any{keys}, func(r pgx.Rows) error {
+		return f.l.one(ctx, c, f.sql, f.l.lists(keys), f.expects, func(r pgx.Rows) error {
 			raw := r.RawValues()
-			if i, ok := at[string(raw[0])]; ok {
-				f.fill(&f.features[i], rows[i].ID, raw)
+			if i, ok := at[f.l.printed(raw[0])]; ok {
+				return f.fill(&f.features[i], rows[i].ID, raw)
 			}
 			return nil
 		})
@@ -159,30 +144,34 @@ func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) e
 		if !ok {
 			continue
 		}
-		first, seen := at[v.(int64)]
+		n := v[0].(int64)
+		first, seen := at[n]
 		if !seen {
-			first, at[v.(int64)] = i, i
-			keys = append(keys, v.(int64))
+			first, at[n] = i, i
+			keys = append(keys, n)
 		}
 		f.same[i] = first
 	}
-	return one(ctx, c, f.sql, []any{keys}, func(r pgx.Rows) error {
+	return f.l.one(ctx, c, f.sql, []any{keys}, f.expects, func(r pgx.Rows) error {
 		raw := r.RawValues()
 		if i, ok := at[int64(binary.BigEndian.Uint64(raw[0]))]; ok {
-			f.fill(&f.features[i], rows[i].ID, raw)
+			return f.fill(&f.features[i], rows[i].ID, raw)
 		}
 		return nil
 	})
 }
 
 // fill reads a row.
-func (f *fetcher) fill(x *store.Feature, id string, raw [][]byte) {
-	x.ID, x.Rev = id, f.l.rev
-	if f.l.xmin {
-		x.Rev = f.l.revision(binary.BigEndian.Uint32(raw[1]))
+func (f *fetcher) fill(x *store.Feature, id string, raw [][]byte) error {
+	if x.ID != "" {
+		return f.l.changed("an id occurs twice")
 	}
+	x.ID, x.Rev = id, f.l.revision(raw[1])
 	raw = raw[2:]
 	if f.geometry {
+		if err := f.l.inSystem(raw[0]); err != nil {
+			return err
+		}
 		if b := present(raw[0]); b != nil {
 			x.Geometry.WKB = append([]byte(nil), b...)
 			f.bytes += len(b)
@@ -193,6 +182,7 @@ func (f *fetcher) fill(x *store.Feature, id string, raw [][]byte) {
 	for i, t := range f.types {
 		x.Values[i] = f.value(i, raw[i], t)
 	}
+	return nil
 }
 
 func (f *fetcher) value(i int, raw []byte, t cql2.Type) any {
@@ -211,7 +201,11 @@ func (f *fetcher) value(i int, raw []byte, t cql2.Type) any {
 		}
 		return f.last[i]
 	}
-	return decode(raw, t)
+	v, ok := decodeValue(raw, f.fields[i])
+	if !ok {
+		f.l.tell(f.fields[i].Column)
+	}
+	return v
 }
 
 // present returns a geometry that has a position; else nil.

@@ -25,19 +25,24 @@ type table struct {
 	kind         byte // relkind: r, p, v, m, f
 	comment      string
 	columns      []column
-	unique       []string // columns that a unique index without null has alone, the primary key first
-	indexed      []string // columns that an index of all rows begins with: ordered, or of envelopes where the column is a geometry
+	indexed      []string   // columns that an index of all rows begins with: ordered, or of envelopes where the column is a geometry
+	whole        bool       // the role may read every column, and so the system columns
+	keys         [][]string // columns that tell each row from all others by the structure: of unique indexes, those of one column and the primary key first
+	nullable     bool       // columns of keys may hold null, as those of materialised views
 }
 
 // column is a column of a table.
 type column struct {
 	name, typ, base string // typ: as printed; base: name of the type without its schema, of a domain that of its base
 	category        string // typcategory of base
+	declared        string // base as a statement names it
+	number          int16
 	notNull         bool
 	binaryCollation bool // compares by code point
 	comment         string
 	geometryType    string // of geometry and geography: as declared
 	srid, dims      int
+	stored          string // of geometry and geography: the type and its modifier, which holds the reference system
 }
 
 // layer names a table for people: with its schema unless that is public.
@@ -60,47 +65,65 @@ func (t *table) column(name string) (column, bool) {
 	return t.columns[i], true
 }
 
-// tablesSQL lists what the role may read: no system tables, no partitions, nothing that belongs to an extension.
-const tablesSQL = `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, coalesce(obj_description(c.oid, 'pg_class'), '')
+// tablesSQL lists what the role may read, in part at least: no system tables, no partitions, nothing that belongs to an extension.
+const tablesSQL = `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, coalesce(obj_description(c.oid, 'pg_class'), ''),
+  has_table_privilege(c.oid, 'SELECT'), c.relispopulated
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema'
-  AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+  AND has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')
   AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`
 
-// columnsSQL lists the columns of these tables.
-const columnsSQL = `WITH t(oid, schema, name, kind, comment) AS (` + tablesSQL + `)
-SELECT t.oid, a.attname::text, format_type(a.atttypid, a.atttypmod), b.typname::text, b.typcategory::text, a.attnotnull,
+// columnsSQL lists the columns of these tables that the role may read.
+const columnsSQL = `WITH t(oid, schema, name, kind, comment, whole, populated) AS (` + tablesSQL + `)
+SELECT t.oid, a.attname::text, format_type(a.atttypid, a.atttypmod), b.typname::text, b.typcategory::text, format_type(b.oid, NULL), a.attnum, a.attnotnull,
   coalesce(a.attcollation = 0 OR co.collname IN ('C', 'POSIX') OR co.collname = 'default' AND d.datcollate IN ('C', 'POSIX', 'C.UTF-8', 'C.utf8')
     AND d.datlocprovider = 'c', FALSE),
   coalesce(col_description(t.oid, a.attnum), ''),
   CASE WHEN b.typname IN ('geometry', 'geography') AND a.atttypmod >= 0 THEN postgis_typmod_type(a.atttypmod) ELSE '' END,
   CASE WHEN b.typname IN ('geometry', 'geography') AND a.atttypmod >= 0 THEN postgis_typmod_srid(a.atttypmod) ELSE 0 END,
-  CASE WHEN b.typname IN ('geometry', 'geography') AND a.atttypmod >= 0 THEN postgis_typmod_dims(a.atttypmod) ELSE 0 END
-FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped JOIN pg_type y ON y.oid = a.atttypid
+  CASE WHEN b.typname IN ('geometry', 'geography') AND a.atttypmod >= 0 THEN postgis_typmod_dims(a.atttypmod) ELSE 0 END, a.atttypid || ' ' || a.atttypmod
+FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped AND (t.whole OR has_column_privilege(t.oid, a.attnum, 'SELECT'))
+  JOIN pg_type y ON y.oid = a.atttypid
   JOIN pg_type b ON b.oid = CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END
   LEFT JOIN pg_collation co ON co.oid = a.attcollation CROSS JOIN pg_database d
 WHERE d.datname = current_database() ORDER BY t.oid, a.attnum`
 
-// uniqueSQL lists columns that are the whole of a unique index and not null, primary keys first.
-const uniqueSQL = `WITH t(oid, schema, name, kind, comment) AS (` + tablesSQL + `)
-SELECT t.oid, a.attname::text FROM t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
-  AND i.indnkeyatts = 1 AND i.indexprs IS NULL JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0] AND a.attnotnull
-ORDER BY t.oid, i.indisprimary DESC, i.indexrelid`
+// uniqueSQL lists the keys of tables: the columns of unique indexes over all rows of a table, without null, by their numbers. The columns of
+// materialised views are never declared to be without null. An index of a table that others inherit from says nothing of their rows.
+const uniqueSQL = `SELECT i.indrelid, array_agg(a.attnum ORDER BY k.ord)::int2[] FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+  JOIN pg_namespace n ON n.oid = c.relnamespace CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, ord)
+  LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum AND a.attnum > 0
+WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AND k.ord <= i.indnkeyatts AND c.relkind IN ('r', 'p', 'm')
+  AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema'
+  AND (c.relkind = 'p' OR NOT EXISTS (SELECT FROM pg_inherits h WHERE h.inhparent = c.oid))
+GROUP BY i.indrelid, i.indexrelid, i.indnkeyatts, i.indisprimary HAVING bool_and(a.attnotnull OR c.relkind = 'm') IS TRUE
+ORDER BY i.indrelid, i.indnkeyatts > 1, NOT i.indisprimary, i.indexrelid`
+
+// viewsSQL gives the queries of views that have one row for one row of what they select from, which PostgreSQL says by taking changes of them.
+const viewsSQL = `SELECT c.oid, r.ev_action::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_rewrite r ON r.ev_class = c.oid AND r.ev_type = '1'
+WHERE c.relkind = 'v' AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema' AND pg_relation_is_updatable(c.oid, FALSE) & 28 = 28
+  AND NOT EXISTS (SELECT FROM pg_rewrite o WHERE o.ev_class = c.oid AND o.ev_type <> '1')
+  AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`
 
 // indexedSQL lists the columns that an index of all rows begins with.
-const indexedSQL = `WITH t(oid, schema, name, kind, comment) AS (` + tablesSQL + `)
+const indexedSQL = `WITH t(oid, schema, name, kind, comment, whole, populated) AS (` + tablesSQL + `)
 SELECT DISTINCT t.oid, a.attname::text FROM t JOIN pg_index i ON i.indrelid = t.oid AND i.indisvalid AND i.indpred IS NULL
   JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0] JOIN pg_type y ON y.oid = a.atttypid
   JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
 WHERE CASE WHEN y.typname IN ('geometry', 'geography') THEN m.amname IN ('gist', 'spgist', 'brin') ELSE m.amname = 'btree' END`
 
 // fingerprintSQL names the definitions: it changes when one of them does.
-const fingerprintSQL = `WITH t(oid, schema, name, kind, comment) AS (` + tablesSQL + `)
+const fingerprintSQL = `WITH t(oid, schema, name, kind, comment, whole, populated) AS (` + tablesSQL + `)
 SELECT md5(string_agg(x, '|' ORDER BY x)) FROM (
-  SELECT concat_ws('/', t.oid, t.schema, t.name, t.kind, t.comment) AS x FROM t
+  SELECT concat_ws('/', t.oid, t.schema, t.name, t.kind, t.comment, t.whole, t.populated) AS x FROM t
   UNION ALL SELECT concat_ws('/', t.oid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation, col_description(t.oid, a.attnum))
-    FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
-  UNION ALL SELECT concat_ws('/', i.indrelid, i.indexrelid, i.indkey::text, i.indisunique, i.indisvalid) FROM t JOIN pg_index i ON i.indrelid = t.oid
+    FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped AND (t.whole OR has_column_privilege(t.oid, a.attnum, 'SELECT'))
+  UNION ALL SELECT concat_ws('/', i.indrelid, i.indexrelid, i.indkey::text, i.indisunique, i.indisvalid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_index i ON i.indrelid = c.oid WHERE n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema'
+  UNION ALL SELECT concat_ws('/', 'v', r.oid, r.xmin) FROM t JOIN pg_rewrite r ON r.ev_class = t.oid
+  UNION ALL SELECT concat_ws('/', 'h', h.inhrelid, h.inhparent) FROM pg_inherits h
+  UNION ALL SELECT concat_ws('/', 'e', e.enumtypid, e.enumlabel, e.enumsortorder) FROM pg_enum e
 ) all_of_it`
 
 // fingerprint names the definitions of the database, ours among them.
@@ -155,7 +178,8 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 	err := each(ctx, c, tablesSQL+" ORDER BY n.nspname <> 'public', n.nspname, c.relname", func(rows pgx.Rows) error {
 		t := &table{}
 		var kind string
-		if err := rows.Scan(&t.oid, &t.schema, &t.name, &kind, &t.comment); err != nil {
+		var populated bool
+		if err := rows.Scan(&t.oid, &t.schema, &t.name, &kind, &t.comment, &t.whole, &populated); err != nil {
 			return err
 		}
 		t.kind = kind[0]
@@ -165,7 +189,7 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, c, "WITH t(oid, schema, name, kind, comment) AS ("+tablesSQL+") SELECT oid, pg_relation_filenode(oid) FROM t WHERE pg_relation_filenode(oid) IS NOT NULL", func(rows pgx.Rows) error {
+	err = each(ctx, c, "WITH t(oid, schema, name, kind, comment, whole, populated) AS ("+tablesSQL+") SELECT oid, pg_relation_filenode(oid) FROM t WHERE pg_relation_filenode(oid) IS NOT NULL", func(rows pgx.Rows) error {
 		var oid, file uint32
 		err := rows.Scan(&oid, &file)
 		if t := byOID[oid]; t != nil {
@@ -179,21 +203,9 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 	err = each(ctx, c, columnsSQL, func(rows pgx.Rows) error {
 		var x column
 		var oid uint32
-		err := rows.Scan(&oid, &x.name, &x.typ, &x.base, &x.category, &x.notNull, &x.binaryCollation, &x.comment, &x.geometryType, &x.srid, &x.dims)
+		err := rows.Scan(&oid, &x.name, &x.typ, &x.base, &x.category, &x.declared, &x.number, &x.notNull, &x.binaryCollation, &x.comment, &x.geometryType, &x.srid, &x.dims, &x.stored)
 		if t := byOID[oid]; t != nil {
 			t.columns = append(t.columns, x)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	err = each(ctx, c, uniqueSQL, func(rows pgx.Rows) error {
-		var oid uint32
-		var name string
-		err := rows.Scan(&oid, &name)
-		if t := byOID[oid]; t != nil {
-			t.unique = append(t.unique, name)
 		}
 		return err
 	})
@@ -209,7 +221,10 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 		}
 		return err
 	})
-	return list, err
+	if err != nil {
+		return nil, err
+	}
+	return list, readKeys(ctx, c, list)
 }
 
 // columnsIndexed returns the set of table.indexed.

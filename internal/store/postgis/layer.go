@@ -21,21 +21,27 @@ import (
 // layer is a collection with what SQL needs of it. It is immutable but for what it remembers.
 type layer struct {
 	*store.Collection
-	source  *sqlq.Source
-	key     string // column of the feature id, quoted
-	keyType string // name of its type, without schema
-	text    bool   // the feature id is text
-	xmin    bool   // rows have a system column that tells their revision
-	rev     uint64 // of the definition; of the rows, too, where there is no xmin
-	fields  []*sqlq.Field
-	visible []int           // of Collection.Properties: those that are not hidden
-	unique  map[string]bool // properties whose values differ from row to row, and are never null
-	byID    []key           // of the order by id
-	idOrder []sqlq.Key      // of byID
-	first   sync.Map        // statements of first pages without a filter and in the order by id, by extras
-	beside  string          // besideStatement
-	plain   bool            // a table or a materialised view
-	total   atomic.Pointer[total]
+	source    *sqlq.Source
+	table     *table
+	parts     []keyPart // what the feature id is made of
+	text      bool      // the feature id is text, as that of several parts always is
+	sure      bool      // an index tells that no two rows have the same id
+	srid      int       // of every geometry
+	stored    string    // column.stored of the geometry
+	stateExpr string    // expression for the revision of a row called alias
+	xmin      bool      // which is the system column
+	rev       uint64    // of the definition
+	fields    []*sqlq.Field
+	visible   []int           // of Collection.Properties: those that are not hidden
+	unique    map[string]bool // properties whose values differ from row to row, and are never null
+	byID      []key           // of the order by id
+	idOrder   []sqlq.Key      // of byID
+	first     sync.Map        // statements of first pages without a filter and in the order by id, by extras
+	beside    string          // besideStatement
+	plain     bool            // a table or a materialised view
+	total     atomic.Pointer[total]
+	beyond    sync.Map            // names of the properties of which a value was told that cannot be given
+	warn      func(column string) // nil: nobody is told
 }
 
 // draft is a table that is being read in.
@@ -127,41 +133,57 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 	return nil
 }
 
-// keyColumns returns the columns that may be the feature id, best first, and what to say when there is none.
-func (d *draft) keyColumns() (names []string, reason string) {
+// keyColumns returns the columns of the feature id, whether an index tells that they are unique, and what to say when there are none.
+func (d *draft) keyColumns() (names []string, sure bool, reason string) {
 	configured := d.settings.IDColumn
 	if configured == "" && d.own != nil {
 		configured = d.own.Key.Column
 	}
 	if configured != "" {
-		if _, ok := d.table.column(configured); !ok {
-			return nil, fmt.Sprintf("there is no column %q for the feature id", configured)
+		names = []string{configured}
+		if _, ok := d.table.column(configured); !ok && strings.Contains(configured, ",") {
+			names = strings.Split(configured, ",")
 		}
-		return []string{configured}, ""
-	}
-	if len(d.table.unique) > 0 {
-		return d.table.unique[:1], ""
-	}
-	for _, n := range [...]string{"fid", "ogc_fid", "objectid", "gid", "id"} {
-		if _, ok := d.table.column(n); ok {
-			names = append(names, n)
+		for i, n := range names {
+			if names[i] = strings.TrimSpace(n); len(names) == 1 {
+				names[i] = n
+			}
+			if _, ok := d.table.column(names[i]); !ok {
+				return nil, false, fmt.Sprintf("there is no column %q for the feature id", names[i])
+			}
 		}
+		return names, d.isUnique(names...), ""
 	}
-	if first := d.table.columns[0]; !slices.Contains(names, first.name) && first.base != "geometry" && first.base != "geography" {
-		names = append(names, first.name)
+	if len(d.table.keys) > 0 {
+		return d.table.keys[0], true, ""
 	}
-	return names, "there is no primary key, and no column that is unique and without null; name one as the id column"
+	const cure = "; name the column whose values are unique and without null as the id column, or several columns with commas between them"
+	switch d.table.kind {
+	case 'v':
+		return nil, false, "it is a view that does not show each row of one table with the whole of its primary key" + cure
+	case 'm':
+		return nil, false, "no unique index tells its rows apart; make one, with CREATE UNIQUE INDEX, or name the column that is unique and without null as the id column"
+	case 'f':
+		return nil, false, "a foreign table has no primary key" + cure
+	}
+	return nil, false, "there is no primary key, and no unique index over columns that are declared NOT NULL, for all of its rows" + cure
 }
 
-// isUnique reports whether an index says that a column is unique and not null.
-func (d *draft) isUnique(name string) bool { return slices.Contains(d.table.unique, name) }
+// isUnique reports whether an index says that these columns tell each row from all others.
+func (d *draft) isUnique(names ...string) bool {
+	return slices.ContainsFunc(d.table.keys, func(k []string) bool {
+		return !slices.ContainsFunc(k, func(n string) bool { return !slices.Contains(names, n) })
+	})
+}
 
 func (d *draft) open(sv *survey) *layer {
 	t := d.table
 	l := &layer{
 		Collection: &store.Collection{Table: t.layer(), Title: textOf(t.comment), Public: true},
 		source:     &sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{}, Indexed: t.columnsIndexed()},
-		xmin:       strings.IndexByte("rpm", t.kind) >= 0,
+		table:      t,
+		xmin:       t.whole && strings.IndexByte("rpm", t.kind) >= 0,
+		srid:       d.srid,
 		plain:      t.kind == 'r' || t.kind == 'm',
 	}
 	if d.own != nil {
@@ -169,10 +191,9 @@ func (d *draft) open(sv *survey) *layer {
 		l.Collection = &c
 	}
 	l.Count, l.Extent, l.Temporal = sv.Count, sv.Bound, sv.Temporal
-	col, _ := t.column(sv.Key)
-	l.key, l.keyType = quote(sv.Key), col.base
-	l.Key = store.FeatureKey{Column: sv.Key, Type: cql2.TypeText}
-	if isInteger(col.base) {
+	l.Key = store.FeatureKey{Column: strings.Join(sv.Key, ", "), Type: cql2.TypeText}
+	l.parts, l.sure = keyParts(t, sv.Key), sv.Sure
+	if len(l.parts) == 1 && l.parts[0].integer {
 		l.Key.Type = cql2.TypeInteger
 	}
 	if d.own != nil {
@@ -187,13 +208,16 @@ func (d *draft) open(sv *survey) *layer {
 		d.setRoles(l)
 	}
 	d.applySettings(l)
-	l.byID = []key{l.idKey()}
-	l.idOrder = []sqlq.Key{l.byID[0].Key}
+	for _, p := range l.parts {
+		k := p.key(alias)
+		l.byID, l.idOrder = append(l.byID, k), append(l.idOrder, k.Key)
+	}
+	l.stateExpr = l.stateOf(alias)
 	l.beside = l.besideStatement()
 	l.unique = map[string]bool{}
 	for n, f := range l.source.Fields {
 		asStored := f.Type == cql2.TypeInteger || f.Type == cql2.TypeText && (f.Normal == "" || f.Normal == sqlq.PostgresCollate)
-		l.unique[n] = asStored && !f.Nulls && d.isUnique(f.Column)
+		l.unique[n] = asStored && !f.Nulls && !t.nullable && d.isUnique(f.Column)
 	}
 	return l
 }
@@ -212,6 +236,7 @@ func (d *draft) setGeometry(l *layer, sv *survey) {
 	if d.own != nil && d.own.Geometry != nil {
 		g.Name, g.Type = d.own.Geometry.Name, d.own.Geometry.Type
 	}
+	l.stored = d.geometry.stored
 	g.HasZ = sv.Z || strings.Contains(strings.ToUpper(d.geometry.geometryType), "Z") || d.geometry.dims == 3 && !strings.HasSuffix(strings.ToUpper(d.geometry.geometryType), "M")
 	l.Geometry = &g
 	l.source.Geometry = &sqlq.Geometry{Name: g.Name, Column: g.Column, CRS: d.crs, Pad: sv.pad(d.crs), HasNull: true,
@@ -221,16 +246,17 @@ func (d *draft) setGeometry(l *layer, sv *survey) {
 	}
 }
 
-// wkb returns the expression of the geometry of rows called alias, as it is served.
+// wkb returns the expression of the geometry of rows called alias, as it is served, or elsewhere.
 func (l *layer) wkb(alias string) string {
 	x := alias + "." + quote(l.Geometry.Column)
 	if l.source.Geometry.Geography {
 		x += "::geometry"
 	}
+	system := "ST_SRID(" + x + ")"
 	if l.source.Geometry.Curves {
 		x = "ST_CurveToLine(" + x + ")"
 	}
-	return "ST_AsBinary(" + x + ")"
+	return fmt.Sprintf("CASE WHEN %s <> %d THEN '%s'::bytea ELSE ST_AsBinary(%s) END", system, l.srid, elsewhere, x)
 }
 
 // addProperties makes a property of each column that is not the geometry.
@@ -240,7 +266,7 @@ func (d *draft) addProperties(l *layer) {
 		taken[l.Geometry.Name] = true
 	}
 	for _, col := range d.table.columns {
-		if col.base == "geometry" || col.base == "geography" {
+		if col.base == "geometry" || col.base == "geography" || d.leftOut(col, l) {
 			continue
 		}
 		t, ok := typeOf(col)
@@ -249,17 +275,36 @@ func (d *draft) addProperties(l *layer) {
 			continue
 		}
 		name := col.name
-		if strings.EqualFold(name, "id") && col.name != l.Key.Column {
+		isKey := len(l.parts) == 1 && col.name == l.parts[0].name
+		if strings.EqualFold(name, "id") && !isKey {
 			name += "_"
 		}
 		name = store.Unique(name, func(s string) bool { return taken[s] })
 		taken[name] = true
-		if col.name == l.Key.Column {
+		if isKey {
 			l.Key.Property = name
 		}
 		l.add(store.Property{Name: name, Column: col.name, Type: t, Title: textOf(col.comment)}, &sqlq.Field{
-			Column: col.name, Type: t, Normal: normal(col, t), Nulls: !col.notNull || t != cql2.TypeText && t != cql2.TypeInteger && t != cql2.TypeBool})
+			Column: col.name, Type: t, Normal: normal(col, t), Nulls: !col.notNull || t != cql2.TypeText && t != cql2.TypeInteger && t != cql2.TypeBool, Declared: declared(col, t)})
 	}
+}
+
+// leftOut reports whether a column is no property: it is hidden by the settings, or it is the running number that programs put before the rows
+// of a file, which is the feature id and means nothing else.
+func (d *draft) leftOut(col column, l *layer) bool {
+	running := col.name == "fid" || col.name == "ogc_fid"
+	return slices.Contains(d.settings.HiddenColumns, col.name) || running && len(l.parts) == 1 && l.parts[0].integer && col.name == l.parts[0].name
+}
+
+// declared names the type of a column for selectExpr, where that needs it.
+func declared(col column, t cql2.Type) string {
+	switch {
+	case t == cql2.TypeText && col.base != "text" && col.base != "varchar", t == cql2.TypeJSON && col.category != "A":
+		return col.declared
+	case t == cql2.TypeNumber && col.base == "numeric":
+		return exactNumber
+	}
+	return ""
 }
 
 // addOwn makes the properties and relations of a definition of ours, whose tables hold what it says.
@@ -432,28 +477,18 @@ func (d *draft) applySettings(l *layer) {
 	}
 }
 
+// tell says once that a value of a column cannot be given.
+func (l *layer) tell(column string) {
+	if _, told := l.beyond.LoadOrStore(column, true); !told && l.warn != nil {
+		l.warn(column)
+	}
+}
+
 func textOf(s string) store.Text {
 	if s == "" {
 		return nil
 	}
 	return store.Text{"": s}
-}
-
-// id returns the argument for a feature id; false when no feature can have it.
-func (l *layer) id(id string) (any, bool) {
-	if l.text {
-		return id, id != "" && storable(id)
-	}
-	return parseInteger(id)
-}
-
-// idExpr returns the expression of the id in the order by id.
-func (l *layer) idExpr(alias string) string {
-	x := alias + "." + l.key
-	if l.text {
-		return "(" + x + `::text COLLATE "C")`
-	}
-	return x
 }
 
 // pad is store.EdgePad. Rows are live: edges to come may be longer, so that it is of 1 km at least.

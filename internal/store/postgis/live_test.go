@@ -75,7 +75,7 @@ func TestDefinitionsAreSeenWithinFiveSeconds(t *testing.T) {
 
 func TestDroppedTable(t *testing.T) {
 	t.Parallel()
-	url := base(t, places)
+	url := base(t, places+"CREATE TABLE annet (id INT PRIMARY KEY);")
 	s := openStore(t, url, postgis.Options{})
 	run(t, url, "DROP TABLE sted")
 	if _, err := s.Page(context.Background(), store.Query{Collection: "sted", Limit: 1}); !errors.Is(err, store.ErrUnavailable) {

@@ -2,9 +2,8 @@ package postgis
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -30,23 +29,17 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (row stor
 	if !ok {
 		return row, "", "", none
 	}
-	var list any
-	if n, is := key.(int64); is {
-		list = []int64{n}
-	} else {
-		list = []string{id}
-	}
-	err = s.retry(ctx, func(c *pgxpool.Conn) error {
+	err = s.ask(ctx, l, func(c *pgxpool.Conn) error {
 		row, prev, next = store.Row{}, "", ""
-		return one(ctx, c, l.beside, []any{list}, func(r pgx.Rows) error {
+		return l.one(ctx, c, l.beside, l.lists([][]any{key}), l.idExpects(), func(r pgx.Rows) error {
 			raw := r.RawValues()
 			if l.printed(raw[0]) != id { // a type that compares as equal what it does not print the same
 				return nil
 			}
-			row = store.Row{ID: id, Rev: l.rev}
-			if l.xmin {
-				row.Rev = l.revision(binary.BigEndian.Uint32(raw[1]))
+			if row.ID != "" {
+				return l.changed("an id occurs twice")
 			}
+			row = store.Row{ID: id, Rev: l.revision(raw[1])}
 			prev, next = l.printed(raw[2]), l.printed(raw[3])
 			return nil
 		})
@@ -57,30 +50,17 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (row stor
 	return row, prev, next, err
 }
 
-// printed is the feature id that a column in the form of idKey holds; "" for null.
-func (l *layer) printed(raw []byte) string {
-	if l.text || raw == nil {
-		return string(raw)
-	}
-	return strconv.FormatInt(int64(binary.BigEndian.Uint64(raw)), 10)
-}
-
-// besideStatement selects the row whose id is in the list $1, its revision, and the ids before and after it.
+// besideStatement selects the row whose id is in the lists $1 ..., its revision, and the ids before and after it.
 func (l *layer) besideStatement() string {
-	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ", l.idKey().sel)
-	if l.xmin {
-		b.Text(", ", alias, ".xmin")
-	} else {
-		b.Text(", 0")
-	}
+	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ", l.idText(alias), ", ", l.stateExpr)
 	for _, x := range [...][2]string{{" < ", " DESC"}, {" > ", ""}} {
 		const other = "o"
-		typ := "::bigint"
-		if l.text {
-			typ = "::text"
+		var theirs, ours, order []string
+		for _, p := range l.parts {
+			theirs, ours, order = append(theirs, p.expr(other)), append(ours, p.expr(alias)), append(order, p.expr(other)+x[1])
 		}
-		b.Text(", (SELECT ", other, ".", l.key, typ, " FROM ", l.source.Table, " AS ", other, " WHERE ", l.idExpr(other), x[0], l.idExpr(alias),
-			" ORDER BY ", l.idExpr(other), x[1], " LIMIT 1)")
+		b.Text(", (SELECT ", l.idText(other), " FROM ", l.source.Table, " AS ", other, " WHERE (", strings.Join(theirs, ", "), ")", x[0], "(", strings.Join(ours, ", "),
+			") ORDER BY ", strings.Join(order, ", "), " LIMIT 1)")
 	}
 	sql, _ := b.Text(" FROM ", l.source.Table, " AS ", alias, " WHERE ", l.oneOf()).SQL()
 	return sql

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,6 +36,7 @@ type question struct {
 	keys   []key       // of the order, without rank; the id last
 	order  []sqlq.Key  // of keys, up to the first that is unique
 	rows   *candidates // what is read of each row
+	where  bool        // the filter asks where features are
 	place  *store.Place
 	first  sqlq.Filter // of Query.First, where that is asked
 	values []any       // arguments of the keys at place
@@ -66,6 +66,29 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	return p, err
 }
 
+// twice reports whether two rows of a page have the same id, of which there can be none where an index holds it.
+func (qu *question) twice(rows []found) bool {
+	if len(qu.q.SortBy) == 0 && qu.q.Rank == nil {
+		for i := 1; i < len(rows); i++ {
+			if rows[i].ID == rows[i-1].ID {
+				return true
+			}
+		}
+		return false
+	}
+	if qu.l.sure {
+		return false
+	}
+	seen := make(map[string]bool, len(rows))
+	for _, x := range rows {
+		if seen[x.ID] {
+			return true
+		}
+		seen[x.ID] = true
+	}
+	return false
+}
+
 func newQuestion(l *layer, q store.Query) (*question, error) {
 	qu := &question{l: l, q: q, keys: l.byID, order: l.idOrder}
 	if len(q.SortBy) > 0 {
@@ -82,13 +105,30 @@ func newQuestion(l *layer, q store.Query) (*question, error) {
 		qu.filter, qu.rows = all, &candidates{l: l}
 		return qu, nil
 	}
-	qu.filter = compile(l, q.Filter)
+	qu.filter, qu.where = compile(l, q.Filter), l.Geometry != nil && asksWhere(q.Filter)
 	if q.First != nil {
 		qu.first = compile(l, q.First)
 	}
 	var err error
-	qu.rows, err = newCandidates(l, qu.filter, q.Rank)
+	if qu.rows, err = newCandidates(l, qu.filter, q.Rank); err == nil {
+		qu.rows.where = qu.where
+	}
 	return qu, err
+}
+
+// asksWhere reports whether an expression looks at geometries.
+func asksWhere(e cql2.Expr) (yes bool) {
+	if e == nil {
+		return false
+	}
+	cql2.Walk(e, func(x cql2.Expr) bool {
+		switch x.(type) {
+		case cql2.BBox, cql2.Spatial:
+			yes = true
+		}
+		return !yes
+	})
+	return yes
 }
 
 // all is the condition of a question without a filter.
@@ -116,15 +156,6 @@ func (qu *question) sort() error {
 	return nil
 }
 
-// idKey is the key of the order by id.
-func (l *layer) idKey() key {
-	id := key{Key: sqlq.Key{Expr: sqlq.Ident(l.idExpr(alias))}, sel: alias + "." + l.key + "::text", typ: cql2.TypeText}
-	if !l.text {
-		id.sel, id.typ = alias+"."+l.key+"::bigint", cql2.TypeInteger
-	}
-	return id
-}
-
 // maxArguments is how many arguments a statement has at most; the protocol counts them in 16 bits.
 const maxArguments = 60_000
 
@@ -145,7 +176,7 @@ func (qu *question) start(c store.Cursor) error {
 	if err != nil {
 		return err
 	}
-	want, n := len(qu.keys)-1, 0
+	want, n := len(qu.keys)-len(qu.l.parts), 0
 	if qu.q.Rank != nil {
 		want, n = want+1, 1
 	}
@@ -160,7 +191,7 @@ func (qu *question) start(c store.Cursor) error {
 		}
 		qu.values = append(qu.values, a)
 	}
-	qu.values = append(qu.values, id)
+	qu.values = append(qu.values, id...)
 	qu.place = &p
 	return nil
 }
@@ -198,7 +229,7 @@ func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) e
 		var keys []any // of rows
 		exists, start := false, time.Now()
 		sql, args := qu.statement(qu.back(), qu.values, min(qu.q.Limit, math.MaxInt32)+1, max(qu.q.Offset, 0), x)
-		err := one(ctx, c, sql, args, func(r pgx.Rows) error {
+		err := qu.one(ctx, c, sql, args, func(r pgx.Rows) error {
 			raw := r.RawValues()
 			if rows == nil {
 				rows = make([]found, 0, min(qu.q.Limit+1, 1000))
@@ -218,12 +249,16 @@ func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) e
 				exists = x.exists && raw[len(raw)-1][0] != 0
 			}
 			n := min(len(qu.keys), len(keys))
-			rows = append(rows, qu.decoded(r, keys[:n:n]))
+			x, err := qu.decoded(r, keys[:n:n])
+			rows = append(rows, x)
 			keys = keys[n:]
-			return nil
+			return err
 		})
 		if err != nil {
 			return err
+		}
+		if qu.twice(rows) {
+			return qu.l.changed("an id occurs twice")
 		}
 		switch {
 		case state != "" && state == qu.seen.state:
@@ -272,15 +307,18 @@ func (qu *question) allOrNothing(ctx context.Context, c *pgxpool.Conn, p *store.
 	var rows []found
 	x := extras{unordered: true, first: qu.q.First != nil}
 	sql, args := qu.statement(false, nil, min(qu.q.Limit, math.MaxInt32)+1, 0, x)
-	err := one(ctx, c, sql, args, func(r pgx.Rows) error {
-		f := qu.found(r)
+	err := qu.one(ctx, c, sql, args, func(r pgx.Rows) error {
+		f, err := qu.found(r)
 		raw := r.RawValues()
 		f.first = x.first && raw[len(raw)-1][0] != 0
 		rows = append(rows, f)
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
+	}
+	if !qu.l.sure && qu.twice(rows) {
+		return qu.l.changed("an id occurs twice")
 	}
 	if len(rows) <= qu.q.Limit {
 		slices.SortFunc(rows, func(a, b found) int {
@@ -348,7 +386,7 @@ func (qu *question) cursor(x found, back bool) store.Cursor {
 	if qu.q.Rank != nil {
 		keys = append(keys, int64(x.rank))
 	}
-	keys = append(keys, x.keys[:len(x.keys)-1]...)
+	keys = append(keys, x.keys[:len(x.keys)-len(qu.l.parts)]...)
 	return store.NewCursor(store.Place{Back: back, Order: qu.q.OrderName(), Keys: keys, ID: x.ID})
 }
 
@@ -423,9 +461,18 @@ func (qu *question) from(b *sqlq.Builder) {
 func (qu *question) otherSide(b *sqlq.Builder, back bool) {
 	b.Text("SELECT 1")
 	qu.from(b)
-	id := len(qu.order) - 1
-	b.Text(" AND ((").Add(sqlq.After(sqlq.PostgreSQL{}, qu.order, qu.values, !back)).Text(") OR ").Add(qu.order[id].Expr)
-	b.Text(" = ").Arg(qu.values[id]).Text(")")
+	same := len(qu.order) - len(qu.l.parts) // those of the id tell the row, or the last alone where it is unique and ends the order
+	if len(qu.order) < len(qu.keys) {
+		same = len(qu.order) - 1
+	}
+	b.Text(" AND ((").Add(sqlq.After(sqlq.PostgreSQL{}, qu.order, qu.values, !back)).Text(") OR (")
+	for i, k := range qu.order[same:] {
+		if i > 0 {
+			b.Text(" AND ")
+		}
+		b.Add(k.Expr).Text(" = ").Arg(qu.values[same+i])
+	}
+	b.Text("))")
 }
 
 // counting is the count of all matches of a question; its statement is made when it is first needed.
@@ -448,10 +495,12 @@ func (c *counting) statement() (string, []any) {
 }
 
 // found reads a row of statement.
-func (qu *question) found(r pgx.Rows) found { return qu.decoded(r, make([]any, len(qu.keys))) }
+func (qu *question) found(r pgx.Rows) (found, error) {
+	return qu.decoded(r, make([]any, len(qu.keys)))
+}
 
 // decoded is found with a place for the keys; nil when there is none.
-func (qu *question) decoded(r pgx.Rows, keys []any) found {
+func (qu *question) decoded(r pgx.Rows, keys []any) (found, error) {
 	if len(keys) == 0 {
 		keys = make([]any, len(qu.keys))
 	}
@@ -463,17 +512,38 @@ func (qu *question) decoded(r pgx.Rows, keys []any) found {
 			x.keys[i] = cql2.NorwegianKey(text)
 		}
 	}
-	switch id := x.keys[len(x.keys)-1].(type) {
-	case string:
-		x.ID = id
-	case int64:
-		x.ID = strconv.FormatInt(id, 10)
+	id := x.keys[len(x.keys)-len(qu.l.parts):]
+	if !qu.l.sure && slices.Contains(id, nil) {
+		return x, qu.l.changed("an id is null")
 	}
-	x.Rev = qu.l.rev
-	if qu.l.xmin {
-		x.Rev = qu.l.revision(binary.BigEndian.Uint32(raw[len(qu.keys)]))
+	x.ID, x.Rev = printed(id), qu.l.revision(raw[len(qu.keys)])
+	return x, qu.inPlace(raw)
+}
+
+// stillPlaced is inPlace for an answer without rows.
+func (qu *question) stillPlaced(ctx context.Context, c *pgxpool.Conn) error {
+	if !qu.where {
+		return nil
 	}
-	return x
+	var stored *string
+	if err := c.QueryRow(ctx, "SELECT "+qu.l.placeExpr()).Scan(&stored); err != nil {
+		return err
+	}
+	if stored == nil || *stored != qu.l.stored {
+		return qu.l.changed("the reference system is another")
+	}
+	return nil
+}
+
+// inPlace reports an error when the geometries are in another reference system than the question supposes.
+func (qu *question) inPlace(raw [][]byte) error {
+	if !qu.where {
+		return nil
+	}
+	if string(raw[len(qu.keys)+1]) != qu.l.stored {
+		return qu.l.changed("the reference system is another")
+	}
+	return nil
 }
 
 // arguments returns the arguments for the keys of a row.

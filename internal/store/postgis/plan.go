@@ -66,9 +66,12 @@ func (s *Store) answer(ctx context.Context, r *revision, qu *question) (p *store
 		return nil, w, errInTurn
 	}
 	qu.counts = &r.counts
-	err = s.retry(ctx, func(c *pgxpool.Conn) error {
+	err = s.ask(ctx, qu.l, func(c *pgxpool.Conn) error {
 		p = &store.Page{Matched: -1, Version: r.catalog.Version}
-		return w.answer(qu, ctx, c, p)
+		if err := w.answer(qu, ctx, c, p); err != nil || len(p.Rows) > 0 {
+			return err
+		}
+		return qu.stillPlaced(ctx, c) // no row has told it
 	})
 	if err != nil {
 		return nil, w, err

@@ -162,13 +162,16 @@ func retryIn(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) err
 // errBroken marks an error after which the connection was closed.
 var errBroken = errors.New("postgis: the connection broke")
 
+// errNoConnection marks an error of a connection that did not come about.
+var errNoConnection = errors.New("no connection")
+
 func use(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) error {
 	c, err := acquire(ctx, pool)
 	if errors.Is(err, store.ErrBusy) {
 		return own(err)
 	}
 	if err != nil {
-		return fmt.Errorf("no connection: %w", err)
+		return fmt.Errorf("%w: %w", errNoConnection, err)
 	}
 	defer c.Release()
 	err = fn(c)
@@ -236,11 +239,11 @@ func explain(ctx context.Context, c *pgx.ConnConfig, err error) error {
 // were dropped or taken from the role, which the catalog will tell in a moment.
 func unavailable(code string) bool {
 	switch code {
-	case "42P01", "42703", "42501", "42704", "3D000", "3F000", "40001", "40P01", "55P03", "25006", "42883":
+	case "42P01", "42703", "42501", "42704", "42804", "42846", "42809", "42P21", "42P22", "0A000", "3D000", "3F000", "40001", "40P01", "25006", "42883":
 		return true
 	}
 	switch code[:min(2, len(code))] {
-	case "08", "28", "53", "57", "58", "XX":
+	case "08", "28", "53", "55", "57", "58", "HV", "XX":
 		return true
 	}
 	return false

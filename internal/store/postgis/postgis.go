@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,8 @@ type Options struct {
 	// Wait makes Open try again, with growing pauses, for as long as its context lasts when the database cannot be reached.
 	Wait bool
 	Poll time.Duration // between looks at the definitions. Defaults to 3 seconds.
+	// AllowEmpty opens a database in which no table can be served. Else that is an error.
+	AllowEmpty bool
 }
 
 // Store answers from one database.
@@ -45,6 +48,13 @@ type Store struct {
 	current atomic.Pointer[revision]
 	reload  sync.Mutex
 	away    atomic.Bool // the database could not be reached at the last look
+	wake    chan struct{}
+	doubted atomic.Bool // an answer told that a table is not as it was read
+
+	healNext  time.Time // the poller's: when tables that could not be read are tried again
+	healPause time.Duration
+	looked    time.Time // the poller's: when a doubt last made it look
+	told      string    // the poller's: the fingerprint that was last told of
 
 	mu     sync.Mutex
 	users  int  // questions under way, and one for being open
@@ -75,7 +85,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	s := &Store{pool: pool, signs: signs, options: o, users: 1, idle: make(chan struct{}), stopped: make(chan struct{})}
+	s := &Store{pool: pool, signs: signs, options: o, users: 1, idle: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{}, 1)}
 	r, err := s.first(ctx)
 	if err != nil {
 		pool.Close()
@@ -83,6 +93,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.current.Store(r)
+	s.tell(nil, r)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // lives until Close
 	s.stop = stop
 	go s.poll(background)
@@ -93,6 +104,9 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 func (s *Store) first(ctx context.Context) (*revision, error) {
 	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		r, err := s.load(ctx, nil)
+		if err == nil {
+			err = s.some(r)
+		}
 		err = refused(s.pool.Config().ConnConfig, err)
 		if err == nil || !s.options.Wait || !errors.Is(err, store.ErrUnavailable) {
 			return r, err
@@ -111,9 +125,8 @@ func (s *Store) first(ctx context.Context) (*revision, error) {
 // poll looks for changed definitions, every few seconds and when a Writer tells of them, until ctx ends.
 func (s *Store) poll(ctx context.Context) {
 	defer close(s.stopped)
-	wake := make(chan struct{}, 1)
 	var listener sync.WaitGroup
-	listener.Go(func() { s.listen(ctx, wake) })
+	listener.Go(func() { s.listen(ctx, s.wake) })
 	defer listener.Wait()
 	tick := time.NewTicker(s.options.Poll)
 	defer tick.Stop()
@@ -122,7 +135,7 @@ func (s *Store) poll(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		case <-wake:
+		case <-s.wake:
 		}
 		err := s.look(ctx)
 		if away := err != nil; away != s.away.Swap(away) && ctx.Err() == nil {
@@ -144,13 +157,55 @@ func (s *Store) look(ctx context.Context) error {
 		found, err = fingerprint(short, c)
 		return err
 	})
-	if err != nil || found == s.current.Load().fingerprint {
+	if err != nil {
 		return err
 	}
-	s.options.Logger.Info("definitions in the database have changed")
+	switch now := s.current.Load(); {
+	case found != now.fingerprint:
+		if found != s.told {
+			s.options.Logger.Info("definitions in the database have changed")
+		}
+		s.told = found
+		s.healPause = 0
+	case s.doubted.Load() && time.Since(s.looked) >= s.options.Poll:
+		s.looked = time.Now()
+	case !s.heals(ctx, now):
+		return nil
+	}
+	s.doubted.Store(false)
 	long, cancel := context.WithTimeout(ctx, 5*time.Minute) // against a server that falls silent
 	defer cancel()
 	return s.swap(long, s.current.Load())
+}
+
+// doubt makes the poller look soon.
+func (s *Store) doubt() {
+	s.doubted.Store(true)
+	select {
+	case s.wake <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// some is the error of a database that has nothing to serve, unless the options allow that.
+func (s *Store) some(r *revision) error {
+	if len(r.layers) > 0 || s.options.AllowEmpty {
+		return nil
+	}
+	var b strings.Builder
+	for _, n := range r.catalog.Notes {
+		if n.Refused {
+			fmt.Fprintf(&b, "\n  %s: %s", n.Layer, n.Reason)
+		}
+	}
+	if b.Len() == 0 {
+		b.WriteString(" the role may read none; grant it the right to select, or set allow_empty")
+	}
+	err := fmt.Errorf("postgis: no table can be served:%s", b.String())
+	if len(r.ailing) > 0 {
+		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	return err
 }
 
 // Catalog returns the current catalog.
@@ -171,7 +226,12 @@ func (s *Store) swap(ctx context.Context, before *revision) error {
 	if err != nil {
 		return err
 	}
+	now := s.current.Load()
+	if err := s.some(r); err != nil && len(now.layers) > 0 {
+		return fmt.Errorf("%w; the catalog of before stays", err)
+	}
 	s.current.Store(r)
+	s.tell(now, r)
 	return nil
 }
 

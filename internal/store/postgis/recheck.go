@@ -25,11 +25,17 @@ func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page)
 			ok, err := qu.holds(m, r)
 			if ok {
 				if n++; n > skip && len(rows) <= qu.q.Limit {
-					rows = append(rows, qu.found(r))
+					x, wrong := qu.found(r)
+					if rows = append(rows, x); err == nil {
+						err = wrong
+					}
 				}
 			}
 			return err
 		})
+		if err == nil && qu.twice(rows) {
+			err = qu.l.changed("an id occurs twice")
+		}
 		qu.fill(p, rows, false)
 		p.Matched = n
 		return err
@@ -86,7 +92,10 @@ func (qu *question) take(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, 
 				return nil
 			}
 			ok, err := qu.holds(m, r)
-			last = qu.found(r)
+			var wrong error
+			if last, wrong = qu.found(r); err == nil {
+				err = wrong
+			}
 			switch {
 			case err != nil || !ok:
 				return err
@@ -107,7 +116,7 @@ func (qu *question) take(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, 
 // scan reads candidates in the order, all of them when limit is 0.
 func (qu *question) scan(ctx context.Context, c *pgxpool.Conn, values []any, back bool, limit int, fn func(pgx.Rows) error) error {
 	sql, args := qu.statement(back, values, limit, 0, extras{})
-	return one(ctx, c, sql, args, fn)
+	return qu.one(ctx, c, sql, args, fn)
 }
 
 // holds tells whether a candidate matches.
@@ -138,8 +147,10 @@ func (qu *question) sorted(ctx context.Context, c *pgxpool.Conn, p *store.Page) 
 				return err
 			}
 		}
-		x := qu.found(r)
-		err := qu.rank(&x, r)
+		x, err := qu.found(r)
+		if err == nil {
+			err = qu.rank(&x, r)
+		}
 		rows = append(rows, x)
 		return err
 	})
@@ -147,6 +158,9 @@ func (qu *question) sorted(ctx context.Context, c *pgxpool.Conn, p *store.Page) 
 		return err
 	}
 	slices.SortFunc(rows, qu.compare)
+	if !qu.l.sure && qu.twice(rows) {
+		return qu.l.changed("an id occurs twice")
+	}
 	if qu.q.Count == store.CountExact {
 		p.Matched = len(rows)
 	}
@@ -217,7 +231,7 @@ func (qu *question) placed() (x found, ok bool) {
 			x.keys[i] = float64(n)
 		}
 	}
-	x.keys = append(x.keys, qu.values[len(qu.values)-1])
+	x.keys = append(x.keys, qu.values[len(qu.values)-len(qu.l.parts):]...)
 	return x, true
 }
 

@@ -18,6 +18,7 @@ import (
 type candidates struct {
 	l         *layer
 	tested    bool // the columns of sureness and values are there
+	where     bool // after the revision comes what type the geometry column has
 	names     []string
 	index     map[string]int // of names
 	geometry  bool
@@ -76,10 +77,9 @@ func (c *candidates) use(e cql2.Expr) bool {
 
 // columns adds the columns to a statement.
 func (c *candidates) columns(b *sqlq.Builder, f sqlq.Filter) {
-	if c.l.xmin {
-		b.Text(alias, ".xmin")
-	} else {
-		b.Text("0")
+	b.Text(c.l.stateExpr)
+	if c.where {
+		b.Text(", ", c.l.placeExpr())
 	}
 	if !c.tested {
 		return
@@ -129,6 +129,9 @@ type record struct {
 
 // record reads the columns of a row from the revision on. It is valid until the next row is read.
 func (c *candidates) record(raw [][]byte) *record {
+	if c.where {
+		raw = raw[1:]
+	}
 	return &record{c: c, sure: raw[1][0] != 0, raw: raw[2:]}
 }
 
@@ -147,7 +150,8 @@ func (r *record) Geometry(name string) ([]byte, crs.ID, error) {
 	if g == nil || g.Name != name || !r.c.geometry {
 		return nil, 0, fmt.Errorf("postgis: geometry %q was not read", name)
 	}
-	return present(r.raw[len(r.c.names)]), g.CRS, nil
+	wkb := r.raw[len(r.c.names)]
+	return present(wkb), g.CRS, r.c.l.inSystem(wkb)
 }
 
 // Rows returns the rows of a relation.

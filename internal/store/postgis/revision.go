@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"grense/internal/crs"
 	"grense/internal/store"
 )
 
@@ -23,8 +24,11 @@ type revision struct {
 	layers      map[string]*layer // by collection id
 	fingerprint string            // of the definitions
 
-	measured map[string]*survey // by draft.geometries
-	items    map[string]string  // of columns, by draft.itemsName
+	measured map[string]*survey  // by draft.geometries
+	items    map[string]string   // of columns, by draft.itemsName
+	read     map[string]examined // by draft.definition
+	ailing   []*draft            // tables that could not be read; they are tried again
+	tables   map[string]string   // by collection id
 	counts   counts
 }
 
@@ -38,7 +42,8 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC()}, layers: map[string]*layer{}, fingerprint: in.fingerprint, measured: map[string]*survey{}, items: map[string]string{}}
+	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC()}, layers: map[string]*layer{}, fingerprint: in.fingerprint,
+		measured: map[string]*survey{}, items: map[string]string{}, read: map[string]examined{}, tables: map[string]string{}}
 	if len(in.own) > 0 {
 		r.catalog.Modified = time.Time{}
 	}
@@ -55,13 +60,22 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 			r.catalog.Hidden = append(r.catalog.Hidden, t.layer())
 		}
 	}
-	found, err := s.examine(ctx, drafts, before)
+	found, err := s.examine(ctx, drafts, before, before != nil)
 	if err != nil {
 		return nil, err
 	}
+	ids := assignIDs(drafts)
 	version := sha256.New()
 	for i, d := range drafts {
-		sv := r.add(d, found[i], in)
+		if found[i].unread != nil {
+			r.ailing = append(r.ailing, d)
+			if known, ok := s.known(d); ok {
+				found[i] = d.again(known, found[i].unread)
+			} else {
+				d.refuse("%s", d.excuse(found[i].unread))
+			}
+		}
+		sv := r.add(d, found[i], in, ids[d])
 		b, err := json.Marshal(sv)
 		if err != nil {
 			return nil, err
@@ -82,8 +96,8 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	stamp := sha256.Sum256(append([]byte(r.fingerprint), settings...))
 	for _, l := range r.layers {
 		l.rev = binary.BigEndian.Uint64(stamp[:])
-		if !l.xmin {
-			l.rev = binary.BigEndian.Uint64(version.Sum(nil))
+		l.warn = func(column string) {
+			s.options.Logger.Warn("a value that is no number, infinite, or of a year beyond 1 to 9999 is given as null", "table", l.table.layer(), "column", column)
 		}
 	}
 	slices.SortStableFunc(r.catalog.Notes, func(a, b store.Note) int { return strings.Compare(a.Layer, b.Layer) })
@@ -124,13 +138,18 @@ type examined struct {
 	l     *layer
 	sv    *survey
 	items map[string]string // of columns, by draft.itemsName
+
+	srid   int // of draft
+	system crs.ID
+	unread error // why the table cannot be read now; nil: it was read
 }
 
 // readers is how many tables are read at once.
 const readers = 4
 
-// examine reads the tables of drafts, several at once.
-func (s *Store) examine(ctx context.Context, drafts []*draft, before *revision) ([]examined, error) {
+// examine reads the tables of drafts, several at once. One that cannot be read is told as such; an error means that there is no database. With
+// hurry, tables that do not belong to this database alone have little time.
+func (s *Store) examine(ctx context.Context, drafts []*draft, before *revision, hurry bool) ([]examined, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	found := make([]examined, len(drafts))
@@ -145,12 +164,22 @@ func (s *Store) examine(ctx context.Context, drafts []*draft, before *revision) 
 				}
 				d.progress = s.progress(d.table)
 				notes := len(d.notes)
-				err := s.retry(ctx, func(c *pgxpool.Conn) (err error) {
+				short, done := ctx, func() {}
+				if most := d.mostTime(hurry); most > 0 {
+					short, done = context.WithTimeout(ctx, most)
+				}
+				err := s.retry(short, func(c *pgxpool.Conn) (err error) {
 					d.notes = d.notes[:notes]
-					found[i], err = d.read(ctx, c)
+					found[i], err = d.inTransaction(short, c)
 					return err
 				})
-				if err != nil {
+				late := short.Err() != nil
+				done()
+				switch {
+				case err == nil:
+				case ctx.Err() == nil && (late || d.isToBlame(err)):
+					d.notes, found[i] = d.notes[:notes], examined{unread: err}
+				default:
 					cancel(fmt.Errorf("table %s: %w", d.table.layer(), err))
 				}
 			}
@@ -209,12 +238,12 @@ func (d *draft) read(ctx context.Context, c *pgxpool.Conn) (x examined, err erro
 	for _, p := range l.Properties {
 		sv.Items = append(sv.Items, p.Items)
 	}
-	return examined{l, sv, items}, nil
+	return examined{l: l, sv: sv, items: items, srid: d.srid, system: d.crs}, nil
 }
 
 // settingsName returns the name under which the settings name a table; false when they do not.
 func (s *Store) settingsName(t *table) (string, bool) {
-	for _, name := range [...]string{t.schema + "." + t.name, t.name, store.CollectionID(t.name)} {
+	for _, name := range [...]string{t.schema + "." + t.name, t.name, collectionID(t), store.CollectionID(t.name)} {
 		if _, ok := s.options.Settings[name]; ok {
 			return name, true
 		}
@@ -230,7 +259,6 @@ func (s *Store) settingsOf(t *table) store.Settings {
 // draft returns a table that may be served; nil when it is not.
 func (s *Store) draft(t *table, defs map[string]definition) *draft {
 	d := &draft{table: t}
-	_, configured := s.settingsName(t)
 	d.settings = s.settingsOf(t)
 	if t.schema == ownSchema {
 		def := defs[t.name]
@@ -238,39 +266,36 @@ func (s *Store) draft(t *table, defs map[string]definition) *draft {
 			return nil
 		}
 	}
-	if d.settings.Hidden || len(t.columns) == 0 || !d.findGeometry() && !configured && d.own == nil {
+	if d.settings.Hidden || len(t.columns) == 0 {
 		return nil
 	}
+	d.findGeometry()
 	return d
 }
 
 // add enters a draft that was read, and returns its survey; nil when it is refused.
-func (r *revision) add(d *draft, x examined, in *definitionsRead) *survey {
+func (r *revision) add(d *draft, x examined, in *definitionsRead, id string) *survey {
 	defer func() { r.catalog.Notes = append(r.catalog.Notes, d.notes...) }()
 	if x.l == nil {
 		return nil
 	}
 	if d.own != nil {
 		var err error
-		if x.l.source.Relations, err = relations(d.own.Relations, x.l.Key.Column, in.ours); err != nil {
+		if x.l.source.Relations, err = relations(d.own.Relations, x.l.parts[0].name, in.ours); err != nil {
 			d.refuse("%v", err)
 			return nil
 		}
 	}
-	id := d.table.name
-	switch {
-	case d.settings.ID != "":
-		id = d.settings.ID
-	case d.own != nil:
-		id = d.own.ID
-	}
-	x.l.ID = store.Unique(store.CollectionID(id), func(s string) bool { return r.layers[s] != nil })
+	x.l.ID = id
+	r.tables[id] = d.table.schema + "." + d.table.name
 	r.layers[x.l.ID] = x.l
 	r.catalog.Collections = append(r.catalog.Collections, x.l.Collection)
 	if name := d.geometries(); name != "" {
 		r.measured[name] = x.sv
 	}
 	maps.Copy(r.items, x.items)
+	x.l = nil // which the next revision makes anew
+	r.read[d.definition()] = x
 	return x.sv
 }
 
@@ -281,6 +306,3 @@ func (r *revision) layer(id string) (*layer, error) {
 	}
 	return nil, fmt.Errorf("postgis: collection %q: %w", id, store.ErrNotFound)
 }
-
-// revision returns the number of a row's state: of the transaction that wrote it, and of the definitions.
-func (l *layer) revision(xmin uint32) uint64 { return l.rev ^ uint64(xmin) }

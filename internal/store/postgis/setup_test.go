@@ -12,6 +12,7 @@ import (
 
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
 )
 
 // run executes statements as a superuser.
@@ -109,3 +110,9 @@ func (l *logs) String() string {
 }
 
 func (l *logs) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// roleOf makes a role that may read nothing yet, and returns its name and the address of the database as that role.
+func roleOf(t testing.TB, url string) (role, asRole string) {
+	t.Helper()
+	return storetest.Role(t, url, "")
+}

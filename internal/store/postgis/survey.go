@@ -3,7 +3,6 @@ package postgis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +19,8 @@ import (
 // survey is what one reading of a whole table tells.
 type survey struct {
 	Count       int
-	Key         string
+	Key         []string   // columns of the feature id
+	Sure        bool       // an index tells that no two rows have the same
 	Bound       *orb.Bound // CRS84
 	LongestEdge float64    // units of the storage CRS
 	Empty       int        // geometries without any position
@@ -71,11 +71,11 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 		x += "::geometry"
 	}
 	if m := d.measured; m != nil {
-		key, temporal := sv.Key, sv.Temporal
+		key, sure, temporal := sv.Key, sv.Sure, sv.Temporal
 		*sv = *m
-		sv.Key, sv.Temporal, sv.Items = key, temporal, nil
+		sv.Key, sv.Sure, sv.Temporal, sv.Items = key, sure, temporal, nil
 	} else if err = d.measure(ctx, c, sv, x, degree); err == nil && sv.Curves {
-		*sv = survey{Key: sv.Key, Temporal: sv.Temporal}
+		*sv = survey{Key: sv.Key, Sure: sv.Sure, Temporal: sv.Temporal}
 		err = d.measure(ctx, c, sv, "ST_CurveToLine("+x+")", degree)
 		sv.Curves = true
 	}
@@ -97,7 +97,11 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 
 // measure reads all geometries, as an expression gives them.
 func (d *draft) measure(ctx context.Context, c *pgxpool.Conn, sv *survey, expr string, degree crs.Func) error {
-	return each(ctx, c, "SELECT ST_AsBinary("+expr+"), "+quote(sv.Key)+"::text FROM "+d.table.quoted(), func(rows pgx.Rows) error {
+	var id []string
+	for _, n := range sv.Key {
+		id = append(id, quote(n))
+	}
+	return each(ctx, c, "SELECT ST_AsBinary("+expr+"), concat_ws(';', "+strings.Join(id, ", ")+") FROM "+d.table.quoted(), func(rows pgx.Rows) error {
 		if sv.Count++; sv.Count%10000 == 0 && d.progress != nil {
 			d.progress(sv.Count)
 		}
@@ -143,34 +147,36 @@ func (sv *survey) add(geometry []byte, id string, degree crs.Func) {
 	}
 }
 
-// chooseKey finds the column of the feature id: unique and without null.
+// chooseKey settles the columns of the feature id. What no index promises is counted.
 func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (bool, error) {
-	names, reason := d.keyColumns()
-	for _, n := range names {
-		fault := ""
-		if !d.isUnique(n) {
-			var rows, values, different int
-			x := quote(n) + "::text"
-			err := c.QueryRow(ctx, "SELECT count(*), count(NULLIF("+x+", '')), count(DISTINCT "+x+` COLLATE "C") FROM `+d.table.quoted()).Scan(&rows, &values, &different)
-			switch {
-			case err != nil:
-				return false, err
-			case values < rows:
-				fault = fmt.Sprintf("column %q cannot be the feature id: %d values are null or empty", n, rows-values)
-			case different < rows:
-				fault = fmt.Sprintf("column %q cannot be the feature id: %d of %d values occur more than once", n, rows-different, rows)
-			}
+	names, sure, reason := d.keyColumns()
+	if names == nil {
+		d.refuse("%s", reason)
+		return false, nil
+	}
+	if !sure || d.table.nullable {
+		var quoted, text []string
+		for _, n := range names {
+			quoted, text = append(quoted, quote(n)), append(text, quote(n)+`::text COLLATE "C"`)
 		}
-		if fault == "" {
-			sv.Key = n
-			return true, nil
-		}
-		if len(names) == 1 {
-			reason = fault + "; name one that is unique and without null as the id column"
+		var rows, nulls, different int
+		err := c.QueryRow(ctx, "SELECT count(*), count(*) FILTER (WHERE num_nulls("+strings.Join(quoted, ", ")+") > 0), count(DISTINCT ("+
+			strings.Join(text, ", ")+")) FROM "+d.table.quoted()).Scan(&rows, &nulls, &different)
+		name := strings.Join(names, ", ")
+		switch {
+		case err != nil:
+			return false, err
+		case nulls > 0:
+			d.refuse("column %q cannot be the feature id: %d values are null; name one that is unique and without null as the id column", name, nulls)
+			return false, nil
+		case different < rows:
+			d.refuse("column %q cannot be the feature id: %d of %d values occur more than once; name one that is unique and without null as the id column",
+				name, rows-different, rows)
+			return false, nil
 		}
 	}
-	d.refuse("%s", reason)
-	return false, nil
+	sv.Key, sv.Sure = names, sure && !d.table.nullable
+	return true, nil
 }
 
 // moments finds the first and the last moment of the rows.

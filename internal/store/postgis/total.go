@@ -16,7 +16,7 @@ func (qu *question) states() bool { return qu.q.Filter == nil && qu.l.plain }
 // whose snapshots do not list what is under way, where policies decide which rows are seen, and where rows may be in other tables or, with
 // Citus, in other servers.
 func (l *layer) state() string {
-	table := "'" + strings.ReplaceAll(l.source.Table, "'", "''") + "'"
+	table := "'" + escapeQuotes(l.source.Table) + "'"
 	return "(SELECT CASE WHEN pg_is_in_recovery() OR row_security_active(" + table + ") OR EXISTS (SELECT FROM pg_inherits WHERE inhparent = " + table + "::regclass)" +
 		" OR to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN '' ELSE txid_current_snapshot()::text || '/' || pg_postmaster_start_time()::text END)"
 }
@@ -27,3 +27,6 @@ func (l *layer) keep(t total) {
 		l.total.Store(&t)
 	}
 }
+
+// escapeQuotes makes a text the inside of a constant.
+func escapeQuotes(s string) string { return strings.ReplaceAll(s, "'", "''") }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"grense/internal/cql2"
+	"grense/internal/store"
 	"grense/internal/store/sqlq"
 )
 
@@ -20,16 +21,94 @@ func selectExpr(alias string, f *sqlq.Field) string {
 		if f.Normal == "" || f.Normal == sqlq.PostgresCollate {
 			return x
 		}
-		return x + "::text"
+		return orNull(x, f) + "::text"
 	case cql2.TypeJSON:
 		if f.Normal == arrayColumn {
 			return "array_to_json(" + x + ")::text"
 		}
-		return x + "::text"
+		return orNull(x, f) + "::text"
 	case cql2.TypeInteger:
-		return x + "::bigint"
+		return "(" + x + " + 0::bigint)"
 	}
 	return sqlq.Column(sqlq.PostgreSQL{}, alias, f)
+}
+
+// orNull is the column, in a form that the server refuses when the column is of another type than it was.
+func orNull(x string, f *sqlq.Field) string {
+	if f.Declared == "" {
+		return x
+	}
+	return "coalesce(" + x + ", NULL::" + f.Declared + ")"
+}
+
+// exactNumber as Field.Declared says that a column holds decimal numbers of any length.
+const exactNumber = "numeric"
+
+// valueExpr returns the expression that decodeValue reads: where the values that are compared are not those that are served, the latter.
+func valueExpr(alias string, f *sqlq.Field) string {
+	x := alias + "." + quote(f.Column)
+	switch {
+	case f.Declared == exactNumber && f.Type == cql2.TypeNumber:
+		return "coalesce(" + x + ", NULL::numeric)::text"
+	case f.Normal == sqlq.PostgresNumber:
+		return x
+	case f.Normal == sqlq.PostgresSingle:
+		return "coalesce(" + x + ", NULL::real)::text::double precision"
+	case f.Normal == sqlq.PostgresDay:
+		return x
+	case f.Normal == sqlq.PostgresStamp:
+		return x + "::timestamptz"
+	}
+	return selectExpr(alias, f)
+}
+
+// The first and the last day, and the microseconds, that have a date of four figures (RFC 3339), counted from epoch.
+const (
+	firstDay, lastDay     = -730119, 2921939
+	firstMicro, lastMicro = firstDay * 86400e6, (lastDay+1)*86400e6 - 1
+)
+
+// decodeValue reads what valueExpr gives, which is not null; false when it is none that can be served: a number that is none or infinite, a
+// moment that is infinite or whose year is not one of 1 to 9999.
+func decodeValue(raw []byte, f *sqlq.Field) (any, bool) {
+	switch f.Type {
+	case cql2.TypeNumber:
+		if f.Declared == exactNumber {
+			return decimal(string(raw))
+		}
+		v := math.Float64frombits(binary.BigEndian.Uint64(raw))
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, false
+		}
+		return v, true
+	case cql2.TypeDate:
+		if d := int32(binary.BigEndian.Uint32(raw)); d < firstDay || d > lastDay {
+			return nil, false
+		}
+	case cql2.TypeTimestamp:
+		if m := int64(binary.BigEndian.Uint64(raw)); m < firstMicro || m > lastMicro {
+			return nil, false
+		}
+	}
+	return decode(raw, f.Type), true
+}
+
+// decimal is a number as PostgreSQL prints it: a float64 where that is the same number, else its digits.
+func decimal(s string) (any, bool) {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil, false
+	}
+	if strings.IndexByte(s, '.') >= 0 {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	if s == "-0" || s == "" {
+		s = "0"
+	}
+	if strconv.FormatFloat(v, 'f', -1, 64) == s {
+		return v, true
+	}
+	return store.JSON(s), true
 }
 
 // epoch is the first moment of PostgreSQL's own dates and timestamps in binary form.

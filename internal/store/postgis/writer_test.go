@@ -107,7 +107,7 @@ func TestImportTouchesNoTableOfTheUser(t *testing.T) {
 	if p := page(t, s, store.Query{Collection: "sted", Limit: 9}); p.Matched != 3 {
 		t.Errorf("the user's table: matched %d", p.Matched)
 	}
-	if p := page(t, s, store.Query{Collection: "sted_2", Limit: 9}); p.Matched != 1 {
+	if p := page(t, s, store.Query{Collection: "grense_sted", Limit: 9}); p.Matched != 1 {
 		t.Errorf("the imported one: matched %d", p.Matched)
 	}
 }

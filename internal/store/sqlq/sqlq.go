@@ -84,6 +84,7 @@ type Field struct {
 	// Collated says that the database may compare the texts of the column otherwise than by code point.
 	Collated bool
 	Search   SearchColumns
+	Declared string // what the source calls the type of the column, for adapters that need it
 }
 
 // SearchColumns are columns made for search, not quoted; see store.Search.

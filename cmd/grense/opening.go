@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"grense/api/ogcapi"
+)
+
+// front answers from the first moment on: while data are opened that the process lives and why it is not ready, then with the service.
+type front struct {
+	service atomic.Pointer[http.Handler] // nil: not yet
+	reason  atomic.Pointer[string]
+}
+
+func newFront() *front {
+	f := &front{}
+	f.because("opening the source")
+	return f
+}
+
+func (f *front) because(reason string) { f.reason.Store(&reason) }
+
+// open hands all further requests to h.
+func (f *front) open(h http.Handler) { f.service.Store(&h) }
+
+// openingRetry is told to clients while data are opened, in seconds.
+const openingRetry = "5"
+
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h := f.service.Load(); h != nil {
+		(*h).ServeHTTP(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	reason := *f.reason.Load()
+	switch r.URL.Path {
+	case "/healthz":
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		w.Write([]byte("ok\n")) // a client that is gone is seen by the server
+		return
+	case "/readyz":
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		h.Set("Retry-After", openingRetry)
+		w.WriteHeader(http.StatusServiceUnavailable)
+		w.Write([]byte("starting: " + reason + "\n"))
+		return
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Retry-After", openingRetry)
+	w.WriteHeader(http.StatusServiceUnavailable)
+	const detail = "The service is starting and opens its data; try again in a moment."
+	json.NewEncoder(w).Encode(ogcapi.Problem{Type: "about:blank", Title: http.StatusText(http.StatusServiceUnavailable), Status: http.StatusServiceUnavailable,
+		Detail: detail, Code: "ServiceUnavailable", Description: detail})
+}
+
+// telling is a logger's handler that also gives the front the reason why it is not ready: the last message, without what it is about.
+type telling struct {
+	slog.Handler
+	f *front
+}
+
+func (t telling) Handle(ctx context.Context, r slog.Record) error {
+	if t.f.service.Load() == nil && r.Level >= slog.LevelInfo {
+		t.f.because(strings.TrimSpace(r.Message))
+	}
+	return t.Handler.Handle(ctx, r)
+}
+
+func (t telling) WithAttrs(a []slog.Attr) slog.Handler { return telling{t.Handler.WithAttrs(a), t.f} }
+func (t telling) WithGroup(name string) slog.Handler   { return telling{t.Handler.WithGroup(name), t.f} }

@@ -1,0 +1,247 @@
+package postgis
+
+import (
+	"encoding/binary"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"grense/internal/cql2"
+	"grense/internal/store/sqlq"
+)
+
+// keyPart is a column of a feature id.
+type keyPart struct {
+	name    string // of the column
+	column  string // the same, quoted
+	base    string // name of its type, without schema
+	integer bool
+}
+
+func keyParts(t *table, names []string) []keyPart {
+	var out []keyPart
+	for _, n := range names {
+		col, _ := t.column(n)
+		out = append(out, keyPart{n, quote(n), col.base, isInteger(col.base)})
+	}
+	return out
+}
+
+// expr is the part in the order by id.
+func (p keyPart) expr(alias string) string {
+	x := alias + "." + p.column
+	if p.integer {
+		return x
+	}
+	return "(" + x + `::text COLLATE "C")`
+}
+
+// sel is the part as it is read. It fails for a column that was whole numbers and is none any more.
+func (p keyPart) sel(alias string) string {
+	if p.integer {
+		return "(" + alias + "." + p.column + " + 0::bigint)"
+	}
+	return alias + "." + p.column + "::text"
+}
+
+// key is the part as a key of the order by id.
+func (p keyPart) key(alias string) key {
+	k := key{Key: sqlq.Key{Expr: sqlq.Ident(p.expr(alias))}, sel: p.sel(alias), typ: cql2.TypeText}
+	if p.integer {
+		k.typ = cql2.TypeInteger
+	}
+	return k
+}
+
+// A feature id of one part is its text or its number; the empty text, which no address can hold, is ~, and a text that begins with ~ has one
+// more. An id of several parts has ; between them, and in each ~0 for ~ and ~1 for ;, as RFC 6901, 3, does for JSON Pointers.
+var (
+	escapePart   = strings.NewReplacer("~", "~0", ";", "~1")
+	unescapePart = strings.NewReplacer("~1", ";", "~0", "~")
+	strayEscape  = regexp.MustCompile(`~([^01]|$)`)
+)
+
+// printed is the feature id of the values of its parts, each int64 or string.
+func printed(parts []any) string {
+	if len(parts) == 1 {
+		switch x := parts[0].(type) {
+		case int64:
+			return strconv.FormatInt(x, 10)
+		case string:
+			return printedText(x)
+		}
+		return ""
+	}
+	var b strings.Builder
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteByte(';')
+		}
+		switch x := p.(type) {
+		case int64:
+			b.WriteString(strconv.FormatInt(x, 10))
+		case string:
+			b.WriteString(escapePart.Replace(x))
+		}
+	}
+	return b.String()
+}
+
+func printedText(s string) string {
+	if s == "" || s[0] == '~' {
+		return "~" + s
+	}
+	return s
+}
+
+// id returns the values of the parts of a feature id; false when no feature can have it.
+func (l *layer) id(id string) ([]any, bool) {
+	if !l.text {
+		n, ok := parseInteger(id)
+		return []any{n}, ok
+	}
+	if len(l.parts) == 1 {
+		if strings.HasPrefix(id, "~") {
+			if id = id[1:]; id != "" && id[0] != '~' {
+				return nil, false
+			}
+		} else if id == "" {
+			return nil, false
+		}
+		return []any{id}, l.parts[0].takes(id)
+	}
+	texts := strings.Split(id, ";")
+	if len(texts) != len(l.parts) || strayEscape.MatchString(id) {
+		return nil, false
+	}
+	out := make([]any, len(texts))
+	for i, t := range texts {
+		ok := false
+		if l.parts[i].integer {
+			out[i], ok = parseInteger(t)
+		} else {
+			t = unescapePart.Replace(t)
+			out[i], ok = t, l.parts[i].takes(t)
+		}
+		if !ok {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// takes reports whether a part that is no number may be this text.
+func (p keyPart) takes(s string) bool {
+	return storable(s) && (p.base != "uuid" || uuid.MatchString(s))
+}
+
+// list is the type of the list that values of the part are looked for in, and the column as it is compared with them: such that an index over
+// the column serves.
+func (p keyPart) list(alias string) (column, typ string) {
+	column = alias + "." + p.column
+	switch p.base {
+	case "int2", "int4", "int8":
+		return column, "bigint[]"
+	case "text", "varchar", "bpchar":
+		return column, p.base + "[]"
+	case "uuid":
+		return column, "text[]::uuid[]"
+	}
+	return column + "::text", "text[]"
+}
+
+// oneOf is the condition that the id is one of those whose parts are in the lists $1, $2 ...
+func (l *layer) oneOf() string {
+	if len(l.parts) == 1 {
+		column, typ := l.parts[0].list(alias)
+		return column + " = ANY ($1::" + typ + ")"
+	}
+	var columns, lists, names []string
+	for i, p := range l.parts {
+		column, typ := p.list(alias)
+		n := strconv.Itoa(i + 1)
+		columns, lists, names = append(columns, column), append(lists, "$"+n+"::"+typ), append(names, "k"+n)
+	}
+	return "(" + strings.Join(columns, ", ") + ") IN (SELECT " + strings.Join(names, ", ") + " FROM unnest(" + strings.Join(lists, ", ") + ") AS k(" + strings.Join(names, ", ") + "))"
+}
+
+// lists are the arguments for oneOf.
+func (l *layer) lists(ids [][]any) []any {
+	out := make([]any, len(l.parts))
+	for i, p := range l.parts {
+		if p.integer {
+			list := make([]int64, len(ids))
+			for j, id := range ids {
+				list[j] = id[i].(int64)
+			}
+			out[i] = list
+			continue
+		}
+		list := make([]string, len(ids))
+		for j, id := range ids {
+			list[j] = id[i].(string)
+		}
+		out[i] = list
+	}
+	return out
+}
+
+// idText is the feature id in SQL: the value of an id of one part, else as it is printed.
+func (l *layer) idText(alias string) string {
+	if len(l.parts) == 1 {
+		return l.parts[0].sel(alias)
+	}
+	var list []string
+	for _, p := range l.parts {
+		x := p.sel(alias) + "::text"
+		if !p.integer {
+			x = "replace(replace(" + x + ", '~', '~0'), ';', '~1')"
+		}
+		list = append(list, x)
+	}
+	return "(" + strings.Join(list, " || ';' || ") + ")"
+}
+
+// printed is the feature id that a column of idText holds; "" for null.
+func (l *layer) printed(raw []byte) string {
+	switch {
+	case raw == nil:
+		return ""
+	case !l.text:
+		return strconv.FormatInt(int64(binary.BigEndian.Uint64(raw)), 10)
+	case len(l.parts) == 1:
+		return printedText(string(raw))
+	}
+	return string(raw)
+}
+
+// stateOf is the expression for the revision of a row: the transaction that wrote it, or what is in it where the database does not tell that.
+func (l *layer) stateOf(alias string) string {
+	if l.xmin {
+		return alias + ".xmin"
+	}
+	var list []string
+	for _, f := range l.fields {
+		list = append(list, valueExpr(alias, f))
+	}
+	if l.Geometry != nil {
+		list = append(list, "md5("+l.wkb(alias)+")")
+	}
+	if list == nil {
+		return "0::bigint"
+	}
+	return "hashtextextended(ROW(" + strings.Join(list, ", ") + ")::text, 0)"
+}
+
+// revision returns the number of a row's state, as stateOf tells it, and of the definitions. It is never 0.
+func (l *layer) revision(raw []byte) uint64 {
+	state := l.rev
+	if l.xmin {
+		state ^= uint64(binary.BigEndian.Uint32(raw))
+	} else {
+		state ^= binary.BigEndian.Uint64(raw)
+	}
+	return max(state, 1)
+}

@@ -1,0 +1,142 @@
+package postgis
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// readKeys sets the keys of tables and views.
+func readKeys(ctx context.Context, c *pgxpool.Conn, list []*table) error {
+	byOID := map[uint32][][]int16{}
+	err := each(ctx, c, uniqueSQL, func(rows pgx.Rows) error {
+		var oid uint32
+		var columns []int16
+		err := rows.Scan(&oid, &columns)
+		byOID[oid] = append(byOID[oid], columns)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	views := map[uint32][]origin{}
+	err = each(ctx, c, viewsSQL, func(rows pgx.Rows) error {
+		var oid uint32
+		var query string
+		err := rows.Scan(&oid, &query)
+		views[oid] = origins(query)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		t.nullable = t.kind == 'm'
+		for _, numbers := range keysOf(t.oid, byOID, views, 0) {
+			if names, ok := t.names(numbers); ok {
+				t.keys = append(t.keys, names)
+			}
+		}
+	}
+	return nil
+}
+
+// mostViews is how many views may lie between a view and the table that it shows.
+const mostViews = 100
+
+// keysOf returns the keys of a table, or of a view that shows the rows of one, by the numbers of its columns.
+func keysOf(oid uint32, tables map[uint32][][]int16, views map[uint32][]origin, depth int) [][]int16 {
+	from, ok := views[oid]
+	if !ok || depth > mostViews {
+		return tables[oid]
+	}
+	base := uint32(0)
+	at := map[int16]int16{} // column of the view, by that of its base
+	for i, o := range from {
+		if o.table == 0 {
+			continue
+		}
+		if base = o.table; at[o.column] == 0 {
+			at[o.column] = int16(i + 1)
+		}
+	}
+	var keys [][]int16
+	for _, k := range keysOf(base, tables, views, depth+1) {
+		mine := make([]int16, len(k))
+		for i, n := range k {
+			mine[i] = at[n]
+		}
+		if !slices.Contains(mine, 0) {
+			keys = append(keys, mine)
+		}
+	}
+	return keys
+}
+
+// names returns the columns with those numbers; false when the role may not read one of them.
+func (t *table) names(numbers []int16) ([]string, bool) {
+	var out []string
+	for _, n := range numbers {
+		i := slices.IndexFunc(t.columns, func(c column) bool { return c.number == n })
+		if i < 0 {
+			return nil, false
+		}
+		out = append(out, t.columns[i].name)
+	}
+	return out, true
+}
+
+// origin is the column that a column of a view shows; zero where it shows none.
+type origin struct {
+	table  uint32
+	column int16
+}
+
+// origins reads where the columns of a query come from, in the form in which PostgreSQL keeps rules (pg_rewrite.ev_action); nil when it does
+// not look as expected.
+func origins(query string) []origin {
+	var out []origin
+	var entry []byte // the text of a node of the list of results, without the nodes in it
+	depth := 0
+	for i := 0; i < len(query); i++ {
+		b := query[i]
+		switch b {
+		case '\\':
+			i++
+			continue
+		case '{':
+			if depth++; depth == 2 {
+				entry = entry[:0]
+			}
+		case '}':
+			if depth--; depth == 1 {
+				if o, ok := readOrigin(string(entry)); ok {
+					out = append(out, o)
+				}
+			}
+		default:
+			if depth == 2 {
+				entry = append(entry, b)
+			}
+		}
+	}
+	return out
+}
+
+// readOrigin reads a TARGETENTRY; false when the text is none, or one that is no column of the view.
+func readOrigin(text string) (o origin, ok bool) {
+	if !strings.HasPrefix(text, "TARGETENTRY ") || strings.Contains(text, ":resjunk true") {
+		return o, false
+	}
+	number := func(name string) uint64 {
+		_, rest, _ := strings.Cut(text, ":"+name+" ")
+		n, _, _ := strings.Cut(rest, " ")
+		v, _ := strconv.ParseUint(n, 10, 32) // what is none is of no column
+		return v
+	}
+	return origin{uint32(number("resorigtbl")), int16(number("resorigcol"))}, true
+}

@@ -1,0 +1,158 @@
+package postgis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// A table that cannot be read costs itself only: it is refused, or stays as it was where it was read before, and is tried again until it heals.
+
+// How long the reading of one table may take: of views and foreign tables, which may never end, and of those in a hurry.
+const (
+	mostForView  = 10 * time.Minute
+	mostInHurry  = 2 * time.Minute
+	mostForLock  = 5 * time.Second
+	healAtLeast  = time.Second
+	healAtMost   = time.Minute
+	mostForHeal  = time.Minute
+	healSlowdown = 2
+)
+
+func (d *draft) mostTime(hurry bool) time.Duration {
+	switch {
+	case d.table.kind != 'v' && d.table.kind != 'f':
+		return 0
+	case hurry:
+		return mostInHurry
+	}
+	return mostForView
+}
+
+// inTransaction is read with an end to waiting for a table that another session has locked.
+func (d *draft) inTransaction(ctx context.Context, c *pgxpool.Conn) (x examined, err error) {
+	tx, err := c.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return x, err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) // nothing was written
+	if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", mostForLock.Milliseconds()), pgx.QueryExecModeSimpleProtocol); err != nil {
+		return x, err
+	}
+	return d.read(ctx, c)
+}
+
+// isToBlame reports whether an error comes from the table, not from the connection or from us.
+func (d *draft) isToBlame(err error) bool {
+	_, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && !errors.Is(err, errBroken) && !errors.Is(err, errNoConnection)
+}
+
+// excuse says why a table cannot be read now, with the cure.
+func (d *draft) excuse(err error) string {
+	pe, ok := errors.AsType[*pgconn.PgError](err)
+	name := d.table.quoted()
+	switch {
+	case !ok:
+		return "it was not read in time; it is tried again"
+	case pe.Code == "55000" && d.table.kind == 'm':
+		return "it has no data; let its owner run: REFRESH MATERIALIZED VIEW " + name + "; it is served then"
+	case pe.Code[:2] == "08" || pe.Code[:2] == "HV":
+		return "its foreign server does not answer as it should (" + pe.Message + "); it is served when that does"
+	case pe.Code == "42501":
+		return "the role may not read what it is made of (" + pe.Message + "); GRANT SELECT on that, and it is served"
+	case pe.Code == "55P03":
+		return "another session has locked it; it is served when that is over"
+	case pe.Code == "57014":
+		return "to read it takes too long; it is tried again"
+	}
+	return "to read it fails (" + pe.Message + "); it is served when that is mended"
+}
+
+// definition names what is known of a table beside its rows.
+func (d *draft) definition() string {
+	t := *d.table
+	t.file = 0
+	return fmt.Sprintf("%+v %+v %v", t, d.settings, d.written)
+}
+
+// known returns what was read of a table of the same definition.
+func (s *Store) known(d *draft) (examined, bool) {
+	r := s.current.Load()
+	if r == nil {
+		return examined{}, false
+	}
+	x, ok := r.read[d.definition()]
+	return x, ok
+}
+
+// again is the table as it was read before, while it cannot be read.
+func (d *draft) again(x examined, unread error) examined {
+	d.srid, d.crs = x.srid, x.system
+	x.l = d.open(x.sv)
+	for i := range x.sv.Items {
+		x.l.Properties[i].Items = x.sv.Items[i]
+	}
+	d.warn("%s", d.excuse(unread))
+	return x
+}
+
+// heals tries the tables that could not be read, and reports whether one of them can be now.
+func (s *Store) heals(ctx context.Context, r *revision) bool {
+	if len(r.ailing) == 0 || time.Now().Before(s.healNext) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, mostForHeal)
+	defer cancel()
+	drafts := make([]*draft, len(r.ailing))
+	for i, d := range r.ailing {
+		x := *d
+		x.notes = nil
+		drafts[i] = &x
+	}
+	found, err := s.examine(ctx, drafts, r, true)
+	for _, x := range found {
+		if err == nil && x.unread == nil {
+			s.healPause = 0
+			return true
+		}
+	}
+	s.healPause = min(max(healSlowdown*s.healPause, min(healAtLeast, s.options.Poll)), healAtMost)
+	s.healNext = time.Now().Add(s.healPause)
+	return false
+}
+
+// tell logs what is new in a revision: what is refused or served with a warning, and collections that are gone or are of another table.
+func (s *Store) tell(before, r *revision) {
+	var known map[[2]string]bool
+	if before != nil {
+		known = map[[2]string]bool{}
+		for _, n := range before.catalog.Notes {
+			known[[2]string{n.Layer, n.Reason}] = true
+		}
+		for id, table := range before.tables {
+			switch now := r.tables[id]; now {
+			case table:
+			case "":
+				s.options.Logger.Warn("a collection is no longer served", "collection", id, "table", table)
+			default:
+				s.options.Logger.Warn("a collection is of another table now", "collection", id, "table", now, "before", table)
+			}
+		}
+	}
+	for _, n := range r.catalog.Notes {
+		if known[[2]string{n.Layer, n.Reason}] {
+			continue
+		}
+		text := "a table is served with a warning"
+		if n.Refused {
+			text = "a table is not served"
+		}
+		s.options.Logger.Warn(text, "table", n.Layer, "reason", n.Reason)
+	}
+}
