@@ -345,6 +345,10 @@ func cast(e Expr, from, to kind) (Expr, bool) {
 	switch x := e.(type) {
 	case Text:
 		return castText(string(x), to)
+	case Int: // GDAL writes truth as a number
+		if to == kindBool && (x == 0 || x == 1) {
+			return Bool(x == 1), true
+		}
 	case Date:
 		if to == kindTimestamp {
 			return Timestamp(x), true

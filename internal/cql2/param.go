@@ -67,7 +67,7 @@ func parseMoment(s string) (first, last time.Time, ok bool) {
 }
 
 // ParseBBox parses the parameter bbox (OGC 17-069r4, 7.15.3): four numbers, or six with heights, in the axis order of the CRS in. Prop
-// of the result is empty. An error is a *problem.Error.
+// of the result is empty. A box that reaches beyond the domain of the CRS is cut off there; one wholly outside is refused. An error is a *problem.Error.
 func ParseBBox(s string, in crs.ID) (BBox, error) {
 	bad := func(cure string) (BBox, error) { return BBox{}, problem.Invalidf("bbox", clip(s), "%s", cure) }
 	if !in.Valid() {
@@ -87,15 +87,28 @@ func ParseBBox(s string, in crs.ID) (BBox, error) {
 	}
 	box, z, wrong := boxNumbers(v, in)
 	if wrong == "" {
-		wrong = outside(box.Min, in)
-	}
-	if wrong == "" {
-		wrong = outside(box.Max, in)
+		box, wrong = clamped(box, in)
 	}
 	if wrong != "" {
 		return bad(wrong)
 	}
 	return BBox{CRS: in, Box: box, Z: z}, nil
+}
+
+// clamped is the part of a box that lies in the domain of its CRS; wrong says why there is none. Maps send boxes that reach beyond the world.
+func clamped(box orb.Bound, in crs.ID) (part orb.Bound, wrong string) {
+	d := in.Domain()
+	for i := range 2 {
+		lo, hi := &box.Min[i], &box.Max[i]
+		if *lo <= *hi && (*hi < d.Min[i] || *lo > d.Max[i]) || *lo > *hi && *lo > d.Max[i] && *hi < d.Min[i] {
+			if wrong = outside(box.Min, in); wrong == "" {
+				wrong = outside(box.Max, in)
+			}
+			return box, wrong
+		}
+		*lo, *hi = min(max(*lo, d.Min[i]), d.Max[i]), min(max(*hi, d.Min[i]), d.Max[i])
+	}
+	return box, ""
 }
 
 // exampleBox is a box in the south of Norway, or in the middle of the CRS's domain.

@@ -72,6 +72,10 @@ func TestBBoxIsParsedInTheAxisOrderOfItsCRS(t *testing.T) {
 		{"177,65,-177,70", crs.CRS84, "[177 65] [-177 70] <nil>"},
 		{"65,177,70,-177", crs.ETRS89, "[177 65] [-177 70] <nil>"},
 		{"-180,-90,180,90", crs.CRS84, "[-180 -90] [180 90] <nil>"},
+		{"-200.2,-84.3,221.6,88.6", crs.CRS84, "[-180 -84.3] [180 88.6] <nil>"},
+		{"10,59,11,91", crs.CRS84, "[10 59] [11 90] <nil>"},
+		{"59,-181,60,11", crs.WGS84, "[-180 59] [11 60] <nil>"},
+		{"170,-100,-170,100", crs.CRS84, "[170 -90] [-170 90] <nil>"},
 		{"5,5,5,5", crs.CRS84, "[5 5] [5 5] <nil>"},
 	} {
 		b, err := cql2.ParseBBox(c.s, c.in)
@@ -96,8 +100,9 @@ func TestBBoxIsParsedInTheAxisOrderOfItsCRS(t *testing.T) {
 		{"1,5,2,4", crs.CRS84, "southern edge 5"},
 		{"1,2,9,3,4,8", crs.CRS84, "lowest height 9"},
 		{"600000,6000000,500000,7000000", crs.UTM33, "only a geographic CRS"},
-		{"10,59,11,91", crs.CRS84, "coordinate 11 91 is outside OGC:CRS84"},
-		{"59,-181,60,11", crs.WGS84, "coordinate 59 -181 is outside EPSG:4326"},
+		{"10,91,11,92", crs.CRS84, "coordinate 10 91 is outside OGC:CRS84"},
+		{"59,-190,60,-181", crs.WGS84, "coordinate 59 -190 is outside EPSG:4326"},
+		{"190,59,200,60", crs.CRS84, "coordinate 190 59 is outside OGC:CRS84"},
 		{"1,2,3,4", crs.ID(9), "not served"},
 	} {
 		_, err := cql2.ParseBBox(c.s, c.in)

@@ -69,10 +69,33 @@ func newLinked(e *Encoder, vocabulary string) (linked, error) {
 // AppendJSONLD writes a feature as a JSON-LD document; its address becomes its @id.
 func (e *Encoder) AppendJSONLD(dst []byte, f *store.Feature, address string) ([]byte, error) {
 	start := len(dst)
+	out, err := e.appendNode(append(e.AppendJSONLDContext(append(dst, '{')), ','), f, address)
+	if err != nil {
+		return dst[:start], err
+	}
+	return out, nil
+}
+
+// AppendJSONLDContext writes the member @context that nodes of features need.
+func (e *Encoder) AppendJSONLDContext(dst []byte) []byte { return append(dst, e.ld.context...) }
+
+// AppendJSONLDNode writes a feature whole, as a member of a list in a document with the context of AppendJSONLDContext.
+func (e *Encoder) AppendJSONLDNode(dst []byte, f *store.Feature, address string) ([]byte, error) {
+	start := len(dst)
+	out, err := e.appendNode(append(dst, '{'), f, address)
+	if err != nil {
+		return dst[:start], err
+	}
+	return out, nil
+}
+
+// appendNode writes the members of a node but the context, and its end.
+func (e *Encoder) appendNode(dst []byte, f *store.Feature, address string) ([]byte, error) {
+	start := len(dst)
 	if err := checkValues(f, len(e.props)); err != nil {
 		return dst, e.wrap(f, err)
 	}
-	dst = append(append(append(dst, '{'), e.ld.context...), `,"@type":["Place","gsp:Feature"],`...)
+	dst = append(dst, `"@type":["Place","gsp:Feature"],`...)
 	dst, err := e.appendPlace(dst, f, address)
 	if err != nil {
 		return dst[:start], err

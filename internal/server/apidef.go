@@ -174,6 +174,13 @@ func (c *call) definedParams() []openapi.Parameter {
 			continue
 		}
 		t, format := jsonType(p.Type)
+		about := "Only features whose " + p.Name + " equals this"
+		if elements(p) {
+			t, format, about = "string", "", "Only features whose list "+p.Name+" contains this"
+			if p.Items != "any" {
+				t = p.Items
+			}
+		}
 		schema := map[string]any{"type": t}
 		if format == "date" {
 			schema["format"] = format
@@ -181,7 +188,7 @@ func (c *call) definedParams() []openapi.Parameter {
 		if len(p.Enum) > 0 {
 			schema["enum"] = p.Enum
 		}
-		out = append(out, openapi.Parameter{Name: p.Name, In: "query", Description: "Only features whose " + p.Name + " equals this", Schema: schema})
+		out = append(out, openapi.Parameter{Name: p.Name, In: "query", Description: about, Schema: schema})
 	}
 	return out
 }

@@ -104,7 +104,7 @@ func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	add("items", asGeoJSON.Media, here+"/items?f=json", "Items as GeoJSON")
 	add("items", "application/ld+json", here+"/items?f=jsonld", "Items as RDF (GeoJSON-LD)")
 	add("items", "text/html", here+"/items?f=html", "Items as HTML")
-	add("items", asCSV.contentType(), here+"/items?f=csv", "Items as CSV")
+	add("items", asCSV.Media, here+"/items?f=csv", "Items as CSV")
 	add(ogcapi.RelSortables, asSchema.Media, here+"/sortables?f=json", "Sortables for this collection as JSON")
 	add(ogcapi.RelSortables, "text/html", here+"/sortables?f=html", "Sortables for this collection as HTML")
 	if l := c.s.cfg.Service.Licence; l.URL != "" {

@@ -97,6 +97,10 @@ func (c *call) buildFilter(asked *itemsParams) error {
 // equals builds property = value from the text of a query parameter (OGC 17-069r4, 7.15.5).
 func equals(p *store.Property, v string) (cql2.Expr, error) {
 	prop := cql2.Prop{Name: p.Name}
+	if elements(p) {
+		x, err := element(p, v)
+		return cql2.Array{Op: cql2.AContains, L: prop, R: cql2.List{x}}, err
+	}
 	cmp := func(x cql2.Expr) (cql2.Expr, error) { return cql2.Compare{Op: cql2.Eq, L: prop, R: x}, nil }
 	switch p.Type {
 	case cql2.TypeInteger:
@@ -133,6 +137,24 @@ func equals(p *store.Property, v string) (cql2.Expr, error) {
 		return cql2.Between{X: prop, Lo: cql2.Timestamp{T: *from}, Hi: cql2.Timestamp{T: *to}}, nil
 	}
 	return cmp(cql2.Text(v))
+}
+
+// element reads the text of a query parameter as an element of an array, which the array has to contain.
+func element(p *store.Property, v string) (cql2.Expr, error) {
+	switch p.Items {
+	case "number", "integer":
+		x, err := strconv.ParseFloat(v, 64)
+		if err != nil || x-x != 0 {
+			return nil, problem.Invalidf(p.Name, v, "use a number; features are taken whose list contains it")
+		}
+		return cql2.Number(x), nil
+	case "boolean":
+		if v != "true" && v != "false" {
+			return nil, problem.Invalidf(p.Name, v, "use true or false; features are taken whose list contains it")
+		}
+		return cql2.Bool(v == "true"), nil
+	}
+	return cql2.Text(v), nil
 }
 
 // parseFilter reads filter, after all other parameters, since its meaning depends on filter-lang and filter-crs.

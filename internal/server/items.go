@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"grense/api/ogcapi"
+	"grense/internal/crs"
 	"grense/internal/feature"
 	"grense/internal/store"
 )
@@ -54,10 +55,6 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	}
 	if c.rep.F != "html" && c.unchanged(h, c.pageTag(p)) {
 		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	if c.r.Method == http.MethodHead {
-		w.WriteHeader(http.StatusOK)
 		return nil
 	}
 	switch c.rep.F {
@@ -138,7 +135,9 @@ func (c *call) pageHref(path string, cur store.Cursor) string {
 // itemsJSON writes GeoJSON (RFC 7946): members in the order type, features, counts, links, timeStamp.
 func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Link) error {
 	out := newSink(c, w)
-	out.buf = append(out.buf, `{"type":"FeatureCollection","features":[`...)
+	out.buf = append(out.buf, `{"type":"FeatureCollection",`...)
+	out.buf = appendCRS(out.buf, c.output().crs)
+	out.buf = append(out.buf, `"features":[`...)
 	if len(p.Rows) > 0 {
 		out.buf = append(out.buf, '{')
 	}
@@ -176,6 +175,16 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 	out.buf = time.Now().UTC().AppendFormat(out.buf, "2006-01-02T15:04:05.000000Z")
 	out.buf = append(out.buf, `"}`...)
 	return out.finish()
+}
+
+// appendCRS appends the member crs of a projected system. RFC 7946 has none, but GDAL and front ends read the one of the GeoJSON of 2008, and take
+// metres for degrees without.
+func appendCRS(dst []byte, id crs.ID) []byte {
+	if id.Geographic() {
+		return dst
+	}
+	auth, code, _ := strings.Cut(id.String(), ":")
+	return append(dst, `"crs":{"type":"name","properties":{"name":"urn:ogc:def:crs:`+auth+`::`+code+`"}},`...)
 }
 
 // encoder writes features as the request wants them.
@@ -300,10 +309,6 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 			return nil
 		}
 	}
-	if c.r.Method == http.MethodHead {
-		w.WriteHeader(http.StatusOK)
-		return nil
-	}
 	switch c.rep.F {
 	case "html":
 		return c.itemPage(w, at)
@@ -367,7 +372,7 @@ func (c *call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 	if err != nil {
 		return err
 	}
-	out.buf = append(out.buf, '{')
+	out.buf = appendCRS(append(out.buf, '{'), c.output().crs)
 	out.add(frags[0])
 	out.buf = append(out.buf, ',')
 	out.buf = append(out.buf, tail[1:]...)

@@ -81,7 +81,7 @@ func (c *call) selected() *store.Collection {
 
 // itemsLD writes the page as a schema.org ItemList of places.
 func (c *call) itemsLD(w http.ResponseWriter, p *store.Page) error {
-	l, err := c.itemList(p)
+	l, err := c.itemList(p, true)
 	if err != nil {
 		return err
 	}
@@ -99,21 +99,28 @@ type itemList struct {
 	c     *call
 	enc   *feature.Encoder
 	head  []byte
+	full  bool // with properties and geometry; else with name and, for points, place
 	begun bool
 }
 
-func (c *call) itemList(p *store.Page) (*itemList, error) {
-	points := c.coll.Geometry != nil && c.coll.Geometry.Type == "Point" // of other geometries a list shows nothing
-	enc, err := c.encoder(c.output().skipGeometry || !points)
+func (c *call) itemList(p *store.Page, full bool) (*itemList, error) {
+	points := c.coll.Geometry != nil && c.coll.Geometry.Type == "Point" // of other geometries a short list shows nothing
+	enc, err := c.encoder(c.output().skipGeometry || !points && !full)
 	if err != nil {
 		return nil, err
 	}
-	head, err := marshal(map[string]any{"@context": feature.Context(), "@type": "ItemList", "@id": c.base() + "/collections/" + c.coll.ID + "/items",
-		"name": c.titleOf(c.coll), "numberOfItems": p.Matched})
+	doc := map[string]any{"@type": "ItemList", "@id": c.base() + "/collections/" + c.coll.ID + "/items", "name": c.titleOf(c.coll), "numberOfItems": p.Matched}
+	if !full {
+		doc["@context"] = feature.Context()
+	}
+	head, err := marshal(doc)
 	if err != nil {
 		return nil, err
 	}
-	return &itemList{c: c, enc: enc, head: append(head[:len(head)-1], `,"itemListElement":[`...)}, nil
+	if full {
+		head = append(append(enc.AppendJSONLDContext([]byte{'{'}), ','), head[1:]...)
+	}
+	return &itemList{c: c, enc: enc, full: full, head: append(head[:len(head)-1], `,"itemListElement":[`...)}, nil
 }
 
 // append writes one feature, fetched with what the encoder wants.
@@ -122,6 +129,9 @@ func (l *itemList) append(dst []byte, f *store.Feature) ([]byte, error) {
 		dst = append(dst, ',')
 	}
 	l.begun = true
+	if l.full {
+		return l.enc.AppendJSONLDNode(dst, f, l.c.itemAddress(f.ID))
+	}
 	return l.enc.AppendJSONLDItem(dst, f, l.c.itemAddress(f.ID))
 }
 
@@ -230,7 +240,7 @@ func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) 
 	}
 	var ld *itemList
 	if len(p.Rows) <= batch {
-		if ld, err = c.itemList(p); err != nil {
+		if ld, err = c.itemList(p, false); err != nil {
 			return nil, err
 		}
 	}

@@ -24,7 +24,7 @@ import (
 
 // Headers for programs of other origins (Fetch standard, CORS protocol).
 const (
-	allowHeaders  = "X-API-Key, Authorization, Accept, Accept-Language, Content-Type, If-Match, If-None-Match, Prefer, Range"
+	allowHeaders  = "X-API-Key, Authorization, Accept, Accept-Language, Content-Type, SOAPAction, If-Match, If-None-Match, Prefer, Range"
 	exposeHeaders = "Content-Crs, Link, Link-Template, RateLimit, RateLimit-Policy, ETag, Location, OGC-NumberMatched, OGC-NumberReturned, Retry-After, WWW-Authenticate, Preference-Applied, Content-Bbox, Content-Datetime"
 	preflightAge  = "86400" // seconds
 )
@@ -251,6 +251,7 @@ type response struct {
 	http.ResponseWriter
 	status   int
 	bytes    int64
+	gone     bool          // the client takes no more
 	deadline time.Duration // for one write
 	slowest  int64         // bytes in a second that the reader must take on average, after patience
 	blocked  time.Duration // in writes
@@ -279,6 +280,9 @@ func (w *response) Write(b []byte) (n int, err error) {
 		w.blocked += time.Since(start)
 		n += m
 		b = b[m:]
+	}
+	if err != nil {
+		w.gone = true
 	}
 	w.bytes += int64(n)
 	return n, err

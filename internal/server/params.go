@@ -370,10 +370,15 @@ func (c *call) parameterNames(rt *route) string {
 // field returns the property that a query parameter of that name filters by; nil when there is none.
 func (c *call) field(name string) *store.Property {
 	p, ok := c.coll.Find(name)
-	if !ok || p.Hidden || reserved[name] || !simple(p.Type) {
+	if !ok || p.Hidden || reserved[name] || !simple(p.Type) && !elements(p) {
 		return nil
 	}
 	return p
+}
+
+// elements reports whether a property is an array whose elements a query parameter can name.
+func elements(p *store.Property) bool {
+	return p.Items != "" && p.Items != "object" && p.Items != "array"
 }
 
 // simple reports whether values of the type can be written as a query parameter.

@@ -244,7 +244,7 @@ func (s *Server) getOnce(c *call, w http.ResponseWriter) error {
 func (s *Server) end(c *call, w http.ResponseWriter, err error) {
 	rw, ok := w.(*response)
 	if begun := ok && rw.status != 0; begun || c.r.Context().Err() != nil {
-		if begun && !errors.Is(err, context.Canceled) {
+		if begun && !rw.gone && c.r.Context().Err() == nil {
 			s.log.ErrorContext(c.r.Context(), "answer broken off", "request", c.id, "path", redact(c.r.URL.Path), "err", redact(err.Error()))
 		}
 		panic(http.ErrAbortHandler)
