@@ -79,7 +79,7 @@ bench: build postgres ## benchmarks, then server CPU per request against a bare 
 	GRENSE_BENCH="$(abspath bin/bench.md)" go test -count=1 -timeout 30m -run '^TestBenchTablePostGIS$$' ./cmd/grense
 	@cat bin/bench.md
 
-accept: build clients postgres ## real clients against a running server; takes minutes
+accept: build clients soap-clients postgres ## real clients against a running server; takes minutes
 	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/crs
 
 .PHONY: clients
@@ -91,6 +91,17 @@ clients:
 	  if [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "installing $(CLIENTS) for the acceptance run"; apt-get update -qq && apt-get install -y -qq $(CLIENTS) >/dev/null; fi; \
 	  { $(CLIENTS_FOUND); } || { echo "the acceptance run needs $(CLIENTS); install them"; exit 1; }; fi
+
+.PHONY: soap-clients
+# Other SOAP stacks: PHP, gSOAP, Mono (Debian) and node-soap (npm, pinned). What is not there is told by its test, and not asked.
+SOAP_CLIENTS := php-cli php-soap gsoap mono-mcs mono-devel
+SOAP_NODE := cmd/grense/testdata/soapclients/node
+soap-clients:
+	@if [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ]; then \
+	  if ! { command -v php && command -v wsdl2h && command -v svcutil; } >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing $(SOAP_CLIENTS) for the acceptance run"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SOAP_CLIENTS) >/dev/null || echo "NOTE: not all of $(SOAP_CLIENTS) could be installed"; fi; \
+	  if [ ! -d $(SOAP_NODE)/node_modules/soap ] && command -v npm >/dev/null; then \
+	    (cd $(SOAP_NODE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) || echo "NOTE: npm did not install the package soap"; fi; fi
 
 soak: ## long loops
 	GRENSE_SOAK=1 go test -count=1 -timeout 120m ./...

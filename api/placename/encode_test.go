@@ -36,7 +36,7 @@ func TestHitsOfEveryTypeAreWrittenWithoutAllocation(t *testing.T) {
 	}
 }
 
-// Ten thousand hits, 8.8 MB, take 3.0 ms on an idle machine, without allocation.
+// Ten thousand hits are 8.8 MB. There is no allocation but for the growth of the buffer.
 func BenchmarkAppendHits(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
