@@ -29,6 +29,7 @@ var may = map[string]string{
 	"internal/store/storetest": "internal/store internal/cql2 internal/crs internal/wkb",
 	"internal/feature":         "internal/cache internal/store internal/cql2 internal/crs internal/wkb api/ogcapi",
 	"internal/draw":            "internal/crs",
+	"internal/format":          "internal/store internal/cql2 internal/crs internal/wkb internal/feature",
 	"internal/tile":            "internal/cache internal/store internal/crs api/ogcapi",
 	"internal/process":         "internal/store internal/cql2 internal/crs internal/feature api/ogcapi",
 	"internal/placename":       "internal/cache internal/store internal/cql2 internal/crs internal/feature api/placename",
@@ -39,7 +40,7 @@ var may = map[string]string{
 	"internal/apikey":          "internal/store migrations",
 	"internal/migrate":         "migrations",
 	"internal/server": "internal/cache api/ogcapi api/placename web openapi migrations internal/config internal/crs internal/cql2 internal/store internal/feature internal/draw internal/tile " +
-		"internal/process internal/placename internal/soap internal/apikey",
+		"internal/process internal/format internal/placename internal/soap internal/apikey",
 	"cmd/grense": "*",
 
 	"internal/register/official":     "internal/register internal/store internal/cql2 internal/crs internal/wkb internal/ingest",

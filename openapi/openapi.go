@@ -79,6 +79,9 @@ func SchemaOf(collection string, one bool) string {
 	return "features_" + collection
 }
 
+// FileOf names the schema of a file with the features of a collection.
+func FileOf(collection string) string { return "file_" + collection }
+
 type m = map[string]any
 
 // Build returns the document as JSON. An error means that the fragments are broken, or that two operations have one id.
@@ -92,6 +95,7 @@ func Build(in Input) ([]byte, error) {
 	for _, c := range in.Collections {
 		schemas[SchemaOf(c.ID, true)] = featureSchema(c)
 		schemas[SchemaOf(c.ID, false)] = pageSchema(c)
+		schemas[FileOf(c.ID)] = fileSchema(c)
 	}
 	if !in.Keyed {
 		delete(comp, "securitySchemes")
@@ -227,6 +231,13 @@ func featureSchema(c Collection) m {
 	return m{"type": "object", "required": []any{"type", "id", "geometry", "properties"}, "properties": m{
 		"type": m{"type": "string", "enum": []any{"Feature"}}, "id": m{"type": "string"}, "geometry": geometry, "properties": properties,
 		"links": m{"type": "array", "items": ref("schemas", "link")}, "prev": m{"type": "string"}, "next": m{"type": "string"}}}
+}
+
+// fileSchema is that of a file with all features, which knows no counts and links.
+func fileSchema(c Collection) m {
+	return m{"type": "object", "required": []any{"type", "features"}, "properties": m{
+		"type":     m{"type": "string", "enum": []any{"FeatureCollection"}},
+		"features": m{"type": "array", "items": ref("schemas", SchemaOf(c.ID, true))}}}
 }
 
 func pageSchema(c Collection) m {

@@ -1,6 +1,7 @@
 package feature
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,6 +14,9 @@ import (
 // CSV writes features of one collection as comma-separated values (RFC 4180): UTF-8 without byte order mark, lines end in CRLF, a
 // header line first. The columns are id, the properties, and for points lon and lat in degrees. Null is an empty field. Values are
 // left as they are, also those that a spreadsheet may take for formulas. Make one with NewCSV; it is safe for concurrent use.
+//
+// In the dialect of spreadsheets a byte order mark comes first, fields end with semicolons, numbers have a decimal comma, and a text that a
+// spreadsheet would take for a formula begins with an apostrophe.
 type CSV struct {
 	coll   *store.Collection
 	header []byte
@@ -20,15 +24,31 @@ type CSV struct {
 	values int
 	points bool
 	geom   Geometry
+	want   store.Want
+	excel  bool
+	end    byte // between fields
 }
 
-// NewCSV returns an encoder for all properties that are not hidden.
-func NewCSV(c *store.Collection) (*CSV, error) {
-	names, err := propertyNames(c, nil)
+// CSVOptions says how CSV is written. The zero value writes all properties that are not hidden, as RFC 4180 says.
+type CSVOptions struct {
+	Properties   []string // as in Options
+	SkipGeometry bool     // points have no lon and lat
+	Excel        bool     // the dialect of spreadsheets
+}
+
+// NewCSV returns an encoder.
+func NewCSV(c *store.Collection, o CSVOptions) (*CSV, error) {
+	names, err := propertyNames(c, o.Properties)
 	if err != nil {
 		return nil, err
 	}
-	e := &CSV{coll: c, header: []byte("id"), skip: -1, values: len(names), points: c.Geometry != nil && c.Geometry.Type == "Point"}
+	e := &CSV{coll: c, skip: -1, values: len(names), points: !o.SkipGeometry && c.Geometry != nil && c.Geometry.Type == "Point", excel: o.Excel, end: ','}
+	e.want = store.Want{Properties: o.Properties, NoGeometry: !e.points}
+	if o.Excel {
+		e.end = ';'
+		e.header = append(e.header, "\uFEFF"...)
+	}
+	e.header = append(e.header, "id"...)
 	used := map[string]bool{}
 	for i, n := range names {
 		if n == "id" {
@@ -36,14 +56,14 @@ func NewCSV(c *store.Collection) (*CSV, error) {
 			continue
 		}
 		used[n] = true
-		e.header = appendField(append(e.header, ','), n)
+		e.header = e.appendField(append(e.header, e.end), n)
 	}
 	if e.points {
 		for _, n := range [...]string{"lon", "lat"} {
 			for used[n] {
 				n += "_"
 			}
-			e.header = append(append(e.header, ','), n...)
+			e.header = append(append(e.header, e.end), n...)
 		}
 		if e.geom, err = NewGeometry(c.Geometry.CRS, crs.CRS84); err != nil {
 			return nil, err
@@ -54,7 +74,7 @@ func NewCSV(c *store.Collection) (*CSV, error) {
 }
 
 // Want is what features must be fetched with.
-func (e *CSV) Want() store.Want { return store.Want{NoGeometry: !e.points} }
+func (e *CSV) Want() store.Want { return e.want }
 
 // AppendHeader writes the header line.
 func (e *CSV) AppendHeader(dst []byte) []byte { return append(dst, e.header...) }
@@ -68,23 +88,23 @@ func (e *CSV) Append(dst []byte, f *store.Feature) ([]byte, error) {
 	if err := checkValues(f, e.values); err != nil {
 		return fail(err)
 	}
-	dst = appendField(dst, f.ID)
+	dst = e.appendField(dst, f.ID)
 	for i, v := range f.Values {
 		if i == e.skip {
 			continue
 		}
-		dst = append(dst, ',')
+		dst = append(dst, e.end)
 		switch v := v.(type) {
 		case nil:
 		case string:
-			dst = appendField(dst, v)
+			dst = e.appendField(dst, v)
 		case store.JSON:
-			dst = appendField(dst, string(v))
+			dst = e.appendField(dst, string(v))
 		case int64:
 			dst = strconv.AppendInt(dst, v, 10)
 		case float64:
 			if v-v == 0 { // a number
-				dst = appendFloat(dst, v)
+				dst = e.comma(appendFloat(dst, v), len(dst))
 			}
 		case bool:
 			dst = strconv.AppendBool(dst, v)
@@ -93,22 +113,38 @@ func (e *CSV) Append(dst []byte, f *store.Feature) ([]byte, error) {
 		}
 	}
 	if e.points {
-		dst = append(dst, ',')
+		dst = append(dst, e.end)
 		if p, ok := e.geom.location(f.Geometry.WKB); ok {
-			dst = append(appendFixed(dst, p[0], e.geom.decimals), ',')
-			dst = appendFixed(dst, p[1], e.geom.decimals)
+			dst = append(e.comma(appendFixed(dst, p[0], e.geom.decimals), len(dst)), e.end)
+			dst = e.comma(appendFixed(dst, p[1], e.geom.decimals), len(dst))
 		} else {
-			dst = append(dst, ',')
+			dst = append(dst, e.end)
 		}
 	}
 	return append(dst, "\r\n"...), nil
 }
 
+// comma gives the number that begins at an offset the decimal separator of the dialect.
+func (e *CSV) comma(dst []byte, at int) []byte {
+	if e.excel {
+		if i := bytes.IndexByte(dst[at:], '.'); i >= 0 {
+			dst[at+i] = ','
+		}
+	}
+	return dst
+}
+
 // appendField writes a text, in quotes where it needs them. Bytes that are no UTF-8 become U+FFFD.
-func appendField(dst []byte, s string) []byte {
-	quote := strings.ContainsAny(s, ",\"\r\n")
+func (e *CSV) appendField(dst []byte, s string) []byte {
+	quote := strings.ContainsAny(s, ",;\"\r\n")
+	if !e.excel {
+		quote = strings.ContainsAny(s, ",\"\r\n")
+	}
 	if quote {
 		dst = append(dst, '"')
+	}
+	if e.excel && s != "" && strings.IndexByte("=+-@\t\r", s[0]) >= 0 {
+		dst = append(dst, '\'')
 	}
 	for _, r := range s {
 		if r == '"' {

@@ -15,7 +15,7 @@ import (
 
 func newCSV(t testing.TB, c *store.Collection) *feature.CSV {
 	t.Helper()
-	e, err := feature.NewCSV(c)
+	e, err := feature.NewCSV(c, feature.CSVOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

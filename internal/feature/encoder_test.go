@@ -109,7 +109,7 @@ func TestErrorsNameTheFeatureAndLeaveTheBuffer(t *testing.T) {
 	strange := oslo()
 	strange.Values[2] = struct{}{}
 	e := encoder(t, places("Point"), feature.Options{})
-	csv, err := feature.NewCSV(places("Point"))
+	csv, err := feature.NewCSV(places("Point"), feature.CSVOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestWhatIsNoGeometryIsNull(t *testing.T) {
 	none := oslo()
 	none.Geometry.WKB = nil
 	e := encoder(t, places("Point"), feature.Options{CRS: crs.UTM33})
-	csv, err := feature.NewCSV(places("Point"))
+	csv, err := feature.NewCSV(places("Point"), feature.CSVOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func withPolygon(n int) *store.Feature {
 
 func TestEncodersDoNotAllocate(t *testing.T) {
 	plain, utm := encoder(t, places("Polygon"), feature.Options{}), encoder(t, places("Polygon"), feature.Options{CRS: crs.UTM33})
-	csv, err := feature.NewCSV(places("Point"))
+	csv, err := feature.NewCSV(places("Point"), feature.CSVOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (s *Server) collection(c *call) (*answer, error) {
 		m["includedInDataCatalog"] = c.catalogLD(nil)
 		return m
 	}
-	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open"}
+	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open", Files: c.pageDownloads(nil)}
 	a := &answer{JSON: doc, LD: ld, Links: doc.Links}
 	view.Map, a.Fleeting = c.overview(c.coll, c.text("map.collection", doc.Title))
 	a.Page = &page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.crumbs("collections"), Data: view, Script: view.Map != ""}
@@ -54,6 +54,7 @@ type collectionView struct {
 	ogcapi.Collection
 	Schema ogcapi.Schema
 	Keyed  bool
+	Files  []downloadLink
 	Map    template.HTML // its features, or where they are
 }
 
@@ -107,6 +108,7 @@ func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	add("items", asCSV.Media, here+"/items?f=csv", "Items as CSV")
 	add(ogcapi.RelSortables, asSchema.Media, here+"/sortables?f=json", "Sortables for this collection as JSON")
 	add(ogcapi.RelSortables, "text/html", here+"/sortables?f=html", "Sortables for this collection as HTML")
+	links = append(links, c.downloadLinks(coll)...)
 	if l := c.s.cfg.Service.Licence; l.URL != "" {
 		add("license", "text/html", l.URL, l.Name)
 	}

@@ -50,7 +50,7 @@ func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(d
 // itemsCSV writes the properties as CSV (RFC 4180), points with their coordinates.
 func (c *call) itemsCSV(w http.ResponseWriter, p *store.Page) error {
 	coll := c.selected()
-	enc, err := feature.NewCSV(coll)
+	enc, err := feature.NewCSV(coll, feature.CSVOptions{})
 	if err != nil {
 		return err
 	}
@@ -151,6 +151,7 @@ type itemsView struct {
 	Prev     string
 	Next     string
 	Map      template.HTML
+	Files    []downloadLink // with all features that match
 	Filters  []filterField
 	Limit    int
 	Most     int // that Limit may be
@@ -200,6 +201,7 @@ func (r itemRow) HTML() template.HTML {
 // itemsPage writes the page of features: a table without geometry.
 func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	v := itemsView{Matched: p.Matched, Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil, Datetime: c.coll.Instant+c.coll.IntervalStart != ""}
+	v.Files = c.pageDownloads(c.replay("f", "lang", "limit", "offset", "cursor", "resulttype"))
 	if c.items().query.Cursor == "" {
 		v.First, v.Last = c.items().query.Offset+1, c.items().query.Offset+len(p.Rows)
 	}

@@ -26,7 +26,13 @@ type param struct {
 
 // into makes a parse of a function that fills T: a pointer to the struct of a route's parameters, or an interface of several such.
 func into[T any](parse func(c *call, to T, values []string) error) func(*call, any, []string) error {
-	return func(c *call, params any, values []string) error { return parse(c, params.(T), values) }
+	return func(c *call, params any, values []string) error {
+		to, ok := params.(T)
+		if !ok {
+			to = any(params.(selectsFeatures).selection()).(T)
+		}
+		return parse(c, to, values)
+	}
 }
 
 // outputParams say how features are written. They are part of the structs of several routes.
@@ -63,13 +69,34 @@ type itemsParams struct {
 	hits       bool   // only the count is wanted
 }
 
+// selection lets a parameter find these in the struct of another route.
+func (p *itemsParams) selection() *itemsParams { return p }
+
+// selectsFeatures is the struct of a route that has itemsParams.
+type selectsFeatures interface{ selection() *itemsParams }
+
+// downloadParams are those of a file with features.
+type downloadParams struct {
+	itemsParams
+	revision string // "": the present one
+	dialect  string // of CSV; "": rfc4180
+	profile  string // of GeoJSON; "": rfc7946
+}
+
+func newDownloadParams(c *call) any {
+	return &downloadParams{itemsParams: *newItemsParams(c).(*itemsParams)}
+}
+
+// file are the parameters of a call of the route of downloads.
+func (c *call) file() *downloadParams { return c.params.(*downloadParams) }
+
 func newItemsParams(c *call) any {
 	return &itemsParams{outputParams: newOutputParams(), bboxCRS: crs.CRS84,
 		query: store.Query{Collection: c.coll.ID, Limit: c.s.cfg.Limits.PageDefault, SortBy: c.coll.DefaultSort}}
 }
 
-// items are the parameters of a call of the route of features.
-func (c *call) items() *itemsParams { return c.params.(*itemsParams) }
+// items are the parameters of a call of a route that selects features.
+func (c *call) items() *itemsParams { return c.params.(selectsFeatures).selection() }
 
 // output are the parameters of a call of a route that writes features.
 func (c *call) output() *outputParams { return c.params.(writesFeatures).output() }
@@ -252,6 +279,36 @@ var (
 			return nil
 		})}
 
+	paramRevision = &param{Name: "revision", Description: "State of the data that the file is of, as links of the collection name it. Such a file can be resumed; one of a state that is gone answers 410",
+		Schema: map[string]any{"type": "string", "pattern": "^[0-9a-f]+$"},
+		parse: into(func(_ *call, p *downloadParams, v []string) error {
+			if p.revision = v[0]; v[0] == "" || strings.Trim(v[0], "0123456789abcdef") != "" {
+				return problem.Invalidf("revision", v[0], "take it from a link of the collection, or leave it out")
+			}
+			return nil
+		})}
+
+	paramDialect = &param{Name: "dialect", Description: "Of CSV: excel writes what spreadsheets open by themselves: a byte order mark, semicolons, decimal commas, no text that is taken for a formula",
+		Schema: map[string]any{"type": "string", "enum": []string{"rfc4180", "excel"}, "default": "rfc4180"},
+		parse: into(func(_ *call, p *downloadParams, v []string) error {
+			if p.dialect = v[0]; v[0] != "rfc4180" && v[0] != "excel" {
+				return problem.Invalidf("dialect", v[0], "use rfc4180 or excel")
+			}
+			return nil
+		})}
+
+	paramProfile = &param{Name: "profile", Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS",
+		Schema: map[string]any{"type": "string", "enum": []string{"rfc7946", "jsonfg", "jsonfg-plus"}, "default": "rfc7946"},
+		parse: into(func(_ *call, p *downloadParams, v []string) error {
+			for _, name := range [...]string{"rfc7946", "jsonfg", "jsonfg-plus"} {
+				if v[0] == name || v[0] == profileBase+name {
+					p.profile = name
+					return nil
+				}
+			}
+			return problem.Invalidf("profile", v[0], "use rfc7946, jsonfg or jsonfg-plus")
+		})}
+
 	paramOperation = &param{Name: "operation", Description: "Operation of the place-name service", Schema: schemaString, parse: into(func(_ *call, p *soapParams, v []string) error { p.operation = v[0]; return nil })}
 
 	paramCode     = &param{Name: "code", Description: "One-time code", Schema: schemaString, parse: into(func(_ *call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
@@ -266,7 +323,7 @@ var (
 // reserved are the names that a property cannot have as a query parameter; such a property is no query parameter.
 var reserved = map[string]bool{"f": true, "lang": true, "limit": true, "offset": true, "cursor": true, "bbox": true, "bbox-crs": true, "crs": true,
 	"datetime": true, "datetime_": true, "sortby": true, "collation": true, "properties": true, "skipGeometry": true, "resulttype": true, "q": true, "filter": true, "filter-lang": true,
-	"filter-crs": true, "profile": true, "zoom-level": true}
+	"filter-crs": true, "profile": true, "dialect": true, "revision": true, "zoom-level": true}
 
 // maxInt bounds limit and offset as they are read; larger numbers mean the same as this one.
 const maxInt = 1 << 40
@@ -336,8 +393,8 @@ func (c *call) parseQuery(rt *route) error {
 			add(p.parse(c, c.params, v))
 		}
 	}
-	if p, ok := c.params.(*itemsParams); ok {
-		add(c.finishQuery(p))
+	if p, ok := c.params.(selectsFeatures); ok {
+		add(c.finishQuery(p.selection()))
 	}
 	if len(faults) > 0 {
 		sortFaults(faults)

@@ -169,7 +169,7 @@ func keyOf(c *store.Collection, id string) any {
 	return id
 }
 
-var timeMember = regexp.MustCompile(`"timeStamp":\s*"[^"]*"`)
+var timeMember = regexp.MustCompile(`"timeStamp":\s*"[^"]*"|&revision=[0-9a-f]+`)
 
 // plain is a body without what differs between two servers: their addresses and the time.
 func (a *api) plain(path string) []byte {

@@ -47,6 +47,8 @@ func schema(name string) schemaOf { return func(*store.Collection) string { retu
 
 func featuresSchema(coll *store.Collection) string { return openapi.SchemaOf(coll.ID, false) }
 
+func fileSchema(coll *store.Collection) string { return openapi.FileOf(coll.ID) }
+
 func featureSchema(coll *store.Collection) string { return openapi.SchemaOf(coll.ID, true) }
 
 // A pathVariable is a variable in the path of a route.
@@ -128,7 +130,7 @@ func (s *Server) table() []*route {
 			Formats:     []rep{asJSON, asJSONLD, asHTML}, Schema: schema("collection"), Get: s.collection},
 		{Path: "/collections/{collectionId}/schema", Op: "getSchema", Tag: "Collections", Summary: "Schema of the features",
 			Description: "The properties of the features as JSON Schema, with their roles and formats (OGC 23-058r2).",
-			Formats:     []rep{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.schema,
+			Formats:     []rep{asSchema, asHTML, asXSD}, Schema: schema("jsonSchema"), Get: s.schema,
 			Classes: []string{common3 + "schemas", common3 + "returnables-and-receivables", common3 + "advanced-property-roles"}},
 		{Path: "/collections/{collectionId}/queryables", Op: "getQueryables", Tag: "Collections", Summary: "Properties to filter by",
 			Description: "The properties that can be used in filters and as query parameters, as JSON Schema (OGC 19-079r2).",
@@ -143,6 +145,12 @@ func (s *Server) table() []*route {
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
 				features6+"properties", features6+"properties-features", features8+"sorting", features8+"features-sorting",
 				features9+"text-search", features9+"features-text-search")},
+		{Path: "/collections/{collectionId}/download", Op: "getDownload", Tag: "Data", Summary: "All features as a file",
+			Description: "All features that match all conditions asked for, as one file. Links of the collection name a state of the data, at which a download can be resumed.",
+			Data:        true, Fields: true,
+			Params: []*param{paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
+				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramProfile, paramDialect, paramRevision}, New: newDownloadParams,
+			Formats: s.downloadReps(), Schema: fileSchema, Stream: s.download},
 		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature",
 			Description: "One feature by its id.",
 			Data:        true,
@@ -200,6 +208,7 @@ var (
 	asCSV       = rep{F: "csv", Media: "text/csv", Charset: true}
 	asPNG       = rep{F: "png", Media: "image/png"}
 	asSchema    = rep{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
+	asXSD       = rep{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
 	asOpenAPI   = rep{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
 	asYAML      = rep{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
 )

@@ -6,6 +6,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
+	"grense/internal/format"
 	"grense/internal/store"
 )
 
@@ -17,6 +18,13 @@ func (s *Server) queryables(c *call) (*answer, error) { return c.schemaAnswer("q
 
 func (c *call) schemaAnswer(kind string) (*answer, error) {
 	doc := schemaDoc(c, kind)
+	if c.rep.F == asXSD.F {
+		text, err := format.GMLSchema(format.Options{Collection: c.coll, Address: c.base() + "/collections/" + c.coll.ID})
+		if err != nil {
+			return nil, err
+		}
+		return &answer{Raw: map[string][]byte{asXSD.F: text}, Links: c.selfLinks("/collections/" + c.coll.ID + "/" + kind)}, nil
+	}
 	return &answer{JSON: doc, Links: c.selfLinks("/collections/" + c.coll.ID + "/" + kind),
 		Page: &page{Name: "schema", Title: c.text(kind + ".title"), Crumbs: c.crumbs("collection"), Data: schemaView{Schema: doc, Kind: kind}}}, nil
 }

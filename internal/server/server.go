@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 
@@ -38,6 +39,8 @@ type Options struct {
 
 	// Logger gets one record a request. Nil means slog.Default.
 	Logger *slog.Logger
+	// NewGeoPackage begins a new GeoPackage at a path, for downloads. Nil: that format is not offered.
+	NewGeoPackage func(ctx context.Context, path string) (store.Writer, error)
 	// Version of the program, for the API definition and the pages.
 	Version string
 	// Caches is what the caches of the process belong to, those of the store among them. Nil: the Server makes a group of its own.
@@ -66,6 +69,11 @@ type Server struct {
 	caches    *cache.Group
 	fragments *feature.Cache
 	outlines  *outlineCache
+	downloads *keptFiles
+
+	newGeoPackage func(ctx context.Context, path string) (store.Writer, error)
+	snapshots     store.Snapshotter // nil where the store has none
+
 	codeNames codeNames
 	offered   offered
 	previewed previewed
@@ -109,6 +117,13 @@ func New(o Options) (*Server, error) {
 	if o.Config.SOAP.Collections == "public" {
 		s.store = &withRecords{Store: s.store}
 	}
+	s.newGeoPackage = o.NewGeoPackage
+	s.snapshots, _ = o.Store.(store.Snapshotter)
+	dir := ""
+	if o.Config.DataDir != "" {
+		dir = filepath.Join(o.Config.DataDir, "downloads")
+	}
+	s.downloads = newKeptFiles(dir, int64(o.Config.Limits.Downloads))
 	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}

@@ -123,11 +123,12 @@ func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api 
 	cfg := config.Default()
 	cfg.BaseURL = a.URL
 	cfg.Auth = "open"
+	cfg.DataDir = t.TempDir()
 	cfg.Service.Licence = config.Licence{Name: demo.LicenceName, URL: demo.LicenceURL}
 	if change != nil {
 		change(&cfg)
 	}
-	o := server.Options{Config: cfg, Store: st, Logger: slog.New(slog.NewJSONHandler(a.logs, nil)), Version: "test"}
+	o := server.Options{Config: cfg, Store: st, Logger: slog.New(slog.NewJSONHandler(a.logs, nil)), Version: "test", NewGeoPackage: gpkg.Create}
 	if cfg.Auth == "required" {
 		state, err := gpkg.OpenState(t.Context(), filepath.Join(t.TempDir(), "state.db"))
 		if err != nil {

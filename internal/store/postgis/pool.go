@@ -136,22 +136,30 @@ func Redact(url string) string {
 // more with a new one; so fn must start over. The server gives up by itself soon after the time that ctx leaves, even when it is not told
 // to. Errors of the server and of the network become those of package store.
 func (s *Store) retry(ctx context.Context, fn func(*pgxpool.Conn) error) error {
+	if s.pinned != nil {
+		return explain(ctx, s.pool.Config().ConnConfig, bounded(ctx, fn)(s.pinned))
+	}
 	return retryIn(ctx, s.pool, fn)
 }
 
-func retryIn(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) error {
-	bounded := func(c *pgxpool.Conn) error {
+// bounded sets the server's time limit before fn.
+func bounded(ctx context.Context, fn func(*pgxpool.Conn) error) func(*pgxpool.Conn) error {
+	return func(c *pgxpool.Conn) error {
 		if err := bound(ctx, c); err != nil {
 			return err
 		}
 		return fn(c)
 	}
-	err := use(ctx, pool, bounded)
+}
+
+func retryIn(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) error {
+	fn = bounded(ctx, fn)
+	err := use(ctx, pool, fn)
 	if err != nil && ctx.Err() == nil && again(err) {
 		if errors.Is(err, errBroken) {
 			pool.Reset()
 		}
-		err = use(ctx, pool, bounded)
+		err = use(ctx, pool, fn)
 	}
 	if err == nil {
 		return nil

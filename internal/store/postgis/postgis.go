@@ -56,6 +56,8 @@ type Store struct {
 	looked    time.Time // the poller's: when a doubt last made it look
 	told      string    // the poller's: the fingerprint that was last told of
 
+	pinned *pgxpool.Conn // of a snapshot: answers every question, in its transaction; else nil
+
 	mu     sync.Mutex
 	users  int  // questions under way, and one for being open
 	closed bool // no further questions

@@ -1,0 +1,351 @@
+package format
+
+import (
+	"encoding/binary"
+	"io"
+	"math"
+	"slices"
+
+	flatbuffers "github.com/google/flatbuffers/go"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/wkb"
+)
+
+var flatGeobuf = &Format{Name: "flatgeobuf", Media: "application/flatgeobuf", Ext: ".fgb", Title: "FlatGeobuf",
+	Losses: []string{"the order of features, when all have a geometry", "polygons in a layer with multipolygons are multipolygons, and so lines and points", "dates are moments at midnight",
+		"positions without a height, in a file with heights, have height 0"},
+	open: newFlatGeobuf}
+
+// flatGeobufMagic begins a file of version 3.
+var flatGeobufMagic = []byte{'f', 'g', 'b', 3, 'f', 'g', 'b', 1}
+
+// nodeSize is how many children a node of the index has.
+const nodeSize = 16
+
+// flatGeobufWriter writes FlatGeobuf 3: magic, header, index, features. The header tells what all features have in common, and the index
+// their places and sizes, so they wait in a table. The index is a packed R-tree over the features in the order of a Hilbert curve, as the
+// format asks. A file with a feature that has no geometry can have none, and keeps the order of the features.
+type flatGeobufWriter struct {
+	*table
+	w    io.Writer
+	b    *flatbuffers.Builder
+	kind wkb.Kind // of all geometries; 0 when they differ
+}
+
+func newFlatGeobuf(w io.Writer, o Options) (Writer, error) {
+	t, err := newTable(o, 1)
+	if err != nil {
+		return nil, err
+	}
+	return &flatGeobufWriter{table: t, w: w, b: flatbuffers.NewBuilder(4096)}, nil
+}
+
+// oneKind is the kind that all geometries can be written as: a multi one where both are there; 0 when there is none.
+func (t *table) oneKind() wkb.Kind {
+	if t.o.SkipGeometry {
+		return 0
+	}
+	kind := t.o.layerKind()
+	for k := range t.kinds {
+		switch {
+		case k == kind, kind >= wkb.MultiPoint && kind <= wkb.MultiPolygon && k == kind-3:
+		case kind == 0 && len(t.kinds) == 1:
+			kind = k
+		case kind == 0 && len(t.kinds) == 2 && k <= wkb.Polygon && t.kinds[k+3]:
+			kind = k + 3
+		default:
+			return 0
+		}
+	}
+	return kind
+}
+
+func (w *flatGeobufWriter) Close(abort bool) error {
+	defer w.tmp.close()
+	if abort {
+		return nil
+	}
+	w.kind = w.oneKind()
+	index := len(w.rows) > 0
+	for _, r := range w.rows {
+		index = index && !r.box.IsEmpty()
+	}
+	if index {
+		w.byPlace()
+	}
+	data, err := newScratch(w.o.Temp)
+	if err != nil {
+		return err
+	}
+	defer data.close()
+	items := make([]tableRow, len(w.rows))
+	err = w.read(func(i int, values []any, geom []byte) error {
+		items[i] = tableRow{box: w.rows[i].box, offset: data.size}
+		b, err := w.feature(values, geom)
+		if err == nil {
+			_, err = data.Write(b)
+		}
+		items[i].size = data.size - items[i].offset
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	head := append(slices.Clone(flatGeobufMagic), w.header(index)...)
+	if index {
+		head = appendFlatIndex(head, items)
+	}
+	if _, err := w.w.Write(head); err != nil {
+		return err
+	}
+	return data.copyTo(w.w)
+}
+
+// feature returns a size-prefixed Feature: geometry 0, properties 1. It is valid until the next call.
+func (w *flatGeobufWriter) feature(values []any, wkbGeom []byte) ([]byte, error) {
+	w.b.Reset()
+	props := w.buf[:0]
+	for i, v := range values {
+		props = appendFlatValue(props, i, w.kindOf(i), v)
+	}
+	w.buf = props
+	g, ok, err := stored.shape(wkbGeom)
+	if err != nil {
+		return nil, err
+	}
+	var geom flatbuffers.UOffsetT
+	if ok {
+		if w.kind >= wkb.MultiPoint && w.kind <= wkb.MultiPolygon {
+			g = g.multi()
+		}
+		geom = w.geometry(&g, w.z)
+	}
+	vector := w.b.CreateByteVector(props)
+	w.b.StartObject(3)
+	w.b.PrependUOffsetTSlot(0, geom, 0)
+	w.b.PrependUOffsetTSlot(1, vector, 0)
+	w.b.FinishSizePrefixed(w.b.EndObject())
+	return w.b.FinishedBytes(), nil
+}
+
+// geometry writes a table Geometry: ends 0, xy 1, z 2, type 6, parts 7.
+func (w *flatGeobufWriter) geometry(g *shape, z bool) flatbuffers.UOffsetT {
+	var parts, ends flatbuffers.UOffsetT
+	var line []position
+	switch g.Kind {
+	case wkb.MultiPolygon, wkb.Collection:
+		offs := make([]flatbuffers.UOffsetT, len(g.Parts))
+		for i := range g.Parts {
+			offs[i] = w.geometry(&g.Parts[i], z)
+		}
+		parts = w.b.CreateVectorOfTables(offs)
+	case wkb.Point, wkb.LineString:
+		line = g.Line
+	default: // rings, lines or points, one after the other
+		var at []uint32
+		for i := range g.Parts {
+			line = append(line, g.Parts[i].Line...)
+			at = append(at, uint32(len(line)))
+		}
+		if len(at) > 1 && g.Kind != wkb.MultiPoint {
+			w.b.StartVector(4, len(at), 4)
+			for _, n := range slices.Backward(at) {
+				w.b.PrependUint32(n)
+			}
+			ends = w.b.EndVector(len(at))
+		}
+	}
+	var xy, heights flatbuffers.UOffsetT
+	if len(line) > 0 {
+		w.b.StartVector(8, 2*len(line), 8)
+		for _, p := range slices.Backward(line) {
+			w.b.PrependFloat64(p[1])
+			w.b.PrependFloat64(p[0])
+		}
+		xy = w.b.EndVector(2 * len(line))
+		if z {
+			w.b.StartVector(8, len(line), 8)
+			for _, p := range slices.Backward(line) {
+				if p[2] != p[2] { // readers take no position of NaN
+					p[2] = 0
+				}
+				w.b.PrependFloat64(p[2])
+			}
+			heights = w.b.EndVector(len(line))
+		}
+	}
+	w.b.StartObject(8)
+	w.b.PrependUOffsetTSlot(0, ends, 0)
+	w.b.PrependUOffsetTSlot(1, xy, 0)
+	w.b.PrependUOffsetTSlot(2, heights, 0)
+	w.b.PrependByteSlot(6, byte(g.Kind), 0)
+	w.b.PrependUOffsetTSlot(7, parts, 0)
+	return w.b.EndObject()
+}
+
+// Types of columns in FlatGeobuf.
+const (
+	fgbBool     = 2
+	fgbLong     = 7
+	fgbDouble   = 10
+	fgbString   = 11
+	fgbJSON     = 12
+	fgbDateTime = 13
+)
+
+func flatType(t cql2.Type) byte {
+	switch t {
+	case cql2.TypeInteger:
+		return fgbLong
+	case cql2.TypeNumber:
+		return fgbDouble
+	case cql2.TypeBool:
+		return fgbBool
+	case cql2.TypeDate, cql2.TypeTimestamp:
+		return fgbDateTime
+	case cql2.TypeJSON:
+		return fgbJSON
+	}
+	return fgbString
+}
+
+// appendFlatValue appends a column's number and value in the column's type; nothing for null.
+func appendFlatValue(dst []byte, col int, t cql2.Type, v any) []byte {
+	if v == nil {
+		return dst
+	}
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(col))
+	switch v := v.(type) {
+	case int64:
+		if t == cql2.TypeNumber {
+			return binary.LittleEndian.AppendUint64(dst, math.Float64bits(float64(v)))
+		}
+		if t == cql2.TypeInteger {
+			return binary.LittleEndian.AppendUint64(dst, uint64(v))
+		}
+	case float64:
+		if t == cql2.TypeNumber {
+			return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
+		}
+	case bool:
+		if t == cql2.TypeBool {
+			if v {
+				return append(dst, 1)
+			}
+			return append(dst, 0)
+		}
+	}
+	s := valueText(v)
+	return append(binary.LittleEndian.AppendUint32(dst, uint32(len(s))), s...)
+}
+
+// appendFlatIndex appends the packed R-tree over items, which are in the order of the file: nodes of four doubles and an offset, from the
+// root down; the offset of a leaf is that of its feature behind the index, the offset of another node is the number of its first child.
+func appendFlatIndex(dst []byte, items []tableRow) []byte {
+	levels := [][]tableRow{make([]tableRow, len(items))}
+	var off int64
+	for i, it := range items {
+		levels[0][i] = tableRow{box: it.box, offset: off}
+		off += it.size
+	}
+	for len(levels[len(levels)-1]) > 1 || len(levels) == 1 {
+		below := levels[len(levels)-1]
+		var level []tableRow
+		for at := 0; at < len(below); at += nodeSize {
+			box := below[at].box
+			for _, n := range below[at+1 : min(at+nodeSize, len(below))] {
+				box = box.Union(n.box)
+			}
+			level = append(level, tableRow{box: box, offset: int64(at)}) // of the first child, in its level
+		}
+		levels = append(levels, level)
+	}
+	base := int64(0) // number of the first node of the level below
+	for l := len(levels) - 1; l >= 0; l-- {
+		base += int64(len(levels[l]))
+		for _, n := range levels[l] {
+			for _, v := range [...]float64{n.box.Min[0], n.box.Min[1], n.box.Max[0], n.box.Max[1]} {
+				dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
+			}
+			at := n.offset
+			if l > 0 {
+				at += base
+			}
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(at))
+		}
+	}
+	return dst
+}
+
+// header writes the table Header: name 0, envelope 1, geometry_type 2, has_z 3, columns 7, features_count 8, index_node_size 9, crs 10,
+// title 11.
+func (w *flatGeobufWriter) header(index bool) []byte {
+	b := flatbuffers.NewBuilder(1024)
+	names := distinct(w.cols, 0, func(s string) string { return s })
+	cols := make([]flatbuffers.UOffsetT, len(w.cols))
+	for i, c := range w.cols {
+		name := b.CreateString(names[i])
+		b.StartObject(11)
+		b.PrependUOffsetTSlot(0, name, 0)
+		b.PrependByteSlot(1, flatType(w.kindOf(i)), 0)
+		if c.at < 0 {
+			b.PrependBoolSlot(7, false, true) // nullable
+		}
+		cols[i] = b.EndObject()
+	}
+	columns := b.CreateVectorOfTables(cols)
+	name, title := b.CreateString(w.o.Collection.ID), b.CreateString(w.o.Title)
+	var system flatbuffers.UOffsetT
+	if !w.o.SkipGeometry {
+		system = flatCRS(b, w.o.CRS)
+	}
+	var envelope flatbuffers.UOffsetT
+	if !w.bound.IsEmpty() {
+		b.StartVector(8, 4, 8)
+		for _, v := range [...]float64{w.bound.Max[1], w.bound.Max[0], w.bound.Min[1], w.bound.Min[0]} {
+			b.PrependFloat64(v)
+		}
+		envelope = b.EndVector(4)
+	}
+	size := uint16(0)
+	if index {
+		size = nodeSize
+	}
+	b.StartObject(14)
+	b.PrependUOffsetTSlot(0, name, 0)
+	b.PrependUOffsetTSlot(1, envelope, 0)
+	b.PrependByteSlot(2, byte(w.kind), 0)
+	b.PrependBoolSlot(3, w.z, false)
+	b.PrependUOffsetTSlot(7, columns, 0)
+	b.PrependUint64Slot(8, uint64(len(w.rows)), 0)
+	b.PrependUint16Slot(9, size, 16)
+	b.PrependUOffsetTSlot(10, system, 0)
+	b.PrependUOffsetTSlot(11, title, 0)
+	b.FinishSizePrefixed(b.EndObject())
+	return b.FinishedBytes()
+}
+
+// flatCRS writes the table Crs: org 0, code 1, name 2, wkt 4, code_string 5. Coordinates are x, y whatever the authority says.
+func flatCRS(b *flatbuffers.Builder, id crs.ID) flatbuffers.UOffsetT {
+	org, code, text := "EPSG", int32(id), ""
+	if id == crs.CRS84 {
+		org, code, text = "OGC", 0, "CRS84"
+	}
+	o, n := b.CreateString(org), b.CreateString(id.Name())
+	var t, wkt flatbuffers.UOffsetT
+	if s, err := id.ESRI(); err == nil {
+		wkt = b.CreateString(s)
+	}
+	if text != "" {
+		t = b.CreateString(text)
+	}
+	b.StartObject(6)
+	b.PrependUOffsetTSlot(0, o, 0)
+	b.PrependInt32Slot(1, code, 0)
+	b.PrependUOffsetTSlot(2, n, 0)
+	b.PrependUOffsetTSlot(4, wkt, 0)
+	b.PrependUOffsetTSlot(5, t, 0)
+	return b.EndObject()
+}

@@ -1,0 +1,95 @@
+package format
+
+import (
+	"io"
+	"strconv"
+
+	"grense/internal/crs"
+	"grense/internal/feature"
+	"grense/internal/store"
+)
+
+var geoJSON = &Format{Name: "json", Media: "application/geo+json", Ext: ".geojson", Title: "GeoJSON", Streams: true,
+	open: func(w io.Writer, o Options) (Writer, error) {
+		if o.Profile == "jsonfg" || o.Profile == "jsonfg-plus" {
+			return newJSONFG(w, o)
+		}
+		return newGeoJSON(w, o, false)
+	}}
+
+// A text sequence has no place for a system other than CRS84 (RFC 8142 holds RFC 7946 texts), but coordinates may be asked in one.
+var geoJSONSeq = &Format{Name: "geojsonseq", Media: "application/geo+json-seq", Ext: ".geojsons", Title: "GeoJSON text sequence (RFC 8142)", Streams: true,
+	open: func(w io.Writer, o Options) (Writer, error) { return newGeoJSON(w, o, true) }}
+
+// flushAt is how many bytes are gathered before they are written.
+const flushAt = 64 << 10
+
+// geoJSONWriter writes a FeatureCollection (RFC 7946, 3.3), or a sequence of features, each between a record separator and a line feed
+// (RFC 8142, 2).
+type geoJSONWriter struct {
+	w    io.Writer
+	enc  *feature.Encoder
+	buf  []byte
+	seq  bool
+	some bool
+}
+
+func newGeoJSON(w io.Writer, o Options, seq bool) (Writer, error) {
+	enc, err := feature.NewEncoder(o.Collection, feature.Options{CRS: o.CRS, Properties: o.Properties, SkipGeometry: o.SkipGeometry})
+	if err != nil {
+		return nil, err
+	}
+	g := &geoJSONWriter{w: w, enc: enc, seq: seq}
+	if !seq {
+		g.buf = append(g.buf, `{"type":"FeatureCollection",`...)
+		if o.CRS != crs.CRS84 && !o.SkipGeometry {
+			// Not of RFC 7946, which knows CRS84 alone; readers take metres for degrees without it.
+			g.buf = append(g.buf, `"crs":{"type":"name","properties":{"name":"urn:ogc:def:crs:EPSG::`...)
+			g.buf = append(strconv.AppendInt(g.buf, int64(o.CRS), 10), `"}},`...)
+		}
+		g.buf = append(g.buf, `"features":[`...)
+	}
+	return g, nil
+}
+
+func (g *geoJSONWriter) Want() store.Want { return g.enc.Want() }
+
+func (g *geoJSONWriter) Write(f *store.Feature) error {
+	switch {
+	case g.seq:
+		g.buf = append(g.buf, 0x1e)
+	case g.some:
+		g.buf = append(g.buf, ",\n"...)
+	default:
+		g.buf = append(g.buf, '\n')
+	}
+	g.some = true
+	var err error
+	if g.buf, err = g.enc.AppendGeoJSON(g.buf, f); err != nil {
+		return err
+	}
+	if g.seq {
+		g.buf = append(g.buf, '\n')
+	}
+	return g.flush(flushAt)
+}
+
+// flush writes what was gathered, if that is at least n bytes.
+func (g *geoJSONWriter) flush(n int) error {
+	if len(g.buf) < n {
+		return nil
+	}
+	_, err := g.w.Write(g.buf)
+	g.buf = g.buf[:0]
+	return err
+}
+
+func (g *geoJSONWriter) Close(abort bool) error {
+	if abort {
+		return nil
+	}
+	if !g.seq {
+		g.buf = append(g.buf, "\n]}\n"...)
+	}
+	return g.flush(1)
+}

@@ -1,0 +1,157 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/wkb"
+)
+
+var kml = &Format{Name: "kml", Media: "application/vnd.google-earth.kml+xml", Ext: ".kml", Title: "KML 2.2", Streams: true, Lon: true,
+	Losses: []string{"integers, dates and JSON are text", "members of multi geometries and of collections are not told apart"},
+	open:   newKML}
+
+// kmlWriter writes KML 2.2 (OGC 07-147r2): a Schema with the types of the properties and a Placemark for each feature, whose name is the
+// feature's title, whose values are SchemaData.
+type kmlWriter struct {
+	w      io.Writer
+	o      Options
+	cols   []column
+	names  []string
+	title  int // index in cols of what names a feature
+	shaper *shaper
+	buf    []byte
+}
+
+func newKML(w io.Writer, o Options) (Writer, error) {
+	o.CRS = crs.CRS84
+	cols, err := o.columns()
+	if err != nil {
+		return nil, err
+	}
+	s, err := newShaper(&o, 1)
+	if err != nil {
+		return nil, err
+	}
+	k := &kmlWriter{w: w, o: o, cols: cols, shaper: s, names: distinct(cols, 0, xmlName)}
+	for i, c := range cols {
+		if c.Name == o.Collection.TitleProperty {
+			k.title = i
+		}
+	}
+	k.buf = append(k.buf, xmlHead+`<kml xmlns="http://www.opengis.net/kml/2.2"><Document><name>`...)
+	k.buf = appendXML(k.buf, o.Title)
+	k.buf = append(k.buf, "</name>\n<Schema name=\""...)
+	k.buf = appendXML(k.buf, o.Collection.ID)
+	k.buf = append(k.buf, `" id="fields">`...)
+	for i, c := range cols {
+		k.buf = append(k.buf, `<SimpleField type="`+kmlType(c.Type)+`" name="`...)
+		k.buf = append(appendXML(k.buf, k.names[i]), `"/>`...)
+	}
+	k.buf = append(k.buf, "</Schema>\n"...)
+	return k, nil
+}
+
+func kmlType(t cql2.Type) string {
+	switch t {
+	case cql2.TypeNumber:
+		return "double"
+	case cql2.TypeBool:
+		return "bool"
+	}
+	return "string" // KML's int has 32 bits
+}
+
+func (k *kmlWriter) Want() store.Want { return k.o.want() }
+
+func (k *kmlWriter) Write(f *store.Feature) error {
+	b := append(k.buf, "<Placemark><name>"...)
+	title := k.cols[k.title].value(f)
+	if title == nil {
+		title = f.ID
+	}
+	b = append(appendXMLValue(b, title), `</name><ExtendedData><SchemaData schemaUrl="#fields">`...)
+	for i, c := range k.cols {
+		v := c.value(f)
+		if v == nil {
+			continue
+		}
+		b = append(appendXML(append(b, `<SimpleData name="`...), k.names[i]), `">`...)
+		b = append(appendXMLValue(b, v), "</SimpleData>"...)
+	}
+	b = append(b, "</SchemaData></ExtendedData>"...)
+	g, ok, err := k.shaper.shape(f.Geometry.WKB)
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", k.o.Collection.ID, f.ID, err)
+	}
+	if ok {
+		b = appendKMLGeometry(b, &g)
+	}
+	k.buf = append(b, "</Placemark>\n"...)
+	return k.flush(flushAt)
+}
+
+func (k *kmlWriter) flush(n int) error {
+	if len(k.buf) < n {
+		return nil
+	}
+	_, err := k.w.Write(k.buf)
+	k.buf = k.buf[:0]
+	return err
+}
+
+func (k *kmlWriter) Close(abort bool) error {
+	if abort {
+		return nil
+	}
+	k.buf = append(k.buf, "</Document></kml>\n"...)
+	return k.flush(1)
+}
+
+func appendKMLGeometry(b []byte, g *shape) []byte {
+	switch g.Kind {
+	case wkb.Point:
+		return append(appendKMLLine(append(b, "<Point>"...), g.Line), "</Point>"...)
+	case wkb.LineString:
+		return append(appendKMLLine(append(b, "<LineString>"...), g.Line), "</LineString>"...)
+	case wkb.Polygon:
+		b = append(b, "<Polygon>"...)
+		for i := range g.Parts {
+			name := "innerBoundaryIs"
+			if i == 0 {
+				name = "outerBoundaryIs"
+			}
+			b = append(append(append(b, '<'), name...), "><LinearRing>"...)
+			b = appendKMLLine(b, g.Parts[i].Line)
+			b = append(append(append(b, "</LinearRing></"...), name...), '>')
+		}
+		return append(b, "</Polygon>"...)
+	}
+	b = append(b, "<MultiGeometry>"...)
+	for i := range g.Parts {
+		b = appendKMLGeometry(b, &g.Parts[i])
+	}
+	return append(b, "</MultiGeometry>"...)
+}
+
+func appendKMLLine(b []byte, line []position) []byte {
+	b = append(b, "<coordinates>"...)
+	for i, p := range line {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = append(appendNumber(b, p[0]), ',')
+		b = appendNumber(b, p[1])
+		if p[2] == p[2] {
+			b = appendNumber(append(b, ','), p[2])
+		}
+	}
+	return append(b, "</coordinates>"...)
+}
+
+// appendNumber writes a number without an exponent, as short as it reads back.
+func appendNumber(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'f', -1, 64) }

@@ -1,0 +1,475 @@
+package format
+
+import (
+	"archive/zip"
+	"encoding/binary"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/problem"
+	"grense/internal/store"
+	"grense/internal/wkb"
+)
+
+var shapefile = &Format{Name: "shapefile", Media: "application/zip", Ext: ".shp.zip", Title: "Shapefile (zip)",
+	Losses: []string{"names of properties beyond 10 bytes are cut", "texts beyond 254 bytes are cut", "null texts and truth values are blank", "timestamps and JSON are text",
+		"geometries of several kinds are split into one file a kind", "the difference between polygons and multipolygons"},
+	open: newShapefile}
+
+// mostShapefile is how large a file of a shapefile may be: offsets are 31 bits of 16-bit words, but many readers stop at 2 GiB.
+const mostShapefile = math.MaxInt32
+
+// Kinds of layers: a shapefile has one.
+const (
+	shapePoint = iota
+	shapeLine
+	shapePolygon
+	shapeMultiPoint
+	shapeKinds
+)
+
+// shapefileWriter writes a zip of shapefiles (ESRI Shapefile Technical Description, July 1998), one for each kind of geometry among the features, with .dbf,
+// .shx, .cpg (UTF-8) and .prj. Features without geometry go to the first.
+type shapefileWriter struct {
+	w io.Writer
+	t *table
+}
+
+func newShapefile(w io.Writer, o Options) (Writer, error) {
+	t, err := newTable(o, -1) // outer rings run clockwise
+	if err != nil {
+		return nil, err
+	}
+	return &shapefileWriter{w: w, t: t}, nil
+}
+
+func (s *shapefileWriter) Want() store.Want             { return s.t.Want() }
+func (s *shapefileWriter) Write(f *store.Feature) error { return s.t.Write(f) }
+
+func (s *shapefileWriter) Close(abort bool) error {
+	defer s.t.tmp.close()
+	if abort {
+		return nil
+	}
+	out := zip.NewWriter(s.w)
+	kinds, err := s.kinds()
+	if err != nil {
+		return err
+	}
+	ends := [...]string{"", "_line", "_polygon", "_multipoint"}
+	for i, k := range kinds {
+		name := s.t.o.Collection.ID
+		if len(kinds) > 1 {
+			name += ends[k]
+			if k == shapePoint {
+				name += "_point"
+			}
+		}
+		if err := s.layer(out, name, k, i == 0); err != nil {
+			return err
+		}
+	}
+	if len(kinds) == 0 { // no geometry at all: the table alone
+		if err := s.layer(out, s.t.o.Collection.ID, -1, true); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// kindIn returns the kind of shapefile for a kind of geometry; -1 for collections, which are taken apart.
+func kindIn(k wkb.Kind) int {
+	switch k {
+	case wkb.Point:
+		return shapePoint
+	case wkb.LineString, wkb.MultiLineString:
+		return shapeLine
+	case wkb.Polygon, wkb.MultiPolygon:
+		return shapePolygon
+	case wkb.MultiPoint:
+		return shapeMultiPoint
+	}
+	return -1
+}
+
+// kinds lists what kinds of shapefiles the features need.
+func (s *shapefileWriter) kinds() ([]int, error) {
+	var has [shapeKinds]bool
+	for k := range s.t.kinds {
+		if i := kindIn(k); i >= 0 {
+			has[i] = true
+		}
+	}
+	if s.t.kinds[wkb.Collection] {
+		err := s.t.read(func(_ int, _ []any, geom []byte) error {
+			for k := range has {
+				if _, ok := pick(geom, k); ok {
+					has[k] = true
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	var out []int
+	for k, ok := range has {
+		if ok {
+			out = append(out, k)
+		}
+	}
+	if len(out) == 0 && !s.t.o.SkipGeometry {
+		out = append(out, max(0, kindIn(s.t.o.layerKind())))
+	}
+	return out, nil
+}
+
+// pick returns the part of a geometry that belongs into a shapefile of a kind.
+func pick(geom []byte, kind int) (shape, bool) {
+	if len(geom) == 0 {
+		return shape{}, false
+	}
+	g, ok, err := stored.shape(geom)
+	if err != nil || !ok {
+		return shape{}, false
+	}
+	if g.Kind != wkb.Collection {
+		return g, kindIn(g.Kind) == kind
+	}
+	out := shape{Kind: [...]wkb.Kind{wkb.MultiPoint, wkb.MultiLineString, wkb.MultiPolygon, wkb.MultiPoint}[kind]}
+	var gather func(g *shape)
+	gather = func(g *shape) {
+		switch {
+		case g.Kind == wkb.Collection:
+			for i := range g.Parts {
+				gather(&g.Parts[i])
+			}
+		case g.Kind == wkb.Point && kind == shapeMultiPoint, kindIn(g.Kind) == kind && g.Kind <= wkb.Polygon && kind != shapePoint:
+			out.Parts = append(out.Parts, *g)
+		case kindIn(g.Kind) == kind && kind != shapePoint:
+			out.Parts = append(out.Parts, g.Parts...)
+		}
+	}
+	gather(&g)
+	return out, len(out.Parts) > 0
+}
+
+// layer writes one shapefile into the zip; kind -1 writes the table alone. bare says that features without geometry go here.
+func (s *shapefileWriter) layer(out *zip.Writer, name string, kind int, bare bool) error {
+	var body [3]*scratch // shp, shx, dbf
+	for i := range body {
+		f, err := newScratch(s.t.o.Temp)
+		if err != nil {
+			return err
+		}
+		defer f.close()
+		body[i] = f
+	}
+	l := &shapeLayer{kind: kind, z: s.t.z, shp: body[0], shx: body[1], bound: wkb.EmptyBound(), zs: [2]float64{math.Inf(1), math.Inf(-1)}}
+	dbf := newDBF(s.t, body[2])
+	err := s.t.read(func(_ int, values []any, geom []byte) error {
+		var g shape
+		ok := false
+		if kind >= 0 {
+			g, ok = pick(geom, kind)
+		}
+		if !ok && !(bare && len(geom) == 0) && kind >= 0 {
+			return nil
+		}
+		if kind >= 0 {
+			if err := l.add(&g, ok); err != nil {
+				return err
+			}
+		}
+		return dbf.add(values)
+	})
+	if err != nil {
+		return err
+	}
+	if kind >= 0 {
+		if err := addFile(out, name+".shp", l.header(body[0].size), body[0]); err != nil {
+			return err
+		}
+		if err := addFile(out, name+".shx", l.header(body[1].size), body[1]); err != nil {
+			return err
+		}
+		prj, err := s.t.o.CRS.ESRI()
+		if err != nil {
+			return err
+		}
+		if err := addFile(out, name+".prj", []byte(prj), nil); err != nil {
+			return err
+		}
+	}
+	if err := addFile(out, name+".dbf", dbf.header(), body[2]); err != nil {
+		return err
+	}
+	return addFile(out, name+".cpg", []byte("UTF-8"), nil)
+}
+
+// addFile adds a file to the zip: a beginning, and what was kept.
+func addFile(out *zip.Writer, name string, head []byte, body *scratch) error {
+	w, err := out.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(head); err != nil || body == nil {
+		return err
+	}
+	return body.copyTo(w)
+}
+
+// shapeLayer is the .shp and .shx of a shapefile under way, without their headers of 100 bytes.
+type shapeLayer struct {
+	kind     int
+	z        bool
+	shp, shx *scratch
+	bound    orb.Bound
+	zs       [2]float64
+	n        int32
+	buf      []byte
+}
+
+// code is the type of shape in the file.
+func (l *shapeLayer) code() uint32 {
+	c := [...]uint32{1, 3, 5, 8}[l.kind]
+	if l.z {
+		c += 10
+	}
+	return c
+}
+
+func (l *shapeLayer) add(g *shape, some bool) error {
+	b := l.buf[:0]
+	if some {
+		b = l.shape(b, g)
+	} else {
+		b = binary.LittleEndian.AppendUint32(b, 0)
+	}
+	l.buf = b
+	at := 100 + l.shp.size
+	if at+8+int64(len(b)) > mostShapefile {
+		return problem.Invalidf("f", "shapefile", "a shapefile holds at most 2 GB; narrow the selection by a filter, or use f=gpkg or f=flatgeobuf")
+	}
+	l.n++
+	var head [8]byte
+	binary.BigEndian.PutUint32(head[:], uint32(at/2))
+	binary.BigEndian.PutUint32(head[4:], uint32(len(b)/2))
+	if _, err := l.shx.Write(head[:]); err != nil {
+		return err
+	}
+	binary.BigEndian.PutUint32(head[:], uint32(l.n))
+	if _, err := l.shp.Write(head[:]); err != nil {
+		return err
+	}
+	_, err := l.shp.Write(b)
+	return err
+}
+
+// shape appends the content of a record.
+func (l *shapeLayer) shape(b []byte, g *shape) []byte {
+	b = binary.LittleEndian.AppendUint32(b, l.code())
+	box := g.bound()
+	wkb.Extend(&l.bound, box.Min[0], box.Min[1])
+	wkb.Extend(&l.bound, box.Max[0], box.Max[1])
+	if l.kind == shapePoint {
+		b = appendDoubles(b, g.Line[0][0], g.Line[0][1])
+		if l.z {
+			b = appendDoubles(b, l.height(g.Line[0]), noMeasure)
+		}
+		return b
+	}
+	var lines []shape
+	flat(g, &lines)
+	var points []position
+	var starts []uint32
+	for i := range lines {
+		starts = append(starts, uint32(len(points)))
+		points = append(points, lines[i].Line...)
+	}
+	b = appendDoubles(b, box.Min[0], box.Min[1], box.Max[0], box.Max[1])
+	if l.kind != shapeMultiPoint {
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(starts)))
+	}
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(points)))
+	if l.kind != shapeMultiPoint {
+		for _, s := range starts {
+			b = binary.LittleEndian.AppendUint32(b, s)
+		}
+	}
+	for _, p := range points {
+		b = appendDoubles(b, p[0], p[1])
+	}
+	if l.z {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, p := range points {
+			h := l.height(p)
+			low, high = min(low, h), max(high, h)
+		}
+		b = appendDoubles(b, low, high)
+		for _, p := range points {
+			b = appendDoubles(b, l.height(p))
+		}
+	}
+	return b
+}
+
+// noMeasure stands for no measure: anything below -1e38.
+const noMeasure = -1e39
+
+// height is the height of a position, 0 where it has none: the format has no way to say so.
+func (l *shapeLayer) height(p position) float64 {
+	h := p[2]
+	if h != h {
+		h = 0
+	}
+	l.zs[0], l.zs[1] = min(l.zs[0], h), max(l.zs[1], h)
+	return h
+}
+
+// flat gathers the points and lines of a geometry, rings among them.
+func flat(g *shape, out *[]shape) {
+	if len(g.Line) > 0 {
+		*out = append(*out, *g)
+	}
+	for i := range g.Parts {
+		flat(&g.Parts[i], out)
+	}
+}
+
+func appendDoubles(b []byte, vs ...float64) []byte {
+	for _, v := range vs {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	}
+	return b
+}
+
+// header is that of a .shp or .shx with a body of so many bytes.
+func (l *shapeLayer) header(body int64) []byte {
+	b := make([]byte, 28, 100)
+	binary.BigEndian.PutUint32(b, 9994)
+	binary.BigEndian.PutUint32(b[24:], uint32((100+body)/2))
+	b = binary.LittleEndian.AppendUint32(b, 1000)
+	b = binary.LittleEndian.AppendUint32(b, l.code())
+	box, zs := l.bound, l.zs
+	if box.IsEmpty() {
+		box = orb.Bound{}
+	}
+	if zs[0] > zs[1] {
+		zs = [2]float64{}
+	}
+	return appendDoubles(b, box.Min[0], box.Min[1], box.Max[0], box.Max[1], zs[0], zs[1], 0, 0)
+}
+
+// dbfWriter writes the records of a dBASE table.
+type dbfWriter struct {
+	t    *table
+	f    *scratch
+	cols []dbfColumn
+	n    uint32
+	buf  []byte
+}
+
+type dbfColumn struct {
+	name  string
+	typ   byte
+	width int
+	dec   byte
+	kind  cql2.Type
+}
+
+func newDBF(t *table, f *scratch) *dbfWriter {
+	d := &dbfWriter{t: t, f: f}
+	names := distinct(t.cols, 10, strings.ToUpper)
+	for i := range t.cols {
+		d.cols = append(d.cols, dbfColumnOf(t, i, names[i]))
+	}
+	return d
+}
+
+func dbfColumnOf(t *table, i int, name string) dbfColumn {
+	c := dbfColumn{name: name, typ: 'C', kind: t.kindOf(i), width: min(254, max(1, t.facts[i].longest))}
+	switch c.kind {
+	case cql2.TypeInteger:
+		c.typ, c.width = 'N', 18
+		if t.facts[i].most >= 1e17 {
+			c.typ, c.width, c.kind = 'C', 20, cql2.TypeText
+		}
+	case cql2.TypeNumber:
+		c.typ, c.width, c.dec = 'N', 24, 15
+	case cql2.TypeBool:
+		c.typ, c.width = 'L', 1
+	case cql2.TypeDate:
+		c.typ, c.width = 'D', 8
+	case cql2.TypeText:
+		if f := t.facts[i]; f.integer || f.number || f.boolean {
+			c.width = max(c.width, 24)
+		}
+	}
+	return c
+}
+
+func (d *dbfWriter) add(values []any) error {
+	d.n++
+	b := append(d.buf[:0], ' ')
+	for i, c := range d.cols {
+		b = c.append(b, values[i])
+	}
+	d.buf = b
+	_, err := d.f.Write(b)
+	return err
+}
+
+// append writes a value in the width of the column: numbers to the right, texts to the left, nothing as blanks.
+func (c dbfColumn) append(b []byte, v any) []byte {
+	s := valueText(v)
+	switch x := v.(type) {
+	case float64:
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			s = ""
+		}
+	case bool:
+		if c.typ == 'L' {
+			s = strings.ToUpper(s[:1])
+		}
+	case nil:
+		if c.typ == 'L' {
+			s = "?"
+		}
+	}
+	if c.kind == cql2.TypeDate {
+		s = strings.ReplaceAll(s, "-", "")
+	}
+	s = cut(strings.ToValidUTF8(s, "\uFFFD"), c.width)
+	blanks := strings.Repeat(" ", c.width-len(s))
+	if c.typ == 'N' {
+		return append(append(b, blanks...), s...)
+	}
+	return append(append(b, s...), blanks...)
+}
+
+func (d *dbfWriter) header() []byte {
+	size := 1
+	for _, c := range d.cols {
+		size += c.width
+	}
+	y, m, day := time.Now().UTC().Date()
+	b := []byte{3, byte(y - 1900), byte(m), byte(day)}
+	b = binary.LittleEndian.AppendUint32(b, d.n)
+	b = binary.LittleEndian.AppendUint16(b, uint16(32+32*len(d.cols)+1))
+	b = binary.LittleEndian.AppendUint16(b, uint16(size))
+	b = append(b, make([]byte, 20)...)
+	for _, c := range d.cols {
+		var f [32]byte
+		copy(f[:10], c.name)
+		f[11], f[16], f[17] = c.typ, byte(c.width), c.dec
+		b = append(b, f[:]...)
+	}
+	return append(b, 0x0D)
+}

@@ -1,0 +1,184 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"unicode/utf16"
+
+	"github.com/xuri/excelize/v2"
+
+	"grense/internal/cql2"
+	"grense/internal/feature"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// MostRows is how many rows a sheet has besides its header (ECMA-376, 18.3.1.73).
+const MostRows = 1<<20 - 1
+
+var xlsx = &Format{Name: "xlsx", Media: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", Ext: ".xlsx", Title: "Excel (XLSX)", Lon: true,
+	Losses: []string{"geometries other than points", "integers beyond 15 digits are text", "texts beyond 32,767 characters are cut", "dates before 1900 are text"},
+	open:   newXLSX}
+
+// xlsxWriter writes a workbook with one sheet (ECMA-376): a header, frozen, then a row for each feature. Texts stay texts, so that codes
+// keep their zeros; numbers, truth values and dates have their types. Points have the columns lon and lat, in degrees.
+type xlsxWriter struct {
+	w      io.Writer
+	o      Options
+	cols   []column
+	file   *excelize.File
+	sheet  *excelize.StreamWriter
+	shaper *shaper
+	points bool
+	row    int
+	date   int // styles
+	moment int
+}
+
+// tooManyRows is the error for what no sheet can hold.
+func tooManyRows() error {
+	return problem.Invalidf("f", "xlsx", "a sheet has at most %d rows; narrow the selection by a filter, or use f=csv, f=gpkg or f=parquet", MostRows)
+}
+
+func newXLSX(w io.Writer, o Options) (Writer, error) {
+	if o.Count > MostRows {
+		return nil, tooManyRows()
+	}
+	cols, err := o.columns()
+	if err != nil {
+		return nil, err
+	}
+	x := &xlsxWriter{w: w, o: o, cols: cols, row: 1, points: !o.SkipGeometry && o.Collection.Geometry.Type == "Point"}
+	x.o.SkipGeometry = !x.points
+	if x.shaper, err = newShaper(&x.o, 0); err != nil {
+		return nil, err
+	}
+	x.file = excelize.NewFile(excelize.Options{TmpDir: o.Temp})
+	if err := x.begin(); err != nil {
+		x.file.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// begin writes the header.
+func (x *xlsxWriter) begin() error {
+	name := sheetName(x.o.Collection.ID)
+	if err := x.file.SetSheetName("Sheet1", name); err != nil {
+		return err
+	}
+	bold, err := x.file.NewStyle(&excelize.Style{Font: &excelize.Font{Bold: true}})
+	if err != nil {
+		return err
+	}
+	day, moment := "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
+	if x.date, err = x.file.NewStyle(&excelize.Style{CustomNumFmt: &day}); err != nil {
+		return err
+	}
+	if x.moment, err = x.file.NewStyle(&excelize.Style{CustomNumFmt: &moment}); err != nil {
+		return err
+	}
+	if x.sheet, err = x.file.NewStreamWriter(name); err != nil {
+		return err
+	}
+	if err := x.sheet.SetPanes(&excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft"}); err != nil {
+		return err
+	}
+	cols := x.cols
+	if x.points {
+		cols = append(append([]column(nil), cols...), column{Name: "lon"}, column{Name: "lat"})
+	}
+	var head []any
+	for _, n := range distinct(cols, 0, func(s string) string { return s }) {
+		head = append(head, excelize.Cell{StyleID: bold, Value: n})
+	}
+	return x.sheet.SetRow("A1", head)
+}
+
+// sheetName is a legal name of a sheet.
+func sheetName(id string) string { return cut(id, 31) }
+
+func (x *xlsxWriter) Want() store.Want { return x.o.want() }
+
+func (x *xlsxWriter) Write(f *store.Feature) error {
+	if x.row++; x.row > MostRows+1 {
+		return tooManyRows()
+	}
+	row := make([]any, 0, len(x.cols)+2)
+	for _, c := range x.cols {
+		row = append(row, x.cell(c.Type, c.value(f)))
+	}
+	if x.points {
+		g, ok, err := x.shaper.shape(f.Geometry.WKB)
+		if err != nil {
+			return fmt.Errorf("%s %q: %w", x.o.Collection.ID, f.ID, err)
+		}
+		if ok && len(g.Line) == 1 {
+			row = append(row, g.Line[0][0], g.Line[0][1])
+		}
+	}
+	cell, err := excelize.CoordinatesToCellName(1, x.row)
+	if err != nil {
+		return err
+	}
+	return x.sheet.SetRow(cell, row)
+}
+
+// cell is a value as a cell holds it.
+func (x *xlsxWriter) cell(t cql2.Type, v any) any {
+	switch v := v.(type) {
+	case int64:
+		if v > -1e15 && v < 1e15 { // a cell's number has 15 digits
+			return v
+		}
+		return fmt.Sprint(v)
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		return v
+	case bool:
+		return v
+	case store.JSON:
+		return cellText(string(v))
+	case string:
+		if t == cql2.TypeDate || t == cql2.TypeTimestamp {
+			if at, ok := feature.Moment(v); ok && at.Year() >= 1901 && at.Year() <= 9999 {
+				style := x.moment
+				if t == cql2.TypeDate {
+					style = x.date
+				}
+				return excelize.Cell{StyleID: style, Value: at}
+			}
+		}
+		return cellText(v)
+	}
+	return nil
+}
+
+// cellText cuts a text to what a cell holds: 32,767 units of UTF-16.
+func cellText(s string) string {
+	const most = 32767
+	if len(s) <= most {
+		return s
+	}
+	n := 0
+	for i, r := range s {
+		if n += utf16.RuneLen(r); n > most {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func (x *xlsxWriter) Close(abort bool) error {
+	defer x.file.Close()
+	if abort {
+		return nil
+	}
+	if err := x.sheet.Flush(); err != nil {
+		return err
+	}
+	return x.file.Write(x.w)
+}

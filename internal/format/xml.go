@@ -1,0 +1,70 @@
+package format
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"grense/internal/store"
+)
+
+const xmlHead = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
+
+// appendXML appends character data for elements and attributes. Characters that XML 1.0 has not (2.2) become U+FFFD.
+func appendXML(b []byte, s string) []byte {
+	for _, r := range s {
+		switch {
+		case r == '<':
+			b = append(b, "&lt;"...)
+		case r == '>':
+			b = append(b, "&gt;"...)
+		case r == '&':
+			b = append(b, "&amp;"...)
+		case r == '"':
+			b = append(b, "&quot;"...)
+		case r == '\n', r == '\r', r == '\t':
+			b = append(strconv.AppendInt(append(b, "&#"...), int64(r), 10), ';')
+		case r < ' ', r == 0xFFFE, r == 0xFFFF:
+			b = append(b, "\uFFFD"...)
+		default:
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return b
+}
+
+// appendXMLValue appends a value as XML Schema writes it.
+func appendXMLValue(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		return appendXML(b, v)
+	case store.JSON:
+		return appendXML(b, string(v))
+	case int64:
+		return strconv.AppendInt(b, v, 10)
+	case float64:
+		return strconv.AppendFloat(b, v, 'g', -1, 64) // NaN and Inf are those of xs:double but for the sign of +Inf
+	case bool:
+		return strconv.AppendBool(b, v)
+	}
+	return b
+}
+
+// xmlName makes an NCName (Namespaces in XML 1.0, 3) of a text: what may not stand there becomes _xHHHH_, as SQL/XML maps names
+// (ISO 9075-14, 9.1).
+func xmlName(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		start := r == '_' || unicode.IsLetter(r)
+		if !start && (i == 0 || !(r == '-' || r == '.' || unicode.IsDigit(r))) || r == utf8.RuneError || r > 0xEFFFF {
+			b.WriteString("_x" + strings.ToUpper(strconv.FormatInt(0x10000+int64(r), 16)[1:]) + "_")
+			continue
+		}
+		b.WriteRune(r)
+	}
+	if b.Len() == 0 {
+		return "_"
+	}
+	return b.String()
+}

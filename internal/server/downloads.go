@@ -1,0 +1,460 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"grense/api/ogcapi"
+	"grense/internal/crs"
+	"grense/internal/format"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// downloadReps are the representations of a download: every format that can be written here, as its own media type.
+func (s *Server) downloadReps() []rep {
+	var reps []rep
+	for _, f := range format.All() {
+		if f.NeedsWriter && s.newGeoPackage == nil {
+			continue
+		}
+		r := rep{F: f.Name, Media: f.Media, Charset: f.Charset}
+		if f.Name == asGeoJSON.F {
+			r.Also, r.Alias = asGeoJSON.Also, asGeoJSON.Alias
+		}
+		reps = append(reps, r)
+	}
+	return reps
+}
+
+// profileBase begins the identifiers of profiles (OGC 21-045r1, 7.11).
+const profileBase = "http://www.opengis.net/def/profile/OGC/0/"
+
+// download writes all features of a selection as one file. The whole collection, nothing else asked, is made once for each state of the data and
+// kept; at the address that names the state it can be resumed.
+func (s *Server) download(c *call, w http.ResponseWriter) error {
+	f := format.Find(c.rep.F)
+	if err := c.checkDownload(f); err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", c.rep.contentType())
+	c.dataHeaders(h)
+	h.Set("Content-Disposition", `attachment; filename="`+f.FileName(c.coll.ID, c.selection(), c.output().crs)+`"`)
+	if len(f.Losses) > 0 {
+		h.Set("Format-Losses", strings.Join(f.Losses, "; "))
+	}
+	id := c.output().crs
+	if f.Lon {
+		id = crs.CRS84
+	}
+	h.Set("Content-Crs", "<"+id.URI()+">")
+	h.Set("Link", linkHeader(append(c.profileLinks(), ogcapi.Link{Rel: "collection", Type: "application/json", Href: c.base() + "/collections/" + c.coll.ID})))
+	if c.everything() {
+		return s.wholeDownload(c, w, f)
+	}
+	if c.r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	snap, err := c.snapshot()
+	if err != nil {
+		return err
+	}
+	defer snap.Close()
+	return c.stream(w, f, snap)
+}
+
+// checkDownload refuses what does not go together.
+func (c *call) checkDownload(f *format.Format) error {
+	switch {
+	case c.file().revision != "" && !c.everything():
+		return problem.Invalidf("revision", c.file().revision, "it names the whole collection; leave out what selects from it, or leave out revision")
+	case c.file().dialect != "" && f.Name != "csv":
+		return problem.Invalidf("dialect", c.file().dialect, "it is of f=csv")
+	case c.file().profile != "" && f.Name != asGeoJSON.F:
+		return problem.Invalidf("profile", c.file().profile, "it is of f=json")
+	case f.Lon && c.output().crs != crs.CRS84:
+		return problem.Invalidf("crs", first(c.values["crs"]), "%s is in CRS84 always; leave out crs", f.Title)
+	}
+	return nil
+}
+
+// profileLinks tell the profile of GeoJSON (OGC 21-045r1, 7.11.2).
+func (c *call) profileLinks() []ogcapi.Link {
+	if c.rep.F != asGeoJSON.F {
+		return nil
+	}
+	p := c.file().profile
+	if p == "" {
+		p = "rfc7946"
+	}
+	return []ogcapi.Link{{Rel: "profile", Href: profileBase + p}}
+}
+
+// selection is what a file's name says of what was selected.
+func (c *call) selection() string {
+	for name := range c.values {
+		switch name {
+		case "f", "lang", "revision", "dialect", "profile", "crs":
+		default:
+			return "selection"
+		}
+	}
+	return ""
+}
+
+// everything reports whether nothing but the format is asked.
+func (c *call) everything() bool {
+	for name := range c.values {
+		if name != "f" && name != "lang" && name != "revision" {
+			return false
+		}
+	}
+	return true
+}
+
+// snapshot holds the present state of the data. Those that keep a connection are few at a time.
+func (c *call) snapshot() (store.Snapshot, error) {
+	if c.s.snapshots == nil {
+		return nil, problem.New(problem.Unavailable, errors.New("the store has no snapshots"), "")
+	}
+	ctx := c.r.Context()
+	leave, err := c.s.downloads.enter(ctx, c.s.cfg.Limits.Queue)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := c.s.snapshots.Snapshot(ctx)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	if snap.Catalog().Version != c.cat.Version {
+		snap.Close()
+		leave()
+		return nil, fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
+	}
+	if !snap.Holds() { // it takes nothing from others
+		leave()
+		leave = func() {}
+	}
+	return &fairSnapshot{Snapshot: snap, c: c, leave: sync.OnceFunc(leave)}, nil
+}
+
+// fairSnapshot is a snapshot whose questions wait for their turns. Each has the time of a request, since a download is as many of them.
+type fairSnapshot struct {
+	store.Snapshot
+	c     *call
+	begun bool
+	leave func()
+}
+
+func (s *fairSnapshot) turn(cost store.Cost, fn func(context.Context) error) error {
+	ticket := s.c.s.turns.newTicket(s.c.owner(), s.begun)
+	s.begun = true
+	return s.c.s.turns.run(context.WithValue(s.c.r.Context(), ticketKey{}, ticket), cost, fn)
+}
+
+func (s *fairSnapshot) Page(_ context.Context, q store.Query) (p *store.Page, err error) {
+	err = s.turn(s.c.s.store.Cost(q), func(ctx context.Context) error {
+		p, err = s.Snapshot.Page(ctx, q)
+		return err
+	})
+	return p, err
+}
+
+func (s *fairSnapshot) Fetch(_ context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	return s.turn(store.CostPage, func(ctx context.Context) error { return s.Snapshot.Fetch(ctx, collection, rows, want, fn) })
+}
+
+func (s *fairSnapshot) Close() error {
+	defer s.leave()
+	return s.Snapshot.Close()
+}
+
+// fileOptions is how the file is written.
+func (c *call) fileOptions() format.Options {
+	return format.Options{Collection: c.coll, CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.base() + "/collections/" + c.coll.ID,
+		Title: c.coll.Title.In("nb"), Temp: c.s.downloads.temp(), Excel: c.file().dialect == "excel", Profile: c.file().profile, GeoPackage: c.s.newGeoPackage}
+}
+
+// stream writes the file to the client: while it reads, where the snapshot costs nobody anything; else by way of a temporary file.
+func (c *call) stream(w http.ResponseWriter, f *format.Format, snap store.Snapshot) error {
+	if snap.Holds() {
+		tmp, err := c.s.downloads.create()
+		if err != nil {
+			return problem.New(problem.Unavailable, err, "There is no room for the file now. Try again later, or select less.")
+		}
+		defer os.Remove(tmp.Name())
+		defer tmp.Close()
+		if err := c.produce(tmp, f, snap); err != nil {
+			return err
+		}
+		snap.Close()
+		n, err := tmp.Seek(0, io.SeekEnd)
+		if err == nil {
+			_, err = tmp.Seek(0, io.SeekStart)
+		}
+		if err != nil {
+			return err
+		}
+		w.Header().Set("Content-Length", strconv.FormatInt(n, 10))
+		_, err = io.Copy(w, tmp)
+		return err
+	}
+	if textual(f) && acceptsGzip(c.r) {
+		w.Header().Set("Content-Encoding", "gzip")
+		zip, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
+		if err := c.produce(zip, f, snap); err != nil {
+			return err
+		}
+		return zip.Close()
+	}
+	return c.produce(w, f, snap)
+}
+
+// textual reports whether a format is worth compressing.
+func textual(f *format.Format) bool {
+	return f.Charset || strings.HasSuffix(f.Media, "json") || strings.HasSuffix(f.Media, "-seq") || strings.Contains(f.Media, "xml") && f.Name != "xlsx"
+}
+
+// How much of a file is gathered before it goes to the client, in bytes, and how many ids are asked for at once.
+const (
+	downloadPiece = 1 << 20
+	downloadPage  = 5000
+)
+
+// errGathered ends a Fetch whose piece is large enough.
+var errGathered = errors.New("server: the piece is full")
+
+// produce writes the file to out. Questions to the store gather pieces in memory, since nobody may wait for a client with a turn.
+func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot) (err error) {
+	var piece bytes.Buffer
+	writer := &pieces{piece: &piece, out: out}
+	w, err := f.Open(writer, c.fileOptions())
+	if err != nil {
+		return err
+	}
+	done := false
+	defer func() {
+		if !done {
+			w.Close(true)
+		}
+	}()
+	q := c.items().query
+	q.Count, q.Limit, q.Offset = store.CountNone, downloadPage, 0
+	for {
+		p, err := snap.Page(c.r.Context(), q)
+		if err != nil {
+			return err
+		}
+		if err := c.producePage(w, writer, snap, p); err != nil {
+			return err
+		}
+		if p.Next == "" {
+			break
+		}
+		q.Cursor = p.Next
+	}
+	done = true
+	writer.direct = true
+	if err := writer.flush(); err != nil {
+		return err
+	}
+	return w.Close(false)
+}
+
+// producePage writes the features of a page.
+func (c *call) producePage(w format.Writer, to *pieces, snap store.Snapshot, p *store.Page) error {
+	for rows := p.Rows; len(rows) > 0; {
+		n := 0
+		err := snap.Fetch(c.r.Context(), c.coll.ID, rows, w.Want(), func(x *store.Feature) error {
+			n++
+			if err := w.Write(x); err != nil {
+				return err
+			}
+			if to.piece.Len() >= downloadPiece {
+				return errGathered
+			}
+			return nil
+		})
+		if err != nil && err != errGathered {
+			return err
+		}
+		rows = rows[n:]
+		if err := to.flush(); err != nil {
+			return err
+		}
+	}
+	return c.r.Context().Err()
+}
+
+// pieces gathers what a format writes; once direct is set it passes everything on.
+type pieces struct {
+	piece  *bytes.Buffer
+	out    io.Writer
+	direct bool
+}
+
+func (p *pieces) Write(b []byte) (int, error) {
+	if p.direct {
+		return p.out.Write(b)
+	}
+	return p.piece.Write(b)
+}
+
+func (p *pieces) flush() error {
+	_, err := p.out.Write(p.piece.Bytes())
+	p.piece.Reset()
+	return err
+}
+
+// revisionOf names a state of the data as addresses do. It changes with the program too, since another version may write other bytes.
+func (c *call) revisionOf(state string) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{state, c.s.version, c.base()}, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// wholeDownload sends the file of the whole collection: at the address that names its state one that can be resumed, else the present one.
+func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format) error {
+	snap, err := c.snapshot()
+	if err != nil {
+		return err
+	}
+	defer snap.Close()
+	now := c.revisionOf(snap.Revision())
+	asked := c.file().revision
+	if asked == "" {
+		asked = now
+	}
+	name := downloadName(c.coll.ID, asked, f)
+	file, err := s.downloads.open(name)
+	switch {
+	case err == nil:
+	case asked != now:
+		return problem.New(problem.Gone, nil, "The file of this state of the data is gone. Begin anew at %s/collections/%s/download?f=%s", c.base(), c.coll.ID, f.Name)
+	case c.file().revision == "" && (c.r.Method == http.MethodHead || f.Streams && !snap.Holds()):
+		if c.r.Method == http.MethodHead {
+			w.WriteHeader(http.StatusOK)
+			return nil
+		}
+		return c.stream(w, f, snap)
+	default:
+		file, err = s.downloads.make(c.r.Context(), name, func(out io.Writer) error { return c.produce(out, f, snap) })
+		if errors.Is(err, errNoRoom) { // the kept copy is lost, the answer is not
+			return c.stream(w, f, snap)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	defer file.Close()
+	snap.Close()
+	return c.sendFile(w, file, asked, f)
+}
+
+// sendFile sends a kept file. Only the address that names its state knows ranges: a resumed download can never mix two.
+func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f *format.Format) error {
+	h := w.Header()
+	h.Set("ETag", `"`+revision+"-"+f.Name+`"`)
+	h.Set("Content-Location", c.base()+"/collections/"+c.coll.ID+"/download?f="+f.Name+"&revision="+revision)
+	if c.file().revision != "" {
+		http.ServeContent(w, c.r, "", time.Time{}, file)
+		return nil
+	}
+	if matches(c.r.Header.Values("If-None-Match"), `"`+revision+"-"+f.Name+`"`) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	h.Set("Accept-Ranges", "none")
+	h.Set("Content-Length", strconv.FormatInt(info.Size(), 10))
+	w.WriteHeader(http.StatusOK)
+	if c.r.Method == http.MethodHead {
+		return nil
+	}
+	_, err = io.Copy(w, file)
+	return err
+}
+
+// downloadLinks are the links to the files of a collection (RFC 8288, rel enclosure), with their length where they are made.
+func (c *call) downloadLinks(coll *store.Collection) []ogcapi.Link {
+	var links []ogcapi.Link
+	revision := ""
+	if x, ok := c.s.snapshots.(interface{ Revision() string }); ok {
+		revision = c.revisionOf(x.Revision())
+	}
+	for _, r := range c.s.downloadReps() {
+		f := format.Find(r.F)
+		l := ogcapi.Link{Rel: "enclosure", Type: r.contentType(), Title: "All features as " + f.Title, Href: c.base() + "/collections/" + coll.ID + "/download?f=" + f.Name}
+		if revision != "" {
+			l.Href += "&revision=" + revision
+			l.Length = c.s.downloads.length(downloadName(coll.ID, revision, f))
+		}
+		links = append(links, l)
+	}
+	return links
+}
+
+func downloadName(collection, revision string, f *format.Format) string {
+	return collection + "." + revision + f.Ext
+}
+
+// downloadLink is a link to a file, as pages show it.
+type downloadLink struct {
+	Title, Href, Media, Ext string
+	Size                    string // for people; "" when it is not known before
+}
+
+// pageDownloads are the links of the files of the collection, or of what the page selects from it.
+func (c *call) pageDownloads(selection []string) []downloadLink {
+	var out []downloadLink
+	reps := c.s.downloadReps()
+	for i, l := range c.downloadLinks(c.coll) {
+		f := format.Find(reps[i].F)
+		d := downloadLink{Title: f.Title, Href: l.Href, Media: l.Type, Ext: f.Ext}
+		if l.Length > 0 {
+			d.Size = c.size(l.Length)
+		}
+		if len(selection) > 0 {
+			d.Href, d.Size = c.base()+"/collections/"+c.coll.ID+"/download?f="+f.Name+"&"+strings.Join(selection, "&"), ""
+			if f.Lon && c.output().crs != crs.CRS84 {
+				continue
+			}
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// size writes a number of bytes for people, in decimal units.
+func (c *call) size(n int64) string {
+	v, unit := float64(n), "B"
+	for _, u := range [...]string{"kB", "MB", "GB"} {
+		if v < 1000 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	digits := 0
+	if v < 10 && unit != "B" {
+		digits = 1
+	}
+	return inDigits(strconv.FormatFloat(v, 'f', digits, 64), c.lang) + "\u00a0" + unit
+}

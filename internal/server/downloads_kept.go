@@ -1,0 +1,206 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"grense/internal/problem"
+)
+
+// keptFiles are the files of whole collections, made once for each state of the data. Together they have at most so many bytes; those that
+// were longest not used go first. A file that is being sent stays readable when its name is gone.
+type keptFiles struct {
+	dir  string // "": nothing is kept
+	most int64
+
+	slots chan struct{} // of snapshots that keep a connection
+
+	mu     sync.Mutex
+	making map[string]chan struct{}
+}
+
+// errNoRoom reports that a file could not be kept.
+var errNoRoom = errors.New("server: no room for a kept file")
+
+// partial begins the names of files under way.
+const partial = ".partial-"
+
+// newKeptFiles keeps files in a folder, and removes what an earlier process left half done.
+func newKeptFiles(dir string, most int64) *keptFiles {
+	k := &keptFiles{dir: dir, most: most, slots: make(chan struct{}, 2), making: map[string]chan struct{}{}}
+	if dir == "" {
+		return k
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, partial+"*"))
+	for _, name := range left {
+		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > time.Hour { // another process may be at work
+			os.RemoveAll(name)
+		}
+	}
+	return k
+}
+
+// enter waits for a slot; who gets one calls what is returned.
+func (k *keptFiles) enter(ctx context.Context, wait time.Duration) (leave func(), err error) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case k.slots <- struct{}{}:
+		return func() { <-k.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timer.C:
+		return nil, problem.New(problem.Busy, nil, "Other downloads are being made. Try again after the seconds in Retry-After.")
+	}
+}
+
+// temp is the folder for temporary files; "" is that of the system.
+func (k *keptFiles) temp() string {
+	if k.dir == "" || os.MkdirAll(k.dir, 0o700) != nil {
+		return ""
+	}
+	return k.dir
+}
+
+// create makes a temporary file.
+func (k *keptFiles) create() (*os.File, error) { return os.CreateTemp(k.temp(), partial+"*") }
+
+// open opens a kept file; fs.ErrNotExist when there is none.
+func (k *keptFiles) open(name string) (*os.File, error) {
+	if k.dir == "" {
+		return nil, os.ErrNotExist
+	}
+	path := filepath.Join(k.dir, name)
+	f, err := os.Open(path)
+	if err == nil {
+		now := time.Now()
+		os.Chtimes(path, now, now) // what is used stays; where that fails it goes earlier
+	}
+	return f, err
+}
+
+// length returns the size of a kept file; 0 when there is none.
+func (k *keptFiles) length(name string) int64 {
+	if k.dir == "" {
+		return 0
+	}
+	info, err := os.Stat(filepath.Join(k.dir, name))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// make returns the file of that name, which write fills when nobody else does so already. errNoRoom says that it cannot be kept.
+func (k *keptFiles) make(ctx context.Context, name string, write func(io.Writer) error) (*os.File, error) {
+	if k.dir == "" {
+		return nil, errNoRoom
+	}
+	for {
+		if f, err := k.open(name); err == nil {
+			return f, nil
+		}
+		k.mu.Lock()
+		other := k.making[name]
+		if other == nil {
+			k.making[name] = make(chan struct{})
+		}
+		k.mu.Unlock()
+		if other == nil {
+			break
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	defer func() {
+		k.mu.Lock()
+		close(k.making[name])
+		delete(k.making, name)
+		k.mu.Unlock()
+	}()
+	return k.fill(name, write)
+}
+
+// fill writes a file and gives it its name.
+func (k *keptFiles) fill(name string, write func(io.Writer) error) (*os.File, error) {
+	tmp, err := k.create()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoRoom, err)
+	}
+	disk := &diskWriter{f: tmp}
+	err = write(disk)
+	if err == nil {
+		err = os.Rename(tmp.Name(), filepath.Join(k.dir, name))
+		disk.err = err
+	}
+	if err != nil {
+		tmp.Close()
+		os.Remove(tmp.Name())
+		if disk.err != nil {
+			return nil, fmt.Errorf("%w: %w", errNoRoom, disk.err)
+		}
+		return nil, err
+	}
+	if _, err := tmp.Seek(0, io.SeekStart); err != nil {
+		tmp.Close()
+		return nil, err
+	}
+	k.trim(name)
+	return tmp, nil
+}
+
+// diskWriter remembers that it was the disk that failed.
+type diskWriter struct {
+	f   *os.File
+	err error
+}
+
+func (d *diskWriter) Write(b []byte) (int, error) {
+	n, err := d.f.Write(b)
+	if err != nil {
+		d.err = err
+	}
+	return n, err
+}
+
+// trim removes files beyond the bound, but for the one that was just made.
+func (k *keptFiles) trim(keep string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	entries, err := os.ReadDir(k.dir)
+	if err != nil {
+		return
+	}
+	var files []os.FileInfo
+	var sum int64
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || e.IsDir() || len(e.Name()) > len(partial) && e.Name()[:len(partial)] == partial {
+			continue
+		}
+		sum += info.Size()
+		if e.Name() != keep {
+			files = append(files, info)
+		}
+	}
+	slices.SortFunc(files, func(a, b os.FileInfo) int { return cmp.Compare(a.ModTime().UnixNano(), b.ModTime().UnixNano()) })
+	for _, f := range files {
+		if sum <= k.most {
+			return
+		}
+		if os.Remove(filepath.Join(k.dir, f.Name())) == nil {
+			sum -= f.Size()
+		}
+	}
+}

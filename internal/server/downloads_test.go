@@ -1,0 +1,281 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"grense/internal/config"
+	"grense/internal/format"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// fetchAs asks with headers and returns the whole answer.
+func fetchAs(t *testing.T, url string, header map[string]string) (*http.Response, []byte) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range header {
+		req.Header.Set(k, v)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, b
+}
+
+// idsIn returns the ids of features in GeoJSON.
+func idsIn(t *testing.T, b []byte) []string {
+	t.Helper()
+	var doc struct{ Features []struct{ ID string } }
+	decode(t, b, &doc)
+	ids := make([]string, len(doc.Features))
+	for i, f := range doc.Features {
+		ids[i] = f.ID
+	}
+	return ids
+}
+
+func TestDownloadHoldsEveryFeatureInEveryFormat(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	_, all := fetchAs(t, a.URL+"/collections/kommuner/items?limit=1000", nil)
+	want := idsIn(t, all)
+	if len(want) != 357 {
+		t.Fatalf("%d municipalities", len(want))
+	}
+	for _, f := range format.All() {
+		res, b := fetchAs(t, a.URL+"/collections/kommuner/download?f="+f.Name, nil)
+		if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), f.Media) || !strings.Contains(res.Header.Get("Content-Disposition"), `"kommuner`+f.Ext+`"`) {
+			t.Errorf("%s: %d %s %s", f.Name, res.StatusCode, res.Header.Get("Content-Type"), res.Header.Get("Content-Disposition"))
+		}
+		if (res.Header.Get("Format-Losses") != "") != (len(f.Losses) > 0) {
+			t.Errorf("%s: the header tells %q", f.Name, res.Header.Get("Format-Losses"))
+		}
+		switch f.Name {
+		case "json":
+			if got := idsIn(t, b); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%d features, not those of items", len(got))
+			}
+		case "geojsonseq":
+			if n := bytes.Count(b, []byte{0x1e}); n != len(want) {
+				t.Errorf("%d records", n)
+			}
+		case "csv":
+			rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+			if err != nil || len(rows) != len(want)+1 {
+				t.Errorf("%d rows, %v", len(rows), err)
+			}
+		case "gml":
+			if n := bytes.Count(b, []byte("<sf:featureMember>")); n != len(want) {
+				t.Errorf("%d members", n)
+			}
+		case "kml":
+			if n := bytes.Count(b, []byte("<Placemark>")); n != len(want) {
+				t.Errorf("%d placemarks", n)
+			}
+		}
+	}
+}
+
+func TestDownloadTakesTheParametersOfItems(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, query := range []string{"navn=Oslo", "bbox=10,59,11,60", "filter=nr%20LIKE%20%2703%25%27&sortby=-navn", "properties=navn&crs=http://www.opengis.net/def/crs/EPSG/0/25833", "q=os"} {
+		_, items := fetchAs(t, a.URL+"/collections/kommuner/items?limit=1000&"+query, nil)
+		res, file := fetchAs(t, a.URL+"/collections/kommuner/download?f=json&"+query, nil)
+		var x, y struct{ Features []json.RawMessage }
+		decode(t, items, &x)
+		decode(t, file, &y)
+		if res.StatusCode != 200 || len(x.Features) == 0 || len(x.Features) != len(y.Features) {
+			t.Errorf("%s: %d, %d features instead of %d", query, res.StatusCode, len(y.Features), len(x.Features))
+			continue
+		}
+		for i := range x.Features {
+			if string(x.Features[i]) != string(y.Features[i]) {
+				t.Errorf("%s: feature %d is %s, not %s", query, i, y.Features[i], x.Features[i])
+				break
+			}
+		}
+	}
+}
+
+func TestDownloadRefusesWhatDoesNotGoTogether(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for query, want := range map[string]int{
+		"f=doc": 400, "f=json&dialect=excel": 400, "f=csv&dialect=x": 400, "f=csv&profile=jsonfg": 400, "f=json&profile=x": 400, "f=csv&crs=http://www.opengis.net/def/crs/EPSG/0/25833": 400,
+		"f=gpkg&revision=": 400, "f=gpkg&revision=zz": 400, "f=gpkg&revision=00&navn=Oslo": 400, "f=gpkg&revision=0011223344556677": 410, "limit=5": 400, "offset=1": 400, "cursor=x": 400,
+	} {
+		res, b := fetchAs(t, a.URL+"/collections/kommuner/download?"+query, nil)
+		if res.StatusCode != want || !strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json") || res.Header.Get("Content-Disposition") != "" {
+			t.Errorf("%s: %d %s, want %d", query, res.StatusCode, b, want)
+		}
+	}
+}
+
+// TestKeptDownloadIsResumed breaks a download off and goes on, as curl -C - does, and finds the state gone after the data have changed.
+func TestKeptDownloadIsResumed(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	var doc struct {
+		Links []struct{ Rel, Href, Type string }
+	}
+	_, b := fetchAs(t, a.URL+"/collections/fylker?f=json", nil)
+	decode(t, b, &doc)
+	address := ""
+	for _, l := range doc.Links {
+		if l.Rel == "enclosure" && l.Type == "application/geopackage+sqlite3" {
+			address = l.Href
+		}
+	}
+	if !strings.Contains(address, "revision=") {
+		t.Fatalf("the collection links to %q", address)
+	}
+	res, whole := fetchAs(t, address, nil)
+	if res.StatusCode != 200 || res.Header.Get("Accept-Ranges") != "bytes" || res.Header.Get("Content-Encoding") != "" || res.ContentLength != int64(len(whole)) || len(whole) == 0 {
+		t.Fatalf("%d %v", res.StatusCode, res.Header)
+	}
+	etag := res.Header.Get("ETag")
+	if etag == "" || strings.HasPrefix(etag, "W/") {
+		t.Errorf("the validator is %q", etag)
+	}
+	for _, at := range []int{1, len(whole) / 3, len(whole) - 1} {
+		res, rest := fetchAs(t, address, map[string]string{"Range": fmt.Sprintf("bytes=%d-", at)})
+		if res.StatusCode != 206 || !bytes.Equal(rest, whole[at:]) {
+			t.Errorf("from %d: %d, %d bytes", at, res.StatusCode, len(rest))
+		}
+	}
+	if res, _ := fetchAs(t, address, map[string]string{"If-None-Match": etag}); res.StatusCode != 304 {
+		t.Errorf("the same again: %d", res.StatusCode)
+	}
+	if res, _ := fetchAs(t, address, map[string]string{"If-Match": `"other"`, "Range": "bytes=5-"}); res.StatusCode != 412 {
+		t.Errorf("another state is wanted: %d", res.StatusCode)
+	}
+	if res, got := fetchAs(t, address, map[string]string{"If-Range": `"other"`, "Range": "bytes=5-"}); res.StatusCode != 200 || !bytes.Equal(got, whole) {
+		t.Errorf("a part of another state: %d, %d bytes", res.StatusCode, len(got))
+	}
+	// Without the state in its address an answer is whole: a client that resumes there cannot mix two.
+	plain, _, _ := strings.Cut(address, "&revision=")
+	if res, got := fetchAs(t, plain, map[string]string{"Range": "bytes=5-"}); res.StatusCode != 200 || !bytes.Equal(got, whole) || res.Header.Get("Accept-Ranges") != "none" || res.Header.Get("Content-Location") != address {
+		t.Errorf("without revision: %d %v", res.StatusCode, res.Header)
+	}
+}
+
+func TestDownloadOfAnEarlierStateIsGoneNotMixed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	write := func(names ...string) {
+		w, err := gpkg.Create(context.Background(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "id"}, Properties: []store.Property{{Name: "navn", Column: "navn"}}}
+		if err := w.Define(context.Background(), c, true); err != nil {
+			t.Fatal(err)
+		}
+		insert, err := w.Insert("x", []string{"id", "navn"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, n := range names {
+			if err := insert(fmt.Sprint(i), n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Commit(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a", "b")
+	st, err := gpkg.Open(context.Background(), path, gpkg.Options{DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	a := serveStore(t, st, func(c *config.Config) { c.Limits.Downloads = 0 })
+	first, b := fetchAs(t, a.URL+"/collections/x/download?f=gpkg", nil)
+	address := first.Header.Get("Content-Location")
+	snap, err := st.Snapshot(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	write("a", "c", "d")
+	if err := st.Reload(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := snap.Page(context.Background(), store.Query{Collection: "x", Limit: 10, Count: store.CountNone}); err != nil || len(p.Rows) != 2 {
+		t.Errorf("the snapshot has %v, %v after a reload", p, err)
+	}
+	if res, rest := fetchAs(t, address, map[string]string{"Range": "bytes=100-"}); res.StatusCode != 206 || !bytes.Equal(rest, b[100:]) {
+		t.Errorf("the kept file of the earlier state: %d", res.StatusCode)
+	}
+	second, _ := fetchAs(t, a.URL+"/collections/x/download?f=gpkg", nil) // takes the place of the first, since only one is kept
+	if second.Header.Get("Content-Location") == address {
+		t.Error("another state has the same name")
+	}
+	if res, _ := fetchAs(t, address, map[string]string{"Range": "bytes=100-"}); res.StatusCode != 410 {
+		t.Errorf("the earlier state: %d, want 410", res.StatusCode)
+	}
+	_, csvFile := fetchAs(t, a.URL+"/collections/x/download?f=csv&dialect=excel", nil)
+	if want := "\uFEFFid;navn\r\n0;a\r\n1;c\r\n2;d\r\n"; string(csvFile) != want {
+		t.Errorf("got %q, want %q", csvFile, want)
+	}
+}
+
+func TestDownloadNeedsAKeyWhereDataDo(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
+	if res, _ := fetchAs(t, a.URL+"/collections/fylker/download?f=gpkg", nil); res.StatusCode != 401 {
+		t.Errorf("without a key: %d", res.StatusCode)
+	}
+	if res, _ := fetchAs(t, a.URL+"/v1/collections/fylker/download?f=gpkg", map[string]string{"X-API-Key": a.key}); res.StatusCode != 200 {
+		t.Errorf("with a key: %d", res.StatusCode)
+	}
+}
+
+func TestJSONFGHasPlaceTypeAndProfile(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	const crs = "&crs=http://www.opengis.net/def/crs/EPSG/0/25833"
+	for query, want := range map[string][2]bool{"profile=jsonfg": {true, false}, "profile=jsonfg" + crs: {false, true}, "profile=jsonfg-plus" + crs: {true, true}} {
+		res, b := fetchAs(t, a.URL+"/collections/fylker/download?f=json&"+query, nil)
+		var doc struct {
+			ConformsTo               []string
+			FeatureType, CoordRefSys string
+			Features                 []struct{ Geometry, Place, Time json.RawMessage }
+		}
+		decode(t, b, &doc)
+		if len(doc.ConformsTo) == 0 || doc.FeatureType != "fylker" || (doc.CoordRefSys != "") != want[1] || len(doc.Features) != 15 {
+			t.Errorf("%s: %.300s", query, b)
+			continue
+		}
+		for _, f := range doc.Features {
+			if (string(f.Geometry) != "null") != want[0] || (string(f.Place) != "null") != want[1] || string(f.Time) == "" {
+				t.Errorf("%s: geometry %.40s, place %.40s, time %s", query, f.Geometry, f.Place, f.Time)
+			}
+		}
+		profile, _, _ := strings.Cut(query, "&")
+		if l := res.Header.Get("Link"); !strings.Contains(l, "/profile/OGC/0/"+strings.TrimPrefix(profile, "profile=")+`>; rel="profile"`) {
+			t.Errorf("%s: Link is %s", query, l)
+		}
+	}
+}

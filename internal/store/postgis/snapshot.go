@@ -1,0 +1,101 @@
+package postgis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/store"
+)
+
+var _ store.Snapshotter = (*Store)(nil)
+
+// snapshot is a store that asks everything in one transaction, on one connection.
+type snapshot struct {
+	of       *Store
+	pinned   *Store
+	revision string
+	failed   bool
+	closed   bool
+}
+
+// Snapshot begins a transaction that sees one state of the database, and holds a connection until it is closed.
+func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	x, err := s.snapshot(ctx)
+	if err != nil {
+		s.leave()
+		return nil, explain(ctx, s.pool.Config().ConnConfig, err)
+	}
+	return x, nil
+}
+
+func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
+	c, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("no connection: %w", err)
+	}
+	r := s.current.Load()
+	x := &snapshot{of: s, pinned: &Store{pool: s.pool, options: s.options, users: 1, idle: make(chan struct{}), pinned: c}}
+	x.pinned.current.Store(r)
+	_, err = c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", pgx.QueryExecModeSimpleProtocol)
+	if err == nil {
+		err = c.QueryRow(ctx, "SELECT pg_current_snapshot()::text", pgx.QueryExecModeSimpleProtocol).Scan(&x.revision)
+	}
+	if err != nil {
+		discard(c)
+		return nil, err
+	}
+	x.revision = r.catalog.Version + " " + x.revision
+	return x, nil
+}
+
+// discard closes a connection whose transaction is in doubt.
+func discard(c *pgxpool.Conn) {
+	ctx, end := context.WithTimeout(context.Background(), time.Second) // also when the request has ended
+	defer end()
+	c.Conn().Close(ctx)
+	c.Release()
+}
+
+func (x *snapshot) Catalog() *store.Catalog { return x.pinned.Catalog() }
+
+func (x *snapshot) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	p, err := x.pinned.Page(ctx, q)
+	x.failed = x.failed || err != nil
+	return p, err
+}
+
+func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	err := x.pinned.Fetch(ctx, collection, rows, want, fn)
+	x.failed = x.failed || ctx.Err() != nil
+	return err
+}
+
+func (x *snapshot) Revision() string { return x.revision }
+
+func (x *snapshot) Holds() bool { return true }
+
+func (x *snapshot) Close() error {
+	if x.closed {
+		return nil
+	}
+	x.closed = true
+	defer x.of.leave()
+	c := x.pinned.pinned
+	ctx, end := context.WithTimeout(context.Background(), time.Second) // also when the request has ended
+	defer end()
+	if !x.failed && !c.Conn().IsClosed() {
+		if _, err := c.Exec(ctx, "COMMIT", pgx.QueryExecModeSimpleProtocol); err == nil {
+			c.Release()
+			return nil
+		}
+	}
+	discard(c)
+	return nil
+}

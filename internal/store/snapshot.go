@@ -1,0 +1,21 @@
+package store
+
+import "context"
+
+// Snapshotter is a Store that can answer many questions from one state of the data, however the data change meanwhile.
+type Snapshotter interface {
+	// Snapshot holds the present state. The caller must close it.
+	Snapshot(ctx context.Context) (Snapshot, error)
+}
+
+// Snapshot is one state of the data. Its questions must not count (CountNone). It is not safe for concurrent use.
+type Snapshot interface {
+	Catalog() *Catalog
+	Page(ctx context.Context, q Query) (*Page, error)
+	Fetch(ctx context.Context, collection string, rows []Row, want Want, fn func(*Feature) error) error
+	// Revision names the state: the same name means the same data.
+	Revision() string
+	// Holds reports whether the snapshot keeps a connection or holds up others, so that nobody should wait for a slow reader with it.
+	Holds() bool
+	Close() error
+}

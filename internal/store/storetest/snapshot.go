@@ -1,0 +1,59 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+
+	"grense/internal/store"
+)
+
+// exerciseSnapshot holds the answers of a snapshot against those of the store, before and after a reload.
+func exerciseSnapshot(t *testing.T, s store.Store, d *dataset) {
+	x, ok := s.(store.Snapshotter)
+	if !ok {
+		return
+	}
+	ctx := context.Background()
+	snap, err := x.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	if snap.Revision() == "" || snap.Catalog() != s.Catalog() {
+		t.Errorf("revision %q of catalog %s, the store has %s", snap.Revision(), snap.Catalog().Version, s.Catalog().Version)
+	}
+	if err := s.Reload(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range d.sets {
+		want := set.filter(t, nil, nil)
+		var got []string
+		for q := (store.Query{Collection: set.c.ID, Limit: 7, Count: store.CountNone}); ; {
+			p, err := snap.Page(ctx, q)
+			if err != nil {
+				t.Fatalf("%s: %v", set.c.ID, err)
+			}
+			err = snap.Fetch(ctx, set.c.ID, p.Rows, store.Want{NoGeometry: true}, func(f *store.Feature) error {
+				got = append(got, f.ID)
+				return nil
+			})
+			if err != nil {
+				t.Fatalf("%s: %v", set.c.ID, err)
+			}
+			if p.Next == "" {
+				break
+			}
+			q.Cursor = p.Next
+		}
+		same(t, set.c.ID+" in a snapshot", got, want)
+	}
+	if err := snap.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := snap.Close(); err != nil {
+		t.Errorf("closed again: %v", err)
+	}
+	if _, err := s.Page(ctx, store.Query{Collection: d.sets[0].c.ID, Limit: 1}); err != nil {
+		t.Errorf("the store after its snapshot: %v", err)
+	}
+}
