@@ -21,6 +21,7 @@ var may = map[string]string{
 	"internal/crs":             "",
 	"internal/wkb":             "",
 	"internal/cache":           "",
+	"internal/arc":             "internal/crs internal/wkb",
 	"internal/cql2":            "internal/crs internal/wkb",
 	"internal/store":           "internal/cql2 internal/crs internal/wkb",
 	"internal/store/sqlq":      "internal/store internal/cql2 internal/crs internal/wkb",

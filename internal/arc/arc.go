@@ -1,0 +1,270 @@
+// Package arc keeps shared borders shared. The polygons of a layer are cut on an integer grid into arcs that neighbours have in common; arcs are
+// simplified, once for each level, and rings are made of them. On every level, therefore, neighbours have the same vertices along their border,
+// nothing gaps, overlaps or crosses, and rings are valid.
+//
+// The grid of a level is twice as coarse as that of the one before; a level is made from the finer one. Moving vertices to a grid may make edges
+// touch and cross: they are cut there until no two have more than an end in common (planar). What lies on both sides of edges that
+// come to lie on each other is summed up, so that a face that has become a line is gone and what was on its sides are neighbours.
+//
+// Borders that do not match are arcs of their own: what gaps or overlaps before does so after. Features are known by their number,
+// in the order of Add. A Builder is for one goroutine; levels are immutable.
+package arc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/crs"
+	"grense/internal/wkb"
+)
+
+// Grid says where the positions of the finest level lie: x = Origin[0] + X·Unit, y = Origin[1] + Y·Unit.
+type Grid struct {
+	Origin orb.Point
+	Unit   float64
+}
+
+// Point is a position on a grid, X to the right and Y up.
+type Point struct{ X, Y int32 }
+
+// MaxPosition bounds the positions of the finest level, so that products of differences fit into 64 bits.
+const MaxPosition = 1<<28 - 1
+
+// Options say how levels are made. Areas and lengths are in units of the grid of the level.
+type Options struct {
+	Tolerance float64 // area of the triangles by which vertices are removed; weighted: sharp bends go first. Defaults to 16
+	Island    float64 // area below which a ring without junctions is left out, but for the largest of its feature. Defaults to 64
+	Span      int32   // features less wide and high are left out. Defaults to 4
+}
+
+// Builder collects the polygons of a layer.
+type Builder struct {
+	grid   Grid
+	o      Options
+	labels *labels
+	segs   []seg
+	n      int32
+	ringed int // features with edges
+}
+
+// NewBuilder returns a Builder.
+func NewBuilder(g Grid, o Options) *Builder {
+	if o.Tolerance == 0 {
+		o.Tolerance = 16
+	}
+	if o.Island == 0 {
+		o.Island = 64
+	}
+	if o.Span == 0 {
+		o.Span = 4
+	}
+	return &Builder{grid: g, o: o, labels: newLabels()}
+}
+
+// ErrOutside reports a position that has no place on the grid.
+var ErrOutside = errors.New("arc: a position outside of the grid")
+
+// Add adds a feature: the polygons of a geometry, its rings oriented in any way, in a coordinate system that move brings to that of the grid;
+// nil leaves it. A geometry without polygons, nil too, is a feature without rings. After an error the Builder is as it was.
+func (b *Builder) Add(geometry []byte, move crs.Func) error {
+	start := len(b.segs)
+	outside := false
+	var err error
+	if geometry != nil {
+		err = wkb.Walk(geometry, func(r wkb.Run) bool {
+			if r.Kind == wkb.Polygon {
+				outside = !b.ring(&r, move)
+			}
+			return !outside
+		})
+	}
+	if err == nil && outside {
+		err = ErrOutside
+	}
+	if err != nil {
+		b.segs = b.segs[:start]
+		return err
+	}
+	if b.n++; len(b.segs) > start {
+		b.ringed++
+	}
+	return nil
+}
+
+// ring adds the edges of a ring; false when it leaves the grid.
+func (b *Builder) ring(r *wkb.Run, move crs.Func) bool {
+	label := b.labels.side(b.n, (r.Area() > 0) == (r.Ring == 0))
+	var last Point
+	for i := range r.Len() {
+		x, y := r.XY(i)
+		if move != nil {
+			x, y = move(x, y)
+		}
+		x, y = math.Round((x-b.grid.Origin[0])/b.grid.Unit), math.Round((y-b.grid.Origin[1])/b.grid.Unit)
+		if !(math.Abs(x) <= MaxPosition/2 && math.Abs(y) <= MaxPosition/2) {
+			return false
+		}
+		p := Point{int32(x), int32(y)}
+		if i > 0 && p != last {
+			b.segs = append(b.segs, b.labels.segment(last, p, label))
+		}
+		last = p
+	}
+	return true
+}
+
+// Levels makes n levels, the finest first, and drops what was added. Progress may be nil; it is told how many levels are ready.
+func (b *Builder) Levels(ctx context.Context, n int, progress func(done int)) ([]*Level, error) {
+	segs := b.segs
+	b.segs = nil
+	out := make([]*Level, 0, n)
+	for i := range n {
+		if i > 0 {
+			b.halve(segs)
+		}
+		var err error
+		if segs, err = b.planar(ctx, segs); err != nil {
+			return nil, fmt.Errorf("arc: level %d: %w", i, err)
+		}
+		segs = b.drop(segs)
+		g := newGraph(segs, b.labels)
+		g.islands(b.o.Island)
+		g.simplify(b.o.Tolerance)
+		segs = g.segments(segs[:0])
+		l := g.level(b.n)
+		l.Unit, l.LeftOut = b.grid.Unit*float64(int64(1)<<i), l.LeftOut+b.ringed
+		out = append(out, l)
+		if progress != nil {
+			progress(i + 1)
+		}
+	}
+	return out, nil
+}
+
+// halve moves all ends to the grid of the next level.
+func (b *Builder) halve(segs []seg) {
+	half := func(p Point) Point { return Point{(p.X + 1) >> 1, (p.Y + 1) >> 1} }
+	for i := range segs {
+		s := &segs[i]
+		*s = b.labels.segment(half(s.a), half(s.b), s.label)
+	}
+}
+
+// seg is an edge from a to b, which is greater by less. The label says what is on its sides, as seen from a to b.
+type seg struct {
+	a, b  Point
+	label int32
+	fresh bool // not known to be apart from the others
+}
+
+func (p Point) less(q Point) bool { return p.X < q.X || p.X == q.X && p.Y < q.Y }
+
+// segment returns the edge of two ends, which may be equal.
+func (l *labels) segment(a, b Point, label int32) seg {
+	if b.less(a) {
+		return seg{b, a, l.reverse[label], true}
+	}
+	return seg{a, b, label, true}
+}
+
+// labels numbers what can be on the sides of edges: features on the left as their number plus 1, those on the right negative. Label 0 is
+// nothing.
+type labels struct {
+	sets    [][]int32 // sorted by feature
+	reverse []int32
+	index   map[string]int32
+	sums    map[[2]int32]int32
+	key     []byte
+	list    []int32
+}
+
+func newLabels() *labels {
+	l := &labels{index: map[string]int32{}, sums: map[[2]int32]int32{}}
+	l.intern(nil)
+	return l
+}
+
+func (l *labels) side(feature int32, left bool) int32 {
+	f := feature + 1
+	if !left {
+		f = -f
+	}
+	return l.intern([]int32{f})
+}
+
+// intern numbers a list, which it copies, and its reverse.
+func (l *labels) intern(list []int32) int32 {
+	if n, ok := l.find(list, 1); ok {
+		return n
+	}
+	n := int32(len(l.sets))
+	l.index[string(l.key)] = n
+	l.sets = append(l.sets, slices.Clone(list))
+	if len(list) == 0 {
+		l.reverse = append(l.reverse, n)
+		return n
+	}
+	other := make([]int32, len(list))
+	for i, f := range list {
+		other[i] = -f
+	}
+	l.find(other, 1)
+	l.index[string(l.key)] = n + 1
+	l.sets = append(l.sets, other)
+	l.reverse = append(l.reverse, n+1, n)
+	return n
+}
+
+func (l *labels) find(list []int32, sign int32) (int32, bool) {
+	l.key = l.key[:0]
+	for _, f := range list {
+		f *= sign
+		l.key = append(l.key, byte(f), byte(f>>8), byte(f>>16), byte(f>>24))
+	}
+	n, ok := l.index[string(l.key)]
+	return n, ok
+}
+
+// sum returns the label of two edges that lie on each other. A feature on both sides is on none.
+func (l *labels) sum(a, b int32) int32 {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	if a > b {
+		a, b = b, a
+	}
+	k := [2]int32{a, b}
+	if n, ok := l.sums[k]; ok {
+		return n
+	}
+	n := l.merge(append(slices.Clone(l.sets[a]), l.sets[b]...))
+	l.sums[k] = n
+	return n
+}
+
+// merge numbers a list in any order, in which features may occur more than once. The list is changed.
+func (l *labels) merge(list []int32) int32 {
+	slices.SortFunc(list, func(f, g int32) int { return int(abs(f) - abs(g)) })
+	out := l.list[:0]
+	for i := 0; i < len(list); {
+		net, f := int32(0), abs(list[i])
+		for ; i < len(list) && abs(list[i]) == f; i++ {
+			net += list[i] / f
+		}
+		switch {
+		case net > 0:
+			out = append(out, f)
+		case net < 0:
+			out = append(out, -f)
+		}
+	}
+	l.list = out
+	return l.intern(out)
+}
+
+func abs(v int32) int32 { return max(v, -v) }

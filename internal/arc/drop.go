@@ -1,0 +1,197 @@
+package arc
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// drop leaves out features that have become too small: what they covered goes to the neighbour with the longest common border, to nothing only
+// where there is no neighbour.
+func (b *Builder) drop(segs []seg) []seg {
+	box := make([][2]Point, b.n) // lower and upper corner
+	seen := make([]bool, b.n)
+	for i := range segs {
+		s := &segs[i]
+		for _, f := range b.labels.sets[s.label] {
+			f = abs(f) - 1
+			if !seen[f] {
+				seen[f], box[f] = true, [2]Point{s.a, s.a}
+			}
+			lo, hi := &box[f][0], &box[f][1]
+			lo.X, lo.Y = min(lo.X, s.a.X), min(lo.Y, s.a.Y, s.b.Y)
+			hi.X, hi.Y = max(hi.X, s.b.X), max(hi.Y, s.a.Y, s.b.Y)
+		}
+	}
+	small := map[int32]map[int32]float64{} // of each, the length along each neighbour
+	for f := range b.n {
+		if seen[f] && max(box[f][1].X-box[f][0].X, box[f][1].Y-box[f][0].Y) < b.o.Span {
+			small[f] = map[int32]float64{}
+		}
+	}
+	if len(small) == 0 {
+		return segs
+	}
+	for i := range segs {
+		s := &segs[i]
+		set := b.labels.sets[s.label]
+		for _, f := range set {
+			to := small[abs(f)-1]
+			if to == nil {
+				continue
+			}
+			for _, g := range set {
+				if (g > 0) != (f > 0) {
+					to[abs(g)-1] += length(s)
+				}
+			}
+		}
+	}
+	into := heirs(small)
+	changed := make([]int32, len(b.labels.sets)) // label to label; -1: not known
+	for i := range changed {
+		changed[i] = -1
+	}
+	for i := range segs {
+		s := &segs[i]
+		if int(s.label) < len(changed) && changed[s.label] >= 0 {
+			s.label = changed[s.label]
+			continue
+		}
+		old := s.label
+		s.label = b.replace(old, small, into)
+		changed[old] = s.label
+	}
+	return slices.DeleteFunc(segs, func(s seg) bool { return s.label == 0 })
+}
+
+func length(s *seg) float64 {
+	return math.Hypot(float64(s.b.X-s.a.X), float64(s.b.Y-s.a.Y))
+}
+
+// heirs finds for each small feature the one that it goes to; none where no other can be reached.
+func heirs(small map[int32]map[int32]float64) map[int32]int32 {
+	into := map[int32]int32{}
+	left := make([]int32, 0, len(small))
+	for f := range small {
+		left = append(left, f)
+	}
+	slices.Sort(left)
+	for found := true; found; {
+		found = false
+		settled := map[int32]int32{}
+		for _, f := range left {
+			best, most := int32(-1), 0.0
+			for g, l := range small[f] {
+				heir, settledAlready := into[g]
+				if _, isSmall := small[g]; !isSmall {
+					heir, settledAlready = g, true
+				}
+				if settledAlready && (l > most || l == most && heir < best) {
+					best, most = heir, l
+				}
+			}
+			if best >= 0 {
+				settled[f], found = best, true
+			}
+		}
+		for f, g := range settled {
+			into[f] = g
+		}
+		left = slices.DeleteFunc(left, func(f int32) bool { _, ok := into[f]; return ok })
+	}
+	return into
+}
+
+// replace returns a label with the heirs of small features in their place.
+func (b *Builder) replace(label int32, small map[int32]map[int32]float64, into map[int32]int32) int32 {
+	list := slices.Clone(b.labels.sets[label])
+	changed := false
+	out := list[:0]
+	for _, f := range list {
+		if _, is := small[abs(f)-1]; !is {
+			out = append(out, f)
+			continue
+		}
+		changed = true
+		if g, ok := into[abs(f)-1]; ok {
+			out = append(out, (g+1)*(f/abs(f)))
+		}
+	}
+	if !changed {
+		return label
+	}
+	return b.labels.merge(out)
+}
+
+// islands removes loops without junctions whose area is below a limit, unless a feature has no larger ring.
+func (g *graph) islands(limit float64) {
+	type loop struct {
+		at    int32 // a vertex
+		twice int64 // signed area
+		label int32 // along the walk
+	}
+	var loops []loop
+	largest := map[int32]int64{} // by feature: of its rings; arcs count as the whole
+	done := make([]bool, len(g.keys))
+	for v := range int32(len(g.keys)) {
+		if done[v] || g.gone[v] {
+			continue
+		}
+		if !g.isPlain(v) {
+			done[v] = true
+			for k := g.start[v]; k < g.start[v+1]; k++ {
+				for _, f := range g.labels.sets[g.along[k]] {
+					largest[abs(f)] = 1 << 62
+				}
+			}
+		}
+	}
+	for v := range int32(len(g.keys)) {
+		if done[v] || g.gone[v] {
+			continue
+		}
+		l, closed := loop{at: v}, false
+		prev, at := int32(-1), v
+		origin := g.point(v)
+		for !done[at] {
+			done[at] = true
+			next, label := g.step(at, prev)
+			if at == v {
+				l.label = label
+			}
+			l.twice += cross(origin, g.point(at), g.point(next))
+			prev, at = at, next
+			closed = at == v
+			if !g.isPlain(at) {
+				break
+			}
+		}
+		if !closed {
+			continue
+		}
+		loops = append(loops, l)
+		for _, f := range g.labels.sets[l.label] {
+			if (f > 0) == (l.twice > 0) { // it is within
+				largest[abs(f)] = max(largest[abs(f)], abs64(l.twice))
+			}
+		}
+	}
+	slices.SortFunc(loops, func(a, b loop) int { return cmp.Compare(abs64(a.twice), abs64(b.twice)) })
+	for _, l := range loops {
+		if float64(abs64(l.twice))/2 >= limit {
+			break
+		}
+		needed := slices.ContainsFunc(g.labels.sets[l.label], func(f int32) bool { return (f > 0) == (l.twice > 0) && largest[abs(f)] <= abs64(l.twice) })
+		if needed {
+			continue
+		}
+		for prev, at := int32(-1), l.at; !g.gone[at]; {
+			next, _ := g.step(at, prev)
+			g.gone[at] = true
+			prev, at = at, next
+		}
+	}
+}
+
+func abs64(v int64) int64 { return max(v, -v) }

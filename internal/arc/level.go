@@ -1,0 +1,354 @@
+package arc
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Level is the polygons of a layer on one grid. It is immutable.
+type Level struct {
+	Unit     float64 // side of a cell, in units of the coordinate system of the Grid
+	arcs     []int32 // start of each arc in points, and the end
+	points   []Point // arcs share no points but their ends
+	first    []int32 // of each feature in polygons, and the end
+	polygons []polygon
+	refs     []int32 // of rings: numbers of arcs, ^n when they run backwards
+	LeftOut  int     // features that were added with rings and have none
+}
+
+// polygon is the rings of one polygon in refs, the outer one first.
+type polygon struct {
+	rings    []int32 // start of each in refs, and the end
+	min, max Point
+}
+
+// Features returns the number of features.
+func (l *Level) Features() int { return len(l.first) - 1 }
+
+// Vertices returns the number of vertices of all arcs, ends counted with each.
+func (l *Level) Vertices() int { return len(l.points) }
+
+// Arcs returns the number of arcs.
+func (l *Level) Arcs() int { return len(l.arcs) - 1 }
+
+// Polygons returns how many polygons a feature has.
+func (l *Level) Polygons(feature int) int { return int(l.first[feature+1] - l.first[feature]) }
+
+// Box returns the corners of a polygon of a feature.
+func (l *Level) Box(feature, i int) (low, high Point) {
+	p := &l.polygons[int(l.first[feature])+i]
+	return p.min, p.max
+}
+
+// AppendRing appends a ring of a polygon of a feature, without the first position again at the end; ring 0 is the outer one, counter-clockwise
+// with Y up, holes run clockwise. It returns false when there is no such ring.
+func (l *Level) AppendRing(dst []Point, feature, i, ring int) ([]Point, bool) {
+	p := &l.polygons[int(l.first[feature])+i]
+	if ring >= len(p.rings)-1 {
+		return dst, false
+	}
+	for _, ref := range l.refs[p.rings[ring]:p.rings[ring+1]] {
+		dst = l.appendArc(dst, ref)
+	}
+	return dst, true
+}
+
+// appendArc appends an arc without its last point.
+func (l *Level) appendArc(dst []Point, ref int32) []Point {
+	if ref >= 0 {
+		return append(dst, l.points[l.arcs[ref]:l.arcs[ref+1]-1]...)
+	}
+	list := l.points[l.arcs[^ref]:l.arcs[^ref+1]]
+	for i := len(list) - 1; i > 0; i-- {
+		dst = append(dst, list[i])
+	}
+	return dst
+}
+
+// ends returns the first and the last point of an arc, and those beside them.
+func (l *Level) ends(ref int32) (first, second, beforeLast, last Point) {
+	n := ref
+	if n < 0 {
+		n = ^n
+	}
+	p := l.points[l.arcs[n]:l.arcs[n+1]]
+	first, second, beforeLast, last = p[0], p[1], p[len(p)-2], p[len(p)-1]
+	if ref < 0 {
+		return last, beforeLast, second, first
+	}
+	return first, second, beforeLast, last
+}
+
+// level makes arcs and rings of a graph.
+func (g *graph) level(features int32) *Level {
+	l := &Level{}
+	on := g.cutArcs(l)
+	byFeature := make([][]int32, features)
+	for n, label := range on {
+		for _, f := range g.labels.sets[label] {
+			ref := int32(n)
+			if f < 0 {
+				ref = ^ref
+			}
+			byFeature[abs(f)-1] = append(byFeature[abs(f)-1], ref)
+		}
+	}
+	l.first = make([]int32, 1, features+1)
+	for _, refs := range byFeature {
+		if l.addFeature(refs); len(l.polygons) > int(l.first[len(l.first)-1]) {
+			l.LeftOut--
+		}
+		l.first = append(l.first, int32(len(l.polygons)))
+	}
+	return l
+}
+
+// cutArcs fills arcs and points, and returns the label of each arc.
+func (g *graph) cutArcs(l *Level) (on []int32) {
+	done := make([]bool, len(g.keys))
+	walk := func(v, next, label int32) {
+		l.arcs = append(l.arcs, int32(len(l.points)))
+		l.points = append(l.points, g.point(v))
+		on = append(on, label)
+		prev, at := v, next
+		for at != v && g.isPlain(at) {
+			done[at] = true
+			l.points = append(l.points, g.point(at))
+			next, _ := g.step(at, prev)
+			prev, at = at, next
+		}
+		l.points = append(l.points, g.point(at))
+		done[at] = done[at] || at == v
+		if !g.isPlain(at) { // both ends begin it: it is kept once
+			g.drop(at, prev)
+		}
+	}
+	for v := range int32(len(g.keys)) {
+		if g.gone[v] || g.isPlain(v) {
+			continue
+		}
+		for k := g.start[v]; k < g.start[v+1]; k++ {
+			if g.to[k] >= 0 {
+				next := g.to[k]
+				g.to[k] = -1
+				walk(v, next, g.along[k])
+			}
+		}
+	}
+	for v := range int32(len(g.keys)) {
+		if !g.gone[v] && !done[v] && g.isPlain(v) {
+			done[v] = true
+			walk(v, g.to[g.start[v]], g.along[g.start[v]])
+		}
+	}
+	l.arcs = append(l.arcs, int32(len(l.points)))
+	return on
+}
+
+// drop marks the edge from a junction as walked.
+func (g *graph) drop(v, to int32) {
+	for k := g.start[v]; k < g.start[v+1]; k++ {
+		if g.to[k] == to {
+			g.to[k] = -1
+			return
+		}
+	}
+}
+
+// loop is a simple ring while it is sorted into polygons.
+type loop struct {
+	refs  []int32
+	twice int64 // signed area
+}
+
+// addFeature makes polygons of arcs that have the feature on their left.
+func (l *Level) addFeature(refs []int32) {
+	var loops []loop
+	from := map[Point][]int32{} // arcs that begin there
+	for _, r := range refs {
+		first, _, _, _ := l.ends(r)
+		from[first] = append(from[first], r)
+	}
+	used := map[int32]bool{}
+	for _, r := range refs {
+		if used[r] {
+			continue
+		}
+		for _, part := range l.simple(l.face(r, from, used)) {
+			if a := l.area(part); a != 0 {
+				loops = append(loops, loop{part, a})
+			}
+		}
+	}
+	l.sortLoops(loops)
+}
+
+// face walks around a face, which is on the left, from an arc on.
+func (l *Level) face(r int32, from map[Point][]int32, used map[int32]bool) (walk []int32) {
+	for !used[r] {
+		used[r] = true
+		walk = append(walk, r)
+		_, _, before, last := l.ends(r)
+		list := from[last]
+		if len(list) == 0 {
+			return nil
+		}
+		best := list[0]
+		for _, c := range list[1:] {
+			_, second, _, _ := l.ends(c)
+			_, other, _, _ := l.ends(best)
+			if clockwise(last, before, second, other) {
+				best = c
+			}
+		}
+		r = best
+	}
+	return walk
+}
+
+// clockwise reports whether, turning clockwise about c from the direction of p, that of a comes before that of b. The direction of p itself
+// comes last.
+func clockwise(c, p, a, b Point) bool {
+	half := func(q Point) int {
+		switch t := cross(c, p, q); {
+		case t < 0:
+			return 0
+		case t > 0:
+			return 2
+		}
+		if int64(p.X-c.X)*int64(q.X-c.X)+int64(p.Y-c.Y)*int64(q.Y-c.Y) < 0 {
+			return 1
+		}
+		return 3
+	}
+	if ha, hb := half(a), half(b); ha != hb {
+		return ha < hb
+	}
+	return cross(c, a, b) < 0
+}
+
+// simple cuts a walk where it comes to a junction again.
+func (l *Level) simple(walk []int32) (parts [][]int32) {
+	at := map[Point]int{}
+	var stack []int32
+	for _, r := range walk {
+		first, _, _, last := l.ends(r)
+		at[first] = len(stack)
+		stack = append(stack, r)
+		if k, ok := at[last]; ok {
+			part := slices.Clone(stack[k:])
+			for _, x := range part {
+				p, _, _, _ := l.ends(x)
+				delete(at, p)
+			}
+			stack = stack[:k]
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+func (l *Level) area(refs []int32) (twice int64) {
+	origin, _, _, _ := l.ends(refs[0])
+	for _, r := range refs {
+		n := r
+		if n < 0 {
+			n = ^n
+		}
+		p := l.points[l.arcs[n]:l.arcs[n+1]]
+		sum := int64(0)
+		for i := 1; i < len(p); i++ {
+			sum += cross(origin, p[i-1], p[i])
+		}
+		if r < 0 {
+			sum = -sum
+		}
+		twice += sum
+	}
+	return twice
+}
+
+// sortLoops makes a polygon of each loop that runs counter-clockwise, with the others as holes of the smallest that they lie in. One that lies in
+// none is of a ring that crosses itself, and becomes an outer one.
+func (l *Level) sortLoops(loops []loop) {
+	var outer []int
+	for i := range loops {
+		if loops[i].twice > 0 {
+			outer = append(outer, i)
+		}
+	}
+	slices.SortStableFunc(outer, func(i, k int) int { return cmp.Compare(loops[i].twice, loops[k].twice) })
+	var crossed []int
+	holes := map[int][]int{}
+	rings := map[int][]Point{}
+	ring := func(i int) []Point {
+		if rings[i] == nil {
+			for _, r := range loops[i].refs {
+				rings[i] = l.appendArc(rings[i], r)
+			}
+		}
+		return rings[i]
+	}
+	for i := range loops {
+		if loops[i].twice > 0 {
+			continue
+		}
+		k := slices.IndexFunc(outer, func(o int) bool { return loops[o].twice > -loops[i].twice && encloses(ring(o), ring(i)) })
+		if k >= 0 {
+			holes[outer[k]] = append(holes[outer[k]], i)
+			continue
+		}
+		slices.Reverse(loops[i].refs)
+		for k, r := range loops[i].refs {
+			loops[i].refs[k] = ^r
+		}
+		delete(rings, i)
+		crossed = append(crossed, i)
+	}
+	outer = append(outer, crossed...)
+	slices.Sort(outer)
+	for _, o := range outer {
+		p := polygon{min: Point{math.MaxInt32, math.MaxInt32}, max: Point{math.MinInt32, math.MinInt32}}
+		for _, i := range append([]int{o}, holes[o]...) {
+			p.rings = append(p.rings, int32(len(l.refs)))
+			l.refs = append(l.refs, loops[i].refs...)
+		}
+		p.rings = append(p.rings, int32(len(l.refs)))
+		for _, x := range ring(o) {
+			p.min.X, p.min.Y = min(p.min.X, x.X), min(p.min.Y, x.Y)
+			p.max.X, p.max.Y = max(p.max.X, x.X), max(p.max.Y, x.Y)
+		}
+		l.polygons = append(l.polygons, p)
+	}
+}
+
+// encloses reports whether a ring lies within another, which it does not cross. It may touch it.
+func encloses(outer, inner []Point) bool {
+	for _, p := range inner {
+		if in, on := holds(outer, p); !on {
+			return in
+		}
+	}
+	return true
+}
+
+// holds reports whether a ring holds a position, or has it on its border.
+func holds(ring []Point, p Point) (in, on bool) {
+	a := ring[len(ring)-1]
+	for _, b := range ring {
+		lower, upper := a, b
+		if upper.Y < lower.Y {
+			lower, upper = upper, lower
+		}
+		t := cross(lower, upper, p)
+		if t == 0 && p.X >= min(a.X, b.X) && p.X <= max(a.X, b.X) && p.Y >= lower.Y && p.Y <= upper.Y {
+			return false, true
+		}
+		if lower.Y <= p.Y && p.Y < upper.Y && t > 0 {
+			in = !in
+		}
+		a = b
+	}
+	return in, false
+}
