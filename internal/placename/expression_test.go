@@ -3,7 +3,6 @@ package placename_test
 import (
 	"context"
 	"errors"
-	"grense/internal/store"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/placename"
+	"grense/internal/store"
 )
 
 func TestExpressionsAreReadByTheirGrammar(t *testing.T) {

@@ -128,7 +128,7 @@ func (c *call) soapDocument(w http.ResponseWriter) error {
 	return nil
 }
 
-var errNoRegister = problem.NotFoundf("the data served here hold no place-name register; serve the demo, or a file made by grense register")
+var errNoRegister = problem.NotFoundf("the data served here hold no place-name register; serve the demo, or a file made by grense register; grense check tells why a register is refused")
 
 // hasRegister reports whether the catalog holds the record kinds of a place-name register.
 func (c *call) hasRegister() bool {
