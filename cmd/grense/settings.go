@@ -83,7 +83,7 @@ const stateFile = "state.db"
 
 func (p *process) logger(cfg config.Config) *slog.Logger {
 	if cfg.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(p.Stderr, nil))
+		return slog.New(newCounting(slog.NewJSONHandler(p.Stderr, nil)))
 	}
-	return slog.New(slog.NewTextHandler(p.Stderr, nil))
+	return slog.New(newCounting(slog.NewTextHandler(p.Stderr, nil)))
 }

@@ -159,6 +159,12 @@ func (c *call) definedParams() []openapi.Parameter {
 		case paramCRS, paramBBoxCRS, paramFilterCRS:
 			d.Shared = ""
 			d.Schema = map[string]any{"type": "string", "format": "uri", "enum": crsURIs(c.coll)}
+		case paramProperties:
+			d.Shared = ""
+			names := c.coll.Names()
+			if len(names) > 0 {
+				d.Schema = map[string]any{"type": "array", "minItems": 1, "uniqueItems": true, "items": map[string]any{"type": "string", "enum": names}}
+			}
 		case paramSortBy:
 			d.Shared = ""
 			d.Description += ". Properties: " + strings.Join(sortableNames(c.coll), ", ")

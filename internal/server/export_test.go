@@ -45,3 +45,31 @@ func (s *Server) JSONRoutes() (out []JSONRoute, bare []string) {
 	}
 	return out, bare
 }
+
+// KeyedRoute is a route as its key check sees it.
+type KeyedRoute struct {
+	Path, Op string
+	Data     bool
+	Root     bool
+	Formats  []string // values of f
+}
+
+// KeyedRoutes are all routes, aliases too.
+func (s *Server) KeyedRoutes() (out []KeyedRoute) {
+	for _, rt := range s.table() {
+		for _, path := range []string{rt.Path, rt.Alias} {
+			if path == "" && rt.Path != "" {
+				continue
+			}
+			k := KeyedRoute{Path: path, Op: rt.Op, Data: rt.Data, Root: rt.Root}
+			for _, r := range rt.Formats {
+				k.Formats = append(k.Formats, r.F)
+			}
+			out = append(out, k)
+			if rt.Path == "" {
+				break
+			}
+		}
+	}
+	return out
+}

@@ -495,4 +495,10 @@ func notFoundFeature(c *call, id string) error {
 }
 
 // pathEscape writes an id as one segment of a path.
-func pathEscape(id string) string { return url.PathEscape(id) }
+func pathEscape(id string) string {
+	switch id {
+	case ".", "..": // segments that URLs are resolved by (RFC 3986, 5.2.4)
+		return strings.Repeat("%2E", len(id))
+	}
+	return url.PathEscape(id)
+}

@@ -115,6 +115,9 @@ func (c *call) readForm(size int64) error {
 	if site := c.r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return problem.New(problem.Invalid, nil, "send the form from this site's own page")
 	}
+	if origin := c.r.Header.Get("Origin"); origin != "" && !c.ownOrigin(origin) { // from browsers that do not tell the site
+		return problem.New(problem.Invalid, nil, "send the form from this site's own page")
+	}
 	if media, _, _ := strings.Cut(c.r.Header.Get("Content-Type"), ";"); strings.TrimSpace(media) != "application/x-www-form-urlencoded" {
 		return problem.New(problem.MediaType, nil, "send the form as application/x-www-form-urlencoded")
 	}
@@ -123,6 +126,16 @@ func (c *call) readForm(size int64) error {
 		return problem.New(problem.Invalid, err, "send the fields of the form, %d bytes at most", size)
 	}
 	return nil
+}
+
+// ownOrigin reports whether an origin (RFC 6454) is that of our pages: as links have it, or as the browser has asked.
+func (c *call) ownOrigin(origin string) bool {
+	o, err := url.Parse(origin)
+	if err != nil || o.Host == "" { // "null" among them
+		return false
+	}
+	root, err := url.Parse(c.root)
+	return err == nil && o.Scheme == root.Scheme && o.Host == root.Host || o.Host == c.r.Host
 }
 
 // cookieAge is how long a browser keeps the key, in seconds: 180 days.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -32,6 +33,9 @@ const (
 // contentPolicy lets pages load nothing but our own files, and nothing inline (CSP Level 3). Images of data: are those of Swagger
 // UI's style sheet; connections are those of the requests that it tries out.
 const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// transportSecurity makes browsers come by https for a year (RFC 6797).
+const transportSecurity = "max-age=31536000"
 
 // everyAnswer are the header fields of every answer. Nobody changes the values.
 var everyAnswer = http.Header{
@@ -60,6 +64,12 @@ func (s *Server) chain(router *chi.Mux) http.Handler {
 		h := rw.Header()
 		maps.Copy(h, everyAnswer)
 		h.Set("X-Request-Id", c.id)
+		if r.TLS != nil {
+			h.Set("Strict-Transport-Security", transportSecurity)
+		}
+		if !s.ready.Load() { // the connection ends with this answer, so that closing it later breaks off nothing
+			h.Set("Connection", "close")
+		}
 		if r.Method == http.MethodOptions {
 			h.Set("Access-Control-Allow-Headers", allowHeaders)
 			h.Set("Access-Control-Max-Age", preflightAge)
@@ -230,7 +240,7 @@ func (s *Server) forwarded(h http.Header) string {
 	} else {
 		set(lastElement(h.Values("X-Forwarded-Proto")), lastElement(h.Values("X-Forwarded-Host")))
 	}
-	if p := lastElement(h.Values("X-Forwarded-Prefix")); prefixPattern.MatchString(p) {
+	if p := lastElement(h.Values("X-Forwarded-Prefix")); prefixPattern.MatchString(p) && path.Clean(p) == strings.TrimSuffix(p, "/") {
 		prefix = strings.TrimSuffix(p, "/")
 	}
 	return proto + "://" + host + prefix

@@ -155,7 +155,7 @@ var (
 			return err
 		})}
 
-	paramCursor = &param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: schemaString,
+	paramCursor = &param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: schemaFilled,
 		parse: into(func(c *call, p *itemsParams, v []string) error {
 			p.query.Cursor = store.Cursor(v[0])
 			if _, err := p.query.Cursor.Place(); err != nil || v[0] == "" {
@@ -183,10 +183,10 @@ var (
 		})}
 
 	paramDatetime = &param{Name: "datetime", Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in",
-		Schema: schemaString, parse: into(func(_ *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0]) })}
+		Schema: schemaFilled, parse: into(func(_ *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0]) })}
 
 	paramDatetimeAlias = &param{Name: "datetime_", Description: "The same as datetime, for clients that cannot write that name",
-		Schema: schemaString, parse: into(func(_ *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0]) })}
+		Schema: schemaFilled, parse: into(func(_ *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0]) })}
 
 	paramSortBy = &param{Name: "sortby", Description: "Order: properties, separated by commas, each with + (ascending) or - (descending) before it. Features without a value come last",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}}, Repeat: true,
@@ -210,7 +210,7 @@ var (
 			return err
 		})}
 
-	paramFilter = &param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: schemaString,
+	paramFilter = &param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: schemaFilled,
 		parse: into(func(_ *call, p *itemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
 
 	paramQ = &param{Name: "q", Description: "Only features with these words in a text: the beginning of a word is enough; case, accents and letters such as ø and o count as equal. " +
@@ -317,6 +317,7 @@ var (
 
 var (
 	schemaString = map[string]any{"type": "string"}
+	schemaFilled = map[string]any{"type": "string", "minLength": 1}
 	schemaURI    = map[string]any{"type": "string", "format": "uri"}
 )
 

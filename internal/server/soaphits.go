@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/xml"
-	"net/url"
 	"strings"
 )
 
@@ -93,7 +92,7 @@ func (c *call) recordHref(operation, field, id string) string {
 	if coll, ok := c.cat.Collection(name); !ok || !coll.Public || id == "" {
 		return ""
 	}
-	return c.htmlHref("/collections/" + name + "/items/" + url.PathEscape(id))
+	return c.htmlHref("/collections/" + name + "/items/" + pathEscape(id))
 }
 
 // leaves joins the texts of the innermost elements.

@@ -159,7 +159,10 @@ func (s *Service) logCall(r *http.Request, request placename.Request) {
 // logFault logs a refusal with its cause; those that are ours as errors.
 func (s *Service) logFault(r *http.Request, f *failure, id string, status int, operation string) {
 	level := slog.LevelInfo
-	if f.code == codeServer {
+	switch {
+	case f.category == placename.Unavailable:
+		level = slog.LevelWarn
+	case f.code == codeServer:
 		level = slog.LevelError
 	}
 	attrs := []slog.Attr{slog.String("request", id), slog.Int("status", status), slog.String("category", string(f.category))}

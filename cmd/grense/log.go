@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// repeatWindow is for how long warnings and errors of one text are counted instead of written, after the first.
+const repeatWindow = 10 * time.Second
+
+// maxRepeats is how many texts are told apart at once; what is beyond is written.
+const maxRepeats = 1000
+
+// counting writes the first of equal warnings and errors, and how many more there were when the window has passed: a fault that every request
+// runs into must not fill the disk. What is below a warning is written as it comes.
+type counting struct {
+	slog.Handler
+	seen *repeats
+	with string // attributes and groups of the logger, in a text
+}
+
+type repeats struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func newCounting(h slog.Handler) slog.Handler {
+	return counting{Handler: h, seen: &repeats{n: map[string]int{}}}
+}
+
+// Handle writes a record, or counts it.
+func (c counting) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level < slog.LevelWarn {
+		return c.Handler.Handle(ctx, r)
+	}
+	key := c.with + r.Level.String() + r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "err" || a.Key == "error" || a.Key == "panic" || a.Key == "category" { // others differ for each request
+			key += "\x00" + a.Value.String()
+		}
+		return true
+	})
+	c.seen.mu.Lock()
+	n, again := c.seen.n[key]
+	if again {
+		c.seen.n[key] = n + 1
+	} else if len(c.seen.n) < maxRepeats {
+		c.seen.n[key] = 0
+		time.AfterFunc(repeatWindow, func() { c.tell(key, r.Clone()) })
+	}
+	c.seen.mu.Unlock()
+	if again {
+		return nil
+	}
+	return c.Handler.Handle(ctx, r)
+}
+
+// tell writes how often a record came again.
+func (c counting) tell(key string, r slog.Record) {
+	c.seen.mu.Lock()
+	n := c.seen.n[key]
+	delete(c.seen.n, key)
+	c.seen.mu.Unlock()
+	if n > 0 {
+		again := slog.NewRecord(time.Now(), r.Level, r.Message, r.PC)
+		again.AddAttrs(slog.Int("repeated", n), slog.Duration("within", repeatWindow))
+		r.Attrs(func(a slog.Attr) bool {
+			if a.Key == "err" || a.Key == "error" {
+				again.AddAttrs(a)
+			}
+			return true
+		})
+		c.Handler.Handle(context.Background(), again) //nolint:errcheck // there is nobody to tell
+	}
+}
+
+// WithAttrs and WithGroup keep the counts.
+func (c counting) WithAttrs(attrs []slog.Attr) slog.Handler {
+	with := c.with
+	for _, a := range attrs {
+		with += a.String() + "\x00"
+	}
+	return counting{c.Handler.WithAttrs(attrs), c.seen, with}
+}
+
+func (c counting) WithGroup(name string) slog.Handler {
+	return counting{c.Handler.WithGroup(name), c.seen, c.with + name + "\x00"}
+}

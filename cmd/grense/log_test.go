@@ -1,0 +1,39 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestOneFaultIsLoggedOnceAndCounted: the first comes at once, the number of the others when the window has passed; others and what is no fault come
+// as they are.
+func TestOneFaultIsLoggedOnceAndCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b strings.Builder
+		log := slog.New(newCounting(slog.NewTextHandler(&b, nil)))
+		for i := range 14_660 {
+			log.Error("request failed", "request", i, "err", "disk on fire")
+		}
+		log.Error("request failed", "err", "another")
+		log.Info("request")
+		log.Info("request")
+		if got := strings.Count(b.String(), "\n"); got != 4 {
+			t.Fatalf("%d lines: %.1000s", got, b.String())
+		}
+		b.Reset()
+		time.Sleep(repeatWindow + time.Second)
+		synctest.Wait()
+		if got := b.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "repeated=14659") || !strings.Contains(got, "disk on fire") {
+			t.Errorf("%s", got)
+		}
+		b.Reset()
+		log.Error("request failed", "err", "disk on fire")
+		if strings.Count(b.String(), "\n") != 1 {
+			t.Error("a fault of a new window was not logged")
+		}
+		time.Sleep(repeatWindow + time.Second)
+	})
+}
