@@ -32,6 +32,7 @@ type importCmd struct {
 	CRS        string   `name:"crs" placeholder:"EPSG:n" help:"Reference system of the coordinates, for files that state none or a wrong one."`
 	Replace    bool     `help:"Replace the collection if it exists."`
 	Strict     bool     `help:"Refuse the import when a polygon is invalid and cannot be repaired, instead of writing it as it is."`
+	FeatureMB  int64    `name:"feature-memory" default:"1024" placeholder:"MB" help:"Memory that one feature may take while it is checked; a larger one is refused. About 4000 positions take 1 MB."`
 	Report     string   `placeholder:"FILE" help:"Write each fault as a line of JSON."`
 }
 
@@ -58,6 +59,9 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
+	if c.FeatureMB < 1 || c.FeatureMB > 1<<20 {
+		return fmt.Errorf("--feature-memory %d is not between 1 and %d", c.FeatureMB, 1<<20)
+	}
 	report, err := newReport(c.Report, append(c.Files, c.Into)...)
 	if err != nil {
 		return err
@@ -69,7 +73,7 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	bar := newMeter(p.Stderr, noun)
 	in := importing{
-		files: c.Files, into: c.Into, layer: c.Layer, options: ingest.Options{CRS: id},
+		files: c.Files, into: c.Into, layer: c.Layer, options: ingest.Options{CRS: id, Limits: ingest.Limits{Feature: c.FeatureMB << 20}},
 		target: ingest.Target{Collection: c.Collection, IDField: c.IDField, TitleField: c.TitleField, Replace: c.Replace, Strict: c.Strict},
 		watch:  ingest.Watch{Fault: report.add, Progress: func(done, total int64) { bar.show(int(done), int(total)) }},
 	}

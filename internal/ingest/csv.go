@@ -23,7 +23,8 @@ const maxRow = 64 << 20
 // csvReader reads CSV (RFC 4180) with a header, split by comma, semicolon, tab or bar. Points come from a pair of columns, any geometry
 // from a column of well-known text (OGC 06-103r4, 7).
 type csvReader struct {
-	open func() (io.ReadCloser, error)
+	open   func() (io.ReadCloser, error)
+	memory memory
 }
 
 // Names of columns with coordinates, in lower case, best first.
@@ -53,6 +54,7 @@ func (b *rowBudget) Read(p []byte) (int, error) {
 
 // csvTable is what the header tells.
 type csvTable struct {
+	memory  memory
 	names   []string
 	wkt     int // column; -1 without
 	x, y    int // columns; -1 without
@@ -84,6 +86,7 @@ func (c *csvReader) read(ctx context.Context, out sink) error {
 	if err != nil || !ok {
 		return c.failed(err, out)
 	}
+	t.memory = c.memory
 	out.fields(t.properties())
 	if t.degrees {
 		out.reference(place{1, 1}, "OGC:CRS84")
@@ -153,6 +156,9 @@ func header(r *csv.Reader, out sink) (t csvTable, ok bool, err error) {
 	if err != nil {
 		return t, false, err
 	}
+	if len(row) > maxNames {
+		return refuse(fmt.Sprintf("more than %d columns", maxNames))
+	}
 	var low []string
 	for i, name := range row {
 		name = strings.TrimSpace(name)
@@ -167,9 +173,6 @@ func header(r *csv.Reader, out sink) (t csvTable, ok bool, err error) {
 		}
 		t.names = append(t.names, strings.Clone(name))
 		low = append(low, strings.ToLower(name))
-	}
-	if len(t.names) > maxNames {
-		return refuse(fmt.Sprintf("more than %d columns", maxNames))
 	}
 	t.comma, t.wkt, t.x, t.y = r.Comma != ',', -1, -1, -1
 	for _, name := range wktNames {
@@ -273,6 +276,9 @@ func (t *csvTable) text(s string, at place, out sink) (*shape, []note, string) {
 	}
 	if nesting(s) > maxNesting {
 		return nil, nil, fmt.Sprintf("well-known text with more than %d brackets in each other", maxNesting)
+	}
+	if wrong := t.memory.positions(strings.Count(s, ",") + 1); wrong != "" {
+		return nil, nil, wrong
 	}
 	g, err := geom.UnmarshalWKT(s, geom.NoValidate{})
 	if err != nil {

@@ -14,8 +14,9 @@ const maxNames = 1900
 
 // geoReader reads GeoJSON (RFC 7946) and sequences of it (RFC 8142, or a text on each line).
 type geoReader struct {
-	open  func() (io.ReadCloser, error)
-	layer string // the member of the outermost object that is read; "" is that object itself
+	open   func() (io.ReadCloser, error)
+	memory memory
+	layer  string // the member of the outermost object that is read; "" is that object itself
 
 	s       *jsonScanner
 	out     sink
@@ -37,11 +38,11 @@ func (g *geoReader) read(ctx context.Context, out sink) error {
 		return err
 	}
 	defer in.Close()
-	g.s, g.out = newJSONScanner(in), out
+	g.s, g.out = newJSONScanner(in, g.memory), out
 	g.names, g.told, g.serial = map[string]*nameUse{}, map[string]bool{}, 0
 	err = g.texts(ctx)
 	if bad, ok := errors.AsType[*syntaxError](err); ok {
-		out.fault(bad.at, false, Refused, "not JSON: "+bad.reason)
+		out.fault(bad.at, false, Refused, bad.tell("not JSON: "))
 		return nil
 	}
 	return err
@@ -134,6 +135,7 @@ func (g *geoReader) once(at place, reason string) {
 
 // root reads an outermost object.
 func (g *geoReader) root(ctx context.Context) error {
+	g.s.begin()
 	n := &node{at: g.s.here()}
 	if c, err := g.s.peek(); err != nil || c != '{' {
 		g.out.fault(n.at, false, Refused, "a FeatureCollection must be an object, but is "+describe(c))
@@ -215,6 +217,7 @@ func (g *geoReader) misplaced(n *node, list ...int) {
 // element reads one of the features of a collection.
 func (g *geoReader) element(ctx context.Context) error {
 	g.refused = false
+	g.s.begin()
 	c, err := g.s.peek()
 	if err != nil {
 		return err
@@ -298,7 +301,7 @@ func (g *geoReader) member(n *node, m int, c byte, depth int, features func() er
 			if s != nil {
 				n.parts = append(n.parts, *s)
 			}
-			return err
+			return errors.Join(err, g.s.spend(2*positionCost))
 		})
 	case m == memberGeometry:
 		n.shape, err = g.geometry(depth, true)
@@ -374,6 +377,9 @@ func (g *geoReader) properties(n *node) error {
 		}
 		v, err := g.value(c)
 		n.fields = append(n.fields, field{use.name, v})
+		if err == nil {
+			err = g.s.spend(positionCost + 2*len(v.text))
+		}
 		return err
 	})
 }
@@ -441,7 +447,7 @@ func (g *geoReader) reference(at place) error {
 // jsonLayers looks into a JSON text and returns the names of its layers: the objects of a topology; the members that are
 // FeatureCollections, of an outermost object that is none; else one without a name.
 func jsonLayers(in io.Reader) (layers []string, topology bool, err error) {
-	s := newJSONScanner(in)
+	s := newJSONScanner(in, 0)
 	known := errors.New("known")
 	if c, err := s.peek(); err != nil || c != '{' {
 		return []string{""}, false, ignoreSyntax(err)
@@ -466,13 +472,16 @@ func jsonLayers(in io.Reader) (layers []string, topology bool, err error) {
 		layer, found, isObjects := string(name), false, string(name) == "objects"
 		err = s.object(func(name []byte, _ place) error {
 			if isObjects {
+				if len(objects) == maxNames {
+					return s.fail("more than %d objects", maxNames)
+				}
 				objects = append(objects, string(name))
 			}
 			c, err := s.peek()
 			found = found || string(name) == "features" && c == '['
 			return errors.Join(err, s.skip(nil))
 		})
-		if found {
+		if found && len(layers) < maxNames {
 			layers = append(layers, layer)
 		}
 		return err

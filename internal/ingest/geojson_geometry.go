@@ -74,7 +74,7 @@ func (g *geoReader) nested(c *coordinates, depth int) error {
 	default:
 		c.shuts = append(c.shuts, shut{depth, len(c.xyz) / 3, at})
 	}
-	return nil
+	return g.s.spend(positionCost)
 }
 
 func (g *geoReader) ordinate(c *coordinates, at place) (float64, error) {

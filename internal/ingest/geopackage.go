@@ -32,7 +32,12 @@ func (s *Source) geopackage(ctx context.Context, f *file, label string, o Option
 		return refusal("%s: %v", label, err)
 	}
 	s.closes = append(s.closes, st.Close)
-	s.Layers = append(s.Layers, StoreLayers(label, st)...)
+	for _, l := range StoreLayers(label, st) {
+		if r, ok := l.reader.(*storeReader); ok {
+			r.memory = memory(o.Limits.Feature)
+		}
+		s.Layers = append(s.Layers, l)
+	}
 	return nil
 }
 
@@ -119,6 +124,8 @@ type storeReader struct {
 	st    store.Store
 	c     *store.Collection // nil: the store refused the layer
 	notes []note
+
+	memory memory
 }
 
 // batch is how many features are asked for at once.
@@ -167,6 +174,11 @@ func (r *storeReader) record(f *store.Feature, names []string, types []cql2.Type
 		rec.fields[i] = field{names[i], stated(v, types[i])}
 	}
 	if f.Geometry.IsNull() {
+		return rec
+	}
+	if wrong := r.memory.positions(len(f.Geometry.WKB) / 16); wrong != "" {
+		rec.refused = true
+		out.fault(place{}, true, Refused, wrong)
 		return rec
 	}
 	var notes []note

@@ -158,6 +158,7 @@ func (s *Source) add(ctx context.Context, f *file, label string, o Options) erro
 		s.Layers = append(s.Layers, l)
 		return l
 	}
+	m := memory(o.Limits.Feature)
 	switch suffixes[f.suffix()] {
 	case "json":
 		in, err := f.open()
@@ -174,15 +175,15 @@ func (s *Source) add(ctx context.Context, f *file, label string, o Options) erro
 				name = f.base()
 			}
 			if topology { // states no reference system
-				layer(name, &topoReader{open: f.open, object: n})
+				layer(name, &topoReader{open: f.open, object: n, memory: m})
 				continue
 			}
-			layer(name, &geoReader{open: f.open, layer: n}).silent = crs.CRS84 // RFC 7946, 4
+			layer(name, &geoReader{open: f.open, layer: n, memory: m}).silent = crs.CRS84 // RFC 7946, 4
 		}
 	case "csv":
-		layer(f.base(), &csvReader{open: f.open})
+		layer(f.base(), &csvReader{open: f.open, memory: m})
 	case "shp":
-		layer(f.base(), &shapeReader{shp: f, dbf: f.sibling(".dbf"), shx: f.sibling(".shx"), prj: f.sibling(".prj"), cpg: f.sibling(".cpg")})
+		layer(f.base(), &shapeReader{memory: m, shp: f, dbf: f.sibling(".dbf"), shx: f.sibling(".shx"), prj: f.sibling(".prj"), cpg: f.sibling(".cpg")})
 	case "dbf":
 		if f.sibling(".shp") != nil {
 			return refusal("%s is a part of a Shapefile; name the .shp", label)

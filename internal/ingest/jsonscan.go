@@ -19,6 +19,15 @@ const (
 type syntaxError struct {
 	at     place
 	reason string
+	limit  bool // it is too large
+}
+
+// tell is the reason with what the text is not, where it is not.
+func (e *syntaxError) tell(not string) string {
+	if e.limit {
+		return e.reason
+	}
+	return not + e.reason
 }
 
 func (e *syntaxError) Error() string {
@@ -36,10 +45,26 @@ type jsonScanner struct {
 	readErr   error
 	tok       []byte // text of the last string or number, valid until the next
 	depth     int
+	memory    memory
+	spent     int64 // of it, since begin
 }
 
-func newJSONScanner(in io.Reader) *jsonScanner {
-	s := &jsonScanner{in: in, buf: make([]byte, 64<<10), line: 1}
+// begin starts a feature.
+func (s *jsonScanner) begin() { s.spent = 0 }
+
+// spend takes memory for the feature under way, in bytes.
+func (s *jsonScanner) spend(n int) error {
+	if s.spent += int64(n); s.spent > s.memory.bytes() {
+		return &syntaxError{s.here(), s.memory.refusal(), true}
+	}
+	return nil
+}
+
+// longest is the most bytes of one token.
+func (s *jsonScanner) longest() int { return int(min(maxToken, s.memory.bytes()/8)) }
+
+func newJSONScanner(in io.Reader, m memory) *jsonScanner {
+	s := &jsonScanner{in: in, memory: m, buf: make([]byte, 64<<10), line: 1}
 	if s.fill() && bytes.HasPrefix(s.buf[:s.end], []byte("\xef\xbb\xbf")) {
 		s.pos = 3 // a byte order mark, which RFC 8259, 8.1, lets readers ignore
 		s.lineStart = 3
@@ -67,7 +92,7 @@ func (s *jsonScanner) here() place {
 }
 
 func (s *jsonScanner) fail(format string, a ...any) error {
-	return &syntaxError{s.here(), fmt.Sprintf(format, a...)}
+	return &syntaxError{at: s.here(), reason: fmt.Sprintf(format, a...)}
 }
 
 // peek returns the next byte that is no white space, and leaves it unread; 0 at the end.
@@ -213,8 +238,8 @@ func (s *jsonScanner) string() error {
 				return err
 			}
 			return s.fail("the text ends inside a string")
-		case len(s.tok) > maxToken:
-			return s.fail("a string of more than %d MB", maxToken>>20)
+		case len(s.tok) > s.longest():
+			return s.fail("a string of more than %d MB", s.longest()>>20)
 		case c == '"':
 			s.pos++
 			if !utf8.Valid(s.tok) {
@@ -393,7 +418,7 @@ func (s *jsonScanner) word() (string, error) {
 		c, _ := s.raw()
 		return "", s.unexpected(c, "a value")
 	}
-	return "", &syntaxError{at, fmt.Sprintf("%.20q is not JSON", got)}
+	return "", &syntaxError{at: at, reason: fmt.Sprintf("%.20q is not JSON", got)}
 }
 
 // skip consumes any value. With into not nil, its text is appended there, without white space.
@@ -404,8 +429,8 @@ func (s *jsonScanner) skip(into *[]byte) error {
 	}
 	put := func(b ...byte) error {
 		if into != nil {
-			if *into = append(*into, b...); len(*into) > maxToken {
-				return s.fail("a value of more than %d MB", maxToken>>20)
+			if *into = append(*into, b...); len(*into) > s.longest() {
+				return s.fail("a value of more than %d MB", s.longest()>>20)
 			}
 		}
 		return nil

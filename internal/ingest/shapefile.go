@@ -19,6 +19,7 @@ const maxShape = 256 << 20
 // features without geometry, without a .dbf the shapes are features without properties. The .shx only serves to compare counts.
 type shapeReader struct {
 	shp, dbf, shx, prj, cpg *file
+	memory                  memory
 }
 
 func (r *shapeReader) read(ctx context.Context, out sink) error {
@@ -63,6 +64,9 @@ func (r *shapeReader) read(ctx context.Context, out sink) error {
 	}
 	defer in.Close()
 	s, reason, err := openShapes(in)
+	if s != nil {
+		s.memory = r.memory
+	}
 	if err != nil {
 		return err
 	}
@@ -207,6 +211,7 @@ type shapes struct {
 	kind   uint32
 	left   int64 // bytes of the length that the header states
 	record []byte
+	memory memory
 }
 
 // Shape types of the specification. A type with heights has 10 more, one with measures 20 more.
@@ -260,6 +265,10 @@ func (s *shapes) next() (*shape, string, error) {
 	s.left -= 8 + size
 	if size > maxShape {
 		return nil, "", io.ErrUnexpectedEOF
+	}
+	if wrong := s.memory.positions(int(size / 16)); wrong != "" {
+		_, err := io.CopyN(io.Discard, s.in, size)
+		return nil, wrong, err
 	}
 	if _, err := io.CopyN(grow{&s.record}, s.in, size); err != nil {
 		if errors.Is(err, io.EOF) {

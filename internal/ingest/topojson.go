@@ -13,6 +13,7 @@ import (
 type topoReader struct {
 	open   func() (io.ReadCloser, error)
 	object string
+	memory memory
 
 	g         geoReader // reads ids and properties
 	arcs      [][][2]float64
@@ -40,7 +41,7 @@ func (t *topoReader) read(ctx context.Context, out sink) error {
 		})
 	}
 	if bad, ok := errors.AsType[*syntaxError](err); ok {
-		out.fault(bad.at, false, Refused, "not TopoJSON: "+bad.reason)
+		out.fault(bad.at, false, Refused, bad.tell("not TopoJSON: "))
 		return nil
 	}
 	return err
@@ -51,7 +52,7 @@ func (t *topoReader) pass(fn func(s *jsonScanner) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(newJSONScanner(in)), in.Close())
+	return errors.Join(fn(newJSONScanner(in, t.memory)), in.Close())
 }
 
 // decode consumes a value of a small part of the file into v.
@@ -62,7 +63,7 @@ func decodeJSON(s *jsonScanner, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(b, v); err != nil {
-		return &syntaxError{at, err.Error()}
+		return &syntaxError{at: at, reason: err.Error()}
 	}
 	return nil
 }
@@ -88,12 +89,12 @@ func (t *topoReader) load(s *jsonScanner) error {
 				line := make([][2]float64, len(arc))
 				for i, p := range arc {
 					if len(p) < 2 {
-						return &syntaxError{at, "a position of an arc needs two or more numbers"}
+						return &syntaxError{at: at, reason: "a position of an arc needs two or more numbers"}
 					}
 					line[i] = [2]float64(p)
 				}
 				t.arcs = append(t.arcs, line)
-				return nil
+				return s.spend(positionCost * (1 + len(line)))
 			})
 		}
 		return s.skip(nil)
@@ -311,6 +312,9 @@ func (t *topoReader) line(s *shape, arcs []int) string {
 		arc := t.arcs[i]
 		if n := s.positions(); n > start && len(arc) > 0 {
 			s.xyz = s.xyz[:3*(n-1)]
+		}
+		if wrong := t.memory.positions(s.positions() + len(arc)); wrong != "" {
+			return wrong
 		}
 		for k := range arc {
 			if back {

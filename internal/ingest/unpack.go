@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"archive/zip"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -15,12 +16,33 @@ import (
 	"unicode/utf8"
 )
 
-// Limits bound what a compressed file may unpack to. A zero field has its default.
+// Limits bound what a compressed file may unpack to, and what one feature may take. A zero field has its default.
 type Limits struct {
 	Ratio    int64 // unpacked bytes for each packed one, once more than Free are unpacked. Defaults to 250.
 	Free     int64 // bytes that are unpacked whatever the ratio. Defaults to 64 MiB.
 	Unpacked int64 // bytes of one file, unpacked. Defaults to 64 GiB.
 	Entries  int   // files in one archive. Defaults to 10 000.
+	Feature  int64 // bytes of memory for one feature while it is checked, and for the arcs of a topology. Defaults to 1 GiB.
+}
+
+// positionCost is what a position of a geometry takes while it is checked, in bytes, about.
+const positionCost = 256
+
+// memory is Limits.Feature; 0 is the default.
+type memory int64
+
+func (m memory) bytes() int64 { return cmp.Or(int64(m), 1<<30) }
+
+// positions tells why so many positions are refused; "" when they are not.
+func (m memory) positions(n int) string {
+	if int64(n) <= m.bytes()/positionCost {
+		return ""
+	}
+	return m.refusal()
+}
+
+func (m memory) refusal() string {
+	return fmt.Sprintf("one feature takes more than %d MB of memory; if the file is right, raise it with --feature-memory", m.bytes()>>20)
 }
 
 func (l Limits) withDefaults() Limits {

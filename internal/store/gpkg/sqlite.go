@@ -57,6 +57,9 @@ func fileURI(path, params string) string {
 	return "file:" + u.EscapedPath() + "?" + params
 }
 
+// maxValue is the most bytes of a text, a blob or a row, which bounds what a view may compute.
+const maxValue = 128 << 20
+
 func openConn(path string, m mode) (*conn, error) {
 	flags, params := sqlite.OpenReadOnly, "mode=ro"
 	switch m {
@@ -70,6 +73,7 @@ func openConn(path string, m mode) (*conn, error) {
 		return nil, err
 	}
 	c.SetBusyTimeout(5 * time.Second)
+	c.Limit(sqlite.LimitLength, maxValue)
 	cn := &conn{c: c, stmts: map[string]*statement{}, still: m == immutable}
 	err = cn.exec("PRAGMA mmap_size=0")
 	if err == nil { // 16 MB of pages, an upper bound: the 2 MB of SQLite hold too little of a national register
