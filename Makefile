@@ -79,7 +79,7 @@ bench: build postgres ## benchmarks, then server CPU per request against a bare 
 	GRENSE_BENCH="$(abspath bin/bench.md)" go test -count=1 -timeout 30m -run '^TestBenchTablePostGIS$$' ./cmd/grense
 	@cat bin/bench.md
 
-accept: build clients soap-clients postgres ## real clients against a running server; takes minutes
+accept: build clients client-tools soap-clients postgres ## real clients against a running server; takes minutes
 	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/crs
 
 .PHONY: clients
@@ -102,6 +102,23 @@ soap-clients:
 	    echo "installing $(SOAP_CLIENTS) for the acceptance run"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SOAP_CLIENTS) >/dev/null || echo "NOTE: not all of $(SOAP_CLIENTS) could be installed"; fi; \
 	  if [ ! -d $(SOAP_NODE)/node_modules/soap ] && command -v npm >/dev/null; then \
 	    (cd $(SOAP_NODE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) || echo "NOTE: npm did not install the package soap"; fi; fi
+
+.PHONY: client-tools
+# Generators of clients from the API definition, linters, and the newest GDAL, into bin/clients: from the Go proxy, npm, PyPI and Maven Central, and what
+# they need from Debian as root. GRENSE_TEST_INSTALL=0 forbids that. What is not there is told by the tests that need it.
+CLIENT_TOOLS := bin/clients
+CLIENT_JAVA := nodejs npm default-jdk-headless maven python3-venv
+client-tools:
+	@if [ ! -f $(CLIENT_TOOLS)/made ] || [ Makefile -nt $(CLIENT_TOOLS)/made ] && [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ]; then \
+	  if ! { command -v npm && command -v mvn && command -v javac && python3 -c "import ensurepip"; } >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing $(CLIENT_JAVA) for the acceptance run"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(CLIENT_JAVA) >/dev/null; fi; \
+	  echo "installing generators of clients for the acceptance run"; mkdir -p $(CLIENT_TOOLS) && rm -f $(CLIENT_TOOLS)/made && \
+	  GOBIN="$(abspath $(CLIENT_TOOLS))" go install github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 && \
+	  npm install --prefix $(CLIENT_TOOLS) --ignore-scripts --no-audit --no-fund --loglevel=error \
+	    @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 typescript@5.9.3 axios@1.21.1 @types/node@22.20.5 >/dev/null && \
+	  python3 -m venv $(CLIENT_TOOLS)/python && $(CLIENT_TOOLS)/python/bin/pip install -q openapi-spec-validator==0.9.0 pyogrio==0.13.0 numpy && \
+	  mvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.openapitools:openapi-generator-cli:7.14.0 \
+	    -Dmdep.stripVersion=true -DoutputDirectory="$(abspath $(CLIENT_TOOLS))" && touch $(CLIENT_TOOLS)/made; fi
 
 soak: ## long loops
 	GRENSE_SOAK=1 go test -count=1 -timeout 120m ./...

@@ -340,8 +340,11 @@ func gdal(t *testing.T, s *serving, name string, args ...string) []byte {
 	ctx, cancel := context.WithTimeout(t.Context(), clientTime)
 	defer cancel()
 	var errs bytes.Buffer
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "OAPIF:") }) {
+		args = append([]string{"-oo", "USERPWD=any:" + s.key}, args...) // as README says; newer ones send no GDAL_HTTP_HEADERS
+	}
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(os.Environ(), "GDAL_HTTP_HEADERS=X-API-Key: "+s.key, "GDAL_HTTP_TIMEOUT=60", "no_proxy=localhost")
+	cmd.Env = append(os.Environ(), "GDAL_HTTP_TIMEOUT=60", "no_proxy=localhost")
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil || errs.Len() > 0 {
