@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -33,6 +34,8 @@ type Cluster struct {
 	bin   string
 	run   *syscall.Credential // nil: as we are
 	names atomic.Int64
+	guard *exec.Cmd      // ends the servers in dir when its input does, be it that this process was killed
+	alive io.WriteCloser // the input of guard
 
 	mu      sync.Mutex
 	lasting []string // databases that Stop removes
@@ -141,6 +144,9 @@ func (c *Cluster) boot() error {
 			return err
 		}
 	}
+	if err := c.watch(); err != nil {
+		return err
+	}
 	data := filepath.Join(c.dir, "data")
 	if err := c.command("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"); err != nil {
 		return err
@@ -151,6 +157,21 @@ func (c *Cluster) boot() error {
 	}
 	c.admin = "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
 	return c.launch("data", port)
+}
+
+// atEnd waits for the end of its input, ends the servers in the folder $2 by the program $1 and removes the folder.
+const atEnd = `cat; for pid in "$2"/*/postmaster.pid; do [ ! -e "$pid" ] || "$1" -D "${pid%/*}" -m immediate -w stop; done; rm -rf "$2"`
+
+// watch starts guard. A signal to the group of this process does not reach it.
+func (c *Cluster) watch() error {
+	c.guard = exec.Command("/bin/sh", "-c", atEnd, "sh", filepath.Join(c.bin, "pg_ctl"), c.dir)
+	c.guard.Dir = os.TempDir()
+	c.guard.SysProcAttr = &syscall.SysProcAttr{Credential: c.run, Setpgid: true}
+	var err error
+	if c.alive, err = c.guard.StdinPipe(); err != nil {
+		return err
+	}
+	return c.guard.Start()
 }
 
 func freePort() (string, error) {
@@ -287,13 +308,12 @@ func (c *Cluster) Resume() error {
 // Stop ends a server of ours and removes its data; of another's, it removes our databases. Call it when all tests of a package have run.
 func (c *Cluster) Stop() {
 	switch {
-	case c.admin == "":
-	case c.dir == "":
+	case c.alive != nil:
+		c.alive.Close()
+		c.guard.Wait() // nothing is left to save
+	case c.admin != "":
 		for _, name := range append(c.lasting, c.template()) {
 			execute(c.admin, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") // what stays is told by its name
 		}
-	default:
-		c.Halt() // nothing is left to save
-		os.RemoveAll(c.dir)
 	}
 }
