@@ -1,6 +1,7 @@
 package arc
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -66,7 +67,7 @@ func (c *Clipper) cut(low, high Point, fn func(rings [][]Point)) {
 	if len(left) == 0 {
 		return
 	}
-	if len(left) == 1 && plain(left[0], low, high) {
+	if len(left) == 1 && plain(left[0], frame{low, high}) {
 		fn(left)
 		return
 	}
@@ -147,64 +148,80 @@ func (c *Clipper) half(side int, low, high Point) {
 	c.in, c.out = c.out, c.in
 }
 
-// plain reports whether a ring that was cut is surely valid as it is: it leaves the inside of the box once, runs along its sides in one direction,
-// and the two edges that were cut meet no other.
-func plain(r []Point, low, high Point) bool {
-	on := func(p Point) bool { return p.X == low.X || p.X == high.X || p.Y == low.Y || p.Y == high.Y }
-	start := slices.IndexFunc(r, func(p Point) bool { return !on(p) })
+// frame is a box with what is needed to go along its sides.
+type frame struct{ low, high Point }
+
+func (f frame) on(p Point) bool {
+	return p.X == f.low.X || p.X == f.high.X || p.Y == f.low.Y || p.Y == f.high.Y
+}
+
+// round is the length of all sides.
+func (f frame) round() int64 { return 2 * (int64(f.high.X-f.low.X) + int64(f.high.Y-f.low.Y)) }
+
+// place is where on the sides a position lies, counter-clockwise from the lower left corner.
+func (f frame) place(p Point) int64 {
+	w, h := int64(f.high.X-f.low.X), int64(f.high.Y-f.low.Y)
+	switch {
+	case p.Y == f.low.Y:
+		return int64(p.X - f.low.X)
+	case p.X == f.high.X:
+		return w + int64(p.Y-f.low.Y)
+	case p.Y == f.high.Y:
+		return w + h + int64(f.high.X-p.X)
+	}
+	return 2*w + h + int64(f.high.Y-p.Y)
+}
+
+// plain reports whether a ring that was cut is surely valid as it is: each time that it runs along the sides it does so counter-clockwise, nowhere
+// twice, and the edges that were cut meet no other.
+func plain(r []Point, f frame) bool {
+	n := len(r)
+	start := slices.IndexFunc(r, func(p Point) bool { return !f.on(p) })
 	if start < 0 {
 		return false
 	}
-	n := len(r)
 	at := func(i int) Point { return r[(start+i)%n] }
-	first := 1
-	for first < n && !on(at(first)) {
-		first++
-	}
-	last := first
-	for last < n && on(at(last)) {
-		last++
-	}
-	for i := last; i < n; i++ {
-		if on(at(i)) {
-			return false
+	var runs [][2]int64 // place, length
+	for i := 1; i < n; i++ {
+		if !f.on(at(i)) {
+			continue
 		}
-	}
-	if first == n || last-first < 2 {
-		return false
-	}
-	around := func(p Point) int64 { // along the sides, counter-clockwise from the lower left corner
-		w, h := int64(high.X-low.X), int64(high.Y-low.Y)
-		switch {
-		case p.Y == low.Y:
-			return int64(p.X - low.X)
-		case p.X == high.X:
-			return w + int64(p.Y-low.Y)
-		case p.Y == high.Y:
-			return 2*w + h - int64(p.X-high.X+int32(w))
-		}
-		return 2*w + 2*h - int64(p.Y-low.Y)
-	}
-	total, length := int64(0), 2*(int64(high.X-low.X)+int64(high.Y-low.Y))
-	for i := first + 1; i < last; i++ {
-		step := (around(at(i)) - around(at(i-1)) + length) % length
-		if step == 0 || step > length/2 {
-			return false
-		}
-		total += step
-	}
-	if total >= length {
-		return false
-	}
-	for _, cut := range [...]int{first - 1, last - 1} {
-		s := seg{a: at(cut), b: at(cut + 1)}
-		for i := range n {
-			if d := (i - cut + n) % n; d == 0 || d == 1 || d == n-1 {
-				continue
+		first, length := i, int64(0)
+		for ; f.on(at(i + 1)); i++ {
+			step := f.place(at(i+1)) - f.place(at(i))
+			if step < 0 {
+				step += f.round()
 			}
-			if touch(s.a, s.b, at(i), at(i+1)) {
+			if step > f.round()/2 {
 				return false
 			}
+			length += step
+		}
+		if length == 0 || !apart(r, start+first-1) || !apart(r, start+i) {
+			return false
+		}
+		runs = append(runs, [2]int64{f.place(at(first)), length})
+	}
+	slices.SortFunc(runs, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	for i, run := range runs {
+		next := runs[(i+1)%len(runs)][0]
+		if i == len(runs)-1 {
+			next += f.round()
+		}
+		if run[0]+run[1] >= next {
+			return false
+		}
+	}
+	return true
+}
+
+// apart reports whether the i-th edge of a ring touches none but those beside it.
+func apart(r []Point, i int) bool {
+	n := len(r)
+	a, b := r[i%n], r[(i+1)%n]
+	for k := i + 2; k < i+n-1; k++ {
+		if touch(a, b, r[k%n], r[(k+1)%n]) {
+			return false
 		}
 	}
 	return true

@@ -1,0 +1,203 @@
+package tile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strconv"
+
+	"grense/internal/arc"
+)
+
+// Extent and Buffer of a tile (Mapbox Vector Tile 2.1, 4.1): cells along a side, and how far geometries reach beyond it.
+const (
+	Extent = 4096
+	Buffer = 64
+)
+
+// Layer is a layer of a vector tile while it is made (Mapbox Vector Tile 2.1, 4.1). Features are written in the order in which they come.
+type Layer struct {
+	name     string
+	features []byte
+	keys     map[string]uint32
+	values   map[any]uint32
+	keyList  []string
+	valList  []any
+	count    int
+
+	tags     []byte
+	geometry []byte
+	message  []byte
+	x, y     int32 // of the cursor
+}
+
+// NewLayer returns a layer without features.
+func NewLayer(name string) *Layer {
+	return &Layer{name: name, keys: map[string]uint32{}, values: map[any]uint32{}}
+}
+
+// Features returns the number of features.
+func (l *Layer) Features() int { return l.count }
+
+// Tag is a property of a feature: a string, int64, float64 or bool; with nil it is left out, as the format has no null.
+type Tag struct {
+	Key   string
+	Value any
+}
+
+// NumericID returns the number of a feature id: the id itself where it is a whole number of the same digits below 2^52, else a hash between 2^52
+// and 2^53, so that scripts can hold it exactly. It depends on the id alone.
+func NumericID(id string) uint64 {
+	if n, err := strconv.ParseUint(id, 10, 64); err == nil && n < 1<<52 && strconv.FormatUint(n, 10) == id {
+		return n
+	}
+	h := fnv.New64a()
+	h.Write([]byte(id))
+	return 1<<52 | h.Sum64()>>12
+}
+
+// Polygons adds a feature of level l that lies in the tile, with what reaches into its buffer; false, and nothing added, when it does not. origin is
+// the upper left corner of the tile on the grid of the level, of which a cell is one of the tile.
+func (l *Layer) Polygons(c *arc.Clipper, level *arc.Level, feature int, origin arc.Point, id uint64, tags []Tag) (bool, error) {
+	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
+	low := arc.Point{X: origin.X - Buffer, Y: origin.Y - Extent - Buffer}
+	high := arc.Point{X: origin.X + Extent + Buffer, Y: origin.Y + Buffer}
+	c.Feature(level, feature, low, high, func(rings [][]arc.Point) {
+		for _, r := range rings {
+			l.ring(r, origin)
+		}
+	})
+	if len(l.geometry) == 0 {
+		return false, nil
+	}
+	const polygon = 3
+	return true, l.add(id, polygon, tags)
+}
+
+// Point adds a feature that is a point of the tile: cells from its upper left corner, y down.
+func (l *Layer) Point(x, y int32, id uint64, tags []Tag) error {
+	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
+	l.command(moveTo, 1)
+	l.to(x, y)
+	const point = 1
+	return l.add(id, point, tags)
+}
+
+// Commands of geometries (Mapbox Vector Tile 2.1, 4.3.1).
+const (
+	moveTo    = 1
+	lineTo    = 2
+	closePath = 7
+)
+
+func (l *Layer) command(id, count int) {
+	l.geometry = binary.AppendUvarint(l.geometry, uint64(id&7|count<<3))
+}
+
+func (l *Layer) to(x, y int32) {
+	l.geometry = binary.AppendVarint(l.geometry, int64(x-l.x)) // zigzag, as the format has it
+	l.geometry = binary.AppendVarint(l.geometry, int64(y-l.y))
+	l.x, l.y = x, y
+}
+
+// ring adds a ring, backwards: the order in which the outer one has a positive area with y down (Mapbox Vector Tile 2.1, 4.3.4.4).
+func (l *Layer) ring(r []arc.Point, origin arc.Point) {
+	last := len(r) - 1
+	l.command(moveTo, 1)
+	l.to(r[last].X-origin.X, origin.Y-r[last].Y)
+	l.command(lineTo, last)
+	for i := last - 1; i >= 0; i-- {
+		l.to(r[i].X-origin.X, origin.Y-r[i].Y)
+	}
+	l.command(closePath, 1)
+}
+
+// Wire types of protocol buffers.
+const (
+	varint = 0
+	fixed  = 1
+	bytes  = 2
+)
+
+func field(dst []byte, number, wire int) []byte {
+	return binary.AppendUvarint(dst, uint64(number<<3|wire))
+}
+
+func appendBytes[T string | []byte](dst []byte, number int, v T) []byte {
+	dst = binary.AppendUvarint(field(dst, number, bytes), uint64(len(v)))
+	return append(dst, v...)
+}
+
+// add writes a feature with the geometry at hand.
+func (l *Layer) add(id uint64, kind int, tags []Tag) error {
+	l.tags = l.tags[:0]
+	for _, t := range tags {
+		if t.Value == nil {
+			continue
+		}
+		switch v := t.Value.(type) {
+		case string, int64, bool:
+		case float64:
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				continue // as null
+			}
+		default:
+			return fmt.Errorf("tile: property %s of %T", t.Key, t.Value)
+		}
+		k, ok := l.keys[t.Key]
+		if !ok {
+			k = uint32(len(l.keyList))
+			l.keys[t.Key], l.keyList = k, append(l.keyList, t.Key)
+		}
+		n, ok := l.values[t.Value]
+		if !ok {
+			n = uint32(len(l.valList))
+			l.values[t.Value], l.valList = n, append(l.valList, t.Value)
+		}
+		l.tags = binary.AppendUvarint(binary.AppendUvarint(l.tags, uint64(k)), uint64(n))
+	}
+	m := binary.AppendUvarint(field(l.message[:0], 1, varint), id)
+	if len(l.tags) > 0 {
+		m = appendBytes(m, 2, l.tags)
+	}
+	m = binary.AppendUvarint(field(m, 3, varint), uint64(kind))
+	l.message = appendBytes(m, 4, l.geometry)
+	l.features = appendBytes(l.features, 2, l.message)
+	l.count++
+	return nil
+}
+
+// Append appends the layer as part of a tile; nothing when it has no features, since a layer has at least one (Mapbox Vector Tile 2.1, 4.1).
+func (l *Layer) Append(dst []byte) []byte {
+	if l.count == 0 {
+		return dst
+	}
+	m := binary.AppendUvarint(field(nil, 15, varint), 2)
+	m = appendBytes(m, 1, l.name)
+	m = append(m, l.features...)
+	for _, k := range l.keyList {
+		m = appendBytes(m, 3, k)
+	}
+	var value []byte
+	for _, v := range l.valList {
+		switch v := v.(type) {
+		case string:
+			value = appendBytes(value[:0], 1, v)
+		case float64:
+			value = binary.LittleEndian.AppendUint64(field(value[:0], 3, fixed), math.Float64bits(v))
+		case int64:
+			value = binary.AppendVarint(field(value[:0], 6, varint), v)
+		case bool:
+			value = field(value[:0], 7, varint)
+			if v {
+				value = append(value, 1)
+			} else {
+				value = append(value, 0)
+			}
+		}
+		m = appendBytes(m, 4, value)
+	}
+	m = binary.AppendUvarint(field(m, 5, varint), Extent)
+	return appendBytes(dst, 3, m)
+}

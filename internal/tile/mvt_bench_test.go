@@ -1,0 +1,88 @@
+package tile_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/project"
+
+	"grense/internal/arc"
+	"grense/internal/tile"
+	"grense/internal/wkb"
+)
+
+// norway makes levels of 357 municipalities in Web Mercator, the finest that of matrix 14 of WebMercatorQuad.
+func norway(b *testing.B, n int) []*arc.Level {
+	b.Helper()
+	shared := os.Getenv("GRENSE_SHARED")
+	if shared == "" {
+		shared = "../../../shared"
+	}
+	f, err := os.Open(filepath.Join(shared, "data/norway/robhop-2024/Kommuner-M.geojson.gz"))
+	if err != nil {
+		b.Skipf("without the shared data: %v", err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var c struct {
+		Features []struct {
+			Geometry struct {
+				Type        string
+				Coordinates json.RawMessage
+			}
+		}
+	}
+	if err := json.NewDecoder(z).Decode(&c); err != nil {
+		b.Fatal(err)
+	}
+	build := arc.NewBuilder(arc.Grid{Unit: 40075016.685578488 / (tile.Extent << 14)}, arc.Options{})
+	for _, x := range c.Features {
+		m := make(orb.MultiPolygon, 1)
+		var to any = &m
+		if x.Geometry.Type == "Polygon" {
+			to = &m[0]
+		}
+		if err := json.Unmarshal(x.Geometry.Coordinates, to); err != nil {
+			b.Fatal(err)
+		}
+		if err := build.Add(wkb.Append(nil, project.MultiPolygon(m, project.WGS84.ToMercator)), nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	levels, err := build.Levels(b.Context(), n, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return levels
+}
+
+// BenchmarkColdTile makes tiles of 357 municipalities from their levels, without compression: 0.3 ms of CPU for the whole country on matrix 3, 1.5 ms for
+// its south on matrix 6 (17,000 vertices).
+func BenchmarkColdTile(b *testing.B) {
+	levels := norway(b, 12)
+	for name, x := range map[string]struct {
+		level  int
+		origin arc.Point // upper left corner
+	}{"z=3": {11, arc.Point{X: 0, Y: 3 * tile.Extent}}, "z=6": {8, arc.Point{X: tile.Extent, Y: 14 * tile.Extent}}} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				var c arc.Clipper
+				layer := tile.NewLayer("kommuner")
+				for f := range levels[x.level].Features() {
+					if _, err := layer.Polygons(&c, levels[x.level], f, x.origin, uint64(f), []tile.Tag{{Key: "nr", Value: int64(f)}}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(len(layer.Append(nil))), "bytes")
+			}
+		})
+	}
+}
