@@ -12,6 +12,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
@@ -55,9 +56,10 @@ type Options struct {
 	Title        string // of the collection, in the language of the answer
 	Temp         string // folder for temporary files; "": that of the system
 	Excel        bool   // of CSV: for spreadsheets of the Nordic countries, see NewCSV
-	// GeoPackage begins a new GeoPackage at a path. Nil: that format cannot be written.
-	GeoPackage func(ctx context.Context, path string) (store.Writer, error)
-	Profile    string // of GeoJSON: "rfc7946" (also ""), "jsonfg" or "jsonfg-plus"
+	// GeoPackage begins a new GeoPackage at a path, whose contents have a date. Nil: that format cannot be written.
+	GeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
+	Dated      time.Time // of the data; the same features and date give the same bytes. Zero: the year 1970
+	Profile    string    // of GeoJSON: "rfc7946" (also ""), "jsonfg" or "jsonfg-plus"
 }
 
 // All lists the formats, in the order in which they are offered. The caller owns the slice; the formats are shared.

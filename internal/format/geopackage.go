@@ -61,7 +61,11 @@ func (g *geoPackageWriter) Close(abort bool) error {
 
 func (g *geoPackageWriter) write(path string) error {
 	ctx := context.Background() // the request's end is seen by the caller, who gives up writing
-	out, err := g.o.GeoPackage(ctx, path)
+	at := g.o.Dated
+	if at.IsZero() {
+		at = time.Unix(0, 0)
+	}
+	out, err := g.o.GeoPackage(ctx, path, at)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/paulmach/orb"
 
@@ -459,8 +458,7 @@ func (d *dbfWriter) header() []byte {
 	for _, c := range d.cols {
 		size += c.width
 	}
-	y, m, day := time.Now().UTC().Date()
-	b := []byte{3, byte(y - 1900), byte(m), byte(day)}
+	b := []byte{3, 95, 7, 26} // a date, as GDAL writes it: that of today would make two files of the same data differ
 	b = binary.LittleEndian.AppendUint32(b, d.n)
 	b = binary.LittleEndian.AppendUint16(b, uint16(32+32*len(d.cols)+1))
 	b = binary.LittleEndian.AppendUint16(b, uint16(size))

@@ -67,15 +67,14 @@ func (s *Server) download(c *call, w http.ResponseWriter) error {
 		return s.wholeDownload(c, w, f)
 	}
 	if c.r.Method == http.MethodHead {
-		w.WriteHeader(http.StatusOK)
-		return nil
+		return c.head(w, f)
 	}
 	snap, err := c.snapshot()
 	if err != nil {
 		return err
 	}
 	defer snap.Close()
-	return c.stream(w, f, snap)
+	return c.deliver(w, f, snap)
 }
 
 // checkDownload refuses what does not go together.
@@ -188,19 +187,45 @@ func (s *fairSnapshot) Close() error {
 // fileOptions is how the file is written.
 func (c *call) fileOptions() format.Options {
 	return format.Options{Collection: c.coll, CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.base() + "/collections/" + c.coll.ID,
-		Title: c.coll.Title.In("nb"), Temp: c.s.downloads.temp(), Excel: c.file().dialect == "excel", Profile: c.file().profile, GeoPackage: c.s.newGeoPackage}
+		Title: c.coll.Title.In("nb"), Dated: c.cat.Modified, Excel: c.file().dialect == "excel", Profile: c.file().profile, GeoPackage: c.s.newGeoPackage}
 }
 
-// stream writes the file to the client: while it reads, where the snapshot costs nobody anything; else by way of a temporary file.
-func (c *call) stream(w http.ResponseWriter, f *format.Format, snap store.Snapshot) error {
+// deliver writes the file to the client. Where the disk of the kept files is full, that of the system's temporary files is used.
+func (c *call) deliver(w http.ResponseWriter, f *format.Format, snap store.Snapshot) error {
+	out := &begun{ResponseWriter: w}
+	err := c.stream(out, f, snap, c.s.downloads.temp())
+	if noRoom(err) && !out.yes {
+		err = c.stream(out, f, snap, "")
+	}
+	if noRoom(err) && !out.yes {
+		return problem.New(problem.Unavailable, err, "There is no room for the file now. Try again later, select less, or take a format that needs none, as f=geojsonseq or f=csv.")
+	}
+	return err
+}
+
+// begun knows whether something was written.
+type begun struct {
+	http.ResponseWriter
+	yes bool
+}
+
+func (b *begun) Write(p []byte) (int, error) {
+	b.yes = true
+	return b.ResponseWriter.Write(p)
+}
+
+func (b *begun) Unwrap() http.ResponseWriter { return b.ResponseWriter }
+
+// stream writes the file: while it reads, where the snapshot costs nobody anything; else by way of a temporary file.
+func (c *call) stream(w http.ResponseWriter, f *format.Format, snap store.Snapshot, temp string) error {
 	if snap.Holds() {
-		tmp, err := c.s.downloads.create()
+		tmp, err := os.CreateTemp(temp, "file-*")
 		if err != nil {
-			return problem.New(problem.Unavailable, err, "There is no room for the file now. Try again later, or select less.")
+			return fmt.Errorf("%w: %w", errNoRoom, err)
 		}
 		defer os.Remove(tmp.Name())
 		defer tmp.Close()
-		if err := c.produce(tmp, f, snap); err != nil {
+		if err := c.produce(tmp, f, snap, temp); err != nil {
 			return err
 		}
 		snap.Close()
@@ -215,16 +240,28 @@ func (c *call) stream(w http.ResponseWriter, f *format.Format, snap store.Snapsh
 		_, err = io.Copy(w, tmp)
 		return err
 	}
-	if textual(f) && acceptsGzip(c.r) {
+	if c.zips(f) {
 		w.Header().Set("Content-Encoding", "gzip")
 		zip, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
-		if err := c.produce(zip, f, snap); err != nil {
+		if err := c.produce(zip, f, snap, temp); err != nil {
 			return err
 		}
 		return zip.Close()
 	}
-	return c.produce(w, f, snap)
+	return c.produce(w, f, snap, temp)
 }
+
+// head answers HEAD with what is known before the file is made.
+func (c *call) head(w http.ResponseWriter, f *format.Format) error {
+	if _, free := c.s.dataState(); free && c.zips(f) {
+		w.Header().Set("Content-Encoding", "gzip")
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// zips reports whether a file that is written while it is read is compressed.
+func (c *call) zips(f *format.Format) bool { return textual(f) && acceptsGzip(c.r) }
 
 // textual reports whether a format is worth compressing.
 func textual(f *format.Format) bool {
@@ -240,11 +277,13 @@ const (
 // errGathered ends a Fetch whose piece is large enough.
 var errGathered = errors.New("server: the piece is full")
 
-// produce writes the file to out. Questions to the store gather pieces in memory, since nobody may wait for a client with a turn.
-func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot) (err error) {
+// produce writes the file to out; temp is the folder for what has to wait. Questions to the store gather pieces in memory, since nobody may wait for a client with a turn.
+func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot, temp string) error {
 	var piece bytes.Buffer
 	writer := &pieces{piece: &piece, out: out}
-	w, err := f.Open(writer, c.fileOptions())
+	o := c.fileOptions()
+	o.Temp = temp
+	w, err := f.Open(writer, o)
 	if err != nil {
 		return err
 	}
@@ -348,14 +387,13 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 		return problem.New(problem.Gone, nil, "The file of this state of the data is gone. Begin anew at %s/collections/%s/download?f=%s", c.base(), c.coll.ID, f.Name)
 	case c.file().revision == "" && (c.r.Method == http.MethodHead || f.Streams && !snap.Holds()):
 		if c.r.Method == http.MethodHead {
-			w.WriteHeader(http.StatusOK)
-			return nil
+			return c.head(w, f)
 		}
-		return c.stream(w, f, snap)
+		return c.deliver(w, f, snap)
 	default:
-		file, err = s.downloads.make(c.r.Context(), name, func(out io.Writer) error { return c.produce(out, f, snap) })
-		if errors.Is(err, errNoRoom) { // the kept copy is lost, the answer is not
-			return c.stream(w, f, snap)
+		file, err = s.downloads.make(c.r.Context(), name, func(out io.Writer) error { return c.produce(out, f, snap, s.downloads.temp()) })
+		if noRoom(err) { // the kept copy is lost, the answer is not
+			return c.deliver(w, f, snap)
 		}
 		if err != nil {
 			return err
@@ -397,8 +435,8 @@ func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f
 func (c *call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 	var links []ogcapi.Link
 	revision := ""
-	if x, ok := c.s.snapshots.(interface{ Revision() string }); ok {
-		revision = c.revisionOf(x.Revision())
+	if state, ok := c.s.dataState(); ok {
+		revision = c.revisionOf(state)
 	}
 	for _, r := range c.s.downloadReps() {
 		f := format.Find(r.F)
@@ -410,6 +448,23 @@ func (c *call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 		links = append(links, l)
 	}
 	return links
+}
+
+// filesListed changes whenever the lengths that downloadLinks tell do.
+func (s *Server) filesListed() uint64 {
+	if _, ok := s.dataState(); !ok {
+		return 0
+	}
+	return s.downloads.changes.Load()
+}
+
+// dataState names the present state of a store whose snapshots cost nobody anything; false for others, which would have to ask for it.
+func (s *Server) dataState() (string, bool) {
+	x, ok := s.snapshots.(interface{ Revision() string })
+	if !ok {
+		return "", false
+	}
+	return x.Revision(), true
 }
 
 func downloadName(collection, revision string, f *format.Format) string {

@@ -10,9 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"grense/internal/problem"
+	"grense/internal/store"
 )
 
 // keptFiles are the files of whole collections, made once for each state of the data. Together they have at most so many bytes; those that
@@ -25,13 +28,15 @@ type keptFiles struct {
 
 	mu     sync.Mutex
 	making map[string]chan struct{}
+
+	changes atomic.Uint64 // how often a file came or went
 }
 
 // errNoRoom reports that a file could not be kept.
 var errNoRoom = errors.New("server: no room for a kept file")
 
-// partial begins the names of files under way.
-const partial = ".partial-"
+// underWay is the folder, in that of the kept files, for what is not done yet.
+const underWay = ".partial"
 
 // newKeptFiles keeps files in a folder, and removes what an earlier process left half done.
 func newKeptFiles(dir string, most int64) *keptFiles {
@@ -39,7 +44,7 @@ func newKeptFiles(dir string, most int64) *keptFiles {
 	if dir == "" {
 		return k
 	}
-	left, _ := filepath.Glob(filepath.Join(dir, partial+"*"))
+	left, _ := filepath.Glob(filepath.Join(dir, underWay, "*"))
 	for _, name := range left {
 		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > time.Hour { // another process may be at work
 			os.RemoveAll(name)
@@ -64,14 +69,17 @@ func (k *keptFiles) enter(ctx context.Context, wait time.Duration) (leave func()
 
 // temp is the folder for temporary files; "" is that of the system.
 func (k *keptFiles) temp() string {
-	if k.dir == "" || os.MkdirAll(k.dir, 0o700) != nil {
+	dir := filepath.Join(k.dir, underWay)
+	if k.dir == "" || os.MkdirAll(dir, 0o700) != nil {
 		return ""
 	}
-	return k.dir
+	return dir
 }
 
-// create makes a temporary file.
-func (k *keptFiles) create() (*os.File, error) { return os.CreateTemp(k.temp(), partial+"*") }
+// noRoom reports whether an error tells that a disk, or what one may have of it, is full.
+func noRoom(err error) bool {
+	return errors.Is(err, errNoRoom) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) || errors.Is(err, store.ErrFull)
+}
 
 // open opens a kept file; fs.ErrNotExist when there is none.
 func (k *keptFiles) open(name string) (*os.File, error) {
@@ -129,12 +137,15 @@ func (k *keptFiles) make(ctx context.Context, name string, write func(io.Writer)
 		delete(k.making, name)
 		k.mu.Unlock()
 	}()
+	if f, err := k.open(name); err == nil { // it came between the two looks
+		return f, nil
+	}
 	return k.fill(name, write)
 }
 
 // fill writes a file and gives it its name.
 func (k *keptFiles) fill(name string, write func(io.Writer) error) (*os.File, error) {
-	tmp, err := k.create()
+	tmp, err := os.CreateTemp(k.temp(), "file-*")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoRoom, err)
 	}
@@ -152,6 +163,7 @@ func (k *keptFiles) fill(name string, write func(io.Writer) error) (*os.File, er
 		}
 		return nil, err
 	}
+	k.changes.Add(1)
 	if _, err := tmp.Seek(0, io.SeekStart); err != nil {
 		tmp.Close()
 		return nil, err
@@ -186,7 +198,7 @@ func (k *keptFiles) trim(keep string) {
 	var sum int64
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || e.IsDir() || len(e.Name()) > len(partial) && e.Name()[:len(partial)] == partial {
+		if err != nil || e.IsDir() {
 			continue
 		}
 		sum += info.Size()
@@ -201,6 +213,7 @@ func (k *keptFiles) trim(keep string) {
 		}
 		if os.Remove(filepath.Join(k.dir, f.Name())) == nil {
 			sum -= f.Size()
+			k.changes.Add(1)
 		}
 	}
 }

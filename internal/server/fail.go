@@ -115,7 +115,7 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 	}
 	p := c.problemOf(e)
 	h := w.Header()
-	for _, name := range [...]string{"Content-Encoding", "Content-Crs", "ETag", "Link", "OGC-NumberMatched", "OGC-NumberReturned", "Content-Disposition"} {
+	for _, name := range [...]string{"Content-Encoding", "Content-Crs", "ETag", "Link", "OGC-NumberMatched", "OGC-NumberReturned", "Content-Disposition", "Content-Location", "Content-Length", "Format-Losses"} {
 		h.Del(name)
 	}
 	h.Set("Cache-Control", "no-store")

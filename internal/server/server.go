@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -39,8 +40,8 @@ type Options struct {
 
 	// Logger gets one record a request. Nil means slog.Default.
 	Logger *slog.Logger
-	// NewGeoPackage begins a new GeoPackage at a path, for downloads. Nil: that format is not offered.
-	NewGeoPackage func(ctx context.Context, path string) (store.Writer, error)
+	// NewGeoPackage begins a new GeoPackage at a path, with a date of its contents, for downloads. Nil: that format is not offered.
+	NewGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 	// Version of the program, for the API definition and the pages.
 	Version string
 	// Caches is what the caches of the process belong to, those of the store among them. Nil: the Server makes a group of its own.
@@ -71,7 +72,7 @@ type Server struct {
 	outlines  *outlineCache
 	downloads *keptFiles
 
-	newGeoPackage func(ctx context.Context, path string) (store.Writer, error)
+	newGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 	snapshots     store.Snapshotter // nil where the store has none
 
 	codeNames codeNames

@@ -137,7 +137,7 @@ func marshal(v any) ([]byte, error) {
 // document answers a route whose answer depends on nothing but the catalog, the mount, the representation, the language and the
 // parameters. The bytes are made once and kept.
 func (c *call) document(w http.ResponseWriter) error {
-	key := docKey{root: c.root, path: c.r.URL.Path, query: c.canonical(), f: c.rep.F, lang: c.lang, version: c.cat.Version}
+	key := docKey{root: c.root, path: c.r.URL.Path, query: c.canonical(), f: c.rep.F, lang: c.lang, version: c.cat.Version, files: c.s.filesListed()}
 	d, ok := c.s.docs.Get(key)
 	if !ok {
 		a, err := c.rt.Get(c)
@@ -232,7 +232,10 @@ func linkHeader(links []ogcapi.Link) string {
 }
 
 // docKey names a written document.
-type docKey struct{ root, path, query, f, lang, version string }
+type docKey struct {
+	root, path, query, f, lang, version string
+	files                               uint64 // what filesListed said
+}
 
 type doc struct {
 	body *body
