@@ -66,11 +66,16 @@ screenshots: chromium ## pictures of every page, light and dark, wide and narrow
 # A real PostgreSQL with PostGIS: the tests run clusters of their own from its programs. Installed on Debian as root;
 # GRENSE_TEST_INSTALL=0 forbids that. GRENSE_TEST_POSTGRES names a server to use instead.
 POSTGRES_FOUND := ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ls /usr/share/postgresql/*/extension/postgis.control >/dev/null 2>&1
+# PgBouncer stands before such a cluster where the recipe for poolers is tested.
+BOUNCER_FOUND := command -v pgbouncer >/dev/null
 postgres:
 	@if ! { $(POSTGRES_FOUND); } && [ -z "$$GRENSE_TEST_POSTGRES" ]; then \
 	  if [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "installing postgresql and postgis for the tests"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql postgresql-postgis >/dev/null; fi; \
 	  { $(POSTGRES_FOUND); } || { echo "the tests need PostgreSQL with PostGIS: install postgresql and postgresql-postgis, or set GRENSE_TEST_POSTGRES"; exit 1; }; fi
+	@if ! { $(BOUNCER_FOUND); } && [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing pgbouncer for the tests"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq pgbouncer >/dev/null; fi; \
+	  { $(BOUNCER_FOUND); } || { echo "the tests need PgBouncer: install pgbouncer"; exit 1; }
 
 bench: build postgres ## benchmarks, then server CPU per request against a bare handler (bin/bench.md)
 	go test -run '^$$' -bench . -benchmem ./...

@@ -50,10 +50,10 @@ const timeLimit = "grense.statement_timeout"
 
 // bound sees to it that the session's limit for statements is not below the time that ctx leaves, and at most about twice as long.
 func bound(ctx context.Context, c *pgxpool.Conn) error {
-	need := 0
-	if at, ok := ctx.Deadline(); ok {
-		need = int(max(time.Until(at), 0)/time.Second) + 2
+	if inTransactions(c) { // which has its own
+		return nil
 	}
+	need := secondsLeft(ctx)
 	data := c.Conn().PgConn().CustomData()
 	set, _ := data[timeLimit].(int)
 	if need == set || need > 0 && need <= set && set <= 2*need {
@@ -68,6 +68,15 @@ func bound(ctx context.Context, c *pgxpool.Conn) error {
 	}
 	data[timeLimit] = need
 	return nil
+}
+
+// secondsLeft is the limit for statements that the deadline of ctx makes; 0 when there is none.
+func secondsLeft(ctx context.Context) int {
+	at, ok := ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	return int(max(time.Until(at), 0)/time.Second) + 2
 }
 
 // counts keeps counts that took long, for twenty times as long as they took.

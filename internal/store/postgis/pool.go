@@ -26,6 +26,7 @@ const (
 	toRead                 // on any server
 	toWrite                // on the one that takes changes
 	toProve                // that the server answers: one connection, as toAsk
+	toKeep                 // keys, on the server that takes changes
 )
 
 // newPool makes a pool that connects when it is first used.
@@ -35,11 +36,22 @@ func newPool(ctx context.Context, url string, p purpose) (*pgxpool.Pool, error) 
 		return nil, fmt.Errorf("postgis: the address of the database cannot be read; write postgres://user@host:5432/database: %s", scrub(url, err.Error()))
 	}
 	configure(cfg.ConnConfig, p)
-	if p == toProve {
+	if err := setPooling(cfg, p); err != nil {
+		return nil, err
+	}
+	whole := strings.Contains(url, "pool_max_conns")
+	switch {
+	case p == toProve:
 		cfg.MinConns, cfg.MinIdleConns, cfg.MaxConns = 0, 0, 1
-	} else if p != toAsk {
-		cfg.MaxConns, cfg.MaxConnLifetime = 4, time.Minute // soon with the first server again that is there
-	} else if !strings.Contains(url, "pool_max_conns") {
+	case p != toAsk:
+		cfg.MinConns, cfg.MinIdleConns, cfg.MaxConns, cfg.MaxConnLifetime = 0, 0, 4, time.Minute // soon with the first server again that is there
+		if whole && p != toWrite {
+			cfg.MaxConns = 1
+		}
+	case whole:
+		cfg.MaxConns = max(cfg.MaxConns-beside(cfg), 1)
+		cfg.MinConns, cfg.MinIdleConns = min(cfg.MinConns, cfg.MaxConns), min(cfg.MinIdleConns, cfg.MaxConns)
+	default:
 		cfg.MaxConns = max(cfg.MaxConns, 16)
 	}
 	cfg.PingTimeout = time.Second // of a connection that was idle; one that is silent gives way to a new one
@@ -49,6 +61,22 @@ func newPool(ctx context.Context, url string, p purpose) (*pgxpool.Pool, error) 
 	}
 	return pool, nil
 }
+
+// beside is how many of the connections that a process may have are not for questions: of the sign of life, of keys, and of listening where there
+// are enough.
+func beside(cfg *pgxpool.Config) int32 {
+	n := int32(2)
+	if len(cfg.ConnConfig.Fallbacks) > 0 {
+		n++ // keys are read from one server, and written to another
+	}
+	if cfg.MaxConns > n+leastToListen {
+		n++
+	}
+	return n
+}
+
+// leastToListen is how many connections there have to be for questions before one listens.
+const leastToListen = 2
 
 // connectTimeout bounds one attempt to connect where the address does not.
 const connectTimeout = 3 * time.Second
@@ -78,7 +106,7 @@ func configure(c *pgx.ConnConfig, use purpose) {
 		p["default_transaction_read_only"] = "on"
 	case toRead:
 		c.ValidateConnect = nil
-	case toWrite:
+	case toWrite, toKeep:
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 		if len(c.Fallbacks) == 0 {
 			c.ValidateConnect = nil // there is no choice, and the server says best what is wrong
@@ -182,15 +210,43 @@ func use(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) 
 		return fmt.Errorf("%w: %w", errNoConnection, err)
 	}
 	defer c.Release()
-	err = fn(c)
+	err = transacted(ctx, c, fn)
 	if pe, ok := errors.AsType[*pgconn.PgError](err); err != nil && (c.Conn().IsClosed() || ok && pe.SeverityUnlocalized == "FATAL") {
 		err = fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return err
 }
 
-// acquire takes a connection. It waits for as long as store.WithPatience says where all are in use; a server that is slow to connect is not busy.
+// How long a question waits for a connection at a server that has none left, and between two looks.
+const (
+	mostForFull  = 10 * time.Second
+	leastForFull = 10 * time.Millisecond
+	pauseForFull = 200 * time.Millisecond
+)
+
+// acquire takes a connection. It queues where the server has none left for us.
 func acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+	end := time.Now().Add(mostForFull)
+	for pause := leastForFull; ; pause = min(2*pause, pauseForFull) {
+		c, err := acquireNow(ctx, pool)
+		if err == nil || !isFull(err) || time.Now().After(end) {
+			return c, err
+		}
+		if until, bounded := store.Patience(ctx); bounded && time.Now().After(until) {
+			return nil, fmt.Errorf("postgis: %w", store.ErrBusy)
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil, err
+		case <-t.C:
+		}
+	}
+}
+
+// acquireNow takes a connection. It waits for as long as store.WithPatience says where all are in use; a server that is slow to connect is not busy.
+func acquireNow(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	until, bounded := store.Patience(ctx)
 	if !bounded {
 		return pool.Acquire(ctx)
@@ -264,7 +320,12 @@ var ErrRefused = errors.New("postgis: the server refuses the user")
 // PostgreSQL, appendix A). It is for start-up: what has answered before may do so again.
 func refused(c *pgx.ConnConfig, err error) error {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok || !strings.HasPrefix(pe.Code, "28") {
+	switch {
+	case errors.Is(err, ErrPooler):
+		return fmt.Errorf("postgis: %s: %w: %s", target(c), ErrPooler, poolerCure)
+	case ok && strings.Contains(pe.Message, "unsupported startup parameter"):
+		return fmt.Errorf("postgis: %s: %w: %s (%s)", target(c), ErrPooler, poolerCure, pe.Message)
+	case !ok || !strings.HasPrefix(pe.Code, "28"):
 		return err
 	}
 	return fmt.Errorf("postgis: %s: %w: %s (SQLSTATE %s); look at the user and the password in the address, or in PGPASSWORD and ~/.pgpass, and at pg_hba.conf of the server",

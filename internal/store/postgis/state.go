@@ -33,7 +33,7 @@ func OpenState(ctx context.Context, url string) (store.State, error) {
 	}
 	s.writes = s.reads
 	if len(s.reads.Config().ConnConfig.Fallbacks) > 0 {
-		if s.writes, err = newPool(ctx, url, toWrite); err != nil {
+		if s.writes, err = newPool(ctx, url, toKeep); err != nil {
 			s.reads.Close()
 			return nil, err
 		}

@@ -36,12 +36,14 @@ func (d *draft) mostTime(hurry bool) time.Duration {
 
 // inTransaction is read with an end to waiting for a table that another session has locked.
 func (d *draft) inTransaction(ctx context.Context, c *pgxpool.Conn) (x examined, err error) {
-	tx, err := c.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return x, err
+	if !inTransactions(c) {
+		tx, err := c.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
+		if err != nil {
+			return x, err
+		}
+		defer tx.Rollback(context.WithoutCancel(ctx)) // nothing was written
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) // nothing was written
-	if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", mostForLock.Milliseconds()), pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := c.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", mostForLock.Milliseconds()), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return x, err
 	}
 	return d.read(ctx, c)
