@@ -241,7 +241,7 @@ func fileSchema(c Collection) m {
 }
 
 func pageSchema(c Collection) m {
-	return m{"type": "object", "required": []any{"type", "features", "numberReturned", "numberMatched", "links", "timeStamp"}, "properties": m{
+	return m{"type": "object", "required": []any{"type", "features", "numberReturned", "links", "timeStamp"}, "properties": m{
 		"type":           m{"type": "string", "enum": []any{"FeatureCollection"}},
 		"features":       m{"type": "array", "items": ref("schemas", SchemaOf(c.ID, true))},
 		"numberReturned": m{"type": "integer", "minimum": 0}, "numberMatched": m{"type": "integer", "minimum": 0},

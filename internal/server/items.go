@@ -26,8 +26,9 @@ const mostOnPage = 250
 func (s *Server) items(c *call, w http.ResponseWriter) error {
 	var p *store.Page
 	q := &c.items().query
+	q.Count = store.CountCheap
 	if c.items().hits {
-		q.Limit = 0
+		q.Limit, q.Count = 0, store.CountExact
 	}
 	if c.rep.F == "html" {
 		q.Limit = min(q.Limit, mostOnPage)
@@ -45,7 +46,9 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	h.Set("Content-Language", languageTag(c.lang))
 	c.dataHeaders(h)
 	h.Set("Link", linkHeader(links))
-	h.Set("OGC-NumberMatched", strconv.Itoa(p.Matched))
+	if p.Matched >= 0 {
+		h.Set("OGC-NumberMatched", strconv.Itoa(p.Matched))
+	}
 	h.Set("OGC-NumberReturned", strconv.Itoa(len(p.Rows)))
 	if c.rep.F == "json" {
 		h.Set("Content-Crs", "<"+c.output().crsURI+">")
@@ -163,8 +166,10 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 	}
 	out.buf = append(out.buf, `],"numberReturned":`...)
 	out.buf = strconv.AppendInt(out.buf, int64(len(p.Rows)), 10)
-	out.buf = append(out.buf, `,"numberMatched":`...)
-	out.buf = strconv.AppendInt(out.buf, int64(p.Matched), 10)
+	if p.Matched >= 0 { // OGC 17-069r4, 7.16.5: may be left out
+		out.buf = append(out.buf, `,"numberMatched":`...)
+		out.buf = strconv.AppendInt(out.buf, int64(p.Matched), 10)
+	}
 	out.buf = append(out.buf, `,"links":`...)
 	tail, err := marshal(links)
 	if err != nil {

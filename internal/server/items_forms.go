@@ -109,7 +109,10 @@ func (c *call) itemList(p *store.Page, full bool) (*itemList, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := map[string]any{"@type": "ItemList", "@id": c.base() + "/collections/" + c.coll.ID + "/items", "name": c.titleOf(c.coll), "numberOfItems": p.Matched}
+	doc := map[string]any{"@type": "ItemList", "@id": c.base() + "/collections/" + c.coll.ID + "/items", "name": c.titleOf(c.coll)}
+	if p.Matched >= 0 {
+		doc["numberOfItems"] = p.Matched
+	}
 	if !full {
 		doc["@context"] = feature.Context()
 	}

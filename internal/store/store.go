@@ -157,6 +157,7 @@ type Count uint8
 const (
 	CountExact Count = iota // the number of all matches, whatever the paging
 	CountNone               // Matched is -1
+	CountCheap              // as CountExact where counting costs little beside the page; else Matched is -1
 )
 
 // Page is one page of an answer.

@@ -44,6 +44,9 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 		return nil, err
 	}
 	defer r.release()
+	if q.Count == store.CountCheap {
+		q.Count = store.CountExact
+	}
 	qu, err := newQuestion(r, q)
 	if err != nil {
 		return nil, err

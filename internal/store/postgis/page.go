@@ -37,6 +37,7 @@ type question struct {
 	order  []sqlq.Key  // of keys, up to the first that is unique
 	rows   *candidates // what is read of each row
 	where  bool        // the filter asks where features are
+	cheap  bool        // the count is left out where it costs much
 	place  *store.Place
 	first  sqlq.Filter // of Query.First, where that is asked
 	values []any       // arguments of the keys at place
@@ -90,7 +91,10 @@ func (qu *question) twice(rows []found) bool {
 }
 
 func newQuestion(l *layer, q store.Query) (*question, error) {
-	qu := &question{l: l, q: q, keys: l.byID, order: l.idOrder}
+	qu := &question{l: l, q: q, keys: l.byID, order: l.idOrder, cheap: q.Count == store.CountCheap && q.Limit > 0 && l.Count > cheapRows}
+	if q.Count == store.CountCheap {
+		qu.q.Count = store.CountExact
+	}
 	if len(q.SortBy) > 0 {
 		if err := qu.sort(); err != nil {
 			return nil, err
@@ -215,9 +219,10 @@ func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) e
 	if qu.q.Count == store.CountExact {
 		count = &counting{qu: qu}
 		var known bool
-		if counted, known, apart = qu.counts.get(count); known {
+		if counted, known, apart = qu.counts.get(count); known && (counted >= 0 || qu.cheap) {
 			count = nil
 		}
+		apart = apart || qu.cheap
 	}
 	if qu.q.Limit > 0 {
 		x := extras{exists: qu.place != nil, count: count != nil && !apart, state: count != nil && qu.states()}
@@ -275,8 +280,10 @@ func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) e
 	}
 	if count != nil && !qu.complete(p) {
 		start := time.Now()
+		short, done := qu.budget(ctx)
+		defer done()
 		sql, args := count.statement()
-		err := one(ctx, c, sql, args, func(r pgx.Rows) error {
+		err := one(short, c, sql, args, func(r pgx.Rows) error {
 			raw := r.RawValues()
 			counted = int(binary.BigEndian.Uint64(raw[0]))
 			if len(raw) > 1 {
@@ -284,6 +291,10 @@ func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) e
 			}
 			return nil
 		})
+		if qu.isDear(ctx, short, count, err) {
+			qu.matched(p, -1)
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -368,6 +379,7 @@ func (qu *question) matched(p *store.Page, counted int) {
 	case qu.q.Count != store.CountExact:
 	case qu.complete(p):
 		p.Matched = max(qu.q.Offset, 0) + len(p.Rows)
+	case counted < 0:
 	default: // rows are live, so that there may be more than when they were counted
 		p.Matched = counted
 		if n := len(p.Rows); n > 0 {
@@ -533,6 +545,32 @@ func (qu *question) stillPlaced(ctx context.Context, c *pgxpool.Conn) error {
 		return qu.l.changed("the reference system is another")
 	}
 	return nil
+}
+
+// cheapRows is how many rows a table has at most that are counted with their page, whatever that costs, and countBudget how long a count beside a
+// page of a larger one may take.
+const (
+	cheapRows   = 100_000
+	countBudget = 500 * time.Millisecond
+)
+
+// budget bounds the time of a count that is left out where it costs much.
+func (qu *question) budget(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !qu.cheap {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, countBudget)
+}
+
+// isDear reports whether a count has ended for its budget, and notes that.
+func (qu *question) isDear(ctx, short context.Context, x *counting, err error) bool {
+	if !qu.cheap || err == nil || short.Err() == nil || ctx.Err() != nil {
+		return false
+	}
+	if x != nil {
+		qu.counts.put(x, -1, keepMost)
+	}
+	return true
 }
 
 // inPlace reports an error when the geometries are in another reference system than the question supposes.

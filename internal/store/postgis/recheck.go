@@ -18,7 +18,7 @@ import (
 func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	m := cql2.NewMatcher(qu.filter.Residue)
 	skip, wanted := max(qu.q.Offset, 0), qu.q.Count == store.CountExact
-	if qu.q.Limit > 0 && qu.place == nil && wanted { // one reading gives the rows and the count
+	if qu.q.Limit > 0 && qu.place == nil && wanted && !qu.cheap { // one reading gives the rows and the count
 		var rows []found
 		n := 0
 		err := qu.scan(ctx, c, nil, false, 0, func(r pgx.Rows) error {
@@ -49,13 +49,18 @@ func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page)
 		return nil
 	}
 	n := 0
-	err := qu.scan(ctx, c, nil, false, 0, func(r pgx.Rows) error {
+	short, done := qu.budget(ctx)
+	defer done()
+	err := qu.scan(short, c, nil, false, 0, func(r pgx.Rows) error {
 		ok, err := qu.holds(m, r)
 		if ok {
 			n++
 		}
 		return err
 	})
+	if qu.isDear(ctx, short, nil, err) {
+		n, err = -1, nil
+	}
 	qu.matched(p, n)
 	return err
 }

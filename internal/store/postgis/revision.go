@@ -82,6 +82,7 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 		}
 		version.Write(b)
 	}
+	r.resolveReferences(in.own)
 	for _, def := range in.own {
 		if in.ours[def.Table] == nil {
 			r.catalog.Notes = append(r.catalog.Notes, store.Note{Layer: def.Table, Refused: true, Reason: "the role may not read its table in the schema grense; GRANT SELECT on it"})
@@ -102,6 +103,25 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	}
 	slices.SortStableFunc(r.catalog.Notes, func(a, b store.Note) int { return strings.Compare(a.Layer, b.Layer) })
 	return r, nil
+}
+
+// resolveReferences gives references the ids under which collections are served, and drops those to collections that are not.
+func (r *revision) resolveReferences(own map[string]definition) {
+	served := map[string]string{} // ids of public collections, by the ids that their definitions give them
+	for _, def := range own {
+		for _, c := range r.catalog.Collections {
+			if c.Public && c.Table == def.Table && r.tables[c.ID] == ownSchema+"."+def.Table {
+				served[def.ID] = c.ID
+			}
+		}
+	}
+	for _, c := range r.catalog.Collections {
+		for i := range c.Properties {
+			if p := &c.Properties[i]; p.Ref != "" {
+				p.Ref = served[p.Ref]
+			}
+		}
+	}
 }
 
 // definitionsRead is what the system catalogs and our own tables say.
