@@ -224,12 +224,15 @@ const (
 	pauseForFull = 200 * time.Millisecond
 )
 
+// atOnce in a context says that nobody waits for a connection at a server that has none left.
+type atOnce struct{}
+
 // acquire takes a connection. It queues where the server has none left for us.
 func acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	end := time.Now().Add(mostForFull)
 	for pause := leastForFull; ; pause = min(2*pause, pauseForFull) {
 		c, err := acquireNow(ctx, pool)
-		if err == nil || !isFull(err) || time.Now().After(end) {
+		if err == nil || !isFull(err) || time.Now().After(end) || ctx.Value(atOnce{}) != nil {
 			return c, err
 		}
 		if until, bounded := store.Patience(ctx); bounded && time.Now().After(until) {

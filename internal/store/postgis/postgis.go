@@ -250,10 +250,15 @@ func (s *Store) Ready(ctx context.Context) error {
 		return err
 	}
 	defer s.leave()
-	return retryIn(ctx, s.signs, func(c *pgxpool.Conn) error {
+	sign := func(c *pgxpool.Conn) error {
 		var one int
 		return c.QueryRow(ctx, "SELECT 1").Scan(&one)
-	})
+	}
+	err := retryIn(context.WithValue(ctx, atOnce{}, true), s.signs, sign)
+	if err != nil && isFull(err) && s.pool.Stat().TotalConns() > 0 { // the role has no further connection: questions share those that there are
+		err = retryIn(ctx, s.pool, sign)
+	}
+	return err
 }
 
 // Close waits for questions under way.
