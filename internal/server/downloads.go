@@ -440,7 +440,7 @@ func (c *call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 	}
 	for _, r := range c.s.downloadReps() {
 		f := format.Find(r.F)
-		l := ogcapi.Link{Rel: "enclosure", Type: r.contentType(), Title: "All features as " + f.Title, Href: c.base() + "/collections/" + coll.ID + "/download?f=" + f.Name}
+		l := ogcapi.Link{Rel: "enclosure", Type: r.Media, Title: "All features as " + f.Title, Href: c.base() + "/collections/" + coll.ID + "/download?f=" + f.Name}
 		if revision != "" {
 			l.Href += "&revision=" + revision
 			l.Length = c.s.downloads.length(downloadName(coll.ID, revision, f))
