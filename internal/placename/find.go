@@ -1,6 +1,7 @@
 package placename
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -37,6 +38,13 @@ func find[H any](ctx context.Context, s *Service, k *kind[H], c *criteria, f api
 		return api.Answer{}, &api.Refusal{Faults: c.faults}
 	}
 	state := s.store.Catalog()
+	var number uint64
+	if stated, ok := s.store.(store.Stated); ok && f.InkluderGeometri { // which may be of other records than the hits
+		var err error
+		if number, err = stated.State(ctx); err != nil {
+			return api.Answer{}, classify(err)
+		}
+	}
 	for _, later := range c.later {
 		x, err := later(ctx)
 		if err != nil {
@@ -51,7 +59,7 @@ func find[H any](ctx context.Context, s *Service, k *kind[H], c *criteria, f api
 	if err != nil || len(rows) == 0 {
 		return api.Answer{}, err
 	}
-	r := &reader[H]{s: s, state: state, kind: k, flags: f, rows: rows}
+	r := &reader[H]{s: s, state: state, number: number, kind: k, flags: f, rows: rows}
 	if f.InkluderGeometri && k.place != nil {
 		if err := r.geometries(); err != nil {
 			return api.Answer{}, err
@@ -130,12 +138,13 @@ func (s schema) Relation(name string) (cql2.Schema, bool) {
 
 // reader reads the hits of one answer, batch by batch.
 type reader[H any] struct {
-	s     *Service
-	state *store.Catalog // that rows were read from
-	kind  *kind[H]
-	flags api.Flags
-	rows  []store.Row // of the hits to come
-	hits  []H         // the batch, used again
+	s      *Service
+	state  *store.Catalog // that rows were read from
+	number uint64         // of the state of the data then; 0: not known
+	kind   *kind[H]
+	flags  api.Flags
+	rows   []store.Row // of the hits to come
+	hits   []H         // the batch, used again
 
 	wkt    *feature.Geometry // nil: no geometry is asked for
 	own    bool              // the records have the geometry themselves; else the place has
@@ -186,6 +195,11 @@ func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
 	}
 	if err := r.s.still(r.state); err != nil {
 		return nil, err
+	}
+	if r.number != 0 {
+		if now, err := r.s.store.(store.Stated).State(ctx); err != nil || now != r.number {
+			return nil, classify(cmp.Or(err, fmt.Errorf("placename: the data were written to: %w", store.ErrChanged)))
+		}
 	}
 	r.rows = r.rows[n:]
 	return r.kind.list(r.hits), nil

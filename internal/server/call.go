@@ -17,6 +17,9 @@ import (
 
 // A call is one request on its way through the server: what was asked, resolved step by step. It lives as long as the request.
 type call struct {
+	state      uint64 // of the data when a page in HTML first asked for them
+	stateKnown bool
+
 	s     *Server
 	r     *http.Request
 	rt    *route
@@ -104,6 +107,13 @@ func (c *call) resolve() error {
 // ask runs questions to the store: each waits for its turn, and their time is bounded. Nothing may be written to the client inside, since a
 // slow reader must not hold a turn. An answer of another catalog than the call's is store.ErrChanged, so that all that a call hears is of one state.
 func (c *call) ask(fn func(context.Context) error) error {
+	if c.rep.F == asHTML.F && !c.stateKnown {
+		var err error
+		if c.state, err = c.s.stated.State(c.asking(c.r.Context())); err != nil {
+			return err
+		}
+		c.stateKnown = true
+	}
 	if err := fn(c.asking(c.r.Context())); err != nil {
 		return err
 	}
@@ -111,6 +121,19 @@ func (c *call) ask(fn func(context.Context) error) error {
 		return fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
 	}
 	return nil
+}
+
+// still reports whether the data are those that the first question of a page in HTML met. Such a page asks for features of which it knows no
+// revision: those that it names.
+func (c *call) still() error {
+	if !c.stateKnown {
+		return nil
+	}
+	now, err := c.s.stated.State(c.asking(c.r.Context()))
+	if err == nil && now != c.state {
+		err = fmt.Errorf("server: the data were written to: %w", store.ErrChanged)
+	}
+	return err
 }
 
 // asking returns ctx with the request's right to ask the store.

@@ -443,6 +443,9 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 	if err != nil {
 		return err
 	}
+	if err := c.still(); err != nil {
+		return err
+	}
 	return c.writeOnce(w, doc)
 }
 

@@ -233,6 +233,9 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	if err != nil {
 		return err
 	}
+	if err := c.still(); err != nil {
+		return err
+	}
 	return c.writeOnce(w, plain)
 }
 

@@ -54,6 +54,7 @@ type Server struct {
 	store store.Store
 	// neighbourly is store where it can say at once what is beside a feature; else nil.
 	neighbourly store.Neighbourly
+	stated      store.Stated // names the state of store where that can; else 0
 
 	keys    *apikey.Checker
 	oneTime *apikey.Codes
@@ -112,6 +113,7 @@ func New(o Options) (*Server, error) {
 	s.caches.SetBudget(parts.caches)
 	s.flight.most = parts.answers
 	s.store = fairStore{o.Store, s.turns}
+	s.stated = fairStore{o.Store, s.turns}
 	if n, ok := o.Store.(store.Neighbourly); ok {
 		s.neighbourly = fairNeighbours{n, s.turns}
 	}

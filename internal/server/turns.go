@@ -285,6 +285,19 @@ func (s fairStore) Fetch(ctx context.Context, collection string, rows []store.Ro
 	return s.turns.run(ctx, store.CostPage, func(ctx context.Context) error { return s.Store.Fetch(ctx, collection, rows, want, fn) })
 }
 
+// State is that of the store in turns; 0 always where the store cannot name it.
+func (s fairStore) State(ctx context.Context) (n uint64, err error) {
+	st, ok := s.Store.(store.Stated)
+	if !ok {
+		return 0, nil
+	}
+	err = s.turns.run(ctx, store.CostPage, func(ctx context.Context) error {
+		n, err = st.State(ctx)
+		return err
+	})
+	return n, err
+}
+
 // fairNeighbours is store.Neighbourly in turns.
 type fairNeighbours struct {
 	store.Neighbourly

@@ -147,6 +147,9 @@ func (c *call) document(w http.ResponseWriter) error {
 		if a.Fleeting && c.s.store.Catalog() != c.cat {
 			return fmt.Errorf("server: what was left out may be there now: %w", store.ErrChanged)
 		}
+		if err := c.still(); err != nil {
+			return err
+		}
 		plain, err := c.render(a)
 		if err != nil {
 			return err

@@ -90,6 +90,12 @@ func Patience(ctx context.Context) (until time.Time, bounded bool) {
 	return until, bounded
 }
 
+// Stated is a Store that can name the state of all its data, where they may be changed without a new catalog.
+type Stated interface {
+	// State returns a number that differs between any two states of the data.
+	State(ctx context.Context) (uint64, error)
+}
+
 // Query is a question. Its zero value with a Collection selects everything, ordered by id.
 type Query struct {
 	Collection string
