@@ -10,7 +10,7 @@ RACE := $(if $(CC_FOUND),-race,)
 GRENSE_SHARED ?= ../shared
 export GRENSE_SHARED := $(abspath $(GRENSE_SHARED))
 
-.PHONY: help run build test lint bench accept soak screenshots
+.PHONY: help run build test lint bench accept soak attack screenshots
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -87,6 +87,23 @@ bench: build postgres ## benchmarks, then server CPU per request against a bare 
 accept: build clients client-tools soap-clients postgres ## real clients against a running server; takes minutes
 	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/crs
 
+# How long each fuzz target runs in make soak.
+FUZZTIME ?= 5m
+
+.PHONY: attack
+attack: build schemathesis ## what was tried to take a server down: each figure with its bound (bin/attack.txt); minutes
+	@rm -f bin/attack.txt
+	GRENSE_ATTACK=1 GRENSE_ATTACK_REPORT="$(abspath bin/attack.txt)" go test -count=1 -timeout 30m -run '^TestAttack' -v ./cmd/grense
+	@cat bin/attack.txt
+
+.PHONY: schemathesis
+# Requests made from the API definition, from PyPI into a folder that git ignores. GRENSE_TEST_INSTALL=0 forbids that.
+schemathesis:
+	@if [ ! -x bin/schemathesis/bin/schemathesis ] && [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && command -v python3 >/dev/null; then \
+	  echo "installing schemathesis for the attack"; \
+	  { python3 -m venv bin/schemathesis || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null && python3 -m venv bin/schemathesis; }; } && \
+	  bin/schemathesis/bin/pip install -q --disable-pip-version-check schemathesis==4.32.5 || echo "NOTE: schemathesis could not be installed; generated requests are skipped"; fi
+
 .PHONY: clients
 # curl, GDAL, OWSLib and zeep. Installed on Debian as root; GRENSE_TEST_INSTALL=0 forbids that. Without them nothing is accepted.
 CLIENTS := curl gdal-bin proj-bin python3-owslib python3-zeep
@@ -125,5 +142,8 @@ client-tools:
 	  mvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.openapitools:openapi-generator-cli:7.14.0 \
 	    -Dmdep.stripVersion=true -DoutputDirectory="$(abspath $(CLIENT_TOOLS))" && touch $(CLIENT_TOOLS)/made; fi
 
-soak: ## long loops
+soak: ## long loops, then every fuzz target for FUZZTIME (5m)
 	GRENSE_SOAK=1 go test -count=1 -timeout 120m ./...
+	@set -e; for f in $$(grep -rl --include=*_test.go '^func Fuzz' api cmd internal); do \
+	  for name in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' $$f); do \
+	    echo "$$name in $$(dirname $$f)"; go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); done; done

@@ -6,17 +6,22 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	"grense/api/placename"
 )
 
 // attack skips a test that is part of `make attack`.
@@ -218,4 +223,278 @@ func (s *serving) only(t *testing.T) string {
 	return doc.Collections[0].ID
 }
 
-var _ = filepath.Join
+// TestAttackSlowReaders: hundreds of readers who take large answers slowly cost little memory, and others are answered at once.
+func TestAttackSlowReaders(t *testing.T) {
+	attack(t)
+	const readers, most = 900, 512 << 20
+	s := serveCommunes(t, "GRENSE_LIMITS_MEMORY=512MiB", "GRENSE_LIMITS_CONNECTIONS=4096")
+	s.away = true // what there is no memory for is 503
+	items := "/collections/" + s.only(t) + "/items"
+	other := s.asker(s.newKey(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var all sync.WaitGroup
+	var begun, refused atomic.Int64
+	for range readers {
+		all.Go(func() {
+			switch s.readSlowly(ctx, items+"?limit=10000&skipGeometry=false") {
+			case http.StatusOK:
+				begun.Add(1)
+			case http.StatusServiceUnavailable:
+				refused.Add(1)
+			}
+		})
+	}
+	var item []time.Duration
+	var bad int
+	all.Go(func() { item, bad = other.beside(ctx, items+"/7", 20*time.Millisecond) })
+	all.Wait()
+	t.Logf("%d answers were begun, %d refused", begun.Load(), refused.Load())
+	figure(t, strconv.Itoa(readers)+" slow readers of pages of 10,000 communes, limits.memory 512 MiB: VmHWM in bytes", s.peak(t), most)
+	figure(t, "  p99 of another key's item", p99(item), 100*time.Millisecond)
+	figure(t, "  its answers other than 200", bad, 0)
+	figure(t, "  readers that got nothing at all", readers-int(begun.Load()+refused.Load()), 0)
+}
+
+// readSlowly asks for a path and takes 6 KB in a second of it until ctx ends. It returns the status.
+func (s *serving) readSlowly(ctx context.Context, path string) int {
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.addr)
+	if err != nil {
+		return 0
+	}
+	defer c.Close()
+	if tcp, ok := c.(*net.TCPConn); ok {
+		tcp.SetReadBuffer(4 << 10)
+	}
+	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\n\r\n", path, s.key)
+	status := 0
+	b := make([]byte, 3<<10)
+	for n := 0; ctx.Err() == nil; n++ {
+		c.SetReadDeadline(time.Now().Add(20 * time.Second))
+		m, err := c.Read(b)
+		if n == 0 && m > 12 {
+			status, _ = strconv.Atoi(string(b[9:12]))
+		}
+		if err != nil {
+			return status
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	return status
+}
+
+// TestAttackSearches: beside the dearest searches of SOAP and the dearest filters, other keys are answered at once.
+func TestAttackSearches(t *testing.T) {
+	attack(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "register.gpkg")
+	if out, err := program(t, t.Context(), dir, "register", "generate", "--places", "50000", "--out", file).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s := serve(t, []string{"GRENSE_LIMITS_MEMORY=512MiB"}, file)
+	s.away = true
+	other := s.asker(s.newKey(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var all sync.WaitGroup
+	var answered, refused, silent atomic.Int64
+	count := func(code int, body string) {
+		switch {
+		case code == http.StatusOK:
+			answered.Add(1)
+		case strings.Contains(body, "busy") || strings.Contains(body, "opptatt") || strings.Contains(body, "lang tid") || strings.Contains(body, "too long") || strings.Contains(body, "LIMIT_EXCEEDED"):
+			refused.Add(1)
+		default:
+			silent.Add(1)
+			t.Logf("%d %.300s", code, body)
+		}
+	}
+	dear := s.newKey(t)
+	for i := range 8 {
+		a := s.asker(dear)
+		all.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				pattern := fmt.Sprintf("*a*%c*", 'a'+rune((i+n)%26))
+				body := `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>` + string(placename.AppendRequest(nil,
+					&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &pattern}}, placename.DefaultBase)) + `</S:Body></S:Envelope>`
+				req, _ := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, a.s.base+"/soap/stedsnavn/v1/SoekServiceWS", strings.NewReader(body))
+				req.Header.Set("Content-Type", "text/xml; charset=utf-8")
+				if code, answer, _, err := a.do(req); err == nil {
+					count(code, answer)
+				}
+			}
+		})
+		f := s.asker(dear)
+		all.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				filter := fmt.Sprintf("CASEI(visningsnavn) LIKE CASEI('%%%c%%%c%%') AND visningsnavn<>'%d'", 'a'+rune(n%26), 'a'+rune((n+i)%26), n)
+				if code, answer, _, err := f.ask(context.WithoutCancel(ctx), "/collections/sted/items?limit=1&filter="+url.QueryEscape(filter)); err == nil && code != http.StatusNotFound {
+					count(code, answer)
+				}
+			}
+		})
+	}
+	var item, ready []time.Duration
+	var badItem, badReady int
+	all.Go(func() { item, badItem = other.beside(ctx, "/collections/sted/items/2", 20*time.Millisecond) })
+	all.Go(func() { ready, badReady = s.asker("").beside(ctx, "/readyz", 100*time.Millisecond) })
+	all.Wait()
+	t.Logf("%d answered, %d refused", answered.Load(), refused.Load())
+	figure(t, "8 clients of SOAP's patterns and 8 of filters over 50,000 places: p99 of another key's item", p99(item), 100*time.Millisecond)
+	figure(t, "  its answers other than 200", badItem, 0)
+	figure(t, "  /readyz: answers other than 200", badReady, 0)
+	figure(t, "  /readyz: p99", p99(ready), 100*time.Millisecond)
+	figure(t, "  refused without saying why", silent.Load(), 0)
+	figure(t, "  VmHWM in bytes, limits.memory 512 MiB", s.peak(t), 512<<20)
+}
+
+// TestAttackWrongKeys: thousands of unknown keys are refused, most of them for their number, and cost next to nothing.
+func TestAttackWrongKeys(t *testing.T) {
+	attack(t)
+	s := serve(t, nil)
+	a := s.asker("")
+	before, let := s.cpu(t), 0
+	const keys = 3000
+	for i := range keys {
+		a.key = fmt.Sprintf("grense_%08d_%038d", i, i)
+		code, body, _, err := a.ask(t.Context(), "/collections/kommuner/items?limit=1")
+		if err != nil || code != http.StatusUnauthorized && code != http.StatusTooManyRequests {
+			t.Fatalf("%d, %v, %s", code, err, body)
+		}
+		if code == http.StatusUnauthorized {
+			let++
+		}
+	}
+	figure(t, "3,000 unknown keys of one address: answers that say no more than 401", let, 100)
+	figure(t, "  CPU of a refused request", (s.cpu(t)-before)/keys, time.Millisecond)
+}
+
+// TestAttackReloads: reloads under load reset no request and change no answer.
+func TestAttackReloads(t *testing.T) {
+	attack(t)
+	s := serve(t, nil)
+	a := s.asker(s.key)
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	var asked, bad atomic.Int64
+	for range 4 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				code, body, _, err := a.ask(context.WithoutCancel(ctx), "/collections/kommuner/items?limit=50")
+				if asked.Add(1); err != nil || code != http.StatusOK {
+					bad.Add(1)
+					t.Logf("%d, %v, %.200s", code, err, body)
+				}
+			}
+		})
+	}
+	for range 1000 {
+		s.signal(t, syscall.SIGHUP)
+		time.Sleep(10 * time.Millisecond)
+	}
+	cancel()
+	all.Wait()
+	t.Logf("%d requests", asked.Load())
+	figure(t, "1,000 signals to reload under load: requests that failed", bad.Load(), 0)
+}
+
+// TestAttackEndUnderLoad: a server that is told to end finishes what it was asked. As behind a balancer, new requests end some time after /readyz fails.
+func TestAttackEndUnderLoad(t *testing.T) {
+	attack(t)
+	s := serve(t, []string{"GRENSE_LIMITS_DRAIN_WAIT=5s"})
+	var all sync.WaitGroup
+	var broken atomic.Int64
+	ended := make(chan struct{})
+	for range 8 {
+		a := s.asker(s.key)
+		all.Go(func() {
+			for {
+				code, body, _, err := a.ask(t.Context(), "/collections/kommuner/items?limit=100")
+				switch {
+				case err != nil || code != http.StatusOK:
+					broken.Add(1)
+					t.Logf("%d, %v, %.200s", code, err, body)
+				}
+				select {
+				case <-ended:
+					return
+				default:
+				}
+			}
+		})
+	}
+	time.Sleep(time.Second)
+	s.signal(t, syscall.SIGTERM)
+	for balancer := s.asker(""); ; time.Sleep(50 * time.Millisecond) {
+		if code, _, _, err := balancer.ask(t.Context(), "/readyz"); err != nil || code != http.StatusOK {
+			break
+		}
+	}
+	time.Sleep(time.Second) // of load in which every answer ends its connection
+	close(ended)
+	all.Wait()
+	s.exit(t)
+	figure(t, "SIGTERM under the load of 8 clients: requests that were broken off", broken.Load(), 0)
+}
+
+// TestAttackAborts: clients that hang up, in HTTP/1.1 in the midst of answers, leave nothing behind and no error in the log.
+func TestAttackAborts(t *testing.T) {
+	attack(t)
+	s := serveCommunes(t)
+	s.away = true
+	items := "/collections/" + s.only(t) + "/items"
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			for n := range 20 {
+				c, err := net.Dial("tcp", s.addr)
+				if err != nil {
+					continue
+				}
+				fmt.Fprintf(c, "GET %s?limit=%d HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\n\r\n", items, 100+n, s.key)
+				if n%2 == 0 {
+					io.ReadFull(c, make([]byte, 1000))
+				}
+				c.(*net.TCPConn).SetLinger(0) // a reset
+				c.Close()
+			}
+		})
+	}
+	all.Wait()
+	errors := strings.Count(s.logged(t), `"level":"ERROR"`)
+	figure(t, "1,000 connections reset by their clients: errors in the log", errors, 0)
+	_, _, took, err := s.asker(s.key).ask(t.Context(), items+"/7")
+	if err != nil {
+		t.Error(err)
+	}
+	figure(t, "  an item afterwards", took, 100*time.Millisecond)
+}
+
+// TestAttackGenerated sends what schemathesis makes of the API definition: no answer may be a failure of the server, or other than the definition
+// tells.
+func TestAttackGenerated(t *testing.T) {
+	attack(t)
+	bin := os.Getenv("GRENSE_SCHEMATHESIS")
+	if bin == "" {
+		bin = rootPath(t, "bin", "schemathesis", "bin", "schemathesis")
+	}
+	if _, err := os.Stat(bin); err != nil {
+		t.Skip("SKIPPED: schemathesis is not installed; make attack does that")
+	}
+	s := serve(t, []string{"GRENSE_AUTH=open"})
+	cases := "150"
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin, "run", s.base+"/openapi", "--url", s.base, "--max-examples", cases, "--checks", "not_a_server_error", "--workers", "2", "--phases", "examples,fuzzing", "--no-color")
+	out, err := cmd.CombinedOutput()
+	text := string(out)
+	os.WriteFile(filepath.Join(os.TempDir(), "grense-schemathesis.txt"), out, 0o600)
+	n := strings.Count(s.logged(t), `"msg":"request"`)
+	failures := 0
+	if err != nil {
+		failures = 1
+		t.Logf("%v\n%s", err, text[max(0, len(text)-6000):])
+	}
+	figure(t, fmt.Sprintf("%d requests generated from the API definition by schemathesis: runs with a failure of the server", n), failures, 0)
+	figure(t, "  generated requests short of 5,000", max(0, 5000-n), 0)
+}

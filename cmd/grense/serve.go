@@ -267,7 +267,11 @@ func smallBuffer(ctx context.Context, conn net.Conn) context.Context {
 
 // reload opens data, certificate and keys anew. What fails stays as it was.
 func (s *service) reload(ctx context.Context) {
-	if err := s.server.Reload(ctx); err != nil {
+	err := s.server.Reload(ctx)
+	if ctx.Err() != nil { // the server ends
+		return
+	}
+	if err != nil {
 		s.log.Error("reload failed; the data from before are still served", "err", diskFull(err))
 	} else {
 		s.log.Info("reloaded", "version", s.store.Catalog().Version)
@@ -277,7 +281,7 @@ func (s *service) reload(ctx context.Context) {
 			s.log.Error("reload failed; the certificate from before is still used", "err", err)
 		}
 	}
-	if err := s.keys.Refresh(ctx); err != nil {
+	if err := s.keys.Refresh(ctx); err != nil && ctx.Err() == nil {
 		s.log.Error("reload failed; the keys from before are still valid", "err", err)
 	}
 }
