@@ -189,6 +189,8 @@ func (qu *question) start(c store.Cursor) error {
 		return store.ErrCursor
 	}
 	for i, v := range p.Keys[n:] {
+		v = ownKey(v, qu.keys[i].typ)
+		p.Keys[n+i] = v
 		a, ok := keyArgument(v, qu.keys[i].typ)
 		if !ok {
 			return store.ErrCursor
@@ -398,7 +400,9 @@ func (qu *question) cursor(x found, back bool) store.Cursor {
 	if qu.q.Rank != nil {
 		keys = append(keys, int64(x.rank))
 	}
-	keys = append(keys, x.keys[:len(x.keys)-len(qu.l.parts)]...)
+	for i, v := range x.keys[:len(x.keys)-len(qu.l.parts)] {
+		keys = append(keys, fileKey(v, qu.keys[i].typ))
+	}
 	return store.NewCursor(store.Place{Back: back, Order: qu.q.OrderName(), Keys: keys, ID: x.ID})
 }
 

@@ -150,6 +150,28 @@ func decodeKey(raw []byte, t cql2.Type) any {
 	return decode(raw, t)
 }
 
+// The form of moments of whole milliseconds in cursors, which is that of files, and the ending that keyLayout has for them.
+const (
+	fileLayout = "2006-01-02T15:04:05.000Z"
+	wholeMilli = "000Z"
+)
+
+// fileKey is a key, as decodeKey gives it, in the form of cursors.
+func fileKey(v any, t cql2.Type) any {
+	if s, ok := v.(string); ok && t == cql2.TypeTimestamp && len(s) == len(keyLayout) && strings.HasSuffix(s, wholeMilli) {
+		return s[:len(fileLayout)-1] + "Z"
+	}
+	return v
+}
+
+// ownKey is a key of a cursor in the form of decodeKey.
+func ownKey(v any, t cql2.Type) any {
+	if s, ok := v.(string); ok && t == cql2.TypeTimestamp && len(s) == len(fileLayout) {
+		return s[:len(s)-1] + wholeMilli
+	}
+	return v
+}
+
 // keyArgument turns the value of a key in a cursor into an argument; false when it is none of the type.
 func keyArgument(v any, t cql2.Type) (any, bool) {
 	switch x := v.(type) {
