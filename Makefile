@@ -115,15 +115,20 @@ clients:
 	  { $(CLIENTS_FOUND); } || { echo "the acceptance run needs $(CLIENTS); install them"; exit 1; }; fi
 
 .PHONY: soap-clients
-# Other SOAP stacks: PHP, gSOAP, Mono (Debian) and node-soap (npm, pinned). What is not there is told by its test, and not asked.
-SOAP_CLIENTS := php-cli php-soap gsoap mono-mcs mono-devel
+# Other SOAP stacks: PHP, gSOAP, Mono, SOAP::Lite (Debian), node-soap (npm, pinned), JAX-WS RI and CXF (Maven Central, pinned). What is not there is told by
+# its test, and not asked.
+SOAP_CLIENTS := php-cli php-soap gsoap mono-mcs mono-devel libsoap-lite-perl default-jdk-headless maven
 SOAP_NODE := cmd/grense/testdata/soapclients/node
+SOAP_JAVA := cmd/grense/testdata/soapclients/java
 soap-clients:
 	@if [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ]; then \
-	  if ! { command -v php && command -v wsdl2h && command -v svcutil; } >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  if ! { command -v php && command -v wsdl2h && command -v svcutil && command -v javac && command -v mvn && perl -MSOAP::Lite -e 1; } >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "installing $(SOAP_CLIENTS) for the acceptance run"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SOAP_CLIENTS) >/dev/null || echo "NOTE: not all of $(SOAP_CLIENTS) could be installed"; fi; \
 	  if [ ! -d $(SOAP_NODE)/node_modules/soap ] && command -v npm >/dev/null; then \
-	    (cd $(SOAP_NODE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) || echo "NOTE: npm did not install the package soap"; fi; fi
+	    (cd $(SOAP_NODE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) || echo "NOTE: npm did not install the package soap"; fi; \
+	  for stack in jaxws cxf; do if [ ! -f $(SOAP_JAVA)/$$stack/lib/made ] && command -v mvn >/dev/null; then \
+	    (cd $(SOAP_JAVA)/$$stack && mvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DincludeScope=runtime -DoutputDirectory=lib && touch lib/made) \
+	    || echo "NOTE: Maven did not bring $$stack"; fi; done; fi
 
 .PHONY: client-tools
 # Generators of clients from the API definition, linters, and the newest GDAL, into bin/clients: from the Go proxy, npm, PyPI and Maven Central, and what

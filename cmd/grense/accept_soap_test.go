@@ -36,51 +36,108 @@ func soapQuestions() []map[string]any {
 
 var soapPath = regexp.MustCompile(`(?m)^(\d+\.find[A-Za-z]+)`)
 
+// soapStack is a SOAP implementation and how a client is made of it. In its commands {wsdl}, {key}, {dir} (an own empty folder) and {here} (the
+// folder of the clients) are replaced; those of make run in {dir}.
+type soapStack struct {
+	name  string
+	probe []string   // succeeds where the stack is installed
+	make  [][]string // generate and compile
+	ask   []string   // reads the questions as JSON, prints one decoded value on each line
+}
+
+func soapStacks() []soapStack {
+	java := func(name, lib, probe string, generate ...string) soapStack {
+		classes := "{here}/java/" + lib + "/lib/*"
+		return soapStack{name: name, probe: []string{"javap", "-cp", classes, probe}, make: [][]string{
+			append([]string{"java", "-cp", classes}, append(generate, "{wsdl}")...),
+			{"javac", "-nowarn", "-encoding", "UTF-8", "-proc:none", "-cp", classes, "-sourcepath", "{dir}", "-d", "{dir}/classes", "{dir}/" + soapPackage + "/SoekServiceWS.java", "{here}/java/Client.java"},
+		}, ask: []string{"java", "-Dstdout.encoding=UTF-8", "-Dfile.encoding=UTF-8", "-cp", "{dir}/classes:" + classes, "Client", "{wsdl}", "{key}",
+			strings.ReplaceAll(soapPackage, "/", ".") + ".SoekService", strings.ReplaceAll(soapPackage, "/", ".") + ".SoekServiceWS"}}
+	}
+	return []soapStack{
+		{name: "zeep", probe: []string{"/usr/bin/python3", "-c", "import zeep"}, ask: []string{"/usr/bin/python3", "{here}/zeep_client.py", "{wsdl}", "{key}"}},
+		{name: "PHP", probe: []string{"php", "-r", "new ReflectionClass('SoapClient');"}, ask: []string{"php", "{here}/php_client.php", "{wsdl}", "{key}"}},
+		{name: "node-soap", probe: []string{"node", "-e", "require('./testdata/soapclients/node/node_modules/soap')"}, ask: []string{"node", "{here}/node/client.js", "{wsdl}", "{key}"}},
+		{name: "Mono", probe: []string{"sh", "-c", "command -v wsdl && command -v mcs && command -v mono"}, make: [][]string{
+			{"wsdl", "-out:{dir}/Service.cs", "{wsdl}"},
+			{"mcs", "-r:System.Web.Services.dll", "-r:System.Web.Extensions.dll", "-out:{dir}/client.exe", "{dir}/Service.cs", "{here}/MonoClient.cs"},
+		}, ask: []string{"mono", "{dir}/client.exe", "{wsdl}", "{key}"}},
+		// SOAP::Lite takes no types from a description of this style (document, wrapped): it asks the address, and its client names the elements.
+		{name: "SOAP::Lite", probe: []string{"perl", "-MSOAP::Lite", "-e", "1"}, ask: []string{"perl", "{here}/lite_client.pl", "{wsdl}", "{key}"}},
+		java("JAX-WS RI", "jaxws", "com.sun.tools.ws.WsImport", "com.sun.tools.ws.WsImport", "-keep", "-Xnocompile", "-s", "{dir}", "-d", "{dir}"),
+		java("CXF", "cxf", "org.apache.cxf.tools.wsdlto.WSDLToJava", "org.apache.cxf.tools.wsdlto.WSDLToJava", "-d", "{dir}"),
+	}
+}
+
+// soapPackage is the folder of the classes that Java's generators make of the namespace of the searches.
+const soapPackage = "no/statkart/stedsnavn/ssr/wsapi/v1/service/soek"
+
+// values makes the client, asks the questions and returns the sorted lines of decoded values.
+func (k soapStack) values(t *testing.T, s *serving, questions []byte) string {
+	t.Helper()
+	here, err := filepath.Abs(filepath.Join("testdata", "soapclients"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	fill := strings.NewReplacer("{wsdl}", s.base+"/soap/stedsnavn/v1/SoekServiceWS?wsdl", "{key}", s.key, "{dir}", dir, "{here}", here)
+	command := func(words []string) *exec.Cmd {
+		filled := make([]string, len(words))
+		for i, w := range words {
+			filled[i] = fill.Replace(w)
+		}
+		return exec.CommandContext(t.Context(), filled[0], filled[1:]...)
+	}
+	if out, err := command(k.probe).CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED: %s is not installed: %v %.200s", k.name, err, out)
+	}
+	for _, words := range k.make {
+		cmd := command(words)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%.3000s", words[0], err, out)
+		}
+	}
+	cmd := command(k.ask)
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(questions), &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%.3000s%.1000s", err, stderr.String(), out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	sort.Strings(lines)
+	return strings.Join(lines, "\n")
+}
+
 // TestAcceptSOAPStacks asks the same eleven questions with each stack and compares the values that they decode. A stack that the machine
 // lacks is told, as a test that was skipped.
 func TestAcceptSOAPStacks(t *testing.T) {
 	accept(t)
 	t.Parallel()
 	s := serve(t, nil)
-	wsdl := s.base + "/soap/stedsnavn/v1/SoekServiceWS?wsdl"
 	questions, err := json.Marshal(soapQuestions())
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, by := "", ""
-	for _, stack := range []struct{ name, tool, flag, probe, script string }{
-		{"zeep", "/usr/bin/python3", "-c", "import zeep", "zeep_client.py"},
-		{"PHP", "php", "-r", "new ReflectionClass('SoapClient');", "php_client.php"},
-		{"node-soap", "node", "-e", "require('./testdata/soapclients/node/node_modules/soap')", "node/client.js"},
-	} {
-		if out, err := exec.Command(stack.tool, stack.flag, stack.probe).CombinedOutput(); err != nil {
-			t.Run(stack.name, func(t *testing.T) { t.Skipf("SKIPPED: %s is not installed: %v %.200s", stack.name, err, out) })
-			continue
-		}
-		cmd := exec.CommandContext(t.Context(), stack.tool, filepath.Join("testdata", "soapclients", stack.script), wsdl, s.key)
-		var stderr bytes.Buffer
-		cmd.Stdin, cmd.Stderr = bytes.NewReader(questions), &stderr
-		out, err := cmd.Output()
-		if err != nil {
-			t.Errorf("%s: %v\n%s%s", stack.name, err, stderr.String(), out)
-			continue
-		}
-		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		sort.Strings(lines)
-		got := strings.Join(lines, "\n")
-		asked := map[string]bool{}
-		for _, m := range soapPath.FindAllString(got, -1) {
-			asked[m] = true
-		}
-		t.Logf("%s: %d values of %d searches", stack.name, len(lines), len(asked))
-		if len(asked) != 11 {
-			t.Errorf("%s finds something by %d searches, want 11: %v", stack.name, len(asked), asked)
-		}
-		if first == "" {
-			first, by = got, stack.name
-		} else if got != first {
-			t.Errorf("%s and %s decode different values; first: %s", stack.name, by, firstDifference(got, first))
-		}
+	for _, stack := range soapStacks() {
+		t.Run(stack.name, func(t *testing.T) {
+			got := stack.values(t, s, questions)
+			asked := map[string]bool{}
+			for _, m := range soapPath.FindAllString(got, -1) {
+				asked[m] = true
+			}
+			t.Logf("%d values of %d searches", strings.Count(got, "\n")+1, len(asked))
+			if len(asked) != 11 {
+				t.Errorf("something is found by %d searches, want 11: %v", len(asked), asked)
+			}
+			if first == "" {
+				first, by = got, stack.name
+			} else if got != first {
+				t.Errorf("%s decodes other values than %s; first: %s", stack.name, by, firstDifference(got, first))
+			}
+		})
 	}
 }
 
