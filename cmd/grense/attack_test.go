@@ -483,7 +483,7 @@ func TestAttackGenerated(t *testing.T) {
 	}
 	s := serve(t, []string{"GRENSE_AUTH=open"})
 	cases := "150"
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, "run", s.base+"/openapi", "--url", s.base, "--max-examples", cases, "--checks", "not_a_server_error", "--workers", "2", "--phases", "examples,fuzzing", "--no-color")
 	out, err := cmd.CombinedOutput()
