@@ -85,7 +85,7 @@ bench: build postgres ## benchmarks, then server CPU per request against a bare 
 	@cat bin/bench.md
 
 accept: build clients client-tools soap-clients postgres ## real clients against a running server; takes minutes
-	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/crs
+	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/crs ./internal/arc
 
 # How long each fuzz target runs in make soak.
 FUZZTIME ?= 5m
@@ -143,7 +143,7 @@ client-tools:
 	  GOBIN="$(abspath $(CLIENT_TOOLS))" go install github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 && \
 	  npm install --prefix $(CLIENT_TOOLS) --ignore-scripts --no-audit --no-fund --loglevel=error \
 	    @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 typescript@5.9.3 axios@1.21.1 @types/node@22.20.5 >/dev/null && \
-	  python3 -m venv $(CLIENT_TOOLS)/python && $(CLIENT_TOOLS)/python/bin/pip install -q openapi-spec-validator==0.9.0 pyogrio==0.13.0 numpy && \
+	  python3 -m venv $(CLIENT_TOOLS)/python && $(CLIENT_TOOLS)/python/bin/pip install -q openapi-spec-validator==0.9.0 pyogrio==0.13.0 numpy shapely==2.2.0 && \
 	  mvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.openapitools:openapi-generator-cli:7.14.0 \
 	    -Dmdep.stripVersion=true -DoutputDirectory="$(abspath $(CLIENT_TOOLS))" && touch $(CLIENT_TOOLS)/made; fi
 

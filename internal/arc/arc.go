@@ -6,7 +6,8 @@
 // touch and cross: they are cut there until no two have more than an end in common (planar). What lies on both sides of edges that
 // come to lie on each other is summed up, so that a face that has become a line is gone and what was on its sides are neighbours.
 //
-// Borders that do not match are arcs of their own: what gaps or overlaps before does so after. Features are known by their number,
+// Borders that do not match are arcs of their own: what gaps or overlaps before does so after. Rings that cross themselves become valid ones, which
+// may lack a part of them; an import mends such rings (package ingest). Features are known by their number,
 // in the order of Add. A Builder is for one goroutine; levels are immutable.
 package arc
 

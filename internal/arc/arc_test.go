@@ -179,7 +179,8 @@ func patchwork(seed uint64, n int, size float64) []orb.Geometry {
 		out := []orb.Point{a}
 		for s := 1; s < 12; s++ {
 			f := float64(s) / 12
-			out = append(out, orb.Point{a[0] + f*(b[0]-a[0]) + 0.1*size*(r.Float64()-0.5)*f, a[1] + f*(b[1]-a[1]) + 0.1*size*(r.Float64()-0.5)*f})
+			noise := 0.16 * size * f * (1 - f) // so little that no border crosses itself or another
+			out = append(out, orb.Point{a[0] + f*(b[0]-a[0]) + noise*(r.Float64()-0.5), a[1] + f*(b[1]-a[1]) + noise*(r.Float64()-0.5)})
 		}
 		return out
 	}

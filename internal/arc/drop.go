@@ -1,7 +1,6 @@
 package arc
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -124,66 +123,37 @@ func (b *Builder) replace(label int32, small map[int32]map[int32]float64, into m
 	return b.labels.merge(out)
 }
 
+// ringOf is a loop without junctions.
+type ringOf struct {
+	at    int32 // a vertex
+	twice int64 // signed area, along the walk
+	label int32 // along the walk
+}
+
+// within lists the features, as their number plus 1, that a loop is an outer ring of.
+func (g *graph) within(l ringOf, fn func(feature int32) bool) bool {
+	return slices.ContainsFunc(g.labels.sets[l.label], func(f int32) bool { return (f > 0) == (l.twice > 0) && fn(abs(f)) })
+}
+
 // islands removes loops without junctions whose area is below a limit, unless a feature has no larger ring.
 func (g *graph) islands(limit float64) {
-	type loop struct {
-		at    int32 // a vertex
-		twice int64 // signed area
-		label int32 // along the walk
-	}
-	var loops []loop
-	largest := map[int32]int64{} // by feature: of its rings; arcs count as the whole
-	done := make([]bool, len(g.keys))
+	largest := map[int32]int64{} // by feature; one with a junction has other rings
 	for v := range int32(len(g.keys)) {
-		if done[v] || g.gone[v] {
-			continue
-		}
-		if !g.isPlain(v) {
-			done[v] = true
-			for k := g.start[v]; k < g.start[v+1]; k++ {
-				for _, f := range g.labels.sets[g.along[k]] {
-					largest[abs(f)] = 1 << 62
-				}
+		for k := g.start[v]; k < g.start[v+1] && !g.isPlain(v); k++ {
+			for _, f := range g.labels.sets[g.along[k]] {
+				largest[abs(f)] = 1 << 62
 			}
 		}
 	}
-	for v := range int32(len(g.keys)) {
-		if done[v] || g.gone[v] {
-			continue
-		}
-		l, closed := loop{at: v}, false
-		prev, at := int32(-1), v
-		origin := g.point(v)
-		for !done[at] {
-			done[at] = true
-			next, label := g.step(at, prev)
-			if at == v {
-				l.label = label
-			}
-			l.twice += cross(origin, g.point(at), g.point(next))
-			prev, at = at, next
-			closed = at == v
-			if !g.isPlain(at) {
-				break
-			}
-		}
-		if !closed {
-			continue
-		}
-		loops = append(loops, l)
-		for _, f := range g.labels.sets[l.label] {
-			if (f > 0) == (l.twice > 0) { // it is within
-				largest[abs(f)] = max(largest[abs(f)], abs64(l.twice))
-			}
-		}
-	}
-	slices.SortFunc(loops, func(a, b loop) int { return cmp.Compare(abs64(a.twice), abs64(b.twice)) })
+	loops := g.loops()
 	for _, l := range loops {
-		if float64(abs64(l.twice))/2 >= limit {
-			break
-		}
-		needed := slices.ContainsFunc(g.labels.sets[l.label], func(f int32) bool { return (f > 0) == (l.twice > 0) && largest[abs(f)] <= abs64(l.twice) })
-		if needed {
+		g.within(l, func(f int32) bool {
+			largest[f] = max(largest[f], abs64(l.twice))
+			return false
+		})
+	}
+	for _, l := range loops {
+		if float64(abs64(l.twice))/2 >= limit || g.within(l, func(f int32) bool { return largest[f] <= abs64(l.twice) }) {
 			continue
 		}
 		for prev, at := int32(-1), l.at; !g.gone[at]; {
@@ -192,6 +162,29 @@ func (g *graph) islands(limit float64) {
 			prev, at = at, next
 		}
 	}
+}
+
+// loops walks around all loops without junctions.
+func (g *graph) loops() (list []ringOf) {
+	done := make([]bool, len(g.keys))
+	for v := range int32(len(g.keys)) {
+		if done[v] || !g.isPlain(v) {
+			continue
+		}
+		l := ringOf{at: v, label: g.along[g.start[v]]}
+		origin := g.point(v)
+		prev, at := int32(-1), v
+		for g.isPlain(at) && !done[at] {
+			done[at] = true
+			next, _ := g.step(at, prev)
+			l.twice += cross(origin, g.point(at), g.point(next))
+			prev, at = at, next
+		}
+		if at == v {
+			list = append(list, l)
+		}
+	}
+	return list
 }
 
 func abs64(v int64) int64 { return max(v, -v) }

@@ -2,7 +2,6 @@ package arc
 
 import (
 	"cmp"
-	"math"
 	"slices"
 )
 
@@ -158,8 +157,12 @@ func (g *graph) drop(v, to int32) {
 
 // loop is a simple ring while it is sorted into polygons.
 type loop struct {
-	refs  []int32
-	twice int64 // signed area
+	refs      []int32
+	twice     int64 // signed area, as it was walked
+	ring      []Point
+	low, high Point
+	hole      bool
+	holes     []int
 }
 
 // addFeature makes polygons of arcs that have the feature on their left.
@@ -177,14 +180,15 @@ func (l *Level) addFeature(refs []int32) {
 		}
 		for _, part := range l.simple(l.face(r, from, used)) {
 			if a := l.area(part); a != 0 {
-				loops = append(loops, loop{part, a})
+				loops = append(loops, loop{refs: part, twice: a})
 			}
 		}
 	}
 	l.sortLoops(loops)
+	l.addPolygons(loops)
 }
 
-// face walks around a face, which is on the left, from an arc on.
+// face walks around a face, which is on the left, from an arc on. Of a ring that crosses itself, parts may be left out.
 func (l *Level) face(r int32, from map[Point][]int32, used map[int32]bool) (walk []int32) {
 	for !used[r] {
 		used[r] = true
@@ -269,74 +273,83 @@ func (l *Level) area(refs []int32) (twice int64) {
 	return twice
 }
 
-// sortLoops makes a polygon of each loop that runs counter-clockwise, with the others as holes of the smallest that they lie in. One that lies in
-// none is of a ring that crosses itself, and becomes an outer one.
+// sortLoops tells which loops are holes, and of which. They do not cross: what lies in an even number of others is an outer ring, else a hole of the
+// smallest of them. So rings that cross themselves are read even-odd.
 func (l *Level) sortLoops(loops []loop) {
-	var outer []int
+	slices.SortStableFunc(loops, func(a, b loop) int { return cmp.Compare(abs64(b.twice), abs64(a.twice)) })
 	for i := range loops {
-		if loops[i].twice > 0 {
-			outer = append(outer, i)
+		x := &loops[i]
+		for _, r := range x.refs {
+			x.ring = l.appendArc(x.ring, r)
 		}
-	}
-	slices.SortStableFunc(outer, func(i, k int) int { return cmp.Compare(loops[i].twice, loops[k].twice) })
-	var crossed []int
-	holes := map[int][]int{}
-	rings := map[int][]Point{}
-	ring := func(i int) []Point {
-		if rings[i] == nil {
-			for _, r := range loops[i].refs {
-				rings[i] = l.appendArc(rings[i], r)
+		x.low, x.high = corners(x.ring)
+		for k := i - 1; k >= 0; k-- {
+			y := &loops[k]
+			if y.low.X > x.low.X || y.low.Y > x.low.Y || y.high.X < x.high.X || y.high.Y < x.high.Y || !encloses(y.ring, x.ring) {
+				continue
+			}
+			if x.hole = !y.hole; x.hole {
+				y.holes = append(y.holes, i)
+			}
+			break
+		}
+		if (x.twice > 0) == x.hole { // of a ring that crosses itself
+			slices.Reverse(x.refs)
+			for k, r := range x.refs {
+				x.refs[k] = ^r
 			}
 		}
-		return rings[i]
 	}
+}
+
+// addPolygons adds sorted loops.
+func (l *Level) addPolygons(loops []loop) {
 	for i := range loops {
-		if loops[i].twice > 0 {
+		if loops[i].hole {
 			continue
 		}
-		k := slices.IndexFunc(outer, func(o int) bool { return loops[o].twice > -loops[i].twice && encloses(ring(o), ring(i)) })
-		if k >= 0 {
-			holes[outer[k]] = append(holes[outer[k]], i)
-			continue
-		}
-		slices.Reverse(loops[i].refs)
-		for k, r := range loops[i].refs {
-			loops[i].refs[k] = ^r
-		}
-		delete(rings, i)
-		crossed = append(crossed, i)
-	}
-	outer = append(outer, crossed...)
-	slices.Sort(outer)
-	for _, o := range outer {
-		p := polygon{min: Point{math.MaxInt32, math.MaxInt32}, max: Point{math.MinInt32, math.MinInt32}}
-		for _, i := range append([]int{o}, holes[o]...) {
+		p := polygon{min: loops[i].low, max: loops[i].high}
+		for _, k := range append([]int{i}, loops[i].holes...) {
 			p.rings = append(p.rings, int32(len(l.refs)))
-			l.refs = append(l.refs, loops[i].refs...)
+			l.refs = append(l.refs, loops[k].refs...)
 		}
 		p.rings = append(p.rings, int32(len(l.refs)))
-		for _, x := range ring(o) {
-			p.min.X, p.min.Y = min(p.min.X, x.X), min(p.min.Y, x.Y)
-			p.max.X, p.max.Y = max(p.max.X, x.X), max(p.max.Y, x.Y)
-		}
 		l.polygons = append(l.polygons, p)
 	}
+}
+
+func corners(ring []Point) (low, high Point) {
+	low, high = ring[0], ring[0]
+	for _, p := range ring {
+		low.X, low.Y = min(low.X, p.X), min(low.Y, p.Y)
+		high.X, high.Y = max(high.X, p.X), max(high.Y, p.Y)
+	}
+	return low, high
 }
 
 // encloses reports whether a ring lies within another, which it does not cross. It may touch it.
 func encloses(outer, inner []Point) bool {
 	for _, p := range inner {
-		if in, on := holds(outer, p); !on {
+		if in, on := holds(outer, p, 1); !on {
 			return in
 		}
 	}
-	return true
+	last := inner[len(inner)-1]
+	for _, p := range inner { // all corners are on it: then the middle of some edge is not
+		if in, on := holds(outer, Point{last.X + p.X, last.Y + p.Y}, 2); !on {
+			return in
+		}
+		last = p
+	}
+	return false
 }
 
-// holds reports whether a ring holds a position, or has it on its border.
-func holds(ring []Point, p Point) (in, on bool) {
-	a := ring[len(ring)-1]
+// holds reports whether a ring, times scale, holds a position, or has it on its border.
+func holds(ring []Point, p Point, scale int32) (in, on bool) {
+	times := func(q Point) Point { return Point{scale * q.X, scale * q.Y} }
+	a := times(ring[len(ring)-1])
 	for _, b := range ring {
+		b = times(b)
 		lower, upper := a, b
 		if upper.Y < lower.Y {
 			lower, upper = upper, lower
