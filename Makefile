@@ -117,12 +117,12 @@ clients:
 .PHONY: soap-clients
 # Other SOAP stacks: PHP, gSOAP, Mono, SOAP::Lite (Debian), node-soap (npm, pinned), JAX-WS RI and CXF (Maven Central, pinned). What is not there is told by
 # its test, and not asked.
-SOAP_CLIENTS := php-cli php-soap gsoap mono-mcs mono-devel libsoap-lite-perl default-jdk-headless maven
+SOAP_CLIENTS := php-cli php-soap gsoap libgsoap-dev g++ mono-mcs mono-devel libsoap-lite-perl default-jdk-headless maven
 SOAP_NODE := cmd/grense/testdata/soapclients/node
 SOAP_JAVA := cmd/grense/testdata/soapclients/java
 soap-clients:
 	@if [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ]; then \
-	  if ! { command -v php && command -v wsdl2h && command -v svcutil && command -v javac && command -v mvn && perl -MSOAP::Lite -e 1; } >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  if ! { command -v php && command -v wsdl2h && command -v g++ && command -v svcutil && command -v javac && command -v mvn && perl -MSOAP::Lite -e 1; } >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "installing $(SOAP_CLIENTS) for the acceptance run"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SOAP_CLIENTS) >/dev/null || echo "NOTE: not all of $(SOAP_CLIENTS) could be installed"; fi; \
 	  if [ ! -d $(SOAP_NODE)/node_modules/soap ] && command -v npm >/dev/null; then \
 	    (cd $(SOAP_NODE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) || echo "NOTE: npm did not install the package soap"; fi; \

@@ -36,7 +36,7 @@ func soapQuestions() []map[string]any {
 
 var soapPath = regexp.MustCompile(`(?m)^(\d+\.find[A-Za-z]+)`)
 
-// soapStack is a SOAP implementation and how a client is made of it. In its commands {wsdl}, {key}, {dir} (an own empty folder) and {here} (the
+// soapStack is a SOAP implementation and how a client is made of it. In its commands {wsdl}, {singleWsdl}, {key}, {dir} (an own empty folder) and {here} (the
 // folder of the clients) are replaced; those of make run in {dir}.
 type soapStack struct {
 	name  string
@@ -58,6 +58,11 @@ func soapStacks() []soapStack {
 		{name: "zeep", probe: []string{"/usr/bin/python3", "-c", "import zeep"}, ask: []string{"/usr/bin/python3", "{here}/zeep_client.py", "{wsdl}", "{key}"}},
 		{name: "PHP", probe: []string{"php", "-r", "new ReflectionClass('SoapClient');"}, ask: []string{"php", "{here}/php_client.php", "{wsdl}", "{key}"}},
 		{name: "node-soap", probe: []string{"node", "-e", "require('./testdata/soapclients/node/node_modules/soap')"}, ask: []string{"node", "{here}/node/client.js", "{wsdl}", "{key}"}},
+		// gSOAP names the namespaces as its client does when one file holds everything.
+		{name: "gSOAP", probe: []string{"sh", "-c", "command -v wsdl2h && command -v soapcpp2 && command -v g++"}, make: [][]string{
+			{"wsdl2h", "-s", "-t", "{here}/gsoap.typemap", "-o", "service.h", "{singleWsdl}"}, {"soapcpp2", "-j", "-C", "-x", "-w", "service.h"},
+			{"g++", "-O0", "-w", "-I.", "-o", "client", "{here}/gsoap_client.cpp", "soapC.cpp", "soapSoekServicePortBindingProxy.cpp", "-lgsoap++"},
+		}, ask: []string{"sh", "-c", `"$0" "$1" "$2" > "$3" && /usr/bin/python3 "$4" < "$3"`, "{dir}/client", "{wsdl}", "{key}", "{dir}/answers", "{here}/gsoap_values.py"}},
 		{name: "Mono", probe: []string{"sh", "-c", "command -v wsdl && command -v mcs && command -v mono"}, make: [][]string{
 			{"wsdl", "-out:{dir}/Service.cs", "{wsdl}"},
 			{"mcs", "-r:System.Web.Services.dll", "-r:System.Web.Extensions.dll", "-out:{dir}/client.exe", "{dir}/Service.cs", "{here}/MonoClient.cs"},
@@ -80,7 +85,7 @@ func (k soapStack) values(t *testing.T, s *serving, questions []byte) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	fill := strings.NewReplacer("{wsdl}", s.base+"/soap/stedsnavn/v1/SoekServiceWS?wsdl", "{key}", s.key, "{dir}", dir, "{here}", here)
+	fill := strings.NewReplacer("{wsdl}", s.base+"/soap/stedsnavn/v1/SoekServiceWS?wsdl", "{singleWsdl}", s.base+"/soap/stedsnavn/v1/SoekServiceWS?singleWsdl", "{key}", s.key, "{dir}", dir, "{here}", here)
 	command := func(words []string) *exec.Cmd {
 		filled := make([]string, len(words))
 		for i, w := range words {
@@ -164,6 +169,7 @@ func TestAcceptSOAPGenerators(t *testing.T) {
 		has  string
 	}{
 		{"gSOAP", []string{"wsdl2h", "-s", "-o", "service.h", at + "singleWsdl"}, "service.h", "findSkrivemaaterForMatrikkelenhetreferanse"},
+		// Of ?wsdl, whose schemas are files beside it, Mono's svcutil finds all and makes no classes: it needs them within the description.
 		{"Mono svcutil", []string{"svcutil", "-out:Service.cs", at + "singleWsdl"}, "Service.cs", "findSkrivemaaterForMatrikkelenhetreferanse"},
 		{"Mono wsdl", []string{"wsdl", "-out:Service.cs", at + "wsdl"}, "Service.cs", "findSkrivemaaterForMatrikkelenhetreferanse"},
 	} {
