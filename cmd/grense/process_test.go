@@ -131,7 +131,30 @@ func serve(t testing.TB, settings []string, args ...string) *serving {
 	case <-time.After(patience):
 		t.Fatalf("serve %v does not say where it listens:\n%s", args, s.logged(t))
 	}
+	s.awaitData(t)
 	return s
+}
+
+// awaitData waits until the data are open: before, the program answers that it is starting.
+func (s *serving) awaitData(t testing.TB) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		res, err := http.Get("http://" + s.addr + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode == http.StatusOK || !bytes.Contains(text, []byte("starting")) {
+			return
+		}
+		select {
+		case <-s.ended:
+			t.Fatalf("serve ended:\n%s", s.logged(t))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	t.Fatalf("serve does not open its data:\n%s", s.logged(t))
 }
 
 type logLine struct {
