@@ -48,6 +48,9 @@ func enclosures(t *testing.T, a *api, collection string) map[string]int64 {
 
 func TestLengthOfAFileIsToldOnceItIsMade(t *testing.T) {
 	t.Parallel()
+	if !linksTellState() {
+		t.Skip("a link that names no state tells no length")
+	}
 	a := serve(t, "", nil)
 	for address, n := range enclosures(t, a, "fylker") {
 		if n != 0 {
@@ -68,10 +71,11 @@ func TestInterruptedDownloadsResumeToTheSameBytes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	addresses := slices.Sorted(maps.Keys(enclosures(t, a, "fylker")))
 	for _, address := range addresses {
+		address = resumable(t, address)
 		_, whole := fetchAs(t, address, nil)
 		var got []byte
 		for n := range 100 {
-			if n%25 == 24 { // as when others took its place
+			if n%25 == 24 && linksTellState() { // as when others took its place; in a database any transaction makes another state, and the file is gone
 				kept, _ := filepath.Glob(filepath.Join(dir, "downloads", "fylker.*"))
 				for _, name := range kept {
 					os.Remove(name)

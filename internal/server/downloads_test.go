@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -130,6 +131,23 @@ func TestDownloadRefusesWhatDoesNotGoTogether(t *testing.T) {
 	}
 }
 
+// linksTellState reports whether links name the state of the data: those of PostGIS do not, since it would be asked for every document.
+func linksTellState() bool { return os.Getenv("GRENSE_TEST_STORE") != "postgis" }
+
+// resumable returns the address of a file in its present state: the link, or where the answer says that it lies.
+func resumable(t *testing.T, link string) string {
+	t.Helper()
+	if linksTellState() {
+		return link
+	}
+	res, _ := fetchAs(t, link, nil)
+	at := res.Header.Get("Content-Location")
+	if !strings.HasPrefix(at, link+"&revision=") {
+		t.Fatalf("%s: %d, it lies at %q", link, res.StatusCode, at)
+	}
+	return at
+}
+
 // TestKeptDownloadIsResumed breaks a download off and goes on, as curl -C - does, and finds the state gone after the data have changed.
 func TestKeptDownloadIsResumed(t *testing.T) {
 	t.Parallel()
@@ -145,9 +163,10 @@ func TestKeptDownloadIsResumed(t *testing.T) {
 			address = l.Href
 		}
 	}
-	if !strings.Contains(address, "revision=") {
+	if told := strings.Contains(address, "revision="); told != linksTellState() {
 		t.Fatalf("the collection links to %q", address)
 	}
+	address = resumable(t, address)
 	res, whole := fetchAs(t, address, nil)
 	if res.StatusCode != 200 || res.Header.Get("Accept-Ranges") != "bytes" || res.Header.Get("Content-Encoding") != "" || res.ContentLength != int64(len(whole)) || len(whole) == 0 {
 		t.Fatalf("%d %v", res.StatusCode, res.Header)
