@@ -114,6 +114,15 @@ clients:
 	    echo "installing $(CLIENTS) for the acceptance run"; apt-get update -qq && apt-get install -y -qq $(CLIENTS) >/dev/null; fi; \
 	  { $(CLIENTS_FOUND); } || { echo "the acceptance run needs $(CLIENTS); install them"; exit 1; }; fi
 
+.PHONY: readers
+# Python readers of downloads, pinned, from PyPI into bin/readers.
+READERS := cmd/grense/testdata/downloads/requirements.txt
+readers: bin/readers/installed
+bin/readers/installed: $(READERS)
+	python3 -m venv bin/readers
+	bin/readers/bin/pip install -q --disable-pip-version-check --only-binary :all: -r $(READERS)
+	touch $@
+
 .PHONY: soap-clients
 # Other SOAP stacks: PHP, gSOAP, Mono, SOAP::Lite (Debian), node-soap (npm, pinned), JAX-WS RI and CXF (Maven Central, pinned). What is not there is told by
 # its test, and not asked.

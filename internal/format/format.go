@@ -1,9 +1,9 @@
 // Package format writes the features of a collection as one file, in the format of the tool at hand.
 //
 // A Format opens a Writer for a selection of one collection; features are written one by one, in the order in which they come, and Close
-// ends the file. Formats that stream hold nothing; the others keep what they cannot write yet in a temporary file. Coordinates are those
-// of GeoJSON: x, y in the asked reference system, rounded to 7 decimals of a degree or 2 of a metre, heights to 2 decimals; only GML and
-// the place of JSON-FG follow the axis order of the authority. What a format cannot hold is listed in its Losses.
+// ends the file. Formats that stream hold nothing; the others keep what they cannot write yet in a temporary file. Coordinates are rounded
+// to 7 decimals of a degree or 2 of a metre, heights to 2 decimals. GeoJSON, the place of JSON-FG and GML have them in the axis order of the
+// authority of the asked reference system, as items has; in all other formats x is before y. What a format cannot hold is listed in its Losses.
 package format
 
 import (

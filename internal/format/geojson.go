@@ -19,7 +19,8 @@ var geoJSON = &Format{Name: "json", Media: "application/geo+json", Ext: ".geojso
 
 // A text sequence has no place for a system other than CRS84 (RFC 8142 holds RFC 7946 texts), but coordinates may be asked in one.
 var geoJSONSeq = &Format{Name: "geojsonseq", Media: "application/geo+json-seq", Ext: ".geojsons", Title: "GeoJSON text sequence (RFC 8142)", Streams: true,
-	open: func(w io.Writer, o Options) (Writer, error) { return newGeoJSON(w, o, true) }}
+	Losses: []string{"the name of a reference system other than CRS84, which the header Content-Crs has"},
+	open:   func(w io.Writer, o Options) (Writer, error) { return newGeoJSON(w, o, true) }}
 
 // flushAt is how many bytes are gathered before they are written.
 const flushAt = 64 << 10

@@ -155,8 +155,8 @@ func (g *gmlWriter) geometry(b []byte, s *shape, outer bool) []byte {
 	case wkb.Collection:
 		name, member = "MultiGeometry", "geometryMember"
 	}
-	b = append(append(append(b, "<gml:"...), name...), ` gml:id="`...)
-	b = fmt.Appendf(append(b, g.id...), ".g%d\"", g.parts)
+	b = append(append(append(b, "<gml:"...), name...), ` gml:id="G`...) // ids of collections have no capitals, so no feature has that id
+	b = fmt.Appendf(b, "%d.%s\"", g.parts, g.id)
 	g.parts++
 	if outer {
 		b = append(append(append(b, ` srsName="`...), g.srs...), '"')

@@ -26,11 +26,12 @@ type shape struct {
 type shaper struct {
 	move     crs.Func // nil: as stored
 	decimals float64  // 10 to the number of decimals
+	none     bool     // there is no geometry, whatever the bytes say
 	turn     int      // 1: outer rings run counter-clockwise and holes clockwise; -1: the other way round; 0: as stored
 }
 
 func newShaper(o *Options, turn int) (*shaper, error) {
-	s := &shaper{turn: turn}
+	s := &shaper{turn: turn, none: o.SkipGeometry}
 	if o.SkipGeometry {
 		return s, nil
 	}
@@ -48,7 +49,7 @@ func newShaper(o *Options, turn int) (*shaper, error) {
 
 // shape reads stored bytes. Empty parts are left out; nothing left, as bytes that are no geometry, is false.
 func (s *shaper) shape(b []byte) (shape, bool, error) {
-	if len(b) == 0 {
+	if s.none || len(b) == 0 {
 		return shape{}, false, nil
 	}
 	if _, err := wkb.Check(b); err != nil {

@@ -79,6 +79,9 @@ func (x *xlsxWriter) begin() error {
 	if x.moment, err = x.file.NewStyle(&excelize.Style{CustomNumFmt: &moment}); err != nil {
 		return err
 	}
+	if err = x.file.SetSheetDimension(name, ""); err != nil { // it would say A1, and some readers stop there
+		return err
+	}
 	if x.sheet, err = x.file.NewStreamWriter(name); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -52,13 +53,13 @@ func appendXMLValue(b []byte, v any) []byte {
 }
 
 // xmlName makes an NCName (Namespaces in XML 1.0, 3) of a text: what may not stand there becomes _xHHHH_, as SQL/XML maps names
-// (ISO 9075-14, 9.1).
+// (ISO 9075-14, 9.1), and so does an underscore that would read as the beginning of that. Different texts have different names.
 func xmlName(s string) string {
 	var b strings.Builder
 	for i, r := range s {
-		start := r == '_' || unicode.IsLetter(r)
-		if !start && (i == 0 || !(r == '-' || r == '.' || unicode.IsDigit(r))) || r == utf8.RuneError || r > 0xEFFFF {
-			b.WriteString("_x" + strings.ToUpper(strconv.FormatInt(0x10000+int64(r), 16)[1:]) + "_")
+		start := r == '_' && !escaped.MatchString(s[i:]) || unicode.IsLetter(r) && (r < 0x80 || r >= 0xC0) // ª, º and µ are letters, but not in XML
+		if !start && (i == 0 || !(r == '-' || r == '.' || r >= '0' && r <= '9')) || r == utf8.RuneError || r > 0xEFFFF {
+			b.WriteString("_x" + strings.ToUpper(strconv.FormatInt(0x1000000+int64(r), 16)[width(r):]) + "_")
 			continue
 		}
 		b.WriteRune(r)
@@ -67,4 +68,15 @@ func xmlName(s string) string {
 		return "_"
 	}
 	return b.String()
+}
+
+// escaped matches what xmlName writes for a character.
+var escaped = regexp.MustCompile(`^_x([0-9A-F]{4}|[0-9A-F]{6})_`)
+
+// width is where the digits of a character begin in a number of seven digits: it has four of them, or six.
+func width(r rune) int {
+	if r > 0xFFFF {
+		return 1
+	}
+	return 3
 }

@@ -1,0 +1,225 @@
+"""Downloads collections in every format and compares what other readers find with what items gives.
+
+compare.py BASE COLLECTION... prints a line for each step; the status is 1 when one is wrong."""
+
+import csv
+import datetime
+import io
+import json
+import math
+import os
+import sys
+import tempfile
+import urllib.request
+import warnings
+import zipfile
+
+import geopandas
+import openpyxl
+import pyogrio
+import shapely
+from shapely.geometry import shape
+
+warnings.filterwarnings("ignore")
+BASE = sys.argv[1]
+EPSG = "http://www.opengis.net/def/crs/EPSG/0/"
+NORTH_FIRST = {"4258", "3035"}
+wrong = 0
+
+
+def get(address):
+    with urllib.request.urlopen(urllib.request.Request(address, headers={"X-API-Key": os.environ.get("GRENSE_KEY", "")} if os.environ.get("GRENSE_KEY") else {})) as r:
+        return r.read(), r.headers
+
+
+def report(step, faults):
+    global wrong
+    if faults:
+        wrong += 1
+        print(f"WRONG {step}: {len(faults)} faults, first {faults[:3]}")
+    else:
+        print(f"ok {step}")
+
+
+def items(coll, crs):
+    """All features of a collection by id, from the pages of items: properties, and the geometry with x before y."""
+    address = f"{BASE}/collections/{coll}/items?f=json&limit=1000" + (f"&crs={EPSG}{crs}" if crs else "")
+    found = {}
+    while address:
+        doc = json.loads(get(address)[0])
+        for f in doc["features"]:
+            g = shape(f["geometry"]) if f["geometry"] else None
+            found[str(f["id"])] = (f["properties"], g)
+        address = next((l["href"] for l in doc["links"] if l["rel"] == "next"), None)
+    return found
+
+
+def moment(v):
+    t = datetime.datetime.fromisoformat(str(v).replace("Z", "+00:00"))
+    return t.replace(tzinfo=datetime.timezone.utc) if t.tzinfo is None else t
+
+
+def same_value(got, want, blank):
+    if isinstance(got, float) and math.isnan(got):
+        got = None
+    if str(got) in ("NaT", "<NA>"):
+        got = None
+    if got is None or got == "" and blank:
+        return want is None or blank and want == ""
+    if want is None:
+        return False
+    if isinstance(want, bool):
+        return str(got).lower() in (str(want).lower(), str(int(want)), str(float(want)))
+    if isinstance(want, (dict, list)):
+        return json.loads(got) == want if isinstance(got, str) else got == want
+    if isinstance(want, (int, float)):
+        try:
+            return float(got) == float(want)
+        except ValueError:
+            return False
+    if isinstance(got, (datetime.date, datetime.datetime)):
+        return moment(got) == moment(want)
+    if str(got) == str(want):
+        return True
+    try:
+        return moment(got) == moment(want)
+    except ValueError:
+        return False
+
+
+def multi(g):
+    if g is None or g.geom_type.startswith("Multi") or g.geom_type == "GeometryCollection":
+        return g
+    return {"Point": shapely.MultiPoint, "LineString": shapely.MultiLineString, "Polygon": shapely.MultiPolygon}[g.geom_type]([g])
+
+
+def same_shape(got, want):
+    if got is None or want is None or got.is_empty or want.is_empty:
+        return (got is None or got.is_empty) and (want is None or want.is_empty)
+    return multi(got).normalize().equals_exact(multi(want).normalize(), 1e-9)
+
+
+def compare(step, want, rows, names=None, spatial=True, blank=False):
+    """rows are id, properties, geometry; names translate properties; blank: null and empty are one."""
+    faults, seen = [], set()
+    for id, props, geom in rows:
+        seen.add(id)
+        if id not in want:
+            faults.append((id, "is not in items"))
+            continue
+        p, g = want[id]
+        for name, v in p.items():
+            if name == "id":
+                continue
+            column = names(name) if names else name
+            if column not in props:
+                faults.append((id, name, "is missing"))
+            elif not same_value(props[column], v, blank):
+                faults.append((id, name, props[column], v))
+        if spatial and not same_shape(geom, g):
+            faults.append((id, "geometry", str(geom)[:80], str(g)[:80]))
+    faults += [(id, "is missing") for id in want if id not in seen]
+    report(step, faults)
+
+
+def frame(df, column="id"):
+    geometry = df.geometry if hasattr(df, "geometry") and isinstance(df, geopandas.GeoDataFrame) else [None] * len(df)
+    for row, g in zip(df.to_dict("records"), geometry):
+        yield str(row[column]), row, g
+
+
+def read(path, **more):
+    return pyogrio.read_dataframe(path, **more)
+
+
+def check_crs(step, df, crs):
+    name = df.crs.to_authority() if df.crs else None
+    good = [("EPSG", crs)] if crs else [("OGC", "CRS84"), ("EPSG", "4326")]
+    report(step + " crs", [] if name in good else [name])
+
+
+def collection(coll, folder):
+    served = json.loads(get(f"{BASE}/collections/{coll}?f=json")[0])["crs"]
+    for crs in ["", "25833", "4258", "3035"]:
+        if crs and EPSG + crs not in served:
+            continue
+        want = items(coll, crs)
+        swapped = {i: (p, shapely.transform(g, lambda c: c[:, ::-1]) if g and crs in NORTH_FIRST else g) for i, (p, g) in want.items()}
+        base = f"{BASE}/collections/{coll}/download?"
+        at = f"&crs={EPSG}{crs}" if crs else ""
+        file = lambda f: os.path.join(folder, f"{coll}{crs}.{f}")
+
+        def fetch(f, end=None):
+            b, h = get(base + "f=" + f + at)
+            name = file(end or f)
+            with open(name, "wb") as o:
+                o.write(b)
+            return name, b
+
+        _, b = fetch("json")
+        compare(f"{coll} {crs} json", want, ((str(x["id"]), x["properties"], shape(x["geometry"]) if x["geometry"] else None) for x in json.loads(b)["features"]))
+        _, b = fetch("geojsonseq")
+        rows = [json.loads(x) for x in b.decode().split("\x1e")[1:]]
+        compare(f"{coll} {crs} geojsonseq", want, ((str(x["id"]), x["properties"], shape(x["geometry"]) if x["geometry"] else None) for x in rows))
+        want = swapped  # from here on x is before y; the reader of GML turns its axes
+        for f, end in [("gpkg", "gpkg"), ("flatgeobuf", "fgb"), ("gml", "gml")]:
+            name, _ = fetch(f, end)
+            try:
+                df = read(name)
+            except Exception as e:
+                report(f"{coll} {crs} {f}", [str(e)])
+                continue
+            compare(f"{coll} {crs} {f}", want, frame(df), blank=f == "gml")
+            if isinstance(df, geopandas.GeoDataFrame):
+                check_crs(f"{coll} {crs} {f}", df, crs)
+            if f == "flatgeobuf" and isinstance(df, geopandas.GeoDataFrame) and df.geometry.notna().all() and len(df):
+                box = df.iloc[len(df) // 2].geometry.bounds
+                hits = set(read(name, bbox=box)["id"].astype(str))
+                report(f"{coll} {crs} flatgeobuf by its index", sorted(set(df[df.geometry.intersects(shapely.box(*box))]["id"].astype(str)) - hits))
+        name, _ = fetch("parquet")
+        has_geometry = any(g is not None for _, g in want.values())
+        if has_geometry:
+            df = geopandas.read_parquet(name)
+            compare(f"{coll} {crs} parquet", want, frame(df))
+            check_crs(f"{coll} {crs} parquet", df, crs)
+            box = df.geometry.dropna().iloc[0].bounds
+            hits = set(geopandas.read_parquet(name, bbox=box)["id"].astype(str))
+            report(f"{coll} {crs} parquet by box", sorted(set(df[df.geometry.intersects(shapely.box(*box))]["id"].astype(str)) - hits))
+        name, b = fetch("shapefile", "shp.zip")
+        rows, names = [], None
+        for layer in pyogrio.list_layers("/vsizip/" + name):
+            df = read("/vsizip/" + name, layer=layer[0])
+            rows += list(frame(df))
+            if isinstance(df, geopandas.GeoDataFrame):
+                check_crs(f"{coll} {crs} shapefile {layer[0]}", df, crs)
+        order = ["id"] + [n for n in next(iter(want.values()))[0] if n != "id"] if want else []
+        columns = [c for c in (rows[0][1] if rows else {}) if c != "geometry"]
+        table = dict(zip(order, columns))
+        cut = {i: ({k: v[:80] if isinstance(v, str) and len(v.encode()) > 254 else v for k, v in p.items()}, g) for i, (p, g) in want.items()}
+        rows = [(i, {k: v[:80] if isinstance(v, str) and len(v.encode()) > 240 else v for k, v in p.items()}, g) for i, p, g in rows]
+        compare(f"{coll} {crs} shapefile", cut, rows, names=lambda n: table.get(n, n), blank=True)
+        if crs:
+            continue
+        name, _ = fetch("kml")
+        df = read(name)
+        id = "id2" if "id2" in df.columns else "id"  # newer versions keep id for an attribute
+        compare(f"{coll} kml", want, frame(df, id), names=lambda n: n + "2" if n + "2" in df.columns else n, blank=True)
+        _, b = fetch("csv")
+        compare(f"{coll} csv", want, ((r["id"], r, None) for r in csv.DictReader(io.StringIO(b.decode(), newline=""))), spatial=False, blank=True)
+        name, _ = fetch("xlsx")
+        sheet = openpyxl.load_workbook(name, read_only=True).worksheets[0]
+        lines = sheet.iter_rows(values_only=True)
+        head = next(lines)
+        rows = [(str(r[0]), dict(zip(head, r)), None) for r in lines]
+        compare(f"{coll} xlsx", want, rows, spatial=False, blank=True)
+        for id, p in ((r[0], r[1]) for r in rows):
+            for k, v in want.get(id, ({}, None))[0].items():
+                if isinstance(v, str) and isinstance(p.get(k), (int, float)):
+                    report(f"{coll} xlsx keeps codes as text", [(id, k, v, p[k])])
+                    break
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for c in sys.argv[2:]:
+        collection(c, folder)
+sys.exit(1 if wrong else 0)

@@ -1,0 +1,327 @@
+package format_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/format"
+	"grense/internal/problem"
+	"grense/internal/store"
+	"grense/internal/wkb"
+)
+
+// runText writes runs of positions so that neither the order of parts nor the sense of rings matters.
+func runText(runs [][]orb.Point) string {
+	var parts []string
+	for _, r := range runs {
+		var ps []string
+		for _, p := range r {
+			ps = append(ps, strconv.FormatFloat(p[0]+0, 'f', -1, 64)+" "+strconv.FormatFloat(p[1]+0, 'f', -1, 64))
+		}
+		sort.Strings(ps)
+		parts = append(parts, strings.Join(ps, ","))
+	}
+	sort.Strings(parts)
+	return strings.Join(parts, "; ")
+}
+
+// wanted are the positions of a stored geometry in a system, rounded as is promised.
+func wanted(t *testing.T, f *store.Feature, from, to crs.ID, northFirst bool) string {
+	t.Helper()
+	if len(f.Geometry.WKB) == 0 {
+		return ""
+	}
+	move, err := crs.Between(from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := wkbRuns(t, f.Geometry.WKB)
+	scale := math.Pow10(to.Decimals())
+	for i, r := range runs {
+		runs[i] = slices.Clone(r)
+		for j, p := range r {
+			x, y := move(p[0], p[1])
+			x, y = math.Round(x*scale)/scale, math.Round(y*scale)/scale
+			if northFirst && to.NorthFirst() {
+				x, y = y, x
+			}
+			runs[i][j] = orb.Point{x, y}
+		}
+	}
+	return runText(runs)
+}
+
+// text is a value as readers are held against it; "" with false is null.
+func text(v any) (string, bool) {
+	switch v := v.(type) {
+	case nil:
+		return "", false
+	case store.JSON:
+		return string(v), true
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64), true
+	default:
+		return fmt.Sprint(v), true
+	}
+}
+
+// same reports whether a text that was read is the value of a property.
+func same(got, want string, typ cql2.Type) bool {
+	switch typ {
+	case cql2.TypeNumber:
+		x, err := strconv.ParseFloat(got, 64)
+		y, _ := strconv.ParseFloat(want, 64)
+		return err == nil && x == y
+	case cql2.TypeBool:
+		return got == want || got == map[string]string{"true": "1", "false": "0"}[want]
+	case cql2.TypeDate:
+		return strings.TrimSuffix(strings.TrimSuffix(got, "T00:00:00Z"), " 00:00:00") == want
+	case cql2.TypeTimestamp:
+		x, err := time.Parse(time.RFC3339Nano, got)
+		y, _ := time.Parse(time.RFC3339Nano, want)
+		return err == nil && x.Equal(y)
+	}
+	return got == want
+}
+
+// blank formats do not tell null from an empty text.
+var blank = map[string]bool{"csv": true, "xlsx": true}
+
+// compare holds what was read against the features.
+func compare(t *testing.T, f *format.Format, o format.Options, fs []store.Feature, got []record) {
+	t.Helper()
+	byID := map[string]record{}
+	for _, r := range got {
+		byID[r.values["id"]] = r
+	}
+	if len(got) != len(fs) || len(byID) != len(fs) {
+		t.Errorf("%s: %d features with %d ids, want %d", f.Name, len(got), len(byID), len(fs))
+	}
+	columns := o.Collection.Properties
+	if o.Properties != nil {
+		columns = nil
+		for _, n := range o.Properties {
+			p, _ := o.Collection.Find(n)
+			columns = append(columns, *p)
+		}
+	}
+	to := o.CRS
+	if to == 0 || f.Lon {
+		to = crs.CRS84
+	}
+	for i := range fs {
+		x := &fs[i]
+		r, ok := byID[x.ID]
+		if !ok {
+			t.Errorf("%s: %q is missing", f.Name, x.ID)
+			continue
+		}
+		values := map[string]string{"id": x.ID}
+		n := 0
+		for _, p := range columns {
+			if p.Hidden && o.Properties == nil {
+				continue
+			}
+			want, some := text(x.Values[n])
+			n++
+			if f.Name == "gml" || f.Name == "kml" || f.Name == "xlsx" {
+				want = strings.ReplaceAll(want, "\x01", "\uFFFD")
+			}
+			values[nameIn(f, p.Name)] = want
+			have, there := r.values[nameIn(f, p.Name)]
+			if some && blank[f.Name] && want == "" {
+				some = false
+			}
+			if there != some || some && !same(have, want, p.Type) {
+				t.Errorf("%s: %q of %q is %q (%v), want %q (%v)", f.Name, p.Name, x.ID, have, there, want, some)
+			}
+		}
+		for name := range r.values {
+			if _, ok := values[name]; !ok {
+				t.Errorf("%s: %q has %q, which nobody asked for", f.Name, x.ID, name)
+			}
+		}
+		want := ""
+		if points := o.Collection.Geometry != nil && o.Collection.Geometry.Type == "Point"; !o.SkipGeometry && o.Collection.Geometry != nil && (!blank[f.Name] || points) {
+			want = wanted(t, x, o.Collection.Geometry.CRS, to, f.Name == "gml" || f.Name == "json" || f.Name == "geojsonseq")
+		}
+		if have := runText(r.runs); have != want {
+			t.Errorf("%s: the geometry of %q is %.300s, want %.300s", f.Name, x.ID, have, want)
+		}
+	}
+}
+
+// nameIn is the name that a property has in a format.
+func nameIn(f *format.Format, name string) string {
+	if f.Name == "gml" {
+		return strings.NewReplacer(" ", "_x0020_", "²", "_x00B2_").Replace(name)
+	}
+	return name
+}
+
+// selections are the ways to ask for places.
+func selections() map[string]format.Options {
+	return map[string]format.Options{"all": {}, "without geometry": {SkipGeometry: true}, "some properties": {Properties: []string{"kode", "antall"}}, "hidden, asked for": {Properties: []string{"skjult"}},
+		"no property": {Properties: []string{}}, "in 25833": {CRS: crs.UTM33}, "in 3035, north first": {CRS: crs.LAEAEurope}, "in 4258, north first": {CRS: crs.ETRS89}}
+}
+
+func TestEveryReaderGetsEveryValueBack(t *testing.T) {
+	t.Parallel()
+	for name, o := range selections() {
+		c, fs := places()
+		for i := range fs {
+			if o.Properties == nil {
+				break
+			}
+			var values []any
+			for _, p := range o.Properties {
+				at := slices.IndexFunc(c.Properties, func(x store.Property) bool { return x.Name == p })
+				if at < len(fs[i].Values) {
+					values = append(values, fs[i].Values[at])
+				} else {
+					values = append(values, "verdi")
+				}
+			}
+			fs[i].Values = values
+		}
+		o.Collection, o.Title, o.Address, o.Temp = c, "Places", "http://localhost/collections/places", t.TempDir()
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, f := range format.All() {
+				if read := readers[f.Name]; read != nil {
+					compare(t, f, o, fs, read(t, write(t, f, o, fs)))
+					if got := read(t, write(t, f, o, nil)); len(got) != 0 {
+						t.Errorf("%s: nothing was selected, and %d features come", f.Name, len(got))
+					}
+				} else {
+					write(t, f, o, nil)
+				}
+			}
+		})
+	}
+}
+
+// clashing is a collection of points whose properties have the names of what formats add.
+func clashing(n int) (*store.Collection, []store.Feature) {
+	c := &store.Collection{ID: "clashing", Table: "clashing", Geometry: &store.Geom{Name: "geom", Type: "Point", CRS: crs.WGS84}}
+	for _, p := range []string{"geometry", "bbox", "geom", "fid", "Navn", "navn", "NAVN", "_x0020_", " ", "ª", "id"} {
+		c.Properties = append(c.Properties, store.Property{Name: p})
+	}
+	var fs []store.Feature
+	for i := range n {
+		f := store.Feature{ID: fmt.Sprintf("%04d", i), Rev: 1, Geometry: store.Geometry{WKB: wkb.Append(nil, orb.Point{float64(i % 40), float64(i / 40)})}}
+		for j := range c.Properties {
+			f.Values = append(f.Values, fmt.Sprintf("v%d", j))
+		}
+		f.Values[len(f.Values)-1] = f.ID
+		fs = append(fs, f)
+	}
+	return c, fs
+}
+
+func TestClashingNamesLoseNoValue(t *testing.T) {
+	t.Parallel()
+	c, fs := clashing(2)
+	for _, f := range format.All() {
+		read := readers[f.Name]
+		if read == nil {
+			continue
+		}
+		got := read(t, write(t, f, format.Options{Collection: c, Address: "http://localhost/collections/clashing"}, fs))
+		for i, r := range got {
+			var values []string
+			for _, v := range r.values {
+				values = append(values, v)
+			}
+			for j := range 10 {
+				if v := fmt.Sprintf("v%d", j); !slices.Contains(values, v) {
+					t.Errorf("%s: feature %d has %v; that of %q is missing", f.Name, i, r.values, c.Properties[j].Name)
+				}
+			}
+			if runText(r.runs) != fmt.Sprintf("%d 0", i) || r.values["id"] != fs[i].ID {
+				t.Errorf("%s: feature %d is %v", f.Name, i, r)
+			}
+		}
+		if len(got) != len(fs) {
+			t.Errorf("%s: %d features", f.Name, len(got))
+		}
+	}
+}
+
+func TestIndexOfFlatGeobufFindsWhatABoxHolds(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2, 16, 17, 256, 257, 1000} {
+		c, fs := clashing(n)
+		f := openFlatGeobuf(t, write(t, format.Find("flatgeobuf"), format.Options{Collection: c}, fs))
+		box := orb.Bound{Min: orb.Point{5, 3}, Max: orb.Point{9, 4}}
+		var got, want []string
+		hits, looked := f.find(box)
+		for _, r := range hits {
+			got = append(got, r.values["id"])
+		}
+		for i, x := range fs {
+			if box.Contains(orb.Point{float64(i % 40), float64(i / 40)}) {
+				want = append(want, x.ID)
+			}
+		}
+		sort.Strings(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("of %d: %v, want %v", n, got, want)
+		}
+		if n == 1000 && looked > n/3 {
+			t.Errorf("the index looked at %d nodes for %d features of %d", looked, len(want), n)
+		}
+	}
+}
+
+// Ids of features and of geometries are of one kind in XML.
+func TestIdentifiersOfGMLAreUnique(t *testing.T) {
+	t.Parallel()
+	c, fs := clashing(6)
+	for i, id := range []string{"x", "x.g0", "a b", "a_x0020_b", "G0.clashing.x", "1"} {
+		fs[i].ID = id
+	}
+	b := write(t, format.Find("gml"), format.Options{Collection: c, Address: "http://localhost/collections/clashing"}, fs)
+	seen := map[string]bool{}
+	for _, part := range strings.Split(string(b), `gml:id="`)[1:] {
+		id, _, _ := strings.Cut(part, `"`)
+		if seen[id] {
+			t.Errorf("%s is there twice", id)
+		}
+		seen[id] = true
+	}
+	if len(seen) != 2*len(fs) {
+		t.Errorf("%d ids", len(seen))
+	}
+}
+
+// A sheet is refused before a byte of it is written.
+func TestTooManyRowsForASheetAreRefused(t *testing.T) {
+	t.Parallel()
+	c := &store.Collection{ID: "many", Table: "many"}
+	var b strings.Builder
+	w, err := format.Find("xlsx").Open(&b, format.Options{Collection: c, Temp: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close(true)
+	f := store.Feature{ID: "1"}
+	for i := range format.MostRows {
+		if err := w.Write(&f); err != nil {
+			t.Fatalf("row %d: %v", i, err)
+		}
+	}
+	if err := w.Write(&f); problem.Of(err).Kind != problem.Invalid || b.Len() > 0 {
+		t.Errorf("one row more: %v, after %d bytes", err, b.Len())
+	}
+}
