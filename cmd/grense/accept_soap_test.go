@@ -3,6 +3,10 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +14,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"grense/api/placename"
 )
 
 // soapQuestions is every search once, with parameters as clients build them; the zero of a list is left out.
@@ -185,5 +191,64 @@ func TestAcceptSOAPGenerators(t *testing.T) {
 				t.Errorf("%v: %d bytes of code\n%.3000s", err, len(code), out)
 			}
 		})
+	}
+}
+
+var soapPoint = regexp.MustCompile(`POINT\(([0-9.-]+) ([0-9.-]+)\)`)
+
+// TestAcceptSOAPGeometriesAgreeWithPROJ compares the positions of each soap.crs with what cs2cs makes of those in the system that a
+// generated register stores, EPSG:25833: equal to the last digit written, a centimetre or 1e-7 degrees.
+func TestAcceptSOAPGeometriesAgreeWithPROJ(t *testing.T) {
+	accept(t)
+	t.Parallel()
+	body := string(placename.ExampleRequest("findSteder", false, placename.DefaultBase))
+	body = regexp.MustCompile(`<t:kommunerIds>.*</t:kommunerIds>`).ReplaceAllString(strings.Replace(body, "Oslo*", "*es*", 1), "")
+	positions := func(code string) [][]string {
+		s := serve(t, []string{"GRENSE_SOAP_CRS=" + code})
+		req, err := http.NewRequestWithContext(t.Context(), "POST", s.base+"/soap/stedsnavn/v1/SoekServiceWS", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "text/xml")
+		req.Header.Set("X-API-Key", s.key)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		answer, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != 200 {
+			t.Fatalf("%s: %v %s %.500s", code, err, res.Status, answer)
+		}
+		return soapPoint.FindAllStringSubmatch(string(answer), -1)
+	}
+	stored := positions("25833")
+	var in strings.Builder
+	for _, p := range stored {
+		in.WriteString(p[1] + " " + p[2] + "\n")
+	}
+	for code, digit := range map[string]float64{"25832": 0.01, "25835": 0.01, "4258": 1e-7} {
+		cmd := exec.CommandContext(t.Context(), "cs2cs", "-f", "%.9f", "EPSG:25833", "EPSG:"+code)
+		cmd.Stdin = strings.NewReader(in.String())
+		out, err := cmd.Output()
+		lines, got := strings.Split(strings.TrimSpace(string(out)), "\n"), positions(code)
+		if err != nil || len(got) < 100 || len(got) != len(stored) || len(lines) != len(stored) {
+			t.Fatalf("%s: %v: %d positions, %d of cs2cs, %d stored", code, err, len(got), len(lines), len(stored))
+		}
+		worst := 0.0
+		for i, p := range got {
+			var x, y, a, b float64
+			if _, err := fmt.Sscan(p[1]+" "+p[2]+" "+lines[i], &x, &y, &a, &b); err != nil {
+				t.Fatal(err)
+			}
+			if code == "4258" { // cs2cs writes latitude first
+				a, b = b, a
+			}
+			worst = max(worst, math.Abs(x-a), math.Abs(y-b))
+		}
+		t.Logf("EPSG:%s: %d positions, %.2g of the last digit at worst", code, len(got), worst/digit)
+		if worst > 0.501*digit {
+			t.Errorf("EPSG:%s differs from PROJ by %g", code, worst)
+		}
 	}
 }

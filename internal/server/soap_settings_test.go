@@ -70,14 +70,15 @@ func TestUnknownElementsAreIgnoredWhereConfigured(t *testing.T) {
 	}
 }
 
-var point = regexp.MustCompile(`POINT\(([0-9.]+) ([0-9.]+)\)`)
+var point = regexp.MustCompile(`POINT\((-?[0-9.]+) (-?[0-9.]+)\)`)
 
 // TestGeometryIsWrittenInTheConfiguredSystem, and the schema says in which. The positions are stored in EPSG:25833, in whole centimetres.
 func TestGeometryIsWrittenInTheConfiguredSystem(t *testing.T) {
 	t.Parallel()
 	body := strings.Replace(example("findSteder"), "Oslo*", "Os*", 1)
 	body = regexp.MustCompile(`<t:kommunerIds>.*</t:kommunerIds>`).ReplaceAllString(body, "")
-	for setting, want := range map[int]string{4258: `^[0-9]{1,2}\.[0-9]{1,7} [5-7][0-9]\.[0-9]{1,7}$`, 25833: `^-?[0-9]{1,6}(\.[0-9]{1,2})? [67][0-9]{6}(\.[0-9]{1,2})?$`, 25832: `^[0-9]{6,7}(\.[0-9]{1,2})? [67][0-9]{6}`} {
+	for setting, want := range map[int]string{4258: `^[0-9]{1,2}\.[0-9]{1,7} [5-7][0-9]\.[0-9]{1,7}$`, 25833: `^-?[0-9]{1,6}(\.[0-9]{1,2})? [67][0-9]{6}(\.[0-9]{1,2})?$`, 25832: `^[0-9]{6,7}(\.[0-9]{1,2})? [67][0-9]{6}`,
+		25835: `^-?[0-9]{1,6}(\.[0-9]{1,2})? [67][0-9]{6}(\.[0-9]{1,2})?$`} {
 		a := serveRegister(t, func(c *config.Config) { c.SOAP.CRS = setting })
 		found := point.FindAllSubmatch(a.post(endpoint, "text/xml", body).wants(200).Body, -1)
 		if len(found) == 0 {
