@@ -310,3 +310,26 @@ func TestServeImportsOtherFiles(t *testing.T) {
 		t.Errorf("something was written beside the source: %v", made)
 	}
 }
+
+// A file that is served from a copy is downloaded as any other: in the state that links name, before and after a reload.
+func TestServedFilesAreDownloaded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	src := writeFile(t, filepath.Join(dir, "punkter.csv"), "id,navn,lon,lat\n0301,Oslo,10,60\n")
+	r := serve(t, dir, src, "--auth", "open")
+	if code, body := r.get(t, "/collections/punkter/download?f=csv", ""); code != 200 || body != "id,navn,lon,lat\r\n0301,Oslo,10,60\r\n" {
+		t.Errorf("%d %q", code, body)
+	}
+	_, before := r.get(t, "/collections/punkter?f=json", "")
+	if !strings.Contains(before, "/download?f=gpkg&revision=") {
+		t.Errorf("the links name no state: %s", before)
+	}
+	writeFile(t, src, "id,navn,lon,lat\n0301,Oslo,10,60\n0302,Nord,11,61\n")
+	r.hup(t, "msg=reloaded")
+	if code, body := r.get(t, "/collections/punkter/download?f=csv", ""); code != 200 || strings.Count(body, "\n") != 3 {
+		t.Errorf("after a reload: %d %q", code, body)
+	}
+	if _, after := r.get(t, "/collections/punkter?f=json", ""); after == before {
+		t.Error("after a reload the links name the same state")
+	}
+}

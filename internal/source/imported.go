@@ -287,6 +287,14 @@ func (s *importedStore) Catalog() *store.Catalog {
 // Room is that of the copy.
 func (s *importedStore) Room() [len(store.Costs)]int { return s.Store.(store.Roomy).Room() }
 
+// Snapshot is one of the copy.
+func (s *importedStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
+	return s.Store.(store.Snapshotter).Snapshot(ctx)
+}
+
+// Revision names the present state of the copy.
+func (s *importedStore) Revision() string { return s.Catalog().Version }
+
 // Reload imports files that have changed.
 func (s *importedStore) Reload(ctx context.Context) error {
 	st, err := s.copy.refresh(ctx)
