@@ -56,9 +56,10 @@ func soapStacks() []soapStack {
 		classes := "{here}/java/" + lib + "/lib/*"
 		return soapStack{name: name, probe: []string{"javap", "-cp", classes, probe}, make: [][]string{
 			append([]string{"java", "-cp", classes}, append(generate, "{wsdl}")...),
-			{"javac", "-nowarn", "-encoding", "UTF-8", "-proc:none", "-cp", classes, "-sourcepath", "{dir}", "-d", "{dir}/classes", "{dir}/" + soapPackage + "/SoekServiceWS.java", "{here}/java/Client.java"},
+			// All files: a package-info, which tells the namespace of its classes, is referred to by none.
+			{"sh", "-c", `javac -nowarn -encoding UTF-8 -proc:none -cp "$1" -d "$0/classes" "$2" $(find "$0" -name '*.java')`, "{dir}", classes, "{here}/java/Client.java"},
 		}, ask: []string{"java", "-Dstdout.encoding=UTF-8", "-Dfile.encoding=UTF-8", "-cp", "{dir}/classes:" + classes, "Client", "{wsdl}", "{key}",
-			strings.ReplaceAll(soapPackage, "/", ".") + ".SoekService", strings.ReplaceAll(soapPackage, "/", ".") + ".SoekServiceWS"}}
+			soapPackage + ".SoekService", soapPackage + ".SoekServiceWS"}}
 	}
 	return []soapStack{
 		{name: "zeep", probe: []string{"/usr/bin/python3", "-c", "import zeep"}, ask: []string{"/usr/bin/python3", "{here}/zeep_client.py", "{wsdl}", "{key}"}},
@@ -80,8 +81,8 @@ func soapStacks() []soapStack {
 	}
 }
 
-// soapPackage is the folder of the classes that Java's generators make of the namespace of the searches.
-const soapPackage = "no/statkart/stedsnavn/ssr/wsapi/v1/service/soek"
+// soapPackage is the package of the classes that Java's generators make of the namespace of the searches.
+const soapPackage = "no.statkart.stedsnavn.ssr.wsapi.v1.service.soek"
 
 // values makes the client, asks the questions and returns the sorted lines of decoded values.
 func (k soapStack) values(t *testing.T, s *serving, questions []byte) string {
