@@ -260,6 +260,23 @@ func TestDownloadOfAnEarlierStateIsGoneNotMixed(t *testing.T) {
 	}
 }
 
+// TestDownloadOfPlaces: collections of a register have the names of its tables, which hold more than is public.
+func TestDownloadOfPlaces(t *testing.T) {
+	t.Parallel()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, nil)
+	for _, id := range []string{"sted", "stedsnavn"} {
+		for _, f := range format.All() {
+			if res, b := fetchAs(t, a.URL+"/collections/"+id+"/download?f="+f.Name, nil); res.StatusCode != 200 || len(b) == 0 {
+				t.Errorf("%s as %s: %d, %d bytes", id, f.Name, res.StatusCode, len(b))
+			}
+		}
+	}
+}
+
 func TestDownloadNeedsAKeyWhereDataDo(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })

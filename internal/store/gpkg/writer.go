@@ -109,6 +109,9 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if _, err := migrate.Up(ctx, w, w.list[:have]); err != nil {
 		return err
 	}
+	if !w.dated.IsZero() {
+		w.list = w.list[:have] // it holds what is defined, also where a table has the name of one of the register
+	}
 	if unsealed {
 		if err := w.forgetOrders(); err != nil {
 			return err
