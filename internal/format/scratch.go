@@ -38,17 +38,6 @@ func (s *scratch) copyTo(w io.Writer) error {
 	return err
 }
 
-// readAt fills b from an offset.
-func (s *scratch) readAt(b []byte, off int64) error {
-	if s.w.Buffered() > 0 {
-		if err := s.w.Flush(); err != nil {
-			return err
-		}
-	}
-	_, err := s.f.ReadAt(b, off)
-	return err
-}
-
 func (s *scratch) close() {
 	s.f.Close()
 	os.Remove(s.f.Name())

@@ -258,7 +258,7 @@ func TestNumericID(t *testing.T) {
 	seen := map[uint64]string{}
 	for _, id := range []string{"0301", "301", "+301", "-1", "4503599627370496", "18446744073709551616", "", "a", "b", "Å"} {
 		n := tile.NumericID(id)
-		if n >= 1<<53 || (n < 1<<52) != (id == "301") || float64(n) != math.Trunc(float64(n)) {
+		if n >= 1<<53 || (n < 1<<52) != (id == "301") || uint64(float64(n)) != n {
 			t.Errorf("%q: %d", id, n)
 		}
 		if other, taken := seen[n]; taken {

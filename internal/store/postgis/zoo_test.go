@@ -45,7 +45,6 @@ type animal struct {
 	kind    string
 	columns []string // without the key and the geometry
 	key     string   // list of columns
-	special string   // SQL that makes a column of the key anew
 }
 
 // zooColumns are the types of columns: by the stem of their name the type, the value as an expression of i, and what is served.
