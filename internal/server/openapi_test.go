@@ -14,6 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
 	"grense/internal/config"
+	"grense/internal/format"
 	"grense/openapi"
 )
 
@@ -25,8 +26,13 @@ func registerDecoders() { // decoders of the media types that kin-openapi does n
 		b, err := io.ReadAll(body)
 		return string(b), err
 	}
-	for _, m := range []string{"text/html", "text/csv", "application/vnd.oai.openapi"} {
+	for _, m := range []string{"text/html", "text/csv", "application/vnd.oai.openapi", "application/xml"} {
 		openapi3filter.RegisterBodyDecoder(m, text)
+	}
+	for _, f := range format.All() { // files are read back elsewhere
+		if m := strings.Split(f.Media, ";")[0]; m != "application/geo+json" && m != "text/csv" {
+			openapi3filter.RegisterBodyDecoder(m, text)
+		}
 	}
 }
 

@@ -242,6 +242,9 @@ func acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 		select {
 		case <-ctx.Done():
 			t.Stop()
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) { // it never began
+				return nil, fmt.Errorf("postgis: %w", store.ErrBusy)
+			}
 			return nil, err
 		case <-t.C:
 		}
@@ -281,6 +284,9 @@ func explain(ctx context.Context, c *pgx.ConnConfig, err error) error {
 	}
 	own, ours := errors.AsType[*ownError](err)
 	pe, ok := errors.AsType[*pgconn.PgError](err)
+	if ours && errors.Is(own.err, store.ErrBusy) {
+		return own.err
+	}
 	if ended := ctx.Err(); ended != nil {
 		if ended == context.DeadlineExceeded && err != ended && !ok && !ours {
 			return fmt.Errorf("postgis: %s does not answer: %w: %v", target(c), store.ErrUnavailable, ended)
