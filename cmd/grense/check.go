@@ -99,7 +99,7 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 // checkDefinition builds the API definition of a source as it would be served and validates it.
 func checkDefinition(ctx context.Context, cfg config.Config, st store.Store) error {
 	cfg.Auth, cfg.BaseURL = "open", cmp.Or(cfg.BaseURL, "http://localhost:8080")
-	srv, err := server.New(server.Options{Config: cfg, NewGeoPackage: gpkg.CreateDated, Store: st, Logger: slog.New(slog.DiscardHandler), Version: programVersion()})
+	srv, err := server.New(server.Options{Config: cfg, NewGeoPackage: gpkg.CreateBare, Store: st, Logger: slog.New(slog.DiscardHandler), Version: programVersion()})
 	if err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func (s *service) assemble(ctx context.Context, src string) error {
 	for _, name := range source.Unmatched(s.cfg, s.store.Catalog()) {
 		s.log.Warn("configured for a collection that the source does not have", "collection", name)
 	}
-	s.server, err = server.New(server.Options{Config: s.cfg, NewGeoPackage: gpkg.CreateDated, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches})
+	s.server, err = server.New(server.Options{Config: s.cfg, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches})
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func places() (*store.Collection, []store.Feature) {
 func write(t testing.TB, f *format.Format, o format.Options, features []store.Feature) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	o.GeoPackage = gpkg.CreateDated
+	o.GeoPackage = gpkg.CreateBare
 	w, err := f.Open(&b, o)
 	if err != nil {
 		t.Fatalf("%s: %v", f.Name, err)

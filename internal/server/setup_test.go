@@ -128,7 +128,7 @@ func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api 
 	if change != nil {
 		change(&cfg)
 	}
-	o := server.Options{Config: cfg, Store: st, Logger: slog.New(slog.NewJSONHandler(a.logs, nil)), Version: "test", NewGeoPackage: gpkg.CreateDated}
+	o := server.Options{Config: cfg, Store: st, Logger: slog.New(slog.NewJSONHandler(a.logs, nil)), Version: "test", NewGeoPackage: gpkg.CreateBare}
 	if cfg.Auth == "required" {
 		state, err := gpkg.OpenState(t.Context(), filepath.Join(t.TempDir(), "state.db"))
 		if err != nil {

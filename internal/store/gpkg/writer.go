@@ -28,6 +28,7 @@ type Writer struct {
 	filled  map[string]bool // full-text tables that are up to date
 	indexes []string        // of tables that are filled; made again when all rows are there
 	dated   time.Time       // last_change of what is written; zero: now
+	bare    bool            // tables are those of what is defined, also where one has the name of a table of the migrations
 	done    bool
 }
 
@@ -48,6 +49,11 @@ func Create(ctx context.Context, path string) (store.Writer, error) {
 // same bytes. The caller must call Close.
 func CreateDated(ctx context.Context, path string, at time.Time) (store.Writer, error) {
 	return create(ctx, &Writer{path: path, dated: at})
+}
+
+// CreateBare is CreateDated for files of others: a table that is named like one of a register has no more than what is defined.
+func CreateBare(ctx context.Context, path string, at time.Time) (store.Writer, error) {
+	return create(ctx, &Writer{path: path, dated: at, bare: true})
 }
 
 func create(ctx context.Context, w *Writer) (store.Writer, error) {
@@ -109,8 +115,8 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if _, err := migrate.Up(ctx, w, w.list[:have]); err != nil {
 		return err
 	}
-	if !w.dated.IsZero() {
-		w.list = w.list[:have] // it holds what is defined, also where a table has the name of one of the register
+	if w.bare {
+		w.list = w.list[:have]
 	}
 	if unsealed {
 		if err := w.forgetOrders(); err != nil {
