@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -132,7 +131,7 @@ func TestDownloadRefusesWhatDoesNotGoTogether(t *testing.T) {
 }
 
 // linksTellState reports whether links name the state of the data: those of PostGIS do not, since it would be asked for every document.
-func linksTellState() bool { return os.Getenv("GRENSE_TEST_STORE") != "postgis" }
+func linksTellState() bool { return !onPostGIS() }
 
 // resumable returns the address of a file in its present state: the link, or where the answer says that it lies.
 func resumable(t *testing.T, link string) string {

@@ -34,7 +34,7 @@ var copies struct {
 // openTest opens a GeoPackage, or a PostGIS database with its content when the environment asks for that.
 func openTest(t testing.TB, source string) store.Store {
 	t.Helper()
-	if os.Getenv("GRENSE_TEST_STORE") == "postgis" {
+	if onPostGIS() {
 		return openPostGIS(t, source)
 	}
 	return openGeoPackage(t, source)
@@ -50,6 +50,9 @@ func openGeoPackage(t testing.TB, source string) store.Store {
 	return st
 }
 
+// onPostGIS reports whether all tests shall ask a database.
+func onPostGIS() bool { return os.Getenv("GRENSE_TEST_STORE") == "postgis" }
+
 // openPostGIS opens a database with the content of a GeoPackage.
 func openPostGIS(t testing.TB, source string) store.Store {
 	t.Helper()
@@ -58,7 +61,7 @@ func openPostGIS(t testing.TB, source string) store.Store {
 
 func openURL(t testing.TB, url string) store.Store {
 	t.Helper()
-	st, err := postgis.Open(t.Context(), url, postgis.Options{})
+	st, err := postgis.Open(t.Context(), url, postgis.Options{AllowEmpty: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"grense/internal/register"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/postgis"
 )
 
 // examplePlaces says what places of the generated register become, by id, so that each documented example finds something: values by column,
@@ -91,8 +92,11 @@ func rename(columns []string, values []any, name string) {
 
 func serveExamples(t *testing.T) *api {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "examples.gpkg")
-	w, err := gpkg.Create(context.Background(), path)
+	path, create := filepath.Join(t.TempDir(), "examples.gpkg"), gpkg.Create
+	if onPostGIS() {
+		path, create = cluster.Database(t), postgis.Create
+	}
+	w, err := create(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +106,9 @@ func serveExamples(t *testing.T) *api {
 	}
 	if err := w.Commit(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if onPostGIS() {
+		return serveStore(t, openURL(t, path), nil)
 	}
 	return serve(t, path, nil)
 }
