@@ -3,16 +3,41 @@ package main
 import (
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
+// lines collects a log that timers write to as well.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *lines) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.Reset()
+}
+
 // TestOneFaultIsLoggedOnceAndCounted: the first comes at once, the number of the others when the window has passed; others and what is no fault come
 // as they are.
 func TestOneFaultIsLoggedOnceAndCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b strings.Builder
+		var b lines
 		log := slog.New(newCounting(slog.NewTextHandler(&b, nil)))
 		for i := range 14_660 {
 			log.Error("request failed", "request", i, "err", "disk on fire")
