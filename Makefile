@@ -29,7 +29,7 @@ lint: ## vet, staticcheck, formatting, go.mod
 
 test: lint build tools postgres chromium page-checks ## everything that must hold, on both stores; under 20 minutes
 	go test -timeout 15m -skip '^TestBrowser' ./...
-	$(if $(RACE),CGO_ENABLED=1 go test $(RACE) -short -timeout 15m ./...)
+	$(if $(RACE),CGO_ENABLED=1 go test $(RACE) -short -timeout 30m ./...)
 	GRENSE_TEST_STORE=postgis go test -timeout 15m ./internal/server
 	go test -timeout 10m -run '^TestBrowser' ./internal/server
 	@{ $(CHROMIUM_FOUND); } || echo "NOTE: there is no Chromium; the tests of the pages in a browser were skipped"
