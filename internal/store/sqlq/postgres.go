@@ -24,11 +24,17 @@ const (
 	PostgresStamp   = "stamp"   // a moment of that kind, with a zone or in UTC
 )
 
-// PostgreSQL is the dialect of a PostGIS database. The session's time zone has to be UTC and its encoding UTF8. It folds no text: what is
-// not in a search column is left to cql2.Eval. Arguments are Date and Moment, too.
+// PostgreSQL is the dialect of a PostGIS database. The session's time zone has to be UTC and its encoding UTF8. A role that only reads
+// cannot make functions, so texts are folded only where they are ASCII and not in a search column, and the rest is left to cql2.Eval.
+// Arithmetic fails when it overflows, and an index of trigrams serves LIKE itself; with a range beside the pattern, of which the server
+// makes one, it would take the rows for far fewer. Arguments are Date and Moment, too.
 type PostgreSQL struct{}
 
-var _ Dialect = PostgreSQL{}
+var _ interface {
+	Dialect
+	ASCIIFolder
+	SearchBounder
+} = PostgreSQL{}
 
 // Date is a day as an argument, in PostgreSQL's own form.
 type Date string
@@ -69,9 +75,6 @@ func (PostgreSQL) Bool(v bool) string {
 	return "FALSE"
 }
 
-// Call knows no folding function: a role that only reads cannot make them.
-func (PostgreSQL) Call(string) string { return "" }
-
 func (PostgreSQL) Normal(column string, f *Field) string {
 	switch f.Normal {
 	case PostgresCollate:
@@ -89,9 +92,6 @@ func (PostgreSQL) Normal(column string, f *Field) string {
 	}
 	return column
 }
-
-// Finite is never possible: arithmetic that overflows is an error.
-func (PostgreSQL) Finite(Fragment) (Fragment, bool) { return Fragment{}, false }
 
 func (PostgreSQL) Day(t time.Time) any {
 	t = t.UTC()
@@ -144,12 +144,6 @@ func (p Pattern) short() bool {
 	}
 	return true
 }
-
-// Begins adds nothing: the server knows the pattern when it plans, and makes a range of its beginning; with another one beside it, it would
-// take the rows for far fewer.
-func (PostgreSQL) Begins(_ Fragment, _ string, whole Fragment) Fragment { return whole }
-
-func (PostgreSQL) LikeFolded(string, Fragment, string) (Fragment, bool) { return Fragment{}, false }
 
 // Touch compares with the envelopes that rows carry in single precision, which are never smaller than the geometry.
 func (d PostgreSQL) Touch(alias string, g *Geometry, boxes []orb.Bound, missing bool) (Fragment, bool) {
@@ -227,9 +221,6 @@ func (d PostgreSQL) geometry(alias string, g *Geometry) string {
 	return column
 }
 
-// Search is left to SearchBound and cql2.Eval.
-func (PostgreSQL) Search(string, *Source, cql2.Search) (Fragment, bool) { return Fragment{}, false }
-
 // The ASCII characters that are no part of words, as cql2.Words has it, and those that are, for a class of a regular expression.
 const (
 	blanks = `\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f`
@@ -265,19 +256,7 @@ func (d PostgreSQL) SearchBound(alias string, src *Source, s cql2.Search, upper 
 }
 
 // ASCII does not count bytes, since the database may have another encoding.
-func (PostgreSQL) ASCII(x Fragment) (Fragment, bool) {
-	return Cat(x, Ident(` !~ '[^\u0001-\u007f]'`)), true
-}
+func (PostgreSQL) ASCII(x Fragment) Fragment { return Cat(x, Ident(` !~ '[^\u0001-\u007f]'`)) }
 
 // Lower in the collation "C" knows the letters of ASCII only.
 func (PostgreSQL) Lower(x Fragment) Fragment { return Cat(Ident("lower("), x, Ident(` COLLATE "C")`)) }
-
-// Rank is left to the store.
-func (PostgreSQL) Rank(string, *Source, cql2.Search) (Fragment, bool) { return Fragment{}, false }
-
-// Gram is not needed: an index of trigrams serves LIKE itself.
-func (PostgreSQL) Gram(string, string, string) (Fragment, bool) { return Fragment{}, false }
-
-func (PostgreSQL) Texts(string, SearchColumns, string, string) (Fragment, bool) {
-	return Fragment{}, false
-}

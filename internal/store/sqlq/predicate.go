@@ -53,7 +53,7 @@ func (c *compiler) inexact(e cql2.Expr, want, upper bool) Fragment {
 			return not(f)
 		}
 	case cql2.Search:
-		if f, ok := c.d.SearchBound(c.alias, c.src, e, want == upper); ok {
+		if f, ok := c.searchBound(e, want == upper); ok {
 			if want {
 				return paren(f)
 			}
@@ -164,7 +164,7 @@ func (c *compiler) exact(e cql2.Expr) (Fragment, bool) {
 	case cql2.Interval:
 		return c.interval(e)
 	case cql2.Search:
-		return c.d.Search(c.alias, c.src, e)
+		return c.words(e)
 	case cql2.Related:
 		return c.exactRelated(e)
 	case cql2.BBox, cql2.Spatial, cql2.Temporal, cql2.Array, cql2.Func:
@@ -359,3 +359,17 @@ func (c *compiler) related(e cql2.Related, where func(*compiler, cql2.Expr) Frag
 }
 
 func (c *compiler) quoted(column string) string { return c.alias + "." + c.d.Quote(column) }
+
+func (c *compiler) words(e cql2.Search) (Fragment, bool) {
+	if d, ok := c.d.(Searcher); ok {
+		return d.Search(c.alias, c.src, e)
+	}
+	return Fragment{}, false
+}
+
+func (c *compiler) searchBound(e cql2.Search, upper bool) (Fragment, bool) {
+	if d, ok := c.d.(SearchBounder); ok {
+		return d.SearchBound(c.alias, c.src, e, upper)
+	}
+	return Fragment{}, false
+}

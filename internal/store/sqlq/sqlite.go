@@ -23,7 +23,14 @@ const (
 // form of one value or null, and those of Call.
 type SQLite struct{}
 
-var _ Dialect = SQLite{}
+var _ interface {
+	Dialect
+	Folder
+	Computer
+	Ranger
+	Searcher
+	TextIndexer
+} = SQLite{}
 
 // StampLayout is the normal form of a timestamp, in UTC; it sorts as the moments do.
 const StampLayout = "2006-01-02T15:04:05.000000000Z"
@@ -41,13 +48,7 @@ func (SQLite) Bool(v bool) string {
 	return "0"
 }
 
-func (SQLite) Call(name string) string {
-	switch name {
-	case "norm", "exact", "casei", "accenti":
-		return "grense_" + name
-	}
-	return ""
-}
+func (SQLite) Call(fold string) string { return "grense_" + fold }
 
 func (SQLite) Normal(column string, f *Field) string {
 	switch {
@@ -65,8 +66,8 @@ func (SQLite) Normal(column string, f *Field) string {
 }
 
 // Finite needs no test for NaN, which SQLite stores as null; 9e999 is its infinity.
-func (SQLite) Finite(x Fragment) (Fragment, bool) {
-	return Cat(Ident("NULLIF(NULLIF("), x, Ident(", 9e999), -9e999)")), true
+func (SQLite) Finite(x Fragment) Fragment {
+	return Cat(Ident("NULLIF(NULLIF("), x, Ident(", 9e999), -9e999)"))
 }
 
 func (SQLite) Day(t time.Time) any { return t.UTC().Format(time.DateOnly) }
@@ -114,21 +115,12 @@ func (SQLite) Begins(x Fragment, prefix string, whole Fragment) Fragment {
 	return between(x, prefix, whole)
 }
 
-// SearchBound is not needed.
-func (SQLite) SearchBound(string, *Source, cql2.Search, bool) (Fragment, bool) {
-	return Fragment{}, false
-}
-
-// ASCII is not needed: Call knows all folds.
-func (SQLite) ASCII(Fragment) (Fragment, bool) { return Fragment{}, false }
-func (SQLite) Lower(x Fragment) Fragment       { return x }
-
 // Folded is an argument: the pattern of a LIKE on a text that a folding function is applied to.
 type Folded struct{ Fold, Pattern string }
 
 // LikeFolded makes one call of two and needs no text in between.
-func (SQLite) LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool) {
-	return Cat(Ident("grense_like("), x, SQL(", ?)", Folded{fold, pattern})), true
+func (SQLite) LikeFolded(fold string, x Fragment, pattern string) Fragment {
+	return Cat(Ident("grense_like("), x, SQL(", ?)", Folded{fold, pattern}))
 }
 
 func (d SQLite) Touch(alias string, g *Geometry, boxes []orb.Bound, missing bool) (Fragment, bool) {

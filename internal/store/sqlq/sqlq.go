@@ -18,48 +18,73 @@ import (
 	"grense/internal/crs"
 )
 
-// Dialect is what differs between databases, and nothing else.
+// Dialect is what every database says in its own way. What only some of them can do is an interface of its own below, which a Dialect
+// may have besides.
 type Dialect interface {
 	Quote(ident string) string
 	Placeholder(n int, v any) string // of argument v; n counts from 1
 	Bool(v bool) string              // a constant
-	// Call returns the SQL name of a function on text: "norm", "exact", "casei" or "accenti"; "" when there is none.
-	Call(name string) string
 	// Normal wraps a column whose stored form is not the one that comparisons need.
 	Normal(column string, f *Field) string
-	// Finite makes null of a number that is none or infinite; false when computing x may fail instead.
-	Finite(x Fragment) (Fragment, bool)
 	// Day and Stamp give the argument that is compared with a date or a timestamp stored in a layout; false when the layout cannot
 	// hold the moment. The layout "" is that of Normal.
 	Day(t time.Time) any
 	Stamp(t time.Time, layout string) (any, bool)
 	// Like returns a condition on text x that is equal to CQL2 LIKE with that pattern; false when there is none.
 	Like(x Fragment, pattern string) (Fragment, bool)
-	// Begins returns whole, a condition that Like gave for x and a pattern that begins with prefix, in a form that an ordered index over
-	// x serves.
-	Begins(x Fragment, prefix string, whole Fragment) Fragment
-	// LikeFolded is Like on a text that a folding function was applied to; false when that is not better than Like of Call.
-	LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool)
 	// Touch selects rows of alias whose envelope touches one of the boxes, in the storage CRS; with missing also rows without a
 	// geometry. False when there is no index: the condition would be no bound.
 	Touch(alias string, g *Geometry, boxes []orb.Bound, missing bool) (Fragment, bool)
-	// Inside selects rows of alias whose envelope lies in the box, borders included.
+	// Inside selects rows of alias whose envelope lies in the box, borders included; false as with Touch.
 	Inside(alias string, g *Geometry, box orb.Bound) (Fragment, bool)
 	// Missing selects rows of alias that have no geometry.
 	Missing(alias string, g *Geometry) Fragment
-	// Search selects rows of alias that match s, and Rank is their cql2.RankWords; neither is null. False when there is no such
-	// condition.
-	Search(alias string, src *Source, s cql2.Search) (Fragment, bool)
-	Rank(alias string, src *Source, s cql2.Search) (Fragment, bool)
-	// SearchBound is Search where that gives none: with upper a condition that holds for every match, else one that holds for matches only.
-	SearchBound(alias string, src *Source, s cql2.Search, upper bool) (Fragment, bool)
-	// ASCII tells whether a text is ASCII, and Lower folds the case of one that is; false when Call knows the folds.
-	ASCII(x Fragment) (Fragment, bool)
+}
+
+// Folder is a Dialect with functions that fold text.
+type Folder interface {
+	// Call returns the SQL name of "norm", "exact", "casei" or "accenti".
+	Call(fold string) string
+	// LikeFolded is Like on a text that the function is applied to.
+	LikeFolded(fold string, x Fragment, pattern string) Fragment
+}
+
+// ASCIIFolder is a Dialect that folds texts of ASCII only: ASCII tells whether a text is one, and Lower folds its case.
+type ASCIIFolder interface {
+	ASCII(x Fragment) Fragment
 	Lower(x Fragment) Fragment
-	// Gram selects rows of alias whose folded text may hold the literal, at least three characters; false when there is no index.
+}
+
+// Computer is a Dialect in which arithmetic does not fail: Finite makes null of a result that is no number or infinite.
+type Computer interface {
+	Finite(x Fragment) Fragment
+}
+
+// Ranger is a Dialect that has to be told which range of an ordered index a pattern selects: Begins returns whole, a condition that Like
+// gave for x and a pattern that begins with prefix, with that range.
+type Ranger interface {
+	Begins(x Fragment, prefix string, whole Fragment) Fragment
+}
+
+// Searcher is a Dialect that finds words: Search selects rows of alias that match s, and is never null; false when it cannot ask the
+// properties of s.
+type Searcher interface {
+	Search(alias string, src *Source, s cql2.Search) (Fragment, bool)
+}
+
+// SearchBounder is a Dialect that finds words roughly: with upper its condition holds for every match, else for matches only; false as with
+// Searcher.
+type SearchBounder interface {
+	SearchBound(alias string, src *Source, s cql2.Search, upper bool) (Fragment, bool)
+}
+
+// TextIndexer is a Dialect whose indexes of trigrams are tables of their own, which a statement has to name.
+type TextIndexer interface {
+	// Gram selects rows of alias whose folded text may hold the literal, at least three characters; false when the index cannot look
+	// for it.
 	Gram(alias, table, literal string) (Fragment, bool)
 	// Texts selects rows whose folded text, in the column of that name, is like a pattern with that longest literal, by the table of
-	// texts; false when there is none.
+	// texts; false when Like has no condition for it.
 	Texts(alias string, s SearchColumns, pattern, literal string) (Fragment, bool)
 }
 

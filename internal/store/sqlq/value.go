@@ -93,34 +93,30 @@ func (c *compiler) call(e cql2.Func) (value, bool) {
 	if s, ok := literal(e); ok {
 		return value{SQL("?", s), cql2.TypeText}, true
 	}
-	name := c.d.Call(e.Name)
 	v, ok := c.value(e.Args[0])
 	if !ok || v.typ != cql2.TypeText {
 		return value{}, false
 	}
-	if name == "" {
-		return c.callASCII(e, v)
+	if d, ok := c.d.(Folder); ok && isFold(e.Name) {
+		return value{Cat(Ident(d.Call(e.Name)+"("), v.Fragment, Ident(")")), cql2.TypeText}, true
 	}
-	return value{Cat(Ident(name+"("), v.Fragment, Ident(")")), cql2.TypeText}, true
+	return c.callASCII(e, v)
 }
 
 // callASCII compiles a fold of text that the database does not know, for texts that are ASCII, which it notes.
 func (c *compiler) callASCII(e cql2.Func, x value) (value, bool) {
-	if c.ascii == nil {
+	d, ok := c.d.(ASCIIFolder)
+	if !ok || c.ascii == nil {
 		return value{}, false
 	}
 	if _, isColumn := e.Args[0].(cql2.Prop); isColumn {
-		plain, ok := c.d.ASCII(x.Fragment)
-		if !ok {
-			return value{}, false
-		}
-		*c.ascii = append(*c.ascii, plain)
+		*c.ascii = append(*c.ascii, d.ASCII(x.Fragment))
 	}
 	switch e.Name {
 	case "accenti":
 		return x, true
 	case "casei", "exact":
-		x.Fragment = c.d.Lower(x.Fragment)
+		x.Fragment = d.Lower(x.Fragment)
 		return x, true
 	}
 	return value{}, false
@@ -188,9 +184,12 @@ func (c *compiler) arith(e cql2.Arith) (value, bool) {
 	default: // integer division, remainder, power: the databases differ
 		return value{}, false
 	}
-	f, ok := c.d.Finite(v.Fragment)
-	v.Fragment = f
-	return v, ok
+	d, ok := c.d.(Computer)
+	if !ok {
+		return value{}, false
+	}
+	v.Fragment = d.Finite(v.Fragment)
+	return v, true
 }
 
 func isNumber(t cql2.Type) bool { return t == cql2.TypeInteger || t == cql2.TypeNumber }
@@ -285,36 +284,60 @@ func (c *compiler) like(e cql2.Like) (Fragment, bool) {
 	switch {
 	case c.plain:
 	case p.Prefix != "":
-		return c.d.Begins(v.Fragment, p.Prefix, f), true
+		return c.begins(v.Fragment, p.Prefix, f), true
 	case p.Suffix != "" && s.Rev != "":
 		rev := Ident(c.quoted(s.Rev))
 		if f, ok = c.d.Like(rev, p.reversed()); !ok {
 			return Fragment{}, false
 		}
-		return c.d.Begins(rev, reverse(p.Suffix), f), true
-	case s.Texts != "" && !c.neg:
-		if g, ok := c.d.Texts(c.alias, s, pattern, p.Longest); ok {
-			return g, true
-		}
-	case s.Gram != "" && !c.neg && utf8.RuneCountInString(p.Longest) >= 3:
-		if g, ok := c.d.Gram(c.alias, s.Gram, p.Longest); ok {
-			return Join(" AND ", paren(g), paren(f)), true
-		}
+		return c.begins(rev, reverse(p.Suffix), f), true
+	case !c.neg:
+		return c.byTexts(s, p, pattern, f), true
 	}
 	return f, true
 }
 
+// byTexts returns whole, a condition for a pattern, by an index over the texts where there is one.
+func (c *compiler) byTexts(s SearchColumns, p Pattern, pattern string, whole Fragment) Fragment {
+	d, ok := c.d.(TextIndexer)
+	switch {
+	case !ok:
+	case s.Texts != "":
+		if f, ok := d.Texts(c.alias, s, pattern, p.Longest); ok {
+			return f
+		}
+	case s.Gram != "" && utf8.RuneCountInString(p.Longest) >= 3:
+		if f, ok := d.Gram(c.alias, s.Gram, p.Longest); ok {
+			return Join(" AND ", paren(f), paren(whole))
+		}
+	}
+	return whole
+}
+
+func (c *compiler) begins(x Fragment, prefix string, whole Fragment) Fragment {
+	if d, ok := c.d.(Ranger); ok {
+		return d.Begins(x, prefix, whole)
+	}
+	return whole
+}
+
+// isFold reports whether a function folds text.
+func isFold(name string) bool {
+	return name == "norm" || name == "exact" || name == "casei" || name == "accenti"
+}
+
 // likeFolded compiles a pattern on a folded text that no search column holds.
 func (c *compiler) likeFolded(e cql2.Expr, pattern string) (Fragment, bool) {
-	f, ok := e.(cql2.Func)
-	if !ok || len(f.Args) != 1 || c.d.Call(f.Name) == "" || c.search(e) != (SearchColumns{}) {
+	f, isFunc := e.(cql2.Func)
+	d, folds := c.d.(Folder)
+	if !isFunc || !folds || len(f.Args) != 1 || !isFold(f.Name) || c.search(e) != (SearchColumns{}) {
 		return Fragment{}, false
 	}
 	x, ok := c.value(f.Args[0])
 	if _, isLiteral := literal(e); !ok || isLiteral || x.typ != cql2.TypeText {
 		return Fragment{}, false
 	}
-	return c.d.LikeFolded(f.Name, x.Fragment, pattern)
+	return d.LikeFolded(f.Name, x.Fragment, pattern), true
 }
 
 // search returns the search columns that hold the operand's folded text.
