@@ -36,7 +36,7 @@ func writeMarked(t *testing.T, path string, state int) {
 	if err := w.Define(context.Background(), c, false); err != nil {
 		t.Fatal(err)
 	}
-	insert, err := w.Insert("ting", []string{"merke"})
+	insert, err := w.Insert(context.Background(), "ting", []string{"merke"})
 	for i := 0; i < 450 && err == nil; i++ {
 		err = insert(mark(state))
 	}

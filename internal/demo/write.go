@@ -44,7 +44,7 @@ type table struct {
 
 // fill inserts n rows; row gives the values of one, and its geometry.
 func (t table) fill(ctx context.Context, w store.Writer, n int, row func(i int) ([]any, orb.MultiPolygon)) error {
-	insert, err := w.Insert(t.name, t.columns)
+	insert, err := w.Insert(ctx, t.name, t.columns)
 	if err != nil {
 		return fmt.Errorf("demo: insert into %s: %w", t.name, err)
 	}

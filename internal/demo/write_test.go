@@ -47,7 +47,7 @@ func (w *tape) Define(_ context.Context, c *store.Collection, replace bool) erro
 	return w.step()
 }
 
-func (w *tape) Insert(table string, columns []string) (func(values ...any) error, error) {
+func (w *tape) Insert(_ context.Context, table string, columns []string) (func(values ...any) error, error) {
 	if w.columns == nil {
 		w.columns, w.rows = map[string][]string{}, map[string][][]any{}
 	}

@@ -74,7 +74,7 @@ func (g *geoPackageWriter) write(path string) error {
 	if err := out.Define(ctx, c, false); err != nil {
 		return err
 	}
-	insert, err := out.Insert(c.Table, columns)
+	insert, err := out.Insert(ctx, c.Table, columns)
 	if err != nil {
 		return err
 	}

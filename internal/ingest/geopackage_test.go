@@ -39,7 +39,7 @@ func TestLayerOfAStoreKeepsWhatItsRowsDoNotTell(t *testing.T) {
 	if err := w.Define(t.Context(), c, false); err != nil {
 		t.Fatal(err)
 	}
-	insert, err := w.Insert("enheter", []string{"nr", "navn", "fra", "slag", "flate"})
+	insert, err := w.Insert(t.Context(), "enheter", []string{"nr", "navn", "fra", "slag", "flate"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,7 +154,7 @@ func find(r ingest.Report, a ingest.Action, reason string) (ingest.Fault, bool) 
 type countingWriter struct{ rows int }
 
 func (w *countingWriter) Define(context.Context, *store.Collection, bool) error { return nil }
-func (w *countingWriter) Insert(string, []string) (func(...any) error, error) {
+func (w *countingWriter) Insert(context.Context, string, []string) (func(...any) error, error) {
 	return func(...any) error { w.rows++; return nil }, nil
 }
 func (w *countingWriter) Commit(context.Context) error { return nil }

@@ -202,7 +202,7 @@ func (p *Plan) Write(ctx context.Context, w store.Writer) error {
 	if c.Geometry != nil {
 		columns = append(columns, c.Geometry.Column)
 	}
-	insert, err := w.Insert(c.Table, columns)
+	insert, err := w.Insert(ctx, c.Table, columns)
 	if err != nil {
 		return fmt.Errorf("ingest: %w", err)
 	}

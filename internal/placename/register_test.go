@@ -78,8 +78,8 @@ type recorder struct {
 	rows map[string][]row
 }
 
-func (r recorder) Insert(table string, columns []string) (func(...any) error, error) {
-	insert, err := r.Writer.Insert(table, columns)
+func (r recorder) Insert(ctx context.Context, table string, columns []string) (func(...any) error, error) {
+	insert, err := r.Writer.Insert(ctx, table, columns)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func Generate(ctx context.Context, w store.Writer, o Options) error {
 			return fmt.Errorf("register: collection %s: %w", c.ID, err)
 		}
 	}
-	out, err := NewOutput(w)
+	out, err := NewOutput(ctx, w)
 	if err != nil {
 		return err
 	}

@@ -341,8 +341,8 @@ type failing struct {
 
 var errFull = errors.New("disk full")
 
-func (f *failing) Insert(table string, columns []string) (func(...any) error, error) {
-	insert, err := f.Recording.Insert(table, columns)
+func (f *failing) Insert(ctx context.Context, table string, columns []string) (func(...any) error, error) {
+	insert, err := f.Recording.Insert(ctx, table, columns)
 	return func(values ...any) error {
 		if f.left--; f.left < 0 {
 			return errFull

@@ -1,6 +1,7 @@
 package register
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -68,10 +69,10 @@ type Output struct {
 }
 
 // NewOutput opens every table of the register in w, which must have its collections: see Define.
-func NewOutput(w store.Writer) (*Output, error) {
+func NewOutput(ctx context.Context, w store.Writer) (*Output, error) {
 	o := &Output{tables: map[string]func(...any) error{}, count: map[string]int64{}}
 	for _, t := range tables {
-		insert, err := w.Insert(t.name, strings.Fields(t.columns))
+		insert, err := w.Insert(ctx, t.name, strings.Fields(t.columns))
 		if err != nil {
 			return nil, fmt.Errorf("register: table %s: %w", t.name, err)
 		}

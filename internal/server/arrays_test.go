@@ -32,7 +32,7 @@ func arrays(t *testing.T) *api {
 	if err := w.Define(t.Context(), c, false); err != nil {
 		t.Fatal(err)
 	}
-	insert, err := w.Insert("steder", []string{"id", "navn", "merker", "tall", "blandet", "tom", "objekt", "gyldig_fra", "gyldig_til"})
+	insert, err := w.Insert(t.Context(), "steder", []string{"id", "navn", "merker", "tall", "blandet", "tom", "objekt", "gyldig_fra", "gyldig_til"})
 	if err != nil {
 		t.Fatal(err)
 	}

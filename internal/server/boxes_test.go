@@ -42,7 +42,7 @@ func load(t testing.TB, name, id string) string {
 	if err := w.Define(t.Context(), coll, false); err != nil {
 		t.Fatal(err)
 	}
-	add, err := w.Insert("units", []string{"code", "geom"})
+	add, err := w.Insert(t.Context(), "units", []string{"code", "geom"})
 	if err != nil {
 		t.Fatal(err)
 	}

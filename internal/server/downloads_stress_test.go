@@ -265,7 +265,7 @@ func many(t *testing.T, n int) (st *gpkg.Store, path string) {
 	if err := w.Define(t.Context(), c, true); err != nil {
 		t.Fatal(err)
 	}
-	insert, err := w.Insert("many", []string{"id", "navn", "geom"})
+	insert, err := w.Insert(t.Context(), "many", []string{"id", "navn", "geom"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -209,7 +209,7 @@ func TestDownloadOfAnEarlierStateIsGoneNotMixed(t *testing.T) {
 		if err := w.Define(context.Background(), c, true); err != nil {
 			t.Fatal(err)
 		}
-		insert, err := w.Insert("x", []string{"id", "navn"})
+		insert, err := w.Insert(context.Background(), "x", []string{"id", "navn"})
 		if err != nil {
 			t.Fatal(err)
 		}

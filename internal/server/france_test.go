@@ -72,7 +72,7 @@ var france = sync.OnceValues(func() (string, error) {
 	if err := w.Define(context.Background(), c, false); err != nil {
 		return "", err
 	}
-	insert, err := w.Insert("communes", []string{"code", "nom", "departement", "geom"})
+	insert, err := w.Insert(context.Background(), "communes", []string{"code", "nom", "departement", "geom"})
 	if err != nil {
 		return "", err
 	}

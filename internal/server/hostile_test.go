@@ -50,11 +50,11 @@ func hostileData(t *testing.T) *api {
 			t.Fatal(err)
 		}
 	}
-	addOwner, err := w.Insert("eiere", []string{"kode", "navn", "spraak"})
+	addOwner, err := w.Insert(t.Context(), "eiere", []string{"kode", "navn", "spraak"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	add, err := w.Insert("ting", []string{"kode", "navn", "spraak", "eier", "slag", "liste", "objekt", "tall", "geom"})
+	add, err := w.Insert(t.Context(), "ting", []string{"kode", "navn", "spraak", "eier", "slag", "liste", "objekt", "tall", "geom"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -273,7 +273,7 @@ func referring(t *testing.T) string {
 	}
 	row := func(table string, columns []string, values ...any) {
 		t.Helper()
-		add, err := w.Insert(table, columns)
+		add, err := w.Insert(t.Context(), table, columns)
 		if err == nil {
 			err = add(values...)
 		}

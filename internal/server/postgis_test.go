@@ -138,7 +138,7 @@ func refill(t testing.TB, w store.Writer, source string) error {
 		if c.Geometry != nil {
 			columns = append(columns, c.Geometry.Column)
 		}
-		insert, err := w.Insert(c.Table, columns)
+		insert, err := w.Insert(ctx, c.Table, columns)
 		if err != nil {
 			return err
 		}

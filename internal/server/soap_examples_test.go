@@ -35,8 +35,8 @@ const exampleCase = 1472
 // exampleWriter changes the rows of examplePlaces and exampleCase on their way.
 type exampleWriter struct{ store.Writer }
 
-func (w exampleWriter) Insert(table string, columns []string) (func(...any) error, error) {
-	insert, err := w.Writer.Insert(table, columns)
+func (w exampleWriter) Insert(ctx context.Context, table string, columns []string) (func(...any) error, error) {
+	insert, err := w.Writer.Insert(ctx, table, columns)
 	column := func(name string) int { return slices.Index(columns, name) }
 	return func(values ...any) error {
 		values = slices.Clone(values)

@@ -54,14 +54,14 @@ func writeState(t testing.TB, path string, n int) {
 	}
 	check(w.Define(context.Background(), groups, false))
 	check(w.Define(context.Background(), points, false))
-	put, err := w.Insert("flater", []string{"kode", "navn", "geom"})
+	put, err := w.Insert(context.Background(), "flater", []string{"kode", "navn", "geom"})
 	check(err)
 	for i := range 4 {
 		x := 10 + float64(i)
 		g := orb.MultiPolygon{{{{x, 60}, {x + 1, 60}, {x + 1, 61}, {x, 61}, {x, 60}}}}
 		check(put("f"+strconv.Itoa(i), stateMark(n)+" flate", store.Geometry{WKB: wkb.MustMarshal(g)}))
 	}
-	put, err = w.Insert("punkt", []string{"navn", "flate", "geom"})
+	put, err = w.Insert(context.Background(), "punkt", []string{"navn", "flate", "geom"})
 	check(err)
 	for i := range 450 {
 		g := orb.Point{10 + float64(i%40)/10, 60 + float64(i%10)/10}

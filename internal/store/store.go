@@ -204,9 +204,10 @@ type Writer interface {
 	// With replace set, rows that the tables hold already are removed; else an existing collection gives ErrExists.
 	Define(ctx context.Context, c *Collection, replace bool) error
 
-	// Insert returns a function that appends rows to a table of a defined collection, of a relation or of the migrations.
+	// Insert returns a function that appends rows to a table of a defined collection, of a relation or of the migrations, and fails once
+	// ctx has ended.
 	// Values are nil, int64, float64, string, bool, []byte, time.Time or Geometry, one for each column; they are not kept.
-	Insert(table string, columns []string) (func(values ...any) error, error)
+	Insert(ctx context.Context, table string, columns []string) (func(values ...any) error, error)
 
 	// Commit makes indexes, statistics and extents, verifies, and swaps the new data in, whole.
 	Commit(ctx context.Context) error

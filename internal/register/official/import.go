@@ -570,7 +570,7 @@ func (p *place) shown() []register.Name {
 
 // Write fills the tables of w, which Define made, with the places in the order of their numbers. It may be called once. Commit is the caller's.
 func (im *Import) Write(ctx context.Context, w store.Writer) error {
-	out, err := register.NewOutput(w)
+	out, err := register.NewOutput(ctx, w)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (r *Recording) Define(_ context.Context, c *store.Collection, replace bool)
 }
 
 // Insert keeps the columns of a table, which must be new, and returns what keeps its rows.
-func (r *Recording) Insert(table string, columns []string) (func(...any) error, error) {
+func (r *Recording) Insert(_ context.Context, table string, columns []string) (func(...any) error, error) {
 	if _, ok := r.Columns[table]; ok {
 		return nil, fmt.Errorf("fake: %s opened twice", table)
 	}

@@ -26,7 +26,7 @@ func benchStore(b *testing.B, n int) (*gpkg.Store, []string) {
 		if err := w.Define(context.Background(), c, false); err != nil {
 			b.Fatal(err)
 		}
-		insert, err := w.Insert("x", []string{"nr", "geom", "dag"})
+		insert, err := w.Insert(context.Background(), "x", []string{"nr", "geom", "dag"})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -21,7 +21,7 @@ func TestBoxAroundTheExtentLeavesWhatLiesOutside(t *testing.T) {
 		if err := w.Define(context.Background(), points("a", crs.UTM33), false); err != nil {
 			t.Fatal(err)
 		}
-		insert, err := w.Insert("a", []string{"nr", "geom"})
+		insert, err := w.Insert(context.Background(), "a", []string{"nr", "geom"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package gpkg
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"time"
@@ -13,6 +14,7 @@ import (
 // inserter appends rows to one table.
 type inserter struct {
 	w      *Writer
+	ctx    context.Context // of Insert
 	table  string
 	sql    string
 	types  []cql2.Type // declared, of the columns
@@ -26,6 +28,9 @@ func (in *inserter) insert(values ...any) error {
 	in.rows++
 	if in.w.done {
 		return fmt.Errorf("gpkg: the writer is closed")
+	}
+	if err := in.ctx.Err(); err != nil {
+		return fmt.Errorf("gpkg: table %q, row %d: %w", in.table, in.rows, err)
 	}
 	if len(values) != len(in.values) {
 		return fmt.Errorf("gpkg: table %q, row %d: %d values for %d columns", in.table, in.rows, len(values), len(in.values))

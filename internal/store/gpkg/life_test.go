@@ -180,7 +180,7 @@ func TestLongEdgeBends(t *testing.T) {
 		if err := w.Define(context.Background(), c, false); err != nil {
 			t.Fatal(err)
 		}
-		insert, err := w.Insert("x", []string{"nr", "geom"})
+		insert, err := w.Insert(context.Background(), "x", []string{"nr", "geom"})
 		if err != nil {
 			t.Fatal(err)
 		}

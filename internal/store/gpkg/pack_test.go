@@ -34,7 +34,7 @@ func TestWrittenTreesAreWhole(t *testing.T) {
 			if err := w.Define(context.Background(), c, false); err != nil {
 				t.Fatal(err)
 			}
-			insert, err := w.Insert("x", []string{"fid", "geom"})
+			insert, err := w.Insert(context.Background(), "x", []string{"fid", "geom"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -43,7 +43,7 @@ func spotFile(t *testing.T, n int, in crs.ID) string {
 		if err := w.Define(context.Background(), c, false); err != nil {
 			t.Fatal(err)
 		}
-		insert, err := w.Insert("x", []string{"fid", "geom"})
+		insert, err := w.Insert(context.Background(), "x", []string{"fid", "geom"})
 		if err != nil {
 			t.Fatal(err)
 		}

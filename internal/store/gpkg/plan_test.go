@@ -31,7 +31,7 @@ func planFile(t *testing.T, n int, analyze bool) string {
 		if err := w.Define(context.Background(), c, false); err != nil {
 			t.Fatal(err)
 		}
-		insert, err := w.Insert("x", []string{"fid", "kode", "navn", "tall", "dag", "fritt", "geom"})
+		insert, err := w.Insert(context.Background(), "x", []string{"fid", "kode", "navn", "tall", "dag", "fritt", "geom"})
 		if err != nil {
 			t.Fatal(err)
 		}

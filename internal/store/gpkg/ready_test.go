@@ -25,7 +25,7 @@ func createRegister(t testing.TB, path string, ids ...string) {
 		if err := w.Define(context.Background(), hidden, true); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Insert("h", []string{"nr", "dag", "tid"}); err != nil {
+		if _, err := w.Insert(context.Background(), "h", []string{"nr", "dag", "tid"}); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -28,7 +28,7 @@ func namesOf(t testing.TB, n int) string {
 	if err := w.Define(t.Context(), c, false); err != nil {
 		t.Fatal(err)
 	}
-	insert, err := w.Insert("navn", []string{"id", "navn", "annet"})
+	insert, err := w.Insert(t.Context(), "navn", []string{"id", "navn", "annet"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -425,13 +425,13 @@ func (w *Writer) reference(id crs.ID) (int64, error) {
 
 // Insert returns a function that appends rows to a table. Indexes of an empty table are set aside until Commit, which finds rows that
 // a unique index forbids.
-func (w *Writer) Insert(name string, columns []string) (func(values ...any) error, error) {
+func (w *Writer) Insert(ctx context.Context, name string, columns []string) (func(values ...any) error, error) {
 	t, err := readTable(w.c, name)
 	if err != nil {
 		return nil, err
 	}
 	if t == nil {
-		if _, err := w.migrated(context.Background(), name); err != nil {
+		if _, err := w.migrated(ctx, name); err != nil {
 			return nil, err
 		}
 		if t, err = readTable(w.c, name); err != nil {
@@ -444,7 +444,7 @@ func (w *Writer) Insert(name string, columns []string) (func(values ...any) erro
 	if err := w.dropIndexes(t.name); err != nil {
 		return nil, err
 	}
-	in := &inserter{w: w, table: t.name, values: make([]any, len(columns)), srs: w.srs[strings.ToLower(name)]}
+	in := &inserter{w: w, ctx: ctx, table: t.name, values: make([]any, len(columns)), srs: w.srs[strings.ToLower(name)]}
 	names := make([]string, len(columns))
 	for i, n := range columns {
 		col, ok := t.column(n)

@@ -45,7 +45,7 @@ func fillPoints(t testing.TB, w store.Writer, c *store.Collection, replace bool,
 	if err := w.Define(context.Background(), c, replace); err != nil {
 		t.Fatal(err)
 	}
-	insert, err := w.Insert(c.Table, []string{"nr", "geom", "dag", "tid"})
+	insert, err := w.Insert(context.Background(), c.Table, []string{"nr", "geom", "dag", "tid"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestWriterRefusesValues(t *testing.T) {
 	}
 	defer w.Close()
 	fillPoints(t, w, points("a", crs.CRS84), false, "1")
-	insert, err := w.Insert("a", []string{"nr", "geom", "dag"})
+	insert, err := w.Insert(t.Context(), "a", []string{"nr", "geom", "dag"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,10 +184,10 @@ func TestWriterRefusesValues(t *testing.T) {
 	if err := insert("2", nil, nil); err != nil {
 		t.Errorf("a good row after bad ones: %v", err)
 	}
-	if _, err := w.Insert("nowhere", []string{"a"}); err == nil {
+	if _, err := w.Insert(t.Context(), "nowhere", []string{"a"}); err == nil {
 		t.Error("an unknown table")
 	}
-	if _, err := w.Insert("a", []string{"nowhere"}); err == nil {
+	if _, err := w.Insert(t.Context(), "a", []string{"nowhere"}); err == nil {
 		t.Error("an unknown column")
 	}
 }
@@ -248,7 +248,7 @@ func TestWriterTakesTablesOfMigrations(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	create(t, path, func(w store.Writer) {
-		insert, err := w.Insert("grense_collection", []string{"id", "table_name", "definition"})
+		insert, err := w.Insert(t.Context(), "grense_collection", []string{"id", "table_name", "definition"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -374,7 +374,7 @@ func TestImportLeavesTheRegisterOfAnOlderFile(t *testing.T) {
 	}{
 		{"another collection", func(w store.Writer) { fillPoints(t, w, points("b", crs.CRS84), false, "1") }, 2, 1},
 		{"a table that only a later migration makes", func(w store.Writer) {
-			if _, err := w.Insert("skrivemaate_tekst", []string{"norm"}); err != nil {
+			if _, err := w.Insert(t.Context(), "skrivemaate_tekst", []string{"norm"}); err != nil {
 				t.Fatal(err)
 			}
 		}, len(list), 0},

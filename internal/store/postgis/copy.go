@@ -22,8 +22,9 @@ const (
 // copier collects rows of one table for COPY.
 type copier struct {
 	w       *Writer
-	table   string // as the caller names it
-	stored  string // as it is called until Commit
+	ctx     context.Context // of Insert
+	table   string          // as the caller names it
+	stored  string          // as it is called until Commit
 	columns []string
 	types   []string // names of the types of columns
 	srid    uint32
@@ -33,18 +34,19 @@ type copier struct {
 }
 
 // Insert returns a function that appends rows to a table.
-func (w *Writer) Insert(name string, columns []string) (func(values ...any) error, error) {
+func (w *Writer) Insert(ctx context.Context, name string, columns []string) (func(values ...any) error, error) {
 	id := name + "\x00" + strings.Join(columns, "\x00")
 	if c := w.copies[id]; c != nil {
+		c.ctx = ctx
 		return c.insert, nil
 	}
-	c := &copier{w: w, table: name, stored: w.staged[name], columns: columns, types: make([]string, len(columns))}
+	c := &copier{w: w, ctx: ctx, table: name, stored: w.staged[name], columns: columns, types: make([]string, len(columns))}
 	if w.emptied[name] {
 		c.stored = name
 	}
 	if c.stored == "" {
-		if ours, err := w.migrated(w.ctx, name); err != nil {
-			return nil, explain(w.ctx, w.pool.Config().ConnConfig, err)
+		if ours, err := w.migrated(ctx, name); err != nil {
+			return nil, explain(ctx, w.pool.Config().ConnConfig, err)
 		} else if !ours {
 			return nil, fmt.Errorf("postgis: there is no table %q", name)
 		}
@@ -53,14 +55,14 @@ func (w *Writer) Insert(name string, columns []string) (func(values ...any) erro
 		}
 	}
 	found := map[string]string{}
-	rows, err := w.tx.Query(w.ctx, `SELECT a.attname::text, t.typname::text FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+	rows, err := w.tx.Query(ctx, `SELECT a.attname::text, t.typname::text FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 		WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped`, "grense."+quote(c.stored))
 	if err == nil {
 		var column, typ string
 		_, err = pgx.ForEachRow(rows, []any{&column, &typ}, func() error { found[column] = typ; return nil })
 	}
 	if err != nil {
-		return nil, explain(w.ctx, w.pool.Config().ConnConfig, err)
+		return nil, explain(ctx, w.pool.Config().ConnConfig, err)
 	}
 	for i, n := range columns {
 		if c.types[i] = found[n]; c.types[i] == "" {
@@ -77,6 +79,9 @@ func (w *Writer) Insert(name string, columns []string) (func(values ...any) erro
 }
 
 func (c *copier) insert(values ...any) error {
+	if err := c.ctx.Err(); err != nil {
+		return fmt.Errorf("postgis: table %q, after row %d: %w", c.table, c.total, err)
+	}
 	c.total++
 	if c.w.done {
 		return fmt.Errorf("postgis: the writer is closed")
@@ -92,7 +97,7 @@ func (c *copier) insert(values ...any) error {
 		}
 	}
 	if c.rows = append(c.rows, row); len(c.rows) >= copyRows || c.bytes >= copyBytes {
-		return c.flush(c.w.ctx)
+		return c.flush(c.ctx)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func TestRegisterTablesKeepTheirDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if _, err := w.Insert("sted", []string{"id"}); err != nil { // the migrations, and not a row
+	if _, err := w.Insert(context.Background(), "sted", []string{"id"}); err != nil { // the migrations, and not a row
 		t.Fatal(err)
 	}
 	if err := w.Commit(context.Background()); err != nil {

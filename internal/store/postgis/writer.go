@@ -21,7 +21,6 @@ import (
 // Writer fills the schema grense. It works in one transaction on tables of other names, which Commit gives theirs: readers wait for nothing
 // and see all or nothing. Writers of one database wait for each other.
 type Writer struct {
-	ctx     context.Context // of Create; Insert has none
 	pool    *pgxpool.Pool
 	conn    *pgxpool.Conn
 	tx      pgx.Tx
@@ -46,7 +45,7 @@ func Create(ctx context.Context, url string) (store.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{ctx: ctx, pool: pool, staged: map[string]string{}, ours: map[string]bool{}, emptied: map[string]bool{}, named: map[string]bool{}, copies: map[string]*copier{}}
+	w := &Writer{pool: pool, staged: map[string]string{}, ours: map[string]bool{}, emptied: map[string]bool{}, named: map[string]bool{}, copies: map[string]*copier{}}
 	if err := w.begin(ctx); err != nil {
 		return nil, errors.Join(explain(ctx, pool.Config().ConnConfig, err), w.Close())
 	}
@@ -413,7 +412,7 @@ func (w *Writer) Close() error {
 	}
 	w.done = true
 	if w.tx != nil {
-		w.tx.Rollback(context.WithoutCancel(w.ctx)) // nothing to do after Commit; a broken connection is rolled back by the server
+		w.tx.Rollback(context.Background()) // nothing to do after Commit; a broken connection is rolled back by the server
 	}
 	if w.conn != nil {
 		w.conn.Release()

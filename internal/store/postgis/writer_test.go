@@ -28,7 +28,7 @@ func fill(t *testing.T, w store.Writer, c *store.Collection, replace bool, name 
 	if err := w.Define(context.Background(), c, replace); err != nil {
 		t.Fatal(err)
 	}
-	insert, err := w.Insert(c.Table, []string{"id", "navn", "geom"})
+	insert, err := w.Insert(context.Background(), c.Table, []string{"id", "navn", "geom"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 	defer w.Close()
 	fill(t, w, collection("a", "tabell"), false, "x")
-	insert, err := w.Insert("tabell", []string{"id", "navn", "geom"})
+	insert, err := w.Insert(context.Background(), "tabell", []string{"id", "navn", "geom"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,10 +137,10 @@ func TestImportRefuses(t *testing.T) {
 			t.Errorf("the table %q, which is ours: no error", name)
 		}
 	}
-	if _, err := w.Insert("tabell", []string{"finnes_ikke"}); err == nil {
+	if _, err := w.Insert(context.Background(), "tabell", []string{"finnes_ikke"}); err == nil {
 		t.Error("a column that is not there")
 	}
-	if _, err := w.Insert("finnes_ikke", []string{"id"}); err == nil {
+	if _, err := w.Insert(context.Background(), "finnes_ikke", []string{"id"}); err == nil {
 		t.Error("a table that is not there")
 	}
 }

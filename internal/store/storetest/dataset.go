@@ -214,7 +214,7 @@ func (d *dataset) write(t *testing.T, w store.Writer) {
 		if len(s.c.Relations) > 0 {
 			columns = append(columns, "nr")
 		}
-		insert, err := w.Insert(s.c.Table, columns)
+		insert, err := w.Insert(context.Background(), s.c.Table, columns)
 		check(err)
 		for i := range s.rows {
 			f := s.rows[(i*31+7)%len(s.rows)]
@@ -248,11 +248,11 @@ func (s *set) row(f *feature) []any {
 }
 
 func (s *set) writeNames(w store.Writer) error {
-	name, err := w.Insert("sted_navn", []string{"sted_id", "navn_nr", "tekst", "nummer", "eksakt", "norm", "rev"})
+	name, err := w.Insert(context.Background(), "sted_navn", []string{"sted_id", "navn_nr", "tekst", "nummer", "eksakt", "norm", "rev"})
 	if err != nil {
 		return err
 	}
-	mark, err := w.Insert("navn_merke", []string{"navn_id", "merke", "dag"})
+	mark, err := w.Insert(context.Background(), "navn_merke", []string{"navn_id", "merke", "dag"})
 	if err != nil {
 		return err
 	}

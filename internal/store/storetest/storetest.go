@@ -219,12 +219,29 @@ func exerciseErrors(t *testing.T, s store.Store, d *dataset) {
 	}
 }
 
+// insertTooLate offers a row after the context of Insert has ended: it is not written.
+func insertTooLate(t *testing.T, w store.Writer, c *store.Collection) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	insert, err := w.Insert(ctx, c.Table, []string{c.Key.Column})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := insert("late"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a row after the end of the context of Insert: %v, want it refused", err)
+	}
+}
+
 func exerciseEmpty(t *testing.T, open Opener) {
 	d := newDataset()
 	for _, set := range d.sets {
 		set.rows = nil
 	}
-	s := open(t, func(w store.Writer) { d.write(t, w) })
+	s := open(t, func(w store.Writer) {
+		d.write(t, w)
+		insertTooLate(t, w, d.sets[0].c)
+	})
 	for _, set := range d.sets {
 		p := page(t, s, store.Query{Collection: set.c.ID, Limit: 10})
 		if len(p.Rows) != 0 || p.Matched != 0 || p.Next != "" || p.Prev != "" {
