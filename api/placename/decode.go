@@ -92,7 +92,7 @@ type segment struct {
 func (d *decoder) push(name string, index int) { d.path = append(d.path, segment{name, index}) }
 func (d *decoder) pop()                        { d.path = d.path[:len(d.path)-1] }
 
-// fault remembers what is wrong with the element at the path, or with its child.
+// fault records what is wrong with the element at the path, or with its child.
 func (d *decoder) fault(child, value string, reason Reason) {
 	if len(d.faults) == maxFaults {
 		return

@@ -216,10 +216,10 @@ func (m *binder) value(s *step, typ string, in reflect.Type) {
 
 // tags makes the tags that the encoder writes around values.
 func (s *step) tags() {
-	wrap := func(e *element, open, close *string) {
+	wrap := func(e *element, opening, closing *string) {
 		if e != nil {
-			*open += "<" + e.schema.Prefix + ":" + e.name + ">"
-			*close = "</" + e.schema.Prefix + ":" + e.name + ">" + *close
+			*opening += "<" + e.schema.Prefix + ":" + e.name + ">"
+			*closing = "</" + e.schema.Prefix + ":" + e.name + ">" + *closing
 		}
 	}
 	self := &element{s.name, s.schema}

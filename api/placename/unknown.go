@@ -44,7 +44,7 @@ func (d *decoder) text(c *Element, known []element) bool {
 	return false
 }
 
-// faultRight remembers a fault with what is right instead, once.
+// faultRight records a fault with what is right instead, once.
 func (d *decoder) faultRight(child, value string, reason Reason, right string) {
 	if len(d.faults) == maxFaults {
 		return

@@ -202,9 +202,9 @@ func TestImportOfForeignTables(t *testing.T) {
 // TestServeWaitsForTheDatabase starts before the database can be reached.
 func TestServeWaitsForTheDatabase(t *testing.T) {
 	t.Parallel()
-	real := cluster.Database(t)
-	sql(t, real, "CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt VALUES (1, 'SRID=4258;POINT(10 60)')")
-	address, password := withPassword(t, real)
+	server := cluster.Database(t)
+	sql(t, server, "CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt VALUES (1, 'SRID=4258;POINT(10 60)')")
+	address, password := withPassword(t, server)
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)

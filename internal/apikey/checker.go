@@ -107,7 +107,7 @@ func (c *Checker) Count(now time.Time) (all, active int) {
 	return len(keys), active
 }
 
-// touch remembers the day of use, to be stored at leisure.
+// touch notes the day of use, to be stored at leisure.
 func (c *Checker) touch(k store.Key, now time.Time) {
 	day := now.UTC().Truncate(24 * time.Hour)
 	if !k.LastUsed.Before(day) {

@@ -161,16 +161,16 @@ func TestRoundingOfPointsIsFarFromATie(t *testing.T) {
 func TestAreasFollowTheFacts(t *testing.T) {
 	t.Parallel()
 	set := load(t)
-	var real, drawn []float64
+	var facts, drawn []float64
 	for _, k := range set.Kommuner {
 		a := float64(twiceArea(k.Geometry[0][0])) / 2e6
 		ratio := a / float64(k.AreaKm2)
 		if ratio < 0.5 || ratio > 1.6*1.6 {
 			t.Errorf("%s %s: %.0f km² drawn, %d km² real", k.Nr, k.Navn, a, k.AreaKm2)
 		}
-		real, drawn = append(real, float64(k.AreaKm2)), append(drawn, a)
+		facts, drawn = append(facts, float64(k.AreaKm2)), append(drawn, a)
 	}
-	if r := rankCorrelation(real, drawn); r < 0.9 {
+	if r := rankCorrelation(facts, drawn); r < 0.9 {
 		t.Errorf("rank correlation %.3f, want at least 0.9", r)
 	}
 }

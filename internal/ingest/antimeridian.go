@@ -138,7 +138,7 @@ func (s *shape) strips() (out *shape, err error) {
 			out, err = nil, fmt.Errorf("ingest: %v", r)
 		}
 	}()
-	if v := judge(s, s.append(nil)); v.shape != nil {
+	if v := validate(s, s.append(nil)); v.shape != nil {
 		s = v.shape
 	} else if v.action != "" {
 		return nil, fmt.Errorf("ingest: %s", v.reason)

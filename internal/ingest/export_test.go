@@ -52,7 +52,7 @@ func Judge(wkb []byte) (Action, string, []byte, error) {
 	if s == nil || wrong != "" {
 		return Refused, wrong, wkb, nil
 	}
-	v := judge(s, s.append(nil))
+	v := validate(s, s.append(nil))
 	if v.shape != nil {
 		s = v.shape
 	}

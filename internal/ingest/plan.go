@@ -149,15 +149,15 @@ func (p *Plan) setKey() {
 
 func (p *Plan) setGeometry() {
 	var kinds [collection + 1]bool
-	z, any := false, false
+	z, located := false, false
 	for _, l := range p.layers {
-		any = any || !l.flat
+		located = located || !l.flat
 		z = z || l.z
 		for k, has := range l.kinds {
 			kinds[k] = kinds[k] || has
 		}
 	}
-	if !any {
+	if !located {
 		return
 	}
 	if p.crs == 0 {
@@ -340,7 +340,7 @@ func (w *writing) geometry(s *shape) (any, error) {
 	}
 	w.line = s.append(w.line[:0])
 	if w.l.bad[w.n] == Repaired {
-		if v := judge(s, w.line); v.shape != nil {
+		if v := validate(s, w.line); v.shape != nil {
 			s = v.shape
 		}
 	}

@@ -22,11 +22,11 @@ type verdict struct {
 	doubt  float64 // area of the places that are inside by one reading only; a repair moved no more
 }
 
-// judge checks a geometry against OGC 06-103r4, 6.1.11.1. One that is not valid is repaired where an even-odd and a non-zero reading of its
+// validate checks a geometry against OGC 06-103r4, 6.1.11.1. One that is not valid is repaired where an even-odd and a non-zero reading of its
 // rings agree, but for a millionth of the area that they cover; else it is kept as it is. A repair is never empty, and keeps heights. Of a
 // collection either all polygons are repaired, or nothing is changed. The time grows faster than the size: the 6 807 islands and 447 163
 // vertices of the ocean at 1:10 million take 40 s, the 35 357 communes of France 1 s together.
-func judge(s *shape, wkb []byte) verdict {
+func validate(s *shape, wkb []byte) verdict {
 	if !s.areal() {
 		return verdict{}
 	}
@@ -47,7 +47,7 @@ func judgeParts(s *shape) verdict {
 	out.shapes = slices.Clone(s.shapes)
 	for i := range out.shapes {
 		part := &out.shapes[i]
-		v := judge(part, part.append(nil))
+		v := validate(part, part.append(nil))
 		all.read, all.wrote, all.doubt = all.read+v.read, all.wrote+v.wrote, all.doubt+v.doubt
 		if v.shape != nil {
 			*part = *v.shape

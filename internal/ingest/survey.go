@@ -299,10 +299,10 @@ func (p *Plan) label(n int) string {
 	return fmt.Sprintf("feature %d", n)
 }
 
-// farAway is a coordinate that no system has; geometries that go so far are refused after the layer, and not judged.
+// farAway is a coordinate that no system has; geometries that go so far are refused after the layer, and not validated.
 const farAway = 1e9
 
-// look learns from a geometry, and judges it.
+// look learns from a geometry, and validates it.
 func (s *surveyor) look(g *shape, f Fault) {
 	l := s.l
 	l.shapes++
@@ -337,7 +337,7 @@ func (s *surveyor) look(g *shape, f Fault) {
 	v := verdict{}
 	if max(-b.Min[0], -b.Min[1], b.Max[0], b.Max[1]) < farAway {
 		s.line = g.append(s.line[:0])
-		if v = judge(g, s.line); v.action == Repaired && warn != "" { // of which it is not known what its rings mean
+		if v = validate(g, s.line); v.action == Repaired && warn != "" { // of which it is not known what its rings mean
 			v = verdict{action: Kept, reason: "invalid as it is drawn; it is written as it is", read: v.read, wrote: v.read}
 		}
 	}
@@ -369,7 +369,7 @@ func (l *layerSurvey) degrees() bool {
 	return l.silent.Geographic()
 }
 
-// measure adds the area of a geometry that was judged, as it is written.
+// measure adds the area of a geometry that was validated, as it is written.
 func (l *layerSurvey) measure(g *shape, v verdict) {
 	if v.wrote == 0 {
 		return
@@ -528,11 +528,11 @@ func (p *Plan) chooseKey() {
 	}
 }
 
-func (p *Plan) refuse(format string, a ...any) { p.whole(Refused, format, a...) }
-func (p *Plan) warn(format string, a ...any)   { p.whole(Warning, format, a...) }
+func (p *Plan) refuse(format string, a ...any) { p.importFault(Refused, format, a...) }
+func (p *Plan) warn(format string, a ...any)   { p.importFault(Warning, format, a...) }
 
-// whole tells a fault of the whole import, at the first file.
-func (p *Plan) whole(a Action, format string, v ...any) {
+// importFault tells a fault of the whole import, at the first file.
+func (p *Plan) importFault(a Action, format string, v ...any) {
 	f := Fault{Action: a, Reason: fmt.Sprintf(format, v...)}
 	if len(p.layers) > 0 {
 		f = p.layers[0].at(place{}, 0)

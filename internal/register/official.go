@@ -98,7 +98,7 @@ func (g *generator) official(k int) *place {
 			p.names = append(p.names, former.name(p.state))
 		}
 	}
-	g.judge(p)
+	g.drawStatuses(p)
 	return p
 }
 

@@ -186,7 +186,7 @@ func (g *generator) drawn(i uint64) *place {
 	p.names = append(p.names, main)
 	g.moreNames(p, b)
 	g.respellings(p)
-	g.judge(p)
+	g.drawStatuses(p)
 	return p
 }
 

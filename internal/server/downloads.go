@@ -190,7 +190,7 @@ func (c *call) fileOptions() format.Options {
 		Title: c.coll.Title.In("nb"), Dated: c.cat.Modified, Excel: c.file().dialect == "excel", Profile: c.file().profile, GeoPackage: c.s.newGeoPackage}
 }
 
-// deliver writes the file to the client. Where the disk of the kept files is full, that of the system's temporary files is used.
+// deliver writes the file to the client. Where the disk of the cached files is full, that of the system's temporary files is used.
 func (c *call) deliver(w http.ResponseWriter, f *format.Format, snap store.Snapshot) error {
 	out := &begun{ResponseWriter: w}
 	err := c.stream(out, f, snap, c.s.downloads.temp())
@@ -391,8 +391,8 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 		}
 		return c.deliver(w, f, snap)
 	default:
-		file, err = s.downloads.make(c.r.Context(), name, func(out io.Writer) error { return c.produce(out, f, snap, s.downloads.temp()) })
-		if noRoom(err) { // the kept copy is lost, the answer is not
+		file, err = s.downloads.load(c.r.Context(), name, func(out io.Writer) error { return c.produce(out, f, snap, s.downloads.temp()) })
+		if noRoom(err) { // the cached copy is lost, the answer is not
 			return c.deliver(w, f, snap)
 		}
 		if err != nil {
@@ -404,7 +404,7 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 	return c.sendFile(w, file, asked, f)
 }
 
-// sendFile sends a kept file. Only the address that names its state knows ranges: a resumed download can never mix two.
+// sendFile sends a cached file. Only the address that names its state knows ranges: a resumed download can never mix two.
 func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f *format.Format) error {
 	h := w.Header()
 	h.Set("ETag", `"`+revision+"-"+f.Name+`"`)

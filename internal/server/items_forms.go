@@ -138,8 +138,8 @@ func (l *itemList) append(dst []byte, f *store.Feature) ([]byte, error) {
 	return l.enc.AppendJSONLDItem(dst, f, l.c.itemAddress(f.ID))
 }
 
-// whole is the document around the members.
-func (l *itemList) whole(members []byte) []byte {
+// document is the list around the members.
+func (l *itemList) document(members []byte) []byte {
 	return append(append(slices.Clip(l.head), members...), "]}"...)
 }
 
@@ -252,7 +252,7 @@ func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) 
 			return nil, err
 		}
 	}
-	drawn := read.outlines == nil || !slices.ContainsFunc(p.Rows, func(r store.Row) bool { return read.outlines.kept(r) == nil })
+	drawn := read.outlines == nil || !slices.ContainsFunc(p.Rows, func(r store.Row) bool { return read.outlines.cached(r) == nil })
 	read.want.NoGeometry = drawn && (ld == nil || ld.enc.Want().NoGeometry)
 	var props []*store.Property // of the columns
 	var at []int                // their values
@@ -282,7 +282,7 @@ func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) 
 		return nil, err
 	}
 	if ld != nil {
-		linked = ld.whole(linked)
+		linked = ld.document(linked)
 	}
 	return linked, c.nameAll(c.coll, props, rows)
 }

@@ -61,7 +61,7 @@ func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row
 		return nil, err
 	}
 	for i, r := range rows {
-		if out[i] = o.kept(r); out[i] == nil {
+		if out[i] = o.cached(r); out[i] == nil {
 			missing, at[r.ID] = append(missing, r), i
 		}
 	}
@@ -81,7 +81,7 @@ func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row
 	return out, nil
 }
 
-// outliner makes the outlines of features of a collection, and keeps them for the next page.
+// outliner makes the outlines of features of a collection, and caches them.
 type outliner struct {
 	server     *Server
 	key        outlineKey // but for the feature
@@ -104,15 +104,15 @@ func (c *call) outliner(coll *store.Collection, plane crs.ID) (*outliner, error)
 	return o, nil
 }
 
-// kept is the outline of a row; nil when it must be made.
-func (o *outliner) kept(r store.Row) *draw.Outline {
+// cached is the outline of a row; nil when it must be made.
+func (o *outliner) cached(r store.Row) *draw.Outline {
 	key := o.key
 	key.id, key.rev = r.ID, r.Rev
 	out, _ := o.server.outlines.Get(key)
 	return out
 }
 
-// outline makes and keeps the outline of a feature, whose values of the properties are given.
+// outline makes and caches the outline of a feature, whose values of the properties are given.
 func (o *outliner) outline(x *store.Feature, values []any) *draw.Outline {
 	title := x.ID
 	if len(values) > 0 && values[0] != nil {
@@ -209,7 +209,7 @@ func (c *call) ground(plane crs.ID) ([]draw.Mark, error) {
 	if under == nil || under == c.coll || under.Count > groundMost || mapCRS(under) != plane {
 		return nil, nil
 	}
-	marks, err := c.whole(under, plane)
+	marks, err := c.allMarks(under, plane)
 	if errors.Is(err, store.ErrChanged) { // what lies under the map may be left out
 		return nil, nil
 	}
@@ -286,7 +286,7 @@ func (c *call) overview(coll *store.Collection, text string) (svg template.HTML,
 			return p.SVG(), false
 		}
 	}
-	marks, err := c.whole(drawn, plane)
+	marks, err := c.allMarks(drawn, plane)
 	if err != nil {
 		c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", drawn.ID, "err", redact(err.Error()))
 		return "", true
@@ -311,7 +311,7 @@ func (c *call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	}
 	var marks []draw.Mark
 	if c.s.cfg.Auth == "open" {
-		if marks, err = c.whole(coll, set.CRS); err != nil {
+		if marks, err = c.allMarks(coll, set.CRS); err != nil {
 			c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", coll.ID, "err", redact(err.Error()))
 			return "", true
 		}
@@ -351,8 +351,8 @@ func gridOver(set *tile.Set, area orb.Bound) (z int, out []draw.Tile) {
 	return z, out
 }
 
-// whole is every feature of a collection that is small enough to be drawn whole.
-func (c *call) whole(coll *store.Collection, plane crs.ID) ([]draw.Mark, error) {
+// allMarks is every feature of a collection that is small enough to be drawn whole.
+func (c *call) allMarks(coll *store.Collection, plane crs.ID) ([]draw.Mark, error) {
 	var page *store.Page
 	err := c.ask(func(ctx context.Context) (err error) {
 		page, err = c.s.store.Page(ctx, store.Query{Collection: coll.ID, Limit: countryMost, Count: store.CountNone})

@@ -71,7 +71,7 @@ type Server struct {
 	caches    *cache.Group
 	fragments *feature.Cache
 	outlines  *outlineCache
-	downloads *keptFiles
+	downloads *fileCache
 
 	newGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 	snapshots     store.Snapshotter // nil where the store has none
@@ -126,7 +126,7 @@ func New(o Options) (*Server, error) {
 	if o.Config.DataDir != "" {
 		dir = filepath.Join(o.Config.DataDir, "downloads")
 	}
-	s.downloads = newKeptFiles(dir, int64(o.Config.Limits.Downloads))
+	s.downloads = newFileCache(dir, int64(o.Config.Limits.Downloads))
 	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ type addressing struct {
 	messageID string // of the request; "" when it has none
 }
 
-// understands reports whether the service can do what a header block demands, and remembers what the answer must hold.
+// understands reports whether the service can do what a header block demands, and notes what the answer must hold.
 func (e *envelope) understands(x *placename.Element) bool {
 	if x.Space != wsaNS {
 		return false

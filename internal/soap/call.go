@@ -17,8 +17,8 @@ import (
 // whole is the size, in bytes, up to which an answer is built in memory before its first byte is sent.
 const whole = 4 << 20
 
-// keep is the size, in bytes, above which a buffer is not kept for another answer.
-const keep = 8 << 20
+// maxPooled is the size, in bytes, above which a buffer is not used for another answer.
+const maxPooled = 8 << 20
 
 // Call answers a posted envelope. A failure before the first byte is a fault; after it the connection is aborted.
 func (s *Service) Call(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +87,7 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, op
 	}
 	defer func() {
 		hold(0) //nolint:errcheck // nothing is asked for
-		if cap(b) <= keep {
+		if cap(b) <= maxPooled {
 			*buffer = b
 			s.buffers.Put(buffer)
 		}

@@ -162,7 +162,7 @@ func (g *gmlReader) tree() error {
 		case xmlEnd:
 			open = open[:len(open)-1]
 		case xmlText:
-			if err := g.keep(open[len(open)-1]); err != nil {
+			if err := g.addText(open[len(open)-1]); err != nil {
 				return err
 			}
 		}
@@ -170,8 +170,8 @@ func (g *gmlReader) tree() error {
 	return nil
 }
 
-// keep adds the text that was read to a node.
-func (g *gmlReader) keep(at int) error {
+// addText adds the text that was read to a node.
+func (g *gmlReader) addText(at int) error {
 	n, text := &g.nodes[at], g.xml.text
 	if len(n.text) == 0 && len(trimXML(text)) == 0 {
 		return nil

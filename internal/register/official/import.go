@@ -85,9 +85,9 @@ type Import struct {
 	dir           string
 	files         []string
 	seq           uint64
-	parts         *sorter  // places and rows as read: key stedsnummer, file, number
-	places        *os.File // after Read, one after the other in the order of stedsnummer
-	ranks         *sorter  // key stedsnummer, value ranks
+	parts         *externalSort // places and rows as read: key stedsnummer, file, number
+	places        *os.File      // after Read, one after the other in the order of stedsnummer
+	ranks         *externalSort // key stedsnummer, value ranks
 	codes         *codeBook
 	groups        map[string]int
 	before, total int64     // bytes of files
@@ -127,7 +127,7 @@ func (im *Import) read(ctx context.Context) (err error) {
 	if im.dir, err = os.MkdirTemp(im.options.TempDir, "grense-register-"); err != nil {
 		return fmt.Errorf("register: %w", err)
 	}
-	im.parts = &sorter{dir: im.dir}
+	im.parts = &externalSort{dir: im.dir}
 	for _, name := range im.files {
 		if info, err := os.Stat(name); err == nil {
 			im.total += info.Size()
@@ -254,7 +254,7 @@ func (im *Import) gml(ctx context.Context, at int, t *ingest.Text) (err error) {
 	g := &gmlReader{
 		found: func(line int, p *place) error {
 			next()
-			return im.keep(p, at, line)
+			return im.addPart(p, at, line)
 		},
 		refused: func(line int, id string, r *refusal) error {
 			next()
@@ -297,7 +297,7 @@ func (im *Import) rows(ctx context.Context, at int, l *ingest.Layer) error {
 			if line == 0 {
 				line = f.Number
 			}
-			return im.keep(p, at, line)
+			return im.addPart(p, at, line)
 		})
 	}, func(f ingest.Fault) error {
 		what := refusedRead
@@ -317,7 +317,7 @@ func (im *Import) rows(ctx context.Context, at int, l *ingest.Layer) error {
 	return nil
 }
 
-// part is a place or a row on its way to the sorter, with the place where it stands.
+// part is a place or a row on its way to the externalSort, with the place where it stands.
 type part struct {
 	file, line int
 	json       []byte
@@ -342,8 +342,8 @@ func readPart(b []byte) part {
 	return part{int(file), int(line), b[n+m:]}
 }
 
-// keep gives a place or a row to the sorter.
-func (im *Import) keep(p *place, file, line int) error {
+// addPart gives a place or a row to the externalSort.
+func (im *Import) addPart(p *place, file, line int) error {
 	if p.Extracted.After(im.Report.Extracted) {
 		im.Report.Extracted = p.Extracted
 	}
@@ -375,7 +375,7 @@ func (im *Import) order(ctx context.Context) error {
 	}
 	im.places = f
 	w := bufio.NewWriterSize(f, 1<<20)
-	o := &ordering{Import: im, out: w, sorted: &sorter{dir: im.dir}, order: register.NorwegianOrder()}
+	o := &ordering{Import: im, out: w, sorted: &externalSort{dir: im.dir}, order: register.NorwegianOrder()}
 	defer func() { _ = o.sorted.close() }()
 	var group []part
 	var number uint64
@@ -422,7 +422,7 @@ type rank struct{ sted, stedsnavn, skrivemaate uint32 }
 type ordering struct {
 	*Import
 	out    *bufio.Writer
-	sorted *sorter // key of the order, value stedsnummer and numbers of names and spellings
+	sorted *externalSort // key of the order, value stedsnummer and numbers of names and spellings
 	order  *collate.Collator
 	buf    collate.Buffer
 }
@@ -532,7 +532,7 @@ func (o *ordering) keepPlace(p *place, at part) error {
 
 // rank numbers the places in order.
 func (o *ordering) rank(ctx context.Context) error {
-	o.ranks = &sorter{dir: o.dir}
+	o.ranks = &externalSort{dir: o.dir}
 	next := rank{1, 1, 1}
 	err := o.sorted.each(ctx, func(_, value []byte) error {
 		names, n := binary.Uvarint(value[8:])

@@ -201,7 +201,7 @@ func TestSorterGivesEveryRecordInOrder(t *testing.T) {
 		t.Run(fmt.Sprint(memory), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			s := &sorter{dir: dir, memory: memory}
+			s := &externalSort{dir: dir, memory: memory}
 			r := rand.New(rand.NewPCG(1, uint64(memory)))
 			var want []string
 			for i := range 1_500 {

@@ -45,7 +45,7 @@ func (qu *question) one(ctx context.Context, c *pgxpool.Conn, sql string, args [
 	return qu.l.one(ctx, c, sql, args, append(expects, qu.l.expectState()), fn)
 }
 
-// timeLimit is the name of what a connection remembers: the limit for statements that its session has, in seconds; 0 for the server's own.
+// timeLimit is the name of what is known of a connection: the limit for statements that its session has, in seconds; 0 for the server's own.
 const timeLimit = "grense.statement_timeout"
 
 // bound sees to it that the session's limit for statements is not below the time that ctx leaves, and at most about twice as long.

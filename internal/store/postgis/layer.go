@@ -18,7 +18,7 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// layer is a collection with what SQL needs of it. It is immutable but for what it remembers.
+// layer is a collection with what SQL needs of it. It is immutable but for its caches.
 type layer struct {
 	*store.Collection
 	source    *sqlq.Source

@@ -25,7 +25,7 @@ const (
 // tracked are the settings that PgBouncer knows and keeps apart for each client.
 var tracked = []string{"timezone", "datestyle", "client_encoding", "standard_conforming_strings", "application_name"}
 
-// pooling is what a connection through a pooler remembers.
+// pooling is what is known of a connection through a pooler.
 type pooling struct{ begin string } // begins a transaction with our settings
 
 // poolingName is the name of pooling in the data of a connection.

@@ -37,14 +37,14 @@ func (c *compiler) values(es ...cql2.Expr) ([]value, bool) {
 		if vs[i], ok = c.value(e); !ok || vs[i].typ == cql2.TypeTimestamp {
 			return nil, false
 		}
-		if i > 0 && !comparable(vs[0].typ, vs[i].typ) {
+		if i > 0 && !comparableTypes(vs[0].typ, vs[i].typ) {
 			return nil, false
 		}
 	}
 	return vs, true
 }
 
-func comparable(a, b cql2.Type) bool {
+func comparableTypes(a, b cql2.Type) bool {
 	return a == b && a != cql2.TypeJSON && a != cql2.TypeGeometry || isNumber(a) && isNumber(b)
 }
 

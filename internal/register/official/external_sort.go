@@ -13,30 +13,30 @@ import (
 	"slices"
 )
 
-// Limits of a sorter: bytes in memory, and files that are merged at once.
+// Limits of an externalSort: bytes in memory, and files that are merged at once.
 const (
-	spoolMemory = 48 << 20
-	spoolRuns   = 64
+	sortMemory = 48 << 20
+	mergedRuns = 64
 )
 
-// A sorter puts any number of records in the order of their keys, with a bounded amount of memory: what does not fit goes to files in dir,
+// externalSort puts any number of records in the order of their keys, with a bounded amount of memory: what does not fit goes to files in dir,
 // sorted, and is merged. Records of equal keys come in any order. It is not safe for concurrent use.
-type sorter struct {
+type externalSort struct {
 	dir    string
-	memory int // bytes; defaults to spoolMemory
+	memory int // bytes; defaults to sortMemory
 	data   []byte
-	items  []spoolItem
+	items  []sortRecord
 	runs   []*os.File
 }
 
-// spoolItem is a record in data.
-type spoolItem struct{ from, key, to int }
+// sortRecord is a record in data.
+type sortRecord struct{ from, key, to int }
 
 // add takes a copy of a record.
-func (s *sorter) add(key, value []byte) error {
+func (s *externalSort) add(key, value []byte) error {
 	limit := s.memory
 	if limit == 0 {
-		limit = spoolMemory
+		limit = sortMemory
 	}
 	if len(s.items) > 0 && len(s.data)+len(key)+len(value)+24*len(s.items) > limit {
 		if err := s.spill(); err != nil {
@@ -45,16 +45,16 @@ func (s *sorter) add(key, value []byte) error {
 	}
 	from := len(s.data)
 	s.data = append(append(s.data, key...), value...)
-	s.items = append(s.items, spoolItem{from, from + len(key), len(s.data)})
+	s.items = append(s.items, sortRecord{from, from + len(key), len(s.data)})
 	return nil
 }
 
-func (s *sorter) sort() {
-	slices.SortFunc(s.items, func(a, b spoolItem) int { return bytes.Compare(s.data[a.from:a.key], s.data[b.from:b.key]) })
+func (s *externalSort) sort() {
+	slices.SortFunc(s.items, func(a, b sortRecord) int { return bytes.Compare(s.data[a.from:a.key], s.data[b.from:b.key]) })
 }
 
 // spill moves what is in memory to a file.
-func (s *sorter) spill() error {
+func (s *externalSort) spill() error {
 	s.sort()
 	err := s.run(func(put func(key, value []byte) error) error {
 		for _, i := range s.items {
@@ -65,7 +65,7 @@ func (s *sorter) spill() error {
 		return nil
 	})
 	s.data, s.items = s.data[:0], s.items[:0]
-	if err == nil && len(s.runs) > spoolRuns {
+	if err == nil && len(s.runs) > mergedRuns {
 		runs := s.runs
 		s.runs = nil
 		err = s.run(func(put func(key, value []byte) error) error { return merge(context.Background(), runs, put) })
@@ -75,7 +75,7 @@ func (s *sorter) spill() error {
 }
 
 // run writes a file of records that fill gives in order.
-func (s *sorter) run(fill func(put func(key, value []byte) error) error) error {
+func (s *externalSort) run(fill func(put func(key, value []byte) error) error) error {
 	f, err := os.CreateTemp(s.dir, "run-*")
 	if err != nil {
 		return fmt.Errorf("register: %w", err)
@@ -97,7 +97,7 @@ func (s *sorter) run(fill func(put func(key, value []byte) error) error) error {
 }
 
 // each calls fn with the records in order, and forgets them. Key and value are valid until fn returns.
-func (s *sorter) each(ctx context.Context, fn func(key, value []byte) error) error {
+func (s *externalSort) each(ctx context.Context, fn func(key, value []byte) error) error {
 	if len(s.runs) == 0 {
 		s.sort()
 		for n, i := range s.items {
@@ -120,7 +120,7 @@ func (s *sorter) each(ctx context.Context, fn func(key, value []byte) error) err
 }
 
 // close removes the files.
-func (s *sorter) close() error {
+func (s *externalSort) close() error {
 	runs := s.runs
 	s.data, s.items, s.runs = nil, nil, nil
 	return remove(runs)
@@ -133,15 +133,15 @@ func remove(files []*os.File) (err error) {
 	return err
 }
 
-// spoolRun is a sorted file that is read.
-type spoolRun struct {
+// sortedRun is a sorted file that is read.
+type sortedRun struct {
 	r          *bufio.Reader
 	record     []byte
 	key, value []byte
 }
 
 // next reads a record; io.EOF after the last.
-func (r *spoolRun) next() error {
+func (r *sortedRun) next() error {
 	k, err := binary.ReadUvarint(r.r)
 	if err != nil {
 		return err
@@ -158,14 +158,14 @@ func (r *spoolRun) next() error {
 	return nil
 }
 
-// spoolHeap has the run with the least key first.
-type spoolHeap []*spoolRun
+// runHeap has the run with the least key first.
+type runHeap []*sortedRun
 
-func (h spoolHeap) Len() int           { return len(h) }
-func (h spoolHeap) Less(i, j int) bool { return bytes.Compare(h[i].key, h[j].key) < 0 }
-func (h spoolHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *spoolHeap) Push(x any)        { *h = append(*h, x.(*spoolRun)) }
-func (h *spoolHeap) Pop() any {
+func (h runHeap) Len() int           { return len(h) }
+func (h runHeap) Less(i, j int) bool { return bytes.Compare(h[i].key, h[j].key) < 0 }
+func (h runHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *runHeap) Push(x any)        { *h = append(*h, x.(*sortedRun)) }
+func (h *runHeap) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]
 	return last
@@ -173,12 +173,12 @@ func (h *spoolHeap) Pop() any {
 
 // merge calls fn with the records of sorted files in order.
 func merge(ctx context.Context, files []*os.File, fn func(key, value []byte) error) error {
-	var h spoolHeap
+	var h runHeap
 	for _, f := range files {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return fmt.Errorf("register: %w", err)
 		}
-		r := &spoolRun{r: bufio.NewReaderSize(f, 128<<10)}
+		r := &sortedRun{r: bufio.NewReaderSize(f, 128<<10)}
 		switch err := r.next(); {
 		case errors.Is(err, io.EOF):
 		case err != nil:

@@ -85,8 +85,8 @@ var firstStatus = map[string][]weighted{
 // laterStatus are the statuses of other spellings, in permille.
 var laterStatus = []weighted{{"historisk", 330}, {"avslått", 230}, {"avslåttNavneledd", 60}, {"feilført", 80}, {"uvurdert", 150}, {"godkjent", 150}}
 
-// judge draws the statuses of spellings and all times below the place.
-func (g *generator) judge(p *place) {
+// drawStatuses draws the statuses of spellings and all times below the place.
+func (g *generator) drawStatuses(p *place) {
 	times, statuses := p.chain.part(drawNameTimes), p.chain.part(drawStatus)
 	for i := range p.names {
 		n := &p.names[i]

@@ -18,10 +18,10 @@ import (
 	"grense/internal/store"
 )
 
-// keptFiles are the files of whole collections, made once for each state of the data. Together they have at most so many bytes; those that
+// fileCache are the files of whole collections, made once for each state of the data. Together they have at most so many bytes; those that
 // were longest not used go first. A file that is being sent stays readable when its name is gone.
-type keptFiles struct {
-	dir  string // "": nothing is kept
+type fileCache struct {
+	dir  string // "": nothing is cached
 	most int64
 
 	slots chan struct{} // of snapshots that keep a connection
@@ -32,15 +32,15 @@ type keptFiles struct {
 	changes atomic.Uint64 // how often a file came or went
 }
 
-// errNoRoom reports that a file could not be kept.
-var errNoRoom = errors.New("server: no room for a kept file")
+// errNoRoom reports that a file could not be cached.
+var errNoRoom = errors.New("server: no room for a cached file")
 
-// underWay is the folder, in that of the kept files, for what is not done yet.
+// underWay is the folder, in that of the cached files, for what is not done yet.
 const underWay = ".partial"
 
-// newKeptFiles keeps files in a folder, and removes what an earlier process left half done.
-func newKeptFiles(dir string, most int64) *keptFiles {
-	k := &keptFiles{dir: dir, most: most, slots: make(chan struct{}, 2), making: map[string]chan struct{}{}}
+// newFileCache caches files in a folder, and removes what an earlier process left half done.
+func newFileCache(dir string, most int64) *fileCache {
+	k := &fileCache{dir: dir, most: most, slots: make(chan struct{}, 2), making: map[string]chan struct{}{}}
 	if dir == "" {
 		return k
 	}
@@ -54,7 +54,7 @@ func newKeptFiles(dir string, most int64) *keptFiles {
 }
 
 // enter waits for a slot; who gets one calls what is returned.
-func (k *keptFiles) enter(ctx context.Context, wait time.Duration) (leave func(), err error) {
+func (k *fileCache) enter(ctx context.Context, wait time.Duration) (leave func(), err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -68,7 +68,7 @@ func (k *keptFiles) enter(ctx context.Context, wait time.Duration) (leave func()
 }
 
 // temp is the folder for temporary files; "" is that of the system.
-func (k *keptFiles) temp() string {
+func (k *fileCache) temp() string {
 	dir := filepath.Join(k.dir, underWay)
 	if k.dir == "" || os.MkdirAll(dir, 0o700) != nil {
 		return ""
@@ -81,8 +81,8 @@ func noRoom(err error) bool {
 	return errors.Is(err, errNoRoom) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) || errors.Is(err, store.ErrFull)
 }
 
-// open opens a kept file; fs.ErrNotExist when there is none.
-func (k *keptFiles) open(name string) (*os.File, error) {
+// open opens a cached file; fs.ErrNotExist when there is none.
+func (k *fileCache) open(name string) (*os.File, error) {
 	if k.dir == "" {
 		return nil, os.ErrNotExist
 	}
@@ -95,8 +95,8 @@ func (k *keptFiles) open(name string) (*os.File, error) {
 	return f, err
 }
 
-// length returns the size of a kept file; 0 when there is none.
-func (k *keptFiles) length(name string) int64 {
+// length returns the size of a cached file; 0 when there is none.
+func (k *fileCache) length(name string) int64 {
 	if k.dir == "" {
 		return 0
 	}
@@ -107,8 +107,8 @@ func (k *keptFiles) length(name string) int64 {
 	return info.Size()
 }
 
-// make returns the file of that name, which write fills when nobody else does so already. errNoRoom says that it cannot be kept.
-func (k *keptFiles) make(ctx context.Context, name string, write func(io.Writer) error) (*os.File, error) {
+// load returns the file of that name, which write fills when nobody else does so already. errNoRoom says that it cannot be cached.
+func (k *fileCache) load(ctx context.Context, name string, write func(io.Writer) error) (*os.File, error) {
 	if k.dir == "" {
 		return nil, errNoRoom
 	}
@@ -144,7 +144,7 @@ func (k *keptFiles) make(ctx context.Context, name string, write func(io.Writer)
 }
 
 // fill writes a file and gives it its name.
-func (k *keptFiles) fill(name string, write func(io.Writer) error) (*os.File, error) {
+func (k *fileCache) fill(name string, write func(io.Writer) error) (*os.File, error) {
 	tmp, err := os.CreateTemp(k.temp(), "file-*")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoRoom, err)
@@ -172,7 +172,7 @@ func (k *keptFiles) fill(name string, write func(io.Writer) error) (*os.File, er
 	return tmp, nil
 }
 
-// diskWriter remembers that it was the disk that failed.
+// diskWriter notes that it was the disk that failed.
 type diskWriter struct {
 	f   *os.File
 	err error
@@ -187,7 +187,7 @@ func (d *diskWriter) Write(b []byte) (int, error) {
 }
 
 // trim removes files beyond the bound, but for the one that was just made.
-func (k *keptFiles) trim(keep string) {
+func (k *fileCache) trim(made string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	entries, err := os.ReadDir(k.dir)
@@ -202,7 +202,7 @@ func (k *keptFiles) trim(keep string) {
 			continue
 		}
 		sum += info.Size()
-		if e.Name() != keep {
+		if e.Name() != made {
 			files = append(files, info)
 		}
 	}

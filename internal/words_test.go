@@ -1,0 +1,92 @@
+package internal_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// parsed calls fn with each Go file of the project.
+func parsed(t *testing.T, fn func(path string, set *token.FileSet, f *ast.File)) {
+	t.Helper()
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules" || d.Name() == "bin"):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go"):
+			return nil
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err == nil {
+			fn(strings.TrimPrefix(filepath.ToSlash(path), "../"), set, f)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNothingHasTheNameOfABuiltin holds for functions, types, parameters and variables; methods and fields cannot be taken for a builtin.
+func TestNothingHasTheNameOfABuiltin(t *testing.T) {
+	t.Parallel()
+	parsed(t, func(path string, set *token.FileSet, f *ast.File) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			for _, id := range declared(n) {
+				if id != nil && types.Universe.Lookup(id.Name) != nil {
+					t.Errorf("%s:%d: %s is the name of a builtin", path, set.Position(id.Pos()).Line, id.Name)
+				}
+			}
+			return true
+		})
+	})
+}
+
+// declared returns the names that a node declares.
+func declared(n ast.Node) []*ast.Ident {
+	var names []*ast.Ident
+	add := func(xs ...ast.Expr) {
+		for _, x := range xs {
+			if id, ok := x.(*ast.Ident); ok {
+				names = append(names, id)
+			}
+		}
+	}
+	fields := func(l *ast.FieldList) {
+		if l != nil {
+			for _, f := range l.List {
+				names = append(names, f.Names...)
+			}
+		}
+	}
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		if n.Tok == token.DEFINE {
+			add(n.Lhs...)
+		}
+	case *ast.RangeStmt:
+		if n.Tok == token.DEFINE {
+			add(n.Key, n.Value)
+		}
+	case *ast.ValueSpec:
+		names = n.Names
+	case *ast.TypeSpec:
+		add(n.Name)
+	case *ast.FuncDecl:
+		if n.Recv == nil {
+			add(n.Name)
+		}
+	case *ast.FuncType:
+		fields(n.Params)
+		fields(n.Results)
+	}
+	return names
+}
