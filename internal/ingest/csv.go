@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,10 @@ import (
 
 	"github.com/peterstace/simplefeatures/geom"
 	"golang.org/x/text/encoding/unicode"
+
+	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/wkb"
 )
 
 // maxRow bounds the bytes of one row of CSV.
@@ -266,10 +271,10 @@ func (t *csvTable) coordinate(s string) (float64, bool) {
 // text reads well-known text, which may begin with SRID=n;
 func (t *csvTable) text(s string, at place, out sink) (*shape, []note, string) {
 	s = strings.TrimSpace(s)
+	system := ""
 	if rest, ok := strings.CutPrefix(s, "SRID="); ok {
-		srid, text, _ := strings.Cut(rest, ";")
-		out.reference(at, "EPSG:"+srid)
-		s = text
+		system, s, _ = strings.Cut(rest, ";")
+		out.reference(at, "EPSG:"+system)
 	}
 	if s == "" {
 		return nil, nil, ""
@@ -280,11 +285,47 @@ func (t *csvTable) text(s string, at place, out sink) (*shape, []note, string) {
 	if wrong := t.memory.positions(strings.Count(s, ",") + 1); wrong != "" {
 		return nil, nil, wrong
 	}
+	if hasCurves(s) {
+		return t.curves(s, system)
+	}
 	g, err := geom.UnmarshalWKT(s, geom.NoValidate{})
 	if err != nil {
-		return nil, nil, "not well-known text of a geometry that is read: " + shorten(err.Error())
+		return nil, nil, unread + shorten(err.Error())
 	}
 	return normalize(g)
+}
+
+const unread = "not well-known text of a geometry that is read: "
+
+// curves reads well-known text of types that GeoJSON lacks, as lines. Where no system is known yet, the numbers tell whether they are degrees.
+func (t *csvTable) curves(s, srid string) (*shape, []note, string) {
+	b, measured, err := curvesOf(s)
+	if err != nil {
+		return nil, nil, unread + err.Error()
+	}
+	chord := wkb.ChordMetres
+	if x, y, ok := wkb.First(b); ok && math.Abs(x) <= 360 && math.Abs(y) <= 90 {
+		chord = wkb.ChordDegrees
+	}
+	if code, err := strconv.Atoi(srid); err == nil && crs.ID(code).Valid() {
+		chord = store.Chord(crs.ID(code))
+	}
+	b, in, err := wkb.Lines(b, chord)
+	if err != nil {
+		return nil, nil, unread + err.Error()
+	}
+	if wrong := t.memory.positions(in.Positions); wrong != "" {
+		return nil, nil, wrong
+	}
+	g, err := geom.UnmarshalWKB(b, geom.NoValidate{})
+	if err != nil {
+		return nil, nil, unread + shorten(err.Error())
+	}
+	shape, notes, wrong := normalize(g)
+	if measured {
+		notes = append(notes, note{Warning, "measures (M) are left out"})
+	}
+	return shape, notes, wrong
 }
 
 // nesting counts how deep brackets lie in each other; the parser of the library is recursive and has no bound.

@@ -95,7 +95,10 @@ func TestFaultsOfCSV(t *testing.T) {
 		"no system":         {"x,y\n1,2\n", "no reference system is stated", 0},
 		"bad text":          {"wkt\nPOINT(1)\n", "not well-known text", 2},
 		"deep text":         {"wkt\n" + strings.Repeat("GEOMETRYCOLLECTION(", 1000) + "\n", "brackets in each other", 2},
-		"curve":             {"wkt\n\"CIRCULARSTRING(0 0,1 1,2 0)\"\n", "not well-known text", 2},
+		"half an arc":       {"wkt\n\"CIRCULARSTRING(0 0,1 1)\"\n", "not well-known text", 2},
+		"a curve's end":     {"wkt\n\"CIRCULARSTRING(0 0,1 1,2 0) x\"\n", "at character 29", 2},
+		"a point in a TIN":  {"wkt\n\"TIN(POINT(1 2))\"\n", "not well-known text", 2},
+		"a curve of words":  {"wkt\n\"CIRCULARSTRING(0 0,1 NaN,2 0)\"\n", "not well-known text", 2},
 		"two systems":       {"wkt\nSRID=25833;POINT(289110 7149195)\nSRID=25832;POINT(289110 7149195)\n", "mixes reference systems", 3},
 		"short line":        {"wkt\nLINESTRING(1 1)\n", "", 2},
 	} {

@@ -78,7 +78,8 @@ func FuzzGeoJSON(f *testing.F) {
 }
 
 func FuzzCSV(f *testing.F) {
-	for _, s := range []string{"id,lon,lat,a\n1,10,60,x\n", "x;y\n1,5;2\n", "wkt\nSRID=25833;POINT(1 2)\n", "\xff\xfel\x00", "wkt\n\"POLYGON((0 0,1 0,1 1))\"\n", "lon,lat\n\"", "a|b\n"} {
+	for _, s := range []string{"id,lon,lat,a\n1,10,60,x\n", "x;y\n1,5;2\n", "wkt\nSRID=25833;POINT(1 2)\n", "\xff\xfel\x00", "wkt\n\"POLYGON((0 0,1 0,1 1))\"\n", "lon,lat\n\"", "a|b\n",
+		"wkt\n\"CURVEPOLYGON(COMPOUNDCURVE((10 60,10.04 60),CIRCULARSTRING Z(10.04 60 1,10.02 60.02 2,10 60 3)))\"\n", "wkt\n\"GEOMETRYCOLLECTION(TIN(((0 0,1 0,0 1,0 0))),MULTISURFACE EMPTY)\"\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) { roundTrip(t, ingest.CSVLayer(text)) })
@@ -89,6 +90,7 @@ func FuzzShapefile(f *testing.F) {
 	f.Add(shp(1, floats(1, 2)), table, []byte(wgs84), "1252")
 	f.Add(shp(5, rings([]float64{0, 0, 0, 9, 9, 9, 9, 0, 0, 0}, []float64{1, 1, 2, 1, 2, 2, 1, 1})), table, []byte("PROJCS[\"x\"]"), "")
 	f.Add(shp(13, append(rings([]float64{0, 0, 1, 1}), floats(0, 0, 5, 6)...)), table, []byte{}, "UTF-16")
+	f.Add(shp(31, patch([]uint32{0, 2, 3}, []float64{0, 0, 1, 1, 0, 2, 0, 1, 3, 1, 1, 4}, []float64{0, 0, 1, 1, 0, 2, 0, 1, 3, 0, 0, 1}, []float64{0, 0, 1, 1, 0, 2, 0, 1, 3, 0, 0, 1})), table, []byte(wgs84), "")
 	f.Add(shp(31), []byte{}, []byte("A["), "Big5")
 	f.Fuzz(func(t *testing.T, shp, dbf, prj []byte, cpg string) {
 		roundTrip(t, ingest.ShapefileLayer(shp, dbf, prj, []byte(cpg)))

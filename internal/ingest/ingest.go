@@ -5,7 +5,7 @@
 // Write reads once more and fills a store.Writer. So a file may be of any size: what is kept of a feature after it was read is a few
 // bytes that tell whether its id is unique; only the arcs of TopoJSON stay in memory. A fault that cannot be mended refuses the whole import, before anything is written.
 //
-// Measures (M) are left out, with a warning. Curves and surfaces come from a GeoPackage as its store serves them, in lines; elsewhere they are refused. Archives in archives are
+// Measures (M) are left out, with a warning. Curves, triangles and surfaces come as lines and MultiPolygons: from a GeoPackage as its store serves them, and from well-known text and MultiPatch. Archives in archives are
 // not opened. A GeoPackage is read through the store that Options.OpenGeoPackage returns, so what that store refuses is refused here.
 package ingest
 

@@ -236,15 +236,13 @@ func openShapes(in io.Reader) (*shapes, string, error) {
 	s.left = 2*int64(binary.BigEndian.Uint32(head[24:])) - 100
 	s.kind = binary.LittleEndian.Uint32(head[32:])
 	switch s.kind {
-	case shapeMultiPatch:
-		return nil, "the shapes are of type MultiPatch (surfaces, TIN), which GeoJSON lacks", nil
-	case shapeNull, 1, 3, 5, 8, 11, 13, 15, 18, 21, 23, 25, 28:
+	case shapeNull, 1, 3, 5, 8, 11, 13, 15, 18, 21, 23, 25, 28, shapeMultiPatch:
 		return s, "", nil
 	}
 	return nil, fmt.Sprintf("the .shp has the unknown shape type %d", s.kind), nil
 }
 
-func (s *shapes) measures() bool { return s.kind > 20 }
+func (s *shapes) measures() bool { return s.kind > 20 && s.kind != shapeMultiPatch }
 
 // rest counts the bytes behind the stated length.
 func (s *shapes) rest() (int64, error) {
@@ -302,6 +300,9 @@ func (s *shapes) decode(b []byte) (*shape, string) {
 	}
 	if kind != s.kind {
 		return nil, fmt.Sprintf("a shape of type %d in a file of type %d", kind, s.kind)
+	}
+	if kind == shapeMultiPatch {
+		return multiPatch(b)
 	}
 	g := &shape{hasZ: kind > 10 && kind < 20}
 	switch base := kind % 10; base {
@@ -379,23 +380,9 @@ func (s *shape) parts(b []byte, base uint32) (*shape, string) {
 	if _, wrong := s.points(b[4*parts:], n); wrong != "" {
 		return nil, wrong
 	}
-	last := int64(0)
-	for i := range parts {
-		at := int64(binary.LittleEndian.Uint32(starts[4*i:]))
-		if at < last || at > n || i == 0 && at != 0 || i > 0 && at == last {
-			return nil, "the parts of the shape do not follow each other"
-		}
-		if last = at; i > 0 {
-			s.ends = append(s.ends, int(at))
-		}
+	if wrong := s.split(starts, n); wrong != "" || n == 0 {
+		return nil, wrong
 	}
-	if parts == 0 || n == last {
-		if parts == 0 && n == 0 {
-			return nil, ""
-		}
-		return nil, "a part of the shape has no position"
-	}
-	s.ends = append(s.ends, int(n))
 	if base == shapeLine {
 		if s.kind = multiLineString; parts == 1 {
 			s.kind, s.ends = lineString, nil
@@ -403,6 +390,93 @@ func (s *shape) parts(b []byte, base uint32) (*shape, string) {
 		return s, ""
 	}
 	return s.group(), ""
+}
+
+// split sets the ends of parts, of which starts holds the first position each; n is the number of positions.
+func (s *shape) split(starts []byte, n int64) (wrong string) {
+	last, parts := int64(0), len(starts)/4
+	for i := range parts {
+		at := int64(binary.LittleEndian.Uint32(starts[4*i:]))
+		if at < last || at > n || i == 0 && at != 0 || i > 0 && at == last {
+			return "the parts of the shape do not follow each other"
+		}
+		if last = at; i > 0 {
+			s.ends = append(s.ends, int(at))
+		}
+	}
+	if parts == 0 || n == last {
+		if parts == 0 && n == 0 {
+			return ""
+		}
+		return "a part of the shape has no position"
+	}
+	s.ends = append(s.ends, int(n))
+	return ""
+}
+
+// The types of the parts of a MultiPatch. A ring of another type belongs to the polygon before it.
+const (
+	triangleStrip = 0
+	triangleFan   = 1
+	outerRing     = 2
+	firstRing     = 4
+	lastPartType  = 5
+)
+
+// multiPatch reads surfaces as a MultiPolygon: of each triangle, and of each outer ring with the rings that follow it.
+func multiPatch(b []byte) (*shape, string) {
+	if len(b) < 40 {
+		return nil, shortShape
+	}
+	parts, n := int64(binary.LittleEndian.Uint32(b[32:])), int64(binary.LittleEndian.Uint32(b[36:]))
+	if b = b[40:]; parts*8 > int64(len(b)) {
+		return nil, shortShape
+	}
+	in := &shape{hasZ: true}
+	if _, wrong := in.points(b[8*parts:], n); wrong != "" {
+		return nil, wrong
+	}
+	if wrong := in.split(b[:4*parts], n); wrong != "" || n == 0 {
+		return nil, wrong
+	}
+	out := &shape{kind: multiPolygon, hasZ: true}
+	take := func(positions ...int) {
+		for _, i := range positions {
+			out.xyz = append(out.xyz, in.xyz[3*i:3*i+3]...)
+		}
+	}
+	ring := func() { out.ends = append(out.ends, out.positions()) }
+	from, open := 0, false // open: the last part was a ring
+	for i, to := range in.ends {
+		kind := binary.LittleEndian.Uint32(b[4*(parts+int64(i)):])
+		if kind > lastPartType {
+			return nil, fmt.Sprintf("a part of the unknown type %d", kind)
+		}
+		if kind == triangleStrip || kind == triangleFan {
+			for j := from; j+2 < to; j++ {
+				a := from
+				if kind == triangleStrip {
+					a = j
+				}
+				take(a, j+1, j+2, a)
+				ring()
+				out.polys = append(out.polys, len(out.ends))
+			}
+			from, open = to, false
+			continue
+		}
+		if kind == outerRing || kind == firstRing || !open {
+			out.polys = append(out.polys, 0)
+		}
+		open = true
+		for j := from; j < to; j++ {
+			take(j)
+		}
+		ring()
+		out.polys[len(out.polys)-1] = len(out.ends)
+		from = to
+	}
+	return orNil(out), ""
 }
 
 // group makes polygons of rings. An outer ring runs with the clock, a hole against it; a hole belongs to the smallest outer ring around

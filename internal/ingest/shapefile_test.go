@@ -200,7 +200,6 @@ func TestFaultsOfShapefiles(t *testing.T) {
 		"table cut off":       {map[string][]byte{".shp": good, ".dbf": table[:len(table)-3]}, "the .dbf is cut off in row 1 of 1"},
 		"table too short":     {map[string][]byte{".shp": shp(1, floats(1, 2), floats(1, 2)), ".dbf": table}, "different numbers of records: one ends before number 2"},
 		"table too long":      {map[string][]byte{".shp": shp(1), ".dbf": table}, "different numbers of records: one ends before number 1"},
-		"surfaces":            {map[string][]byte{".shp": shp(31), ".dbf": table}, "MultiPatch"},
 		"unknown type":        {map[string][]byte{".shp": shp(77), ".dbf": table}, "unknown shape type 77"},
 		"short record":        {map[string][]byte{".shp": shp(5, half[:60]), ".dbf": table}, "too short for its shape"},
 		"NaN":                 {map[string][]byte{".shp": shp(1, floats(1, math.NaN())), ".dbf": table, ".prj": []byte(wgs84)}, "not numbers (NaN or infinite)"},

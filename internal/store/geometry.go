@@ -2,6 +2,7 @@ package store
 
 import (
 	"math"
+	"strings"
 
 	"github.com/paulmach/orb"
 
@@ -31,6 +32,25 @@ func (g Geometry) Bound() (b orb.Bound, ok bool, err error) {
 		return orb.Bound{}, false, err
 	}
 	return in.Bound, true, nil
+}
+
+// geometryTypes are the GeoJSON names of declared types (OGC 12-128r18, annex G), and of what stands for those that may have arcs or are faces.
+var geometryTypes = map[string]string{
+	"POINT": "Point", "LINESTRING": "LineString", "POLYGON": "Polygon", "MULTIPOINT": "MultiPoint", "MULTILINESTRING": "MultiLineString",
+	"MULTIPOLYGON": "MultiPolygon", "GEOMETRYCOLLECTION": "GeometryCollection", "GEOMCOLLECTION": "GeometryCollection",
+	"CIRCULARSTRING": "LineString", "COMPOUNDCURVE": "LineString", "CURVE": "LineString", "CURVEPOLYGON": "Polygon", "TRIANGLE": "Polygon",
+	"MULTICURVE": "MultiLineString", "MULTISURFACE": "MultiPolygon", "POLYHEDRALSURFACE": "MultiPolygon", "TIN": "MultiPolygon",
+}
+
+// GeometryType is the GeoJSON type that geometries of a declared type are served as, whatever the case of its letters; "" where that may be several.
+func GeometryType(declared string) string { return geometryTypes[strings.ToUpper(declared)] }
+
+// Chord is how far lines may lie from the arcs that they stand for, in units of the system.
+func Chord(id crs.ID) float64 {
+	if id.Geographic() {
+		return wkb.ChordDegrees
+	}
+	return wkb.ChordMetres
 }
 
 // HasZ reports whether the outer geometry states heights.

@@ -1,6 +1,7 @@
 package wkb
 
 import (
+	"errors"
 	"math"
 )
 
@@ -24,6 +25,19 @@ func Straighten(dst, b []byte, chord float64) ([]byte, error) {
 		err = s.geometry(k, 0)
 	}
 	return s.dst, err
+}
+
+// Lines is Check of the geometry that is served for b: b itself, or where GeoJSON lacks its type what Straighten makes of it.
+func Lines(b []byte, chord float64) ([]byte, Info, error) {
+	in, err := Check(b)
+	if _, other := errors.AsType[*KindError](err); !other {
+		return b, in, err
+	}
+	b, err = Straighten(nil, b, chord)
+	if err == nil {
+		in, err = Check(b)
+	}
+	return b, in, err
 }
 
 // First returns the first position of a geometry of any type; false where there is none before something that cannot be read.

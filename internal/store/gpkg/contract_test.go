@@ -2,6 +2,7 @@ package gpkg_test
 
 import (
 	"context"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
+	"grense/internal/wkb"
 )
 
 func TestContract(t *testing.T) {
@@ -41,33 +43,53 @@ func TestContractWithNarrowCopies(t *testing.T) {
 // TestContractOfWhatIsNoGeometry: other programs may leave anything.
 func TestContractOfWhatIsNoGeometry(t *testing.T) {
 	t.Parallel()
-	storetest.ExerciseBroken(t, func(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) store.Store {
-		t.Helper()
-		path := filepath.Join(t.TempDir(), "data.gpkg")
-		create(t, path, fill)
-		db, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-		if err != nil {
-			t.Fatal(err)
-		}
-		spoil(func(c *store.Collection, id string, geometry []byte) bool {
-			for _, trigger := range [...]string{"update1", "update2", "update3", "update4"} { // they call functions of SpatiaLite
-				sql := `DROP TRIGGER IF EXISTS "rtree_` + c.Table + "_" + c.Geometry.Column + "_" + trigger + `"`
-				if err := sqlitex.ExecuteTransient(db, sql, nil); err != nil {
-					t.Fatal(err)
-				}
+	storetest.ExerciseBroken(t, spoilt)
+}
+
+func TestContractOfCurves(t *testing.T) {
+	t.Parallel()
+	storetest.ExerciseCurves(t, spoilt)
+}
+
+// spoilt is a storetest.BrokenOpener.
+func spoilt(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) store.Store {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "data.gpkg")
+	create(t, path, fill)
+	db, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoil(func(c *store.Collection, id string, geometry []byte) bool {
+		for _, trigger := range [...]string{"update1", "update2", "update3", "update4"} { // they call functions of SpatiaLite
+			sql := `DROP TRIGGER IF EXISTS "rtree_` + c.Table + "_" + c.Geometry.Column + "_" + trigger + `"`
+			if err := sqlitex.ExecuteTransient(db, sql, nil); err != nil {
+				t.Fatal(err)
 			}
-			blob := append([]byte{'G', 'P', 0, 1, 0, 0, 0, 0}, geometry...)
-			err := sqlitex.ExecuteTransient(db, "UPDATE "+c.Table+" SET "+c.Geometry.Column+" = ? WHERE "+c.Key.Column+" = ?", &sqlitex.ExecOptions{Args: []any{blob, id}})
-			if err != nil || db.Changes() != 1 {
-				t.Fatalf("%s %s: %d rows, %v", c.ID, id, db.Changes(), err)
-			}
-			return true
-		})
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
 		}
-		return openStore(t, path, gpkg.Options{})
+		srs := uint32(4326)
+		if !c.Geometry.CRS.Geographic() {
+			srs = uint32(c.Geometry.CRS)
+		}
+		blob := append(binary.LittleEndian.AppendUint32([]byte{'G', 'P', 0, 1}, srs), geometry...)
+		err := sqlitex.ExecuteTransient(db, "UPDATE "+c.Table+" SET "+c.Geometry.Column+" = ? WHERE "+c.Key.Column+" = ?", &sqlitex.ExecOptions{Args: []any{blob, id}})
+		if err != nil || db.Changes() != 1 {
+			t.Fatalf("%s %s: %d rows, %v", c.ID, id, db.Changes(), err)
+		}
+		if _, in, err := wkb.Lines(geometry, store.Chord(c.Geometry.CRS)); err == nil && in.Positions > 0 { // as the triggers would
+			b := in.Bound
+			err := sqlitex.ExecuteTransient(db, `INSERT OR REPLACE INTO "rtree_`+c.Table+"_"+c.Geometry.Column+`" SELECT rowid, ?, ?, ?, ? FROM `+c.Table+" WHERE "+c.Key.Column+" = ?",
+				&sqlitex.ExecOptions{Args: []any{b.Min[0], b.Max[0], b.Min[1], b.Max[1], id}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return true
 	})
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return openStore(t, path, gpkg.Options{})
 }
 
 // create writes a GeoPackage.

@@ -141,7 +141,7 @@ func (d *draft) setGeometry(l *layer) {
 	if d.own != nil && d.own.Geometry != nil {
 		name = d.own.Geometry.Name
 	}
-	l.Geometry = &store.Geom{Name: name, Column: d.geometry, Type: geoJSONType(d.geometryType), HasZ: d.z || sv.Z, CRS: d.crs}
+	l.Geometry = &store.Geom{Name: name, Column: d.geometry, Type: store.GeometryType(d.geometryType), HasZ: d.z || sv.Z, CRS: d.crs}
 	l.source.Geometry = &sqlq.Geometry{
 		Name: name, Column: d.geometry, CRS: d.crs, Pad: sv.pad(d.crs), Index: sv.Index, Indexed: sv.Index != "", RowID: d.rowid(sv), HasNull: sv.Missing > 0,
 	}

@@ -1,7 +1,6 @@
 package gpkg
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -155,18 +154,6 @@ func readContents(c *conn) ([]contents, error) {
 var geometryTypes = map[string]string{
 	"POINT": "Point", "LINESTRING": "LineString", "POLYGON": "Polygon", "MULTIPOINT": "MultiPoint", "MULTILINESTRING": "MultiLineString",
 	"MULTIPOLYGON": "MultiPolygon", "GEOMETRYCOLLECTION": "GeometryCollection", "GEOMCOLLECTION": "GeometryCollection",
-}
-
-// straightTypes are the GeoJSON names of what stands for the types of annex G that may have arcs or are faces.
-var straightTypes = map[string]string{
-	"CIRCULARSTRING": "LineString", "COMPOUNDCURVE": "LineString", "CURVE": "LineString", "CURVEPOLYGON": "Polygon", "TRIANGLE": "Polygon",
-	"MULTICURVE": "MultiLineString", "MULTISURFACE": "MultiPolygon", "POLYHEDRALSURFACE": "MultiPolygon", "TIN": "MultiPolygon",
-}
-
-// geoJSONType is what geometries of a declared type are served as; "" where that may be several.
-func geoJSONType(declared string) string {
-	declared = strings.ToUpper(declared)
-	return cmp.Or(geometryTypes[declared], straightTypes[declared])
 }
 
 // columnText is what gpkg_data_columns says of a column.

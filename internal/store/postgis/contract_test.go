@@ -33,28 +33,36 @@ func TestContract(t *testing.T) {
 // TestContractOfWhatIsNoGeometry: PostGIS takes coordinates that are no numbers.
 func TestContractOfWhatIsNoGeometry(t *testing.T) {
 	t.Parallel()
-	storetest.ExerciseBroken(t, func(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) store.Store {
-		t.Helper()
-		url := cluster.Database(t)
-		create(t, url, fill)
-		db, err := pgx.Connect(context.Background(), url)
-		if err != nil {
-			t.Fatal(err)
+	storetest.ExerciseBroken(t, spoilt)
+}
+
+func TestContractOfCurves(t *testing.T) {
+	t.Parallel()
+	storetest.ExerciseCurves(t, spoilt)
+}
+
+// spoilt is a storetest.BrokenOpener.
+func spoilt(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) store.Store {
+	t.Helper()
+	url := cluster.Database(t)
+	create(t, url, fill)
+	db, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(context.Background())
+	spoil(func(c *store.Collection, id string, geometry []byte) bool {
+		sql := "UPDATE grense." + c.Table + " SET " + c.Geometry.Column + " = ST_SetSRID(ST_GeomFromWKB($1), ST_SRID(" + c.Geometry.Column + ")) WHERE " + c.Key.Column + "::text = $2"
+		tag, err := db.Exec(context.Background(), sql, geometry, id)
+		if err == nil && tag.RowsAffected() != 1 {
+			t.Fatalf("%s %s: %v", c.ID, id, tag)
 		}
-		defer db.Close(context.Background())
-		spoil(func(c *store.Collection, id string, geometry []byte) bool {
-			sql := "UPDATE grense." + c.Table + " SET " + c.Geometry.Column + " = ST_SetSRID(ST_GeomFromWKB($1), ST_SRID(" + c.Geometry.Column + ")) WHERE " + c.Key.Column + "::text = $2"
-			tag, err := db.Exec(context.Background(), sql, geometry, id)
-			if err == nil && tag.RowsAffected() != 1 {
-				t.Fatalf("%s %s: %v", c.ID, id, tag)
-			}
-			if err != nil {
-				t.Logf("the database refuses %x: %v", geometry, err)
-			}
-			return err == nil
-		})
-		return openStore(t, url, postgis.Options{})
+		if err != nil {
+			t.Logf("the database refuses %x: %v", geometry, err)
+		}
+		return err == nil
 	})
+	return openStore(t, url, postgis.Options{})
 }
 
 // create writes into a database.

@@ -172,7 +172,7 @@ func (f *fetcher) fill(x *store.Feature, id string, raw [][]byte) error {
 		if err := f.l.inSystem(raw[0]); err != nil {
 			return err
 		}
-		if b := present(raw[0]); b != nil {
+		if b := f.l.served(raw[0]); b != nil {
 			x.Geometry.WKB = append([]byte(nil), b...)
 			f.bytes += len(b)
 		}
@@ -208,9 +208,10 @@ func (f *fetcher) value(i int, raw []byte, t cql2.Type) any {
 	return v
 }
 
-// present returns a geometry that has a position; else nil.
-func present(b []byte) []byte {
-	if in, err := wkb.Check(b); err != nil || in.Positions == 0 {
+// served returns what is served for a geometry as it is stored, with lines for its arcs; nil where that has no position. It may share memory with b.
+func (l *layer) served(b []byte) []byte {
+	b, in, err := wkb.Lines(b, store.Chord(l.Geometry.CRS))
+	if err != nil || in.Positions == 0 {
 		return nil
 	}
 	return b

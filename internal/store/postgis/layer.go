@@ -222,17 +222,11 @@ func (d *draft) open(sv *survey) *layer {
 	return l
 }
 
-// geometryTypes are the GeoJSON names of declared types.
-var geometryTypes = map[string]string{
-	"POINT": "Point", "LINESTRING": "LineString", "POLYGON": "Polygon", "MULTIPOINT": "MultiPoint", "MULTILINESTRING": "MultiLineString",
-	"MULTIPOLYGON": "MultiPolygon", "GEOMETRYCOLLECTION": "GeometryCollection",
-}
-
 func (d *draft) setGeometry(l *layer, sv *survey) {
 	if d.geometry.name == "" {
 		return
 	}
-	g := store.Geom{Name: d.geometry.name, Column: d.geometry.name, Type: geometryTypes[strings.TrimRight(strings.ToUpper(d.geometry.geometryType), "ZM")], CRS: d.crs}
+	g := store.Geom{Name: d.geometry.name, Column: d.geometry.name, Type: store.GeometryType(strings.TrimRight(strings.ToUpper(d.geometry.geometryType), "ZM")), CRS: d.crs}
 	if d.own != nil && d.own.Geometry != nil {
 		g.Name, g.Type = d.own.Geometry.Name, d.own.Geometry.Type
 	}
@@ -240,22 +234,16 @@ func (d *draft) setGeometry(l *layer, sv *survey) {
 	g.HasZ = sv.Z || strings.Contains(strings.ToUpper(d.geometry.geometryType), "Z") || d.geometry.dims == 3 && !strings.HasSuffix(strings.ToUpper(d.geometry.geometryType), "M")
 	l.Geometry = &g
 	l.source.Geometry = &sqlq.Geometry{Name: g.Name, Column: g.Column, CRS: d.crs, Pad: sv.pad(d.crs), HasNull: true,
-		Indexed: slices.Contains(d.table.indexed, g.Column), HasEmpty: sv.Empty > 0, HasBroken: sv.Broken > 0, Geography: d.geometry.base == "geography", Curves: sv.Curves}
-	if sv.Curves {
-		d.warn("curves are served as lines of short edges")
-	}
+		Indexed: slices.Contains(d.table.indexed, g.Column), HasEmpty: sv.Empty > 0, HasBroken: sv.Broken > 0, Geography: d.geometry.base == "geography"}
 }
 
-// wkb returns the expression of the geometry of rows called alias, as it is served, or elsewhere.
+// wkb returns the expression of the geometry of rows called alias, as it is stored, or elsewhere.
 func (l *layer) wkb(alias string) string {
 	x := alias + "." + quote(l.Geometry.Column)
 	if l.source.Geometry.Geography {
 		x += "::geometry"
 	}
 	system := "ST_SRID(" + x + ")"
-	if l.source.Geometry.Curves {
-		x = "ST_CurveToLine(" + x + ")"
-	}
 	return fmt.Sprintf("CASE WHEN %s <> %d THEN '%s'::bytea ELSE ST_AsBinary(%s) END", system, l.srid, elsewhere, x)
 }
 

@@ -85,7 +85,7 @@ func TestDroppedTable(t *testing.T) {
 }
 
 // slow is a view whose rows take a minute.
-const slow = places + `CREATE VIEW treg AS SELECT kode, navn, geom FROM sted WHERE pg_sleep(CASE WHEN current_setting('grense.vent', TRUE) = '1' THEN 20 ELSE 0 END) IS NOT NULL;`
+const slow = places + `CREATE VIEW treg AS SELECT kode, navn, geom FROM sted WHERE pg_sleep(CASE WHEN current_setting('grense.vent', TRUE) = '1' THEN 60 ELSE 0 END) IS NOT NULL;`
 
 // active counts the sessions of a database, other than the asking one, that run a statement with that text.
 func active(t testing.TB, url, text string) int {
@@ -119,31 +119,23 @@ func TestQuestionOfAClientThatHangsUpIsCancelled(t *testing.T) {
 	s := openStore(t, url, postgis.Options{})
 	run(t, url, "ALTER DATABASE "+databaseOf(url)+" SET grense.vent = '1'")
 	run(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
-	least := time.Minute // of some tries: the machine may be busy
-	for range 10 {
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() {
-			_, err := s.Page(ctx, store.Query{Collection: "treg", Limit: 1})
-			done <- err
-		}()
-		eventually(t, "running", func() bool { return active(t, url, "treg") > 0 })
-		start := time.Now()
-		cancel()
-		for active(t, url, "treg") > 0 {
-			if time.Since(start) > 10*time.Second {
-				t.Fatal("the question still runs")
-			}
-		}
-		least = min(least, time.Since(start))
-		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
-		if least <= 100*time.Millisecond {
-			return
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Page(ctx, store.Query{Collection: "treg", Limit: 1})
+		done <- err
+	}()
+	eventually(t, "running", func() bool { return active(t, url, "treg") > 0 })
+	start := time.Now()
+	cancel()
+	for active(t, url, "treg") > 0 {
+		if time.Since(start) > 30*time.Second {
+			t.Fatal("the question still runs")
 		}
 	}
-	t.Errorf("cancelled after %v", least)
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestQuestionEndsWithItsDeadline(t *testing.T) {

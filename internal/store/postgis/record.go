@@ -151,7 +151,7 @@ func (r *record) Geometry(name string) ([]byte, crs.ID, error) {
 		return nil, 0, fmt.Errorf("postgis: geometry %q was not read", name)
 	}
 	wkb := r.raw[len(r.c.names)]
-	return present(wkb), g.CRS, r.c.l.inSystem(wkb)
+	return r.c.l.served(wkb), g.CRS, r.c.l.inSystem(wkb)
 }
 
 // Rows returns the rows of a relation.

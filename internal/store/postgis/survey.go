@@ -2,7 +2,6 @@ package postgis
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -24,10 +23,8 @@ type survey struct {
 	Bound       *orb.Bound // CRS84
 	LongestEdge float64    // units of the storage CRS
 	Empty       int        // geometries without any position
-	Curves      bool
-	Strange     int    // geometries of types that GeoJSON lacks and that cannot be made of lines
-	Broken      int    // values that are no geometry, by package wkb
-	FirstBroken string // id
+	Broken      int        // values that are no geometry, by package wkb
+	FirstBroken string     // id
 	Outside     bool
 	Z           bool
 	Temporal    [2]*time.Time
@@ -74,16 +71,12 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 		key, sure, temporal := sv.Key, sv.Sure, sv.Temporal
 		*sv = *m
 		sv.Key, sv.Sure, sv.Temporal, sv.Items = key, sure, temporal, nil
-	} else if err = d.measure(ctx, c, sv, x, degree); err == nil && sv.Curves {
-		*sv = survey{Key: sv.Key, Sure: sv.Sure, Temporal: sv.Temporal}
-		err = d.measure(ctx, c, sv, "ST_CurveToLine("+x+")", degree)
-		sv.Curves = true
+	} else {
+		err = d.measure(ctx, c, sv, x, degree)
 	}
 	switch {
 	case err != nil:
 		return nil, false, err
-	case sv.Strange > 0:
-		d.refuse("%d geometries are surfaces, which GeoJSON lacks; serve a view that makes polygons of them", sv.Strange)
 	case sv.Outside && d.crs.Geographic():
 		d.refuse("coordinates are not longitudes and latitudes; set the reference system that they are in")
 	case sv.Outside:
@@ -105,26 +98,17 @@ func (d *draft) measure(ctx context.Context, c *pgxpool.Conn, sv *survey, expr s
 		if sv.Count++; sv.Count%10000 == 0 && d.progress != nil {
 			d.progress(sv.Count)
 		}
-		sv.add(rows.RawValues()[0], string(rows.RawValues()[1]), degree)
+		sv.add(rows.RawValues()[0], store.Chord(d.crs), string(rows.RawValues()[1]), degree)
 		return nil
 	})
 }
 
-func (sv *survey) add(geometry []byte, id string, degree crs.Func) {
+func (sv *survey) add(geometry []byte, chord float64, id string, degree crs.Func) {
 	if geometry == nil {
 		return
 	}
-	in, err := wkb.Check(geometry)
-	var unserved *wkb.KindError
-	switch {
-	case err == nil:
-	case errors.As(err, &unserved) && unserved.Kind.Curved():
-		sv.Curves = true
-		return
-	case unserved != nil:
-		sv.Strange++
-		return
-	default:
+	geometry, in, err := wkb.Lines(geometry, chord)
+	if err != nil {
 		if sv.Broken++; sv.Broken == 1 {
 			sv.FirstBroken = id
 		}

@@ -135,7 +135,6 @@ type Geometry struct {
 	HasEmpty  bool // there may be geometries without any position, which count as none
 	HasBroken bool // there may be values that are no geometry (package wkb), which count as none
 	Geography bool // the column is of type geography
-	Curves    bool // there are arcs
 }
 
 // Words is an index over the words of texts, as cql2.Words gives them.
