@@ -124,6 +124,7 @@ func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api 
 	cfg.BaseURL = a.URL
 	cfg.Auth = "open"
 	cfg.DataDir = t.TempDir()
+	cfg.Limits.Query, cfg.Limits.Queue = time.Minute, time.Minute // a slow machine is no fault of what is tested
 	cfg.Service.Licence = config.Licence{Name: demo.LicenceName, URL: demo.LicenceURL}
 	if change != nil {
 		change(&cfg)
