@@ -135,10 +135,12 @@ type (
 		Box  orb.Bound   // x before y, unit of CRS, corners as parsed
 		Z    *[2]float64 // lowest and highest height; nil when the box has four numbers
 	}
-	// Interval is the parameter datetime on an instant (Start == End, names of one property) or on a period. Ends are inclusive;
+	// Interval is the parameter datetime on an instant (Start == End, names of one property), on a period, or on several properties: the time of
+	// a feature then reaches from the first to the last of those that are set. Dates are whole days in the time zone of the bounds. Ends are inclusive;
 	// a nil bound is open. It also matches features without time, which Temporal does not (OGC 17-069r4, 7.15.4).
 	Interval struct {
-		Start, End string // properties with the first and the last moment of a feature; equal for an instant
+		Start, End string   // properties with the first and the last moment of a feature, open where null; equal for an instant; both "" for none
+		Also       []string // properties with days or moments that count besides, or alone
 		From, To   *time.Time
 	}
 	// Search is the parameter q: whether a text of the feature holds one of the terms, in the fold Norm. The words of a term start

@@ -129,9 +129,8 @@ func (c *checker) condition(e Expr) Expr {
 		}
 		return e
 	case Interval:
-		c.moment(e.Start)
-		if e.End != e.Start {
-			c.moment(e.End)
+		for _, name := range e.Props() {
+			c.moment(name)
 		}
 		return e
 	case Search:

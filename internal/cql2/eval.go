@@ -2,6 +2,7 @@ package cql2
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"grense/internal/crs"
@@ -233,25 +234,49 @@ func related(e Related) predicate {
 	}
 }
 
-// during tests the parameter datetime: a feature without time matches; a date is a whole day; a missing end is open.
-func during(e Interval, r Record) (Truth, error) {
-	first, err := moment(r, e.Start)
-	if err != nil {
-		return Null, err
-	}
-	last := first
-	if e.End != e.Start {
-		if last, err = moment(r, e.End); err != nil {
-			return Null, err
+// Props are the properties that the node looks at, each once.
+func (e Interval) Props() []string {
+	var names []string
+	for _, n := range append([]string{e.Start, e.End}, e.Also...) {
+		if n != "" && !slices.Contains(names, n) {
+			names = append(names, n)
 		}
 	}
-	before := last != nil && e.From != nil && last.to.Before(*e.From)
-	after := first != nil && e.To != nil && first.from.After(*e.To)
-	return truth(!before && !after), nil
+	return names
 }
 
-// moment reads a date as a whole day, a timestamp as an instant; nil when there is none.
-func moment(r Record, name string) (*period, error) {
+// during tests the parameter datetime: a feature without time matches; a date is a whole day; a missing start or end is open.
+func during(e Interval, r Record) (Truth, error) {
+	before, after, known := e.From != nil, e.To != nil, e.Start != "" || e.End != ""
+	for _, n := range e.Props() {
+		p, err := moment(r, n, e.Location())
+		if err != nil {
+			return Null, err
+		}
+		also := slices.Contains(e.Also, n)
+		if p == nil {
+			before, after = before && n != e.End, after && n != e.Start
+			continue
+		}
+		known = known || also
+		before = before && (!also && n != e.End || p.to.Before(*e.From))
+		after = after && (!also && n != e.Start || p.from.After(*e.To))
+	}
+	return truth(!known || !before && !after), nil
+}
+
+// Location is the time zone whose days dates are: that of the bounds.
+func (e Interval) Location() *time.Location {
+	for _, t := range [...]*time.Time{e.From, e.To} {
+		if t != nil {
+			return t.Location()
+		}
+	}
+	return time.UTC
+}
+
+// moment reads a date as a whole day of a time zone, a timestamp as an instant; nil when there is none.
+func moment(r Record, name string, in *time.Location) (*period, error) {
 	v, err := r.Value(name)
 	if err != nil {
 		return nil, err
@@ -262,7 +287,13 @@ func moment(r Record, name string) (*period, error) {
 		return nil, nil
 	}
 	if len(s) == len(dateLayout) {
-		return &period{from: t, to: t.Add(day - time.Nanosecond)}, nil
+		return &period{from: dayIn(t, in), to: dayIn(t.AddDate(0, 0, 1), in).Add(-time.Nanosecond)}, nil
 	}
 	return &period{from: t, to: t}, nil
+}
+
+// dayIn is the first moment, in a time zone, of the day that t is in its own.
+func dayIn(t time.Time, in *time.Location) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, in)
 }

@@ -85,7 +85,11 @@ func appendJSON(b []byte, e Expr) []byte {
 	case BBox:
 		return appendBBox(b, e)
 	case Interval:
-		return appendOp(b, "interval", Prop{Name: e.Start}, Prop{Name: e.End}, timeOrOpen(e.From), timeOrOpen(e.To))
+		args := []Expr{Prop{Name: e.Start}, Prop{Name: e.End}, timeOrOpen(e.From), timeOrOpen(e.To)}
+		for _, name := range e.Also {
+			args = append(args, Prop{Name: name})
+		}
+		return appendOp(b, "interval", args...)
 	case Search:
 		return appendOp(b, "search", e.operands()...)
 	case Related:

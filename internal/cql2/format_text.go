@@ -60,7 +60,11 @@ func (p *textPrinter) expr(e Expr) {
 	case BBox:
 		p.bbox(e)
 	case Interval:
-		p.f("interval(%s,%s,%s,%s)", quoteName(e.Start), quoteName(e.End), quoteTime(e.From), quoteTime(e.To))
+		p.f("interval(%s,%s,%s,%s", quoteName(e.Start), quoteName(e.End), quoteTime(e.From), quoteTime(e.To))
+		for _, name := range e.Also {
+			p.f(",%s", quoteName(name))
+		}
+		p.WriteString(")")
 	case Search:
 		p.call("search", e.operands()...)
 	case Related:

@@ -122,8 +122,9 @@ func Props(e Expr) []string {
 		case BBox:
 			add(x.Prop)
 		case Interval:
-			add(x.Start)
-			add(x.End)
+			for _, name := range x.Props() {
+				add(name)
+			}
 		case Search:
 			for _, name := range x.Props {
 				add(name)

@@ -19,9 +19,6 @@ const (
 	geometryColumn = "geom"
 )
 
-// intervals are pairs of properties that are the time in which a feature is valid, in lower case.
-var intervals = [...][2]string{{"gyldigfra", "gyldigtil"}, {"valid_from", "valid_to"}}
-
 // define makes the collection of what was learnt.
 func (p *Plan) define() {
 	c := &store.Collection{ID: p.target.Collection, Table: cmp.Or(p.target.Table, p.target.Collection), Title: p.target.Title, Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}}
@@ -62,7 +59,7 @@ func (p *Plan) define() {
 // times finds the interval of validity. An end that is open everywhere has the type of the start.
 func (p *Plan) times() {
 	isTime := func(c *column) bool { return c.typ == cql2.TypeDate || c.typ == cql2.TypeTimestamp }
-	for _, pair := range intervals {
+	for _, pair := range store.UsualIntervals {
 		var start, end *column
 		for _, c := range p.columns {
 			switch strings.ToLower(c.name) {

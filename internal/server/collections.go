@@ -139,7 +139,7 @@ func extentOf(coll *store.Collection) *ogcapi.Extent {
 		e.Spatial = &ogcapi.SpatialExtent{CRS: crs.CRS84.URI(), BBox: [][4]float64{{
 			down(b.Min[0], -180), down(b.Min[1], -90), -down(-b.Max[0], -180), -down(-b.Max[1], -90)}}}
 	}
-	if coll.Instant != "" || coll.IntervalStart != "" {
+	if _, ok := coll.During(); ok {
 		e.Temporal = &ogcapi.TemporalExtent{TRS: "http://www.opengis.net/def/uom/ISO-8601/0/Gregorian",
 			Interval: [][2]*string{{moment(coll.Temporal[0]), moment(coll.Temporal[1])}}}
 	}

@@ -37,12 +37,9 @@ func (c *call) buildFilter(asked *itemsParams) error {
 		}
 	}
 	if asked.hasTime {
-		start, end := c.coll.IntervalStart, c.coll.IntervalEnd
-		if c.coll.Instant != "" {
-			start, end = c.coll.Instant, c.coll.Instant
-		}
-		if start != "" || end != "" {
-			and = append(and, cql2.Interval{Start: start, End: end, From: asked.from, To: asked.to})
+		if e, ok := c.coll.During(); ok {
+			e.From, e.To = asked.from, asked.to
+			and = append(and, e)
 		}
 	}
 	for i := range c.coll.Properties {

@@ -203,7 +203,8 @@ func (r itemRow) HTML() template.HTML {
 
 // itemsPage writes the page of features: a table without geometry.
 func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
-	v := itemsView{Matched: p.Matched, Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil, Datetime: c.coll.Instant+c.coll.IntervalStart != ""}
+	v := itemsView{Matched: p.Matched, Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil}
+	_, v.Datetime = c.coll.During()
 	v.Files = c.pageDownloads(c.replay("f", "lang", "limit", "offset", "cursor", "resulttype"))
 	if c.items().query.Cursor == "" {
 		v.First, v.Last = c.items().query.Offset+1, c.items().query.Offset+len(p.Rows)

@@ -182,7 +182,7 @@ var (
 			return err
 		})}
 
-	paramDatetime = &param{Name: "datetime", Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in",
+	paramDatetime = &param{Name: "datetime", Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
 		Schema: schemaFilled, parse: into(func(_ *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0]) })}
 
 	paramDatetimeAlias = &param{Name: "datetime_", Description: "The same as datetime, for clients that cannot write that name",

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"time"
 
 	"github.com/paulmach/orb"
@@ -67,6 +68,9 @@ type Collection struct {
 	Instant       string // role primary-instant: the property with the moment of a feature; "" when there is none
 	IntervalStart string // role primary-interval-start
 	IntervalEnd   string // role primary-interval-end; a null end is open
+	// Times are all properties with days or moments where nobody has said which of several is the time of a feature: the parameter datetime
+	// counts them all (OGC 17-069r4, 7.15.4, lets the server choose), besides an interval that is known by its names. nil: the roles alone.
+	Times []string
 
 	Count         int           // features in all
 	Extent        *orb.Bound    // CRS84, degrees, lon before lat, tight; nil when no feature has a geometry
@@ -173,6 +177,48 @@ func (c *Collection) SearchNames() []string {
 		all = made
 	}
 	return all[:min(len(all), MaxSearched)]
+}
+
+// UsualIntervals are names of columns that are taken as an interval without being told, in lower case: first start, then end.
+var UsualIntervals = [...][2]string{{"gyldigfra", "gyldigtil"}, {"valid_from", "valid_to"}}
+
+// SettleTimes sets Times by the roles and properties. told says that the roles were set and not found by their names. The only property with
+// days or moments has the role of an instant.
+func (c *Collection) SettleTimes(told bool) {
+	c.Times = nil
+	if told {
+		return
+	}
+	for _, p := range c.Properties {
+		if !p.Hidden && (p.Type == cql2.TypeDate || p.Type == cql2.TypeTimestamp) {
+			c.Times = append(c.Times, p.Name)
+		}
+	}
+	switch {
+	case len(c.Times) == 1 && c.IntervalStart == "" && c.IntervalEnd == "":
+		c.Instant, c.Times = c.Times[0], nil
+	case len(c.Times) < 2:
+		c.Times = nil
+	}
+}
+
+// HasUsualInterval reports whether the interval of the collection has one of the usual names, and no instant is set.
+func (c *Collection) HasUsualInterval() bool {
+	for _, pair := range UsualIntervals {
+		if strings.EqualFold(c.IntervalStart, pair[0]) && strings.EqualFold(c.IntervalEnd, pair[1]) {
+			return c.Instant == ""
+		}
+	}
+	return false
+}
+
+// During returns what the parameter datetime asks of the collection, without its bounds; false when features have no time.
+func (c *Collection) During() (cql2.Interval, bool) {
+	e := cql2.Interval{Start: c.IntervalStart, End: c.IntervalEnd, Also: c.Times}
+	if c.Instant != "" {
+		e.Start, e.End = c.Instant, c.Instant
+	}
+	return e, e.Start != "" || e.End != "" || e.Also != nil
 }
 
 // Names lists the geometry and the properties that are not hidden.

@@ -293,16 +293,12 @@ func newField(col tableColumn, cs *columnSurvey, t cql2.Type) *sqlq.Field {
 	return f
 }
 
-// Names of columns that are taken as an interval without being told, in lower case: first start, then end.
-var intervals = [...][2]string{{"gyldigfra", "gyldigtil"}, {"valid_from", "valid_to"}}
-
 // roleColumns returns the columns with the moment or the interval of a feature; "" for none.
 func (d *draft) roleColumns() (instant, start, end string) {
-	s := d.settings
-	if s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != "" {
+	if s := d.settings; d.told() {
 		return s.Instant, s.IntervalStart, s.IntervalEnd
 	}
-	for _, pair := range intervals {
+	for _, pair := range store.UsualIntervals {
 		a, okA := d.table.column(pair[0])
 		b, okB := d.table.column(pair[1])
 		if okA && okB {
@@ -320,18 +316,35 @@ func (d *draft) isRole(column string) bool {
 	return column != "" && (strings.EqualFold(column, a) || strings.EqualFold(column, b) || strings.EqualFold(column, c))
 }
 
+// told reports whether the settings say which columns are the time of a feature.
+func (d *draft) told() bool {
+	s := d.settings
+	return s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != ""
+}
+
+// setRoles says what the time of a feature is: by the settings, else by a definition of ours, else by the names of columns.
 func (d *draft) setRoles(l *layer) {
-	if d.own == nil {
+	told := d.own != nil && (l.Instant != "" || l.IntervalStart != "") && !l.HasUsualInterval()
+	if d.own == nil || d.told() {
 		instant, start, end := d.roleColumns()
 		l.Instant, l.IntervalStart, l.IntervalEnd = d.role(l, instant), d.role(l, start), d.role(l, end)
+		told = d.told() && l.Instant+l.IntervalStart+l.IntervalEnd != ""
 	}
-	first, last := l.IntervalStart, l.IntervalEnd
-	if first == "" && last == "" {
-		first, last = l.Instant, l.Instant
+	l.SettleTimes(told)
+	e, _ := l.During()
+	ends := true
+	for _, n := range e.Props() {
+		first, _ := d.extreme(l, n, false)
+		last, open := d.extreme(l, n, true)
+		if first != nil && (l.Temporal[0] == nil || first.Before(*l.Temporal[0])) {
+			l.Temporal[0] = first
+		}
+		if last != nil && (l.Temporal[1] == nil || last.After(*l.Temporal[1])) {
+			l.Temporal[1] = last
+		}
+		ends = ends && (!open || n != l.IntervalEnd)
 	}
-	l.Temporal[0], _ = d.extreme(l, first, false)
-	var open bool
-	if l.Temporal[1], open = d.extreme(l, last, true); open && last == l.IntervalEnd {
+	if !ends {
 		l.Temporal[1] = nil
 	}
 }

@@ -205,7 +205,9 @@ func (d *draft) open(sv *survey) *layer {
 		d.addOwn(l)
 	} else {
 		d.addProperties(l)
-		d.setRoles(l)
+	}
+	for _, name := range d.setRoles(l.Collection) {
+		d.warn("there is no column %q of days or moments for the parameter datetime", name)
 	}
 	d.applySettings(l)
 	for _, p := range l.parts {
@@ -403,15 +405,11 @@ func normal(c column, t cql2.Type) string {
 // arrayColumn as Field.Normal says that the column is an array; JSON is not compared in SQL.
 const arrayColumn = "array"
 
-// Names of columns that are taken as an interval without being told: first start, then end.
-var intervals = [...][2]string{{"gyldigfra", "gyldigtil"}, {"valid_from", "valid_to"}}
-
 func (d *draft) roleColumns() (instant, start, end string) {
-	s := d.settings
-	if s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != "" {
+	if s := d.settings; d.told() {
 		return s.Instant, s.IntervalStart, s.IntervalEnd
 	}
-	for _, pair := range intervals {
+	for _, pair := range store.UsualIntervals {
 		_, okA := d.table.column(pair[0])
 		_, okB := d.table.column(pair[1])
 		if okA && okB {
@@ -421,22 +419,34 @@ func (d *draft) roleColumns() (instant, start, end string) {
 	return "", "", ""
 }
 
-func (d *draft) setRoles(l *layer) {
-	instant, start, end := d.roleColumns()
-	l.Instant, l.IntervalStart, l.IntervalEnd = d.role(l, instant), d.role(l, start), d.role(l, end)
+// told reports whether the settings say which columns are the time of a feature.
+func (d *draft) told() bool {
+	s := d.settings
+	return s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != ""
 }
 
-func (d *draft) role(l *layer, name string) string {
-	if name == "" {
+// setRoles says what the time of a feature is: by the settings, else by a definition of ours, else by the names of columns. It returns
+// columns that were named and hold no days or moments.
+func (d *draft) setRoles(c *store.Collection) (missing []string) {
+	role := func(name string) string {
+		for _, p := range c.Properties {
+			if p.Column == name && (p.Type == cql2.TypeDate || p.Type == cql2.TypeTimestamp) {
+				return p.Name
+			}
+		}
+		if name != "" {
+			missing = append(missing, name)
+		}
 		return ""
 	}
-	for _, p := range l.Properties {
-		if p.Column == name && (p.Type == cql2.TypeDate || p.Type == cql2.TypeTimestamp) {
-			return p.Name
-		}
+	told := d.own != nil && (c.Instant != "" || c.IntervalStart != "") && !c.HasUsualInterval()
+	if d.own == nil || d.told() {
+		instant, start, end := d.roleColumns()
+		c.Instant, c.IntervalStart, c.IntervalEnd = role(instant), role(start), role(end)
+		told = d.told() && c.Instant+c.IntervalStart+c.IntervalEnd != ""
 	}
-	d.warn("there is no column %q of days or moments for the parameter datetime", name)
-	return ""
+	c.SettleTimes(told)
+	return missing
 }
 
 func (d *draft) applySettings(l *layer) {

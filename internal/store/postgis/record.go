@@ -55,7 +55,7 @@ func (c *candidates) use(e cql2.Expr) bool {
 	case cql2.BBox:
 		names = []string{e.Prop}
 	case cql2.Interval:
-		names = []string{e.Start, e.End}
+		names = e.Props()
 	case cql2.Search:
 		names = e.Props
 	case cql2.Related:

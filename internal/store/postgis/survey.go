@@ -165,46 +165,55 @@ func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (boo
 
 // moments finds the first and the last moment of the rows.
 func (d *draft) moments(ctx context.Context, c *pgxpool.Conn, sv *survey) error {
-	first, last, open := d.momentColumns()
-	if first == "" || last == "" {
+	columns, end := d.momentColumns()
+	if len(columns) == 0 {
 		return nil
 	}
-	for _, n := range [...]string{first, last} {
-		if col, ok := d.table.column(n); !ok || col.base != "date" && !strings.HasPrefix(col.base, "timestamp") {
-			return nil
-		}
-	}
 	const years = " BETWEEN '0001-01-01' AND '9999-12-31'"
-	var ends bool
-	err := c.QueryRow(ctx, "SELECT min("+quote(first)+") FILTER (WHERE "+quote(first)+years+")::timestamptz, max("+quote(last)+") FILTER (WHERE "+
-		quote(last)+years+")::timestamptz, bool_and(coalesce("+quote(last)+years+", FALSE)) IS NOT FALSE FROM "+d.table.quoted()).
-		Scan(&sv.Temporal[0], &sv.Temporal[1], &ends)
+	ends := "TRUE"
+	if end != "" {
+		ends = "bool_and(coalesce(" + quote(end) + years + ", FALSE)) IS NOT FALSE"
+	}
+	var first, last []string
+	for _, n := range columns {
+		first = append(first, "min("+quote(n)+") FILTER (WHERE "+quote(n)+years+")::timestamptz")
+		last = append(last, "max("+quote(n)+") FILTER (WHERE "+quote(n)+years+")::timestamptz")
+	}
+	var closed bool
+	err := c.QueryRow(ctx, "SELECT least("+strings.Join(first, ", ")+"), greatest("+strings.Join(last, ", ")+"), "+ends+" FROM "+d.table.quoted()).
+		Scan(&sv.Temporal[0], &sv.Temporal[1], &closed)
 	for i, t := range sv.Temporal {
 		if t != nil {
 			utc := t.UTC()
 			sv.Temporal[i] = &utc
 		}
 	}
-	if open && !ends {
+	if !closed {
 		sv.Temporal[1] = nil
 	}
 	return err
 }
 
-// momentColumns returns the columns with the first and the last moments of features, and whether null is an open end.
-func (d *draft) momentColumns() (first, last string, open bool) {
-	instant, start, end := d.roleColumns()
+// momentColumns returns the columns whose days and moments are the time of features, and the one whose null is an open end; "" for none.
+func (d *draft) momentColumns() (columns []string, end string) {
+	var c store.Collection
 	if d.own != nil {
-		column := func(name string) string {
-			if p, ok := d.own.Find(name); ok {
-				return p.Column
+		c = *d.own
+	} else {
+		for _, col := range d.table.columns {
+			if t, ok := typeOf(col); ok && !slices.Contains(d.settings.HiddenColumns, col.name) {
+				c.Properties = append(c.Properties, store.Property{Name: col.name, Column: col.name, Type: t})
 			}
-			return ""
 		}
-		instant, start, end = column(d.own.Instant), column(d.own.IntervalStart), column(d.own.IntervalEnd)
 	}
-	if start == "" && end == "" {
-		return instant, instant, false
+	d.setRoles(&c)
+	e, _ := c.During()
+	for _, n := range e.Props() {
+		p, _ := c.Find(n)
+		columns = append(columns, p.Column)
+		if n == c.IntervalEnd {
+			end = p.Column
+		}
 	}
-	return start, end, true
+	return columns, end
 }

@@ -3,6 +3,7 @@ package sqlq
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -250,33 +251,58 @@ func isPredicate(e cql2.Expr) bool {
 
 // interval is the parameter datetime: features without a moment match (OGC 17-069r4, 7.15.4); a null start or end is open.
 func (c *compiler) interval(e cql2.Interval) (Fragment, bool) {
-	start, end := c.src.Fields[e.Start], c.src.Fields[e.End]
-	if start == nil || end == nil {
-		return Fragment{}, false
+	for _, n := range e.Props() {
+		if c.src.Fields[n] == nil {
+			return Fragment{}, false
+		}
 	}
 	var fs []Fragment
 	for _, x := range []struct {
-		f  *Field
-		op string
-		t  *time.Time
-	}{{end, " >= ", e.From}, {start, " <= ", e.To}} {
+		name, op string
+		t        *time.Time
+	}{{e.End, " >= ", e.From}, {e.Start, " <= ", e.To}} {
 		if x.t == nil {
 			continue
 		}
-		v, ok := c.moment(x.f, *x.t)
+		f, ok := c.reach(e, x.name, x.op, *x.t)
 		if !ok {
 			return Fragment{}, false
 		}
-		fs = append(fs, Cat(v[0], Ident(x.op), v[1], Ident(" OR "), c.column(x.f), Ident(" IS NULL")))
+		fs = append(fs, f)
 	}
 	return c.join(fs, true), true
 }
 
-// moment returns a field and a moment that can be compared: days with the day of the moment in UTC.
+// reach asks for one bound of an interval: name is the property whose null is open, or "". It is true or false, never null.
+func (c *compiler) reach(e cql2.Interval, name, op string, t time.Time) (Fragment, bool) {
+	names := e.Also
+	if name != "" && !slices.Contains(names, name) {
+		names = append(slices.Clip(names), name)
+	}
+	var any, none []Fragment
+	for _, n := range names {
+		f := c.src.Fields[n]
+		v, ok := c.moment(f, t)
+		if !ok {
+			return Fragment{}, false
+		}
+		x, null := Cat(v[0], Ident(op), v[1]), Cat(c.column(f), Ident(" IS NULL"))
+		if len(names) > 1 {
+			x = Cat(x, Ident(" AND "), c.column(f), Ident(" IS NOT NULL"))
+		}
+		any = append(any, x)
+		if name == "" || n == name {
+			none = append(none, null)
+		}
+	}
+	return c.join(append(any, c.join(none, true)), false), true
+}
+
+// moment returns a field and a moment that can be compared: days with the day of the moment in its own time zone.
 func (c *compiler) moment(f *Field, t time.Time) (v [2]Fragment, ok bool) {
 	switch f.Type {
 	case cql2.TypeDate:
-		return [2]Fragment{c.column(f), SQL("?", c.d.Day(t.UTC()))}, true
+		return [2]Fragment{c.column(f), SQL("?", c.d.Day(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)))}, true
 	case cql2.TypeTimestamp:
 		col, layout := c.stampColumn(f, []time.Time{t})
 		arg, ok := c.d.Stamp(t, layout)

@@ -95,6 +95,11 @@ func cases() map[string]cql2.Expr {
 		"instant":                      cql2.Interval{Start: "tid", End: "tid", From: ptr(day(2)), To: ptr(day(3))},
 		"interval, open start":         cql2.Interval{Start: "dag", End: "gyldig_til", To: ptr(day(2))},
 		"interval, open end":           cql2.Interval{Start: "tid", End: "gyldig_til", From: ptr(day(4))},
+		"several times":                cql2.Interval{Also: []string{"dag", "tid", "gyldig_til"}, From: ptr(day(2).Add(time.Hour)), To: ptr(day(3))},
+		"several times, until":         cql2.Interval{Also: []string{"dag", "tid"}, To: ptr(day(2))},
+		"interval and other times":     cql2.Interval{Start: "dag", End: "gyldig_til", Also: []string{"dag", "tid", "gyldig_til"}, From: ptr(day(4)), To: ptr(day(4))},
+		"not several times":            cql2.Not{X: cql2.Interval{Also: []string{"dag", "tid", "gyldig_til"}, From: ptr(day(3))}},
+		"days of another zone":         cql2.Interval{Also: []string{"dag", "tid"}, From: ptr(day(3).Add(-time.Hour).In(east)), To: ptr(day(3).Add(-time.Hour).In(east))},
 		"not interval":                 cql2.Not{X: cql2.Interval{Start: "dag", End: "dag", From: ptr(day(2))}},
 		"temporal":                     cql2.Temporal{Op: cql2.TDuring, L: name("tid"), R: cql2.Span{Start: cql2.Timestamp{T: day(1)}, End: cql2.Timestamp{T: day(3)}}},
 		"array":                        cql2.Array{Op: cql2.AContains, L: name("liste"), R: cql2.List{cql2.Text("a"), cql2.Int(1)}},
@@ -113,6 +118,9 @@ func cases() map[string]cql2.Expr {
 		"properties of different type": cql2.Compare{Op: cql2.Eq, L: name("antall"), R: name("areal")},
 	}
 }
+
+// east is a zone whose days begin before those of UTC.
+var east = time.FixedZone("", 2*3600)
 
 // veryLong has more parts than a database takes in a chain.
 func veryLong() cql2.Or {
@@ -244,7 +252,14 @@ func (g *generator) predicate(depth int) cql2.Expr {
 		return cql2.Related{Relation: "navn", X: inner.predicate(depth)}
 	case k == 4:
 		from, to := day(1+g.r.IntN(5)), day(1+g.r.IntN(5)).Add(time.Duration(g.r.IntN(30))*time.Hour)
-		return cql2.Interval{Start: pick(g.r, "dag", "tid"), End: pick(g.r, "gyldig_til", "tid", "dag"), From: pick(g.r, nil, &from), To: pick(g.r, nil, &to)}
+		e := cql2.Interval{Start: pick(g.r, "dag", "tid"), End: pick(g.r, "gyldig_til", "tid", "dag"), From: pick(g.r, nil, &from), To: pick(g.r, nil, &to)}
+		if g.r.IntN(2) == 0 {
+			e.Also = pick(g.r, []string{"dag", "tid", "gyldig_til"}, []string{"tid", "dag"})
+		}
+		if g.r.IntN(3) == 0 {
+			e.Start, e.End, e.Also = "", "", []string{"dag", "gyldig_til", "tid"}
+		}
+		return e
 	case k == 5:
 		return g.temporal()
 	case k == 6:

@@ -30,6 +30,7 @@ func Exercise(t *testing.T, open Opener) {
 	t.Run("cost", func(t *testing.T) { exerciseCost(t, s) })
 	t.Run("rank", func(t *testing.T) { exerciseRank(t, s, d) })
 	t.Run("filters", func(t *testing.T) { exerciseFilters(t, s, d) })
+	t.Run("times", func(t *testing.T) { exerciseTimes(t, s, d) })
 	t.Run("random filters", func(t *testing.T) { exerciseRandom(t, s, d) })
 	t.Run("errors", func(t *testing.T) { exerciseErrors(t, s, d) })
 	t.Run("cancellation", func(t *testing.T) { exerciseCancel(t, s, d) })

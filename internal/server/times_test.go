@@ -1,0 +1,108 @@
+package server_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"grense/internal/config"
+	"grense/internal/cql2"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// times serves a layer with several days and moments, of which nobody has said which is the time of a feature, and one with a single day.
+func times(t *testing.T, change func(*config.Config)) *api {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "times.gpkg")
+	w, err := gpkg.Create(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	column := func(name string, typ cql2.Type) store.Property {
+		return store.Property{Name: name, Column: name, Type: typ}
+	}
+	key := store.FeatureKey{Column: "id", Type: cql2.TypeText}
+	for _, c := range []*store.Collection{
+		{ID: "flere", Table: "flere", Public: true, Key: key, Properties: []store.Property{column("bygd", cql2.TypeDate), column("oppdatert", cql2.TypeTimestamp), column("revet", cql2.TypeDate)}},
+		{ID: "ett", Table: "ett", Public: true, Key: key, Properties: []store.Property{column("navn", cql2.TypeText), column("bygd", cql2.TypeDate)}},
+		{ID: "gyldig", Table: "gyldig", Public: true, Key: key, Properties: []store.Property{column("gyldigFra", cql2.TypeDate), column("gyldigTil", cql2.TypeDate), column("oppdatert", cql2.TypeDate)},
+			IntervalStart: "gyldigFra", IntervalEnd: "gyldigTil"},
+	} {
+		if err := w.Define(t.Context(), c, false); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, p := range c.Properties {
+			names = append(names, p.Column)
+		}
+		insert, err := w.Insert(c.ID, append([]string{"id"}, names...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range map[string][][]any{
+			"flere": {{"a", "1950-01-01", "2020-06-01T12:00:00Z", nil}, {"b", "1990-05-05", "2021-01-01T00:00:00Z", "2022-03-01"}, {"c", nil, nil, nil},
+				{"d", "2023-01-01", nil, nil}, {"e", nil, nil, "2001-01-01"}},
+			"ett":    {{"a", "x", "1950-01-01"}, {"b", "y", nil}},
+			"gyldig": {{"a", "2020-01-01", nil, "2023-05-05"}, {"b", "2000-01-01", "2019-12-31", "2021-05-05"}, {"c", "2022-01-01", "2022-12-31", "2010-01-01"}},
+		}[c.ID] {
+			if err := insert(row...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, path, change)
+}
+
+// TestDatetimeCountsEveryDateWhereNoneIsTheTime: QGIS writes a condition on any column of days or moments as datetime, and several on several
+// columns as one interval; no row for which they hold may be lost (OGC 17-069r4, 7.15.4 C).
+func TestDatetimeCountsEveryDateWhereNoneIsTheTime(t *testing.T) {
+	t.Parallel()
+	a := times(t, nil)
+	for query, want := range map[string]string{
+		"flere/items?datetime=2020-01-01T00:00:00Z/9999-12-31T00:00:00Z": "a b c d",   // oppdatert >= 2020, or revet, or bygd
+		"flere/items?datetime=0000-01-01T00:00:00Z/1960-01-01T00:00:00Z": "a c",       // bygd <= 1960
+		"flere/items?datetime=2022-03-01T00:00:00Z":                      "b c",       // revet = 2022-03-01
+		"flere/items?datetime=2000-01-01T00:00:00Z/2005-01-01T00:00:00Z": "a b c e",   // bygd <= 2005 and oppdatert >= 2000: between its first and its last
+		"flere/items?datetime=1900-01-01/2100-01-01":                     "a b c d e", // all
+		"ett/items?datetime=1950-01-01":                                  "a b",
+		"ett/items?datetime=1951-01-01T00:00:00Z/..":                     "b",
+		"gyldig/items?datetime=2025-01-01":                               "a",     // valid without end
+		"gyldig/items?datetime=2021-01-01T00:00:00Z/..":                  "a b c", // oppdatert >= 2021 of b
+		"gyldig/items?datetime=../2011-01-01":                            "b c",   // oppdatert <= 2011 of c
+	} {
+		if got := strings.Join(a.get("/collections/"+query).wants(200).page().ids(), " "); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+}
+
+// TestSchemaTellsWhichDateIsTheTime: by x-ogc-role (OGC 23-058r2), which not more than one property has; the extent spans all that count.
+func TestSchemaTellsWhichDateIsTheTime(t *testing.T) {
+	t.Parallel()
+	a := times(t, nil)
+	for id, want := range map[string]struct {
+		roles    map[string]any
+		from, to any
+	}{
+		"flere":  {map[string]any{"bygd": nil, "oppdatert": nil, "revet": nil}, "1950-01-01T00:00:00Z", "2023-01-01T00:00:00Z"},
+		"ett":    {map[string]any{"navn": nil, "bygd": "primary-instant"}, "1950-01-01T00:00:00Z", "1950-01-01T00:00:00Z"},
+		"gyldig": {map[string]any{"gyldigFra": "primary-interval-start", "gyldigTil": "primary-interval-end", "oppdatert": nil}, "2000-01-01T00:00:00Z", nil},
+	} {
+		props := a.get("/collections/" + id + "/schema").wants(200).json()["properties"].(map[string]any)
+		for name, role := range want.roles {
+			if got := props[name].(map[string]any)["x-ogc-role"]; got != role {
+				t.Errorf("%s: the role of %s is %v, want %v", id, name, got, role)
+			}
+		}
+		extent := a.get("/collections/" + id).wants(200).json()["extent"].(map[string]any)["temporal"].(map[string]any)["interval"].([]any)[0].([]any)
+		if extent[0] != want.from || extent[1] != want.to {
+			t.Errorf("%s: extent %v, want %v to %v", id, extent, want.from, want.to)
+		}
+	}
+}
