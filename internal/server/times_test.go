@@ -38,7 +38,7 @@ func times(t *testing.T, change func(*config.Config)) *api {
 		for _, p := range c.Properties {
 			names = append(names, p.Column)
 		}
-		insert, err := w.Insert(c.ID, append([]string{"id"}, names...))
+		insert, err := w.Insert(t.Context(), c.ID, append([]string{"id"}, names...))
 		if err != nil {
 			t.Fatal(err)
 		}
