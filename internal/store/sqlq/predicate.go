@@ -279,7 +279,7 @@ func (c *compiler) reach(e cql2.Interval, name, op string, t time.Time) (Fragmen
 	if name != "" && !slices.Contains(names, name) {
 		names = append(slices.Clip(names), name)
 	}
-	var any, none []Fragment
+	var some, none []Fragment
 	for _, n := range names {
 		f := c.src.Fields[n]
 		v, ok := c.moment(f, t)
@@ -290,12 +290,12 @@ func (c *compiler) reach(e cql2.Interval, name, op string, t time.Time) (Fragmen
 		if len(names) > 1 {
 			x = Cat(x, Ident(" AND "), c.column(f), Ident(" IS NOT NULL"))
 		}
-		any = append(any, x)
+		some = append(some, x)
 		if name == "" || n == name {
 			none = append(none, null)
 		}
 	}
-	return c.join(append(any, c.join(none, true)), false), true
+	return c.join(append(some, c.join(none, true)), false), true
 }
 
 // moment returns a field and a moment that can be compared: days with the day of the moment in its own time zone.
