@@ -21,12 +21,14 @@ type Options struct {
 	// each request writes into.
 	Shards int
 	Group  *Group // nil: none
+	Fixed  bool   // Bytes are beside the budget of the group, which neither counts nor lowers them
 }
 
 // Cache holds values by key, in at most as many bytes as its limit. Make it by New; nil is a cache that holds nothing.
 type Cache[K comparable, V any] struct {
 	name     string
 	asked    int64 // Options.Bytes
+	fixed    bool
 	overhead int64 // bytes of an entry besides what Put is told
 	seed     maphash.Seed
 	shards   []shard[K, V]
@@ -55,7 +57,7 @@ type entry[K comparable, V any] struct {
 
 // New returns an empty cache.
 func New[K comparable, V any](o Options) *Cache[K, V] {
-	c := &Cache[K, V]{name: o.Name, asked: max(o.Bytes, 0), seed: maphash.MakeSeed(), shards: make([]shard[K, V], max(o.Shards, 1))}
+	c := &Cache[K, V]{name: o.Name, asked: max(o.Bytes, 0), fixed: o.Fixed, seed: maphash.MakeSeed(), shards: make([]shard[K, V], max(o.Shards, 1))}
 	// A map is three quarters full on average.
 	c.overhead = int64(reflect.TypeFor[entry[K, V]]().Size() + (reflect.TypeFor[K]().Size()+9)*4/3)
 	for i := range c.shards {
@@ -227,4 +229,10 @@ func (c *Cache[K, V]) Stats() Stats {
 	return x
 }
 
-func (c *Cache[K, V]) wanted() int64 { return c.asked }
+// Room is how many bytes of one more value fit without evicting another; below 0 when none does. With several shards it is that of all.
+func (c *Cache[K, V]) Room() int64 {
+	x := c.Stats()
+	return x.Limit - x.Bytes - c.overhead
+}
+
+func (c *Cache[K, V]) wanted() (bytes int64, fixed bool) { return c.asked, c.fixed }

@@ -176,6 +176,26 @@ func TestAGroupSharesABudgetAndAddsUp(t *testing.T) {
 	}
 }
 
+// TestAFixedCacheIsBesideTheBudget: it keeps its limit, and takes nothing from the others.
+func TestAFixedCacheIsBesideTheBudget(t *testing.T) {
+	t.Parallel()
+	g := &cache.Group{}
+	cache.New[int, int](cache.Options{Name: "fixed", Bytes: 5000, Fixed: true, Group: g})
+	shared := cache.New[int, int](cache.Options{Name: "shared", Bytes: 2000, Group: g})
+	g.SetBudget(1000)
+	list := g.Stats()
+	if len(list) != 2 || list[0].Limit != 5000 || list[1].Limit != 1000 {
+		t.Errorf("%+v", list)
+	}
+	before := shared.Room()
+	if shared.Put(1, 1, before+1) {
+		t.Error("more than Room fits")
+	}
+	if !shared.Put(1, 1, before) || shared.Room() > 0 {
+		t.Errorf("Room was %d and is %d", before, shared.Room())
+	}
+}
+
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	g := &cache.Group{}

@@ -26,7 +26,7 @@ type Group struct {
 type member interface {
 	Stats() Stats
 	SetLimit(bytes int64)
-	wanted() int64 // Options.Bytes
+	wanted() (bytes int64, fixed bool) // as in Options
 }
 
 // add takes a cache into the group for good.
@@ -52,11 +52,13 @@ func (g *Group) SetBudget(bytes int64) {
 func (g *Group) share() {
 	sum := int64(0)
 	for _, m := range g.members {
-		sum += m.wanted()
+		if n, fixed := m.wanted(); !fixed {
+			sum += n
+		}
 	}
 	for _, m := range g.members {
-		n := m.wanted()
-		if g.budget > 0 && sum > g.budget {
+		n, fixed := m.wanted()
+		if !fixed && g.budget > 0 && sum > g.budget {
 			high, low := bits.Mul64(uint64(n), uint64(g.budget))
 			part, _ := bits.Div64(high, low, uint64(sum)) // below budget, since n <= sum
 			n = int64(part)

@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"grense/internal/cql2"
@@ -113,15 +112,14 @@ func (c *call) options(p *store.Property, asked string) (out choices, err error)
 	return out, nil
 }
 
-// optionsFresh is how long the features that a form offers are kept. Rows of a database may change within it: then the form offers those that were.
+// optionsFresh is how long the features that a form offers are cached. Rows of a database may change within it: then the form offers those that were.
 const optionsFresh = time.Minute
 
-// offered keeps the features that forms offer, of one catalog: at most three lists for each of its collections.
-type offered struct {
-	mu      sync.Mutex
-	version string
-	lists   map[[2]string]offeredList // by collection and language
-}
+// choiceSize is what a choice takes besides its texts, in bytes.
+const choiceSize = 64
+
+// optionsKey names the features of a collection of a catalog that forms offer.
+type optionsKey struct{ version, collection, lang string }
 
 type offeredList struct {
 	made    time.Time
@@ -130,25 +128,19 @@ type offeredList struct {
 
 // optionsFrom are the features of a small collection, by id. The caller owns them.
 func (c *call) optionsFrom(coll *store.Collection) (choices, error) {
-	k, key := &c.s.offered, [2]string{coll.ID, c.lang}
-	k.mu.Lock()
-	if k.version != c.cat.Version || k.lists == nil {
-		k.version, k.lists = c.cat.Version, map[[2]string]offeredList{}
-	}
-	l := k.lists[key]
-	k.mu.Unlock()
-	if l.choices != nil && time.Since(l.made) < optionsFresh {
+	key := optionsKey{c.cat.Version, coll.ID, c.lang}
+	if l, ok := c.s.offered.Get(key); ok && l.choices != nil && time.Since(l.made) < optionsFresh {
 		return slices.Clone(l.choices), nil
 	}
 	out, err := c.readOptions(coll)
 	if err != nil {
 		return nil, err
 	}
-	k.mu.Lock()
-	if k.version == c.cat.Version {
-		k.lists[key] = offeredList{time.Now(), out}
+	size := len(key.version) + len(key.collection)
+	for _, x := range out {
+		size += choiceSize + len(x.Value) + len(x.Title)
 	}
-	k.mu.Unlock()
+	c.s.offered.Put(key, offeredList{time.Now(), out}, int64(size))
 	return slices.Clone(out), nil
 }
 

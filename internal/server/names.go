@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"iter"
 	"strings"
-	"sync"
 
 	"grense/internal/cql2"
 	"grense/internal/store"
@@ -342,12 +341,11 @@ func (c *call) titles(coll *store.Collection, ids []string) (map[string]shown, e
 	return out, err
 }
 
-// codeNames keeps the names of codes, by list, of one catalog.
-type codeNames struct {
-	mu      sync.Mutex
-	version string
-	lists   map[string]*nameList
-}
+// listKey names a code list of a catalog.
+type listKey struct{ version, list string }
+
+// nameSize is about what a code takes in a nameList besides its texts, in bytes.
+const nameSize = 400
 
 // nameList are the codes of a list in their order, with their names. It is immutable.
 type nameList struct {
@@ -357,17 +355,11 @@ type nameList struct {
 
 // codeNames gives the names of the codes of one of our lists; an empty list where there is none.
 func (c *call) codeNames(list string) (*nameList, error) {
-	k := &c.s.codeNames
-	k.mu.Lock()
-	if k.version != c.cat.Version || k.lists == nil {
-		k.version, k.lists = c.cat.Version, map[string]*nameList{}
-	}
-	l := k.lists[list]
-	k.mu.Unlock()
-	if l != nil {
+	key := listKey{c.cat.Version, list}
+	if l, ok := c.s.codeNames.Get(key); ok {
 		return l, nil
 	}
-	l = &nameList{of: map[string]store.Text{}}
+	l := &nameList{of: map[string]store.Text{}}
 	if _, ok := c.cat.Collection(codeCollection); !ok {
 		return l, nil
 	}
@@ -375,14 +367,15 @@ func (c *call) codeNames(list string) (*nameList, error) {
 	if err != nil {
 		return nil, err
 	}
+	size := len(key.version) + len(key.list)
 	for _, d := range codes {
 		l.codes = append(l.codes, d.Code)
 		l.of[d.Code] = d.Name
+		size += nameSize + len(d.Code)
+		for lang, name := range d.Name {
+			size += len(lang) + len(name)
+		}
 	}
-	k.mu.Lock()
-	if k.version == c.cat.Version {
-		k.lists[list] = l
-	}
-	k.mu.Unlock()
+	c.s.codeNames.Put(key, l, int64(size))
 	return l, nil
 }

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"sync"
-
 	"github.com/paulmach/orb"
 
 	"grense/api/ogcapi"
@@ -37,11 +35,7 @@ func (s *Server) preview(c *call) (*answer, error) {
 // previewPNG is the picture. It is painted once for each catalog, since that takes longer than most answers, and anyone may ask. It is
 // fleeting when the outlines were out of reach.
 func (c *call) previewPNG() (data []byte, fleeting bool, err error) {
-	kept := &c.s.previewed
-	kept.mu.Lock()
-	data, ok := kept.png, kept.png != nil && kept.version == c.cat.Version
-	kept.mu.Unlock()
-	if ok {
+	if data, ok := c.s.previews.Get(c.cat.Version); ok {
 		return data, false, nil
 	}
 	whole := c.country()
@@ -69,16 +63,7 @@ func (c *call) previewPNG() (data []byte, fleeting bool, err error) {
 		return nil, false, err
 	}
 	if !fleeting {
-		kept.mu.Lock()
-		kept.version, kept.png = c.cat.Version, data
-		kept.mu.Unlock()
+		c.s.previews.Put(c.cat.Version, data, int64(len(data)+len(c.cat.Version)))
 	}
 	return data, fleeting, nil
-}
-
-// previewed keeps the picture of one catalog.
-type previewed struct {
-	mu      sync.Mutex
-	version string
-	png     []byte // nil: none is painted yet
 }

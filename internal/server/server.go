@@ -76,9 +76,9 @@ type Server struct {
 	newGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 	snapshots     store.Snapshotter // nil where the store has none
 
-	codeNames codeNames
-	offered   offered
-	previewed previewed
+	codeNames *cache.Cache[listKey, *nameList]
+	offered   *cache.Cache[optionsKey, offeredList]
+	previews  *cache.Cache[string, []byte] // by the version of the catalog
 	metrics   *metrics
 	turns     *turns
 	flight    flight
@@ -108,6 +108,9 @@ func New(o Options) (*Server, error) {
 		caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches),
 		docs:      cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: docBytes, Group: o.Caches}),
 		outlines:  newOutlineCache(o.Caches),
+		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
+		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
+		previews:  cache.New[string, []byte](cache.Options{Name: "previews", Bytes: 512 << 10, Group: o.Caches}),
 		wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
 	parts := sharesOf(int64(s.cfg.Limits.Memory))
 	s.caches.SetBudget(parts.caches)

@@ -89,10 +89,8 @@ func (qu *question) byFoldedPart(ctx context.Context, c *conn, p *store.Page) (b
 
 // hasFolded reports whether the table of a property is there.
 func (r *revision) hasFolded(l *layer, f *sqlq.Field) bool {
-	a := &r.typeAhead
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.folded[foldedName(l, f)] != nil
+	_, ok := r.typeAhead.tables.Get(tableKey{r.rev, foldedName(l, f)})
+	return ok
 }
 
 func foldedName(l *layer, f *sqlq.Field) string { return l.ID + "\x00" + f.Column }
@@ -102,7 +100,7 @@ func (r *revision) folded(l *layer, f *sqlq.Field) *foldedTexts {
 	if l.Count < typeAheadFrom {
 		return nil
 	}
-	return begin(r, &r.typeAhead.folded, foldedName(l, f), func(room int) (*foldedTexts, error) { return r.makeFolded(l, f, room) })
+	return begin(r, foldedName(l, f), func(room int) (*foldedTexts, error) { return r.makeFolded(l, f, room) })
 }
 
 // makeFolded reads the texts of a property; errNoRoom when they do not fit, or the revision is no longer wanted.

@@ -58,6 +58,7 @@ type Store struct {
 	closed  atomic.Bool
 	nodes   *nodeCache
 	counts  *countCache
+	tables  *tableCache
 }
 
 var _ store.Store = (*Store)(nil)
@@ -85,7 +86,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{path: path, options: o,
 		nodes:  cache.New[nodeKey, []byte](cache.Options{Name: "rtree_nodes", Bytes: nodeBytes, Shards: 4, Group: o.Caches}),
-		counts: cache.New[countKey, int](cache.Options{Name: "counts", Bytes: countBytes, Group: o.Caches})}
+		counts: cache.New[countKey, int](cache.Options{Name: "counts", Bytes: countBytes, Group: o.Caches}),
+		tables: cache.New[tableKey, any](cache.Options{Name: "type_ahead", Bytes: int64(o.TypeAhead), Group: o.Caches, Fixed: true})}
 	r, err := s.load(ctx)
 	if err != nil {
 		return nil, err
@@ -104,6 +106,7 @@ func (s *Store) install(r *revision) {
 	}
 	if old := s.current.Swap(r); old != nil {
 		s.nodes.Clear() // they are of layers that are going
+		s.tables.Clear()
 		old.release()
 	}
 }

@@ -178,7 +178,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 	if now, err := inspect(s.path); err != nil || now.state() != src.state() {
 		r.pool.distrust() // somebody wrote while it was opened
 	}
-	r.typeAhead.room = s.options.TypeAhead
+	r.typeAhead.tables = s.tables
 	r.refs.Store(1)
 	return r, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/store"
 )
@@ -25,14 +26,22 @@ import (
 // typeAheadFrom is how many features a collection has at least to have a table; the index is fast enough for fewer.
 const typeAheadFrom = 2_000
 
-// typeAhead holds the tables of a revision. Its zero value has no room for one.
+// typeAhead makes the tables of a revision.
 type typeAhead struct {
-	room int // bytes that tables may take together
+	tables *tableCache
 
 	mu     sync.Mutex
-	tables map[string]*aheadTable  // by collection; nil while it is made, and where it does not fit
-	folded map[string]*foldedTexts // by collection and column; nil as those
-	making bool                    // one of them
+	begun  map[string]bool // by the name of the table; whether it was offered to the cache or not
+	making bool            // one of them
+}
+
+// tableCache holds tables of all revisions: *aheadTable and *foldedTexts. What does not fit beside the others is not made.
+type tableCache = cache.Cache[tableKey, any]
+
+// tableKey names a table of a revision: of type-ahead by its collection, of folded texts by collection and column.
+type tableKey struct {
+	rev  uint64
+	name string
 }
 
 // ahead returns the table of a layer; nil where there is none yet, and then it is begun.
@@ -40,39 +49,37 @@ func (r *revision) ahead(l *layer) *aheadTable {
 	if l.source.Words == nil || !l.keyed || l.Count < typeAheadFrom {
 		return nil
 	}
-	return begin(r, &r.typeAhead.tables, l.ID, func(room int) (*aheadTable, error) { return r.makeAhead(l, room) })
+	return begin(r, l.ID, func(room int) (*aheadTable, error) { return r.makeAhead(l, room) })
 }
 
 // begin returns one of the tables. Where there is none yet it is begun, unless another is being made: each takes a connection and may need
 // all the room that is left.
-func begin[T interface{ size() int }](r *revision, tables *map[string]T, key string, build func(room int) (T, error)) (t T) {
-	a := &r.typeAhead
+func begin[T interface{ size() int }](r *revision, name string, build func(room int) (T, error)) (t T) {
+	a, key := &r.typeAhead, tableKey{r.rev, name}
+	if v, ok := a.tables.Get(key); ok {
+		return v.(T)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.room <= 0 {
+	room := a.tables.Room()
+	if room <= 0 || a.begun[name] || a.making || !r.take() {
 		return t
 	}
-	t, begun := (*tables)[key]
-	if begun || a.making || !r.take() {
-		return t
+	if a.begun == nil {
+		a.begun = map[string]bool{}
 	}
-	if *tables == nil {
-		*tables = map[string]T{}
-	}
-	(*tables)[key], a.making = t, true
-	room := a.room
+	a.begun[name], a.making = true, true
 	go func() {
 		defer r.release()
-		t, err := build(room)
+		t, err := build(int(room))
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.making = false
 		switch {
 		case errors.Is(err, store.ErrUnavailable): // for now; whoever asks next tries again
-			delete(*tables, key)
-		case err == nil && t.size() <= room:
-			a.room -= t.size()
-			(*tables)[key] = t
+			delete(a.begun, name)
+		case err == nil && int64(t.size()) <= room && r.refs.Load() > 1:
+			a.tables.Put(key, t, int64(t.size()))
 		}
 	}()
 	return t

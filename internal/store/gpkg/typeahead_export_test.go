@@ -5,28 +5,24 @@ func (s *Store) TypeAhead(collection string) (begun, ready bool) {
 	r := s.current.Load()
 	r.typeAhead.mu.Lock()
 	defer r.typeAhead.mu.Unlock()
-	t, begun := r.typeAhead.tables[collection]
-	return begun, t != nil
+	_, ready = s.tables.Get(tableKey{r.rev, collection})
+	return r.typeAhead.begun[collection], ready
 }
 
 // Folded reports whether the folded texts of a column are there.
 func (s *Store) Folded(collection, column string) bool {
-	r := s.current.Load()
-	r.typeAhead.mu.Lock()
-	defer r.typeAhead.mu.Unlock()
-	return r.typeAhead.folded[collection+"\x00"+column] != nil
+	_, ok := s.tables.Get(tableKey{s.current.Load().rev, collection + "\x00" + column})
+	return ok
 }
 
 // Making returns how many tables are asked for and not there.
 func (s *Store) Making() (n int) {
-	a := &s.current.Load().typeAhead
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, t := range a.tables {
-		n += boolInt(t == nil)
-	}
-	for _, t := range a.folded {
-		n += boolInt(t == nil)
+	r := s.current.Load()
+	r.typeAhead.mu.Lock()
+	defer r.typeAhead.mu.Unlock()
+	for name := range r.typeAhead.begun {
+		_, ready := s.tables.Get(tableKey{r.rev, name})
+		n += boolInt(!ready)
 	}
 	return n
 }

@@ -2,10 +2,7 @@ package postgis
 
 import (
 	"context"
-	"fmt"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -77,81 +74,4 @@ func secondsLeft(ctx context.Context) int {
 		return 0
 	}
 	return int(max(time.Until(at), 0)/time.Second) + 2
-}
-
-// counts keeps counts that took long, for twenty times as long as they took.
-type counts struct {
-	mu    sync.Mutex
-	kept  map[string]kept
-	alone map[string]bool // counts that were slow together with their page: they are asked alone, to see how long they take
-}
-
-type kept struct {
-	n     int
-	until time.Time
-}
-
-const (
-	slowCount = 50 * time.Millisecond // a faster one is not kept: rows are live
-	keepCount = 20
-	keepMost  = 30 * time.Second
-	maxCounts = 1024
-	maxName   = 4 << 10
-)
-
-func (c *counting) name() string {
-	var b strings.Builder
-	sql, args := c.statement()
-	b.WriteString(sql)
-	for _, a := range args {
-		fmt.Fprintf(&b, "\x00%v", a) // the statement tells its type
-	}
-	return b.String()
-}
-
-// get returns a count that is known, and else whether it shall be asked apart from its page.
-func (c *counts) get(x *counting) (n int, known, apart bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.kept)+len(c.alone) == 0 {
-		return -1, false, false
-	}
-	name := x.name()
-	if k, ok := c.kept[name]; ok && time.Now().Before(k.until) {
-		return k.n, true, false
-	}
-	return -1, false, c.alone[name]
-}
-
-// slow notes how long a count took together with its page.
-func (c *counts) slow(x *counting, took time.Duration) {
-	if took < slowCount {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.alone == nil || len(c.alone) >= maxCounts {
-		c.alone = map[string]bool{}
-	}
-	if name := x.name(); len(name) <= maxName {
-		c.alone[name] = true
-	}
-}
-
-// put keeps a count that took long by itself; one that did not is asked together with its page again.
-func (c *counts) put(x *counting, n int, took time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if took < slowCount {
-		if len(c.alone) > 0 {
-			delete(c.alone, x.name())
-		}
-		return
-	}
-	if c.kept == nil || len(c.kept) >= maxCounts {
-		c.kept = map[string]kept{}
-	}
-	if name := x.name(); len(name) <= maxName {
-		c.kept[name] = kept{n, time.Now().Add(min(keepCount*took, keepMost))}
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -32,14 +31,13 @@ type layer struct {
 	xmin      bool      // which is the system column
 	rev       uint64    // of the definition
 	fields    []*sqlq.Field
-	visible   []int           // of Collection.Properties: those that are not hidden
-	unique    map[string]bool // properties whose values differ from row to row, and are never null
-	byID      []key           // of the order by id
-	idOrder   []sqlq.Key      // of byID
-	first     sync.Map        // statements of first pages without a filter and in the order by id, by extras
-	beside    string          // besideStatement
-	plain     bool            // a table or a materialised view
-	total     atomic.Pointer[total]
+	visible   []int               // of Collection.Properties: those that are not hidden
+	unique    map[string]bool     // properties whose values differ from row to row, and are never null
+	byID      []key               // of the order by id
+	idOrder   []sqlq.Key          // of byID
+	first     sync.Map            // statements of first pages without a filter and in the order by id, by extras
+	beside    string              // besideStatement
+	plain     bool                // a table or a materialised view
 	beyond    sync.Map            // names of the properties of which a value was told that cannot be given
 	warn      func(column string) // nil: nobody is told
 }

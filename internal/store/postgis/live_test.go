@@ -5,12 +5,14 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"grense/internal/cache"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
 	"grense/internal/store/storetest"
@@ -373,12 +375,13 @@ func TestReloadHasItsOwnTime(t *testing.T) {
 	}
 }
 
-// TestCountsThatTookLong are kept for a while, but tell no fewer than a page shows, and go with the definitions.
+// TestCountsThatTookLong are cached for a while, but tell no fewer than a page shows, and go with the definitions.
 func TestCountsThatTookLong(t *testing.T) {
 	t.Parallel()
 	url := base(t, `CREATE TABLE sted (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO sted SELECT i, 'SRID=4258;POINT(5 60)' FROM generate_series(1, 50) i;
 		CREATE VIEW treg AS SELECT id, geom FROM sted WHERE pg_sleep(0.02) IS NOT NULL`)
-	s := openStore(t, url, postgis.Options{Poll: time.Hour})
+	caches := &cache.Group{}
+	s := openStore(t, url, postgis.Options{Poll: time.Hour, Caches: caches})
 	q := store.Query{Collection: "treg", Limit: 2, Count: store.CountExact}
 	matched := func(offset int) int {
 		q.Offset = offset
@@ -390,7 +393,10 @@ func TestCountsThatTookLong(t *testing.T) {
 	}
 	run(t, url, "INSERT INTO sted SELECT i, 'SRID=4258;POINT(5 60)' FROM generate_series(51, 60) i")
 	if n := matched(0); n != 50 {
-		t.Errorf("the count was not kept: %d", n)
+		t.Errorf("the count was not cached: %d", n)
+	}
+	if !slices.ContainsFunc(caches.Stats(), func(x cache.Stats) bool { return x.Name == "counts" && x.Entries > 0 && x.Bytes > 0 }) {
+		t.Errorf("caches %+v: no count", caches.Stats())
 	}
 	if n := matched(55); n < 57 {
 		t.Errorf("features 56 and 57 of %d", n)

@@ -41,7 +41,7 @@ type question struct {
 	place  *store.Place
 	first  sqlq.Filter // of Query.First, where that is asked
 	values []any       // arguments of the keys at place
-	seen   *total      // how many rows the table had when they were last counted
+	seen   total       // how many rows the table had when they were last counted
 	counts *counts     // of the revision
 }
 
@@ -228,9 +228,7 @@ func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) e
 	}
 	if qu.q.Limit > 0 {
 		x := extras{exists: qu.place != nil, count: count != nil && !apart, state: count != nil && qu.states()}
-		if qu.seen = qu.l.total.Load(); qu.seen == nil {
-			qu.seen = &total{state: "none"} // which no state is called
-		}
+		qu.seen = qu.counts.total(qu.l)
 		var state string
 		var rows []found
 		var keys []any // of rows
@@ -272,8 +270,8 @@ func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) e
 			counted, count = qu.seen.n, nil
 		case !x.count:
 		case len(rows) > 0:
-			qu.counts.slow(count, time.Since(start))
-			qu.l.keep(total{state, counted})
+			qu.counts.together(count, time.Since(start))
+			qu.counts.putTotal(qu.l, total{state, counted})
 			count = nil
 		case qu.place == nil && qu.q.Offset <= 0:
 			counted, count = 0, nil
@@ -289,7 +287,7 @@ func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) e
 			raw := r.RawValues()
 			counted = int(binary.BigEndian.Uint64(raw[0]))
 			if len(raw) > 1 {
-				qu.l.keep(total{string(raw[1]), counted})
+				qu.counts.putTotal(qu.l, total{string(raw[1]), counted})
 			}
 			return nil
 		})
@@ -300,7 +298,7 @@ func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) e
 		if err != nil {
 			return err
 		}
-		qu.counts.put(count, counted, time.Since(start))
+		qu.counts.alone(count, counted, time.Since(start))
 	}
 	qu.matched(p, counted)
 	return nil
@@ -572,7 +570,7 @@ func (qu *question) isDear(ctx, short context.Context, x *counting, err error) b
 		return false
 	}
 	if x != nil {
-		qu.counts.put(x, -1, keepMost)
+		qu.counts.alone(x, -1, countMost)
 	}
 	return true
 }

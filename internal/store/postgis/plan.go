@@ -65,7 +65,7 @@ func (s *Store) answer(ctx context.Context, r *revision, qu *question) (p *store
 	if w.answer == nil {
 		return nil, w, errInTurn
 	}
-	qu.counts = &r.counts
+	qu.counts = r.counts
 	err = s.ask(ctx, qu.l, func(c *pgxpool.Conn) error {
 		p = &store.Page{Matched: -1, Version: r.catalog.Version}
 		if err := w.answer(qu, ctx, c, p); err != nil || len(p.Rows) > 0 {

@@ -26,6 +26,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"grense/internal/cache"
 	"grense/internal/store"
 )
 
@@ -38,6 +39,7 @@ type Options struct {
 	Poll time.Duration // between looks at the definitions. Defaults to 3 seconds.
 	// AllowEmpty opens a database in which no table can be served. Else that is an error.
 	AllowEmpty bool
+	Caches     *cache.Group // takes the caches of the store; nil: none
 }
 
 // Store answers from one database.
@@ -45,6 +47,7 @@ type Store struct {
 	pool    *pgxpool.Pool
 	signs   *pgxpool.Pool // of one connection, for Ready
 	options Options
+	caches  *caches
 	current atomic.Pointer[revision]
 	reload  sync.Mutex
 	away    atomic.Bool // the database could not be reached at the last look
@@ -87,7 +90,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	s := &Store{pool: pool, signs: signs, options: o, users: 1, idle: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{}, 1)}
+	s := &Store{pool: pool, signs: signs, options: o, caches: newCaches(o.Caches), users: 1, idle: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{}, 1)}
 	r, err := s.first(ctx)
 	if err != nil {
 		pool.Close()

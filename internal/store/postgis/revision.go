@@ -18,7 +18,7 @@ import (
 	"grense/internal/store"
 )
 
-// revision is one state of the definitions. It is immutable but for the counts that it caches.
+// revision is one state of the definitions. It is immutable.
 type revision struct {
 	catalog     *store.Catalog
 	layers      map[string]*layer // by collection id
@@ -29,7 +29,7 @@ type revision struct {
 	read     map[string]examined // by draft.definition
 	ailing   []*draft            // tables that could not be read; they are tried again
 	tables   map[string]string   // by collection id
-	counts   counts
+	counts   *counts
 }
 
 // load reads definitions and surveys the tables. Geometries that the revision before has measured are not read again; it may be nil.
@@ -43,7 +43,7 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 		return nil, err
 	}
 	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC()}, layers: map[string]*layer{}, fingerprint: in.fingerprint,
-		measured: map[string]*survey{}, items: map[string]string{}, read: map[string]examined{}, tables: map[string]string{}}
+		measured: map[string]*survey{}, items: map[string]string{}, read: map[string]examined{}, tables: map[string]string{}, counts: s.caches.counts()}
 	if len(in.own) > 0 {
 		r.catalog.Modified = time.Time{}
 	}

@@ -41,7 +41,7 @@ func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
 		return nil, fmt.Errorf("no connection: %w", err)
 	}
 	r := s.current.Load()
-	x := &snapshot{of: s, pinned: &Store{pool: s.pool, options: s.options, users: 1, idle: make(chan struct{}), pinned: c}}
+	x := &snapshot{of: s, pinned: &Store{pool: s.pool, options: s.options, caches: s.caches, users: 1, idle: make(chan struct{}), pinned: c}}
 	x.pinned.current.Store(r)
 	_, err = c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", pgx.QueryExecModeSimpleProtocol)
 	if err == nil {

@@ -21,12 +21,5 @@ func (l *layer) state() string {
 		" OR to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN '' ELSE txid_current_snapshot()::text || '/' || pg_postmaster_start_time()::text END)"
 }
 
-// keep remembers a total.
-func (l *layer) keep(t total) {
-	if t.state != "" {
-		l.total.Store(&t)
-	}
-}
-
 // escapeQuotes makes a text the inside of a constant.
 func escapeQuotes(s string) string { return strings.ReplaceAll(s, "'", "''") }

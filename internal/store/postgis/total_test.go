@@ -2,25 +2,28 @@ package postgis_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"grense/internal/cache"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
 	"grense/internal/store/storetest"
 )
 
-// TestTotalsFollowEveryTransaction: the number of all rows is remembered only as long as no transaction has ended, whatever else is under way.
+// TestTotalsFollowEveryTransaction: the number of all rows is cached only as long as no transaction has ended, whatever else is under way.
 func TestTotalsFollowEveryTransaction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	url := base(t, `CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt SELECT n, ST_Point(10, 60, 4258) FROM generate_series(1, 20) AS n;
 		CREATE TABLE annet (id INT)`)
-	s := openStore(t, url, postgis.Options{})
+	caches := &cache.Group{}
+	s := openStore(t, url, postgis.Options{Caches: caches})
 	matched := func(want int) {
 		t.Helper()
-		for range 3 { // counted, remembered, and remembered by the text of the statement
+		for range 3 { // counted, cached, and known by the text of the statement
 			if p := page(t, s, store.Query{Collection: "punkt", Limit: 5}); p.Matched != want {
 				t.Fatalf("%d match, want %d", p.Matched, want)
 			}
@@ -52,6 +55,9 @@ func TestTotalsFollowEveryTransaction(t *testing.T) {
 		}
 	}
 	matched(20)
+	if !slices.ContainsFunc(caches.Stats(), func(x cache.Stats) bool { return x.Name == "totals" && x.Entries == 1 && x.Bytes > 0 }) {
+		t.Errorf("caches %+v: no total", caches.Stats())
+	}
 	oldest, second, third := begin(), begin(), begin()
 	do(oldest, "INSERT INTO annet VALUES (1)")
 	do(second, "DELETE FROM punkt WHERE id = 20")
