@@ -212,6 +212,35 @@ func TestAttackFairTurns(t *testing.T) {
 	figure(t, "  refused without saying why", silent.Load(), 0)
 }
 
+// TestAttackOneComparison: one comparison of two large geometries ends near its limit, and gives its memory and its place back.
+func TestAttackOneComparison(t *testing.T) {
+	attack(t)
+	file := sharedPath(t, "data", "world", "ne_10m_ocean.geojson.gz")
+	if _, err := os.Stat(file); err != nil {
+		t.Skipf("SKIPPED: %s is absent", file)
+	}
+	const limit = time.Second
+	s := serve(t, []string{"GRENSE_LIMITS_QUERY_TIMEOUT=1s", "GRENSE_LIMITS_MEMORY=512MiB"}, file)
+	s.away = true
+	items := "/collections/" + s.only(t) + "/items?resulttype=hits&filter="
+	a, worst := s.asker(s.key), time.Duration(0)
+	for i, op := range []string{"S_TOUCHES", "S_EQUALS", "S_OVERLAPS", "S_WITHIN", "S_CONTAINS", "S_CROSSES", "S_INTERSECTS"} {
+		code, body, took, err := a.ask(t.Context(), items+url.QueryEscape(fmt.Sprintf("%s(geometry,geometry) AND scalerank<>%d", op, 100+i)))
+		if err != nil || code != http.StatusOK && code != http.StatusServiceUnavailable {
+			t.Errorf("%s: %d, %v, %s", op, code, err, body)
+		}
+		t.Logf("%s: %d after %v", op, code, took)
+		worst = max(worst, took)
+	}
+	figure(t, "an ocean of 450,000 corners compared with itself, all predicates, limits.query_timeout 1s: the longest", worst, limit+time.Second)
+	figure(t, "  VmHWM in bytes, limits.memory 512 MiB", s.peak(t), 512<<20)
+	_, _, took, err := a.ask(t.Context(), items[:strings.Index(items, "?")]+"?limit=1&skipGeometry=true")
+	if err != nil {
+		t.Error(err)
+	}
+	figure(t, "  an item afterwards", took, 100*time.Millisecond)
+}
+
 // only is the id of the one collection that s serves.
 func (s *serving) only(t *testing.T) string {
 	t.Helper()

@@ -282,6 +282,9 @@ func turn(a, b, c orb.Point) int {
 }
 
 func exactTurn(a, b, c orb.Point) int {
+	if a == b || b == c || a == c || (a[0] == c[0] || b[1] == c[1]) && (a[1] == c[1] || b[0] == c[0]) {
+		return 0
+	}
 	for _, v := range [...]float64{a[0], a[1], b[0], b[1], c[0], c[1]} {
 		if !wkb.Finite(v) {
 			return 0

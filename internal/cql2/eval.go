@@ -1,6 +1,7 @@
 package cql2
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -33,6 +34,16 @@ type Record interface {
 	Geometry(name string) (wkb []byte, in crs.ID, err error)
 	// Rows returns the rows of a relation that belong to the record.
 	Rows(relation string) ([]Record, error)
+}
+
+// Bounded is a Record whose evaluation ends with a context, in the midst of a comparison of geometries, too; the error is that of the context.
+type Bounded interface{ Context() context.Context }
+
+func contextOf(r Record) context.Context {
+	if b, ok := r.(Bounded); ok {
+		return b.Context()
+	}
+	return context.Background()
 }
 
 // Eval evaluates a checked predicate over a record. It is the reference that compilers are measured by. An error is one of the

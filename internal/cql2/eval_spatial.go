@@ -1,6 +1,7 @@
 package cql2
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 
 	"grense/internal/crs"
+	"grense/internal/problem"
 	"grense/internal/wkb"
 )
 
@@ -30,13 +32,10 @@ type spatialSide struct {
 // shape is a geometry ready for predicates.
 type shape struct {
 	flat
-	g        geom.Geometry
-	decoded  bool
-	literal  bool
-	prepared *geom.PreparedGeometry // of literals that gain by it
-	tried    bool                   // prepared is as it will be
-	area     *region                // of literals for Intersects; nil when it is none
-	point    *orb.Point             // the same
+	tried bool
+	topo  *topology  // nil when it is a collection
+	area  *region    // of literals for Intersects; nil when it is none
+	point *orb.Point // the same
 }
 
 func newSpatialTest(e Spatial) *spatialTest {
@@ -124,10 +123,7 @@ func (t *spatialTest) relate(r Record, first, second *spatialSide) (bool, error)
 	if known, answer := envelopes(t.op, a.bound, b.bound); known {
 		return answer, nil
 	}
-	if err := errors.Join(a.decode(), b.decode()); err != nil {
-		return false, err
-	}
-	return relate(t.op, a, b)
+	return relate(contextOf(r), t.op, a, b)
 }
 
 // shape returns the operand in the CRS target, which the first operand sets to its own.
@@ -160,7 +156,6 @@ func (s *spatialSide) literal(target *crs.ID) (*shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	made.literal = true
 	if made.area = newRegion(made.flat); made.area == nil {
 		made.point = onePoint(made.flat)
 	}
@@ -189,29 +184,12 @@ func newShape(source []byte, from, to crs.ID) (*shape, error) {
 	return &shape{flat: flat}, err
 }
 
-func (s *shape) decode() (err error) {
-	if s.decoded {
-		return nil
+// topology returns the geometry ready for relation; nil when it is a collection.
+func (s *shape) topology() *topology {
+	if !s.tried {
+		s.tried, s.topo = true, newTopology(s.flat)
 	}
-	s.decoded = true
-	if s.g, err = geom.UnmarshalWKB(s.wkb, geom.NoValidate{}); err != nil {
-		return fmt.Errorf("%w: %w", wkb.ErrInvalid, err)
-	}
-	return nil
-}
-
-// index returns a literal with an area as Intersects and Contains want it, where that pays; other predicates would lose by it. Nil: it
-// does not.
-func (s *shape) index() *geom.PreparedGeometry {
-	if s.literal && !s.tried {
-		s.tried = true
-		if s.g.IsPolygon() || s.g.IsMultiPolygon() {
-			if p, err := geom.Prepare(s.g); err == nil {
-				s.prepared = &p
-			}
-		}
-	}
-	return s.prepared
+	return s.topo
 }
 
 // envelopes answers from the bounds alone where that is possible. An empty geometry is disjoint from everything.
@@ -236,49 +214,37 @@ func covered(a, b orb.Bound) bool { return b.Contains(a.Min) && b.Contains(a.Max
 // errUndefined reports that a predicate has no answer, as for an invalid polygon.
 var errUndefined = errors.New("cql2: the predicate is not defined for these geometries")
 
-// relate computes the exact predicate (OGC 06-103r4, 6.1.15).
-func relate(op SpatialOp, a, b *shape) (bool, error) {
-	switch op {
-	case SIntersects:
-		return intersects(a, b), nil
-	case SDisjoint:
-		return !intersects(a, b), nil
-	case SWithin:
-		return containsShape(b, a)
-	case SContains:
-		return containsShape(a, b)
+// relate computes the exact predicate (OGC 06-103r4, 6.1.15), until ctx ends.
+func relate(ctx context.Context, op SpatialOp, a, b *shape) (bool, error) {
+	if x, y := a.topology(), b.topology(); x != nil && y != nil {
+		return holdsRelation(ctx, op, x, y)
+	}
+	return relateCollections(op, a, b)
+}
+
+// maxCollection bounds the bytes of two geometries of which one is a collection. Their comparison cannot be broken off, and takes about a second
+// of this size.
+const maxCollection = 20_000 * 16
+
+// relateCollections computes the predicate where a geometry has parts of several dimensions, or none of the extent of its type.
+func relateCollections(op SpatialOp, a, b *shape) (bool, error) {
+	if len(a.wkb)+len(b.wkb) > maxCollection {
+		return false, problem.New(problem.Invalid, nil, "%s compares a geometry collection, and both geometries have more than 20,000 positions together. Use bbox, or a filter that leaves such collections out.", op)
+	}
+	x, err1 := geom.UnmarshalWKB(a.wkb, geom.NoValidate{})
+	y, err2 := geom.UnmarshalWKB(b.wkb, geom.NoValidate{})
+	if err := errors.Join(err1, err2); err != nil {
+		return false, fmt.Errorf("%w: %w", wkb.ErrInvalid, err)
 	}
 	f := map[SpatialOp]func(a, b geom.Geometry) (bool, error){
-		SEquals: geom.Equals, STouches: geom.Touches, SCrosses: geom.Crosses, SOverlaps: geom.Overlaps,
+		SEquals: geom.Equals, STouches: geom.Touches, SCrosses: geom.Crosses, SOverlaps: geom.Overlaps, SWithin: geom.Within, SContains: geom.Contains,
+		SIntersects: func(a, b geom.Geometry) (bool, error) { return geom.Intersects(a, b), nil },
+		SDisjoint:   func(a, b geom.Geometry) (bool, error) { return !geom.Intersects(a, b), nil },
 	}[op]
 	if f == nil {
 		panic(fmt.Sprintf("cql2: spatial predicate %q", op))
 	}
-	return defined(f(a.g, b.g))
-}
-
-func intersects(a, b *shape) bool {
-	for _, try := range [...][2]*shape{{a, b}, {b, a}} {
-		if p := try[0].index(); p != nil && !try[1].g.IsPoint() {
-			if hit, err := p.Intersects(try[1].g); err == nil {
-				return hit
-			}
-		}
-	}
-	return geom.Intersects(a.g, b.g)
-}
-
-// containsShape reports whether a contains b.
-func containsShape(a, b *shape) (bool, error) {
-	if p := a.index(); p != nil {
-		if hit, err := p.Contains(b.g); err == nil {
-			return hit, nil
-		}
-	}
-	return defined(geom.Contains(a.g, b.g))
-}
-
-func defined(hit bool, err error) (bool, error) {
+	hit, err := f(x, y)
 	if err != nil {
 		return false, fmt.Errorf("%w: %v", errUndefined, err)
 	}

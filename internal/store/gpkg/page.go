@@ -339,7 +339,7 @@ func (qu *question) holds(ctx context.Context, c *conn, r row, n int) (bool, err
 	if t, err := qu.hints.of(c, r, n+2); err != nil || t != cql2.Null {
 		return t == cql2.True, err
 	}
-	t, err := qu.matcher.Eval(newRecord(c, qu.l, r.Any(n)))
+	t, err := qu.matcher.Eval(newRecord(ctx, c, qu.l, r.Any(n)))
 	return t == cql2.True, err
 }
 

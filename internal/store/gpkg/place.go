@@ -49,7 +49,7 @@ func (qu *question) byPlace(ctx context.Context, c *conn, p *store.Page) (bool, 
 		return false, err
 	}
 	s := &candidates{c: c, l: l, matcher: cql2.NewMatcher(qu.q.Filter), rows: rows}
-	s.rec = placeRecord{c: c, l: l, sql: "SELECT " + alias + "." + quote(g.Column) + " FROM " + l.source.Table + " AS " + alias + " WHERE " + alias + "." + g.RowID + " = ?"}
+	s.rec = placeRecord{ctx: ctx, c: c, l: l, sql: "SELECT " + alias + "." + quote(g.Column) + " FROM " + l.source.Table + " AS " + alias + " WHERE " + alias + "." + g.RowID + " = ?"}
 	if g.HasNull {
 		if err := s.addMissing(); err != nil {
 			return false, err
@@ -62,7 +62,7 @@ func (qu *question) byPlace(ctx context.Context, c *conn, p *store.Page) (bool, 
 
 // addMissing adds the rows without geometry where these match.
 func (s *candidates) addMissing() error {
-	t, err := s.matcher.Eval(&placeRecord{l: s.l})
+	t, err := s.matcher.Eval(&placeRecord{ctx: context.Background(), l: s.l})
 	if err != nil || t != cql2.True {
 		return err
 	}
@@ -199,6 +199,7 @@ func (s *candidates) fill(ctx context.Context, qu *question, from cursor, p *sto
 
 // placeRecord is a row with its geometry alone, of a layer whose geometries have been read once.
 type placeRecord struct {
+	ctx  context.Context // of the question
 	c    *conn
 	l    *layer
 	sql  string
@@ -206,6 +207,9 @@ type placeRecord struct {
 	read bool
 	wkb  []byte // in c.blob
 }
+
+// Context is that of the question.
+func (r *placeRecord) Context() context.Context { return r.ctx }
 
 // Geometry returns the stored geometry; it is valid until that of another row is asked for.
 func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {

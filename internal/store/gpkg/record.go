@@ -1,6 +1,7 @@
 package gpkg
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 // record is one row as cql2.Eval sees it. It reads what is asked for, on the connection of the question.
 type record struct {
+	ctx    context.Context // of the question
 	c      *conn
 	source *sqlq.Source
 	where  string         // condition on the row, with one argument
@@ -21,9 +23,12 @@ type record struct {
 	keys   map[string]any // of a row of a relation: what its own relations refer to
 }
 
-func newRecord(c *conn, l *layer, id any) *record {
-	return &record{c: c, source: l.source, where: alias + "." + l.key + " = ?", id: id, values: map[string]any{}}
+func newRecord(ctx context.Context, c *conn, l *layer, id any) *record {
+	return &record{ctx: ctx, c: c, source: l.source, where: alias + "." + l.key + " = ?", id: id, values: map[string]any{}}
 }
+
+// Context is that of the question.
+func (r *record) Context() context.Context { return r.ctx }
 
 // Value returns a property in its served form.
 func (r *record) Value(name string) (any, error) {
@@ -100,7 +105,7 @@ func (r *record) Rows(relation string) ([]cql2.Record, error) {
 	var rows []cql2.Record
 	err := r.c.query("SELECT "+strings.Join(cols, ", ")+" FROM "+rel.Table+" AS "+alias+" WHERE "+alias+"."+quote(rel.Owner)+" = ?",
 		[]any{owner}, func(x row) error {
-			sub := &record{c: r.c, source: &rel.Source, values: map[string]any{}, keys: map[string]any{}}
+			sub := &record{ctx: r.ctx, c: r.c, source: &rel.Source, values: map[string]any{}, keys: map[string]any{}}
 			for i, n := range names {
 				sub.values[n] = readValue(x, i, rel.Fields[n].Type)
 			}

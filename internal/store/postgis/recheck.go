@@ -22,7 +22,7 @@ func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page)
 		var rows []found
 		n := 0
 		err := qu.scan(ctx, c, nil, false, 0, func(r pgx.Rows) error {
-			ok, err := qu.holds(m, r)
+			ok, err := qu.holds(ctx, m, r)
 			if ok {
 				if n++; n > skip && len(rows) <= qu.q.Limit {
 					x, wrong := qu.found(r)
@@ -52,7 +52,7 @@ func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page)
 	short, done := qu.budget(ctx)
 	defer done()
 	err := qu.scan(short, c, nil, false, 0, func(r pgx.Rows) error {
-		ok, err := qu.holds(m, r)
+		ok, err := qu.holds(short, m, r)
 		if ok {
 			n++
 		}
@@ -96,7 +96,7 @@ func (qu *question) take(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, 
 			if read++; len(rows) == limit {
 				return nil
 			}
-			ok, err := qu.holds(m, r)
+			ok, err := qu.holds(ctx, m, r)
 			var wrong error
 			if last, wrong = qu.found(r); err == nil {
 				err = wrong
@@ -125,8 +125,8 @@ func (qu *question) scan(ctx context.Context, c *pgxpool.Conn, values []any, bac
 }
 
 // holds tells whether a candidate matches.
-func (qu *question) holds(m *cql2.Matcher, r pgx.Rows) (bool, error) {
-	x := qu.rows.record(r.RawValues()[len(qu.keys):])
+func (qu *question) holds(ctx context.Context, m *cql2.Matcher, r pgx.Rows) (bool, error) {
+	x := qu.rows.record(ctx, r.RawValues()[len(qu.keys):])
 	if x.sure {
 		return true, nil
 	}
@@ -148,7 +148,7 @@ func (qu *question) sorted(ctx context.Context, c *pgxpool.Conn, p *store.Page) 
 	var rows []found
 	err := qu.scan(ctx, c, nil, false, 0, func(r pgx.Rows) error {
 		if m != nil {
-			if ok, err := qu.holds(m, r); err != nil || !ok {
+			if ok, err := qu.holds(ctx, m, r); err != nil || !ok {
 				return err
 			}
 		}
@@ -185,7 +185,7 @@ func (qu *question) rank(x *found, r pgx.Rows) error {
 	if qu.q.Rank == nil {
 		return nil
 	}
-	rank, ok, err := qu.q.Rank.Rank(qu.rows.record(r.RawValues()[len(qu.keys):]))
+	rank, ok, err := qu.q.Rank.Rank(qu.rows.record(context.Background(), r.RawValues()[len(qu.keys):]))
 	if x.rank = rank; !ok {
 		x.rank = cql2.RankWord + 1
 	}

@@ -2,6 +2,7 @@ package postgis
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -122,18 +123,22 @@ func aggregate(r *sqlq.Relation, owner string, depth int) string {
 
 // record is a candidate as cql2.Eval sees it.
 type record struct {
+	ctx  context.Context // of the question
 	c    *candidates
 	sure bool
 	raw  [][]byte // of names, the geometry and relations
 }
 
 // record reads the columns of a row from the revision on. It is valid until the next row is read.
-func (c *candidates) record(raw [][]byte) *record {
+func (c *candidates) record(ctx context.Context, raw [][]byte) *record {
 	if c.where {
 		raw = raw[1:]
 	}
-	return &record{c: c, sure: raw[1][0] != 0, raw: raw[2:]}
+	return &record{ctx: ctx, c: c, sure: raw[1][0] != 0, raw: raw[2:]}
 }
+
+// Context is that of the question.
+func (r *record) Context() context.Context { return r.ctx }
 
 // Value returns a property in its served form.
 func (r *record) Value(name string) (any, error) {
