@@ -286,7 +286,7 @@ func (r *relation) vertexAt(p edgePair) bool {
 	box, other := p.e.bound(), p.f.bound()
 	box = orb.Bound{Min: orb.Point{max(box.Min[0], other.Min[0]), max(box.Min[1], other.Min[1])}, Max: orb.Point{min(box.Max[0], other.Max[0]), min(box.Max[1], other.Max[1])}}
 	for _, t := range [...]*topology{p.x, p.y} {
-		clear := t.search(&box, func(i int) bool {
+		none := t.search(&box, func(i int) bool {
 			for _, v := range [...]orb.Point{t.edges[i].a, t.edges[i].b} {
 				if holds(&box, v) && turn(p.e.a, p.e.b, v) == 0 && turn(p.f.a, p.f.b, v) == 0 {
 					return false
@@ -294,7 +294,7 @@ func (r *relation) vertexAt(p edgePair) bool {
 			}
 			return r.tick()
 		})
-		if !clear {
+		if !none {
 			return true
 		}
 	}
