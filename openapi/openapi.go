@@ -50,6 +50,7 @@ type Operation struct {
 	Parameters  []Parameter
 	Answers     []Answer // representations of the answer 200
 	Lookup      bool     // the path names something that may not exist: 404
+	Asks        bool     // POST asks the same, with a filter in CQL2 JSON as its body instead of the parameters filter and filter-lang
 }
 
 // Parameter is a parameter of an operation. Those with the same Shared name stand once, among the components.
@@ -111,6 +112,9 @@ func Build(in Input) ([]byte, error) {
 			return nil, err
 		}
 		paths[op.Path] = m{"get": get}
+		if op.Asks {
+			paths[op.Path].(m)["post"] = post(op, get)
+		}
 	}
 	info := m{"title": in.Title, "description": in.Description, "version": in.Version}
 	if c := filled(m{"name": in.Contact.Name, "url": in.Contact.URL, "email": in.Contact.Email}); len(c) > 0 {
@@ -171,7 +175,8 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 	}
 	get := m{"operationId": op.ID, "summary": op.Summary, "description": op.Description, "tags": []any{op.Tag}, "parameters": list, "responses": responses, "security": []any{}}
 	if op.Keyed {
-		responses["503"] = ref("responses", "Unavailable")
+		responses["429"], responses["503"] = ref("responses", "TooMany"), ref("responses", "Unavailable")
+		maps.Copy(responses["200"].(m)["headers"].(m), m{"RateLimit": ref("headers", "RateLimit"), "RateLimit-Policy": ref("headers", "RateLimitPolicy")})
 		if keyed {
 			responses["401"] = ref("responses", "Unauthorized")
 			get["security"] = []any{m{"ApiKeyHeader": []any{}}, m{"ApiKeyBearer": []any{}}, m{"ApiKeyBasic": []any{}}}
@@ -181,6 +186,25 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 		return nil, fmt.Errorf("openapi: operation %s and its path %s differ in their variables", op.ID, op.Path)
 	}
 	return get, nil
+}
+
+// post describes the POST that asks what the GET asks, with a filter as its body.
+func post(op Operation, get m) m {
+	p, responses := maps.Clone(get), maps.Clone(get["responses"].(m))
+	var list []any
+	for i, x := range op.Parameters {
+		if x.Name != "filter" && x.Name != "filter-lang" {
+			list = append(list, get["parameters"].([]any)[i])
+		}
+	}
+	delete(responses, "304")
+	responses["413"], responses["415"] = ref("responses", "TooLarge"), ref("responses", "MediaType")
+	body := m{"schema": ref("schemas", "filter")}
+	p["operationId"], p["parameters"], p["responses"] = op.ID+"ByFilter", list, responses
+	p["summary"] = op.Summary + ", by a filter in the body"
+	p["description"] = op.Description + " The filter stands in the body, as CQL2 JSON, and may be long; it changes nothing. Links in the answer repeat it in their address."
+	p["requestBody"] = m{"description": "A filter in CQL2 JSON (OGC 21-065r2)", "required": true, "content": m{"application/json": body, "application/cql2+json": body}}
+	return p
 }
 
 func hasPathParam(op Operation) bool {

@@ -37,6 +37,7 @@ type call struct {
 	right *ticket           // to ask the store; nil: not asked yet
 
 	values url.Values // all query parameters
+	body   string     // the filter that the body brings; "" for none
 
 	// params is what the query parameters say: the struct of the route's Params, as its New made it; nil when it has none.
 	params    any
@@ -77,6 +78,11 @@ func (c *call) resolve() error {
 	}
 	if c.rt.Data {
 		if err := c.s.authorize(c); err != nil {
+			return err
+		}
+	}
+	if c.bringsFilter() {
+		if err := c.readFilter(); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,13 @@ func (c *call) buildFilter(asked *itemsParams) error {
 			return err
 		}
 		if err != nil {
-			faults = append(faults, problem.Of(err).Faults...)
+			bad := problem.Of(err).Faults
+			for i := range bad {
+				if c.bringsFilter() {
+					bad[i].In = "body"
+				}
+			}
+			faults = append(faults, bad...)
 		} else {
 			and = append(and, e)
 		}

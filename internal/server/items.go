@@ -109,6 +109,9 @@ func (c *call) pageTag(p *store.Page) string {
 func (c *call) unchanged(h http.Header, tag string) bool {
 	etag := `W/"` + tag + `"`
 	h.Set("ETag", etag)
+	if c.r.Method == http.MethodPost { // 304 is for GET and HEAD (RFC 9110, 13.1.2)
+		return false
+	}
 	return matches(c.r.Header.Values("If-None-Match"), etag)
 }
 

@@ -35,6 +35,9 @@ func TestNoDataWithoutAKey(t *testing.T) {
 						r := httptest.NewRequest(method, "http://example.org"+path, bodyOf(method, path))
 						r.RemoteAddr = fmt.Sprintf("192.0.%d.%d:99", client>>8&255, client&255) // who sends many wrong keys is slowed
 						r.Header.Set("Content-Type", "text/xml; charset=utf-8")
+						if strings.HasSuffix(path, "/items") {
+							r.Header.Set("Content-Type", "application/json")
+						}
 						if f != "" {
 							q := r.URL.Query()
 							q.Set("f", f)
@@ -146,6 +149,9 @@ func bodyOf(method, path string) *strings.Reader {
 	}
 	if strings.Contains(path, "soap") {
 		return strings.NewReader(string(placename.ExampleRequest("findSteder", false, placename.DefaultBase)))
+	}
+	if strings.HasSuffix(path, "/items") {
+		return strings.NewReader(`{"op":"not","args":[false]}`)
 	}
 	return strings.NewReader(`{"inputs":{}}`)
 }

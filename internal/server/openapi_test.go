@@ -19,7 +19,7 @@ import (
 )
 
 func registerDecoders() { // decoders of the media types that kin-openapi does not know
-	for _, m := range []string{"application/ld+json", "application/schema+json", "application/vnd.oai.openapi+json", "application/geo+json"} {
+	for _, m := range []string{"application/ld+json", "application/schema+json", "application/vnd.oai.openapi+json", "application/geo+json", "application/cql2+json"} {
 		openapi3filter.RegisterBodyDecoder(m, openapi3filter.JSONBodyDecoder)
 	}
 	text := func(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {

@@ -361,6 +361,9 @@ func (c *call) parseQuery(rt *route) error {
 		add(problem.Invalidf("?", c.r.URL.RawQuery, "write the query as name=value pairs joined by &, with %% escapes for other characters"))
 	}
 	c.values = values
+	if c.bringsFilter() {
+		faults = append(faults, c.takeFilter(values)...)
+	}
 	switch l, ok := languageOf(values.Get("lang")); { // what means the same shall not make other documents
 	case !ok: // any other text means the same as none
 		delete(values, "lang")

@@ -32,6 +32,7 @@ type route struct {
 	Get         func(*call) (*answer, error)
 	Stream      func(*call, http.ResponseWriter) error // instead of Get: writes the answer by itself
 	Post        func(*call, http.ResponseWriter) error
+	Asks        bool // POST asks the same as GET, with a filter in CQL2 JSON as its body
 	NoAccept    bool // the first representation answers whatever Accept says, when f is not given
 	Hidden      bool // not in the API definition
 	Register    bool // only for data with a place-name register
@@ -141,7 +142,7 @@ func (s *Server) table() []*route {
 			Data:        true, Fields: true,
 			Params: []*param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
 				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramResultType}, New: newItemsParams,
-			Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML, asCSV}, Schema: featuresSchema, Stream: s.items,
+			Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML, asCSV}, Schema: featuresSchema, Stream: s.items, Asks: true,
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
 				features6+"properties", features6+"properties-features", features8+"sorting", features8+"features-sorting",
 				features9+"text-search", features9+"features-text-search")},

@@ -205,7 +205,7 @@ func (s *Server) handlerOf(mount string, rt *route) http.Handler {
 // serve runs one route.
 func (s *Server) serve(mount string, rt *route) http.Handler {
 	allow := "GET, HEAD, OPTIONS"
-	if rt.Post != nil {
+	if rt.Post != nil || rt.Asks {
 		allow = "GET, HEAD, POST, OPTIONS"
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -221,6 +221,8 @@ func (s *Server) serve(mount string, rt *route) http.Handler {
 			return
 		case r.Method == http.MethodPost && rt.Post != nil:
 			err = rt.Post(c, w)
+		case r.Method == http.MethodPost && rt.Asks:
+			err = s.get(c, w)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", allow)
 			err = problem.New(problem.Method, nil, "%s is not possible here; use %s", clip(r.Method), allow)
@@ -236,7 +238,7 @@ func (s *Server) serve(mount string, rt *route) http.Handler {
 // tries is how often an answer is begun when the data change while it is read.
 const tries = 5
 
-// get answers GET and HEAD. An answer is of one state of the data: when they change before the first byte, it is begun anew.
+// get answers GET and HEAD, and POST where that only asks. An answer is of one state of the data: when they change before the first byte, it is begun anew.
 func (s *Server) get(c *call, w http.ResponseWriter) error {
 	asked := *c
 	for n := 1; ; n++ {
@@ -244,9 +246,9 @@ func (s *Server) get(c *call, w http.ResponseWriter) error {
 		if rw, ok := w.(*response); !errors.Is(err, store.ErrChanged) || n == tries || ok && rw.status != 0 {
 			return err
 		}
-		keyID, right, held := c.keyID, c.right, c.held
+		keyID, right, held, body := c.keyID, c.right, c.held, c.body
 		*c = asked
-		c.keyID, c.right, c.held, c.cat = keyID, right, held, s.store.Catalog()
+		c.keyID, c.right, c.held, c.body, c.cat = keyID, right, held, body, s.store.Catalog()
 	}
 }
 

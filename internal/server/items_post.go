@@ -1,0 +1,58 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"grense/internal/cql2"
+	"grense/internal/problem"
+)
+
+// filterMedia are the media types of a filter in the body: CQL2 JSON (OGC 21-065r2, 8), by the name of its own and by that which clients use.
+var filterMedia = []string{"application/json", "application/cql2+json"}
+
+// bringsFilter reports whether the request asks with a filter in its body. It asks what GET with the parameter filter asks: the answer, its links, its
+// limits and its key are the same. A body has no upper bound in proxies that is as low as that of an address.
+func (c *call) bringsFilter() bool { return c.r.Method == http.MethodPost && c.rt.Asks }
+
+// readFilter reads the filter in the body, once.
+func (c *call) readFilter() error {
+	if c.body != "" {
+		return nil
+	}
+	media, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	charset := strings.ToLower(params["charset"])
+	if err != nil || media != filterMedia[0] && media != filterMedia[1] || charset != "" && charset != "utf-8" {
+		return problem.New(problem.MediaType, err, "send the filter as CQL2 JSON, with Content-Type %s; other conditions stand in the address", strings.Join(filterMedia, " or "))
+	}
+	if e := c.r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return problem.New(problem.MediaType, nil, "send the filter without Content-Encoding")
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(nil, c.r.Body, cql2.MaxBytes))
+	if err != nil {
+		if _, ok := err.(*http.MaxBytesError); ok {
+			return problem.New(problem.TooLarge, err, "a filter has at most %d bytes", cql2.MaxBytes)
+		}
+		return problem.New(problem.Invalid, err, "the body ends before it is whole; send it again")
+	}
+	if c.body = string(b); len(b) == 0 {
+		return &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{{In: "body", Param: "filter", Cure: `send CQL2 JSON, for instance {"op":"=","args":[{"property":"name"},"value"]}`}}}
+	}
+	return nil
+}
+
+// takeFilter puts the filter of the body among the parameters of the address, so that links that are made of these ask the same by GET.
+func (c *call) takeFilter(values url.Values) (faults []problem.Fault) {
+	for _, name := range [...]string{paramFilter.Name, paramFilterLang.Name} {
+		if v, ok := values[name]; ok && (name == paramFilter.Name || len(v) != 1 || v[0] != "cql2-json") {
+			faults = append(faults, problem.Fault{In: "query", Param: name, Value: clip(first(v)), Cure: fmt.Sprintf("leave %s out of the address; the filter stands in the body, as CQL2 JSON", name)})
+		}
+	}
+	values.Set(paramFilter.Name, c.body)
+	values.Set(paramFilterLang.Name, "cql2-json")
+	return faults
+}
