@@ -25,13 +25,15 @@ func Inspect(ctx context.Context, url string) (list []Advice, err error) {
 		return nil, err
 	}
 	defer pool.Close()
+	i := &inspector{}
 	err = use(ctx, pool, func(c *pgxpool.Conn) error {
-		i := &inspector{c: c}
-		err := i.inspect(ctx)
-		list = i.list
-		return err
+		i.c = c
+		return i.inspect(ctx)
 	})
-	return list, explain(ctx, pool.Config().ConnConfig, err)
+	if err == nil {
+		err = i.columnsServed(ctx, pool)
+	}
+	return i.list, explain(ctx, pool.Config().ConnConfig, err)
 }
 
 // Migrate applies the migrations that the schema grense lacks, and makes it where it is missing. Tables that no data need are not made.

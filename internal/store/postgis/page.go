@@ -455,7 +455,7 @@ func (qu *question) statement(back bool, values []any, limit, skip int, x extras
 		b.Text(" AND (").Add(sqlq.After(sqlq.PostgreSQL{}, qu.order, values, back)).Text(")")
 	}
 	if !x.unordered {
-		b.Text(" ORDER BY ").Add(sqlq.Order(qu.order, back))
+		b.Text(" ORDER BY ").Add(sqlq.Ordered(qu.order, back))
 	}
 	if limit > 0 {
 		b.Text(" LIMIT ").Arg(int64(limit)).Text(" OFFSET ").Arg(int64(skip))

@@ -24,6 +24,19 @@ func Order(keys []Key, back bool) Fragment {
 	return Join(", ", list...)
 }
 
+// Ordered is Order as PostgreSQL says it: with null last by a word, so that an index over the key serves it.
+func Ordered(keys []Key, back bool) Fragment {
+	var list []Fragment
+	for _, k := range keys {
+		f := Cat(k.Expr, Ident(direction(k.Desc != back)))
+		if k.Nulls && k.Desc {
+			f = Cat(f, Ident(map[bool]string{false: " NULLS LAST", true: " NULLS FIRST"}[back]))
+		}
+		list = append(list, f) // else null is last of what rises, and first of what falls, by itself
+	}
+	return Join(", ", list...)
+}
+
 func direction(desc bool) string {
 	if desc {
 		return " DESC"
