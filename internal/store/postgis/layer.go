@@ -15,6 +15,7 @@ import (
 	"grense/internal/crs"
 	"grense/internal/store"
 	"grense/internal/store/sqlq"
+	"grense/internal/wkb"
 )
 
 // layer is a collection with what SQL needs of it. It is immutable but for its caches.
@@ -51,10 +52,12 @@ type draft struct {
 	geometry column            // zero: none
 	srid     int
 	crs      crs.ID
+	shift    bool // the database transforms the geometries from srid to crs
 	notes    []store.Note
 	items    map[string]string // what an earlier reading told of columns, by itemsName
 	bounded  bool              // there was an earlier reading
 	measured *survey           // what an earlier reading of the same geometries told; nil: none
+	stored   bool              // measured is of an earlier run: all of it is taken, and the table is read again later
 	progress func(rows int)    // told now and then
 }
 
@@ -124,11 +127,37 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 		d.warn("%s", note)
 	case authority == "EPSG":
 		why, to := crs.Unserved(code)
+		if to == crs.ETRS89 {
+			d.crs, d.shift = to, true
+			d.shifted(code)
+			return nil
+		}
 		d.refuse("%s (SRID %d); serve a view with ST_Transform(%s, %d)", why, d.srid, d.geometry.name, int(to))
 	default:
 		d.refuse("the reference system %s:%d (SRID %d) is not served; serve a view with ST_Transform(%s, 4326)", authority, code, d.srid, d.geometry.name)
 	}
 	return nil
+}
+
+// shifted says that the database transforms the geometries, which are in a system of EPSG on a datum of its own.
+func (d *draft) shifted(code int) {
+	before, after := d.transform()
+	expr := before + quote(d.geometry.name) + after
+	d.warn("EPSG:%d is transformed by PostGIS to %v, as exactly as the grids allow that its PROJ has; for boxes to use an index, let its owner run: CREATE INDEX ON %s USING gist (%s)",
+		code, d.crs, d.table.quoted(), expr)
+}
+
+// transform is sqlq.Geometry.Before and After. Arcs become lines in metres first, since an arc is none in another system.
+func (d *draft) transform() (before, after string) {
+	if !d.shift {
+		return "", ""
+	}
+	before, after = "ST_Transform(", fmt.Sprintf(", %d)", srid(d.crs))
+	switch strings.TrimRight(strings.ToUpper(d.geometry.geometryType), "ZM") {
+	case "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON":
+		return before, after
+	}
+	return before + "ST_CurveToLine(", fmt.Sprintf(", %v, 1, 1)", wkb.ChordMetres) + after
 }
 
 // keyColumns returns the columns of the feature id, whether an index tells that they are unique, and what to say when there are none.
@@ -231,10 +260,11 @@ func (d *draft) setGeometry(l *layer, sv *survey) {
 		g.Name, g.Type = d.own.Geometry.Name, d.own.Geometry.Type
 	}
 	l.stored = d.geometry.stored
+	before, after := d.transform()
 	g.HasZ = sv.Z || strings.Contains(strings.ToUpper(d.geometry.geometryType), "Z") || d.geometry.dims == 3 && !strings.HasSuffix(strings.ToUpper(d.geometry.geometryType), "M")
 	l.Geometry = &g
 	l.source.Geometry = &sqlq.Geometry{Name: g.Name, Column: g.Column, CRS: d.crs, Pad: sv.pad(d.crs), HasNull: true,
-		Indexed: slices.Contains(d.table.indexed, g.Column), HasEmpty: sv.Empty > 0, HasBroken: sv.Broken > 0, Geography: d.geometry.base == "geography"}
+		Indexed: slices.Contains(d.table.indexed, g.Column) && before == "", HasEmpty: sv.Empty > 0, HasBroken: sv.Broken > 0, Geography: d.geometry.base == "geography", Before: before, After: after}
 }
 
 // wkb returns the expression of the geometry of rows called alias, as it is stored, or elsewhere.
@@ -244,6 +274,7 @@ func (l *layer) wkb(alias string) string {
 		x += "::geometry"
 	}
 	system := "ST_SRID(" + x + ")"
+	x = l.source.Geometry.Before + x + l.source.Geometry.After
 	return fmt.Sprintf("CASE WHEN %s <> %d THEN '%s'::bytea ELSE ST_AsBinary(%s) END", system, l.srid, elsewhere, x)
 }
 

@@ -40,6 +40,8 @@ type Options struct {
 	// AllowEmpty opens a database in which no table can be served. Else that is an error.
 	AllowEmpty bool
 	Caches     *cache.Group // takes the caches of the store; nil: none
+	// Dir takes a file with what was read of the tables, from which the next Open begins; it reads them again in the background. "": none.
+	Dir string
 }
 
 // Store answers from one database.
@@ -101,14 +103,17 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	s.tell(nil, r)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // lives until Close
 	s.stop = stop
-	go s.poll(background)
+	if !r.stored {
+		s.keep(ctx, r)
+	}
+	go s.poll(background, r.stored)
 	return s, nil
 }
 
 // first loads the catalog, again and again where Options.Wait says so.
 func (s *Store) first(ctx context.Context) (*revision, error) {
 	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		r, err := s.load(ctx, nil)
+		r, err := s.load(ctx, s.stored(ctx))
 		if err == nil {
 			err = s.some(r)
 		}
@@ -128,11 +133,14 @@ func (s *Store) first(ctx context.Context) (*revision, error) {
 }
 
 // poll looks for changed definitions, every few seconds and when a Writer tells of them, until ctx ends.
-func (s *Store) poll(ctx context.Context) {
+func (s *Store) poll(ctx context.Context, verify bool) {
 	defer close(s.stopped)
-	var listener sync.WaitGroup
-	listener.Go(func() { s.listen(ctx, s.wake) })
-	defer listener.Wait()
+	var beside sync.WaitGroup
+	beside.Go(func() { s.listen(ctx, s.wake) })
+	if verify {
+		beside.Go(func() { s.verify(ctx) })
+	}
+	defer beside.Wait()
 	tick := time.NewTicker(s.options.Poll)
 	defer tick.Stop()
 	for {
@@ -217,7 +225,13 @@ func (s *Store) some(r *revision) error {
 func (s *Store) Catalog() *store.Catalog { return s.current.Load().catalog }
 
 // Reload reads definitions, counts and extents anew. Questions under way finish on the old ones.
-func (s *Store) Reload(ctx context.Context) error { return s.swap(ctx, nil) }
+func (s *Store) Reload(ctx context.Context) error {
+	err := s.swap(ctx, nil)
+	if err == nil {
+		s.keep(ctx, s.current.Load())
+	}
+	return err
+}
 
 // swap loads a revision that uses what the one before has measured; nil: nothing.
 func (s *Store) swap(ctx context.Context, before *revision) error {
@@ -231,6 +245,18 @@ func (s *Store) swap(ctx context.Context, before *revision) error {
 	if err != nil {
 		return err
 	}
+	return s.become(r)
+}
+
+// exchange makes a revision the current one.
+func (s *Store) exchange(r *revision) error {
+	s.reload.Lock()
+	defer s.reload.Unlock()
+	return s.become(r)
+}
+
+// become is exchange while reloads wait.
+func (s *Store) become(r *revision) error {
 	now := s.current.Load()
 	if err := s.some(r); err != nil && len(now.layers) > 0 {
 		return fmt.Errorf("%w; the catalog of before stays", err)

@@ -24,7 +24,9 @@ type revision struct {
 	layers      map[string]*layer // by collection id
 	fingerprint string            // of the definitions
 
-	measured map[string]*survey  // by draft.geometries
+	stored   bool                // it has taken from the file of an earlier run, or without a catalog is that file
+	surveys  map[string]*survey  // by draft.extentsName
+	measured map[string]*survey  // by draft.geometries; stored: by draft.extentsName
 	items    map[string]string   // of columns, by draft.itemsName
 	read     map[string]examined // by draft.definition
 	ailing   []*draft            // tables that could not be read; they are tried again
@@ -43,7 +45,7 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 		return nil, err
 	}
 	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC()}, layers: map[string]*layer{}, fingerprint: in.fingerprint,
-		measured: map[string]*survey{}, items: map[string]string{}, read: map[string]examined{}, tables: map[string]string{}, counts: s.caches.counts()}
+		surveys: map[string]*survey{}, measured: map[string]*survey{}, items: map[string]string{}, read: map[string]examined{}, tables: map[string]string{}, counts: s.caches.counts()}
 	if len(in.own) > 0 {
 		r.catalog.Modified = time.Time{}
 	}
@@ -60,10 +62,12 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 			r.catalog.Hidden = append(r.catalog.Hidden, t.layer())
 		}
 	}
-	found, err := s.examine(ctx, drafts, before, before != nil)
+	fromFile := before != nil && before.catalog == nil
+	found, err := s.examine(ctx, drafts, before, before != nil && !fromFile)
 	if err != nil {
 		return nil, err
 	}
+	r.stored = fromFile
 	ids := assignIDs(drafts)
 	version := sha256.New()
 	for i, d := range drafts {
@@ -161,6 +165,7 @@ type examined struct {
 
 	srid   int // of draft
 	system crs.ID
+	shift  bool
 	unread error // why the table cannot be read now; nil: it was read
 }
 
@@ -181,6 +186,9 @@ func (s *Store) examine(ctx context.Context, drafts []*draft, before *revision, 
 				d := drafts[i]
 				if before != nil {
 					d.measured, d.items, d.bounded = before.measured[d.geometries()], before.items, true
+					if before.catalog == nil {
+						d.measured, d.stored = before.measured[d.extentsName()], true
+					}
 				}
 				d.progress = s.progress(d.table)
 				notes := len(d.notes)
@@ -251,6 +259,7 @@ func (d *draft) read(ctx context.Context, c *pgxpool.Conn) (x examined, err erro
 	if err != nil || !ok {
 		return x, err
 	}
+	sv.SRID = d.srid
 	l, items := d.open(sv), map[string]string{}
 	if err := d.setItems(ctx, c, l, items); err != nil {
 		return x, err
@@ -258,7 +267,7 @@ func (d *draft) read(ctx context.Context, c *pgxpool.Conn) (x examined, err erro
 	for _, p := range l.Properties {
 		sv.Items = append(sv.Items, p.Items)
 	}
-	return examined{l: l, sv: sv, items: items, srid: d.srid, system: d.crs}, nil
+	return examined{l: l, sv: sv, items: items, srid: d.srid, system: d.crs, shift: d.shift}, nil
 }
 
 // settingsName returns the name under which the settings name a table; false when they do not.
@@ -313,6 +322,7 @@ func (r *revision) add(d *draft, x examined, in *definitionsRead, id string) *su
 	if name := d.geometries(); name != "" {
 		r.measured[name] = x.sv
 	}
+	r.surveys[d.extentsName()] = x.sv
 	maps.Copy(r.items, x.items)
 	x.l = nil // which the next revision makes anew
 	r.read[d.definition()] = x

@@ -29,12 +29,16 @@ type survey struct {
 	Z           bool
 	Temporal    [2]*time.Time
 	Items       []string // of the properties
+	SRID        int      // of the geometries
 }
 
 // foundSRIDs lists up to two of the reference systems that geometries are in.
 func (d *draft) foundSRIDs(ctx context.Context, c *pgxpool.Conn) (list []int, err error) {
 	if d.own != nil && d.own.Geometry != nil { // a constraint holds it
 		return []int{int(srid(d.own.Geometry.CRS))}, nil
+	}
+	if d.stored && d.measured != nil && d.measured.SRID != 0 {
+		return []int{d.measured.SRID}, nil
 	}
 	g := quote(d.geometry.name)
 	err = each(ctx, c, "SELECT DISTINCT ST_SRID("+g+") FROM "+d.table.quoted()+" WHERE "+g+" IS NOT NULL LIMIT 2", func(rows pgx.Rows) error {
@@ -53,10 +57,15 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 	if ok, err := d.chooseKey(ctx, c, sv); err != nil || !ok {
 		return nil, false, err
 	}
-	if err := d.moments(ctx, c, sv); err != nil {
+	if m := d.measured; m != nil && d.stored {
+		sv.Temporal, sv.Count = m.Temporal, m.Count
+	} else if err := d.moments(ctx, c, sv); err != nil {
 		return nil, false, err
 	}
 	if d.geometry.name == "" {
+		if d.measured != nil && d.stored {
+			return sv, true, nil
+		}
 		return sv, true, c.QueryRow(ctx, "SELECT count(*) FROM "+d.table.quoted()).Scan(&sv.Count)
 	}
 	degree, err := crs.Between(d.crs, crs.CRS84)
@@ -67,6 +76,8 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 	if d.geometry.base == "geography" {
 		x += "::geometry"
 	}
+	before, after := d.transform()
+	x = before + x + after
 	if m := d.measured; m != nil {
 		key, sure, temporal := sv.Key, sv.Sure, sv.Temporal
 		*sv = *m

@@ -95,7 +95,7 @@ func (s *Store) known(d *draft) (examined, bool) {
 
 // again is the table as it was read before, while it cannot be read.
 func (d *draft) again(x examined, unread error) examined {
-	d.srid, d.crs = x.srid, x.system
+	d.srid, d.crs, d.shift = x.srid, x.system, x.shift
 	x.l = d.open(x.sv)
 	for i := range x.sv.Items {
 		x.l.Properties[i].Items = x.sv.Items[i]

@@ -218,7 +218,7 @@ func (d PostgreSQL) geometry(alias string, g *Geometry) string {
 	if g.Geography {
 		column += "::geometry"
 	}
-	return column
+	return g.Before + column + g.After
 }
 
 // The ASCII characters that are no part of words, as cql2.Words has it, and those that are, for a class of a regular expression.

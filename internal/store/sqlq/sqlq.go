@@ -135,6 +135,8 @@ type Geometry struct {
 	HasEmpty  bool // there may be geometries without any position, which count as none
 	HasBroken bool // there may be values that are no geometry (package wkb), which count as none
 	Geography bool // the column is of type geography
+	// Before and After make, around the column, the geometry in CRS where the column holds another system; "" where it is in CRS.
+	Before, After string
 }
 
 // Words is an index over the words of texts, as cql2.Words gives them.
