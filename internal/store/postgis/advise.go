@@ -113,7 +113,7 @@ WHERE d.datname = current_database() AND i.indisvalid AND i.indpred IS NULL AND 
 func (i *inspector) indexes(t *table, n int64, indexed map[string]bool) {
 	has := func(c column, parts bool) bool { return indexed[fmt.Sprint(t.oid, " ", c.name, parts)] }
 	name := t.quoted()
-	var columns, make, parts []string
+	var columns, statements, parts []string
 	for _, c := range t.columns {
 		expr := ""
 		switch c.base {
@@ -128,12 +128,12 @@ func (i *inspector) indexes(t *table, n int64, indexed map[string]bool) {
 			}
 		}
 		if expr != "" && !has(c, false) {
-			columns, make = append(columns, c.name), append(make, "CREATE INDEX ON "+name+" ("+expr+")")
+			columns, statements = append(columns, c.name), append(statements, "CREATE INDEX ON "+name+" ("+expr+")")
 		}
 	}
 	if columns != nil {
 		i.tell(false, "%s has about %d rows, and no index serves filters and orders by %s, so that each reads them all; for those that clients use, let its owner run: %s",
-			t.layer(), n, strings.Join(columns, ", "), strings.Join(make, "; "))
+			t.layer(), n, strings.Join(columns, ", "), strings.Join(statements, "; "))
 	}
 	if parts != nil {
 		i.tell(false, "%s: words (q) read all of about %d rows; a copy that is made with grense import --into postgres://... has indexes for them. "+
