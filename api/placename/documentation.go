@@ -1,6 +1,9 @@
 package placename
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // doc documents a part of the contract, in Bokmål and in English. "{crs}" stands for the reference system of geometries.
 type doc [2]string
@@ -32,10 +35,11 @@ func (c *Contract) docOfType(t *Type, x Description) doc {
 			"List of " + item + ". In a search the values of a list are alternatives; an empty list does not restrict. In answers it is empty when there is nothing."}
 	}
 	if list, ok := codeLists[t.Name]; ok {
-		return doc{"Kode. value er kodens verdi: " + list + ". En ukjent kode gir ingen treff.", "Code. value is the value of the code: " + list + ". An unknown code gives no hits."}
+		return doc{"Kode. value er kodens verdi: " + list + ". En ukjent kode gir ingen treff.", "Code. value is the value of the code: " + list + ". An unknown code gives no hits." + lettersEN(list)}
 	}
 	if of, ok := strings.CutSuffix(t.Name, "Id"); ok {
-		return doc{"Identifikator for " + of + ". value er et tall som tekst, til bruk mot samme tjeneste.", "Identifier of a " + of + ". value is a number as text, to be used with this service."}
+		return doc{"Identifikator for " + of + ". value er et tall som tekst. Der tjenesten har samlingen, står det på /collections/" + strings.ToLower(of) + "/items/ og tallet.",
+			"Identifier of a " + of + ". value is a number as text. Where the service has the collection, it is at /collections/" + strings.ToLower(of) + "/items/ and the number."}
 	}
 	return doc{}
 }
@@ -59,13 +63,21 @@ func (c *Contract) docOfField(t *Type, f Field, x Description) doc {
 	return hitDocs[f.Name].in(x)
 }
 
+// lettersEN tells where the codes of a list stand with all their letters, which some tools leave out of comments.
+func lettersEN(list string) string {
+	if strings.ContainsFunc(list, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return " Some tools leave letters beyond a to z out of comments: /codelists has the codes whole."
+	}
+	return ""
+}
+
 const (
 	textNB    = " Teksten finnes inne i feltet; med * (vilkårlige tegn) eller ? (ett tegn) må hele feltet passe, og ett enkelt tegn må være hele feltet. Store og små bokstaver og diakritiske tegn er like."
 	textEN    = " The text is found inside the field; with * (any characters) or ? (one character) the whole field must match, and a single character must be the whole field. Case and diacritics do not matter."
-	nameNB    = "Stedsnavn. Hele navnet må passe: Ås finner Ås og Aas, ikke Åsgård. * er vilkårlige tegn og ? ett tegn: Ås*, *vik, B?. Store og små bokstaver, diakritiske tegn, bindestrek og mellomrom er like (aa = å = a, ø = o, æ = ae). Et mønster må ha minst to andre tegn enn * og ?, om ikke et annet kriterium avgrenser. Ett tegn er et navn: Å."
-	nameEN    = "Place name. The whole name must match: Ås finds Ås and Aas, not Åsgård. * is any characters and ? one character: Ås*, *vik, B?. Case, diacritics, hyphens and blanks do not matter (aa = å = a, ø = o, æ = ae). A pattern needs at least two characters other than * and ?, unless another criterion narrows the search. One character is a name: Å."
+	nameNB    = "Stedsnavn. Hele navnet må passe: Ås finner Ås og Aas, ikke Åsgård. * er vilkårlige tegn og ? ett tegn: Ås*, *vik, B?. Store og små bokstaver, diakritiske tegn, apostrof, bindestrek og mellomrom er like (aa = å = a, ø = o, æ = ae). Et mønster må ha minst to andre tegn enn * og ?, om ikke et annet kriterium avgrenser. Ett tegn er et navn: Å."
+	nameEN    = "Place name. The whole name must match: Os finds Os, not Oslo. * is any characters and ? one character: Os*, *vik, B?. Case, hyphens, apostrophes, blanks and marks on letters do not matter, and Norwegian letters equal plain ones: a with a ring (å) is a, and so is aa; o with a stroke (ø) is o; the letter æ is ae. So As finds Ås and Aas, and Bo finds Bø. A pattern needs at least two characters other than * and ?, unless another criterion narrows the search. A single letter is a whole name (Å)."
 	ordersNB  = " Rekkefølge: viktigste sted først; uten * og ? kommer de som er skrevet likt først (Bø før Bo)."
-	ordersEN  = " Order: most important place first; without * and ? those spelt alike come first (Bø before Bo)."
+	ordersEN  = " Order: most important place first; without * and ? those spelt as asked come first (asked for Bo, those spelt Bo before those spelt with another o)."
 	limitNB   = " Flere treff enn grensen (5000 når ikke annet er satt) gir feilen LIMIT_EXCEEDED, aldri et avkortet svar: del søket etter kommune eller tid."
 	limitEN   = " More hits than the limit (5000 unless set otherwise) give the fault LIMIT_EXCEEDED, never a shortened answer: divide the search by municipality or time."
 	bothNB    = " Ulike felt gjelder samtidig."
@@ -78,10 +90,10 @@ const (
 var serviceDoc = doc{
 	"Søk i stedsnavn: steder, navn, skrivemåter, navnesaker, vedtak, samlevedtak, bøker og kartprodukter. Alle operasjoner bare leser. Felt som mangler, begrenser ikke; ulike felt gjelder samtidig; verdiene i en liste er alternativer." +
 		" Etter og Foer er strengt etter og strengt før; tidspunkt uten sone er norsk tid. Et element som ikke finnes i kontrakten, avvises med det riktige navnet. Søk krever nøkkel: Basic med nøkkelen som passord (og forhåndssendt), X-API-Key eller Authorization: Bearer." +
-		" Feil har ServiceException i detail; category er VALIDATION, AUTHENTICATION, LIMIT_EXCEEDED, TIMEOUT, UNAVAILABLE eller INTERNAL. Uten gyldig nøkkel er HTTP-status 401; noen klienter (JAX-WS RI) skjuler da detaljen.",
+		" Feil har ServiceException i detail; category er VALIDATION, AUTHENTICATION, LIMIT_EXCEEDED, TIMEOUT, UNAVAILABLE eller INTERNAL. Uten gyldig nøkkel er HTTP-status 401; noen klienter (JAX-WS RI) skjuler da detaljen. Den som driver tjenesten, kan sette soap.http_status: 500.",
 	"Search for place names: places, names, spellings, cases, decisions, combined decisions, books and map products. All operations only read. Absent fields do not restrict; different fields all hold; the values of a list are alternatives." +
 		" Etter and Foer are strictly after and strictly before; times without a zone are Norwegian time. An element that the contract does not have is refused and the right name told. Searches need a key: Basic with the key as password (sent at once), X-API-Key or Authorization: Bearer." +
-		" Faults have ServiceException in detail; category is VALIDATION, AUTHENTICATION, LIMIT_EXCEEDED, TIMEOUT, UNAVAILABLE or INTERNAL. Without a valid key the HTTP status is 401; some clients (JAX-WS RI) hide the detail then.",
+		" Faults have ServiceException in detail; category is VALIDATION, AUTHENTICATION, LIMIT_EXCEEDED, TIMEOUT, UNAVAILABLE or INTERNAL. Without a valid key the HTTP status is 401; some clients (JAX-WS RI) hide the detail then. The operator can set soap.http_status: 500.",
 }
 
 var operationDocs = map[string]doc{
@@ -95,11 +107,11 @@ var operationDocs = map[string]doc{
 	"findSkrivemaater": {"Finner skrivemåter, også etter dokumentasjonen deres: bøker, kart, vedtak, klager, dokumenter." + ordersNB + bothNB + limitNB,
 		"Finds spellings, by their documentation too: books, maps, decisions, complaints, documents." + ordersEN + bothEN + limitEN},
 	"findSkrivemaaterForMatrikkelenhetreferanse": {"Finner skrivemåtene av navn på steder som viser til en matrikkelenhet." + matrikkNB + ordersNB + limitNB, "Finds the spellings of names of places that refer to a cadastral unit." + matrikkEN + ordersEN + limitEN},
-	"findVedtak": {"Finner vedtak, nyeste først. Eksempel: vedtaket bak en skrivemåte er skrivemaate Ås." + bothNB + limitNB,
-		"Finds decisions, the latest first. Example: the decision behind a spelling is skrivemaate Ås." + bothEN + limitEN},
+	"findVedtak": {"Finner vedtak, nyeste først. Eksempel: vedtaket bak skrivemåten Oslo er skrivemaate Oslo." + bothNB + limitNB,
+		"Finds decisions, the latest first. Example: the decision behind the spelling Oslo is skrivemaate Oslo." + bothEN + limitEN},
 	"findSamlevedtak": {"Finner samlevedtak, nyeste først." + bothNB + limitNB, "Finds combined decisions, the latest first." + bothEN + limitEN},
-	"findBoeker": {"Finner bøker der hvert ord i soeketekst står i tittel, forfatter, utgiver eller ISBN, etter tittel. Eksempel: Bygdebok: Askøy." + limitNB,
-		"Finds books in which every word of soeketekst stands in title, author, publisher or ISBN, by title. Example: Bygdebok: Askøy." + limitEN},
+	"findBoeker": {"Finner bøker der hvert ord i soeketekst står i tittel, forfatter, utgiver eller ISBN, etter tittel. Eksempel: Norske gardsnavn: i ny ordning." + limitNB,
+		"Finds books in which every word of soeketekst stands in title, author, publisher or ISBN, by title. Example: Norske gardsnavn: i ny ordning." + limitEN},
 	"findKartprodukter": {"Finner kartprodukter, etter produkt, kartblad og år." + bothNB + limitNB, "Finds map products, by product, sheet and year." + bothEN + limitEN},
 }
 
@@ -111,8 +123,8 @@ var typeDocs = map[string]doc{
 	historyID:                                {"Identifikator for noe som har historikk.", "Identifier of something that has a history."},
 	"StedsnavnContext":                       {"Hvem som spør, og på hvilket språk feil skal fortelles. Påkrevd i alle operasjoner.", "Who asks, and the language that faults are told in. Required by every operation."},
 	"KodeId":                                 {"Kode i en kodeliste. Verdiene står ved hver kodetype og på /codelists.", "Code of a code list. The values stand with each type of code and at /codelists."},
-	"KommuneId":                              {"Kommune. value er kommunenummeret, fire sifre: 0301 er Oslo, 4649 er Stad.", "Municipality. value is its number, four digits: 0301 is Oslo, 4649 is Stad."},
-	"FylkeId":                                {"Fylke. value er fylkesnummeret, to sifre: 03 er Oslo.", "County. value is its number, two digits: 03 is Oslo."},
+	"KommuneId":                              {"Kommune. value er kommunenummeret, fire sifre: 0301 er Oslo, 4649 er Stad. Alle numrene står på /codelists/kommune.", "Municipality. value is its number, four digits: 0301 is Oslo, 4649 is Stad. All numbers are at /codelists/kommune."},
+	"FylkeId":                                {"Fylke. value er fylkesnummeret, to sifre: 03 er Oslo. Alle numrene står på /codelists/fylke.", "County. value is its number, two digits: 03 is Oslo. All numbers are at /codelists/fylke."},
 	"LandKodeId":                             {"Land. value er ISO-koden (NO, SE, FI, SJ ...; XZ er internasjonalt farvann, ZZ uspesifisert). Lange navn (Norge) godtas i søk.", "Country. value is the ISO code (NO, SE, FI, SJ ...; XZ is international waters, ZZ not specified). Long names (Norge) are accepted in searches."},
 	"SpraakKodeId":                           {"Språk. value er ISO 639-3-koden: nor norsk, sme nordsamisk, smj lulesamisk, sma sørsamisk, sms skoltesamisk, fkv kvensk, swe, dan, fin ... Lange navn (nordsamisk) godtas i søk.", "Language. value is the ISO 639-3 code: nor Norwegian, sme Northern Sami, smj Lule Sami, sma Southern Sami, sms Skolt Sami, fkv Kven, swe, dan, fin ... Long names (nordsamisk) are accepted in searches."},
 	"Sortering":                              {"Hvor viktig stedet er: bokstav A til N (N er viktigst), så tall 01 til 99 (99 er viktigst).", "How important the place is: letter A to N (N is the most important), then number 01 to 99 (99 is the most important)."},
@@ -181,7 +193,7 @@ var fieldDocs = map[string]doc{
 	"findVedtak.vedtakSoek":               {"Kriteriene. Påkrevd, men kan være tom.", "The criteria. Required, but may be empty."},
 	"findSamlevedtak.samlevedtakSoek":     {"Kriteriene. Påkrevd, men kan være tom.", "The criteria. Required, but may be empty."},
 	"soek":                                {"Kriteriene. Påkrevd.", "The criteria. Required."},
-	"soeketekst":                          {"Ord som alle må finnes. Skilletegn ses bort fra: «Strandheim, Åse». * og ? er tillatt. ISBN kan ha bindestreker. Ett ord må ha minst to tegn. Påkrevd.", "Words that must all occur. Punctuation is ignored: \"Strandheim, Åse\". * and ? are allowed. An ISBN may have hyphens. One word needs two characters or more. Required."},
+	"soeketekst":                          {"Ord som alle må finnes. Skilletegn ses bort fra: «Granmo, Vigdis». * og ? er tillatt. ISBN kan ha bindestreker. Ett ord må ha minst to tegn. Påkrevd.", "Words that must all occur. Punctuation is ignored: \"Granmo, Vigdis\". * and ? are allowed. An ISBN may have hyphens. One word needs two characters or more. Required."},
 	"produktkodeId":                       {"Kartproduktet.", "The map product."},
 	"findKartprodukter.kartblad":          {"Kartbladets navn eller nummer." + textNB, "Name or number of the sheet." + textEN},
 	"findKartprodukter.utgivelsesaar":     {"Utgivelsesåret.", "Year of publication."},
@@ -191,14 +203,14 @@ var fieldDocs = map[string]doc{
 	"DokumentSoekEntry.key":               {"Typen dokument.", "Type of document."},
 	"DokumentSoekEntry.value":             {"Beskrivelsen av dokumentet; tom for alle." + textNB, "Description of the document; empty for any." + textEN},
 	"entry":                               {"Et dokument som må finnes.", "A document that there must be."},
-	"registrertEtter":                     {"Registrert etter dette tidspunktet, ikke på det.", "Registered after this moment, not at it."},
-	"registrertFoer":                      {"Registrert før dette tidspunktet, ikke på det.", "Registered before this moment, not at it."},
-	"oppdatertEtter":                      {"Oppdatert etter dette tidspunktet, ikke på det.", "Updated after this moment, not at it."},
-	"oppdatertFoer":                       {"Oppdatert før dette tidspunktet, ikke på det.", "Updated before this moment, not at it."},
-	"vedtattEtter":                        {"Vedtatt etter denne dagen.", "Decided after this day."},
-	"vedtattFoer":                         {"Vedtatt før denne dagen.", "Decided before this day."},
-	"skrivemaatestatusdatoEtter":          {"Fikk sin status etter denne dagen.", "Got its status after this day."},
-	"skrivemaatestatusdatoFoer":           {"Fikk sin status før denne dagen.", "Got its status before this day."},
+	"registrertEtter":                     {"Registrert etter dette tidspunktet, ikke på det. Det gjelder det som søket finner: stedet, navnet, skrivemåten eller saken selv.", "Registered after this moment, not at it. It is that of what the search finds: of the place, the name, the spelling or the case itself."},
+	"registrertFoer":                      {"Registrert før dette tidspunktet, ikke på det; ellers som registrertEtter.", "Registered before this moment, not at it; else as registrertEtter."},
+	"oppdatertEtter":                      {"Oppdatert etter dette tidspunktet, ikke på det; for det som aldri er oppdatert, gjelder registreringen. En hel dag, 1. juni, er oppdatertEtter 2024-05-31T23:59:59.999 og oppdatertFoer 2024-06-02T00:00:00.", "Updated after this moment, not at it; what was never updated counts as of its registration. A whole day, 1 June, is oppdatertEtter 2024-05-31T23:59:59.999 and oppdatertFoer 2024-06-02T00:00:00."},
+	"oppdatertFoer":                       {"Oppdatert før dette tidspunktet, ikke på det; ellers som oppdatertEtter.", "Updated before this moment, not at it; else as oppdatertEtter."},
+	"vedtattEtter":                        {"Vedtatt etter denne dagen, ikke på den.", "Decided after this day, not on it."},
+	"vedtattFoer":                         {"Vedtatt før denne dagen, ikke på den.", "Decided before this day, not on it."},
+	"skrivemaatestatusdatoEtter":          {"Fikk sin status etter denne dagen, ikke på den.", "Got its status after this day, not on it."},
+	"skrivemaatestatusdatoFoer":           {"Fikk sin status før denne dagen, ikke på den.", "Got its status before this day, not on it."},
 	"dokumentasjonsdatoEtter":             {"Har dokumentasjon fra etter denne dagen. Av bøker og kart gjelder 1. januar i utgivelsesåret.", "Has documentation of after this day. Of books and maps 1 January of the year of publication counts."},
 	"dokumentasjonsdatoFoer":              {"Har dokumentasjon fra før denne dagen; samme dokumentasjon som dokumentasjonsdatoEtter.", "Has documentation of before this day; the same documentation as dokumentasjonsdatoEtter."},
 	"stedsnummer":                         {"Stedets nummer.", "Number of the place."},
@@ -280,8 +292,8 @@ var fieldDocs = map[string]doc{
 var unusedDoc = doc{"Sendes aldri av søk.", "Never sent by searches."}
 
 const (
-	advancedNB = "Om stedsnavn er et uttrykk. Da er blank OG, | ELLER, - foran et ledd IKKE, et ord finnes inne i navnet, \"to ord\" står ved siden av hverandre, =Ås er nøyaktig slik det er skrevet, =Ås* begynner nøyaktig slik (Ås* finner også Asker), ~Kristiansand ligner. Eksempler: nes -sand, vik|våg, \"nord fron\", =Ås*, ~Kristiansand. Én skrivemåte må oppfylle alt."
-	advancedEN = "Whether stedsnavn is an expression. Then a blank is AND, | is OR, - before a term is NOT, a word is found inside the name, \"two words\" stand beside each other, =Ås is exactly as written, =Ås* begins exactly so (Ås* finds Asker too), ~Kristiansand is similar. Examples: nes -sand, vik|våg, \"nord fron\", =Ås*, ~Kristiansand. One spelling must fulfil it all."
+	advancedNB = "Om stedsnavn er et uttrykk; uten avansertSoek er det ikke det. I et uttrykk er blank OG, | ELLER, - foran et ledd IKKE. Et ord finnes inne i navnet, men med * eller ? må hele navnet passe. \"to ord\" står ved siden av hverandre, =Ås er nøyaktig slik det er skrevet, =Ås* begynner nøyaktig slik (Ås* finner også Asker), ~Kristiansand ligner (har minst 40 % av bokstavtripletene til felles). Eksempler: nes -sand, vik|våg, \"nord fron\", =Ås*, ~Kristiansand. Én skrivemåte må oppfylle alt."
+	advancedEN = "Whether stedsnavn is an expression; without avansertSoek it is not. In an expression a blank is AND, | is OR, - before a term is NOT. A word is found inside the name, but with * or ? the whole name must match. \"two words\" stand beside each other, =Bo is exactly as written, with its case and marks, and =Bo* begins exactly so (Bo* finds names that begin with another o, too, as Ås* finds Asker), ~Kristiansand is similar (at least 40 % of its runs of three letters in common). Examples: nes -sand, vik|sund, \"nord fron\", =Os*, ~Kristiansand. One and the same spelling must fulfil it all."
 )
 
 // hitDocs documents fields of hits that no search has, or has with another meaning.

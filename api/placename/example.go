@@ -63,7 +63,7 @@ func Examples() []Example {
 		{"cases", &FindNavnesaker{who, NavnesakSoek{KommunerIds: oslo, Avsluttet: &no}}},
 		{"farm", &FindStederForMatrikkelenhetreferanse{who, StedMatrikkelenhetreferanseSoek{Kommunenummer: "0301", Gaardsnummer: "1-50"}, both}},
 		{"combined", &FindSamlevedtak{who, SamlevedtakSoek{RegistrertEtter: &year}}},
-		{"book", &FindBoeker{who, "Bygdebok: Askøy"}},
+		{"book", &FindBoeker{who, "Norske gardsnavn: i ny ordning"}},
 		{"map", &FindKartprodukter{StedsnavnContext: who, Kartblad: text("1")}},
 		{"documented", &FindSkrivemaater{who, SkrivemaateSoek{BokSoek: &BokSoek{Tittel: text("bygdebok")}, KommunerIds: oslo}, both}},
 	}

@@ -147,14 +147,13 @@ type xmlWriter struct {
 	inLine bool // the element opened last holds text
 }
 
-// annotation documents the element opened last, in Norwegian and in English.
+// annotation documents the element opened last, in Norwegian and in English. Both stand in one documentation, since generators for Java take
+// one of several only.
 func (w *xmlWriter) annotation(d doc) {
 	w.open("xs:annotation")
-	for i, lang := range [...]string{"nb", "en"} {
-		w.open("xs:documentation", "xml:lang", lang)
-		w.text(d[i])
-		w.close()
-	}
+	w.open("xs:documentation")
+	w.text(d[0] + "\n\n" + d[1])
+	w.close()
 	w.close()
 }
 

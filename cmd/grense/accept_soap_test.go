@@ -1,10 +1,12 @@
 package main_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"net/http"
 	"os"
@@ -163,22 +165,33 @@ func firstDifference(a, b string) string {
 	return "the number of values"
 }
 
-// TestAcceptSOAPGenerators lets tools that make code read the description, with no warning that stops them.
+// TestAcceptSOAPGenerators lets tools that make code read the description, with no error, and looks whether the documentation is carried.
 func TestAcceptSOAPGenerators(t *testing.T) {
 	accept(t)
 	t.Parallel()
 	s := serve(t, nil)
 	at := s.base + "/soap/stedsnavn/v1/SoekServiceWS?"
+	all, both := []string{"findSkrivemaaterForMatrikkelenhetreferanse"}, []string{"Kriterier for steder", "Criteria for places", "registrertEtter"}
+	java := func(lib, tool string, more ...string) []string {
+		return append([]string{"java", "-Dfile.encoding=UTF-8", "-cp", javaLibrary(t, lib) + "/*", tool}, append(more, at+"wsdl")...)
+	}
+	search := strings.ReplaceAll(strings.TrimSuffix(soapPackage, ".soek"), ".", "/") + "/servicetyper/StedSoek.java"
 	for _, g := range []struct {
 		name string
 		args []string
-		made string // a file that there must be afterwards, and what it must hold
-		has  string
+		made string   // a file that there must be afterwards
+		has  []string // and what it must hold
 	}{
-		{"gSOAP", []string{"wsdl2h", "-s", "-o", "service.h", at + "singleWsdl"}, "service.h", "findSkrivemaaterForMatrikkelenhetreferanse"},
-		// Of ?wsdl, whose schemas are files beside it, Mono's svcutil finds all and makes no classes: it needs them within the description.
-		{"Mono svcutil", []string{"svcutil", "-out:Service.cs", at + "singleWsdl"}, "Service.cs", "findSkrivemaaterForMatrikkelenhetreferanse"},
-		{"Mono wsdl", []string{"wsdl", "-out:Service.cs", at + "wsdl"}, "Service.cs", "findSkrivemaaterForMatrikkelenhetreferanse"},
+		// Of letters beyond ASCII wsdl2h writes none: the English text must say the rules without.
+		{"gSOAP", []string{"wsdl2h", "-s", "-o", "service.h", at + "singleWsdl"}, "service.h", append(all, append(both, "a with a ring", "=Bo is exactly as written", "/codelists has the codes whole")...)},
+		// Of ?wsdl, whose schemas import each other, Mono's svcutil makes no classes: it loads a schema once for each import, and takes the second for a
+		// declaration anew.
+		{"Mono svcutil", []string{"svcutil", "-out:Service.cs", at + "singleWsdl"}, "Service.cs", all},
+		{"Mono wsdl", []string{"wsdl", "-out:Service.cs", at + "wsdl"}, "Service.cs", all},
+		{"JAX-WS RI", java("jaxws", "com.sun.tools.ws.WsImport", "-keep", "-Xnocompile", "-s", ".", "-d", "."), search, both},
+		{"CXF", java("cxf", "org.apache.cxf.tools.wsdlto.WSDLToJava", "-d", "."), search, both},
+		{"zeep", []string{"/usr/bin/python3", "-c", `import sys, zeep
+open("types", "w").write(" ".join(zeep.Client(sys.argv[1], settings=zeep.Settings(strict=True)).service._operations))`, at + "wsdl"}, "types", all},
 	} {
 		t.Run(g.name, func(t *testing.T) {
 			if _, err := exec.LookPath(g.args[0]); err != nil {
@@ -188,10 +201,78 @@ func TestAcceptSOAPGenerators(t *testing.T) {
 			cmd.Dir = t.TempDir()
 			out, err := cmd.CombinedOutput()
 			code, _ := os.ReadFile(filepath.Join(cmd.Dir, g.made))
-			if err != nil || !bytes.Contains(code, []byte(g.has)) {
-				t.Errorf("%v: %d bytes of code\n%.3000s", err, len(code), out)
+			if err != nil {
+				t.Fatalf("%v\n%.3000s", err, out)
+			}
+			for _, part := range g.has {
+				if !bytes.Contains(code, []byte(part)) {
+					t.Errorf("%q is not in the %d bytes of %s\n%.1000s", part, len(code), g.made, out)
+				}
 			}
 		})
+	}
+}
+
+// javaLibrary is the folder of a Java stack, which make soap-clients fills.
+func javaLibrary(t *testing.T, stack string) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("testdata", "soapclients", "java", stack, "lib"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestAcceptSOAPDescriptionIsValid holds the description against the schemas of WSDL 1.1 and its bindings, which CXF carries.
+func TestAcceptSOAPDescriptionIsValid(t *testing.T) {
+	accept(t)
+	t.Parallel()
+	jars, _ := filepath.Glob(javaLibrary(t, "cxf") + "/cxf-core-*.jar")
+	if len(jars) == 0 {
+		t.Skip("SKIPPED: there is no CXF, which has the schemas (make soap-clients)")
+	}
+	jar, err := zip.OpenReader(jars[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer jar.Close()
+	dir := t.TempDir()
+	schema := `<schema xmlns="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:all">`
+	for file, namespace := range map[string]string{"wsdl.xsd": "", "soap-binding.xsd": "soap/", "soap12-binding.xsd": "soap12/"} {
+		b, err := fs.ReadFile(jar, "schemas/wsdl/"+file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		schema += `<import namespace="http://schemas.xmlsoap.org/wsdl/` + namespace + `" schemaLocation="` + file + `"/>`
+	}
+	if err := os.WriteFile(filepath.Join(dir, "all.xsd"), []byte(schema+"</schema>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, nil)
+	lint := func(b []byte) ([]byte, error) {
+		cmd := exec.CommandContext(t.Context(), "xmllint", "--nonet", "--noout", "--schema", "all.xsd", "-")
+		cmd.Dir, cmd.Stdin = dir, bytes.NewReader(b)
+		return cmd.CombinedOutput()
+	}
+	for _, query := range []string{"wsdl", "wsdl=1.2", "singleWsdl"} {
+		res, err := http.Get(s.base + "/soap/stedsnavn/v1/SoekServiceWS?" + query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != 200 || len(b) > 500_000 {
+			t.Errorf("%s: %v %s, %d bytes", query, err, res.Status, len(b))
+		}
+		if out, err := lint(b); err != nil {
+			t.Errorf("%s: %v\n%.1000s", query, err, out)
+		}
+		if _, err := lint(bytes.Replace(b, []byte("<wsdl:portType name="), []byte("<wsdl:portType title="), 1)); err == nil {
+			t.Errorf("%s: an attribute that WSDL does not have is not found", query)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,10 @@ func (s *service) announce(ctx context.Context, p *process, src string) error {
 	}
 	public := publicCollections(s.store.Catalog())
 	fmt.Fprintf(&b, "Grense serves %s of %s\n", count(len(public), "collection"), source.Shown(src))
+	refused := slices.DeleteFunc(slices.Clone(s.store.Catalog().Notes), func(n store.Note) bool { return !n.Refused })
+	for _, line := range notesByReason(refused) {
+		fmt.Fprintf(&b, "  not served      %s\n", line)
+	}
 	fmt.Fprintf(&b, "  listening on    %s\n", s.cfg.Addr)
 	fmt.Fprintf(&b, "  in a browser    %s/?f=html\n", base)
 	fmt.Fprintf(&b, "  for programs    %s/\n", base)

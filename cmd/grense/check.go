@@ -179,9 +179,20 @@ func printNotes(w io.Writer, cat *store.Catalog, strangers []string) int {
 	if len(cat.Notes)+len(strangers) > 0 {
 		fmt.Fprintln(w)
 	}
+	for _, line := range notesByReason(cat.Notes) {
+		fmt.Fprintln(w, line)
+	}
+	for _, s := range strangers {
+		fmt.Fprintf(w, "%s, configured: no layer and no collection of the source has this name\n", s)
+	}
+	return len(cat.Notes) + len(strangers)
+}
+
+// notesByReason is a line for each reason, with the layers that it concerns.
+func notesByReason(notes []store.Note) []string {
 	var reasons []string
 	layers := map[string][]string{}
-	for _, n := range cat.Notes {
+	for _, n := range notes {
 		r := "served: "
 		if n.Refused {
 			r = "refused: "
@@ -192,11 +203,8 @@ func printNotes(w io.Writer, cat *store.Catalog, strangers []string) int {
 		}
 		layers[r] = append(layers[r], n.Layer)
 	}
-	for _, r := range reasons {
-		fmt.Fprintf(w, "%s, %s\n", strings.Join(layers[r], ", "), r)
+	for i, r := range reasons {
+		reasons[i] = strings.Join(layers[r], ", ") + ", " + r
 	}
-	for _, s := range strangers {
-		fmt.Fprintf(w, "%s, configured: no layer and no collection of the source has this name\n", s)
-	}
-	return len(cat.Notes) + len(strangers)
+	return reasons
 }

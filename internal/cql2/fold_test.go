@@ -1,6 +1,7 @@
 package cql2_test
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -68,6 +69,38 @@ func TestFoldOfAPatternKeepsItsWildcards(t *testing.T) {
 	}
 	if _, ok := cql2.FoldPattern("upper", "x"); ok {
 		t.Error("upper folds")
+	}
+}
+
+// TestTheOldSpellingOfAFoldsOnceOnly: of texts of a and å, read from the left, aa is one letter and so is å, each becomes one a, and no run gets
+// shorter after that.
+func TestTheOldSpellingOfAFoldsOnceOnly(t *testing.T) {
+	t.Parallel()
+	alphabet := []string{"a", "A", "å", "Å", "a\u030a", "A\u030a", "v", " "}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		var s string
+		for range 1 + random.IntN(10) {
+			s += alphabet[random.IntN(len(alphabet))]
+		}
+		want := ""
+		for rest := strings.ToLower(norm.NFC.String(s)); rest != ""; {
+			letter := rest[:1]
+			switch {
+			case strings.HasPrefix(rest, "aa"):
+				rest = rest[2:]
+			case strings.HasPrefix(rest, "å"):
+				letter, rest = "a", rest[len("å"):]
+			default:
+				rest = rest[1:]
+			}
+			if letter != " " || want != "" && !strings.HasSuffix(want, " ") {
+				want += letter
+			}
+		}
+		if got := cql2.Norm(s); got != strings.TrimSuffix(want, " ") {
+			t.Fatalf("Norm(%q) = %q, want %q", s, got, want)
+		}
 	}
 }
 
