@@ -9,23 +9,37 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"grense/internal/cql2"
+	"grense/internal/register"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
 )
 
-// writeMarked makes a file in which every feature bears the mark of a state. The files of all states have as many bytes.
-func writeMarked(t *testing.T, path string, state int) {
+// writeMarked makes a file in which every feature, and every spelling of the register in base, bears the mark of a state. The files of all states
+// have as many bytes.
+func writeMarked(t *testing.T, base, path string, state int) {
 	t.Helper()
+	b, err := os.ReadFile(base)
+	if err == nil {
+		err = os.WriteFile(path, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writeInPlace(t, path, state)
 	w, err := gpkg.Create(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
@@ -55,69 +69,162 @@ var marks = regexp.MustCompile(`tilstand-\d{6}`)
 // markedAnswers are the forms in which a page, whole or in several batches, and a feature are asked for.
 var markedAnswers = []string{"/items?limit=450", "/items?limit=450&f=csv", "/items?limit=450&f=jsonld", "/items?limit=250&f=html", "/items?limit=10", "/items/7", "/items/7?f=html", "/items?limit=3&sortby=-merke"}
 
+// spellings is a search of SOAP that finds every spelling of the register.
+var spellings = soapSearch("findSkrivemaater", "skrivemaateSoek", "<t:oppdatertEtter><d:timestamp>1900-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>")
+
+// statesSize is how often the data change at least, how many answers are read at least, and by how many clients.
+func statesSize(t *testing.T) (changes int, wanted int64, clients int) {
+	if os.Getenv("GRENSE_SOAK") == "" {
+		return 40, 0, 2
+	}
+	wanted = 1_000_000
+	if v := os.Getenv("GRENSE_SOAK_ANSWERS"); v != "" {
+		var err error
+		if wanted, err = strconv.ParseInt(v, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return 200, wanted, 4
+}
+
 // TestNoAnswerIsOfTwoStates: the file is replaced and reloaded, or written into in place, over and over, while clients read. The long run
 // reads a million answers.
 func TestNoAnswerIsOfTwoStates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
 	}
-	changes, wanted, clients := 40, int64(0), 2
-	if os.Getenv("GRENSE_SOAK") != "" {
-		changes, wanted, clients = 200, 1_000_000, 4
+	dir := t.TempDir()
+	base, path := filepath.Join(dir, "base.gpkg"), filepath.Join(dir, "ting.gpkg")
+	w, err := gpkg.Create(t.Context(), base)
+	if err != nil {
+		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "ting.gpkg")
-	writeMarked(t, path, 0)
-	s := serve(t, []string{"GRENSE_AUTH=open", "GRENSE_LOG_LEVEL=warn"}, path)
-	var answers, refused atomic.Int64
-	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	for n := range clients {
-		running.Go(func() {
-			for i := n; ctx.Err() == nil; i++ {
-				url := s.base + "/collections/ting" + markedAnswers[i%len(markedAnswers)]
-				found, status, err := marksOf(ctx, url)
-				switch {
-				case ctx.Err() != nil:
-				case status == http.StatusServiceUnavailable:
-					refused.Add(1)
-				case err != nil || status != http.StatusOK || len(found) != 1:
-					t.Errorf("%s: status %d, %v, states %v", url, status, err, found)
-				default:
-					answers.Add(1)
-				}
-			}
-		})
+	defer w.Close()
+	if err = register.Generate(t.Context(), w, register.Options{Places: 60, Seed: 1}); err == nil {
+		err = w.Commit(t.Context())
 	}
-	state := 0
-	for ; (state < changes || answers.Load() < wanted) && !t.Failed(); state++ {
-		changeMarked(t, s, path, state+1)
+	if err != nil {
+		t.Fatal(err)
 	}
-	stop()
-	running.Wait()
-	t.Logf("%d answers during %d changes, %d times 503", answers.Load(), state, refused.Load())
-	if answers.Load() < int64(changes) {
-		t.Error("hardly an answer was read; the test proves nothing")
-	}
-}
-
-// changeMarked brings the file to another state, by replacing it or by writing into it, and waits until that is served.
-func changeMarked(t *testing.T, s *serving, path string, state int) {
-	t.Helper()
-	if state%2 == 0 {
-		writeInPlace(t, path, state)
-	} else {
-		writeMarked(t, path+".new", state)
+	writeMarked(t, base, path, 0)
+	s := serve(t, []string{"GRENSE_AUTH=open", "GRENSE_LOG_LEVEL=error"}, path)
+	s.readStates(t, func(state int) {
+		if state%2 == 0 {
+			writeInPlace(t, path, state)
+			return
+		}
+		writeMarked(t, base, path+".new", state)
 		if err := os.Rename(path+".new", path); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
+	})
+}
+
+// TestNoAnswerOfADatabaseIsOfTwoStates is the same for tables that are written into, emptied and filled, or replaced.
+func TestNoAnswerOfADatabaseIsOfTwoStates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
 	}
+	var cluster storetest.Cluster
+	t.Cleanup(cluster.Stop)
+	url := cluster.Database(t)
+	w, err := postgis.Create(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err = register.Generate(t.Context(), w, register.Options{Places: 60, Seed: 1}); err == nil {
+		err = w.Commit(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(context.Background())
+	fill := func(state int) string {
+		return fmt.Sprintf("INSERT INTO ting SELECT i, '%s' FROM generate_series(1, 450) i", mark(state))
+	}
+	const table = "CREATE TABLE ting (fid INT PRIMARY KEY, merke TEXT); "
+	change := func(state int) {
+		sql := fmt.Sprintf("UPDATE ting SET merke = '%s'", mark(state))
+		switch {
+		case state == 0:
+			sql = table + fill(0)
+		case state%20 == 10:
+			sql = "DROP TABLE ting; " + table + fill(state)
+		case state%3 == 1:
+			sql = "DELETE FROM ting; " + fill(state)
+		case state%3 == 2:
+			sql = "TRUNCATE ting; " + fill(state)
+		}
+		sql = "BEGIN; " + sql + fmt.Sprintf("; UPDATE grense.skrivemaate SET langnavn = '%s'; COMMIT", mark(state))
+		if _, err := db.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(0)
+	s := serve(t, []string{"GRENSE_AUTH=open", "GRENSE_LOG_LEVEL=error"}, url)
+	s.away = true // what is replaced gives 503 until it is read
+	s.readStates(t, change)
+}
+
+// readStates reads answers while change brings the data to one state after the other. Each answer is of one state.
+func (s *serving) readStates(t *testing.T, change func(state int)) {
+	t.Helper()
+	changes, wanted, clients := statesSize(t)
+	var answers, searches, refused atomic.Int64
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var running sync.WaitGroup
+	for n := range clients {
+		running.Go(func() {
+			for i := n; ctx.Err() == nil; i++ {
+				ask, body := "/soap/stedsnavn/v1/SoekServiceWS", spellings
+				if k := i % (len(markedAnswers) + 1); k < len(markedAnswers) {
+					ask, body = "/collections/ting"+markedAnswers[k], ""
+				}
+				found, status, err := marksOf(ctx, s.base+ask, body)
+				switch {
+				case ctx.Err() != nil:
+				case status == http.StatusServiceUnavailable:
+					refused.Add(1)
+				case err != nil || status != http.StatusOK || len(found) != 1:
+					t.Errorf("%s: status %d, %v, states %v", ask, status, err, found)
+				default:
+					answers.Add(1)
+					if body != "" {
+						searches.Add(1)
+					}
+				}
+			}
+		})
+	}
+	state := 0
+	for ; (state < changes || answers.Load() < wanted) && !t.Failed(); state++ {
+		change(state + 1)
+		s.waitForState(t, state+1)
+	}
+	stop()
+	running.Wait()
+	t.Logf("%d answers, %d of them searches, during %d changes, %d times 503", answers.Load(), searches.Load(), state, refused.Load())
+	if answers.Load() < int64(changes) || searches.Load() == 0 {
+		t.Error("hardly an answer was read; the test proves nothing")
+	}
+}
+
+// waitForState waits until a state is served.
+func (s *serving) waitForState(t *testing.T, state int) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
-		found, _, err := marksOf(ctx, s.base+"/collections/ting/items/"+strconv.Itoa(1+state%450))
+		found, _, err := marksOf(ctx, s.base+"/collections/ting/items/"+strconv.Itoa(1+state%450), "")
 		if ctx.Err() != nil {
 			t.Fatalf("state %d is not served: %v, %v", state, found, err)
 		}
@@ -136,16 +243,32 @@ func writeInPlace(t *testing.T, path string, state int) {
 	}
 	defer c.Close()
 	c.SetBusyTimeout(time.Minute)
-	if err := sqlitex.ExecuteTransient(c, "UPDATE ting SET merke = ?", &sqlitex.ExecOptions{Args: []any{mark(state)}}); err != nil {
-		t.Fatal(err)
+	end := sqlitex.Transaction(c)
+	defer func() {
+		if end(&err); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	for _, sql := range [...]string{"UPDATE ting SET merke = ?", "UPDATE skrivemaate SET langnavn = ?"} {
+		if err = sqlitex.ExecuteTransient(c, sql, &sqlitex.ExecOptions{Args: []any{mark(state)}}); err != nil {
+			return
+		}
 	}
 }
 
-// marksOf reads an answer whole and gives the states whose marks it holds.
-func marksOf(ctx context.Context, url string) (found map[string]bool, status int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+// marksOf reads an answer whole, to a search of SOAP where that is given, and gives the states whose marks it holds.
+func marksOf(ctx context.Context, url, search string) (found map[string]bool, status int, err error) {
+	method := http.MethodGet
+	if search != "" {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(search))
 	if err != nil {
 		return nil, 0, err
+	}
+	if search != "" {
+		req.Header.Set("Content-Type", "text/xml; charset=utf-8")
+		req.Header.Set("SOAPAction", `""`)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {

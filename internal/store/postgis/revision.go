@@ -38,7 +38,7 @@ type revision struct {
 func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	var in *definitionsRead
 	err := s.retry(ctx, func(c *pgxpool.Conn) (err error) {
-		in, err = readDefinitions(ctx, c)
+		in, err = settledDefinitions(ctx, c)
 		return err
 	})
 	if err != nil {
@@ -134,6 +134,24 @@ type definitionsRead struct {
 	tables      []*table
 	ours        map[string]*table     // in the schema grense, by name
 	own         map[string]definition // by table
+}
+
+// mostReadings is how often definitions are read that change meanwhile.
+const mostReadings = 5
+
+// settledDefinitions reads definitions that nobody has changed meanwhile: the statements see different states of the system catalogs, and a table that
+// is replaced between them would be none.
+func settledDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, error) {
+	for n := 1; ; n++ {
+		in, err := readDefinitions(ctx, c)
+		if err != nil || n == mostReadings {
+			return in, err
+		}
+		now, err := fingerprint(ctx, c)
+		if err != nil || now == in.fingerprint {
+			return in, err
+		}
+	}
 }
 
 func readDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, error) {
