@@ -22,10 +22,11 @@ run: build ## build and serve the demo on http://localhost:8080
 build: ## build bin/grense, one static binary
 	go build -trimpath -ldflags "-s -w -X main.linked=$(VERSION)" -o bin/grense ./cmd/grense
 
-lint: ## vet, staticcheck, formatting, go.mod
+lint: ## vet, staticcheck, deadcode, formatting, go.mod
 	@test -z "$$(gofmt -l api cmd internal migrations openapi web)" || { echo "not formatted:"; gofmt -l api cmd internal migrations openapi web; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
+	GRENSE_DEADCODE=1 go test -count=1 -run '^TestEveryFunctionIsReached$$' ./internal
 	go mod tidy -diff
 
 test: lint build tools postgres chromium page-checks ## everything that must hold, on both stores; under 20 minutes

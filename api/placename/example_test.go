@@ -1,7 +1,6 @@
 package placename_test
 
 import (
-	"context"
 	"fmt"
 
 	"grense/api/placename"
@@ -20,18 +19,6 @@ func ExampleDecode() {
 	_, err := placename.Decode(root, []string{placename.DefaultBase}, placename.RefuseUnknown)
 	fmt.Println(err)
 	// Output: placename: findBoeker/soeketekst: the element is required.
-}
-
-func ExampleAll() {
-	answer := placename.All(placename.BokTreffList{{Id: "1"}, {Id: "2"}})
-	for {
-		hits, err := answer.Next(context.Background())
-		if err != nil || hits == nil {
-			break
-		}
-		fmt.Println(hits.Len(), "of", answer.Count)
-	}
-	// Output: 2 of 2
 }
 
 func ExampleContract() {

@@ -19,11 +19,6 @@ type Fault struct {
 	Right  string // the name or namespace that Reason's text holds
 }
 
-// Refuse returns a Refusal with one fault. Path is relative to the wrapper of the operation: "stedSoek/aar".
-func Refuse(r Request, path, value string, reason Reason, n int64) *Refusal {
-	return &Refusal{Faults: []Fault{{Path: r.Operation() + "/" + path, Value: value, Reason: reason, N: n}}}
-}
-
 // Error gives the text for a log, in English.
 func (e *Refusal) Error() string { return "placename: " + e.Text(English) }
 
@@ -121,15 +116,6 @@ const (
 	BadValue                     // any other
 	reasonCount
 )
-
-// Reasons returns all reasons, for tests that must not forget one.
-func Reasons() []Reason {
-	all := make([]Reason, reasonCount)
-	for i := range all {
-		all[i] = Reason(i)
-	}
-	return all
-}
 
 var reasons = [reasonCount][3]string{
 	Missing:        {"elementet er påkrevd", "elementet er påkravd", "the element is required"},

@@ -174,18 +174,3 @@ func (VedtakTreffList) hits()                             {}
 func (SamlevedtakTreffList) hits()                        {}
 func (BokTreffList) hits()                                {}
 func (KartproduktTreffList) hits()                        {}
-
-// All returns an answer with all hits in one batch; it is Next's simplest form, and what tests use.
-func All(h Hits) Answer {
-	if h.Len() == 0 {
-		return Answer{}
-	}
-	given := false
-	return Answer{Count: h.Len(), Next: func(context.Context) (Hits, error) {
-		if given {
-			return nil, nil
-		}
-		given = true
-		return h, nil
-	}}
-}

@@ -150,12 +150,12 @@ func TestLanguageOfLocale(t *testing.T) {
 
 func TestValuesInRefusalsAreShortAndVisible(t *testing.T) {
 	t.Parallel()
-	f := placename.Refuse(&placename.FindBoeker{}, "soeketekst", strings.Repeat("æ", 1000)+"\n", placename.Blank, 0)
+	f := &placename.Refusal{Faults: []placename.Fault{{Path: "findBoeker/soeketekst", Value: strings.Repeat("æ", 1000) + "\n", Reason: placename.Blank}}}
 	want := fmt.Sprintf("findBoeker/soeketekst = %q: must not be blank.", strings.Repeat("æ", 64)+"…")
 	if got := f.Text(placename.English); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if f.Limit() || !(placename.Refuse(&placename.FindBoeker{}, "", "", placename.TooManyHits, 5000).Limit()) {
+	if f.Limit() || !(&placename.Refusal{Faults: []placename.Fault{{Path: "findBoeker", Reason: placename.TooManyHits, N: 5000}}}).Limit() {
 		t.Error("Limit")
 	}
 }

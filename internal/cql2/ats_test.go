@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/cql2test"
 )
 
 // atsCase is a predicate of the abstract test suite (OGC 21-065r2, Annex A) with the number of features it selects.
@@ -69,7 +70,7 @@ func TestEvalSelectsWhatTheAbstractTestSuiteCounts(t *testing.T) {
 			if again, err := cql2.Check(e, src); err != nil || !reflect.DeepEqual(again, e) {
 				t.Errorf("%s: checked twice %#v, want %#v; %v", c.filter, again, e, err)
 			}
-			back, err := cql2.ParseJSON(cql2.FormatJSON(must(t, c.filter, src)))
+			back, err := cql2.ParseJSON(cql2test.FormatJSON(must(t, c.filter, src)))
 			if err != nil {
 				t.Fatalf("%s: as JSON: %v", c.filter, err)
 			}

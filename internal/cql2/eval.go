@@ -46,10 +46,6 @@ func contextOf(r Record) context.Context {
 	return context.Background()
 }
 
-// Eval evaluates a checked predicate over a record. It is the reference that compilers are measured by. An error is one of the
-// record's.
-func Eval(e Expr, r Record) (Truth, error) { return NewMatcher(e).Eval(r) }
-
 // Matcher evaluates one predicate over many records; literals are prepared once. It is not safe for concurrent use.
 //
 // What has no answer is Null: a value of a type that the operator does not take, division by zero, a result that is no finite

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/cql2test"
 	"grense/internal/crs"
 	"grense/internal/problem"
 )
@@ -20,7 +21,7 @@ func Example() {
 		return
 	}
 	fmt.Println(cql2.FormatText(e))
-	fmt.Println(string(cql2.FormatJSON(e.(cql2.And)[1])))
+	fmt.Println(string(cql2test.FormatJSON(e.(cql2.And)[1])))
 	fmt.Println(cql2.Extent(e, "geometry", crs.CRS84))
 	// Output:
 	// casei(kommunenavn) LIKE casei('%berg%') AND dag > DATE('2020-01-01') AND S_INTERSECTS(geometry,POLYGON((4 58,12 58,12 64,4 64,4 58)))

@@ -2,6 +2,7 @@ package cql2
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -296,4 +297,13 @@ func quoteTime(t *time.Time) string {
 		return "'..'"
 	}
 	return "'" + t.UTC().Format(timestampLayout) + "'"
+}
+
+// formatNumber prints a double so that it is read back as Number, not Int.
+func formatNumber(v float64) string {
+	s := strconv.FormatFloat(v, 'G', -1, 64)
+	if math.Trunc(v) == v && !strings.ContainsAny(s, ".E") {
+		s += ".0"
+	}
+	return s
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/cql2test"
 	"grense/internal/problem"
 )
 
@@ -66,7 +67,7 @@ func parsed(t *testing.T, e cql2.Expr) {
 	if nodes > cql2.MaxNodes {
 		t.Errorf("%d nodes", nodes)
 	}
-	text, doc := cql2.FormatText(e), cql2.FormatJSON(e)
+	text, doc := cql2.FormatText(e), cql2test.FormatJSON(e)
 	if len(text) < cql2.MaxBytes {
 		again, err := cql2.ParseText(text)
 		if err != nil {
@@ -79,7 +80,7 @@ func parsed(t *testing.T, e cql2.Expr) {
 		again, err := cql2.ParseJSON(doc)
 		if err != nil {
 			t.Errorf("%s: %v", doc, err)
-		} else if s := cql2.FormatJSON(again); string(s) != string(doc) {
+		} else if s := cql2test.FormatJSON(again); string(s) != string(doc) {
 			t.Errorf("%s becomes %s", doc, s)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/cql2test"
 	"grense/internal/crs"
 	"grense/internal/problem"
 )
@@ -105,9 +106,9 @@ func TestTextIsParsed(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(bare(again), want) {
 			t.Errorf("%s: printed %s: %v", text, cql2.FormatText(e), err)
 		}
-		again, err = cql2.ParseJSON(cql2.FormatJSON(e))
+		again, err = cql2.ParseJSON(cql2test.FormatJSON(e))
 		if err != nil || !reflect.DeepEqual(bare(again), want) {
-			t.Errorf("%s: printed %s: %v", text, cql2.FormatJSON(e), err)
+			t.Errorf("%s: printed %s: %v", text, cql2test.FormatJSON(e), err)
 		}
 	}
 }
@@ -120,9 +121,9 @@ func TestGeometriesAreInTheAxisOrderOfTheirCRS(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(bare(e), cql2.Expr(want)) {
 			t.Errorf("%v: %#v, %v", in, e, err)
 		}
-		back, err := cql2.ParseJSONIn(cql2.FormatJSON(want), in)
+		back, err := cql2.ParseJSONIn(cql2test.FormatJSON(want), in)
 		if err != nil || !reflect.DeepEqual(bare(back), cql2.Expr(want)) {
-			t.Errorf("%v: %s: %v", in, cql2.FormatJSON(want), err)
+			t.Errorf("%v: %s: %v", in, cql2test.FormatJSON(want), err)
 		}
 	}
 	e, err := cql2.ParseTextIn("S_WITHIN(g, BBOX(59,170,60,-170))", crs.ETRS89)
@@ -301,7 +302,7 @@ func TestEveryNodeIsPrintedAndWalked(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	for _, e := range cql2.AllExprs {
 		seen[reflect.TypeOf(e)] = true
-		if cql2.FormatText(e) == "" || len(cql2.FormatJSON(e)) == 0 {
+		if cql2.FormatText(e) == "" || len(cql2test.FormatJSON(e)) == 0 {
 			t.Errorf("%T prints nothing", e)
 		}
 		n := 0
@@ -334,8 +335,8 @@ func TestOurOwnNodesCannotBeParsedBack(t *testing.T) {
 		if _, err := cql2.ParseText(cql2.FormatText(e)); err == nil {
 			t.Errorf("%s is parsed", cql2.FormatText(e))
 		}
-		if _, err := cql2.ParseJSON(cql2.FormatJSON(e)); err == nil {
-			t.Errorf("%s is parsed", cql2.FormatJSON(e))
+		if _, err := cql2.ParseJSON(cql2test.FormatJSON(e)); err == nil {
+			t.Errorf("%s is parsed", cql2test.FormatJSON(e))
 		}
 	}
 }

@@ -180,9 +180,6 @@ func (id ID) find() *system { return byID[id] }
 // Served lists the systems that any collection is offered in where its features lie in their Area, CRS84 first. The caller owns the slice.
 func Served() []ID { return ids(systems[:offered]) }
 
-// Known lists every system of this package, those of Served first. Collections that are stored in one are served, also in it.
-func Known() []ID { return ids(systems) }
-
 func ids(list []system) []ID {
 	out := make([]ID, len(list))
 	for i := range list {

@@ -13,7 +13,6 @@ package demo
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/paulmach/orb"
 
@@ -97,17 +96,6 @@ func Divisions() (*Set, error) {
 		set.Fylker = append(set.Fylker, Fylke{Nr: f.nr, Navn: f.navn, AreaKm2: areas[f.nr], Geometry: polygons})
 	}
 	return set, nil
-}
-
-// Locate returns the municipality whose cell holds the point x, y (EPSG:25833, metres, rounded to centimetres); of several that share a border,
-// the first. It is false in the sea and abroad.
-func (s *Set) Locate(x, y float64) (*Kommune, bool) {
-	p := vertex{int64(math.Round(100 * x)), int64(math.Round(100 * y))}
-	i := slices.IndexFunc(s.Kommuner, func(k Kommune) bool { return k.cell.place(p) != outside })
-	if i < 0 {
-		return nil, false
-	}
-	return &s.Kommuner[i], true
 }
 
 // project brings the points of the facts to EPSG:25833, metres.

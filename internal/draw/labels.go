@@ -18,24 +18,22 @@ const (
 	overMost = 16 // names that are wider than their features, in a crowd
 )
 
-// labels writes the names of features, size units high, where they cover neither each other nor leave the picture, those of large
-// features first. In a crowd names that are wider than their features keep away from others.
-func (d *drawing) labels(p *Picture, size float64, class string) {
-	type label struct {
-		text   string
-		at     orb.Point
-		room   float64 // width of the feature
-		tall   float64 // height of the feature
-		area   float64 // of its largest part
-		beside bool
-	}
-	var all []label
-	count := 0
+// label is the name of a feature, in pixels.
+type label struct {
+	text   string
+	at     orb.Point
+	room   float64 // width of the feature
+	tall   float64 // height of the feature
+	area   float64 // of its largest part
+	beside bool
+}
+
+// labelsOf returns the names of the features of a map, those of large ones first.
+func (d *drawing) labelsOf(p *Picture) (all []label) {
 	for _, m := range p.Marks {
 		if m.Near || m.Title == "" || m.Empty() {
 			continue
 		}
-		count++
 		l := label{text: shortName(m.Title)}
 		if i := m.largest(); i >= 0 {
 			px := d.points(moved(m.rings[i], d.shift))
@@ -49,6 +47,14 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 		all = append(all, l)
 	}
 	slices.SortStableFunc(all, func(a, b label) int { return cmp.Compare(b.area, a.area) })
+	return all
+}
+
+// labels writes the names of features, size units high, where they cover neither each other nor leave the picture, those of large
+// features first. In a crowd names that are wider than their features keep away from others.
+func (d *drawing) labels(p *Picture, size float64, class string) {
+	all := d.labelsOf(p)
+	count := len(all)
 	var taken []orb.Bound
 	over := 0
 	d.b = append(d.b, `<g class="`...)

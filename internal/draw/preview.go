@@ -64,17 +64,7 @@ func (p *preview) area(extent orb.Bound, plane crs.ID, marks []Mark) error {
 	if err != nil {
 		return err
 	}
-	line := func(from, to orb.Point) (out orb.Ring) { // straight in degrees
-		const n = 60
-		for i := range n + 1 {
-			t := float64(i) / n
-			x, y := project(from[0]+t*(to[0]-from[0]), from[1]+t*(to[1]-from[1]))
-			if !math.IsNaN(x+y) && !math.IsInf(x+y, 0) {
-				out = append(out, orb.Point{x, y})
-			}
-		}
-		return out
-	}
+	line := func(from, to orb.Point) orb.Ring { return straight(project, from, to) }
 	a, b := extent.Min, extent.Max
 	box := slices.Concat(line(a, orb.Point{b[0], a[1]}), line(orb.Point{b[0], a[1]}, b), line(b, orb.Point{a[0], b[1]}), line(orb.Point{a[0], b[1]}, a))
 	view := emptyBound
@@ -98,23 +88,10 @@ func (p *preview) area(extent orb.Bound, plane crs.ID, marks []Mark) error {
 		}
 		return out
 	}
-	step := 1.0
-	for _, s := range []float64{2, 5, 10, 30} {
-		if max(b[0]-a[0], b[1]-a[1])/step > 12 {
-			step = s
-		}
-	}
 	if marks == nil {
 		p.fill([]orb.Ring{to(box)}, previewArea)
 	}
-	west, east := max(math.Floor((a[0]-60)/step)*step, -180), min(b[0]+60, 180)
-	south, north := max(math.Floor((a[1]-20)/step)*step, -90), min(b[1]+20, 90)
-	for x := west; x <= east; x += step {
-		p.stroke(to(line(orb.Point{x, south}, orb.Point{x, min(north, 89)})), 1.5, previewLine)
-	}
-	for y := south; y <= north; y += step {
-		p.stroke(to(line(orb.Point{west, y}, orb.Point{east, y})), 1.5, previewLine)
-	}
+	p.degrees(extent, func(from, end orb.Point) orb.Ring { return to(line(from, end)) })
 	if marks == nil {
 		p.stroke(to(append(box, box[0])), 4, previewAccent)
 	}
@@ -129,6 +106,38 @@ func (p *preview) area(extent orb.Bound, plane crs.ID, marks []Mark) error {
 		}
 	}
 	return nil
+}
+
+// straight is a line that is straight in degrees, in the plane.
+func straight(project crs.Func, from, to orb.Point) (out orb.Ring) {
+	const n = 60
+	for i := range n + 1 {
+		t := float64(i) / n
+		x, y := project(from[0]+t*(to[0]-from[0]), from[1]+t*(to[1]-from[1]))
+		if !math.IsNaN(x+y) && !math.IsInf(x+y, 0) {
+			out = append(out, orb.Point{x, y})
+		}
+	}
+	return out
+}
+
+// degrees paints a grid around an extent in CRS84; line gives one of its lines in pixels.
+func (p *preview) degrees(extent orb.Bound, line func(from, to orb.Point) orb.Ring) {
+	a, b := extent.Min, extent.Max
+	step := 1.0
+	for _, s := range []float64{2, 5, 10, 30} {
+		if max(b[0]-a[0], b[1]-a[1])/step > 12 {
+			step = s
+		}
+	}
+	west, east := max(math.Floor((a[0]-60)/step)*step, -180), min(b[0]+60, 180)
+	south, north := max(math.Floor((a[1]-20)/step)*step, -90), min(b[1]+20, 90)
+	for x := west; x <= east; x += step {
+		p.stroke(line(orb.Point{x, south}, orb.Point{x, min(north, 89)}), 1.5, previewLine)
+	}
+	for y := south; y <= north; y += step {
+		p.stroke(line(orb.Point{west, y}, orb.Point{east, y}), 1.5, previewLine)
+	}
 }
 
 // stroke paints a line, width pixels wide.

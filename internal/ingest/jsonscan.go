@@ -427,17 +427,10 @@ func (s *jsonScanner) skip(into *[]byte) error {
 	if err != nil {
 		return err
 	}
-	put := func(b ...byte) error {
-		if into != nil {
-			if *into = append(*into, b...); len(*into) > s.longest() {
-				return s.fail("a value of more than %d MB", s.longest()>>20)
-			}
-		}
-		return nil
-	}
+	put := func(b ...byte) error { return s.put(into, b...) }
+	n := 0
 	switch {
 	case c == '{':
-		n := 0
 		if err := put('{'); err != nil {
 			return err
 		}
@@ -458,10 +451,7 @@ func (s *jsonScanner) skip(into *[]byte) error {
 		}
 		return put('}')
 	case c == '[':
-		n := 0
-		if err := put('['); err != nil {
-			return err
-		}
+		put('[')
 		err := s.array(func() error {
 			if n++; n > 1 {
 				put(',')
@@ -491,6 +481,17 @@ func (s *jsonScanner) skip(into *[]byte) error {
 		return err
 	}
 	return put([]byte(w)...)
+}
+
+// put appends to the text of a value; into may be nil.
+func (s *jsonScanner) put(into *[]byte, b ...byte) error {
+	if into == nil {
+		return nil
+	}
+	if *into = append(*into, b...); len(*into) > s.longest() {
+		return s.fail("a value of more than %d MB", s.longest()>>20)
+	}
+	return nil
 }
 
 // appendJSONString writes a string that is UTF-8 as JSON.

@@ -251,14 +251,8 @@ func (t *topoReader) shape(n *topoNode) (*shape, string) {
 			s.polys = append(s.polys, len(s.ends))
 		}
 	case collection:
-		for _, m := range n.members {
-			part, w := t.shape(m)
-			if w != "" {
-				return nil, w
-			}
-			if part != nil {
-				s.shapes = append(s.shapes, *part)
-			}
+		if wrong = t.members(s, n.members); wrong != "" {
+			return nil, wrong
 		}
 	default:
 		if n.typ == "" {
@@ -273,6 +267,20 @@ func (t *topoReader) shape(n *topoNode) (*shape, string) {
 		return nil, wrong
 	}
 	return s, ""
+}
+
+// members appends the geometries of a collection.
+func (t *topoReader) members(s *shape, list []*topoNode) (wrong string) {
+	for _, m := range list {
+		part, wrong := t.shape(m)
+		if wrong != "" {
+			return wrong
+		}
+		if part != nil {
+			s.shapes = append(s.shapes, *part)
+		}
+	}
+	return ""
 }
 
 func firstOf(a, b string) string {

@@ -147,54 +147,61 @@ func (c *call) definedParams() []openapi.Parameter {
 	out = append(out, openapi.Parameter{Shared: "f-" + strings.Join(formats, "-"), Name: "f", In: "query", Description: paramF.Description, Schema: map[string]any{"type": "string", "enum": formats}},
 		openapi.Parameter{Shared: "lang", Name: "lang", In: "query", Description: paramLang.Description, Schema: paramLang.Schema})
 	for _, p := range c.rt.Params {
-		if p == paramDatetimeAlias { // accepted, not told: generators make one name of both
-			continue
+		if p != paramDatetimeAlias { // accepted, not told: generators make one name of both
+			out = append(out, c.definedParam(p))
 		}
-		d := openapi.Parameter{Shared: p.Name, Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
-		switch p {
-		case paramProcessLimit:
-			d.Shared = "processes-limit"
-		case paramLimit:
-			d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.s.cfg.Limits.PageMax, "default": c.s.cfg.Limits.PageDefault}
-		case paramCRS, paramBBoxCRS, paramFilterCRS:
-			d.Shared = ""
-			d.Schema = map[string]any{"type": "string", "format": "uri", "enum": crsURIs(c.coll)}
-		case paramProperties:
-			d.Shared = ""
-			names := c.coll.Names()
-			if len(names) > 0 {
-				d.Schema = map[string]any{"type": "array", "minItems": 1, "uniqueItems": true, "items": map[string]any{"type": "string", "enum": names}}
-			}
-		case paramSortBy:
-			d.Shared = ""
-			d.Description += ". Properties: " + strings.Join(sortableNames(c.coll), ", ")
-		}
-		out = append(out, d)
 	}
 	if !c.rt.Fields {
 		return out
 	}
 	for i := range c.coll.Properties {
-		p := &c.coll.Properties[i]
-		if c.field(p.Name) == nil {
-			continue
+		if p := &c.coll.Properties[i]; c.field(p.Name) != nil {
+			out = append(out, definedField(p))
 		}
-		t, format := jsonType(p.Type)
-		about := "Only features whose " + p.Name + " equals this"
-		if elements(p) {
-			t, format, about = "string", "", "Only features whose list "+p.Name+" contains this"
-			if p.Items != "any" {
-				t = p.Items
-			}
-		}
-		schema := map[string]any{"type": t}
-		if format == "date" {
-			schema["format"] = format
-		}
-		if len(p.Enum) > 0 {
-			schema["enum"] = p.Enum
-		}
-		out = append(out, openapi.Parameter{Name: p.Name, In: "query", Description: about, Schema: schema})
 	}
 	return out
+}
+
+// definedParam describes a parameter of the table as it is for the collection.
+func (c *call) definedParam(p *param) openapi.Parameter {
+	d := openapi.Parameter{Shared: p.Name, Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
+	switch p {
+	case paramProcessLimit:
+		d.Shared = "processes-limit"
+	case paramLimit:
+		d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.s.cfg.Limits.PageMax, "default": c.s.cfg.Limits.PageDefault}
+	case paramCRS, paramBBoxCRS, paramFilterCRS:
+		d.Shared = ""
+		d.Schema = map[string]any{"type": "string", "format": "uri", "enum": crsURIs(c.coll)}
+	case paramProperties:
+		d.Shared = ""
+		names := c.coll.Names()
+		if len(names) > 0 {
+			d.Schema = map[string]any{"type": "array", "minItems": 1, "uniqueItems": true, "items": map[string]any{"type": "string", "enum": names}}
+		}
+	case paramSortBy:
+		d.Shared = ""
+		d.Description += ". Properties: " + strings.Join(sortableNames(c.coll), ", ")
+	}
+	return d
+}
+
+// definedField describes the parameter that has the name of a property.
+func definedField(p *store.Property) openapi.Parameter {
+	t, format := jsonType(p.Type)
+	about := "Only features whose " + p.Name + " equals this"
+	if elements(p) {
+		t, format, about = "string", "", "Only features whose list "+p.Name+" contains this"
+		if p.Items != "any" {
+			t = p.Items
+		}
+	}
+	schema := map[string]any{"type": t}
+	if format == "date" {
+		schema["format"] = format
+	}
+	if len(p.Enum) > 0 {
+		schema["enum"] = p.Enum
+	}
+	return openapi.Parameter{Name: p.Name, In: "query", Description: about, Schema: schema}
 }

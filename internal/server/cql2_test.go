@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/cql2test"
 )
 
 // corrected are the counts that Annex A of the standard has wrong.
@@ -59,7 +60,7 @@ func TestPredicatesOfTheStandard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.get(items + queryEscape(string(cql2.FormatJSON(e))) + "&filter-lang=cql2-json").wants(200).page().NumberMatched; got != want {
+		if got := a.get(items + queryEscape(string(cql2test.FormatJSON(e))) + "&filter-lang=cql2-json").wants(200).page().NumberMatched; got != want {
 			t.Errorf("%s: %s as JSON matches %d, want %d", collection, filter, got, want)
 		}
 	}

@@ -25,36 +25,7 @@ func (c *call) finishQuery(p *itemsParams) error {
 
 // buildFilter turns bbox, datetime, name=value, q and filter into one expression over the collection; all must hold.
 func (c *call) buildFilter(asked *itemsParams) error {
-	var and cql2.And
-	var faults []problem.Fault
-	if asked.hasBBox {
-		b, err := cql2.ParseBBox(asked.bbox, asked.bboxCRS)
-		if err != nil {
-			faults = append(faults, problem.Of(err).Faults...)
-		} else if g := c.coll.Geometry; g != nil {
-			b.Prop = g.Name
-			and = append(and, b)
-		}
-	}
-	if asked.hasTime {
-		if e, ok := c.coll.During(); ok {
-			e.From, e.To = asked.from, asked.to
-			and = append(and, e)
-		}
-	}
-	for i := range c.coll.Properties {
-		p := &c.coll.Properties[i]
-		v, ok := c.values[p.Name]
-		if !ok || c.field(p.Name) == nil {
-			continue
-		}
-		e, err := equals(p, v[0])
-		if err != nil {
-			faults = append(faults, problem.Of(err).Faults...)
-			continue
-		}
-		and = append(and, e)
-	}
+	and, faults := c.plainFilters(asked)
 	if asked.terms != nil {
 		s := cql2.Search{Props: c.coll.SearchNames(), Terms: asked.terms}
 		and = append(and, s)
@@ -95,6 +66,39 @@ func (c *call) buildFilter(asked *itemsParams) error {
 	e, err := cql2.Check(all, c.coll)
 	asked.query.Filter = e
 	return err
+}
+
+// plainFilters are bbox, datetime and name=value, with what is wrong with them.
+func (c *call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.Fault) {
+	if asked.hasBBox {
+		b, err := cql2.ParseBBox(asked.bbox, asked.bboxCRS)
+		if err != nil {
+			faults = append(faults, problem.Of(err).Faults...)
+		} else if g := c.coll.Geometry; g != nil {
+			b.Prop = g.Name
+			and = append(and, b)
+		}
+	}
+	if asked.hasTime {
+		if e, ok := c.coll.During(); ok {
+			e.From, e.To = asked.from, asked.to
+			and = append(and, e)
+		}
+	}
+	for i := range c.coll.Properties {
+		p := &c.coll.Properties[i]
+		v, ok := c.values[p.Name]
+		if !ok || c.field(p.Name) == nil {
+			continue
+		}
+		e, err := equals(p, v[0])
+		if err != nil {
+			faults = append(faults, problem.Of(err).Faults...)
+			continue
+		}
+		and = append(and, e)
+	}
+	return and, faults
 }
 
 // equals builds property = value from the text of a query parameter (OGC 17-069r4, 7.15.5).

@@ -370,27 +370,8 @@ func (c *call) parseQuery(rt *route) error {
 	case len(values["lang"]) == 1: // nb-NO, NB and nb-x are nb
 		values.Set("lang", l)
 	}
-	known := map[string]*param{"f": paramF, "lang": paramLang}
-	for _, p := range rt.Params {
-		known[p.Name] = p
-	}
-	form := rt.Fields && strings.EqualFold(values.Get("f"), asHTML.F)
 	for name, v := range values {
-		p := known[name]
-		switch {
-		case holdsKey(name) || slices.ContainsFunc(v, holdsKey):
-			add(problem.Invalidf(name, v[0], "never write a key into an address; send it in the header X-API-Key, and revoke this one"))
-		case form && len(v) == 1 && v[0] == "" && (p != nil || c.field(name) != nil):
-			delete(values, name) // a form sends the fields that were left empty
-		case p == nil && rt.Fields && c.field(name) != nil:
-			if len(v) > 1 {
-				add(problem.Invalidf(name, v[1], "give the property once"))
-			}
-		case p == nil:
-			add(problem.Invalidf(name, v[0], "there is no such parameter here; %s", c.parameterNames(rt)))
-		case len(v) > 1 && !p.Repeat:
-			add(problem.Invalidf(name, v[1], "give the parameter once"))
-		}
+		add(c.checkName(rt, name, v))
 	}
 	for _, p := range rt.Params {
 		if v, ok := values[p.Name]; ok && p.parse != nil {
@@ -405,6 +386,42 @@ func (c *call) parseQuery(rt *route) error {
 		return &problem.Error{Kind: problem.Invalid, Faults: faults}
 	}
 	return whole
+}
+
+// checkName tells what is wrong with a parameter of the query besides its value. Fields that a form sends empty are taken out.
+func (c *call) checkName(rt *route, name string, v []string) error {
+	p := paramNamed(rt, name)
+	form := rt.Fields && strings.EqualFold(c.values.Get("f"), asHTML.F)
+	switch {
+	case holdsKey(name) || slices.ContainsFunc(v, holdsKey):
+		return problem.Invalidf(name, v[0], "never write a key into an address; send it in the header X-API-Key, and revoke this one")
+	case form && len(v) == 1 && v[0] == "" && (p != nil || c.field(name) != nil):
+		delete(c.values, name)
+	case p == nil && rt.Fields && c.field(name) != nil:
+		if len(v) > 1 {
+			return problem.Invalidf(name, v[1], "give the property once")
+		}
+	case p == nil:
+		return problem.Invalidf(name, v[0], "there is no such parameter here; %s", c.parameterNames(rt))
+	case len(v) > 1 && !p.Repeat:
+		return problem.Invalidf(name, v[1], "give the parameter once")
+	}
+	return nil
+}
+
+// paramNamed is the parameter of a route with that name; nil when there is none.
+func paramNamed(rt *route, name string) *param {
+	for _, p := range [...]*param{paramF, paramLang} {
+		if p.Name == name {
+			return p
+		}
+	}
+	for _, p := range rt.Params {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
 }
 
 // holdsKey reports whether a text looks like an API key.

@@ -49,7 +49,7 @@ func (s *Service) Call(w http.ResponseWriter, r *http.Request) {
 	for range tries {
 		var answer placename.Answer
 		if answer, err = s.config.Searcher.Search(r.Context(), request); err == nil {
-			err = s.answer(w, r, e, request.Operation(), answer)
+			err = (&reply{s: s, w: w, r: r, envelope: e, operation: request.Operation()}).write(answer)
 		}
 		if !errors.Is(err, placename.ErrChanged) {
 			break
@@ -66,84 +66,109 @@ func (s *Service) Call(w http.ResponseWriter, r *http.Request) {
 // tries is how often an answer is begun when the data change while it is read.
 const tries = 5
 
-// answer writes the hits. Up to whole they are sent at once; more go out in parts, and a failure between two of them aborts. A failure
-// before the first byte is returned.
-func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, operation string, a placename.Answer) error {
-	buffer := s.buffers.Get().(*[]byte)
-	b := (*buffer)[:0]
-	held := 0
-	hold := func(n int) (int, error) {
-		if s.config.Hold == nil {
-			return whole, nil
-		}
-		change := n - held
-		held = n
-		return s.config.Hold(change, n)
-	}
-	if most, _ := hold(0); most < whole && cap(b) > 4*most { // memory is short
-		s.buffers.Put(buffer)
+// reply is an answer on its way. Up to whole it is sent at once; more goes out in parts, and a failure between two of them aborts.
+type reply struct {
+	s         *Service
+	w         http.ResponseWriter
+	r         *http.Request
+	envelope  *envelope
+	operation string
+
+	b    []byte // not sent yet
+	held int    // bytes that Config.Hold knows of
+	sent bool   // a part of it
+}
+
+// write writes the hits. A failure before the first byte is returned.
+func (p *reply) write(a placename.Answer) error {
+	buffer := p.s.buffers.Get().(*[]byte)
+	p.b = (*buffer)[:0]
+	if most, _ := p.hold(0); most < whole && cap(p.b) > 4*most { // memory is short
+		p.s.buffers.Put(buffer)
 		buffer = new([]byte)
-		b = nil
+		p.b = nil
 	}
 	defer func() {
-		hold(0) //nolint:errcheck // nothing is asked for
-		if cap(b) <= maxPooled {
-			*buffer = b
-			s.buffers.Put(buffer)
+		p.hold(0) //nolint:errcheck // nothing is asked for
+		if cap(p.b) <= maxPooled {
+			*buffer = p.b
+			p.s.buffers.Put(buffer)
 		}
 	}()
-	base, _ := e.child.Base(s.bases)
-	b = append(b, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<S:Envelope xmlns:S="`...)
-	b = append(b, envelopeNS[e.version]...)
-	b = append(b, `">`...)
-	b = e.relates.append(b, base+placename.ActionPath(operation)+"Response")
-	b = append(b, "<S:Body>"...)
-	b = placename.AppendResponseStart(b, operation, base)
+	base, _ := p.envelope.child.Base(p.s.bases)
+	p.b = append(p.b, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<S:Envelope xmlns:S="`...)
+	p.b = append(p.b, envelopeNS[p.envelope.version]...)
+	p.b = append(p.b, `">`...)
+	p.b = p.envelope.relates.append(p.b, base+placename.ActionPath(p.operation)+"Response")
+	p.b = append(p.b, "<S:Body>"...)
+	p.b = placename.AppendResponseStart(p.b, p.operation, base)
 
-	w.Header().Set("Content-Type", contentTypeOf(e.version))
-	sent, given := false, 0
-	send := func() {
-		sent = true
-		if _, err := w.Write(b); err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		b = b[:0]
+	p.w.Header().Set("Content-Type", contentTypeOf(p.envelope.version))
+	if err := p.hits(a); err != nil {
+		return err
 	}
-	for a.Next != nil {
-		hits, err := a.Next(r.Context())
-		if err != nil {
-			if sent && r.Context().Err() != nil {
-				panic(http.ErrAbortHandler) // the client left
-			}
-			if sent {
-				s.config.Logger.LogAttrs(r.Context(), slog.LevelError, "soap answer aborted",
-					slog.String("request", s.config.RequestID(r)), slog.String("operation", operation), slog.Any("error", err))
-				panic(http.ErrAbortHandler)
-			}
-			return err
-		}
-		if hits == nil {
-			break
-		}
-		start, n := len(b), hits.Len()
-		b = placename.AppendHits(b, operation, hits)
-		most, err := hold(cap(b))
-		if err != nil && !sent {
-			return err
-		}
-		if given += n; len(b) > most {
-			send()
-		} else if left := a.Count - given; left > 0 && n > 0 && most == whole { // room for the rest at once, if it is like these
-			b = slices.Grow(b, min(left*(len(b)-start)/n*9/8, whole+whole/4-len(b)))
-		}
+	p.b = placename.AppendResponseEnd(p.b, p.operation)
+	p.b = append(p.b, "</S:Body></S:Envelope>\n"...)
+	if !p.sent {
+		p.w.Header().Set("Content-Length", strconv.Itoa(len(p.b)))
 	}
-	b = placename.AppendResponseEnd(b, operation)
-	b = append(b, "</S:Body></S:Envelope>\n"...)
-	if !sent {
-		w.Header().Set("Content-Length", strconv.Itoa(len(b)))
-	}
-	send()
+	p.send()
 	return nil
+}
+
+// hits writes the hits alone.
+func (p *reply) hits(a placename.Answer) error {
+	given := 0
+	for a.Next != nil {
+		hits, err := a.Next(p.r.Context())
+		switch {
+		case err != nil && p.sent:
+			p.abort(err)
+		case err != nil:
+			return err
+		case hits == nil:
+			return nil
+		}
+		start, n := len(p.b), hits.Len()
+		p.b = placename.AppendHits(p.b, p.operation, hits)
+		most, err := p.hold(cap(p.b))
+		if err != nil && !p.sent {
+			return err
+		}
+		if given += n; len(p.b) > most {
+			p.send()
+		} else if left := a.Count - given; left > 0 && n > 0 && most == whole { // room for the rest at once, if it is like these
+			p.b = slices.Grow(p.b, min(left*(len(p.b)-start)/n*9/8, whole+whole/4-len(p.b)))
+		}
+	}
+	return nil
+}
+
+// hold asks for n bytes in place of those that are held, and returns how many may be.
+func (p *reply) hold(n int) (int, error) {
+	if p.s.config.Hold == nil {
+		return whole, nil
+	}
+	change := n - p.held
+	p.held = n
+	return p.s.config.Hold(change, n)
+}
+
+func (p *reply) send() {
+	p.sent = true
+	if _, err := p.w.Write(p.b); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	p.b = p.b[:0]
+}
+
+// abort ends the connection, since a part of the answer is sent; that is logged unless the client left.
+func (p *reply) abort(err error) {
+	if p.r.Context().Err() == nil {
+		p.s.config.Logger.LogAttrs(p.r.Context(), slog.LevelError, "soap answer aborted",
+			slog.String("request", p.s.config.RequestID(p.r)), slog.String("operation", p.operation), slog.Any("error", err))
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // logCall logs who asks, as the caller says, which is not to be trusted.

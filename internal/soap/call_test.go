@@ -71,8 +71,8 @@ func TestErrorsOfSearchesBecomeFaults(t *testing.T) {
 		want11, want12   string
 		message, inclass string
 	}{
-		"refusal":     {placename.Refuse(&placename.FindSteder{}, "stedSoek/stedsnavn", "x*", placename.FewLiterals, 2), "500 Client VALIDATION", "400 Sender VALIDATION", `findSteder/stedSoek/stedsnavn = "x*": a pattern needs at least 2 characters other than * and ?.`, "ValidationException"},
-		"hits":        {placename.Refuse(&placename.FindSteder{}, "stedSoek", "", placename.TooManyHits, 5000), "500 Client LIMIT_EXCEEDED", "400 Sender LIMIT_EXCEEDED", "5000", "LimitExceededException"},
+		"refusal":     {refusal(&placename.FindSteder{}, "stedSoek/stedsnavn", "x*", placename.FewLiterals, 2), "500 Client VALIDATION", "400 Sender VALIDATION", `findSteder/stedSoek/stedsnavn = "x*": a pattern needs at least 2 characters other than * and ?.`, "ValidationException"},
+		"hits":        {refusal(&placename.FindSteder{}, "stedSoek", "", placename.TooManyHits, 5000), "500 Client LIMIT_EXCEEDED", "400 Sender LIMIT_EXCEEDED", "5000", "LimitExceededException"},
 		"invalid":     {&problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{{Param: "aar", Value: "x", Cure: "give a year"}}, Err: secret}, "500 Client VALIDATION", "400 Sender VALIDATION", `aar = "x": give a year.`, "ValidationException"},
 		"timeout":     {problem.New(problem.Timeout, secret, ""), "500 Server TIMEOUT", "500 Receiver TIMEOUT", "too long", "TimeoutException"},
 		"deadline":    {context.DeadlineExceeded, "500 Server TIMEOUT", "500 Receiver TIMEOUT", "too long", "TimeoutException"},

@@ -41,11 +41,11 @@ func sample(_ context.Context, r placename.Request) (placename.Answer, error) {
 	switch r := r.(type) {
 	case *placename.FindBoeker:
 		if strings.TrimSpace(r.Soeketekst) == "" {
-			return placename.Answer{}, placename.Refuse(r, "soeketekst", r.Soeketekst, placename.Blank, 0)
+			return placename.Answer{}, refusal(r, "soeketekst", r.Soeketekst, placename.Blank, 0)
 		}
 	case *placename.FindStederForMatrikkelenhetreferanse:
 		if len(r.Soek.Kommunenummer) != 4 {
-			return placename.Answer{}, placename.Refuse(r, "soek/kommunenummer", r.Soek.Kommunenummer, placename.BadKommune, 0)
+			return placename.Answer{}, refusal(r, "soek/kommunenummer", r.Soek.Kommunenummer, placename.BadKommune, 0)
 		}
 	case *placename.FindSteder:
 		if s := r.StedSoek.Stedsnavn; s != nil && strings.HasPrefix(*s, "Zz") {
@@ -55,9 +55,9 @@ func sample(_ context.Context, r placename.Request) (placename.Answer, error) {
 		if !r.InkluderGeometri {
 			hit.Geometri = ""
 		}
-		return placename.All(placename.StedTreffList{hit}), nil
+		return allAtOnce(placename.StedTreffList{hit}), nil
 	}
-	return placename.All(hits[r.Operation()]), nil
+	return allAtOnce(hits[r.Operation()]), nil
 }
 
 var (
@@ -262,4 +262,24 @@ func golden(t *testing.T, name, got string) {
 	if want, err := os.ReadFile(file); err != nil || string(want) != got {
 		t.Errorf("%s differs from its golden file (%v); run with -update and review the difference", name, err)
 	}
+}
+
+// refusal is one of one fault; path is relative to the wrapper of the operation.
+func refusal(r placename.Request, path, value string, reason placename.Reason, n int64) *placename.Refusal {
+	return &placename.Refusal{Faults: []placename.Fault{{Path: r.Operation() + "/" + path, Value: value, Reason: reason, N: n}}}
+}
+
+// allAtOnce is an answer with all hits in one batch.
+func allAtOnce(h placename.Hits) placename.Answer {
+	if h.Len() == 0 {
+		return placename.Answer{}
+	}
+	given := false
+	return placename.Answer{Count: h.Len(), Next: func(context.Context) (placename.Hits, error) {
+		if given {
+			return nil, nil
+		}
+		given = true
+		return h, nil
+	}}
 }

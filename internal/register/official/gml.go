@@ -438,19 +438,6 @@ func (s *gmlShape) geometry(at, depth int) error {
 	if err := s.reference(at); err != nil {
 		return err
 	}
-	inner := func(names ...string) error {
-		for c := n.child; c != 0; c = s.g.nodes[c].sibling {
-			if !slices.Contains(names, s.g.nodes[c].name) {
-				continue
-			}
-			for d := s.g.nodes[c].child; d != 0; d = s.g.nodes[d].sibling {
-				if err := s.geometry(d, depth+1); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
 	switch n.name {
 	case "point":
 		list, err := s.coordinates(at)
@@ -464,7 +451,7 @@ func (s *gmlShape) geometry(at, depth int) error {
 		return nil
 	case "multipoint":
 		s.many = true
-		return inner("pointmember", "pointmembers")
+		return s.inner(n, depth, "pointmember", "pointmembers")
 	case "linestring", "linestringsegment":
 		list, err := s.coordinates(at)
 		if err == nil && len(list) < 2 {
@@ -474,30 +461,45 @@ func (s *gmlShape) geometry(at, depth int) error {
 		return err
 	case "curve":
 		from := len(s.lines)
-		if err := inner("segments"); err != nil {
+		if err := s.inner(n, depth, "segments"); err != nil {
 			return err
 		}
 		s.join(from)
 		return nil
 	case "compositecurve":
 		from := len(s.lines)
-		if err := inner("curvemember"); err != nil {
+		if err := s.inner(n, depth, "curvemember"); err != nil {
 			return err
 		}
 		s.join(from)
 		return nil
 	case "multicurve", "multilinestring":
 		s.many = true
-		return inner("curvemember", "curvemembers", "linestringmember")
+		return s.inner(n, depth, "curvemember", "curvemembers", "linestringmember")
 	case "surface":
-		return inner("patches")
+		return s.inner(n, depth, "patches")
 	case "multisurface", "multipolygon", "compositesurface":
 		s.many = true
-		return inner("surfacemember", "surfacemembers", "polygonmember")
+		return s.inner(n, depth, "surfacemember", "surfacemembers", "polygonmember")
 	case "polygon", "polygonpatch", "rectangle":
 		return s.polygon(at, depth)
 	}
 	return fmt.Errorf("a geometry %s, which is not read (points, lines and areas of straight lines are)", short([]byte(n.name)))
+}
+
+// inner reads the geometries in those children of n that have one of the names.
+func (s *gmlShape) inner(n *gmlNode, depth int, names ...string) error {
+	for c := n.child; c != 0; c = s.g.nodes[c].sibling {
+		if !slices.Contains(names, s.g.nodes[c].name) {
+			continue
+		}
+		for d := s.g.nodes[c].child; d != 0; d = s.g.nodes[d].sibling {
+			if err := s.geometry(d, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // join makes one line of those from on, where each begins at the end of the one before.

@@ -443,20 +443,10 @@ func (o *ordering) take(parts []part) error {
 		}
 		at := parts[0]
 		if p.Row {
-			rows := []*place{p}
-			for ; n < len(parts) && parts[n].file == at.file; n++ {
-				x, err := parts[n].place()
-				if err != nil {
-					return err
-				}
-				rows = append(rows, x)
+			if p, n, err = o.merged(parts); err != nil {
+				return err
 			}
-			slices.SortStableFunc(rows, func(a, b *place) int {
-				return cmp.Or(cmp.Compare(a.Names[0].Number, b.Names[0].Number), cmp.Compare(a.Names[0].Spellings[0].Number, b.Names[0].Spellings[0].Number))
-			})
-			var bad *refusal
-			if p, bad = mergeRows(rows); bad != nil {
-				o.refuse(at, rows[0].Number, bad)
+			if p == nil {
 				parts = parts[n:]
 				continue
 			}
@@ -489,6 +479,28 @@ func (o *ordering) take(parts []part) error {
 			Reason: fmt.Sprintf("%s: the one of %s, line %d, updated %s", what, o.files[best.at.file], best.at.line, best.Updated.Format(time.RFC3339))})
 	}
 	return o.keepPlace(best.place, best.at)
+}
+
+// merged makes a place of the rows that parts begins with, all those of one file; n is how many they are. Rows that make none are refused.
+func (o *ordering) merged(parts []part) (p *place, n int, err error) {
+	at := parts[0]
+	var rows []*place
+	for ; n < len(parts) && parts[n].file == at.file; n++ {
+		x, err := parts[n].place()
+		if err != nil {
+			return nil, 0, err
+		}
+		rows = append(rows, x)
+	}
+	slices.SortStableFunc(rows, func(a, b *place) int {
+		return cmp.Or(cmp.Compare(a.Names[0].Number, b.Names[0].Number), cmp.Compare(a.Names[0].Spellings[0].Number, b.Names[0].Spellings[0].Number))
+	})
+	p, bad := mergeRows(rows)
+	if bad != nil {
+		o.refuse(at, rows[0].Number, bad)
+		return nil, n, nil
+	}
+	return p, n, nil
 }
 
 func (o *ordering) refuse(at part, number int64, bad *refusal) {

@@ -210,12 +210,8 @@ func (p *place) write(out *register.Output, at rank) {
 	for i := range p.Names {
 		n, shown := &p.Names[i], &names[i]
 		id, rang := nameID(p.Number, n.Number), int64(at.stedsnavn)+int64(i)
-		var texts []string
 		leading := shown.Leading()
-		for _, s := range leading {
-			texts = append(texts, s.Core)
-		}
-		together := strings.Join(texts, ", ")
+		together := cores(leading)
 		best := shown.Best()
 		bestAt := slices.IndexFunc(shown.Spellings, func(s register.Spelling) bool { return s == *best })
 		head := &n.Spellings[slices.IndexFunc(shown.Spellings, func(s register.Spelling) bool { return s == *leading[0] })]
@@ -243,6 +239,15 @@ func (p *place) write(out *register.Output, at rank) {
 			spellings++
 		}
 	}
+}
+
+// cores are the texts of spellings, one after the other.
+func cores(list []*register.Spelling) string {
+	texts := make([]string, len(list))
+	for i, s := range list {
+		texts[i] = s.Core
+	}
+	return strings.Join(texts, ", ")
 }
 
 // values are those of a row of one of the cadastral tables.

@@ -466,6 +466,11 @@ func (s *xmlScanner) attributes(b []byte) error {
 		}
 		s.attrs = append(s.attrs, xmlAttr{name, value})
 	}
+	return s.declare()
+}
+
+// declare enters the namespaces that the attributes declare, and sees that every prefix of an attribute has one.
+func (s *xmlScanner) declare() error {
 	for _, a := range s.attrs {
 		prefix, isSpace := bytes.CutPrefix(a.name, []byte("xmlns"))
 		if !isSpace || len(prefix) > 0 && prefix[0] != ':' {

@@ -33,11 +33,17 @@ func (qu *question) allOrNothing(ctx context.Context, c *conn, p *store.Page) (b
 			return false, err
 		}
 	}
+	read := func(fn func(row) error) error {
+		if err := c.query(sql, args, fn); err != errEnough {
+			return err
+		}
+		return nil
+	}
 	var more bool
 	if qu.counts(q) {
-		more, err = qu.allNumbers(c, q, sql, args, first, p)
+		more, err = qu.allNumbers(read, first, p)
 	} else {
-		more, err = qu.allValues(c, q, sql, args, first, p)
+		more, err = qu.allValues(read, first, p)
 	}
 	if err != nil {
 		return false, err
@@ -48,17 +54,17 @@ func (qu *question) allOrNothing(ctx context.Context, c *conn, p *store.Page) (b
 	return true, ctx.Err()
 }
 
-// allValues fills the page; more tells that there are more rows than are wanted.
-func (qu *question) allValues(c *conn, q store.Query, sql string, args []any, first idSet, p *store.Page) (more bool, err error) {
+// allValues fills the page of the rows that read gives until its function returns errEnough; more tells that there are more rows than are wanted.
+func (qu *question) allValues(read func(func(row) error) error, first idSet, p *store.Page) (more bool, err error) {
 	last := len(qu.keys) - 1
 	var values []any // of all rows, one after the other; the id is the last of each
 	n := len(qu.keys)
 	var came idSet
-	err = c.query(sql, args, func(r row) error {
+	err = read(func(r row) error {
 		if !came.add(qu.l, r, last) {
 			return nil
 		}
-		if more = len(values) == q.Limit*n; more {
+		if more = len(values) == qu.q.Limit*n; more {
 			return errEnough
 		}
 		for i := range n {
@@ -66,7 +72,7 @@ func (qu *question) allValues(c *conn, q store.Query, sql string, args []any, fi
 		}
 		return nil
 	})
-	if err != nil && err != errEnough {
+	if err != nil {
 		return false, err
 	}
 	rows := make([][]any, 0, len(values)/n)
@@ -143,31 +149,31 @@ func sortNumbered(rows []numbered) []numbered {
 }
 
 // allNumbers is allValues for an order that is that of numbered. It allocates nothing for a row.
-func (qu *question) allNumbers(c *conn, q store.Query, sql string, args []any, first idSet, p *store.Page) (more bool, err error) {
+func (qu *question) allNumbers(read func(func(row) error) error, first idSet, p *store.Page) (more bool, err error) {
 	var rows []numbered
 	unique := func() { // in order, and each once
 		rows = sortNumbered(rows)
 		rows = slices.CompactFunc(rows, func(a, b numbered) bool { return a.id == b.id })
-		more = len(rows) > q.Limit
+		more = len(rows) > qu.q.Limit
 	}
-	full := q.Limit + 1
-	err = c.query(sql, args, func(r row) error {
+	full := qu.q.Limit + 1
+	err = read(func(r row) error {
 		if len(rows) == full {
 			if unique(); more {
 				return errEnough
 			}
-			full = max(q.Limit+1, len(rows)+q.Limit/2)
+			full = max(qu.q.Limit+1, len(rows)+qu.q.Limit/2)
 		}
 		rows = append(rows, numbered{r.Int(0), r.Int(1)})
 		return nil
 	})
-	if err != nil && err != errEnough {
+	if err != nil {
 		return false, err
 	}
 	if !more {
 		unique()
 	}
-	rows = rows[:min(len(rows), q.Limit)]
+	rows = rows[:min(len(rows), qu.q.Limit)]
 	if !more && len(first.numbers) > 0 {
 		rows = ahead(rows, func(x numbered) bool { _, ok := first.numbers[x.id]; return ok })
 	}

@@ -153,22 +153,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 	if err := r.publish(c, drafts); err != nil {
 		return nil, err
 	}
-	open := func() (*conn, error) {
-		c, err := openConn(path, m)
-		if err != nil {
-			return nil, err
-		}
-		if n := s.options.PageCache; n > 0 {
-			kib := max(512, min(16<<10, n>>10/int64(s.options.MaxConns+1)))
-			if err := c.exec("PRAGMA cache_size=-" + strconv.FormatInt(kib, 10)); err != nil {
-				return nil, errors.Join(err, c.close())
-			}
-		}
-		if err := side.attach(c); err != nil {
-			return nil, errors.Join(err, c.close())
-		}
-		return c, nil
-	}
+	open := func() (*conn, error) { return s.reader(path, m, side) }
 	if r.pool, err = newPool(s.options.MaxConns, open); err != nil {
 		return nil, err
 	}
@@ -181,6 +166,24 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 	r.typeAhead.tables = s.tables
 	r.refs.Store(1)
 	return r, nil
+}
+
+// reader opens a connection of a pool.
+func (s *Store) reader(path string, m mode, side *sideFile) (*conn, error) {
+	c, err := openConn(path, m)
+	if err != nil {
+		return nil, err
+	}
+	if n := s.options.PageCache; n > 0 {
+		kib := max(512, min(16<<10, n>>10/int64(s.options.MaxConns+1)))
+		if err := c.exec("PRAGMA cache_size=-" + strconv.FormatInt(kib, 10)); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+	}
+	if err := side.attach(c); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
 }
 
 // drafts lists the layers, refused ones among them.

@@ -10,19 +10,25 @@ import (
 )
 
 // one runs a statement in one round trip, and calls fn for each row.
-func one(ctx context.Context, c *pgxpool.Conn, sql string, args []any, fn func(pgx.Rows) error) error {
-	return each(ctx, c, sql, fn, bind(args)...)
+func one(ctx context.Context, c *pgxpool.Conn, st statement, fn func(pgx.Rows) error) error {
+	return each(ctx, c, st.sql, fn, bind(st.args)...)
+}
+
+// expecting is a statement with what its columns have to be.
+type expecting struct {
+	statement
+	expects []expect
 }
 
 // one is the function of that name for statements about the table of a layer: what does not come as expected is told as changed before fn sees it.
-func (l *layer) one(ctx context.Context, c *pgxpool.Conn, sql string, args []any, expects []expect, fn func(pgx.Rows) error) error {
-	rows, err := c.Query(ctx, sql, bind(args)...)
+func (l *layer) one(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(pgx.Rows) error) error {
+	rows, err := c.Query(ctx, st.sql, bind(st.args)...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	if fields := rows.FieldDescriptions(); len(fields) > 0 {
-		if err := l.check(fields, expects); err != nil {
+		if err := l.check(fields, st.expects); err != nil {
 			return err
 		}
 	}
@@ -34,12 +40,12 @@ func (l *layer) one(ctx context.Context, c *pgxpool.Conn, sql string, args []any
 	return rows.Err()
 }
 
-func (qu *question) one(ctx context.Context, c *pgxpool.Conn, sql string, args []any, fn func(pgx.Rows) error) error {
+func (qu *question) one(ctx context.Context, c *pgxpool.Conn, st statement, fn func(pgx.Rows) error) error {
 	expects := make([]expect, 0, len(qu.keys)+1)
 	for _, k := range qu.keys {
 		expects = append(expects, expectType(k.typ))
 	}
-	return qu.l.one(ctx, c, sql, args, append(expects, qu.l.expectState()), fn)
+	return qu.l.one(ctx, c, expecting{st, append(expects, qu.l.expectState())}, fn)
 }
 
 // timeLimit is the name of what is known of a connection: the limit for statements that its session has, in seconds; 0 for the server's own.

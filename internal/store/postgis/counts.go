@@ -61,9 +61,9 @@ const (
 
 func (c *counting) name() string {
 	var b strings.Builder
-	sql, args := c.statement()
-	b.WriteString(sql)
-	for _, a := range args {
+	st := c.statement()
+	b.WriteString(st.sql)
+	for _, a := range st.args {
 		fmt.Fprintf(&b, "\x00%v", a) // the statement tells its type
 	}
 	return b.String()

@@ -22,8 +22,8 @@ func (s *Store) Plan(ctx context.Context, q store.Query) (plan string, err error
 	}
 	var lines []string
 	err = s.retry(ctx, func(c *pgxpool.Conn) error {
-		sql, args := qu.statement(qu.back(), qu.values, q.Limit+1, q.Offset, extras{unordered: qu.isAllOrNothing()})
-		return one(ctx, c, "EXPLAIN (COSTS OFF) "+sql, args, func(r pgx.Rows) error {
+		st := qu.statement(qu.pageAndOne(), extras{unordered: qu.isAllOrNothing()})
+		return one(ctx, c, statement{"EXPLAIN (COSTS OFF) " + st.sql, st.args}, func(r pgx.Rows) error {
 			lines = append(lines, string(r.RawValues()[0]))
 			return nil
 		})

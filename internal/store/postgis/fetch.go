@@ -129,7 +129,7 @@ func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) e
 			}
 			f.same[i] = first
 		}
-		return f.l.one(ctx, c, f.sql, f.l.lists(keys), f.expects, func(r pgx.Rows) error {
+		return f.l.one(ctx, c, expecting{statement{f.sql, f.l.lists(keys)}, f.expects}, func(r pgx.Rows) error {
 			raw := r.RawValues()
 			if i, ok := at[f.l.printed(raw[0])]; ok {
 				return f.fill(&f.features[i], rows[i].ID, raw)
@@ -152,7 +152,7 @@ func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) e
 		}
 		f.same[i] = first
 	}
-	return f.l.one(ctx, c, f.sql, []any{keys}, f.expects, func(r pgx.Rows) error {
+	return f.l.one(ctx, c, expecting{statement{f.sql, []any{keys}}, f.expects}, func(r pgx.Rows) error {
 		raw := r.RawValues()
 		if i, ok := at[int64(binary.BigEndian.Uint64(raw[0]))]; ok {
 			return f.fill(&f.features[i], rows[i].ID, raw)

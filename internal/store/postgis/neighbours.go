@@ -31,7 +31,7 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (row stor
 	}
 	err = s.ask(ctx, l, func(c *pgxpool.Conn) error {
 		row, prev, next = store.Row{}, "", ""
-		return l.one(ctx, c, l.beside, l.lists([][]any{key}), l.idExpects(), func(r pgx.Rows) error {
+		return l.one(ctx, c, expecting{statement{l.beside, l.lists([][]any{key})}, l.idExpects()}, func(r pgx.Rows) error {
 			raw := r.RawValues()
 			if l.printed(raw[0]) != id { // a type that compares as equal what it does not print the same
 				return nil

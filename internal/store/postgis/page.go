@@ -214,94 +214,124 @@ type found struct {
 func (qu *question) back() bool { return qu.place != nil && qu.place.Back }
 
 // exact answers a question that SQL says exactly, in one statement: the count, and whether there is something on the other side of the
-// place, are columns of its rows.
+// place, are columns of its rows. Where the count may take long, it is a statement of its own.
 func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
-	var count *counting // nil: not wanted, or known
-	counted, apart := -1, false
+	n := &wantedCount{known: -1}
 	if qu.q.Count == store.CountExact {
-		count = &counting{qu: qu}
-		var known bool
-		if counted, known, apart = qu.counts.get(count); known && (counted >= 0 || qu.cheap) {
-			count = nil
+		n.open = &counting{qu: qu}
+		known, apart := false, false
+		if n.known, known, apart = qu.counts.get(n.open); known && (n.known >= 0 || qu.cheap) {
+			n.open = nil
 		}
-		apart = apart || qu.cheap
+		n.apart = apart || qu.cheap
 	}
 	if qu.q.Limit > 0 {
-		x := extras{exists: qu.place != nil, count: count != nil && !apart, state: count != nil && qu.states()}
-		qu.seen = qu.counts.total(qu.l)
-		var state string
-		var rows []found
-		var keys []any // of rows
-		exists, start := false, time.Now()
-		sql, args := qu.statement(qu.back(), qu.values, min(qu.q.Limit, math.MaxInt32)+1, max(qu.q.Offset, 0), x)
-		err := qu.one(ctx, c, sql, args, func(r pgx.Rows) error {
-			raw := r.RawValues()
-			if rows == nil {
-				rows = make([]found, 0, min(qu.q.Limit+1, 1000))
-				keys = make([]any, cap(rows)*len(qu.keys))
-				if x.state {
-					state = string(raw[len(raw)-1])
-					raw = raw[:len(raw)-1]
-				}
-				if x.count {
-					if n := raw[len(raw)-1]; n == nil {
-						counted = qu.seen.n
-					} else {
-						counted = int(binary.BigEndian.Uint64(n))
-					}
-					raw = raw[:len(raw)-1]
-				}
-				exists = x.exists && raw[len(raw)-1][0] != 0
-			}
-			n := min(len(qu.keys), len(keys))
-			x, err := qu.decoded(r, keys[:n:n])
-			rows = append(rows, x)
-			keys = keys[n:]
-			return err
-		})
-		if err != nil {
+		if err := qu.exactPage(ctx, c, n, p); err != nil {
 			return err
 		}
-		if qu.twice(rows) {
-			return qu.l.changed("an id occurs twice")
-		}
-		switch {
-		case state != "" && state == qu.seen.state:
-			counted, count = qu.seen.n, nil
-		case !x.count:
-		case len(rows) > 0:
-			qu.counts.together(count, time.Since(start))
-			qu.counts.putTotal(qu.l, total{state, counted})
-			count = nil
-		case qu.place == nil && qu.q.Offset <= 0:
-			counted, count = 0, nil
-		}
-		qu.fill(p, rows, exists)
 	}
-	if count != nil && !qu.complete(p) {
-		start := time.Now()
-		short, done := qu.budget(ctx)
-		defer done()
-		sql, args := count.statement()
-		err := one(short, c, sql, args, func(r pgx.Rows) error {
-			raw := r.RawValues()
-			counted = int(binary.BigEndian.Uint64(raw[0]))
-			if len(raw) > 1 {
-				qu.counts.putTotal(qu.l, total{string(raw[1]), counted})
-			}
-			return nil
-		})
-		if qu.isDear(ctx, short, count, err) {
-			qu.matched(p, -1)
-			return nil
-		}
-		if err != nil {
+	if n.open != nil && !qu.complete(p) {
+		if err := qu.countApart(ctx, c, n); err != nil {
 			return err
 		}
-		qu.counts.alone(count, counted, time.Since(start))
 	}
-	qu.matched(p, counted)
+	qu.matched(p, n.known)
 	return nil
+}
+
+// wantedCount is the number of all matches on its way.
+type wantedCount struct {
+	open  *counting // nil: not wanted, or known
+	known int       // below 0: not known
+	apart bool      // to be asked apart from the page
+}
+
+// exactPage fills the page, and counts with it where the count is open and not apart.
+func (qu *question) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCount, p *store.Page) error {
+	qu.seen = qu.counts.total(qu.l)
+	rows := exactRows{qu: qu, x: extras{exists: qu.place != nil, count: n.open != nil && !n.apart, state: n.open != nil && qu.states()}}
+	start := time.Now()
+	if err := qu.one(ctx, c, qu.statement(qu.pageAndOne(), rows.x), rows.add); err != nil {
+		return err
+	}
+	if qu.twice(rows.found) {
+		return qu.l.changed("an id occurs twice")
+	}
+	switch {
+	case rows.state != "" && rows.state == qu.seen.state:
+		n.known, n.open = qu.seen.n, nil
+	case !rows.x.count:
+	case len(rows.found) > 0:
+		n.known = rows.matched
+		qu.counts.together(n.open, time.Since(start))
+		qu.counts.putTotal(qu.l, total{rows.state, n.known})
+		n.open = nil
+	case qu.place == nil && qu.q.Offset <= 0:
+		n.known, n.open = 0, nil
+	}
+	qu.fill(p, rows.found, rows.exists)
+	return nil
+}
+
+// exactRows reads the rows of a page; what is the same in all of them is read in the first.
+type exactRows struct {
+	qu      *question
+	x       extras
+	found   []found
+	keys    []any // of rows to come
+	exists  bool  // a match on the other side of the place
+	matched int
+	state   string
+}
+
+func (e *exactRows) add(r pgx.Rows) error {
+	qu := e.qu
+	if e.found == nil {
+		e.found = make([]found, 0, min(qu.q.Limit+1, 1000))
+		e.keys = make([]any, cap(e.found)*len(qu.keys))
+		raw := r.RawValues()
+		if e.x.state {
+			e.state = string(raw[len(raw)-1])
+			raw = raw[:len(raw)-1]
+		}
+		if e.x.count {
+			if n := raw[len(raw)-1]; n == nil {
+				e.matched = qu.seen.n
+			} else {
+				e.matched = int(binary.BigEndian.Uint64(n))
+			}
+			raw = raw[:len(raw)-1]
+		}
+		e.exists = e.x.exists && raw[len(raw)-1][0] != 0
+	}
+	n := min(len(qu.keys), len(e.keys))
+	x, err := qu.decoded(r, e.keys[:n:n])
+	e.found = append(e.found, x)
+	e.keys = e.keys[n:]
+	return err
+}
+
+// countApart counts by a statement of its own, within the budget of counts that may be left out.
+func (qu *question) countApart(ctx context.Context, c *pgxpool.Conn, n *wantedCount) error {
+	start := time.Now()
+	short, done := qu.budget(ctx)
+	defer done()
+	err := one(short, c, n.open.statement(), func(r pgx.Rows) error {
+		raw := r.RawValues()
+		n.known = int(binary.BigEndian.Uint64(raw[0]))
+		if len(raw) > 1 {
+			qu.counts.putTotal(qu.l, total{string(raw[1]), n.known})
+		}
+		return nil
+	})
+	if qu.isDear(ctx, short, n.open, err) {
+		n.known = -1
+		return nil
+	}
+	if err == nil {
+		qu.counts.alone(n.open, n.known, time.Since(start))
+	}
+	return err
 }
 
 // isAllOrNothing reports whether all matches are wanted or none, so that the server need not put them in order: it may stop when there are too
@@ -317,8 +347,8 @@ func (qu *question) isAllOrNothing() bool {
 func (qu *question) allOrNothing(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	var rows []found
 	x := extras{unordered: true, first: qu.q.First != nil}
-	sql, args := qu.statement(false, nil, min(qu.q.Limit, math.MaxInt32)+1, 0, x)
-	err := qu.one(ctx, c, sql, args, func(r pgx.Rows) error {
+	st := qu.statement(stretch{limit: min(qu.q.Limit, math.MaxInt32) + 1}, x)
+	err := qu.one(ctx, c, st, func(r pgx.Rows) error {
 		f, err := qu.found(r)
 		raw := r.RawValues()
 		f.first = x.first && raw[len(raw)-1][0] != 0
@@ -413,8 +443,28 @@ type extras struct {
 	unordered bool // rows come in any order, and the limit is how many are read
 }
 
-// statement selects the keys of the order, the revision, what candidates needs, and extras, of the rows after values.
-func (qu *question) statement(back bool, values []any, limit, skip int, x extras) (string, []any) {
+// stretch is a part of the rows in the order: at most limit of them, of all when limit is 0, after those keys (arguments; nil: from the
+// beginning), without the first skip of them.
+type stretch struct {
+	after       []any
+	back        bool // towards the first feature
+	limit, skip int
+}
+
+// pageAndOne is the page and one row more.
+func (qu *question) pageAndOne() stretch {
+	return stretch{qu.values, qu.back(), min(max(qu.q.Limit, 0), math.MaxInt32) + 1, max(qu.q.Offset, 0)}
+}
+
+// statement is SQL with its arguments.
+type statement struct {
+	sql  string
+	args []any
+}
+
+// statement selects the keys of the order, the revision, what candidates needs, and extras.
+func (qu *question) statement(s stretch, x extras) statement {
+	back, values, limit, skip := s.back, s.after, s.limit, s.skip
 	first := qu.q.Filter == nil && qu.q.Rank == nil && len(qu.q.SortBy) == 0 && values == nil && !back && limit > 0 && !x.first
 	if first { // the page that is asked for most: its text is always the same
 		if sql, ok := qu.l.first.Load(x); ok {
@@ -422,7 +472,7 @@ func (qu *question) statement(back bool, values []any, limit, skip int, x extras
 			if x.count && x.state {
 				args = []any{qu.seen.state, int64(limit), int64(skip)}
 			}
-			return sql.(string), args
+			return statement{sql.(string), args}
 		}
 	}
 	b := sqlq.New(sqlq.PostgreSQL{}).Grow(1 << 10).Text("SELECT ")
@@ -464,7 +514,7 @@ func (qu *question) statement(back bool, values []any, limit, skip int, x extras
 	if first {
 		qu.l.first.Store(x, sql)
 	}
-	return sql, args
+	return statement{sql, args}
 }
 
 func (qu *question) from(b *sqlq.Builder) {
@@ -496,7 +546,7 @@ type counting struct {
 	args []any
 }
 
-func (c *counting) statement() (string, []any) {
+func (c *counting) statement() statement {
 	if c.sql == "" {
 		b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT count(*)")
 		if c.qu.states() {
@@ -505,7 +555,7 @@ func (c *counting) statement() (string, []any) {
 		c.qu.from(b)
 		c.sql, c.args = b.SQL()
 	}
-	return c.sql, c.args
+	return statement{c.sql, c.args}
 }
 
 // found reads a row of statement.

@@ -18,7 +18,7 @@ type way struct {
 	takes  func(*question) bool
 	answer func(*question, context.Context, *pgxpool.Conn, *store.Page) error // fills the page; nil: see errInTurn
 	// statement is the one that the way asks first, to be explained.
-	statement func(*question) (string, []any)
+	statement func(*question) statement
 }
 
 // ways are the ways of answering, in order: the first that takes a question answers it. The last takes each.
@@ -80,16 +80,16 @@ func (s *Store) answer(ctx context.Context, r *revision, qu *question) (p *store
 }
 
 // allStatement, candidateStatement and pageStatement are the statements of the ways, without columns for counts.
-func (qu *question) allStatement() (string, []any) {
-	return qu.statement(false, nil, qu.q.Limit+1, 0, extras{unordered: true, first: qu.q.First != nil})
+func (qu *question) allStatement() statement {
+	return qu.statement(stretch{limit: qu.q.Limit + 1}, extras{unordered: true, first: qu.q.First != nil})
 }
 
-func (qu *question) candidateStatement() (string, []any) {
-	return qu.statement(qu.back(), qu.values, 0, 0, extras{})
+func (qu *question) candidateStatement() statement {
+	return qu.statement(stretch{after: qu.values, back: qu.back()}, extras{})
 }
 
-func (qu *question) pageStatement() (string, []any) {
-	return qu.statement(qu.back(), qu.values, max(qu.q.Limit, 0)+1, max(qu.q.Offset, 0), extras{})
+func (qu *question) pageStatement() statement {
+	return qu.statement(qu.pageAndOne(), extras{})
 }
 
 // Cost returns the class of a question.
@@ -121,15 +121,15 @@ func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error)
 	}
 	w := qu.way()
 	plan := &store.Plan{Cost: s.Cost(q), Way: w.name, Does: w.does, Rows: len(page.Rows), Matched: page.Matched}
-	sql, args := w.statement(qu)
+	st := w.statement(qu)
 	err = s.retry(ctx, func(c *pgxpool.Conn) error {
 		plan.Steps = nil
-		return each(ctx, c, "EXPLAIN (COSTS OFF) "+sql, func(rows pgx.Rows) error {
+		return each(ctx, c, "EXPLAIN (COSTS OFF) "+st.sql, func(rows pgx.Rows) error {
 			var step string
 			err := rows.Scan(&step)
 			plan.Steps = append(plan.Steps, step)
 			return err
-		}, bind(args)...)
+		}, bind(st.args)...)
 	})
 	if err != nil {
 		return nil, err

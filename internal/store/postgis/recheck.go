@@ -3,7 +3,6 @@ package postgis
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"strings"
 
@@ -21,7 +20,7 @@ func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page)
 	if qu.q.Limit > 0 && qu.place == nil && wanted && !qu.cheap { // one reading gives the rows and the count
 		var rows []found
 		n := 0
-		err := qu.scan(ctx, c, nil, false, 0, func(r pgx.Rows) error {
+		err := qu.scan(ctx, c, stretch{}, func(r pgx.Rows) error {
 			ok, err := qu.holds(ctx, m, r)
 			if ok {
 				if n++; n > skip && len(rows) <= qu.q.Limit {
@@ -51,7 +50,7 @@ func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page)
 	n := 0
 	short, done := qu.budget(ctx)
 	defer done()
-	err := qu.scan(short, c, nil, false, 0, func(r pgx.Rows) error {
+	err := qu.scan(short, c, stretch{}, func(r pgx.Rows) error {
 		ok, err := qu.holds(short, m, r)
 		if ok {
 			n++
@@ -67,8 +66,7 @@ func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page)
 
 // recheckPage reads a page in portions, so that few candidates are read in vain.
 func (qu *question) recheckPage(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, p *store.Page) error {
-	back := qu.back()
-	rows, err := qu.take(ctx, c, m, qu.values, back, min(qu.q.Limit, math.MaxInt32)+1, max(qu.q.Offset, 0))
+	rows, err := qu.take(ctx, c, m, qu.pageAndOne())
 	if err != nil || len(rows) == 0 {
 		qu.fill(p, rows, false)
 		return err
@@ -76,7 +74,7 @@ func (qu *question) recheckPage(ctx context.Context, c *pgxpool.Conn, m *cql2.Ma
 	exists := false
 	if qu.place != nil {
 		edge := rows[0]
-		other, err := qu.take(ctx, c, m, qu.arguments(edge), !back, 1, 0)
+		other, err := qu.take(ctx, c, m, stretch{after: qu.arguments(edge), back: !qu.back(), limit: 1})
 		if err != nil {
 			return err
 		}
@@ -86,13 +84,14 @@ func (qu *question) recheckPage(ctx context.Context, c *pgxpool.Conn, m *cql2.Ma
 	return nil
 }
 
-// take returns at most limit matches after values, without the first skip of them.
-func (qu *question) take(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, values []any, back bool, limit, skip int) ([]found, error) {
+// take returns the matches of a stretch.
+func (qu *question) take(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, s stretch) ([]found, error) {
 	var rows []found
-	for portion := min(2*limit, 1000) + 50; ; portion *= 4 {
+	limit, skip := s.limit, s.skip
+	for portion := (stretch{after: s.after, back: s.back, limit: min(2*limit, 1000) + 50}); ; portion.limit *= 4 {
 		read := 0
 		var last found
-		err := qu.scan(ctx, c, values, back, portion, func(r pgx.Rows) error {
+		err := qu.scan(ctx, c, portion, func(r pgx.Rows) error {
 			if read++; len(rows) == limit {
 				return nil
 			}
@@ -111,17 +110,16 @@ func (qu *question) take(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, 
 			}
 			return nil
 		})
-		if err != nil || len(rows) == limit || read < portion {
+		if err != nil || len(rows) == limit || read < portion.limit {
 			return rows, err
 		}
-		values = qu.arguments(last)
+		portion.after = qu.arguments(last)
 	}
 }
 
-// scan reads candidates in the order, all of them when limit is 0.
-func (qu *question) scan(ctx context.Context, c *pgxpool.Conn, values []any, back bool, limit int, fn func(pgx.Rows) error) error {
-	sql, args := qu.statement(back, values, limit, 0, extras{})
-	return qu.one(ctx, c, sql, args, fn)
+// scan reads the candidates of a stretch.
+func (qu *question) scan(ctx context.Context, c *pgxpool.Conn, s stretch, fn func(pgx.Rows) error) error {
+	return qu.one(ctx, c, qu.statement(s, extras{}), fn)
 }
 
 // holds tells whether a candidate matches.
@@ -146,7 +144,7 @@ func (qu *question) sorted(ctx context.Context, c *pgxpool.Conn, p *store.Page) 
 		m = cql2.NewMatcher(qu.filter.Residue)
 	}
 	var rows []found
-	err := qu.scan(ctx, c, nil, false, 0, func(r pgx.Rows) error {
+	err := qu.scan(ctx, c, stretch{}, func(r pgx.Rows) error {
 		if m != nil {
 			if ok, err := qu.holds(ctx, m, r); err != nil || !ok {
 				return err

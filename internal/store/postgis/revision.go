@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"maps"
 	"slices"
 	"strings"
@@ -54,6 +55,35 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 			r.catalog.Modified = def.modified
 		}
 	}
+	version, err := s.survey(ctx, r, in, before)
+	if err != nil {
+		return nil, err
+	}
+	r.resolveReferences(in.own)
+	for _, def := range in.own {
+		if in.ours[def.Table] == nil {
+			r.catalog.Notes = append(r.catalog.Notes, store.Note{Layer: def.Table, Refused: true, Reason: "the role may not read its table in the schema grense; GRANT SELECT on it"})
+		}
+	}
+	settings, err := json.Marshal(s.options.Settings)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(version, "%s\n%s", r.fingerprint, settings)
+	r.catalog.Version = fmt.Sprintf("%x", version.Sum(nil)[:8])
+	stamp := sha256.Sum256(append([]byte(r.fingerprint), settings...))
+	for _, l := range r.layers {
+		l.rev = binary.BigEndian.Uint64(stamp[:])
+		l.warn = func(column string) {
+			s.options.Logger.Warn("a value that is no number, infinite, or of a year beyond 1 to 9999 is given as null", "table", l.table.layer(), "column", column)
+		}
+	}
+	slices.SortStableFunc(r.catalog.Notes, func(a, b store.Note) int { return strings.Compare(a.Layer, b.Layer) })
+	return r, nil
+}
+
+// survey reads the tables into r, and returns a hash of what it found.
+func (s *Store) survey(ctx context.Context, r *revision, in *definitionsRead, before *revision) (hash.Hash, error) {
 	var drafts []*draft
 	for _, t := range in.tables {
 		if d := s.draft(t, in.own); d != nil {
@@ -79,34 +109,13 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 				d.refuse("%s", d.excuse(found[i].unread))
 			}
 		}
-		sv := r.add(d, found[i], in, ids[d])
-		b, err := json.Marshal(sv)
+		b, err := json.Marshal(r.add(d, found[i], in, ids[d]))
 		if err != nil {
 			return nil, err
 		}
 		version.Write(b)
 	}
-	r.resolveReferences(in.own)
-	for _, def := range in.own {
-		if in.ours[def.Table] == nil {
-			r.catalog.Notes = append(r.catalog.Notes, store.Note{Layer: def.Table, Refused: true, Reason: "the role may not read its table in the schema grense; GRANT SELECT on it"})
-		}
-	}
-	settings, err := json.Marshal(s.options.Settings)
-	if err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(version, "%s\n%s", r.fingerprint, settings)
-	r.catalog.Version = fmt.Sprintf("%x", version.Sum(nil)[:8])
-	stamp := sha256.Sum256(append([]byte(r.fingerprint), settings...))
-	for _, l := range r.layers {
-		l.rev = binary.BigEndian.Uint64(stamp[:])
-		l.warn = func(column string) {
-			s.options.Logger.Warn("a value that is no number, infinite, or of a year beyond 1 to 9999 is given as null", "table", l.table.layer(), "column", column)
-		}
-	}
-	slices.SortStableFunc(r.catalog.Notes, func(a, b store.Note) int { return strings.Compare(a.Layer, b.Layer) })
-	return r, nil
+	return version, nil
 }
 
 // resolveReferences gives references the ids under which collections are served, and drops those to collections that are not.

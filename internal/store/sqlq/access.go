@@ -163,30 +163,6 @@ func (c *compiler) lead(e cql2.Expr, indexed bool) (from, where Fragment, few, o
 
 // index returns the index that serves a comparison of a column; equal tells that it is equality with a text or number that few rows have.
 func (c *compiler) index(x cql2.Expr) (name string, equal, ok bool) {
-	column := func(e cql2.Expr) (string, bool) {
-		if p, isProp := e.(cql2.Prop); isProp {
-			f := c.src.Fields[p.Name]
-			if f == nil || c.d.Normal("", f) != "" && f.Type != cql2.TypeTimestamp || f.Type == cql2.TypeTimestamp && f.Layout == "" {
-				return "", false
-			}
-			return f.Column, true
-		}
-		f, isFunc := e.(cql2.Func)
-		if !isFunc || len(f.Args) != 1 {
-			return "", false
-		}
-		p, isProp := f.Args[0].(cql2.Prop)
-		if !isProp || c.src.Fields[p.Name] == nil {
-			return "", false
-		}
-		switch s := c.src.Fields[p.Name].Search; f.Name {
-		case "norm":
-			return s.Norm, s.Norm != ""
-		case "exact":
-			return s.Exact, s.Exact != ""
-		}
-		return "", false
-	}
 	var e cql2.Expr
 	switch x := x.(type) {
 	case cql2.Compare:
@@ -218,12 +194,38 @@ func (c *compiler) index(x cql2.Expr) (name string, equal, ok bool) {
 	default:
 		return "", false, false
 	}
-	col, found := column(e)
+	col, found := c.ledColumn(e)
 	if !found {
 		return "", false, false
 	}
 	name, ok = c.src.Leads[col]
 	return name, equal, ok
+}
+
+// ledColumn returns the column that holds an operand as it is compared.
+func (c *compiler) ledColumn(e cql2.Expr) (string, bool) {
+	if p, isProp := e.(cql2.Prop); isProp {
+		f := c.src.Fields[p.Name]
+		if f == nil || c.d.Normal("", f) != "" && f.Type != cql2.TypeTimestamp || f.Type == cql2.TypeTimestamp && f.Layout == "" {
+			return "", false
+		}
+		return f.Column, true
+	}
+	f, isFunc := e.(cql2.Func)
+	if !isFunc || len(f.Args) != 1 {
+		return "", false
+	}
+	p, isProp := f.Args[0].(cql2.Prop)
+	if !isProp || c.src.Fields[p.Name] == nil {
+		return "", false
+	}
+	switch s := c.src.Fields[p.Name].Search; f.Name {
+	case "norm":
+		return s.Norm, s.Norm != ""
+	case "exact":
+		return s.Exact, s.Exact != ""
+	}
+	return "", false
 }
 
 func isProp(e cql2.Expr) bool { _, ok := e.(cql2.Prop); return ok }

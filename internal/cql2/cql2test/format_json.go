@@ -1,28 +1,30 @@
-package cql2
+// Package cql2test prints expressions as CQL2 JSON, for tests of what reads it.
+package cql2test
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
 )
 
 // FormatJSON prints e as CQL2 JSON. ParseJSON reads it back into an equal tree, geometries in ParseJSONIn's CRS. BBox, Interval,
 // Related and the functions norm and exact, which the language does not have, are printed as functions that no parser accepts.
-func FormatJSON(e Expr) []byte { return appendJSON(nil, e) }
+func FormatJSON(e cql2.Expr) []byte { return appendJSON(nil, e) }
 
 // jsonNames are the operators whose name in JSON is not that of the tree (OGC 21-065r2, Annex C).
 var jsonNames = map[string]string{
-	string(TFinishedBy): "t_finishedBy", string(TMetBy): "t_metBy", string(TOverlappedBy): "t_overlappedBy", string(TStartedBy): "t_startedBy",
-	string(AContainedBy): "a_containedBy",
+	string(cql2.TFinishedBy): "t_finishedBy", string(cql2.TMetBy): "t_metBy", string(cql2.TOverlappedBy): "t_overlappedBy", string(cql2.TStartedBy): "t_startedBy",
+	string(cql2.AContainedBy): "a_containedBy",
 }
 
-func appendOp(b []byte, name string, args ...Expr) []byte {
+func appendOp(b []byte, name string, args ...cql2.Expr) []byte {
 	if n := jsonNames[name]; n != "" {
 		name = n
 	}
@@ -30,7 +32,7 @@ func appendOp(b []byte, name string, args ...Expr) []byte {
 	return append(appendArray(append(b, `,"args":`...), args), '}')
 }
 
-func appendArray(b []byte, list []Expr) []byte {
+func appendArray(b []byte, list []cql2.Expr) []byte {
 	b = append(b, '[')
 	for i, e := range list {
 		if i > 0 {
@@ -58,73 +60,73 @@ func appendMember(b []byte, key, value string) []byte {
 	return append(appendQuoted(b, value), '}')
 }
 
-func appendJSON(b []byte, e Expr) []byte {
+func appendJSON(b []byte, e cql2.Expr) []byte {
 	switch e := e.(type) {
-	case And:
+	case cql2.And:
 		return appendJunction(b, "and", e, true)
-	case Or:
+	case cql2.Or:
 		return appendJunction(b, "or", e, false)
-	case Not:
+	case cql2.Not:
 		return appendOp(b, "not", e.X)
-	case Compare:
+	case cql2.Compare:
 		return appendOp(b, string(e.Op), e.L, e.R)
-	case Like:
+	case cql2.Like:
 		return appendOp(b, "like", e.X, e.Pattern)
-	case Between:
+	case cql2.Between:
 		return appendOp(b, "between", e.X, e.Lo, e.Hi)
-	case In:
-		return appendOp(b, "in", e.X, List(e.List))
-	case IsNull:
+	case cql2.In:
+		return appendOp(b, "in", e.X, cql2.List(e.List))
+	case cql2.IsNull:
 		return appendOp(b, "isNull", e.X)
-	case Spatial:
+	case cql2.Spatial:
 		return appendOp(b, string(e.Op), e.L, e.R)
-	case Temporal:
+	case cql2.Temporal:
 		return appendOp(b, string(e.Op), e.L, e.R)
-	case Array:
+	case cql2.Array:
 		return appendOp(b, string(e.Op), e.L, e.R)
-	case BBox:
+	case cql2.BBox:
 		return appendBBox(b, e)
-	case Interval:
-		args := []Expr{Prop{Name: e.Start}, Prop{Name: e.End}, timeOrOpen(e.From), timeOrOpen(e.To)}
+	case cql2.Interval:
+		args := []cql2.Expr{cql2.Prop{Name: e.Start}, cql2.Prop{Name: e.End}, timeOrOpen(e.From), timeOrOpen(e.To)}
 		for _, name := range e.Also {
-			args = append(args, Prop{Name: name})
+			args = append(args, cql2.Prop{Name: name})
 		}
 		return appendOp(b, "interval", args...)
-	case Search:
-		return appendOp(b, "search", e.operands()...)
-	case Related:
-		return appendOp(b, "related", Text(e.Relation), e.X)
-	case Prop:
+	case cql2.Search:
+		return appendOp(b, "search", operands(e)...)
+	case cql2.Related:
+		return appendOp(b, "related", cql2.Text(e.Relation), e.X)
+	case cql2.Prop:
 		return appendMember(b, "property", e.Name)
-	case Text:
+	case cql2.Text:
 		return appendQuoted(b, string(e))
-	case Number:
-		return append(b, formatNumber(float64(e))...)
-	case Int:
+	case cql2.Number:
+		return append(b, number(float64(e))...)
+	case cql2.Int:
 		return strconv.AppendInt(b, int64(e), 10)
-	case Bool:
+	case cql2.Bool:
 		return strconv.AppendBool(b, bool(e))
-	case Date:
-		return appendMember(b, "date", e.T.Format(dateLayout))
-	case Timestamp:
-		return appendMember(b, "timestamp", e.T.UTC().Format(timestampLayout))
-	case Span:
+	case cql2.Date:
+		return appendMember(b, "date", e.T.Format(time.DateOnly))
+	case cql2.Timestamp:
+		return appendMember(b, "timestamp", e.T.UTC().Format("2006-01-02T15:04:05.999999999Z"))
+	case cql2.Span:
 		b = appendEnd(append(b, `{"interval":[`...), e.Start)
 		return append(appendEnd(append(b, ','), e.End), "]}"...)
-	case Geom:
+	case cql2.Geom:
 		return appendGeometry(b, e)
-	case List:
+	case cql2.List:
 		return appendArray(b, e)
-	case Func:
+	case cql2.Func:
 		return appendOp(b, e.Name, e.Args...)
-	case Arith:
+	case cql2.Arith:
 		return appendOp(b, string(e.Op), e.L, e.R)
 	}
 	panic(fmt.Sprintf("cql2: JSON of %T", e))
 }
 
 // appendJunction appends AND or OR. One without two members has no form of its own.
-func appendJunction(b []byte, op string, list []Expr, empty bool) []byte {
+func appendJunction(b []byte, op string, list []cql2.Expr, empty bool) []byte {
 	switch len(list) {
 	case 0:
 		return strconv.AppendBool(b, empty)
@@ -134,40 +136,43 @@ func appendJunction(b []byte, op string, list []Expr, empty bool) []byte {
 	return appendOp(b, op, list...)
 }
 
-func timeOrOpen(t *time.Time) Expr {
+func timeOrOpen(t *time.Time) cql2.Expr {
 	if t == nil {
-		return Text("..")
+		return cql2.Text("..")
 	}
-	return Timestamp{*t}
+	return cql2.Timestamp{T: *t}
 }
 
 // appendEnd appends an end of an interval.
-func appendEnd(b []byte, e Expr) []byte {
+func appendEnd(b []byte, e cql2.Expr) []byte {
 	switch e := e.(type) {
 	case nil:
 		return append(b, `".."`...)
-	case Date:
-		return appendQuoted(b, e.T.Format(dateLayout))
-	case Timestamp:
-		return appendQuoted(b, e.T.UTC().Format(timestampLayout))
+	case cql2.Date:
+		return appendQuoted(b, e.T.Format(time.DateOnly))
+	case cql2.Timestamp:
+		return appendQuoted(b, e.T.UTC().Format("2006-01-02T15:04:05.999999999Z"))
 	}
 	return appendJSON(b, e)
 }
 
-func appendBBox(b []byte, e BBox) []byte {
-	args := []Expr{Prop{Name: e.Prop}, Text(e.CRS.String()), Number(e.Box.Min[0]), Number(e.Box.Min[1]), Number(e.Box.Max[0]), Number(e.Box.Max[1])}
+func appendBBox(b []byte, e cql2.BBox) []byte {
+	args := []cql2.Expr{cql2.Prop{Name: e.Prop}, cql2.Text(e.CRS.String()), cql2.Number(e.Box.Min[0]), cql2.Number(e.Box.Min[1]), cql2.Number(e.Box.Max[0]), cql2.Number(e.Box.Max[1])}
 	if e.Z != nil {
-		args = append(args, Number(e.Z[0]), Number(e.Z[1]))
+		args = append(args, cql2.Number(e.Z[0]), cql2.Number(e.Z[1]))
 	}
 	return appendOp(b, "bbox", args...)
 }
 
 // appendGeometry appends a GeoJSON geometry in the axis order of the CRS.
-func appendGeometry(b []byte, e Geom) []byte {
+func appendGeometry(b []byte, e cql2.Geom) []byte {
 	vertex := func(b []byte, v orb.Point) []byte {
-		q := point(v[0], v[1], e.CRS)
-		b = append(append(b, '['), coordinate(q[0])...)
-		b = append(append(b, ','), coordinate(q[1])...)
+		x, y := v[0], v[1]
+		if e.CRS.NorthFirst() {
+			x, y = y, x
+		}
+		b = strconv.AppendFloat(append(b, '['), x+0, 'G', -1, 64)
+		b = strconv.AppendFloat(append(b, ','), y+0, 'G', -1, 64)
 		return append(b, ']')
 	}
 	line := func(b []byte, l orb.LineString) []byte { return appendItems(b, l, vertex) }
@@ -180,7 +185,7 @@ func appendGeometry(b []byte, e Geom) []byte {
 		case orb.Ring:
 			return shape(b, orb.Polygon{x})
 		case orb.Bound:
-			return shape(b, boxGeometry(x))
+			return shape(b, box(x))
 		case orb.Collection:
 			b = appendItems(append(b, `{"type":"GeometryCollection","geometries":`...), x, shape)
 			return append(b, '}')
@@ -218,10 +223,35 @@ func appendItems[T any](b []byte, list []T, item func([]byte, T) []byte) []byte 
 	return append(b, ']')
 }
 
-// formatNumber prints a double so that it is read back as Number, not Int.
-func formatNumber(v float64) string {
+// box is the geometry that a box stands for; one that crosses the antimeridian is of two parts.
+func box(b orb.Bound) orb.Geometry {
+	switch {
+	case b.Min[0] > b.Max[0]:
+		west, east := orb.Bound{Min: b.Min, Max: orb.Point{180, b.Max[1]}}, orb.Bound{Min: orb.Point{-180, b.Min[1]}, Max: b.Max}
+		return orb.MultiPolygon{west.ToPolygon(), east.ToPolygon()}
+	case b.Min == b.Max:
+		return b.Min
+	case b.Min[0] == b.Max[0] || b.Min[1] == b.Max[1]:
+		return orb.LineString{b.Min, b.Max}
+	}
+	return b.ToPolygon()
+}
+
+func operands(s cql2.Search) []cql2.Expr {
+	var list []cql2.Expr
+	for _, name := range s.Props {
+		list = append(list, cql2.Prop{Name: name})
+	}
+	for _, t := range s.Terms {
+		list = append(list, cql2.Text(t))
+	}
+	return list
+}
+
+// number prints a double so that it is read back as Number, not Int.
+func number(v float64) string {
 	s := strconv.FormatFloat(v, 'G', -1, 64)
-	if math.Trunc(v) == v && !strings.ContainsAny(s, ".E") {
+	if !strings.ContainsAny(s, ".E") {
 		s += ".0"
 	}
 	return s
