@@ -566,3 +566,33 @@ func (c *call) itemLinks(id, prev, next string) []ogcapi.Link {
 	}
 	return links
 }
+
+// eachBatch reads the features of a page batch by batch; fn appends one feature to dst. Between batches the answer may spill.
+func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(dst []byte, f *store.Feature) ([]byte, error)) error {
+	for len(rows) > 0 {
+		n, most, start := 0, min(len(rows), batch), len(out.buf)
+		err := c.ask(func(ctx context.Context) error {
+			err := c.s.store.Fetch(ctx, c.coll.ID, rows[:most], want, func(f *store.Feature) (err error) {
+				if out.buf, err = fn(out.buf, f); err != nil {
+					return err
+				}
+				if n++; len(out.buf)-start > pieceBytes && n < most {
+					return errPiece
+				}
+				return nil
+			})
+			if err == errPiece {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if err := out.spill(); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}

@@ -30,3 +30,11 @@ func (s *Store) Plan(ctx context.Context, q store.Query) (plan string, err error
 	})
 	return strings.Join(lines, "\n"), err
 }
+
+// Ways are the names of the ways of answering, in their order.
+func Ways() (names []string) {
+	for _, w := range ways {
+		names = append(names, w.name)
+	}
+	return names
+}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -12,136 +11,9 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/feature"
 	"grense/internal/problem"
 	"grense/internal/store"
 )
-
-// eachBatch reads the features of a page batch by batch; fn appends one feature to dst. Between batches the answer may spill.
-func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(dst []byte, f *store.Feature) ([]byte, error)) error {
-	for len(rows) > 0 {
-		n, most, start := 0, min(len(rows), batch), len(out.buf)
-		err := c.ask(func(ctx context.Context) error {
-			err := c.s.store.Fetch(ctx, c.coll.ID, rows[:most], want, func(f *store.Feature) (err error) {
-				if out.buf, err = fn(out.buf, f); err != nil {
-					return err
-				}
-				if n++; len(out.buf)-start > pieceBytes && n < most {
-					return errPiece
-				}
-				return nil
-			})
-			if err == errPiece {
-				return nil
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if err := out.spill(); err != nil {
-			return err
-		}
-		rows = rows[n:]
-	}
-	return nil
-}
-
-// itemsCSV writes the properties as CSV (RFC 4180), points with their coordinates.
-func (c *call) itemsCSV(w http.ResponseWriter, p *store.Page) error {
-	coll := c.selected()
-	enc, err := feature.NewCSV(coll, feature.CSVOptions{})
-	if err != nil {
-		return err
-	}
-	want := enc.Want()
-	want.Properties = c.output().properties
-	out := newSink(c, w)
-	out.buf = enc.AppendHeader(out.buf)
-	if err := c.eachBatch(out, p.Rows, want, enc.Append); err != nil {
-		return err
-	}
-	return out.finish()
-}
-
-// selected is the collection with the properties that are wanted only.
-func (c *call) selected() *store.Collection {
-	if c.output().properties == nil {
-		return c.coll
-	}
-	coll := *c.coll
-	coll.Properties = nil
-	for _, name := range c.output().properties {
-		if p, ok := c.coll.Find(name); ok {
-			coll.Properties = append(coll.Properties, *p)
-		}
-	}
-	return &coll
-}
-
-// itemsLD writes the page as a schema.org ItemList of places.
-func (c *call) itemsLD(w http.ResponseWriter, p *store.Page) error {
-	l, err := c.itemList(p, true)
-	if err != nil {
-		return err
-	}
-	out := newSink(c, w)
-	out.buf = append(out.buf, l.head...)
-	if err := c.eachBatch(out, p.Rows, l.enc.Want(), l.append); err != nil {
-		return err
-	}
-	out.buf = append(out.buf, "]}"...)
-	return out.finish()
-}
-
-// itemList writes the features of a page as the members of a schema.org ItemList.
-type itemList struct {
-	c     *call
-	enc   *feature.Encoder
-	head  []byte
-	full  bool // with properties and geometry; else with name and, for points, place
-	begun bool
-}
-
-func (c *call) itemList(p *store.Page, full bool) (*itemList, error) {
-	points := c.coll.Geometry != nil && c.coll.Geometry.Type == "Point" // of other geometries a short list shows nothing
-	enc, err := c.encoder(c.output().skipGeometry || !points && !full)
-	if err != nil {
-		return nil, err
-	}
-	doc := map[string]any{"@type": "ItemList", "@id": c.base() + "/collections/" + c.coll.ID + "/items", "name": c.titleOf(c.coll)}
-	if p.Matched >= 0 {
-		doc["numberOfItems"] = p.Matched
-	}
-	if !full {
-		doc["@context"] = feature.Context()
-	}
-	head, err := marshal(doc)
-	if err != nil {
-		return nil, err
-	}
-	if full {
-		head = append(append(enc.AppendJSONLDContext([]byte{'{'}), ','), head[1:]...)
-	}
-	return &itemList{c: c, enc: enc, full: full, head: append(head[:len(head)-1], `,"itemListElement":[`...)}, nil
-}
-
-// append writes one feature, fetched with what the encoder wants.
-func (l *itemList) append(dst []byte, f *store.Feature) ([]byte, error) {
-	if l.begun {
-		dst = append(dst, ',')
-	}
-	l.begun = true
-	if l.full {
-		return l.enc.AppendJSONLDNode(dst, f, l.c.itemAddress(f.ID))
-	}
-	return l.enc.AppendJSONLDItem(dst, f, l.c.itemAddress(f.ID))
-}
-
-// document is the list around the members.
-func (l *itemList) document(members []byte) []byte {
-	return append(append(slices.Clip(l.head), members...), "]}"...)
-}
 
 // itemsView is what the page of features shows.
 type itemsView struct {
