@@ -260,13 +260,13 @@ func TestAttackSlowReaders(t *testing.T) {
 	s.away = true // what there is no memory for is 503
 	items := "/collections/" + s.only(t) + "/items"
 	other := s.asker(s.newKey(t))
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var all sync.WaitGroup
 	var begun, refused atomic.Int64
 	for range readers {
 		all.Go(func() {
-			switch s.readSlowly(ctx, items+"?limit=10000&skipGeometry=false") {
+			switch s.readSlowly(ctx, items+"?limit=3000") {
 			case http.StatusOK:
 				begun.Add(1)
 			case http.StatusServiceUnavailable:
@@ -279,14 +279,86 @@ func TestAttackSlowReaders(t *testing.T) {
 	all.Go(func() { item, bad = other.beside(ctx, items+"/7", 20*time.Millisecond) })
 	all.Wait()
 	t.Logf("%d answers were begun, %d refused", begun.Load(), refused.Load())
-	figure(t, strconv.Itoa(readers)+" slow readers of pages of 10,000 communes, limits.memory 512 MiB: VmHWM in bytes", s.peak(t), most)
+	figure(t, strconv.Itoa(readers)+" slow readers of answers of 4 MB, limits.memory 512 MiB: VmHWM in bytes", s.peak(t), most)
 	figure(t, "  p99 of another key's item", p99(item), 100*time.Millisecond)
 	figure(t, "  its answers other than 200", bad, 0)
+	figure(t, "  readers that were refused", int(refused.Load()), readers/10)
+	figure(t, "  readers that got nothing at all", readers-int(begun.Load()+refused.Load()), 0)
+}
+
+// soapRequest is a request of findSteder as HTTP/1.1 in whole.
+func (s *serving) soapRequest(pattern string) (request, body string) {
+	body = `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>` + string(placename.AppendRequest(nil,
+		&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &pattern}}, placename.DefaultBase)) + `</S:Body></S:Envelope>`
+	return fmt.Sprintf("POST /soap/stedsnavn/v1/SoekServiceWS HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Type: text/xml; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s", s.key, len(body), body), body
+}
+
+// TestAttackSlowSOAP: a thousand readers who take the hits of large searches slowly cost little memory, and others are answered at once.
+func TestAttackSlowSOAP(t *testing.T) {
+	attack(t)
+	const readers = 1000
+	dir := t.TempDir()
+	file := filepath.Join(dir, "register.gpkg")
+	if out, err := program(t, t.Context(), dir, "register", "generate", "--places", "50000", "--out", file).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s := serve(t, []string{"GRENSE_LIMITS_MEMORY=512MiB"}, file)
+	s.away = true
+	other := s.asker(s.newKey(t))
+	request, hits := "", 0
+	for _, pattern := range strings.Fields("*vik* *nes* *berg* *land* *set* *sta* *dal* *ne* *er* *an* *st*") {
+		r, body := s.soapRequest(pattern)
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/soap/stedsnavn/v1/SoekServiceWS", strings.NewReader(body))
+		req.Header.Set("Content-Type", "text/xml; charset=utf-8")
+		req.Header.Set("X-API-Key", s.key)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		n := strings.Count(string(b), "<item>")
+		if t.Logf("%s: %d, %d hits, %d bytes", pattern, resp.StatusCode, n, len(b)); err == nil && resp.StatusCode == http.StatusOK && n > hits {
+			request, hits = r, n
+		}
+	}
+	t.Logf("%d hits each", hits)
+	if hits < 2000 {
+		t.Fatal("no search has many hits")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var all sync.WaitGroup
+	var begun, refused atomic.Int64
+	for range readers {
+		all.Go(func() {
+			switch s.sendSlowly(ctx, request) {
+			case http.StatusOK:
+				begun.Add(1)
+			case http.StatusServiceUnavailable:
+				refused.Add(1)
+			}
+		})
+	}
+	var item []time.Duration
+	var bad int
+	all.Go(func() { item, bad = other.beside(ctx, "/collections/sted/items/2", 20*time.Millisecond) })
+	all.Wait()
+	t.Logf("%d answers were begun, %d refused", begun.Load(), refused.Load())
+	figure(t, fmt.Sprintf("%d slow readers of SOAP answers of %d hits, limits.memory 512 MiB: VmHWM in bytes", readers, hits), s.peak(t), 512<<20)
+	figure(t, "  p99 of another key's item", p99(item), 100*time.Millisecond)
+	figure(t, "  its answers other than 200", bad, 0)
+	figure(t, "  readers that were refused", int(refused.Load()), readers/10)
 	figure(t, "  readers that got nothing at all", readers-int(begun.Load()+refused.Load()), 0)
 }
 
 // readSlowly asks for a path and takes 6 KB in a second of it until ctx ends. It returns the status.
 func (s *serving) readSlowly(ctx context.Context, path string) int {
+	return s.sendSlowly(ctx, fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\n\r\n", path, s.key))
+}
+
+// sendSlowly is readSlowly of any request.
+func (s *serving) sendSlowly(ctx context.Context, request string) int {
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.addr)
 	if err != nil {
 		return 0
@@ -295,11 +367,11 @@ func (s *serving) readSlowly(ctx context.Context, path string) int {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		tcp.SetReadBuffer(4 << 10)
 	}
-	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\n\r\n", path, s.key)
+	io.WriteString(c, request)
 	status := 0
 	b := make([]byte, 3<<10)
 	for n := 0; ctx.Err() == nil; n++ {
-		c.SetReadDeadline(time.Now().Add(20 * time.Second))
+		c.SetReadDeadline(time.Now().Add(40 * time.Second))
 		m, err := c.Read(b)
 		if n == 0 && m > 12 {
 			status, _ = strconv.Atoi(string(b[9:12]))

@@ -22,6 +22,7 @@ type call struct {
 
 	s     *Server
 	r     *http.Request
+	rw    *response // what the handler writes to, below what compresses
 	rt    *route
 	id    string // of the request, as in the log and in problem documents
 	mount string // "" or "/v1"

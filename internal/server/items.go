@@ -33,6 +33,11 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	if c.rep.F == "html" {
 		q.Limit = min(q.Limit, mostOnPage)
 	}
+	if q.Limit >= largeAnswer {
+		if err := c.large(); err != nil {
+			return err
+		}
+	}
 	err := c.ask(func(ctx context.Context) (err error) {
 		p, err = s.store.Page(ctx, *q)
 		return err

@@ -52,7 +52,8 @@ func (s *Server) chain(router *chi.Mux) http.Handler {
 		start := time.Now()
 		c := &call{s: s, id: newID(), lang: language(r.URL.Query().Get("lang"), r.Header.Values("Accept-Language"))}
 		c.root, c.addr = s.address(r)
-		rw := &response{ResponseWriter: w, deadline: s.cfg.Limits.WriteTimeout, slowest: int64(s.cfg.Limits.Slowest)}
+		rw := &response{ResponseWriter: w, deadline: s.cfg.Limits.WriteTimeout, slowest: int64(s.cfg.Limits.Slowest), makers: s.makers}
+		c.rw = rw
 		rctx := chi.NewRouteContext()
 		ctx := context.WithValue(r.Context(), callKey{}, c)
 		ctx = context.WithValue(ctx, chi.RouteCtxKey, rctx)
@@ -77,6 +78,11 @@ func (s *Server) chain(router *chi.Mux) http.Handler {
 		defer func() {
 			p := recover()
 			c.hold(-c.held)
+			rw.release()
+			if rw.spool != nil { // not drained, since the answer is broken off
+				rw.spool.close()
+				rw.spool, rw.spooled = nil, true
+			}
 			if p != nil && p != http.ErrAbortHandler {
 				s.log.ErrorContext(ctx, "panic", "request", c.id, "path", redact(r.URL.Path), "panic", p, "stack", string(debug.Stack()))
 				if rw.status == 0 {
@@ -92,6 +98,11 @@ func (s *Server) chain(router *chi.Mux) http.Handler {
 			}
 		}()
 		router.ServeHTTP(rw, r)
+		c.hold(-c.held)
+		rw.release()
+		if err := rw.drain(); err != nil {
+			panic(http.ErrAbortHandler) // its beginning is out
+		}
 	})
 }
 
@@ -265,6 +276,10 @@ type response struct {
 	deadline time.Duration // for one write
 	slowest  int64         // bytes in a second that the reader must take on average, after patience
 	blocked  time.Duration // in writes
+	makers   *makers
+	place    chan struct{} // of a large answer that is being made; nil: none is held
+	spool    *spool        // what goes behind the bytes that are sent; nil: nothing waits
+	spooled  bool          // the answer had its spool
 }
 
 func (w *response) WriteHeader(status int) {
@@ -281,6 +296,31 @@ func (w *response) Write(b []byte) (n int, err error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
+	for len(b) > 0 {
+		if w.spool == nil && !w.spooled && w.blocked > tooSlow {
+			w.spool = newSpool(w.makers)
+			w.spooled = w.spool == nil
+		}
+		if w.spool == nil {
+			m, err := w.send(b[:min(len(b), chunk)])
+			if n, b = n+m, b[m:]; err != nil {
+				return n, err
+			}
+			continue
+		}
+		m := w.keep(b)
+		if n, b = n+m, b[m:]; len(b) == 0 {
+			break
+		}
+		if err := w.drain(); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// send writes to the client.
+func (w *response) send(b []byte) (n int, err error) {
 	rc := http.NewResponseController(w.ResponseWriter)
 	for len(b) > 0 && err == nil {
 		start, size := time.Now(), min(len(b), chunk)

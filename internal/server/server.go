@@ -82,6 +82,7 @@ type Server struct {
 	metrics   *metrics
 	turns     *turns
 	flight    flight
+	makers    *makers  // of large answers
 	wrongKeys *buckets // of addresses
 	ready     atomic.Bool
 	reloadErr atomic.Pointer[error] // of the last reload; nil when it went well
@@ -130,6 +131,7 @@ func New(o Options) (*Server, error) {
 		dir = filepath.Join(o.Config.DataDir, "downloads")
 	}
 	s.downloads = newFileCache(dir, int64(o.Config.Limits.Downloads))
+	s.makers = newMakers(spoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), memoryWait)
 	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}

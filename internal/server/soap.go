@@ -47,6 +47,9 @@ func (s *Server) newSOAP() *soap.Service {
 // wholeSOAP is the size, in bytes, up to which an answer of SOAP is made whole.
 const wholeSOAP = 4 << 20
 
+// rowBytes is about what the id and revision of a hit take, in bytes.
+const rowBytes = 48
+
 func unknownElements(setting string) contract.Unknown {
 	if setting == "ignore" {
 		return contract.IgnoreUnknown
@@ -64,7 +67,15 @@ func (g gatedSearcher) Search(ctx context.Context, r contract.Request) (a contra
 	}
 	a, err = g.next.Search(c.asking(ctx), r)
 	if next := a.Next; next != nil {
+		if a.Count >= largeAnswer {
+			c.hold(a.Count * rowBytes)
+		}
 		a.Next = func(ctx context.Context) (contract.Hits, error) {
+			if a.Count >= largeAnswer {
+				if err := c.large(); err != nil {
+					return nil, err
+				}
+			}
 			return next(c.asking(ctx))
 		}
 	}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"time"
+
+	"grense/internal/problem"
+)
+
+// slowCall is the call of a reader who has kept an answer waiting for too long already.
+func slowCall(t *testing.T, m *makers) (*call, *httptest.ResponseRecorder) {
+	t.Helper()
+	rec := httptest.NewRecorder()
+	c := &call{s: &Server{makers: m}, r: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
+	c.rw = &response{ResponseWriter: rec, deadline: time.Minute, makers: m, blocked: 2 * tooSlow}
+	return c, rec
+}
+
+func filesIn(t *testing.T, dir string) int {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
+	var body []byte
+	for i := range 100_000 {
+		body = fmt.Appendf(body, "%d;", i)
+	}
+	for name, c := range map[string]struct {
+		most int64
+		at   int // bytes sent before drain
+		held int // places
+	}{"all": {2 << 30, 0, 0}, "what there is room for": {20 << 10, len(body), 0}, "no room": {0, len(body), 1}} {
+		t.Run(name, func(t *testing.T) {
+			m := newMakers(t.TempDir(), c.most, time.Minute)
+			call, rec := slowCall(t, m)
+			if err := call.large(); err != nil {
+				t.Fatal(err)
+			}
+			for at := 0; at < len(body); at += 100 << 10 {
+				if n, err := call.rw.Write(body[at:min(at+100<<10, len(body))]); err != nil || n == 0 {
+					t.Fatal(n, err)
+				}
+			}
+			if len(m.direct) != c.held || rec.Body.Len() != c.at {
+				t.Errorf("%d places are held, %d bytes sent; want %d, %d", len(m.direct), rec.Body.Len(), c.held, c.at)
+			}
+			if err := call.rw.drain(); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(rec.Body.Bytes(), body) || call.rw.bytes != int64(len(body)) {
+				t.Errorf("%d bytes came, %d are counted; want %d", rec.Body.Len(), call.rw.bytes, len(body))
+			}
+			if m.used.Load() != 0 || filesIn(t, m.dir) != 0 {
+				t.Errorf("%d bytes and %d files are left", m.used.Load(), filesIn(t, m.dir))
+			}
+		})
+	}
+}
+
+func TestLargeAnswersAreMadeAFewAtATime(t *testing.T) {
+	m := newMakers(t.TempDir(), 1<<20, time.Minute)
+	var calls []*call
+	for range cap(m.direct) + cap(m.making) {
+		c, _ := slowCall(t, m)
+		if err := c.large(); err != nil {
+			t.Fatal(err)
+		}
+		calls = append(calls, c)
+	}
+	if last := calls[len(calls)-1]; last.rw.spool == nil || calls[0].rw.spool != nil {
+		t.Error("the first few go to their readers, the others to files")
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	late, _ := slowCall(t, m)
+	late.r = late.r.WithContext(gone)
+	if err := late.large(); err != context.Canceled {
+		t.Errorf("%v for a client that has left", err)
+	}
+	m.wait = 0
+	late, _ = slowCall(t, m)
+	if err := late.large(); problem.Of(err).Kind != problem.Busy {
+		t.Errorf("%v; want busy", err)
+	}
+	calls[0].rw.release()
+	if err := late.large(); err != nil {
+		t.Errorf("a place that was given back is not given out: %v", err)
+	}
+}
