@@ -93,7 +93,7 @@ accept: build clients client-tools soap-clients postgres ## real clients against
 FUZZTIME ?= 5m
 
 .PHONY: attack
-attack: build schemathesis ## what was tried to take a server down: each figure with its bound (bin/attack.txt); minutes
+attack: build schemathesis clients ## what was tried to take a server down: each figure with its bound (bin/attack.txt); minutes
 	@rm -f bin/attack.txt
 	GRENSE_ATTACK=1 GRENSE_ATTACK_REPORT="$(abspath bin/attack.txt)" go test -count=1 -timeout 70m -run '^TestAttack' -v ./cmd/grense
 	@cat bin/attack.txt
