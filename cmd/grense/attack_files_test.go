@@ -191,7 +191,7 @@ func TestAttackHTTP2Resets(t *testing.T) {
 	var resets atomic.Int64
 	for range 4 {
 		c := client()
-		for range 50 {
+		for range 10 {
 			all.Go(func() {
 				for ctx.Err() == nil && resets.Load() < 50_000 {
 					one, stop := context.WithCancel(ctx)
@@ -206,6 +206,7 @@ func TestAttackHTTP2Resets(t *testing.T) {
 					}
 					stop()
 					resets.Add(1)
+					time.Sleep(5 * time.Millisecond) // the clients share this machine with the server
 				}
 			})
 		}
