@@ -14,33 +14,23 @@ var csvText = &Format{Name: "csv", Media: "text/csv", Charset: true, Ext: ".csv"
 		if err != nil {
 			return nil, err
 		}
-		return &csvWriter{w: w, enc: enc, buf: enc.AppendHeader(nil)}, nil
+		return &csvWriter{buffered: buffered{w: w, buf: enc.AppendHeader(nil)}, enc: enc}, nil
 	}}
 
 type csvWriter struct {
-	w   io.Writer
+	buffered
 	enc *feature.CSV
-	buf []byte
 }
 
 func (c *csvWriter) Want() store.Want { return c.enc.Want() }
 
 func (c *csvWriter) Write(f *store.Feature) (err error) {
-	if c.buf, err = c.enc.Append(c.buf, f); err != nil || len(c.buf) < flushAt {
+	if c.buf, err = c.enc.Append(c.buf, f); err != nil {
 		return err
 	}
-	return c.flush()
-}
-
-func (c *csvWriter) flush() error {
-	_, err := c.w.Write(c.buf)
-	c.buf = c.buf[:0]
-	return err
+	return c.flush(flushAt)
 }
 
 func (c *csvWriter) Close(abort bool) error {
-	if abort {
-		return nil
-	}
-	return c.flush()
+	return c.end("", abort)
 }

@@ -28,9 +28,8 @@ const flushAt = 64 << 10
 // geoJSONWriter writes a FeatureCollection (RFC 7946, 3.3), or a sequence of features, each between a record separator and a line feed
 // (RFC 8142, 2).
 type geoJSONWriter struct {
-	w    io.Writer
+	buffered
 	enc  *feature.Encoder
-	buf  []byte
 	seq  bool
 	some bool
 }
@@ -40,7 +39,7 @@ func newGeoJSON(w io.Writer, o Options, seq bool) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &geoJSONWriter{w: w, enc: enc, seq: seq}
+	g := &geoJSONWriter{buffered: buffered{w: w}, enc: enc, seq: seq}
 	if !seq {
 		g.buf = append(g.buf, `{"type":"FeatureCollection",`...)
 		if o.CRS != crs.CRS84 && !o.SkipGeometry {
@@ -76,21 +75,9 @@ func (g *geoJSONWriter) Write(f *store.Feature) error {
 }
 
 // flush writes what was gathered, if that is at least n bytes.
-func (g *geoJSONWriter) flush(n int) error {
-	if len(g.buf) < n {
-		return nil
-	}
-	_, err := g.w.Write(g.buf)
-	g.buf = g.buf[:0]
-	return err
-}
-
 func (g *geoJSONWriter) Close(abort bool) error {
-	if abort {
-		return nil
+	if g.seq {
+		return g.end("", abort)
 	}
-	if !g.seq {
-		g.buf = append(g.buf, "\n]}\n"...)
-	}
-	return g.flush(1)
+	return g.end("\n]}\n", abort)
 }

@@ -25,7 +25,7 @@ const (
 // gmlWriter writes an sf:FeatureCollection (OGC 17-069r4, 8.5) of features of the simple features profile, level 0 (OGC 10-100r3).
 // Coordinates are in the order of the reference system's authority. gml:id is COLLECTION.ID, since ids may begin with a digit.
 type gmlWriter struct {
-	w      io.Writer
+	buffered
 	o      Options
 	cols   []column
 	names  []string
@@ -34,7 +34,6 @@ type gmlWriter struct {
 	z      bool
 	srs    string
 	swap   bool
-	buf    []byte
 	parts  int // parts of the feature that have an id so far
 	id     string
 }
@@ -51,7 +50,7 @@ func newGML(w io.Writer, o Options) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &gmlWriter{w: w, o: o, cols: cols, shaper: s, srs: o.CRS.URI(), swap: o.CRS.NorthFirst()}
+	g := &gmlWriter{buffered: buffered{w: w}, o: o, cols: cols, shaper: s, srs: o.CRS.URI(), swap: o.CRS.NorthFirst()}
 	g.names, g.geom = gmlNames(&o, cols)
 	ns := GMLNamespace(o.Address)
 	g.buf = append(g.buf, xmlHead+`<sf:FeatureCollection xmlns:sf="`+sfNamespace+`" xmlns:gml="`+gmlNamespace+
@@ -124,21 +123,8 @@ func appendGMLValue(b []byte, t cql2.Type, v any) []byte {
 	return appendXMLValue(b, v)
 }
 
-func (g *gmlWriter) flush(n int) error {
-	if len(g.buf) < n {
-		return nil
-	}
-	_, err := g.w.Write(g.buf)
-	g.buf = g.buf[:0]
-	return err
-}
-
 func (g *gmlWriter) Close(abort bool) error {
-	if abort {
-		return nil
-	}
-	g.buf = append(g.buf, "</sf:FeatureCollection>\n"...)
-	return g.flush(1)
+	return g.end("</sf:FeatureCollection>\n", abort)
 }
 
 // geometry writes a geometry; every geometry has an id, the outermost one names the reference system.

@@ -18,7 +18,7 @@ func newJSONFG(w io.Writer, o Options) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &jsonFGWriter{geoJSONWriter: geoJSONWriter{w: w}, fg: fg}
+	j := &jsonFGWriter{geoJSONWriter: geoJSONWriter{buffered: buffered{w: w}}, fg: fg}
 	schema := ""
 	if o.Address != "" {
 		schema = o.Address + "/schema"

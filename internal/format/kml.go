@@ -18,13 +18,12 @@ var kml = &Format{Name: "kml", Media: "application/vnd.google-earth.kml+xml", Ex
 // kmlWriter writes KML 2.2 (OGC 07-147r2): a Schema with the types of the properties and a Placemark for each feature, whose name is the
 // feature's title, whose values are SchemaData.
 type kmlWriter struct {
-	w      io.Writer
+	buffered
 	o      Options
 	cols   []column
 	names  []string
 	title  int // index in cols of what names a feature
 	shaper *shaper
-	buf    []byte
 }
 
 func newKML(w io.Writer, o Options) (Writer, error) {
@@ -37,7 +36,7 @@ func newKML(w io.Writer, o Options) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kmlWriter{w: w, o: o, cols: cols, shaper: s, names: distinct(cols, 0, xmlName)}
+	k := &kmlWriter{buffered: buffered{w: w}, o: o, cols: cols, shaper: s, names: distinct(cols, 0, xmlName)}
 	for i, c := range cols {
 		if c.Name == o.Collection.TitleProperty {
 			k.title = i
@@ -95,21 +94,8 @@ func (k *kmlWriter) Write(f *store.Feature) error {
 	return k.flush(flushAt)
 }
 
-func (k *kmlWriter) flush(n int) error {
-	if len(k.buf) < n {
-		return nil
-	}
-	_, err := k.w.Write(k.buf)
-	k.buf = k.buf[:0]
-	return err
-}
-
 func (k *kmlWriter) Close(abort bool) error {
-	if abort {
-		return nil
-	}
-	k.buf = append(k.buf, "</Document></kml>\n"...)
-	return k.flush(1)
+	return k.end("</Document></kml>\n", abort)
 }
 
 func appendKMLGeometry(b []byte, g *shape) []byte {
