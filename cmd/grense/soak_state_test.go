@@ -223,14 +223,15 @@ func (s *serving) waitForState(t *testing.T, state int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for {
-		found, _, err := marksOf(ctx, s.base+"/collections/ting/items/"+strconv.Itoa(1+state%450), "")
+	for last := 0; ; {
+		found, status, err := marksOf(ctx, s.base+"/collections/ting/items/"+strconv.Itoa(1+state%450), "")
 		if ctx.Err() != nil {
-			t.Fatalf("state %d is not served: %v, %v", state, found, err)
+			t.Fatalf("state %d is not served: status %d, %v, %v", state, last, found, err)
 		}
 		if len(found) == 1 && found[mark(state)] {
 			return
 		}
+		last = status
 	}
 }
 

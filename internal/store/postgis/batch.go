@@ -2,6 +2,8 @@ package postgis
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -21,15 +23,32 @@ type expecting struct {
 }
 
 // one is the function of that name for statements about the table of a layer: what does not come as expected is told as changed before fn sees it.
+//
+// What a connection remembers of a statement names the table that it was prepared for, also after that was replaced by one with the same columns: it
+// is forgotten, and asked once more.
 func (l *layer) one(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(pgx.Rows) error) error {
-	rows, err := c.Query(ctx, st.sql, bind(st.args)...)
+	err := l.asked(ctx, c, st, fn)
+	if !errors.Is(err, errStatement) {
+		return err
+	}
+	if wrong := c.Conn().DeallocateAll(ctx); wrong != nil {
+		return wrong
+	}
+	return l.asked(ctx, c, st, fn)
+}
+
+// errStatement is a changed definition by the description of a statement, before a row was read.
+var errStatement = errors.New("postgis: a statement is of another definition")
+
+func (l *layer) asked(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(pgx.Rows) error) error {
+	rows, err := c.Query(ctx, st.sql, bind(append([]any(nil), st.args...))...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	if fields := rows.FieldDescriptions(); len(fields) > 0 {
 		if err := l.check(fields, st.expects); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", err, errStatement)
 		}
 	}
 	for rows.Next() {

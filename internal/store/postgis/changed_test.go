@@ -70,3 +70,27 @@ func TestTypesThatChange(t *testing.T) {
 		})
 	}
 }
+
+// TestReplacedTableIsServedByEveryConnection: what connections remember of their statements is of the table before.
+func TestReplacedTableIsServedByEveryConnection(t *testing.T) {
+	t.Parallel()
+	const table = "CREATE TABLE x (id INT PRIMARY KEY, a TEXT); INSERT INTO x VALUES (1, 'a')"
+	url := base(t, table)
+	s := openStore(t, url, postgis.Options{Poll: 50 * time.Millisecond})
+	ask := func() error {
+		p, err := s.Page(t.Context(), store.Query{Collection: "x", Limit: 1, Count: store.CountExact})
+		if err == nil {
+			err = s.Fetch(t.Context(), "x", p.Rows, store.Want{}, func(*store.Feature) error { return nil })
+		}
+		return err
+	}
+	for range 3 {
+		if err := ask(); err != nil {
+			t.Fatal(err)
+		}
+		version := s.Catalog().Version
+		run(t, url, "BEGIN; DROP TABLE x; "+table+"; COMMIT")
+		eventually(t, "a new catalog", func() bool { return s.Catalog().Version != version })
+		eventually(t, "an answer", func() bool { return ask() == nil })
+	}
+}
