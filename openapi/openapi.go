@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"grense/api/ogcapi"
@@ -220,24 +221,23 @@ func hasPathParam(op Operation) bool {
 func featureSchema(c Collection) m {
 	props, required := m{}, []any{}
 	for _, p := range c.Schema.Properties {
-		if p.Type == "" { // the geometry stands beside the properties
+		if p.Type == nil { // the geometry stands beside the properties
 			continue
 		}
-		s := filled(m{"type": p.Type, "format": p.Format, "title": p.Title, "description": p.Description})
+		s := filled(m{"type": p.Type.First(), "format": p.Format, "title": p.Title, "description": p.Description})
 		s["nullable"] = true // which says something beside a type only
-		if p.Type == "array" {
+		if p.Type.First() == "array" {
 			s["items"] = m{}
 		}
-		if p.Type == "object" { // any JSON
+		if p.Type.First() == "object" { // any JSON
 			delete(s, "type")
 			delete(s, "nullable")
 		}
 		if len(p.Enum) > 0 {
-			values := []any{nil}
-			for _, v := range p.Enum {
-				values = append(values, v)
+			s["enum"] = p.Enum
+			if !slices.Contains(p.Enum, nil) {
+				s["enum"] = append([]any{nil}, p.Enum...)
 			}
-			s["enum"] = values
 		}
 		props[p.Name] = s
 		required = append(required, p.Name)

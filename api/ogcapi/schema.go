@@ -28,16 +28,35 @@ type SchemaProperty struct {
 	Name        string       `json:"-"`
 	Title       string       `json:"title,omitempty"`
 	Description string       `json:"description,omitempty"`
-	Type        string       `json:"type,omitempty"` // one JSON type
+	Type        Types        `json:"type,omitempty"`
 	Format      string       `json:"format,omitempty"`
 	Items       *SchemaItems `json:"items,omitempty"` // of an array
 	Ref         string       `json:"$ref,omitempty"`
-	Enum        []string     `json:"enum,omitempty"`
+	Enum        []any        `json:"enum,omitempty"`
 	Unit        string       `json:"x-ogc-unit,omitempty"` // UCUM
 	Role        string       `json:"x-ogc-role,omitempty"`
 	Sequence    int          `json:"x-ogc-propertySeq,omitempty"`
 	Collection  string       `json:"x-ogc-collectionId,omitempty"`
 	CodeList    string       `json:"x-ogc-codelistUri,omitempty"`
+}
+
+// Types are JSON types, of which a value has one. A single one is written as a string, which older clients read alone.
+type Types []string
+
+// MarshalJSON writes one type as a string, several as an array (JSON Schema 2020-12, Validation 6.1.1).
+func (ts Types) MarshalJSON() ([]byte, error) {
+	if len(ts) == 1 {
+		return json.Marshal(ts[0])
+	}
+	return json.Marshal([]string(ts))
+}
+
+// First is the type besides null; "" when there is none.
+func (ts Types) First() string {
+	if len(ts) == 0 {
+		return ""
+	}
+	return ts[0]
 }
 
 // SchemaItems describes the elements of an array; without a type they are of several.

@@ -69,7 +69,7 @@ func geometry() *store.Geom {
 
 func fylkesnummer(name string) store.Property {
 	return store.Property{
-		Name: name, Column: name, Type: cql2.TypeText,
+		Name: name, Column: name, Type: cql2.TypeText, NotNull: true,
 		Title: store.Text{"nb": "Fylkesnummer", "nn": "Fylkesnummer", "en": "County number"},
 		Description: store.Text{
 			"nb": "To siffer, også for nummer som begynner med null.",
@@ -81,7 +81,7 @@ func fylkesnummer(name string) store.Property {
 
 func kommunenummer() store.Property {
 	return store.Property{
-		Name: "nr", Column: "nr", Type: cql2.TypeText,
+		Name: "nr", Column: "nr", Type: cql2.TypeText, NotNull: true,
 		Title: store.Text{"nb": "Kommunenummer", "nn": "Kommunenummer", "en": "Municipality number"},
 		Description: store.Text{
 			"nb": "Fire siffer. De to første er fylkesnummeret.",
@@ -93,7 +93,7 @@ func kommunenummer() store.Property {
 
 func navn() store.Property {
 	return store.Property{
-		Name: "navn", Column: "navn", Type: cql2.TypeText,
+		Name: "navn", Column: "navn", Type: cql2.TypeText, NotNull: true,
 		Title: store.Text{"nb": "Navn", "nn": "Namn", "en": "Name"},
 		Description: store.Text{
 			"nb": "Offisielt navn. Navn på flere språk er skilt med « - ».",
@@ -111,7 +111,7 @@ func ofFylke() store.Property {
 
 func areal() store.Property {
 	return store.Property{
-		Name: "areal_km2", Column: "areal_km2", Type: cql2.TypeInteger, Unit: "km2",
+		Name: "areal_km2", Column: "areal_km2", Type: cql2.TypeInteger, NotNull: true, Unit: "km2",
 		Title: store.Text{"nb": "Areal", "nn": "Areal", "en": "Area"},
 		Description: store.Text{
 			"nb": "Kommunens virkelige areal innenfor kystlinjen i hele kvadratkilometer, ikke arealet av den skjematiske flaten.",

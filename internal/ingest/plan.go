@@ -42,7 +42,7 @@ func (p *Plan) define() {
 	p.setKey()
 	p.setGeometry()
 	for _, x := range p.columns {
-		c.Properties = append(c.Properties, store.Property{Name: x.out, Column: x.store, Type: x.typ})
+		c.Properties = append(c.Properties, store.Property{Name: x.out, Column: x.store, Type: x.typ, NotNull: x.kinds[null] == 0 && sum(x.kinds[:]) == p.Report.Read})
 	}
 	if from != nil {
 		p.inherit(from)

@@ -40,7 +40,7 @@ func TestRequestsOfClients(t *testing.T) {
 		{"QGIS", "/", qgis, "application/json", []string{`"rel":"service-desc"`, `"rel":"data"`}},
 		{"QGIS", "/openapi", qgis, "application/vnd.oai.openapi+json;version=3.0", []string{`"limit":{`, `"maximum":10000`}},
 		{"QGIS", "/collections/kommuner", qgis, "application/json", []string{`"storageCrs":"http://www.opengis.net/def/crs/EPSG/0/25833"`}},
-		{"QGIS", "/collections/kommuner/queryables", []string{"Accept", "application/schema+json"}, "application/schema+json", []string{`"$ref":"https://geojson.org/schema/MultiPolygon.json"`, `"type":"integer"`}},
+		{"QGIS", "/collections/kommuner/queryables", []string{"Accept", "application/schema+json"}, "application/schema+json", []string{`"format":"geometry-multipolygon"`, `"type":"integer"`}},
 		{"QGIS", items + "?limit=1", qgis, "application/geo+json", []string{`"numberMatched":357`}},
 		{"QGIS", items + "?limit=1000", qgis, "application/geo+json", []string{`"numberReturned":357`}},
 		{"QGIS", items + "?datetime=0000-01-01T00:00:00Z/2020-01-01T00:00:00Z&limit=1", qgis, "application/geo+json", []string{`"numberMatched":357`}},
@@ -123,8 +123,8 @@ func (a *api) requireFields(t *testing.T, id string) {
 	for name, p := range a.get("/collections/" + id + "/queryables").wants(200).json()["properties"].(map[string]any) {
 		q := p.(map[string]any)
 		_, one := q["type"].(string)
-		ref, _ := q["$ref"].(string)
-		if !one && (!strings.HasPrefix(ref, "https://geojson.org/schema/") || q["x-ogc-role"] != "primary-geometry") {
+		format, _ := q["format"].(string)
+		if _, ref := q["$ref"]; ref || !one && (!strings.HasPrefix(format, "geometry-") || q["x-ogc-role"] != "primary-geometry") {
 			t.Errorf("%s: queryable %s is %v", id, name, q)
 		}
 	}

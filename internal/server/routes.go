@@ -86,6 +86,7 @@ const (
 	features2 = "http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/"
 	features3 = "http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/"
 	common3   = "http://www.opengis.net/spec/ogcapi-common-3/1.0/conf/"
+	features5 = "http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/" // where older clients look for the classes of Common 3
 	tms2      = "http://www.opengis.net/spec/tms/2.0/conf/"
 	features6 = "http://www.opengis.net/spec/ogcapi-features-6/0.0/conf/" // draft: no stable address yet
 	features8 = "http://www.opengis.net/spec/ogcapi-features-8/0.0/conf/" // draft: no stable address yet
@@ -132,7 +133,7 @@ func (s *Server) table() []*route {
 		{Path: "/collections/{collectionId}/schema", Op: "getSchema", Tag: "Collections", Summary: "Schema of the features",
 			Description: "The properties of the features as JSON Schema, with their roles and formats (OGC 23-058r2).",
 			Formats:     []rep{asSchema, asHTML, asXSD}, Schema: schema("jsonSchema"), Get: s.schema,
-			Classes: []string{common3 + "schemas", common3 + "returnables-and-receivables", common3 + "advanced-property-roles"}},
+			Classes: []string{common3 + "schemas", common3 + "returnables-and-receivables", common3 + "advanced-property-roles", common3 + "references", features5 + "schemas"}},
 		{Path: "/collections/{collectionId}/queryables", Op: "getQueryables", Tag: "Collections", Summary: "Properties to filter by",
 			Description: "The properties that can be used in filters and as query parameters, as JSON Schema (OGC 19-079r2).",
 			Formats:     []rep{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.queryables,

@@ -18,6 +18,10 @@ func (s *Server) queryables(c *call) (*answer, error) { return c.schemaAnswer("q
 
 func (c *call) schemaAnswer(kind string) (*answer, error) {
 	doc := schemaDoc(c, kind)
+	if kind == "schema" && c.coll.Key.Property == "" { // the member id of a feature is its property of that role (OGC 23-058r2, 10)
+		id := ogcapi.SchemaProperty{Name: "id", Title: "id", Type: ogcapi.Types{"string"}, Role: "id"}
+		doc.Properties = append(ogcapi.SchemaProperties{id}, doc.Properties...)
+	}
 	if c.rep.F == asXSD.F {
 		text, err := format.GMLSchema(format.Options{Collection: c.coll, Address: c.base() + "/collections/" + c.coll.ID})
 		if err != nil {
@@ -42,9 +46,6 @@ func schemaDoc(c *call, kind string) ogcapi.Schema {
 		Description: coll.Description.In(c.lang), Properties: ogcapi.SchemaProperties{}}
 	if g := coll.Geometry; g != nil && kind != "sortables" {
 		p := ogcapi.SchemaProperty{Name: g.Name, Title: c.text("geometry"), Format: geometryFormat(g.Type), Role: "primary-geometry"}
-		if kind == "queryables" {
-			p.Ref = geometryRef(g.Type) // clients know a geometry by it
-		}
 		doc.Properties = append(doc.Properties, p)
 	}
 	for i := range coll.Properties {
@@ -52,22 +53,35 @@ func schemaDoc(c *call, kind string) ogcapi.Schema {
 		if p.Hidden || kind == "queryables" && c.field(p.Name) == nil && p.Items == "" || kind == "sortables" && !simple(p.Type) {
 			continue
 		}
-		doc.Properties = append(doc.Properties, c.schemaProperty(p))
+		doc.Properties = append(doc.Properties, c.schemaProperty(p, kind))
 	}
 	return doc
 }
 
-func (c *call) schemaProperty(p *store.Property) ogcapi.SchemaProperty {
+// schemaProperty describes a property; in a schema of kind "schema" so that every value of every feature is valid, null where one may be null.
+func (c *call) schemaProperty(p *store.Property, kind string) ogcapi.SchemaProperty {
 	title := p.Title.In(c.lang)
 	if title == "" {
 		title = p.Name
 	}
-	out := ogcapi.SchemaProperty{Name: p.Name, Title: title, Description: p.Description.In(c.lang), Enum: p.Enum, Unit: p.Unit, CodeList: p.CodeList, Role: c.role(p)}
-	out.Type, out.Format = jsonType(p.Type)
+	out := ogcapi.SchemaProperty{Name: p.Name, Title: title, Description: p.Description.In(c.lang), Unit: p.Unit, CodeList: p.CodeList, Role: c.role(p)}
+	typ, format := jsonType(p.Type)
+	out.Type, out.Format = ogcapi.Types{typ}, format
 	if p.Items != "" {
-		out.Type, out.Items = "array", &ogcapi.SchemaItems{}
+		out.Type, out.Items = ogcapi.Types{"array"}, &ogcapi.SchemaItems{}
 		if p.Items != "any" {
 			out.Items.Type = p.Items
+		}
+	} else if p.Type == cql2.TypeJSON && kind == "schema" {
+		out.Type = append(out.Type, "array", "string", "number", "boolean")
+	}
+	for _, v := range p.Enum {
+		out.Enum = append(out.Enum, enumValue(v, p.Type))
+	}
+	if kind == "schema" && !p.NotNull {
+		out.Type = append(out.Type, "null")
+		if out.Enum != nil {
+			out.Enum = append(out.Enum, nil)
 		}
 	}
 	if strings.HasPrefix(p.CodeList, "/") { // one of ours
@@ -80,6 +94,26 @@ func (c *call) schemaProperty(p *store.Property) ogcapi.SchemaProperty {
 		}
 	}
 	return out
+}
+
+// enumValue is an allowed value in the JSON type of its property.
+func enumValue(v string, t cql2.Type) any {
+	switch t {
+	case cql2.TypeInteger:
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+			return n
+		}
+	case cql2.TypeNumber:
+		if x, err := strconv.ParseFloat(v, 64); err == nil && x-x == 0 {
+			return x
+		}
+	case cql2.TypeBool:
+		if v == "1" || strings.EqualFold(v, "true") {
+			return true
+		}
+		return false
+	}
+	return v
 }
 
 // role is the x-ogc-role of a property (OGC 23-058r2).
@@ -97,7 +131,7 @@ func (c *call) role(p *store.Property) string {
 	return ""
 }
 
-// jsonType gives the JSON Schema type and format of a property: one type, never a list, since clients read the first only.
+// jsonType gives the JSON Schema type and format of a property: one type, since clients read no more.
 func jsonType(t cql2.Type) (typ, format string) {
 	switch t {
 	case cql2.TypeInteger:
@@ -124,13 +158,6 @@ func geometryFormat(name string) string {
 		return f
 	}
 	return "geometry-any"
-}
-
-func geometryRef(name string) string {
-	if _, ok := geometryFormats[name]; !ok {
-		name = "Geometry"
-	}
-	return "https://geojson.org/schema/" + name + ".json"
 }
 
 // number writes a float in the shortest form.

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ func TestSchemaQueryablesAndSortables(t *testing.T) {
 			}
 			_, typed := p["type"]
 			_, ref := p["$ref"]
-			if p["format"] != "geometry-multipolygon" || p["x-ogc-role"] != "primary-geometry" || typed || ref != (tt.kind == "queryables") {
+			if p["format"] != "geometry-multipolygon" || p["x-ogc-role"] != "primary-geometry" || typed || ref {
 				t.Errorf("%s: geometry is %v", tt.kind, p)
 			}
 		}
@@ -103,5 +104,60 @@ func TestFunctionsWork(t *testing.T) {
 		if n := a.get("/collections/ne_110m_populated_places_simple/items?limit=1&filter=" + queryEscape(call)).wants(200).page().NumberMatched; n == 0 {
 			t.Errorf("%s matches nothing", call)
 		}
+	}
+}
+
+// TestSchemasHaveAnIdAndReferToCollections is the proof of the class references of OGC 23-058r2: each schema has one property of the role id, which is
+// the id of the features, and the values of one of the role reference are ids of the collection that it names.
+func TestSchemasHaveAnIdAndReferToCollections(t *testing.T) {
+	t.Parallel()
+	references := 0
+	for _, source := range []string{"", "cql2/ne110m4cql2.gpkg", "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"} {
+		if source != "" {
+			source = shared(t, source)
+		}
+		a := serve(t, source, nil)
+		if classes := string(a.get("/conformance").wants(200).Body); !strings.Contains(classes, `ogcapi-common-3/1.0/conf/references"`) || !strings.Contains(classes, `"http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/schemas"`) {
+			t.Errorf("%s", classes)
+		}
+		for _, coll := range a.collectionIDs() {
+			r := a.get("/collections/" + coll)
+			l, ok := find(r.links(), "http://www.opengis.net/def/rel/ogc/1.0/schema", "application/schema+json") // as older clients find it, too
+			if !ok {
+				t.Fatalf("%s has no link to its schema", coll)
+			}
+			var id []string
+			schema := a.get(strings.TrimPrefix(l.Href, a.URL)).wants(200).json()["properties"].(map[string]any)
+			page := a.get("/collections/" + coll + "/items?limit=20").wants(200)
+			var items struct {
+				Features []struct {
+					ID         string
+					Properties map[string]any
+				}
+			}
+			decode(t, page.Body, &items)
+			for name, p := range schema {
+				switch p := p.(map[string]any); p["x-ogc-role"] {
+				case "id":
+					id = append(id, name)
+				case "reference":
+					for _, f := range items.Features {
+						references++
+						a.get("/collections/" + p["x-ogc-collectionId"].(string) + "/items/" + escape(fmt.Sprint(f.Properties[name]))).wants(200)
+					}
+				}
+			}
+			if len(id) != 1 {
+				t.Fatalf("%s: properties of the role id: %q", coll, id)
+			}
+			for _, f := range items.Features {
+				if v, ok := f.Properties[id[0]]; ok && fmt.Sprint(v) != f.ID || !ok && id[0] != "id" {
+					t.Errorf("%s: %s of feature %s is %v", coll, id[0], f.ID, v)
+				}
+			}
+		}
+	}
+	if references == 0 {
+		t.Error("there was no reference")
 	}
 }

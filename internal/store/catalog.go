@@ -106,6 +106,7 @@ type Property struct {
 	Enum        []string // allowed values, where the source declares them
 	CodeList    string   // address of a code list, or ""
 	Ref         string   // id of the collection whose features the values name, or ""
+	NotNull     bool     // no feature is without a value, and none will be while the catalog is in use
 	Hidden      bool     // for filters and sorting of our own code; never output, no queryable
 	Search      Search
 }

@@ -112,6 +112,9 @@ func (l *columnList) add(name, declaration string) {
 
 func (l *columnList) addProperties(ps []store.Property) {
 	for _, p := range ps {
+		if p.NotNull {
+			l.add(p.Column, columnType(p.Type)+" NOT NULL")
+		}
 		l.add(p.Column, columnType(p.Type))
 		for _, s := range [...]string{p.Search.Exact, p.Search.Norm, p.Search.Rev} {
 			l.add(s, "TEXT")

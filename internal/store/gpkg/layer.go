@@ -172,7 +172,7 @@ func (d *draft) addProperties(l *layer, texts map[string]columnText) {
 		name = store.Unique(name, func(s string) bool { return taken[s] })
 		taken[name] = true
 		x := texts[strings.ToLower(col.name)]
-		l.add(store.Property{Name: name, Column: col.name, Type: t, Title: textOf(x.title), Description: textOf(x.description), Enum: x.enum}, newField(col, cs, t))
+		l.add(store.Property{Name: name, Column: col.name, Type: t, NotNull: cs.filled(col), Title: textOf(x.title), Description: textOf(x.description), Enum: x.enum}, newField(col, cs, t))
 		if d.survey.Key != "" && strings.EqualFold(col.name, d.survey.Key) {
 			l.Key.Property = name
 		}
@@ -270,6 +270,11 @@ func (cs *columnSurvey) fits(t cql2.Type) bool {
 		return cs.Int == 0 && cs.Float == 0 && !cs.NotMoment
 	}
 	return true
+}
+
+// filled reports whether every value of a column is served as one.
+func (cs *columnSurvey) filled(col tableColumn) bool {
+	return (cs.Null == 0 || col.notNull) && !cs.NotFinite
 }
 
 // newField says how a column is read.

@@ -303,9 +303,14 @@ func (d *draft) addProperties(l *layer) {
 		if isKey {
 			l.Key.Property = name
 		}
-		l.add(store.Property{Name: name, Column: col.name, Type: t, Title: textOf(col.comment)}, &sqlq.Field{
-			Column: col.name, Type: t, Normal: normal(col, t), Nulls: !col.notNull || t != cql2.TypeText && t != cql2.TypeInteger && t != cql2.TypeBool, Declared: declared(col, t)})
+		l.add(store.Property{Name: name, Column: col.name, Type: t, NotNull: col.filled(t), Title: textOf(col.comment)}, &sqlq.Field{
+			Column: col.name, Type: t, Normal: normal(col, t), Nulls: !col.filled(t), Declared: declared(col, t)})
 	}
+}
+
+// filled reports whether every value of a column is served as one: days and numbers that JSON lacks are served as null.
+func (c column) filled(t cql2.Type) bool {
+	return c.notNull && (t == cql2.TypeText || t == cql2.TypeInteger || t == cql2.TypeBool)
 }
 
 // leftOut reports whether a column is no property: it is hidden by the settings, or it is the running number that programs put before the rows
@@ -328,8 +333,11 @@ func declared(col column, t cql2.Type) string {
 
 // addOwn makes the properties and relations of a definition of ours, whose tables hold what it says.
 func (d *draft) addOwn(l *layer) {
+	l.Properties = slices.Clone(l.Properties) // those of a definition are shared
 	l.source.Fields, l.fields = ownFields(l.Properties, d.table)
 	for i, p := range l.Properties {
+		col, _ := d.table.column(p.Column)
+		l.Properties[i].NotNull = col.filled(p.Type)
 		if !p.Hidden {
 			l.visible = append(l.visible, i)
 		}
