@@ -142,6 +142,9 @@ func (s *service) assemble(ctx context.Context, src string) error {
 	if src == "" && s.cfg.Service.Licence == (config.Licence{}) {
 		s.cfg.Service.Licence = config.Licence{Name: demo.LicenceName, URL: demo.LicenceURL}
 	}
+	if src == "" && s.cfg.Service.TimeZone == "" {
+		s.cfg.Service.TimeZone = demo.TimeZone
+	}
 	if s.state, err = openStateFor(ctx, src, dir, s.log); err != nil {
 		return err
 	}

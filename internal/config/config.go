@@ -65,6 +65,9 @@ type Service struct {
 	Contact  Contact `yaml:"contact"`
 	Licence  Licence `yaml:"licence"`
 	Terms    string  `yaml:"terms"` // URL of the terms of service. Defaults to none.
+	// TimeZone is that of days in the parameter datetime, and of date-times that state none: a name of the IANA time zone database. Defaults to
+	// Europe/Oslo for the demo and for registers, else to UTC.
+	TimeZone string `yaml:"time_zone"`
 }
 
 // Publisher is who stands behind the data.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // the program has no files beside it
 )
 
 var collectionID = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
@@ -97,6 +98,8 @@ func (k *checker) service(s Service) {
 	k.url("service.licence.url", s.Licence.URL)
 	k.url("service.terms", s.Terms)
 	k.check(s.Contact.Email == "" || isEmail(s.Contact.Email), "service.contact.email", "%q is not an e-mail address", s.Contact.Email)
+	_, err := time.LoadLocation(s.TimeZone)
+	k.check(err == nil && s.TimeZone != "Local", "service.time_zone", "%q is no time zone; write a name of the IANA time zone database, for example Europe/Oslo or UTC", s.TimeZone)
 	f := strings.TrimPrefix(s.Feedback, "mailto:")
 	k.check(f == "" || isEmail(f) || isURL(f), "service.feedback", "%q is neither an e-mail address nor an absolute URL", s.Feedback)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"grense/internal/problem"
 )
@@ -208,6 +209,9 @@ func (c *checker) operand(e Expr) (Expr, kind) {
 
 // prop looks a property up. A hidden one is found by our own code only, which gives no position.
 func (c *checker) prop(p Prop) (Expr, kind) {
+	if s, ok := c.s.(AliasedSchema); ok {
+		p.Name = s.Canonical(p.Name)
+	}
 	t, ok := c.s.Property(p.Name)
 	if ok && p.Pos > 0 && !contains(c.nameList(), p.Name) {
 		ok = false
@@ -243,7 +247,7 @@ func (c *checker) want(e Expr, want kind) Expr {
 	if k == want || k == kindAny {
 		return x
 	}
-	if y, ok := cast(x, k, want); ok {
+	if y, ok := c.cast(x, k, want); ok {
 		return y
 	}
 	c.fault(e, show(e), "%s is %v; expected %v", clip(show(e)), k, want)
@@ -282,7 +286,7 @@ func (c *checker) alike(whole Expr, list ...Expr) []Expr {
 		if kinds[i] == k || kinds[i].temporal() && k.temporal() && kinds[i] != kindSpan && !isLiteral(e) {
 			continue
 		}
-		x, ok := cast(out[i], kinds[i], k)
+		x, ok := c.cast(out[i], kinds[i], k)
 		if !ok {
 			c.fault(whole, show(e), "%s", mismatch(e, kinds[i], list[rule], k))
 			return c.rest(out, list, len(list))
@@ -337,13 +341,13 @@ func isLiteral(e Expr) bool {
 }
 
 // cast turns a literal of one kind into one of another.
-func cast(e Expr, from, to kind) (Expr, bool) {
+func (c *checker) cast(e Expr, from, to kind) (Expr, bool) {
 	if from == to {
 		return e, true
 	}
 	switch x := e.(type) {
 	case Text:
-		return castText(string(x), to)
+		return c.castText(string(x), to)
 	case Int: // GDAL writes truth as a number
 		if to == kindBool && (x == 0 || x == 1) {
 			return Bool(x == 1), true
@@ -360,10 +364,10 @@ func cast(e Expr, from, to kind) (Expr, bool) {
 	return nil, false
 }
 
-func castText(s string, to kind) (Expr, bool) {
+func (c *checker) castText(s string, to kind) (Expr, bool) {
 	switch to {
 	case kindDate, kindTimestamp:
-		x := instantLiteral(clientMoment(s))
+		x := instantLiteral(clientMoment(s), c.zone())
 		if d, ok := x.(Date); ok && to == kindTimestamp {
 			return Timestamp(d), true
 		}
@@ -381,8 +385,16 @@ func castText(s string, to kind) (Expr, bool) {
 	return nil, false
 }
 
-// clientMoment brings the ways in which clients write moments as text (GDAL: "2023-12-18T", "2023/12/18 10:13:19") to RFC 3339; a
-// time without zone is UTC. Any other text is returned as it is.
+// zone is that of date-times without one; nil: UTC.
+func (c *checker) zone() *time.Location {
+	if s, ok := c.s.(ZonedSchema); ok {
+		return s.Zone()
+	}
+	return nil
+}
+
+// clientMoment brings the ways in which clients write moments as text (GDAL: "2023-12-18T", "2023/12/18 10:13:19") to RFC 3339, with or
+// without a zone. Any other text is returned as it is.
 func clientMoment(s string) string {
 	if len(s) < len(dateLayout) {
 		return s
@@ -397,11 +409,7 @@ func clientMoment(s string) string {
 	if len(rest) <= 1 {
 		return d
 	}
-	if t := d + "T" + rest[1:]; !strings.ContainsAny(rest, "zZ+-") {
-		return t + "Z"
-	} else {
-		return t
-	}
+	return d + "T" + rest[1:]
 }
 
 // pattern checks the pattern of LIKE: a string, or a folding function of one.
@@ -445,7 +453,7 @@ func (c *checker) argument(f *Function, i int, e Expr) Expr {
 	if k == kindDate || k == kindTimestamp || k == kindAny {
 		return x
 	}
-	if y, ok := cast(x, k, kindTimestamp); ok {
+	if y, ok := c.cast(x, k, kindTimestamp); ok {
 		return y
 	}
 	c.fault(e, show(e), "%s is %v; '%s' takes a date or a timestamp", clip(show(e)), k, f.Name)

@@ -22,7 +22,7 @@ func (c *checker) instant(src, x Expr, k *kind) Expr {
 	if *k == kindAny || k.temporal() {
 		return x
 	}
-	if y, ok := cast(x, *k, kindDate); ok {
+	if y, ok := c.cast(x, *k, kindDate); ok {
 		return y
 	}
 	c.fault(src, show(src), "%s is %v; expected a date, a timestamp or an interval", clip(show(src)), *k)

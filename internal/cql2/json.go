@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"grense/internal/crs"
 )
@@ -13,12 +14,15 @@ import (
 func ParseJSON(b []byte) (Expr, error) { return ParseJSONIn(b, crs.CRS84) }
 
 // ParseJSONIn is ParseJSON for geometries in another CRS (parameter filter-crs), in that CRS's own axis order.
-func ParseJSONIn(b []byte, in crs.ID) (Expr, error) {
+func ParseJSONIn(b []byte, in crs.ID) (Expr, error) { return Reading{CRS: in}.JSON(b) }
+
+// JSON parses CQL2 JSON.
+func (r Reading) JSON(b []byte) (Expr, error) {
 	v, err := readJSON(b)
 	if err != nil {
 		return nil, err
 	}
-	p := &jsonParser{src: b, in: in}
+	p := &jsonParser{src: b, in: r.crs(), zone: r.Zone}
 	e := p.condition(v)
 	if p.err == nil {
 		if _, depth := measure(e); depth > MaxDepth {
@@ -35,6 +39,7 @@ func ParseJSONIn(b []byte, in crs.ID) (Expr, error) {
 type jsonParser struct {
 	src             []byte
 	in              crs.ID
+	zone            *time.Location
 	nodes, vertices int
 	err             error
 }
@@ -176,7 +181,7 @@ func (p *jsonParser) word(key string, x *jsonValue) Expr {
 		}
 		return p.fail(x, `expected a date such as "2024-02-29"`)
 	}
-	if at, ok := parseTimestamp(x.text); ok {
+	if at, ok := parseTimestampIn(x.text, p.zone); ok {
 		return Timestamp{at}
 	}
 	return p.fail(x, `expected a timestamp such as "2024-02-29T12:30:00Z"`)
@@ -192,7 +197,7 @@ func (p *jsonParser) span(x *jsonValue) Expr {
 		switch {
 		case v.kind == 's' && v.text == "..":
 		case v.kind == 's':
-			if ends[i] = instantLiteral(v.text); ends[i] == nil {
+			if ends[i] = instantLiteral(v.text, p.zone); ends[i] == nil {
 				return p.fail(v, `expected a date, a timestamp, ".." or a property in an interval`)
 			}
 			p.nodes++

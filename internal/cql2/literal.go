@@ -55,6 +55,30 @@ func parseTimestamp(s string) (time.Time, bool) {
 	return t, true
 }
 
+// Date-times of RFC 3339 but for the zone, and as forms of HTML write them, without seconds.
+var unzoned = [...]string{"2006-01-02T15:04:05.999999999", "2006-01-02T15:04"}
+
+// parseTimestampIn is parseTimestamp, which also takes a date-time without zone: as one of that time zone; nil means UTC.
+func parseTimestampIn(s string, in *time.Location) (time.Time, bool) {
+	if t, ok := parseTimestamp(s); ok {
+		return t, true
+	}
+	if in == nil {
+		in = time.UTC
+	}
+	if strings.ContainsRune(s, ',') {
+		return time.Time{}, false
+	}
+	s = strings.ToUpper(s)
+	for _, layout := range unzoned {
+		if t, err := time.ParseInLocation(layout, s, in); err == nil {
+			t = t.UTC()
+			return t, t.Year() >= 0 && t.Year() <= 9999
+		}
+	}
+	return time.Time{}, false
+}
+
 // parseStored reads a date or timestamp as a store gives it: also with a blank for T, and in UTC where no zone is given.
 func parseStored(s string) (time.Time, bool) {
 	if len(s) <= len(dateLayout) {

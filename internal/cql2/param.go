@@ -15,7 +15,10 @@ import (
 // ParseInterval parses the parameter datetime (OGC 17-069r4, 7.15.4): an instant, or an interval a/b whose open end is '..' or empty.
 // Both bounds count; a nil bound is open. Besides date-times, dates are read: the first moment of the day as a start, the last
 // nanosecond as an end, and the whole day as an instant. An error is a *problem.Error.
-func ParseInterval(s string) (from, to *time.Time, err error) {
+func ParseInterval(s string) (from, to *time.Time, err error) { return ParseIntervalIn(s, time.UTC) }
+
+// ParseIntervalIn is ParseInterval for a service of another time zone: days, and date-times without zone, are of that one, as are the bounds.
+func ParseIntervalIn(s string, zone *time.Location) (from, to *time.Time, err error) {
 	start, end, isInterval := strings.Cut(s, "/")
 	if !isInterval {
 		end = start
@@ -32,14 +35,14 @@ func ParseInterval(s string) (from, to *time.Time, err error) {
 	}
 	const shape = " is no date or timestamp; write for instance 2024-02-29, 2024-02-29T12:30:00Z, 2024-01-01/2024-12-31 or 2024-01-01/.."
 	if !openStart {
-		first, _, ok := parseMoment(start)
+		first, _, ok := parseMoment(start, zone)
 		if !ok {
 			return bad("'" + clip(start) + "'" + shape)
 		}
 		from = &first
 	}
 	if !openEnd {
-		_, last, ok := parseMoment(end)
+		_, last, ok := parseMoment(end, zone)
 		if !ok {
 			return bad("'" + clip(end) + "'" + shape)
 		}
@@ -55,14 +58,17 @@ func isOpen(s string) bool { return s == "" || s == ".." }
 
 // parseMoment returns the first and last moment of a date or timestamp. A blank before the offset stands for '+', which a query
 // string loses when it is not encoded.
-func parseMoment(s string) (first, last time.Time, ok bool) {
+func parseMoment(s string, zone *time.Location) (first, last time.Time, ok bool) {
 	if d, ok := parseDate(s); ok {
-		return d, d.Add(day - time.Nanosecond), true
+		return dayIn(d, zone), dayIn(d.AddDate(0, 0, 1), zone).Add(-time.Nanosecond), true
 	}
 	if n := len(s) - len(" 00:00"); n > 0 && s[n] == ' ' {
 		s = s[:n] + "+" + s[n+1:]
 	}
-	t, ok := parseTimestamp(s)
+	t, ok := parseTimestampIn(s, zone)
+	if at := t.In(zone); at.Year() >= 0 && at.Year() <= 9999 { // else the ends of the calendar would leave it
+		t = at
+	}
 	return t, t, ok
 }
 

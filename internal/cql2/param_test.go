@@ -19,6 +19,9 @@ func TestDatetimeIsParsed(t *testing.T) {
 		"2018-02-12T23:20:50+01:30":                 {"2018-02-12T21:50:50Z", "2018-02-12T21:50:50Z"},
 		"2018-02-12T23:20:50 01:30":                 {"2018-02-12T21:50:50Z", "2018-02-12T21:50:50Z"},
 		"2016-12-31T23:59:60Z":                      {"2016-12-31T23:59:59.999999999Z", "2016-12-31T23:59:59.999999999Z"},
+		"2018-02-12T23:20:50":                       {"2018-02-12T23:20:50Z", "2018-02-12T23:20:50Z"},
+		"2018-02-12t23:20:50.5/..":                  {"2018-02-12T23:20:50.5Z", ""},
+		"2018-02-12T23:20":                          {"2018-02-12T23:20:00Z", "2018-02-12T23:20:00Z"},
 		"2018-02-12":                                {"2018-02-12T00:00:00Z", "2018-02-12T23:59:59.999999999Z"},
 		"2018-02-12/2018-02-12":                     {"2018-02-12T00:00:00Z", "2018-02-12T23:59:59.999999999Z"},
 		"2018-02-12T00:00:00Z/2018-03-18T12:31:12Z": {"2018-02-12T00:00:00Z", "2018-03-18T12:31:12Z"},
@@ -39,7 +42,7 @@ func TestDatetimeIsParsed(t *testing.T) {
 	}
 	for s, word := range map[string]string{
 		"": "no date or timestamp", "..": "no date or timestamp", "/": "needs a start or an end", "../..": "needs a start or an end", "/..": "needs a start or an end",
-		"2018": "no date or timestamp", "2018-02-30": "no date or timestamp", "2018-02-12T23:20Z": "no date or timestamp", "2018-02-12T23:20:50": "no date or timestamp",
+		"2018": "no date or timestamp", "2018-02-30": "no date or timestamp", "2018-02-12T23:20Z": "no date or timestamp", "2018-02-12T23:20:50,5": "no date or timestamp", "2018-02-12T25:20:50": "no date or timestamp",
 		"2018-02-12T24:00:00Z": "no date or timestamp", "2018-02-12T10:00:60Z": "no date or timestamp", "2018-02-12/P2D": "durations", "P2D/2018-02-12": "durations",
 		"2018-02-13/2018-02-12": "ends before", "2018-02-12/2018-02-13/..": "no date or timestamp", "2018-02-12T10:00:00Z/2018-02-12T09:59:59Z": "ends before",
 		"2018-02-12T10:00:00,5Z": "no date or timestamp", " 2018-02-12": "no date or timestamp",

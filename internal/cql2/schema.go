@@ -3,6 +3,7 @@ package cql2
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Type is the type of a property or of a value.
@@ -21,6 +22,18 @@ const (
 
 // Types holds every Type, for tests that must not forget one.
 var Types = []Type{TypeText, TypeInteger, TypeNumber, TypeBool, TypeDate, TypeTimestamp, TypeGeometry, TypeJSON}
+
+// AliasedSchema is a Schema whose properties may have another name beside the one in Names, which stays accepted.
+type AliasedSchema interface {
+	Schema
+	Canonical(name string) string // the name in Names; any other text as it is
+}
+
+// ZonedSchema is a Schema of a service with a time zone, which is that of date-times in texts that have none.
+type ZonedSchema interface {
+	Schema
+	Zone() *time.Location
+}
 
 // Schema is what a filter may name. Names are case-sensitive.
 type Schema interface {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"grense/internal/crs"
@@ -14,7 +15,23 @@ import (
 func ParseText(s string) (Expr, error) { return ParseTextIn(s, crs.CRS84) }
 
 // ParseTextIn is ParseText for geometries in another CRS (parameter filter-crs), in that CRS's own axis order.
-func ParseTextIn(s string, in crs.ID) (Expr, error) {
+func ParseTextIn(s string, in crs.ID) (Expr, error) { return Reading{CRS: in}.Text(s) }
+
+// Reading says how a filter is read.
+type Reading struct {
+	CRS  crs.ID         // of its geometries; zero: CRS84
+	Zone *time.Location // of date-times without zone; nil: UTC
+}
+
+func (r Reading) crs() crs.ID {
+	if r.CRS == 0 {
+		return crs.CRS84
+	}
+	return r.CRS
+}
+
+// Text parses CQL2 text.
+func (r Reading) Text(s string) (Expr, error) {
 	if len(s) > MaxBytes {
 		return nil, tooLong(len(s))
 	}
@@ -34,7 +51,7 @@ func ParseTextIn(s string, in crs.ID) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &textParser{src: s, toks: toks, in: in}
+	p := &textParser{src: s, toks: toks, in: r.crs(), zone: r.Zone}
 	e := p.condition()
 	if t := p.peek(); t.kind != tokEnd {
 		p.fail(t, "unexpected %s; a filter ends here, or goes on with AND or OR", p.show(t))
@@ -61,6 +78,7 @@ type textParser struct {
 	toks                   []token
 	i                      int
 	in                     crs.ID
+	zone                   *time.Location
 	depth, nodes, vertices int
 	err                    error
 }

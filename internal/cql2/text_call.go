@@ -101,7 +101,7 @@ func (p *textParser) date() Expr {
 
 func (p *textParser) timestamp() Expr {
 	t := p.next()
-	at, ok := parseTimestamp(t.text)
+	at, ok := parseTimestampIn(t.text, p.zone)
 	if !ok || t.kind != tokString {
 		p.fail(t, "expected a timestamp such as '2024-02-29T12:30:00Z'")
 	}
@@ -118,21 +118,21 @@ func (p *textParser) instant() Expr {
 	if t.text == ".." {
 		return nil
 	}
-	e := instantLiteral(t.text)
+	e := instantLiteral(t.text, p.zone)
 	if e == nil {
 		p.fail(t, "expected a date, a timestamp, '..' or a property in an interval")
 	}
 	return p.node(e)
 }
 
-// instantLiteral reads a date or a timestamp; nil when s is neither.
-func instantLiteral(s string) Expr {
+// instantLiteral reads a date or a timestamp, without zone in that one; nil when s is neither.
+func instantLiteral(s string, in *time.Location) Expr {
 	var at time.Time
 	var ok bool
 	if at, ok = parseDate(s); ok {
 		return Date{at}
 	}
-	if at, ok = parseTimestamp(s); ok {
+	if at, ok = parseTimestampIn(s, in); ok {
 		return Timestamp{at}
 	}
 	return nil

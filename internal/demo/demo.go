@@ -25,6 +25,7 @@ const Version = "6b301bcfc06a"
 
 // The licence of the demo.
 const (
+	TimeZone    = "Europe/Oslo" // of days in questions
 	LicenceName = "CC BY 4.0"
 	LicenceURL  = "https://creativecommons.org/licenses/by/4.0/"
 )

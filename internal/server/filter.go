@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 )
@@ -91,7 +91,7 @@ func (c *call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 		if !ok || c.field(p.Name) == nil {
 			continue
 		}
-		e, err := equals(p, v[0])
+		e, err := equals(p, v[0], c.zone())
 		if err != nil {
 			faults = append(faults, problem.Of(err).Faults...)
 			continue
@@ -102,7 +102,7 @@ func (c *call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 }
 
 // equals builds property = value from the text of a query parameter (OGC 17-069r4, 7.15.5).
-func equals(p *store.Property, v string) (cql2.Expr, error) {
+func equals(p *store.Property, v string, zone *time.Location) (cql2.Expr, error) {
 	prop := cql2.Prop{Name: p.Name}
 	if elements(p) {
 		x, err := element(p, v)
@@ -131,17 +131,17 @@ func equals(p *store.Property, v string) (cql2.Expr, error) {
 		}
 		return nil, problem.Invalidf(p.Name, v, "use true or false")
 	case cql2.TypeDate, cql2.TypeTimestamp:
-		from, to, err := cql2.ParseInterval(v)
+		from, to, err := cql2.ParseIntervalIn(v, zone)
 		if err != nil || from == nil || to == nil || strings.Contains(v, "/") {
 			return nil, problem.Invalidf(p.Name, v, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z")
 		}
 		if p.Type == cql2.TypeDate {
-			return cmp(cql2.Date{T: *from})
+			return cmp(cql2.Date{T: time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, time.UTC)})
 		}
 		if from.Equal(*to) {
-			return cmp(cql2.Timestamp{T: *from})
+			return cmp(cql2.Timestamp{T: from.UTC()})
 		}
-		return cql2.Between{X: prop, Lo: cql2.Timestamp{T: *from}, Hi: cql2.Timestamp{T: *to}}, nil
+		return cql2.Between{X: prop, Lo: cql2.Timestamp{T: from.UTC()}, Hi: cql2.Timestamp{T: to.UTC()}}, nil
 	}
 	return cmp(cql2.Text(v))
 }
@@ -166,28 +166,42 @@ func element(p *store.Property, v string) (cql2.Expr, error) {
 
 // parseFilter reads filter, after all other parameters, since its meaning depends on filter-lang and filter-crs.
 func (c *call) parseFilter(p *itemsParams) (cql2.Expr, error) {
-	in := p.filterCRS
-	if in == 0 {
-		in = crs.CRS84
-	}
+	as := cql2.Reading{CRS: p.filterCRS, Zone: c.zone()}
 	var e cql2.Expr
 	var err error
 	if p.filterJSON {
-		e, err = cql2.ParseJSONIn([]byte(p.filter), in)
+		e, err = as.JSON([]byte(p.filter))
 	} else {
-		e, err = cql2.ParseTextIn(p.filter, in)
+		e, err = as.Text(p.filter)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if e, err = cql2.Check(e, public{c.coll}); err != nil {
+	if e, err = cql2.Check(e, public{c.coll, c.zone()}); err != nil {
 		return nil, cql2.Locate(err, p.filter)
 	}
 	return e, nil
 }
 
 // public is the schema that a client's filter may name: without the properties that are ours.
-type public struct{ *store.Collection }
+type public struct {
+	*store.Collection
+	zone *time.Location
+}
+
+// Zone is the time zone of the service.
+func (p public) Zone() *time.Location { return p.zone }
+
+// zone is the time zone of the service: the one that is set, else that of the registers of Norway where there is one, else UTC.
+func (c *call) zone() *time.Location {
+	if c.s.zone == nil && c.hasRegister() {
+		return c.s.oslo
+	}
+	if c.s.zone == nil {
+		return time.UTC
+	}
+	return c.s.zone
+}
 
 func (p public) Property(name string) (cql2.Type, bool) {
 	if x, ok := p.Find(name); ok && x.Hidden {

@@ -183,10 +183,10 @@ var (
 		})}
 
 	paramDatetime = &param{Name: "datetime", Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
-		Schema: schemaFilled, parse: into(func(_ *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0]) })}
+		Schema: schemaFilled, parse: into(func(c *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.zone()) })}
 
 	paramDatetimeAlias = &param{Name: "datetime_", Description: "The same as datetime, for clients that cannot write that name",
-		Schema: schemaFilled, parse: into(func(_ *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0]) })}
+		Schema: schemaFilled, parse: into(func(c *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0], c.zone()) })}
 
 	paramSortBy = &param{Name: "sortby", Description: "Order: properties, separated by commas, each with + (ascending) or - (descending) before it. Features without a value come last",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}}, Repeat: true,
@@ -476,8 +476,8 @@ func (c *call) parseCRS(name, v string) (id crs.ID, uri string, err error) {
 	return crs.CRS84, "", problem.Invalidf(name, v, "use one of the collection's crs: %s", strings.Join(uris, ", "))
 }
 
-func (p *itemsParams) parseDatetime(name, v string) error {
-	from, to, err := cql2.ParseInterval(v)
+func (p *itemsParams) parseDatetime(name, v string, zone *time.Location) error {
+	from, to, err := cql2.ParseIntervalIn(v, zone)
 	if err != nil {
 		e := problem.Of(err)
 		for i := range e.Faults {
@@ -547,7 +547,7 @@ func (c *call) parseProperties(p *outputParams, v string) error {
 			return problem.Invalidf("properties", v, "name each property once; %s stands twice", clip(name))
 		}
 		seen[name] = true
-		if g := c.coll.Geometry; g != nil && name == g.Name {
+		if g := c.coll.Geometry; g != nil && (name == g.Name || name == g.Alias) {
 			p.skipGeometry = false
 			continue
 		}

@@ -161,3 +161,24 @@ func TestSchemasHaveAnIdAndReferToCollections(t *testing.T) {
 		t.Error("there was no reference")
 	}
 }
+
+// TestGeometryOfAnyGeoPackageIsCalledGeometry: whatever its column is called, by which filters may go on to call it.
+func TestGeometryOfAnyGeoPackageIsCalledGeometry(t *testing.T) {
+	t.Parallel()
+	st := openGeoPackage(t, shared(t, "cql2/ne110m4cql2.gpkg")) // its columns are called geom
+	a := serveStore(t, st, nil)
+	const coll = "/collections/ne_110m_admin_0_countries"
+	for _, kind := range []string{"queryables", "schema"} {
+		props := a.get(coll + "/" + kind).wants(200).json()["properties"].(map[string]any)
+		if g, ok := props["geometry"].(map[string]any); !ok || g["x-ogc-role"] != "primary-geometry" || props["geom"] != nil {
+			t.Errorf("%s: geometry is %v", kind, props["geometry"])
+		}
+	}
+	want := a.get(coll + "/items?filter=" + queryEscape("S_INTERSECTS(geometry,POINT(10.75 59.9))")).wants(200).page().ids()
+	for _, query := range []string{"filter=" + queryEscape("S_INTERSECTS(geom,POINT(10.75 59.9)) AND geom IS NOT NULL"), "bbox=10.75,59.9,10.75,59.9", "properties=geom&bbox=10.75,59.9,10.75,59.9",
+		"filter-lang=cql2-json&filter=" + queryEscape(`{"op":"s_intersects","args":[{"property":"geom"},{"type":"Point","coordinates":[10.75,59.9]}]}`)} {
+		if got := a.get(coll + "/items?" + query).wants(200).page().ids(); len(got) != 1 || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+}

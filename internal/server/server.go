@@ -50,6 +50,9 @@ type Options struct {
 
 // Server answers requests. Make one with New. It is safe for concurrent use.
 type Server struct {
+	zone *time.Location // of days and of date-times without one; nil: that of the data, see call.zone
+	oslo *time.Location // the zone of Norway's registers
+
 	cfg   config.Config
 	store store.Store
 	// neighbourly is store where it can say at once what is beside a feature; else nil.
@@ -113,6 +116,14 @@ func New(o Options) (*Server, error) {
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
 		previews:  cache.New[string, []byte](cache.Options{Name: "previews", Bytes: 512 << 10, Group: o.Caches}),
 		wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
+	if s.oslo, err = time.LoadLocation("Europe/Oslo"); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	if z := s.cfg.Service.TimeZone; z != "" {
+		if s.zone, err = time.LoadLocation(z); err != nil {
+			return nil, fmt.Errorf("server: service.time_zone: %w", err)
+		}
+	}
 	parts := sharesOf(int64(s.cfg.Limits.Memory))
 	s.caches.SetBudget(parts.caches)
 	s.flight.most = parts.answers

@@ -106,3 +106,31 @@ func TestSchemaTellsWhichDateIsTheTime(t *testing.T) {
 		}
 	}
 }
+
+// TestTimesWithoutAZoneAreOfTheService: days and date-times without zone, in datetime, in parameters and in filters.
+func TestTimesWithoutAZoneAreOfTheService(t *testing.T) {
+	t.Parallel()
+	filter := func(s string) string { return "flere/items?filter=" + queryEscape(s) }
+	for zone, want := range map[string]map[string]string{
+		"": { // oppdatert is 2020-06-01T12:00Z of a, 2021-01-01T00:00Z of b
+			"flere/items?oppdatert=2020-06-01T12:00:00": "a", "flere/items?oppdatert=2020-06-01T14:00:00": "", "flere/items?oppdatert=2020-12-31": "", "flere/items?oppdatert=2021-01-01": "b",
+			filter("oppdatert = TIMESTAMP('2020-06-01T12:00:00')"): "a", filter("oppdatert = '2020-06-01T12:00:00'"): "a", filter("T_DURING(oppdatert,INTERVAL('2020-06-01T11:59:59','2020-06-01T12:00:01'))"): "a",
+			"flere/items?datetime=2022-03-01T23:30:00Z": "b c", "gyldig/items?datetime=2019-12-31T23:30:00Z/2019-12-31T23:40:00Z": "b c",
+		},
+		"Europe/Oslo": {
+			"flere/items?oppdatert=2020-06-01T14:00:00": "a", "flere/items?oppdatert=2020-06-01T12:00:00": "", "flere/items?oppdatert=2020-06-01T12:00:00Z": "a", "flere/items?oppdatert=2020-06-01T14:00": "a",
+			filter("oppdatert = TIMESTAMP('2020-06-01T14:00:00')"): "a", filter("oppdatert = TIMESTAMP('2020-06-01T12:00:00Z')"): "a", filter("oppdatert = '2020-06-01T14:00:00'"): "a",
+			filter("oppdatert = '2020/06/01 14:00:00'"): "a", filter("T_DURING(oppdatert,INTERVAL('2020-06-01T13:59:59','2020-06-01T14:00:01'))"): "a",
+			"flere/items?datetime=2022-03-01": "b c", "flere/items?datetime=2022-03-01T00:30:00": "b c", "flere/items?datetime=2022-03-01T23:30:00Z": "c", "flere/items?bygd=1990-05-05": "b",
+			"gyldig/items?datetime=2019-12-31T23:30:00Z/2019-12-31T23:40:00Z": "a b c", "gyldig/items?datetime=9999-12-31T23:59:59Z/..": "a",
+		},
+		"America/New_York": {"flere/items?oppdatert=2020-12-31T19:00:00": "b", "flere/items?oppdatert=2020-12-31": "b", "flere/items?datetime=0000-01-01T00:00:00Z/1950-01-01T04:00:00Z": "c"},
+	} {
+		a := times(t, func(c *config.Config) { c.Service.TimeZone = zone })
+		for query, ids := range want {
+			if got := strings.Join(a.get("/collections/"+query).wants(200).page().ids(), " "); got != ids {
+				t.Errorf("%s: %s: %q, want %q", zone, query, got, ids)
+			}
+		}
+	}
+}

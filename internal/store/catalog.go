@@ -87,7 +87,8 @@ type FeatureKey struct {
 
 // Geom describes the geometry of a collection.
 type Geom struct {
-	Name   string // property name in filters and schemas: that of the column in a foreign source
+	Name   string // property name in filters and schemas: geometry, unless a property has that name
+	Alias  string // another name that filters may use: that of the column; "" when there is none
 	Column string // column in the source
 	Type   string // GeoJSON name of the declared type; "" when any
 	HasZ   bool
@@ -136,6 +137,14 @@ type Relation struct {
 
 // Link is a link that configuration adds to a collection.
 type Link struct{ Href, Rel, Type, Title, Hreflang string }
+
+// Canonical is the name of the geometry, for that of its column.
+func (c *Collection) Canonical(name string) string {
+	if g := c.Geometry; g != nil && name == g.Alias && name != "" {
+		return g.Name
+	}
+	return name
+}
 
 // Property returns the type of a property or of the geometry; false when there is none. Hidden properties are found.
 func (c *Collection) Property(name string) (cql2.Type, bool) {

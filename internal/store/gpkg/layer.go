@@ -137,17 +137,26 @@ func (d *draft) setGeometry(l *layer) {
 		return
 	}
 	sv := d.survey
-	name := d.geometry
+	name, alias := d.geometryName()
 	if d.own != nil && d.own.Geometry != nil {
-		name = d.own.Geometry.Name
+		name, alias = d.own.Geometry.Name, ""
 	}
-	l.Geometry = &store.Geom{Name: name, Column: d.geometry, Type: store.GeometryType(d.geometryType), HasZ: d.z || sv.Z, CRS: d.crs}
+	l.Geometry = &store.Geom{Name: name, Alias: alias, Column: d.geometry, Type: store.GeometryType(d.geometryType), HasZ: d.z || sv.Z, CRS: d.crs}
 	l.source.Geometry = &sqlq.Geometry{
 		Name: name, Column: d.geometry, CRS: d.crs, Pad: sv.pad(d.crs), Index: sv.Index, Indexed: sv.Index != "", RowID: d.rowid(sv), HasNull: sv.Missing > 0,
 	}
 	if sv.Index != "" {
 		l.source.Geometry.NoGeom = d.noGeom()
 	}
+}
+
+// geometryName is what the geometry is called, and what else filters may call it: geometry and its column, where no other column has that name.
+func (d *draft) geometryName() (name, alias string) {
+	const usual = "geometry"
+	if _, taken := d.table.column(usual); taken || d.geometry == usual {
+		return d.geometry, ""
+	}
+	return usual, d.geometry
 }
 
 // addProperties makes a property of each column that is not the row id or the geometry.

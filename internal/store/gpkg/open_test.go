@@ -451,7 +451,7 @@ func TestBrokenGeometry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.Prop = "geom"
+		b.Prop = "geometry"
 		if p := page(t, s, store.Query{Collection: "x", Filter: b, Limit: 100}); p.Matched != want || len(p.Rows) != want {
 			t.Errorf("bbox %s: %d, want %d", name, p.Matched, want)
 		}
@@ -469,7 +469,7 @@ func TestIncompleteIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Prop = "geom"
+	b.Prop = "geometry"
 	if p := page(t, s, store.Query{Collection: "x", Filter: b, Limit: 10}); len(p.Rows) != 1 || p.Rows[0].ID != "2" {
 		t.Errorf("rows %v, want 2", p.Rows)
 	}
