@@ -11,7 +11,7 @@ func TestParametersFitTheStructOfTheirRoute(t *testing.T) {
 	t.Parallel()
 	s, n := &Server{}, 0
 	for _, rt := range s.table() {
-		c := &call{s: s, rt: rt, coll: &store.Collection{ID: "some"}}
+		c := &call{s: s, rt: rt, cat: &store.Catalog{}, coll: &store.Collection{ID: "some"}}
 		if (rt.New != nil) != (rt.Params != nil) {
 			t.Errorf("%q has parameters without a struct, or a struct without parameters", rt.Path)
 			continue
