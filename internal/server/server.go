@@ -116,13 +116,8 @@ func New(o Options) (*Server, error) {
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
 		previews:  cache.New[string, []byte](cache.Options{Name: "previews", Bytes: 512 << 10, Group: o.Caches}),
 		wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
-	if s.oslo, err = time.LoadLocation("Europe/Oslo"); err != nil {
-		return nil, fmt.Errorf("server: %w", err)
-	}
-	if z := s.cfg.Service.TimeZone; z != "" {
-		if s.zone, err = time.LoadLocation(z); err != nil {
-			return nil, fmt.Errorf("server: service.time_zone: %w", err)
-		}
+	if err := s.setZone(); err != nil {
+		return nil, err
 	}
 	parts := sharesOf(int64(s.cfg.Limits.Memory))
 	s.caches.SetBudget(parts.caches)
@@ -152,6 +147,19 @@ func New(o Options) (*Server, error) {
 	s.handler = s.chain(s.router())
 	s.ready.Store(true)
 	return s, nil
+}
+
+// setZone finds the time zones.
+func (s *Server) setZone() (err error) {
+	if s.oslo, err = time.LoadLocation("Europe/Oslo"); err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	if z := s.cfg.Service.TimeZone; z != "" {
+		if s.zone, err = time.LoadLocation(z); err != nil {
+			return fmt.Errorf("server: service.time_zone: %w", err)
+		}
+	}
+	return nil
 }
 
 // fragmentBytes bounds the encoded features that are cached.
