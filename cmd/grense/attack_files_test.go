@@ -175,7 +175,7 @@ func TestAttackHTTP2Resets(t *testing.T) {
 	s := &serving{base: "https://" + addr, addr: addr, dir: dir, cmd: cmd}
 	defer func() { cmd.Process.Signal(syscall.SIGTERM); cmd.Wait() }()
 	client := func() *http.Client {
-		return &http.Client{Timeout: patience, Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+		return &http.Client{Timeout: patience, Transport: &http.Transport{ForceAttemptHTTP2: true, MaxConnsPerHost: 1, TLSClientConfig: &tls.Config{RootCAs: pool}}}
 	}
 	other := &asker{s: s, key: key, client: client()}
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {

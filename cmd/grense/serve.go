@@ -246,7 +246,8 @@ func (s *service) serve(ctx context.Context, p *process, api *http.Server, faile
 func (s *service) httpServer(h http.Handler) *http.Server {
 	l := s.cfg.Limits
 	return &http.Server{Handler: h, ReadHeaderTimeout: l.ReadHeaderTimeout, ReadTimeout: l.ReadTimeout, IdleTimeout: l.IdleTimeout,
-		MaxHeaderBytes: int(l.MaxHeader), ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn), ConnContext: smallBuffer}
+		MaxHeaderBytes: int(l.MaxHeader), ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn), ConnContext: smallBuffer,
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100}} // what RFC 9113, 6.5.2, recommends at least
 }
 
 // sendBuffer bounds what the kernel keeps of an answer, in bytes. With a large buffer the writer is woken only after long, and a
