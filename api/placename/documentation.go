@@ -89,10 +89,10 @@ const (
 // serviceDoc documents the service.
 var serviceDoc = doc{
 	"Søk i stedsnavn: steder, navn, skrivemåter, navnesaker, vedtak, samlevedtak, bøker og kartprodukter. Alle operasjoner bare leser. Felt som mangler, begrenser ikke; ulike felt gjelder samtidig; verdiene i en liste er alternativer." +
-		" Etter og Foer er strengt etter og strengt før; tidspunkt uten sone er norsk tid. Et element som ikke finnes i kontrakten, avvises med det riktige navnet. Søk krever nøkkel: Basic med nøkkelen som passord (og forhåndssendt), X-API-Key eller Authorization: Bearer." +
+		" Etter og Foer er strengt etter og strengt før; tidspunkt uten sone er norsk tid. Et element som ikke finnes i kontrakten, avvises med det riktige navnet. Søk krever nøkkel, om ikke den som driver tjenesten, har åpnet den: Basic med nøkkelen som passord (og forhåndssendt), X-API-Key eller Authorization: Bearer." +
 		" Feil har ServiceException i detail; category er VALIDATION, AUTHENTICATION, LIMIT_EXCEEDED, TIMEOUT, UNAVAILABLE eller INTERNAL. Uten gyldig nøkkel er HTTP-status 401; noen klienter (JAX-WS RI) skjuler da detaljen. Den som driver tjenesten, kan sette soap.http_status: 500.",
 	"Search for place names: places, names, spellings, cases, decisions, combined decisions, books and map products. All operations only read. Absent fields do not restrict; different fields all hold; the values of a list are alternatives." +
-		" Etter and Foer are strictly after and strictly before; times without a zone are Norwegian time. An element that the contract does not have is refused and the right name told. Searches need a key: Basic with the key as password (sent at once), X-API-Key or Authorization: Bearer." +
+		" Etter and Foer are strictly after and strictly before; times without a zone are Norwegian time. An element that the contract does not have is refused and the right name told. Searches need a key, unless the operator has opened the service: Basic with the key as password (sent at once), X-API-Key or Authorization: Bearer." +
 		" Faults have ServiceException in detail; category is VALIDATION, AUTHENTICATION, LIMIT_EXCEEDED, TIMEOUT, UNAVAILABLE or INTERNAL. Without a valid key the HTTP status is 401; some clients (JAX-WS RI) hide the detail then. The operator can set soap.http_status: 500.",
 }
 
@@ -185,7 +185,7 @@ var fieldDocs = map[string]doc{
 	"locale":                              {"Språket feil fortelles på: nb_NO, nn_NO eller en.", "Language that faults are told in: nb_NO, nn_NO or en."},
 	"snapshotVersion":                     {"Tidspunktet dataene skal gjelde for. Det er ingen historikk: oppgi 9999-01-01T00:00:00+01:00.", "The moment that data shall be of. There is no history: give 9999-01-01T00:00:00+01:00."},
 	"beregnVisningsnavn":                  {"Om visningsnavnet skal være med: navnene på alle språk, som Karasjok – Kárášjohka. Påkrevd.", "Whether the display name is wanted: names in all languages, such as Karasjok – Kárášjohka. Required."},
-	"inkluderGeometri":                    {"Om geometrien skal være med. Påkrevd.", "Whether the geometry is wanted. Required."},
+	"inkluderGeometri":                    {"Om geometrien skal være med. Ingen operasjon søker med en boks: søk etter kommune og velg ved geometrien. Påkrevd.", "Whether the geometry is wanted. No operation searches by a box: search by municipality and choose by the geometry. Required."},
 	"stedSoek":                            {"Kriteriene. Påkrevd, men kan være tom.", "The criteria. Required, but may be empty."},
 	"stedsnavnSoek":                       {"Kriteriene. Påkrevd, men kan være tom.", "The criteria. Required, but may be empty."},
 	"skrivemaateSoek":                     {"Kriteriene. Påkrevd, men kan være tom.", "The criteria. Required, but may be empty."},
@@ -193,7 +193,7 @@ var fieldDocs = map[string]doc{
 	"findVedtak.vedtakSoek":               {"Kriteriene. Påkrevd, men kan være tom.", "The criteria. Required, but may be empty."},
 	"findSamlevedtak.samlevedtakSoek":     {"Kriteriene. Påkrevd, men kan være tom.", "The criteria. Required, but may be empty."},
 	"soek":                                {"Kriteriene. Påkrevd.", "The criteria. Required."},
-	"soeketekst":                          {"Ord som alle må finnes. Skilletegn ses bort fra: «Granmo, Vigdis». * og ? er tillatt. ISBN kan ha bindestreker. Ett ord må ha minst to tegn. Påkrevd.", "Words that must all occur. Punctuation is ignored: \"Granmo, Vigdis\". * and ? are allowed. An ISBN may have hyphens. One word needs two characters or more. Required."},
+	"soeketekst":                          {"Ord som alle må finnes. Skilletegn ses bort fra: «Granmo, Vigdis». Et ord finnes også inne i et lengre ord. * og ? er tillatt. ISBN kan ha bindestreker. Ett ord må ha minst to tegn. Påkrevd.", "Words that must all occur. Punctuation is ignored: \"Granmo, Vigdis\". A word is found inside a longer one too. * and ? are allowed. An ISBN may have hyphens. One word needs two characters or more. Required."},
 	"produktkodeId":                       {"Kartproduktet.", "The map product."},
 	"findKartprodukter.kartblad":          {"Kartbladets navn eller nummer." + textNB, "Name or number of the sheet." + textEN},
 	"findKartprodukter.utgivelsesaar":     {"Utgivelsesåret.", "Year of publication."},
@@ -205,7 +205,7 @@ var fieldDocs = map[string]doc{
 	"entry":                               {"Et dokument som må finnes.", "A document that there must be."},
 	"registrertEtter":                     {"Registrert etter dette tidspunktet, ikke på det. Det gjelder det som søket finner: stedet, navnet, skrivemåten eller saken selv.", "Registered after this moment, not at it. It is that of what the search finds: of the place, the name, the spelling or the case itself."},
 	"registrertFoer":                      {"Registrert før dette tidspunktet, ikke på det; ellers som registrertEtter.", "Registered before this moment, not at it; else as registrertEtter."},
-	"oppdatertEtter":                      {"Oppdatert etter dette tidspunktet, ikke på det; for det som aldri er oppdatert, gjelder registreringen. En hel dag, 1. juni, er oppdatertEtter 2024-05-31T23:59:59.999 og oppdatertFoer 2024-06-02T00:00:00.", "Updated after this moment, not at it; what was never updated counts as of its registration. A whole day, 1 June, is oppdatertEtter 2024-05-31T23:59:59.999 and oppdatertFoer 2024-06-02T00:00:00."},
+	"oppdatertEtter":                      {"Oppdatert etter dette tidspunktet, ikke på det; for det som aldri er oppdatert, gjelder registreringen. Det gjelder det som søket finner, som i registrertEtter. En hel dag, 1. juni, er oppdatertEtter 2024-05-31T23:59:59.999 og oppdatertFoer 2024-06-02T00:00:00.", "Updated after this moment, not at it; what was never updated counts as of its registration. It is that of what the search finds, as of registrertEtter. A whole day, 1 June, is oppdatertEtter 2024-05-31T23:59:59.999 and oppdatertFoer 2024-06-02T00:00:00."},
 	"oppdatertFoer":                       {"Oppdatert før dette tidspunktet, ikke på det; ellers som oppdatertEtter.", "Updated before this moment, not at it; else as oppdatertEtter."},
 	"vedtattEtter":                        {"Vedtatt etter denne dagen, ikke på den.", "Decided after this day, not on it."},
 	"vedtattFoer":                         {"Vedtatt før denne dagen, ikke på den.", "Decided before this day, not on it."},
@@ -213,7 +213,7 @@ var fieldDocs = map[string]doc{
 	"skrivemaatestatusdatoFoer":           {"Fikk sin status før denne dagen, ikke på den.", "Got its status before this day, not on it."},
 	"dokumentasjonsdatoEtter":             {"Har dokumentasjon fra etter denne dagen. Av bøker og kart gjelder 1. januar i utgivelsesåret.", "Has documentation of after this day. Of books and maps 1 January of the year of publication counts."},
 	"dokumentasjonsdatoFoer":              {"Har dokumentasjon fra før denne dagen; samme dokumentasjon som dokumentasjonsdatoEtter.", "Has documentation of before this day; the same documentation as dokumentasjonsdatoEtter."},
-	"stedsnummer":                         {"Stedets nummer.", "Number of the place."},
+	"stedsnummer":                         {"Stedets nummer; et annet enn stedId, som er id-en i denne tjenesten.", "Number of the place; another than stedId, which is its id in this service."},
 	"stedsnavnnummer":                     {"Navnets nummer på stedet.", "Number of the name at the place."},
 	"skrivemaatenummer":                   {"Skrivemåtens nummer på navnet.", "Number of the spelling of the name."},
 	"StedSoek.stedsnavn":                  {nameNB + " Stedet finnes ved enhver skrivemåte av ethvert navn.", nameEN + " A place is found by any spelling of any of its names."},
@@ -221,12 +221,12 @@ var fieldDocs = map[string]doc{
 	"stedsnavn":                           {nameNB, nameEN},
 	"VedtakSoek.skrivemaate":              {"Skrivemåte som er vedtatt. " + nameNB, "Spelling that was decided. " + nameEN},
 	"avansertSoek":                        {advancedNB, advancedEN},
-	"navneobjekttyperIds":                 {"Stedets type: bru, fjell, gard ...", "Type of the place: bru (bridge), fjell (mountain), gard (farm) ..."},
-	"navneobjekttypeIds":                  {"Stedets type: bru, fjell, gard ...", "Type of the place: bru (bridge), fjell (mountain), gard (farm) ..."},
+	"navneobjekttyperIds":                 {"Stedets type: bru, fjell, gard, bruk ...", "Type of the place: bru (bridge), fjell (mountain), gard (farm), bruk (holding of a farm) ..."},
+	"navneobjekttypeIds":                  {"Stedets type: bru, fjell, gard, bruk ...", "Type of the place: bru (bridge), fjell (mountain), gard (farm), bruk (holding of a farm) ..."},
 	"stedstatuserIds":                     {"Stedets status.", "Status of the place."},
 	"StedSoek.landId":                     {"Landet stedet ligger i.", "Country that the place lies in."},
 	"landId":                              {"Landet stedet ligger i.", "Country that the place lies in."},
-	"kommunerIds":                         {"Kommuner, ved kommunenummer: 4649 er Stad.", "Municipalities, by number: 4649 is Stad."},
+	"kommunerIds":                         {"Kommuner, ved kommunenummer: 4649 er Stad. Det som ligger i flere, som en innsjø eller et fylke, finnes ved hver av dem.", "Municipalities, by number: 4649 is Stad. What lies in several, such as a lake or a county, is found by each."},
 	"spraakprioriteringerIds":             {"Rekkefølgen av språk på stedet.", "Order of languages at the place."},
 	"vedtaksmyndigheterIds":               {"Den som har myndighet til å vedta skrivemåten.", "Who has the authority to decide the spelling."},
 	"tilleggsopplysningstyperIds":         {"Typen av en tilleggsopplysning.", "Type of an additional piece of information."},
@@ -245,7 +245,7 @@ var fieldDocs = map[string]doc{
 	"kartblad":                            {"Kartbladets navn eller nummer." + textNB, "Name or number of the sheet." + textEN},
 	"informant":                           {"Den som gav opplysningen." + textNB, "Who gave the information." + textEN},
 	"innsamler":                           {"Den som samlet inn." + textNB, "Who collected it." + textEN},
-	"aar":                                 {"Sakens år.", "Year of the case."},
+	"aar":                                 {"Året saken ble reist.", "Year in which the case was raised."},
 	"saksnummer":                          {"Sakens nummer i året.", "Number of the case in its year."},
 	"arkivloepenummer":                    {"Løpenummeret i saken.", "Running number in the case."},
 	"arkivreferanse":                      {"Referansen i arkivet." + textNB, "Reference in the archive." + textEN},
@@ -320,7 +320,7 @@ var hitDocs = map[string]doc{
 	"antallTilleggsopplysninger":    {"Antall tilleggsopplysninger.", "Number of additional pieces of information."},
 	"antallInterneMerknader":        {"Antall merknader.", "Number of remarks."},
 	"antallSkrivemaater":            {"Antall skrivemåter av navnet.", "Number of spellings of the name."},
-	"geometri":                      {"Geometrien når det er bedt om den: WKT i {crs}, x før y (for grader lengde før bredde): POINT, MULTIPOINT, LINESTRING eller POLYGON.", "The geometry where it was asked for: WKT in {crs}, x before y (of degrees longitude before latitude): POINT, MULTIPOINT, LINESTRING or POLYGON."},
+	"geometri":                      {"Geometrien når det er bedt om den: WKT i {crs} (EUREF89), x før y (for grader lengde før bredde): POINT, MULTIPOINT, LINESTRING eller POLYGON.", "The geometry where it was asked for: WKT in {crs} (EUREF89), x before y (of degrees longitude before latitude): POINT, MULTIPOINT, LINESTRING or POLYGON."},
 	"stedsnavnSkrivemaatestatusIds": {"Statusen for hver skrivemåte i stedsnavn, i samme rekkefølge.", "Status of each spelling in stedsnavn, in the same order."},
 	"spraakId":                      {"Navnets språk.", "Language of the name."},
 	"harPrimaerfunksjon":            {"Om navnet er avledet av et primærnavn.", "Whether the name is derived from a primary name."},

@@ -229,7 +229,7 @@ func TestAttackOneComparison(t *testing.T) {
 	items := "/collections/" + s.only(t) + "/items?resulttype=hits&filter="
 	a, worst := s.asker(s.key), time.Duration(0)
 	for i, op := range []string{"S_TOUCHES", "S_EQUALS", "S_OVERLAPS", "S_WITHIN", "S_CONTAINS", "S_CROSSES", "S_INTERSECTS"} {
-		code, body, took, err := a.ask(t.Context(), items+url.QueryEscape(fmt.Sprintf("%s(geom,geom) AND scalerank<>%d", op, 100+i)))
+		code, body, took, err := a.ask(t.Context(), items+url.QueryEscape(fmt.Sprintf("%s(geometry,geometry) AND scalerank<>%d", op, 100+i)))
 		if err != nil || code != http.StatusOK && code != http.StatusServiceUnavailable {
 			t.Errorf("%s: %d, %v, %s", op, code, err, body)
 		}
