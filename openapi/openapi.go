@@ -200,7 +200,7 @@ func post(op Operation, get m) m {
 	}
 	delete(responses, "304")
 	responses["413"], responses["415"] = ref("responses", "TooLarge"), ref("responses", "MediaType")
-	body := m{"schema": ref("schemas", "filter")}
+	body := m{"schema": ref("schemas", "cql2Expression")}
 	p["operationId"], p["parameters"], p["responses"] = op.ID+"ByFilter", list, responses
 	p["summary"] = op.Summary + ", by a filter in the body"
 	p["description"] = op.Description + " The filter stands in the body, as CQL2 JSON, and may be long; it changes nothing. Links in the answer repeat it in their address."
