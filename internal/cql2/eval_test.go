@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/encoding/wkb"
@@ -132,7 +133,7 @@ func TestIntervalMatchesFeaturesWithoutTime(t *testing.T) {
 		{nil, "2024-02-29", "0000-01-01", cql2.True},
 		{nil, "2024-02-29", "2024-03-01/..", cql2.False},
 	} {
-		from, to, err := cql2.ParseInterval(c.param)
+		from, to, err := cql2.ParseInterval(c.param, time.UTC)
 		if err != nil {
 			t.Fatal(err)
 		}

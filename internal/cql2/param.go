@@ -14,11 +14,9 @@ import (
 
 // ParseInterval parses the parameter datetime (OGC 17-069r4, 7.15.4): an instant, or an interval a/b whose open end is '..' or empty.
 // Both bounds count; a nil bound is open. Besides date-times, dates are read: the first moment of the day as a start, the last
-// nanosecond as an end, and the whole day as an instant. An error is a *problem.Error.
-func ParseInterval(s string) (from, to *time.Time, err error) { return ParseIntervalIn(s, time.UTC) }
-
-// ParseIntervalIn is ParseInterval for a service of another time zone: days, and date-times without zone, are of that one, as are the bounds.
-func ParseIntervalIn(s string, zone *time.Location) (from, to *time.Time, err error) {
+// nanosecond as an end, and the whole day as an instant. Days, and date-times without zone, are of zone, as are the bounds. An error is a
+// *problem.Error.
+func ParseInterval(s string, zone *time.Location) (from, to *time.Time, err error) {
 	start, end, isInterval := strings.Cut(s, "/")
 	if !isInterval {
 		end = start

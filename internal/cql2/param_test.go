@@ -31,7 +31,7 @@ func TestDatetimeIsParsed(t *testing.T) {
 		"/2018-02-12T10:00:00Z":                     {"", "2018-02-12T10:00:00Z"},
 		"0000-01-01/9999-12-31":                     {"0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"},
 	} {
-		from, to, err := cql2.ParseInterval(s)
+		from, to, err := cql2.ParseInterval(s, time.UTC)
 		if err != nil {
 			t.Errorf("%s: %v", s, err)
 			continue
@@ -47,7 +47,7 @@ func TestDatetimeIsParsed(t *testing.T) {
 		"2018-02-13/2018-02-12": "ends before", "2018-02-12/2018-02-13/..": "no date or timestamp", "2018-02-12T10:00:00Z/2018-02-12T09:59:59Z": "ends before",
 		"2018-02-12T10:00:00,5Z": "no date or timestamp", " 2018-02-12": "no date or timestamp",
 	} {
-		_, _, err := cql2.ParseInterval(s)
+		_, _, err := cql2.ParseInterval(s, time.UTC)
 		wantFault(t, err, problem.Invalid, word)
 	}
 }
@@ -122,7 +122,7 @@ func FuzzParseInterval(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		from, to, err := cql2.ParseInterval(s)
+		from, to, err := cql2.ParseInterval(s, time.UTC)
 		switch {
 		case err != nil:
 			wantFault(t, err, problem.Invalid)

@@ -131,7 +131,7 @@ func equals(p *store.Property, v string, zone *time.Location) (cql2.Expr, error)
 		}
 		return nil, problem.Invalidf(p.Name, v, "use true or false")
 	case cql2.TypeDate, cql2.TypeTimestamp:
-		from, to, err := cql2.ParseIntervalIn(v, zone)
+		from, to, err := cql2.ParseInterval(v, zone)
 		if err != nil || from == nil || to == nil || strings.Contains(v, "/") {
 			return nil, problem.Invalidf(p.Name, v, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z")
 		}

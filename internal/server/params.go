@@ -477,7 +477,7 @@ func (c *call) parseCRS(name, v string) (id crs.ID, uri string, err error) {
 }
 
 func (p *itemsParams) parseDatetime(name, v string, zone *time.Location) error {
-	from, to, err := cql2.ParseIntervalIn(v, zone)
+	from, to, err := cql2.ParseInterval(v, zone)
 	if err != nil {
 		e := problem.Of(err)
 		for i := range e.Faults {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/peterstace/simplefeatures/geom"
 	"zombiezen.com/go/sqlite"
@@ -250,7 +251,7 @@ func TestOfficialInterval(t *testing.T) {
 		t.Fatalf("interval %q %q, %v", c.IntervalStart, c.IntervalEnd, c.Temporal)
 	}
 	for date, want := range map[string]int{"2023-12-01": 8, "2024-01-01": 15, "2020-01-01": 0} {
-		from, to, err := cql2.ParseInterval(date)
+		from, to, err := cql2.ParseInterval(date, time.UTC)
 		if err != nil {
 			t.Fatal(err)
 		}
