@@ -51,6 +51,7 @@ type Operation struct {
 	Parameters  []Parameter
 	Answers     []Answer // representations of the answer 200
 	Lookup      bool     // the path names something that may not exist: 404
+	Resumes     bool     // answers parts by the header Range, of a state that may be gone: 206, 410, 412 and 416
 	Asks        bool     // POST asks the same, with a filter in CQL2 JSON as its body instead of the parameters filter and filter-lang
 }
 
@@ -173,6 +174,10 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 	}
 	if op.Lookup {
 		responses["404"] = ref("responses", "NotFound")
+	}
+	if op.Resumes {
+		responses["206"] = m{"description": "The part that the header Range asks for", "headers": m{"ETag": ref("headers", "ETag")}, "content": content}
+		responses["410"], responses["412"], responses["416"] = ref("responses", "Gone"), ref("responses", "Precondition"), ref("responses", "Range")
 	}
 	get := m{"operationId": op.ID, "summary": op.Summary, "description": op.Description, "tags": []any{op.Tag}, "parameters": list, "responses": responses, "security": []any{}}
 	if op.Keyed {

@@ -99,7 +99,8 @@ var tagDescriptions = map[string]string{
 }
 
 func (c *call) operation(rt *route, coll *store.Collection) openapi.Operation {
-	op := openapi.Operation{Path: rt.Path, ID: rt.Op, Tag: rt.Tag, Summary: rt.Summary, Description: rt.Description, Keyed: rt.Data, Asks: rt.Asks, Lookup: strings.Contains(rt.Path, "{")}
+	op := openapi.Operation{Path: rt.Path, ID: rt.Op, Tag: rt.Tag, Summary: rt.Summary, Description: rt.Description, Keyed: rt.Data, Asks: rt.Asks, Lookup: strings.Contains(rt.Path, "{"),
+		Resumes: slices.Contains(rt.Params, paramRevision)}
 	if op.Path == "" {
 		op.Path = "/"
 	}

@@ -279,7 +279,7 @@ var (
 			return nil
 		})}
 
-	paramRevision = &param{Name: "revision", Description: "State of the data that the file is of, as links of the collection name it. Such a file can be resumed; one of a state that is gone answers 410",
+	paramRevision = &param{Name: "revision", Description: "State of the data that the file is of, as Content-Location and links of the collection name it. Such a file can be resumed; one of a state that is gone answers 410",
 		Schema: map[string]any{"type": "string", "pattern": "^[0-9a-f]+$"},
 		parse: into(func(_ *call, p *downloadParams, v []string) error {
 			if p.revision = v[0]; v[0] == "" || strings.Trim(v[0], "0123456789abcdef") != "" {
