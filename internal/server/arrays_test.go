@@ -119,7 +119,7 @@ func TestRolesOfTimes(t *testing.T) {
 	t.Parallel()
 	props := arrays(t).get("/collections/steder/schema").wants(200).json()["properties"].(map[string]any)
 	for name, p := range props {
-		want := map[string]any{"gyldig_fra": "primary-interval-start", "gyldig_til": "primary-interval-end"}[name]
+		want := map[string]any{"id": "id", "gyldig_fra": "primary-interval-start", "gyldig_til": "primary-interval-end"}[name]
 		if got := p.(map[string]any)["x-ogc-role"]; got != want {
 			t.Errorf("%s: role %v, want %v", name, got, want)
 		}

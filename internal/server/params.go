@@ -547,7 +547,7 @@ func (c *call) parseProperties(p *outputParams, v string) error {
 			return problem.Invalidf("properties", v, "name each property once; %s stands twice", clip(name))
 		}
 		seen[name] = true
-		if g := c.coll.Geometry; g != nil && (name == g.Name || name == g.Alias) {
+		if g := c.coll.Geometry; g != nil && c.coll.Canonical(name) == g.Name {
 			p.skipGeometry = false
 			continue
 		}

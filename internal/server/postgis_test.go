@@ -322,6 +322,9 @@ func TestBothStoresServeTablesOfOthersAlike(t *testing.T) {
 		}
 		tid := []string{"'2024-02-01T12:00:00.000Z'", "'2024-02-01T12:00:00.250Z'", "'2024-03-01T00:00:00.000Z'", "NULL"}[i%4]
 		rest := fmt.Sprintf(`'navn %d', %v, %d, '2024-01-%02d', %s`, i%7, float64(i)/4, i*1000, 1+i%28, tid)
+		if i == 39 { // a file has no nulls where no row has one, a table may get some
+			geom, pg, rest = "NULL", "NULL", "NULL, NULL, NULL, NULL, NULL"
+		}
 		fmt.Fprintf(&file, "INSERT INTO steder (geom, navn, tall, antall, dag, tid) VALUES (%s, %s);\n", geom, rest)
 		fmt.Fprintf(&database, "INSERT INTO steder (geom, navn, tall, antall, dag, tid) VALUES (%s, %s);\n", pg, rest)
 	}

@@ -138,12 +138,26 @@ type Relation struct {
 // Link is a link that configuration adds to a collection.
 type Link struct{ Href, Rel, Type, Title, Hreflang string }
 
-// Canonical is the name of the geometry, for that of its column.
+// Canonical is the name of the geometry, for that of its column where nothing else has it.
 func (c *Collection) Canonical(name string) string {
-	if g := c.Geometry; g != nil && name == g.Alias && name != "" {
-		return g.Name
+	g := c.Geometry
+	if g == nil || name == "" || name != g.Alias {
+		return name
 	}
-	return name
+	if _, taken := c.Find(name); taken {
+		return name
+	}
+	return g.Name
+}
+
+// GeometryName is what the geometry of a column is called where no definition says it, and what else filters may call it: geometry and the column,
+// or the column alone where another one is called geometry.
+func GeometryName(column string, taken func(string) bool) (name, alias string) {
+	const usual = "geometry"
+	if column == usual || taken(usual) {
+		return column, ""
+	}
+	return usual, column
 }
 
 // Property returns the type of a property or of the geometry; false when there is none. Hidden properties are found.

@@ -137,9 +137,9 @@ func (d *draft) setGeometry(l *layer) {
 		return
 	}
 	sv := d.survey
-	name, alias := d.geometryName()
+	name, alias := store.GeometryName(d.geometry, func(s string) bool { _, taken := d.table.column(s); return taken })
 	if d.own != nil && d.own.Geometry != nil {
-		name, alias = d.own.Geometry.Name, ""
+		name, alias = d.own.Geometry.Name, d.own.Geometry.Column
 	}
 	l.Geometry = &store.Geom{Name: name, Alias: alias, Column: d.geometry, Type: store.GeometryType(d.geometryType), HasZ: d.z || sv.Z, CRS: d.crs}
 	l.source.Geometry = &sqlq.Geometry{
@@ -148,15 +148,6 @@ func (d *draft) setGeometry(l *layer) {
 	if sv.Index != "" {
 		l.source.Geometry.NoGeom = d.noGeom()
 	}
-}
-
-// geometryName is what the geometry is called, and what else filters may call it: geometry and its column, where no other column has that name.
-func (d *draft) geometryName() (name, alias string) {
-	const usual = "geometry"
-	if _, taken := d.table.column(usual); taken || d.geometry == usual {
-		return d.geometry, ""
-	}
-	return usual, d.geometry
 }
 
 // addProperties makes a property of each column that is not the row id or the geometry.

@@ -20,7 +20,7 @@ func TestTypesThatChange(t *testing.T) {
 	t.Parallel()
 	const table = `CREATE TABLE x (id INT PRIMARY KEY, kode TEXT, nr INT, tall FLOAT8, des NUMERIC, dag DATE, tid TIMESTAMPTZ, ja BOOL, j JSONB, u UUID, geom GEOMETRY(Point, 4258));
 		INSERT INTO x VALUES (1, '1', 7, 0.5, 1.5, '2024-02-29', '2024-02-29 12:00+00', TRUE, '{"a": 1}', '00000000-0000-0000-0000-00000000000a', 'SRID=4258;POINT(10.51 59.9)');`
-	box := cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{10, 59}, Max: orb.Point{11, 60}}}
+	box := cql2.BBox{Prop: "geometry", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{10, 59}, Max: orb.Point{11, 60}}}
 	for name, change := range map[string]string{
 		"text to integer": "ALTER TABLE x ALTER kode TYPE INT USING kode::INT", "integer to text": "ALTER TABLE x ALTER nr TYPE TEXT USING '07'",
 		"key to text": "ALTER TABLE x ALTER id TYPE TEXT USING '01'", "double to text": "ALTER TABLE x ALTER tall TYPE TEXT USING '0,5'", "numeric to text": "ALTER TABLE x ALTER des TYPE TEXT USING '1,5'",

@@ -214,7 +214,7 @@ func TestColumnGrants(t *testing.T) {
 	run(t, url, "GRANT SELECT (kode, navn, skjult, geom) ON sted TO "+role)
 	s := openStore(t, asRole, postgis.Options{Settings: map[string]store.Settings{"sted": {HiddenColumns: []string{"skjult"}}}})
 	c, ok := s.Catalog().Collection("sted")
-	if !ok || strings.Join(c.Names(), " ") != "kode navn geom" {
+	if !ok || strings.Join(c.Names(), " ") != "kode navn geometry" {
 		t.Fatalf("%v %+v", s.Catalog().Notes, c)
 	}
 	before := page(t, s, store.Query{Collection: "sted", Limit: 10})

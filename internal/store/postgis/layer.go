@@ -255,9 +255,11 @@ func (d *draft) setGeometry(l *layer, sv *survey) {
 	if d.geometry.name == "" {
 		return
 	}
-	g := store.Geom{Name: d.geometry.name, Column: d.geometry.name, Type: store.GeometryType(strings.TrimRight(strings.ToUpper(d.geometry.geometryType), "ZM")), CRS: d.crs}
+	g := store.Geom{Column: d.geometry.name, Type: store.GeometryType(strings.TrimRight(strings.ToUpper(d.geometry.geometryType), "ZM")), CRS: d.crs}
 	if d.own != nil && d.own.Geometry != nil {
-		g.Name, g.Type = d.own.Geometry.Name, d.own.Geometry.Type
+		g.Name, g.Alias, g.Type = d.own.Geometry.Name, g.Column, d.own.Geometry.Type
+	} else {
+		g.Name, g.Alias = store.GeometryName(g.Column, func(s string) bool { _, taken := d.table.column(s); return taken })
 	}
 	l.stored = d.geometry.stored
 	before, after := d.transform()
@@ -337,7 +339,7 @@ func (d *draft) addOwn(l *layer) {
 	l.source.Fields, l.fields = ownFields(l.Properties, d.table)
 	for i, p := range l.Properties {
 		col, _ := d.table.column(p.Column)
-		l.Properties[i].NotNull = col.filled(p.Type)
+		l.Properties[i].NotNull = col.notNull
 		if !p.Hidden {
 			l.visible = append(l.visible, i)
 		}

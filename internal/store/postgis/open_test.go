@@ -141,7 +141,7 @@ func TestValuesOfForeignTypes(t *testing.T) {
 			t.Errorf("%s: matched %d, want %d", text, p.Matched, want)
 		}
 	}
-	box := cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{-10, -10}, Max: orb.Point{-9, -9}}}
+	box := cql2.BBox{Prop: "geometry", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{-10, -10}, Max: orb.Point{-9, -9}}}
 	if p := page(t, s, store.Query{Collection: "x", Filter: box, Limit: 10}); p.Matched != 1 {
 		t.Errorf("an empty geometry counts as none in a bbox: matched %d, want 1", p.Matched)
 	}

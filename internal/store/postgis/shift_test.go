@@ -45,13 +45,13 @@ func TestDatumsAreShiftedByPostGIS(t *testing.T) {
 				if w < 0 {
 					box.Min[0] = g[0] - w
 				}
-				for _, f := range []cql2.Expr{cql2.BBox{Prop: "geom", CRS: crs.ETRS89, Box: box}} {
+				for _, f := range []cql2.Expr{cql2.BBox{Prop: "geometry", CRS: crs.ETRS89, Box: box}} {
 					if got := page(t, s, store.Query{Collection: id, Filter: f, Limit: 10}); got.Matched != want {
 						t.Errorf("%s: a box %v has %d, want %d", id, w, got.Matched, want)
 					}
 				}
 			}
-			at := cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: "geom"}, R: cql2.Geom{G: g, CRS: crs.ETRS89}}
+			at := cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: "geometry"}, R: cql2.Geom{G: g, CRS: crs.ETRS89}}
 			if got := ids(page(t, s, store.Query{Collection: id, Filter: at, Limit: 10})); got != "1" {
 				t.Errorf("%s: at its point are %q", id, got)
 			}
@@ -74,7 +74,7 @@ func TestDatumsAreShiftedByPostGIS(t *testing.T) {
 		t.Errorf("%d notes: %+v", told, s.Catalog().Notes)
 	}
 	run(t, url, "INSERT INTO t27700 SELECT i + 10, ST_Point(300000 + i, 300000, 27700) FROM generate_series(1, 5000) i; ANALYZE t27700")
-	box := cql2.BBox{Prop: "geom", CRS: crs.ETRS89, Box: orb.Bound{Min: orb.Point{-0.2, 51}, Max: orb.Point{0, 52}}}
+	box := cql2.BBox{Prop: "geometry", CRS: crs.ETRS89, Box: orb.Bound{Min: orb.Point{-0.2, 51}, Max: orb.Point{0, 52}}}
 	plan, err := s.Explain(context.Background(), store.Query{Collection: "t27700", Filter: box, Limit: 10})
 	if err != nil || !strings.Contains(strings.Join(plan.Steps, "\n"), "t27700_st_transform_idx") {
 		t.Errorf("%v\n%+v", err, plan)
