@@ -272,10 +272,10 @@ func during(e Interval, r Record) (Truth, error) {
 	return truth(!known || !before && !after), nil
 }
 
-// Location is the time zone whose days dates are: that of the bounds.
+// Location is the time zone whose days dates are: that of the bounds, of which one that would leave the calendar there is in UTC.
 func (e Interval) Location() *time.Location {
 	for _, t := range [...]*time.Time{e.From, e.To} {
-		if t != nil {
+		if t != nil && t.Location() != time.UTC {
 			return t.Location()
 		}
 	}

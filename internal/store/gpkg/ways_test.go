@@ -46,7 +46,7 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 		if err == nil && x.without != "" && !slices.Contains(plan.Passed, name) && plan.Way != name {
 			t.Errorf("%s: before the table is made: %+v", name, plan)
 		}
-		for end := time.Now().Add(time.Minute); err == nil && plan.Way != name && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); err == nil && (plan.Way != name || plan.Cost != x.s.Cost(x.q)) && time.Now().Before(end); time.Sleep(time.Millisecond) {
 			plan, err = x.s.Explain(t.Context(), x.q)
 		}
 		if err != nil || plan.Way != name || plan.Cost != x.s.Cost(x.q) {
