@@ -61,8 +61,7 @@ func NumericID(id string) uint64 {
 // the upper left corner of the tile on the grid of the level, of which a cell is one of the tile.
 func (l *Layer) Polygons(c *arc.Clipper, level *arc.Level, feature int, origin arc.Point, id uint64, tags []Tag) (bool, error) {
 	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
-	low := arc.Point{X: origin.X - Buffer, Y: origin.Y - Extent - Buffer}
-	high := arc.Point{X: origin.X + Extent + Buffer, Y: origin.Y + Buffer}
+	low, high := box(origin)
 	c.Feature(level, feature, low, high, func(rings [][]arc.Point) {
 		for _, r := range rings {
 			l.ring(r, origin)
@@ -75,13 +74,30 @@ func (l *Layer) Polygons(c *arc.Clipper, level *arc.Level, feature int, origin a
 	return true, l.add(id, polygon, tags)
 }
 
-// Point adds a feature that is a point of the tile: cells from its upper left corner, y down.
-func (l *Layer) Point(x, y int32, id uint64, tags []Tag) error {
+// Points adds a feature that is points on the grid of a level; origin is the upper left corner of the tile.
+func (l *Layer) Points(points []arc.Point, origin arc.Point, id uint64, tags []Tag) error {
 	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
-	l.command(moveTo, 1)
-	l.to(x, y)
+	l.command(moveTo, len(points))
+	for _, p := range points {
+		l.to(p.X-origin.X, origin.Y-p.Y)
+	}
 	const point = 1
 	return l.add(id, point, tags)
+}
+
+// Lines adds a feature that is lines, each of two positions or more, on the grid of a level; origin is the upper left corner of the tile.
+func (l *Layer) Lines(lines [][]arc.Point, origin arc.Point, id uint64, tags []Tag) error {
+	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
+	for _, line := range lines {
+		l.command(moveTo, 1)
+		l.to(line[0].X-origin.X, origin.Y-line[0].Y)
+		l.command(lineTo, len(line)-1)
+		for _, p := range line[1:] {
+			l.to(p.X-origin.X, origin.Y-p.Y)
+		}
+	}
+	const lineString = 2
+	return l.add(id, lineString, tags)
 }
 
 // Commands of geometries (Mapbox Vector Tile 2.1, 4.3.1).

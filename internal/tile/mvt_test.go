@@ -53,7 +53,7 @@ func example(t testing.TB) []byte {
 			t.Fatalf("feature %d: %v, %v", f, in, err)
 		}
 	}
-	if err := steder.Point(10, 4000, 42, []tile.Tag{{Key: "navn", Value: "Ås"}}); err != nil {
+	if err := steder.Points([]arc.Point{{X: 10, Y: -4000}}, arc.Point{}, 42, []tile.Tag{{Key: "navn", Value: "Ås"}}); err != nil {
 		t.Fatal(err)
 	}
 	return tom.Append(steder.Append(kommuner.Append(nil)))
@@ -276,7 +276,7 @@ func TestLayerWithoutFeaturesIsNotWritten(t *testing.T) {
 	if b := tile.NewLayer("x").Append(nil); len(b) != 0 {
 		t.Errorf("%x", b)
 	}
-	if err := tile.NewLayer("x").Point(1, 1, 1, []tile.Tag{{Key: "a", Value: struct{}{}}}); err == nil {
+	if err := tile.NewLayer("x").Points([]arc.Point{{X: 1, Y: 1}}, arc.Point{}, 1, []tile.Tag{{Key: "a", Value: struct{}{}}}); err == nil {
 		t.Error("a property that the format lacks")
 	}
 }

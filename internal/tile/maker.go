@@ -1,0 +1,217 @@
+package tile
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// Options say how a Maker works.
+type Options struct {
+	Dir   string       // takes side files with levels, in a folder of its own; "": levels are held in memory only
+	Bytes int64        // of levels in memory, besides those that are being made. Defaults to 128 MB
+	Most  int          // features of a layer in a tile; beyond, the least important are left out and counted. Defaults to 20,000
+	Log   *slog.Logger // nil: none
+}
+
+// Maker makes vector tiles (Mapbox Vector Tile 2.1) of the collections of a store. It is safe for concurrent use.
+type Maker struct {
+	o Options
+}
+
+// NewMaker returns a Maker, which the caller closes.
+func NewMaker(o Options) *Maker {
+	if o.Bytes == 0 {
+		o.Bytes = 128 << 20
+	}
+	if o.Most == 0 {
+		o.Most = 20_000
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Maker{o: o}
+}
+
+// Close ends what is made in the background, and waits for it.
+func (m *Maker) Close() error { return nil }
+
+// Ask is a question for a tile.
+type Ask struct {
+	Set    *Set
+	Tile   Tile // of the set
+	Layers []Query
+}
+
+// Query chooses the features of one layer, which is named as their collection.
+type Query struct {
+	Collection string
+	Filter     cql2.Expr // checked against the collection (cql2.Check); nil chooses all
+	Properties []string  // as store.Want; besides, each feature has its id as IDKey
+}
+
+// IDKey is the property of each feature that holds its id as text. A property of the collection that bears that name repeats the id, and is not written.
+const IDKey = "id"
+
+// Made is a tile. It is immutable.
+type Made struct {
+	Data []byte // without compression; none when Empty
+	// Empty says that no layer has a feature in the tile (OGC 20-057, /per/core/empty-tile: 204).
+	Empty bool
+	// Hint is what the header OATiles-hint tells of the tile and all finer ones within (OGC 20-057, /rec/core/tc-hint): "empty", "full" where they
+	// lie within one feature, or "" where that is not known.
+	Hint string
+	// Rev names the state of the data that the tile was made from: the same question with the same Rev has the same Data.
+	Rev string
+	// Keep says that the tile was made from levels, so that it may be kept for as long as Rev is that of Maker.Rev. Tiles that were made while levels
+	// are being built may not.
+	Keep bool
+	// LeftOut counts the features that lie in the tile and are not in it, since they are too many, or lack importance at its scale.
+	LeftOut int
+}
+
+// Range is where a layer has tiles in a set.
+type Range struct {
+	First, Last int       // levels
+	Bound       orb.Bound // in the CRS of the set
+	Limits      []Limits  // of each level from First on; nil when the collection has no features with geometries there
+	Settled     bool      // by the features themselves; else by what the catalog tells of them, until levels are made
+}
+
+// Limits are the first and the last row and column of a level that have features.
+type Limits struct{ Z, MinRow, MaxRow, MinCol, MaxCol int }
+
+// Contains reports whether a tile lies within the limits.
+func (r Range) Contains(t Tile) bool {
+	return slices.ContainsFunc(r.Limits, func(l Limits) bool {
+		return l.Z == t.Z && t.Row >= l.MinRow && t.Row <= l.MaxRow && t.Col >= l.MinCol && t.Col <= l.MaxCol
+	})
+}
+
+// Rev names the state that tiles of these collections are made from now; see Made.
+func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
+	return st.Catalog().Version
+}
+
+// Range tells where a collection has tiles. A collection that is not in the catalog gives store.ErrNotFound, one whose coordinates have no
+// way to the CRS of the set an error of kind problem.NotFound.
+func (m *Maker) Range(ctx context.Context, st store.Store, set *Set, collection string) (Range, error) {
+	c, _, err := layerOf(st.Catalog(), set, collection)
+	if err != nil {
+		return Range{}, err
+	}
+	return set.estimate(c)
+}
+
+// layerOf finds a collection, and the way from its coordinates to those of a set; no way, and no error, where it has no geometry.
+func layerOf(cat *store.Catalog, set *Set, id string) (*store.Collection, crs.Func, error) {
+	c, ok := cat.Collection(id)
+	if !ok {
+		return nil, nil, fmt.Errorf("%w: collection %s", store.ErrNotFound, id)
+	}
+	if c.Geometry == nil {
+		return c, nil, nil
+	}
+	move, err := crs.Between(c.Geometry.CRS, set.CRS)
+	if err != nil {
+		return nil, nil, problem.New(problem.NotFound, err, "The collection %s has no tiles in %s.", id, set.ID)
+	}
+	return c, set.within(move), nil
+}
+
+// within keeps what move gives within the reach of the set's first level and as much around it, where the projection goes to infinity.
+func (s *Set) within(move crs.Func) crs.Func {
+	b := s.world()
+	w, h := b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]
+	return func(x, y float64) (float64, float64) {
+		x, y = move(x, y)
+		return min(max(x, b.Min[0]-w), b.Max[0]+w), min(max(y, b.Min[1]-h), b.Max[1]+h)
+	}
+}
+
+// world is the whole of the first level.
+func (s *Set) world() orb.Bound {
+	w, h := s.size(s.first)
+	return s.Bound(Tile{Z: s.first}).Union(s.Bound(Tile{Z: s.first, Row: h - 1, Col: w - 1}))
+}
+
+// finest is the last level that tiles are made for: the first whose cells, 4096 to a tile, are at most 60 cm wide. Readers enlarge its tiles.
+func (s *Set) finest() int {
+	metre := 1.0
+	if s.CRS.Geographic() {
+		metre = 1 / 111319.49
+	}
+	for z := s.first; z < s.last; z++ {
+		if s.unit(z) <= 0.6*metre {
+			return z
+		}
+	}
+	return s.last
+}
+
+// unit is the width of a cell of Extent to a tile, in units of the CRS.
+func (s *Set) unit(z int) float64 { return s.cell * Cells / Extent / s.pow(z) }
+
+// estimate tells the range from the catalog alone.
+func (s *Set) estimate(c *store.Collection) (Range, error) {
+	r := Range{First: s.first, Last: s.finest()}
+	if c.Geometry == nil || c.Extent == nil || c.Count == 0 {
+		return r, nil
+	}
+	b, err := crs.EnvelopeOf(*c.Extent, crs.CRS84, s.CRS)
+	if err != nil {
+		return r, problem.New(problem.NotFound, err, "The collection %s has no tiles in %s.", c.ID, s.ID)
+	}
+	s.limit(&r, b)
+	return r, nil
+}
+
+// limit fills bound and limits.
+func (s *Set) limit(r *Range, b orb.Bound) {
+	world := s.world()
+	r.Bound = orb.Bound{Min: orb.Point{max(b.Min[0], world.Min[0]), max(b.Min[1], world.Min[1])}, Max: orb.Point{min(b.Max[0], world.Max[0]), min(b.Max[1], world.Max[1])}}
+	r.Limits = nil
+	if r.Bound.IsEmpty() {
+		return
+	}
+	for z := r.First; z <= r.Last; z++ {
+		side := s.cell * Cells / s.pow(z)
+		w, h := s.size(z)
+		at := func(v float64, most int) int { return min(max(int(math.Floor(v/side)), 0), most-1) }
+		r.Limits = append(r.Limits, Limits{Z: z,
+			MinRow: at(s.origin[1]-r.Bound.Max[1], h), MaxRow: at(s.origin[1]-r.Bound.Min[1], h),
+			MinCol: at(r.Bound.Min[0]-s.origin[0], w), MaxCol: at(r.Bound.Max[0]-s.origin[0], w)})
+	}
+}
+
+// Tile makes a tile. A collection that is not in the catalog gives store.ErrNotFound. Data that change meanwhile give store.ErrChanged:
+// asking again helps. The tile may lie outside of Range, and is empty then.
+func (m *Maker) Tile(ctx context.Context, st store.Store, a Ask) (*Made, error) {
+	cat := st.Catalog()
+	made := &Made{Rev: cat.Version}
+	for _, q := range a.Layers {
+		c, move, err := layerOf(cat, a.Set, q.Collection)
+		if err != nil {
+			return nil, err
+		}
+		layer := NewLayer(c.ID)
+		if move != nil && a.Tile.Z <= a.Set.finest() {
+			s := slow{m: m, st: st, set: a.Set, tile: a.Tile, c: c, move: move, layer: layer, made: made}
+			if err := s.features(ctx, q); err != nil {
+				return nil, err
+			}
+		}
+		made.Data = layer.Append(made.Data)
+	}
+	made.Empty = len(made.Data) == 0
+	return made, nil
+}

@@ -1,0 +1,104 @@
+package tile_test
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/paulmach/orb/encoding/mvt"
+
+	"grense/internal/cql2"
+	"grense/internal/demo"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+	"grense/internal/tile"
+)
+
+// demoStore opens the demo, which is made once for all tests.
+func demoStore(t testing.TB) store.Store {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "demo.gpkg")
+	w, err := gpkg.Create(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := demo.Write(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, path)
+}
+
+func open(t testing.TB, path string) store.Store {
+	t.Helper()
+	st, err := gpkg.Open(context.Background(), path, gpkg.Options{DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	t.Cleanup(func() { once.Do(func() { st.Close() }) })
+	return st
+}
+
+func TestTileOfTheDemo(t *testing.T) {
+	t.Parallel()
+	st := demoStore(t)
+	m := tile.NewMaker(tile.Options{})
+	defer m.Close()
+	for _, c := range []struct {
+		set string
+		at  tile.Tile
+		n   int // features of kommuner
+	}{{"WebMercatorQuad", tile.Tile{}, 357}, {"utm33n", tile.Tile{}, 357}, {"WorldCRS84Quad", tile.Tile{Z: 0, Col: 1}, 357}, {"EPSG3575Quad", tile.Tile{}, 357}} {
+		set := find(t, c.set)
+		made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: c.at, Layers: []tile.Query{{Collection: "fylker"}, {Collection: "kommuner", Properties: []string{"navn"}}}})
+		if err != nil {
+			t.Fatal(c.set, err)
+		}
+		layers, err := mvt.Unmarshal(made.Data)
+		if err != nil || len(layers) != 2 || layers[0].Name != "fylker" || len(layers[0].Features) != 15 || len(layers[1].Features) < c.n*9/10 {
+			t.Fatalf("%s: %v, %d layers", c.set, err, len(layers))
+		}
+		for _, f := range layers[1].Features {
+			if f.Properties["id"] == nil || f.Properties["navn"] == nil || len(f.Properties) != 2 {
+				t.Fatalf("%s: %v", c.set, f.Properties)
+			}
+		}
+		r, err := m.Range(t.Context(), st, set, "kommuner")
+		if err != nil || !r.Contains(c.at) {
+			t.Errorf("%s: %+v, %v", c.set, r, err)
+		}
+	}
+}
+
+func TestFilterChoosesFeaturesOfATile(t *testing.T) {
+	t.Parallel()
+	st := demoStore(t)
+	m := tile.NewMaker(tile.Options{})
+	defer m.Close()
+	c, _ := st.Catalog().Collection("kommuner")
+	e, err := cql2.ParseText("nr = '0301'")
+	if err == nil {
+		e, err = cql2.Check(e, c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := tile.Query{Collection: "kommuner", Filter: e}
+	made, err := m.Tile(t.Context(), st, tile.Ask{Set: find(t, "WebMercatorQuad"), Tile: tile.Tile{Z: 4, Row: 4, Col: 8}, Layers: []tile.Query{q}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers, err := mvt.Unmarshal(made.Data)
+	if err != nil || len(layers) != 1 || len(layers[0].Features) != 1 || layers[0].Features[0].Properties["id"] != "0301" {
+		t.Errorf("%v, %v", layers, err)
+	}
+	made, err = m.Tile(t.Context(), st, tile.Ask{Set: find(t, "WebMercatorQuad"), Tile: tile.Tile{Z: 4, Row: 12, Col: 8}, Layers: []tile.Query{q}})
+	if err != nil || !made.Empty || len(made.Data) > 0 {
+		t.Errorf("%v, %v", made, err)
+	}
+}

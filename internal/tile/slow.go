@@ -1,0 +1,204 @@
+package tile
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/arc"
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/problem"
+	"grense/internal/store"
+	"grense/internal/wkb"
+)
+
+// slow makes a layer of a tile from the features themselves. Borders are shared by what it finds in the box of the tile; across tiles they may differ.
+type slow struct {
+	m     *Maker
+	st    store.Store
+	set   *Set
+	tile  Tile
+	c     *store.Collection
+	move  crs.Func
+	layer *Layer
+	made  *Made
+}
+
+// record is a feature with what tiles need of it.
+type record struct {
+	id   string
+	tags []Tag
+	geom []byte
+}
+
+func (s *slow) features(ctx context.Context, q Query) error {
+	rows, err := s.rows(ctx, q.Filter)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	tags := newTagger(s.c, q.Properties)
+	list := make([]record, 0, len(rows))
+	err = s.st.Fetch(ctx, s.c.ID, rows, store.Want{Properties: tags.want}, func(f *store.Feature) error {
+		if !f.Geometry.IsNull() {
+			list = append(list, record{f.ID, tags.of(f), append([]byte(nil), f.Geometry.WKB...)})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.draw(ctx, list)
+}
+
+// rows finds the features that touch the tile with its buffer.
+func (s *slow) rows(ctx context.Context, filter cql2.Expr) ([]store.Row, error) {
+	b := s.set.Bound(s.tile).Pad(Buffer * s.set.unit(s.tile.Z))
+	d := s.set.CRS.Domain()
+	b = orb.Bound{Min: orb.Point{max(b.Min[0], d.Min[0]), max(b.Min[1], d.Min[1])}, Max: orb.Point{min(b.Max[0], d.Max[0]), min(b.Max[1], d.Max[1])}}
+	if b.IsEmpty() {
+		return nil, nil
+	}
+	box, err := cql2.Check(cql2.BBox{Prop: s.c.Geometry.Name, CRS: s.set.CRS, Box: b}, s.c)
+	if err != nil {
+		return nil, err
+	}
+	if filter != nil {
+		box = cql2.And{filter, box}
+	}
+	page, err := s.st.Page(ctx, store.Query{Collection: s.c.ID, Filter: box, Limit: s.m.o.Most + 1, Count: store.CountNone})
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Rows) > s.m.o.Most {
+		return nil, problem.New(problem.Busy, nil, "The tiles of %s are being prepared, and this one has more than %d features. Try again after the seconds in Retry-After, or zoom in.",
+			s.c.ID, s.m.o.Most)
+	}
+	return page.Rows, nil
+}
+
+// draw adds all features to the layer. Positions are counted from the upper left corner of the tile.
+func (s *slow) draw(ctx context.Context, list []record) error {
+	b, unit := s.set.Bound(s.tile), s.set.unit(s.tile.Z)
+	grid := arc.Grid{Origin: orb.Point{b.Min[0], b.Max[1]}, Unit: unit}
+	build := arc.NewBuilder(grid, arc.Options{})
+	for _, r := range list {
+		if err := build.Add(r.geom, s.move); err != nil {
+			s.made.LeftOut++
+			if err := build.Add(nil, nil); err != nil {
+				return err
+			}
+		}
+	}
+	levels, err := build.Levels(ctx, 1, nil)
+	if err != nil {
+		return err
+	}
+	var clip arc.Clipper
+	for i, r := range list {
+		if i%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		id := NumericID(r.id)
+		if _, err := s.layer.Polygons(&clip, levels[0], i, arc.Point{}, id, r.tags); err != nil {
+			return err
+		}
+		if err := s.other(r, id, grid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// other adds the points and lines of a feature.
+func (s *slow) other(r record, id uint64, grid arc.Grid) error {
+	var points []arc.Point
+	var lines [][]arc.Point
+	low, high := box(arc.Point{})
+	err := wkb.Walk(r.geom, func(run wkb.Run) bool {
+		if run.Kind == wkb.Polygon || run.Len() == 0 {
+			return true
+		}
+		line := make([]arc.Point, 0, run.Len())
+		for i := range run.Len() {
+			x, y := s.move(run.XY(i))
+			x, y = math.Round((x-grid.Origin[0])/grid.Unit), math.Round((y-grid.Origin[1])/grid.Unit)
+			if !(math.Abs(x) <= arc.MaxPosition/2 && math.Abs(y) <= arc.MaxPosition/2) {
+				return true
+			}
+			if p := (arc.Point{X: int32(x), Y: int32(y)}); len(line) == 0 || line[len(line)-1] != p {
+				line = append(line, p)
+			}
+		}
+		if run.Kind == wkb.Point {
+			if p := line[0]; p.X >= low.X && p.X <= high.X && p.Y >= low.Y && p.Y <= high.Y {
+				points = append(points, p)
+			}
+			return true
+		}
+		lines = arc.ClipLine(lines, line, low, high)
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	if len(lines) > 0 {
+		if err := s.layer.Lines(lines, arc.Point{}, id, r.tags); err != nil {
+			return err
+		}
+	}
+	if len(points) > 0 {
+		return s.layer.Points(points, arc.Point{}, id, r.tags)
+	}
+	return nil
+}
+
+// box returns the corners of a tile with its buffer, whose upper left corner is origin.
+func box(origin arc.Point) (low, high arc.Point) {
+	return arc.Point{X: origin.X - Buffer, Y: origin.Y - Extent - Buffer}, arc.Point{X: origin.X + Extent + Buffer, Y: origin.Y + Buffer}
+}
+
+// tagger makes tags of features of a collection.
+type tagger struct {
+	want []string
+	keep []bool // of want; the id is a tag of its own
+}
+
+func newTagger(c *store.Collection, properties []string) *tagger {
+	t := &tagger{want: properties}
+	if properties == nil {
+		for i := range c.Properties {
+			if !c.Properties[i].Hidden {
+				t.want = append(t.want, c.Properties[i].Name)
+			}
+		}
+	}
+	if t.want == nil {
+		t.want = []string{}
+	}
+	for _, name := range t.want {
+		t.keep = append(t.keep, name != IDKey)
+	}
+	return t
+}
+
+// of returns the tags of a feature: its id and its values, which are copied.
+func (t *tagger) of(f *store.Feature) []Tag {
+	tags := make([]Tag, 1, len(t.want)+1)
+	tags[0] = Tag{IDKey, strings.Clone(f.ID)}
+	for i, v := range f.Values {
+		if !t.keep[i] || v == nil {
+			continue
+		}
+		switch x := v.(type) {
+		case string:
+			v = strings.Clone(x)
+		case store.JSON:
+			v = strings.Clone(string(x))
+		}
+		tags = append(tags, Tag{t.want[i], v})
+	}
+	return tags
+}
