@@ -273,6 +273,7 @@ func pageSchema(c Collection) m {
 	return m{"type": "object", "required": []any{"type", "features", "numberReturned", "links", "timeStamp"}, "properties": m{
 		"type":           m{"type": "string", "enum": []any{"FeatureCollection"}},
 		"features":       m{"type": "array", "items": ref("schemas", SchemaOf(c.ID, true))},
-		"numberReturned": m{"type": "integer", "minimum": 0}, "numberMatched": m{"type": "integer", "minimum": 0},
-		"links": m{"type": "array", "items": ref("schemas", "link")}, "timeStamp": m{"type": "string", "format": "date-time"}}}
+		"numberReturned": m{"type": "integer", "minimum": 0},
+		"numberMatched":  m{"type": "integer", "minimum": 0, "description": "Left out where counting takes long; resulttype=hits always counts."},
+		"links":          m{"type": "array", "items": ref("schemas", "link")}, "timeStamp": m{"type": "string", "format": "date-time"}}}
 }

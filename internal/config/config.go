@@ -136,6 +136,7 @@ type Limits struct {
 	Buffer      Size          `yaml:"buffer"`        // An answer up to this size is built in memory. Defaults to 4MiB.
 	Downloads   Size          `yaml:"downloads"`     // Files of whole collections that are kept, on disk, together. Defaults to 2GiB. May be 0: then only one is.
 	Query       time.Duration `yaml:"query_timeout"` // Of the questions of one request to the store. Defaults to 10s.
+	Count       time.Duration `yaml:"count_timeout"` // Of a request that asks for the number alone (resulttype=hits), where it is more than Query. Defaults to 1m.
 	ViewTimeout time.Duration `yaml:"view_timeout"`  // For reading a view through when a file is opened for the first time. Defaults to 30s; one that takes longer is not served.
 	TypeAhead   Size          `yaml:"type_ahead"`    // Memory for beginnings of names, which q is answered from, and for texts that CASEI patterns are looked for in. Defaults to 96MiB, for a million names. May be 0.
 
@@ -195,6 +196,7 @@ func Default() Config {
 			Buffer:            4 << 20,
 			Downloads:         2 << 30,
 			Query:             10 * time.Second,
+			Count:             time.Minute,
 			ViewTimeout:       30 * time.Second,
 			TypeAhead:         96 << 20,
 			Concurrent:        32,

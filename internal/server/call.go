@@ -147,6 +147,9 @@ func (c *call) still() error {
 func (c *call) asking(ctx context.Context) context.Context {
 	if c.right == nil {
 		c.right = c.s.turns.newTicket(c.owner(), c.continues) // a page that follows another is part of a download
+		if p, ok := c.params.(selectsFeatures); ok && p.selection().hits {
+			c.right.work.Store(int64(max(c.s.cfg.Limits.Query, c.s.cfg.Limits.Count)))
+		}
 	}
 	return context.WithValue(ctx, ticketKey{}, c.right)
 }

@@ -267,7 +267,7 @@ var (
 			return nil
 		})}
 
-	paramResultType = &param{Name: "resulttype", Description: "hits counts the features and returns none", Schema: map[string]any{"type": "string", "enum": []string{"results", "hits"}, "default": "results"},
+	paramResultType = &param{Name: "resulttype", Description: "hits counts the features and returns none; a number that a page leaves out is counted here", Schema: map[string]any{"type": "string", "enum": []string{"results", "hits"}, "default": "results"},
 		parse: into(func(_ *call, p *itemsParams, v []string) error {
 			switch v[0] {
 			case "hits":
