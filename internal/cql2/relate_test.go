@@ -88,7 +88,7 @@ func TestPredicatesAgreeWhereGeometriesTouch(t *testing.T) {
 	if testing.Short() {
 		n /= 10
 	}
-	for range n {
+	for i := 0; i < n || i < 20*n && seldom(hits, ops, n/200); i++ {
 		x, y := gridGeometry(r), gridGeometry(r)
 		if r.IntN(10) == 0 {
 			y = x
@@ -129,10 +129,8 @@ func TestPredicatesAgreeWhereGeometriesTouch(t *testing.T) {
 	if rounded > pairs/50 {
 		t.Errorf("of %d pairs %d are answered otherwise than by the matrix", pairs, rounded)
 	}
-	for _, op := range ops {
-		if hits[op] < pairs/200 {
-			t.Errorf("%s held %d times of %d: no test", op, hits[op], pairs)
-		}
+	if seldom(hits, ops, n/200) {
+		t.Errorf("of %d pairs the predicates held %v times: no test", pairs, hits)
 	}
 }
 
