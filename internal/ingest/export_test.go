@@ -58,3 +58,31 @@ func Judge(wkb []byte) (Action, string, []byte, error) {
 	}
 	return v.action, v.reason, s.append(nil), nil
 }
+
+// PlainlyValid tells whether a geometry of WKB is seen to be valid at once, and what the library finds wrong with it; "" for nothing.
+func PlainlyValid(wkb []byte) (plainly bool, wrong string, err error) {
+	g, err := geom.UnmarshalWKB(wkb, geom.NoValidate{})
+	if err != nil {
+		return false, "", err
+	}
+	s, err := fromSimple(g)
+	if err != nil {
+		return false, "", err
+	}
+	if err := g.Validate(); err != nil {
+		wrong = err.Error()
+	} else {
+		wrong = s.nestedHole()
+	}
+	return s.plainlyValid(), wrong, nil
+}
+
+// PlainlyValidOnly is PlainlyValid without the library.
+func PlainlyValidOnly(wkb []byte) (bool, error) {
+	g, err := geom.UnmarshalWKB(wkb, geom.NoValidate{})
+	if err != nil {
+		return false, err
+	}
+	s, err := fromSimple(g)
+	return s.plainlyValid(), err
+}

@@ -24,8 +24,7 @@ type verdict struct {
 
 // validate checks a geometry against OGC 06-103r4, 6.1.11.1. One that is not valid is repaired where an even-odd and a non-zero reading of its
 // rings agree, but for a millionth of the area that they cover; else it is kept as it is. A repair is never empty, and keeps heights. Of a
-// collection either all polygons are repaired, or nothing is changed. The time grows faster than the size: the 6 807 islands and 447 163
-// vertices of the ocean at 1:10 million take 40 s, the 35 357 communes of France 1 s together.
+// collection either all polygons are repaired, or nothing is changed. Where rings meet, the time grows faster than the size.
 func validate(s *shape, wkb []byte) verdict {
 	if !s.areal() {
 		return verdict{}
@@ -68,6 +67,9 @@ func judgeParts(s *shape) verdict {
 // invalid tells what is wrong with a geometry that is no collection; "" when nothing. The algorithms of the library may panic on geometries
 // that are not valid.
 func (s *shape) invalid(wkb []byte) (wrong string) {
+	if s.plainlyValid() {
+		return ""
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			wrong = fmt.Sprint(r)

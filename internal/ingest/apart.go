@@ -1,0 +1,225 @@
+package ingest
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// ringEdge is a straight piece of a ring, by the numbers of its ends. An edge whose ends are the same place is left out.
+type ringEdge struct {
+	segment
+	ring       int32
+	prev, next int32 // its neighbours in the ring
+}
+
+// borders is the rings of polygons as edges.
+type borders struct {
+	edges []ringEdge
+	rings []ringPart
+	left  int // steps that may still be made
+}
+
+// ringPart is a ring: a position of it, the number of its polygon, and whether it is that one's outer ring.
+type ringPart struct {
+	at    xy
+	poly  int32
+	outer bool
+}
+
+// plainlyValid tells that a polygon or multi-polygon is valid, where that is seen at once: no two rings meet, no ring meets itself, and each lies
+// where it belongs. Most geometries are so, the largest as well, and the time is that of a sort. false says nothing.
+func (s *shape) plainlyValid() bool {
+	b := s.borders()
+	return b != nil && b.apart() && b.nested()
+}
+
+// stepsPerEdge bounds the work, so that what is drawn to be slow is left to the library.
+const stepsPerEdge = 500
+
+// largest bounds coordinates, so that no product of differences of two is infinite.
+const largest = 1e150
+
+// borders returns the edges of all rings; nil where one is empty, open or too large, or a polygon has none.
+func (s *shape) borders() *borders {
+	for i, to := range s.polys {
+		if to == 0 || i > 0 && to == s.polys[i-1] {
+			return nil
+		}
+	}
+	b := &borders{edges: make([]ringEdge, 0, s.positions())}
+	whole, poly := true, int32(-1)
+	s.rings(func(from, to int, outer bool) {
+		if outer {
+			poly++
+		}
+		if !whole || to-from < 4 || !s.same(from, to-1) || poly < 0 {
+			whole = false
+			return
+		}
+		at := func(i int) xy { return xy{s.xyz[3*i], s.xyz[3*i+1]} }
+		first, ring := int32(len(b.edges)), int32(len(b.rings))
+		b.rings = append(b.rings, ringPart{at(from), poly, outer})
+		for i := from; i+1 < to; i++ {
+			p, q := at(i), at(i+1)
+			if n := int32(len(b.edges)); p != q {
+				b.edges = append(b.edges, ringEdge{segment{p, q}, ring, n - 1, n + 1})
+			}
+			whole = whole && math.Abs(p.x) < largest && math.Abs(p.y) < largest
+		}
+		last := int32(len(b.edges)) - 1
+		if last-first < 2 {
+			whole = false
+			return
+		}
+		b.edges[first].prev, b.edges[last].next = last, first
+	})
+	if !whole || len(b.rings) == 0 {
+		return nil
+	}
+	b.left = stepsPerEdge * (len(b.edges) + 1000)
+	return b
+}
+
+// apart tells whether edges meet in the common ends of neighbours only. It sweeps from west to east.
+func (b *borders) apart() bool {
+	order := make([]int32, len(b.edges))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	left := func(i int32) float64 { return min(b.edges[i].a.x, b.edges[i].b.x) }
+	slices.SortFunc(order, func(i, j int32) int { return cmp.Compare(left(i), left(j)) })
+	var open []int32 // edges that reach the x of the one under way
+	for _, i := range order {
+		if b.left -= len(open); b.left < 0 {
+			return false
+		}
+		s := &b.edges[i]
+		lo, hi, x := min(s.a.y, s.b.y), max(s.a.y, s.b.y), left(i)
+		kept := open[:0]
+		for _, j := range open {
+			o := &b.edges[j]
+			if max(o.a.x, o.b.x) < x {
+				continue
+			}
+			kept = append(kept, j)
+			if max(o.a.y, o.b.y) >= lo && min(o.a.y, o.b.y) <= hi && b.meet(i, j) {
+				return false
+			}
+		}
+		open = append(kept, i)
+	}
+	return true
+}
+
+// meet tells whether two edges whose boxes meet have a place in common; of neighbours, one more than their common end.
+func (b *borders) meet(i, j int32) bool {
+	s, o := &b.edges[i], &b.edges[j]
+	if s.prev == j {
+		s, o = o, s
+	}
+	if s.next == j || s.next == i { // o begins where s ends
+		back, on := xy{s.a.x - s.b.x, s.a.y - s.b.y}, xy{o.b.x - o.a.x, o.b.y - o.a.y}
+		return side(s.a, s.b, o.b) == 0 && back.x*on.x+back.y*on.y >= 0
+	}
+	return side(o.a, o.b, s.a)*side(o.a, o.b, s.b) <= 0 && side(s.a, s.b, o.a)*side(s.a, s.b, o.b) <= 0
+}
+
+// nested tells whether rings that do not meet lie where they belong: holes in the outer ring of their polygon and not in each other, and no polygon
+// in another one.
+func (b *borders) nested() bool {
+	bands := b.bands()
+	outer := map[int32]int32{} // ring by polygon
+	for i, r := range b.rings {
+		if r.outer {
+			outer[r.poly] = int32(i)
+		}
+	}
+	odd := map[int32]bool{} // rings around a place
+	for i, r := range b.rings {
+		clear(odd)
+		for _, k := range bands.at(r.at.y) {
+			if b.left--; b.left < 0 {
+				return false
+			}
+			e := &b.edges[k]
+			if e.ring == int32(i) || (e.a.y <= r.at.y) == (e.b.y <= r.at.y) {
+				continue
+			}
+			lower, upper := e.a, e.b
+			if lower.y > upper.y {
+				lower, upper = upper, lower
+			}
+			if side(lower, upper, r.at) < 0 {
+				if odd[e.ring] = !odd[e.ring]; !odd[e.ring] {
+					delete(odd, e.ring)
+				}
+			}
+		}
+		if !b.belongs(r, odd, outer) {
+			return false
+		}
+	}
+	return true
+}
+
+// belongs tells whether a ring lies where it should, by the rings around it.
+func (b *borders) belongs(r ringPart, around map[int32]bool, outer map[int32]int32) bool {
+	if !r.outer && !around[outer[r.poly]] {
+		return false
+	}
+	inHole := map[int32]bool{} // by polygon
+	for k := range around {
+		if o := b.rings[k]; !o.outer {
+			if o.poly == r.poly {
+				return false
+			}
+			inHole[o.poly] = true
+		}
+	}
+	for k := range around {
+		if o := b.rings[k]; r.outer && o.outer && !inHole[o.poly] {
+			return false
+		}
+	}
+	return true
+}
+
+// bandList is edges by the height of the plane that they reach.
+type bandList struct {
+	low, scale float64
+	list       [][]int32
+}
+
+func (l *bandList) of(y float64) int {
+	return max(0, min(len(l.list)-1, int((y-l.low)*l.scale)))
+}
+
+func (l *bandList) at(y float64) []int32 { return l.list[l.of(y)] }
+
+// bands sorts edges into as many bands as make the lists a few times as long as the edges are many.
+func (b *borders) bands() *bandList {
+	low, high, sum := math.Inf(1), math.Inf(-1), 0.0
+	for i := range b.edges {
+		e := &b.edges[i]
+		low, high, sum = min(low, e.a.y), max(high, e.a.y), sum+math.Abs(e.a.y-e.b.y)
+	}
+	n := len(b.edges)
+	if sum > 0 {
+		n = int(min(float64(n), 4*float64(n)*(high-low)/sum)) + 1
+	}
+	l := &bandList{low: low, list: make([][]int32, n)}
+	if high > low {
+		l.scale = float64(n) / (high - low)
+	}
+	if math.IsInf(l.scale, 0) { // all in one band
+		l.scale = 0
+	}
+	for i := range b.edges {
+		e := &b.edges[i]
+		for k, last := l.of(min(e.a.y, e.b.y)), l.of(max(e.a.y, e.b.y)); k <= last; k++ {
+			l.list[k] = append(l.list[k], int32(i))
+		}
+	}
+	return l
+}
