@@ -86,6 +86,11 @@ bench: build postgres ## benchmarks, then server CPU per request against a bare 
 	GRENSE_BENCH="$(abspath bin/bench.md)" go test -count=1 -timeout 30m -run '^TestBenchTablePostGIS$$' ./cmd/grense
 	@cat bin/bench.md
 
+.PHONY: bench-against
+bench-against: build ## server CPU per request of bin/grense and of an older build, OLD=PROGRAM, in interleaved rounds
+	@test -x "$(OLD)" || { echo "OLD names a program: make bench-against OLD=/path/of/an/older/grense"; exit 1; }
+	GRENSE_BENCH_OLD="$(abspath $(OLD))" go test -count=1 -timeout 30m -run '^TestBenchAgainst$$' -v ./cmd/grense
+
 accept: build clients client-tools soap-clients postgres ## real clients against a running server; takes minutes
 	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/crs ./internal/arc
 

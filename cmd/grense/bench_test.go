@@ -50,6 +50,23 @@ func (q question) paths(rng *rand.Rand, n int) []string {
 	return out
 }
 
+func demoQuestions() []question {
+	return []question{
+		{name: "Demo: landing page, JSON", path: "/"},
+		{name: "Demo: landing page, HTML", path: "/?f=html"},
+		{name: "Demo: one municipality", path: "/collections/kommuner/items/0301"},
+		{name: "Demo: 10 municipalities", path: "/collections/kommuner/items?limit=10"},
+		{name: "Demo: 100 municipalities", path: "/collections/kommuner/items?limit=100"},
+		{name: "Demo: a fresh box, at most 10", next: freshBox("kommuner")},
+	}
+}
+
+func freshBox(collection string) func(*rand.Rand) string {
+	return func(rng *rand.Rand) string {
+		return "/collections/" + collection + "/items?limit=10&" + alongNorway(rng)
+	}
+}
+
 // alongNorway returns a query for a box of about a degree that was never asked before, mostly on land.
 func alongNorway(rng *rand.Rand) string {
 	south := 58 + 12*rng.Float64()
@@ -79,44 +96,43 @@ func TestBenchTable(t *testing.T) {
 		benchRounds, benchRoundIs, benchConns, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	fmt.Fprint(&table, "| Request | Bytes sent | Uncompressed | Grense µs | Bare µs | Ratio |\n|---|---:|---:|---:|---:|---:|\n")
 
-	fresh := func(coll string) func(*rand.Rand) string {
-		return func(rng *rand.Rand) string { return "/collections/" + coll + "/items?limit=10&" + alongNorway(rng) }
+	compare(t, &table, serve(t, nil), demoQuestions())
+	for _, x := range benchSources {
+		if source := sharedPath(t, "data", x.path); exists(source) {
+			s := serve(t, nil, source)
+			compare(t, &table, s, x.questions(t, s))
+		} else {
+			fmt.Fprintf(&table, "\n%s were not measured: there is no %s.\n", x.what, filepath.Base(source))
+		}
 	}
-	compare(t, &table, serve(t, nil), []question{
-		{name: "Demo: landing page, JSON", path: "/"},
-		{name: "Demo: landing page, HTML", path: "/?f=html"},
-		{name: "Demo: one municipality", path: "/collections/kommuner/items/0301"},
-		{name: "Demo: 10 municipalities", path: "/collections/kommuner/items?limit=10"},
-		{name: "Demo: 100 municipalities", path: "/collections/kommuner/items?limit=100"},
-		{name: "Demo: a fresh box, at most 10", next: fresh("kommuner")},
-	})
-	counties := sharedPath(t, "data", "norway/kartverket-fylker-25833.gpkg")
-	if !exists(counties) {
-		fmt.Fprintf(&table, "\nThe official counties were not measured: there is no %s.\n", filepath.Base(counties))
-		return
-	}
-	s := serve(t, nil, counties)
+}
+
+// benchSources are the shared data that are measured.
+var benchSources = []struct {
+	what, path string
+	questions  func(*testing.T, *serving) []question
+}{
+	{"The official counties", "norway/kartverket-fylker-25833.gpkg", countyQuestions},
+	{"Filters", "france/france-communes-2018.geojsonl.gz", communeQuestions},
+}
+
+func countyQuestions(t *testing.T, s *serving) []question {
+	t.Helper()
 	var page struct{ Features []struct{ ID string } }
 	s.getJSON(t, "/collections/fylker/items?nr=03", &page)
 	if len(page.Features) != 1 {
 		t.Fatalf("%d counties with number 03", len(page.Features))
 	}
-	compare(t, &table, s, []question{
+	return []question{
 		{name: "Official counties: Oslo", path: "/collections/fylker/items/" + page.Features[0].ID},
 		{name: "Official counties: 10", path: "/collections/fylker/items?limit=10"},
-		{name: "Official counties: a fresh box, at most 10", next: fresh("fylker")},
-	})
-	benchFilters(t, &table)
+		{name: "Official counties: a fresh box, at most 10", next: freshBox("fylker")},
+	}
 }
 
-// benchFilters measures filters on the 35,357 communes of France.
-func benchFilters(t *testing.T, table io.Writer) {
+// communeQuestions are filters on the 35,357 communes of France.
+func communeQuestions(t *testing.T, _ *serving) []question {
 	t.Helper()
-	communes := sharedPath(t, "data", "france/france-communes-2018.geojsonl.gz")
-	if !exists(communes) {
-		fmt.Fprintf(table, "\nFilters were not measured: there is no %s.\n", filepath.Base(communes))
-		return
-	}
 	filter := func(f string) string {
 		return "/collections/france-communes-2018/items?limit=10&filter=" + url.QueryEscape(f)
 	}
@@ -132,7 +148,7 @@ func benchFilters(t *testing.T, table io.Writer) {
 	letter := func(rng *rand.Rand) rune {
 		return []rune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")[rng.IntN(52)]
 	}
-	compare(t, table, serve(t, nil, communes), []question{
+	return []question{
 		{name: "35,357 communes: 10", path: "/collections/france-communes-2018/items?limit=10"},
 		{name: "35,357 communes: S_INTERSECTS with a fresh point", next: func(rng *rand.Rand) string {
 			return filter(fmt.Sprintf("S_INTERSECTS(geometry,POINT(%.4f %.4f))", -1+8*rng.Float64(), 43.5+6*rng.Float64()))
@@ -146,7 +162,7 @@ func benchFilters(t *testing.T, table io.Writer) {
 		{name: "35,357 communes: CASEI(nom) LIKE CASEI('%xx%')", next: func(rng *rand.Rand) string {
 			return filter(fmt.Sprintf("CASEI(nom) LIKE CASEI('%%%c%c%%')", letter(rng), letter(rng)))
 		}},
-	})
+	}
 }
 
 // compare adds a row for each question.

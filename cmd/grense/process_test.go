@@ -83,14 +83,21 @@ type serving struct {
 	cmd        *exec.Cmd
 	log        string // file with its log, JSON lines
 	ended      chan struct{}
-	away       bool // the test stops its database, so the log may tell failures
+	bin        string // another program than bin/grense
+	away       bool   // the test stops its database, so the log may tell failures
 }
 
 // serve starts grense serve with a key of its own on a free port. When the test ends it must drain and leave a clean log.
 // Settings are environment variables that come after ours.
 func serve(t testing.TB, settings []string, args ...string) *serving {
 	t.Helper()
-	s := &serving{dir: t.TempDir(), ended: make(chan struct{})}
+	return start(t, &serving{}, settings, args...)
+}
+
+// start is serve of a program that may be another one: bin of s, which is bin/grense where it is empty.
+func start(t testing.TB, s *serving, settings []string, args ...string) *serving {
+	t.Helper()
+	s.dir, s.ended = t.TempDir(), make(chan struct{})
 	s.key = createKey(t, s.dir)
 	s.log = filepath.Join(s.dir, "log.jsonl")
 	logFile, err := os.Create(s.log)
@@ -99,6 +106,9 @@ func serve(t testing.TB, settings []string, args ...string) *serving {
 	}
 	defer logFile.Close()
 	s.cmd = program(t, context.WithoutCancel(t.Context()), s.dir, append([]string{"serve", "--addr", "127.0.0.1:0", "--log-format", "json"}, args...)...)
+	if s.bin != "" {
+		s.cmd.Path = s.bin
+	}
 	s.cmd.Env = append(s.cmd.Env, settings...)
 	s.cmd.Stderr = logFile
 	stdout, err := s.cmd.StdoutPipe()

@@ -134,6 +134,8 @@ type (
 		CRS  crs.ID
 		Box  orb.Bound   // x before y, unit of CRS, corners as parsed
 		Z    *[2]float64 // lowest and highest height; nil when the box has four numbers
+
+		placed *placed // of Placed; says nothing new
 	}
 	// Interval is the parameter datetime on an instant (Start == End, names of one property), on a period, or on several properties: the time of
 	// a feature then reaches from the first to the last of those that are set. Dates are whole days in the time zone of the bounds. Ends are inclusive;

@@ -3,7 +3,10 @@ package cql2_test
 import (
 	"testing"
 
+	"github.com/paulmach/orb"
+
 	"grense/internal/cql2"
+	"grense/internal/crs"
 )
 
 const typicalFilter = "casei(kommunenavn) LIKE casei('%berg%') AND folketall BETWEEN 1000 AND 50000 AND dag >= DATE('2020-01-01') AND S_INTERSECTS(geometry, BBOX(4,58,12,64))"
@@ -48,6 +51,21 @@ func BenchmarkMatcher(b *testing.B) {
 					if _, err := m.Eval(r); err != nil {
 						b.Fatal(err)
 					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkExtentOfABox asks for the bounds of a box in degrees among geometries in UTM zone 33.
+func BenchmarkExtentOfABox(b *testing.B) {
+	e := cql2.BBox{Prop: "g", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{10, 59}, Max: orb.Point{11, 60}}}
+	for name, e := range map[string]cql2.BBox{"as it is": e, "placed": e.Placed(crs.UTM33)} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, ok := cql2.Extent(e, "g", crs.UTM33); !ok {
+					b.Fatal("no bounds")
 				}
 			}
 		})

@@ -117,8 +117,26 @@ func literalBounds(e Expr, in crs.ID) ([]orb.Bound, bool) {
 	return all, true
 }
 
-// boxBounds returns the bounds of a box, one for each side of the antimeridian.
+// placed is the bounds of a box in a CRS; ok is false where none can be promised.
+type placed struct {
+	in     crs.ID
+	bounds []orb.Bound
+	ok     bool
+}
+
+// Placed returns e with its bounds in the CRS in, which is that of the geometry property. Each question about the box needs them several times: for its
+// cost, for the choice of a way, for SQL and for the exact test. BenchmarkExtentOfABox has both.
+func (e BBox) Placed(in crs.ID) BBox {
+	bounds, ok := boxBounds(e, in)
+	e.placed = &placed{in, bounds, ok}
+	return e
+}
+
+// boxBounds returns the bounds of a box, one for each side of the antimeridian. They must not be written into.
 func boxBounds(e BBox, in crs.ID) ([]orb.Bound, bool) {
+	if e.placed != nil && e.placed.in == in {
+		return e.placed.bounds, e.placed.ok
+	}
 	var all []orb.Bound
 	for _, h := range halves(e.Box) {
 		b, err := crs.EnvelopeOf(h, e.CRS, in)

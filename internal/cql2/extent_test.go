@@ -3,6 +3,7 @@ package cql2_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/paulmach/orb"
@@ -89,6 +90,11 @@ func TestExtentOfABoxCoversItInAnotherCRS(t *testing.T) {
 		bx, by := toBox(q[0], q[1])
 		e := cql2.BBox{Prop: "g", CRS: boxCRS, Box: orb.Bound{Min: orb.Point{min(ax, bx), min(ay, by)}, Max: orb.Point{max(ax, bx), max(ay, by)}}}
 		bounds, ok := cql2.Extent(e, "g", stored)
+		for _, in := range [...]crs.ID{stored, ids[r.IntN(len(ids))]} { // placed where the features are, or elsewhere
+			if again, is := cql2.Extent(e.Placed(in), "g", stored); is != ok || !slices.Equal(again, bounds) {
+				t.Fatalf("%v %v in %v: bounds %v, placed in %v %v", e.Box, boxCRS, stored, bounds, in, again)
+			}
+		}
 		if !ok {
 			continue
 		}

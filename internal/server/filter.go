@@ -76,7 +76,7 @@ func (c *call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 			faults = append(faults, problem.Of(err).Faults...)
 		} else if g := c.coll.Geometry; g != nil {
 			b.Prop = g.Name
-			and = append(and, b)
+			and = append(and, b.Placed(g.CRS))
 		}
 	}
 	if asked.hasTime {

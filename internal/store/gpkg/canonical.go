@@ -42,7 +42,7 @@ func writeCanonical(b *strings.Builder, v reflect.Value) {
 	case reflect.Struct:
 		fmt.Fprintf(b, "%s{", v.Type().Name())
 		for i := range v.NumField() {
-			if n := v.Type().Field(i).Name; n != "Pos" && n != "Quoted" { // of a property in its text
+			if f := v.Type().Field(i); f.IsExported() && f.Name != "Pos" && f.Name != "Quoted" { // of a property in its text
 				writeCanonical(b, v.Field(i))
 				b.WriteByte(',')
 			}

@@ -1,0 +1,60 @@
+package main_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestBenchAgainst logs server CPU per request of bin/grense and of the program that GRENSE_BENCH_OLD names, with the same data, in interleaved rounds.
+// The ratio is the median over rounds of new to old. Both answer 200, and the ratio of what they send is told, since a page that says more costs more.
+func TestBenchAgainst(t *testing.T) {
+	old := os.Getenv("GRENSE_BENCH_OLD")
+	if old == "" {
+		t.Skip("make bench-against OLD=PROGRAM measures")
+	}
+	if _, err := cpuTime(os.Getpid()); err != nil {
+		t.Skip("the CPU time of a process is read from /proc as Linux has it:", err)
+	}
+	t.Logf("%-70.70s %10s %10s %8s %8s", "Request", "old µs", "new µs", "ratio", "bytes")
+	interleave(t, start(t, &serving{bin: old}, nil), serve(t, nil), append(demoQuestions(),
+		question{name: "Demo: 10 municipalities, HTML", path: "/collections/kommuner/items?f=html&limit=10"},
+		question{name: "Demo: one municipality, HTML", path: "/collections/kommuner/items/0301?f=html"},
+	))
+	for _, x := range benchSources {
+		source := sharedPath(t, "data", x.path)
+		if !exists(source) {
+			t.Logf("%s were not measured: there is no %s", x.what, filepath.Base(source))
+			continue
+		}
+		s := serve(t, nil, source)
+		interleave(t, start(t, &serving{bin: old}, nil, source), s, x.questions(t, s))
+	}
+}
+
+// interleave logs a row for each question, asked of an older program, too.
+func interleave(t *testing.T, old, now *serving, questions []question) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(3, uint64(len(questions))))
+	before := &measured{addr: old.addr, pid: old.cmd.Process.Pid, key: old.key}
+	after := &measured{addr: now.addr, pid: now.cmd.Process.Pid, key: now.key}
+	for _, q := range questions {
+		path := q.paths(rng, 1)[0]
+		sent := float64(len(record(t, now, path).Body)) / float64(len(record(t, old, path).Body))
+		before.calibrate(t, q, rng)
+		after.calibrate(t, q, rng)
+		var x, y, ratios []float64
+		for round := range benchRounds {
+			if round%2 == 0 {
+				x = append(x, before.round(t, q, rng))
+			}
+			y = append(y, after.round(t, q, rng))
+			if round%2 == 1 {
+				x = append(x, before.round(t, q, rng))
+			}
+			ratios = append(ratios, y[round]/x[round])
+		}
+		t.Logf("%-70.70s %10.1f %10.1f %8.2f %8.2f", q.name, median(x), median(y), median(ratios), sent)
+	}
+}
