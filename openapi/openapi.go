@@ -50,6 +50,7 @@ type Operation struct {
 	Keyed       bool // needs a key, where data do
 	Parameters  []Parameter
 	Answers     []Answer // representations of the answer 200
+	Empty       bool     // there may be nothing to give: 204
 	Lookup      bool     // the path names something that may not exist: 404
 	Resumes     bool     // answers parts by the header Range, of a state that may be gone: 206, 410, 412 and 416
 	Asks        bool     // POST asks the same, with a filter in CQL2 JSON as its body instead of the parameters filter and filter-lang
@@ -65,7 +66,10 @@ type Parameter struct {
 }
 
 // Answer is one representation: its media type and the name of its schema among the components; "" for any text.
-type Answer struct{ Media, Schema string }
+type Answer struct {
+	Media, Schema string
+	Binary        bool // bytes; without a schema
+}
 
 // Collection describes the features of one collection; its schemas are named feature_ID and features_ID.
 type Collection struct {
@@ -160,6 +164,9 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 	content := m{}
 	for _, a := range op.Answers {
 		schema := m{"type": "string"}
+		if a.Binary {
+			schema["format"] = "binary"
+		}
 		if a.Schema != "" {
 			schema = ref("schemas", a.Schema)
 		}
@@ -171,6 +178,9 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 		"400": ref("responses", "Invalid"),
 		"406": ref("responses", "NotAcceptable"),
 		"500": ref("responses", "Internal"),
+	}
+	if op.Empty {
+		responses["204"] = m{"description": "There is nothing here"}
 	}
 	if op.Lookup {
 		responses["404"] = ref("responses", "NotFound")

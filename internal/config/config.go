@@ -68,6 +68,9 @@ type Service struct {
 	// TimeZone is that of days in the parameter datetime, and of date-times that state none: a name of the IANA time zone database. Defaults to
 	// Europe/Oslo for the demo and for registers, else to UTC.
 	TimeZone string `yaml:"time_zone"`
+	// Glyphs is the address of the fonts that the styles of maps name, with {fontstack} and {range}. Defaults to none: map libraries draw with the
+	// fonts of the reader's machine then.
+	Glyphs string `yaml:"glyphs_url"`
 }
 
 // Publisher is who stands behind the data.

@@ -100,6 +100,8 @@ func (k *checker) service(s Service) {
 	k.check(s.Contact.Email == "" || isEmail(s.Contact.Email), "service.contact.email", "%q is not an e-mail address", s.Contact.Email)
 	_, err := time.LoadLocation(s.TimeZone)
 	k.check(err == nil && s.TimeZone != "Local", "service.time_zone", "%q is no time zone; write a name of the IANA time zone database, for example Europe/Oslo or UTC", s.TimeZone)
+	k.check(s.Glyphs == "" || isURL(strings.NewReplacer("{fontstack}", "x", "{range}", "x").Replace(s.Glyphs)) && strings.Contains(s.Glyphs, "{fontstack}") && strings.Contains(s.Glyphs, "{range}"),
+		"service.glyphs_url", "%q is no address of fonts; write for example https://example.org/fonts/{fontstack}/{range}.pbf", s.Glyphs)
 	f := strings.TrimPrefix(s.Feedback, "mailto:")
 	k.check(f == "" || isEmail(f) || isURL(f), "service.feedback", "%q is neither an e-mail address nor an absolute URL", s.Feedback)
 }

@@ -89,6 +89,7 @@ func TestValidate(t *testing.T) {
 		"feedback by mail":    {func(c *config.Config) { c.Service.Feedback = "mailto:a@example.org" }, ""},
 		"feedback by page":    {func(c *config.Config) { c.Service.Feedback = "https://example.org/f" }, ""},
 		"feedback":            {func(c *config.Config) { c.Service.Feedback = "call me" }, "service.feedback"},
+		"fonts":               {func(c *config.Config) { c.Service.Glyphs = "https://example.org/fonts" }, "service.glyphs_url"},
 		"time zone":           {func(c *config.Config) { c.Service.TimeZone = "Europe/Olso" }, "service.time_zone"},
 		"local time zone":     {func(c *config.Config) { c.Service.TimeZone = "Local" }, "service.time_zone"},
 		"known time zone":     {func(c *config.Config) { c.Service.TimeZone = "Europe/Oslo" }, ""},

@@ -73,7 +73,7 @@ func (c *call) definition() openapi.Input {
 			continue
 		}
 		for _, coll := range c.cat.Collections {
-			if coll.Public {
+			if coll.Public && (!rt.Drawn || coll.Geometry != nil) {
 				in.Operations = append(in.Operations, c.operation(rt, coll))
 			}
 		}
@@ -93,6 +93,7 @@ var tagDescriptions = map[string]string{
 	"Capabilities":   "What the service is and can do",
 	"Collections":    "What data there are, and what is known of each",
 	"Data":           "The features themselves",
+	"Tiles":          "Vector tiles, for maps",
 	"Tiling schemes": "Tile matrix sets that tiles are cut by",
 	"Processes":      "What the service can compute",
 	"Code lists":     "Codes of the place-name register and their names",
@@ -113,7 +114,8 @@ func (c *call) operation(rt *route, coll *store.Collection) openapi.Operation {
 	at.coll, at.rt = coll, rt
 	op.Parameters = at.definedParams()
 	for _, r := range rt.Formats {
-		op.Answers = append(op.Answers, openapi.Answer{Media: r.Media, Schema: answerSchema(rt, r, coll)})
+		op.Answers = append(op.Answers, openapi.Answer{Media: r.Media, Schema: answerSchema(rt, r, coll), Binary: r.F == asMVT.F})
+		op.Empty = op.Empty || r.F == asMVT.F
 	}
 	return op
 }
@@ -123,6 +125,8 @@ func answerSchema(rt *route, r rep, coll *store.Collection) string {
 	switch r.F {
 	case asJSONLD.F:
 		return "linkedData"
+	case asTileJSON.F:
+		return "tileJSON"
 	case asJSON.F:
 		return rt.Schema(coll)
 	}
@@ -135,10 +139,17 @@ func (c *call) definedParams() []openapi.Parameter {
 	for _, v := range pathVariables {
 		if strings.Contains(c.rt.Path, "{"+v.Name+"}") {
 			schema := map[string]any{"type": "string"}
+			if v.Schema != nil {
+				schema = v.Schema
+			}
+			shared := v.Name
 			if v.Values != nil {
 				schema["enum"] = v.Values(c)
+				if strings.Contains(c.rt.Path, "/tiles/") { // others than elsewhere
+					shared = c.tilesOf() + "." + v.Name
+				}
 			}
-			out = append(out, openapi.Parameter{Shared: v.Name, Name: v.Name, In: "path", Description: v.Description, Schema: schema})
+			out = append(out, openapi.Parameter{Shared: shared, Name: v.Name, In: "path", Description: v.Description, Schema: schema})
 		}
 	}
 	formats := make([]string, len(c.rt.Formats))
@@ -173,11 +184,23 @@ func (c *call) definedParam(p *param) openapi.Parameter {
 		d.Shared = "processes-limit"
 	case paramLimit:
 		d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.s.cfg.Limits.PageMax, "default": c.s.cfg.Limits.PageDefault}
+	case paramCollections:
+		ids := []string{}
+		for _, coll := range c.tiled(nil) {
+			ids = append(ids, coll.ID)
+		}
+		d.Description += ": " + strings.Join(ids, ", ")
 	case paramCRS, paramBBoxCRS, paramFilterCRS:
 		d.Shared = ""
+		if c.coll == nil {
+			break
+		}
 		d.Schema = map[string]any{"type": "string", "format": "uri", "enum": crsURIs(c.coll)}
 	case paramProperties:
 		d.Shared = ""
+		if c.coll == nil {
+			break
+		}
 		names := c.coll.Names()
 		if len(names) > 0 {
 			d.Schema = map[string]any{"type": "array", "minItems": 1, "uniqueItems": true, "items": map[string]any{"type": "string", "enum": names}}

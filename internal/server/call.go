@@ -77,6 +77,9 @@ func (c *call) resolve() error {
 		}
 		c.coll = coll
 	}
+	if c.rt.Drawn && c.coll.Geometry == nil {
+		return problem.NotFoundf("the features of %s have no geometry, so there are no tiles of them", c.coll.ID)
+	}
 	if c.rt.Data {
 		if err := c.s.authorize(c); err != nil {
 			return err

@@ -39,7 +39,7 @@ func (s *Server) collection(c *call) (*answer, error) {
 		m["includedInDataCatalog"] = c.catalogLD(nil)
 		return m
 	}
-	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open", Files: c.pageDownloads(nil)}
+	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open", Files: c.pageDownloads(nil), Tiled: tileSets(c.coll) != nil}
 	a := &answer{JSON: doc, LD: ld, Links: doc.Links}
 	view.Map, a.Fleeting = c.overview(c.coll, c.text("map.collection", doc.Title))
 	a.Page = &page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.crumbs("collections"), Data: view, Script: view.Map != ""}
@@ -56,6 +56,7 @@ type collectionView struct {
 	Keyed  bool
 	Files  []downloadLink
 	Map    template.HTML // its features, or where they are
+	Tiled  bool          // there are tiles of it
 }
 
 // CRSName is the name of a coordinate system that the collection is offered in; "" for any other.
@@ -108,6 +109,13 @@ func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	add("items", asCSV.Media, here+"/items?f=csv", "Items as CSV")
 	add(ogcapi.RelSortables, asSchema.Media, here+"/sortables?f=json", "Sortables for this collection as JSON")
 	add(ogcapi.RelSortables, "text/html", here+"/sortables?f=html", "Sortables for this collection as HTML")
+	if tileSets(coll) != nil {
+		add(ogcapi.RelTilesetsVector, asJSON.Media, here+"/tiles?f=json", "Vector tiles of this collection")
+		add(ogcapi.RelTilesetsVector, asHTML.Media, here+"/tiles?f=html", "Vector tiles of this collection as HTML")
+		if slices.Contains(offeredCRS(coll), crs.WebMercator) {
+			add("stylesheet", asStyle.Media, here+"/style?f=json", "Style of a map of this collection")
+		}
+	}
 	links = append(links, c.downloadLinks(coll)...)
 	if l := c.s.cfg.Service.Licence; l.URL != "" {
 		add("license", "text/html", l.URL, l.Name)

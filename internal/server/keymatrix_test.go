@@ -108,7 +108,7 @@ var pathVariable = regexp.MustCompile(`\{(\w+)\}|\*`)
 func pathsOf(t *testing.T, rt server.KeyedRoute) (out []string) {
 	t.Helper()
 	values := map[string][]string{
-		"collectionId": {"kommuner", "fylker"}, "featureId": {"0301"}, "tileMatrixSetId": {"WebMercatorQuad"}, "processId": {"lookup"},
+		"collectionId": {"kommuner", "fylker"}, "featureId": {"0301"}, "tileMatrixSetId": {"WebMercatorQuad"}, "tileMatrix": {"3"}, "tileRow": {"2"}, "tileCol": {"4"}, "processId": {"lookup"},
 		"codeListId": {"kommune"}, "file": {"SoekServiceWS", "sted.xsd"}, "*": {"grense.css"},
 	}
 	paths := []string{rt.Path}

@@ -29,6 +29,12 @@ func (s *Server) landing(c *call) (*answer, error) {
 		{Rel: ogcapi.RelConformance, Type: "application/json", Title: "Conformance", Href: b + "/conformance"},
 		{Rel: ogcapi.RelData, Type: "application/json", Title: "Collections", Href: b + "/collections"},
 	}
+	if c.tiled(nil) != nil {
+		links = append(links,
+			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: asJSON.Media, Title: "Vector tiles of all collections", Href: b + "/tiles?f=json"},
+			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: asHTML.Media, Title: "Vector tiles of all collections as HTML", Href: b + "/tiles?f=html", Hreflang: hreflang},
+			ogcapi.Link{Rel: "stylesheet", Type: asStyle.Media, Title: "Style of a map of all collections", Href: b + "/style?f=json"})
+	}
 	if svc.Licence.URL != "" {
 		links = append(links, ogcapi.Link{Rel: "license", Type: "text/html", Title: svc.Licence.Name, Href: svc.Licence.URL, Hreflang: hreflang})
 	}

@@ -19,14 +19,14 @@ import (
 )
 
 func registerDecoders() { // decoders of the media types that kin-openapi does not know
-	for _, m := range []string{"application/ld+json", "application/schema+json", "application/vnd.oai.openapi+json", "application/geo+json", "application/cql2+json"} {
+	for _, m := range []string{"application/ld+json", "application/schema+json", "application/vnd.oai.openapi+json", "application/geo+json", "application/cql2+json", "application/vnd.mapbox.tile+json", "application/vnd.mapbox.style+json"} {
 		openapi3filter.RegisterBodyDecoder(m, openapi3filter.JSONBodyDecoder)
 	}
 	text := func(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
 		b, err := io.ReadAll(body)
 		return string(b), err
 	}
-	for _, m := range []string{"text/html", "text/csv", "application/vnd.oai.openapi", "application/xml"} {
+	for _, m := range []string{"text/html", "text/csv", "application/vnd.oai.openapi", "application/xml", "application/vnd.mapbox-vector-tile"} {
 		openapi3filter.RegisterBodyDecoder(m, text)
 	}
 	for _, f := range format.All() { // files are read back elsewhere
@@ -71,7 +71,7 @@ func (a *api) drive(t *testing.T, mount string) {
 			t.Fatalf("%s has no GET", path)
 		}
 		p := mount + path
-		for name, value := range map[string]string{"{tileMatrixSetId}": "WebMercatorQuad", "{processId}": "echo"} {
+		for name, value := range map[string]string{"{tileMatrixSetId}": "WebMercatorQuad", "{processId}": "echo", "{tileMatrix}": "3", "{tileRow}": "2", "{tileCol}": "4"} {
 			p = strings.ReplaceAll(p, name, value)
 		}
 		if strings.Contains(p, "{featureId}") {
@@ -146,7 +146,7 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 		}
 		for path, item := range doc.Paths {
 			for method, op := range item {
-				if keyed := (strings.Contains(path, "/items") || strings.HasSuffix(path, "/download")) && auth == "required"; op.Description == "" || op.Security == nil || keyed != (len(*op.Security) > 0) {
+				if keyed := (strings.Contains(path, "/items") || strings.HasSuffix(path, "/download") || strings.HasSuffix(path, "{tileCol}")) && auth == "required"; op.Description == "" || op.Security == nil || keyed != (len(*op.Security) > 0) {
 					t.Errorf("%s %s: description %q, security %v", method, path, op.Description, op.Security)
 				}
 				seen := map[string]string{}

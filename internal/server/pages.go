@@ -30,6 +30,7 @@ type page struct {
 	Description string      // for search engines and previews; "" for none
 	LD          template.JS // the page as JSON-LD, made safe by inScript; "" for none
 	Caption     string      // of the map; "" for the usual one
+	Without     string      // a representation of the route that this document does not have; "" for none
 }
 
 // crumb is a step of the path to a page.
@@ -183,7 +184,7 @@ func (ps *pages) render(c *call, p *page) ([]byte, error) {
 			path = ""
 		}
 		for _, r := range c.rt.Formats {
-			if r.F != "html" {
+			if r.F != "html" && r.F != p.Without {
 				v.Formats = append(v.Formats, formatLink{F: r.F, Href: c.with(path, r.F), Media: r.Media})
 			}
 		}

@@ -34,7 +34,7 @@ func TestHTMLFaultsAreFound(t *testing.T) {
 
 var (
 	hrefPattern  = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
-	shapePattern = regexp.MustCompile(`/(items|codelists|TileMatrixSets|tileMatrixSets)/[^/?]+`)
+	shapePattern = regexp.MustCompile(`/(items|codelists|TileMatrixSets|tileMatrixSets|tiles)/[^/?]+`)
 	tagPattern   = regexp.MustCompile(`<html lang="([^"]*)"`)
 )
 

@@ -27,11 +27,13 @@ type param struct {
 // into makes a parse of a function that fills T: a pointer to the struct of a route's parameters, or an interface of several such.
 func into[T any](parse func(c *call, to T, values []string) error) func(*call, any, []string) error {
 	return func(c *call, params any, values []string) error {
-		to, ok := params.(T)
-		if !ok {
-			to = any(params.(selectsFeatures).selection()).(T)
+		if to, ok := params.(T); ok {
+			return parse(c, to, values)
 		}
-		return parse(c, to, values)
+		if p, ok := params.(*tileParams); ok { // what chooses features does so in each layer
+			return p.each(func(at *call) error { return parse(at, any(at.params).(T), values) })
+		}
+		return parse(c, any(params.(selectsFeatures).selection()).(T), values)
 	}
 }
 
@@ -309,6 +311,13 @@ var (
 			return problem.Invalidf("profile", v[0], "use rfc7946, jsonfg or jsonfg-plus")
 		})}
 
+	// tileFilters are the parameters that say what is in a tile.
+	tileFilters = []*param{paramDatetime, paramDatetimeAlias, paramFilter, paramFilterLang, paramFilterCRS, paramProperties}
+
+	paramCollections = &param{Name: "collections", Description: "Collections, a layer of the tiles for each, in this order: ids or addresses, with commas between them. Without it all are in",
+		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
+		parse:  into(func(c *call, p *tileParams, v []string) error { return p.choose(c, v[0]) })}
+
 	paramOperation = &param{Name: "operation", Description: "Operation of the place-name service", Schema: schemaString, parse: into(func(_ *call, p *soapParams, v []string) error { p.operation = v[0]; return nil })}
 
 	paramCode     = &param{Name: "code", Description: "One-time code", Schema: schemaString, parse: into(func(_ *call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
@@ -378,8 +387,11 @@ func (c *call) parseQuery(rt *route) error {
 			add(p.parse(c, c.params, v))
 		}
 	}
-	if p, ok := c.params.(selectsFeatures); ok {
+	switch p := c.params.(type) {
+	case selectsFeatures:
 		add(c.finishQuery(p.selection()))
+	case *tileParams:
+		add(p.each(func(at *call) error { return at.finishQuery(at.items()) }))
 	}
 	if len(faults) > 0 {
 		sortFaults(faults)

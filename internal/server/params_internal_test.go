@@ -1,8 +1,11 @@
 package server
 
 import (
+	"net/http/httptest"
+	"strings"
 	"testing"
 
+	"grense/internal/crs"
 	"grense/internal/store"
 )
 
@@ -10,10 +13,14 @@ import (
 func TestParametersFitTheStructOfTheirRoute(t *testing.T) {
 	t.Parallel()
 	s, n := &Server{}, 0
+	some := &store.Collection{ID: "some", Public: true, Geometry: &store.Geom{CRS: crs.CRS84}}
 	for _, rt := range s.table() {
-		c := &call{s: s, rt: rt, cat: &store.Catalog{}, coll: &store.Collection{ID: "some"}}
-		if (rt.New != nil) != (rt.Params != nil) {
-			t.Errorf("%q has parameters without a struct, or a struct without parameters", rt.Path)
+		c := &call{s: s, r: httptest.NewRequest("GET", "/", nil), rt: rt, cat: &store.Catalog{Collections: []*store.Collection{some}}, coll: some}
+		if !strings.Contains(rt.Path, "{collectionId}") {
+			c.coll = nil
+		}
+		if rt.New == nil && rt.Params != nil {
+			t.Errorf("%q has parameters without a struct", rt.Path)
 			continue
 		}
 		for _, p := range rt.Params {

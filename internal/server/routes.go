@@ -35,6 +35,7 @@ type route struct {
 	Asks        bool // POST asks the same as GET, with a filter in CQL2 JSON as its body
 	NoAccept    bool // the first representation answers whatever Accept says, when f is not given
 	Hidden      bool // not in the API definition
+	Drawn       bool // of a collection: only where features have geometries
 	Register    bool // only for data with a place-name register
 
 	Serve func(rt *route, mount string) http.Handler // instead of all others: answers every method by itself
@@ -57,17 +58,25 @@ type pathVariable struct {
 	Name        string
 	Description string
 	Values      func(c *call) []string // all that there are; nil: not listed in the API definition
+	Schema      map[string]any         // in the API definition; nil: a text
 }
 
 // pathVariables are those of all routes, but for the collection: the API definition has literal paths for each.
 var pathVariables = []pathVariable{
 	{Name: "featureId", Description: "Id of the feature"},
 	{Name: "tileMatrixSetId", Description: "Id of the tile matrix set", Values: func(c *call) (ids []string) {
-		for _, s := range tile.Sets(c.root) {
+		sets := tile.All()
+		if strings.Contains(c.rt.Path, "/tiles/") {
+			sets = c.here()
+		}
+		for _, s := range sets {
 			ids = append(ids, s.ID)
 		}
 		return ids
 	}},
+	{Name: "tileMatrix", Description: "Level of the tile matrix set"},
+	{Name: "tileRow", Description: "Row of the tile, counted from the top", Schema: map[string]any{"type": "integer", "minimum": 0}},
+	{Name: "tileCol", Description: "Column of the tile, counted from the left", Schema: map[string]any{"type": "integer", "minimum": 0}},
 	{Name: "codeListId", Description: "Id of the code list"},
 	{Name: "processId", Description: "Id of the process", Values: func(*call) (ids []string) {
 		for _, p := range process.All() {
@@ -77,7 +86,7 @@ var pathVariables = []pathVariable{
 	}},
 }
 
-// Addresses of conformance classes (OGC 19-072, OGC 17-069r4, OGC 18-058r1, OGC 19-079r2, OGC 23-058r2, OGC 17-083r4, OGC 18-062r2).
+// Addresses of conformance classes (OGC 19-072, OGC 17-069r4, OGC 18-058r1, OGC 19-079r2, OGC 23-058r2, OGC 17-083r4, OGC 20-057, OGC 18-062r2).
 const (
 	common1   = "http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/"
 	common2   = "http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
@@ -91,6 +100,7 @@ const (
 	features6 = "http://www.opengis.net/spec/ogcapi-features-6/0.0/conf/" // draft: no stable address yet
 	features8 = "http://www.opengis.net/spec/ogcapi-features-8/0.0/conf/" // draft: no stable address yet
 	features9 = "http://www.opengis.net/spec/ogcapi-features-9/0.0/conf/" // draft: no stable address yet
+	tiles1    = "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/"
 	cql2Base  = "http://www.opengis.net/spec/cql2/1.0/conf/"
 )
 
@@ -160,6 +170,34 @@ func (s *Server) table() []*route {
 		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", Tag: "Collections", Summary: "Properties to sort by",
 			Description: "The properties that sortby takes, as JSON Schema.",
 			Formats:     []rep{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
+		{Path: "/collections/{collectionId}/tiles", Op: "collection.vector.getTileSetsList", Tag: "Tiles", Summary: "Tilesets of a collection",
+			Description: "The tile matrix sets in which there are vector tiles of the collection, with the limits of each (OGC 20-057).",
+			Formats:     []rep{asJSON, asHTML}, Schema: schema("tileSets"), Get: s.tilesets, Drawn: true,
+			Classes: []string{tiles1 + "core", tiles1 + "tilesets-list", tiles1 + "geodata-tilesets", tiles1 + "oas30"}},
+		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}", Alias: "/collections/{collectionId}/tiles/{tileMatrixSetId}/metadata", Op: "collection.vector.getTileSet",
+			Tag: "Tiles", Summary: "One tileset of a collection",
+			Description: "The layer, limits and address of the tiles of a collection in a tile matrix set. TileJSON, for map libraries, is of WebMercatorQuad only.",
+			Formats:     []rep{asJSON, asHTML, asTileJSON}, Schema: schema("tileSet"), New: newTileParams, Get: s.tileset, Drawn: true,
+			Classes: []string{tiles1 + "tileset", tms2 + "json-tilesetmetadata", tms2 + "tilesetmetadata", tms2 + "json-tilematrixsetlimits", tms2 + "tilematrixsetlimits"}},
+		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "collection.vector.getTile", Tag: "Tiles", Summary: "One tile of a collection",
+			Description: "The features in a tile as Mapbox Vector Tile. The layer has the id of the collection; 204 says that there is nothing in the tile.",
+			Data:        true, Drawn: true, Params: tileFilters, New: newTileParams, Formats: []rep{asMVT}, Stream: s.tile, Classes: []string{tiles1 + "mvt"}},
+		{Path: "/collections/{collectionId}/style", Op: "getStyle", Tag: "Tiles", Summary: "Style of a collection",
+			Description: "How the collection may look in a map library: a style of MapLibre (Mapbox style specification, version 8) over the tiles in WebMercatorQuad.",
+			Formats:     []rep{asStyle}, Schema: schema("mapStyle"), New: newStyleParams, Get: s.style, Drawn: true},
+		{Path: "/tiles", Op: "dataset.vector.getTileSetsList", Tag: "Tiles", Summary: "Tilesets of all data",
+			Description: "The tile matrix sets in which there are vector tiles of all collections together, a layer for each (OGC 20-057).",
+			Formats:     []rep{asJSON, asHTML}, Schema: schema("tileSets"), Get: s.tilesets, Classes: []string{tiles1 + "dataset-tilesets"}},
+		{Path: "/tiles/{tileMatrixSetId}", Alias: "/tiles/{tileMatrixSetId}/metadata", Op: "dataset.vector.getTileSet", Tag: "Tiles", Summary: "One tileset of all data",
+			Description: "The layers, limits and address of tiles in a tile matrix set. TileJSON, for map libraries, is of WebMercatorQuad only.",
+			Params:      []*param{paramCollections}, New: newTileParams, Formats: []rep{asJSON, asHTML, asTileJSON}, Schema: schema("tileSet"), Get: s.tileset,
+			Classes: []string{tiles1 + "collections-selection"}},
+		{Path: "/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "dataset.vector.getTile", Tag: "Tiles", Summary: "One tile of all data",
+			Description: "The features of several collections in a tile as Mapbox Vector Tile, a layer for each; 204 says that there is nothing in the tile. Filters hold for each layer.",
+			Data:        true, Params: append([]*param{paramCollections}, tileFilters...), New: newTileParams, Formats: []rep{asMVT}, Stream: s.tile},
+		{Path: "/style", Op: "getDatasetStyle", Tag: "Tiles", Summary: "Style of all data",
+			Description: "How the data may look in a map library: a style of MapLibre (Mapbox style specification, version 8) over the tiles in WebMercatorQuad.",
+			Params:      []*param{paramCollections}, New: newStyleParams, Formats: []rep{asStyle}, Schema: schema("mapStyle"), Get: s.style},
 		{Path: "/functions", Op: "getFunctions", Tag: "Capabilities", Summary: "Functions that filters may call",
 			Description: "The functions that filters may call, with the types of their arguments.",
 			Formats:     []rep{asJSON, asHTML}, Schema: schema("functions"), Get: s.functions},
@@ -210,6 +248,9 @@ var (
 	asCSV       = rep{F: "csv", Media: "text/csv", Charset: true}
 	asPNG       = rep{F: "png", Media: "image/png"}
 	asSchema    = rep{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
+	asMVT       = rep{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf"}
+	asTileJSON  = rep{F: "tilejson", Media: "application/vnd.mapbox.tile+json"}
+	asStyle     = rep{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"}, Alias: "mapbox"}
 	asXSD       = rep{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
 	asOpenAPI   = rep{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
 	asYAML      = rep{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}

@@ -26,6 +26,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/soap"
 	"grense/internal/store"
+	"grense/internal/tile"
 )
 
 // Options are the parts that a Server is made of.
@@ -42,6 +43,8 @@ type Options struct {
 	Logger *slog.Logger
 	// NewGeoPackage begins a new GeoPackage at a path, with a date of its contents, for downloads. Nil: that format is not offered.
 	NewGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
+	// Tiles makes vector tiles; the caller closes it. Nil: the Server makes them without side files.
+	Tiles *tile.Maker
 	// Version of the program, for the API definition and the pages.
 	Version string
 	// Caches is what the caches of the process belong to, those of the store among them. Nil: the Server makes a group of its own.
@@ -75,6 +78,8 @@ type Server struct {
 	fragments *feature.Cache
 	outlines  *outlineCache
 	downloads *fileCache
+	tiles     *tile.Maker
+	tileCache *tileCache
 
 	newGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 	snapshots     store.Snapshotter // nil where the store has none
@@ -137,6 +142,10 @@ func New(o Options) (*Server, error) {
 		dir = filepath.Join(o.Config.DataDir, "downloads")
 	}
 	s.downloads = newFileCache(dir, int64(o.Config.Limits.Downloads))
+	s.tiles, s.tileCache = o.Tiles, newTileCache(s.caches)
+	if s.tiles == nil {
+		s.tiles = tile.NewMaker(tile.Options{Log: o.Logger})
+	}
 	s.makers = newMakers(spoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), memoryWait)
 	if s.pages, err = newPages(); err != nil {
 		return nil, err

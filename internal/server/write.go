@@ -154,7 +154,7 @@ func (c *call) document(w http.ResponseWriter) error {
 		if err != nil {
 			return err
 		}
-		d = &doc{body: newBody(plain), link: linkHeader(a.Links)}
+		d = &doc{body: newBody(plain), link: linkHeader(a.Links), templates: linkTemplates(a.Links)}
 		if !a.Fleeting {
 			c.s.docs.Put(key, d, d.size())
 		}
@@ -166,6 +166,9 @@ func (c *call) document(w http.ResponseWriter) error {
 	h.Set("Cache-Control", "no-cache")
 	if d.link != "" {
 		h.Set("Link", d.link)
+	}
+	if d.templates != "" {
+		h.Set("Link-Template", d.templates)
 	}
 	c.writeBody(w, http.StatusOK, d.body)
 	return nil
@@ -241,8 +244,9 @@ type docKey struct {
 }
 
 type doc struct {
-	body *body
-	link string
+	body      *body
+	link      string // header Link
+	templates string // header Link-Template
 }
 
 // docCache holds written documents. docBytes is how much of them: the documents of one catalog are few, but proxies may bring many addresses.
@@ -250,4 +254,6 @@ type docCache = cache.Cache[docKey, *doc]
 
 const docBytes = 64 << 20
 
-func (d *doc) size() int64 { return int64(len(d.body.plain) + len(d.body.gz) + len(d.link) + 512) }
+func (d *doc) size() int64 {
+	return int64(len(d.body.plain) + len(d.body.gz) + len(d.link) + len(d.templates) + 512)
+}

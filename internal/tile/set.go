@@ -76,6 +76,15 @@ func utmETRS89(id, zone string, c crs.ID, west float64) Set {
 		origin: orb.Point{west, 9045984}, last: 17, width: 1, height: 1, cell: 21664, scale: 21664 / 0.00028}
 }
 
+// All lists every set. Nobody may change them; the caller owns the slice.
+func All() []*Set {
+	all := make([]*Set, len(sets))
+	for i := range sets {
+		all[i] = &sets[i]
+	}
+	return all
+}
+
 // Find returns the set with that id, case-sensitive; false when there is none.
 func Find(id string) (*Set, bool) {
 	for i := range sets {

@@ -1,0 +1,225 @@
+package server
+
+import (
+	"html/template"
+	"math"
+	"strconv"
+
+	"grense/api/ogcapi"
+	"grense/internal/cql2"
+	"grense/internal/tile"
+)
+
+// tileJSONDoc describes a tileset in WebMercatorQuad for map libraries (TileJSON 3.0.0, 3). Coordinates are longitude before latitude.
+type tileJSONDoc struct {
+	TileJSON     string          `json:"tilejson"`
+	Name         string          `json:"name"`
+	Description  string          `json:"description,omitempty"`
+	Attribution  string          `json:"attribution,omitempty"`
+	Scheme       string          `json:"scheme"`
+	Tiles        []string        `json:"tiles"`
+	MinZoom      int             `json:"minzoom"`
+	MaxZoom      int             `json:"maxzoom"`
+	Bounds       *[4]float64     `json:"bounds,omitempty"`
+	Center       *[3]float64     `json:"center,omitempty"`
+	VectorLayers []tileJSONLayer `json:"vector_layers"`
+}
+
+type tileJSONLayer struct {
+	ID          string            `json:"id"`
+	Description string            `json:"description"`
+	MinZoom     int               `json:"minzoom"`
+	MaxZoom     int               `json:"maxzoom"`
+	Fields      map[string]string `json:"fields"` // name and kind: String, Number or Boolean
+}
+
+// mercatorLat is the latitude where Web Mercator ends, in degrees.
+const mercatorLat = 85.0511287
+
+// tileJSON describes the tileset of the call.
+func (c *call) tileJSON(x tileExtent) tileJSONDoc {
+	set, _ := tile.Find(webMercator)
+	t := c.tilesetDoc(set, x)
+	d := tileJSONDoc{TileJSON: "3.0.0", Name: t.Title, Description: t.Description, Attribution: attribution(t), Scheme: "xyz",
+		Tiles: []string{c.base() + c.tilesPath() + "/" + webMercator + "/{z}/{y}/{x}?f=mvt" + c.collectionsRest()}, VectorLayers: []tileJSONLayer{}}
+	d.MinZoom, d.MaxZoom, _ = x.zooms()
+	if b := t.BoundingBox; b != nil {
+		d.Bounds = &[4]float64{b.LowerLeft[0], max(b.LowerLeft[1], -mercatorLat), b.UpperRight[0], min(b.UpperRight[1], mercatorLat)}
+		lon, lat, zoom := center(*d.Bounds)
+		d.Center = &[3]float64{lon, lat, float64(max(d.MinZoom, min(d.MaxZoom, int(zoom))))}
+	}
+	for i, at := range c.tiles().layers {
+		l := tileJSONLayer{ID: at.coll.ID, Description: t.Layers[i].Title, MinZoom: x.layers[i].First, MaxZoom: x.layers[i].Last, Fields: map[string]string{tile.IDKey: "String"}}
+		for _, p := range at.coll.Properties {
+			if !p.Hidden && p.Name != tile.IDKey {
+				l.Fields[p.Name] = fieldKind(p.Type)
+			}
+		}
+		d.VectorLayers = append(d.VectorLayers, l)
+	}
+	return d
+}
+
+func fieldKind(t cql2.Type) string {
+	switch t {
+	case cql2.TypeInteger, cql2.TypeNumber:
+		return "Number"
+	case cql2.TypeBool:
+		return "Boolean"
+	}
+	return "String"
+}
+
+func attribution(t ogcapi.TileSet) string {
+	if t.License == "" || t.Attribution == "" {
+		return t.Attribution
+	}
+	return `<a href="` + template.HTMLEscapeString(t.License) + `">` + template.HTMLEscapeString(t.Attribution) + "</a>"
+}
+
+// center is the middle of bounds, and the zoom at which they fit into 512 pixels.
+func center(b [4]float64) (lon, lat, zoom float64) {
+	m := func(lat float64) float64 { return math.Asinh(math.Tan(lat*math.Pi/180)) * 180 / math.Pi }
+	low, high := m(b[1]), m(b[3])
+	lat = math.Atan(math.Sinh((low+high)/2*math.Pi/180)) * 180 / math.Pi
+	zoom = math.Log2(360 / max(b[2]-b[0], high-low, 1e-4))
+	return round4((b[0] + b[2]) / 2), round4(lat), math.Floor(zoom*10) / 10
+}
+
+func round4(v float64) float64 { return math.Round(v*1e4) / 1e4 }
+
+// styleDoc is a style of map libraries (Mapbox style specification, version 8).
+type styleDoc struct {
+	Version int                    `json:"version"`
+	Name    string                 `json:"name"`
+	Center  *[2]float64            `json:"center,omitempty"`
+	Zoom    float64                `json:"zoom"`
+	Glyphs  string                 `json:"glyphs,omitempty"`
+	Sources map[string]styleSource `json:"sources"`
+	Layers  []map[string]any       `json:"layers"`
+}
+
+type styleSource struct {
+	Type      string            `json:"type"` // "vector"
+	URL       string            `json:"url"`  // of the TileJSON
+	PromoteID map[string]string `json:"promoteId"`
+}
+
+func newStyleParams(c *call) any {
+	set, _ := tile.Find(webMercator)
+	return newTileParamsOf(c, set)
+}
+
+// sourceName is what styles call the tiles.
+const sourceName = "grense"
+
+// style is how a collection or the dataset may look in a map library (OGC 20-009, draft).
+func (s *Server) style(c *call) (*answer, error) {
+	if _, err := c.grid(); err != nil {
+		return nil, err
+	}
+	p := c.tiles()
+	x, err := c.tileExtent(p.set, p.collections())
+	if err != nil {
+		return nil, err
+	}
+	t := c.tileJSON(x)
+	d := styleDoc{Version: 8, Name: t.Name, Glyphs: s.cfg.Service.Glyphs, Layers: []map[string]any{{"id": "background", "type": "background", "paint": map[string]any{"background-color": "#f6f5f1"}}}}
+	if t.Bounds != nil {
+		lon, lat, zoom := center(*t.Bounds)
+		d.Center, d.Zoom = &[2]float64{lon, lat}, zoom
+	}
+	source := styleSource{Type: "vector", URL: c.base() + c.tilesPath() + "/" + webMercator + "?f=tilejson" + c.collectionsRest(), PromoteID: map[string]string{}}
+	d.Layers = append(d.Layers, styleLayers(p.layers)...)
+	for _, id := range c.layerIDs() {
+		source.PromoteID[id] = tile.IDKey
+	}
+	d.Sources = map[string]styleSource{sourceName: source}
+	return &answer{JSON: d, Fleeting: !x.settled}, nil
+}
+
+// collectionsRest repeats the parameter collections in an address.
+func (c *call) collectionsRest() string {
+	if !c.tiles().chosen {
+		return ""
+	}
+	return "&collections=" + queryEscape(first(c.values["collections"]))
+}
+
+// quiet are the colours of layers in turn: fill, line and label.
+var quiet = [...][3]string{{"#dfe5da", "#7d8a78", "#3f4a3c"}, {"#dde3ea", "#75879a", "#38465a"}, {"#ece2d8", "#9a836c", "#57442f"}, {"#e6dfea", "#877a94", "#473c54"}}
+
+// styleLayers draws areas below lines below points below names, each in the order of the layers.
+func styleLayers(layers []*call) (out []map[string]any) {
+	for i, at := range layers {
+		if at.draws(2) {
+			out = append(out, at.styled("area", "fill", "Polygon", map[string]any{"fill-color": quiet[i%len(quiet)][0], "fill-opacity": 0.6}))
+		}
+	}
+	for i, at := range layers {
+		if at.draws(2) || at.draws(1) {
+			out = append(out, at.styled("line", "line", "", map[string]any{"line-color": quiet[i%len(quiet)][1], "line-width": byZoom(0.5, 2)}))
+		}
+	}
+	for i, at := range layers {
+		if at.draws(0) {
+			out = append(out, at.styled("point", "circle", "Point", map[string]any{"circle-color": quiet[i%len(quiet)][1], "circle-radius": byZoom(1.5, 4), "circle-stroke-color": "#ffffff", "circle-stroke-width": 0.5}))
+		}
+	}
+	for i, at := range layers {
+		if p, ok := at.coll.Find(at.coll.TitleProperty); ok && !p.Hidden {
+			l := at.styled("name", "symbol", "", map[string]any{"text-color": quiet[i%len(quiet)][2], "text-halo-color": "#ffffff", "text-halo-width": 1.2})
+			l["layout"] = at.nameLayout(p.Name)
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// draws reports whether the collection may have geometries of a dimension.
+func (c *call) draws(dimension int) bool {
+	d, ok := dimensions[c.coll.Geometry.Type]
+	return !ok || d == dimension
+}
+
+// styled is a layer of a style over the layer of the collection; kind is a type of geometry, "" for all.
+func (c *call) styled(part, as, kind string, paint map[string]any) map[string]any {
+	l := map[string]any{"id": c.coll.ID + "-" + part, "type": as, "source": sourceName, "source-layer": c.coll.ID, "paint": paint}
+	if kind != "" {
+		l["filter"] = []any{"==", []any{"geometry-type"}, kind}
+	}
+	return l
+}
+
+// nameLayout writes what the data call a feature, in the language of the place.
+func (c *call) nameLayout(property string) map[string]any {
+	l := map[string]any{"text-field": []any{"to-string", []any{"get", property}}, "text-size": byZoom(10, 14), "text-max-width": 8, "text-padding": 4}
+	switch {
+	case c.draws(2):
+	case c.draws(1):
+		l["symbol-placement"] = "line"
+	case c.draws(0):
+		l["text-anchor"], l["text-offset"] = "top", []any{0, 0.4}
+	}
+	return l
+}
+
+// byZoom grows from one value at zoom 4 to another at zoom 14.
+func byZoom(from, to float64) []any {
+	return []any{"interpolate", []any{"linear"}, []any{"zoom"}, 4, from, 14, to}
+}
+
+// linkTemplates writes templated links as the value of the header Link-Template (RFC 9652, 2).
+func linkTemplates(links []ogcapi.Link) string {
+	var b []byte
+	for _, l := range links {
+		if !l.Templated {
+			continue
+		}
+		if b != nil {
+			b = append(b, ", "...)
+		}
+		b = append(b, strconv.Quote(linkSafe.Replace(l.Href))+`; rel="`+linkSafe.Replace(l.Rel)+`"; type="`+linkSafe.Replace(l.Type)+`"`...)
+	}
+	return string(b)
+}

@@ -1,0 +1,466 @@
+package server
+
+import (
+	"context"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/paulmach/orb"
+
+	"grense/api/ogcapi"
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/problem"
+	"grense/internal/store"
+	"grense/internal/tile"
+)
+
+// tileParams are those of tiles and of what describes them: of a collection, or of the dataset with a layer for each of several.
+type tileParams struct {
+	set    *tile.Set // nil: none in the path, or none that there is
+	layers []*call   // the call as if it asked for the features of each layer's collection, in the order of the layers
+	chosen bool      // by the parameter collections
+}
+
+func newTileParams(c *call) any {
+	return newTileParamsOf(c, tileSet(c.pathParam("tileMatrixSetId")))
+}
+
+// newTileParamsOf are those of tiles in a set; nil: none is named, or none that there is.
+func newTileParamsOf(c *call, set *tile.Set) *tileParams {
+	p := &tileParams{set: set}
+	colls := []*store.Collection{c.coll}
+	if c.coll == nil {
+		colls = c.tiled(p.set)
+	}
+	p.setLayers(c, colls)
+	return p
+}
+
+func (p *tileParams) setLayers(c *call, colls []*store.Collection) {
+	p.layers = make([]*call, len(colls))
+	for i, coll := range colls {
+		at := *c
+		at.coll, at.values = coll, nil
+		at.params = newItemsParams(&at)
+		p.layers[i] = &at
+	}
+}
+
+// collections are those of the layers.
+func (p *tileParams) collections() []*store.Collection {
+	colls := make([]*store.Collection, len(p.layers))
+	for i, at := range p.layers {
+		colls[i] = at.coll
+	}
+	return colls
+}
+
+// each calls fn for each layer. Faults of several layers are told with the collection.
+func (p *tileParams) each(fn func(*call) error) error {
+	var faults []problem.Fault
+	for _, at := range p.layers {
+		err := fn(at)
+		if err == nil {
+			continue
+		}
+		e := problem.Of(err)
+		if len(e.Faults) == 0 {
+			return err
+		}
+		for _, f := range e.Faults {
+			if len(p.layers) > 1 {
+				f.Cure = at.coll.ID + ": " + f.Cure
+			}
+			faults = append(faults, f)
+		}
+	}
+	if faults == nil {
+		return nil
+	}
+	return &problem.Error{Kind: problem.Invalid, Faults: faults}
+}
+
+// tiles are the parameters of a call of a route of tiles.
+func (c *call) tiles() *tileParams { return c.params.(*tileParams) }
+
+// choose reads the parameter collections: ids or addresses of collections, in the order of the layers (OGC 20-057, /req/collections-selection).
+func (p *tileParams) choose(c *call, v string) error {
+	var colls []*store.Collection
+	all := c.tiled(p.set)
+	for name := range strings.SplitSeq(v, ",") {
+		id := strings.TrimSpace(name)
+		if rest, ok := strings.CutPrefix(id, c.base()+"/collections/"); ok {
+			id, _, _ = strings.Cut(rest, "?")
+			id = strings.TrimSuffix(id, "/")
+		}
+		i := slices.IndexFunc(all, func(x *store.Collection) bool { return x.ID == id })
+		if i < 0 {
+			ids := make([]string, len(all))
+			for i, x := range all {
+				ids[i] = x.ID
+			}
+			return problem.Invalidf("collections", v, "there are no tiles here of %q; name some of %s, by id or address, with commas between them", clip(id), strings.Join(ids, ", "))
+		}
+		if slices.Contains(colls, all[i]) {
+			return problem.Invalidf("collections", v, "name each collection once; %s stands twice", id)
+		}
+		colls = append(colls, all[i])
+	}
+	p.chosen = true
+	p.setLayers(c, colls)
+	return nil
+}
+
+// tileSet finds a tile matrix set, whatever the case of its id; nil when there is none.
+func tileSet(id string) *tile.Set {
+	for _, set := range tile.All() {
+		if strings.EqualFold(set.ID, id) {
+			return set
+		}
+	}
+	return nil
+}
+
+// tileSets are the tile matrix sets in which a collection has tiles: those whose CRS it is offered in. It has none without geometry.
+func tileSets(coll *store.Collection) (sets []*tile.Set) {
+	if coll.Geometry == nil {
+		return nil
+	}
+	offered := offeredCRS(coll)
+	for _, set := range tile.All() {
+		if slices.Contains(offered, set.CRS) {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
+
+// tiled are the public collections with tiles in a set; nil for any.
+func (c *call) tiled(set *tile.Set) (colls []*store.Collection) {
+	for _, coll := range c.cat.Collections {
+		if sets := tileSets(coll); coll.Public && (set == nil && sets != nil || slices.Contains(sets, set)) {
+			colls = append(colls, coll)
+		}
+	}
+	return colls
+}
+
+// here are the tile matrix sets of the route: those of its collection, or of any of the dataset.
+func (c *call) here() (sets []*tile.Set) {
+	if c.coll != nil {
+		return tileSets(c.coll)
+	}
+	for _, set := range tile.All() {
+		if c.tiled(set) != nil {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
+
+// tilesPath is where the tiles of the route are, below the mount.
+func (c *call) tilesPath() string {
+	if c.coll != nil {
+		return "/collections/" + c.coll.ID + "/tiles"
+	}
+	return "/tiles"
+}
+
+// tilesOf names what the tiles of the route are of, for the API definition; no collection has the name of the dataset.
+func (c *call) tilesOf() string {
+	if c.coll != nil {
+		return c.coll.ID
+	}
+	return "dataset.vector"
+}
+
+// tilesTitle is what the tiles of the route are of.
+func (c *call) tilesTitle() string {
+	if c.coll != nil {
+		return c.titleOf(c.coll)
+	}
+	return c.s.cfg.Service.Title.In(c.lang)
+}
+
+// grid is the tile matrix set that the path names, as far as there are tiles in it here.
+func (c *call) grid() (*tile.Set, error) {
+	set := c.tiles().set
+	if set != nil && slices.Contains(c.here(), set) {
+		return set, nil
+	}
+	ids := make([]string, 0, 10)
+	for _, s := range c.here() {
+		ids = append(ids, s.ID)
+	}
+	return nil, problem.NotFoundf("there are no tiles here in a set %q; there are in %s", clip(c.pathParam("tileMatrixSetId")), strings.Join(ids, ", "))
+}
+
+// A tileExtent is where one or more layers have tiles in a set.
+type tileExtent struct {
+	layers  []tile.Range // as asked
+	limits  []ogcapi.TileMatrixLimits
+	settled bool // see tile.Range
+}
+
+// tileExtent tells where the layers have tiles.
+func (c *call) tileExtent(set *tile.Set, colls []*store.Collection) (x tileExtent, err error) {
+	x.settled, x.limits = true, []ogcapi.TileMatrixLimits{}
+	by := map[int]tile.Limits{}
+	for _, coll := range colls {
+		var r tile.Range
+		err := c.ask(func(ctx context.Context) (err error) {
+			r, err = c.s.tiles.Range(ctx, c.s.store, set, coll.ID)
+			return err
+		})
+		if err != nil {
+			return x, err
+		}
+		x.layers, x.settled = append(x.layers, r), x.settled && r.Settled
+		for _, l := range r.Limits {
+			if o, ok := by[l.Z]; ok {
+				l = tile.Limits{Z: l.Z, MinRow: min(l.MinRow, o.MinRow), MaxRow: max(l.MaxRow, o.MaxRow), MinCol: min(l.MinCol, o.MinCol), MaxCol: max(l.MaxCol, o.MaxCol)}
+			}
+			by[l.Z] = l
+		}
+	}
+	for first, last := set.Levels(); first <= last; first++ {
+		if l, ok := by[first]; ok {
+			x.limits = append(x.limits, ogcapi.TileMatrixLimits{TileMatrix: strconv.Itoa(l.Z), MinTileRow: l.MinRow, MaxTileRow: l.MaxRow, MinTileCol: l.MinCol, MaxTileCol: l.MaxCol})
+		}
+	}
+	return x, nil
+}
+
+// zooms are the first and the last level of limits; false when there are none.
+func (x tileExtent) zooms() (first, last int, ok bool) {
+	if len(x.limits) == 0 {
+		return 0, 0, false
+	}
+	first, _ = strconv.Atoi(x.limits[0].TileMatrix) // made of numbers
+	last, _ = strconv.Atoi(x.limits[len(x.limits)-1].TileMatrix)
+	return first, last, true
+}
+
+// tilesets lists the tilesets of a collection or of the dataset (OGC 20-057, 9).
+func (s *Server) tilesets(c *call) (*answer, error) {
+	here := c.base() + c.tilesPath()
+	doc := ogcapi.TileSets{Title: c.tilesTitle(), Tilesets: []ogcapi.TileSetItem{}, Links: append(c.selfLinks(c.tilesPath()),
+		ogcapi.Link{Rel: "self", Type: asJSON.Media, Title: "Tileset in a tile matrix set", Href: here + "/{tileMatrixSetId}?f=json", Templated: true},
+		ogcapi.Link{Rel: "item", Type: asMVT.Media, Title: "Tiles", Href: here + "/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}?f=mvt", Templated: true},
+		ogcapi.Link{Rel: "describedby", Type: asJSON.Media, Title: "Tileset in a tile matrix set", Href: here + "/{tileMatrixSetId}/metadata?f=json", Templated: true})}
+	a := &answer{}
+	for _, set := range c.here() {
+		colls := []*store.Collection{c.coll}
+		if c.coll == nil {
+			colls = c.tiled(set)
+		}
+		x, err := c.tileExtent(set, colls)
+		if err != nil {
+			return nil, err
+		}
+		a.Fleeting = a.Fleeting || !x.settled
+		doc.Tilesets = append(doc.Tilesets, ogcapi.TileSetItem{Title: doc.Title, DataType: "vector", CRS: set.CRS.URI(), TileMatrixSetURI: set.URI(c.root), TileMatrixSetID: set.ID,
+			TileMatrixSetLimits: x.limits, Links: c.tilesetLinks(set, "")})
+	}
+	a.JSON, a.Links = doc, doc.Links
+	a.Page = &page{Name: "tilesets", Title: c.text("tilesets.title"), Crumbs: c.tileCrumbs(), Data: tilesetsView{TileSets: doc, Grids: tile.Sets(c.root), Path: c.tilesPath(), Style: c.styleAddress()}}
+	return a, nil
+}
+
+// tilesetsView is what the page of a list of tilesets shows.
+type tilesetsView struct {
+	ogcapi.TileSets
+	Grids []ogcapi.TileMatrixSet
+	Path  string // of the list, below the mount
+	Style string // address; "" when there is none
+}
+
+// Levels are the first and the last level of a tileset.
+func (v tilesetsView) Levels(t ogcapi.TileSetItem) string {
+	if n := len(t.TileMatrixSetLimits); n > 0 {
+		return t.TileMatrixSetLimits[0].TileMatrix + "–" + t.TileMatrixSetLimits[n-1].TileMatrix
+	}
+	return ""
+}
+
+// styleAddress is where the style of the route's collection, or of the dataset, is; "" where none of it is in Web Mercator.
+func (c *call) styleAddress() string {
+	if set, _ := tile.Find(webMercator); !slices.Contains(c.here(), set) {
+		return ""
+	}
+	return c.base() + strings.TrimSuffix(c.tilesPath(), "/tiles") + "/style"
+}
+
+// Grid is the title of a tile matrix set.
+func (v tilesetsView) Grid(id string) string {
+	for _, g := range v.Grids {
+		if g.ID == id {
+			return g.Title
+		}
+	}
+	return id
+}
+
+func (c *call) tileCrumbs() []crumb {
+	if c.coll != nil {
+		return c.crumbs("collection")
+	}
+	return c.crumbs("")
+}
+
+// tilesetLinks are those of a tileset, of its document and of its entry in the list; rest is what follows f in its addresses.
+func (c *call) tilesetLinks(set *tile.Set, rest string) []ogcapi.Link {
+	here := c.base() + c.tilesPath() + "/" + set.ID
+	links := []ogcapi.Link{
+		{Rel: "self", Type: asJSON.Media, Title: formTitles["json"], Href: here + "?f=json" + rest},
+		{Rel: "alternate", Type: asHTML.Media, Title: formTitles["html"], Href: here + "?f=html" + rest, Hreflang: hreflang},
+	}
+	if set.ID == webMercator {
+		links = append(links, ogcapi.Link{Rel: "alternate", Type: asTileJSON.Media, Title: "This tileset as TileJSON", Href: here + "?f=tilejson" + rest})
+	}
+	return append(links,
+		ogcapi.Link{Rel: "item", Type: asMVT.Media, Title: "Tiles", Href: here + "/{tileMatrix}/{tileRow}/{tileCol}?f=mvt" + rest, Templated: true},
+		ogcapi.Link{Rel: ogcapi.RelTilingScheme, Type: asJSON.Media, Title: "Tile matrix set " + set.ID, Href: c.base() + "/TileMatrixSets/" + set.ID + "?f=json"})
+}
+
+// webMercator is the set that TileJSON and styles are of: the libraries that read them know no other.
+const webMercator = "WebMercatorQuad"
+
+// tileset describes a tileset (OGC 20-057, 8; OGC 17-083r4, 8).
+func (s *Server) tileset(c *call) (*answer, error) {
+	set, err := c.grid()
+	if err != nil {
+		return nil, err
+	}
+	p := c.tiles()
+	if c.rep.F == asTileJSON.F && set.ID != webMercator {
+		return nil, problem.Invalidf("f", asTileJSON.F, "TileJSON knows %s only: ask %s%s/%s?f=tilejson, or take f=json here", webMercator, c.base(), c.tilesPath(), webMercator)
+	}
+	x, err := c.tileExtent(set, p.collections())
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{Fleeting: !x.settled}
+	if c.rep.F == asTileJSON.F {
+		text, err := marshal(c.tileJSON(x))
+		a.Raw = map[string][]byte{asTileJSON.F: text}
+		return a, err
+	}
+	doc := c.tilesetDoc(set, x)
+	a.JSON, a.Links = doc, doc.Links
+	v := tilesetView{TileSet: doc, Grid: set.Title}
+	if r, ok := find(doc.Links, "item"); ok {
+		v.Template = r.Href
+	}
+	a.Page = &page{Name: "tileset", Title: set.Title, Crumbs: append(c.tileCrumbs(), crumb{c.text("tilesets.title"), c.htmlHref(c.tilesPath())}), Data: v}
+	if set.ID != webMercator {
+		a.Page.Without = asTileJSON.F
+	}
+	return a, nil
+}
+
+// tilesetView is what the page of a tileset shows.
+type tilesetView struct {
+	ogcapi.TileSet
+	Grid     string // title of the tile matrix set
+	Template string // address of tiles
+	Map      template.HTML
+}
+
+// find returns the first link of a relation.
+func find(links []ogcapi.Link, rel string) (ogcapi.Link, bool) {
+	i := slices.IndexFunc(links, func(l ogcapi.Link) bool { return l.Rel == rel })
+	if i < 0 {
+		return ogcapi.Link{}, false
+	}
+	return links[i], true
+}
+
+func (c *call) tilesetDoc(set *tile.Set, x tileExtent) ogcapi.TileSet {
+	p := c.tiles()
+	doc := ogcapi.TileSet{Title: c.tilesTitle(), AccessConstraints: "unclassified", DataType: "vector", CRS: set.CRS.URI(), TileMatrixSetURI: set.URI(c.root), TileMatrixSetID: set.ID,
+		TileMatrixSetLimits: x.limits, MediaTypes: []string{asMVT.Media}, Layers: []ogcapi.TileLayer{}, Links: c.tilesetLinks(set, c.collectionsRest())}
+	if c.coll != nil {
+		doc.Description, doc.Keywords = c.coll.Description.In(c.lang), c.coll.Keywords
+	} else {
+		doc.Description = c.s.cfg.Service.Description.In(c.lang)
+	}
+	if l := c.s.cfg.Service.Licence; l.Name != "" {
+		doc.Attribution, doc.License = l.Name, l.URL
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: "license", Type: asHTML.Media, Title: l.Name, Href: l.URL})
+	}
+	if low, high, ok := x.zooms(); ok {
+		doc.MinZoom, doc.MaxZoom = &low, &high
+	}
+	doc.BoundingBox = degreeBox(extentOfAll(p.collections()))
+	for i, at := range p.layers {
+		doc.Layers = append(doc.Layers, at.tileLayer(x.layers[i]))
+	}
+	return doc
+}
+
+// extentOfAll is what holds the extents of collections, in CRS84; nil when none has one.
+func extentOfAll(colls []*store.Collection) *orb.Bound {
+	var all *orb.Bound
+	for _, coll := range colls {
+		if coll.Extent == nil {
+			continue
+		}
+		b := *coll.Extent
+		if all != nil {
+			b = b.Union(*all)
+		}
+		all = &b
+	}
+	return all
+}
+
+func degreeBox(b *orb.Bound) *ogcapi.BoundingBox {
+	if b == nil {
+		return nil
+	}
+	return &ogcapi.BoundingBox{LowerLeft: [2]float64{down(b.Min[0], -180), down(b.Min[1], -90)}, UpperRight: [2]float64{-down(-b.Max[0], -180), -down(-b.Max[1], -90)}, CRS: crs.CRS84.URI()}
+}
+
+// dimensions of geometries by their names in GeoJSON.
+var dimensions = map[string]int{"Point": 0, "MultiPoint": 0, "LineString": 1, "MultiLineString": 1, "Polygon": 2, "MultiPolygon": 2}
+
+// tileLayer describes the layer of the call's collection.
+func (c *call) tileLayer(r tile.Range) ogcapi.TileLayer {
+	l := ogcapi.TileLayer{ID: c.coll.ID, Title: c.titleOf(c.coll), Description: c.coll.Description.In(c.lang), DataType: "vector", BoundingBox: degreeBox(c.coll.Extent),
+		PropertiesSchema: ogcapi.LayerSchema{Type: "object", Properties: map[string]ogcapi.LayerProperty{}},
+		Links:            []ogcapi.Link{{Rel: "collection", Type: asJSON.Media, Title: c.titleOf(c.coll), Href: c.base() + "/collections/" + c.coll.ID + "?f=json"}}}
+	if d, ok := dimensions[c.coll.Geometry.Type]; ok {
+		l.GeometryDimension = &d
+	}
+	if len(r.Limits) > 0 {
+		l.MinTileMatrix, l.MaxTileMatrix = strconv.Itoa(r.First), strconv.Itoa(r.Last)
+	}
+	for i := range c.coll.Properties {
+		p := &c.coll.Properties[i]
+		if p.Hidden || p.Name == tile.IDKey {
+			continue
+		}
+		x := ogcapi.LayerProperty{Description: p.Description.In(c.lang)}
+		if t := p.Title.In(c.lang); t != p.Name {
+			x.Title = t
+		}
+		if x.Type, x.Format = jsonType(p.Type); p.Type == cql2.TypeJSON { // written as text
+			x.Type = "string"
+		}
+		l.PropertiesSchema.Properties[p.Name] = x
+	}
+	l.PropertiesSchema.Properties[tile.IDKey] = ogcapi.LayerProperty{Type: "string", Title: "id"}
+	return l
+}
+
+// contains reports whether a tile lies within the limits.
+func (x tileExtent) contains(at tile.Tile) bool {
+	z := strconv.Itoa(at.Z)
+	return slices.ContainsFunc(x.limits, func(l ogcapi.TileMatrixLimits) bool {
+		return l.TileMatrix == z && at.Row >= l.MinTileRow && at.Row <= l.MaxTileRow && at.Col >= l.MinTileCol && at.Col <= l.MaxTileCol
+	})
+}

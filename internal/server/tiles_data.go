@@ -1,0 +1,191 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+
+	"grense/internal/cache"
+	"grense/internal/problem"
+	"grense/internal/store"
+	"grense/internal/tile"
+)
+
+// tileBytes bounds the tiles that are cached.
+const tileBytes = 128 << 20
+
+// tileKey names a tile in one state of the data.
+type tileKey struct {
+	set   *tile.Set
+	at    tile.Tile
+	asked string // layers, filters and properties
+	rev   string
+}
+
+// madeTile is a tile as it goes out. It is immutable.
+type madeTile struct {
+	body *body // nil: an empty one
+	hint string
+	keep bool
+}
+
+func (t *madeTile) size() int64 {
+	if t.body == nil {
+		return 64
+	}
+	return int64(len(t.body.plain) + len(t.body.gz) + 128)
+}
+
+// tileCache holds tiles, and lets one request make what several ask for at once. It is safe for concurrent use.
+type tileCache struct {
+	*cache.Cache[tileKey, *madeTile]
+	mu   sync.Mutex
+	made map[tileKey]*tileMaking
+}
+
+// tileMaking is a tile that is being made. made and err are set before done is closed.
+type tileMaking struct {
+	done chan struct{}
+	made *madeTile
+	err  error
+}
+
+func newTileCache(g *cache.Group) *tileCache {
+	return &tileCache{Cache: cache.New[tileKey, *madeTile](cache.Options{Name: "tiles", Bytes: tileBytes, Shards: 4, Group: g}), made: map[tileKey]*tileMaking{}}
+}
+
+// get returns a tile: a cached one, that of a request that is making it, or a new one. Where the other request fails, which may have reasons of its
+// own, fresh is called.
+func (tc *tileCache) get(ctx context.Context, k tileKey, fresh func() (*madeTile, error)) (*madeTile, error) {
+	if t, ok := tc.Get(k); ok {
+		return t, nil
+	}
+	tc.mu.Lock()
+	if m := tc.made[k]; m != nil {
+		tc.mu.Unlock()
+		select {
+		case <-m.done:
+			if m.err == nil {
+				return m.made, nil
+			}
+			return fresh()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	m := &tileMaking{done: make(chan struct{}), err: context.Canceled} // a panic leaves the others to make it
+	tc.made[k] = m
+	tc.mu.Unlock()
+	defer func() {
+		tc.mu.Lock()
+		delete(tc.made, k)
+		tc.mu.Unlock()
+		close(m.done)
+	}()
+	m.made, m.err = fresh()
+	if m.err == nil && m.made.keep {
+		tc.Put(k, m.made, m.made.size()+int64(len(k.asked)+len(k.rev)))
+	}
+	return m.made, m.err
+}
+
+// tile gives a tile of a collection or of the dataset (OGC 20-057, 7).
+func (s *Server) tile(c *call, w http.ResponseWriter) error {
+	set, err := c.grid()
+	if err != nil {
+		return err
+	}
+	at, err := set.Parse(c.pathParam("tileMatrix"), c.pathParam("tileRow"), c.pathParam("tileCol"))
+	if err != nil {
+		return err
+	}
+	key := tileKey{set: set, at: at, asked: c.tileAsked(), rev: s.tiles.Rev(s.store, set, c.layerIDs()...)}
+	t, err := s.tileCache.get(c.r.Context(), key, func() (*madeTile, error) { return c.makeTile(set, at) })
+	if err != nil {
+		return err
+	}
+	if s.store.Catalog() != c.cat {
+		return store.ErrChanged
+	}
+	h := w.Header()
+	c.dataHeaders(h)
+	h.Set("Link-Template", linkTemplates(c.tilesetLinks(set, c.others())))
+	if t.hint != "" {
+		h.Set("OATiles-hint", t.hint)
+	}
+	if t.body == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if err := s.flight.admit(len(t.body.plain)); err != nil {
+		return err
+	}
+	c.hold(len(t.body.plain))
+	h.Set("Content-Type", c.rep.contentType())
+	c.writeBody(w, http.StatusOK, t.body)
+	return nil
+}
+
+// layerIDs are the collections of the layers.
+func (c *call) layerIDs() []string {
+	ids := make([]string, len(c.tiles().layers))
+	for i, at := range c.tiles().layers {
+		ids[i] = at.coll.ID
+	}
+	return ids
+}
+
+// tileAsked is what is asked besides set and address: two requests with the same text have the same tile.
+func (c *call) tileAsked() string {
+	ids := strings.Join(c.layerIDs(), ",")
+	rest := c.replay("f", "lang", "collections")
+	if len(rest) == 0 {
+		return ids
+	}
+	return ids + "?" + strings.Join(rest, "&")
+}
+
+// makeTile makes a tile within the limits of its set; outside it is not found (OGC 20-057, /req/core/tc-error).
+func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
+	ask := tile.Ask{Set: set, Tile: at}
+	for _, l := range c.tiles().layers {
+		ask.Layers = append(ask.Layers, tile.Query{Collection: l.coll.ID, Filter: l.items().query.Filter, Properties: l.items().properties})
+	}
+	x, err := c.tileExtent(set, c.tiles().collections())
+	if err != nil {
+		return nil, err
+	}
+	if !x.contains(at) {
+		return nil, problem.NotFoundf("there are no data at %d/%d/%d of %s; %s%s/%s tells the limits", at.Z, at.Row, at.Col, set.ID, c.base(), c.tilesPath(), set.ID)
+	}
+	var made *tile.Made
+	err = c.ask(func(ctx context.Context) (err error) {
+		made, err = c.s.tiles.Tile(ctx, c.s.store, ask)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &madeTile{hint: made.Hint, keep: made.Keep}
+	if !made.Empty {
+		t.body = tileBody(made.Data)
+	} else if t.hint == "" {
+		t.hint = "empty"
+	}
+	return t, nil
+}
+
+// tileBody is a tile as a body. It is compressed quickly: what it costs is part of the time of a tile that nobody has asked for before.
+func tileBody(plain []byte) *body {
+	sum := sha256.Sum256(plain)
+	b := &body{plain: plain, etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+	if gz := compress(nil, plain, gzip.BestSpeed); len(gz) < len(plain) {
+		b.gz = gz
+	}
+	return b
+}
