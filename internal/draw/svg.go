@@ -208,8 +208,10 @@ func (p *Picture) cut() float64 {
 
 // moved shifts a part that lies west of where the map starts by a turn; NaN shifts nothing.
 func moved(r orb.Ring, start float64) orb.Ring {
-	if !(r.Bound().Max[0] < start) {
-		return r
+	for _, p := range r {
+		if !(p[0] < start) {
+			return r
+		}
 	}
 	out := make(orb.Ring, len(r))
 	for i, p := range r {
@@ -389,12 +391,16 @@ func (d *drawing) areas(m *Mark, tol float64) bool {
 	begin, largest := len(d.b), m.largest()
 	for i, r := range m.rings {
 		px := d.points(moved(r, d.shift))
-		if m.Near {
-			if px = cutting.Ring(d.frame(), px); len(px) == 0 {
+		b := px.Bound()
+		if f := d.frame(); m.Near && !(f.Contains(b.Min) && f.Contains(b.Max)) {
+			if !f.Intersects(b) {
 				continue
 			}
+			if px = cutting.Ring(f, px); len(px) == 0 {
+				continue
+			}
+			b = px.Bound()
 		}
-		b := orb.Ring(px).Bound()
 		small := b.Max[0]-b.Min[0] < 2*tol && b.Max[1]-b.Min[1] < 2*tol
 		if small && (i != largest || m.Near) {
 			continue
