@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"net/http"
 	"os"
@@ -475,6 +476,16 @@ func downloadName(collection, revision string, f *format.Format) string {
 type downloadLink struct {
 	Title, Href, Media, Ext string
 	Size                    string // for people; "" when it is not known before
+}
+
+// HTML is the link as an element of a list, as itemRow.HTML is.
+func (l downloadLink) HTML() template.HTML {
+	esc := template.HTMLEscapeString
+	size := ""
+	if l.Size != "" {
+		size = ", " + esc(l.Size)
+	}
+	return template.HTML(`<li><a href="` + esc(l.Href) + `" type="` + esc(l.Media) + `" rel="enclosure nofollow">` + esc(l.Title) + `</a> <span class="hint">` + esc(l.Ext) + size + "</span></li>")
 }
 
 // pageDownloads are the links of the files of the collection, or of what the page selects from it.
