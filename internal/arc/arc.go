@@ -15,7 +15,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/paulmach/orb"
@@ -55,6 +54,10 @@ type Builder struct {
 
 // NewBuilder returns a Builder.
 func NewBuilder(g Grid, o Options) *Builder {
+	return &Builder{grid: g, o: o.orDefault(), labels: newLabels()}
+}
+
+func (o Options) orDefault() Options {
 	if o.Tolerance == 0 {
 		o.Tolerance = 16
 	}
@@ -64,7 +67,7 @@ func NewBuilder(g Grid, o Options) *Builder {
 	if o.Span == 0 {
 		o.Span = 4
 	}
-	return &Builder{grid: g, o: o, labels: newLabels()}
+	return o
 }
 
 // ErrOutside reports a position that has no place on the grid.
@@ -102,15 +105,10 @@ func (b *Builder) ring(r *wkb.Run, move crs.Func) bool {
 	label := b.labels.side(b.n, (r.Area() > 0) == (r.Ring == 0))
 	var last Point
 	for i := range r.Len() {
-		x, y := r.XY(i)
-		if move != nil {
-			x, y = move(x, y)
-		}
-		x, y = math.Round((x-b.grid.Origin[0])/b.grid.Unit), math.Round((y-b.grid.Origin[1])/b.grid.Unit)
-		if !(math.Abs(x) <= MaxPosition/2 && math.Abs(y) <= MaxPosition/2) {
+		p, ok := b.grid.Snap(r, i, move)
+		if !ok {
 			return false
 		}
-		p := Point{int32(x), int32(y)}
 		if i > 0 && p != last {
 			b.segs = append(b.segs, b.labels.segment(last, p, label))
 		}
@@ -119,30 +117,67 @@ func (b *Builder) ring(r *wkb.Run, move crs.Func) bool {
 	return true
 }
 
-// Levels makes n levels, the finest first, and drops what was added. Progress may be nil; it is told how many levels are ready.
-func (b *Builder) Levels(ctx context.Context, n int, progress func(done int)) ([]*Level, error) {
+// ErrApart reports polygons whose edges cross so often that they are no coverage: they are to be simplified each alone.
+var ErrApart = errors.New("arc: the edges of the polygons cross too often for a coverage")
+
+// Crossings between edges that a coverage may have on its finest level: so many, and one in so many edges.
+const (
+	mostCrossings = 500
+	oftenCrossing = 20
+)
+
+// Each makes levels, the finest first, and drops what was added. It calls fn with each, until fn returns false; levels are fn's to keep. ErrApart comes
+// before the first one.
+func (b *Builder) Each(ctx context.Context, fn func(i int, l *Level) (more bool, err error)) error {
 	segs := b.segs
 	b.segs = nil
-	out := make([]*Level, 0, n)
-	for i := range n {
+	for i := 0; ; i++ {
 		if i > 0 {
 			b.halve(segs)
 		}
-		var err error
-		if segs, err = b.planar(ctx, segs); err != nil {
-			return nil, fmt.Errorf("arc: level %d: %w", i, err)
+		l, left, err := b.next(ctx, segs, i)
+		if err != nil {
+			return fmt.Errorf("arc: level %d: %w", i, err)
 		}
-		segs = b.drop(segs)
-		g := newGraph(segs, b.labels)
-		g.islands(b.o.Island)
-		g.simplify(b.o.Tolerance)
-		segs = g.segments(segs[:0])
-		l := g.level(b.n)
-		l.Unit, l.LeftOut = b.grid.Unit*float64(int64(1)<<i), l.LeftOut+b.ringed
+		segs = left
+		if more, err := fn(i, l); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// next makes a level of the edges of the finer one, and returns its own.
+func (b *Builder) next(ctx context.Context, segs []seg, i int) (*Level, []seg, error) {
+	segs, err := b.planar(ctx, segs, i == 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	segs = b.drop(segs)
+	g := newGraph(segs, b.labels)
+	if g.settle() {
+		segs = slices.DeleteFunc(g.segments(segs[:0]), func(s seg) bool { return s.label == 0 })
+		g = newGraph(segs, b.labels)
+	}
+	g.islands(b.o.Island)
+	g.simplify(b.o.Tolerance)
+	segs = g.segments(segs[:0])
+	l := g.level(b.n)
+	l.Unit, l.LeftOut = b.grid.Unit*float64(int64(1)<<i), l.LeftOut+b.ringed
+	return l, segs, nil
+}
+
+// Empty reports whether no feature that was added has edges.
+func (b *Builder) Empty() bool { return len(b.segs) == 0 }
+
+// Levels makes n levels, the finest first; see Each.
+func (b *Builder) Levels(ctx context.Context, n int) ([]*Level, error) {
+	out := make([]*Level, 0, n)
+	err := b.Each(ctx, func(_ int, l *Level) (bool, error) {
 		out = append(out, l)
-		if progress != nil {
-			progress(i + 1)
-		}
+		return len(out) < n, nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }

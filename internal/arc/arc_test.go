@@ -32,7 +32,7 @@ func build(t testing.TB, unit float64, o arc.Options, n int, features ...orb.Geo
 			t.Fatal(err)
 		}
 	}
-	levels, err := b.Levels(t.Context(), n, nil)
+	levels, err := b.Levels(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,7 +372,7 @@ func TestPositionsOutsideOfTheGrid(t *testing.T) {
 	if err := b.Add([]byte{1, 2}, nil); err == nil {
 		t.Error("bytes that are no geometry")
 	}
-	levels, err := b.Levels(t.Context(), 2, nil)
+	levels, err := b.Levels(t.Context(), 2)
 	if err != nil || levels[1].Features() != 0 || levels[1].Vertices() != 0 {
 		t.Errorf("%v, %v", levels, err)
 	}

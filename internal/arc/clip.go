@@ -79,7 +79,7 @@ func (c *Clipper) cut(low, high Point, fn func(rings [][]Point)) {
 			last = p
 		}
 	}
-	segs, err := b.planar(context.Background(), b.segs)
+	segs, err := b.planar(context.Background(), b.segs, false)
 	if err != nil {
 		return // a polygon less, rather than one that crosses itself; none is known
 	}

@@ -3,6 +3,7 @@ package arc
 import (
 	"cmp"
 	"slices"
+	"sync"
 )
 
 // Level is the polygons of a layer on one grid. It is immutable.
@@ -14,6 +15,8 @@ type Level struct {
 	polygons []polygon
 	refs     []int32 // of rings: numbers of arcs, ^n when they run backwards
 	LeftOut  int     // features that were added with rings and have none
+	once     sync.Once
+	index    *Index
 }
 
 // polygon is the rings of one polygon in refs, the outer one first.

@@ -11,23 +11,28 @@ import (
 // maxPasses bounds the passes of planar; a few are enough for what is known.
 const maxPasses = 200
 
-var errPlanar = errors.New("edges do not come apart")
+// ErrPlanar reports edges that do not come apart on a grid. None are known.
+var ErrPlanar = errors.New("edges do not come apart")
 
 // planar cuts edges where they meet, until no two have more than an end in common, and joins those that lie on each other. The result is
-// sorted. A place where edges cross is moved to the grid, which moves the parts by less than a unit and may make them meet others.
-func (b *Builder) planar(ctx context.Context, segs []seg) ([]seg, error) {
+// sorted. A place where edges cross is moved to the grid, which moves the parts by less than a unit and may make them meet others. Where the edges are
+// those of the source, they may be ErrApart.
+func (b *Builder) planar(ctx context.Context, segs []seg, source bool) ([]seg, error) {
 	segs = b.join(segs)
-	for range maxPasses {
+	for i := range maxPasses {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		cuts := meetings(segs)
+		cuts, crossings := meetings(segs)
+		if i == 0 && source && b.ringed > 1 && crossings > max(mostCrossings, len(segs)/oftenCrossing) {
+			return nil, ErrApart
+		}
 		if len(cuts) == 0 {
 			return segs, nil
 		}
 		segs = b.cut(segs, cuts)
 	}
-	return nil, errPlanar
+	return nil, ErrPlanar
 }
 
 func (s *seg) compare(t *seg) int {
@@ -100,9 +105,10 @@ func (b *Builder) cut(segs []seg, cuts []cutAt) []seg {
 }
 
 // meetings sweeps over sorted edges from left to right and returns where those that are fresh meet others, but for common ends.
-func meetings(segs []seg) []cutAt {
+// It counts the places where edges cross.
+func meetings(segs []seg) (cuts []cutAt, crossings int) {
 	if len(segs) == 0 {
-		return nil
+		return nil, 0
 	}
 	lo, hi := int32(math.MaxInt32), int32(math.MinInt32)
 	for i := range segs {
@@ -112,7 +118,6 @@ func meetings(segs []seg) []cutAt {
 	height := (int64(hi)-int64(lo))/rows + 1
 	row := func(y int32) int { return int((int64(y) - int64(lo)) / height) }
 	active := make([][]int32, row(hi)+1)
-	var cuts []cutAt
 	for i := range segs {
 		s := &segs[i]
 		low, high := min(s.a.Y, s.b.Y), max(s.a.Y, s.b.Y)
@@ -129,13 +134,16 @@ func meetings(segs []seg) []cutAt {
 				}
 				tLow, tHigh := min(t.a.Y, t.b.Y), max(t.a.Y, t.b.Y)
 				if (s.fresh || t.fresh) && tLow <= high && tHigh >= low && k == max(first, row(tLow)) {
-					cuts = meet(cuts, segs, int32(i), list[n])
+					var crossing bool
+					if cuts, crossing = meet(cuts, segs, int32(i), list[n]); crossing {
+						crossings++
+					}
 				}
 			}
 			active[k] = append(list, int32(i))
 		}
 	}
-	return cuts
+	return cuts, crossings
 }
 
 // cross returns twice the signed area of a triangle, positive when it runs counter-clockwise.
@@ -148,16 +156,16 @@ func (s *seg) inside(p Point) bool {
 	return s.a.less(p) && p.less(s.b)
 }
 
-// meet appends where two edges are to be cut.
-func meet(cuts []cutAt, segs []seg, i, j int32) []cutAt {
+// meet appends where two edges are to be cut, and reports whether they cross.
+func meet(cuts []cutAt, segs []seg, i, j int32) ([]cutAt, bool) {
 	s, t := &segs[i], &segs[j]
 	ta, tb := cross(s.a, s.b, t.a), cross(s.a, s.b, t.b)
 	if ta > 0 && tb > 0 || ta < 0 && tb < 0 {
-		return cuts
+		return cuts, false
 	}
 	sa, sb := cross(t.a, t.b, s.a), cross(t.a, t.b, s.b)
 	if sa > 0 && sb > 0 || sa < 0 && sb < 0 {
-		return cuts
+		return cuts, false
 	}
 	if ta != 0 && tb != 0 && sa != 0 && sb != 0 {
 		f := float64(sa) / float64(sa-sb)
@@ -168,7 +176,7 @@ func meet(cuts []cutAt, segs []seg, i, j int32) []cutAt {
 		if p != t.a && p != t.b {
 			cuts = append(cuts, cutAt{j, p})
 		}
-		return cuts
+		return cuts, true
 	}
 	for _, x := range [...]struct {
 		on   int32
@@ -179,5 +187,5 @@ func meet(cuts []cutAt, segs []seg, i, j int32) []cutAt {
 			cuts = append(cuts, cutAt{x.on, x.at})
 		}
 	}
-	return cuts
+	return cuts, false
 }

@@ -6,9 +6,12 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/problem"
@@ -19,13 +22,29 @@ import (
 type Options struct {
 	Dir   string       // takes side files with levels, in a folder of its own; "": levels are held in memory only
 	Bytes int64        // of levels in memory, besides those that are being made. Defaults to 128 MB
-	Most  int          // features of a layer in a tile; beyond, the least important are left out and counted. Defaults to 20,000
-	Log   *slog.Logger // nil: none
+	Cache *cache.Group // counts the levels in memory; nil: none
+	// Most is how many points of a layer a tile shows; beyond, the least important are left out and counted. While levels are being made, a tile with more
+	// features than that is refused. Defaults to 20,000.
+	Most    int
+	Largest int64         // bytes of a layer in a tile, beyond which it is refused. Defaults to 16 MB
+	Check   time.Duration // how often a store that cannot name the state of its data (store.Stated) is looked through for changes. Defaults to 5 minutes
+	Log     *slog.Logger  // nil: none
 }
 
 // Maker makes vector tiles (Mapbox Vector Tile 2.1) of the collections of a store. It is safe for concurrent use.
 type Maker struct {
-	o Options
+	o     Options
+	cache *cache.Cache[sectionKey, any]
+
+	ctx   context.Context // of what is made in the background
+	stop  context.CancelFunc
+	group sync.WaitGroup
+	turn  chan struct{} // one at a time, so that memory keeps its bound
+
+	mu     sync.Mutex
+	closed bool
+	works  map[workKey]*work
+	count  int64
 }
 
 // NewMaker returns a Maker, which the caller closes.
@@ -39,11 +58,17 @@ func NewMaker(o Options) *Maker {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Maker{o: o}
+	if o.Largest == 0 {
+		o.Largest = 16 << 20
+	}
+	if o.Check == 0 {
+		o.Check = 5 * time.Minute
+	}
+	m := &Maker{o: o, turn: make(chan struct{}, 1), works: map[workKey]*work{}}
+	m.cache = cache.New[sectionKey, any](cache.Options{Name: "tile levels", Bytes: o.Bytes, Group: o.Cache})
+	m.ctx, m.stop = context.WithCancel(context.Background())
+	return m
 }
-
-// Close ends what is made in the background, and waits for it.
-func (m *Maker) Close() error { return nil }
 
 // Ask is a question for a tile.
 type Ask struct {
@@ -70,9 +95,9 @@ type Made struct {
 	// Hint is what the header OATiles-hint tells of the tile and all finer ones within (OGC 20-057, /rec/core/tc-hint): "empty", "full" where they
 	// lie within one feature, or "" where that is not known.
 	Hint string
-	// Rev names the state of the data that the tile was made from: the same question with the same Rev has the same Data.
+	// Rev names the state of the levels that the tile was made from: the same question with the same Rev has the same Data. "" without Keep.
 	Rev string
-	// Keep says that the tile was made from levels, so that it may be kept for as long as Rev is that of Maker.Rev. Tiles that were made while levels
+	// Keep says that the tile was made from levels, so that it may be kept for as long as Maker.Rev gives its Rev. Tiles that were made while levels
 	// are being built may not.
 	Keep bool
 	// LeftOut counts the features that lie in the tile and are not in it, since they are too many, or lack importance at its scale.
@@ -97,17 +122,19 @@ func (r Range) Contains(t Tile) bool {
 	})
 }
 
-// Rev names the state that tiles of these collections are made from now; see Made.
-func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
-	return st.Catalog().Version
-}
-
 // Range tells where a collection has tiles. A collection that is not in the catalog gives store.ErrNotFound, one whose coordinates have no
 // way to the CRS of the set an error of kind problem.NotFound.
 func (m *Maker) Range(ctx context.Context, st store.Store, set *Set, collection string) (Range, error) {
 	c, _, err := layerOf(st.Catalog(), set, collection)
 	if err != nil {
 		return Range{}, err
+	}
+	l, err := m.levels(ctx, st, set, c)
+	if err != nil {
+		return Range{}, err
+	}
+	if l != nil {
+		return l.span(), nil
 	}
 	return set.estimate(c)
 }
@@ -197,21 +224,29 @@ func (s *Set) limit(r *Range, b orb.Bound) {
 // asking again helps. The tile may lie outside of Range, and is empty then.
 func (m *Maker) Tile(ctx context.Context, st store.Store, a Ask) (*Made, error) {
 	cat := st.Catalog()
-	made := &Made{Rev: cat.Version}
+	made := &Made{Keep: true}
+	hints := make([]string, 0, len(a.Layers))
 	for _, q := range a.Layers {
 		c, move, err := layerOf(cat, a.Set, q.Collection)
 		if err != nil {
 			return nil, err
 		}
-		layer := NewLayer(c.ID)
-		if move != nil && a.Tile.Z <= a.Set.finest() {
-			s := slow{m: m, st: st, set: a.Set, tile: a.Tile, c: c, move: move, layer: layer, made: made}
-			if err := s.features(ctx, q); err != nil {
-				return nil, err
-			}
+		if move == nil {
+			hints = append(hints, "empty")
+			continue
 		}
-		made.Data = layer.Append(made.Data)
+		hint, err := m.layer(ctx, st, drawing{m: m, c: c, set: a.Set, q: q, tile: a.Tile, layer: NewLayer(c.ID), made: made}, move)
+		if err != nil {
+			return nil, err
+		}
+		hints = append(hints, hint)
 	}
-	made.Empty = len(made.Data) == 0
+	if int64(len(made.Data)) > 4*m.o.Largest {
+		return nil, problem.New(problem.TooLarge, nil, "The tile has more than %d MB. Zoom in, or choose fewer collections with collections=.", 4*m.o.Largest>>20)
+	}
+	if !made.Keep {
+		made.Rev = ""
+	}
+	made.Empty, made.Hint = len(made.Data) == 0, hintOf(hints)
 	return made, nil
 }

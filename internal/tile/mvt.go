@@ -21,20 +21,21 @@ type Layer struct {
 	name     string
 	features []byte
 	keys     map[string]uint32
-	values   map[any]uint32
+	values   map[string]uint32 // by the bytes of their messages
 	keyList  []string
-	valList  []any
+	valList  []string
 	count    int
 
 	tags     []byte
 	geometry []byte
 	message  []byte
+	value    []byte
 	x, y     int32 // of the cursor
 }
 
 // NewLayer returns a layer without features.
 func NewLayer(name string) *Layer {
-	return &Layer{name: name, keys: map[string]uint32{}, values: map[any]uint32{}}
+	return &Layer{name: name, keys: map[string]uint32{}, values: map[string]uint32{}}
 }
 
 // Features returns the number of features.
@@ -44,6 +45,7 @@ func (l *Layer) Features() int { return l.count }
 type Tag struct {
 	Key   string
 	Value any
+	raw   []byte // message of the value, in its place
 }
 
 // NumericID returns the number of a feature id: the id itself where it is a whole number of the same digits below 2^52, else a hash between 2^52
@@ -149,27 +151,27 @@ func appendBytes[T string | []byte](dst []byte, number int, v T) []byte {
 func (l *Layer) add(id uint64, kind int, tags []Tag) error {
 	l.tags = l.tags[:0]
 	for _, t := range tags {
-		if t.Value == nil {
-			continue
-		}
-		switch v := t.Value.(type) {
-		case string, int64, bool:
-		case float64:
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				continue // as null
+		raw := t.raw
+		if raw == nil {
+			var err error
+			if l.value, err = appendValue(l.value[:0], t.Value); err != nil {
+				return fmt.Errorf("tile: property %s: %w", t.Key, err)
 			}
-		default:
-			return fmt.Errorf("tile: property %s of %T", t.Key, t.Value)
+			raw = l.value
+		}
+		if len(raw) == 0 {
+			continue
 		}
 		k, ok := l.keys[t.Key]
 		if !ok {
 			k = uint32(len(l.keyList))
 			l.keys[t.Key], l.keyList = k, append(l.keyList, t.Key)
 		}
-		n, ok := l.values[t.Value]
+		n, ok := l.values[string(raw)]
 		if !ok {
 			n = uint32(len(l.valList))
-			l.values[t.Value], l.valList = n, append(l.valList, t.Value)
+			text := string(raw)
+			l.values[text], l.valList = n, append(l.valList, text)
 		}
 		l.tags = binary.AppendUvarint(binary.AppendUvarint(l.tags, uint64(k)), uint64(n))
 	}
@@ -195,25 +197,33 @@ func (l *Layer) Append(dst []byte) []byte {
 	for _, k := range l.keyList {
 		m = appendBytes(m, 3, k)
 	}
-	var value []byte
 	for _, v := range l.valList {
-		switch v := v.(type) {
-		case string:
-			value = appendBytes(value[:0], 1, v)
-		case float64:
-			value = binary.LittleEndian.AppendUint64(field(value[:0], 3, fixed), math.Float64bits(v))
-		case int64:
-			value = binary.AppendVarint(field(value[:0], 6, varint), v)
-		case bool:
-			value = field(value[:0], 7, varint)
-			if v {
-				value = append(value, 1)
-			} else {
-				value = append(value, 0)
-			}
-		}
-		m = appendBytes(m, 4, value)
+		m = appendBytes(m, 4, v)
 	}
 	m = binary.AppendUvarint(field(m, 5, varint), Extent)
 	return appendBytes(dst, 3, m)
+}
+
+// appendValue appends the message of a value; nothing for null, which a number that is none is.
+func appendValue(dst []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+	case string:
+		dst = appendBytes(dst, 1, v)
+	case float64:
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			dst = binary.LittleEndian.AppendUint64(field(dst, 3, fixed), math.Float64bits(v))
+		}
+	case int64:
+		dst = binary.AppendVarint(field(dst, 6, varint), v)
+	case bool:
+		dst = field(dst, 7, varint)
+		if v {
+			return append(dst, 1), nil
+		}
+		dst = append(dst, 0)
+	default:
+		return dst, fmt.Errorf("a value of %T", v)
+	}
+	return dst, nil
 }

@@ -56,7 +56,7 @@ func norway(b *testing.B, n int) []*arc.Level {
 			b.Fatal(err)
 		}
 	}
-	levels, err := build.Levels(b.Context(), n, nil)
+	levels, err := build.Levels(b.Context(), n)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func level(t testing.TB, features ...orb.Geometry) *arc.Level {
 			t.Fatal(err)
 		}
 	}
-	l, err := b.Levels(t.Context(), 1, nil)
+	l, err := b.Levels(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

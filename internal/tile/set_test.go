@@ -36,7 +36,7 @@ func shared(t *testing.T) string {
 // near allows for the register, which writes some cell sizes with 10 decimals.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-10*math.Max(math.Abs(a), math.Abs(b)) }
 
-func find(t *testing.T, id string) *tile.Set {
+func find(t testing.TB, id string) *tile.Set {
 	t.Helper()
 	s, ok := tile.Find(id)
 	if !ok {

@@ -2,7 +2,7 @@ package tile
 
 import (
 	"context"
-	"math"
+	"errors"
 	"strings"
 
 	"github.com/paulmach/orb"
@@ -35,7 +35,7 @@ type record struct {
 }
 
 func (s *slow) features(ctx context.Context, q Query) error {
-	rows, err := s.rows(ctx, q.Filter)
+	rows, err := s.rows(ctx, q.Filter, s.m.o.Most)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *slow) features(ctx context.Context, q Query) error {
 }
 
 // rows finds the features that touch the tile with its buffer.
-func (s *slow) rows(ctx context.Context, filter cql2.Expr) ([]store.Row, error) {
+func (s *slow) rows(ctx context.Context, filter cql2.Expr, most int) ([]store.Row, error) {
 	b := s.set.Bound(s.tile).Pad(Buffer * s.set.unit(s.tile.Z))
 	d := s.set.CRS.Domain()
 	b = orb.Bound{Min: orb.Point{max(b.Min[0], d.Min[0]), max(b.Min[1], d.Min[1])}, Max: orb.Point{min(b.Max[0], d.Max[0]), min(b.Max[1], d.Max[1])}}
@@ -68,13 +68,16 @@ func (s *slow) rows(ctx context.Context, filter cql2.Expr) ([]store.Row, error) 
 	if filter != nil {
 		box = cql2.And{filter, box}
 	}
-	page, err := s.st.Page(ctx, store.Query{Collection: s.c.ID, Filter: box, Limit: s.m.o.Most + 1, Count: store.CountNone})
+	page, err := s.st.Page(ctx, store.Query{Collection: s.c.ID, Filter: box, Limit: most + 1, Count: store.CountNone})
 	if err != nil {
 		return nil, err
 	}
-	if len(page.Rows) > s.m.o.Most {
+	switch {
+	case len(page.Rows) > most && filter != nil:
+		return nil, problem.New(problem.TooLarge, nil, "The filter chooses more than %d features of %s in this tile. Choose fewer, or zoom in.", most, s.c.ID)
+	case len(page.Rows) > most:
 		return nil, problem.New(problem.Busy, nil, "The tiles of %s are being prepared, and this one has more than %d features. Try again after the seconds in Retry-After, or zoom in.",
-			s.c.ID, s.m.o.Most)
+			s.c.ID, most)
 	}
 	return page.Rows, nil
 }
@@ -92,7 +95,10 @@ func (s *slow) draw(ctx context.Context, list []record) error {
 			}
 		}
 	}
-	levels, err := build.Levels(ctx, 1, nil)
+	levels, err := build.Levels(ctx, 1)
+	if errors.Is(err, arc.ErrApart) || errors.Is(err, arc.ErrPlanar) {
+		levels, err = s.apart(ctx, grid, list)
+	}
 	if err != nil {
 		return err
 	}
@@ -112,6 +118,36 @@ func (s *slow) draw(ctx context.Context, list []record) error {
 	return nil
 }
 
+// apart makes a level of features that are no coverage.
+func (s *slow) apart(ctx context.Context, grid arc.Grid, list []record) ([]*arc.Level, error) {
+	all := &arc.Level{}
+	for _, r := range list {
+		b := arc.NewBuilder(grid, arc.Options{})
+		err := b.Add(r.geom, s.move)
+		if err == nil {
+			var one []*arc.Level
+			if one, err = b.Levels(ctx, 1); err == nil {
+				all.Join(one[0])
+				continue
+			}
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		s.made.LeftOut++
+		b = arc.NewBuilder(grid, arc.Options{})
+		if err := b.Add(nil, nil); err != nil {
+			return nil, err
+		}
+		none, err := b.Levels(ctx, 1)
+		if err != nil {
+			return nil, err
+		}
+		all.Join(none[0])
+	}
+	return []*arc.Level{all}, nil
+}
+
 // other adds the points and lines of a feature.
 func (s *slow) other(r record, id uint64, grid arc.Grid) error {
 	var points []arc.Point
@@ -123,12 +159,11 @@ func (s *slow) other(r record, id uint64, grid arc.Grid) error {
 		}
 		line := make([]arc.Point, 0, run.Len())
 		for i := range run.Len() {
-			x, y := s.move(run.XY(i))
-			x, y = math.Round((x-grid.Origin[0])/grid.Unit), math.Round((y-grid.Origin[1])/grid.Unit)
-			if !(math.Abs(x) <= arc.MaxPosition/2 && math.Abs(y) <= arc.MaxPosition/2) {
+			p, ok := grid.Snap(&run, i, s.move)
+			if !ok {
 				return true
 			}
-			if p := (arc.Point{X: int32(x), Y: int32(y)}); len(line) == 0 || line[len(line)-1] != p {
+			if len(line) == 0 || line[len(line)-1] != p {
 				line = append(line, p)
 			}
 		}
@@ -187,7 +222,7 @@ func newTagger(c *store.Collection, properties []string) *tagger {
 // of returns the tags of a feature: its id and its values, which are copied.
 func (t *tagger) of(f *store.Feature) []Tag {
 	tags := make([]Tag, 1, len(t.want)+1)
-	tags[0] = Tag{IDKey, strings.Clone(f.ID)}
+	tags[0] = Tag{Key: IDKey, Value: strings.Clone(f.ID)}
 	for i, v := range f.Values {
 		if !t.keep[i] || v == nil {
 			continue
@@ -198,7 +233,7 @@ func (t *tagger) of(f *store.Feature) []Tag {
 		case store.JSON:
 			v = strings.Clone(string(x))
 		}
-		tags = append(tags, Tag{t.want[i], v})
+		tags = append(tags, Tag{Key: t.want[i], Value: v})
 	}
 	return tags
 }

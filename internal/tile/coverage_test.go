@@ -1,0 +1,293 @@
+package tile_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/mvt"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+	"grense/internal/tile"
+	"grense/internal/wkb"
+)
+
+// sharedFile returns the path of a file of the shared data; without them the test is skipped.
+func sharedFile(t testing.TB, name string) string {
+	t.Helper()
+	root := os.Getenv("GRENSE_SHARED")
+	if root == "" {
+		root = "../../../shared"
+	}
+	p := filepath.Join(root, "data", filepath.FromSlash(name))
+	if _, err := os.Stat(p); err != nil {
+		t.Skipf("without the shared data: %v", err)
+	}
+	return p
+}
+
+// layer opens the features of a packed GeoJSON file, or of one with a feature a line, as collection "areas" with one property.
+func layer(t testing.TB, file, property string) store.Store {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "layer.gpkg")
+	w, err := gpkg.Create(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.CRS84}, property)
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type feature struct {
+		Properties map[string]any
+		Geometry   struct {
+			Type        string
+			Coordinates json.RawMessage
+		}
+	}
+	add := func(x feature) {
+		m := make(orb.MultiPolygon, 1)
+		var to any = &m
+		if x.Geometry.Type == "Polygon" {
+			to = &m[0]
+		}
+		if err := json.Unmarshal(x.Geometry.Coordinates, to); err != nil {
+			t.Fatal(err)
+		}
+		if err := insert(fmt.Sprint(x.Properties[property]), store.Geometry{WKB: wkb.Append(nil, m)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for d := json.NewDecoder(bufio.NewReaderSize(z, 1<<20)); ; {
+		var c struct {
+			feature
+			Features []feature
+		}
+		if err := d.Decode(&c); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if c.Geometry.Type != "" {
+			add(c.feature)
+		}
+		for _, x := range c.Features {
+			add(x)
+		}
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, path)
+}
+
+// define makes the collection areas with one text.
+func define(t testing.TB, w store.Writer, g *store.Geom, property string) func(...any) error {
+	t.Helper()
+	c := &store.Collection{ID: "areas", Table: "areas", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, Geometry: g,
+		Properties: []store.Property{{Name: property, Column: property, Type: cql2.TypeText}}}
+	if err := w.Define(t.Context(), c, false); err != nil {
+		t.Fatal(err)
+	}
+	insert, err := w.Insert(t.Context(), "areas", []string{property, "geom"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return insert
+}
+
+// ready waits until tiles of a collection are made from levels.
+func ready(t testing.TB, m *tile.Maker, st store.Store, set, collection string) tile.Range {
+	t.Helper()
+	for until := time.Now().Add(5 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		r, err := m.Range(t.Context(), st, find(t, set), collection)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Settled {
+			return r
+		}
+		if p := m.Progress(); time.Now().After(until) || len(p) > 0 && p[0].Err != nil {
+			t.Fatalf("no levels: %+v", p)
+		}
+	}
+}
+
+// decoded is a layer of a tile, by orb's decoder: polygons in cells, y down. Nil for an empty tile.
+func decoded(t testing.TB, m *tile.Maker, st store.Store, a tile.Ask) *mvt.Layer {
+	t.Helper()
+	made, err := m.Tile(t.Context(), st, a)
+	if err != nil {
+		t.Fatal(a.Set.ID, a.Tile, err)
+	}
+	if !made.Keep {
+		t.Fatal("the tile is not of levels")
+	}
+	if made.Empty {
+		return nil
+	}
+	layers, err := mvt.Unmarshal(made.Data)
+	if err != nil || len(layers) != 1 {
+		t.Fatal(a.Tile, err)
+	}
+	return layers[0]
+}
+
+// judgeTiles reads lines of tile and geometry in hexadecimal WKB, and prints for each tile how many are invalid, how many have edges that do not match
+// those of their neighbours, and the sum of areas beside the area of the union.
+const judgeTiles = `
+import sys, shapely, itertools
+rows = [l.split() for l in sys.stdin]
+for k, g in itertools.groupby(rows, key=lambda r: r[0]):
+    g = shapely.from_wkb([r[1] for r in g])
+    bad = (~shapely.is_valid(g)).sum()
+    e = (~shapely.is_empty(shapely.coverage_invalid_edges(g))).sum()
+    print(k, bad, e, shapely.area(g).sum(), shapely.area(shapely.union_all(g)) if bad == 0 else -1)`
+
+func python(t *testing.T) string {
+	t.Helper()
+	for _, p := range [...]string{os.Getenv("GRENSE_PYTHON"), "../../bin/clients/python/bin/python", "python3"} {
+		if strings.Contains(p, "/") {
+			p, _ = filepath.Abs(p)
+		}
+		if p != "" && exec.Command(p, "-c", "import shapely; shapely.coverage_invalid_edges").Run() == nil {
+			return p
+		}
+	}
+	if os.Getenv("GRENSE_ACCEPT") != "" {
+		t.Fatal("no shapely 2.1; run make client-tools")
+	}
+	t.Skip("no shapely 2.1; make client-tools installs it")
+	return ""
+}
+
+// judged says which tiles are judged, and how many features may have edges that do not match, as in the source.
+type judged struct {
+	set, collection string
+	whole           int // up to this level all tiles
+	more            int // so many seeded ones of each finer level
+	known           int
+}
+
+// judge makes tiles and asks GEOS about them: every polygon valid, no gap and no overlap along borders.
+func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
+	t.Helper()
+	p := python(t)
+	set, r := find(t, j.set), ready(t, m, st, j.set, j.collection)
+	random := rand.New(rand.NewPCG(1, 2))
+	var in bytes.Buffer
+	tiles, features := 0, 0
+	for _, l := range r.Limits {
+		var list []tile.Tile
+		if l.Z <= j.whole {
+			for row := l.MinRow; row <= l.MaxRow; row++ {
+				for col := l.MinCol; col <= l.MaxCol; col++ {
+					list = append(list, tile.Tile{Z: l.Z, Row: row, Col: col})
+				}
+			}
+		} else {
+			for range j.more {
+				list = append(list, tile.Tile{Z: l.Z, Row: l.MinRow + random.IntN(l.MaxRow-l.MinRow+1), Col: l.MinCol + random.IntN(l.MaxCol-l.MinCol+1)})
+			}
+		}
+		for n, at := range list {
+			layer := decoded(t, m, st, tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: j.collection, Properties: []string{}}}})
+			if layer == nil {
+				continue
+			}
+			tiles++
+			for _, f := range layer.Features {
+				features++
+				fmt.Fprintf(&in, "%d/%d/%d-%d %s\n", at.Z, at.Row, at.Col, n, hex.EncodeToString(wkb.Append(nil, f.Geometry)))
+			}
+		}
+	}
+	cmd := exec.Command(p, "-c", judgeTiles)
+	cmd.Stdin = &in
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	seen := 0
+	for line := range strings.Lines(string(out)) {
+		var at string
+		var invalid, edges int
+		var sum, union float64
+		if _, err := fmt.Sscan(line, &at, &invalid, &edges, &sum, &union); err != nil {
+			t.Fatal(line, err)
+		}
+		if seen++; invalid > 0 || edges > j.known || j.known == 0 && sum != union {
+			t.Errorf("%s of %s: %s", at, j.set, line)
+		}
+	}
+	t.Logf("%s of %s: %d tiles with %d features, levels %d to %d", j.collection, j.set, tiles, features, r.First, r.Last)
+	if seen != tiles || tiles == 0 {
+		t.Errorf("%d tiles of %d were judged", seen, tiles)
+	}
+}
+
+// TestTilesAreCoveragesByShapely: GEOS finds no gap, no overlap and no invalid polygon in tiles of the demo, in every plane.
+func TestTilesAreCoveragesByShapely(t *testing.T) {
+	t.Parallel()
+	python(t)
+	st := demoStore(t)
+	m := tile.NewMaker(tile.Options{})
+	defer m.Close()
+	for _, set := range []string{"WebMercatorQuad", "utm33n", "EPSG3575Quad", "WorldCRS84Quad"} {
+		judged{set: set, collection: "kommuner", whole: 4, more: 3}.judge(t, m, st)
+	}
+}
+
+// TestAcceptTilesByShapely is TestTilesAreCoveragesByShapely for real divisions. The borders of Haugesund and Sveio differ by hundreds of metres in the
+// source.
+func TestAcceptTilesByShapely(t *testing.T) {
+	if os.Getenv("GRENSE_ACCEPT") == "" {
+		t.Skip("long: make accept")
+	}
+	m := tile.NewMaker(tile.Options{Dir: t.TempDir()})
+	defer m.Close()
+	t.Run("Norway", func(t *testing.T) {
+		st := layer(t, sharedFile(t, "norway/robhop-2024/Kommuner-M.geojson.gz"), "kommunenummer")
+		judged{set: "WebMercatorQuad", collection: "areas", whole: 7, more: 200, known: 2}.judge(t, m, st)
+	})
+	t.Run("N1000", func(t *testing.T) {
+		st := open(t, sharedFile(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"))
+		for _, set := range []string{"WebMercatorQuad", "utm33n", "EPSG3575Quad"} {
+			judged{set: set, collection: "kommune", whole: 6, more: 200}.judge(t, m, st)
+		}
+	})
+	t.Run("counties", func(t *testing.T) {
+		st := open(t, sharedFile(t, "norway/kartverket-fylker-25833.gpkg"))
+		judged{set: "WebMercatorQuad", collection: "fylker", whole: 6, more: 200}.judge(t, m, st)
+	})
+	t.Run("France", func(t *testing.T) {
+		st := layer(t, sharedFile(t, "france/france-communes-2018.geojsonl.gz"), "code")
+		r := ready(t, m, st, "WebMercatorQuad", "areas")
+		if r.First != 3 {
+			t.Errorf("communes of France from level %d on", r.First)
+		}
+		judged{set: "WebMercatorQuad", collection: "areas", whole: 6, more: 200}.judge(t, m, st)
+	})
+}

@@ -1,0 +1,478 @@
+package tile
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/arc"
+	"grense/internal/cache"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// levels are what tiles of one collection in one set are made from. They are immutable, and safe for concurrent use; the file is closed by nobody
+// who may still be read from, but with the last reference.
+type levels struct {
+	n       int64 // differs for all levels of a Maker
+	set     *Set
+	c       string
+	side    *side
+	cache   *cache.Cache[sectionKey, any]
+	offsets []byte
+
+	once sync.Once
+	byID []int32 // numbers of features in the order of their numeric ids
+	nums []uint64
+	err  error
+}
+
+type sectionKey struct {
+	levels int64
+	name   string
+}
+
+// wholeRecords is up to how many bytes of records are held in memory at once.
+const wholeRecords = 32 << 20
+
+func (m *Maker) newLevels(set *Set, c string, s *side) (*levels, error) {
+	m.mu.Lock()
+	m.count++
+	l := &levels{n: m.count, set: set, c: c, side: s, cache: m.cache}
+	m.mu.Unlock()
+	var err error
+	if l.offsets, err = s.section(secOffsets); err == nil && len(l.offsets) != 8*(s.sum.Features+1) {
+		err = errSide
+	}
+	return l, err
+}
+
+// load returns a section as read makes it of its bytes; nil when there is none.
+func (l *levels) load(name string, read func(b []byte) (value any, size int64, err error)) (any, error) {
+	if _, ok := l.side.sum.Sections[name]; !ok {
+		return nil, nil
+	}
+	key := sectionKey{l.n, name}
+	if v, ok := l.cache.Get(key); ok {
+		return v, nil
+	}
+	b, err := l.side.section(name)
+	if err != nil {
+		return nil, err
+	}
+	v, size, err := read(b)
+	if err != nil {
+		return nil, err
+	}
+	l.cache.Put(key, v, size+int64(len(name)))
+	return v, nil
+}
+
+func (l *levels) area(z int) (*arc.Level, error) {
+	v, err := l.load(secArea(z), func(b []byte) (any, int64, error) {
+		level := &arc.Level{}
+		err := level.UnmarshalBinary(b)
+		return level, level.Bytes(), err
+	})
+	level, _ := v.(*arc.Level)
+	return level, err
+}
+
+func (l *levels) line(z int) (*arc.Lines, error) {
+	v, err := l.load(secLine(z), func(b []byte) (any, int64, error) {
+		lines := &arc.Lines{}
+		err := lines.UnmarshalBinary(b)
+		return lines, lines.Bytes(), err
+	})
+	lines, _ := v.(*arc.Lines)
+	return lines, err
+}
+
+func (l *levels) points() (*shown, error) {
+	v, err := l.load(secPoints, func(b []byte) (any, int64, error) {
+		p, err := readPoints(b, l.set.first, l.set.finest())
+		return p, int64(len(b)), err
+	})
+	p, _ := v.(*shown)
+	return p, err
+}
+
+// records reads records of features.
+type records struct {
+	l      *levels
+	whole  []byte
+	buf    []byte
+	tags   []Tag
+	wanted []int // places of the values of a record in tags; -1: not wanted
+}
+
+// records returns a reader of the properties wanted; nil wants all.
+func (l *levels) records(properties []string) (*records, error) {
+	r := &records{l: l, tags: []Tag{{Key: IDKey}}}
+	for _, name := range l.side.sum.Names {
+		at := -1
+		if properties == nil || slices.Contains(properties, name) {
+			at = len(r.tags)
+			r.tags = append(r.tags, Tag{Key: name})
+		}
+		r.wanted = append(r.wanted, at)
+	}
+	if l.side.sum.Sections[secRecords].Size > wholeRecords {
+		return r, nil
+	}
+	v, err := l.load(secRecords, func(b []byte) (any, int64, error) { return b, int64(len(b)), nil })
+	r.whole, _ = v.([]byte)
+	return r, err
+}
+
+// of returns the number and the tags of a feature, which are valid until the next call.
+func (r *records) of(feature int) (id uint64, tags []Tag, err error) {
+	b, err := r.read(feature)
+	if err != nil {
+		return 0, nil, err
+	}
+	next := func() []byte {
+		n, k := binary.Uvarint(b)
+		if k <= 0 || n > uint64(len(b)-k) {
+			err, b = errSide, nil
+			return nil
+		}
+		v := b[k : k+int(n) : k+int(n)]
+		b = b[k+int(n):]
+		return v
+	}
+	r.tags[0].raw = next()
+	for _, at := range r.wanted {
+		if v := next(); at >= 0 {
+			r.tags[at].raw = v
+		}
+	}
+	return NumericID(textOf(r.tags[0].raw)), r.tags, err
+}
+
+func (r *records) read(feature int) ([]byte, error) {
+	from, to := binary.LittleEndian.Uint64(r.l.offsets[8*feature:]), binary.LittleEndian.Uint64(r.l.offsets[8*feature+8:])
+	x := r.l.side.sum.Sections[secRecords]
+	if from > to || to > uint64(x.Size) {
+		return nil, errSide
+	}
+	if r.whole != nil {
+		return r.whole[from:to], nil
+	}
+	r.buf = slices.Grow(r.buf[:0], int(to-from))[:to-from]
+	if _, err := r.l.side.r.ReadAt(r.buf, x.At+int64(from)); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return r.buf, nil
+}
+
+// textOf returns the text of a message of a value.
+func textOf(raw []byte) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	if n, k := binary.Uvarint(raw[1:]); k > 0 && int(n) == len(raw)-1-k {
+		return string(raw[1+k:])
+	}
+	return ""
+}
+
+// find returns the number of a feature; false when there is none with that id.
+func (l *levels) find(r *records, id string) (int, bool, error) {
+	l.once.Do(func() {
+		l.byID, l.nums = make([]int32, l.side.sum.Features), make([]uint64, l.side.sum.Features)
+		for i := range l.byID {
+			l.byID[i] = int32(i)
+			if l.nums[i], _, l.err = r.of(i); l.err != nil {
+				return
+			}
+		}
+		slices.SortFunc(l.byID, func(a, b int32) int { return cmp.Compare(l.nums[a], l.nums[b]) })
+	})
+	if l.err != nil {
+		return 0, false, l.err
+	}
+	n := NumericID(id)
+	at, _ := slices.BinarySearchFunc(l.byID, n, func(f int32, n uint64) int { return cmp.Compare(l.nums[f], n) })
+	for ; at < len(l.byID) && l.nums[l.byID[at]] == n; at++ {
+		_, tags, err := r.of(int(l.byID[at]))
+		if err != nil || textOf(tags[0].raw) == id {
+			return int(l.byID[at]), err == nil, err
+		}
+	}
+	return 0, false, nil
+}
+
+// drawing is a layer of a tile while it is made from levels.
+type drawing struct {
+	m       *Maker
+	c       *store.Collection
+	set     *Set
+	l       *levels
+	tile    Tile
+	q       Query
+	layer   *Layer
+	made    *Made
+	records *records
+	chosen  map[int32]bool // nil: all
+	low     arc.Point
+	high    arc.Point // of the tile with its buffer, on the grid of its level
+}
+
+// draw adds what lies in the tile.
+func (d *drawing) draw(ctx context.Context, st store.Store) (err error) {
+	sum := &d.l.side.sum
+	if d.tile.Z > sum.Last {
+		return nil
+	}
+	d.low, d.high = box(corner(d.tile))
+	if d.records, err = d.l.records(d.q.Properties); err != nil {
+		return err
+	}
+	if d.q.Filter != nil {
+		if err := d.choose(ctx, st); err != nil {
+			return err
+		}
+	}
+	if err := d.areas(ctx); err != nil {
+		return err
+	}
+	if err := d.lines(ctx); err != nil {
+		return err
+	}
+	return d.points(ctx)
+}
+
+// mostChosen is how many features a filter may choose in one tile.
+const mostChosen = 200_000
+
+// choose finds the features in the tile for which the filter holds.
+func (d *drawing) choose(ctx context.Context, st store.Store) error {
+	s := slow{m: d.m, st: st, set: d.set, tile: d.tile, c: d.c}
+	rows, err := s.rows(ctx, d.q.Filter, mostChosen)
+	if err != nil {
+		return err
+	}
+	d.chosen = make(map[int32]bool, len(rows))
+	for _, r := range rows {
+		f, ok, err := d.l.find(d.records, r.ID)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return store.ErrChanged
+		}
+		d.chosen[int32(f)] = true
+	}
+	return nil
+}
+
+func (d *drawing) areas(ctx context.Context) error {
+	level, err := d.l.area(d.tile.Z)
+	if level == nil || err != nil {
+		return err
+	}
+	var clip arc.Clipper
+	for i, f := range level.Search(nil, d.low, d.high) {
+		if i%256 == 255 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if d.chosen != nil && !d.chosen[f] {
+			continue
+		}
+		id, tags, err := d.records.of(int(f))
+		if err != nil {
+			return err
+		}
+		if _, err := d.layer.Polygons(&clip, level, int(f), corner(d.tile), id, tags); err != nil {
+			return err
+		}
+		if err := d.m.bound(d.layer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *drawing) lines(ctx context.Context) error {
+	lines, err := d.l.line(d.tile.Z)
+	if lines == nil || err != nil {
+		return err
+	}
+	var parts [][]arc.Point
+	for i, f := range lines.Search(nil, d.low, d.high) {
+		if i%256 == 255 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if d.chosen != nil && !d.chosen[f] {
+			continue
+		}
+		if parts = lines.Clip(parts[:0], int(f), d.low, d.high); len(parts) == 0 {
+			continue
+		}
+		id, tags, err := d.records.of(int(f))
+		if err == nil {
+			err = d.layer.Lines(parts, corner(d.tile), id, tags)
+		}
+		if err == nil {
+			err = d.m.bound(d.layer)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// points adds points, the most important first. Those of a filter are thinned among themselves.
+func (d *drawing) points(ctx context.Context) error {
+	p, err := d.l.points()
+	if p == nil || err != nil {
+		return err
+	}
+	shift := uint(p.last - d.tile.Z)
+	low := arc.Point{X: d.low.X << shift, Y: d.low.Y << shift}
+	high := arc.Point{X: d.high.X << shift, Y: d.high.Y << shift}
+	z := d.tile.Z
+	if d.chosen != nil {
+		z = p.last
+	}
+	list := p.search(nil, z, low, high)
+	slices.SortFunc(list, func(a, b shownPoint) int { return cmp.Compare(a.order, b.order) })
+	if d.chosen != nil {
+		list = slices.DeleteFunc(list, func(s shownPoint) bool { return !d.chosen[s.feature] })
+		if d.tile.Z <= d.l.set.thin() {
+			all := len(list)
+			list = bestOfCells(list, shift+cellBits)
+			d.made.LeftOut += all - len(list)
+		}
+	}
+	if len(list) > d.m.o.Most {
+		d.made.LeftOut += len(list) - d.m.o.Most
+		list = list[:d.m.o.Most]
+	}
+	return d.put(ctx, list, shift)
+}
+
+// bestOfCells leaves the first of each cell.
+func bestOfCells(list []shownPoint, bits uint) []shownPoint {
+	taken := map[arc.Point]bool{}
+	return slices.DeleteFunc(list, func(s shownPoint) bool {
+		cell := arc.Point{X: s.at.X >> bits, Y: s.at.Y >> bits}
+		was := taken[cell]
+		taken[cell] = true
+		return was
+	})
+}
+
+// put adds points in their order; those of one feature are one.
+func (d *drawing) put(ctx context.Context, list []shownPoint, shift uint) error {
+	of := make(map[int32][]arc.Point, len(list))
+	half := int32(1) << shift >> 1
+	for _, s := range list {
+		of[s.feature] = append(of[s.feature], arc.Point{X: (s.at.X + half) >> shift, Y: (s.at.Y + half) >> shift})
+	}
+	for i, s := range list {
+		if i%256 == 255 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		at := of[s.feature]
+		if at == nil {
+			continue
+		}
+		delete(of, s.feature)
+		id, tags, err := d.records.of(int(s.feature))
+		if err == nil {
+			err = d.layer.Points(at, corner(d.tile), id, tags)
+		}
+		if err == nil {
+			err = d.m.bound(d.layer)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bound refuses a layer that has grown beyond the limit.
+func (m *Maker) bound(l *Layer) error {
+	if int64(len(l.features)) <= m.o.Largest {
+		return nil
+	}
+	return problem.New(problem.TooLarge, nil, "The layer %s has more than %s MB in this tile. Zoom in, choose fewer properties with properties=, or features with filter=.",
+		l.name, strconv.FormatInt(m.o.Largest>>20, 10))
+}
+
+// within tells what the tile and all finer ones within are, as far as one layer decides: "empty", "full", or "".
+func (l *levels) within(t Tile) (string, error) {
+	last := l.side.sum.Last
+	if t.Z > last {
+		return "empty", nil
+	}
+	low, high := box(corner(t))
+	shift := uint(last - t.Z)
+	low, high = arc.Point{X: low.X << shift, Y: low.Y << shift}, arc.Point{X: high.X << shift, Y: high.Y << shift}
+	p, err := l.points()
+	if err != nil || p != nil && len(p.search(nil, last, low, high)) > 0 {
+		return "", err
+	}
+	if lines, err := l.line(last); err != nil || lines != nil && len(lines.Search(nil, low, high)) > 0 {
+		return "", err
+	}
+	level, err := l.area(last)
+	if err != nil {
+		return "", err
+	}
+	if level == nil {
+		return "empty", nil
+	}
+	list := level.Search(nil, low, high)
+	covered, touched := 0, 0
+	var clip arc.Clipper
+	for _, f := range list {
+		clip.Feature(level, int(f), low, high, func(rings [][]arc.Point) {
+			touched++
+			if isBox(rings, low, high) {
+				covered++
+			}
+		})
+	}
+	switch {
+	case touched == 0:
+		return "empty", nil
+	case touched == 1 && covered == 1:
+		return "full", nil
+	}
+	return "", nil
+}
+
+// isBox reports whether a polygon is the whole of a box.
+func isBox(rings [][]arc.Point, low, high arc.Point) bool {
+	if len(rings) != 1 {
+		return false
+	}
+	for _, p := range rings[0] {
+		if p.X != low.X && p.X != high.X || p.Y != low.Y && p.Y != high.Y {
+			return false
+		}
+	}
+	return len(rings[0]) == 4
+}
+
+// span is the range of the levels.
+func (l *levels) span() Range {
+	sum := &l.side.sum
+	r := Range{First: sum.First, Last: sum.Last, Settled: true}
+	if sum.Bound != nil {
+		l.set.limit(&r, orb.Bound{Min: sum.Bound.Min, Max: sum.Bound.Max})
+	}
+	return r
+}

@@ -1,0 +1,196 @@
+package tile
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+
+	"grense/internal/arc"
+	"grense/internal/cql2"
+	"grense/internal/store"
+)
+
+// points are the points of a layer while levels are made.
+type points struct {
+	c           *store.Collection
+	first, last int
+	thin        int    // last level that is thinned
+	by          string // property of importance; "": none
+	least       bool   // the smallest number of it is the most important
+	at          []place
+}
+
+// place is a point with its rank, the smallest first.
+type place struct {
+	at      arc.Point
+	feature int32
+	class   int32   // level from which on it is shown
+	rank    float64 // of the property; infinite without
+	hash    uint32
+	order   uint32 // by importance
+}
+
+// Names of properties that tell importance, in lower case: those of which the smallest number is the most important, and those of which the largest is.
+var (
+	ranks   = []string{"rang", "rank", "scalerank", "labelrank", "min_zoom"}
+	weights = []string{"importance", "population", "folketall", "innbyggere", "innbyggertall", "pop_max", "pop"}
+)
+
+// property finds the property of importance.
+func (p *points) property() {
+	for _, x := range []struct {
+		names []string
+		least bool
+	}{{ranks, true}, {weights, false}} {
+		for _, name := range x.names {
+			for i := range p.c.Properties {
+				q := &p.c.Properties[i]
+				if strings.EqualFold(q.Name, name) && (q.Type == cql2.TypeInteger || q.Type == cql2.TypeNumber) {
+					p.by, p.least = q.Name, x.least
+					return
+				}
+			}
+		}
+	}
+}
+
+func (p *points) add(at arc.Point, feature int, id string, value any) {
+	rank := math.Inf(1)
+	switch v := value.(type) {
+	case int64:
+		rank = float64(v)
+	case float64:
+		rank = v
+	}
+	if !p.least && !math.IsInf(rank, 0) {
+		rank = -rank
+	}
+	h := addRow(14695981039346656037, id, 0)
+	p.at = append(p.at, place{at: at, feature: int32(feature), rank: rank, hash: uint32(h ^ h>>32)})
+}
+
+// cellBits is the width of a cell of thinning in bits of the grid of a level: 32 by 32 cells to a tile, each of which shows its most important point.
+const cellBits = 7
+
+// thin is the last level whose points are thinned: beyond, a tile is less than 40 km wide.
+func (s *Set) thin() int {
+	metres := 1.0
+	if s.CRS.Geographic() {
+		metres = 111319.49
+	}
+	z := s.first - 1
+	for z < s.finest() && s.unit(z+1)*metres > 9.6 {
+		z++
+	}
+	return z
+}
+
+// thinned settles from which level on each point is shown, and returns the section: how many points belong to each level, and the points, in the order
+// of Morton in each. A point that is the best in its cell is the best in the smaller cells within; so what is shown on a level is shown on all finer ones,
+// and a cell with points shows one.
+func (p *points) thinned() []byte {
+	slices.SortFunc(p.at, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.hash, b.hash), cmp.Compare(a.feature, b.feature))
+	})
+	for i := range p.at {
+		p.at[i].order, p.at[i].class = uint32(i), int32(p.thin+1)
+	}
+	byPlace := func(a, b place) int {
+		return cmp.Or(cmp.Compare(arc.Morton(a.at), arc.Morton(b.at)), cmp.Compare(a.order, b.order))
+	}
+	slices.SortFunc(p.at, byPlace)
+	left := make([]int32, len(p.at)) // points that are shown on the level above
+	for i := range left {
+		left[i] = int32(i)
+	}
+	for z := p.thin; z >= p.first; z-- {
+		shift := 2 * (p.last - z + cellBits)
+		best := left[:0]
+		for i, n := range left {
+			cell := arc.Morton(p.at[n].at) >> shift
+			switch {
+			case i == 0 || cell != arc.Morton(p.at[best[len(best)-1]].at)>>shift:
+				best = append(best, n)
+			case p.at[n].order < p.at[best[len(best)-1]].order:
+				best[len(best)-1] = n
+			}
+		}
+		for _, n := range best {
+			p.at[n].class = int32(z)
+		}
+		left = best
+	}
+	slices.SortFunc(p.at, func(a, b place) int { return cmp.Or(cmp.Compare(a.class, b.class), byPlace(a, b)) })
+	counts := make([]uint32, p.last-p.first+2)
+	for i := range p.at {
+		counts[p.at[i].class-int32(p.first)]++
+	}
+	out := make([]byte, 0, 4*len(counts)+16*len(p.at))
+	for _, n := range counts {
+		out = binary.LittleEndian.AppendUint32(out, n)
+	}
+	for i := range p.at {
+		x := &p.at[i]
+		for _, v := range [...]uint32{uint32(x.at.X), uint32(x.at.Y), uint32(x.feature), x.order} {
+			out = binary.LittleEndian.AppendUint32(out, v)
+		}
+	}
+	return out
+}
+
+// shown are the points of a layer as they are in a side file. They are immutable.
+type shown struct {
+	first, last int
+	starts      []int // of each level in the points, and the end
+	points      []shownPoint
+}
+
+type shownPoint struct {
+	at      arc.Point
+	feature int32
+	order   uint32
+}
+
+func readPoints(b []byte, first, last int) (*shown, error) {
+	s := &shown{first: first, last: last, starts: []int{0}}
+	n := last - first + 2
+	if len(b) < 4*n {
+		return nil, errSide
+	}
+	for i := range n {
+		s.starts = append(s.starts, s.starts[i]+int(binary.LittleEndian.Uint32(b[4*i:])))
+	}
+	if b = b[4*n:]; len(b) != 16*s.starts[n] {
+		return nil, errSide
+	}
+	s.points = make([]shownPoint, s.starts[n])
+	for i := range s.points {
+		v := func(k int) uint32 { return binary.LittleEndian.Uint32(b[16*i+4*k:]) }
+		s.points[i] = shownPoint{arc.Point{X: int32(v(0)), Y: int32(v(1))}, int32(v(2)), v(3)}
+	}
+	return s, nil
+}
+
+// search appends the points that are shown on level z and lie in a box of the finest grid. Side is the width of a tile there, of which the box covers
+// about one.
+func (s *shown) search(dst []shownPoint, z int, low, high arc.Point) []shownPoint {
+	size := uint(s.last-z) + 12 // bits
+	for x := low.X >> size; x <= high.X>>size; x++ {
+		for y := low.Y >> size; y <= high.Y>>size; y++ {
+			from := arc.Morton(arc.Point{X: x << size, Y: y << size})
+			to := from + 1<<(2*size) - 1
+			for class := range min(z-s.first+1, len(s.starts)-1) {
+				list := s.points[s.starts[class]:s.starts[class+1]]
+				i, _ := slices.BinarySearchFunc(list, from, func(p shownPoint, m uint64) int { return cmp.Compare(arc.Morton(p.at), m) })
+				for ; i < len(list) && arc.Morton(list[i].at) <= to; i++ {
+					if p := list[i]; p.at.X >= low.X && p.at.X <= high.X && p.at.Y >= low.Y && p.at.Y <= high.Y {
+						dst = append(dst, p)
+					}
+				}
+			}
+		}
+	}
+	return dst
+}

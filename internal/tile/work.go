@@ -1,0 +1,371 @@
+package tile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"grense/internal/crs"
+	"grense/internal/store"
+)
+
+// workKey names levels of a Maker.
+type workKey struct{ collection, set string }
+
+// work is the making of levels, and what came of it. All is guarded by the Maker's mutex.
+type work struct {
+	levels  *levels // nil: there are none yet
+	stamp   string  // of the data that levels were made of or last compared with
+	checked time.Time
+	busy    bool
+	done    int // in hundredths, while busy
+	failed  string
+	err     error
+	at      time.Time // of the failure
+}
+
+// Progress tells what a Maker does.
+type Progress struct {
+	Collection, Set string
+	Ready           bool  // tiles are made from levels
+	Busy            bool  // levels are being read or made
+	Done            int   // of those, in hundredths
+	Err             error // why they could not be made the last time; they are tried again
+}
+
+// retryAfter is how long after a failure levels are tried again.
+const retryAfter = time.Minute
+
+// Progress tells of all levels that were asked for.
+func (m *Maker) Progress() []Progress {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := make([]Progress, 0, len(m.works))
+	for k, w := range m.works {
+		list = append(list, Progress{Collection: k.collection, Set: k.set, Ready: w.levels != nil, Busy: w.busy, Done: w.done, Err: w.err})
+	}
+	return list
+}
+
+// Prepare begins to make levels of a collection, if there are none, as the first question for a tile does.
+func (m *Maker) Prepare(ctx context.Context, st store.Store, set *Set, collection string) error {
+	_, err := m.Range(ctx, st, set, collection)
+	return err
+}
+
+// Rev names the state that tiles of these collections in a set are made from now, as Made.Rev does; while levels are being made it is that of the data.
+// It asks the store for no more than the state of its data.
+func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
+	rev := ""
+	for _, id := range collections {
+		c, move, err := layerOf(st.Catalog(), set, id)
+		if err != nil || move == nil {
+			continue
+		}
+		l, err := m.levels(m.ctx, st, set, c)
+		if err != nil || l == nil {
+			now, _, _ := stamp(m.ctx, st) // "" where it cannot be told, as the tile cannot then
+			return "made from " + now
+		}
+		rev += l.rev()
+	}
+	return rev
+}
+
+// rev differs for any two levels of any data.
+func (l *levels) rev() string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %s %s", l.c, l.set.ID, l.side.sum.Rev)
+	return strconv.FormatUint(h.Sum64(), 36) + "."
+}
+
+// hintOf puts the hints of layers together.
+func hintOf(hints []string) string {
+	full := 0
+	for _, h := range hints {
+		switch h {
+		case "full":
+			full++
+		case "":
+			return ""
+		}
+	}
+	switch full {
+	case 0:
+		return "empty"
+	case 1:
+		return "full"
+	}
+	return ""
+}
+
+// layer adds a layer of a tile, and tells its hint.
+func (m *Maker) layer(ctx context.Context, st store.Store, d drawing, move crs.Func) (string, error) {
+	l, err := m.levels(ctx, st, d.set, d.c)
+	if err != nil {
+		return "", err
+	}
+	hint := ""
+	if l == nil {
+		d.made.Keep = false
+		if d.tile.Z <= d.set.finest() {
+			s := slow{m: m, st: st, set: d.set, tile: d.tile, c: d.c, move: move, layer: d.layer, made: d.made}
+			err = s.features(ctx, d.q)
+		}
+	} else {
+		d.made.Rev += l.rev()
+		d.l = l
+		if err = d.draw(ctx, st); err == nil && d.q.Filter == nil && d.layer.Features() <= 1 {
+			hint, err = l.within(d.tile)
+		}
+	}
+	d.made.Data = d.layer.Append(d.made.Data)
+	return hint, err
+}
+
+// stamp names the state of the data; live says that rows may change without another stamp.
+func stamp(ctx context.Context, st store.Store) (name string, live bool, err error) {
+	name, live = st.Catalog().Version, true
+	if s, ok := st.(store.Stated); ok {
+		n, err := s.State(ctx)
+		if err != nil {
+			return "", false, err
+		}
+		if n != 0 {
+			name, live = fmt.Sprintf("%s/%x", name, n), false
+		}
+	}
+	return name, live, nil
+}
+
+// levels returns those of a collection; nil while they are being made, which is begun here.
+func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.Collection) (*levels, error) {
+	if c.Geometry == nil {
+		return nil, nil
+	}
+	now, live, err := stamp(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	k := workKey{c.ID, set.ID}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := m.works[k]
+	if w == nil {
+		w = &work{}
+		m.works[k] = w
+	}
+	fresh := w.levels != nil && w.stamp == now
+	old := fresh && live && time.Since(w.checked) > m.o.Check
+	wait := w.failed == now && time.Since(w.at) < retryAfter
+	if (!fresh || old) && !w.busy && !wait && !m.closed {
+		w.busy, w.done = true, 0
+		m.group.Go(func() { m.work(k, w, st, now) })
+	}
+	if fresh {
+		return w.levels, nil
+	}
+	return nil, nil
+}
+
+// work reads or makes levels in the background.
+func (m *Maker) work(k workKey, w *work, st store.Store, now string) {
+	select {
+	case m.turn <- struct{}{}:
+		defer func() { <-m.turn }()
+	case <-m.ctx.Done():
+	}
+	job := &job{m: m, k: k, w: w, st: st, now: now}
+	start := time.Now()
+	l, err := job.run(m.ctx)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w.busy, w.err = false, err
+	switch {
+	case m.ctx.Err() != nil:
+		if l != nil && l != w.levels {
+			l.side.close()
+		}
+		return
+	case err != nil:
+		w.failed, w.at = now, time.Now()
+		m.o.Log.Warn("the levels for tiles could not be made", "collection", k.collection, "set", k.set, "error", err, "again_after", retryAfter)
+		return
+	}
+	w.levels, w.stamp, w.checked, w.failed = l, now, time.Now(), ""
+	if job.made {
+		sum := &l.side.sum
+		m.o.Log.Info("the levels for tiles are ready", "collection", k.collection, "set", k.set, "features", sum.Features, "first", sum.First, "last", sum.Last,
+			"coverage", sum.Coverage, "left_out", sum.Unplaced, "took", time.Since(start).Round(time.Millisecond))
+	}
+}
+
+// job is one making of levels.
+type job struct {
+	m    *Maker
+	k    workKey
+	w    *work
+	st   store.Store
+	now  string // the stamp that it is for
+	made bool
+}
+
+func (j *job) run(ctx context.Context) (*levels, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	set, ok := Find(j.k.set)
+	if !ok {
+		return nil, fmt.Errorf("tile: no set %s", j.k.set)
+	}
+	var st reading = j.st
+	if s, ok := j.st.(store.Snapshotter); ok {
+		snap, err := s.Snapshot(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer snap.Close()
+		st = snap
+	}
+	c, move, err := layerOf(st.Catalog(), set, j.k.collection)
+	if err != nil {
+		return nil, err
+	}
+	_, live, err := stamp(ctx, j.st)
+	if err != nil {
+		return nil, err
+	}
+	rev := j.now
+	if live {
+		sum, err := rowSum(ctx, st, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		rev = fmt.Sprintf("%s/%x", rev, sum)
+	}
+	j.m.mu.Lock()
+	before := j.w.levels
+	j.m.mu.Unlock()
+	if before != nil && before.side.sum.Rev == rev {
+		return before, nil
+	}
+	path, prefix := j.path(c.ID, set.ID)
+	if path != "" {
+		if l, err := j.open(path, rev, set); l != nil || err != nil {
+			return l, err
+		}
+	}
+	j.m.o.Log.Info("the levels for tiles are being made", "collection", c.ID, "set", set.ID, "features", c.Count)
+	return j.make(ctx, &maker{st: st, c: c, set: set, move: move}, path, prefix)
+}
+
+// path returns where the side file lies, and how the names of such files of all states begin; "" without a folder.
+func (j *job) path(collection, set string) (path, prefix string) {
+	if j.m.o.Dir == "" {
+		return "", ""
+	}
+	h := fnv.New64a()
+	h.Write([]byte(collection + "\x00" + j.now))
+	prefix = collection[:min(len(collection), 80)] + "-" + set + "-"
+	return filepath.Join(j.m.o.Dir, "tiles", fmt.Sprintf("%s%016x.levels", prefix, h.Sum64())), prefix
+}
+
+// open reads a side file; nil when there is none of that revision that can be used.
+func (j *job) open(path, rev string, set *Set) (*levels, error) {
+	s, err := openSide(path)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			j.m.o.Log.Warn("a side file with levels for tiles is made anew", "path", path, "why", err)
+		}
+		return nil, nil
+	}
+	if s.sum.Rev != rev {
+		return nil, s.close()
+	}
+	l, err := j.m.newLevels(set, j.k.collection, s)
+	if err != nil {
+		j.m.o.Log.Warn("a side file with levels for tiles is made anew", "path", path, "why", err)
+		return nil, s.close()
+	}
+	return l, nil
+}
+
+func (j *job) make(ctx context.Context, b *maker, path, prefix string) (*levels, error) {
+	out, err := newSideWriter(path)
+	if err != nil {
+		return nil, err
+	}
+	defer out.abandon()
+	logged := time.Now()
+	b.out, b.told = out, func(done int) {
+		j.m.mu.Lock()
+		j.w.done = done
+		j.m.mu.Unlock()
+		if time.Since(logged) > 5*time.Second {
+			logged = time.Now()
+			j.m.o.Log.Info("the levels for tiles are being made", "collection", b.c.ID, "set", b.set.ID, "percent", done)
+		}
+	}
+	if err := b.run(ctx); err != nil {
+		return nil, err
+	}
+	now, live, err := stamp(ctx, j.st)
+	if err != nil {
+		return nil, err
+	}
+	if now != j.now {
+		return nil, fmt.Errorf("tile: %w", store.ErrChanged)
+	}
+	if out.sum.Rev = now; live {
+		out.sum.Rev = fmt.Sprintf("%s/%x", now, b.sum)
+	}
+	s, err := out.finish()
+	if err != nil {
+		return nil, err
+	}
+	if path != "" {
+		tidy(path, prefix)
+	}
+	j.made = true
+	return j.m.newLevels(b.set, b.c.ID, s)
+}
+
+// rowSum adds up the ids and revisions of a collection.
+func rowSum(ctx context.Context, st reading, collection string) (sum uint64, err error) {
+	q := store.Query{Collection: collection, Limit: 10_000, Count: store.CountNone}
+	for {
+		page, err := st.Page(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		for _, r := range page.Rows {
+			sum = addRow(sum, r.ID, r.Rev)
+		}
+		if page.Next == "" {
+			return sum, nil
+		}
+		q.Cursor = page.Next
+	}
+}
+
+// Close ends what is made in the background, and waits for it.
+func (m *Maker) Close() error {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.stop()
+	m.group.Wait()
+	var errs []error
+	for _, w := range m.works {
+		if w.levels != nil {
+			errs = append(errs, w.levels.side.close())
+		}
+	}
+	m.cache.Clear()
+	return errors.Join(errs...)
+}
