@@ -2,8 +2,12 @@ package postgis_test
 
 import (
 	"testing"
+	"time"
+
+	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
+	"grense/internal/crs"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
 )
@@ -34,5 +38,33 @@ func TestTotalsHaveABudget(t *testing.T) {
 	}
 	if n := ask("stor", 5, store.CountCheap); n != 100100 && n != -1 {
 		t.Errorf("a quick count gives %d", n)
+	}
+}
+
+// TestADearCountIsNotTriedOnEachPage, also where rows are tested outside of the database: a box in another system.
+func TestADearCountIsNotTriedOnEachPage(t *testing.T) {
+	t.Parallel()
+	url := base(t, `CREATE TABLE stor (id INT PRIMARY KEY); INSERT INTO stor SELECT generate_series(1, 100100); ANALYZE stor;
+		CREATE FUNCTION sted(n INT) RETURNS GEOMETRY LANGUAGE plpgsql STABLE AS $$ BEGIN IF n > 100 AND n <= 110 THEN PERFORM pg_sleep(0.2); END IF;
+			RETURN ST_SetSRID(ST_MakePoint(200000 + n, 6600000), 25833); END $$;
+		CREATE VIEW treg AS SELECT id, sted(id)::GEOMETRY(Point, 25833) AS geom FROM stor;`)
+	s := openStore(t, url, postgis.Options{Poll: time.Hour})
+	c, _ := s.Catalog().Collection("treg")
+	filter, err := cql2.Check(cql2.BBox{Prop: c.Geometry.Name, CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{2, 57}, Max: orb.Point{33, 72}}}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := store.Query{Collection: "treg", Filter: filter, Limit: 5, Count: store.CountCheap}
+	first := page(t, s, q)
+	if len(first.Rows) != 5 || first.Matched != -1 {
+		t.Fatalf("%+v", first)
+	}
+	run(t, url, `CREATE OR REPLACE FUNCTION sted(n INT) RETURNS GEOMETRY LANGUAGE plpgsql STABLE AS $$ BEGIN IF n > 100 THEN RAISE 'the count is tried again'; END IF;
+		RETURN ST_SetSRID(ST_MakePoint(200000 + n, 6600000), 25833); END $$`)
+	for _, cursor := range []store.Cursor{"", first.Next} {
+		q.Cursor = cursor
+		if p := page(t, s, q); len(p.Rows) != 5 || p.Matched != -1 {
+			t.Errorf("%+v", p)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"grense/internal/cache"
+	"grense/internal/cql2"
 )
 
 // caches are those of a store, for all its revisions.
@@ -59,8 +60,12 @@ const (
 	maxName   = 4 << 10
 )
 
+// name is the statement with its values, and what is tested outside of it.
 func (c *counting) name() string {
 	var b strings.Builder
+	if c.qu.filter.Residue != nil {
+		b.WriteString(cql2.FormatText(c.qu.filter.Residue) + "\x00")
+	}
 	st := c.statement()
 	b.WriteString(st.sql)
 	for _, a := range st.args {

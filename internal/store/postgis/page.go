@@ -619,9 +619,7 @@ func (qu *question) isDear(ctx, short context.Context, x *counting, err error) b
 	if !qu.cheap || err == nil || short.Err() == nil || ctx.Err() != nil {
 		return false
 	}
-	if x != nil {
-		qu.counts.alone(x, -1, countMost)
-	}
+	qu.counts.alone(x, -1, countMost)
 	return true
 }
 

@@ -47,7 +47,16 @@ func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page)
 	if !wanted {
 		return nil
 	}
-	n := 0
+	if qu.complete(p) {
+		qu.matched(p, -1)
+		return nil
+	}
+	n, dear := 0, &counting{qu: qu}
+	if qu.cheap {
+		if _, known, _ := qu.counts.get(dear); known {
+			return nil // it has ended for its budget, a while ago
+		}
+	}
 	short, done := qu.budget(ctx)
 	defer done()
 	err := qu.scan(short, c, stretch{}, func(r pgx.Rows) error {
@@ -57,7 +66,7 @@ func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page)
 		}
 		return err
 	})
-	if qu.isDear(ctx, short, nil, err) {
+	if qu.isDear(ctx, short, dear, err) {
 		n, err = -1, nil
 	}
 	qu.matched(p, n)
