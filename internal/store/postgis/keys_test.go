@@ -236,3 +236,48 @@ func TestColumnGrants(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestVersionsAreFeaturesEachOnce: where a part of the key is the start of the interval, each version is a feature of its own, whose id names the
+// start; none comes twice or is missing, over pages as well, and datetime picks those of a day.
+func TestVersionsAreFeaturesEachOnce(t *testing.T) {
+	t.Parallel()
+	url := base(t, `CREATE TABLE kommune (nr TEXT, gyldig_fra DATE, gyldig_til DATE, navn TEXT, PRIMARY KEY (nr, gyldig_fra)) PARTITION BY RANGE (gyldig_fra);
+		CREATE TABLE k1 PARTITION OF kommune FOR VALUES FROM (MINVALUE) TO ('2020-01-01'); CREATE TABLE k2 PARTITION OF kommune FOR VALUES FROM ('2020-01-01') TO (MAXVALUE);
+		INSERT INTO kommune SELECT lpad(i::text, 4, '0'), fra::DATE, (fra + INTERVAL '2 years - 1 day')::DATE, 'navn ' || i FROM generate_series(1, 50) i, generate_series(DATE '2016-01-01', '2022-01-01', '2 years') fra;
+		UPDATE kommune SET gyldig_til = NULL WHERE gyldig_fra = '2022-01-01'`)
+	s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"kommune": {IntervalStart: "gyldig_fra", IntervalEnd: "gyldig_til"}}})
+	for _, reload := range []bool{false, true} {
+		if reload {
+			run(t, url, "ALTER TABLE kommune ADD COLUMN mer TEXT")
+			eventually(t, "the new column", func() bool { c, ok := s.Catalog().Collection("kommune"); _, has := c.Property("mer"); return ok && has })
+		}
+		seen := map[string]bool{}
+		for q := (store.Query{Collection: "kommune", Limit: 7}); ; {
+			p := page(t, s, q)
+			for _, r := range p.Rows {
+				if seen[r.ID] {
+					t.Errorf("%s comes twice", r.ID)
+				}
+				seen[r.ID] = true
+			}
+			if q.Cursor = p.Next; p.Next == "" {
+				break
+			}
+		}
+		if len(seen) != 200 || !seen["0007;2018-01-01"] {
+			t.Errorf("%d versions of 200", len(seen))
+		}
+	}
+	if v := values(t, s, "kommune", "0007;2018-01-01"); v["nr"] != "0007" || v["gyldig_til"] != "2019-12-31" {
+		t.Errorf("%v", v)
+	}
+	c, _ := s.Catalog().Collection("kommune")
+	during, ok := c.During()
+	day := time.Date(2019, 6, 1, 0, 0, 0, 0, time.UTC)
+	if during.From, during.To = &day, &day; !ok || during.Start != "gyldig_fra" {
+		t.Fatalf("%+v", during)
+	}
+	if p := page(t, s, store.Query{Collection: "kommune", Filter: during, Limit: 100}); p.Matched != 50 || p.Rows[0].ID != "0001;2018-01-01" {
+		t.Errorf("on a day: %d, %v", p.Matched, p.Rows)
+	}
+}

@@ -95,6 +95,28 @@ func (c *coster) indexed(name string) bool {
 	return c.d.Normal("", f) == "" || f.Type == cql2.TypeTimestamp && f.Layout != ""
 }
 
+// ranged reports whether an index serves a comparison of a property with a literal that is said of its stored column; a moment bounds days, too.
+func (c *coster) ranged(x, literal cql2.Expr) bool {
+	d, ok := c.d.(Ranged)
+	p, isProp := x.(cql2.Prop)
+	if !ok || !isProp || !isLiteral(literal) {
+		return false
+	}
+	f := c.src.Fields[p.Name]
+	if f == nil || f.Column != c.key && !c.src.Indexed[f.Column] {
+		return false
+	}
+	if t, ok := literal.(cql2.Timestamp); ok && f.Type == cql2.TypeDate {
+		literal = cql2.Date{T: t.T}
+	}
+	vs, ok := (&compiler{d: c.d, src: c.src, alias: "t", depth: new(int)}).values(x, literal)
+	if !ok || len(vs[1].args) != 1 {
+		return false
+	}
+	_, ok = d.Range("", f, "=", vs[1].args[0])
+	return ok
+}
+
 // ordered reports whether an index gives rows in that order.
 func (c *coster) ordered(keys []store.Sort) bool {
 	f := c.src.Fields[keys[0].Property]
@@ -111,11 +133,14 @@ func (c *coster) served(e cql2.Expr) bool {
 	case cql2.Bool:
 		return !bool(e)
 	case cql2.Compare:
-		return e.Op != cql2.Ne && (c.operand(e.L) && isLiteral(e.R) || c.operand(e.R) && isLiteral(e.L))
+		return e.Op != cql2.Ne && (c.operand(e.L) && isLiteral(e.R) || c.operand(e.R) && isLiteral(e.L) || c.ranged(e.L, e.R) || c.ranged(e.R, e.L))
 	case cql2.Between:
-		return c.operand(e.X) && isLiteral(e.Lo) && isLiteral(e.Hi)
+		return c.operand(e.X) && isLiteral(e.Lo) && isLiteral(e.Hi) || c.ranged(e.X, e.Lo) && c.ranged(e.X, e.Hi)
 	case cql2.In:
-		return c.operand(e.X) && !slices.ContainsFunc(e.List, func(x cql2.Expr) bool { return !isLiteral(x) })
+		return c.operand(e.X) && !slices.ContainsFunc(e.List, func(x cql2.Expr) bool { return !isLiteral(x) }) || len(e.List) == 1 && c.ranged(e.X, e.List[0])
+	case cql2.Interval:
+		return e.From != nil && e.To != nil && e.Start == e.End && len(e.Also) == 0 &&
+			c.ranged(cql2.Prop{Name: e.Start}, cql2.Timestamp{T: *e.From}) && c.ranged(cql2.Prop{Name: e.Start}, cql2.Timestamp{T: *e.To})
 	case cql2.Like:
 		return c.like(e)
 	case cql2.BBox, cql2.Spatial:

@@ -86,11 +86,66 @@ func (PostgreSQL) Normal(column string, f *Field) string {
 	case PostgresSingle:
 		return "CASE WHEN abs(" + column + ") <= 3.4028235e38::real THEN " + column + "::text::double precision END"
 	case PostgresDay:
-		return "CASE WHEN " + column + " BETWEEN '0001-01-01' AND '9999-12-31' THEN " + column + " END"
+		return "CASE WHEN " + column + " " + postgresDays + " THEN " + column + " END"
 	case PostgresStamp:
-		return "CASE WHEN " + column + " BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999' THEN " + column + "::timestamptz END"
+		return "CASE WHEN " + column + " " + postgresStamps + " THEN " + column + "::timestamptz END"
 	}
 	return column
+}
+
+// The ranges of days and moments that are served.
+const (
+	postgresDays   = "BETWEEN '0001-01-01' AND '9999-12-31'"
+	postgresStamps = "BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999'"
+)
+
+// Range compares numbers with the neighbours of the argument: decimal numbers of any length are compared as the doubles that they are nearest to, and
+// those of 32 bits as the decimal numbers that they are printed as.
+func (PostgreSQL) Range(column string, f *Field, op string, arg any) (Fragment, bool) {
+	v, isNumber := arg.(float64)
+	if n, ok := arg.(int64); ok {
+		v, isNumber = float64(n), true
+	}
+	switch {
+	case op == "<>":
+	case f.Normal == PostgresDay || f.Normal == PostgresStamp:
+		return SQL(column+" "+op+" ?", arg), true
+	case f.Normal == PostgresNumber && isNumber && f.Declared != "numeric":
+		return SQL(column+" "+op+" ?", v), true
+	case f.Normal == PostgresNumber && isNumber:
+		low, high := math.Nextafter(v, math.Inf(-1)), math.Nextafter(v, math.Inf(1))
+		if math.IsInf(low, 0) || math.IsInf(high, 0) {
+			return Fragment{}, false
+		}
+		digits := func(v float64) any { return strconv.FormatFloat(v, 'e', -1, 64) }
+		return looser(column, op, SQL("?::numeric", digits(low)), SQL("?::numeric", digits(high))), true
+	case f.Normal == PostgresSingle && isNumber && math.Abs(v) < math.MaxFloat32:
+		near := SQL("(?::real)", float64(float32(v)))
+		return looser(column, op, near, near), true
+	}
+	return Fragment{}, false
+}
+
+// looser is a comparison with what lies between low and high, both included.
+func looser(column, op string, low, high Fragment) Fragment {
+	above, below := Cat(Ident(column+" >= "), low), Cat(Ident(column+" <= "), high)
+	switch op {
+	case ">", ">=":
+		return above
+	case "<", "<=":
+		return below
+	}
+	return Join(" AND ", above, below)
+}
+
+func (PostgreSQL) Absent(column string, f *Field) (Fragment, bool) {
+	switch f.Normal {
+	case PostgresDay:
+		return Ident(column + " IS NULL OR " + column + " < '0001-01-01' OR " + column + " > '9999-12-31'"), true
+	case PostgresStamp:
+		return Ident(column + " IS NULL OR " + column + " < '0001-01-01' OR " + column + " > '9999-12-31 23:59:59.999999'"), true
+	}
+	return Fragment{}, false
 }
 
 func (PostgreSQL) Day(t time.Time) any {

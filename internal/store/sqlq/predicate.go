@@ -22,6 +22,7 @@ type compiler struct {
 	neg   bool        // what is compiled is wanted false: false and null must be told apart
 	ascii *[]Fragment // texts that have to be ASCII for what is compiled to be exact; nil: none may
 	plain bool        // conditions are tested row by row: lists are not made
+	three bool        // false and null must be told apart on either side of a NOT
 }
 
 // bound returns a condition for "e has the truth value want": with upper one that holds whenever e has it, else one that holds only
@@ -190,7 +191,11 @@ func (c *compiler) compare(op cql2.CompareOp, l, r cql2.Expr) (Fragment, bool) {
 	if !ok || vs[0].typ == cql2.TypeBool && op != cql2.Eq && op != cql2.Ne {
 		return Fragment{}, false
 	}
-	return Join(" "+string(op)+" ", vs[0].Fragment, vs[1].Fragment), true
+	f := Join(" "+string(op)+" ", vs[0].Fragment, vs[1].Fragment)
+	if isLiteral(l) {
+		l, r, vs[1], op = r, l, vs[0], turned(op)
+	}
+	return c.within(f, l, bounding{string(op), r, vs[1]}), true
 }
 
 func (c *compiler) between(e cql2.Between) (Fragment, bool) {
@@ -198,7 +203,8 @@ func (c *compiler) between(e cql2.Between) (Fragment, bool) {
 	if !ok {
 		return Fragment{}, false
 	}
-	return Cat(vs[0].Fragment, Ident(" BETWEEN "), vs[1].Fragment, Ident(" AND "), vs[2].Fragment), true
+	f := Cat(vs[0].Fragment, Ident(" BETWEEN "), vs[1].Fragment, Ident(" AND "), vs[2].Fragment)
+	return c.within(f, e.X, bounding{">=", e.Lo, vs[1]}, bounding{"<=", e.Hi, vs[2]}), true
 }
 
 func (c *compiler) in(e cql2.In) (Fragment, bool) {
@@ -213,7 +219,11 @@ func (c *compiler) in(e cql2.In) (Fragment, bool) {
 	for i, v := range vs[1:] {
 		list[i] = v.Fragment
 	}
-	return Cat(vs[0].Fragment, Ident(" IN "), paren(Join(", ", list...))), true
+	f := Cat(vs[0].Fragment, Ident(" IN "), paren(Join(", ", list...)))
+	if len(vs) == 2 {
+		return c.within(f, e.X, bounding{"=", e.List[0], vs[1]}), true
+	}
+	return f, true
 }
 
 func (c *compiler) isNull(e cql2.IsNull) (Fragment, bool) {
@@ -226,10 +236,10 @@ func (c *compiler) isNull(e cql2.IsNull) (Fragment, bool) {
 		}
 	}
 	if isPredicate(e.X) {
-		neg := c.neg
-		c.neg = true // false and null must be told apart
+		neg, three := c.neg, c.three
+		c.neg, c.three = true, true // false and null must be told apart
 		f, ok := c.exact(e.X)
-		c.neg = neg
+		c.neg, c.three = neg, three
 		return Cat(paren(f), Ident(" IS NULL")), ok
 	}
 	v, ok := c.value(e.X)
@@ -255,6 +265,9 @@ func (c *compiler) interval(e cql2.Interval) (Fragment, bool) {
 		if c.src.Fields[n] == nil {
 			return Fragment{}, false
 		}
+	}
+	if f, ok := c.during(e); ok {
+		return f, true
 	}
 	var fs []Fragment
 	for _, x := range []struct {

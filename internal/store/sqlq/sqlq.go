@@ -66,6 +66,14 @@ type Ranger interface {
 	Begins(x Fragment, prefix string, whole Fragment) Fragment
 }
 
+// Ranged is a Dialect whose normal forms hide columns from their indexes. Both conditions are on the column as it is stored.
+type Ranged interface {
+	// Range holds wherever the normal form compares so with the argument, and perhaps for more; false when no index would serve it.
+	Range(column string, f *Field, op string, arg any) (Fragment, bool)
+	// Absent holds where the normal form of a day or a moment is null, and is never null itself.
+	Absent(column string, f *Field) (Fragment, bool)
+}
+
 // Searcher is a Dialect that finds words: Search selects rows of alias that match s, and is never null; false when it cannot ask the
 // properties of s.
 type Searcher interface {

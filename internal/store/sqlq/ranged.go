@@ -1,0 +1,84 @@
+package sqlq
+
+import (
+	"time"
+
+	"grense/internal/cql2"
+)
+
+// bounding is a comparison of a property with an operand.
+type bounding struct {
+	op  string
+	e   cql2.Expr
+	arg value
+}
+
+// within adds to an exact condition on a property what an index on its column serves, where the exact one hides the column. What is null in the exact
+// one may be false then, so that it stays as it is where the two must be told apart.
+func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding) Fragment {
+	d, ok := c.d.(Ranged)
+	p, isProp := property.(cql2.Prop)
+	if !ok || !isProp || c.neg || c.three || c.src.Fields[p.Name] == nil {
+		return exact
+	}
+	f := c.src.Fields[p.Name]
+	var fs []Fragment
+	for _, b := range bounds {
+		if !isLiteral(b.e) || len(b.arg.args) != 1 {
+			return exact
+		}
+		x, ok := d.Range(c.quoted(f.Column), f, b.op, b.arg.args[0])
+		if !ok {
+			return exact
+		}
+		fs = append(fs, x)
+	}
+	return Join(" AND ", append(fs, paren(exact))...)
+}
+
+// turned is a comparison seen from the other side.
+func turned(op cql2.CompareOp) cql2.CompareOp {
+	switch op {
+	case cql2.Lt:
+		return cql2.Gt
+	case cql2.Le:
+		return cql2.Ge
+	case cql2.Gt:
+		return cql2.Lt
+	case cql2.Ge:
+		return cql2.Le
+	}
+	return op
+}
+
+// during is an interval of one property, as ranges of its column; false where the normal form of the column is no obstacle, or there are more.
+func (c *compiler) during(e cql2.Interval) (Fragment, bool) {
+	d, ok := c.d.(Ranged)
+	if !ok || e.Start != e.End || len(e.Also) > 0 {
+		return Fragment{}, false
+	}
+	f := c.src.Fields[e.Start]
+	absent, ok := d.Absent(c.quoted(f.Column), f)
+	if !ok {
+		return Fragment{}, false
+	}
+	var fs []Fragment
+	for _, x := range []struct {
+		op string
+		t  *time.Time
+	}{{">=", e.From}, {"<=", e.To}} {
+		if x.t == nil {
+			continue
+		}
+		v, ok := c.moment(f, *x.t)
+		if !ok {
+			return Fragment{}, false
+		}
+		r, ok := d.Range(c.quoted(f.Column), f, x.op, v[1].args[0])
+		if !ok {
+			return Fragment{}, false
+		}
+		fs = append(fs, r)
+	}
+	return Join(" OR ", paren(c.join(fs, true)), paren(absent)), true
+}
