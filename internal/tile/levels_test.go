@@ -1,0 +1,410 @@
+package tile_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/mvt"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/demo"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
+	"grense/internal/tile"
+	"grense/internal/wkb"
+)
+
+var cluster storetest.Cluster
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	cluster.Stop()
+	os.Exit(code)
+}
+
+// checked reads a filter for a collection.
+func checked(t testing.TB, st store.Store, collection, filter string) cql2.Expr {
+	t.Helper()
+	c, _ := st.Catalog().Collection(collection)
+	e, err := cql2.ParseText(filter)
+	if err == nil {
+		e, err = cql2.Check(e, c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func sideFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "tiles", "*.levels"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestSideFileServesAgainAndIsMadeAnewWhenDamaged(t *testing.T) {
+	t.Parallel()
+	st, dir := demoStore(t), t.TempDir()
+	ask := tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: 2, Row: 1, Col: 1}, Layers: []tile.Query{{Collection: "kommuner"}}}
+	var first *tile.Made
+	serve := func() {
+		t.Helper()
+		m := tile.NewMaker(tile.Options{Dir: dir})
+		defer m.Close()
+		ready(t, m, st, "utm33n", "kommuner")
+		made, err := m.Tile(t.Context(), st, ask)
+		if err != nil || !made.Keep || made.Rev != m.Rev(st, ask.Set, "kommuner") {
+			t.Fatalf("%+v, %v", made, err)
+		}
+		if first == nil {
+			first = made
+		}
+		if !bytes.Equal(made.Data, first.Data) || made.Rev != first.Rev {
+			t.Error("the tile is another")
+		}
+	}
+	serve()
+	files := sideFiles(t, dir)
+	if len(files) != 1 {
+		t.Fatal(files)
+	}
+	whole, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := os.Stat(files[0])
+	serve()
+	if after, _ := os.Stat(files[0]); !os.SameFile(before, after) {
+		t.Error("a good side file was made anew")
+	}
+	for name, b := range map[string][]byte{
+		"cut": whole[:len(whole)/2], "empty": nil, "of another version": append([]byte("grense levels 0\n"), whole[16:]...),
+		"a bit": func() []byte { b := slices.Clone(whole); b[len(b)/3] ^= 4; return b }(),
+	} {
+		if err := os.WriteFile(files[0], b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		serve()
+		if now, _ := os.ReadFile(files[0]); !bytes.Equal(now, whole) {
+			t.Errorf("%s: it was not made anew", name)
+		}
+	}
+}
+
+func TestLevelsFollowTheData(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	fill := func(n int) {
+		t.Helper()
+		w, err := gpkg.Create(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		c := &store.Collection{ID: "areas", Table: "areas", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+			Geometry: &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}}
+		if err := w.Define(t.Context(), c, true); err != nil {
+			t.Fatal(err)
+		}
+		insert, err := w.Insert(t.Context(), "areas", []string{"geom"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			if err := insert(store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(2)
+	st := open(t, path)
+	m := tile.NewMaker(tile.Options{Dir: t.TempDir()})
+	defer m.Close()
+	ready(t, m, st, "utm33n", "areas")
+	ask := tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: 8, Row: 117, Col: 115}, Layers: []tile.Query{{Collection: "areas"}}}
+	if l := decoded(t, m, st, ask); l == nil || len(l.Features) != 2 {
+		t.Fatalf("%+v", l)
+	}
+	rev := m.Rev(st, ask.Set, "areas")
+	fill(3)
+	if err := st.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	made, err := m.Tile(t.Context(), st, ask) // at once, by the slow way or by the new levels
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err := mvt.Unmarshal(made.Data); err != nil || len(l[0].Features) != 3 {
+		t.Errorf("%v, %v", l, err)
+	}
+	ready(t, m, st, "utm33n", "areas")
+	if l := decoded(t, m, st, ask); len(l.Features) != 3 || m.Rev(st, ask.Set, "areas") == rev {
+		t.Errorf("%d features", len(l.Features))
+	}
+}
+
+func TestFilterOnLevelsHasTheSameBorders(t *testing.T) {
+	t.Parallel()
+	st := demoStore(t)
+	m := tile.NewMaker(tile.Options{})
+	defer m.Close()
+	ready(t, m, st, "WebMercatorQuad", "kommuner")
+	ask := tile.Ask{Set: find(t, "WebMercatorQuad"), Tile: tile.Tile{Z: 4, Row: 4, Col: 8}, Layers: []tile.Query{{Collection: "kommuner"}}}
+	all := map[any]orb.Geometry{}
+	for _, f := range decoded(t, m, st, ask).Features {
+		all[f.Properties["id"]] = f.Geometry
+	}
+	ask.Layers[0].Filter = checked(t, st, "kommuner", "fylke_nr = '31'")
+	some := decoded(t, m, st, ask)
+	if len(some.Features) == 0 || len(some.Features) == len(all) {
+		t.Fatalf("%d features of %d", len(some.Features), len(all))
+	}
+	for _, f := range some.Features {
+		if f.Properties["fylke_nr"] != "31" || !orb.Equal(f.Geometry, all[f.Properties["id"]]) {
+			t.Error(f.Properties)
+		}
+	}
+}
+
+func TestHintsHoldForAllFinerTiles(t *testing.T) {
+	t.Parallel()
+	st := demoStore(t)
+	m := tile.NewMaker(tile.Options{})
+	defer m.Close()
+	set := find(t, "utm33n")
+	r := ready(t, m, st, "utm33n", "fylker")
+	seen := map[string]int{}
+	for _, l := range []tile.Limits{r.Limits[2], r.Limits[5], r.Limits[8]} {
+		for row := l.MinRow; row <= l.MaxRow; row += 1 + l.Z/2 {
+			for col := l.MinCol; col <= l.MaxCol; col += 1 + l.Z/4 {
+				made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "fylker"}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen[made.Hint]++
+				if made.Hint == "" {
+					continue
+				}
+				for _, d := range [][2]int{{0, 0}, {3, 5}, {7, 7}} {
+					at := tile.Tile{Z: l.Z + 3, Row: row*8 + d[0], Col: col*8 + d[1]}
+					finer, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: "fylker"}}})
+					if err != nil || finer.Hint != made.Hint || finer.Empty != (made.Hint == "empty") {
+						t.Fatalf("%d/%d/%d is %s, %v is %q, %v", l.Z, row, col, made.Hint, at, finer.Hint, err)
+					}
+				}
+			}
+		}
+	}
+	if seen["empty"] == 0 || seen["full"] == 0 || seen[""] == 0 {
+		t.Error(seen)
+	}
+}
+
+// TestPointsAreThinnedByImportance: few in a tile, the important ones on all levels, and no cell with points that shows none.
+func TestPointsAreThinnedByImportance(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	w, err := gpkg.Create(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	c := &store.Collection{ID: "steder", Table: "steder", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+		Geometry: &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, Properties: []store.Property{{Name: "folketall", Column: "folketall", Type: cql2.TypeInteger}}}
+	if err := w.Define(t.Context(), c, false); err != nil {
+		t.Fatal(err)
+	}
+	insert, err := w.Insert(t.Context(), "steder", []string{"folketall", "geom"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n, side = 20_000, 142
+	for i := range n {
+		p := orb.Point{float64(i%side) * 5000, 6_500_000 + float64(i/side)*5000}
+		if err := insert(int64(i*7919%n), store.Geometry{WKB: wkb.Append(nil, p)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	st := open(t, path)
+	m := tile.NewMaker(tile.Options{})
+	defer m.Close()
+	r := ready(t, m, st, "utm33n", "steder")
+	set := find(t, "utm33n")
+	coarser := map[any]bool{}
+	for _, l := range r.Limits[:5] {
+		shown, most := map[any]bool{}, 0
+		for row := l.MinRow; row <= l.MaxRow; row++ {
+			for col := l.MinCol; col <= l.MaxCol; col++ {
+				layer := decoded(t, m, st, tile.Ask{Set: set, Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "steder"}}})
+				if layer == nil {
+					continue
+				}
+				most = max(most, len(layer.Features))
+				last := 1e9
+				for _, f := range layer.Features {
+					shown[f.Properties["id"]] = true
+					if v := f.Properties["folketall"].(float64); v > last {
+						t.Fatalf("level %d: %v comes after %v", l.Z, v, last)
+					} else {
+						last = v
+					}
+				}
+			}
+		}
+		if most > 1500 {
+			t.Errorf("level %d: %d in a tile", l.Z, most)
+		}
+		for id := range coarser {
+			if !shown[id] {
+				t.Fatalf("level %d lacks %v of the level above", l.Z, id)
+			}
+		}
+		if len(shown) <= len(coarser) && len(shown) < n {
+			t.Errorf("level %d: %d points", l.Z, len(shown))
+		}
+		coarser = shown
+	}
+	if len(coarser) == 0 {
+		t.Error("no points")
+	}
+}
+
+func TestBothStoresGiveTheSameTiles(t *testing.T) {
+	t.Parallel()
+	url := cluster.Database(t)
+	w, err := postgis.Create(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := demo.Write(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pg, err := postgis.Open(t.Context(), url, postgis.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pg.Close()
+	file := demoStore(t)
+	m, n := tile.NewMaker(tile.Options{}), tile.NewMaker(tile.Options{})
+	defer m.Close()
+	defer n.Close()
+	for _, set := range []string{"WebMercatorQuad", "utm33n"} {
+		for _, collection := range []string{"kommuner", "fylker"} {
+			r := ready(t, m, file, set, collection)
+			ready(t, n, pg, set, collection)
+			full := 0
+			for col := range 64 {
+				l := r.Limits[3]
+				ask := tile.Ask{Set: find(t, set), Tile: tile.Tile{Z: l.Z, Row: col / 8, Col: col % 8}, Layers: []tile.Query{{Collection: collection}}}
+				a, err := m.Tile(t.Context(), file, ask)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := n.Tile(t.Context(), pg, ask)
+				if err != nil || !bytes.Equal(a.Data, b.Data) {
+					t.Errorf("%s of %s, %v: %d and %d bytes, %v", collection, set, ask.Tile, len(a.Data), len(b.Data), err)
+				}
+				if !a.Empty {
+					full++
+				}
+			}
+			if full == 0 {
+				t.Errorf("%s of %s: no tile", collection, set)
+			}
+		}
+	}
+}
+
+// TestManyAsk: whoever asks while levels are made gets an answer of one kind or the other.
+func TestManyAskWhileLevelsAreMade(t *testing.T) {
+	t.Parallel()
+	st := demoStore(t)
+	m := tile.NewMaker(tile.Options{Dir: t.TempDir()})
+	errs := make(chan error)
+	for i := range 8 {
+		go func() {
+			for k := range 10 {
+				made, err := m.Tile(t.Context(), st, tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: 1, Row: 0, Col: i % 2}, Layers: []tile.Query{{Collection: "fylker"}}})
+				if err == nil && made.Keep && made.Rev == "" {
+					err = fmt.Errorf("%d: %+v", k, made)
+				}
+				if err != nil {
+					errs <- err
+					return
+				}
+			}
+			errs <- nil
+		}()
+	}
+	for range 8 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLayersThatAreNoCoverageAreSimplifiedAlone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	w, err := gpkg.Create(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
+	for i := range 60 { // bars that all cross each other
+		at := float64(i) * 3000
+		for _, r := range []orb.Ring{square(0, 6_500_000+at, 180_000, 1000), square(at, 6_500_000, 1000, 180_000)} {
+			if err := insert(fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{r})}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	st := open(t, path)
+	var log strings.Builder
+	m := tile.NewMaker(tile.Options{Log: logger(&log)})
+	r := ready(t, m, st, "utm33n", "areas")
+	l := decoded(t, m, st, tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: r.First, Row: r.Limits[0].MinRow, Col: r.Limits[0].MinCol}, Layers: []tile.Query{{Collection: "areas"}}})
+	if err := m.Close(); err != nil || l == nil || len(l.Features) < 60 {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if !strings.Contains(log.String(), "coverage=false") {
+		t.Error(log.String())
+	}
+	for _, f := range l.Features {
+		if p, ok := f.Geometry.(orb.Polygon); !ok || len(p[0]) != 5 {
+			t.Errorf("%v", f.Geometry)
+		}
+	}
+}
+
+func logger(w *strings.Builder) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
