@@ -20,11 +20,7 @@ import (
 // cluster serves the tests that need a database.
 var cluster storetest.Cluster
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	cluster.Stop()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
 // TestDatabase goes an operator's way with a PostGIS database: import, check, keys, serve.
 func TestDatabase(t *testing.T) {

@@ -52,15 +52,19 @@ func toPeriod(v any) (period, bool) {
 	return period{from: t, to: t}, ok
 }
 
+// operands are the values of both sides.
+func operands(l, r value, rec Record) (x, y any, err error) {
+	if x, err = l(rec); err == nil {
+		y, err = r(rec)
+	}
+	return x, y, err
+}
+
 // temporal is a temporal predicate: the relations of Allen between two intervals (OGC 21-065r2, 7.9).
 func temporal(e Temporal) predicate {
 	l, r := operandValue(e.L), operandValue(e.R)
 	return func(rec Record) (Truth, error) {
-		x, err := l(rec)
-		if err != nil {
-			return Null, err
-		}
-		y, err := r(rec)
+		x, y, err := operands(l, r, rec)
 		if err != nil {
 			return Null, err
 		}
@@ -133,11 +137,7 @@ func compareEnds(a, b time.Time, infA, infB int) int {
 func array(e Array) predicate {
 	l, r := operandValue(e.L), operandValue(e.R)
 	return func(rec Record) (Truth, error) {
-		x, err := l(rec)
-		if err != nil {
-			return Null, err
-		}
-		y, err := r(rec)
+		x, y, err := operands(l, r, rec)
 		if err != nil {
 			return Null, err
 		}

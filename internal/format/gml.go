@@ -42,11 +42,7 @@ type gmlWriter struct {
 func GMLNamespace(address string) string { return address + "/schema" }
 
 func newGML(w io.Writer, o Options) (Writer, error) {
-	cols, err := o.columns()
-	if err != nil {
-		return nil, err
-	}
-	s, err := newShaper(&o, 1)
+	cols, s, err := o.prepare(1)
 	if err != nil {
 		return nil, err
 	}

@@ -28,11 +28,7 @@ type kmlWriter struct {
 
 func newKML(w io.Writer, o Options) (Writer, error) {
 	o.CRS = crs.CRS84
-	cols, err := o.columns()
-	if err != nil {
-		return nil, err
-	}
-	s, err := newShaper(&o, 1)
+	cols, s, err := o.prepare(1)
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,16 @@ type shaper struct {
 	turn     int      // 1: outer rings run counter-clockwise and holes clockwise; -1: the other way round; 0: as stored
 }
 
+// prepare returns the columns of the options, and what shapes their geometries.
+func (o *Options) prepare(turn int) ([]column, *shaper, error) {
+	cols, err := o.columns()
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := newShaper(o, turn)
+	return cols, s, err
+}
+
 func newShaper(o *Options, turn int) (*shaper, error) {
 	s := &shaper{turn: turn, none: o.SkipGeometry}
 	if o.SkipGeometry {

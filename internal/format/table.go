@@ -59,11 +59,7 @@ const (
 )
 
 func newTable(o Options, turn int) (*table, error) {
-	cols, err := o.columns()
-	if err != nil {
-		return nil, err
-	}
-	s, err := newShaper(&o, turn)
+	cols, s, err := o.prepare(turn)
 	if err != nil {
 		return nil, err
 	}

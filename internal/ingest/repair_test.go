@@ -24,11 +24,7 @@ import (
 
 var cluster storetest.Cluster
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	cluster.Stop()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
 // TestRepairKeepsWhatIsCovered has what becomes of polygons that are not valid, and the area that is covered afterwards.
 func TestRepairKeepsWhatIsCovered(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -24,10 +23,8 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/encoding/wkb"
 
-	"grense/internal/config"
 	"grense/internal/cql2"
 	"grense/internal/crs"
-	"grense/internal/server"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
@@ -149,17 +146,7 @@ func BenchmarkFilters(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	st, err := gpkg.Open(b.Context(), path, gpkg.Options{DataDir: b.TempDir(), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer st.Close()
-	cfg := config.Default()
-	cfg.Auth, cfg.BaseURL = "open", "http://localhost:8080"
-	srv, err := server.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: "test"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	srv := benched(b, path)
 	syllables := []string{"an", "ber", "cha", "dou", "el", "font", "gar", "heim", "is", "jean", "ker", "lou", "mar", "nan", "ou", "plo", "que", "rou", "sol", "tour"}
 	syllable := func(i int) string { return syllables[i%len(syllables)] }
 	place := func(i int) (x, y float64) { return 0.3 + float64(i*37%1000)*0.004, 45 + float64(i*61%1000)*0.003 }

@@ -50,17 +50,7 @@ func benchmarkItems(b *testing.B, source, collection string, n int, coding strin
 	} else if p, err := demoFile(); err == nil {
 		source = p
 	}
-	st, err := gpkg.Open(b.Context(), source, gpkg.Options{DataDir: b.TempDir(), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer st.Close()
-	cfg := config.Default()
-	cfg.Auth, cfg.BaseURL = "open", "http://localhost:8080"
-	srv, err := server.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: "test"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	srv := benched(b, source)
 	h := srv.Handler()
 	d := &discard{}
 	get := func() {
@@ -80,4 +70,21 @@ func benchmarkItems(b *testing.B, source, collection string, n int, coding strin
 		get()
 	}
 	b.ReportMetric(float64(d.n), "bytes")
+}
+
+// benched serves a GeoPackage to a benchmark, open and without a log.
+func benched(b *testing.B, source string) *server.Server {
+	b.Helper()
+	st, err := gpkg.Open(b.Context(), source, gpkg.Options{DataDir: b.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { st.Close() })
+	cfg := config.Default()
+	cfg.Auth, cfg.BaseURL = "open", "http://localhost:8080"
+	srv, err := server.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return srv
 }

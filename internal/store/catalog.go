@@ -315,3 +315,30 @@ type Settings struct {
 	HiddenColumns                                      []string
 	TitleProperty, Instant, IntervalStart, IntervalEnd string
 }
+
+// Apply takes what an operator says of the texts, links and title of a collection whose properties are known; without a property for the title it is
+// LikelyTitle. Warn is told when there is no property as the one that is to be the title.
+func (c *Collection) Apply(s *Settings, warn func(format string, args ...any)) {
+	if s.Title != nil {
+		c.Title = s.Title
+	}
+	if s.Description != nil {
+		c.Description = s.Description
+	}
+	if s.Keywords != nil {
+		c.Keywords = s.Keywords
+	}
+	if s.Links != nil {
+		c.Links = s.Links
+	}
+	if s.TitleProperty != "" {
+		if p, ok := c.Find(s.TitleProperty); ok {
+			c.TitleProperty = p.Name
+		} else {
+			warn("there is no property %q for the title", s.TitleProperty)
+		}
+	}
+	if c.TitleProperty == "" {
+		c.TitleProperty = c.LikelyTitle()
+	}
+}

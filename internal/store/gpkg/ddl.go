@@ -7,6 +7,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/store"
+	"grense/internal/store/sqlq"
 )
 
 // geopackageTables make an empty GeoPackage (OGC 12-128r18, annex C).
@@ -93,65 +94,36 @@ func geometryTypeName(geoJSON string) string {
 	return "GEOMETRY"
 }
 
-// columnList collects columns, each name once.
-type columnList struct {
-	list []string
-	seen map[string]bool
-}
-
-func (l *columnList) add(name, declaration string) {
-	if name == "" || l.seen[strings.ToLower(name)] {
-		return
-	}
-	if l.seen == nil {
-		l.seen = map[string]bool{}
-	}
-	l.seen[strings.ToLower(name)] = true
-	l.list = append(l.list, quote(name)+" "+declaration)
-}
-
-func (l *columnList) addProperties(ps []store.Property) {
-	for _, p := range ps {
-		if p.NotNull {
-			l.add(p.Column, columnType(p.Type)+" NOT NULL")
-		}
-		l.add(p.Column, columnType(p.Type))
-		for _, s := range [...]string{p.Search.Exact, p.Search.Norm, p.Search.Rev} {
-			l.add(s, "TEXT")
-		}
-	}
-}
-
 // createCollection makes the table of a collection, with an integer primary key as the standard demands (2.1.6).
 func createCollection(c *store.Collection) string {
-	var l columnList
+	l := sqlq.Columns{Dialect: sqlq.SQLite{}, Type: columnType, Folds: true}
 	if c.Key.Type == cql2.TypeInteger {
-		l.add(c.Key.Column, "INTEGER PRIMARY KEY NOT NULL")
+		l.Add(c.Key.Column, "INTEGER PRIMARY KEY NOT NULL")
 	} else {
 		taken := map[string]bool{strings.ToLower(c.Key.Column): true}
 		for _, p := range c.Properties {
 			taken[strings.ToLower(p.Column)] = true
 		}
-		l.add(store.Unique("fid", func(s string) bool { return taken[s] }), "INTEGER PRIMARY KEY NOT NULL")
+		l.Add(store.Unique("fid", func(s string) bool { return taken[s] }), "INTEGER PRIMARY KEY NOT NULL")
 	}
 	if g := c.Geometry; g != nil {
-		l.add(g.Column, geometryTypeName(g.Type))
+		l.Add(g.Column, geometryTypeName(g.Type))
 	}
-	l.add(c.Key.Column, "TEXT NOT NULL UNIQUE")
-	l.addProperties(c.Properties)
+	l.Add(c.Key.Column, "TEXT NOT NULL UNIQUE")
+	l.AddProperties(c.Properties)
 	for _, r := range c.Relations {
-		l.add(r.Key, "INTEGER")
+		l.Add(r.Key, "INTEGER")
 	}
-	return "CREATE TABLE " + quote(c.Table) + " (" + strings.Join(l.list, ", ") + ")"
+	return "CREATE TABLE " + quote(c.Table) + " (" + l.String() + ")"
 }
 
 // createRelation makes the table of a relation. The owner column has no type, since the key it refers to may be of any.
 func createRelation(r store.Relation) string {
-	var l columnList
-	l.add(r.Owner, "")
+	l := sqlq.Columns{Dialect: sqlq.SQLite{}, Type: columnType, Folds: true}
+	l.Add(r.Owner, "")
 	for _, sub := range r.Relations {
-		l.add(sub.Key, "INTEGER")
+		l.Add(sub.Key, "INTEGER")
 	}
-	l.addProperties(r.Columns)
-	return "CREATE TABLE " + quote(r.Table) + " (" + strings.Join(l.list, ", ") + ")"
+	l.AddProperties(r.Columns)
+	return "CREATE TABLE " + quote(r.Table) + " (" + l.String() + ")"
 }

@@ -104,7 +104,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 	if err := d.addRelations(c, l); err != nil {
 		return nil, err
 	}
-	d.applySettings(l)
+	l.Apply(&d.settings, d.warn)
 	return l, nil
 }
 
@@ -389,32 +389,6 @@ func (d *draft) extreme(l *layer, property string, last bool) (*time.Time, bool)
 		return &cs.Max, cs.Null > 0
 	}
 	return &cs.Min, cs.Null > 0
-}
-
-func (d *draft) applySettings(l *layer) {
-	s := d.settings
-	if s.Title != nil {
-		l.Title = s.Title
-	}
-	if s.Description != nil {
-		l.Description = s.Description
-	}
-	if s.Keywords != nil {
-		l.Keywords = s.Keywords
-	}
-	if s.Links != nil {
-		l.Links = s.Links
-	}
-	if s.TitleProperty != "" {
-		if p, ok := l.Find(s.TitleProperty); ok {
-			l.TitleProperty = p.Name
-		} else {
-			d.warn("there is no property %q for the title", s.TitleProperty)
-		}
-	}
-	if l.TitleProperty == "" {
-		l.TitleProperty = l.LikelyTitle()
-	}
 }
 
 // place settles the reference system of a draft; false when it is refused.

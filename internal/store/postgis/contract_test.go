@@ -14,11 +14,7 @@ import (
 
 var cluster storetest.Cluster
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	cluster.Stop()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
 func TestContract(t *testing.T) {
 	t.Parallel()

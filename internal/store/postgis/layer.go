@@ -236,7 +236,7 @@ func (d *draft) open(sv *survey) *layer {
 	for _, name := range d.setRoles(l.Collection) {
 		d.warn("there is no column %q of days or moments for the parameter datetime", name)
 	}
-	d.applySettings(l)
+	l.Apply(&d.settings, d.warn)
 	for _, p := range l.parts {
 		k := p.key(alias)
 		l.byID, l.idOrder = append(l.byID, k), append(l.idOrder, k.Key)
@@ -486,32 +486,6 @@ func (d *draft) setRoles(c *store.Collection) (missing []string) {
 	}
 	c.SettleTimes(told)
 	return missing
-}
-
-func (d *draft) applySettings(l *layer) {
-	s := d.settings
-	if s.Title != nil {
-		l.Title = s.Title
-	}
-	if s.Description != nil {
-		l.Description = s.Description
-	}
-	if s.Keywords != nil {
-		l.Keywords = s.Keywords
-	}
-	if s.Links != nil {
-		l.Links = s.Links
-	}
-	if s.TitleProperty != "" {
-		if p, ok := l.Find(s.TitleProperty); ok {
-			l.TitleProperty = p.Name
-		} else {
-			d.warn("there is no property %q for the title", s.TitleProperty)
-		}
-	}
-	if l.TitleProperty == "" {
-		l.TitleProperty = l.LikelyTitle()
-	}
 }
 
 // tell says once that a value of a column cannot be given.

@@ -16,6 +16,7 @@ import (
 	"grense/internal/crs"
 	"grense/internal/migrate"
 	"grense/internal/store"
+	"grense/internal/store/sqlq"
 )
 
 // Writer fills the schema grense. It works in one transaction on tables of other names, which Commit gives theirs: readers wait for nothing
@@ -297,37 +298,6 @@ func (w *Writer) makeRelations(ctx context.Context, c *store.Collection, rs []st
 	return nil
 }
 
-// columnList collects columns, each name once.
-type columnList struct {
-	list []string
-	seen map[string]bool
-}
-
-func (l *columnList) add(name, declaration string) {
-	if name == "" || l.seen[name] {
-		return
-	}
-	if l.seen == nil {
-		l.seen = map[string]bool{}
-	}
-	l.seen[name] = true
-	l.list = append(l.list, quote(name)+" "+declaration)
-}
-
-func (l *columnList) addProperties(ps []store.Property) {
-	for _, p := range ps {
-		if p.NotNull {
-			l.add(p.Column, columnType(p.Type)+" NOT NULL")
-		}
-		l.add(p.Column, columnType(p.Type))
-		for _, s := range [...]string{p.Search.Exact, p.Search.Norm, p.Search.Rev} {
-			l.add(s, columnType(cql2.TypeText))
-		}
-	}
-}
-
-func (l *columnList) String() string { return strings.Join(l.list, ", ") }
-
 // columnType is the declared type of a column. Texts compare by code point.
 func columnType(t cql2.Type) string {
 	switch t {
@@ -348,14 +318,14 @@ func columnType(t cql2.Type) string {
 }
 
 func columnsOf(c *store.Collection) string {
-	var l columnList
-	l.add(c.Key.Column, columnType(c.Key.Type)+" PRIMARY KEY")
+	l := sqlq.Columns{Dialect: sqlq.PostgreSQL{}, Type: columnType}
+	l.Add(c.Key.Column, columnType(c.Key.Type)+" PRIMARY KEY")
 	if g := c.Geometry; g != nil {
-		l.add(g.Column, fmt.Sprintf("GEOMETRY CHECK (ST_SRID(%s) = %d)", quote(g.Column), srid(g.CRS)))
+		l.Add(g.Column, fmt.Sprintf("GEOMETRY CHECK (ST_SRID(%s) = %d)", quote(g.Column), srid(g.CRS)))
 	}
-	l.addProperties(c.Properties)
+	l.AddProperties(c.Properties)
 	for _, r := range c.Relations {
-		l.add(r.Key, "BIGINT")
+		l.Add(r.Key, "BIGINT")
 	}
 	return l.String()
 }
@@ -373,12 +343,12 @@ func columnsOfRelation(c *store.Collection, r store.Relation) string {
 			}
 		}
 	}
-	var l columnList
-	l.add(r.Owner, columnType(typ))
+	l := sqlq.Columns{Dialect: sqlq.PostgreSQL{}, Type: columnType}
+	l.Add(r.Owner, columnType(typ))
 	for _, sub := range r.Relations {
-		l.add(sub.Key, "BIGINT")
+		l.Add(sub.Key, "BIGINT")
 	}
-	l.addProperties(r.Columns)
+	l.AddProperties(r.Columns)
 	return l.String()
 }
 

@@ -45,6 +45,12 @@ type Cluster struct {
 const missing = "these tests need PostgreSQL with PostGIS: install postgresql and postgis (on Debian: apt-get install postgresql postgresql-15-postgis-3), " +
 	"or set GRENSE_TEST_POSTGRES to the address of a superuser of a server for tests"
 
+// Main is TestMain of a package whose tests use the server: it runs them, ends the server and returns the status to exit with.
+func (c *Cluster) Main(m *testing.M) int {
+	defer c.Stop()
+	return m.Run()
+}
+
 // Database makes a new database with PostGIS, removed when the test ends, and returns its address as a superuser. Without a server the test
 // fails: nothing is skipped silently.
 func (c *Cluster) Database(t testing.TB) string {
