@@ -165,6 +165,10 @@ client-tools:
 
 soak: ## long loops, then every fuzz target for FUZZTIME (5m)
 	GRENSE_SOAK=1 go test -count=1 -timeout 120m ./...
-	@set -e; for f in $$(grep -rl --include=*_test.go '^func Fuzz' api cmd internal); do \
-	  for name in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' $$f); do \
-	    echo "$$name in $$(dirname $$f)"; go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); done; done
+	@$(MAKE) -s --no-print-directory fuzz-targets | while read name dir; do \
+	  echo "$$name in $$dir"; go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) ./$$dir </dev/null || exit 1; done
+
+.PHONY: fuzz-targets
+# What make soak fuzzes: a name and a folder on each line.
+fuzz-targets:
+	@grep -rE --include=*_test.go '^func Fuzz' api cmd internal migrations openapi web | sed -E 's|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]*)\(.*|\2 \1|'

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/paulmach/orb"
@@ -16,6 +17,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
+	"grense/internal/problem"
 )
 
 // gridGeometry makes a geometry of any type on a grid of few positions, so that two share vertices and edges, and touch in all ways. It need not be valid.
@@ -164,6 +166,26 @@ func TestComparingGeometriesEndsWithItsContext(t *testing.T) {
 	_, err := cql2.Eval(cql2.Spatial{Op: cql2.SCrosses, L: prop("g"), R: prop("h")}, ended{rec, ctx})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v; want the end of the context", err)
+	}
+}
+
+// TestLargeCollectionsAreRefused: a collection is compared by a way that cannot be broken off, so its size is bounded, and the refusal tells the cure.
+// Of the same size, what is no collection is compared.
+func TestLargeCollectionsAreRefused(t *testing.T) {
+	t.Parallel()
+	few, many := comb(100, false), comb(15_000, false)
+	compare := func(g orb.Geometry) error {
+		_, err := cql2.Eval(cql2.Spatial{Op: cql2.STouches, L: prop("g"), R: prop("g")}, record{wkb: map[string][]byte{"g": wkb.MustMarshal(g)}, in: crs.CRS84})
+		return err
+	}
+	for name, g := range map[string]orb.Geometry{"a small collection": orb.Collection{few, orb.Point{0, 0}}, "a long line": many} {
+		if err := compare(g); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	err := compare(orb.Collection{many, orb.Point{0, 0}})
+	if p := problem.Of(err); err == nil || p.Kind != problem.Invalid || !strings.Contains(p.Detail, "20,000 positions") || !strings.Contains(p.Detail, "bbox") {
+		t.Errorf("a large collection: %v", err)
 	}
 }
 

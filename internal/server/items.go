@@ -7,7 +7,6 @@ import (
 	"errors"
 	"hash/fnv"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -421,7 +420,7 @@ const linkedMost = 64 << 10
 func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 	var v *itemView
 	var linked []byte
-	read, err := c.reading()
+	read, err := c.reading(nil)
 	if err != nil {
 		return err
 	}
@@ -484,33 +483,48 @@ type pageReading struct {
 	titled   []int     // where those stand that outlines need
 }
 
-// reading is that of a page of the collection: every property that is not hidden, in the order of the schema, and the geometry.
-func (c *call) reading() (*pageReading, error) {
-	r := &pageReading{want: store.Want{Properties: []string{}}}
+// reading is that of a page of the collection: every property that is not hidden, in the order of the schema, and the geometry. Where
+// shown is not nil it is those and what outlines need; asked names nothing then.
+func (c *call) reading(shown []*store.Property) (r *pageReading, err error) {
+	r = &pageReading{want: store.Want{Properties: []string{}}}
+	if c.coll.Geometry != nil && !c.output().skipGeometry {
+		if r.outlines, err = c.outliner(c.coll, mapCRS(c.coll)); err != nil {
+			return nil, err
+		}
+	}
+	some := map[string]bool{}
+	for _, p := range shown {
+		some[p.Name] = true
+	}
+	if r.outlines != nil {
+		for _, name := range r.outlines.properties {
+			some[name] = true
+		}
+	}
+	place := map[string]int{}
 	for i := range c.coll.Properties {
-		if p := &c.coll.Properties[i]; !p.Hidden {
+		if p := &c.coll.Properties[i]; !p.Hidden && (shown == nil || some[p.Name]) {
+			place[p.Name] = len(r.want.Properties)
 			r.want.Properties = append(r.want.Properties, p.Name)
 		}
 	}
 	at := func(names []string) (out []int) {
 		for _, n := range names {
-			out = append(out, slices.Index(r.want.Properties, n))
+			out = append(out, place[n])
 		}
 		return out
 	}
-	r.asked = at(c.output().properties)
-	if c.output().properties == nil {
+	switch asked := c.output().properties; {
+	case shown != nil:
+	case asked != nil:
+		r.asked = at(asked)
+	default:
 		r.asked = at(r.want.Properties)
 	}
-	if c.coll.Geometry == nil || c.output().skipGeometry {
-		return r, nil
-	}
-	var err error
-	r.outlines, err = c.outliner(c.coll, mapCRS(c.coll))
-	if err == nil {
+	if r.outlines != nil {
 		r.titled = at(r.outlines.properties)
 	}
-	return r, err
+	return r, nil
 }
 
 func pickValues(values []any, at []int) []any {

@@ -52,7 +52,8 @@ func (c *call) fillForm(v *itemsView) error {
 	v.Action = "/collections/" + c.coll.ID + "/items"
 	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = c.items().bbox, first(c.values["datetime"]), first(c.values["filter"]), first(c.values["q"])
 	for i := range c.coll.Properties {
-		if p := &c.coll.Properties[i]; c.field(p.Name) != nil {
+		p := &c.coll.Properties[i]
+		if asked := first(c.values[p.Name]) != ""; (asked || len(v.Filters) < mostColumns) && c.field(p.Name) != nil {
 			f := filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: first(c.values[p.Name]), Unit: p.Unit}
 			var err error
 			if f.Options, err = c.options(p, f.Value); err != nil {
@@ -172,7 +173,8 @@ func (c *call) readOptions(coll *store.Collection) (out choices, err error) {
 func (c *call) sortChoices() choices {
 	asked := first(c.values["sortby"])
 	out := choices{{Title: c.text("items.sort-usual"), Selected: asked == ""}}
-	for _, name := range sortableNames(c.coll) {
+	names := sortableNames(c.coll)
+	for _, name := range names[:min(len(names), mostColumns)] {
 		p, _ := c.coll.Find(name)
 		title := c.columnOf(p).Title
 		out = append(out, choice{Value: name, Title: c.text("items.sort-up", title), Selected: asked == name || asked == "+"+name || asked == " "+name},

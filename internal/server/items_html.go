@@ -19,6 +19,9 @@ import (
 type itemsView struct {
 	ID       column // of the property that is the id; empty when the id is no property
 	Columns  []column
+	Shown    int    // columns that the table has
+	All      int    // columns that it would have, were they not too many
+	Schema   string // path of the page that lists them
 	Rows     []itemRow
 	Matched  int
 	First    int // number of the first row, from 1; 0 when the page was reached by a cursor
@@ -81,6 +84,7 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	if c.items().query.Cursor == "" {
 		v.First, v.Last = c.items().query.Offset+1, c.items().query.Offset+len(p.Rows)
 	}
+	v.Schema = "/collections/" + c.coll.ID + "/schema"
 	path := "/collections/" + c.coll.ID + "/items"
 	if err := c.fillForm(&v); err != nil {
 		return err
@@ -113,14 +117,21 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 }
 
 // readRows fetches the rows of a page once: for the table, which it fills, for the map, whose outlines it keeps, and for linked data, which it
-// returns; nil where the page is too long for them.
+// returns; nil where the page is too long or too wide for them.
 func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) {
-	read, err := c.reading()
+	order, some := c.tableOrder(), []*store.Property(nil)
+	v.All = len(order)
+	if v.All > mostColumns {
+		order = order[:mostColumns]
+		some = order
+	}
+	v.Shown = len(order)
+	read, err := c.reading(some)
 	if err != nil {
 		return nil, err
 	}
 	var ld *itemList
-	if len(p.Rows) <= batch {
+	if len(p.Rows) <= batch && v.Shown == v.All {
 		if ld, err = c.itemList(p, false); err != nil {
 			return nil, err
 		}
@@ -129,7 +140,7 @@ func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) 
 	read.want.NoGeometry = drawn && (ld == nil || ld.enc.Want().NoGeometry)
 	var props []*store.Property // of the columns
 	var at []int                // their values
-	for _, pr := range c.tableOrder() {
+	for _, pr := range order {
 		if pr.Name == c.coll.Key.Property {
 			v.ID = c.sortable(pr)
 			continue
@@ -159,6 +170,9 @@ func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) 
 	}
 	return linked, c.nameAll(c.coll, props, rows)
 }
+
+// mostColumns is how many columns the table of a page has at most, and how many of them the form offers as fields and as orders. More are for programs.
+const mostColumns = 40
 
 // tableOrder are the properties that a table shows, in the order asked, or with the id and the title first.
 func (c *call) tableOrder() (out []*store.Property) {

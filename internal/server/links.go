@@ -82,7 +82,7 @@ func (c *call) replay(without ...string) []string {
 	}
 	if c.rt.Fields && c.coll != nil {
 		for _, p := range c.coll.Properties {
-			if c.field(p.Name) != nil {
+			if len(c.values[p.Name]) > 0 && c.field(p.Name) != nil { // in this order, since there may be thousands of properties
 				add(p.Name)
 			}
 		}
