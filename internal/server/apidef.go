@@ -178,6 +178,8 @@ func (c *call) definedParams() []openapi.Parameter {
 func (c *call) definedParam(p *param) openapi.Parameter {
 	d := openapi.Parameter{Shared: p.Name, Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
 	switch p {
+	case paramLookupCRS, paramLookupCollections, paramLookupTime:
+		d.Shared = ""
 	case paramDatetime:
 		d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
 	case paramProcessLimit:

@@ -59,6 +59,8 @@ var pageKinds = []pageKind{
 	{name: "item", route: "/collections/{collectionId}/items/{featureId}", path: "/collections/kommuner/items/0301?f=html", keyed: true},
 	{name: "item-place", route: "/collections/{collectionId}/items/{featureId}", path: "/collections/sted/items/2?f=html", keyed: true},
 	{name: "functions", route: "/functions", path: "/functions?f=html"},
+	{name: "lookup", route: "/lookup", path: "/lookup?f=html&lon=10.75&lat=59.91", keyed: true},
+	{name: "lookup-outside", route: "/lookup", path: "/lookup?f=html&lon=2&lat=61", keyed: true},
 	{name: "tilematrixsets", route: "/TileMatrixSets", path: "/TileMatrixSets?f=html"},
 	{name: "tilematrixset", route: "/TileMatrixSets/{tileMatrixSetId}", path: "/TileMatrixSets/utm33n?f=html"},
 	{name: "tilesets", route: "/collections/{collectionId}/tiles", path: "/collections/kommuner/tiles?f=html"},

@@ -31,6 +31,12 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	}
 	if c.rep.F == "html" {
 		q.Limit = min(q.Limit, mostOnPage)
+		if to, ok := c.soughtPoint(); ok {
+			w.Header().Set("Location", localPath(c.base())+strings.TrimPrefix(to, c.base())) // without the host, which may be another name of this server
+			w.Header().Set("Cache-Control", "no-store")
+			w.WriteHeader(http.StatusSeeOther)
+			return nil
+		}
 	}
 	if q.Limit >= largeAnswer {
 		if err := c.large(); err != nil {

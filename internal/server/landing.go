@@ -42,7 +42,7 @@ func (s *Server) landing(c *call) (*answer, error) {
 		links = append(links, ogcapi.Link{Rel: "terms-of-service", Type: "text/html", Title: "Terms of service", Href: svc.Terms, Hreflang: hreflang})
 	}
 	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
-	view := landingView{Landing: doc, Collections: c.collectionDocs(), Keyed: s.cfg.Auth != "open"}
+	view := landingView{Landing: doc, Collections: c.collectionDocs(), Keyed: s.cfg.Auth != "open", Divisions: len(c.divisions()) > 0}
 	a := &answer{JSON: doc, LD: func() any { return c.catalogLD(links) }, Links: links}
 	if whole := c.country(); whole != nil {
 		view.Map, a.Fleeting = c.overview(whole, c.text("map.landing", c.titleOf(whole), whole.Count))
@@ -84,6 +84,7 @@ type landingView struct {
 	Map         template.HTML // of the first collection of areas
 	Searches    []searched
 	Keyed       bool // data need a key
+	Divisions   bool // points can be looked up
 }
 
 // catalogLD is the service as a schema.org DataCatalog. Members that are not configured are left out.

@@ -1,0 +1,580 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"hash/fnv"
+	"html/template"
+	"math"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/api/ogcapi"
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/draw"
+	"grense/internal/feature"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// lookupParams are those of the divisions at a point.
+type lookupParams struct {
+	lon, lat    *float64 // nil: not given
+	crs         crs.ID   // of lon and lat
+	collections []*store.Collection
+	from, to    *time.Time
+	hasTime     bool
+}
+
+func newLookupParams(c *call) any { return &lookupParams{crs: crs.CRS84, collections: c.divisions()} }
+
+var (
+	paramLon = &param{Name: "lon", Description: "Longitude in degrees, or the easting where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
+		parse: into(func(_ *call, p *lookupParams, v []string) (err error) {
+			p.lon, err = coordinate("lon", v[0])
+			return err
+		})}
+
+	paramLat = &param{Name: "lat", Description: "Latitude in degrees, or the northing where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
+		parse: into(func(_ *call, p *lookupParams, v []string) (err error) {
+			p.lat, err = coordinate("lat", v[0])
+			return err
+		})}
+
+	paramLookupCRS = &param{Name: "crs", Description: "CRS of lon and lat, whatever its axis order; default CRS84", Schema: schemaURI,
+		parse: into(func(_ *call, p *lookupParams, v []string) error {
+			id, ok := crs.Parse(v[0])
+			if !ok {
+				return problem.Invalidf("crs", v[0], "use the address of a coordinate system, such as %s", crs.UTM33.URI())
+			}
+			p.crs = id
+			return nil
+		})}
+
+	paramLookupCollections = &param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
+		parse: into(func(c *call, p *lookupParams, v []string) error {
+			all, ids := p.collections, []string{}
+			for _, coll := range all {
+				ids = append(ids, coll.ID)
+			}
+			p.collections = nil
+			for id := range strings.SplitSeq(v[0], ",") {
+				i := slices.Index(ids, id)
+				if i < 0 || slices.Contains(p.collections, all[i]) {
+					return problem.Invalidf("collections", v[0], "name each of these at most once: %s", strings.Join(ids, ", "))
+				}
+				p.collections = append(p.collections, all[i])
+			}
+			return nil
+		})}
+
+	paramLookupTime = &param{Name: "datetime", Description: "Only divisions whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Divisions without time are always in", Schema: schemaFilled,
+		parse: into(func(c *call, p *lookupParams, v []string) (err error) {
+			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
+			p.hasTime = true
+			return err
+		})}
+)
+
+var schemaNumber = map[string]any{"type": "number"}
+
+// coordinate reads a number.
+func coordinate(name, v string) (*float64, error) {
+	x, err := strconv.ParseFloat(v, 64)
+	if err != nil || x-x != 0 {
+		return nil, problem.Invalidf(name, v, "use a number with a point for the decimals, such as 10.75")
+	}
+	return &x, nil
+}
+
+// aPoint is a position as people write it: latitude, longitude, in decimal degrees, with letters for the directions or without.
+var aPoint = regexp.MustCompile(`(?i)^([+-]?\d{1,3}\.\d+)\s*°?\s*([NS]?)\s*[,;\s]\s*([+-]?\d{1,3}\.\d+)\s*°?\s*([EØWV]?)$`)
+
+// soughtPoint is the page of the point that words searched for name; false when they name none. Longitude may stand first where only that lies in the data.
+func (c *call) soughtPoint() (href string, ok bool) {
+	m := aPoint.FindStringSubmatch(strings.TrimSpace(first(c.values["q"])))
+	all := c.divisions()
+	if m == nil || len(all) == 0 {
+		return "", false
+	}
+	lat, lon := m[1], m[3]
+	if strings.EqualFold(m[2], "s") {
+		lat = "-" + lat
+	}
+	if strings.EqualFold(m[4], "w") || strings.EqualFold(m[4], "v") {
+		lon = "-" + lon
+	}
+	within := func(x, y string) bool {
+		p := orb.Point{}
+		p[0], _ = strconv.ParseFloat(x, 64) // digits
+		p[1], _ = strconv.ParseFloat(y, 64)
+		return slices.ContainsFunc(all, func(coll *store.Collection) bool { return coll.Extent != nil && coll.Extent.Contains(p) })
+	}
+	if m[2]+m[4] == "" && !within(lon, lat) && within(lat, lon) {
+		lat, lon = lon, lat
+	}
+	return c.htmlHref("/lookup") + "&lon=" + queryEscape(lon) + "&lat=" + queryEscape(lat), true
+}
+
+// divisions are the public collections of areas, those with the fewest features first: counties before municipalities.
+func (c *call) divisions() (out []*store.Collection) {
+	for _, coll := range c.cat.Collections {
+		if g := coll.Geometry; coll.Public && g != nil && (g.Type == "Polygon" || g.Type == "MultiPolygon") {
+			out = append(out, coll)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *store.Collection) int { return a.Count - b.Count })
+	return out
+}
+
+// A division is one that covers the point, or the nearest one.
+type division struct {
+	coll     *store.Collection
+	row      store.Row
+	title    shown
+	parents  []parent
+	members  []byte  // of its GeoJSON, without geometry
+	distance float64 // from the point, in metres
+}
+
+// parent is a division that another one belongs to.
+type parent struct {
+	Collection string `json:"collection"`
+	ID         string `json:"id"`
+}
+
+// lookup tells which divisions cover a point, the largest kind first; outside of all, which is the nearest.
+func (s *Server) lookup(c *call, w http.ResponseWriter) error {
+	p := c.params.(*lookupParams)
+	if c.rep.F == asHTML.F && p.lon == nil && p.lat == nil {
+		return c.lookupPage(w, nil, nil)
+	}
+	at, err := p.place()
+	if err != nil {
+		return err
+	}
+	covering, err := c.covering()
+	if err != nil {
+		return err
+	}
+	var near *division
+	if len(covering) == 0 {
+		if near, err = c.nearest(at); err != nil {
+			return err
+		}
+	}
+	if c.rep.F == asHTML.F {
+		return c.lookupPage(w, covering, near)
+	}
+	c.lookupHeaders(w.Header())
+	w.Header().Set("OGC-NumberReturned", strconv.Itoa(len(covering)))
+	if c.unchanged(w.Header(), c.lookupTag(covering, near)) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	doc, err := c.lookupJSON(covering, near)
+	if err != nil {
+		return err
+	}
+	return c.writeOnce(w, doc)
+}
+
+// place is the point in CRS84; what is wrong with it is told all at once.
+func (p *lookupParams) place() (orb.Point, error) {
+	var faults []problem.Fault
+	domain := p.crs.Domain()
+	for i, v := range [...]*float64{p.lon, p.lat} {
+		name := [...]string{"lon", "lat"}[i]
+		switch {
+		case v == nil:
+			faults = append(faults, problem.Fault{In: "query", Param: name, Cure: "give lon and lat, such as lon=10.75&lat=59.91"})
+		case *v < domain.Min[i] || *v > domain.Max[i]:
+			faults = append(faults, problem.Fault{In: "query", Param: name, Value: number(*v), Cure: "in " + p.crs.String() + " it lies between " + number(domain.Min[i]) + " and " + number(domain.Max[i])})
+		}
+	}
+	if faults != nil {
+		sortFaults(faults)
+		return orb.Point{}, &problem.Error{Kind: problem.Invalid, Faults: faults}
+	}
+	move, err := crs.Between(p.crs, crs.CRS84)
+	if err != nil {
+		return orb.Point{}, err
+	}
+	x, y := move(*p.lon, *p.lat)
+	return orb.Point{x, y}, nil
+}
+
+// dividing returns the filter for features of a collection that match a spatial condition at the time asked for.
+func (c *call) dividing(coll *store.Collection, where cql2.Expr) (cql2.Expr, error) {
+	p := c.params.(*lookupParams)
+	and := cql2.And{where}
+	if e, ok := coll.During(); ok && p.hasTime {
+		e.From, e.To = p.from, p.to
+		and = append(and, e)
+	}
+	return cql2.Check(and, public{coll, c.zone()})
+}
+
+// covering are the divisions that the point lies in or on the border of: exactly those that S_INTERSECTS finds, in the order of the collections and then by id.
+func (c *call) covering() ([]*division, error) {
+	p := c.params.(*lookupParams)
+	var out []*division
+	for _, coll := range p.collections {
+		e, err := c.dividing(coll, cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: coll.Geometry.Name}, R: cql2.Geom{G: orb.Point{*p.lon, *p.lat}, CRS: p.crs}})
+		if err != nil {
+			return nil, err
+		}
+		var page *store.Page
+		err = c.ask(func(ctx context.Context) (err error) {
+			page, err = c.s.store.Page(ctx, store.Query{Collection: coll.ID, Filter: e, Limit: c.s.cfg.Limits.PageMax, Count: store.CountNone})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if page.Next != "" {
+			return nil, problem.New(problem.TooLarge, nil, "more than %d features of %s cover the point; leave that collection out with the parameter collections", len(page.Rows), coll.ID)
+		}
+		more, err := c.describe(coll, page.Rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, more...)
+	}
+	return out, nil
+}
+
+// describe reads features, without their geometries.
+func (c *call) describe(coll *store.Collection, rows []store.Row) ([]*division, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	enc, err := feature.NewEncoder(coll, feature.Options{CRS: crs.CRS84, SkipGeometry: true})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*division, 0, len(rows))
+	err = c.ask(func(ctx context.Context) error {
+		out = out[:0]
+		return c.s.store.Fetch(ctx, coll.ID, rows, enc.Want(), func(f *store.Feature) error {
+			d := &division{coll: coll, row: rows[len(out)], title: shown{Text: f.ID}}
+			var err error
+			if d.members, err = enc.AppendMembers(nil, f); err != nil {
+				return err
+			}
+			c.nameDivision(d, f.Values)
+			out = append(out, d)
+			return nil
+		})
+	})
+	return out, err
+}
+
+// nameDivision takes title and parents of a division from its values, those of all properties that are not hidden.
+func (c *call) nameDivision(d *division, values []any) {
+	lp := languageProperty(d.coll)
+	i := -1
+	for j := range d.coll.Properties {
+		p := &d.coll.Properties[j]
+		if p.Hidden {
+			continue
+		}
+		if i++; i >= len(values) || values[i] == nil {
+			continue
+		}
+		switch other := c.refersTo(p); {
+		case p.Name == d.coll.TitleProperty:
+			d.title.Text = cell(values[i])
+			if d.title.Lang == "" {
+				d.title.Lang = foreign(languageOfName(p.Name), c.lang)
+			}
+		case lp != nil && p.Name == lp.Name:
+			d.title.Lang = foreign(languageCode(cell(values[i])), c.lang)
+		case other != nil && other != d.coll && simple(p.Type):
+			d.parents = append(d.parents, parent{other.ID, cell(values[i])})
+		}
+	}
+}
+
+// Half the sides of the boxes in which the nearest division is looked for, in metres: the first, by how much each is larger than the one before, and
+// the last, which is half way round the world.
+const (
+	nearFirst = 1000.0
+	nearGrow  = 2.0
+	nearLast  = 20037508.0
+)
+
+// nearest is the division nearest to a point that none covers; nil when there is none at all. A box holds all that is nearer than half its side, and
+// the first thing found in one tells how large the box must be.
+func (c *call) nearest(at orb.Point) (*division, error) {
+	for r := nearFirst; ; r = min(r*nearGrow, nearLast) {
+		best, distance, err := c.closest(at, r)
+		if err == nil && distance > r && r < nearLast && best.coll != nil {
+			best, distance, err = c.closest(at, min(distance, nearLast))
+		}
+		switch {
+		case err != nil || best.coll == nil && r >= nearLast:
+			return nil, err
+		case best.coll == nil:
+			continue
+		}
+		out, err := c.describe(best.coll, best.rows)
+		if err != nil {
+			return nil, err
+		}
+		out[0].distance = distance
+		return out[0], nil
+	}
+}
+
+// candidates are features of a collection that may be the nearest.
+type candidates struct {
+	coll *store.Collection
+	rows []store.Row
+}
+
+// within finds the features that touch a box around a point, with half sides of r metres.
+func (c *call) within(at orb.Point, r float64) ([]candidates, error) {
+	const degree = 111000.0 // metres in a degree of latitude, at least
+	dy := r / degree
+	dx := 180.0
+	if edge := math.Abs(at[1]) + dy; edge < 89 {
+		dx = min(180, dy/math.Cos(edge*math.Pi/180))
+	}
+	box := orb.Bound{Min: orb.Point{at[0] - dx, max(-90, at[1]-dy)}, Max: orb.Point{at[0] + dx, min(90, at[1]+dy)}}
+	switch {
+	case dx >= 180:
+		box.Min[0], box.Max[0] = -180, 180
+	case box.Min[0] < -180:
+		box.Min[0] += 360
+	case box.Max[0] > 180:
+		box.Max[0] -= 360
+	}
+	var out []candidates
+	for _, coll := range c.params.(*lookupParams).collections {
+		e, err := c.dividing(coll, cql2.BBox{Prop: coll.Geometry.Name, CRS: crs.CRS84, Box: box})
+		if err != nil {
+			return nil, err
+		}
+		found := candidates{coll: coll}
+		q := store.Query{Collection: coll.ID, Filter: e, Limit: c.s.cfg.Limits.PageMax, Count: store.CountNone}
+		for more := true; more; more = q.Cursor != "" {
+			err = c.ask(func(ctx context.Context) error {
+				page, err := c.s.store.Page(ctx, q)
+				if err == nil {
+					found.rows, q.Cursor = append(found.rows, page.Rows...), page.Next
+				}
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		if len(found.rows) > 0 {
+			out = append(out, found)
+		}
+	}
+	return out, nil
+}
+
+// closest is the feature that is nearest among those within r metres or not much more, and its distance; without collection when there is none. Of several at
+// one distance it is the last, which is of the smallest kind.
+func (c *call) closest(at orb.Point, r float64) (best candidates, least float64, err error) {
+	all, err := c.within(at, r)
+	least = math.Inf(1)
+	for _, found := range all {
+		back, err := crs.Between(found.coll.Geometry.CRS, crs.CRS84)
+		if err != nil {
+			return best, least, err
+		}
+		for rows := range slices.Chunk(found.rows, batch) {
+			n := 0
+			err := c.ask(func(ctx context.Context) error {
+				return c.s.store.Fetch(ctx, found.coll.ID, rows, store.Want{Properties: []string{}}, func(f *store.Feature) error {
+					if d := f.Geometry.Distance(at, back); d <= least && !math.IsInf(d, 1) {
+						least, best = d, candidates{found.coll, rows[n : n+1]}
+					}
+					n++
+					return ctx.Err()
+				})
+			})
+			if err != nil {
+				return best, least, err
+			}
+		}
+	}
+	return best, least, err
+}
+
+func (c *call) lookupHeaders(h http.Header) {
+	h.Set("Content-Type", c.rep.contentType())
+	h.Set("Content-Language", languageTag(c.lang))
+	c.dataHeaders(h)
+	h.Set("Link", linkHeader(c.selfLinks("/lookup")))
+}
+
+// lookupTag is the weak validator of the answer.
+func (c *call) lookupTag(covering []*division, near *division) string {
+	h := fnv.New128a()
+	put := func(s string) { h.Write(append([]byte(s), 0)) }
+	put(c.base())
+	put(c.canonical())
+	put(c.lang)
+	if near != nil {
+		covering = []*division{near}
+	}
+	for _, d := range covering {
+		put(d.coll.ID)
+		put(d.row.ID)
+		h.Write(binary.LittleEndian.AppendUint64(nil, d.row.Rev))
+	}
+	put(strconv.FormatBool(near != nil))
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// lookupJSON is a FeatureCollection (RFC 7946) of the divisions, without their geometries; further members say what they are.
+func (c *call) lookupJSON(covering []*division, near *division) ([]byte, error) {
+	p := c.params.(*lookupParams)
+	b := append(make([]byte, 0, 4<<10), `{"type":"FeatureCollection","features":[`...)
+	for i, d := range covering {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = c.appendDivision(b, d)
+	}
+	b = append(b, `],"numberReturned":`...)
+	b = strconv.AppendInt(b, int64(len(covering)), 10)
+	if len(covering) == 0 {
+		b = append(b, `,"nearest":`...)
+		if near == nil {
+			b = append(b, "null"...)
+		} else {
+			b = c.appendDivision(b, near)
+		}
+	}
+	rest, err := marshal(map[string]any{"point": map[string]any{"lon": *p.lon, "lat": *p.lat, "crs": p.crs.URI()}, "links": c.selfLinks("/lookup")})
+	if err != nil {
+		return nil, err
+	}
+	return append(append(b, ','), rest[1:]...), nil
+}
+
+func (c *call) appendDivision(b []byte, d *division) []byte {
+	text := func(s string) {
+		t, _ := json.Marshal(s) // texts do not fail
+		b = append(b, t...)
+	}
+	b = append(append(append(b, '{'), d.members...), `,"collection":`...)
+	text(d.coll.ID)
+	b = append(b, `,"title":`...)
+	text(d.title.Text)
+	if len(d.parents) > 0 {
+		b = append(b, `,"parents":`...)
+		all, _ := marshal(d.parents)
+		b = append(b, all...)
+	}
+	if d.distance > 0 {
+		b = append(b, `,"distance":`...)
+		b = strconv.AppendFloat(b, d.distance, 'f', 1, 64)
+	}
+	links, _ := marshal([]ogcapi.Link{
+		{Rel: "canonical", Type: asGeoJSON.Media, Title: d.title.Text, Href: c.base() + "/collections/" + d.coll.ID + "/items/" + pathEscape(d.row.ID)},
+		{Rel: "collection", Type: asJSON.Media, Title: c.titleOf(d.coll), Href: c.base() + "/collections/" + d.coll.ID}})
+	b = append(append(b, `,"links":`...), links...)
+	return append(b, '}')
+}
+
+// lookupView is what the page of a point shows.
+type lookupView struct {
+	Lon, Lat, CRS, Collections, Datetime string // as asked
+	Asked                                bool
+	Found                                []divisionView
+	Near                                 *divisionView
+	Map                                  template.HTML
+}
+
+type divisionView struct {
+	Kind, KindHref string
+	ID             string
+	Title          shown
+	Distance       string // metres or kilometres, with the unit; "" for one that covers the point
+}
+
+func (c *call) lookupPage(w http.ResponseWriter, covering []*division, near *division) error {
+	get := func(name string) string { return first(c.values[name]) }
+	v := lookupView{Lon: get("lon"), Lat: get("lat"), CRS: get("crs"), Collections: get("collections"), Datetime: get("datetime")}
+	v.Asked = v.Lon != ""
+	for _, d := range covering {
+		v.Found = append(v.Found, c.divisionView(d))
+	}
+	if near != nil {
+		d := c.divisionView(near)
+		v.Near = &d
+	}
+	if v.Asked {
+		var err error
+		if v.Map, err = c.lookupMap(covering, near); err != nil {
+			return err
+		}
+	}
+	doc, err := c.s.pages.render(c, &page{Name: "lookup", Title: c.text("lookup.title"), Crumbs: c.crumbs(""), Data: v, Script: v.Map != ""})
+	if err != nil {
+		return err
+	}
+	if err := c.still(); err != nil {
+		return err
+	}
+	c.lookupHeaders(w.Header())
+	return c.writeOnce(w, doc)
+}
+
+func (c *call) divisionView(d *division) divisionView {
+	v := divisionView{Kind: c.titleOf(d.coll), KindHref: c.htmlHref("/collections/" + d.coll.ID), ID: d.row.ID, Title: d.title}
+	v.Title.Href = c.htmlHref("/collections/" + d.coll.ID + "/items/" + pathEscape(d.row.ID))
+	switch m := d.distance; {
+	case m >= 10000:
+		v.Distance = inDigits(strconv.FormatFloat(m/1000, 'f', 0, 64), c.lang) + " km"
+	case m > 0:
+		v.Distance = inDigits(strconv.FormatFloat(math.Ceil(m), 'f', 0, 64), c.lang) + " m"
+	}
+	return v
+}
+
+// lookupMap draws the point on the smallest division that covers it, or beside the nearest one.
+func (c *call) lookupMap(covering []*division, near *division) (template.HTML, error) {
+	d := near
+	if len(covering) > 0 {
+		d = slices.MaxFunc(covering, func(a, b *division) int { return cmp.Compare(a.coll.Count, b.coll.Count) })
+	}
+	if d == nil {
+		return "", nil
+	}
+	p := c.params.(*lookupParams)
+	plane := mapCRS(d.coll)
+	rows := []store.Row{d.row}
+	outs, err := c.outlinesOf(d.coll, plane, rows)
+	if err != nil {
+		return "", err
+	}
+	move, err := crs.Between(p.crs, plane)
+	if err != nil {
+		return "", err
+	}
+	here := draw.Mark{Outline: draw.NewOutline(c.text("lookup.point"), orb.Point{*p.lon, *p.lat}, move)}
+	ground, err := c.ground(plane)
+	if err != nil {
+		return "", err
+	}
+	marks := append(append(ground, c.marks(d.coll, rows, outs, false)...), here)
+	return (&draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: marks, Labels: true, Lookup: true, Text: c.text("lookup.map", d.title.Label())}).SVG(), nil
+}
