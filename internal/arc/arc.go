@@ -153,17 +153,30 @@ func (b *Builder) next(ctx context.Context, segs []seg, i int) (*Level, []seg, e
 		return nil, nil, err
 	}
 	segs = b.drop(segs)
-	g := newGraph(segs, b.labels)
-	if g.settle() {
-		segs = slices.DeleteFunc(g.segments(segs[:0]), func(s seg) bool { return s.label == 0 })
-		g = newGraph(segs, b.labels)
-	}
+	g, segs := b.settled(newGraph(segs, b.labels), segs)
 	g.islands(b.o.Island)
 	g.simplify(b.o.Tolerance)
+	g, segs = b.settled(g, segs) // faces have become smaller
 	segs = g.segments(segs[:0])
 	l := g.level(b.n)
 	l.Unit, l.LeftOut = b.grid.Unit*float64(int64(1)<<i), l.LeftOut+b.ringed
 	return l, segs, nil
+}
+
+// settlings bounds how often small faces are settled: what is changed may make another one.
+const settlings = 4
+
+// settled settles small faces, and makes the graph anew where that changes it. Segs is memory for edges.
+func (b *Builder) settled(g *graph, segs []seg) (*graph, []seg) {
+	passes := 0
+	for passes < settlings && g.settle() {
+		passes++
+	}
+	if passes > 0 {
+		segs = slices.DeleteFunc(g.segments(segs[:0]), func(s seg) bool { return s.label == 0 })
+		g = newGraph(segs, b.labels)
+	}
+	return g, segs
 }
 
 // Empty reports whether no feature that was added has edges.

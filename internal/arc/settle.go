@@ -6,7 +6,7 @@ import (
 )
 
 // longestSliver bounds the edges of a face that settle looks at.
-const longestSliver = 256
+const longestSliver = 32
 
 // smallFace is the area in cells up to which a face may come from moving vertices, whatever its width.
 const smallFace = 16
@@ -16,7 +16,7 @@ const smallFace = 16
 func (g *graph) settle() (changed bool) {
 	var walk []int32
 	for v := range int32(len(g.keys)) {
-		if g.start[v+1]-g.start[v] < 3 {
+		if g.gone[v] || g.start[v+1]-g.start[v] < 3 {
 			continue
 		}
 		for k := g.start[v]; k < g.start[v+1]; k++ {
@@ -34,18 +34,18 @@ func (g *graph) settle() (changed bool) {
 func (g *graph) sliver(walk []int32, v, k int32) ([]int32, bool) {
 	from, first := v, k
 	origin := g.point(v)
-	twice, round := int64(0), 0.0
+	twice, round := int64(0), int32(0)
 	for len(walk) < 2*longestSliver {
 		to := g.to[k]
 		back := g.reverseOf(from, to)
 		walk = append(walk, k, back)
 		a, b := g.point(from), g.point(to)
 		twice += cross(origin, a, b)
-		round += math.Hypot(float64(b.X)-float64(a.X), float64(b.Y)-float64(a.Y))
+		round += max(abs(b.X-a.X), abs(b.Y-a.Y))
 		from, k = to, g.turn(to, back)
 		if k == first {
 			area := float64(twice) / 2
-			return walk, area > 0 && area <= max(smallFace, round)
+			return walk, area > 0 && area <= float64(max(smallFace, round))
 		}
 	}
 	return walk, false
@@ -98,11 +98,32 @@ func (g *graph) settleFace(walk []int32) bool {
 		return true
 	case len(on) > 1:
 		return g.settleOverlap(walk, on, all)
+	case len(on) == 1:
+		return g.settleInverted(walk, beside)
 	}
 	return false
 }
 
-// settleOverlap leaves one of the features on a face that are there apart from each other: the one that goes on beyond most of the border.
+// settleInverted mends a face with an owner where a feature lies beyond every edge, beyond some together with the owner: so it says of one that lies on the face
+// less than not at all, since it has turned inside out there.
+func (g *graph) settleInverted(walk []int32, beside map[int32]float64) bool {
+	for f := range beside {
+		everywhere, alone := true, false
+		for i := 0; i < len(walk); i += 2 {
+			set := g.labels.sets[g.along[walk[i]]]
+			everywhere = everywhere && slices.Contains(set, -f)
+			alone = alone || !slices.ContainsFunc(set, func(x int32) bool { return x > 0 })
+		}
+		if everywhere && alone {
+			g.relabel(walk, f)
+			return true
+		}
+	}
+	return false
+}
+
+// settleOverlap leaves one of the features on a face, the one that goes on beyond most of the border, and those that have the same border there, as versions
+// of a feature have.
 func (g *graph) settleOverlap(walk []int32, on map[int32]float64, all float64) bool {
 	beyond := make(map[int32]float64, len(on))
 	for f, long := range on {
@@ -111,7 +132,7 @@ func (g *graph) settleOverlap(walk []int32, on map[int32]float64, all float64) b
 	stays := longest(beyond)
 	changed := false
 	for f := range on {
-		if f != stays && g.apartOn(walk, f, stays) && g.apartOn(walk, stays, f) {
+		if f != stays && (g.apartOn(walk, f, stays) || g.apartOn(walk, stays, f)) {
 			g.relabel(walk, -f)
 			changed = true
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -18,6 +19,8 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/encoding/mvt"
+	"github.com/paulmach/orb/planar"
+	"github.com/paulmach/orb/project"
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
@@ -156,7 +159,7 @@ func decoded(t testing.TB, m *tile.Maker, st store.Store, a tile.Ask) *mvt.Layer
 }
 
 // judgeTiles reads lines of tile and geometry in hexadecimal WKB, and prints for each tile how many are invalid, how many have edges that do not match
-// those of their neighbours, and the sum of areas beside the area of the union.
+// those of their neighbours, the sum of areas beside the area of the union, and the sum of what lies in the tile without its buffer.
 const judgeTiles = `
 import sys, shapely, itertools
 rows = [l.split() for l in sys.stdin]
@@ -164,7 +167,8 @@ for k, g in itertools.groupby(rows, key=lambda r: r[0]):
     g = shapely.from_wkb([r[1] for r in g])
     bad = (~shapely.is_valid(g)).sum()
     e = (~shapely.is_empty(shapely.coverage_invalid_edges(g))).sum()
-    print(k, bad, e, shapely.area(g).sum(), shapely.area(shapely.union_all(g)) if bad == 0 else -1)`
+    inner = shapely.area(shapely.intersection(g, shapely.box(0, 0, 4096, 4096))).sum() if bad == 0 else -1
+    print(k, bad, e, shapely.area(g).sum(), shapely.area(shapely.union_all(g)) if bad == 0 else -1, inner)`
 
 func python(t *testing.T) string {
 	t.Helper()
@@ -230,22 +234,59 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	seen := 0
+	seen, area := 0, map[int]float64{}
 	for line := range strings.Lines(string(out)) {
 		var at string
 		var invalid, edges int
-		var sum, union float64
-		if _, err := fmt.Sscan(line, &at, &invalid, &edges, &sum, &union); err != nil {
+		var sum, union, inner float64
+		if _, err := fmt.Sscan(line, &at, &invalid, &edges, &sum, &union, &inner); err != nil {
 			t.Fatal(line, err)
 		}
+		var z int
+		if _, err := fmt.Sscanf(at, "%d/", &z); err != nil {
+			t.Fatal(at, err)
+		}
+		b := set.Bound(tile.Tile{Z: z})
+		area[z] += inner * (b.Max[0] - b.Min[0]) / tile.Extent * (b.Max[1] - b.Min[1]) / tile.Extent
 		if seen++; invalid > 0 || edges > j.known || j.known == 0 && sum != union {
 			t.Errorf("%s of %s: %s", at, j.set, line)
+		}
+	}
+	whole := areaOf(t, st, j.collection, set.CRS)
+	for z := r.First; z <= j.whole; z++ { // the outline moves by less than a cell or two, so that little is lost or won
+		if off := math.Abs(area[z]/whole - 1); off > 0.1/math.Ldexp(1, z-r.First) && off > 0.002 {
+			t.Errorf("level %d of %s: the tiles have %.4f of the area of the layer", z, j.set, area[z]/whole)
 		}
 	}
 	t.Logf("%s of %s: %d tiles with %d features, levels %d to %d", j.collection, j.set, tiles, features, r.First, r.Last)
 	if seen != tiles || tiles == 0 {
 		t.Errorf("%d tiles of %d were judged", seen, tiles)
 	}
+}
+
+// areaOf is the sum of the areas of all features in a plane, from the stored geometries.
+func areaOf(t *testing.T, st store.Store, collection string, plane crs.ID) (sum float64) {
+	t.Helper()
+	c, _ := st.Catalog().Collection(collection)
+	move, err := crs.Between(c.Geometry.CRS, plane)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := st.Page(t.Context(), store.Query{Collection: collection, Limit: 100_000, Count: store.CountNone})
+	if err == nil {
+		err = st.Fetch(t.Context(), collection, page.Rows, store.Want{}, func(f *store.Feature) error {
+			g, err := f.Geometry.Orb()
+			if err == nil && g != nil {
+				g = project.Geometry(g, func(p orb.Point) orb.Point { x, y := move(p[0], p[1]); return orb.Point{x, y} })
+				sum += planar.Area(g)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
 }
 
 // TestTilesAreCoveragesByShapely: GEOS finds no gap, no overlap and no invalid polygon in tiles of the demo, in every plane.
