@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"io"
+	"strconv"
 
 	"github.com/peterstace/simplefeatures/geom"
 
@@ -85,4 +86,32 @@ func PlainlyValidOnly(wkb []byte) (bool, error) {
 	}
 	s, err := fromSimple(g)
 	return s.plainlyValid(), err
+}
+
+// ScanJSON walks a JSON text as imports do, and returns the sum of its numbers and the last line with one.
+func ScanJSON(in io.Reader) (sum float64, line int, err error) {
+	s := newJSONScanner(in, 0)
+	var value func() error
+	value = func() error {
+		b, err := s.peek()
+		if err != nil {
+			return err
+		}
+		switch {
+		case b == '[':
+			return s.array(value)
+		case b == '{':
+			return s.object(func([]byte, place) error { return value() })
+		case b == '-' || b >= '0' && b <= '9':
+			line = s.here().line
+			if _, err := s.number(); err != nil {
+				return err
+			}
+			x, err := strconv.ParseFloat(string(s.tok), 64)
+			sum += x
+			return err
+		}
+		return s.skip(nil)
+	}
+	return sum, line, value()
 }
