@@ -45,7 +45,7 @@ func (s *Server) downloadReps() []rep {
 const profileBase = "http://www.opengis.net/def/profile/OGC/0/"
 
 // download writes all features of a selection as one file. The whole collection, nothing else asked, is made once for each state of the data and
-// kept; at the address that names the state it can be resumed.
+// cached; at the address that names the state it can be resumed.
 func (s *Server) download(c *call, w http.ResponseWriter) error {
 	f := format.Find(c.rep.F)
 	if err := c.checkDownload(f); err != nil {

@@ -41,8 +41,8 @@ func (xs choices) HTML() template.HTML {
 	return template.HTML(b.String())
 }
 
-// keptValue is a parameter that the form sends on without showing it.
-type keptValue struct{ Name, Value string }
+// hiddenValue is a parameter that the form sends on without showing it.
+type hiddenValue struct{ Name, Value string }
 
 // shownParams are the parameters of items that the form shows, or that start anew when it is sent.
 var shownParams = []string{"limit", "offset", "cursor", "bbox", "datetime", "datetime_", "q", "filter", "sortby", "resulttype"}
@@ -67,7 +67,7 @@ func (c *call) fillForm(v *itemsView) error {
 	for _, p := range c.rt.Params {
 		if !slices.Contains(shownParams, p.Name) {
 			for _, x := range c.values[p.Name] {
-				v.Kept = append(v.Kept, keptValue{p.Name, x})
+				v.Hidden = append(v.Hidden, hiddenValue{p.Name, x})
 			}
 		}
 	}

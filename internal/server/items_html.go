@@ -39,7 +39,7 @@ type itemsView struct {
 	Action   string // path that the form asks, below the mount
 	Filtered bool   // some field of the form is filled in
 	Sorts    choices
-	Kept     []keptValue
+	Hidden   []hiddenValue
 
 	Search                                        bool   // there are texts to search
 	BoxValue, TimeValue, FilterValue, SearchValue string // of the parameters bbox, datetime, filter and q, as asked

@@ -52,7 +52,7 @@ type keyDoc struct {
 	Links       []ogcapi.Link `json:"links"`
 }
 
-// writeDoc writes a JSON document that is not kept.
+// writeDoc writes a JSON document that is not cached.
 func (c *call) writeDoc(w http.ResponseWriter, doc any) error {
 	b, err := marshal(doc)
 	if err != nil {

@@ -261,7 +261,7 @@ func (c *call) country() *store.Collection {
 
 // overview draws all features of a collection, or where it is large its extent over the country. Where data need a key it draws none of them,
 // since the page is for everyone: on the page of the collection its extent over a grid of degrees, elsewhere nothing. A store that does not answer costs the page its map only: then fleeting is set, and the page
-// must not be kept.
+// must not be cached.
 func (c *call) overview(coll *store.Collection, text string) (svg template.HTML, fleeting bool) {
 	if c.rep.F != "html" || coll == nil || coll.Geometry == nil || coll.Extent == nil {
 		return "", false

@@ -268,5 +268,5 @@ type answer struct {
 	Page  *page             // what the HTML page shows
 	Links []ogcapi.Link     // repeated in the header Link
 
-	Fleeting bool // made without something that was out of reach, or one of endlessly many: not to be kept
+	Fleeting bool // made without something that was out of reach, or one of endlessly many: not to be cached
 }

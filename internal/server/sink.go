@@ -146,7 +146,7 @@ func giveBuffer(b []byte) {
 	}
 }
 
-// writeOnce writes a whole answer that is not kept, compressed when the client takes it and it is long enough.
+// writeOnce writes a whole answer that is not cached, compressed when the client takes it and it is long enough.
 func (c *call) writeOnce(w http.ResponseWriter, plain []byte) error {
 	if len(plain) < smallest || !acceptsGzip(c.r) {
 		return c.send(w, plain, "")

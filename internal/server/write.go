@@ -135,7 +135,7 @@ func marshal(v any) ([]byte, error) {
 }
 
 // document answers a route whose answer depends on nothing but the catalog, the mount, the representation, the language and the
-// parameters. The bytes are made once and kept.
+// parameters. The bytes are made once and cached.
 func (c *call) document(w http.ResponseWriter) error {
 	key := docKey{root: c.root, path: c.r.URL.Path, query: c.canonical(), f: c.rep.F, lang: c.lang, version: c.cat.Version, files: c.s.filesListed()}
 	d, ok := c.s.docs.Get(key)

@@ -14,8 +14,8 @@ import (
 	"grense/api/placename"
 )
 
-// whole is the size, in bytes, up to which an answer is built in memory before its first byte is sent.
-const whole = 4 << 20
+// buffered is the size, in bytes, up to which an answer is built in memory before its first byte is sent.
+const buffered = 4 << 20
 
 // maxPooled is the size, in bytes, above which a buffer is not used for another answer.
 const maxPooled = 8 << 20
@@ -66,7 +66,7 @@ func (s *Service) Call(w http.ResponseWriter, r *http.Request) {
 // tries is how often an answer is begun when the data change while it is read.
 const tries = 5
 
-// reply is an answer on its way. Up to whole it is sent at once; more goes out in parts, and a failure between two of them aborts.
+// reply is an answer on its way. Up to buffered it is sent at once; more goes out in parts, and a failure between two of them aborts.
 type reply struct {
 	s         *Service
 	w         http.ResponseWriter
@@ -83,7 +83,7 @@ type reply struct {
 func (p *reply) write(a placename.Answer) error {
 	buffer := p.s.buffers.Get().(*[]byte)
 	p.b = (*buffer)[:0]
-	if most, _ := p.hold(0); most < whole && cap(p.b) > 4*most { // memory is short
+	if most, _ := p.hold(0); most < buffered && cap(p.b) > 4*most { // memory is short
 		p.s.buffers.Put(buffer)
 		buffer = new([]byte)
 		p.b = nil
@@ -137,8 +137,8 @@ func (p *reply) hits(a placename.Answer) error {
 		}
 		if given += n; len(p.b) > most {
 			p.send()
-		} else if left := a.Count - given; left > 0 && n > 0 && most == whole { // room for the rest at once, if it is like these
-			p.b = slices.Grow(p.b, min(left*(len(p.b)-start)/n*9/8, whole+whole/4-len(p.b)))
+		} else if left := a.Count - given; left > 0 && n > 0 && most == buffered { // room for the rest at once, if it is like these
+			p.b = slices.Grow(p.b, min(left*(len(p.b)-start)/n*9/8, buffered+buffered/4-len(p.b)))
 		}
 	}
 	return nil
@@ -147,7 +147,7 @@ func (p *reply) hits(a placename.Answer) error {
 // hold asks for n bytes in place of those that are held, and returns how many may be.
 func (p *reply) hold(n int) (int, error) {
 	if p.s.config.Hold == nil {
-		return whole, nil
+		return buffered, nil
 	}
 	change := n - p.held
 	p.held = n

@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/paulmach/orb"
+
 	"grense/internal/cql2"
+	"grense/internal/crs"
 	"grense/internal/store"
 	"grense/internal/store/sqlq"
 )
@@ -54,6 +57,16 @@ func TestAccessPaths(t *testing.T) {
 	}
 }
 
+// shape is a ring of n positions.
+func shape(n int) orb.Polygon {
+	r := make(orb.Ring, n)
+	for i := range r[:n-1] {
+		r[i] = orb.Point{float64(i), float64(i * i)}
+	}
+	r[n-1] = r[0]
+	return orb.Polygon{r}
+}
+
 // Costs of conditions over single columns, which the stores' common cases leave out.
 func TestCost(t *testing.T) {
 	t.Parallel()
@@ -79,6 +92,13 @@ func TestCost(t *testing.T) {
 		"words without an index":      {store.Query{Filter: cql2.Search{Props: []string{"navn"}, Terms: []string{"os"}}}, store.CostScan},
 		"a suffix of a relation":      {store.Query{Filter: related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%vik")})}, store.CostIndexed},
 		"a short part of a relation":  {store.Query{Filter: related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%v%")})}, store.CostScan},
+		"a far page":                  {store.Query{Offset: 10_001}, store.CostScan},
+		"a point":                     {store.Query{Filter: cql2.Spatial{Op: cql2.SIntersects, L: prop("geometry"), R: cql2.Geom{G: orb.Point{1, 2}, CRS: crs.UTM33}}}, store.CostIndexed},
+		"a point within":              {store.Query{Filter: cql2.Spatial{Op: cql2.SContains, L: prop("geometry"), R: cql2.Geom{G: orb.Point{1, 2}, CRS: crs.UTM33}}}, store.CostIndexed},
+		"a small shape":               {store.Query{Filter: cql2.Spatial{Op: cql2.SIntersects, L: prop("geometry"), R: cql2.Geom{G: shape(16), CRS: crs.UTM33}}}, store.CostIndexed},
+		"a larger shape":              {store.Query{Filter: cql2.Spatial{Op: cql2.SIntersects, L: prop("geometry"), R: cql2.Geom{G: shape(17), CRS: crs.UTM33}}}, store.CostGeometry},
+		"a small shape within":        {store.Query{Filter: cql2.Spatial{Op: cql2.SWithin, L: prop("geometry"), R: cql2.Geom{G: shape(5), CRS: crs.UTM33}}}, store.CostGeometry},
+		"a shape under not":           {store.Query{Filter: cql2.Not{X: cql2.Or{equal(tall, cql2.Int(1)), cql2.Spatial{Op: cql2.STouches, L: prop("geometry"), R: cql2.Geom{G: shape(5), CRS: crs.UTM33}}}}}, store.CostGeometry},
 		"an order by an index":        {store.Query{SortBy: []store.Sort{{Property: "tall"}}}, store.CostIndexed},
 		"an order with nulls":         {store.Query{SortBy: []store.Sort{{Property: "navn"}}}, store.CostScan},
 		"an order by two":             {store.Query{SortBy: []store.Sort{{Property: "tall"}, {Property: "navn"}}}, store.CostScan},
