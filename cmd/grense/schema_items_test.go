@@ -47,7 +47,16 @@ func TestItemsAreValidByTheirSchemas(t *testing.T) {
 	}
 }
 
-// everyFile are those of the shared data that can be served; files that are broken on purpose are not.
+// notServed are files that serve refuses without a flag, by the reason, and one that takes a validator of schemas minutes.
+var notServed = map[string]string{
+	"artsdatabanken-fylke_5k.geojson.gz": "features without an id beside others with one",
+	"csmaps-Fylker17.geojson.gz":         "metres in a file that says degrees",
+	"Kommuner-S.topojson.gz":             "a TopoJSON that states no reference system",
+	"tellekrets.json":                    "a schema, no data",
+	"ne_10m_ocean.geojson.gz":            "one geometry of 450,000 positions",
+}
+
+// everyFile are those of the shared data that can be served.
 func everyFile(t *testing.T) []string {
 	t.Helper()
 	files := []string{""}
@@ -56,7 +65,7 @@ func everyFile(t *testing.T) []string {
 		rel, _ := filepath.Rel(root, path)
 		folder, _, _ := strings.Cut(rel, string(filepath.Separator))
 		features := strings.HasSuffix(path, ".gpkg") || ingest.IsData(path) && strings.Contains(path, "json") // other tables may be no features
-		if err == nil && !d.IsDir() && features && slices.Contains([]string{"norway", "france", "world", "placenames"}, folder) {
+		if err == nil && !d.IsDir() && features && notServed[filepath.Base(path)] == "" && slices.Contains([]string{"norway", "france", "world", "placenames"}, folder) {
 			files = append(files, rel)
 		}
 		return err

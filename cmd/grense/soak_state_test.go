@@ -1,13 +1,14 @@
 package main_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -64,13 +65,30 @@ func writeMarked(t *testing.T, base, path string, state int) {
 
 func mark(state int) string { return fmt.Sprintf("tilstand-%06d", state) }
 
-var marks = regexp.MustCompile(`tilstand-\d{6}`)
+// Answers that hold marks, by how they are asked for: pages, whole or in several batches, features, files of the whole collection, and searches of SOAP for
+// every spelling and, through a relation, for those that are documented.
+var (
+	largeAnswers = []string{"/items?limit=450", "/items?limit=450&f=csv", "/items?limit=450&f=jsonld", "/items?limit=250&f=html", "/items/7?f=html", "/download?f=csv", "/download?f=json",
+		"/download?f=gpkg", "/download?f=geojsonseq", spellings, related}
+	smallAnswers = []string{"/items?limit=10", "/items/7", "/items?limit=3&sortby=-merke", "/items?limit=10&f=csv", "/items/9?f=jsonld", "/items?limit=5&filter=merke+LIKE+%27tilstand%25%27", "/items?limit=4&offset=300"}
+)
 
-// markedAnswers are the forms in which a page, whole or in several batches, and a feature are asked for.
-var markedAnswers = []string{"/items?limit=450", "/items?limit=450&f=csv", "/items?limit=450&f=jsonld", "/items?limit=250&f=html", "/items?limit=10", "/items/7", "/items/7?f=html", "/items?limit=3&sortby=-merke"}
+var (
+	spellings = soapSearch("findSkrivemaater", "skrivemaateSoek", "<t:oppdatertEtter><d:timestamp>1900-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>")
+	related   = soapSearch("findSkrivemaater", "skrivemaateSoek", "<t:dokumentasjonsdatoEtter><d:date>1700-01-01</d:date></t:dokumentasjonsdatoEtter>")
+)
 
-// spellings is a search of SOAP that finds every spelling of the register.
-var spellings = soapSearch("findSkrivemaater", "skrivemaateSoek", "<t:oppdatertEtter><d:timestamp>1900-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>")
+// markedAnswer is what the i-th question asks: in the long run one of thirty is large, so that a million are read in minutes.
+func markedAnswer(i int, long bool) string {
+	if long && i%30 != 0 {
+		return smallAnswers[i%len(smallAnswers)]
+	}
+	if long {
+		return largeAnswers[i/30%len(largeAnswers)]
+	}
+	all := slices.Concat(largeAnswers, smallAnswers)
+	return all[i%len(all)]
+}
 
 // statesSize is how often the data change at least, how many answers are read at least, and by how many clients.
 func statesSize(t *testing.T) (changes int, wanted int64, clients int) {
@@ -84,7 +102,7 @@ func statesSize(t *testing.T) (changes int, wanted int64, clients int) {
 			t.Fatal(err)
 		}
 	}
-	return 200, wanted, 4
+	return 200, wanted, 16
 }
 
 // TestNoAnswerIsOfTwoStates: the file is replaced and reloaded, or written into in place, over and over, while clients read. The long run
@@ -174,7 +192,8 @@ func TestNoAnswerOfADatabaseIsOfTwoStates(t *testing.T) {
 	s.readStates(t, change)
 }
 
-// readStates reads answers while change brings the data to one state after the other. Each answer is of one state.
+// readStates reads answers while change brings the data to one state after the other. Each answer is of one state. In the long run the changes are
+// spread over the answers: where one follows the other without a pause, most answers are begun anew, and many are 503.
 func (s *serving) readStates(t *testing.T, change func(state int)) {
 	t.Helper()
 	changes, wanted, clients := statesSize(t)
@@ -185,9 +204,11 @@ func (s *serving) readStates(t *testing.T, change func(state int)) {
 	for n := range clients {
 		running.Go(func() {
 			for i := n; ctx.Err() == nil; i++ {
-				ask, body := "/soap/stedsnavn/v1/SoekServiceWS", spellings
-				if k := i % (len(markedAnswers) + 1); k < len(markedAnswers) {
-					ask, body = "/collections/ting"+markedAnswers[k], ""
+				ask, body := markedAnswer(i, wanted > 0), ""
+				if strings.HasPrefix(ask, "<") {
+					ask, body = "/soap/stedsnavn/v1/SoekServiceWS", ask
+				} else {
+					ask = "/collections/ting" + ask
 				}
 				found, status, err := marksOf(ctx, s.base+ask, body)
 				switch {
@@ -209,6 +230,13 @@ func (s *serving) readStates(t *testing.T, change func(state int)) {
 	for ; (state < changes || answers.Load() < wanted) && !t.Failed(); state++ {
 		change(state + 1)
 		s.waitForState(t, state+1)
+		for until := int64(state) * wanted / int64(5*changes); answers.Load() < min(until, wanted) && !t.Failed(); {
+			if _, status, err := marksOf(ctx, s.base+"/collections/ting/items/7", ""); status == http.StatusOK {
+				answers.Add(1)
+			} else if status != http.StatusServiceUnavailable {
+				t.Errorf("between changes: status %d, %v", status, err)
+			}
+		}
 	}
 	stop()
 	running.Wait()
@@ -271,15 +299,28 @@ func marksOf(ctx context.Context, url, search string) (found map[string]bool, st
 		req.Header.Set("Content-Type", "text/xml; charset=utf-8")
 		req.Header.Set("SOAPAction", `""`)
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := kept.Do(req)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	found = map[string]bool{}
-	for _, m := range marks.FindAll(body, -1) {
-		found[string(m)] = true
+	return marksIn(body), res.StatusCode, err
+}
+
+// kept has a connection for each client.
+var kept = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
+
+// marksIn gives the states whose marks a text holds.
+func marksIn(body []byte) map[string]bool {
+	found, last := map[string]bool{}, ""
+	begin := []byte("tilstand-")
+	for at := bytes.Index(body, begin); at >= 0 && len(body) >= at+15; at = bytes.Index(body, begin) {
+		if m := body[at : at+15]; string(m) != last {
+			last = string(m)
+			found[last] = true
+		}
+		body = body[at+15:]
 	}
-	return found, res.StatusCode, err
+	return found
 }

@@ -18,6 +18,7 @@ type snapshot struct {
 	of       *Store
 	pinned   *Store
 	revision string
+	whole    map[string]bool // collections whose tables are held, as they were when the transaction began
 	failed   bool
 	closed   bool
 }
@@ -41,7 +42,7 @@ func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
 		return nil, fmt.Errorf("no connection: %w", err)
 	}
 	r := s.current.Load()
-	x := &snapshot{of: s, pinned: &Store{pool: s.pool, options: s.options, caches: s.caches, users: 1, idle: make(chan struct{}), pinned: c}}
+	x := &snapshot{of: s, pinned: &Store{pool: s.pool, options: s.options, caches: s.caches, users: 1, idle: make(chan struct{}), pinned: c}, whole: map[string]bool{}}
 	x.pinned.current.Store(r)
 	_, err = c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", pgx.QueryExecModeSimpleProtocol)
 	if err == nil {
@@ -67,12 +68,43 @@ func (x *snapshot) Catalog() *store.Catalog { return x.pinned.Catalog() }
 
 func (x *snapshot) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	p, err := x.pinned.Page(ctx, q)
-	x.failed = x.failed || err != nil
-	return p, err
+	if err == nil {
+		err = x.hold(ctx, q.Collection)
+	}
+	if err != nil {
+		x.failed = true
+		return nil, err
+	}
+	return p, nil
+}
+
+// rewrittenSQL asks whether a table has another file than the transaction sees in the catalog: it was emptied by TRUNCATE, or rewritten, before this
+// transaction had its lock, and looks empty to it (PostgreSQL, 13.6, Caveats).
+const rewrittenSQL = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't'
+	AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema' AND c.relfilenode <> 0 AND c.relfilenode IS DISTINCT FROM pg_relation_filenode(c.oid))`
+
+// hold makes sure that a collection that was asked for the first time is read as it was when the transaction began. The question has locked its tables,
+// so that none is emptied from now on.
+func (x *snapshot) hold(ctx context.Context, collection string) error {
+	if x.whole[collection] {
+		return nil
+	}
+	rewritten := true
+	if err := x.pinned.pinned.QueryRow(ctx, rewrittenSQL, pgx.QueryExecModeSimpleProtocol).Scan(&rewritten); err != nil {
+		return err
+	}
+	if rewritten {
+		return fmt.Errorf("postgis: a table was emptied or rewritten when a snapshot of it began: %w", store.ErrChanged)
+	}
+	x.whole[collection] = true
+	return nil
 }
 
 func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	err := x.pinned.Fetch(ctx, collection, rows, want, fn)
+	if err == nil {
+		err = x.hold(ctx, collection)
+	}
 	x.failed = x.failed || ctx.Err() != nil
 	return err
 }

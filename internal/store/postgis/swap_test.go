@@ -2,6 +2,7 @@ package postgis_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"sync"
@@ -245,4 +246,33 @@ func TestCommitComesThroughAmongSlowReaders(t *testing.T) {
 	}
 	cancel()
 	readers.Wait()
+}
+
+// TestASnapshotIsNotEmptyOfATableThatIsTruncated after the transaction began and before it has read: TRUNCATE takes the rows from older snapshots, too.
+func TestASnapshotIsNotEmptyOfATableThatIsTruncated(t *testing.T) {
+	t.Parallel()
+	url := base(t, `CREATE TABLE ting (id INT PRIMARY KEY, a TEXT); INSERT INTO ting SELECT i, 'a' FROM generate_series(1, 10) i; CREATE VIEW syn AS SELECT * FROM ting;
+		CREATE MATERIALIZED VIEW mat AS SELECT * FROM ting; CREATE UNIQUE INDEX ON mat (id);
+		CREATE TABLE delt (id INT PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE delt_1 PARTITION OF delt FOR VALUES FROM (0) TO (100); INSERT INTO delt SELECT generate_series(1, 10)`)
+	s := openStore(t, url, postgis.Options{Poll: time.Hour})
+	for coll, change := range map[string]string{"ting": "TRUNCATE ting; INSERT INTO ting SELECT i, 'b' FROM generate_series(1, 10) i", "syn": "TRUNCATE ting; INSERT INTO ting SELECT i, 'c' FROM generate_series(1, 10) i",
+		"mat": "REFRESH MATERIALIZED VIEW mat", "delt": "TRUNCATE delt; INSERT INTO delt SELECT generate_series(1, 10)"} {
+		snap, err := s.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, url, "BEGIN; "+change+"; COMMIT")
+		p, err := snap.Page(t.Context(), store.Query{Collection: coll, Limit: 100})
+		if err == nil && len(p.Rows) != 10 || err != nil && !errors.Is(err, store.ErrChanged) {
+			t.Errorf("%s: %+v, %v", coll, p, err)
+		}
+		snap.Close()
+		if snap, err = s.Snapshot(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := snap.Page(t.Context(), store.Query{Collection: coll, Limit: 100}); err != nil || len(p.Rows) != 10 {
+			t.Errorf("%s, anew: %+v, %v", coll, p, err)
+		}
+		snap.Close()
+	}
 }
