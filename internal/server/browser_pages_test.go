@@ -251,6 +251,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("suggests by keyboard", func(t *testing.T) { suggestByKeyboard(t, ctx, checks) })
 	t.Run("searches without scripts", func(t *testing.T) { searchWithoutScripts(t, ctx, s, checks) })
 	t.Run("moves maps by keyboard", func(t *testing.T) { moveMapByKeyboard(t, ctx, s, checks) })
+	t.Run("moves maps of tiles", func(t *testing.T) { moveTiles(t, ctx, s, checks) })
 }
 
 // everyPage opens every kind of page as every reader, and asks of each: nothing in the console, no request but to the server, no fault
@@ -313,6 +314,12 @@ func (b *tab) remember(t *testing.T, a *api) {
 // maxPage bounds a page as it comes over the wire: the document and its script, in bytes.
 const maxPage = 100_000
 
+// maxMap bounds the script of maps of tiles, as it comes over the wire.
+const maxMap = 20_000
+
+// ofMap are the addresses that a map of tiles asks.
+var ofMap = regexp.MustCompile(`/tiles/|/TileMatrixSets/|/key\?f=json$`)
+
 // look opens a page and takes down what is wrong with it.
 func (f *findings) look(b *tab, v visit, haveAxe bool) error {
 	w := desk
@@ -327,6 +334,11 @@ func (f *findings) look(b *tab, v visit, haveAxe bool) error {
 	}
 	if v.kind.tool && !v.reader.noScript {
 		if err := b.ask("toolShown()", nil); err != nil {
+			return err
+		}
+	}
+	if !v.reader.noScript {
+		if err := b.ask("mapShown()", nil); err != nil {
 			return err
 		}
 	}
@@ -396,7 +408,7 @@ func (f *findings) weigh(v visit, tr traffic) {
 		switch {
 		case !sameServer(r.url, v.api.URL):
 			f.add(v, "asks elsewhere: "+r.url)
-		case r.failed != "" && r.status != 304:
+		case r.failed != "" && r.status != 304 && !(ofMap.MatchString(r.url) && strings.HasSuffix(r.failed, "ERR_ABORTED")): // an empty tile, or one that the next page came before
 			f.add(v, "request fails: "+r.url+" "+r.failed)
 		case r.status >= 400 && r.kind != network.ResourceTypeDocument:
 			f.add(v, fmt.Sprintf("request answers %d: %s", r.status, r.url))
@@ -406,11 +418,17 @@ func (f *findings) weigh(v visit, tr traffic) {
 			documents++
 			total += r.bytes
 		case network.ResourceTypeScript:
+			if strings.Contains(r.url, "/static/map.") { // that of maps, which is loaded where one is looked at, has a bound of its own
+				if r.bytes > maxMap {
+					f.add(v, fmt.Sprintf("the map's script weighs %.0f bytes", r.bytes))
+				}
+				continue
+			}
 			scripts++
 			total += r.bytes
 		case network.ResourceTypeStylesheet, network.ResourceTypeImage:
 		default:
-			if !v.kind.tool && !strings.Contains(r.url, "/static/favicon.") {
+			if !v.kind.tool && !strings.Contains(r.url, "/static/favicon.") && !ofMap.MatchString(r.url) {
 				f.add(v, fmt.Sprintf("asks for more: %s %s", r.kind, r.url))
 			}
 		}

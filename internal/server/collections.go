@@ -43,6 +43,9 @@ func (s *Server) collection(c *call) (*answer, error) {
 	a := &answer{JSON: doc, LD: ld, Links: doc.Links}
 	view.Map, a.Fleeting = c.overview(c.coll, c.text("map.collection", doc.Title))
 	a.Page = &page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.crumbs("collections"), Data: view, Script: view.Map != ""}
+	if set := mapGrid(c.coll); set != nil && view.Map != "" {
+		a.Page.Tiles = c.tileMap(set, c.coll)
+	}
 	if view.Keyed {
 		a.Page.Caption = c.text("map.caption-extent")
 	}

@@ -452,7 +452,11 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 			return err
 		}
 	}
-	doc, err := c.s.pages.render(c, &page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), LD: inScript(linked), Data: v, TitleLang: v.TitleLang, Script: v.Map != ""})
+	pg := &page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), LD: inScript(linked), Data: v, TitleLang: v.TitleLang, Script: v.Map != ""}
+	if v.Map != "" {
+		pg.Tiles = c.itemTiles(at.row.ID, *v.box)
+	}
+	doc, err := c.s.pages.render(c, pg)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ type page struct {
 	Description string      // for search engines and previews; "" for none
 	LD          template.JS // the page as JSON-LD, made safe by inScript; "" for none
 	Caption     string      // of the map; "" for the usual one
+	Tiles       *tileMap    // the map of tiles that scripts put in the place of the drawing; nil: none
 	Without     string      // a representation of the route that this document does not have; "" for none
 }
 

@@ -355,7 +355,11 @@ func (s *Server) tileset(c *call) (*answer, error) {
 	if r, ok := find(doc.Links, "item"); ok {
 		v.Template = r.Href
 	}
-	a.Page = &page{Name: "tileset", Title: set.Title, Crumbs: append(c.tileCrumbs(), crumb{c.text("tilesets.title"), c.htmlHref(c.tilesPath())}), Data: v}
+	if len(x.limits) > 0 {
+		v.Map, a.Fleeting = c.setMap(set)
+		a.Fleeting = a.Fleeting || !x.settled
+	}
+	a.Page = &page{Name: "tileset", Title: set.Title, Script: len(x.limits) > 0, Tiles: c.tileMap(set, p.collections()...), Crumbs: append(c.tileCrumbs(), crumb{c.text("tilesets.title"), c.htmlHref(c.tilesPath())}), Data: v}
 	if set.ID != webMercator {
 		a.Page.Without = asTileJSON.F
 	}
@@ -365,9 +369,9 @@ func (s *Server) tileset(c *call) (*answer, error) {
 // tilesetView is what the page of a tileset shows.
 type tilesetView struct {
 	ogcapi.TileSet
-	Grid     string // title of the tile matrix set
-	Template string // address of tiles
-	Map      template.HTML
+	Grid     string        // title of the tile matrix set
+	Template string        // address of tiles
+	Map      template.HTML // the tiles over the country; "" where it is not within the grid
 }
 
 // find returns the first link of a relation.

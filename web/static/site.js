@@ -1,4 +1,4 @@
-// What pages gain where scripts run: suggestions under the search field, and maps that zoom and move. Without it everything still
+// What pages gain where scripts run: suggestions under the search field, maps that zoom and move, and maps of tiles. Without it everything still
 // works: the field is a form, the map a picture.
 "use strict";
 
@@ -197,4 +197,14 @@ for (const figure of document.querySelectorAll("figure.picture")) {
   map.addEventListener("click", (e) => { if (moved > 4) e.preventDefault(); }, true); // a drag follows no link
   map.addEventListener("dragstart", (e) => e.preventDefault());
   draw();
+}
+
+// Maps of tiles take the place of the picture where they come into view, and are loaded then only.
+for (const figure of document.querySelectorAll("figure[data-tiles]")) {
+  const seen = new IntersectionObserver((entries) => {
+    if (!entries.some((e) => e.isIntersecting)) return;
+    seen.disconnect();
+    import(figure.dataset.script).then((m) => m.default(figure)).catch(() => false).then((there) => { figure.dataset.shown = there ? "map" : "picture"; });
+  });
+  seen.observe(figure);
 }

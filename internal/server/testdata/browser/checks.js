@@ -22,6 +22,22 @@ const toolShown = () => new Promise((done) => {
   look();
 });
 
+// mapShown scrolls to the map of tiles and waits until it is drawn, or until it is clear that the picture stays. A page may have none.
+const mapShown = () => new Promise((done) => {
+  const figure = document.querySelector("figure[data-tiles]");
+  if (!figure) return done(true);
+  figure.scrollIntoView();
+  const look = () => figure.dataset.shown === "picture" || figure.querySelector(".tilemap[aria-busy=false]") ? done(true) : setTimeout(look, 20);
+  look();
+});
+
+// mapColours is how many colours the canvas of the map has, up to 64.
+const mapColours = () => {
+  const c = document.querySelector(".tilemap canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, seen = new Set();
+  for (let i = 0; i < d.length && seen.size < 64; i += 4) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);
+  return seen.size;
+};
+
 // accessible gives what axe-core finds wrong with the page as it is shown now (WCAG 2.2 A and AA, and best practice).
 const accessible = async () => {
   const context = { include: [document], exclude: document.querySelector(thirdParty) ? [[thirdParty]] : [] };

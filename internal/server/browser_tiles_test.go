@@ -1,0 +1,97 @@
+package server_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// moveTiles looks at the map of tiles in each kind of grid, and goes through it by keys, buttons and mouse.
+func moveTiles(t *testing.T, ctx context.Context, s site, checks string) {
+	k := keyboard{newTab(t, ctx, true, checks), t}
+	for _, grid := range []string{"WebMercatorQuad", "WorldCRS84Quad", "EPSG3575Quad", "EuropeanETRS89_LAEAQuad", "UTM33WGS84Quad", "utm33n"} {
+		k.visit(desk, s.open.URL+"/collections/kommuner/tiles/"+grid+"?f=html&lang=en", 200)
+		k.mapShown()
+		if n := 0; k.ask("mapColours()", &n) != nil || n < 16 {
+			t.Errorf("%s: the map has %d colours", grid, n)
+		}
+	}
+	w := desk
+	w.reduced = true
+	k.visit(w, s.open.URL+"/collections/kommuner/tiles/utm33n?f=html&lang=en", 200)
+	k.mapShown()
+	k.skip()
+	k.tabTo("the map", func(f focus) bool { return strings.Contains(f.Name, "tilemap") })
+	scale := func() (s string) {
+		k.mapShown()
+		if err := k.ask(`document.querySelector(".scalebar").textContent + document.querySelector(".scalebar").style.width`, &s); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	whole := scale()
+	k.press("+")
+	near := scale()
+	if near == whole {
+		t.Errorf("+ leaves the scale at %s", whole)
+	}
+	k.press(kb.ArrowDown)
+	k.press("0")
+	if now := scale(); now != whole {
+		t.Errorf("0 gives the scale %s, not %s", now, whole)
+	}
+	if err := chromedp.Do(k.ctx, chromedp.Click(".tilemap .tools button")); err != nil {
+		t.Fatal(err)
+	}
+	if now := scale(); now != near {
+		t.Errorf("the button gives the scale %s, not %s", now, near)
+	}
+	if err := k.ask(`(() => { const c = document.querySelector(".tilemap canvas"); c.dispatchEvent(new WheelEvent("wheel", { deltaY: -300, bubbles: true, cancelable: true })); return true; })()`, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.ask(`new Promise((done) => { const look = () => document.querySelector(".scalebar").textContent + document.querySelector(".scalebar").style.width !== "`+near+`" ? done(true) : setTimeout(look, 20); look(); })`, nil); err != nil {
+		t.Errorf("the wheel does not zoom: %v", err)
+	}
+	k.press("0")
+	k.mapShown()
+	k.chooses(s)
+}
+
+// chooses goes to a feature by the keys, and follows its link.
+func (k keyboard) chooses(s site) {
+	k.t.Helper()
+	for i := range 12 { // the middle of the box is not in the country
+		k.press(kb.Enter)
+		var href string
+		if err := k.ask(`document.querySelector(".found a")?.getAttribute("href") ?? ""`, &href); err != nil {
+			k.t.Fatal(err)
+		}
+		if href != "" {
+			if !strings.HasPrefix(href, "/collections/kommuner/items/") {
+				k.t.Errorf("the name leads to %s", href)
+			}
+			s.open.get(href).wants(200)
+			k.tabTo("the name", func(f focus) bool { return f.Tag == "a" && strings.Contains(f.Href, "/items/") })
+			return
+		}
+		k.press([]string{kb.ArrowLeft, kb.ArrowDown}[i%2])
+		k.mapShown()
+	}
+	k.t.Error("Enter finds no feature")
+}
+
+func (k keyboard) mapShown() {
+	k.t.Helper()
+	if err := k.ask("mapShown()", nil); err != nil {
+		k.t.Fatal(err)
+	}
+	if err := k.ask(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`, nil); err != nil {
+		k.t.Fatal(err)
+	}
+	if err := k.ask("mapShown()", nil); err != nil {
+		k.t.Fatal(err)
+	}
+}

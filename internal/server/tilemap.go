@@ -1,0 +1,98 @@
+package server
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/tile"
+)
+
+// tileMap is what the script of a map of tiles is told.
+type tileMap struct {
+	Path   string // of the tileset, below the mount, with its query
+	Layers string // JSON by collection: what its features are called, and where their pages are
+	ID     string // of the feature that stands out; "" for none
+	View   string // west, south, east and north in the CRS of the set; "": all data
+	Keyed  bool   // tiles need a key, which only the browser's cookie brings
+}
+
+// mapLayer is what a map is told of a layer.
+type mapLayer struct {
+	Name  string `json:"name"`            // of the collection
+	Title string `json:"title,omitempty"` // property with the names of features
+	Lang  string `json:"lang,omitempty"`  // property with the languages of these
+	Href  string `json:"href"`            // of a feature's page, with {id}
+}
+
+// tileMap is a map of collections in a set.
+func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *tileMap {
+	layers := map[string]mapLayer{}
+	for _, coll := range colls {
+		l := mapLayer{Name: c.titleOf(coll), Href: localPath(c.base()) + "/collections/" + coll.ID + "/items/{id}?f=html"}
+		if lang := first(c.values["lang"]); lang != "" {
+			l.Href += "&lang=" + queryEscape(lang)
+		}
+		if p, ok := coll.Find(coll.TitleProperty); ok && !p.Hidden {
+			l.Title = p.Name
+			if p := languageProperty(coll); p != nil {
+				l.Lang = p.Name
+			}
+		}
+		layers[coll.ID] = l
+	}
+	text, _ := json.Marshal(layers) // of texts only
+	m := &tileMap{Path: c.tilesPath() + "/" + set.ID + "?f=json", Layers: string(text), Keyed: c.s.cfg.Auth != "open"}
+	if p, ok := c.params.(*tileParams); ok && p.chosen {
+		m.Path += c.collectionsRest()
+	}
+	return m
+}
+
+// mapGrid is the set that maps of a collection are in: that of the base maps of Norway where it lies there; nil when there is none.
+func mapGrid(coll *store.Collection) *tile.Set {
+	ids := []string{webMercator, "WorldCRS84Quad"}
+	if mapCRS(coll) == crs.UTM33 {
+		ids = []string{"utm33n"}
+	}
+	for _, id := range ids {
+		for _, set := range tileSets(coll) {
+			if set.ID == id {
+				return set
+			}
+		}
+	}
+	return nil
+}
+
+// nearest is how far a map of one feature reaches at least, in metres.
+const nearest = 4000
+
+// itemTiles is the map of a feature, whose box is in the CRS that it is stored in; nil where there is none.
+func (c *call) itemTiles(id string, box orb.Bound) *tileMap {
+	set := mapGrid(c.coll)
+	if set == nil {
+		return nil
+	}
+	b, err := crs.EnvelopeOf(box, c.coll.Geometry.CRS, set.CRS)
+	if err != nil {
+		return nil
+	}
+	least := float64(nearest)
+	if set.CRS.Geographic() {
+		least /= 111319
+	}
+	b = b.Pad(max(0, least-max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1])) / 2)
+	m := c.tileMap(set, c.coll)
+	m.ID = id
+	for i, v := range [...]float64{b.Min[0], b.Min[1], b.Max[0], b.Max[1]} {
+		if i > 0 {
+			m.View += ","
+		}
+		m.View += number(math.Round(v*1e6) / 1e6)
+	}
+	return m
+}
