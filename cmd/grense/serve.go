@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/tile"
 )
 
 type serveCmd struct {
@@ -97,6 +99,7 @@ type service struct {
 	keys    *apikey.Checker
 	codes   *apikey.Codes
 	server  *server.Server
+	tiles   *tile.Maker
 	cert    *certificate // nil: plain HTTP
 	api     net.Listener
 	metrics net.Listener // nil: none
@@ -154,7 +157,9 @@ func (s *service) assemble(ctx context.Context, src string) error {
 	for _, name := range source.Unmatched(s.cfg, s.store.Catalog()) {
 		s.log.Warn("configured for a collection that the source does not have", "collection", name)
 	}
-	s.server, err = server.New(server.Options{Config: s.cfg, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches})
+	s.tiles = tile.NewMaker(tile.Options{Dir: filepath.Join(dir, "tiles"), Cache: caches, Log: s.log})
+	s.server, err = server.New(server.Options{Config: s.cfg, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches,
+		Tiles: s.tiles})
 	if err != nil {
 		return err
 	}
@@ -173,6 +178,11 @@ func (s *service) close() {
 	for _, l := range []net.Listener{s.api, s.metrics} {
 		if l != nil {
 			l.Close() // closed by its server already, but for a failed start
+		}
+	}
+	if s.tiles != nil {
+		if err := s.tiles.Close(); err != nil {
+			s.log.Warn("tiles are not closed", "err", err)
 		}
 	}
 	if s.store != nil {

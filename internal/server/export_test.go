@@ -73,3 +73,13 @@ func (s *Server) KeyedRoutes() (out []KeyedRoute) {
 	}
 	return out
 }
+
+// TilesReady reports whether tiles of everything that was asked for come from levels, so that their limits are settled.
+func (s *Server) TilesReady() bool {
+	for _, p := range s.tiles.Progress() {
+		if !p.Ready {
+			return false
+		}
+	}
+	return true
+}

@@ -20,6 +20,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/tile"
 )
 
 // demoFile builds the demo once for all tests and returns its path.
@@ -130,6 +131,8 @@ func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api 
 		change(&cfg)
 	}
 	o := server.Options{Config: cfg, Store: st, Logger: slog.New(slog.NewJSONHandler(a.logs, nil)), Version: "test", NewGeoPackage: gpkg.CreateBare}
+	o.Tiles = tile.NewMaker(tile.Options{Log: o.Logger})
+	t.Cleanup(func() { o.Tiles.Close() })
 	if cfg.Auth == "required" {
 		state, err := gpkg.OpenState(t.Context(), filepath.Join(t.TempDir(), "state.db"))
 		if err != nil {

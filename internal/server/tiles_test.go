@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"grense/internal/config"
 )
@@ -140,6 +141,17 @@ func TestTilesAreFilteredAsItems(t *testing.T) {
 	}
 }
 
+// settled asks for tiles, and waits until they come from levels: those that are made before may differ.
+func (a *api) settled(paths ...string) *api {
+	for _, p := range paths {
+		a.get(p)
+	}
+	for !a.srv.TilesReady() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return a
+}
+
 // plain is the body without its coding.
 func (r answer) plain() []byte {
 	if r.Header.Get("Content-Encoding") != "gzip" {
@@ -158,8 +170,8 @@ func (r answer) plain() []byte {
 
 func TestTilesHaveAValidatorForEachCoding(t *testing.T) {
 	t.Parallel()
-	a := serve(t, "", nil)
 	const path = "/tiles/WebMercatorQuad/3/2/4?f=pbf"
+	a := serve(t, "", nil).settled(path)
 	tags := map[string]string{}
 	for _, coding := range []string{"gzip", "identity"} {
 		r := a.get(path, "Accept-Encoding", coding).wants(200)
@@ -359,7 +371,7 @@ func TestNonsenseAddressesOfTilesAreRefused(t *testing.T) {
 // TestATileIsMadeOnce asks for one tile from many sides at once: all get the same bytes.
 func TestATileIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	a := serve(t, "", nil)
+	a := serve(t, "", nil).settled("/tiles/utm33n/1/0/0")
 	var wg sync.WaitGroup
 	tags := make([]string, 12)
 	for i := range tags {

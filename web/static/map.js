@@ -1,6 +1,26 @@
 // A map of vector tiles on a canvas, in any tile matrix set. site.js loads it where a figure with data-tiles comes into view. The figure tells:
 // data-tiles the tileset, data-layers what features are called and where their pages are, data-id and data-view the feature and the box in front,
 // data-key where to ask whether a key is held. Where tiles cannot be had, the drawing of the server stays.
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(`
+.tilemap { --map-sea: #dfe8ea; --map-area: #f7f5ee; --map-line: #8b8172; --map-text: #2b2a26; --map-halo: #fffdf7; --map-here: #b9d6d1; --map-point: #0f5f59; position: relative; max-width: 46rem; height: 26rem; max-height: 85vh; border-radius: 6px; overflow: hidden; touch-action: pan-y; background: var(--raised); }
+.tilemap.moved { touch-action: none; }
+.tilemap canvas { display: block; width: 100%; height: 100%; cursor: grab; }
+.tilemap:focus-visible { outline-offset: -3px; }
+.tilemap .tools { position: absolute; top: .2rem; right: .6rem; flex-direction: column; }
+.tilemap .tools button { display: block; }
+.tilemap.keys:focus::after { content: ""; position: absolute; left: calc(50% - .5rem); top: calc(50% - .5rem); width: 1rem; height: 1rem; border: 2px solid var(--focus); border-radius: 50%; pointer-events: none; }
+.scalebar { position: absolute; left: .7rem; bottom: .6rem; border: 2px solid var(--text); border-top: 0; color: var(--text); font-size: .8rem; line-height: 1.2; text-align: center; white-space: nowrap; pointer-events: none; }
+.found { min-height: 1.6em; margin: .4rem 0 0; }
+@media (prefers-color-scheme: dark) {
+  .tilemap { --map-sea: #141f24; --map-area: #26302f; --map-line: #77878a; --map-text: #e8eceb; --map-halo: #1b2525; --map-here: #2c5a55; --map-point: #7fd0c6; }
+}
+@media (forced-colors: active) {
+  .tilemap { --map-sea: Canvas; --map-area: Canvas; --map-line: CanvasText; --map-text: CanvasText; --map-halo: Canvas; --map-here: Highlight; --map-point: LinkText; forced-color-adjust: none; border: 1px solid CanvasText; }
+}
+@media print { .tilemap .tools, .tilemap ~ .hint { display: none; } }
+`);
+
 const EXTENT = 4096, KEPT = 160;
 
 // Reads a vector tile (Mapbox Vector Tile 2.1): layers of features with id, tags, kind (1 points, 2 lines, 3 areas) and parts, flat lists of x and y.
@@ -430,6 +450,7 @@ export default async function start(figure) {
   });
   canvas.addEventListener("dblclick", (e) => { const r = canvas.getBoundingClientRect(); zoom(2, e.clientX - r.left, e.clientY - r.top); });
 
+  if (!document.adoptedStyleSheets.includes(sheet)) document.adoptedStyleSheets.push(sheet);
   const drawing = figure.querySelector("svg, .nomap"), old = figure.querySelector(".tools");
   const rect = drawing?.getBoundingClientRect();
   if (rect?.height > 100) box.style.height = Math.round(rect.height) + "px";
