@@ -187,6 +187,7 @@ func (c *call) definedParam(p *param) openapi.Parameter {
 	case paramLimit:
 		d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.s.cfg.Limits.PageMax, "default": c.s.cfg.Limits.PageDefault}
 	case paramCollections:
+		d.Shared = "tile-collections"
 		ids := []string{}
 		for _, coll := range c.tiled(nil) {
 			ids = append(ids, coll.ID)
