@@ -203,8 +203,8 @@ func TestEveryReaderGetsEveryValueBack(t *testing.T) {
 					if got := read(t, write(t, f, o, nil)); len(got) != 0 {
 						t.Errorf("%s: nothing was selected, and %d features come", f.Name, len(got))
 					}
-				} else {
-					write(t, f, o, nil)
+				} else if write(t, f, o, nil); f.Name != "shapefile" { // which clients read in make accept
+					t.Errorf("there is no reader of %s in readers", f.Name)
 				}
 			}
 		})
