@@ -270,7 +270,7 @@ export default async function start(figure) {
     g.fillStyle = paint.sea;
     g.fillRect(0, 0, canvas.width, canvas.height);
     g.lineJoin = "round";
-    const labels = new Map();
+    const labels = new Map(), dots = seen.reduce((n, s) => n + s.t.layers.reduce((n, l) => n + l.points.length, 0), 0) > 1000 ? 1.2 : 2.5;
     for (const s of seen) {
       const edge = (l, r, c) => pixel(l.x + c * l.side, l.y - r * l.side).map((v) => Math.round(v * d));
       const [x0, y0] = edge(s.l, s.r, s.c), [x1, y1] = edge(s.l, s.r + 1, s.c + 1);
@@ -281,7 +281,7 @@ export default async function start(figure) {
       g.rect(x0, y0, x1 - x0, y1 - y0);
       g.clip();
       for (const l of s.t.layers) {
-        const k = s.from.l.side / at.res / l.extent, dots = l.points.length > 2000 ? 1.2 : 2.5;
+        const k = s.from.l.side / at.res / l.extent;
         g.setTransform(k * d, 0, 0, k * d, fx * d, fy * d);
         g.fillStyle = paint.area;
         g.fill(l.areas);
