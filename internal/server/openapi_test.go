@@ -144,6 +144,13 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 		if doc.Components.Schemas["schema"] != nil {
 			t.Error("a component named schema is a class that hides another one in Java")
 		}
+		for name := range doc.Components.Parameters {
+			for schema := range doc.Components.Schemas {
+				if strings.EqualFold(name, schema) {
+					t.Errorf("a parameter and a schema are called %s, which is one type in a Go client", name)
+				}
+			}
+		}
 		for path, item := range doc.Paths {
 			for method, op := range item {
 				if keyed := (strings.Contains(path, "/items") || strings.HasSuffix(path, "/download") || strings.HasSuffix(path, "{tileCol}") || path == "/lookup") && auth == "required"; op.Description == "" || op.Security == nil || keyed != (len(*op.Security) > 0) {
