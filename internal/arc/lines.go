@@ -208,8 +208,8 @@ func (l *Lines) UnmarshalBinary(b []byte) error {
 	l.starts, l.points = r.runs(lines, points)
 	l.first = append(make([]int32, 0, features+1), 0)
 	for range features {
-		n := r.int() // the lines came before
-		r.bad = r.bad || n < 0 || n > lines
+		n := r.int() // lines may be more than the bytes that follow
+		r.bad = r.bad || n < 0 || n > lines-int(l.first[len(l.first)-1])
 		l.first = append(l.first, l.first[len(l.first)-1]+int32(n))
 	}
 	if r.bad || len(r.b) > 0 || int(l.first[features]) != lines {
