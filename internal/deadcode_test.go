@@ -10,8 +10,6 @@ import (
 
 // unreached are functions that no program of ours calls, by package or by function, with the reason why they stay.
 var unreached = map[string]string{
-	"internal/arc":                           "levels with shared borders, for vector tiles; the routes of tiles come with them",
-	"internal/tile/mvt.go":                   "the coding of vector tiles; the routes of tiles come with it",
 	"internal/store/storetest":               "for the tests of the stores",
 	"internal/register/registertest":         "for the tests of the register and its imports",
 	"internal/cql2/cql2test":                 "for the tests of what reads CQL2",

@@ -304,7 +304,7 @@ func TestPolygonsThatTouchInPointsAreValid(t *testing.T) {
 		"a hole from side to side":    {orb.Polygon{square(0, 0, 100, 100), {{0, 50}, {50, 70}, {100, 50}, {50, 30}, {0, 50}}}, 2, 2},
 		"parts with a common side":    {orb.MultiPolygon{{square(0, 0, 50, 50)}, {square(50, 0, 50, 50)}}, 1, 1},
 		"a ring that crosses itself":  {orb.Polygon{{{0, 0}, {100, 100}, {100, 0}, {0, 100}, {0, 0}}}, 2, 2},
-		"parts that overlap somewhat": {orb.MultiPolygon{{square(0, 0, 60, 50)}, {square(50, 20, 60, 50)}}, 1, 1},
+		"parts that overlap somewhat": {orb.MultiPolygon{{square(0, 0, 60, 50)}, {square(50, 20, 60, 50)}}, 2, 2}, // even-odd
 	} {
 		l := build(t, 1, arc.Options{}, 1, c.g)[0]
 		got := feature(l, 0)
@@ -443,6 +443,23 @@ func TestLevelsOfNorway(t *testing.T) {
 		}
 		covered(t, l)
 		t.Logf("unit %.1f m: %d arcs, %d vertices, %d left out", l.Unit, l.Arcs(), l.Vertices(), l.LeftOut)
+	}
+}
+
+// TestRingsThatCrossThemselvesKeepTheirArea: a small loop the wrong way at a corner does not cost the rest of the ring, whichever way the loop lies.
+func TestRingsThatCrossThemselvesKeepTheirArea(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]orb.Ring{
+		"outside": {{0, 0}, {1000, 0}, {1000, 1000}, {-20, 1000}, {-20, 1020}, {0, 1020}, {0, 0}},
+		"inside":  {{0, 0}, {1000, 0}, {1000, 1000}, {20, 1000}, {20, 980}, {0, 980}, {30, 990}, {0, 1000}, {0, 0}},
+		"across":  {{0, 0}, {500, 0}, {520, -20}, {520, 0}, {500, -20}, {1000, 0}, {1000, 1000}, {0, 1000}, {0, 0}},
+	} {
+		for i, l := range build(t, 1, arc.Options{}, 3, orb.Polygon{r}, orb.Polygon{square(1000, 0, 1000, 1000)}) {
+			valid(t, l)
+			if a := area(feature(l, 0)) * l.Unit * l.Unit; a < 0.95e6 || a > 1.05e6 {
+				t.Errorf("%s, level %d: %v of a million", name, i, a)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package arc
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
 )
@@ -168,9 +169,19 @@ type loop struct {
 	holes     []int
 }
 
-// addFeature makes polygons of arcs that have the feature on their left.
+// addFeature makes polygons of arcs that have the feature on their left. Where a ring crosses itself some have it on their right, and are turned.
 func (l *Level) addFeature(refs []int32) {
-	var loops []loop
+	loops, whole := l.loops(refs)
+	if l.sortLoops(loops) || !whole {
+		loops, _ = l.loops(l.turned(refs))
+		l.sortLoops(loops)
+	}
+	l.addPolygons(loops)
+}
+
+// loops cuts arcs into simple rings; whole says that each has one that follows it.
+func (l *Level) loops(refs []int32) (loops []loop, whole bool) {
+	whole = true
 	from := map[Point][]int32{} // arcs that begin there
 	for _, r := range refs {
 		first, _, _, _ := l.ends(r)
@@ -181,37 +192,48 @@ func (l *Level) addFeature(refs []int32) {
 		if used[r] {
 			continue
 		}
-		for _, part := range l.simple(l.face(r, from, used)) {
+		walk := l.face(r, from, used)
+		whole = whole && walk != nil
+		for _, part := range l.simple(walk) {
 			if a := l.area(part); a != 0 {
 				loops = append(loops, loop{refs: part, twice: a})
 			}
 		}
 	}
-	l.sortLoops(loops)
-	l.addPolygons(loops)
+	return loops, whole
 }
 
-// face walks around a face, which is on the left, from an arc on. Of a ring that crosses itself, parts may be left out.
+// face walks around a face, which is on the left, from an arc on; nil when the walk does not come back to it.
 func (l *Level) face(r int32, from map[Point][]int32, used map[int32]bool) (walk []int32) {
+	start := r
 	for !used[r] {
 		used[r] = true
 		walk = append(walk, r)
 		_, _, before, last := l.ends(r)
-		list := from[last]
-		if len(list) == 0 {
+		if r = l.sharpest(from[last], last, before); r == noArc {
 			return nil
 		}
-		best := list[0]
-		for _, c := range list[1:] {
-			_, second, _, _ := l.ends(c)
-			_, other, _, _ := l.ends(best)
-			if clockwise(last, before, second, other) {
-				best = c
-			}
-		}
-		r = best
+	}
+	if r != start {
+		return nil
 	}
 	return walk
+}
+
+// noArc is the number of no arc.
+const noArc = math.MaxInt32
+
+// sharpest returns the arc of a list, all beginning at a junction, that comes first clockwise from the direction of p.
+func (l *Level) sharpest(list []int32, at, p Point) int32 {
+	best := int32(noArc)
+	var other Point
+	for _, c := range list {
+		_, second, _, _ := l.ends(c)
+		if best == noArc || clockwise(at, p, second, other) {
+			best, other = c, second
+		}
+	}
+	return best
 }
 
 // clockwise reports whether, turning clockwise about c from the direction of p, that of a comes before that of b. The direction of p itself
@@ -277,8 +299,8 @@ func (l *Level) area(refs []int32) (twice int64) {
 }
 
 // sortLoops tells which loops are holes, and of which. They do not cross: what lies in an even number of others is an outer ring, else a hole of the
-// smallest of them. So rings that cross themselves are read even-odd.
-func (l *Level) sortLoops(loops []loop) {
+// smallest of them. Reports whether one ran the other way; it is turned.
+func (l *Level) sortLoops(loops []loop) (turned bool) {
 	slices.SortStableFunc(loops, func(a, b loop) int { return cmp.Compare(abs64(b.twice), abs64(a.twice)) })
 	for i := range loops {
 		x := &loops[i]
@@ -301,8 +323,10 @@ func (l *Level) sortLoops(loops []loop) {
 			for k, r := range x.refs {
 				x.refs[k] = ^r
 			}
+			turned = true
 		}
 	}
+	return turned
 }
 
 // addPolygons adds sorted loops.
