@@ -81,6 +81,10 @@ type reply struct {
 
 // write writes the hits. A failure before the first byte is returned.
 func (p *reply) write(a placename.Answer) error {
+	first, err := p.next(a) // which may wait for its turn; no buffer waits with it
+	if err != nil {
+		return err
+	}
 	buffer := p.s.buffers.Get().(*[]byte)
 	p.b = (*buffer)[:0]
 	if most, _ := p.hold(0); most < buffered && cap(p.b) > 4*most { // memory is short
@@ -104,7 +108,7 @@ func (p *reply) write(a placename.Answer) error {
 	p.b = placename.AppendResponseStart(p.b, p.operation, base)
 
 	p.w.Header().Set("Content-Type", contentTypeOf(p.envelope.version))
-	if err := p.hits(a); err != nil {
+	if err := p.hits(a, first); err != nil {
 		return err
 	}
 	p.b = placename.AppendResponseEnd(p.b, p.operation)
@@ -116,19 +120,17 @@ func (p *reply) write(a placename.Answer) error {
 	return nil
 }
 
-// hits writes the hits alone.
-func (p *reply) hits(a placename.Answer) error {
-	given := 0
-	for a.Next != nil {
-		hits, err := a.Next(p.r.Context())
-		switch {
-		case err != nil && p.sent:
-			p.abort(err)
-		case err != nil:
-			return err
-		case hits == nil:
-			return nil
-		}
+// next gives the next batch of hits; nil when there are no more.
+func (p *reply) next(a placename.Answer) (placename.Hits, error) {
+	if a.Next == nil {
+		return nil, nil
+	}
+	return a.Next(p.r.Context())
+}
+
+// hits writes the hits alone, of which the first batch is read already.
+func (p *reply) hits(a placename.Answer, hits placename.Hits) error {
+	for given := 0; hits != nil; {
 		start, n := len(p.b), hits.Len()
 		p.b = placename.AppendHits(p.b, p.operation, hits)
 		most, err := p.hold(cap(p.b))
@@ -139,6 +141,11 @@ func (p *reply) hits(a placename.Answer) error {
 			p.send()
 		} else if left := a.Count - given; left > 0 && n > 0 && most == buffered { // room for the rest at once, if it is like these
 			p.b = slices.Grow(p.b, min(left*(len(p.b)-start)/n*9/8, buffered+buffered/4-len(p.b)))
+		}
+		if hits, err = p.next(a); err != nil && p.sent {
+			p.abort(err)
+		} else if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -178,6 +179,35 @@ func TestSmallAnswersHaveALengthAndLargeOnesGoInParts(t *testing.T) {
 		if a := read(t, w); a.fault || strings.Count(w.Body.String(), "<t:item>") != c.batches*1000 || (r.ContentLength > 0) != c.whole {
 			t.Errorf("%s: length %d of %d, %+v", name, r.ContentLength, w.Body.Len(), a)
 		}
+	}
+}
+
+// TestNoBufferWaitsWithASearch: an answer whose first hits wait for their turn holds no buffer, which may be that of a large answer before.
+func TestNoBufferWaitsWithASearch(t *testing.T) {
+	t.Parallel()
+	held := false
+	s := soap.New(soap.Config{
+		Searcher: search(func(ctx context.Context, r placename.Request) (placename.Answer, error) {
+			a, err := sample(ctx, r)
+			next := a.Next
+			a.Next = func(ctx context.Context) (placename.Hits, error) {
+				hits, err := next(ctx)
+				if hits != nil && held {
+					t.Error("a buffer is held before there are hits")
+				}
+				return hits, err
+			}
+			return a, err
+		}),
+		Address: func(*http.Request) string { return "https://example.org" + path },
+		Hold: func(int, int) (int, error) {
+			held = true
+			return 1 << 20, nil
+		},
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if w := post(s, ct11, steder(`<t:stedsnavn>Oslo</t:stedsnavn>`)); w.Code != http.StatusOK || strings.Count(w.Body.String(), "<q:return>") != 1 || !held {
+		t.Errorf("%d, %t, %s", w.Code, held, w.Body)
 	}
 }
 
