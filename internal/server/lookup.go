@@ -1,13 +1,11 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"hash/fnv"
-	"html/template"
 	"math"
 	"net/http"
 	"regexp"
@@ -21,7 +19,6 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
 	"grense/internal/crs"
-	"grense/internal/draw"
 	"grense/internal/feature"
 	"grense/internal/problem"
 	"grense/internal/store"
@@ -492,89 +489,4 @@ func (c *call) appendDivision(b []byte, d *division) []byte {
 		{Rel: "collection", Type: asJSON.Media, Title: c.titleOf(d.coll), Href: c.base() + "/collections/" + d.coll.ID}})
 	b = append(append(b, `,"links":`...), links...)
 	return append(b, '}')
-}
-
-// lookupView is what the page of a point shows.
-type lookupView struct {
-	Lon, Lat, CRS, Collections, Datetime string // as asked
-	Asked                                bool
-	Found                                []divisionView
-	Near                                 *divisionView
-	Map                                  template.HTML
-}
-
-type divisionView struct {
-	Kind, KindHref string
-	ID             string
-	Title          shown
-	Distance       string // metres or kilometres, with the unit; "" for one that covers the point
-}
-
-func (c *call) lookupPage(w http.ResponseWriter, covering []*division, near *division) error {
-	get := func(name string) string { return first(c.values[name]) }
-	v := lookupView{Lon: get("lon"), Lat: get("lat"), CRS: get("crs"), Collections: get("collections"), Datetime: get("datetime")}
-	v.Asked = v.Lon != ""
-	for _, d := range covering {
-		v.Found = append(v.Found, c.divisionView(d))
-	}
-	if near != nil {
-		d := c.divisionView(near)
-		v.Near = &d
-	}
-	if v.Asked {
-		var err error
-		if v.Map, err = c.lookupMap(covering, near); err != nil {
-			return err
-		}
-	}
-	doc, err := c.s.pages.render(c, &page{Name: "lookup", Title: c.text("lookup.title"), Crumbs: c.crumbs(""), Data: v, Script: v.Map != ""})
-	if err != nil {
-		return err
-	}
-	if err := c.still(); err != nil {
-		return err
-	}
-	c.lookupHeaders(w.Header())
-	return c.writeOnce(w, doc)
-}
-
-func (c *call) divisionView(d *division) divisionView {
-	v := divisionView{Kind: c.titleOf(d.coll), KindHref: c.htmlHref("/collections/" + d.coll.ID), ID: d.row.ID, Title: d.title}
-	v.Title.Href = c.htmlHref("/collections/" + d.coll.ID + "/items/" + pathEscape(d.row.ID))
-	switch m := d.distance; {
-	case m >= 10000:
-		v.Distance = inDigits(strconv.FormatFloat(m/1000, 'f', 0, 64), c.lang) + " km"
-	case m > 0:
-		v.Distance = inDigits(strconv.FormatFloat(math.Ceil(m), 'f', 0, 64), c.lang) + " m"
-	}
-	return v
-}
-
-// lookupMap draws the point on the smallest division that covers it, or beside the nearest one.
-func (c *call) lookupMap(covering []*division, near *division) (template.HTML, error) {
-	d := near
-	if len(covering) > 0 {
-		d = slices.MaxFunc(covering, func(a, b *division) int { return cmp.Compare(a.coll.Count, b.coll.Count) })
-	}
-	if d == nil {
-		return "", nil
-	}
-	p := c.params.(*lookupParams)
-	plane := mapCRS(d.coll)
-	rows := []store.Row{d.row}
-	outs, err := c.outlinesOf(d.coll, plane, rows)
-	if err != nil {
-		return "", err
-	}
-	move, err := crs.Between(p.crs, plane)
-	if err != nil {
-		return "", err
-	}
-	here := draw.Mark{Outline: draw.NewOutline(c.text("lookup.point"), orb.Point{*p.lon, *p.lat}, move)}
-	ground, err := c.ground(plane)
-	if err != nil {
-		return "", err
-	}
-	marks := append(append(ground, c.marks(d.coll, rows, outs, false)...), here)
-	return (&draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: marks, Labels: true, Lookup: true, Text: c.text("lookup.map", d.title.Label())}).SVG(), nil
 }
