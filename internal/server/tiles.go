@@ -205,6 +205,16 @@ type tileExtent struct {
 	settled bool // see tile.Range
 }
 
+// promised reports whether a tile lies within limits, those included that are told before there are levels.
+func (c *call) promised(set *tile.Set, at tile.Tile) (bool, error) {
+	for _, coll := range c.tiles().collections() {
+		if r, err := c.s.tiles.Estimate(c.s.store, set, coll.ID); err != nil || r.Contains(at) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // tileExtent tells where the layers have tiles.
 func (c *call) tileExtent(set *tile.Set, colls []*store.Collection) (x tileExtent, err error) {
 	x.settled, x.limits = true, []ogcapi.TileMatrixLimits{}
@@ -459,12 +469,4 @@ func (c *call) tileLayer(r tile.Range) ogcapi.TileLayer {
 	}
 	l.PropertiesSchema.Properties[tile.IDKey] = ogcapi.LayerProperty{Type: "string", Title: "id"}
 	return l
-}
-
-// contains reports whether a tile lies within the limits.
-func (x tileExtent) contains(at tile.Tile) bool {
-	z := strconv.Itoa(at.Z)
-	return slices.ContainsFunc(x.limits, func(l ogcapi.TileMatrixLimits) bool {
-		return l.TileMatrix == z && at.Row >= l.MinTileRow && at.Row <= l.MaxTileRow && at.Col >= l.MinTileCol && at.Col <= l.MaxTileCol
-	})
 }

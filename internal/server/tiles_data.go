@@ -150,17 +150,18 @@ func (c *call) tileAsked() string {
 	return ids + "?" + strings.Join(rest, "&")
 }
 
-// makeTile makes a tile within the limits of its set; outside it is not found (OGC 20-057, /req/core/tc-error).
+// makeTile makes a tile within the limits of its set; outside it is not found (OGC 20-057, /req/core/tc-error). Below the first
+// level, which is known when there are levels, it is empty.
 func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 	ask := tile.Ask{Set: set, Tile: at}
 	for _, l := range c.tiles().layers {
 		ask.Layers = append(ask.Layers, tile.Query{Collection: l.coll.ID, Filter: l.items().query.Filter, Properties: l.items().properties})
 	}
-	x, err := c.tileExtent(set, c.tiles().collections())
+	ok, err := c.promised(set, at)
 	if err != nil {
 		return nil, err
 	}
-	if !x.contains(at) {
+	if !ok {
 		return nil, problem.NotFoundf("there are no data at %d/%d/%d of %s; %s%s/%s tells the limits", at.Z, at.Row, at.Col, set.ID, c.base(), c.tilesPath(), set.ID)
 	}
 	var made *tile.Made
@@ -174,8 +175,6 @@ func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 	t := &madeTile{hint: made.Hint, keep: made.Keep}
 	if !made.Empty {
 		t.body = tileBody(made.Data)
-	} else if t.hint == "" {
-		t.hint = "empty"
 	}
 	return t, nil
 }

@@ -368,6 +368,31 @@ func TestNonsenseAddressesOfTilesAreRefused(t *testing.T) {
 	}
 }
 
+// TestTilesThatWereToldOfAreNeverNotFound takes limits before there are levels, and asks for the tiles afterwards.
+func TestTilesThatWereToldOfAreNeverNotFound(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	const path = "/collections/kommuner/tiles/WebMercatorQuad"
+	limits := func() (x tilesetDoc) {
+		decode(t, a.get(path).wants(200).Body, &x)
+		return x
+	}
+	before := limits()
+	a.settled(path + "/3/2/4")
+	for _, l := range limits().TileMatrixSetLimits {
+		if !slices.Contains(before.TileMatrixSetLimits, l) {
+			t.Errorf("%+v was not told of before", l)
+		}
+	}
+	for _, l := range before.TileMatrixSetLimits {
+		for _, at := range [][2]int{{l.MinTileRow, l.MinTileCol}, {l.MinTileRow, l.MaxTileCol}, {l.MaxTileRow, l.MinTileCol}, {l.MaxTileRow, l.MaxTileCol}} {
+			if r := a.get(fmt.Sprintf("%s/%s/%d/%d", path, l.TileMatrix, at[0], at[1])); r.StatusCode != 200 && r.StatusCode != 204 {
+				t.Errorf("%s %v: %d", l.TileMatrix, at, r.StatusCode)
+			}
+		}
+	}
+}
+
 // TestATileIsMadeOnce asks for one tile from many sides at once: all get the same bytes.
 func TestATileIsMadeOnce(t *testing.T) {
 	t.Parallel()

@@ -124,6 +124,7 @@ func define(t testing.TB, w store.Writer, g *store.Geom, property string) func(.
 // ready waits until tiles of a collection are made from levels.
 func ready(t testing.TB, m *tile.Maker, st store.Store, set, collection string) tile.Range {
 	t.Helper()
+	begin(t, m, st, set, collection)
 	for until := time.Now().Add(5 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		r, err := m.Range(t.Context(), st, find(t, set), collection)
 		if err != nil {
@@ -135,6 +136,16 @@ func ready(t testing.TB, m *tile.Maker, st store.Store, set, collection string) 
 		if p := m.Progress(); time.Now().After(until) || len(p) > 0 && p[0].Err != nil {
 			t.Fatalf("no levels: %+v", p)
 		}
+	}
+}
+
+// begin asks for a tile.
+func begin(t testing.TB, m *tile.Maker, st store.Store, set, collection string) {
+	t.Helper()
+	s := find(t, set)
+	_, last := s.Levels()
+	if _, err := m.Tile(t.Context(), st, tile.Ask{Set: s, Tile: tile.Tile{Z: last}, Layers: []tile.Query{{Collection: collection}}}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/paulmach/orb"
-
 	"grense/internal/arc"
 	"grense/internal/cache"
 	"grense/internal/problem"
@@ -467,12 +465,13 @@ func isBox(rings [][]arc.Point, low, high arc.Point) bool {
 	return len(rings[0]) == 4
 }
 
-// span is the range of the levels.
-func (l *levels) span() Range {
+// span leaves of an estimate what the levels have.
+func (l *levels) span(r Range) Range {
 	sum := &l.side.sum
-	r := Range{First: sum.First, Last: sum.Last, Settled: true}
-	if sum.Bound != nil {
-		l.set.limit(&r, orb.Bound{Min: sum.Bound.Min, Max: sum.Bound.Max})
+	r.First, r.Last, r.Settled = sum.First, sum.Last, true
+	if sum.Bound == nil {
+		r.Limits = nil
 	}
+	r.Limits = slices.DeleteFunc(r.Limits, func(x Limits) bool { return x.Z < sum.First || x.Z > sum.Last })
 	return r
 }

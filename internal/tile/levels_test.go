@@ -369,6 +369,47 @@ func TestManyAskWhileLevelsAreMade(t *testing.T) {
 	}
 }
 
+// TestTilesBelowTheFirstLevelHaveMoreBelowThem: features that are too small for a tile do not make it empty all the way down.
+func TestTilesBelowTheFirstLevelHaveMoreBelowThem(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	w, err := gpkg.Create(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
+	for i := range 2 {
+		if err := insert(fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	st := open(t, path)
+	m := tile.NewMaker(tile.Options{})
+	defer m.Close()
+	r, set := ready(t, m, st, "utm33n", "areas"), find(t, "utm33n")
+	if r.First == 0 {
+		t.Fatalf("squares of a kilometre from level %d on", r.First)
+	}
+	estimate, err := m.Estimate(st, set, "areas")
+	if err != nil || !estimate.Contains(tile.Tile{}) || r.Contains(tile.Tile{}) {
+		t.Fatalf("%+v and before %+v, %v", r, estimate, err)
+	}
+	for filter, hint := range map[string]string{"": "", "navn = 'none'": "empty"} {
+		q := tile.Query{Collection: "areas"}
+		if filter != "" {
+			q.Filter = checked(t, st, "areas", filter)
+		}
+		made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Layers: []tile.Query{q}})
+		if err != nil || !made.Empty || made.Hint != hint {
+			t.Errorf("%q: %+v, %v", filter, made, err)
+		}
+	}
+}
+
 func TestLayersThatAreNoCoverageAreSimplifiedAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")

@@ -107,9 +107,9 @@ type Made struct {
 // Range is where a layer has tiles in a set.
 type Range struct {
 	First, Last int       // levels
-	Bound       orb.Bound // in the CRS of the set
-	Limits      []Limits  // of each level from First on; nil when the collection has no features with geometries there
-	Settled     bool      // by the features themselves; else by what the catalog tells of them, until levels are made
+	Bound       orb.Bound // in the CRS of the set; what holds the extent of the collection
+	Limits      []Limits  // of each level from First on, of Bound; nil when the collection has no features with geometries there
+	Settled     bool      // First and Last follow from the features; else they are those of the set, until levels are made
 }
 
 // Limits are the first and the last row and column of a level that have features.
@@ -122,19 +122,29 @@ func (r Range) Contains(t Tile) bool {
 	})
 }
 
-// Range tells where a collection has tiles. A collection that is not in the catalog gives store.ErrNotFound, one whose coordinates have no
+// Range tells where a collection has tiles, by its levels if there are some: only a question for a tile begins to make them. A collection that is not in the catalog gives store.ErrNotFound, one whose coordinates have no
 // way to the CRS of the set an error of kind problem.NotFound.
 func (m *Maker) Range(ctx context.Context, st store.Store, set *Set, collection string) (Range, error) {
 	c, _, err := layerOf(st.Catalog(), set, collection)
 	if err != nil {
 		return Range{}, err
 	}
-	l, err := m.levels(ctx, st, set, c)
+	r, err := set.estimate(c)
 	if err != nil {
 		return Range{}, err
 	}
-	if l != nil {
-		return l.span(), nil
+	l, err := m.levels(ctx, st, set, c)
+	if err != nil || l == nil {
+		return r, err
+	}
+	return l.span(r), nil
+}
+
+// Estimate tells where a collection has tiles as Range does before there are levels: all that Range tells of later lie within. For errors see Range.
+func (m *Maker) Estimate(st store.Store, set *Set, collection string) (Range, error) {
+	c, _, err := layerOf(st.Catalog(), set, collection)
+	if err != nil {
+		return Range{}, err
 	}
 	return set.estimate(c)
 }
@@ -188,7 +198,7 @@ func (s *Set) finest() int {
 // unit is the width of a cell of Extent to a tile, in units of the CRS.
 func (s *Set) unit(z int) float64 { return s.cell * Cells / Extent / s.pow(z) }
 
-// estimate tells the range from the catalog alone.
+// estimate tells the range from the catalog alone. It reaches a little further than the extent, which is rounded and of other edges than its image.
 func (s *Set) estimate(c *store.Collection) (Range, error) {
 	r := Range{First: s.first, Last: s.finest()}
 	if c.Geometry == nil || c.Extent == nil || c.Count == 0 {
@@ -198,7 +208,7 @@ func (s *Set) estimate(c *store.Collection) (Range, error) {
 	if err != nil {
 		return r, problem.New(problem.NotFound, err, "The collection %s has no tiles in %s.", c.ID, s.ID)
 	}
-	s.limit(&r, b)
+	s.limit(&r, b.Pad(max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1])/1000+s.unit(r.Last)))
 	return r, nil
 }
 

@@ -55,6 +55,10 @@ func TestTileOfTheDemo(t *testing.T) {
 		n   int // features of kommuner
 	}{{"WebMercatorQuad", tile.Tile{}, 357}, {"utm33n", tile.Tile{}, 357}, {"WorldCRS84Quad", tile.Tile{Z: 0, Col: 1}, 357}, {"EPSG3575Quad", tile.Tile{}, 357}} {
 		set := find(t, c.set)
+		r, err := m.Range(t.Context(), st, set, "kommuner")
+		if err != nil || !r.Contains(c.at) || r.Settled {
+			t.Errorf("%s: %+v, %v", c.set, r, err)
+		}
 		made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: c.at, Layers: []tile.Query{{Collection: "fylker"}, {Collection: "kommuner", Properties: []string{"navn"}}}})
 		if err != nil {
 			t.Fatal(c.set, err)
@@ -68,10 +72,37 @@ func TestTileOfTheDemo(t *testing.T) {
 				t.Fatalf("%s: %v", c.set, f.Properties)
 			}
 		}
-		r, err := m.Range(t.Context(), st, set, "kommuner")
-		if err != nil || !r.Contains(c.at) {
-			t.Errorf("%s: %+v, %v", c.set, r, err)
+	}
+}
+
+// TestLevelsAreBegunByTilesAlone: a question where there are tiles makes none, and what it tells holds when they are there.
+func TestLevelsAreBegunByTilesAlone(t *testing.T) {
+	t.Parallel()
+	st := demoStore(t)
+	m := tile.NewMaker(tile.Options{})
+	defer m.Close()
+	before := map[string]tile.Range{}
+	for _, set := range tile.All() {
+		r, err := m.Range(t.Context(), st, set, "fylker")
+		if err != nil || r.Settled || r.Limits == nil {
+			t.Fatalf("%s: %+v, %v", set.ID, r, err)
 		}
+		m.Rev(st, set, "fylker")
+		before[set.ID] = r
+	}
+	if p := m.Progress(); len(p) != 0 {
+		t.Fatalf("nobody has asked for a tile: %+v", p)
+	}
+	for _, set := range tile.All() {
+		for _, l := range ready(t, m, st, set.ID, "fylker").Limits {
+			r := before[set.ID]
+			if !r.Contains(tile.Tile{Z: l.Z, Row: l.MinRow, Col: l.MinCol}) || !r.Contains(tile.Tile{Z: l.Z, Row: l.MaxRow, Col: l.MaxCol}) {
+				t.Errorf("%s: %+v was not within %+v", set.ID, l, r.Limits[l.Z-r.First])
+			}
+		}
+	}
+	if p := m.Progress(); len(p) != len(tile.All()) {
+		t.Errorf("levels of %d sets are made", len(p))
 	}
 }
 

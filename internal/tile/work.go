@@ -52,14 +52,8 @@ func (m *Maker) Progress() []Progress {
 	return list
 }
 
-// Prepare begins to make levels of a collection, if there are none, as the first question for a tile does.
-func (m *Maker) Prepare(ctx context.Context, st store.Store, set *Set, collection string) error {
-	_, err := m.Range(ctx, st, set, collection)
-	return err
-}
-
 // Rev names the state that tiles of these collections in a set are made from now, as Made.Rev does; while levels are being made it is that of the data.
-// It asks the store for no more than the state of its data.
+// It asks the store for no more than the state of its data, and begins no levels that nobody has asked for a tile of.
 func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 	rev := ""
 	for _, id := range collections {
@@ -106,6 +100,7 @@ func hintOf(hints []string) string {
 
 // layer adds a layer of a tile, and tells its hint.
 func (m *Maker) layer(ctx context.Context, st store.Store, d drawing, move crs.Func) (string, error) {
+	m.want(d.set, d.c)
 	l, err := m.levels(ctx, st, d.set, d.c)
 	if err != nil {
 		return "", err
@@ -120,7 +115,11 @@ func (m *Maker) layer(ctx context.Context, st store.Store, d drawing, move crs.F
 	} else {
 		d.made.Rev += l.rev()
 		d.l = l
-		if err = d.draw(ctx, st); err == nil && d.q.Filter == nil && d.layer.Features() <= 1 {
+		switch err = d.draw(ctx, st); {
+		case err != nil:
+		case d.q.Filter != nil && len(d.chosen) == 0:
+			hint = "empty"
+		case d.q.Filter == nil && d.layer.Features() <= 1:
 			hint, err = l.within(d.tile)
 		}
 	}
@@ -143,7 +142,18 @@ func stamp(ctx context.Context, st store.Store) (name string, live bool, err err
 	return name, live, nil
 }
 
-// levels returns those of a collection; nil while they are being made, which is begun here.
+// want has the next question for levels make them.
+func (m *Maker) want(set *Set, c *store.Collection) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k := (workKey{c.ID, set.ID}); m.works[k] == nil {
+		m.works[k] = &work{}
+	}
+}
+
+// levels returns those of a collection; nil while they are being made, which is begun here where they are wanted, and while nobody wants any.
+//
+// Whoever asks, levels are made once for each collection, set and state of the data, one after another, and after a failure again in retryAfter.
 func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.Collection) (*levels, error) {
 	if c.Geometry == nil {
 		return nil, nil
@@ -157,8 +167,7 @@ func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.C
 	defer m.mu.Unlock()
 	w := m.works[k]
 	if w == nil {
-		w = &work{}
-		m.works[k] = w
+		return nil, nil
 	}
 	fresh := w.levels != nil && w.stamp == now
 	old := fresh && live && time.Since(w.checked) > m.o.Check

@@ -107,7 +107,7 @@ func (c *coster) ranged(x, literal cql2.Expr) bool {
 		return false
 	}
 	if t, ok := literal.(cql2.Timestamp); ok && f.Type == cql2.TypeDate {
-		literal = cql2.Date{T: t.T}
+		literal = cql2.Date(t)
 	}
 	vs, ok := (&compiler{d: c.d, src: c.src, alias: "t", depth: new(int)}).values(x, literal)
 	if !ok || len(vs[1].args) != 1 {
