@@ -68,7 +68,7 @@ func TestFailuresTellTheCure(t *testing.T) {
 		"other file":         {[]string{"serve", file, "--addr", "127.0.0.1:0"}, []string{"cannot open " + file}},
 		"check other file":   {[]string{"check", file}, []string{"cannot open " + file}},
 		"no configuration":   {[]string{"serve", "--config", dir + "/none.yaml"}, []string{"cannot read", "none.yaml"}},
-		"bad configuration":  {[]string{"key", "list", "--config", bad, "--data-dir", dir}, []string{"2 faults", "bad.yaml:1: adr: unknown key", "bad.yaml:2: auth:"}},
+		"bad configuration":  {[]string{"key", "list", "--config", bad, "--data-dir", dir}, []string{"2 faults", "bad.yaml:1: adr: unknown setting", "bad.yaml:2: auth:"}},
 		"bad flags":          {[]string{"serve", "--auth", "x", "--tls-cert", "y", "--base-url", "z"}, []string{"3 faults", "--auth: ", "--tls-cert: ", "--base-url: "}},
 		"no certificate":     {[]string{"serve", "--addr", "127.0.0.1:0", "--tls-cert", file, "--tls-key", file}, []string{"cannot use the certificate", "PEM"}},
 		"data dir is a file": {[]string{"key", "list", "--data-dir", file + "/x"}, []string{"data directory", "--data-dir"}},

@@ -197,7 +197,7 @@ func (d *decoder) field(path, key string, v reflect.Value, e *ast.MappingValueNo
 		}
 		names = append(names, name)
 	}
-	d.fault(e, path, "unknown key; known here: %s", strings.Join(names, ", "))
+	d.fault(e, path, "unknown setting; known here: %s", strings.Join(names, ", "))
 }
 
 // sequence sets a slice, or the words of no stated language.

@@ -147,7 +147,7 @@ func TestEnvironmentReachesEveryPlainSetting(t *testing.T) {
 	}
 }
 
-// TestAllFaultsAtOnce compares the faults of each testdata/faults-*.yaml with its golden file.
+// TestAllFaultsAtOnce compares the faults, unknown settings among them, of each testdata/faults-*.yaml with its golden file.
 func TestAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/faults-*.yaml")

@@ -7,8 +7,8 @@ import (
 
 // Largest distances between an arc and the lines that stand for it.
 const (
-	ChordMetres  = 1e-3
-	ChordDegrees = 1e-8
+	ChordMetres  = 1e-3 // 1 mm
+	ChordDegrees = 1e-8 // about as much
 )
 
 // maxArcPositions bounds the positions of a geometry whose arcs become lines.
