@@ -32,7 +32,8 @@ type checkCmd struct {
 func (checkCmd) Help() string {
 	return `Prints each layer with the collection id that it would be served under, and what is wrong; the API definition is
 validated as well. Of a database, it also tells which migrations of the schema grense are missing, and which rights the
-role lacks. The exit status is 1 if anything is wrong.
+role lacks. The exit status is 1 if a layer is refused, a setting fits nothing or the database lacks something; 0 if all is
+served, also where a note tells what to know about it.
 
 With --explain, it also answers a question as an items page does and tells the way: whether an index, a table in memory or a
 scan of all rows answers, and the class of its cost: page, indexed, scan or geometry.
@@ -174,7 +175,7 @@ func notesOf(cat *store.Catalog, layer string) (n int) {
 	return n
 }
 
-// printNotes prints what is wrong, each reason once, and returns how many layers and names are concerned.
+// printNotes prints what is to know, each reason once, and returns how many faults there are: layers that are refused, and settings that fit nothing.
 func printNotes(w io.Writer, cat *store.Catalog, strangers []string) int {
 	if len(cat.Notes)+len(strangers) > 0 {
 		fmt.Fprintln(w)
@@ -185,7 +186,13 @@ func printNotes(w io.Writer, cat *store.Catalog, strangers []string) int {
 	for _, s := range strangers {
 		fmt.Fprintf(w, "%s, configured: no layer and no collection of the source has this name\n", s)
 	}
-	return len(cat.Notes) + len(strangers)
+	faults := len(strangers)
+	for _, n := range cat.Notes {
+		if n.Refused || n.Setting {
+			faults++
+		}
+	}
+	return faults
 }
 
 // notesByReason is a line for each reason, with the layers that it concerns.

@@ -61,6 +61,28 @@ func TestHidingWhatIsNotThereIsAFault(t *testing.T) {
 	}
 }
 
+// TestCheckTellsNotesFromFaults: a layer that is served with a note is no fault; one that is refused is, and a setting that fits nothing.
+func TestCheckTellsNotesFromFaults(t *testing.T) {
+	t.Parallel()
+	db, dir := cluster.Database(t), t.TempDir()
+	statement(t, db, "CREATE TABLE byer (id INT PRIMARY KEY, navn TEXT, geom GEOMETRY(Point, 27700)); INSERT INTO byer VALUES (1, 'London', ST_Point(530000, 180000, 27700))")
+	code, stdout, stderr := command(t, dir, "check", db)
+	if code != 0 || !strings.Contains(stdout, "byer, served: EPSG:27700 is transformed by PostGIS") || !strings.Contains(row(stdout, "byer"), "served, see below") {
+		t.Errorf("a note: status %d\n%s%s", code, stdout, stderr)
+	}
+	for text, want := range map[string]string{"{roles: {title: nvn}}": `there is no property "nvn"`, "{roles: {instant: dag}}": `there is no column "dag"`} {
+		conf := writeFile(t, filepath.Join(dir, "misset.yaml"), "collections: {byer: "+text+"}\n")
+		if code, stdout, stderr = command(t, dir, "check", db, "--config", conf); code != exitFailed || !strings.Contains(stdout, want) || !strings.Contains(stderr, "has 1 fault\n") {
+			t.Errorf("a setting: status %d\n%s%s", code, stdout, stderr)
+		}
+	}
+	statement(t, db, "CREATE TABLE uten (id INT); INSERT INTO uten VALUES (1)")
+	code, stdout, stderr = command(t, dir, "check", db)
+	if code != exitFailed || !strings.Contains(stdout, "uten, refused: ") || !strings.Contains(stderr, "has 1 fault\n") {
+		t.Errorf("a refusal: status %d\n%s%s", code, stdout, stderr)
+	}
+}
+
 // awkward returns the files of the shared test data that match; without them the test is skipped.
 func awkward(t *testing.T, pattern string) []string {
 	t.Helper()
@@ -96,7 +118,7 @@ func TestCheckOfAwkwardFiles(t *testing.T) {
 	}
 	for _, f := range awkward(t, "*.gpkg") {
 		code, stdout, stderr := command(t, t.TempDir(), "check", f)
-		told := strings.Contains(stdout, "refused") || strings.Contains(stdout, ", served:") || strings.Contains(stdout, "Nothing would be served") || strings.Contains(stderr, "cannot open")
+		told := strings.Contains(stdout, "refused") || strings.Contains(stdout, "Nothing would be served") || strings.Contains(stderr, "cannot open")
 		if (code != 0) != told || code > exitFailed || strings.Contains(stderr, "goroutine") {
 			t.Errorf("%s: status %d\n%s%s", filepath.Base(f), code, stdout, stderr)
 		}

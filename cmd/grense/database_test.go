@@ -67,6 +67,19 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
+// statement executes statements as a superuser.
+func statement(t *testing.T, address, sql string) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	if _, err := c.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
 // withPassword returns an address with a password, which a private server does not look at, and the password.
 func withPassword(t *testing.T, address string) (with, password string) {
 	t.Helper()

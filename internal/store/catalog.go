@@ -33,6 +33,7 @@ func (c *Catalog) Collection(id string) (*Collection, bool) {
 type Note struct {
 	Layer   string // the name in the source
 	Refused bool
+	Setting bool   // a setting of the configuration fits nothing
 	Reason  string // a sentence, with the cure where there is one
 }
 

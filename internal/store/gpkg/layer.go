@@ -104,7 +104,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 	if err := d.addRelations(c, l); err != nil {
 		return nil, err
 	}
-	l.Apply(&d.settings, d.warn)
+	l.Apply(&d.settings, d.misset)
 	return l, nil
 }
 
@@ -364,11 +364,11 @@ func (d *draft) role(l *layer, column string) string {
 			if p.Type == cql2.TypeDate || p.Type == cql2.TypeTimestamp {
 				return p.Name
 			}
-			d.warn("column %q does not hold days or moments throughout; it is not used for the parameter datetime", column)
+			d.misset("column %q does not hold days or moments throughout; it is not used for the parameter datetime", column)
 			return ""
 		}
 	}
-	d.warn("there is no column %q for the parameter datetime", column)
+	d.misset("there is no column %q for the parameter datetime", column)
 	return ""
 }
 

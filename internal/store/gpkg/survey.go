@@ -77,6 +77,11 @@ func (d *draft) warn(format string, a ...any) {
 	d.notes = append(d.notes, store.Note{Layer: d.contents.table, Reason: fmt.Sprintf(format, a...)})
 }
 
+// misset is warn for a setting of the configuration that fits nothing.
+func (d *draft) misset(format string, a ...any) {
+	d.notes = append(d.notes, store.Note{Layer: d.contents.table, Setting: true, Reason: fmt.Sprintf(format, a...)})
+}
+
 func (d *draft) refused() bool {
 	for _, n := range d.notes {
 		if n.Refused {

@@ -83,9 +83,16 @@ func (l *layer) check(fields []pgconn.FieldDescription, expects []expect) error 
 	return nil
 }
 
-// placeExpr gives column.stored of the geometry as it is now; null when there is no such column any more.
-func (l *layer) placeExpr() string {
-	return fmt.Sprintf("(SELECT a.atttypid || ' ' || a.atttypmod FROM pg_attribute a WHERE a.attrelid = %d AND a.attname = '%s')", l.table.oid, escapeQuotes(l.Geometry.Column))
+// placeExpr gives layer.stored as it is now; null when there is no such column any more. Of a column of any system, the first geometry tells the system:
+// the operator of boxes compares numbers, whatever system they are in. A view may take long to give a row, so only an answer without rows asks it.
+func (l *layer) placeExpr(noRows bool) string {
+	system := "0"
+	if l.anySystem && (noRows || l.table.kind != 'v') {
+		column := quote(l.Geometry.Column)
+		system = fmt.Sprintf("coalesce((SELECT ST_SRID(%s) FROM %s WHERE %s IS NOT NULL LIMIT 1), %d) - %d", column, l.table.quoted(), column, l.srid, l.srid)
+	}
+	return fmt.Sprintf("(SELECT a.atttypid || ' ' || a.atttypmod || CASE %s WHEN 0 THEN '' ELSE ' moved' END FROM pg_attribute a WHERE a.attrelid = %d AND a.attname = '%s')",
+		system, l.table.oid, escapeQuotes(l.Geometry.Column))
 }
 
 // elsewhere is what layer.wkb gives instead of a geometry that is in another reference system than the layer.

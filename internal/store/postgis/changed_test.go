@@ -94,3 +94,28 @@ func TestReplacedTableIsServedByEveryConnection(t *testing.T) {
 		eventually(t, "an answer", func() bool { return ask() == nil })
 	}
 }
+
+// TestColumnOfAnySystemThatMoves: boxes compare numbers, whatever system they are in; an answer without rows is none while the geometries are in another one.
+func TestColumnOfAnySystemThatMoves(t *testing.T) {
+	t.Parallel()
+	url := base(t, `CREATE TABLE fritt (id INT PRIMARY KEY, geom GEOMETRY); INSERT INTO fritt VALUES (1, NULL), (2, 'SRID=4258;POINT(10 60)'); CREATE VIEW utsnitt AS SELECT * FROM fritt`)
+	box := cql2.BBox{Prop: "geometry", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{9, 59}, Max: orb.Point{11, 61}}}
+	for _, id := range []string{"fritt", "utsnitt"} {
+		for _, limit := range []int{0, 10} {
+			s := openStore(t, url, postgis.Options{Poll: time.Hour})
+			q := store.Query{Collection: id, Filter: box, Limit: limit}
+			if p := page(t, s, q); p.Matched != 2 {
+				t.Fatalf("%s: %d", id, p.Matched)
+			}
+			run(t, url, "DELETE FROM fritt WHERE geom IS NULL; UPDATE fritt SET geom = ST_Transform(geom, 25833)")
+			if p, err := s.Page(context.Background(), q); !errors.Is(err, store.ErrUnavailable) && (err != nil || p.Matched != 1) {
+				t.Errorf("%s, limit %d: %+v, %v", id, limit, p, err)
+			}
+			eventually(t, "the geometry in its new system", func() bool {
+				p, err := s.Page(context.Background(), q)
+				return err == nil && p.Matched == 1
+			})
+			run(t, url, "UPDATE fritt SET geom = ST_Transform(geom, 4258); INSERT INTO fritt VALUES (1, NULL)")
+		}
+	}
+}

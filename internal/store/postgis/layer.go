@@ -28,6 +28,7 @@ type layer struct {
 	sure      bool      // an index tells that no two rows have the same id
 	srid      int       // of every geometry
 	stored    string    // column.stored of the geometry
+	anySystem bool      // the column of the geometry takes any reference system
 	stateExpr string    // expression for the revision of a row called alias
 	xmin      bool      // which is the system column
 	rev       uint64    // of the definition
@@ -67,6 +68,11 @@ func (d *draft) refuse(format string, a ...any) {
 
 func (d *draft) warn(format string, a ...any) {
 	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Reason: fmt.Sprintf(format, a...)})
+}
+
+// misset is warn for a setting of the configuration that fits nothing.
+func (d *draft) misset(format string, a ...any) {
+	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Setting: true, Reason: fmt.Sprintf(format, a...)})
 }
 
 func (d *draft) refused() bool {
@@ -234,9 +240,9 @@ func (d *draft) open(sv *survey) *layer {
 		d.addProperties(l)
 	}
 	for _, name := range d.setRoles(l.Collection) {
-		d.warn("there is no column %q of days or moments for the parameter datetime", name)
+		d.misset("there is no column %q of days or moments for the parameter datetime", name)
 	}
-	l.Apply(&d.settings, d.warn)
+	l.Apply(&d.settings, d.misset)
 	for _, p := range l.parts {
 		k := p.key(alias)
 		l.byID, l.idOrder = append(l.byID, k), append(l.idOrder, k.Key)
@@ -261,7 +267,7 @@ func (d *draft) setGeometry(l *layer, sv *survey) {
 	} else {
 		g.Name, g.Alias = store.GeometryName(g.Column, func(s string) bool { _, taken := d.table.column(s); return taken })
 	}
-	l.stored = d.geometry.stored
+	l.stored, l.anySystem = d.geometry.stored, d.geometry.srid == 0 && d.geometry.base == "geometry"
 	before, after := d.transform()
 	g.HasZ = sv.Z || strings.Contains(strings.ToUpper(d.geometry.geometryType), "Z") || d.geometry.dims == 3 && !strings.HasSuffix(strings.ToUpper(d.geometry.geometryType), "M")
 	l.Geometry = &g

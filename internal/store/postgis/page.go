@@ -590,7 +590,7 @@ func (qu *question) stillPlaced(ctx context.Context, c *pgxpool.Conn) error {
 		return nil
 	}
 	var stored *string
-	if err := c.QueryRow(ctx, "SELECT "+qu.l.placeExpr()).Scan(&stored); err != nil {
+	if err := c.QueryRow(ctx, "SELECT "+qu.l.placeExpr(true)).Scan(&stored); err != nil {
 		return err
 	}
 	if stored == nil || *stored != qu.l.stored {

@@ -80,7 +80,7 @@ func (c *candidates) use(e cql2.Expr) bool {
 func (c *candidates) columns(b *sqlq.Builder, f sqlq.Filter) {
 	b.Text(c.l.stateExpr)
 	if c.where {
-		b.Text(", ", c.l.placeExpr())
+		b.Text(", ", c.l.placeExpr(false))
 	}
 	if !c.tested {
 		return
