@@ -242,7 +242,21 @@ var errPiece = errors.New("server: enough for now")
 // fragments returns the members of the first features of rows, at least one, without the braces around them, in order: from the cache, the others
 // from the store, until pieceBytes of these are read. gz says that the client takes
 // gzip: on a page of large features those found in the cache then have their deflated form.
-func (c *call) fragments(rows []store.Row, gz bool) ([]*feature.Fragment, error) {
+func (c *call) fragments(rows []store.Row, gz bool) (frags []*feature.Fragment, err error) {
+	if len(rows) < manyFeatures {
+		return c.findFragments(rows, gz)
+	}
+	if err = c.writing(); err != nil {
+		return nil, err
+	}
+	if frags, err = c.findFragments(rows, gz); err == nil {
+		err = c.writing() // again, after a question
+	}
+	return frags, err
+}
+
+// findFragments is fragments without a turn.
+func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, error) {
 	frags := make([]*feature.Fragment, len(rows))
 	var missing []store.Row
 	var at []int
@@ -268,6 +282,7 @@ func (c *call) fragments(rows []store.Row, gz bool) ([]*feature.Fragment, error)
 		return nil, err
 	}
 	n, size := 0, 0
+	c.rw.resting() // the question has a turn of its own
 	err = c.ask(func(ctx context.Context) error {
 		buf := takeBuffer()
 		defer func() { giveBuffer(buf) }()

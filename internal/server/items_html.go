@@ -106,7 +106,13 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	if linked != nil {
 		pg.LD = inScript(linked)
 	}
+	if len(p.Rows) >= manyFeatures {
+		if err := c.writing(); err != nil {
+			return err
+		}
+	}
 	plain, err := c.s.pages.render(c, pg)
+	c.rw.resting() // a question follows
 	if err != nil {
 		return err
 	}

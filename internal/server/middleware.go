@@ -278,6 +278,7 @@ type response struct {
 	blocked  time.Duration // in writes
 	makers   *makers
 	place    chan struct{} // of a large answer that is being made; nil: none is held
+	rest     func()        // gives the place of writing back; nil: none is held
 	spool    *spool        // what goes behind the bytes that are sent; nil: nothing waits
 	spooled  bool          // the answer had its spool
 }
@@ -321,6 +322,7 @@ func (w *response) Write(b []byte) (n int, err error) {
 
 // send writes to the client.
 func (w *response) send(b []byte) (n int, err error) {
+	w.resting() // nobody waits for a reader
 	rc := http.NewResponseController(w.ResponseWriter)
 	for len(b) > 0 && err == nil {
 		start, size := time.Now(), min(len(b), chunk)

@@ -165,8 +165,9 @@ func (s *spool) close() {
 	s.size = 0
 }
 
-// release gives the place of a large answer back.
+// release gives the places of an answer back.
 func (w *response) release() {
+	w.resting()
 	if w.place != nil {
 		<-w.place
 		w.place = nil

@@ -21,8 +21,8 @@ type turns struct {
 	wait    time.Duration // of one request, for places and connections, before it is refused
 	work    time.Duration // of one request, for all its questions
 	mu      sync.Mutex
-	classes [len(store.Costs)]turnClass
-	rates   *buckets // of owners; nil: none
+	classes [len(store.Costs) + 1]turnClass // the last: costWriting
+	rates   *buckets                        // of owners; nil: none
 }
 
 // turnClass is the places and the queue of a class.
@@ -53,7 +53,7 @@ const maxWaiting = 4096
 // newTurns gives each class its places.
 func newTurns(l config.Limits, places [len(store.Costs)]int) *turns {
 	t := &turns{wait: l.Queue, work: l.Query, rates: newRates(l.Rate)}
-	for i := range t.classes {
+	for i := range places {
 		n := max(1, min(places[i], l.Concurrent))
 		part := max(1, n-1)
 		if store.Cost(i) >= store.CostScan {
@@ -61,7 +61,44 @@ func newTurns(l config.Limits, places [len(store.Costs)]int) *turns {
 		}
 		t.classes[i] = turnClass{free: n, part: part, held: map[string]int{}, ring: list.New(), owners: map[string]*list.Element{}}
 	}
+	p := runtime.GOMAXPROCS(0)
+	t.classes[costWriting] = turnClass{free: 2 * p, part: p, held: map[string]int{}, ring: list.New(), owners: map[string]*list.Element{}}
 	return t
+}
+
+// costWriting is the class of the writing of many features into an answer, which asks the store nothing. One owner has as many places as there are
+// processors, so that answers of others need not wait for more than that, however many of its own it asks for and breaks off.
+const costWriting = store.Cost(len(store.Costs))
+
+// manyFeatures is from how many features on their writing waits for its turn.
+const manyFeatures = 50
+
+// writing takes a place to write many features, until the answer goes out or the store is asked again. Of a request that is broken off meanwhile
+// nothing is written.
+func (c *call) writing() error {
+	w := c.rw
+	if w == nil || w.rest != nil || w.status != 0 {
+		return nil
+	}
+	if err := c.r.Context().Err(); err != nil {
+		return err
+	}
+	t, k := c.s.turns, &ticket{owner: c.owner()}
+	k.begun.Store(c.continues)
+	k.left.Store(int64(t.wait))
+	if err := t.enter(c.r.Context(), costWriting, k); err != nil {
+		return err
+	}
+	w.rest = func() { t.leave(costWriting, k) }
+	return nil
+}
+
+// resting gives the place of writing back.
+func (w *response) resting() {
+	if w != nil && w.rest != nil {
+		w.rest()
+		w.rest = nil
+	}
 }
 
 // placesOf is how many questions of each class a store takes at once: of the dear ones as many as leave processors and connections free.
@@ -232,6 +269,9 @@ func (t *turns) run(ctx context.Context, c store.Cost, fn func(context.Context) 
 	k, ok := ctx.Value(ticketKey{}).(*ticket)
 	if !ok { // the server's own questions, such as those of a reload
 		return fn(ctx)
+	}
+	if err := ctx.Err(); err != nil { // of a request that was broken off nothing is asked
+		return err
 	}
 	if !k.begun.Load() {
 		if err := t.rates.admit(k.owner); err != nil {

@@ -3,6 +3,9 @@ package server
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,4 +178,55 @@ func TestStoreThatIsBusyIsToldSo(t *testing.T) {
 	if problem.Of(err).Kind != problem.Busy {
 		t.Error(err)
 	}
+}
+
+// writer is a request of a key that writes many features.
+func (t *turns) writer(ctx context.Context, key string) *call {
+	return &call{s: &Server{turns: t}, r: httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), keyID: key,
+		rw: &response{ResponseWriter: httptest.NewRecorder(), deadline: time.Minute}}
+}
+
+// TestManyFeaturesAreWrittenInTurns: one owner writes as many answers at once as there are processors, and others are not kept waiting.
+func TestManyFeaturesAreWrittenInTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := someTurns(1)
+		var own []*call
+		for range runtime.GOMAXPROCS(0) {
+			own = append(own, x.writer(t.Context(), "greedy"))
+			if err := own[len(own)-1].writing(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := own[0].writing(); err != nil {
+			t.Errorf("a place that is held is asked for again: %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var left, next error
+		done := make(chan struct{})
+		go func() { left = x.writer(ctx, "greedy").writing() }()
+		synctest.Wait()
+		go func() { next = x.writer(t.Context(), "greedy").writing(); close(done) }()
+		synctest.Wait()
+		if err := x.writer(t.Context(), "modest").writing(); err != nil {
+			t.Errorf("another owner: %v", err)
+		}
+		cancel() // the client breaks its request off
+		synctest.Wait()
+		if !errors.Is(left, context.Canceled) || runs(done) {
+			t.Errorf("%v; the next has a place: %t", left, runs(done))
+		}
+		if _, err := own[0].rw.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if !runs(done) || next != nil {
+			t.Errorf("nobody got the place of an answer that goes out: %v", next)
+		}
+		if err := x.writer(ctx, "third").writing(); !errors.Is(err, context.Canceled) {
+			t.Errorf("a request that was broken off before: %v", err)
+		}
+		start := time.Now()
+		if err := x.writer(t.Context(), "greedy").writing(); problem.Of(err).Kind != problem.Busy || time.Since(start) != 2*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
 }
