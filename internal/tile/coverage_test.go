@@ -169,17 +169,19 @@ func decoded(t testing.TB, m *tile.Maker, st store.Store, a tile.Ask) *mvt.Layer
 	return layers[0]
 }
 
-// judgeTiles reads lines of tile and geometry in hexadecimal WKB, and prints for each tile how many are invalid, how many have edges that do not match
-// those of their neighbours, the sum of areas beside the area of the union, and the sum of what lies in the tile without its buffer.
+// judgeTiles reads lines of tile and geometry in hexadecimal WKB, and prints for each tile how many are invalid, how many have edges that reach into the tile
+// and do not match those of their neighbours, and the sum of areas beside the area of the union, of what lies in the tile without its buffer. Where edges are
+// cut, at the far side of the buffer, they end on the grid, and may pass a corner of a neighbour on its wrong side there.
 const judgeTiles = `
 import sys, shapely, itertools
 rows = [l.split() for l in sys.stdin]
 for k, g in itertools.groupby(rows, key=lambda r: r[0]):
     g = shapely.from_wkb([r[1] for r in g])
     bad = (~shapely.is_valid(g)).sum()
-    e = (~shapely.is_empty(shapely.coverage_invalid_edges(g))).sum()
-    inner = shapely.area(shapely.intersection(g, shapely.box(0, 0, 4096, 4096))).sum() if bad == 0 else -1
-    print(k, bad, e, shapely.area(g).sum(), shapely.area(shapely.union_all(g)) if bad == 0 else -1, inner)`
+    tile = shapely.box(0, 0, 4096, 4096)
+    e = shapely.intersects(shapely.coverage_invalid_edges(g), tile).sum()
+    inner = shapely.area(shapely.intersection(g, tile)).sum() if bad == 0 else -1
+    print(k, bad, e, inner, shapely.area(shapely.intersection(shapely.union_all(g), tile)) if bad == 0 else -1)`
 
 func python(t *testing.T) string {
 	t.Helper()
@@ -249,8 +251,8 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 	for line := range strings.Lines(string(out)) {
 		var at string
 		var invalid, edges int
-		var sum, union, inner float64
-		if _, err := fmt.Sscan(line, &at, &invalid, &edges, &sum, &union, &inner); err != nil {
+		var inner, union float64
+		if _, err := fmt.Sscan(line, &at, &invalid, &edges, &inner, &union); err != nil {
 			t.Fatal(line, err)
 		}
 		var z int
@@ -259,7 +261,7 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 		}
 		b := set.Bound(tile.Tile{Z: z})
 		area[z] += inner * (b.Max[0] - b.Min[0]) / tile.Extent * (b.Max[1] - b.Min[1]) / tile.Extent
-		if seen++; invalid > 0 || edges > j.known || j.known == 0 && sum != union {
+		if seen++; invalid > 0 || edges > j.known || j.known == 0 && math.Abs(inner-union) > 0.01 {
 			t.Errorf("%s of %s: %s", at, j.set, line)
 		}
 	}
