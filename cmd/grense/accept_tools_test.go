@@ -74,3 +74,15 @@ func TestAcceptGeneratedClients(t *testing.T) {
 		t.Errorf("%v after %d steps\n%s", err, ok, out)
 	}
 }
+
+// TestAcceptImportsCoverWhatGEOSReads: polygons with faults of many kinds cover after an import what make_valid of GEOS makes of them, or are listed.
+func TestAcceptImportsCoverWhatGEOSReads(t *testing.T) {
+	accept(t)
+	t.Parallel()
+	python := filepath.Join(tools(t), "python", "bin", "python")
+	out, err := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "geos.py"), rootPath(t, "bin", "grense"), t.TempDir()).CombinedOutput()
+	if sets := strings.Count(string(out), " 0 of them not listed"); err != nil || sets != 8 {
+		t.Errorf("%v, %d sets\n%s", err, sets, out)
+	}
+	t.Logf("%s", out)
+}
