@@ -126,6 +126,9 @@ func TestCoordinatesAsWordsLeadToThePoint(t *testing.T) {
 // TestLookupAgreesWithANaiveLoop compares random points with every municipality one by one.
 func TestLookupAgreesWithANaiveLoop(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a := serve(t, shared(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"), nil)
 	coll := a.collectionIDs()[0]
 	all := map[string]geom.Geometry{}
@@ -141,10 +144,7 @@ func TestLookupAgreesWithANaiveLoop(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 8))
-	n := 120
-	if testing.Short() {
-		n = 40
-	}
+	const n = 120
 	inside := 0
 	for range n {
 		at := orb.Point{-100e3 + 1.2e6*r.Float64(), 6.4e6 + 1.5e6*r.Float64()}

@@ -27,6 +27,9 @@ type tilesetDoc struct {
 // TestOfficialTilesSuite asserts what the executable test suite of OGC API Tiles Part 1 asserts, at both mounts.
 func TestOfficialTilesSuite(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	for name, source := range map[string]string{"demo": "", "ne110m": "cql2/ne110m4cql2.gpkg"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
