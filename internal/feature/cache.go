@@ -11,8 +11,10 @@ import (
 type Kind uint8
 
 const (
-	KindMembers Kind = iota // the members of a GeoJSON Feature, as AppendMembers writes them
-	KindJSONLD              // a whole document
+	KindMembers    Kind = iota // the members of a GeoJSON Feature, as AppendMembers writes them
+	KindJSONLD                 // a whole document
+	KindJSONFG                 // members as JSONFG.AppendMembers writes them
+	KindJSONFGPlus             // the same, with geometries in CRS84
 )
 
 // Key names a fragment: an encoded feature. The same key means the same bytes.

@@ -41,9 +41,6 @@ func (s *Server) downloadReps() []rep {
 	return reps
 }
 
-// profileBase begins the identifiers of profiles (OGC 21-045r1, 7.11).
-const profileBase = "http://www.opengis.net/def/profile/OGC/0/"
-
 // download writes all features of a selection as one file. The whole collection, nothing else asked, is made once for each state of the data and
 // cached; at the address that names the state it can be resumed.
 func (s *Server) download(c *call, w http.ResponseWriter) error {
@@ -83,26 +80,12 @@ func (c *call) checkDownload(f *format.Format) error {
 	switch {
 	case c.file().revision != "" && !c.everything():
 		return problem.Invalidf("revision", c.file().revision, "it names the whole collection; leave out what selects from it, or leave out revision")
-	case c.file().dialect != "" && f.Name != "csv":
-		return problem.Invalidf("dialect", c.file().dialect, "it is of f=csv")
-	case c.file().profile != "" && f.Name != asGeoJSON.F:
-		return problem.Invalidf("profile", c.file().profile, "it is of f=json")
+	case c.output().dialect != "" && f.Name != "csv":
+		return problem.Invalidf("dialect", c.output().dialect, "it is of f=csv")
 	case f.Lon && c.output().crs != crs.CRS84:
 		return problem.Invalidf("crs", first(c.values["crs"]), "%s is in CRS84 always; leave out crs", f.Title)
 	}
 	return nil
-}
-
-// profileLinks tell the profile of GeoJSON (OGC 21-045r1, 7.11.2).
-func (c *call) profileLinks() []ogcapi.Link {
-	if c.rep.F != asGeoJSON.F {
-		return nil
-	}
-	p := c.file().profile
-	if p == "" {
-		p = "rfc7946"
-	}
-	return []ogcapi.Link{{Rel: "profile", Href: profileBase + p}}
 }
 
 // selection is what a file's name says of what was selected.
@@ -188,7 +171,7 @@ func (s *fairSnapshot) Close() error {
 // fileOptions is how the file is written.
 func (c *call) fileOptions() format.Options {
 	return format.Options{Collection: c.coll, CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.base() + "/collections/" + c.coll.ID,
-		Title: c.coll.Title.In("nb"), Dated: c.cat.Modified, Excel: c.file().dialect == "excel", Profile: c.file().profile, GeoPackage: c.s.newGeoPackage}
+		Title: c.coll.Title.In("nb"), Dated: c.cat.Modified, Excel: c.output().dialect == "excel", Profile: c.output().profile, GeoPackage: c.s.newGeoPackage}
 }
 
 // deliver writes the file to the client. Where the disk of the cached files is full, that of the system's temporary files is used.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash/fnv"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,27 +56,28 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
 	c.dataHeaders(h)
-	h.Set("Link", linkHeader(links))
+	h.Set("Link", linkHeader(append(slices.Clip(links), c.profileLinks()...)))
 	if p.Matched >= 0 {
 		h.Set("OGC-NumberMatched", strconv.Itoa(p.Matched))
 	}
 	h.Set("OGC-NumberReturned", strconv.Itoa(len(p.Rows)))
-	if c.rep.F == "json" {
+	file := c.pageFormat()
+	switch {
+	case file != nil:
+		c.fileHeaders(h, file)
+	case c.rep.F == "json":
 		h.Set("Content-Crs", "<"+c.output().crsURI+">")
-	}
-	if c.rep.F == "csv" {
-		h.Set("Content-Disposition", `attachment; filename="`+c.coll.ID+`.csv"`)
 	}
 	if c.rep.F != "html" && c.unchanged(h, c.pageTag(p)) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	switch c.rep.F {
-	case "html":
+	switch {
+	case file != nil:
+		return c.itemsFile(w, p, file)
+	case c.rep.F == "html":
 		return c.itemsPage(w, p)
-	case "csv":
-		return c.itemsCSV(w, p)
-	case "jsonld":
+	case c.rep.F == "jsonld":
 		return c.itemsLD(w, p)
 	}
 	return c.itemsJSON(w, p, links)
@@ -151,8 +153,10 @@ func (c *call) pageHref(path string, cur store.Cursor) string {
 // itemsJSON writes GeoJSON (RFC 7946): members in the order type, features, counts, links, timeStamp.
 func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Link) error {
 	out := newSink(c, w)
-	out.buf = append(out.buf, `{"type":"FeatureCollection",`...)
-	out.buf = appendCRS(out.buf, c.output().crs)
+	var err error
+	if out.buf, err = c.appendRoot(append(out.buf, `{"type":"FeatureCollection",`...)); err != nil {
+		return err
+	}
 	out.buf = append(out.buf, `"features":[`...)
 	if len(p.Rows) > 0 {
 		out.buf = append(out.buf, '{')
@@ -184,7 +188,7 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 		out.buf = strconv.AppendInt(out.buf, int64(p.Matched), 10)
 	}
 	out.buf = append(out.buf, `,"links":`...)
-	tail, err := marshal(links)
+	tail, err := marshal(c.withProfile(links))
 	if err != nil {
 		return err
 	}
@@ -260,7 +264,11 @@ func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, er
 	frags := make([]*feature.Fragment, len(rows))
 	var missing []store.Row
 	var at []int
-	key := feature.Key{Collection: c.coll.ID, CRS: c.output().crs, Properties: c.parts(), Kind: feature.KindMembers}
+	enc, kind, err := c.members()
+	if err != nil {
+		return nil, err
+	}
+	key := feature.Key{Collection: c.coll.ID, CRS: c.output().crs, Properties: c.parts(), Kind: kind}
 	for i, r := range rows {
 		key.ID, key.Rev = r.ID, r.Rev
 		f, ok := c.s.fragments.Get(key)
@@ -276,10 +284,6 @@ func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, er
 	}
 	if len(missing) == 0 {
 		return frags, nil
-	}
-	enc, err := c.encoder(c.output().skipGeometry)
-	if err != nil {
-		return nil, err
 	}
 	n, size := 0, 0
 	c.rw.resting() // the question has a turn of its own
@@ -331,7 +335,7 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
 	c.dataHeaders(h)
-	h.Set("Link", linkHeader(links))
+	h.Set("Link", linkHeader(append(slices.Clip(links), c.profileLinks()...)))
 	if c.rep.F == "json" {
 		h.Set("Content-Crs", "<"+c.output().crsURI+">")
 	}
@@ -401,11 +405,13 @@ func (c *call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 		Prev  string        `json:"prev"`
 		Next  string        `json:"next"`
 		Links []ogcapi.Link `json:"links"`
-	}{orSelf(at.prev, at.row.ID), orSelf(at.next, at.row.ID), links})
+	}{orSelf(at.prev, at.row.ID), orSelf(at.next, at.row.ID), c.withProfile(links)})
 	if err != nil {
 		return err
 	}
-	out.buf = appendCRS(append(out.buf, '{'), c.output().crs)
+	if out.buf, err = c.appendRoot(append(out.buf, '{')); err != nil {
+		return err
+	}
 	out.add(frags[0])
 	out.buf = append(out.buf, ',')
 	out.buf = append(out.buf, tail[1:]...)

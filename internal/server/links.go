@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"grense/api/ogcapi"
+	"grense/internal/format"
 )
 
 // hreflang of every link to a page.
@@ -24,6 +25,11 @@ func (c *call) selfLinks(path string) []ogcapi.Link {
 	start, rest := c.base()+path+"?f=", c.others()
 	for _, r := range reps {
 		l := ogcapi.Link{Rel: "alternate", Type: r.Media, Title: formTitles[r.F], Href: start + r.F + rest}
+		if l.Title == "" {
+			if f := format.Find(r.F); f != nil {
+				l.Title = "This document as " + f.Title
+			}
+		}
 		if r.F == self {
 			l.Rel = "self"
 		}

@@ -31,7 +31,10 @@ type lookupParams struct {
 	collections []*store.Collection
 	from, to    *time.Time
 	hasTime     bool
+	profile     string // of GeoJSON; "": rfc7946
 }
+
+func (p *lookupParams) toldProfile() *string { return &p.profile }
 
 func newLookupParams(c *call) any { return &lookupParams{crs: crs.CRS84, collections: c.divisions()} }
 
@@ -186,6 +189,9 @@ func (s *Server) lookup(c *call, w http.ResponseWriter) error {
 	return c.writeOnce(w, doc)
 }
 
+// jsonFG reports whether the answer is written as JSON-FG. It has no geometries, so that both of its profiles are the same.
+func (p *lookupParams) jsonFG() bool { return strings.HasPrefix(p.profile, "jsonfg") }
+
 // place is the point in CRS84; what is wrong with it is told all at once.
 func (p *lookupParams) place() (orb.Point, error) {
 	var faults []problem.Fault
@@ -256,7 +262,13 @@ func (c *call) describe(coll *store.Collection, rows []store.Row) ([]*division, 
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	enc, err := feature.NewEncoder(coll, feature.Options{CRS: crs.CRS84, SkipGeometry: true})
+	var enc membersEncoder
+	var err error
+	if o := (feature.Options{CRS: crs.CRS84, SkipGeometry: true}); c.params.(*lookupParams).jsonFG() {
+		enc, err = feature.NewJSONFG(coll, o, false)
+	} else {
+		enc, err = feature.NewEncoder(coll, o)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -417,7 +429,7 @@ func (c *call) lookupHeaders(h http.Header) {
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
 	c.dataHeaders(h)
-	h.Set("Link", linkHeader(c.selfLinks("/lookup")))
+	h.Set("Link", linkHeader(append(c.selfLinks("/lookup"), c.profileLinks()...)))
 }
 
 // lookupTag is the weak validator of the answer.
@@ -442,7 +454,11 @@ func (c *call) lookupTag(covering []*division, near *division) string {
 // lookupJSON is a FeatureCollection (RFC 7946) of the divisions, without their geometries; further members say what they are.
 func (c *call) lookupJSON(covering []*division, near *division) ([]byte, error) {
 	p := c.params.(*lookupParams)
-	b := append(make([]byte, 0, 4<<10), `{"type":"FeatureCollection","features":[`...)
+	b := append(make([]byte, 0, 4<<10), `{"type":"FeatureCollection",`...)
+	if p.jsonFG() { // each feature tells its type
+		b = append(append(append(b, `"conformsTo":["`...), strings.Join(feature.JSONFGClasses, `","`)...), `"],`...)
+	}
+	b = append(b, `"features":[`...)
 	for i, d := range covering {
 		if i > 0 {
 			b = append(b, ',')
@@ -459,7 +475,7 @@ func (c *call) lookupJSON(covering []*division, near *division) ([]byte, error) 
 			b = c.appendDivision(b, near)
 		}
 	}
-	rest, err := marshal(map[string]any{"point": map[string]any{"lon": *p.lon, "lat": *p.lat, "crs": p.crs.URI()}, "links": c.selfLinks("/lookup")})
+	rest, err := marshal(map[string]any{"point": map[string]any{"lon": *p.lon, "lat": *p.lat, "crs": p.crs.URI()}, "links": c.withProfile(c.selfLinks("/lookup"))})
 	if err != nil {
 		return nil, err
 	}
@@ -473,6 +489,10 @@ func (c *call) appendDivision(b []byte, d *division) []byte {
 	}
 	b = append(append(append(b, '{'), d.members...), `,"collection":`...)
 	text(d.coll.ID)
+	if c.params.(*lookupParams).jsonFG() {
+		b = append(b, `,"featureType":`...)
+		text(d.coll.ID)
+	}
 	b = append(b, `,"title":`...)
 	text(d.title.Text)
 	if len(d.parents) > 0 {

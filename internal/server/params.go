@@ -43,10 +43,17 @@ type outputParams struct {
 	crsURI       string   // as Content-Crs shall say it
 	properties   []string // nil: all
 	skipGeometry bool
+	profile      string // of GeoJSON; "": rfc7946
+	dialect      string // of CSV; "": rfc4180
 }
 
 // output lets a parameter find these in the struct of a route.
 func (p *outputParams) output() *outputParams { return p }
+
+func (p *outputParams) toldProfile() *string { return &p.profile }
+
+// profiled is the struct of a route that answers in GeoJSON of a profile.
+type profiled interface{ toldProfile() *string }
 
 // writesFeatures is the struct of a route that has outputParams.
 type writesFeatures interface{ output() *outputParams }
@@ -81,8 +88,6 @@ type selectsFeatures interface{ selection() *itemsParams }
 type downloadParams struct {
 	itemsParams
 	revision string // "": the present one
-	dialect  string // of CSV; "": rfc4180
-	profile  string // of GeoJSON; "": rfc7946
 }
 
 func newDownloadParams(c *call) any {
@@ -130,6 +135,9 @@ func newKeyParams(*call) any { return &keyParams{} }
 
 // Encodings of a filter (OGC 19-079r2, 7.3). cql-text is the name that older clients know.
 var filterLangs = []string{"cql2-text", "cql2-json", "cql-text"}
+
+// profiles are those of GeoJSON (OGC 21-045r1, 14); the first goes without saying.
+var profiles = []string{"rfc7946", "jsonfg", "jsonfg-plus"}
 
 // MaxLimit and DefaultLimit bound a page of features (OGC 17-069r4, 7.15.2). A larger limit is clamped, not refused.
 const (
@@ -292,23 +300,26 @@ var (
 
 	paramDialect = &param{Name: "dialect", Description: "Of CSV: excel writes what spreadsheets open by themselves: a byte order mark, semicolons, decimal commas, no text that is taken for a formula",
 		Schema: map[string]any{"type": "string", "enum": []string{"rfc4180", "excel"}, "default": "rfc4180"},
-		parse: into(func(_ *call, p *downloadParams, v []string) error {
-			if p.dialect = v[0]; v[0] != "rfc4180" && v[0] != "excel" {
+		parse: into(func(_ *call, to writesFeatures, v []string) error {
+			if to.output().dialect = v[0]; v[0] != "rfc4180" && v[0] != "excel" {
 				return problem.Invalidf("dialect", v[0], "use rfc4180 or excel")
 			}
 			return nil
 		})}
 
-	paramProfile = &param{Name: "profile", Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS",
-		Schema: map[string]any{"type": "string", "enum": []string{"rfc7946", "jsonfg", "jsonfg-plus"}, "default": "rfc7946"},
-		parse: into(func(_ *call, p *downloadParams, v []string) error {
-			for _, name := range [...]string{"rfc7946", "jsonfg", "jsonfg-plus"} {
-				if v[0] == name || v[0] == profileBase+name {
-					p.profile = name
-					return nil
+	paramProfile = &param{Name: "profile", Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written; other representations have none",
+		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": profiles}},
+		parse: into(func(_ *call, to profiled, v []string) error {
+			for i, name := range strings.Split(v[0], ",") {
+				name = strings.TrimPrefix(name, profileBase)
+				if !slices.Contains(profiles, name) {
+					return problem.Invalidf("profile", v[0], "use %s", strings.Join(profiles, ", "))
+				}
+				if i == 0 {
+					*to.toldProfile() = name
 				}
 			}
-			return problem.Invalidf("profile", v[0], "use rfc7946, jsonfg or jsonfg-plus")
+			return nil
 		})}
 
 	// tileFilters are the parameters that say what is in a tile.

@@ -86,7 +86,7 @@ var pathVariables = []pathVariable{
 	}},
 }
 
-// Addresses of conformance classes (OGC 19-072, OGC 17-069r4, OGC 18-058r1, OGC 19-079r2, OGC 23-058r2, OGC 17-083r4, OGC 20-057, OGC 18-062r2).
+// Addresses of conformance classes (OGC 19-072, OGC 17-069r4, OGC 18-058r1, OGC 19-079r2, OGC 23-058r2, OGC 17-083r4, OGC 20-057, OGC 18-062r2, OGC 21-045r1).
 const (
 	common1   = "http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/"
 	common2   = "http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
@@ -96,6 +96,7 @@ const (
 	features3 = "http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/"
 	common3   = "http://www.opengis.net/spec/ogcapi-common-3/1.0/conf/"
 	features5 = "http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/" // where older clients look for the classes of Common 3
+	jsonFG    = "http://www.opengis.net/spec/json-fg-1/1.0/conf/"
 	tms2      = "http://www.opengis.net/spec/tms/2.0/conf/"
 	features6 = "http://www.opengis.net/spec/ogcapi-features-6/0.0/conf/" // draft: no stable address yet
 	features8 = "http://www.opengis.net/spec/ogcapi-features-8/0.0/conf/" // draft: no stable address yet
@@ -152,11 +153,11 @@ func (s *Server) table() []*route {
 			Description: "A page of features that match all conditions asked for, with the number of all matches and links to the pages beside it.",
 			Data:        true, Fields: true,
 			Params: []*param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
-				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramResultType}, New: newItemsParams,
-			Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML, asCSV}, Schema: featuresSchema, Stream: s.items, Asks: true,
+				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramResultType, paramProfile, paramDialect}, New: newItemsParams,
+			Formats: s.itemsReps(), Schema: featuresSchema, Stream: s.items, Asks: true,
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
 				features6+"properties", features6+"properties-features", features8+"sorting", features8+"features-sorting",
-				features9+"text-search", features9+"features-text-search")},
+				features9+"text-search", features9+"features-text-search", jsonFG+"core", jsonFG+"types-schemas", jsonFG+"profiles", jsonFG+"api", common3+"profile-parameter")},
 		{Path: "/collections/{collectionId}/download", Op: "getDownload", Tag: "Data", Summary: "All features as a file",
 			Description: "All features that match all conditions asked for, as one file. Where the answer names a state of the data in Content-Location, the file can be resumed under that address.",
 			Data:        true, Fields: true,
@@ -166,7 +167,7 @@ func (s *Server) table() []*route {
 		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature",
 			Description: "One feature by its id.",
 			Data:        true,
-			Params:      []*param{paramCRS, paramProperties, paramSkipGeometry}, New: newItemParams, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item},
+			Params:      []*param{paramCRS, paramProperties, paramSkipGeometry, paramProfile}, New: newItemParams, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item},
 		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", Tag: "Collections", Summary: "Properties to sort by",
 			Description: "The properties that sortby takes, as JSON Schema.",
 			Formats:     []rep{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
@@ -211,7 +212,7 @@ func (s *Server) table() []*route {
 			Formats:     []rep{asJSON, asHTML}, Schema: schema("tileMatrixSet"), Get: s.tileMatrixSet},
 		{Path: "/lookup", Op: "lookup", Tag: "Data", Summary: "The divisions at a point",
 			Description: "Codes, names and properties of every division that covers a point or has it on its border, the largest kind first, in one answer. Outside of all: an empty answer with the nearest division and its distance.",
-			Data:        true, Params: []*param{paramLon, paramLat, paramLookupCRS, paramLookupCollections, paramLookupTime}, New: newLookupParams,
+			Data:        true, Params: []*param{paramLon, paramLat, paramLookupCRS, paramLookupCollections, paramLookupTime, paramProfile}, New: newLookupParams,
 			Formats: []rep{asGeoJSON, asHTML}, Schema: schema("lookup"), Stream: s.lookup},
 		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes",
 			Description: "The processes that the service offers.",

@@ -1,0 +1,114 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"grense/internal/crs"
+	"grense/internal/format"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// itemsReps are the representations of a page of features: those of its own, and the formats of files.
+func (s *Server) itemsReps() []rep {
+	own := []rep{asGeoJSON, asGeoJSONLD, asHTML, asCSV}
+	reps := slices.Clone(own)
+	for _, r := range s.downloadReps() {
+		if !slices.ContainsFunc(own, func(x rep) bool { return x.F == r.F }) {
+			reps = append(reps, r)
+		}
+	}
+	return reps
+}
+
+// pageFormat is the format of a page of features that is a file; nil for representations of its own.
+func (c *call) pageFormat() *format.Format {
+	if c.rep.F == asGeoJSON.F {
+		return nil
+	}
+	return format.Find(c.rep.F)
+}
+
+// fileHeaders are those of features that are a file: its losses and its reference system.
+func (c *call) fileHeaders(h http.Header, f *format.Format) {
+	id, name := c.output().crs, c.coll.ID+f.Ext
+	if f.Lon {
+		id = crs.CRS84
+	}
+	h.Set("Content-Crs", "<"+id.URI()+">")
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	if len(f.Losses) > 0 {
+		h.Set("Format-Losses", strings.Join(f.Losses, "; "))
+	}
+}
+
+// itemsFile writes the features of a page as a file of their own. What comes before and behind is in the header Link.
+func (c *call) itemsFile(w http.ResponseWriter, p *store.Page, f *format.Format) error {
+	out := &begun{ResponseWriter: w}
+	err := c.writeItemsFile(out, p, f, c.s.downloads.temp())
+	if noRoom(err) && !out.yes {
+		err = c.writeItemsFile(out, p, f, "")
+	}
+	if noRoom(err) && !out.yes {
+		return problem.New(problem.Unavailable, err, "There is no room for the file now. Try again later, ask for fewer features, or take a format that needs none, as f=json or f=csv.")
+	}
+	return err
+}
+
+func (c *call) writeItemsFile(w http.ResponseWriter, p *store.Page, f *format.Format, temp string) error {
+	out := newSink(c, w)
+	out.gzip = out.gzip && textual(f)
+	to := &sinkWriter{sink: out}
+	o := c.fileOptions()
+	o.Temp, o.Count = temp, len(p.Rows)
+	x, err := f.Open(to, o)
+	if err != nil {
+		return err
+	}
+	err = c.eachBatch(out, p.Rows, x.Want(), func(_ []byte, feature *store.Feature) ([]byte, error) {
+		err := x.Write(feature)
+		return out.buf, err
+	})
+	if err == nil && len(p.Rows) >= manyFeatures && !f.Streams { // all the work is still to be done
+		err = c.writing()
+	}
+	to.direct = true
+	if closed := x.Close(err != nil); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return out.finish()
+}
+
+// sinkWriter gathers what a format writes; once direct is set, when no question to the store is open, what is enough goes out.
+type sinkWriter struct {
+	*sink
+	direct bool
+}
+
+func (s *sinkWriter) Write(b []byte) (int, error) {
+	s.buf = append(s.buf, b...)
+	if !s.direct {
+		return len(b), nil
+	}
+	return len(b), s.spill()
+}
+
+// selected is the collection with the properties that are wanted only.
+func (c *call) selected() *store.Collection {
+	if c.output().properties == nil {
+		return c.coll
+	}
+	coll := *c.coll
+	coll.Properties = nil
+	for _, name := range c.output().properties {
+		if p, ok := c.coll.Find(name); ok {
+			coll.Properties = append(coll.Properties, *p)
+		}
+	}
+	return &coll
+}

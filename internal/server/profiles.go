@@ -1,0 +1,79 @@
+package server
+
+import (
+	"grense/api/ogcapi"
+	"grense/internal/feature"
+	"grense/internal/store"
+)
+
+// profileBase begins the identifiers of profiles (OGC 23-058r2, 13; OGC 21-045r1, 14).
+const profileBase = "http://www.opengis.net/def/profile/OGC/0/"
+
+// profileLinks tell the profile of an answer in GeoJSON. Other representations have none.
+func (c *call) profileLinks() []ogcapi.Link {
+	p, ok := c.params.(profiled)
+	if c.rep.F != asGeoJSON.F || !ok {
+		return nil
+	}
+	name := *p.toldProfile()
+	if name == "" {
+		name = profiles[0]
+	}
+	return []ogcapi.Link{{Rel: "profile", Type: "text/html", Title: "Profile of this document", Href: profileBase + name}}
+}
+
+// links that a document in GeoJSON repeats: those of its header, with its profile where one was asked for.
+func (c *call) withProfile(links []ogcapi.Link) []ogcapi.Link {
+	if len(c.values["profile"]) == 0 {
+		return links
+	}
+	return append(links, c.profileLinks()...)
+}
+
+// jsonFG reports whether GeoJSON is written as JSON-FG, and whether with geometries in CRS84 beside places in another system.
+func (c *call) jsonFG() (is, plus bool) {
+	switch c.output().profile {
+	case "jsonfg":
+		return true, false
+	case "jsonfg-plus":
+		return true, true
+	}
+	return false, false
+}
+
+// membersEncoder writes the members of features as GeoJSON.
+type membersEncoder interface {
+	Want() store.Want
+	AppendMembers(dst []byte, f *store.Feature) ([]byte, error)
+}
+
+// members gives the encoder of the features of an answer in GeoJSON, and the kind of its fragments.
+func (c *call) members() (membersEncoder, feature.Kind, error) {
+	is, plus := c.jsonFG()
+	if !is {
+		enc, err := c.encoder(c.output().skipGeometry)
+		return enc, feature.KindMembers, err
+	}
+	enc, err := c.jsonFGEncoder(plus)
+	if plus {
+		return enc, feature.KindJSONFGPlus, err
+	}
+	return enc, feature.KindJSONFG, err
+}
+
+func (c *call) jsonFGEncoder(plus bool) (*feature.JSONFG, error) {
+	return feature.NewJSONFG(c.coll, feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry}, plus)
+}
+
+// appendRoot appends what a document in GeoJSON says besides its features or those of its one feature, each with a comma behind it.
+func (c *call) appendRoot(dst []byte) ([]byte, error) {
+	is, plus := c.jsonFG()
+	if !is {
+		return appendCRS(dst, c.output().crs), nil
+	}
+	enc, err := c.jsonFGEncoder(plus)
+	if err != nil {
+		return dst, err
+	}
+	return append(enc.AppendRoot(dst, c.base()+"/collections/"+c.coll.ID+"/schema", c.output().crs), ','), nil
+}
