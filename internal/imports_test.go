@@ -32,7 +32,7 @@ var may = map[string]string{
 	"internal/draw":            "internal/crs",
 	"internal/format":          "internal/store internal/cql2 internal/crs internal/wkb internal/feature",
 	"internal/tile":            "internal/arc internal/cache internal/store internal/cql2 internal/crs internal/wkb api/ogcapi",
-	"internal/process":         "internal/store internal/cql2 internal/crs internal/feature api/ogcapi",
+	"internal/process":         "internal/store internal/cql2 internal/crs internal/feature internal/format api/ogcapi",
 	"internal/placename":       "internal/cache internal/store internal/cql2 internal/crs internal/feature api/placename",
 	"internal/soap":            "internal/placename api/placename",
 	"internal/ingest":          "internal/store internal/cql2 internal/crs internal/wkb",

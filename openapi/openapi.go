@@ -40,8 +40,10 @@ type Contact struct{ Name, URL, Email string }
 // Licence is the licence of the data; left out without a name.
 type Licence struct{ Name, URL string }
 
-// Operation is the GET of one path.
+// Operation is one method of one path.
 type Operation struct {
+	Method      string // post, delete; "" is get
+	Body        string // name of the schema of the body, in JSON; "" for none
 	Path        string // below the base URL, with variables in braces
 	ID          string // unique
 	Tag         string
@@ -117,7 +119,14 @@ func Build(in Input) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		paths[op.Path] = m{"get": get}
+		if paths[op.Path] == nil {
+			paths[op.Path] = m{}
+		}
+		if op.Method != "" {
+			paths[op.Path].(m)[op.Method] = changing(op, get)
+			continue
+		}
+		paths[op.Path].(m)["get"] = get
 		if op.Asks {
 			paths[op.Path].(m)["post"] = post(op, get)
 		}
@@ -221,6 +230,21 @@ func post(op Operation, get m) m {
 	p["description"] = op.Description + " The filter stands in the body, as CQL2 JSON, and may be long; it changes nothing. Links in the answer repeat it in their address."
 	p["requestBody"] = m{"description": "A filter in CQL2 JSON (OGC 21-065r2)", "required": true, "content": m{"application/json": body, "application/cql2+json": body}}
 	return p
+}
+
+// changing makes of the description of a GET that of another method, with a body where there is one.
+func changing(op Operation, get m) m {
+	responses := get["responses"].(m)
+	delete(responses, "304")
+	delete(responses["200"].(m)["headers"].(m), "ETag")
+	if op.Body == "" {
+		return get
+	}
+	responses["200"].(m)["content"].(m)["*/*"] = m{"schema": m{"type": "string", "format": "binary"}}
+	responses["204"] = m{"description": "No output is wanted by value; those by reference are in the header Link"}
+	responses["413"], responses["415"] = ref("responses", "TooLarge"), ref("responses", "MediaType")
+	get["requestBody"] = m{"required": true, "content": m{"application/json": m{"schema": ref("schemas", op.Body)}}}
+	return get
 }
 
 func hasPathParam(op Operation) bool {

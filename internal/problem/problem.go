@@ -48,6 +48,8 @@ type Error struct {
 	Detail string  // one sentence that tells the cure; may be empty when Faults say it
 	Faults []Fault // all that is wrong, not only the first
 	Err    error   // cause; may be nil
+	Type   string  // URI of a class of errors that a standard names (RFC 9457, 3.1.1); "" for none
+	Code   string  // name of that class for older clients; "" for that of Kind
 }
 
 // Fault is one thing that is wrong with a request.

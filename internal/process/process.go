@@ -1,21 +1,116 @@
-// Package process holds the processes of the service (OGC 18-062r2). Each describes itself; execution is not offered yet, so no
-// description links to one.
+// Package process holds the processes of the service (OGC 18-062r2): what each takes and gives, the check of what it is given, and its work.
+//
+// A Process describes itself and executes. What it is given was checked against its description before, so that Execute sees values of the
+// described types only; what it gives are values, or files that it writes while it works. A process knows neither HTTP nor jobs: who runs
+// it tells by an Env where data come from and where progress goes, and ends its context when nobody wants the outputs any more.
 package process
 
-import "grense/api/ogcapi"
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"time"
 
-// A Process describes itself. Its text is in the language asked: nb, nn or en.
+	"grense/api/ogcapi"
+	"grense/internal/store"
+)
+
+// Process is one process. It is safe for concurrent use.
 type Process interface {
 	ID() string
-	Describe(lang string) ogcapi.Process // without links
+	// Describe tells inputs and outputs, without links, in the language asked: nb, nn or en. Schemas are of JSON Schema what check knows.
+	Describe(cat *store.Catalog, lang string) ogcapi.Process
+	// Execute does the work. Inputs have every default filled in. An error of kind problem.Invalid has faults with In "body" and the JSON
+	// pointer of the input as Param; see Fault. Files among the outputs are written after it has returned, by the same caller.
+	Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error)
 }
 
-// All lists the processes by id.
-func All() []Process { return []Process{echo{}} }
+// Values of ProcessSummary.JobControlOptions.
+const (
+	Sync    = "sync-execute"
+	Async   = "async-execute"
+	Dismiss = "dismiss"
+)
+
+// Env is what an execution works with. Its functions end with their context.
+type Env struct {
+	Catalog *store.Catalog
+	Store   store.Store // its questions wait for the turns of the caller
+	// Snapshot holds one state of the data. The caller closes it.
+	Snapshot func(context.Context) (store.Snapshot, error)
+	// Open reads what an input refers to (OGC 18-062r2, 7.11.2.4): a collection of this service, or an address of the allow-list.
+	Open func(ctx context.Context, href string) (io.ReadCloser, string, error)
+	// GeoPackage begins a new GeoPackage at a path. Nil: none can be written.
+	GeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
+	Temp       string // folder for temporary files; "" for that of the system
+	Base       string // absolute URL of the mount, without a slash at its end
+	Lang       string // nb, nn or en
+	// Progress tells how far the work is, in percent, with a short text that may be empty. It returns at once.
+	Progress func(percent int, message string)
+}
+
+// Inputs are checked values by name, as JSON decodes to: string, bool, json.Number, []any, map[string]any, nil. An input that may occur several
+// times is a []any. An input of a Referrer that came by reference is a Ref.
+type Inputs map[string]any
+
+// Ref is an input by reference that the process opens by itself, with Env.Open.
+type Ref struct{ Href, Media string }
+
+// Referrer is a Process that reads inputs by reference as streams. The others get them as values.
+type Referrer interface {
+	Refers(input string) bool
+}
+
+// Text is a text of the inputs; "" when there is none.
+func (in Inputs) Text(name string) string {
+	s, _ := in[name].(string)
+	return s
+}
+
+// Number is a number of the inputs; false when there is none.
+func (in Inputs) Number(name string) (float64, bool) {
+	n, ok := in[name].(json.Number)
+	if !ok {
+		return 0, false
+	}
+	x, err := n.Float64()
+	return x, err == nil
+}
+
+// Outputs are what an execution gives, by name.
+type Outputs map[string]Output
+
+// Output is a value, or a file where Write is set.
+type Output struct {
+	Value any    // what is marshalled as JSON
+	Media string // media type; "" means application/json
+	Name  string // of the file, for people; "" for none
+	// Write writes the file, once. An error means that what was written is of no use.
+	Write func(ctx context.Context, w io.Writer) error
+}
+
+// Registry holds processes by id. It is immutable.
+type Registry struct{ all []Process }
+
+// NewRegistry returns a Registry that lists processes in the order given. It panics where two have one id.
+func NewRegistry(all ...Process) *Registry {
+	r := &Registry{all: all}
+	for i, p := range all {
+		if slices.ContainsFunc(all[:i], func(q Process) bool { return q.ID() == p.ID() }) {
+			panic("process: two processes with the id " + p.ID())
+		}
+	}
+	return r
+}
+
+// All lists the processes. The caller owns the slice.
+func (r *Registry) All() []Process { return slices.Clone(r.all) }
 
 // Find returns a process by id.
-func Find(id string) (Process, bool) {
-	for _, p := range All() {
+func (r *Registry) Find(id string) (Process, bool) {
+	for _, p := range r.all {
 		if p.ID() == id {
 			return p, true
 		}
@@ -23,59 +118,25 @@ func Find(id string) (Process, bool) {
 	return nil, false
 }
 
-// echo returns its inputs, so that a client can try every kind of input.
-type echo struct{}
+// Standard lists the processes that need nothing but an Env.
+func Standard() []Process { return []Process{echo{}} }
 
-func (echo) ID() string { return "echo" }
-
-var echoTexts = map[string][2]string{
-	"nb": {"Ekko", "Gir tilbake det som sendes inn, så en klient kan prøve alle slags inndata."},
-	"nn": {"Ekko", "Gir tilbake det som blir sendt inn, så ein klient kan prøve alle slags inndata."},
-	"en": {"Echo", "Returns what it is given, so that a client can try every kind of input."},
+// told picks a text by language.
+func told(lang, nb, nn, en string) string {
+	switch lang {
+	case "nb":
+		return nb
+	case "nn":
+		return nn
+	}
+	return en
 }
 
-func (echo) Describe(lang string) ogcapi.Process {
-	text, ok := echoTexts[lang]
-	if !ok {
-		text = echoTexts["en"]
+// pointer is a JSON pointer (RFC 6901).
+func pointer(parts ...string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString("/" + strings.ReplaceAll(strings.ReplaceAll(p, "~", "~0"), "/", "~1"))
 	}
-	type m = map[string]any
-	bbox := m{"type": "object", "required": []string{"bbox"}, "format": "ogc-bbox", "properties": m{
-		"bbox": m{"type": "array", "oneOf": []any{m{"minItems": 4, "maxItems": 4}, m{"minItems": 6, "maxItems": 6}}, "items": m{"type": "number"}},
-		"crs":  m{"type": "string", "format": "uri", "default": "http://www.opengis.net/def/crs/OGC/1.3/CRS84"}}}
-	in := func(nb, nn, en string) string {
-		switch lang {
-		case "nb":
-			return nb
-		case "nn":
-			return nn
-		}
-		return en
-	}
-	inputs := []struct {
-		name, title string
-		schema      m
-	}{
-		{"string", in("Tekst", "Tekst", "Text"), m{"type": "string"}},
-		{"number", in("Tall", "Tal", "Number"), m{"type": "number"}},
-		{"boolean", in("Sann eller usann", "Sann eller usann", "Truth value"), m{"type": "boolean"}},
-		{"object", in("Objekt", "Objekt", "Object"), m{"type": "object"}},
-		{"array", in("Liste med tall", "Liste med tal", "List of numbers"), m{"type": "array", "items": m{"type": "number"}}},
-		{"bbox", in("Utsnitt", "Utsnitt", "Box"), bbox},
-		{"pause", in("Sekunder å vente før svaret", "Sekund å vente før svaret", "Seconds to wait before the answer"), m{"type": "number", "minimum": 0, "maximum": 60, "default": 0}},
-	}
-	d := ogcapi.Process{
-		ProcessSummary: ogcapi.ProcessSummary{Version: "1.0.0", ID: "echo", Title: text[0], Description: text[1], Keywords: []string{"echo", "test"},
-			JobControlOptions: []string{"sync-execute"}, OutputTransmission: []string{"value"}},
-		Inputs:  map[string]ogcapi.ProcessInput{},
-		Outputs: map[string]ogcapi.ProcessOutput{},
-		Example: m{"inputs": m{"string": "Oslo", "number": 301}},
-	}
-	for _, in := range inputs {
-		d.Inputs[in.name] = ogcapi.ProcessInput{Title: in.title, Schema: in.schema, MinOccurs: 0, MaxOccurs: 1}
-		if in.name != "pause" {
-			d.Outputs[in.name] = ogcapi.ProcessOutput{Title: in.title, Schema: in.schema}
-		}
-	}
-	return d
+	return b.String()
 }

@@ -69,7 +69,7 @@ func (c *call) definition() openapi.Input {
 			in.Tags = append(in.Tags, openapi.Tag{Name: rt.Tag, Description: tagDescriptions[rt.Tag]})
 		}
 		if !strings.Contains(rt.Path, "{collectionId}") {
-			in.Operations = append(in.Operations, c.operation(rt, nil))
+			in.Operations = append(in.Operations, c.operations(rt)...)
 			continue
 		}
 		for _, coll := range c.cat.Collections {
@@ -97,6 +97,15 @@ var tagDescriptions = map[string]string{
 	"Tiling schemes": "Tile matrix sets that tiles are cut by",
 	"Processes":      "What the service can compute",
 	"Code lists":     "Codes of the place-name register and their names",
+}
+
+// operations are the methods of a route below no collection.
+func (c *call) operations(rt *route) []openapi.Operation {
+	op := c.operation(rt, nil)
+	if !rt.gets() {
+		op.Method, op.Body = "post", rt.Body
+	}
+	return []openapi.Operation{op}
 }
 
 func (c *call) operation(rt *route, coll *store.Collection) openapi.Operation {

@@ -112,47 +112,53 @@ func (c *call) everything() bool {
 
 // snapshot holds the present state of the data. Those that keep a connection are few at a time.
 func (c *call) snapshot() (store.Snapshot, error) {
-	if c.s.snapshots == nil {
+	snap, err := c.s.snapshotFor(c.r.Context(), c.owner(), false)
+	if err == nil && snap.Catalog().Version != c.cat.Version {
+		snap.Close()
+		err = fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
+	}
+	return snap, err
+}
+
+// snapshotFor holds the present state of the data for questions in the turns of an owner. With begun they are part of work that is not refused.
+func (s *Server) snapshotFor(ctx context.Context, owner string, begun bool) (store.Snapshot, error) {
+	if s.snapshots == nil {
 		return nil, problem.New(problem.Unavailable, errors.New("the store has no snapshots"), "")
 	}
-	ctx := c.r.Context()
-	leave, err := c.s.downloads.enter(ctx, c.s.cfg.Limits.Queue)
+	leave, err := s.downloads.enter(ctx, s.cfg.Limits.Queue)
 	if err != nil {
 		return nil, err
 	}
-	snap, err := c.s.snapshots.Snapshot(ctx)
+	snap, err := s.snapshots.Snapshot(ctx)
 	if err != nil {
 		leave()
 		return nil, err
-	}
-	if snap.Catalog().Version != c.cat.Version {
-		snap.Close()
-		leave()
-		return nil, fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
 	}
 	if !snap.Holds() { // it takes nothing from others
 		leave()
 		leave = func() {}
 	}
-	return &fairSnapshot{Snapshot: snap, c: c, leave: sync.OnceFunc(leave)}, nil
+	return &fairSnapshot{Snapshot: snap, s: s, ctx: ctx, owner: owner, begun: begun, leave: sync.OnceFunc(leave)}, nil
 }
 
 // fairSnapshot is a snapshot whose questions wait for their turns. Each has the time of a request, since a download is as many of them.
 type fairSnapshot struct {
 	store.Snapshot
-	c     *call
+	s     *Server
+	ctx   context.Context // of whom it is made for
+	owner string
 	begun bool
 	leave func()
 }
 
 func (s *fairSnapshot) turn(cost store.Cost, fn func(context.Context) error) error {
-	ticket := s.c.s.turns.newTicket(s.c.owner(), s.begun)
+	ticket := s.s.turns.newTicket(s.owner, s.begun)
 	s.begun = true
-	return s.c.s.turns.run(context.WithValue(s.c.r.Context(), ticketKey{}, ticket), cost, fn)
+	return s.s.turns.run(context.WithValue(s.ctx, ticketKey{}, ticket), cost, fn)
 }
 
 func (s *fairSnapshot) Page(_ context.Context, q store.Query) (p *store.Page, err error) {
-	err = s.turn(s.c.s.store.Cost(q), func(ctx context.Context) error {
+	err = s.turn(s.s.store.Cost(q), func(ctx context.Context) error {
 		p, err = s.Snapshot.Page(ctx, q)
 		return err
 	})

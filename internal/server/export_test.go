@@ -32,7 +32,7 @@ func (s *Server) JSONRoutes() (out []JSONRoute, bare []string) {
 	for _, rt := range s.table() {
 		j := JSONRoute{Path: rt.Path, Op: rt.Op}
 		for _, r := range rt.Formats {
-			if !rt.Hidden && (r.F == asJSON.F || r.F == asJSONLD.F) {
+			if !rt.Hidden && rt.gets() && (r.F == asJSON.F || r.F == asJSONLD.F) {
 				j.Formats = append(j.Formats, r.F)
 			}
 		}

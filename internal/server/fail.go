@@ -83,6 +83,12 @@ func classify(err error) *problem.Error {
 func (c *call) problemOf(e *problem.Error) ogcapi.Problem {
 	st := status[e.Kind]
 	p := ogcapi.Problem{Type: "about:blank", Title: http.StatusText(st), Status: st, Code: codes[e.Kind], Instance: "urn:grense:request:" + c.id}
+	if e.Type != "" {
+		p.Type = e.Type
+	}
+	if e.Code != "" {
+		p.Code = e.Code
+	}
 	if e.Kind != problem.Internal {
 		p.Detail = e.Detail
 		for _, f := range e.Faults {

@@ -1,19 +1,24 @@
 package server
 
 import (
+	"slices"
+
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/process"
 )
 
+// Classes of errors of OGC 18-062r2, by the addresses that clients compare.
+const (
+	noSuchProcess = "http://www.opengis.net/def/exceptions/ogcapi-processes-1/1.0/no-such-process"
+)
+
 // processes lists the processes (OGC 18-062r2, 7.9).
 func (s *Server) processes(c *call) (*answer, error) {
-	all := process.All()
+	all := s.processList.All()
 	doc := ogcapi.Processes{Processes: []ogcapi.ProcessSummary{}, Links: c.selfLinks("/processes")}
 	for _, p := range all[:min(len(all), c.params.(*processesParams).limit)] {
-		d := p.Describe(c.lang)
-		d.Links = c.processLinks(d.ID)
-		doc.Processes = append(doc.Processes, d.ProcessSummary)
+		doc.Processes = append(doc.Processes, c.describeProcess(p).ProcessSummary)
 	}
 	ld := func() any {
 		var apps []any
@@ -32,19 +37,35 @@ func (s *Server) processes(c *call) (*answer, error) {
 
 // process describes one process (OGC 18-062r2, 7.10).
 func (s *Server) process(c *call) (*answer, error) {
-	p, ok := process.Find(c.pathParam("processId"))
-	if !ok {
-		return nil, problem.NotFoundf("there is no process %q; %s/processes lists all", clip(c.pathParam("processId")), c.base())
+	p, err := c.findProcess()
+	if err != nil {
+		return nil, err
 	}
-	d := p.Describe(c.lang)
-	d.Links = c.processLinks(d.ID)
+	d := c.describeProcess(p)
 	return &answer{JSON: d, Links: d.Links, Page: &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: d}}, nil
 }
 
-func (c *call) processLinks(id string) []ogcapi.Link {
-	here := c.base() + "/processes/" + id
-	return []ogcapi.Link{
+// findProcess is the process that the path names (OGC 18-062r2, 7.10.3).
+func (c *call) findProcess() (process.Process, error) {
+	p, ok := c.s.processList.Find(c.pathParam("processId"))
+	if !ok {
+		e := problem.Of(problem.NotFoundf("there is no process %q; %s/processes lists all", clip(c.pathParam("processId")), c.base()))
+		e.Type, e.Code = noSuchProcess, "NoSuchProcess"
+		return nil, e
+	}
+	return p, nil
+}
+
+// describeProcess is the description of a process as the service offers it, with links.
+func (c *call) describeProcess(p process.Process) ogcapi.Process {
+	d := p.Describe(c.cat, c.lang)
+	d.JobControlOptions = slices.DeleteFunc(slices.Clone(d.JobControlOptions), func(o string) bool { return o != process.Sync })
+	d.OutputTransmission = []string{"value"}
+	here := c.base() + "/processes/" + d.ID
+	d.Links = []ogcapi.Link{
 		{Rel: "self", Type: "application/json", Title: "Process description as JSON", Href: here + "?f=json", Hreflang: hreflang},
 		{Rel: "alternate", Type: "text/html", Title: "Process description as HTML", Href: here + "?f=html", Hreflang: hreflang},
+		{Rel: ogcapi.RelExecute, Type: "application/json", Title: "Execution", Href: here + "/execution?f=json", Hreflang: hreflang},
 	}
+	return d
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"grense/api/ogcapi"
-	"grense/internal/process"
 	"grense/internal/store"
 	"grense/internal/tile"
 	"grense/openapi"
@@ -32,11 +31,12 @@ type route struct {
 	Get         func(*call) (*answer, error)
 	Stream      func(*call, http.ResponseWriter) error // instead of Get: writes the answer by itself
 	Post        func(*call, http.ResponseWriter) error
-	Asks        bool // POST asks the same as GET, with a filter in CQL2 JSON as its body
-	NoAccept    bool // the first representation answers whatever Accept says, when f is not given
-	Hidden      bool // not in the API definition
-	Drawn       bool // of a collection: only where features have geometries
-	Register    bool // only for data with a place-name register
+	Body        string // schema of the body of Post, in the API definition
+	Asks        bool   // POST asks the same as GET, with a filter in CQL2 JSON as its body
+	NoAccept    bool   // the first representation answers whatever Accept says, when f is not given
+	Hidden      bool   // not in the API definition
+	Drawn       bool   // of a collection: only where features have geometries
+	Register    bool   // only for data with a place-name register
 
 	Serve func(rt *route, mount string) http.Handler // instead of all others: answers every method by itself
 }
@@ -78,8 +78,8 @@ var pathVariables = []pathVariable{
 	{Name: "tileRow", Description: "Row of the tile, counted from the top", Schema: map[string]any{"type": "integer", "minimum": 0}},
 	{Name: "tileCol", Description: "Column of the tile, counted from the left", Schema: map[string]any{"type": "integer", "minimum": 0}},
 	{Name: "codeListId", Description: "Id of the code list"},
-	{Name: "processId", Description: "Id of the process", Values: func(*call) (ids []string) {
-		for _, p := range process.All() {
+	{Name: "processId", Description: "Id of the process", Values: func(c *call) (ids []string) {
+		for _, p := range c.s.processList.All() {
 			ids = append(ids, p.ID())
 		}
 		return ids
@@ -221,6 +221,9 @@ func (s *Server) table() []*route {
 		{Path: "/processes/{processId}", Op: "getProcessDescription", Tag: "Processes", Summary: "One process",
 			Description: "Inputs and outputs of a process (OGC 18-062r2).",
 			Formats:     []rep{asJSON, asHTML}, Schema: schema("process"), Get: s.process},
+		{Path: "/processes/{processId}/execution", Op: "execute", Tag: "Processes", Summary: "Execute a process",
+			Description: "Runs a process on the inputs in the body and answers with its outputs (OGC 18-062r2, 7.11).",
+			Data:        true, Formats: []rep{asJSON}, Schema: schema("results"), NoAccept: true, Body: "execute", Post: s.execute},
 		{Path: "/codelists", Op: "getCodeLists", Tag: "Code lists", Summary: "All code lists",
 			Description: "The code lists of the place-name register.",
 			Formats:     []rep{asJSON, asCSV, asHTML}, Schema: schema("codeLists"), Get: s.codeLists, Register: true},

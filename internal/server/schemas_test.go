@@ -33,6 +33,9 @@ func TestEveryJSONAnswerIsOfTheSchemaThatItsRouteDeclares(t *testing.T) {
 	}
 	right, wrong := a.definition(t), a.definition(t)
 	for _, item := range wrong.Paths.Map() {
+		if item.Get == nil {
+			continue
+		}
 		for _, media := range item.Get.Responses.Value("200").Value.Content {
 			media.Schema = openapi3.NewSchemaRef("", openapi3.NewStringSchema())
 		}

@@ -24,6 +24,7 @@ import (
 	"grense/internal/config"
 	"grense/internal/feature"
 	"grense/internal/problem"
+	"grense/internal/process"
 	"grense/internal/soap"
 	"grense/internal/store"
 	"grense/internal/tile"
@@ -92,8 +93,10 @@ type Server struct {
 	flight    flight
 	makers    *makers  // of large answers
 	wrongKeys *buckets // of addresses
-	ready     atomic.Bool
-	reloadErr atomic.Pointer[error] // of the last reload; nil when it went well
+
+	processList *process.Registry
+	ready       atomic.Bool
+	reloadErr   atomic.Pointer[error] // of the last reload; nil when it went well
 }
 
 // New returns a Server that is ready. It panics when Options lack what they must have.
@@ -150,8 +153,7 @@ func New(o Options) (*Server, error) {
 	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}
-	s.metrics = newMetrics(s)
-	s.soap = s.newSOAP()
+	s.processList, s.metrics, s.soap = process.NewRegistry(process.Standard()...), newMetrics(s), s.newSOAP()
 	s.routes = s.table()
 	s.handler = s.chain(s.router())
 	s.ready.Store(true)
@@ -234,10 +236,7 @@ func (s *Server) handlerOf(mount string, rt *route) http.Handler {
 
 // serve runs one route.
 func (s *Server) serve(mount string, rt *route) http.Handler {
-	allow := "GET, HEAD, OPTIONS"
-	if rt.Post != nil || rt.Asks {
-		allow = "GET, HEAD, POST, OPTIONS"
-	}
+	allow := rt.allow()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r)
 		c.r, c.rt, c.mount, c.cat = r, rt, mount, s.store.Catalog()
@@ -253,7 +252,7 @@ func (s *Server) serve(mount string, rt *route) http.Handler {
 			err = rt.Post(c, w)
 		case r.Method == http.MethodPost && rt.Asks:
 			err = s.get(c, w)
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		case r.Method != http.MethodGet && r.Method != http.MethodHead || !rt.gets():
 			h.Set("Allow", allow)
 			err = problem.New(problem.Method, nil, "%s is not possible here; use %s", clip(r.Method), allow)
 		default:
@@ -263,6 +262,21 @@ func (s *Server) serve(mount string, rt *route) http.Handler {
 			s.end(c, w, err)
 		}
 	})
+}
+
+// gets reports whether the route answers GET and HEAD.
+func (rt *route) gets() bool { return rt.Get != nil || rt.Stream != nil }
+
+// allow lists the methods of the route (RFC 9110, 10.2.1).
+func (rt *route) allow() string {
+	var methods []string
+	if rt.gets() {
+		methods = append(methods, http.MethodGet, http.MethodHead)
+	}
+	if rt.Post != nil || rt.Asks {
+		methods = append(methods, http.MethodPost)
+	}
+	return strings.Join(append(methods, http.MethodOptions), ", ")
 }
 
 // tries is how often an answer is begun when the data change while it is read.

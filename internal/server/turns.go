@@ -21,7 +21,7 @@ type turns struct {
 	wait    time.Duration // of one request, for places and connections, before it is refused
 	work    time.Duration // of one request, for all its questions
 	mu      sync.Mutex
-	classes [len(store.Costs) + 1]turnClass // the last: costWriting
+	classes [len(store.Costs) + 2]turnClass // the last: costWriting and costExecuting
 	rates   *buckets                        // of owners; nil: none
 }
 
@@ -63,8 +63,13 @@ func newTurns(l config.Limits, places [len(store.Costs)]int) *turns {
 	}
 	p := runtime.GOMAXPROCS(0)
 	t.classes[costWriting] = turnClass{free: 2 * p, part: p, held: map[string]int{}, ring: list.New(), owners: map[string]*list.Element{}}
+	n := max(4, 4*p)
+	t.classes[costExecuting] = turnClass{free: n, part: n / 2, held: map[string]int{}, ring: list.New(), owners: map[string]*list.Element{}}
 	return t
 }
+
+// costExecuting is the class of executions that clients wait for. Their questions wait for turns of their own besides.
+const costExecuting = costWriting + 1
 
 // costWriting is the class of the writing of many features into an answer, which asks the store nothing. One owner has as many places as there are
 // processors, so that answers of others need not wait for more than that, however many of its own it asks for and breaks off.

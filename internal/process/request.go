@@ -1,0 +1,298 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"grense/api/ogcapi"
+	"grense/internal/problem"
+)
+
+// Request is an execution that was asked for (OGC 18-062r2, 7.11), read and checked but for what stands elsewhere: inputs by reference.
+type Request struct {
+	Inputs     Inputs
+	Outputs    []string        // wanted, sorted
+	Reference  map[string]bool // outputs that are wanted by reference
+	Document   bool            // the results as one document; else raw
+	Subscriber *ogcapi.Subscriber
+
+	refs map[string]int // how many references stand in an input
+}
+
+// Read reads the body of an execution and checks it against the description d. All that is wrong is told at once, by JSON pointers.
+func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
+	var x ogcapi.Execute
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	err := dec.Decode(&x)
+	if err == nil {
+		if _, more := dec.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("there is something behind the JSON object")
+		}
+	}
+	if err != nil || !utf8.Valid(body) {
+		return nil, badJSON(err)
+	}
+	r := &Request{Inputs: Inputs{}, Reference: map[string]bool{}, Subscriber: x.Subscriber, refs: map[string]int{}}
+	var c checker
+	r.readInputs(&c, x.Inputs, p, d)
+	r.readOutputs(&c, x.Outputs, d)
+	switch x.Response {
+	case "", "raw":
+	case "document":
+		r.Document = true
+	default:
+		c.fail("/response", x.Response, "use raw or document")
+	}
+	if len(c.faults) > 0 {
+		return nil, &problem.Error{Kind: problem.Invalid, Faults: c.faults[:min(len(c.faults), maxFaults)]}
+	}
+	return r, nil
+}
+
+func badJSON(err error) error {
+	at, cure := "", `send a JSON object with the member inputs, for instance {"inputs":{}}`
+	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
+		cure = fmt.Sprintf("the JSON breaks off or is wrong at byte %d; %s", s.Offset, cure)
+	}
+	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && t.Field != "" {
+		at = "/" + strings.ReplaceAll(t.Field, ".", "/")
+		cure = "a " + t.Value + " cannot stand here"
+	}
+	return &problem.Error{Kind: problem.Invalid, Err: err, Faults: []problem.Fault{{In: "body", Param: at, Cure: cure}}}
+}
+
+func (r *Request) readInputs(c *checker, in map[string]any, p Process, d ogcapi.Process) {
+	for _, name := range sortedKeys(in) {
+		if _, ok := d.Inputs.Find(name); !ok {
+			c.fail(pointer("inputs", name), in[name], "there is no such input; use %s", inputNames(d))
+		}
+	}
+	for _, spec := range d.Inputs {
+		name, at := spec.ID, pointer("inputs", spec.ID)
+		schema := normal(spec.Schema)
+		v, there := in[name]
+		if !there || v == nil && spec.MinOccurs == 0 {
+			if spec.MinOccurs > 0 {
+				c.fail(at, nil, "the input is missing; %s", spec.Title)
+			} else if x, ok := schema["default"]; ok {
+				r.Inputs[name] = x
+			}
+			continue
+		}
+		v = c.unwrap(schema, v, at)
+		if spec.MaxOccurs > 1 {
+			r.readMany(c, name, spec, v)
+			continue
+		}
+		if ref, ok := v.(Ref); ok {
+			if refers, ok := p.(Referrer); !ok || !refers.Refers(name) {
+				r.refs[name]++
+			}
+			r.Inputs[name] = ref
+			continue
+		}
+		c.check(schema, v, at)
+		r.Inputs[name] = v
+	}
+}
+
+// readMany reads an input that may occur several times: a list of values, or one alone (OGC 18-062r2, 7.11.2.5).
+func (r *Request) readMany(c *checker, name string, spec ogcapi.ProcessInput, v any) {
+	at, schema := pointer("inputs", name), normal(spec.Schema)
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	if len(list) < spec.MinOccurs || len(list) > spec.MaxOccurs {
+		c.fail(at, v, "send from %d to %d values", spec.MinOccurs, spec.MaxOccurs)
+		return
+	}
+	out := make([]any, len(list))
+	for i, x := range list {
+		here := at + "/" + strconv.Itoa(i)
+		if out[i] = c.unwrap(schema, x, here); typeIsRef(out[i]) {
+			r.refs[name]++
+			continue
+		}
+		c.check(schema, out[i], here)
+	}
+	r.Inputs[name] = out
+}
+
+func typeIsRef(v any) bool {
+	_, ok := v.(Ref)
+	return ok
+}
+
+// unwrap takes a qualified value apart (OGC 18-062r2, 7.11.2.3), and makes a Ref of a link. An object of another form is the value itself.
+func (c *checker) unwrap(schema map[string]any, v any, at string) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	only := func(allowed ...string) bool {
+		for k := range m {
+			if !slices.Contains(allowed, k) {
+				return false
+			}
+		}
+		return true
+	}
+	if href, ok := m["href"].(string); ok && only("href", "rel", "type", "hreflang", "title") {
+		media, _ := m["type"].(string)
+		return Ref{Href: href, Media: media}
+	}
+	value, ok := m["value"]
+	if !ok || !only("value", "mediaType", "encoding", "schema") {
+		return v
+	}
+	want, _ := schema["contentMediaType"].(string)
+	if media, ok := m["mediaType"].(string); ok && want != "" && !strings.EqualFold(media, want) {
+		c.fail(at+"/mediaType", media, "the input is %s", want)
+	}
+	return value
+}
+
+func (r *Request) readOutputs(c *checker, out map[string]ogcapi.ExecuteOutput, d ogcapi.Process) {
+	if out == nil { // all (OGC 18-062r2, 7.11.2.6)
+		for _, x := range d.Outputs {
+			r.Outputs = append(r.Outputs, x.ID)
+		}
+		return
+	}
+	for _, name := range sortedKeys(out) {
+		at := pointer("outputs", name)
+		spec, ok := d.Outputs.Find(name)
+		if !ok {
+			c.fail(at, name, "there is no such output; use %s", outputNames(d))
+			continue
+		}
+		want, _ := normal(spec.Schema)["contentMediaType"].(string)
+		if f := out[name].Format.MediaType; f != "" && !strings.EqualFold(f, want) && (want != "" || !strings.EqualFold(f, "application/json")) && f != "text/plain" {
+			c.fail(at+"/format/mediaType", f, "the output is %s", orJSON(want))
+		}
+		switch out[name].TransmissionMode {
+		case "", "value":
+		case "reference":
+			if !slices.Contains(d.OutputTransmission, "reference") {
+				c.fail(at+"/transmissionMode", "reference", "the process gives values only; use value")
+			}
+			r.Reference[name] = true
+		default:
+			c.fail(at+"/transmissionMode", out[name].TransmissionMode, "use value or reference")
+		}
+		r.Outputs = append(r.Outputs, name)
+	}
+}
+
+func inputNames(d ogcapi.Process) string {
+	var names []string
+	for _, x := range d.Inputs {
+		names = append(names, x.ID)
+	}
+	return strings.Join(names, ", ")
+}
+
+func outputNames(d ogcapi.Process) string {
+	var names []string
+	for _, x := range d.Outputs {
+		names = append(names, x.ID)
+	}
+	return strings.Join(names, ", ")
+}
+
+func orJSON(media string) string {
+	if media == "" {
+		return "application/json"
+	}
+	return media
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// maxReferred bounds an input by reference that becomes a value, in bytes.
+const maxReferred = 16 << 20
+
+// Resolve reads the inputs that came by reference and checks them.
+func (r *Request) Resolve(ctx context.Context, env *Env, d ogcapi.Process) error {
+	var c checker
+	for _, name := range sortedKeys(r.refs) {
+		spec, _ := d.Inputs.Find(name)
+		schema := normal(spec.Schema)
+		read := func(v any, at string) (any, error) {
+			ref, ok := v.(Ref)
+			if !ok {
+				return v, nil
+			}
+			b, err := referred(ctx, env, ref, at)
+			if err != nil {
+				return nil, err
+			}
+			if schema["type"] == "string" {
+				c.check(schema, string(b), at)
+				return string(b), nil
+			}
+			var x any
+			d := json.NewDecoder(bytes.NewReader(b))
+			d.UseNumber()
+			if err := d.Decode(&x); err != nil {
+				c.fail(at+"/href", ref.Href, "what is there is no JSON")
+				return nil, nil
+			}
+			c.check(schema, x, at)
+			return x, nil
+		}
+		var err error
+		if list, ok := r.Inputs[name].([]any); ok {
+			for i := range list {
+				if list[i], err = read(list[i], pointer("inputs", name, strconv.Itoa(i))); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if r.Inputs[name], err = read(r.Inputs[name], pointer("inputs", name)); err != nil {
+			return err
+		}
+	}
+	if len(c.faults) > 0 {
+		return &problem.Error{Kind: problem.Invalid, Faults: c.faults}
+	}
+	return nil
+}
+
+// referred is what a reference leads to.
+func referred(ctx context.Context, env *Env, ref Ref, at string) ([]byte, error) {
+	in, _, err := env.Open(ctx, ref.Href)
+	if err != nil {
+		if e := problem.Of(err); e.Kind == problem.Invalid && len(e.Faults) == 0 {
+			return nil, &problem.Error{Kind: problem.Invalid, Err: e.Err, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, e.Detail)}}
+		}
+		return nil, err
+	}
+	defer in.Close()
+	b, err := io.ReadAll(io.LimitReader(in, maxReferred+1))
+	if err != nil {
+		return nil, &problem.Error{Kind: problem.Invalid, Err: err, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, "what is there breaks off; try again")}}
+	}
+	if len(b) > maxReferred {
+		return nil, &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, fmt.Sprintf("refer to at most %d bytes", maxReferred))}}
+	}
+	return b, nil
+}

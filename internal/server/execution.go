@@ -1,0 +1,236 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"grense/api/ogcapi"
+	"grense/internal/problem"
+	"grense/internal/process"
+	"grense/internal/store"
+)
+
+// maxExecute bounds the body of an execution, in bytes. Larger inputs come by reference.
+const maxExecute = 4 << 20
+
+// execution is one execution of a process on its way, whether somebody waits for it or it is a job.
+type execution struct {
+	s    *Server
+	p    process.Process
+	desc ogcapi.Process
+	req  *process.Request
+
+	mount, root string // of the links in outputs
+	lang        string
+	owner       string // whose turns it takes
+	keyID       string // of the key that asked; "" for none
+	begun       bool   // its questions are never refused
+	progress    func(percent int, message string)
+}
+
+// execute runs a process (OGC 18-062r2, 7.11).
+func (s *Server) execute(c *call, w http.ResponseWriter) error {
+	if err := c.resolve(); err != nil {
+		return err
+	}
+	p, err := c.findProcess()
+	if err != nil {
+		return err
+	}
+	d := c.describeProcess(p)
+	body, err := c.readExecution()
+	if err != nil {
+		return err
+	}
+	req, err := process.Read(body, p, d)
+	if err != nil {
+		return err
+	}
+	x := &execution{s: s, p: p, desc: d, req: req, mount: c.mount, root: c.root, lang: c.lang, owner: c.owner(), keyID: c.keyID, progress: func(int, string) {}}
+	return s.executeNow(c, w, x)
+}
+
+// executeNow runs a process while the client waits (OGC 18-062r2, 7.11.2.2).
+func (s *Server) executeNow(c *call, w http.ResponseWriter, x *execution) error {
+	ticket := s.turns.newTicket(x.owner, false)
+	if err := s.turns.enter(c.r.Context(), costExecuting, ticket); err != nil {
+		return err
+	}
+	leave := func() { s.turns.leave(costExecuting, ticket) }
+	shelf := &tempShelf{dir: s.downloads.temp()}
+	defer shelf.close()
+	results, err := func() ([]result, error) {
+		defer leave() // nobody waits for a reader
+		ctx, cancel := context.WithTimeout(c.r.Context(), syncTime)
+		defer cancel()
+		return x.run(ctx, shelf)
+	}()
+	if err != nil {
+		return err
+	}
+	if len(c.r.Header.Values("Prefer")) > 0 {
+		w.Header().Set("Preference-Applied", "wait")
+	}
+	return c.sendResults(w, results, x.req)
+}
+
+// syncTime bounds an execution that a client waits for.
+const syncTime = 10 * time.Minute
+
+// readExecution reads the body of an execution.
+func (c *call) readExecution() ([]byte, error) {
+	media, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if charset := strings.ToLower(params["charset"]); err != nil || media != "application/json" || charset != "" && charset != "utf-8" {
+		return nil, problem.New(problem.MediaType, err, "send the inputs as JSON, with Content-Type application/json")
+	}
+	if e := c.r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return nil, problem.New(problem.MediaType, nil, "send the inputs without Content-Encoding")
+	}
+	if err := c.s.flight.admit(maxExecute); err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(nil, c.r.Body, maxExecute))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, problem.New(problem.TooLarge, err, "the body of an execution has at most %d bytes; send large inputs by reference", maxExecute)
+	}
+	if err != nil {
+		return nil, problem.New(problem.Invalid, err, "the body ends before it is whole; send it again")
+	}
+	c.hold(8 * len(body)) // what JSON takes when it is read
+	return body, nil
+}
+
+// run executes the process and puts what is wanted of its outputs on a shelf, in their order.
+func (x *execution) run(ctx context.Context, to shelf) ([]result, error) {
+	env := x.env()
+	if err := x.req.Resolve(ctx, env, x.desc); err != nil {
+		return nil, err
+	}
+	ticket := x.s.turns.newTicket(x.owner, x.begun)
+	outputs, err := x.p.Execute(context.WithValue(ctx, ticketKey{}, ticket), env, x.req.Inputs)
+	if err != nil {
+		return nil, err
+	}
+	var results []result
+	for _, id := range x.req.Outputs {
+		out, ok := outputs[id]
+		if !ok {
+			continue
+		}
+		r := result{id: id, media: out.Media, name: out.Name, reference: x.req.Reference[id]}
+		if r.media == "" {
+			r.media = "application/json"
+		}
+		spec, _ := x.desc.Outputs.Find(id)
+		r.box = isBox(spec.Schema)
+		write := func(ctx context.Context, w io.Writer) error { return out.Write(ctx, w) }
+		if out.Write == nil {
+			b, err := marshal(out.Value)
+			if err != nil {
+				return nil, err
+			}
+			r.json, r.object = true, len(b) > 0 && b[0] == '{'
+			write = func(_ context.Context, w io.Writer) error { _, err := w.Write(b); return err }
+		}
+		if r, err = to.put(r, func(w io.Writer) error { return write(ctx, endingWriter{ctx, w}) }); err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+	}
+	return results, ctx.Err()
+}
+
+// endingWriter ends with its context, so that a process that looks at nothing else stops.
+type endingWriter struct {
+	ctx context.Context
+	io.Writer
+}
+
+func (w endingWriter) Write(b []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(b)
+}
+
+// isBox reports whether a schema is that of a box, the one object that stands among values as it is (OGC 18-062r2, 7.11.2.3).
+func isBox(schema any) bool {
+	m, _ := schema.(map[string]any)
+	return m["format"] == "ogc-bbox"
+}
+
+// env is what the process works with.
+func (x *execution) env() *process.Env {
+	return &process.Env{Catalog: x.s.store.Catalog(), Store: x.s.store, GeoPackage: x.s.newGeoPackage, Temp: x.s.downloads.temp(), Base: x.root + x.mount, Lang: x.lang,
+		Snapshot: func(ctx context.Context) (store.Snapshot, error) { return x.s.snapshotFor(ctx, x.owner, x.begun) },
+		Open:     x.open, Progress: x.progress}
+}
+
+// A shelf keeps outputs until they are delivered.
+type shelf interface {
+	// put keeps what write writes.
+	put(r result, write func(io.Writer) error) (result, error)
+}
+
+// result is one output that is ready.
+type result struct {
+	id, media, name string
+	json            bool // a value, as JSON
+	object          bool // the value is an object
+	box             bool
+	href, etag      string // of a result that is kept
+	reference       bool   // wanted by reference
+	size            int64
+	data            *io.SectionReader
+}
+
+// tempShelf keeps small outputs in memory and the others in temporary files, until it is closed.
+type tempShelf struct {
+	dir   string // "": that of the system
+	files []*os.File
+}
+
+func (t *tempShelf) close() {
+	for _, f := range t.files {
+		f.Close()
+	}
+}
+
+func (t *tempShelf) put(r result, write func(io.Writer) error) (result, error) {
+	if r.json {
+		var b bytes.Buffer
+		err := write(&b)
+		r.size = int64(b.Len())
+		r.data = io.NewSectionReader(bytes.NewReader(b.Bytes()), 0, r.size)
+		return r, err
+	}
+	f, err := os.CreateTemp(t.dir, "output-*")
+	if err != nil {
+		return r, noRoomFor(err)
+	}
+	os.Remove(f.Name()) // it lives as long as it is open
+	t.files = append(t.files, f)
+	if err := write(f); err != nil {
+		return r, noRoomFor(err)
+	}
+	if r.size, err = f.Seek(0, io.SeekCurrent); err != nil {
+		return r, err
+	}
+	r.data = io.NewSectionReader(f, 0, r.size)
+	return r, nil
+}
+
+// noRoomFor tells a full disk to the client; other errors are as they were.
+func noRoomFor(err error) error {
+	if !noRoom(err) {
+		return err
+	}
+	return problem.New(problem.Unavailable, err, "There is no room for the outputs now. Try again later, or ask for less.")
+}

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"grense/internal/problem"
+)
+
+// open reads what an input refers to (OGC 18-062r2, 7.11.2.4): data of this service, which are asked for inside, with the key of the execution.
+func (x *execution) open(ctx context.Context, href string) (io.ReadCloser, string, error) {
+	u, err := url.Parse(href)
+	if err != nil || u.User != nil || u.Fragment != "" {
+		return nil, "", problem.New(problem.Invalid, err, "send an address without user and fragment")
+	}
+	if path, ok := x.inside(u); ok {
+		return x.ask(ctx, path, u.RawQuery)
+	}
+	return nil, "", problem.New(problem.Invalid, nil, "refer to a collection of this service, below %s/collections; other addresses are not read here", x.root+x.mount)
+}
+
+// inside is the path below the mount of an address of this service that gives data.
+func (x *execution) inside(u *url.URL) (string, bool) {
+	address := *u
+	address.RawQuery = ""
+	rest, ok := strings.CutPrefix(address.String(), x.root)
+	if !ok {
+		return "", false
+	}
+	below := rest
+	for _, m := range mounts {
+		if m != "" {
+			below = strings.TrimPrefix(below, m)
+		}
+	}
+	return rest, strings.HasPrefix(below, "/collections/") && !strings.Contains(below, "..")
+}
+
+// ask answers a GET of this service, without the network.
+func (x *execution) ask(ctx context.Context, path, query string) (io.ReadCloser, string, error) {
+	r, err := http.NewRequestWithContext(context.WithValue(ctx, insideKey{}, x), http.MethodGet, x.root+path, nil)
+	if err != nil {
+		return nil, "", problem.New(problem.Invalid, err, "the address cannot be read")
+	}
+	r.URL.RawQuery = query
+	r.RemoteAddr = "127.0.0.1:0"
+	r.Header.Set("Accept", "application/geo+json, application/json;q=0.9, */*;q=0.5")
+	r.Header.Set("Accept-Encoding", "identity")
+	in, out := io.Pipe()
+	w := &pipedAnswer{header: http.Header{}, out: out, begun: make(chan struct{})}
+	go func() {
+		var failed error = io.EOF
+		defer func() {
+			if p := recover(); p != nil { // the answer breaks off
+				failed = errors.New("server: an answer to ourselves broke off")
+			}
+			w.WriteHeader(http.StatusOK)
+			if failed == io.EOF {
+				failed = nil
+			}
+			out.CloseWithError(failed)
+		}()
+		x.s.handler.ServeHTTP(w, r)
+	}()
+	<-w.begun
+	if w.status != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(in, 1<<10))
+		in.Close()
+		return nil, "", problem.New(problem.Invalid, errors.New(string(text)), "the address answers %d %s", w.status, http.StatusText(w.status))
+	}
+	return in, w.header.Get("Content-Type"), nil
+}
+
+// insideKey marks a request that the server asks of itself, for the execution that is its value.
+type insideKey struct{}
+
+// pipedAnswer is an answer that is read while it is written.
+type pipedAnswer struct {
+	header http.Header
+	out    *io.PipeWriter
+	status int
+	begun  chan struct{} // closed with the status
+}
+
+var _ http.ResponseWriter = (*pipedAnswer)(nil)
+
+func (p *pipedAnswer) Header() http.Header { return p.header }
+
+func (p *pipedAnswer) WriteHeader(status int) {
+	if p.status == 0 {
+		p.status = status
+		close(p.begun)
+	}
+}
+
+func (p *pipedAnswer) Write(b []byte) (int, error) {
+	p.WriteHeader(http.StatusOK)
+	return p.out.Write(b)
+}

@@ -1,0 +1,173 @@
+package server
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"strings"
+	"time"
+
+	"grense/api/ogcapi"
+	"grense/internal/process"
+)
+
+// sendResults answers with the outputs of an execution: raw, one as it is and several as multipart/related, or as one document (OGC 18-062r2, 7.11.4).
+// Outputs that are wanted by reference are links, in a raw answer in the header Link.
+func (c *call) sendResults(w http.ResponseWriter, results []result, req *process.Request) error {
+	h := w.Header()
+	h.Set("Vary", varyKeyed)
+	h.Set("Cache-Control", "private, no-store")
+	h.Set("Content-Language", languageTag(c.lang))
+	if req.Document {
+		return c.sendDocument(w, results)
+	}
+	var values []result
+	var links []ogcapi.Link
+	for _, r := range results {
+		if r.reference {
+			links = append(links, ogcapi.Link{Rel: "related", Type: r.media, Href: r.href})
+			continue
+		}
+		values = append(values, r)
+	}
+	if links != nil {
+		h.Set("Link", linkHeader(links))
+	}
+	switch len(values) {
+	case 0:
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	case 1:
+		return c.sendResult(w, values[0])
+	}
+	return c.sendParts(w, values)
+}
+
+// sendResult answers with one output, as it is; parts of it by the header Range.
+func (c *call) sendResult(w http.ResponseWriter, r result) error {
+	h := w.Header()
+	h.Set("Content-Type", charsetOf(r.media))
+	if r.name != "" {
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": r.name}))
+	}
+	if r.etag != "" {
+		h.Set("ETag", `"`+r.etag+`"`)
+	} else { // what is made for one request cannot be asked for in parts
+		c.r.Header.Del("Range")
+	}
+	http.ServeContent(w, c.r, "", time.Time{}, r.data)
+	return nil
+}
+
+// charsetOf is a media type as it is sent.
+func charsetOf(media string) string {
+	if strings.HasPrefix(media, "text/") && !strings.Contains(media, "charset") {
+		return media + "; charset=utf-8"
+	}
+	return media
+}
+
+// sendParts answers with several outputs, each a part with its name as Content-ID (RFC 2387).
+func (c *call) sendParts(w http.ResponseWriter, results []result) error {
+	m := multipart.NewWriter(w)
+	w.Header().Set("Content-Type", mime.FormatMediaType("multipart/related", map[string]string{"boundary": m.Boundary(), "type": results[0].media}))
+	w.WriteHeader(http.StatusOK)
+	for _, r := range results {
+		head := textproto.MIMEHeader{"Content-Type": {charsetOf(r.media)}, "Content-ID": {"<" + r.id + ">"}}
+		if r.name != "" {
+			head.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": r.name}))
+		}
+		part, err := m.CreatePart(head)
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(part, r.data); err != nil {
+			return err
+		}
+	}
+	return m.Close()
+}
+
+// sendDocument answers with a JSON object of the outputs by name (OGC 18-062r2, 7.11.4.1): numbers, texts, lists and boxes as they are, other objects
+// and files as qualified values, what is wanted by reference as a link.
+func (c *call) sendDocument(w http.ResponseWriter, results []result) error {
+	w.Header().Set("Content-Type", "application/json")
+	if c.r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	for i, r := range results {
+		name, err := json.Marshal(r.id)
+		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(w, map[bool]string{true: "{", false: ","}[i == 0]+string(name)+":"); err != nil {
+			return err
+		}
+		if err := writeMember(w, r); err != nil {
+			return err
+		}
+	}
+	end := "}"
+	if len(results) == 0 {
+		end = "{}"
+	}
+	_, err := io.WriteString(w, end)
+	return err
+}
+
+// writeMember writes one output into a document, without holding it in memory.
+func writeMember(w io.Writer, r result) error {
+	text := func(s string) error { _, err := io.WriteString(w, s); return err }
+	media, err := json.Marshal(r.media)
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.reference:
+		b, err := json.Marshal(ogcapi.Link{Rel: "related", Type: r.media, Href: r.href})
+		if err != nil {
+			return err
+		}
+		return text(string(b))
+	case r.json && r.object && !r.box:
+		if err := text(`{"value":`); err != nil {
+			return err
+		}
+		if _, err := io.Copy(w, r.data); err != nil {
+			return err
+		}
+		return text("}")
+	case r.json:
+		_, err := io.Copy(w, r.data)
+		return err
+	case isJSON(r.media):
+		if err := text(`{"mediaType":` + string(media) + `,"value":`); err != nil {
+			return err
+		}
+		if _, err := io.Copy(w, r.data); err != nil {
+			return err
+		}
+		return text("}")
+	}
+	if err := text(`{"mediaType":` + string(media) + `,"encoding":"base64","value":"`); err != nil {
+		return err
+	}
+	e := base64.NewEncoder(base64.StdEncoding, w)
+	if _, err := io.Copy(e, r.data); err != nil {
+		return err
+	}
+	if err := e.Close(); err != nil {
+		return err
+	}
+	return text(`"}`)
+}
+
+// isJSON reports whether files of a media type are JSON values.
+func isJSON(media string) bool {
+	return media == "application/json" || strings.HasSuffix(media, "+json")
+}
