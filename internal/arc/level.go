@@ -38,6 +38,9 @@ func (l *Level) Arcs() int { return len(l.arcs) - 1 }
 // Polygons returns how many polygons a feature has.
 func (l *Level) Polygons(feature int) int { return int(l.first[feature+1] - l.first[feature]) }
 
+// Rings returns how many rings a polygon of a feature has.
+func (l *Level) Rings(feature, i int) int { return len(l.polygons[int(l.first[feature])+i].rings) - 1 }
+
 // Box returns the corners of a polygon of a feature.
 func (l *Level) Box(feature, i int) (low, high Point) {
 	p := &l.polygons[int(l.first[feature])+i]

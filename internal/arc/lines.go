@@ -75,6 +75,15 @@ func (g Grid) Snap(r *wkb.Run, i int, move crs.Func) (Point, bool) {
 	return Point{int32(x), int32(y)}, true
 }
 
+// Parts returns how many lines a feature has.
+func (l *Lines) Parts(feature int) int { return int(l.first[feature+1] - l.first[feature]) }
+
+// Part returns a line of a feature, which the caller must not change.
+func (l *Lines) Part(feature, i int) []Point {
+	k := l.first[feature] + int32(i)
+	return l.points[l.starts[k]:l.starts[k+1]]
+}
+
 // end ends a line that began at a position; one that is a position is none.
 func (l *Lines) end(from int) {
 	if len(l.points)-from < 2 {

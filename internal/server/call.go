@@ -42,7 +42,8 @@ type call struct {
 
 	// params is what the query parameters say: the struct of the route's Params, as its New made it; nil when it has none.
 	params    any
-	continues bool // the request follows a page, by its cursor
+	simple    *simplified // nil: geometries as they are stored
+	continues bool        // the request follows a page, by its cursor
 
 	soapOperation string // of the contract, once the message was read
 }

@@ -176,7 +176,7 @@ func (s *fairSnapshot) Close() error {
 
 // fileOptions is how the file is written.
 func (c *call) fileOptions() format.Options {
-	return format.Options{Collection: c.coll, CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.base() + "/collections/" + c.coll.ID,
+	return format.Options{Collection: c.written(), CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.base() + "/collections/" + c.coll.ID,
 		Title: c.coll.Title.In("nb"), Dated: c.cat.Modified, Excel: c.output().dialect == "excel", Profile: c.output().profile, GeoPackage: c.s.newGeoPackage}
 }
 

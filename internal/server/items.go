@@ -33,9 +33,7 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	if c.rep.F == "html" {
 		q.Limit = min(q.Limit, mostOnPage)
 		if to, ok := c.soughtPoint(); ok {
-			w.Header().Set("Location", localPath(c.base())+strings.TrimPrefix(to, c.base())) // without the host, which may be another name of this server
-			w.Header().Set("Cache-Control", "no-store")
-			w.WriteHeader(http.StatusSeeOther)
+			c.seeOther(w, to)
 			return nil
 		}
 	}
@@ -48,6 +46,9 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 		p, err = s.store.Page(ctx, *q)
 		return err
 	})
+	if err == nil {
+		err = c.simplify()
+	}
 	if err != nil {
 		return err
 	}
@@ -83,6 +84,13 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	return c.itemsJSON(w, p, links)
 }
 
+// seeOther leads to an address of this mount: without the host, which may be another name of this server.
+func (c *call) seeOther(w http.ResponseWriter, to string) {
+	w.Header().Set("Location", localPath(c.base())+strings.TrimPrefix(to, c.base()))
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
 // dataHeaders are those of every answer with data.
 func (c *call) dataHeaders(h http.Header) {
 	c.s.turns.rates.headers(h, c.owner())
@@ -107,6 +115,9 @@ func (c *call) pageTag(p *store.Page) string {
 	put(string(p.Next))
 	put(string(p.Prev))
 	put(strconv.Itoa(p.Matched))
+	if c.simple != nil {
+		put(c.simple.Rev())
+	}
 	for _, r := range p.Rows {
 		put(r.ID)
 		b = binary.LittleEndian.AppendUint64(b, r.Rev)
@@ -211,16 +222,19 @@ func appendCRS(dst []byte, id crs.ID) []byte {
 
 // encoder writes features as the request wants them.
 func (c *call) encoder(skipGeometry bool) (*feature.Encoder, error) {
-	return feature.NewEncoder(c.coll, feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: skipGeometry,
+	return feature.NewEncoder(c.written(), feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: skipGeometry,
 		Vocabulary: c.base() + "/collections/" + c.coll.ID + "/schema#"})
 }
 
 // parts names what of a feature is wanted; 0 when everything is.
 func (c *call) parts() uint64 {
-	if c.output().properties == nil && !c.output().skipGeometry {
+	if c.output().properties == nil && !c.output().skipGeometry && c.simple == nil {
 		return 0
 	}
 	h := fnv.New64a()
+	if c.simple != nil {
+		h.Write([]byte(c.simple.Rev()))
+	}
 	if c.output().skipGeometry {
 		h.Write([]byte{1})
 	}
@@ -290,7 +304,7 @@ func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, er
 	err = c.ask(func(ctx context.Context) error {
 		buf := takeBuffer()
 		defer func() { giveBuffer(buf) }()
-		err := c.s.store.Fetch(ctx, c.coll.ID, missing, enc.Want(), func(f *store.Feature) error {
+		err := c.fetch(ctx, missing, enc.Want(), func(f *store.Feature) error {
 			var err error
 			if buf, err = enc.AppendMembers(buf[:0], f); err != nil {
 				return err
@@ -328,6 +342,9 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 		return notFoundFeature(c, id)
 	}
 	if err != nil {
+		return err
+	}
+	if err := c.simplify(); err != nil {
 		return err
 	}
 	links := c.itemLinks(id, at.prev, at.next)
@@ -583,7 +600,7 @@ func (r *pageReading) outline(f *store.Feature) {
 // one fetches one feature in the revision that row names.
 func (c *call) one(row store.Row, want store.Want, fn func(*store.Feature) error) error {
 	return c.ask(func(ctx context.Context) error {
-		return c.s.store.Fetch(ctx, c.coll.ID, []store.Row{row}, want, fn)
+		return c.fetch(ctx, []store.Row{row}, want, fn)
 	})
 }
 
@@ -622,7 +639,7 @@ func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(d
 	for len(rows) > 0 {
 		n, most, start := 0, min(len(rows), batch), len(out.buf)
 		err := c.ask(func(ctx context.Context) error {
-			err := c.s.store.Fetch(ctx, c.coll.ID, rows[:most], want, func(f *store.Feature) (err error) {
+			err := c.fetch(ctx, rows[:most], want, func(f *store.Feature) (err error) {
 				if out.buf, err = fn(out.buf, f); err != nil {
 					return err
 				}

@@ -43,8 +43,9 @@ type outputParams struct {
 	crsURI       string   // as Content-Crs shall say it
 	properties   []string // nil: all
 	skipGeometry bool
-	profile      string // of GeoJSON; "": rfc7946
-	dialect      string // of CSV; "": rfc4180
+	profile      string   // of GeoJSON; "": rfc7946
+	dialect      string   // of CSV; "": rfc4180
+	zoom         *float64 // nil: geometries are not simplified
 }
 
 // output lets a parameter find these in the struct of a route.
@@ -262,6 +263,14 @@ var (
 				return problem.Invalidf("skipGeometry", v[0], "use true or false")
 			}
 			return nil
+		})}
+
+	paramZoomLevel = &param{Name: "zoom-level", Description: "Zoom level of the map that shall show the geometries, in WebMercatorQuad with tiles of 256 pixels: they are simplified for it, and neighbours keep the borders that they share. " +
+		"What is too small for it keeps a finer outline; points stay as they are. The first request for a collection and CRS may answer 503 with Retry-After",
+		Schema: map[string]any{"type": "number", "minimum": 0},
+		parse: into(func(_ *call, to writesFeatures, v []string) (err error) {
+			to.output().zoom, err = parseZoom(v[0])
+			return err
 		})}
 
 	paramCollation = &param{Name: "collation", Description: "Order of texts in sortby: codepoint, or nb for the Norwegian alphabet with æ, ø, å after z",

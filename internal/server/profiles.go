@@ -62,7 +62,7 @@ func (c *call) members() (membersEncoder, feature.Kind, error) {
 }
 
 func (c *call) jsonFGEncoder(plus bool) (*feature.JSONFG, error) {
-	return feature.NewJSONFG(c.coll, feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry}, plus)
+	return feature.NewJSONFG(c.written(), feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry}, plus)
 }
 
 // appendRoot appends what a document in GeoJSON says besides its features or those of its one feature, each with a comma behind it.

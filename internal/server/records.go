@@ -12,16 +12,18 @@ var records = []string{"navnesak", "vedtak", "samlevedtak", "skrivemaate", "bok"
 
 // withRecords is a store whose catalog has the kinds of records as public collections.
 type withRecords struct {
-	store.Store
+	fairStore
 	last atomic.Pointer[shownCatalog]
 }
+
+var _ store.Stated = (*withRecords)(nil)
 
 // shownCatalog is a catalog of the store and what is shown of it.
 type shownCatalog struct{ of, shown *store.Catalog }
 
 // Catalog returns the same catalog as long as the store does.
 func (s *withRecords) Catalog() *store.Catalog {
-	of := s.Store.Catalog()
+	of := s.fairStore.Catalog()
 	if last := s.last.Load(); last != nil && last.of == of {
 		return last.shown
 	}

@@ -99,6 +99,7 @@ const (
 	jsonFG    = "http://www.opengis.net/spec/json-fg-1/1.0/conf/"
 	tms2      = "http://www.opengis.net/spec/tms/2.0/conf/"
 	features6 = "http://www.opengis.net/spec/ogcapi-features-6/0.0/conf/" // draft: no stable address yet
+	features7 = "http://www.opengis.net/spec/ogcapi-features-7/0.0/conf/" // draft: no stable address yet
 	features8 = "http://www.opengis.net/spec/ogcapi-features-8/0.0/conf/" // draft: no stable address yet
 	features9 = "http://www.opengis.net/spec/ogcapi-features-9/0.0/conf/" // draft: no stable address yet
 	tiles1    = "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/"
@@ -153,10 +154,10 @@ func (s *Server) table() []*route {
 			Description: "A page of features that match all conditions asked for, with the number of all matches and links to the pages beside it.",
 			Data:        true, Fields: true,
 			Params: []*param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
-				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramResultType, paramProfile, paramDialect}, New: newItemsParams,
+				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramZoomLevel, paramResultType, paramProfile, paramDialect}, New: newItemsParams,
 			Formats: s.itemsReps(), Schema: featuresSchema, Stream: s.items, Asks: true,
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
-				features6+"properties", features6+"properties-features", features8+"sorting", features8+"features-sorting",
+				features6+"properties", features6+"properties-features", features7+"zoom-level", features7+"zoom-level-features", features8+"sorting", features8+"features-sorting",
 				features9+"text-search", features9+"features-text-search", jsonFG+"core", jsonFG+"types-schemas", jsonFG+"profiles", jsonFG+"api", common3+"profile-parameter")},
 		{Path: "/collections/{collectionId}/download", Op: "getDownload", Tag: "Data", Summary: "All features as a file",
 			Description: "All features that match all conditions asked for, as one file. Where the answer names a state of the data in Content-Location, the file can be resumed under that address.",
@@ -167,7 +168,7 @@ func (s *Server) table() []*route {
 		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature",
 			Description: "One feature by its id.",
 			Data:        true,
-			Params:      []*param{paramCRS, paramProperties, paramSkipGeometry, paramProfile}, New: newItemParams, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item},
+			Params:      []*param{paramCRS, paramProperties, paramSkipGeometry, paramZoomLevel, paramProfile}, New: newItemParams, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item},
 		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", Tag: "Collections", Summary: "Properties to sort by",
 			Description: "The properties that sortby takes, as JSON Schema.",
 			Formats:     []rep{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},

@@ -130,13 +130,13 @@ func New(o Options) (*Server, error) {
 	parts := sharesOf(int64(s.cfg.Limits.Memory))
 	s.caches.SetBudget(parts.caches)
 	s.flight.most = parts.answers
-	s.store = fairStore{o.Store, s.turns}
-	s.stated = fairStore{o.Store, s.turns}
+	fair := fairStore{o.Store, s.turns}
+	s.store, s.stated = fair, fair
 	if n, ok := o.Store.(store.Neighbourly); ok {
 		s.neighbourly = fairNeighbours{n, s.turns}
 	}
 	if o.Config.SOAP.Collections == "public" {
-		s.store = &withRecords{Store: s.store}
+		s.store = &withRecords{fairStore: fair}
 	}
 	s.newGeoPackage = o.NewGeoPackage
 	s.snapshots, _ = o.Store.(store.Snapshotter)

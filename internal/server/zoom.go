@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"strings"
+
+	"grense/internal/crs"
+	"grense/internal/problem"
+	"grense/internal/store"
+	"grense/internal/tile"
+)
+
+// simplified are the geometries that zoom-level asks for.
+type simplified struct {
+	*tile.Outlines
+	coll *store.Collection // that of the call, as if its geometries were stored in the CRS of these
+}
+
+// mercatorCell is how wide a cell of WebMercatorQuad is on level 0, in metres at the equator (OGC 17-083r4, Annex D.1).
+const mercatorCell = 156543.033928041
+
+// parseZoom reads zoom-level (OGC 24-020, draft, /req/zoom-level/parameter).
+func parseZoom(v string) (*float64, error) {
+	z, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(z >= 0) || math.IsInf(z, 0) || strings.ContainsAny(v, "xXpP_+") {
+		return nil, problem.Invalidf("zoom-level", v, "use a number from 0, such as 7 or 7.5: that of the map in WebMercatorQuad with tiles of 256 pixels")
+	}
+	return &z, nil
+}
+
+// ladder is the set whose levels have the geometries of a collection in a CRS; nil when there is none.
+func ladder(coll *store.Collection, id crs.ID) *tile.Set {
+	if id.Geographic() { // one datum, as far as maps show
+		id = crs.CRS84
+	}
+	for _, set := range tileSets(coll) {
+		if set.CRS == id {
+			return set
+		}
+	}
+	return nil
+}
+
+// cellAt is how wide a pixel of a map at a zoom level is where the collection lies, in units of a CRS.
+func cellAt(coll *store.Collection, id crs.ID, zoom float64) float64 {
+	cell := mercatorCell / math.Exp2(zoom)
+	if id == crs.WebMercator {
+		return cell
+	}
+	if b := coll.Extent; b != nil {
+		cell *= max(math.Cos(b.Center()[1]*math.Pi/180), .01)
+	}
+	if id.Geographic() {
+		cell /= metresPerDegree
+	}
+	return cell
+}
+
+// metresPerDegree is the length of a degree of the equator.
+const metresPerDegree = 111319.49
+
+// simplify finds the geometries that the request asks for: those of the features where no zoom-level is asked for, or its answer has none.
+func (c *call) simplify() error {
+	p := c.output()
+	if p.zoom == nil || c.coll.Geometry == nil || p.skipGeometry || c.rep.F == "html" || c.rep.F == "csv" {
+		return nil
+	}
+	set := ladder(c.coll, p.crs)
+	if set == nil {
+		var uris []string
+		for _, id := range offeredCRS(c.coll) {
+			if ladder(c.coll, id) != nil {
+				uris = append(uris, id.URI())
+			}
+		}
+		return problem.Invalidf("zoom-level", first(c.values["zoom-level"]), "there are no simplified geometries in %s; ask with crs=%s, or leave zoom-level out", p.crsURI, strings.Join(uris, " or "))
+	}
+	var o *tile.Outlines
+	err := c.ask(func(ctx context.Context) (err error) {
+		o, err = c.s.tiles.Outlines(ctx, c.s.store, tile.Scale{Set: set, Collection: c.coll.ID, Cell: cellAt(c.coll, set.CRS, *p.zoom)})
+		return err
+	})
+	if err != nil || o == nil {
+		return err
+	}
+	coll, g := *c.coll, *c.coll.Geometry
+	g.CRS, coll.Geometry = set.CRS, &g
+	c.simple = &simplified{o, &coll}
+	return nil
+}
+
+// written is the call's collection as its features are written: with the CRS that their geometries come in.
+func (c *call) written() *store.Collection {
+	if c.simple != nil {
+		return c.simple.coll
+	}
+	return c.coll
+}
+
+// fetch reads features of the call's collection, with the geometries that it asks for.
+func (c *call) fetch(ctx context.Context, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	if c.simple == nil || want.NoGeometry {
+		return c.s.store.Fetch(ctx, c.coll.ID, rows, want, fn)
+	}
+	return c.s.store.Fetch(ctx, c.coll.ID, rows, want, func(f *store.Feature) error {
+		if f.Geometry.IsNull() {
+			return fn(f)
+		}
+		g := *f
+		var err error
+		if g.Geometry.WKB, err = c.simple.Geometry(f.ID, f.Geometry.WKB); err != nil {
+			return err
+		}
+		return fn(&g)
+	})
+}

@@ -1,0 +1,153 @@
+package tile
+
+import (
+	"context"
+	"math"
+
+	"grense/internal/arc"
+	"grense/internal/crs"
+	"grense/internal/problem"
+	"grense/internal/store"
+	"grense/internal/wkb"
+)
+
+// Outlines are the geometries of a collection as a level of a set has them: simplified for maps of its scale, with the borders that neighbours share.
+// They are of one state of the data, and for one goroutine.
+type Outlines struct {
+	l    *levels
+	r    *records
+	z    int
+	move crs.Func
+}
+
+// Scale says which geometries are wanted: those of a collection for maps in the CRS of a set on which a pixel is as wide as Cell, in units of that CRS.
+type Scale struct {
+	Set        *Set
+	Collection string
+	Cell       float64
+}
+
+// Outlines returns the geometries of the level whose tiles have as many pixels on such a map as map libraries give them, 512; nil where nothing is
+// simplified for it: all levels are coarser, or there are points only. While levels are being made, which this begins, the error is of kind problem.Busy; for other
+// errors see Range.
+func (m *Maker) Outlines(ctx context.Context, st store.Store, of Scale) (*Outlines, error) {
+	set := of.Set
+	c, _, err := layerOf(st.Catalog(), set, of.Collection)
+	if err != nil {
+		return nil, err
+	}
+	z := set.levelOf(of.Cell)
+	if c.Geometry == nil || c.Geometry.Type == "Point" || c.Geometry.Type == "MultiPoint" || z > set.finest() {
+		return nil, nil
+	}
+	m.want(set, c)
+	l, err := m.levels(ctx, st, set, c)
+	if err != nil {
+		return nil, err
+	}
+	if l == nil {
+		return nil, problem.New(problem.Busy, nil, "The geometries of %s are being simplified for the first time. Try again after the seconds in Retry-After, or leave zoom-level out.", c.ID)
+	}
+	o := &Outlines{l: l, z: max(z, l.side.sum.First)}
+	if o.move, err = crs.Between(c.Geometry.CRS, set.CRS); err == nil {
+		o.r, err = l.records([]string{})
+	}
+	return o, err
+}
+
+// levelOf is the first level whose cells are at most twice that wide; the one after the last when there is none.
+func (s *Set) levelOf(cell float64) int {
+	if !(cell > 0) {
+		return s.last + 1
+	}
+	return s.first + max(0, int(math.Ceil(math.Log2(s.cell/cell/2)-1e-3)))
+}
+
+// Rev names the level and the state of the data that the geometries are of.
+func (o *Outlines) Rev() string { return o.l.rev() + string(rune('0'+o.z)) }
+
+// Geometry returns the geometry of a feature as well-known binary in the CRS of the set; stored is the one that the store has, whose kind it keeps. A feature
+// that has no outline on the level, since it is too small there, has that of the next finer one where it has. What levels do not hold is only
+// moved: points, collections of geometries, and features that they do not know.
+func (o *Outlines) Geometry(id string, stored []byte) ([]byte, error) {
+	r := wkb.NewReader(stored)
+	kind, err := r.Header()
+	if err != nil {
+		return nil, err
+	}
+	f, known, err := o.l.find(o.r, id)
+	if err != nil {
+		return nil, err
+	}
+	for z := o.z; known && z <= o.l.side.sum.Last; z++ {
+		var b []byte
+		switch kind {
+		case wkb.Polygon, wkb.MultiPolygon:
+			b, err = o.area(kind, f, z)
+		case wkb.LineString, wkb.MultiLineString:
+			b, err = o.line(kind, f, z)
+		default:
+			known = false
+		}
+		if b != nil || err != nil {
+			return b, err
+		}
+	}
+	return wkb.AppendPlane(nil, stored, o.move)
+}
+
+// area is the geometry of a feature on a level; nil when there is none of its kind.
+func (o *Outlines) area(kind wkb.Kind, f, z int) ([]byte, error) {
+	level, err := o.l.area(z)
+	if level == nil || err != nil {
+		return nil, err
+	}
+	n := level.Polygons(f)
+	if n == 0 || n > 1 && kind == wkb.Polygon {
+		return nil, nil
+	}
+	var b []byte
+	if kind == wkb.MultiPolygon {
+		b = wkb.AppendCount(wkb.AppendHeader(nil, kind, false), n)
+	}
+	var ring []arc.Point
+	for i := range n {
+		rings := level.Rings(f, i)
+		b = wkb.AppendCount(wkb.AppendHeader(b, wkb.Polygon, false), rings)
+		for k := range rings {
+			ring, _ = level.AppendRing(ring[:0], f, i, k)
+			b = o.run(b, append(ring, ring[0]), z)
+		}
+	}
+	return b, nil
+}
+
+// line is the same of lines.
+func (o *Outlines) line(kind wkb.Kind, f, z int) ([]byte, error) {
+	lines, err := o.l.line(z)
+	if lines == nil || err != nil {
+		return nil, err
+	}
+	n := lines.Parts(f)
+	if n == 0 || n > 1 && kind == wkb.LineString {
+		return nil, nil
+	}
+	var b []byte
+	if kind == wkb.MultiLineString {
+		b = wkb.AppendCount(wkb.AppendHeader(nil, kind, false), n)
+	}
+	for i := range n {
+		b = o.run(wkb.AppendHeader(b, wkb.LineString, false), lines.Part(f, i), z)
+	}
+	return b, nil
+}
+
+// run appends positions of a level, with their number before.
+func (o *Outlines) run(b []byte, ps []arc.Point, z int) []byte {
+	b = wkb.AppendCount(b, len(ps))
+	unit, origin := o.l.set.unit(z), o.l.set.origin
+	for _, p := range ps {
+		b = wkb.AppendXY(b, origin[0]+float64(p.X)*unit, origin[1]+float64(p.Y)*unit)
+	}
+	return b
+}
