@@ -30,13 +30,23 @@ lint: ## vet, staticcheck, deadcode, formatting, go.mod
 	go mod tidy -diff
 
 test: lint build tools postgres chromium page-checks ## everything that must hold, on both stores; under 20 minutes
-	go test -timeout 15m -skip '^TestBrowser' ./...
-	$(if $(RACE),CGO_ENABLED=1 go test $(RACE) -short -timeout 30m ./...)
+	$(if $(RACE),$(RACED_TESTS),go test -timeout 15m -skip '^TestBrowser' ./...)
 	GRENSE_TEST_STORE=postgis go test -timeout 15m ./internal/server
 	go test -timeout 10m -run '^TestBrowser' ./internal/server
 	@{ $(CHROMIUM_FOUND); } || echo "NOTE: there is no Chromium; the tests of the pages in a browser were skipped"
 	@test -d $(PAGE_CHECKS)/node_modules || echo "NOTE: npm did not install $(PAGE_CHECKS); the pages were not checked by axe-core and html-validate"
 	@test -d "$(GRENSE_SHARED)" || echo "NOTE: $(GRENSE_SHARED) is absent; the tests that need the shared data were skipped"
+
+# Nothing is run twice that one run proves. Packages whose code or tests start goroutines or hold locks run with the race detector and -short; without it
+# run the others, and of these the tests that ask testing.Short (TestOnlyTestsAskWhetherTheRunIsShort finds what this would miss).
+RACED = $(sort $(patsubst %/,$(CURDIR)/%,$(dir $(shell grep -rlE --include=*.go '^\s*go (func|[a-z])|"sync(/atomic)?"|errgroup' api cmd internal migrations openapi web))))
+LONG = $(shell grep -rhE --include=*_test.go '^func |testing\.Short\(\)' api cmd internal migrations openapi web | \
+  awk '/^func /{name = $$2; sub(/[^A-Za-z0-9_].*/, "", name); next} !seen[name]++{printf "%s%s", sep, name; sep = "|"}')
+define RACED_TESTS
+go test -timeout 15m $(filter-out $(RACED),$(shell go list -f '{{.Dir}}' ./...))
+	go test -timeout 15m -run '^($(LONG))$$' $(RACED)
+	CGO_ENABLED=1 go test $(RACE) -short -timeout 30m $(RACED)
+endef
 
 .PHONY: tools
 # xmllint checks SOAP answers against the schemas. Installed on Debian as root; GRENSE_TEST_INSTALL=0 forbids that.

@@ -1,6 +1,7 @@
 package internal_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -89,4 +90,23 @@ func declared(n ast.Node) []*ast.Ident {
 		fields(n.Results)
 	}
 	return names
+}
+
+// TestOnlyTestsAskWhetherTheRunIsShort: make test finds by their names what a short run leaves out, and runs that without the race detector.
+func TestOnlyTestsAskWhetherTheRunIsShort(t *testing.T) {
+	t.Parallel()
+	parsed(t, func(path string, set *token.FileSet, f *ast.File) {
+		for _, decl := range f.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") && strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			ast.Inspect(decl, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Short" && fmt.Sprint(s.X) == "testing" {
+					t.Errorf("%s:%d: testing.Short is asked outside a test", path, set.Position(n.Pos()).Line)
+				}
+				return true
+			})
+		}
+	})
 }

@@ -33,6 +33,12 @@ var sources = map[string]string{
 // and geometry arrives once.
 func TestWholeCrawl(t *testing.T) {
 	t.Parallel()
+	limits := []int{17, 40}
+	if !testing.Short() {
+		for limits = nil; len(limits) < 40; {
+			limits = append(limits, len(limits)+1)
+		}
+	}
 	for name, source := range sources {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,7 +47,7 @@ func TestWholeCrawl(t *testing.T) {
 			}
 			a := serve(t, source, nil)
 			for _, coll := range a.collectionIDs() {
-				a.crawl(t, coll)
+				a.crawl(t, coll, limits)
 			}
 		})
 	}
@@ -55,7 +61,7 @@ func (a *api) collectionIDs() []string {
 	return out
 }
 
-func (a *api) crawl(t *testing.T, coll string) {
+func (a *api) crawl(t *testing.T, coll string, limits []int) {
 	items := "/collections/" + coll + "/items"
 	whole := a.get(items + "?limit=10000").wants(200).page()
 	if whole.NumberMatched != len(whole.Features) {
@@ -72,10 +78,10 @@ func (a *api) crawl(t *testing.T, coll string) {
 		byID[f.ID] = f
 	}
 	few := len(whole.Features) <= 400
-	for limit := 1; limit <= 40; limit++ {
-		if !few && limit != 40 || testing.Short() && limit != 17 && limit != 40 { // large collections and short runs: few limits
-			continue
-		}
+	if !few {
+		limits = []int{40}
+	}
+	for _, limit := range limits {
 		var ids []string
 		next := a.URL + items + "?limit=" + strconv.Itoa(limit)
 		for next != "" {
