@@ -118,6 +118,7 @@ func (c *call) resolve() error {
 // ask runs questions to the store: each waits for its turn, and their time is bounded. Nothing may be written to the client inside, since a
 // slow reader must not hold a turn. An answer of another catalog than the call's is store.ErrChanged, so that all that a call hears is of one state.
 func (c *call) ask(fn func(context.Context) error) error {
+	c.rw.resting() // the question has a turn of its own
 	if c.rep.F == asHTML.F && !c.stateKnown {
 		var err error
 		if c.state, err = c.s.stated.State(c.asking(c.r.Context())); err != nil {
@@ -150,7 +151,7 @@ func (c *call) still() error {
 // asking returns ctx with the request's right to ask the store.
 func (c *call) asking(ctx context.Context) context.Context {
 	if c.right == nil {
-		c.right = c.s.turns.newTicket(c.owner(), c.continues) // a page that follows another is part of a download
+		c.right = c.ticket(c.continues) // a page that follows another is part of a download
 		if p, ok := c.params.(selectsFeatures); ok && p.selection().hits {
 			c.right.work.Store(int64(max(c.s.cfg.Limits.Query, c.s.cfg.Limits.Count)))
 		}
@@ -165,6 +166,9 @@ func (c *call) owner() string {
 	}
 	return shareOf(c.addr)
 }
+
+// caller is who breaks off what it asks for: one address of an owner, since programs at many addresses may have one key.
+func (c *call) caller() string { return c.owner() + " " + shareOf(c.addr) }
 
 func first(v []string) string {
 	if len(v) == 0 {

@@ -67,6 +67,9 @@ func (s *Server) download(c *call, w http.ResponseWriter) error {
 	if c.r.Method == http.MethodHead {
 		return c.head(w, f)
 	}
+	if err := c.largeFile(); err != nil {
+		return err
+	}
 	snap, err := c.snapshot()
 	if err != nil {
 		return err
@@ -166,7 +169,7 @@ func (s *fairSnapshot) Page(_ context.Context, q store.Query) (p *store.Page, er
 }
 
 func (s *fairSnapshot) Fetch(_ context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
-	return s.turn(store.CostPage, func(ctx context.Context) error { return s.Snapshot.Fetch(ctx, collection, rows, want, fn) })
+	return s.turn(costOfFetch(rows), func(ctx context.Context) error { return s.Snapshot.Fetch(ctx, collection, rows, want, fn) })
 }
 
 func (s *fairSnapshot) Close() error {
@@ -178,6 +181,16 @@ func (s *fairSnapshot) Close() error {
 func (c *call) fileOptions() format.Options {
 	return format.Options{Collection: c.written(), CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.base() + "/collections/" + c.coll.ID,
 		Title: c.coll.Title.In("nb"), Dated: c.cat.Modified, Excel: c.output().dialect == "excel", Profile: c.output().profile, GeoPackage: c.s.newGeoPackage}
+}
+
+// makeFile writes the file to out, with a place for that; what is written does not wait for a reader.
+func (c *call) makeFile(out io.Writer, f *format.Format, snap store.Snapshot) error {
+	t, k := c.s.turns, c.s.makers.ticket(c)
+	if err := t.enter(c.r.Context(), costFileMaking, k); err != nil {
+		return err
+	}
+	defer t.leave(costFileMaking, k)
+	return c.produce(out, f, snap, c.s.downloads.temp())
 }
 
 // deliver writes the file to the client. Where the disk of the cached files is full, that of the system's temporary files is used.
@@ -227,6 +240,7 @@ func (c *call) stream(w http.ResponseWriter, f *format.Format, snap store.Snapsh
 			return err
 		}
 		w.Header().Set("Content-Length", strconv.FormatInt(n, 10))
+		c.rw.fromDisk()
 		_, err = io.Copy(w, tmp)
 		return err
 	}
@@ -375,14 +389,20 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 	case err == nil:
 	case asked != now:
 		return problem.New(problem.Gone, nil, "The file of this state of the data is gone. Begin anew at %s/collections/%s/download?f=%s", c.base(), c.coll.ID, f.Name)
-	case c.file().revision == "" && (c.r.Method == http.MethodHead || f.Streams && !snap.Holds()):
-		if c.r.Method == http.MethodHead {
-			return c.head(w, f)
+	case c.file().revision == "" && c.r.Method == http.MethodHead:
+		return c.head(w, f)
+	case c.file().revision == "" && f.Streams && !snap.Holds() && s.downloads.alone(name): // who come while it streams share a file
+		defer s.downloads.streamed(name)
+		if err := c.largeFile(); err != nil {
+			return err
 		}
 		return c.deliver(w, f, snap)
 	default:
-		file, err = s.downloads.load(c.r.Context(), name, func(out io.Writer) error { return c.produce(out, f, snap, s.downloads.temp()) })
+		file, err = s.downloads.load(c.r.Context(), name, func(out io.Writer) error { return c.makeFile(out, f, snap) })
 		if noRoom(err) { // the cached copy is lost, the answer is not
+			if err := c.largeFile(); err != nil {
+				return err
+			}
 			return c.deliver(w, f, snap)
 		}
 		if err != nil {
@@ -398,6 +418,7 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f *format.Format) error {
 	h := w.Header()
 	h.Set("ETag", `"`+revision+"-"+f.Name+`"`)
+	c.rw.fromDisk()
 	h.Set("Content-Location", c.base()+"/collections/"+c.coll.ID+"/download?f="+f.Name+"&revision="+revision)
 	if c.file().revision != "" {
 		http.ServeContent(w, c.r, "", time.Time{}, file)

@@ -28,6 +28,7 @@ type fileCache struct {
 
 	mu     sync.Mutex
 	making map[string]chan struct{}
+	stream map[string]bool // files that are written to a client while they are read
 
 	changes atomic.Uint64 // how often a file came or went
 }
@@ -40,7 +41,7 @@ const underWay = ".partial"
 
 // newFileCache caches files in a folder, and removes what an earlier process left half done.
 func newFileCache(dir string, most int64) *fileCache {
-	k := &fileCache{dir: dir, most: most, slots: make(chan struct{}, 2), making: map[string]chan struct{}{}}
+	k := &fileCache{dir: dir, most: most, slots: make(chan struct{}, 2), making: map[string]chan struct{}{}, stream: map[string]bool{}}
 	if dir == "" {
 		return k
 	}
@@ -141,6 +142,23 @@ func (k *fileCache) load(ctx context.Context, name string, write func(io.Writer)
 		return f, nil
 	}
 	return k.fill(name, write)
+}
+
+// alone reports whether nobody streams the file of that name; who is told so calls streamed when it has done that.
+func (k *fileCache) alone(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.stream[name] {
+		return false
+	}
+	k.stream[name] = true
+	return true
+}
+
+func (k *fileCache) streamed(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.stream, name)
 }
 
 // fill writes a file and gives it its name.

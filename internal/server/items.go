@@ -300,7 +300,6 @@ func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, er
 		return frags, nil
 	}
 	n, size := 0, 0
-	c.rw.resting() // the question has a turn of its own
 	err = c.ask(func(ctx context.Context) error {
 		buf := takeBuffer()
 		defer func() { giveBuffer(buf) }()
@@ -656,10 +655,14 @@ func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(d
 		if err != nil {
 			return err
 		}
+		if rows = rows[n:]; n >= manyFeatures && out.w != nil {
+			if err := c.writing(); err != nil {
+				return err
+			}
+		}
 		if err := out.spill(); err != nil {
 			return err
 		}
-		rows = rows[n:]
 	}
 	return nil
 }

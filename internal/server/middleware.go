@@ -118,6 +118,9 @@ func (s *Server) record(c *call, rw *response, r *http.Request, took time.Durati
 		more = append(more, slog.String("operation", c.soapOperation))
 	}
 	s.metrics.observe(name, rw.status, rw.bytes, took)
+	if r.Context().Err() != nil {
+		c.brokenOff()
+	}
 	if (r.URL.Path == "/healthz" || r.URL.Path == "/readyz") && rw.status == http.StatusOK {
 		return
 	}
@@ -277,10 +280,11 @@ type response struct {
 	slowest  int64         // bytes in a second that the reader must take on average, after patience
 	blocked  time.Duration // in writes
 	makers   *makers
-	place    chan struct{} // of a large answer that is being made; nil: none is held
-	rest     func()        // gives the place of writing back; nil: none is held
-	spool    *spool        // what goes behind the bytes that are sent; nil: nothing waits
-	spooled  bool          // the answer had its spool
+	leave    func() // gives the place of a large answer that is being made back; nil: none is held
+	direct   bool   // that place is of an answer that goes straight to its reader
+	rest     func() // gives the place of writing back; nil: none is held
+	spool    *spool // what goes behind the bytes that are sent; nil: nothing waits
+	spooled  bool   // the answer had its spool
 }
 
 func (w *response) WriteHeader(status int) {

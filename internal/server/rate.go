@@ -68,8 +68,11 @@ func (b *buckets) charge(owner string, units float64, now time.Time) {
 			clear(b.by)
 		}
 	}
-	b.by[owner] = bucket{b.units(owner, now) - units, now}
+	b.by[owner] = bucket{max(b.units(owner, now)-units, -mostDebt*b.burst), now}
 }
+
+// mostDebt is how much an owner owes at most, in bursts, so that a storm is forgiven some time after its end.
+const mostDebt = 6
 
 // rateWindow is the time over which limits.rate is an average.
 const rateWindow = 10 * time.Second
@@ -121,6 +124,13 @@ func (b *buckets) headers(h http.Header, owner string) {
 	}
 	h.Set("RateLimit", v)
 }
+
+// Requests that are broken off: so many of one caller at once, then so many in each second. Beyond, nothing is asked for it. Maps that are moved quickly
+// break off some dozens in a second.
+const (
+	resetsAtOnce = 1000
+	resetsRate   = 100
+)
 
 // Wrong keys: so many of one address are answered at once, then one in each second. A right key is never refused for it.
 const (

@@ -149,7 +149,7 @@ func New(o Options) (*Server, error) {
 	if s.tiles == nil {
 		s.tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	}
-	s.makers = newMakers(spoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), memoryWait)
+	s.makers = newMakers(spoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.turns)
 	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}

@@ -1,28 +1,26 @@
 package server
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/s2"
 
-	"grense/internal/problem"
+	"grense/internal/store"
 )
 
 // makers bounds how many large answers are made at once. The first few go straight to their readers. Of the others a few are made at a time, into files
-// of the data folder, so that neither memory nor a place waits for a slow reader. It is safe for concurrent use.
+// of the data folder, so that neither memory nor a place waits for a slow reader. Owners take turns. It is safe for concurrent use.
 type makers struct {
-	direct, making chan struct{}
-	wait           time.Duration // for a place
-	dir            string        // of the files; "" for none
-	used           atomic.Int64  // bytes of them
-	most           int64
+	turns *turns
+	wait  time.Duration // for a place
+	dir   string        // of the files; "" for none
+	used  atomic.Int64  // bytes of them
+	most  int64
 }
 
 // largeAnswer is the number of features or hits from which on an answer is a large one.
@@ -37,36 +35,44 @@ const memoryWait = 30 * time.Second
 // tooSlow is how long an answer may wait for its reader before the rest of it goes to a file.
 const tooSlow = time.Second
 
-func newMakers(dir string, most int64, wait time.Duration) *makers {
-	p := runtime.GOMAXPROCS(0)
-	return &makers{direct: make(chan struct{}, 2*p), making: make(chan struct{}, p), wait: wait, dir: dir, most: most}
+func newMakers(dir string, most int64, t *turns) *makers {
+	return &makers{turns: t, wait: memoryWait, dir: dir, most: most}
 }
 
 // large takes a place for an answer that may be large, before its features are asked for. The place is held until the answer is made, or its reader
 // proves slow. Memory is given out in turns: where that takes too long, the answer is refused.
-func (c *call) large() error {
+func (c *call) large() error { return c.makeLarge(costDirect, costMaking) }
+
+// largeFile is large for a file that is made for one reader.
+func (c *call) largeFile() error { return c.makeLarge(costFileDirect, costFileMaking) }
+
+func (c *call) makeLarge(direct, making store.Cost) error {
 	m, w := c.s.makers, c.rw
-	if w == nil || w.place != nil || w.status != 0 {
+	if w == nil || w.leave != nil || w.status != 0 {
 		return nil
 	}
-	select {
-	case m.direct <- struct{}{}:
-		w.place = m.direct
-		return nil
-	default:
+	k := m.ticket(c)
+	if !c.continues {
+		if err := m.turns.admit(k); err != nil {
+			return err
+		}
 	}
-	ctx, cancel := context.WithTimeout(c.r.Context(), m.wait)
-	defer cancel()
-	select {
-	case m.making <- struct{}{}:
-		w.place, w.spool = m.making, newSpool(m)
+	if w.direct = m.turns.try(direct, k); w.direct {
+		w.leave = func() { m.turns.leave(direct, k) }
 		return nil
-	case <-ctx.Done():
 	}
-	if err := c.r.Context().Err(); err != nil {
+	if err := m.turns.enter(c.r.Context(), making, k); err != nil {
 		return err
 	}
-	return problem.New(problem.Busy, nil, "The server is busy with large answers. Try again after the seconds in Retry-After, or ask for smaller pages.")
+	w.leave, w.spool = func() { m.turns.leave(making, k) }, newSpool(m)
+	return nil
+}
+
+// ticket is the right of a call to wait for a place.
+func (m *makers) ticket(c *call) *ticket {
+	k := c.ticket(c.continues)
+	k.left.Store(int64(m.wait))
+	return k
 }
 
 // spool is what of an answer waits for its reader, in a file that nobody else sees: blocks of S2, each behind its length. It is not safe for concurrent
@@ -168,9 +174,9 @@ func (s *spool) close() {
 // release gives the places of an answer back.
 func (w *response) release() {
 	w.resting()
-	if w.place != nil {
-		<-w.place
-		w.place = nil
+	if w.leave != nil {
+		w.leave()
+		w.leave = nil
 	}
 }
 
@@ -178,11 +184,20 @@ func (w *response) release() {
 // taken until the answer is out, so that memory has its bound.
 func (w *response) keep(b []byte) int {
 	n, err := w.spool.write(b)
-	if n > 0 && w.place == w.makers.direct {
+	if n > 0 && w.direct {
 		w.release()
 	}
 	w.spooled = err != nil
 	return n
+}
+
+// fromDisk says that what follows comes from a file, so that nothing of it needs to be kept in another one, and no place.
+func (w *response) fromDisk() {
+	if w == nil || w.spool != nil && w.spool.size > 0 {
+		return
+	}
+	w.spool, w.spooled = nil, true
+	w.release()
 }
 
 // drain sends what waits for its reader. Little of the answer is in memory then.

@@ -17,7 +17,7 @@ import (
 func slowCall(t *testing.T, m *makers) (*call, *httptest.ResponseRecorder) {
 	t.Helper()
 	rec := httptest.NewRecorder()
-	c := &call{s: &Server{makers: m}, r: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
+	c := &call{s: &Server{makers: m, turns: m.turns}, keyID: "a", r: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
 	c.rw = &response{ResponseWriter: rec, deadline: time.Minute, makers: m, blocked: 2 * tooSlow}
 	return c, rec
 }
@@ -42,7 +42,8 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 		held int // places
 	}{"all": {2 << 30, 0, 0}, "what there is room for": {20 << 10, len(body), 0}, "no room": {0, len(body), 1}} {
 		t.Run(name, func(t *testing.T) {
-			m := newMakers(t.TempDir(), c.most, time.Minute)
+			m := newMakers(t.TempDir(), c.most, someTurns(1))
+			free := m.turns.classes[costDirect].free
 			call, rec := slowCall(t, m)
 			if err := call.large(); err != nil {
 				t.Fatal(err)
@@ -52,8 +53,8 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 					t.Fatal(n, err)
 				}
 			}
-			if len(m.direct) != c.held || rec.Body.Len() != c.at {
-				t.Errorf("%d places are held, %d bytes sent; want %d, %d", len(m.direct), rec.Body.Len(), c.held, c.at)
+			if held := free - m.turns.classes[costDirect].free; held != c.held || rec.Body.Len() != c.at {
+				t.Errorf("%d places are held, %d bytes sent; want %d, %d", held, rec.Body.Len(), c.held, c.at)
 			}
 			if err := call.rw.drain(); err != nil {
 				t.Fatal(err)
@@ -68,33 +69,45 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 	}
 }
 
+// TestLargeAnswersAreMadeAFewAtATime: the first few go to their readers, the others to files, and one owner does not have all places.
 func TestLargeAnswersAreMadeAFewAtATime(t *testing.T) {
-	m := newMakers(t.TempDir(), 1<<20, time.Minute)
-	var calls []*call
-	for range cap(m.direct) + cap(m.making) {
-		c, _ := slowCall(t, m)
-		if err := c.large(); err != nil {
-			t.Fatal(err)
-		}
-		calls = append(calls, c)
-	}
-	if last := calls[len(calls)-1]; last.rw.spool == nil || calls[0].rw.spool != nil {
-		t.Error("the first few go to their readers, the others to files")
-	}
-	gone, leave := context.WithCancel(t.Context())
-	leave()
-	late, _ := slowCall(t, m)
-	late.r = late.r.WithContext(gone)
-	if err := late.large(); err != context.Canceled {
-		t.Errorf("%v for a client that has left", err)
-	}
-	m.wait = 0
-	late, _ = slowCall(t, m)
-	if err := late.large(); problem.Of(err).Kind != problem.Busy {
-		t.Errorf("%v; want busy", err)
-	}
-	calls[0].rw.release()
-	if err := late.large(); err != nil {
-		t.Errorf("a place that was given back is not given out: %v", err)
+	for name, take := range map[string]func(*call) error{"pages": (*call).large, "files": (*call).largeFile} {
+		t.Run(name, func(t *testing.T) {
+			m := newMakers(t.TempDir(), 1<<20, someTurns(1))
+			m.wait = 0
+			var calls []*call
+			for {
+				c, _ := slowCall(t, m)
+				err := take(c)
+				if problem.Of(err).Kind == problem.Busy {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				calls = append(calls, c)
+			}
+			if last := calls[len(calls)-1]; last.rw.spool == nil || calls[0].rw.spool != nil {
+				t.Error("the first few go to their readers, the others to files")
+			}
+			other, _ := slowCall(t, m)
+			other.keyID = "b"
+			if err := take(other); err != nil {
+				t.Errorf("another owner: %v", err)
+			}
+			m.wait = time.Minute
+			gone, leave := context.WithCancel(t.Context())
+			leave()
+			late, _ := slowCall(t, m)
+			late.r = late.r.WithContext(gone)
+			if err := take(late); err != context.Canceled {
+				t.Errorf("%v for a client that has left", err)
+			}
+			calls[0].rw.release()
+			late, _ = slowCall(t, m)
+			if err := take(late); err != nil {
+				t.Errorf("a place that was given back is not given out: %v", err)
+			}
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -32,6 +33,8 @@ type madeTile struct {
 	body *body // nil: an empty one
 	hint string
 	keep bool
+
+	readers atomic.Int64 // to whom it is being sent
 }
 
 func (t *madeTile) size() int64 {
@@ -122,10 +125,11 @@ func (s *Server) tile(c *call, w http.ResponseWriter) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	if err := s.flight.admit(len(t.body.plain)); err != nil {
+	done, err := t.send(&s.flight)
+	if err != nil {
 		return err
 	}
-	c.hold(len(t.body.plain))
+	defer done()
 	h.Set("Content-Type", c.rep.contentType())
 	c.writeBody(w, http.StatusOK, t.body)
 	return nil
@@ -148,6 +152,23 @@ func (c *call) tileAsked() string {
 		return ids
 	}
 	return ids + "?" + strings.Join(rest, "&")
+}
+
+// send counts the tile among the answers under way, once for all its readers, until done is called.
+func (t *madeTile) send(f *flight) (done func(), err error) {
+	n := len(t.body.plain) + len(t.body.gz)
+	if t.readers.Add(1) == 1 {
+		if err := f.admit(n); err != nil {
+			t.readers.Add(-1)
+			return nil, err
+		}
+		f.held.Add(int64(n))
+	}
+	return func() {
+		if t.readers.Add(-1) == 0 {
+			f.held.Add(int64(-n))
+		}
+	}, nil
 }
 
 // makeTile makes a tile within the limits of its set; outside it is not found (OGC 20-057, /req/core/tc-error). Below the first

@@ -21,8 +21,9 @@ type turns struct {
 	wait    time.Duration // of one request, for places and connections, before it is refused
 	work    time.Duration // of one request, for all its questions
 	mu      sync.Mutex
-	classes [len(store.Costs) + 2]turnClass // the last: costWriting and costExecuting
-	rates   *buckets                        // of owners; nil: none
+	classes [costs]turnClass
+	rates   *buckets // of owners; nil: none
+	resets  *buckets // of callers who break off what they asked for
 }
 
 // turnClass is the places and the queue of a class.
@@ -52,28 +53,45 @@ const maxWaiting = 4096
 
 // newTurns gives each class its places.
 func newTurns(l config.Limits, places [len(store.Costs)]int) *turns {
-	t := &turns{wait: l.Queue, work: l.Query, rates: newRates(l.Rate)}
+	t := &turns{wait: l.Queue, work: l.Query, rates: newRates(l.Rate), resets: newBuckets(resetsRate, resetsAtOnce)}
 	for i := range places {
 		n := max(1, min(places[i], l.Concurrent))
 		part := max(1, n-1)
 		if store.Cost(i) >= store.CostScan {
 			part = (n + 1) / 2
 		}
-		t.classes[i] = turnClass{free: n, part: part, held: map[string]int{}, ring: list.New(), owners: map[string]*list.Element{}}
+		t.classes[i] = newTurnClass(n, part)
 	}
 	p := runtime.GOMAXPROCS(0)
-	t.classes[costWriting] = turnClass{free: 2 * p, part: p, held: map[string]int{}, ring: list.New(), owners: map[string]*list.Element{}}
+	t.classes[costWriting] = newTurnClass(2*p, p)
+	t.classes[costDirect] = newTurnClass(2*p, 2*p-1)
+	t.classes[costMaking] = newTurnClass(p+1, p)
+	t.classes[costFileDirect] = newTurnClass(2*p, 2*p-1)
+	t.classes[costFileMaking] = newTurnClass(p+1, p)
 	n := max(4, 4*p)
-	t.classes[costExecuting] = turnClass{free: n, part: n / 2, held: map[string]int{}, ring: list.New(), owners: map[string]*list.Element{}}
+	t.classes[costExecuting] = newTurnClass(n, n/2)
 	return t
 }
 
-// costExecuting is the class of executions that clients wait for. Their questions wait for turns of their own besides.
-const costExecuting = costWriting + 1
+func newTurnClass(places, part int) turnClass {
+	return turnClass{free: places, part: part, held: map[string]int{}, ring: list.New(), owners: map[string]*list.Element{}}
+}
 
-// costWriting is the class of the writing of many features into an answer, which asks the store nothing. One owner has as many places as there are
-// processors, so that answers of others need not wait for more than that, however many of its own it asks for and breaks off.
-const costWriting = store.Cost(len(store.Costs))
+// Classes of work besides questions.
+const (
+	// costWriting is that of reading many features and of writing them into an answer. One owner has as many places as there are
+	// processors, so that answers of others need not wait for more than that, however many of its own it asks for and breaks off.
+	costWriting = store.Cost(len(store.Costs)) + iota
+	// Large answers are made with a place of these: those that go straight to their readers, and those that go into a file first. Files of
+	// downloads have their own, since they take longer.
+	costDirect
+	costMaking
+	costFileDirect
+	costFileMaking
+	// costExecuting is that of executions that clients wait for. Their questions wait for turns of their own besides.
+	costExecuting
+	costs
+)
 
 // manyFeatures is from how many features on their writing waits for its turn.
 const manyFeatures = 50
@@ -88,9 +106,7 @@ func (c *call) writing() error {
 	if err := c.r.Context().Err(); err != nil {
 		return err
 	}
-	t, k := c.s.turns, &ticket{owner: c.owner()}
-	k.begun.Store(c.continues)
-	k.left.Store(int64(t.wait))
+	t, k := c.s.turns, c.ticket(c.continues)
 	if err := t.enter(c.r.Context(), costWriting, k); err != nil {
 		return err
 	}
@@ -117,15 +133,22 @@ func placesOf(st store.Store, concurrent int) [len(store.Costs)]int {
 
 // A ticket is a request's right to ask the store. It belongs to the request's context.
 type ticket struct {
-	owner string
-	begun atomic.Bool  // it has been answered in part; further questions are not refused
-	left  atomic.Int64 // nanoseconds that it may still wait for places and connections
-	work  atomic.Int64 // nanoseconds that its questions may still take
+	owner  string
+	caller string       // see call.caller
+	begun  atomic.Bool  // it has been answered in part; further questions are not refused
+	left   atomic.Int64 // nanoseconds that it may still wait for places and connections
+	work   atomic.Int64 // nanoseconds that its questions may still take
 }
 
 type ticketKey struct{}
 
-// newTicket returns a ticket of an owner. With begun, its work goes on with what was answered before.
+// ticket returns one of the call. With begun, its work goes on with what was answered before.
+func (c *call) ticket(begun bool) *ticket {
+	k := c.s.turns.newTicket(c.owner(), begun)
+	k.caller = c.caller()
+	return k
+}
+
 func (t *turns) newTicket(owner string, begun bool) *ticket {
 	k := &ticket{owner: owner}
 	k.begun.Store(begun)
@@ -141,8 +164,19 @@ func errBusy(c store.Cost) error {
 		return problem.New(problem.Busy, nil, "The server is busy with other searches through whole collections. Try again after the seconds in Retry-After, or ask by id, bbox or an indexed property.")
 	case store.CostGeometry:
 		return problem.New(problem.Busy, nil, "The server is busy with other filters that compare geometries. Try again after the seconds in Retry-After, or ask by bbox.")
+	case costDirect, costMaking:
+		return problem.New(problem.Busy, nil, "The server is busy with large answers. Try again after the seconds in Retry-After, or ask for smaller pages.")
+	case costFileDirect, costFileMaking:
+		return problem.New(problem.Busy, nil, "The server is busy with other downloads. Try again after the seconds in Retry-After, or select less.")
 	}
 	return problem.New(problem.Busy, nil, "The server is busy. Try again after the seconds in Retry-After.")
+}
+
+// try takes a place of class c if there is one at once.
+func (t *turns) try(c store.Cost, k *ticket) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.classes[c].try(k.owner)
 }
 
 // enter waits for a place of class c. Work that was begun is never refused: a download that breaks off costs its client all of it. The waits
@@ -150,8 +184,7 @@ func errBusy(c store.Cost) error {
 func (t *turns) enter(ctx context.Context, c store.Cost, k *ticket) error {
 	x := &t.classes[c]
 	t.mu.Lock()
-	if x.free > 0 && x.held[k.owner] < x.part {
-		x.take(k.owner)
+	if x.try(k.owner) {
 		t.mu.Unlock()
 		return nil
 	}
@@ -208,6 +241,15 @@ func (t *turns) leave(c store.Cost, k *ticket) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.classes[c].release(k.owner)
+}
+
+// try takes a place if there is one for the owner.
+func (x *turnClass) try(owner string) bool {
+	if x.free == 0 || x.held[owner] >= x.part {
+		return false
+	}
+	x.take(owner)
+	return true
 }
 
 func (x *turnClass) take(owner string) {
@@ -279,7 +321,7 @@ func (t *turns) run(ctx context.Context, c store.Cost, fn func(context.Context) 
 		return err
 	}
 	if !k.begun.Load() {
-		if err := t.rates.admit(k.owner); err != nil {
+		if err := t.admit(k); err != nil {
 			return err
 		}
 	}
@@ -301,6 +343,23 @@ func (t *turns) run(ctx context.Context, c store.Cost, fn func(context.Context) 
 		return errBusy(c)
 	}
 	return err
+}
+
+// admit refuses a request that is the first of too many.
+func (t *turns) admit(k *ticket) error {
+	if n, wait := t.resets.left(k.caller, time.Now()); n == 0 {
+		return tooMany(wait, "You have broken off more requests than the server begins for one caller. Wait for the seconds in Retry-After, and let answers come to their end.")
+	}
+	return t.rates.admit(k.owner)
+}
+
+// brokenOff counts a request whose client did not wait for its answer, and as a page what it would have asked.
+func (c *call) brokenOff() {
+	t, now := c.s.turns, time.Now()
+	t.resets.charge(c.caller(), 1, now)
+	if c.right == nil && t.rates != nil {
+		t.rates.charge(c.owner(), units[store.CostPage], now)
+	}
 }
 
 // charge counts a question against the rate of its owner.
@@ -327,7 +386,15 @@ func (s fairStore) Page(ctx context.Context, q store.Query) (p *store.Page, err 
 }
 
 func (s fairStore) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
-	return s.turns.run(ctx, store.CostPage, func(ctx context.Context) error { return s.Store.Fetch(ctx, collection, rows, want, fn) })
+	return s.turns.run(ctx, costOfFetch(rows), func(ctx context.Context) error { return s.Store.Fetch(ctx, collection, rows, want, fn) })
+}
+
+// costOfFetch is the class of reading features, and of what is written of them while they are read.
+func costOfFetch(rows []store.Row) store.Cost {
+	if len(rows) >= manyFeatures {
+		return costWriting
+	}
+	return store.CostPage
 }
 
 // State is that of the store in turns; 0 always where the store cannot name it.

@@ -1,0 +1,100 @@
+//go:build unix
+
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// crowd is many slow readers at once and, beside them, one client of another key.
+type crowd struct {
+	readers int
+	path    func(i int) string // that a reader asks
+	beside  string             // that the other client asks
+	lasts   time.Duration
+}
+
+// attack lets the crowd read, and prints what it cost. what names the attack.
+func (c crowd) attack(t *testing.T, s *serving, what string) {
+	t.Helper()
+	other := s.asker(s.newKey(t))
+	ctx, cancel := context.WithTimeout(t.Context(), c.lasts)
+	defer cancel()
+	var all sync.WaitGroup
+	var begun, told, failed atomic.Int64
+	for i := range c.readers {
+		all.Go(func() {
+			request := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\nX-API-Key: %s\r\n\r\n", c.path(i), s.key)
+			switch s.sendAgain(ctx, request, &told) {
+			case http.StatusOK:
+				begun.Add(1)
+			case http.StatusServiceUnavailable: // until the end
+			default:
+				failed.Add(1)
+			}
+		})
+	}
+	var item []time.Duration
+	var bad int
+	all.Go(func() { item, bad = other.beside(ctx, c.beside, 20*time.Millisecond) })
+	all.Wait()
+	t.Logf("%s: %d answers were begun; %d times a reader was told that the server is busy", what, begun.Load(), told.Load())
+	figure(t, fmt.Sprintf("%d slow readers of %s, limits.memory 512 MiB: VmHWM in bytes", c.readers, what), s.peak(t), 512<<20)
+	figure(t, "  p99 of another key's item", p99(item), 100*time.Millisecond)
+	figure(t, "  its answers other than 200", bad, 0)
+	figure(t, "  answers other than 200 and 503 to the readers", failed.Load(), 0)
+	figure(t, "  readers that got no answer, though they asked again when told to", c.readers-int(begun.Load()), 0)
+}
+
+// TestAttackSlowDownloads: hundreds of readers who take whole collections slowly, as files that are made while they read, cost little memory, whatever the format.
+func TestAttackSlowDownloads(t *testing.T) {
+	attack(t)
+	for _, f := range []string{"json", "csv", "gpkg", "parquet"} {
+		t.Run(f, func(t *testing.T) {
+			s := serveCommunes(t, "GRENSE_LIMITS_MEMORY=512MiB")
+			s.away = true
+			at := "/collections/" + s.only(t)
+			crowd{readers: 900, beside: at + "/items/7", lasts: time.Minute, path: func(int) string {
+				return at + "/download?f=" + f
+			}}.attack(t, s, "downloads, f="+f)
+		})
+	}
+}
+
+// TestAttackSlowSelections: the same of files that are made for one reader each.
+func TestAttackSlowSelections(t *testing.T) {
+	attack(t)
+	for _, f := range []string{"geojsonseq", "gpkg", "parquet", "xlsx"} {
+		t.Run(f, func(t *testing.T) {
+			s := serveCommunes(t, "GRENSE_LIMITS_MEMORY=512MiB")
+			s.away = true
+			at := "/collections/" + s.only(t)
+			crowd{readers: 300, beside: at + "/items/7", lasts: 2 * time.Minute, path: func(i int) string {
+				return at + "/download?f=" + f + "&bbox=" + url.QueryEscape(fmt.Sprintf("2,%d.%03d,3,49.5", 46+i%2, i))
+			}}.attack(t, s, "downloads of selections, f="+f)
+		})
+	}
+}
+
+// TestAttackSlowTiles: hundreds of readers who take the largest tiles slowly cost little memory, and others get theirs at once.
+func TestAttackSlowTiles(t *testing.T) {
+	attack(t)
+	s := serveCommunes(t, "GRENSE_LIMITS_MEMORY=512MiB")
+	s.away = true
+	at := "/collections/" + s.only(t)
+	tiles := []string{"5/11/16", "6/22/32", "7/44/64", "7/44/65", "7/45/64", "8/88/129"}
+	for _, tile := range tiles {
+		code, body, took, err := s.asker(s.key).ask(t.Context(), at+"/tiles/WebMercatorQuad/"+tile)
+		t.Logf("%s: %d after %v, %v, %.100q", tile, code, took, err, body)
+	}
+	crowd{readers: 900, beside: at + "/items/7", lasts: time.Minute, path: func(i int) string {
+		return at + "/tiles/WebMercatorQuad/" + tiles[i%len(tiles)]
+	}}.attack(t, s, "tiles")
+}
