@@ -69,6 +69,13 @@ page-checks:
 	@cd $(PAGE_CHECKS) && if [ ! node_modules/.package-lock.json -nt package-lock.json ] && [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && command -v npm >/dev/null; then \
 	  echo "installing axe-core and html-validate for the tests"; npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || rm -rf node_modules; fi
 
+.PHONY: map-libraries
+# MapLibre GL JS and OpenLayers, pinned with their checksums as those above, which make accept opens in Chromium.
+MAP_LIBRARIES := internal/server/testdata/maps
+map-libraries:
+	@cd $(MAP_LIBRARIES) && if [ ! node_modules/.package-lock.json -nt package-lock.json ] && [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && command -v npm >/dev/null; then \
+	  echo "installing map libraries for the acceptance run"; npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || rm -rf node_modules; fi
+
 screenshots: chromium ## pictures of every page, light and dark, wide and narrow (bin/screenshots/index.html)
 	@{ $(CHROMIUM_FOUND); } || { echo "pictures need Chromium; install it"; exit 1; }
 	rm -rf bin/screenshots
@@ -101,8 +108,8 @@ bench-against: build ## server CPU per request of bin/grense and of an older bui
 	@test -x "$(OLD)" || { echo "OLD names a program: make bench-against OLD=/path/of/an/older/grense"; exit 1; }
 	GRENSE_BENCH_OLD="$(abspath $(OLD))" go test -count=1 -timeout 30m -run '^TestBenchAgainst$$' -v ./cmd/grense
 
-accept: build clients client-tools soap-clients postgres ## real clients against a running server; takes minutes
-	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/crs ./internal/arc ./internal/tile
+accept: build clients client-tools soap-clients postgres chromium map-libraries ## real clients against a running server; takes minutes
+	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/crs ./internal/arc ./internal/tile ./internal/server
 
 # How long each fuzz target runs in make soak.
 FUZZTIME ?= 5m

@@ -25,9 +25,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// chromium starts one headless Chromium for a test and its subtests and returns the context of its first tab. The test is skipped where there is
+// chromium starts one headless Chromium for a test and its subtests with more flags than its own, and returns the context of its first tab. The test is skipped where there is
 // none, under the race detector, and when the tests run on another store than the default.
-func chromium(t *testing.T) context.Context {
+func chromium(t *testing.T, flags ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	if raceDetector {
 		t.Skip("the tests in a browser run without the race detector")
@@ -58,12 +58,12 @@ func chromium(t *testing.T) context.Context {
 		alive.Close()
 		close(gone)
 	}()
-	ctx, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), append(chromedp.DefaultExecAllocatorOptions[:], // the end of the test would kill it at once
+	ctx, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), append(append(chromedp.DefaultExecAllocatorOptions[:], // the end of the test would kill it at once
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(dir), chromedp.Env("TMPDIR="+dir),
 		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) { cmd.Stderr = holds }),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"), // no name is looked up: whatever a page loads from elsewhere fails
-	)...)
+	), flags...)...)
 	ctx, cancel := chromedp.NewContext(ctx)
 	t.Cleanup(func() {
 		within, enough := context.WithTimeout(ctx, time.Minute)
