@@ -33,6 +33,7 @@ var may = map[string]string{
 	"internal/format":          "internal/store internal/cql2 internal/crs internal/wkb internal/feature",
 	"internal/tile":            "internal/arc internal/cache internal/store internal/cql2 internal/crs internal/wkb api/ogcapi",
 	"internal/process":         "internal/store internal/cql2 internal/crs internal/feature internal/format api/ogcapi",
+	"internal/history":         "internal/store internal/cql2",
 	"internal/placename":       "internal/cache internal/store internal/cql2 internal/crs internal/feature api/placename",
 	"internal/soap":            "internal/placename api/placename",
 	"internal/ingest":          "internal/store internal/cql2 internal/crs internal/wkb",
@@ -41,13 +42,13 @@ var may = map[string]string{
 	"internal/apikey":          "internal/store migrations",
 	"internal/migrate":         "migrations",
 	"internal/server": "internal/cache api/ogcapi api/placename web openapi migrations internal/config internal/crs internal/cql2 internal/store internal/feature internal/draw internal/tile " +
-		"internal/process internal/format internal/placename internal/soap internal/apikey",
+		"internal/process internal/history internal/format internal/placename internal/soap internal/apikey",
 	"cmd/grense": "*",
 
 	"internal/register/official":     "internal/register internal/store internal/cql2 internal/crs internal/wkb internal/ingest",
 	"internal/register/registertest": "internal/store",
 	"internal/cql2/cql2test":         "internal/cql2",
-	"internal/source":                "internal/cache internal/config internal/store internal/store/gpkg internal/store/postgis internal/ingest internal/demo internal/register internal/migrate",
+	"internal/source":                "internal/cache internal/config internal/store internal/store/gpkg internal/store/postgis internal/ingest internal/demo internal/register internal/history internal/migrate",
 }
 
 func TestEachPackageImportsOnlyWhatTheHouseAllows(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"grense/internal/demo"
+	"grense/internal/history"
 	"grense/internal/register"
 	"grense/internal/source"
 )
@@ -224,7 +225,11 @@ func haveDemo(t *testing.T, dir string) {
 
 // demoPath is where serve keeps the demo when dir is its home.
 func demoPath(dir string) string {
-	return filepath.Join(dir, ".local/share/grense", "demo-"+demo.Version+"-"+register.Version+".gpkg")
+	times, err := history.NorwayVersion()
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return filepath.Join(dir, ".local/share/grense", "demo-"+demo.Version+"-"+register.Version+"-"+times+".gpkg")
 }
 
 func writeFile(t *testing.T, name, text string) string {

@@ -105,7 +105,10 @@ type Collection struct {
 	// HiddenColumns are columns that are not served: no property, no queryable, not searched.
 	HiddenColumns []string `yaml:"hidden_columns"`
 	Roles         Roles    `yaml:"roles"`
-	Links         []Link   `yaml:"links"`
+	// Codes is the scheme of the history whose codes the feature ids are, such as kommune. Defaults to kommune for a collection kommuner and to
+	// fylke for fylker, else to none.
+	Codes string `yaml:"codes"`
+	Links []Link `yaml:"links"`
 }
 
 // Roles names the columns with a meaning. An instant excludes an interval.

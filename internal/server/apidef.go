@@ -8,6 +8,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"grense/api/ogcapi"
+	"grense/internal/history"
 	"grense/internal/store"
 	"grense/openapi"
 )
@@ -62,7 +63,7 @@ func (c *call) definition() openapi.Input {
 		in.Version = "0"
 	}
 	for _, rt := range c.s.routes {
-		if rt.Hidden || rt.Register && !c.hasRegister() {
+		if rt.Hidden || rt.Register && !c.hasRegister() || rt.Lineage && !history.Has(c.cat) {
 			continue
 		}
 		if !slices.ContainsFunc(in.Tags, func(t openapi.Tag) bool { return t.Name == rt.Tag }) {
@@ -73,7 +74,7 @@ func (c *call) definition() openapi.Input {
 			continue
 		}
 		for _, coll := range c.cat.Collections {
-			if coll.Public && (!rt.Drawn || coll.Geometry != nil) {
+			if coll.Public && (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || tellsTime(c.cat, coll)) {
 				in.Operations = append(in.Operations, c.operation(rt, coll))
 			}
 		}
@@ -96,6 +97,7 @@ var tagDescriptions = map[string]string{
 	"Tiles":          "Vector tiles, for maps",
 	"Tiling schemes": "Tile matrix sets that tiles are cut by",
 	"Processes":      "What the service can compute",
+	"History":        "Divisions through time: what codes stood for, and what became of them",
 	"Code lists":     "Codes of the place-name register and their names",
 }
 
@@ -187,7 +189,7 @@ func (c *call) definedParams() []openapi.Parameter {
 func (c *call) definedParam(p *param) openapi.Parameter {
 	d := openapi.Parameter{Shared: p.Name, Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
 	switch p {
-	case paramLookupCRS, paramLookupCollections, paramLookupTime:
+	case paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection:
 		d.Shared = ""
 	case paramDatetime:
 		d.Description += ". Days, and times without a zone, are those of " + c.zone().String()

@@ -71,6 +71,10 @@ var pageKinds = []pageKind{
 	{name: "process", route: "/processes/{processId}", path: "/processes/echo?f=html"},
 	{name: "codelists", route: "/codelists", path: "/codelists?f=html"},
 	{name: "codelist", route: "/codelists/{codeListId}", path: "/codelists/spraak?f=html"},
+	{name: "code", route: "/codes/{schemeId}/{code}", path: "/codes/kommune/0712?f=html"},
+	{name: "lineage", route: "/collections/{collectionId}/items/{featureId}/lineage", path: "/collections/kommuner/items/1580/lineage?f=html&until=2019-01-01", keyed: true},
+	{name: "events", route: "/collections/{collectionId}/items", path: "/collections/divisions_events/items?f=html&limit=25", keyed: true},
+	{name: "retired", route: "-", path: "/collections/kommuner/items/1507?f=html", status: http.StatusGone, keyed: true},
 	{name: "accessibility", route: "/accessibility", path: "/accessibility?f=html"},
 	{name: "soap", route: "/soap/stedsnavn/v1", path: "/soap/stedsnavn/v1?f=html"},
 	{name: "key", route: "/key", path: "/key?f=html"},
@@ -149,6 +153,9 @@ var wholeDemo = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	if err := register.Generate(ctx, w, register.Options{Places: 1000, Seed: 1}); err != nil {
+		return "", err
+	}
+	if err := writeNorway(ctx, w); err != nil {
 		return "", err
 	}
 	return path, w.Commit(ctx)

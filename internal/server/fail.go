@@ -140,8 +140,19 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 	case problem.Unavailable, problem.Timeout, problem.Busy, problem.TooMany:
 		h.Set("Retry-After", retryOf(err))
 	}
+	gone, isRetired := errors.AsType[*retired](err)
+	if isRetired {
+		h.Set("Link", linkHeader(gone.links))
+		p.Type = gone.more.Type
+		gone.more.Problem = p
+	}
 	if asPage {
-		if plain, err := c.s.pages.render(c, c.problemPage(p)); err == nil {
+		pg := c.problemPage(p)
+		if isRetired {
+			pg.Data.(*problemView).Current = c.refCrumbs(gone.more.Current)
+			pg.Data.(*problemView).History = c.htmlHref(strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount) + "/lineage")
+		}
+		if plain, err := c.s.pages.render(c, pg); err == nil {
 			h.Set("Content-Type", asHTML.contentType())
 			h.Set("Content-Language", languageTag(c.lang))
 			c.writeBody(w, p.Status, &body{plain: []byte(redact(string(plain)))})
@@ -150,6 +161,10 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 		c.s.log.ErrorContext(c.r.Context(), "error page failed", "request", c.id, "err", err)
 	}
 	h.Set("Content-Type", "application/problem+json")
-	plain, _ := marshal(p) // strings and numbers only
+	var doc any = p
+	if isRetired {
+		doc = gone.more
+	}
+	plain, _ := marshal(doc) // strings and numbers only
 	c.writeBody(w, p.Status, &body{plain: plain})
 }

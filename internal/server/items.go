@@ -338,7 +338,7 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
-		return notFoundFeature(c, id)
+		return c.missing(id)
 	}
 	if err != nil {
 		return err

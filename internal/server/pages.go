@@ -251,6 +251,8 @@ type problemView struct {
 	Heading    string
 	Next       string             // where the key form leads back to
 	Back       *crumb             // the collection that was asked; nil for none
+	Current    []crumb            // what a code that was given up is now
+	History    string             // page of what became of it; "" for none
 	Collection *ogcapi.Collection // of a data page without a key
 	Schema     *ogcapi.Schema
 }

@@ -127,7 +127,15 @@ func refill(t testing.TB, w store.Writer, source string) error {
 		if err := demo.Write(ctx, w); err != nil {
 			return err
 		}
-		return register.Generate(ctx, w, register.Options{Places: 1000, Seed: 1})
+		if err := register.Generate(ctx, w, register.Options{Places: 1000, Seed: 1}); err != nil {
+			return err
+		}
+		return writeNorway(ctx, w)
+	case isMade(source, historyFile):
+		if err := demo.Write(ctx, w); err != nil {
+			return err
+		}
+		return writeNorway(ctx, w)
 	}
 	from := openGeoPackage(t, source)
 	for _, c := range from.Catalog().Collections {

@@ -37,6 +37,7 @@ type route struct {
 	Hidden      bool   // not in the API definition
 	Drawn       bool   // of a collection: only where features have geometries
 	Register    bool   // only for data with a place-name register
+	Lineage     bool   // only for data with a history of divisions; below a collection: only where its ids are codes of one
 
 	Serve func(rt *route, mount string) http.Handler // instead of all others: answers every method by itself
 }
@@ -78,6 +79,8 @@ var pathVariables = []pathVariable{
 	{Name: "tileRow", Description: "Row of the tile, counted from the top", Schema: map[string]any{"type": "integer", "minimum": 0}},
 	{Name: "tileCol", Description: "Column of the tile, counted from the left", Schema: map[string]any{"type": "integer", "minimum": 0}},
 	{Name: "codeListId", Description: "Id of the code list"},
+	{Name: "schemeId", Description: "Id of the scheme that the code is of, such as kommune"},
+	{Name: "code", Description: "The code"},
 	{Name: "processId", Description: "Id of the process", Values: func(c *call) (ids []string) {
 		for _, p := range c.s.processList.All() {
 			ids = append(ids, p.ID())
@@ -169,6 +172,9 @@ func (s *Server) table() []*route {
 			Description: "One feature by its id.",
 			Data:        true,
 			Params:      []*param{paramCRS, paramProperties, paramSkipGeometry, paramZoomLevel, paramProfile}, New: newItemParams, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item},
+		{Path: "/collections/{collectionId}/items/{featureId}/lineage", Op: "getLineage", Tag: "History", Summary: "Lineage of a feature",
+			Description: "What a division was made of and what became of it, event by event: renamings, renumberings, mergers, splits. Of a code that was given up as well. With until also what it is, or was, on that day. Shares are told where they are known, and never guessed.",
+			Data:        true, Lineage: true, Params: []*param{paramDirection, paramUntil, paramAt}, New: newHistoryParams, Formats: []rep{asJSON, asHTML}, Schema: schema("lineage"), Stream: s.lineage},
 		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", Tag: "Collections", Summary: "Properties to sort by",
 			Description: "The properties that sortby takes, as JSON Schema.",
 			Formats:     []rep{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
@@ -215,6 +221,9 @@ func (s *Server) table() []*route {
 			Description: "Codes, names and properties of every division that covers a point or has it on its border, the largest kind first, in one answer. Outside of all: an empty answer with the nearest division and its distance.",
 			Data:        true, Params: []*param{paramLon, paramLat, paramLookupCRS, paramLookupCollections, paramLookupTime, paramProfile}, New: newLookupParams,
 			Formats: []rep{asGeoJSON, asHTML}, Schema: schema("lookup"), Stream: s.lookup},
+		{Path: "/codes/{schemeId}/{code}", Op: "getCode", Tag: "History", Summary: "What a code stands for, or stood for",
+			Description: "The divisions that a code stood for, each with its time, its parent and what it became; with datetime the one of that day. Codes are used again, so that there may be several.",
+			Lineage:     true, Params: []*param{paramAt}, New: newHistoryParams, Formats: []rep{asJSON, asHTML}, Schema: schema("codeHistory"), Get: s.code},
 		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes",
 			Description: "The processes that the service offers.",
 			Params:      []*param{paramProcessLimit}, New: newProcessesParams,

@@ -43,7 +43,19 @@ func TestEveryJSONAnswerIsOfTheSchemaThatItsRouteDeclares(t *testing.T) {
 	if len(routes) < 15 {
 		t.Errorf("only %d routes", len(routes))
 	}
+	h := serveHistory(t, nil)
+	pastRight, pastWrong := h.definition(t), h.definition(t)
+	for _, item := range pastWrong.Paths.Map() {
+		for _, media := range item.Get.Responses.Value("200").Value.Content {
+			media.Schema = openapi3.NewSchemaRef("", openapi3.NewStringSchema())
+		}
+	}
 	for _, rt := range routes {
+		a, right, wrong, variables := a, right, wrong, variables
+		if strings.HasPrefix(rt.Path, "/codes/") || strings.HasSuffix(rt.Path, "/lineage") {
+			a, right, wrong = h, pastRight, pastWrong
+			variables = map[string]string{"collectionId": "kommuner", "featureId": "1580", "schemeId": "kommune", "code": "0712"}
+		}
 		path := variable.ReplaceAllStringFunc(rt.Path, func(v string) string {
 			value := variables[strings.Trim(v, "{}")]
 			if value == "" {

@@ -82,6 +82,7 @@ type Server struct {
 	tiles     *tile.Maker
 	tileCache *tileCache
 
+	times         times
 	newGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 	snapshots     store.Snapshotter // nil where the store has none
 

@@ -20,6 +20,7 @@ import (
 	"grense/internal/cache"
 	"grense/internal/config"
 	"grense/internal/demo"
+	"grense/internal/history"
 	"grense/internal/register"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
@@ -106,7 +107,11 @@ const (
 
 // Demo returns the path of the demo's GeoPackage in dir, and makes it when this version of the demo is not there yet.
 func Demo(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "demo-"+demo.Version+"-"+register.Version+".gpkg")
+	times, err := history.NorwayVersion()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "demo-"+demo.Version+"-"+register.Version+"-"+times+".gpkg")
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
@@ -137,6 +142,13 @@ func writeDemo(ctx context.Context, path string) error {
 		return err
 	}
 	if err := register.Generate(ctx, w, register.Options{Places: demoPlaces, Seed: demoSeed}); err != nil {
+		return err
+	}
+	times, err := history.Norway()
+	if err != nil {
+		return err
+	}
+	if err := history.Write(ctx, w, times); err != nil {
 		return err
 	}
 	return w.Commit(ctx)

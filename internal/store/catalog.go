@@ -73,6 +73,7 @@ type Collection struct {
 	// counts them all (OGC 17-069r4, 7.15.4, lets the server choose), besides an interval that is known by its names. nil: the roles alone.
 	Times []string
 
+	Codes         string        // the scheme of a history whose codes the feature ids are, where that is configured; else ""
 	Count         int           // features in all
 	Extent        *orb.Bound    // CRS84, degrees, lon before lat, tight; nil when no feature has a geometry
 	Temporal      [2]*time.Time // first and last moment; nil: open or unknown
@@ -314,6 +315,7 @@ type Settings struct {
 	Hidden                                             bool   // do not serve the layer
 	IDColumn                                           string // column whose values are the feature ids, or several with commas between them; unique and not null
 	HiddenColumns                                      []string
+	Codes                                              string // scheme of a history whose codes the feature ids are
 	TitleProperty, Instant, IntervalStart, IntervalEnd string
 }
 
@@ -331,6 +333,9 @@ func (c *Collection) Apply(s *Settings, warn func(format string, args ...any)) {
 	}
 	if s.Links != nil {
 		c.Links = s.Links
+	}
+	if s.Codes != "" {
+		c.Codes = s.Codes
 	}
 	if s.TitleProperty != "" {
 		if p, ok := c.Find(s.TitleProperty); ok {

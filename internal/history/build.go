@@ -1,0 +1,440 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Rows are the versions and edges of one scheme as they were read.
+type Rows struct {
+	Scheme   string
+	Versions []VersionRow
+	Edges    []EdgeRow
+}
+
+// VersionRow is a version in a table. Line is where it stands there, counted from 1.
+type VersionRow struct {
+	Line                             int
+	Code, Name, ParentScheme, Parent string
+	From, To                         Date
+	Recorded                         string
+}
+
+// EdgeRow is an edge in a table. It leads from the version of the code From that ends on Date to the one of the code To that begins then; a
+// transfer leads between versions that hold before and after it. Of are codes that were merged into From earlier and that To is made of.
+type EdgeRow struct {
+	Line                int
+	Date                Date
+	From, To            string
+	Of                  []string
+	Transfer            bool
+	People, Area, Units int64
+	Source, Recorded    string
+}
+
+// Fault is what does not fit in a table.
+type Fault struct {
+	Line   int // counted from 1; 0 when it is of no one line
+	Reason string
+}
+
+// Faults is an error of all that does not fit.
+type Faults []Fault
+
+func (f Faults) Error() string {
+	var b strings.Builder
+	for i, x := range f {
+		const most = 20
+		if i == most {
+			fmt.Fprintf(&b, "\nand %d more", len(f)-most)
+			break
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if x.Line > 0 {
+			fmt.Fprintf(&b, "line %d: ", x.Line)
+		}
+		b.WriteString(x.Reason)
+	}
+	return b.String()
+}
+
+func (f *Faults) add(line int, format string, args ...any) {
+	*f = append(*f, Fault{line, fmt.Sprintf(format, args...)})
+}
+
+// New builds a history of the rows of one or more schemes and checks that they fit together. An error is Faults with all that does not:
+//   - a version begins before it ends, and no two of a code hold on the same day;
+//   - an edge leads from a version that ends on its day to one that begins on it; a transfer between two that hold around its day;
+//   - every version that ends is left by an edge, and every one that begins after the scheme does is reached by one;
+//   - of the edges that leave a version, either all or none say how many people went, and so for the area;
+//   - what an edge is said to be made of was merged into its version before.
+func New(rows ...*Rows) (*History, error) {
+	h := &History{}
+	var faults Faults
+	for _, r := range rows {
+		b := &builder{s: &Scheme{ID: r.Scheme, byCode: map[string][2]int32{}, byID: map[string]*Event{}}}
+		b.versions(r.Versions)
+		if b.faults == nil {
+			b.edges(r.Edges)
+		}
+		if b.faults == nil {
+			b.check(r)
+			b.undone(r.Edges)
+			b.events(r.Edges)
+			b.entities()
+		}
+		faults = append(faults, b.faults...)
+		h.schemes = append(h.schemes, b.s)
+	}
+	if faults != nil {
+		return nil, faults
+	}
+	slices.SortFunc(h.schemes, func(a, b *Scheme) int { return cmp.Compare(a.ID, b.ID) })
+	for _, s := range h.schemes {
+		for i := range s.Versions {
+			if p := s.Versions[i].ParentScheme; p != "" && p != s.ID {
+				if larger := h.Scheme(p); larger != nil {
+					larger.smaller = s
+				}
+				break
+			}
+		}
+	}
+	return h, nil
+}
+
+type builder struct {
+	s      *Scheme
+	faults Faults
+	lines  []int // of versions
+}
+
+func (b *builder) versions(rows []VersionRow) {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(x, y VersionRow) int { return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.From, y.From)) })
+	s := b.s
+	for i, r := range rows {
+		v := Version{Scheme: s.ID, Code: r.Code, Name: r.Name, ParentScheme: r.ParentScheme, Parent: r.Parent, From: r.From, To: r.To, Recorded: r.Recorded}
+		switch {
+		case r.Code == "":
+			b.faults.add(r.Line, "a version has no code")
+		case r.To != 0 && r.To <= r.From:
+			b.faults.add(r.Line, "%s begins on %s and ends on %s", r.Code, r.From, r.To)
+		case i > 0 && rows[i-1].Code == r.Code && (rows[i-1].To == 0 || rows[i-1].To > r.From):
+			b.faults.add(r.Line, "%s begins on %s, but is in use since %s", r.Code, r.From, rows[i-1].From)
+		}
+		n := int32(len(s.Versions))
+		at, ok := s.byCode[r.Code]
+		if !ok {
+			at[0] = n
+		}
+		at[1] = n + 1
+		s.byCode[r.Code] = at
+		s.Versions, b.lines = append(s.Versions, v), append(b.lines, r.Line)
+	}
+}
+
+// find returns the version of a code for which ok holds; -1 when there is none.
+func (b *builder) find(code string, ok func(*Version) bool) int32 {
+	r := b.s.byCode[code]
+	for i := r[0]; i < r[1]; i++ {
+		if ok(&b.s.Versions[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (b *builder) edges(rows []EdgeRow) {
+	s := b.s
+	s.Edges = make([]Edge, len(rows))
+	seen := map[[2]int32]bool{}
+	for i, r := range rows {
+		e := &s.Edges[i]
+		*e = Edge{People: r.People, Area: r.Area, Units: r.Units, from: -1, to: -1, transfer: r.Transfer}
+		if r.From != "" {
+			e.from = b.find(r.From, func(v *Version) bool {
+				return v.To == r.Date || r.Transfer && v.From < r.Date && (v.To == 0 || r.Date < v.To)
+			})
+			if e.from < 0 {
+				b.faults.add(r.Line, "no version of %s ends on %s", r.From, r.Date)
+				continue
+			}
+			e.From = &s.Versions[e.from]
+		}
+		if r.To != "" {
+			e.to = b.find(r.To, func(v *Version) bool {
+				return v.From == r.Date || r.Transfer && v.Holds(r.Date)
+			})
+			if e.to < 0 {
+				b.faults.add(r.Line, "no version of %s begins on %s", r.To, r.Date)
+				continue
+			}
+			e.To = &s.Versions[e.to]
+		}
+		switch pair := [2]int32{e.from, e.to}; {
+		case e.From == nil && e.To == nil:
+			b.faults.add(r.Line, "a change names no code")
+			continue
+		case seen[pair] && !r.Transfer:
+			b.faults.add(r.Line, "%s to %s on %s stands twice", r.From, r.To, r.Date)
+			continue
+		default:
+			seen[pair] = true
+		}
+		b.connect(int32(i), r.Transfer)
+	}
+}
+
+// connect hangs an edge on its ends.
+func (b *builder) connect(i int32, transfer bool) {
+	e := &b.s.Edges[i]
+	if e.From != nil && transfer {
+		e.From.moves = append(e.From.moves, i)
+	} else if e.From != nil {
+		e.From.out = append(e.From.out, i)
+	}
+	if e.To != nil && transfer {
+		e.To.moves = append(e.To.moves, i)
+	} else if e.To != nil {
+		e.To.in = append(e.To.in, i)
+	}
+}
+
+// check holds what concerns several rows.
+func (b *builder) check(r *Rows) {
+	s := b.s
+	first := Date(0)
+	for i := range s.Versions {
+		if first == 0 || s.Versions[i].From < first {
+			first = s.Versions[i].From
+		}
+	}
+	for i := range s.Versions {
+		v := &s.Versions[i]
+		if v.To != 0 && len(v.out) == 0 {
+			b.faults.add(b.lines[i], "%s ends on %s, and no change says what becomes of it", v.Code, v.To)
+		}
+		if v.From != first && len(v.in) == 0 {
+			b.faults.add(b.lines[i], "%s begins on %s, and no change says what it was", v.Code, v.From)
+		}
+		people, area := 0, 0
+		for _, n := range v.out {
+			e := &s.Edges[n]
+			e.Part = len(v.out) > 1
+			if e.People < 0 || e.Area < 0 || e.Units < 0 {
+				b.faults.add(r.Edges[n].Line, "people and area are not negative")
+			}
+			people, area = people+min(1, int(e.People)), area+min(1, int(e.Area))
+		}
+		for _, known := range [...]int{people, area} {
+			if known != 0 && known != len(v.out) {
+				b.faults.add(r.Edges[v.out[0]].Line, "of the %d changes that end %s on %s, %d have numbers; give them for all or none", len(v.out), v.Code, v.To, known)
+			}
+		}
+	}
+	for i := range r.Edges {
+		if r.Edges[i].Transfer {
+			s.Edges[i].Part = true
+		}
+	}
+}
+
+// undone finds what each edge is made of, and with it the versions that paths over it do not pass: those that the other edges of its version are made of.
+func (b *builder) undone(rows []EdgeRow) {
+	s := b.s
+	of := make([][]int32, len(rows))
+	for i, r := range rows {
+		e := &s.Edges[i]
+		if len(r.Of) == 0 || e.From == nil {
+			continue
+		}
+		before := s.ancestors(e.from)
+		for _, code := range r.Of {
+			k := -1
+			for j, n := range before {
+				if s.Versions[n].Code == code && (k < 0 || s.Versions[n].From > s.Versions[before[k]].From) {
+					k = j
+				}
+			}
+			if k < 0 {
+				b.faults.add(r.Line, "%s was never part of %s, so %s is not made of it", code, r.From, r.To)
+				continue
+			}
+			of[i] = append(of[i], before[k])
+			e.Of = append(e.Of, &s.Versions[before[k]])
+		}
+	}
+	for i := range s.Edges {
+		if of[i] == nil {
+			continue
+		}
+		e := &s.Edges[i]
+		for _, n := range e.From.out {
+			for _, k := range of[n] {
+				if !slices.Contains(of[i], k) && !slices.Contains(e.forbid, k) {
+					e.forbid = append(e.forbid, k)
+					s.Versions[k].tagged = true
+				}
+			}
+		}
+	}
+}
+
+// ancestors lists the versions from which edges lead to a version, at any distance.
+func (s *Scheme) ancestors(v int32) (out []int32) {
+	todo := []int32{v}
+	seen := map[int32]bool{}
+	for len(todo) > 0 {
+		v, todo = todo[len(todo)-1], todo[:len(todo)-1]
+		for _, n := range s.Versions[v].in {
+			if u := s.Edges[n].from; u >= 0 && !seen[u] {
+				seen[u] = true
+				out, todo = append(out, u), append(todo, u)
+			}
+		}
+	}
+	return out
+}
+
+// events makes events of edges of one day that share a version, and of each transfer.
+func (b *builder) events(rows []EdgeRow) {
+	s := b.s
+	group := newGroups(len(s.Edges))
+	for i := range s.Versions {
+		for _, ns := range [...][]int32{s.Versions[i].in, s.Versions[i].out} {
+			for _, n := range ns[min(1, len(ns)):] {
+				group.join(ns[0], n)
+			}
+		}
+	}
+	at := map[int32]int{}
+	var ids []int32
+	for i := range s.Edges {
+		g := group.of(int32(i))
+		if _, ok := at[g]; !ok {
+			at[g] = len(ids)
+			ids = append(ids, g)
+		}
+	}
+	members := make([][]*Edge, len(ids))
+	for i := range s.Edges {
+		k := at[group.of(int32(i))]
+		members[k] = append(members[k], &s.Edges[i])
+	}
+	s.Events = make([]Event, len(ids))
+	for k, g := range ids {
+		r := &rows[g]
+		s.Events[k] = Event{Scheme: s.ID, Date: r.Date, Source: r.Source, Recorded: r.Recorded, Edges: members[k]}
+		s.Events[k].Kind = kindOf(&s.Events[k], r.Transfer)
+	}
+	slices.SortStableFunc(s.Events, func(x, y Event) int {
+		return cmp.Or(cmp.Compare(x.Date, y.Date), cmp.Compare(x.firstCode(), y.firstCode()))
+	})
+	for k := range s.Events {
+		e := &s.Events[k]
+		id := s.ID + "-" + e.Date.String() + "-" + e.firstCode()
+		e.ID = id
+		for n := 2; s.byID[e.ID] != nil; n++ {
+			e.ID = fmt.Sprintf("%s-%d", id, n)
+		}
+		s.byID[e.ID] = e
+		for _, x := range e.Edges {
+			x.Event = e
+		}
+	}
+}
+
+// firstCode is the least code before the event, else after it.
+func (e *Event) firstCode() string {
+	if b := e.Before(); len(b) > 0 {
+		return b[0].Code
+	}
+	return "new-" + e.After()[0].Code
+}
+
+// kindOf tells the kind of an event by what is before and after it.
+func kindOf(e *Event, transfer bool) Kind {
+	before, after := e.Before(), e.After()
+	stay := 0
+	for _, v := range after {
+		if slices.ContainsFunc(before, func(u *Version) bool { return u.Code == v.Code }) {
+			stay++
+		}
+	}
+	switch {
+	case transfer:
+		return Transfer
+	case len(before) == 0:
+		return Create
+	case len(after) == 0:
+		return End
+	case len(before) == 1 && len(after) == 1 && stay == 0:
+		return Renumber
+	case len(before) == 1 && len(after) == 1 && before[0].Name == after[0].Name && before[0].Parent != after[0].Parent:
+		return Reparent
+	case len(before) == 1 && len(after) == 1:
+		return Rename
+	case len(before) < len(after):
+		return Split
+	case len(before) == len(after):
+		return Transfer
+	case stay == len(after):
+		return Absorb
+	}
+	return Merge
+}
+
+// entities names what versions are versions of: one goes on where nothing else takes part, and where its code stays.
+func (b *builder) entities() {
+	s := b.s
+	group := newGroups(len(s.Versions))
+	for i := range s.Edges {
+		e := &s.Edges[i]
+		if e.From == nil || e.To == nil || e.Event.Kind == Transfer && e.From.Code != e.To.Code {
+			continue
+		}
+		if e.From.Code == e.To.Code || len(e.From.out) == 1 && len(e.To.in) == 1 {
+			group.join(e.from, e.to)
+		}
+	}
+	first := map[int32]*Version{}
+	for i := range s.Versions {
+		v, g := &s.Versions[i], group.of(int32(i))
+		if f := first[g]; f == nil || v.From < f.From {
+			first[g] = v
+		}
+	}
+	for i := range s.Versions {
+		f := first[group.of(int32(i))]
+		s.Versions[i].Entity = fmt.Sprintf("%s-%s-%08d", s.ID, f.Code, f.From)
+	}
+}
+
+// groups are disjoint sets of numbers.
+type groups []int32
+
+func newGroups(n int) groups {
+	g := make(groups, n)
+	for i := range g {
+		g[i] = int32(i)
+	}
+	return g
+}
+
+func (g groups) of(i int32) int32 {
+	for g[i] != i {
+		g[i] = g[g[i]]
+		i = g[i]
+	}
+	return i
+}
+
+func (g groups) join(i, j int32) {
+	i, j = g.of(i), g.of(j)
+	g[max(i, j)] = min(i, j)
+}

@@ -1,0 +1,244 @@
+// Package history knows divisions through time: which codes were valid when and what they were called, which events ended them, and what became
+// of them. It translates codes from one day to another.
+//
+// A scheme is a set of codes, such as those of municipalities. A version is a division in a time in which its code, name and parent stay; it holds
+// from its first day to the day before its end (half-open). An entity is what lives on through renamings, renumberings, and mergers after which its
+// code stays. An event happens at the beginning of a day and leads by edges from versions to versions. Shares are known or unknown, never guessed.
+//
+// Where a merger is undone, the parts are those that were merged: an edge may say which earlier versions it carries (Of), and whoever came
+// through another of them does not take it. Schemes of larger divisions are translated through the smaller ones that name them as parent, since a
+// county that was undone was not always what it had been.
+//
+// Days are those of the calendar of the country; a History has no notion of hours or zones. Everything here is immutable and safe for concurrent use.
+package history
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Date is a day as the number yyyymmdd; 0 is none: before all time as a beginning, open as an end.
+type Date int32
+
+// ParseDate reads a day as ISO 8601 writes it: 2020-01-01.
+func ParseDate(s string) (Date, error) {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil || t.Year() < 1 {
+		return 0, fmt.Errorf("%q is no day; write it as 2020-01-01", s)
+	}
+	return DateOf(t), nil
+}
+
+// DateOf returns the day of a moment, in the zone of the moment.
+func DateOf(t time.Time) Date { return Date(t.Year()*10000 + int(t.Month())*100 + t.Day()) }
+
+// String writes the day by ISO 8601; "" for none.
+func (d Date) String() string {
+	if d == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%04d-%02d-%02d", d/10000, d/100%100, d%100)
+}
+
+// Time returns the beginning of the day in a zone.
+func (d Date) Time(zone *time.Location) time.Time {
+	return time.Date(int(d/10000), time.Month(d/100%100), int(d%100), 0, 0, 0, 0, zone)
+}
+
+// Kind is what an event is.
+type Kind string
+
+// The kinds of events.
+const (
+	Rename   Kind = "rename"   // the name changes, the code stays
+	Renumber Kind = "renumber" // the code changes, the name may as well
+	Reparent Kind = "reparent" // only the parent changes
+	Merge    Kind = "merge"    // several become fewer, under a new code
+	Absorb   Kind = "absorb"   // several become fewer, and one of them keeps its code
+	Split    Kind = "split"    // one becomes several
+	Transfer Kind = "transfer" // area moves between divisions that stay
+	Create   Kind = "create"   // something begins that comes from none
+	End      Kind = "end"      // something ends that nothing follows
+)
+
+// Kinds are all kinds of events.
+var Kinds = []Kind{Rename, Renumber, Reparent, Merge, Absorb, Split, Transfer, Create, End}
+
+// Version is a division in the time in which its code, name and parent stay. To is the first day on which it does not hold any more, 0 while it does.
+type Version struct {
+	Scheme, Code, Name   string
+	ParentScheme, Parent string // scheme and code of what it belongs to; "" when that is not known
+	From, To             Date
+	Entity               string // what it is a version of
+	Recorded             string // when it became known, RFC 3339; "" when that is not known
+
+	// Numbers of edges of the scheme, by the other end.
+	out, in []int32
+	moves   []int32 // transfers, which begin and end no version
+	tagged  bool    // some edge forbids paths through it
+}
+
+// Holds reports whether the version is valid on a day.
+func (v *Version) Holds(d Date) bool { return v.From <= d && (v.To == 0 || d < v.To) }
+
+// Edge leads from what was before an event to what is after it. From is nil for what comes from none, To for what nothing follows.
+type Edge struct {
+	From, To *Version
+	Event    *Event
+	Part     bool  // only a part of From goes to To
+	People   int64 // how many came along; 0 when that is not known
+	Area     int64 // square metres that came along; 0 when that is not known
+	Units    int64 // how many divisions of the smaller scheme came along; 0 when that is not known
+	Of       []*Version
+
+	from, to int32   // numbers of versions; -1 for none
+	transfer bool    // begins and ends no version
+	forbid   []int32 // versions that paths over this edge do not pass
+}
+
+// Event is what happened to some divisions at the beginning of a day.
+type Event struct {
+	ID       string // of the scheme, the day and the first code
+	Scheme   string
+	Date     Date
+	Kind     Kind
+	Source   string // who says so
+	Recorded string // when it became known, RFC 3339; "" when that is not known
+	Edges    []*Edge
+}
+
+// Before lists the versions that the event ends or takes from, by code.
+func (e *Event) Before() []*Version {
+	return e.ends(func(x *Edge) *Version { return x.From })
+}
+
+// After lists the versions that the event begins or adds to, by code.
+func (e *Event) After() []*Version {
+	return e.ends(func(x *Edge) *Version { return x.To })
+}
+
+func (e *Event) ends(of func(*Edge) *Version) (out []*Version) {
+	for _, x := range e.Edges {
+		if v := of(x); v != nil && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Version) int { return cmp.Compare(a.Code, b.Code) })
+	return out
+}
+
+// Scheme is a set of codes through time.
+type Scheme struct {
+	ID       string
+	Versions []Version // by code, then by time
+	Edges    []Edge
+	Events   []Event // by day, then by id
+
+	byCode  map[string][2]int32 // first and behind the last of Versions
+	byID    map[string]*Event
+	smaller *Scheme // whose versions name those of this one as parents; nil when there is none
+}
+
+// History is several schemes.
+type History struct {
+	schemes []*Scheme
+}
+
+// Schemes lists all, in the order of their ids.
+func (h *History) Schemes() []*Scheme { return h.schemes }
+
+// Scheme returns the scheme with that id; nil when there is none.
+func (h *History) Scheme(id string) *Scheme {
+	for _, s := range h.schemes {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+var (
+	// ErrUnknown reports a code that its scheme never had.
+	ErrUnknown = errors.New("history: the code was never in use")
+	// ErrNotThen reports a code that was not in use on the day asked for, but on others.
+	ErrNotThen = errors.New("history: the code was not in use on that day")
+)
+
+// Meanings lists all versions that a code stood for, by time; none when the code was never in use.
+func (s *Scheme) Meanings(code string) []*Version {
+	r := s.byCode[code]
+	out := make([]*Version, 0, r[1]-r[0])
+	for i := r[0]; i < r[1]; i++ {
+		out = append(out, &s.Versions[i])
+	}
+	return out
+}
+
+// At returns what a code stands for on a day; ErrUnknown or ErrNotThen when that is nothing.
+func (s *Scheme) At(code string, d Date) (*Version, error) {
+	i, err := s.at(code, d)
+	if err != nil {
+		return nil, err
+	}
+	return &s.Versions[i], nil
+}
+
+func (s *Scheme) at(code string, d Date) (int32, error) {
+	r, ok := s.byCode[code]
+	if !ok {
+		return -1, ErrUnknown
+	}
+	for i := r[0]; i < r[1]; i++ {
+		if s.Versions[i].Holds(d) {
+			return i, nil
+		}
+	}
+	return -1, ErrNotThen
+}
+
+// On lists the versions that hold on a day, by code.
+func (s *Scheme) On(d Date) (out []*Version) {
+	for i := range s.Versions {
+		if s.Versions[i].Holds(d) {
+			out = append(out, &s.Versions[i])
+		}
+	}
+	return out
+}
+
+// Event returns the event with that id; nil when there is none.
+func (s *Scheme) Event(id string) *Event { return s.byID[id] }
+
+// Out lists the edges that lead on from a version of this scheme, In those that led to it, Moves the transfers from it and to it while it holds.
+func (s *Scheme) Out(v *Version) []*Edge   { return s.edges(v.out) }
+func (s *Scheme) In(v *Version) []*Edge    { return s.edges(v.in) }
+func (s *Scheme) Moves(v *Version) []*Edge { return s.edges(v.moves) }
+
+func (s *Scheme) edges(numbers []int32) []*Edge {
+	out := make([]*Edge, len(numbers))
+	for i, n := range numbers {
+		out[i] = &s.Edges[n]
+	}
+	return out
+}
+
+// Fate says what became of a version that has ended: Split when parts of it went to several, Merge when it went into one with others, else
+// Renumber or Rename; End when nothing follows. "" for one that still holds.
+func (s *Scheme) Fate(v *Version) Kind {
+	switch {
+	case v.To == 0:
+		return ""
+	case len(v.out) > 1:
+		return Split
+	case len(v.out) == 0 || s.Edges[v.out[0]].To == nil:
+		return End
+	case len(s.Edges[v.out[0]].To.in) > 1:
+		return Merge
+	case s.Edges[v.out[0]].To.Code == v.Code:
+		return Rename
+	}
+	return Renumber
+}

@@ -1,0 +1,332 @@
+package history
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"time"
+)
+
+// step is a place on a path: a version, the edge that led there, and the step before.
+type step struct {
+	v, edge, prev int32
+	sign          uint64 // of what on the path decides where it may go on
+}
+
+// walker follows edges; its zero value with a scheme is ready. It is for one goroutine.
+type walker struct {
+	s     *Scheme
+	steps []step
+}
+
+// walk appends to dst each version at which a path from v arrives on day d, once.
+func (w *walker) walk(v int32, d Date, dst []int32) []int32 {
+	s := w.s
+	w.steps = append(w.steps[:0], step{v, -1, -1, w.mark(0, v)})
+	for i := 0; i < len(w.steps); i++ {
+		at := w.steps[i]
+		x := &s.Versions[at.v]
+		switch {
+		case x.Holds(d):
+			if !slices.Contains(dst, at.v) {
+				dst = append(dst, at.v)
+			}
+		case x.From > d:
+			for _, n := range x.in {
+				if u := s.Edges[n].from; u >= 0 && w.mayBack(int32(i), u) {
+					w.push(step{u, n, int32(i), w.markEdge(at.sign, n)})
+				}
+			}
+		default:
+			for _, n := range x.out {
+				if u := s.Edges[n].to; u >= 0 && w.mayOn(int32(i), n) {
+					w.push(step{u, n, int32(i), w.mark(at.sign, u)})
+				}
+			}
+		}
+	}
+	return dst
+}
+
+// push adds a step unless it is there with the same past.
+func (w *walker) push(x step) {
+	for i := range w.steps {
+		if w.steps[i].v == x.v && w.steps[i].sign == x.sign {
+			return
+		}
+	}
+	w.steps = append(w.steps, x)
+}
+
+const mixer = 0x9E3779B97F4A7C15
+
+// mark adds a version to what decides, if it does.
+func (w *walker) mark(sign uint64, v int32) uint64 {
+	if !w.s.Versions[v].tagged {
+		return sign
+	}
+	return sign ^ uint64(v+1)*mixer
+}
+
+// markEdge adds an edge on the way back to what decides, if it does.
+func (w *walker) markEdge(sign uint64, n int32) uint64 {
+	if w.s.Edges[n].forbid == nil {
+		return sign
+	}
+	return sign ^ ^uint64(n)*mixer
+}
+
+// mayOn reports whether the path to step i may go on over edge n.
+func (w *walker) mayOn(i, n int32) bool {
+	forbid := w.s.Edges[n].forbid
+	if forbid == nil {
+		return true
+	}
+	for ; i >= 0; i = w.steps[i].prev {
+		if slices.Contains(forbid, w.steps[i].v) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayBack reports whether the path back to step i may go on to version u.
+func (w *walker) mayBack(i, u int32) bool {
+	if !w.s.Versions[u].tagged {
+		return true
+	}
+	for ; i >= 0; i = w.steps[i].prev {
+		if n := w.steps[i].edge; n >= 0 && slices.Contains(w.s.Edges[n].forbid, u) {
+			return false
+		}
+	}
+	return true
+}
+
+// Match is what a code became, or was, on another day. Share is how much of what was asked for lies in it, by people; nil when that is not known.
+type Match struct {
+	*Version
+	Share *big.Rat
+}
+
+// Translate tells what a code of day from stands for on day to, which may be before it, by code. Nothing is left of what ended and was
+// before what began. A code that is not in use on day from is ErrUnknown or ErrNotThen.
+func (s *Scheme) Translate(code string, from, to Date) ([]*Version, error) {
+	v, err := s.at(code, from)
+	if err != nil {
+		return nil, err
+	}
+	var room [16]int32
+	found := s.reach(v, from, to, room[:0])
+	out := make([]*Version, len(found))
+	for i, n := range found {
+		out[i] = &s.Versions[n]
+	}
+	return out, nil
+}
+
+// reach appends the numbers of the versions that v of day from is on day to, in order.
+func (s *Scheme) reach(v int32, from, to Date, dst []int32) []int32 {
+	if s.smaller != nil { // also where the code stays, since area may have moved
+
+		if parts, ok := s.throughSmaller(v, from, to); ok {
+			for _, n := range parts {
+				dst = append(dst, n.v)
+			}
+			return dst
+		}
+	}
+	if s.Versions[v].Holds(to) {
+		return append(dst, v)
+	}
+	var room [40]step // enough for most, so that nothing is allocated
+	w := walker{s: s, steps: room[:]}
+	dst = w.walk(v, to, dst)
+	slices.Sort(dst)
+	return dst
+}
+
+// part is a version and how many divisions of the smaller scheme lead to it.
+type part struct{ v, units int32 }
+
+// throughSmaller translates a larger division by the smaller ones that belong to it; false when they name none on either day.
+func (s *Scheme) throughSmaller(v int32, from, to Date) (out []part, ok bool) {
+	code := s.Versions[v].Code
+	for i := range s.smaller.Versions {
+		u := &s.smaller.Versions[i]
+		if u.Parent != code || !u.Holds(from) {
+			continue
+		}
+		for _, n := range s.smaller.reach(int32(i), from, to, nil) {
+			p, err := s.at(s.smaller.Versions[n].Parent, to)
+			if err != nil {
+				continue
+			}
+			k := slices.IndexFunc(out, func(x part) bool { return x.v == p })
+			if k < 0 {
+				k, out = len(out), append(out, part{v: p})
+			}
+			out[k].units++
+		}
+	}
+	slices.SortFunc(out, func(a, b part) int { return cmp.Compare(a.v, b.v) })
+	return out, len(out) > 0
+}
+
+// Matches is Translate with shares.
+func (s *Scheme) Matches(code string, from, to Date) ([]Match, error) {
+	v, err := s.at(code, from)
+	if err != nil {
+		return nil, err
+	}
+	found := s.reach(v, from, to, nil)
+	out := make([]Match, len(found))
+	for i, n := range found {
+		out[i].Version = &s.Versions[n]
+	}
+	switch {
+	case s.Versions[v].From > to && len(out) == 1 || s.smaller != nil && len(out) == 1:
+		out[0].Share = big.NewRat(1, 1)
+	case s.Versions[v].From <= to && s.smaller == nil:
+		shares := s.shares(v, to)
+		for i, n := range found {
+			out[i].Share = shares[n]
+		}
+	}
+	return out, nil
+}
+
+// shares follows the people of a version forward to a day; what is not known is left out.
+func (s *Scheme) shares(v int32, to Date) map[int32]*big.Rat {
+	w := &walker{s: s}
+	sum, unknown := map[int32]*big.Rat{}, map[int32]bool{}
+	var follow func(i int32, share *big.Rat)
+	follow = func(i int32, share *big.Rat) {
+		at := w.steps[i].v
+		x := &s.Versions[at]
+		if x.Holds(to) {
+			if share == nil {
+				unknown[at] = true
+			} else if sum[at] == nil {
+				sum[at] = new(big.Rat).Set(share)
+			} else {
+				sum[at].Add(sum[at], share)
+			}
+			return
+		}
+		var ways []int32
+		people := int64(0)
+		for _, n := range x.out {
+			if w.mayOn(i, n) {
+				ways = append(ways, n)
+				people += s.Edges[n].People
+			}
+		}
+		for _, n := range ways {
+			if s.Edges[n].to < 0 {
+				continue // what ends goes nowhere
+			}
+			next := share
+			switch e := &s.Edges[n]; {
+			case share == nil || len(ways) == 1:
+			case people == 0 || len(ways) < len(x.out):
+				next = nil
+			default:
+				next = new(big.Rat).Mul(share, big.NewRat(e.People, people))
+			}
+			w.steps = append(w.steps, step{v: s.Edges[n].to, edge: n, prev: i})
+			k := int32(len(w.steps) - 1)
+			follow(k, next)
+			w.steps = w.steps[:k]
+		}
+	}
+	w.steps = append(w.steps, step{v: v, edge: -1, prev: -1})
+	follow(0, big.NewRat(1, 1))
+	for v := range unknown {
+		delete(sum, v)
+	}
+	return sum
+}
+
+// A Table translates all codes of one day to another day. It is immutable.
+type Table struct {
+	scheme *Scheme
+	codes  map[string][]string
+	from   Date
+}
+
+// Table returns the translation of all codes of a day; some milliseconds, after which a code takes a look into a map.
+func (s *Scheme) Table(from, to Date) *Table {
+	t := &Table{scheme: s, codes: map[string][]string{}, from: from}
+	for i := range s.Versions {
+		if !s.Versions[i].Holds(from) {
+			continue
+		}
+		found := s.reach(int32(i), from, to, nil)
+		codes := make([]string, len(found))
+		for k, n := range found {
+			codes[k] = s.Versions[n].Code
+		}
+		t.codes[s.Versions[i].Code] = codes
+	}
+	return t
+}
+
+// Translate tells the codes that a code is on the other day, in order. The slice is not to be changed. Errors are those of Scheme.Translate.
+func (t *Table) Translate(code string) ([]string, error) {
+	if codes, ok := t.codes[code]; ok {
+		return codes, nil
+	}
+	_, err := t.scheme.at(code, t.from)
+	return nil, err
+}
+
+// Lineage lists the edges by which a version that holds on day from goes on to day until, or goes back to it, with the transfers that touched what it
+// was on the way, by day. Of divisions that are translated through smaller ones it leaves out what they have no part in.
+func (s *Scheme) Lineage(v *Version, from, until Date) (out []*Edge) {
+	i, back := s.number(v), until < from
+	take := func(n int32) {
+		e := &s.Edges[n]
+		if slices.Contains(out, e) {
+			return
+		}
+		if s.smaller != nil {
+			far, day := e.to, e.Event.Date
+			if back {
+				far, day = e.from, before(day)
+			}
+			if far < 0 || !slices.Contains(s.reach(i, from, day, nil), far) {
+				return
+			}
+		}
+		out = append(out, e)
+	}
+	w := walker{s: s}
+	w.walk(i, until, nil)
+	for _, x := range w.steps {
+		if x.edge >= 0 {
+			take(x.edge)
+		}
+		for _, n := range s.Versions[x.v].moves {
+			if d := s.Edges[n].Event.Date; min(from, until) < d && d <= max(from, until) {
+				take(n)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Edge) int { return cmp.Compare(a.Event.Date, b.Event.Date) })
+	return out
+}
+
+// before is the day before another.
+func before(d Date) Date { return DateOf(d.Time(time.UTC).AddDate(0, 0, -1)) }
+
+// number is the place of a version of the scheme in Versions.
+func (s *Scheme) number(v *Version) int32 {
+	r := s.byCode[v.Code]
+	for i := r[0]; i < r[1]; i++ {
+		if &s.Versions[i] == v {
+			return i
+		}
+	}
+	panic("history: the version is of another scheme")
+}

@@ -1,0 +1,595 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"grense/api/ogcapi"
+	"grense/internal/cql2"
+	"grense/internal/history"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// times is the history of the data, read once for each catalog.
+type times struct {
+	mu sync.Mutex
+	of *store.Catalog
+	h  *history.History
+}
+
+// history returns what the data know of divisions through time; nil when they know nothing.
+func (c *call) history() (*history.History, error) {
+	t := &c.s.times
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of == c.cat || !history.Has(c.cat) {
+		if t.of != c.cat {
+			return nil, nil
+		}
+		return t.h, nil
+	}
+	var h *history.History
+	err := c.ask(func(ctx context.Context) (err error) {
+		h, err = history.Load(ctx, c.s.store)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.of, t.h = c.cat, h
+	return h, nil
+}
+
+// usualSchemes are the schemes of codes that collections have by their ids where nothing is configured.
+var usualSchemes = map[string]string{"kommuner": history.Kommune, "fylker": history.Fylke}
+
+// schemeID is the scheme whose codes the ids of a collection are, as configured or by its usual name; it need not be known.
+func schemeID(coll *store.Collection) string {
+	if coll.Codes != "" {
+		return coll.Codes
+	}
+	if s, ok := usualSchemes[coll.ID]; ok {
+		return s
+	}
+	return coll.ID
+}
+
+// tellsTime reports whether the ids of a collection may be codes of a history.
+func tellsTime(cat *store.Catalog, coll *store.Collection) bool {
+	_, usual := usualSchemes[coll.ID]
+	return history.Has(cat) && (coll.Codes != "" || usual)
+}
+
+// scheme is that of the codes that the ids of the collection are; nil when they are none.
+func (c *call) scheme() (*history.Scheme, error) {
+	if !tellsTime(c.cat, c.coll) {
+		return nil, nil
+	}
+	h, err := c.history()
+	if err != nil || h == nil {
+		return nil, err
+	}
+	return h.Scheme(schemeID(c.coll)), nil
+}
+
+// collectionOf is the public collection whose ids are codes of a scheme; nil when there is none.
+func (c *call) collectionOf(scheme string) *store.Collection {
+	for _, coll := range c.cat.Collections {
+		if coll.Public && tellsTime(c.cat, coll) && schemeID(coll) == scheme {
+			return coll
+		}
+	}
+	return nil
+}
+
+// today is the day that it is where the data are from.
+func (c *call) today() history.Date { return history.DateOf(time.Now().In(c.zone())) }
+
+// historyParams are those of the answers about codes through time.
+type historyParams struct {
+	at        history.Date // 0: none was given
+	until     history.Date // the same
+	direction string       // predecessors, successors or both
+}
+
+func newHistoryParams(*call) any { return &historyParams{direction: "both"} }
+
+var (
+	paramAt = &param{Name: "datetime", Description: "A day, or a moment of it, by RFC 3339: what the code stood for then", Schema: schemaFilled,
+		parse: into(func(c *call, p *historyParams, v []string) (err error) {
+			p.at, err = dayOf("datetime", v[0], c.zone())
+			return err
+		})}
+
+	paramUntil = &param{Name: "until", Description: "How far to follow: a day, which may be before the feature or after it. Default: to the beginning and to the end of what is known", Schema: schemaFilled,
+		parse: into(func(c *call, p *historyParams, v []string) (err error) {
+			p.until, err = dayOf("until", v[0], c.zone())
+			return err
+		})}
+
+	paramDirection = &param{Name: "direction", Description: "What to follow: what the feature was made of, what became of it, or both", Schema: map[string]any{"type": "string", "enum": directions, "default": "both"},
+		parse: into(func(_ *call, p *historyParams, v []string) error {
+			if !slices.Contains(directions, v[0]) {
+				return problem.Invalidf("direction", v[0], "use %s", strings.Join(directions, ", "))
+			}
+			p.direction = v[0]
+			return nil
+		})}
+)
+
+var directions = []string{"predecessors", "successors", "both"}
+
+// dayOf reads a day, or the day of a moment, in a zone.
+func dayOf(name, v string, zone *time.Location) (history.Date, error) {
+	from, to, err := cql2.ParseInterval(v, zone)
+	if err != nil || from == nil || to == nil || history.DateOf(from.In(zone)) != history.DateOf(to.In(zone)) {
+		return 0, problem.Invalidf(name, v, "give one day or moment, such as 2020-01-01 or 2020-01-01T12:00:00Z")
+	}
+	return history.DateOf(from.In(zone)), nil
+}
+
+// The documents about codes through time.
+type (
+	// divisionDoc is a version of a division. Valid is half-open: validTo is the first day on which it does not hold any more.
+	divisionDoc struct {
+		Scheme    string       `json:"scheme"`
+		Code      string       `json:"code"`
+		Name      string       `json:"name"`
+		ValidFrom string       `json:"validFrom"`
+		ValidTo   string       `json:"validTo,omitempty"`
+		Parent    *parentCode  `json:"parent,omitempty"`
+		Entity    string       `json:"entity"`
+		Ended     history.Kind `json:"ended,omitempty"` // what ended it
+		Became    []codeRef    `json:"became,omitempty"`
+		Was       []codeRef    `json:"was,omitempty"`
+		Href      string       `json:"href,omitempty"` // of the feature, where there is one now
+	}
+
+	parentCode struct {
+		Scheme string `json:"scheme"`
+		Code   string `json:"code"`
+		Name   string `json:"name,omitempty"`
+	}
+
+	// codeRef is a code that another one became or was.
+	codeRef struct {
+		Code  string   `json:"code"`
+		Name  string   `json:"name"`
+		Date  string   `json:"date,omitempty"`
+		Event string   `json:"event,omitempty"`
+		Part  bool     `json:"part,omitempty"` // only a part
+		Share *float64 `json:"share,omitempty"`
+		Units int64    `json:"units,omitempty"`
+		Href  string   `json:"href,omitempty"`
+	}
+
+	codeHistoryDoc struct {
+		Scheme    string        `json:"scheme"`
+		Code      string        `json:"code"`
+		Datetime  string        `json:"datetime,omitempty"`
+		Ambiguous bool          `json:"ambiguous"` // it stood for several that have nothing to do with each other
+		Meanings  []divisionDoc `json:"meanings"`
+		Links     []ogcapi.Link `json:"links"`
+	}
+
+	lineageDoc struct {
+		Division     divisionDoc   `json:"division"`
+		Datetime     string        `json:"datetime"`
+		Predecessors []eventDoc    `json:"predecessors,omitempty"`
+		Successors   []eventDoc    `json:"successors,omitempty"`
+		Until        *untilDoc     `json:"until,omitempty"`
+		Links        []ogcapi.Link `json:"links"`
+	}
+
+	eventDoc struct {
+		ID      string           `json:"id"`
+		Date    string           `json:"date"`
+		Kind    history.Kind     `json:"kind"`
+		Changes []history.Change `json:"changes"`
+		Source  string           `json:"source,omitempty"`
+		Href    string           `json:"href"`
+	}
+
+	// untilDoc is what the division is, or was, on the day until.
+	untilDoc struct {
+		Datetime string    `json:"datetime"`
+		Codes    []codeRef `json:"codes"`
+	}
+)
+
+// errNoHistory answers where the data know nothing of divisions through time.
+func errNoHistory() error {
+	return problem.NotFoundf("the data served here have no history of divisions; the operator adds one with --history norway, or with grense lineage import")
+}
+
+// code tells what a code stood for (on a day, or ever).
+func (s *Server) code(c *call) (*answer, error) {
+	p := c.params.(*historyParams)
+	h, err := c.history()
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return nil, errNoHistory()
+	}
+	var known []string
+	for _, x := range h.Schemes() {
+		known = append(known, x.ID)
+	}
+	name, code := c.pathParam("schemeId"), c.pathParam("code")
+	scheme := h.Scheme(name)
+	if scheme == nil {
+		return nil, problem.NotFoundf("there is no scheme %q; there are %s", clip(name), strings.Join(known, ", "))
+	}
+	all := scheme.Meanings(code)
+	if len(all) == 0 {
+		return nil, problem.NotFoundf("%s has no code %q and never had", scheme.ID, clip(code))
+	}
+	path := "/codes/" + pathEscape(scheme.ID) + "/" + pathEscape(code)
+	doc := codeHistoryDoc{Scheme: scheme.ID, Code: code, Datetime: p.at.String(), Links: c.selfLinks(path)}
+	for _, v := range all {
+		if p.at != 0 && !v.Holds(p.at) {
+			continue
+		}
+		doc.Ambiguous = doc.Ambiguous || v.Entity != all[0].Entity && p.at == 0
+		doc.Meanings = append(doc.Meanings, c.divisionDoc(scheme, v))
+	}
+	if doc.Meanings == nil {
+		return nil, problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s", scheme.ID, code, p.at, spans(all))
+	}
+	last := all[len(all)-1]
+	if coll := c.collectionOf(scheme.ID); coll != nil && last.To == 0 {
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: asGeoJSON.Media, Title: last.Name, Href: c.base() + "/collections/" + coll.ID + "/items/" + pathEscape(code)})
+	}
+	title := c.text("code.title", scheme.ID, code)
+	return &answer{JSON: doc, Links: doc.Links, Fleeting: true, Page: &page{Name: "code", Title: title, Crumbs: c.crumbs(""), Data: c.codeView(doc)}}, nil
+}
+
+// spans tells in words when versions held.
+func spans(all []*history.Version) string {
+	var out []string
+	for _, v := range all {
+		s := "from " + v.From.String()
+		if v.To != 0 {
+			s += " until " + v.To.String()
+		}
+		out = append(out, s+" ("+v.Name+")")
+	}
+	return strings.Join(out, ", ")
+}
+
+func (c *call) divisionDoc(s *history.Scheme, v *history.Version) divisionDoc {
+	d := divisionDoc{Scheme: s.ID, Code: v.Code, Name: v.Name, ValidFrom: v.From.String(), ValidTo: v.To.String(), Entity: v.Entity, Ended: s.Fate(v)}
+	if v.Parent != "" {
+		d.Parent = &parentCode{Scheme: v.ParentScheme, Code: v.Parent, Name: c.parentName(v)}
+	}
+	for _, e := range s.Out(v) {
+		if e.To != nil {
+			d.Became = append(d.Became, c.codeRef(s, e.To, e))
+		}
+	}
+	for _, e := range s.In(v) {
+		if e.From != nil {
+			d.Was = append(d.Was, c.codeRef(s, e.From, e))
+		}
+	}
+	if v.To == 0 {
+		d.Href = c.featureOf(s.ID, v.Code)
+	}
+	return d
+}
+
+// versionHref is the address of the feature of a version that holds, else of what is known of its code.
+func (c *call) versionHref(scheme string, v *history.Version) string {
+	if href := c.featureOf(scheme, v.Code); v.To == 0 && href != "" {
+		return href
+	}
+	return c.base() + "/codes/" + pathEscape(scheme) + "/" + pathEscape(v.Code)
+}
+
+// parentName is the name that the parent of a version has, at the beginning of the version or else when it begins itself; "" when it is not known.
+func (c *call) parentName(v *history.Version) string {
+	h, err := c.history()
+	if err != nil || h == nil || h.Scheme(v.ParentScheme) == nil {
+		return ""
+	}
+	for _, p := range h.Scheme(v.ParentScheme).Meanings(v.Parent) {
+		if (v.To == 0 || p.From < v.To) && (p.To == 0 || v.From < p.To) {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+// featureOf is the address of the feature with a code; "" when no collection has the codes of the scheme.
+func (c *call) featureOf(scheme, code string) string {
+	coll := c.collectionOf(scheme)
+	if coll == nil {
+		return ""
+	}
+	return c.base() + "/collections/" + coll.ID + "/items/" + pathEscape(code)
+}
+
+// codeRef is one end of an edge.
+func (c *call) codeRef(s *history.Scheme, v *history.Version, e *history.Edge) codeRef {
+	r := codeRef{Code: v.Code, Name: v.Name, Date: e.Event.Date.String(), Event: e.Event.ID, Part: e.Part, Units: e.Units, Href: c.versionHref(s.ID, v)}
+	if e.Part && e.People > 0 {
+		total := int64(0)
+		for _, x := range s.Out(e.From) {
+			total += x.People
+		}
+		r.Share = shareOfWhole(big.NewRat(e.People, total))
+	}
+	return r
+}
+
+func shareOfWhole(r *big.Rat) *float64 {
+	if r == nil {
+		return nil
+	}
+	f, _ := r.Float64()
+	return &f
+}
+
+// lineage writes what a feature was made of and what became of it.
+func (s *Server) lineage(c *call, w http.ResponseWriter) error {
+	scheme, err := c.scheme()
+	if err != nil {
+		return err
+	}
+	id, p := c.pathParam("featureId"), c.params.(*historyParams)
+	if scheme == nil {
+		return errNoHistory()
+	}
+	v, at, err := c.meant(scheme, id, p.at)
+	if err != nil {
+		return err
+	}
+	path := "/collections/" + c.coll.ID + "/items/" + pathEscape(id) + "/lineage"
+	doc := lineageDoc{Division: c.divisionDoc(scheme, v), Datetime: at.String(), Links: c.selfLinks(path)}
+	begin, end := history.Date(10101), max(c.today(), at)
+	for _, e := range scheme.Events { // decided, but still to come
+		end = max(end, e.Date)
+	}
+	if p.until != 0 && p.until < at {
+		begin, end = p.until, at
+	} else if p.until != 0 {
+		begin, end = at, p.until
+	}
+	if p.direction != "successors" {
+		doc.Predecessors = c.eventDocs(scheme.Lineage(v, at, begin))
+	}
+	if p.direction != "predecessors" {
+		doc.Successors = c.eventDocs(scheme.Lineage(v, at, end))
+	}
+	if p.until != 0 {
+		all, err := scheme.Matches(v.Code, at, p.until)
+		if err != nil {
+			return err
+		}
+		doc.Until = &untilDoc{Datetime: p.until.String(), Codes: []codeRef{}}
+		for _, m := range all {
+			doc.Until.Codes = append(doc.Until.Codes, codeRef{Code: m.Code, Name: m.Name, Share: shareOfWhole(m.Share), Href: c.versionHref(scheme.ID, m.Version)})
+		}
+	}
+	doc.Links = append(doc.Links, ogcapi.Link{Rel: "collection", Type: asJSON.Media, Title: c.titleOf(c.coll), Href: c.base() + "/collections/" + c.coll.ID})
+	if doc.Division.Href != "" {
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: "original", Type: asGeoJSON.Media, Title: v.Name, Href: doc.Division.Href})
+	}
+	title := c.text("lineage.title", v.Code, v.Name)
+	return c.dataAnswer(w, &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "lineage", Title: title, Crumbs: c.crumbs("items"), Data: c.lineageView(&doc)}})
+}
+
+// meant is what a code stands for on a day, or, where none is given, today, else when it last stood for something; and a day of that time.
+func (c *call) meant(s *history.Scheme, code string, at history.Date) (*history.Version, history.Date, error) {
+	all := s.Meanings(code)
+	if len(all) == 0 {
+		return nil, 0, problem.NotFoundf("%s has no code %q and never had", s.ID, clip(code))
+	}
+	asked := at != 0
+	if !asked {
+		at = c.today()
+	}
+	v, err := s.At(code, at)
+	switch {
+	case err == nil:
+		return v, at, nil
+	case asked:
+		return nil, 0, problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s", s.ID, code, at, spans(all))
+	}
+	v = all[len(all)-1]
+	return v, v.From, nil
+}
+
+func (c *call) eventDocs(edges []*history.Edge) []eventDoc {
+	out := []eventDoc{}
+	for _, e := range edges {
+		if n := len(out); n == 0 || out[n-1].ID != e.Event.ID {
+			k := slices.IndexFunc(out, func(d eventDoc) bool { return d.ID == e.Event.ID })
+			if k >= 0 {
+				out[k].Changes = append(out[k].Changes, history.ChangeOf(e))
+				continue
+			}
+			out = append(out, eventDoc{ID: e.Event.ID, Date: e.Event.Date.String(), Kind: e.Event.Kind, Source: e.Event.Source,
+				Href: c.base() + "/collections/" + history.EventsID + "/items/" + pathEscape(e.Event.ID)})
+		}
+		out[len(out)-1].Changes = append(out[len(out)-1].Changes, history.ChangeOf(e))
+	}
+	return out
+}
+
+// dataAnswer writes a document that depends on the data.
+func (c *call) dataAnswer(w http.ResponseWriter, a *answer) error {
+	if err := c.still(); err != nil {
+		return err
+	}
+	plain, err := c.render(a)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", c.rep.contentType())
+	h.Set("Content-Language", languageTag(c.lang))
+	c.dataHeaders(h)
+	h.Set("Link", linkHeader(a.Links))
+	c.writeBody(w, http.StatusOK, newBody(plain))
+	return nil
+}
+
+// retired is the error of a code that has been given up: 410 with what it became.
+type retired struct {
+	told  error // a problem.Error
+	more  retiredDoc
+	links []ogcapi.Link
+}
+
+func (e *retired) Error() string { return e.told.Error() }
+func (e *retired) Unwrap() error { return e.told }
+
+// retiredDoc is the problem document of a code that has been given up. Its type is split, merge, renumber or end.
+type retiredDoc struct {
+	ogcapi.Problem
+	Date       string    `json:"date"`
+	Successors []codeRef `json:"successors"` // what it became then
+	Current    []codeRef `json:"current"`    // what that is now
+}
+
+// missing is the error of a feature that is not there: 410 for a code that was retired, else 404.
+func (c *call) missing(id string) error {
+	plain := notFoundFeature(c, id)
+	s, err := c.scheme()
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return plain
+	}
+	var v *history.Version
+	today := c.today()
+	for _, x := range s.Meanings(id) {
+		if x.Holds(today) {
+			return plain
+		}
+		if x.To != 0 && x.To <= today {
+			v = x
+		}
+	}
+	if v == nil {
+		return plain
+	}
+	e := &retired{more: retiredDoc{Date: v.To.String(), Successors: []codeRef{}, Current: []codeRef{}}}
+	e.more.Type = string(s.Fate(v))
+	for _, x := range s.Out(v) {
+		if x.To != nil {
+			e.more.Successors = append(e.more.Successors, c.codeRef(s, x.To, x))
+		}
+	}
+	now, err := s.Translate(id, v.From, today)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, x := range now {
+		r := codeRef{Code: x.Code, Name: x.Name, Href: c.versionHref(s.ID, x)}
+		e.more.Current = append(e.more.Current, r)
+		names = append(names, r.Code+" "+r.Name)
+		e.links = append(e.links, ogcapi.Link{Rel: "successor-version", Type: asGeoJSON.Media, Title: r.Code + " " + r.Name, Href: r.Href})
+	}
+	e.links = append(e.links, ogcapi.Link{Rel: "version-history", Type: asJSON.Media, Title: "What became of it", Href: c.itemAddress(id) + "/lineage"})
+	told := "nothing follows it"
+	if names != nil {
+		told = "today it is " + strings.Join(names, ", ")
+	}
+	e.told = problem.New(problem.Gone, nil, "%s %s was given up on %s; %s", id, v.Name, v.To, told)
+	return e
+}
+
+// codeView is what the page of a code shows.
+type codeView struct {
+	codeHistoryDoc
+	Rows []codeHistoryRow
+}
+
+type codeHistoryRow struct {
+	divisionDoc
+	Page  string // of the feature; "" for none
+	Fate  string
+	Leads []crumb // to what it became
+	From  []crumb // to what it was
+}
+
+func (c *call) codeView(doc codeHistoryDoc) codeView {
+	v := codeView{codeHistoryDoc: doc}
+	for _, m := range doc.Meanings {
+		row := codeHistoryRow{divisionDoc: m, Leads: c.refCrumbs(m.Became), From: c.refCrumbs(m.Was)}
+		if m.Href != "" {
+			row.Page = c.asPage(m.Href)
+		}
+		if m.Ended != "" {
+			row.Fate = c.kindText(m.Ended)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	return v
+}
+
+func (c *call) kindText(k history.Kind) string { return c.text(fmt.Sprintf("kind.%s", k)) }
+
+// asPage is the page of an address of this mount.
+func (c *call) asPage(href string) string { return c.htmlHref(strings.TrimPrefix(href, c.base())) }
+
+// refCrumbs are links to pages of codes.
+func (c *call) refCrumbs(refs []codeRef) []crumb {
+	out := make([]crumb, len(refs))
+	for i, r := range refs {
+		out[i] = crumb{r.Code + " " + r.Name, c.asPage(r.Href)}
+	}
+	return out
+}
+
+// timelineRow is one event on a page.
+type timelineRow struct{ Date, Kind, Before, After, Href string }
+
+// lineageView is what the page of a lineage shows.
+type lineageView struct {
+	*lineageDoc
+	Timeline []timelineRow
+	Now      []crumb // what it is on the day until
+	Feature  string  // page of the feature; "" for none
+}
+
+func (c *call) lineageView(doc *lineageDoc) *lineageView {
+	v := &lineageView{lineageDoc: doc, Timeline: c.timeline(append(slices.Clone(doc.Predecessors), doc.Successors...))}
+	if doc.Until != nil {
+		v.Now = c.refCrumbs(doc.Until.Codes)
+	}
+	if doc.Division.Href != "" {
+		v.Feature = c.asPage(doc.Division.Href)
+	}
+	return v
+}
+
+// timeline is events as rows of a page.
+func (c *call) timeline(events []eventDoc) (out []timelineRow) {
+	for _, e := range events {
+		var before, after []string
+		add := func(to *[]string, code, name string) {
+			if s := code + " " + name; code != "" && !slices.Contains(*to, s) {
+				*to = append(*to, s)
+			}
+		}
+		for _, x := range e.Changes {
+			add(&before, x.From, x.FromName)
+			add(&after, x.To, x.ToName)
+		}
+		out = append(out, timelineRow{e.Date, c.kindText(e.Kind), strings.Join(before, ", "), strings.Join(after, ", "), c.asPage(e.Href)})
+	}
+	return out
+}

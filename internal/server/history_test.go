@@ -1,0 +1,229 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"grense/internal/config"
+	"grense/internal/demo"
+	"grense/internal/history"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// writeNorway writes the history of Norway.
+func writeNorway(ctx context.Context, w store.Writer) error {
+	h, err := history.Norway()
+	if err != nil {
+		return err
+	}
+	return history.Write(ctx, w, h)
+}
+
+// historyFile makes the divisions and their history in one file, once for all tests.
+var historyFile = sync.OnceValues(func() (string, error) {
+	p, err := demoFile()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(filepath.Dir(p), "history.gpkg")
+	ctx := context.Background()
+	w, err := gpkg.Create(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	defer w.Close()
+	if err := demo.Write(ctx, w); err != nil {
+		return "", err
+	}
+	if err := writeNorway(ctx, w); err != nil {
+		return "", err
+	}
+	return path, w.Commit(ctx)
+})
+
+func serveHistory(t *testing.T, change func(*config.Config)) *api {
+	t.Helper()
+	path, err := historyFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, path, change)
+}
+
+func TestACodeTellsWhatItStoodFor(t *testing.T) {
+	t.Parallel()
+	a := serveHistory(t, func(c *config.Config) { c.Auth, c.Service.TimeZone = "required", "Europe/Oslo" })
+	for _, tt := range []struct{ query, names string }{
+		{"0712", "Skoger Skoger Larvik true"}, {"0712?datetime=2019-06-01", "Larvik false"}, {"0712?datetime=1960-01-01", "Skoger false"}, {"0712?datetime=2019-12-31T22:30:00Z", "Larvik false"},
+		{"0301?datetime=2024-01-01", "Oslo false"}, {"1580", "Haram false"},
+	} {
+		for _, mount := range []string{"", "/v1"} { // no key is needed
+			doc := a.get(mount + "/codes/kommune/" + tt.query).wants(200).json()
+			got := ""
+			for _, m := range doc["meanings"].([]any) {
+				got += m.(map[string]any)["name"].(string) + " "
+			}
+			if got += fmt.Sprint(doc["ambiguous"]); got != tt.names {
+				t.Errorf("%s: %s, want %s", tt.query, got, tt.names)
+			}
+		}
+	}
+	a.get("/codes/kommune/0712?datetime=2019-12-31T23:30:00Z").wants(410) // which is 2020 in Norway
+	a.get("/codes/kommune/9999").wants(404)
+	a.get("/codes/sogn/0301").wants(404)
+	for _, bad := range []string{"?datetime=x", "?datetime=2019-01-01/2020-01-01", "?datetime=", "?date=2019-01-01", "?until=2020-01-01"} {
+		a.get("/codes/kommune/0712" + bad).wants(400)
+	}
+	if r := a.get("/codes/fylke/30?f=html&lang=en").wants(200); !strings.Contains(string(r.Body), "Viken") || !strings.Contains(string(r.Body), "Split") {
+		t.Errorf("page: %s", r.Body)
+	}
+	parent := a.get("/codes/kommune/0712?datetime=2019-06-01").wants(200).json()["meanings"].([]any)[0].(map[string]any)["parent"].(map[string]any)
+	if parent["code"] != "07" || parent["name"] != "Vestfold" {
+		t.Errorf("parent %v", parent)
+	}
+}
+
+func TestARetiredCodeIsGoneAndLeadsToWhatItBecame(t *testing.T) {
+	t.Parallel()
+	a := serveHistory(t, nil)
+	for _, tt := range []struct{ id, kind, successors, current string }{
+		{"1507", "split", "1508 1580 ", "1508 1580 "}, {"1534", "merge", "1507 ", "1580 "}, {"1504", "merge", "1507 ", "1508 "}, {"3805", "renumber", "3909 ", "3909 "}, {"0712", "renumber", "3805 ", "3909 "},
+	} {
+		for _, mount := range []string{"", "/v1"} {
+			r := a.get(mount + "/collections/kommuner/items/" + tt.id).wants(410)
+			doc := r.json()
+			list := func(name string) (s string) {
+				for _, x := range doc[name].([]any) {
+					s += x.(map[string]any)["code"].(string) + " "
+				}
+				return s
+			}
+			if doc["type"] != tt.kind || list("successors") != tt.successors || list("current") != tt.current || doc["status"] != 410.0 {
+				t.Errorf("%s: %s", tt.id, r.Body)
+			}
+			link := r.Header.Get("Link")
+			for code := range strings.FieldsSeq(tt.current) {
+				if !strings.Contains(link, "<"+a.URL+mount+"/collections/kommuner/items/"+code+`>; rel="successor-version"`) {
+					t.Errorf("%s: Link %s", tt.id, link)
+				}
+				a.get(mount + "/collections/kommuner/items/" + code).wants(200)
+			}
+		}
+	}
+	page := string(a.get("/collections/kommuner/items/1507?f=html&lang=nn").wants(410).Body)
+	for _, want := range []string{"1508 Ålesund", "1580 Haram", "/collections/kommuner/items/1507/lineage?f=html", "Nummeret er ikkje i bruk lenger."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if doc := a.get("/collections/fylker/items/54").wants(410).json(); doc["type"] != "split" {
+		t.Errorf("54: %v", doc)
+	}
+	a.get("/collections/kommuner/items/9999").wants(404)
+	a.get("/collections/divisions_events/items/9999").wants(404)
+	if r := a.do("HEAD", "/collections/kommuner/items/1507"); r.StatusCode != 410 || len(r.Body) != 0 {
+		t.Errorf("HEAD: %d, %d bytes", r.StatusCode, len(r.Body))
+	}
+	serve(t, "", nil).get("/collections/kommuner/items/1507").wants(404)
+	serveHistory(t, func(c *config.Config) { c.Auth = "required" }).get("/collections/kommuner/items/1507").wants(401)
+}
+
+func TestLineageOfAFeature(t *testing.T) {
+	t.Parallel()
+	a := serveHistory(t, nil)
+	const of = "/collections/kommuner/items/"
+	for _, tt := range []struct{ query, events, until string }{
+		{"1580/lineage?until=2019-01-01", "merge 2020-01-01, split 2024-01-01", "1534"},
+		{"1508/lineage?until=2019-01-01&direction=predecessors", "merge 2020-01-01, split 2024-01-01", "1504 1523 1529 1546"},
+		{"1534/lineage?direction=successors", "merge 2020-01-01, split 2024-01-01", ""},
+		{"1507/lineage?until=2024-06-01", "split 2024-01-01", "1508 1580"},
+		{"0712/lineage?datetime=1960-01-01&until=1970-01-01", "merge 1964-01-01", ""},
+	} {
+		doc := a.get(of + tt.query).wants(200).json()
+		var events, until []string
+		for _, side := range []string{"predecessors", "successors"} {
+			all, _ := doc[side].([]any)
+			for _, e := range all {
+				m := e.(map[string]any)
+				events = append(events, m["kind"].(string)+" "+m["date"].(string))
+			}
+		}
+		if u, ok := doc["until"].(map[string]any); ok {
+			for _, c := range u["codes"].([]any) {
+				until = append(until, c.(map[string]any)["code"].(string))
+			}
+		}
+		if strings.HasPrefix(tt.query, "0712") { // Skoger came to Drammen, whatever the kind
+			if len(events) == 0 || len(until) == 0 {
+				t.Errorf("%s: %v %v", tt.query, events, until)
+			}
+			continue
+		}
+		if strings.Join(events, ", ") != tt.events || strings.Join(until, " ") != tt.until {
+			t.Errorf("%s: %v until %v", tt.query, events, until)
+		}
+	}
+	shares := a.get(of + "1507/lineage?until=2024-06-01").wants(200).json()["until"].(map[string]any)["codes"].([]any)
+	if sum := shares[0].(map[string]any)["share"].(float64) + shares[1].(map[string]any)["share"].(float64); sum < 0.999999 || sum > 1.000001 {
+		t.Errorf("shares sum to %v", sum)
+	}
+	a.get(of + "9999/lineage").wants(404)
+	a.get(of + "1580/lineage?datetime=2000-01-01").wants(410)
+	for _, bad := range []string{"?direction=up", "?until=x", "?until=2000-01-01/2001-01-01", "?unknown=1"} {
+		a.get(of + "1580/lineage" + bad).wants(400)
+	}
+	serve(t, "", nil).get(of + "1580/lineage").wants(404)
+	a.get("/collections/divisions_events/items/1/lineage").wants(404)
+	serveHistory(t, func(c *config.Config) { c.Auth = "required" }).get(of + "1580/lineage").wants(401)
+}
+
+func TestEventsAreACollectionWithEveryFilter(t *testing.T) {
+	t.Parallel()
+	a := serveHistory(t, nil)
+	const items = "/collections/divisions_events/items?limit=1000"
+	for _, tt := range []struct {
+		query string
+		want  int
+	}{
+		{"&datetime=2024-01-01&kind=split&scheme=kommune", 1}, {"&datetime=2024-01-01&scheme=kommune", 117}, {"&datetime=2024-01-01&kind=split&scheme=fylke", 3},
+		{"&filter=codes_before%20LIKE%20%27%251534%25%27%20AND%20date%3E%3DDATE(%272000-01-01%27)", 1}, {"&datetime=2019-01-01&kind=rename", 3},
+	} {
+		if p := a.get(items + tt.query).wants(200).page(); p.NumberMatched != tt.want {
+			t.Errorf("%s: %d events, want %d", tt.query, p.NumberMatched, tt.want)
+		}
+	}
+	f := a.get("/collections/divisions_events/items/kommune-2024-01-01-1507").wants(200).json()
+	p := f["properties"].(map[string]any)
+	if p["kind"] != "split" || p["title"] != "1507 Ålesund → 1508 Ålesund, 1580 Haram" || len(p["changes"].([]any)) != 2 || f["geometry"] != nil {
+		t.Errorf("%v", f)
+	}
+	a.get("/collections/divisions_events/items?f=html&limit=5").wants(200)
+	a.get("/collections/divisions_versions").wants(404)
+}
+
+func TestAHistoryOfOtherCollectionsIsConfigured(t *testing.T) {
+	t.Parallel()
+	path, err := historyFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir(), Settings: map[string]store.Settings{"fylker": {ID: "counties", Codes: history.Fylke}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	a := serveStore(t, st, nil)
+	if doc := a.get("/collections/counties/items/54").wants(410).json(); doc["type"] != "split" {
+		t.Errorf("54: %v", doc)
+	}
+	a.get("/collections/counties/items/56/lineage?until=2019-01-01").wants(200)
+}
