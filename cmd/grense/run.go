@@ -30,6 +30,7 @@ type cli struct {
 	Import   importCmd   `cmd:"" help:"Read files into a collection of a GeoPackage or of a PostGIS database."`
 	Key      keyCmd      `cmd:"" help:"Make, list and revoke API keys."`
 	Check    checkCmd    `cmd:"" help:"Tell what of a source would be served, and what is wrong with it."`
+	Tiles    tilesCmd    `cmd:"" help:"Write vector tiles into a file."`
 	Register registerCmd `cmd:"" help:"Make a register of place names."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
@@ -42,6 +43,7 @@ Examples:
   grense serve kommuner.gpkg --auth open     without API keys
   grense serve postgres://reader@db/maps     a PostGIS database
   grense import kommuner.geojson --into data.gpkg --collection kommuner
+  grense tiles export kommuner.gpkg --out kommuner.pmtiles
   grense key create --name "Kari's QGIS"     one more key; it works within seconds
   grense check kommuner.gpkg                 ids, counts and faults, before you publish
 

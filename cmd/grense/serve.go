@@ -30,6 +30,7 @@ type serveCmd struct {
 	Addr        *string `placeholder:"HOST:PORT" help:"Listen here. Port 0 takes a free one. Defaults to 127.0.0.1:8080."`
 	BaseURL     *string `name:"base-url" placeholder:"URL" help:"Address that clients use; every link begins with it. Defaults to http://localhost:PORT."`
 	Auth        *string `placeholder:"required|open" help:"Whether data need an API key. Defaults to required."`
+	Tiles       string  `placeholder:"FILE" help:"Read tiles in Web Mercator from this file, which grense tiles export made of the source."`
 	MetricsAddr *string `placeholder:"HOST:PORT" help:"Serve Prometheus metrics here, at /metrics. Default: nowhere."`
 	TLSCert     *string `name:"tls-cert" placeholder:"FILE" help:"Certificate chain (PEM); with --tls-key, serve https."`
 	TLSKey      *string `name:"tls-key" placeholder:"FILE" help:"Private key (PEM) of the certificate."`
@@ -43,6 +44,7 @@ func (serveCmd) Help() string {
   grense serve kommuner.geojson.gz
   grense serve kommuner.gpkg --addr :8080 --base-url https://example.org/divisions
   grense serve kommuner.gpkg --config grense.yaml --metrics-addr 127.0.0.1:9090
+  grense serve kommuner.gpkg --tiles kommuner.pmtiles
   grense serve postgres://reader@db.example.org/divisions
 
 A GeoPackage is served as it is. Other files are imported into the data directory first, and again when they have changed.
@@ -73,7 +75,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	defer s.close()
 	api, failed := s.answer()
 	defer api.Close()
-	if err := s.assemble(ctx, c.Source); err != nil {
+	if err := s.assemble(ctx, c.Source, c.Tiles); err != nil {
 		return err
 	}
 	if err := s.announce(ctx, p, c.Source); err != nil {
@@ -100,7 +102,8 @@ type service struct {
 	codes   *apikey.Codes
 	server  *server.Server
 	tiles   *tile.Maker
-	cert    *certificate // nil: plain HTTP
+	archive *tile.Archive // nil: none
+	cert    *certificate  // nil: plain HTTP
 	api     net.Listener
 	metrics net.Listener // nil: none
 	front   *front
@@ -133,7 +136,7 @@ func occupy(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *servic
 }
 
 // assemble builds all parts that answer for the source.
-func (s *service) assemble(ctx context.Context, src string) error {
+func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	dir, err := makeDataDir(s.cfg)
 	if err != nil {
 		return err
@@ -157,7 +160,10 @@ func (s *service) assemble(ctx context.Context, src string) error {
 	for _, name := range source.Unmatched(s.cfg, s.store.Catalog()) {
 		s.log.Warn("configured for a collection that the source does not have", "collection", name)
 	}
-	s.tiles = tile.NewMaker(tile.Options{Dir: filepath.Join(dir, "tiles"), Cache: caches, Log: s.log})
+	if s.archive, err = openTiles(tiles, s.store.Catalog()); err != nil {
+		return err
+	}
+	s.tiles = tile.NewMaker(tile.Options{Dir: filepath.Join(dir, "tiles"), Cache: caches, Log: s.log, Archive: s.archive})
 	s.server, err = server.New(server.Options{Config: s.cfg, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches,
 		Tiles: s.tiles})
 	if err != nil {
@@ -183,6 +189,11 @@ func (s *service) close() {
 	if s.tiles != nil {
 		if err := s.tiles.Close(); err != nil {
 			s.log.Warn("tiles are not closed", "err", err)
+		}
+	}
+	if s.archive != nil {
+		if err := s.archive.Close(); err != nil {
+			s.log.Warn("the archive of tiles is not closed", "err", err)
 		}
 	}
 	if s.store != nil {

@@ -187,10 +187,15 @@ func (l *Lines) Around(feature int) (low, high Point, ok bool) {
 
 // Search appends the numbers of the features whose boxes touch a box, in order.
 func (l *Lines) Search(dst []int32, low, high Point) []int32 {
-	l.once.Do(func() {
-		l.index = newIndex(l.Features(), func(f int) (low, high Point, ok bool) { return l.Around(f) })
-	})
-	return l.index.Search(dst, low, high)
+	return l.indexed().Search(dst, low, high)
+}
+
+// Any reports whether there are such features.
+func (l *Lines) Any(low, high Point) bool { return l.indexed().Any(low, high) }
+
+func (l *Lines) indexed() *Index {
+	l.once.Do(func() { l.index = newIndex(l.Features(), l.Around) })
+	return l.index
 }
 
 // Bytes is about how much memory the lines take, with their index.

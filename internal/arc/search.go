@@ -73,6 +73,21 @@ func (x *Index) Search(dst []int32, low, high Point) []int32 {
 	return dst
 }
 
+// Any reports whether a box touches a box.
+func (x *Index) Any(low, high Point) bool {
+	var walk func(tier, from, to int) bool
+	walk = func(tier, from, to int) bool {
+		for i := from; i < min(to, len(x.tiers[tier])); i++ {
+			s := &x.tiers[tier][i]
+			if s.low.X <= high.X && s.high.X >= low.X && s.low.Y <= high.Y && s.high.Y >= low.Y && (tier == 0 || walk(tier-1, i*fan, (i+1)*fan)) {
+				return true
+			}
+		}
+		return false
+	}
+	return walk(len(x.tiers)-1, 0, math.MaxInt)
+}
+
 // Morton is the place of a position in an order in which the tiles of a quad tree are runs: the bits of x and y in turn.
 func Morton(p Point) uint64 {
 	return spread(uint32(p.X)^1<<31) | spread(uint32(p.Y)^1<<31)<<1
@@ -89,10 +104,15 @@ func spread(v uint32) uint64 {
 
 // Search appends the numbers of the features with polygons whose boxes, as a whole, touch a box, in order.
 func (l *Level) Search(dst []int32, low, high Point) []int32 {
-	l.once.Do(func() {
-		l.index = newIndex(l.Features(), func(f int) (low, high Point, ok bool) { return l.Around(f) })
-	})
-	return l.index.Search(dst, low, high)
+	return l.indexed().Search(dst, low, high)
+}
+
+// Any reports whether there are such features.
+func (l *Level) Any(low, high Point) bool { return l.indexed().Any(low, high) }
+
+func (l *Level) indexed() *Index {
+	l.once.Do(func() { l.index = newIndex(l.Features(), l.Around) })
+	return l.index
 }
 
 // Around returns the corners of a feature; false when it has no polygons.

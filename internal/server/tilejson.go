@@ -6,31 +6,22 @@ import (
 	"strconv"
 
 	"grense/api/ogcapi"
-	"grense/internal/cql2"
 	"grense/internal/tile"
 )
 
 // tileJSONDoc describes a tileset in WebMercatorQuad for map libraries (TileJSON 3.0.0, 3). Coordinates are longitude before latitude.
 type tileJSONDoc struct {
-	TileJSON     string          `json:"tilejson"`
-	Name         string          `json:"name"`
-	Description  string          `json:"description,omitempty"`
-	Attribution  string          `json:"attribution,omitempty"`
-	Scheme       string          `json:"scheme"`
-	Tiles        []string        `json:"tiles"`
-	MinZoom      int             `json:"minzoom"`
-	MaxZoom      int             `json:"maxzoom"`
-	Bounds       *[4]float64     `json:"bounds,omitempty"`
-	Center       *[3]float64     `json:"center,omitempty"`
-	VectorLayers []tileJSONLayer `json:"vector_layers"`
-}
-
-type tileJSONLayer struct {
-	ID          string            `json:"id"`
-	Description string            `json:"description"`
-	MinZoom     int               `json:"minzoom"`
-	MaxZoom     int               `json:"maxzoom"`
-	Fields      map[string]string `json:"fields"` // name and kind: String, Number or Boolean
+	TileJSON     string             `json:"tilejson"`
+	Name         string             `json:"name"`
+	Description  string             `json:"description,omitempty"`
+	Attribution  string             `json:"attribution,omitempty"`
+	Scheme       string             `json:"scheme"`
+	Tiles        []string           `json:"tiles"`
+	MinZoom      int                `json:"minzoom"`
+	MaxZoom      int                `json:"maxzoom"`
+	Bounds       *[4]float64        `json:"bounds,omitempty"`
+	Center       *[3]float64        `json:"center,omitempty"`
+	VectorLayers []tile.VectorLayer `json:"vector_layers"`
 }
 
 // mercatorLat is the latitude where Web Mercator ends, in degrees.
@@ -41,7 +32,7 @@ func (c *call) tileJSON(x tileExtent) tileJSONDoc {
 	set, _ := tile.Find(webMercator)
 	t := c.tilesetDoc(set, x)
 	d := tileJSONDoc{TileJSON: "3.0.0", Name: t.Title, Description: t.Description, Attribution: attribution(t), Scheme: "xyz",
-		Tiles: []string{c.base() + c.tilesPath() + "/" + webMercator + "/{z}/{y}/{x}?f=mvt" + c.collectionsRest()}, VectorLayers: []tileJSONLayer{}}
+		Tiles: []string{c.base() + c.tilesPath() + "/" + webMercator + "/{z}/{y}/{x}?f=mvt" + c.collectionsRest()}, VectorLayers: []tile.VectorLayer{}}
 	d.MinZoom, d.MaxZoom, _ = x.zooms()
 	if b := t.BoundingBox; b != nil {
 		d.Bounds = &[4]float64{b.LowerLeft[0], max(b.LowerLeft[1], -mercatorLat), b.UpperRight[0], min(b.UpperRight[1], mercatorLat)}
@@ -49,25 +40,11 @@ func (c *call) tileJSON(x tileExtent) tileJSONDoc {
 		d.Center = &[3]float64{lon, lat, float64(max(d.MinZoom, min(d.MaxZoom, int(zoom))))}
 	}
 	for i, at := range c.tiles().layers {
-		l := tileJSONLayer{ID: at.coll.ID, Description: t.Layers[i].Title, MinZoom: x.layers[i].First, MaxZoom: x.layers[i].Last, Fields: map[string]string{tile.IDKey: "String"}}
-		for _, p := range at.coll.Properties {
-			if !p.Hidden && p.Name != tile.IDKey {
-				l.Fields[p.Name] = fieldKind(p.Type)
-			}
-		}
+		l := tile.VectorLayerOf(at.coll, t.Layers[i].Title)
+		l.MinZoom, l.MaxZoom = x.layers[i].First, x.layers[i].Last
 		d.VectorLayers = append(d.VectorLayers, l)
 	}
 	return d
-}
-
-func fieldKind(t cql2.Type) string {
-	switch t {
-	case cql2.TypeInteger, cql2.TypeNumber:
-		return "Number"
-	case cql2.TypeBool:
-		return "Boolean"
-	}
-	return "String"
 }
 
 func attribution(t ogcapi.TileSet) string {

@@ -124,14 +124,10 @@ func tileSet(id string) *tile.Set {
 	return nil
 }
 
-// tileSets are the tile matrix sets in which a collection has tiles: those whose CRS it is offered in. It has none without geometry.
+// tileSets are the tile matrix sets in which a collection has tiles; none without geometry.
 func tileSets(coll *store.Collection) (sets []*tile.Set) {
-	if coll.Geometry == nil {
-		return nil
-	}
-	offered := offeredCRS(coll)
 	for _, set := range tile.All() {
-		if slices.Contains(offered, set.CRS) {
+		if set.Takes(coll) {
 			sets = append(sets, set)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/paulmach/orb"
+
 	"grense/internal/arc"
 	"grense/internal/cache"
 	"grense/internal/problem"
@@ -468,10 +470,15 @@ func isBox(rings [][]arc.Point, low, high arc.Point) bool {
 // span leaves of an estimate what the levels have.
 func (l *levels) span(r Range) Range {
 	sum := &l.side.sum
-	r.First, r.Last, r.Settled = sum.First, sum.Last, true
-	if sum.Bound == nil {
+	return narrowed(r, sum.First, sum.Last, sum.Bound)
+}
+
+// narrowed leaves of an estimate the levels that there are; none without a bound.
+func narrowed(r Range, first, last int, bound *orb.Bound) Range {
+	r.First, r.Last, r.Settled = first, last, true
+	if bound == nil {
 		r.Limits = nil
 	}
-	r.Limits = slices.DeleteFunc(r.Limits, func(x Limits) bool { return x.Z < sum.First || x.Z > sum.Last })
+	r.Limits = slices.DeleteFunc(r.Limits, func(x Limits) bool { return x.Z < first || x.Z > last })
 	return r
 }

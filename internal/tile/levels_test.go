@@ -369,9 +369,9 @@ func TestManyAskWhileLevelsAreMade(t *testing.T) {
 	}
 }
 
-// TestTilesBelowTheFirstLevelHaveMoreBelowThem: features that are too small for a tile do not make it empty all the way down.
-func TestTilesBelowTheFirstLevelHaveMoreBelowThem(t *testing.T) {
-	t.Parallel()
+// small is a row of n squares of a kilometre, so many metres to the east.
+func small(t testing.TB, n int, east float64) store.Store {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	w, err := gpkg.Create(t.Context(), path)
 	if err != nil {
@@ -379,15 +379,21 @@ func TestTilesBelowTheFirstLevelHaveMoreBelowThem(t *testing.T) {
 	}
 	defer w.Close()
 	insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
-	for i := range 2 {
-		if err := insert(fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+	for i := range n {
+		if err := insert(fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(east+float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := w.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	st := open(t, path)
+	return open(t, path)
+}
+
+// TestTilesBelowTheFirstLevelHaveMoreBelowThem: features that are too small for a tile do not make it empty all the way down.
+func TestTilesBelowTheFirstLevelHaveMoreBelowThem(t *testing.T) {
+	t.Parallel()
+	st := small(t, 2, 0)
 	m := tile.NewMaker(tile.Options{})
 	defer m.Close()
 	r, set := ready(t, m, st, "utm33n", "areas"), find(t, "utm33n")

@@ -28,7 +28,10 @@ type Options struct {
 	Most    int
 	Largest int64         // bytes of a layer in a tile, beyond which it is refused. Defaults to 16 MB
 	Check   time.Duration // how often a store that cannot name the state of its data (store.Stated) is looked through for changes. Defaults to 5 minutes
-	Log     *slog.Logger  // nil: none
+	// Queue bounds how many levels, each of a collection in a set, are made or wait for that at once; those beyond are begun by later questions. Defaults to 32.
+	Queue   int
+	Log     *slog.Logger // nil: none
+	Archive *Archive     // has tiles of data that it fits (Archive.Fits), which the caller closes after the Maker; nil: none
 }
 
 // Maker makes vector tiles (Mapbox Vector Tile 2.1) of the collections of a store. It is safe for concurrent use.
@@ -44,7 +47,9 @@ type Maker struct {
 	mu     sync.Mutex
 	closed bool
 	works  map[workKey]*work
+	fits   map[string]*fit // of the archive, by collection
 	count  int64
+	queued int
 }
 
 // NewMaker returns a Maker, which the caller closes.
@@ -61,10 +66,13 @@ func NewMaker(o Options) *Maker {
 	if o.Largest == 0 {
 		o.Largest = 16 << 20
 	}
+	if o.Queue == 0 {
+		o.Queue = 32
+	}
 	if o.Check == 0 {
 		o.Check = 5 * time.Minute
 	}
-	m := &Maker{o: o, turn: make(chan struct{}, 1), works: map[workKey]*work{}}
+	m := &Maker{o: o, turn: make(chan struct{}, 1), works: map[workKey]*work{}, fits: map[string]*fit{}}
 	m.cache = cache.New[sectionKey, any](cache.Options{Name: "tile levels", Bytes: o.Bytes, Group: o.Cache})
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	return m
@@ -134,10 +142,16 @@ func (m *Maker) Range(ctx context.Context, st store.Store, set *Set, collection 
 		return Range{}, err
 	}
 	l, err := m.levels(ctx, st, set, c)
-	if err != nil || l == nil {
+	if err != nil {
 		return r, err
 	}
-	return l.span(r), nil
+	if l != nil {
+		return l.span(r), nil
+	}
+	if a := m.archived(ctx, st, set, c); a != nil {
+		return a.span(r), nil
+	}
+	return r, nil
 }
 
 // Estimate tells where a collection has tiles as Range does before there are levels: all that Range tells of later lie within. For errors see Range.
@@ -163,6 +177,15 @@ func layerOf(cat *store.Catalog, set *Set, id string) (*store.Collection, crs.Fu
 		return nil, nil, problem.New(problem.NotFound, err, "The collection %s has no tiles in %s.", id, set.ID)
 	}
 	return c, set.within(move), nil
+}
+
+// Takes reports whether a set shows a collection: its CRS is that of the geometries, or sound over all of them.
+func (s *Set) Takes(c *store.Collection) bool {
+	if c.Geometry == nil {
+		return false
+	}
+	area := s.CRS.Area()
+	return s.CRS == c.Geometry.CRS || c.Extent == nil || area.Contains(c.Extent.Min) && area.Contains(c.Extent.Max)
 }
 
 // within keeps what move gives within the reach of the set's first level and as much around it, where the projection goes to infinity.

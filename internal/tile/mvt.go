@@ -133,9 +133,9 @@ func (l *Layer) ring(r []arc.Point, origin arc.Point) {
 
 // Wire types of protocol buffers.
 const (
-	varint = 0
-	fixed  = 1
-	bytes  = 2
+	varint   = 0
+	fixed    = 1
+	lengthed = 2
 )
 
 func field(dst []byte, number, wire int) []byte {
@@ -143,7 +143,7 @@ func field(dst []byte, number, wire int) []byte {
 }
 
 func appendBytes[T string | []byte](dst []byte, number int, v T) []byte {
-	dst = binary.AppendUvarint(field(dst, number, bytes), uint64(len(v)))
+	dst = binary.AppendUvarint(field(dst, number, lengthed), uint64(len(v)))
 	return append(dst, v...)
 }
 

@@ -176,7 +176,25 @@ func readPoints(b []byte, first, last int) (*shown, error) {
 // search appends the points that are shown on level z and lie in a box of the finest grid. Side is the width of a tile there, of which the box covers
 // about one.
 func (s *shown) search(dst []shownPoint, z int, low, high arc.Point) []shownPoint {
-	size := uint(s.last-z) + 12 // bits
+	s.each([2]int{z, z}, low, high, func(p shownPoint) bool {
+		dst = append(dst, p)
+		return true
+	})
+	return dst
+}
+
+// any reports whether a point that is shown on level z lies in a box, which covers about one tile of level as.
+func (s *shown) any(z, as int, low, high arc.Point) (found bool) {
+	s.each([2]int{z, as}, low, high, func(shownPoint) bool {
+		found = true
+		return false
+	})
+	return found
+}
+
+// each calls fn with the points that are shown on the first level and lie in a box, until it returns false. The box covers about one tile of the second.
+func (s *shown) each(levels [2]int, low, high arc.Point, fn func(shownPoint) bool) {
+	z, size := levels[0], uint(s.last-levels[1])+12 // bits
 	for x := low.X >> size; x <= high.X>>size; x++ {
 		for y := low.Y >> size; y <= high.Y>>size; y++ {
 			from := arc.Morton(arc.Point{X: x << size, Y: y << size})
@@ -185,12 +203,11 @@ func (s *shown) search(dst []shownPoint, z int, low, high arc.Point) []shownPoin
 				list := s.points[s.starts[class]:s.starts[class+1]]
 				i, _ := slices.BinarySearchFunc(list, from, func(p shownPoint, m uint64) int { return cmp.Compare(arc.Morton(p.at), m) })
 				for ; i < len(list) && arc.Morton(list[i].at) <= to; i++ {
-					if p := list[i]; p.at.X >= low.X && p.at.X <= high.X && p.at.Y >= low.Y && p.at.Y <= high.Y {
-						dst = append(dst, p)
+					if p := list[i]; p.at.X >= low.X && p.at.X <= high.X && p.at.Y >= low.Y && p.at.Y <= high.Y && !fn(p) {
+						return
 					}
 				}
 			}
 		}
 	}
-	return dst
 }

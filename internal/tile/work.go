@@ -23,7 +23,8 @@ type work struct {
 	stamp   string  // of the data that levels were made of or last compared with
 	checked time.Time
 	busy    bool
-	done    int // in hundredths, while busy
+	done    int           // in hundredths, while busy
+	ended   chan struct{} // closed when it is not busy any more; nil before it was
 	failed  string
 	err     error
 	at      time.Time // of the failure
@@ -59,6 +60,10 @@ func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 	for _, id := range collections {
 		c, move, err := layerOf(st.Catalog(), set, id)
 		if err != nil || move == nil {
+			continue
+		}
+		if m.archived(m.ctx, st, set, c) != nil {
+			rev += m.o.Archive.rev
 			continue
 		}
 		l, err := m.levels(m.ctx, st, set, c)
@@ -100,6 +105,14 @@ func hintOf(hints []string) string {
 
 // layer adds a layer of a tile, and tells its hint.
 func (m *Maker) layer(ctx context.Context, st store.Store, d drawing, move crs.Func) (string, error) {
+	if a := m.o.Archive; a != nil && a.holds(d.set, d.tile.Z) && d.q.Filter == nil && d.q.Properties == nil && m.archived(ctx, st, d.set, d.c) != nil {
+		b, err := a.layer(d.tile, d.c.ID, 4*m.o.Largest)
+		if err == nil {
+			d.made.Data, d.made.Rev = append(d.made.Data, b...), d.made.Rev+a.rev
+			return "", nil
+		}
+		m.o.Log.Warn("a tile of the archive cannot be read and is made anew", "archive", a.path, "tile", d.tile, "error", err)
+	}
 	m.want(d.set, d.c)
 	l, err := m.levels(ctx, st, d.set, d.c)
 	if err != nil {
@@ -153,7 +166,8 @@ func (m *Maker) want(set *Set, c *store.Collection) {
 
 // levels returns those of a collection; nil while they are being made, which is begun here where they are wanted, and while nobody wants any.
 //
-// Whoever asks, levels are made once for each collection, set and state of the data, one after another, and after a failure again in retryAfter.
+// Whoever asks, levels are made once for each collection, set and state of the data, one after another, and after a failure again in retryAfter. Where as many
+// as Options.Queue are made or wait for that, another question begins them later.
 func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.Collection) (*levels, error) {
 	if c.Geometry == nil {
 		return nil, nil
@@ -172,8 +186,9 @@ func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.C
 	fresh := w.levels != nil && w.stamp == now
 	old := fresh && live && time.Since(w.checked) > m.o.Check
 	wait := w.failed == now && time.Since(w.at) < retryAfter
-	if (!fresh || old) && !w.busy && !wait && !m.closed {
-		w.busy, w.done = true, 0
+	if (!fresh || old) && !w.busy && !wait && !m.closed && m.queued < m.o.Queue {
+		w.busy, w.done, w.ended = true, 0, make(chan struct{})
+		m.queued++
 		m.group.Go(func() { m.work(k, w, st, now) })
 	}
 	if fresh {
@@ -195,6 +210,8 @@ func (m *Maker) work(k workKey, w *work, st store.Store, now string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w.busy, w.err = false, err
+	m.queued--
+	close(w.ended)
 	switch {
 	case m.ctx.Err() != nil:
 		if l != nil && l != w.levels {
@@ -232,15 +249,11 @@ func (j *job) run(ctx context.Context) (*levels, error) {
 	if !ok {
 		return nil, fmt.Errorf("tile: no set %s", j.k.set)
 	}
-	var st reading = j.st
-	if s, ok := j.st.(store.Snapshotter); ok {
-		snap, err := s.Snapshot(ctx)
-		if err != nil {
-			return nil, err
-		}
-		defer snap.Close()
-		st = snap
+	st, end, err := snapshotOf(ctx, j.st)
+	if err != nil {
+		return nil, err
 	}
+	defer end()
 	c, move, err := layerOf(st.Catalog(), set, j.k.collection)
 	if err != nil {
 		return nil, err

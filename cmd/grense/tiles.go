@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"grense/internal/archive"
+	"grense/internal/config"
+	"grense/internal/source"
+	"grense/internal/store"
+	"grense/internal/tile"
+)
+
+type tilesCmd struct {
+	Export tilesExportCmd `cmd:"" help:"Write the vector tiles of a source into one file."`
+}
+
+func (tilesCmd) Help() string {
+	return `A file of tiles can be put on any web server, opened in QGIS, or given to "grense serve --tiles".
+
+Examples:
+  grense tiles export kommuner.gpkg --out kommuner.pmtiles
+  grense serve kommuner.gpkg --tiles kommuner.pmtiles`
+}
+
+type tilesExportCmd struct {
+	Source      string   `arg:"" help:"What serve takes: a file, a folder of files, or a database."`
+	Out         string   `required:"" placeholder:"FILE" help:"The file to write, which appears when it is complete: PMTiles (.pmtiles) or MBTiles (.mbtiles)."`
+	Collections []string `placeholder:"ID,..." help:"Collections with a layer each, in this order. Defaults to all with geometries."`
+	MinZoom     int      `name:"min-zoom" default:"0" placeholder:"Z" help:"First level. Levels on which the features are too small for tiles are left out. Defaults to 0."`
+	MaxZoom     int      `name:"max-zoom" default:"12" placeholder:"Z" help:"Last level, at most 14; readers enlarge its tiles. Defaults to 12."`
+	Force       bool     `help:"Replace the file if it exists."`
+	dataFlags
+}
+
+func (tilesExportCmd) Help() string {
+	return `Writes the same tiles that the server gives, in Web Mercator (WebMercatorQuad), with all properties. Neighbours have the same
+border on every level.
+
+An export that was broken off, by a signal, a crash or a power cut, goes on where it was when the same command is given
+again: what there is so far is FILE.part beside the file. It begins anew where data or flags have changed. To give it up,
+delete FILE.part.
+
+Each level has about four times the tiles of the one before. Level 12 shows borders to some two metres; a coarser last level
+makes a smaller file, a finer one a larger file.
+
+Examples:
+  grense tiles export kommuner.gpkg --out kommuner.pmtiles
+  grense tiles export norge.gpkg --out kart.mbtiles --collections fylker,kommuner --min-zoom 3 --max-zoom 10
+  grense tiles export postgres://reader@db.example.org/divisions --out divisions.pmtiles
+
+Then:
+  grense serve kommuner.gpkg --tiles kommuner.pmtiles     the server reads its tiles from the file`
+}
+
+func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	cfg, err := c.load(p, nil)
+	if err != nil {
+		return err
+	}
+	dir, err := makeDataDir(cfg)
+	if err != nil {
+		return err
+	}
+	log := p.logger(cfg)
+	st, err := source.Open(ctx, c.Source, source.Options{DataDir: dir, Config: cfg, Logger: log, Version: programVersion()})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	names, err := c.chosen(st.Catalog())
+	if err != nil {
+		return err
+	}
+	// Levels stay as they are while they are exported, also of a database that others write into.
+	maker := tile.NewMaker(tile.Options{Dir: filepath.Join(dir, "tiles"), Bytes: exportBytes, Check: 1000 * time.Hour, Log: log})
+	defer maker.Close()
+	start := time.Now()
+	made, err := maker.Export(ctx, st, tile.Export{Path: c.Out, Collections: names, First: c.MinZoom, Last: c.MaxZoom, Name: cfg.Service.Title.In("nb"),
+		Attribution: attribution(cfg.Service.Licence), Told: newTeller(p)})
+	if err != nil {
+		return c.explained(err)
+	}
+	info, err := os.Stat(c.Out)
+	if err != nil {
+		return err
+	}
+	how := "made"
+	if made.Resumed {
+		how = "gone on with and finished"
+	}
+	_, err = fmt.Fprintf(p.Stdout, "%s holds %s (%d different) of levels %d to %d, %.1f MB, %s in %s.\nServe it with: grense serve %s --tiles %s\n",
+		c.Out, count(made.Tiles, "tile"), made.Different, made.First, made.Last, float64(info.Size())/1e6, how, time.Since(start).Round(100*time.Millisecond), source.Shown(c.Source), c.Out)
+	return err
+}
+
+// exportBytes bounds the levels that an export holds in memory.
+const exportBytes = 256 << 20
+
+// check tells what is wrong with the flags.
+func (c *tilesExportCmd) check() error {
+	const deepest = 14
+	switch {
+	case !archive.IsPath(c.Out):
+		return fmt.Errorf("--out %s: the ending of the name says the format; let it be .pmtiles or .mbtiles", c.Out)
+	case c.MinZoom < 0 || c.MaxZoom > deepest || c.MinZoom > c.MaxZoom:
+		return fmt.Errorf("--min-zoom %d and --max-zoom %d: levels are 0 to %d, the first one not above the last", c.MinZoom, c.MaxZoom, deepest)
+	}
+	if _, err := os.Stat(c.Out); err == nil && !c.Force {
+		return fmt.Errorf("%s exists; choose another file, or replace it with --force", c.Out)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot write the tiles: %w", err)
+	}
+	if _, err := os.Stat(filepath.Dir(c.Out)); err != nil {
+		return fmt.Errorf("cannot write the tiles: there is no folder %s", filepath.Dir(c.Out))
+	}
+	return nil
+}
+
+// chosen are the collections to export.
+func (c *tilesExportCmd) chosen(cat *store.Catalog) ([]string, error) {
+	var all []string
+	set, _ := tile.Find("WebMercatorQuad")
+	for _, coll := range cat.Collections {
+		if coll.Public && set.Takes(coll) {
+			all = append(all, coll.ID)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s has no collection with geometries that Web Mercator can show", source.Shown(c.Source))
+	}
+	if c.Collections == nil {
+		return all, nil
+	}
+	seen := map[string]bool{}
+	for _, id := range c.Collections {
+		if !slices.Contains(all, id) || seen[id] {
+			return nil, fmt.Errorf("--collections %s: name each once, of %s", strings.Join(c.Collections, ","), strings.Join(all, ", "))
+		}
+		seen[id] = true
+	}
+	return c.Collections, nil
+}
+
+// explained adds the cure.
+func (c *tilesExportCmd) explained(err error) error {
+	switch {
+	case errors.Is(err, archive.ErrBusy):
+		return fmt.Errorf("another program is making %s; wait for it, or choose another file", c.Out)
+	case errors.Is(err, archive.ErrPart):
+		return fmt.Errorf("%s.part is in the way, and no export that was begun; delete or rename it", c.Out)
+	case errors.Is(err, store.ErrChanged):
+		return fmt.Errorf("the data changed meanwhile; give the command again")
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("the export was broken off; give the command again to go on with it")
+	}
+	return fmt.Errorf("cannot write the tiles: %w", err)
+}
+
+// attribution is the licence as map libraries show it.
+func attribution(l config.Licence) string {
+	if l.URL == "" || l.Name == "" {
+		return html.EscapeString(l.Name)
+	}
+	return `<a href="` + html.EscapeString(l.URL) + `">` + html.EscapeString(l.Name) + "</a>"
+}
+
+// newTeller tells on a terminal how far an export is.
+func newTeller(p *process) func(collection string, done, total int) {
+	bar, of := newMeter(p.Stderr, ""), "?"
+	return func(collection string, done, total int) {
+		if collection != of {
+			bar.end("")
+			of = collection
+			bar = newMeter(p.Stderr, "tiles")
+			if collection != "" {
+				bar.noun = "the levels of " + collection
+			}
+		}
+		bar.show(done, total)
+		if collection == "" && done == total {
+			bar.end("putting the file together")
+		}
+	}
+}
+
+// openTiles opens the archive that serve was given, and holds it against the data.
+func openTiles(path string, cat *store.Catalog) (*tile.Archive, error) {
+	if path == "" {
+		return nil, nil
+	}
+	const cure = "make it anew with: grense tiles export SOURCE --out FILE"
+	a, err := tile.OpenArchive(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("--tiles: there is no file %s; %s", path, cure)
+		}
+		return nil, fmt.Errorf("--tiles: %w; %s", err, cure)
+	}
+	if err := a.Fits(cat); err != nil {
+		a.Close()
+		return nil, fmt.Errorf("--tiles %s does not fit the source: %s; %s", path, strings.ReplaceAll(err.Error(), "\n", "; "), cure)
+	}
+	return a, nil
+}

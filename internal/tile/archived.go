@@ -1,0 +1,291 @@
+package tile
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/paulmach/orb"
+
+	"grense/internal/archive"
+	"grense/internal/store"
+)
+
+// archivedSet is the set of the tiles of archives; other programs know no other.
+const archivedSet = "WebMercatorQuad"
+
+// archivedVersion is that of the document with which an archive tells of its layers.
+const archivedVersion = 1
+
+// document is what an archive tells of its layers, to other programs and to us.
+type document struct {
+	Vector []VectorLayer `json:"vector_layers"`
+	Grense struct {
+		Version int             `json:"version"`
+		Layers  []archivedLayer `json:"layers"`
+	} `json:"grense"`
+}
+
+// VectorLayer describes a layer of tiles to map libraries (TileJSON 3.0.0, 3.3).
+type VectorLayer struct {
+	ID          string            `json:"id"`
+	Description string            `json:"description"`
+	MinZoom     int               `json:"minzoom"`
+	MaxZoom     int               `json:"maxzoom"`
+	Fields      map[string]string `json:"fields"` // name and kind: String, Number or Boolean
+}
+
+// archivedLayer is what we tell of a layer.
+type archivedLayer struct {
+	ID         string     `json:"id"`
+	First      int        `json:"first"` // levels of the layer, whichever are in the archive
+	Last       int        `json:"last"`
+	Bound      *orb.Bound `json:"bound"` // in metres; nil: no features
+	Features   int        `json:"features"`
+	Properties []string   `json:"properties"`
+	Content    string     `json:"content"` // names what the features are; see contentOf
+}
+
+// Archive is a file of tiles that Export made. It is safe for concurrent use.
+type Archive struct {
+	r      *archive.Reader
+	path   string
+	rev    string
+	layers map[string]*archivedLayer
+}
+
+// OpenArchive opens an archive.
+func OpenArchive(path string) (*Archive, error) {
+	r, err := archive.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("tile: %s: %w", path, err)
+	}
+	a := &Archive{r: r, path: path, layers: map[string]*archivedLayer{}}
+	var d document
+	if err := json.Unmarshal(r.Layers, &d); err != nil || d.Grense.Version != archivedVersion {
+		return nil, errors.Join(fmt.Errorf("tile: %s was not made by this version of grense tiles export", path), r.Close())
+	}
+	for i := range d.Grense.Layers {
+		a.layers[d.Grense.Layers[i].ID] = &d.Grense.Layers[i]
+	}
+	sum := sha256.Sum256(r.Layers)
+	a.rev = "archive " + hex.EncodeToString(sum[:8]) + "."
+	return a, nil
+}
+
+// Close closes the file, after the Maker that has it.
+func (a *Archive) Close() error { return a.r.Close() }
+
+// Zooms are the first and the last level that are in the file.
+func (a *Archive) Zooms() (first, last int) { return a.r.First, a.r.Last }
+
+// Fits reports what keeps an archive from holding tiles of the collections of a catalog: each of its layers is a collection with as many features and
+// the same properties. Whether they have the same values, a Maker looks when it is asked for tiles.
+func (a *Archive) Fits(cat *store.Catalog) error {
+	var errs []error
+	for _, id := range a.Layers() {
+		l := a.layers[id]
+		c, ok := cat.Collection(id)
+		switch {
+		case !ok || !c.Public || c.Geometry == nil:
+			errs = append(errs, fmt.Errorf("it has tiles of %s, and the source has no such collection with geometries", id))
+		case c.Count != l.Features:
+			errs = append(errs, fmt.Errorf("it has tiles of %d features of %s, and the source has %d", l.Features, id, c.Count))
+		case !slices.Equal(l.Properties, newTagger(c, nil).kept()):
+			errs = append(errs, fmt.Errorf("its tiles of %s have the properties %s, and the source has %s", id, strings.Join(l.Properties, ", "), strings.Join(newTagger(c, nil).kept(), ", ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Layers lists the collections with tiles in the file.
+func (a *Archive) Layers() []string {
+	ids := make([]string, 0, len(a.layers))
+	for id := range a.layers {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// holds reports whether the tiles of a level are in the file.
+func (a *Archive) holds(set *Set, z int) bool {
+	return set.ID == archivedSet && z >= a.r.First && z <= a.r.Last
+}
+
+// layer returns a layer of a tile as Layer.Append writes it; nil when it is empty there.
+func (a *Archive) layer(t Tile, id string, most int64) ([]byte, error) {
+	packed, err := a.r.Tile(t.Z, t.Row, t.Col)
+	if packed == nil || err != nil {
+		return nil, err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("tile: %w", err)
+	}
+	b, err := io.ReadAll(io.LimitReader(z, most))
+	if err != nil {
+		return nil, fmt.Errorf("tile: %w", err)
+	}
+	for len(b) > 0 {
+		whole := b
+		if b[0] != 3<<3|lengthed {
+			return nil, archive.ErrFormat
+		}
+		n, k := binary.Uvarint(b[1:])
+		if k <= 0 || n > uint64(len(b)-1-k) {
+			return nil, archive.ErrFormat
+		}
+		message := b[1+k : 1+k+int(n)]
+		b = b[1+k+int(n):]
+		if name, ok := layerName(message); ok && name == id {
+			return slices.Clip(whole[:1+k+int(n)]), nil
+		}
+	}
+	return nil, nil
+}
+
+// layerName is the name of a layer as Layer.Append writes it: its second field.
+func layerName(m []byte) (string, bool) {
+	if len(m) < 3 || m[0] != 15<<3|varint || m[2] != 1<<3|lengthed {
+		return "", false
+	}
+	n, k := binary.Uvarint(m[3:])
+	if k <= 0 || n > uint64(len(m)-3-k) {
+		return "", false
+	}
+	return string(m[3+k : 3+k+int(n)]), true
+}
+
+// fit is whether an archive holds the tiles of a collection as it is. All is guarded by the Maker's mutex.
+type fit struct {
+	stamp   string // of the data that were compared; "" before
+	content string
+	sum     uint64 // of ids and revisions
+	ok      bool
+	busy    bool
+	checked time.Time
+}
+
+// archived returns the layer of the archive for a collection; nil when there is none, or it is of other data. Data are compared in the background when they are asked for
+// first and after each change; what Fits is taken for the same until then, what has changed is not.
+func (m *Maker) archived(ctx context.Context, st store.Store, set *Set, c *store.Collection) *archivedLayer {
+	a := m.o.Archive
+	if a == nil || set.ID != archivedSet || a.layers[c.ID] == nil {
+		return nil
+	}
+	now, live, err := stamp(ctx, st)
+	if err != nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.fits[c.ID]
+	if f == nil {
+		f = &fit{ok: true}
+		m.fits[c.ID] = f
+	}
+	old := live && time.Since(f.checked) > m.o.Check
+	if (f.stamp != now || old) && !f.busy && !m.closed {
+		f.busy = true
+		f.ok = f.ok && (f.stamp == "" || f.stamp == now)
+		m.group.Go(func() { m.compare(f, st, c.ID, now) })
+	}
+	if !f.ok || f.stamp != "" && f.stamp != now {
+		return nil
+	}
+	return a.layers[c.ID]
+}
+
+// compare settles whether an archive holds a collection as it is.
+func (m *Maker) compare(f *fit, st store.Store, collection, now string) {
+	select {
+	case m.turn <- struct{}{}:
+		defer func() { <-m.turn }()
+	case <-m.ctx.Done():
+	}
+	content, sum, err := m.contentNow(f, st, collection)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f.busy = false
+	if m.ctx.Err() != nil {
+		return
+	}
+	was := f.ok
+	f.stamp, f.checked, f.content, f.sum = now, time.Now(), content, sum
+	f.ok = err == nil && content == m.o.Archive.layers[collection].Content
+	if err != nil {
+		f.stamp, f.ok = "", was
+		m.o.Log.Warn("the data could not be compared with the archive of tiles", "collection", collection, "error", err)
+	} else if was && !f.ok {
+		m.o.Log.Warn("the archive of tiles holds other data than the source; its tiles are made anew. Export them again, and start with the new file", "collection", collection, "archive", m.o.Archive.path)
+	}
+}
+
+// contentNow is contentOf of what a store has; what was found before where no row has changed.
+func (m *Maker) contentNow(f *fit, st store.Store, collection string) (string, uint64, error) {
+	in, end, err := snapshotOf(m.ctx, st)
+	if err != nil {
+		return "", 0, err
+	}
+	defer end()
+	c, ok := in.Catalog().Collection(collection)
+	if !ok {
+		return "", 0, nil
+	}
+	m.mu.Lock()
+	before, content := f.sum, f.content
+	m.mu.Unlock()
+	if content != "" {
+		if sum, err := rowSum(m.ctx, in, collection); err != nil || sum == before {
+			return content, sum, err
+		}
+	}
+	return contentOf(m.ctx, in, c)
+}
+
+// snapshotOf is what a store has now, as far as it can hold on to that; the caller calls end.
+func snapshotOf(ctx context.Context, st store.Store) (in reading, end func(), err error) {
+	s, ok := st.(store.Snapshotter)
+	if !ok {
+		return st, func() {}, nil
+	}
+	snap, err := s.Snapshot(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return snap, func() { snap.Close() }, nil
+}
+
+// contentOf names what is in tiles of a collection, whichever store it is in: ids, values and geometries. The sum is that of rowSum.
+func contentOf(ctx context.Context, st reading, c *store.Collection) (name string, sum uint64, err error) {
+	m := maker{st: st, c: c, tags: newTagger(c, nil)}
+	h := sha256.New()
+	fmt.Fprintln(h, c.Geometry.CRS, m.tags.kept())
+	var record []byte
+	err = m.scan(ctx, store.Want{Properties: m.tags.want}, func(_ int, f *store.Feature) (err error) {
+		sum = addRow(sum, f.ID, f.Rev)
+		if record, err = m.tags.record(record[:0], f); err != nil {
+			return err
+		}
+		h.Write(binary.LittleEndian.AppendUint64(record, uint64(len(f.Geometry.WKB))))
+		h.Write(f.Geometry.WKB)
+		return nil
+	})
+	return hex.EncodeToString(h.Sum(nil)), sum, err
+}
+
+// span is the range of a layer whose tiles are in an archive.
+func (l *archivedLayer) span(r Range) Range {
+	return narrowed(r, l.First, l.Last, l.Bound)
+}

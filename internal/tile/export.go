@@ -1,0 +1,381 @@
+package tile
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"grense/internal/arc"
+	"grense/internal/archive"
+	"grense/internal/cql2"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// Export says what goes into an archive.
+type Export struct {
+	Path        string   // PMTiles or MBTiles, by its ending (archive.IsPath)
+	Collections []string // in the order of the layers
+	First, Last int      // levels
+	Name        string
+	Attribution string // HTML
+	// Told hears how far it is: collection while its levels are made, in hundredths, and "" while tiles are. May be nil.
+	Told func(collection string, done, total int)
+}
+
+// Exported tells what an archive holds.
+type Exported struct {
+	First, Last      int
+	Tiles, Different int
+	Resumed          bool // an export that was broken off was gone on with
+}
+
+// exporter makes an archive.
+type exporter struct {
+	Export
+	m      *Maker
+	st     store.Store
+	cat    *store.Catalog
+	set    *Set
+	rev    string
+	layers []exportedLayer
+	doc    document
+	ask    []Query
+}
+
+// exportedLayer is a layer with what tells where it has features.
+type exportedLayer struct {
+	l      *levels
+	area   *arc.Level
+	line   *arc.Lines
+	points *shown
+}
+
+// Export writes the tiles of collections in WebMercatorQuad, the same that Tile makes, into an archive, which is put into its place when it is whole. One that
+// was broken off for the same data is gone on with.
+func (m *Maker) Export(ctx context.Context, st store.Store, e Export) (*Exported, error) {
+	set, _ := Find(archivedSet)
+	x := &exporter{Export: e, m: m, st: st, cat: st.Catalog(), set: set}
+	if x.Told == nil {
+		x.Told = func(string, int, int) {}
+	}
+	if err := x.prepare(ctx); err != nil {
+		return nil, err
+	}
+	state, err := json.Marshal([]any{archivedVersion, x.rev, x.First, x.Last, x.Name, x.Attribution, x.doc})
+	if err != nil {
+		return nil, err
+	}
+	w, err := archive.Begin(x.Path, string(state))
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	out := &Exported{First: x.First, Last: x.Last, Resumed: w.Next() > 0}
+	if err := x.tiles(ctx, w); err != nil {
+		return nil, err
+	}
+	if out.Tiles, out.Different, err = w.Counts(); err != nil {
+		return nil, err
+	}
+	meta, err := x.metadata()
+	if err != nil {
+		return nil, err
+	}
+	return out, w.Finish(meta)
+}
+
+// prepare waits for the levels of all layers, and describes them.
+func (x *exporter) prepare(ctx context.Context) error {
+	first, last := x.set.finest()+1, -1
+	x.doc.Grense.Version = archivedVersion
+	for _, id := range x.Collections {
+		c, move, err := layerOf(x.cat, x.set, id)
+		if err != nil {
+			return err
+		}
+		if move == nil {
+			return problem.New(problem.Invalid, nil, "The collection %s has no geometries; leave it out.", id)
+		}
+		l, err := x.await(ctx, c)
+		if err != nil {
+			return err
+		}
+		layer, err := x.describe(ctx, c, l)
+		if err != nil {
+			return err
+		}
+		x.rev += l.rev()
+		x.layers, x.ask = append(x.layers, exportedLayer{l: l}), append(x.ask, Query{Collection: id})
+		x.doc.Grense.Layers = append(x.doc.Grense.Layers, layer)
+		first, last = min(first, layer.First), max(last, layer.Last)
+	}
+	x.First, x.Last = max(x.First, first), min(x.Last, last)
+	if x.First > x.Last {
+		return problem.New(problem.Invalid, nil, "The collections have tiles on levels %d to %d of %s only.", first, last, x.set.ID)
+	}
+	for _, l := range x.doc.Grense.Layers {
+		c, _ := x.cat.Collection(l.ID)
+		v := VectorLayerOf(c, cmp.Or(c.Title.In("nb"), c.ID))
+		v.MinZoom, v.MaxZoom = min(max(l.First, x.First), x.Last), x.Last
+		x.doc.Vector = append(x.doc.Vector, v)
+	}
+	return nil
+}
+
+// await returns the levels of a collection, which it has made where there are none.
+func (x *exporter) await(ctx context.Context, c *store.Collection) (*levels, error) {
+	x.m.want(x.set, c)
+	for {
+		l, err := x.m.levels(ctx, x.st, x.set, c)
+		if l != nil || err != nil {
+			return l, err
+		}
+		x.m.mu.Lock()
+		w := x.m.works[workKey{c.ID, x.set.ID}]
+		busy, done, ended, err := w.busy, w.done, w.ended, w.err
+		x.m.mu.Unlock()
+		if !busy && err != nil {
+			return nil, err
+		}
+		x.Told(c.ID, done, 100)
+		select {
+		case <-ended:
+		case <-time.After(time.Second / 5):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// describe tells of a layer, and looks that its levels are of what the store has.
+func (x *exporter) describe(ctx context.Context, c *store.Collection, l *levels) (d archivedLayer, err error) {
+	in, end, err := snapshotOf(ctx, x.st)
+	if err != nil {
+		return d, err
+	}
+	defer end()
+	content, sum, err := contentOf(ctx, in, c)
+	if err != nil {
+		return d, err
+	}
+	now, live, err := stamp(ctx, x.st)
+	if err != nil {
+		return d, err
+	}
+	if live {
+		now = fmt.Sprintf("%s/%x", now, sum)
+	}
+	s := &l.side.sum
+	if now != s.Rev {
+		return d, fmt.Errorf("tile: %w", store.ErrChanged)
+	}
+	return archivedLayer{ID: c.ID, First: s.First, Last: s.Last, Bound: s.Bound, Features: s.Features, Properties: newTagger(c, nil).kept(), Content: content}, nil
+}
+
+// VectorLayerOf describes the layer of a collection but for its levels.
+func VectorLayerOf(c *store.Collection, title string) VectorLayer {
+	l := VectorLayer{ID: c.ID, Description: title, Fields: map[string]string{IDKey: "String"}}
+	for _, p := range c.Properties {
+		if p.Hidden || p.Name == IDKey {
+			continue
+		}
+		kind := "String"
+		switch p.Type {
+		case cql2.TypeInteger, cql2.TypeNumber:
+			kind = "Number"
+		case cql2.TypeBool:
+			kind = "Boolean"
+		}
+		l.Fields[p.Name] = kind
+	}
+	return l
+}
+
+func (x *exporter) metadata() (archive.Metadata, error) {
+	text, err := json.Marshal(x.doc)
+	if err != nil {
+		return archive.Metadata{}, err
+	}
+	m := archive.Metadata{Name: x.Name, Attribution: x.Attribution, First: x.First, Last: x.Last, Layers: text}
+	const north = 85.0511287 // where Web Mercator ends
+	whole := [4]float64{180, north, -180, -north}
+	for _, id := range x.Collections {
+		if c, _ := x.cat.Collection(id); c.Extent != nil {
+			b := c.Extent
+			whole = [4]float64{min(whole[0], b.Min[0]), max(min(whole[1], b.Min[1]), -north), max(whole[2], b.Max[0]), min(max(whole[3], b.Max[1]), north)}
+		}
+	}
+	if m.Bounds = whole; whole[0] > whole[2] {
+		m.Bounds = [4]float64{-180, -north, 180, north}
+	}
+	return m, nil
+}
+
+// batch is how many tiles are made between two looks at the time.
+const batch = 128
+
+// tiles makes all tiles that are still to come.
+func (x *exporter) tiles(ctx context.Context, w *archive.Writer) error {
+	total, done := 0, 0
+	for z := x.First; z <= x.Last; z++ {
+		if err := x.walk(ctx, z, func(Tile) error { total++; return nil }); err != nil {
+			return err
+		}
+	}
+	saved, whole := time.Now(), w.Next() // whole is the first that is still to come
+	var list []Tile
+	next := func() error {
+		out, err := x.makeAll(ctx, list)
+		if err != nil {
+			return err
+		}
+		for i, t := range list {
+			if out[i] != nil {
+				if err := w.Put(t.Z, t.Row, t.Col, out[i]); err != nil {
+					return err
+				}
+			}
+		}
+		done += len(list)
+		x.Told("", done, total)
+		if len(list) > 0 {
+			t := list[len(list)-1]
+			whole = archive.ID(t.Z, t.Row, t.Col) + 1
+			list = list[:0]
+		}
+		if time.Since(saved) > time.Second {
+			saved = time.Now()
+			return w.Save(whole)
+		}
+		return nil
+	}
+	for z := x.First; z <= x.Last; z++ {
+		err := x.walk(ctx, z, func(t Tile) error {
+			if archive.ID(t.Z, t.Row, t.Col) < w.Next() {
+				done++
+				return nil
+			}
+			if list = append(list, t); len(list) < batch {
+				return nil
+			}
+			return next()
+		})
+		if err != nil {
+			return errors.Join(err, w.Save(whole))
+		}
+	}
+	if err := next(); err != nil {
+		return err
+	}
+	return w.Save(archive.ID(x.Last+1, 0, 0))
+}
+
+// makeAll makes tiles by as many goroutines as there are processors; nil for empty ones.
+func (x *exporter) makeAll(ctx context.Context, list []Tile) ([][]byte, error) {
+	out, errs := make([][]byte, len(list)), make([]error, len(list))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(list)) {
+		group.Go(func() {
+			z, _ := gzip.NewWriterLevel(nil, gzip.DefaultCompression) // there is such a level
+			for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
+				if out[i], errs[i] = x.one(ctx, list[i], z); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return out, errors.Join(errs...)
+}
+
+// one makes a tile.
+func (x *exporter) one(ctx context.Context, t Tile, z *gzip.Writer) ([]byte, error) {
+	made, err := x.m.Tile(ctx, x.st, Ask{Set: x.set, Tile: t, Layers: x.ask})
+	if err != nil {
+		return nil, fmt.Errorf("tile %d/%d/%d: %w", t.Z, t.Row, t.Col, err)
+	}
+	if !made.Keep || made.Rev != x.rev {
+		return nil, fmt.Errorf("tile: %w", store.ErrChanged)
+	}
+	if made.Empty {
+		return nil, nil
+	}
+	var b strings.Builder
+	z.Reset(&b)
+	z.Write(made.Data) // a strings.Builder does not fail
+	z.Close()
+	return []byte(b.String()), nil
+}
+
+// walk calls fn with the tiles of a level that may have features, in the order of archive.ID.
+func (x *exporter) walk(ctx context.Context, z int, fn func(Tile) error) error {
+	for i := range x.layers {
+		if err := x.layers[i].load(z); err != nil {
+			return err
+		}
+	}
+	var down func(t Tile) error
+	down = func(t Tile) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(x.layers, func(l exportedLayer) bool { return l.touches(t, z) }) {
+			return nil
+		}
+		if t.Z == z {
+			return fn(t)
+		}
+		var four [4]Tile
+		for i := range four {
+			four[i] = Tile{Z: t.Z + 1, Row: 2*t.Row + i/2, Col: 2*t.Col + i%2}
+		}
+		slices.SortFunc(four[:], func(a, b Tile) int { return cmp.Compare(archive.ID(a.Z, a.Row, a.Col), archive.ID(b.Z, b.Row, b.Col)) })
+		for _, t := range four {
+			if err := down(t); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return down(Tile{})
+}
+
+// load takes what the layer has on a level.
+func (l *exportedLayer) load(z int) (err error) {
+	if l.area, err = l.l.area(z); err != nil {
+		return err
+	}
+	if l.line, err = l.l.line(z); err != nil {
+		return err
+	}
+	l.points, err = l.l.points()
+	return err
+}
+
+// touches reports whether the box of a feature, on level z, touches a tile of that or a coarser level with the buffers of the tiles within.
+func (l *exportedLayer) touches(t Tile, z int) bool {
+	shift := uint(z - t.Z)
+	at := corner(t)
+	low := arc.Point{X: at.X<<shift - Buffer, Y: (at.Y-Extent)<<shift - Buffer}
+	high := arc.Point{X: (at.X+Extent)<<shift + Buffer, Y: at.Y<<shift + Buffer}
+	if l.area != nil && l.area.Any(low, high) || l.line != nil && l.line.Any(low, high) {
+		return true
+	}
+	if l.points == nil {
+		return false
+	}
+	finer := uint(l.points.last - z)
+	return l.points.any(z, t.Z, arc.Point{X: low.X << finer, Y: low.Y << finer}, arc.Point{X: high.X << finer, Y: high.Y << finer})
+}
