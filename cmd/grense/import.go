@@ -23,7 +23,7 @@ import (
 )
 
 type importCmd struct {
-	Files      []string `arg:"" name:"file" help:"GeoJSON, GeoJSONSeq, TopoJSON, GeoPackage, Shapefile or CSV; also as .gz or in a .zip. Or a PostGIS database (postgres://...)."`
+	Files      []string `arg:"" name:"file" help:"GeoJSON, GeoJSONSeq, TopoJSON, GeoPackage, Shapefile, FlatGeobuf, GeoParquet, GML, CSV or XLSX; also as .gz or in a .zip. Or a PostGIS database (postgres://...)."`
 	Into       string   `required:"" placeholder:"TARGET.gpkg" help:"The GeoPackage to write to, or a PostGIS database (postgres://...), where the tables are made in the schema grense. Its other collections stay. It changes when the import is complete, not before."`
 	Collection string   `required:"" placeholder:"ID" help:"Id of the collection: lower-case letters, digits, - and _."`
 	Layer      string   `placeholder:"NAME" help:"The layer to import, where a file has several; of a database the table, or schema.table outside of public."`

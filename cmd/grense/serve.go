@@ -26,7 +26,7 @@ import (
 )
 
 type serveCmd struct {
-	Source      string  `arg:"" optional:"" help:"A GeoPackage (.gpkg), a GeoJSON, Shapefile or CSV file, also .gz or .zip, or a folder of them; or a PostGIS database (postgres://...). None: the built-in demo."`
+	Source      string  `arg:"" optional:"" help:"A GeoPackage (.gpkg), another file that import reads (GeoJSON, Shapefile, FlatGeobuf, GeoParquet, GML, CSV, XLSX), also .gz or .zip, or a folder of them; or a PostGIS database (postgres://...). None: the built-in demo."`
 	Addr        *string `placeholder:"HOST:PORT" help:"Listen here. Port 0 takes a free one. Defaults to 127.0.0.1:8080."`
 	BaseURL     *string `name:"base-url" placeholder:"URL" help:"Address that clients use; every link begins with it. Defaults to http://localhost:PORT."`
 	Auth        *string `placeholder:"required|open" help:"Whether data need an API key. Defaults to required."`

@@ -161,25 +161,37 @@ func header(r *csv.Reader, out sink) (t csvTable, ok bool, err error) {
 	if err != nil {
 		return t, false, err
 	}
+	if wrong := t.headed(row); wrong != "" {
+		return refuse(wrong)
+	}
+	t.comma = r.Comma != ','
+	if t.x < 0 && t.wkt < 0 {
+		return refuse("no column with coordinates; name them lon and lat, x and y, or wkt")
+	}
+	return t, true, nil
+}
+
+// headed takes the names of the columns, and finds those with coordinates; wrong tells why it cannot.
+func (t *csvTable) headed(row []string) (wrong string) {
 	if len(row) > maxNames {
-		return refuse(fmt.Sprintf("more than %d columns", maxNames))
+		return fmt.Sprintf("more than %d columns", maxNames)
 	}
 	var low []string
 	for i, name := range row {
 		name = strings.TrimSpace(name)
 		if !utf8.ValidString(name) {
-			return refuse("the header is not UTF-8; save the file as UTF-8")
+			return "the header is not UTF-8; save the file as UTF-8"
 		}
 		if name == "" {
 			name = "column_" + strconv.Itoa(i+1)
 		}
 		if slices.Contains(t.names, name) {
-			return refuse("the column " + strconv.Quote(name) + " stands in the header twice")
+			return "the column " + strconv.Quote(name) + " stands in the header twice"
 		}
 		t.names = append(t.names, strings.Clone(name))
 		low = append(low, strings.ToLower(name))
 	}
-	t.comma, t.wkt, t.x, t.y = r.Comma != ',', -1, -1, -1
+	t.wkt, t.x, t.y = -1, -1, -1
 	for _, name := range wktNames {
 		if i := slices.Index(low, name); i >= 0 && t.wkt < 0 {
 			t.wkt = i
@@ -194,10 +206,7 @@ func header(r *csv.Reader, out sink) (t csvTable, ok bool, err error) {
 	if t.x >= 0 { // numbers need no guess about what is in them
 		t.wkt = -1
 	}
-	if t.x < 0 && t.wkt < 0 {
-		return refuse("no column with coordinates; name them lon and lat, x and y, or wkt")
-	}
-	return t, true, nil
+	return ""
 }
 
 // properties are the names of the columns that are not coordinates.
@@ -232,19 +241,35 @@ func (t *csvTable) record(row []string, line int, out sink) *record {
 	if rec.refused {
 		return rec
 	}
+	at := func(i int) string {
+		if i < 0 {
+			return ""
+		}
+		return row[i]
+	}
+	t.locate(rec, [3]string{at(t.wkt), at(t.x), at(t.y)}, out)
+	return rec
+}
+
+// locate makes the geometry of a record of the texts in the columns with coordinates: well-known text, x and y.
+func (t *csvTable) locate(rec *record, at [3]string, out sink) {
+	refuse := func(reason string) {
+		rec.refused = true
+		out.fault(rec.at, true, Refused, reason)
+	}
 	if t.wkt >= 0 {
-		s, notes, wrong := t.text(row[t.wkt], rec.at, out)
+		s, notes, wrong := t.text(at[0], rec.at, out)
 		if rec.shape = s; wrong != "" {
 			refuse(wrong)
 		}
 		for _, n := range notes {
 			out.fault(rec.at, true, n.action, n.reason)
 		}
-		return rec
+		return
 	}
-	x, y := strings.TrimSpace(row[t.x]), strings.TrimSpace(row[t.y])
+	x, y := strings.TrimSpace(at[1]), strings.TrimSpace(at[2])
 	if x == "" && y == "" {
-		return rec
+		return
 	}
 	rec.shape = &shape{kind: point}
 	fx, okx := t.coordinate(x)
@@ -253,7 +278,6 @@ func (t *csvTable) record(row []string, line int, out sink) *record {
 		refuse(fmt.Sprintf("%q, %q are not coordinates", shorten(x), shorten(y)))
 	}
 	rec.shape.add(fx, fy, 0)
-	return rec
 }
 
 // coordinate reads a decimal number, with a decimal comma where that cannot be a separator.

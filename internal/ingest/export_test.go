@@ -115,3 +115,40 @@ func ScanJSON(in io.Reader) (sum float64, line int, err error) {
 	}
 	return sum, line, value()
 }
+
+// OtherLayers reads the layers of a file of FlatGeobuf, Parquet, XLSX or GML, by the ending of its name.
+func OtherLayers(name string, b []byte) ([]*Layer, error) {
+	f := inMemory(name, b)
+	limits := Limits{Feature: 32 << 20}.withDefaults()
+	open := func() (*opened, error) {
+		return &opened{bytes.NewReader(b), int64(len(b)), func() error { return nil }}, nil
+	}
+	var out []*Layer
+	add := func(r reader, flat bool) {
+		out = append(out, &Layer{File: name, Name: "a", reader: r, file: f, silent: crs.CRS84, flat: flat})
+	}
+	m := memory(limits.Feature)
+	switch suffixes[f.suffix()] {
+	case "fgb":
+		add(&flatReader{open: f.open, memory: m}, false)
+	case "parquet":
+		flat, err := parquetIsFlat(open)
+		if err != nil {
+			return nil, err
+		}
+		add(&parquetReader{open: open, memory: m}, flat)
+	case "xlsx":
+		sheets, err := xlsxSheets(open, limits)
+		for _, s := range sheets {
+			add(&xlsxReader{open: open, sheet: s, limits: limits, memory: m}, !s.located)
+		}
+		return out, err
+	case "gml":
+		names, err := gmlLayers(f)
+		for _, n := range names {
+			add(&gmlReader{open: f.open, kind: n, memory: m}, false)
+		}
+		return out, err
+	}
+	return out, nil
+}

@@ -1,5 +1,6 @@
 // Package ingest reads files of geographic features and writes them to a store: GeoJSON (RFC 7946) and sequences of it (RFC 8142),
-// TopoJSON, GeoPackage, Shapefile, and CSV with coordinates, each also packed with gzip or in a zip archive.
+// TopoJSON, GeoPackage, Shapefile, FlatGeobuf, GeoParquet, GML (Simple Features), CSV with coordinates, and XLSX, each also packed with gzip or in a
+// zip archive.
 //
 // An import has two passes. Survey reads everything once: it learns the properties, their types and the ids, and finds all faults.
 // Write reads once more and fills a store.Writer. So a file may be of any size: what is kept of a feature after it was read is a few
@@ -12,6 +13,7 @@ package ingest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,6 +65,7 @@ func (s *Source) Close() error {
 // suffixes of files that are data, and what they are.
 var suffixes = map[string]string{
 	".geojson": "json", ".json": "json", ".geojsonl": "json", ".ndjson": "json", ".jsonl": "json", ".geojsons": "json", ".geojsonseq": "json", ".topojson": "json",
+	".fgb": "fgb", ".parquet": "parquet", ".geoparquet": "parquet", ".gml": "gml", ".xlsx": "xlsx",
 	".csv": "csv", ".tsv": "csv", ".shp": "shp", ".dbf": "dbf", ".gpkg": "gpkg",
 }
 
@@ -128,11 +131,11 @@ func (s *Source) unknown(f *file) error {
 	switch {
 	case slices.Contains(shapefileParts, f.suffix()):
 		return refusal("%s is a part of a Shapefile; name the .shp", s.Path)
-	case f.suffix() == ".gml" || f.suffix() == ".xml":
-		return refusal("%s: GML is not read; place names of the official product go in by grense register import, other GML is converted, for example with ogr2ogr out.gpkg %s -a_srs EPSG:n", s.Path, filepath.Base(s.Path))
+	case f.suffix() == ".xml":
+		return refusal("%s: if it is GML, let its name end in .gml; place names of the official product go in by grense register import", s.Path)
 	}
 	return refusal("%s: files that end in %q are not read; GeoJSON (.geojson, .json), sequences of it (.geojsonl, .ndjson), GeoPackage (.gpkg), "+
-		"Shapefile (.shp), CSV (.csv) are, also as .gz or in a .zip", s.Path, f.suffix())
+		"Shapefile (.shp), FlatGeobuf (.fgb), GeoParquet (.parquet), GML (.gml), CSV (.csv), XLSX (.xlsx) are, also as .gz or in a .zip", s.Path, f.suffix())
 }
 
 func (s *Source) archive(ctx context.Context, files []*file, o Options) error {
@@ -146,7 +149,7 @@ func (s *Source) archive(ctx context.Context, files []*file, o Options) error {
 		}
 	}
 	if len(s.Layers) == 0 {
-		return refusal("%s holds no file that is read (GeoJSON, GeoPackage, Shapefile, CSV)", s.Path)
+		return refusal("%s holds no file that is read (GeoJSON, GeoPackage, Shapefile, FlatGeobuf, GeoParquet, GML, CSV, XLSX)", s.Path)
 	}
 	return nil
 }
@@ -189,8 +192,46 @@ func (s *Source) add(ctx context.Context, f *file, label string, o Options) erro
 			return refusal("%s is a part of a Shapefile; name the .shp", label)
 		}
 		layer(f.base(), &shapeReader{dbf: f, cpg: f.sibling(".cpg")}).flat = true
+	case "fgb":
+		layer(f.base(), &flatReader{open: f.open, memory: m})
+	case "parquet", "xlsx", "gml":
+		if err := s.addTables(f, layer, o); err != nil {
+			return fmt.Errorf("%s: %w", label, err)
+		}
 	case "gpkg":
 		return s.geopackage(ctx, f, label, o)
 	}
 	return nil
+}
+
+// addTables appends the layers of a file that must be looked into.
+func (s *Source) addTables(f *file, layer func(name string, r reader) *Layer, o Options) error {
+	m := memory(o.Limits.Feature)
+	if f.suffix() == ".gml" {
+		names, err := gmlLayers(f)
+		for _, n := range names {
+			layer(n, &gmlReader{open: f.open, kind: n, memory: m})
+		}
+		return err
+	}
+	open, err := s.anywhere(f, o)
+	if err != nil {
+		return err
+	}
+	if suffixes[f.suffix()] == "parquet" {
+		flat, err := parquetIsFlat(open)
+		if err == nil {
+			layer(f.base(), &parquetReader{open: open, memory: m}).flat = flat
+		}
+		return err
+	}
+	sheets, err := xlsxSheets(open, o.Limits)
+	for _, x := range sheets {
+		name := x.name
+		if len(sheets) == 1 {
+			name = f.base()
+		}
+		layer(name, &xlsxReader{open: open, sheet: x, limits: o.Limits, memory: m}).flat = !x.located
+	}
+	return err
 }

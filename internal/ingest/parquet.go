@@ -1,0 +1,530 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// parquetReader reads GeoParquet 1.x with geometries as WKB, and Parquet without geometries. Structures become JSON where they hold plain values only.
+type parquetReader struct {
+	open   func() (*opened, error)
+	memory memory
+}
+
+// geoMetadata is what a file says of its geometries (GeoParquet 1.1, Metadata).
+type geoMetadata struct {
+	Primary string                      `json:"primary_column"`
+	Columns map[string]geoParquetColumn `json:"columns"`
+}
+
+type geoParquetColumn struct {
+	Encoding string          `json:"encoding"`
+	CRS      json.RawMessage `json:"crs"`
+	Edges    string          `json:"edges"`
+	Covering struct {
+		BBox map[string][]string `json:"bbox"`
+	} `json:"covering"`
+}
+
+// guarded turns a panic of the library, which damaged files cause, into a refusal.
+func guarded(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = refusal("the file is no Parquet that can be read, or damaged: %s", shorten(fmt.Sprint(p)))
+		}
+	}()
+	return fn()
+}
+
+// maxParquetFooter bounds the bytes of the metadata of a file.
+const maxParquetFooter = 64 << 20
+
+// openParquet reads the metadata.
+func openParquet(in *opened) (f *parquet.File, geo *geoMetadata, err error) {
+	var tail [8]byte
+	if in.size < 12 {
+		return nil, nil, refusal("the file is too short for Parquet")
+	}
+	if _, err := in.ReadAt(tail[:], in.size-8); err != nil {
+		return nil, nil, err
+	}
+	if string(tail[4:]) != "PAR1" {
+		return nil, nil, refusal("the file does not end as Parquet does; is it cut off, or encrypted?")
+	}
+	if n := int64(tail[0]) | int64(tail[1])<<8 | int64(tail[2])<<16 | int64(tail[3])<<24; n > maxParquetFooter || n > in.size-12 {
+		return nil, nil, refusal("the file tells that its metadata have %d bytes; is it damaged?", n)
+	}
+	err = guarded(func() (err error) {
+		if f, err = parquet.OpenFile(in, in.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true)); err != nil {
+			return refusal("the file is no Parquet that can be read, or damaged: %s", shorten(err.Error()))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if text, ok := f.Lookup("geo"); ok {
+		geo = &geoMetadata{}
+		if err := json.Unmarshal([]byte(text), geo); err != nil || geo.Columns[geo.Primary].Encoding == "" {
+			return nil, nil, refusal("the metadata of GeoParquet cannot be read; write the file anew, for example with ogr2ogr or geopandas")
+		}
+	}
+	return f, geo, nil
+}
+
+// parquetIsFlat tells whether a file has no geometries.
+func parquetIsFlat(open func() (*opened, error)) (bool, error) {
+	in, err := open()
+	if err != nil {
+		return false, err
+	}
+	defer in.close()
+	_, geo, err := openParquet(in)
+	return geo == nil, err
+}
+
+// parquetTable is what the metadata of a file tell.
+type parquetTable struct {
+	memory memory
+	leaves []parquetLeaf // by number of the column
+	fields []parquetField
+	geom   int // number of the column with the geometries; -1 without
+}
+
+// parquetLeaf is a column of plain values.
+type parquetLeaf struct {
+	typ      parquet.Type
+	max      int // definition level of a value
+	repeated bool
+	list     int  // definition level of a list that is empty
+	optional bool // elements may be null
+	skip     bool
+}
+
+// parquetField is a property: of the columns from, to.
+type parquetField struct {
+	name     string
+	from, to int
+	group    bool // a structure; else a value or a list
+	names    []string
+}
+
+func (r *parquetReader) read(ctx context.Context, out sink) error {
+	in, err := r.open()
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	f, geo, err := openParquet(in)
+	if err == nil {
+		err = guarded(func() error { return r.rows(ctx, f, geo, out) })
+	}
+	if errors.Is(err, ErrRefused) {
+		out.fault(place{}, false, Refused, Reason(err))
+		return nil
+	}
+	return err
+}
+
+func (r *parquetReader) rows(ctx context.Context, f *parquet.File, geo *geoMetadata, out sink) error {
+	t, notes, err := newParquetTable(f.Schema(), geo)
+	if err != nil {
+		return err
+	}
+	t.memory = r.memory
+	for _, n := range notes {
+		out.fault(place{}, false, Warning, n)
+	}
+	if geo != nil {
+		name, err := geo.system()
+		if err != nil {
+			return err
+		}
+		out.reference(place{}, name)
+	}
+	var names []string
+	for _, f := range t.fields {
+		names = append(names, f.name)
+	}
+	out.fields(names)
+	for _, g := range f.Metadata().RowGroups {
+		for _, c := range g.Columns {
+			if n := c.MetaData.NumValues; n > 0 && c.MetaData.TotalUncompressedSize > r.memory.bytes() {
+				return refusal("a row group takes %d MB; write the file with smaller row groups, or raise --feature-memory", c.MetaData.TotalUncompressedSize>>20)
+			}
+		}
+	}
+	buf := make([]parquet.Row, 32)
+	for _, g := range f.RowGroups() {
+		if err := t.group(ctx, g, buf, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *parquetTable) group(ctx context.Context, g parquet.RowGroup, buf []parquet.Row, out sink) error {
+	rows := g.Rows()
+	defer rows.Close()
+	left := g.NumRows()
+	for left > 0 {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		n, err := rows.ReadRows(buf)
+		for _, row := range buf[:n] {
+			if err := out.record(t.record(row, out)); err != nil {
+				return err
+			}
+		}
+		left -= int64(n)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return refusal("the file is damaged: %s", shorten(err.Error()))
+		}
+		if n == 0 && left > 0 {
+			return refusal("the file says %d rows more than it has; is it cut off?", left)
+		}
+	}
+	return nil
+}
+
+// system names the reference system of the geometries. Without one it is CRS84; null says that it is not known.
+func (g *geoMetadata) system() (string, error) {
+	c := g.Columns[g.Primary]
+	if c.Encoding != "WKB" {
+		return "", refusal("the geometries are encoded as %q; write the file with WKB, for example by geopandas' to_parquet or ogr2ogr -lco GEOMETRY_ENCODING=WKB", shorten(c.Encoding))
+	}
+	if c.CRS == nil {
+		return "OGC:CRS84", nil
+	}
+	if string(c.CRS) == "null" {
+		return "", nil
+	}
+	var system struct {
+		Name string
+		ID   struct {
+			Authority string
+			Code      any
+		}
+	}
+	if err := json.Unmarshal(c.CRS, &system); err != nil || system.ID.Authority == "" {
+		return shorten(system.Name), nil // which is told as not known
+	}
+	if n, ok := system.ID.Code.(float64); ok {
+		return system.ID.Authority + ":" + strconv.FormatFloat(n, 'f', -1, 64), nil
+	}
+	return fmt.Sprintf("%s:%v", system.ID.Authority, system.ID.Code), nil
+}
+
+func newParquetTable(s *parquet.Schema, geo *geoMetadata) (*parquetTable, []string, error) {
+	t := &parquetTable{geom: -1}
+	var notes []string
+	boxes := map[string]bool{}
+	if geo != nil {
+		for _, path := range geo.Columns[geo.Primary].Covering.BBox {
+			if len(path) > 0 {
+				boxes[path[0]] = true
+			}
+		}
+	}
+	for _, f := range s.Fields() {
+		from := len(t.leaves)
+		field := parquetField{name: f.Name(), from: from, group: true}
+		plainly := t.add(f, parquetLeaf{}, true, &field)
+		if field.to = len(t.leaves); field.to > maxNames {
+			return nil, nil, refusal("more than %d columns", maxNames)
+		}
+		skip := false
+		switch {
+		case geo != nil && f.Name() == geo.Primary:
+			if field.group || field.to != from+1 || t.leaves[from].typ.Kind() != parquet.ByteArray || t.leaves[from].repeated {
+				return nil, nil, refusal("the column %q is not WKB; write the file with WKB", shorten(geo.Primary))
+			}
+			t.geom = from
+			continue
+		case boxes[f.Name()]: // the boxes of the geometries
+			skip = true
+		case geo != nil && geo.Columns[f.Name()].Encoding != "":
+			skip = true
+			notes = append(notes, fmt.Sprintf("the further geometries in %q are left out", f.Name()))
+		case !plainly:
+			skip = true
+			notes = append(notes, fmt.Sprintf("the nested lists or structures in %q are left out", f.Name()))
+		}
+		if skip {
+			for i := from; i < field.to; i++ {
+				t.leaves[i].skip = true
+			}
+			continue
+		}
+		t.fields = append(t.fields, field)
+	}
+	if geo != nil && t.geom < 0 {
+		return nil, nil, refusal("there is no column %q, which the metadata of GeoParquet name", shorten(geo.Primary))
+	}
+	return t, notes, nil
+}
+
+// add appends the leaves of a node and reports whether they can be read: a value, a list of values, or a structure of values.
+func (t *parquetTable) add(n parquet.Node, l parquetLeaf, top bool, field *parquetField) (plainly bool) {
+	if len(t.leaves) > maxNames {
+		return false
+	}
+	if n.Optional() {
+		l.max++
+		l.optional = true
+	}
+	again := l.repeated && n.Repeated()
+	if n.Repeated() {
+		l.list = l.max
+		l.max++
+		l.repeated, l.optional = true, false
+	}
+	if n.Leaf() {
+		l.typ = n.Type()
+		t.leaves = append(t.leaves, l)
+		if top {
+			field.group = false
+		}
+		return !again
+	}
+	fs := n.Fields()
+	if len(fs) == 1 && (fs[0].Repeated() || n.Repeated()) { // a list, with or without a level for its elements
+		field.group = false
+		l.optional = false
+		return t.add(fs[0], l, false, field) && !again
+	}
+	plainly = top && !n.Repeated()
+	for _, f := range fs {
+		field.names = append(field.names, f.Name())
+		plainly = t.add(f, l, false, field) && plainly && f.Leaf() && !f.Repeated()
+	}
+	return plainly
+}
+
+// record makes a record of a row, whose values come column by column.
+func (t *parquetTable) record(row parquet.Row, out sink) *record {
+	rec := &record{}
+	refuse := func(reason string) {
+		if !rec.refused {
+			out.fault(place{}, true, Refused, reason)
+		}
+		rec.refused = true
+	}
+	var size int64
+	starts := make([]int, 0, len(t.leaves)+1)
+	at := 0
+	for c := range t.leaves {
+		starts = append(starts, at)
+		for at < len(row) && row[at].Column() == c {
+			if k := row[at].Kind(); k == parquet.ByteArray || k == parquet.FixedLenByteArray {
+				size += int64(len(row[at].ByteArray()))
+			}
+			at++
+		}
+	}
+	starts = append(starts, at)
+	if size > t.memory.bytes() {
+		refuse(t.memory.refusal())
+		return rec
+	}
+	for _, f := range t.fields {
+		v, wrong := t.value(f, row, starts)
+		if wrong != "" {
+			refuse(fmt.Sprintf("the value of %q: %s", f.name, wrong))
+		}
+		rec.fields = append(rec.fields, field{f.name, v})
+	}
+	if t.geom < 0 || rec.refused {
+		return rec
+	}
+	if g := row[starts[t.geom]:starts[t.geom+1]]; len(g) == 1 && !g[0].IsNull() {
+		t.memory.place(rec, g[0].ByteArray(), out)
+	}
+	return rec
+}
+
+func (t *parquetTable) value(f parquetField, row parquet.Row, starts []int) (value, string) {
+	if f.group {
+		return t.structure(f, row, starts)
+	}
+	l, values := t.leaves[f.from], row[starts[f.from]:starts[f.from+1]]
+	if !l.repeated {
+		if len(values) != 1 {
+			return value{kind: null}, ""
+		}
+		return l.value(values[0])
+	}
+	if len(values) == 0 || len(values) == 1 && values[0].DefinitionLevel() < l.list {
+		return value{kind: null}, ""
+	}
+	b := []byte{'['}
+	for i, x := range values {
+		if x.DefinitionLevel() <= l.list { // empty
+			break
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		v, wrong := l.value(x)
+		if wrong != "" {
+			return v, wrong
+		}
+		b = v.appendJSON(b)
+	}
+	return value{object, string(append(b, ']'))}, ""
+}
+
+// structure is a structure of plain values, as JSON.
+func (t *parquetTable) structure(f parquetField, row parquet.Row, starts []int) (value, string) {
+	b, some := []byte{'{'}, false
+	for i := f.from; i < f.to; i++ {
+		values := row[starts[i]:starts[i+1]]
+		if len(values) != 1 {
+			return value{kind: null}, ""
+		}
+		v, wrong := t.leaves[i].value(values[0])
+		if wrong != "" {
+			return v, wrong
+		}
+		some = some || values[0].DefinitionLevel() > 0 || t.leaves[i].max == 0
+		if i > f.from {
+			b = append(b, ',')
+		}
+		b = append(appendJSONString(b, []byte(f.names[i-f.from])), ':')
+		b = v.appendJSON(b)
+	}
+	if !some {
+		return value{kind: null}, ""
+	}
+	return value{object, string(append(b, '}'))}, ""
+}
+
+// appendJSON appends a value as JSON.
+func (v value) appendJSON(b []byte) []byte {
+	switch v.kind {
+	case absent, null:
+		return append(b, "null"...)
+	case boolean, integer, number, object:
+		return append(b, v.text...)
+	}
+	return appendJSONString(b, []byte(v.text))
+}
+
+// value is a value with the text that its type gives it.
+func (l *parquetLeaf) value(v parquet.Value) (value, string) {
+	if v.IsNull() {
+		return value{kind: null}, ""
+	}
+	var logical format.LogicalTypeValue // nil: there is none
+	if x := l.typ.LogicalType(); x != nil {
+		logical = x.Value
+	}
+	switch v.Kind() {
+	case parquet.Boolean:
+		return value{boolean, strconv.FormatBool(v.Boolean())}, ""
+	case parquet.Float:
+		return floating(float64(v.Float()), 32), ""
+	case parquet.Double:
+		return floating(v.Double(), 64), ""
+	case parquet.Int96:
+		x := v.Int96()
+		day := int64(x[2]) - 2440588 // of the Julian calendar
+		nanos := int64(x[1])<<32 | int64(x[0])
+		return value{text, time.Unix(day*86400, nanos).UTC().Format(time.RFC3339Nano)}, ""
+	case parquet.Int32:
+		return wholeValue(int64(v.Int32()), uint64(uint32(v.Int32())), logical, l.typ.ConvertedType()), ""
+	case parquet.Int64:
+		return wholeValue(v.Int64(), uint64(v.Int64()), logical, l.typ.ConvertedType()), ""
+	}
+	return l.bytes(v.ByteArray(), logical)
+}
+
+func (l *parquetLeaf) bytes(b []byte, logical format.LogicalTypeValue) (value, string) {
+	switch x := logical.(type) {
+	case *format.DecimalType:
+		n := new(big.Int).SetBytes(b)
+		if len(b) > 0 && b[0]&0x80 != 0 {
+			n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+		}
+		return decimal(n.String(), int(x.Scale)), ""
+	case *format.UUIDType:
+		if len(b) == 16 {
+			return value{plain, fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])}, ""
+		}
+	case *format.JsonType:
+		if structured(b) {
+			return value{object, string(b)}, ""
+		}
+	}
+	if !utf8.Valid(b) {
+		return value{}, "the bytes are no text; leave the column out"
+	}
+	return value{plain, string(b)}, ""
+}
+
+// wholeValue is what an integer means by its type, or by the older name of that.
+func wholeValue(n int64, unsigned uint64, logical format.LogicalTypeValue, old *deprecated.ConvertedType) value {
+	moment := func(t time.Time) value { return value{text, t.UTC().Format(time.RFC3339Nano)} }
+	switch x := logical.(type) {
+	case *format.DateType:
+		return value{text, time.Unix(n*86400, 0).UTC().Format(time.DateOnly)}
+	case *format.TimestampType:
+		per := int64(time.Second)
+		if x.Unit.Value != nil {
+			per = int64(time.Second / max(1, x.Unit.Value.Duration()))
+		}
+		return moment(time.Unix(n/per, n%per*(int64(time.Second)/per)))
+	case *format.TimeType:
+		unit := time.Nanosecond
+		if x.Unit.Value != nil {
+			unit = x.Unit.Value.Duration()
+		}
+		return value{plain, time.Unix(0, 0).UTC().Add(time.Duration(n) * unit).Format("15:04:05.999999999")}
+	case *format.DecimalType:
+		return decimal(strconv.FormatInt(n, 10), int(x.Scale))
+	case *format.IntType:
+		if !x.IsSigned {
+			return value{integer, strconv.FormatUint(unsigned, 10)}
+		}
+	case nil:
+		switch {
+		case old == nil:
+		case *old == deprecated.Date:
+			return value{text, time.Unix(n*86400, 0).UTC().Format(time.DateOnly)}
+		case *old == deprecated.TimestampMillis:
+			return moment(time.UnixMilli(n))
+		case *old == deprecated.TimestampMicros:
+			return moment(time.UnixMicro(n))
+		}
+	}
+	return value{integer, strconv.FormatInt(n, 10)}
+}
+
+// decimal is a decimal number of its digits and how many of these are behind the point.
+func decimal(digits string, scale int) value {
+	if scale <= 0 || scale > 100 {
+		return value{integer, digits}
+	}
+	digits, minus := strings.CutPrefix(digits, "-")
+	if len(digits) <= scale {
+		digits = strings.Repeat("0", scale-len(digits)+1) + digits
+	}
+	s := digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
+	if minus {
+		s = "-" + s
+	}
+	return value{number, s}
+}

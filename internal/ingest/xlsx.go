@@ -1,0 +1,582 @@
+package ingest
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// xlsxReader reads a sheet of a workbook (ECMA-376, 18): its first row that has cells names the columns. Coordinates stand in columns as in CSV; without them the
+// rows are features without geometry. Numbers with the format of a date are days or moments, texts stay texts.
+type xlsxReader struct {
+	open   func() (*opened, error)
+	sheet  xlsxSheet
+	limits Limits
+	memory memory
+}
+
+type xlsxSheet struct {
+	name, part string
+	located    bool // has columns with coordinates
+}
+
+// xlsxBook is what is kept of a workbook while a sheet is read.
+type xlsxBook struct {
+	zip    *zip.Reader
+	texts  []string
+	dates  []bool // by style: cells are days or moments
+	since  time.Time
+	limits Limits
+	packed int64
+}
+
+const notWorkbook = "the file is no workbook that can be read, or damaged: %v; save it anew as .xlsx"
+
+// openBook reads what sheets refer to; texts says that the shared texts are wanted, which may be many.
+func openBook(in *opened, l Limits, most int64) (*xlsxBook, error) {
+	z, err := zip.NewReader(in, in.size)
+	if err != nil {
+		return nil, refusal(notWorkbook, err)
+	}
+	b := &xlsxBook{zip: z, limits: l, packed: in.size, since: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
+	if err := b.readTexts(most); err != nil {
+		return nil, err
+	}
+	return b, b.readStyles()
+}
+
+// part opens a file of the workbook; nil when there is none.
+func (b *xlsxBook) part(name string) (io.ReadCloser, error) {
+	for _, f := range b.zip.File {
+		if strings.EqualFold(strings.TrimPrefix(f.Name, "/"), name) {
+			in, err := f.Open()
+			if err != nil {
+				return nil, refusal(notWorkbook, err)
+			}
+			return &unpacking{in: in, close: in.Close, limit: b.limits, packed: int64(f.CompressedSize64), name: name}, nil
+		}
+	}
+	return nil, nil
+}
+
+// elements calls fn with each element that begins. fn reads on by d, or leaves the content.
+func (b *xlsxBook) elements(name string, fn func(d *xml.Decoder, e xml.StartElement) error) error {
+	in, err := b.part(name)
+	if in == nil {
+		return err
+	}
+	defer in.Close()
+	text := &budget{in: in, left: maxRow, most: maxRow}
+	d := xml.NewDecoder(text)
+	for {
+		text.again()
+		t, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return workbookError(err)
+		}
+		if e, ok := t.(xml.StartElement); ok {
+			if err := fn(d, e); err != nil {
+				return workbookError(err)
+			}
+		}
+	}
+}
+
+// workbookError makes a refusal of an error of XML.
+func workbookError(err error) error {
+	if _, ok := errors.AsType[*xml.SyntaxError](err); ok || errors.Is(err, zip.ErrChecksum) || errors.Is(err, zip.ErrFormat) || ended(err) == nil {
+		return refusal(notWorkbook, err)
+	}
+	return err
+}
+
+// budget ends a text of which one piece has more than most bytes.
+type budget struct {
+	in         io.Reader
+	left, most int
+}
+
+func (b *budget) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, refusal("one feature, or row, has more than %d MB of text; is the file damaged?", b.most>>20)
+	}
+	n, err := b.in.Read(p)
+	b.left -= n
+	return n, err
+}
+
+func (b *budget) again() { b.left = b.most }
+
+func attr(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// xlsxText reads the text of an element: that of its parts t, but for readings of characters.
+func xlsxText(d *xml.Decoder, e xml.StartElement, most int) (string, error) {
+	var b strings.Builder
+	in, skip := 0, 0
+	plainly := e.Name.Local == "v" || e.Name.Local == "t"
+	for depth := 1; depth > 0; {
+		t, err := d.Token()
+		if err != nil {
+			return "", err
+		}
+		switch t := t.(type) {
+		case xml.StartElement:
+			depth++
+			switch t.Name.Local {
+			case "t":
+				in++
+			case "rPh":
+				skip++
+			}
+		case xml.EndElement:
+			depth--
+			switch t.Name.Local {
+			case "t":
+				in--
+			case "rPh":
+				skip--
+			}
+		case xml.CharData:
+			if (plainly || in > 0) && skip == 0 {
+				b.Write(t)
+			}
+			if b.Len() > most {
+				return "", refusal("a text of more than %d MB", most>>20)
+			}
+		}
+	}
+	return unescapeXLSX(b.String()), nil
+}
+
+// unescapeXLSX undoes the escapes of characters that XML has not (ECMA-376, 22.9.2.19).
+func unescapeXLSX(s string) string {
+	if !strings.Contains(s, "_x") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '_' && i+7 <= len(s) && s[i+1] == 'x' && s[i+6] == '_' {
+			if n, err := strconv.ParseUint(s[i+2:i+6], 16, 16); err == nil {
+				b.WriteRune(rune(n))
+				i += 6
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func (b *xlsxBook) readTexts(most int64) error {
+	var size int64
+	return b.elements("xl/sharedStrings.xml", func(d *xml.Decoder, e xml.StartElement) error {
+		if e.Name.Local != "si" {
+			return nil
+		}
+		s, err := xlsxText(d, e, maxRow)
+		if err != nil {
+			return err
+		}
+		if size += int64(len(s)) + 16; size > most {
+			return refusal("the texts of the workbook take more than %d MB of memory; if the file is right, raise it with --feature-memory, or save the sheet as CSV", most>>20)
+		}
+		b.texts = append(b.texts, s)
+		return nil
+	})
+}
+
+// readStyles learns which styles are dates (ECMA-376, 18.8.30), and from when days are counted.
+func (b *xlsxBook) readStyles() error {
+	own := map[string]bool{}
+	cells := false
+	err := b.elements("xl/styles.xml", func(_ *xml.Decoder, e xml.StartElement) error {
+		switch e.Name.Local {
+		case "numFmt":
+			own[attr(e, "numFmtId")] = dateFormat(attr(e, "formatCode"))
+		case "cellXfs", "cellStyleXfs":
+			cells = e.Name.Local == "cellXfs"
+		case "xf":
+			if !cells {
+				return nil
+			}
+			id := attr(e, "numFmtId")
+			n, _ := strconv.Atoi(id)
+			is, told := own[id]
+			b.dates = append(b.dates, told && is || !told && (n >= 14 && n <= 22 || n >= 45 && n <= 47))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return b.elements("xl/workbook.xml", func(_ *xml.Decoder, e xml.StartElement) error {
+		if v := attr(e, "date1904"); e.Name.Local == "workbookPr" && (v == "1" || v == "true") {
+			b.since = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+		}
+		return nil
+	})
+}
+
+// dateFormat reports whether a format of numbers writes days or times.
+func dateFormat(code string) bool {
+	code, _, _ = strings.Cut(code, ";")
+	for i := 0; i < len(code); i++ {
+		switch code[i] {
+		case '"':
+			if j := strings.IndexByte(code[i+1:], '"'); j >= 0 {
+				i += j + 1
+			}
+		case '[':
+			if j := strings.IndexByte(code[i:], ']'); j >= 0 {
+				i += j
+			}
+		case '\\', '_', '*':
+			i++
+		case 'y', 'Y', 'd', 'D', 'h', 'H', 's', 'S':
+			return true
+		}
+	}
+	return false
+}
+
+// xlsxSheets lists the sheets of a workbook that have cells and are not hidden.
+func xlsxSheets(open func() (*opened, error), l Limits) ([]xlsxSheet, error) {
+	in, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	b, err := openBook(in, l, memory(l.Feature).bytes())
+	if err != nil {
+		return nil, err
+	}
+	targets := map[string]string{}
+	err = b.elements("xl/_rels/workbook.xml.rels", func(_ *xml.Decoder, e xml.StartElement) error {
+		if t := attr(e, "Target"); e.Name.Local == "Relationship" {
+			if !strings.HasPrefix(t, "/") {
+				t = path.Join("xl", t)
+			}
+			targets[attr(e, "Id")] = strings.TrimPrefix(t, "/")
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all, out []xlsxSheet
+	err = b.elements("xl/workbook.xml", func(_ *xml.Decoder, e xml.StartElement) error {
+		if state := attr(e, "state"); e.Name.Local == "sheet" && (state == "" || state == "visible") && targets[attr(e, "id")] != "" && len(all) < l.Entries {
+			all = append(all, xlsxSheet{name: attr(e, "name"), part: targets[attr(e, "id")]})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		t, cells, err := b.peek(s)
+		if err != nil {
+			return nil, err
+		}
+		if cells {
+			s.located = t.x >= 0 || t.wkt >= 0
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return nil, refusal("the workbook has no sheet with cells")
+	}
+	return out, nil
+}
+
+// errEnough ends the reading of a sheet.
+var errEnough = errors.New("ingest: enough of the sheet")
+
+// peek reads the names of the columns of a sheet; false when it has no cells.
+func (b *xlsxBook) peek(s xlsxSheet) (t csvTable, cells bool, err error) {
+	err = b.rows(s, func(_ int, row []xlsxCell) error {
+		cells = true
+		t.headed(xlsxNames(row))
+		return errEnough
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return t, cells, err
+}
+
+// xlsxNames are the texts of a row without empty cells at its end.
+func xlsxNames(row []xlsxCell) (names []string) {
+	for i := range row {
+		if row[i].kind > null {
+			for len(names) < i {
+				names = append(names, "")
+			}
+			names = append(names, row[i].text)
+		}
+	}
+	return names
+}
+
+// xlsxCell is a cell with its value; nothing is absent.
+type xlsxCell struct{ value }
+
+// mostXLSXColumns is how many columns a sheet can have.
+const mostXLSXColumns = 16384
+
+// rows calls fn with the rows of a sheet that have cells, and their numbers. The cells are valid until fn returns.
+func (b *xlsxBook) rows(s xlsxSheet, fn func(n int, row []xlsxCell) error) error {
+	in, err := b.part(s.part)
+	if err != nil {
+		return err
+	}
+	if in == nil {
+		return refusal("the sheet %q is missing in the file", s.name)
+	}
+	defer in.Close()
+	text := &budget{in: in, left: maxRow, most: maxRow}
+	d := xml.NewDecoder(text)
+	n := 0
+	var row []xlsxCell
+	for {
+		t, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return workbookError(err)
+		}
+		e, ok := t.(xml.StartElement)
+		if !ok || e.Name.Local != "row" {
+			continue
+		}
+		text.again()
+		n++
+		if r, err := strconv.Atoi(attr(e, "r")); err == nil && r >= n {
+			n = r
+		}
+		var some bool
+		if row, some, err = b.row(d, row[:0]); err != nil {
+			return workbookError(err)
+		}
+		if !some {
+			continue
+		}
+		if err := fn(n, row); err != nil {
+			return err
+		}
+	}
+}
+
+// row reads the cells of a row.
+func (b *xlsxBook) row(d *xml.Decoder, row []xlsxCell) (_ []xlsxCell, some bool, err error) {
+	for {
+		t, err := d.Token()
+		if err != nil {
+			return row, some, err
+		}
+		switch t := t.(type) {
+		case xml.EndElement:
+			if t.Name.Local == "row" {
+				return row, some, nil
+			}
+		case xml.StartElement:
+			if t.Name.Local != "c" {
+				continue
+			}
+			at := len(row)
+			if r := attr(t, "r"); r != "" {
+				at = columnOf(r)
+			}
+			if at < len(row) || at >= mostXLSXColumns {
+				return row, some, refusal("the cell %q stands where it cannot; is the file damaged?", shorten(attr(t, "r")))
+			}
+			for len(row) < at {
+				row = append(row, xlsxCell{})
+			}
+			v, err := b.cell(d, t)
+			if err != nil {
+				return row, some, err
+			}
+			some = some || v.kind > null
+			row = append(row, xlsxCell{v})
+		}
+	}
+}
+
+// columnOf is the column of a cell's name, from 0; "B7" is 1.
+func columnOf(name string) int {
+	n := 0
+	for i := 0; i < len(name) && i < 4 && name[i] >= 'A' && name[i] <= 'Z'; i++ {
+		n = 26*n + int(name[i]-'A') + 1
+	}
+	return n - 1
+}
+
+// cell reads a cell (ECMA-376, 18.3.1.4).
+func (b *xlsxBook) cell(d *xml.Decoder, c xml.StartElement) (v value, err error) {
+	var s string
+	for {
+		t, err := d.Token()
+		if err != nil {
+			return v, err
+		}
+		if _, ok := t.(xml.EndElement); ok {
+			break
+		}
+		e, ok := t.(xml.StartElement)
+		switch {
+		case !ok:
+		case e.Name.Local == "v" || e.Name.Local == "is":
+			if s, err = xlsxText(d, e, maxRow); err != nil {
+				return v, err
+			}
+		default: // a formula
+			if err := d.Skip(); err != nil {
+				return v, err
+			}
+		}
+	}
+	if s == "" {
+		return value{}, nil
+	}
+	switch attr(c, "t") {
+	case "s":
+		i, err := strconv.Atoi(s)
+		if err != nil || i < 0 || i >= len(b.texts) {
+			return v, refusal("a cell has text %q, which the workbook has not; is the file damaged?", shorten(s))
+		}
+		if b.texts[i] == "" {
+			return value{}, nil
+		}
+		return value{plain, b.texts[i]}, nil
+	case "inlineStr", "str":
+		return value{plain, s}, nil
+	case "b":
+		return value{boolean, strconv.FormatBool(s == "1" || s == "true")}, nil
+	case "e": // #N/A and the like
+		return value{}, nil
+	case "d":
+		return value{text, s}, nil
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		return value{plain, s}, nil
+	}
+	if i, err := strconv.Atoi(attr(c, "s")); err == nil && i >= 0 && i < len(b.dates) && b.dates[i] && f >= 0 && f < 2958466 {
+		return b.moment(f), nil
+	}
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return value{integer, strconv.FormatInt(int64(f), 10)}, nil
+	}
+	return value{number, strconv.FormatFloat(f, 'f', -1, 64)}, nil
+}
+
+// moment is the day, or the moment to the millisecond, of a number of days.
+func (b *xlsxBook) moment(days float64) value {
+	whole, part := math.Modf(days)
+	t := b.since.AddDate(0, 0, int(whole)).Add(time.Duration(math.Round(part*86400e3)) * time.Millisecond)
+	switch {
+	case whole == 0 && days > 0 && b.since.Year() == 1899: // a time without a day
+		return value{plain, t.Format("15:04:05.999")}
+	case part == 0:
+		return value{text, t.Format(time.DateOnly)}
+	}
+	return value{text, t.Format("2006-01-02T15:04:05.999")}
+}
+
+func (r *xlsxReader) read(ctx context.Context, out sink) error {
+	in, err := r.open()
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	b, err := openBook(in, r.limits, r.memory.bytes())
+	if err == nil {
+		err = r.rows(ctx, b, out)
+	}
+	if errors.Is(err, ErrRefused) {
+		out.fault(place{}, false, Refused, Reason(err))
+		return nil
+	}
+	return err
+}
+
+func (r *xlsxReader) rows(ctx context.Context, b *xlsxBook, out sink) error {
+	t := csvTable{memory: r.memory, comma: true}
+	head := true
+	err := b.rows(r.sheet, func(n int, row []xlsxCell) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !head {
+			return out.record(t.xlsxRecord(n, row, out))
+		}
+		head = false
+		if wrong := t.headed(xlsxNames(row)); wrong != "" {
+			out.fault(place{n, 1}, false, Refused, wrong)
+			return errEnough
+		}
+		out.fields(t.properties())
+		if t.degrees {
+			out.reference(place{n, 1}, "OGC:CRS84")
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// xlsxRecord makes a feature of a row.
+func (t *csvTable) xlsxRecord(n int, row []xlsxCell, out sink) *record {
+	rec := &record{at: place{n, 1}}
+	cell := func(i int) value {
+		if i < 0 || i >= len(row) {
+			return value{}
+		}
+		return row[i].value
+	}
+	for i, name := range t.names {
+		if i == t.wkt || i == t.x || i == t.y {
+			continue
+		}
+		v := cell(i)
+		if v.kind == absent {
+			v.kind = null
+		}
+		rec.fields = append(rec.fields, field{name, v})
+	}
+	if len(row) > len(t.names) {
+		for i := len(t.names); i < len(row); i++ {
+			if row[i].kind > null {
+				rec.refused = true
+				out.fault(rec.at, true, Refused, "the row has more cells than the first one; name each column there")
+				break
+			}
+		}
+	}
+	if rec.refused {
+		return rec
+	}
+	t.locate(rec, [3]string{cell(t.wkt).text, cell(t.x).text, cell(t.y).text}, out)
+	return rec
+}
