@@ -100,6 +100,9 @@ func frozen(t *testing.T, path string) []byte {
 
 func TestSameSeedGivesSameFile(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	first, second := filepath.Join(t.TempDir(), "a.gpkg"), filepath.Join(t.TempDir(), "b.gpkg")
 	write(t, first, 800)
 	write(t, second, 800)

@@ -16,6 +16,9 @@ import (
 // Each place lies in its municipality: the point, or the first point of the others, of which no part is farther than some hundred metres.
 func TestPositionsLieInTheirMunicipality(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	set, err := demo.Divisions()
 	if err != nil {
 		t.Fatal(err)

@@ -83,6 +83,9 @@ var markup = regexp.MustCompile(`(?i)<script>|<b>|<img src=x|\son(error|mouseove
 
 func TestHostileTextsStayTexts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a := hostileData(t)
 	look := func(path string) string {
 		r := a.get(path).wants(http.StatusOK)

@@ -136,6 +136,9 @@ func (a *api) crawl(t *testing.T, coll string, limits []int) {
 
 func TestPrevGoesBackThroughTheSamePages(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a := serve(t, "", nil)
 	for _, query := range []string{"", "&sortby=-areal_km2", "&sortby=fylke_nr,-navn", "&bbox=5,58,12,63"} {
 		var pages [][]string

@@ -19,6 +19,9 @@ import (
 // answer holds data, and none of a data route is a success. A new route is asked as well; one with a new variable has to tell a value.
 func TestNoDataWithoutAKey(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
 	if !a.hasItems() {
 		t.Fatal("the demo has no municipalities")

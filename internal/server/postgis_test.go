@@ -304,6 +304,9 @@ func TestBothStoresGiveTheSameJSON(t *testing.T) {
 // TestBothStoresServeTablesOfOthersAlike: as ogr2ogr writes them into a file and into a database.
 func TestBothStoresServeTablesOfOthersAlike(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	circle := wkb.AppendCount(wkb.AppendHeader(nil, wkb.CircularString, false), 3)
 	for _, p := range [...]orb.Point{{10, 60}, {10.1, 60}, {10, 60}} {
 		circle = wkb.AppendXY(circle, p[0], p[1])

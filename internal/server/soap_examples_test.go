@@ -139,6 +139,9 @@ var exampleAnswers = map[string]answerOf{
 // TestDocumentedExamplesAreAnswered: each finds something, and exactly what the tables hold of what the example says.
 func TestDocumentedExamplesAreAnswered(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a, path := serveExamples(t)
 	for _, e := range placename.Examples() {
 		a.finds(path, e, exampleAnswers[e.Name])

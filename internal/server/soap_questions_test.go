@@ -120,6 +120,9 @@ func (a *api) finds(path string, e placename.Example, want answerOf) {
 // other questions of the kind are among the documented examples.
 func TestQuestionsAreAnsweredAsTheDocumentationSays(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	a, path := serveExamples(t)
 	at := func(s string) *time.Time {
 		when, err := time.Parse(time.RFC3339Nano, s)

@@ -161,6 +161,9 @@ func TestLevelsFollowTheData(t *testing.T) {
 
 func TestFilterOnLevelsHasTheSameBorders(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	st := demoStore(t)
 	m := tile.NewMaker(tile.Options{})
 	defer m.Close()
@@ -184,6 +187,9 @@ func TestFilterOnLevelsHasTheSameBorders(t *testing.T) {
 
 func TestHintsHoldForAllFinerTiles(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	st := demoStore(t)
 	m := tile.NewMaker(tile.Options{})
 	defer m.Close()
@@ -219,6 +225,9 @@ func TestHintsHoldForAllFinerTiles(t *testing.T) {
 // TestPointsAreThinnedByImportance: few in a tile, the important ones on all levels, and no cell with points that shows none.
 func TestPointsAreThinnedByImportance(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	w, err := gpkg.Create(t.Context(), path)
 	if err != nil {
@@ -290,6 +299,9 @@ func TestPointsAreThinnedByImportance(t *testing.T) {
 
 func TestBothStoresGiveTheSameTiles(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	url := cluster.Database(t)
 	w, err := postgis.Create(t.Context(), url)
 	if err != nil {

@@ -18,7 +18,11 @@ import (
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	storetest.Exercise(t, func(t *testing.T, fill func(store.Writer)) store.Store {
+	exercise := storetest.Exercise
+	if testing.Short() { // the run without the race detector has all of it
+		exercise = storetest.ExerciseThreads
+	}
+	exercise(t, func(t *testing.T, fill func(store.Writer)) store.Store {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "data.gpkg")
 		create(t, path, fill)
@@ -95,15 +99,7 @@ func spoilt(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) st
 // create writes a GeoPackage.
 func create(t testing.TB, path string, fill func(store.Writer)) {
 	t.Helper()
-	w, err := gpkg.Create(context.Background(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	fill(w)
-	if err := w.Commit(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, fill)(gpkg.Create(context.Background(), path))
 }
 
 // openStore opens a store and closes it when the test ends.
@@ -112,12 +108,7 @@ func openStore(t testing.TB, path string, o gpkg.Options) *gpkg.Store {
 	if o.DataDir == "" {
 		o.DataDir = t.TempDir()
 	}
-	s, err := gpkg.Open(context.Background(), path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
+	return storetest.Opened[*gpkg.Store](t)(gpkg.Open(context.Background(), path, o))
 }
 
 // TestChangedData: a file that another one takes the place of, and one that is written into.

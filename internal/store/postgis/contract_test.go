@@ -18,7 +18,11 @@ func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	storetest.Exercise(t, func(t *testing.T, fill func(store.Writer)) store.Store {
+	exercise := storetest.Exercise
+	if testing.Short() { // the run without the race detector has all of it
+		exercise = storetest.ExerciseThreads
+	}
+	exercise(t, func(t *testing.T, fill func(store.Writer)) store.Store {
 		t.Helper()
 		url := cluster.Database(t)
 		create(t, url, fill)
@@ -64,26 +68,13 @@ func spoilt(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) st
 // create writes into a database.
 func create(t testing.TB, url string, fill func(store.Writer)) {
 	t.Helper()
-	w, err := postgis.Create(context.Background(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	fill(w)
-	if err := w.Commit(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, fill)(postgis.Create(context.Background(), url))
 }
 
 // openStore opens a store and closes it when the test ends.
 func openStore(t testing.TB, url string, o postgis.Options) *postgis.Store {
 	t.Helper()
-	s, err := postgis.Open(context.Background(), url, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
+	return storetest.Opened[*postgis.Store](t)(postgis.Open(context.Background(), url, o))
 }
 
 func TestChangedData(t *testing.T) {

@@ -23,12 +23,18 @@ import (
 // TestRegisterIsTheSameInBothStores writes the demo and a register into both and compares every collection and value.
 func TestRegisterIsTheSameInBothStores(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	sameRegister(t, cluster.Database(t))
 }
 
 // TestRegisterIsTheSameWithoutTrigrams is that by a role to which the database refuses the extension.
 func TestRegisterIsTheSameWithoutTrigrams(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	url := cluster.Database(t)
 	role, asRole := storetest.Role(t, url, "")
 	run(t, url, "CREATE SCHEMA grense AUTHORIZATION "+role)

@@ -50,6 +50,9 @@ func lines(t *testing.T, url, sql string) []string {
 // from indexes alone.
 func TestRegisterTablesKeepTheirDefinition(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	url := cluster.Database(t)
 	w, err := postgis.Create(context.Background(), url)
 	if err != nil {
@@ -115,6 +118,9 @@ func TestRegisterTablesThatViewsNeed(t *testing.T) {
 // TestTablesKeepTheirOwnerAndRights when another role imports.
 func TestTablesKeepTheirOwnerAndRights(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	url := cluster.Database(t)
 	owner, asOwner := storetest.Role(t, url, "")
 	other, _ := storetest.Role(t, url, "")

@@ -40,6 +40,47 @@ func Exercise(t *testing.T, open Opener) {
 	t.Run("closing", func(t *testing.T) { exerciseClose(t, open) })
 }
 
+// ExerciseThreads runs what the contract says of several goroutines: a short part, for the race detector.
+func ExerciseThreads(t *testing.T, open Opener) {
+	t.Helper()
+	d := newDataset()
+	s := open(t, func(w store.Writer) { d.write(t, w) })
+	t.Run("fetch", func(t *testing.T) { exerciseFetch(t, s, d) })
+	t.Run("cancellation", func(t *testing.T) { exerciseCancel(t, s, d) })
+	t.Run("concurrency", func(t *testing.T) { exerciseConcurrent(t, s, d) })
+	t.Run("snapshot", func(t *testing.T) { exerciseSnapshot(t, s, d) })
+	t.Run("closing", func(t *testing.T) { exerciseClose(t, open) })
+}
+
+// Write has fill write with the Writer that a Create of a store returned, and commits.
+func Write(t testing.TB, fill func(store.Writer)) func(store.Writer, error) {
+	t.Helper()
+	return func(w store.Writer, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		fill(w)
+		if err := w.Commit(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Opened returns the store that an Open returned, and closes it when the test ends.
+func Opened[S store.Store](t testing.TB) func(S, error) S {
+	t.Helper()
+	return func(s S, err error) S {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+}
+
 // find returns a collection of the catalog.
 func find(t *testing.T, s store.Store, id string) *store.Collection {
 	t.Helper()
