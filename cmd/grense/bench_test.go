@@ -58,6 +58,10 @@ func demoQuestions() []question {
 		{name: "Demo: 10 municipalities", path: "/collections/kommuner/items?limit=10"},
 		{name: "Demo: 100 municipalities", path: "/collections/kommuner/items?limit=100"},
 		{name: "Demo: a fresh box, at most 10", next: freshBox("kommuner")},
+		{name: "Demo: the divisions at a fresh point", next: func(rng *rand.Rand) string {
+			lat := 59 + 2*rng.Float64()
+			return fmt.Sprintf("/lookup?lon=%.5f&lat=%.5f", 9+2*rng.Float64(), lat)
+		}},
 	}
 }
 

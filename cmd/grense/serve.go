@@ -186,6 +186,9 @@ func (s *service) close() {
 			l.Close() // closed by its server already, but for a failed start
 		}
 	}
+	if s.server != nil {
+		s.server.Close()
+	}
 	if s.tiles != nil {
 		if err := s.tiles.Close(); err != nil {
 			s.log.Warn("tiles are not closed", "err", err)

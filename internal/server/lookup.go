@@ -17,6 +17,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/api/ogcapi"
+	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/feature"
@@ -145,6 +146,7 @@ type division struct {
 	parents  []parent
 	members  []byte  // of its GeoJSON, without geometry
 	distance float64 // from the point, in metres
+	encoded  []byte  // as it stands in the answer, without distance
 }
 
 // parent is a division that another one belongs to.
@@ -233,6 +235,18 @@ func (c *call) covering() ([]*division, error) {
 	p := c.params.(*lookupParams)
 	var out []*division
 	for _, coll := range p.collections {
+		rows, known, err := c.indexed(coll)
+		if err != nil {
+			return nil, err
+		}
+		if known {
+			more, err := c.describe(coll, rows)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
+			continue
+		}
 		e, err := c.dividing(coll, cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: coll.Geometry.Name}, R: cql2.Geom{G: orb.Point{*p.lon, *p.lat}, CRS: p.crs}})
 		if err != nil {
 			return nil, err
@@ -257,8 +271,69 @@ func (c *call) covering() ([]*division, error) {
 	return out, nil
 }
 
-// describe reads features, without their geometries.
+// indexed are the features of a collection that the point lies in, by its index; false while there is none that knows the time asked for.
+func (c *call) indexed(coll *store.Collection) (rows []store.Row, known bool, err error) {
+	p := c.params.(*lookupParams)
+	if _, timed := coll.During(); timed && p.hasTime {
+		return nil, false, nil
+	}
+	i, err := c.pointIndex(coll)
+	if err != nil || i == nil {
+		return nil, false, err
+	}
+	move, err := crs.Between(p.crs, coll.Geometry.CRS)
+	if err != nil {
+		return nil, false, err
+	}
+	var room [8]int32
+	x, y := move(*p.lon, *p.lat)
+	for _, n := range i.Append(room[:0], x, y) {
+		rows = append(rows, i.rows[n])
+	}
+	return rows, true, nil
+}
+
+// divisionCache holds divisions by everything that they are made of.
+type divisionCache = cache.Cache[divisionKey, *division]
+
+type divisionKey struct {
+	collection, id, base, lang, catalog string
+	rev                                 uint64
+	jsonFG                              bool
+}
+
+func newDivisionCache(g *cache.Group) *divisionCache {
+	return cache.New[divisionKey, *division](cache.Options{Name: "divisions", Bytes: 8 << 20, Group: g})
+}
+
+// describe reads features, without their geometries. What it returns is shared: nobody changes it.
 func (c *call) describe(coll *store.Collection, rows []store.Row) ([]*division, error) {
+	out := make([]*division, len(rows))
+	var missing []store.Row
+	var at []int
+	key := divisionKey{collection: coll.ID, base: c.base(), lang: c.lang, catalog: c.cat.Version, jsonFG: c.params.(*lookupParams).jsonFG()}
+	for i, r := range rows {
+		key.id, key.rev = r.ID, r.Rev
+		if d, ok := c.s.divided.Get(key); ok {
+			out[i] = d
+			continue
+		}
+		missing, at = append(missing, r), append(at, i)
+	}
+	more, err := c.readDivisions(coll, missing)
+	if err != nil {
+		return nil, err
+	}
+	for n, d := range more {
+		d.encoded = c.appendDivision(nil, d)
+		out[at[n]] = d
+		key.id, key.rev = d.row.ID, d.row.Rev
+		c.s.divided.Put(key, d, int64(2*len(d.encoded)+512))
+	}
+	return out, nil
+}
+
+func (c *call) readDivisions(coll *store.Collection, rows []store.Row) ([]*division, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -341,8 +416,9 @@ func (c *call) nearest(at orb.Point) (*division, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[0].distance = distance
-		return out[0], nil
+		near := *out[0]
+		near.distance = distance
+		return &near, nil
 	}
 }
 
@@ -463,7 +539,7 @@ func (c *call) lookupJSON(covering []*division, near *division) ([]byte, error) 
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = c.appendDivision(b, d)
+		b = append(b, d.encoded...)
 	}
 	b = append(b, `],"numberReturned":`...)
 	b = strconv.AppendInt(b, int64(len(covering)), 10)

@@ -81,6 +81,8 @@ type Server struct {
 	downloads *fileCache
 	tiles     *tile.Maker
 	tileCache *tileCache
+	points    *pointIndexes
+	divided   *divisionCache
 
 	times         times
 	newGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
@@ -119,8 +121,8 @@ func New(o Options) (*Server, error) {
 	s := &Server{cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
 		caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches),
-		docs:      cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: docBytes, Group: o.Caches}),
-		outlines:  newOutlineCache(o.Caches),
+		docs:     cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: docBytes, Group: o.Caches}),
+		outlines: newOutlineCache(o.Caches), points: newPointIndexes(o.Store, o.Logger, o.Caches), divided: newDivisionCache(o.Caches),
 		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
 		previews:  cache.New[string, []byte](cache.Options{Name: "previews", Bytes: 512 << 10, Group: o.Caches}),
@@ -185,6 +187,9 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // MetricsHandler returns the Prometheus metrics; it belongs on a listener of its own.
 func (s *Server) MetricsHandler() http.Handler { return s.metrics.handler() }
+
+// Close ends what the Server does in the background, and waits for it. Requests under way are not its concern.
+func (s *Server) Close() { s.points.close() }
 
 // SetReady says what /readyz shall answer: false while the server drains.
 func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }

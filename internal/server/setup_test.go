@@ -155,6 +155,7 @@ func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api 
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(srv.Close)
 	a.srv, h = srv, srv.Handler()
 	return a
 }

@@ -1,6 +1,16 @@
 package postgis
 
-import "strings"
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/store"
+)
+
+var _ store.Marked = (*Store)(nil)
 
 // total is how many rows a table had in a state of the database.
 type total struct {
@@ -19,6 +29,22 @@ func (l *layer) state() string {
 	table := "'" + escapeQuotes(l.source.Table) + "'"
 	return "(SELECT CASE WHEN pg_is_in_recovery() OR row_security_active(" + table + ") OR EXISTS (SELECT FROM pg_inherits WHERE inhparent = " + table + "::regclass)" +
 		" OR to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN '' ELSE txid_current_snapshot()::text || '/' || pg_postmaster_start_time()::text END)"
+}
+
+// Mark names the state of the rows of a table or materialised view; what views show cannot be told.
+func (s *Store) Mark(ctx context.Context, collection string) (mark string, err error) {
+	if err := s.enter(); err != nil {
+		return "", err
+	}
+	defer s.leave()
+	l, err := s.current.Load().layer(collection)
+	if err != nil || !l.plain {
+		return "", err
+	}
+	err = s.ask(ctx, l, func(c *pgxpool.Conn) error {
+		return c.QueryRow(ctx, "SELECT "+l.state(), pgx.QueryExecModeSimpleProtocol).Scan(&mark)
+	})
+	return mark, err
 }
 
 // escapeQuotes makes a text the inside of a constant.

@@ -1,0 +1,172 @@
+package locate_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/paulmach/orb"
+
+	"grense/internal/locate"
+	"grense/internal/store/storetest"
+	"grense/internal/wkb"
+)
+
+var cluster storetest.Cluster
+
+func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
+
+// judged is the layer that others judge, and how many places in it: 10 million in the long run.
+func judged(t *testing.T, few int) ([]orb.Geometry, int) {
+	t.Helper()
+	if os.Getenv("GRENSE_SOAK") != "" {
+		few = 10_000_000
+	}
+	return layer(t, "norway/robhop-2024/Kommuner-M.geojson.gz"), few
+}
+
+// places are random ones in the boxes of areas and, one in a hundred, their vertices.
+func places(areas []orb.Geometry, r *rand.Rand, n int) []orb.Point {
+	out := scattered(areas, r, n)
+	for i := 0; i+4 < n; i += 400 {
+		out[i] = onBorders(areas, r, 4)[0]
+	}
+	return out
+}
+
+// pair says that a place lies in an area.
+type pair struct{ place, area int32 }
+
+func pairs(x *locate.Index, points []orb.Point) (out []pair) {
+	var buf []int32
+	for i, p := range points {
+		for _, a := range x.Append(buf[:0], p[0], p[1]) {
+			out = append(out, pair{int32(i), a})
+		}
+	}
+	return out
+}
+
+// agree compares what was found with what a judge says, in any order.
+func agree(t *testing.T, points []orb.Point, got, want []pair) {
+	t.Helper()
+	slices.SortFunc(want, func(a, b pair) int { return int(a.place-b.place)*1000 + int(a.area-b.area) })
+	if slices.Equal(got, want) {
+		return
+	}
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			t.Fatalf("%v or %v at %v: %d pairs, want %d", got[i], want[i], points[min(got[i].place, want[i].place)], len(got), len(want))
+		}
+	}
+	t.Fatalf("%d pairs, want %d", len(got), len(want))
+}
+
+const atOnce = 1_000_000 // places that a judge is asked for
+
+func TestPostGISFindsTheSameAreas(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
+	areas, n := judged(t, 100_000)
+	x := build(t, areas)
+	ctx := context.Background()
+	c, err := pgx.Connect(ctx, cluster.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(ctx)
+	if _, err := c.Exec(ctx, "CREATE TEMP TABLE area (i int, g geometry)"); err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range areas {
+		if _, err := c.Exec(ctx, "INSERT INTO area VALUES ($1, $2::bytea::geometry)", i, wkb.Append(nil, g)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Exec(ctx, "CREATE INDEX ON area USING gist (g); ANALYZE area"); err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(9, 10))
+	for ; n > 0; n -= atOnce {
+		points := places(areas, r, min(n, atOnce))
+		xs, ys := make([]float64, len(points)), make([]float64, len(points))
+		for i, p := range points {
+			xs[i], ys[i] = p[0], p[1]
+		}
+		rows, err := c.Query(ctx, "SELECT (p.ord-1)::int, area.i FROM unnest($1::float8[], $2::float8[]) WITH ORDINALITY p(x, y, ord) JOIN area ON ST_Intersects(area.g, ST_Point(p.x, p.y))", xs, ys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (p pair, err error) { return p, r.Scan(&p.place, &p.area) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		agree(t, points, pairs(x, points), want)
+	}
+}
+
+// geosJudge reads areas in hexadecimal WKB, a line each, from the file of its first argument and places as pairs of float64 from its input, and writes pairs of int32: the
+// places in the areas.
+const geosJudge = `
+import sys, shapely, numpy
+areas = shapely.from_wkb(open(sys.argv[1]).read().split("\n"))
+shapely.prepare(areas)
+p = numpy.frombuffer(sys.stdin.buffer.read(), "<f8").reshape(-1, 2)
+hits = shapely.STRtree(areas).query(shapely.points(p), predicate="intersects")
+sys.stdout.buffer.write(hits.T.astype("<i4").tobytes())`
+
+// TestAcceptGEOSFindsTheSameAreas also runs in the long run.
+func TestAcceptGEOSFindsTheSameAreas(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("GRENSE_ACCEPT") == "" && os.Getenv("GRENSE_SOAK") == "" {
+		t.Skip("make accept and make soak ask GEOS")
+	}
+	areas, n := judged(t, 1_000_000)
+	python, err := filepath.Abs("../../bin/clients/python/bin/python")
+	if err != nil || exec.Command(python, "-c", "import shapely").Run() != nil {
+		if python = "python3"; exec.Command(python, "-c", "import shapely").Run() != nil {
+			t.Fatal("no shapely; run make client-tools")
+		}
+	}
+	x := build(t, areas)
+	var lines []byte
+	for i, a := range areas {
+		if i > 0 {
+			lines = append(lines, '\n')
+		}
+		lines = hex.AppendEncode(lines, wkb.Append(nil, a))
+	}
+	file := filepath.Join(t.TempDir(), "areas")
+	if err := os.WriteFile(file, lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(11, 12))
+	for ; n > 0; n -= atOnce {
+		points := places(areas, r, min(n, atOnce))
+		var in bytes.Buffer
+		if err := binary.Write(&in, binary.LittleEndian, points); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(python, "-c", geosJudge, file)
+		cmd.Stdin, cmd.Stderr = &in, os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := make([]pair, len(out)/8)
+		for i := range want {
+			want[i] = pair{int32(binary.LittleEndian.Uint32(out[8*i:])), int32(binary.LittleEndian.Uint32(out[8*i+4:]))}
+		}
+		agree(t, points, pairs(x, points), want)
+	}
+}

@@ -1,0 +1,91 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paulmach/orb"
+)
+
+// waitIndexed asks for a point until the collections answer from memory.
+func (a *api) waitIndexed(t testing.TB, lon, lat float64, collections ...string) {
+	t.Helper()
+	for _, id := range collections {
+		for deadline := time.Now().Add(time.Minute); !strings.Contains(a.logs.String(), `"points are looked up in memory","collection":"`+id+`"`); {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s has no index: %s", id, a.logs.String())
+			}
+			a.lookup(t, fmt.Sprintf("lon=%g&lat=%g", lon, lat))
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+// TestLookupFromMemoryFindsWhatTheFilterFinds compares with S_INTERSECTS, on vertices, too.
+func TestLookupFromMemoryFindsWhatTheFilterFinds(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	const coll = "kommuner"
+	a.waitIndexed(t, 10.75, 59.91, coll, "fylker")
+	var points []orb.Point
+	r := rand.New(rand.NewPCG(1, 9))
+	for _, f := range a.get("/collections/" + coll + "/items?limit=40").wants(200).page().Features {
+		if ring, ok := firstRing(f); ok {
+			points = append(points, ring[r.IntN(len(ring))], orb.Point{ring[0][0] + r.Float64() - 0.5, ring[0][1] + r.Float64() - 0.5})
+		}
+	}
+	for _, p := range points {
+		var got, want []string
+		for _, f := range a.lookup(t, fmt.Sprintf("lon=%v&lat=%v&collections=%s", p[0], p[1], coll)).Features {
+			got = append(got, f.ID)
+		}
+		filter := fmt.Sprintf("S_INTERSECTS(geometry,POINT(%v %v))", p[0], p[1])
+		for _, f := range a.get("/collections/" + coll + "/items?filter=" + url.QueryEscape(filter)).wants(200).page().Features {
+			want = append(want, f.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%v: %v, want %v", p, got, want)
+		}
+	}
+	if len(points) < 20 {
+		t.Errorf("%d points", len(points))
+	}
+}
+
+// firstRing is the outer ring of the first polygon of a feature.
+func firstRing(f featureDoc) (ring []orb.Point, ok bool) {
+	if f.Geometry == nil {
+		return nil, false
+	}
+	var one []orb.Ring
+	var many [][]orb.Ring
+	if json.Unmarshal(f.Geometry.Coordinates, &one) == nil && len(one) > 0 {
+		return one[0], true
+	}
+	if json.Unmarshal(f.Geometry.Coordinates, &many) == nil && len(many) > 0 {
+		return many[0][0], true
+	}
+	return nil, false
+}
+
+// An index of data that are no more answers nothing.
+func TestLookupFollowsAReload(t *testing.T) {
+	t.Parallel()
+	st := openSwapped(t)
+	a := serveStore(t, st.Store, nil)
+	a.waitIndexed(t, 10.5, 60.5, "flater")
+	text := func() string {
+		return fmt.Sprint(a.lookup(t, "lon=10.5&lat=60.5&collections=flater").Features[0].Properties)
+	}
+	before := text()
+	st.swap(t)
+	if after := text(); after == before {
+		t.Errorf("%s as before", after)
+	}
+}
