@@ -393,8 +393,8 @@ func TestTilesThatWereToldOfAreNeverNotFound(t *testing.T) {
 	}
 }
 
-// TestATileIsMadeOnce asks for one tile from many sides at once: all get the same bytes.
-func TestATileIsMadeOnce(t *testing.T) {
+// TestATileIsTheSameForAll asks for one tile from many sides at once.
+func TestATileIsTheSameForAll(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil).settled("/tiles/utm33n/1/0/0")
 	var wg sync.WaitGroup

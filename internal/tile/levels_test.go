@@ -4,14 +4,19 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/clip"
 	"github.com/paulmach/orb/encoding/mvt"
+	"github.com/paulmach/orb/planar"
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
@@ -467,3 +472,204 @@ func TestLayersThatAreNoCoverageAreSimplifiedAlone(t *testing.T) {
 }
 
 func logger(w *strings.Builder) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
+
+// gate is a log whose writer waits at each line until it is let go on.
+type gate struct {
+	at   chan struct{}
+	open chan struct{}
+}
+
+func (g gate) Write(b []byte) (int, error) {
+	select {
+	case g.at <- struct{}{}:
+		<-g.open
+	case <-g.open:
+	}
+	return len(b), nil
+}
+
+// TestQueueOfLevelsIsBounded: what has no place in it is begun by a later question.
+func TestQueueOfLevelsIsBounded(t *testing.T) {
+	t.Parallel()
+	st := demoStore(t)
+	g := gate{make(chan struct{}), make(chan struct{})}
+	m := tile.NewMaker(tile.Options{Queue: 2, Log: slog.New(slog.NewTextHandler(g, nil))})
+	defer m.Close()
+	begin(t, m, st, "utm33n", "fylker")
+	<-g.at // the first is being made, and stands still
+	for _, set := range tile.All() {
+		begin(t, m, st, set.ID, "kommuner")
+	}
+	busy := 0
+	for _, p := range m.Progress() {
+		if p.Busy {
+			busy++
+		}
+	}
+	if busy != 2 {
+		t.Errorf("%d levels are made or wait for that", busy)
+	}
+	close(g.open)
+	for _, set := range []string{"utm33n", "utm32n", "utm35n"} {
+		ready(t, m, st, set, "kommuner")
+	}
+}
+
+// TestLinesAreThinnedAlone: their ends stay, what is too short for a level is not on it, and coarser levels have fewer positions.
+func TestLinesAreThinnedAlone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	w, err := gpkg.Create(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
+	var river orb.LineString // 400 km with bends of all sizes
+	for i := range 4001 {
+		x := float64(i) * 100
+		river = append(river, orb.Point{x, 6_600_000 + 20_000*math.Sin(x/50_000) + 300*math.Sin(x/900)})
+	}
+	for name, g := range map[string]orb.Geometry{"elv": river, "bekk": orb.LineString{{1000, 6_650_000}, {1900, 6_650_000}}, "to": orb.MultiLineString{{{5e4, 6.7e6}, {5e4, 6.8e6}}, {{6e4, 6.7e6}, {6e4, 6.8e6}}}} {
+		if err := insert(name, store.Geometry{WKB: wkb.Append(nil, g)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	st := open(t, path)
+	m := tile.NewMaker(tile.Options{})
+	defer m.Close()
+	r, set := ready(t, m, st, "utm33n", "areas"), find(t, "utm33n")
+	last, shown := math.MaxInt, map[string]int{} // level from which on each is there
+	for z := r.Last; z >= r.First; z-- {
+		positions, length := 0, 0.0
+		for _, l := range r.Limits {
+			for row := l.MinRow; l.Z == z && z <= 9 && row <= l.MaxRow; row++ {
+				for col := l.MinCol; col <= l.MaxCol; col++ {
+					layer := decoded(t, m, st, tile.Ask{Set: set, Tile: tile.Tile{Z: z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "areas"}}})
+					if layer == nil {
+						continue
+					}
+					for _, f := range layer.Features {
+						name := f.Properties["navn"].(string)
+						shown[name] = z
+						if name != "elv" {
+							continue
+						}
+						lines, ok := f.Geometry.(orb.MultiLineString)
+						if line, one := f.Geometry.(orb.LineString); one {
+							lines, ok = orb.MultiLineString{line}, true
+						}
+						if !ok {
+							t.Fatalf("%T", f.Geometry)
+						}
+						for _, line := range lines {
+							positions += len(line)
+						}
+						length += planar.Length(clip.MultiLineString(orb.Bound{Max: orb.Point{tile.Extent, tile.Extent}}, lines))
+					}
+				}
+			}
+		}
+		if z > 9 {
+			continue
+		}
+		b := set.Bound(tile.Tile{Z: z})
+		if km := length * (b.Max[0] - b.Min[0]) / tile.Extent / 1000; km < 400 || km > 560 {
+			t.Errorf("level %d has %.0f km of the river", z, km)
+		}
+		if positions >= last && z < 6 {
+			t.Errorf("level %d has %d positions, the finer one %d", z, positions, last)
+		}
+		last = positions
+	}
+	if shown["elv"] != r.First || shown["to"] != r.First || shown["bekk"] <= r.First {
+		t.Errorf("from level %d on: %v", r.First, shown)
+	}
+	made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: tile.Tile{Z: r.First, Row: r.Limits[0].MinRow, Col: r.Limits[0].MinCol}, Layers: []tile.Query{{Collection: "areas", Filter: checked(t, st, "areas", "navn = 'to'")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err := mvt.Unmarshal(made.Data); err != nil || len(l) != 1 || len(l[0].Features) != 1 {
+		t.Errorf("%v, %v", l, err)
+	}
+}
+
+// TestRowsOfADatabaseAreSeen: a row that somebody changes is in the tiles after Options.Check, and an archive from before is left aside.
+func TestRowsOfADatabaseAreSeen(t *testing.T) {
+	t.Parallel()
+	url := cluster.Database(t)
+	w, err := postgis.Create(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
+	insert, err := w.Insert(t.Context(), "areas", []string{"fid", "navn", "geom"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if err := insert(int64(i), fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	st, err := postgis.Open(t.Context(), url, postgis.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	archive := filepath.Join(t.TempDir(), "x.mbtiles")
+	m := tile.NewMaker(tile.Options{Check: time.Millisecond})
+	defer m.Close()
+	exported(t, m, st, tile.Export{Path: archive, Collections: []string{"areas"}, Last: 14})
+	a, err := tile.OpenArchive(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	n := tile.NewMaker(tile.Options{Check: time.Millisecond, Archive: a})
+	defer n.Close()
+	set := find(t, "WebMercatorQuad")
+	r := ready(t, m, st, "WebMercatorQuad", "areas")
+	l := r.Limits[0]
+	names := func(m *tile.Maker) (list []string) {
+		for i := range (l.MaxRow - l.MinRow + 1) * (l.MaxCol - l.MinCol + 1) {
+			at := tile.Tile{Z: l.Z, Row: l.MinRow + i/(l.MaxCol-l.MinCol+1), Col: l.MinCol + i%(l.MaxCol-l.MinCol+1)}
+			made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: "areas"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if layers, err := mvt.Unmarshal(made.Data); err == nil && len(layers) == 1 {
+				for _, f := range layers[0].Features {
+					list = append(list, fmt.Sprint(f.Properties["navn"]))
+				}
+			}
+		}
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	if !slices.Equal(names(m), []string{"0", "1"}) || !slices.Equal(names(n), []string{"0", "1"}) || len(n.Progress()) > 0 {
+		t.Fatal(names(m), names(n), n.Progress())
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), "UPDATE areas SET navn = 'ny' WHERE navn = '1'"); err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]*tile.Maker{"levels": m, "archive": n} {
+		for until := time.Now().Add(time.Minute); !slices.Equal(names(m), []string{"0", "ny"}); time.Sleep(time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatalf("%s: %v", name, names(m))
+			}
+		}
+	}
+}
