@@ -32,6 +32,7 @@ type cli struct {
 	Check    checkCmd    `cmd:"" help:"Tell what of a source would be served, and what is wrong with it."`
 	Tiles    tilesCmd    `cmd:"" help:"Write vector tiles into a file."`
 	Register registerCmd `cmd:"" help:"Make a register of place names."`
+	Lineage  lineageCmd  `cmd:"" help:"Import what became of divisions."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
 

@@ -29,6 +29,7 @@ type EdgeRow struct {
 	Date                Date
 	From, To            string
 	Of                  []string
+	Loose               bool // of Of, codes that From is not known to be made of are passed over
 	Transfer            bool
 	People, Area, Units int64
 	Source, Recorded    string
@@ -260,6 +261,9 @@ func (b *builder) undone(rows []EdgeRow) {
 				if s.Versions[n].Code == code && (k < 0 || s.Versions[n].From > s.Versions[before[k]].From) {
 					k = j
 				}
+			}
+			if k < 0 && r.Loose {
+				continue
 			}
 			if k < 0 {
 				b.faults.add(r.Line, "%s was never part of %s, so %s is not made of it", code, r.From, r.To)

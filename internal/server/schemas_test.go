@@ -31,25 +31,12 @@ func TestEveryJSONAnswerIsOfTheSchemaThatItsRouteDeclares(t *testing.T) {
 	if bare != nil {
 		t.Fatalf("routes without the schema of their JSON answer: %q", bare)
 	}
-	right, wrong := a.definition(t), a.definition(t)
-	for _, item := range wrong.Paths.Map() {
-		if item.Get == nil {
-			continue
-		}
-		for _, media := range item.Get.Responses.Value("200").Value.Content {
-			media.Schema = openapi3.NewSchemaRef("", openapi3.NewStringSchema())
-		}
-	}
+	right, wrong := a.definition(t), a.wrongDefinition(t)
 	if len(routes) < 15 {
 		t.Errorf("only %d routes", len(routes))
 	}
 	h := serveHistory(t, nil)
-	pastRight, pastWrong := h.definition(t), h.definition(t)
-	for _, item := range pastWrong.Paths.Map() {
-		for _, media := range item.Get.Responses.Value("200").Value.Content {
-			media.Schema = openapi3.NewSchemaRef("", openapi3.NewStringSchema())
-		}
-	}
+	pastRight, pastWrong := h.definition(t), h.wrongDefinition(t)
 	for _, rt := range routes {
 		a, right, wrong, variables := a, right, wrong, variables
 		if strings.HasPrefix(rt.Path, "/codes/") || strings.HasSuffix(rt.Path, "/lineage") {
@@ -78,6 +65,21 @@ func TestEveryJSONAnswerIsOfTheSchemaThatItsRouteDeclares(t *testing.T) {
 			}
 		}
 	}
+}
+
+// wrongDefinition is the API definition with a text as the schema of every answer.
+func (a *api) wrongDefinition(t *testing.T) *openapi3.T {
+	t.Helper()
+	wrong := a.definition(t)
+	for _, item := range wrong.Paths.Map() {
+		if item.Get == nil {
+			continue
+		}
+		for _, media := range item.Get.Responses.Value("200").Value.Content {
+			media.Schema = openapi3.NewSchemaRef("", openapi3.NewStringSchema())
+		}
+	}
+	return wrong
 }
 
 // definition is the API definition, parsed anew.

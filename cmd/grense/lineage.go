@@ -1,0 +1,243 @@
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"grense/internal/history"
+	"grense/internal/source"
+	"grense/internal/store"
+	"grense/internal/store/postgis"
+)
+
+type lineageCmd struct {
+	Import lineageImportCmd `cmd:"" help:"Import the history of divisions from a table of changes."`
+}
+
+func (lineageCmd) Help() string {
+	return `A history tells which codes were in use when, what happened to them, and what became of them.
+
+Examples:
+  grense lineage import norway --into kommuner.gpkg
+  grense lineage import changes.json --scheme kommune --codes codes.csv --at 2024-01-01 --into kommuner.gpkg`
+}
+
+type lineageImportCmd struct {
+	Files   []string `arg:"" name:"file" help:"Tables of changes: JSON or CSV of KLASS, the movements of communes of INSEE, or a CSV of our own (columns below); also as .gz. Several files are read as one. Or norway: the municipalities since 1838 and the counties since 1972, which are built in."`
+	Into    string   `required:"" placeholder:"TARGET" help:"The GeoPackage to write to, new or not, or a PostGIS database (postgres://...). Its other collections and schemes stay. It changes when the import is complete, not before."`
+	Scheme  string   `placeholder:"ID" help:"What the codes are of, such as kommune; needed but for norway."`
+	Codes   string   `placeholder:"FILE" help:"CSV with the columns code and name (also COM and LIBELLE): the codes in use on the day of --at. Without it only codes that some change names are known."`
+	At      string   `placeholder:"DAY" help:"Day of the list of --codes, its own changes made."`
+	Since   string   `placeholder:"DAY" help:"Leave out changes before this day."`
+	Parent  string   `placeholder:"SCHEME:N" help:"The first N characters of a code are the code of SCHEME that it belongs to, such as fylke:2."`
+	Replace bool     `help:"Replace the scheme that the target holds. Changes that it has already keep the time when they were recorded."`
+}
+
+func (lineageImportCmd) Help() string {
+	return `Checks that the changes fit together, and imports all or nothing: a code that ends was in use, one that begins was not, nothing
+begins or ends unexplained, and the numbers of people or square metres of a split are known for all its parts or for none.
+What does not fit is told with its line (of KLASS in JSON: its entry) and the reason.
+
+A CSV of our own has the columns date, from and to, and may have from_name, to_name, made_of, transfer, people, area, source
+and recorded. A code that stays while others join it, or leave it, has a line of its own with the code on both sides. Without
+from, a code begins; without to, it ends. made_of names codes that were merged into from earlier and that to is made of,
+with blanks between them. transfer=true moves area between two that stay. people and area (square metres) came along.
+The table of KLASS lacks one line: 1992-01-01,0128,0128. Give it in a second file.
+
+Examples:
+  grense lineage import norway --into kommuner.gpkg
+  grense lineage import klass-131.json more.csv --scheme kommune --codes 2024.csv --at 2024-01-01 --parent fylke:2 --into kommuner.gpkg
+  grense lineage import v_mvt_commune.csv --scheme commune --codes v_commune.csv --at 2026-01-01 --since 2016-01-02 --into communes.gpkg
+  grense lineage import own.csv --scheme ward --into postgres://writer@db.example.org/divisions --replace`
+}
+
+func (c *lineageImportCmd) Run(ctx context.Context, p *process) error {
+	rows, err := c.read()
+	if err != nil {
+		return c.explain(err)
+	}
+	kept, err := c.existing(ctx, rows)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UTC().Format(time.RFC3339)
+	for _, r := range rows {
+		r.Record(kept, now)
+	}
+	all := rows
+	for _, old := range kept {
+		if !slices.ContainsFunc(rows, func(r *history.Rows) bool { return r.Scheme == old.Scheme }) {
+			all = append(all, old)
+		}
+	}
+	h, err := history.New(all...)
+	if err != nil {
+		return c.explain(err)
+	}
+	w, err := createTarget(ctx, c.Into)
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", source.Shown(c.Into), err)
+	}
+	defer w.Close()
+	if err = history.Write(ctx, w, h); err == nil {
+		err = w.Commit(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", source.Shown(c.Into), err)
+	}
+	for _, r := range rows {
+		s := h.Scheme(r.Scheme)
+		fmt.Fprintf(p.Stderr, "%s: %s, %s\n", s.ID, count(len(s.Versions), "version"), count(len(s.Events), "event"))
+	}
+	return nil
+}
+
+// read makes rows of what is imported.
+func (c *lineageImportCmd) read() ([]*history.Rows, error) {
+	if len(c.Files) == 1 && c.Files[0] == "norway" {
+		if c.Scheme+c.Codes+c.At+c.Since+c.Parent != "" {
+			return nil, errors.New("norway is built in, and takes no --scheme, --codes, --at, --since or --parent")
+		}
+		return history.NorwayRows()
+	}
+	if c.Scheme == "" {
+		return nil, errors.New("name what the codes are of with --scheme, such as kommune")
+	}
+	if (c.Codes == "") != (c.At == "") {
+		return nil, errors.New("--codes and --at go together: a list of codes, and the day on which they are in use")
+	}
+	var since history.Date
+	var err error
+	if c.Since != "" {
+		if since, err = history.ParseDate(c.Since); err != nil {
+			return nil, fmt.Errorf("--since: %w", err)
+		}
+	}
+	var changes []history.ChangeRow
+	for i, name := range c.Files {
+		rows, err := readLineage(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			if r.Line |= i << fileShift; r.Date >= since {
+				changes = append(changes, r)
+			}
+		}
+	}
+	var list *history.List
+	if c.Codes != "" {
+		if list, err = c.list(); err != nil {
+			return nil, err
+		}
+	}
+	r, err := history.Replay(c.Scheme, changes, list)
+	if err == nil && c.Parent != "" {
+		err = r.SetParents(c.Parent)
+	}
+	return []*history.Rows{r}, err
+}
+
+// fileShift is where the number of the file stands in the line of a change.
+const fileShift = 32
+
+func readLineage(name string) (rows []history.ChangeRow, err error) {
+	err = withFile(name, func(r io.Reader) error {
+		rows, _, err = history.ReadChanges(r)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return rows, nil
+}
+
+func (c *lineageImportCmd) list() (list *history.List, err error) {
+	at, err := history.ParseDate(c.At)
+	if err != nil {
+		return nil, fmt.Errorf("--at: %w", err)
+	}
+	err = withFile(c.Codes, func(r io.Reader) error {
+		list, err = history.ReadList(r, at)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Codes, err)
+	}
+	return list, nil
+}
+
+// withFile calls fn with the content of a file, unpacked where its name ends in .gz.
+func withFile(name string, fn func(io.Reader) error) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if !strings.HasSuffix(strings.ToLower(name), ".gz") {
+		return fn(f)
+	}
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return err
+	}
+	return fn(z)
+}
+
+// existing reads the history that the target holds; none when it holds none, or is not there yet.
+func (c *lineageImportCmd) existing(ctx context.Context, rows []*history.Rows) (kept []*history.Rows, err error) {
+	var st store.Store
+	if source.IsDatabase(c.Into) {
+		st, err = postgis.Open(ctx, c.Into, postgis.Options{AllowEmpty: true})
+	} else {
+		if _, err := os.Stat(c.Into); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		temp, err := os.MkdirTemp("", "grense-lineage-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(temp)
+		if st, err = source.GeoPackages(temp)(ctx, c.Into); err != nil {
+			return nil, fmt.Errorf("cannot open %s: %w", c.Into, err)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot open %s: %w", source.Shown(c.Into), err)
+	}
+	defer st.Close()
+	if kept, err = history.LoadRows(ctx, st); err != nil {
+		return nil, fmt.Errorf("cannot read the history in %s: %w", source.Shown(c.Into), err)
+	}
+	for _, r := range rows {
+		if !c.Replace && slices.ContainsFunc(kept, func(k *history.Rows) bool { return k.Scheme == r.Scheme }) {
+			return nil, fmt.Errorf("%s has a history of %s already; replace it with --replace", source.Shown(c.Into), r.Scheme)
+		}
+	}
+	return kept, nil
+}
+
+// explain names the file of each line that does not fit.
+func (c *lineageImportCmd) explain(err error) error {
+	faults, ok := errors.AsType[history.Faults](err)
+	if !ok || len(c.Files) < 2 {
+		return err
+	}
+	told := make(history.Faults, len(faults))
+	for i, f := range faults {
+		told[i] = f
+		if k := f.Line >> fileShift; f.Line > 0 && k < len(c.Files) {
+			told[i] = history.Fault{Reason: fmt.Sprintf("%s, line %d: %s", filepath.Base(c.Files[k]), f.Line&(1<<fileShift-1), f.Reason)}
+		}
+	}
+	return told
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const oaks = `date,from,from_name,to,to_name,made_of,people,area,recorded
+2020-01-01,A,Ask,C,Cedar,,,,2019-05-01T00:00:00Z
+2020-01-01,B,Birch,C,Cedar,,,,2019-05-01T00:00:00Z
+2024-01-01,C,Cedar,D,Dogwood,A,700,,
+2024-01-01,C,Cedar,E,Elm,B,300,,
+`
+
+// TestLineageIsImportedWholeOrNotAtAll imports into both stores, which answer alike; what does not fit is told with its line and leaves the target as it was.
+func TestLineageIsImportedWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, db := filepath.Join(dir, "own.gpkg"), cluster.Database(t)
+	good, more, bad := writeFile(t, filepath.Join(dir, "good.csv"), oaks), writeFile(t, filepath.Join(dir, "more.csv"), oaks+"2026-01-01,E,Elm,F,Fir,,,,\n"),
+		writeFile(t, filepath.Join(dir, "bad.csv"), oaks+"2026-01-01,X,Xylem,Y,Yew,,,,\n2027-01-01,X,Xylem,Z,Zelkova,,,,\n")
+	var answers []string
+	for _, into := range []string{file, db} {
+		if code, _, stderr := command(t, dir, "lineage", "import", good, "--scheme", "ward", "--into", into); code != 0 || !strings.Contains(stderr, "ward: 5 versions, 2 events") {
+			t.Fatalf("status %d, %s", code, stderr)
+		}
+		first := events(t, dir, into)
+		for _, tt := range []struct{ want, args string }{
+			{"bad.csv, line 7: X changes on 2027-01-01, but is not in use before", good + " " + bad + " --scheme ward --replace"},
+			{"line 7: X changes on 2027-01-01, but is not in use before", bad + " --scheme ward --replace"},
+			{"has a history of ward already; replace it with --replace", more + " --scheme ward"},
+			{"name what the codes are of with --scheme", more},
+			{"--codes and --at go together", more + " --scheme ward --at 2024-01-01"},
+			{"is no rule for parents", more + " --scheme ward --parent x --replace"},
+		} {
+			if code, _, stderr := command(t, dir, append(strings.Fields("lineage import "+tt.args), "--into", into)...); code == 0 || !strings.Contains(stderr, tt.want) {
+				t.Errorf("%s: status %d, %s", tt.args, code, stderr)
+			}
+		}
+		if got := events(t, dir, into); got != first {
+			t.Errorf("imports that failed changed %s to %s", first, got)
+		}
+		for _, args := range []string{more + " --scheme ward --replace", good + " --scheme other"} { // which leaves ward as it is
+			if code, _, stderr := command(t, dir, append(strings.Fields("lineage import "+args), "--into", into)...); code != 0 {
+				t.Fatalf("%s: status %d, %s", args, code, stderr)
+			}
+		}
+		answers = append(answers, events(t, dir, into))
+	}
+	if mine, theirs := recordedLess(answers[0]), recordedLess(answers[1]); mine != theirs {
+		t.Errorf("the stores differ:\n%s\n%s", mine, theirs)
+	}
+	if strings.Count(answers[0], `"2019-05-01T00:00:00Z"`) != 2 || strings.Count(answers[0], `"kind":"renumber"`) != 1 {
+		t.Errorf("%s", answers[0])
+	}
+	if b, err := os.ReadFile(file); err != nil || !bytes.HasPrefix(b, []byte("SQLite format 3")) {
+		t.Errorf("%v", err)
+	}
+}
+
+// events are those that a source tells, without what differs by the server.
+func events(t *testing.T, dir, source string) string {
+	t.Helper()
+	s := serve(t, dir, source, "--auth", "open", "--data-dir", t.TempDir())
+	code, body := s.get(t, "/collections/divisions_events/items?f=json&limit=100", "")
+	if code != 200 {
+		t.Fatalf("%d %s", code, body)
+	}
+	if code, w := s.get(t, "/codes/ward/A?datetime=2019-06-01", ""); code != 200 || !strings.Contains(w, `"ended":"merge"`) {
+		t.Errorf("%d %s", code, w)
+	}
+	s.stop()
+	s.exit(t)
+	features, _, _ := strings.Cut(body, `],"numberReturned"`)
+	return features
+}
+
+// recordedLess is features without the time of their import.
+func recordedLess(s string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(s, `"recorded":"`) {
+		if i := strings.IndexByte(part, '"'); b.Len() > 0 && i > 0 {
+			part = part[i:]
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}

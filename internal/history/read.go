@@ -1,0 +1,265 @@
+package history
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Form is the form of a table of changes.
+type Form string
+
+// Forms of tables.
+const (
+	KlassJSON Form = "klass-json" // what /changes.json of KLASS answers; lines are its entries, counted from 1
+	KlassCSV  Form = "klass-csv"  // what /changes.csv of KLASS answers
+	Insee     Form = "insee"      // v_mvt_commune of INSEE
+	Plain     Form = "plain"      // our own: date, from, to, from_name, to_name, made_of, transfer, people, area, source, recorded
+)
+
+// ReadChanges reads a table of changes and tells its form, by its content. CSV has commas, semicolons or tabs, and is UTF-8 or else Latin-1. An error is
+// Faults where it is of lines.
+func ReadChanges(r io.Reader) ([]ChangeRow, Form, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, "", err
+	}
+	b = bytes.TrimPrefix(b, []byte("\ufeff"))
+	if t := bytes.TrimSpace(b); len(t) > 0 && t[0] == '{' {
+		rows, err := readKlassJSON(b)
+		return rows, KlassJSON, err
+	}
+	t, err := readTable(b)
+	if err != nil {
+		return nil, "", err
+	}
+	switch {
+	case t.has("oldcode", "newcode", "changeoccurred"):
+		rows, err := t.klass()
+		return rows, KlassCSV, err
+	case t.has("mod", "date_eff", "typecom_av", "com_av", "typecom_ap", "com_ap"):
+		rows, err := t.insee()
+		return rows, Insee, err
+	case t.has("date", "from", "to"):
+		rows, err := t.plain()
+		return rows, Plain, err
+	}
+	return nil, "", errors.New("the table is of no known form; its columns have to be those of KLASS (oldCode, newCode, changeOccurred), of INSEE (MOD, DATE_EFF, TYPECOM_AV, COM_AV, TYPECOM_AP, COM_AP), or date, from, to")
+}
+
+func readKlassJSON(b []byte) ([]ChangeRow, error) {
+	var doc struct {
+		CodeChanges []struct{ OldCode, OldName, NewCode, NewName, ChangeOccurred string } `json:"codeChanges"`
+	}
+	if err := json.Unmarshal(b, &doc); err != nil {
+		return nil, fmt.Errorf("the document is no table of changes of KLASS: %w", err)
+	}
+	var faults Faults
+	var out []ChangeRow
+	for i, c := range doc.CodeChanges {
+		out = faults.klass(out, i+1, [5]string{c.OldCode, c.OldName, c.NewCode, c.NewName, c.ChangeOccurred})
+	}
+	return out, faults.orNil()
+}
+
+// orNil is the faults as an error; nil when there are none.
+func (f Faults) orNil() error {
+	if f == nil {
+		return nil
+	}
+	return f
+}
+
+// klass appends a change of KLASS: old code and name, new code and name, day.
+func (f *Faults) klass(out []ChangeRow, line int, v [5]string) []ChangeRow {
+	d, err := ParseDate(v[4])
+	if err != nil {
+		f.add(line, "%v", err)
+	}
+	return append(out, ChangeRow{EdgeRow: EdgeRow{Line: line, Date: d, From: v[0], To: v[2]}, FromName: withoutLabel(v[1]), ToName: withoutLabel(v[3])})
+}
+
+// withoutLabel takes off what KLASS puts behind a name to tell it from the same name elsewhere: Våler (Østfold).
+func withoutLabel(name string) string {
+	if i := strings.LastIndex(name, " ("); i > 0 && strings.HasSuffix(name, ")") {
+		return name[:i]
+	}
+	return name
+}
+
+// table is a CSV file with a heading.
+type table struct {
+	columns []string // in lower case
+	rows    [][]string
+	lines   []int
+}
+
+func readTable(b []byte) (*table, error) {
+	if !utf8.Valid(b) { // Latin-1
+		runes := make([]rune, len(b))
+		for i, x := range b {
+			runes[i] = rune(x)
+		}
+		b = []byte(string(runes))
+	}
+	head, _, _ := bytes.Cut(b, []byte("\n"))
+	r := csv.NewReader(bytes.NewReader(b))
+	for _, sep := range []rune{';', '\t'} {
+		if bytes.ContainsRune(head, sep) && bytes.Count(head, []byte(string(sep))) > bytes.Count(head, []byte(",")) {
+			r.Comma = sep
+		}
+	}
+	t := &table{}
+	for {
+		row, err := r.Read()
+		if err == io.EOF {
+			break
+		}
+		if p, ok := errors.AsType[*csv.ParseError](err); ok {
+			return nil, Faults{{p.Line, p.Err.Error()}}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t.columns == nil {
+			for _, c := range row {
+				t.columns = append(t.columns, strings.ToLower(strings.TrimSpace(c)))
+			}
+			continue
+		}
+		line, _ := r.FieldPos(0)
+		t.rows, t.lines = append(t.rows, row), append(t.lines, line)
+	}
+	if t.columns == nil {
+		return nil, errors.New("the table is empty")
+	}
+	return t, nil
+}
+
+func (t *table) has(columns ...string) bool {
+	for _, c := range columns {
+		if !slices.Contains(t.columns, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// value is that of the first of some columns that there is; "" when there is none.
+func (t *table) value(i int, columns ...string) string {
+	for _, c := range columns {
+		if k := slices.Index(t.columns, c); k >= 0 {
+			return strings.TrimSpace(t.rows[i][k])
+		}
+	}
+	return ""
+}
+
+func (t *table) klass() (out []ChangeRow, err error) {
+	var faults Faults
+	for i := range t.rows {
+		out = faults.klass(out, t.lines[i], [5]string{t.value(i, "oldcode"), t.value(i, "oldname"), t.value(i, "newcode"), t.value(i, "newname"), t.value(i, "changeoccurred")})
+	}
+	return out, faults.orNil()
+}
+
+// insee reads movements of communes. What is of delegated and associated communes creates no commune, but a re-established one that had been delegated
+// or associated is made of the commune of its code.
+func (t *table) insee() (out []ChangeRow, err error) {
+	var faults Faults
+	type restored struct {
+		date Date
+		code string
+	}
+	made := map[restored]bool{}
+	for i := range t.rows {
+		d, err := ParseDate(t.value(i, "date_eff"))
+		if err != nil {
+			faults.add(t.lines[i], "%v", err)
+			continue
+		}
+		before, after := t.value(i, "typecom_av"), t.value(i, "typecom_ap")
+		from, to := t.value(i, "com_av"), t.value(i, "com_ap")
+		if (before == "COMA" || before == "COMD") && after == "COM" && from == to && t.value(i, "mod") == "21" {
+			made[restored{d, to}] = true
+		}
+		if before != "COM" && before != "" || after != "COM" && after != "" || before == after && before == "" {
+			continue
+		}
+		out = append(out, ChangeRow{EdgeRow: EdgeRow{Line: t.lines[i], Date: d, From: from, To: to, Source: "INSEE"}, FromName: t.value(i, "libelle_av"), ToName: t.value(i, "libelle_ap")})
+	}
+	for i := range out {
+		if made[restored{out[i].Date, out[i].To}] {
+			out[i].Of, out[i].Loose = []string{out[i].To}, true
+		}
+	}
+	return out, faults.orNil()
+}
+
+func (t *table) plain() (out []ChangeRow, err error) {
+	var faults Faults
+	for i := range t.rows {
+		line := t.lines[i]
+		c := ChangeRow{EdgeRow: EdgeRow{Line: line, From: t.value(i, "from"), To: t.value(i, "to"), Of: strings.Fields(t.value(i, "made_of")), Source: t.value(i, "source"), Recorded: t.value(i, "recorded")},
+			FromName: t.value(i, "from_name"), ToName: t.value(i, "to_name")}
+		if c.Date, err = ParseDate(t.value(i, "date")); err != nil {
+			faults.add(line, "%v", err)
+		}
+		if c.From == "" && c.To == "" {
+			faults.add(line, "a change names no code")
+		}
+		switch v := t.value(i, "transfer"); v {
+		case "", "false", "no", "0":
+		case "true", "yes", "1":
+			c.Transfer = true
+		default:
+			faults.add(line, "transfer is %q; write true or false", v)
+		}
+		for name, to := range map[string]*int64{"people": &c.People, "area": &c.Area} {
+			v := t.value(i, name)
+			if v == "" {
+				continue
+			}
+			if *to, err = strconv.ParseInt(v, 10, 64); err != nil || *to < 0 {
+				faults.add(line, "%s is %q; write a whole number, or nothing where it is not known", name, v)
+			}
+		}
+		out = append(out, c)
+	}
+	return out, faults.orNil()
+}
+
+// ReadList reads the codes that are in use on a day: CSV with the columns code and name, also as KLASS (9999, for what is not stated, is left out) and as
+// INSEE (COM and LIBELLE) have them.
+func ReadList(r io.Reader, at Date) (*List, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := readTable(bytes.TrimPrefix(b, []byte("\ufeff")))
+	if err != nil {
+		return nil, err
+	}
+	if !t.has("code") && !t.has("com") {
+		return nil, errors.New("a list of codes has a column code, and name")
+	}
+	l := &List{At: at}
+	for i := range t.rows {
+		if kind := t.value(i, "typecom"); kind != "" && kind != "COM" {
+			continue
+		}
+		x := Listed{Line: t.lines[i], Code: t.value(i, "code", "com"), Name: withoutLabel(t.value(i, "name", "libelle"))}
+		if x.Code == "9999" {
+			continue
+		}
+		l.Codes = append(l.Codes, x)
+	}
+	return l, nil
+}

@@ -1,0 +1,213 @@
+package history_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"grense/internal/history"
+)
+
+// sharedFile is the content of a gzipped file of the shared data; the test is skipped without it.
+func sharedFile(t *testing.T, name string) []byte {
+	t.Helper()
+	dir := os.Getenv("GRENSE_SHARED")
+	if dir == "" {
+		dir = "../../../shared"
+	}
+	f, err := os.Open(filepath.Join(dir, "data", name))
+	if err != nil {
+		t.Skipf("no shared data: %v", err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func replayed(t *testing.T, scheme string, changes []byte, list *history.List) *history.Scheme {
+	t.Helper()
+	rows, _, err := history.ReadChanges(bytes.NewReader(changes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if scheme == "kommune" { // the one that stayed and took up a part of another without a line of its own
+		rows = append(rows, history.ChangeRow{EdgeRow: history.EdgeRow{Date: 19920101, From: "0128", To: "0128"}, FromName: "Rakkestad", ToName: "Rakkestad"})
+	}
+	r, err := history.Replay(scheme, rows, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.New(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.Scheme(scheme)
+}
+
+// TestChangesOfKlassGiveEveryList replays the published changes from the newest list back to 1971 and forward again.
+func TestChangesOfKlassGiveEveryList(t *testing.T) {
+	t.Parallel()
+	lists := map[history.Date][]string{}
+	newest := &history.List{At: 20240101}
+	for _, r := range sharedTable(t, "no-klass131-versions-1971-2024.csv.gz") {
+		d := day(t, r[1])
+		if r[3] == "9999" {
+			continue
+		}
+		lists[d] = append(lists[d], r[3])
+		if d == newest.At {
+			newest.Codes = append(newest.Codes, history.Listed{Code: r[3], Name: label.ReplaceAllString(r[4], "")})
+		}
+	}
+	asJSON := sharedFile(t, "lineage/no-klass131-changes-1971-2024.json.gz")
+	s := replayed(t, "kommune", asJSON, newest)
+	for d, want := range lists {
+		if got := codes(s.On(d)); !slices.Equal(got, want) {
+			t.Errorf("%s: %d codes, want %d", d, len(got), len(want))
+		}
+	}
+	rows, form, err := history.ReadChanges(bytes.NewReader(asJSON))
+	if err != nil || form != history.KlassJSON {
+		t.Fatalf("%s %v", form, err)
+	}
+	var b bytes.Buffer // the same as CSV
+	w := csv.NewWriter(&b)
+	w.Comma = ';'
+	w.Write([]string{"oldCode", "oldName", "oldShortName", "newCode", "newName", "newShortName", "changeOccurred"})
+	for _, r := range rows {
+		w.Write([]string{r.From, r.FromName, "", r.To, r.ToName, "", r.Date.String()})
+	}
+	w.Flush()
+	if c := replayed(t, "kommune", b.Bytes(), newest); len(c.Versions) != len(s.Versions) || len(c.Events) != len(s.Events) {
+		t.Errorf("CSV: %d versions and %d events, JSON: %d and %d", len(c.Versions), len(c.Events), len(s.Versions), len(s.Events))
+	}
+}
+
+// TestMovementsOfInseeGiveTheCommunesOfEachYear replays France from the communes of 2026.
+func TestMovementsOfInseeGiveTheCommunesOfEachYear(t *testing.T) {
+	t.Parallel()
+	moves := sharedFile(t, "lineage/fr-mouvements-communes-cog2026.csv.gz")
+	list, err := history.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, form, err := history.ReadChanges(bytes.NewReader(moves))
+	if err != nil || form != history.Insee {
+		t.Fatalf("%s %v", form, err)
+	}
+	rows = slices.DeleteFunc(rows, func(c history.ChangeRow) bool { return c.Date < 20160102 })
+	r, err := history.Replay("commune", rows, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.New(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := h.Scheme("commune")
+	for d, want := range map[history.Date]int{20180101: 35357, 20190101: 34970, 20200101: 34968, 20210101: 34965, 20220101: 34955, 20230101: 34945, 20240101: 34935, 20250101: 34875, 20260101: 34875} {
+		if got := len(s.On(d)); got != want {
+			t.Errorf("%s: %d communes, want %d", d, got, want)
+		}
+	}
+	var want []string
+	for _, l := range list.Codes {
+		want = append(want, l.Code)
+	}
+	if slices.Sort(want); !slices.Equal(codes(s.On(20260101)), want) {
+		t.Error("2026 differs by code")
+	}
+	want = nil
+	for line := range bytes.Lines(sharedFile(t, "france/france-communes-2018.geojsonl.gz")) {
+		_, rest, _ := bytes.Cut(line, []byte(`"properties":{"code":"`))
+		code, _, _ := bytes.Cut(rest, []byte(`"`))
+		want = append(want, string(code))
+	}
+	slices.Sort(want)
+	if got := codes(s.On(20180101)); !slices.Equal(got, slices.Compact(want)) {
+		t.Errorf("2018 differs by code: %d, want %d", len(got), len(want))
+	}
+	if got, err := s.Translate("15031", 20250101, 20180101); err != nil || strings.Join(codes(got), " ") != "15141" {
+		t.Errorf("15031 of 2025 was %v; %v", codes(got), err)
+	}
+}
+
+func TestOurOwnTableOfChanges(t *testing.T) {
+	t.Parallel()
+	const table = `date,from,from_name,to,to_name,made_of,people,source,recorded,transfer
+2020-01-01,A,Ask,C,Cedar,,,law,2019-05-01T00:00:00Z,
+2020-01-01,B,Birch,C,Cedar,,,law,2019-05-01T00:00:00Z,
+2024-01-01,C,Cedar,D,Dogwood,A,700,,,
+2024-01-01,C,Cedar,E,Elm,B,300,,,
+2025-01-01,D,Dogwood,E,Elm,,,,,true
+2026-01-01,,,F,Fir,,,,,
+`
+	s := replayed(t, "krets", []byte(table), nil)
+	if got := s.Events[0]; got.Kind != history.Merge || got.Recorded != "2019-05-01T00:00:00Z" || got.Source != "law" {
+		t.Errorf("%+v", got)
+	}
+	var kinds []string
+	for _, e := range s.Events {
+		kinds = append(kinds, string(e.Kind))
+	}
+	if strings.Join(kinds, " ") != "merge split transfer create" {
+		t.Errorf("%v", kinds)
+	}
+	if got, err := s.Translate("A", 20190601, 20240601); err != nil || strings.Join(codes(got), " ") != "D" {
+		t.Errorf("%v %v", codes(got), err)
+	}
+	if got, err := s.Matches("C", 20230101, 20240601); err != nil || got[0].Share.RatString() != "7/10" {
+		t.Errorf("%v %v", got, err)
+	}
+}
+
+func TestTablesThatDoNotFitAreToldWithLineAndReason(t *testing.T) {
+	t.Parallel()
+	for table, want := range map[string]string{
+		"date,from,to\n2020-13-01,A,B\n":                                 `line 2: "2020-13-01" is no day; write it as 2020-01-01`,
+		"date,from,to,people\n2020-01-01,A,B,many\n":                     `line 2: people is "many"; write a whole number, or nothing where it is not known`,
+		"date,from,to\n2020-01-01,,\n":                                   "line 2: a change names no code",
+		"date,from,to\n2020-01-01,A,B\n2021-01-01,A,C\n":                 "line 3: A changes on 2021-01-01, but is not in use before",
+		"date,from,to\n2020-01-01,A,B\n2020-01-01,C,D\n2021-01-01,B,D\n": "line 4: D begins on 2021-01-01, but is in use already; where it stays and takes up others, add a line with D on both sides",
+		"date,from,to\n2020-01-01,A,B\n\"":                               "line 3: extraneous or missing \" in quoted-field",
+		"a,b\n1,2\n":                                                     "the table is of no known form; its columns have to be those of KLASS (oldCode, newCode, changeOccurred), of INSEE (MOD, DATE_EFF, TYPECOM_AV, COM_AV, TYPECOM_AP, COM_AP), or date, from, to",
+		"":                                                               "the table is empty",
+		"{":                                                              "the document is no table of changes of KLASS: unexpected end of JSON input",
+	} {
+		rows, _, err := history.ReadChanges(strings.NewReader(table))
+		if err == nil {
+			_, err = history.Replay("x", rows, nil)
+		}
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", table, err, want)
+		}
+	}
+}
+
+func FuzzReadChanges(f *testing.F) {
+	f.Add([]byte("date,from,to\n2020-01-01,A,B\n"))
+	f.Add([]byte(`{"codeChanges":[{"oldCode":"1","newCode":"2","changeOccurred":"2020-01-01"}]}`))
+	f.Add([]byte("MOD,DATE_EFF,TYPECOM_AV,COM_AV,TYPECOM_AP,COM_AP\n21,2020-01-01,COM,1,COM,2\n"))
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		rows, _, err := history.ReadChanges(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		if r, err := history.Replay("x", rows, nil); err == nil {
+			_, _ = history.New(r)
+		}
+	})
+}

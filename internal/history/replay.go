@@ -1,0 +1,299 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ChangeRow is one line of a table of changes: what of From went to To at the beginning of a day. A code that stays while others join it, or leave it, has a
+// line of its own with the same code on both sides. Without From it begins, without To it ends.
+type ChangeRow struct {
+	EdgeRow
+	FromName, ToName string
+}
+
+// Listed is a code of a list, with its name.
+type Listed struct {
+	Line         int
+	Code, Name   string
+	ParentScheme string
+	Parent       string
+}
+
+// List is the codes that are in use on a day, that day's changes made.
+type List struct {
+	At    Date
+	Codes []Listed
+}
+
+// Replay makes versions and edges of a table of changes, by replaying it. A list, where there is one, gives the codes that no change names; it is replayed
+// backwards to the beginning first. What was there before the first change begins on the first of January at least a day before it. Lines that change
+// neither code nor name are passed over. An error is Faults.
+func Replay(scheme string, changes []ChangeRow, list *List) (*Rows, error) {
+	p := &replay{rows: &Rows{Scheme: scheme}, live: map[string]VersionRow{}}
+	if len(changes) == 0 && list == nil {
+		return nil, Faults{{0, "there are no changes"}}
+	}
+	slices.SortStableFunc(changes, func(a, b ChangeRow) int { return cmp.Compare(a.Date, b.Date) })
+	changes = once(changes)
+	days := groupByDay(changes)
+	if list != nil {
+		p.back(days, list)
+	} else {
+		p.first(days)
+	}
+	if p.faults != nil {
+		return nil, p.faults
+	}
+	var begin Date
+	if len(changes) > 0 {
+		begin = firstOfYear(before(changes[0].Date))
+	} else {
+		begin = list.At
+	}
+	for code, v := range p.live {
+		v.From = begin
+		p.live[code] = v
+	}
+	for _, day := range days {
+		p.forward(throughDay(day, func(c ChangeRow) (string, bool) {
+			_, is := p.live[c.From]
+			return c.From, !is
+		}))
+	}
+	for _, v := range p.live {
+		p.rows.Versions = append(p.rows.Versions, v)
+	}
+	slices.SortFunc(p.rows.Versions, func(a, b VersionRow) int { return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(a.From, b.From)) })
+	if p.faults != nil {
+		return nil, p.faults
+	}
+	return p.rows, nil
+}
+
+func firstOfYear(d Date) Date { return DateOf(time.Date(int(d/10000), 1, 1, 0, 0, 0, 0, time.UTC)) }
+
+// replay is a table of changes that is being replayed.
+type replay struct {
+	rows   *Rows
+	live   map[string]VersionRow // by code
+	faults Faults
+}
+
+// once leaves out what stands twice.
+func once(changes []ChangeRow) (out []ChangeRow) {
+	type key struct {
+		date     Date
+		from, to string
+	}
+	seen := map[key]bool{}
+	for _, c := range changes {
+		if k := (key{c.Date, c.From, c.To}); c.Transfer || !seen[k] {
+			seen[k] = true
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// groupByDay parts changes that are sorted by their days.
+func groupByDay(changes []ChangeRow) (days [][]ChangeRow) {
+	for len(changes) > 0 {
+		n := 1
+		for n < len(changes) && changes[n].Date == changes[0].Date {
+			n++
+		}
+		if day := material(changes[:n]); len(day) > 0 {
+			days = append(days, day)
+		}
+		changes = changes[n:]
+	}
+	return days
+}
+
+// material leaves out the lines of a day that change neither code nor name, of codes that no other line names.
+func material(day []ChangeRow) (out []ChangeRow) {
+	from, to := map[string]int{}, map[string]int{}
+	for _, c := range day {
+		from[c.From]++
+		to[c.To]++
+	}
+	for _, c := range day {
+		if c.Transfer || c.From == "" || c.From != c.To || c.FromName != c.ToName || from[c.From] > 1 || to[c.To] > 1 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// back undoes the changes up to the day of a list, the last first.
+func (p *replay) back(days [][]ChangeRow, list *List) {
+	for _, l := range list.Codes {
+		if _, twice := p.live[l.Code]; twice || l.Code == "" {
+			p.faults.add(l.Line, "%q stands twice in the list, or is no code", l.Code)
+		}
+		p.live[l.Code] = VersionRow{Line: l.Line, Code: l.Code, Name: l.Name, ParentScheme: l.ParentScheme, Parent: l.Parent}
+	}
+	for i := len(days) - 1; i >= 0; i-- {
+		if days[i][0].Date > list.At {
+			continue
+		}
+		days[i] = throughDay(days[i], func(c ChangeRow) (string, bool) {
+			_, after := p.live[c.To]
+			return c.To, !after
+		})
+		undone := map[string]bool{}
+		for _, c := range days[i] {
+			if c.Transfer || c.To == "" || undone[c.To] {
+				continue
+			}
+			if _, ok := p.live[c.To]; !ok {
+				p.faults.add(c.Line, "%s begins on %s, but is not in use afterwards", c.To, c.Date)
+			}
+			undone[c.To] = true
+			delete(p.live, c.To)
+		}
+		for _, c := range days[i] {
+			if !c.Transfer && c.From != "" {
+				p.live[c.From] = VersionRow{Line: c.Line, Code: c.From, Name: c.FromName}
+			}
+		}
+	}
+}
+
+// throughDay joins changes over a code that begins and ends on one day, of which is tells for a change: A to B and B to C is A to C.
+func throughDay(day []ChangeRow, is func(ChangeRow) (code string, passes bool)) []ChangeRow {
+	for i := 0; i < len(day); i++ {
+		code, passes := is(day[i])
+		if !passes || code == "" || day[i].Transfer {
+			continue
+		}
+		var in, on, rest []ChangeRow
+		for _, c := range day {
+			switch {
+			case !c.Transfer && c.To == code && c.From != code:
+				in = append(in, c)
+			case !c.Transfer && c.From == code && c.To != code:
+				on = append(on, c)
+			default:
+				rest = append(rest, c)
+			}
+		}
+		if in == nil || on == nil {
+			continue
+		}
+		for _, a := range in {
+			for _, b := range on {
+				a.To, a.ToName, a.Line = b.To, b.ToName, b.Line
+				rest = append(rest, a)
+			}
+		}
+		day, i = once(rest), -1
+	}
+	return day
+}
+
+// first takes for there from the beginning what is changed before it begins.
+func (p *replay) first(days [][]ChangeRow) {
+	seen := map[string]bool{"": true}
+	for _, day := range days {
+		for _, c := range day {
+			if !seen[c.From] {
+				seen[c.From] = true
+				p.live[c.From] = VersionRow{Line: c.Line, Code: c.From, Name: c.FromName}
+			}
+		}
+		for _, c := range day {
+			seen[c.To] = true
+		}
+	}
+}
+
+// forward makes the changes of one day.
+func (p *replay) forward(day []ChangeRow) {
+	ended := map[string]VersionRow{}
+	for _, c := range day {
+		if c.Transfer || c.From == "" {
+			continue
+		}
+		v, ok := p.live[c.From]
+		if _, again := ended[c.From]; again {
+			continue
+		}
+		if !ok {
+			p.faults.add(c.Line, "%s changes on %s, but is not in use before", c.From, c.Date)
+			continue
+		}
+		if v.Name == "" {
+			v.Name = c.FromName
+		}
+		v.To = c.Date
+		ended[c.From] = v
+		delete(p.live, c.From)
+		p.rows.Versions = append(p.rows.Versions, v)
+	}
+	begun := map[string]bool{}
+	for _, c := range day {
+		p.rows.Edges = append(p.rows.Edges, c.EdgeRow)
+		if c.Transfer || c.To == "" || begun[c.To] {
+			continue
+		}
+		if _, taken := p.live[c.To]; taken {
+			p.faults.add(c.Line, "%s begins on %s, but is in use already; where it stays and takes up others, add a line with %s on both sides", c.To, c.Date, c.To)
+			continue
+		}
+		begun[c.To] = true
+		name := c.ToName
+		if name == "" {
+			name = ended[c.To].Name
+		}
+		v := VersionRow{Line: c.Line, Code: c.To, Name: name, From: c.Date, Recorded: c.Recorded}
+		p.live[c.To] = v
+	}
+}
+
+// SetParents names the parents of versions that have none by the first characters of their codes; rule is a scheme and how many: fylke:2.
+func (r *Rows) SetParents(rule string) error {
+	scheme, digits, _ := strings.Cut(rule, ":")
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 || scheme == "" {
+		return fmt.Errorf("%q is no rule for parents; write a scheme and how many characters, such as fylke:2", rule)
+	}
+	for i := range r.Versions {
+		if v := &r.Versions[i]; v.Parent == "" && len(v.Code) > n {
+			v.ParentScheme, v.Parent = scheme, v.Code[:n]
+		}
+	}
+	return nil
+}
+
+// Record sets when changes became known: as earlier rows of the scheme have it, where they have the same change, else to now.
+func (r *Rows) Record(earlier []*Rows, now string) {
+	type key struct {
+		date     Date
+		from, to string
+	}
+	known := map[key]string{}
+	for _, old := range earlier {
+		if old.Scheme != r.Scheme {
+			continue
+		}
+		for _, e := range old.Edges {
+			known[key{e.Date, e.From, e.To}] = e.Recorded
+		}
+	}
+	for i := range r.Edges {
+		e := &r.Edges[i]
+		if e.Recorded != "" {
+			continue
+		}
+		e.Recorded = now
+		if at, ok := known[key{e.Date, e.From, e.To}]; ok {
+			e.Recorded = at
+		}
+	}
+}
