@@ -90,10 +90,17 @@ func TestAttackSlowTiles(t *testing.T) {
 	s.away = true
 	at := "/collections/" + s.only(t)
 	tiles := []string{"5/11/16", "6/22/32", "7/44/64", "7/44/65", "7/45/64", "8/88/129"}
-	for _, tile := range tiles {
-		code, body, took, err := s.asker(s.key).ask(t.Context(), at+"/tiles/WebMercatorQuad/"+tile)
-		t.Logf("%s: %d after %v, %v, %.100q", tile, code, took, err, body)
+	ask := s.asker(s.key)
+	for end := time.Now().Add(patience); ; time.Sleep(time.Second) { // until the levels are made, which the first question begins
+		code, body, _, err := ask.ask(t.Context(), at+"/tiles/WebMercatorQuad/"+tiles[0])
+		if err == nil && code == http.StatusOK {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d, %v, %.300s", code, err, body)
+		}
 	}
+	figure(t, "levels of tiles of 35,357 communes are made, limits.memory 512 MiB: VmHWM in bytes", s.peak(t), 512<<20)
 	crowd{readers: 900, beside: at + "/items/7", lasts: time.Minute, path: func(i int) string {
 		return at + "/tiles/WebMercatorQuad/" + tiles[i%len(tiles)]
 	}}.attack(t, s, "tiles")

@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -64,7 +62,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	}
 	log := p.logger(cfg)
 	cfg.Limits = cfg.Limits.WithMemory()
-	boundMemory(int64(cfg.Limits.Memory))
+	boundMemory(ctx, int64(cfg.Limits.Memory))
 	for _, w := range cfg.Warnings() {
 		log.Warn(w)
 	}
@@ -82,14 +80,6 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	return s.serve(ctx, p, api, failed)
-}
-
-// boundMemory makes the garbage collector keep the heap below memory, in bytes, less what lies outside of it: the pages of SQLite, the program,
-// and what threads and the kernel need. GOMEMLIMIT in the environment goes before.
-func boundMemory(memory int64) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memory - memory/8 - memory/10)
-	}
 }
 
 // service is the assembled program: what listens, what answers, what is stored.

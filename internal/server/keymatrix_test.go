@@ -138,12 +138,22 @@ func pathsOf(t *testing.T, rt server.KeyedRoute) (out []string) {
 		out = append(out, p)
 		if rt.Data {
 			out = append(out, p+"?limit=1&ui=swagger")
+			if more := queryOf[rt.Op]; more != "" {
+				out = append(out, p+"?"+more)
+			}
 		}
 		if !rt.Root {
 			out = append(out, "/v1"+p)
 		}
 	}
 	return out
+}
+
+// queryOf are queries that some operations give data for.
+var queryOf = map[string]string{
+	"lookup":      "lon=10.75&lat=59.91",
+	"getDownload": "f=csv&revision=0123456789abcdef",
+	"getFeatures": "resulttype=hits",
 }
 
 func bodyOf(method, path string) *strings.Reader {

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// boundMemory makes the garbage collector keep the process below memory, in bytes, until ctx ends: the heap has what the program, its threads and the pages
+// and sorters of SQLite leave, which lie outside of it. Where the system does not tell how much that is, a fifth of memory is left for it. GOMEMLIMIT in
+// the environment goes before.
+func boundMemory(ctx context.Context, memory int64) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	limit := heapLimit(memory, 0)
+	debug.SetMemoryLimit(limit)
+	go func() {
+		tick := time.NewTicker(250 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			outside, ok := outsideOfHeap()
+			if !ok {
+				return
+			}
+			const step = 4 << 20
+			if next := heapLimit(memory, outside) / step * step; next != limit {
+				limit = next
+				debug.SetMemoryLimit(limit)
+			}
+		}
+	}()
+}
+
+// heapLimit is what of memory is for the heap when so many bytes of the process lie outside of it.
+func heapLimit(memory, outside int64) int64 {
+	return max(memory/4, min(memory-memory/8-memory/10, memory-outside-memory/16))
+}
+
+// outsideOfHeap is how much memory of the process the garbage collector does not see, in bytes; false where the system does not tell.
+func outsideOfHeap() (int64, bool) {
+	b, err := os.ReadFile("/proc/self/statm") // pages: in all, resident
+	f := strings.Fields(string(b))
+	if err != nil || len(f) < 2 {
+		return 0, false
+	}
+	pages, err := strconv.ParseInt(f[1], 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s)
+	return max(0, pages*int64(os.Getpagesize())-int64(s[0].Value.Uint64()-s[1].Value.Uint64())), true
+}
