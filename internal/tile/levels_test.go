@@ -637,7 +637,7 @@ func TestRowsOfADatabaseAreSeen(t *testing.T) {
 	defer n.Close()
 	set := find(t, "WebMercatorQuad")
 	r := ready(t, m, st, "WebMercatorQuad", "areas")
-	l := r.Limits[0]
+	l := r.Limits[2]
 	names := func(m *tile.Maker) (list []string) {
 		for i := range (l.MaxRow - l.MinRow + 1) * (l.MaxCol - l.MinCol + 1) {
 			at := tile.Tile{Z: l.Z, Row: l.MinRow + i/(l.MaxCol-l.MinCol+1), Col: l.MinCol + i%(l.MaxCol-l.MinCol+1)}
