@@ -13,6 +13,7 @@ import (
 	"grense/internal/ingest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // TestLayerOfAStoreKeepsWhatItsRowsDoNotTell: types of properties without a value, titles, roles, code lists, the names of id and geometry.
@@ -31,32 +32,22 @@ func TestLayerOfAStoreKeepsWhatItsRowsDoNotTell(t *testing.T) {
 		},
 	}
 	path := filepath.Join(t.TempDir(), "in.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if err := w.Define(t.Context(), c, false); err != nil {
-		t.Fatal(err)
-	}
-	insert, err := w.Insert(t.Context(), "enheter", []string{"nr", "navn", "fra", "slag", "flate"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range n {
-		nr := string([]byte{'0', byte('0' + i/100), byte('0' + i/10%10), byte('0' + i%10)})
-		if err := insert(nr, "2024-01-01", "2024-01-01", "a", store.Geometry{WKB: wkb.MustMarshal(orb.Point{250000 + float64(i), 6700000})}); err != nil {
+	storetest.Write(t, func(w store.Writer) {
+		if err := w.Define(t.Context(), c, false); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	st, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
+		insert, err := w.Insert(t.Context(), "enheter", []string{"nr", "navn", "fra", "slag", "flate"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			nr := string([]byte{'0', byte('0' + i/100), byte('0' + i/10%10), byte('0' + i%10)})
+			if err := insert(nr, "2024-01-01", "2024-01-01", "a", store.Geometry{WKB: wkb.MustMarshal(orb.Point{250000 + float64(i), 6700000})}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})(gpkg.Create(t.Context(), path))
+	st := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()}))
 	var done []int64
 	plan, err := ingest.Survey(t.Context(), ingest.StoreLayers("in", st), ingest.Target{Collection: "kopi"}, ingest.Watch{Progress: func(d, total int64) {
 		if total != 2*n || d > total || len(done) > 0 && d <= done[len(done)-1] {

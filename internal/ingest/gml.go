@@ -62,6 +62,23 @@ func newGMLDecoder(in io.Reader, most int64) *gmlDecoder {
 	return d
 }
 
+// leave reads to the end of the element that has begun.
+func (d *gmlDecoder) leave() error {
+	for depth := 1; depth > 0; { // Skip is recursive and has no bound of its own
+		t, err := d.Token()
+		if err != nil {
+			return d.wrong(err)
+		}
+		switch t.(type) {
+		case xml.StartElement:
+			depth++
+		case xml.EndElement:
+			depth--
+		}
+	}
+	return nil
+}
+
 // place is where the decoder stands.
 func (d *gmlDecoder) place() place {
 	line, column := d.InputPos()
@@ -125,19 +142,7 @@ func gmlLayers(f *file) (names []string, err error) {
 				return refusal("more than %d types of features", maxNames)
 			}
 		}
-		for depth := 1; depth > 0; { // Skip is recursive and has no bound of its own
-			t, err := d.Token()
-			if err != nil {
-				return d.wrong(err)
-			}
-			switch t.(type) {
-			case xml.StartElement:
-				depth++
-			case xml.EndElement:
-				depth--
-			}
-		}
-		return nil
+		return d.leave()
 	}, func(xml.StartElement) {})
 	switch {
 	case err != nil && errors.Is(err, ErrRefused) && len(names) > 0: // the survey tells it with its place
@@ -191,23 +196,6 @@ type gmlFeatures struct {
 	told    string // the system that was told last
 	telling bool
 	known   map[string]bool // names of properties that were left out, and told
-}
-
-// leave reads to the end of the element that has begun.
-func (g *gmlFeatures) leave() error {
-	for depth := 1; depth > 0; {
-		t, err := g.Token()
-		if err != nil {
-			return g.wrong(err)
-		}
-		switch t.(type) {
-		case xml.StartElement:
-			depth++
-		case xml.EndElement:
-			depth--
-		}
-	}
-	return nil
 }
 
 func (g *gmlFeatures) warn(at place, name, reason string) {

@@ -11,6 +11,7 @@ import (
 	"grense/internal/ingest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // sharedPath is a path in the folder of shared data: GRENSE_SHARED, by default ../shared beside the project. The test skips without it.
@@ -66,22 +67,12 @@ func open(t testing.TB, path string, id crs.ID) *ingest.Source {
 func write(t testing.TB, plan *ingest.Plan) store.Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "out.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if err := plan.Write(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	st, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
+	storetest.Write(t, func(w store.Writer) {
+		if err := plan.Write(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	})(gpkg.Create(t.Context(), path))
+	st := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()}))
 	for _, n := range st.Catalog().Notes {
 		t.Errorf("the store notes about what was imported: %+v", n)
 	}

@@ -10,6 +10,7 @@ import (
 	api "grense/api/placename"
 	"grense/internal/placename"
 	"grense/internal/register"
+	"grense/internal/store"
 	"grense/internal/store/postgis"
 	"grense/internal/store/storetest"
 )
@@ -26,22 +27,12 @@ func TestBothStoresFindTheSameHits(t *testing.T) {
 	var cluster storetest.Cluster
 	t.Cleanup(cluster.Stop)
 	url := cluster.Database(t)
-	w, err := postgis.Create(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if err := register.Generate(ctx, w, register.Options{Places: places, Seed: 7}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Commit(ctx); err != nil {
-		t.Fatal(err)
-	}
-	base, err := postgis.Open(ctx, url, postgis.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer base.Close()
+	storetest.Write(t, func(w store.Writer) {
+		if err := register.Generate(ctx, w, register.Options{Places: places, Seed: 7}); err != nil {
+			t.Fatal(err)
+		}
+	})(postgis.Create(ctx, url))
+	base := storetest.Opened[*postgis.Store](t)(postgis.Open(ctx, url, postgis.Options{}))
 	o := placename.Options{MaxHits: 1_000_000}
 	file, database := placename.New(f.store, o), placename.New(base, o)
 	for op, s := range searches {

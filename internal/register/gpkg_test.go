@@ -18,6 +18,7 @@ import (
 	"grense/internal/register"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // Expressions as the searches build them.
@@ -138,11 +139,7 @@ func TestEverySearchFieldIsAnExpression(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "register.gpkg")
 	write(t, path, small)
-	s, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()}))
 	for _, n := range s.Catalog().Notes {
 		t.Errorf("%s: %s", n.Layer, n.Reason)
 	}
@@ -306,11 +303,7 @@ func TestRegistersOfAnOlderFoldAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()}))
 	if _, ok := s.Catalog().Collection("skrivemaate"); ok {
 		t.Error("spellings of an older fold are served")
 	}

@@ -13,45 +13,40 @@ import (
 	"grense/internal/cql2/cql2test"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // arrays serves a table with arrays as JSON text.
 func arrays(t *testing.T) *api {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "arrays.gpkg")
-	w, err := gpkg.Create(context.Background(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	column := func(name string, typ cql2.Type) store.Property {
-		return store.Property{Name: name, Column: name, Type: typ}
-	}
-	c := &store.Collection{ID: "steder", Table: "steder", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText},
-		Properties: []store.Property{column("navn", cql2.TypeText), column("merker", cql2.TypeJSON), column("tall", cql2.TypeJSON), column("blandet", cql2.TypeJSON),
-			column("tom", cql2.TypeJSON), column("objekt", cql2.TypeJSON), column("gyldig_fra", cql2.TypeDate), column("gyldig_til", cql2.TypeDate)},
-		IntervalStart: "gyldig_fra", IntervalEnd: "gyldig_til"}
-	if err := w.Define(t.Context(), c, false); err != nil {
-		t.Fatal(err)
-	}
-	insert, err := w.Insert(t.Context(), "steder", []string{"id", "navn", "merker", "tall", "blandet", "tom", "objekt", "gyldig_fra", "gyldig_til"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range [][]any{
-		{"a", "Bø i Telemark", `["by","havn"]`, `[1,2]`, `["x",1]`, nil, `{"a":1}`, "2020-01-01", nil},
-		{"b", "Ny-Bø", `["havn"]`, `[2.5]`, `[true]`, nil, `{"a":2}`, "2020-01-01", "2021-12-31"},
-		{"c", "Bø", `["by","havn","fjord"]`, `[]`, nil, `[]`, nil, nil, nil},
-		{"d", nil, nil, nil, `[["x"],null]`, nil, nil, "2022-01-01", "2023-12-31"},
-		{"e", "BØLER", `["'); DROP TABLE steder; --"]`, `[1,2,2]`, nil, nil, nil, nil, nil},
-	} {
-		if err := insert(row...); err != nil {
+	storetest.Write(t, func(w store.Writer) {
+		column := func(name string, typ cql2.Type) store.Property {
+			return store.Property{Name: name, Column: name, Type: typ}
+		}
+		c := &store.Collection{ID: "steder", Table: "steder", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText},
+			Properties: []store.Property{column("navn", cql2.TypeText), column("merker", cql2.TypeJSON), column("tall", cql2.TypeJSON), column("blandet", cql2.TypeJSON),
+				column("tom", cql2.TypeJSON), column("objekt", cql2.TypeJSON), column("gyldig_fra", cql2.TypeDate), column("gyldig_til", cql2.TypeDate)},
+			IntervalStart: "gyldig_fra", IntervalEnd: "gyldig_til"}
+		if err := w.Define(t.Context(), c, false); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+		insert, err := w.Insert(t.Context(), "steder", []string{"id", "navn", "merker", "tall", "blandet", "tom", "objekt", "gyldig_fra", "gyldig_til"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range [][]any{
+			{"a", "Bø i Telemark", `["by","havn"]`, `[1,2]`, `["x",1]`, nil, `{"a":1}`, "2020-01-01", nil},
+			{"b", "Ny-Bø", `["havn"]`, `[2.5]`, `[true]`, nil, `{"a":2}`, "2020-01-01", "2021-12-31"},
+			{"c", "Bø", `["by","havn","fjord"]`, `[]`, nil, `[]`, nil, nil, nil},
+			{"d", nil, nil, nil, `[["x"],null]`, nil, nil, "2022-01-01", "2023-12-31"},
+			{"e", "BØLER", `["'); DROP TABLE steder; --"]`, `[1,2,2]`, nil, nil, nil, nil, nil},
+		} {
+			if err := insert(row...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})(gpkg.Create(context.Background(), path))
 	return serve(t, path, nil)
 }
 

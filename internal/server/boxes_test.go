@@ -17,6 +17,7 @@ import (
 	"grense/internal/crs"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // load writes the features of a gzipped GeoJSON file, whole or one a line, into a GeoPackage with the given property as id.
@@ -32,52 +33,46 @@ func load(t testing.TB, name, id string) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "data.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	coll := &store.Collection{ID: "units", Table: "units", Public: true, Key: store.FeatureKey{Column: "code", Type: cql2.TypeText, Property: "code"},
-		Geometry: &store.Geom{Name: "geometry", Column: "geom", CRS: crs.CRS84}, Properties: []store.Property{{Name: "code", Column: "code"}}}
-	if err := w.Define(t.Context(), coll, false); err != nil {
-		t.Fatal(err)
-	}
-	add, err := w.Insert(t.Context(), "units", []string{"code", "geom"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := func(raw json.RawMessage) {
-		var doc struct {
-			Properties map[string]any
-			Geometry   json.RawMessage
+	storetest.Write(t, func(w store.Writer) {
+		coll := &store.Collection{ID: "units", Table: "units", Public: true, Key: store.FeatureKey{Column: "code", Type: cql2.TypeText, Property: "code"},
+			Geometry: &store.Geom{Name: "geometry", Column: "geom", CRS: crs.CRS84}, Properties: []store.Property{{Name: "code", Column: "code"}}}
+		if err := w.Define(t.Context(), coll, false); err != nil {
+			t.Fatal(err)
 		}
-		decode(t, raw, &doc)
-		g, err := geom.UnmarshalGeoJSON(doc.Geometry, geom.NoValidate{})
+		add, err := w.Insert(t.Context(), "units", []string{"code", "geom"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := add(doc.Properties[id], store.Geometry{WKB: g.AsBinary()}); err != nil {
-			t.Fatal(err)
+		one := func(raw json.RawMessage) {
+			var doc struct {
+				Properties map[string]any
+				Geometry   json.RawMessage
+			}
+			decode(t, raw, &doc)
+			g, err := geom.UnmarshalGeoJSON(doc.Geometry, geom.NoValidate{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := add(doc.Properties[id], store.Geometry{WKB: g.AsBinary()}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if strings.Contains(name, ".geojsonl") {
-		lines := bufio.NewScanner(z)
-		lines.Buffer(nil, 16<<20)
-		for lines.Scan() {
-			one(lines.Bytes())
+		if strings.Contains(name, ".geojsonl") {
+			lines := bufio.NewScanner(z)
+			lines.Buffer(nil, 16<<20)
+			for lines.Scan() {
+				one(lines.Bytes())
+			}
+		} else {
+			var doc struct{ Features []json.RawMessage }
+			if err := json.NewDecoder(z).Decode(&doc); err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range doc.Features {
+				one(f)
+			}
 		}
-	} else {
-		var doc struct{ Features []json.RawMessage }
-		if err := json.NewDecoder(z).Decode(&doc); err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range doc.Features {
-			one(f)
-		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	})(gpkg.Create(t.Context(), path))
 	return path
 }
 

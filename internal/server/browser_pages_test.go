@@ -25,8 +25,6 @@ import (
 	"grense/internal/apikey"
 	"grense/internal/config"
 	"grense/internal/demo"
-	"grense/internal/register"
-	"grense/internal/store/gpkg"
 )
 
 // pageKind is a kind of page, with an address of it.
@@ -137,29 +135,7 @@ func TestEveryPairOfReadersIsCovered(t *testing.T) {
 }
 
 // wholeDemo makes the divisions and a register in one file, once for all tests.
-var wholeDemo = sync.OnceValues(func() (string, error) {
-	p, err := demoFile()
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(filepath.Dir(p), "whole.gpkg")
-	ctx := context.Background()
-	w, err := gpkg.Create(ctx, path)
-	if err != nil {
-		return "", err
-	}
-	defer w.Close()
-	if err := demo.Write(ctx, w); err != nil {
-		return "", err
-	}
-	if err := register.Generate(ctx, w, register.Options{Places: 1000, Seed: 1}); err != nil {
-		return "", err
-	}
-	if err := writeNorway(ctx, w); err != nil {
-		return "", err
-	}
-	return path, w.Commit(ctx)
-})
+var wholeDemo = besideDemo("whole.gpkg", demo.Write, writeRegister, writeNorway)
 
 // site is what readers visit: the same data with and without keys.
 type site struct{ open, keyed *api }

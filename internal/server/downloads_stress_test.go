@@ -23,6 +23,7 @@ import (
 	"grense/internal/format"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 	"grense/internal/wkb"
 )
 
@@ -255,33 +256,23 @@ func TestLeavingClientsLeaveNothingBehind(t *testing.T) {
 func many(t *testing.T, n int) (st *gpkg.Store, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "many.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	c := &store.Collection{ID: "many", Table: "many", Public: true, Key: store.FeatureKey{Column: "id"}, Properties: []store.Property{{Name: "navn", Column: "navn"}},
-		Geometry: &store.Geom{Name: "geom", Column: "geom", Type: "Point", CRS: crs.WGS84}}
-	if err := w.Define(t.Context(), c, true); err != nil {
-		t.Fatal(err)
-	}
-	insert, err := w.Insert(t.Context(), "many", []string{"id", "navn", "geom"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range n {
-		if err := insert(fmt.Sprint(i), "x", store.Geometry{WKB: wkb.AppendXY(wkb.AppendHeader(nil, wkb.Point, false), float64(i%360)-180, float64(i%170)-85)}); err != nil {
+	storetest.Write(t, func(w store.Writer) {
+		c := &store.Collection{ID: "many", Table: "many", Public: true, Key: store.FeatureKey{Column: "id"}, Properties: []store.Property{{Name: "navn", Column: "navn"}},
+			Geometry: &store.Geom{Name: "geom", Column: "geom", Type: "Point", CRS: crs.WGS84}}
+		if err := w.Define(t.Context(), c, true); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if st, err = gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	return st, path
+		insert, err := w.Insert(t.Context(), "many", []string{"id", "navn", "geom"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			if err := insert(fmt.Sprint(i), "x", store.Geometry{WKB: wkb.AppendXY(wkb.AppendHeader(nil, wkb.Point, false), float64(i%360)-180, float64(i%170)-85)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})(gpkg.Create(t.Context(), path))
+	return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()})), path
 }
 
 // TestReloadDuringADownloadGivesTheEarlierStateWhole reloads while a client reads slowly.

@@ -16,6 +16,7 @@ import (
 	"grense/internal/format"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // fetchAs asks with headers and returns the whole answer.
@@ -200,34 +201,24 @@ func TestDownloadOfAnEarlierStateIsGoneNotMixed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	write := func(names ...string) {
-		w, err := gpkg.Create(context.Background(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer w.Close()
-		c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "id"}, Properties: []store.Property{{Name: "navn", Column: "navn"}}}
-		if err := w.Define(context.Background(), c, true); err != nil {
-			t.Fatal(err)
-		}
-		insert, err := w.Insert(context.Background(), "x", []string{"id", "navn"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, n := range names {
-			if err := insert(fmt.Sprint(i), n); err != nil {
+		storetest.Write(t, func(w store.Writer) {
+			c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "id"}, Properties: []store.Property{{Name: "navn", Column: "navn"}}}
+			if err := w.Define(context.Background(), c, true); err != nil {
 				t.Fatal(err)
 			}
-		}
-		if err := w.Commit(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+			insert, err := w.Insert(context.Background(), "x", []string{"id", "navn"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, n := range names {
+				if err := insert(fmt.Sprint(i), n); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})(gpkg.Create(context.Background(), path))
 	}
 	write("a", "b")
-	st, err := gpkg.Open(context.Background(), path, gpkg.Options{DataDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
+	st := storetest.Opened[*gpkg.Store](t)(gpkg.Open(context.Background(), path, gpkg.Options{DataDir: t.TempDir()}))
 	a := serveStore(t, st, func(c *config.Config) { c.Limits.Downloads = 0 })
 	first, b := fetchAs(t, a.URL+"/collections/x/download?f=gpkg", nil)
 	address := first.Header.Get("Content-Location")

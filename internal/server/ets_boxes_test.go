@@ -15,6 +15,7 @@ import (
 	"grense/internal/crs"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // boxCRS is verifyBboxCrsParameter of the official suite without its two faults: the suite takes two corners of the extent to the other system and
@@ -148,36 +149,30 @@ func (s *suite) against(f delivery, id crs.ID, box []float64) (in, out bool) {
 // lattices are collections of 144 small squares each, stored in systems that name the northing first.
 func lattices(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "lattices.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	for id, at := range map[crs.ID]orb.Bound{3006: {Min: orb.Point{12, 56}, Max: orb.Point{22, 68}}, 2180: {Min: orb.Point{15, 49.5}, Max: orb.Point{23, 54.5}},
-		3034: {Min: orb.Point{-8, 38}, Max: orb.Point{25, 60}}} {
-		name := fmt.Sprint("in_", int(id))
-		c := &store.Collection{ID: name, Table: name, Public: true, Key: store.FeatureKey{Column: "nr", Type: cql2.TypeInteger, Property: "nr"},
-			Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: "Polygon", CRS: id}, Properties: []store.Property{{Name: "nr", Column: "nr", Type: cql2.TypeInteger}}}
-		if err := w.Define(t.Context(), c, false); err != nil {
-			t.Fatal(err)
-		}
-		insert, err := w.Insert(t.Context(), name, []string{"nr", "geom"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		to, err := crs.Between(crs.CRS84, id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range 144 {
-			x, y := to(at.Min[0]+(at.Max[0]-at.Min[0])*float64(i%12)/11, at.Min[1]+(at.Max[1]-at.Min[1])*float64(i/12)/11)
-			if err := insert(int64(i), store.Geometry{WKB: wkb.MustMarshal(orb.Bound{Min: orb.Point{x, y}, Max: orb.Point{x + 500, y + 300}}.ToPolygon())}); err != nil {
+	storetest.Write(t, func(w store.Writer) {
+		for id, at := range map[crs.ID]orb.Bound{3006: {Min: orb.Point{12, 56}, Max: orb.Point{22, 68}}, 2180: {Min: orb.Point{15, 49.5}, Max: orb.Point{23, 54.5}},
+			3034: {Min: orb.Point{-8, 38}, Max: orb.Point{25, 60}}} {
+			name := fmt.Sprint("in_", int(id))
+			c := &store.Collection{ID: name, Table: name, Public: true, Key: store.FeatureKey{Column: "nr", Type: cql2.TypeInteger, Property: "nr"},
+				Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: "Polygon", CRS: id}, Properties: []store.Property{{Name: "nr", Column: "nr", Type: cql2.TypeInteger}}}
+			if err := w.Define(t.Context(), c, false); err != nil {
 				t.Fatal(err)
 			}
+			insert, err := w.Insert(t.Context(), name, []string{"nr", "geom"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			to, err := crs.Between(crs.CRS84, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 144 {
+				x, y := to(at.Min[0]+(at.Max[0]-at.Min[0])*float64(i%12)/11, at.Min[1]+(at.Max[1]-at.Min[1])*float64(i/12)/11)
+				if err := insert(int64(i), store.Geometry{WKB: wkb.MustMarshal(orb.Bound{Min: orb.Point{x, y}, Max: orb.Point{x + 500, y + 300}}.ToPolygon())}); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	})(gpkg.Create(t.Context(), path))
 	return path
 }

@@ -4,7 +4,6 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -14,24 +13,7 @@ import (
 // send posts JSON, or what a Content-Type among the headers says.
 func (a *api) send(path, body string, header ...string) answer {
 	a.t.Helper()
-	req, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, a.URL+path, strings.NewReader(body))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	for i := 0; i < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return answer{res, b, a.t}
+	return a.post(path, "application/json", body, header...)
 }
 
 const exceptions = "http://www.opengis.net/def/exceptions/ogcapi-processes-1/1.0/"

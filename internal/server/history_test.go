@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"grense/internal/config"
@@ -14,6 +12,7 @@ import (
 	"grense/internal/history"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // writeNorway writes the history of Norway.
@@ -26,26 +25,7 @@ func writeNorway(ctx context.Context, w store.Writer) error {
 }
 
 // historyFile makes the divisions and their history in one file, once for all tests.
-var historyFile = sync.OnceValues(func() (string, error) {
-	p, err := demoFile()
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(filepath.Dir(p), "history.gpkg")
-	ctx := context.Background()
-	w, err := gpkg.Create(ctx, path)
-	if err != nil {
-		return "", err
-	}
-	defer w.Close()
-	if err := demo.Write(ctx, w); err != nil {
-		return "", err
-	}
-	if err := writeNorway(ctx, w); err != nil {
-		return "", err
-	}
-	return path, w.Commit(ctx)
-})
+var historyFile = besideDemo("history.gpkg", demo.Write, writeNorway)
 
 func serveHistory(t *testing.T, change func(*config.Config)) *api {
 	t.Helper()
@@ -216,11 +196,7 @@ func TestAHistoryOfOtherCollectionsIsConfigured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir(), Settings: map[string]store.Settings{"fylker": {ID: "counties", Codes: history.Fylke}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
+	st := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir(), Settings: map[string]store.Settings{"fylker": {ID: "counties", Codes: history.Fylke}}}))
 	a := serveStore(t, st, nil)
 	if doc := a.get("/collections/counties/items/54").wants(410).json(); doc["type"] != "split" {
 		t.Errorf("54: %v", doc)

@@ -17,6 +17,7 @@ import (
 	"grense/internal/crs"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // hostile are texts that would become markup, links or script where a page does not escape them.
@@ -26,55 +27,49 @@ var hostile = []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(
 func hostileData(t *testing.T) *api {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hostile.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	bad := strings.Join(hostile, " ")
-	column := func(name string, typ cql2.Type) store.Property {
-		return store.Property{Name: name, Column: name, Type: typ, Title: store.Text{"nb": bad}, Description: store.Text{"nb": bad}}
-	}
-	ref, enum, list := column("eier", cql2.TypeText), column("slag", cql2.TypeText), column("liste", cql2.TypeJSON)
-	ref.Ref, enum.Enum, list.Ref, enum.CodeList = "eiere", hostile, "eiere", "javascript:alert(1)"
-	number := column("tall", cql2.TypeNumber)
-	number.Unit = bad
-	key := store.FeatureKey{Column: "kode", Type: cql2.TypeText}
-	owners := &store.Collection{ID: "eiere", Table: "eiere", Title: store.Text{"nb": bad}, Public: true, Key: key, Properties: []store.Property{column("navn", cql2.TypeText), column("spraak", cql2.TypeText)},
-		TitleProperty: "navn"}
-	things := &store.Collection{ID: "ting", Table: "ting", Title: store.Text{"nb": bad}, Description: store.Text{"nb": bad}, Keywords: hostile, Links: []store.Link{{Rel: "license", Href: "javascript:alert(1)", Title: bad}},
-		Public: true, Key: key, Geometry: &store.Geom{Name: "geom", Column: "geom", Type: "Point", CRS: crs.CRS84},
-		Properties: []store.Property{column("navn", cql2.TypeText), column("spraak", cql2.TypeText), ref, enum, list, column("objekt", cql2.TypeJSON), number}, TitleProperty: "navn"}
-	for _, c := range []*store.Collection{owners, things} {
-		if err := w.Define(t.Context(), c, false); err != nil {
-			t.Fatal(err)
+	storetest.Write(t, func(w store.Writer) {
+		bad := strings.Join(hostile, " ")
+		column := func(name string, typ cql2.Type) store.Property {
+			return store.Property{Name: name, Column: name, Type: typ, Title: store.Text{"nb": bad}, Description: store.Text{"nb": bad}}
 		}
-	}
-	addOwner, err := w.Insert(t.Context(), "eiere", []string{"kode", "navn", "spraak"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	add, err := w.Insert(t.Context(), "ting", []string{"kode", "navn", "spraak", "eier", "slag", "liste", "objekt", "tall", "geom"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, x := range hostile {
-		if i%2 == 0 {
-			if err := addOwner(x, x, `"><b>`); err != nil {
+		ref, enum, list := column("eier", cql2.TypeText), column("slag", cql2.TypeText), column("liste", cql2.TypeJSON)
+		ref.Ref, enum.Enum, list.Ref, enum.CodeList = "eiere", hostile, "eiere", "javascript:alert(1)"
+		number := column("tall", cql2.TypeNumber)
+		number.Unit = bad
+		key := store.FeatureKey{Column: "kode", Type: cql2.TypeText}
+		owners := &store.Collection{ID: "eiere", Table: "eiere", Title: store.Text{"nb": bad}, Public: true, Key: key, Properties: []store.Property{column("navn", cql2.TypeText), column("spraak", cql2.TypeText)},
+			TitleProperty: "navn"}
+		things := &store.Collection{ID: "ting", Table: "ting", Title: store.Text{"nb": bad}, Description: store.Text{"nb": bad}, Keywords: hostile, Links: []store.Link{{Rel: "license", Href: "javascript:alert(1)", Title: bad}},
+			Public: true, Key: key, Geometry: &store.Geom{Name: "geom", Column: "geom", Type: "Point", CRS: crs.CRS84},
+			Properties: []store.Property{column("navn", cql2.TypeText), column("spraak", cql2.TypeText), ref, enum, list, column("objekt", cql2.TypeJSON), number}, TitleProperty: "navn"}
+		for _, c := range []*store.Collection{owners, things} {
+			if err := w.Define(t.Context(), c, false); err != nil {
 				t.Fatal(err)
 			}
 		}
-		text, err := json.Marshal([]any{12345678, 0.5, nil, true, map[string]any{"a": x}, x})
+		addOwner, err := w.Insert(t.Context(), "eiere", []string{"kode", "navn", "spraak"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := add(x, x, x, x, x, string(text), `{"a":"</script>"}`, float64(i), store.Geometry{WKB: wkb.MustMarshal(orb.Point{10 + float64(i)/10, 60})}); err != nil {
+		add, err := w.Insert(t.Context(), "ting", []string{"kode", "navn", "spraak", "eier", "slag", "liste", "objekt", "tall", "geom"})
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+		for i, x := range hostile {
+			if i%2 == 0 {
+				if err := addOwner(x, x, `"><b>`); err != nil {
+					t.Fatal(err)
+				}
+			}
+			text, err := json.Marshal([]any{12345678, 0.5, nil, true, map[string]any{"a": x}, x})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := add(x, x, x, x, x, string(text), `{"a":"</script>"}`, float64(i), store.Geometry{WKB: wkb.MustMarshal(orb.Point{10 + float64(i)/10, 60})}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})(gpkg.Create(t.Context(), path))
 	return serve(t, path, nil)
 }
 

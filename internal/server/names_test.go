@@ -18,6 +18,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 func TestCodesAndReferencesAreShownByName(t *testing.T) {
@@ -254,47 +255,41 @@ func TestReferencesAreNamedWhateverElseLeadsNowhere(t *testing.T) {
 func referring(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	column := func(name, ref string) store.Property {
-		return store.Property{Name: name, Column: name, Type: cql2.TypeText, Ref: ref}
-	}
-	key := store.FeatureKey{Column: "kode", Type: cql2.TypeText}
-	for _, c := range []*store.Collection{
-		{ID: "eiere", Table: "eiere", Public: true, Key: key, Properties: []store.Property{column("navn", "")}}, // whose name tells what it is
-		{ID: "ting", Table: "ting", Public: true, Key: key, Properties: []store.Property{column("eier", "eiere"), column("leier", "eiere")}},
-	} {
-		if err := w.Define(t.Context(), c, false); err != nil {
-			t.Fatal(err)
+	storetest.Write(t, func(w store.Writer) {
+		column := func(name, ref string) store.Property {
+			return store.Property{Name: name, Column: name, Type: cql2.TypeText, Ref: ref}
 		}
-	}
-	row := func(table string, columns []string, values ...any) {
-		t.Helper()
-		add, err := w.Insert(t.Context(), table, columns)
-		if err == nil {
-			err = add(values...)
+		key := store.FeatureKey{Column: "kode", Type: cql2.TypeText}
+		for _, c := range []*store.Collection{
+			{ID: "eiere", Table: "eiere", Public: true, Key: key, Properties: []store.Property{column("navn", "")}}, // whose name tells what it is
+			{ID: "ting", Table: "ting", Public: true, Key: key, Properties: []store.Property{column("eier", "eiere"), column("leier", "eiere")}},
+		} {
+			if err := w.Define(t.Context(), c, false); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err != nil {
-			t.Fatal(err)
+		row := func(table string, columns []string, values ...any) {
+			t.Helper()
+			add, err := w.Insert(t.Context(), table, columns)
+			if err == nil {
+				err = add(values...)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	row("eiere", []string{"kode", "navn"}, "a", "Kari")
-	row("eiere", []string{"kode", "navn"}, "b", "Ola")
-	for i := range 40 {
-		id := strconv.Itoa(i + 1)
-		owner := "gone" + id
-		if i == 39 {
-			owner = "a"
+		row("eiere", []string{"kode", "navn"}, "a", "Kari")
+		row("eiere", []string{"kode", "navn"}, "b", "Ola")
+		for i := range 40 {
+			id := strconv.Itoa(i + 1)
+			owner := "gone" + id
+			if i == 39 {
+				owner = "a"
+			}
+			row("ting", []string{"kode", "eier", "leier"}, id, owner, "gone"+id)
 		}
-		row("ting", []string{"kode", "eier", "leier"}, id, owner, "gone"+id)
-	}
-	row("ting", []string{"kode", "eier", "leier"}, "41", "b", "a")
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+		row("ting", []string{"kode", "eier", "leier"}, "41", "b", "a")
+	})(gpkg.Create(t.Context(), path))
 	return path
 }
 

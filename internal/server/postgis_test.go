@@ -19,7 +19,6 @@ import (
 	"grense/internal/config"
 	"grense/internal/cql2"
 	"grense/internal/demo"
-	"grense/internal/register"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
@@ -47,12 +46,7 @@ func openTest(t testing.TB, source string) store.Store {
 
 func openGeoPackage(t testing.TB, source string) store.Store {
 	t.Helper()
-	st, err := gpkg.Open(t.Context(), source, gpkg.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	return st
+	return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), source, gpkg.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)}))
 }
 
 // onPostGIS reports whether all tests shall ask a database.
@@ -66,12 +60,7 @@ func openPostGIS(t testing.TB, source string) store.Store {
 
 func openURL(t testing.TB, url string) store.Store {
 	t.Helper()
-	st, err := postgis.Open(t.Context(), url, postgis.Options{AllowEmpty: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	return st
+	return storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{AllowEmpty: true}))
 }
 
 // databaseWith returns the address of a database with the content of a GeoPackage; it is made once for the demo and the register, which all
@@ -96,17 +85,11 @@ func databaseWith(t testing.TB, source string) string {
 // fillDatabase writes the content of a GeoPackage into the database at url, which it returns.
 func fillDatabase(t testing.TB, url, source string) string {
 	t.Helper()
-	w, err := postgis.Create(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if err := refill(t, w, source); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, func(w store.Writer) {
+		if err := refill(t, w, source); err != nil {
+			t.Fatal(err)
+		}
+	})(postgis.Create(t.Context(), url))
 	return url
 }
 
@@ -122,12 +105,12 @@ func refill(t testing.TB, w store.Writer, source string) error {
 	case isMade(source, demoFile):
 		return demo.Write(ctx, w)
 	case isMade(source, registerFile):
-		return register.Generate(ctx, w, register.Options{Places: 1000, Seed: 1})
+		return writeRegister(ctx, w)
 	case isMade(source, wholeDemo):
 		if err := demo.Write(ctx, w); err != nil {
 			return err
 		}
-		if err := register.Generate(ctx, w, register.Options{Places: 1000, Seed: 1}); err != nil {
+		if err := writeRegister(ctx, w); err != nil {
 			return err
 		}
 		return writeNorway(ctx, w)

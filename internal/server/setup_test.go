@@ -29,17 +29,35 @@ var demoFile = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "demo.gpkg")
-	w, err := gpkg.Create(context.Background(), path)
+	return fillFile(filepath.Join(dir, "demo.gpkg"), demo.Write)
+})
+
+// besideDemo makes a file in the folder of the demo, once for all tests.
+func besideDemo(name string, fill ...func(context.Context, store.Writer) error) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		p, err := demoFile()
+		if err != nil {
+			return "", err
+		}
+		return fillFile(filepath.Join(filepath.Dir(p), name), fill...)
+	})
+}
+
+// fillFile makes a GeoPackage and returns its path.
+func fillFile(path string, fill ...func(context.Context, store.Writer) error) (string, error) {
+	ctx := context.Background()
+	w, err := gpkg.Create(ctx, path)
 	if err != nil {
 		return "", err
 	}
 	defer w.Close()
-	if err := demo.Write(context.Background(), w); err != nil {
-		return "", err
+	for _, f := range fill {
+		if err := f(ctx, w); err != nil {
+			return "", err
+		}
 	}
-	return path, w.Commit(context.Background())
-})
+	return path, w.Commit(ctx)
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()

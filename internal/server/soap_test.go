@@ -12,32 +12,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"grense/api/placename"
 	"grense/internal/config"
 	"grense/internal/register"
-	"grense/internal/store/gpkg"
+	"grense/internal/store"
 )
 
 // registerFile makes a register once for all tests.
-var registerFile = sync.OnceValues(func() (string, error) {
-	p, err := demoFile()
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(filepath.Dir(p), "register.gpkg")
-	w, err := gpkg.Create(context.Background(), path)
-	if err != nil {
-		return "", err
-	}
-	defer w.Close()
-	if err := register.Generate(context.Background(), w, register.Options{Places: 1000, Seed: 1}); err != nil {
-		return "", err
-	}
-	return path, w.Commit(context.Background())
-})
+var registerFile = besideDemo("register.gpkg", writeRegister)
+
+// writeRegister writes a register of 1000 places, always the same.
+func writeRegister(ctx context.Context, w store.Writer) error {
+	return register.Generate(ctx, w, register.Options{Places: 1000, Seed: 1})
+}
 
 func serveRegister(t *testing.T, change func(*config.Config)) *api {
 	t.Helper()

@@ -19,6 +19,7 @@ import (
 	"grense/internal/crs"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // swapped serves a file that another one takes the place of when told.
@@ -83,11 +84,7 @@ func openSwapped(t testing.TB) *swapped {
 	t.Helper()
 	s := &swapped{path: filepath.Join(t.TempDir(), "data.gpkg")}
 	writeState(t, s.path, 0)
-	st, err := gpkg.Open(t.Context(), s.path, gpkg.Options{DataDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
+	st := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), s.path, gpkg.Options{DataDir: t.TempDir()}))
 	s.Store = st
 	return s
 }

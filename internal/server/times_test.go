@@ -10,52 +10,47 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // times serves a layer with several days and moments, of which nobody has said which is the time of a feature, and one with a single day.
 func times(t *testing.T, change func(*config.Config)) *api {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "times.gpkg")
-	w, err := gpkg.Create(context.Background(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	column := func(name string, typ cql2.Type) store.Property {
-		return store.Property{Name: name, Column: name, Type: typ}
-	}
-	key := store.FeatureKey{Column: "id", Type: cql2.TypeText}
-	for _, c := range []*store.Collection{
-		{ID: "flere", Table: "flere", Public: true, Key: key, Properties: []store.Property{column("bygd", cql2.TypeDate), column("oppdatert", cql2.TypeTimestamp), column("revet", cql2.TypeDate)}},
-		{ID: "ett", Table: "ett", Public: true, Key: key, Properties: []store.Property{column("navn", cql2.TypeText), column("bygd", cql2.TypeDate)}},
-		{ID: "gyldig", Table: "gyldig", Public: true, Key: key, Properties: []store.Property{column("gyldigFra", cql2.TypeDate), column("gyldigTil", cql2.TypeDate), column("oppdatert", cql2.TypeDate)},
-			IntervalStart: "gyldigFra", IntervalEnd: "gyldigTil"},
-	} {
-		if err := w.Define(t.Context(), c, false); err != nil {
-			t.Fatal(err)
+	storetest.Write(t, func(w store.Writer) {
+		column := func(name string, typ cql2.Type) store.Property {
+			return store.Property{Name: name, Column: name, Type: typ}
 		}
-		var names []string
-		for _, p := range c.Properties {
-			names = append(names, p.Column)
-		}
-		insert, err := w.Insert(t.Context(), c.ID, append([]string{"id"}, names...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range map[string][][]any{
-			"flere": {{"a", "1950-01-01", "2020-06-01T12:00:00Z", nil}, {"b", "1990-05-05", "2021-01-01T00:00:00Z", "2022-03-01"}, {"c", nil, nil, nil},
-				{"d", "2023-01-01", nil, nil}, {"e", nil, nil, "2001-01-01"}},
-			"ett":    {{"a", "x", "1950-01-01"}, {"b", "y", nil}},
-			"gyldig": {{"a", "2020-01-01", nil, "2023-05-05"}, {"b", "2000-01-01", "2019-12-31", "2021-05-05"}, {"c", "2022-01-01", "2022-12-31", "2010-01-01"}},
-		}[c.ID] {
-			if err := insert(row...); err != nil {
+		key := store.FeatureKey{Column: "id", Type: cql2.TypeText}
+		for _, c := range []*store.Collection{
+			{ID: "flere", Table: "flere", Public: true, Key: key, Properties: []store.Property{column("bygd", cql2.TypeDate), column("oppdatert", cql2.TypeTimestamp), column("revet", cql2.TypeDate)}},
+			{ID: "ett", Table: "ett", Public: true, Key: key, Properties: []store.Property{column("navn", cql2.TypeText), column("bygd", cql2.TypeDate)}},
+			{ID: "gyldig", Table: "gyldig", Public: true, Key: key, Properties: []store.Property{column("gyldigFra", cql2.TypeDate), column("gyldigTil", cql2.TypeDate), column("oppdatert", cql2.TypeDate)},
+				IntervalStart: "gyldigFra", IntervalEnd: "gyldigTil"},
+		} {
+			if err := w.Define(t.Context(), c, false); err != nil {
 				t.Fatal(err)
 			}
+			var names []string
+			for _, p := range c.Properties {
+				names = append(names, p.Column)
+			}
+			insert, err := w.Insert(t.Context(), c.ID, append([]string{"id"}, names...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range map[string][][]any{
+				"flere": {{"a", "1950-01-01", "2020-06-01T12:00:00Z", nil}, {"b", "1990-05-05", "2021-01-01T00:00:00Z", "2022-03-01"}, {"c", nil, nil, nil},
+					{"d", "2023-01-01", nil, nil}, {"e", nil, nil, "2001-01-01"}},
+				"ett":    {{"a", "x", "1950-01-01"}, {"b", "y", nil}},
+				"gyldig": {{"a", "2020-01-01", nil, "2023-05-05"}, {"b", "2000-01-01", "2019-12-31", "2021-05-05"}, {"c", "2022-01-01", "2022-12-31", "2010-01-01"}},
+			}[c.ID] {
+				if err := insert(row...); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	})(gpkg.Create(context.Background(), path))
 	return serve(t, path, change)
 }
 

@@ -9,37 +9,32 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // wide serves a table of 1,990 columns, nearly as many as a GeoPackage can have.
 func wide(t *testing.T) *api {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "wide.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	coll := &store.Collection{ID: "wide", Table: "wide", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}}
-	names, row := []string{"id"}, []any{"a"}
-	for i := range 1990 {
-		name := fmt.Sprintf("c%04d", i)
-		coll.Properties = append(coll.Properties, store.Property{Name: name, Column: name, Type: cql2.TypeText})
-		names, row = append(names, name), append(row, fmt.Sprintf("value %04d", i))
-	}
-	if err := w.Define(t.Context(), coll, false); err != nil {
-		t.Fatal(err)
-	}
-	insert, err := w.Insert(t.Context(), "wide", names)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := insert(row...); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, func(w store.Writer) {
+		coll := &store.Collection{ID: "wide", Table: "wide", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}}
+		names, row := []string{"id"}, []any{"a"}
+		for i := range 1990 {
+			name := fmt.Sprintf("c%04d", i)
+			coll.Properties = append(coll.Properties, store.Property{Name: name, Column: name, Type: cql2.TypeText})
+			names, row = append(names, name), append(row, fmt.Sprintf("value %04d", i))
+		}
+		if err := w.Define(t.Context(), coll, false); err != nil {
+			t.Fatal(err)
+		}
+		insert, err := w.Insert(t.Context(), "wide", names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := insert(row...); err != nil {
+			t.Fatal(err)
+		}
+	})(gpkg.Create(t.Context(), path))
 	return serve(t, path, nil)
 }
 

@@ -26,6 +26,7 @@ import (
 	"grense/internal/crs"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 	"grense/internal/tile"
 	"grense/internal/wkb"
 )
@@ -48,61 +49,55 @@ func sharedFile(t testing.TB, name string) string {
 func layer(t testing.TB, file, property string) store.Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "layer.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.CRS84}, property)
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	type feature struct {
-		Properties map[string]any
-		Geometry   struct {
-			Type        string
-			Coordinates json.RawMessage
-		}
-	}
-	add := func(x feature) {
-		m := make(orb.MultiPolygon, 1)
-		var to any = &m
-		if x.Geometry.Type == "Polygon" {
-			to = &m[0]
-		}
-		if err := json.Unmarshal(x.Geometry.Coordinates, to); err != nil {
+	storetest.Write(t, func(w store.Writer) {
+		insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.CRS84}, property)
+		f, err := os.Open(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := insert(fmt.Sprint(x.Properties[property]), store.Geometry{WKB: wkb.Append(nil, m)}); err != nil {
+		defer f.Close()
+		z, err := gzip.NewReader(f)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	for d := json.NewDecoder(bufio.NewReaderSize(z, 1<<20)); ; {
-		var c struct {
-			feature
-			Features []feature
+		type feature struct {
+			Properties map[string]any
+			Geometry   struct {
+				Type        string
+				Coordinates json.RawMessage
+			}
 		}
-		if err := d.Decode(&c); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatal(err)
+		add := func(x feature) {
+			m := make(orb.MultiPolygon, 1)
+			var to any = &m
+			if x.Geometry.Type == "Polygon" {
+				to = &m[0]
+			}
+			if err := json.Unmarshal(x.Geometry.Coordinates, to); err != nil {
+				t.Fatal(err)
+			}
+			if err := insert(fmt.Sprint(x.Properties[property]), store.Geometry{WKB: wkb.Append(nil, m)}); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if c.Geometry.Type != "" {
-			add(c.feature)
+		for d := json.NewDecoder(bufio.NewReaderSize(z, 1<<20)); ; {
+			var c struct {
+				feature
+				Features []feature
+			}
+			if err := d.Decode(&c); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if c.Geometry.Type != "" {
+				add(c.feature)
+			}
+			for _, x := range c.Features {
+				add(x)
+			}
 		}
-		for _, x := range c.Features {
-			add(x)
-		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	})(gpkg.Create(t.Context(), path))
 	return open(t, path)
 }
 

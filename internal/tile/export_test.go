@@ -18,6 +18,7 @@ import (
 	"grense/internal/demo"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
 	"grense/internal/tile"
 )
 
@@ -134,11 +135,7 @@ func TestBothStoresGiveTheSameArchive(t *testing.T) {
 	if err := errors.Join(demo.Write(t.Context(), w), w.Commit(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	pg, err := postgis.Open(t.Context(), url, postgis.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pg.Close()
+	pg := storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
 	var files [][]byte
 	for _, st := range []store.Store{demoStore(t), pg} {
 		m := tile.NewMaker(tile.Options{})

@@ -114,28 +114,22 @@ func TestLevelsFollowTheData(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	fill := func(n int) {
 		t.Helper()
-		w, err := gpkg.Create(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer w.Close()
-		c := &store.Collection{ID: "areas", Table: "areas", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
-			Geometry: &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}}
-		if err := w.Define(t.Context(), c, true); err != nil {
-			t.Fatal(err)
-		}
-		insert, err := w.Insert(t.Context(), "areas", []string{"geom"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range n {
-			if err := insert(store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+		storetest.Write(t, func(w store.Writer) {
+			c := &store.Collection{ID: "areas", Table: "areas", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+				Geometry: &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}}
+			if err := w.Define(t.Context(), c, true); err != nil {
 				t.Fatal(err)
 			}
-		}
-		if err := w.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+			insert, err := w.Insert(t.Context(), "areas", []string{"geom"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				if err := insert(store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})(gpkg.Create(t.Context(), path))
 	}
 	fill(2)
 	st := open(t, path)
@@ -234,30 +228,24 @@ func TestPointsAreThinnedByImportance(t *testing.T) {
 		t.Skip("long: the run without the race detector has it")
 	}
 	path := filepath.Join(t.TempDir(), "x.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	c := &store.Collection{ID: "steder", Table: "steder", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
-		Geometry: &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, Properties: []store.Property{{Name: "folketall", Column: "folketall", Type: cql2.TypeInteger}}}
-	if err := w.Define(t.Context(), c, false); err != nil {
-		t.Fatal(err)
-	}
-	insert, err := w.Insert(t.Context(), "steder", []string{"folketall", "geom"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const n, side = 20_000, 142
-	for i := range n {
-		p := orb.Point{float64(i%side) * 5000, 6_500_000 + float64(i/side)*5000}
-		if err := insert(int64(i*7919%n), store.Geometry{WKB: wkb.Append(nil, p)}); err != nil {
+	storetest.Write(t, func(w store.Writer) {
+		c := &store.Collection{ID: "steder", Table: "steder", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+			Geometry: &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, Properties: []store.Property{{Name: "folketall", Column: "folketall", Type: cql2.TypeInteger}}}
+		if err := w.Define(t.Context(), c, false); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+		insert, err := w.Insert(t.Context(), "steder", []string{"folketall", "geom"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			p := orb.Point{float64(i%side) * 5000, 6_500_000 + float64(i/side)*5000}
+			if err := insert(int64(i*7919%n), store.Geometry{WKB: wkb.Append(nil, p)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})(gpkg.Create(t.Context(), path))
 	st := open(t, path)
 	m := tile.NewMaker(tile.Options{})
 	defer m.Close()
@@ -308,22 +296,12 @@ func TestBothStoresGiveTheSameTiles(t *testing.T) {
 		t.Skip("long: the run without the race detector has it")
 	}
 	url := cluster.Database(t)
-	w, err := postgis.Create(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if err := demo.Write(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	pg, err := postgis.Open(t.Context(), url, postgis.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pg.Close()
+	storetest.Write(t, func(w store.Writer) {
+		if err := demo.Write(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	})(postgis.Create(t.Context(), url))
+	pg := storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
 	file := demoStore(t)
 	m, n := tile.NewMaker(tile.Options{}), tile.NewMaker(tile.Options{})
 	defer m.Close()
@@ -390,20 +368,14 @@ func TestManyAskWhileLevelsAreMade(t *testing.T) {
 func small(t testing.TB, n int, east float64) store.Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
-	for i := range n {
-		if err := insert(fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(east+float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
-			t.Fatal(err)
+	storetest.Write(t, func(w store.Writer) {
+		insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
+		for i := range n {
+			if err := insert(fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(east+float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	})(gpkg.Create(t.Context(), path))
 	return open(t, path)
 }
 
@@ -436,23 +408,17 @@ func TestTilesBelowTheFirstLevelHaveMoreBelowThem(t *testing.T) {
 func TestLayersThatAreNoCoverageAreSimplifiedAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
-	for i := range 60 { // bars that all cross each other
-		at := float64(i) * 3000
-		for _, r := range []orb.Ring{square(0, 6_500_000+at, 180_000, 1000), square(at, 6_500_000, 1000, 180_000)} {
-			if err := insert(fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{r})}); err != nil {
-				t.Fatal(err)
+	storetest.Write(t, func(w store.Writer) {
+		insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
+		for i := range 60 { // bars that all cross each other
+			at := float64(i) * 3000
+			for _, r := range []orb.Ring{square(0, 6_500_000+at, 180_000, 1000), square(at, 6_500_000, 1000, 180_000)} {
+				if err := insert(fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{r})}); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	})(gpkg.Create(t.Context(), path))
 	st := open(t, path)
 	var log strings.Builder
 	m := tile.NewMaker(tile.Options{Log: logger(&log)})

@@ -12,24 +12,19 @@ import (
 	"grense/internal/demo"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 	"grense/internal/tile"
 )
 
-// demoStore opens the demo, which is made once for all tests.
+// demoStore makes the demo and opens it.
 func demoStore(t testing.TB) store.Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "demo.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if err := demo.Write(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, func(w store.Writer) {
+		if err := demo.Write(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	})(gpkg.Create(t.Context(), path))
 	return open(t, path)
 }
 

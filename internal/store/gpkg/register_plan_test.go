@@ -14,6 +14,7 @@ import (
 	"grense/internal/register"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // The race detector makes SQLite, which is Go here, so slow that these tests are built without it only.
@@ -46,17 +47,11 @@ func has(relation string, xs ...cql2.Expr) cql2.Expr {
 func TestRegisterPlans(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "register.gpkg")
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if err := register.Generate(t.Context(), w, register.Options{Places: registerPlaces, Seed: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, func(w store.Writer) {
+		if err := register.Generate(t.Context(), w, register.Options{Places: registerPlaces, Seed: 1}); err != nil {
+			t.Fatal(err)
+		}
+	})(gpkg.Create(t.Context(), path))
 	s := openStore(t, path, gpkg.Options{DataDir: t.TempDir()})
 	after := func(property, at string) cql2.Expr {
 		m, err := time.Parse(time.DateOnly, at)

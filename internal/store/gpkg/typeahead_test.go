@@ -12,6 +12,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // namesOf makes a GeoPackage of n features with two names each, of few words, so that many are alike.
@@ -20,53 +21,42 @@ func namesOf(t testing.TB, n int) string {
 	path := filepath.Join(t.TempDir(), "names.gpkg")
 	c := &store.Collection{ID: "navn", Table: "navn", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger}, Properties: []store.Property{
 		{Name: "navn", Column: "navn", Type: cql2.TypeText}, {Name: "annet", Column: "annet", Type: cql2.TypeText}}}
-	w, err := gpkg.Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if err := w.Define(t.Context(), c, false); err != nil {
-		t.Fatal(err)
-	}
-	insert, err := w.Insert(t.Context(), "navn", []string{"id", "navn", "annet"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	words := strings.Fields("Os Oslo Osøyri Ås Å Bø Bo Nord Nordre Nord-Fron Vest Vestre Berg Berget Čohkka 12 1 øy (nes) B.")
-	text := func() any {
-		switch r.IntN(20) {
-		case 0:
-			return nil
-		case 1:
-			return " - "
-		}
-		var list []string
-		for range 1 + r.IntN(3) {
-			list = append(list, words[r.IntN(len(words))])
-		}
-		return strings.Join(list, " ")
-	}
-	for i := range n {
-		if err := insert(int64(i)*7%int64(n)*3-500, text(), text()); err != nil { // ids in no order, some negative
+	storetest.Write(t, func(w store.Writer) {
+		if err := w.Define(t.Context(), c, false); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+		insert, err := w.Insert(t.Context(), "navn", []string{"id", "navn", "annet"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		words := strings.Fields("Os Oslo Osøyri Ås Å Bø Bo Nord Nordre Nord-Fron Vest Vestre Berg Berget Čohkka 12 1 øy (nes) B.")
+		text := func() any {
+			switch r.IntN(20) {
+			case 0:
+				return nil
+			case 1:
+				return " - "
+			}
+			var list []string
+			for range 1 + r.IntN(3) {
+				list = append(list, words[r.IntN(len(words))])
+			}
+			return strings.Join(list, " ")
+		}
+		for i := range n {
+			if err := insert(int64(i)*7%int64(n)*3-500, text(), text()); err != nil { // ids in no order, some negative
+				t.Fatal(err)
+			}
+		}
+	})(gpkg.Create(t.Context(), path))
 	return path
 }
 
 // opened opens a GeoPackage with room for type-ahead; negative: none.
 func opened(t testing.TB, path string, room int) *gpkg.Store {
 	t.Helper()
-	s, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir(), TypeAhead: room})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
+	return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir(), TypeAhead: room}))
 }
 
 func typed(q string) store.Query {

@@ -63,20 +63,8 @@ func sameRegister(t *testing.T, url string) {
 		}
 	})
 	path := filepath.Join(t.TempDir(), "data.gpkg")
-	w, err := gpkg.Create(ctx, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	write(w)
-	if err := w.Commit(ctx); err != nil {
-		t.Fatal(err)
-	}
-	file, err := gpkg.Open(ctx, path, gpkg.Options{DataDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	storetest.Write(t, write)(gpkg.Create(ctx, path))
+	file := storetest.Opened[*gpkg.Store](t)(gpkg.Open(ctx, path, gpkg.Options{DataDir: t.TempDir()}))
 	base := openStore(t, url, postgis.Options{})
 	if n := base.Catalog().Notes; len(n) > 0 {
 		t.Errorf("notes %+v", n)

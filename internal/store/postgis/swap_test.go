@@ -54,17 +54,11 @@ func TestRegisterTablesKeepTheirDefinition(t *testing.T) {
 		t.Skip("long: the run without the race detector has it")
 	}
 	url := cluster.Database(t)
-	w, err := postgis.Create(context.Background(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if _, err := w.Insert(context.Background(), "sted", []string{"id"}); err != nil { // the migrations, and not a row
-		t.Fatal(err)
-	}
-	if err := w.Commit(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, func(w store.Writer) {
+		if _, err := w.Insert(context.Background(), "sted", []string{"id"}); err != nil { // the migrations, and not a row
+			t.Fatal(err)
+		}
+	})(postgis.Create(context.Background(), url))
 	run(t, url, "CREATE INDEX brukerens ON grense.sted (lower(visningsnavn)) WHERE land = 'NO'; COMMENT ON COLUMN grense.sted.rang IS 'rekkefølge'")
 	const definition = `SELECT indexdef FROM pg_indexes WHERE schemaname = 'grense'
 		UNION ALL SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'grense'::regnamespace
