@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bufio"
 	"encoding/binary"
 	"io"
 	"math"
@@ -80,24 +81,25 @@ func (w *flatGeobufWriter) Close(abort bool) error {
 		return err
 	}
 	defer data.close()
-	items := make([]tableRow, len(w.rows))
 	err = w.read(func(i int, values []any, geom []byte) error {
-		items[i] = tableRow{box: w.rows[i].box, offset: data.size}
+		row := &w.rows[i] // which was read, and tells the place in data from now on
+		row.offset = data.size
 		b, err := w.feature(values, geom)
 		if err == nil {
 			_, err = data.Write(b)
 		}
-		items[i].size = data.size - items[i].offset
+		row.size = data.size - row.offset
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	head := append(slices.Clone(flatGeobufMagic), w.header(index)...)
+	out := bufio.NewWriterSize(w.w, flushAt)
+	out.Write(append(slices.Clone(flatGeobufMagic), w.header(index)...)) // Flush has its error
 	if index {
-		head = appendFlatIndex(head, items)
+		writeFlatIndex(out, w.rows)
 	}
-	if _, err := w.w.Write(head); err != nil {
+	if err := out.Flush(); err != nil {
 		return err
 	}
 	return data.copyTo(w.w)
@@ -241,18 +243,13 @@ func appendFlatValue(dst []byte, col int, t cql2.Type, v any) []byte {
 	return append(binary.LittleEndian.AppendUint32(dst, uint32(len(s))), s...)
 }
 
-// appendFlatIndex appends the packed R-tree over items, which are in the order of the file: nodes of four doubles and an offset, from the
+// writeFlatIndex writes the packed R-tree over items, which are in the order of the file: nodes of four doubles and an offset, from the
 // root down; the offset of a leaf is that of its feature behind the index, the offset of another node is the number of its first child.
-func appendFlatIndex(dst []byte, items []tableRow) []byte {
-	levels := [][]tableRow{make([]tableRow, len(items))}
-	var off int64
-	for i, it := range items {
-		levels[0][i] = tableRow{box: it.box, offset: off}
-		off += it.size
-	}
+func writeFlatIndex(out *bufio.Writer, items []tableRow) {
+	levels := [][]tableRow{items}
 	for len(levels[len(levels)-1]) > 1 || len(levels) == 1 {
 		below := levels[len(levels)-1]
-		var level []tableRow
+		level := make([]tableRow, 0, (len(below)+nodeSize-1)/nodeSize)
 		for at := 0; at < len(below); at += nodeSize {
 			box := below[at].box
 			for _, n := range below[at+1 : min(at+nodeSize, len(below))] {
@@ -263,20 +260,21 @@ func appendFlatIndex(dst []byte, items []tableRow) []byte {
 		levels = append(levels, level)
 	}
 	base := int64(0) // number of the first node of the level below
+	var b []byte
 	for l := len(levels) - 1; l >= 0; l-- {
 		base += int64(len(levels[l]))
 		for _, n := range levels[l] {
+			b = b[:0]
 			for _, v := range [...]float64{n.box.Min[0], n.box.Min[1], n.box.Max[0], n.box.Max[1]} {
-				dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
+				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
 			}
 			at := n.offset
 			if l > 0 {
 				at += base
 			}
-			dst = binary.LittleEndian.AppendUint64(dst, uint64(at))
+			out.Write(binary.LittleEndian.AppendUint64(b, uint64(at)))
 		}
 	}
-	return dst
 }
 
 // header writes the table Header: name 0, envelope 1, geometry_type 2, has_z 3, columns 7, features_count 8, index_node_size 9, crs 10,

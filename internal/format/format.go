@@ -28,6 +28,7 @@ type Format struct {
 	Title   string   // for people; the same in every language
 	Streams bool     // the first byte comes with the first feature, and nothing is kept
 	Lon     bool     // coordinates are always CRS84, whatever is asked
+	Most    int      // features that a file can hold; 0: any number
 	Losses  []string // what a reader does not get back, each a phrase in English
 	// NeedsWriter says that the format needs Options.GeoPackage.
 	NeedsWriter bool

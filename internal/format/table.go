@@ -225,22 +225,39 @@ func sortByPlace(rows []tableRow, all orb.Bound) {
 		}
 		return uint32(min(cells-1, math.Floor(cells*(v-low)/(high-low))))
 	}
-	type placed struct {
-		key uint64
-		row tableRow
-	}
+	type placed struct{ key, row uint32 }
 	order := make([]placed, len(rows))
 	for i, r := range rows {
-		order[i] = placed{math.MaxUint64, r}
+		order[i] = placed{math.MaxUint32, uint32(i)}
 		if !r.box.IsEmpty() {
 			c := r.box.Center()
-			order[i].key = uint64(hilbert(cell(c[0], all.Min[0], all.Max[0]), cell(c[1], all.Min[1], all.Max[1])))
+			order[i].key = hilbert(cell(c[0], all.Min[0], all.Max[0]), cell(c[1], all.Min[1], all.Max[1]))
 		}
 	}
-	slices.SortStableFunc(order, func(a, b placed) int { return cmp.Compare(a.key, b.key) })
-	for i := range order {
-		rows[i] = order[i].row
+	slices.SortFunc(order, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(b2i(rows[a.row].box.IsEmpty()), b2i(rows[b.row].box.IsEmpty())), cmp.Compare(a.row, b.row))
+	})
+	for i := range order { // along the cycles, in place
+		first := rows[i]
+		for at := uint32(i); order[at].row != at; {
+			from := order[at].row
+			order[at].row = at
+			if from == uint32(i) {
+				rows[at] = first
+				break
+			}
+			rows[at] = rows[from]
+			at = from
+		}
 	}
+}
+
+// b2i is 1 for true.
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // hilbert returns the distance along the Hilbert curve of order 16 to a cell.

@@ -17,7 +17,7 @@ import (
 // MostRows is how many rows a sheet has besides its header (ECMA-376, 18.3.1.73).
 const MostRows = 1<<20 - 1
 
-var xlsx = &Format{Name: "xlsx", Media: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", Ext: ".xlsx", Title: "Excel (XLSX)", Lon: true,
+var xlsx = &Format{Name: "xlsx", Media: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", Ext: ".xlsx", Title: "Excel (XLSX)", Lon: true, Most: MostRows,
 	Losses: []string{"geometries other than points", "integers beyond 15 digits are text", "texts beyond 32,767 characters are cut", "dates before 1900 are text"},
 	open:   newXLSX}
 
@@ -36,14 +36,14 @@ type xlsxWriter struct {
 	moment int
 }
 
-// tooManyRows is the error for what no sheet can hold.
-func tooManyRows() error {
-	return problem.Invalidf("f", "xlsx", "a sheet has at most %d rows; narrow the selection by a filter, or use f=csv, f=gpkg or f=parquet", MostRows)
+// TooMany is the error for more features than a file can hold.
+func (f *Format) TooMany() error {
+	return problem.Invalidf("f", f.Name, "a sheet has at most %d rows; narrow the selection by a filter, or use f=csv, f=gpkg or f=parquet", f.Most)
 }
 
 func newXLSX(w io.Writer, o Options) (Writer, error) {
 	if o.Count > MostRows {
-		return nil, tooManyRows()
+		return nil, (&Format{Name: "xlsx", Most: MostRows}).TooMany()
 	}
 	cols, err := o.columns()
 	if err != nil {
@@ -106,7 +106,7 @@ func (x *xlsxWriter) Want() store.Want { return x.o.want() }
 
 func (x *xlsxWriter) Write(f *store.Feature) error {
 	if x.row++; x.row > MostRows+1 {
-		return tooManyRows()
+		return (&Format{Name: "xlsx", Most: MostRows}).TooMany()
 	}
 	row := make([]any, 0, len(x.cols)+2)
 	for _, c := range x.cols {

@@ -61,6 +61,9 @@ func (s *Server) download(c *call, w http.ResponseWriter) error {
 	}
 	h.Set("Content-Crs", "<"+id.URI()+">")
 	h.Set("Link", linkHeader(append(c.profileLinks(), ogcapi.Link{Rel: "collection", Type: "application/json", Href: c.base() + "/collections/" + c.coll.ID})))
+	if err := c.checkMost(f); err != nil {
+		return err
+	}
 	if c.everything() {
 		return s.wholeDownload(c, w, f)
 	}
@@ -89,6 +92,30 @@ func (c *call) checkDownload(f *format.Format) error {
 		return problem.Invalidf("crs", first(c.values["crs"]), "%s is in CRS84 always; leave out crs", f.Title)
 	}
 	return nil
+}
+
+// checkMost counts before a file is begun that cannot hold any number of features. Where counting takes too long, the file itself tells it.
+func (c *call) checkMost(f *format.Format) error {
+	if f.Most == 0 {
+		return nil
+	}
+	q := c.items().query
+	q.Limit, q.Offset, q.Count, q.SortBy = 0, 0, store.CountExact, nil
+	n := 0
+	err := c.ask(func(ctx context.Context) error {
+		p, err := c.s.store.Page(ctx, q)
+		if err == nil {
+			n = p.Matched
+		}
+		return err
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return c.r.Context().Err()
+	}
+	if err == nil && n > f.Most {
+		return f.TooMany()
+	}
+	return err
 }
 
 // selection is what a file's name says of what was selected.
