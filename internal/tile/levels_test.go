@@ -628,7 +628,7 @@ func TestRowsOfADatabaseAreSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), "UPDATE areas SET navn = 'ny' WHERE navn = '1'"); err != nil {
+	if _, err := conn.Exec(t.Context(), "UPDATE grense.areas SET navn = 'ny' WHERE navn = '1'"); err != nil {
 		t.Fatal(err)
 	}
 	for name, m := range map[string]*tile.Maker{"levels": m, "archive": n} {
