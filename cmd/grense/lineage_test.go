@@ -61,6 +61,22 @@ func TestLineageIsImportedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+func TestTheBuiltInHistoryTellsOfAnyDataset(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := writeFile(t, filepath.Join(dir, "kommuner.csv"), "nr,navn,lon,lat\n0301,Oslo,10.74,59.98\n1580,Haram,6.3,62.6\n")
+	config := writeFile(t, filepath.Join(dir, "grense.yaml"), "history: norway\nauth: open\ncollections: {kommuner: {id_column: nr}}\n")
+	s := serve(t, dir, file, "--config", config)
+	for path, want := range map[string]string{"/collections/kommuner/items/1534?f=json": `"current":[{"code":"1580"`, "/codes/kommune/0712?f=json": `"ambiguous":true`, "/collections/kommuner/items/1580/lineage?until=2019-01-01&f=html": "1534 Haram"} {
+		if _, body := s.get(t, path, ""); !strings.Contains(body, want) {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	if code, _, stderr := command(t, dir, "serve", file, "--history", "sweden"); code == 0 || !strings.Contains(stderr, "no history that is built in") {
+		t.Errorf("%d %s", code, stderr)
+	}
+}
+
 // events are those that a source tells, without what differs by the server.
 func events(t *testing.T, dir, source string) string {
 	t.Helper()

@@ -16,6 +16,7 @@ import (
 	"grense/internal/cache"
 	"grense/internal/config"
 	"grense/internal/demo"
+	"grense/internal/history"
 	"grense/internal/server"
 	"grense/internal/source"
 	"grense/internal/store"
@@ -32,6 +33,7 @@ type serveCmd struct {
 	MetricsAddr *string `placeholder:"HOST:PORT" help:"Serve Prometheus metrics here, at /metrics. Default: nowhere."`
 	TLSCert     *string `name:"tls-cert" placeholder:"FILE" help:"Certificate chain (PEM); with --tls-key, serve https."`
 	TLSKey      *string `name:"tls-key" placeholder:"FILE" help:"Private key (PEM) of the certificate."`
+	History     *string `placeholder:"norway" help:"Tell of codes through time for data that bring no history: norway is built in. Default: none."`
 	LogFormat   *string `placeholder:"text|json" help:"Form of the log on standard error. Defaults to text."`
 	dataFlags
 }
@@ -56,7 +58,7 @@ Signals: SIGHUP opens the data and the certificate anew; SIGTERM and SIGINT fini
 
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	cfg, err := c.load(p, map[string]*string{"addr": c.Addr, "base_url": c.BaseURL, "auth": c.Auth, "metrics_addr": c.MetricsAddr,
-		"tls.cert": c.TLSCert, "tls.key": c.TLSKey, "log_format": c.LogFormat})
+		"tls.cert": c.TLSCert, "tls.key": c.TLSKey, "log_format": c.LogFormat, "history": c.History})
 	if err != nil {
 		return err
 	}
@@ -154,7 +156,13 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 		return err
 	}
 	s.tiles = tile.NewMaker(tile.Options{Dir: filepath.Join(dir, "tiles"), Cache: caches, Log: s.log, Archive: s.archive})
-	s.server, err = server.New(server.Options{Config: s.cfg, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches,
+	var past *history.History
+	if s.cfg.History != "" {
+		if past, err = history.Norway(); err != nil {
+			return err
+		}
+	}
+	s.server, err = server.New(server.Options{Config: s.cfg, Past: past, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches,
 		Tiles: s.tiles})
 	if err != nil {
 		return err

@@ -35,6 +35,10 @@ type Config struct {
 	// TrustedProxies are the peers, as CIDR blocks or addresses, whose Forwarded and X-Forwarded-* headers count. Defaults to none.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
 
+	// History is norway where the history of Norway's municipalities and counties, which is built in, shall tell of codes through time for data that
+	// bring no history. Defaults to none.
+	History string `yaml:"history"`
+
 	TLS         TLS                   `yaml:"tls"`
 	Service     Service               `yaml:"service"`
 	Collections map[string]Collection `yaml:"collections"` // by name of the layer in the source, or by collection id

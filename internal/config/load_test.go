@@ -103,7 +103,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	t.Parallel()
 	c := load(t, config.Sources{File: "testdata/full.yaml"})
 	want := config.Config{
-		Addr: "0.0.0.0:80", BaseURL: "https://example.org/geo", DataDir: "/srv/grense", Auth: "open", MetricsAddr: "127.0.0.1:9090", LogFormat: "json",
+		Addr: "0.0.0.0:80", BaseURL: "https://example.org/geo", DataDir: "/srv/grense", Auth: "open", MetricsAddr: "127.0.0.1:9090", LogFormat: "json", History: "norway",
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::/32")},
 		TLS:            config.TLS{Cert: "cert.pem", Key: "key.pem"},
 		Service: config.Service{
@@ -117,7 +117,7 @@ func TestEverySettingIsRead(t *testing.T) {
 			Terms:       "https://example.org/terms",
 		},
 		Collections: map[string]config.Collection{
-			"n1000.fylke": {ID: "fylker", Title: config.Text{"": "Fylker"}, Description: config.Text{"nn": "Alle fylka"}, Keywords: []string{"fylke"}, IDColumn: "nr",
+			"n1000.fylke": {ID: "fylker", Title: config.Text{"": "Fylker"}, Description: config.Text{"nn": "Alle fylka"}, Keywords: []string{"fylke"}, IDColumn: "nr", Codes: "fylke",
 				Roles: config.Roles{Title: "navn", IntervalStart: "fra", IntervalEnd: "til"},
 				Links: []config.Link{{Href: "https://example.org/k", Rel: "related", Type: "text/html", Title: "Katalog", Hreflang: "nb-NO"}}},
 			"0301": {Hidden: true, Roles: config.Roles{Instant: "tid"}},

@@ -64,6 +64,7 @@ func (k *checker) listening(c Config) {
 	}
 	k.check(c.DataDir != "", "data_dir", "has no default here, because neither XDG_DATA_HOME nor HOME is set; name a folder with --data-dir")
 	k.check(c.Auth == "required" || c.Auth == "open", "auth", "%q is not a mode; write required or open", c.Auth)
+	k.check(c.History == "" || c.History == "norway", "history", "%q is no history that is built in; write norway, or leave it out", c.History)
 	k.check(c.LogFormat == "text" || c.LogFormat == "json", "log_format", "%q is not a format; write text or json", c.LogFormat)
 	k.check(c.TLS.Key != "" || c.TLS.Cert == "", "tls.cert", "needs tls.key (--tls-key) too")
 	k.check(c.TLS.Cert != "" || c.TLS.Key == "", "tls.key", "needs tls.cert (--tls-cert) too")

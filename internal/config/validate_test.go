@@ -76,6 +76,7 @@ func TestValidate(t *testing.T) {
 		"metrics on the API":   {func(c *config.Config) { c.MetricsAddr = c.Addr }, "metrics_addr"},
 		"metrics on free port": {func(c *config.Config) { c.Addr, c.MetricsAddr = ":0", ":0" }, ""},
 		"auth":                 {func(c *config.Config) { c.Auth = "optional" }, "auth"},
+		"history":              {func(c *config.Config) { c.History = "sweden" }, "history"},
 		"log format":           {func(c *config.Config) { c.LogFormat = "xml" }, "log_format"},
 		"certificate alone":    {func(c *config.Config) { c.TLS.Cert = "a" }, "tls.cert"},
 		"key alone":            {func(c *config.Config) { c.TLS.Key = "a" }, "tls.key"},

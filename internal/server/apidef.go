@@ -8,7 +8,6 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"grense/api/ogcapi"
-	"grense/internal/history"
 	"grense/internal/store"
 	"grense/openapi"
 )
@@ -63,7 +62,7 @@ func (c *call) definition() openapi.Input {
 		in.Version = "0"
 	}
 	for _, rt := range c.s.routes {
-		if rt.Hidden || rt.Register && !c.hasRegister() || rt.Lineage && !history.Has(c.cat) {
+		if rt.Hidden || rt.Register && !c.hasRegister() || rt.Lineage && !c.hasHistory() {
 			continue
 		}
 		if !slices.ContainsFunc(in.Tags, func(t openapi.Tag) bool { return t.Name == rt.Tag }) {
@@ -74,7 +73,7 @@ func (c *call) definition() openapi.Input {
 			continue
 		}
 		for _, coll := range c.cat.Collections {
-			if coll.Public && (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || tellsTime(c.cat, coll)) {
+			if coll.Public && (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.tellsTime(coll)) {
 				in.Operations = append(in.Operations, c.operation(rt, coll))
 			}
 		}

@@ -26,13 +26,13 @@ type times struct {
 
 // history returns what the data know of divisions through time; nil when they know nothing.
 func (c *call) history() (*history.History, error) {
+	if !history.Has(c.cat) {
+		return c.s.past, nil
+	}
 	t := &c.s.times
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.of == c.cat || !history.Has(c.cat) {
-		if t.of != c.cat {
-			return nil, nil
-		}
+	if t.of == c.cat {
 		return t.h, nil
 	}
 	var h *history.History
@@ -61,15 +61,18 @@ func schemeID(coll *store.Collection) string {
 	return coll.ID
 }
 
+// hasHistory reports whether anything is known of divisions through time.
+func (c *call) hasHistory() bool { return history.Has(c.cat) || c.s.past != nil }
+
 // tellsTime reports whether the ids of a collection may be codes of a history.
-func tellsTime(cat *store.Catalog, coll *store.Collection) bool {
+func (c *call) tellsTime(coll *store.Collection) bool {
 	_, usual := usualSchemes[coll.ID]
-	return history.Has(cat) && (coll.Codes != "" || usual)
+	return c.hasHistory() && (coll.Codes != "" || usual)
 }
 
 // scheme is that of the codes that the ids of the collection are; nil when they are none.
 func (c *call) scheme() (*history.Scheme, error) {
-	if !tellsTime(c.cat, c.coll) {
+	if !c.tellsTime(c.coll) {
 		return nil, nil
 	}
 	h, err := c.history()
@@ -82,7 +85,7 @@ func (c *call) scheme() (*history.Scheme, error) {
 // collectionOf is the public collection whose ids are codes of a scheme; nil when there is none.
 func (c *call) collectionOf(scheme string) *store.Collection {
 	for _, coll := range c.cat.Collections {
-		if coll.Public && tellsTime(c.cat, coll) && schemeID(coll) == scheme {
+		if coll.Public && c.tellsTime(coll) && schemeID(coll) == scheme {
 			return coll
 		}
 	}
@@ -194,7 +197,7 @@ type (
 		Kind    history.Kind     `json:"kind"`
 		Changes []history.Change `json:"changes"`
 		Source  string           `json:"source,omitempty"`
-		Href    string           `json:"href"`
+		Href    string           `json:"href,omitempty"` // of the feature, where events are a collection
 	}
 
 	// untilDoc is what the division is, or was, on the day until.
@@ -417,8 +420,11 @@ func (c *call) eventDocs(edges []*history.Edge) []eventDoc {
 				out[k].Changes = append(out[k].Changes, history.ChangeOf(e))
 				continue
 			}
-			out = append(out, eventDoc{ID: e.Event.ID, Date: e.Event.Date.String(), Kind: e.Event.Kind, Source: e.Event.Source,
-				Href: c.base() + "/collections/" + history.EventsID + "/items/" + pathEscape(e.Event.ID)})
+			d := eventDoc{ID: e.Event.ID, Date: e.Event.Date.String(), Kind: e.Event.Kind, Source: e.Event.Source}
+			if history.Has(c.cat) {
+				d.Href = c.base() + "/collections/" + history.EventsID + "/items/" + pathEscape(e.Event.ID)
+			}
+			out = append(out, d)
 		}
 		out[len(out)-1].Changes = append(out[len(out)-1].Changes, history.ChangeOf(e))
 	}
@@ -589,7 +595,11 @@ func (c *call) timeline(events []eventDoc) (out []timelineRow) {
 			add(&before, x.From, x.FromName)
 			add(&after, x.To, x.ToName)
 		}
-		out = append(out, timelineRow{e.Date, c.kindText(e.Kind), strings.Join(before, ", "), strings.Join(after, ", "), c.asPage(e.Href)})
+		row := timelineRow{Date: e.Date, Kind: c.kindText(e.Kind), Before: strings.Join(before, ", "), After: strings.Join(after, ", ")}
+		if e.Href != "" {
+			row.Href = c.asPage(e.Href)
+		}
+		out = append(out, row)
 	}
 	return out
 }

@@ -23,6 +23,7 @@ import (
 	"grense/internal/cache"
 	"grense/internal/config"
 	"grense/internal/feature"
+	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/process"
 	"grense/internal/soap"
@@ -46,6 +47,8 @@ type Options struct {
 	NewGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 	// Tiles makes vector tiles; the caller closes it. Nil: the Server makes them without side files.
 	Tiles *tile.Maker
+	// Past is the history of divisions where the data bring none. Nil: there is none then.
+	Past *history.History
 	// Version of the program, for the API definition and the pages.
 	Version string
 	// Caches is what the caches of the process belong to, those of the store among them. Nil: the Server makes a group of its own.
@@ -85,6 +88,7 @@ type Server struct {
 	divided   *divisionCache
 
 	times         times
+	past          *history.History // where the data bring none; nil: none
 	newGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 	snapshots     store.Snapshotter // nil where the store has none
 
@@ -141,6 +145,7 @@ func New(o Options) (*Server, error) {
 	if o.Config.SOAP.Collections == "public" {
 		s.store = &withRecords{fairStore: fair}
 	}
+	s.past = o.Past
 	s.newGeoPackage = o.NewGeoPackage
 	s.snapshots, _ = o.Store.(store.Snapshotter)
 	dir := ""
