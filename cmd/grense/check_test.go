@@ -158,3 +158,28 @@ func TestCheckExplainsAQuestion(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckExplainsAQuestionToADatabase: the way, the class of cost and what PostgreSQL does are told as they are of a file.
+func TestCheckExplainsAQuestionToADatabase(t *testing.T) {
+	t.Parallel()
+	db, dir := cluster.Database(t), t.TempDir()
+	sql(t, db, `CREATE TABLE punkt (id INT PRIMARY KEY, navn TEXT, geom GEOMETRY(Point, 4258));
+		INSERT INTO punkt SELECT i, 'p' || i, ST_SetSRID(ST_MakePoint(10 + i / 1000.0, 60), 4258) FROM generate_series(1, 2000) i;
+		CREATE INDEX ON punkt USING gist (geom); ANALYZE punkt;`)
+	for filter, want := range map[string][]string{
+		"":                {"punkt\nway   SQL: ", "cost  page\n", "found 2000 features, of 2000 ", "Index Scan using punkt_pkey"},
+		"id = 7":          {"way   SQL: ", "cost  indexed\n", "found 1 feature, of 2000 ", "Index Cond: (id = "},
+		"navn LIKE '%99'": {"way   SQL: ", "cost  scan\n", "found 20 features, "},
+		"S_INTERSECTS(geom, POLYGON((10 59, 10.0105 59, 10.0105 61, 10 61, 10 59)))": {"way   SQL and recheck: ", "cost  indexed\n", "found 10 features, ", "punkt_geom_idx"},
+	} {
+		code, stdout, stderr := command(t, dir, "check", db, "--collection", "punkt", "--explain", filter)
+		if code != 0 {
+			t.Errorf("%q: status %d\n%s", filter, code, stderr)
+		}
+		for _, x := range want {
+			if !strings.Contains(stdout, x) {
+				t.Errorf("%q: no %q in\n%s", filter, x, stdout)
+			}
+		}
+	}
+}
