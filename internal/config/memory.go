@@ -2,6 +2,8 @@ package config
 
 import (
 	"os"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,7 +23,7 @@ func (l Limits) WithMemory() Limits {
 }
 
 // memoryOf is the memory that this process can have, in bytes: the least of the machine's and of what its control groups allow (cgroup version 2,
-// memory.max, and version 1).
+// memory.max, and version 1), those above its own included.
 func memoryOf(read func(string) ([]byte, error)) int64 {
 	most := int64(assumedMemory)
 	if b, err := read("/proc/meminfo"); err == nil {
@@ -35,8 +37,19 @@ func memoryOf(read func(string) ([]byte, error)) int64 {
 	names := []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
 	if b, err := read("/proc/self/cgroup"); err == nil {
 		for line := range strings.Lines(string(b)) {
-			if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok && path != "/" {
-				names = append(names, "/sys/fs/cgroup"+path+"/memory.max")
+			f := strings.SplitN(strings.TrimSpace(line), ":", 3) // number, controllers, path
+			if len(f) < 3 {
+				continue
+			}
+			mount, limit := "/sys/fs/cgroup", "/memory.max"
+			if f[1] != "" {
+				mount, limit = "/sys/fs/cgroup/memory", "/memory.limit_in_bytes"
+			}
+			if f[1] != "" && !slices.Contains(strings.Split(f[1], ","), "memory") {
+				continue
+			}
+			for p := f[2]; len(p) > 1; p = path.Dir(p) { // the groups above bound it, too
+				names = append(names, mount+p+limit)
 			}
 		}
 	}
