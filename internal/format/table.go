@@ -58,6 +58,9 @@ const (
 	tagTrue
 )
 
+// mostForeseen is for how many features there is room from the beginning.
+const mostForeseen = 4 << 20
+
 func newTable(o Options, turn int) (*table, error) {
 	cols, s, err := o.prepare(turn)
 	if err != nil {
@@ -67,7 +70,8 @@ func newTable(o Options, turn int) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &table{o: o, cols: cols, shaper: s, tmp: tmp, facts: make([]facts, len(cols)), kinds: map[wkb.Kind]bool{}, bound: wkb.EmptyBound()}, nil
+	rows := make([]tableRow, 0, min(max(o.Count, 0), mostForeseen)) // growing would take several times as much
+	return &table{o: o, cols: cols, shaper: s, tmp: tmp, rows: rows, facts: make([]facts, len(cols)), kinds: map[wkb.Kind]bool{}, bound: wkb.EmptyBound()}, nil
 }
 
 // Want is what features must be fetched with.

@@ -310,10 +310,17 @@ var errGathered = errors.New("server: the piece is full")
 
 // produce writes the file to out; temp is the folder for what has to wait. Questions to the store gather pieces in memory, since nobody may wait for a client with a turn.
 func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot, temp string) error {
+	q := c.items().query
+	q.Count, q.Limit, q.Offset = store.CountCheap, downloadPage, 0
+	p, err := snap.Page(c.r.Context(), q)
+	if err != nil {
+		return err
+	}
+	q.Count = store.CountNone
 	var piece bytes.Buffer
 	writer := &pieces{piece: &piece, out: out}
 	o := c.fileOptions()
-	o.Temp = temp
+	o.Temp, o.Count = temp, p.Matched
 	w, err := f.Open(writer, o)
 	if err != nil {
 		return err
@@ -324,13 +331,7 @@ func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot, tem
 			w.Close(true)
 		}
 	}()
-	q := c.items().query
-	q.Count, q.Limit, q.Offset = store.CountNone, downloadPage, 0
 	for {
-		p, err := snap.Page(c.r.Context(), q)
-		if err != nil {
-			return err
-		}
 		if err := c.producePage(w, writer, snap, p); err != nil {
 			return err
 		}
@@ -338,6 +339,9 @@ func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot, tem
 			break
 		}
 		q.Cursor = p.Next
+		if p, err = snap.Page(c.r.Context(), q); err != nil {
+			return err
+		}
 	}
 	done = true
 	writer.direct = true
