@@ -24,6 +24,7 @@ var may = map[string]string{
 	"internal/archive":         "internal/cache",
 	"internal/arc":             "internal/crs internal/wkb",
 	"internal/locate":          "internal/wkb",
+	"internal/enrich":          "",
 	"internal/cql2":            "internal/crs internal/wkb",
 	"internal/store":           "internal/cql2 internal/crs internal/wkb",
 	"internal/store/sqlq":      "internal/store internal/cql2 internal/crs internal/wkb",
@@ -44,7 +45,7 @@ var may = map[string]string{
 	"internal/apikey":          "internal/store migrations",
 	"internal/migrate":         "migrations",
 	"internal/server": "internal/cache api/ogcapi api/placename web openapi migrations internal/config internal/crs internal/cql2 internal/store internal/feature internal/draw internal/tile " +
-		"internal/process internal/history internal/format internal/locate internal/placename internal/soap internal/apikey",
+		"internal/process internal/history internal/format internal/locate internal/enrich internal/placename internal/soap internal/apikey",
 	"cmd/grense": "*",
 
 	"internal/register/official":     "internal/register internal/store internal/cql2 internal/crs internal/wkb internal/ingest",

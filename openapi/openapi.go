@@ -237,6 +237,15 @@ func changing(op Operation, get m) m {
 	responses := get["responses"].(m)
 	delete(responses, "304")
 	delete(responses["200"].(m)["headers"].(m), "ETag")
+	if op.Method == "post" && op.Body == "" { // a stream in, and one of the same type out
+		content := m{}
+		for _, a := range op.Answers {
+			content[a.Media] = m{"schema": m{"type": "string"}}
+		}
+		responses["415"] = ref("responses", "MediaType")
+		get["requestBody"] = m{"required": true, "content": content}
+		return get
+	}
 	if op.Body == "" {
 		return get
 	}

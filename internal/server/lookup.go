@@ -63,20 +63,8 @@ var (
 		})}
 
 	paramLookupCollections = &param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
-		parse: into(func(c *call, p *lookupParams, v []string) error {
-			all, ids := p.collections, []string{}
-			for _, coll := range all {
-				ids = append(ids, coll.ID)
-			}
-			p.collections = nil
-			for id := range strings.SplitSeq(v[0], ",") {
-				i := slices.Index(ids, id)
-				if i < 0 || slices.Contains(p.collections, all[i]) {
-					return problem.Invalidf("collections", v[0], "name each of these at most once: %s", strings.Join(ids, ", "))
-				}
-				p.collections = append(p.collections, all[i])
-			}
-			return nil
+		parse: into(func(_ *call, p *lookupParams, v []string) error {
+			return pickDivisions(&p.collections, v[0])
 		})}
 
 	paramLookupTime = &param{Name: "datetime", Description: "Only divisions whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Divisions without time are always in", Schema: schemaFilled,
@@ -86,6 +74,23 @@ var (
 			return err
 		})}
 )
+
+// pickDivisions leaves of collections those that a list names, in its order.
+func pickDivisions(collections *[]*store.Collection, list string) error {
+	all, ids := *collections, []string{}
+	for _, coll := range all {
+		ids = append(ids, coll.ID)
+	}
+	*collections = nil
+	for id := range strings.SplitSeq(list, ",") {
+		i := slices.Index(ids, id)
+		if i < 0 || slices.Contains(*collections, all[i]) {
+			return problem.Invalidf("collections", list, "name each of these at most once: %s", strings.Join(ids, ", "))
+		}
+		*collections = append(*collections, all[i])
+	}
+	return nil
+}
 
 var schemaNumber = map[string]any{"type": "number"}
 

@@ -93,9 +93,8 @@ func (x *pointIndexes) of(collection, state string) *pointIndex {
 	return nil
 }
 
-// begin has an index made, unless that is under way or has failed for this state; of rows that change all the time not without a pause. The channel is closed
-// when what is under way has ended; nil: nothing is.
-func (x *pointIndexes) begin(collection, state string) <-chan struct{} {
+// begin has an index made, unless that is under way or has failed for this state; of rows that change all the time not without a pause.
+func (x *pointIndexes) begin(collection, state string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	w := x.works[collection]
@@ -104,14 +103,13 @@ func (x *pointIndexes) begin(collection, state string) <-chan struct{} {
 		x.works[collection] = w
 	}
 	if w.busy != nil {
-		return w.busy
+		return
 	}
 	if w.err != nil && w.state == state || time.Now().Before(w.again) || x.ctx.Err() != nil {
-		return nil
+		return
 	}
 	w.busy, w.state = make(chan struct{}), state
 	x.group.Go(func() { x.work(collection, w) })
-	return w.busy
 }
 
 // work makes an index in the background.
@@ -223,4 +221,14 @@ func (c *call) pointIndex(coll *store.Collection) (*pointIndex, error) {
 		return nil, err
 	}
 	return c.s.points.of(coll.ID, state), nil
+}
+
+// begun is closed when the making of an index that is under way has ended; nil: none is.
+func (x *pointIndexes) begun(collection string) <-chan struct{} {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if w := x.works[collection]; w != nil && w.busy != nil {
+		return w.busy
+	}
+	return nil
 }

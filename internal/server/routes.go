@@ -224,6 +224,10 @@ func (s *Server) table() []*route {
 		{Path: "/codes/{schemeId}/{code}", Op: "getCode", Tag: "History", Summary: "What a code stands for, or stood for",
 			Description: "The divisions that a code stood for, each with its time, its parent and what it became; with datetime the one of that day. Codes are used again, so that there may be several.",
 			Lineage:     true, Params: []*param{paramAt}, New: newHistoryParams, Formats: []rep{asJSON, asHTML}, Schema: schema("codeHistory"), Get: s.code},
+		{Path: "/enrich", Op: "enrich", Tag: "Data", Summary: "Add divisions to a table",
+			Description: "Takes a table of points or codes, CSV with a header or a JSON object a line, and answers with the same rows in the same order, as they come in, with the id and title of the division of each collection behind them (of several at a point the first by id), and why in enrich_error where a row could not be read. The trailer Enrich-Report counts rows as JSON, codes that matched with zeros that they had lost among them.",
+			Data:        true, Params: []*param{paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichCollections}, New: newEnrichParams,
+			Formats: []rep{asCSV, asLines}, NoAccept: true, Post: s.enrich},
 		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes",
 			Description: "The processes that the service offers.",
 			Params:      []*param{paramProcessLimit}, New: newProcessesParams,
@@ -264,6 +268,7 @@ var (
 	asGeoJSON   = rep{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
 	asGeoJSONLD = rep{F: "jsonld", Media: "application/ld+json"}
 	asCSV       = rep{F: "csv", Media: "text/csv", Charset: true}
+	asLines     = rep{F: "ndjson", Media: "application/x-ndjson"}
 	asPNG       = rep{F: "png", Media: "image/png"}
 	asSchema    = rep{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
 	asMVT       = rep{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf"}

@@ -1,0 +1,391 @@
+// Package enrich adds columns to tables of points or codes, row by row, as they come: what stands in a row goes out as it came in, in the order in which
+// it came, with the divisions of its point or code behind it. It holds one piece of the table at a time.
+//
+// Tables are CSV (RFC 4180, with a header) or a JSON object a line. Of CSV the delimiter (comma, semicolon, tab, bar), a byte order mark, decimal commas and texts in
+// Windows-1252 are told from the text itself; what goes out is UTF-8. A row that cannot be read keeps its place and says why in the last column.
+package enrich
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// MaxRow bounds the bytes of one row.
+const MaxRow = 1 << 20
+
+// ErrorColumn is the last of the columns that are added.
+const ErrorColumn = "enrich_error"
+
+// A Finder tells what is added to a row: a value for each of Columns, "" for none, appended to dst. It is called for one row after the other.
+type Finder interface {
+	Columns() []string
+	// At is asked for a position, x before y, in the coordinate system of the table. A fault is about the row, in words for people.
+	At(dst []string, x, y float64) (values []string, fault string, err error)
+	// Code is asked for a code. Restored tells that it had lost zeros at its beginning, and matches one division with them.
+	Code(dst []string, code string) (values []string, restored bool, err error)
+}
+
+// Options say where points or codes stand. Names that are empty are looked for: lon and lat, or such names as many tables have; without them code and the like.
+type Options struct {
+	X, Y, Code string
+}
+
+// Report counts rows.
+type Report struct {
+	Rows          int `json:"rows"`
+	Matched       int `json:"matched"`
+	Unmatched     int `json:"unmatched"`     // points that nothing covers, codes that nothing has
+	Errors        int `json:"errors"`        // rows that could not be read
+	RestoredCodes int `json:"restoredCodes"` // codes that matched with the zeros that they had lost
+}
+
+// Fault is what is wrong with a table as a whole, in words for people.
+type Fault struct{ Detail string }
+
+func (f *Fault) Error() string { return f.Detail }
+
+func fault(format string, a ...any) error { return &Fault{fmt.Sprintf(format, a...)} }
+
+// names of columns with coordinates and codes, in lower case, best first.
+var (
+	pairNames = [][2]string{{"lon", "lat"}, {"lng", "lat"}, {"long", "lat"}, {"longitude", "latitude"}, {"lengdegrad", "breddegrad"}, {"x", "y"},
+		{"easting", "northing"}, {"øst", "nord"}, {"ost", "nord"}}
+	codeNames = []string{"code", "kode", "kommunenummer", "kommunenr", "komnr", "fylkesnummer", "fylkesnr", "region", "id"}
+)
+
+// Table enriches one table. Make it by NewCSV or NewLines. It is not safe for concurrent use.
+type Table struct {
+	Report Report
+
+	find    Finder
+	options Options
+	lines   bool
+	begun   bool
+	sep     byte
+	fields  int // of the header
+	x, y    int // columns; -1: by code
+	code    int
+	cells   [][]byte
+	values  []string
+}
+
+// NewCSV returns a Table of CSV.
+func NewCSV(find Finder, o Options) *Table { return &Table{find: find, options: o} }
+
+// NewLines returns a Table of JSON objects, one a line.
+func NewLines(find Finder, o Options) *Table { return &Table{find: find, options: o, lines: true} }
+
+// Append enriches the whole rows at the beginning of in, and appends them to dst; rest is what is left of in, the beginning of a row. With last, in ends the table. A
+// Fault says that the table cannot be read on; other errors are those of the Finder.
+func (t *Table) Append(dst, in []byte, last bool) (out, rest []byte, err error) {
+	if !t.begun && len(in) < 3 && !last {
+		return dst, in, nil
+	}
+	if !t.begun {
+		in = bytes.TrimPrefix(in, []byte("\xef\xbb\xbf"))
+		if bytes.HasPrefix(in, []byte("\xff\xfe")) || bytes.HasPrefix(in, []byte("\xfe\xff")) {
+			return dst, in, fault("the table is UTF-16; save it as UTF-8")
+		}
+	}
+	for len(in) > 0 {
+		n, size := t.row(in, last)
+		if n < 0 || n > MaxRow {
+			if len(in) > MaxRow {
+				return dst, in, fault("row %d is longer than %d bytes; is a quotation mark never closed?", t.Report.Rows+1, MaxRow)
+			}
+			return dst, in, nil
+		}
+		if dst, err = t.one(dst, in[:n]); err != nil {
+			return dst, in, err
+		}
+		in = in[size:]
+	}
+	if last && !t.begun && !t.lines {
+		return dst, in, fault("the table is empty; its first row must name the columns")
+	}
+	return dst, in, nil
+}
+
+// row finds the end of the first row: its length without and with the end of line; -1 when it is not whole.
+func (t *Table) row(in []byte, last bool) (n, size int) {
+	at, marks := 0, 0
+	for {
+		i := bytes.IndexByte(in[at:], '\n')
+		if i < 0 {
+			if last {
+				return len(in), len(in)
+			}
+			return -1, 0
+		}
+		marks += bytes.Count(in[at:at+i], []byte{'"'})
+		if at += i + 1; t.lines || marks%2 == 0 {
+			n = at - 1
+			if n > 0 && in[n-1] == '\r' {
+				n--
+			}
+			return n, at
+		}
+	}
+}
+
+func (t *Table) one(dst, row []byte) ([]byte, error) {
+	if len(bytes.TrimSpace(row)) == 0 {
+		return append(dst, '\n'), nil
+	}
+	if !utf8.Valid(row) {
+		fixed, err := charmap.Windows1252.NewDecoder().Bytes(row)
+		if err != nil {
+			return dst, fault("row %d is neither UTF-8 nor Windows-1252", t.Report.Rows+1)
+		}
+		row = fixed
+	}
+	switch {
+	case t.lines:
+		t.begun = true
+		return t.object(dst, row)
+	case !t.begun:
+		t.begun = true
+		return t.header(dst, row)
+	}
+	return t.record(dst, row)
+}
+
+// header reads the names of the columns and finds those that matter.
+func (t *Table) header(dst, row []byte) ([]byte, error) {
+	t.sep = ','
+	for _, c := range []byte(";\t|") {
+		if bytes.Count(row, []byte{c}) > bytes.Count(row, []byte{t.sep}) {
+			t.sep = c
+		}
+	}
+	var names []string
+	for _, c := range t.split(row) {
+		names = append(names, strings.TrimSpace(t.text(c)))
+	}
+	t.fields, t.x, t.y, t.code = len(names), -1, -1, -1
+	if err := t.choose(names); err != nil {
+		return dst, err
+	}
+	dst = append(dst, row...)
+	for _, name := range append(slices.Clone(t.find.Columns()), ErrorColumn) {
+		if slices.Contains(names, name) {
+			return dst, fault("the table has a column %s already, which would be added; rename it", name)
+		}
+		dst = t.cell(append(dst, t.sep), name)
+	}
+	return append(dst, '\n'), nil
+}
+
+func (t *Table) choose(names []string) error {
+	find := func(name string) int {
+		if i := slices.Index(names, name); i >= 0 || name == "" {
+			return i
+		}
+		return slices.IndexFunc(names, func(s string) bool { return strings.EqualFold(s, name) })
+	}
+	for _, name := range [...]string{t.options.X, t.options.Y, t.options.Code} {
+		if name != "" && find(name) < 0 {
+			return fault("the table has no column %q; it has %s", name, clipped(names))
+		}
+	}
+	if t.code = find(t.options.Code); t.code >= 0 {
+		return nil
+	}
+	if t.x, t.y = find(t.options.X), find(t.options.Y); t.x >= 0 && t.y >= 0 {
+		return nil
+	}
+	for _, p := range pairNames {
+		if t.x, t.y = find(p[0]), find(p[1]); t.x >= 0 && t.y >= 0 {
+			return nil
+		}
+	}
+	t.x, t.y = -1, -1
+	for _, name := range codeNames {
+		if t.code = find(name); t.code >= 0 {
+			return nil
+		}
+	}
+	return fault("no columns with points (lon and lat) or codes (code) were found; name them: the table has %s", clipped(names))
+}
+
+func clipped(names []string) string {
+	s := strings.Join(names, ", ")
+	if len(s) > 300 {
+		s = strings.ToValidUTF8(s[:300], "") + "…"
+	}
+	return s
+}
+
+// split divides a row into cells, with the quotation marks that they have.
+func (t *Table) split(row []byte) [][]byte {
+	t.cells = t.cells[:0]
+	start, quoted := 0, false
+	for i, c := range row {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case c == t.sep && !quoted:
+			t.cells = append(t.cells, row[start:i])
+			start = i + 1
+		}
+	}
+	return append(t.cells, row[start:])
+}
+
+// text is what a cell says.
+func (t *Table) text(c []byte) string {
+	if len(c) >= 2 && c[0] == '"' && c[len(c)-1] == '"' {
+		return strings.ReplaceAll(string(c[1:len(c)-1]), `""`, `"`)
+	}
+	return string(c)
+}
+
+// cell appends a text as a cell.
+func (t *Table) cell(dst []byte, s string) []byte {
+	if !strings.ContainsAny(s, "\"\r\n") && strings.IndexByte(s, t.sep) < 0 {
+		return append(dst, s...)
+	}
+	return append(append(append(dst, '"'), strings.ReplaceAll(s, `"`, `""`)...), '"')
+}
+
+func (t *Table) record(dst, row []byte) ([]byte, error) {
+	cells := t.split(row)
+	t.cells = cells
+	wrong := ""
+	if len(cells) != t.fields {
+		wrong = fmt.Sprintf("the row has %d cells, the header %d", len(cells), t.fields)
+	}
+	values, wrong, err := t.look(wrong, func(i int) []byte {
+		if i < len(cells) {
+			return bytes.TrimSpace(cells[i])
+		}
+		return nil
+	})
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst, row...)
+	for range t.fields - len(cells) {
+		dst = append(dst, t.sep)
+	}
+	for _, v := range values {
+		dst = t.cell(append(dst, t.sep), v)
+	}
+	return append(t.cell(append(dst, t.sep), wrong), '\n'), nil
+}
+
+// look finds the values for a row, unless something is wrong with it already, and counts it.
+func (t *Table) look(wrong string, cell func(column int) []byte) (values []string, fault string, err error) {
+	t.Report.Rows++
+	restored := false
+	values = t.values[:0]
+	switch {
+	case wrong != "":
+	case t.code >= 0:
+		if code := t.text(cell(t.code)); code == "" {
+			wrong = "there is no code"
+		} else {
+			values, restored, err = t.find.Code(values, code)
+		}
+	default:
+		var x, y float64
+		if x, wrong = number(cell(t.x)); wrong == "" {
+			if y, wrong = number(cell(t.y)); wrong == "" {
+				values, wrong, err = t.find.At(values, x, y)
+			}
+		}
+	}
+	for n := len(t.find.Columns()); len(values) < n; {
+		values = append(values, "")
+	}
+	t.values = values
+	switch {
+	case wrong != "":
+		t.Report.Errors++
+	case slices.ContainsFunc(values, func(s string) bool { return s != "" }):
+		t.Report.Matched++
+	default:
+		t.Report.Unmatched++
+	}
+	if restored {
+		t.Report.RestoredCodes++
+	}
+	return values, wrong, err
+}
+
+// number reads a coordinate, with a point or a comma for the decimals.
+func number(c []byte) (float64, string) {
+	if len(c) >= 2 && c[0] == '"' && c[len(c)-1] == '"' {
+		c = bytes.TrimSpace(c[1 : len(c)-1])
+	}
+	var room [64]byte
+	if i := bytes.IndexByte(c, ','); i >= 0 && len(c) <= len(room) && bytes.IndexByte(c, '.') < 0 {
+		c = append(room[:0], c...)
+		c[i] = '.'
+	}
+	v, err := strconv.ParseFloat(string(c), 64)
+	switch {
+	case len(c) == 0:
+		return 0, "there is no coordinate"
+	case err != nil || v-v != 0:
+		return 0, "a coordinate is no number"
+	}
+	return v, ""
+}
+
+// object enriches an object of JSON.
+func (t *Table) object(dst, row []byte) ([]byte, error) {
+	row = bytes.TrimSpace(row)
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(row, &members); err != nil || members == nil {
+		t.Report.Rows++
+		t.Report.Errors++
+		return append(appendMember(append(dst, '{'), ErrorColumn, "the line is no JSON object"), '}', '\n'), nil
+	}
+	names := make([]string, 0, len(members))
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	wrong := ""
+	t.code, t.x, t.y = -1, -1, -1
+	if err := t.choose(names); err != nil {
+		wrong = err.Error()
+	}
+	values, wrong, err := t.look(wrong, func(i int) []byte {
+		m := members[names[i]]
+		var s string
+		if json.Unmarshal(m, &s) == nil {
+			return []byte(strings.TrimSpace(s))
+		}
+		return m
+	})
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst, bytes.TrimRight(row[:len(row)-1], " \t")...)
+	if len(members) > 0 {
+		dst = append(dst, ',')
+	}
+	for i, name := range t.find.Columns() {
+		dst = append(appendMember(dst, name, values[i]), ',')
+	}
+	return append(appendMember(dst, ErrorColumn, wrong), '}', '\n'), nil
+}
+
+// appendMember appends a member whose value is a text, or null for none.
+func appendMember(dst []byte, name, value string) []byte {
+	k, _ := json.Marshal(name) // texts do not fail
+	v := []byte("null")
+	if value != "" {
+		v, _ = json.Marshal(value)
+	}
+	return append(append(append(dst, k...), ':'), v...)
+}

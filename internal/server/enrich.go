@@ -1,0 +1,386 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/enrich"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// enrichParams are those of a table that divisions are added to.
+type enrichParams struct {
+	columns     enrich.Options
+	crs         crs.ID // of the points
+	collections []*store.Collection
+}
+
+func newEnrichParams(c *call) any { return &enrichParams{crs: crs.CRS84, collections: c.divisions()} }
+
+var (
+	paramEnrichX = &param{Name: "x", Description: "Column with the longitude, or the easting; default: lon, lng, longitude, x and the like", Schema: schemaFilled,
+		parse: into(func(_ *call, p *enrichParams, v []string) error { p.columns.X = v[0]; return nil })}
+
+	paramEnrichY = &param{Name: "y", Description: "Column with the latitude, or the northing; default: lat, latitude, y and the like", Schema: schemaFilled,
+		parse: into(func(_ *call, p *enrichParams, v []string) error { p.columns.Y = v[0]; return nil })}
+
+	paramEnrichCode = &param{Name: "code", Description: "Column with codes of divisions, their ids; goes before columns with points. Default, where there are none: code, kode, kommunenummer, id and the like", Schema: schemaFilled,
+		parse: into(func(_ *call, p *enrichParams, v []string) error { p.columns.Code = v[0]; return nil })}
+
+	paramEnrichCRS = &param{Name: "crs", Description: "CRS of the points, whatever its axis order; default CRS84", Schema: schemaURI,
+		parse: into(func(_ *call, p *enrichParams, v []string) error {
+			id, ok := crs.Parse(v[0])
+			if !ok {
+				return problem.Invalidf("crs", v[0], "use the address of a coordinate system, such as %s", crs.UTM33.URI())
+			}
+			p.crs = id
+			return nil
+		})}
+
+	paramEnrichCollections = &param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: paramLookupCollections.Schema,
+		parse: into(func(_ *call, p *enrichParams, v []string) error { return pickDivisions(&p.collections, v[0]) })}
+)
+
+// enrichReport is the trailer with the counts (RFC 9110, 6.5).
+const enrichReport = "Enrich-Report"
+
+// enrich adds divisions to the table in the body. Reading and writing go on at the same time, each under deadlines that move.
+func (s *Server) enrich(c *call, w http.ResponseWriter) error {
+	if err := c.resolve(); err != nil {
+		return err
+	}
+	media, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	lines := media == asLines.Media || media == "application/jsonl" || media == "application/x-jsonlines"
+	if err != nil || !lines && media != asCSV.Media {
+		return problem.New(problem.MediaType, err, "send the table with Content-Type text/csv or application/x-ndjson")
+	}
+	if e := c.r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return problem.New(problem.MediaType, nil, "send the table without Content-Encoding")
+	}
+	p := c.params.(*enrichParams)
+	find, err := c.newDivider(p)
+	if err != nil {
+		return err
+	}
+	e := &enriching{c: c, w: w, rc: http.NewResponseController(w), find: find, table: enrich.NewCSV(find, p.columns), media: asCSV.contentType()}
+	if lines {
+		e.table, e.media = enrich.NewLines(find, p.columns), asLines.contentType()
+	}
+	return e.run()
+}
+
+// enriching is one table on its way.
+type enriching struct {
+	c     *call
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	find  *divider
+	table *enrich.Table
+	media string
+	begun bool
+}
+
+// interactive is how many bytes a read brings at least from a client that does not wait for the answer to what it has sent.
+const interactive = 2 << 10
+
+func (e *enriching) run() error {
+	e.rc.EnableFullDuplex() // HTTP/2 needs none
+	in, out := make([]byte, 0, 64<<10), make([]byte, 0, 64<<10)
+	for last := false; !last; {
+		if cap(in)-len(in) < 16<<10 {
+			in = append(make([]byte, 0, 2*cap(in)), in...)
+		}
+		if d := e.c.s.cfg.Limits.ReadTimeout; d > 0 {
+			e.rc.SetReadDeadline(time.Now().Add(d)) // not every ResponseWriter has deadlines
+		}
+		n, err := e.c.r.Body.Read(in[len(in):cap(in)])
+		in = in[:len(in)+n]
+		if last = errors.Is(err, io.EOF); err != nil && !last {
+			return problem.New(problem.Invalid, err, "the table ends before it is whole; send it again")
+		}
+		var rest []byte
+		if out, rest, err = e.piece(out[:0], in, last); err != nil {
+			return err
+		}
+		in = append(in[:0], rest...)
+		if len(out) == 0 {
+			continue
+		}
+		e.begin()
+		if _, err := e.w.Write(out); err != nil {
+			return err
+		}
+		if n < interactive && !last {
+			if err := e.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+				return err
+			}
+		}
+	}
+	report, err := json.Marshal(e.table.Report)
+	e.begin()
+	e.w.Header().Set(enrichReport, string(report))
+	return err
+}
+
+// begin writes the header of the answer.
+func (e *enriching) begin() {
+	if e.begun {
+		return
+	}
+	e.begun = true
+	h := e.w.Header()
+	h.Set("Content-Type", e.media)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Trailer", enrichReport)
+	e.w.WriteHeader(http.StatusOK)
+}
+
+// piece enriches what has come in, in a turn of its own.
+func (e *enriching) piece(out, in []byte, last bool) ([]byte, []byte, error) {
+	t := e.c.s.turns
+	k := t.newTicket(e.c.owner(), e.begun)
+	ctx := e.c.r.Context()
+	if err := t.enter(ctx, costWriting, k); err != nil {
+		return nil, nil, err
+	}
+	defer t.leave(costWriting, k)
+	e.find.ctx = context.WithValue(ctx, ticketKey{}, k)
+	t.charge(e.find.ctx, store.CostPage)
+	out, rest, err := e.table.Append(out, in, last)
+	if f, ok := errors.AsType[*enrich.Fault](err); ok {
+		err = problem.New(problem.Invalid, nil, "%s", f.Detail)
+	}
+	return out, rest, err
+}
+
+// divider finds the divisions of points and codes, in one state of the data. It implements enrich.Finder.
+type divider struct {
+	s       *Server
+	ctx     context.Context // of the piece at hand
+	layers  []dividedLayer
+	columns []string
+	room    []int32
+	in      crs.ID
+}
+
+// dividedLayer is a collection with the ids and titles of its divisions, in the order by id.
+type dividedLayer struct {
+	coll   *store.Collection
+	index  *pointIndex // nil: the store is asked
+	move   crs.Func    // from the points to the collection
+	ids    []string
+	titles []string         // nil: the collection has none
+	byID   map[string]int32 // numbers
+	short  map[string]int32 // by id without zeros at its beginning; ambiguous where several have it
+}
+
+const ambiguous = -1
+
+// maxDivided bounds the divisions of a collection whose ids and titles are kept while a table is enriched.
+const maxDivided = 200_000
+
+func (c *call) newDivider(p *enrichParams) (*divider, error) {
+	d := &divider{s: c.s, in: p.crs}
+	for _, coll := range p.collections {
+		if coll.Count > maxDivided {
+			return nil, problem.Invalidf("collections", coll.ID, "leave %s out: it has more than %d features", coll.ID, maxDivided)
+		}
+		l := dividedLayer{coll: coll, byID: map[string]int32{}, short: map[string]int32{}}
+		var err error
+		if l.move, err = crs.Between(p.crs, coll.Geometry.CRS); err == nil {
+			err = c.fillLayer(&l)
+		}
+		if err != nil {
+			return nil, err
+		}
+		d.columns = append(d.columns, coll.ID+"_id")
+		if l.titles != nil {
+			d.columns = append(d.columns, coll.ID+"_name")
+		}
+		d.layers = append(d.layers, l)
+	}
+	if d.layers == nil {
+		return nil, problem.NotFoundf("there are no collections of areas; %s/collections lists all", c.base())
+	}
+	return d, nil
+}
+
+// fillLayer reads ids and titles of the divisions in the state that the index has, which is waited for while it is made.
+func (c *call) fillLayer(l *dividedLayer) (err error) {
+	for n := 1; ; n++ {
+		if l.index, err = c.awaitIndex(l.coll); err != nil {
+			return err
+		}
+		if err = c.readTitles(l); !errors.Is(err, store.ErrChanged) || n == tries {
+			break
+		}
+		c.cat = c.s.store.Catalog()
+	}
+	for i, id := range l.ids {
+		l.byID[id] = int32(i)
+		if short := strings.TrimLeft(id, "0"); short != "" {
+			if _, taken := l.short[short]; taken {
+				l.short[short] = ambiguous
+				continue
+			}
+			l.short[short] = int32(i)
+		}
+	}
+	return err
+}
+
+// awaitIndex is the index of a collection; nil when there can be none.
+func (c *call) awaitIndex(coll *store.Collection) (*pointIndex, error) {
+	for range tries {
+		i, err := c.pointIndex(coll)
+		if i != nil || err != nil {
+			return i, err
+		}
+		made := c.s.points.begun(coll.ID)
+		if made == nil { // it has ended since, or there can be none
+			return c.pointIndex(coll)
+		}
+		select {
+		case <-made:
+		case <-c.r.Context().Done():
+			return nil, c.r.Context().Err()
+		}
+	}
+	return nil, nil
+}
+
+func (c *call) readTitles(l *dividedLayer) error {
+	l.ids, l.titles = nil, nil
+	var rows []store.Row
+	if l.index != nil {
+		rows = l.index.rows
+	}
+	q := store.Query{Collection: l.coll.ID, Limit: maxDivided, Count: store.CountNone}
+	want := store.Want{Properties: []string{}, NoGeometry: true}
+	if p, ok := l.coll.Find(l.coll.TitleProperty); ok && !p.Hidden {
+		want.Properties, l.titles = []string{p.Name}, []string{}
+	}
+	return c.ask(func(ctx context.Context) error {
+		if l.index == nil {
+			page, err := c.s.store.Page(ctx, q)
+			if err != nil {
+				return err
+			}
+			rows = page.Rows
+		}
+		l.ids = l.ids[:0]
+		for _, r := range rows {
+			l.ids = append(l.ids, r.ID)
+		}
+		if l.titles == nil {
+			return nil
+		}
+		l.titles = l.titles[:0]
+		return c.s.store.Fetch(ctx, l.coll.ID, rows, want, func(f *store.Feature) error {
+			title := ""
+			if f.Values[0] != nil {
+				title = cell(f.Values[0])
+			}
+			l.titles = append(l.titles, title)
+			return nil
+		})
+	})
+}
+
+// Columns are an id and, where features have one, a title for each collection.
+func (d *divider) Columns() []string { return d.columns }
+
+// At finds the divisions at a point.
+func (d *divider) At(dst []string, x, y float64) ([]string, string, error) {
+	if domain := d.in.Domain(); x < domain.Min[0] || x > domain.Max[0] || y < domain.Min[1] || y > domain.Max[1] {
+		return dst, "the point lies outside of " + d.in.String(), nil
+	}
+	for i := range d.layers {
+		l := &d.layers[i]
+		n, err := d.find(l, x, y)
+		if err != nil {
+			return dst, "", err
+		}
+		dst = l.append(dst, n)
+	}
+	return dst, "", nil
+}
+
+// find is the number of the first division at a point; -1 when there is none.
+func (d *divider) find(l *dividedLayer, x, y float64) (int32, error) {
+	if l.index != nil {
+		x, y := l.move(x, y)
+		if d.room = l.index.Append(d.room[:0], x, y); len(d.room) > 0 {
+			return d.room[0], nil
+		}
+		return -1, nil
+	}
+	e, err := cql2.Check(cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: l.coll.Geometry.Name}, R: cql2.Geom{G: orb.Point{x, y}, CRS: d.in}}, l.coll)
+	if err != nil {
+		return -1, err
+	}
+	page, err := d.s.store.Page(d.ctx, store.Query{Collection: l.coll.ID, Filter: e, Limit: 1, Count: store.CountNone})
+	if err != nil || len(page.Rows) == 0 {
+		return -1, err
+	}
+	n, ok := l.byID[page.Rows[0].ID]
+	if !ok {
+		return -1, fmt.Errorf("server: %w", store.ErrChanged)
+	}
+	return n, nil
+}
+
+// append appends the columns of a division; -1: empty ones.
+func (l *dividedLayer) append(dst []string, n int32) []string {
+	id, title := "", ""
+	if n >= 0 {
+		if id = l.ids[n]; l.titles != nil {
+			title = l.titles[n]
+		}
+	}
+	if dst = append(dst, id); l.titles != nil {
+		dst = append(dst, title)
+	}
+	return dst
+}
+
+// Code finds the divisions with a code; where there is none, one whose code is the same but for zeros at its beginning, when no other is.
+func (d *divider) Code(dst []string, code string) (values []string, restored bool, err error) {
+	found, only := false, -1
+	for i := range d.layers {
+		if _, ok := d.layers[i].byID[code]; ok {
+			found = true
+		} else if n, ok := d.layers[i].short[code]; ok {
+			if only == -1 && n != ambiguous {
+				only = i
+			} else {
+				only = -2
+			}
+		}
+	}
+	for i := range d.layers {
+		l := &d.layers[i]
+		n, ok := l.byID[code]
+		switch {
+		case ok:
+		case !found && only == i:
+			n, restored = l.short[code], true
+		default:
+			n = -1
+		}
+		dst = l.append(dst, n)
+	}
+	return dst, restored, nil
+}

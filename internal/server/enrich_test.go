@@ -1,0 +1,159 @@
+package server_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"grense/internal/config"
+	"grense/internal/crs"
+)
+
+// enrich sends a table and returns the answer with its report.
+func (a *api) enrich(t testing.TB, query, media, table string, header ...string) (status int, body string, report map[string]int) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/v1/enrich"+query, strings.NewReader(table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", media)
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode == 200 {
+		decode(t, []byte(res.Trailer.Get("Enrich-Report")), &report)
+	}
+	return res.StatusCode, string(b), report
+}
+
+func TestTablesGetTheDivisionsOfTheirPointsAndCodes(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	const added = "fylker_id,fylker_name,kommuner_id,kommuner_name,enrich_error"
+	for name, x := range map[string]struct{ query, in, out string }{
+		"points":                {"", "name,lon,lat\nhome,10.75,59.91\nsea,2,61\n", "name,lon,lat," + added + "\nhome,10.75,59.91,03,Oslo,0301,Oslo,\nsea,2,61,,,,,\n"},
+		"a rest without an end": {"", "lat,lon\r\n59.91,10.75", "lat,lon," + added + "\n59.91,10.75,03,Oslo,0301,Oslo,\n"},
+		"semicolons, decimal commas, a byte order mark and Windows-1252": {"", "\xef\xbb\xbfsted;Lon;Lat\nB\xe6rum;10,75;59,91\n",
+			"sted;Lon;Lat;" + strings.ReplaceAll(added, ",", ";") + "\nBærum;10,75;59,91;03;Oslo;0301;Oslo;\n"},
+		"tabs": {"", "x\ty\n10.75\t59.91\n", "x\ty\t" + strings.ReplaceAll(added, ",", "\t") + "\n10.75\t59.91\t03\tOslo\t0301\tOslo\t\n"},
+		"bad rows": {"?collections=kommuner", "lon,lat\n,59\nx,59\n10.75,59.91\n500,1\n1\n1,2,3\n",
+			"lon,lat,kommuner_id,kommuner_name,enrich_error\n,59,,,there is no coordinate\nx,59,,,a coordinate is no number\n10.75,59.91,0301,Oslo,\n500,1,,,the point lies outside of OGC:CRS84\n1,,,,\"the row has 1 cells, the header 2\"\n1,2,3,,,\"the row has 3 cells, the header 2\"\n"},
+		"quotation marks": {"?collections=kommuner", "note,lon,lat\n\"a, \"\"b\"\"\nc\",\"10,75\",59.91\n", "note,lon,lat,kommuner_id,kommuner_name,enrich_error\n\"a, \"\"b\"\"\nc\",\"10,75\",59.91,0301,Oslo,\n"},
+		"codes":           {"?collections=kommuner", "kode,n\n0301,1\n301,2\n9999,3\n,4\n", "kode,n,kommuner_id,kommuner_name,enrich_error\n0301,1,0301,Oslo,\n301,2,0301,Oslo,\n9999,3,,,\n,4,,,there is no code\n"},
+		"named columns":   {"?collections=kommuner&x=B&y=A", "A,B\n59.91,10.75\n", "A,B,kommuner_id,kommuner_name,enrich_error\n59.91,10.75,0301,Oslo,\n"},
+		"other systems":   {"?collections=kommuner&crs=" + url.QueryEscape(crs.UTM33.URI()), "x,y\n261000,6650000\n", "x,y,kommuner_id,kommuner_name,enrich_error\n261000,6650000,0301,Oslo,\n"},
+		"empty lines":     {"?collections=kommuner", "lon,lat\n\n10.75,59.91\n", "lon,lat,kommuner_id,kommuner_name,enrich_error\n\n10.75,59.91,0301,Oslo,\n"},
+	} {
+		status, got, _ := a.enrich(t, x.query, "text/csv", x.in)
+		if status != 200 || got != x.out {
+			t.Errorf("%s: %d\n%s\nwant\n%s", name, status, got, x.out)
+		}
+	}
+	_, _, report := a.enrich(t, "?collections=kommuner", "text/csv", "kode\n0301\n301\n9999\n\"\"\n")
+	if fmt.Sprint(report) != "map[errors:1 matched:2 restoredCodes:1 rows:4 unmatched:1]" {
+		t.Errorf("%v", report)
+	}
+	status, got, _ := a.enrich(t, "?collections=kommuner", "application/x-ndjson", "{\"lon\":10.75,\"lat\":59.91 }\nno\n{\"code\":\"301\"}\n{}\n")
+	var lines []map[string]any
+	for line := range strings.Lines(got) {
+		var m map[string]any
+		decode(t, []byte(line), &m)
+		lines = append(lines, m)
+	}
+	if status != 200 || len(lines) != 4 || lines[0]["kommuner_id"] != "0301" || lines[0]["lat"] != 59.91 || lines[0]["enrich_error"] != nil || lines[1]["enrich_error"] == nil || lines[2]["kommuner_id"] != "0301" || lines[3]["enrich_error"] == nil {
+		t.Errorf("%d %s", status, got)
+	}
+}
+
+func TestTablesThatCannotBeReadAreRefused(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
+	for name, x := range map[string]struct {
+		query, media, in string
+		status           int
+	}{
+		"nothing":           {"", "text/csv", "", 400},
+		"no columns":        {"", "text/csv", "a,b\n1,2\n", 400},
+		"a missing column":  {"?x=zz&y=b", "text/csv", "a,b\n1,2\n", 400},
+		"a column twice":    {"", "text/csv", "lon,lat,kommuner_id\n1,2,3\n", 400},
+		"UTF-16":            {"", "text/csv", "\xff\xfel\x00o\x00n\x00", 400},
+		"an endless row":    {"", "text/csv", "lon,lat\n\"" + strings.Repeat("x", 2<<20), 400},
+		"another type":      {"", "application/json", "{}", 415},
+		"another parameter": {"?level=1", "text/csv", "lon,lat\n", 400},
+		"no collection":     {"?collections=zz", "text/csv", "lon,lat\n", 400},
+	} {
+		// What was read before the endless row is out already there, and the answer is broken off.
+		req, err := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/enrich"+x.query, strings.NewReader(x.in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", x.media)
+		req.Header.Set("X-API-Key", a.key)
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err == nil {
+			_, err = io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+		}
+		if x.in == "" || name != "an endless row" {
+			if err != nil || res.StatusCode != x.status {
+				t.Errorf("%s: %v %v", name, res, err)
+			}
+		} else if err == nil && res.StatusCode == 200 {
+			t.Errorf("%s: whole", name)
+		}
+	}
+	if status, _, _ := a.enrich(t, "", "text/csv", "lon,lat\n1,2\n"); status != 401 {
+		t.Errorf("without a key: %d", status)
+	}
+}
+
+// TestRowsComeBackWhileOthersAreSent: a client that waits for each row gets it.
+func TestRowsComeBackWhileOthersAreSent(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	in, send := io.Pipe()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/enrich?collections=kommuner", in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "text/csv")
+	go io.WriteString(send, "lon,lat\n")
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	out := bufio.NewReader(res.Body)
+	if _, err := out.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		io.WriteString(send, fmt.Sprintf("10.7%d,59.91\n", i))
+		line, err := out.ReadString('\n')
+		if err != nil || line != fmt.Sprintf("10.7%d,59.91,0301,Oslo,\n", i) {
+			t.Fatalf("%q: %v", line, err)
+		}
+	}
+	send.Close()
+	if _, err := io.Copy(io.Discard, out); err != nil {
+		t.Fatal(err)
+	}
+	var report struct{ Rows int }
+	if err := json.Unmarshal([]byte(res.Trailer.Get("Enrich-Report")), &report); err != nil || report.Rows != 5 {
+		t.Errorf("%v %+v", err, report)
+	}
+}
