@@ -7,7 +7,26 @@ import (
 
 	"grense/internal/crs"
 	"grense/internal/store"
+	"grense/web"
 )
+
+// TestEveryLanguageOfTheCataloguesIsNegotiated: by its code, and by the tag that answers bear.
+func TestEveryLanguageOfTheCataloguesIsNegotiated(t *testing.T) {
+	t.Parallel()
+	if len(languages) != len(web.Languages()) {
+		t.Errorf("%d languages, and %d catalogues", len(languages), len(web.Languages()))
+	}
+	for i, code := range web.Languages() {
+		if got, ok := languageOf(code); !ok || got != code {
+			t.Errorf("%q is negotiated as %q", code, got)
+		}
+		if i >= len(languages) || languages[i].code != code {
+			t.Errorf("%q has no tag at its place", code)
+		} else if got, ok := languageOf(languages[i].tag); !ok || got != code {
+			t.Errorf("%q is negotiated as %q", languages[i].tag, got)
+		}
+	}
+}
 
 // TestParametersFitTheStructOfTheirRoute reads every parameter of every route into the struct that the route makes.
 func TestParametersFitTheStructOfTheirRoute(t *testing.T) {
