@@ -265,7 +265,9 @@ func fromSimple(g geom.Geometry) (shape, error) {
 			if err != nil {
 				return shape{}, err
 			}
-			s.shapes = append(s.shapes, part)
+			if !part.isEmpty() { // a point of no positions has no form that is written
+				s.shapes = append(s.shapes, part)
+			}
 		}
 	default:
 		return shape{}, fmt.Errorf("ingest: the geometry type %v is not known", g.Type())
