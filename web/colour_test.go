@@ -2,6 +2,8 @@ package web_test
 
 import (
 	"math"
+	"os"
+	"regexp"
 	"strconv"
 	"testing"
 )
@@ -24,4 +26,30 @@ func luminance(t *testing.T, hex string) float64 {
 		return math.Pow((c+0.055)/1.055, 2.4)
 	}
 	return 0.2126*linear(16) + 0.7152*linear(8) + 0.0722*linear(0)
+}
+
+// TestTheMapShowsBordersAndWhatIsChosen reads the colours of the map of tiles, light and dark: borders stand out from ground and sea, and the outline of
+// what is chosen from its area and its neighbours (WCAG 2.2, 1.4.11).
+func TestTheMapShowsBordersAndWhatIsChosen(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile("static/map.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	themes := 0
+	for _, line := range regexp.MustCompile(`--map-sea: #.*`).FindAllString(string(script), -1) {
+		themes++
+		c := map[string]float64{}
+		for _, m := range regexp.MustCompile(`--map-(\w+): #(\w+)`).FindAllStringSubmatch(line, -1) {
+			c[m[1]] = luminance(t, m[2])
+		}
+		for _, pair := range [][2]string{{"line", "area"}, {"line", "sea"}, {"point", "here"}, {"point", "area"}, {"point", "sea"}} {
+			if r := (max(c[pair[0]], c[pair[1]]) + .05) / (min(c[pair[0]], c[pair[1]]) + .05); r < 3 {
+				t.Errorf("%s on %s: %.2f", pair[0], pair[1], r)
+			}
+		}
+	}
+	if themes != 2 {
+		t.Errorf("%d themes", themes)
+	}
 }

@@ -74,6 +74,9 @@ func (s *tileSuite) definition() {
 	}
 	found := map[string]int{}
 	for path, item := range doc.Paths.Map() {
+		if item.Get == nil {
+			continue
+		}
 		for _, what := range []string{"getTileSetsList", "getTileSet", "getTile"} {
 			for _, of := range []string{".collection.vector.", ".dataset.vector."} {
 				if strings.HasSuffix("."+item.Get.OperationID, of+what) {

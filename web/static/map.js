@@ -291,6 +291,9 @@ export default async function start(figure) {
         g.stroke(l.areas);
         g.lineWidth = 1.6 / k;
         g.stroke(l.lines);
+        g.strokeStyle = paint.point; // what is chosen stands out by its outline
+        g.lineWidth = 2.4 / k;
+        for (const f of l.features) if (chosen?.id === f.id && chosen.layer === l.name && f.path) g.stroke(f.path);
         for (const p of l.points) {
           const here = chosen?.id === p.f.id && chosen.layer === l.name;
           g.fillStyle = here ? paint.here : paint.point;
