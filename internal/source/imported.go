@@ -292,6 +292,13 @@ func (s *importedStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return s.Store.(store.Snapshotter).Snapshot(ctx)
 }
 
+var _ store.Stated = (*importedStore)(nil)
+
+// State is that of the copy.
+func (s *importedStore) State(ctx context.Context) (uint64, error) {
+	return s.Store.(store.Stated).State(ctx)
+}
+
 // Revision names the present state of the copy.
 func (s *importedStore) Revision() string { return s.Catalog().Version }
 
