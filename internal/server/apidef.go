@@ -188,7 +188,7 @@ func (c *call) definedParams() []openapi.Parameter {
 func (c *call) definedParam(p *param) openapi.Parameter {
 	d := openapi.Parameter{Shared: p.Name, Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
 	switch p {
-	case paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection:
+	case paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection, paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichCollections:
 		d.Shared = ""
 	case paramDatetime:
 		d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
