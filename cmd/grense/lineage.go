@@ -178,45 +178,39 @@ func (c *lineageImportCmd) list() (list *history.List, err error) {
 
 // withFile calls fn with the content of a file, unpacked where its name ends in .gz.
 func withFile(name string, fn func(io.Reader) error) error {
-	f, err := os.Open(name)
+	f, err := openText(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if !strings.HasSuffix(strings.ToLower(name), ".gz") {
-		return fn(f)
+	return fn(f)
+}
+
+// openText opens a file, unpacked where its name ends in .gz.
+func openText(name string) (io.ReadCloser, error) {
+	f, err := os.Open(name)
+	if err != nil || !strings.HasSuffix(strings.ToLower(name), ".gz") {
+		return f, err
 	}
 	z, err := gzip.NewReader(f)
 	if err != nil {
-		return err
+		f.Close()
+		return nil, err
 	}
-	return fn(z)
+	return struct {
+		io.Reader
+		io.Closer
+	}{z, f}, nil
 }
 
 // existing reads the history that the target holds; none when it holds none, or is not there yet.
-func (c *lineageImportCmd) existing(ctx context.Context, rows []*history.Rows) (kept []*history.Rows, err error) {
-	var st store.Store
-	if source.IsDatabase(c.Into) {
-		st, err = postgis.Open(ctx, c.Into, postgis.Options{AllowEmpty: true})
-	} else {
-		if _, err := os.Stat(c.Into); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-		temp, err := os.MkdirTemp("", "grense-lineage-")
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(temp)
-		if st, err = source.GeoPackages(temp)(ctx, c.Into); err != nil {
-			return nil, fmt.Errorf("cannot open %s: %w", c.Into, err)
-		}
+func (c *lineageImportCmd) existing(ctx context.Context, rows []*history.Rows) ([]*history.Rows, error) {
+	if _, err := os.Stat(c.Into); !source.IsDatabase(c.Into) && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
+	kept, err := lineageIn(ctx, c.Into)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open %s: %w", source.Shown(c.Into), err)
-	}
-	defer st.Close()
-	if kept, err = history.LoadRows(ctx, st); err != nil {
-		return nil, fmt.Errorf("cannot read the history in %s: %w", source.Shown(c.Into), err)
+		return nil, err
 	}
 	for _, r := range rows {
 		if !c.Replace && slices.ContainsFunc(kept, func(k *history.Rows) bool { return k.Scheme == r.Scheme }) {
@@ -224,6 +218,31 @@ func (c *lineageImportCmd) existing(ctx context.Context, rows []*history.Rows) (
 		}
 	}
 	return kept, nil
+}
+
+// lineageIn reads the history that a GeoPackage or a database holds; none when it holds none.
+func lineageIn(ctx context.Context, name string) (rows []*history.Rows, err error) {
+	var st store.Store
+	if source.IsDatabase(name) {
+		st, err = postgis.Open(ctx, name, postgis.Options{AllowEmpty: true})
+	} else {
+		temp, err := os.MkdirTemp("", "grense-lineage-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(temp)
+		if st, err = source.GeoPackages(temp)(ctx, name); err != nil {
+			return nil, fmt.Errorf("cannot open %s: %w", name, err)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot open %s: %w", source.Shown(name), err)
+	}
+	defer st.Close()
+	if rows, err = history.LoadRows(ctx, st); err != nil {
+		return nil, fmt.Errorf("cannot read the history in %s: %w", source.Shown(name), err)
+	}
+	return rows, nil
 }
 
 // explain names the file of each line that does not fit.

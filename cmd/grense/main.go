@@ -15,5 +15,5 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
-	os.Exit(run(ctx, &process{Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Reload: hup}))
+	os.Exit(run(ctx, &process{Args: os.Args[1:], Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Reload: hup}))
 }

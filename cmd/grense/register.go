@@ -105,21 +105,29 @@ type meter struct {
 }
 
 func newMeter(w io.Writer, noun string) *meter {
-	m := &meter{w: w, noun: noun, start: time.Now()}
-	if f, ok := w.(*os.File); ok {
-		st, err := f.Stat()
-		m.on = err == nil && st.Mode()&os.ModeCharDevice != 0
-	}
-	return m
+	return &meter{w: w, noun: noun, start: time.Now(), on: isTerminal(w)}
 }
 
-// show tells steps done of all, with rate and time left.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
+}
+
+// show tells steps done of all, with rate and time left; total is 0 where it is not known.
 func (m *meter) show(done, total int) {
 	if !m.on || time.Since(m.last) < time.Second/2 || done == 0 {
 		return
 	}
 	m.last = time.Now()
 	took := time.Since(m.start)
+	if total == 0 {
+		fmt.Fprintf(m.w, "\r%d %s, %.0f a second   ", done, m.noun, float64(done)/took.Seconds())
+		return
+	}
 	left := time.Duration(float64(took) / float64(done) * float64(total-done))
 	fmt.Fprintf(m.w, "\r%3d %% of %s, %.0f a second, %s left   ", 100*done/total, m.noun, float64(done)/took.Seconds(), left.Round(time.Second))
 }

@@ -20,20 +20,22 @@ import (
 type process struct {
 	Args           []string // without the name of the program
 	Environ        []string // as os.Environ gives it
+	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Reload         <-chan os.Signal // a value asks serve to open its data anew; may be nil
 }
 
 // cli is the command line. The order is that of the help.
 type cli struct {
-	Serve    serveCmd    `cmd:"" help:"Serve files, or the built-in demo, over HTTP."`
-	Import   importCmd   `cmd:"" help:"Read files into a collection of a GeoPackage or of a PostGIS database."`
-	Key      keyCmd      `cmd:"" help:"Make, list and revoke API keys."`
-	Check    checkCmd    `cmd:"" help:"Tell what of a source would be served, and what is wrong with it."`
-	Tiles    tilesCmd    `cmd:"" help:"Write vector tiles into a file."`
-	Register registerCmd `cmd:"" help:"Make a register of place names."`
-	Lineage  lineageCmd  `cmd:"" help:"Import what became of divisions."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Serve     serveCmd     `cmd:"" help:"Serve files, or the built-in demo, over HTTP."`
+	Import    importCmd    `cmd:"" help:"Read files into a collection of a GeoPackage or of a PostGIS database."`
+	Key       keyCmd       `cmd:"" help:"Make, list and revoke API keys."`
+	Check     checkCmd     `cmd:"" help:"Tell what of a source would be served, and what is wrong with it."`
+	Tiles     tilesCmd     `cmd:"" help:"Write vector tiles into a file."`
+	Register  registerCmd  `cmd:"" help:"Make a register of place names."`
+	Lineage   lineageCmd   `cmd:"" help:"Import what became of divisions."`
+	Translate translateCmd `cmd:"" help:"Add the codes of another day to a table of codes."`
+	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 
 const about = `Grense serves administrative divisions as an OGC API, and place names as a SOAP service as well.
@@ -45,6 +47,7 @@ Examples:
   grense serve postgres://reader@db/maps     a PostGIS database
   grense import kommuner.geojson --into data.gpkg --collection kommuner
   grense tiles export kommuner.gpkg --out kommuner.pmtiles
+  grense translate people.csv --column kommunenr --from 2019-01-01 --to 2024-01-01 --out people2024.csv
   grense key create --name "Kari's QGIS"     one more key; it works within seconds
   grense check kommuner.gpkg                 ids, counts and faults, before you publish
 

@@ -71,10 +71,16 @@ func environ(dir string) []string { return []string{"HOME=" + dir} }
 // command runs grense to its end and returns status and outputs. dir is its home.
 func command(t *testing.T, dir string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return piped(t, dir, nil, args...)
+}
+
+// piped is command with something to read.
+func piped(t *testing.T, dir string, in io.Reader, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	var out, errs bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	code = run(ctx, &process{Args: args, Environ: environ(dir), Stdout: &out, Stderr: &errs})
+	code = run(ctx, &process{Args: args, Environ: environ(dir), Stdin: in, Stdout: &out, Stderr: &errs})
 	if ctx.Err() != nil {
 		t.Fatalf("grense %v did not end: %s%s", args, &out, &errs)
 	}

@@ -8,6 +8,7 @@ package enrich
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,7 +21,7 @@ import (
 // MaxRow bounds the bytes of one row.
 const MaxRow = 1 << 20
 
-// ErrorColumn is the last of the columns that are added.
+// ErrorColumn is the last of the columns that are added, where nothing else is asked for.
 const ErrorColumn = "enrich_error"
 
 // A Finder tells what is added to a row: a value for each of Columns, "" for none, appended to dst. It is called for one row after the other.
@@ -28,13 +29,14 @@ type Finder interface {
 	Columns() []string
 	// At is asked for a position, x before y, in the coordinate system of the table. A fault is about the row, in words for people.
 	At(dst []string, x, y float64) (values []string, fault string, err error)
-	// Code is asked for a code. Restored tells that it had lost zeros at its beginning, and matches one division with them.
+	// Code is asked for a code. Restored tells that it had lost zeros at its beginning, and matches one division with them. A *Fault is about the row.
 	Code(dst []string, code string) (values []string, restored bool, err error)
 }
 
 // Options say where points or codes stand. Names that are empty are looked for: lon and lat, or such names as many tables have; without them code and the like.
 type Options struct {
 	X, Y, Code string
+	Error      string // the last of the columns that are added; "": ErrorColumn
 }
 
 // Report counts rows.
@@ -46,7 +48,7 @@ type Report struct {
 	RestoredCodes int `json:"restoredCodes"` // codes that matched with the zeros that they had lost
 }
 
-// Fault is what is wrong with a table as a whole, in words for people.
+// Fault is what is wrong with a table as a whole, or, from a Finder, with a row, in words for people.
 type Fault struct{ Detail string }
 
 func (f *Fault) Error() string { return f.Detail }
@@ -77,10 +79,19 @@ type Table struct {
 }
 
 // NewCSV returns a Table of CSV.
-func NewCSV(find Finder, o Options) *Table { return &Table{find: find, options: o} }
+func NewCSV(find Finder, o Options) *Table {
+	if o.Error == "" {
+		o.Error = ErrorColumn
+	}
+	return &Table{find: find, options: o}
+}
 
 // NewLines returns a Table of JSON objects, one a line.
-func NewLines(find Finder, o Options) *Table { return &Table{find: find, options: o, lines: true} }
+func NewLines(find Finder, o Options) *Table {
+	t := NewCSV(find, o)
+	t.lines = true
+	return t
+}
 
 // Append enriches the whole rows at the beginning of in, and appends them to dst; rest is what is left of in, the beginning of a row. With last, in ends the table. A
 // Fault says that the table cannot be read on; other errors are those of the Finder.
@@ -174,7 +185,7 @@ func (t *Table) header(dst, row []byte) ([]byte, error) {
 		return dst, err
 	}
 	dst = append(dst, row...)
-	for _, name := range append(slices.Clone(t.find.Columns()), ErrorColumn) {
+	for _, name := range append(slices.Clone(t.find.Columns()), t.options.Error) {
 		if slices.Contains(names, name) {
 			return dst, fault("the table has a column %s already, which would be added; rename it", name)
 		}
@@ -293,6 +304,9 @@ func (t *Table) look(wrong string, cell func(column int) []byte) (values []strin
 			wrong = "there is no code"
 		} else {
 			values, restored, err = t.find.Code(values, code)
+			if f, ok := errors.AsType[*Fault](err); ok {
+				wrong, err = f.Detail, nil
+			}
 		}
 	default:
 		var x, y float64
@@ -347,7 +361,7 @@ func (t *Table) object(dst, row []byte) ([]byte, error) {
 	if err := json.Unmarshal(row, &members); err != nil || members == nil {
 		t.Report.Rows++
 		t.Report.Errors++
-		return append(appendMember(append(dst, '{'), ErrorColumn, "the line is no JSON object"), '}', '\n'), nil
+		return append(appendMember(append(dst, '{'), t.options.Error, "the line is no JSON object"), '}', '\n'), nil
 	}
 	names := make([]string, 0, len(members))
 	for name := range members {
@@ -377,7 +391,7 @@ func (t *Table) object(dst, row []byte) ([]byte, error) {
 	for i, name := range t.find.Columns() {
 		dst = append(appendMember(dst, name, values[i]), ',')
 	}
-	return append(appendMember(dst, ErrorColumn, wrong), '}', '\n'), nil
+	return append(appendMember(dst, t.options.Error, wrong), '}', '\n'), nil
 }
 
 // appendMember appends a member whose value is a text, or null for none.

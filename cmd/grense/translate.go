@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"grense/internal/enrich"
+	"grense/internal/history"
+	"grense/internal/source"
+)
+
+type translateCmd struct {
+	File        string `arg:"" optional:"" help:"Table in CSV with a header, also as .gz. Without it, or as -, standard input."`
+	Column      string `required:"" placeholder:"NAME" help:"Column with the codes."`
+	From        string `required:"" placeholder:"DAY" help:"Day on which the codes were in use, such as 2019-01-01."`
+	To          string `required:"" placeholder:"DAY" help:"Day whose codes are wanted. It may be before --from."`
+	Scheme      string `default:"kommune" placeholder:"ID" help:"What the codes are of: kommune (since 1838), fylke (since 1972), or a scheme of --history. Defaults to kommune."`
+	History     string `placeholder:"SOURCE" help:"A GeoPackage or a PostGIS database with an imported history (grense lineage import). Defaults to that of Norway, which is built in."`
+	OnAmbiguous string `name:"on-ambiguous" default:"list" enum:"list,null,largest,error" placeholder:"CHOICE" help:"What to do with a code that is several on the other day: list (default), null, largest or error, as told above."`
+	As          string `default:"translated" placeholder:"NAME" help:"Name of the column that is added, and beginning of those that go with it: NAME_name and NAME_error. Defaults to translated."`
+	Out         string `placeholder:"FILE" help:"File to write, which appears when it is complete. Defaults to standard output."`
+	Force       bool   `help:"Replace the file if it exists."`
+}
+
+func (translateCmd) Help() string {
+	return `Adds three columns to a table: the code of another day, its name, and what is wrong. Rows keep their order and their text; a row whose
+code is unknown, or was not in use on the day of --from, keeps its place and says so in the last column. A summary goes to standard error.
+
+Mergers that were undone are followed as what they were: 1534 (Haram) of 2019 is 1580 in 2024, and 1504 (Ålesund) is 1508, though
+both were 1507 in between. A code that is several on the other day is
+  list      all of them, with blanks between: 1507 of 2020 is "1508 1580" in 2024
+  null      left empty
+  largest   the one in which most of its people lived, where that is known of all of them; else the row has an error
+  error     the end: the command fails at the first such row
+
+Codes that a spreadsheet took for numbers (301) are matched with their zeros (0301) where one code alone can be meant, and counted.
+Commas, semicolons, tabs and bars, byte order marks and Windows-1252 are told from the table. What is written is UTF-8. Tables may be
+of any length: they are not held in memory.
+
+Examples:
+  grense translate people.csv --column kommunenr --from 2019-01-01 --to 2024-01-01 --out people2024.csv
+  cat people.csv | grense translate --column kommunenr --from 2019-01-01 --to 2024-01-01 > people2024.csv
+  grense translate votes.csv --column fylke --scheme fylke --from 2017-09-11 --to 2024-01-01 --on-ambiguous null
+  grense translate old.csv --column komnr --from 1960-01-01 --to 2024-01-01 --as komnr2024
+  grense translate communes.csv --column COM --from 2018-01-01 --to 2025-01-01 --scheme commune --history communes.gpkg`
+}
+
+func (c *translateCmd) Run(ctx context.Context, p *process) error {
+	codes, err := c.translator(ctx)
+	if err != nil {
+		return err
+	}
+	in, size, err := c.open(p)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	t := &translating{codes: codes, columns: []string{c.As, c.As + "_name"}, from: c.From, to: c.To}
+	t.table = enrich.NewCSV(t, enrich.Options{Code: c.Column, Error: c.As + "_error"})
+	if c.Out != "" || !isTerminal(p.Stdout) {
+		t.meter = newMeter(p.Stderr, "bytes")
+	}
+	if c.Out == "" {
+		err = t.run(p.Stdout, interruptible(ctx, in), size)
+	} else {
+		err = c.writeOut(func(w io.Writer) error { return t.run(w, interruptible(ctx, in), size) })
+	}
+	if err != nil {
+		return c.explained(ctx, t, err)
+	}
+	_, err = fmt.Fprintln(p.Stderr, t.summary(c.As+"_error"))
+	return err
+}
+
+// translator checks what was asked for, and reads the history.
+func (c *translateCmd) translator(ctx context.Context) (*history.Translator, error) {
+	from, err := history.ParseDate(c.From)
+	if err != nil {
+		return nil, fmt.Errorf("--from: %w", err)
+	}
+	to, err := history.ParseDate(c.To)
+	if err != nil {
+		return nil, fmt.Errorf("--to: %w", err)
+	}
+	if _, err := os.Stat(c.Out); c.Out != "" && err == nil && !c.Force {
+		return nil, fmt.Errorf("%s exists; choose another file, or replace it with --force", c.Out)
+	}
+	h, err := history.Norway()
+	if c.History != "" {
+		h, err = importedHistory(ctx, c.History)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := h.Scheme(c.Scheme)
+	if s == nil {
+		var known []string
+		for _, x := range h.Schemes() {
+			known = append(known, x.ID)
+		}
+		return nil, fmt.Errorf("--scheme %s: there is no such scheme; there are %s", c.Scheme, strings.Join(known, ", "))
+	}
+	return s.NewTranslator(from, to, history.Choice(c.OnAmbiguous)), nil
+}
+
+// importedHistory is what a source holds of divisions through time.
+func importedHistory(ctx context.Context, name string) (*history.History, error) {
+	rows, err := lineageIn(ctx, name)
+	if err == nil && len(rows) == 0 {
+		err = fmt.Errorf("%s has no history; import one with grense lineage import", source.Shown(name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return history.New(rows...)
+}
+
+// open is the table; size is its bytes, 0 where that is not known before.
+func (c *translateCmd) open(p *process) (in io.ReadCloser, size int64, err error) {
+	if c.File == "" || c.File == "-" {
+		return io.NopCloser(p.Stdin), 0, nil
+	}
+	if in, err = openText(c.File); err != nil {
+		return nil, 0, err
+	}
+	if f, ok := in.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			size = st.Size()
+		}
+	}
+	return in, size, nil
+}
+
+// writeOut calls write with a file beside --out, which takes its place when all went well.
+func (c *translateCmd) writeOut(write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(c.Out), filepath.Base(c.Out)+".*.tmp")
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no folder %s", filepath.Dir(c.Out))
+	}
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), c.Out)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// explained is an error of a table for people.
+func (c *translateCmd) explained(ctx context.Context, t *translating, err error) error {
+	what := c.File
+	if what == "" || what == "-" {
+		what = "standard input"
+	}
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted; the table was not translated to its end")
+	case errors.Is(err, history.ErrAmbiguous):
+		return fmt.Errorf("%s, row %d: %s; choose --on-ambiguous list, null or largest", what, t.table.Report.Rows, t.several)
+	}
+	return fmt.Errorf("cannot translate %s: %w", what, err)
+}
+
+// interruptible is a reader that fails when ctx ends, also while it waits for a person or a pipe.
+func interruptible(ctx context.Context, in io.Reader) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, in)
+		w.CloseWithError(err) // nil is the end of the table
+	}()
+	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
+	return r
+}
+
+// translating is one table on its way. It implements enrich.Finder.
+type translating struct {
+	codes     *history.Translator
+	columns   []string
+	from, to  string
+	table     *enrich.Table
+	meter     *meter // nil: nothing is shown
+	ambiguous int    // rows
+	several   string // what history.ErrAmbiguous is about
+}
+
+func (t *translating) run(w io.Writer, r io.Reader, size int64) error {
+	in, out, done := make([]byte, 0, 128<<10), make([]byte, 0, 256<<10), 0
+	for last := false; !last; {
+		if len(in) == cap(in) {
+			in = append(make([]byte, 0, 2*cap(in)), in...)
+		}
+		n, err := r.Read(in[len(in):cap(in)])
+		in, done = in[:len(in)+n], done+n
+		if last = errors.Is(err, io.EOF); err != nil && !last {
+			return err
+		}
+		var rest []byte
+		if out, rest, err = t.table.Append(out[:0], in, last); err != nil {
+			return err
+		}
+		in = append(in[:0], rest...)
+		if len(out) > 0 {
+			if _, err := w.Write(out); err != nil {
+				return err
+			}
+		}
+		if t.meter != nil {
+			t.meter.show(done, int(size))
+		}
+	}
+	if t.meter != nil {
+		t.meter.end("translated")
+	}
+	return nil
+}
+
+// Columns are the code of the other day and its name.
+func (t *translating) Columns() []string { return t.columns }
+
+// At is not asked: the column of codes is named.
+func (t *translating) At(dst []string, _, _ float64) ([]string, string, error) { return dst, "", nil }
+
+// Code translates a code.
+func (t *translating) Code(dst []string, code string) ([]string, bool, error) {
+	r, err := t.codes.Translate(code)
+	if errors.Is(err, history.ErrAmbiguous) {
+		t.several = fmt.Sprintf("%s of %s is %s on %s", code, t.from, strings.ReplaceAll(r.Code, " ", " and "), t.to)
+	}
+	if err != nil {
+		return dst, false, err
+	}
+	if r.Ambiguous {
+		t.ambiguous++
+	}
+	if r.Fault != "" {
+		return dst, r.Restored, &enrich.Fault{Detail: r.Fault}
+	}
+	return append(dst, r.Code, r.Name), r.Restored, nil
+}
+
+// summary tells what became of the rows.
+func (t *translating) summary(faults string) string {
+	r := t.table.Report
+	s := fmt.Sprintf("%s: %d translated", count(r.Rows, "row"), r.Matched)
+	if r.Unmatched > 0 {
+		s += fmt.Sprintf(", %d left empty", r.Unmatched)
+	}
+	if r.Errors > 0 {
+		s += fmt.Sprintf(", %d with an error (see the column %s)", r.Errors, faults)
+	}
+	if t.ambiguous > 0 {
+		s += fmt.Sprintf("; of %d the code is several on %s", t.ambiguous, t.to)
+	}
+	if r.RestoredCodes > 0 {
+		s += fmt.Sprintf("; %d had lost zeros at the beginning of the code, which were put back", r.RestoredCodes)
+	}
+	return s
+}

@@ -1,0 +1,167 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+)
+
+// Choice says what a Translator gives where a code stands for several.
+type Choice string
+
+// The choices.
+const (
+	ChooseList    Choice = "list"    // all of them, with blanks between
+	ChooseNull    Choice = "null"    // nothing
+	ChooseLargest Choice = "largest" // the one with most people of what was asked for, where all shares are known and one is the largest
+	ChooseError   Choice = "error"   // ErrAmbiguous
+)
+
+// ErrAmbiguous reports a code that stands for several where ChooseError was made.
+var ErrAmbiguous = errors.New("history: the code stands for several divisions")
+
+// Translated is a code on another day.
+type Translated struct {
+	Code, Name string // of several by ChooseList with blanks between codes and semicolons between names; "" for none
+	Fault      string // why there is none, in words for people; ambiguous ones that ChooseNull leaves out have no fault
+	Ambiguous  bool   // it stands for several
+	Restored   bool   // it was matched with the zeros at its beginning that it had lost
+}
+
+// Translator translates codes of one day to another as tables have them. Codes that it has met take a look into a map; it keeps those
+// of the scheme alone, so that its memory is bounded. It is for one goroutine.
+type Translator struct {
+	scheme   *Scheme
+	from, to Date
+	choice   Choice
+	widest   int // length of the longest code in use
+	met      map[string]Translated
+}
+
+// NewTranslator returns a Translator of codes of day from to day to, which may be before it.
+func (s *Scheme) NewTranslator(from, to Date, choice Choice) *Translator {
+	t := &Translator{scheme: s, from: from, to: to, choice: choice, met: map[string]Translated{}}
+	for _, v := range s.On(from) {
+		t.widest = max(t.widest, len(v.Code))
+	}
+	return t
+}
+
+// Translate tells what a code is on the other day. A code of digits that the scheme never had is matched with zeros before it, when one code
+// alone is in use then. The error is ErrAmbiguous, beside all codes, or none.
+func (t *Translator) Translate(code string) (Translated, error) {
+	if r, ok := t.met[code]; ok {
+		return r, nil
+	}
+	whole := code
+	_, err := t.scheme.At(code, t.from)
+	if errors.Is(err, ErrUnknown) {
+		v := t.restore(code)
+		if v == nil {
+			return Translated{Fault: "the code was never in use"}, nil
+		}
+		whole, err = v.Code, nil
+	}
+	if errors.Is(err, ErrNotThen) {
+		r := Translated{Fault: "the code was not in use on " + t.from.String() + t.when(code)}
+		t.met[code] = r
+		return r, nil
+	}
+	found, err := t.scheme.Matches(whole, t.from, t.to)
+	if err != nil {
+		return Translated{}, err
+	}
+	r, err := t.choose(found)
+	if err != nil {
+		return r, err
+	}
+	r.Restored = whole != code
+	t.met[code] = r
+	return r, nil
+}
+
+// restore finds the one version in use that a code is but for zeros at its beginning; nil when there is none, or several.
+func (t *Translator) restore(code string) (only *Version) {
+	if code == "" || len(code) >= t.widest || strings.Trim(code, "0123456789") != "" {
+		return nil
+	}
+	for n := 1; n <= t.widest-len(code); n++ {
+		v, err := t.scheme.At(strings.Repeat("0", n)+code, t.from)
+		if err == nil && only != nil {
+			return nil
+		} else if err == nil {
+			only = v
+		}
+	}
+	return only
+}
+
+// when tells when a code was in use: times without a gap, each by its last name.
+func (t *Translator) when(code string) string {
+	all, told := t.scheme.Meanings(code), ""
+	for i := 0; i < len(all); i++ {
+		from := all[i].From
+		for i+1 < len(all) && all[i].To == all[i+1].From {
+			i++
+		}
+		until := ""
+		if all[i].To != 0 {
+			until = " until " + all[i].To.String()
+		}
+		told += fmt.Sprintf(", from %s%s (%s)", from, until, all[i].Name)
+	}
+	return ", but" + strings.TrimPrefix(told, ",")
+}
+
+func (t *Translator) choose(found []Match) (Translated, error) {
+	switch {
+	case len(found) == 0 && t.to < t.from:
+		return Translated{Fault: "nothing is known of it on " + t.to.String() + ": it began later"}, nil
+	case len(found) == 0:
+		return Translated{Fault: "nothing of it was left on " + t.to.String()}, nil
+	case len(found) == 1:
+		return Translated{Code: found[0].Code, Name: found[0].Name}, nil
+	}
+	var codes, names []string
+	for _, m := range found {
+		codes, names = append(codes, m.Code), append(names, m.Name)
+	}
+	list := strings.Join(codes, " ")
+	switch t.choice {
+	case ChooseNull:
+		return Translated{Ambiguous: true}, nil
+	case ChooseError:
+		return Translated{Code: list, Ambiguous: true}, ErrAmbiguous
+	case ChooseList:
+		return Translated{Code: list, Name: strings.Join(names, "; "), Ambiguous: true}, nil
+	case ChooseLargest:
+		m, fault := largest(found)
+		if m == nil {
+			return Translated{Fault: "it is several on " + t.to.String() + " (" + list + "), and " + fault, Ambiguous: true}, nil
+		}
+		return Translated{Code: m.Code, Name: m.Name, Ambiguous: true}, nil
+	}
+	panic("history: no choice " + string(t.choice))
+}
+
+// largest is the match with the largest share; nil, and why, when shares do not tell.
+func largest(found []Match) (best *Match, fault string) {
+	var most *big.Rat
+	for i := range found {
+		m := &found[i]
+		if m.Share == nil {
+			return nil, "their shares are not known"
+		}
+		switch {
+		case most == nil || m.Share.Cmp(most) > 0:
+			best, most = m, m.Share
+		case m.Share.Cmp(most) == 0:
+			best = nil
+		}
+	}
+	if best == nil {
+		return nil, "none is the largest"
+	}
+	return best, ""
+}
