@@ -107,6 +107,9 @@ func (s *Server) tile(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
+	if err := s.turns.rates.admit(c.owner()); err != nil { // a tile that is there already asks the store for nothing
+		return err
+	}
 	key := tileKey{set: set, at: at, asked: c.tileAsked(), rev: s.tiles.Rev(s.store, set, c.layerIDs()...)}
 	t, err := s.tileCache.get(c.r.Context(), key, func() (*madeTile, error) { return c.makeTile(set, at) })
 	if err != nil {
@@ -114,6 +117,9 @@ func (s *Server) tile(c *call, w http.ResponseWriter) error {
 	}
 	if s.store.Catalog() != c.cat {
 		return store.ErrChanged
+	}
+	if t.keep {
+		s.turns.charge(c.asking(c.r.Context()), store.CostPage)
 	}
 	h := w.Header()
 	c.dataHeaders(h)
@@ -185,6 +191,11 @@ func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 	if !ok {
 		return nil, problem.NotFoundf("there are no data at %d/%d/%d of %s; %s%s/%s tells the limits", at.Z, at.Row, at.Col, set.ID, c.base(), c.tilesPath(), set.ID)
 	}
+	turn := c.ticket(false)
+	if err := c.s.turns.enter(c.r.Context(), costTile, turn); err != nil {
+		return nil, err
+	}
+	defer c.s.turns.leave(costTile, turn)
 	var made *tile.Made
 	err = c.ask(func(ctx context.Context) (err error) {
 		made, err = c.s.tiles.Tile(ctx, c.s.store, ask)

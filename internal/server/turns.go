@@ -70,6 +70,7 @@ func newTurns(l config.Limits, places [len(store.Costs)]int) *turns {
 	t.classes[costFileMaking] = newTurnClass(p+1, p)
 	n := max(4, 4*p)
 	t.classes[costExecuting] = newTurnClass(n, n/2)
+	t.classes[costTile] = newTurnClass(2*p, p)
 	return t
 }
 
@@ -90,6 +91,8 @@ const (
 	costFileMaking
 	// costExecuting is that of executions that clients wait for. Their questions wait for turns of their own besides.
 	costExecuting
+	// costTile is that of making tiles that are not there. What they ask the store waits for turns of its own besides.
+	costTile
 	costs
 )
 
