@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"grense/api/ogcapi"
@@ -17,12 +17,19 @@ import (
 	"grense/internal/store"
 )
 
-// times is the history of the data, read once for each catalog.
+// times is the history of the data, read once for each catalog. Make it by newTimes.
 type times struct {
-	mu sync.Mutex
+	read atomic.Pointer[readTimes]
+	turn chan struct{} // one reads at a time; who waits for it may leave
+}
+
+// readTimes is the history in a state of the data.
+type readTimes struct {
 	of *store.Catalog
 	h  *history.History
 }
+
+func newTimes() times { return times{turn: make(chan struct{}, 1)} }
 
 // history returns what the data know of divisions through time; nil when they know nothing.
 func (c *call) history() (*history.History, error) {
@@ -30,21 +37,28 @@ func (c *call) history() (*history.History, error) {
 		return c.s.past, nil
 	}
 	t := &c.s.times
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.of == c.cat {
-		return t.h, nil
+	if r := t.read.Load(); r != nil && r.of == c.cat {
+		return r.h, nil
 	}
-	var h *history.History
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-c.r.Context().Done():
+		return nil, c.r.Context().Err()
+	}
+	if r := t.read.Load(); r != nil && r.of == c.cat { // while this one waited
+		return r.h, nil
+	}
+	r := &readTimes{of: c.cat}
 	err := c.ask(func(ctx context.Context) (err error) {
-		h, err = history.Load(ctx, c.s.store)
+		r.h, err = history.Load(ctx, c.s.store)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	t.of, t.h = c.cat, h
-	return h, nil
+	t.read.Store(r)
+	return r.h, nil
 }
 
 // usualSchemes are the schemes of codes that collections have by their ids where nothing is configured.

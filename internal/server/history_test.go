@@ -3,8 +3,11 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"grense/internal/config"
@@ -37,6 +40,28 @@ func serveHistory(t *testing.T, change func(*config.Config)) *api {
 		t.Fatal(err)
 	}
 	return serve(t, path, change)
+}
+
+// TestWhoWaitsForTheHistoryMayLeave holds up the reading of the history, which others wait for.
+func TestWhoWaitsForTheHistoryMayLeave(t *testing.T) {
+	t.Parallel()
+	st := busy{serveHistory(t, nil).store, &sync.Once{}, make(chan struct{}), make(chan struct{})}
+	a := serveStore(t, st, nil)
+	var wg sync.WaitGroup
+	wg.Go(func() { a.get("/codes/kommune/0712").wants(200) })
+	<-st.asked
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		defer func() { _ = recover() }() // the answer is broken off
+		a.Config.Handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/codes/kommune/0301", nil))
+	}()
+	<-left
+	close(st.answer)
+	wg.Wait()
+	a.get("/codes/kommune/0301").wants(200)
 }
 
 func TestACodeTellsWhatItStoodFor(t *testing.T) {
