@@ -249,6 +249,7 @@ func changing(op Operation, get m) m {
 	if op.Body == "" {
 		return get
 	}
+	responses["201"] = m{"description": "A job was made, as Prefer: respond-async asks", "content": m{"application/json": m{"schema": ref("schemas", "statusInfo")}}}
 	responses["200"].(m)["content"].(m)["*/*"] = m{"schema": m{"type": "string", "format": "binary"}}
 	responses["204"] = m{"description": "No output is wanted by value; those by reference are in the header Link"}
 	responses["413"], responses["415"] = ref("responses", "TooLarge"), ref("responses", "MediaType")

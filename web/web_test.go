@@ -187,7 +187,7 @@ func TestStaticFilesAreFoundByBothNames(t *testing.T) {
 	if a, b := web.HashedName("a.css", []byte("x")), web.HashedName("a.css", []byte("y")); a == b {
 		t.Errorf("two contents have one name, %s", a)
 	}
-	if n := len(web.Files()); n != 5 {
+	if n := len(web.Files()); n != 6 {
 		t.Errorf("%d files", n)
 	}
 }

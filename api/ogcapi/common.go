@@ -19,6 +19,8 @@ const (
 	RelData          = "http://www.opengis.net/def/rel/ogc/1.0/data"
 	RelProcesses     = "http://www.opengis.net/def/rel/ogc/1.0/processes"
 	RelExecute       = "http://www.opengis.net/def/rel/ogc/1.0/execute"
+	RelResults       = "http://www.opengis.net/def/rel/ogc/1.0/results"
+	RelJobList       = "http://www.opengis.net/def/rel/ogc/1.0/job-list"
 	RelTilingSchemes = "http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes"
 	RelQueryables    = "http://www.opengis.net/def/rel/ogc/1.0/queryables"
 	RelSchema        = "http://www.opengis.net/def/rel/ogc/1.0/schema"

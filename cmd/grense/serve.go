@@ -163,15 +163,30 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 		}
 	}
 	s.server, err = server.New(server.Options{Config: s.cfg, Past: past, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches,
-		Tiles: s.tiles})
+		Tiles: s.tiles, Jobs: s.jobs(ctx)})
 	if err != nil {
 		return err
 	}
 	kctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // keys are checked until the last answer is out
 	var done sync.WaitGroup
 	done.Go(func() { s.keys.Run(kctx) })
-	s.stopKeys = func() { cancel(); done.Wait() }
+	work, stop := context.WithCancel(ctx) // jobs go back as soon as the server is to end
+	done.Go(func() { s.server.RunJobs(work) })
+	s.stopKeys = func() { stop(); cancel(); done.Wait() }
 	return nil
+}
+
+// jobs is where jobs are kept; nil, with a word of it, where that cannot be.
+func (s *service) jobs(ctx context.Context) store.Jobs {
+	kept, ok := s.state.(store.Jobs)
+	if !ok {
+		return nil
+	}
+	if err := kept.PrepareJobs(ctx); err != nil {
+		s.log.Warn("processes do not run as jobs, since none can be kept", "err", err)
+		return nil
+	}
+	return kept
 }
 
 // close releases everything, in the order of use.

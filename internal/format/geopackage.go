@@ -22,7 +22,8 @@ var geoPackage = &Format{Name: "gpkg", Media: "application/geopackage+sqlite3", 
 // geoPackageWriter writes a GeoPackage with one table, through a store.Writer.
 type geoPackageWriter struct {
 	*table
-	w io.Writer
+	w    io.Writer
+	name string // of the table; "": the id of the collection
 }
 
 func newGeoPackage(w io.Writer, o Options) (Writer, error) {
@@ -41,13 +42,18 @@ func (g *geoPackageWriter) Close(abort bool) error {
 	if abort {
 		return nil
 	}
-	dir, err := os.MkdirTemp(g.o.Temp, "grense-gpkg-*")
+	return throughFile(g.w, g.o.Temp, g.write)
+}
+
+// throughFile copies to w what write makes at a path in a folder; "" is the system's.
+func throughFile(w io.Writer, temp string, write func(path string) error) error {
+	dir, err := os.MkdirTemp(temp, "grense-gpkg-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "out.gpkg")
-	if err := g.write(path); err != nil {
+	if err := write(path); err != nil {
 		return err
 	}
 	f, err := os.Open(path)
@@ -55,21 +61,77 @@ func (g *geoPackageWriter) Close(abort bool) error {
 		return err
 	}
 	defer f.Close()
-	_, err = io.Copy(g.w, f)
+	_, err = io.Copy(w, f)
 	return err
+}
+
+// Layer is one table of a GeoPackage: what is written of a collection, and which of its features.
+type Layer struct {
+	Options Options
+	Name    string // of the table; "": the id of the collection
+	Query   store.Query
+}
+
+// GeoPackage writes a GeoPackage with several tables, all of one snapshot. Options of the first layer say how the file is made.
+func GeoPackage(ctx context.Context, w io.Writer, snap store.Snapshot, layers []Layer) error {
+	o := layers[0].Options
+	if o.GeoPackage == nil {
+		return fmt.Errorf("format: nothing writes GeoPackages here")
+	}
+	return throughFile(w, o.Temp, func(path string) error {
+		out, err := o.newFile(ctx, path)
+		if err != nil {
+			return err
+		}
+		defer out.Close()
+		for _, l := range layers {
+			if err := addLayer(ctx, out, snap, l); err != nil {
+				return err
+			}
+		}
+		return out.Commit(ctx)
+	})
+}
+
+// addLayer writes one table.
+func addLayer(ctx context.Context, out store.Writer, snap store.Snapshot, l Layer) error {
+	x, err := geoPackage.Open(nil, l.Options)
+	if err != nil {
+		return err
+	}
+	g := x.(*geoPackageWriter)
+	defer g.tmp.close()
+	g.name = l.Name
+	if err := (feeder{w: g, from: Source{Snapshot: snap, Query: l.Query}}).feed(ctx); err != nil {
+		return err
+	}
+	return g.fill(ctx, out)
 }
 
 func (g *geoPackageWriter) write(path string) error {
 	ctx := context.Background() // the request's end is seen by the caller, who gives up writing
-	at := g.o.Dated
-	if at.IsZero() {
-		at = time.Unix(0, 0)
-	}
-	out, err := g.o.GeoPackage(ctx, path, at)
+	out, err := g.o.newFile(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
+	if err := g.fill(ctx, out); err != nil {
+		return err
+	}
+	return out.Commit(ctx)
+}
+
+// newFile begins a GeoPackage.
+func (o *Options) newFile(ctx context.Context, path string) (store.Writer, error) {
+	at := o.Dated
+	if at.IsZero() {
+		at = time.Unix(0, 0)
+	}
+	return o.GeoPackage(ctx, path, at)
+}
+
+// fill adds the table.
+func (g *geoPackageWriter) fill(ctx context.Context, out store.Writer) error {
 	c, columns := g.collection()
 	if err := out.Define(ctx, c, false); err != nil {
 		return err
@@ -79,7 +141,7 @@ func (g *geoPackageWriter) write(path string) error {
 		return err
 	}
 	row := make([]any, len(columns))
-	err = g.read(func(_ int, values []any, geom []byte) error {
+	return g.read(func(_ int, values []any, geom []byte) error {
 		for i, v := range values {
 			row[i] = geoPackageValue(g.kindOf(i), v)
 		}
@@ -91,10 +153,6 @@ func (g *geoPackageWriter) write(path string) error {
 		}
 		return insert(row...)
 	})
-	if err != nil {
-		return err
-	}
-	return out.Commit(ctx)
 }
 
 // collection is what is written, and the columns in the order of rows.
@@ -102,6 +160,9 @@ func (g *geoPackageWriter) collection() (*store.Collection, []string) {
 	from := g.o.Collection
 	c := &store.Collection{ID: from.ID, Table: from.ID, Title: from.Title, Description: from.Description, Public: true, TitleProperty: from.TitleProperty,
 		Instant: from.Instant, IntervalStart: from.IntervalStart, IntervalEnd: from.IntervalEnd, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}}
+	if g.name != "" {
+		c.ID, c.Table = g.name, g.name
+	}
 	cols := append(append([]column(nil), g.cols...), column{Name: "geom"})
 	names := distinct(cols, 0, strings.ToLower)
 	for i, p := range g.cols {

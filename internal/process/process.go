@@ -38,7 +38,7 @@ const (
 type Env struct {
 	Catalog *store.Catalog
 	Store   store.Store // its questions wait for the turns of the caller
-	// Snapshot holds one state of the data. The caller closes it.
+	// Snapshot holds one state of the data until the execution has ended, its files included.
 	Snapshot func(context.Context) (store.Snapshot, error)
 	// Open reads what an input refers to (OGC 18-062r2, 7.11.2.4): a collection of this service, or an address of the allow-list.
 	Open func(ctx context.Context, href string) (io.ReadCloser, string, error)
@@ -119,7 +119,7 @@ func (r *Registry) Find(id string) (Process, bool) {
 }
 
 // Standard lists the processes that need nothing but an Env.
-func Standard() []Process { return []Process{echo{}} }
+func Standard() []Process { return append([]Process{echo{}, distinct{}}, exports()...) }
 
 // told picks a text by language.
 func told(lang, nb, nn, en string) string {

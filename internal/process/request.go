@@ -18,11 +18,10 @@ import (
 
 // Request is an execution that was asked for (OGC 18-062r2, 7.11), read and checked but for what stands elsewhere: inputs by reference.
 type Request struct {
-	Inputs     Inputs
-	Outputs    []string        // wanted, sorted
-	Reference  map[string]bool // outputs that are wanted by reference
-	Document   bool            // the results as one document; else raw
-	Subscriber *ogcapi.Subscriber
+	Inputs    Inputs
+	Outputs   []string        // wanted, sorted
+	Reference map[string]bool // outputs that are wanted by reference
+	Document  bool            // the results as one document; else raw
 
 	refs map[string]int // how many references stand in an input
 }
@@ -41,7 +40,7 @@ func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
 	if err != nil || !utf8.Valid(body) {
 		return nil, badJSON(err)
 	}
-	r := &Request{Inputs: Inputs{}, Reference: map[string]bool{}, Subscriber: x.Subscriber, refs: map[string]int{}}
+	r := &Request{Inputs: Inputs{}, Reference: map[string]bool{}, refs: map[string]int{}}
 	var c checker
 	r.readInputs(&c, x.Inputs, p, d)
 	r.readOutputs(&c, x.Outputs, d)
@@ -51,6 +50,9 @@ func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
 		r.Document = true
 	default:
 		c.fail("/response", x.Response, "use raw or document")
+	}
+	if x.Subscriber != nil {
+		c.fail("/subscriber", x.Subscriber.SuccessURI, "leave it out, callbacks are not offered; ask with Prefer: respond-async and then for the state of the job")
 	}
 	if len(c.faults) > 0 {
 		return nil, &problem.Error{Kind: problem.Invalid, Faults: c.faults[:min(len(c.faults), maxFaults)]}

@@ -106,7 +106,13 @@ func (c *call) operations(rt *route) []openapi.Operation {
 	if !rt.gets() {
 		op.Method, op.Body = "post", rt.Body
 	}
-	return []openapi.Operation{op}
+	list := []openapi.Operation{op}
+	if rt.Delete != nil {
+		op.Method, op.ID, op.Summary = "delete", "dismiss", "Dismiss a job"
+		op.Answers = op.Answers[:1]
+		list = append(list, op)
+	}
+	return list
 }
 
 func (c *call) operation(rt *route, coll *store.Collection) openapi.Operation {
@@ -194,6 +200,8 @@ func (c *call) definedParam(p *param) openapi.Parameter {
 		d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
 	case paramProcessLimit:
 		d.Shared = "processes-limit"
+	case paramJobLimit, paramJobType, paramJobProcess, paramJobStatus, paramJobTime, paramJobShortest, paramJobLongest:
+		d.Shared = ""
 	case paramLimit:
 		d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.s.cfg.Limits.PageMax, "default": c.s.cfg.Limits.PageDefault}
 	case paramCollections:

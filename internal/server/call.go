@@ -38,6 +38,7 @@ type call struct {
 	right *ticket           // to ask the store; nil: not asked yet
 
 	values url.Values // all query parameters
+	form   bool       // the body is that of a form of ours
 	body   string     // the filter that the body brings; "" for none
 
 	// params is what the query parameters say: the struct of the route's Params, as its New made it; nil when it has none.

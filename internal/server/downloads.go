@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -299,101 +298,11 @@ func textual(f *format.Format) bool {
 	return f.Charset || strings.HasSuffix(f.Media, "json") || strings.HasSuffix(f.Media, "-seq") || strings.Contains(f.Media, "xml") && f.Name != "xlsx"
 }
 
-// How much of a file is gathered before it goes to the client, in bytes, and how many ids are asked for at once.
-const (
-	downloadPiece = 1 << 20
-	downloadPage  = 5000
-)
-
-// errGathered ends a Fetch whose piece is large enough.
-var errGathered = errors.New("server: the piece is full")
-
-// produce writes the file to out; temp is the folder for what has to wait. Questions to the store gather pieces in memory, since nobody may wait for a client with a turn.
+// produce writes the file to out; temp is the folder for what has to wait.
 func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot, temp string) error {
-	q := c.items().query
-	q.Count, q.Limit, q.Offset = store.CountCheap, downloadPage, 0
-	p, err := snap.Page(c.r.Context(), q)
-	if err != nil {
-		return err
-	}
-	q.Count = store.CountNone
-	var piece bytes.Buffer
-	writer := &pieces{piece: &piece, out: out}
 	o := c.fileOptions()
-	o.Temp, o.Count = temp, p.Matched
-	w, err := f.Open(writer, o)
-	if err != nil {
-		return err
-	}
-	done := false
-	defer func() {
-		if !done {
-			w.Close(true)
-		}
-	}()
-	for {
-		if err := c.producePage(w, writer, snap, p); err != nil {
-			return err
-		}
-		if p.Next == "" {
-			break
-		}
-		q.Cursor = p.Next
-		if p, err = snap.Page(c.r.Context(), q); err != nil {
-			return err
-		}
-	}
-	done = true
-	writer.direct = true
-	if err := writer.flush(); err != nil {
-		return err
-	}
-	return w.Close(false)
-}
-
-// producePage writes the features of a page.
-func (c *call) producePage(w format.Writer, to *pieces, snap store.Snapshot, p *store.Page) error {
-	for rows := p.Rows; len(rows) > 0; {
-		n := 0
-		err := snap.Fetch(c.r.Context(), c.coll.ID, rows, w.Want(), func(x *store.Feature) error {
-			n++
-			if err := w.Write(x); err != nil {
-				return err
-			}
-			if to.piece.Len() >= downloadPiece {
-				return errGathered
-			}
-			return nil
-		})
-		if err != nil && err != errGathered {
-			return err
-		}
-		rows = rows[n:]
-		if err := to.flush(); err != nil {
-			return err
-		}
-	}
-	return c.r.Context().Err()
-}
-
-// pieces gathers what a format writes; once direct is set it passes everything on.
-type pieces struct {
-	piece  *bytes.Buffer
-	out    io.Writer
-	direct bool
-}
-
-func (p *pieces) Write(b []byte) (int, error) {
-	if p.direct {
-		return p.out.Write(b)
-	}
-	return p.piece.Write(b)
-}
-
-func (p *pieces) flush() error {
-	_, err := p.out.Write(p.piece.Bytes())
-	p.piece.Reset()
-	return err
+	o.Temp = temp
+	return f.Produce(c.r.Context(), out, o, format.Source{Snapshot: snap, Query: c.items().query})
 }
 
 // revisionOf names a state of the data as addresses do. It changes with the program too, since another version may write other bytes.

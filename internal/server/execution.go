@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,8 @@ type execution struct {
 	lang        string
 	owner       string // whose turns it takes
 	keyID       string // of the key that asked; "" for none
-	begun       bool   // its questions are never refused
+	held        []store.Snapshot
+	begun       bool // its questions are never refused
 	progress    func(percent int, message string)
 }
 
@@ -45,7 +47,7 @@ func (s *Server) execute(c *call, w http.ResponseWriter) error {
 		return err
 	}
 	d := c.describeProcess(p)
-	body, err := c.readExecution()
+	body, err := c.readExecution(d)
 	if err != nil {
 		return err
 	}
@@ -54,7 +56,29 @@ func (s *Server) execute(c *call, w http.ResponseWriter) error {
 		return err
 	}
 	x := &execution{s: s, p: p, desc: d, req: req, mount: c.mount, root: c.root, lang: c.lang, owner: c.owner(), keyID: c.keyID, progress: func(int, string) {}}
+	if slices.Contains(d.JobControlOptions, process.Async) && (c.asksForJob() || !slices.Contains(d.JobControlOptions, process.Sync)) {
+		return s.submit(c, w, x, body)
+	}
+	if len(req.Reference) > 0 {
+		return problem.New(problem.Invalid, nil, "outputs by reference are kept by jobs; ask with Prefer: respond-async, or for values")
+	}
 	return s.executeNow(c, w, x)
+}
+
+// asksForJob reports whether the client prefers not to wait (RFC 7240, 4.1; OGC 18-062r2, 7.11.2.2).
+func (c *call) asksForJob() bool {
+	if c.form {
+		return c.r.PostForm.Get("run") == "job"
+	}
+	for _, v := range c.r.Header.Values("Prefer") {
+		for p := range strings.SplitSeq(v, ",") {
+			name, _, _ := strings.Cut(p, ";")
+			if strings.EqualFold(strings.TrimSpace(name), "respond-async") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // executeNow runs a process while the client waits (OGC 18-062r2, 7.11.2.2).
@@ -85,8 +109,11 @@ func (s *Server) executeNow(c *call, w http.ResponseWriter, x *execution) error 
 const syncTime = 10 * time.Minute
 
 // readExecution reads the body of an execution.
-func (c *call) readExecution() ([]byte, error) {
+func (c *call) readExecution(d ogcapi.Process) ([]byte, error) {
 	media, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if media == "application/x-www-form-urlencoded" {
+		return c.readProcessForm(d)
+	}
 	if charset := strings.ToLower(params["charset"]); err != nil || media != "application/json" || charset != "" && charset != "utf-8" {
 		return nil, problem.New(problem.MediaType, err, "send the inputs as JSON, with Content-Type application/json")
 	}
@@ -110,6 +137,18 @@ func (c *call) readExecution() ([]byte, error) {
 // run executes the process and puts what is wanted of its outputs on a shelf, in their order.
 func (x *execution) run(ctx context.Context, to shelf) ([]result, error) {
 	env := x.env()
+	env.Snapshot = func(ctx context.Context) (store.Snapshot, error) {
+		snap, err := x.s.snapshotFor(ctx, x.owner, x.begun)
+		if err == nil {
+			x.held = append(x.held, snap)
+		}
+		return snap, err
+	}
+	defer func() {
+		for _, snap := range x.held {
+			snap.Close()
+		}
+	}()
 	if err := x.req.Resolve(ctx, env, x.desc); err != nil {
 		return nil, err
 	}
@@ -169,8 +208,7 @@ func isBox(schema any) bool {
 // env is what the process works with.
 func (x *execution) env() *process.Env {
 	return &process.Env{Catalog: x.s.store.Catalog(), Store: x.s.store, GeoPackage: x.s.newGeoPackage, Temp: x.s.downloads.temp(), Base: x.root + x.mount, Lang: x.lang,
-		Snapshot: func(ctx context.Context) (store.Snapshot, error) { return x.s.snapshotFor(ctx, x.owner, x.begun) },
-		Open:     x.open, Progress: x.progress}
+		Open: x.open, Progress: x.progress}
 }
 
 // A shelf keeps outputs until they are delivered.

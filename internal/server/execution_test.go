@@ -48,7 +48,7 @@ func TestExecutionAnswersRawAndAsADocument(t *testing.T) {
 			}
 		}
 		a.send(path, `{"inputs":{"string":"x"},"outputs":{}}`).wants(204)
-		if r := a.send(path, `{"inputs":{"number":1}}`, "Prefer", "respond-async, wait=5").wants(200); r.Header.Get("Preference-Applied") == "" {
+		if r := a.send(path, `{"inputs":{"number":1}}`, "Prefer", "wait=5").wants(200); r.Header.Get("Preference-Applied") == "" {
 			t.Error("no Preference-Applied")
 		}
 	}

@@ -29,6 +29,10 @@ func (s *Server) landing(c *call) (*answer, error) {
 		{Rel: ogcapi.RelConformance, Type: "application/json", Title: "Conformance", Href: b + "/conformance"},
 		{Rel: ogcapi.RelData, Type: "application/json", Title: "Collections", Href: b + "/collections"},
 	}
+	if s.jobs.kept != nil {
+		links = append(links, ogcapi.Link{Rel: ogcapi.RelJobList, Type: "application/json", Title: "Jobs", Href: b + "/jobs?f=json"},
+			ogcapi.Link{Rel: ogcapi.RelJobList, Type: "text/html", Title: "Jobs as HTML", Href: b + "/jobs?f=html", Hreflang: hreflang})
+	}
 	if c.tiled(nil) != nil {
 		links = append(links,
 			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: asJSON.Media, Title: "Vector tiles of all collections", Href: b + "/tiles?f=json"},

@@ -76,7 +76,7 @@ func (a *api) drive(t *testing.T, mount string, keys []string) {
 			continue
 		}
 		p := mount + path
-		for name, value := range map[string]string{"{tileMatrixSetId}": "WebMercatorQuad", "{processId}": "echo", "{tileMatrix}": "3", "{tileRow}": "2", "{tileCol}": "4"} {
+		for name, value := range map[string]string{"{tileMatrixSetId}": "WebMercatorQuad", "{processId}": "echo", "{jobId}": "0123456789abcdef", "{outputId}": "string", "{tileMatrix}": "3", "{tileRow}": "2", "{tileCol}": "4"} {
 			p = strings.ReplaceAll(p, name, value)
 		}
 		if strings.Contains(p, "{featureId}") {

@@ -31,6 +31,7 @@ type page struct {
 	LD          template.JS // the page as JSON-LD, made safe by inScript; "" for none
 	Caption     string      // of the map; "" for the usual one
 	Tiles       *tileMap    // the map of tiles that scripts put in the place of the drawing; nil: none
+	Refresh     bool        // without scripts the page is loaded anew every few seconds
 	Without     string      // a representation of the route that this document does not have; "" for none
 }
 
@@ -219,6 +220,8 @@ func (c *call) crumbs(parent string) []crumb {
 		return []crumb{home, {c.text("codelists.title"), c.htmlHref("/codelists")}}
 	case "processes":
 		return []crumb{home, {c.text("processes.title"), c.htmlHref("/processes")}}
+	case "jobs":
+		return append(c.crumbs("processes"), crumb{c.text("jobs.title"), c.htmlHref("/jobs")})
 	case "tilematrixsets":
 		return []crumb{home, {c.text("tilematrixsets.title"), c.htmlHref("/TileMatrixSets")}}
 	}

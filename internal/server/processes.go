@@ -10,7 +10,9 @@ import (
 
 // Classes of errors of OGC 18-062r2, by the addresses that clients compare.
 const (
-	noSuchProcess = "http://www.opengis.net/def/exceptions/ogcapi-processes-1/1.0/no-such-process"
+	noSuchJob      = "http://www.opengis.net/def/exceptions/ogcapi-processes-1/1.0/no-such-job"
+	resultNotReady = "http://www.opengis.net/def/exceptions/ogcapi-processes-1/1.0/result-not-ready"
+	noSuchProcess  = "http://www.opengis.net/def/exceptions/ogcapi-processes-1/1.0/no-such-process"
 )
 
 // processes lists the processes (OGC 18-062r2, 7.9).
@@ -42,7 +44,7 @@ func (s *Server) process(c *call) (*answer, error) {
 		return nil, err
 	}
 	d := c.describeProcess(p)
-	return &answer{JSON: d, Links: d.Links, Page: &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: d}}, nil
+	return &answer{JSON: d, Links: d.Links, Page: &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: processPage(d)}}, nil
 }
 
 // findProcess is the process that the path names (OGC 18-062r2, 7.10.3).
@@ -59,8 +61,12 @@ func (c *call) findProcess() (process.Process, error) {
 // describeProcess is the description of a process as the service offers it, with links.
 func (c *call) describeProcess(p process.Process) ogcapi.Process {
 	d := p.Describe(c.cat, c.lang)
-	d.JobControlOptions = slices.DeleteFunc(slices.Clone(d.JobControlOptions), func(o string) bool { return o != process.Sync })
-	d.OutputTransmission = []string{"value"}
+	if c.s.jobs.kept == nil {
+		d.JobControlOptions = slices.DeleteFunc(slices.Clone(d.JobControlOptions), func(o string) bool { return o != process.Sync })
+	}
+	if !slices.Contains(d.JobControlOptions, process.Async) { // what is referred to is kept by jobs
+		d.OutputTransmission = []string{"value"}
+	}
 	here := c.base() + "/processes/" + d.ID
 	d.Links = []ogcapi.Link{
 		{Rel: "self", Type: "application/json", Title: "Process description as JSON", Href: here + "?f=json", Hreflang: hreflang},

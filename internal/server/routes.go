@@ -31,6 +31,7 @@ type route struct {
 	Get         func(*call) (*answer, error)
 	Stream      func(*call, http.ResponseWriter) error // instead of Get: writes the answer by itself
 	Post        func(*call, http.ResponseWriter) error
+	Delete      func(*call, http.ResponseWriter) error
 	Body        string // schema of the body of Post, in the API definition
 	Asks        bool   // POST asks the same as GET, with a filter in CQL2 JSON as its body
 	NoAccept    bool   // the first representation answers whatever Accept says, when f is not given
@@ -81,6 +82,8 @@ var pathVariables = []pathVariable{
 	{Name: "codeListId", Description: "Id of the code list"},
 	{Name: "schemeId", Description: "Id of the scheme that the code is of, such as kommune"},
 	{Name: "code", Description: "The code"},
+	{Name: "jobId", Description: "Id of the job"},
+	{Name: "outputId", Description: "Id of the output"},
 	{Name: "processId", Description: "Id of the process", Values: func(c *call) (ids []string) {
 		for _, p := range c.s.processList.All() {
 			ids = append(ids, p.ID())
@@ -91,22 +94,23 @@ var pathVariables = []pathVariable{
 
 // Addresses of conformance classes (OGC 19-072, OGC 17-069r4, OGC 18-058r1, OGC 19-079r2, OGC 23-058r2, OGC 17-083r4, OGC 20-057, OGC 18-062r2, OGC 21-045r1).
 const (
-	common1   = "http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/"
-	common2   = "http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
-	common2s  = "https://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
-	features1 = "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/"
-	features2 = "http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/"
-	features3 = "http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/"
-	common3   = "http://www.opengis.net/spec/ogcapi-common-3/1.0/conf/"
-	features5 = "http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/" // where older clients look for the classes of Common 3
-	jsonFG    = "http://www.opengis.net/spec/json-fg-1/1.0/conf/"
-	tms2      = "http://www.opengis.net/spec/tms/2.0/conf/"
-	features6 = "http://www.opengis.net/spec/ogcapi-features-6/0.0/conf/" // draft: no stable address yet
-	features7 = "http://www.opengis.net/spec/ogcapi-features-7/0.0/conf/" // draft: no stable address yet
-	features8 = "http://www.opengis.net/spec/ogcapi-features-8/0.0/conf/" // draft: no stable address yet
-	features9 = "http://www.opengis.net/spec/ogcapi-features-9/0.0/conf/" // draft: no stable address yet
-	tiles1    = "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/"
-	cql2Base  = "http://www.opengis.net/spec/cql2/1.0/conf/"
+	common1    = "http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/"
+	common2    = "http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
+	common2s   = "https://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
+	features1  = "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/"
+	features2  = "http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/"
+	features3  = "http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/"
+	common3    = "http://www.opengis.net/spec/ogcapi-common-3/1.0/conf/"
+	features5  = "http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/" // where older clients look for the classes of Common 3
+	jsonFG     = "http://www.opengis.net/spec/json-fg-1/1.0/conf/"
+	tms2       = "http://www.opengis.net/spec/tms/2.0/conf/"
+	features6  = "http://www.opengis.net/spec/ogcapi-features-6/0.0/conf/" // draft: no stable address yet
+	features7  = "http://www.opengis.net/spec/ogcapi-features-7/0.0/conf/" // draft: no stable address yet
+	features8  = "http://www.opengis.net/spec/ogcapi-features-8/0.0/conf/" // draft: no stable address yet
+	features9  = "http://www.opengis.net/spec/ogcapi-features-9/0.0/conf/" // draft: no stable address yet
+	tiles1     = "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/"
+	cql2Base   = "http://www.opengis.net/spec/cql2/1.0/conf/"
+	processes1 = "http://www.opengis.net/spec/ogcapi-processes-1/1.0/conf/"
 )
 
 // cql2Classes are the classes of OGC 21-065r2 that filters have.
@@ -231,13 +235,28 @@ func (s *Server) table() []*route {
 		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes",
 			Description: "The processes that the service offers.",
 			Params:      []*param{paramProcessLimit}, New: newProcessesParams,
-			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("processes"), Get: s.processes},
+			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("processes"), Get: s.processes,
+			Classes: []string{processes1 + "core", processes1 + "json", processes1 + "html", processes1 + "oas30"}},
 		{Path: "/processes/{processId}", Op: "getProcessDescription", Tag: "Processes", Summary: "One process",
 			Description: "Inputs and outputs of a process (OGC 18-062r2).",
-			Formats:     []rep{asJSON, asHTML}, Schema: schema("process"), Get: s.process},
+			Formats:     []rep{asJSON, asHTML}, Schema: schema("process"), Get: s.process,
+			Classes: []string{processes1 + "ogc-process-description"}},
 		{Path: "/processes/{processId}/execution", Op: "execute", Tag: "Processes", Summary: "Execute a process",
 			Description: "Runs a process on the inputs in the body and answers with its outputs (OGC 18-062r2, 7.11).",
 			Data:        true, Formats: []rep{asJSON}, Schema: schema("results"), NoAccept: true, Body: "execute", Post: s.execute},
+		{Path: "/jobs", Op: "getJobs", Tag: "Processes", Summary: "Your jobs",
+			Description: "The jobs that were made with the same key, the newest first; where no key is asked for, all (OGC 18-062r2, 11).",
+			Data:        true, Params: []*param{paramJobLimit, paramJobType, paramJobProcess, paramJobStatus, paramJobTime, paramJobShortest, paramJobLongest}, New: newJobsParams,
+			Formats: []rep{asJSON, asHTML}, Schema: schema("jobList"), Stream: s.jobList, Classes: []string{processes1 + "job-list"}},
+		{Path: "/jobs/{jobId}", Op: "getStatus", Tag: "Processes", Summary: "One job",
+			Description: "How far a job is. DELETE ends it, or removes it when it has finished (OGC 18-062r2, 7.12 and 12).",
+			Data:        true, Formats: []rep{asJSON, asHTML}, Schema: schema("statusInfo"), Stream: s.job, Post: s.jobForm, Delete: s.dismiss, Classes: []string{processes1 + "dismiss"}},
+		{Path: "/jobs/{jobId}/results", Op: "getResult", Tag: "Processes", Summary: "The outputs of a job",
+			Description: "The outputs of a job in the form that its execution asked for; of a job that failed its failure (OGC 18-062r2, 7.13).",
+			Data:        true, Formats: []rep{asJSON}, NoAccept: true, Schema: schema("results"), Stream: s.results},
+		{Path: "/jobs/{jobId}/results/{outputId}", Op: "getOutput", Tag: "Processes", Summary: "One output of a job",
+			Description: "One output of a job as it is; it can be asked for in parts by the header Range.",
+			Data:        true, Formats: []rep{asJSON}, NoAccept: true, Schema: schema("results"), Stream: s.output},
 		{Path: "/codelists", Op: "getCodeLists", Tag: "Code lists", Summary: "All code lists",
 			Description: "The code lists of the place-name register.",
 			Formats:     []rep{asJSON, asCSV, asHTML}, Schema: schema("codeLists"), Get: s.codeLists, Register: true},

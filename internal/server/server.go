@@ -49,6 +49,8 @@ type Options struct {
 	Tiles *tile.Maker
 	// Past is the history of divisions where the data bring none. Nil: there is none then.
 	Past *history.History
+	// Jobs keeps executions that nobody waits for; see RunJobs. Nil: every execution is waited for.
+	Jobs store.Jobs
 	// Version of the program, for the API definition and the pages.
 	Version string
 	// Caches is what the caches of the process belong to, those of the store among them. Nil: the Server makes a group of its own.
@@ -102,6 +104,7 @@ type Server struct {
 	wrongKeys *buckets // of addresses
 
 	processList *process.Registry
+	jobs        *jobs
 	ready       atomic.Bool
 	reloadErr   atomic.Pointer[error] // of the last reload; nil when it went well
 }
@@ -161,7 +164,7 @@ func New(o Options) (*Server, error) {
 	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}
-	s.processList, s.metrics, s.soap = process.NewRegistry(process.Standard()...), newMetrics(s), s.newSOAP()
+	s.processList, s.jobs, s.metrics, s.soap = process.NewRegistry(process.Standard()...), newJobs(o.Jobs), newMetrics(s), s.newSOAP()
 	s.routes = s.table()
 	s.handler = s.chain(s.router())
 	s.ready.Store(true)
@@ -261,6 +264,8 @@ func (s *Server) serve(mount string, rt *route) http.Handler {
 			return
 		case r.Method == http.MethodPost && rt.Post != nil:
 			err = rt.Post(c, w)
+		case r.Method == http.MethodDelete && rt.Delete != nil:
+			err = rt.Delete(c, w)
 		case r.Method == http.MethodPost && rt.Asks:
 			err = s.get(c, w)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead || !rt.gets():
@@ -286,6 +291,9 @@ func (rt *route) allow() string {
 	}
 	if rt.Post != nil || rt.Asks {
 		methods = append(methods, http.MethodPost)
+	}
+	if rt.Delete != nil {
+		methods = append(methods, http.MethodDelete)
 	}
 	return strings.Join(append(methods, http.MethodOptions), ", ")
 }

@@ -98,6 +98,8 @@ type api struct {
 	key   string // "" when open
 	store store.Store
 	srv   *server.Server
+	state store.State // of keys, where they are required
+	keys  *apikey.Checker
 	logs  *lockedBuffer
 }
 
@@ -151,12 +153,17 @@ func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api 
 	o := server.Options{Config: cfg, Store: st, Logger: slog.New(slog.NewJSONHandler(a.logs, nil)), Version: "test", NewGeoPackage: gpkg.CreateBare}
 	o.Tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	t.Cleanup(func() { o.Tiles.Close() })
+	state, err := gpkg.OpenState(t.Context(), filepath.Join(t.TempDir(), "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { state.Close() })
+	o.Jobs = state.(store.Jobs)
+	if err := o.Jobs.PrepareJobs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if cfg.Auth == "required" {
-		state, err := gpkg.OpenState(t.Context(), filepath.Join(t.TempDir(), "state.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { state.Close() })
+		a.state = state
 		key, rec, err := apikey.New("test", time.Time{}, time.Now())
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +174,7 @@ func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api 
 		if o.Keys, err = apikey.NewChecker(t.Context(), state, o.Logger); err != nil {
 			t.Fatal(err)
 		}
-		o.Codes, a.key = &apikey.Codes{}, key
+		o.Codes, a.key, a.keys = &apikey.Codes{}, key, o.Keys
 	}
 	srv, err := server.New(o)
 	if err != nil {
@@ -175,6 +182,10 @@ func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api 
 	}
 	t.Cleanup(srv.Close)
 	a.srv, h = srv, srv.Handler()
+	work, stop := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() { srv.RunJobs(work) })
+	t.Cleanup(func() { stop(); done.Wait() })
 	return a
 }
 

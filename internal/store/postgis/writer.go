@@ -231,7 +231,7 @@ func defined(c *store.Collection) *store.Collection {
 
 // makeTable makes sure that an empty table is there: of a migration, else a new one.
 func (w *Writer) makeTable(ctx context.Context, name string, columns func() string) error {
-	if slices.Contains([]string{"migration", "collection", "api_key"}, name) {
+	if slices.Contains([]string{"migration", "collection", "api_key", "job", "job_piece"}, name) {
 		return own(fmt.Errorf("the schema grense has a table %q of its own; choose another name", name))
 	}
 	if ours, err := w.migrated(ctx, name); err != nil || ours {

@@ -1,0 +1,346 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"grense/api/ogcapi"
+	"grense/internal/cql2"
+	"grense/internal/problem"
+	"grense/internal/process"
+	"grense/internal/store"
+)
+
+// jobsParams are those of the list of jobs (OGC 18-062r2, 11.2).
+type jobsParams struct {
+	limit                int
+	process, status      []string
+	from, to             *time.Time
+	shortest, longest    float64 // seconds
+	hasShort, hasLongest bool
+}
+
+func newJobsParams(c *call) any { return &jobsParams{limit: c.s.cfg.Limits.PageDefault} }
+
+// jobStates are the values of the parameter status.
+var jobStates = []string{store.JobAccepted, store.JobRunning, store.JobSuccessful, store.JobFailed, store.JobDismissed}
+
+// jobList lists the jobs of the caller, the newest first (OGC 18-062r2, 11.2).
+func (s *Server) jobList(c *call, w http.ResponseWriter) error {
+	doc := ogcapi.Jobs{Jobs: []ogcapi.StatusInfo{}, Links: c.selfLinks("/jobs")}
+	if s.jobs.kept != nil {
+		list, err := s.jobs.kept.JobList(c.r.Context())
+		if err != nil {
+			return err
+		}
+		p := c.params.(*jobsParams)
+		for i := range list {
+			if j := &list[i]; j.Owner == c.jobOwner() && p.wants(j, time.Now()) && len(doc.Jobs) < p.limit {
+				doc.Jobs = append(doc.Jobs, c.statusOf(j))
+			}
+		}
+	}
+	return c.writeFresh(w, &answer{JSON: doc, Page: &page{Name: "jobs", Title: c.text("jobs.title"), Crumbs: c.crumbs("processes"), Data: doc, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == store.JobAccepted || j.Status == store.JobRunning })}})
+}
+
+// wants reports whether a job is among those asked for. Of one that has not finished the duration is that until now.
+func (p *jobsParams) wants(j *store.Job, now time.Time) bool {
+	if p.process != nil && !slices.Contains(p.process, j.Process) || p.status != nil && !slices.Contains(p.status, j.Status) {
+		return false
+	}
+	if p.from != nil && j.Created.Before(*p.from) || p.to != nil && j.Created.After(*p.to) {
+		return false
+	}
+	if !p.hasShort && !p.hasLongest {
+		return true
+	}
+	if j.Started.IsZero() {
+		return false
+	}
+	end := j.Finished
+	if end.IsZero() {
+		end = now
+	}
+	took := end.Sub(j.Started).Seconds()
+	return (!p.hasShort || took >= p.shortest) && (!p.hasLongest || took <= p.longest)
+}
+
+// writeFresh writes a document that is made anew each time.
+func (c *call) writeFresh(w http.ResponseWriter, a *answer) error {
+	b, err := c.render(a)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", c.rep.contentType())
+	h.Set("Content-Language", languageTag(c.lang))
+	h.Set("Vary", varyKeyed)
+	h.Set("Cache-Control", "private, no-cache")
+	return c.writeOnce(w, b)
+}
+
+// job tells the state of a job (OGC 18-062r2, 7.12).
+func (s *Server) job(c *call, w http.ResponseWriter) error {
+	j, err := c.findJob()
+	if err != nil {
+		return err
+	}
+	info := c.statusOf(j)
+	view := jobView{StatusInfo: info, Done: j.Done()}
+	if p, ok := s.processList.Find(j.Process); ok {
+		view.Process = p.Describe(c.cat, c.lang).Title
+	}
+	if j.Status == store.JobSuccessful {
+		kept, err := keptResults(j)
+		if err != nil {
+			return err
+		}
+		for _, k := range kept {
+			view.Results = append(view.Results, downloadLink{Title: k.ID, Href: c.base() + "/jobs/" + j.ID + "/results/" + k.ID, Media: k.Media, Ext: k.Media, Size: c.size(k.Size)})
+		}
+	}
+	return c.writeFresh(w, &answer{JSON: info, Page: &page{Name: "job", Title: c.text("job.title"), Crumbs: c.crumbs("jobs"), Data: view, Refresh: !view.Done}})
+}
+
+// jobView is what the page of a job shows.
+type jobView struct {
+	ogcapi.StatusInfo
+	Process string
+	Done    bool
+	Results []downloadLink
+}
+
+// dismiss ends a job, or removes one that has finished (OGC 18-062r2, 12).
+func (s *Server) dismiss(c *call, w http.ResponseWriter) error {
+	if err := c.resolve(); err != nil {
+		return err
+	}
+	j, err := c.findJob()
+	if err != nil {
+		return err
+	}
+	if err := s.dismissJob(c, j); err != nil {
+		return err
+	}
+	info := *j
+	info.Status = store.JobDismissed
+	return c.writeStatus(w, http.StatusOK, &info)
+}
+
+func (s *Server) dismissJob(c *call, j *store.Job) error {
+	ctx, now := c.r.Context(), time.Now().UTC()
+	if j.Done() {
+		return s.jobs.kept.DropJob(ctx, j.ID)
+	}
+	err := s.jobs.kept.DismissJob(ctx, j.ID, now)
+	if errors.Is(err, store.ErrChanged) { // it finished meanwhile
+		return s.jobs.kept.DropJob(ctx, j.ID)
+	}
+	if err != nil {
+		return err
+	}
+	j.Finished, j.Updated = now, now
+	s.jobs.mu.Lock()
+	if cancel := s.jobs.running[j.ID]; cancel != nil {
+		cancel()
+	}
+	s.jobs.mu.Unlock()
+	return nil
+}
+
+// jobForm dismisses a job from its page.
+func (s *Server) jobForm(c *call, w http.ResponseWriter) error {
+	if err := c.resolve(); err != nil {
+		return err
+	}
+	if err := c.readForm(maxForm); err != nil {
+		return err
+	}
+	j, err := c.findJob()
+	if err != nil {
+		return err
+	}
+	if err := s.dismissJob(c, j); err != nil {
+		return err
+	}
+	w.Header().Set("Location", localPath(c.base()+"/jobs"))
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+func keptResults(j *store.Job) (list []keptResult, err error) {
+	return list, json.Unmarshal(j.Results, &list)
+}
+
+// finishedJob is a job whose results can be asked for; a failed one is its failure (OGC 18-062r2, 7.13).
+func (c *call) finishedJob() (*store.Job, error) {
+	j, err := c.findJob()
+	if err != nil {
+		return nil, err
+	}
+	switch j.Status {
+	case store.JobSuccessful:
+		return j, nil
+	case store.JobFailed:
+		var p ogcapi.Problem
+		if err := json.Unmarshal(j.Failure, &p); err != nil {
+			return nil, err
+		}
+		return nil, &failedJob{p}
+	}
+	e := problem.Of(problem.NotFoundf("the job is %s and has no results; its state is at %s/jobs/%s", j.Status, c.base(), j.ID))
+	e.Type, e.Code = resultNotReady, "ResultNotReady"
+	return nil, e
+}
+
+// failedJob is the problem that a job ended with.
+type failedJob struct{ p ogcapi.Problem }
+
+func (f *failedJob) Error() string { return f.p.Detail }
+
+// writeFailure answers with the failure of a job: its status, type and faults.
+func (c *call) writeFailure(w http.ResponseWriter, f *failedJob) error {
+	b, err := marshal(f.p)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Vary", varyKeyed)
+	c.writeBody(w, f.p.Status, &body{plain: b})
+	return nil
+}
+
+// results gives the outputs of a job, as its execution asked for them.
+func (s *Server) results(c *call, w http.ResponseWriter) error {
+	j, err := c.finishedJob()
+	if f, ok := err.(*failedJob); ok {
+		return c.writeFailure(w, f)
+	}
+	if err != nil {
+		return err
+	}
+	req, err := requestOf(j)
+	if err != nil {
+		return err
+	}
+	list, err := c.keptOutputs(j, req)
+	if err != nil {
+		return err
+	}
+	return c.sendResults(w, list, req)
+}
+
+// requestOf is how the outputs of a job were asked for.
+func requestOf(j *store.Job) (*process.Request, error) {
+	var how jobHow
+	if err := json.Unmarshal(j.How, &how); err != nil {
+		return nil, err
+	}
+	req := &process.Request{Document: how.Document, Reference: map[string]bool{}}
+	for _, id := range how.References {
+		req.Reference[id] = true
+	}
+	return req, nil
+}
+
+// keptOutputs are the outputs of a job.
+func (c *call) keptOutputs(j *store.Job, req *process.Request) ([]result, error) {
+	kept, err := keptResults(j)
+	if err != nil {
+		return nil, err
+	}
+	var list []result
+	for _, k := range kept {
+		at := &pieceReader{s: c.s, ctx: c.r.Context(), piece: store.Piece{Job: j.ID, Attempt: j.Attempt, Output: k.ID}}
+		list = append(list, result{id: k.ID, media: k.Media, name: k.Name, json: k.JSON, object: k.Object, box: k.Box, size: k.Size, reference: req.Reference[k.ID],
+			href: c.base() + "/jobs/" + j.ID + "/results/" + k.ID, etag: j.ID + "-" + k.ID, data: io.NewSectionReader(at, 0, k.Size)})
+	}
+	return list, nil
+}
+
+// output gives one output of a job.
+func (s *Server) output(c *call, w http.ResponseWriter) error {
+	j, err := c.finishedJob()
+	if f, ok := err.(*failedJob); ok {
+		return c.writeFailure(w, f)
+	}
+	if err != nil {
+		return err
+	}
+	list, err := c.keptOutputs(j, &process.Request{})
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		if r.id == c.pathParam("outputId") {
+			h := w.Header()
+			h.Set("Vary", varyKeyed)
+			h.Set("Cache-Control", "private, no-cache")
+			return c.sendResult(w, r)
+		}
+	}
+	return problem.NotFoundf("the job has no output %q", clip(c.pathParam("outputId")))
+}
+
+// oneOf reads a list of values, each of which must be allowed.
+func oneOf(name, v string, allowed []string) ([]string, error) {
+	list := strings.Split(v, ",")
+	for _, x := range list {
+		if !slices.Contains(allowed, x) {
+			return nil, problem.Invalidf(name, v, "use one or more of %s", strings.Join(allowed, ", "))
+		}
+	}
+	return list, nil
+}
+
+var (
+	paramJobLimit = &param{Name: "limit", Description: "Jobs in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
+		parse: into(func(_ *call, p *jobsParams, v []string) (err error) {
+			p.limit, err = positive("limit", v[0], 1)
+			return err
+		})}
+	paramJobType = &param{Name: "type", Description: "Kinds of jobs: process, the only one there is", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": []string{"process"}}},
+		parse: into(func(_ *call, _ *jobsParams, v []string) error {
+			_, err := oneOf("type", v[0], []string{"process"})
+			return err
+		})}
+	paramJobProcess = &param{Name: "processID", Description: "Ids of processes, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
+		parse: into(func(c *call, p *jobsParams, v []string) (err error) {
+			var ids []string
+			for _, x := range c.s.processList.All() {
+				ids = append(ids, x.ID())
+			}
+			p.process, err = oneOf("processID", v[0], ids)
+			return err
+		})}
+	paramJobStatus = &param{Name: "status", Description: "States of jobs, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": jobStates}},
+		parse: into(func(_ *call, p *jobsParams, v []string) (err error) {
+			p.status, err = oneOf("status", v[0], jobStates)
+			return err
+		})}
+	paramJobTime = &param{Name: "datetime", Description: "Only jobs that were made at this time: a moment, or an interval with / between its ends and .. for an open one", Schema: schemaFilled,
+		parse: into(func(c *call, p *jobsParams, v []string) (err error) {
+			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
+			return err
+		})}
+	paramJobShortest = &param{Name: "minDuration", Description: "Only jobs that have run for at least so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
+		parse: into(func(_ *call, p *jobsParams, v []string) error {
+			n, err := positive("minDuration", v[0], 0)
+			p.shortest, p.hasShort = float64(n), true
+			return err
+		})}
+	paramJobLongest = &param{Name: "maxDuration", Description: "Only jobs that have run for at most so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
+		parse: into(func(_ *call, p *jobsParams, v []string) error {
+			n, err := positive("maxDuration", v[0], 0)
+			p.longest, p.hasLongest = float64(n), true
+			return err
+		})}
+)

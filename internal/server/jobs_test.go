@@ -1,0 +1,244 @@
+package server_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"grense/internal/apikey"
+	"grense/internal/config"
+)
+
+// until asks for a job until it is in one of the states.
+func (a *api) until(job, states string, header ...string) answer {
+	a.t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		r := a.get(job, header...).wants(200)
+		if strings.Contains(states, r.json()["status"].(string)) {
+			return r
+		}
+		if time.Now().After(end) {
+			a.t.Fatalf("%s is not %s: %s", job, states, r.Body)
+		}
+	}
+}
+
+// TestJobsTellTheirStateAndGiveTheirResults: OGC 18-062r2, 7.11.3, 7.12, 7.13 and 11, at both mounts.
+func TestJobsTellTheirStateAndGiveTheirResults(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, mount := range []string{"", "/v1"} {
+		path := mount + "/processes/echo/execution"
+		r := a.send(path, `{"inputs":{"string":"Å"},"outputs":{"string":{}},"response":"raw"}`, "Prefer", "respond-async").wants(201)
+		job := r.Header.Get("Location")
+		if !strings.HasPrefix(job, a.URL+mount+"/jobs/") || r.Header.Get("Preference-Applied") != "respond-async" || r.json()["status"] != "accepted" || r.json()["processID"] != "echo" {
+			t.Fatalf("%v %s", r.Header, r.Body)
+		}
+		a.until(job, "successful")
+		r = a.get(job + "/results").wants(200)
+		if string(r.Body) != `"Å"` || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("results %s %v", r.Body, r.Header)
+		}
+		if r = a.get(job+"/results/string", "Range", "bytes=1-2").wants(206); string(r.Body) != "Å" {
+			t.Errorf("part %q", r.Body)
+		}
+		a.get(job + "/results/number").wants(404)
+		list := string(a.get(mount + "/jobs?limit=1&type=process&processID=echo&status=successful&datetime=2020-01-01T00:00:00Z/..&minDuration=0&maxDuration=60").wants(200).Body)
+		if !strings.Contains(list, job) || strings.Count(list, `"jobID"`) != 1 {
+			t.Errorf("list %s", list)
+		}
+		for query, want := range map[string]int{"status=failed": 200, "processID=get-distinct-values": 200, "processID=other": 400, "minDuration=9": 200, "datetime=../2020-01-01T00:00:00Z": 200, "status=x": 400, "type=x": 400, "minDuration=-1": 400, "datetime=x": 400, "limit=0": 400} {
+			if r := a.get(mount + "/jobs?" + query).wants(want); want == 200 && strings.Contains(string(r.Body), "jobID") {
+				t.Errorf("%s: %s", query, r.Body)
+			}
+		}
+		if r := a.do("DELETE", job).wants(200); r.json()["status"] != "dismissed" {
+			t.Errorf("%s", r.Body)
+		}
+		for _, p := range []string{job, job + "/results", job + "/results/string", mount + "/jobs/x"} {
+			if r := a.get(p).wants(404); r.Header.Get("Content-Type") != "application/problem+json" || r.json()["type"] != exceptions+"no-such-job" {
+				t.Errorf("%s: %s", p, r.Body)
+			}
+		}
+		// one of several outputs by reference, as a document and raw
+		for response, status := range map[string]int{"document": 200, "raw": 204} {
+			r = a.send(path, `{"inputs":{"string":"x"},"outputs":{"string":{"transmissionMode":"reference"}},"response":"`+response+`"}`, "Prefer", "respond-async").wants(201)
+			job := r.Header.Get("Location")
+			a.until(job, "successful")
+			r = a.get(job + "/results").wants(status)
+			if !strings.Contains(string(r.Body)+r.Header.Get("Link"), job+"/results/string") {
+				t.Errorf("%s: %s %v", response, r.Body, r.Header)
+			}
+		}
+	}
+}
+
+// TestDismissedJobsEndAtOnce, and results that are not there yet are told so.
+func TestDismissedJobsEndAtOnce(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	job := a.send("/processes/echo/execution", `{"inputs":{"string":"x","pause":60}}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
+	if r := a.get(job + "/results").wants(404); r.json()["type"] != exceptions+"result-not-ready" {
+		t.Errorf("%s", r.Body)
+	}
+	a.until(job, "running")
+	if r := a.do("DELETE", job).wants(200); r.json()["status"] != "dismissed" {
+		t.Errorf("%s", r.Body)
+	}
+	if r := a.get(job).wants(200); r.json()["status"] != "dismissed" {
+		t.Errorf("%s", r.Body)
+	}
+	// its worker is free for others
+	for range 4 {
+		a.until(a.send("/processes/echo/execution", `{"inputs":{"string":"x"}}`, "Prefer", "respond-async").wants(201).Header.Get("Location"), "successful")
+	}
+	a.do("DELETE", job).wants(200)
+	a.get(job).wants(404)
+}
+
+// TestFailedJobsAnswerWithTheirFailure: OGC 18-062r2, 7.13.
+func TestFailedJobsAnswerWithTheirFailure(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	job := a.send("/processes/echo/execution", `{"inputs":{"string":{"href":"http://192.0.2.1/x"}}}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
+	a.until(job, "failed")
+	r := a.get(job + "/results").wants(400)
+	if r.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(string(r.Body), "/inputs/string/href") {
+		t.Errorf("%s %s", r.Header.Get("Content-Type"), r.Body)
+	}
+}
+
+// TestJobsOfOneKeyAreNotThereForAnother, on all routes of jobs, also such as come later.
+func TestJobsOfOneKeyAreNotThereForAnother(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
+	other, rec, err := apikey.New("other", time.Time{}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.state.PutKey(t.Context(), rec); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.keys.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	job := a.send("/processes/echo/execution", `{"inputs":{"string":"secret"},"outputs":{"string":{}}}`, "Prefer", "respond-async", "X-API-Key", a.key).wants(201).Header.Get("Location")
+	a.until(job, "successful", "X-API-Key", a.key)
+	id := job[strings.LastIndex(job, "/")+1:]
+	asked := 0
+	for _, rt := range a.srv.KeyedRoutes() {
+		if !strings.HasPrefix(rt.Path, "/jobs") {
+			continue
+		}
+		path := strings.NewReplacer("{jobId}", id, "{outputId}", "string").Replace(rt.Path)
+		for _, method := range []string{"GET", "HEAD", "DELETE"} {
+			for _, mount := range []string{"", "/v1"} {
+				asked++
+				r := a.do(method, mount+path, "X-API-Key", other)
+				if strings.Contains(string(r.Body), "secret") || strings.Contains(string(r.Body), `"jobID"`) || rt.Path != "/jobs" && r.StatusCode != 404 && r.StatusCode != 405 {
+					t.Errorf("%s %s: %d %s", method, path, r.StatusCode, r.Body)
+				}
+			}
+		}
+	}
+	if r := a.get(job+"/results", "X-API-Key", a.key).wants(200); asked < 20 || string(r.Body) != `"secret"` {
+		t.Errorf("%d requests; the job is %s", asked, r.Body)
+	}
+}
+
+// TestExportsAreFilesOfTheirCollections: sync, as the front ends of other servers ask for them.
+func TestExportsAreFilesOfTheirCollections(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	run := func(id, inputs string) answer {
+		t.Helper()
+		return a.send("/processes/"+id+"/execution", `{"inputs":`+inputs+`,"response":"raw"}`, "Prefer", "respond-async")
+	}
+	count := func(r answer, collection string) int {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "x.gpkg")
+		if err := os.WriteFile(path, r.wants(200).Body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		st := openGeoPackage(t, path)
+		c, ok := st.Catalog().Collection(collection)
+		if !ok {
+			t.Fatalf("no layer %s", collection)
+		}
+		return c.Count
+	}
+	whole := a.get("/collections/kommuner/items?resulttype=hits").wants(200).json()["numberMatched"].(float64)
+	r := run("export-collection-gpkg", `{"collection_id":"kommuner"}`)
+	if n := count(r, "kommuner"); float64(n) != whole || r.Header.Get("Content-Disposition") != `attachment; filename=kommuner.gpkg` || r.Header.Get("Content-Type") != "application/geopackage+sqlite3" {
+		t.Errorf("%d of %v features, %v", n, whole, r.Header)
+	}
+	if n := count(run("export-all-gpkg", `{"collection_ids":"fylker, kommuner"}`), "fylker"); n != 15 {
+		t.Errorf("%d counties", n)
+	}
+	sum := 0
+	for _, f := range a.get("/collections/fylker/items?skipGeometry=true").wants(200).page().Features {
+		lines := strings.Count(string(run("export-collection-csv", `{"collection_id":"kommuner","area_type":"fylke","area_id":"`+f.ID+`"}`).wants(200).Body), "\n") - 1
+		if lines < 1 {
+			t.Errorf("%s has %d municipalities", f.ID, lines)
+		}
+		sum += lines
+	}
+	if float64(sum) != whole {
+		t.Errorf("the counties have %d municipalities of %v", sum, whole)
+	}
+	if n := count(run("export-by-area-gpkg", `{"collection_id":"kommuner","area_type":"fylke","area_name":"Oslo"}`), "kommuner_fylke_oslo"); n != 1 {
+		t.Errorf("%d in Oslo", n)
+	}
+	within := strings.Count(string(run("export-collection-csv", `{"collection_id":"kommuner","area_type":"fylke","area_id":"11","predicate":"intersects"}`).wants(200).Body), "\n")
+	if within < 10 {
+		t.Errorf("%d lines by a spatial predicate", within)
+	}
+	if r := run("get-distinct-values", `{"resource_name":"fylker","queryable":"nr"}`).wants(200); !strings.HasPrefix(string(r.Body), `{"id":"values","value":["03",`) {
+		t.Errorf("%s", r.Body)
+	}
+	for id, faulty := range map[string][]string{
+		"export-collection-gpkg": {`{}`, `{"collection_id":"x"}`, `{"collection_id":"kommuner","crs":"EPSG:1"}`, `{"collection_id":"kommuner","properties":"x"}`},
+		"export-all-gpkg":        {`{"collection_ids":"kommuner,x"}`, `{"collection_ids":"kommuner,kommuner"}`},
+		"export-by-area-gpkg": {`{"collection_id":"kommuner","area_type":"fylke"}`, `{"collection_id":"kommuner","area_type":"x","area_name":"Oslo"}`, `{"collection_id":"kommuner","area_type":"fylke","area_name":"Nusfjord"}`,
+			`{"collection_id":"kommuner","area_type":"fylke","area_id":"99"}`, `{"collection_id":"kommuner","area_type":"fylke","area_name":"Oslo","area_name_field":"x"}`, `{"collection_id":"fylker","area_type":"kommune","area_id":"0301"}`},
+		"get-distinct-values": {`{"resource_name":"fylker","queryable":"x"}`, `{"resource_name":"fylker","queryable":"geometry"}`, `{"resource_name":"fylker"}`},
+	} {
+		for _, in := range faulty {
+			if r := run(id, in); r.StatusCode != 400 || !strings.Contains(string(r.Body), `"/inputs/`) {
+				t.Errorf("%s %s: %d %s", id, in, r.StatusCode, r.Body)
+			}
+		}
+	}
+}
+
+// TestProcessesRunFromTheirPages, without scripts: the form of each answers with its outputs, or leads to its job.
+func TestProcessesRunFromTheirPages(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	form := func(path, body string) answer {
+		return a.send(path, body, "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html")
+	}
+	if page := string(a.get("/processes/echo?f=html").wants(200).Body); !strings.Contains(page, `name="string"`) || !strings.Contains(page, `value="job"`) {
+		t.Error("no form")
+	}
+	if r := form("/processes/echo/execution", "string=%C3%85&number=2&array=%5B1%5D&run=now").wants(200); string(r.Body) != `{"string":"Å","number":2,"array":[1]}` {
+		t.Errorf("%s", r.Body)
+	}
+	if r := form("/processes/echo/execution", "number=x").wants(400); !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
+		t.Errorf("%s", r.Body)
+	}
+	form("/processes/export-collection-csv/execution", "collection_id=fylker&predicate=code").wants(200)
+	r := form("/processes/echo/execution", "string=x&pause=60&run=job").wants(http.StatusSeeOther)
+	job := r.Header.Get("Location")
+	if page := string(a.get(job+"?f=html&lang=en", "Accept", "text/html").wants(200).Body); !strings.Contains(page, `http-equiv="refresh"`) || !strings.Contains(page, "<progress") {
+		t.Errorf("%s", page)
+	}
+	a.get("/jobs?f=html").wants(200)
+	form(job, "").wants(http.StatusSeeOther)
+	if r := a.until(job, "dismissed"); strings.Contains(string(r.Body), "results") {
+		t.Errorf("%s", r.Body)
+	}
+}

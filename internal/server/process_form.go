@@ -1,0 +1,92 @@
+package server
+
+import (
+	"encoding/json"
+	"strings"
+
+	"grense/api/ogcapi"
+	"grense/internal/process"
+)
+
+// processView is what the page of a process shows: its description, and a form that runs it.
+type processView struct {
+	ogcapi.Process
+	Fields []processField
+	Async  bool // may run as a job
+}
+
+// processField is a field of the form, for one input.
+type processField struct {
+	ID, Title, Description string
+	Required               bool
+	Kind                   string // text, number, truth, choice or json
+	Values                 []string
+	Value                  string // of the example, else the default
+}
+
+// processPage makes the form of a process from its description.
+func processPage(d ogcapi.Process) processView {
+	v := processView{Process: d}
+	for _, o := range d.JobControlOptions {
+		v.Async = v.Async || o == process.Async
+	}
+	b, _ := marshal(d.Example)
+	var example struct{ Inputs map[string]any }
+	json.Unmarshal(b, &example) // our own, where there is one
+	for _, in := range d.Inputs {
+		schema, _ := in.Schema.(map[string]any)
+		f := processField{ID: in.ID, Title: in.Title, Description: in.Description, Required: in.MinOccurs > 0, Kind: "json"}
+		list, isList := schema["enum"].([]string)
+		switch t, _ := schema["type"].(string); {
+		case isList:
+			f.Kind, f.Values = "choice", list
+		case in.MaxOccurs > 1:
+		case t == "string":
+			f.Kind = "text"
+		case t == "number", t == "integer":
+			f.Kind = "number"
+		case t == "boolean":
+			f.Kind, f.Values = "choice", []string{"true", "false"}
+		}
+		value, ok := example.Inputs[in.ID]
+		if !ok {
+			value, ok = schema["default"]
+		}
+		if s, text := value.(string); text {
+			f.Value = s
+		} else if ok {
+			b, _ := marshal(value)
+			f.Value = string(b)
+		}
+		v.Fields = append(v.Fields, f)
+	}
+	return v
+}
+
+// readProcessForm makes the body of an execution of the fields of the form. Fields that are empty are not sent.
+func (c *call) readProcessForm(d ogcapi.Process) ([]byte, error) {
+	if err := c.readForm(maxExecute); err != nil {
+		return nil, err
+	}
+	c.form = true
+	inputs := map[string]any{}
+	for _, f := range processPage(d).Fields {
+		text := c.r.PostForm.Get(f.ID)
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		in, _ := d.Inputs.Find(f.ID)
+		schema, _ := in.Schema.(map[string]any)
+		if inputs[f.ID] = text; schema["type"] == "string" && in.MaxOccurs <= 1 {
+			continue
+		}
+		if json.Valid([]byte(text)) { // else the check of inputs tells what is wrong
+			inputs[f.ID] = json.RawMessage(text)
+		}
+	}
+	body := map[string]any{"inputs": inputs}
+	if len(d.Outputs) > 1 {
+		body["response"] = "document"
+	}
+	return json.Marshal(body)
+}

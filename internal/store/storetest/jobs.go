@@ -1,0 +1,150 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"grense/internal/store"
+)
+
+// Jobs holds a store.Jobs against its contract. open opens it once more, as another process does.
+func Jobs(t *testing.T, open func() store.Jobs) {
+	s := &jobSuite{t: t, open: open, jobs: open(), now: time.Now().UTC()}
+	s.stale = s.now.Add(-time.Minute)
+	for range 2 {
+		s.ok(s.jobs.PrepareJobs(t.Context()))
+	}
+	if _, ok, err := s.jobs.ClaimJob(t.Context(), "w", s.now, s.stale); ok || err != nil {
+		t.Fatalf("a job where there is none: %v", err)
+	}
+	s.claimedOnce()
+	s.takenOver()
+	s.dismissed()
+}
+
+type jobSuite struct {
+	t          *testing.T
+	open       func() store.Jobs
+	jobs       store.Jobs
+	now, stale time.Time
+}
+
+func (s *jobSuite) ok(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *jobSuite) changed(what string, err error) {
+	s.t.Helper()
+	if !errors.Is(err, store.ErrChanged) {
+		s.t.Errorf("%s: %v", what, err)
+	}
+}
+
+func (s *jobSuite) put(id string, age time.Duration) {
+	s.t.Helper()
+	s.ok(s.jobs.PutJob(s.t.Context(), store.Job{ID: id, Process: "echo", Owner: "k", Status: store.JobAccepted, Created: s.now.Add(-age), Updated: s.now, Request: []byte("request " + id)}))
+}
+
+// claimedOnce: of many workers each job goes to one.
+func (s *jobSuite) claimedOnce() {
+	t, ctx := s.t, s.t.Context()
+	const n = 20
+	for i := range n {
+		s.put("j"+strconv.Itoa(i), time.Hour-time.Duration(i)*time.Second)
+	}
+	var mu sync.Mutex
+	taken := map[string]int{}
+	var all sync.WaitGroup
+	for w := range 4 {
+		mine := s.open()
+		all.Go(func() {
+			for {
+				j, ok, err := mine.ClaimJob(ctx, "w"+strconv.Itoa(w), s.now, s.stale)
+				if err != nil {
+					t.Error(err)
+				}
+				if !ok {
+					return
+				}
+				if string(j.Request) != "request "+j.ID || j.Status != store.JobRunning || j.Attempt != 1 || !j.Started.Equal(s.now) {
+					t.Errorf("claimed %+v", j)
+				}
+				mu.Lock()
+				taken[j.ID]++
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	for id, times := range taken {
+		if times != 1 {
+			t.Errorf("%s was taken %d times", id, times)
+		}
+	}
+	list, err := s.jobs.JobList(ctx)
+	if err != nil || len(taken) != n || len(list) != n || list[0].ID != "j19" || list[n-1].ID != "j0" || list[0].Request != nil {
+		t.Fatalf("%d jobs, %d taken, %v", len(list), len(taken), err)
+	}
+	for _, j := range list {
+		s.ok(s.jobs.DropJob(ctx, j.ID))
+	}
+}
+
+// takenOver: a job whose worker was not heard of goes to another, and the first has lost it, with what it wrote.
+func (s *jobSuite) takenOver() {
+	t, ctx := s.t, s.t.Context()
+	s.put("a", 0)
+	first, _, err := s.jobs.ClaimJob(ctx, "w1", s.now.Add(-2*time.Minute), s.stale)
+	s.ok(err)
+	s.ok(s.jobs.PutPiece(ctx, store.Piece{Job: "a", Attempt: 1, Output: "o", Data: []byte("old")}))
+	second, ok, err := s.jobs.ClaimJob(ctx, "w2", s.now, s.stale)
+	if err != nil || !ok || second.Attempt != 2 || second.Worker != "w2" {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	first.Status = store.JobSuccessful
+	s.changed("who lost a job keeps it", s.jobs.KeepJob(ctx, first))
+	if _, err := s.jobs.Piece(ctx, store.Piece{Job: "a", Attempt: 1, Output: "o"}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a piece of before: %v", err)
+	}
+	data := bytes.Repeat([]byte{0, 255}, store.PieceSize/2)
+	for i := range 2 {
+		s.ok(s.jobs.PutPiece(ctx, store.Piece{Job: "a", Attempt: 2, Output: "o", N: i, Data: data[i:]}))
+	}
+	second.Progress, second.Message, second.Status, second.Finished, second.Results, second.Bytes = 100, "ø", store.JobSuccessful, s.now, []byte(`[1]`), 7
+	s.ok(s.jobs.KeepJob(ctx, second))
+	other := s.open()
+	got, err := other.Job(ctx, "a")
+	if err != nil || got.Status != store.JobSuccessful || got.Message != "ø" || string(got.Results) != "[1]" || got.Bytes != 7 || !got.Finished.Equal(s.now) || !got.Done() {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if b, err := other.Piece(ctx, store.Piece{Job: "a", Attempt: 2, Output: "o", N: 1}); err != nil || !bytes.Equal(b, data[1:]) {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	s.changed("a finished job is dismissed", s.jobs.DismissJob(ctx, "a", s.now))
+}
+
+// dismissed: such a job is not claimed, its worker has lost it, and it can be dropped twice.
+func (s *jobSuite) dismissed() {
+	t, ctx := s.t, s.t.Context()
+	s.put("b", 0)
+	running, _, err := s.jobs.ClaimJob(ctx, "w1", s.now, s.stale)
+	s.ok(err)
+	s.ok(s.jobs.DismissJob(ctx, "b", s.now))
+	s.changed("a dismissed job is kept", s.jobs.KeepJob(ctx, running))
+	if _, ok, err := s.jobs.ClaimJob(ctx, "w1", s.now.Add(time.Hour), s.now.Add(time.Hour)); ok || err != nil {
+		t.Errorf("a job that is done is claimed: %v", err)
+	}
+	for _, id := range []string{"a", "b", "b"} {
+		s.ok(s.jobs.DropJob(ctx, id))
+	}
+	if _, err := s.jobs.Job(ctx, "a"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a job that is gone: %v", err)
+	}
+}
