@@ -139,6 +139,31 @@ func (l *Level) Area(feature int) float64 {
 	return float64(twice) / 2
 }
 
+// Shared returns how many features share an arc with another.
+func (l *Level) Shared() (n int) {
+	of := make([]int32, l.Arcs()) // the first feature on each arc, from 1
+	shares := make([]bool, l.Features())
+	for f := range int32(l.Features()) {
+		for _, p := range l.polygons[l.first[f]:l.first[f+1]] {
+			for _, ref := range l.refs[p.rings[0]:p.rings[len(p.rings)-1]] {
+				switch a := &of[max(ref, ^ref)]; *a {
+				case 0:
+					*a = f + 1
+				case f + 1:
+				default:
+					shares[f], shares[*a-1] = true, true
+				}
+			}
+		}
+	}
+	for _, s := range shares {
+		if s {
+			n++
+		}
+	}
+	return n
+}
+
 // Bytes is about how much memory the level takes, with its index.
 func (l *Level) Bytes() int64 {
 	return int64(bits.UintSize/8*16 + 4*len(l.arcs) + 8*len(l.points) + 4*len(l.first) + 64*len(l.polygons) + 4*len(l.refs) + 22*len(l.first))

@@ -38,6 +38,7 @@ type maker struct {
 	build   *arc.Builder
 	lines   *arc.Lines
 	points  points
+	divided bool // most areas share borders with others
 	first   int
 }
 
@@ -81,6 +82,7 @@ func (m *maker) run(ctx context.Context) error {
 		err = m.coarserLines(ctx)
 	}
 	if err == nil && len(m.points.at) > 0 {
+		m.points.mix(m.divided)
 		m.first = m.set.first
 		err = m.out.put(secPoints, m.points.thinned())
 	}
@@ -156,6 +158,7 @@ func (m *maker) add(i int, f *store.Feature, bound *orb.Bound) error {
 			value = f.Values[len(f.Values)-1]
 		}
 		mark := len(m.points.at)
+		var outline middle
 		err := wkb.Walk(geometry, func(r wkb.Run) bool {
 			for k := range r.Len() {
 				x, y := m.move(r.XY(k))
@@ -165,8 +168,9 @@ func (m *maker) add(i int, f *store.Feature, bound *orb.Bound) error {
 					return false
 				}
 				if r.Kind == wkb.Point {
-					m.points.add(p, i, f.ID, value)
+					m.points.at = append(m.points.at, m.points.place(p, int32(i), f.ID, value))
 				}
+				outline.add(&r, k, p)
 			}
 			return true
 		})
@@ -176,6 +180,10 @@ func (m *maker) add(i int, f *store.Feature, bound *orb.Bound) error {
 			geometry = nil
 		} else {
 			*bound = bound.Union(own)
+			if len(m.points.at) > mark {
+				m.points.features++
+			}
+			m.points.outline(&outline, i, f.ID, value)
 		}
 	}
 	if err := m.build.Add(geometry, m.move); err != nil {
@@ -224,6 +232,7 @@ func (m *maker) levels(ctx context.Context) error {
 		z := last - i
 		if i == 0 {
 			first = m.firstArea(l)
+			m.divided = l.Shared() > len(m.points.areas)/2
 			m.first = min(m.first, first)
 		}
 		b, err := l.AppendBinary(nil)

@@ -97,8 +97,8 @@ func (l *levels) line(z int) (*arc.Lines, error) {
 
 func (l *levels) points() (*shown, error) {
 	v, err := l.load(secPoints, func(b []byte) (any, int64, error) {
-		p, err := readPoints(b, l.set.first, l.set.finest())
-		return p, int64(len(b)), err
+		p, err := readPoints(b, l.set.first, l.set.finest(), l.side.sum.Features)
+		return p, int64(len(b) + l.side.sum.Features), err
 	})
 	p, _ := v.(*shown)
 	return p, err
@@ -222,6 +222,7 @@ type drawing struct {
 	made    *Made
 	records *records
 	chosen  map[int32]bool // nil: all
+	shown   *shown         // nil: there are no points
 	low     arc.Point
 	high    arc.Point // of the tile with its buffer, on the grid of its level
 }
@@ -234,6 +235,9 @@ func (d *drawing) draw(ctx context.Context, st store.Store) (err error) {
 	}
 	d.low, d.high = box(corner(d.tile))
 	if d.records, err = d.l.records(d.q.Properties); err != nil {
+		return err
+	}
+	if d.shown, err = d.l.points(); err != nil {
 		return err
 	}
 	if d.q.Filter != nil {
@@ -274,6 +278,14 @@ func (d *drawing) choose(ctx context.Context, st store.Store) error {
 	return nil
 }
 
+// hidden reports whether the outline of a feature is not shown: the filter, or else its lack of importance at this level, leaves it out.
+func (d *drawing) hidden(f int32) bool {
+	if d.chosen != nil {
+		return !d.chosen[f]
+	}
+	return d.shown.hides(f, d.tile.Z)
+}
+
 func (d *drawing) areas(ctx context.Context) error {
 	level, err := d.l.area(d.tile.Z)
 	if level == nil || err != nil {
@@ -284,7 +296,7 @@ func (d *drawing) areas(ctx context.Context) error {
 		if i%256 == 255 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if d.chosen != nil && !d.chosen[f] {
+		if d.hidden(f) {
 			continue
 		}
 		id, tags, err := d.records.of(int(f))
@@ -311,7 +323,7 @@ func (d *drawing) lines(ctx context.Context) error {
 		if i%256 == 255 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if d.chosen != nil && !d.chosen[f] {
+		if d.hidden(f) {
 			continue
 		}
 		if parts = lines.Clip(parts[:0], int(f), d.low, d.high); len(parts) == 0 {
@@ -331,11 +343,37 @@ func (d *drawing) lines(ctx context.Context) error {
 	return nil
 }
 
+// unlined leaves out the points of outlines that the level has; an outline that is too small for it is shown as its point.
+func (d *drawing) unlined(list []shownPoint) ([]shownPoint, error) {
+	if d.shown.outlines == nil {
+		return list, nil
+	}
+	area, err := d.l.area(d.tile.Z)
+	if err != nil {
+		return nil, err
+	}
+	line, err := d.l.line(d.tile.Z)
+	if err != nil {
+		return nil, err
+	}
+	left := list[:0]
+	for _, s := range list {
+		if s.feature < 0 {
+			s.feature = ^s.feature
+			if f := int(s.feature); area != nil && area.Polygons(f) > 0 || line != nil && line.Parts(f) > 0 {
+				continue
+			}
+		}
+		left = append(left, s)
+	}
+	return left, nil
+}
+
 // points adds points, the most important first. Those of a filter are thinned among themselves.
 func (d *drawing) points(ctx context.Context) error {
-	p, err := d.l.points()
-	if p == nil || err != nil {
-		return err
+	p := d.shown
+	if p == nil {
+		return nil
 	}
 	shift := uint(p.last - d.tile.Z)
 	low := arc.Point{X: d.low.X << shift, Y: d.low.Y << shift}
@@ -344,7 +382,10 @@ func (d *drawing) points(ctx context.Context) error {
 	if d.chosen != nil {
 		z = p.last
 	}
-	list := p.search(nil, z, low, high)
+	list, err := d.unlined(p.search(nil, [2]int{z, d.tile.Z}, low, high))
+	if err != nil {
+		return err
+	}
 	slices.SortFunc(list, func(a, b shownPoint) int { return cmp.Compare(a.order, b.order) })
 	if d.chosen != nil {
 		list = slices.DeleteFunc(list, func(s shownPoint) bool { return !d.chosen[s.feature] })
@@ -421,7 +462,7 @@ func (l *levels) within(t Tile) (string, error) {
 	shift := uint(last - t.Z)
 	low, high = arc.Point{X: low.X << shift, Y: low.Y << shift}, arc.Point{X: high.X << shift, Y: high.Y << shift}
 	p, err := l.points()
-	if err != nil || p != nil && len(p.search(nil, last, low, high)) > 0 {
+	if err != nil || p != nil && p.any(last, t.Z, low, high) {
 		return "", err
 	}
 	if lines, err := l.line(last); err != nil || lines != nil && len(lines.Search(nil, low, high)) > 0 {
@@ -435,11 +476,12 @@ func (l *levels) within(t Tile) (string, error) {
 		return "empty", nil
 	}
 	list := level.Search(nil, low, high)
-	covered, touched := 0, 0
+	covered, touched, hidden := 0, 0, false
 	var clip arc.Clipper
 	for _, f := range list {
 		clip.Feature(level, int(f), low, high, func(rings [][]arc.Point) {
 			touched++
+			hidden = hidden || p.hides(f, t.Z)
 			if isBox(rings, low, high) {
 				covered++
 			}
@@ -448,7 +490,7 @@ func (l *levels) within(t Tile) (string, error) {
 	switch {
 	case touched == 0:
 		return "empty", nil
-	case touched == 1 && covered == 1:
+	case touched == 1 && covered == 1 && !hidden:
 		return "full", nil
 	}
 	return "", nil

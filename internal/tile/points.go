@@ -10,9 +10,10 @@ import (
 	"grense/internal/arc"
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/wkb"
 )
 
-// points are the points of a layer while levels are made.
+// points are the points of a layer while levels are made, and those by which lines and areas are thinned with them.
 type points struct {
 	c           *store.Collection
 	first, last int
@@ -20,12 +21,15 @@ type points struct {
 	by          string // property of importance; "": none
 	least       bool   // the smallest number of it is the most important
 	at          []place
+	features    int     // with points
+	areas       []place // one of each feature with areas
+	lines       []place // one of each other feature with lines
 }
 
 // place is a point with its rank, the smallest first.
 type place struct {
 	at      arc.Point
-	feature int32
+	feature int32   // ^n: the outline of feature n
 	class   int32   // level from which on it is shown
 	rank    float64 // of the property; infinite without
 	hash    uint32
@@ -56,7 +60,7 @@ func (p *points) property() {
 	}
 }
 
-func (p *points) add(at arc.Point, feature int, id string, value any) {
+func (p *points) place(at arc.Point, feature int32, id string, value any) place {
 	rank := math.Inf(1)
 	switch v := value.(type) {
 	case int64:
@@ -68,7 +72,48 @@ func (p *points) add(at arc.Point, feature int, id string, value any) {
 		rank = -rank
 	}
 	h := addRow(14695981039346656037, id, 0)
-	p.at = append(p.at, place{at: at, feature: int32(feature), rank: rank, hash: uint32(h ^ h>>32)})
+	return place{at: at, feature: feature, rank: rank, hash: uint32(h ^ h>>32)}
+}
+
+// middle finds the point by which the outline of a feature is thinned: the middle of the box of its areas, or else the position in the middle of its first line.
+type middle struct {
+	low, high, on arc.Point
+	area, line    bool
+}
+
+// add takes position k of a run.
+func (m *middle) add(r *wkb.Run, k int, p arc.Point) {
+	switch {
+	case r.Kind == wkb.Polygon && !m.area:
+		m.area, m.low, m.high = true, p, p
+	case r.Kind == wkb.Polygon:
+		m.low, m.high = arc.Point{X: min(m.low.X, p.X), Y: min(m.low.Y, p.Y)}, arc.Point{X: max(m.high.X, p.X), Y: max(m.high.Y, p.Y)}
+	case r.Kind == wkb.LineString && !m.line && k == r.Len()/2:
+		m.line, m.on = true, p
+	}
+}
+
+// outline takes the outline of a feature, if it has one.
+func (p *points) outline(m *middle, feature int, id string, value any) {
+	switch {
+	case m.area:
+		at := arc.Point{X: m.low.X + (m.high.X-m.low.X)/2, Y: m.low.Y + (m.high.Y-m.low.Y)/2}
+		p.areas = append(p.areas, p.place(at, ^int32(feature), id, value))
+	case m.line:
+		p.lines = append(p.lines, p.place(m.on, ^int32(feature), id, value))
+	}
+}
+
+// mix has the outlines of a layer thinned with its points where most of its features are points, as of names. Areas that share
+// borders divide the land, and are not thinned.
+func (p *points) mix(divided bool) {
+	if p.features > len(p.areas)+len(p.lines) {
+		p.at = append(p.at, p.lines...)
+		if !divided {
+			p.at = append(p.at, p.areas...)
+		}
+	}
+	p.areas, p.lines = nil, nil
 }
 
 // cellBits is the width of a cell of thinning in bits of the grid of a level: 32 by 32 cells to a tile, each of which shows its most important point.
@@ -89,7 +134,7 @@ func (s *Set) thin() int {
 
 // thinned settles from which level on each point is shown, and returns the section: how many points belong to each level, and the points, in the order
 // of Morton in each. A point that is the best in its cell is the best in the smaller cells within; so what is shown on a level is shown on all finer ones,
-// and a cell with points shows one.
+// and a cell with points shows one. Those of outlines are thinned as they are.
 func (p *points) thinned() []byte {
 	slices.SortFunc(p.at, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.hash, b.hash), cmp.Compare(a.feature, b.feature))
@@ -145,15 +190,17 @@ type shown struct {
 	first, last int
 	starts      []int // of each level in the points, and the end
 	points      []shownPoint
+	outlines    []uint8 // of each feature: how many levels do not show its outline; nil: none
 }
 
 type shownPoint struct {
 	at      arc.Point
-	feature int32
+	feature int32 // ^n: the outline of feature n
 	order   uint32
 }
 
-func readPoints(b []byte, first, last int) (*shown, error) {
+// readPoints reads the section of a layer with that many features.
+func readPoints(b []byte, first, last, features int) (*shown, error) {
 	s := &shown{first: first, last: last, starts: []int{0}}
 	n := last - first + 2
 	if len(b) < 4*n {
@@ -170,13 +217,31 @@ func readPoints(b []byte, first, last int) (*shown, error) {
 		v := func(k int) uint32 { return binary.LittleEndian.Uint32(b[16*i+4*k:]) }
 		s.points[i] = shownPoint{arc.Point{X: int32(v(0)), Y: int32(v(1))}, int32(v(2)), v(3)}
 	}
+	for class := range n {
+		for _, p := range s.points[s.starts[class]:s.starts[class+1]] {
+			if p.feature >= 0 {
+				continue
+			}
+			if s.outlines == nil {
+				s.outlines = make([]uint8, features)
+			}
+			if int(^p.feature) >= features {
+				return nil, errSide
+			}
+			s.outlines[^p.feature] = uint8(class)
+		}
+	}
 	return s, nil
 }
 
-// search appends the points that are shown on level z and lie in a box of the finest grid. Side is the width of a tile there, of which the box covers
-// about one.
-func (s *shown) search(dst []shownPoint, z int, low, high arc.Point) []shownPoint {
-	s.each([2]int{z, z}, low, high, func(p shownPoint) bool {
+// hides reports whether level z does not show the outline of a feature, since others near it are more important; a nil s hides none.
+func (s *shown) hides(feature int32, z int) bool {
+	return s != nil && s.outlines != nil && int(s.outlines[feature]) > z-s.first
+}
+
+// search appends the points that are shown on the first level and lie in a box of the finest grid, which covers about one tile of the second.
+func (s *shown) search(dst []shownPoint, levels [2]int, low, high arc.Point) []shownPoint {
+	s.each(levels, low, high, func(p shownPoint) bool {
 		dst = append(dst, p)
 		return true
 	})
