@@ -22,6 +22,14 @@ type Outline struct {
 	lines  []orb.LineString
 	points []orb.Point
 	bound  orb.Bound
+	shared bool // neighbours have the same positions along their borders: whatever is left out is left out of both
+}
+
+// NewShared takes areas in the plane, which are simplified for the map together with their neighbours; nil is an outline without any.
+func NewShared(title, lang string, g orb.MultiPolygon) *Outline {
+	o := &Outline{Title: title, Lang: lang, bound: emptyBound, shared: true}
+	o.add(g, func(x, y float64) (float64, float64) { return x, y })
+	return o
 }
 
 // fineness is how many times finer than the size of its largest part the outline of a feature is.

@@ -405,13 +405,34 @@ func (d *drawing) areas(m *Mark, tol float64) bool {
 		if small && (i != largest || m.Near) {
 			continue
 		}
-		px = simplify.DouglasPeucker(tol / 2).Ring(px)
+		if m.shared {
+			coarse(px, tol)
+		} else {
+			px = simplify.DouglasPeucker(tol / 2).Ring(px)
+		}
 		if !d.path(px, true) && i == largest {
 			c := b.Center()
 			d.path(orb.Ring{{c[0] - 2, c[1] - 2}, {c[0] + 2, c[1] - 2}, {c[0] + 2, c[1] + 2}, {c[0] - 2, c[1] + 2}}, true)
 		}
 	}
 	return d.closePath(start, begin)
+}
+
+// coarse moves positions to a grid as wide as tol, in whole units: those of both sides of a border to the same places.
+func coarse(ps orb.Ring, tol float64) {
+	step := math.Floor(tol)
+	for i, p := range ps {
+		ps[i] = orb.Point{math.Round(p[0]/step) * step, math.Round(p[1]/step) * step}
+	}
+}
+
+// Unit is about how wide a unit of the picture of an area is, in units of the plane.
+func Unit(area orb.Bound, degrees bool) float64 {
+	w, h := area.Max[0]-area.Min[0], area.Max[1]-area.Min[1]
+	if degrees {
+		w *= max(math.Cos(area.Center()[1]*math.Pi/180), .1)
+	}
+	return max(w/(mapWidth-2*mapMargin), h/(mapHeight-2*mapMargin))
 }
 
 func (d *drawing) strokes(m *Mark, tol float64) bool {

@@ -306,3 +306,43 @@ func TestExtentsLieOverAGridOfDegrees(t *testing.T) {
 		}
 	}
 }
+
+// TestNeighboursKeepTheirBorderWhateverIsLeftOut draws a wavy border between two areas so fine that the picture has no room for it.
+func TestNeighboursKeepTheirBorderWhateverIsLeftOut(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(3, 4))
+	var west, east orb.Ring
+	for i := range 30_000 {
+		west = append(west, orb.Point{500_000 + 20_000*rnd.Float64(), 30 * float64(i)})
+	}
+	for i := range west {
+		east = append(east, west[len(west)-1-i])
+	}
+	west = append(west, orb.Point{0, 900_000}, orb.Point{0, 0}, west[0])
+	east = append(east, orb.Point{1_000_000, 0}, orb.Point{1_000_000, 900_000}, east[0])
+	p := Picture{Marks: []Mark{{Outline: NewShared("west", "", orb.MultiPolygon{{west}})}, {Outline: NewShared("east", "", orb.MultiPolygon{{east}})}}}
+	svg := string(p.SVG())
+	wellFormed(t, "two areas", svg)
+	steps := map[[4]int]int{}
+	for _, d := range regexp.MustCompile(` d="([^"]*)"`).FindAllStringSubmatch(svg, 2) {
+		numbers := regexp.MustCompile(`-?\d+`).FindAllString(d[1], -1)
+		var x, y int
+		for i := 0; i < len(numbers); i += 2 {
+			dx, _ := strconv.Atoi(numbers[i])
+			dy, _ := strconv.Atoi(numbers[i+1])
+			if i > 0 {
+				steps[[4]int{min(x, x+dx), min(y, y+dy), max(x, x+dx), max(y, y+dy)}]++
+			}
+			x, y = x+dx, y+dy
+		}
+	}
+	alone := 0
+	for _, n := range steps {
+		if n%2 == 1 {
+			alone++
+		}
+	}
+	if len(steps) < 20 || alone > 8 { // the outer sides
+		t.Errorf("%d of %d steps are of one area only", alone, len(steps))
+	}
+}

@@ -44,6 +44,7 @@ type call struct {
 	// params is what the query parameters say: the struct of the route's Params, as its New made it; nil when it has none.
 	params    any
 	simple    *simplified // nil: geometries as they are stored
+	roughly   bool        // a map was drawn without shared borders, which are being made
 	continues bool        // the request follows a page, by its cursor
 
 	soapOperation string // of the contract, once the message was read

@@ -472,7 +472,9 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 			return err
 		}
 		if v.box != nil && read.outlines != nil {
-			read.outline(f)
+			if err := read.outline(f); err != nil {
+				return err
+			}
 		}
 		linked, err = c.linkedOnPage(read.selected(f))
 		return err
@@ -485,7 +487,7 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 		return err
 	}
 	if v.box != nil && read.outlines != nil {
-		if v.Map, err = c.itemMap(at.row, *v.box, v.Title); err != nil {
+		if v.Map, err = c.itemMap(read.outlines, at.row, *v.box, v.Title); err != nil {
 			return err
 		}
 	}
@@ -535,7 +537,7 @@ type pageReading struct {
 func (c *call) reading(shown []*store.Property) (r *pageReading, err error) {
 	r = &pageReading{want: store.Want{Properties: []string{}}}
 	if c.coll.Geometry != nil && !c.output().skipGeometry {
-		if r.outlines, err = c.outliner(c.coll, mapCRS(c.coll)); err != nil {
+		if r.outlines, err = c.outliner(c.coll, scaleOfAll(c.coll, mapCRS(c.coll))); err != nil {
 			return nil, err
 		}
 	}
@@ -590,10 +592,11 @@ func (r *pageReading) selected(f *store.Feature) *store.Feature {
 }
 
 // outline makes the outline of the feature, where the page has a map.
-func (r *pageReading) outline(f *store.Feature) {
+func (r *pageReading) outline(f *store.Feature) (err error) {
 	if r.outlines != nil {
-		r.outlines.outline(f, pickValues(f.Values, r.titled))
+		_, err = r.outlines.outline(f, pickValues(f.Values, r.titled))
 	}
+	return err
 }
 
 // one fetches one feature in the revision that row names.

@@ -43,6 +43,8 @@ type itemsView struct {
 
 	Search                                        bool   // there are texts to search
 	BoxValue, TimeValue, FilterValue, SearchValue string // of the parameters bbox, datetime, filter and q, as asked
+
+	outlines *outliner // nil: there is no map
 }
 
 // column is a property in a table.
@@ -99,7 +101,7 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	if err != nil {
 		return err
 	}
-	if v.Map, err = c.itemsMap(p.Rows); err != nil {
+	if v.Map, err = c.itemsMap(v.outlines, p.Rows); err != nil {
 		return err
 	}
 	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: v.Map != ""}
@@ -143,7 +145,8 @@ func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) 
 		}
 	}
 	drawn := read.outlines == nil || !slices.ContainsFunc(p.Rows, func(r store.Row) bool { return read.outlines.cached(r) == nil })
-	read.want.NoGeometry = drawn && (ld == nil || ld.enc.Want().NoGeometry)
+	v.outlines = read.outlines
+	read.want.NoGeometry = (drawn || read.outlines.shared != nil) && (ld == nil || ld.enc.Want().NoGeometry)
 	var props []*store.Property // of the columns
 	var at []int                // their values
 	for _, pr := range order {
@@ -161,7 +164,9 @@ func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) 
 		}
 		v.Rows, rows = append(v.Rows, itemRow{ID: f.ID, Href: c.itemHref(f.ID), Cells: cells, Columns: v.Columns}), append(rows, cells)
 		if !drawn {
-			read.outline(f)
+			if err := read.outline(f); err != nil {
+				return dst, err
+			}
 		}
 		if ld != nil {
 			linked, err = ld.append(linked, read.selected(f))

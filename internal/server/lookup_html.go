@@ -90,7 +90,7 @@ func (c *call) lookupMap(covering []*division, near *division) (template.HTML, e
 	p := c.params.(*lookupParams)
 	plane := mapCRS(d.coll)
 	rows := []store.Row{d.row}
-	outs, err := c.outlinesOf(d.coll, plane, rows)
+	outs, err := c.outlinesOf(d.coll, mapScale{plane: plane}, rows)
 	if err != nil {
 		return "", err
 	}
@@ -99,7 +99,7 @@ func (c *call) lookupMap(covering []*division, near *division) (template.HTML, e
 		return "", err
 	}
 	here := draw.Mark{Outline: draw.NewOutline(c.text("lookup.point"), orb.Point{*p.lon, *p.lat}, move)}
-	ground, err := c.ground(plane)
+	ground, err := c.ground(mapScale{plane: plane})
 	if err != nil {
 		return "", err
 	}

@@ -13,6 +13,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/draw"
+	"grense/internal/problem"
 	"grense/internal/store"
 	"grense/internal/tile"
 )
@@ -51,26 +52,87 @@ func mapCRS(coll *store.Collection) crs.ID {
 	return crs.CRS84
 }
 
+// A mapScale is the plane of a map, and how wide a unit of its picture is there.
+type mapScale struct {
+	plane crs.ID
+	unit  float64
+}
+
+// scaleOf is that of a map of an area in a plane.
+func scaleOf(plane crs.ID, area orb.Bound) mapScale {
+	return mapScale{plane, draw.Unit(area, plane.Geographic())}
+}
+
+// scaleOfAll is that of a map of all of a collection.
+func scaleOfAll(coll *store.Collection, plane crs.ID) mapScale {
+	if coll.Extent == nil {
+		return mapScale{plane: plane}
+	}
+	area, err := crs.EnvelopeOf(*coll.Extent, crs.CRS84, plane)
+	if err != nil {
+		return mapScale{plane: plane}
+	}
+	return scaleOf(plane, area).of(coll.Count)
+}
+
+// of is the scale of a map of so many features: with many it is coarser, so that the picture keeps within its bytes without moving borders.
+func (at mapScale) of(n int) mapScale {
+	if n > groundMost {
+		at.unit *= 2.5
+	}
+	return at
+}
+
+// finestUnit is the width of the smallest unit that maps are simplified for, in metres; every set has a level for it.
+const finestUnit = 6.0
+
+// shared are the outlines of the areas of a collection for a map, in which neighbours have the same border; nil where there are none: then each
+// feature has its own. Pending says that there will be some.
+func (c *call) shared(coll *store.Collection, at mapScale) (o *tile.Outlines, pending bool, err error) {
+	set := ladder(coll, at.plane)
+	if set == nil || set.CRS != at.plane || !(at.unit > 0) || dimensions[coll.Geometry.Type] != 2 {
+		return nil, false, nil
+	}
+	least := finestUnit
+	if at.plane.Geographic() {
+		least /= metresPerDegree
+	}
+	at.unit = max(at.unit, least)
+	err = c.ask(func(ctx context.Context) (err error) {
+		o, err = c.s.tiles.Outlines(ctx, c.s.store, tile.Scale{Set: set, Collection: coll.ID, Cell: at.unit * 1.5})
+		return err
+	})
+	if problem.Of(err).Kind == problem.Busy {
+		return nil, true, nil
+	}
+	return o, false, err
+}
+
 // outlinesOf gives the outlines of the features that rows name, in order, in the revisions that they name.
-func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row) ([]*draw.Outline, error) {
-	out := make([]*draw.Outline, len(rows))
-	var missing []store.Row
-	at := map[string]int{}
-	o, err := c.outliner(coll, plane)
+func (c *call) outlinesOf(coll *store.Collection, at mapScale, rows []store.Row) ([]*draw.Outline, error) {
+	o, err := c.outliner(coll, at)
 	if err != nil {
 		return nil, err
 	}
+	return c.outlinesBy(o, rows)
+}
+
+// outlinesBy is the same by an outliner, which may have made them.
+func (c *call) outlinesBy(o *outliner, rows []store.Row) ([]*draw.Outline, error) {
+	out := make([]*draw.Outline, len(rows))
+	var missing []store.Row
+	place := map[string]int{}
 	for i, r := range rows {
 		if out[i] = o.cached(r); out[i] == nil {
-			missing, at[r.ID] = append(missing, r), i
+			missing, place[r.ID] = append(missing, r), i
 		}
 	}
 	for len(missing) > 0 {
 		n := min(len(missing), batch)
 		err := c.ask(func(ctx context.Context) error {
-			return c.s.store.Fetch(ctx, coll.ID, missing[:n], store.Want{Properties: o.properties}, func(x *store.Feature) error {
-				out[at[x.ID]] = o.outline(x, x.Values)
-				return nil
+			return c.s.store.Fetch(ctx, o.key.collection, missing[:n], store.Want{Properties: o.properties, NoGeometry: o.shared != nil}, func(x *store.Feature) (err error) {
+				out[place[x.ID]], err = o.outline(x, x.Values)
+				return err
 			})
 		})
 		if err != nil {
@@ -81,20 +143,50 @@ func (c *call) outlinesOf(coll *store.Collection, plane crs.ID, rows []store.Row
 	return out, nil
 }
 
+// refine changes outlines of features of the call's collection for another scale, where they have shared borders.
+func (c *call) refine(at mapScale, rows []store.Row, outs []*draw.Outline) error {
+	o, err := c.outliner(c.coll, at)
+	if err != nil || o.shared == nil {
+		return err
+	}
+	for i, r := range rows {
+		fine := o.cached(r)
+		if fine == nil {
+			g, err := o.shared.Area(r.ID)
+			if err != nil {
+				return err
+			}
+			fine = draw.NewShared(outs[i].Title, outs[i].Lang, g)
+			putOutline(c.s.outlines, o.keyOf(r), fine)
+		}
+		outs[i] = fine
+	}
+	return nil
+}
+
 // outliner makes the outlines of features of a collection, and caches them.
 type outliner struct {
 	server     *Server
 	key        outlineKey // but for the feature
 	project    func(x, y float64) (float64, float64)
-	properties []string // of the title and of its language, as far as there are; never nil
+	properties []string       // of the title and of its language, as far as there are; never nil
+	shared     *tile.Outlines // nil: each feature has an outline of its own
 }
 
-func (c *call) outliner(coll *store.Collection, plane crs.ID) (*outliner, error) {
-	f, err := crs.Between(coll.Geometry.CRS, plane)
+func (c *call) outliner(coll *store.Collection, at mapScale) (*outliner, error) {
+	f, err := crs.Between(coll.Geometry.CRS, at.plane)
 	if err != nil {
 		return nil, err
 	}
-	o := &outliner{server: c.s, key: outlineKey{collection: coll.ID, plane: plane.String()}, project: f, properties: []string{}}
+	o := &outliner{server: c.s, key: outlineKey{collection: coll.ID, plane: at.plane.String()}, project: f, properties: []string{}}
+	shared, pending, err := c.shared(coll, at)
+	if err != nil {
+		return nil, err
+	}
+	o.shared, c.roughly = shared, c.roughly || pending
+	if o.shared != nil {
+		o.key.plane += " " + o.shared.Rev()
+	}
 	if p, ok := coll.Find(coll.TitleProperty); ok && !p.Hidden {
 		o.properties = []string{p.Name}
 		if l := languageProperty(coll); l != nil {
@@ -106,30 +198,43 @@ func (c *call) outliner(coll *store.Collection, plane crs.ID) (*outliner, error)
 
 // cached is the outline of a row; nil when it must be made.
 func (o *outliner) cached(r store.Row) *draw.Outline {
-	key := o.key
-	key.id, key.rev = r.ID, r.Rev
-	out, _ := o.server.outlines.Get(key)
+	out, _ := o.server.outlines.Get(o.keyOf(r))
 	return out
 }
 
+func (o *outliner) keyOf(r store.Row) outlineKey {
+	key := o.key
+	key.id, key.rev = r.ID, r.Rev
+	return key
+}
+
 // outline makes and caches the outline of a feature, whose values of the properties are given.
-func (o *outliner) outline(x *store.Feature, values []any) *draw.Outline {
+func (o *outliner) outline(x *store.Feature, values []any) (*draw.Outline, error) {
 	title := x.ID
 	if len(values) > 0 && values[0] != nil {
 		title = cell(values[0])
 	}
-	g, err := x.Geometry.Orb()
-	if err != nil { // what cannot be read is not drawn; the rest of the page stands
-		g = nil
-	}
-	out := draw.NewOutline(title, g, o.project)
+	lang := ""
 	if len(values) > 1 {
-		out.Lang = languageCode(cell(values[1]))
+		lang = languageCode(cell(values[1]))
 	}
-	key := o.key
-	key.id, key.rev = x.ID, x.Rev
-	putOutline(o.server.outlines, key, out)
-	return out
+	var out *draw.Outline
+	if o.shared != nil {
+		g, err := o.shared.Area(x.ID)
+		if err != nil {
+			return nil, err
+		}
+		out = draw.NewShared(title, lang, g)
+	} else {
+		g, err := x.Geometry.Orb()
+		if err != nil { // what cannot be read is not drawn; the rest of the page stands
+			g = nil
+		}
+		out = draw.NewOutline(title, g, o.project)
+		out.Lang = lang
+	}
+	putOutline(o.server.outlines, o.keyOf(store.Row{ID: x.ID, Rev: x.Rev}), out)
+	return out, nil
 }
 
 // marks makes marks of features; the parameter lang is kept in their links.
@@ -148,14 +253,15 @@ func (c *call) marks(coll *store.Collection, rows []store.Row, outs []*draw.Outl
 	return out
 }
 
-// itemsMap draws the features of a page; "" when they have no geometry, or it is not wanted.
-func (c *call) itemsMap(rows []store.Row) (template.HTML, error) {
-	if c.coll.Geometry == nil || c.output().skipGeometry {
+// itemsMap draws the features of a page; "" without an outliner.
+func (c *call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
+	if o == nil {
 		return "", nil
 	}
 	rows = rows[:min(len(rows), mapMost)]
 	plane := mapCRS(c.coll)
-	outs, err := c.outlinesOf(c.coll, plane, rows)
+	at := scaleOfAll(c.coll, plane)
+	outs, err := c.outlinesBy(o, rows)
 	if err != nil {
 		return "", err
 	}
@@ -163,7 +269,13 @@ func (c *call) itemsMap(rows []store.Row) (template.HTML, error) {
 	if here == nil {
 		return "", nil
 	}
-	ground, err := c.ground(plane)
+	if near := scaleOf(plane, draw.Bound(here)).of(len(here)); near.unit < at.unit/2 { // a small part of the collection
+		if err = c.refine(near, rows, outs); err != nil {
+			return "", err
+		}
+		here, at = c.marks(c.coll, rows, outs, false), near
+	}
+	ground, err := c.ground(at)
 	if err != nil {
 		return "", err
 	}
@@ -175,23 +287,32 @@ func (c *call) itemsMap(rows []store.Row) (template.HTML, error) {
 }
 
 // itemMap draws a feature and, in grey, what of its collection lies around it.
-func (c *call) itemMap(row store.Row, b orb.Bound, title string) (template.HTML, error) {
+func (c *call) itemMap(o *outliner, row store.Row, b orb.Bound, title string) (template.HTML, error) {
 	plane := mapCRS(c.coll)
-	outs, err := c.outlinesOf(c.coll, plane, []store.Row{row})
+	area, err := crs.EnvelopeOf(b, c.coll.Geometry.CRS, plane)
 	if err != nil {
 		return "", err
 	}
-	here := c.marks(c.coll, []store.Row{row}, outs, false)
+	rows := []store.Row{row}
+	outs, err := c.outlinesBy(o, rows)
+	if err != nil {
+		return "", err
+	}
+	at := scaleOf(plane, area)
+	if err := c.refine(at, rows, outs); err != nil {
+		return "", err
+	}
+	here := c.marks(c.coll, rows, outs, false)
 	if here == nil {
 		return "", nil
 	}
 	var ground []draw.Mark
 	if !here[0].HasArea() { // points and lines need something to lie on
-		if ground, err = c.ground(plane); err != nil {
+		if ground, err = c.ground(at); err != nil {
 			return "", err
 		}
 	}
-	around, err := c.surroundings(plane, row.ID, b)
+	around, err := c.surroundings(at, row.ID, b)
 	if err != nil {
 		return "", err
 	}
@@ -204,12 +325,12 @@ func (c *call) itemMap(row store.Row, b orb.Bound, title string) (template.HTML,
 const groundMost = 60
 
 // ground is the country in grey, under features of another collection; nil when there is none in that plane, or it is no simple one.
-func (c *call) ground(plane crs.ID) ([]draw.Mark, error) {
+func (c *call) ground(at mapScale) ([]draw.Mark, error) {
 	under := c.country()
-	if under == nil || under == c.coll || under.Count > groundMost || mapCRS(under) != plane {
+	if under == nil || under == c.coll || under.Count > groundMost || mapCRS(under) != at.plane {
 		return nil, nil
 	}
-	marks, err := c.allMarks(under, plane)
+	marks, err := c.allMarks(under, at)
 	if errors.Is(err, store.ErrChanged) { // what lies under the map may be left out
 		return nil, nil
 	}
@@ -220,7 +341,7 @@ func (c *call) ground(plane crs.ID) ([]draw.Mark, error) {
 }
 
 // surroundings are the other features of the collection that touch a box in its storage CRS, widened by a fifth.
-func (c *call) surroundings(plane crs.ID, id string, b orb.Bound) ([]draw.Mark, error) {
+func (c *call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, error) {
 	g := c.coll.Geometry
 	least := 10000.0
 	if g.CRS.Geographic() {
@@ -242,7 +363,7 @@ func (c *call) surroundings(plane crs.ID, id string, b orb.Bound) ([]draw.Mark, 
 		return nil, err
 	}
 	rows := slices.DeleteFunc(page.Rows, func(r store.Row) bool { return r.ID == id })
-	outs, err := c.outlinesOf(c.coll, plane, rows)
+	outs, err := c.outlinesOf(c.coll, at, rows)
 	if errors.Is(err, store.ErrChanged) { // what lies around it may be left out
 		return nil, nil
 	}
@@ -286,7 +407,7 @@ func (c *call) overview(coll *store.Collection, text string) (svg template.HTML,
 			return p.SVG(), false
 		}
 	}
-	marks, err := c.allMarks(drawn, plane)
+	marks, err := c.allMarks(drawn, scaleOfAll(coll, plane))
 	if err != nil {
 		c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", drawn.ID, "err", redact(err.Error()))
 		return "", true
@@ -295,7 +416,7 @@ func (c *call) overview(coll *store.Collection, text string) (svg template.HTML,
 		marks[i].Near = drawn != coll || marks[i].Near
 	}
 	p.Marks = marks
-	return p.SVG(), false
+	return p.SVG(), c.roughly
 }
 
 // setMap draws the tiles of a set that lie over the country, at the first level that cuts it into several; "" where the set does not
@@ -311,7 +432,7 @@ func (c *call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	}
 	var marks []draw.Mark
 	if c.s.cfg.Auth == "open" {
-		if marks, err = c.allMarks(coll, set.CRS); err != nil {
+		if marks, err = c.allMarks(coll, scaleOfAll(coll, set.CRS)); err != nil {
 			c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", coll.ID, "err", redact(err.Error()))
 			return "", true
 		}
@@ -325,7 +446,7 @@ func (c *call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	if marks == nil {
 		p.Box = &area
 	}
-	return p.SVG(), false
+	return p.SVG(), c.roughly
 }
 
 // gridOver lists the tiles that touch an area, at the first level whose tiles are smaller than half of it.
@@ -352,7 +473,7 @@ func gridOver(set *tile.Set, area orb.Bound) (z int, out []draw.Tile) {
 }
 
 // allMarks is every feature of a collection that is small enough to be drawn whole.
-func (c *call) allMarks(coll *store.Collection, plane crs.ID) ([]draw.Mark, error) {
+func (c *call) allMarks(coll *store.Collection, at mapScale) ([]draw.Mark, error) {
 	var page *store.Page
 	err := c.ask(func(ctx context.Context) (err error) {
 		page, err = c.s.store.Page(ctx, store.Query{Collection: coll.ID, Limit: countryMost, Count: store.CountNone})
@@ -361,6 +482,6 @@ func (c *call) allMarks(coll *store.Collection, plane crs.ID) ([]draw.Mark, erro
 	if err != nil {
 		return nil, err
 	}
-	outs, err := c.outlinesOf(coll, plane, page.Rows)
+	outs, err := c.outlinesOf(coll, at, page.Rows)
 	return c.marks(coll, page.Rows, outs, false), err
 }

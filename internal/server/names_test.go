@@ -205,12 +205,16 @@ type countingStore struct {
 }
 
 func (s *countingStore) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
-	s.fetches.Add(1)
+	if !background(ctx) {
+		s.fetches.Add(1)
+	}
 	return s.Store.Fetch(ctx, coll, rows, want, fn)
 }
 
 func (s *countingStore) Page(ctx context.Context, q store.Query) (*store.Page, error) {
-	s.pages.Add(1)
+	if !background(ctx) {
+		s.pages.Add(1)
+	}
 	return s.Store.Page(ctx, q)
 }
 

@@ -287,7 +287,7 @@ func TestSpellingsOfALanguageMakeOneDocument(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for _, path := range []string{"/?f=html&lang=", "/collections/kommuner?f=html&lang=", "/conformance?f=json&lang="} {
-		want := a.get(path + "nb").wants(200)
+		want := a.settled(path + "nb").get(path + "nb").wants(200) // maps change once there are levels
 		for _, lang := range []string{"NB", "nb-NO", "nb_x1", "no", "no-y2"} {
 			r := a.get(path + lang).wants(200)
 			if string(r.Body) != string(want.Body) || r.Header.Get("Link") != want.Header.Get("Link") {

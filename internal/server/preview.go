@@ -53,7 +53,7 @@ func (c *call) previewPNG() (data []byte, fleeting bool, err error) {
 	if whole != nil && whole.Extent != nil {
 		extent, plane = whole.Extent, mapCRS(whole)
 		if c.s.cfg.Auth == "open" && whole == c.country() {
-			if marks, err = c.allMarks(whole, plane); err != nil {
+			if marks, err = c.allMarks(whole, mapScale{plane: plane}); err != nil {
 				c.s.log.WarnContext(c.r.Context(), "preview without outlines", "request", c.id, "collection", whole.ID, "err", redact(err.Error()))
 				fleeting, marks = true, nil
 			}

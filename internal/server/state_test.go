@@ -124,13 +124,17 @@ func (b *between) meanwhile() {
 
 func (b *between) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	p, err := b.Store.Page(ctx, q)
-	b.meanwhile()
+	if !background(ctx) {
+		b.meanwhile()
+	}
 	return p, err
 }
 
 func (b *between) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	err := b.Store.Fetch(ctx, coll, rows, want, fn)
-	b.meanwhile()
+	if !background(ctx) {
+		b.meanwhile()
+	}
 	return err
 }
 

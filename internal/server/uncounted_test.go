@@ -17,8 +17,9 @@ type uncounted struct {
 }
 
 func (s *uncounted) Page(ctx context.Context, q store.Query) (*store.Page, error) {
-	at, _ := ctx.Deadline()
-	s.left = time.Until(at)
+	if at, _ := ctx.Deadline(); !background(ctx) {
+		s.left = time.Until(at)
+	}
 	p, err := s.Store.Page(ctx, q)
 	if err == nil && q.Count == store.CountCheap {
 		p.Matched = -1

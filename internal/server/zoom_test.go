@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -223,3 +225,44 @@ func TestZoomLevelKeepsEveryKindOfGeometry(t *testing.T) {
 		t.Errorf("no cure: %s", r.Body)
 	}
 }
+
+// TestMapsOfPagesHaveSharedBorders asks for maps until levels are there, and looks for edges that two municipalities draw.
+func TestMapsOfPagesHaveSharedBorders(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, path := range []string{"/collections/kommuner?f=html", "/collections/kommuner/items/0301?f=html", "/collections/kommuner/items?f=html&limit=250", "/collections/kommuner/items?f=html&fylke_nr=11"} {
+		a.get(path, "Accept", "text/html").wants(200) // begins the levels
+		for !a.srv.TilesReady() {
+			time.Sleep(10 * time.Millisecond)
+		}
+		drawn := map[[4]int]int{}
+		for _, d := range outlinesOf.FindAllStringSubmatch(string(a.get(path, "Accept", "text/html").wants(200).Body), -1) {
+			var x, y int
+			numbers := wholeNumbers.FindAllStringSubmatch(d[1], -1)
+			for i := 0; i+1 < len(numbers); i += 2 {
+				dx, _ := strconv.Atoi(numbers[i][2])
+				dy, _ := strconv.Atoi(numbers[i+1][2])
+				if numbers[i][1] == "M" {
+					x, y = dx, dy
+					continue
+				}
+				drawn[[4]int{min(x, x+dx), min(y, y+dy), max(x, x+dx), max(y, y+dy)}]++
+				x, y = x+dx, y+dy
+			}
+		}
+		twice := 0
+		for _, n := range drawn {
+			if n > 1 {
+				twice++
+			}
+		}
+		if len(drawn) < 20 || twice < len(drawn)/10 {
+			t.Errorf("%s: %d of %d edges are drawn by two areas", path, twice, len(drawn))
+		}
+	}
+}
+
+var (
+	outlinesOf   = regexp.MustCompile(`<path d="([^"]*)"`)
+	wholeNumbers = regexp.MustCompile(`([Ml]?) ?(-?\d+)`)
+)

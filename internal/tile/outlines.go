@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"github.com/paulmach/orb"
+
 	"grense/internal/arc"
 	"grense/internal/crs"
 	"grense/internal/problem"
@@ -94,6 +96,20 @@ func (o *Outlines) Geometry(id string, stored []byte) ([]byte, error) {
 		}
 	}
 	return wkb.AppendPlane(nil, stored, o.move)
+}
+
+// Area is the areas of a feature, as Geometry has them; nil where levels know none.
+func (o *Outlines) Area(id string) (orb.MultiPolygon, error) {
+	f, known, err := o.l.find(o.r, id)
+	for z := o.z; known && err == nil && z <= o.l.side.sum.Last; z++ {
+		var b []byte
+		if b, err = o.area(wkb.MultiPolygon, f, z); b != nil {
+			g, err := wkb.Decode(b)
+			areas, _ := g.(orb.MultiPolygon)
+			return areas, err
+		}
+	}
+	return nil, err
 }
 
 // area is the geometry of a feature on a level; nil when there is none of its kind.
