@@ -191,6 +191,8 @@ func (s *Server) work(ctx context.Context, j store.Job) {
 		j.Status, j.Finished, j.Progress, j.Message, j.Results, j.Bytes = store.JobSuccessful, now, 100, "", results, size
 	case ctx.Err() != nil: // the server ends: another goes on
 		j.Updated = time.Unix(1, 0)
+	case errors.Is(run.Err(), context.Canceled): // dismissed, or another's: nothing is to be written
+		return
 	default:
 		if errors.Is(err, context.DeadlineExceeded) && run.Err() != nil {
 			err = problem.New(problem.Timeout, err, "The job took longer than %v. Ask for less.", jobTime)
