@@ -72,8 +72,17 @@ func (s *Server) submit(c *call, w http.ResponseWriter, x *execution, body []byt
 			waiting++
 		}
 	}
-	if waiting >= jobsWaiting || len(list) >= jobsMost {
-		return problem.New(problem.Busy, nil, "There are %d jobs of yours that have not finished, and %d in all. Wait for some, or dismiss them.", waiting, len(list))
+	if waiting >= jobsWaiting {
+		return problem.New(problem.Busy, nil, "There are %d jobs of yours that have not finished. Wait for some, or dismiss them.", waiting)
+	}
+	if len(list) >= jobsMost {
+		i := spare(list)
+		if i < 0 {
+			return problem.New(problem.Busy, nil, "There are %d jobs that have not finished. Try again later.", len(list))
+		}
+		if err := s.jobs.kept.DropJob(ctx, list[i].ID); err != nil {
+			return err
+		}
 	}
 	request, err := json.Marshal(jobRequest{Body: body, Root: x.root, Mount: x.mount, Lang: x.lang, Share: x.owner, KeyID: x.keyID})
 	if err != nil {
@@ -99,6 +108,23 @@ func (s *Server) submit(c *call, w http.ResponseWriter, x *execution, body []byt
 	}
 	h.Set("Preference-Applied", "respond-async")
 	return c.writeStatus(w, http.StatusCreated, &j)
+}
+
+// spare is the oldest finished job of the owner who has most of them, in a list with the newest first; -1 for none.
+func spare(list []store.Job) int {
+	by := map[string]int{}
+	for i := range list {
+		if list[i].Done() {
+			by[list[i].Owner]++
+		}
+	}
+	found := -1
+	for i := range list {
+		if j := &list[i]; j.Done() && (found < 0 || by[j.Owner] >= by[list[found].Owner]) {
+			found = i
+		}
+	}
+	return found
 }
 
 // jobHow is in which form the outputs of a job were asked for.
