@@ -69,8 +69,8 @@ func TestTwoFirstStartsPrintOneKey(t *testing.T) {
 				t.Parallel()
 				r := serveAsIs(t, dir)
 				printed[i] = r.stdout.await(t, "Data need an API key")
-				if code, _ := r.get(t, "/collections", ""); code != http.StatusOK {
-					t.Errorf("status %d", code)
+				if code, body := r.get(t, "/collections", ""); code != http.StatusOK {
+					t.Errorf("status %d: %s", code, body)
 				}
 				printed[i] = r.stdout.String()
 			})

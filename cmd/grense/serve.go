@@ -78,6 +78,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err := s.assemble(ctx, c.Source, c.Tiles); err != nil {
 		return err
 	}
+	s.front.open(s.server.Handler()) // whoever reads the announcement is answered
 	if err := s.announce(ctx, p, c.Source); err != nil {
 		return err
 	}
@@ -258,7 +259,6 @@ func (s *service) answer() (api *http.Server, failed chan error) {
 
 // serve answers for the data until ctx ends, then drains.
 func (s *service) serve(ctx context.Context, p *process, api *http.Server, failed chan error) error {
-	s.front.open(s.server.Handler())
 	if s.metrics != nil {
 		metrics := s.httpServer(s.server.MetricsHandler())
 		metrics.WriteTimeout = s.cfg.Limits.WriteTimeout
