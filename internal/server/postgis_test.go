@@ -190,6 +190,10 @@ func sameAnswers(t *testing.T, one, other store.Store, paths []string) {
 	a, b := serveStore(t, one, nil), serveStore(t, other, func(*config.Config) {})
 	for _, p := range paths {
 		for n := 0; p != "" && n < 8; n++ {
+			if strings.Contains(p, "f=html") { // maps change once there are levels
+				a.settled(p)
+				b.settled(p)
+			}
 			x, y := a.plain(p), b.plain(p)
 			if !bytes.HasSuffix(x, []byte("200 OK")) && !strings.Contains(p, "nope") {
 				t.Errorf("%s is no answer that proves anything: %.300s", p, x)
