@@ -76,12 +76,7 @@ func (c *call) writeFresh(w http.ResponseWriter, a *answer) error {
 	if err != nil {
 		return err
 	}
-	h := w.Header()
-	h.Set("Content-Type", c.rep.contentType())
-	h.Set("Content-Language", languageTag(c.lang))
-	h.Set("Vary", varyKeyed)
-	h.Set("Cache-Control", "private, no-cache")
-	return c.writeOnce(w, b)
+	return c.writeUncached(w, b)
 }
 
 // job tells the state of a job (OGC 18-062r2, 7.12).

@@ -62,6 +62,11 @@ func (c *call) writeDoc(w http.ResponseWriter, doc any) error {
 	if err != nil {
 		return err
 	}
+	return c.writeUncached(w, b)
+}
+
+// writeUncached writes an answer in the chosen representation that is for the key it was asked with, and made anew each time.
+func (c *call) writeUncached(w http.ResponseWriter, b []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))

@@ -100,23 +100,25 @@ func (c *call) sendDocument(w http.ResponseWriter, results []result) error {
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	for i, r := range results {
+	before := "{"
+	for _, r := range results {
 		name, err := json.Marshal(r.id)
 		if err != nil {
 			return err
 		}
-		if _, err := io.WriteString(w, map[bool]string{true: "{", false: ","}[i == 0]+string(name)+":"); err != nil {
+		if _, err := io.WriteString(w, before+string(name)+":"); err != nil {
 			return err
 		}
 		if err := writeMember(w, r); err != nil {
 			return err
 		}
+		before = ","
 	}
-	end := "}"
 	if len(results) == 0 {
-		end = "{}"
+		_, err := io.WriteString(w, "{}")
+		return err
 	}
-	_, err := io.WriteString(w, end)
+	_, err := io.WriteString(w, "}")
 	return err
 }
 

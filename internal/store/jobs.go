@@ -79,3 +79,19 @@ type Job struct {
 
 // Done reports whether a job will not change any more.
 func (j *Job) Done() bool { return j.Status != JobAccepted && j.Status != JobRunning }
+
+// Nanos is the stored form of a moment of a job: nanoseconds since 1970; 0 for the zero time.
+func Nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+// FromNanos is the moment, in UTC, that Nanos gave.
+func FromNanos(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}

@@ -30,21 +30,6 @@ func (s *State) PrepareJobs(ctx context.Context) error {
 	})
 }
 
-// nanos is the stored form of a moment of a job: nanoseconds since 1970; 0 for the zero time.
-func nanos(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixNano()
-}
-
-func fromNanos(n int64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, n).UTC()
-}
-
 // PutJob adds a job.
 func (s *State) PutJob(ctx context.Context, j store.Job) error {
 	body, err := json.Marshal(j)
@@ -52,8 +37,8 @@ func (s *State) PutJob(ctx context.Context, j store.Job) error {
 		return err
 	}
 	return s.do(ctx, func() error {
-		return s.c.exec("INSERT INTO grense_job ("+jobColumns+", request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", j.ID, j.Process, j.Owner, j.Status, nanos(j.Created),
-			nanos(j.Started), nanos(j.Finished), nanos(j.Updated), j.Worker, int64(j.Attempt), string(body), j.Request)
+		return s.c.exec("INSERT INTO grense_job ("+jobColumns+", request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", j.ID, j.Process, j.Owner, j.Status, store.Nanos(j.Created),
+			store.Nanos(j.Started), store.Nanos(j.Finished), store.Nanos(j.Updated), j.Worker, int64(j.Attempt), string(body), j.Request)
 	})
 }
 
@@ -62,7 +47,7 @@ func readJob(r row) (j store.Job, err error) {
 		return j, fmt.Errorf("gpkg: state: job %s: %w", r.Text(0), err)
 	}
 	j.ID, j.Process, j.Owner, j.Status, j.Worker, j.Attempt = r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(8), int(r.Int(9))
-	j.Created, j.Started, j.Finished, j.Updated = fromNanos(r.Int(4)), fromNanos(r.Int(5)), fromNanos(r.Int(6)), fromNanos(r.Int(7))
+	j.Created, j.Started, j.Finished, j.Updated = store.FromNanos(r.Int(4)), store.FromNanos(r.Int(5)), store.FromNanos(r.Int(6)), store.FromNanos(r.Int(7))
 	return j, nil
 }
 
@@ -98,7 +83,7 @@ func (s *State) JobList(ctx context.Context) (list []store.Job, err error) {
 func (s *State) ClaimJob(ctx context.Context, worker string, now, stale time.Time) (j store.Job, ok bool, err error) {
 	err = s.do(ctx, func() error {
 		err := s.c.query("SELECT "+jobColumns+", request FROM grense_job WHERE status = ? OR status = ? AND updated < ? ORDER BY created, id LIMIT 1",
-			[]any{store.JobAccepted, store.JobRunning, nanos(stale)}, func(r row) (err error) {
+			[]any{store.JobAccepted, store.JobRunning, store.Nanos(stale)}, func(r row) (err error) {
 				ok = true
 				if j, err = readJob(r); err == nil {
 					j.Request = append([]byte(nil), r.Bytes(11, nil)...)
@@ -116,7 +101,7 @@ func (s *State) ClaimJob(ctx context.Context, worker string, now, stale time.Tim
 		if err := s.c.exec("DELETE FROM grense_job_piece WHERE job = ?", j.ID); err != nil { // of an attempt before
 			return err
 		}
-		return s.c.exec("UPDATE grense_job SET status = ?, worker = ?, attempt = ?, started = ?, updated = ? WHERE id = ?", j.Status, worker, int64(j.Attempt), nanos(j.Started), nanos(now), j.ID)
+		return s.c.exec("UPDATE grense_job SET status = ?, worker = ?, attempt = ?, started = ?, updated = ? WHERE id = ?", j.Status, worker, int64(j.Attempt), store.Nanos(j.Started), store.Nanos(now), j.ID)
 	})
 	return j, ok && err == nil, err
 }
@@ -129,7 +114,7 @@ func (s *State) KeepJob(ctx context.Context, j store.Job) error {
 	}
 	return s.do(ctx, func() error {
 		return s.changed(j.ID, "UPDATE grense_job SET status = ?, finished = ?, updated = ?, body = ? WHERE id = ? AND worker = ? AND attempt = ? AND status = ?",
-			j.Status, nanos(j.Finished), nanos(j.Updated), string(body), j.ID, j.Worker, int64(j.Attempt), store.JobRunning)
+			j.Status, store.Nanos(j.Finished), store.Nanos(j.Updated), string(body), j.ID, j.Worker, int64(j.Attempt), store.JobRunning)
 	})
 }
 
@@ -147,7 +132,7 @@ func (s *State) changed(id, sql string, args ...any) error {
 // DismissJob ends a job.
 func (s *State) DismissJob(ctx context.Context, id string, at time.Time) error {
 	return s.do(ctx, func() error {
-		return s.changed(id, "UPDATE grense_job SET status = ?, finished = ?, updated = ? WHERE id = ? AND status IN (?, ?)", store.JobDismissed, nanos(at), nanos(at), id, store.JobAccepted, store.JobRunning)
+		return s.changed(id, "UPDATE grense_job SET status = ?, finished = ?, updated = ? WHERE id = ? AND status IN (?, ?)", store.JobDismissed, store.Nanos(at), store.Nanos(at), id, store.JobAccepted, store.JobRunning)
 	})
 }
 

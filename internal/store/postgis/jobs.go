@@ -42,21 +42,6 @@ func (s *State) PrepareJobs(ctx context.Context) error {
 	})
 }
 
-// nanos is the stored form of a moment of a job: nanoseconds since 1970; 0 for the zero time.
-func nanos(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixNano()
-}
-
-func fromNanos(n int64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, n).UTC()
-}
-
 // PutJob adds a job.
 func (s *State) PutJob(ctx context.Context, j store.Job) error {
 	body, err := json.Marshal(j)
@@ -65,7 +50,7 @@ func (s *State) PutJob(ctx context.Context, j store.Job) error {
 	}
 	return s.do(ctx, s.writes, func(c *pgxpool.Conn) error {
 		_, err := c.Exec(ctx, "INSERT INTO grense.job ("+jobColumns+", request) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING", j.ID, j.Process, j.Owner, j.Status,
-			nanos(j.Created), nanos(j.Started), nanos(j.Finished), nanos(j.Updated), j.Worker, j.Attempt, string(body), j.Request)
+			store.Nanos(j.Created), store.Nanos(j.Started), store.Nanos(j.Finished), store.Nanos(j.Updated), j.Worker, j.Attempt, string(body), j.Request)
 		return err
 	})
 }
@@ -83,7 +68,7 @@ func readJob(row pgx.Row, more ...any) (j store.Job, err error) {
 		return j, own(fmt.Errorf("postgis: state: job %s: %w", id, err))
 	}
 	j.ID, j.Process, j.Owner, j.Status, j.Worker, j.Attempt = id, process, owner, status, worker, attempt
-	j.Created, j.Started, j.Finished, j.Updated = fromNanos(at[0]), fromNanos(at[1]), fromNanos(at[2]), fromNanos(at[3])
+	j.Created, j.Started, j.Finished, j.Updated = store.FromNanos(at[0]), store.FromNanos(at[1]), store.FromNanos(at[2]), store.FromNanos(at[3])
 	return j, nil
 }
 
@@ -119,7 +104,7 @@ func (s *State) ClaimJob(ctx context.Context, worker string, now, stale time.Tim
 			var request []byte
 			j, err = readJob(tx.QueryRow(ctx, `UPDATE grense.job SET status = $1, worker = $2, attempt = attempt + 1, started = CASE WHEN started = 0 THEN $3 ELSE started END, updated = $3
 				WHERE id = (SELECT id FROM grense.job WHERE status = $4 OR status = $1 AND updated < $5 ORDER BY created, id LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING `+jobColumns+", request",
-				store.JobRunning, worker, nanos(now), store.JobAccepted, nanos(stale)), &request)
+				store.JobRunning, worker, store.Nanos(now), store.JobAccepted, store.Nanos(stale)), &request)
 			if errors.Is(err, pgx.ErrNoRows) {
 				ok = false
 				return nil
@@ -142,7 +127,7 @@ func (s *State) KeepJob(ctx context.Context, j store.Job) error {
 		return own(err)
 	}
 	return s.changed(ctx, j.ID, "UPDATE grense.job SET status = $1, finished = $2, updated = $3, body = $4 WHERE id = $5 AND worker = $6 AND attempt = $7 AND status = $8",
-		j.Status, nanos(j.Finished), nanos(j.Updated), string(body), j.ID, j.Worker, j.Attempt, store.JobRunning)
+		j.Status, store.Nanos(j.Finished), store.Nanos(j.Updated), string(body), j.ID, j.Worker, j.Attempt, store.JobRunning)
 }
 
 // changed runs a statement that must change a row.
@@ -158,7 +143,7 @@ func (s *State) changed(ctx context.Context, id, sql string, args ...any) error 
 
 // DismissJob ends a job.
 func (s *State) DismissJob(ctx context.Context, id string, at time.Time) error {
-	return s.changed(ctx, id, "UPDATE grense.job SET status = $1, finished = $2, updated = $2 WHERE id = $3 AND status IN ($4, $5)", store.JobDismissed, nanos(at), id, store.JobAccepted, store.JobRunning)
+	return s.changed(ctx, id, "UPDATE grense.job SET status = $1, finished = $2, updated = $2 WHERE id = $3 AND status IN ($4, $5)", store.JobDismissed, store.Nanos(at), id, store.JobAccepted, store.JobRunning)
 }
 
 // DropJob removes a job.
