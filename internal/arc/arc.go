@@ -42,6 +42,9 @@ type Options struct {
 	Span      int32   // features less wide and high are left out. Defaults to 4
 }
 
+// Whole leaves out nothing that the grid can show.
+var Whole = Options{Tolerance: -1, Island: -1, Span: 1}
+
 // Builder collects the polygons of a layer.
 type Builder struct {
 	grid   Grid

@@ -18,6 +18,9 @@ type Level struct {
 	LeftOut  int     // features that were added with rings and have none
 	once     sync.Once
 	index    *Index
+
+	sidesOnce sync.Once
+	sides     sides
 }
 
 // polygon is the rings of one polygon in refs, the outer one first.
@@ -394,4 +397,9 @@ func holds(ring []Point, p Point, scale int32) (in, on bool) {
 		a = b
 	}
 	return in, false
+}
+
+// Nothing is a level of features that have no polygons.
+func Nothing(features int, unit float64) *Level {
+	return &Level{Unit: unit, arcs: []int32{0}, first: make([]int32, features+1)}
 }

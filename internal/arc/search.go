@@ -164,9 +164,9 @@ func (l *Level) Shared() (n int) {
 	return n
 }
 
-// Bytes is about how much memory the level takes, with its index.
+// Bytes is about how much memory the level takes, with its index and the features beside arcs.
 func (l *Level) Bytes() int64 {
-	return int64(bits.UintSize/8*16 + 4*len(l.arcs) + 8*len(l.points) + 4*len(l.first) + 64*len(l.polygons) + 4*len(l.refs) + 22*len(l.first))
+	return int64(bits.UintSize/8*16 + 4*len(l.arcs) + 8*len(l.points) + 4*len(l.first) + 64*len(l.polygons) + 8*len(l.refs) + 4*len(l.arcs) + 22*len(l.first))
 }
 
 // Join appends the features of another level of the same grid, that share no arcs with those of l.

@@ -31,6 +31,8 @@ type maker struct {
 	out  *sideWriter
 	told func(done int) // in hundredths
 
+	whole   bool // arcs of areas are wanted in full, and nothing else
+	options arc.Options
 	grid    arc.Grid
 	tags    *tagger
 	offsets []byte
@@ -61,7 +63,10 @@ func corner(t Tile) arc.Point { return arc.Point{X: int32(t.Col * Extent), Y: in
 // run fills the side file but for its revision.
 func (m *maker) run(ctx context.Context) error {
 	m.grid, m.tags = m.set.grid(), newTagger(m.c, nil)
-	m.build, m.lines = arc.NewBuilder(m.grid, arc.Options{}), arc.NewLines(m.grid)
+	if m.whole = m.set.ID == wholeID; m.whole {
+		m.options, m.tags = arc.Whole, newTagger(m.c, []string{})
+	}
+	m.build, m.lines = arc.NewBuilder(m.grid, m.options), arc.NewLines(m.grid)
 	m.points = points{c: m.c, first: m.set.first, last: m.set.finest(), thin: m.set.thin()}
 	m.first = m.set.finest() + 1
 	if err := m.read(ctx); err != nil {
@@ -119,7 +124,9 @@ func (m *maker) read(ctx context.Context) error {
 	defer m.out.end()
 	var record []byte
 	bound := wkb.EmptyBound()
-	m.points.property()
+	if !m.whole {
+		m.points.property()
+	}
 	want := store.Want{Properties: slices.Clone(m.tags.want)}
 	if m.points.by != "" {
 		want.Properties = append(want.Properties, m.points.by)
@@ -167,6 +174,9 @@ func (m *maker) add(i int, f *store.Feature, bound *orb.Bound) error {
 				if placed = placed && ok && wkb.Finite(x) && wkb.Finite(y); !placed {
 					return false
 				}
+				if m.whole {
+					continue
+				}
 				if r.Kind == wkb.Point {
 					m.points.at = append(m.points.at, m.points.place(p, int32(i), f.ID, value))
 				}
@@ -183,10 +193,12 @@ func (m *maker) add(i int, f *store.Feature, bound *orb.Bound) error {
 			if len(m.points.at) > mark {
 				m.points.features++
 			}
-			m.points.outline(&outline, i, f.ID, value)
+			if !m.whole {
+				m.points.outline(&outline, i, f.ID, value)
+			}
 		}
 	}
-	if err := m.build.Add(geometry, m.move); err != nil {
+	if err := m.build.Add(geometry, m.move); err != nil || m.whole {
 		return err
 	}
 	return m.lines.Add(m.grid, geometry, m.move)
@@ -249,9 +261,9 @@ func (m *maker) alone(ctx context.Context) error {
 	last := m.set.finest()
 	all := make([]arc.Level, last-m.set.first+1)
 	err := m.scan(ctx, store.Want{Properties: []string{}}, func(i int, f *store.Feature) error {
-		b := arc.NewBuilder(m.grid, arc.Options{})
+		b := arc.NewBuilder(m.grid, m.options)
 		if err := b.Add(f.Geometry.WKB, m.move); err != nil {
-			b = arc.NewBuilder(m.grid, arc.Options{})
+			b = arc.NewBuilder(m.grid, m.options)
 			if err := b.Add(nil, nil); err != nil {
 				return err
 			}
@@ -259,7 +271,7 @@ func (m *maker) alone(ctx context.Context) error {
 		levels, err := b.Levels(ctx, len(all))
 		if errors.Is(err, arc.ErrPlanar) {
 			m.out.sum.Unplaced++
-			b = arc.NewBuilder(m.grid, arc.Options{})
+			b = arc.NewBuilder(m.grid, m.options)
 			err = b.Add(nil, nil)
 			if err == nil {
 				levels, err = b.Levels(ctx, len(all))

@@ -107,7 +107,7 @@ func (x *exporter) prepare(ctx context.Context) error {
 		if move == nil {
 			return problem.New(problem.Invalid, nil, "The collection %s has no geometries; leave it out.", id)
 		}
-		l, err := x.await(ctx, c)
+		l, err := x.m.await(ctx, awaited{x.st, x.set, c, func(done int) { x.Told(id, done, 100) }})
 		if err != nil {
 			return err
 		}
@@ -131,31 +131,6 @@ func (x *exporter) prepare(ctx context.Context) error {
 		x.doc.Vector = append(x.doc.Vector, v)
 	}
 	return nil
-}
-
-// await returns the levels of a collection, which it has made where there are none.
-func (x *exporter) await(ctx context.Context, c *store.Collection) (*levels, error) {
-	x.m.want(x.set, c)
-	for {
-		l, err := x.m.levels(ctx, x.st, x.set, c)
-		if l != nil || err != nil {
-			return l, err
-		}
-		x.m.mu.Lock()
-		w := x.m.works[workKey{c.ID, x.set.ID}]
-		busy, done, ended, err := w.busy, w.done, w.ended, w.err
-		x.m.mu.Unlock()
-		if !busy && err != nil {
-			return nil, err
-		}
-		x.Told(c.ID, done, 100)
-		select {
-		case <-ended:
-		case <-time.After(time.Second / 5):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
 }
 
 // describe tells of a layer, and looks that its levels are of what the store has.

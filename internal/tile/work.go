@@ -231,6 +231,59 @@ func (m *Maker) work(k workKey, w *work, st store.Store, now string) {
 	}
 }
 
+// layerIn finds what levels are made of, and for.
+func layerIn(cat *store.Catalog, k workKey) (*Set, *store.Collection, crs.Func, error) {
+	if k.set == wholeID {
+		c, ok := cat.Collection(k.collection)
+		if !ok || c.Geometry == nil {
+			return nil, nil, nil, fmt.Errorf("%w: collection %s", store.ErrNotFound, k.collection)
+		}
+		set, err := wholeOf(c)
+		return set, c, func(x, y float64) (float64, float64) { return x, y }, err
+	}
+	set, ok := Find(k.set)
+	if !ok {
+		return nil, nil, nil, fmt.Errorf("tile: no set %s", k.set)
+	}
+	c, move, err := layerOf(cat, set, k.collection)
+	return set, c, move, err
+}
+
+// awaited says which levels are waited for.
+type awaited struct {
+	st   store.Store
+	set  *Set
+	c    *store.Collection
+	told func(done int) // hears how far they are, in hundredths
+}
+
+// await returns levels, which it has made where there are none.
+func (m *Maker) await(ctx context.Context, a awaited) (*levels, error) {
+	m.want(a.set, a.c)
+	for {
+		l, err := m.levels(ctx, a.st, a.set, a.c)
+		if l != nil || err != nil {
+			return l, err
+		}
+		m.mu.Lock()
+		w := m.works[workKey{a.c.ID, a.set.ID}]
+		busy, done, ended, err := w.busy, w.done, w.ended, w.err
+		m.mu.Unlock()
+		if !busy && err != nil {
+			return nil, err
+		}
+		a.told(done)
+		select {
+		case <-ended:
+		case <-time.After(time.Second / 5):
+		case <-m.ctx.Done():
+			return nil, m.ctx.Err()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
 // job is one making of levels.
 type job struct {
 	m    *Maker
@@ -245,16 +298,12 @@ func (j *job) run(ctx context.Context) (*levels, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	set, ok := Find(j.k.set)
-	if !ok {
-		return nil, fmt.Errorf("tile: no set %s", j.k.set)
-	}
 	st, end, err := snapshotOf(ctx, j.st)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	c, move, err := layerOf(st.Catalog(), set, j.k.collection)
+	set, c, move, err := layerIn(st.Catalog(), j.k)
 	if err != nil {
 		return nil, err
 	}
