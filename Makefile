@@ -108,7 +108,7 @@ bench-against: build ## server CPU per request of bin/grense and of an older bui
 	@test -x "$(OLD)" || { echo "OLD names a program: make bench-against OLD=/path/of/an/older/grense"; exit 1; }
 	GRENSE_BENCH_OLD="$(abspath $(OLD))" go test -count=1 -timeout 30m -run '^TestBenchAgainst$$' -v ./cmd/grense
 
-accept: build clients client-tools soap-clients postgres chromium map-libraries ## real clients against a running server; takes minutes
+accept: build clients client-tools readers soap-clients postgres chromium map-libraries ## real clients against a running server; takes minutes
 	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/crs ./internal/arc ./internal/tile ./internal/locate ./internal/server
 
 # How long each fuzz target runs in make soak.

@@ -96,10 +96,28 @@ func (e *Encoder) AppendGeoJSON(dst []byte, f *store.Feature) ([]byte, error) {
 // others after a comma. Every property is there, null where the feature has no value; so is a geometry that has no place in the CRS asked.
 func (e *Encoder) AppendMembers(dst []byte, f *store.Feature) ([]byte, error) {
 	start := len(dst)
+	dst, err := e.AppendProperties(append(dst, `"type":"Feature",`...), f)
+	if err != nil {
+		return dst[:start], err
+	}
+	dst = append(dst, `,"geometry":`...)
+	if e.want.NoGeometry || f.Geometry.IsNull() {
+		return append(dst, "null"...), nil
+	}
+	dst, err = e.geom.AppendGeoJSON(dst, f.Geometry.WKB)
+	if err != nil {
+		return append(dst, "null"...), nil
+	}
+	return dst, nil
+}
+
+// AppendProperties writes the members properties and id of AppendMembers.
+func (e *Encoder) AppendProperties(dst []byte, f *store.Feature) ([]byte, error) {
+	start := len(dst)
 	if err := checkValues(f, len(e.props)); err != nil {
 		return dst, e.wrap(f, err)
 	}
-	dst = append(dst, `"type":"Feature","properties":{`...)
+	dst = append(dst, `"properties":{`...)
 	for i := range e.props {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -111,16 +129,7 @@ func (e *Encoder) AppendMembers(dst []byte, f *store.Feature) ([]byte, error) {
 		}
 	}
 	dst = append(dst, `},"id":`...)
-	dst = appendString(dst, f.ID)
-	dst = append(dst, `,"geometry":`...)
-	if e.want.NoGeometry || f.Geometry.IsNull() {
-		return append(dst, "null"...), nil
-	}
-	dst, err := e.geom.AppendGeoJSON(dst, f.Geometry.WKB)
-	if err != nil {
-		return append(dst, "null"...), nil
-	}
-	return dst, nil
+	return appendString(dst, f.ID), nil
 }
 
 // wrap names the feature that err is about.

@@ -76,7 +76,7 @@ func Find(name string) *Format {
 	return nil
 }
 
-var formats = []*Format{geoJSON, geoJSONSeq, csvText, geoPackage, flatGeobuf, geoParquet, gml, kml, shapefile, xlsx}
+var formats = []*Format{geoJSON, geoJSONSeq, csvText, geoPackage, flatGeobuf, geoParquet, gml, kml, topoJSON, shapefile, xlsx}
 
 // Open begins a file. A property that the collection has not, or a reference system that is not served, is an error.
 func (f *Format) Open(w io.Writer, o Options) (Writer, error) {

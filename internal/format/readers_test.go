@@ -37,7 +37,7 @@ type record struct {
 type reader func(t *testing.T, b []byte) []record
 
 var readers = map[string]reader{"json": readGeoJSON, "geojsonseq": readSequence, "csv": readCSV, "xlsx": readXLSX, "parquet": readParquet, "gpkg": readGeoPackage,
-	"flatgeobuf": readFlatGeobuf, "gml": readXML, "kml": readXML}
+	"flatgeobuf": readFlatGeobuf, "gml": readXML, "kml": readXML, "topojson": readTopology}
 
 func readGeoJSON(t *testing.T, b []byte) []record {
 	t.Helper()

@@ -38,6 +38,14 @@ func (s *scratch) copyTo(w io.Writer) error {
 	return err
 }
 
+// reader reads the file from its beginning.
+func (s *scratch) reader() (*bufio.Reader, error) {
+	if err := s.w.Flush(); err != nil {
+		return nil, err
+	}
+	return bufio.NewReaderSize(io.NewSectionReader(s.f, 0, s.size), flushAt), nil
+}
+
 func (s *scratch) close() {
 	s.f.Close()
 	os.Remove(s.f.Name())

@@ -1,7 +1,7 @@
 package format
 
 import (
-	"fmt"
+	"errors"
 	"math"
 
 	"github.com/paulmach/orb"
@@ -71,8 +71,14 @@ func (s *shaper) shape(b []byte) (shape, bool, error) {
 		return shape{}, false, err
 	}
 	g, err := s.read(&r, k, 0)
+	if err == errNoPlace {
+		return shape{}, false, nil
+	}
 	return g, !g.empty(), err
 }
+
+// errNoPlace reports a position that the reference system has no numbers for: such a geometry is null, as in GeoJSON.
+var errNoPlace = errors.New("format: a position has no place in the reference system")
 
 func (s *shaper) read(r *wkb.Reader, k wkb.Kind, depth int) (shape, error) {
 	g := shape{Kind: k}
@@ -136,7 +142,7 @@ func (s *shaper) positions(g *shape, run *wkb.Run) error {
 			x, y = s.move(x, y)
 		}
 		if !wkb.Valid(x) || !wkb.Valid(y) {
-			return fmt.Errorf("a position is no legal coordinate: %g %g", x, y)
+			return errNoPlace
 		}
 		z := run.Z(i)
 		if z == z {

@@ -69,6 +69,9 @@ func (s *Server) download(c *call, w http.ResponseWriter) error {
 	if c.r.Method == http.MethodHead {
 		return c.head(w, f)
 	}
+	if err := c.simplify(); err != nil {
+		return err
+	}
 	if err := c.largeFile(); err != nil {
 		return err
 	}
@@ -302,6 +305,9 @@ func textual(f *format.Format) bool {
 func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot, temp string) error {
 	o := c.fileOptions()
 	o.Temp = temp
+	if c.simple != nil {
+		snap = simpleSnapshot{snap, c.simple}
+	}
 	return f.Produce(c.r.Context(), out, o, format.Source{Snapshot: snap, Query: c.items().query})
 }
 

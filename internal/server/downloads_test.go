@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -114,6 +115,56 @@ func TestDownloadTakesTheParametersOfItems(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// TestDownloadOfSimplifiedGeometriesHasThoseOfItems asks for a map's geometries as one file; as a topology it has each border once.
+func TestDownloadOfSimplifiedGeometriesHasThoseOfItems(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	a.ready("/collections/kommuner/items?limit=1&zoom-level=4")
+	_, items := fetchAs(t, a.URL+"/collections/kommuner/items?limit=1000&zoom-level=4", nil)
+	_, file := fetchAs(t, a.URL+"/collections/kommuner/download?f=json&zoom-level=4", nil)
+	var x, y struct{ Features []json.RawMessage }
+	decode(t, items, &x)
+	decode(t, file, &y)
+	if len(x.Features) != 357 || len(y.Features) != 357 {
+		t.Fatalf("%d and %d features", len(x.Features), len(y.Features))
+	}
+	for i := range x.Features {
+		if string(x.Features[i]) != string(y.Features[i]) {
+			t.Fatalf("feature %d is %.300s, not %.300s", i, y.Features[i], x.Features[i])
+		}
+	}
+	type topology struct {
+		Arcs    [][]json.RawMessage
+		Objects map[string]struct {
+			Geometries []struct{ Arcs json.RawMessage }
+		}
+	}
+	count := func(path string) (positions, arcs, references int) {
+		res, b := fetchAs(t, a.URL+path, nil)
+		var doc topology
+		decode(t, b, &doc)
+		if res.StatusCode != 200 {
+			t.Fatalf("%s: %d", path, res.StatusCode)
+		}
+		for _, arc := range doc.Arcs {
+			positions += len(arc)
+		}
+		for _, g := range doc.Objects["kommuner"].Geometries {
+			references += len(regexp.MustCompile(`\d+`).FindAll(g.Arcs, -1))
+		}
+		return positions, len(doc.Arcs), references
+	}
+	const path = "/collections/kommuner/download?f=topojson"
+	whole, _, _ := count(path)
+	simple, arcs, references := count(path + "&zoom-level=4")
+	if simple >= whole || references < arcs*3/2 {
+		t.Errorf("%d positions in %d arcs of simplified geometries, %d references to them; %d positions of all", simple, arcs, references, whole)
+	}
+	if page, _, _ := count("/collections/kommuner/items?limit=1000&f=topojson&zoom-level=4"); page != simple {
+		t.Errorf("%d positions on a page of all, %d in the file", page, simple)
 	}
 }
 

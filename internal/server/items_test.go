@@ -253,7 +253,8 @@ func TestItemsDocument(t *testing.T) {
 		links = append(links, l.Rel+" "+l.Type)
 	}
 	if want := []string{"self application/geo+json", "alternate application/ld+json", "alternate text/html", "alternate text/csv", "alternate application/geo+json-seq", "alternate application/geopackage+sqlite3",
-		"alternate application/flatgeobuf", "alternate application/vnd.apache.parquet", "alternate application/gml+xml;version=3.2", "alternate application/vnd.google-earth.kml+xml", "alternate application/zip",
+		"alternate application/flatgeobuf", "alternate application/vnd.apache.parquet", "alternate application/gml+xml;version=3.2", "alternate application/vnd.google-earth.kml+xml",
+		"alternate application/topo+json", "alternate application/zip",
 		"alternate application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "prev application/geo+json",
 		"next application/geo+json", "collection application/json"}; !slices.Equal(links, want) {
 		t.Errorf("links %q, want %q", links, want)

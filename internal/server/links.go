@@ -27,7 +27,7 @@ func (c *call) selfLinks(path string) []ogcapi.Link {
 		l := ogcapi.Link{Rel: "alternate", Type: r.Media, Title: formTitles[r.F], Href: start + r.F + rest}
 		if l.Title == "" {
 			if f := format.Find(r.F); f != nil {
-				l.Title = "This document as " + f.Title
+				l.Title = f.Title // every page names all formats
 			}
 		}
 		if r.F == self {

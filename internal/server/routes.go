@@ -170,7 +170,7 @@ func (s *Server) table() []*route {
 			Description: "All features that match all conditions asked for, as one file. Where the answer names a state of the data in Content-Location, the file can be resumed under that address.",
 			Data:        true, Fields: true,
 			Params: []*param{paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
-				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramProfile, paramDialect, paramRevision}, New: newDownloadParams,
+				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramZoomLevel, paramProfile, paramDialect, paramRevision}, New: newDownloadParams,
 			Formats: s.downloadReps(), Schema: fileSchema, Stream: s.download},
 		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature",
 			Description: "One feature by its id.",

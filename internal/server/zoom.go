@@ -101,18 +101,36 @@ func (c *call) written() *store.Collection {
 
 // fetch reads features of the call's collection, with the geometries that it asks for.
 func (c *call) fetch(ctx context.Context, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
-	if c.simple == nil || want.NoGeometry {
-		return c.s.store.Fetch(ctx, c.coll.ID, rows, want, fn)
+	if c.simple != nil && !want.NoGeometry {
+		fn = c.simple.each(fn)
 	}
-	return c.s.store.Fetch(ctx, c.coll.ID, rows, want, func(f *store.Feature) error {
+	return c.s.store.Fetch(ctx, c.coll.ID, rows, want, fn)
+}
+
+// each calls fn with features that have the simplified geometries.
+func (s *simplified) each(fn func(*store.Feature) error) func(*store.Feature) error {
+	return func(f *store.Feature) error {
 		if f.Geometry.IsNull() {
 			return fn(f)
 		}
 		g := *f
 		var err error
-		if g.Geometry.WKB, err = c.simple.Geometry(f.ID, f.Geometry.WKB); err != nil {
+		if g.Geometry.WKB, err = s.Geometry(f.ID, f.Geometry.WKB); err != nil {
 			return err
 		}
 		return fn(&g)
-	})
+	}
+}
+
+// simpleSnapshot is a snapshot with simplified geometries.
+type simpleSnapshot struct {
+	store.Snapshot
+	simple *simplified
+}
+
+func (s simpleSnapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	if !want.NoGeometry {
+		fn = s.simple.each(fn)
+	}
+	return s.Snapshot.Fetch(ctx, collection, rows, want, fn)
 }

@@ -200,6 +200,8 @@ def collection(coll, folder):
         compare(f"{coll} {crs} shapefile", cut, rows, names=lambda n: table.get(n, n), blank=True)
         if crs:
             continue
+        name, _ = fetch("topojson")
+        compare(f"{coll} topojson", want, frame(read(name)))
         name, _ = fetch("kml")
         df = read(name)
         id = "id2" if "id2" in df.columns else "id"  # newer versions keep id for an attribute

@@ -1,0 +1,243 @@
+package format
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+
+	"grense/internal/crs"
+	"grense/internal/feature"
+	"grense/internal/problem"
+	"grense/internal/store"
+	"grense/internal/wkb"
+)
+
+// Outer rings run clockwise, as programs that draw on a sphere want them; the specification leaves it open.
+var topoJSON = &Format{Name: "topojson", Media: "application/topo+json", Ext: ".topojson", Title: "TopoJSON 1.0", Lon: true,
+	Losses: []string{"heights", "the name of the reference system, which is CRS84", "where rings begin and which way they run"},
+	open:   newTopoJSON}
+
+// topoUnit is the grid of positions: as many decimals as GeoJSON has in degrees, so that nothing is lost.
+const topoUnit = 1e7
+
+// mostTogether is among how many positions shared lines are looked for: what comes then begins anew. It bounds the memory, some 40 bytes for each.
+const mostTogether = 3 << 20
+
+// topoWriter writes a topology (TopoJSON 1.0): lines and rings as references to arcs, which neighbours share where they have the same positions. Arcs
+// come last in the file. Until then the features are kept as their text, with a zero byte where the references of a run of positions come.
+type topoWriter struct {
+	w      io.Writer
+	id     string
+	enc    *feature.Encoder
+	shaper *shaper
+	topology
+	text, refs, arcs *scratch
+	features         int
+	together         int // positions after which the topology is settled
+	buf              []byte
+	bad              bool // some position has no place on the grid
+}
+
+func newTopoJSON(w io.Writer, o Options) (Writer, error) {
+	enc, err := feature.NewEncoder(o.Collection, feature.Options{Properties: o.Properties, SkipGeometry: o.SkipGeometry})
+	if err != nil {
+		return nil, err
+	}
+	o.CRS = crs.CRS84
+	_, s, err := o.prepare(-1)
+	if err != nil {
+		return nil, err
+	}
+	t := &topoWriter{w: w, id: o.Collection.ID, enc: enc, shaper: s, together: mostTogether}
+	for _, to := range []**scratch{&t.text, &t.refs, &t.arcs} {
+		if *to, err = newScratch(o.Temp); err != nil {
+			t.close()
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+func (t *topoWriter) close() {
+	for _, s := range []*scratch{t.text, t.refs, t.arcs} {
+		if s != nil {
+			s.close()
+		}
+	}
+}
+
+func (t *topoWriter) Want() store.Want { return t.enc.Want() }
+
+func (t *topoWriter) Write(f *store.Feature) error {
+	b := t.buf[:0]
+	if t.features++; t.features > 1 {
+		b = append(b, ',')
+	}
+	b, err := t.enc.AppendProperties(append(b, "\n{"...), f)
+	if err != nil {
+		return err
+	}
+	g, ok, err := t.shaper.shape(f.Geometry.WKB)
+	if err != nil {
+		return err
+	}
+	if ok {
+		b = t.geometry(append(b, ','), &g)
+	} else {
+		b = append(b, `,"type":null`...)
+	}
+	t.buf = append(b, '}')
+	if t.bad {
+		return problem.Invalidf("f", "topojson", "the feature %q has a position beyond 214 degrees, which this format cannot hold; ask for f=json", f.ID)
+	}
+	if _, err = t.text.Write(t.buf); err == nil && len(t.at) >= t.together {
+		err = t.settle(t.refs, t.arcs)
+	}
+	return err
+}
+
+// topoTypes are the names of kinds, by their number.
+var topoTypes = map[wkb.Kind]string{wkb.Point: "Point", wkb.LineString: "LineString", wkb.Polygon: "Polygon", wkb.MultiPoint: "MultiPoint",
+	wkb.MultiLineString: "MultiLineString", wkb.MultiPolygon: "MultiPolygon", wkb.Collection: "GeometryCollection"}
+
+// geometry appends the members of a geometry object (TopoJSON 1.0, 2.2).
+func (t *topoWriter) geometry(b []byte, g *shape) []byte {
+	b = append(append(append(b, `"type":"`...), topoTypes[g.Kind]...), '"')
+	switch g.Kind {
+	case wkb.Point, wkb.MultiPoint:
+		return t.runs(append(b, `,"coordinates":`...), g)
+	case wkb.Collection:
+		b = append(b, `,"geometries":[`...)
+		for i := range g.Parts {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(t.geometry(append(b, '{'), &g.Parts[i]), '}')
+		}
+		return append(b, ']')
+	}
+	return t.runs(append(b, `,"arcs":`...), g)
+}
+
+// runs appends the position of a point, the place of a line's references, or the list of what the parts have.
+func (t *topoWriter) runs(b []byte, g *shape) []byte {
+	switch g.Kind {
+	case wkb.Point:
+		p := t.cell(g.Line[0])
+		b = strconv.AppendInt(append(b, '['), int64(p[0]), 10)
+		return append(strconv.AppendInt(append(b, ','), int64(p[1]), 10), ']')
+	case wkb.LineString:
+		t.line(g)
+		return append(b, 0)
+	}
+	b = append(b, '[')
+	for i := range g.Parts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = t.runs(b, &g.Parts[i])
+		if g.Kind == wkb.Polygon {
+			t.rings[len(t.rings)-1] = true
+		}
+	}
+	return append(b, ']')
+}
+
+// line adds a run to the topology; one of a single position is that twice.
+func (t *topoWriter) line(g *shape) {
+	for _, p := range g.Line {
+		t.at = append(t.at, t.cell(p))
+	}
+	if len(g.Line) == 1 {
+		t.at = append(t.at, t.at[len(t.at)-1])
+	}
+	t.ends, t.rings = append(t.ends, int32(len(t.at))), append(t.rings, false)
+}
+
+func (t *topoWriter) cell(p position) cell {
+	x, y := math.Round(p[0]*topoUnit), math.Round(p[1]*topoUnit)
+	t.bad = t.bad || math.Abs(x) > math.MaxInt32 || math.Abs(y) > math.MaxInt32
+	return cell{int32(x), int32(y)}
+}
+
+func (t *topoWriter) Close(abort bool) error {
+	defer t.close()
+	if abort {
+		return nil
+	}
+	if err := t.settle(t.refs, t.arcs); err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(t.w, flushAt)
+	name, err := json.Marshal(t.id)
+	if err != nil {
+		return err
+	}
+	out.WriteString(`{"type":"Topology","transform":{"scale":[1e-7,1e-7],"translate":[0,0]},"objects":{`)
+	out.Write(name)
+	out.WriteString(`:{"type":"GeometryCollection","geometries":[`)
+	if err := t.writeObjects(out); err != nil {
+		return err
+	}
+	out.WriteString("\n]}},\"arcs\":[")
+	if err := t.arcs.copyTo(out); err != nil {
+		return err
+	}
+	out.WriteString("\n]}\n")
+	return out.Flush()
+}
+
+// writeObjects writes the text of the features with the references in their places.
+func (t *topoWriter) writeObjects(out *bufio.Writer) error {
+	text, err := t.text.reader()
+	if err != nil {
+		return err
+	}
+	refs, err := t.refs.reader()
+	if err != nil {
+		return err
+	}
+	for {
+		piece, err := text.ReadSlice(0)
+		full := err == bufio.ErrBufferFull
+		if err != nil && !full && err != io.EOF {
+			return err
+		}
+		if err == nil {
+			piece = piece[:len(piece)-1]
+		}
+		if _, werr := out.Write(piece); werr != nil || err == io.EOF {
+			return werr
+		}
+		if full {
+			continue
+		}
+		if err := writeRefs(out, refs); err != nil {
+			return err
+		}
+	}
+}
+
+// writeRefs writes the references of the next run.
+func writeRefs(out *bufio.Writer, refs *bufio.Reader) error {
+	n, err := binary.ReadUvarint(refs)
+	var b [20]byte
+	for i := range n {
+		var v int64
+		if v, err = binary.ReadVarint(refs); err != nil {
+			break
+		}
+		sep := byte(',')
+		if i == 0 {
+			sep = '['
+		}
+		out.Write(strconv.AppendInt(append(b[:0], sep), v, 10))
+	}
+	if err != nil {
+		return err
+	}
+	return out.WriteByte(']')
+}
