@@ -241,9 +241,16 @@ func TestKeptDownloadIsResumed(t *testing.T) {
 	if res, got := fetchAs(t, address, map[string]string{"If-Range": `"other"`, "Range": "bytes=5-"}); res.StatusCode != 200 || !bytes.Equal(got, whole) {
 		t.Errorf("a part of another state: %d, %d bytes", res.StatusCode, len(got))
 	}
-	// Without the state in its address an answer is whole: a client that resumes there cannot mix two.
+	// Without the state in its address an answer is whole: a client that resumes there cannot mix two. A database has another state after any
+	// transaction of its server.
 	plain, _, _ := strings.Cut(address, "&revision=")
-	if res, got := fetchAs(t, plain, map[string]string{"Range": "bytes=5-"}); res.StatusCode != 200 || !bytes.Equal(got, whole) || res.Header.Get("Accept-Ranges") != "none" || res.Header.Get("Content-Location") != address {
+	res, got := fetchAs(t, plain, map[string]string{"Range": "bytes=5-"})
+	at := res.Header.Get("Content-Location")
+	if at != address && !linksTellState() {
+		_, whole = fetchAs(t, at, nil)
+		address = at
+	}
+	if res.StatusCode != 200 || !bytes.Equal(got, whole) || res.Header.Get("Accept-Ranges") != "none" || at != address {
 		t.Errorf("without revision: %d %v", res.StatusCode, res.Header)
 	}
 }

@@ -89,6 +89,9 @@ func TestEveryPathAnswersAtBothMounts(t *testing.T) {
 				p = mount + path
 			}
 			for f := range strings.FieldsSeq(forms) {
+				if f == "html" {
+					a.settled(p + "?f=html") // maps change once there are levels
+				}
 				r := a.get(p+"?f="+f, "Accept-Encoding", "identity").wants(200)
 				head := a.do("HEAD", p+"?f="+f, "Accept-Encoding", "identity").wants(200)
 				if len(head.Body) != 0 || head.Header.Get("Content-Type") != r.Header.Get("Content-Type") || head.Header.Get("ETag") != r.Header.Get("ETag") {

@@ -60,6 +60,9 @@ func TestHEADTellsTheLengthOfGET(t *testing.T) {
 	a := serve(t, "", nil)
 	for _, path := range []string{"/collections/kommuner/items?limit=20", "/collections/kommuner/items?f=csv", "/collections/kommuner/items?f=jsonld&limit=3", "/collections/kommuner/items?f=html&limit=3",
 		"/collections/kommuner/items/0301", "/collections/kommuner/items/0301?f=html", "/collections/kommuner", "/"} {
+		if strings.Contains(path, "f=html") {
+			a.settled(path) // maps change once there are levels
+		}
 		get, head := a.get(path, "Accept-Encoding", "identity").wants(200), a.do("HEAD", path, "Accept-Encoding", "identity").wants(200)
 		if n := head.Header.Get("Content-Length"); n != strconv.Itoa(len(get.Body)) || len(head.Body) > 0 {
 			t.Errorf("%s: HEAD says %q and sends %d bytes, GET has %d", path, n, len(head.Body), len(get.Body))
