@@ -189,23 +189,21 @@ func TestLargeCollectionsAreRefused(t *testing.T) {
 	}
 }
 
-// TestTheOceanIsCompared: 400,000 edges with themselves take seconds, since none is compared with all.
-func TestTheOceanIsCompared(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: the run without the race detector has it")
-	}
+// theOcean returns an area of 400,000 edges in degrees.
+func theOcean(tb testing.TB) record {
+	tb.Helper()
 	shared := os.Getenv("GRENSE_SHARED")
 	if shared == "" {
 		shared = "../../../shared"
 	}
 	file, err := os.Open(filepath.Join(shared, "data", "world", "ne_10m_ocean.geojson.gz"))
 	if err != nil {
-		t.Skipf("SKIPPED: %v", err)
+		tb.Skipf("SKIPPED: %v", err)
 	}
 	defer file.Close()
 	z, err := gzip.NewReader(file)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var doc struct {
 		Features []struct {
@@ -213,14 +211,30 @@ func TestTheOceanIsCompared(t *testing.T) {
 		}
 	}
 	if err := json.NewDecoder(z).Decode(&doc); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var area orb.MultiPolygon
 	if err := json.Unmarshal(doc.Features[0].Geometry.Coordinates, &area); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	ocean := wkb.MustMarshal(area)
-	rec := record{wkb: map[string][]byte{"g": ocean}, in: crs.CRS84}
+	return record{wkb: map[string][]byte{"g": wkb.MustMarshal(area)}, in: crs.CRS84}
+}
+
+func BenchmarkTheOceanWithItself(b *testing.B) {
+	rec := theOcean(b)
+	for b.Loop() {
+		if _, err := cql2.Eval(cql2.Spatial{Op: cql2.STouches, L: prop("g"), R: prop("g")}, rec); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestTheOceanIsCompared: 400,000 edges with themselves take seconds, since none is compared with all.
+func TestTheOceanIsCompared(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
+	rec := theOcean(t)
 	for op, want := range map[cql2.SpatialOp]cql2.Truth{cql2.SEquals: cql2.True, cql2.STouches: cql2.False} {
 		got, err := cql2.Eval(cql2.Spatial{Op: op, L: prop("g"), R: prop("g")}, rec)
 		if err != nil || got != want {

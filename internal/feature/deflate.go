@@ -17,13 +17,13 @@ const (
 	// same at 2.5 to 3, 0.95 at 4.8 and less above.
 	leastDeflated = 2 << 10
 
-	// fragmentLevel deflates fragments, once: 25 us a KB against 10 at level 6, for 2.5 % fewer bytes; level 9 costs 40 for 1 % more.
+	// fragmentLevel deflates fragments, once: twice the time of level 6 for 2 to 3 % fewer bytes (BenchmarkLevels).
 	fragmentLevel = 7
 
 	// mostAtOnce is the length in bytes of the text that one answer deflates at most, about 100 ms; later answers do the rest.
 	mostAtOnce = 4 << 20
 
-	// runLevel deflates what lies between, for each answer: 5 us a KB, and as much again for a short text, which appendQuick takes therefore.
+	// runLevel deflates what lies between, for each answer; half of its time for a short text is its codes, which appendQuick has therefore.
 	runLevel = flate.BestSpeed
 
 	// mostStored is the length in bytes up to which a run is stored: the comma between two fragments, the head of an answer.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/klauspost/compress/flate"
 	kgzip "github.com/klauspost/compress/gzip"
 
 	"grense/internal/feature"
@@ -356,8 +357,29 @@ func FuzzMember(f *testing.F) {
 	})
 }
 
-// BenchmarkMember compares pages of polygons of 5 KB put together with the same pages compressed each time. 100: 16 us
-// against 3 ms.
+// BenchmarkLevels deflates outlines of 5 KB at the levels of compress/flate that come into question for fragments.
+func BenchmarkLevels(b *testing.B) {
+	text := outline(rand.New(rand.NewPCG(11, 12)), 5000)
+	for _, level := range []int{1, 6, 7, 9} {
+		b.Run(fmt.Sprintf("level=%d", level), func(b *testing.B) {
+			var out bytes.Buffer
+			w, err := flate.NewWriter(&out, level)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				out.Reset()
+				w.Reset(&out)
+				w.Write(text)
+				w.Flush()
+			}
+			b.ReportMetric(float64(out.Len()), "bytes")
+		})
+	}
+}
+
+// BenchmarkMember compares pages of polygons of 5 KB put together with the same pages compressed each time.
 func BenchmarkMember(b *testing.B) {
 	comma := []byte{','}
 	for _, n := range []int{10, 100, 357} {

@@ -109,8 +109,8 @@ func compareNumbered(a, b numbered) int {
 	return cmp.Compare(a.id, b.id)
 }
 
-// sortNumbered sorts by key, then by id, and may put the result in another slice. Ten thousand rows with keys of seven digits take 0.3 ms, where
-// comparisons take 1.4.
+// sortNumbered sorts by key, then by id, and may put the result in another slice. BenchmarkSortNumbered holds
+// it against comparisons.
 func sortNumbered(rows []numbered) []numbered {
 	const digit = 11 // bits
 	low, high := int64(math.MaxInt64), int64(math.MinInt64)

@@ -11,8 +11,8 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// foldedTexts is all texts of a property, their case folded, to look for a part of them: CASEI(navn) LIKE CASEI('%vik%'). SQLite asks about
-// each row, which takes some 0.4 µs; here one pass over the bytes finds all. A table is made when it is first asked for, in the background,
+// foldedTexts is all texts of a property, their case folded, to look for a part of them: CASEI(navn) LIKE CASEI('%vik%'). SQLite calls a
+// function for each row; here one pass over the bytes finds all. A table is made when it is first asked for, in the background,
 // where it fits Options.TypeAhead with the others; until then SQLite answers. It is immutable.
 type foldedTexts struct {
 	text []byte   // the texts by id, each with a zero byte after it

@@ -25,3 +25,18 @@ func TestPlainMomentsAreReadAsAllOthers(t *testing.T) {
 		t.Errorf("%d are plain", plain)
 	}
 }
+
+func BenchmarkMoment(b *testing.B) {
+	const text = "2024-02-29T23:59:59.123Z"
+	b.Run("plain", func(b *testing.B) {
+		for b.Loop() {
+			plainMoment([]byte(text))
+		}
+	})
+	b.Run("any", func(b *testing.B) {
+		for b.Loop() {
+			t, _ := parseMoment(text)
+			stampLayout(text, t)
+		}
+	})
+}

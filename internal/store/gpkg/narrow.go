@@ -16,7 +16,7 @@ const narrowFrom = 256
 
 // copyNarrow makes the table narrow_N: a copy of a layer without its geometry and other binary columns, under the same names and row
 // ids, with the indexes of the layer. A question that no index serves reads it instead of the layer, whose rows lie far apart and
-// hide the columns behind the geometry: 2 ms instead of 19 ms for 35,357 communes.
+// hide the columns behind the geometry.
 func (d *draft) copyNarrow(ctx context.Context, c *conn, side *sideWriter, sv *survey) error {
 	if sv.Count == 0 || sv.Index == "" || d.table.rowid == "" || sv.Bytes/int64(sv.Count) < int64(d.narrowFrom) {
 		return nil

@@ -85,7 +85,7 @@ func (w *Writer) indexesOf(ctx context.Context, table string) (list []index, err
 	return list, err
 }
 
-// copyIndexes gives a staged table the indexes of the table that it replaces, after its rows: one by one is many times slower.
+// copyIndexes gives a staged table the indexes of the table that it replaces, after its rows, so that each is made in one go.
 func (w *Writer) copyIndexes(ctx context.Context, name string) ([]index, error) {
 	list, err := w.indexesOf(ctx, name)
 	if err != nil {

@@ -190,7 +190,7 @@ func (PostgreSQL) Like(x Fragment, pattern string) (Fragment, bool) {
 }
 
 // short reports whether a pattern begins with a wildcard and has no three letters in a row. An index of trigrams gives all rows for it, which
-// the planner takes for cheap; an expression that is not indexed is looked for in the narrowest index that holds the column, four times as fast.
+// the planner takes for cheap; an expression that is not indexed is looked for in the narrowest index that holds the column.
 func (p Pattern) short() bool {
 	for i, t := range p.Tokens {
 		if i == 0 && t.Wild == 0 || utf8.RuneCountInString(t.Text) >= 3 {
