@@ -35,7 +35,7 @@ var may = map[string]string{
 	"internal/draw":            "internal/crs",
 	"internal/format":          "internal/store internal/cql2 internal/crs internal/wkb internal/feature",
 	"internal/tile":            "internal/arc internal/archive internal/cache internal/store internal/cql2 internal/crs internal/wkb api/ogcapi",
-	"internal/process":         "internal/store internal/cql2 internal/crs internal/format internal/wkb api/ogcapi",
+	"internal/process":         "internal/enrich internal/history internal/store internal/cql2 internal/crs internal/format internal/wkb api/ogcapi",
 	"internal/history":         "internal/store internal/cql2",
 	"internal/placename":       "internal/cache internal/store internal/cql2 internal/crs internal/feature api/placename",
 	"internal/soap":            "internal/placename api/placename",

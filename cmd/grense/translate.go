@@ -197,33 +197,13 @@ type translating struct {
 }
 
 func (t *translating) run(w io.Writer, r io.Reader, size int64) error {
-	in, out, done := make([]byte, 0, 128<<10), make([]byte, 0, 256<<10), 0
-	for last := false; !last; {
-		if len(in) == cap(in) {
-			in = append(make([]byte, 0, 2*cap(in)), in...)
-		}
-		n, err := r.Read(in[len(in):cap(in)])
-		in, done = in[:len(in)+n], done+n
-		if last = errors.Is(err, io.EOF); err != nil && !last {
-			return err
-		}
-		var rest []byte
-		if out, rest, err = t.table.Append(out[:0], in, last); err != nil {
-			return err
-		}
-		in = append(in[:0], rest...)
-		if len(out) > 0 {
-			if _, err := w.Write(out); err != nil {
-				return err
-			}
-		}
-		if t.meter != nil {
-			t.meter.show(done, int(size))
-		}
+	if t.meter == nil {
+		return t.table.Run(w, r, nil)
 	}
-	if t.meter != nil {
-		t.meter.end("translated")
+	if err := t.table.Run(w, r, func(bytes int) { t.meter.show(bytes, int(size)) }); err != nil {
+		return err
 	}
+	t.meter.end("translated")
 	return nil
 }
 

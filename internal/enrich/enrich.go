@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,6 +123,36 @@ func (t *Table) Append(dst, in []byte, last bool) (out, rest []byte, err error) 
 		return dst, in, fault("the table is empty; its first row must name the columns")
 	}
 	return dst, in, nil
+}
+
+// Run enriches all that r gives and writes it to w, a piece at a time; read, where it is not nil, is told how many bytes have come so far. Errors are those of
+// Append, of r and of w.
+func (t *Table) Run(w io.Writer, r io.Reader, read func(bytes int)) error {
+	in, out, done := make([]byte, 0, 128<<10), make([]byte, 0, 256<<10), 0
+	for last := false; !last; {
+		if len(in) == cap(in) {
+			in = append(make([]byte, 0, 2*cap(in)), in...)
+		}
+		n, err := r.Read(in[len(in):cap(in)])
+		in, done = in[:len(in)+n], done+n
+		if last = errors.Is(err, io.EOF); err != nil && !last {
+			return err
+		}
+		var rest []byte
+		if out, rest, err = t.Append(out[:0], in, last); err != nil {
+			return err
+		}
+		in = append(in[:0], rest...)
+		if len(out) > 0 {
+			if _, err := w.Write(out); err != nil {
+				return err
+			}
+		}
+		if read != nil {
+			read(done)
+		}
+	}
+	return nil
 }
 
 // row finds the end of the first row: its length without and with the end of line; -1 when it is not whole.

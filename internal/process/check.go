@@ -20,9 +20,12 @@ func Fault(value any, cure string, at ...string) error {
 	return &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{faultAt(pointer(append([]string{"inputs"}, at...)...), value, cure)}}
 }
 
+// missing is the value of an input that was not sent.
+type missing struct{}
+
 func faultAt(at string, value any, cure string) problem.Fault {
 	text, ok := value.(string)
-	if !ok {
+	if _, none := value.(missing); !ok && !none {
 		b, _ := json.Marshal(value) // decoded from JSON before
 		text = string(b)
 	}
@@ -232,7 +235,7 @@ func (c *checker) checkObject(s, v map[string]any, at string) {
 		for _, x := range list {
 			if name, _ := x.(string); v[name] == nil {
 				if _, there := v[name]; !there {
-					c.fail(at+pointer(name), nil, "it is missing; the description of the process requires it")
+					c.fail(at+pointer(name), missing{}, "it is missing; the description of the process requires it")
 				}
 			}
 		}

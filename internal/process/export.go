@@ -285,7 +285,7 @@ func findArea(ctx context.Context, snap store.Snapshot, in Inputs) (*foundArea, 
 func (a *foundArea) byName(ctx context.Context, snap store.Snapshot, in Inputs) error {
 	name, field := in.Text("area_name"), in.Text("area_name_field")
 	if name == "" {
-		return Fault(nil, "say which area, with area_name or area_id", "area_name")
+		return Fault(missing{}, "say which area, with area_name or area_id", "area_name")
 	}
 	if field == "" {
 		if field = "navn"; !visible(a.coll, field) {

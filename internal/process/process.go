@@ -9,11 +9,15 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"grense/api/ogcapi"
+	"grense/internal/crs"
+	"grense/internal/enrich"
+	"grense/internal/history"
 	"grense/internal/store"
 )
 
@@ -47,6 +51,14 @@ type Env struct {
 	Temp       string // folder for temporary files; "" for that of the system
 	Base       string // absolute URL of the mount, without a slash at its end
 	Lang       string // nb, nn or en
+	// History is what is known of divisions through time; nil when nothing is.
+	History func(context.Context) (*history.History, error)
+	// Lookup answers which divisions are at a point, as GET /lookup does for the same parameters. What is wrong with these is told of inputs of the same names.
+	Lookup func(ctx context.Context, parameters url.Values) (json.RawMessage, error)
+	// Divisions finds divisions for tables, of the collections that a list with commas names ("": all). Points are in a CRS, x before y. What is wrong with the list
+	// is told of the input collections.
+	Divisions func(ctx context.Context, collections string, points crs.ID) (enrich.Finder, error)
+	Waiting   bool // a client waits for the outputs
 	// Progress tells how far the work is, in percent, with a short text that may be empty. It returns at once.
 	Progress func(percent int, message string)
 }
@@ -119,7 +131,9 @@ func (r *Registry) Find(id string) (Process, bool) {
 }
 
 // Standard lists the processes that need nothing but an Env.
-func Standard() []Process { return append([]Process{echo{}, distinct{}}, exports()...) }
+func Standard() []Process {
+	return append([]Process{echo{}, distinct{}, locatePoint{}, enrichTable{}, translateCodes{}}, exports()...)
+}
 
 // told picks a text by language.
 func told(lang, nb, nn, en string) string {

@@ -84,7 +84,7 @@ func (r *Request) readInputs(c *checker, in map[string]any, p Process, d ogcapi.
 		v, there := in[name]
 		if !there || v == nil && spec.MinOccurs == 0 {
 			if spec.MinOccurs > 0 {
-				c.fail(at, nil, "the input is missing; %s", spec.Title)
+				c.fail(at, missing{}, "the input is missing; %s", spec.Title)
 			} else if x, ok := schema["default"]; ok {
 				r.Inputs[name] = x
 			}
@@ -279,14 +279,19 @@ func (r *Request) Resolve(ctx context.Context, env *Env, d ogcapi.Process) error
 	return nil
 }
 
+// atHref tells what is wrong with a reference by the JSON pointer of it; at is that of the input.
+func atHref(err error, ref Ref, at string) error {
+	if e := problem.Of(err); e.Kind == problem.Invalid && len(e.Faults) == 0 {
+		return &problem.Error{Kind: problem.Invalid, Err: e.Err, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, e.Detail)}}
+	}
+	return err
+}
+
 // referred is what a reference leads to.
 func referred(ctx context.Context, env *Env, ref Ref, at string) ([]byte, error) {
 	in, _, err := env.Open(ctx, ref.Href)
 	if err != nil {
-		if e := problem.Of(err); e.Kind == problem.Invalid && len(e.Faults) == 0 {
-			return nil, &problem.Error{Kind: problem.Invalid, Err: e.Err, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, e.Detail)}}
-		}
-		return nil, err
+		return nil, atHref(err, ref, at)
 	}
 	defer in.Close()
 	b, err := io.ReadAll(io.LimitReader(in, maxReferred+1))

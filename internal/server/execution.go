@@ -102,6 +102,7 @@ func (s *Server) executeNow(c *call, w http.ResponseWriter, x *execution) error 
 	if len(c.r.Header.Values("Prefer")) > 0 {
 		w.Header().Set("Preference-Applied", "wait")
 	}
+	x.req.Document = x.req.Document || c.form && len(results) > 1
 	return c.sendResults(w, results, x.req)
 }
 
@@ -134,7 +135,7 @@ func (c *call) readExecution(d ogcapi.Process) ([]byte, error) {
 	return body, nil
 }
 
-// run executes the process and puts what is wanted of its outputs on a shelf, in their order.
+// run executes the process and puts what is wanted of its outputs on a shelf, in the order of the description.
 func (x *execution) run(ctx context.Context, to shelf) ([]result, error) {
 	env := x.env()
 	env.Snapshot = func(ctx context.Context) (store.Snapshot, error) {
@@ -158,16 +159,16 @@ func (x *execution) run(ctx context.Context, to shelf) ([]result, error) {
 		return nil, err
 	}
 	var results []result
-	for _, id := range x.req.Outputs {
+	for _, spec := range x.desc.Outputs {
+		id := spec.ID
 		out, ok := outputs[id]
-		if !ok {
+		if !ok || !slices.Contains(x.req.Outputs, id) {
 			continue
 		}
 		r := result{id: id, media: out.Media, name: out.Name, reference: x.req.Reference[id]}
 		if r.media == "" {
 			r.media = "application/json"
 		}
-		spec, _ := x.desc.Outputs.Find(id)
 		r.box = isBox(spec.Schema)
 		write := func(ctx context.Context, w io.Writer) error { return out.Write(ctx, w) }
 		if out.Write == nil {
@@ -208,7 +209,7 @@ func isBox(schema any) bool {
 // env is what the process works with.
 func (x *execution) env() *process.Env {
 	return &process.Env{Catalog: x.s.store.Catalog(), Store: x.s.store, GeoPackage: x.s.newGeoPackage, Temp: x.s.downloads.temp(), Base: x.root + x.mount, Lang: x.lang,
-		Open: x.open, Progress: x.progress}
+		Open: x.open, History: x.history, Lookup: x.lookup, Divisions: x.divisions, Waiting: !x.begun, Progress: x.progress}
 }
 
 // A shelf keeps outputs until they are delivered.

@@ -101,7 +101,11 @@ func (c *call) problemOf(e *problem.Error) ogcapi.Problem {
 			if i > 0 {
 				b.WriteString("; ")
 			}
-			b.WriteString(f.Name + "=" + strconv.Quote(f.Value) + ": " + f.Cure)
+			b.WriteString(f.Name)
+			if f.In != "body" || f.Value != "" { // else it is missing
+				b.WriteString("=" + strconv.Quote(f.Value))
+			}
+			b.WriteString(": " + f.Cure)
 		}
 		p.Detail = b.String()
 	}

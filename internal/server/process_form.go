@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"grense/api/ogcapi"
@@ -19,7 +20,7 @@ type processView struct {
 type processField struct {
 	ID, Title, Description string
 	Required               bool
-	Kind                   string // text, number, truth, choice or json
+	Kind                   string // text, number, truth, choice, table or json
 	Values                 []string
 	Value                  string // of the example, else the default
 }
@@ -41,6 +42,8 @@ func processPage(d ogcapi.Process) processView {
 		case isList:
 			f.Kind, f.Values = "choice", list
 		case in.MaxOccurs > 1:
+		case isTable(schema):
+			f.Kind = "table"
 		case t == "string":
 			f.Kind = "text"
 		case t == "number", t == "integer":
@@ -63,6 +66,12 @@ func processPage(d ogcapi.Process) processView {
 	return v
 }
 
+// isTable reports whether a schema is that of long texts of several media types.
+func isTable(schema map[string]any) bool {
+	forms, _ := schema["anyOf"].([]any)
+	return len(forms) > 0 && !slices.ContainsFunc(forms, func(x any) bool { m, _ := x.(map[string]any); return m["contentMediaType"] == nil })
+}
+
 // readProcessForm makes the body of an execution of the fields of the form. Fields that are empty are not sent.
 func (c *call) readProcessForm(d ogcapi.Process) ([]byte, error) {
 	if err := c.readForm(maxExecute); err != nil {
@@ -77,7 +86,7 @@ func (c *call) readProcessForm(d ogcapi.Process) ([]byte, error) {
 		}
 		in, _ := d.Inputs.Find(f.ID)
 		schema, _ := in.Schema.(map[string]any)
-		if inputs[f.ID] = text; schema["type"] == "string" && in.MaxOccurs <= 1 {
+		if inputs[f.ID] = text; (schema["type"] == "string" || f.Kind == "table") && in.MaxOccurs <= 1 {
 			continue
 		}
 		if json.Valid([]byte(text)) { // else the check of inputs tells what is wrong
@@ -85,8 +94,14 @@ func (c *call) readProcessForm(d ogcapi.Process) ([]byte, error) {
 		}
 	}
 	body := map[string]any{"inputs": inputs}
-	if len(d.Outputs) > 1 {
-		body["response"] = "document"
+	if report, ok := d.Outputs.Find("report"); ok && !c.asksForJob() { // the answer is the file
+		outputs := map[string]any{}
+		for _, o := range d.Outputs {
+			if o.ID != report.ID {
+				outputs[o.ID] = map[string]any{}
+			}
+		}
+		body["outputs"] = outputs
 	}
 	return json.Marshal(body)
 }

@@ -18,7 +18,11 @@ func (x *execution) open(ctx context.Context, href string) (io.ReadCloser, strin
 		return nil, "", problem.New(problem.Invalid, err, "send an address without user and fragment")
 	}
 	if path, ok := x.inside(u); ok {
-		return x.ask(ctx, path, u.RawQuery)
+		in, media, err := x.ask(ctx, path, u.RawQuery)
+		if e := problem.Of(err); err != nil && (e.Kind == problem.Invalid || e.Kind == problem.NotFound || e.Kind == problem.Gone || e.Kind == problem.NotAcceptable) {
+			return nil, "", problem.New(problem.Invalid, err, "the address is answered with: %s", e.Detail)
+		}
+		return in, media, err
 	}
 	return nil, "", problem.New(problem.Invalid, nil, "refer to a collection of this service, below %s/collections; other addresses are not read here", x.root+x.mount)
 }
@@ -68,9 +72,9 @@ func (x *execution) ask(ctx context.Context, path, query string) (io.ReadCloser,
 	}()
 	<-w.begun
 	if w.status != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(in, 1<<10))
+		text, _ := io.ReadAll(io.LimitReader(in, 64<<10))
 		in.Close()
-		return nil, "", problem.New(problem.Invalid, errors.New(string(text)), "the address answers %d %s", w.status, http.StatusText(w.status))
+		return nil, "", refused(w.status, text)
 	}
 	return in, w.header.Get("Content-Type"), nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -156,6 +157,9 @@ func writeMember(w io.Writer, r result) error {
 		}
 		return text("}")
 	}
+	if isText(r.media) {
+		return writeText(w, string(media), r.data)
+	}
 	if err := text(`{"mediaType":` + string(media) + `,"encoding":"base64","value":"`); err != nil {
 		return err
 	}
@@ -167,6 +171,31 @@ func writeMember(w io.Writer, r result) error {
 		return err
 	}
 	return text(`"}`)
+}
+
+// isText reports whether files of a media type are texts in UTF-8.
+func isText(media string) bool { return strings.HasPrefix(media, "text/") || media == asLines.Media }
+
+// writeText writes a text as a qualified value, line by line.
+func writeText(w io.Writer, media string, data io.Reader) error {
+	if _, err := io.WriteString(w, `{"mediaType":`+media+`,"value":"`); err != nil {
+		return err
+	}
+	for lines := bufio.NewReader(data); ; {
+		line, err := lines.ReadString('\n')
+		b, _ := json.Marshal(line) // texts do not fail
+		if _, err := w.Write(b[1 : len(b)-1]); err != nil {
+			return err
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, `"}`)
+	return err
 }
 
 // isJSON reports whether files of a media type are JSON values.

@@ -1,0 +1,229 @@
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"grense/api/ogcapi"
+	"grense/internal/crs"
+	"grense/internal/enrich"
+	"grense/internal/store"
+)
+
+// tableSchema is that of an input or output that is a table.
+var tableSchema = map[string]any{"anyOf": []any{
+	map[string]any{"type": "string", "minLength": 1, "contentMediaType": mediaCSV},
+	map[string]any{"type": "string", "minLength": 1, "contentMediaType": mediaLines}}}
+
+const (
+	mediaCSV   = "text/csv"
+	mediaLines = "application/x-ndjson"
+)
+
+// maxWaiting bounds a table by reference whose answer a client waits for, in bytes.
+const maxWaiting = 32 << 20
+
+// tableIn is the input table of an execution.
+type tableIn struct {
+	*bufio.Reader
+	close func() error
+	lines bool // JSON objects, one a line
+}
+
+// openTable begins to read the input table, a value or what a reference leads to. Which format it has, its first byte tells.
+func openTable(ctx context.Context, env *Env, in Inputs) (*tableIn, error) {
+	t := &tableIn{close: func() error { return nil }}
+	if ref, ok := in["table"].(Ref); ok {
+		r, media, err := env.Open(ctx, ref.Href)
+		if err != nil {
+			return nil, atHref(err, ref, pointer("inputs", "table"))
+		}
+		media, _, _ = strings.Cut(media, ";")
+		if media != "" && !slices.Contains([]string{mediaCSV, mediaLines, "application/jsonl", "text/plain", "application/octet-stream"}, strings.TrimSpace(media)) {
+			r.Close()
+			return nil, Fault(ref.Href, "what is there is "+media+"; refer to CSV, such as items with f=csv, or to JSON lines", "table", "href")
+		}
+		t.close, t.Reader = r.Close, bufio.NewReaderSize(r, 64<<10)
+		if env.Waiting {
+			t.Reader = bufio.NewReaderSize(&shortReader{r, maxWaiting, ref.Href}, 64<<10)
+		}
+	} else {
+		t.Reader = bufio.NewReader(strings.NewReader(in.Text("table")))
+	}
+	head, err := t.Peek(64)
+	if len(head) == 0 && err != nil && !errors.Is(err, io.EOF) {
+		t.close()
+		return nil, err
+	}
+	t.lines = bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{"))
+	return t, nil
+}
+
+// shortReader fails behind so many bytes, and says how to have more.
+type shortReader struct {
+	io.Reader
+	left int
+	href string
+}
+
+func (s *shortReader) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	if s.left -= n; s.left < 0 {
+		return n, Fault(s.href, fmt.Sprintf("the table has more than %d bytes; ask for a job, with Prefer: respond-async", maxWaiting), "table", "href")
+	}
+	return n, err
+}
+
+// divided are the outputs table and report of a table that columns are added to.
+type divided struct {
+	env   *Env
+	in    Inputs
+	find  enrich.Finder
+	o     enrich.Options
+	media string
+	name  string                   // of the file
+	fails func(error) error        // tells an error of the Finder; nil: as it is
+	done  *enrich.Report           // once the table was written
+	first *tableIn                 // open already
+	table func() (*tableIn, error) //
+}
+
+// newDivided opens the table, so that what cannot be read is told before the first byte.
+func newDivided(ctx context.Context, env *Env, in Inputs) (*divided, error) {
+	d := &divided{env: env, in: in, media: mediaCSV, name: "table.csv"}
+	d.table = func() (*tableIn, error) { return openTable(ctx, env, in) }
+	first, err := d.table()
+	if err != nil {
+		return nil, err
+	}
+	if d.first = first; first.lines {
+		d.media, d.name = mediaLines, "table.jsonl"
+	}
+	return d, nil
+}
+
+// outputs are the table, and the counts of its rows.
+func (d *divided) outputs() Outputs {
+	return Outputs{"table": {Media: d.media, Name: d.name, Write: d.write}, "report": {Media: "application/json", Write: d.report}}
+}
+
+func (d *divided) write(ctx context.Context, w io.Writer) error {
+	in := d.first
+	if d.first = nil; in == nil {
+		var err error
+		if in, err = d.table(); err != nil {
+			return err
+		}
+	}
+	defer in.close()
+	table := enrich.NewCSV(d.find, d.o)
+	if in.lines {
+		table = enrich.NewLines(d.find, d.o)
+	}
+	size := len(d.in.Text("table")) // 0 of a reference
+	err := table.Run(w, in, func(bytes int) {
+		if size > 0 {
+			d.env.Progress(min(99, int(100*int64(bytes)/int64(size))), "")
+		} else {
+			d.env.Progress(0, fmt.Sprintf("%d rows", table.Report.Rows))
+		}
+	})
+	if f, ok := errors.AsType[*enrich.Fault](err); ok {
+		return Fault(clipped(d.in.Text("table")), f.Detail, "table")
+	}
+	if err != nil && d.fails != nil {
+		err = d.fails(fmt.Errorf("row %d: %w", table.Report.Rows, err))
+	}
+	d.done = &table.Report
+	return err
+}
+
+// clipped is the beginning of a long value, for a message.
+func clipped(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// report writes the counts, behind the table; where that is not wanted it is read for them.
+func (d *divided) report(ctx context.Context, w io.Writer) error {
+	if d.done == nil {
+		if err := d.write(ctx, io.Discard); err != nil {
+			return err
+		}
+	}
+	b, err := json.Marshal(d.done)
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	return err
+}
+
+// enrichTable adds divisions to a table.
+type enrichTable struct{}
+
+func (enrichTable) ID() string { return "enrich-table" }
+
+// Refers tells that a table is read as it comes.
+func (enrichTable) Refers(input string) bool { return input == "table" }
+
+func (enrichTable) Describe(_ *store.Catalog, lang string) ogcapi.Process {
+	type m = map[string]any
+	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
+	text := m{"type": "string", "minLength": 1}
+	return ogcapi.Process{
+		ProcessSummary: ogcapi.ProcessSummary{Version: "1.0.0", ID: "enrich-table", Title: in("Legg inndelinger til en tabell", "Legg inndelingar til ein tabell", "Add divisions to a table"), Keywords: []string{"table", "csv"},
+			Description: in("Legger nummer og navn på inndelingene til hver rad av en tabell med punkter eller nummer, i samme rekkefølge. Store tabeller kommer ved referanse og kjøres som jobb.",
+				"Legg nummer og namn på inndelingane til kvar rad av ein tabell med punkt eller nummer, i same rekkjefølgje. Store tabellar kjem ved referanse og blir køyrde som jobb.",
+				"Adds ids and names of divisions to each row of a table of points or codes, in the same order. Large tables come by reference and run as a job."),
+			JobControlOptions: []string{Sync, Async, Dismiss}, OutputTransmission: []string{"value", "reference"}},
+		Inputs: ogcapi.ProcessInputs{
+			{ID: "table", Title: in("Tabell: CSV med overskrifter, eller et JSON-objekt per linje", "Tabell: CSV med overskrifter, eller eit JSON-objekt per linje", "Table: CSV with a header, or a JSON object a line"), Schema: tableSchema, MinOccurs: 1, MaxOccurs: 1},
+			{ID: "x", Title: in("Kolonne med lengdegrad eller øst", "Kolonne med lengdegrad eller aust", "Column with the longitude or easting"), Schema: text, MaxOccurs: 1},
+			{ID: "y", Title: in("Kolonne med breddegrad eller nord", "Kolonne med breiddegrad eller nord", "Column with the latitude or northing"), Schema: text, MaxOccurs: 1},
+			{ID: "code", Title: in("Kolonne med nummer, i stedet for punkter", "Kolonne med nummer, i staden for punkt", "Column with codes, instead of points"), Schema: text, MaxOccurs: 1},
+			{ID: "crs", Title: in("Koordinatsystem for punktene", "Koordinatsystem for punkta", "Coordinate reference system of the points"), Schema: m{"type": "string", "format": "uri"}, MaxOccurs: 1},
+			{ID: "collections", Title: in("Samlinger, med komma mellom; alle uten", "Samlingar, med komma mellom; alle utan", "Collections, separated by commas; all without"), Schema: text, MaxOccurs: 1}},
+		Outputs: tableOutputs(in),
+		Example: m{"inputs": m{"table": "name,lon,lat\nOslo,10.75,59.91\n"}, "outputs": m{"table": m{}}},
+	}
+}
+
+// tableOutputs describes the outputs of divided.
+func tableOutputs(in func(nb, nn, en string) string) ogcapi.ProcessOutputs {
+	type m = map[string]any
+	return ogcapi.ProcessOutputs{
+		{ID: "table", Title: in("Tabellen med de nye kolonnene", "Tabellen med dei nye kolonnane", "The table with the new columns"), Schema: m{"oneOf": []any{m{"type": "string", "contentMediaType": mediaCSV}, m{"type": "string", "contentMediaType": mediaLines}}}},
+		{ID: "report", Title: in("Hvor mange rader det ble funnet noe for", "Kor mange rader det vart funne noko for", "How many rows something was found for"), Schema: m{"type": "object", "contentMediaType": "application/json", "properties": m{
+			"rows": m{"type": "integer"}, "matched": m{"type": "integer"}, "unmatched": m{"type": "integer"}, "errors": m{"type": "integer"}, "restoredCodes": m{"type": "integer"}}}}}
+}
+
+// Execute finds the columns; rows are read while they are written.
+func (enrichTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
+	points := crs.CRS84
+	if text := in.Text("crs"); text != "" {
+		var ok bool
+		if points, ok = crs.Parse(text); !ok {
+			return nil, Fault(text, "use the address of a coordinate system, such as "+crs.UTM33.URI(), "crs")
+		}
+	}
+	find, err := env.Divisions(ctx, in.Text("collections"), points)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newDivided(ctx, env, in)
+	if err != nil {
+		return nil, err
+	}
+	d.find, d.o = find, enrich.Options{X: in.Text("x"), Y: in.Text("y"), Code: in.Text("code")}
+	return d.outputs(), nil
+}

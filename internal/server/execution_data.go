@@ -1,0 +1,89 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+
+	"grense/api/ogcapi"
+	"grense/internal/crs"
+	"grense/internal/enrich"
+	"grense/internal/history"
+	"grense/internal/problem"
+)
+
+// call is a request that an execution makes of the server's own parts. Its turns are those of the execution.
+func (x *execution) call(ctx context.Context) *call {
+	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, x.root+x.mount+"/", nil) // our own address
+	return &call{s: x.s, r: r, mount: x.mount, root: x.root, cat: x.s.store.Catalog(), lang: x.lang, keyID: x.keyID, addr: x.owner, right: x.s.turns.newTicket(x.owner, x.begun)}
+}
+
+// history is what is known of divisions through time.
+func (x *execution) history(ctx context.Context) (*history.History, error) {
+	return x.call(ctx).history()
+}
+
+// divisions finds divisions for tables.
+func (x *execution) divisions(ctx context.Context, collections string, points crs.ID) (enrich.Finder, error) {
+	c := x.call(ctx)
+	p := &enrichParams{crs: points, collections: c.divisions()}
+	if collections != "" {
+		if err := pickDivisions(&p.collections, collections); err != nil {
+			return nil, ofInputs(err)
+		}
+	}
+	d, err := c.newDivider(p)
+	if err != nil {
+		return nil, ofInputs(err)
+	}
+	d.ctx = c.asking(ctx)
+	return d, nil
+}
+
+// lookup is the answer to GET /lookup.
+func (x *execution) lookup(ctx context.Context, parameters url.Values) (json.RawMessage, error) {
+	parameters.Set("f", asJSON.F)
+	in, _, err := x.ask(ctx, x.mount+"/lookup", parameters.Encode())
+	if err != nil {
+		return nil, ofInputs(err)
+	}
+	defer in.Close()
+	b, err := io.ReadAll(in)
+	return bytes.TrimSpace(b), err
+}
+
+// ofInputs tells faults of query parameters as those of inputs with their names.
+func ofInputs(err error) error {
+	e := problem.Of(err)
+	if e.Kind != problem.Invalid || len(e.Faults) == 0 {
+		return err
+	}
+	told := *e
+	told.Faults = nil
+	for _, f := range e.Faults {
+		f.In, f.Param = "body", "/inputs/"+f.Param
+		told.Faults = append(told.Faults, f)
+	}
+	return &told
+}
+
+// refused is the problem that an answer to ourselves tells, as an error of its kind.
+func refused(status int, text []byte) error {
+	var p ogcapi.Problem
+	if json.Unmarshal(text, &p) != nil {
+		p.Detail = http.StatusText(status)
+	}
+	e := &problem.Error{Kind: problem.Invalid, Detail: p.Detail}
+	for _, k := range problem.Kinds {
+		if codes[k] == p.Code {
+			e.Kind = k
+		}
+	}
+	for _, f := range p.Faults {
+		e.Faults = append(e.Faults, problem.Fault{In: f.In, Param: f.Name, Value: f.Value, Cure: f.Cure, Pos: f.Pos})
+	}
+	return e
+}
