@@ -109,18 +109,23 @@ type Collection struct {
 	// HiddenColumns are columns that are not served: no property, no queryable, not searched.
 	HiddenColumns []string `yaml:"hidden_columns"`
 	Roles         Roles    `yaml:"roles"`
+	// ValidTo says what roles.valid_to is: inclusive, the last day or moment of validity, or exclusive, the first after it. Defaults to exclusive.
+	ValidTo string `yaml:"valid_to"`
 	// Codes is the scheme of the history whose codes the feature ids are, such as kommune. Defaults to kommune for a collection kommuner and to
 	// fylke for fylker, else to none.
 	Codes string `yaml:"codes"`
 	Links []Link `yaml:"links"`
 }
 
-// Roles names the columns with a meaning. An instant excludes an interval.
+// Roles names the columns with a meaning. An instant, an interval and a validity exclude each other.
 type Roles struct {
 	Title         string `yaml:"title"`   // names a feature to people
 	Instant       string `yaml:"instant"` // the moment of a feature
 	IntervalStart string `yaml:"interval_start"`
 	IntervalEnd   string `yaml:"interval_end"` // null: the interval is open
+	// ValidFrom and ValidTo make rows versions of features: rows with one value of id_column are one feature. A null ValidTo is open.
+	ValidFrom string `yaml:"valid_from"`
+	ValidTo   string `yaml:"valid_to"`
 }
 
 // Link is a further link of a collection. Href is absolute.

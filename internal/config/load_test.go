@@ -120,7 +120,8 @@ func TestEverySettingIsRead(t *testing.T) {
 			"n1000.fylke": {ID: "fylker", Title: config.Text{"": "Fylker"}, Description: config.Text{"nn": "Alle fylka"}, Keywords: []string{"fylke"}, IDColumn: "nr", Codes: "fylke",
 				Roles: config.Roles{Title: "navn", IntervalStart: "fra", IntervalEnd: "til"},
 				Links: []config.Link{{Href: "https://example.org/k", Rel: "related", Type: "text/html", Title: "Katalog", Hreflang: "nb-NO"}}},
-			"0301": {Hidden: true, Roles: config.Roles{Instant: "tid"}},
+			"0301":       {Hidden: true, Roles: config.Roles{Instant: "tid"}},
+			"grunnkrets": {IDColumn: "nr", ValidTo: "inclusive", Roles: config.Roles{ValidFrom: "gyldig_fra", ValidTo: "gyldig_til"}},
 		},
 		Limits: config.Limits{
 			ReadHeaderTimeout: 1 * time.Second, ReadTimeout: 2 * time.Second, IdleTimeout: 3 * time.Second, WriteTimeout: 4 * time.Second, MaxHeader: 8 << 10,

@@ -148,6 +148,10 @@ func (k *checker) collections(m map[string]Collection) {
 		r := c.Roles
 		k.check(r.Instant == "" || r.IntervalStart == "" && r.IntervalEnd == "", join(path, "roles.instant"), "excludes interval_start and interval_end")
 		k.check(r.IntervalEnd == "" || r.IntervalStart != "", join(path, "roles.interval_end"), "needs interval_start too")
+		k.check((r.ValidFrom == "") == (r.ValidTo == ""), join(path, "roles.valid_from"), "and valid_to need each other")
+		k.check(r.ValidFrom == "" || r.Instant == "" && r.IntervalStart == "", join(path, "roles.valid_from"), "excludes instant and interval_start")
+		k.check(r.ValidFrom == "" || c.IDColumn != "" && !strings.Contains(c.IDColumn, ","), join(path, "roles.valid_from"), "needs id_column, the one column whose value the versions of a feature share")
+		k.check(c.ValidTo == "" || c.ValidTo == "inclusive" || c.ValidTo == "exclusive", join(path, "valid_to"), "is inclusive or exclusive, not %q", c.ValidTo)
 		for i, l := range c.Links {
 			at := join(path, "links."+strconv.Itoa(i))
 			k.check(l.Rel != "", at, "needs rel, for example related")

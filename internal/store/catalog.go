@@ -73,6 +73,8 @@ type Collection struct {
 	// counts them all (OGC 17-069r4, 7.15.4, lets the server choose), besides an interval that is known by its names. nil: the roles alone.
 	Times []string
 
+	Versions *Versions `json:",omitempty"` // nil: each row is a feature
+
 	Codes         string        // the scheme of a history whose codes the feature ids are, where that is configured; else ""
 	Count         int           // features in all
 	Extent        *orb.Bound    // CRS84, degrees, lon before lat, tight; nil when no feature has a geometry
@@ -317,6 +319,9 @@ type Settings struct {
 	HiddenColumns                                      []string
 	Codes                                              string // scheme of a history whose codes the feature ids are
 	TitleProperty, Instant, IntervalStart, IntervalEnd string
+
+	ValidFrom, ValidTo string // columns with the validity of versions, which IDColumn joins to features
+	Inclusive          bool   // ValidTo is the last day or moment of validity
 }
 
 // Apply takes what an operator says of the texts, links and title of a collection whose properties are known; without a property for the title it is

@@ -2,7 +2,7 @@ package store
 
 // Feature is one record. It is valid only until the function it was given to returns.
 type Feature struct {
-	ID       string
+	ID       string // of a version that of its feature, unless Want.VersionIDs
 	Rev      uint64
 	Geometry Geometry // in the collection's storage CRS
 	Values   []any    // nil, string, int64, float64, bool or JSON, in the order of Want.Properties

@@ -112,6 +112,9 @@ type Query struct {
 	Offset     int          // ids skipped, after Cursor
 	Cursor     Cursor       // "" starts at the first id
 	Count      Count
+	// AsOf selects, of a collection of versions, the one of each feature that is valid at the moment, and of days the one of its day in its own
+	// time zone; zero selects all. Filter sees the selected ones only. Of other collections it says nothing.
+	AsOf time.Time
 	// AllOrNothing says that the caller uses no rows where more than Limit match: any Limit of them may come then; Next tells that there are more.
 	AllOrNothing bool
 	// First, which takes AllOrNothing, holds for matches that come before the others, whatever SortBy; checked as Filter. Nil: none do.
@@ -199,6 +202,8 @@ func Current(ids ...string) []Row {
 type Want struct {
 	Properties []string // in this order; nil: all that are not hidden, in schema order. Never nil and empty at once: empty means none
 	NoGeometry bool     // leaves Feature.Geometry empty
+
+	VersionIDs bool // Feature.ID of a version is VersionID and not the id of its feature
 
 	SkipMissing bool // an id that does not exist is passed over instead of giving ErrNotFound; for rows with a Rev it says nothing
 }

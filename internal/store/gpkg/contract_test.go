@@ -129,3 +129,14 @@ func TestChangedData(t *testing.T) {
 		}
 	})
 }
+
+// TestContractOfVersions: several rows may be one feature.
+func TestContractOfVersions(t *testing.T) {
+	t.Parallel()
+	storetest.ExerciseVersions(t, func(t *testing.T, fill func(store.Writer)) store.Store {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "data.gpkg")
+		create(t, path, fill)
+		return openStore(t, path, gpkg.Options{})
+	})
+}

@@ -34,6 +34,7 @@ type definition struct {
 	Instant       string               `json:"instant,omitempty"`
 	IntervalStart string               `json:"intervalStart,omitempty"`
 	IntervalEnd   string               `json:"intervalEnd,omitempty"`
+	Versions      *versionsDefinition  `json:"versions,omitempty"`
 	TitleProperty string               `json:"titleProperty,omitempty"`
 }
 
@@ -41,6 +42,14 @@ type keyDefinition struct {
 	Column   string `json:"column"`
 	Type     string `json:"type"`
 	Property string `json:"property,omitempty"`
+}
+
+// versionsDefinition names properties.
+type versionsDefinition struct {
+	ID        string `json:"id"`
+	Start     string `json:"start"`
+	End       string `json:"end"`
+	Inclusive bool   `json:"inclusive,omitempty"`
 }
 
 type geomDefinition struct {
@@ -97,6 +106,9 @@ func define(x *store.Collection) *definition {
 		Key:        keyDefinition{c.Key.Column, typeNames[c.Key.Type], c.Key.Property},
 		Properties: defineProperties(c.Properties), Relations: defineRelations(c.Relations), DefaultSort: c.DefaultSort,
 		Instant: c.Instant, IntervalStart: c.IntervalStart, IntervalEnd: c.IntervalEnd, TitleProperty: c.TitleProperty,
+	}
+	if v := c.Versions; v != nil {
+		d.Versions = &versionsDefinition{v.ID, v.Start, v.End, v.Inclusive}
 	}
 	if g := c.Geometry; g != nil {
 		d.Geometry = &geomDefinition{g.Name, g.Column, g.Type, g.HasZ, g.CRS}

@@ -3,6 +3,7 @@ package gpkg
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,8 +21,9 @@ const (
 // batch is what one use of a connection reads. Its memory is used again.
 type batch struct {
 	wkb    []byte
-	ends   []int // of each feature in wkb
-	values []any // of all features, one after the other
+	ends   []int    // of each feature in wkb
+	values []any    // of all features, one after the other
+	ids    []string // of features whose rows are versions
 	blob   []byte
 }
 
@@ -59,6 +61,9 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 		}
 		for i := range n {
 			feature.ID = rows[i].ID
+			if f.version != nil {
+				feature.ID = b.ids[i]
+			}
 			feature.Geometry, feature.Values = b.feature(i, len(f.fields))
 			if err := fn(&feature); err != nil {
 				return err
@@ -95,7 +100,8 @@ func (s *Store) State(ctx context.Context) (rev uint64, err error) {
 
 func (b *batch) reset() {
 	clear(b.values)
-	b.wkb, b.ends, b.values = b.wkb[:0], b.ends[:0], b.values[:0]
+	clear(b.ids)
+	b.wkb, b.ends, b.values, b.ids = b.wkb[:0], b.ends[:0], b.values[:0], b.ids[:0]
 }
 
 func (b *batch) giveBack() {
@@ -124,6 +130,7 @@ type fetcher struct {
 	fields   []*sqlq.Field
 	geometry bool // in the first column
 	sql      string
+	version  []*sqlq.Field // of versions: behind the others those that make the id of the feature, or of the version
 }
 
 func newFetcher(l *layer, want store.Want) (*fetcher, error) {
@@ -144,7 +151,13 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 	if f.geometry {
 		cols[0] = alias + "." + quote(l.Geometry.Column)
 	}
-	for _, x := range f.fields {
+	if v := l.Versions; v != nil {
+		f.version = []*sqlq.Field{l.source.Fields[v.ID]}
+		if want.VersionIDs {
+			f.version = append(f.version, l.source.Fields[v.Start])
+		}
+	}
+	for _, x := range append(slices.Clip(f.fields), f.version...) {
 		cols = append(cols, selectExpr(alias, x))
 	}
 	f.sql = "SELECT " + strings.Join(cols, ", ") + " FROM " + l.source.Table + " AS " + alias + " WHERE " + l.idExpr(alias) + " = ?"
@@ -191,4 +204,14 @@ func (f *fetcher) append(b *batch, r row) {
 		}
 		b.values = append(b.values, v)
 	}
+	if f.version == nil {
+		return
+	}
+	n := len(f.fields) + 1
+	id := store.FeatureID(readValue(r, n, f.version[0].Type))
+	if len(f.version) > 1 {
+		start, _ := readValue(r, n+1, f.version[1].Type).(string)
+		id = store.VersionID(id, start)
+	}
+	b.ids = append(b.ids, id)
 }

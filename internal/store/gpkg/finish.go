@@ -23,12 +23,27 @@ func (w *Writer) finish(t *target) error {
 	if err := w.relationIndexes(t, c.Relations); err != nil {
 		return err
 	}
+	if c.Versions != nil {
+		if err := w.versionIndex(c); err != nil {
+			return err
+		}
+	}
 	if !w.dated.IsZero() {
 		if err := w.c.exec("UPDATE gpkg_contents SET last_change = ? WHERE table_name = ?", w.dated.UTC().Format("2006-01-02T15:04:05.000Z"), c.Table); err != nil {
 			return err
 		}
 	}
 	return w.countFeatures(t)
+}
+
+// versionIndex makes the index that finds the versions of a feature, and those of a day in the order of their features.
+func (w *Writer) versionIndex(c *store.Collection) error {
+	var columns []string
+	for _, n := range [...]string{c.Versions.ID, c.Versions.Start, c.Versions.End} {
+		p, _ := c.Find(n)
+		columns = append(columns, quote(p.Column))
+	}
+	return w.c.exec("CREATE INDEX IF NOT EXISTS " + quote("index_"+c.Table+"_versions") + " ON " + quote(c.Table) + " (" + strings.Join(columns, ", ") + ")")
 }
 
 // buildIndex fills the R-tree (OGC 12-128r18, F.3) and the extent of the contents.

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -177,9 +178,9 @@ func (s *Store) acquire() (*revision, error) {
 
 // settingsKey names the settings on which surveys depend.
 func settingsKey(m map[string]store.Settings) string {
-	keys := map[string][5]string{}
+	keys := map[string][8]string{}
 	for name, s := range m {
-		keys[name] = [5]string{s.IDColumn, s.Instant, s.IntervalStart, s.IntervalEnd, strings.Join(s.HiddenColumns, "\x00")}
+		keys[name] = [8]string{s.IDColumn, s.Instant, s.IntervalStart, s.IntervalEnd, strings.Join(s.HiddenColumns, "\x00"), s.ValidFrom, s.ValidTo, strconv.FormatBool(s.Inclusive)}
 	}
 	b, _ := json.Marshal(keys) // text and maps of text always have JSON
 	return string(b)

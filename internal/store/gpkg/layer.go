@@ -50,6 +50,7 @@ func (l *layer) id(id string) (any, bool) {
 // open turns a draft with its survey into a layer; nil when it is refused.
 func (d *draft) open(c *conn) (*layer, error) {
 	sv := d.survey
+	d.versions = sv.Versions
 	if sv.Fault != "" {
 		d.refuse("%s", sv.Fault)
 		return nil, nil
@@ -300,6 +301,9 @@ func newField(col tableColumn, cs *columnSurvey, t cql2.Type) *sqlq.Field {
 
 // roleColumns returns the columns with the moment or the interval of a feature; "" for none.
 func (d *draft) roleColumns() (instant, start, end string) {
+	if v := d.versions; v != nil {
+		return "", v.Start, v.End
+	}
 	if s := d.settings; d.told() {
 		return s.Instant, s.IntervalStart, s.IntervalEnd
 	}
@@ -329,8 +333,11 @@ func (d *draft) told() bool {
 
 // setRoles says what the time of a feature is: by the settings, else by a definition of ours, else by the names of columns.
 func (d *draft) setRoles(l *layer) {
+	d.setVersions(l)
 	told := d.own != nil && (l.Instant != "" || l.IntervalStart != "") && !l.HasUsualInterval()
-	if d.own == nil || d.told() {
+	if l.Versions != nil {
+		told = true
+	} else if d.own == nil || d.told() {
 		instant, start, end := d.roleColumns()
 		l.Instant, l.IntervalStart, l.IntervalEnd = d.role(l, instant), d.role(l, start), d.role(l, end)
 		told = d.told() && l.Instant+l.IntervalStart+l.IntervalEnd != ""

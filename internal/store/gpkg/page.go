@@ -118,6 +118,9 @@ func (l *layer) withoutWholeBoxes(e cql2.Expr) cql2.Expr {
 
 func (qu *question) compile() {
 	qu.filter = sqlq.Compile(sqlq.SQLite{}, qu.l.source, alias, qu.q.Filter)
+	if !qu.q.AsOf.IsZero() {
+		qu.filter = qu.filter.AsOf(sqlq.SQLite{}, qu.l.source, alias, qu.q.AsOf)
+	}
 }
 
 // newQuestion prepares a question; the filter is not in SQL yet.
@@ -126,7 +129,7 @@ func newQuestion(r *revision, q store.Query) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Filter = l.withoutWholeBoxes(q.Filter)
+	q.Filter, q.AsOf = l.withoutWholeBoxes(q.Filter), l.Moment(q.AsOf)
 	qu := &question{rev: r, l: l, q: q, order: q.OrderName()}
 	if q.Rank != nil {
 		rank, ok := sqlq.SQLite{}.Rank(alias, l.source, *q.Rank)
@@ -360,6 +363,7 @@ func parseID(s string) (int64, bool) {
 type countKey struct {
 	rev          uint64
 	layer, where string // where: canonical
+	asOf         int64
 }
 
 // countCache holds numbers of matches. countBytes is how much of them: about a thousand long filters, or ten thousand short ones.
@@ -372,11 +376,11 @@ func (qu *question) counted() int {
 	if qu.now != qu.rev.rev { // known is what the file held when it was opened
 		return -1
 	}
-	if qu.q.Filter == nil {
+	if qu.q.Filter == nil && qu.q.AsOf.IsZero() {
 		return qu.l.Count
 	}
 	if qu.countKey.where == "" {
-		qu.countKey = countKey{qu.rev.rev, qu.l.ID, canonical(qu.q.Filter)}
+		qu.countKey = countKey{qu.rev.rev, qu.l.ID, canonical(qu.q.Filter), qu.q.AsOf.UnixNano()}
 	}
 	if n, ok := qu.rev.counts.Get(qu.countKey); ok {
 		return n

@@ -27,7 +27,7 @@ type way struct {
 var ways = [...]way{
 	{
 		name: "all or nothing", does: "reads all matches by the index that gives the fewest rows, no more than are wanted, and sorts them in memory",
-		takes: (*question).isAllOrNothing, answer: (*question).allOrNothing,
+		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isAllOrNothing() }, answer: (*question).allOrNothing,
 	},
 	{
 		name: "two questions", does: "asks for all matches and for those that come first, each in its best way",
@@ -35,15 +35,15 @@ var ways = [...]way{
 	},
 	{
 		name: "type-ahead", does: "reads along the table of all beginnings of words, in memory",
-		takes: (*question).isTypeAhead, cost: func(*question) store.Cost { return store.CostIndexed }, answer: (*question).typeAhead,
+		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isTypeAhead() }, cost: func(*question) store.Cost { return store.CostIndexed }, answer: (*question).typeAhead,
 	},
 	{
 		name: "R-tree", does: "walks the index of envelopes, and reads the geometries that envelopes do not decide",
-		takes: (*question).isByPlace, answer: (*question).byPlace,
+		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isByPlace() }, answer: (*question).byPlace,
 	},
 	{
 		name: "folded texts", does: "looks for the part through all texts of the property, case folded, in memory",
-		takes: (*question).isFoldedPart, cost: (*question).foldedCost, answer: (*question).byFoldedPart,
+		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isFoldedPart() }, cost: (*question).foldedCost, answer: (*question).byFoldedPart,
 	},
 	{
 		name: "SQL", does: "lets SQLite choose, and tests in Go what SQL cannot say",
@@ -77,7 +77,7 @@ func (qu *question) answer(ctx context.Context, c *conn, p *store.Page) (w *way,
 
 // Cost returns the class of a question.
 func (s *Store) Cost(q store.Query) store.Cost {
-	if q.Filter == nil && q.First == nil && q.Rank == nil && len(q.SortBy) == 0 && q.Offset == 0 {
+	if q.Filter == nil && q.First == nil && q.Rank == nil && len(q.SortBy) == 0 && q.Offset == 0 && q.AsOf.IsZero() {
 		return store.CostPage // each item asks this twice, for its neighbours
 	}
 	r, err := s.acquire()

@@ -351,7 +351,7 @@ func (r *revision) publish(c *conn, drafts []*draft) error {
 			if err != nil {
 				return fmt.Errorf("gpkg: layer %s: %w", d.contents.table, err)
 			}
-			if l != nil {
+			if l != nil && !d.refused() {
 				r.add(d, l)
 			}
 		}

@@ -36,10 +36,11 @@ type survey struct {
 	Outside     bool       // coordinates that no place on earth has
 	Z           bool
 	Columns     map[string]*columnSurvey
-	Index       string   // R-tree, quoted, with schema; "" when there is none
-	Bytes       int64    // of all geometries
-	Narrow      bool     // there is a copy without geometry
-	Words       []string // columns in the index of words, in its order; nil: there is none
+	Index       string         // R-tree, quoted, with schema; "" when there is none
+	Bytes       int64          // of all geometries
+	Narrow      bool           // there is a copy without geometry
+	Versions    *versionSurvey // nil: rows are features
+	Words       []string       // columns in the index of words, in its order; nil: there is none
 }
 
 // columnSurvey tells which values a column holds. Of a column that was not read, it holds at most the presence of nulls.
@@ -67,6 +68,8 @@ type draft struct {
 	ownIndex bool // the source's R-tree is not to be used
 
 	narrowFrom int // Options.NarrowFrom
+
+	versions *versionSurvey // that of survey, which is not there yet while rows are read
 }
 
 func (d *draft) refuse(format string, a ...any) {
@@ -93,7 +96,15 @@ func (d *draft) refused() bool {
 
 // chooseKey finds the column of the feature id: unique, without null, of whole numbers or of text throughout.
 func (d *draft) chooseKey(c *conn, sv *survey) error {
+	var err error
+	if sv.Versions, sv.KeyFault, err = d.findVersions(c); err != nil || sv.KeyFault != "" {
+		return err
+	}
+	d.versions = sv.Versions
 	configured := d.settings.IDColumn
+	if d.versions != nil {
+		configured = "" // rows have their own
+	}
 	if configured == "" && d.own != nil {
 		configured = d.own.Key.Column
 	}

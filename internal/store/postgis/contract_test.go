@@ -91,3 +91,14 @@ func TestChangedData(t *testing.T) {
 		}
 	})
 }
+
+// TestContractOfVersions: several rows may be one feature.
+func TestContractOfVersions(t *testing.T) {
+	t.Parallel()
+	storetest.ExerciseVersions(t, func(t *testing.T, fill func(store.Writer)) store.Store {
+		t.Helper()
+		url := cluster.Database(t)
+		create(t, url, fill)
+		return openStore(t, url, postgis.Options{})
+	})
+}

@@ -55,6 +55,9 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 				return fmt.Errorf("postgis: feature %q of collection %q: %w", row.ID, collection, store.ErrNotFound)
 			}
 			feature := *x
+			if f.version != nil {
+				feature.ID = f.ids[f.same[i]]
+			}
 			if err := fn(&feature); err != nil {
 				return err
 			}
@@ -78,6 +81,8 @@ type fetcher struct {
 	features []store.Feature // of the last portion, by the place of their id there; without an ID where there is none
 	same     []int           // for each id of the portion, the place at which it stands first
 	bytes    int             // of its geometries
+	version  []*sqlq.Field   // of versions: behind the others those that make the id of the feature, or of the version
+	ids      []string        // of features whose rows are versions, as features
 	last     []any           // of each property, the text that was read last: many rows repeat it
 }
 
@@ -106,6 +111,16 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 		b.Text(", ", valueExpr(alias, x))
 		f.types, f.expects = append(f.types, x.Type), append(f.expects, expectValue(x))
 	}
+	if v := l.Versions; v != nil {
+		f.version = []*sqlq.Field{l.source.Fields[v.ID]}
+		if want.VersionIDs {
+			f.version = append(f.version, l.source.Fields[v.Start])
+		}
+		for _, x := range f.version {
+			b.Text(", ", valueExpr(alias, x))
+			f.expects = append(f.expects, expectValue(x))
+		}
+	}
 	f.fields = fields
 	b.Text(" FROM ", l.source.Table, " AS ", alias, " WHERE ", l.oneOf())
 	f.sql, _ = b.SQL()
@@ -116,6 +131,9 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 // read fills features with those of rows that exist.
 func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) error {
 	f.features, f.same, f.bytes = make([]store.Feature, len(rows)), make([]int, len(rows)), 0
+	if f.version != nil {
+		f.ids = make([]string, len(rows))
+	}
 	if f.l.text {
 		at, keys := make(map[string]int, len(rows)), make([][]any, 0, len(rows))
 		for i, row := range rows {
@@ -132,7 +150,7 @@ func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) e
 		return f.l.one(ctx, c, expecting{statement{f.sql, f.l.lists(keys)}, f.expects}, func(r pgx.Rows) error {
 			raw := r.RawValues()
 			if i, ok := at[f.l.printed(raw[0])]; ok {
-				return f.fill(&f.features[i], rows[i].ID, raw)
+				return f.fill(i, rows[i].ID, raw)
 			}
 			return nil
 		})
@@ -155,14 +173,15 @@ func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) e
 	return f.l.one(ctx, c, expecting{statement{f.sql, []any{keys}}, f.expects}, func(r pgx.Rows) error {
 		raw := r.RawValues()
 		if i, ok := at[int64(binary.BigEndian.Uint64(raw[0]))]; ok {
-			return f.fill(&f.features[i], rows[i].ID, raw)
+			return f.fill(i, rows[i].ID, raw)
 		}
 		return nil
 	})
 }
 
-// fill reads a row.
-func (f *fetcher) fill(x *store.Feature, id string, raw [][]byte) error {
+// fill reads a row, of the n-th feature.
+func (f *fetcher) fill(n int, id string, raw [][]byte) error {
+	x := &f.features[n]
 	if x.ID != "" {
 		return f.l.changed("an id occurs twice")
 	}
@@ -182,7 +201,25 @@ func (f *fetcher) fill(x *store.Feature, id string, raw [][]byte) error {
 	for i, t := range f.types {
 		x.Values[i] = f.value(i, raw[i], t)
 	}
+	if f.version != nil {
+		f.ids[n] = f.versionID(raw[len(f.types):])
+	}
 	return nil
+}
+
+// versionID is the id of the feature of a version, or its own, from the values of f.version.
+func (f *fetcher) versionID(raw [][]byte) string {
+	var values [2]any
+	for i, x := range f.version {
+		if v, ok := decodeValue(raw[i], x); ok {
+			values[i] = v
+		}
+	}
+	id := store.FeatureID(values[0])
+	if start, ok := values[1].(string); ok {
+		return store.VersionID(id, start)
+	}
+	return id
 }
 
 func (f *fetcher) value(i int, raw []byte, t cql2.Type) any {

@@ -282,6 +282,13 @@ func (w *Writer) index(ctx context.Context, c *store.Collection) error {
 			return err
 		}
 	}
+	if v := c.Versions; v != nil {
+		id, _ := c.Find(v.ID)
+		start, _ := c.Find(v.Start)
+		if err := w.createIndex(ctx, c.Table, "("+quote(id.Column)+", "+quote(start.Column)+")"); err != nil {
+			return err
+		}
+	}
 	for _, p := range []string{c.Instant, c.IntervalStart, c.IntervalEnd} {
 		if x, ok := c.Find(p); ok {
 			if err := w.createIndex(ctx, c.Table, "("+quote(x.Column)+")"); err != nil {

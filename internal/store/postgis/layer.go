@@ -60,6 +60,7 @@ type draft struct {
 	measured *survey           // what an earlier reading of the same geometries told; nil: none
 	stored   bool              // measured is of an earlier run: all of it is taken, and the table is read again later
 	progress func(rows int)    // told now and then
+	versions *versionColumns   // nil: rows are features
 }
 
 func (d *draft) refuse(format string, a ...any) {
@@ -168,7 +169,13 @@ func (d *draft) transform() (before, after string) {
 
 // keyColumns returns the columns of the feature id, whether an index tells that they are unique, and what to say when there are none.
 func (d *draft) keyColumns() (names []string, sure bool, reason string) {
+	if v := d.versions; v != nil && d.own == nil {
+		return []string{v.id, v.start}, true, ""
+	}
 	configured := d.settings.IDColumn
+	if d.versions != nil {
+		configured = ""
+	}
 	if configured == "" && d.own != nil {
 		configured = d.own.Key.Column
 	}
@@ -242,6 +249,7 @@ func (d *draft) open(sv *survey) *layer {
 	for _, name := range d.setRoles(l.Collection) {
 		d.misset("there is no column %q of days or moments for the parameter datetime", name)
 	}
+	l.source.Versions = l.Versions
 	l.Apply(&d.settings, d.misset)
 	for _, p := range l.parts {
 		k := p.key(alias)
@@ -483,6 +491,12 @@ func (d *draft) setRoles(c *store.Collection) (missing []string) {
 			missing = append(missing, name)
 		}
 		return ""
+	}
+	if v := d.versions; v != nil {
+		if c.SetVersions(v.id, v.start, v.end, v.inclusive) == "" {
+			c.Versions.Overlap = true // rows are live
+		}
+		return nil
 	}
 	told := d.own != nil && (c.Instant != "" || c.IntervalStart != "") && !c.HasUsualInterval()
 	if d.own == nil || d.told() {

@@ -91,6 +91,7 @@ func (qu *question) twice(rows []found) bool {
 }
 
 func newQuestion(l *layer, q store.Query) (*question, error) {
+	q.AsOf = l.Moment(q.AsOf)
 	qu := &question{l: l, q: q, keys: l.byID, order: l.idOrder, cheap: q.Count == store.CountCheap && q.Limit > 0 && l.Count > cheapRows}
 	if q.Count == store.CountCheap {
 		qu.q.Count = store.CountExact
@@ -105,11 +106,14 @@ func newQuestion(l *layer, q store.Query) (*question, error) {
 			return nil, err
 		}
 	}
-	if q.Filter == nil && q.Rank == nil && q.First == nil {
+	if q.Filter == nil && q.Rank == nil && q.First == nil && q.AsOf.IsZero() {
 		qu.filter, qu.rows = all, &candidates{l: l}
 		return qu, nil
 	}
 	qu.filter, qu.where = compile(l, q.Filter), l.Geometry != nil && asksWhere(q.Filter)
+	if !q.AsOf.IsZero() {
+		qu.filter = qu.filter.AsOf(sqlq.PostgreSQL{}, l.source, alias, q.AsOf)
+	}
 	if q.First != nil {
 		qu.first = compile(l, q.First)
 	}
@@ -465,7 +469,7 @@ type statement struct {
 // statement selects the keys of the order, the revision, what candidates needs, and extras.
 func (qu *question) statement(s stretch, x extras) statement {
 	back, values, limit, skip := s.back, s.after, s.limit, s.skip
-	first := qu.q.Filter == nil && qu.q.Rank == nil && len(qu.q.SortBy) == 0 && values == nil && !back && limit > 0 && !x.first
+	first := qu.q.Filter == nil && qu.q.AsOf.IsZero() && qu.q.Rank == nil && len(qu.q.SortBy) == 0 && values == nil && !back && limit > 0 && !x.first
 	if first { // the page that is asked for most: its text is always the same
 		if sql, ok := qu.l.first.Load(x); ok {
 			args := []any{int64(limit), int64(skip)}

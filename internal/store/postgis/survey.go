@@ -144,6 +144,15 @@ func (sv *survey) add(geometry []byte, chord float64, id string, degree crs.Func
 
 // chooseKey settles the columns of the feature id. What no index promises is counted.
 func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (bool, error) {
+	v, fault, err := d.findVersions(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	if fault != "" {
+		d.refuse("%s", fault)
+		return false, nil
+	}
+	d.versions = v
 	names, sure, reason := d.keyColumns()
 	if names == nil {
 		d.refuse("%s", reason)
@@ -155,7 +164,7 @@ func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (boo
 			quoted, text = append(quoted, quote(n)), append(text, quote(n)+`::text COLLATE "C"`)
 		}
 		var rows, nulls, different int
-		err := c.QueryRow(ctx, "SELECT count(*), count(*) FILTER (WHERE num_nulls("+strings.Join(quoted, ", ")+") > 0), count(DISTINCT ("+
+		err = c.QueryRow(ctx, "SELECT count(*), count(*) FILTER (WHERE num_nulls("+strings.Join(quoted, ", ")+") > 0), count(DISTINCT ("+
 			strings.Join(text, ", ")+")) FROM "+d.table.quoted()).Scan(&rows, &nulls, &different)
 		name := strings.Join(names, ", ")
 		switch {

@@ -19,7 +19,7 @@ type total struct {
 }
 
 // states reports whether the number of matches is that of all rows, and the same for as long as the state of the database is.
-func (qu *question) states() bool { return qu.q.Filter == nil && qu.l.plain }
+func (qu *question) states() bool { return qu.q.Filter == nil && qu.q.AsOf.IsZero() && qu.l.plain }
 
 // state returns an expression that has another value when a transaction has ended that may have changed the table: the transactions that a
 // statement sees (txid_snapshot), and the run of the server, which may lose the last of them. It is empty where that does not tell: on a replica,

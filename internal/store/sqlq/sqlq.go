@@ -16,6 +16,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
+	"grense/internal/store"
 )
 
 // Dialect is what every database says in its own way. What only some of them can do is an interface of its own below, which a Dialect
@@ -103,6 +104,7 @@ type Source struct {
 	Geometry  *Geometry            // nil: none
 	Words     *Words               // nil: no index of words
 	Relations map[string]*Relation // by name
+	Versions  *store.Versions      // nil: no AsOf is asked
 	Leads     map[string]string    // an index, not quoted, by the column that it begins with; see AccessPaths
 	Indexed   map[string]bool      // columns, not quoted, that an index of all rows begins with; see Cost
 }

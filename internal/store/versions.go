@@ -1,0 +1,153 @@
+package store
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"grense/internal/cql2"
+)
+
+// Versions says that the rows of a collection are versions of features: rows with one value of ID are one feature, each in an interval of its own.
+// Rows have ids of their own (Row.ID), which lead from Page to Fetch and mean nothing to clients; Fetch gives a Feature the id of its feature.
+// The interval is half-open inside: [Start, End). A null End is open; a row without a Start is of no time.
+type Versions struct {
+	ID    string // property with the feature id, of texts or whole numbers
+	Start string // property with the first day, or the moment, of validity; different in all versions of a feature
+	End   string // property with the end of validity, of the type of Start
+	// Inclusive says that End is the last day, or the last moment, of validity, and not the first after it.
+	Inclusive bool
+	// Overlap says that versions of a feature may overlap, or share a moment: of several the one that begins last is taken.
+	Overlap bool
+}
+
+// TransactionTime reports whether the interval tells when a version was recorded and not when it was so in the world: INSPIRE calls the columns of
+// that beginLifespanVersion and endLifespanVersion.
+func (v *Versions) TransactionTime() bool { return strings.EqualFold(v.Start, "beginLifespanVersion") }
+
+// usualValidity are names of columns by which versions are found where ids repeat, in lower case: first start, then end.
+var usualValidity = [...][2]string{{"gyldigfra", "gyldigtil"}, {"validfrom", "validto"}, {"valid_from", "valid_to"}}
+
+// ValidityOf returns the columns of validity that settings name, else those found by their usual names; "" when there are none. Column tells how the
+// source spells a name.
+func (s *Settings) ValidityOf(column func(lower string) (string, bool)) (start, end string, told bool) {
+	if s.ValidFrom != "" {
+		return s.ValidFrom, s.ValidTo, true
+	}
+	if s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != "" {
+		return "", "", false // the settings say that features have a time and no versions
+	}
+	for _, pair := range usualValidity {
+		a, okA := column(pair[0])
+		b, okB := column(pair[1])
+		if okA && okB {
+			return a, b, false
+		}
+	}
+	return "", "", false
+}
+
+// versionStamp is the time of a version in its id: a day or a moment in UTC, in the basic format of ISO 8601.
+const (
+	versionDay    = "20060102"
+	versionMoment = "20060102T150405.999999999Z"
+)
+
+// VersionID is the id of a version among all versions of a collection (profile versions-as-features-unique-ids): that of the feature, a point, and the
+// start of the version, which is RFC 3339 as a property is served.
+func VersionID(id, start string) string {
+	if t, err := time.Parse(time.DateOnly, start); err == nil {
+		return id + "." + t.Format(versionDay)
+	}
+	t, err := time.Parse(time.RFC3339Nano, start)
+	if err != nil {
+		return id
+	}
+	return id + "." + t.UTC().Format(versionMoment)
+}
+
+var versionID = regexp.MustCompile(`^(.+?)\.(\d{8}(?:T\d{6}(?:\.\d{1,9})?Z)?)$`)
+
+// ParseVersionID takes the id of a version apart; false when it is none. Of a day the time is midnight UTC, and day is set.
+func ParseVersionID(s string) (id string, start time.Time, day, ok bool) {
+	m := versionID.FindStringSubmatch(s)
+	if m == nil {
+		return "", time.Time{}, false, false
+	}
+	layout := versionMoment
+	if day = len(m[2]) == len(versionDay); day {
+		layout = versionDay
+	}
+	start, err := time.Parse(layout, m[2])
+	return m[1], start, day, err == nil
+}
+
+// FeatureID is the id that a value of Versions.ID gives; "" where it gives none.
+func FeatureID(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	}
+	return ""
+}
+
+// IsFeature selects all versions of a feature; false when no feature can have the id.
+func (c *Collection) IsFeature(id string) (cql2.Expr, bool) {
+	p, _ := c.Find(c.Versions.ID)
+	prop := cql2.Prop{Name: p.Name}
+	if p.Type != cql2.TypeInteger {
+		return cql2.Compare{Op: cql2.Eq, L: prop, R: cql2.Text(id)}, id != ""
+	}
+	n, err := strconv.ParseInt(id, 10, 64)
+	return cql2.Compare{Op: cql2.Eq, L: prop, R: cql2.Int(n)}, err == nil && strconv.FormatInt(n, 10) == id
+}
+
+// SetVersions makes a collection one of versions, by the names of columns. It returns why it cannot be one; "" when it is.
+func (c *Collection) SetVersions(id, start, end string, inclusive bool) (fault string) {
+	var v Versions
+	for _, x := range [...]struct {
+		to     *string
+		column string
+		what   string
+		ok     func(cql2.Type) bool
+	}{
+		{&v.ID, id, "text or whole numbers", func(t cql2.Type) bool { return t == cql2.TypeText || t == cql2.TypeInteger }},
+		{&v.Start, start, "days or moments", isTime}, {&v.End, end, "days or moments", isTime},
+	} {
+		for i := range c.Properties {
+			if p := &c.Properties[i]; strings.EqualFold(p.Column, x.column) && !p.Hidden && x.ok(p.Type) {
+				*x.to = p.Name
+			}
+		}
+		if *x.to == "" {
+			return fmt.Sprintf("there is no column %q that holds %s throughout and is served", x.column, x.what)
+		}
+	}
+	v.Inclusive = inclusive
+	a, _ := c.Find(v.Start)
+	b, _ := c.Find(v.End)
+	if a.Type != b.Type {
+		return fmt.Sprintf("columns %q and %q are not both days or both moments", start, end)
+	}
+	c.Versions, c.Key.Property = &v, v.ID
+	c.Instant, c.IntervalStart, c.IntervalEnd, c.Times = "", v.Start, v.End, nil
+	return ""
+}
+
+// Moment is a moment as Query.AsOf is asked of the collection: of versions in days midnight of the day in UTC, so that all moments of a day are one
+// question; zero where there are no versions.
+func (c *Collection) Moment(t time.Time) time.Time {
+	if c.Versions == nil || t.IsZero() {
+		return time.Time{}
+	}
+	if p, ok := c.Find(c.Versions.Start); ok && p.Type == cql2.TypeDate {
+		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+	}
+	return t
+}
+
+func isTime(t cql2.Type) bool { return t == cql2.TypeDate || t == cql2.TypeTimestamp }
