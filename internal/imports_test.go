@@ -48,6 +48,7 @@ var may = map[string]string{
 		"internal/process internal/history internal/format internal/locate internal/enrich internal/placename internal/soap internal/apikey",
 	"cmd/grense": "*",
 
+	"internal/format/formattest":     "",
 	"internal/register/official":     "internal/register internal/store internal/cql2 internal/crs internal/wkb internal/ingest",
 	"internal/register/registertest": "internal/store",
 	"internal/cql2/cql2test":         "internal/cql2",

@@ -13,7 +13,7 @@ import (
 // TestAcceptRecipesOfACollectionRun runs what the page of a collection tells users of geopandas, pandas and DuckDB, as it stands there, with a key and
 // without. The Parquet file is read with pyarrow where there is no DuckDB.
 func TestAcceptRecipesOfACollectionRun(t *testing.T) {
-	accept(t)
+	wantsClients(t)
 	python := rootPath(t, "bin", "readers", "bin", "python")
 	for _, mode := range []string{"open", "required"} {
 		s := serve(t, []string{"GRENSE_AUTH=" + mode})

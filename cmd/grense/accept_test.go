@@ -69,13 +69,19 @@ var sources = []source{
 // accept skips unless real clients are asked for, and fails where they are not installed: a check that did not run must not pass.
 func accept(t *testing.T) {
 	t.Helper()
-	if os.Getenv("GRENSE_ACCEPT") == "" {
-		t.Skip("real clients run in make accept")
-	}
+	wantsClients(t)
 	for _, tool := range []string{"curl", "ogrinfo", "ogr2ogr", "/usr/bin/python3"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Fatalf("%s is missing; install curl, gdal-bin, python3-owslib and python3-zeep", tool)
 		}
+	}
+}
+
+// wantsClients is accept for tests with clients of their own.
+func wantsClients(t *testing.T) {
+	t.Helper()
+	if os.Getenv("GRENSE_ACCEPT") == "" {
+		t.Skip("real clients run in make accept")
 	}
 	if dir := sharedPath(t, "acceptance"); !exists(dir) {
 		t.Fatalf("there is no %s; GRENSE_SHARED must name the folder of shared data", dir)

@@ -1,6 +1,7 @@
 """Downloads collections in every format and compares what other readers find with what items gives.
 
-compare.py BASE COLLECTION... prints a line for each step; the status is 1 when one is wrong."""
+compare.py BASE SYSTEMS COLLECTION... prints a line for each step, in so many reference systems; the status is 1 when one is wrong. GRENSE_SCHEMAS
+is a folder with schemas of GML."""
 
 import csv
 import datetime
@@ -8,6 +9,8 @@ import io
 import json
 import math
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import urllib.request
@@ -138,11 +141,27 @@ def check_crs(step, df, crs):
     report(step + " crs", [] if name in good else [name])
 
 
+def valid(coll, folder, name):
+    """Asks xmllint whether a file of GML is of the schema of its collection."""
+    for x in ("gml.xsd", "sf.xsd"):
+        shutil.copy(os.path.join(os.environ["GRENSE_SCHEMAS"], x), folder)
+    with open(os.path.join(folder, "sf.xsd")) as f:
+        text = f.read().replace("http://localhost/collections/places/schema", f"{BASE}/collections/{coll}/schema")
+    with open(os.path.join(folder, "sf.xsd"), "w") as f:
+        f.write(text)
+    with open(os.path.join(folder, "app.xsd"), "wb") as f:
+        f.write(get(f"{BASE}/collections/{coll}/schema?f=xsd")[0])
+    with open(os.path.join(folder, "catalog.xml"), "w") as f:
+        f.write('<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog"><uri name="http://schemas.opengis.net/gml/3.2.1/gml.xsd" uri="gml.xsd"/></catalog>')
+    lint = subprocess.run(["xmllint", "--nonet", "--huge", "--noout", "--schema", os.path.join(folder, "sf.xsd"), name], capture_output=True, text=True,
+                          env={**os.environ, "XML_CATALOG_FILES": os.path.join(folder, "catalog.xml")})
+    report(f"{coll} gml by its schema", lint.stderr.splitlines()[:3] if lint.returncode else [])
+
+
 def collection(coll, folder):
     served = json.loads(get(f"{BASE}/collections/{coll}?f=json")[0])["crs"]
-    for crs in ["", "25833", "4258", "3035"]:
-        if crs and EPSG + crs not in served:
-            continue
+    systems = [""] + [c for c in ["25833", "4258", "3035"] if EPSG + c in served]
+    for crs in systems[:int(sys.argv[2])]:
         want = items(coll, crs)
         swapped = {i: (p, shapely.transform(g, lambda c: c[:, ::-1]) if g and crs in NORTH_FIRST else g) for i, (p, g) in want.items()}
         base = f"{BASE}/collections/{coll}/download?"
@@ -170,6 +189,8 @@ def collection(coll, folder):
                 report(f"{coll} {crs} {f}", [str(e)])
                 continue
             compare(f"{coll} {crs} {f}", want, frame(df), blank=f == "gml")
+            if f == "gml" and not crs:
+                valid(coll, folder, name)
             if isinstance(df, geopandas.GeoDataFrame):
                 check_crs(f"{coll} {crs} {f}", df, crs)
             if f == "flatgeobuf" and isinstance(df, geopandas.GeoDataFrame) and df.geometry.notna().all() and len(df):
@@ -222,6 +243,6 @@ def collection(coll, folder):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for c in sys.argv[2:]:
+    for c in sys.argv[3:]:
         collection(c, folder)
 sys.exit(1 if wrong else 0)
