@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
 import urllib.request
 import warnings
 import zipfile
@@ -39,7 +40,7 @@ def report(step, faults):
     global wrong
     if faults:
         wrong += 1
-        print(f"WRONG {step}: {len(faults)} faults, first {faults[:3]}")
+        print(f"WRONG {step}: {len(faults)} faults, first {faults[:6]}")
     else:
         print(f"ok {step}")
 
@@ -63,6 +64,8 @@ def moment(v):
 
 
 def same_value(got, want, blank):
+    if hasattr(got, "tolist"):
+        got = got.tolist()
     if isinstance(got, float) and math.isnan(got):
         got = None
     if str(got) in ("NaT", "<NA>"):
@@ -244,5 +247,8 @@ def collection(coll, folder):
 
 with tempfile.TemporaryDirectory() as folder:
     for c in sys.argv[3:]:
-        collection(c, folder)
+        try:
+            collection(c, folder)
+        except Exception:
+            report(c, traceback.format_exc().splitlines()[-6:])
 sys.exit(1 if wrong else 0)
