@@ -77,6 +77,7 @@ type Table struct {
 	code    int
 	cells   [][]byte
 	values  []string
+	visit   func(row []byte) error // instead of all else; nil: rows are enriched
 }
 
 // NewCSV returns a Table of CSV.
@@ -189,6 +190,8 @@ func (t *Table) one(dst, row []byte) ([]byte, error) {
 		row = fixed
 	}
 	switch {
+	case t.visit != nil:
+		return dst, t.visit(row)
 	case t.lines:
 		t.begun = true
 		return t.object(dst, row)
@@ -201,16 +204,8 @@ func (t *Table) one(dst, row []byte) ([]byte, error) {
 
 // header reads the names of the columns and finds those that matter.
 func (t *Table) header(dst, row []byte) ([]byte, error) {
-	t.sep = ','
-	for _, c := range []byte(";\t|") {
-		if bytes.Count(row, []byte{c}) > bytes.Count(row, []byte{t.sep}) {
-			t.sep = c
-		}
-	}
-	var names []string
-	for _, c := range t.split(row) {
-		names = append(names, strings.TrimSpace(t.text(c)))
-	}
+	t.sep = separator(row)
+	names := t.texts(row)
 	t.fields, t.x, t.y, t.code = len(names), -1, -1, -1
 	if err := t.choose(names); err != nil {
 		return dst, err

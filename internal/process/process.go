@@ -58,7 +58,9 @@ type Env struct {
 	// Divisions finds divisions for tables, of the collections that a list with commas names ("": all). Points are in a CRS, x before y. What is wrong with the list
 	// is told of the input collections.
 	Divisions func(ctx context.Context, collections string, points crs.ID) (enrich.Finder, error)
-	Waiting   bool // a client waits for the outputs
+	// Neighbours lists the features that share a border with one, the longest first. Not covered: the collection is no coverage, so that borders cannot be told.
+	Neighbours func(ctx context.Context, collection, id string) (list []Neighbour, covered bool, err error)
+	Waiting    bool // a client waits for the outputs
 	// Progress tells how far the work is, in percent, with a short text that may be empty. It returns at once.
 	Progress func(percent int, message string)
 }
@@ -132,7 +134,7 @@ func (r *Registry) Find(id string) (Process, bool) {
 
 // Standard lists the processes that need nothing but an Env.
 func Standard() []Process {
-	return append([]Process{echo{}, distinct{}, locatePoint{}, enrichTable{}, translateCodes{}}, exports()...)
+	return append([]Process{echo{}, distinct{}, locatePoint{}, enrichTable{}, joinTable{}, neighbours{}, translateCodes{}}, exports()...)
 }
 
 // told picks a text by language.

@@ -209,7 +209,7 @@ func isBox(schema any) bool {
 // env is what the process works with.
 func (x *execution) env() *process.Env {
 	return &process.Env{Catalog: x.s.store.Catalog(), Store: x.s.store, GeoPackage: x.s.newGeoPackage, Temp: x.s.downloads.temp(), Base: x.root + x.mount, Lang: x.lang,
-		Open: x.open, History: x.history, Lookup: x.lookup, Divisions: x.divisions, Waiting: !x.begun, Progress: x.progress}
+		Open: x.open, History: x.history, Lookup: x.lookup, Divisions: x.divisions, Neighbours: x.neighbours, Waiting: !x.begun, Progress: x.progress}
 }
 
 // A shelf keeps outputs until they are delivered.

@@ -13,6 +13,7 @@ import (
 	"grense/internal/enrich"
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/process"
 )
 
 // call is a request that an execution makes of the server's own parts. Its turns are those of the execution.
@@ -86,4 +87,18 @@ func refused(status int, text []byte) error {
 		e.Faults = append(e.Faults, problem.Fault{In: f.In, Param: f.Name, Value: f.Value, Cure: f.Cure, Pos: f.Pos})
 	}
 	return e
+}
+
+// neighbours are the features beside one, where a collection is a coverage.
+func (x *execution) neighbours(ctx context.Context, collection, id string) ([]process.Neighbour, bool, error) {
+	top, err := x.s.tiles.Topology(ctx, x.s.store, collection)
+	if err != nil || !top.Coverage {
+		return nil, false, err
+	}
+	found, err := top.Neighbours(id)
+	list := make([]process.Neighbour, len(found))
+	for i, n := range found {
+		list[i] = process.Neighbour(n)
+	}
+	return list, true, err
 }

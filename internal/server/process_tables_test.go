@@ -1,13 +1,20 @@
 package server_test
 
 import (
+	"context"
+	"encoding/json"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/url"
+	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"grense/internal/process"
 )
 
 // run executes a process while it is waited for.
@@ -163,5 +170,127 @@ func TestCodesAreTranslatedByAProcess(t *testing.T) {
 	}
 	if r := serve(t, "", nil).run("translate-codes", `{"inputs":{"codes":["1534"],`+days+`}}`).wants(404); !strings.Contains(string(r.Body), "--history") {
 		t.Errorf("%s", r.Body)
+	}
+}
+
+// TestTablesAreJoinedToCollections by code, with what has no match on either side; numbers are numbers.
+func TestTablesAreJoinedToCollections(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	const table = `"collection_id":"kommuner","table":"kode;navn;tall;del;blandet\n301;Hovedstaden;12;10,5;x\n4601;;;-7;08\n9999;Ingen;3;1;1\n"`
+	got := a.run("join-table", `{"inputs":{`+table+`}}`).wants(200).parts()
+	var page collectionPage
+	decode(t, []byte(got["joined"]), &page)
+	byID := map[string]map[string]any{}
+	for _, f := range page.Features {
+		byID[f.ID] = f.Properties
+		if f.Geometry == nil {
+			t.Fatalf("%s has no geometry", f.ID)
+		}
+	}
+	oslo, bergen, other := byID["0301"], byID["4601"], byID["1103"]
+	if len(byID) != 357 || oslo["navn_2"] != "Hovedstaden" || oslo["navn"] != "Oslo" || oslo["tall"] != 12.0 || oslo["del"] != 10.5 || oslo["blandet"] != "x" || bergen["tall"] != nil || bergen["del"] != -7.0 || bergen["blandet"] != "08" {
+		t.Errorf("%d %v %v", len(byID), oslo, bergen)
+	}
+	if v, ok := other["tall"]; !ok || v != nil {
+		t.Errorf("%v", other)
+	}
+	var report struct{ JoinInformation map[string]any }
+	decode(t, []byte(got["report"]), &report)
+	r := report.JoinInformation
+	if missing := r["unmatchedCollectionKeys"].([]any); r["numberOfMatchedCollectionKeys"] != 2.0 || r["numberOfUnmatchedCollectionKeys"] != 355.0 || r["numberOfAdditionalAttributeKeys"] != 1.0 ||
+		!reflect.DeepEqual(r["additionalAttributeKeys"], []any{"9999"}) || len(missing) != 355 || missing[0] != "1101" || r["restoredCodes"] != 1.0 || r["columns"].(map[string]any)["navn"] != "navn_2" {
+		t.Errorf("%.300v", r)
+	}
+	csv := a.run("join-table", `{"inputs":{`+table+`,"format":"csv","unmatched":"drop","columns":"tall"},"outputs":{"joined":{}}}`).wants(200)
+	if lines := strings.Split(string(csv.Body), "\n"); len(lines) != 4 || !strings.HasSuffix(strings.TrimSpace(lines[0]), "tall") && !strings.Contains(lines[0], ",tall,") || csv.Header.Get("Content-Disposition") != "attachment; filename=kommuner.csv" {
+		t.Errorf("%s", csv.Body)
+	}
+	byName := a.run("join-table", `{"inputs":{"collection_id":"fylker","table":"sted,n\nOslo,1\nVestland,2\n","code":"sted","key":"navn","unmatched":"drop"},"outputs":{"joined":{}}}`).wants(200).page()
+	if len(byName.Features) != 2 || byName.Features[0].Properties["n"] != 1.0 {
+		t.Errorf("%+v", byName.Features)
+	}
+	for _, f := range []string{"gpkg", "geojsonseq", "flatgeobuf", "parquet", "gml", "kml", "shapefile", "xlsx"} {
+		job := a.run("join-table", `{"inputs":{`+table+`,"format":"`+f+`"}}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
+		a.until(job, "successful")
+		body := a.get(job + "/results/joined").wants(200).Body
+		if f != "gpkg" {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "x.gpkg")
+		if err := os.WriteFile(path, body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if c, ok := openGeoPackage(t, path).Catalog().Collection("kommuner"); !ok || c.Count != 357 || !slices.Contains(c.Names(), "del") {
+			t.Errorf("%+v", c)
+		}
+	}
+	for in, at := range map[string]string{`"collection_id":"kommuner"`: "/inputs/table", `"collection_id":"x","table":"kode\n1\n"`: "/inputs/collection_id", `"collection_id":"kommuner","table":"kode,n\n1,2\n1,3\n"`: "/inputs/table",
+		`"collection_id":"kommuner","table":"kode,n\n,2\n"`: "/inputs/table", `"collection_id":"kommuner","table":"a,b\n1,2\n"`: "/inputs/table", `"collection_id":"kommuner","table":"kode,n\n"`: "/inputs/table",
+		`"collection_id":"kommuner","table":"kode,n\n1,2,3\n"`: "/inputs/table", `"collection_id":"kommuner","table":"kode,kode\n1,2\n"`: "/inputs/table", table + `,"code":"zz"`: "/inputs/table",
+		table + `,"columns":"zz"`: "/inputs/columns", table + `,"key":"zz"`: "/inputs/key", table + `,"format":"zz"`: "/inputs/format", table + `,"unmatched":"zz"`: "/inputs/unmatched", table + `,"crs":"EPSG:1"`: "/inputs/crs"} {
+		if r := a.run("join-table", `{"inputs":{`+in+`}}`); r.StatusCode != 400 || !strings.Contains(string(r.Body), `"name":"`+at+`"`) {
+			t.Errorf("%s: %d %s", in, r.StatusCode, r.Body)
+		}
+	}
+}
+
+// TestNeighboursShareBorders: each of two has the other, with the same length, and both touch.
+func TestNeighboursShareBorders(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	type doc struct {
+		Method     string
+		Neighbours []struct {
+			ID, Title, Href string
+			Length          float64
+		}
+	}
+	of := func(id string) (d doc) {
+		t.Helper()
+		decode(t, a.run("neighbours", `{"inputs":{"collection_id":"kommuner","id":"`+id+`"}}`).wants(200).Body, &d)
+		return d
+	}
+	oslo := of("0301")
+	if oslo.Method != "shared-borders" || len(oslo.Neighbours) < 3 {
+		t.Fatalf("%+v", oslo)
+	}
+	// those that touch, as they are found where a collection is no coverage
+	p, _ := process.NewRegistry(process.Standard()...).Find("neighbours")
+	out, err := p.Execute(t.Context(), &process.Env{Catalog: a.store.Catalog(), Store: a.store, Base: a.URL,
+		Neighbours: func(context.Context, string, string) ([]process.Neighbour, bool, error) { return nil, false, nil }}, process.Inputs{"collection_id": "kommuner", "id": "0301"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(out["neighbours"].Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found doc
+	decode(t, b, &found)
+	var touches []string
+	for _, n := range found.Neighbours {
+		touches = append(touches, n.ID)
+	}
+	if found.Method != "S_TOUCHES" || strings.Contains(string(b), "length") {
+		t.Errorf("%s", b)
+	}
+	for i, n := range oslo.Neighbours {
+		back := of(n.ID).Neighbours
+		j := slices.IndexFunc(back, func(x struct {
+			ID, Title, Href string
+			Length          float64
+		}) bool {
+			return x.ID == "0301"
+		})
+		if j < 0 || back[j].Length != n.Length || n.Length < 100 || n.Length > 1e6 || n.Title == "" || i > 0 && n.Length > oslo.Neighbours[i-1].Length || !slices.Contains(touches, n.ID) {
+			t.Errorf("%+v and back %+v; what touches is %v", n, back, touches)
+		}
+		a.get(n.Href).wants(200)
+	}
+	for in, at := range map[string]string{`"collection_id":"kommuner","id":"9999"`: "/inputs/id", `"collection_id":"x","id":"1"`: "/inputs/collection_id", `"collection_id":"kommuner"`: "/inputs/id"} {
+		if r := a.run("neighbours", `{"inputs":{`+in+`}}`); r.StatusCode != 400 || !strings.Contains(string(r.Body), `"name":"`+at+`"`) {
+			t.Errorf("%s: %d %s", in, r.StatusCode, r.Body)
+		}
 	}
 }

@@ -1,0 +1,166 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+
+	"grense/api/ogcapi"
+	"grense/internal/cql2"
+	"grense/internal/store"
+	"grense/internal/wkb"
+)
+
+// neighbours lists the divisions beside one.
+type neighbours struct{}
+
+// Neighbour is a feature that shares a border with another one.
+type Neighbour struct {
+	ID     string
+	Length float64 // of that border, in metres on the ellipsoid
+}
+
+func (neighbours) ID() string { return "neighbours" }
+
+// drawnAreas lists the public collections of areas.
+func drawnAreas(cat *store.Catalog) (ids []string) {
+	for _, c := range cat.Collections {
+		if c.Public && c.Geometry != nil && strings.HasSuffix(c.Geometry.Type, "Polygon") {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+func (neighbours) Describe(cat *store.Catalog, lang string) ogcapi.Process {
+	type m = map[string]any
+	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
+	ids := orNone(drawnAreas(cat))
+	first := "kommuner"
+	if len(ids) > 0 && !slices.Contains(ids, first) {
+		first = ids[0]
+	}
+	return ogcapi.Process{
+		ProcessSummary: ogcapi.ProcessSummary{Version: "1.0.0", ID: "neighbours", Title: in("Naboer med felles grense", "Naboar med felles grense", "Neighbours with a shared border"), Keywords: []string{"neighbours", "border"},
+			Description: in("Inndelingene som grenser til en annen, den med lengst felles grense først. Lengder er meter på ellipsoiden; der grensene ikke passer sammen, er det bare sagt hvem som berører.",
+				"Inndelingane som grensar til ei anna, den med lengst felles grense først. Lengder er meter på ellipsoiden; der grensene ikkje passar saman, er det berre sagt kven som rører ved.",
+				"The divisions beside another one, those with the longest shared border first. Lengths are metres on the ellipsoid; where borders do not match it only tells who touches."),
+			JobControlOptions: []string{Sync, Async, Dismiss}, OutputTransmission: []string{"value", "reference"}},
+		Inputs: ogcapi.ProcessInputs{
+			{ID: "collection_id", Title: in("Samling", "Samling", "Collection"), Schema: m{"type": "string", "enum": ids}, MinOccurs: 1, MaxOccurs: 1},
+			{ID: "id", Title: in("Nummer på inndelingen", "Nummer på inndelinga", "Id of the division"), Schema: m{"type": "string", "minLength": 1}, MinOccurs: 1, MaxOccurs: 1}},
+		Outputs: ogcapi.ProcessOutputs{{ID: "neighbours", Title: in("Naboene", "Naboane", "The neighbours"), Schema: m{"type": "object", "contentMediaType": "application/json", "required": []string{"id", "method", "neighbours"}, "properties": m{
+			"id": m{"type": "string"}, "method": m{"type": "string", "enum": []string{methodBorders, methodTouches}},
+			"neighbours": m{"type": "array", "items": m{"type": "object", "required": []string{"id"}, "properties": m{
+				"id": m{"type": "string"}, "title": m{"type": "string"}, "length": m{"type": "number", "x-ogc-unit": "m"}, "href": m{"type": "string"}}}}}}}},
+		Example: m{"inputs": m{"collection_id": first, "id": "0301"}},
+	}
+}
+
+// How neighbours were found.
+const (
+	methodBorders = "shared-borders"
+	methodTouches = "S_TOUCHES"
+)
+
+type neighboursDoc struct {
+	Collection string         `json:"collection"`
+	ID         string         `json:"id"`
+	Method     string         `json:"method"`
+	Neighbours []neighbourDoc `json:"neighbours"`
+}
+
+type neighbourDoc struct {
+	ID     string   `json:"id"`
+	Title  string   `json:"title"`
+	Length *float64 `json:"length,omitempty"` // metres; nil: only that it touches is known
+	Href   string   `json:"href"`
+}
+
+// Execute finds them by shared borders, else by S_TOUCHES.
+func (neighbours) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
+	coll, ok := env.Store.Catalog().Collection(in.Text("collection_id"))
+	if !ok || !coll.Public || coll.Geometry == nil {
+		return nil, Fault(in.Text("collection_id"), "use one of "+strings.Join(drawnAreas(env.Catalog), ", "), "collection_id")
+	}
+	id := in.Text("id")
+	doc := neighboursDoc{Collection: coll.ID, ID: id, Method: methodBorders, Neighbours: []neighbourDoc{}}
+	list, covered, err := env.Neighbours(ctx, coll.ID, id)
+	if err == nil && !covered {
+		doc.Method = methodTouches
+		list, err = touching(ctx, env, coll, id)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, Fault(id, "there is no such feature in "+coll.ID, "id")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range list {
+		d := neighbourDoc{ID: n.ID, Title: n.ID, Href: env.Base + "/collections/" + coll.ID + "/items/" + url.PathEscape(n.ID)}
+		if covered {
+			length := math.Round(n.Length*10) / 10
+			d.Length = &length
+		}
+		doc.Neighbours = append(doc.Neighbours, d)
+	}
+	if err := nameThem(ctx, env, coll, doc.Neighbours); err != nil {
+		return nil, err
+	}
+	return Outputs{"neighbours": {Value: doc}}, nil
+}
+
+// nameThem adds titles.
+func nameThem(ctx context.Context, env *Env, coll *store.Collection, list []neighbourDoc) error {
+	if len(list) == 0 || !visible(coll, coll.TitleProperty) {
+		return nil
+	}
+	ids, at := make([]string, len(list)), map[string]int{}
+	for i, n := range list {
+		ids[i], at[n.ID] = n.ID, i
+	}
+	want := store.Want{Properties: []string{coll.TitleProperty}, NoGeometry: true, SkipMissing: true}
+	return env.Store.Fetch(ctx, coll.ID, store.Current(ids...), want, func(f *store.Feature) error {
+		if title, ok := f.Values[0].(string); ok {
+			list[at[f.ID]].Title = strings.Clone(title)
+		}
+		return nil
+	})
+}
+
+// touching asks the store.
+func touching(ctx context.Context, env *Env, coll *store.Collection, id string) ([]Neighbour, error) {
+	var where cql2.Expr
+	err := env.Store.Fetch(ctx, coll.ID, store.Current(id), store.Want{Properties: []string{}}, func(f *store.Feature) error {
+		if f.Geometry.IsNull() {
+			return nil
+		}
+		g, err := wkb.Decode(f.Geometry.WKB)
+		where = cql2.Spatial{Op: cql2.STouches, L: cql2.Prop{Name: coll.Geometry.Name}, R: cql2.Geom{G: g, CRS: coll.Geometry.CRS}}
+		return err
+	})
+	if err != nil || where == nil {
+		return nil, err
+	}
+	if where, err = cql2.Check(where, coll); err != nil {
+		return nil, err
+	}
+	var list []Neighbour
+	q := store.Query{Collection: coll.ID, Filter: where, Limit: 1000, Count: store.CountNone}
+	for {
+		page, err := env.Store.Page(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range page.Rows {
+			list = append(list, Neighbour{ID: r.ID})
+		}
+		if page.Next == "" {
+			return list, nil
+		}
+		q.Cursor = page.Next
+	}
+}
