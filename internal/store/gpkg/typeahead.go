@@ -17,8 +17,8 @@ import (
 )
 
 // Type-ahead asks for the best few of very many: the names that begin with one letter. The index of words has to rank them all, which
-// takes some 4 µs a match; a table in memory of all beginnings of words ranks them by reading along, and gives the same answers. Of a register of
-// 100,000 places: "o", 5,600 matches, 0.08 ms instead of 25 ms.
+// takes long for a letter; a table in memory of all beginnings of words ranks them by reading along, and gives the same answers (BenchmarkTypeAhead
+// has both).
 //
 // A table is made of the side file's texts when the parameter q was first asked of a collection, in the background; until then, and where it does not
 // fit Options.TypeAhead, the index answers.
