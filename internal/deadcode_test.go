@@ -13,6 +13,7 @@ var unreached = map[string]string{
 	"internal/store/storetest":               "for the tests of the stores",
 	"internal/register/registertest":         "for the tests of the register and its imports",
 	"internal/cql2/cql2test":                 "for the tests of what reads CQL2",
+	"internal/sharedtest":                    "for the tests that read the shared data",
 	"api/placename CodeValues":               "a test of the register holds the lists against it",
 	"api/placename StedsnavnContext.request": "marks the types that are requests; nobody calls it",
 }

@@ -52,6 +52,7 @@ var may = map[string]string{
 	"internal/register/official":     "internal/register internal/store internal/cql2 internal/crs internal/wkb internal/ingest",
 	"internal/register/registertest": "internal/store",
 	"internal/cql2/cql2test":         "internal/cql2",
+	"internal/sharedtest":            "",
 	"internal/source":                "internal/cache internal/config internal/store internal/store/gpkg internal/store/postgis internal/ingest internal/demo internal/register internal/history internal/migrate",
 }
 

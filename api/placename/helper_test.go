@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"grense/api/placename"
+	"grense/internal/sharedtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -155,18 +156,7 @@ func fill(r *rand.Rand, v reflect.Value) {
 }
 
 // shared returns the path of a file of the shared folder, or skips the test.
-func shared(t *testing.T, name string) string {
-	t.Helper()
-	dir := os.Getenv("GRENSE_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared")
-	}
-	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("skipped: %v (set GRENSE_SHARED)", err)
-	}
-	return path
-}
+func shared(t *testing.T, name string) string { return sharedtest.Path(t, name) }
 
 // schemas writes the schema files and one that imports them all, and returns the path of that.
 func schemas(t *testing.T) string {

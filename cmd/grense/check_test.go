@@ -1,11 +1,11 @@
 package main
 
 import (
-	"cmp"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"grense/internal/sharedtest"
 )
 
 // row returns the columns of the line that starts with the layer.
@@ -86,13 +86,9 @@ func TestCheckTellsNotesFromFaults(t *testing.T) {
 // awkward returns the files of the shared test data that match; without them the test is skipped.
 func awkward(t *testing.T, pattern string) []string {
 	t.Helper()
-	root := cmp.Or(os.Getenv("GRENSE_SHARED"), "../shared")
-	if !filepath.IsAbs(root) {
-		root = filepath.Join("..", "..", root) // it counts from the project's root
-	}
-	files, err := filepath.Glob(filepath.Join(root, "data", "awkward", "gpkg-ets", pattern))
+	files, err := filepath.Glob(filepath.Join(sharedtest.Path(t, "data", "awkward", "gpkg-ets"), pattern))
 	if err != nil || len(files) == 0 {
-		t.Skip("the shared test data are absent; set GRENSE_SHARED")
+		t.Fatal("no files", err)
 	}
 	return files
 }

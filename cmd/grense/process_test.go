@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"grense/internal/sharedtest"
 )
 
 // patience bounds every wait for the program. It is long, because only a failure needs it.
@@ -37,15 +39,8 @@ func rootPath(t testing.TB, elem ...string) string {
 	return filepath.Join(append([]string{root}, elem...)...)
 }
 
-// sharedPath is a path in the folder of shared data: GRENSE_SHARED, by default ../shared beside the project. It need not exist.
-func sharedPath(t testing.TB, elem ...string) string {
-	t.Helper()
-	dir := os.Getenv("GRENSE_SHARED")
-	if dir == "" {
-		dir = rootPath(t, "..", "shared")
-	}
-	return filepath.Join(append([]string{dir}, elem...)...)
-}
+// sharedPath is a path in the folder of shared data. It need not exist.
+func sharedPath(t testing.TB, elem ...string) string { return sharedtest.Find(elem...) }
 
 // program returns bin/grense as a command whose home is dir, without the settings of the machine that runs the test.
 func program(t testing.TB, ctx context.Context, dir string, args ...string) *exec.Cmd {

@@ -2,11 +2,8 @@ package arc_test
 
 import (
 	"cmp"
-	"compress/gzip"
-	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -16,6 +13,7 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 
 	"grense/internal/arc"
+	"grense/internal/sharedtest"
 	"grense/internal/wkb"
 )
 
@@ -381,52 +379,9 @@ func TestPositionsOutsideOfTheGrid(t *testing.T) {
 // collection reads the polygons of a packed GeoJSON file of the shared data in Web Mercator.
 func collection(t testing.TB, name string) []orb.Geometry {
 	t.Helper()
-	shared := os.Getenv("GRENSE_SHARED")
-	if shared == "" {
-		shared = "../../../shared"
-	}
-	f, err := os.Open(filepath.Join(shared, "data", name))
-	if err != nil {
-		t.Skipf("without the shared data: %v", err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out []orb.Geometry
-	for d := json.NewDecoder(z); d.More(); {
-		type shape struct {
-			Type        string
-			Coordinates json.RawMessage
-		}
-		var c struct {
-			Geometry *shape
-			Features []struct{ Geometry *shape }
-		}
-		if err := d.Decode(&c); err != nil {
-			t.Fatal(err)
-		}
-		if c.Geometry != nil {
-			c.Features = append(c.Features, struct{ Geometry *shape }{c.Geometry})
-		}
-		for _, x := range c.Features {
-			var m orb.MultiPolygon
-			if x.Geometry == nil {
-				out = append(out, m)
-				continue
-			}
-			if x.Geometry.Type == "Polygon" {
-				m = make(orb.MultiPolygon, 1)
-				err = json.Unmarshal(x.Geometry.Coordinates, &m[0])
-			} else {
-				err = json.Unmarshal(x.Geometry.Coordinates, &m)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, project.MultiPolygon(m, project.WGS84.ToMercator))
-		}
+	for _, f := range sharedtest.Features(t, "data", name) {
+		out = append(out, project.MultiPolygon(f.Area, project.WGS84.ToMercator))
 	}
 	return out
 }

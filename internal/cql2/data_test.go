@@ -3,8 +3,6 @@ package cql2_test
 import (
 	"encoding/binary"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,28 +12,11 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
+	"grense/internal/sharedtest"
 )
 
 // shared returns a path of the shared test data, and skips the test when it is absent.
-func shared(t testing.TB, name string) string {
-	t.Helper()
-	dir := os.Getenv("GRENSE_SHARED")
-	if dir == "" {
-		root, err := os.Getwd()
-		for err == nil {
-			if _, e := os.Stat(filepath.Join(root, "go.mod")); e == nil || root == filepath.Dir(root) {
-				break
-			}
-			root = filepath.Dir(root)
-		}
-		dir = filepath.Join(root, "..", "shared")
-	}
-	path := filepath.Join(dir, "data", "cql2", name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no shared test data: %v", err)
-	}
-	return path
-}
+func shared(t testing.TB, name string) string { return sharedtest.Path(t, "data", "cql2", name) }
 
 // table is a feature table of the test data, all in memory. It is its own schema.
 type table struct {

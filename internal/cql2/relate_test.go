@@ -1,13 +1,9 @@
 package cql2_test
 
 import (
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,6 +14,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/problem"
+	"grense/internal/sharedtest"
 )
 
 // gridGeometry makes a geometry of any type on a grid of few positions, so that two share vertices and edges, and touch in all ways. It need not be valid.
@@ -192,31 +189,7 @@ func TestLargeCollectionsAreRefused(t *testing.T) {
 // theOcean returns an area of 400,000 edges in degrees.
 func theOcean(tb testing.TB) record {
 	tb.Helper()
-	shared := os.Getenv("GRENSE_SHARED")
-	if shared == "" {
-		shared = "../../../shared"
-	}
-	file, err := os.Open(filepath.Join(shared, "data", "world", "ne_10m_ocean.geojson.gz"))
-	if err != nil {
-		tb.Skipf("SKIPPED: %v", err)
-	}
-	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var doc struct {
-		Features []struct {
-			Geometry struct{ Coordinates json.RawMessage }
-		}
-	}
-	if err := json.NewDecoder(z).Decode(&doc); err != nil {
-		tb.Fatal(err)
-	}
-	var area orb.MultiPolygon
-	if err := json.Unmarshal(doc.Features[0].Geometry.Coordinates, &area); err != nil {
-		tb.Fatal(err)
-	}
+	area := sharedtest.Features(tb, "data", "world", "ne_10m_ocean.geojson.gz")[0].Area
 	return record{wkb: map[string][]byte{"g": wkb.MustMarshal(area)}, in: crs.CRS84}
 }
 

@@ -1,39 +1,14 @@
 package demo_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/peterstace/simplefeatures/geom"
 
 	"grense/internal/crs"
+	"grense/internal/sharedtest"
 )
-
-// shared is the folder of the shared test data: GRENSE_SHARED, else ../shared beside the project.
-func shared(t *testing.T) string {
-	t.Helper()
-	if dir := os.Getenv("GRENSE_SHARED"); dir != "" {
-		return dir
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "..", "shared")
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
-}
 
 type official struct {
 	Features []struct {
@@ -42,22 +17,9 @@ type official struct {
 	}
 }
 
-func readOfficial(t *testing.T, file string) official {
+func readOfficial(t *testing.T, file string) (o official) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(shared(t), "data", "norway", "robhop-2024", file))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("skipped: no shared test data; set GRENSE_SHARED")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var o official
-	if err := json.NewDecoder(z).Decode(&o); err != nil {
+	if err := json.NewDecoder(sharedtest.Open(t, "data", "norway", "robhop-2024", file)).Decode(&o); err != nil {
 		t.Fatal(err)
 	}
 	return o

@@ -1,18 +1,16 @@
 package history_test
 
 import (
-	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"math/big"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"grense/internal/history"
+	"grense/internal/sharedtest"
 )
 
 func norwayOf(t testing.TB) (kommune, fylke *history.Scheme) {
@@ -27,20 +25,7 @@ func norwayOf(t testing.TB) (kommune, fylke *history.Scheme) {
 // sharedTable reads a gzipped CSV of the shared data; the test is skipped without it.
 func sharedTable(t *testing.T, name string) [][]string {
 	t.Helper()
-	dir := os.Getenv("GRENSE_SHARED")
-	if dir == "" {
-		dir = "../../../shared"
-	}
-	f, err := os.Open(filepath.Join(dir, "data", "lineage", name))
-	if err != nil {
-		t.Skipf("no shared data: %v", err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(z).ReadAll()
+	rows, err := csv.NewReader(sharedtest.Open(t, "data", "lineage", name)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,35 +2,20 @@ package history_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/csv"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"grense/internal/history"
+	"grense/internal/sharedtest"
 )
 
 // sharedFile is the content of a gzipped file of the shared data; the test is skipped without it.
 func sharedFile(t *testing.T, name string) []byte {
 	t.Helper()
-	dir := os.Getenv("GRENSE_SHARED")
-	if dir == "" {
-		dir = "../../../shared"
-	}
-	f, err := os.Open(filepath.Join(dir, "data", name))
-	if err != nil {
-		t.Skipf("no shared data: %v", err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(z)
+	b, err := io.ReadAll(sharedtest.Open(t, "data", name))
 	if err != nil {
 		t.Fatal(err)
 	}

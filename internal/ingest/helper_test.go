@@ -9,27 +9,14 @@ import (
 
 	"grense/internal/crs"
 	"grense/internal/ingest"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
 )
 
-// sharedPath is a path in the folder of shared data: GRENSE_SHARED, by default ../shared beside the project. The test skips without it.
-func sharedPath(t testing.TB, elem ...string) string {
-	t.Helper()
-	dir := os.Getenv("GRENSE_SHARED")
-	if dir == "" {
-		dir = "../shared"
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join("..", "..", dir) // it counts from the project's root
-	}
-	path := filepath.Join(append([]string{dir}, elem...)...)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%s is absent; set GRENSE_SHARED", path)
-	}
-	return path
-}
+// sharedPath is a path in the folder of shared data. The test skips without it.
+func sharedPath(t testing.TB, elem ...string) string { return sharedtest.Path(t, elem...) }
 
 func writeFile(t testing.TB, name, text string) string {
 	t.Helper()

@@ -1,14 +1,11 @@
 package locate_test
 
 import (
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +16,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/locate"
+	"grense/internal/sharedtest"
 	"grense/internal/wkb"
 )
 
@@ -232,51 +230,8 @@ func TestLookingUpAllocatesNothing(t *testing.T) {
 // layer reads the areas of a packed GeoJSON file of the shared data, a document or a feature a line.
 func layer(t testing.TB, name string) (out []orb.Geometry) {
 	t.Helper()
-	root := os.Getenv("GRENSE_SHARED")
-	if root == "" {
-		root = "../../../shared"
-	}
-	f, err := os.Open(filepath.Join(root, "data", name))
-	if err != nil {
-		t.Skipf("without the shared data: %v", err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	type shape struct {
-		Type        string
-		Coordinates json.RawMessage
-	}
-	for d := json.NewDecoder(z); d.More(); {
-		var c struct {
-			Geometry *shape
-			Features []struct{ Geometry *shape }
-		}
-		if err := d.Decode(&c); err != nil {
-			t.Fatal(err)
-		}
-		if c.Geometry != nil {
-			c.Features = append(c.Features, struct{ Geometry *shape }{c.Geometry})
-		}
-		for _, x := range c.Features {
-			var m orb.MultiPolygon
-			if x.Geometry == nil {
-				out = append(out, m)
-				continue
-			}
-			if x.Geometry.Type == "Polygon" {
-				m = make(orb.MultiPolygon, 1)
-				err = json.Unmarshal(x.Geometry.Coordinates, &m[0])
-			} else {
-				err = json.Unmarshal(x.Geometry.Coordinates, &m)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, m)
-		}
+	for _, f := range sharedtest.Features(t, "data", name) {
+		out = append(out, f.Area)
 	}
 	return out
 }

@@ -2,37 +2,12 @@ package register_test
 
 import (
 	"encoding/csv"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 
 	"grense/internal/register"
+	"grense/internal/sharedtest"
 )
-
-// sharedFile opens a file of the test data; the test is skipped where there is none.
-func sharedFile(t *testing.T, name string) *os.File {
-	t.Helper()
-	base := os.Getenv("GRENSE_SHARED")
-	if base == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				break
-			}
-		}
-		base = filepath.Join(dir, "../shared")
-	}
-	f, err := os.Open(filepath.Join(base, "data", name))
-	if err != nil {
-		t.Skipf("no test data: %v (set GRENSE_SHARED)", err)
-	}
-	t.Cleanup(func() { _ = f.Close() })
-	return f
-}
 
 func lists(t *testing.T) map[string]register.CodeList {
 	t.Helper()
@@ -52,7 +27,7 @@ func lists(t *testing.T) map[string]register.CodeList {
 
 func TestCodeListsAreThePublishedOnes(t *testing.T) {
 	t.Parallel()
-	rows, err := csv.NewReader(sharedFile(t, "codelists/ssr-codes.csv")).ReadAll()
+	rows, err := csv.NewReader(sharedtest.Open(t, "data", "codelists", "ssr-codes.csv")).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
@@ -85,7 +86,7 @@ var france = sync.OnceValues(func() (string, error) {
 var franceMade atomic.Bool
 
 func eachCommune(fn func(*commune, orb.Geometry) error) error {
-	f, err := os.Open(sharedFile("france/france-communes-2018.geojsonl.gz"))
+	f, err := os.Open(sharedtest.Find("data", "france/france-communes-2018.geojsonl.gz"))
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"grense/internal/config"
 	"grense/internal/demo"
 	"grense/internal/server"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/tile"
@@ -74,22 +75,7 @@ func TestMain(m *testing.M) {
 }
 
 // shared returns the path of a file of the shared test data; without them the test is skipped.
-func shared(t testing.TB, name string) string {
-	t.Helper()
-	p := sharedFile(name)
-	if _, err := os.Stat(p); err != nil {
-		t.Skipf("shared test data are absent: %s", p)
-	}
-	return p
-}
-
-func sharedFile(name string) string {
-	root := os.Getenv("GRENSE_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared")
-	}
-	return filepath.Join(root, "data", filepath.FromSlash(name))
-}
+func shared(t testing.TB, name string) string { return sharedtest.Path(t, "data", name) }
 
 // api is a running server for tests.
 type api struct {

@@ -8,13 +8,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"grense/api/placename"
+	"grense/internal/sharedtest"
 )
 
 // requestTokens cuts a request into tags and texts, which mutations work on.
@@ -146,14 +146,7 @@ func FuzzCall(f *testing.F) {
 // TestRealClient runs the acceptance check of another stack, zeep in strict mode, over HTTP.
 func TestRealClient(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv("GRENSE_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared")
-	}
-	script, python := filepath.Join(dir, "acceptance", "zeep_check.py"), "/usr/bin/python3"
-	if _, err := os.Stat(script); err != nil {
-		t.Skipf("SKIPPED: %v (set GRENSE_SHARED)", err)
-	}
+	script, python := sharedtest.Path(t, "acceptance", "zeep_check.py"), "/usr/bin/python3"
 	if err := exec.Command(python, "-c", "import zeep").Run(); err != nil {
 		t.Skip("SKIPPED: zeep is not installed (apt install python3-zeep)")
 	}

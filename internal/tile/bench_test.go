@@ -12,7 +12,7 @@ import (
 
 // BenchmarkTile makes tiles of the 357 municipalities of Norway from their levels, with their properties and without compression.
 func BenchmarkTile(b *testing.B) {
-	st := layer(b, sharedFile(b, "norway/robhop-2024/Kommuner-M.geojson.gz"), "kommunenavn")
+	st := layer(b, "norway/robhop-2024/Kommuner-M.geojson.gz", "kommunenavn")
 	m := tile.NewMaker(tile.Options{})
 	defer m.Close()
 	ready(b, m, st, "WebMercatorQuad", "areas")
@@ -34,7 +34,7 @@ func BenchmarkTile(b *testing.B) {
 func BenchmarkAllLevels(b *testing.B) {
 	for _, x := range [][3]string{{"Norway", "norway/robhop-2024/Kommuner-M.geojson.gz", "kommunenavn"}, {"France", "france/france-communes-2018.geojsonl.gz", "code"}} {
 		b.Run(x[0], func(b *testing.B) {
-			st := layer(b, sharedFile(b, x[1]), x[2])
+			st := layer(b, x[1], x[2])
 			runtime.GC()
 			var most atomic.Uint64
 			done := make(chan struct{})

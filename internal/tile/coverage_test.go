@@ -1,13 +1,9 @@
 package tile_test
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -24,6 +20,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
@@ -32,69 +29,17 @@ import (
 )
 
 // sharedFile returns the path of a file of the shared data; without them the test is skipped.
-func sharedFile(t testing.TB, name string) string {
-	t.Helper()
-	root := os.Getenv("GRENSE_SHARED")
-	if root == "" {
-		root = "../../../shared"
-	}
-	p := filepath.Join(root, "data", filepath.FromSlash(name))
-	if _, err := os.Stat(p); err != nil {
-		t.Skipf("without the shared data: %v", err)
-	}
-	return p
-}
+func sharedFile(t testing.TB, name string) string { return sharedtest.Path(t, "data", name) }
 
 // layer opens the features of a packed GeoJSON file, or of one with a feature a line, as collection "areas" with one property.
-func layer(t testing.TB, file, property string) store.Store {
+func layer(t testing.TB, name, property string) store.Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "layer.gpkg")
 	storetest.Write(t, func(w store.Writer) {
 		insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.CRS84}, property)
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		type feature struct {
-			Properties map[string]any
-			Geometry   struct {
-				Type        string
-				Coordinates json.RawMessage
-			}
-		}
-		add := func(x feature) {
-			m := make(orb.MultiPolygon, 1)
-			var to any = &m
-			if x.Geometry.Type == "Polygon" {
-				to = &m[0]
-			}
-			if err := json.Unmarshal(x.Geometry.Coordinates, to); err != nil {
+		for _, f := range sharedtest.Features(t, "data", name) {
+			if err := insert(fmt.Sprint(f.Properties[property]), store.Geometry{WKB: wkb.Append(nil, f.Area)}); err != nil {
 				t.Fatal(err)
-			}
-			if err := insert(fmt.Sprint(x.Properties[property]), store.Geometry{WKB: wkb.Append(nil, m)}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for d := json.NewDecoder(bufio.NewReaderSize(z, 1<<20)); ; {
-			var c struct {
-				feature
-				Features []feature
-			}
-			if err := d.Decode(&c); err == io.EOF {
-				break
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			if c.Geometry.Type != "" {
-				add(c.feature)
-			}
-			for _, x := range c.Features {
-				add(x)
 			}
 		}
 	})(gpkg.Create(t.Context(), path))
@@ -318,7 +263,7 @@ func TestAcceptTilesByShapely(t *testing.T) {
 	m := tile.NewMaker(tile.Options{Dir: t.TempDir()})
 	defer m.Close()
 	t.Run("Norway", func(t *testing.T) {
-		st := layer(t, sharedFile(t, "norway/robhop-2024/Kommuner-M.geojson.gz"), "kommunenummer")
+		st := layer(t, "norway/robhop-2024/Kommuner-M.geojson.gz", "kommunenummer")
 		judged{set: "WebMercatorQuad", collection: "areas", whole: 7, more: 200, known: 2}.judge(t, m, st)
 	})
 	t.Run("N1000", func(t *testing.T) {
@@ -332,7 +277,7 @@ func TestAcceptTilesByShapely(t *testing.T) {
 		judged{set: "WebMercatorQuad", collection: "fylker", whole: 6, more: 200}.judge(t, m, st)
 	})
 	t.Run("France", func(t *testing.T) {
-		st := layer(t, sharedFile(t, "france/france-communes-2018.geojsonl.gz"), "code")
+		st := layer(t, "france/france-communes-2018.geojsonl.gz", "code")
 		r := ready(t, m, st, "WebMercatorQuad", "areas")
 		if r.First != 3 {
 			t.Errorf("communes of France from level %d on", r.First)

@@ -1,16 +1,12 @@
 package tile_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/project"
 
 	"grense/internal/arc"
+	"grense/internal/sharedtest"
 	"grense/internal/tile"
 	"grense/internal/wkb"
 )
@@ -18,41 +14,9 @@ import (
 // norway makes levels of 357 municipalities in Web Mercator, the finest that of matrix 14 of WebMercatorQuad.
 func norway(b *testing.B, n int) []*arc.Level {
 	b.Helper()
-	shared := os.Getenv("GRENSE_SHARED")
-	if shared == "" {
-		shared = "../../../shared"
-	}
-	f, err := os.Open(filepath.Join(shared, "data/norway/robhop-2024/Kommuner-M.geojson.gz"))
-	if err != nil {
-		b.Skipf("without the shared data: %v", err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		b.Fatal(err)
-	}
-	var c struct {
-		Features []struct {
-			Geometry struct {
-				Type        string
-				Coordinates json.RawMessage
-			}
-		}
-	}
-	if err := json.NewDecoder(z).Decode(&c); err != nil {
-		b.Fatal(err)
-	}
 	build := arc.NewBuilder(arc.Grid{Unit: 40075016.685578488 / (tile.Extent << 14)}, arc.Options{})
-	for _, x := range c.Features {
-		m := make(orb.MultiPolygon, 1)
-		var to any = &m
-		if x.Geometry.Type == "Polygon" {
-			to = &m[0]
-		}
-		if err := json.Unmarshal(x.Geometry.Coordinates, to); err != nil {
-			b.Fatal(err)
-		}
-		if err := build.Add(wkb.Append(nil, project.MultiPolygon(m, project.WGS84.ToMercator)), nil); err != nil {
+	for _, f := range sharedtest.Features(b, "data", "norway", "robhop-2024", "Kommuner-M.geojson.gz") {
+		if err := build.Add(wkb.Append(nil, project.MultiPolygon(f.Area, project.WGS84.ToMercator)), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

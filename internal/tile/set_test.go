@@ -13,25 +13,14 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/crs"
+	"grense/internal/sharedtest"
 	"grense/internal/tile"
 )
 
 const root = "https://example.com/grense"
 
 // shared returns the folder of test data; the test is skipped where there is none.
-func shared(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("GRENSE_SHARED")
-	for up := "."; dir == ""; up = filepath.Join(up, "..") {
-		if _, err := os.Stat(filepath.Join(up, "go.mod")); err == nil {
-			dir = filepath.Join(up, "..", "shared")
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "data")); err != nil {
-		t.Skipf("no test data in %s: set GRENSE_SHARED", dir)
-	}
-	return dir
-}
+func shared(t *testing.T) string { return sharedtest.Path(t) }
 
 // near allows for the register, which writes some cell sizes with 10 decimals.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-10*math.Max(math.Abs(a), math.Abs(b)) }

@@ -14,6 +14,7 @@ import (
 	"grense/internal/placename"
 	"grense/internal/register"
 	"grense/internal/register/official"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
@@ -78,14 +79,10 @@ func ptr[T any](v T) *T { return &v }
 // Each place of the official sample is found by each of its spellings, with the values that the file has.
 func TestSearchesAnswerFromTheOfficialSample(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv("GRENSE_SHARED")
-	if dir == "" {
-		dir = "../../../shared"
-	}
-	file := filepath.Join(dir, "data", "placenames", "ssr-sample-20231001.gml")
+	file := sharedtest.Path(t, "data", "placenames", "ssr-sample-20231001.gml")
 	text, err := os.ReadFile(file)
 	if err != nil {
-		t.Skip("the official sample is not there: ", err)
+		t.Fatal(err)
 	}
 	s := placename.New(importedStore(t, file), placename.Options{})
 	value := func(part, element string) string {

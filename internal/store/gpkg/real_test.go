@@ -17,23 +17,13 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"grense/internal/cql2"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
 
 // shared returns the folder of real test data, or skips.
-func shared(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("GRENSE_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "shared")
-	}
-	dir = filepath.Join(dir, "data")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("skipped: no shared test data; set GRENSE_SHARED")
-	}
-	return dir
-}
+func shared(t *testing.T) string { return sharedtest.Path(t, "data") }
 
 func realFiles(t *testing.T) []string {
 	dir := shared(t)
