@@ -121,6 +121,20 @@ func TestCheckOfAwkwardFiles(t *testing.T) {
 	}
 }
 
+// tellsTheWay asks which way a filter takes, and wants parts of what is told.
+func tellsTheWay(t *testing.T, dir string, of []string, filter string, want []string) {
+	t.Helper()
+	code, stdout, stderr := command(t, dir, append(append([]string{"check"}, of...), "--explain", filter)...)
+	if code != 0 {
+		t.Errorf("%q: status %d\n%s", filter, code, stderr)
+	}
+	for _, x := range want {
+		if !strings.Contains(stdout, x) {
+			t.Errorf("%q: no %q in\n%s", filter, x, stdout)
+		}
+	}
+}
+
 // The way, the class of cost and what SQLite does are told for each kind of question.
 func TestCheckExplainsAQuestion(t *testing.T) {
 	t.Parallel()
@@ -132,15 +146,7 @@ func TestCheckExplainsAQuestion(t *testing.T) {
 		"S_INTERSECTS(geometry, POINT(10.7 59.9))": {"way   SQL: ", "cost  indexed\n", "found 1 feature, of 357 ", "rtree_kommuner_geom"},
 		`{"op":"s_touches","args":[{"property":"geometry"},{"type":"Polygon","coordinates":[[[5,60],[6,60],[6,61],[5,60]]]}]}`: {"cost  geometry\n"},
 	} {
-		code, stdout, stderr := command(t, dir, "check", src, "--collection", "kommuner", "--explain", filter)
-		if code != 0 {
-			t.Errorf("%q: status %d\n%s", filter, code, stderr)
-		}
-		for _, x := range want {
-			if !strings.Contains(stdout, x) {
-				t.Errorf("%q: no %q in\n%s", filter, x, stdout)
-			}
-		}
+		tellsTheWay(t, dir, []string{src, "--collection", "kommuner"}, filter, want)
 	}
 	for want, args := range map[string][]string{
 		"--explain needs --collection": {"--explain", "navn = 'Oslo'"},
@@ -168,14 +174,6 @@ func TestCheckExplainsAQuestionToADatabase(t *testing.T) {
 		"navn LIKE '%99'": {"way   SQL: ", "cost  scan\n", "found 20 features, "},
 		"S_INTERSECTS(geom, POLYGON((10 59, 10.0105 59, 10.0105 61, 10 61, 10 59)))": {"way   SQL and recheck: ", "cost  indexed\n", "found 10 features, ", "punkt_geom_idx"},
 	} {
-		code, stdout, stderr := command(t, dir, "check", db, "--collection", "punkt", "--explain", filter)
-		if code != 0 {
-			t.Errorf("%q: status %d\n%s", filter, code, stderr)
-		}
-		for _, x := range want {
-			if !strings.Contains(stdout, x) {
-				t.Errorf("%q: no %q in\n%s", filter, x, stdout)
-			}
-		}
+		tellsTheWay(t, dir, []string{db, "--collection", "punkt"}, filter, want)
 	}
 }

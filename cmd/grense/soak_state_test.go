@@ -105,6 +105,15 @@ func statesSize(t *testing.T) (changes int, wanted int64, clients int) {
 	return 200, wanted, 16
 }
 
+// sixtyPlaces fills a register.
+func sixtyPlaces(t *testing.T) func(store.Writer) {
+	return func(w store.Writer) {
+		if err := register.Generate(t.Context(), w, register.Options{Places: 60, Seed: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestNoAnswerIsOfTwoStates: the file is replaced and reloaded, or written into in place, over and over, while clients read. The long run
 // reads a million answers.
 func TestNoAnswerIsOfTwoStates(t *testing.T) {
@@ -113,17 +122,7 @@ func TestNoAnswerIsOfTwoStates(t *testing.T) {
 	}
 	dir := t.TempDir()
 	base, path := filepath.Join(dir, "base.gpkg"), filepath.Join(dir, "ting.gpkg")
-	w, err := gpkg.Create(t.Context(), base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if err = register.Generate(t.Context(), w, register.Options{Places: 60, Seed: 1}); err == nil {
-		err = w.Commit(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, sixtyPlaces(t))(gpkg.Create(t.Context(), base))
 	writeMarked(t, base, path, 0)
 	s := serve(t, []string{"GRENSE_AUTH=open", "GRENSE_LOG_LEVEL=error"}, path)
 	s.readStates(t, func(state int) {
@@ -149,17 +148,7 @@ func TestNoAnswerOfADatabaseIsOfTwoStates(t *testing.T) {
 	var cluster storetest.Cluster
 	t.Cleanup(cluster.Stop)
 	url := cluster.Database(t)
-	w, err := postgis.Create(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if err = register.Generate(t.Context(), w, register.Options{Places: 60, Seed: 1}); err == nil {
-		err = w.Commit(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Write(t, sixtyPlaces(t))(postgis.Create(t.Context(), url))
 	db, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

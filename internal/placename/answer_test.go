@@ -3,6 +3,7 @@ package placename_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"reflect"
 	"regexp"
@@ -158,6 +159,21 @@ func (c *counting) Fetch(ctx context.Context, collection string, rows []store.Ro
 	return c.Store.Fetch(ctx, collection, rows, w, fn)
 }
 
+// batches goes through the hits of an answer.
+func batches(t *testing.T, a api.Answer) iter.Seq[api.Hits] {
+	return func(yield func(api.Hits) bool) {
+		for a.Next != nil {
+			h, err := a.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h == nil || !yield(h) {
+				return
+			}
+		}
+	}
+}
+
 func TestHitsTakeOneQuestionForEachBatch(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -180,18 +196,11 @@ func TestHitsTakeOneQuestionForEachBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := 0
-		for a.Next != nil {
-			h, err := a.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if h == nil {
-				break
-			}
+		for h := range batches(t, a) {
 			n += h.Len()
 		}
-		batches := int64((n + 999) / 1000)
-		if st.pages.Load() != c.pages || st.fetches.Load() != c.fetches*batches || n != a.Count {
+		full := int64((n + 999) / 1000)
+		if st.pages.Load() != c.pages || st.fetches.Load() != c.fetches*full || n != a.Count {
 			t.Errorf("%s: %d pages, %d fetches for %d hits of %d", name, st.pages.Load(), st.fetches.Load(), n, a.Count)
 		}
 		if c.fetches == 2 && st.ids.Load() >= int64(2*n) {
@@ -286,14 +295,7 @@ func TestSlicesReachEveryPlaceOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for a.Next != nil {
-			h, err := a.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if h == nil {
-				break
-			}
+		for h := range batches(t, a) {
 			for _, x := range h.(api.StedTreffList) {
 				into[x.StedId]++
 			}

@@ -165,19 +165,12 @@ func TestSmallAnswersHaveALengthAndLargeOnesGoInParts(t *testing.T) {
 		batches int
 		whole   bool
 	}{"below 4 MB": {2, true}, "above": {20, false}} {
-		server := httptest.NewServer(service(big(c.batches, 1000, nil)))
-		defer server.Close()
-		r, err := http.Post(server.URL+path, ct11, strings.NewReader(steder("")))
+		w, length, err := overHTTP(t, service(big(c.batches, 1000, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer r.Body.Close()
-		w := httptest.NewRecorder()
-		if _, err := w.Body.ReadFrom(r.Body); err != nil {
-			t.Fatal(err)
-		}
-		if a := read(t, w); a.fault || strings.Count(w.Body.String(), "<t:item>") != c.batches*1000 || (r.ContentLength > 0) != c.whole {
-			t.Errorf("%s: length %d of %d, %+v", name, r.ContentLength, w.Body.Len(), a)
+		if a := read(t, w); a.fault || strings.Count(w.Body.String(), "<t:item>") != c.batches*1000 || (length > 0) != c.whole {
+			t.Errorf("%s: length %d of %d, %+v", name, length, w.Body.Len(), a)
 		}
 	}
 }
@@ -211,9 +204,10 @@ func TestNoBufferWaitsWithASearch(t *testing.T) {
 	}
 }
 
-func TestLateFailureAbortsTheConnection(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(service(big(20, 1000, errors.New("late"))))
+// overHTTP asks a service for all places over a connection: what came, its Content-Length, and how the reading of it failed.
+func overHTTP(t *testing.T, s http.Handler) (*httptest.ResponseRecorder, int64, error) {
+	t.Helper()
+	server := httptest.NewServer(s)
 	defer server.Close()
 	r, err := http.Post(server.URL+path, ct11, strings.NewReader(steder("")))
 	if err != nil {
@@ -221,7 +215,14 @@ func TestLateFailureAbortsTheConnection(t *testing.T) {
 	}
 	defer r.Body.Close()
 	w := httptest.NewRecorder()
-	if _, err := w.Body.ReadFrom(r.Body); err == nil {
+	_, err = w.Body.ReadFrom(r.Body)
+	return w, r.ContentLength, err
+}
+
+func TestLateFailureAbortsTheConnection(t *testing.T) {
+	t.Parallel()
+	w, _, err := overHTTP(t, service(big(20, 1000, errors.New("late"))))
+	if err == nil {
 		t.Errorf("%d bytes came without an error", w.Body.Len())
 	}
 	if strings.Contains(w.Body.String(), "Fault") {
