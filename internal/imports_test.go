@@ -37,6 +37,7 @@ var may = map[string]string{
 	"internal/tile":            "internal/arc internal/archive internal/cache internal/store internal/cql2 internal/crs internal/wkb api/ogcapi",
 	"internal/process":         "internal/enrich internal/history internal/store internal/cql2 internal/crs internal/format internal/wkb api/ogcapi",
 	"internal/history":         "internal/store internal/cql2",
+	"internal/feed":            "internal/store",
 	"internal/placename":       "internal/cache internal/store internal/cql2 internal/crs internal/feature api/placename",
 	"internal/soap":            "internal/placename api/placename",
 	"internal/ingest":          "internal/store internal/cql2 internal/crs internal/wkb",
@@ -45,7 +46,7 @@ var may = map[string]string{
 	"internal/apikey":          "internal/store migrations",
 	"internal/migrate":         "migrations",
 	"internal/server": "internal/cache api/ogcapi api/placename web openapi migrations internal/config internal/crs internal/cql2 internal/store internal/feature internal/draw internal/tile " +
-		"internal/process internal/history internal/format internal/locate internal/enrich internal/placename internal/soap internal/apikey",
+		"internal/process internal/history internal/feed internal/format internal/locate internal/enrich internal/placename internal/soap internal/apikey",
 	"cmd/grense": "*",
 
 	"internal/format/formattest":     "",

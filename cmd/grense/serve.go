@@ -21,6 +21,7 @@ import (
 	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/postgis"
 	"grense/internal/tile"
 )
 
@@ -164,7 +165,7 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 		}
 	}
 	s.server, err = server.New(server.Options{Config: s.cfg, Past: past, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches,
-		Tiles: s.tiles, Jobs: s.jobs(ctx)})
+		Tiles: s.tiles, Jobs: s.jobs(ctx), Changes: s.changes(ctx, src)})
 	if err != nil {
 		return err
 	}
@@ -173,6 +174,7 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	done.Go(func() { s.keys.Run(kctx) })
 	work, stop := context.WithCancel(ctx) // jobs go back as soon as the server is to end
 	done.Go(func() { s.server.RunJobs(work) })
+	done.Go(func() { s.server.RunChanges(work) })
 	s.stopKeys = func() { stop(); cancel(); done.Wait() }
 	return nil
 }
@@ -185,6 +187,19 @@ func (s *service) jobs(ctx context.Context) store.Jobs {
 	}
 	if err := kept.PrepareJobs(ctx); err != nil {
 		s.log.Warn("processes do not run as jobs, since none can be kept", "err", err)
+		return nil
+	}
+	return kept
+}
+
+// changes is where changes of the data are kept; nil, with a word of it, where that cannot be.
+func (s *service) changes(ctx context.Context, src string) store.Changes {
+	kept, ok := s.state.(store.Changes)
+	if _, own := s.state.(*postgis.State); !ok || source.IsDatabase(src) && !own { // numbers have to be the same for all who serve the database
+		return nil
+	}
+	if err := kept.PrepareChanges(ctx); err != nil {
+		s.log.Warn("changes of the data are not recorded, since they cannot be kept", "err", err)
 		return nil
 	}
 	return kept

@@ -114,7 +114,9 @@ type Collection struct {
 	// Codes is the scheme of the history whose codes the feature ids are, such as kommune. Defaults to kommune for a collection kommuner and to
 	// fylke for fylker, else to none.
 	Codes string `yaml:"codes"`
-	Links []Link `yaml:"links"`
+	// Changes says whether changes of features are recorded for /changes. Defaults to yes up to limits.changes features.
+	Changes *bool  `yaml:"changes"`
+	Links   []Link `yaml:"links"`
 }
 
 // Roles names the columns with a meaning. An instant, an interval and a validity exclude each other.
@@ -150,6 +152,7 @@ type Limits struct {
 	PageMax     int           `yaml:"page_max"`      // A larger limit is clamped to it. Defaults to 10000.
 	Buffer      Size          `yaml:"buffer"`        // An answer up to this size is built in memory. Defaults to 4MiB.
 	Downloads   Size          `yaml:"downloads"`     // Files of whole collections that are kept, on disk, together. Defaults to 2GiB. May be 0: then only one is.
+	Changes     int           `yaml:"changes"`       // Features of a collection up to which its changes are recorded, unless the collection says otherwise. Defaults to 100000. May be 0.
 	Query       time.Duration `yaml:"query_timeout"` // Of the questions of one request to the store. Defaults to 10s.
 	Count       time.Duration `yaml:"count_timeout"` // Of a request that asks for the number alone (resulttype=hits), where it is more than Query. Defaults to 1m.
 	ViewTimeout time.Duration `yaml:"view_timeout"`  // For reading a view through when a file is opened for the first time. Defaults to 30s; one that takes longer is not served.
@@ -210,6 +213,7 @@ func Default() Config {
 			PageMax:           10000,
 			Buffer:            4 << 20,
 			Downloads:         2 << 30,
+			Changes:           100_000,
 			Query:             10 * time.Second,
 			Count:             time.Minute,
 			ViewTimeout:       30 * time.Second,

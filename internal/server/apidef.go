@@ -62,7 +62,7 @@ func (c *call) definition() openapi.Input {
 		in.Version = "0"
 	}
 	for _, rt := range c.s.routes {
-		if rt.Hidden || rt.Register && !c.hasRegister() || rt.Lineage && !c.hasHistory() {
+		if rt.Hidden || rt.Register && !c.hasRegister() || rt.Lineage && !c.hasHistory() || rt.Feed && c.s.recorder == nil {
 			continue
 		}
 		if !slices.ContainsFunc(in.Tags, func(t openapi.Tag) bool { return t.Name == rt.Tag }) {
@@ -96,7 +96,7 @@ var tagDescriptions = map[string]string{
 	"Tiles":          "Vector tiles, for maps",
 	"Tiling schemes": "Tile matrix sets that tiles are cut by",
 	"Processes":      "What the service can compute",
-	"History":        "Divisions through time: what codes stood for, and what became of them",
+	"History":        "Divisions through time: what codes stood for, what became of them, and what has changed in the data",
 	"Code lists":     "Codes of the place-name register and their names",
 }
 
@@ -194,7 +194,7 @@ func (c *call) definedParams() []openapi.Parameter {
 func (c *call) definedParam(p *param) openapi.Parameter {
 	d := openapi.Parameter{Shared: p.Name, Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
 	switch p {
-	case paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection, paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichCollections:
+	case paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection, paramAfter, paramChangesLimit, paramLatestLimit, paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichCollections:
 		d.Shared = ""
 	case paramDatetime:
 		d.Description += ". Days, and times without a zone, are those of " + c.zone().String()

@@ -39,6 +39,10 @@ func (s *Server) landing(c *call) (*answer, error) {
 			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: asHTML.Media, Title: "Vector tiles of all collections as HTML", Href: b + "/tiles?f=html", Hreflang: hreflang},
 			ogcapi.Link{Rel: "stylesheet", Type: asStyle.Media, Title: "Style of a map of all collections", Href: b + "/style?f=json"})
 	}
+	if s.recorder != nil {
+		links = append(links, ogcapi.Link{Rel: "current", Type: asAtom.Media, Title: "Changes of the data as Atom", Href: b + "/changes/latest?f=atom"},
+			ogcapi.Link{Rel: "current", Type: asJSON.Media, Title: "Changes of the data", Href: b + "/changes/latest?f=json"})
+	}
 	if svc.Licence.URL != "" {
 		links = append(links, ogcapi.Link{Rel: "license", Type: "text/html", Title: svc.Licence.Name, Href: svc.Licence.URL, Hreflang: hreflang})
 	}
@@ -46,7 +50,7 @@ func (s *Server) landing(c *call) (*answer, error) {
 		links = append(links, ogcapi.Link{Rel: "terms-of-service", Type: "text/html", Title: "Terms of service", Href: svc.Terms, Hreflang: hreflang})
 	}
 	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
-	view := landingView{Landing: doc, Collections: c.collectionDocs(), Keyed: s.cfg.Auth != "open", Divisions: len(c.divisions()) > 0}
+	view := landingView{Landing: doc, Collections: c.collectionDocs(), Keyed: s.cfg.Auth != "open", Divisions: len(c.divisions()) > 0, Changes: s.recorder != nil}
 	a := &answer{JSON: doc, LD: func() any { return c.catalogLD(links) }, Links: links}
 	if whole := c.country(); whole != nil {
 		view.Map, a.Fleeting = c.overview(whole, c.text("map.landing", c.titleOf(whole), whole.Count))
@@ -89,6 +93,7 @@ type landingView struct {
 	Searches    []searched
 	Keyed       bool // data need a key
 	Divisions   bool // points can be looked up
+	Changes     bool // are recorded
 }
 
 // catalogLD is the service as a schema.org DataCatalog. Members that are not configured are left out.

@@ -11,7 +11,8 @@ import (
 const hreflang = "nb-NO"
 
 // titles of links to the same document in another representation.
-var formTitles = map[string]string{"json": "This document as JSON", "jsonld": "This document as RDF (JSON-LD)", "html": "This document as HTML", "csv": "This document as CSV", "yaml": "This document as YAML"}
+var formTitles = map[string]string{"json": "This document as JSON", "jsonld": "This document as RDF (JSON-LD)", "html": "This document as HTML", "csv": "This document as CSV", "yaml": "This document as YAML",
+	"atom": "This document as Atom", "jsonfeed": "This document as JSON Feed"}
 
 // selfLinks are the links self and alternate of a document: the representation that was asked for is self, the others alternate;
 // without f, the first is self. Every parameter of the request is kept. extra goes before them.

@@ -149,7 +149,7 @@ func wantsPage(f string, accept []string) bool {
 	switch strings.ToLower(f) {
 	case asHTML.F:
 		return true
-	case asJSON.F, asJSONLD.F, asCSV.F, asYAML.F, asGeoJSON.Alias, asYAML.Alias:
+	case asJSON.F, asJSONLD.F, asCSV.F, asYAML.F, asGeoJSON.Alias, asYAML.Alias, asAtom.F, asJSONFeed.F:
 		return false
 	}
 	r, err := negotiate("", false, accept, []rep{asJSON, asHTML})

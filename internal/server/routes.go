@@ -38,6 +38,7 @@ type route struct {
 	Hidden      bool   // not in the API definition
 	Drawn       bool   // of a collection: only where features have geometries
 	Register    bool   // only for data with a place-name register
+	Feed        bool   // only where changes are recorded
 	Lineage     bool   // only for data with a history of divisions; below a collection: only where its ids are codes of one
 
 	Serve func(rt *route, mount string) http.Handler // instead of all others: answers every method by itself
@@ -228,6 +229,12 @@ func (s *Server) table() []*route {
 		{Path: "/codes/{schemeId}/{code}", Op: "getCode", Tag: "History", Summary: "What a code stands for, or stood for",
 			Description: "The divisions that a code stood for, each with its time, its parent and what it became; with datetime the one of that day. Codes are used again, so that there may be several.",
 			Lineage:     true, Params: []*param{paramAt}, New: newHistoryParams, Formats: []rep{asJSON, asHTML}, Schema: schema("codeHistory"), Get: s.code},
+		{Path: "/changes", Op: "getChanges", Tag: "History", Summary: "What has changed in the data",
+			Description: "The log of changes, onwards from a number: numbers have no gaps, and nothing in the log is ever another. add, update and remove are of one feature, which is read at href; load says that a collection is new or has another schema, and is to be taken whole; drop, that it is gone or no longer recorded. A copy that does this, and goes on with after= the last number, ends equal to the data. What lies between two looks at the data is one change.",
+			Data:        true, Feed: true, Params: []*param{paramAfter, paramChangesLimit}, New: newChangesParams, Formats: []rep{asJSON, asAtom, asJSONFeed, asHTML}, Schema: schema("changes"), Stream: s.changes},
+		{Path: "/changes/latest", Op: "getLatestChanges", Tag: "History", Summary: "The latest changes of the data",
+			Description: "The last changes, the last first, and the number of the last one: where a copy that is taken now goes on.",
+			Data:        true, Feed: true, Params: []*param{paramLatestLimit}, New: newLatestParams, Formats: []rep{asJSON, asAtom, asJSONFeed, asHTML}, Schema: schema("changes"), Stream: s.latestChanges},
 		{Path: "/enrich", Op: "enrich", Tag: "Data", Summary: "Add divisions to a table",
 			Description: "Takes a table of points or codes, CSV with a header or a JSON object a line, and answers with the same rows in the same order, as they come in, with the id and title of the division of each collection behind them (of several at a point the first by id), and why in enrich_error where a row could not be read. The trailer Enrich-Report counts rows as JSON, codes that matched with zeros that they had lost among them.",
 			Data:        true, Params: []*param{paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichCollections}, New: newEnrichParams,

@@ -23,6 +23,7 @@ import (
 	"grense/internal/cache"
 	"grense/internal/config"
 	"grense/internal/feature"
+	"grense/internal/feed"
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/process"
@@ -51,6 +52,8 @@ type Options struct {
 	Past *history.History
 	// Jobs keeps executions that nobody waits for; see RunJobs. Nil: every execution is waited for.
 	Jobs store.Jobs
+	// Changes keeps what has changed in the data; prepared. Nil: that is not recorded.
+	Changes store.Changes
 	// Version of the program, for the API definition and the pages.
 	Version string
 	// Caches is what the caches of the process belong to, those of the store among them. Nil: the Server makes a group of its own.
@@ -105,6 +108,7 @@ type Server struct {
 
 	processList *process.Registry
 	jobs        *jobs
+	recorder    *feed.Recorder // nil: changes are not recorded
 	ready       atomic.Bool
 	reloadErr   atomic.Pointer[error] // of the last reload; nil when it went well
 }
@@ -165,6 +169,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.processList, s.jobs, s.metrics, s.soap = process.NewRegistry(process.Standard()...), newJobs(o.Jobs), newMetrics(s), s.newSOAP()
+	s.recorder = s.newRecorder(o.Changes, o.Store)
 	s.routes = s.table()
 	s.handler = s.chain(s.router())
 	s.ready.Store(true)
@@ -211,6 +216,9 @@ func (s *Server) Reload(ctx context.Context) error {
 		return err
 	}
 	s.reloadErr.Store(nil)
+	if s.recorder != nil {
+		s.recorder.Wake()
+	}
 	s.metrics.reloads.WithLabelValues("ok").Inc()
 	return nil
 }

@@ -123,6 +123,21 @@ func serve(t testing.TB, source string, change func(*config.Config)) *api {
 // serveStore starts a server over a store.
 func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api {
 	t.Helper()
+	return serveOptions(t, st, change, nil)
+}
+
+// serveWithout starts a server that keeps neither jobs nor changes.
+func serveWithout(t testing.TB) *api {
+	t.Helper()
+	p, err := demoFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serveOptions(t, openTest(t, p), nil, func(o *server.Options) { o.Jobs, o.Changes = nil, nil })
+}
+
+func serveOptions(t testing.TB, st store.Store, change func(*config.Config), more func(*server.Options)) *api {
+	t.Helper()
 	a := &api{t: t, store: st, logs: &lockedBuffer{}}
 	var h http.Handler
 	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r) }))
@@ -148,6 +163,10 @@ func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api 
 	if err := o.Jobs.PrepareJobs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	o.Changes = state.(store.Changes)
+	if err := o.Changes.PrepareChanges(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if cfg.Auth == "required" {
 		a.state = state
 		key, rec, err := apikey.New("test", time.Time{}, time.Now())
@@ -161,6 +180,9 @@ func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api 
 			t.Fatal(err)
 		}
 		o.Codes, a.key, a.keys = &apikey.Codes{}, key, o.Keys
+	}
+	if more != nil {
+		more(&o)
 	}
 	srv, err := server.New(o)
 	if err != nil {

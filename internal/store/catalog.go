@@ -75,6 +75,7 @@ type Collection struct {
 
 	Versions *Versions `json:",omitempty"` // nil: each row is a feature
 
+	Changes       *bool         `json:",omitempty"` // whether changes are recorded, where that is configured; nil: by the number of features
 	Codes         string        // the scheme of a history whose codes the feature ids are, where that is configured; else ""
 	Count         int           // features in all
 	Extent        *orb.Bound    // CRS84, degrees, lon before lat, tight; nil when no feature has a geometry
@@ -318,6 +319,7 @@ type Settings struct {
 	IDColumn                                           string // column whose values are the feature ids, or several with commas between them; unique and not null
 	HiddenColumns                                      []string
 	Codes                                              string // scheme of a history whose codes the feature ids are
+	Changes                                            *bool  // whether changes are recorded; nil: by the number of features
 	TitleProperty, Instant, IntervalStart, IntervalEnd string
 
 	ValidFrom, ValidTo string // columns with the validity of versions, which IDColumn joins to features
@@ -341,6 +343,9 @@ func (c *Collection) Apply(s *Settings, warn func(format string, args ...any)) {
 	}
 	if s.Codes != "" {
 		c.Codes = s.Codes
+	}
+	if s.Changes != nil {
+		c.Changes = s.Changes
 	}
 	if s.TitleProperty != "" {
 		if p, ok := c.Find(s.TitleProperty); ok {

@@ -1,0 +1,386 @@
+package server
+
+import (
+	"context"
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"grense/api/ogcapi"
+	"grense/internal/feed"
+	"grense/internal/history"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// newRecorder returns what finds changes of the data; nil where none can be kept, or the store has no snapshots.
+func (s *Server) newRecorder(kept store.Changes, from store.Store) *feed.Recorder {
+	snaps, ok := from.(store.Snapshotter)
+	if kept == nil || !ok {
+		return nil
+	}
+	return feed.New(feed.Options{Store: s.store, From: snaps, Kept: kept, Log: s.log, Most: s.cfg.Limits.Changes, Whole: func(id string) bool { return id != history.EventsID }})
+}
+
+// RunChanges records changes of the data until ctx ends. It returns at once where none can be kept.
+func (s *Server) RunChanges(ctx context.Context) {
+	if s.recorder != nil {
+		s.recorder.Run(ctx)
+	}
+}
+
+// RecordChanges records what has changed in the data until now.
+func (s *Server) RecordChanges(ctx context.Context) error {
+	if s.recorder == nil {
+		return errNoChanges()
+	}
+	_, err := s.recorder.Look(ctx)
+	return err
+}
+
+// Limits of the feed: changes in an answer.
+const (
+	changesDefault = 1000
+	changesMost    = 10000
+	latestDefault  = 50
+)
+
+// changesParams are those of the feed.
+type changesParams struct {
+	after int64
+	limit int
+}
+
+func newChangesParams(*call) any { return &changesParams{limit: changesDefault} }
+func newLatestParams(*call) any  { return &changesParams{limit: latestDefault} }
+
+var (
+	paramAfter = &param{Name: "after", Description: "Only changes with larger numbers: the last number that you have. Default: all, from the first", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+		parse: into(func(_ *call, p *changesParams, v []string) error {
+			n, err := strconv.ParseUint(v[0], 10, 63)
+			if err != nil {
+				return problem.Invalidf("after", v[0], "use a whole number from 0")
+			}
+			p.after = int64(n)
+			return nil
+		})}
+	paramChangesLimit = changesLimit(changesDefault)
+	paramLatestLimit  = changesLimit(latestDefault)
+)
+
+func changesLimit(usual int) *param {
+	return &param{Name: "limit", Description: "Changes in the answer, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": changesMost, "default": usual},
+		parse: into(func(_ *call, p *changesParams, v []string) (err error) {
+			p.limit, err = positive("limit", v[0], 1)
+			p.limit = min(p.limit, changesMost)
+			return err
+		})}
+}
+
+// Representations of feeds (RFC 4287; JSON Feed 1.1).
+var (
+	asAtom     = rep{F: "atom", Media: "application/atom+xml", Charset: true}
+	asJSONFeed = rep{F: "jsonfeed", Media: "application/feed+json"}
+)
+
+// The documents of the feed.
+type (
+	changesDoc struct {
+		Changes []changeDoc   `json:"changes"`
+		Last    int64         `json:"last"` // number of the last change here, or, of the latest, of all; where there is none, that which was asked from
+		Links   []ogcapi.Link `json:"links"`
+
+		newest bool   // the last come first
+		title  string // of the feed, to people
+	}
+
+	changeDoc struct {
+		Seq        int64  `json:"seq"`
+		Recorded   string `json:"recorded"`
+		Op         string `json:"op"`
+		Collection string `json:"collection"`
+		ID         string `json:"id,omitempty"`
+		Title      string `json:"title,omitempty"`
+		Count      *int64 `json:"count,omitempty"`
+		Href       string `json:"href,omitempty"`
+	}
+)
+
+func errNoChanges() error {
+	return problem.NotFoundf("changes are not recorded here; the operator lets the role of the database write into its schema grense (GRANT CREATE ON DATABASE, once), or serves a file with a data directory that can be written to")
+}
+
+// changes lists changes onwards from a number.
+func (s *Server) changes(c *call, w http.ResponseWriter) error {
+	p := c.params.(*changesParams)
+	var list []store.Change
+	err := c.askChanges(func(ctx context.Context, kept store.Changes) (err error) {
+		if list, err = kept.ChangesAfter(ctx, p.after, p.limit+1); err != nil || len(list) > 0 || p.after == 0 {
+			return err
+		}
+		last, err := kept.LastChanges(ctx, 1)
+		if err != nil || len(last) > 0 && last[0].Seq >= p.after {
+			return err
+		}
+		return problem.New(problem.Gone, nil, "there is no change %d: the log of changes was begun anew; take the collections whole, and go on from after=0", p.after)
+	})
+	if err != nil {
+		return err
+	}
+	more := len(list) > p.limit
+	doc := c.changesDoc("/changes", list[:min(len(list), p.limit)])
+	doc.Last, doc.title = p.after, c.text("changes.title")
+	if n := len(doc.Changes); n > 0 {
+		doc.Last = doc.Changes[n-1].Seq
+	}
+	if more {
+		c.addLink(&doc, "next", "The changes after these", fmt.Sprintf("/changes?f=%s&after=%d%s", c.rep.F, doc.Last, c.limitQuery()))
+	}
+	c.addLink(&doc, "current", "The latest changes", "/changes/latest?f="+c.rep.F)
+	return c.writeChanges(w, &doc)
+}
+
+// latestChanges lists the last changes, the last first.
+func (s *Server) latestChanges(c *call, w http.ResponseWriter) error {
+	p := c.params.(*changesParams)
+	var list []store.Change
+	err := c.askChanges(func(ctx context.Context, kept store.Changes) (err error) {
+		list, err = kept.LastChanges(ctx, p.limit)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	doc := c.changesDoc("/changes/latest", list)
+	doc.newest, doc.title = true, c.text("changes.latest-title")
+	if len(list) > 0 {
+		doc.Last = list[0].Seq
+	}
+	c.addLink(&doc, "start", "All changes from the first", "/changes?f="+c.rep.F)
+	return c.writeChanges(w, &doc)
+}
+
+// askChanges reads the log, in turn.
+func (c *call) askChanges(fn func(context.Context, store.Changes) error) error {
+	if c.s.recorder == nil {
+		return errNoChanges()
+	}
+	return c.ask(func(ctx context.Context) error {
+		return c.s.turns.run(ctx, store.CostPage, func(ctx context.Context) error {
+			c.s.turns.charge(ctx, store.CostPage)
+			return fn(ctx, c.s.recorder.Kept)
+		})
+	})
+}
+
+func (c *call) limitQuery() string {
+	if v := first(c.values["limit"]); v != "" {
+		return "&limit=" + queryEscape(v)
+	}
+	return ""
+}
+
+func (c *call) addLink(doc *changesDoc, rel, title, path string) {
+	if l := first(c.values["lang"]); l != "" {
+		path += "&lang=" + queryEscape(l)
+	}
+	doc.Links = append(doc.Links, ogcapi.Link{Rel: rel, Type: c.rep.Media, Title: title, Href: c.base() + path})
+}
+
+func (c *call) changesDoc(path string, list []store.Change) changesDoc {
+	doc := changesDoc{Changes: make([]changeDoc, len(list)), Links: c.selfLinks(path)}
+	for i, x := range list {
+		d := changeDoc{Seq: x.Seq, Recorded: x.At.Format("2006-01-02T15:04:05.000Z"), Op: x.Op, Collection: x.Collection, ID: x.ID, Title: x.Title}
+		switch x.Op {
+		case store.ChangeLoad:
+			d.Count, d.Href = &x.Count, c.base()+"/collections/"+x.Collection+"/items"
+		case store.ChangeAdd, store.ChangeUpdate:
+			d.Href = c.base() + "/collections/" + x.Collection + "/items/" + pathEscape(x.ID)
+		}
+		doc.Changes[i] = d
+	}
+	return doc
+}
+
+func (c *call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
+	a := &answer{JSON: doc, Links: doc.Links}
+	var err error
+	switch c.rep.F {
+	case asAtom.F:
+		a.Raw = map[string][]byte{asAtom.F: nil}
+		a.Raw[asAtom.F], err = c.atom(doc)
+	case asJSONFeed.F:
+		a.Raw = map[string][]byte{}
+		a.Raw[asJSONFeed.F], err = marshal(c.jsonFeed(doc))
+	default:
+		a.Page = &page{Name: "changes", Title: doc.title, Crumbs: c.crumbs(""), Data: c.changesView(doc)}
+	}
+	if err != nil {
+		return err
+	}
+	return c.dataAnswer(w, a)
+}
+
+// changeTitle says in words what happened: "Oslo (kommuner 0301): new".
+func (c *call) changeTitle(d *changeDoc) string {
+	what := d.Collection
+	if coll, ok := c.cat.Collection(d.Collection); ok && coll.Public {
+		what = c.titleOf(coll)
+	}
+	switch {
+	case d.Title != "" && d.Title != d.ID:
+		what += ": " + d.Title
+		if !strings.Contains(d.Title, " → ") { // an event names its divisions
+			what += " (" + d.ID + ")"
+		}
+	case d.ID != "":
+		what += ": " + d.ID
+	}
+	return what + " – " + c.text("change."+d.Op)
+}
+
+// changeID names an entry for ever, at whatever mount and in whatever form it was read (RFC 4287, 4.2.6).
+func (c *call) changeID(d *changeDoc) string {
+	return c.root + "/changes?after=" + strconv.FormatInt(d.Seq-1, 10) + "&limit=1"
+}
+
+// The elements of Atom (RFC 4287).
+type (
+	atomFeed struct {
+		XMLName   xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
+		Lang      string   `xml:"xml:lang,attr"`
+		ID        string   `xml:"id"`
+		Title     string   `xml:"title"`
+		Updated   string   `xml:"updated"`
+		Author    string   `xml:"author>name"`
+		Generator string   `xml:"generator"`
+		Links     []atomLink
+		Entries   []atomEntry
+	}
+	atomLink struct {
+		XMLName xml.Name `xml:"link"`
+		Rel     string   `xml:"rel,attr"`
+		Type    string   `xml:"type,attr,omitempty"`
+		Href    string   `xml:"href,attr"`
+	}
+	atomEntry struct {
+		XMLName  xml.Name     `xml:"entry"`
+		ID       string       `xml:"id"`
+		Title    string       `xml:"title"`
+		Updated  string       `xml:"updated"`
+		Category atomCategory `xml:"category"`
+		Links    []atomLink
+		Content  string `xml:"content"`
+	}
+	atomCategory struct {
+		Term string `xml:"term,attr"`
+	}
+)
+
+func (c *call) atom(doc *changesDoc) ([]byte, error) {
+	svc := &c.s.cfg.Service
+	f := atomFeed{Lang: languageTag(c.lang), ID: c.root + "/changes", Title: svc.Title.In(c.lang) + ": " + doc.title, Author: svc.Publisher.Name, Generator: "Grense", Updated: time.Unix(0, 0).UTC().Format(time.RFC3339)}
+	for _, l := range doc.Links {
+		f.Links = append(f.Links, atomLink{Rel: l.Rel, Type: l.Type, Href: l.Href})
+	}
+	for i := range doc.Changes {
+		d := &doc.Changes[i]
+		f.Updated = max(f.Updated, d.Recorded)
+		e := atomEntry{ID: c.changeID(d), Title: c.changeTitle(d), Updated: d.Recorded, Category: atomCategory{d.Op}, Content: c.changeTitle(d)}
+		if d.Href != "" {
+			e.Links = append(e.Links, atomLink{Rel: "alternate", Href: d.Href})
+		}
+		f.Entries = append(f.Entries, e)
+	}
+	b, err := xml.Marshal(f)
+	return append([]byte(xml.Header), b...), err
+}
+
+// The members of JSON Feed 1.1. What is not of it stands in _grense.
+type (
+	jsonFeedDoc struct {
+		Version  string         `json:"version"`
+		Title    string         `json:"title"`
+		HomePage string         `json:"home_page_url"`
+		FeedURL  string         `json:"feed_url"`
+		NextURL  string         `json:"next_url,omitempty"`
+		Language string         `json:"language"`
+		Authors  []jsonAuthor   `json:"authors"`
+		Items    []jsonFeedItem `json:"items"`
+	}
+	jsonAuthor struct {
+		Name string `json:"name"`
+	}
+	jsonFeedItem struct {
+		ID        string    `json:"id"`
+		URL       string    `json:"url,omitempty"`
+		Title     string    `json:"title"`
+		Text      string    `json:"content_text"`
+		Published string    `json:"date_published"`
+		Tags      []string  `json:"tags"`
+		Change    changeDoc `json:"_grense"`
+	}
+)
+
+func (c *call) jsonFeed(doc *changesDoc) jsonFeedDoc {
+	svc := &c.s.cfg.Service
+	f := jsonFeedDoc{Version: "https://jsonfeed.org/version/1.1", Title: svc.Title.In(c.lang) + ": " + doc.title, HomePage: c.base() + "/changes/latest?f=html", Language: languageTag(c.lang),
+		Authors: []jsonAuthor{{svc.Publisher.Name}}, Items: []jsonFeedItem{}}
+	for _, l := range doc.Links {
+		switch l.Rel {
+		case "self":
+			f.FeedURL = l.Href
+		case "next":
+			f.NextURL = l.Href
+		}
+	}
+	for i := range doc.Changes {
+		d := &doc.Changes[i]
+		t := c.changeTitle(d)
+		f.Items = append(f.Items, jsonFeedItem{ID: c.changeID(d), URL: d.Href, Title: t, Text: t, Published: d.Recorded, Tags: []string{d.Op, d.Collection}, Change: *d})
+	}
+	return f
+}
+
+// changesView is what the page of changes shows.
+type changesView struct {
+	Rows  []changeRow
+	Next  string // page; "" for none
+	Other crumb  // the other page of changes
+}
+
+type changeRow struct {
+	changeDoc
+	When, What, Name, Page string
+}
+
+func (c *call) changesView(doc *changesDoc) changesView {
+	v := changesView{Other: crumb{c.text("changes.latest-title"), c.htmlHref("/changes/latest")}}
+	if doc.newest {
+		v.Other = crumb{c.text("changes.title"), c.htmlHref("/changes")}
+	}
+	if i := slices.IndexFunc(doc.Links, func(l ogcapi.Link) bool { return l.Rel == "next" }); i >= 0 {
+		v.Next = doc.Links[i].Href
+	}
+	for _, d := range doc.Changes {
+		row := changeRow{changeDoc: d, When: d.Recorded[:16], What: c.text("change." + d.Op), Name: d.Title}
+		if at, err := time.Parse(time.RFC3339, d.Recorded); err == nil {
+			row.When = at.In(c.zone()).Format("2006-01-02 15:04")
+		}
+		if d.ID != "" && d.ID != d.Title && !strings.Contains(d.Title, " → ") {
+			row.Name = strings.TrimSpace(d.Title + " " + d.ID)
+		}
+		if row.Name == "" {
+			row.Name = d.Collection
+		}
+		if d.Href != "" {
+			row.Page = c.asPage(d.Href)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	return v
+}
