@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 
 	"grense/internal/config"
+	"grense/internal/feed"
 	"grense/internal/server"
 	"grense/internal/source"
 	"grense/internal/store"
@@ -69,6 +70,7 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	wrong := printNotes(p.Stdout, cat, source.Unmatched(cfg, cat))
+	printUnrecorded(p.Stdout, cfg, cat)
 	advised, err := printAdvice(ctx, p.Stdout, c.Source)
 	if err != nil {
 		return err
@@ -164,6 +166,17 @@ func printLayers(w io.Writer, cat *store.Catalog) error {
 		}
 	}
 	return t.Flush()
+}
+
+// printUnrecorded tells of which collections changes are not recorded because of their size.
+func printUnrecorded(w io.Writer, cfg config.Config, cat *store.Catalog) {
+	o := feed.Options{Most: cfg.Limits.Changes}
+	for _, c := range cat.Collections {
+		if c.Public && c.Changes == nil && !o.Records(c) {
+			fmt.Fprintf(w, "\n%s: changes are not recorded for /changes, since it has more than limits.changes, %d features; changes: true of the collection records them, with some 100 bytes of memory for each feature\n",
+				c.ID, o.Most)
+		}
+	}
 }
 
 func notesOf(cat *store.Catalog, layer string) (n int) {

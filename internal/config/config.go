@@ -115,7 +115,7 @@ type Collection struct {
 	// fylke for fylker, else to none.
 	Codes string `yaml:"codes"`
 	// Changes says whether changes of features are recorded for /changes. Defaults to yes up to limits.changes features.
-	Changes *bool  `yaml:"changes"`
+	Changes string `yaml:"changes"` // true or false
 	Links   []Link `yaml:"links"`
 }
 

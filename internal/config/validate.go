@@ -147,6 +147,7 @@ func (k *checker) collections(m map[string]Collection) {
 		k.text(join(path, "description"), c.Description)
 		r := c.Roles
 		k.check(r.Instant == "" || r.IntervalStart == "" && r.IntervalEnd == "", join(path, "roles.instant"), "excludes interval_start and interval_end")
+		k.check(c.Changes == "" || c.Changes == "true" || c.Changes == "false", join(path, "changes"), "%q is neither true nor false", c.Changes)
 		k.check(r.IntervalEnd == "" || r.IntervalStart != "", join(path, "roles.interval_end"), "needs interval_start too")
 		k.check((r.ValidFrom == "") == (r.ValidTo == ""), join(path, "roles.valid_from"), "and valid_to need each other")
 		k.check(r.ValidFrom == "" || r.Instant == "" && r.IntervalStart == "", join(path, "roles.valid_from"), "excludes instant and interval_start")
@@ -167,7 +168,7 @@ func (k *checker) limits(l Limits) {
 	for i := range v.NumField() {
 		path, n := "limits."+v.Type().Field(i).Tag.Get("yaml"), v.Field(i).Int()
 		switch path {
-		case "limits.drain_wait", "limits.type_ahead", "limits.rate", "limits.memory":
+		case "limits.drain_wait", "limits.type_ahead", "limits.rate", "limits.memory", "limits.changes":
 			k.check(n >= 0, path, "must not be negative")
 			continue
 		}

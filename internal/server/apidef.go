@@ -141,6 +141,8 @@ func answerSchema(rt *route, r rep, coll *store.Collection) string {
 	switch r.F {
 	case asJSONLD.F:
 		return "linkedData"
+	case asJSONFeed.F:
+		return "jsonFeed"
 	case asTileJSON.F:
 		return "tileJSON"
 	case asJSON.F:

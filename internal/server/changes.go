@@ -240,7 +240,7 @@ func (c *call) changeTitle(d *changeDoc) string {
 	case d.ID != "":
 		what += ": " + d.ID
 	}
-	return what + " – " + c.text("change."+d.Op)
+	return what + " – " + c.text(fmt.Sprintf("change.%s", d.Op))
 }
 
 // changeID names an entry for ever, at whatever mount and in whatever form it was read (RFC 4287, 4.2.6).
@@ -367,7 +367,7 @@ func (c *call) changesView(doc *changesDoc) changesView {
 		v.Next = doc.Links[i].Href
 	}
 	for _, d := range doc.Changes {
-		row := changeRow{changeDoc: d, When: d.Recorded[:16], What: c.text("change." + d.Op), Name: d.Title}
+		row := changeRow{changeDoc: d, When: d.Recorded[:16], What: c.text(fmt.Sprintf("change.%s", d.Op)), Name: d.Title}
 		if at, err := time.Parse(time.RFC3339, d.Recorded); err == nil {
 			row.When = at.In(c.zone()).Format("2006-01-02 15:04")
 		}

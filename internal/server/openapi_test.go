@@ -21,14 +21,14 @@ import (
 
 // registerDecoders makes the media types known to kin-openapi that it does not know.
 var registerDecoders = sync.OnceFunc(func() {
-	for _, m := range []string{"application/ld+json", "application/schema+json", "application/vnd.oai.openapi+json", "application/geo+json", "application/cql2+json", "application/vnd.mapbox.tile+json", "application/vnd.mapbox.style+json"} {
+	for _, m := range []string{"application/ld+json", "application/schema+json", "application/vnd.oai.openapi+json", "application/geo+json", "application/cql2+json", "application/vnd.mapbox.tile+json", "application/vnd.mapbox.style+json", "application/feed+json"} {
 		openapi3filter.RegisterBodyDecoder(m, openapi3filter.JSONBodyDecoder)
 	}
 	text := func(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
 		b, err := io.ReadAll(body)
 		return string(b), err
 	}
-	for _, m := range []string{"text/html", "text/csv", "application/vnd.oai.openapi", "application/xml", "application/vnd.mapbox-vector-tile"} {
+	for _, m := range []string{"text/html", "text/csv", "application/vnd.oai.openapi", "application/xml", "application/atom+xml", "application/vnd.mapbox-vector-tile"} {
 		openapi3filter.RegisterBodyDecoder(m, text)
 	}
 	for _, f := range format.All() { // files are read back elsewhere

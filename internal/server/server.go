@@ -152,8 +152,7 @@ func New(o Options) (*Server, error) {
 	if o.Config.SOAP.Collections == "public" {
 		s.store = &withRecords{fairStore: fair}
 	}
-	s.past = o.Past
-	s.newGeoPackage = o.NewGeoPackage
+	s.past, s.newGeoPackage = o.Past, o.NewGeoPackage
 	s.snapshots, _ = o.Store.(store.Snapshotter)
 	dir := ""
 	if o.Config.DataDir != "" {
@@ -168,8 +167,8 @@ func New(o Options) (*Server, error) {
 	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}
-	s.processList, s.jobs, s.metrics, s.soap = process.NewRegistry(process.Standard()...), newJobs(o.Jobs), newMetrics(s), s.newSOAP()
 	s.recorder = s.newRecorder(o.Changes, o.Store)
+	s.processList, s.jobs, s.metrics, s.soap = process.NewRegistry(process.Standard()...), newJobs(o.Jobs), newMetrics(s), s.newSOAP()
 	s.routes = s.table()
 	s.handler = s.chain(s.router())
 	s.ready.Store(true)

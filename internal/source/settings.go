@@ -14,6 +14,9 @@ func Settings(cfg config.Config) map[string]store.Settings {
 		s := store.Settings{ID: c.ID, Title: store.Text(c.Title), Description: store.Text(c.Description), Keywords: c.Keywords, Hidden: c.Hidden,
 			IDColumn: c.IDColumn, HiddenColumns: c.HiddenColumns, Codes: c.Codes, TitleProperty: c.Roles.Title, Instant: c.Roles.Instant, IntervalStart: c.Roles.IntervalStart, IntervalEnd: c.Roles.IntervalEnd,
 			ValidFrom: c.Roles.ValidFrom, ValidTo: c.Roles.ValidTo, Inclusive: c.ValidTo == "inclusive"}
+		if c.Changes != "" {
+			s.Changes = new(c.Changes == "true")
+		}
 		for _, l := range c.Links {
 			s.Links = append(s.Links, store.Link(l))
 		}
