@@ -34,6 +34,7 @@ type cli struct {
 	Tiles     tilesCmd     `cmd:"" help:"Write vector tiles into a file."`
 	Register  registerCmd  `cmd:"" help:"Make a register of place names."`
 	Lineage   lineageCmd   `cmd:"" help:"Import what became of divisions."`
+	Enrich    enrichCmd    `cmd:"" help:"Add divisions to a table of points or codes."`
 	Translate translateCmd `cmd:"" help:"Add the codes of another day to a table of codes."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
@@ -47,6 +48,7 @@ Examples:
   grense serve postgres://reader@db/maps     a PostGIS database
   grense import kommuner.geojson --into data.gpkg --collection kommuner
   grense tiles export kommuner.gpkg --out kommuner.pmtiles
+  grense enrich places.csv --with kommuner.gpkg --out places2.csv
   grense translate people.csv --column kommunenr --from 2019-01-01 --to 2024-01-01 --out people2024.csv
   grense key create --name "Kari's QGIS"     one more key; it works within seconds
   grense check kommuner.gpkg                 ids, counts and faults, before you publish

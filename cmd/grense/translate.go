@@ -15,8 +15,15 @@ import (
 	"grense/internal/source"
 )
 
+// tableFlags say which table is read and where it goes.
+type tableFlags struct {
+	File  string `arg:"" optional:"" help:"Table in CSV with a header, also as .gz. Without it, or as -, standard input."`
+	Out   string `placeholder:"FILE" help:"File to write, which appears when it is complete. Defaults to standard output."`
+	Force bool   `help:"Replace the file if it exists."`
+}
+
 type translateCmd struct {
-	File        string `arg:"" optional:"" help:"Table in CSV with a header, also as .gz. Without it, or as -, standard input."`
+	tableFlags
 	Column      string `required:"" placeholder:"NAME" help:"Column with the codes."`
 	From        string `required:"" placeholder:"DAY" help:"Day on which the codes were in use, such as 2019-01-01."`
 	To          string `required:"" placeholder:"DAY" help:"Day whose codes are wanted. It may be before --from."`
@@ -24,8 +31,6 @@ type translateCmd struct {
 	History     string `placeholder:"SOURCE" help:"A GeoPackage or a PostGIS database with an imported history (grense lineage import). Defaults to that of Norway, which is built in."`
 	OnAmbiguous string `name:"on-ambiguous" default:"list" enum:"list,null,largest,error" placeholder:"CHOICE" help:"What to do with a code that is several on the other day: list (default), null, largest or error, as told above."`
 	As          string `default:"translated" placeholder:"NAME" help:"Name of the column that is added, and beginning of those that go with it: NAME_name and NAME_error. Defaults to translated."`
-	Out         string `placeholder:"FILE" help:"File to write, which appears when it is complete. Defaults to standard output."`
-	Force       bool   `help:"Replace the file if it exists."`
 }
 
 func (translateCmd) Help() string {
@@ -66,12 +71,7 @@ func (c *translateCmd) Run(ctx context.Context, p *process) error {
 	if c.Out != "" || !isTerminal(p.Stdout) {
 		t.meter = newMeter(p.Stderr, "bytes")
 	}
-	if c.Out == "" {
-		err = t.run(p.Stdout, interruptible(ctx, in), size)
-	} else {
-		err = c.writeOut(func(w io.Writer) error { return t.run(w, interruptible(ctx, in), size) })
-	}
-	if err != nil {
+	if err = c.writeTo(p.Stdout, func(w io.Writer) error { return t.run(w, interruptible(ctx, in), size) }); err != nil {
 		return c.explained(ctx, t, err)
 	}
 	_, err = fmt.Fprintln(p.Stderr, t.summary(c.As+"_error"))
@@ -88,8 +88,8 @@ func (c *translateCmd) translator(ctx context.Context) (*history.Translator, err
 	if err != nil {
 		return nil, fmt.Errorf("--to: %w", err)
 	}
-	if _, err := os.Stat(c.Out); c.Out != "" && err == nil && !c.Force {
-		return nil, fmt.Errorf("%s exists; choose another file, or replace it with --force", c.Out)
+	if err := c.free(); err != nil {
+		return nil, err
 	}
 	h, err := history.Norway()
 	if c.History != "" {
@@ -122,7 +122,7 @@ func importedHistory(ctx context.Context, name string) (*history.History, error)
 }
 
 // open is the table; size is its bytes, 0 where that is not known before.
-func (c *translateCmd) open(p *process) (in io.ReadCloser, size int64, err error) {
+func (c tableFlags) open(p *process) (in io.ReadCloser, size int64, err error) {
 	if c.File == "" || c.File == "-" {
 		return io.NopCloser(p.Stdin), 0, nil
 	}
@@ -137,8 +137,27 @@ func (c *translateCmd) open(p *process) (in io.ReadCloser, size int64, err error
 	return in, size, nil
 }
 
-// writeOut calls write with a file beside --out, which takes its place when all went well.
-func (c *translateCmd) writeOut(write func(io.Writer) error) error {
+// free reports what is wrong with --out before anything is done.
+func (c tableFlags) free() error {
+	if _, err := os.Stat(c.Out); c.Out != "" && err == nil && !c.Force {
+		return fmt.Errorf("%s exists; choose another file, or replace it with --force", c.Out)
+	}
+	return nil
+}
+
+// table is what the table is called in messages.
+func (c tableFlags) table() string {
+	if c.File == "" || c.File == "-" {
+		return "standard input"
+	}
+	return c.File
+}
+
+// writeTo calls write with standard output, or with a file beside --out, which takes its place when all went well.
+func (c tableFlags) writeTo(stdout io.Writer, write func(io.Writer) error) error {
+	if c.Out == "" {
+		return write(stdout)
+	}
 	f, err := os.CreateTemp(filepath.Dir(c.Out), filepath.Base(c.Out)+".*.tmp")
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no folder %s", filepath.Dir(c.Out))
@@ -161,10 +180,7 @@ func (c *translateCmd) writeOut(write func(io.Writer) error) error {
 
 // explained is an error of a table for people.
 func (c *translateCmd) explained(ctx context.Context, t *translating, err error) error {
-	what := c.File
-	if what == "" || what == "-" {
-		what = "standard input"
-	}
+	what := c.table()
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("interrupted; the table was not translated to its end")

@@ -102,3 +102,9 @@ func (x *execution) neighbours(ctx context.Context, collection, id string) ([]pr
 	}
 	return list, true, err
 }
+
+// Divisions finds the divisions of points and codes for a table, of the collections that a list with commas names ("": all of areas). Points are in a CRS, x before y. The Finder is for one
+// goroutine, and good until ctx ends.
+func (s *Server) Divisions(ctx context.Context, collections string, points crs.ID) (enrich.Finder, error) {
+	return (&execution{s: s, root: s.root, lang: "en", begun: true}).divisions(ctx, collections, points)
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"grense/internal/crs"
+	"grense/internal/enrich"
+	"grense/internal/server"
+	"grense/internal/source"
+)
+
+type enrichCmd struct {
+	tableFlags
+	With        string `placeholder:"SOURCE" help:"Divisions: what serve takes, a file, a folder or a database. Defaults to the built-in demo, whose borders are schematic."`
+	X           string `placeholder:"NAME" help:"Column with the longitude or easting. Defaults to lon, lng, longitude, x and the like."`
+	Y           string `placeholder:"NAME" help:"Column with the latitude or northing. Defaults to lat, latitude, y and the like."`
+	Code        string `placeholder:"NAME" help:"Column with codes, the ids of divisions, instead of points. Defaults, where there are no points, to code, kode, kommunenummer, id and the like."`
+	CRS         string `name:"crs" default:"OGC:CRS84" placeholder:"CRS" help:"System of the points, such as EPSG:25833; x before y whatever its axis order. Defaults to OGC:CRS84, degrees."`
+	Collections string `placeholder:"IDS" help:"Only divisions of these collections, with commas between them. Defaults to all collections of areas."`
+	dataFlags
+}
+
+func (enrichCmd) Help() string {
+	return `Adds, for each collection of areas, the id and the title of the division that a row's point lies in, or that its code names, and a last
+column enrich_error, which says why where a row could not be read. Rows keep their order and their text. The table is CSV with a
+header, or a JSON object a line. A summary goes to standard error, and progress too, unless the table goes to a terminal.
+
+A point on a border has the first of its divisions by id. Codes that a spreadsheet took for numbers (301) are matched with their
+zeros (0301) where one division alone can be meant, and counted. Commas, semicolons, tabs and bars, byte order marks, decimal
+commas and Windows-1252 are told from the table. What is written is UTF-8. Tables may be of any length: they are not held in
+memory. A server does the same with POST /enrich.
+
+Examples:
+  grense enrich places.csv --with kommuner.gpkg --out places2.csv
+  cat places.csv | grense enrich --with kommuner.gpkg > places2.csv
+  grense enrich measured.csv.gz --x EAST --y NORTH --crs EPSG:25833 --with kommuner.gpkg --collections kommuner
+  grense enrich people.csv --code komnr --with postgres://reader@db/maps
+  grense enrich points.jsonl --with kommuner.gpkg`
+}
+
+func (c *enrichCmd) Run(ctx context.Context, p *process) error {
+	points, ok := crs.Parse(c.CRS)
+	if !ok {
+		return fmt.Errorf("--crs %s: there is no such system; use one such as %s or EPSG:25833", c.CRS, crs.CRS84)
+	}
+	if err := c.free(); err != nil {
+		return err
+	}
+	in, size, err := c.open(p)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	find, done, err := c.finder(ctx, p, points)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var meter *meter
+	if c.Out != "" || !isTerminal(p.Stdout) {
+		meter = newMeter(p.Stderr, "bytes")
+	}
+	var report enrich.Report
+	err = c.writeTo(p.Stdout, func(w io.Writer) error {
+		report, err = c.enrich(w, interruptible(ctx, in), find, func(bytes int) {
+			if meter != nil {
+				meter.show(bytes, int(size))
+			}
+		})
+		return err
+	})
+	if ctx.Err() != nil {
+		return errors.New("interrupted; the table was not enriched to its end")
+	}
+	if err != nil {
+		return fmt.Errorf("cannot enrich %s: %w", c.table(), err)
+	}
+	if meter != nil {
+		meter.end("enriched")
+	}
+	_, err = fmt.Fprintln(p.Stderr, enrichSummary(report))
+	return err
+}
+
+// enrich writes the table; its first byte that is no blank tells whether it is JSON lines.
+func (c *enrichCmd) enrich(w io.Writer, r io.Reader, find enrich.Finder, read func(bytes int)) (enrich.Report, error) {
+	head := make([]byte, 512)
+	n, err := io.ReadAtLeast(r, head, 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return enrich.Report{}, err
+	}
+	head = head[:n]
+	o := enrich.Options{X: c.X, Y: c.Y, Code: c.Code}
+	t := enrich.NewCSV(find, o)
+	if bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte("{")) {
+		t = enrich.NewLines(find, o)
+	}
+	err = t.Run(w, io.MultiReader(bytes.NewReader(head), r), read)
+	return t.Report, err
+}
+
+// finder opens the divisions.
+func (c *enrichCmd) finder(ctx context.Context, p *process, points crs.ID) (enrich.Finder, func(), error) {
+	cfg, err := c.load(p, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := makeDataDir(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := source.Open(ctx, c.With, source.Options{DataDir: dir, Config: cfg, Logger: p.logger(cfg), Version: programVersion()})
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg.Auth, cfg.BaseURL = "open", "http://localhost"
+	srv, err := server.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: programVersion()})
+	if err != nil {
+		st.Close()
+		return nil, nil, err
+	}
+	done := func() { srv.Close(); st.Close() }
+	find, err := srv.Divisions(ctx, c.Collections, points)
+	if err != nil {
+		done()
+		return nil, nil, fmt.Errorf("--with %s: %s", source.Shown(c.With), strings.TrimPrefix(err.Error(), "invalid; "))
+	}
+	return find, done, nil
+}
+
+// enrichSummary tells what became of the rows.
+func enrichSummary(r enrich.Report) string {
+	s := fmt.Sprintf("%s: %d with a division", count(r.Rows, "row"), r.Matched)
+	if r.Unmatched > 0 {
+		s += fmt.Sprintf(", %d in none", r.Unmatched)
+	}
+	if r.Errors > 0 {
+		s += fmt.Sprintf(", %d with an error (see the column %s)", r.Errors, enrich.ErrorColumn)
+	}
+	if r.RestoredCodes > 0 {
+		s += fmt.Sprintf("; %d had lost zeros at the beginning of the code, which were put back", r.RestoredCodes)
+	}
+	return s
+}
