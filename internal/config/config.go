@@ -165,8 +165,9 @@ type Limits struct {
 	Memory      Size `yaml:"memory"`
 	Slowest     Size `yaml:"slowest"`     // Bytes in a second that a reader must take after the first seconds, else its answer is broken off. Defaults to 4KiB.
 	Connections int  `yaml:"connections"` // Of clients at once; one address has at most half of them. Defaults to 4096.
-	// Rate is how many units one key, or one address where none are asked for, may use in a second, over ten seconds on average: a page or a
-	// feature is 1, a question to an index 2, a search through a collection 20, a comparison of geometries 50. Defaults to 0, no limit.
+	// Rate is how many units one key, or one address where none are asked for, may use in a second, over ten seconds on average: a page, a
+	// feature, a tile, a file that is there or an execution is 1, a question to an index 2, a search through a collection 20, a comparison of geometries 50; each
+	// feature that is read beyond the first of a question is 0.01. Defaults to 0, no limit.
 	Rate int `yaml:"rate"`
 
 	SOAPBody       Size `yaml:"soap_body"`       // Defaults to 1MiB.

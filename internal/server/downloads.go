@@ -190,7 +190,9 @@ func (s *fairSnapshot) turn(cost store.Cost, fn func(context.Context) error) err
 }
 
 func (s *fairSnapshot) Page(_ context.Context, q store.Query) (p *store.Page, err error) {
-	err = s.turn(s.s.store.Cost(q), func(ctx context.Context) error {
+	cost := s.s.store.Cost(q)
+	err = s.turn(cost, func(ctx context.Context) error {
+		s.s.turns.charge(ctx, cost)
 		p, err = s.Snapshot.Page(ctx, q)
 		return err
 	})
@@ -198,7 +200,11 @@ func (s *fairSnapshot) Page(_ context.Context, q store.Query) (p *store.Page, er
 }
 
 func (s *fairSnapshot) Fetch(_ context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
-	return s.turn(costOfFetch(rows), func(ctx context.Context) error { return s.Snapshot.Fetch(ctx, collection, rows, want, fn) })
+	return s.turn(costOfFetch(rows), func(ctx context.Context) error {
+		count, done := s.s.turns.counted(ctx, fn)
+		defer done()
+		return s.Snapshot.Fetch(ctx, collection, rows, want, count)
+	})
 }
 
 func (s *fairSnapshot) Close() error {
@@ -331,6 +337,13 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 	}
 	name := downloadName(c.coll.ID, asked, f)
 	file, err := s.downloads.open(name)
+	resumed := err == nil && c.file().revision != "" && c.r.Header.Get("Range") != ""
+	if perr := c.pay(resumed); perr != nil {
+		if err == nil {
+			file.Close()
+		}
+		return perr
+	}
 	switch {
 	case err == nil:
 	case asked != now:

@@ -46,6 +46,9 @@ func (s *Server) execute(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
+	if err := c.pay(false); err != nil {
+		return err
+	}
 	d := c.describeProcess(p)
 	body, err := c.readExecution(d)
 	if err != nil {
@@ -103,6 +106,7 @@ func (s *Server) executeNow(c *call, w http.ResponseWriter, x *execution) error 
 		w.Header().Set("Preference-Applied", "wait")
 	}
 	x.req.Document = x.req.Document || c.form && len(results) > 1
+	s.turns.rates.headers(w.Header(), c.owner())
 	return c.sendResults(w, results, x.req)
 }
 

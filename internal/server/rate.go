@@ -80,6 +80,9 @@ const rateWindow = 10 * time.Second
 // units are what a question of each class is charged.
 var units = [...]float64{store.CostPage: 1, store.CostIndexed: 2, store.CostScan: 20, store.CostGeometry: 50}
 
+// unitsRead is what a feature is charged that is read, beyond the first of a question.
+const unitsRead = 0.01
+
 // newRates returns nil when there is no limit.
 func newRates(rate int) *buckets {
 	if rate == 0 {

@@ -46,6 +46,82 @@ func TestRatesAreByCost(t *testing.T) {
 	a.get("/readyz").wants(http.StatusOK)
 }
 
+// TestRequestsAreChargedByTheirCost holds what each kind of request is charged, and that refused ones are charged nothing.
+func TestRequestsAreChargedByTheirCost(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	a.settled("/collections/kommuner/tiles/WebMercatorQuad/3/2/4")
+	a.lookup(t, "lon=10.75&lat=59.91")
+	a.waitIndexed(t, 10.75, 59.91, "fylker", "kommuner")
+	charged := a.srv.Meter()
+	const kommuner = "/collections/kommuner"
+	const touches = "filter=S_OVERLAPS(geometry,POLYGON((5%2058,12%2058,12%2064,5%2064,5%2058)))"
+	get := func(path string, header ...string) func() answer { return func() answer { return a.get(path, header...) } }
+	whole := a.get(kommuner + "/download?f=gpkg").wants(200).Header.Get("Content-Location")
+	charged()
+	for _, x := range []struct {
+		what        string
+		ask         func() answer
+		status      int
+		least, most float64
+	}{
+		{"the landing page", get("/"), 200, 0, 0},
+		{"a feature", get(kommuner + "/items/0301"), 200, 1, 2},
+		{"a page of one feature", get(kommuner + "/items?limit=1"), 200, 1, 1.5},
+		{"a page of 300 features that nobody has asked for", get(kommuner + "/items?limit=300"), 200, 3.5, 5},
+		{"a wrong parameter", get(kommuner + "/items?limit=x"), 400, 0, 0},
+		{"a search through a collection", get(kommuner + "/items?limit=1&filter=CASEI(navn)%20LIKE%20CASEI('%25dal%25')"), 200, 2, 21},
+		{"a comparison of geometries", get(kommuner + "/items?limit=1&" + touches), 200, 50, 51},
+		{"the file of a collection that is there", get(kommuner + "/download?f=gpkg"), 200, 1, 1},
+		{"the rest of one", get(whole, "Range", "bytes=100-"), 206, 1, 1},
+		{"a file of all features that is made", get(kommuner + "/download?f=kml"), 200, 4.5, 12},
+		{"a file of a box", get(kommuner + "/download?f=geojsonseq&bbox=10,59,11,60"), 200, 2, 12},
+		{"a file of a comparison", get(kommuner + "/download?f=geojsonseq&" + touches), 200, 50, 110},
+		{"a tile that is there", get(kommuner + "/tiles/WebMercatorQuad/3/2/4"), 200, 1, 1},
+		{"a tile of a comparison", get(kommuner + "/tiles/WebMercatorQuad/3/2/4?" + touches), 200, 50, 60},
+		{"the divisions at a point", get("/lookup?lon=10.75&lat=59.91"), 200, 2, 6},
+		{"a table of points", func() answer {
+			return a.post("/enrich", "text/csv", "lon,lat\n10.75,59.91\n")
+		}, 200, 3, 12},
+		{"an execution", func() answer { return a.send("/processes/echo/execution", `{"inputs":{"string":"x"}}`) }, 200, 1, 1},
+		{"a job", func() answer {
+			return a.send("/processes/echo/execution", `{"inputs":{"string":"x"}}`, "Prefer", "respond-async")
+		}, 201, 1, 1},
+	} {
+		x.ask().wants(x.status)
+		if got := charged(); got < x.least-0.001 || got > x.most+0.001 {
+			t.Errorf("%s: %v units, want %v to %v", x.what, got, x.least, x.most)
+		}
+	}
+}
+
+// TestWhoHasUsedUpTheRateBeginsNothing: neither files nor executions nor tables nor tiles; but who resumes a file goes on.
+func TestWhoHasUsedUpTheRateBeginsNothing(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Limits.Rate = 1 })
+	whole := a.get("/collections/fylker/download?f=gpkg").wants(200).Header.Get("Content-Location")
+	a.get("/collections/kommuner/items?limit=1&filter=S_TOUCHES(geometry,POLYGON((5%2060,6%2060,6%2061,5.5%2061.5,5%2060)))").wants(200)
+	for _, ask := range []func() answer{
+		func() answer { return a.get("/collections/fylker/download?f=csv") },
+		func() answer { return a.get("/collections/fylker/download?f=kml") },
+		func() answer { return a.get("/collections/fylker/download?f=csv&bbox=10,59,11,60") },
+		func() answer { return a.get(whole) },
+		func() answer { return a.get("/lookup?lon=10.75&lat=59.91") },
+		func() answer { return a.get("/tiles/WebMercatorQuad/0/0/0") },
+		func() answer { return a.post("/enrich", "text/csv", "lon,lat\n10.75,59.91\n") },
+		func() answer { return a.send("/processes/echo/execution", `{"inputs":{"string":"x"}}`) },
+		func() answer {
+			return a.send("/processes/echo/execution", `{"inputs":{"string":"x"}}`, "Prefer", "respond-async")
+		},
+	} {
+		r := ask().wants(http.StatusTooManyRequests)
+		if r.Header.Get("Retry-After") == "" || !strings.HasPrefix(r.Header.Get("RateLimit"), `"default";r=0;t=`) {
+			t.Errorf("%s: %v", r.Body, r.Header)
+		}
+	}
+	a.get(whole, "Range", "bytes=10-").wants(http.StatusPartialContent)
+}
+
 func TestRatesAreOffByDefault(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)

@@ -372,6 +372,31 @@ func (t *turns) charge(ctx context.Context, c store.Cost) {
 	}
 }
 
+// chargeRead counts n features, read for one question, against the rate of their owner. The first is paid with the question that found it.
+func (t *turns) chargeRead(ctx context.Context, n int) {
+	if k, ok := ctx.Value(ticketKey{}).(*ticket); ok && t.rates != nil && n > 1 {
+		t.rates.charge(k.owner, float64(n-1)*unitsRead, time.Now())
+	}
+}
+
+// counted counts what a question reads, of which done is told at its end.
+func (t *turns) counted(ctx context.Context, fn func(*store.Feature) error) (count func(*store.Feature) error, done func()) {
+	n := 0
+	return func(f *store.Feature) error { n++; return fn(f) }, func() { t.chargeRead(ctx, n) }
+}
+
+// pay refuses a call whose owner has used up the rate, unless it goes on with what was begun, and charges it as a page: for what is answered without a question
+// to the store.
+func (c *call) pay(begun bool) error {
+	if !begun {
+		if err := c.s.turns.admit(c.ticket(false)); err != nil {
+			return err
+		}
+	}
+	c.s.turns.charge(c.asking(c.r.Context()), store.CostPage)
+	return nil
+}
+
 // fairStore is a store whose questions wait for their turns.
 type fairStore struct {
 	store.Store
@@ -389,7 +414,11 @@ func (s fairStore) Page(ctx context.Context, q store.Query) (p *store.Page, err 
 }
 
 func (s fairStore) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
-	return s.turns.run(ctx, costOfFetch(rows), func(ctx context.Context) error { return s.Store.Fetch(ctx, collection, rows, want, fn) })
+	return s.turns.run(ctx, costOfFetch(rows), func(ctx context.Context) error {
+		count, done := s.turns.counted(ctx, fn)
+		defer done()
+		return s.Store.Fetch(ctx, collection, rows, want, count)
+	})
 }
 
 // costOfFetch is the class of reading features, and of what is written of them while they are read.
