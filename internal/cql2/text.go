@@ -80,6 +80,7 @@ type textParser struct {
 	in                     crs.ID
 	zone                   *time.Location
 	depth, nodes, vertices int
+	around                 bool // the brackets that ended last stand around one expression and are no array by themselves
 	err                    error
 }
 
@@ -423,12 +424,14 @@ func (p *textParser) brackets() Expr {
 	defer p.leave()
 	p.expect("(")
 	if p.accept(")") {
+		p.around = false
 		return p.node(List{})
 	}
 	t := p.peek()
 	e := p.or()
 	if !p.peek().sign(",") {
 		p.expect(")")
+		p.around = true
 		return e
 	}
 	list := List{p.nested(t, e)}
@@ -436,6 +439,7 @@ func (p *textParser) brackets() Expr {
 		list = append(list, p.element())
 	}
 	p.expect(")")
+	p.around = false
 	return p.node(list)
 }
 
@@ -472,7 +476,11 @@ func (p *textParser) nested(t token, e Expr) Expr {
 		return e
 	}
 	switch e.(type) {
-	case List, Arith:
+	case List:
+		if !p.around { // those are its own brackets; a list is no part of anything else, so that they were the last
+			return e
+		}
+	case Arith:
 		return e
 	}
 	return p.node(List{e})

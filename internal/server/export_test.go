@@ -5,7 +5,7 @@ import "slices"
 // Meter lets the server charge what is asked without ever refusing it, and returns what was charged since it was last asked.
 func (s *Server) Meter() (charged func() float64) {
 	const all = 1 << 40
-	b := newBuckets(1, all)
+	b := newBuckets(1e-12, all)
 	s.turns.rates = b
 	return func() (units float64) {
 		b.mu.Lock()

@@ -53,7 +53,7 @@ func Open(ctx context.Context, path string, o Options) (store.Store, error) {
 		return nil, err
 	}
 	options := gpkg.Options{DataDir: dir, Settings: Settings(o.Config), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead), ViewTimeout: cfg.Limits.ViewTimeout,
-		PageCache: int64(cfg.Limits.Memory) / 8, Unchanging: ours, Caches: o.Caches}
+		ViewRow: viewRow(cfg.Limits.Memory), PageCache: int64(cfg.Limits.Memory) / 8, Unchanging: ours, Caches: o.Caches}
 	if m := int(cfg.Limits.Memory) / 6; m > 0 {
 		options.TypeAhead = min(options.TypeAhead, m)
 	}
@@ -68,6 +68,16 @@ func Open(ctx context.Context, path string, o Options) (store.Store, error) {
 		return nil, fmt.Errorf("cannot open %s: %w", path, err)
 	}
 	return st, nil
+}
+
+// viewRow is the most that a row of a view may have, in bytes: each connection may hold some copies of one at once. A power of two, since what was found of
+// the views is kept for as long as it stays the same.
+func viewRow(memory config.Size) int {
+	n := 8 << 20
+	for n < 128<<20 && config.Size(n) < memory/128 {
+		n *= 2
+	}
+	return n
 }
 
 // progress tells every few seconds how far the work on a large source is.

@@ -44,6 +44,9 @@ type Options struct {
 	// ViewTimeout is how long a view may take to be read through at the first opening; one that takes longer is refused, and the other layers are
 	// served. Defaults to 30 s.
 	ViewTimeout time.Duration
+	// ViewRow is the most bytes of a row, or of a value, that a view may compute; one with more is refused, and the other layers are served. Defaults to
+	// 128 MiB, which is the most of a table, too.
+	ViewRow int
 	// PageCache is how many bytes of pages all connections keep together. Defaults to 16 MiB for each, which a national register needs.
 	PageCache int64
 	TypeAhead int // bytes that tables in memory for the parameter q and for parts of texts may take, together; negative: none. Defaults to 96 MiB, which a million names need.
@@ -78,6 +81,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	if o.ViewTimeout == 0 {
 		o.ViewTimeout = 30 * time.Second
+	}
+	if o.ViewRow <= 0 || o.ViewRow > maxValue {
+		o.ViewRow = maxValue
 	}
 	if o.NarrowFrom == 0 {
 		o.NarrowFrom = narrowFrom

@@ -277,7 +277,7 @@ func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) 
 	if ready, err := s.ready(src, c, drafts); ready || err != nil {
 		return nil, err
 	}
-	path, prefix, stem := sidePath(s.options.DataDir, src, settingsKey(s.options.Settings)+s.options.ViewTimeout.String())
+	path, prefix, stem := sidePath(s.options.DataDir, src, settingsKey(s.options.Settings)+s.options.ViewTimeout.String()+" "+strconv.Itoa(s.options.ViewRow))
 	f := readSide(path)
 	for _, d := range drafts {
 		if f != nil && !d.refused() && f.surveys[d.contents.table] == nil {
@@ -327,6 +327,8 @@ func (s *Store) examine(ctx context.Context, c *conn, w *sideWriter, d *draft) (
 	bounded, cancel := ctx, context.CancelFunc(func() {})
 	if d.table.view {
 		bounded, cancel = context.WithTimeout(ctx, s.options.ViewTimeout)
+		c.boundValues(s.options.ViewRow)
+		defer c.boundValues(maxValue)
 	}
 	defer cancel()
 	c.interrupt(bounded)
@@ -337,6 +339,8 @@ func (s *Store) examine(ctx context.Context, c *conn, w *sideWriter, d *draft) (
 		return sv, err
 	case bounded.Err() != nil:
 		return &survey{Fault: fmt.Sprintf("the view did not end within %v; store its rows as a table, or raise limits.view_timeout", s.options.ViewTimeout)}, nil
+	case d.table.view && tooBig(err):
+		return &survey{Fault: fmt.Sprintf("a row of the view has more than %d MiB, the most that a view may compute; shorten it by substr, store the rows as a table, or raise limits.memory, of which it is a part", s.options.ViewRow>>20)}, nil
 	case faulty(err):
 		return &survey{Fault: unreadable(err)}, nil
 	}

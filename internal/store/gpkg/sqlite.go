@@ -73,8 +73,8 @@ func openConn(path string, m mode) (*conn, error) {
 		return nil, err
 	}
 	c.SetBusyTimeout(5 * time.Second)
-	c.Limit(sqlite.LimitLength, maxValue)
 	cn := &conn{c: c, stmts: map[string]*statement{}, still: m == immutable}
+	cn.boundValues(maxValue)
 	err = cn.exec("PRAGMA mmap_size=0")
 	if err == nil { // 16 MB of pages, an upper bound: the 2 MB of SQLite hold too little of a national register
 		err = cn.exec("PRAGMA cache_size=-16384")
@@ -402,6 +402,12 @@ func troubleOf(err error) trouble {
 	return other
 }
 
+// boundValues makes SQLite refuse values and rows of more bytes.
+func (c *conn) boundValues(most int) { c.c.Limit(sqlite.LimitLength, int32(most)) }
+
+// tooBig reports whether an error is such a refusal.
+func tooBig(err error) bool { return sqlite.ErrCode(err).ToPrimary() == sqlite.ResultTooBig }
+
 // faulty reports whether an error comes from what a statement asks for, such as a view of functions or tables that are not there, and so is no
 // fault of the file as a whole.
 func faulty(err error) bool {
@@ -418,6 +424,7 @@ var cures = [...]struct{ part, cure string }{
 	{"no such module", "the table needs an extension of SQLite that is not at hand; store its rows as an ordinary table"},
 	{"no such table", "the view asks for a table that was dropped or renamed; make the view anew"},
 	{"no such column", "the view asks for a column that was dropped or renamed; make the view anew"},
+	{"too big", fmt.Sprintf("a value or a row has more than %d MiB, the most that is read; shorten it, or leave the layer out: set hidden of the collection in the configuration", maxValue>>20)},
 	{"", "mend it, or leave it out: set hidden of the collection in the configuration"},
 }
 
