@@ -93,6 +93,9 @@ func (d *gmlDecoder) wrong(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return refusal("the file is cut off at line %d", d.place().line)
 	}
+	if what, ofXML := strings.CutPrefix(err.Error(), "xml: "); ofXML && !errors.Is(err, ErrRefused) { // of the declaration, which has no type of error
+		return refusal("line %d: this is not read as XML: %s", d.place().line, shorten(what))
+	}
 	return err
 }
 
