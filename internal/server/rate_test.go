@@ -56,7 +56,9 @@ func TestRequestsAreChargedByTheirCost(t *testing.T) {
 	charged := a.srv.Meter()
 	const kommuner = "/collections/kommuner"
 	const touches = "filter=S_OVERLAPS(geometry,POLYGON((5%2058,12%2058,12%2064,5%2064,5%2058)))"
-	get := func(path string, header ...string) func() answer { return func() answer { return a.get(path, header...) } }
+	get := func(path string, header ...string) func() answer {
+		return func() answer { return a.get(path, header...) }
+	}
 	whole := a.get(kommuner + "/download?f=gpkg").wants(200).Header.Get("Content-Location")
 	charged()
 	for _, x := range []struct {
