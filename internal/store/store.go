@@ -225,7 +225,7 @@ type Writer interface {
 	Close() error
 }
 
-// State keeps what is ours and not data: keys now, jobs later. It is safe for concurrent use, also by several processes.
+// State keeps what is ours and not data: keys, and executions where it is Jobs too. It is safe for concurrent use, also by several processes.
 type State interface {
 	Keys(ctx context.Context) ([]Key, error)
 	PutKey(ctx context.Context, k Key) error // a new key; an ID that exists is an error
