@@ -44,6 +44,22 @@ type Config struct {
 	Collections map[string]Collection `yaml:"collections"` // by name of the layer in the source, or by collection id
 	Limits      Limits                `yaml:"limits"`
 	SOAP        SOAP                  `yaml:"soap"`
+	Processes   Processes             `yaml:"processes"`
+}
+
+// Processes configures processes and the jobs that they run as.
+type Processes struct {
+	// Allow lists beginnings of addresses of other servers, such as https://example.org/data/, which inputs may refer to by href and callbacks may go to. What begins with none is
+	// refused, and so are hosts whose addresses are private, and redirects. Defaults to none.
+	Allow     []string      `yaml:"allow"`
+	Callbacks bool          `yaml:"callbacks"`  // Tells subscribers of jobs at addresses of Allow. Defaults to false.
+	Workers   int           `yaml:"workers"`    // Jobs that one process works on at once. Defaults to 2.
+	Jobs      int           `yaml:"jobs"`       // That are kept, of all owners, finished ones too. Defaults to 1000.
+	Waiting   int           `yaml:"waiting"`    // Of one owner that have not finished. Defaults to 20.
+	JobBytes  Size          `yaml:"job_bytes"`  // Of the outputs of one job. Defaults to 1GiB.
+	JobsBytes Size          `yaml:"jobs_bytes"` // Of the outputs of all. Defaults to 4GiB.
+	Time      time.Duration `yaml:"time"`       // For one job. Defaults to 1h.
+	Keep      time.Duration `yaml:"keep"`       // After which a finished job is removed. Defaults to 24h.
 }
 
 // TLS names the files of a certificate chain and its key, in PEM. Both or none; none, the default, serves plain HTTP.
@@ -229,7 +245,8 @@ func Default() Config {
 			DrainWait:         5 * time.Second,
 			DrainTimeout:      30 * time.Second,
 		},
-		SOAP: SOAP{NamespaceBase: "http://stedsnavn.statkart.no/ssr/wsapi/v1", MaxHits: 5000, UnknownElements: "refuse", CRS: 4258, Collections: "hidden"},
+		SOAP:      SOAP{NamespaceBase: "http://stedsnavn.statkart.no/ssr/wsapi/v1", MaxHits: 5000, UnknownElements: "refuse", CRS: 4258, Collections: "hidden"},
+		Processes: Processes{Workers: 2, Jobs: 1000, Waiting: 20, JobBytes: 1 << 30, JobsBytes: 4 << 30, Time: time.Hour, Keep: 24 * time.Hour},
 	}
 	c.fillTexts()
 	return c

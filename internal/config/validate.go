@@ -40,6 +40,7 @@ func (c Config) validate() Faults {
 	k.service(c.Service)
 	k.collections(c.Collections)
 	k.limits(c.Limits)
+	k.processes(c.Processes)
 	k.url("soap.namespace_base", c.SOAP.NamespaceBase)
 	k.check(!strings.HasSuffix(c.SOAP.NamespaceBase, "/"), "soap.namespace_base", "must not end with a slash")
 	k.check(c.SOAP.NamespaceBase != "", "soap.namespace_base", "must not be empty")
@@ -179,6 +180,21 @@ func (k *checker) limits(l Limits) {
 	}
 	k.check(l.Memory == 0 || l.Memory >= LeastMemory, "limits.memory", "must be at least %d MiB", int64(LeastMemory)>>20)
 	k.check(l.PageDefault <= l.PageMax, "limits.page_default", "must not be above limits.page_max, %d", l.PageMax)
+}
+
+func (k *checker) processes(p Processes) {
+	for i, a := range p.Allow {
+		u, err := url.Parse(a)
+		k.check(err == nil && isURL(a) && u.User == nil && u.RawQuery == "" && u.Fragment == "", fmt.Sprintf("processes.allow[%d]", i), "%q is not the beginning of an address; write for example https://example.org/data/", a)
+	}
+	k.check(!p.Callbacks || len(p.Allow) > 0, "processes.callbacks", "needs addresses that may be called; list them in processes.allow")
+	v := reflect.ValueOf(p)
+	for i := range v.NumField() {
+		if f := v.Field(i); f.CanInt() {
+			k.check(f.Int() > 0, "processes."+v.Type().Field(i).Tag.Get("yaml"), "must be above 0")
+		}
+	}
+	k.check(p.JobBytes <= p.JobsBytes, "processes.job_bytes", "must not be above processes.jobs_bytes, %d", p.JobsBytes)
 }
 
 // sorted yields the keys of m in order, so that the same faults come in the same order.

@@ -74,7 +74,6 @@ func TestFaultyExecutionsNameTheInputByAJSONPointer(t *testing.T) {
 		`{"inputs":{},"outputs":{"x":{}}}`:                            "/outputs/x",
 		`{"inputs":{},"outputs":{"string":{"transmissionMode":"x"}}}`: "/outputs/string/transmissionMode",
 		`{"inputs":{},"response":"x"}`:                                "/response",
-		`{"inputs":{},"subscriber":{"successUri":"http://a.no/"}}`:    "/subscriber",
 		`{"inputs":[]}`:                                               "/inputs",
 		`[]`:                                                          "",
 		`{"inputs":{}} {}`:                                            "",

@@ -18,10 +18,11 @@ import (
 
 // Request is an execution that was asked for (OGC 18-062r2, 7.11), read and checked but for what stands elsewhere: inputs by reference.
 type Request struct {
-	Inputs    Inputs
-	Outputs   []string        // wanted, sorted
-	Reference map[string]bool // outputs that are wanted by reference
-	Document  bool            // the results as one document; else raw
+	Inputs     Inputs
+	Outputs    []string           // wanted, sorted
+	Reference  map[string]bool    // outputs that are wanted by reference
+	Subscriber *ogcapi.Subscriber // who wants to be told, not checked; nil: nobody
+	Document   bool               // the results as one document; else raw
 
 	refs map[string]int // how many references stand in an input
 }
@@ -51,9 +52,7 @@ func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
 	default:
 		c.fail("/response", x.Response, "use raw or document")
 	}
-	if x.Subscriber != nil {
-		c.fail("/subscriber", x.Subscriber.SuccessURI, "leave it out, callbacks are not offered; ask with Prefer: respond-async and then for the state of the job")
-	}
+	r.Subscriber = x.Subscriber
 	if len(c.faults) > 0 {
 		return nil, &problem.Error{Kind: problem.Invalid, Faults: c.faults[:min(len(c.faults), maxFaults)]}
 	}

@@ -58,8 +58,12 @@ func (s *Server) execute(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
+	job := slices.Contains(d.JobControlOptions, process.Async) && (c.asksForJob() || !slices.Contains(d.JobControlOptions, process.Sync))
+	if err := c.checkSubscriber(req.Subscriber, job); err != nil {
+		return err
+	}
 	x := &execution{s: s, p: p, desc: d, req: req, mount: c.mount, root: c.root, lang: c.lang, owner: c.owner(), keyID: c.keyID, progress: func(int, string) {}}
-	if slices.Contains(d.JobControlOptions, process.Async) && (c.asksForJob() || !slices.Contains(d.JobControlOptions, process.Sync)) {
+	if job {
 		return s.submit(c, w, x, body)
 	}
 	if len(req.Reference) > 0 {

@@ -26,17 +26,10 @@ import (
 
 // How jobs are kept and worked on.
 const (
-	jobWorkers  = 2                      // at once in one process
 	jobBeat     = 250 * time.Millisecond // how often a worker looks whether its job is wanted
 	jobTells    = 2 * time.Second        // how often it says that it lives
 	jobStale    = 15 * time.Second       // after which another takes over
 	jobAttempts = 3                      // a job that ended so many servers is not begun again
-	jobTime     = time.Hour              // bounds one attempt
-	jobKeep     = 24 * time.Hour         // after which a finished job is removed
-	jobsMost    = 1000                   // of all owners, finished ones included
-	jobsWaiting = 20                     // of one owner, not finished
-	jobBytes    = 1 << 30                // of the outputs of one job
-	jobsBytes   = 4 << 30                // of the outputs of all
 )
 
 // jobs is the part of the server that works on executions which nobody waits for.
@@ -46,6 +39,7 @@ type jobs struct {
 	wake    chan struct{}
 	mu      sync.Mutex
 	running map[string]context.CancelFunc
+	told    sync.WaitGroup // callbacks on their way
 }
 
 func newJobs(kept store.Jobs) *jobs {
@@ -72,10 +66,10 @@ func (s *Server) submit(c *call, w http.ResponseWriter, x *execution, body []byt
 			waiting++
 		}
 	}
-	if waiting >= jobsWaiting {
+	if waiting >= s.cfg.Processes.Waiting {
 		return problem.New(problem.Busy, nil, "There are %d jobs of yours that have not finished. Wait for some, or dismiss them.", waiting)
 	}
-	if len(list) >= jobsMost {
+	if len(list) >= s.cfg.Processes.Jobs {
 		i := spare(list)
 		if i < 0 {
 			return problem.New(problem.Busy, nil, "There are %d jobs that have not finished. Try again later.", len(list))
@@ -162,11 +156,12 @@ func (s *Server) RunJobs(ctx context.Context) {
 		return
 	}
 	var done sync.WaitGroup
-	for range jobWorkers {
+	for range s.cfg.Processes.Workers {
 		done.Go(func() { s.workOnJobs(ctx) })
 	}
 	done.Go(func() { s.tidyJobs(ctx) })
 	done.Wait()
+	s.jobs.told.Wait()
 }
 
 // workOnJobs takes one job after the other.
@@ -192,7 +187,7 @@ func (s *Server) workOnJobs(ctx context.Context) {
 
 // work executes one job and writes how it ended.
 func (s *Server) work(ctx context.Context, j store.Job) {
-	run, cancel := context.WithTimeout(ctx, jobTime)
+	run, cancel := context.WithTimeout(ctx, s.cfg.Processes.Time)
 	defer cancel()
 	s.jobs.mu.Lock()
 	s.jobs.running[j.ID] = cancel
@@ -202,6 +197,7 @@ func (s *Server) work(ctx context.Context, j store.Job) {
 		delete(s.jobs.running, j.ID)
 		s.jobs.mu.Unlock()
 	}()
+	s.tellSubscriber(ctx, j)
 	var told progress
 	var beats sync.WaitGroup
 	beating, stop := context.WithCancel(ctx)
@@ -222,11 +218,15 @@ func (s *Server) work(ctx context.Context, j store.Job) {
 		return
 	default:
 		if errors.Is(err, context.DeadlineExceeded) && run.Err() != nil {
-			err = problem.New(problem.Timeout, err, "The job took longer than %v. Ask for less.", jobTime)
+			err = problem.New(problem.Timeout, err, "The job took longer than %v. Ask for less.", s.cfg.Processes.Time)
 		}
 		s.fails(ctx, &j, err)
 	}
-	if err := s.jobs.kept.KeepJob(keep, j); err != nil && !errors.Is(err, store.ErrChanged) {
+	err = s.jobs.kept.KeepJob(keep, j)
+	if err == nil && j.Done() {
+		s.tellSubscriber(ctx, j)
+	}
+	if err != nil && !errors.Is(err, store.ErrChanged) {
 		s.log.ErrorContext(ctx, "the end of a job is not kept", "job", j.ID, "err", err)
 	}
 }
@@ -381,8 +381,8 @@ func (p *pieceWriter) flush() error {
 		return nil
 	}
 	p.size += int64(p.buf.Len())
-	if p.shelf.size += int64(p.buf.Len()); p.shelf.size > jobBytes {
-		return problem.New(problem.TooLarge, nil, "The outputs of a job have at most %d bytes. Ask for less.", jobBytes)
+	if p.shelf.size += int64(p.buf.Len()); p.shelf.size > int64(p.shelf.s.cfg.Processes.JobBytes) {
+		return problem.New(problem.TooLarge, nil, "The outputs of a job have at most %d bytes. Ask for less.", p.shelf.s.cfg.Processes.JobBytes)
 	}
 	p.piece.Data = p.buf.Bytes()
 	err := p.shelf.s.jobs.kept.PutPiece(p.shelf.ctx, p.piece)
@@ -441,7 +441,7 @@ func (s *Server) tidy(ctx context.Context) error {
 	by := map[string]int64{}
 	for i := range list {
 		j := &list[i]
-		if j.Done() && time.Since(j.Finished) > jobKeep {
+		if j.Done() && time.Since(j.Finished) > s.cfg.Processes.Keep {
 			if err := s.jobs.kept.DropJob(ctx, j.ID); err != nil {
 				return err
 			}
@@ -451,7 +451,7 @@ func (s *Server) tidy(ctx context.Context) error {
 		sum += j.Bytes
 		by[j.Owner] += j.Bytes
 	}
-	for sum > jobsBytes {
+	for sum > int64(s.cfg.Processes.JobsBytes) {
 		most, found := "", false
 		for owner, n := range by {
 			if !found || n > by[most] {

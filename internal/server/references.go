@@ -24,7 +24,10 @@ func (x *execution) open(ctx context.Context, href string) (io.ReadCloser, strin
 		}
 		return in, media, err
 	}
-	return nil, "", problem.New(problem.Invalid, nil, "refer to a collection of this service, below %s/collections; other addresses are not read here", x.root+x.mount)
+	if x.s.outgoing.allowed(u) {
+		return x.s.outgoing.get(ctx, u)
+	}
+	return nil, "", problem.New(problem.Invalid, nil, "refer to a collection of this service, below %s/collections; other addresses are read only where the operator allows them", x.root+x.mount)
 }
 
 // inside is the path below the mount of an address of this service that gives data.

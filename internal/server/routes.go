@@ -257,7 +257,7 @@ func (s *Server) table() []*route {
 			Formats: []rep{asJSON, asHTML}, Schema: schema("jobList"), Stream: s.jobList, Classes: []string{processes1 + "job-list"}},
 		{Path: "/jobs/{jobId}", Op: "getStatus", Tag: "Processes", Summary: "One job",
 			Description: "How far a job is. DELETE ends it, or removes it when it has finished (OGC 18-062r2, 7.12 and 12).",
-			Data:        true, Formats: []rep{asJSON, asHTML}, Schema: schema("statusInfo"), Stream: s.job, Post: s.jobForm, Delete: s.dismiss, Classes: []string{processes1 + "dismiss"}},
+			Data:        true, Formats: []rep{asJSON, asHTML}, Schema: schema("statusInfo"), Stream: s.job, Post: s.jobForm, Delete: s.dismiss, Classes: s.dismissClasses()},
 		{Path: "/jobs/{jobId}/results", Op: "getResult", Tag: "Processes", Summary: "The outputs of a job",
 			Description: "The outputs of a job in the form that its execution asked for; of a job that failed its failure (OGC 18-062r2, 7.13).",
 			Data:        true, Formats: []rep{asJSON}, NoAccept: true, Schema: schema("results"), Stream: s.results},

@@ -107,6 +107,7 @@ type Server struct {
 	wrongKeys *buckets // of addresses
 
 	processList *process.Registry
+	outgoing    *outgoing
 	jobs        *jobs
 	recorder    *feed.Recorder // nil: changes are not recorded
 	ready       atomic.Bool
@@ -169,6 +170,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.recorder = s.newRecorder(o.Changes, o.Store)
 	s.processList, s.jobs, s.metrics, s.soap = process.NewRegistry(process.Standard()...), newJobs(o.Jobs), newMetrics(s), s.newSOAP()
+	s.outgoing = newOutgoing(o.Config.Processes.Allow)
 	s.routes = s.table()
 	s.handler = s.chain(s.router())
 	s.ready.Store(true)

@@ -1,0 +1,172 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"grense/internal/problem"
+)
+
+// outgoing asks other servers: only addresses that the operator allows, by names that lead to public addresses, which are those that are connected to, and without redirects.
+type outgoing struct {
+	allow  []string
+	public func(netip.Addr) bool
+	client *http.Client
+}
+
+// Bounds of a request to another server.
+const (
+	outgoingTime  = 10 * time.Second // to the header of the answer
+	outgoingBytes = 256 << 20        // of an answer
+)
+
+func newOutgoing(allow []string) *outgoing {
+	o := &outgoing{allow: allow, public: isPublic}
+	o.client = &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     &http.Transport{DialContext: o.dial, TLSHandshakeTimeout: outgoingTime, ResponseHeaderTimeout: outgoingTime, DisableKeepAlives: true, DisableCompression: true},
+	}
+	return o
+}
+
+// allowed reports whether an address begins with one that is allowed: the same scheme, host and port, and the same first parts of the path.
+func (o *outgoing) allowed(u *url.URL) bool {
+	if u.User != nil || u.Fragment != "" || u.Host == "" || strings.Contains(u.EscapedPath(), "..") || strings.Contains(strings.ToLower(u.EscapedPath()), "%2") {
+		return false
+	}
+	for _, prefix := range o.allow {
+		a, err := url.Parse(prefix)
+		if err != nil || !strings.EqualFold(a.Scheme, u.Scheme) || !strings.EqualFold(a.Host, u.Host) {
+			continue
+		}
+		path := strings.TrimSuffix(a.EscapedPath(), "/")
+		if p := u.EscapedPath(); p == path || strings.HasPrefix(p, path+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// errPrivate reports a name that leads to an address which is not public.
+var errPrivate = errors.New("server: the name leads to an address that is not public")
+
+// dial connects to an address that a name was resolved to once; every address of the name must be public.
+func (o *outgoing) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, outgoingTime)
+	defer cancel()
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range found {
+		if !o.public(a.Unmap()) {
+			return nil, fmt.Errorf("%s: %w", host, errPrivate)
+		}
+	}
+	for _, a := range found {
+		var c net.Conn
+		if c, err = (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(a.Unmap().String(), port)); err == nil {
+			return c, nil
+		}
+	}
+	return nil, err
+}
+
+// reservedBlocks are those blocks of addresses that lead to no public host, besides those that netip knows (RFC 6890).
+var reservedBlocks = func() (out []netip.Prefix) {
+	for _, s := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		"64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10"} {
+		out = append(out, netip.MustParsePrefix(s))
+	}
+	return out
+}()
+
+func isPublic(a netip.Addr) bool {
+	if !a.IsValid() || a.Zone() != "" || !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
+		return false
+	}
+	for _, p := range reservedBlocks {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// get reads an address that is allowed.
+func (o *outgoing) get(ctx context.Context, u *url.URL) (io.ReadCloser, string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, "", problem.New(problem.Invalid, err, "the address cannot be read")
+	}
+	res, err := o.client.Do(req)
+	switch {
+	case errors.Is(err, errPrivate):
+		return nil, "", problem.New(problem.Invalid, err, "the name of the host leads to an address that is not public")
+	case err != nil && ctx.Err() != nil:
+		return nil, "", ctx.Err()
+	case err != nil:
+		return nil, "", problem.New(problem.Invalid, err, "the host does not answer")
+	case res.StatusCode != http.StatusOK:
+		res.Body.Close()
+		return nil, "", problem.New(problem.Invalid, nil, "the address answers %d %s; redirects are not followed", res.StatusCode, http.StatusText(res.StatusCode))
+	}
+	return boundedBody{http.MaxBytesReader(nil, res.Body, outgoingBytes)}, res.Header.Get("Content-Type"), nil
+}
+
+// boundedBody tells a body that is too long.
+type boundedBody struct{ io.ReadCloser }
+
+func (b boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		err = problem.New(problem.TooLarge, err, "What an input refers to has at most %d bytes.", outgoingBytes)
+	}
+	return n, err
+}
+
+// post sends JSON to an address that is allowed, a few times until it is taken with a status of 2xx. body begins anew each time.
+func (o *outgoing) post(ctx context.Context, address string, body func() io.ReadCloser) (err error) {
+	for wait := time.Second; ; wait *= 4 {
+		if err = o.postOnce(ctx, address, body()); err == nil || wait > 16*time.Second || errors.Is(err, errPrivate) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (o *outgoing) postOnce(ctx context.Context, address string, body io.ReadCloser) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, body)
+	if err != nil {
+		body.Close()
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := o.client.Do(req)
+	if err != nil {
+		return err
+	}
+	res.Body.Close()
+	if res.StatusCode/100 != 2 {
+		return fmt.Errorf("server: it answers %d", res.StatusCode)
+	}
+	return nil
+}
