@@ -170,8 +170,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.recorder = s.newRecorder(o.Changes, o.Store)
 	s.processList, s.jobs, s.metrics, s.soap = process.NewRegistry(process.Standard()...), newJobs(o.Jobs), newMetrics(s), s.newSOAP()
-	s.outgoing = newOutgoing(o.Config.Processes.Allow)
-	s.routes = s.table()
+	s.outgoing, s.routes = newOutgoing(o.Config.Processes.Allow), s.table()
 	s.handler = s.chain(s.router())
 	s.ready.Store(true)
 	return s, nil
