@@ -134,10 +134,21 @@ func countyQuestions(t *testing.T, s *serving) []question {
 	if len(page.Features) != 1 {
 		t.Fatalf("%d counties with number 03", len(page.Features))
 	}
+	var doc struct {
+		Links []struct{ Rel, Type, Href string }
+	}
+	s.getJSON(t, "/collections/fylker", &doc)
+	kept := ""
+	for _, l := range doc.Links {
+		if l.Rel == "enclosure" && l.Type == "application/flatgeobuf" {
+			kept = strings.TrimPrefix(l.Href, s.base)
+		}
+	}
 	return []question{
 		{name: "Official counties: Oslo", path: "/collections/fylker/items/" + page.Features[0].ID},
 		{name: "Official counties: 10", path: "/collections/fylker/items?limit=10"},
 		{name: "Official counties: a fresh box, at most 10", next: freshBox("fylker")},
+		{name: "Official counties: the kept FlatGeobuf", path: kept},
 	}
 }
 

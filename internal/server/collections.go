@@ -39,9 +39,15 @@ func (s *Server) collection(c *call) (*answer, error) {
 		m["includedInDataCatalog"] = c.catalogLD(nil)
 		return m
 	}
-	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open", Files: c.pageDownloads(nil), Tiled: tileSets(c.coll) != nil}
+	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open", Tiled: tileSets(c.coll) != nil}
 	a := &answer{JSON: doc, LD: ld, Links: doc.Links}
+	if c.rep.F != asHTML.F {
+		return a, nil
+	}
+	told := false
+	view.Files, told = c.pageDownloads(nil, c.coll.Count)
 	view.Map, a.Fleeting = c.overview(c.coll, c.text("map.collection", doc.Title))
+	a.Fleeting = a.Fleeting || !told
 	a.Page = &page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.crumbs("collections"), Data: view, Script: view.Map != ""}
 	if set := mapGrid(c.coll); set != nil && view.Map != "" {
 		a.Page.Tiles = c.tileMap(set, c.coll)

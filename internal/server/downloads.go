@@ -457,25 +457,39 @@ func (l downloadLink) HTML() template.HTML {
 	return template.HTML(`<li><a href="` + esc(l.Href) + `" type="` + esc(l.Media) + `" rel="enclosure nofollow">` + esc(l.Title) + `</a> <span class="hint">` + esc(l.Ext) + size + "</span></li>")
 }
 
-// pageDownloads are the links of the files of the collection, or of what the page selects from it.
-func (c *call) pageDownloads(selection []string) []downloadLink {
-	var out []downloadLink
-	reps := c.s.downloadReps()
+// pageDownloads are the links of the files of the collection, or of what the page selects from it: matched features, -1 where that is not known. Sizes of files
+// that are not made yet are estimated; told says whether they were.
+func (c *call) pageDownloads(selection []string, matched int) (out []downloadLink, told bool) {
+	reps, sizes := c.s.downloadReps(), c.fileSizes()
 	for i, l := range c.downloadLinks(c.coll) {
 		f := format.Find(reps[i].F)
 		d := downloadLink{Title: f.Title, Href: l.Href, Media: l.Type, Ext: f.Ext}
-		if l.Length > 0 {
-			d.Size = c.size(l.Length)
+		if sizes != nil && matched >= 0 {
+			d.Size = c.text("files.about", c.roundSize(sizes.of(f, matched)))
+		}
+		if f.Most > 0 && matched > f.Most {
+			d.Size = c.text("files.most", inDigits(strconv.Itoa(f.Most), c.lang))
 		}
 		if len(selection) > 0 {
-			d.Href, d.Size = c.base()+"/collections/"+c.coll.ID+"/download?f="+f.Name+"&"+strings.Join(selection, "&"), ""
+			d.Href = c.base() + "/collections/" + c.coll.ID + "/download?f=" + f.Name + "&" + strings.Join(selection, "&")
 			if f.Lon && c.output().crs != crs.CRS84 {
 				continue
 			}
+		} else if l.Length > 0 {
+			d.Size = c.size(l.Length)
 		}
 		out = append(out, d)
 	}
-	return out
+	return out, sizes != nil
+}
+
+// roundSize writes an estimated number of bytes: two digits of it.
+func (c *call) roundSize(n int64) string {
+	unit := int64(1)
+	for n/unit >= 100 {
+		unit *= 10
+	}
+	return c.size((n + unit/2) / unit * unit)
 }
 
 // size writes a number of bytes for people, in decimal units.

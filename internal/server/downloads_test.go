@@ -6,10 +6,12 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,6 +72,9 @@ func TestDownloadHoldsEveryFeatureInEveryFormat(t *testing.T) {
 		if (res.Header.Get("Format-Losses") != "") != (len(f.Losses) > 0) {
 			t.Errorf("%s: the header tells %q", f.Name, res.Header.Get("Format-Losses"))
 		}
+		if res, again := fetchAs(t, a.URL+"/collections/kommuner/download", map[string]string{"Accept": f.Media}); res.Header.Get("Content-Type") == "" || !strings.HasPrefix(res.Header.Get("Content-Type"), f.Media) || len(again) != len(b) {
+			t.Errorf("%s: by its media type come %d bytes of %s", f.Name, len(again), res.Header.Get("Content-Type"))
+		}
 		switch f.Name {
 		case "json":
 			if got := idsIn(t, b); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -93,6 +98,34 @@ func TestDownloadHoldsEveryFeatureInEveryFormat(t *testing.T) {
 				t.Errorf("%d placemarks", n)
 			}
 		}
+	}
+}
+
+// TestPagesTellSizesOfFilesBefore compares what pages tell with the files, which are not made yet: within a factor of two, or of 40 kB.
+func TestPagesTellSizesOfFilesBefore(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	row := regexp.MustCompile(`<a href="([^"]*)"[^>]*rel="enclosure nofollow">[^<]*</a> <span class="hint">[^,<]*, (about )?([0-9.]+)\x{a0}(B|kB|MB)</span>`)
+	for _, page := range []string{"/collections/kommuner?f=html&lang=en", "/collections/fylker?f=html&lang=en", "/collections/kommuner/items?f=html&lang=en&fylke_nr=46"} {
+		_, b := fetchAs(t, a.URL+page, nil)
+		found := row.FindAllStringSubmatch(string(b), -1)
+		if len(found) != len(format.All()) {
+			t.Errorf("%s tells %d sizes: %s", page, len(found), b)
+		}
+		for _, m := range found {
+			told, err := strconv.ParseFloat(m[3], 64)
+			if err != nil || m[2] == "" {
+				t.Errorf("%s: %q is told as no estimate, %v", page, m[0], err)
+			}
+			told *= map[string]float64{"B": 1, "kB": 1e3, "MB": 1e6}[m[4]]
+			_, file := fetchAs(t, html.UnescapeString(m[1]), map[string]string{"Accept-Encoding": "identity"})
+			if n := float64(len(file)); told > 2*n+40e3 || told < n/2-40e3 {
+				t.Errorf("%s: %s is told to have %.0f bytes, and has %.0f", page, m[1], told, n)
+			}
+		}
+	}
+	if _, b := fetchAs(t, a.URL+"/collections/fylker?f=html&lang=en", nil); linksTellState() && strings.Contains(string(b), "about ") {
+		t.Errorf("sizes of files that are made are still estimates: %s", row.FindAllString(string(b), -1))
 	}
 }
 

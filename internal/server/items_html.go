@@ -82,7 +82,7 @@ func (r itemRow) HTML() template.HTML {
 func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	v := itemsView{Matched: p.Matched, Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil}
 	_, v.Datetime = c.coll.During()
-	v.Files = c.pageDownloads(c.replay("f", "lang", "limit", "offset", "cursor", "resulttype"))
+	v.Files, _ = c.pageDownloads(c.replay("f", "lang", "limit", "offset", "cursor", "resulttype"), p.Matched)
 	if c.items().query.Cursor == "" {
 		v.First, v.Last = c.items().query.Offset+1, c.items().query.Offset+len(p.Rows)
 	}

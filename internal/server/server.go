@@ -100,6 +100,7 @@ type Server struct {
 	codeNames *cache.Cache[listKey, *nameList]
 	offered   *cache.Cache[optionsKey, offeredList]
 	previews  *cache.Cache[string, []byte] // by the version of the catalog
+	fileSizes *sizeCache
 	metrics   *metrics
 	turns     *turns
 	flight    flight
@@ -138,7 +139,7 @@ func New(o Options) (*Server, error) {
 		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
 		previews:  cache.New[string, []byte](cache.Options{Name: "previews", Bytes: 512 << 10, Group: o.Caches}),
-		wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
+		fileSizes: newSizeCache(o.Caches), wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
 	if err := s.setZone(); err != nil {
 		return nil, err
 	}

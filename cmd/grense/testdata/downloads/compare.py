@@ -9,6 +9,7 @@ import io
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -99,15 +100,35 @@ def multi(g):
     return {"Point": shapely.MultiPoint, "LineString": shapely.MultiLineString, "Polygon": shapely.MultiPolygon}[g.geom_type]([g])
 
 
-def same_shape(got, want):
+def members(g):
+    """The geometries that a geometry is made of, of one part each, in a fixed order."""
+    if hasattr(g, "geoms"):
+        parts = [p for x in g.geoms for p in members(x)]
+    else:
+        parts = [g.normalize()]
+    return sorted(parts, key=lambda p: p.wkt)
+
+
+def rings(g):
+    return [r for p in members(g) for r in ([p.exterior, *p.interiors] if p.geom_type == "Polygon" else [p])]
+
+
+def same_shape(got, want, flat=False):
+    """flat: a collection is its members, and rings of areas that are not valid are grouped in any way."""
     if got is None or want is None or got.is_empty or want.is_empty:
         return (got is None or got.is_empty) and (want is None or want.is_empty)
-    return multi(got).normalize().equals_exact(multi(want).normalize(), 1e-9)
+    if multi(got).normalize().equals_exact(multi(want).normalize(), 1e-9):
+        return True
+    if not flat or want.geom_type != "GeometryCollection" and want.is_valid:
+        return False
+    take = (lambda g: sorted(sorted((round(x, 7), round(y, 7)) for x, y, *_ in r.coords[:-1]) if r.geom_type == "LinearRing" else sorted(r.coords) for r in rings(g)))
+    return take(got) == take(want)
 
 
-def compare(step, want, rows, names=None, spatial=True, blank=False):
-    """rows are id, properties, geometry; names translate properties; blank: null and empty are one."""
+def compare(step, want, rows, names=None, spatial=True, blank=False, flat=False):
+    """rows are id, properties, geometry; names translate properties; blank: null and empty are one; flat: see same_shape."""
     faults, seen = [], set()
+    nothing = {n for p, _ in want.values() for n in p} - {n for p, _ in want.values() for n, v in p.items() if v is not None}
     for id, props, geom in rows:
         seen.add(id)
         if id not in want:
@@ -119,10 +140,12 @@ def compare(step, want, rows, names=None, spatial=True, blank=False):
                 continue
             column = names(name) if names else name
             if column not in props:
+                if blank and name in nothing:
+                    continue  # a column that has no value
                 faults.append((id, name, "is missing"))
             elif not same_value(props[column], v, blank):
                 faults.append((id, name, props[column], v))
-        if spatial and not same_shape(geom, g):
+        if spatial and not same_shape(geom, g, flat):
             faults.append((id, "geometry", str(geom)[:80], str(g)[:80]))
     faults += [(id, "is missing") for id in want if id not in seen]
     report(step, faults)
@@ -135,7 +158,28 @@ def frame(df, column="id"):
 
 
 def read(path, **more):
-    return pyogrio.read_dataframe(path, **more)
+    try:
+        return pyogrio.read_dataframe(path, **more)
+    except pyogrio.errors.GeometryError:  # pyogrio has no name for layers of several kinds with heights
+        if path.endswith(".gml"):
+            return pyogrio.read_dataframe(path, use_arrow=True, **more)
+        layer = os.path.splitext(os.path.basename(path))[0]
+        return pyogrio.read_dataframe(path, sql=f'SELECT CAST("_ogr_geometry_" AS GEOMETRY), * FROM "{layer}"', sql_dialect="OGRSQL")
+
+
+def joined(rows):
+    """Rows of an id, which a file has for each kind of its members, as one."""
+    found = {}
+    for id, props, g in rows:
+        found.setdefault(id, (props, []))[1].append(g)
+    for id, (props, geoms) in found.items():
+        geoms = [g for g in geoms if g is not None]
+        yield id, props, shapely.GeometryCollection(geoms) if len(geoms) > 1 else geoms[0] if geoms else None
+
+
+def escaped(name):
+    """The name of a property in XML."""
+    return re.sub(r"[^\w.-]", lambda m: f"_x{ord(m[0]):04X}_", name)
 
 
 def check_crs(step, df, crs):
@@ -191,10 +235,10 @@ def collection(coll, folder):
             except Exception as e:
                 report(f"{coll} {crs} {f}", [str(e)])
                 continue
-            compare(f"{coll} {crs} {f}", want, frame(df), blank=f == "gml")
+            compare(f"{coll} {crs} {f}", want, frame(df), blank=f == "gml", names=escaped if f == "gml" else None)
             if f == "gml" and not crs:
                 valid(coll, folder, name)
-            if isinstance(df, geopandas.GeoDataFrame):
+            if isinstance(df, geopandas.GeoDataFrame) and df.geometry.notna().any():
                 check_crs(f"{coll} {crs} {f}", df, crs)
             if f == "flatgeobuf" and isinstance(df, geopandas.GeoDataFrame) and df.geometry.notna().all() and len(df):
                 box = df.iloc[len(df) // 2].geometry.bounds
@@ -214,29 +258,34 @@ def collection(coll, folder):
         for layer in pyogrio.list_layers("/vsizip/" + name):
             df = read("/vsizip/" + name, layer=layer[0])
             rows += list(frame(df))
-            if isinstance(df, geopandas.GeoDataFrame):
+            if isinstance(df, geopandas.GeoDataFrame) and df.geometry.notna().any():
                 check_crs(f"{coll} {crs} shapefile {layer[0]}", df, crs)
         order = ["id"] + [n for n in next(iter(want.values()))[0] if n != "id"] if want else []
         columns = [c for c in (rows[0][1] if rows else {}) if c != "geometry"]
         table = dict(zip(order, columns))
         cut = {i: ({k: v[:80] if isinstance(v, str) and len(v.encode()) > 254 else v for k, v in p.items()}, g) for i, (p, g) in want.items()}
         rows = [(i, {k: v[:80] if isinstance(v, str) and len(v.encode()) > 240 else v for k, v in p.items()}, g) for i, p, g in rows]
-        compare(f"{coll} {crs} shapefile", cut, rows, names=lambda n: table.get(n, n), blank=True)
+        compare(f"{coll} {crs} shapefile", cut, joined(rows), flat=True, names=lambda n: table.get(n, n), blank=True)
         if crs:
             continue
-        name, _ = fetch("topojson")
-        compare(f"{coll} topojson", want, frame(read(name)))
+        name, b = fetch("topojson")
+        left = {i: v for i, v in want.items() if v[1] is None or v[1].geom_type == "GeometryCollection"}  # which GDAL leaves out
+        if len(left) < len(want):
+            plane = {i: (p, shapely.force_2d(g)) for i, (p, g) in want.items() if i not in left}
+            compare(f"{coll} topojson", plane, (r for r in frame(read(name)) if r[0] not in left))
+        there = [g for o in json.loads(b)["objects"].values() for g in o["geometries"]]
+        compare(f"{coll} topojson, all", want, ((g["id"], g["properties"], None) for g in there), spatial=False)
         name, _ = fetch("kml")
         df = read(name)
         id = "id2" if "id2" in df.columns else "id"  # newer versions keep id for an attribute
-        compare(f"{coll} kml", want, frame(df, id), names=lambda n: n + "2" if n + "2" in df.columns else n, blank=True)
+        compare(f"{coll} kml", want, frame(df, id), names=lambda n: n + "2" if n + "2" in df.columns else n, blank=True, flat=True)
         _, b = fetch("csv")
         compare(f"{coll} csv", want, ((r["id"], r, None) for r in csv.DictReader(io.StringIO(b.decode(), newline=""))), spatial=False, blank=True)
         name, _ = fetch("xlsx")
         sheet = openpyxl.load_workbook(name, read_only=True).worksheets[0]
         lines = sheet.iter_rows(values_only=True)
         head = next(lines)
-        rows = [(str(r[0]), dict(zip(head, r)), None) for r in lines]
+        rows = [(str(r[0]), dict(zip(head, r + (None,) * len(head))), None) for r in lines]  # a row ends with its last value
         compare(f"{coll} xlsx", want, rows, spatial=False, blank=True)
         for id, p in ((r[0], r[1]) for r in rows):
             for k, v in want.get(id, ({}, None))[0].items():
@@ -247,6 +296,8 @@ def collection(coll, folder):
 
 with tempfile.TemporaryDirectory() as folder:
     for c in sys.argv[3:]:
+        if c.endswith("ogr_empty_table"):
+            continue  # GDAL hides tables of this name
         try:
             collection(c, folder)
         except Exception:
