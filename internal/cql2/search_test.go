@@ -92,8 +92,12 @@ func FuzzSearch(f *testing.F) {
 			return
 		}
 		for _, term := range terms {
-			if cql2.Words(term) != term || term == "" {
-				t.Errorf("%q: the words of %q are %q", s, term, cql2.Words(term))
+			words := cql2.Words(term)
+			if words != strings.ReplaceAll(term, "aa", "a") || term == "" { // which came of å and a, and would be folded again
+				t.Errorf("%q: the words of %q are %q", s, term, words)
+			}
+			if words != term {
+				continue
 			}
 			if rank, ok := cql2.RankWords(term, []string{term}); !ok || rank != cql2.RankWhole {
 				t.Errorf("%q does not find itself", term)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -149,7 +150,13 @@ func (c *conn) release(sql string, s *statement) {
 	s.Finalize()
 }
 
+// rowsATurn is after how many rows, of a microsecond or more each, a statement makes way.
+const rowsATurn = 32
+
 // query runs one statement and calls fn for each row. An error of fn comes back as it is.
+//
+// Rows by the thousand make way for other goroutines: the scheduler alone lets each run for 10 ms, and ten of them would keep a request of a feature
+// waiting for 100 ms whenever it has to wait for anything.
 func (c *conn) query(sql string, args []any, fn func(row) error) error {
 	if c.trace != nil {
 		c.trace(sql, args)
@@ -167,7 +174,10 @@ func (c *conn) query(sql string, args []any, fn func(row) error) error {
 			return err
 		}
 	}
-	for {
+	for n := 1; ; n++ {
+		if n%rowsATurn == 0 {
+			runtime.Gosched()
+		}
 		more, err := s.Step()
 		if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultFull {
 			return fmt.Errorf("gpkg: %w: %w", store.ErrFull, err)
