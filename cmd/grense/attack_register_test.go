@@ -119,6 +119,7 @@ func mixedLoad(t *testing.T, s *serving, what string) {
 	figure(t, "  /readyz: answers other than 200", badReady, 0)
 	figure(t, "  /readyz: p99", p99(ready), 100*time.Millisecond)
 	figure(t, "  answers that are neither right nor a refusal", failed.Load(), 0)
+	s.tellWaits(t)
 }
 
 // questions are what the clients of mixedLoad ask.

@@ -51,6 +51,7 @@ func (c crowd) attack(t *testing.T, s *serving, what string) {
 	figure(t, "  its answers other than 200", bad, 0)
 	figure(t, "  answers other than 200 and 503 to the readers", failed.Load(), 0)
 	figure(t, "  readers that got no answer, though they asked again when told to", c.readers-int(begun.Load()), 0)
+	s.tellWaits(t)
 }
 
 // TestAttackSlowDownloads: hundreds of readers who take whole collections slowly, as files that are made while they read, cost little memory, whatever the format.
@@ -76,7 +77,7 @@ func TestAttackSlowSelections(t *testing.T) {
 			s := serveCommunes(t, "GRENSE_LIMITS_MEMORY=512MiB")
 			s.away = true
 			at := "/collections/" + s.only(t)
-			crowd{readers: 300, beside: at + "/items/7", lasts: 2 * time.Minute, path: func(i int) string {
+			crowd{readers: 300, beside: at + "/items/7", lasts: time.Minute, path: func(i int) string {
 				return at + "/download?f=" + f + "&bbox=" + url.QueryEscape(fmt.Sprintf("2,%d.%03d,3,49.5", 46+i%2, i))
 			}}.attack(t, s, "downloads of selections, f="+f)
 		})

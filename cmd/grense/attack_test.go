@@ -40,7 +40,12 @@ func figure[N int | int64 | float64 | time.Duration](t *testing.T, what string, 
 		verdict = "FAILED"
 		t.Fail()
 	}
-	line := fmt.Sprintf("%-90s %14v  bound %12v  %s\n", what, got, bound, verdict)
+	report(t, fmt.Sprintf("%-90s %14v  bound %12v  %s\n", what, got, bound, verdict))
+}
+
+// report prints a line, into the file of the report too.
+func report(t *testing.T, line string) {
+	t.Helper()
 	fmt.Print(line)
 	if name := os.Getenv("GRENSE_ATTACK_REPORT"); name != "" {
 		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -49,6 +54,25 @@ func figure[N int | int64 | float64 | time.Duration](t *testing.T, what string, 
 		}
 		defer f.Close()
 		f.WriteString(line)
+	}
+}
+
+// tellWaits prints how long the threads of the program waited for a processor, by Linux: where that is more than they ran, the machine had too much to do
+// for times to tell of the program.
+func (s *serving) tellWaits(t *testing.T) {
+	t.Helper()
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
+	var ran, waited time.Duration
+	for _, name := range threads {
+		b, err := os.ReadFile(name)
+		if f := strings.Fields(string(b)); err == nil && len(f) > 1 {
+			r, _ := strconv.ParseInt(f[0], 10, 64)
+			w, _ := strconv.ParseInt(f[1], 10, 64)
+			ran, waited = ran+time.Duration(r), waited+time.Duration(w)
+		}
+	}
+	if ran > 0 {
+		report(t, fmt.Sprintf("  (the server ran for %v, and its threads waited for a processor for %v)\n", ran.Round(100*time.Millisecond), waited.Round(100*time.Millisecond)))
 	}
 }
 
@@ -169,6 +193,13 @@ func serveCommunes(t *testing.T, settings ...string) *serving {
 // costs nothing and says why.
 func TestAttackFairTurns(t *testing.T) {
 	attack(t)
+	t.Run("one key", func(t *testing.T) { fairTurns(t, 1) })
+	t.Run("four keys", func(t *testing.T) { fairTurns(t, 4) })
+}
+
+// fairTurns lets eight clients attack with so many keys.
+func fairTurns(t *testing.T, keys int) {
+	t.Helper()
 	s := serveCommunes(t)
 	s.away = true // questions that take too long are 503
 	collection := s.only(t)
@@ -182,9 +213,12 @@ func TestAttackFairTurns(t *testing.T) {
 	defer cancel()
 	var all sync.WaitGroup
 	var refused, busy, silent atomic.Int64
-	attacker := s.newKey(t)
+	attackers := make([]string, keys)
+	for i := range attackers {
+		attackers[i] = s.newKey(t)
+	}
 	for i := range 8 {
-		a := s.asker(attacker)
+		a := s.asker(attackers[i%keys])
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				code, body, _, err := a.ask(context.WithoutCancel(ctx), dear+url.QueryEscape(fmt.Sprintf(" AND nom<>'%d-%d'", i, n)))
@@ -205,11 +239,12 @@ func TestAttackFairTurns(t *testing.T) {
 	all.Go(func() { ready, badReady = s.asker("").beside(ctx, "/readyz", 100*time.Millisecond) })
 	all.Wait()
 	t.Logf("%d items, %d refused, %d of these for being busy", len(item), refused.Load(), busy.Load())
-	figure(t, "8 clients of one key ask S_TOUCHES of 35,357 communes: p99 of another key's item", p99(item), 100*time.Millisecond)
+	figure(t, fmt.Sprintf("8 clients of %d keys ask S_TOUCHES of 35,357 communes: p99 of another key's item", keys), p99(item), 100*time.Millisecond)
 	figure(t, "  its answers other than 200", badItem, 0)
 	figure(t, "  /readyz: answers other than 200", badReady, 0)
 	figure(t, "  /readyz: p99", p99(ready), 100*time.Millisecond)
 	figure(t, "  refused without saying why", silent.Load(), 0)
+	s.tellWaits(t)
 }
 
 // TestAttackOneComparison: one comparison of two large geometries ends near its limit, and gives its memory and its place back.
@@ -288,6 +323,7 @@ func TestAttackSlowReaders(t *testing.T) {
 	figure(t, "  its answers other than 200", bad, 0)
 	figure(t, "  readers that were refused", int(refused.Load()), readers/10)
 	figure(t, "  readers that got nothing at all", readers-int(begun.Load()+refused.Load()), 0)
+	s.tellWaits(t)
 }
 
 // soapRequest is a request of findSteder as HTTP/1.1 in whole.
@@ -350,6 +386,7 @@ func TestAttackSlowSOAP(t *testing.T) {
 	figure(t, "  p99 of another key's item", p99(item), 100*time.Millisecond)
 	figure(t, "  its answers other than 200", bad, 0)
 	figure(t, "  readers that got no answer, though they asked again when told to", readers-int(begun.Load()), 0)
+	s.tellWaits(t)
 }
 
 // readSlowly asks for a path and takes 6 KB in a second of it until ctx ends. It returns the status.
@@ -461,6 +498,7 @@ func TestAttackSearches(t *testing.T) {
 	figure(t, "  /readyz: p99", p99(ready), 100*time.Millisecond)
 	figure(t, "  refused without saying why", silent.Load(), 0)
 	figure(t, "  VmHWM in bytes, limits.memory 512 MiB", s.peak(t), 512<<20)
+	s.tellWaits(t)
 }
 
 // TestAttackWrongKeys: thousands of unknown keys are refused, most of them for their number, and cost next to nothing.
