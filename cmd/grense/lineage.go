@@ -83,6 +83,13 @@ func (c *lineageImportCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return c.explain(err)
 	}
+	if len(kept) > 0 {
+		old, err := history.New(kept...)
+		if err != nil {
+			return fmt.Errorf("the history in %s does not fit: %w", source.Shown(c.Into), err)
+		}
+		h.Follow(old)
+	}
 	w, err := createTarget(ctx, c.Into)
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", source.Shown(c.Into), err)

@@ -2,10 +2,16 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"grense/internal/history"
 )
 
 const oaks = `date,from,from_name,to,to_name,made_of,people,area,recorded
@@ -104,4 +110,62 @@ func recordedLess(s string) string {
 		b.WriteString(part)
 	}
 	return b.String()
+}
+
+// TestAKilledImportOfLineageLosesNothing kills imports at random moments: afterwards the target holds the history of before or the new one, whole, and other schemes as they were.
+func TestAKilledImportOfLineageLosesNothing(t *testing.T) {
+	t.Parallel()
+	rounds := 5
+	if os.Getenv("GRENSE_SOAK") != "" {
+		rounds = 100
+	}
+	dir, scratch := t.TempDir(), t.TempDir() // nobody clears away after a process that was killed
+	own := writeFile(t, filepath.Join(dir, "own.csv"), oaks)
+	var table strings.Builder
+	table.WriteString("date,from,to\n")
+	for i := range 4000 {
+		fmt.Fprintf(&table, "2020-01-01,A%d,B%d\n", i, i)
+	}
+	short := writeFile(t, filepath.Join(dir, "short.csv"), table.String())
+	long := writeFile(t, filepath.Join(dir, "long.csv"), table.String()+"2021-01-01,B1,C1\n")
+	for _, into := range []string{filepath.Join(dir, "own.gpkg"), cluster.Database(t)} {
+		for _, args := range []string{own + " --scheme ward", short + " --scheme tree"} {
+			if code, _, stderr := command(t, dir, append(strings.Fields("lineage import "+args), "--into", into)...); code != 0 {
+				t.Fatal(stderr)
+			}
+		}
+		ways := map[int]int{} // versions of the scheme, by how often they were there
+		whole := time.Duration(0)
+		for i := range rounds + 1 {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestImportProcess$")
+			cmd.Env = append(os.Environ(), "TMPDIR="+scratch, importInChild+"="+strings.Join([]string{"lineage", "import", []string{long, short}[i%2], "--scheme", "tree", "--replace", "--into", into}, "\n"))
+			start := time.Now()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			timer := &time.Timer{}
+			if i > 0 {
+				timer = time.AfterFunc(time.Duration(rand.Int64N(int64(whole)*11/10)), func() { cmd.Process.Kill() })
+			}
+			err := cmd.Wait()
+			if i > 0 {
+				timer.Stop()
+			} else if whole = time.Since(start); err != nil {
+				t.Fatal(err)
+			}
+			rows, err := lineageIn(t.Context(), into)
+			if err != nil {
+				t.Fatalf("after %d: %v", i, err)
+			}
+			h, err := history.New(rows...)
+			if err != nil {
+				t.Fatalf("after %d: %v", i, err)
+			}
+			n := len(h.Scheme("tree").Versions)
+			if ways[n]++; n != 8000 && n != 8001 || len(h.Scheme("ward").Events) != 2 {
+				t.Fatalf("after %d: %d versions", i, n)
+			}
+		}
+		t.Logf("%v", ways)
+	}
 }

@@ -36,6 +36,7 @@ type cli struct {
 	Lineage   lineageCmd   `cmd:"" help:"Import what became of divisions."`
 	Enrich    enrichCmd    `cmd:"" help:"Add divisions to a table of points or codes."`
 	Translate translateCmd `cmd:"" help:"Add the codes of another day to a table of codes."`
+	Harmonise harmoniseCmd `cmd:"" help:"Take a table of values of many days to the divisions of one."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 

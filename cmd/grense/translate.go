@@ -91,22 +91,31 @@ func (c *translateCmd) translator(ctx context.Context) (*history.Translator, err
 	if err := c.free(); err != nil {
 		return nil, err
 	}
+	s, err := schemeOf(ctx, c.History, c.Scheme)
+	if err != nil {
+		return nil, err
+	}
+	return s.NewTranslator(from, to, history.Choice(c.OnAmbiguous)), nil
+}
+
+// schemeOf is a scheme of an imported history, or of the one that is built in where source is "".
+func schemeOf(ctx context.Context, source, id string) (*history.Scheme, error) {
 	h, err := history.Norway()
-	if c.History != "" {
-		h, err = importedHistory(ctx, c.History)
+	if source != "" {
+		h, err = importedHistory(ctx, source)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s := h.Scheme(c.Scheme)
+	s := h.Scheme(id)
 	if s == nil {
 		var known []string
 		for _, x := range h.Schemes() {
 			known = append(known, x.ID)
 		}
-		return nil, fmt.Errorf("--scheme %s: there is no such scheme; there are %s", c.Scheme, strings.Join(known, ", "))
+		return nil, fmt.Errorf("--scheme %s: there is no such scheme; there are %s", id, strings.Join(known, ", "))
 	}
-	return s.NewTranslator(from, to, history.Choice(c.OnAmbiguous)), nil
+	return s, nil
 }
 
 // importedHistory is what a source holds of divisions through time.

@@ -12,6 +12,7 @@ type Rows struct {
 	Scheme   string
 	Versions []VersionRow
 	Edges    []EdgeRow
+	Numbers  map[string]int64 // Event.Seq by id, of those that have one; may be nil
 }
 
 // VersionRow is a version in a table. Line is where it stands there, counted from 1.
@@ -77,7 +78,7 @@ func New(rows ...*Rows) (*History, error) {
 	h := &History{}
 	var faults Faults
 	for _, r := range rows {
-		b := &builder{s: &Scheme{ID: r.Scheme, byCode: map[string][2]int32{}, byID: map[string]*Event{}}}
+		b := &builder{s: &Scheme{ID: r.Scheme, byCode: map[string][2]int32{}, byID: map[string]*Event{}}, numbers: r.Numbers}
 		b.versions(r.Versions)
 		if b.faults == nil {
 			b.edges(r.Edges)
@@ -94,6 +95,7 @@ func New(rows ...*Rows) (*History, error) {
 	if faults != nil {
 		return nil, faults
 	}
+	h.number(0)
 	slices.SortFunc(h.schemes, func(a, b *Scheme) int { return cmp.Compare(a.ID, b.ID) })
 	for _, s := range h.schemes {
 		for i := range s.Versions {
@@ -112,6 +114,8 @@ type builder struct {
 	s      *Scheme
 	faults Faults
 	lines  []int // of versions
+
+	numbers map[string]int64
 }
 
 func (b *builder) versions(rows []VersionRow) {
@@ -347,6 +351,7 @@ func (b *builder) events(rows []EdgeRow) {
 			e.ID = fmt.Sprintf("%s-%d", id, n)
 		}
 		s.byID[e.ID] = e
+		e.Seq = b.numbers[e.ID]
 		for _, x := range e.Edges {
 			x.Event = e
 		}

@@ -21,7 +21,7 @@ const (
 )
 
 // layout is part of NorwayVersion, so that copies of older layouts are made anew.
-const layout = "1"
+const layout = "2"
 
 // NorwayVersion names what Norway holds; another content or layout has another one.
 func NorwayVersion() (string, error) {
@@ -195,7 +195,6 @@ func writeEvents(ctx context.Context, w store.Writer, h *History) error {
 	if err != nil {
 		return fmt.Errorf("history: %w", err)
 	}
-	n := int64(0)
 	for _, s := range h.schemes {
 		for i := range s.Events {
 			e := &s.Events[i]
@@ -207,8 +206,7 @@ func writeEvents(ctx context.Context, w store.Writer, h *History) error {
 			if err != nil {
 				return fmt.Errorf("history: %w", err)
 			}
-			n++
-			if err := insert(n, e.ID, e.Title(), s.ID, e.Date.String(), string(e.Kind), orNil(joined(e.Before())), orNil(joined(e.After())), string(changes), orNil(e.Source), orNil(e.Recorded)); err != nil {
+			if err := insert(e.Seq, e.ID, e.Title(), s.ID, e.Date.String(), string(e.Kind), orNil(joined(e.Before())), orNil(joined(e.After())), string(changes), orNil(e.Source), orNil(e.Recorded)); err != nil {
 				return fmt.Errorf("history: %s: %w", e.ID, err)
 			}
 		}
@@ -317,7 +315,14 @@ func LoadRows(ctx context.Context, st store.Store) ([]*Rows, error) {
 	}
 	type said struct{ source, recorded string }
 	events := map[string]said{}
-	err = in.each(EventsID, []string{"source", "recorded", "id"}, func(v []any) { events[text(v[2])] = said{text(v[0]), text(v[1])} })
+	err = in.each(EventsID, []string{"scheme", "seq", "source", "recorded", "id"}, func(v []any) {
+		r, id := of(text(v[0])), text(v[4])
+		events[id] = said{text(v[2]), text(v[3])}
+		if r.Numbers == nil {
+			r.Numbers = map[string]int64{}
+		}
+		r.Numbers[id], _ = v[1].(int64)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -108,6 +108,66 @@ type Event struct {
 	Source   string // who says so
 	Recorded string // when it became known, RFC 3339; "" when that is not known
 	Edges    []*Edge
+	// Seq numbers the events of a history in the order in which they were recorded. It stays for as long as the event does, and a corrected event has one behind all
+	// others.
+	Seq int64
+}
+
+// same reports whether an event says the same as an earlier one.
+func (e *Event) same(old *Event) bool {
+	if e.Kind != old.Kind || e.Date != old.Date || e.Source != old.Source || len(e.Edges) != len(old.Edges) {
+		return false
+	}
+	said := func(e *Event) []string {
+		var out []string
+		for _, x := range e.Edges {
+			out = append(out, fmt.Sprintf("%+v %t", ChangeOf(x), x.transfer))
+		}
+		slices.Sort(out)
+		return out
+	}
+	return slices.Equal(said(e), said(old))
+}
+
+// number gives numbers to the events that have none, behind last and those that have, by day.
+func (h *History) number(last int64) {
+	var none []*Event
+	for _, s := range h.schemes {
+		for i := range s.Events {
+			e := &s.Events[i]
+			if last = max(last, e.Seq); e.Seq == 0 {
+				none = append(none, e)
+			}
+		}
+	}
+	slices.SortStableFunc(none, func(a, b *Event) int { return cmp.Compare(a.Date, b.Date) })
+	for _, e := range none {
+		last++
+		e.Seq = last
+	}
+}
+
+// Follow numbers the events of a history that was just built as one that takes the place of old: those that say the same keep their numbers, the others come behind
+// all that old had.
+func (h *History) Follow(old *History) {
+	last := int64(0)
+	known := map[string]*Event{}
+	for _, s := range old.schemes {
+		for i := range s.Events {
+			known[s.Events[i].ID] = &s.Events[i]
+			last = max(last, s.Events[i].Seq)
+		}
+	}
+	for _, s := range h.schemes {
+		for i := range s.Events {
+			e := &s.Events[i]
+			e.Seq = 0
+			if was := known[e.ID]; was != nil && e.same(was) {
+				e.Seq = was.Seq
+			}
+		}
+	}
+	h.number(last)
 }
 
 // Before lists the versions that the event ends or takes from, by code.

@@ -3,6 +3,7 @@ package history_test
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -195,4 +196,40 @@ func FuzzReadChanges(f *testing.F) {
 			_, _ = history.New(r)
 		}
 	})
+}
+
+func TestNumbersOfEventsStayAndCorrectionsComeLast(t *testing.T) {
+	t.Parallel()
+	build := func(table string) *history.History {
+		t.Helper()
+		changes, _, err := history.ReadChanges(strings.NewReader("date,from,to,people\n" + table))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := history.Replay("ward", changes, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := history.New(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	numbers := func(h *history.History) string {
+		var out []string
+		for _, e := range h.Scheme("ward").Events {
+			out = append(out, fmt.Sprintf("%s=%d", e.ID, e.Seq))
+		}
+		return strings.Join(out, " ")
+	}
+	first := build("2020-01-01,A,B,\n2022-01-01,B,C,\n2024-01-01,C,D,7\n2024-01-01,C,E,3\n")
+	if got, want := numbers(first), "ward-2020-01-01-A=1 ward-2022-01-01-B=2 ward-2024-01-01-C=3"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	second := build("2020-01-01,A,B,\n2021-01-01,X,Y,\n2022-01-01,B,C,\n2024-01-01,C,D,8\n2024-01-01,C,E,2\n2025-01-01,E,F,\n")
+	second.Follow(first)
+	if got, want := numbers(second), "ward-2020-01-01-A=1 ward-2021-01-01-X=4 ward-2022-01-01-B=2 ward-2024-01-01-C=5 ward-2025-01-01-E=6"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 }

@@ -198,6 +198,11 @@ func (s *Scheme) Matches(code string, from, to Date) ([]Match, error) {
 
 // shares follows the people of a version forward to a day; what is not known is left out.
 func (s *Scheme) shares(v int32, to Date) map[int32]*big.Rat {
+	return s.sharesBy(v, to, func(e *Edge) int64 { return e.People })
+}
+
+// sharesBy is shares by what of tells of an edge, 0 where that is not known.
+func (s *Scheme) sharesBy(v int32, to Date, of func(*Edge) int64) map[int32]*big.Rat {
 	w := &walker{s: s}
 	sum, unknown := map[int32]*big.Rat{}, map[int32]bool{}
 	var follow func(i int32, share *big.Rat)
@@ -219,7 +224,7 @@ func (s *Scheme) shares(v int32, to Date) map[int32]*big.Rat {
 		for _, n := range x.out {
 			if w.mayOn(i, n) {
 				ways = append(ways, n)
-				people += s.Edges[n].People
+				people += of(&s.Edges[n])
 			}
 		}
 		for _, n := range ways {
@@ -232,7 +237,7 @@ func (s *Scheme) shares(v int32, to Date) map[int32]*big.Rat {
 			case people == 0 || len(ways) < len(x.out):
 				next = nil
 			default:
-				next = new(big.Rat).Mul(share, big.NewRat(e.People, people))
+				next = new(big.Rat).Mul(share, big.NewRat(of(e), people))
 			}
 			w.steps = append(w.steps, step{v: s.Edges[n].to, edge: n, prev: i})
 			k := int32(len(w.steps) - 1)

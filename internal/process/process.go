@@ -134,7 +134,7 @@ func (r *Registry) Find(id string) (Process, bool) {
 
 // Standard lists the processes that need nothing but an Env.
 func Standard() []Process {
-	return append([]Process{echo{}, distinct{}, locatePoint{}, enrichTable{}, joinTable{}, neighbours{}, translateCodes{}}, exports()...)
+	return append([]Process{echo{}, distinct{}, locatePoint{}, enrichTable{}, joinTable{}, neighbours{}, translateCodes{}, harmoniseSeries{}}, exports()...)
 }
 
 // told picks a text by language.

@@ -10,7 +10,6 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/enrich"
 	"grense/internal/history"
-	"grense/internal/problem"
 	"grense/internal/store"
 )
 
@@ -104,26 +103,15 @@ type translating struct {
 }
 
 func newTranslator(ctx context.Context, env *Env, in Inputs) (*translating, error) {
-	h, err := env.History(ctx)
+	s, err := schemeOf(ctx, env, in)
 	if err != nil {
 		return nil, err
-	}
-	if h == nil {
-		return nil, problem.NotFoundf("the data served here have no history of divisions; the operator adds one with --history norway, or with grense lineage import")
 	}
 	var days [2]history.Date
 	for i, name := range [...]string{"from", "to"} {
 		if days[i], err = history.ParseDate(in.Text(name)); err != nil {
 			return nil, Fault(in.Text(name), "send a day, as 2024-01-31", name)
 		}
-	}
-	s := h.Scheme(in.Text("scheme"))
-	if s == nil {
-		var known []string
-		for _, x := range h.Schemes() {
-			known = append(known, x.ID)
-		}
-		return nil, Fault(in.Text("scheme"), "use one of "+strings.Join(known, ", "), "scheme")
 	}
 	return &translating{Translator: s.NewTranslator(days[0], days[1], history.Choice(in.Text("onAmbiguous")))}, nil
 }

@@ -294,3 +294,31 @@ func TestNeighboursShareBorders(t *testing.T) {
 		}
 	}
 }
+
+func TestASeriesIsHarmonisedByAProcess(t *testing.T) {
+	t.Parallel()
+	a := serveHistory(t, nil)
+	const table = `"table":"code,date,value\n1504,2019,10\n1523,2019,1\n1529,2019,2\n1546,2019,3\n1534,2019,4\n0301,2018,7.5\n"`
+	got := a.run("harmonise-series", `{"inputs":{`+table+`,"to":"2024-01-01"}}`).wants(200).parts()
+	if want := "code,name,date,value,mark,why\n0301,Oslo,2018-01-01,7.5,exact,\n1508,Ålesund,2018-01-01,,missing,\"no value of 1504, 1523, 1529, 1546\"\n1580,Haram,2018-01-01,,missing,no value of 1534\n" +
+		"0301,Oslo,2019-01-01,,missing,no value of 0301\n1508,Ålesund,2019-01-01,16,exact,\n1580,Haram,2019-01-01,4,exact,\n"; got["table"] != want {
+		t.Errorf("%s", got["table"])
+	}
+	if want := `{"rows":6,"empty":0,"unknown":0,"restoredCodes":0,"exact":3,"estimated":0,"missing":3,"total":"27.5","placed":"27.5","leftOut":"0.0"}`; got["report"] != want {
+		t.Errorf("%s", got["report"])
+	}
+	for in, at := range map[string]string{
+		`"table":"code,date\n","to":"2024-01-01"`:                              "/inputs/table",
+		table + `,"to":"24"`:                                                   "/inputs/to",
+		table + `,"to":"2024-01-01","scheme":"x"`:                              "/inputs/scheme",
+		table + `,"to":"2024-01-01","weights":"supplied"`:                      "/inputs/weightsTable",
+		table + `,"to":"2024-01-01","weights":"half"`:                          "/inputs/weights",
+		table + `,"to":"2024-01-01","weights":"supplied","weightsTable":"a\n"`: "/inputs/weightsTable",
+		`"table":"{\"code\":1}","to":"2024-01-01"`:                             "/inputs/table",
+		table: "/inputs/to",
+	} {
+		if r := a.run("harmonise-series", `{"inputs":{`+in+`}}`); r.StatusCode != 400 || !strings.Contains(string(r.Body), `"name":"`+at) {
+			t.Errorf("%s: %d %s", in, r.StatusCode, r.Body)
+		}
+	}
+}

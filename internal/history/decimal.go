@@ -1,0 +1,113 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+)
+
+// decimal is a number as it is written: n / 10^scale. The zero value is 0. It is not changed by what is done with it.
+type decimal struct {
+	n     big.Int
+	scale int
+}
+
+// maxDigits bounds the length of a number.
+const maxDigits = 60
+
+// parseDecimal reads digits with an optional sign and point.
+func parseDecimal(s string) (d decimal, err error) {
+	digits, ok := strings.CutPrefix(s, "-")
+	whole, part, point := strings.Cut(digits, ".")
+	if len(s) > maxDigits || whole == "" || point && part == "" || strings.Trim(whole+part, "0123456789") != "" {
+		return d, fmt.Errorf("%q is no number; write digits, with a point before decimals", s)
+	}
+	d.n.SetString(whole+part, 10)
+	if ok {
+		d.n.Neg(&d.n)
+	}
+	d.scale = len(part)
+	return d, nil
+}
+
+func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+
+// at is the number with more digits behind the point.
+func (d decimal) at(scale int) *big.Int { return new(big.Int).Mul(&d.n, pow10(scale-d.scale)) }
+
+func (d decimal) add(e decimal) (sum decimal) {
+	sum.scale = max(d.scale, e.scale)
+	sum.n.Add(d.at(sum.scale), e.at(sum.scale))
+	return sum
+}
+
+func (d decimal) sub(e decimal) decimal {
+	var minus decimal
+	minus.scale = e.scale
+	minus.n.Neg(&e.n)
+	return d.add(minus)
+}
+
+func (d decimal) rat() *big.Rat { return new(big.Rat).SetFrac(&d.n, pow10(d.scale)) }
+
+func (d decimal) String() string {
+	if d.scale == 0 {
+		return d.n.String()
+	}
+	s := new(big.Int).Abs(&d.n).String()
+	if len(s) <= d.scale {
+		s = strings.Repeat("0", d.scale+1-len(s)) + s
+	}
+	s = s[:len(s)-d.scale] + "." + s[len(s)-d.scale:]
+	if d.n.Sign() < 0 {
+		s = "-" + s
+	}
+	return s
+}
+
+// rounded is a ratio with so many digits, halves away from 0.
+func rounded(r *big.Rat, scale int) (d decimal) {
+	d.scale = scale
+	num := new(big.Int).Mul(r.Num(), pow10(scale))
+	num.Mul(num, big.NewInt(2))
+	den := new(big.Int).Mul(r.Denom(), big.NewInt(2))
+	if num.Sign() < 0 {
+		num.Sub(num, r.Denom())
+	} else {
+		num.Add(num, r.Denom())
+	}
+	d.n.Quo(num, den)
+	return d
+}
+
+// parted shares a number by weights that sum to 1, in its own digits: what rounding leaves goes to those with the largest remainder, of equal ones to the
+// first, so that the parts sum to the number.
+func parted(v decimal, to []int32, weights []*big.Rat) map[int32]decimal {
+	type part struct {
+		i         int
+		remainder *big.Rat
+	}
+	sign := int64(v.n.Sign())
+	whole := new(big.Int).Abs(&v.n)
+	left := new(big.Int).Set(whole)
+	parts, out := make([]part, len(to)), make([]big.Int, len(to))
+	for i, w := range weights {
+		share := new(big.Rat).Mul(new(big.Rat).SetInt(whole), w)
+		out[i].Quo(share.Num(), share.Denom())
+		left.Sub(left, &out[i])
+		parts[i] = part{i, share.Sub(share, new(big.Rat).SetInt(&out[i]))}
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Or(b.remainder.Cmp(a.remainder), a.i-b.i) })
+	for i := range int(left.Int64()) {
+		out[parts[i].i].Add(&out[parts[i].i], big.NewInt(1))
+	}
+	m := make(map[int32]decimal, len(to))
+	for i, n := range to {
+		d := decimal{scale: v.scale}
+		d.n.Mul(&out[i], big.NewInt(sign))
+		m[n] = d
+	}
+	return m
+}

@@ -1,0 +1,418 @@
+package history
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+)
+
+// Weights say by what a value is shared among several divisions, and by what ratios are averaged.
+type Weights string
+
+// The weights.
+const (
+	RefuseWeights     Weights = "refuse"     // by nothing: what would need it is missing
+	PopulationWeights Weights = "population" // people who went along, where the history knows that of all parts
+	AreaWeights       Weights = "area"       // square metres that went along, where the history knows that of all parts
+	SuppliedWeights   Weights = "supplied"   // the caller's own
+)
+
+// Mark says what is known of a cell.
+type Mark string
+
+// The marks.
+const (
+	Exact     Mark = "exact"     // the value is made of whole divisions
+	Estimated Mark = "estimated" // some part of it comes by weights
+	Missing   Mark = "missing"   // it cannot be known from what there is
+)
+
+// SeriesOptions say how a series is harmonised.
+type SeriesOptions struct {
+	To       Date    // whose divisions are wanted
+	Ratio    bool    // values are shares, means or rates, which are averaged; else they are added
+	Weights  Weights // "": RefuseWeights
+	Supplied []SuppliedWeight
+	MaxCells int // of the answer; 0: a million
+}
+
+// SuppliedWeight is a weight of the caller. With To, it is how much of Code goes there, compared with the other weights of Code; without, how much
+// Code counts in a mean. Of one without a Date, Date is 0; it holds on every day for which there is none with that day.
+type SuppliedWeight struct {
+	Code   string
+	Date   Date
+	To     string
+	Weight string // a number that is not negative
+}
+
+// Cell is a value of a division on the day asked for.
+type Cell struct {
+	Code, Name string
+	Date       Date // of the series
+	By         string
+	Value      string // "" when it is missing; decimal, never with an exponent
+	Mark       Mark
+	Why        string // why it is missing or estimated
+}
+
+// SeriesReport counts what became of a series.
+type SeriesReport struct {
+	Rows      int    `json:"rows"`
+	Empty     int    `json:"empty"`         // without a value
+	Unknown   int    `json:"unknown"`       // whose code was not in use on their day
+	Restored  int    `json:"restoredCodes"` // matched with the zeros that they had lost
+	Exact     int    `json:"exact"`
+	Estimated int    `json:"estimated"`
+	Missing   int    `json:"missing"`
+	Total     string `json:"total,omitempty"`   // of all values; not of ratios
+	Placed    string `json:"placed,omitempty"`  // of those in cells
+	LeftOut   string `json:"leftOut,omitempty"` // of those that no cell has: Total is Placed and LeftOut, to the last digit
+}
+
+// ErrTooMany reports a series with more cells than are kept.
+var ErrTooMany = errors.New("history: the series has too many cells")
+
+// Series takes the values of divisions of many days to the divisions of one. Undone mergers are followed as Translate does. Numbers are decimal and
+// exact: what is shared by weights is rounded to the digits of the value so that the parts sum to it. It holds the values, not the rows, in memory. It is for
+// one goroutine.
+type Series struct {
+	s      *Scheme
+	o      SeriesOptions
+	days   map[Date]*seriesDay
+	blocks map[seriesKey]map[int32]decimal // values by version of the day
+	keys   []seriesKey
+	cells  int
+	report SeriesReport
+	total  decimal
+	comma  rune // between the values of the table that was read; 0: none was
+	split  map[weightKey]*big.Rat
+	mean   map[weightKey]*big.Rat
+}
+
+type seriesKey struct {
+	date Date
+	by   string
+}
+
+type weightKey struct {
+	code string
+	date Date
+	to   string
+}
+
+// seriesDay is how the divisions of a day lead to those wanted.
+type seriesDay struct {
+	codes *Translator
+	leads map[int32][]int32 // from version to versions
+	parts map[int32][]int32 // the other way
+}
+
+// NewSeries returns an empty Series. An error names a weight that is none.
+func (s *Scheme) NewSeries(o SeriesOptions) (*Series, error) {
+	if o.Weights == "" {
+		o.Weights = RefuseWeights
+	}
+	if o.MaxCells == 0 {
+		o.MaxCells = 1_000_000
+	}
+	x := &Series{s: s, o: o, days: map[Date]*seriesDay{}, blocks: map[seriesKey]map[int32]decimal{}, split: map[weightKey]*big.Rat{}, mean: map[weightKey]*big.Rat{}}
+	for _, w := range o.Supplied {
+		d, err := parseDecimal(w.Weight)
+		if err != nil || d.n.Sign() < 0 {
+			return nil, fmt.Errorf("the weight %q of %s is no number from 0", w.Weight, w.Code)
+		}
+		if w.To == "" {
+			x.mean[weightKey{w.Code, w.Date, ""}] = d.rat()
+		} else {
+			x.split[weightKey{w.Code, w.Date, w.To}] = d.rat()
+		}
+	}
+	return x, nil
+}
+
+// Add takes one value: of a code of a day, and of what else it is of. An empty value, ".", "..", ":" and "-" are none. A code that was not in use is counted,
+// and told by the error with ErrUnknown or ErrNotThen in it, which is no reason to end; any other is.
+func (x *Series) Add(code string, date Date, by, value string) error {
+	x.report.Rows++
+	switch value {
+	case "", ".", "..", ":", "-":
+		x.report.Empty++
+		return nil
+	}
+	v, err := parseDecimal(value)
+	if err != nil {
+		return err
+	}
+	if !x.o.Ratio {
+		x.total = x.total.add(v)
+	}
+	day := x.day(date)
+	n, err := x.s.at(code, date)
+	if errors.Is(err, ErrUnknown) {
+		if r := day.codes.restore(code); r != nil {
+			n, err = x.s.number(r), nil
+			x.report.Restored++
+		}
+	}
+	if err != nil {
+		x.report.Unknown++
+		return fmt.Errorf("%s on %s: %w", code, date, err)
+	}
+	k := seriesKey{date, by}
+	block := x.blocks[k]
+	if block == nil {
+		block = map[int32]decimal{}
+		x.blocks[k] = block
+		x.keys = append(x.keys, k)
+	}
+	if _, twice := block[n]; twice {
+		return fmt.Errorf("%s on %s stands twice; name the columns that tell the rows apart", code, date)
+	}
+	block[n] = v
+	if x.cells++; x.cells > x.o.MaxCells {
+		return fmt.Errorf("%w: more than %d values; harmonise it in parts", ErrTooMany, x.o.MaxCells)
+	}
+	return nil
+}
+
+func (x *Series) day(d Date) *seriesDay {
+	if day := x.days[d]; day != nil {
+		return day
+	}
+	day := &seriesDay{codes: x.s.NewTranslator(d, x.o.To, ChooseList), leads: map[int32][]int32{}, parts: map[int32][]int32{}}
+	for i := range x.s.Versions {
+		if !x.s.Versions[i].Holds(d) {
+			continue
+		}
+		to := x.s.reach(int32(i), d, x.o.To, nil)
+		day.leads[int32(i)] = to
+		for _, n := range to {
+			day.parts[n] = append(day.parts[n], int32(i))
+		}
+	}
+	x.days[d] = day
+	return day
+}
+
+// Cells calls fn for each division that the values lead to, on each day, in the order of days, then of what else the values are of, then of codes. A division
+// that has a cell on one day has one on each.
+func (x *Series) Cells(fn func(Cell) error) (SeriesReport, error) {
+	slices.SortFunc(x.keys, func(a, b seriesKey) int { return cmp.Or(cmp.Compare(a.date, b.date), cmp.Compare(a.by, b.by)) })
+	wanted := map[int32]bool{}
+	for k, block := range x.blocks {
+		for n := range block {
+			for _, to := range x.days[k.date].leads[n] {
+				wanted[to] = true
+			}
+		}
+	}
+	targets := make([]int32, 0, len(wanted))
+	for n := range wanted {
+		targets = append(targets, n)
+	}
+	slices.Sort(targets)
+	if len(targets)*len(x.keys) > x.o.MaxCells {
+		return x.report, fmt.Errorf("%w: %d divisions on %d days; harmonise it in parts", ErrTooMany, len(targets), len(x.keys))
+	}
+	r, placed := x.report, decimal{}
+	for _, k := range x.keys {
+		b := &seriesBlock{x: x, day: x.days[k.date], date: k.date, values: x.blocks[k], shared: map[int32]map[int32]decimal{}}
+		for _, n := range targets {
+			c, v := b.cell(n)
+			c.Date, c.By = k.date, k.by
+			switch c.Mark {
+			case Missing:
+				r.Missing++
+			case Estimated:
+				r.Estimated++
+			default:
+				r.Exact++
+			}
+			if c.Mark != Missing {
+				c.Value = v.String()
+				placed = placed.add(v)
+			}
+			if err := fn(c); err != nil {
+				return r, err
+			}
+		}
+	}
+	if !x.o.Ratio {
+		r.Total, r.Placed, r.LeftOut = x.total.String(), placed.String(), x.total.sub(placed).String()
+	}
+	return r, nil
+}
+
+// seriesBlock is the values of one day.
+type seriesBlock struct {
+	x      *Series
+	day    *seriesDay
+	date   Date
+	values map[int32]decimal
+	shared map[int32]map[int32]decimal // what of a value goes where; nil for what cannot be shared
+}
+
+// cell is the value of one division wanted.
+func (b *seriesBlock) cell(n int32) (Cell, decimal) {
+	v := &b.x.s.Versions[n]
+	c := Cell{Code: v.Code, Name: v.Name, Mark: Exact}
+	parts := b.day.parts[n]
+	var lack []string
+	for _, p := range parts {
+		if _, ok := b.values[p]; !ok {
+			lack = append(lack, b.x.s.Versions[p].Code)
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		c.Mark, c.Why = Missing, "nothing on "+b.date.String()+" became it"
+		return c, decimal{}
+	case lack != nil:
+		c.Mark, c.Why = Missing, "no value of "+strings.Join(lack, ", ")
+		return c, decimal{}
+	case b.x.o.Ratio:
+		return b.ratio(c, n, parts)
+	}
+	sum := decimal{}
+	for _, p := range parts {
+		if len(b.day.leads[p]) == 1 {
+			sum = sum.add(b.values[p])
+			continue
+		}
+		code := b.x.s.Versions[p].Code
+		shares := b.share(p)
+		if shares == nil {
+			c.Mark, c.Why = Missing, b.refusal(code)
+			return c, decimal{}
+		}
+		c.Mark, c.Why = Estimated, "a part of "+code+" by "+string(b.x.o.Weights)
+		sum = sum.add(shares[n])
+	}
+	return c, sum
+}
+
+func (b *seriesBlock) refusal(code string) string {
+	if b.x.o.Weights == RefuseWeights {
+		return code + " became several, and no weights are to be used"
+	}
+	return code + " became several, and by " + string(b.x.o.Weights) + " it is not known how much is where"
+}
+
+// share parts a value among the divisions that it goes to, so that the parts sum to it; nil when it is not known how.
+func (b *seriesBlock) share(p int32) map[int32]decimal {
+	if got, ok := b.shared[p]; ok {
+		return got
+	}
+	var out map[int32]decimal
+	if shares := b.weights(p); shares != nil {
+		out = parted(b.values[p], b.day.leads[p], shares)
+	}
+	b.shared[p] = out
+	return out
+}
+
+// weights are how much of a division goes where, in all 1; nil when that is not known.
+func (b *seriesBlock) weights(p int32) []*big.Rat {
+	v, to := &b.x.s.Versions[p], b.day.leads[p]
+	out := make([]*big.Rat, len(to))
+	switch b.x.o.Weights {
+	case SuppliedWeights:
+		for i, n := range to {
+			out[i] = find(b.x.split, weightKey{v.Code, b.date, b.x.s.Versions[n].Code})
+		}
+	case PopulationWeights, AreaWeights:
+		if v.From > b.x.o.To || b.x.s.smaller != nil {
+			return nil
+		}
+		known := b.x.s.sharesBy(p, b.x.o.To, func(e *Edge) int64 {
+			if b.x.o.Weights == AreaWeights {
+				return e.Area
+			}
+			return e.People
+		})
+		for i, n := range to {
+			out[i] = known[n]
+		}
+	default:
+		return nil
+	}
+	sum := new(big.Rat)
+	for _, w := range out {
+		if w == nil {
+			return nil
+		}
+		sum.Add(sum, w)
+	}
+	if sum.Sign() == 0 {
+		return nil
+	}
+	for i, w := range out {
+		out[i] = new(big.Rat).Quo(w, sum)
+	}
+	return out
+}
+
+// find is a weight of a day, else the one of no day; nil when there is none.
+func find(m map[weightKey]*big.Rat, k weightKey) *big.Rat {
+	if w := m[k]; w != nil {
+		return w
+	}
+	k.date = 0
+	return m[k]
+}
+
+// ratioDigits is how many digits a mean has more than the value with most.
+const ratioDigits = 2
+
+// ratio is the mean of what a division is made of. Parts that all have the same value need no weights; of a division that became several each part
+// has its value, as an estimate.
+func (b *seriesBlock) ratio(c Cell, n int32, parts []int32) (Cell, decimal) {
+	same := true
+	scale := 0
+	for _, p := range parts {
+		same = same && b.values[p].rat().Cmp(b.values[parts[0]].rat()) == 0
+		scale = max(scale, b.values[p].scale)
+		if len(b.day.leads[p]) == 1 {
+			continue
+		}
+		code := b.x.s.Versions[p].Code
+		if b.x.o.Weights == RefuseWeights {
+			c.Mark, c.Why = Missing, b.refusal(code)
+			return c, decimal{}
+		}
+		c.Mark, c.Why = Estimated, code+" became several, which are taken to be alike"
+	}
+	if same {
+		return c, b.values[parts[0]]
+	}
+	sum, all := new(big.Rat), new(big.Rat)
+	for _, p := range parts {
+		code := b.x.s.Versions[p].Code
+		w := find(b.x.mean, weightKey{code, b.date, ""})
+		if b.x.o.Weights != SuppliedWeights || w == nil {
+			c.Mark, c.Why = Missing, "how much "+code+" counts in the mean is not known; supply weights"
+			return c, decimal{}
+		}
+		if to := b.day.leads[p]; len(to) > 1 {
+			shares := b.weights(p)
+			if shares == nil {
+				c.Mark, c.Why = Missing, b.refusal(code)
+				return c, decimal{}
+			}
+			w = new(big.Rat).Mul(w, shares[slices.Index(to, n)])
+		}
+		sum.Add(sum, new(big.Rat).Mul(w, b.values[p].rat()))
+		all.Add(all, w)
+	}
+	if all.Sign() == 0 {
+		c.Mark, c.Why = Missing, "the weights are all 0"
+		return c, decimal{}
+	}
+	if c.Mark == Exact {
+		c.Mark, c.Why = Estimated, "a mean by "+string(b.x.o.Weights)
+	}
+	return c, rounded(sum.Quo(sum, all), scale+ratioDigits)
+}

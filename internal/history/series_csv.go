@@ -1,0 +1,184 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// SeriesColumns name the columns of a table of values.
+type SeriesColumns struct {
+	Code, Date, Value string   // defaults: code, date, value
+	By                []string // other columns that tell values apart; they are in the answer
+}
+
+// SeriesFault is what is wrong with a row of a table. The heading is row 0.
+type SeriesFault struct {
+	Row    int
+	Reason string
+}
+
+func (f *SeriesFault) Error() string {
+	if f.Row == 0 {
+		return "heading: " + f.Reason
+	}
+	return fmt.Sprintf("row %d: %s", f.Row, f.Reason)
+}
+
+// mostFaults is how many codes that were not in use are told one by one.
+const mostFaults = 20
+
+// HarmoniseCSV reads a table of values to its end, and writes one of cells: code, name, date, the columns of By, value, mark and why. Days are as 2020-01-01, or
+// 2020 for the first of January. told gets the first rows whose code was not in use on their day. An error is a *SeriesFault where it is of a row.
+func (s *Scheme) HarmoniseCSV(w io.Writer, r io.Reader, cols SeriesColumns, o SeriesOptions, told func(SeriesFault)) (SeriesReport, error) {
+	x, err := s.NewSeries(o)
+	if err != nil {
+		return SeriesReport{}, err
+	}
+	if err := x.ReadCSV(r, cols, told); err != nil {
+		return x.report, err
+	}
+	return x.WriteCSV(w, cols)
+}
+
+// WriteCSV writes the cells as HarmoniseCSV does.
+func (x *Series) WriteCSV(w io.Writer, cols SeriesColumns) (SeriesReport, error) {
+	out := csv.NewWriter(w)
+	if x.comma != 0 {
+		out.Comma = x.comma
+	}
+	head := append([]string{"code", "name", "date"}, cols.By...)
+	if err := out.Write(append(head, "value", "mark", "why")); err != nil {
+		return x.report, err
+	}
+	row := make([]string, 0, len(head)+3)
+	report, err := x.Cells(func(c Cell) error {
+		row = append(row[:0], c.Code, c.Name, c.Date.String())
+		if len(cols.By) > 0 {
+			row = append(row, strings.Split(c.By, "\x00")...)
+		}
+		return out.Write(append(row, c.Value, string(c.Mark), c.Why))
+	})
+	out.Flush()
+	return report, errors.Join(err, out.Error())
+}
+
+// ReadCSV adds all rows of a table as HarmoniseCSV does.
+func (x *Series) ReadCSV(r io.Reader, cols SeriesColumns, told func(SeriesFault)) error {
+	in, comma := openCSV(r)
+	x.comma = comma
+	head, err := in.Read()
+	if errors.Is(err, io.EOF) {
+		return &SeriesFault{0, "the table is empty"}
+	} else if err != nil {
+		return &SeriesFault{0, err.Error()}
+	}
+	for i := range head {
+		head[i] = strings.TrimSpace(head[i])
+	}
+	names := append([]string{orElse(cols.Code, "code"), orElse(cols.Date, "date"), orElse(cols.Value, "value")}, cols.By...)
+	at := make([]int, len(names))
+	for i, name := range names {
+		if at[i] = slices.Index(head, name); at[i] < 0 {
+			return &SeriesFault{0, fmt.Sprintf("there is no column %q; there are %s", name, strings.Join(head, ", "))}
+		}
+	}
+	in.ReuseRecord = true
+	unknown := 0
+	by := make([]string, len(cols.By))
+	for n := 1; ; n++ {
+		row, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return &SeriesFault{n, err.Error()}
+		}
+		for i := range by {
+			by[i] = strings.ReplaceAll(row[at[3+i]], "\x00", "")
+			if !utf8.ValidString(by[i]) {
+				return &SeriesFault{n, "the text is not UTF-8"}
+			}
+		}
+		day, err := seriesDate(strings.TrimSpace(row[at[1]]))
+		if err == nil {
+			err = x.Add(strings.TrimSpace(row[at[0]]), day, strings.Join(by, "\x00"), strings.TrimSpace(row[at[2]]))
+		}
+		switch {
+		case errors.Is(err, ErrUnknown), errors.Is(err, ErrNotThen):
+			if unknown++; unknown <= mostFaults && told != nil {
+				told(SeriesFault{n, fmt.Sprintf("%s was not in use on %s", strings.TrimSpace(row[at[0]]), day)})
+			}
+		case err != nil:
+			return &SeriesFault{n, err.Error()}
+		}
+	}
+}
+
+func orElse(s, usual string) string {
+	if s == "" {
+		return usual
+	}
+	return s
+}
+
+// seriesDate reads a day, or a year as its first day.
+func seriesDate(s string) (Date, error) {
+	if len(s) == 4 && strings.Trim(s, "0123456789") == "" {
+		s += "-01-01"
+	}
+	return ParseDate(s)
+}
+
+// openCSV tells the separator by the heading, and passes over a byte order mark.
+func openCSV(r io.Reader) (*csv.Reader, rune) {
+	b := bufio.NewReaderSize(r, 64<<10)
+	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
+		b.Discard(3) // they are there
+	}
+	head, _ := b.Peek(4096) // fewer are all there are
+	head, _, _ = bytes.Cut(head, []byte("\n"))
+	comma := ','
+	for _, sep := range []rune{';', '\t'} {
+		if bytes.Count(head, []byte(string(sep))) > bytes.Count(head, []byte(string(comma))) {
+			comma = sep
+		}
+	}
+	in := csv.NewReader(b)
+	in.Comma = comma
+	return in, comma
+}
+
+// ReadWeights reads a table of weights with the columns code and weight, and perhaps date and to.
+func ReadWeights(r io.Reader) (out []SuppliedWeight, err error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := readTable(bytes.TrimPrefix(b, []byte("\ufeff")))
+	if err != nil {
+		return nil, err
+	}
+	if !t.has("code", "weight") {
+		return nil, errors.New("a table of weights has the columns code and weight, and perhaps date and to")
+	}
+	for i := range t.rows {
+		w := SuppliedWeight{Code: t.value(i, "code"), To: t.value(i, "to"), Weight: t.value(i, "weight")}
+		if d := t.value(i, "date"); d != "" {
+			if w.Date, err = seriesDate(d); err != nil {
+				return nil, Faults{{t.lines[i], err.Error()}}
+			}
+		}
+		if d, err := parseDecimal(w.Weight); err != nil || d.n.Sign() < 0 {
+			return nil, Faults{{t.lines[i], fmt.Sprintf("the weight %q is no number from 0", w.Weight)}}
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
