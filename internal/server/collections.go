@@ -39,7 +39,8 @@ func (s *Server) collection(c *call) (*answer, error) {
 		m["includedInDataCatalog"] = c.catalogLD(nil)
 		return m
 	}
-	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open", Tiled: tileSets(c.coll) != nil}
+	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open", Tiled: tileSets(c.coll) != nil,
+		Timed: c.coll.IntervalStart != "" || c.coll.Versions != nil}
 	a := &answer{JSON: doc, LD: ld, Links: doc.Links}
 	if c.rep.F != asHTML.F {
 		return a, nil
@@ -66,6 +67,7 @@ type collectionView struct {
 	Files  []downloadLink
 	Map    template.HTML // its features, or where they are
 	Tiled  bool          // there are tiles of it
+	Timed  bool          // a day picks what held then
 }
 
 // CRSName is the name of a coordinate system that the collection is offered in; "" for any other.

@@ -371,7 +371,7 @@ func (s *Server) lineage(c *call, w http.ResponseWriter) error {
 	}
 	path := "/collections/" + c.coll.ID + "/items/" + pathEscape(id) + "/lineage"
 	doc := lineageDoc{Division: c.divisionDoc(scheme, v), Datetime: at.String(), Links: c.selfLinks(path)}
-	begin, end := history.Date(10101), max(c.today(), at)
+	begin, end := beginning, max(c.today(), at)
 	for _, e := range scheme.Events { // decided, but still to come
 		end = max(end, e.Date)
 	}

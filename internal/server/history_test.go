@@ -228,3 +228,37 @@ func TestAHistoryOfOtherCollectionsIsConfigured(t *testing.T) {
 	}
 	a.get("/collections/counties/items/56/lineage?until=2019-01-01").wants(200)
 }
+
+func TestThePageOfAFeatureTellsItsHistory(t *testing.T) {
+	t.Parallel()
+	a := serveHistory(t, nil)
+	for _, mount := range []string{"", "/v1"} {
+		page := string(a.get(mount + "/collections/kommuner/items/1580?f=html&lang=en").wants(200).Body)
+		_, page, _ = strings.Cut(page, `id="history"`)
+		last := -1
+		for _, want := range []string{"since 2024-01-01", `datetime="2024-01-01"`, ">Split</a>", ">1507 Ålesund</a>", mount + "/collections/kommuner/items/1580?f=html", `datetime="2020-01-01"`, ">Merger</a>", ">1534 Haram</a>", "/items/1580/lineage?f=html"} {
+			if i := strings.Index(page, want); i < 0 {
+				t.Errorf("the page lacks %s: %s", want, page)
+			} else if strings.HasPrefix(want, "datetime") && i < last {
+				t.Errorf("%s comes before what is later", want)
+			} else {
+				last = i
+			}
+		}
+		if strings.Contains(page, "1508") {
+			t.Error("the page tells of another part")
+		}
+		day := a.URL + mount + "/collections/divisions_events/items?f=html&amp;lang=en&amp;datetime=2024-01-01"
+		if !strings.Contains(page, day) || !strings.Contains(string(a.get(strings.ReplaceAll(day, "&amp;", "&")).wants(200).Body), "1507 Ålesund") {
+			t.Errorf("no page of the day: %s", page)
+		}
+	}
+	for _, source := range []*api{serve(t, "", nil)} {
+		if page := string(source.get("/collections/kommuner/items/1580?f=html").wants(200).Body); strings.Contains(page, `id="history"`) {
+			t.Error("a history where none is known")
+		}
+	}
+	if strings.Contains(string(a.get("/collections/kommuner?f=html").wants(200).Body), `id="as-of"`) {
+		t.Error("a day can be chosen where nothing depends on it")
+	}
+}

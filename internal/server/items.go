@@ -486,6 +486,9 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 	if err := c.nameItem(v); err != nil {
 		return err
 	}
+	if v.History, err = c.itemHistory(at.row.ID); err != nil {
+		return err
+	}
 	if v.box != nil && read.outlines != nil {
 		if v.Map, err = c.itemMap(read.outlines, at.row, *v.box, v.Title); err != nil {
 			return err

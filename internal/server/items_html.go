@@ -222,6 +222,7 @@ type itemView struct {
 	Prev, Next neighbour
 	Belongs    []belonging // what this feature belongs to
 	Parts      []crumb     // features of other collections that refer to this one
+	History    *itemHistory
 }
 
 // neighbour is the feature before or after another one; with an empty Href there is none.

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"errors"
+	"slices"
+
+	"grense/internal/history"
+	"grense/internal/problem"
+)
+
+// itemHistory is what the page of a feature tells of its past: the last events, the last first.
+type itemHistory struct {
+	Since  string // the day from which it is what it is
+	Events []historyEvent
+	More   int    // earlier events
+	All    string // page of all
+}
+
+type historyEvent struct {
+	Date, Day, Kind, Page string // Day is the page of what happened on the date, Page that of the event; "" where events are no collection
+	Before, After         []crumb
+}
+
+// historyMost is how many events the page of a feature shows.
+const historyMost = 8
+
+// itemHistory tells how a feature came to be; nil when nothing is known.
+func (c *call) itemHistory(id string) (*itemHistory, error) {
+	s, err := c.scheme()
+	if err != nil || s == nil {
+		return nil, err
+	}
+	v, at, err := c.meant(s, id, 0)
+	if pe, ok := errors.AsType[*problem.Error](err); ok && pe.Kind == problem.NotFound {
+		return nil, nil // an id that is no code
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := &itemHistory{Since: v.From.String(), All: c.htmlHref("/collections/" + c.coll.ID + "/items/" + pathEscape(id) + "/lineage")}
+	_, collected := c.cat.Collection(history.EventsID)
+	edges := s.Lineage(v, at, beginning)
+	slices.Reverse(edges)
+	last := ""
+	for _, e := range edges {
+		if e.Event.ID != last && len(h.Events) == historyMost {
+			h.More++
+		}
+		if last != e.Event.ID && h.More == 0 {
+			x := historyEvent{Date: e.Event.Date.String(), Kind: c.kindText(e.Event.Kind)}
+			if collected {
+				x.Page = c.htmlHref("/collections/" + history.EventsID + "/items/" + pathEscape(e.Event.ID))
+				x.Day = c.htmlHref("/collections/"+history.EventsID+"/items") + "&datetime=" + x.Date
+			}
+			h.Events = append(h.Events, x)
+		}
+		if last = e.Event.ID; h.More > 0 {
+			continue
+		}
+		x := &h.Events[len(h.Events)-1]
+		x.Before, x.After = c.addEnd(x.Before, s, e.From), c.addEnd(x.After, s, e.To)
+	}
+	return h, nil
+}
+
+// beginning is before all that is known.
+const beginning = history.Date(10101)
+
+// addEnd adds one end of an edge, once.
+func (c *call) addEnd(list []crumb, s *history.Scheme, v *history.Version) []crumb {
+	if v == nil {
+		return list
+	}
+	x := crumb{v.Code + " " + v.Name, c.asPage(c.versionHref(s.ID, v))}
+	if !slices.Contains(list, x) {
+		list = append(list, x)
+	}
+	return list
+}
