@@ -64,21 +64,27 @@ func (c *harmoniseCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	x, err := s.NewSeries(o)
+	if err != nil {
+		return err
+	}
 	in, _, err := c.open(p)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	return c.harmonise(ctx, p, s, o, interruptible(ctx, in))
+	return c.harmonise(ctx, p, x, interruptible(ctx, in))
 }
 
 // harmonise writes the answer to a table that is open.
-func (c *harmoniseCmd) harmonise(ctx context.Context, p *process, s *history.Scheme, o history.SeriesOptions, in io.Reader) error {
+func (c *harmoniseCmd) harmonise(ctx context.Context, p *process, x *history.Series, in io.Reader) error {
 	what := c.table()
 	cols := history.SeriesColumns{Code: c.Code, Date: c.Date, Value: c.Value, By: c.By}
 	var report history.SeriesReport
 	write := func(w io.Writer) (err error) {
-		report, err = s.HarmoniseCSV(w, in, cols, o, func(f history.SeriesFault) { fmt.Fprintf(p.Stderr, "%s, %v\n", what, &f) })
+		if err = x.ReadCSV(in, cols, func(f history.SeriesFault) { fmt.Fprintf(p.Stderr, "%s, %v\n", what, &f) }); err == nil {
+			report, err = x.WriteCSV(w, cols)
+		}
 		return err
 	}
 	err := c.writeTo(p.Stdout, write)

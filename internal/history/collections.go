@@ -304,7 +304,6 @@ func LoadRows(ctx context.Context, st store.Store) ([]*Rows, error) {
 		}
 		return d
 	}
-	text := func(v any) string { s, _ := v.(string); return s }
 	in := reading{ctx, st}
 	err := in.each(versionsID, []string{"scheme", "code", "name", "parent_scheme", "parent", "valid_from", "valid_to", "recorded"}, func(v []any) {
 		r := of(text(v[0]))
@@ -338,6 +337,9 @@ func LoadRows(ctx context.Context, st store.Store) ([]*Rows, error) {
 	}
 	return schemes, err
 }
+
+// text is a value that is a text; "" for any other.
+func text(v any) string { s, _ := v.(string); return s }
 
 // reading is one reading of a store.
 type reading struct {

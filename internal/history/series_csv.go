@@ -34,20 +34,7 @@ func (f *SeriesFault) Error() string {
 // mostFaults is how many codes that were not in use are told one by one.
 const mostFaults = 20
 
-// HarmoniseCSV reads a table of values to its end, and writes one of cells: code, name, date, the columns of By, value, mark and why. Days are as 2020-01-01, or
-// 2020 for the first of January. told gets the first rows whose code was not in use on their day. An error is a *SeriesFault where it is of a row.
-func (s *Scheme) HarmoniseCSV(w io.Writer, r io.Reader, cols SeriesColumns, o SeriesOptions, told func(SeriesFault)) (SeriesReport, error) {
-	x, err := s.NewSeries(o)
-	if err != nil {
-		return SeriesReport{}, err
-	}
-	if err := x.ReadCSV(r, cols, told); err != nil {
-		return x.report, err
-	}
-	return x.WriteCSV(w, cols)
-}
-
-// WriteCSV writes the cells as HarmoniseCSV does.
+// WriteCSV writes a table of all cells: code, name, date, the columns of By, value, mark and why.
 func (x *Series) WriteCSV(w io.Writer, cols SeriesColumns) (SeriesReport, error) {
 	out := csv.NewWriter(w)
 	if x.comma != 0 {
@@ -69,7 +56,8 @@ func (x *Series) WriteCSV(w io.Writer, cols SeriesColumns) (SeriesReport, error)
 	return report, errors.Join(err, out.Error())
 }
 
-// ReadCSV adds all rows of a table as HarmoniseCSV does.
+// ReadCSV adds all rows of a table. Days are as 2020-01-01, or 2020 for the first of January. told, unless it is nil, gets the first rows whose code was not in use on
+// their day. An error is a *SeriesFault where it is of a row.
 func (x *Series) ReadCSV(r io.Reader, cols SeriesColumns, told func(SeriesFault)) error {
 	in, comma := openCSV(r)
 	x.comma = comma

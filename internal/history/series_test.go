@@ -12,15 +12,28 @@ import (
 	"grense/internal/history"
 )
 
+// harmonise reads a table and writes the other.
+func harmonise(t *testing.T, out *strings.Builder, table string, cols history.SeriesColumns, o history.SeriesOptions) (told []string, r history.SeriesReport, err error) {
+	t.Helper()
+	kommune, _ := norwayOf(t)
+	x, err := kommune.NewSeries(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = x.ReadCSV(strings.NewReader(table), cols, func(f history.SeriesFault) { told = append(told, f.Error()) }); err == nil {
+		r, err = x.WriteCSV(out, cols)
+	}
+	return told, r, err
+}
+
 // harmonised is the answer to a table, its heading left out.
 func harmonised(t *testing.T, table string, o history.SeriesOptions, by ...string) (string, history.SeriesReport) {
 	t.Helper()
-	kommune, _ := norwayOf(t)
 	if o.To == 0 {
 		o.To = 20240101
 	}
 	var out strings.Builder
-	r, err := kommune.HarmoniseCSV(&out, strings.NewReader(table), history.SeriesColumns{By: by}, o, nil)
+	_, r, err := harmonise(t, &out, table, history.SeriesColumns{By: by}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +140,6 @@ func TestTotalsOfASeriesAreConserved(t *testing.T) {
 
 func TestASeriesThatIsWrongIsRefusedByRow(t *testing.T) {
 	t.Parallel()
-	kommune, _ := norwayOf(t)
 	for table, want := range map[string]string{
 		"":                                 "heading: the table is empty",
 		"code,day,value\n":                 `heading: there is no column "date"; there are code, day, value`,
@@ -136,18 +148,16 @@ func TestASeriesThatIsWrongIsRefusedByRow(t *testing.T) {
 		"code,date,value\n0301,2024,1\n0301,2024,1\n": "row 2: 0301 on 2024-01-01 stands twice; name the columns that tell the rows apart",
 	} {
 		var fault *history.SeriesFault
-		_, err := kommune.HarmoniseCSV(&strings.Builder{}, strings.NewReader(table), history.SeriesColumns{}, history.SeriesOptions{To: 20240101}, nil)
+		_, _, err := harmonise(t, &strings.Builder{}, table, history.SeriesColumns{}, history.SeriesOptions{To: 20240101})
 		if !errors.As(err, &fault) || err.Error() != want {
 			t.Errorf("%q: %v, want %s", table, err, want)
 		}
 	}
-	var told []string
-	r, err := kommune.HarmoniseCSV(&strings.Builder{}, strings.NewReader("code,date,value\n9999,2024,5\n1507,2024,2\n0301,2024,1\n"), history.SeriesColumns{}, history.SeriesOptions{To: 20240101},
-		func(f history.SeriesFault) { told = append(told, f.Error()) })
+	told, r, err := harmonise(t, &strings.Builder{}, "code,date,value\n9999,2024,5\n1507,2024,2\n0301,2024,1\n", history.SeriesColumns{}, history.SeriesOptions{To: 20240101})
 	if want := []string{"row 1: 9999 was not in use on 2024-01-01", "row 2: 1507 was not in use on 2024-01-01"}; err != nil || !slices.Equal(told, want) || r.Unknown != 2 || r.LeftOut != "7" || r.Placed != "1" {
 		t.Errorf("%v %+v %v", told, r, err)
 	}
-	_, err = kommune.HarmoniseCSV(&strings.Builder{}, strings.NewReader("code,date,value\n0301,2024,5\n0301,2023,5\n"), history.SeriesColumns{}, history.SeriesOptions{To: 20240101, MaxCells: 1}, nil)
+	_, _, err = harmonise(t, &strings.Builder{}, "code,date,value\n0301,2024,5\n0301,2023,5\n", history.SeriesColumns{}, history.SeriesOptions{To: 20240101, MaxCells: 1})
 	if err == nil || !strings.Contains(err.Error(), "harmonise it in parts") {
 		t.Errorf("too many: %v", err)
 	}
