@@ -435,6 +435,11 @@ func (s fairStore) State(ctx context.Context) (n uint64, err error) {
 	if !ok {
 		return 0, nil
 	}
+	if g, ok := st.(store.Glanced); ok {
+		if n, ok := g.Glance(); ok {
+			return n, nil
+		}
+	}
 	err = s.turns.run(ctx, store.CostPage, func(ctx context.Context) error {
 		n, err = st.State(ctx)
 		return err

@@ -292,12 +292,18 @@ func (s *importedStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return s.Store.(store.Snapshotter).Snapshot(ctx)
 }
 
-var _ store.Stated = (*importedStore)(nil)
+var (
+	_ store.Stated  = (*importedStore)(nil)
+	_ store.Glanced = (*importedStore)(nil)
+)
 
 // State is that of the copy.
 func (s *importedStore) State(ctx context.Context) (uint64, error) {
 	return s.Store.(store.Stated).State(ctx)
 }
+
+// Glance is that of the copy.
+func (s *importedStore) Glance() (uint64, bool) { return s.Store.(store.Glanced).Glance() }
 
 // Revision names the present state of the copy.
 func (s *importedStore) Revision() string { return s.Catalog().Version }

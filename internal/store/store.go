@@ -96,6 +96,12 @@ type Stated interface {
 	State(ctx context.Context) (uint64, error)
 }
 
+// Glanced is a Stated that mostly knows its state without a question to the data.
+type Glanced interface {
+	// Glance returns what State would return now; false where only State can tell.
+	Glance() (uint64, bool)
+}
+
 // Marked is a Store whose rows may change at any moment, without a new catalog, and that can tell cheaply whether any did.
 type Marked interface {
 	// Mark names the state of the rows of a collection: the same text, that is not empty, means the same rows. Empty: it cannot be told.

@@ -2,9 +2,13 @@ package gpkg
 
 import (
 	"context"
+	"time"
 
 	"grense/internal/store"
 )
+
+// SettleAfter sets how long a file must have been left alone before its stamp is trusted.
+func (s *Store) SettleAfter(d time.Duration) { s.settled = d }
 
 // Plan returns what SQLite says of the statements for a question: of the page, then of the count.
 func (s *Store) Plan(q store.Query) (page, count []string, err error) {

@@ -82,22 +82,6 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 	return ctx.Err()
 }
 
-var _ store.Stated = (*Store)(nil)
-
-// State names the state of the file, which others may write into.
-func (s *Store) State(ctx context.Context) (rev uint64, err error) {
-	r, err := s.acquire()
-	if err != nil {
-		return 0, err
-	}
-	defer r.release()
-	err = r.use(ctx, func(c *conn) (err error) {
-		rev, err = r.revOf(c)
-		return err
-	})
-	return rev, err
-}
-
 func (b *batch) reset() {
 	clear(b.values)
 	clear(b.ids)

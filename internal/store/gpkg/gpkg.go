@@ -63,6 +63,7 @@ type Store struct {
 	nodes   *nodeCache
 	counts  *countCache
 	tables  *tableCache
+	settled time.Duration // settledAfter
 }
 
 var _ store.Store = (*Store)(nil)
@@ -91,7 +92,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.TypeAhead == 0 {
 		o.TypeAhead = 96 << 20
 	}
-	s := &Store{path: path, options: o,
+	s := &Store{path: path, options: o, settled: settledAfter,
 		nodes:  cache.New[nodeKey, []byte](cache.Options{Name: "rtree_nodes", Bytes: nodeBytes, Shards: 4, Group: o.Caches}),
 		counts: cache.New[countKey, int](cache.Options{Name: "counts", Bytes: countBytes, Group: o.Caches}),
 		tables: cache.New[tableKey, any](cache.Options{Name: "type_ahead", Bytes: int64(o.TypeAhead), Group: o.Caches, Fixed: true})}

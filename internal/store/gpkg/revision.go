@@ -30,6 +30,11 @@ type revision struct {
 	refs    atomic.Int64 // users, and one for being current
 	drained func()       // called once, when the last user has gone
 
+	path   string    // of the file that is read
+	still  bool      // nobody writes into it
+	opened fileStamp // of the file when it was opened; the zero value where stamps are not to be trusted
+	known  atomic.Pointer[knownState]
+
 	counts *countCache // of the store
 	nodes  *nodeCache  // of the store
 
@@ -89,6 +94,7 @@ func (s *Store) load(ctx context.Context) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
+	opened, _ := stampOf(path)
 	c, err := openConn(path, m)
 	if err != nil {
 		return nil, src.explain(err)
@@ -96,6 +102,9 @@ func (s *Store) load(ctx context.Context) (*revision, error) {
 	r, err := s.loadFrom(ctx, src, path, m, c)
 	if err = errors.Join(err, c.close()); err != nil {
 		return nil, src.explain(err)
+	}
+	if now, ok := stampOf(path); ok && now.same(opened) && local(path) { // all connections are to that file
+		r.opened = opened
 	}
 	return r, nil
 }
@@ -144,6 +153,8 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion, s.options.NarrowFrom)), Modified: lastChange(c, src.mtime), Hidden: hidden},
 		layers:  map[string]*layer{},
 		served:  map[string]string{},
+		path:    path,
+		still:   m == immutable,
 		counts:  s.counts,
 		nodes:   s.nodes,
 	}
@@ -161,6 +172,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		return nil, errors.Join(err, r.pool.close())
 	}
 	if now, err := inspect(s.path); err != nil || now.state() != src.state() {
+		r.still = false
 		r.pool.distrust() // somebody wrote while it was opened
 	}
 	r.typeAhead.tables = s.tables

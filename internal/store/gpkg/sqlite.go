@@ -262,6 +262,16 @@ func (c *conn) changeCounter() (n uint32, err error) {
 	return n, err
 }
 
+// wal reports whether the main database is in WAL mode, or on its way there (SQLite file format, 1.3.3).
+func (c *conn) wal() (is bool, err error) {
+	err = c.query("SELECT substr(data, 19, 2) FROM sqlite_dbpage('main') WHERE pgno = 1", nil, func(r row) error {
+		b := r.Bytes(0, nil)
+		is = len(b) != 2 || b[0] != 1 || b[1] != 1
+		return nil
+	})
+	return is, err
+}
+
 // interrupt lets the end of ctx break off what c does, until it is called anew.
 func (c *conn) interrupt(ctx context.Context) { c.c.SetInterrupt(ctx.Done()) }
 

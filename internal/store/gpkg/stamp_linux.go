@@ -1,0 +1,25 @@
+package gpkg
+
+import "syscall"
+
+// stampOf returns the stamp of a file; false when there is none.
+func stampOf(path string) (fileStamp, bool) {
+	var st syscall.Stat_t
+	if err := syscall.Stat(path, &st); err != nil {
+		return fileStamp{}, false
+	}
+	return fileStamp{device: uint64(st.Dev), inode: st.Ino, size: st.Size, changed: st.Ctim.Nano()}, true
+}
+
+// local reports whether a file is on a file system of this machine, where stamps are never those of a while ago.
+func local(path string) bool {
+	var fs syscall.Statfs_t
+	if syscall.Statfs(path, &fs) != nil {
+		return false
+	}
+	switch uint32(fs.Type) {
+	case 0xef53, 0x58465342, 0x9123683e, 0x2fc12fc1, 0xf2f52010, 0x01021994, 0x794c7630: // ext, XFS, Btrfs, ZFS, F2FS, tmpfs, overlay
+		return true
+	}
+	return false
+}
