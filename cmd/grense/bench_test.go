@@ -83,7 +83,7 @@ func alongNorway(rng *rand.Rand) string {
 	return fmt.Sprintf("bbox=%.6f,%.6f,%.6f,%.6f", west, south, west+0.5+rng.Float64(), south+0.3+0.5*rng.Float64())
 }
 
-// TestBenchTable writes server CPU per request to the file that GRENSE_BENCH names, as a Markdown table: the program against a bare handler, a process of
+// TestBenchTable measures requests whose names contain GRENSE_BENCH_ONLY. It writes server CPU per request to the file that GRENSE_BENCH names, as a Markdown table: the program against a bare handler, a process of
 // its own that writes the same compressed bytes under the same headers. Both are asked over the same keep-alive connections, in interleaved rounds.
 func TestBenchTable(t *testing.T) {
 	file := os.Getenv("GRENSE_BENCH")
@@ -109,6 +109,9 @@ func TestBenchTable(t *testing.T) {
 	record(t, s, warmTile)
 	compare(t, &table, s, demoQuestions())
 	for _, x := range benchSources {
+		if !strings.Contains(x.what, os.Getenv("GRENSE_BENCH_SOURCE")) {
+			continue
+		}
 		if source := sharedPath(t, "data", x.path); exists(source) {
 			s := serve(t, nil, source)
 			compare(t, &table, s, x.questions(t, s))
@@ -124,6 +127,7 @@ var benchSources = []struct {
 	questions  func(*testing.T, *serving) []question
 }{
 	{"The official counties", "norway/kartverket-fylker-25833.gpkg", countyQuestions},
+	{"Tiles of 20 KB and more", "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg", tileQuestions},
 	{"Filters", "france/france-communes-2018.geojsonl.gz", communeQuestions},
 }
 
@@ -149,6 +153,23 @@ func countyQuestions(t *testing.T, s *serving) []question {
 		{name: "Official counties: 10", path: "/collections/fylker/items?limit=10"},
 		{name: "Official counties: a fresh box, at most 10", next: freshBox("fylker")},
 		{name: "Official counties: the kept FlatGeobuf", path: kept},
+	}
+}
+
+// tileQuestions are tiles of 20 KB and more, compressed, that were made before.
+func tileQuestions(t *testing.T, s *serving) []question {
+	t.Helper()
+	const set = "/collections/kommune/tiles/WebMercatorQuad"
+	record(t, s, set+"/4/4/8") // has the levels made
+	for until := time.Now().Add(time.Minute); !strings.Contains(s.logged(t), "the levels for tiles are ready"); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("no levels for tiles")
+		}
+	}
+	return []question{
+		{name: "357 municipalities: a warm tile, level 4", path: set + "/4/4/8"},
+		{name: "357 municipalities: a warm tile, level 5", path: set + "/5/9/16"},
+		{name: "357 municipalities: a warm tile, level 6", path: set + "/6/18/33"},
 	}
 }
 
@@ -193,6 +214,9 @@ func compare(t *testing.T, table io.Writer, s *serving, questions []question) {
 	rng := rand.New(rand.NewPCG(1, uint64(len(questions))))
 	product := &measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key}
 	for _, q := range questions {
+		if !strings.Contains(q.name, os.Getenv("GRENSE_BENCH_ONLY")) {
+			continue
+		}
 		n := 1
 		if q.next != nil {
 			n = benchSample

@@ -90,7 +90,7 @@ func (c *call) lookupMap(covering []*division, near *division) (template.HTML, e
 	p := c.params.(*lookupParams)
 	plane := mapCRS(d.coll)
 	rows := []store.Row{d.row}
-	outs, err := c.outlinesOf(d.coll, mapScale{plane: plane}, rows)
+	outs, err := c.outlinesOf(d.coll, scaleOfAll(d.coll, plane), rows)
 	if err != nil {
 		return "", err
 	}
@@ -99,7 +99,11 @@ func (c *call) lookupMap(covering []*division, near *division) (template.HTML, e
 		return "", err
 	}
 	here := draw.Mark{Outline: draw.NewOutline(c.text("lookup.point"), orb.Point{*p.lon, *p.lat}, move)}
-	ground, err := c.ground(mapScale{plane: plane})
+	at := scaleOf(plane, draw.Bound(append(c.marks(d.coll, rows, outs, false), here)))
+	if err := c.refine(d.coll, at, rows, outs); err != nil {
+		return "", err
+	}
+	ground, err := c.ground(at)
 	if err != nil {
 		return "", err
 	}

@@ -143,9 +143,9 @@ func (c *call) outlinesBy(o *outliner, rows []store.Row) ([]*draw.Outline, error
 	return out, nil
 }
 
-// refine changes outlines of features of the call's collection for another scale, where they have shared borders.
-func (c *call) refine(at mapScale, rows []store.Row, outs []*draw.Outline) error {
-	o, err := c.outliner(c.coll, at)
+// refine changes outlines of features of a collection for another scale, where they have shared borders.
+func (c *call) refine(coll *store.Collection, at mapScale, rows []store.Row, outs []*draw.Outline) error {
+	o, err := c.outliner(coll, at)
 	if err != nil || o.shared == nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (c *call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
 		return "", nil
 	}
 	if near := scaleOf(plane, draw.Bound(here)).of(len(here)); near.unit < at.unit/2 { // a small part of the collection
-		if err = c.refine(near, rows, outs); err != nil {
+		if err = c.refine(c.coll, near, rows, outs); err != nil {
 			return "", err
 		}
 		here, at = c.marks(c.coll, rows, outs, false), near
@@ -299,7 +299,7 @@ func (c *call) itemMap(o *outliner, row store.Row, b orb.Bound, title string) (t
 		return "", err
 	}
 	at := scaleOf(plane, area)
-	if err := c.refine(at, rows, outs); err != nil {
+	if err := c.refine(c.coll, at, rows, outs); err != nil {
 		return "", err
 	}
 	here := c.marks(c.coll, rows, outs, false)

@@ -89,6 +89,7 @@ type Server struct {
 	downloads *fileCache
 	tiles     *tile.Maker
 	tileCache *tileCache
+	templates *cache.Cache[templatesKey, string] // of tiles
 	points    *pointIndexes
 	divided   *divisionCache
 
@@ -162,6 +163,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.downloads = newFileCache(dir, int64(o.Config.Limits.Downloads))
 	s.tiles, s.tileCache = o.Tiles, newTileCache(s.caches)
+	s.templates = cache.New[templatesKey, string](cache.Options{Name: "link templates", Bytes: 256 << 10, Group: s.caches})
 	if s.tiles == nil {
 		s.tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	}

@@ -137,7 +137,7 @@ func tileSets(coll *store.Collection) (sets []*tile.Set) {
 // tiled are the public collections with tiles in a set; nil for any.
 func (c *call) tiled(set *tile.Set) (colls []*store.Collection) {
 	for _, coll := range c.cat.Collections {
-		if sets := tileSets(coll); coll.Public && (set == nil && sets != nil || slices.Contains(sets, set)) {
+		if coll.Public && (set == nil && tileSets(coll) != nil || set != nil && set.Takes(coll)) {
 			colls = append(colls, coll)
 		}
 	}
@@ -184,7 +184,7 @@ func (c *call) tilesTitle() string {
 // grid is the tile matrix set that the path names, as far as there are tiles in it here.
 func (c *call) grid() (*tile.Set, error) {
 	set := c.tiles().set
-	if set != nil && slices.Contains(c.here(), set) {
+	if set != nil && (c.coll != nil && set.Takes(c.coll) || c.coll == nil && c.tiled(set) != nil) {
 		return set, nil
 	}
 	ids := make([]string, 0, 10)

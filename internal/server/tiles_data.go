@@ -123,7 +123,7 @@ func (s *Server) tile(c *call, w http.ResponseWriter) error {
 	}
 	h := w.Header()
 	c.dataHeaders(h)
-	h.Set("Link-Template", linkTemplates(c.tilesetLinks(set, c.others())))
+	h.Set("Link-Template", c.tileTemplates(set))
 	if t.hint != "" {
 		h.Set("OATiles-hint", t.hint)
 	}
@@ -139,6 +139,24 @@ func (s *Server) tile(c *call, w http.ResponseWriter) error {
 	h.Set("Content-Type", c.rep.contentType())
 	c.writeBody(w, http.StatusOK, t.body)
 	return nil
+}
+
+// templatesKey names the header Link-Template of tiles that are asked for without parameters.
+type templatesKey struct{ base, path, set string }
+
+// tileTemplates is the header Link-Template of a tile (RFC 9652; OGC 20-057, /rec/core/tc-link-template).
+func (c *call) tileTemplates(set *tile.Set) string {
+	rest := c.others()
+	if rest != "" {
+		return linkTemplates(c.tilesetLinks(set, rest))
+	}
+	key := templatesKey{c.base(), c.tilesPath(), set.ID}
+	if v, ok := c.s.templates.Get(key); ok {
+		return v
+	}
+	v := linkTemplates(c.tilesetLinks(set, ""))
+	c.s.templates.Put(key, v, int64(len(v)+len(key.base)+len(key.path)+64))
+	return v
 }
 
 // layerIDs are the collections of the layers.

@@ -230,7 +230,7 @@ func TestZoomLevelKeepsEveryKindOfGeometry(t *testing.T) {
 func TestMapsOfPagesHaveSharedBorders(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for _, path := range []string{"/collections/kommuner?f=html", "/collections/kommuner/items/0301?f=html", "/collections/kommuner/items?f=html&limit=250", "/collections/kommuner/items?f=html&fylke_nr=11"} {
+	for _, path := range []string{"/collections/kommuner?f=html", "/lookup?f=html&lon=10.75&lat=59.91", "/collections/kommuner/items/0301?f=html", "/collections/kommuner/items?f=html&limit=250", "/collections/kommuner/items?f=html&fylke_nr=11"} {
 		a.get(path, "Accept", "text/html").wants(200) // begins the levels
 		for !a.srv.TilesReady() {
 			time.Sleep(10 * time.Millisecond)

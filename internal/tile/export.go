@@ -115,7 +115,7 @@ func (x *exporter) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		x.rev += l.rev()
+		x.rev += l.rev
 		x.layers, x.ask = append(x.layers, exportedLayer{l: l}), append(x.ask, Query{Collection: id})
 		x.doc.Grense.Layers = append(x.doc.Grense.Layers, layer)
 		first, last = min(first, layer.First), max(last, layer.Last)

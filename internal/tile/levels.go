@@ -27,6 +27,7 @@ type levels struct {
 	side    *side
 	cache   *cache.Cache[sectionKey, any]
 	offsets []byte
+	rev     string // of the levels: see revOf
 
 	once sync.Once
 	byID []int32 // numbers of features in the order of their numeric ids
@@ -47,6 +48,7 @@ func (m *Maker) newLevels(set *Set, c string, s *side) (*levels, error) {
 	m.count++
 	l := &levels{n: m.count, set: set, c: c, side: s, cache: m.cache}
 	m.mu.Unlock()
+	l.rev = revOf(l)
 	var err error
 	if l.offsets, err = s.section(secOffsets); err == nil && len(l.offsets) != 8*(s.sum.Features+1) {
 		err = errSide

@@ -66,7 +66,7 @@ func (s *Set) levelOf(cell float64) int {
 }
 
 // Rev names the level and the state of the data that the geometries are of.
-func (o *Outlines) Rev() string { return o.l.rev() + string(rune('0'+o.z)) }
+func (o *Outlines) Rev() string { return o.l.rev + string(rune('0'+o.z)) }
 
 // Geometry returns the geometry of a feature as well-known binary in the CRS of the set; stored is the one that the store has, whose kind it keeps. A feature
 // that has no outline on the level, since it is too small there, has that of the next finer one where it has. What levels do not hold is only

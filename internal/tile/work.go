@@ -57,9 +57,10 @@ func (m *Maker) Progress() []Progress {
 // It asks the store for no more than the state of its data, and begins no levels that nobody has asked for a tile of.
 func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 	rev := ""
+	cat := st.Catalog()
 	for _, id := range collections {
-		c, move, err := layerOf(st.Catalog(), set, id)
-		if err != nil || move == nil {
+		c, ok := cat.Collection(id)
+		if !ok || c.Geometry == nil {
 			continue
 		}
 		if m.archived(m.ctx, st, set, c) != nil {
@@ -71,13 +72,13 @@ func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 			now, _, _ := stamp(m.ctx, st) // "" where it cannot be told, as the tile cannot then
 			return "made from " + now
 		}
-		rev += l.rev()
+		rev += l.rev
 	}
 	return rev
 }
 
-// rev differs for any two levels of any data.
-func (l *levels) rev() string {
+// revOf differs for any two levels of any data.
+func revOf(l *levels) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %s %s", l.c, l.set.ID, l.side.sum.Rev)
 	return strconv.FormatUint(h.Sum64(), 36) + "."
@@ -126,7 +127,7 @@ func (m *Maker) layer(ctx context.Context, st store.Store, d drawing, move crs.F
 			err = s.features(ctx, d.q)
 		}
 	} else {
-		d.made.Rev += l.rev()
+		d.made.Rev += l.rev
 		d.l = l
 		switch err = d.draw(ctx, st); {
 		case err != nil:
@@ -149,7 +150,7 @@ func stamp(ctx context.Context, st store.Store) (name string, live bool, err err
 			return "", false, err
 		}
 		if n != 0 {
-			name, live = fmt.Sprintf("%s/%x", name, n), false
+			name, live = name+"/"+strconv.FormatUint(n, 16), false
 		}
 	}
 	return name, live, nil

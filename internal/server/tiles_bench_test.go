@@ -1,0 +1,47 @@
+package server_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// BenchmarkWarmTile is a tile that was made before, without the network.
+func BenchmarkWarmTile(b *testing.B) {
+	for _, x := range []struct{ name, source, path string }{
+		{"demo", "", "/collections/kommuner/tiles/WebMercatorQuad/3/2/4"},
+		{"dataset", "", "/tiles/WebMercatorQuad/3/2/4"},
+		{"n1000", "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg", "/collections/kommune/tiles/WebMercatorQuad/6/17/33"},
+	} {
+		b.Run(x.name, func(b *testing.B) {
+			source := x.source
+			if source != "" {
+				source = shared(b, source)
+			} else if p, err := demoFile(); err == nil {
+				source = p
+			}
+			srv := benched(b, source)
+			h, d := srv.Handler(), &discard{}
+			get := func() {
+				r := httptest.NewRequest("GET", x.path, nil)
+				r.Header.Set("Accept-Encoding", "gzip")
+				*d = discard{h: http.Header{}}
+				h.ServeHTTP(d, r)
+			}
+			get()
+			for !srv.TilesReady() {
+				time.Sleep(10 * time.Millisecond)
+			}
+			time.Sleep(4 * time.Second) // the demo is a new file
+			if get(); d.n == 0 {
+				b.Fatal(d.status)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				get()
+			}
+			b.ReportMetric(float64(d.n), "B")
+		})
+	}
+}
