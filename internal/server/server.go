@@ -162,8 +162,7 @@ func New(o Options) (*Server, error) {
 		dir = filepath.Join(o.Config.DataDir, "downloads")
 	}
 	s.downloads = newFileCache(dir, int64(o.Config.Limits.Downloads))
-	s.tiles, s.tileCache = o.Tiles, newTileCache(s.caches)
-	s.templates = cache.New[templatesKey, string](cache.Options{Name: "link templates", Bytes: 256 << 10, Group: s.caches})
+	s.tiles, s.tileCache, s.templates = o.Tiles, newTileCache(s.caches), newTemplates(s.caches)
 	if s.tiles == nil {
 		s.tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	}

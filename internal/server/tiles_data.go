@@ -144,6 +144,10 @@ func (s *Server) tile(c *call, w http.ResponseWriter) error {
 // templatesKey names the header Link-Template of tiles that are asked for without parameters.
 type templatesKey struct{ base, path, set string }
 
+func newTemplates(g *cache.Group) *cache.Cache[templatesKey, string] {
+	return cache.New[templatesKey, string](cache.Options{Name: "link templates", Bytes: 256 << 10, Group: g})
+}
+
 // tileTemplates is the header Link-Template of a tile (RFC 9652; OGC 20-057, /rec/core/tc-link-template).
 func (c *call) tileTemplates(set *tile.Set) string {
 	rest := c.others()
