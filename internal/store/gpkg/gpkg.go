@@ -44,8 +44,8 @@ type Options struct {
 	// ViewTimeout is how long a view may take to be read through at the first opening; one that takes longer is refused, and the other layers are
 	// served. Defaults to 30 s.
 	ViewTimeout time.Duration
-	// ViewRow is the most bytes of a row, or of a value, that a view may compute; one with more is refused, and the other layers are served. Defaults to
-	// 128 MiB, which is the most of a table, too.
+	// ViewRow is the most bytes of a value, or of a row, that a view may read or compute; one with more is refused, and the other layers are served.
+	// Defaults to 128 MiB, which is the most of a table, too.
 	ViewRow int
 	// PageCache is how many bytes of pages all connections keep together. Defaults to 16 MiB for each, which a national register needs.
 	PageCache int64
