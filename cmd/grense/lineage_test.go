@@ -73,7 +73,7 @@ func TestTheBuiltInHistoryTellsOfAnyDataset(t *testing.T) {
 	file := writeFile(t, filepath.Join(dir, "kommuner.csv"), "nr,navn,lon,lat\n0301,Oslo,10.74,59.98\n1580,Haram,6.3,62.6\n")
 	config := writeFile(t, filepath.Join(dir, "grense.yaml"), "history: norway\nauth: open\ncollections: {kommuner: {id_column: nr}}\n")
 	s := serve(t, dir, file, "--config", config)
-	for path, want := range map[string]string{"/collections/kommuner/items/1534?f=json": `"current":[{"code":"1580"`, "/codes/kommune/0712?f=json": `"ambiguous":true`, "/collections/kommuner/items/1580/lineage?until=2019-01-01&f=html": "1534 Haram"} {
+	for path, want := range map[string]string{"/collections/kommuner/items/1534?f=json": `"current":[{"code":"1580"`, "/codes/kommune/0712?f=json": `"ambiguous":true`, "/collections/divisions_events/items?datetime=2024-01-01&kind=split&scheme=kommune": `"numberMatched":1,`, "/collections/kommuner/items/1580/lineage?until=2019-01-01&f=html": "1534 Haram"} {
 		if _, body := s.get(t, path, ""); !strings.Contains(body, want) {
 			t.Errorf("%s: %s", path, body)
 		}
