@@ -27,8 +27,8 @@ import (
 // How jobs are kept and worked on.
 const (
 	jobBeat     = 250 * time.Millisecond // how often a worker looks whether its job is wanted
-	jobTells    = 2 * time.Second        // how often it says that it lives
-	jobStale    = 15 * time.Second       // after which another takes over
+	jobTells    = 1 * time.Second        // how often it says that it lives
+	jobStale    = 6 * time.Second        // after which another takes over
 	jobAttempts = 3                      // a job that ended so many servers is not begun again
 )
 
