@@ -139,13 +139,19 @@ clients:
 	  { $(CLIENTS_FOUND); } || { echo "the acceptance run needs $(CLIENTS); install them"; exit 1; }; fi
 
 .PHONY: readers
-# Python readers of downloads, pinned, from PyPI into bin/readers.
+# Readers of downloads: Python's from PyPI into bin/readers, d3-fetch from npm, both pinned, and R's sf from Debian. GRENSE_TEST_INSTALL=0 forbids the last.
 READERS := cmd/grense/testdata/downloads/requirements.txt
-readers: bin/readers/installed
+READERS_NODE := cmd/grense/testdata/downloads/node
+readers: bin/readers/installed $(READERS_NODE)/node_modules/.package-lock.json
+	@if ! command -v Rscript >/dev/null || ! Rscript -e 'library(sf); library(tibble)' >/dev/null 2>&1; then \
+	  if [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing r-cran-sf for the acceptance run"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends r-base-core r-cran-sf r-cran-tibble >/dev/null; fi; fi
 bin/readers/installed: $(READERS)
 	python3 -m venv bin/readers
 	bin/readers/bin/pip install -q --disable-pip-version-check --only-binary :all: -r $(READERS)
 	touch $@
+$(READERS_NODE)/node_modules/.package-lock.json: $(READERS_NODE)/package-lock.json
+	cd $(READERS_NODE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
 .PHONY: soap-clients
 # Other SOAP stacks: PHP, gSOAP, Mono, SOAP::Lite (Debian), node-soap (npm, pinned), JAX-WS RI and CXF (Maven Central, pinned). What is not there is told by

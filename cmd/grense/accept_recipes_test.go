@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestAcceptRecipesOfACollectionRun runs what the page of a collection tells users of geopandas, pandas and DuckDB, as it stands there, with a key and
-// without. The Parquet file is read with pyarrow where there is no DuckDB.
+// TestAcceptRecipesOfACollectionRun runs what the page of a collection tells users of geopandas, pandas, DuckDB, R's sf and Observable, as it stands there,
+// with a key and without.
 func TestAcceptRecipesOfACollectionRun(t *testing.T) {
 	wantsClients(t)
 	python := rootPath(t, "bin", "readers", "bin", "python")
@@ -41,9 +41,10 @@ func TestAcceptRecipesOfACollectionRun(t *testing.T) {
 		run("geopandas", python, "-c", recipe("geopandas"))
 		run("pandas", python, "-c", recipe("pandas"))
 		curl, query, _ := strings.Cut(recipe("duckdb"), "\n")
-		if _, err := exec.LookPath("duckdb"); err != nil {
-			query = python + ` -c "import pyarrow.parquet; print(len(pyarrow.parquet.read_table('kommuner.parquet')))"`
-		}
+		query = regexp.MustCompile(`^duckdb -c "(.*)"$`).ReplaceAllString(query, python+` -c "import duckdb; print(duckdb.sql(\"$1\"))"`) // PyPI has the library, not the program
 		run("DuckDB", "sh", "-c", curl+"\n"+query)
+		run("R", "Rscript", "-e", recipe("r")+"\ncat(nrow(data))")
+		run("Observable", "node", "--input-type=module", "-e", `import * as d3 from "`+rootPath(t, "cmd", "grense", "testdata", "downloads", "node", "node_modules", "d3-fetch", "src", "index.js")+`";
+console.log((await `+recipe("observable")+`).features.length)`)
 	}
 }

@@ -51,6 +51,9 @@ func (p *parquetWriter) Close(abort bool) error {
 	if spatial {
 		opts = append(opts, parquet.KeyValueMetadata("geo", string(meta)))
 	}
+	for _, name := range p.unbounded(spatial) {
+		opts = append(opts, parquet.SkipPageBounds(name), parquet.SkipPageStatistics(name))
+	}
 	out := parquet.NewGenericWriter[any](p.w, opts...)
 	var row parquet.Row
 	err = p.read(func(i int, values []any, geom []byte) error {
@@ -70,6 +73,33 @@ func (p *parquetWriter) Close(abort bool) error {
 		return err
 	}
 	return out.Close()
+}
+
+// longestBound is the longest text of a column whose pages tell the least and the greatest. Readers refuse headers of pages beyond 16 MB, and an outline may have
+// as much.
+const longestBound = 4 << 10
+
+// unbounded are the columns whose pages tell no bounds: geometries and long texts.
+func (p *parquetWriter) unbounded(spatial bool) (names []string) {
+	all := p.names(spatial)
+	for i := range p.cols {
+		if p.facts[i].longest > longestBound {
+			names = append(names, all[i])
+		}
+	}
+	if spatial {
+		names = append(names, all[len(p.cols)])
+	}
+	return names
+}
+
+// names are those of the columns, with that of the geometry and of its box where there is one.
+func (p *parquetWriter) names(spatial bool) []string {
+	cols := p.cols
+	if spatial {
+		cols = append(slices.Clone(cols), column{Name: "geometry"}, column{Name: "bbox"})
+	}
+	return distinct(cols, 0, func(s string) string { return s })
 }
 
 // row appends the values of the columns.
@@ -133,11 +163,7 @@ func (p *parquetWriter) place(row parquet.Row, i int, geom []byte) parquet.Row {
 
 // schema returns the schema, and the metadata "geo" of a file with geometry.
 func (p *parquetWriter) schema(spatial bool) (*parquet.Schema, []byte, error) {
-	cols := p.cols
-	if spatial {
-		cols = append(slices.Clone(cols), column{Name: "geometry"}, column{Name: "bbox"})
-	}
-	names := distinct(cols, 0, func(s string) string { return s })
+	names := p.names(spatial)
 	var fields []parquet.Field
 	for i, c := range p.cols {
 		node := parquetNode(p.kindOf(i))

@@ -3,6 +3,7 @@ package format_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sort"
 	"strconv"
@@ -281,6 +282,22 @@ func TestIndexOfFlatGeobufFindsWhatABoxHolds(t *testing.T) {
 		if n == 1000 && looked > n/3 {
 			t.Errorf("the index looked at %d nodes for %d features of %d", looked, len(want), n)
 		}
+	}
+}
+
+// Arrow reads no header of a page beyond 16 MB, and bounds of the pages would hold the geometry again, several times.
+func TestParquetHoldsALargeGeometryOnce(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 1))
+	var line orb.LineString
+	for range 20000 {
+		line = append(line, orb.Point{random.Float64()*360 - 180, random.Float64()*180 - 90})
+	}
+	c, fs := areas(line)
+	c.Properties, fs[0].Values = []store.Property{{Name: "mer"}}, []any{strings.Repeat("æøå ", 20000)}
+	b := write(t, format.Find("parquet"), format.Options{Collection: c}, fs)
+	if most := len(fs[0].Geometry.WKB) + 20000; len(b) > most {
+		t.Errorf("%d bytes, want at most %d", len(b), most)
 	}
 }
 
