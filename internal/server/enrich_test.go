@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -121,10 +122,21 @@ func TestTablesThatCannotBeReadAreRefused(t *testing.T) {
 	}
 }
 
-// TestRowsComeBackWhileOthersAreSent: a client that waits for each row gets it.
+// TestRowsComeBackWhileOthersAreSent: a client that waits for each row gets it, over HTTP/1.1 and 2.
 func TestRowsComeBackWhileOthersAreSent(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
+	second := httptest.NewUnstartedServer(a.Config.Handler)
+	second.EnableHTTP2 = true
+	second.StartTLS()
+	t.Cleanup(second.Close)
+	rowByRow(t, a.Server, 1)
+	rowByRow(t, second, 2)
+}
+
+// rowByRow sends a row when the one before has come back, over a major version of HTTP.
+func rowByRow(t *testing.T, a *httptest.Server, major int) {
+	t.Helper()
 	in, send := io.Pipe()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/enrich?collections=kommuner", in)
 	if err != nil {
@@ -132,9 +144,12 @@ func TestRowsComeBackWhileOthersAreSent(t *testing.T) {
 	}
 	req.Header.Set("Content-Type", "text/csv")
 	go io.WriteString(send, "lon,lat\n")
-	res, err := http.DefaultTransport.RoundTrip(req)
+	res, err := a.Client().Transport.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if res.ProtoMajor != major {
+		t.Errorf("the answer is %s", res.Proto)
 	}
 	defer res.Body.Close()
 	out := bufio.NewReader(res.Body)

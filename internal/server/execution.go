@@ -161,7 +161,7 @@ func (x *execution) run(ctx context.Context, to shelf) ([]result, error) {
 	if err := x.req.Resolve(ctx, env, x.desc); err != nil {
 		return nil, err
 	}
-	ticket := x.s.turns.newTicket(x.owner, x.begun)
+	ticket := x.ticket()
 	outputs, err := x.p.Execute(context.WithValue(ctx, ticketKey{}, ticket), env, x.req.Inputs)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,16 @@ import (
 // call is a request that an execution makes of the server's own parts. Its turns are those of the execution.
 func (x *execution) call(ctx context.Context) *call {
 	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, x.root+x.mount+"/", nil) // our own address
-	return &call{s: x.s, r: r, mount: x.mount, root: x.root, cat: x.s.store.Catalog(), lang: x.lang, keyID: x.keyID, addr: x.owner, right: x.s.turns.newTicket(x.owner, x.begun)}
+	return &call{s: x.s, r: r, mount: x.mount, root: x.root, cat: x.s.store.Catalog(), lang: x.lang, keyID: x.keyID, addr: x.owner, right: x.ticket()}
+}
+
+// ticket is the right to ask the store; a job may ask for as long as it may take.
+func (x *execution) ticket() *ticket {
+	k := x.s.turns.newTicket(x.owner, x.begun)
+	if x.begun {
+		k.work.Store(int64(x.s.cfg.Processes.Time))
+	}
+	return k
 }
 
 // history is what is known of divisions through time.
