@@ -186,7 +186,7 @@ client-tools:
 	  mvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.openapitools:openapi-generator-cli:7.14.0 \
 	    -Dmdep.stripVersion=true -DoutputDirectory="$(abspath $(CLIENT_TOOLS))" && touch $(CLIENT_TOOLS)/made; fi
 
-soak: ## long loops, then every fuzz target for FUZZTIME (5m)
+soak: client-tools ## long loops, then every fuzz target for FUZZTIME (5m)
 	GRENSE_SOAK=1 go test -count=1 -timeout 120m ./...
 	@$(MAKE) -s --no-print-directory fuzz-targets | while read name dir; do \
 	  echo "$$name in $$dir"; go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) ./$$dir </dev/null || exit 1; done

@@ -3,6 +3,7 @@ package tile_test
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -114,7 +115,7 @@ func decoded(t testing.TB, m *tile.Maker, st store.Store, a tile.Ask) *mvt.Layer
 // cut, at the far side of the buffer, they end on the grid, and may pass a corner of a neighbour on its wrong side there.
 const judgeTiles = `
 import sys, shapely, itertools
-rows = [l.split() for l in sys.stdin]
+rows = (l.split() for l in sys.stdin)
 for k, g in itertools.groupby(rows, key=lambda r: r[0]):
     g = shapely.from_wkb([r[1] for r in g])
     bad = (~shapely.is_valid(g)).sum()
@@ -133,7 +134,7 @@ func python(t *testing.T) string {
 			return p
 		}
 	}
-	if os.Getenv("GRENSE_ACCEPT") != "" {
+	if os.Getenv("GRENSE_ACCEPT") != "" || os.Getenv("GRENSE_SOAK") != "" {
 		t.Fatal("no shapely 2.1; run make client-tools")
 	}
 	t.Skip("no shapely 2.1; make client-tools installs it")
@@ -146,6 +147,7 @@ type judged struct {
 	whole           int // up to this level all tiles
 	more            int // so many seeded ones of each finer level
 	known           int
+	seed            uint64
 }
 
 // judge makes tiles and asks GEOS about them: every polygon valid, no gap and no overlap along borders.
@@ -153,8 +155,17 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 	t.Helper()
 	p := python(t)
 	set, r := find(t, j.set), ready(t, m, st, j.set, j.collection)
-	random := rand.New(rand.NewPCG(1, 2))
-	var in bytes.Buffer
+	random := rand.New(rand.NewPCG(1, 2+j.seed))
+	cmd := exec.Command(p, "-c", judgeTiles)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	tiles, features := 0, 0
 	for _, l := range r.Limits {
 		var list []tile.Tile
@@ -177,18 +188,15 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 			tiles++
 			for _, f := range layer.Features {
 				features++
-				fmt.Fprintf(&in, "%d/%d/%d-%d %s\n", at.Z, at.Row, at.Col, n, hex.EncodeToString(wkb.Append(nil, f.Geometry)))
+				fmt.Fprintf(in, "%d/%d/%d-%d %s\n", at.Z, at.Row, at.Col, n, hex.EncodeToString(wkb.Append(nil, f.Geometry)))
 			}
 		}
 	}
-	cmd := exec.Command(p, "-c", judgeTiles)
-	cmd.Stdin = &in
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
 	}
 	seen, area := 0, map[int]float64{}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out.String()) {
 		var at string
 		var invalid, edges int
 		var inner, union float64
@@ -284,4 +292,40 @@ func TestAcceptTilesByShapely(t *testing.T) {
 		}
 		judged{set: "WebMercatorQuad", collection: "areas", whole: 6, more: 200}.judge(t, m, st)
 	})
+}
+
+// TestSoakTilesByShapely is TestAcceptTilesByShapely for all tiles to level 9 and 10,000 seeded ones above it. GRENSE_SOAK_TILES chooses by name.
+func TestSoakTilesByShapely(t *testing.T) {
+	if os.Getenv("GRENSE_SOAK") == "" {
+		t.Skip("long: make soak")
+	}
+	for _, x := range []struct {
+		name   string
+		open   func() store.Store
+		judged judged
+	}{
+		{"N1000 in UTM 33", func() store.Store { return open(t, sharedFile(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg")) }, judged{set: "utm33n", collection: "kommune"}},
+		{"N1000", func() store.Store { return open(t, sharedFile(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg")) }, judged{set: "WebMercatorQuad", collection: "kommune"}},
+		{"counties", func() store.Store { return open(t, sharedFile(t, "norway/kartverket-fylker-25833.gpkg")) }, judged{set: "WebMercatorQuad", collection: "fylker"}},
+		{"Kommuner-M", func() store.Store {
+			return layer(t, sharedFile(t, "norway/robhop-2024/Kommuner-M.geojson.gz"), "kommunenummer")
+		}, judged{set: "WebMercatorQuad", collection: "areas", known: 2}},
+		{"France", func() store.Store {
+			return layer(t, sharedFile(t, "france/france-communes-2018.geojsonl.gz"), "code")
+		}, judged{set: "WebMercatorQuad", collection: "areas"}},
+	} {
+		if !strings.HasPrefix(x.name, os.Getenv("GRENSE_SOAK_TILES")) {
+			continue
+		}
+		t.Run(x.name, func(t *testing.T) {
+			m := tile.NewMaker(tile.Options{Dir: t.TempDir()})
+			defer m.Close()
+			st, j := x.open(), x.judged
+			_, last := find(t, j.set).Levels()
+			j.whole, j.seed = 9, 7
+			last = min(last, ready(t, m, st, j.set, j.collection).Last)
+			j.more = 10_000 / max(1, last-j.whole)
+			j.judge(t, m, st)
+		})
+	}
 }
