@@ -57,6 +57,13 @@ type Collection struct {
 	ItemCount   int      `json:"itemCount"`
 	CRS         []string `json:"crs"`
 	StorageCRS  string   `json:"storageCrs,omitempty"`
+
+	Versioning *Versioning `json:"versioning,omitempty"` // nil: features have no versions
+}
+
+// Versioning tells what the time of the versions of features is (draft Versioned Features, collection metadata).
+type Versioning struct {
+	TimeAxis string `json:"timeAxis"` // "validity-time" or "transaction-time"
 }
 
 // Extent bounds the features of a collection in space and time (OGC 17-069r4, 7.14.2).

@@ -87,7 +87,7 @@ func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
 	maker := tile.NewMaker(tile.Options{Dir: filepath.Join(dir, "tiles"), Bytes: exportBytes, Check: 1000 * time.Hour, Log: log})
 	defer maker.Close()
 	start := time.Now()
-	made, err := maker.Export(ctx, st, tile.Export{Path: c.Out, Collections: names, First: c.MinZoom, Last: c.MaxZoom, Name: cfg.Service.Title.In("nb"),
+	made, err := maker.Export(ctx, st, tile.Export{AsOf: time.Now(), Path: c.Out, Collections: names, First: c.MinZoom, Last: c.MaxZoom, Name: cfg.Service.Title.In("nb"),
 		Attribution: attribution(cfg.Service.Licence), Told: newTeller(p)})
 	if err != nil {
 		return c.explained(err)

@@ -127,6 +127,8 @@ type Collection struct {
 	Roles         Roles    `yaml:"roles"`
 	// ValidTo says what roles.valid_to is: inclusive, the last day or moment of validity, or exclusive, the first after it. Defaults to exclusive.
 	ValidTo string `yaml:"valid_to"`
+	// Settled is a day, 2024-01-31: versions that ended on it or before are never corrected, so that caches may keep them for good where data are open. Defaults to none.
+	Settled string `yaml:"settled"`
 	// Codes is the scheme of the history whose codes the feature ids are, such as kommune. Defaults to kommune for a collection kommuner and to
 	// fylke for fylker, else to none.
 	Codes string `yaml:"codes"`

@@ -15,6 +15,7 @@ import (
 // Outline is what maps keep of a feature: its lines in the plane of the map, simplified far below a pixel of any map that shows it
 // whole. It is not changed once it is drawn.
 type Outline struct {
+	ID    string // of the feature
 	Title string
 	Lang  string // of the title, a BCP 47 tag; "" when the data do not say
 

@@ -83,12 +83,12 @@ func (e *CSV) AppendHeader(dst []byte) []byte { return append(dst, e.header...) 
 func (e *CSV) Append(dst []byte, f *store.Feature) ([]byte, error) {
 	start := len(dst)
 	fail := func(err error) ([]byte, error) {
-		return dst[:start], fmt.Errorf("feature: %s %q: %w", e.coll.ID, f.ID, err)
+		return dst[:start], fmt.Errorf("feature: %s %q: %w", e.coll.ID, f.Public(), err)
 	}
 	if err := checkValues(f, e.values); err != nil {
 		return fail(err)
 	}
-	dst = e.appendField(dst, f.ID)
+	dst = e.appendField(dst, f.Public())
 	for i, v := range f.Values {
 		if i == e.skip {
 			continue

@@ -129,12 +129,12 @@ func (e *Encoder) AppendProperties(dst []byte, f *store.Feature) ([]byte, error)
 		}
 	}
 	dst = append(dst, `},"id":`...)
-	return appendString(dst, f.ID), nil
+	return appendString(dst, f.Public()), nil
 }
 
 // wrap names the feature that err is about.
 func (e *Encoder) wrap(f *store.Feature, err error) error {
-	return fmt.Errorf("feature: %s %q: %w", e.coll.ID, f.ID, err)
+	return fmt.Errorf("feature: %s %q: %w", e.coll.ID, f.Public(), err)
 }
 
 // checkValues guards against features that were fetched with other wishes.

@@ -148,7 +148,7 @@ func (e *Encoder) AppendJSONLDItem(dst []byte, f *store.Feature, address string)
 // appendPlace writes the members @id, identifier, name and geo.
 func (e *Encoder) appendPlace(dst []byte, f *store.Feature, address string) ([]byte, error) {
 	dst = appendString(append(dst, `"@id":`...), address)
-	dst = appendString(append(dst, `,"identifier":`...), f.ID)
+	dst = appendString(append(dst, `,"identifier":`...), f.Public())
 	if i := e.ld.title; i >= 0 && f.Values[i] != nil {
 		var err error
 		if dst, err = appendValue(append(dst, `,"name":`...), f.Values[i]); err != nil {

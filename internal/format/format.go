@@ -139,7 +139,7 @@ func (o *Options) columns() ([]column, error) {
 // value is what a feature has in a column; nil where it has nothing.
 func (c column) value(f *store.Feature) any {
 	if c.at < 0 {
-		return f.ID
+		return f.Public()
 	}
 	return f.Values[c.at]
 }

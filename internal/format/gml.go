@@ -75,7 +75,7 @@ func (g *gmlWriter) Want() store.Want { return g.o.want() }
 
 func (g *gmlWriter) Write(f *store.Feature) error {
 	coll := xmlName(g.o.Collection.ID)
-	g.id, g.parts = coll+"."+xmlName("a" + f.ID)[1:], 0
+	g.id, g.parts = coll+"."+xmlName("a" + f.Public())[1:], 0
 	b := append(g.buf, "<sf:featureMember><app:"...)
 	b = append(append(append(append(b, coll...), ` gml:id="`...), g.id...), `">`...)
 	for i, c := range g.cols {
@@ -89,7 +89,7 @@ func (g *gmlWriter) Write(f *store.Feature) error {
 	}
 	s, ok, err := g.shaper.shape(f.Geometry.WKB)
 	if err != nil {
-		return fmt.Errorf("%s %q: %w", g.o.Collection.ID, f.ID, err)
+		return fmt.Errorf("%s %q: %w", g.o.Collection.ID, f.Public(), err)
 	}
 	if ok && !g.o.SkipGeometry {
 		g.z = allHeights(&s)

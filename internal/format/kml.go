@@ -67,7 +67,7 @@ func (k *kmlWriter) Write(f *store.Feature) error {
 	b := append(k.buf, "<Placemark><name>"...)
 	title := k.cols[k.title].value(f)
 	if title == nil {
-		title = f.ID
+		title = f.Public()
 	}
 	b = append(appendXMLValue(b, title), `</name><ExtendedData><SchemaData schemaUrl="#fields">`...)
 	for i, c := range k.cols {
@@ -81,7 +81,7 @@ func (k *kmlWriter) Write(f *store.Feature) error {
 	b = append(b, "</SchemaData></ExtendedData>"...)
 	g, ok, err := k.shaper.shape(f.Geometry.WKB)
 	if err != nil {
-		return fmt.Errorf("%s %q: %w", k.o.Collection.ID, f.ID, err)
+		return fmt.Errorf("%s %q: %w", k.o.Collection.ID, f.Public(), err)
 	}
 	if ok {
 		b = appendKMLGeometry(b, &g)

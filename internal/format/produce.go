@@ -22,6 +22,8 @@ var errGathered = errors.New("format: the piece is full")
 type Source struct {
 	Snapshot store.Snapshot
 	Query    store.Query
+	// VersionIDs is that of store.Want.
+	VersionIDs bool
 }
 
 // Produce writes a whole file. Questions to the snapshot gather pieces in memory, so that nobody waits for a reader inside of one.
@@ -74,8 +76,9 @@ func (x feeder) feed(ctx context.Context) error {
 
 func (x feeder) page(ctx context.Context, rows []store.Row) error {
 	for len(rows) > 0 {
-		n := 0
-		err := x.from.Snapshot.Fetch(ctx, x.from.Query.Collection, rows, x.w.Want(), func(f *store.Feature) error {
+		n, want := 0, x.w.Want()
+		want.VersionIDs = x.from.VersionIDs
+		err := x.from.Snapshot.Fetch(ctx, x.from.Query.Collection, rows, want, func(f *store.Feature) error {
 			n++
 			if err := x.w.Write(f); err != nil {
 				return err

@@ -86,7 +86,7 @@ func (t *table) Write(f *store.Feature) error {
 	}
 	g, ok, err := t.shaper.shape(f.Geometry.WKB)
 	if err != nil {
-		return fmt.Errorf("%s %q: %w", t.o.Collection.ID, f.ID, err)
+		return fmt.Errorf("%s %q: %w", t.o.Collection.ID, f.Public(), err)
 	}
 	if ok {
 		row.box = g.bound()

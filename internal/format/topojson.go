@@ -92,7 +92,7 @@ func (t *topoWriter) Write(f *store.Feature) error {
 	}
 	t.buf = append(b, '}')
 	if t.bad {
-		return problem.Invalidf("f", "topojson", "the feature %q has a position beyond 214 degrees, which this format cannot hold; ask for f=json", f.ID)
+		return problem.Invalidf("f", "topojson", "the feature %q has a position beyond 214 degrees, which this format cannot hold; ask for f=json", f.Public())
 	}
 	if _, err = t.text.Write(t.buf); err == nil && len(t.at) >= t.together {
 		err = t.settle(t.refs, t.arcs)

@@ -115,7 +115,7 @@ func (x *xlsxWriter) Write(f *store.Feature) error {
 	if x.points {
 		g, ok, err := x.shaper.shape(f.Geometry.WKB)
 		if err != nil {
-			return fmt.Errorf("%s %q: %w", x.o.Collection.ID, f.ID, err)
+			return fmt.Errorf("%s %q: %w", x.o.Collection.ID, f.Public(), err)
 		}
 		if ok && len(g.Line) == 1 {
 			row = append(row, g.Line[0][0], g.Line[0][1])

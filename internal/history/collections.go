@@ -93,18 +93,40 @@ func Collections() []*store.Collection {
 			},
 			DefaultSort: []store.Sort{{Property: "date", Desc: true}}, Instant: "date", TitleProperty: "title",
 		},
-		{
-			ID: versionsID, Table: "lineage_version", Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
-			Properties: append(plain(cql2.TypeText, "scheme", "code", "name", "parent_scheme", "parent", "entity", "recorded"),
-				plain(cql2.TypeDate, "valid_from", "valid_to")...),
-			IntervalStart: "valid_from", IntervalEnd: "valid_to",
-		},
+		versionsCollection(),
 		{
 			ID: edgesID, Table: "lineage_edge", Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
 			Properties: append(append(append(plain(cql2.TypeText, "scheme", "event", "code_before", "code_after", "made_of"), plain(cql2.TypeDate, "date")...),
 				plain(cql2.TypeBool, "transfer")...), plain(cql2.TypeInteger, "people", "area", "units")...),
 			Instant: "date",
 		},
+	}
+}
+
+// versionsCollection are divisions as they were, without borders: rows with one entity are versions of it.
+func versionsCollection() *store.Collection {
+	return &store.Collection{
+		ID: versionsID, Table: "lineage_version", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
+		Title: store.Text{"nb": "Inndelinger gjennom tidene", "nn": "Inndelingar gjennom tidene", "en": "Divisions through time"},
+		Description: store.Text{
+			"nb": "Kommuner og andre inndelinger som de var: nummer, navn og hva de hørte til, med en versjon for hver tid. datetime velger versjonene som gjaldt da. Grenser er ikke med.",
+			"nn": "Kommunar og andre inndelingar som dei var: nummer, namn og kva dei høyrde til, med ein versjon for kvar tid. datetime vel versjonane som gjaldt då. Grenser er ikkje med.",
+			"en": "Municipalities and other divisions as they were: code, name and what they belonged to, with a version for each time. datetime selects the versions of then. There are no borders.",
+		},
+		Keywords: []string{"historie", "history", "lineage"},
+		Properties: []store.Property{
+			property(cql2.TypeText, "entity", "Inndelingens id", "Id-en til inndelinga", "Id of the division"),
+			property(cql2.TypeText, "scheme", "Inndeling", "Inndeling", "Scheme"),
+			property(cql2.TypeText, "code", "Nummer", "Nummer", "Code"),
+			property(cql2.TypeText, "name", "Navn", "Namn", "Name"),
+			property(cql2.TypeText, "parent_scheme", "Overordnet inndeling", "Overordna inndeling", "Scheme of the parent"),
+			property(cql2.TypeText, "parent", "Hører til", "Høyrer til", "Parent"),
+			property(cql2.TypeDate, "valid_from", "Gyldig fra", "Gyldig frå", "Valid from"),
+			property(cql2.TypeDate, "valid_to", "Gyldig til", "Gyldig til", "Valid until before"),
+			property(cql2.TypeText, "recorded", "Registrert", "Registrert", "Recorded"),
+		},
+		Versions: &store.Versions{ID: "entity", Start: "valid_from", End: "valid_to"}, IntervalStart: "valid_from", IntervalEnd: "valid_to",
+		DefaultSort: []store.Sort{{Property: "entity"}, {Property: "valid_from"}}, TitleProperty: "name",
 	}
 }
 

@@ -8,14 +8,15 @@ import (
 
 // idSource is one of the places where the id of a feature may stand.
 type idSource struct {
-	what   string // for people
-	seed   maphash.Seed
-	seen   map[uint64]int // features by the hash of their ids, counted over all files
-	texts  bool           // some id is no integer, or not the plain form of one
-	stated int
-	faults []Fault // features without an id, or with that of another
-	bad    int
-	gone   bool // it cannot be the source, so it is no longer looked at
+	what    string // for people
+	seed    maphash.Seed
+	seen    map[uint64]int // features by the hash of their ids, counted over all files
+	texts   bool           // some id is no integer, or not the plain form of one
+	stated  int
+	faults  []Fault // features without an id, or with that of another
+	bad     int
+	repeats int  // of the bad ones, those with the id of another
+	gone    bool // it cannot be the source, so it is no longer looked at
 }
 
 // maxIDFaults bounds what is kept of a source that may not be chosen.
@@ -45,6 +46,7 @@ func (s *idSource) see(v value, n int, f Fault, label func(int) string) {
 	}
 	h := maphash.String(s.seed, id)
 	if first, ok := s.seen[h]; ok {
+		s.repeats++
 		f.ID = id
 		f.Reason = fmt.Sprintf("the %s %q is that of %s too; name another property with --id-field", s.what, id, label(first))
 		s.fault(f)

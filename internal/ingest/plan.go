@@ -47,6 +47,9 @@ func (p *Plan) define() {
 	if from != nil {
 		p.inherit(from)
 	}
+	if p.versioned {
+		p.defineVersions()
+	}
 	if t := p.target.TitleField; t != "" {
 		if x := p.byName[t]; x != nil {
 			c.TitleProperty = x.out
@@ -124,6 +127,9 @@ func (p *Plan) setKey() {
 	source, prop := p.own, p.byName["id"]
 	switch {
 	case p.key == keyNumber:
+		if p.versioned {
+			p.typeVersions()
+		}
 		return
 	case p.key == keyField:
 		source, prop = p.field, p.byName[p.idName()]

@@ -22,6 +22,10 @@ type Target struct {
 	TitleField string     // property that names a feature to people; "": none
 	Replace    bool       // a collection of that id may exist, and goes
 	Strict     bool       // a polygon that cannot be repaired is refused
+	// ValidFrom and ValidTo are the properties with the validity of versions, where ids of IDField repeat; "": those of the usual names. Inclusive says that
+	// ValidTo is the last day or moment.
+	ValidFrom, ValidTo string
+	Inclusive          bool
 }
 
 // Watch follows an import. Its functions may be nil.
@@ -35,21 +39,23 @@ type Plan struct {
 	Report     Report
 	Collection *store.Collection // as it will be defined
 
-	target  Target
-	watch   Watch
-	layers  []*layerSurvey
-	columns []*column
-	byName  map[string]*column
-	own     *idSource // the format's own id
-	field   *idSource // the property IDField, else "id"
-	differ  bool      // the property is not the own id everywhere
-	key     keyFrom
-	total   int64
-	before  int64 // bytes of layers that were read
-	crs     crs.ID
-	multi   string // type of all geometries; "" where there are several
-	mixed   bool   // some are single, and some are collections of the same
-	line    []byte // scratch for WKB
+	target    Target
+	watch     Watch
+	layers    []*layerSurvey
+	columns   []*column
+	byName    map[string]*column
+	own       *idSource // the format's own id
+	field     *idSource // the property IDField, else "id"
+	differ    bool      // the property is not the own id everywhere
+	version   *idSource // the property with the beginning of its validity
+	versioned bool      // features are versions of those that the property names
+	key       keyFrom
+	total     int64
+	before    int64 // bytes of layers that were read
+	crs       crs.ID
+	multi     string // type of all geometries; "" where there are several
+	mixed     bool   // some are single, and some are collections of the same
+	line      []byte // scratch for WKB
 }
 
 // keyFrom says where the feature ids come from.
@@ -93,8 +99,11 @@ type extreme struct {
 func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, error) {
 	if from := source(layers); from != nil {
 		t.IDField = cmp.Or(t.IDField, from.Key.Property)
+		if v := from.Versions; v != nil && t.IDField == v.ID && t.ValidFrom == "" {
+			t.ValidFrom, t.ValidTo, t.Inclusive = v.Start, v.End, v.Inclusive
+		}
 	}
-	p := &Plan{target: t, watch: w, byName: map[string]*column{}, own: newIDSource("id")}
+	p := &Plan{target: t, watch: w, byName: map[string]*column{}, own: newIDSource("id"), version: newIDSource("version")}
 	if p.target.IDField != "" {
 		p.own.drop()
 		p.field = newIDSource("property " + t.IDField)
@@ -281,6 +290,9 @@ func (s *surveyor) identify(r *record, f Fault) {
 		s.differ = s.differ || !ok || a != b
 	}
 	s.field.see(prop, n, f, s.label)
+	if s.target.IDField != "" {
+		s.seeVersion(prop, r, n, f)
+	}
 	if s.target.IDField == "" && s.field.bad > 0 {
 		s.field.drop()
 	}
@@ -508,6 +520,10 @@ func (p *Plan) chooseKey() {
 		source, p.key = p.field, keyField
 		if p.byName[p.target.IDField] == nil && p.Report.Read > 0 {
 			p.refuse("there is no property %q for --id-field; there are: %s", p.target.IDField, p.list())
+			return
+		}
+		if p.chooseVersions() {
+			p.key = keyNumber
 			return
 		}
 	case p.own.stated > 0:

@@ -177,13 +177,13 @@ func (x export) layers(ctx context.Context, env *Env, in Inputs, snap store.Snap
 		if err := options(&o, in); err != nil {
 			return nil, "", err
 		}
-		layers = append(layers, format.Layer{Options: o, Query: store.Query{Collection: id}})
+		layers = append(layers, format.Layer{Options: o, Query: store.Query{Collection: id, AsOf: env.Now}})
 	}
 	if len(layers) == 0 {
 		return nil, "", problem.NotFoundf("there are no collections to export")
 	}
 	if x.area && in.Text("area_type") != "" {
-		area, err := findArea(ctx, snap, in)
+		area, err := findArea(ctx, env, snap, in)
 		if err != nil {
 			return nil, "", err
 		}
@@ -247,7 +247,7 @@ type foundArea struct {
 }
 
 // findArea looks an area up by its id or its name.
-func findArea(ctx context.Context, snap store.Snapshot, in Inputs) (*foundArea, error) {
+func findArea(ctx context.Context, env *Env, snap store.Snapshot, in Inputs) (*foundArea, error) {
 	kind := in.Text("area_type")
 	id := kind
 	for _, a := range areas {
@@ -261,12 +261,16 @@ func findArea(ctx context.Context, snap store.Snapshot, in Inputs) (*foundArea, 
 	}
 	a := &foundArea{kind: kind, coll: coll, id: in.Text("area_id"), label: in.Text("area_id")}
 	if a.id == "" {
-		if err := a.byName(ctx, snap, in); err != nil {
+		if err := a.byName(ctx, env, snap, in); err != nil {
 			return nil, err
 		}
 	}
 	found := false
-	err := snap.Fetch(ctx, coll.ID, store.Current(a.id), store.Want{Properties: []string{}, SkipMissing: true}, func(f *store.Feature) error {
+	rows, err := a.row(ctx, env, snap)
+	if err != nil {
+		return nil, err
+	}
+	err = snap.Fetch(ctx, coll.ID, rows, store.Want{Properties: []string{}, SkipMissing: true}, func(f *store.Feature) error {
 		found = true
 		if f.Geometry.IsNull() {
 			return nil
@@ -281,8 +285,24 @@ func findArea(ctx context.Context, snap store.Snapshot, in Inputs) (*foundArea, 
 	return a, err
 }
 
+// row is that of the area, or of its version of now; none where no feature can have the id.
+func (a *foundArea) row(ctx context.Context, env *Env, snap store.Snapshot) ([]store.Row, error) {
+	if a.coll.Versions == nil {
+		return store.Current(a.id), nil
+	}
+	e, ok := a.coll.IsFeature(a.id)
+	if !ok {
+		return nil, nil
+	}
+	p, err := snap.Page(ctx, store.Query{Collection: a.coll.ID, Filter: e, Limit: 1, Count: store.CountNone, AsOf: env.Now})
+	if err != nil {
+		return nil, err
+	}
+	return p.Rows, nil
+}
+
 // byName finds the one area of a name.
-func (a *foundArea) byName(ctx context.Context, snap store.Snapshot, in Inputs) error {
+func (a *foundArea) byName(ctx context.Context, env *Env, snap store.Snapshot, in Inputs) error {
 	name, field := in.Text("area_name"), in.Text("area_name_field")
 	if name == "" {
 		return Fault(missing{}, "say which area, with area_name or area_id", "area_name")
@@ -299,7 +319,7 @@ func (a *foundArea) byName(ctx context.Context, snap store.Snapshot, in Inputs) 
 	if err != nil {
 		return Fault(field, "name a property that holds texts", "area_name_field")
 	}
-	p, err := snap.Page(ctx, store.Query{Collection: a.coll.ID, Filter: e, Limit: 2, Count: store.CountNone})
+	p, err := snap.Page(ctx, store.Query{Collection: a.coll.ID, Filter: e, Limit: 2, Count: store.CountNone, AsOf: env.Now})
 	switch {
 	case err != nil:
 		return err
@@ -308,8 +328,11 @@ func (a *foundArea) byName(ctx context.Context, snap store.Snapshot, in Inputs) 
 	case len(p.Rows) > 1:
 		return Fault(name, "several areas have this name; use area_id", "area_name")
 	}
-	a.id, a.label = p.Rows[0].ID, name
-	return nil
+	a.label = name
+	return snap.Fetch(ctx, a.coll.ID, p.Rows, store.Want{Properties: []string{}, NoGeometry: true}, func(f *store.Feature) error {
+		a.id = f.Public()
+		return nil
+	})
 }
 
 func visible(c *store.Collection, name string) bool {
@@ -410,7 +433,7 @@ func (distinct) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 		return nil, Fault(name, "use one of "+strings.Join(coll.Names(), ", ")+", but no geometry and no list", "queryable")
 	}
 	values, seen := []any{}, map[any]bool{}
-	q := store.Query{Collection: coll.ID, SortBy: []store.Sort{{Property: name}}, Limit: 5000, Count: store.CountNone}
+	q := store.Query{Collection: coll.ID, SortBy: []store.Sort{{Property: name}}, Limit: 5000, Count: store.CountNone, AsOf: env.Now}
 	for {
 		page, err := snap.Page(ctx, q)
 		if err != nil {

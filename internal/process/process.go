@@ -51,6 +51,8 @@ type Env struct {
 	Temp       string // folder for temporary files; "" for that of the system
 	Base       string // absolute URL of the mount, without a slash at its end
 	Lang       string // nb, nn or en
+	// Now is the moment of the execution in the time zone of the service: of features with versions those of then are asked.
+	Now time.Time
 	// History is what is known of divisions through time; nil when nothing is.
 	History func(context.Context) (*history.History, error)
 	// Lookup answers which divisions are at a point, as GET /lookup does for the same parameters. What is wrong with these is told of inputs of the same names.

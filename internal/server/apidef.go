@@ -73,7 +73,7 @@ func (c *call) definition() openapi.Input {
 			continue
 		}
 		for _, coll := range c.cat.Collections {
-			if coll.Public && (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.tellsTime(coll)) {
+			if coll.Public && (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.tellsTime(coll)) && (!rt.Versions || isVersioned(coll)) {
 				in.Operations = append(in.Operations, c.operation(rt, coll))
 			}
 		}
@@ -176,7 +176,7 @@ func (c *call) definedParams() []openapi.Parameter {
 	}
 	out = append(out, openapi.Parameter{Shared: "f-" + strings.Join(formats, "-"), Name: "f", In: "query", Description: paramF.Description, Schema: map[string]any{"type": "string", "enum": formats}},
 		openapi.Parameter{Shared: "lang", Name: "lang", In: "query", Description: paramLang.Description, Schema: paramLang.Schema})
-	for _, p := range c.rt.Params {
+	for _, p := range c.paramsOf(c.rt) {
 		if p != paramDatetimeAlias { // accepted, not told: generators make one name of both
 			out = append(out, c.definedParam(p))
 		}
@@ -198,7 +198,20 @@ func (c *call) definedParam(p *param) openapi.Parameter {
 	switch p {
 	case paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection, paramAfter, paramChangesLimit, paramLatestLimit, paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichCollections:
 		d.Shared = ""
+	case paramVersion:
+		d.Shared = "version"
+		d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
+	case paramProfile:
+		if isVersioned(c.coll) {
+			d.Shared = "profile-versions"
+			d.Schema = map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": c.profileNames()}}
+			d.Description += ". Of several versions of a feature: versions-as-features-unique-ids, the default of an interval, gives each an id of its own, versions-as-features that of the feature"
+		}
 	case paramDatetime:
+		if isVersioned(c.coll) {
+			d.Shared = "datetime-versions"
+			d.Description = "Which versions of the features: those of a moment or of a day (RFC 3339), one of each; of an interval (a/b, ../b, a/..) all that touch it. Without it, those of now. All other conditions are on these versions"
+		}
 		d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
 	case paramProcessLimit:
 		d.Shared = "processes-limit"

@@ -74,6 +74,7 @@ var pageKinds = []pageKind{
 	{name: "codelist", route: "/codelists/{codeListId}", path: "/codelists/spraak?f=html"},
 	{name: "code", route: "/codes/{schemeId}/{code}", path: "/codes/kommune/0712?f=html"},
 	{name: "lineage", route: "/collections/{collectionId}/items/{featureId}/lineage", path: "/collections/kommuner/items/1580/lineage?f=html&until=2019-01-01", keyed: true},
+	{name: "versions", route: "/collections/{collectionId}/items/{featureId}/versions", path: "/collections/divisions_versions/items/kommune-0301-18380101/versions?f=html", keyed: true},
 	{name: "events", route: "/collections/{collectionId}/items", path: "/collections/divisions_events/items?f=html&limit=25", keyed: true},
 	{name: "events-of-a-day", route: "/collections/{collectionId}/items", path: "/collections/divisions_events/items?f=html&datetime=2020-01-01&limit=10", keyed: true},
 	{name: "item-history", route: "/collections/{collectionId}/items/{featureId}", path: "/collections/kommuner/items/1580?f=html", keyed: true},

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -48,6 +49,8 @@ type call struct {
 	continues bool        // the request follows a page, by its cursor
 
 	soapOperation string // of the contract, once the message was read
+
+	began time.Time // see call.now; zero: nobody has asked
 }
 
 type callKey struct{}

@@ -136,6 +136,12 @@ func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	if doc.Keywords == nil {
 		doc.Keywords = []string{}
 	}
+	if isVersioned(coll) {
+		doc.Versioning = &ogcapi.Versioning{TimeAxis: "validity-time"}
+		if coll.Versions.TransactionTime() {
+			doc.Versioning.TimeAxis = "transaction-time"
+		}
+	}
 	if coll.Geometry != nil {
 		doc.StorageCRS = coll.Geometry.CRS.URI()
 	}

@@ -134,6 +134,9 @@ func (c *call) selection() string {
 
 // everything reports whether nothing but the format is asked.
 func (c *call) everything() bool {
+	if isVersioned(c.coll) { // what is valid now changes with time
+		return false
+	}
 	for name := range c.values {
 		if name != "f" && name != "lang" && name != "revision" {
 			return false
@@ -314,7 +317,7 @@ func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot, tem
 	if c.simple != nil {
 		snap = simpleSnapshot{snap, c.simple}
 	}
-	return f.Produce(c.r.Context(), out, o, format.Source{Snapshot: snap, Query: c.items().query})
+	return f.Produce(c.r.Context(), out, o, format.Source{Snapshot: snap, Query: c.items().query, VersionIDs: c.output().versionIDs})
 }
 
 // revisionOf names a state of the data as addresses do. It changes with the program too, since another version may write other bytes.
@@ -411,7 +414,7 @@ func (c *call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 	for _, r := range c.s.downloadReps() {
 		f := format.Find(r.F)
 		l := ogcapi.Link{Rel: "enclosure", Type: r.Media, Title: "All features as " + f.Title, Href: c.base() + "/collections/" + coll.ID + "/download?f=" + f.Name}
-		if revision != "" {
+		if revision != "" && isPlain(coll) {
 			l.Href += "&revision=" + revision
 			l.Length = c.s.downloads.length(downloadName(coll.ID, revision, f))
 		}

@@ -184,6 +184,8 @@ type dividedLayer struct {
 	ids    []string
 	titles []string         // nil: the collection has none
 	byID   map[string]int32 // numbers
+	byRow  map[string]int32 // the same by row, of versions
+	asOf   time.Time        // of which the versions are
 	short  map[string]int32 // by id without zeros at its beginning; ambiguous where several have it
 }
 
@@ -268,7 +270,8 @@ func (c *call) readTitles(l *dividedLayer) error {
 	if l.index != nil {
 		rows = l.index.rows
 	}
-	q := store.Query{Collection: l.coll.ID, Limit: maxDivided, Count: store.CountNone}
+	q := c.current(l.coll, store.Query{Limit: maxDivided, Count: store.CountNone})
+	l.asOf = q.AsOf
 	want := store.Want{Properties: []string{}, NoGeometry: true}
 	if p, ok := l.coll.Find(l.coll.TitleProperty); ok && !p.Hidden {
 		want.Properties, l.titles = []string{p.Name}, []string{}
@@ -285,11 +288,17 @@ func (c *call) readTitles(l *dividedLayer) error {
 		for _, r := range rows {
 			l.ids = append(l.ids, r.ID)
 		}
-		if l.titles == nil {
+		if l.titles == nil && isPlain(l.coll) {
 			return nil
 		}
-		l.titles = l.titles[:0]
+		n := 0
+		l.titles, l.byRow = l.titles[:0], map[string]int32{}
 		return c.s.store.Fetch(ctx, l.coll.ID, rows, want, func(f *store.Feature) error {
+			l.ids[n], l.byRow[f.ID] = f.Public(), int32(n)
+			n++
+			if len(f.Values) == 0 {
+				return nil
+			}
 			title := ""
 			if f.Values[0] != nil {
 				title = cell(f.Values[0])
@@ -319,6 +328,16 @@ func (d *divider) At(dst []string, x, y float64) ([]string, string, error) {
 	return dst, "", nil
 }
 
+// number is that of a row.
+func (l *dividedLayer) number(row string) (int32, bool) {
+	if isVersioned(l.coll) {
+		n, ok := l.byRow[row]
+		return n, ok
+	}
+	n, ok := l.byID[row]
+	return n, ok
+}
+
 // find is the number of the first division at a point; -1 when there is none.
 func (d *divider) find(l *dividedLayer, x, y float64) (int32, error) {
 	if l.index != nil {
@@ -332,11 +351,11 @@ func (d *divider) find(l *dividedLayer, x, y float64) (int32, error) {
 	if err != nil {
 		return -1, err
 	}
-	page, err := d.s.store.Page(d.ctx, store.Query{Collection: l.coll.ID, Filter: e, Limit: 1, Count: store.CountNone})
+	page, err := d.s.store.Page(d.ctx, store.Query{Collection: l.coll.ID, Filter: e, Limit: 1, Count: store.CountNone, AsOf: l.asOf})
 	if err != nil || len(page.Rows) == 0 {
 		return -1, err
 	}
-	n, ok := l.byID[page.Rows[0].ID]
+	n, ok := l.number(page.Rows[0].ID)
 	if !ok {
 		return -1, fmt.Errorf("server: %w", store.ErrChanged)
 	}

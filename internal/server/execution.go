@@ -216,7 +216,7 @@ func isBox(schema any) bool {
 
 // env is what the process works with.
 func (x *execution) env() *process.Env {
-	return &process.Env{Catalog: x.s.store.Catalog(), Store: x.s.store, GeoPackage: x.s.newGeoPackage, Temp: x.s.downloads.temp(), Base: x.root + x.mount, Lang: x.lang,
+	return &process.Env{Catalog: x.s.store.Catalog(), Store: x.s.store, GeoPackage: x.s.newGeoPackage, Temp: x.s.downloads.temp(), Base: x.root + x.mount, Lang: x.lang, Now: time.Now().In(x.s.zoneOf(x.s.store.Catalog())),
 		Open: x.open, History: x.history, Lookup: x.lookup, Divisions: x.divisions, Neighbours: x.neighbours, Waiting: !x.begun, Progress: x.progress}
 }
 

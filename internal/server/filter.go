@@ -79,7 +79,7 @@ func (c *call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 			and = append(and, b.Placed(g.CRS))
 		}
 	}
-	if asked.hasTime {
+	if selected := c.selectVersions(asked); asked.hasTime && !selected {
 		if e, ok := c.coll.During(); ok {
 			e.From, e.To = asked.from, asked.to
 			and = append(and, e)
@@ -193,14 +193,16 @@ type public struct {
 func (p public) Zone() *time.Location { return p.zone }
 
 // zone is the time zone of the service: the one that is set, else that of the registers of Norway where there is one, else UTC.
-func (c *call) zone() *time.Location {
-	if c.s.zone == nil && c.hasRegister() {
-		return c.s.oslo
+func (c *call) zone() *time.Location { return c.s.zoneOf(c.cat) }
+
+func (s *Server) zoneOf(cat *store.Catalog) *time.Location {
+	switch {
+	case s.zone != nil:
+		return s.zone
+	case holdsRegister(cat):
+		return s.oslo
 	}
-	if c.s.zone == nil {
-		return time.UTC
-	}
-	return c.s.zone
+	return time.UTC
 }
 
 func (p public) Property(name string) (cql2.Type, bool) {

@@ -212,7 +212,7 @@ func TestEventsAreACollectionWithEveryFilter(t *testing.T) {
 		t.Errorf("%v", f)
 	}
 	a.get("/collections/divisions_events/items?f=html&limit=5").wants(200)
-	a.get("/collections/divisions_versions").wants(404)
+	a.get("/collections/divisions_edges").wants(404)
 }
 
 func TestAHistoryOfOtherCollectionsIsConfigured(t *testing.T) {

@@ -228,7 +228,7 @@ func (c *call) encoder(skipGeometry bool) (*feature.Encoder, error) {
 
 // parts names what of a feature is wanted; 0 when everything is.
 func (c *call) parts() uint64 {
-	if c.output().properties == nil && !c.output().skipGeometry && c.simple == nil {
+	if c.output().properties == nil && !c.output().skipGeometry && c.simple == nil && !c.output().versionIDs {
 		return 0
 	}
 	h := fnv.New64a()
@@ -237,6 +237,9 @@ func (c *call) parts() uint64 {
 	}
 	if c.output().skipGeometry {
 		h.Write([]byte{1})
+	}
+	if c.output().versionIDs {
+		h.Write([]byte{3})
 	}
 	for _, p := range c.output().properties {
 		h.Write([]byte(p))
@@ -332,14 +335,7 @@ func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, er
 // item writes one feature (OGC 17-069r4, 7.17), with the ids of its neighbours in the order by id.
 func (s *Server) item(c *call, w http.ResponseWriter) error {
 	id := c.pathParam("featureId")
-	var at neighbours
-	err := c.ask(func(ctx context.Context) (err error) {
-		at, err = c.neighbours(ctx, id)
-		return err
-	})
-	if errors.Is(err, store.ErrNotFound) {
-		return c.missing(id)
-	}
+	at, v, err := c.soughtItem(id)
 	if err != nil {
 		return err
 	}
@@ -347,16 +343,24 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 		return err
 	}
 	links := c.itemLinks(id, at.prev, at.next)
+	if v != nil {
+		links = append(links, c.versionLinks(v)...)
+	}
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
 	c.dataHeaders(h)
+	told := 0
+	if v != nil {
+		c.versionHeaders(h, v)
+		told = len(v.all)
+	}
 	h.Set("Link", linkHeader(append(slices.Clip(links), c.profileLinks()...)))
 	if c.rep.F == "json" {
 		h.Set("Content-Crs", "<"+c.output().crsURI+">")
 	}
 	if c.rep.F != "html" {
-		tag := c.pageTag(&store.Page{Rows: []store.Row{at.row}, Next: store.Cursor(at.next), Prev: store.Cursor(at.prev)})
+		tag := c.pageTag(&store.Page{Rows: []store.Row{at.row}, Next: store.Cursor(at.next), Prev: store.Cursor(at.prev), Matched: told})
 		if c.unchanged(h, tag) {
 			w.WriteHeader(http.StatusNotModified)
 			return nil
@@ -371,10 +375,36 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 	return c.itemJSON(w, at, links)
 }
 
+// soughtItem finds the feature that an address names, with those beside it; of a collection of versions its version.
+func (c *call) soughtItem(id string) (at neighbours, v *versionAsked, err error) {
+	if isVersioned(c.coll) {
+		if v, err = c.soughtVersion(id); err != nil {
+			return at, nil, err
+		}
+		c.output().versionIDs, c.began = v.byID, v.moment
+		at.row, at.id, at.of = v.all[v.n].row, id, v.versionList.id
+		err = c.ask(func(ctx context.Context) (err error) {
+			at.prev, at.next, err = c.beside(ctx, v)
+			return err
+		})
+		return at, v, err
+	}
+	err = c.ask(func(ctx context.Context) (err error) {
+		at, err = c.neighbours(ctx, id)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = c.missing(id)
+	}
+	at.id = at.row.ID
+	return at, nil, err
+}
+
 // neighbours are a feature and the ids beside it in the order by id; "" where there is none.
 type neighbours struct {
-	row        store.Row
-	prev, next string
+	row            store.Row
+	id, prev, next string
+	of             string // the id of the feature, where id is that of a version
 }
 
 // neighbours finds a feature; store.ErrNotFound when there is none.
@@ -421,7 +451,7 @@ func (c *call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 		Prev  string        `json:"prev"`
 		Next  string        `json:"next"`
 		Links []ogcapi.Link `json:"links"`
-	}{orSelf(at.prev, at.row.ID), orSelf(at.next, at.row.ID), c.withProfile(links)})
+	}{orSelf(at.prev, at.id), orSelf(at.next, at.id), c.withProfile(links)})
 	if err != nil {
 		return err
 	}
@@ -450,7 +480,7 @@ func (c *call) itemLinked(row store.Row) (doc []byte, err error) {
 		return nil, err
 	}
 	err = c.one(row, enc.Want(), func(f *store.Feature) (err error) {
-		doc, err = enc.AppendJSONLD(nil, f, c.itemAddress(f.ID))
+		doc, err = enc.AppendJSONLD(nil, f, c.itemAddress(f.Public()))
 		return err
 	})
 	return doc, err
@@ -483,6 +513,9 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 		return err
 	}
 	v.Prev.ID, v.Next.ID = at.prev, at.next
+	if isVersioned(c.coll) {
+		v.Versions = c.asPage(c.timeMapHref(at.of))
+	}
 	if err := c.nameItem(v); err != nil {
 		return err
 	}
@@ -496,7 +529,7 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 	}
 	pg := &page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), LD: inScript(linked), Data: v, TitleLang: v.TitleLang, Script: v.Map != ""}
 	if v.Map != "" {
-		pg.Tiles = c.itemTiles(at.row.ID, *v.box)
+		pg.Tiles = c.itemTiles(at.id, *v.box)
 	}
 	doc, err := c.s.pages.render(c, pg)
 	if err != nil {
@@ -515,7 +548,7 @@ func (c *call) linkedOnPage(f *store.Feature) (doc []byte, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if doc, err = enc.AppendJSONLD(nil, f, c.itemAddress(f.ID)); err != nil || len(doc) <= linkedMost {
+		if doc, err = enc.AppendJSONLD(nil, f, c.itemAddress(f.Public())); err != nil || len(doc) <= linkedMost {
 			return doc, err
 		}
 	}
@@ -631,10 +664,10 @@ func (c *call) itemLinks(id, prev, next string) []ogcapi.Link {
 	}
 	links = append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.titleOf(c.coll), Href: c.base() + "/collections/" + c.coll.ID})
 	if prev != "" {
-		links = append(links, ogcapi.Link{Rel: "prev", Type: "application/json", Href: c.base() + items + pathEscape(prev)})
+		links = append(links, ogcapi.Link{Rel: "prev", Type: "application/json", Href: c.base() + items + pathEscape(prev) + c.datedQuery()})
 	}
 	if next != "" {
-		links = append(links, ogcapi.Link{Rel: "next", Type: "application/json", Href: c.base() + items + pathEscape(next)})
+		links = append(links, ogcapi.Link{Rel: "next", Type: "application/json", Href: c.base() + items + pathEscape(next) + c.datedQuery()})
 	}
 	return links
 }

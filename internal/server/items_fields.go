@@ -149,15 +149,15 @@ func (c *call) optionsFrom(coll *store.Collection) (choices, error) {
 func (c *call) readOptions(coll *store.Collection) (out choices, err error) {
 	var page *store.Page
 	err = c.ask(func(ctx context.Context) (err error) {
-		page, err = c.s.store.Page(ctx, store.Query{Collection: coll.ID, Limit: optionsMost, Count: store.CountNone})
+		page, err = c.s.store.Page(ctx, c.current(coll, store.Query{Limit: optionsMost, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(page.Rows))
-	for i, r := range page.Rows {
-		ids[i] = r.ID
+	ids, err := c.publicIDs(coll, page.Rows)
+	if err != nil {
+		return nil, err
 	}
 	titles, err := c.titles(coll, ids)
 	for _, id := range ids {

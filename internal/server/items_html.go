@@ -162,7 +162,7 @@ func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) 
 		for i, k := range at {
 			cells[i] = c.show(props[i], f.Values[k])
 		}
-		v.Rows, rows = append(v.Rows, itemRow{ID: f.ID, Href: c.itemHref(f.ID), Cells: cells, Columns: v.Columns}), append(rows, cells)
+		v.Rows, rows = append(v.Rows, itemRow{ID: f.Public(), Href: c.itemHref(f.Public()), Cells: cells, Columns: v.Columns}), append(rows, cells)
 		if !drawn {
 			if err := read.outline(f); err != nil {
 				return dst, err
@@ -213,7 +213,8 @@ type itemView struct {
 	Title      string
 	TitleLang  string // "" when it is that of the page, or not known
 	ID         string
-	IDShown    bool // some property is the id
+	IDShown    bool   // some property is the id
+	Versions   string // page of all versions; "": features have none
 	Properties []propertyView
 	named      bool   // Title is its name
 	Geometry   string // kind, in words; "" when there is none
@@ -244,7 +245,7 @@ type propertyView struct {
 }
 
 func (c *call) itemView(f *store.Feature) (*itemView, error) {
-	v := &itemView{ID: f.ID, Title: c.titleOf(c.coll) + " " + f.ID} // its name, where it has one
+	v := &itemView{ID: f.Public(), Title: c.titleOf(c.coll) + " " + f.Public()} // its name, where it has one
 	i := 0
 	for j := range c.coll.Properties {
 		p := &c.coll.Properties[j]
@@ -262,7 +263,7 @@ func (c *call) itemView(f *store.Feature) (*itemView, error) {
 	if !f.Geometry.IsNull() {
 		g, err := f.Geometry.Orb()
 		if err != nil {
-			return nil, fmt.Errorf("server: feature %q of %s: %w", f.ID, c.coll.ID, err)
+			return nil, fmt.Errorf("server: feature %q of %s: %w", f.Public(), c.coll.ID, err)
 		}
 		v.Geometry = c.text("type." + geometryFormat(g.GeoJSONType()))
 		if b, ok, _ := f.Geometry.Bound(); ok {
@@ -344,7 +345,7 @@ func (c *call) itemHref(id string) string {
 	if id == "" {
 		return ""
 	}
-	return c.htmlHref("/collections/" + c.coll.ID + "/items/" + pathEscape(id))
+	return c.htmlHref("/collections/" + c.coll.ID + "/items/" + pathEscape(id) + c.datedQuery())
 }
 
 func (c *call) columnOf(p *store.Property) column {

@@ -62,9 +62,9 @@ func (l *itemList) append(dst []byte, f *store.Feature) ([]byte, error) {
 	}
 	l.begun = true
 	if l.full {
-		return l.enc.AppendJSONLDNode(dst, f, l.c.itemAddress(f.ID))
+		return l.enc.AppendJSONLDNode(dst, f, l.c.itemAddress(f.Public()))
 	}
-	return l.enc.AppendJSONLDItem(dst, f, l.c.itemAddress(f.ID))
+	return l.enc.AppendJSONLDItem(dst, f, l.c.itemAddress(f.Public()))
 }
 
 // document is the list around the members.

@@ -32,6 +32,7 @@ type lookupParams struct {
 	collections []*store.Collection
 	from, to    *time.Time
 	hasTime     bool
+	interval    bool   // datetime is an interval, not a moment or a day
 	profile     string // of GeoJSON; "": rfc7946
 }
 
@@ -70,7 +71,7 @@ var (
 	paramLookupTime = &param{Name: "datetime", Description: "Only divisions whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Divisions without time are always in", Schema: schemaFilled,
 		parse: into(func(c *call, p *lookupParams, v []string) (err error) {
 			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
-			p.hasTime = true
+			p.hasTime, p.interval = true, strings.Contains(v[0], "/")
 			return err
 		})}
 )
@@ -147,6 +148,8 @@ func (c *call) divisions() (out []*store.Collection) {
 type division struct {
 	coll     *store.Collection
 	row      store.Row
+	id       string
+	path     string // of the feature below the mount; of a version that one
 	title    shown
 	parents  []parent
 	members  []byte  // of its GeoJSON, without geometry
@@ -228,11 +231,25 @@ func (p *lookupParams) place() (orb.Point, error) {
 func (c *call) dividing(coll *store.Collection, where cql2.Expr) (cql2.Expr, error) {
 	p := c.params.(*lookupParams)
 	and := cql2.And{where}
-	if e, ok := coll.During(); ok && p.hasTime {
+	if e, ok := coll.During(); ok && p.hasTime && (isPlain(coll) || p.interval) {
 		e.From, e.To = p.from, p.to
 		and = append(and, e)
 	}
 	return cql2.Check(and, public{coll, c.zone()})
+}
+
+// dated is a question for features of a collection at the time asked for.
+func (c *call) dated(coll *store.Collection, q store.Query) store.Query {
+	p := c.params.(*lookupParams)
+	q = c.current(coll, q)
+	switch {
+	case q.AsOf.IsZero() || !p.hasTime:
+	case p.interval:
+		q.AsOf = time.Time{}
+	default:
+		q.AsOf = p.from.In(c.zone())
+	}
+	return q
 }
 
 // covering are the divisions that the point lies in or on the border of: exactly those that S_INTERSECTS finds, in the order of the collections and then by id.
@@ -258,7 +275,7 @@ func (c *call) covering() ([]*division, error) {
 		}
 		var page *store.Page
 		err = c.ask(func(ctx context.Context) (err error) {
-			page, err = c.s.store.Page(ctx, store.Query{Collection: coll.ID, Filter: e, Limit: c.s.cfg.Limits.PageMax, Count: store.CountNone})
+			page, err = c.s.store.Page(ctx, c.dated(coll, store.Query{Filter: e, Limit: c.s.cfg.Limits.PageMax, Count: store.CountNone}))
 			return err
 		})
 		if err != nil {
@@ -356,7 +373,8 @@ func (c *call) readDivisions(coll *store.Collection, rows []store.Row) ([]*divis
 	err = c.ask(func(ctx context.Context) error {
 		out = out[:0]
 		return c.s.store.Fetch(ctx, coll.ID, rows, enc.Want(), func(f *store.Feature) error {
-			d := &division{coll: coll, row: rows[len(out)], title: shown{Text: f.ID}}
+			d := &division{coll: coll, row: rows[len(out)], id: f.Public(), title: shown{Text: f.Public()}}
+			d.path = "/collections/" + coll.ID + "/items/" + pathEscape(d.id) + startOf(coll, f.Values)
 			var err error
 			if d.members, err = enc.AppendMembers(nil, f); err != nil {
 				return err
@@ -367,6 +385,23 @@ func (c *call) readDivisions(coll *store.Collection, rows []store.Row) ([]*divis
 		})
 	})
 	return out, err
+}
+
+// startOf is the query that asks for the version of those values, which are of all properties that are not hidden; "" for what has no versions.
+func startOf(coll *store.Collection, values []any) string {
+	if isPlain(coll) {
+		return ""
+	}
+	i := 0
+	for _, p := range coll.Properties {
+		if p.Name == coll.Versions.Start {
+			return "?datetime=" + queryEscape(cell(values[i]))
+		}
+		if !p.Hidden {
+			i++
+		}
+	}
+	return ""
 }
 
 // nameDivision takes title and parents of a division from its values, those of all properties that are not hidden.
@@ -457,7 +492,7 @@ func (c *call) within(at orb.Point, r float64) ([]candidates, error) {
 			return nil, err
 		}
 		found := candidates{coll: coll}
-		q := store.Query{Collection: coll.ID, Filter: e, Limit: c.s.cfg.Limits.PageMax, Count: store.CountNone}
+		q := c.dated(coll, store.Query{Filter: e, Limit: c.s.cfg.Limits.PageMax, Count: store.CountNone})
 		for more := true; more; more = q.Cursor != "" {
 			err = c.ask(func(ctx context.Context) error {
 				page, err := c.s.store.Page(ctx, q)
@@ -586,7 +621,7 @@ func (c *call) appendDivision(b []byte, d *division) []byte {
 		b = strconv.AppendFloat(b, d.distance, 'f', 1, 64)
 	}
 	links, _ := marshal([]ogcapi.Link{
-		{Rel: "canonical", Type: asGeoJSON.Media, Title: d.title.Text, Href: c.base() + "/collections/" + d.coll.ID + "/items/" + pathEscape(d.row.ID)},
+		{Rel: "canonical", Type: asGeoJSON.Media, Title: d.title.Text, Href: c.base() + d.path},
 		{Rel: "collection", Type: asJSON.Media, Title: c.titleOf(d.coll), Href: c.base() + "/collections/" + d.coll.ID}})
 	b = append(append(b, `,"links":`...), links...)
 	return append(b, '}')

@@ -67,8 +67,8 @@ func (c *call) lookupPage(w http.ResponseWriter, covering []*division, near *div
 }
 
 func (c *call) divisionView(d *division) divisionView {
-	v := divisionView{Kind: c.titleOf(d.coll), KindHref: c.htmlHref("/collections/" + d.coll.ID), ID: d.row.ID, Title: d.title}
-	v.Title.Href = c.htmlHref("/collections/" + d.coll.ID + "/items/" + pathEscape(d.row.ID))
+	v := divisionView{Kind: c.titleOf(d.coll), KindHref: c.htmlHref("/collections/" + d.coll.ID), ID: d.id, Title: d.title}
+	v.Title.Href = c.htmlHref(d.path)
 	switch m := d.distance; {
 	case m >= 10000:
 		v.Distance = inDigits(strconv.FormatFloat(m/1000, 'f', 0, 64), c.lang) + " km"
@@ -99,7 +99,7 @@ func (c *call) lookupMap(covering []*division, near *division) (template.HTML, e
 		return "", err
 	}
 	here := draw.Mark{Outline: draw.NewOutline(c.text("lookup.point"), orb.Point{*p.lon, *p.lat}, move)}
-	at := scaleOf(plane, draw.Bound(append(c.marks(d.coll, rows, outs, false), here)))
+	at := scaleOf(plane, draw.Bound(append(c.marks(d.coll, outs, false), here)))
 	if err := c.refine(d.coll, at, rows, outs); err != nil {
 		return "", err
 	}
@@ -107,6 +107,6 @@ func (c *call) lookupMap(covering []*division, near *division) (template.HTML, e
 	if err != nil {
 		return "", err
 	}
-	marks := append(append(ground, c.marks(d.coll, rows, outs, false)...), here)
+	marks := append(append(ground, c.marks(d.coll, outs, false)...), here)
 	return (&draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: marks, Labels: true, Lookup: true, Text: c.text("lookup.map", d.title.Label())}).SVG(), nil
 }

@@ -157,6 +157,7 @@ func (c *call) refine(coll *store.Collection, at mapScale, rows []store.Row, out
 				return err
 			}
 			fine = draw.NewShared(outs[i].Title, outs[i].Lang, g)
+			fine.ID = outs[i].ID
 			putOutline(c.s.outlines, o.keyOf(r), fine)
 		}
 		outs[i] = fine
@@ -233,21 +234,22 @@ func (o *outliner) outline(x *store.Feature, values []any) (*draw.Outline, error
 		out = draw.NewOutline(title, g, o.project)
 		out.Lang = lang
 	}
+	out.ID = x.Public()
 	putOutline(o.server.outlines, o.keyOf(store.Row{ID: x.ID, Rev: x.Rev}), out)
 	return out, nil
 }
 
 // marks makes marks of features; the parameter lang is kept in their links.
-func (c *call) marks(coll *store.Collection, rows []store.Row, outs []*draw.Outline, near bool) []draw.Mark {
+func (c *call) marks(coll *store.Collection, outs []*draw.Outline, near bool) []draw.Mark {
 	tail := ""
 	if l := first(c.values["lang"]); l != "" {
 		tail = "?lang=" + queryEscape(l)
 	}
 	start := localPath(c.base()) + "/collections/" + coll.ID + "/items/"
 	var out []draw.Mark
-	for i, o := range outs {
+	for _, o := range outs {
 		if o != nil && !o.Empty() {
-			out = append(out, draw.Mark{Outline: o, Foreign: foreign(o.Lang, c.lang), Href: start + pathEscape(rows[i].ID) + tail, Near: near})
+			out = append(out, draw.Mark{Outline: o, Foreign: foreign(o.Lang, c.lang), Href: start + pathEscape(o.ID) + tail, Near: near})
 		}
 	}
 	return out
@@ -265,7 +267,7 @@ func (c *call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	here := c.marks(c.coll, rows, outs, false)
+	here := c.marks(c.coll, outs, false)
 	if here == nil {
 		return "", nil
 	}
@@ -273,7 +275,7 @@ func (c *call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
 		if err = c.refine(c.coll, near, rows, outs); err != nil {
 			return "", err
 		}
-		here, at = c.marks(c.coll, rows, outs, false), near
+		here, at = c.marks(c.coll, outs, false), near
 	}
 	ground, err := c.ground(at)
 	if err != nil {
@@ -302,7 +304,7 @@ func (c *call) itemMap(o *outliner, row store.Row, b orb.Bound, title string) (t
 	if err := c.refine(c.coll, at, rows, outs); err != nil {
 		return "", err
 	}
-	here := c.marks(c.coll, rows, outs, false)
+	here := c.marks(c.coll, outs, false)
 	if here == nil {
 		return "", nil
 	}
@@ -356,7 +358,7 @@ func (c *call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, e
 	}
 	var page *store.Page
 	err = c.ask(func(ctx context.Context) (err error) {
-		page, err = c.s.store.Page(ctx, store.Query{Collection: c.coll.ID, Filter: e, Limit: nearMost, Count: store.CountNone})
+		page, err = c.s.store.Page(ctx, c.current(c.coll, store.Query{Filter: e, Limit: nearMost, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {
@@ -367,7 +369,7 @@ func (c *call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, e
 	if errors.Is(err, store.ErrChanged) { // what lies around it may be left out
 		return nil, nil
 	}
-	return c.marks(c.coll, rows, outs, true), err
+	return c.marks(c.coll, outs, true), err
 }
 
 // country is the first public collection of areas that can be drawn whole; nil when there is none.
@@ -476,12 +478,12 @@ func gridOver(set *tile.Set, area orb.Bound) (z int, out []draw.Tile) {
 func (c *call) allMarks(coll *store.Collection, at mapScale) ([]draw.Mark, error) {
 	var page *store.Page
 	err := c.ask(func(ctx context.Context) (err error) {
-		page, err = c.s.store.Page(ctx, store.Query{Collection: coll.ID, Limit: countryMost, Count: store.CountNone})
+		page, err = c.s.store.Page(ctx, c.current(coll, store.Query{Limit: countryMost, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	outs, err := c.outlinesOf(coll, at, page.Rows)
-	return c.marks(coll, page.Rows, outs, false), err
+	return c.marks(coll, outs, false), err
 }

@@ -26,7 +26,7 @@ import (
 // Headers for programs of other origins (Fetch standard, CORS protocol).
 const (
 	allowHeaders  = "X-API-Key, Authorization, Accept, Accept-Language, Content-Type, SOAPAction, If-Match, If-None-Match, Prefer, Range"
-	exposeHeaders = "Content-Crs, Link, Link-Template, OATiles-hint, RateLimit, RateLimit-Policy, ETag, Location, OGC-NumberMatched, OGC-NumberReturned, Retry-After, WWW-Authenticate, Preference-Applied, Content-Bbox, Content-Datetime, Content-Disposition, Content-Location, Format-Losses"
+	exposeHeaders = "Content-Crs, Link, Link-Template, OATiles-hint, RateLimit, RateLimit-Policy, ETag, Location, OGC-NumberMatched, OGC-NumberReturned, Retry-After, WWW-Authenticate, Preference-Applied, Content-Bbox, Content-Datetime, Memento-Datetime, Content-Disposition, Content-Location, Format-Losses"
 	preflightAge  = "86400" // seconds
 )
 

@@ -326,15 +326,19 @@ func (c *call) titles(coll *store.Collection, ids []string) (map[string]shown, e
 		}
 	}
 	err := c.ask(func(ctx context.Context) error {
-		return c.s.store.Fetch(ctx, coll.ID, store.Current(ids...), want, func(f *store.Feature) error {
-			t := shown{Text: f.ID}
+		rows, err := c.rowsOf(ctx, coll, ids)
+		if err != nil {
+			return err
+		}
+		return c.s.store.Fetch(ctx, coll.ID, rows, want, func(f *store.Feature) error {
+			t := shown{Text: f.Public()}
 			if len(f.Values) > 0 && f.Values[0] != nil {
 				t = shown{Text: cell(f.Values[0]), Lang: foreign(languageOfName(p.Name), c.lang)}
 			}
 			if len(f.Values) > 1 {
 				t.Lang = foreign(languageCode(cell(f.Values[1])), c.lang)
 			}
-			out[f.ID] = t
+			out[f.Public()] = t
 			return nil
 		})
 	})

@@ -119,6 +119,9 @@ func (c *call) text(name string, args ...any) string {
 // htmlHref is the address of a page below the mount.
 func (c *call) htmlHref(path string) string {
 	href := c.base() + path + "?f=html"
+	if strings.Contains(path, "?") {
+		href = c.base() + path + "&f=html"
+	}
 	if l := first(c.values["lang"]); l != "" {
 		href += "&lang=" + queryEscape(l)
 	}

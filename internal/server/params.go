@@ -17,8 +17,9 @@ import (
 type param struct {
 	Name        string
 	Description string
-	Schema      map[string]any // OpenAPI 3.0 schema
-	Repeat      bool           // may stand more than once
+	Schema      map[string]any               // OpenAPI 3.0 schema
+	Repeat      bool                         // may stand more than once
+	Only        func(*store.Collection) bool // which collections it is for; nil: all
 	// parse reads the values into the struct of the route's parameters; what it returns is an error of kind Invalid. It runs for every
 	// parameter of the route that the request names, in the order of the table. Made by into; nil: the values are read elsewhere.
 	parse func(c *call, params any, values []string) error
@@ -46,6 +47,9 @@ type outputParams struct {
 	profile      string   // of GeoJSON; "": rfc7946
 	dialect      string   // of CSV; "": rfc4180
 	zoom         *float64 // nil: geometries are not simplified
+	versions     string   // profile of several versions of a feature; "": none asked for
+	versionIDs   bool     // features are versions, with ids of their own
+	told         string   // the profile of versions that the answer has; "": it has no versions
 }
 
 // output lets a parameter find these in the struct of a route.
@@ -70,6 +74,7 @@ type itemsParams struct {
 	bboxCRS    crs.ID
 	from, to   *time.Time
 	hasTime    bool
+	interval   bool     // datetime is an interval, not a moment or a day
 	terms      []string // of q; nil: none
 	filter     string
 	hasFilter  bool
@@ -110,9 +115,12 @@ func (c *call) items() *itemsParams { return c.params.(selectsFeatures).selectio
 func (c *call) output() *outputParams { return c.params.(writesFeatures).output() }
 
 // itemParams are those of one feature.
-type itemParams struct{ outputParams }
+type itemParams struct {
+	outputParams
+	at *time.Time // nil: now
+}
 
-func newItemParams(*call) any { return &itemParams{newOutputParams()} }
+func newItemParams(*call) any { return &itemParams{outputParams: newOutputParams()} }
 
 // processesParams are those of the list of processes.
 type processesParams struct{ limit int }
@@ -195,6 +203,12 @@ var (
 
 	paramDatetime = &param{Name: "datetime", Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
 		Schema: schemaFilled, parse: into(func(c *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.zone()) })}
+
+	paramVersion = &param{Name: "datetime", Description: "A moment, or a day: the version of the feature that was valid then. Without it, the one of now", Schema: schemaFilled, Only: isVersioned,
+		parse: into(func(c *call, p *itemParams, v []string) (err error) {
+			p.at, err = c.parseMoment(v[0])
+			return err
+		})}
 
 	paramDatetimeAlias = &param{Name: "datetime_", Description: "The same as datetime, for clients that cannot write that name",
 		Schema: schemaFilled, parse: into(func(c *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0], c.zone()) })}
@@ -318,14 +332,21 @@ var (
 
 	paramProfile = &param{Name: "profile", Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written; other representations have none",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": profiles}},
-		parse: into(func(_ *call, to profiled, v []string) error {
-			for i, name := range strings.Split(v[0], ",") {
+		parse: into(func(c *call, to profiled, v []string) error {
+			told := false
+			for name := range strings.SplitSeq(v[0], ",") {
 				name = strings.TrimPrefix(name, profileBase)
-				if !slices.Contains(profiles, name) {
-					return problem.Invalidf("profile", v[0], "use %s", strings.Join(profiles, ", "))
+				if out, ok := to.(writesFeatures); ok && isVersioned(c.coll) && slices.Contains(versionProfiles, name) {
+					if out.output().versions == "" {
+						out.output().versions = name
+					}
+					continue
 				}
-				if i == 0 {
-					*to.toldProfile() = name
+				if !slices.Contains(profiles, name) {
+					return problem.Invalidf("profile", v[0], "use %s", strings.Join(c.profileNames(), ", "))
+				}
+				if !told {
+					*to.toldProfile(), told = name, true
 				}
 			}
 			return nil
@@ -402,7 +423,7 @@ func (c *call) parseQuery(rt *route) error {
 	for name, v := range values {
 		add(c.checkName(rt, name, v))
 	}
-	for _, p := range rt.Params {
+	for _, p := range c.paramsOf(rt) {
 		if v, ok := values[p.Name]; ok && p.parse != nil {
 			add(p.parse(c, c.params, v))
 		}
@@ -422,7 +443,7 @@ func (c *call) parseQuery(rt *route) error {
 
 // checkName tells what is wrong with a parameter of the query besides its value. Fields that a form sends empty are taken out.
 func (c *call) checkName(rt *route, name string, v []string) error {
-	p := paramNamed(rt, name)
+	p := c.paramNamed(rt, name)
 	form := rt.Fields && strings.EqualFold(c.values.Get("f"), asHTML.F)
 	switch {
 	case holdsKey(name) || slices.ContainsFunc(v, holdsKey):
@@ -441,14 +462,22 @@ func (c *call) checkName(rt *route, name string, v []string) error {
 	return nil
 }
 
+// paramsOf are the parameters of a route, at the collection of the call.
+func (c *call) paramsOf(rt *route) []*param {
+	if !slices.ContainsFunc(rt.Params, func(p *param) bool { return p.Only != nil }) {
+		return rt.Params
+	}
+	return slices.DeleteFunc(slices.Clone(rt.Params), func(p *param) bool { return p.Only != nil && !p.Only(c.coll) })
+}
+
 // paramNamed is the parameter of a route with that name; nil when there is none.
-func paramNamed(rt *route, name string) *param {
+func (c *call) paramNamed(rt *route, name string) *param {
 	for _, p := range [...]*param{paramF, paramLang} {
 		if p.Name == name {
 			return p
 		}
 	}
-	for _, p := range rt.Params {
+	for _, p := range c.paramsOf(rt) {
 		if p.Name == name {
 			return p
 		}
@@ -462,7 +491,7 @@ func holdsKey(s string) bool { return redact(s) != s }
 // parameterNames lists what a route takes, for the cure of an unknown parameter.
 func (c *call) parameterNames(rt *route) string {
 	names := []string{"f", "lang"}
-	for _, p := range rt.Params {
+	for _, p := range c.paramsOf(rt) {
 		if p != paramDatetimeAlias {
 			names = append(names, p.Name)
 		}
@@ -520,8 +549,18 @@ func (p *itemsParams) parseDatetime(name, v string, zone *time.Location) error {
 	if p.hasTime {
 		return problem.Invalidf(name, v, "give either datetime or datetime_, not both")
 	}
-	p.from, p.to, p.hasTime = from, to, true
+	p.from, p.to, p.hasTime, p.interval = from, to, true, strings.Contains(v, "/")
 	return nil
+}
+
+// parseMoment reads a moment, or a day, of which it is the beginning.
+func (c *call) parseMoment(v string) (*time.Time, error) {
+	from, _, err := cql2.ParseInterval(v, c.zone())
+	if err != nil || from == nil || strings.Contains(v, "/") {
+		return nil, problem.Invalidf("datetime", v, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z; %s/versions lists those of a feature", strings.TrimSuffix(c.r.URL.Path, "/"))
+	}
+	at := from.In(c.zone())
+	return &at, nil
 }
 
 // parseSortBy reads sortby. An unencoded + arrives as a space. In a repeated parameter, a bare asc or desc sets the direction of

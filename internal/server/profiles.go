@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"grense/api/ogcapi"
 	"grense/internal/feature"
 	"grense/internal/store"
@@ -19,7 +21,19 @@ func (c *call) profileLinks() []ogcapi.Link {
 	if name == "" {
 		name = profiles[0]
 	}
-	return []ogcapi.Link{{Rel: "profile", Type: "text/html", Title: "Profile of this document", Href: profileBase + name}}
+	links := []ogcapi.Link{{Rel: "profile", Type: "text/html", Title: "Profile of this document", Href: profileBase + name}}
+	if out, ok := c.params.(writesFeatures); ok && out.output().told != "" {
+		links = append(links, ogcapi.Link{Rel: "profile", Type: "text/html", Title: "How versions are features", Href: profileBase + out.output().told})
+	}
+	return links
+}
+
+// profileNames are the profiles that the call's collection has.
+func (c *call) profileNames() []string {
+	if isVersioned(c.coll) {
+		return append(slices.Clip(profiles), versionProfiles...)
+	}
+	return profiles
 }
 
 // links that a document in GeoJSON repeats: those of its header, with its profile where one was asked for.

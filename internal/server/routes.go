@@ -40,6 +40,7 @@ type route struct {
 	Register    bool   // only for data with a place-name register
 	Feed        bool   // only where changes are recorded
 	Lineage     bool   // only for data with a history of divisions; below a collection: only where its ids are codes of one
+	Versions    bool   // of a collection: only where features have versions
 
 	Serve func(rt *route, mount string) http.Handler // instead of all others: answers every method by itself
 }
@@ -176,7 +177,10 @@ func (s *Server) table() []*route {
 		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature",
 			Description: "One feature by its id.",
 			Data:        true,
-			Params:      []*param{paramCRS, paramProperties, paramSkipGeometry, paramZoomLevel, paramProfile}, New: newItemParams, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item},
+			Params:      []*param{paramCRS, paramProperties, paramSkipGeometry, paramZoomLevel, paramProfile, paramVersion}, New: newItemParams, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item},
+		{Path: "/collections/{collectionId}/items/{featureId}/versions", Op: "getVersions", Tag: "Data", Summary: "All versions of a feature",
+			Description: "The time map of a feature (RFC 7089): a link to each of its versions, with the moment from which it is valid.",
+			Data:        true, Versions: true, Formats: []rep{asJSON, asHTML, asLinkFormat}, Schema: schema("timeMap"), Stream: s.versions},
 		{Path: "/collections/{collectionId}/items/{featureId}/lineage", Op: "getLineage", Tag: "History", Summary: "Lineage of a feature",
 			Description: "What a division was made of and what became of it, event by event: renamings, renumberings, mergers, splits. Of a code that was given up as well. With until also what it is, or was, on that day. Shares are told where they are known, and never guessed.",
 			Data:        true, Lineage: true, Params: []*param{paramDirection, paramUntil, paramAt}, New: newHistoryParams, Formats: []rep{asJSON, asHTML}, Schema: schema("lineage"), Stream: s.lineage},
@@ -288,21 +292,22 @@ func (s *Server) table() []*route {
 
 // Representations. The media types of the first column are written, the others are understood in Accept as well.
 var (
-	asJSON      = rep{F: "json", Media: "application/json"}
-	asJSONLD    = rep{F: "jsonld", Media: "application/ld+json"}
-	asHTML      = rep{F: "html", Media: "text/html", Charset: true}
-	asGeoJSON   = rep{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
-	asGeoJSONLD = rep{F: "jsonld", Media: "application/ld+json"}
-	asCSV       = rep{F: "csv", Media: "text/csv", Charset: true}
-	asLines     = rep{F: "ndjson", Media: "application/x-ndjson"}
-	asPNG       = rep{F: "png", Media: "image/png"}
-	asSchema    = rep{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
-	asMVT       = rep{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf"}
-	asTileJSON  = rep{F: "tilejson", Media: "application/vnd.mapbox.tile+json"}
-	asStyle     = rep{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"}, Alias: "mapbox"}
-	asXSD       = rep{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
-	asOpenAPI   = rep{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
-	asYAML      = rep{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
+	asJSON       = rep{F: "json", Media: "application/json"}
+	asJSONLD     = rep{F: "jsonld", Media: "application/ld+json"}
+	asHTML       = rep{F: "html", Media: "text/html", Charset: true}
+	asGeoJSON    = rep{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
+	asGeoJSONLD  = rep{F: "jsonld", Media: "application/ld+json"}
+	asCSV        = rep{F: "csv", Media: "text/csv", Charset: true}
+	asLines      = rep{F: "ndjson", Media: "application/x-ndjson"}
+	asPNG        = rep{F: "png", Media: "image/png"}
+	asSchema     = rep{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
+	asMVT        = rep{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf"}
+	asLinkFormat = rep{F: "linkformat", Media: "application/link-format"}
+	asTileJSON   = rep{F: "tilejson", Media: "application/vnd.mapbox.tile+json"}
+	asStyle      = rep{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"}, Alias: "mapbox"}
+	asXSD        = rep{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
+	asOpenAPI    = rep{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
+	asYAML       = rep{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
 )
 
 // An answer is a document in all its representations, before one is written.

@@ -18,6 +18,7 @@ import (
 	"grense/internal/placename"
 	"grense/internal/problem"
 	"grense/internal/soap"
+	"grense/internal/store"
 )
 
 // soapPath is where the place-name service lies below a mount.
@@ -142,8 +143,10 @@ func (c *call) soapDocument(w http.ResponseWriter) error {
 var errNoRegister = problem.NotFoundf("the data served here hold no place-name register; serve the demo, or a file made by grense register; grense check tells why a register is refused")
 
 // hasRegister reports whether the catalog holds the record kinds of a place-name register.
-func (c *call) hasRegister() bool {
-	coll, ok := c.cat.Collection("skrivemaate")
+func (c *call) hasRegister() bool { return holdsRegister(c.cat) }
+
+func holdsRegister(cat *store.Catalog) bool {
+	coll, ok := cat.Collection("skrivemaate")
 	return ok && len(coll.Relations) > 0
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -175,6 +176,11 @@ func (c *call) layerIDs() []string {
 // tileAsked is what is asked besides set and address: two requests with the same text have the same tile.
 func (c *call) tileAsked() string {
 	ids := strings.Join(c.layerIDs(), ",")
+	for _, l := range c.tiles().layers {
+		if at := l.coll.Moment(l.items().query.AsOf); !at.IsZero() { // of now, too
+			ids += "@" + strconv.FormatInt(at.Unix(), 36)
+		}
+	}
 	rest := c.replay("f", "lang", "collections")
 	if len(rest) == 0 {
 		return ids
@@ -204,7 +210,7 @@ func (t *madeTile) send(f *flight) (done func(), err error) {
 func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 	ask := tile.Ask{Set: set, Tile: at}
 	for _, l := range c.tiles().layers {
-		ask.Layers = append(ask.Layers, tile.Query{Collection: l.coll.ID, Filter: l.items().query.Filter, Properties: l.items().properties})
+		ask.Layers = append(ask.Layers, tile.Query{Collection: l.coll.ID, Filter: l.items().query.Filter, AsOf: l.coll.Moment(l.items().query.AsOf), Properties: l.items().properties})
 	}
 	ok, err := c.promised(set, at)
 	if err != nil {

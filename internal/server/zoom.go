@@ -101,6 +101,9 @@ func (c *call) written() *store.Collection {
 
 // fetch reads features of the call's collection, with the geometries that it asks for.
 func (c *call) fetch(ctx context.Context, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	if isVersioned(c.coll) {
+		want.VersionIDs = c.output().versionIDs
+	}
 	if c.simple != nil && !want.NoGeometry {
 		fn = c.simple.each(fn)
 	}

@@ -78,7 +78,11 @@ func (c *importedCopy) files() (list []string, key string, err error) {
 	h := sha256.New()
 	fmt.Fprintln(h, copyVersion, c.version)
 	for _, name := range slices.Sorted(maps.Keys(c.settings)) {
-		fmt.Fprintf(h, "%q %q\n", name, c.settings[name].IDColumn)
+		s := c.settings[name]
+		fmt.Fprintf(h, "%q %q\n", name, s.IDColumn)
+		if s.ValidFrom != "" {
+			fmt.Fprintf(h, "%q %q %v\n", s.ValidFrom, s.ValidTo, s.Inclusive)
+		}
 	}
 	if c.history {
 		times, err := history.NorwayVersion()
@@ -262,6 +266,10 @@ func (b *copyBuild) layer(ctx context.Context, l *ingest.Layer) error {
 	}
 	table = store.Unique(table, func(s string) bool { return b.tables[strings.ToLower(s)] })
 	target := ingest.Target{Collection: id, Table: table, Title: store.Text{"": l.Name}, IDField: cmp.Or(b.settings[l.Name].IDColumn, b.settings[id].IDColumn)}
+	if s := cmp.Or(b.settings[l.Name].ValidFrom, b.settings[id].ValidFrom); s != "" {
+		target.ValidFrom, target.ValidTo = s, cmp.Or(b.settings[l.Name].ValidTo, b.settings[id].ValidTo)
+		target.Inclusive = b.settings[l.Name].Inclusive || b.settings[id].Inclusive
+	}
 	plan, err := ingest.Survey(ctx, []*ingest.Layer{l}, target, watch)
 	if err != nil {
 		return b.refused(l.Name, err)

@@ -73,6 +73,7 @@ type Collection struct {
 	// counts them all (OGC 17-069r4, 7.15.4, lets the server choose), besides an interval that is known by its names. nil: the roles alone.
 	Times []string
 
+	Settled  string    // day before which versions that have ended are never corrected; "": none
 	Versions *Versions `json:",omitempty"` // nil: each row is a feature
 
 	Changes       *bool         `json:",omitempty"` // whether changes are recorded, where that is configured; nil: by the number of features
@@ -324,6 +325,7 @@ type Settings struct {
 
 	ValidFrom, ValidTo string // columns with the validity of versions, which IDColumn joins to features
 	Inclusive          bool   // ValidTo is the last day or moment of validity
+	Settled            string // Collection.Settled
 }
 
 // Apply takes what an operator says of the texts, links and title of a collection whose properties are known; without a property for the title it is
@@ -341,6 +343,7 @@ func (c *Collection) Apply(s *Settings, warn func(format string, args ...any)) {
 	if s.Links != nil {
 		c.Links = s.Links
 	}
+	c.Settled = s.Settled
 	if s.Codes != "" {
 		c.Codes = s.Codes
 	}

@@ -2,10 +2,19 @@ package store
 
 // Feature is one record. It is valid only until the function it was given to returns.
 type Feature struct {
-	ID       string // of a version that of its feature, unless Want.VersionIDs
+	ID       string // that of the Row
+	Of       string // of a version the id of its feature, or with Want.VersionIDs VersionID; "": the row is the feature
 	Rev      uint64
 	Geometry Geometry // in the collection's storage CRS
 	Values   []any    // nil, string, int64, float64, bool or JSON, in the order of Want.Properties
+}
+
+// Public is the id that clients know the feature by.
+func (f *Feature) Public() string {
+	if f.Of != "" {
+		return f.Of
+	}
+	return f.ID
 }
 
 // JSON is a value that is JSON text already.

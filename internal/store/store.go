@@ -209,7 +209,7 @@ type Want struct {
 	Properties []string // in this order; nil: all that are not hidden, in schema order. Never nil and empty at once: empty means none
 	NoGeometry bool     // leaves Feature.Geometry empty
 
-	VersionIDs bool // Feature.ID of a version is VersionID and not the id of its feature
+	VersionIDs bool // Feature.Of is VersionID and not the id of the feature
 
 	SkipMissing bool // an id that does not exist is passed over instead of giving ErrNotFound; for rows with a Rev it says nothing
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,7 +12,7 @@ import (
 )
 
 // Versions says that the rows of a collection are versions of features: rows with one value of ID are one feature, each in an interval of its own.
-// Rows have ids of their own (Row.ID), which lead from Page to Fetch and mean nothing to clients; Fetch gives a Feature the id of its feature.
+// Rows have ids of their own (Row.ID), which lead from Page to Fetch and mean nothing to clients; those know Feature.Of.
 // The interval is half-open inside: [Start, End). A null End is open; a row without a Start is of no time.
 type Versions struct {
 	ID    string // property with the feature id, of texts or whole numbers
@@ -47,6 +48,11 @@ func (s *Settings) ValidityOf(column func(lower string) (string, bool)) (start, 
 		}
 	}
 	return "", "", false
+}
+
+// IsUsualStart reports whether a name in lower case is that of a column by which versions are found.
+func IsUsualStart(lower string) bool {
+	return slices.ContainsFunc(usualValidity[:], func(pair [2]string) bool { return pair[0] == lower })
 }
 
 // versionStamp is the time of a version in its id: a day or a moment in UTC, in the basic format of ISO 8601.

@@ -358,6 +358,9 @@ func (t *tagger) kept() []string {
 	return names
 }
 
+// betweenIDs stands between the id of a row and that of the feature that it is a version of.
+const betweenIDs = "\x00"
+
 // record appends the record of a feature: messages of its id and of its values, each after its length, which is 0 for null.
 func (t *tagger) record(dst []byte, f *store.Feature) ([]byte, error) {
 	var value []byte
@@ -368,7 +371,11 @@ func (t *tagger) record(dst []byte, f *store.Feature) ([]byte, error) {
 		dst = append(binary.AppendUvarint(dst, uint64(len(value))), value...)
 		return nil
 	}
-	if err := put(f.ID); err != nil {
+	id := f.ID
+	if f.Of != "" { // rows are found by theirs, and bear that of their feature
+		id += betweenIDs + f.Of
+	}
+	if err := put(id); err != nil {
 		return nil, err
 	}
 	for i, keep := range t.keep {

@@ -29,6 +29,8 @@ type Export struct {
 	First, Last int      // levels
 	Name        string
 	Attribution string // HTML
+	// AsOf is the moment of which features with versions are.
+	AsOf time.Time
 	// Told hears how far it is: collection while its levels are made, in hundredths, and "" while tiles are. May be nil.
 	Told func(collection string, done, total int)
 }
@@ -116,7 +118,10 @@ func (x *exporter) prepare(ctx context.Context) error {
 			return err
 		}
 		x.rev += l.rev
-		x.layers, x.ask = append(x.layers, exportedLayer{l: l}), append(x.ask, Query{Collection: id})
+		if at := c.Moment(x.AsOf); !at.IsZero() {
+			x.rev += "@" + at.Format(time.RFC3339)
+		}
+		x.layers, x.ask = append(x.layers, exportedLayer{l: l}), append(x.ask, Query{Collection: id, AsOf: c.Moment(x.AsOf)})
 		x.doc.Grense.Layers = append(x.doc.Grense.Layers, layer)
 		first, last = min(first, layer.First), max(last, layer.Last)
 	}

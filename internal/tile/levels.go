@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/paulmach/orb"
@@ -112,7 +113,8 @@ type records struct {
 	whole  []byte
 	buf    []byte
 	tags   []Tag
-	wanted []int // places of the values of a record in tags; -1: not wanted
+	row    string // id of the row that was read last
+	wanted []int  // places of the values of a record in tags; -1: not wanted
 }
 
 // records returns a reader of the properties wanted; nil wants all.
@@ -156,8 +158,20 @@ func (r *records) of(feature int) (id uint64, tags []Tag, err error) {
 			r.tags[at].raw = v
 		}
 	}
-	return NumericID(textOf(r.tags[0].raw)), r.tags, err
+	id = 0
+	if r.row = textOf(r.tags[0].raw); err == nil {
+		public := r.row
+		if row, of, ok := strings.Cut(public, betweenIDs); ok {
+			r.row, public = row, of
+			r.tags[0].raw, err = appendValue(nil, of)
+		}
+		id = NumericID(public)
+	}
+	return id, r.tags, err
 }
+
+// rowID is the id of the row of the feature that was read last.
+func (r *records) rowID() string { return r.row }
 
 func (r *records) read(feature int) ([]byte, error) {
 	from, to := binary.LittleEndian.Uint64(r.l.offsets[8*feature:]), binary.LittleEndian.Uint64(r.l.offsets[8*feature+8:])
@@ -192,9 +206,10 @@ func (l *levels) find(r *records, id string) (int, bool, error) {
 		l.byID, l.nums = make([]int32, l.side.sum.Features), make([]uint64, l.side.sum.Features)
 		for i := range l.byID {
 			l.byID[i] = int32(i)
-			if l.nums[i], _, l.err = r.of(i); l.err != nil {
+			if _, _, l.err = r.of(i); l.err != nil {
 				return
 			}
+			l.nums[i] = NumericID(r.rowID())
 		}
 		slices.SortFunc(l.byID, func(a, b int32) int { return cmp.Compare(l.nums[a], l.nums[b]) })
 	})
@@ -204,8 +219,8 @@ func (l *levels) find(r *records, id string) (int, bool, error) {
 	n := NumericID(id)
 	at, _ := slices.BinarySearchFunc(l.byID, n, func(f int32, n uint64) int { return cmp.Compare(l.nums[f], n) })
 	for ; at < len(l.byID) && l.nums[l.byID[at]] == n; at++ {
-		_, tags, err := r.of(int(l.byID[at]))
-		if err != nil || textOf(tags[0].raw) == id {
+		_, _, err := r.of(int(l.byID[at]))
+		if err != nil || r.rowID() == id {
 			return int(l.byID[at]), err == nil, err
 		}
 	}
@@ -242,7 +257,7 @@ func (d *drawing) draw(ctx context.Context, st store.Store) (err error) {
 	if d.shown, err = d.l.points(); err != nil {
 		return err
 	}
-	if d.q.Filter != nil {
+	if d.q.chooses() {
 		if err := d.choose(ctx, st); err != nil {
 			return err
 		}
@@ -262,7 +277,7 @@ const mostChosen = 200_000
 // choose finds the features in the tile for which the filter holds.
 func (d *drawing) choose(ctx context.Context, st store.Store) error {
 	s := slow{m: d.m, st: st, set: d.set, tile: d.tile, c: d.c}
-	rows, err := s.rows(ctx, d.q.Filter, mostChosen)
+	rows, err := s.rows(ctx, d.q, mostChosen)
 	if err != nil {
 		return err
 	}

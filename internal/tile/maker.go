@@ -89,8 +89,12 @@ type Ask struct {
 type Query struct {
 	Collection string
 	Filter     cql2.Expr // checked against the collection (cql2.Check); nil chooses all
+	AsOf       time.Time // as store.Query
 	Properties []string  // as store.Want; besides, each feature has its id as IDKey
 }
+
+// chooses reports whether the tile has not all features of the collection.
+func (q *Query) chooses() bool { return q.Filter != nil || !q.AsOf.IsZero() }
 
 // IDKey is the property of each feature that holds its id as text. A property of the collection that bears that name repeats the id, and is not written.
 const IDKey = "id"

@@ -35,7 +35,7 @@ type record struct {
 }
 
 func (s *slow) features(ctx context.Context, q Query) error {
-	rows, err := s.rows(ctx, q.Filter, s.m.o.Most)
+	rows, err := s.rows(ctx, q, s.m.o.Most)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -43,7 +43,7 @@ func (s *slow) features(ctx context.Context, q Query) error {
 	list := make([]record, 0, len(rows))
 	err = s.st.Fetch(ctx, s.c.ID, rows, store.Want{Properties: tags.want}, func(f *store.Feature) error {
 		if !f.Geometry.IsNull() {
-			list = append(list, record{f.ID, tags.of(f), append([]byte(nil), f.Geometry.WKB...)})
+			list = append(list, record{f.Public(), tags.of(f), append([]byte(nil), f.Geometry.WKB...)})
 		}
 		return nil
 	})
@@ -54,7 +54,8 @@ func (s *slow) features(ctx context.Context, q Query) error {
 }
 
 // rows finds the features that touch the tile with its buffer.
-func (s *slow) rows(ctx context.Context, filter cql2.Expr, most int) ([]store.Row, error) {
+func (s *slow) rows(ctx context.Context, q Query, most int) ([]store.Row, error) {
+	filter := q.Filter
 	b := s.set.Bound(s.tile).Pad(Buffer * s.set.unit(s.tile.Z))
 	d := s.set.CRS.Domain()
 	b = orb.Bound{Min: orb.Point{max(b.Min[0], d.Min[0]), max(b.Min[1], d.Min[1])}, Max: orb.Point{min(b.Max[0], d.Max[0]), min(b.Max[1], d.Max[1])}}
@@ -68,7 +69,7 @@ func (s *slow) rows(ctx context.Context, filter cql2.Expr, most int) ([]store.Ro
 	if filter != nil {
 		box = cql2.And{filter, box}
 	}
-	page, err := s.st.Page(ctx, store.Query{Collection: s.c.ID, Filter: box, Limit: most + 1, Count: store.CountNone})
+	page, err := s.st.Page(ctx, store.Query{Collection: s.c.ID, Filter: box, Limit: most + 1, Count: store.CountNone, AsOf: q.AsOf})
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +223,7 @@ func newTagger(c *store.Collection, properties []string) *tagger {
 // of returns the tags of a feature: its id and its values, which are copied.
 func (t *tagger) of(f *store.Feature) []Tag {
 	tags := make([]Tag, 1, len(t.want)+1)
-	tags[0] = Tag{Key: IDKey, Value: strings.Clone(f.ID)}
+	tags[0] = Tag{Key: IDKey, Value: strings.Clone(f.Public())}
 	for i, v := range f.Values {
 		if !t.keep[i] || v == nil {
 			continue

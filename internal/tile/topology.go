@@ -97,13 +97,10 @@ func (t *Topology) Features() int { return t.level.Features() }
 // Find returns the number of a feature; false when there is none with that id.
 func (t *Topology) Find(id string) (feature int, ok bool, err error) { return t.l.find(t.r, id) }
 
-// ID returns the id of a feature.
+// ID returns the id of a feature's row.
 func (t *Topology) ID(feature int) (string, error) {
-	_, tags, err := t.r.of(feature)
-	if err != nil {
-		return "", err
-	}
-	return textOf(tags[0].raw), nil
+	_, _, err := t.r.of(feature)
+	return t.r.rowID(), err
 }
 
 // Arcs returns the number of arcs.

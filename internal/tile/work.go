@@ -106,7 +106,7 @@ func hintOf(hints []string) string {
 
 // layer adds a layer of a tile, and tells its hint.
 func (m *Maker) layer(ctx context.Context, st store.Store, d drawing, move crs.Func) (string, error) {
-	if a := m.o.Archive; a != nil && a.holds(d.set, d.tile.Z) && d.q.Filter == nil && d.q.Properties == nil && m.archived(ctx, st, d.set, d.c) != nil {
+	if a := m.o.Archive; a != nil && a.holds(d.set, d.tile.Z) && !d.q.chooses() && d.q.Properties == nil && m.archived(ctx, st, d.set, d.c) != nil {
 		b, err := a.layer(d.tile, d.c.ID, 4*m.o.Largest)
 		if err == nil {
 			d.made.Data, d.made.Rev = append(d.made.Data, b...), d.made.Rev+a.rev
@@ -131,9 +131,9 @@ func (m *Maker) layer(ctx context.Context, st store.Store, d drawing, move crs.F
 		d.l = l
 		switch err = d.draw(ctx, st); {
 		case err != nil:
-		case d.q.Filter != nil && len(d.chosen) == 0:
+		case d.q.chooses() && len(d.chosen) == 0:
 			hint = "empty"
-		case d.q.Filter == nil && d.layer.Features() <= 1:
+		case !d.q.chooses() && d.layer.Features() <= 1:
 			hint, err = l.within(d.tile)
 		}
 	}

@@ -62,7 +62,7 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 		for i := range n {
 			feature.ID = rows[i].ID
 			if f.version != nil {
-				feature.ID = b.ids[i]
+				feature.Of = b.ids[i]
 			}
 			feature.Geometry, feature.Values = b.feature(i, len(f.fields))
 			if err := fn(&feature); err != nil {

@@ -59,7 +59,7 @@ func TestVersionsOfOtherFiles(t *testing.T) {
 			}
 			p := page(t, s, store.Query{Collection: "x", Limit: 9, SortBy: c.DefaultSort, AsOf: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)})
 			var got []string
-			err := s.Fetch(context.Background(), "x", p.Rows, store.Want{VersionIDs: true}, func(f *store.Feature) error { got = append(got, f.ID); return nil })
+			err := s.Fetch(context.Background(), "x", p.Rows, store.Want{VersionIDs: true}, func(f *store.Feature) error { got = append(got, f.Public()); return nil })
 			if err != nil || !slices.Equal(got, tt.want) || p.Matched != len(tt.want) {
 				t.Errorf("%q of %d, %v; want %q", got, p.Matched, err, tt.want)
 			}

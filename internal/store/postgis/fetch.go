@@ -56,7 +56,7 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 			}
 			feature := *x
 			if f.version != nil {
-				feature.ID = f.ids[f.same[i]]
+				feature.Of = f.ids[f.same[i]]
 			}
 			if err := fn(&feature); err != nil {
 				return err

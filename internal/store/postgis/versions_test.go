@@ -38,7 +38,7 @@ func TestVersionsOfOtherTables(t *testing.T) {
 		t.Helper()
 		p := page(t, s, store.Query{Collection: id, Limit: 9, AsOf: at})
 		var got []string
-		err := s.Fetch(context.Background(), id, p.Rows, store.Want{VersionIDs: true}, func(f *store.Feature) error { got = append(got, f.ID); return nil })
+		err := s.Fetch(context.Background(), id, p.Rows, store.Want{VersionIDs: true}, func(f *store.Feature) error { got = append(got, f.Public()); return nil })
 		if err != nil || !slices.Equal(got, want) || p.Matched != len(want) {
 			t.Errorf("%s as of %v: %q of %d, %v; want %q", id, at, got, p.Matched, err, want)
 		}

@@ -224,7 +224,7 @@ func (s *versioned) answers(t *testing.T, st store.Store, q store.Query, want []
 	for _, unique := range []bool{false, true} {
 		var got, starts []string
 		err := st.Fetch(context.Background(), q.Collection, p.Rows, store.Want{Properties: []string{"fra"}, VersionIDs: unique}, func(f *store.Feature) error {
-			got = append(got, f.ID)
+			got = append(got, f.Public())
 			starts = append(starts, strings.TrimSuffix(fmt.Sprint(f.Values[0]), ".000Z"))
 			return nil
 		})

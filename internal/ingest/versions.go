@@ -1,0 +1,78 @@
+package ingest
+
+import (
+	"strings"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+)
+
+// validity names the properties with the beginning and the end of a version: those that are set, else those of the usual names; "" when there are none.
+func (p *Plan) validity() (start, end string) {
+	s := store.Settings{ValidFrom: p.target.ValidFrom, ValidTo: p.target.ValidTo}
+	start, end, _ = s.ValidityOf(func(lower string) (string, bool) {
+		for _, c := range p.columns {
+			if strings.ToLower(c.name) == lower {
+				return c.name, true
+			}
+		}
+		return "", false
+	})
+	return start, end
+}
+
+// seeVersion takes the id of a feature with the beginning of its version, of which no two may be the same.
+func (s *surveyor) seeVersion(id value, r *record, n int, f Fault) {
+	text, ok := idText(id)
+	if !ok {
+		return
+	}
+	for _, x := range r.fields {
+		if lower := strings.ToLower(x.name); x.name == s.target.ValidFrom || s.target.ValidFrom == "" && store.IsUsualStart(lower) {
+			if start, ok := idText(x.value); ok {
+				s.version.see(value{plain, text + " " + start}, n, f, s.label)
+			}
+			return
+		}
+	}
+}
+
+// chooseVersions makes features versions where the ids of --id-field repeat beside a validity; false where they do not.
+func (p *Plan) chooseVersions() bool {
+	start, end := p.validity()
+	if p.target.IDField == "" || start == "" || p.field.repeats == 0 || p.field.bad > p.field.repeats || p.version.stated < p.field.stated {
+		return false
+	}
+	for _, f := range p.version.faults {
+		p.fault(f)
+	}
+	p.versioned = true
+	p.warn("ids repeat, so that features are versions: those of one %s are one feature, valid from %s until %s", p.target.IDField, start, end)
+	return true
+}
+
+// defineVersions says in the collection which properties make versions.
+func (p *Plan) defineVersions() {
+	start, end := p.validity()
+	id, from, to := p.byName[p.target.IDField], p.byName[start], p.byName[end]
+	if fault := p.Collection.SetVersions(id.store, from.store, to.store, p.target.Inclusive); fault != "" {
+		p.refuse("features cannot be versions: %s", fault)
+		return
+	}
+	p.Collection.Key.Property = "" // rows have their own
+	if p.Collection.DefaultSort == nil {
+		p.Collection.DefaultSort = []store.Sort{{Property: p.Collection.Versions.ID}, {Property: p.Collection.Versions.Start}}
+	}
+}
+
+// typeVersions gives the property with the id its type, and an end that is open everywhere that of the start.
+func (p *Plan) typeVersions() {
+	start, end := p.validity()
+	id, from, to := p.byName[p.target.IDField], p.byName[start], p.byName[end]
+	if id.typ = cql2.TypeInteger; p.field.texts {
+		id.typ = cql2.TypeText
+	}
+	if to.kinds[null] == sum(to.kinds[:]) {
+		to.typ = from.typ
+	}
+}

@@ -1,0 +1,479 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"grense/api/ogcapi"
+	"grense/internal/cql2"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// Versions of features follow the draft Versioned Features of OGC API Features (opengeospatial/ogcapi-features, proposals/versioned-features.md), which rests on
+// Memento (RFC 7089, pattern 1.2) and RFC 5829. The parameter datetime selects versions and nothing else negotiates them.
+
+// profiles of answers with several versions of a feature; the first is that of intervals where none is asked for, since clients take ids for unique.
+const (
+	profileUnique   = "versions-as-features-unique-ids"
+	profileVersions = "versions-as-features"
+)
+
+var versionProfiles = []string{profileUnique, profileVersions}
+
+// isVersioned reports whether features of a collection have versions.
+func isVersioned(coll *store.Collection) bool { return coll != nil && coll.Versions != nil }
+
+// isPlain is the opposite.
+func isPlain(coll *store.Collection) bool { return !isVersioned(coll) }
+
+// now is the moment of the request, to the second, in the time zone of the service.
+func (c *call) now() time.Time {
+	if c.began.IsZero() {
+		c.began = time.Now().Truncate(time.Second).In(c.zone())
+	}
+	return c.began
+}
+
+// current is the question for features of a collection as they are now.
+func (c *call) current(coll *store.Collection, q store.Query) store.Query {
+	q.Collection = coll.ID
+	if isVersioned(coll) {
+		q.AsOf = c.now()
+	}
+	return q
+}
+
+// selectVersions makes the parameter datetime the selector of versions: without it those of now, with a moment or the beginning of a day those of then.
+// With an interval all that touch it are features of their own; false then, and for collections without versions, where datetime is a condition.
+func (c *call) selectVersions(p *itemsParams) (selected bool) {
+	if isPlain(c.coll) {
+		return false
+	}
+	switch {
+	case !p.hasTime:
+		p.query.AsOf = c.now()
+	case p.interval:
+		p.versionIDs = p.versions != profileVersions
+		p.told = profileVersions
+		if p.versionIDs {
+			p.told = profileUnique
+		}
+		return false
+	default:
+		p.query.AsOf = p.from.In(c.zone())
+	}
+	p.versionIDs, p.told = p.versions == profileUnique, p.versions
+	return true
+}
+
+// datedQuery asks another feature for its version of the moment that this request names; "" where it names none.
+func (c *call) datedQuery() string {
+	v := first(c.values["datetime"])
+	out, ok := c.params.(writesFeatures)
+	if v == "" || isPlain(c.coll) || !ok || out.output().versionIDs || strings.Contains(v, "/") {
+		return ""
+	}
+	return "?datetime=" + queryEscape(v)
+}
+
+// rowsOf are the rows of features by their ids, of versions those of the moment.
+func (c *call) rowsOf(ctx context.Context, coll *store.Collection, ids []string) ([]store.Row, error) {
+	if isPlain(coll) {
+		return store.Current(ids...), nil
+	}
+	var list cql2.Or
+	for _, id := range ids {
+		if e, ok := coll.IsFeature(id); ok {
+			list = append(list, e)
+		}
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	p, err := c.s.store.Page(ctx, c.current(coll, store.Query{Filter: list, Limit: len(list), Count: store.CountNone}))
+	if err != nil {
+		return nil, err
+	}
+	return p.Rows, nil
+}
+
+// publicIDs are the ids of features by their rows.
+func (c *call) publicIDs(coll *store.Collection, rows []store.Row) ([]string, error) {
+	ids := make([]string, 0, len(rows))
+	if isPlain(coll) {
+		for _, r := range rows {
+			ids = append(ids, r.ID)
+		}
+		return ids, nil
+	}
+	err := c.ask(func(ctx context.Context) error {
+		ids = ids[:0]
+		return c.s.store.Fetch(ctx, coll.ID, rows, store.Want{Properties: []string{}, NoGeometry: true}, func(f *store.Feature) error {
+			ids = append(ids, f.Public())
+			return nil
+		})
+	})
+	return ids, err
+}
+
+// version is one version of a feature.
+type version struct {
+	row        store.Row
+	start, end string // as they are served; end: "" when open
+}
+
+// history are all versions of a feature, the earliest first.
+type versionList struct {
+	id   string // of the feature
+	coll *store.Collection
+	all  []version
+	zone *time.Location
+}
+
+// versionsOf reads the versions of a feature; nil when it never was.
+func (c *call) versionsOf(id string) (*versionList, error) {
+	l := &versionList{id: id, coll: c.coll, zone: c.zone()}
+	e, ok := c.coll.IsFeature(id)
+	if !ok {
+		return nil, nil
+	}
+	v := c.coll.Versions
+	q := store.Query{Collection: c.coll.ID, Filter: e, SortBy: []store.Sort{{Property: v.Start}}, Limit: c.s.cfg.Limits.PageMax, Count: store.CountNone}
+	err := c.ask(func(ctx context.Context) error {
+		p, err := c.s.store.Page(ctx, q)
+		if err != nil {
+			return err
+		}
+		l.all = l.all[:0]
+		return c.s.store.Fetch(ctx, c.coll.ID, p.Rows, store.Want{Properties: []string{v.Start, v.End}, NoGeometry: true}, func(f *store.Feature) error {
+			x := version{row: p.Rows[len(l.all)]}
+			x.start, _ = f.Values[0].(string)
+			x.end, _ = f.Values[1].(string)
+			l.all = append(l.all, x)
+			return nil
+		})
+	})
+	l.all = slices.DeleteFunc(l.all, func(x version) bool { return x.start == "" }) // of no time
+	if err != nil || len(l.all) == 0 {
+		return nil, err
+	}
+	return l, nil
+}
+
+// time is a moment as it is served, or the local midnight of a day; false for "".
+func (l *versionList) time(s string) (time.Time, bool) {
+	if t, err := time.ParseInLocation(time.DateOnly, s, l.zone); err == nil {
+		return t, true
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	return t, err == nil
+}
+
+// at is the number of the version that is valid at a moment, of several the one that begins last; -1 when there is none.
+func (l *versionList) at(t time.Time) int {
+	for i := len(l.all) - 1; i >= 0; i-- {
+		x := l.all[i]
+		if start, ok := l.time(x.start); !ok || start.After(t) {
+			continue
+		}
+		if end, closed := l.ended(x); !closed || t.Before(end) || l.coll.Versions.Inclusive && t.Equal(end) && len(x.end) > len(time.DateOnly) {
+			return i
+		}
+	}
+	return -1
+}
+
+// ended is the first moment after a version, or its last one where the end is a moment that counts; false while it is open.
+func (l *versionList) ended(x version) (time.Time, bool) {
+	end, closed := l.time(x.end)
+	if closed && l.coll.Versions.Inclusive && len(x.end) == len(time.DateOnly) {
+		end = end.AddDate(0, 0, 1)
+	}
+	return end, closed
+}
+
+// began is the number of the version with that start, which is as in its id; -1 when there is none.
+func (l *versionList) began(start time.Time, day bool) int {
+	return slices.IndexFunc(l.all, func(x version) bool {
+		if day == (len(x.start) == len(time.DateOnly)) && day {
+			return x.start == start.Format(time.DateOnly)
+		}
+		t, ok := l.time(x.start)
+		return ok && !day && t.Equal(start)
+	})
+}
+
+// memento is the start of a version as RFC 7089 writes it: an HTTP date.
+func (l *versionList) memento(n int) string {
+	t, _ := l.time(l.all[n].start)
+	return t.UTC().Format(http.TimeFormat)
+}
+
+// href is the address of a version, which stays its own: the feature with the start as datetime. f is the representation; "": the one that is negotiated.
+func (c *call) mementoHref(l *versionList, n int, f string) string {
+	href := c.itemAddress(l.id) + "?datetime=" + queryEscape(l.all[n].start)
+	if f != "" {
+		href += "&f=" + f
+	}
+	return href
+}
+
+func (c *call) timeMapHref(id string) string { return c.itemAddress(id) + "/versions" }
+
+// versionAsked is one version that a request names.
+type versionAsked struct {
+	*versionList
+	n      int
+	byID   bool // the id of the path is that of the version
+	dated  bool // the request says which: its answer is that of one version for ever
+	id     string
+	moment time.Time // that neighbours are asked of
+}
+
+// soughtVersion finds the version that an item's address names: by datetime, else the one of now, or by an id of the profile with unique ids. The error
+// is 410 for a feature that was or will be, else 404.
+func (c *call) soughtVersion(id string) (*versionAsked, error) {
+	p := c.params.(*itemParams)
+	l, err := c.versionsOf(id)
+	if err != nil {
+		return nil, err
+	}
+	if l == nil {
+		of, start, day, ok := store.ParseVersionID(id)
+		if !ok {
+			return nil, c.missing(id)
+		}
+		if l, err = c.versionsOf(of); err != nil {
+			return nil, err
+		}
+		n := -1
+		if l != nil {
+			n = l.began(start, day)
+		}
+		if n < 0 {
+			return nil, c.missing(id)
+		}
+		if p.at != nil {
+			return nil, problem.Invalidf("datetime", first(c.values["datetime"]), "the id %s names one version; leave out datetime, or ask %s", id, c.itemAddress(of))
+		}
+		at, _ := l.time(l.all[n].start)
+		return &versionAsked{versionList: l, n: n, byID: true, dated: true, id: id, moment: at.In(c.zone())}, nil
+	}
+	at := c.now()
+	if p.at != nil {
+		at = *p.at
+	}
+	n := l.at(at)
+	if n < 0 {
+		return nil, c.goneVersion(l, p.at)
+	}
+	return &versionAsked{versionList: l, n: n, id: id, dated: p.at != nil, moment: at}, nil
+}
+
+// goneVersion is the error of a feature that is not there at the moment asked for: 410, with what it was, and where a history tells what became of it, that too.
+func (c *call) goneVersion(l *versionList, at *time.Time) error {
+	e, ok := c.missing(l.id).(*retired)
+	last := len(l.all) - 1
+	if !ok || at != nil {
+		e = &retired{more: retiredDoc{Successors: []codeRef{}, Current: []codeRef{}}}
+		when := "now"
+		if at != nil {
+			when = "at " + first(c.values["datetime"])
+		}
+		e.told = problem.New(problem.Gone, nil, "there is no version of %s %s; the last one begins with %s. %s lists all", l.id, when, l.all[last].start, c.timeMapHref(l.id))
+		e.more.Type = "about:blank"
+	}
+	e.more.Date = l.all[last].end
+	e.links = slices.DeleteFunc(e.links, func(x ogcapi.Link) bool { return x.Rel == "version-history" })
+	e.links = append(e.links, ogcapi.Link{Rel: "latest-version", Type: asGeoJSON.Media, Title: "The last version", Href: c.mementoHref(l, last, "")})
+	e.links = append(e.links, c.timeMapLinks(l.id)...)
+	return e
+}
+
+func (c *call) timeMapLinks(id string) []ogcapi.Link {
+	return []ogcapi.Link{
+		{Rel: "timemap", Type: asLinkFormat.Media, Title: "All versions, for programs", Href: c.timeMapHref(id) + "?f=" + asLinkFormat.F},
+		{Rel: "timemap", Type: asJSON.Media, Title: "All versions as JSON", Href: c.timeMapHref(id)},
+		{Rel: "version-history", Type: asJSON.Media, Title: "All versions", Href: c.timeMapHref(id)},
+	}
+}
+
+// versionLinks are those of an answer with one version.
+func (c *call) versionLinks(v *versionAsked) []ogcapi.Link {
+	links := []ogcapi.Link{
+		{Rel: "canonical", Type: asGeoJSON.Media, Title: "This version", Href: c.mementoHref(v.versionList, v.n, "")},
+		{Rel: "original", Type: asGeoJSON.Media, Title: "The feature, as it is now", Href: c.itemAddress(v.versionList.id)},
+	}
+	links = append(links, c.timeMapLinks(v.versionList.id)...)
+	if v.n > 0 {
+		links = append(links, ogcapi.Link{Rel: "predecessor-version", Type: asGeoJSON.Media, Title: "The version before", Href: c.mementoHref(v.versionList, v.n-1, "")})
+	}
+	if v.n < len(v.all)-1 {
+		links = append(links, ogcapi.Link{Rel: "successor-version", Type: asGeoJSON.Media, Title: "The version after", Href: c.mementoHref(v.versionList, v.n+1, "")})
+	}
+	return links
+}
+
+// versionHeaders tell which version an answer holds, and how long it stays. What has ended before the settled day of the collection never changes.
+func (c *call) versionHeaders(h http.Header, v *versionAsked) {
+	h.Set("Memento-Datetime", v.memento(v.n))
+	settled, isSettled := v.time(c.coll.Settled)
+	end, closed := v.ended(v.all[v.n])
+	if v.dated && closed && isSettled && !end.After(settled) && c.s.cfg.Auth == "open" {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+}
+
+// beside finds the ids of the features before and after one, of those that are valid at its moment.
+func (c *call) beside(ctx context.Context, v *versionAsked) (prev, next string, err error) {
+	p, _ := c.coll.Find(c.coll.Versions.ID)
+	for _, x := range [...]struct {
+		op   cql2.CompareOp
+		desc bool
+		to   *string
+	}{{cql2.Lt, true, &prev}, {cql2.Gt, false, &next}} {
+		e, ok := c.coll.IsFeature(v.versionList.id)
+		if !ok {
+			continue
+		}
+		than := e.(cql2.Compare)
+		than.Op = x.op
+		q := store.Query{Collection: c.coll.ID, Filter: than, AsOf: v.moment, SortBy: []store.Sort{{Property: p.Name, Desc: x.desc}}, Limit: 1, Count: store.CountNone}
+		page, err := c.s.store.Page(ctx, q)
+		if err != nil || len(page.Rows) == 0 {
+			return prev, next, err
+		}
+		err = c.s.store.Fetch(ctx, c.coll.ID, page.Rows, store.Want{Properties: []string{}, NoGeometry: true, VersionIDs: v.byID}, func(f *store.Feature) error {
+			*x.to = f.Public()
+			return nil
+		})
+		if err != nil {
+			return prev, next, err
+		}
+	}
+	return prev, next, nil
+}
+
+// timeMapDoc lists the versions of a feature: links with one relation each, and of a memento with its time.
+type timeMapDoc struct {
+	Links []mementoLink `json:"links"`
+}
+
+type mementoLink struct {
+	ogcapi.Link
+	Datetime string `json:"datetime,omitempty"` // HTTP date
+}
+
+// timeMapView is what the page of the versions of a feature shows.
+type timeMapView struct {
+	ID   string
+	Href string
+	Rows []timeMapRow
+}
+
+type timeMapRow struct{ From, To, Href, Title, Lang string }
+
+// versions writes the time map of a feature (RFC 7089, 5).
+func (s *Server) versions(c *call, w http.ResponseWriter) error {
+	id := c.pathParam("featureId")
+	if isPlain(c.coll) {
+		return problem.NotFoundf("features of %s have no versions; roles valid_from and valid_to in the configuration make rows versions", c.coll.ID)
+	}
+	l, err := c.versionsOf(id)
+	if err != nil {
+		return err
+	}
+	if l == nil {
+		return c.missing(id)
+	}
+	doc := c.timeMap(l)
+	a := &answer{JSON: doc}
+	for _, x := range doc.Links {
+		if x.Rel != "memento" && x.Rel != "first" && x.Rel != "last" {
+			a.Links = append(a.Links, x.Link)
+		}
+	}
+	if c.rep.F == asLinkFormat.F {
+		a.Raw = map[string][]byte{asLinkFormat.F: linkFormat(doc.Links)}
+	}
+	if c.rep.F == asHTML.F {
+		view, err := c.timeMapView(l)
+		if err != nil {
+			return err
+		}
+		a.Page = &page{Name: "versions", Title: c.text("versions.title", id), Crumbs: c.crumbs("items"), Data: view}
+	}
+	return c.dataAnswer(w, a)
+}
+
+func (c *call) timeMap(l *versionList) timeMapDoc {
+	var doc timeMapDoc
+	add := func(datetime string, x ogcapi.Link) { doc.Links = append(doc.Links, mementoLink{x, datetime}) }
+	for _, x := range c.selfLinks("/collections/" + c.coll.ID + "/items/" + pathEscape(l.id) + "/versions") {
+		add("", x)
+	}
+	add("", ogcapi.Link{Rel: "original", Type: asGeoJSON.Media, Href: c.itemAddress(l.id)})
+	last := len(l.all) - 1
+	for i := range l.all {
+		x := ogcapi.Link{Rel: "memento", Type: asGeoJSON.Media, Href: c.mementoHref(l, i, "")}
+		if i == 0 {
+			x.Rel = "first"
+			add("", x)
+		}
+		if i == last {
+			for _, x.Rel = range []string{"last", "latest-version"} {
+				add("", x)
+			}
+		}
+		x.Rel = "memento"
+		add(l.memento(i), x)
+	}
+	return doc
+}
+
+// linkFormat writes links as RFC 6690 does: the media type as type, and of a memento its datetime (RFC 7089, 5).
+func linkFormat(links []mementoLink) []byte {
+	var b strings.Builder
+	for i, l := range links {
+		if i > 0 {
+			b.WriteString(",\n")
+		}
+		b.WriteString("<" + l.Href + `>;rel="` + l.Rel + `"`)
+		if l.Type != "" {
+			b.WriteString(`;type="` + l.Type + `"`)
+		}
+		if l.Datetime != "" {
+			b.WriteString(`;datetime="` + l.Datetime + `"`)
+		}
+	}
+	return []byte(b.String())
+}
+
+func (c *call) timeMapView(l *versionList) (*timeMapView, error) {
+	v := &timeMapView{ID: l.id, Href: c.asPage(c.itemAddress(l.id))}
+	rows := make([]store.Row, len(l.all))
+	want := store.Want{Properties: []string{}, NoGeometry: true}
+	if p, ok := c.coll.Find(c.coll.TitleProperty); ok && !p.Hidden {
+		want.Properties = []string{p.Name}
+	}
+	for i := range l.all {
+		rows[i] = l.all[i].row
+	}
+	err := c.ask(func(ctx context.Context) error {
+		v.Rows = v.Rows[:0]
+		return c.s.store.Fetch(ctx, c.coll.ID, rows, want, func(f *store.Feature) error {
+			n := len(v.Rows)
+			r := timeMapRow{From: l.all[n].start, To: l.all[n].end, Href: c.mementoHref(l, n, asHTML.F)}
+			if len(f.Values) > 0 && f.Values[0] != nil {
+				r.Title, r.Lang = cell(f.Values[0]), foreign(languageOfName(c.coll.TitleProperty), c.lang)
+			}
+			v.Rows = append(v.Rows, r)
+			return nil
+		})
+	})
+	return v, err
+}
