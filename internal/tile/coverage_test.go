@@ -308,10 +308,10 @@ func TestSoakTilesByShapely(t *testing.T) {
 		{"N1000", func() store.Store { return open(t, sharedFile(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg")) }, judged{set: "WebMercatorQuad", collection: "kommune"}},
 		{"counties", func() store.Store { return open(t, sharedFile(t, "norway/kartverket-fylker-25833.gpkg")) }, judged{set: "WebMercatorQuad", collection: "fylker"}},
 		{"Kommuner-M", func() store.Store {
-			return layer(t, sharedFile(t, "norway/robhop-2024/Kommuner-M.geojson.gz"), "kommunenummer")
+			return layer(t, "norway/robhop-2024/Kommuner-M.geojson.gz", "kommunenummer")
 		}, judged{set: "WebMercatorQuad", collection: "areas", known: 2}},
 		{"France", func() store.Store {
-			return layer(t, sharedFile(t, "france/france-communes-2018.geojsonl.gz"), "code")
+			return layer(t, "france/france-communes-2018.geojsonl.gz", "code")
 		}, judged{set: "WebMercatorQuad", collection: "areas"}},
 	} {
 		if !strings.HasPrefix(x.name, os.Getenv("GRENSE_SOAK_TILES")) {
