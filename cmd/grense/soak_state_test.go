@@ -216,7 +216,7 @@ func (s *serving) readStates(t *testing.T, change func(state int)) {
 		})
 	}
 	state := 0
-	for ; (state < changes || answers.Load() < wanted) && !t.Failed(); state++ {
+	for ; (state < changes || answers.Load() < max(wanted, int64(changes))) && !t.Failed(); state++ {
 		change(state + 1)
 		s.waitForState(t, state+1)
 		for until := int64(state) * wanted / int64(5*changes); answers.Load() < min(until, wanted) && !t.Failed(); {

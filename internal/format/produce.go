@@ -116,6 +116,9 @@ func (p *pieces) Write(b []byte) (int, error) {
 }
 
 func (p *pieces) flush() error {
+	if p.piece.Len() == 0 { // an answer that can still be another one is not begun
+		return nil
+	}
 	_, err := p.out.Write(p.piece.Bytes())
 	p.piece.Reset()
 	return err

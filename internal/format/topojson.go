@@ -172,6 +172,11 @@ func (t *topoWriter) Close(abort bool) error {
 	if err := t.settle(t.refs, t.arcs); err != nil {
 		return err
 	}
+	for _, s := range []*scratch{t.text, t.refs, t.arcs} { // a disk that is full is told before the first byte
+		if err := s.w.Flush(); err != nil {
+			return err
+		}
+	}
 	out := bufio.NewWriterSize(t.w, flushAt)
 	name, err := json.Marshal(t.id)
 	if err != nil {

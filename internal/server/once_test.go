@@ -70,6 +70,10 @@ func TestAPageAsksForItsFeaturesOnce(t *testing.T) {
 		"/collections/sted/items/2?f=html", "/collections/sted/items?f=html&limit=20", "/collections/sted/items?f=html&limit=5&properties=kommunenummer,stedsnummer",
 		"/collections/kommuner/items/0301?f=html&properties=navn", "/collections/kommuner/items/0301?f=jsonld", "/collections/sted/items?f=csv&limit=20"} {
 		a, s := serveCounting(t)
+		for _, id := range []string{"kommuner", "sted"} {
+			a.get("/collections/" + id + "/items?f=html&q=xqzw").wants(200) // samples the collection, once for each catalog
+		}
+		s.reset()
 		a.get(path).wants(200)
 		part := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '?' }) // collections, ID, items, and for one feature its id
 		found := false

@@ -158,7 +158,7 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 		}
 		for path, item := range doc.Paths {
 			for method, op := range item {
-				if keyed := (strings.Contains(path, "/items") || strings.HasSuffix(path, "/download") || strings.HasSuffix(path, "{tileCol}") || path == "/lookup" || path == "/enrich" || strings.HasSuffix(path, "/execution") || strings.HasPrefix(path, "/jobs")) && auth == "required"; op.Description == "" || op.Security == nil || keyed != (len(*op.Security) > 0) {
+				if keyed := (strings.Contains(path, "/items") || strings.HasSuffix(path, "/download") || strings.HasSuffix(path, "{tileCol}") || path == "/lookup" || path == "/enrich" || strings.HasPrefix(path, "/changes") || strings.HasSuffix(path, "/execution") || strings.HasPrefix(path, "/jobs")) && auth == "required"; op.Description == "" || op.Security == nil || keyed != (len(*op.Security) > 0) {
 					t.Errorf("%s %s: description %q, security %v", method, path, op.Description, op.Security)
 				}
 				seen := map[string]string{}

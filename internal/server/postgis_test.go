@@ -185,6 +185,9 @@ func alike(t *testing.T, source string, paths []string) {
 	sameAnswers(t, openGeoPackage(t, source), openPostGIS(t, source), paths)
 }
 
+// aboutPattern is an estimate of the size of a file, whose samples are in the order of each store.
+var aboutPattern = regexp.MustCompile(`, ca\. [^<]*`)
+
 func sameAnswers(t *testing.T, one, other store.Store, paths []string) {
 	t.Helper()
 	a, b := serveStore(t, one, nil), serveStore(t, other, func(*config.Config) {})
@@ -194,7 +197,7 @@ func sameAnswers(t *testing.T, one, other store.Store, paths []string) {
 				a.settled(p)
 				b.settled(p)
 			}
-			x, y := a.plain(p), b.plain(p)
+			x, y := aboutPattern.ReplaceAll(a.plain(p), nil), aboutPattern.ReplaceAll(b.plain(p), nil)
 			if !bytes.HasSuffix(x, []byte("200 OK")) && !strings.Contains(p, "nope") {
 				t.Errorf("%s is no answer that proves anything: %.300s", p, x)
 			}

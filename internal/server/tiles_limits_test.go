@@ -42,7 +42,7 @@ func TestTilesCountAgainstTheRate(t *testing.T) {
 	}
 }
 
-// heldStore answers questions of requests when it is let.
+// heldStore answers questions when it is let, and tells of those of requests.
 type heldStore struct {
 	store.Store
 	asked  chan struct{} // one for each question
@@ -52,8 +52,8 @@ type heldStore struct {
 func (s heldStore) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	if _, ofRequest := ctx.Deadline(); ofRequest {
 		s.asked <- struct{}{}
-		<-s.answer
 	}
+	<-s.answer
 	return s.Store.Page(ctx, q)
 }
 
