@@ -115,7 +115,7 @@ accept: build clients client-tools readers soap-clients postgres chromium map-li
 FUZZTIME ?= 5m
 
 .PHONY: attack
-attack: build schemathesis clients ## what was tried to take a server down: each figure with its bound (bin/attack.txt); some 25 minutes
+attack: build schemathesis clients ## what was tried to take a server down: each figure with its bound (bin/attack.txt)
 	@rm -f bin/attack.txt
 	GRENSE_ATTACK=1 GRENSE_ATTACK_REPORT="$(abspath bin/attack.txt)" go test -count=1 -timeout 70m -run '^TestAttack' -v ./cmd/grense
 	@cat bin/attack.txt

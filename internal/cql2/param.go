@@ -26,7 +26,7 @@ func ParseInterval(s string, zone *time.Location) (from, to *time.Time, err erro
 	}
 	openStart, openEnd := isInterval && isOpen(start), isInterval && isOpen(end)
 	if openStart && openEnd {
-		return bad("an interval needs a start or an end; without datetime all times are selected")
+		return bad("an interval needs a start or an end; without datetime all times are selected, and all versions of features by 0001-01-01/..")
 	}
 	if strings.HasPrefix(start, "P") || strings.HasPrefix(end, "P") {
 		return bad("durations are not read; write start/end with two dates or timestamps")

@@ -1,8 +1,9 @@
 // Package feed finds what has changed in the data and keeps it in a log, so that a copy need not be taken anew.
 //
 // The data are compared as a whole with what was recorded of them last: a Recorder reads each public collection from one snapshot, makes a digest
-// of the public properties and the geometry of each feature, and adds what differs to the log. It asks for nothing while the data are in the same
-// state. What is between two looks leaves no trace: a feature that was changed twice is recorded once, and a change that was taken back not at all.
+// of the public properties and the geometry of each feature, or of each version of one by its store.VersionID, and adds what differs to the log. It asks
+// for nothing while the data are in the same state. What is between two looks leaves no trace: a feature that was changed twice is recorded once, and a
+// change that was taken back not at all.
 //
 // A look takes about 100 bytes of memory for each feature of the largest collection, a few microseconds of CPU for each kilobyte that is read, and one
 // connection to the store. Collections above a bound are left out, unless they are asked for.
@@ -204,6 +205,9 @@ func schemaOf(c *store.Collection) string {
 	if g := c.Geometry; g != nil {
 		fmt.Fprintf(h, "%q %d\n", g.Name, g.CRS)
 	}
+	if v := c.Versions; v != nil {
+		fmt.Fprintf(h, "%q %q\n", v.ID, v.Start)
+	}
 	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
 
@@ -247,7 +251,7 @@ func (x *look) read(ctx context.Context) error {
 
 func (x *look) rows(ctx context.Context, snap store.Snapshot) error {
 	title := -1
-	want := store.Want{Properties: []string{}}
+	want := store.Want{Properties: []string{}, VersionIDs: true}
 	for _, p := range x.c.Properties {
 		if p.Hidden {
 			continue
@@ -294,7 +298,7 @@ func (x *look) feature(f *store.Feature, title string) error {
 	if len(title) > titleBytes {
 		title = strings.ToValidUTF8(title[:titleBytes], "") + "…"
 	}
-	if x.last != nil && x.last.ID == f.ID {
+	if x.last != nil && x.last.ID == f.Public() {
 		x.sum.Reset()
 		x.sum.Write(x.last.Digest[:])
 		x.sum.Write(d[:])
@@ -302,7 +306,7 @@ func (x *look) feature(f *store.Feature, title string) error {
 		return nil
 	}
 	x.settle()
-	x.last = &store.Digest{ID: strings.Clone(f.ID), Title: strings.Clone(title), Digest: d}
+	x.last = &store.Digest{ID: strings.Clone(f.Public()), Title: strings.Clone(title), Digest: d}
 	return nil
 }
 

@@ -194,12 +194,16 @@ func (c *call) addLink(doc *changesDoc, rel, title, path string) {
 func (c *call) changesDoc(path string, list []store.Change) changesDoc {
 	doc := changesDoc{Changes: make([]changeDoc, len(list)), Links: c.selfLinks(path)}
 	for i, x := range list {
+		items := c.base() + "/collections/" + x.Collection + "/items"
 		d := changeDoc{Seq: x.Seq, Recorded: x.At.Format("2006-01-02T15:04:05.000Z"), Op: x.Op, Collection: x.Collection, ID: x.ID, Title: x.Title}
 		switch x.Op {
 		case store.ChangeLoad:
-			d.Count, d.Href = &x.Count, c.base()+"/collections/"+x.Collection+"/items"
+			d.Count, d.Href = &x.Count, items
+			if coll, ok := c.cat.Collection(x.Collection); ok && !isPlain(coll) {
+				d.Href += everyVersion
+			}
 		case store.ChangeAdd, store.ChangeUpdate:
-			d.Href = c.base() + "/collections/" + x.Collection + "/items/" + pathEscape(x.ID)
+			d.Href = items + "/" + pathEscape(x.ID)
 		}
 		doc.Changes[i] = d
 	}

@@ -198,10 +198,12 @@ type replica struct {
 	a     *api
 	after int64
 	held  map[string]map[string]string // features by collection and id
-	seen  []string                     // entries of the log
+	seen  []string                     // entries of the log, whole
+
+	entries []string // number, kind, collection and id
 }
 
-// follow reads the log to its end.
+// follow reads the log to its end. It takes what entries lead to.
 func (x *replica) follow(limit int) {
 	t := x.a.t
 	t.Helper()
@@ -225,9 +227,10 @@ func (x *replica) follow(limit int) {
 				t.Fatalf("change %d after %d", c.Seq, x.after-1)
 			}
 			x.seen = append(x.seen, fmt.Sprint(c.Seq, c.Op, c.Collection, c.ID, c.Recorded, c.Title))
+			x.entries = append(x.entries, fmt.Sprint(c.Seq, " ", c.Op, " ", c.Collection, " ", c.ID))
 			switch c.Op {
 			case "load":
-				x.held[c.Collection] = features(x.a, c.Collection)
+				x.held[c.Collection] = featuresAt(x.a, c.Href)
 			case "drop":
 				delete(x.held, c.Collection)
 			case "remove":
@@ -263,8 +266,18 @@ func plainFeature(t testing.TB, b []byte) string {
 // features are all of a collection, by id; none where there is no such collection any more.
 func features(a *api, collection string) map[string]string {
 	a.t.Helper()
+	return featuresAt(a, "/collections/"+collection+"/items")
+}
+
+// featuresAt are the features of the items at an address, by their ids there.
+func featuresAt(a *api, address string) map[string]string {
+	a.t.Helper()
 	out := map[string]string{}
-	r := a.get("/collections/" + collection + "/items?limit=1000")
+	sep := "?"
+	if strings.Contains(address, "?") {
+		sep = "&"
+	}
+	r := a.get(address + sep + "limit=1000")
 	if r.StatusCode != 200 {
 		return out
 	}
@@ -473,5 +486,56 @@ func TestChangesOfLargeCollectionsAreRecordedWhenAskedFor(t *testing.T) {
 	text := string(a.get("/changes").wants(200).Body)
 	if !strings.Contains(text, `"fylker"`) || strings.Contains(text, `"kommuner"`) {
 		t.Errorf("recorded: %s", text)
+	}
+}
+
+// TestACopyThatFollowsChangesHasAllVersions: of features with versions, the entries are of versions, by the ids that these have among all.
+func TestACopyThatFollowsChangesHasAllVersions(t *testing.T) {
+	t.Parallel()
+	change := func([]any) bool { return true }
+	st, rewrite := writtenStore(t, func(ctx context.Context, w store.Writer) error {
+		return writeVersions(ctx, w, func(row []any) bool { return change(row) })
+	})
+	a := serveStore(t, st, nil)
+	x := &replica{a: a, held: map[string]map[string]string{}}
+	set := func(name string, column int, to any) func([]any) bool {
+		return func(row []any) bool {
+			if row[1] == name {
+				row[column] = to
+			}
+			return true
+		}
+	}
+	for _, step := range []struct {
+		entries string
+		change  func(row []any) bool
+	}{
+		{"1 load areas , 2 load buildings ", nil},
+		{"3 update areas 1.20010101", set("Old", 1, "Older")},
+		{"4 remove areas 2.20050101, 5 update areas 1.20010101", func(row []any) bool { return row[1] != "Ended" }},
+		{"6 update areas 3.20200101, 7 add areas 2.20050101", set("Young", 3, "2025-01-01")},
+		{"8 update areas 3.20200101, 9 update buildings 1.20121014T164317Z", set("14.0", 1, "14.1")},
+		{"10 remove areas 5.a.20100101, 11 add areas 5.a.20090101, 12 update buildings 1.20121014T164317Z", set("Again", 2, "2009-01-01")},
+	} {
+		if step.change != nil {
+			change = step.change
+			rewrite()
+			if err := a.srv.Reload(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.srv.RecordChanges(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		from := len(x.entries)
+		x.follow(2)
+		if got := strings.Join(x.entries[from:], ", "); got != step.entries {
+			t.Errorf("%q, want %q", got, step.entries)
+		}
+		for id, n := range map[string]int{"areas": 7, "buildings": 2} {
+			if want := featuresAt(a, "/collections/"+id+"/items?datetime=0001-01-01/.."); !maps.Equal(x.held[id], want) || step.change == nil && len(want) != n {
+				t.Errorf("after %s the copy of %s is %v, want %v", step.entries, id, x.held[id], want)
+			}
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -91,6 +92,35 @@ func fillDatabase(t testing.TB, url, source string) string {
 		}
 	})(postgis.Create(t.Context(), url))
 	return url
+}
+
+// writtenStore is a store of what write writes, into a file or a database of its own, and what writes it anew.
+func writtenStore(t testing.TB, write func(context.Context, store.Writer) error) (st store.Store, rewrite func()) {
+	t.Helper()
+	if onPostGIS() {
+		url := cluster.Database(t)
+		rewrite = func() {
+			storetest.Write(t, func(w store.Writer) {
+				if err := write(context.Background(), w); err != nil {
+					t.Fatal(err)
+				}
+			})(postgis.Create(t.Context(), url))
+		}
+		rewrite()
+		return openURL(t, url), rewrite
+	}
+	path := filepath.Join(t.TempDir(), "written.gpkg")
+	rewrite = func() {
+		next, err := fillFile(path+".new", write)
+		if err == nil {
+			err = os.Rename(next, path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rewrite()
+	return openGeoPackage(t, path), rewrite
 }
 
 func isMade(source string, file func() (string, error)) bool {

@@ -47,6 +47,9 @@ func (c *call) current(coll *store.Collection, q store.Query) store.Query {
 	return q
 }
 
+// everyVersion asks the items of a collection for all versions of its features: an interval touches those without a start as well.
+const everyVersion = "?datetime=0001-01-01/.."
+
 // selectVersions makes the parameter datetime the selector of versions: without it those of now, with a moment or the beginning of a day those of then.
 // With an interval all that touch it are features of their own; false then, and for collections without versions, where datetime is a condition.
 func (c *call) selectVersions(p *itemsParams) (selected bool) {

@@ -25,6 +25,11 @@ import (
 var versionedFile = besideDemo("versions.gpkg", writeVersioned)
 
 func writeVersioned(ctx context.Context, w store.Writer) error {
+	return writeVersions(ctx, w, func([]any) bool { return true })
+}
+
+// writeVersions writes rows of id, name, start and end as change makes them, which tells whether one stays.
+func writeVersions(ctx context.Context, w store.Writer, change func(row []any) bool) error {
 	prop := func(name string, t cql2.Type) store.Property {
 		return store.Property{Name: name, Column: name, Type: t}
 	}
@@ -54,6 +59,9 @@ func writeVersioned(ctx context.Context, w store.Writer) error {
 		}
 		for i, row := range x.rows {
 			n := len(x.rows) - i
+			if !change(row) {
+				continue
+			}
 			at := 10 + float64(n)/10
 			square := orb.Polygon{{{at, 60}, {at + .08, 60}, {at + .08, 60.1}, {at, 60.1}, {at, 60}}}
 			if err := insert(append(append([]any{int64(100 + n)}, row...), store.Geometry{WKB: orbwkb.MustMarshal(square)})...); err != nil {
