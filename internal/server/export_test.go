@@ -108,3 +108,18 @@ func (s *Server) TilesReady() bool {
 	}
 	return true
 }
+
+// SizesReady reports whether what is known of the sizes of files is settled: no collection is being sampled.
+func (s *Server) SizesReady() bool {
+	s.sizes.mu.Lock()
+	defer s.sizes.mu.Unlock()
+	for _, w := range s.sizes.works {
+		if !w.ended {
+			return false
+		}
+	}
+	return true
+}
+
+// SizesKnown is of how many collections the sizes of files are known.
+func (s *Server) SizesKnown() int64 { return s.sizes.held.Stats().Entries }

@@ -22,7 +22,7 @@ const (
 // TestPostedFilterAsksWhatGetAsks: CQL2 JSON in the body, as OWSLib sends it, gives the answer of GET with the same filter.
 func TestPostedFilterAsksWhatGetAsks(t *testing.T) {
 	t.Parallel()
-	a := serve(t, "", nil)
+	a := serve(t, "", nil).settled("/collections/kommuner/items?f=html")
 	for _, tt := range []struct{ query, filter string }{
 		{"", osloJSON},
 		{"?", osloJSON},

@@ -101,7 +101,7 @@ type Server struct {
 	codeNames *cache.Cache[listKey, *nameList]
 	offered   *cache.Cache[optionsKey, offeredList]
 	previews  *cache.Cache[string, []byte] // by the version of the catalog
-	fileSizes *sizeCache
+	sizes     *sizeSamples
 	metrics   *metrics
 	turns     *turns
 	flight    flight
@@ -140,7 +140,7 @@ func New(o Options) (*Server, error) {
 		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
 		previews:  cache.New[string, []byte](cache.Options{Name: "previews", Bytes: 512 << 10, Group: o.Caches}),
-		fileSizes: newSizeCache(o.Caches), wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
+		sizes:     newSizeSamples(o.Caches), wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
 	if err := s.setZone(); err != nil {
 		return nil, err
 	}
@@ -204,7 +204,10 @@ func (s *Server) Handler() http.Handler { return s.handler }
 func (s *Server) MetricsHandler() http.Handler { return s.metrics.handler() }
 
 // Close ends what the Server does in the background, and waits for it. Requests under way are not its concern.
-func (s *Server) Close() { s.points.close() }
+func (s *Server) Close() {
+	s.points.close()
+	s.sizes.close()
+}
 
 // SetReady says what /readyz shall answer: false while the server drains.
 func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }

@@ -141,12 +141,12 @@ func TestTilesAreFilteredAsItems(t *testing.T) {
 	}
 }
 
-// settled asks for tiles, and waits until they come from levels: those that are made before may differ.
+// settled asks for tiles or pages, and waits until they come from levels, and until the sizes of files are known: answers before that may differ.
 func (a *api) settled(paths ...string) *api {
 	for _, p := range paths {
 		a.get(p)
 	}
-	for !a.srv.TilesReady() {
+	for !a.srv.TilesReady() || !a.srv.SizesReady() {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return a
