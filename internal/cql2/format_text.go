@@ -95,7 +95,10 @@ func (p *textPrinter) expr(e Expr) {
 	case Geom:
 		p.geometry(e)
 	case List:
-		p.call("", e...)
+		alone := len(e) == 1 && bracketed(e[0])
+		p.WriteString("(")
+		p.list(e, ",", func(x Expr) { p.brackets(x, alone) })
+		p.WriteString(")")
 	case Func:
 		p.call(e.Name, e.Args...)
 	case Arith:

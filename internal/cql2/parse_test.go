@@ -76,6 +76,8 @@ func TestTextIsParsed(t *testing.T) {
 			cql2.List{cql2.Int(1), cql2.Int(2)}, cql2.Compare{Op: cql2.Gt, L: prop("a"), R: cql2.Int(1)}}}},
 		"A_EQUALS(a, ('x'))":                       cql2.Array{Op: cql2.AEquals, L: prop("a"), R: cql2.List{cql2.Text("x")}},
 		"A_EQUALS(a, (('x')))":                     cql2.Array{Op: cql2.AEquals, L: prop("a"), R: cql2.List{cql2.List{cql2.Text("x")}}},
+		"A_EQUALS(a, ((('x'))))":                   cql2.Array{Op: cql2.AEquals, L: prop("a"), R: cql2.List{cql2.List{cql2.List{cql2.Text("x")}}}},
+		"A_EQUALS(a, (((1+2))))":                   cql2.Array{Op: cql2.AEquals, L: prop("a"), R: cql2.List{cql2.List{arith(cql2.Add, cql2.Int(1), cql2.Int(2))}}},
 		"A_EQUALS(a, (((1,2))))":                   cql2.Array{Op: cql2.AEquals, L: prop("a"), R: cql2.List{cql2.List{cql2.List{cql2.Int(1), cql2.Int(2)}}}},
 		"A_EQUALS(a, ((), (())))":                  cql2.Array{Op: cql2.AEquals, L: prop("a"), R: cql2.List{cql2.List{}, cql2.List{cql2.List{}}}},
 		"a_overlaps((), (1+2))":                    cql2.Array{Op: cql2.AOverlaps, L: cql2.List{}, R: cql2.List{arith(cql2.Add, cql2.Int(1), cql2.Int(2))}},

@@ -80,7 +80,7 @@ type textParser struct {
 	in                     crs.ID
 	zone                   *time.Location
 	depth, nodes, vertices int
-	around                 bool // the brackets that ended last stand around one expression and are no array by themselves
+	around                 int // how many brackets stand around the expression that ended last, and are no array by themselves
 	err                    error
 }
 
@@ -148,6 +148,7 @@ func (p *textParser) expectKeyword(k string) {
 
 // node counts a new node.
 func (p *textParser) node(e Expr) Expr {
+	p.around = 0
 	if p.nodes++; p.nodes > MaxNodes {
 		p.fail(p.toks[max(p.i-1, 0)], "the filter has more than %d operators, names and values", MaxNodes)
 	}
@@ -424,22 +425,19 @@ func (p *textParser) brackets() Expr {
 	defer p.leave()
 	p.expect("(")
 	if p.accept(")") {
-		p.around = false
 		return p.node(List{})
 	}
-	t := p.peek()
 	e := p.or()
 	if !p.peek().sign(",") {
 		p.expect(")")
-		p.around = true
+		p.around++
 		return e
 	}
-	list := List{p.nested(t, e)}
+	list := List{p.nested(e)}
 	for p.accept(",") {
 		list = append(list, p.element())
 	}
 	p.expect(")")
-	p.around = false
 	return p.node(list)
 }
 
@@ -465,23 +463,23 @@ func (p *textParser) array() Expr {
 }
 
 // element parses an element of an array or an argument of a function.
-func (p *textParser) element() Expr {
-	t := p.peek()
-	return p.nested(t, p.or())
+func (p *textParser) element() Expr { return p.nested(p.or()) }
+
+// nested makes an array of one value of each pair of brackets around e, the expression that ended last, within an array or arguments. The innermost pair
+// around arithmetic or a condition belongs to that.
+func (p *textParser) nested(e Expr) Expr {
+	n := p.around
+	if n > 0 && bracketed(e) {
+		n--
+	}
+	for ; n > 0 && p.err == nil; n-- {
+		e = p.node(List{e})
+	}
+	return e
 }
 
-// nested makes an array of one value in brackets, within an array or arguments. t is the first token of e.
-func (p *textParser) nested(t token, e Expr) Expr {
-	if !t.sign("(") || p.err != nil || isCondition(e) {
-		return e
-	}
-	switch e.(type) {
-	case List:
-		if !p.around { // those are its own brackets; a list is no part of anything else, so that they were the last
-			return e
-		}
-	case Arith:
-		return e
-	}
-	return p.node(List{e})
+// bracketed reports whether brackets around e may be its own.
+func bracketed(e Expr) bool {
+	_, arith := e.(Arith)
+	return arith || isCondition(e)
 }
