@@ -3,7 +3,6 @@ package main_test
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -144,15 +143,7 @@ func (c *soapClient) post(t testing.TB, url, body string) []byte {
 	req.Header.Set("Content-Type", "text/xml; charset=utf-8")
 	req.Header.Set("X-API-Key", c.s.key)
 	req.Header.Set("Accept-Encoding", "identity") // registry systems do not ask for compression, and the bare handler writes these bytes as they are
-	resp, err := c.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp, b := exchange(t, c.client, req)
 	if resp.StatusCode != http.StatusOK && !bytes.Contains(b, []byte("LIMIT_EXCEEDED")) {
 		t.Errorf("%d: %s\n%s", resp.StatusCode, b, body)
 	}

@@ -108,16 +108,10 @@ func mixedLoad(t *testing.T, s *serving, what string) {
 			}
 		})
 	}
-	var item, ready []time.Duration
-	var badItem, badReady int
-	all.Go(func() { item, badItem = other.beside(ctx, "/collections/sted/items/2", 20*time.Millisecond) })
-	all.Go(func() { ready, badReady = s.asker("").beside(ctx, "/readyz", 100*time.Millisecond) })
+	seen := other.watch(ctx, &all, "/collections/sted/items/2")
 	all.Wait()
 	t.Logf("%d answered, %d refused", answered.Load(), refused.Load())
-	figure(t, "a register of 1.1 million places, 8 clients of one key with mixed load, "+what+": p99 of another key's item", p99(item), 100*time.Millisecond)
-	figure(t, "  its answers other than 200", badItem, 0)
-	figure(t, "  /readyz: answers other than 200", badReady, 0)
-	figure(t, "  /readyz: p99", p99(ready), 100*time.Millisecond)
+	seen.tell(t, "a register of 1.1 million places, 8 clients of one key with mixed load, "+what)
 	figure(t, "  answers that are neither right nor a refusal", failed.Load(), 0)
 	s.tellWaits(t)
 }

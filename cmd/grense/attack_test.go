@@ -179,6 +179,29 @@ func (a *asker) beside(ctx context.Context, path string, pause time.Duration) (t
 	return times, bad
 }
 
+// seen is what others see of an attack: of an item, with a key of their own, and of /readyz.
+type seen struct {
+	item, ready       []time.Duration
+	badItem, badReady int
+}
+
+// watch looks until ctx ends, which all waits for.
+func (a *asker) watch(ctx context.Context, all *sync.WaitGroup, item string) *seen {
+	var w seen
+	all.Go(func() { w.item, w.badItem = a.beside(ctx, item, 20*time.Millisecond) })
+	all.Go(func() { w.ready, w.badReady = a.s.asker("").beside(ctx, "/readyz", 100*time.Millisecond) })
+	return &w
+}
+
+// tell reports it of an attack.
+func (w *seen) tell(t *testing.T, attack string) {
+	t.Helper()
+	figure(t, attack+": p99 of another key's item", p99(w.item), 100*time.Millisecond)
+	figure(t, "  its answers other than 200", w.badItem, 0)
+	figure(t, "  /readyz: answers other than 200", w.badReady, 0)
+	figure(t, "  /readyz: p99", p99(w.ready), 100*time.Millisecond)
+}
+
 // serveCommunes serves the communes of France.
 func serveCommunes(t *testing.T, settings ...string) *serving {
 	t.Helper()
@@ -187,6 +210,20 @@ func serveCommunes(t *testing.T, settings ...string) *serving {
 		t.Skipf("SKIPPED: %s is absent", file)
 	}
 	return serve(t, settings, file)
+}
+
+// serveRegister serves a register of 50,000 places with 512 MiB of memory. What takes too long there is 503. other asks with a key of its own.
+func serveRegister(t *testing.T) (s *serving, other *asker) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "register.gpkg")
+	if out, err := program(t, t.Context(), dir, "register", "generate", "--places", "50000", "--out", file).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s = serve(t, []string{"GRENSE_LIMITS_MEMORY=512MiB"}, file)
+	s.away = true
+	other = s.asker(s.newKey(t))
+	return s, other
 }
 
 // TestAttackFairTurns: beside clients who ask the dearest filters as fast as they are answered, other keys are answered at once, and what is refused
@@ -233,16 +270,10 @@ func fairTurns(t *testing.T, keys int) {
 			}
 		})
 	}
-	var item, ready []time.Duration
-	var badItem, badReady int
-	all.Go(func() { item, badItem = other.beside(ctx, items+"/7", 20*time.Millisecond) })
-	all.Go(func() { ready, badReady = s.asker("").beside(ctx, "/readyz", 100*time.Millisecond) })
+	seen := other.watch(ctx, &all, items+"/7")
 	all.Wait()
-	t.Logf("%d items, %d refused, %d of these for being busy", len(item), refused.Load(), busy.Load())
-	figure(t, fmt.Sprintf("8 clients of %d keys ask S_TOUCHES of 35,357 communes: p99 of another key's item", keys), p99(item), 100*time.Millisecond)
-	figure(t, "  its answers other than 200", badItem, 0)
-	figure(t, "  /readyz: answers other than 200", badReady, 0)
-	figure(t, "  /readyz: p99", p99(ready), 100*time.Millisecond)
+	t.Logf("%d items, %d refused, %d of these for being busy", len(seen.item), refused.Load(), busy.Load())
+	seen.tell(t, fmt.Sprintf("8 clients of %d keys ask S_TOUCHES of 35,357 communes", keys))
 	figure(t, "  refused without saying why", silent.Load(), 0)
 	s.tellWaits(t)
 }
@@ -337,14 +368,7 @@ func (s *serving) soapRequest(pattern string) (request, body string) {
 func TestAttackSlowSOAP(t *testing.T) {
 	attack(t)
 	const readers = 1000
-	dir := t.TempDir()
-	file := filepath.Join(dir, "register.gpkg")
-	if out, err := program(t, t.Context(), dir, "register", "generate", "--places", "50000", "--out", file).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	s := serve(t, []string{"GRENSE_LIMITS_MEMORY=512MiB"}, file)
-	s.away = true
-	other := s.asker(s.newKey(t))
+	s, other := serveRegister(t)
 	request, size := "", 0
 	for _, pattern := range strings.Fields("*vik* *nes* *berg* *land* *set* *sta* *dal* *ne* *er* *an* *st*") {
 		r, body := s.soapRequest(pattern)
@@ -438,14 +462,7 @@ func (s *serving) sendSlowly(ctx context.Context, request string) int {
 // TestAttackSearches: beside the dearest searches of SOAP and the dearest filters, other keys are answered at once.
 func TestAttackSearches(t *testing.T) {
 	attack(t)
-	dir := t.TempDir()
-	file := filepath.Join(dir, "register.gpkg")
-	if out, err := program(t, t.Context(), dir, "register", "generate", "--places", "50000", "--out", file).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	s := serve(t, []string{"GRENSE_LIMITS_MEMORY=512MiB"}, file)
-	s.away = true
-	other := s.asker(s.newKey(t))
+	s, other := serveRegister(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	var all sync.WaitGroup
@@ -486,16 +503,10 @@ func TestAttackSearches(t *testing.T) {
 			}
 		})
 	}
-	var item, ready []time.Duration
-	var badItem, badReady int
-	all.Go(func() { item, badItem = other.beside(ctx, "/collections/sted/items/2", 20*time.Millisecond) })
-	all.Go(func() { ready, badReady = s.asker("").beside(ctx, "/readyz", 100*time.Millisecond) })
+	seen := other.watch(ctx, &all, "/collections/sted/items/2")
 	all.Wait()
 	t.Logf("%d answered, %d refused", answered.Load(), refused.Load())
-	figure(t, "8 clients of SOAP's patterns and 8 of filters over 50,000 places: p99 of another key's item", p99(item), 100*time.Millisecond)
-	figure(t, "  its answers other than 200", badItem, 0)
-	figure(t, "  /readyz: answers other than 200", badReady, 0)
-	figure(t, "  /readyz: p99", p99(ready), 100*time.Millisecond)
+	seen.tell(t, "8 clients of SOAP's patterns and 8 of filters over 50,000 places")
 	figure(t, "  refused without saying why", silent.Load(), 0)
 	figure(t, "  VmHWM in bytes, limits.memory 512 MiB", s.peak(t), 512<<20)
 	s.tellWaits(t)

@@ -4,11 +4,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
-// TestBenchAgainst logs server CPU per request of bin/grense and of the program that GRENSE_BENCH_OLD names, with the same data, in interleaved rounds.
-// The ratio is the median over rounds of new to old. Both answer 200, and the ratio of what they send is told, since a page that says more costs more.
+// TestBenchAgainst logs server CPU per request of bin/grense and of the program that GRENSE_BENCH_OLD names, with the same data, in interleaved rounds; GRENSE_BENCH_SOURCE and
+// GRENSE_BENCH_ONLY choose as in TestBenchTable. The ratio is the median over rounds of new to old. Both answer 200, and the ratio of what they send is told, since a page that says more costs more.
 func TestBenchAgainst(t *testing.T) {
 	old := os.Getenv("GRENSE_BENCH_OLD")
 	if old == "" {
@@ -23,6 +24,9 @@ func TestBenchAgainst(t *testing.T) {
 		question{name: "Demo: one municipality, HTML", path: "/collections/kommuner/items/0301?f=html"},
 	))
 	for _, x := range benchSources {
+		if !strings.Contains(x.what, os.Getenv("GRENSE_BENCH_SOURCE")) {
+			continue
+		}
 		source := sharedPath(t, "data", x.path)
 		if !exists(source) {
 			t.Logf("%s were not measured: there is no %s", x.what, filepath.Base(source))
@@ -40,20 +44,17 @@ func interleave(t *testing.T, old, now *serving, questions []question) {
 	before := &measured{addr: old.addr, pid: old.cmd.Process.Pid, key: old.key}
 	after := &measured{addr: now.addr, pid: now.cmd.Process.Pid, key: now.key}
 	for _, q := range questions {
+		if !q.asked() {
+			continue
+		}
 		path := q.paths(rng, 1)[0]
 		sent := float64(len(record(t, now, path).Body)) / float64(len(record(t, old, path).Body))
 		before.calibrate(t, q, rng)
 		after.calibrate(t, q, rng)
-		var x, y, ratios []float64
-		for round := range benchRounds {
-			if round%2 == 0 {
-				x = append(x, before.round(t, q, rng))
-			}
-			y = append(y, after.round(t, q, rng))
-			if round%2 == 1 {
-				x = append(x, before.round(t, q, rng))
-			}
-			ratios = append(ratios, y[round]/x[round])
+		x, y := rounds(func() float64 { return before.round(t, q, rng) }, func() float64 { return after.round(t, q, rng) })
+		ratios := make([]float64, benchRounds)
+		for i := range ratios {
+			ratios[i] = y[i] / x[i]
 		}
 		t.Logf("%-70.70s %10.1f %10.1f %8.2f %8.2f", q.name, median(x), median(y), median(ratios), sent)
 	}

@@ -40,6 +40,9 @@ type question struct {
 	next func(*rand.Rand) string
 }
 
+// asked reports whether GRENSE_BENCH_ONLY, a part of names, leaves the question in.
+func (q question) asked() bool { return strings.Contains(q.name, os.Getenv("GRENSE_BENCH_ONLY")) }
+
 func (q question) paths(rng *rand.Rand, n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -83,7 +86,7 @@ func alongNorway(rng *rand.Rand) string {
 	return fmt.Sprintf("bbox=%.6f,%.6f,%.6f,%.6f", west, south, west+0.5+rng.Float64(), south+0.3+0.5*rng.Float64())
 }
 
-// TestBenchTable measures requests whose names contain GRENSE_BENCH_ONLY. It writes server CPU per request to the file that GRENSE_BENCH names, as a Markdown table: the program against a bare handler, a process of
+// TestBenchTable measures requests whose names contain GRENSE_BENCH_ONLY, of sources that contain GRENSE_BENCH_SOURCE. It writes server CPU per request to the file that GRENSE_BENCH names, as a Markdown table: the program against a bare handler, a process of
 // its own that writes the same compressed bytes under the same headers. Both are asked over the same keep-alive connections, in interleaved rounds.
 func TestBenchTable(t *testing.T) {
 	file := os.Getenv("GRENSE_BENCH")
@@ -214,7 +217,7 @@ func compare(t *testing.T, table io.Writer, s *serving, questions []question) {
 	rng := rand.New(rand.NewPCG(1, uint64(len(questions))))
 	product := &measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key}
 	for _, q := range questions {
-		if !strings.Contains(q.name, os.Getenv("GRENSE_BENCH_ONLY")) {
+		if !q.asked() {
 			continue
 		}
 		n := 1
@@ -238,21 +241,26 @@ func compare(t *testing.T, table io.Writer, s *serving, questions []question) {
 		}
 		product.calibrate(t, q, rng)
 		bare.calibrate(t, again, rng)
-		var ours, theirs []float64
-		for round := range benchRounds {
-			if round%2 == 0 {
-				ours = append(ours, product.round(t, q, rng))
-			}
-			theirs = append(theirs, bare.round(t, again, rng))
-			if round%2 == 1 {
-				ours = append(ours, product.round(t, q, rng))
-			}
-		}
+		ours, theirs := rounds(func() float64 { return product.round(t, q, rng) }, func() float64 { return bare.round(t, again, rng) })
 		bare.stop()
 		a, b := median(ours), median(theirs)
 		fmt.Fprintf(table, "| %s | %d | %d | %s | %s | %.1f |\n", q.name, sent/n, plain/n, spread(ours), spread(theirs), a/b)
 		t.Logf("%s: %.1f µs, bare %.1f µs", q.name, a, b)
 	}
+}
+
+// rounds runs those of two programs in turn, each first in every other one, and returns what they give.
+func rounds(one, other func() float64) (a, b []float64) {
+	for i := range benchRounds {
+		if i%2 == 0 {
+			a = append(a, one())
+		}
+		b = append(b, other())
+		if i%2 == 1 {
+			a = append(a, one())
+		}
+	}
+	return a, b
 }
 
 func median(v []float64) float64 {

@@ -47,11 +47,7 @@ Examples:
 }
 
 func (c *checkCmd) Run(ctx context.Context, p *process) error {
-	cfg, err := c.load(p, nil)
-	if err != nil {
-		return err
-	}
-	dir, err := makeDataDir(cfg)
+	cfg, dir, err := c.prepare(p)
 	if err != nil {
 		return err
 	}

@@ -107,11 +107,7 @@ func (c *enrichCmd) enrich(w io.Writer, r io.Reader, find enrich.Finder, read fu
 
 // finder opens the divisions.
 func (c *enrichCmd) finder(ctx context.Context, p *process, points crs.ID) (enrich.Finder, func(), error) {
-	cfg, err := c.load(p, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	dir, err := makeDataDir(cfg)
+	cfg, dir, err := c.prepare(p)
 	if err != nil {
 		return nil, nil, err
 	}

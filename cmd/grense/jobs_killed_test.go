@@ -77,15 +77,11 @@ func (w *worker) submit(t *testing.T, pause string) string {
 // get is what a path below the base holds.
 func (w *worker) get(t *testing.T, path string) string {
 	t.Helper()
-	res, err := http.Get(w.base + path)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.base+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, b := exchange(t, http.DefaultClient, req)
 	return string(b)
 }
 

@@ -32,11 +32,7 @@ Examples:
 
 // openState opens the state database in the data directory.
 func (f dataFlags) openState(ctx context.Context, p *process) (store.State, error) {
-	cfg, err := f.load(p, nil)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := makeDataDir(cfg)
+	_, dir, err := f.prepare(p)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,15 @@ func (f dataFlags) load(p *process, further map[string]*string) (config.Config, 
 	return config.Load(config.Sources{File: f.Config, Environ: p.Environ, Flags: flags})
 }
 
+// prepare reads the configuration and makes the data directory.
+func (f dataFlags) prepare(p *process) (cfg config.Config, dir string, err error) {
+	if cfg, err = f.load(p, nil); err != nil {
+		return cfg, "", err
+	}
+	dir, err = makeDataDir(cfg)
+	return cfg, dir, err
+}
+
 // makeDataDir makes the data directory, for its owner only, and returns its absolute path.
 func makeDataDir(cfg config.Config) (string, error) {
 	dir, err := filepath.Abs(cfg.DataDir)

@@ -65,11 +65,7 @@ func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	cfg, err := c.load(p, nil)
-	if err != nil {
-		return err
-	}
-	dir, err := makeDataDir(cfg)
+	cfg, dir, err := c.prepare(p)
 	if err != nil {
 		return err
 	}

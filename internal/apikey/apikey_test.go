@@ -343,14 +343,20 @@ func TestChangesCountWithinFiveSeconds(t *testing.T) {
 	})
 }
 
+// running runs a checker until stop has returned.
+func running(t *testing.T, c *apikey.Checker) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { c.Run(ctx); close(done) }()
+	return func() { cancel(); <-done }
+}
+
 func TestStateAwayKeepsKeys(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		key, rec := newKey(t, time.Time{})
 		c, m, log := setup(t, rec)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { c.Run(ctx); close(done) }()
+		stop := running(t, c)
 		m.setFail(errors.New("disk"))
 		if _, ok := c.Check(key, now); !ok {
 			t.Error("the key does not pass")
@@ -369,8 +375,7 @@ func TestStateAwayKeepsKeys(t *testing.T) {
 		if m.touched[rec.ID].IsZero() {
 			t.Error("the use during the outage is forgotten")
 		}
-		cancel()
-		<-done
+		stop()
 		if strings.Contains(log.String(), key) {
 			t.Error("the log holds the key")
 		}
@@ -382,9 +387,7 @@ func TestLastUsedIsStoredOncePerDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key, rec := newKey(t, time.Time{})
 		c, m, _ := setup(t, rec)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { c.Run(ctx); close(done) }()
+		stop := running(t, c)
 		for range 100 {
 			c.Check(key, now)
 			time.Sleep(time.Second)
@@ -393,8 +396,7 @@ func TestLastUsedIsStoredOncePerDay(t *testing.T) {
 			t.Errorf("%d times, day %v, want %v", m.touches, m.touched[rec.ID], want)
 		}
 		c.Check(key, now.Add(24*time.Hour))
-		cancel() // what is left is stored at the end
-		<-done
+		stop() // what is left is stored at the end
 		if want := now.Add(24 * time.Hour).Truncate(24 * time.Hour); m.touches != 2 || !m.touched[rec.ID].Equal(want) {
 			t.Errorf("%d times, day %v, want %v", m.touches, m.touched[rec.ID], want)
 		}

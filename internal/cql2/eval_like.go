@@ -59,7 +59,7 @@ func like(x value, p pattern) predicate {
 	return func(r Record) (Truth, error) {
 		v, err := x(r)
 		if s, ok := v.(string); ok && err == nil {
-			return truth(p.match(s)), nil
+			return truth(p.match(s, false)), nil
 		}
 		return Null, err
 	}
@@ -78,10 +78,10 @@ func LikeFolded(fold, pattern string) func(string) bool {
 			}
 		}
 		if (lower || fold == "accenti") && isASCII(s) {
-			return p.matchASCII(s, lower)
+			return p.match(s, lower)
 		}
 		folded, _ := Fold(fold, s)
-		return p.match(folded)
+		return p.match(folded, false)
 	}
 }
 
@@ -144,39 +144,18 @@ func startsFolded(s, part string) bool {
 	return true
 }
 
-// matchASCII is match of a text in ASCII, in lower case where that is wanted.
-func (p pattern) matchASCII(s string, lower bool) bool {
-	i, run, mark := 0, -1, 0
-	for at := 0; at < len(s); {
-		r := rune(s[at])
-		if lower && 'A' <= r && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		switch {
-		case i < len(p) && p[i] == wildRun:
-			i++
-			run, mark = i, at
-		case i < len(p) && (p[i] == wildChar || p[i] == r):
-			i++
-			at++
-		case run >= 0:
-			mark++
-			i, at = run, mark
-		default:
-			return false
-		}
-	}
-	for i < len(p) && p[i] == wildRun {
-		i++
-	}
-	return i == len(p)
-}
-
-// match goes back only to the last run, which is enough: an earlier one could not do better.
-func (p pattern) match(s string) bool {
+// match reports whether the pattern fits a text, whose letters of ASCII are taken in lower case where that is wanted. It goes back only to the last
+// run, which is enough: an earlier one could not do better.
+func (p pattern) match(s string, lower bool) bool {
 	i, run, mark := 0, -1, 0 // place in p; place after the last run in p, and where it was last tried in s
 	for at := 0; at < len(s); {
-		r, n := utf8.DecodeRuneInString(s[at:])
+		r, n := rune(s[at]), 1
+		switch {
+		case r >= utf8.RuneSelf:
+			r, n = utf8.DecodeRuneInString(s[at:])
+		case lower && 'A' <= r && r <= 'Z':
+			r += 'a' - 'A'
+		}
 		switch {
 		case i < len(p) && p[i] == wildRun:
 			i++

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -211,7 +212,7 @@ func GMLSchema(o Options) ([]byte, error) {
 		if c.at < 0 {
 			least = 1
 		}
-		fmt.Fprintf(&b, `<xs:element name="%s" type="%s" minOccurs="%d"/>`+"\n", names[i], xsdType(c.Type), least)
+		fmt.Fprintf(&b, `<xs:element name="%s" type="%s" minOccurs="%d"/>`+"\n", names[i], cmp.Or(xsdTypes[c.Type], "xs:string"), least)
 	}
 	if o.Collection.Geometry != nil {
 		fmt.Fprintf(&b, `<xs:element name="%s" type="%s" minOccurs="0"/>`+"\n", geom, gmlType(o.Collection.Geometry.Type))
@@ -220,21 +221,8 @@ func GMLSchema(o Options) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-func xsdType(t cql2.Type) string {
-	switch t {
-	case cql2.TypeInteger:
-		return "xs:long"
-	case cql2.TypeNumber:
-		return "xs:double"
-	case cql2.TypeBool:
-		return "xs:boolean"
-	case cql2.TypeDate:
-		return "xs:date"
-	case cql2.TypeTimestamp:
-		return "xs:dateTime"
-	}
-	return "xs:string"
-}
+// xsdTypes are the types of XML Schema.
+var xsdTypes = map[cql2.Type]string{cql2.TypeInteger: "xs:long", cql2.TypeNumber: "xs:double", cql2.TypeBool: "xs:boolean", cql2.TypeDate: "xs:date", cql2.TypeTimestamp: "xs:dateTime"}
 
 func gmlType(geojson string) string {
 	switch geojson {

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -44,22 +45,15 @@ func newKML(w io.Writer, o Options) (Writer, error) {
 	k.buf = appendXML(k.buf, o.Collection.ID)
 	k.buf = append(k.buf, `" id="fields">`...)
 	for i, c := range cols {
-		k.buf = append(k.buf, `<SimpleField type="`+kmlType(c.Type)+`" name="`...)
+		k.buf = append(k.buf, `<SimpleField type="`+cmp.Or(kmlTypes[c.Type], "string")+`" name="`...)
 		k.buf = append(appendXML(k.buf, k.names[i]), `"/>`...)
 	}
 	k.buf = append(k.buf, "</Schema>\n"...)
 	return k, nil
 }
 
-func kmlType(t cql2.Type) string {
-	switch t {
-	case cql2.TypeNumber:
-		return "double"
-	case cql2.TypeBool:
-		return "bool"
-	}
-	return "string" // KML's int has 32 bits
-}
+// kmlTypes are the types of KML; what has none here is a string, and so are integers, since its int has 32 bits.
+var kmlTypes = map[cql2.Type]string{cql2.TypeNumber: "double", cql2.TypeBool: "bool"}
 
 func (k *kmlWriter) Want() store.Want { return k.o.want() }
 

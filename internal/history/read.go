@@ -101,6 +101,15 @@ type table struct {
 	lines   []int
 }
 
+// tableOf reads a table from r, without a byte order mark.
+func tableOf(r io.Reader) (*table, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	return readTable(bytes.TrimPrefix(b, []byte("\ufeff")))
+}
+
 func readTable(b []byte) (*table, error) {
 	if !utf8.Valid(b) { // Latin-1
 		runes := make([]rune, len(b))
@@ -239,11 +248,7 @@ func (t *table) plain() (out []ChangeRow, err error) {
 // ReadList reads the codes that are in use on a day: CSV with the columns code and name, also as KLASS (9999, for what is not stated, is left out) and as
 // INSEE (COM and LIBELLE) have them.
 func ReadList(r io.Reader, at Date) (*List, error) {
-	b, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
-	t, err := readTable(bytes.TrimPrefix(b, []byte("\ufeff")))
+	t, err := tableOf(r)
 	if err != nil {
 		return nil, err
 	}

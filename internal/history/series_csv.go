@@ -145,11 +145,7 @@ func openCSV(r io.Reader) (*csv.Reader, rune) {
 
 // ReadWeights reads a table of weights with the columns code and weight, and perhaps date and to.
 func ReadWeights(r io.Reader) (out []SuppliedWeight, err error) {
-	b, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
-	t, err := readTable(bytes.TrimPrefix(b, []byte("\ufeff")))
+	t, err := tableOf(r)
 	if err != nil {
 		return nil, err
 	}

@@ -50,8 +50,18 @@ func open(t testing.TB, path string, id crs.ID) *ingest.Source {
 	return src
 }
 
-// write fills a new GeoPackage and opens it.
+// write fills a new GeoPackage and opens it, which must have nothing to note.
 func write(t testing.TB, plan *ingest.Plan) store.Store {
+	t.Helper()
+	st := fill(t, plan)
+	for _, n := range st.Catalog().Notes {
+		t.Errorf("the store notes about what was imported: %+v", n)
+	}
+	return st
+}
+
+// fill fills a new GeoPackage and opens it.
+func fill(t testing.TB, plan *ingest.Plan) store.Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "out.gpkg")
 	storetest.Write(t, func(w store.Writer) {
@@ -59,11 +69,7 @@ func write(t testing.TB, plan *ingest.Plan) store.Store {
 			t.Fatal(err)
 		}
 	})(gpkg.Create(t.Context(), path))
-	st := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()}))
-	for _, n := range st.Catalog().Notes {
-		t.Errorf("the store notes about what was imported: %+v", n)
-	}
-	return st
+	return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()}))
 }
 
 // importText imports a file with that text, all layers into one collection, and fails on refusals.

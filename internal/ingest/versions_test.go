@@ -1,7 +1,6 @@
 package ingest_test
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,8 +8,6 @@ import (
 
 	"grense/internal/ingest"
 	"grense/internal/store"
-	"grense/internal/store/gpkg"
-	"grense/internal/store/storetest"
 )
 
 // TestVersionsAreImported: where ids repeat beside a validity, features become versions, told by a warning; else ids that repeat are refused as ever.
@@ -49,13 +46,7 @@ func TestVersionsAreImported(t *testing.T) {
 			if !slices.ContainsFunc(plan.Report.Faults, func(f ingest.Fault) bool { return strings.Contains(f.Reason, "features are versions") }) {
 				t.Errorf("no warning: %+v", plan.Report.Faults)
 			}
-			path := filepath.Join(t.TempDir(), "out.gpkg")
-			storetest.Write(t, func(w store.Writer) {
-				if err := plan.Write(t.Context(), w); err != nil {
-					t.Fatal(err)
-				}
-			})(gpkg.Create(t.Context(), path))
-			st := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()}))
+			st := fill(t, plan)
 			p, err := st.Page(t.Context(), store.Query{Collection: "x", Limit: 9, AsOf: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), SortBy: plan.Collection.DefaultSort})
 			if err != nil {
 				t.Fatal(err)

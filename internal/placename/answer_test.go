@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/project"
 
 	api "grense/api/placename"
 	"grense/internal/cql2"
@@ -39,29 +40,11 @@ func wkt(t *testing.T, f *fixture, sted string) (kind string, positions []orb.Po
 	if err != nil {
 		t.Fatal(err)
 	}
-	var add func(g orb.Geometry)
-	add = func(g orb.Geometry) {
-		switch g := g.(type) {
-		case orb.Point:
-			x, y := to(g[0], g[1])
-			positions = append(positions, orb.Point{x, y})
-		case orb.MultiPoint:
-			for _, p := range g {
-				add(p)
-			}
-		case orb.LineString:
-			for _, p := range g {
-				add(p)
-			}
-		case orb.Polygon:
-			for _, ring := range g {
-				add(orb.LineString(ring))
-			}
-		default:
-			t.Fatalf("a %T", g)
-		}
-	}
-	add(decoded)
+	project.Geometry(decoded, func(p orb.Point) orb.Point {
+		x, y := to(p[0], p[1])
+		positions = append(positions, orb.Point{x, y})
+		return p
+	})
 	return strings.ToUpper(decoded.GeoJSONType()), positions
 }
 

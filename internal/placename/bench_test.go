@@ -3,13 +3,13 @@
 package placename_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	api "grense/api/placename"
 	"grense/internal/placename"
+	"grense/internal/register/registertest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
@@ -17,14 +17,7 @@ import (
 // BenchmarkSearch searches a large register, the file that GRENSE_ACCEPT_REGISTER names, and encodes the hits. The first time, hits are
 // read; then they are remembered.
 func BenchmarkSearch(b *testing.B) {
-	path := os.Getenv("GRENSE_ACCEPT_REGISTER")
-	if path == "" {
-		b.Skip("GRENSE_ACCEPT_REGISTER names no register")
-	}
-	dir := path + ".bench"
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		b.Fatal(err)
-	}
+	path, dir := registertest.Large(b)
 	st, err := gpkg.Open(b.Context(), path, gpkg.Options{DataDir: dir})
 	if err != nil {
 		b.Fatal(err)

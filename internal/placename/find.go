@@ -113,27 +113,11 @@ func (s *Service) check(collection string, filter cql2.Expr) (cql2.Expr, error) 
 	if err != nil {
 		return nil, err
 	}
-	x, err := cql2.Check(filter, schema{c, c.Relations})
+	x, err := cql2.Check(filter, c)
 	if err != nil { // the register lacks something; the caller did nothing wrong
 		return nil, problem.New(problem.Internal, fmt.Errorf("placename: collection %q: %w", collection, err), "")
 	}
 	return x, nil
-}
-
-// schema is a collection with its relations.
-type schema struct {
-	cql2.Schema
-	relations []store.Relation
-}
-
-// Relation returns the columns of a relation.
-func (s schema) Relation(name string) (cql2.Schema, bool) {
-	for _, r := range s.relations {
-		if r.Name == name {
-			return schema{&store.Collection{Properties: r.Columns}, r.Relations}, true
-		}
-	}
-	return nil, false
 }
 
 // reader reads the hits of one answer, batch by batch.

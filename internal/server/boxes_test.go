@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bufio"
-	"compress/gzip"
 	"encoding/json"
 	"math/rand/v2"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
@@ -23,15 +23,7 @@ import (
 // load writes the features of a gzipped GeoJSON file, whole or one a line, into a GeoPackage with the given property as id.
 func load(t testing.TB, name, id string) string {
 	t.Helper()
-	f, err := os.Open(shared(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := sharedtest.Open(t, "data", name)
 	path := filepath.Join(t.TempDir(), "data.gpkg")
 	storetest.Write(t, func(w store.Writer) {
 		coll := &store.Collection{ID: "units", Table: "units", Public: true, Key: store.FeatureKey{Column: "code", Type: cql2.TypeText, Property: "code"},

@@ -32,7 +32,13 @@ func fetchAs(t *testing.T, url string, header map[string]string) (*http.Response
 	for k, v := range header {
 		req.Header.Set(k, v)
 	}
-	res, err := http.DefaultClient.Do(req)
+	return exchange(t, http.DefaultTransport, req)
+}
+
+// exchange sends a request and reads the whole answer.
+func exchange(t testing.TB, by http.RoundTripper, req *http.Request) (*http.Response, []byte) {
+	t.Helper()
+	res, err := by.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}

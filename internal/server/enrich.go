@@ -40,13 +40,9 @@ var (
 		parse: into(func(_ *call, p *enrichParams, v []string) error { p.columns.Code = v[0]; return nil })}
 
 	paramEnrichCRS = &param{Name: "crs", Description: "CRS of the points, whatever its axis order; default CRS84", Schema: schemaURI,
-		parse: into(func(_ *call, p *enrichParams, v []string) error {
-			id, ok := crs.Parse(v[0])
-			if !ok {
-				return problem.Invalidf("crs", v[0], "use the address of a coordinate system, such as %s", crs.UTM33.URI())
-			}
-			p.crs = id
-			return nil
+		parse: into(func(_ *call, p *enrichParams, v []string) (err error) {
+			p.crs, err = crsOfPoints(v[0])
+			return err
 		})}
 
 	paramEnrichCollections = &param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: paramLookupCollections.Schema,

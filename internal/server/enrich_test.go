@@ -26,15 +26,7 @@ func (a *api) enrich(t testing.TB, query, media, table string, header ...string)
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res, b := exchange(t, http.DefaultTransport, req)
 	if res.StatusCode == 200 {
 		decode(t, []byte(res.Trailer.Get("Enrich-Report")), &report)
 	}

@@ -115,16 +115,22 @@ func (s *Server) dismiss(c *call, w http.ResponseWriter) error {
 	if err := c.resolve(); err != nil {
 		return err
 	}
-	j, err := c.findJob()
+	j, err := s.dismissed(c)
 	if err != nil {
-		return err
-	}
-	if err := s.dismissJob(c, j); err != nil {
 		return err
 	}
 	info := *j
 	info.Status = store.JobDismissed
 	return c.writeStatus(w, http.StatusOK, &info)
+}
+
+// dismissed ends or removes the job that is asked for.
+func (s *Server) dismissed(c *call) (*store.Job, error) {
+	j, err := c.findJob()
+	if err != nil {
+		return nil, err
+	}
+	return j, s.dismissJob(c, j)
 }
 
 func (s *Server) dismissJob(c *call, j *store.Job) error {
@@ -156,11 +162,7 @@ func (s *Server) jobForm(c *call, w http.ResponseWriter) error {
 	if err := c.readForm(maxForm); err != nil {
 		return err
 	}
-	j, err := c.findJob()
-	if err != nil {
-		return err
-	}
-	if err := s.dismissJob(c, j); err != nil {
+	if _, err := s.dismissed(c); err != nil {
 		return err
 	}
 	w.Header().Set("Location", localPath(c.base()+"/jobs"))

@@ -54,13 +54,9 @@ var (
 		})}
 
 	paramLookupCRS = &param{Name: "crs", Description: "CRS of lon and lat, whatever its axis order; default CRS84", Schema: schemaURI,
-		parse: into(func(_ *call, p *lookupParams, v []string) error {
-			id, ok := crs.Parse(v[0])
-			if !ok {
-				return problem.Invalidf("crs", v[0], "use the address of a coordinate system, such as %s", crs.UTM33.URI())
-			}
-			p.crs = id
-			return nil
+		parse: into(func(_ *call, p *lookupParams, v []string) (err error) {
+			p.crs, err = crsOfPoints(v[0])
+			return err
 		})}
 
 	paramLookupCollections = &param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
@@ -94,6 +90,15 @@ func pickDivisions(collections *[]*store.Collection, list string) error {
 }
 
 var schemaNumber = map[string]any{"type": "number"}
+
+// crsOfPoints reads the CRS of positions that are asked about.
+func crsOfPoints(v string) (crs.ID, error) {
+	id, ok := crs.Parse(v)
+	if !ok {
+		return id, problem.Invalidf("crs", v, "use the address of a coordinate system, such as %s", crs.UTM33.URI())
+	}
+	return id, nil
+}
 
 // coordinate reads a number.
 func coordinate(name, v string) (*float64, error) {

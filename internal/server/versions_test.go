@@ -1,11 +1,9 @@
 package server_test
 
 import (
-	"compress/gzip"
 	"context"
 	"encoding/csv"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +15,7 @@ import (
 	"grense/internal/config"
 	"grense/internal/cql2"
 	"grense/internal/crs"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
@@ -372,16 +371,7 @@ func TestTilesSelectVersions(t *testing.T) {
 // name without the label of the county behind it.
 func TestDivisionsOfADay(t *testing.T) {
 	t.Parallel()
-	f, err := os.Open(shared(t, "lineage/no-klass131-versions-1971-2024.csv.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := csv.NewReader(z).ReadAll()
+	table, err := csv.NewReader(sharedtest.Open(t, "data", "lineage", "no-klass131-versions-1971-2024.csv.gz")).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -232,6 +232,17 @@ func (c *Collection) SettleTimes(told bool) {
 	}
 }
 
+// UsualInterval returns the columns of a table that are taken as an interval without being told; "" where it has none. column gives a column's own name, "" where it
+// is not there.
+func UsualInterval(column func(name string) string) (start, end string) {
+	for _, pair := range UsualIntervals {
+		if start, end = column(pair[0]), column(pair[1]); start != "" && end != "" {
+			return start, end
+		}
+	}
+	return "", ""
+}
+
 // HasUsualInterval reports whether the interval of the collection has one of the usual names, and no instant is set.
 func (c *Collection) HasUsualInterval() bool {
 	for _, pair := range UsualIntervals {

@@ -63,22 +63,25 @@ func (g Geometry) HasZ() bool {
 // slack is how far, in degrees, coordinates may lie beyond the antimeridian and the poles from rounding.
 const slack = 1e-6
 
-// Spread gathers, for an adapter that surveys a layer, what its geometries cover.
+// Spread is what the geometries of a layer cover, gathered by the adapter that surveys it.
 type Spread struct {
-	Degrees     crs.Func  // from the storage CRS to CRS84
-	Bound       orb.Bound // CRS84; begins as wkb.EmptyBound
-	LongestEdge float64   // units of the storage CRS
-	Outside     bool      // some position is no longitude and latitude; it is not in Bound
+	Bound       *orb.Bound // CRS84; nil: nothing
+	LongestEdge float64    // units of the storage CRS
+	Outside     bool       // some position is no longitude and latitude, that no place on earth has; it is not in Bound
 }
 
-// Add adds a geometry. Bytes that are none are added as far as they can be read.
-func (s *Spread) Add(geometry []byte) {
+// Add adds a geometry in the storage CRS, whose positions degrees takes to CRS84. Bytes that are none are added as far as they can be read.
+func (s *Spread) Add(geometry []byte, degrees crs.Func) {
+	bound := wkb.EmptyBound()
+	if s.Bound != nil {
+		bound = *s.Bound
+	}
 	_ = wkb.Walk(geometry, func(r wkb.Run) bool { // what is no geometry is counted by wkb.Check
 		var px, py float64
 		for i := range r.Len() {
 			x, y := r.XY(i)
-			if lon, lat := s.Degrees(x, y); math.Abs(lon) <= 180+slack && math.Abs(lat) <= 90+slack {
-				wkb.Extend(&s.Bound, min(max(lon, -180), 180), min(max(lat, -90), 90))
+			if lon, lat := degrees(x, y); math.Abs(lon) <= 180+slack && math.Abs(lat) <= 90+slack {
+				wkb.Extend(&bound, min(max(lon, -180), 180), min(max(lat, -90), 90))
 			} else {
 				s.Outside = true
 			}
@@ -89,4 +92,7 @@ func (s *Spread) Add(geometry []byte) {
 		}
 		return true
 	})
+	if !bound.IsEmpty() {
+		s.Bound = &bound
+	}
 }

@@ -15,10 +15,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"grense/internal/archive"
-	"grense/internal/demo"
 	"grense/internal/store"
-	"grense/internal/store/postgis"
-	"grense/internal/store/storetest"
 	"grense/internal/tile"
 )
 
@@ -126,16 +123,7 @@ func TestExportsAreGoneOnWith(t *testing.T) {
 // TestBothStoresGiveTheSameArchive, byte by byte.
 func TestBothStoresGiveTheSameArchive(t *testing.T) {
 	t.Parallel()
-	url := cluster.Database(t)
-	w, err := postgis.Create(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	if err := errors.Join(demo.Write(t.Context(), w), w.Commit(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	pg := storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
+	_, pg := demoDatabase(t)
 	var files [][]byte
 	for _, st := range []store.Store{demoStore(t), pg} {
 		m := tile.NewMaker(tile.Options{})

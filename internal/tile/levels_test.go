@@ -290,18 +290,24 @@ func TestPointsAreThinnedByImportance(t *testing.T) {
 	}
 }
 
-func TestBothStoresGiveTheSameTiles(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("long: the run without the race detector has it")
-	}
-	url := cluster.Database(t)
+// demoDatabase opens the demo in a database.
+func demoDatabase(t testing.TB) (url string, st store.Store) {
+	t.Helper()
+	url = cluster.Database(t)
 	storetest.Write(t, func(w store.Writer) {
 		if err := demo.Write(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
 	})(postgis.Create(t.Context(), url))
-	pg := storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
+	return url, storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
+}
+
+func TestBothStoresGiveTheSameTiles(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
+	_, pg := demoDatabase(t)
 	file := demoStore(t)
 	m, n := tile.NewMaker(tile.Options{}), tile.NewMaker(tile.Options{})
 	defer m.Close()

@@ -11,11 +11,9 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/crs"
-	"grense/internal/demo"
 	"grense/internal/problem"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
-	"grense/internal/store/postgis"
 	"grense/internal/store/storetest"
 	"grense/internal/tile"
 	"grense/internal/wkb"
@@ -24,13 +22,7 @@ import (
 // TestNeighboursAreThoseOfPostGIS: the features beside one and the length of the border with each are what PostGIS finds, and the same from a file.
 func TestNeighboursAreThoseOfPostGIS(t *testing.T) {
 	t.Parallel()
-	url := cluster.Database(t)
-	storetest.Write(t, func(w store.Writer) {
-		if err := demo.Write(t.Context(), w); err != nil {
-			t.Fatal(err)
-		}
-	})(postgis.Create(t.Context(), url))
-	pg := storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
+	url, pg := demoDatabase(t)
 	m, n := tile.NewMaker(tile.Options{}), tile.NewMaker(tile.Options{Dir: t.TempDir()})
 	defer m.Close()
 	defer n.Close()

@@ -32,16 +32,7 @@ func appendOp(b []byte, name string, args ...cql2.Expr) []byte {
 	return append(appendArray(append(b, `,"args":`...), args), '}')
 }
 
-func appendArray(b []byte, list []cql2.Expr) []byte {
-	b = append(b, '[')
-	for i, e := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendJSON(b, e)
-	}
-	return append(b, ']')
-}
+func appendArray(b []byte, list []cql2.Expr) []byte { return appendItems(b, list, appendJSON) }
 
 // appendQuoted appends a JSON string; '<' and '>' stay readable.
 func appendQuoted(b []byte, s string) []byte {

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/project"
 
 	"grense/internal/crs"
 	"grense/internal/ingest"
@@ -146,38 +147,10 @@ func to33(t *testing.T, g orb.Geometry) orb.Geometry {
 		t.Fatal(err)
 	}
 	point := func(p orb.Point) orb.Point { x, y := fn(p[0], p[1]); return orb.Point{x, y} }
-	line := func(l []orb.Point) []orb.Point {
-		for i := range l {
-			l[i] = point(l[i])
-		}
-		return l
+	if g == nil {
+		return nil
 	}
-	switch g := g.(type) {
-	case nil:
-	case orb.Point:
-		return point(g)
-	case orb.MultiPoint:
-		line(g)
-	case orb.LineString:
-		line(g)
-	case orb.MultiLineString:
-		for _, l := range g {
-			line(l)
-		}
-	case orb.Polygon:
-		for _, l := range g {
-			line(l)
-		}
-	case orb.MultiPolygon:
-		for _, p := range g {
-			for _, l := range p {
-				line(l)
-			}
-		}
-	default:
-		t.Fatalf("%T", g)
-	}
-	return g
+	return project.Geometry(g, point)
 }
 
 func TestImportReadsGeometries(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"os"
 	"testing"
 	"time"
 
@@ -115,4 +116,19 @@ func (r *Recording) Each(t testing.TB, table string, fn func(get func(column str
 			return row[i]
 		})
 	}
+}
+
+// Large returns the path of a large register, the file that GRENSE_ACCEPT_REGISTER names, and a folder beside it for its side files, so that the next run has
+// them. Where none is named it skips.
+func Large(tb testing.TB) (path, dir string) {
+	tb.Helper()
+	path = os.Getenv("GRENSE_ACCEPT_REGISTER")
+	if path == "" {
+		tb.Skip("GRENSE_ACCEPT_REGISTER names no register")
+	}
+	dir = path + ".bench"
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	return path, dir
 }

@@ -307,14 +307,11 @@ func (d *draft) roleColumns() (instant, start, end string) {
 	if s := d.settings; d.told() {
 		return s.Instant, s.IntervalStart, s.IntervalEnd
 	}
-	for _, pair := range store.UsualIntervals {
-		a, okA := d.table.column(pair[0])
-		b, okB := d.table.column(pair[1])
-		if okA && okB {
-			return "", a.name, b.name
-		}
-	}
-	return "", "", ""
+	start, end = store.UsualInterval(func(name string) string {
+		c, _ := d.table.column(name)
+		return c.name
+	})
+	return "", start, end
 }
 
 func (d *draft) isRole(column string) bool {

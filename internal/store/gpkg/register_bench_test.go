@@ -3,24 +3,17 @@
 package gpkg_test
 
 import (
-	"os"
 	"testing"
 
 	"grense/internal/cql2"
+	"grense/internal/register/registertest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
 
-// openLargeRegister opens the file that GRENSE_ACCEPT_REGISTER names, with its side files beside it so that the next run has them. It skips where none is named.
+// openLargeRegister opens the file that GRENSE_ACCEPT_REGISTER names, or skips.
 func openLargeRegister(b *testing.B) store.Store {
-	path := os.Getenv("GRENSE_ACCEPT_REGISTER")
-	if path == "" {
-		b.Skip("GRENSE_ACCEPT_REGISTER names no register")
-	}
-	dir := path + ".bench"
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		b.Fatal(err)
-	}
+	path, dir := registertest.Large(b)
 	s, err := gpkg.Open(b.Context(), path, gpkg.Options{DataDir: dir})
 	if err != nil {
 		b.Fatal(err)
@@ -42,7 +35,7 @@ func BenchmarkRegister(b *testing.B) {
 		{"municipality", has("kommuner", is("kommunenummer", cql2.Text("5612")))},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
-			x, err := cql2.Check(bb.filter, checked{c, c.Relations})
+			x, err := cql2.Check(bb.filter, c)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -21,19 +21,17 @@ import (
 
 // survey is what one reading of a whole layer tells. It is kept in the side file.
 type survey struct {
-	Fault       string // why the layer cannot be read; the rest is empty then
-	Count       int
-	Key         string // column of the feature id; "" for the row id
-	KeyInteger  bool
-	KeyFault    string     // why no column can be the id
-	KeyDoubt    string     // why the better column is not
-	Bound       *orb.Bound // CRS84
+	Fault      string // why the layer cannot be read; the rest is empty then
+	Count      int
+	Key        string // column of the feature id; "" for the row id
+	KeyInteger bool
+	KeyFault   string // why no column can be the id
+	KeyDoubt   string // why the better column is not
+	store.Spread
 	Native      *orb.Bound // storage CRS
-	LongestEdge float64    // units of the storage CRS
 	Missing     int        // features without a geometry that can be read
 	Broken      int        // of these, features with bytes that are no geometry
 	FirstBroken string     // id
-	Outside     bool       // coordinates that no place on earth has
 	Z           bool
 	Columns     map[string]*columnSurvey
 	Index       string         // R-tree, quoted, with schema; "" when there is none
@@ -322,16 +320,7 @@ func (s *surveyor) geometry(r row) error {
 	}
 	sv.Bytes += int64(len(s.buf))
 	sv.Z = sv.Z || in.HasZ
-	spread := store.Spread{Degrees: s.degree, Bound: wkb.EmptyBound(), LongestEdge: sv.LongestEdge}
-	if sv.Bound != nil {
-		spread.Bound = *sv.Bound
-	}
-	spread.Add(geometry)
-	sv.Outside = sv.Outside || spread.Outside
-	sv.LongestEdge = spread.LongestEdge
-	if !spread.Bound.IsEmpty() {
-		sv.Bound = &spread.Bound
-	}
+	sv.Add(geometry, s.degree)
 	native := in.Bound
 	if sv.Native != nil {
 		native = native.Union(*sv.Native)

@@ -462,14 +462,11 @@ func (d *draft) roleColumns() (instant, start, end string) {
 	if s := d.settings; d.told() {
 		return s.Instant, s.IntervalStart, s.IntervalEnd
 	}
-	for _, pair := range store.UsualIntervals {
-		_, okA := d.table.column(pair[0])
-		_, okB := d.table.column(pair[1])
-		if okA && okB {
-			return "", pair[0], pair[1]
-		}
-	}
-	return "", "", ""
+	start, end = store.UsualInterval(func(name string) string {
+		c, _ := d.table.column(name)
+		return c.name
+	})
+	return "", start, end
 }
 
 // told reports whether the settings say which columns are the time of a feature.

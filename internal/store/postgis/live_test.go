@@ -115,12 +115,19 @@ func count(t testing.TB, url, text, and string) (n int) {
 	return n
 }
 
-func TestQuestionOfAClientThatHangsUpIsCancelled(t *testing.T) {
-	t.Parallel()
-	url := base(t, slow)
-	s := openStore(t, url, postgis.Options{})
+// slowed opens a store whose questions of treg take long from now on, on new connections.
+func slowed(t *testing.T) (url string, s *postgis.Store) {
+	t.Helper()
+	url = base(t, slow)
+	s = openStore(t, url, postgis.Options{})
 	run(t, url, "ALTER DATABASE "+databaseOf(url)+" SET grense.vent = '1'")
 	run(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	return url, s
+}
+
+func TestQuestionOfAClientThatHangsUpIsCancelled(t *testing.T) {
+	t.Parallel()
+	url, s := slowed(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
@@ -142,10 +149,7 @@ func TestQuestionOfAClientThatHangsUpIsCancelled(t *testing.T) {
 
 func TestQuestionEndsWithItsDeadline(t *testing.T) {
 	t.Parallel()
-	url := base(t, slow)
-	s := openStore(t, url, postgis.Options{})
-	run(t, url, "ALTER DATABASE "+databaseOf(url)+" SET grense.vent = '1'")
-	run(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	_, s := slowed(t)
 	page(t, s, store.Query{Collection: "sted", Limit: 1}) // on a new connection, which has the setting
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()

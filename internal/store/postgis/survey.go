@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/paulmach/orb"
 
 	"grense/internal/crs"
 	"grense/internal/store"
@@ -17,15 +16,13 @@ import (
 
 // survey is what one reading of a whole table tells.
 type survey struct {
-	Count       int
-	Key         []string   // columns of the feature id
-	Sure        bool       // an index tells that no two rows have the same
-	Bound       *orb.Bound // CRS84
-	LongestEdge float64    // units of the storage CRS
-	Empty       int        // geometries without any position
-	Broken      int        // values that are no geometry, by package wkb
-	FirstBroken string     // id
-	Outside     bool
+	Count int
+	Key   []string // columns of the feature id
+	Sure  bool     // an index tells that no two rows have the same
+	store.Spread
+	Empty       int    // geometries without any position
+	Broken      int    // values that are no geometry, by package wkb
+	FirstBroken string // id
 	Z           bool
 	Temporal    [2]*time.Time
 	Items       []string // of the properties
@@ -130,16 +127,7 @@ func (sv *survey) add(geometry []byte, chord float64, id string, degree crs.Func
 		sv.Empty++
 		return
 	}
-	spread := store.Spread{Degrees: degree, Bound: wkb.EmptyBound(), LongestEdge: sv.LongestEdge}
-	if sv.Bound != nil {
-		spread.Bound = *sv.Bound
-	}
-	spread.Add(geometry)
-	sv.Outside = sv.Outside || spread.Outside
-	sv.LongestEdge = spread.LongestEdge
-	if !spread.Bound.IsEmpty() {
-		sv.Bound = &spread.Bound
-	}
+	sv.Add(geometry, degree)
 }
 
 // chooseKey settles the columns of the feature id. What no index promises is counted.
