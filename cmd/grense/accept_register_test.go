@@ -143,7 +143,7 @@ func (c *soapClient) post(t testing.TB, url, body string) []byte {
 	req.Header.Set("Content-Type", "text/xml; charset=utf-8")
 	req.Header.Set("X-API-Key", c.s.key)
 	req.Header.Set("Accept-Encoding", "identity") // registry systems do not ask for compression, and the bare handler writes these bytes as they are
-	resp, b := exchange(t, c.client, req)
+	resp, b := exchange(t, &c.client, req)
 	if resp.StatusCode != http.StatusOK && !bytes.Contains(b, []byte("LIMIT_EXCEEDED")) {
 		t.Errorf("%d: %s\n%s", resp.StatusCode, b, body)
 	}
