@@ -98,6 +98,7 @@ postgres:
 
 bench: build postgres ## benchmarks, then server CPU per request against a bare handler (bin/bench.md)
 	go test -run '^$$' -bench . -benchmem ./...
+	@cd internal/locate/testdata/tzf && go test -run '^$$' -bench . -cpu 1 . || echo "NOTE: the point index was not held against tzf, whose module did not come"
 	@rm -f bin/bench.md
 	GRENSE_BENCH="$(abspath bin/bench.md)" go test -count=1 -timeout 30m -run '^TestBenchTable$$' ./cmd/grense
 	GRENSE_BENCH="$(abspath bin/bench.md)" go test -count=1 -timeout 30m -run '^TestBenchTablePostGIS$$' ./cmd/grense

@@ -61,10 +61,8 @@ func demoQuestions() []question {
 		{name: "Demo: 10 municipalities", path: "/collections/kommuner/items?limit=10"},
 		{name: "Demo: 100 municipalities", path: "/collections/kommuner/items?limit=100"},
 		{name: "Demo: a fresh box, at most 10", next: freshBox("kommuner")},
-		{name: "Demo: the divisions at a fresh point", next: func(rng *rand.Rand) string {
-			lat := 59 + 2*rng.Float64()
-			return fmt.Sprintf("/lookup?lon=%.5f&lat=%.5f", 9+2*rng.Float64(), lat)
-		}},
+		{name: "Demo: the divisions at a fresh point on land", next: freshPoint(10, 60.5, 1)},
+		{name: "Demo: the divisions at a fresh point out at sea", next: freshPoint(4, 61, 0.3)},
 		{name: "Demo: a warm tile, level 3", path: warmTile},
 		{name: "Demo: a warm tile, level 8", path: "/collections/kommuner/tiles/WebMercatorQuad/8/74/135"},
 	}
@@ -76,6 +74,13 @@ const warmTile = "/collections/kommuner/tiles/WebMercatorQuad/3/2/4"
 func freshBox(collection string) func(*rand.Rand) string {
 	return func(rng *rand.Rand) string {
 		return "/collections/" + collection + "/items?limit=10&" + alongNorway(rng)
+	}
+}
+
+// freshPoint returns a function for look-ups in a square of so many degrees.
+func freshPoint(west, south, degrees float64) func(*rand.Rand) string {
+	return func(rng *rand.Rand) string {
+		return fmt.Sprintf("/lookup?lon=%.5f&lat=%.5f", west+degrees*rng.Float64(), south+degrees*rng.Float64())
 	}
 }
 

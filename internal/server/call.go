@@ -20,6 +20,7 @@ import (
 type call struct {
 	state      uint64 // of the data when a page in HTML first asked for them
 	stateKnown bool
+	glanced    string // state of the data for look-ups by position; "": not known without a question
 
 	s     *Server
 	r     *http.Request

@@ -191,17 +191,19 @@ func (s *Server) lookup(c *call, w http.ResponseWriter) error {
 	if c.rep.F == asHTML.F {
 		return c.lookupPage(w, covering, near)
 	}
-	c.lookupHeaders(w.Header())
+	links := c.selfLinks("/lookup")
+	c.lookupHeaders(w.Header(), links)
 	w.Header().Set("OGC-NumberReturned", strconv.Itoa(len(covering)))
 	if c.unchanged(w.Header(), c.lookupTag(covering, near)) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	doc, err := c.lookupJSON(covering, near)
+	doc, err := c.appendLookup(takeBuffer(), covering, near, links)
+	defer giveBuffer(doc)
 	if err != nil {
 		return err
 	}
-	return c.writeOnce(w, doc)
+	return c.writeShort(w, doc)
 }
 
 // jsonFG reports whether the answer is written as JSON-FG. It has no geometries, so that both of its profiles are the same.
@@ -438,8 +440,8 @@ func (c *call) nameDivision(d *division, values []any) {
 // Half the sides of the boxes in which the nearest division is looked for, in metres: the first, by how much each is larger than the one before, and
 // the last, which is half way round the world.
 const (
-	nearFirst = 1000.0
-	nearGrow  = 2.0
+	nearFirst = 4000.0
+	nearGrow  = 4.0
 	nearLast  = 20037508.0
 )
 
@@ -546,11 +548,11 @@ func (c *call) closest(at orb.Point, r float64) (best candidates, least float64,
 	return best, least, err
 }
 
-func (c *call) lookupHeaders(h http.Header) {
+func (c *call) lookupHeaders(h http.Header, links []ogcapi.Link) {
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
 	c.dataHeaders(h)
-	h.Set("Link", linkHeader(append(c.selfLinks("/lookup"), c.profileLinks()...)))
+	h.Set("Link", linkHeader(append(slices.Clip(links), c.profileLinks()...)))
 }
 
 // lookupTag is the weak validator of the answer.
@@ -572,10 +574,10 @@ func (c *call) lookupTag(covering []*division, near *division) string {
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// lookupJSON is a FeatureCollection (RFC 7946) of the divisions, without their geometries; further members say what they are.
-func (c *call) lookupJSON(covering []*division, near *division) ([]byte, error) {
+// appendLookup appends a FeatureCollection (RFC 7946) of the divisions, without their geometries; further members say what they are.
+func (c *call) appendLookup(b []byte, covering []*division, near *division, links []ogcapi.Link) ([]byte, error) {
 	p := c.params.(*lookupParams)
-	b := append(make([]byte, 0, 4<<10), `{"type":"FeatureCollection",`...)
+	b = append(b, `{"type":"FeatureCollection",`...)
 	if p.jsonFG() { // each feature tells its type
 		b = append(append(append(b, `"conformsTo":["`...), strings.Join(feature.JSONFGClasses, `","`)...), `"],`...)
 	}
@@ -596,11 +598,13 @@ func (c *call) lookupJSON(covering []*division, near *division) ([]byte, error) 
 			b = c.appendDivision(b, near)
 		}
 	}
-	rest, err := marshal(map[string]any{"point": map[string]any{"lon": *p.lon, "lat": *p.lat, "crs": p.crs.URI()}, "links": c.withProfile(c.selfLinks("/lookup"))})
+	all, err := marshal(c.withProfile(links))
 	if err != nil {
-		return nil, err
+		return b, err
 	}
-	return append(append(b, ','), rest[1:]...), nil
+	b = append(append(append(b, `,"links":`...), all...), `,"point":{"lon":`...)
+	b = append(append(append(b, number(*p.lon)...), `,"lat":`...), number(*p.lat)...)
+	return append(append(append(b, `,"crs":"`...), p.crs.URI()...), `"}}`...), nil
 }
 
 func (c *call) appendDivision(b []byte, d *division) []byte {

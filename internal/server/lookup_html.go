@@ -59,7 +59,7 @@ func (c *call) lookupPage(w http.ResponseWriter, covering []*division, near *div
 	if err := c.still(); err != nil {
 		return err
 	}
-	c.lookupHeaders(w.Header())
+	c.lookupHeaders(w.Header(), c.selfLinks("/lookup"))
 	if !v.Asked {
 		w.Header().Del("Link")
 	}

@@ -69,7 +69,7 @@ func (x *pointIndexes) close() {
 func (x *pointIndexes) state(ctx context.Context, cat *store.Catalog, collection string) (string, error) {
 	if s, ok := x.store.(store.Stated); ok {
 		n, err := s.State(ctx)
-		return cat.Version + "/" + strconv.FormatUint(n, 36), err
+		return stateName(cat, n), err
 	}
 	if s, ok := x.store.(store.Marked); ok {
 		mark, err := s.Mark(ctx, collection)
@@ -79,6 +79,20 @@ func (x *pointIndexes) state(ctx context.Context, cat *store.Catalog, collection
 		return cat.Version + "/" + mark, err
 	}
 	return "", nil
+}
+
+// glance is state where the store knows it without a question to the data; else "".
+func (x *pointIndexes) glance(cat *store.Catalog) string {
+	if g, ok := x.store.(store.Glanced); ok {
+		if n, known := g.Glance(); known {
+			return stateName(cat, n)
+		}
+	}
+	return ""
+}
+
+func stateName(cat *store.Catalog, n uint64) string {
+	return cat.Version + "/" + strconv.FormatUint(n, 36)
 }
 
 // of is the index of a collection in a state of the data; nil while there is none, which is begun then.
@@ -211,6 +225,12 @@ func (i *pointIndex) read(ctx context.Context, snap store.Snapshot, collection s
 func (c *call) pointIndex(coll *store.Collection) (*pointIndex, error) {
 	if isVersioned(coll) { // an index is of all rows
 		return nil, nil
+	}
+	if c.glanced == "" {
+		c.glanced = c.s.points.glance(c.cat)
+	}
+	if c.glanced != "" && c.s.store.Catalog() == c.cat {
+		return c.s.points.of(coll.ID, c.glanced), nil
 	}
 	var state string
 	err := c.ask(func(ctx context.Context) error {

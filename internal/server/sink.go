@@ -156,6 +156,17 @@ func (c *call) writeOnce(w http.ResponseWriter, plain []byte) error {
 	return c.send(w, out, "gzip")
 }
 
+// writeShort is writeOnce for JSON of features that is short, with the codes that are ready for such.
+func (c *call) writeShort(w http.ResponseWriter, plain []byte) error {
+	if len(plain) < smallest || !acceptsGzip(c.r) {
+		return c.send(w, plain, "")
+	}
+	var m feature.Member
+	out := m.AppendEnd(m.AppendText(takeBuffer(), plain))
+	defer giveBuffer(out)
+	return c.send(w, out, "gzip")
+}
+
 // send writes a whole answer with its length.
 func (c *call) send(w http.ResponseWriter, body []byte, coding string) error {
 	h := w.Header()
