@@ -49,38 +49,6 @@ const (
 	latestDefault  = 50
 )
 
-// changesParams are those of the feed.
-type changesParams struct {
-	after int64
-	limit int
-}
-
-func newChangesParams(*call) any { return &changesParams{limit: changesDefault} }
-func newLatestParams(*call) any  { return &changesParams{limit: latestDefault} }
-
-var (
-	paramAfter = &param{Name: "after", Description: "Only changes with larger numbers: the last number that you have. Default: all, from the first", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: into(func(_ *call, p *changesParams, v []string) error {
-			n, err := strconv.ParseUint(v[0], 10, 63)
-			if err != nil {
-				return problem.Invalidf("after", v[0], "use a whole number from 0")
-			}
-			p.after = int64(n)
-			return nil
-		})}
-	paramChangesLimit = changesLimit(changesDefault)
-	paramLatestLimit  = changesLimit(latestDefault)
-)
-
-func changesLimit(usual int) *param {
-	return &param{Name: "limit", Description: "Changes in the answer, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": changesMost, "default": usual},
-		parse: into(func(_ *call, p *changesParams, v []string) (err error) {
-			p.limit, err = positive("limit", v[0], 1)
-			p.limit = min(p.limit, changesMost)
-			return err
-		})}
-}
-
 // Representations of feeds (RFC 4287; JSON Feed 1.1).
 var (
 	asAtom     = rep{F: "atom", Media: "application/atom+xml", Charset: true}

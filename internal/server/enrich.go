@@ -20,35 +20,6 @@ import (
 	"grense/internal/store"
 )
 
-// enrichParams are those of a table that divisions are added to.
-type enrichParams struct {
-	columns     enrich.Options
-	crs         crs.ID // of the points
-	collections []*store.Collection
-}
-
-func newEnrichParams(c *call) any { return &enrichParams{crs: crs.CRS84, collections: c.divisions()} }
-
-var (
-	paramEnrichX = &param{Name: "x", Description: "Column with the longitude, or the easting; default: lon, lng, longitude, x and the like", Schema: schemaFilled,
-		parse: into(func(_ *call, p *enrichParams, v []string) error { p.columns.X = v[0]; return nil })}
-
-	paramEnrichY = &param{Name: "y", Description: "Column with the latitude, or the northing; default: lat, latitude, y and the like", Schema: schemaFilled,
-		parse: into(func(_ *call, p *enrichParams, v []string) error { p.columns.Y = v[0]; return nil })}
-
-	paramEnrichCode = &param{Name: "code", Description: "Column with codes of divisions, their ids; goes before columns with points. Default, where there are none: code, kode, kommunenummer, id and the like", Schema: schemaFilled,
-		parse: into(func(_ *call, p *enrichParams, v []string) error { p.columns.Code = v[0]; return nil })}
-
-	paramEnrichCRS = &param{Name: "crs", Description: "CRS of the points, whatever its axis order; default CRS84", Schema: schemaURI,
-		parse: into(func(_ *call, p *enrichParams, v []string) (err error) {
-			p.crs, err = crsOfPoints(v[0])
-			return err
-		})}
-
-	paramEnrichCollections = &param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: paramLookupCollections.Schema,
-		parse: into(func(_ *call, p *enrichParams, v []string) error { return pickDivisions(&p.collections, v[0]) })}
-)
-
 // enrichReport is the trailer with the counts (RFC 9110, 6.5).
 const enrichReport = "Enrich-Report"
 

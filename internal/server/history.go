@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"grense/api/ogcapi"
-	"grense/internal/cql2"
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/store"
@@ -108,49 +107,6 @@ func (c *call) collectionOf(scheme string) *store.Collection {
 
 // today is the day that it is where the data are from.
 func (c *call) today() history.Date { return history.DateOf(time.Now().In(c.zone())) }
-
-// historyParams are those of the answers about codes through time.
-type historyParams struct {
-	at        history.Date // 0: none was given
-	until     history.Date // the same
-	direction string       // predecessors, successors or both
-}
-
-func newHistoryParams(*call) any { return &historyParams{direction: "both"} }
-
-var (
-	paramAt = &param{Name: "datetime", Description: "A day, or a moment of it, by RFC 3339: what the code stood for then", Schema: schemaFilled,
-		parse: into(func(c *call, p *historyParams, v []string) (err error) {
-			p.at, err = dayOf("datetime", v[0], c.zone())
-			return err
-		})}
-
-	paramUntil = &param{Name: "until", Description: "How far to follow: a day, which may be before the feature or after it. Default: to the beginning and to the end of what is known", Schema: schemaFilled,
-		parse: into(func(c *call, p *historyParams, v []string) (err error) {
-			p.until, err = dayOf("until", v[0], c.zone())
-			return err
-		})}
-
-	paramDirection = &param{Name: "direction", Description: "What to follow: what the feature was made of, what became of it, or both", Schema: map[string]any{"type": "string", "enum": directions, "default": "both"},
-		parse: into(func(_ *call, p *historyParams, v []string) error {
-			if !slices.Contains(directions, v[0]) {
-				return problem.Invalidf("direction", v[0], "use %s", strings.Join(directions, ", "))
-			}
-			p.direction = v[0]
-			return nil
-		})}
-)
-
-var directions = []string{"predecessors", "successors", "both"}
-
-// dayOf reads a day, or the day of a moment, in a zone.
-func dayOf(name, v string, zone *time.Location) (history.Date, error) {
-	from, to, err := cql2.ParseInterval(v, zone)
-	if err != nil || from == nil || to == nil || history.DateOf(from.In(zone)) != history.DateOf(to.In(zone)) {
-		return 0, problem.Invalidf(name, v, "give one day or moment, such as 2020-01-01 or 2020-01-01T12:00:00Z")
-	}
-	return history.DateOf(from.In(zone)), nil
-}
 
 // The documents about codes through time.
 type (

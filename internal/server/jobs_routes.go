@@ -6,29 +6,13 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"grense/api/ogcapi"
-	"grense/internal/cql2"
 	"grense/internal/problem"
 	"grense/internal/process"
 	"grense/internal/store"
 )
-
-// jobsParams are those of the list of jobs (OGC 18-062r2, 11.2).
-type jobsParams struct {
-	limit                int
-	process, status      []string
-	from, to             *time.Time
-	shortest, longest    float64 // seconds
-	hasShort, hasLongest bool
-}
-
-func newJobsParams(c *call) any { return &jobsParams{limit: c.s.cfg.Limits.PageDefault} }
-
-// jobStates are the values of the parameter status.
-var jobStates = []string{store.JobAccepted, store.JobRunning, store.JobSuccessful, store.JobFailed, store.JobDismissed}
 
 // jobList lists the jobs of the caller, the newest first (OGC 18-062r2, 11.2).
 func (s *Server) jobList(c *call, w http.ResponseWriter) error {
@@ -286,58 +270,3 @@ func (s *Server) output(c *call, w http.ResponseWriter) error {
 	}
 	return problem.NotFoundf("the job has no output %q", clip(c.pathParam("outputId")))
 }
-
-// oneOf reads a list of values, each of which must be allowed.
-func oneOf(name, v string, allowed []string) ([]string, error) {
-	list := strings.Split(v, ",")
-	for _, x := range list {
-		if !slices.Contains(allowed, x) {
-			return nil, problem.Invalidf(name, v, "use one or more of %s", strings.Join(allowed, ", "))
-		}
-	}
-	return list, nil
-}
-
-var (
-	paramJobLimit = &param{Name: "limit", Description: "Jobs in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		parse: into(func(_ *call, p *jobsParams, v []string) (err error) {
-			p.limit, err = positive("limit", v[0], 1)
-			return err
-		})}
-	paramJobType = &param{Name: "type", Description: "Kinds of jobs: process, the only one there is", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": []string{"process"}}},
-		parse: into(func(_ *call, _ *jobsParams, v []string) error {
-			_, err := oneOf("type", v[0], []string{"process"})
-			return err
-		})}
-	paramJobProcess = &param{Name: "processID", Description: "Ids of processes, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
-		parse: into(func(c *call, p *jobsParams, v []string) (err error) {
-			var ids []string
-			for _, x := range c.s.processList.All() {
-				ids = append(ids, x.ID())
-			}
-			p.process, err = oneOf("processID", v[0], ids)
-			return err
-		})}
-	paramJobStatus = &param{Name: "status", Description: "States of jobs, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": jobStates}},
-		parse: into(func(_ *call, p *jobsParams, v []string) (err error) {
-			p.status, err = oneOf("status", v[0], jobStates)
-			return err
-		})}
-	paramJobTime = &param{Name: "datetime", Description: "Only jobs that were made at this time: a moment, or an interval with / between its ends and .. for an open one", Schema: schemaFilled,
-		parse: into(func(c *call, p *jobsParams, v []string) (err error) {
-			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
-			return err
-		})}
-	paramJobShortest = &param{Name: "minDuration", Description: "Only jobs that have run for at least so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
-		parse: into(func(_ *call, p *jobsParams, v []string) error {
-			n, err := positive("minDuration", v[0], 0)
-			p.shortest, p.hasShort = float64(n), true
-			return err
-		})}
-	paramJobLongest = &param{Name: "maxDuration", Description: "Only jobs that have run for at most so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
-		parse: into(func(_ *call, p *jobsParams, v []string) error {
-			n, err := positive("maxDuration", v[0], 0)
-			p.longest, p.hasLongest = float64(n), true
-			return err
-		})}
-)

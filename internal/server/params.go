@@ -9,6 +9,8 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
+	"grense/internal/enrich"
+	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/store"
 )
@@ -141,6 +143,65 @@ func newSOAPParams(*call) any { return &soapParams{} }
 type keyParams struct{ code, next string } // "": none
 
 func newKeyParams(*call) any { return &keyParams{} }
+
+// lookupParams are those of the divisions at a point.
+type lookupParams struct {
+	lon, lat    *float64 // nil: not given
+	crs         crs.ID   // of lon and lat
+	collections []*store.Collection
+	from, to    *time.Time
+	hasTime     bool
+	interval    bool   // datetime is an interval, not a moment or a day
+	profile     string // of GeoJSON; "": rfc7946
+}
+
+func (p *lookupParams) toldProfile() *string { return &p.profile }
+
+func newLookupParams(c *call) any { return &lookupParams{crs: crs.CRS84, collections: c.divisions()} }
+
+// enrichParams are those of a table that divisions are added to.
+type enrichParams struct {
+	columns     enrich.Options
+	crs         crs.ID // of the points
+	collections []*store.Collection
+}
+
+func newEnrichParams(c *call) any { return &enrichParams{crs: crs.CRS84, collections: c.divisions()} }
+
+// historyParams are those of the answers about codes through time.
+type historyParams struct {
+	at        history.Date // 0: none was given
+	until     history.Date // the same
+	direction string       // predecessors, successors or both
+}
+
+func newHistoryParams(*call) any { return &historyParams{direction: "both"} }
+
+// changesParams are those of the feed.
+type changesParams struct {
+	after int64
+	limit int
+}
+
+func newChangesParams(*call) any { return &changesParams{limit: changesDefault} }
+func newLatestParams(*call) any  { return &changesParams{limit: latestDefault} }
+
+// jobsParams are those of the list of jobs (OGC 18-062r2, 11.2).
+type jobsParams struct {
+	limit                int
+	process, status      []string
+	from, to             *time.Time
+	shortest, longest    float64 // seconds
+	hasShort, hasLongest bool
+}
+
+func newJobsParams(c *call) any { return &jobsParams{limit: c.s.cfg.Limits.PageDefault} }
+
+// jobStates are the values of the parameter status.
+var jobStates = []string{store.JobAccepted, store.JobRunning, store.JobSuccessful, store.JobFailed, store.JobDismissed}
+
+// directions are the values of the parameter direction.
+var directions = []string{"predecessors", "successors", "both"}
 
 // Encodings of a filter (OGC 19-079r2, 7.3). cql-text is the name that older clients know.
 var filterLangs = []string{"cql2-text", "cql2-json", "cql-text"}
@@ -363,11 +424,135 @@ var (
 
 	paramCode     = &param{Name: "code", Description: "One-time code", Schema: schemaString, parse: into(func(_ *call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
 	paramNextPage = &param{Name: "next", Description: "Page to open afterwards", Schema: schemaString, parse: into(func(_ *call, p *keyParams, v []string) error { p.next = v[0]; return nil })}
+
+	paramLon = &param{Name: "lon", Description: "Longitude in degrees, or the easting where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
+		parse: into(func(_ *call, p *lookupParams, v []string) (err error) {
+			p.lon, err = coordinate("lon", v[0])
+			return err
+		})}
+
+	paramLat = &param{Name: "lat", Description: "Latitude in degrees, or the northing where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
+		parse: into(func(_ *call, p *lookupParams, v []string) (err error) {
+			p.lat, err = coordinate("lat", v[0])
+			return err
+		})}
+
+	paramLookupCRS = &param{Name: "crs", Description: "CRS of lon and lat, whatever its axis order; default CRS84", Schema: schemaURI,
+		parse: into(func(_ *call, p *lookupParams, v []string) (err error) {
+			p.crs, err = crsOfPoints(v[0])
+			return err
+		})}
+
+	paramLookupCollections = &param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
+		parse: into(func(_ *call, p *lookupParams, v []string) error {
+			return pickDivisions(&p.collections, v[0])
+		})}
+
+	paramLookupTime = &param{Name: "datetime", Description: "Only divisions whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Divisions without time are always in", Schema: schemaFilled,
+		parse: into(func(c *call, p *lookupParams, v []string) (err error) {
+			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
+			p.hasTime, p.interval = true, strings.Contains(v[0], "/")
+			return err
+		})}
+
+	paramEnrichX = &param{Name: "x", Description: "Column with the longitude, or the easting; default: lon, lng, longitude, x and the like", Schema: schemaFilled,
+		parse: into(func(_ *call, p *enrichParams, v []string) error { p.columns.X = v[0]; return nil })}
+
+	paramEnrichY = &param{Name: "y", Description: "Column with the latitude, or the northing; default: lat, latitude, y and the like", Schema: schemaFilled,
+		parse: into(func(_ *call, p *enrichParams, v []string) error { p.columns.Y = v[0]; return nil })}
+
+	paramEnrichCode = &param{Name: "code", Description: "Column with codes of divisions, their ids; goes before columns with points. Default, where there are none: code, kode, kommunenummer, id and the like", Schema: schemaFilled,
+		parse: into(func(_ *call, p *enrichParams, v []string) error { p.columns.Code = v[0]; return nil })}
+
+	paramEnrichCRS = &param{Name: "crs", Description: "CRS of the points, whatever its axis order; default CRS84", Schema: schemaURI,
+		parse: into(func(_ *call, p *enrichParams, v []string) (err error) {
+			p.crs, err = crsOfPoints(v[0])
+			return err
+		})}
+
+	paramEnrichCollections = &param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: paramLookupCollections.Schema,
+		parse: into(func(_ *call, p *enrichParams, v []string) error { return pickDivisions(&p.collections, v[0]) })}
+
+	paramAt = &param{Name: "datetime", Description: "A day, or a moment of it, by RFC 3339: what the code stood for then", Schema: schemaFilled,
+		parse: into(func(c *call, p *historyParams, v []string) (err error) {
+			p.at, err = dayOf("datetime", v[0], c.zone())
+			return err
+		})}
+
+	paramUntil = &param{Name: "until", Description: "How far to follow: a day, which may be before the feature or after it. Default: to the beginning and to the end of what is known", Schema: schemaFilled,
+		parse: into(func(c *call, p *historyParams, v []string) (err error) {
+			p.until, err = dayOf("until", v[0], c.zone())
+			return err
+		})}
+
+	paramDirection = &param{Name: "direction", Description: "What to follow: what the feature was made of, what became of it, or both", Schema: map[string]any{"type": "string", "enum": directions, "default": "both"},
+		parse: into(func(_ *call, p *historyParams, v []string) error {
+			if !slices.Contains(directions, v[0]) {
+				return problem.Invalidf("direction", v[0], "use %s", strings.Join(directions, ", "))
+			}
+			p.direction = v[0]
+			return nil
+		})}
+
+	paramAfter = &param{Name: "after", Description: "Only changes with larger numbers: the last number that you have. Default: all, from the first", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+		parse: into(func(_ *call, p *changesParams, v []string) error {
+			n, err := strconv.ParseUint(v[0], 10, 63)
+			if err != nil {
+				return problem.Invalidf("after", v[0], "use a whole number from 0")
+			}
+			p.after = int64(n)
+			return nil
+		})}
+	paramChangesLimit = changesLimit(changesDefault)
+	paramLatestLimit  = changesLimit(latestDefault)
+
+	paramJobLimit = &param{Name: "limit", Description: "Jobs in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
+		parse: into(func(_ *call, p *jobsParams, v []string) (err error) {
+			p.limit, err = positive("limit", v[0], 1)
+			return err
+		})}
+	paramJobType = &param{Name: "type", Description: "Kinds of jobs: process, the only one there is", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": []string{"process"}}},
+		parse: into(func(_ *call, _ *jobsParams, v []string) error {
+			_, err := oneOf("type", v[0], []string{"process"})
+			return err
+		})}
+	paramJobProcess = &param{Name: "processID", Description: "Ids of processes, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
+		parse: into(func(c *call, p *jobsParams, v []string) (err error) {
+			var ids []string
+			for _, x := range c.s.processList.All() {
+				ids = append(ids, x.ID())
+			}
+			p.process, err = oneOf("processID", v[0], ids)
+			return err
+		})}
+	paramJobStatus = &param{Name: "status", Description: "States of jobs, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": jobStates}},
+		parse: into(func(_ *call, p *jobsParams, v []string) (err error) {
+			p.status, err = oneOf("status", v[0], jobStates)
+			return err
+		})}
+	paramJobTime = &param{Name: "datetime", Description: "Only jobs that were made at this time: a moment, or an interval with / between its ends and .. for an open one", Schema: schemaFilled,
+		parse: into(func(c *call, p *jobsParams, v []string) (err error) {
+			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
+			return err
+		})}
+	paramJobShortest = &param{Name: "minDuration", Description: "Only jobs that have run for at least so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
+		parse: into(func(_ *call, p *jobsParams, v []string) error {
+			n, err := positive("minDuration", v[0], 0)
+			p.shortest, p.hasShort = float64(n), true
+			return err
+		})}
+	paramJobLongest = &param{Name: "maxDuration", Description: "Only jobs that have run for at most so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
+		parse: into(func(_ *call, p *jobsParams, v []string) error {
+			n, err := positive("maxDuration", v[0], 0)
+			p.longest, p.hasLongest = float64(n), true
+			return err
+		})}
 )
 
 var (
 	schemaString = map[string]any{"type": "string"}
 	schemaFilled = map[string]any{"type": "string", "minLength": 1}
+	schemaNumber = map[string]any{"type": "number"}
 	schemaURI    = map[string]any{"type": "string", "format": "uri"}
 )
 
@@ -628,4 +813,68 @@ func (c *call) parseProperties(p *outputParams, v string) error {
 		p.properties = append(p.properties, name)
 	}
 	return nil
+}
+
+// pickDivisions leaves of collections those that a list names, in its order.
+func pickDivisions(collections *[]*store.Collection, list string) error {
+	all, ids := *collections, []string{}
+	for _, coll := range all {
+		ids = append(ids, coll.ID)
+	}
+	*collections = nil
+	for id := range strings.SplitSeq(list, ",") {
+		i := slices.Index(ids, id)
+		if i < 0 || slices.Contains(*collections, all[i]) {
+			return problem.Invalidf("collections", list, "name each of these at most once: %s", strings.Join(ids, ", "))
+		}
+		*collections = append(*collections, all[i])
+	}
+	return nil
+}
+
+// crsOfPoints reads the CRS of positions that are asked about.
+func crsOfPoints(v string) (crs.ID, error) {
+	id, ok := crs.Parse(v)
+	if !ok {
+		return id, problem.Invalidf("crs", v, "use the address of a coordinate system, such as %s", crs.UTM33.URI())
+	}
+	return id, nil
+}
+
+// coordinate reads a number.
+func coordinate(name, v string) (*float64, error) {
+	x, err := strconv.ParseFloat(v, 64)
+	if err != nil || x-x != 0 {
+		return nil, problem.Invalidf(name, v, "use a number with a point for the decimals, such as 10.75")
+	}
+	return &x, nil
+}
+
+// dayOf reads a day, or the day of a moment, in a zone.
+func dayOf(name, v string, zone *time.Location) (history.Date, error) {
+	from, to, err := cql2.ParseInterval(v, zone)
+	if err != nil || from == nil || to == nil || history.DateOf(from.In(zone)) != history.DateOf(to.In(zone)) {
+		return 0, problem.Invalidf(name, v, "give one day or moment, such as 2020-01-01 or 2020-01-01T12:00:00Z")
+	}
+	return history.DateOf(from.In(zone)), nil
+}
+
+func changesLimit(usual int) *param {
+	return &param{Name: "limit", Description: "Changes in the answer, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": changesMost, "default": usual},
+		parse: into(func(_ *call, p *changesParams, v []string) (err error) {
+			p.limit, err = positive("limit", v[0], 1)
+			p.limit = min(p.limit, changesMost)
+			return err
+		})}
+}
+
+// oneOf reads a list of values, each of which must be allowed.
+func oneOf(name, v string, allowed []string) ([]string, error) {
+	list := strings.Split(v, ",")
+	for _, x := range list {
+		if !slices.Contains(allowed, x) {
+			return nil, problem.Invalidf(name, v, "use one or more of %s", strings.Join(allowed, ", "))
+		}
+	}
+	return list, nil
 }

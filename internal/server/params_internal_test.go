@@ -1,7 +1,11 @@
 package server
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,5 +63,32 @@ func TestParametersFitTheStructOfTheirRoute(t *testing.T) {
 	}
 	if n < 20 {
 		t.Errorf("only %d parameters", n)
+	}
+}
+
+// TestParametersAreDeclaredInOneFile: params.go, beside the structs that they are read into.
+func TestParametersAreDeclaredInOneFile(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := map[string]int{}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if x, ok := n.(*ast.CompositeLit); ok {
+				if typ, ok := x.Type.(*ast.Ident); ok && typ.Name == "param" {
+					in[name]++
+				}
+			}
+			return true
+		})
+	}
+	if len(in) != 1 || in["params.go"] < 20 {
+		t.Errorf("parameters are declared in %v", in)
 	}
 }
