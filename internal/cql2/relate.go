@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/paulmach/orb"
@@ -103,10 +104,12 @@ func crosses(a, b int) predicate9 {
 	return predicate9{decided: holds, holds: holds}
 }
 
-// tick asks the context now and then; false ends all work.
+// tick asks the context now and then, and makes way for other goroutines; false ends all work.
 func (r *relation) tick() bool {
 	if r.tests++; r.tests&1023 == 0 && r.err == nil {
-		r.err = r.ctx.Err()
+		if r.err = r.ctx.Err(); r.tests&8191 == 0 {
+			runtime.Gosched()
+		}
 	}
 	return r.err == nil
 }

@@ -3,6 +3,7 @@ package feature
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -142,11 +143,18 @@ func (d *deflater) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// aTurn is after how many bytes of text, a millisecond or less, deflating makes way for other goroutines: the scheduler alone lets each run for 10 ms.
+const aTurn = 64 << 10
+
 // run appends text as blocks that refer to nothing before them and end on a byte boundary.
 func (d *deflater) run(dst, text []byte) []byte {
 	d.out = dst
 	d.w.Reset(d)
-	d.w.Write(text) // Write does not fail
+	for ; len(text) > aTurn; text = text[aTurn:] {
+		d.w.Write(text[:aTurn]) // Write does not fail
+		runtime.Gosched()
+	}
+	d.w.Write(text)
 	d.w.Flush()
 	dst, d.out = d.out, nil
 	return dst

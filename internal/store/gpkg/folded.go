@@ -3,6 +3,7 @@ package gpkg
 import (
 	"bytes"
 	"context"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -31,7 +32,9 @@ func (t *foldedTexts) find(part string) (rows []entry) {
 			return rows
 		}
 		n, _ := slices.BinarySearch(t.ends, uint32(at+i))
-		rows = append(rows, entry{t.ids[n], cql2.True})
+		if rows = append(rows, entry{t.ids[n], cql2.True}); len(rows)%1024 == 0 { // 0.2 ms
+			runtime.Gosched() // as query does
+		}
 		at = int(t.ends[n]) + 1
 	}
 }

@@ -1,6 +1,7 @@
 package gpkg
 
 import (
+	"runtime"
 	"strings"
 	"unicode/utf8"
 
@@ -118,6 +119,7 @@ func rank(words func(string) string) func(sqlite.Context, []sqlite.Value) (sqlit
 // likes are the patterns that statements have bound of late. In SQL a pattern is its number, so that a call costs no text.
 type likes struct {
 	n     int64
+	calls uint
 	tests [maxLikes]func(string) bool
 }
 
@@ -133,6 +135,9 @@ func (l *likes) add(p sqlq.Folded) int64 {
 
 // call is the function of a text and the number of a pattern: whether the text, folded, is like the pattern.
 func (l *likes) call(_ sqlite.Context, args []sqlite.Value) (sqlite.Value, error) {
+	if l.calls++; l.calls%(8*rowsATurn) == 0 { // of a scan, most of whose rows no statement gives
+		runtime.Gosched()
+	}
 	if t := args[0].Type(); t == sqlite.TypeNull || t == sqlite.TypeBlob {
 		return sqlite.Value{}, nil
 	}

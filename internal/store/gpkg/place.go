@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 
@@ -104,6 +105,9 @@ func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
 	if x.t == cql2.Null {
 		if err := ctx.Err(); err != nil {
 			return false, err
+		}
+		if i%rowsATurn == 0 {
+			runtime.Gosched()
 		}
 		s.rec.id, s.rec.read = x.id, false
 		t, err := s.matcher.Eval(&s.rec)
