@@ -93,7 +93,7 @@ type Service struct {
 	Glyphs string `yaml:"glyphs_url"`
 }
 
-// Publisher is who stands behind the data.
+// Publisher is who stands behind the data. Defaults to nobody: the service then tells about itself where it would lead to the publisher.
 type Publisher struct {
 	Name    string `yaml:"name"`    // Defaults to "Grense".
 	URL     string `yaml:"url"`     // The home page. Defaults to https://www.geonorge.no/.
@@ -219,9 +219,7 @@ func Default() Config {
 		Addr:      "127.0.0.1:8080",
 		Auth:      "required",
 		LogFormat: "text",
-		Service: Service{
-			Publisher: Publisher{Name: "Grense", URL: "https://www.geonorge.no/"},
-		},
+		Service:   Service{},
 		Limits: Limits{
 			ReadHeaderTimeout: 5 * time.Second,
 			ReadTimeout:       30 * time.Second,

@@ -94,7 +94,6 @@ func (k *checker) service(s Service) {
 	k.text("service.title", s.Title)
 	k.text("service.description", s.Description)
 	k.words("service.keywords", s.Keywords)
-	k.check(s.Publisher.URL != "", "service.publisher.url", "must not be empty; it is the first link of the landing page")
 	k.url("service.publisher.url", s.Publisher.URL)
 	k.url("service.contact.url", s.Contact.URL)
 	k.url("service.licence.url", s.Licence.URL)

@@ -83,7 +83,6 @@ func TestValidate(t *testing.T) {
 		"language":             {func(c *config.Config) { c.Service.Title = config.Text{"no": "x"} }, "service.title.no"},
 		"empty title":          {func(c *config.Config) { c.Service.Title = config.Text{"": " "} }, "service.title"},
 		"keywords":             {func(c *config.Config) { c.Service.Keywords = config.Words{"de": {"x"}} }, "service.keywords.de"},
-		"no publisher":         {func(c *config.Config) { c.Service.Publisher.URL = "" }, "service.publisher.url"},
 		"URLs": {func(c *config.Config) {
 			c.Service.Publisher.URL, c.Service.Contact.URL, c.Service.Licence.URL, c.Service.Terms = "a", "javascript:alert(1)", "/x", "http://a b"
 		}, "service.contact.url service.licence.url service.publisher.url service.terms"},

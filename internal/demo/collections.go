@@ -46,15 +46,16 @@ func Collections() []*store.Collection {
 
 // describe adds to a description that the borders are schematic and how to publish the official ones.
 func describe(nb, nn, en string) store.Text {
+	note := store.SchematicBorders
 	return store.Text{
-		"nb": nb + " Grensene er skjematiske: Grense har beregnet dem ut fra ett punkt i hver kommune og kommunens areal, og de viser ikke hvor grensene" +
-			" virkelig går. Slik publiserer du de offisielle grensene: last ned «Administrative enheter» fra Kartverket på geonorge.no, lagre dem som" +
+		"nb": nb + " " + note["nb"] + " Grense har beregnet dem ut fra ett punkt i hver kommune, kommunens areal og et grovt omriss av landet." +
+			" Slik publiserer du de offisielle grensene: last ned «Administrative enheter» fra Kartverket på geonorge.no, lagre dem som" +
 			" GeoPackage, og start «grense serve FIL.gpkg».",
-		"nn": nn + " Grensene er skjematiske: Grense har rekna dei ut frå eitt punkt i kvar kommune og arealet til kommunen, og dei viser ikkje kvar" +
-			" grensene verkeleg går. Slik publiserer du dei offisielle grensene: last ned «Administrative enheter» frå Kartverket på geonorge.no, lagre" +
+		"nn": nn + " " + note["nn"] + " Grense har rekna dei ut frå eitt punkt i kvar kommune, arealet til kommunen og eit grovt omriss av landet." +
+			" Slik publiserer du dei offisielle grensene: last ned «Administrative enheter» frå Kartverket på geonorge.no, lagre" +
 			" dei som GeoPackage, og start «grense serve FIL.gpkg».",
-		"en": en + " The borders are schematic: Grense computes them from one point in each municipality and its area, and they do not show where the" +
-			" borders really run. To publish the official borders, download “Administrative enheter” of Kartverket from geonorge.no, save them as a" +
+		"en": en + " " + note["en"] + " Grense computes them from one point in each municipality, its area and a coarse outline of the country." +
+			" To publish the official borders, download “Administrative enheter” of Kartverket from geonorge.no, save them as a" +
 			" GeoPackage, and start “grense serve FILE.gpkg”.",
 	}
 }

@@ -1,10 +1,13 @@
 // Package demo holds the dataset that Grense serves when it is given none: the 15 counties and 357 municipalities of Norway in force since
 // 1 January 2024, with their real numbers and areas, official names, and schematic borders of our own making.
 //
-// The borders follow from three facts of each municipality: a point inside it, its area and its county. Its cell is its part of the power
-// diagram (Laguerre diagram) of the points, weighted by area, cut by a disc of 1.6 times the radius that has its area; a county is the union of
-// the cells of its municipalities. Weights are lowered where a cell would not hold its point, and vertices within 100 m are made one. So the
-// picture resembles Norway, neighbours share their borders vertex by vertex, nothing overlaps, and no border in it is the true one.
+// The borders follow from three facts of each municipality: a point inside it, its area and its county. It has its part of the power diagram
+// (Laguerre diagram) of the points, weighted by area, as far as that lies within a coarse outline of the country; where the outline misses its
+// point, an island as well. A county is the union of its municipalities. Weights are lowered where a part would not hold its point. So the
+// picture looks like Norway, neighbours share their borders vertex by vertex, nothing overlaps, and no border in it is the true one.
+//
+// The register's generator puts places into cells: the same parts, but cut by discs of 1.6 times the radius that has the area, with vertices within
+// 100 m made one. A place may so lie off the outline.
 //
 // Coordinates are whole metres of EPSG:25833, x (east) before y (north). All of Norway is drawn in this one zone. The result is the same on
 // every machine: what is rounded differently by different processors is rounded to whole metres before it decides anything.
@@ -21,7 +24,7 @@ import (
 
 // Version names the content of the demo. It changes whenever a feature or the description of a collection does, so that a copy of the demo
 // that bears another version is rebuilt.
-const Version = "6b301bcfc06a"
+const Version = "1c2e00347734"
 
 // The licence of the demo.
 const (
@@ -51,12 +54,12 @@ type Kommune struct {
 	FylkeNr  string           // Nr of its county
 	AreaKm2  int              // real area within the coastline, square kilometres; not the area of Geometry
 	Point    orb.Point        // a point inside it, EPSG:25833, whole metres
-	Geometry orb.MultiPolygon // one polygon without holes; EPSG:25833, whole metres; counter-clockwise, closed
+	Geometry orb.MultiPolygon // EPSG:25833, whole metres; exteriors counter-clockwise, rings closed
 
 	cell Cell
 }
 
-// Cell returns the geometry in integers, for exact tests.
+// Cell returns the area that places are put into.
 func (k *Kommune) Cell() Cell { return k.cell }
 
 // Divisions draws the divisions anew; some tens of milliseconds. The caller keeps the Set.
@@ -72,6 +75,11 @@ func Divisions() (*Set, error) {
 	sites := placeSites(kommuner, points)
 	settleWeights(sites)
 	rings := cellRings(sites)
+	coast, err := readShore()
+	if err != nil {
+		return nil, err
+	}
+	shown := landRings(sites, coast)
 
 	set := &Set{}
 	parts := map[string][][]vertex{}
@@ -80,12 +88,16 @@ func Divisions() (*Set, error) {
 		if len(rings[i]) < 3 {
 			return nil, fmt.Errorf("demo: municipality %s has no cell", f.nr)
 		}
-		parts[f.fylke] = append(parts[f.fylke], rings[i])
+		polygons, err := union(shown[i])
+		if err != nil {
+			return nil, fmt.Errorf("demo: municipality %s: %w", f.nr, err)
+		}
+		parts[f.fylke] = append(parts[f.fylke], shown[i]...)
 		areas[f.fylke] += f.km2
 		set.Kommuner = append(set.Kommuner, Kommune{
 			Nr: f.nr, Navn: f.navn, FylkeNr: f.fylke, AreaKm2: f.km2,
 			Point:    orb.Point{float64(sites[i].at.x), float64(sites[i].at.y)},
-			Geometry: orb.MultiPolygon{{orbRing(rings[i])}},
+			Geometry: polygons,
 			cell:     newCell(rings[i]),
 		})
 	}

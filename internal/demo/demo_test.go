@@ -129,7 +129,7 @@ func TestBordersAreLocatedInTheFirstNeighbour(t *testing.T) {
 	set := load(t)
 	first := map[orb.Point]string{}
 	for _, k := range set.Kommuner {
-		for _, p := range k.Geometry[0][0] {
+		for _, p := range k.Ring() {
 			if _, ok := first[p]; !ok {
 				first[p] = k.Nr
 			}
@@ -163,7 +163,7 @@ func TestAreasFollowTheFacts(t *testing.T) {
 	set := load(t)
 	var facts, drawn []float64
 	for _, k := range set.Kommuner {
-		a := float64(twiceArea(k.Geometry[0][0])) / 2e6
+		a := float64(twiceArea(k.Ring())) / 2e6
 		ratio := a / float64(k.AreaKm2)
 		if ratio < 0.5 || ratio > 1.6*1.6 {
 			t.Errorf("%s %s: %.0f km² drawn, %d km² real", k.Nr, k.Navn, a, k.AreaKm2)

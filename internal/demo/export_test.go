@@ -77,3 +77,29 @@ func (s *Set) Locate(x, y float64) (*Kommune, bool) {
 	}
 	return &s.Kommuner[i], true
 }
+
+// Ring is the closed ring of a municipality's cell, metres.
+func (k *Kommune) Ring() orb.Ring {
+	r := slices.Clone(k.cell.ring)
+	for i, v := range r {
+		r[i] = vertex{v.x / 100, v.y / 100}
+	}
+	return orbRing(r)
+}
+
+// Shore are the closed rings of the coarse outline.
+func Shore() ([]orb.Ring, error) {
+	s, err := readShore()
+	if err != nil {
+		return nil, err
+	}
+	var out []orb.Ring
+	for _, ring := range s.rings {
+		var r []vertex
+		for _, c := range ring {
+			r = append(r, c.rounded())
+		}
+		out = append(out, orbRing(r))
+	}
+	return out, nil
+}

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// The facts are numbers, names, rounded positions and rounded areas, ordered by number.
+// The facts are numbers, names, rounded positions and rounded areas, ordered by number, and a coarse outline (Natural Earth, public domain).
 //
-//go:embed facts/fylker-2024.csv facts/kommuner-2024.csv
+//go:embed facts/fylker-2024.csv facts/kommuner-2024.csv facts/norge-omriss.csv
 var facts embed.FS
 
 type fylkeFact struct{ nr, navn string }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/encoding/wkb"
+	"github.com/paulmach/orb/planar"
 	"github.com/peterstace/simplefeatures/geom"
 
 	"grense/internal/demo"
@@ -75,9 +76,7 @@ func TestGeometriesAreValidWholeAndOriented(t *testing.T) {
 	}
 	for _, k := range set.Kommuner {
 		check(k.Nr, k.Geometry)
-		if len(k.Geometry) != 1 || len(k.Geometry[0]) != 1 {
-			t.Errorf("%s is not one polygon without holes", k.Nr)
-		}
+		check(k.Nr, orb.MultiPolygon{{k.Ring()}})
 	}
 }
 
@@ -118,7 +117,7 @@ func TestNeighboursHaveTheSameVertices(t *testing.T) {
 	type edge [2]orb.Point
 	edges := map[edge]string{}
 	for _, k := range set.Kommuner {
-		r := k.Geometry[0][0]
+		r := k.Ring()
 		for n := range len(r) - 1 {
 			e := edge{r[n], r[n+1]}
 			if math.Hypot(e[0][0]-e[1][0], e[0][1]-e[1][1]) < 100 {
@@ -140,13 +139,13 @@ func TestNeighboursHaveTheSameVertices(t *testing.T) {
 		t.Errorf("%d shared edges, too few to be a division", shared)
 	}
 	for _, k := range set.Kommuner {
-		bound := k.Geometry.Bound()
+		bound := k.Ring().Bound()
 		for _, other := range set.Kommuner {
-			if k.Nr == other.Nr || !bound.Intersects(other.Geometry.Bound()) {
+			if k.Nr == other.Nr || !bound.Intersects(other.Ring().Bound()) {
 				continue
 			}
-			for _, p := range k.Geometry[0][0] {
-				if onEdge(other.Geometry[0][0], p) {
+			for _, p := range k.Ring() {
+				if onEdge(other.Ring(), p) {
 					t.Errorf("vertex %v of %s lies within an edge of %s", p, k.Nr, other.Nr)
 				}
 			}
@@ -460,12 +459,93 @@ func TestCellsFillAThirdOfTheirBounds(t *testing.T) {
 	t.Parallel()
 	for _, k := range load(t).Kommuner {
 		c := k.Cell()
-		b := k.Geometry.Bound()
+		b := k.Ring().Bound()
 		if c.MinX != int64(100*b.Min[0]) || c.MinY != int64(100*b.Min[1]) || c.MaxX != int64(100*b.Max[0]) || c.MaxY != int64(100*b.Max[1]) {
 			t.Errorf("%s: bounds %+v of %v", k.Nr, c, b)
 		}
-		if fill := float64(twiceArea(k.Geometry[0][0])) * 5000 / (float64(c.MaxX-c.MinX) * float64(c.MaxY-c.MinY)); fill < 1.0/3 {
+		if fill := float64(twiceArea(k.Ring())) * 5000 / (float64(c.MaxX-c.MinX) * float64(c.MaxY-c.MinY)); fill < 1.0/3 {
 			t.Errorf("%s fills %.2f of its bounds", k.Nr, fill)
 		}
+	}
+}
+
+// What is shown of the municipalities is the shore, divided; beside it the islands of those whose point it misses.
+func TestMunicipalitiesAreTheLandDivided(t *testing.T) {
+	t.Parallel()
+	set := load(t)
+	shore, err := demo.Shore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var land, shown int64
+	for _, r := range shore {
+		land += twiceArea(r)
+	}
+	islands := 0
+	for _, k := range set.Kommuner {
+		if !planar.MultiPolygonContains(k.Geometry, k.Point) {
+			t.Errorf("%s does not hold its point", k.Nr)
+		}
+		for _, p := range k.Geometry {
+			if p.Bound().Center() == k.Point && len(p[0]) == 49 { // a disc
+				islands++
+				if a := float64(twiceArea(p[0])) / 2e6; a > float64(k.AreaKm2) {
+					t.Errorf("the island of %s has %.0f km² of %d", k.Nr, a, k.AreaKm2)
+				}
+				for _, r := range shore {
+					if planar.RingContains(r, k.Point) {
+						t.Errorf("%s has an island on land", k.Nr)
+					}
+				}
+				continue
+			}
+			for _, r := range p {
+				shown += twiceArea(r)
+			}
+		}
+	}
+	if off := float64(shown-land) / float64(land); math.Abs(off) > 1e-6 {
+		t.Errorf("the municipalities cover %.9f of the land more than there is", off)
+	}
+	if islands < 10 || islands > 25 {
+		t.Errorf("%d islands", islands)
+	}
+}
+
+// Against brute force.
+func TestLandBelongsToTheSiteOfLeastPower(t *testing.T) {
+	t.Parallel()
+	set := load(t)
+	sites, _, err := demo.Sites()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shore, err := demo.Shore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range sites {
+		sites[i].Reach = 1 << 30
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	b := shore[0].Bound()
+	decided := 0
+	for range 6000 {
+		x, y := int64(b.Min[0]+rng.Float64()*(b.Max[0]-b.Min[0])), int64(b.Min[1]+rng.Float64()*(b.Max[1]-b.Min[1]))
+		p := orb.Point{float64(x), float64(y)}
+		if !planar.RingContains(shore[0], p) {
+			continue
+		}
+		want, sure := leastPower(sites, x, y)
+		if !sure {
+			continue
+		}
+		decided++
+		if !planar.MultiPolygonContains(set.Kommuner[want].Geometry, p) {
+			t.Fatalf("%v does not belong to %s", p, set.Kommuner[want].Nr)
+		}
+	}
+	if decided < 1000 {
+		t.Errorf("only %d places were decided", decided)
 	}
 }

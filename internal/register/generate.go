@@ -52,7 +52,7 @@ func Generate(ctx context.Context, w store.Writer, o Options) error {
 	}
 	for _, c := range Collections() {
 		for lang, text := range c.Description {
-			c.Description[lang] = text + " " + invented[lang]
+			c.Description[lang] = text + " " + store.InventedContent[lang]
 		}
 		if err := w.Define(ctx, c, true); err != nil {
 			return fmt.Errorf("register: collection %s: %w", c.ID, err)
@@ -83,13 +83,6 @@ func Generate(ctx context.Context, w store.Writer, o Options) error {
 		o.Progress(2*o.Places, 2*o.Places)
 	}
 	return out.Err
-}
-
-// invented warns readers of a generated register.
-var invented = map[string]string{
-	"nb": "Alt innhold er oppdiktet, unntatt navnene på fylker og kommuner.",
-	"nn": "Alt innhald er oppdikta, unnateke namna på fylke og kommunar.",
-	"en": "All content is invented, except the names of counties and municipalities.",
 }
 
 // step reports progress and looks whether to go on.

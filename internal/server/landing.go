@@ -1,11 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"html/template"
 	"slices"
 	"strings"
 
 	"grense/api/ogcapi"
+	"grense/internal/config"
 	"grense/internal/store"
 )
 
@@ -13,9 +15,9 @@ import (
 // relation, type, address and title are fixed, and they are the same in each machine representation. Further links come after them.
 func (s *Server) landing(c *call) (*answer, error) {
 	b, svc := c.base(), &s.cfg.Service
-	title, description := svc.Title.In(c.lang), svc.Description.In(c.lang)
+	title, description := svc.Title.In(c.lang), c.described()
 	links := []ogcapi.Link{
-		{Rel: "about", Type: "text/html", Title: title, Href: svc.Publisher.URL, Hreflang: hreflang},
+		{Rel: "about", Type: "text/html", Title: title, Href: cmp.Or(svc.Publisher.URL, b+"/about"), Hreflang: hreflang},
 		{Rel: "self", Type: "application/json", Title: "This document as JSON", Href: b + "?f=json"},
 		{Rel: "alternate", Type: "application/ld+json", Title: "This document as RDF (JSON-LD)", Href: b + "?f=jsonld"},
 		{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: b + "?f=html", Hreflang: hreflang},
@@ -50,7 +52,7 @@ func (s *Server) landing(c *call) (*answer, error) {
 		links = append(links, ogcapi.Link{Rel: "terms-of-service", Type: "text/html", Title: "Terms of service", Href: svc.Terms, Hreflang: hreflang})
 	}
 	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
-	view := landingView{Landing: doc, Collections: c.collectionDocs(), Keyed: s.cfg.Auth != "open", Divisions: len(c.divisions()) > 0, Changes: s.recorder != nil}
+	view := landingView{Landing: doc, Collections: c.collectionDocs(), Publisher: publisher(svc), Keyed: s.cfg.Auth != "open", Divisions: len(c.divisions()) > 0, Changes: s.recorder != nil}
 	a := &answer{JSON: doc, LD: func() any { return c.catalogLD(links) }, Links: links}
 	if whole := c.country(); whole != nil {
 		view.Map, a.Fleeting = c.overview(whole, c.text("map.landing", c.titleOf(whole), whole.Count))
@@ -91,9 +93,10 @@ type landingView struct {
 	Collections []ogcapi.Collection
 	Map         template.HTML // of the first collection of areas
 	Searches    []searched
-	Keyed       bool // data need a key
-	Divisions   bool // points can be looked up
-	Changes     bool // are recorded
+	Publisher   string // name, or address, of who stands behind the data; "" for nobody
+	Keyed       bool   // data need a key
+	Divisions   bool   // points can be looked up
+	Changes     bool   // are recorded
 }
 
 // catalogLD is the service as a schema.org DataCatalog. Members that are not configured are left out.
@@ -105,7 +108,7 @@ func (c *call) catalogLD(links []ogcapi.Link) map[string]any {
 		"@id":         c.base() + "/",
 		"url":         c.base() + "/",
 		"name":        svc.Title.In(c.lang),
-		"description": svc.Description.In(c.lang),
+		"description": c.described(),
 		"inLanguage":  languageTag(c.lang),
 	}
 	set := func(m map[string]any, name, v string) {
@@ -132,7 +135,9 @@ func (c *call) catalogLD(links []ogcapi.Link) map[string]any {
 		set(point, "url", ct.URL)
 		provider["contactPoint"] = point
 	}
-	ld["provider"] = provider
+	if len(provider) > 1 {
+		ld["provider"] = provider
+	}
 	if links != nil {
 		ld["links"] = links
 		ld["@context"] = []any{ld["@context"], map[string]any{"links": nil}}
@@ -168,4 +173,29 @@ func (c *call) classViews(uris []string) []classView {
 		out[i] = v
 	}
 	return out
+}
+
+// publisher is what the link to the publisher says; "" when there is none.
+func publisher(svc *config.Service) string {
+	if svc.Publisher.URL == "" {
+		return ""
+	}
+	return cmp.Or(svc.Publisher.Name, svc.Publisher.URL)
+}
+
+// described is what the service says of itself, and of the demo that it shows.
+func (c *call) described() string {
+	d := c.s.cfg.Service.Description.In(c.lang)
+	if c.invented() {
+		d += " " + c.text("demo.text")
+	}
+	return d
+}
+
+// invented reports whether the collection of the call, or without one some public collection, is made up.
+func (c *call) invented() bool {
+	if c.coll != nil {
+		return c.coll.Invented
+	}
+	return c.cat != nil && slices.ContainsFunc(c.cat.Collections, func(coll *store.Collection) bool { return coll.Public && coll.Invented })
 }

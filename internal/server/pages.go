@@ -104,6 +104,9 @@ func localPath(address string) string {
 	return strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
+// Invented reports whether the page shows data that are made up.
+func (v *view) Invented() bool { return v.c.invented() }
+
 // Register reports whether a place-name register is served.
 func (v *view) Register() bool { return v.c.hasRegister() }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"grense/api/ogcapi"
+	"grense/internal/config"
 )
 
 // robots tells crawlers what to leave alone, and where the site map is (RFC 9309). Only the root of a host is asked for it.
@@ -100,20 +101,45 @@ func (s *Server) plain(w http.ResponseWriter, r *http.Request, media string, dat
 	c.writeBody(w, http.StatusOK, newBody(data))
 }
 
-// accessibility says how accessible the pages are, and where they are not.
-func (s *Server) accessibility(c *call) (*answer, error) {
-	doc := accessibilityDoc{Title: c.text("accessibility.title"), Description: c.text("accessibility.lead"), Links: c.selfLinks("/accessibility")}
-	view := accessibilityView{accessibilityDoc: doc}
-	if to := strings.TrimPrefix(s.cfg.Service.Feedback, "mailto:"); strings.Contains(to, "://") {
-		view.URL = to
-	} else {
-		view.Email = to
+// about tells what the service is, who runs it, and what of its data is made up.
+func (s *Server) about(c *call) (*answer, error) {
+	doc := statement{Title: c.text("about.title"), Description: c.described(), Links: c.selfLinks("/about")}
+	v := aboutView{statement: doc, Service: &s.cfg.Service, Feedback: s.feedback()}
+	for _, coll := range c.cat.Collections {
+		if coll.Public && coll.Invented {
+			v.Invented = append(v.Invented, crumb{c.titleOf(coll), c.htmlHref("/collections/" + coll.ID)})
+		}
 	}
-	return &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "accessibility", Title: doc.Title, Data: view}}, nil
+	return &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "about", Title: doc.Title, Data: v}}, nil
 }
 
-// accessibilityDoc is the statement for programs: what it is, and where to read it.
-type accessibilityDoc struct {
+// aboutView is what the page about the service shows.
+type aboutView struct {
+	statement
+	*config.Service
+	Feedback address
+	Invented []crumb // collections that are made up
+}
+
+// address is where to write: one of the two; both "" when not configured.
+type address struct{ Email, URL string }
+
+func (s *Server) feedback() address {
+	to := strings.TrimPrefix(s.cfg.Service.Feedback, "mailto:")
+	if strings.Contains(to, "://") {
+		return address{URL: to}
+	}
+	return address{Email: to}
+}
+
+// accessibility says how accessible the pages are, and where they are not.
+func (s *Server) accessibility(c *call) (*answer, error) {
+	doc := statement{Title: c.text("accessibility.title"), Description: c.text("accessibility.lead"), Links: c.selfLinks("/accessibility")}
+	return &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "accessibility", Title: doc.Title, Data: accessibilityView{doc, s.feedback()}}}, nil
+}
+
+// statement is a page for programs: what it is, and where to read it.
+type statement struct {
 	Title       string        `json:"title"`
 	Description string        `json:"description"`
 	Links       []ogcapi.Link `json:"links"`
@@ -121,6 +147,6 @@ type accessibilityDoc struct {
 
 // accessibilityView is what the page of the statement shows.
 type accessibilityView struct {
-	accessibilityDoc
-	Email, URL string // where to tell about faults: one of them; both "" when not configured
+	statement
+	Feedback address // where to tell about faults
 }

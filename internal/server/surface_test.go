@@ -14,7 +14,7 @@ import (
 
 // The eleven links of the landing page, in order: relation, media type, address below the mount, hreflang, title.
 var landingLinks = []struct{ rel, media, href, hreflang, title string }{
-	{"about", "text/html", "https://www.geonorge.no/", "nb-NO", "Administrative inndelinger"},
+	{"about", "text/html", "/about", "nb-NO", "Administrative inndelinger"},
 	{"self", "application/json", "?f=json", "", "This document as JSON"},
 	{"alternate", "application/ld+json", "?f=jsonld", "", "This document as RDF (JSON-LD)"},
 	{"alternate", "text/html", "?f=html", "nb-NO", "This document as HTML"},

@@ -50,6 +50,25 @@ func (t Text) In(lang string) string {
 	return ""
 }
 
+// Notes that end the descriptions of what is made up.
+var (
+	SchematicBorders = Text{
+		"nb": "Dette er en demo: grensene er skjematiske, ikke de virkelige.",
+		"nn": "Dette er ein demo: grensene er skjematiske, ikkje dei verkelege.",
+		"en": "This is a demo: the borders are schematic, not the real ones.",
+	}
+	InventedContent = Text{
+		"nb": "Alt innhold er oppdiktet, unntatt navnene på fylker og kommuner.",
+		"nn": "Alt innhald er oppdikta, unnateke namna på fylke og kommunar.",
+		"en": "All content is invented, except the names of counties and municipalities.",
+	}
+)
+
+// SaysInvented reports whether a description has one of the notes.
+func (t Text) SaysInvented() bool {
+	return strings.Contains(t["nb"], SchematicBorders["nb"]) || strings.Contains(t["nb"], InventedContent["nb"])
+}
+
 // Collection describes one set of features of one schema. It implements cql2.Schema over all its properties and its geometry.
 type Collection struct {
 	ID          string // [a-z0-9_-]+
@@ -58,6 +77,7 @@ type Collection struct {
 	Description Text
 	Keywords    []string
 	Links       []Link
+	Invented    bool `json:"-"` // its features or their borders are made up: so says the description in the source, whatever settings put in its place
 	Public      bool // served as an OGC API collection; SOAP reads the others too
 
 	Key         FeatureKey // what the feature id is made of

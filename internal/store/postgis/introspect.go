@@ -274,6 +274,7 @@ func definitions(ctx context.Context, c *pgxpool.Conn) (map[string]definition, e
 		if err := json.Unmarshal([]byte(text), d); err != nil {
 			return own(fmt.Errorf("postgis: definition of collection %q: %w", id, err))
 		}
+		d.Invented = d.Description.SaysInvented()
 		defs[d.Table] = definition{d, at.UTC()}
 		return nil
 	})
