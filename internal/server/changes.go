@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/xml"
 	"fmt"
@@ -255,7 +256,7 @@ type (
 
 func (c *call) atom(doc *changesDoc) ([]byte, error) {
 	svc := &c.s.cfg.Service
-	f := atomFeed{Lang: languageTag(c.lang), ID: c.root + "/changes", Title: svc.Title.In(c.lang) + ": " + doc.title, Author: svc.Publisher.Name, Generator: "Grense", Updated: time.Unix(0, 0).UTC().Format(time.RFC3339)}
+	f := atomFeed{Lang: languageTag(c.lang), ID: c.root + "/changes", Title: svc.Title.In(c.lang) + ": " + doc.title, Author: cmp.Or(svc.Publisher.Name, svc.Title.In(c.lang)), Generator: "Grense", Updated: time.Unix(0, 0).UTC().Format(time.RFC3339)}
 	for _, l := range doc.Links {
 		f.Links = append(f.Links, atomLink{Rel: l.Rel, Type: l.Type, Href: l.Href})
 	}
@@ -301,7 +302,7 @@ type (
 func (c *call) jsonFeed(doc *changesDoc) jsonFeedDoc {
 	svc := &c.s.cfg.Service
 	f := jsonFeedDoc{Version: "https://jsonfeed.org/version/1.1", Title: svc.Title.In(c.lang) + ": " + doc.title, HomePage: c.base() + "/changes/latest?f=html", Language: languageTag(c.lang),
-		Authors: []jsonAuthor{{svc.Publisher.Name}}, Items: []jsonFeedItem{}}
+		Authors: []jsonAuthor{{cmp.Or(svc.Publisher.Name, svc.Title.In(c.lang))}}, Items: []jsonFeedItem{}}
 	for _, l := range doc.Links {
 		switch l.Rel {
 		case "self":

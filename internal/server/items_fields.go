@@ -71,9 +71,39 @@ func (c *call) fillForm(v *itemsView) error {
 			}
 		}
 	}
-	v.Filtered = v.BoxValue+v.TimeValue+v.FilterValue+v.SearchValue != "" ||
-		slices.ContainsFunc(v.Filters, func(f filterField) bool { return f.Value != "" })
+	v.Chips = c.chips(v)
 	return nil
+}
+
+// chip is a condition that was asked, and the page without it.
+type chip struct{ Title, Value, Href string }
+
+// chips are the conditions of a page of features.
+func (c *call) chips(v *itemsView) (out []chip) {
+	add := func(name, title, value string) {
+		if value == "" {
+			return
+		}
+		rest := append([]string{"f=html"}, c.replay(name, "f", "offset", "cursor")...)
+		out = append(out, chip{title, value, localPath(c.base()) + v.Action + "?" + strings.Join(rest, "&")})
+	}
+	add("q", c.text("items.search"), v.SearchValue)
+	for _, f := range v.Filters {
+		value := f.Value
+		for _, o := range f.Options {
+			if o.Selected {
+				value = o.Title
+			}
+		}
+		if f.Type == "boolean" && value != "" {
+			value = c.text(map[string]string{"true": "items.yes", "false": "items.no"}[value])
+		}
+		add(f.Name, f.Title, value)
+	}
+	add("bbox", c.text("items.bbox"), v.BoxValue)
+	add("datetime", c.text("items.datetime"), v.TimeValue)
+	add("filter", c.text("items.expression"), v.FilterValue)
+	return out
 }
 
 // optionsMost is how many values the form offers for choice, at most.

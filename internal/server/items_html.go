@@ -17,11 +17,10 @@ import (
 
 // itemsView is what the page of features shows.
 type itemsView struct {
-	ID       column // of the property that is the id; empty when the id is no property
-	Columns  []column
-	Shown    int    // columns that the table has
-	All      int    // columns that it would have, were they not too many
-	Schema   string // path of the page that lists them
+	Columns  []column // the first is the one that leads to the pages of features
+	Shown    int      // columns that the table has
+	All      int      // columns that it would have, were they not too many
+	Schema   string   // path of the page that lists them
 	Rows     []itemRow
 	Matched  int
 	First    int // number of the first row, from 1; 0 when the page was reached by a cursor
@@ -36,10 +35,10 @@ type itemsView struct {
 	Datetime bool
 	BBox     bool
 
-	Action   string // path that the form asks, below the mount
-	Filtered bool   // some field of the form is filled in
-	Sorts    choices
-	Hidden   []hiddenValue
+	Action string // path that the form asks, below the mount
+	Chips  []chip // what was asked, each to be taken back
+	Sorts  choices
+	Hidden []hiddenValue
 
 	Search                                        bool   // there are texts to search
 	BoxValue, TimeValue, FilterValue, SearchValue string // of the parameters bbox, datetime, filter and q, as asked
@@ -62,12 +61,21 @@ type itemRow struct {
 	Columns  []column // of the cells
 }
 
+// head is the cell that leads to the page of the feature: its title, or its id where it has none.
+func (r itemRow) head() string {
+	s := r.Cells[0]
+	if s.Text == "" {
+		s = shown{Text: r.ID}
+	}
+	return `<a href="` + template.HTMLEscapeString(r.Href) + `"` + langAttribute(s.Lang) + `>` + template.HTMLEscapeString(s.Label()) + `</a>`
+}
+
 // HTML is the row as an element. A page may hold thousands of cells, for which templates are slow.
 func (r itemRow) HTML() template.HTML {
 	var b strings.Builder
-	b.WriteString(`<tr><th scope="row"><a href="` + template.HTMLEscapeString(r.Href) + `">` + template.HTMLEscapeString(r.ID) + "</a></th>")
-	for i, s := range r.Cells {
-		if r.Columns[i].Number {
+	b.WriteString(`<tr><th scope="row">` + r.head() + "</th>")
+	for i, s := range r.Cells[1:] {
+		if r.Columns[i+1].Number {
 			b.WriteString(`<td class="number">`)
 		} else {
 			b.WriteString("<td>")
@@ -128,18 +136,17 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 // returns; nil where the page is too long or too wide for them.
 func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) {
 	order, some := c.tableOrder(), []*store.Property(nil)
-	v.All = len(order)
-	if v.All > mostColumns {
-		order = order[:mostColumns]
-		some = order
+	v.All = len(c.visible())
+	if v.All > mostColumns || len(p.Rows) > batch {
+		some = slices.DeleteFunc(slices.Clone(order), func(p *store.Property) bool { return p == nil })
 	}
-	v.Shown = len(order)
+	v.Shown = len(slices.DeleteFunc(slices.Clone(order), func(p *store.Property) bool { return p == nil }))
 	read, err := c.reading(some)
 	if err != nil {
 		return nil, err
 	}
 	var ld *itemList
-	if len(p.Rows) <= batch && v.Shown == v.All {
+	if some == nil {
 		if ld, err = c.itemList(p, false); err != nil {
 			return nil, err
 		}
@@ -147,11 +154,11 @@ func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) 
 	drawn := read.outlines == nil || !slices.ContainsFunc(p.Rows, func(r store.Row) bool { return read.outlines.cached(r) == nil })
 	v.outlines = read.outlines
 	read.want.NoGeometry = (drawn || read.outlines.shared != nil) && (ld == nil || ld.enc.Want().NoGeometry)
-	var props []*store.Property // of the columns
+	var props []*store.Property // of the columns; nil is the id, which is no property
 	var at []int                // their values
 	for _, pr := range order {
-		if pr.Name == c.coll.Key.Property {
-			v.ID = c.sortable(pr)
+		if pr == nil {
+			v.Columns, props, at = append(v.Columns, column{Title: c.text("items.id")}), append(props, pr), append(at, -1)
 			continue
 		}
 		v.Columns, props, at = append(v.Columns, c.sortable(pr)), append(props, pr), append(at, slices.Index(read.want.Properties, pr.Name))
@@ -160,7 +167,11 @@ func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) 
 	err = c.eachBatch(&sink{c: c}, p.Rows, read.want, func(dst []byte, f *store.Feature) (_ []byte, err error) {
 		cells := make([]shown, len(props))
 		for i, k := range at {
-			cells[i] = c.show(props[i], f.Values[k])
+			if k < 0 {
+				cells[i] = shown{Text: f.Public()}
+			} else {
+				cells[i] = c.show(props[i], f.Values[k])
+			}
 		}
 		v.Rows, rows = append(v.Rows, itemRow{ID: f.Public(), Href: c.itemHref(f.Public()), Cells: cells, Columns: v.Columns}), append(rows, cells)
 		if !drawn {
@@ -182,30 +193,64 @@ func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) 
 	return linked, c.nameAll(c.coll, props, rows)
 }
 
-// mostColumns is how many columns the table of a page has at most, and how many of them the form offers as fields and as orders. More are for programs.
+// mostColumns is how many columns are read for a page at most, and how many of them the form offers as fields and as orders. More are for programs.
 const mostColumns = 40
 
-// tableOrder are the properties that a table shows, in the order asked, or with the id and the title first.
-func (c *call) tableOrder() (out []*store.Property) {
+// tableColumns is how many columns a table has at most, where none are chosen: the title, what it is sorted by, the id, what was asked for, and the next.
+const tableColumns = 6
+
+// visible are the properties of the call's collection that people may see, or those of them that were chosen.
+func (c *call) visible() (out []*store.Property) {
 	coll := c.selected()
 	for i := range coll.Properties {
 		if p := &coll.Properties[i]; !p.Hidden {
 			out = append(out, p)
 		}
 	}
-	if c.output().properties == nil {
-		rank := func(p *store.Property) int {
-			switch p.Name {
-			case c.coll.Key.Property:
-				return 0
-			case c.coll.TitleProperty:
-				return 1
-			}
-			return 2
-		}
-		slices.SortStableFunc(out, func(a, b *store.Property) int { return rank(a) - rank(b) })
-	}
 	return out
+}
+
+// tableOrder are the properties that a table shows, in the order chosen, or with those first that tell what was found. The first of them is the
+// title, else the id; nil stands for an id that is no property.
+func (c *call) tableOrder() []*store.Property {
+	all := c.visible()
+	title, id := c.coll.TitleProperty, c.coll.Key.Property
+	has := func(name string) bool {
+		return name != "" && slices.ContainsFunc(all, func(p *store.Property) bool { return p.Name == name })
+	}
+	if !has(title) {
+		title = id
+	}
+	language := languageProperty(c.coll) // without it titles have no language
+	rank := func(p *store.Property) int {
+		switch {
+		case p.Name == title:
+			return 0
+		case c.sortedBy(p.Name):
+			return 1
+		case p.Name == id:
+			return 2
+		case first(c.values[p.Name]) != "" && c.field(p.Name) != nil, language != nil && p.Name == language.Name:
+			return 3
+		}
+		return 4
+	}
+	most := mostColumns
+	if c.output().properties == nil {
+		slices.SortStableFunc(all, func(a, b *store.Property) int { return rank(a) - rank(b) })
+		most = tableColumns
+	} else {
+		slices.SortStableFunc(all, func(a, b *store.Property) int { return min(rank(a), 1) - min(rank(b), 1) })
+	}
+	if !has(title) { // the id is no property, or was not chosen
+		all = slices.Insert(all, 0, nil)
+	}
+	return all[:min(len(all), most)]
+}
+
+// sortedBy reports whether it was asked to sort by a property.
+func (c *call) sortedBy(name string) bool {
+	return first(c.values["sortby"]) != "" && slices.ContainsFunc(c.items().query.SortBy, func(s store.Sort) bool { return s.Property == name })
 }
 
 // itemView is what the page of one feature shows.

@@ -89,7 +89,7 @@ func (c *call) replay(without ...string) []string {
 	}
 	if c.rt.Fields && c.coll != nil {
 		for _, p := range c.coll.Properties {
-			if len(c.values[p.Name]) > 0 && c.field(p.Name) != nil { // in this order, since there may be thousands of properties
+			if len(c.values[p.Name]) > 0 && !skip(p.Name) && c.field(p.Name) != nil { // in this order, since there may be thousands of properties
 				add(p.Name)
 			}
 		}

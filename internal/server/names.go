@@ -134,12 +134,15 @@ func languageProperty(coll *store.Collection) *store.Property {
 // nameMost is how many features of one collection are looked up by their ids for the names on one page, at most.
 const nameMost = 1000
 
-// nameAll puts names in the place of codes and ids: rows hold the values of props, which belong to one collection. The language of
+// nameAll puts names in the place of codes and ids: rows hold the values of props, which belong to one collection; nil is the id. The language of
 // titles is set where a property tells it. It asks the store once for each collection that properties refer to.
 func (c *call) nameAll(coll *store.Collection, props []*store.Property, rows [][]shown) error {
 	title, language := -1, -1
 	lp := languageProperty(coll)
 	for j, p := range props {
+		if p == nil { // the id
+			continue
+		}
 		if p.Name == coll.TitleProperty {
 			title = j
 		}
@@ -154,6 +157,9 @@ func (c *call) nameAll(coll *store.Collection, props []*store.Property, rows [][
 	}
 	references := map[*store.Collection][]int{} // columns that refer to a collection
 	for j, p := range props {
+		if p == nil {
+			continue
+		}
 		if other := c.refersTo(p); other != nil {
 			references[other] = append(references[other], j)
 		}
@@ -164,6 +170,9 @@ func (c *call) nameAll(coll *store.Collection, props []*store.Property, rows [][
 		}
 	}
 	for j, p := range props { // what no feature has named
+		if p == nil {
+			continue
+		}
 		if list, ours := strings.CutPrefix(p.CodeList, "/codelists/"); ours && p.Ref == "" {
 			if err := c.nameCodes(list, j, rows); err != nil {
 				return err

@@ -116,7 +116,7 @@ func (s *Server) about(c *call) (*answer, error) {
 // aboutView is what the page about the service shows.
 type aboutView struct {
 	statement
-	*config.Service
+	Service  *config.Service
 	Feedback address
 	Invented []crumb // collections that are made up
 }

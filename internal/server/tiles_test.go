@@ -170,7 +170,7 @@ func (r answer) plain() []byte {
 
 func TestTilesHaveAValidatorForEachCoding(t *testing.T) {
 	t.Parallel()
-	const path = "/tiles/WebMercatorQuad/3/2/4?f=pbf"
+	const path = "/tiles/WebMercatorQuad/2/1/2?f=pbf"
 	a := serve(t, "", nil).settled(path)
 	tags := map[string]string{}
 	for _, coding := range []string{"gzip", "identity"} {

@@ -1,0 +1,69 @@
+package server_test
+
+import (
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	tableHeads = regexp.MustCompile(`(?s)<th scope="col"[^>]*>(?:<a [^>]*>)?([^<]*)`)
+	chipLinks  = regexp.MustCompile(`<li><a href="([^"]*)" rel="nofollow">([^<]*)<strong>([^<]*)</strong>`)
+)
+
+func TestTablesBeginWithTheTitleAndWhatTheyAreSortedBy(t *testing.T) {
+	t.Parallel()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, nil)
+	for query, want := range map[string][]string{
+		"kommuner/items?":                                   {"Name", "Municipality number", "County number", "Area"},
+		"kommuner/items?sortby=-areal_km2":                  {"Name", "Area", "Municipality number", "County number"},
+		"kommuner/items?properties=areal_km2,navn":          {"Name", "Area"},
+		"kommuner/items?properties=areal_km2":               {"Id", "Area"},
+		"sted/items?limit=1":                                {"Display name", "Place number", "Place name", "Type of named feature", "Group of named features", "Main group of named features"},
+		"sted/items?limit=1&sortby=oppdatert&land=NO":       {"Display name", "Updated", "Country", "Place number", "Place name", "Type of named feature"},
+		"divisions_events/items?limit=1&sortby=-date,title": {"Event", "Date"},
+	} {
+		body := string(a.get("/collections/" + query + "&f=html&lang=en").wants(200).Body)
+		var got []string
+		for _, m := range tableHeads.FindAllStringSubmatch(body, -1) {
+			got = append(got, m[1])
+		}
+		if len(got) > 6 || len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+			t.Errorf("%s: columns %q, want %q first", query, got, want)
+		}
+		if !strings.Contains(body, `<tr><th scope="row"><a href=`) {
+			t.Errorf("%s: the first column is no link", query)
+		}
+	}
+	if body := string(a.get("/collections/kommuner/items?nr=0301&f=html&lang=en").wants(200).Body); !strings.Contains(body, `items/0301?f=html&amp;lang=en">Oslo</a></th>`) {
+		t.Error("the title does not lead to the page of the municipality")
+	}
+}
+
+func TestEachConditionCanBeTakenBack(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	const asked = "/collections/kommuner/items?f=html&lang=en&q=s&fylke_nr=11&bbox=4,57,12,64&filter=areal_km2%3E10&sortby=navn&limit=5&offset=2"
+	chips := chipLinks.FindAllStringSubmatch(string(a.get(asked).wants(200).Body), -1)
+	var names []string
+	for _, m := range chips {
+		names = append(names, m[2]+html.UnescapeString(m[3]))
+		href := html.UnescapeString(m[1])
+		without := string(a.get(href).wants(200).Body)
+		if n := len(chipLinks.FindAllString(without, -1)); n != len(chips)-1 || strings.Contains(href, "offset") || !strings.Contains(href, "sortby=navn") || !strings.Contains(href, "lang=en") {
+			t.Errorf("%s leads to %s, with %d conditions", m[2], href, n)
+		}
+	}
+	if want := []string{"Search: s", "County number: 11 Rogaland", "Bounding box: 4,57,12,64", "Expression: areal_km2>10"}; !slices.Equal(names, want) {
+		t.Errorf("conditions %q, want %q", names, want)
+	}
+	if body := string(a.get("/collections/kommuner/items?f=html&sortby=navn").wants(200).Body); strings.Contains(body, `class="chips"`) {
+		t.Error("an order is shown as a condition")
+	}
+}
