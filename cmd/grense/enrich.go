@@ -23,6 +23,7 @@ type enrichCmd struct {
 	Code        string `placeholder:"NAME" help:"Column with codes, the ids of divisions, instead of points. Defaults, where there are no points, to code, kode, kommunenummer, id and the like."`
 	CRS         string `name:"crs" default:"OGC:CRS84" placeholder:"CRS" help:"System of the points, such as EPSG:25833; x before y whatever its axis order. Defaults to OGC:CRS84, degrees."`
 	Collections string `placeholder:"IDS" help:"Only divisions of these collections, with commas between them. Defaults to all collections of areas."`
+	Datetime    string `placeholder:"DAY" help:"A day or a moment: of divisions with versions those that were valid then. Defaults to now."`
 	dataFlags
 }
 
@@ -122,7 +123,7 @@ func (c *enrichCmd) finder(ctx context.Context, p *process, points crs.ID) (enri
 		return nil, nil, err
 	}
 	done := func() { srv.Close(); st.Close() }
-	find, err := srv.Divisions(ctx, c.Collections, points)
+	find, err := srv.Divisions(ctx, c.Collections, c.Datetime, points)
 	if err != nil {
 		done()
 		return nil, nil, fmt.Errorf("--with %s: %s", source.Shown(c.With), strings.TrimPrefix(err.Error(), "invalid; "))

@@ -52,6 +52,15 @@ func ParseInterval(s string, zone *time.Location) (from, to *time.Time, err erro
 	return from, to, nil
 }
 
+// ParseInstant parses a day, of which it returns the beginning, or a moment, as ParseInterval does. It returns it in zone; false when it is neither.
+func ParseInstant(s string, zone *time.Location) (time.Time, bool) {
+	from, _, err := ParseInterval(s, zone)
+	if err != nil || strings.Contains(s, "/") {
+		return time.Time{}, false
+	}
+	return from.In(zone), true
+}
+
 func isOpen(s string) bool { return s == "" || s == ".." }
 
 // parseMoment returns the first and last moment of a date or timestamp. A blank before the offset stands for '+', which a query

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
@@ -90,6 +91,7 @@ func (x export) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	if !f.Lon {
 		input("crs", 0, m{"type": "string", "format": "uri"}, in("Koordinatsystem", "Koordinatsystem", "Coordinate reference system"))
 	}
+	d.Inputs = append(d.Inputs, datetimeInput(cat, lang)...)
 	if !x.all {
 		input("properties", 0, m{"type": "string", "minLength": 1}, in("Egenskaper, med komma mellom; alle uten", "Eigenskapar, med komma mellom; alle utan", "Properties, separated by commas; all without"))
 	}
@@ -164,6 +166,7 @@ func (x export) layers(ctx context.Context, env *Env, in Inputs, snap store.Snap
 			ids = strings.Split(in.Text("collection_ids"), ",")
 		}
 	}
+	var colls []*store.Collection
 	for i, id := range ids {
 		id = strings.TrimSpace(id)
 		coll, ok := cat.Collection(id)
@@ -177,14 +180,27 @@ func (x export) layers(ctx context.Context, env *Env, in Inputs, snap store.Snap
 		if err := options(&o, in); err != nil {
 			return nil, "", err
 		}
-		layers = append(layers, format.Layer{Options: o, Query: store.Query{Collection: id, AsOf: env.Now}})
+		layers, colls = append(layers, format.Layer{Options: o, Query: store.Query{Collection: id}}), append(colls, coll)
 	}
 	if len(layers) == 0 {
 		return nil, "", problem.NotFoundf("there are no collections to export")
 	}
+	area := &foundArea{}
 	if x.area && in.Text("area_type") != "" {
-		area, err := findArea(ctx, env, snap, in)
-		if err != nil {
+		if err := area.choose(cat, in); err != nil {
+			return nil, "", err
+		}
+		colls = append(colls, area.coll)
+	}
+	at, err := env.moment(in, colls...)
+	if err != nil {
+		return nil, "", err
+	}
+	for i := range layers {
+		layers[i].Query.AsOf = at
+	}
+	if area.coll != nil {
+		if err := area.find(ctx, snap, in, at); err != nil {
 			return nil, "", err
 		}
 		l := &layers[0]
@@ -246,63 +262,53 @@ type foundArea struct {
 	geometry    cql2.Expr
 }
 
-// findArea looks an area up by its id or its name.
-func findArea(ctx context.Context, env *Env, snap store.Snapshot, in Inputs) (*foundArea, error) {
-	kind := in.Text("area_type")
-	id := kind
-	for _, a := range areas {
-		if a.kind == kind {
-			id = a.collection
+// choose finds the collection of areas.
+func (a *foundArea) choose(cat *store.Catalog, in Inputs) error {
+	a.kind = in.Text("area_type")
+	id := a.kind
+	for _, x := range areas {
+		if x.kind == a.kind {
+			id = x.collection
 		}
 	}
-	coll, ok := snap.Catalog().Collection(id)
+	coll, ok := cat.Collection(id)
 	if !ok || !coll.Public || coll.Geometry == nil {
-		return nil, Fault(kind, "use one of "+strings.Join(areaTypes(snap.Catalog()), ", "), "area_type")
+		return Fault(a.kind, "use one of "+strings.Join(areaTypes(cat), ", "), "area_type")
 	}
-	a := &foundArea{kind: kind, coll: coll, id: in.Text("area_id"), label: in.Text("area_id")}
+	a.coll = coll
+	return nil
+}
+
+// find looks the area up by its id or its name, of those with versions the one that was valid at a moment.
+func (a *foundArea) find(ctx context.Context, snap store.Snapshot, in Inputs, at time.Time) error {
+	a.id, a.label = in.Text("area_id"), in.Text("area_id")
 	if a.id == "" {
-		if err := a.byName(ctx, env, snap, in); err != nil {
-			return nil, err
+		if err := a.byName(ctx, snap, in, at); err != nil {
+			return err
 		}
 	}
 	found := false
-	rows, err := a.row(ctx, env, snap)
+	rows, err := a.coll.RowsOf(ctx, snap, []string{a.id}, at)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = snap.Fetch(ctx, coll.ID, rows, store.Want{Properties: []string{}, SkipMissing: true}, func(f *store.Feature) error {
+	err = snap.Fetch(ctx, a.coll.ID, rows, store.Want{Properties: []string{}, SkipMissing: true}, func(f *store.Feature) error {
 		found = true
 		if f.Geometry.IsNull() {
 			return nil
 		}
 		g, err := wkb.Decode(f.Geometry.WKB)
-		a.geometry = cql2.Geom{G: g, CRS: coll.Geometry.CRS}
+		a.geometry = cql2.Geom{G: g, CRS: a.coll.Geometry.CRS}
 		return err
 	})
 	if err == nil && !found {
-		err = Fault(a.id, "there is no such "+kind, "area_id")
+		err = Fault(a.id, "there is no such "+a.kind, "area_id")
 	}
-	return a, err
-}
-
-// row is that of the area, or of its version of now; none where no feature can have the id.
-func (a *foundArea) row(ctx context.Context, env *Env, snap store.Snapshot) ([]store.Row, error) {
-	if a.coll.Versions == nil {
-		return store.Current(a.id), nil
-	}
-	e, ok := a.coll.IsFeature(a.id)
-	if !ok {
-		return nil, nil
-	}
-	p, err := snap.Page(ctx, store.Query{Collection: a.coll.ID, Filter: e, Limit: 1, Count: store.CountNone, AsOf: env.Now})
-	if err != nil {
-		return nil, err
-	}
-	return p.Rows, nil
+	return err
 }
 
 // byName finds the one area of a name.
-func (a *foundArea) byName(ctx context.Context, env *Env, snap store.Snapshot, in Inputs) error {
+func (a *foundArea) byName(ctx context.Context, snap store.Snapshot, in Inputs, at time.Time) error {
 	name, field := in.Text("area_name"), in.Text("area_name_field")
 	if name == "" {
 		return Fault(missing{}, "say which area, with area_name or area_id", "area_name")
@@ -319,7 +325,7 @@ func (a *foundArea) byName(ctx context.Context, env *Env, snap store.Snapshot, i
 	if err != nil {
 		return Fault(field, "name a property that holds texts", "area_name_field")
 	}
-	p, err := snap.Page(ctx, store.Query{Collection: a.coll.ID, Filter: e, Limit: 2, Count: store.CountNone, AsOf: env.Now})
+	p, err := snap.Page(ctx, store.Query{Collection: a.coll.ID, Filter: e, Limit: 2, Count: store.CountNone, AsOf: at})
 	switch {
 	case err != nil:
 		return err
@@ -402,9 +408,9 @@ func (distinct) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 			Description: in("De verdiene som en egenskap har, hver én gang og i rekkefølge.", "Dei verdiane som ein eigenskap har, kvar éin gong og i rekkjefølgje.",
 				"The values that a property has, each once and in order."),
 			JobControlOptions: []string{Sync}, OutputTransmission: []string{"value"}},
-		Inputs: ogcapi.ProcessInputs{
+		Inputs: append(ogcapi.ProcessInputs{
 			{ID: "resource_name", Title: in("Samling", "Samling", "Collection"), Schema: m{"type": "string", "enum": orNone(publicIDs(cat, false))}, MinOccurs: 1, MaxOccurs: 1},
-			{ID: "queryable", Title: in("Egenskap", "Eigenskap", "Property"), Schema: m{"type": "string", "minLength": 1}, MinOccurs: 1, MaxOccurs: 1}},
+			{ID: "queryable", Title: in("Egenskap", "Eigenskap", "Property"), Schema: m{"type": "string", "minLength": 1}, MinOccurs: 1, MaxOccurs: 1}}, datetimeInput(cat, lang)...),
 		Outputs: ogcapi.ProcessOutputs{{ID: "values", Title: in("Verdier", "Verdiar", "Values"), Schema: m{"type": "object", "contentMediaType": "application/json",
 			"required": []string{"id", "value"}, "properties": m{"id": m{"type": "string"}, "value": m{"type": "array"}}}}},
 		Example: m{"inputs": m{"resource_name": "kommuner", "queryable": "navn"}},
@@ -432,8 +438,12 @@ func (distinct) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 	if !ok || p.Hidden || p.Type == cql2.TypeJSON || p.Type == cql2.TypeGeometry {
 		return nil, Fault(name, "use one of "+strings.Join(coll.Names(), ", ")+", but no geometry and no list", "queryable")
 	}
+	at, err := env.moment(in, coll)
+	if err != nil {
+		return nil, err
+	}
 	values, seen := []any{}, map[any]bool{}
-	q := store.Query{Collection: coll.ID, SortBy: []store.Sort{{Property: name}}, Limit: 5000, Count: store.CountNone, AsOf: env.Now}
+	q := store.Query{Collection: coll.ID, SortBy: []store.Sort{{Property: name}}, Limit: 5000, Count: store.CountNone, AsOf: at}
 	for {
 		page, err := snap.Page(ctx, q)
 		if err != nil {

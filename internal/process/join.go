@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
@@ -57,7 +58,7 @@ func (joinTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 				"Kolonnane i ein tabell med eitt nummer per rad, som statistikk, blir eigenskapar ved førekomstane med same nummer. Ein rapport seier kva som manglar på begge sider.",
 				"The columns of a table with a code in each row, such as statistics, become properties of the features with the same code. A report tells what has no match on either side."),
 			JobControlOptions: []string{Sync, Async, Dismiss}, OutputTransmission: []string{"value", "reference"}},
-		Inputs: ogcapi.ProcessInputs{
+		Inputs: append(ogcapi.ProcessInputs{
 			{ID: "collection_id", Title: in("Samling", "Samling", "Collection"), Schema: m{"type": "string", "enum": orNone(ids)}, MinOccurs: 1, MaxOccurs: 1},
 			{ID: "table", Title: in("Tabell: CSV med overskrifter", "Tabell: CSV med overskrifter", "Table: CSV with a header"), Schema: m{"anyOf": []any{m{"type": "string", "minLength": 1, "contentMediaType": mediaCSV}}}, MinOccurs: 1, MaxOccurs: 1},
 			{ID: "code", Title: in("Kolonne med numrene", "Kolonne med numra", "Column with the codes"), Schema: text, MaxOccurs: 1},
@@ -65,7 +66,7 @@ func (joinTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 			{ID: "key", Title: in("Egenskap med numrene; id-en uten", "Eigenskap med numra; id-en utan", "Property with the codes; the id without"), Schema: text, MaxOccurs: 1},
 			{ID: "unmatched", Title: in("Forekomster uten rad: behold eller utelat", "Førekomstar utan rad: hald på eller lat ute", "Features without a row: keep or drop"), Schema: m{"type": "string", "enum": []string{"keep", "drop"}, "default": "keep"}, MaxOccurs: 1},
 			{ID: "format", Title: in("Format", "Format", "Format"), Schema: m{"type": "string", "enum": names, "default": "json"}, MaxOccurs: 1},
-			{ID: "crs", Title: in("Koordinatsystem", "Koordinatsystem", "Coordinate reference system"), Schema: m{"type": "string", "format": "uri"}, MaxOccurs: 1}},
+			{ID: "crs", Title: in("Koordinatsystem", "Koordinatsystem", "Coordinate reference system"), Schema: m{"type": "string", "format": "uri"}, MaxOccurs: 1}}, datetimeInput(cat, lang)...),
 		Outputs: ogcapi.ProcessOutputs{
 			{ID: "joined", Title: in("Samlingen med tabellen", "Samlinga med tabellen", "The collection with the table"), Schema: m{"oneOf": media}},
 			{ID: "report", Title: in("Hva som passer sammen", "Kva som passar saman", "What matches"), Schema: m{"type": "object", "contentMediaType": "application/json", "properties": m{"joinInformation": m{"type": "object", "properties": numbers}}}}},
@@ -96,6 +97,9 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 	if j.key != "" && !visible(coll, j.key) {
 		return nil, Fault(j.key, "name a property of the collection: "+strings.Join(coll.Names(), ", "), "key")
 	}
+	if j.at, err = env.moment(in, coll); err != nil {
+		return nil, err
+	}
 	if err := j.readTable(ctx, env, in); err != nil {
 		return nil, err
 	}
@@ -108,7 +112,7 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 	o.Collection = j.widened()
 	out := Outputs{"report": {Value: map[string]any{"joinInformation": j.report()}}}
 	out["joined"] = Output{Media: f.Media, Name: coll.ID + f.Ext, Write: func(ctx context.Context, w io.Writer) error {
-		return f.Produce(ctx, w, o, format.Source{Snapshot: j, Query: store.Query{Collection: coll.ID}})
+		return f.Produce(ctx, w, o, format.Source{Snapshot: j, Query: store.Query{Collection: coll.ID, AsOf: j.at}})
 	}}
 	return out, nil
 }
@@ -119,12 +123,13 @@ type joined struct {
 	coll *store.Collection
 	key  string // property with the codes; "": the id
 	drop bool   // features without a row are left out
+	at   time.Time
 
 	columns  []joinedColumn
 	rows     map[string][]any // by code: a value for each column
 	rowOf    map[string]int   // rows of the table, by code, for what is told
 	matched  map[string]bool  // codes of the table that features have
-	features map[string]bool  // ids with a row
+	features map[string]bool  // rows of the collection that one of the table has
 	missing  []string         // keys of features without one
 	absent   int              // how many these are
 	restored int
@@ -311,19 +316,19 @@ func (j *joined) eachKey(ctx context.Context, fn func(id, key string) error) err
 	if j.key != "" {
 		want.Properties = []string{j.key}
 	}
-	q := store.Query{Collection: j.coll.ID, Limit: 5000, Count: store.CountNone}
+	q := store.Query{Collection: j.coll.ID, Limit: 5000, Count: store.CountNone, AsOf: j.at}
 	for {
 		page, err := j.Snapshot.Page(ctx, q)
 		if err != nil {
 			return err
 		}
-		if j.key == "" {
+		if j.key == "" && j.coll.Versions == nil {
 			for _, r := range page.Rows {
 				if err := fn(r.ID, r.ID); err != nil {
 					return err
 				}
 			}
-		} else if err := j.Snapshot.Fetch(ctx, j.coll.ID, page.Rows, want, func(f *store.Feature) error { return fn(f.ID, keyText(f.Values[0])) }); err != nil {
+		} else if err := j.Snapshot.Fetch(ctx, j.coll.ID, page.Rows, want, func(f *store.Feature) error { return fn(strings.Clone(f.ID), j.keyOf(f)) }); err != nil {
 			return err
 		}
 		if page.Next == "" {
@@ -331,6 +336,14 @@ func (j *joined) eachKey(ctx context.Context, fn func(id, key string) error) err
 		}
 		q.Cursor = page.Next
 	}
+}
+
+// keyOf is the code of a feature of which the key alone is known.
+func (j *joined) keyOf(f *store.Feature) string {
+	if j.key == "" {
+		return strings.Clone(f.Public())
+	}
+	return keyText(f.Values[0])
 }
 
 // keyText is a value as a code of a table.
@@ -421,7 +434,7 @@ func (j *joined) Fetch(ctx context.Context, collection string, rows []store.Row,
 	}
 	values := make([]any, len(at))
 	return j.Snapshot.Fetch(ctx, collection, rows, inner, func(f *store.Feature) error {
-		code := f.ID
+		code := f.Public()
 		if key >= 0 {
 			code = keyText(f.Values[key])
 		}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
@@ -19,7 +20,7 @@ type neighbours struct{}
 
 // Neighbour is a feature that shares a border with another one.
 type Neighbour struct {
-	ID     string
+	ID     string  // of its row
 	Length float64 // of that border, in metres on the ellipsoid
 }
 
@@ -49,9 +50,9 @@ func (neighbours) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 				"Inndelingane som grensar til ei anna, den med lengst felles grense først. Lengder er meter på ellipsoiden; der grensene ikkje passar saman, er det berre sagt kven som rører ved.",
 				"The divisions beside another one, those with the longest shared border first. Lengths are metres on the ellipsoid; where borders do not match it only tells who touches."),
 			JobControlOptions: []string{Sync, Async, Dismiss}, OutputTransmission: []string{"value", "reference"}},
-		Inputs: ogcapi.ProcessInputs{
+		Inputs: append(ogcapi.ProcessInputs{
 			{ID: "collection_id", Title: in("Samling", "Samling", "Collection"), Schema: m{"type": "string", "enum": ids}, MinOccurs: 1, MaxOccurs: 1},
-			{ID: "id", Title: in("Nummer på inndelingen", "Nummer på inndelinga", "Id of the division"), Schema: m{"type": "string", "minLength": 1}, MinOccurs: 1, MaxOccurs: 1}},
+			{ID: "id", Title: in("Nummer på inndelingen", "Nummer på inndelinga", "Id of the division"), Schema: m{"type": "string", "minLength": 1}, MinOccurs: 1, MaxOccurs: 1}}, datetimeInput(cat, lang)...),
 		Outputs: ogcapi.ProcessOutputs{{ID: "neighbours", Title: in("Naboene", "Naboane", "The neighbours"), Schema: m{"type": "object", "contentMediaType": "application/json", "required": []string{"id", "method", "neighbours"}, "properties": m{
 			"id": m{"type": "string"}, "method": m{"type": "string", "enum": []string{methodBorders, methodTouches}},
 			"neighbours": m{"type": "array", "items": m{"type": "object", "required": []string{"id"}, "properties": m{
@@ -78,6 +79,8 @@ type neighbourDoc struct {
 	Title  string   `json:"title"`
 	Length *float64 `json:"length,omitempty"` // metres; nil: only that it touches is known
 	Href   string   `json:"href"`
+
+	row string // of the store
 }
 
 // Execute finds them by shared borders, else by S_TOUCHES.
@@ -88,10 +91,22 @@ func (neighbours) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, er
 	}
 	id := in.Text("id")
 	doc := neighboursDoc{Collection: coll.ID, ID: id, Method: methodBorders, Neighbours: []neighbourDoc{}}
-	list, covered, err := env.Neighbours(ctx, coll.ID, id)
+	at, err := env.moment(in, coll)
+	if err != nil {
+		return nil, err
+	}
+	x := beside{env: env, coll: coll, at: at}
+	rows, err := coll.RowsOf(ctx, env.Store, []string{id}, at)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, Fault(id, "there is no such feature in "+coll.ID, "id")
+	}
+	list, covered, err := env.Neighbours(ctx, coll.ID, rows[0].ID)
 	if err == nil && !covered {
 		doc.Method = methodTouches
-		list, err = touching(ctx, env, coll, id)
+		list, err = x.touching(ctx, rows[0])
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, Fault(id, "there is no such feature in "+coll.ID, "id")
@@ -99,42 +114,93 @@ func (neighbours) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, er
 	if err != nil {
 		return nil, err
 	}
+	if coll.Versions != nil && covered {
+		if list, err = x.valid(ctx, list); err != nil {
+			return nil, err
+		}
+	}
 	for _, n := range list {
-		d := neighbourDoc{ID: n.ID, Title: n.ID, Href: env.Base + "/collections/" + coll.ID + "/items/" + url.PathEscape(n.ID)}
+		d := neighbourDoc{row: n.ID}
 		if covered {
 			length := math.Round(n.Length*10) / 10
 			d.Length = &length
 		}
 		doc.Neighbours = append(doc.Neighbours, d)
 	}
-	if err := nameThem(ctx, env, coll, doc.Neighbours); err != nil {
+	query := ""
+	if text := in.Text("datetime"); text != "" {
+		query = "?datetime=" + url.QueryEscape(text)
+	}
+	if err := x.name(ctx, doc.Neighbours); err != nil {
 		return nil, err
+	}
+	for i := range doc.Neighbours {
+		n := &doc.Neighbours[i]
+		n.Href = env.Base + "/collections/" + coll.ID + "/items/" + url.PathEscape(n.ID) + query
 	}
 	return Outputs{"neighbours": {Value: doc}}, nil
 }
 
-// nameThem adds titles.
-func nameThem(ctx context.Context, env *Env, coll *store.Collection, list []neighbourDoc) error {
-	if len(list) == 0 || !visible(coll, coll.TitleProperty) {
+// beside is a search for neighbours in a collection, of features with versions as they were at a moment.
+type beside struct {
+	env  *Env
+	coll *store.Collection
+	at   time.Time
+}
+
+// valid keeps the versions of the moment.
+func (x *beside) valid(ctx context.Context, list []Neighbour) ([]Neighbour, error) {
+	all, ids := make([]string, len(list)), make([]string, 0, len(list))
+	for i, n := range list {
+		all[i] = n.ID
+	}
+	err := x.env.Store.Fetch(ctx, x.coll.ID, store.Current(all...), store.Want{Properties: []string{}, NoGeometry: true, SkipMissing: true}, func(f *store.Feature) error {
+		ids = append(ids, strings.Clone(f.Public()))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(ids)
+	rows, err := x.coll.RowsOf(ctx, x.env.Store, slices.Compact(ids), x.at)
+	return slices.DeleteFunc(list, func(n Neighbour) bool {
+		return !slices.ContainsFunc(rows, func(r store.Row) bool { return r.ID == n.ID })
+	}), err
+}
+
+// name adds ids and titles.
+func (x *beside) name(ctx context.Context, list []neighbourDoc) error {
+	rows, at := make([]string, len(list)), map[string]int{}
+	for i, n := range list {
+		list[i].ID, list[i].Title = n.row, n.row
+		rows[i], at[n.row] = n.row, i
+	}
+	titled := visible(x.coll, x.coll.TitleProperty)
+	if len(list) == 0 || !titled && x.coll.Versions == nil {
 		return nil
 	}
-	ids, at := make([]string, len(list)), map[string]int{}
-	for i, n := range list {
-		ids[i], at[n.ID] = n.ID, i
+	want := store.Want{Properties: []string{}, NoGeometry: true, SkipMissing: true}
+	if titled {
+		want.Properties = []string{x.coll.TitleProperty}
 	}
-	want := store.Want{Properties: []string{coll.TitleProperty}, NoGeometry: true, SkipMissing: true}
-	return env.Store.Fetch(ctx, coll.ID, store.Current(ids...), want, func(f *store.Feature) error {
-		if title, ok := f.Values[0].(string); ok {
-			list[at[f.ID]].Title = strings.Clone(title)
+	return x.env.Store.Fetch(ctx, x.coll.ID, store.Current(rows...), want, func(f *store.Feature) error {
+		n := &list[at[f.ID]]
+		n.ID = strings.Clone(f.Public())
+		n.Title = n.ID
+		if titled {
+			if title, ok := f.Values[0].(string); ok {
+				n.Title = strings.Clone(title)
+			}
 		}
 		return nil
 	})
 }
 
 // touching asks the store.
-func touching(ctx context.Context, env *Env, coll *store.Collection, id string) ([]Neighbour, error) {
+func (x *beside) touching(ctx context.Context, row store.Row) ([]Neighbour, error) {
+	coll := x.coll
 	var where cql2.Expr
-	err := env.Store.Fetch(ctx, coll.ID, store.Current(id), store.Want{Properties: []string{}}, func(f *store.Feature) error {
+	err := x.env.Store.Fetch(ctx, coll.ID, []store.Row{row}, store.Want{Properties: []string{}}, func(f *store.Feature) error {
 		if f.Geometry.IsNull() {
 			return nil
 		}
@@ -149,9 +215,9 @@ func touching(ctx context.Context, env *Env, coll *store.Collection, id string) 
 		return nil, err
 	}
 	var list []Neighbour
-	q := store.Query{Collection: coll.ID, Filter: where, Limit: 1000, Count: store.CountNone}
+	q := store.Query{Collection: coll.ID, Filter: where, Limit: 1000, Count: store.CountNone, AsOf: x.at}
 	for {
-		page, err := env.Store.Page(ctx, q)
+		page, err := x.env.Store.Page(ctx, q)
 		if err != nil {
 			return nil, err
 		}

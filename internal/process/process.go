@@ -57,11 +57,11 @@ type Env struct {
 	History func(context.Context) (*history.History, error)
 	// Lookup answers which divisions are at a point, as GET /lookup does for the same parameters. What is wrong with these is told of inputs of the same names.
 	Lookup func(ctx context.Context, parameters url.Values) (json.RawMessage, error)
-	// Divisions finds divisions for tables, of the collections that a list with commas names ("": all). Points are in a CRS, x before y. What is wrong with the list
-	// is told of the input collections.
-	Divisions func(ctx context.Context, collections string, points crs.ID) (enrich.Finder, error)
-	// Neighbours lists the features that share a border with one, the longest first. Not covered: the collection is no coverage, so that borders cannot be told.
-	Neighbours func(ctx context.Context, collection, id string) (list []Neighbour, covered bool, err error)
+	// Divisions finds divisions for a table, of the collections that a list with commas names ("": all of areas); of those with versions the ones that were valid on a day or
+	// at a moment ("": now). Points are in a CRS, x before y. What is wrong with the words is told of the inputs collections and datetime.
+	Divisions func(ctx context.Context, collections, datetime string, points crs.ID) (enrich.Finder, error)
+	// Neighbours lists the rows of features that share a border with one, of all times, the longest first. Not covered: the collection is no coverage, so that borders cannot be told.
+	Neighbours func(ctx context.Context, collection, row string) (list []Neighbour, covered bool, err error)
 	Waiting    bool // a client waits for the outputs
 	// Progress tells how far the work is, in percent, with a short text that may be empty. It returns at once.
 	Progress func(percent int, message string)

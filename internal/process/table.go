@@ -176,7 +176,7 @@ func (enrichTable) ID() string { return "enrich-table" }
 // Refers tells that a table is read as it comes.
 func (enrichTable) Refers(input string) bool { return input == "table" }
 
-func (enrichTable) Describe(_ *store.Catalog, lang string) ogcapi.Process {
+func (enrichTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	type m = map[string]any
 	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
 	text := m{"type": "string", "minLength": 1}
@@ -186,13 +186,13 @@ func (enrichTable) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 				"Legg nummer og namn på inndelingane til kvar rad av ein tabell med punkt eller nummer, i same rekkjefølgje. Store tabellar kjem ved referanse og blir køyrde som jobb.",
 				"Adds ids and names of divisions to each row of a table of points or codes, in the same order. Large tables come by reference and run as a job."),
 			JobControlOptions: []string{Sync, Async, Dismiss}, OutputTransmission: []string{"value", "reference"}},
-		Inputs: ogcapi.ProcessInputs{
+		Inputs: append(ogcapi.ProcessInputs{
 			{ID: "table", Title: in("Tabell: CSV med overskrifter, eller et JSON-objekt per linje", "Tabell: CSV med overskrifter, eller eit JSON-objekt per linje", "Table: CSV with a header, or a JSON object a line"), Schema: tableSchema, MinOccurs: 1, MaxOccurs: 1},
 			{ID: "x", Title: in("Kolonne med lengdegrad eller øst", "Kolonne med lengdegrad eller aust", "Column with the longitude or easting"), Schema: text, MaxOccurs: 1},
 			{ID: "y", Title: in("Kolonne med breddegrad eller nord", "Kolonne med breiddegrad eller nord", "Column with the latitude or northing"), Schema: text, MaxOccurs: 1},
 			{ID: "code", Title: in("Kolonne med nummer, i stedet for punkter", "Kolonne med nummer, i staden for punkt", "Column with codes, instead of points"), Schema: text, MaxOccurs: 1},
 			{ID: "crs", Title: in("Koordinatsystem for punktene", "Koordinatsystem for punkta", "Coordinate reference system of the points"), Schema: m{"type": "string", "format": "uri"}, MaxOccurs: 1},
-			{ID: "collections", Title: in("Samlinger, med komma mellom; alle uten", "Samlingar, med komma mellom; alle utan", "Collections, separated by commas; all without"), Schema: text, MaxOccurs: 1}},
+			{ID: "collections", Title: in("Samlinger, med komma mellom; alle uten", "Samlingar, med komma mellom; alle utan", "Collections, separated by commas; all without"), Schema: text, MaxOccurs: 1}}, datetimeInput(cat, lang)...),
 		Outputs: tableOutputs(in),
 		Example: m{"inputs": m{"table": "name,lon,lat\nOslo,10.75,59.91\n"}, "outputs": m{"table": m{}}},
 	}
@@ -216,7 +216,7 @@ func (enrichTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, e
 			return nil, Fault(text, "use the address of a coordinate system, such as "+crs.UTM33.URI(), "crs")
 		}
 	}
-	find, err := env.Divisions(ctx, in.Text("collections"), points)
+	find, err := env.Divisions(ctx, in.Text("collections"), in.Text("datetime"), points)
 	if err != nil {
 		return nil, err
 	}

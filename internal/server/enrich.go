@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,12 +164,18 @@ const maxDivided = 200_000
 
 func (c *call) newDivider(p *enrichParams) (*divider, error) {
 	d := &divider{s: c.s, in: p.crs}
+	at, err := c.momentOf(p)
+	if err != nil {
+		return nil, err
+	}
 	for _, coll := range p.collections {
 		if coll.Count > maxDivided {
 			return nil, problem.Invalidf("collections", coll.ID, "leave %s out: it has more than %d features", coll.ID, maxDivided)
 		}
 		l := dividedLayer{coll: coll, byID: map[string]int32{}, short: map[string]int32{}}
-		var err error
+		if isVersioned(coll) {
+			l.asOf = at
+		}
 		if l.move, err = crs.Between(p.crs, coll.Geometry.CRS); err == nil {
 			err = c.fillLayer(&l)
 		}
@@ -187,11 +194,28 @@ func (c *call) newDivider(p *enrichParams) (*divider, error) {
 	return d, nil
 }
 
+// momentOf is that of which divisions with versions are; zero: now.
+func (c *call) momentOf(p *enrichParams) (time.Time, error) {
+	if p.datetime == "" {
+		return time.Time{}, nil
+	}
+	at, ok := cql2.ParseInstant(p.datetime, c.zone())
+	switch {
+	case !ok:
+		return time.Time{}, problem.Invalidf("datetime", p.datetime, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z")
+	case !slices.ContainsFunc(p.collections, isVersioned):
+		return time.Time{}, problem.Invalidf("datetime", p.datetime, "leave it out: divisions of these collections have no versions")
+	}
+	return at, nil
+}
+
 // fillLayer reads ids and titles of the divisions in the state that the index has, which is waited for while it is made.
 func (c *call) fillLayer(l *dividedLayer) (err error) {
-	for n := 1; ; n++ {
-		if l.index, err = c.awaitIndex(l.coll); err != nil {
-			return err
+	for n, now := 1, l.asOf.IsZero(); ; n++ {
+		if now { // indexes are
+			if l.index, err = c.awaitIndex(l.coll); err != nil {
+				return err
+			}
 		}
 		if err = c.readTitles(l); !errors.Is(err, store.ErrChanged) || n == tries {
 			break
@@ -238,7 +262,10 @@ func (c *call) readTitles(l *dividedLayer) error {
 		rows = l.index.rows
 	}
 	q := c.current(l.coll, store.Query{Limit: maxDivided, Count: store.CountNone})
-	l.asOf = q.AsOf
+	if l.asOf.IsZero() {
+		l.asOf = q.AsOf
+	}
+	q.AsOf = l.asOf
 	want := store.Want{Properties: []string{}, NoGeometry: true}
 	if p, ok := l.coll.Find(l.coll.TitleProperty); ok && !p.Hidden {
 		want.Properties, l.titles = []string{p.Name}, []string{}

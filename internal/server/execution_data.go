@@ -37,9 +37,9 @@ func (x *execution) history(ctx context.Context) (*history.History, error) {
 }
 
 // divisions finds divisions for tables.
-func (x *execution) divisions(ctx context.Context, collections string, points crs.ID) (enrich.Finder, error) {
+func (x *execution) divisions(ctx context.Context, collections, datetime string, points crs.ID) (enrich.Finder, error) {
 	c := x.call(ctx)
-	p := &enrichParams{crs: points, collections: c.divisions()}
+	p := &enrichParams{crs: points, collections: c.divisions(), datetime: datetime}
 	if collections != "" {
 		if err := pickDivisions(&p.collections, collections); err != nil {
 			return nil, ofInputs(err)
@@ -99,12 +99,12 @@ func refused(status int, text []byte) error {
 }
 
 // neighbours are the features beside one, where a collection is a coverage.
-func (x *execution) neighbours(ctx context.Context, collection, id string) ([]process.Neighbour, bool, error) {
+func (x *execution) neighbours(ctx context.Context, collection, row string) ([]process.Neighbour, bool, error) {
 	top, err := x.s.tiles.Topology(ctx, x.s.store, collection)
 	if err != nil || !top.Coverage {
 		return nil, false, err
 	}
-	found, err := top.Neighbours(id)
+	found, err := top.Neighbours(row)
 	list := make([]process.Neighbour, len(found))
 	for i, n := range found {
 		list[i] = process.Neighbour(n)
@@ -112,8 +112,8 @@ func (x *execution) neighbours(ctx context.Context, collection, id string) ([]pr
 	return list, true, err
 }
 
-// Divisions finds the divisions of points and codes for a table, of the collections that a list with commas names ("": all of areas). Points are in a CRS, x before y. The Finder is for one
-// goroutine, and good until ctx ends.
-func (s *Server) Divisions(ctx context.Context, collections string, points crs.ID) (enrich.Finder, error) {
-	return (&execution{s: s, root: s.root, lang: "en", begun: true}).divisions(ctx, collections, points)
+// Divisions finds the divisions of points and codes for a table, of the collections that a list with commas names ("": all of areas), of those with versions the ones
+// that were valid on a day or at a moment ("": now). Points are in a CRS, x before y. The Finder is for one goroutine, and good until ctx ends.
+func (s *Server) Divisions(ctx context.Context, collections, datetime string, points crs.ID) (enrich.Finder, error) {
+	return (&execution{s: s, root: s.root, lang: "en", begun: true}).divisions(ctx, collections, datetime, points)
 }

@@ -164,6 +164,7 @@ type enrichParams struct {
 	columns     enrich.Options
 	crs         crs.ID // of the points
 	collections []*store.Collection
+	datetime    string // "": now
 }
 
 func newEnrichParams(c *call) any { return &enrichParams{crs: crs.CRS84, collections: c.divisions()} }
@@ -470,6 +471,9 @@ var (
 			return err
 		})}
 
+	paramEnrichTime = &param{Name: "datetime", Description: "A day or a moment: of divisions with versions those that were valid then. Default: now", Schema: schemaFilled,
+		parse: into(func(_ *call, p *enrichParams, v []string) error { p.datetime = v[0]; return nil })}
+
 	paramEnrichCollections = &param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: paramLookupCollections.Schema,
 		parse: into(func(_ *call, p *enrichParams, v []string) error { return pickDivisions(&p.collections, v[0]) })}
 
@@ -740,11 +744,10 @@ func (p *itemsParams) parseDatetime(name, v string, zone *time.Location) error {
 
 // parseMoment reads a moment, or a day, of which it is the beginning.
 func (c *call) parseMoment(v string) (*time.Time, error) {
-	from, _, err := cql2.ParseInterval(v, c.zone())
-	if err != nil || from == nil || strings.Contains(v, "/") {
+	at, ok := cql2.ParseInstant(v, c.zone())
+	if !ok {
 		return nil, problem.Invalidf("datetime", v, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z; %s/versions lists those of a feature", strings.TrimSuffix(c.r.URL.Path, "/"))
 	}
-	at := from.In(c.zone())
 	return &at, nil
 }
 

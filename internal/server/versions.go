@@ -85,23 +85,7 @@ func (c *call) datedQuery() string {
 
 // rowsOf are the rows of features by their ids, of versions those of the moment.
 func (c *call) rowsOf(ctx context.Context, coll *store.Collection, ids []string) ([]store.Row, error) {
-	if isPlain(coll) {
-		return store.Current(ids...), nil
-	}
-	var list cql2.Or
-	for _, id := range ids {
-		if e, ok := coll.IsFeature(id); ok {
-			list = append(list, e)
-		}
-	}
-	if len(list) == 0 {
-		return nil, nil
-	}
-	p, err := c.s.store.Page(ctx, c.current(coll, store.Query{Filter: list, Limit: len(list), Count: store.CountNone}))
-	if err != nil {
-		return nil, err
-	}
-	return p.Rows, nil
+	return coll.RowsOf(ctx, c.s.store, ids, c.now())
 }
 
 // publicIDs are the ids of features by their rows.

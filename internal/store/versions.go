@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -110,6 +111,29 @@ func (c *Collection) IsFeature(id string) (cql2.Expr, bool) {
 	}
 	n, err := strconv.ParseInt(id, 10, 64)
 	return cql2.Compare{Op: cql2.Eq, L: prop, R: cql2.Int(n)}, err == nil && strconv.FormatInt(n, 10) == id
+}
+
+// RowsOf returns the rows of features by their ids, of those with versions the ones that were valid at a moment. Unknown ids of these are left out.
+func (c *Collection) RowsOf(ctx context.Context, from interface {
+	Page(context.Context, Query) (*Page, error)
+}, ids []string, at time.Time) ([]Row, error) {
+	if c.Versions == nil {
+		return Current(ids...), nil
+	}
+	var list cql2.Or
+	for _, id := range ids {
+		if e, ok := c.IsFeature(id); ok {
+			list = append(list, e)
+		}
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	p, err := from.Page(ctx, Query{Collection: c.ID, Filter: list, Limit: len(list), Count: CountNone, AsOf: at})
+	if err != nil {
+		return nil, err
+	}
+	return p.Rows, nil
 }
 
 // SetVersions makes a collection one of versions, by the names of columns. It returns why it cannot be one; "" when it is.
