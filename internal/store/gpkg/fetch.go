@@ -25,6 +25,39 @@ type batch struct {
 	values []any    // of all features, one after the other
 	ids    []string // of features whose rows are versions
 	blob   []byte
+	texts  []knownText // knownTexts of each column
+	text   []byte
+}
+
+// knownTexts is how many texts of a column are known at a time (a power of two), and knownBytes how long they are at most.
+const (
+	knownTexts = 32
+	knownBytes = 64
+)
+
+// knownText is a text that was read before, as a value too: columns of few different values then cost no memory for each feature.
+type knownText struct {
+	text  string
+	value any
+}
+
+// known is the text of a column as a value.
+func (b *batch) known(r row, column int) any {
+	n := r.Len(column)
+	if n == 0 || n > knownBytes {
+		return r.Text(column)
+	}
+	b.text = r.Bytes(column, b.text)
+	at := column*knownTexts + (n*7+int(b.text[0])*3+int(b.text[n-1])+int(b.text[n/2])*5)%knownTexts
+	if at >= len(b.texts) {
+		b.texts = append(b.texts, make([]knownText, (column+1)*knownTexts-len(b.texts))...)
+	}
+	k := &b.texts[at]
+	if k.text != string(b.text) || k.value == nil {
+		k.text = string(b.text)
+		k.value = k.text
+	}
+	return k.value
 }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
@@ -114,6 +147,7 @@ type fetcher struct {
 	fields   []*sqlq.Field
 	geometry bool // in the first column
 	sql      string
+	run      string        // of features whose ids are numbers from one to another; "" where ids are texts
 	version  []*sqlq.Field // of versions: behind the others those that make the id of the feature, or of the version
 }
 
@@ -144,13 +178,58 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 	for _, x := range append(slices.Clip(f.fields), f.version...) {
 		cols = append(cols, selectExpr(alias, x))
 	}
-	f.sql = "SELECT " + strings.Join(cols, ", ") + " FROM " + l.source.Table + " AS " + alias + " WHERE " + l.idExpr(alias) + " = ?"
+	from := " FROM " + l.source.Table + " AS " + alias + " WHERE " + l.idExpr(alias)
+	f.sql = "SELECT " + strings.Join(cols, ", ") + from + " = ?"
+	if !l.text {
+		f.run = "SELECT " + strings.Join(append(cols, l.idExpr(alias)), ", ") + from + " BETWEEN ? AND ? ORDER BY " + l.idExpr(alias)
+	}
 	return f, nil
+}
+
+// shortRun is how many features are found one by one as fast as in a row.
+const shortRun = 8
+
+// readRun reads the first of rows into b, as far as their ids follow each other and they are there in the revision rev; 0 where those are few.
+func (f *fetcher) readRun(c *conn, b *batch, rev uint64, rows []store.Row) (n int, err error) {
+	if f.run == "" {
+		return 0, nil
+	}
+	first, long := int64(0), 0
+	for ; long < min(len(rows), batchFeatures); long++ {
+		id, ok := parseID(rows[long].ID)
+		if long == 0 {
+			first = id
+		}
+		if x := rows[long].Rev; !ok || x != 0 && x != rev || id-first != int64(long) {
+			break
+		}
+	}
+	if long < shortRun {
+		return 0, nil
+	}
+	at := 1 + len(f.fields) + len(f.version)
+	err = c.query(f.run, []any{first, first + int64(long) - 1}, func(r row) error {
+		if r.Int(at) != first+int64(n) {
+			return errEnough
+		}
+		f.append(b, r)
+		if n++; len(b.wkb) >= batchBytes {
+			return errEnough
+		}
+		return nil
+	})
+	if err == errEnough {
+		err = nil
+	}
+	return n, err
 }
 
 // read fills b with the first n of rows, which are in the revision rev; missing tells that the next one does not exist, or not in the revision asked for.
 func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, missing bool, err error) {
 	b.reset()
+	if n, err := f.readRun(c, b, rev, rows); n > 0 || err != nil {
+		return n, false, err
+	}
 	for _, x := range rows {
 		key, ok := f.l.id(x.ID)
 		there := false
@@ -182,6 +261,10 @@ func (f *fetcher) append(b *batch, r row) {
 	}
 	b.ends = append(b.ends, len(b.wkb))
 	for i, x := range f.fields {
+		if x.Type == cql2.TypeText && r.Kind(i+1) == kindText {
+			b.values = append(b.values, b.known(r, i+1))
+			continue
+		}
 		v := readValue(r, i+1, x.Type)
 		if s, ok := v.(string); ok && x.Type == cql2.TypeJSON {
 			v = store.JSON(s)

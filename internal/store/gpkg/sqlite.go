@@ -346,6 +346,7 @@ type row struct{ s *sqlite.Stmt }
 func (r row) Int(i int) int64     { return r.s.ColumnInt64(i) }
 func (r row) Float(i int) float64 { return r.s.ColumnFloat(i) }
 func (r row) Text(i int) string   { return r.s.ColumnText(i) }
+func (r row) Len(i int) int       { return r.s.ColumnLen(i) }
 func (r row) Null(i int) bool     { return r.s.ColumnType(i) == sqlite.TypeNull }
 func (r row) Bool(i int) bool     { return r.s.ColumnInt64(i) != 0 }
 

@@ -1,0 +1,29 @@
+package format_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"grense/internal/format"
+)
+
+// TestReadmeListsTheLossesThatTheHeaderTells of each format, in the same words.
+func TestReadmeListsTheLossesThatTheHeaderTells(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(b), "| `f` | Lost |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var want []string
+	for _, f := range format.All() {
+		if len(f.Losses) > 0 {
+			want = append(want, "| `"+f.Name+"` | "+strings.Join(f.Losses, "; ")+" |")
+		}
+	}
+	if got := strings.Join(want, "\n"); table != got {
+		t.Errorf("README has\n%s\nheaders tell\n%s", table, got)
+	}
+}
