@@ -292,6 +292,9 @@ func TestVersionedCollectionSaysSo(t *testing.T) {
 			t.Errorf("without versions: %s", path)
 		}
 	}
+	if b := a.get("/collections/areas?f=html&lang=en").wants(200).Body; !strings.Contains(string(b), "<dt>Number of versions of features</dt><dd>7</dd>") {
+		t.Errorf("the page: %s", b)
+	}
 }
 
 // TestLookupSelectsVersions: a point is in the divisions of now, or of the day asked for.
