@@ -9,13 +9,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/paulmach/orb"
+	cutting "github.com/paulmach/orb/clip"
 	"github.com/paulmach/orb/planar"
 )
 
 // crowd is how many features a map may have before names wider than their features are left out, but for those of the largest ones.
 const (
 	crowd    = 20
-	overMost = 16 // names that are wider than their features, in a crowd
+	overMost = 30 // names that are wider than their features, in a crowd
 )
 
 // label is the name of a feature, in pixels.
@@ -26,17 +27,23 @@ type label struct {
 	tall   float64 // height of the feature
 	area   float64 // of its largest part
 	beside bool
+	near   bool // of a feature in the surroundings
 }
 
-// labelsOf returns the names of the features of a map, those of large ones first.
+// labelsOf returns the names of the features of a map, those of large ones first, and of its surroundings, where they are asked for.
 func (d *drawing) labelsOf(p *Picture) (all []label) {
 	for _, m := range p.Marks {
-		if m.Near || m.Title == "" || m.Empty() {
+		if m.Near && !p.Around || m.Title == "" || m.Empty() {
 			continue
 		}
-		l := label{text: shortName(m.Title)}
+		l := label{text: shortName(m.Title), near: m.Near}
 		if i := m.largest(); i >= 0 {
 			px := d.points(moved(m.rings[i], d.shift))
+			if m.Near { // of what is seen of it
+				if px = cutting.Ring(d.frame(), px); len(px) < 4 {
+					continue
+				}
+			}
 			b := px.Bound()
 			l.at, l.room, l.tall, l.area = inside(px), b.Max[0]-b.Min[0], b.Max[1]-b.Min[1], math.Abs(planar.Area(px))
 		} else if len(m.points) > 0 {
@@ -46,7 +53,15 @@ func (d *drawing) labelsOf(p *Picture) (all []label) {
 		}
 		all = append(all, l)
 	}
-	slices.SortStableFunc(all, func(a, b label) int { return cmp.Compare(b.area, a.area) })
+	slices.SortStableFunc(all, func(a, b label) int {
+		if a.near != b.near {
+			if a.near {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(b.area, a.area)
+	})
 	return all
 }
 
@@ -57,10 +72,15 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 	count := len(all)
 	var taken []orb.Bound
 	over := 0
+	few := count <= crowd // then a name may stand beside its feature
+	places := around[:17]
+	if few {
+		places = around
+	}
 	d.b = append(d.b, `<g class="`...)
 	d.b = append(append(d.b, class...), `" aria-hidden="true">`...)
 	for _, l := range all {
-		w := .58 * size * float64(utf8.RuneCountInString(l.text))
+		w := .55 * size * float64(utf8.RuneCountInString(l.text))
 		wide := !l.beside && count > crowd && w > 1.3*l.room
 		if len(taken) == labelMost || wide && over == overMost {
 			continue
@@ -80,8 +100,8 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 			}
 		}
 		box, free := place(left, y)
-		for i := 0; i < len(around) && !free && !l.beside; i++ { // a little aside, higher or lower, over the feature still
-			if step := around[i]; math.Abs(step[1])*size < l.tall/3 {
+		for i := 0; i < len(places) && !free && !l.beside; i++ { // a little aside, higher or lower, over the feature still
+			if step := around[i]; math.Abs(step[1])*size < l.tall/3 || few && math.Abs(step[1])*size < l.tall/2+1.3*size {
 				left, y = min(max(l.at[0]-w/2+step[0]*max(w, l.room), 4), float64(d.width)-4-w), l.at[1]+step[1]*size
 				box, free = place(left, y)
 			}
@@ -93,7 +113,10 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 			over++
 		}
 		taken = append(taken, box)
-		d.b = append(d.b, `<text x="`...)
+		if d.b = append(d.b, "<text"...); l.near {
+			d.b = append(d.b, ` class="quiet"`...)
+		}
+		d.b = append(d.b, ` x="`...)
 		d.int(int(math.Round(left + w/2)))
 		d.b = append(d.b, `" y="`...)
 		d.int(int(math.Round(y + size/3)))
@@ -103,7 +126,8 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 }
 
 // around are the places of a name besides the middle of its feature: aside in parts of the wider of the two, down in heights of the name.
-var around = []orb.Point{{0, 0}, {0, -.6}, {0, .6}, {-.2, 0}, {.2, 0}, {0, -1.2}, {0, 1.2}, {-.2, -.6}, {.2, -.6}, {-.2, .6}, {.2, .6}, {-.4, 0}, {.4, 0}, {-.4, -.6}, {.4, -.6}, {-.4, .6}, {.4, .6}}
+var around = []orb.Point{{0, 0}, {0, -.6}, {0, .6}, {-.2, 0}, {.2, 0}, {0, -1.2}, {0, 1.2}, {-.2, -.6}, {.2, -.6}, {-.2, .6}, {.2, .6}, {-.4, 0}, {.4, 0}, {-.4, -.6}, {.4, -.6}, {-.4, .6}, {.4, .6},
+	{-.7, 0}, {.7, 0}, {-.5, -.3}, {-.5, .3}, {-.5, -.9}, {-.5, .9}, {-.7, .6}, {.7, .6}, {-.7, -.6}, {.7, -.6}}
 
 // shortName is the first of the names that a title joins, cut to what fits on a map.
 func shortName(s string) string {

@@ -37,6 +37,7 @@ type Picture struct {
 	Marks   []Mark
 	Box     *orb.Bound // an extent to draw; nil: none
 	Tiles   []Tile     // a grid over the features
+	Around  bool       // the surroundings are named, too
 	Labels  bool
 
 	DegreeGrid bool // lines of whole degrees, named at the edge, around the box; of maps in degrees
@@ -86,6 +87,7 @@ type drawing struct {
 	width, height int
 	shift         float64 // parts west of it are shown 360 degrees further east; NaN: none are
 	links         bool
+	stop          bool // a link that is a stop of the keyboard is written
 	b             []byte
 }
 
@@ -228,6 +230,7 @@ func (d *drawing) xy(p orb.Point) orb.Point {
 // draw writes the picture; what is smaller than tol units is left out.
 func (d *drawing) draw(p *Picture, tol float64) {
 	linked := d.links
+	d.stop = false
 	role := `role="img"`
 	if linked {
 		role = `role="group"`
@@ -359,9 +362,10 @@ func (d *drawing) feature(m *Mark, tol float64, p *Picture) {
 	linked := d.links && m.Href != ""
 	if linked {
 		d.b = append(append(d.b, `<a href="`...), template.HTMLEscapeString(m.Href)...)
-		if p.Lookup {
+		if p.Lookup || d.stop { // a map is one stop of the keyboard
 			d.b = append(d.b, `" tabindex="-1`...)
 		}
+		d.stop = true
 		if m.Foreign != "" {
 			d.b = append(append(d.b, `" lang="`...), template.HTMLEscapeString(m.Foreign)...)
 		}

@@ -1,9 +1,16 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
+	"image/color"
+	"image/png"
+	"math"
 	"net/http"
+	"slices"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // phone is a small screen.
@@ -33,6 +40,70 @@ func hitsFirst(t *testing.T, ctx context.Context, s site, checks string) {
 				if seen.Open || !seen.Link || seen.Bottom > float64(w.height) || seen.Sorted > seen.Width {
 					t.Errorf("%s in %s on %d x %d: %+v", path, lang, w.width, w.height, seen)
 				}
+			}
+		}
+	}
+}
+
+// luminance is that of WCAG 2.2.
+func luminance(c color.RGBA) float64 {
+	part := func(v uint8) float64 {
+		if x := float64(v) / 255; x > .04045 {
+			return math.Pow((x+.055)/1.055, 2.4)
+		} else {
+			return x / 12.92
+		}
+	}
+	return .2126*part(c.R) + .7152*part(c.G) + .0722*part(c.B)
+}
+
+func contrast(a, b color.RGBA) float64 {
+	x, y := luminance(a)+.05, luminance(b)+.05
+	return max(x, y) / min(x, y)
+}
+
+// mapContrast looks at the pixels of the drawn map of a feature: its outline stands out by 3:1 from all that the map is made of.
+func mapContrast(t *testing.T, ctx context.Context, s site, checks string) {
+	k := keyboard{newTab(t, ctx, true, checks), t}
+	for _, path := range []string{"/collections/kommuner/items/3201", "/collections/kommuner/items/1103", "/collections/fylker/items/11"} {
+		for _, dark := range []bool{false, true} {
+			k.visit(window{width: 1280, height: 900, dark: dark, noScript: true}, s.open.URL+path+"?f=html&lang=en", http.StatusOK)
+			var line []float64 // the colour of the outline, as the style sheet has it, and where the map is
+			err := k.ask(`(() => { const m = document.querySelector("svg.map"), b = m.getBoundingClientRect();
+				return [...getComputedStyle(m.querySelector(".here path")).stroke.match(/\d+/g).map(Number), b.left, b.top, b.right, b.bottom]; })()`, &line)
+			if err != nil || len(line) != 7 {
+				t.Fatalf("%v: %v", line, err)
+			}
+			shot, err := chromedp.Run(k.ctx, chromedp.FullScreenshot(100))
+			if err != nil {
+				t.Fatal(err)
+			}
+			img, err := png.Decode(bytes.NewReader(shot))
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen, all := map[color.RGBA]int{}, 0
+			for y := int(line[4]) + 6; y < int(line[6])-6; y++ {
+				for x := int(line[3]) + 6; x < int(line[5])-6; x++ {
+					seen[color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)]++
+					all++
+				}
+			}
+			outline := color.RGBA{uint8(line[0]), uint8(line[1]), uint8(line[2]), 255}
+			if seen[outline] < 100 {
+				t.Errorf("%s dark %t: only %d pixels of the outline %v", path, dark, seen[outline], outline)
+			}
+			var grounds []color.RGBA
+			for c, n := range seen {
+				if n > all/50 && c != outline {
+					grounds = append(grounds, c)
+					if got := contrast(c, outline); got < 3 {
+						t.Errorf("%s dark %t: the outline %v stands out from %v by %.2f", path, dark, outline, c, got)
+					}
+				}
+			}
+			if len(grounds) < 2 {
+				t.Errorf("%s dark %t: the map is of %v", path, dark, slices.Clone(grounds))
 			}
 		}
 	}

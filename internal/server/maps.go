@@ -319,7 +319,7 @@ func (c *call) itemMap(o *outliner, row store.Row, b orb.Bound, title string) (t
 		return "", err
 	}
 	here[0].Href = ""
-	p := draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: slices.Concat(ground, around, here), Labels: true, Text: c.text("map.item", title)}
+	p := draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: slices.Concat(ground, around, here), Labels: true, Around: true, Text: c.text("map.item", title)}
 	return p.SVG(), nil
 }
 

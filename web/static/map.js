@@ -459,6 +459,7 @@ export default async function start(figure) {
   if (rect?.height > 100) box.style.height = Math.round(rect.height) + "px";
   drawing?.remove();
   old?.remove();
+  figure.querySelector(".told")?.remove();
   figure.prepend(box, status, help);
   figure.classList.remove("picture");
   const repaint = () => { paint = colours(probe); draw(); };

@@ -152,22 +152,41 @@ for (const figure of document.querySelectorAll("figure.picture")) {
     b.name = name;
     b.textContent = sign;
     b.title = label;
+    b.tabIndex = -1;
     b.setAttribute("aria-label", label);
-    b.addEventListener("click", () => {
-      act();
-      if (b.disabled) buttons[0].disabled ? buttons[1].focus() : buttons[0].focus();
-    });
+    b.addEventListener("click", () => { act(); map.focus({ preventScroll: true }); });
     return b;
   });
   tools.append(...buttons);
-  tools.addEventListener("keydown", (e) => {
+  // The map is one stop of the keyboard: arrows go from feature to feature, or move a map without any.
+  const links = [...map.querySelectorAll("a")], told = document.createElement("p"), middle = (a) => { const b = a.getBBox(); return [b.x + b.width / 2, b.y + b.height / 2]; };
+  for (const a of links) a.setAttribute("tabindex", "-1");
+  map.setAttribute("tabindex", "0");
+  told.className = "told hint";
+  told.setAttribute("role", "status");
+  told.textContent = links.length ? text.keys : text.keysOnly;
+  const step = (dx, dy) => {
+    const at = links.indexOf(document.activeElement), from = at < 0 ? [x + width / k / 2, y + height / k / 2] : middle(links[at]);
+    let best, least = Infinity;
+    for (const a of links) {
+      const [mx, my] = middle(a), vx = mx - from[0], vy = my - from[1], along = vx * dx + vy * dy, far = along + 2 * Math.abs(vx * dy - vy * dx);
+      if (a !== document.activeElement && along > 0 && far < least) { best = a; least = far; }
+    }
+    if (!best) return;
+    best.focus({ preventScroll: true });
+    told.textContent = best.querySelector("title").textContent;
+    if (k > 1) { [x, y] = middle(best); x -= width / k / 2; y -= height / k / 2; draw(); }
+  };
+  const ways = { left: [-1, 0], right: [1, 0], up: [0, -1], down: [0, 1] };
+  figure.addEventListener("keydown", (e) => {
     const name = keys[e.key];
-    if (!name || e.ctrlKey || e.metaKey || e.altKey || k === 1 && name !== "in") return;
+    if (!name || e.ctrlKey || e.metaKey || e.altKey || !map.isConnected) return;
+    if (ways[name] && links.length) step(...ways[name]);
+    else if (k === 1 && name !== "in") return;
+    else acts[name][2]();
     e.preventDefault();
-    acts[name][2]();
-    if (document.activeElement === document.body || document.activeElement.disabled) buttons[0].focus();
   });
-  map.after(tools);
+  map.after(tools, told);
 
   map.addEventListener("wheel", (e) => {
     if (!e.ctrlKey && !e.metaKey) return;
