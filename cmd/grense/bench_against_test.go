@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,8 @@ import (
 )
 
 // TestBenchAgainst logs server CPU per request of bin/grense and of the program that GRENSE_BENCH_OLD names, with the same data, in interleaved rounds; GRENSE_BENCH_SOURCE and
-// GRENSE_BENCH_ONLY choose as in TestBenchTable. The ratio is the median over rounds of new to old. Both answer 200, and the ratio of what they send is told, since a page that says more costs more.
+// GRENSE_BENCH_ONLY choose as in TestBenchTable. The ratio is the median over rounds of new to old. What the older program does not
+// answer with 200 is passed over. The ratio of what they send is told, since a page that says more costs more.
 func TestBenchAgainst(t *testing.T) {
 	old := os.Getenv("GRENSE_BENCH_OLD")
 	if old == "" {
@@ -48,6 +50,10 @@ func interleave(t *testing.T, old, now *serving, questions []question) {
 			continue
 		}
 		path := q.paths(rng, 1)[0]
+		if code, _, _, err := old.asker(old.key).ask(t.Context(), path); err != nil || code != http.StatusOK {
+			t.Logf("%-70.70s the older program answers %d, %v", q.name, code, err)
+			continue
+		}
 		sent := float64(len(record(t, now, path).Body)) / float64(len(record(t, old, path).Body))
 		before.calibrate(t, q, rng)
 		after.calibrate(t, q, rng)
