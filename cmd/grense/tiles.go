@@ -14,6 +14,7 @@ import (
 
 	"grense/internal/archive"
 	"grense/internal/config"
+	"grense/internal/cql2"
 	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/tile"
@@ -37,6 +38,7 @@ type tilesExportCmd struct {
 	Collections []string `placeholder:"ID,..." help:"Collections with a layer each, in this order. Defaults to all with geometries."`
 	MinZoom     int      `name:"min-zoom" default:"0" placeholder:"Z" help:"First level. Levels on which the features are too small for tiles are left out. Defaults to 0."`
 	MaxZoom     int      `name:"max-zoom" default:"12" placeholder:"Z" help:"Last level, at most 14; readers enlarge its tiles. Defaults to 12."`
+	Datetime    string   `placeholder:"DAY" help:"A day or a moment: of features with versions those that were valid then. Defaults to now."`
 	Force       bool     `help:"Replace the file if it exists."`
 	dataFlags
 }
@@ -55,6 +57,7 @@ makes a smaller file, a finer one a larger file.
 Examples:
   grense tiles export kommuner.gpkg --out kommuner.pmtiles
   grense tiles export norge.gpkg --out kart.mbtiles --collections fylker,kommuner --min-zoom 3 --max-zoom 10
+  grense tiles export norge.gpkg --out 2019.pmtiles --datetime 2019-12-31
   grense tiles export postgres://reader@db.example.org/divisions --out divisions.pmtiles
 
 Then:
@@ -79,11 +82,15 @@ func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	at, err := c.moment(cfg.Service.TimeZone, st.Catalog(), names)
+	if err != nil {
+		return err
+	}
 	// Levels stay as they are while they are exported, also of a database that others write into.
 	maker := tile.NewMaker(tile.Options{Dir: filepath.Join(dir, "tiles"), Bytes: exportBytes, Check: 1000 * time.Hour, Log: log})
 	defer maker.Close()
 	start := time.Now()
-	made, err := maker.Export(ctx, st, tile.Export{AsOf: time.Now(), Path: c.Out, Collections: names, First: c.MinZoom, Last: c.MaxZoom, Name: cfg.Service.Title.In("nb"),
+	made, err := maker.Export(ctx, st, tile.Export{AsOf: at, Path: c.Out, Collections: names, First: c.MinZoom, Last: c.MaxZoom, Name: cfg.Service.Title.In("nb"),
 		Attribution: attribution(cfg.Service.Licence), Told: newTeller(p)})
 	if err != nil {
 		return c.explained(err)
@@ -147,6 +154,22 @@ func (c *tilesExportCmd) chosen(cat *store.Catalog) ([]string, error) {
 		seen[id] = true
 	}
 	return c.Collections, nil
+}
+
+// moment is that of which features with versions are, in a time zone.
+func (c *tilesExportCmd) moment(zone string, cat *store.Catalog, names []string) (time.Time, error) {
+	in, err := time.LoadLocation(zone) // "": UTC
+	if err != nil || c.Datetime == "" {
+		return time.Now().In(in), err
+	}
+	at, ok := cql2.ParseInstant(c.Datetime, in)
+	if !ok {
+		return at, fmt.Errorf("--datetime %s: write a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z", c.Datetime)
+	}
+	if !slices.ContainsFunc(names, func(id string) bool { coll, _ := cat.Collection(id); return coll.Versions != nil }) {
+		return at, fmt.Errorf("--datetime %s: leave it out; features of %s have no versions", c.Datetime, strings.Join(names, ", "))
+	}
+	return at, nil
 }
 
 // explained adds the cure.

@@ -1,10 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
+	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"grense/internal/archive"
 )
 
 // TestServeReadsTilesFromAFile: the same bytes and statuses as without it, from the first request on.
@@ -69,6 +75,54 @@ func TestTilesAreRefusedWithTheCure(t *testing.T) {
 		code, _, errs := command(t, dir, x.args...)
 		if code != exitFailed || !strings.Contains(errs, x.want) || x.args[0] == "serve" && !strings.Contains(errs, "grense tiles export") {
 			t.Errorf("%v: %d %s", x.args, code, errs)
+		}
+	}
+}
+
+// TestTilesOfADay: an archive holds the versions of now, or of the day asked for.
+func TestTilesOfADay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	square := func(name, from, to string) string {
+		return `{"type":"Feature","properties":{"nr":"1","name":"` + name + `","valid_from":"` + from + `","valid_to":` + to + `},"geometry":{"type":"Polygon","coordinates":[[[10,60],[11,60],[11,61],[10,61],[10,60]]]}}`
+	}
+	src := filepath.Join(dir, "areas.gpkg")
+	in := writeFile(t, filepath.Join(dir, "areas.geojson"), `{"type":"FeatureCollection","features":[`+square("Older", "2001-01-01", `"2012-01-01"`)+","+square("Newer", "2012-01-01", "null")+"]}")
+	if code, out, errs := command(t, dir, "import", in, "--into", src, "--collection", "areas", "--id-field", "nr"); code != 0 {
+		t.Fatal(out, errs)
+	}
+	for i, x := range []struct{ day, has, lacks string }{{"", "Newer", "Older"}, {"2005-06-01", "Older", "Newer"}, {"2012-01-01", "Newer", "Older"}} {
+		file := filepath.Join(dir, strconv.Itoa(i)+".pmtiles")
+		args := []string{"tiles", "export", src, "--out", file, "--max-zoom", "5"}
+		if x.day != "" {
+			args = append(args, "--datetime", x.day)
+		}
+		if code, out, errs := command(t, dir, args...); code != 0 {
+			t.Fatal(out, errs)
+		}
+		r, err := archive.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		b, err := r.Tile(5, 9, 16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := io.ReadAll(z)
+		if err != nil || !bytes.Contains(plain, []byte(x.has)) || bytes.Contains(plain, []byte(x.lacks)) {
+			t.Errorf("%q: %q %v, want %s without %s", x.day, plain, err, x.has, x.lacks)
+		}
+	}
+	plain := writeFile(t, filepath.Join(dir, "ruter.geojson"), squares(4))
+	for _, x := range []struct{ source, day, want string }{{src, "soon", "write a day as"}, {src, "2001-01-01/..", "write a day as"}, {plain, "2020-01-01", "have no versions"}} {
+		code, _, errs := command(t, dir, "tiles", "export", x.source, "--out", filepath.Join(dir, "x.pmtiles"), "--datetime", x.day)
+		if code != exitFailed || !strings.Contains(errs, x.want) {
+			t.Errorf("%s of %s: %d %s", x.source, x.day, code, errs)
 		}
 	}
 }

@@ -49,7 +49,8 @@ type exporter struct {
 	st     store.Store
 	cat    *store.Catalog
 	set    *Set
-	rev    string
+	rev    string // of all tiles
+	when   string // moments of which layers with versions are
 	layers []exportedLayer
 	doc    document
 	ask    []Query
@@ -74,7 +75,7 @@ func (m *Maker) Export(ctx context.Context, st store.Store, e Export) (*Exported
 	if err := x.prepare(ctx); err != nil {
 		return nil, err
 	}
-	state, err := json.Marshal([]any{archivedVersion, x.rev, x.First, x.Last, x.Name, x.Attribution, x.doc})
+	state, err := json.Marshal([]any{archivedVersion, x.rev + x.when, x.First, x.Last, x.Name, x.Attribution, x.doc})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func (x *exporter) prepare(ctx context.Context) error {
 		}
 		x.rev += l.rev
 		if at := c.Moment(x.AsOf); !at.IsZero() {
-			x.rev += "@" + at.Format(time.RFC3339)
+			x.when += "@" + at.Format(time.RFC3339)
 		}
 		x.layers, x.ask = append(x.layers, exportedLayer{l: l}), append(x.ask, Query{Collection: id, AsOf: c.Moment(x.AsOf)})
 		x.doc.Grense.Layers = append(x.doc.Grense.Layers, layer)
