@@ -66,6 +66,8 @@ var (
 // Table enriches one table. Make it by NewCSV or NewLines. It is not safe for concurrent use.
 type Table struct {
 	Report Report
+	// Around, where it is not nil, is called by Run with the work on each piece, which it does; between these Run reads and writes. Its error ends Run.
+	Around func(work func() error) error
 
 	find    Finder
 	options Options
@@ -126,12 +128,19 @@ func (t *Table) Append(dst, in []byte, last bool) (out, rest []byte, err error) 
 	return dst, in, nil
 }
 
+// leastRead is for how many bytes a read of Run has room at least.
+const leastRead = 16 << 10
+
 // Run enriches all that r gives and writes it to w, a piece at a time; read, where it is not nil, is told how many bytes have come so far. Errors are those of
 // Append, of r and of w.
 func (t *Table) Run(w io.Writer, r io.Reader, read func(bytes int)) error {
-	in, out, done := make([]byte, 0, 128<<10), make([]byte, 0, 256<<10), 0
+	in, out, done := make([]byte, 0, 64<<10), make([]byte, 0, 64<<10), 0
+	around := t.Around
+	if around == nil {
+		around = func(work func() error) error { return work() }
+	}
 	for last := false; !last; {
-		if len(in) == cap(in) {
+		if cap(in)-len(in) < leastRead {
 			in = append(make([]byte, 0, 2*cap(in)), in...)
 		}
 		n, err := r.Read(in[len(in):cap(in)])
@@ -140,7 +149,7 @@ func (t *Table) Run(w io.Writer, r io.Reader, read func(bytes int)) error {
 			return err
 		}
 		var rest []byte
-		if out, rest, err = t.Append(out[:0], in, last); err != nil {
+		if err := around(func() (err error) { out, rest, err = t.Append(out[:0], in, last); return err }); err != nil {
 			return err
 		}
 		in = append(in[:0], rest...)

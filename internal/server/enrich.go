@@ -58,6 +58,7 @@ type enriching struct {
 	table *enrich.Table
 	media string
 	begun bool
+	few   bool // the last read brought little
 }
 
 // interactive is how many bytes a read brings at least from a client that does not wait for the answer to what it has sent.
@@ -65,41 +66,44 @@ const interactive = 2 << 10
 
 func (e *enriching) run() error {
 	e.rc.EnableFullDuplex() // HTTP/2 needs none
-	in, out := make([]byte, 0, 64<<10), make([]byte, 0, 64<<10)
-	for last := false; !last; {
-		if cap(in)-len(in) < 16<<10 {
-			in = append(make([]byte, 0, 2*cap(in)), in...)
-		}
-		if d := e.c.s.cfg.Limits.ReadTimeout; d > 0 {
-			e.rc.SetReadDeadline(time.Now().Add(d)) // not every ResponseWriter has deadlines
-		}
-		n, err := e.c.r.Body.Read(in[len(in):cap(in)])
-		in = in[:len(in)+n]
-		if last = errors.Is(err, io.EOF); err != nil && !last {
-			return problem.New(problem.Invalid, err, "the table ends before it is whole; send it again")
-		}
-		var rest []byte
-		if out, rest, err = e.piece(out[:0], in, last); err != nil {
-			return err
-		}
-		in = append(in[:0], rest...)
-		if len(out) == 0 {
-			continue
-		}
-		e.begin()
-		if _, err := e.w.Write(out); err != nil {
-			return err
-		}
-		if n < interactive && !last {
-			if err := e.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-				return err
-			}
-		}
+	e.table.Around = e.turn
+	if err := e.table.Run(e, e, nil); err != nil {
+		return err
 	}
 	report, err := json.Marshal(e.table.Report)
 	e.begin()
 	e.w.Header().Set(enrichReport, string(report))
 	return err
+}
+
+// Read reads from the client.
+func (e *enriching) Read(b []byte) (n int, err error) {
+	if d := e.c.s.cfg.Limits.ReadTimeout; d > 0 {
+		e.rc.SetReadDeadline(time.Now().Add(d)) // not every ResponseWriter has deadlines
+	}
+	n, err = e.c.r.Body.Read(b)
+	e.few = n < interactive && err == nil
+	return n, endsEarly(err)
+}
+
+// endsEarly tells the client that its table broke off; the end of the table stays what it is.
+func endsEarly(err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
+	}
+	return problem.New(problem.Invalid, err, "the table ends before it is whole; send it again")
+}
+
+// Write writes to the client, at once where it may wait for that.
+func (e *enriching) Write(b []byte) (int, error) {
+	e.begin()
+	n, err := e.w.Write(b)
+	if err == nil && e.few {
+		if err = e.rc.Flush(); errors.Is(err, http.ErrNotSupported) {
+			err = nil
+		}
+	}
+	return n, err
 }
 
 // begin writes the header of the answer.
@@ -116,22 +120,22 @@ func (e *enriching) begin() {
 	e.w.WriteHeader(http.StatusOK)
 }
 
-// piece enriches what has come in, in a turn of its own.
-func (e *enriching) piece(out, in []byte, last bool) ([]byte, []byte, error) {
+// turn does the work on a piece in a turn of its own.
+func (e *enriching) turn(work func() error) error {
 	t := e.c.s.turns
 	k := t.newTicket(e.c.owner(), e.begun)
 	ctx := e.c.r.Context()
 	if err := t.enter(ctx, costWriting, k); err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer t.leave(costWriting, k)
 	e.find.ctx = context.WithValue(ctx, ticketKey{}, k)
 	t.charge(e.find.ctx, store.CostPage)
-	out, rest, err := e.table.Append(out, in, last)
+	err := work()
 	if f, ok := errors.AsType[*enrich.Fault](err); ok {
 		err = problem.New(problem.Invalid, nil, "%s", f.Detail)
 	}
-	return out, rest, err
+	return err
 }
 
 // divider finds the divisions of points and codes, in one state of the data. It implements enrich.Finder.
