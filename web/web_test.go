@@ -187,7 +187,7 @@ func TestStaticFilesAreFoundByBothNames(t *testing.T) {
 	if a, b := web.HashedName("a.css", []byte("x")), web.HashedName("a.css", []byte("y")); a == b {
 		t.Errorf("two contents have one name, %s", a)
 	}
-	if n := len(web.Files()); n != 6 {
+	if n := len(web.Files()); n != 7 {
 		t.Errorf("%d files", n)
 	}
 }
@@ -222,7 +222,7 @@ const maxScript = 10 << 10
 
 func TestScriptsAreSmallAndLoadNothing(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"site.js", "api.js"} {
+	for _, name := range []string{"site.js", "api.js", "run.js"} {
 		f, _ := web.Static(name)
 		if len(f.Data) > maxScript {
 			t.Errorf("%s: %d bytes", name, len(f.Data))

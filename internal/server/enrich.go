@@ -30,6 +30,9 @@ func (s *Server) enrich(c *call, w http.ResponseWriter) error {
 		return err
 	}
 	media, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if media == "multipart/form-data" {
+		return c.enrichForm(w)
+	}
 	lines := media == asLines.Media || media == "application/jsonl" || media == "application/x-jsonlines"
 	if err != nil || !lines && media != asCSV.Media {
 		return problem.New(problem.MediaType, err, "send the table with Content-Type text/csv or application/x-ndjson")
@@ -42,7 +45,7 @@ func (s *Server) enrich(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	e := &enriching{c: c, w: w, rc: http.NewResponseController(w), find: find, table: enrich.NewCSV(find, p.columns), media: asCSV.contentType()}
+	e := &enriching{c: c, w: w, rc: http.NewResponseController(w), find: find, table: enrich.NewCSV(find, p.columns), media: asCSV.contentType(), body: c.r.Body}
 	if lines {
 		e.table, e.media = enrich.NewLines(find, p.columns), asLines.contentType()
 	}
@@ -58,6 +61,7 @@ type enriching struct {
 	table *enrich.Table
 	media string
 	begun bool
+	body  io.Reader
 	few   bool // the last read brought little
 }
 
@@ -66,8 +70,7 @@ const interactive = 2 << 10
 
 func (e *enriching) run() error {
 	e.rc.EnableFullDuplex() // HTTP/2 needs none
-	e.table.Around = e.turn
-	if err := e.table.Run(e, e, nil); err != nil {
+	if err := e.through(e); err != nil {
 		return err
 	}
 	report, err := json.Marshal(e.table.Report)
@@ -76,12 +79,18 @@ func (e *enriching) run() error {
 	return err
 }
 
+// through enriches what the client sends into w.
+func (e *enriching) through(w io.Writer) error {
+	e.table.Around = e.turn
+	return e.table.Run(w, e, nil)
+}
+
 // Read reads from the client.
 func (e *enriching) Read(b []byte) (n int, err error) {
 	if d := e.c.s.cfg.Limits.ReadTimeout; d > 0 {
 		e.rc.SetReadDeadline(time.Now().Add(d)) // not every ResponseWriter has deadlines
 	}
-	n, err = e.c.r.Body.Read(b)
+	n, err = e.body.Read(b)
 	e.few = n < interactive && err == nil
 	return n, endsEarly(err)
 }

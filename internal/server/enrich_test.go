@@ -2,9 +2,11 @@ package server_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -162,5 +164,65 @@ func rowByRow(t *testing.T, a *httptest.Server, major int) {
 	var report struct{ Rows int }
 	if err := json.Unmarshal([]byte(res.Trailer.Get("Enrich-Report")), &report); err != nil || report.Rows != 5 {
 		t.Errorf("%v %+v", err, report)
+	}
+}
+
+// upload sends the form for a file, as browsers without scripts do.
+func (a *api) upload(t *testing.T, fields [][2]string, file, table string, header ...string) answer {
+	t.Helper()
+	var b bytes.Buffer
+	m := multipart.NewWriter(&b)
+	for _, f := range fields {
+		if err := m.WriteField(f[0], f[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if file != "" {
+		w, err := m.CreateFormFile("table", file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, table)
+	}
+	m.Close()
+	return a.post("/enrich", m.FormDataContentType(), b.String(), header...)
+}
+
+func TestFilesAreEnrichedFromTheirPage(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	if page := string(a.get("/processes/enrich-table?f=html").wants(200).Body); !strings.Contains(page, `enctype="multipart/form-data"`) || !strings.Contains(page, `type="file"`) {
+		t.Error("no form for a file")
+	}
+	long := "name,lon,lat\n" + strings.Repeat("home,10.75,59.91\n", 20_000)
+	for name, x := range map[string]struct {
+		fields          [][2]string
+		file, in        string
+		out, attachment string
+	}{
+		"points":      {[][2]string{{"x", ""}, {"collections", "kommuner"}}, `C:\tables\places.txt`, "lon,lat\n10.75,59.91\n", "lon,lat,kommuner_id,kommuner_name,enrich_error\n10.75,59.91,0301,Oslo,\n", "places-enriched.csv"},
+		"codes":       {[][2]string{{"code", "B"}, {"collections", "kommuner"}}, "b.csv", "A;B\n1;301\n", "A;B;kommuner_id;kommuner_name;enrich_error\n1;301;0301;Oslo;\n", "b-enriched.csv"},
+		"JSON lines":  {[][2]string{{"collections", "kommuner"}}, "l.ndjson", `{"code":"0301"}` + "\n", `{"code":"0301","kommuner_id":"0301","kommuner_name":"Oslo","enrich_error":null}` + "\n", "l-enriched.jsonl"},
+		"a long file": {[][2]string{{"collections", "kommuner"}}, "long.csv", long, "name,lon,lat,kommuner_id,kommuner_name,enrich_error\n" + strings.Repeat("home,10.75,59.91,0301,Oslo,\n", 20_000), "long-enriched.csv"},
+	} {
+		r := a.upload(t, x.fields, x.file, x.in).wants(200)
+		if string(r.Body) != x.out || !strings.Contains(r.Header.Get("Content-Disposition"), "filename="+x.attachment) || !strings.Contains(r.Header.Get("Enrich-Report"), `"matched":`) {
+			t.Errorf("%s: %v %.200s", name, r.Header, r.Body)
+		}
+	}
+	for name, x := range map[string]struct {
+		fields   [][2]string
+		file, in string
+		header   []string
+	}{
+		"no file":       {nil, "", "", nil},
+		"no such field": {[][2]string{{"level", "1"}}, "a.csv", "lon,lat\n", nil},
+		"no collection": {[][2]string{{"collections", "zz"}}, "a.csv", "lon,lat\n", nil},
+		"no columns":    {nil, "a.csv", "a,b\n1,2\n", nil},
+		"another site":  {nil, "a.csv", "lon,lat\n", []string{"Sec-Fetch-Site", "cross-site"}},
+	} {
+		if r := a.upload(t, x.fields, x.file, x.in, append(x.header, "Accept", "text/html")...).wants(400); !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
+			t.Errorf("%s: %v", name, r.Header)
+		}
 	}
 }

@@ -279,5 +279,5 @@ func noRoomFor(err error) error {
 	if !noRoom(err) {
 		return err
 	}
-	return problem.New(problem.Unavailable, err, "There is no room for the outputs now. Try again later, or ask for less.")
+	return problem.New(problem.Unavailable, err, "There is no room for this now. Try again later, or ask for less.")
 }

@@ -89,7 +89,7 @@ func (s *Server) submit(c *call, w http.ResponseWriter, x *execution, body []byt
 	now := time.Now().UTC()
 	j := store.Job{How: how, ID: newJobID(), Process: x.p.ID(), Owner: c.jobOwner(), Status: store.JobAccepted, Created: now, Updated: now, Request: request}
 	if err := s.jobs.kept.PutJob(ctx, j); err != nil {
-		return err
+		return noRoomFor(err)
 	}
 	s.jobs.awake()
 	h := w.Header()

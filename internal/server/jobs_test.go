@@ -5,11 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"grense/internal/apikey"
 	"grense/internal/config"
+	"grense/internal/server"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
 )
 
 // until asks for a job until it is in one of the states.
@@ -241,4 +245,44 @@ func TestProcessesRunFromTheirPages(t *testing.T) {
 	if r := a.until(job, "dismissed"); strings.Contains(string(r.Body), "results") {
 		t.Errorf("%s", r.Body)
 	}
+}
+
+// TestFullDiskFailsTheJobOnly: where the outputs of a job do not fit, it fails and says why, and everything else goes on, smaller jobs too.
+func TestFullDiskFailsTheJobOnly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=160k"); err != nil {
+		t.Skipf("NOT TESTED: a small disk cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	state, err := gpkg.OpenState(t.Context(), filepath.Join(dir, "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { state.Close() })
+	kept := state.(store.Jobs)
+	if err := kept.PrepareJobs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a := serveOptions(t, openGeoPackage(t, demoPath(t)), nil, func(o *server.Options) { o.Jobs = kept })
+	run := func(id, body string) answer {
+		return a.send("/processes/"+id+"/execution", body, "Prefer", "respond-async")
+	}
+	noRoom := func(r answer) {
+		t.Helper()
+		if r.wants(503); !strings.Contains(string(r.Body), "There is no room") || r.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%.300s", r.Body)
+		}
+		a.get("/collections/kommuner/items?limit=1").wants(200)
+	}
+	table := a.URL + "/collections/kommuner/items?f=csv&limit=1000&skipGeometry=true"
+	job := run("join-table", `{"inputs":{"collection_id":"kommuner","code":"id","table":{"href":"`+table+`"}}}`).wants(201).Header.Get("Location") // more than there is room for
+	a.until(job, "failed")
+	noRoom(a.get(job + "/results"))
+	noRoom(run("echo", `{"inputs":{"string":"`+strings.Repeat("x", 400<<10)+`"}}`)) // not even its input has room
+	a.until(run("echo", `{"inputs":{"string":"x"}}`).wants(201).Header.Get("Location"), "successful")
 }

@@ -121,11 +121,8 @@ func (s *Server) keyPost(c *call, w http.ResponseWriter) error {
 
 // readForm reads the body of a form of ours, of at most size bytes. Forms of other sites are refused.
 func (c *call) readForm(size int64) error {
-	if site := c.r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		return problem.New(problem.Invalid, nil, "send the form from this site's own page")
-	}
-	if origin := c.r.Header.Get("Origin"); origin != "" && !c.ownOrigin(origin) { // from browsers that do not tell the site
-		return problem.New(problem.Invalid, nil, "send the form from this site's own page")
+	if err := c.checkOrigin(); err != nil {
+		return err
 	}
 	if media, _, _ := strings.Cut(c.r.Header.Get("Content-Type"), ";"); strings.TrimSpace(media) != "application/x-www-form-urlencoded" {
 		return problem.New(problem.MediaType, nil, "send the form as application/x-www-form-urlencoded")
@@ -133,6 +130,15 @@ func (c *call) readForm(size int64) error {
 	c.r.Body = http.MaxBytesReader(nil, c.r.Body, size)
 	if err := c.r.ParseForm(); err != nil {
 		return problem.New(problem.Invalid, err, "send the fields of the form, %d bytes at most", size)
+	}
+	return nil
+}
+
+// checkOrigin refuses forms of other sites, which would be sent with the cookie of a visitor.
+func (c *call) checkOrigin() error {
+	site, origin := c.r.Header.Get("Sec-Fetch-Site"), c.r.Header.Get("Origin") // the latter from browsers that do not tell the site
+	if site != "" && site != "same-origin" && site != "none" || origin != "" && !c.ownOrigin(origin) {
+		return problem.New(problem.Invalid, nil, "send the form from this site's own page")
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ type processView struct {
 	ogcapi.Process
 	Fields []processField
 	Async  bool // may run as a job
+	Upload bool // a file can be sent to /enrich instead
 }
 
 // processField is a field of the form, for one input.

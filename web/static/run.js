@@ -1,0 +1,54 @@
+"use strict";
+
+// The form of a process runs it without leaving the page: how far the upload is, then the result, to read where it is short and to save. What runs as a job has a page of its own.
+for (const form of document.querySelectorAll("form.run")) {
+  const outcome = form.querySelector(".outcome"), text = outcome.dataset;
+  const say = (...nodes) => { outcome.hidden = false; outcome.replaceChildren(...nodes); };
+  const make = (tag, words) => { const e = document.createElement(tag); e.textContent = words; return e; };
+  let saved;
+  form.addEventListener("submit", (event) => {
+    if (event.submitter?.value === "job") return;
+    event.preventDefault();
+    const data = new FormData(form, event.submitter), ask = new XMLHttpRequest(), bar = document.createElement("progress");
+    const buttons = form.querySelectorAll("button");
+    const busy = (is) => { for (const b of buttons) b.disabled = is; };
+    bar.max = 1;
+    bar.setAttribute("aria-label", text.running);
+    bar.removeAttribute("value");
+    say(make("p", text.running), bar);
+    ask.upload.onprogress = (e) => { if (e.lengthComputable && e.loaded < e.total) bar.value = e.loaded / e.total; else bar.removeAttribute("value"); };
+    ask.onloadend = async () => {
+      busy(false);
+      const type = ask.getResponseHeader("Content-Type") ?? "", answer = ask.response;
+      if (ask.status < 200 || ask.status > 299) {
+        let why = "";
+        try {
+          const problem = JSON.parse(await answer.text());
+          why = [problem.detail, ...(problem.faults ?? []).map((f) => `${f.name}: ${f.cure}.`)].filter(Boolean).join(" ");
+        } catch { /* the server did not answer */ }
+        return say(make("p", `${text.failed} ${why}`));
+      }
+      const nodes = [make("p", text.done)];
+      if (/json|^text\//.test(type) && answer.size < 20000) {
+        const pre = make("pre", await answer.text());
+        pre.tabIndex = 0;
+        nodes.push(pre);
+      }
+      if (answer?.size) {
+        if (saved) URL.revokeObjectURL(saved);
+        const link = make("a", text.save);
+        link.href = saved = URL.createObjectURL(answer);
+        link.download = /filename="?([^";]+)/.exec(ask.getResponseHeader("Content-Disposition") ?? "")?.[1] ?? "result";
+        const p = document.createElement("p");
+        p.append(link);
+        nodes.push(p);
+      }
+      say(...nodes);
+    };
+    ask.open("POST", form.action);
+    ask.responseType = "blob";
+    ask.setRequestHeader("Accept", "application/json");
+    ask.send(form.enctype === "multipart/form-data" ? data : new URLSearchParams(data));
+    busy(true);
+  });
+}
