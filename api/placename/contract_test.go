@@ -63,7 +63,7 @@ func field(f placename.Field) string {
 
 func TestContractIsTheCommittedOne(t *testing.T) {
 	t.Parallel()
-	golden(t, "contract.txt", []byte(strings.Join(listing(), "\n")+"\n"))
+	golden(t, "contract.txt", []byte("# Decided by the contract of Kartverket's service; README.md says more.\n"+strings.Join(listing(), "\n")+"\n"))
 }
 
 func TestContractHasTheStatedNumbers(t *testing.T) {

@@ -47,6 +47,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"grense/internal/crs"
@@ -69,6 +70,9 @@ func readTable(t *testing.T) []row {
 	defer f.Close()
 	var rows []row
 	for s := bufio.NewScanner(f); s.Scan(); {
+		if strings.HasPrefix(s.Text(), "#") {
+			continue
+		}
 		var r row
 		if _, err := fmt.Sscan(s.Text(), (*int)(&r.id), &r.lon, &r.lat, &r.x, &r.y); err != nil {
 			t.Fatalf("%q: %v", s.Text(), err)

@@ -192,5 +192,5 @@ func TestFaultsAreTheCommittedOnes(t *testing.T) {
 		head, _ := json.Marshal(w.Header()) // keys in order
 		fmt.Fprintf(&b, "%d %s\n%s\n", w.Code, head, w.Body)
 	}
-	golden(t, "faults.txt", b.String())
+	golden(t, "faults.txt", "# Decided by SOAP 1.1, SOAP 1.2 and the contract; the wording is ours. README.md says more.\n"+b.String())
 }
