@@ -81,6 +81,7 @@ var pageKinds = []pageKind{
 	{name: "changes", route: "/changes", path: "/changes?f=html&limit=5", keyed: true},
 	{name: "changes-latest", route: "/changes/latest", path: "/changes/latest?f=html", keyed: true},
 	{name: "retired", route: "-", path: "/collections/kommuner/items/1507?f=html", status: http.StatusGone, keyed: true},
+	{name: "search", route: "/search", path: "/search?f=html&q=oslo", keyed: true},
 	{name: "about", route: "/about", path: "/about?f=html"},
 	{name: "accessibility", route: "/accessibility", path: "/accessibility?f=html"},
 	{name: "soap", route: "/soap/stedsnavn/v1", path: "/soap/stedsnavn/v1?f=html"},

@@ -297,6 +297,8 @@ var (
 			return err
 		})}
 
+	paramSearch = &param{Name: "q", Description: "Words, or a position", Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200}, parse: into(parseSearched)}
+
 	paramFilter = &param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: schemaFilled,
 		parse: into(func(_ *call, p *itemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
 

@@ -275,6 +275,7 @@ func (s *Server) table() []*route {
 			Description: "The codes of a list with their names in the languages that are known.",
 			Formats:     []rep{asJSON, asCSV, asHTML}, Schema: schema("codeList"), Get: s.codeList, Register: true},
 		{Path: "/preview.png", Op: "getPreview", Summary: "Picture of the service", Formats: []rep{asPNG, asJSON}, NoAccept: true, Hidden: true, Get: s.preview},
+		{Path: "/search", Op: "search", Summary: "Search in all collections", Data: true, Params: []*param{paramSearch}, New: newSearchParams, Formats: []rep{asHTML, asJSON}, Hidden: true, Stream: s.search},
 		{Path: "/about", Op: "getAbout", Summary: "About the service", Formats: []rep{asHTML, asJSON}, Hidden: true, Get: s.about},
 		{Path: "/accessibility", Op: "getAccessibility", Summary: "Accessibility statement", Formats: []rep{asHTML, asJSON}, Hidden: true, Get: s.accessibility},
 		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*param{paramOperation}, New: newSOAPParams, Formats: []rep{asHTML, asJSON}, Hidden: true,

@@ -8,7 +8,6 @@ for (const form of document.querySelectorAll("form.search")) {
   const list = form.querySelector("[role=listbox]");
   const status = form.querySelector("[role=status]");
   const text = form.dataset;
-  const sources = [...form.querySelectorAll("button[data-title]")].reverse(); // the smallest collection first
   const lang = form.elements.lang.value;
   let found = [], active = -1, timer, asking, allowed, asked = "";
 
@@ -33,7 +32,6 @@ for (const form of document.querySelectorAll("form.search")) {
     field.setAttribute("aria-activedescendant", option.id);
   };
   const go = (i) => { location.href = found[i].href; };
-  const tag = (code) => ({ nor: "no", sme: "se" })[code] || code;
   const show = () => {
     list.replaceChildren(...found.map((x, i) => {
       const option = document.createElement("li");
@@ -71,20 +69,11 @@ for (const form of document.querySelectorAll("form.search")) {
     const { signal } = asking = new AbortController();
     try {
       if (!await mayAsk()) return;
-      const pages = await Promise.all(sources.map(async (b) => {
-        const { title, language } = b.dataset;
-        const path = new URL(b.formAction).pathname;
-        const names = language ? title + "," + language : title;
-        const r = await fetch(`${path}?f=json&limit=3&skipGeometry=true&properties=${encodeURIComponent(names)}&q=${encodeURIComponent(q)}`, { signal });
-        if (!r.ok) throw new Error(r.status); // which is not that there is nothing
-        return (await r.json()).features.map((f) => ({
-          name: String(f.properties[title] ?? f.id), lang: language && tag(f.properties[language]), kind: b.textContent,
-          href: `${path}/${encodeURIComponent(f.id)}?f=html&lang=${lang}`,
-        }));
-      }));
+      const r = await fetch(`${new URL(form.action).pathname}?f=json&lang=${lang}&q=${encodeURIComponent(q)}`, { signal });
+      if (!r.ok) throw new Error(r.status); // which is not that there is nothing
+      const groups = (await r.json()).groups;
       if (signal.aborted) return;
-      const start = (x) => x.name.toLowerCase().startsWith(q.toLowerCase()) ? 0 : 1;
-      found = pages.flat().sort((a, b) => start(a) - start(b)).slice(0, 10);
+      found = groups.flatMap((g) => g.hits.map((h) => ({ name: h.name, lang: h.lang, kind: h.about, href: h.href }))).slice(0, 10);
       if (document.activeElement === field) show();
     } catch (e) {
       if (e.name === "AbortError") return;

@@ -1,0 +1,284 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+)
+
+// searchHits is how many hits of each collection a search shows; the page of the collection has the rest.
+const searchHits = 5
+
+// searchParams are those of a search in all collections.
+type searchParams struct {
+	asked string
+	terms []string
+	kind  string // id of the collection that a word of type names; "": all
+}
+
+func newSearchParams(*call) any { return &searchParams{} }
+
+// typeWords are words for kinds of divisions, with the ids of their collections.
+var typeWords = map[string]string{
+	"kommune": "kommuner", "kommunen": "kommuner", "kommuner": "kommuner", "kommunar": "kommuner", "municipality": "kommuner", "municipalities": "kommuner",
+	"fylke": "fylker", "fylket": "fylker", "fylker": "fylker", "county": "fylker", "counties": "fylker",
+}
+
+// parseSearched reads what is searched: words, of which one may name a kind.
+func parseSearched(c *call, p *searchParams, v []string) (err error) {
+	p.asked = v[0]
+	var words []string
+	for _, w := range strings.Fields(v[0]) {
+		if kind := typeWords[strings.ToLower(strings.Trim(w, ",."))]; kind != "" {
+			if _, there := c.cat.Collection(kind); there {
+				p.kind = kind
+				continue
+			}
+		}
+		words = append(words, w)
+	}
+	if text := strings.Join(words, " "); text != "" || p.kind == "" {
+		p.terms, err = cql2.ParseSearch(text)
+	}
+	return err
+}
+
+// searchDoc is what a search finds, by collections, divisions first.
+type searchDoc struct {
+	Query  string        `json:"q"`
+	Groups []searchGroup `json:"groups"`
+}
+
+type searchGroup struct {
+	ID    string      `json:"collection"`
+	Title string      `json:"title"`
+	Href  string      `json:"href"` // of all its hits
+	More  bool        `json:"more"` // than are listed
+	Hits  []searchHit `json:"hits"`
+}
+
+// searchHit is a feature that was found. About is its type and where it lies.
+type searchHit struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Lang  string `json:"lang,omitempty"`
+	About string `json:"about"`
+	Href  string `json:"href"`
+}
+
+// search finds features of all collections by words; a position leads to the divisions there.
+func (s *Server) search(c *call, w http.ResponseWriter) error {
+	p := c.params.(*searchParams)
+	h := w.Header()
+	h.Set("Content-Type", c.rep.contentType())
+	h.Set("Content-Language", languageTag(c.lang))
+	c.dataHeaders(h)
+	if at := position(p.asked); at != "" && c.rep.F == asHTML.F {
+		h.Set("Location", c.htmlHref("/lookup?"+at))
+		w.WriteHeader(http.StatusSeeOther)
+		return nil
+	}
+	doc, alike := searchDoc{Query: p.asked, Groups: []searchGroup{}}, map[[2]string]bool{}
+	for _, x := range c.searchOrder() {
+		if p.kind != "" && x.ID != p.kind || p.asked == "" {
+			continue
+		}
+		g, err := c.searchIn(x, p.terms, alike)
+		if err != nil {
+			return err
+		}
+		if len(g.Hits) > 0 {
+			doc.Groups = append(doc.Groups, g)
+		}
+	}
+	if c.rep.F != asHTML.F {
+		b, err := json.Marshal(doc)
+		if err != nil {
+			return err
+		}
+		return c.writeShort(w, b)
+	}
+	title := c.text("search.title")
+	page, err := c.s.pages.render(c, &page{Name: "found", Title: title, Crumbs: c.crumbs(""), Data: searchView{doc, c.searches(), c.s.cfg.Auth != "open"}, Script: true})
+	if err != nil {
+		return err
+	}
+	if err := c.still(); err != nil {
+		return err
+	}
+	return c.writeOnce(w, page)
+}
+
+// searchView is what the page of a search shows.
+type searchView struct {
+	searchDoc
+	Searches []searched
+	Keyed    bool
+}
+
+// searchOrder are the collections that are searched: divisions first, then the smallest ones.
+func (c *call) searchOrder() []*store.Collection {
+	var out []*store.Collection
+	for _, coll := range c.cat.Collections {
+		if p, ok := coll.Find(coll.TitleProperty); coll.Public && ok && !p.Hidden && len(coll.SearchNames()) > 0 {
+			out = append(out, coll)
+		}
+	}
+	rank := func(coll *store.Collection) int {
+		switch {
+		case coll.Geometry != nil && dimensions[coll.Geometry.Type] == 2:
+			return 0
+		case coll.Geometry != nil:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(out, func(a, b *store.Collection) int { return cmp.Or(rank(a)-rank(b), a.Count-b.Count) })
+	return out[:min(len(out), 2*searchesMost)]
+}
+
+// searchIn finds the best features of a collection; without terms the first ones. No hit looks like one of those before, which alike keeps.
+func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]string]bool) (g searchGroup, err error) {
+	g = searchGroup{ID: coll.ID, Title: c.titleOf(coll), Href: c.htmlHref("/collections/" + coll.ID + "/items")}
+	q := store.Query{Limit: searchHits + 1, Count: store.CountNone}
+	if terms != nil {
+		g.Href += "&q=" + queryEscape(strings.Join(terms, ","))
+		words := cql2.Search{Props: coll.SearchNames(), Terms: terms}
+		e, err := cql2.Check(words, public{coll, c.zone()})
+		if err != nil {
+			return g, err
+		}
+		q.Filter, q.Rank = e, &words
+	}
+	props := c.searchProperties(coll)
+	want := store.Want{NoGeometry: true}
+	for _, p := range props {
+		want.Properties = append(want.Properties, p.Name)
+	}
+	var rows [][]shown
+	err = c.ask(func(ctx context.Context) error {
+		page, err := c.s.store.Page(ctx, c.current(coll, q))
+		if err != nil {
+			return err
+		}
+		g.Hits, rows = nil, nil
+		g.More = len(page.Rows) > searchHits
+		return c.s.store.Fetch(ctx, coll.ID, page.Rows[:min(len(page.Rows), searchHits)], want, func(f *store.Feature) error {
+			cells := make([]shown, len(props))
+			for i, p := range props {
+				cells[i] = c.show(p, f.Values[i])
+			}
+			rows = append(rows, cells)
+			g.Hits = append(g.Hits, searchHit{ID: f.Public(), Href: c.htmlHref("/collections/" + coll.ID + "/items/" + pathEscape(f.Public()))})
+			return nil
+		})
+	})
+	if err != nil {
+		return g, err
+	}
+	if err := c.nameAll(coll, props, rows); err != nil {
+		return g, err
+	}
+	for i, cells := range rows {
+		h := &g.Hits[i]
+		h.Name, h.Lang = cmp.Or(cells[0].Text, h.ID), cells[0].Lang
+		var about []string
+		for j, s := range cells[1:] {
+			if s.Text != "" && props[j+1].Name != languageName(coll) {
+				about = append(about, s.Text)
+			}
+		}
+		if len(about) == 0 || coll.Geometry != nil && dimensions[coll.Geometry.Type] == 2 {
+			about = slices.Insert(about, 0, g.Title)
+		}
+		h.About = strings.Join(about, ", ")
+		for _, more := range []string{g.Title, h.ID} {
+			if alike[[2]string{h.Name, h.About}] {
+				h.About += ", " + more
+			}
+		}
+		alike[[2]string{h.Name, h.About}] = true
+	}
+	return g, nil
+}
+
+// languageName is the property with the language of titles; "" for none.
+func languageName(coll *store.Collection) string {
+	if p := languageProperty(coll); p != nil {
+		return p.Name
+	}
+	return ""
+}
+
+// searchProperties are those that tell a feature: its title, what kind it is, and the division that it lies in.
+func (c *call) searchProperties(coll *store.Collection) []*store.Property {
+	title, _ := coll.Find(coll.TitleProperty)
+	out := []*store.Property{title}
+	if p := languageProperty(coll); p != nil {
+		out = append(out, p)
+	}
+	for i := range coll.Properties {
+		p := &coll.Properties[i]
+		if p.Hidden || !simple(p.Type) {
+			continue
+		}
+		other := c.refersTo(p)
+		if p.CodeList == "/codelists/navneobjekttype" || p.CodeList == "/codelists/kommune" || other != nil && dimensions[geometryType(other)] == 2 && p.CodeList != "/codelists/fylke" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func geometryType(coll *store.Collection) string {
+	if coll.Geometry == nil {
+		return ""
+	}
+	return coll.Geometry.Type
+}
+
+var (
+	decimalPair = regexp.MustCompile(`^(-?\d{1,3}(?:[.,]\d+)?)\s*°?\s*([NSns])?[\s;,]+(-?\d{1,3}(?:[.,]\d+)?)\s*°?\s*([EWØVAewøva])?$`)
+	minutePair  = regexp.MustCompile(`^(\d{1,2})°\s*(\d{1,2}(?:[.,]\d+)?)['′’]?\s*(?:(\d{1,2}(?:[.,]\d+)?)["″”]?)?\s*([NSns])[\s,]*(\d{1,3})°\s*(\d{1,2}(?:[.,]\d+)?)['′’]?\s*(?:(\d{1,2}(?:[.,]\d+)?)["″”]?)?\s*([EWØVAewøva])$`)
+	utmPair     = regexp.MustCompile(`^(?i:UTM)?\s*(?:(3[235])\s*[A-Xa-x]?[\s,]+)?(\d{5,6}(?:[.,]\d+)?)\s*[mM]?\s*[EØAeøa]?[\s,;]+(\d{7}(?:[.,]\d+)?)\s*[mM]?\s*[Nn]?$`)
+)
+
+// position reads a position that people write: degrees as 59.9 10.7, latitude first, degrees and minutes as 59°54′N 10°45′Ø, or UTM as 33 262000
+// 6649000, in zone 33 where none is told. It is the query of /lookup; "" when it is none.
+func position(s string) string {
+	s = strings.TrimSpace(s)
+	value := func(s string) float64 {
+		v, _ := strconv.ParseFloat(strings.Replace(s, ",", ".", 1), 64)
+		return v
+	}
+	point := func(lat, lon float64) string {
+		if lat < -90 || lat > 90 || lon < -180 || lon > 180 {
+			return ""
+		}
+		return "lat=" + degrees(lat) + "&lon=" + degrees(lon)
+	}
+	sign := func(letter string) float64 {
+		if letter != "" && strings.ContainsAny(letter, "SsWwVv") {
+			return -1
+		}
+		return 1
+	}
+	if m := decimalPair.FindStringSubmatch(s); m != nil && (m[2] != "" || strings.ContainsAny(m[1], ".,") && strings.ContainsAny(m[3], ".,")) {
+		return point(sign(m[2])*value(m[1]), sign(m[4])*value(m[3]))
+	}
+	if m := minutePair.FindStringSubmatch(s); m != nil {
+		return point(sign(m[4])*(value(m[1])+value(m[2])/60+value(m[3])/3600), sign(m[8])*(value(m[5])+value(m[6])/60+value(m[7])/3600))
+	}
+	if m := utmPair.FindStringSubmatch(s); m != nil {
+		return "lon=" + number(value(m[2])) + "&lat=" + number(value(m[3])) + "&crs=" + queryEscape("http://www.opengis.net/def/crs/EPSG/0/258"+cmp.Or(m[1], "33"))
+	}
+	return ""
+}

@@ -1,0 +1,90 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"grense/internal/config"
+)
+
+func TestOneSearchFindsDivisionsFirst(t *testing.T) {
+	t.Parallel()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, nil)
+	for asked, want := range map[string][2]string{ // the first hit and its collection
+		"bærum kommune": {"Bærum", "kommuner"}, "kommune bærum": {"Bærum", "kommuner"}, "Baerum": {"Bærum", "kommuner"}, "rogaland fylke": {"Rogaland", "fylker"},
+		"county of": {"", ""}, "Rogaland county": {"Rogaland", "fylker"}, "oslo": {"Oslo", "fylker"}, "oslo kommune": {"Oslo", "kommuner"},
+	} {
+		doc := a.get("/search?f=json&lang=nb&q=" + escape(asked)).wants(200).json()
+		groups := doc["groups"].([]any)
+		if want[0] == "" {
+			if len(groups) != 0 {
+				t.Errorf("%q finds %v", asked, groups)
+			}
+			continue
+		}
+		if len(groups) == 0 {
+			t.Errorf("%q finds nothing", asked)
+			continue
+		}
+		g := groups[0].(map[string]any)
+		if hit := g["hits"].([]any)[0].(map[string]any); hit["name"] != want[0] || g["collection"] != want[1] {
+			t.Errorf("%q finds %v in %v first", asked, hit, g["collection"])
+		}
+	}
+	seen := map[string]bool{}
+	for _, x := range a.get("/search?f=json&lang=nb&q=os").wants(200).json()["groups"].([]any) {
+		g := x.(map[string]any)
+		for _, h := range g["hits"].([]any) {
+			hit := h.(map[string]any)
+			if line := hit["name"].(string) + " " + hit["about"].(string); seen[line] || hit["about"] == "" {
+				t.Errorf("two hits are %q, or it tells nothing", line)
+			} else {
+				seen[line] = true
+			}
+		}
+	}
+	body := string(a.get("/search?f=html&lang=nb&q=" + escape("bærum")).wants(200).Body)
+	for _, want := range []string{`<h2>Kommuner</h2>`, `/collections/kommuner/items/3201?f=html&amp;lang=nb">Bærum</a>`, `value="bærum"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if i, j := strings.Index(body, "<h2>Kommuner</h2>"), strings.Index(body, "<h2>Steder</h2>"); j > 0 && j < i {
+		t.Error("places come before divisions")
+	}
+	if h := a.get("/search?f=html").wants(200).Header; !strings.HasPrefix(h.Get("Content-Type"), "text/html") || h.Get("Cache-Control") != "no-cache" {
+		t.Errorf("headers %v", h)
+	}
+	keyed := serve(t, path, func(c *config.Config) { c.Auth = "required" })
+	keyed.get("/search?f=json&q=oslo").wants(401)
+	if body := string(keyed.get("/search?f=html&q=oslo").wants(401).Body); strings.Contains(body, "items/0301") {
+		t.Error("hits without a key")
+	}
+}
+
+func TestPositionsLeadToTheLookup(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for asked, want := range map[string]string{
+		"59.9 10.7": "lat=59.9&lon=10.7&", "59,9 10,7": "lat=59.9&lon=10.7&", "59.9, 10.7": "lat=59.9&lon=10.7&", "59°54′N 10°45′Ø": "lat=59.9&lon=10.75&", "59°54'0\"N 10°45'E": "lat=59.9&lon=10.75&",
+		"33 262000 6649000": "lon=262000&lat=6649000&crs=http://www.opengis.net/def/crs/EPSG/0/25833&", "32V 597000 6643000": "lon=597000&lat=6643000&crs=http://www.opengis.net/def/crs/EPSG/0/25832&",
+		"262000 6649000": "lon=262000&lat=6649000&crs=http://www.opengis.net/def/crs/EPSG/0/25833&",
+	} {
+		r := a.get("/search?f=html&q=" + escape(asked)).wants(303)
+		to := r.Header.Get("Location")
+		if !strings.HasPrefix(to, a.URL+"/lookup?"+want) {
+			t.Errorf("%q leads to %s", asked, to)
+			continue
+		}
+		if body := string(a.get(to).wants(200).Body); !strings.Contains(body, "0301") && !strings.Contains(body, "3201") && !strings.Contains(body, "3212") {
+			t.Errorf("%q finds no municipality at %s", asked, to)
+		}
+	}
+	for _, asked := range []string{"59", "oslo 10", "99.9 10.7", "1103 0301", "10.7"} {
+		a.get("/search?f=html&q=" + escape(asked)).wants(200)
+	}
+}
