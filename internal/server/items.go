@@ -527,7 +527,8 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 			return err
 		}
 	}
-	pg := &page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), LD: inScript(linked), Data: v, TitleLang: v.TitleLang, Script: v.Map != ""}
+	pg := &page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), LD: inScript(linked), Data: v, TitleLang: v.TitleLang, Script: true,
+		Copies: append(c.copies("/collections/"+c.coll.ID+"/items/"+pathEscape(v.ID)+"?"+strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&")), copied{c.text("items.id"), v.ID})}
 	if v.Map != "" {
 		pg.Tiles = c.itemTiles(at.id, *v.box)
 	}

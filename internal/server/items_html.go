@@ -112,7 +112,7 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	if v.Map, err = c.itemsMap(v.outlines, p.Rows); err != nil {
 		return err
 	}
-	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: v.Map != ""}
+	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: true, Copies: c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&"))}
 	if linked != nil {
 		pg.LD = inScript(linked)
 	}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"grense/api/ogcapi"
+	"grense/internal/config"
 	"grense/web"
 )
 
@@ -32,7 +33,21 @@ type page struct {
 	Caption     string      // of the map; "" for the usual one
 	Tiles       *tileMap    // the map of tiles that scripts put in the place of the drawing; nil: none
 	Refresh     bool        // without scripts the page is loaded anew every few seconds
+	Copies      []copied    // what people take away from the page, each with a button that copies it
 	Without     string      // a representation of the route that this document does not have; "" for none
+}
+
+// copied is a text to copy, and what it is.
+type copied struct{ Title, Text string }
+
+// copies are the address of data of the page without its language, and how to fetch it.
+func (c *call) copies(path string) []copied {
+	address := c.base() + path
+	key := ""
+	if c.s.cfg.Auth != "open" {
+		key = `-H "X-API-Key: ` + c.text("recipes.placeholder") + `" `
+	}
+	return []copied{{"GeoJSON", address}, {"curl", "curl " + key + `"` + strings.ReplaceAll(strings.ReplaceAll(address, "$", "%24"), "`", "%60") + `"`}}
 }
 
 // crumb is a step of the path to a page.
@@ -103,6 +118,12 @@ func localPath(address string) string {
 	}
 	return strings.TrimSuffix(u.EscapedPath(), "/")
 }
+
+// Feedback is where to write about the service.
+func (v *view) Feedback() address { return v.c.s.feedback() }
+
+// Contact is who runs the service, as far as configured.
+func (v *view) Contact() config.Contact { return v.c.s.cfg.Service.Contact }
 
 // Invented reports whether the page shows data that are made up.
 func (v *view) Invented() bool { return v.c.invented() }

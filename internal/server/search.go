@@ -187,6 +187,12 @@ func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]str
 	if err := c.nameAll(coll, props, rows); err != nil {
 		return g, err
 	}
+	g.tell(coll, props, rows, alike)
+	return g, nil
+}
+
+// tell names the hits by the values of the properties, each so that it looks like none before.
+func (g *searchGroup) tell(coll *store.Collection, props []*store.Property, rows [][]shown, alike map[[2]string]bool) {
 	for i, cells := range rows {
 		h := &g.Hits[i]
 		h.Name, h.Lang = cmp.Or(cells[0].Text, h.ID), cells[0].Lang
@@ -207,7 +213,6 @@ func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]str
 		}
 		alike[[2]string{h.Name, h.About}] = true
 	}
-	return g, nil
 }
 
 // languageName is the property with the language of titles; "" for none.

@@ -104,7 +104,7 @@ func (s *Server) plain(w http.ResponseWriter, r *http.Request, media string, dat
 // about tells what the service is, who runs it, and what of its data is made up.
 func (s *Server) about(c *call) (*answer, error) {
 	doc := statement{Title: c.text("about.title"), Description: c.described(), Links: c.selfLinks("/about")}
-	v := aboutView{statement: doc, Service: &s.cfg.Service, Feedback: s.feedback()}
+	v := aboutView{statement: doc, Service: &s.cfg.Service}
 	for _, coll := range c.cat.Collections {
 		if coll.Public && coll.Invented {
 			v.Invented = append(v.Invented, crumb{c.titleOf(coll), c.htmlHref("/collections/" + coll.ID)})
@@ -117,7 +117,6 @@ func (s *Server) about(c *call) (*answer, error) {
 type aboutView struct {
 	statement
 	Service  *config.Service
-	Feedback address
 	Invented []crumb // collections that are made up
 }
 
@@ -135,7 +134,7 @@ func (s *Server) feedback() address {
 // accessibility says how accessible the pages are, and where they are not.
 func (s *Server) accessibility(c *call) (*answer, error) {
 	doc := statement{Title: c.text("accessibility.title"), Description: c.text("accessibility.lead"), Links: c.selfLinks("/accessibility")}
-	return &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "accessibility", Title: doc.Title, Data: accessibilityView{doc, s.feedback()}}}, nil
+	return &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "accessibility", Title: doc.Title, Data: doc}}, nil
 }
 
 // statement is a page for programs: what it is, and where to read it.
@@ -143,10 +142,4 @@ type statement struct {
 	Title       string        `json:"title"`
 	Description string        `json:"description"`
 	Links       []ogcapi.Link `json:"links"`
-}
-
-// accessibilityView is what the page of the statement shows.
-type accessibilityView struct {
-	statement
-	Feedback address // where to tell about faults
 }

@@ -216,3 +216,21 @@ for (const figure of document.querySelectorAll("figure[data-tiles]")) {
   });
   seen.observe(figure);
 }
+
+// Buttons that copy.
+for (const code of document.querySelectorAll("[data-copy]")) {
+  const b = document.createElement("button"), done = document.createElement("span");
+  b.type = "button";
+  b.className = "quiet";
+  b.textContent = code.dataset.copy;
+  done.setAttribute("role", "status");
+  b.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      done.textContent = " " + code.dataset.done;
+    } catch { // not allowed here: it is marked, to be copied by the keyboard
+      getSelection().selectAllChildren(code);
+    }
+  });
+  code.after(b, done);
+}
