@@ -208,10 +208,11 @@ const maxLinks = 4 << 10
 // linkHeader writes links as the value of the header Link (RFC 8288, 3). Templated links are left out, and what a long filter makes
 // too long: first the links to the document itself, then the others. The document has them all, but for CSV, which then is paged by offset.
 func linkHeader(links []ogcapi.Link) string {
-	size := func(l ogcapi.Link) int { return len(l.Href) + len(l.Rel) + len(l.Type) + len(`<>; rel=""; type="", `) }
-	itself := func(l ogcapi.Link) bool { return l.Rel == "self" || l.Rel == "alternate" }
+	size := func(l *ogcapi.Link) int { return len(l.Href) + len(l.Rel) + len(l.Type) + len(`<>; rel=""; type="", `) }
+	itself := func(l *ogcapi.Link) bool { return l.Rel == "self" || l.Rel == "alternate" }
 	left, all := maxLinks, 0 // left for the links to the document itself
-	for _, l := range links {
+	for i := range links {
+		l := &links[i]
 		all += size(l)
 		if !l.Templated && !itself(l) && size(l) <= left {
 			left -= size(l)
@@ -220,7 +221,8 @@ func linkHeader(links []ogcapi.Link) string {
 	var b strings.Builder
 	b.Grow(min(all, maxLinks))
 	rest := maxLinks
-	for _, l := range links {
+	for i := range links {
+		l := &links[i]
 		if n := size(l); l.Templated || n > rest || itself(l) && n > left {
 			continue
 		} else if rest -= n; itself(l) {
@@ -229,9 +231,15 @@ func linkHeader(links []ogcapi.Link) string {
 		if b.Len() > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString("<" + linkSafe.Replace(l.Href) + `>; rel="` + linkSafe.Replace(l.Rel) + `"`)
+		b.WriteByte('<')
+		linkSafe.WriteString(&b, l.Href)
+		b.WriteString(`>; rel="`)
+		linkSafe.WriteString(&b, l.Rel)
+		b.WriteByte('"')
 		if l.Type != "" {
-			b.WriteString(`; type="` + linkSafe.Replace(l.Type) + `"`)
+			b.WriteString(`; type="`)
+			linkSafe.WriteString(&b, l.Type)
+			b.WriteByte('"')
 		}
 	}
 	return b.String()
