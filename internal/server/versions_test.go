@@ -400,3 +400,45 @@ func TestDivisionsOfADay(t *testing.T) {
 		}
 	}
 }
+
+// TestThePastStaysAsItWas: what was answered for a moment is answered again, byte for byte, when later data have been loaded. (A version that has a next one since
+// links to it, as the draft asks.)
+func TestThePastStaysAsItWas(t *testing.T) {
+	t.Parallel()
+	later := false
+	st, rewrite := writtenStore(t, func(ctx context.Context, w store.Writer) error {
+		return writeVersions(ctx, w, func(row []any) bool { return later || row[1] != "Young" && row[1] != "To come" && row[1] != "Again" })
+	})
+	a := serveStore(t, st, nil)
+	var paths []string
+	for _, f := range []string{"json", "jsonld", "html", "csv", "geojsonseq", "gml", "kml", "topojson"} {
+		paths = append(paths, "/collections/areas/items?datetime=2005-06-01&f="+f, "/collections/areas/items?datetime=2002-01-01T12:00:00Z&limit=1&f="+f)
+	}
+	for _, f := range []string{"json", "jsonld", "html"} {
+		paths = append(paths, "/collections/areas/items/1?datetime=2005-06-01&f="+f, "/collections/areas/items/2?datetime=2006-01-01&f="+f)
+	}
+	paths = append(paths, "/lookup?lon=10.72&lat=60.05&datetime=2005-06-01", "/collections/areas/download?f=csv&datetime=2005-06-01", "/collections/areas/tiles/WebMercatorQuad/5/9/16?datetime=2005-06-01")
+	ask := func() map[string]string {
+		a.settled(append([]string{"/collections/areas?f=html"}, paths...)...)
+		out := map[string]string{}
+		for _, p := range paths {
+			r := a.get(p, "Accept-Encoding", "identity").wants(200)
+			out[p] = regexp.MustCompile(`"timeStamp":"[^"]*"`).ReplaceAllString(string(r.Body), "")
+		}
+		return out
+	}
+	before := ask()
+	later = true
+	rewrite()
+	if err := a.srv.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.get("/collections/areas/items?datetime=2021-01-01").wants(200).page().ids(); !slices.Contains(got, "3") {
+		t.Fatalf("the later data are not there: %v", got)
+	}
+	for p, b := range ask() {
+		if b != before[p] {
+			t.Errorf("%s:\n was %s\n now %s", p, before[p], b)
+		}
+	}
+}
