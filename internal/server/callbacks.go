@@ -3,8 +3,11 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"io"
 	"net/url"
+	"time"
 
 	"grense/api/ogcapi"
 	"grense/internal/problem"
@@ -38,32 +41,152 @@ func (c *call) checkSubscriber(sub *ogcapi.Subscriber, job bool) error {
 	return nil
 }
 
-// tellSubscriber calls back in the background: the state when a job begins, its results as a document when it has succeeded, its failure else.
-func (s *Server) tellSubscriber(ctx context.Context, j store.Job) {
-	x, err := s.executionOf(&j)
-	if err != nil || x.req.Subscriber == nil || !s.cfg.Processes.Callbacks {
-		return
-	}
-	sub := x.req.Subscriber
-	address, body := sub.InProgressURI, func() io.ReadCloser {
-		b, _ := marshal(x.call(ctx).statusOf(&j)) // strings and numbers only
-		return io.NopCloser(bytes.NewReader(b))
+// How subscribers are called back.
+const (
+	callsAtOnce = 8
+	callTime    = time.Minute // for one try
+	callLease   = 2 * callTime
+	callTries   = 4
+)
+
+// callWait is how long after so many tries in vain the next one is: 1, 4 and 16 seconds; more is false when that was the last.
+func callWait(tries int) (wait time.Duration, more bool) {
+	return time.Second << (2 * (tries - 1)), tries < callTries
+}
+
+// subscriber is where a job tells of its state; "" for nowhere. The operator's list may have changed since the job was made.
+func (s *Server) subscriber(j *store.Job) (address string) {
+	var r jobRequest
+	var x struct{ Subscriber ogcapi.Subscriber }
+	if !s.cfg.Processes.Callbacks || json.Unmarshal(j.Request, &r) != nil || json.Unmarshal(r.Body, &x) != nil {
+		return ""
 	}
 	switch j.Status {
+	case store.JobRunning:
+		address = x.Subscriber.InProgressURI
 	case store.JobSuccessful:
-		address, body = sub.SuccessURI, func() io.ReadCloser { return x.resultsOf(ctx, &j) }
+		address = x.Subscriber.SuccessURI
 	case store.JobFailed:
-		address, body = sub.FailedURI, func() io.ReadCloser { return io.NopCloser(bytes.NewReader(j.Failure)) }
+		address = x.Subscriber.FailedURI
 	}
-	u, err := url.Parse(address)
-	if address == "" || err != nil || !s.outgoing.allowed(u) { // the list may have changed since
+	if u, err := url.Parse(address); err != nil || !s.outgoing.allowed(u) { // nothing without a host is
+		return ""
+	}
+	return address
+}
+
+// tellBegin tells the state of a job that begins, in the background while the server lives: who takes the job over tells it anew.
+func (s *Server) tellBegin(ctx context.Context, j store.Job) {
+	address := s.subscriber(&j)
+	if address == "" {
+		return
+	}
+	x, err := s.executionOf(&j)
+	if err != nil { // it will fail
 		return
 	}
 	s.jobs.told.Go(func() {
-		if err := s.outgoing.post(ctx, address, body); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "a callback was not taken", "job", j.ID, "to", u.Host, "err", redact(err.Error()))
+		for tries := 1; ; tries++ {
+			b, _ := marshal(x.call(ctx).statusOf(&j)) // strings and numbers only
+			err := s.outgoing.post(ctx, address, io.NopCloser(bytes.NewReader(b)))
+			wait, more := callWait(tries)
+			if err == nil || ctx.Err() != nil {
+				return
+			}
+			if !more || errors.Is(err, errPrivate) {
+				s.notTaken(ctx, &j, address, err)
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(wait):
+			}
 		}
 	})
+}
+
+func (s *Server) notTaken(ctx context.Context, j *store.Job, address string, err error) {
+	u, _ := url.Parse(address) // subscriber has read it
+	s.log.WarnContext(ctx, "a callback was not taken", "job", j.ID, "to", u.Host, "err", redact(err.Error()))
+}
+
+// callOf is what a job that has ended is still to tell; nil for nothing.
+func (s *Server) callOf(j *store.Job) *store.Call {
+	if s.subscriber(j) == "" {
+		return nil
+	}
+	return &store.Call{After: store.Nanos(j.Finished)}
+}
+
+// tellSubscribers calls back for jobs that have ended, those of other processes and of before a restart too, until ctx ends. Each is told at least once: who dies while it tells
+// is followed by another after callLease.
+func (s *Server) tellSubscribers(ctx context.Context) {
+	turns := make(chan struct{}, callsAtOnce)
+	for ctx.Err() == nil {
+		list, err := s.jobs.kept.JobList(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "jobs cannot be read", "err", err)
+		}
+		for i := range list {
+			j := &list[i]
+			if j.Call == nil || !j.Done() || j.Call.After > time.Now().UnixNano() {
+				continue
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case turns <- struct{}{}:
+			}
+			s.jobs.told.Go(func() {
+				defer func() { <-turns }()
+				s.tellEnd(ctx, j.ID, *j.Call)
+			})
+		}
+		rest(ctx, s.jobs.ended)
+	}
+}
+
+// tellEnd tries once to tell how a job ended: its results as a document when it has succeeded, its failure else.
+func (s *Server) tellEnd(ctx context.Context, id string, was store.Call) {
+	mine := store.Call{After: time.Now().Add(callLease).UnixNano(), Tries: was.Tries + 1}
+	j, err := s.jobs.kept.SwapCall(ctx, id, was, &mine)
+	if err != nil { // another tells it, or the job is gone
+		if ctx.Err() == nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrNotFound) {
+			s.log.WarnContext(ctx, "a callback is not begun", "job", id, "err", err)
+		}
+		return
+	}
+	address := s.subscriber(&j)
+	if address != "" {
+		err = s.postEnd(ctx, address, &j)
+	}
+	var next *store.Call
+	switch wait, more := callWait(mine.Tries); {
+	case err == nil:
+	case ctx.Err() != nil: // the server ends: another tries at once, and this was no try
+		next = &was
+	case more && !errors.Is(err, errPrivate):
+		next = &store.Call{After: time.Now().Add(wait).UnixNano(), Tries: mine.Tries}
+	default:
+		s.notTaken(ctx, &j, address, err)
+	}
+	keep, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer done()
+	if _, err := s.jobs.kept.SwapCall(keep, id, mine, next); err != nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrNotFound) {
+		s.log.WarnContext(ctx, "the end of a callback is not kept", "job", id, "err", err)
+	}
+}
+
+func (s *Server) postEnd(ctx context.Context, address string, j *store.Job) error {
+	body := io.NopCloser(bytes.NewReader(j.Failure))
+	if j.Status == store.JobSuccessful {
+		x, err := s.executionOf(j)
+		if err != nil {
+			return err
+		}
+		body = x.resultsOf(ctx, j)
+	}
+	return s.outgoing.post(ctx, address, body)
 }
 
 // resultsOf is the document of the outputs of a job.

@@ -40,10 +40,11 @@ type jobs struct {
 	mu      sync.Mutex
 	running map[string]context.CancelFunc
 	told    sync.WaitGroup // callbacks on their way
+	ended   chan struct{}  // a subscriber is to be told
 }
 
 func newJobs(kept store.Jobs) *jobs {
-	return &jobs{kept: kept, worker: newID(), wake: make(chan struct{}, 1), running: map[string]context.CancelFunc{}}
+	return &jobs{kept: kept, worker: newID(), wake: make(chan struct{}, 1), ended: make(chan struct{}, 1), running: map[string]context.CancelFunc{}}
 }
 
 // jobRequest is what a job is made of again, also by another process.
@@ -143,10 +144,21 @@ func (c *call) jobOwner() string {
 	return c.keyID
 }
 
-func (k *jobs) awake() {
+func (k *jobs) awake() { awaken(k.wake) }
+
+func awaken(c chan struct{}) {
 	select {
-	case k.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default: // somebody is awake already
+	}
+}
+
+// rest waits until something is told, or others may have made work.
+func rest(ctx context.Context, told <-chan struct{}) {
+	select {
+	case <-ctx.Done():
+	case <-told:
+	case <-time.After(time.Second):
 	}
 }
 
@@ -160,6 +172,9 @@ func (s *Server) RunJobs(ctx context.Context) {
 		done.Go(func() { s.workOnJobs(ctx) })
 	}
 	done.Go(func() { s.tidyJobs(ctx) })
+	if s.cfg.Processes.Callbacks {
+		done.Go(func() { s.tellSubscribers(ctx) })
+	}
 	done.Wait()
 	s.jobs.told.Wait()
 }
@@ -177,11 +192,7 @@ func (s *Server) workOnJobs(ctx context.Context) {
 			s.work(ctx, j)
 			continue
 		}
-		select {
-		case <-ctx.Done():
-		case <-s.jobs.wake:
-		case <-time.After(time.Second):
-		}
+		rest(ctx, s.jobs.wake)
 	}
 }
 
@@ -197,7 +208,7 @@ func (s *Server) work(ctx context.Context, j store.Job) {
 		delete(s.jobs.running, j.ID)
 		s.jobs.mu.Unlock()
 	}()
-	s.tellSubscriber(ctx, j)
+	s.tellBegin(ctx, j)
 	var told progress
 	var beats sync.WaitGroup
 	beating, stop := context.WithCancel(ctx)
@@ -222,9 +233,12 @@ func (s *Server) work(ctx context.Context, j store.Job) {
 		}
 		s.fails(ctx, &j, err)
 	}
+	if j.Done() {
+		j.Call = s.callOf(&j)
+	}
 	err = s.jobs.kept.KeepJob(keep, j)
-	if err == nil && j.Done() {
-		s.tellSubscriber(ctx, j)
+	if err == nil && j.Call != nil {
+		awaken(s.jobs.ended)
 	}
 	if err != nil && !errors.Is(err, store.ErrChanged) {
 		s.log.ErrorContext(ctx, "the end of a job is not kept", "job", j.ID, "err", err)

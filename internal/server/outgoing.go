@@ -137,30 +137,20 @@ func (b boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// post sends JSON to an address that is allowed, a few times until it is taken with a status of 2xx. body begins anew each time.
-func (o *outgoing) post(ctx context.Context, address string, body func() io.ReadCloser) (err error) {
-	for wait := time.Second; ; wait *= 4 {
-		if err = o.postOnce(ctx, address, body()); err == nil || wait > 16*time.Second || errors.Is(err, errPrivate) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(wait):
-		}
-	}
-}
-
-func (o *outgoing) postOnce(ctx context.Context, address string, body io.ReadCloser) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+// post sends JSON once to an address that is allowed, which takes it with a status of 2xx. The error does not name the address, which may hold a secret.
+func (o *outgoing) post(ctx context.Context, address string, body io.ReadCloser) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, body)
 	if err != nil {
 		body.Close()
-		return err
+		return errors.New("server: the address cannot be read")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	res, err := o.client.Do(req)
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
 	if err != nil {
 		return err
 	}

@@ -2,18 +2,25 @@ package server_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"grense/internal/config"
 	"grense/internal/server"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+	"grense/internal/store/postgis"
 )
 
 func TestPrivateAddressesAreNotPublic(t *testing.T) {
@@ -122,5 +129,179 @@ func TestSubscribersAreCalledBack(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatalf("%q", got)
 		}
+	}
+}
+
+// listener is a server that callbacks go to: it refuses until it is told to take them, and counts.
+type listener struct {
+	*httptest.Server
+	takes   atomic.Bool
+	refused chan struct{} // the first that it refuses
+	taken   chan string
+}
+
+func listen(t *testing.T) *listener {
+	t.Helper()
+	l := &listener{refused: make(chan struct{}, 1), taken: make(chan string, 100)}
+	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if l.takes.Load() {
+			l.taken <- string(b)
+			return
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		select {
+		case l.refused <- struct{}{}:
+		default: // it is known
+		}
+	}))
+	t.Cleanup(l.Close)
+	return l
+}
+
+// sharedState opens the same state of jobs once for each server, in a file or a database.
+func sharedState(t *testing.T) (open func() store.Jobs) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.db")
+	if onPostGIS() {
+		path = cluster.Database(t)
+	}
+	return func() store.Jobs {
+		t.Helper()
+		var s store.State
+		var err error
+		if onPostGIS() {
+			s, err = postgis.OpenState(t.Context(), path)
+		} else {
+			s, err = gpkg.OpenState(t.Context(), path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		jobs := s.(store.Jobs)
+		if err := jobs.PrepareJobs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return jobs
+	}
+}
+
+// untold waits until no job has anything to tell.
+func untold(t *testing.T, kept store.Jobs) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		list, err := kept.JobList(t.Context())
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		if !slices.ContainsFunc(list, func(j store.Job) bool { return !j.Done() || j.Call != nil }) {
+			return
+		}
+	}
+}
+
+func await[T any](t *testing.T, from <-chan T) (x T) {
+	t.Helper()
+	select {
+	case x = <-from:
+	case <-time.After(time.Minute):
+		t.Fatal("it does not come")
+	}
+	return x
+}
+
+// serveCalling serves the demo with callbacks to l.
+func serveCalling(t *testing.T, jobs store.Jobs, l *listener) *api {
+	t.Helper()
+	return serveOptions(t, openTest(t, demoPath(t)), func(c *config.Config) {
+		c.Processes.Allow, c.Processes.Callbacks = []string{l.URL}, true
+	}, func(o *server.Options) { o.Jobs = jobs }, (*server.Server).DialAnywhere)
+}
+
+func (l *listener) subscribe(a *api, in string) (job string) {
+	a.t.Helper()
+	return a.run("echo", `{"inputs":{`+in+`},"outputs":{"string":{}},"subscriber":{"successUri":"`+l.URL+`/?token=secret","failedUri":"`+l.URL+`/?token=secret"}}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
+}
+
+// TestSubscribersAreToldByAnotherServer when the one that tried has ended, of successes and failures; then nothing is left to tell, and no log has the address.
+func TestSubscribersAreToldByAnotherServer(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct{ in, told string }{
+		"success": {`"string":"Å"`, `{"string":"Å"}`},
+		"failure": {`"string":{"href":"http://192.0.2.1/x"}`, `/inputs/string/href`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, open := listen(t), sharedState(t)
+			first := serveCalling(t, open(), l)
+			l.subscribe(first, x.in)
+			await(t, l.refused)
+			first.stop()
+			l.takes.Store(true)
+			kept := open()
+			second := serveCalling(t, kept, l)
+			if got := await(t, l.taken); !strings.Contains(got, x.told) {
+				t.Errorf("told %s", got)
+			}
+			untold(t, kept)
+			if logs := first.logs.String() + second.logs.String(); strings.Contains(logs, "secret") || len(l.taken) > 0 {
+				t.Errorf("told %d times more; %s", len(l.taken), logs)
+			}
+		})
+	}
+}
+
+// TestOneOfTwoServersTellsASubscriber of one state.
+func TestOneOfTwoServersTellsASubscriber(t *testing.T) {
+	t.Parallel()
+	l, open := listen(t), sharedState(t)
+	l.takes.Store(true)
+	kept := open()
+	a, b := serveCalling(t, kept, l), serveCalling(t, open(), l)
+	const n = 10
+	for i := range n {
+		l.subscribe([]*api{a, b}[i%2], fmt.Sprintf(`"string":"%d"`, i))
+	}
+	told := map[string]int{}
+	for range n {
+		told[await(t, l.taken)]++
+	}
+	untold(t, kept)
+	if len(told) != n || len(l.taken) > 0 {
+		t.Errorf("%v and %d more", told, len(l.taken))
+	}
+}
+
+// TestASubscriberThatNeverTakesIsGivenUp, and the log says so without its address.
+func TestASubscriberThatNeverTakesIsGivenUp(t *testing.T) {
+	t.Parallel()
+	l, open := listen(t), sharedState(t)
+	kept := open()
+	a := serveCalling(t, kept, l)
+	job := l.subscribe(a, `"string":"x"`)
+	id := job[strings.LastIndex(job, "/")+1:]
+	for end := time.Now().Add(2 * time.Minute); ; {
+		j, err := kept.Job(t.Context(), id)
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("%+v, %v", j, err)
+		}
+		if j.Done() && j.Call == nil {
+			break
+		}
+		if j.Call != nil && j.Call.Tries > 0 && j.Call.Tries < 4 && j.Call.After > 1 && j.Call.After < time.Now().Add(30*time.Second).UnixNano() { // it need not be waited for
+			due := *j.Call
+			due.After = 1
+			if _, err := kept.SwapCall(t.Context(), id, *j.Call, &due); err != nil && !errors.Is(err, store.ErrChanged) {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if logs := a.logs.String(); !strings.Contains(logs, "a callback was not taken") || strings.Contains(logs, "secret") {
+		t.Error(logs)
 	}
 }

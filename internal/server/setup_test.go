@@ -87,6 +87,7 @@ type api struct {
 	state store.State // of keys, where they are required
 	keys  *apikey.Checker
 	logs  *lockedBuffer
+	stop  func() // ends its work on jobs, as the end of the process does
 }
 
 // lockedBuffer collects logs from all goroutines.
@@ -136,7 +137,8 @@ func serveWithout(t testing.TB) *api {
 	return serveOptions(t, openTest(t, p), nil, func(o *server.Options) { o.Jobs, o.Changes = nil, nil })
 }
 
-func serveOptions(t testing.TB, st store.Store, change func(*config.Config), more func(*server.Options)) *api {
+// serveOptions starts a server; before sees it before it works on jobs.
+func serveOptions(t testing.TB, st store.Store, change func(*config.Config), more func(*server.Options), before ...func(*server.Server)) *api {
 	t.Helper()
 	a := &api{t: t, store: st, logs: &lockedBuffer{}}
 	var h http.Handler
@@ -190,10 +192,14 @@ func serveOptions(t testing.TB, st store.Store, change func(*config.Config), mor
 	}
 	t.Cleanup(srv.Close)
 	a.srv, h = srv, srv.Handler()
+	for _, do := range before {
+		do(srv)
+	}
 	work, stop := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() { srv.RunJobs(work) })
-	t.Cleanup(func() { stop(); done.Wait() })
+	a.stop = func() { stop(); done.Wait() }
+	t.Cleanup(a.stop)
 	return a
 }
 

@@ -20,6 +20,9 @@ type Jobs interface {
 	ClaimJob(ctx context.Context, worker string, now, stale time.Time) (Job, bool, error)
 	// KeepJob writes what a worker tells of its job: progress, and at the end its status. ErrChanged when the job is another's or was dismissed.
 	KeepJob(ctx context.Context, j Job) error
+	// SwapCall writes next (nil: none) in the place of what was still to be told of a job, and returns the job with its request. ErrChanged when that is not was any more, so that of
+	// many callers one goes on; ErrNotFound when there is no such job.
+	SwapCall(ctx context.Context, id string, was Call, next *Call) (Job, error)
 	// DismissJob ends a job that has not finished; ErrChanged when it has.
 	DismissJob(ctx context.Context, id string, at time.Time) error
 	// DropJob removes a job and what it gave; nil when there is none.
@@ -67,6 +70,7 @@ type Job struct {
 	Worker  string `json:"-"`
 	Attempt int    `json:"-"` // how often it was begun
 
+	Call     *Call           `json:"call,omitempty"`     // what its subscriber is still to be told; nil: nothing
 	Progress int             `json:"progress,omitempty"` // percent
 	Message  string          `json:"message,omitempty"`
 	Bytes    int64           `json:"bytes,omitempty"`   // of all outputs
@@ -75,6 +79,12 @@ type Job struct {
 	Failure  json.RawMessage `json:"failure,omitempty"` // the problem of a failed job
 
 	Request []byte `json:"-"` // what was asked; immutable
+}
+
+// Call is that the subscriber of a job that has ended is still to be told so.
+type Call struct {
+	After int64 `json:"after"` // not before this moment, in nanoseconds since 1970; until then who changed it last may be telling
+	Tries int   `json:"tries"` // how often it was begun
 }
 
 // Done reports whether a job will not change any more.

@@ -129,6 +129,36 @@ func (s *State) changed(id, sql string, args ...any) error {
 	return nil
 }
 
+// SwapCall changes what is still to be told.
+func (s *State) SwapCall(ctx context.Context, id string, was store.Call, next *store.Call) (j store.Job, err error) {
+	err = s.do(ctx, func() error {
+		found := false
+		err := s.c.query("SELECT "+jobColumns+", request FROM grense_job WHERE id = ?", []any{id}, func(r row) (err error) {
+			found = true
+			if j, err = readJob(r); err == nil {
+				j.Request = append([]byte(nil), r.Bytes(11, nil)...)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("gpkg: state: job: %w", store.ErrNotFound)
+		}
+		if j.Call == nil || *j.Call != was {
+			return fmt.Errorf("gpkg: state: job %s: %w", id, store.ErrChanged)
+		}
+		j.Call = next
+		body, err := json.Marshal(j)
+		if err != nil {
+			return err
+		}
+		return s.c.exec("UPDATE grense_job SET body = ? WHERE id = ?", string(body), id)
+	})
+	return j, err
+}
+
 // DismissJob ends a job.
 func (s *State) DismissJob(ctx context.Context, id string, at time.Time) error {
 	return s.do(ctx, func() error {

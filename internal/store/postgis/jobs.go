@@ -141,6 +141,32 @@ func (s *State) changed(ctx context.Context, id, sql string, args ...any) error 
 	})
 }
 
+// SwapCall changes what is still to be told.
+func (s *State) SwapCall(ctx context.Context, id string, was store.Call, next *store.Call) (j store.Job, err error) {
+	err = s.do(ctx, s.writes, func(c *pgxpool.Conn) error {
+		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) (err error) {
+			var request []byte
+			j, err = readJob(tx.QueryRow(ctx, "SELECT "+jobColumns+", request FROM grense.job WHERE id = $1 FOR UPDATE", id), &request)
+			switch {
+			case errors.Is(err, pgx.ErrNoRows):
+				return own(fmt.Errorf("postgis: state: job: %w", store.ErrNotFound))
+			case err != nil:
+				return err
+			case j.Call == nil || *j.Call != was:
+				return own(fmt.Errorf("postgis: state: job %s: %w", id, store.ErrChanged))
+			}
+			j.Call, j.Request = next, request
+			body, err := json.Marshal(j)
+			if err != nil {
+				return own(err)
+			}
+			_, err = tx.Exec(ctx, "UPDATE grense.job SET body = $1 WHERE id = $2", string(body), id)
+			return err
+		})
+	})
+	return j, err
+}
+
 // DismissJob ends a job.
 func (s *State) DismissJob(ctx context.Context, id string, at time.Time) error {
 	return s.changed(ctx, id, "UPDATE grense.job SET status = $1, finished = $2, updated = $2 WHERE id = $3 AND status IN ($4, $5)", store.JobDismissed, store.Nanos(at), id, store.JobAccepted, store.JobRunning)

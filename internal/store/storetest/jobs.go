@@ -23,6 +23,7 @@ func Jobs(t *testing.T, open func() store.Jobs) {
 	}
 	s.claimedOnce()
 	s.takenOver()
+	s.toldOnce()
 	s.dismissed()
 }
 
@@ -128,6 +129,51 @@ func (s *jobSuite) takenOver() {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
 	s.changed("a finished job is dismissed", s.jobs.DismissJob(ctx, "a", s.now))
+}
+
+// toldOnce: of many who want to tell the subscriber of a job one may, and again when it has given up.
+func (s *jobSuite) toldOnce() {
+	t, ctx := s.t, s.t.Context()
+	s.put("c", -time.Second) // the newest
+	j, _, err := s.jobs.ClaimJob(ctx, "w1", s.now, s.stale)
+	s.ok(err)
+	first, second := store.Call{After: store.Nanos(s.now)}, store.Call{After: store.Nanos(s.now.Add(time.Minute)), Tries: 1}
+	_, err = s.jobs.SwapCall(ctx, "c", first, nil)
+	s.changed("a job with nothing to tell", err)
+	j.Status, j.Finished, j.Call, j.Message = store.JobSuccessful, s.now, &first, "ø"
+	s.ok(s.jobs.KeepJob(ctx, j))
+	var mu sync.Mutex
+	may := 0
+	var all sync.WaitGroup
+	for range 4 {
+		mine := s.open()
+		all.Go(func() {
+			got, err := mine.SwapCall(ctx, "c", first, &second)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				if may++; string(got.Request) != "request c" || got.Status != store.JobSuccessful || got.Message != "ø" || got.Call == nil || *got.Call != second {
+					t.Errorf("%+v", got)
+				}
+			case !errors.Is(err, store.ErrChanged):
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if list, err := s.jobs.JobList(ctx); err != nil || may != 1 || list[0].ID != "c" || *list[0].Call != second {
+		t.Errorf("%d may tell; %+v, %v", may, list, err)
+	}
+	_, err = s.jobs.SwapCall(ctx, "c", second, nil)
+	s.ok(err)
+	if got, err := s.jobs.Job(ctx, "c"); err != nil || got.Call != nil || got.Message != "ø" || got.Attempt != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	s.ok(s.jobs.DropJob(ctx, "c"))
+	if _, err := s.jobs.SwapCall(ctx, "c", second, nil); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a job that is gone: %v", err)
+	}
 }
 
 // dismissed: such a job is not claimed, its worker has lost it, and it can be dropped twice.
