@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -94,6 +95,9 @@ func (c *limitedConn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
 }
+
+// ReadFrom lets the connection take a file as the system copies it.
+func (c *limitedConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
 
 // NetConn is the connection itself.
 func (c *limitedConn) NetConn() net.Conn { return c.Conn }

@@ -4,17 +4,22 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
+	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"path"
 	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -52,7 +57,7 @@ func (s *Server) chain(router *chi.Mux) http.Handler {
 		start := time.Now()
 		c := &call{s: s, id: newID(), lang: language(r.URL.Query().Get("lang"), r.Header.Values("Accept-Language"))}
 		c.root, c.addr = s.address(r)
-		rw := &response{ResponseWriter: w, deadline: s.cfg.Limits.WriteTimeout, slowest: int64(s.cfg.Limits.Slowest), makers: s.makers}
+		rw := &response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.cfg.Limits.WriteTimeout, slowest: int64(s.cfg.Limits.Slowest), makers: s.makers}
 		c.rw = rw
 		rctx := chi.NewRouteContext()
 		ctx := context.WithValue(r.Context(), callKey{}, c)
@@ -275,6 +280,7 @@ type response struct {
 	http.ResponseWriter
 	status   int
 	bytes    int64
+	plain    bool          // the connection has no TLS
 	gone     bool          // the client takes no more
 	deadline time.Duration // for one write
 	slowest  int64         // bytes in a second that the reader must take on average, after patience
@@ -326,28 +332,67 @@ func (w *response) Write(b []byte) (n int, err error) {
 
 // send writes to the client.
 func (w *response) send(b []byte) (n int, err error) {
-	w.resting() // nobody waits for a reader
-	rc := http.NewResponseController(w.ResponseWriter)
 	for len(b) > 0 && err == nil {
-		start, size := time.Now(), min(len(b), chunk)
-		rc.SetWriteDeadline(start.Add(w.allowed(int64(n + size)))) // not every ResponseWriter has deadlines
+		size := min(len(b), chunk)
 		var m int
-		m, err = w.ResponseWriter.Write(b[:size])
-		w.blocked += time.Since(start)
+		_, err = w.timed(int64(size), func() (int64, error) {
+			m, err = w.ResponseWriter.Write(b[:size])
+			return int64(m), err
+		})
 		n += m
 		b = b[m:]
 	}
-	if err != nil {
-		w.gone = true
-	}
-	w.bytes += int64(n)
 	return n, err
+}
+
+// timed calls send within the time that size bytes have, and counts what it sent.
+func (w *response) timed(size int64, send func() (int64, error)) (int64, error) {
+	w.resting() // nobody waits for a reader
+	start := time.Now()
+	http.NewResponseController(w.ResponseWriter).SetWriteDeadline(start.Add(w.allowed(size))) // not every ResponseWriter has deadlines
+	n, err := send()
+	w.blocked += time.Since(start)
+	w.bytes += n
+	w.gone = w.gone || err != nil
+	return n, err
+}
+
+// filePiece is the most of a file that is sent under one deadline, in bytes.
+const filePiece = 4 << 20
+
+// ReadFrom sends what a file has, or a part of it, as the system copies it, where the connection can take that; anything else is written. What is counted,
+// and which reader is cut off, is as with Write.
+func (w *response) ReadFrom(src io.Reader) (n int64, err error) {
+	left, file := int64(math.MaxInt64), src
+	if part, ok := src.(*io.LimitedReader); ok {
+		left, file = part.N, part.R
+	}
+	to, ok := w.ResponseWriter.(io.ReaderFrom)
+	if _, isFile := file.(syscall.Conn); !ok || !isFile || !w.plain || w.spool != nil || !w.spooled {
+		return io.Copy(struct{ io.Writer }{w}, src)
+	}
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	for left > 0 {
+		size := min(left, filePiece)
+		m, err := w.timed(min(size, chunk), func() (int64, error) { return to.ReadFrom(&io.LimitedReader{R: file, N: size}) })
+		n, left = n+m, left-m
+		if m >= chunk && errors.Is(err, os.ErrDeadlineExceeded) { // slow, but it takes as much as one write has
+			w.gone = false
+			continue
+		}
+		if err != nil || m < size { // the end of the file
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // patience is how long a reader may take in all before its speed counts.
 const patience = 5 * time.Second
 
-// allowed is the time for the next write, after which n bytes beyond those of earlier calls of Write will be out.
+// allowed is the time for the next write, after which n bytes more will be out.
 func (w *response) allowed(n int64) time.Duration {
 	if w.slowest == 0 {
 		return w.deadline

@@ -1,9 +1,12 @@
 package server
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +16,7 @@ import (
 type reader struct {
 	speed int
 	until time.Time
+	files int // pieces of files that it took
 }
 
 func (*reader) Header() http.Header { return http.Header{} }
@@ -32,10 +36,27 @@ func (r *reader) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// ReadFrom is Write of what lies in a file.
+func (r *reader) ReadFrom(src io.Reader) (int64, error) {
+	r.files++
+	part := src.(*io.LimitedReader)
+	n, err := r.Write(make([]byte, part.N))
+	_, fault := io.CopyN(io.Discard, part.R, int64(n))
+	return int64(n), errors.Join(err, fault)
+}
+
 // TestReadersSlowerThanTheSlowestAreEnded: limits.slowest counts after the first seconds and over all of the answer; 0 leaves the bound of one write.
 func TestReadersSlowerThanTheSlowestAreEnded(t *testing.T) {
 	t.Parallel()
 	const size = 2 << 20
+	file, err := os.Create(filepath.Join(t.TempDir(), "kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := file.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		speed   int
 		slowest int64
@@ -49,17 +70,26 @@ func TestReadersSlowerThanTheSlowestAreEnded(t *testing.T) {
 		{speed: 3 << 10, slowest: 0},
 		{speed: 1 << 10, slowest: 0, ended: true}, // a chunk takes longer than a write may
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			r := &reader{speed: c.speed}
-			w := &response{ResponseWriter: r, deadline: 30 * time.Second, slowest: c.slowest}
-			start := time.Now()
-			n, err := w.Write(make([]byte, size))
-			if c.ended != errors.Is(err, os.ErrDeadlineExceeded) || !c.ended && n != size || w.gone != c.ended {
-				t.Errorf("%d bytes in a second, slowest %d: %d bytes, %v", c.speed, c.slowest, n, err)
+		for way, send := range map[string]func(*response) (int64, error){
+			"written":   func(w *response) (int64, error) { return io.Copy(w, bytes.NewReader(make([]byte, size))) },
+			"of a file": func(w *response) (int64, error) { return io.CopyN(w, file, size) },
+		} {
+			if _, err := file.Seek(0, io.SeekStart); err != nil {
+				t.Fatal(err)
 			}
-			if took := time.Since(start); c.ended && took > time.Minute {
-				t.Errorf("%d bytes in a second, slowest %d: ended after %v", c.speed, c.slowest, took)
-			}
-		})
+			synctest.Test(t, func(t *testing.T) {
+				r := &reader{speed: c.speed}
+				w := &response{ResponseWriter: r, plain: true, deadline: 30 * time.Second, slowest: c.slowest}
+				w.fromDisk()
+				start := time.Now()
+				n, err := send(w)
+				if c.ended != errors.Is(err, os.ErrDeadlineExceeded) || !c.ended && n != size || w.gone != c.ended || w.bytes != n || (r.files > 0) != (way == "of a file") {
+					t.Errorf("%d bytes in a second, slowest %d, %s: %d bytes, %d counted, %v", c.speed, c.slowest, way, n, w.bytes, err)
+				}
+				if took := time.Since(start); c.ended && took > time.Minute {
+					t.Errorf("%d bytes in a second, slowest %d, %s: ended after %v", c.speed, c.slowest, way, took)
+				}
+			})
+		}
 	}
 }
