@@ -141,6 +141,7 @@ func (g *geoPackageWriter) fill(ctx context.Context, out store.Writer) error {
 		return err
 	}
 	row := make([]any, len(columns))
+	defer func() { g.rows = nil }() // the index takes their room
 	return g.read(func(_ int, values []any, geom []byte) error {
 		for i, v := range values {
 			row[i] = geoPackageValue(g.kindOf(i), v)

@@ -174,17 +174,16 @@ func (t *table) read(fn func(i int, values []any, geom []byte) error) error {
 		return err
 	}
 	values := make([]any, len(t.cols))
-	var in *bufio.Reader
-	next := int64(-1)
+	read := func(b []byte, at int64) error { _, err := t.tmp.f.ReadAt(b, at); return err }
+	if slices.IsSortedFunc(t.rows, func(a, b tableRow) int { return cmp.Compare(a.offset, b.offset) }) {
+		in := bufio.NewReaderSize(io.NewSectionReader(t.tmp.f, 0, t.tmp.size), flushAt)
+		read = func(b []byte, _ int64) error { _, err := io.ReadFull(in, b); return err }
+	}
 	for i, row := range t.rows {
-		if row.offset != next || in == nil {
-			in = bufio.NewReaderSize(io.NewSectionReader(t.tmp.f, row.offset, t.tmp.size-row.offset), int(min(max(row.size, 512), flushAt)))
-		}
 		t.scratch = slices.Grow(t.scratch[:0], int(row.size))[:row.size]
-		if _, err := io.ReadFull(in, t.scratch); err != nil {
+		if err := read(t.scratch, row.offset); err != nil {
 			return err
 		}
-		next = row.offset + row.size
 		b := t.scratch
 		for j := range values {
 			values[j], b = takeValue(b)

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"archive/zip"
 	"fmt"
 	"io"
 	"math"
@@ -32,7 +33,8 @@ type xlsxWriter struct {
 	shaper *shaper
 	points bool
 	row    int
-	date   int // styles
+	size   int64 // of the sheet, about; rather more
+	date   int   // styles
 	moment int
 }
 
@@ -110,7 +112,12 @@ func (x *xlsxWriter) Write(f *store.Feature) error {
 	}
 	row := make([]any, 0, len(x.cols)+2)
 	for _, c := range x.cols {
-		row = append(row, x.cell(c.Type, c.value(f)))
+		v := x.cell(c.Type, c.value(f))
+		x.size += cellSize
+		if s, ok := v.(string); ok {
+			x.size += int64(len(s))
+		}
+		row = append(row, v)
 	}
 	if x.points {
 		g, ok, err := x.shaper.shape(f.Geometry.WKB)
@@ -175,6 +182,12 @@ func cellText(s string) string {
 	return s
 }
 
+// A workbook is written as it is compressed. One whose sheet may have 4 GiB is made in memory, since Excel wants another mark in the head of such a part.
+const (
+	cellSize  = 64 // bytes of a cell in XML, besides its text
+	zip64From = 3 << 30
+)
+
 func (x *xlsxWriter) Close(abort bool) error {
 	defer x.file.Close()
 	if abort {
@@ -183,5 +196,8 @@ func (x *xlsxWriter) Close(abort bool) error {
 	if err := x.sheet.Flush(); err != nil {
 		return err
 	}
-	return x.file.Write(x.w)
+	if x.size < zip64From {
+		x.file.SetZipWriter(func(io.Writer) excelize.ZipWriter { return zip.NewWriter(x.w) })
+	}
+	return x.file.Write(x.w) // of a file that is written already: nothing
 }

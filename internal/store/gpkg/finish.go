@@ -46,6 +46,9 @@ func (w *Writer) versionIndex(c *store.Collection) error {
 	return w.c.exec("CREATE INDEX IF NOT EXISTS " + quote("index_"+c.Table+"_versions") + " ON " + quote(c.Table) + " (" + strings.Join(columns, ", ") + ")")
 }
 
+// mostForeseen is for how many rows there is room from the beginning.
+const mostForeseen = 4 << 20
+
 // buildIndex fills the R-tree (OGC 12-128r18, F.3) and the extent of the contents.
 func (w *Writer) buildIndex(t *target) error {
 	name, col := t.c.Table, t.c.Geometry.Column
@@ -54,9 +57,13 @@ func (w *Writer) buildIndex(t *target) error {
 		return err
 	}
 	all := wkb.EmptyBound()
-	var cells []packCell
 	var buf []byte
-	err := w.c.query("SELECT "+t.rowid+", "+quote(col)+" FROM "+quote(name), nil, func(r row) error {
+	last, err := w.c.one("SELECT coalesce(max(" + t.rowid + "), 0) FROM " + quote(name))
+	if err != nil {
+		return err
+	}
+	cells := make([]packCell, 0, min(max(last, 0), mostForeseen)) // growing would take several times as much
+	err = w.c.query("SELECT "+t.rowid+", "+quote(col)+" FROM "+quote(name), nil, func(r row) error {
 		if r.Null(1) {
 			return nil
 		}

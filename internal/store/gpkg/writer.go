@@ -90,7 +90,11 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if w.c, err = openConn(w.tmp, readWrite); err != nil {
 		return err
 	}
-	for _, p := range [...]string{"journal_mode=MEMORY", "synchronous=OFF", "locking_mode=EXCLUSIVE", "cache_size=-65536", "foreign_keys=OFF"} {
+	pages := "cache_size=-65536" // KiB; of sorters, too
+	if w.bare {                  // which a server makes beside other work
+		pages = "cache_size=-16384"
+	}
+	for _, p := range [...]string{"journal_mode=MEMORY", "synchronous=OFF", "locking_mode=EXCLUSIVE", pages, "foreign_keys=OFF"} {
 		if err := w.c.exec("PRAGMA " + p); err != nil {
 			return err
 		}
