@@ -29,6 +29,10 @@ var geoParquet = &Format{Name: "parquet", Media: "application/vnd.apache.parquet
 // rowGroup is how many features a row group has: those of a place together, so that a reader of a box skips the others.
 const rowGroup = 8192
 
+// pageSize is about the size of a page before it is compressed, in bytes: what fits into one block of Zstandard (RFC 8878, 3.1.1.2), beyond which its encoders
+// keep megabytes.
+const pageSize = 96 << 10
+
 // parquetWriter writes GeoParquet 1.1.0: WKB, outer rings counter-clockwise, x before y in every reference system (it is named by
 // PROJJSON), a column bbox, and row groups along a Hilbert curve.
 type parquetWriter struct {
@@ -47,7 +51,8 @@ func (p *parquetWriter) Close(abort bool) error {
 	if err != nil {
 		return err
 	}
-	opts := []parquet.WriterOption{schema, parquet.Compression(&zstd.Codec{}), parquet.CreatedBy("grense", "", ""), parquet.DataPageStatistics(true)}
+	opts := []parquet.WriterOption{schema, parquet.Compression(&zstd.Codec{}), parquet.CreatedBy("grense", "", ""), parquet.DataPageStatistics(true),
+		parquet.PageBufferSize(pageSize)}
 	if spatial {
 		opts = append(opts, parquet.KeyValueMetadata("geo", string(meta)))
 	}
