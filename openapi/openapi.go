@@ -237,11 +237,13 @@ func changing(op Operation, get m) m {
 	responses := get["responses"].(m)
 	delete(responses, "304")
 	delete(responses["200"].(m)["headers"].(m), "ETag")
-	if op.Method == "post" && op.Body == "" { // a stream in, and one of the same type out
+	if op.Method == "post" && op.Body == "" { // a stream in, and one of the same type out; or a form in
 		content := m{}
 		for _, a := range op.Answers {
 			content[a.Media] = m{"schema": m{"type": "string"}}
 		}
+		content["multipart/form-data"] = m{"schema": formSchema(op)}
+		responses["413"] = ref("responses", "TooLarge")
 		responses["415"] = ref("responses", "MediaType")
 		get["requestBody"] = m{"required": true, "content": content}
 		return get
@@ -255,6 +257,20 @@ func changing(op Operation, get m) m {
 	responses["413"], responses["415"] = ref("responses", "TooLarge"), ref("responses", "MediaType")
 	get["requestBody"] = m{"required": true, "content": m{"application/json": m{"schema": ref("schemas", op.Body)}}}
 	return get
+}
+
+// formSchema describes the form for a file: parameters may be fields, the file is the last one.
+func formSchema(op Operation) m {
+	fields := m{"table": m{"type": "string", "format": "binary", "description": "The table, as the last field; the others come before it"}}
+	for _, p := range op.Parameters {
+		if p.In != "query" || p.Name == "f" || p.Name == "lang" {
+			continue
+		}
+		s := maps.Clone(p.Schema)
+		s["description"] = p.Description
+		fields[p.Name] = s
+	}
+	return m{"type": "object", "properties": fields, "required": []any{"table"}}
 }
 
 func hasPathParam(op Operation) bool {

@@ -69,6 +69,7 @@ var pageKinds = []pageKind{
 	{name: "process", route: "/processes/{processId}", path: "/processes/echo?f=html"},
 	{name: "jobs", route: "/jobs", path: "/jobs?f=html", keyed: true},
 	{name: "job-gone", route: "/jobs/{jobId}", path: "/jobs/0123456789abcdef?f=html", status: http.StatusNotFound, keyed: true},
+	{name: "process-file", route: "/processes/{processId}", path: "/processes/enrich-table?f=html"},
 	{name: "process-export", route: "/processes/{processId}", path: "/processes/export-by-area-gpkg?f=html"},
 	{name: "codelists", route: "/codelists", path: "/codelists?f=html"},
 	{name: "codelist", route: "/codelists/{codeListId}", path: "/codelists/spraak?f=html"},

@@ -13,8 +13,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+
 	"grense/internal/config"
 	"grense/internal/crs"
+	"grense/openapi"
 )
 
 // enrich sends a table and returns the answer with its report.
@@ -170,6 +174,13 @@ func rowByRow(t *testing.T, a *httptest.Server, major int) {
 // upload sends the form for a file, as browsers without scripts do.
 func (a *api) upload(t *testing.T, fields [][2]string, file, table string, header ...string) answer {
 	t.Helper()
+	body, media := uploadForm(t, fields, file, table)
+	return a.post("/enrich", media, body, header...)
+}
+
+// uploadForm is the form; an empty file is none.
+func uploadForm(t *testing.T, fields [][2]string, file, table string) (body, media string) {
+	t.Helper()
 	var b bytes.Buffer
 	m := multipart.NewWriter(&b)
 	for _, f := range fields {
@@ -185,7 +196,7 @@ func (a *api) upload(t *testing.T, fields [][2]string, file, table string, heade
 		io.WriteString(w, table)
 	}
 	m.Close()
-	return a.post("/enrich", m.FormDataContentType(), b.String(), header...)
+	return b.String(), m.FormDataContentType()
 }
 
 func TestFilesAreEnrichedFromTheirPage(t *testing.T) {
@@ -223,6 +234,54 @@ func TestFilesAreEnrichedFromTheirPage(t *testing.T) {
 	} {
 		if r := a.upload(t, x.fields, x.file, x.in, append(x.header, "Accept", "text/html")...).wants(400); !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
 			t.Errorf("%s: %v", name, r.Header)
+		}
+	}
+}
+
+// TestTheFormForAFileIsDefined, with all its fields, as the server takes it.
+func TestTheFormForAFileIsDefined(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	doc, err := openapi.Load(t.Context(), a.get("/openapi").wants(200).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := doc.Paths.Find("/enrich").Post
+	form := op.RequestBody.Value.Content["multipart/form-data"]
+	if form == nil || op.RequestBody.Value.Content["text/csv"] == nil {
+		t.Fatalf("%v", op.RequestBody.Value.Content)
+	}
+	rt, err := gorillamux.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{"x": "lon", "y": "lat", "code": "", "crs": "", "collections": "kommuner", "datetime": ""}
+	var fields [][2]string
+	for name := range form.Schema.Value.Properties {
+		if v, ok := values[name]; ok && v != "" {
+			fields = append(fields, [2]string{name, v})
+		} else if !ok && name != "table" {
+			t.Errorf("what is the field %s?", name)
+		}
+		delete(values, name)
+	}
+	if len(values) > 0 {
+		t.Errorf("not defined: %v", values)
+	}
+	a.upload(t, fields, "a.csv", "lon,lat\n10.75,59.91\n").wants(200)
+	for file, good := range map[string]bool{"a.csv": true, "": false} {
+		body, media := uploadForm(t, fields, file, "lon,lat\n")
+		req, err := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/enrich", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", media)
+		route, params, err := rt.FindRoute(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := openapi3filter.ValidateRequest(t.Context(), &openapi3filter.RequestValidationInput{Request: req, Route: route, PathParams: params}); (err == nil) != good {
+			t.Errorf("the definition of a form with the file %q: %v", file, err)
 		}
 	}
 }
