@@ -679,6 +679,7 @@ func TestAttackGenerated(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, "run", s.base+"/openapi", "--url", s.base, "--max-examples", cases, "--checks", "not_a_server_error", "--workers", "2", "--phases", "examples,fuzzing", "--no-color")
+	cmd.Dir = t.TempDir() // where it keeps a cache
 	out, err := cmd.CombinedOutput()
 	text := string(out)
 	os.WriteFile(filepath.Join(os.TempDir(), "grense-schemathesis.txt"), out, 0o600)
