@@ -167,6 +167,17 @@ func TestPrevGoesBackThroughTheSamePages(t *testing.T) {
 	}
 }
 
+// TestALargerLimitIsReadAsPageMax: OGC 17-069r4, 7.15.2; a limit that is not given is page_default.
+func TestALargerLimitIsReadAsPageMax(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Limits.PageDefault, c.Limits.PageMax = 3, 7 })
+	for query, want := range map[string]int{"": 3, "?limit=7": 7, "?limit=8": 7, "?limit=99999999999999999999": 7} {
+		if p := a.get("/collections/kommuner/items" + query).wants(200).page(); p.NumberReturned != want {
+			t.Errorf("%q: %d features, want %d", query, p.NumberReturned, want)
+		}
+	}
+}
+
 func TestItemsParameters(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)

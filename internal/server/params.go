@@ -210,7 +210,8 @@ var filterLangs = []string{"cql2-text", "cql2-json", "cql-text"}
 // profiles are those of GeoJSON (OGC 21-045r1, 14); the first goes without saying.
 var profiles = []string{"rfc7946", "jsonfg", "jsonfg-plus"}
 
-// MaxLimit and DefaultLimit bound a page of features (OGC 17-069r4, 7.15.2). A larger limit is clamped, not refused.
+// MaxLimit and DefaultLimit bound the lists of processes and jobs. A page of features has limits.page_max and limits.page_default
+// (config.Limits.PageMax, PageDefault) instead, with the same defaults. A larger limit is clamped, not refused (OGC 17-069r4, 7.15.2).
 const (
 	MaxLimit     = 10000
 	DefaultLimit = 100
