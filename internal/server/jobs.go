@@ -446,6 +446,7 @@ func (s *Server) tidyJobs(ctx context.Context) {
 	}
 }
 
+// tidy removes what has finished longer ago than processes.keep, and outputs beyond processes.jobs_bytes.
 func (s *Server) tidy(ctx context.Context) error {
 	list, err := s.jobs.kept.JobList(ctx)
 	if err != nil {
