@@ -58,6 +58,21 @@ func TestCataloguesHoldTheSameNamesAndVerbs(t *testing.T) {
 	}
 }
 
+// TestEveryLanguageHasItsNameAndLocale: the templates "language" and "locale" of the layout tell each language but English, which is their else.
+func TestEveryLanguageHasItsNameAndLocale(t *testing.T) {
+	t.Parallel()
+	layout := sources(t, "templates/layout.html")["templates/layout.html"]
+	for _, name := range []string{"language", "locale"} {
+		_, rest, _ := strings.Cut(layout, `{{define "`+name+`"}}`)
+		line, _, _ := strings.Cut(rest, "\n")
+		for _, code := range web.Languages() {
+			if code != "en" && !strings.Contains(line, `eq . "`+code+`"`) {
+				t.Errorf("the template %q has no %q", name, code)
+			}
+		}
+	}
+}
+
 // How texts are named in templates and in Go; the last two build names from a part known only at run time.
 var (
 	usedInTemplate = regexp.MustCompile(`\.T "([^"]+)"`)

@@ -31,7 +31,7 @@ const (
 	LAEANorthPole ID = 3575  // metres
 )
 
-// Valid reports whether id is one of Known.
+// Valid reports whether id is in the table of systems.
 func (id ID) Valid() bool { return id.find() != nil }
 
 // Geographic reports whether coordinates are degrees.

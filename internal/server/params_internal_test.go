@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"grense/internal/config"
 	"grense/internal/crs"
 	"grense/internal/process"
 	"grense/internal/store"
@@ -29,6 +30,18 @@ func TestEveryLanguageOfTheCataloguesIsNegotiated(t *testing.T) {
 			t.Errorf("%q has no tag at its place", code)
 		} else if got, ok := languageOf(languages[i].tag); !ok || got != code {
 			t.Errorf("%q is negotiated as %q", languages[i].tag, got)
+		}
+	}
+}
+
+// TestTextsOfTheConfigurationMayBeInEveryLanguageOfTheCatalogues: the settings of a service know the same languages as its pages.
+func TestTextsOfTheConfigurationMayBeInEveryLanguageOfTheCatalogues(t *testing.T) {
+	t.Parallel()
+	for _, code := range web.Languages() {
+		c := config.Default()
+		c.DataDir, c.Service.Title = t.TempDir(), config.Text{code: "x"}
+		if err := c.Validate(); err != nil {
+			t.Errorf("%q: %v", code, err)
 		}
 	}
 }
