@@ -189,7 +189,7 @@ func TestAcceptGDALFilters(t *testing.T) {
 	t.Parallel()
 	const coll = "ne_110m_populated_places_simple"
 	s := sources[3].start(t)
-	url, copied := "OAPIF:"+s.base+"/", filepath.Join(t.TempDir(), "copy.geojson") // of GeoJSON, GDAL judges conditions itself
+	url, copied := "OAPIF:"+s.base+"/", filepath.Join(t.TempDir(), "copy.geojson") // of GeoJSON, GDAL evaluates conditions itself
 	gdal(t, s, "ogr2ogr", "-f", "GeoJSON", copied, url, coll)
 	hits := func(where string, want int) {
 		got := bytes.Count(gdal(t, s, "ogrinfo", "-ro", "-q", url, coll, "-where", where), []byte("OGRFeature("))

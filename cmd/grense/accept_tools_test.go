@@ -20,7 +20,7 @@ func tools(t *testing.T) string {
 	return dir
 }
 
-// readAll reads a layer with the newest GDAL, by the recipe of README: all of it, and by a condition that the server judges.
+// readAll reads a layer with the newest GDAL, by the recipe of README: all of it, and by a condition that the server evaluates.
 const readAll = `
 import sys, pyogrio
 base, key = sys.argv[1:]

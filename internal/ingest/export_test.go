@@ -43,8 +43,8 @@ func TopoJSONLayer(b []byte) *Layer {
 	return &Layer{File: f.name, Name: "k", reader: &topoReader{open: f.open, object: "k"}, file: f, silent: crs.CRS84}
 }
 
-// Judge judges a geometry of WKB as an import does: what becomes of it, why, and the WKB that is written.
-func Judge(wkb []byte) (Action, string, []byte, error) {
+// Repair repairs a geometry of WKB as an import does: what becomes of it, why, and the WKB that is written.
+func Repair(wkb []byte) (Action, string, []byte, error) {
 	g, err := geom.UnmarshalWKB(wkb, geom.NoValidate{})
 	if err != nil {
 		return "", "", nil, err

@@ -57,7 +57,7 @@ func TestRepairKeepsWhatIsCovered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			action, reason, out, err := ingest.Judge(wkb.MustMarshal(g))
+			action, reason, out, err := ingest.Repair(wkb.MustMarshal(g))
 			if err != nil || action != c.action || !strings.Contains(reason, c.reason) {
 				t.Fatalf("%v, %q, %q", err, action, reason)
 			}
@@ -71,7 +71,7 @@ func TestRepairKeepsWhatIsCovered(t *testing.T) {
 			if action == ingest.Kept && wkt.MarshalString(after) == "" {
 				t.Error("nothing is kept")
 			}
-			if again, reason, _, err := ingest.Judge(out); err != nil || action == ingest.Repaired && again != "" {
+			if again, reason, _, err := ingest.Repair(out); err != nil || action == ingest.Repaired && again != "" {
 				t.Errorf("the repaired one is %s: %s, %v", again, reason, err)
 			}
 		})
@@ -188,7 +188,7 @@ const evenOdd = `CREATE FUNCTION even_odd(g geometry) RETURNS geometry LANGUAGE 
 	CREATE FUNCTION spikes(g geometry) RETURNS float LANGUAGE sql AS $$
 		SELECT sum(ST_Length(r) - ST_Length(ST_UnaryUnion(r))) FROM ST_Dump(g) p, ST_DumpRings(p.geom) d, ST_ExteriorRing(d.geom) r $$`
 
-// compareWithGEOS judges polygons and holds the results against PostGIS; it counts what became of them.
+// compareWithGEOS repairs polygons and holds the results against PostGIS; it counts what became of them.
 func compareWithGEOS(t *testing.T, list [][]byte) map[ingest.Action]int {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), cluster.Database(t))
@@ -203,7 +203,7 @@ func compareWithGEOS(t *testing.T, list [][]byte) map[ingest.Action]int {
 	actions := make([]ingest.Action, len(list))
 	after := make([][]byte, len(list))
 	for i, b := range list {
-		if actions[i], _, after[i], err = ingest.Judge(b); err != nil {
+		if actions[i], _, after[i], err = ingest.Repair(b); err != nil {
 			t.Fatal(err)
 		}
 		seen[actions[i]]++

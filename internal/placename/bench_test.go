@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkSearch searches a large register, the file that GRENSE_ACCEPT_REGISTER names, and encodes the hits. The first time, hits are
-// read; then they are remembered.
+// read; then they are cached.
 func BenchmarkSearch(b *testing.B) {
 	path, dir := registertest.Large(b)
 	st, err := gpkg.Open(b.Context(), path, gpkg.Options{DataDir: dir})

@@ -139,7 +139,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// BenchmarkFilters asks 35,357 communes without the network, each time for something else, so that no count is remembered. CPU-ms/op
+// BenchmarkFilters asks 35,357 communes without the network, each time for something else, so that no count is cached. CPU-ms/op
 // is the time of the processors for one request, the fragments being in the cache.
 func BenchmarkFilters(b *testing.B) {
 	shared(b, "france/france-communes-2018.geojsonl.gz")

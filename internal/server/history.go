@@ -437,7 +437,7 @@ type retiredDoc struct {
 	Current    []codeRef `json:"current"`    // what that is now
 }
 
-// missing is the error of a feature that is not there: 410 for a code that was retired, else 404.
+// missing is the error of a feature that is not there: 410 with its successors for a code that was retired, else 404.
 func (c *call) missing(id string) error {
 	plain := notFoundFeature(c, id)
 	s, err := c.scheme()

@@ -128,7 +128,7 @@ func (b *buckets) headers(h http.Header, owner string) {
 	h.Set("RateLimit", v)
 }
 
-// Requests that are broken off: so many of one caller at once, then so many in each second. Beyond, nothing is asked for it. Maps that are moved quickly
+// Requests that are broken off (429 by turns.go): so many of one caller at once, then so many in each second. Beyond, nothing is asked for it. Maps that are moved quickly
 // break off some dozens in a second.
 const (
 	resetsAtOnce = 1000

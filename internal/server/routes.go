@@ -131,6 +131,7 @@ func always(h http.HandlerFunc) func(*route, string) http.Handler {
 }
 
 // table is the whole surface: the API in the order of its definition, its pages besides, and what speaks other protocols.
+// Besides there are only /metrics, on a listener of its own (metrics.go), and what answers until the data are open (cmd/grense/opening.go).
 func (s *Server) table() []*route {
 	return []*route{
 		{Path: "", Op: "getLandingPage", Tag: "Capabilities", Summary: "Landing page",

@@ -96,7 +96,7 @@ type Query struct {
 // chooses reports whether the tile has not all features of the collection.
 func (q *Query) chooses() bool { return q.Filter != nil || !q.AsOf.IsZero() }
 
-// IDKey is the property of each feature that holds its id as text. A property of the collection that bears that name repeats the id, and is not written.
+// IDKey, "id", is the property of each feature of a tile (MVT) that holds its id as text. A property of the collection that bears that name repeats the id, and is not written.
 const IDKey = "id"
 
 // Made is a tile. It is immutable.

@@ -148,7 +148,7 @@ func TestCountsDoNotDependOnThePage(t *testing.T) {
 	}
 	path := planFile(t, 1000, false)
 	count := func(q store.Query) int {
-		p, err := openStore(t, path, gpkg.Options{NarrowFrom: 1}).Page(t.Context(), q) // anew, so that no count is remembered
+		p, err := openStore(t, path, gpkg.Options{NarrowFrom: 1}).Page(t.Context(), q) // anew, so that no count is cached
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,8 +24,8 @@ type expecting struct {
 
 // one is the function of that name for statements about the table of a layer: what does not come as expected is told as changed before fn sees it.
 //
-// What a connection remembers of a statement names the table that it was prepared for, also after that was replaced by one with the same columns: it
-// is forgotten, and asked once more.
+// A prepared statement that a connection has cached names the table that it was prepared for, also after that was replaced by one with the same columns:
+// the statements are deallocated, and it is asked once more.
 func (l *layer) one(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(pgx.Rows) error) error {
 	err := l.asked(ctx, c, st, fn)
 	if !errors.Is(err, errStatement) {

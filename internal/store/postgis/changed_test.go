@@ -71,7 +71,7 @@ func TestTypesThatChange(t *testing.T) {
 	}
 }
 
-// TestReplacedTableIsServedByEveryConnection: what connections remember of their statements is of the table before.
+// TestReplacedTableIsServedByEveryConnection: the prepared statements that connections have cached are of the table before.
 func TestReplacedTableIsServedByEveryConnection(t *testing.T) {
 	t.Parallel()
 	const table = "CREATE TABLE x (id INT PRIMARY KEY, a TEXT); INSERT INTO x VALUES (1, 'a')"

@@ -7,7 +7,7 @@ import (
 )
 
 // AsOf returns the filter for versions that are valid at a moment; nothing else is changed, since what it selects is said exactly. Of versions that
-// overlap it takes the one that begins last, by their index.
+// overlap it takes the later, which begins last, by their index.
 func (f Filter) AsOf(d Dialect, s *Source, alias string, at time.Time) Filter {
 	v := s.Versions
 	c := &compiler{d: d, src: s, alias: alias, depth: new(int)}

@@ -24,8 +24,8 @@ var cluster storetest.Cluster
 
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
-// judged is the layer that others judge, and how many places in it: 10 million in the long run.
-func judged(t *testing.T, few int) ([]orb.Geometry, int) {
+// compared is the layer that others answer for, too, and how many places in it: 10 million in the long run.
+func compared(t *testing.T, few int) ([]orb.Geometry, int) {
 	t.Helper()
 	if os.Getenv("GRENSE_SOAK") != "" {
 		few = 10_000_000
@@ -55,7 +55,7 @@ func pairs(x *locate.Index, points []orb.Point) (out []pair) {
 	return out
 }
 
-// agree compares what was found with what a judge says, in any order.
+// agree compares what was found with what another program (GEOS, tzf) says, in any order.
 func agree(t *testing.T, points []orb.Point, got, want []pair) {
 	t.Helper()
 	slices.SortFunc(want, func(a, b pair) int { return int(a.place-b.place)*1000 + int(a.area-b.area) })
@@ -70,14 +70,14 @@ func agree(t *testing.T, points []orb.Point, got, want []pair) {
 	t.Fatalf("%d pairs, want %d", len(got), len(want))
 }
 
-const atOnce = 1_000_000 // places that a judge is asked for
+const atOnce = 1_000_000 // places that another program is asked for at once
 
 func TestPostGISFindsTheSameAreas(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
 	}
-	areas, n := judged(t, 100_000)
+	areas, n := compared(t, 100_000)
 	x := build(t, areas)
 	ctx := context.Background()
 	c, err := pgx.Connect(ctx, cluster.Database(t))
@@ -115,9 +115,9 @@ func TestPostGISFindsTheSameAreas(t *testing.T) {
 	}
 }
 
-// geosJudge reads areas in hexadecimal WKB, a line each, from the file of its first argument and places as pairs of float64 from its input, and writes pairs of int32: the
+// geosOracle reads areas in hexadecimal WKB, a line each, from the file of its first argument and places as pairs of float64 from its input, and writes pairs of int32: the
 // places in the areas.
-const geosJudge = `
+const geosOracle = `
 import sys, shapely, numpy
 areas = shapely.from_wkb(open(sys.argv[1]).read().split("\n"))
 shapely.prepare(areas)
@@ -131,7 +131,7 @@ func TestAcceptGEOSFindsTheSameAreas(t *testing.T) {
 	if os.Getenv("GRENSE_ACCEPT") == "" && os.Getenv("GRENSE_SOAK") == "" {
 		t.Skip("make accept and make soak ask GEOS")
 	}
-	areas, n := judged(t, 1_000_000)
+	areas, n := compared(t, 1_000_000)
 	python, err := filepath.Abs("../../bin/clients/python/bin/python")
 	if err != nil || exec.Command(python, "-c", "import shapely").Run() != nil {
 		if python = "python3"; exec.Command(python, "-c", "import shapely").Run() != nil {
@@ -157,7 +157,7 @@ func TestAcceptGEOSFindsTheSameAreas(t *testing.T) {
 		if err := binary.Write(&in, binary.LittleEndian, points); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(python, "-c", geosJudge, file)
+		cmd := exec.Command(python, "-c", geosOracle, file)
 		cmd.Stdin, cmd.Stderr = &in, os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
