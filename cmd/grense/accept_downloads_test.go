@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -55,17 +56,22 @@ func TestAcceptDownloadsInOtherReaders(t *testing.T) {
 			n := 0
 			address := cluster.Database(t)
 			for i, file := range d.packages(t) {
-				s := serve(t, nil, []string{file}[:min(1, len(file))]...)
-				n += compared(t, python, s, d.systems)
-				if file == "" {
-					file = demoFile(t, s.dir)
-				}
-				served := s.collections(t)
-				for _, layer := range layersOf(t, file) {
-					if id := idOf(layer); slices.Contains(served, id) && !imports(t, file, "--layer", layer, "--into", address, "--collection", fmt.Sprintf("c%d_%s", i, id)) {
-						t.Errorf("%s of %s is not taken by the database", layer, filepath.Base(file))
+				t.Run(filepath.Base(cmp.Or(file, "demo")), func(t *testing.T) {
+					s := serve(t, nil, []string{file}[:min(1, len(file))]...)
+					served := s.collections(t)
+					if len(served) == 0 {
+						t.Skip("SKIPPED: it has no layer that is served, so nothing of it is compared")
 					}
-				}
+					n += compared(t, python, s, d.systems)
+					if file == "" {
+						file = demoFile(t, s.dir)
+					}
+					for _, layer := range layersOf(t, file) {
+						if id := idOf(layer); slices.Contains(served, id) && !imports(t, file, "--layer", layer, "--into", address, "--collection", fmt.Sprintf("c%d_%s", i, id)) {
+							t.Errorf("%s of %s is not taken by the database", layer, filepath.Base(file))
+						}
+					}
+				})
 			}
 			m := compared(t, python, serveDatabase(t, address), d.systems)
 			t.Logf("%d steps right from files, %d from a database", n, m)

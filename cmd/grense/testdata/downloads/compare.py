@@ -168,8 +168,9 @@ def read(path, **more):
         if path.endswith(".gml"):
             return pyogrio.read_dataframe(path, use_arrow=True, **more)
         layer = os.path.splitext(os.path.basename(path))[0]
-        df = pyogrio.read_dataframe(path, sql=f'SELECT CAST("_ogr_geometry_" AS GEOMETRY), * FROM "{layer}"', sql_dialect="OGRSQL")
-        return df.set_crs(pyogrio.read_info(path, layer=layer, force_feature_count=False)["crs"]) if df.geometry.notna().any() else df
+        with open(path + ".vrt", "w") as f:
+            f.write(f'<OGRVRTDataSource><OGRVRTLayer name="{layer}"><SrcDataSource>{path}</SrcDataSource><GeometryType>wkbUnknown</GeometryType></OGRVRTLayer></OGRVRTDataSource>')
+        return pyogrio.read_dataframe(path + ".vrt", **more)
 
 
 def joined(rows):
