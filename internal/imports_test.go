@@ -23,7 +23,7 @@ var may = map[string]string{
 	"internal/cache":           "",
 	"internal/archive":         "internal/cache",
 	"internal/arc":             "internal/crs internal/wkb",
-	"internal/locate":          "internal/wkb",
+	"internal/locate":          "internal/arc internal/crs internal/wkb",
 	"internal/enrich":          "",
 	"internal/cql2":            "internal/crs internal/wkb",
 	"internal/store":           "internal/cql2 internal/crs internal/wkb",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/crs"
 	"grense/internal/wkb"
 )
 
@@ -20,9 +21,10 @@ type Builder struct {
 	ring    []uint32 // first vertices of the edges of the part at hand
 }
 
-// NewBuilder returns a Builder of an index of at most so many bytes. What it needs beside the index while it builds is a fraction of that.
-func NewBuilder(limit int64) *Builder {
-	return &Builder{x: Index{bound: wkb.EmptyBound()}, limit: limit}
+// NewBuilder returns a Builder of an index of at most so many bytes, of a layer that back brings to CRS84. What it needs beside the index while it builds is a
+// fraction of that.
+func NewBuilder(limit int64, back crs.Func) *Builder {
+	return &Builder{x: Index{bound: wkb.EmptyBound(), back: back}, limit: limit}
 }
 
 // Add adds the next area: its geometry in WKB, whole and valid as stores hand it out. One without positions, or nil, holds nothing. ErrTooLarge
@@ -78,6 +80,9 @@ func (b *Builder) addRing(r *wkb.Run) error {
 	}
 	for i := first; i < last; i++ {
 		b.ring = append(b.ring, uint32(i))
+	}
+	for i := first; i < last; i += runLength {
+		b.x.runs = append(b.x.runs, run{first: uint32(i), edges: uint32(min(runLength, last-i)), feature: b.feature})
 	}
 	return nil
 }
@@ -173,7 +178,10 @@ func (b *Builder) Index(ctx context.Context) (*Index, error) {
 		}
 	}
 	g.finish()
-	x.vertices, x.edges, x.starts, x.parts = slices.Clip(x.vertices), slices.Clip(x.edges), slices.Clip(x.starts), slices.Clip(x.parts)
+	if err := x.tiers(ctx); err != nil {
+		return nil, err
+	}
+	x.vertices, x.edges, x.starts, x.parts, x.runs = slices.Clip(x.vertices), slices.Clip(x.edges), slices.Clip(x.starts), slices.Clip(x.parts), slices.Clip(x.runs)
 	if x.Bytes() > b.limit {
 		return nil, ErrTooLarge
 	}

@@ -4,6 +4,8 @@
 // the few edges above and below a position in columns of equal width. A position lies in a polygon by the rule of even and odd over all its rings, and
 // in an area when it lies in one of its polygons or on an edge; signs of turns are exact. Coordinates are x before y, in the units of the layer, in which edges are
 // straight. It takes polygons with closed rings alone: a layer with anything else is the store's to answer for.
+//
+// Outside of all it finds the nearest area: balls on the sphere hold runs of edges, and balls these, so that few edges are measured.
 package locate
 
 import (
@@ -13,6 +15,7 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/crs"
 	"grense/internal/wkb"
 )
 
@@ -35,6 +38,9 @@ type Index struct {
 	vertices []orb.Point // of all rings, one after the other
 	starts   []uint32    // of the columns of all parts in edges
 	edges    []uint32    // first vertices; the next vertex is the other end
+	runs     []run       // near ones beside each other
+	balls    [][]ball    // around the runs, and in each further tier around fan of the tier before
+	back     crs.Func    // from the system of the layer to CRS84
 }
 
 // part is a polygon.
@@ -122,7 +128,9 @@ func (p *part) column(x float64) int {
 
 // Bytes is what the index takes.
 func (x *Index) Bytes() int64 {
-	return int64(len(x.cells)+len(x.lists)+len(x.starts)+len(x.edges))*4 + int64(len(x.vertices))*vertexBytes + int64(len(x.parts))*partBytes
+	// Tiers beyond the first have 1/(fan-1) of its balls, or a few more.
+	return int64(len(x.cells)+len(x.lists)+len(x.starts)+len(x.edges))*4 + int64(len(x.vertices))*vertexBytes + int64(len(x.parts))*partBytes +
+		int64(len(x.runs))*(runBytes+ballBytes*fan/(fan-1))
 }
 
 const (

@@ -20,6 +20,9 @@ import (
 	"grense/internal/wkb"
 )
 
+// degrees is where the areas of most tests lie.
+func degrees(lon, lat float64) (float64, float64) { return lon, lat }
+
 // build makes an index of areas without a bound on its bytes.
 func build(t testing.TB, areas []orb.Geometry) *locate.Index {
 	t.Helper()
@@ -31,7 +34,7 @@ func build(t testing.TB, areas []orb.Geometry) *locate.Index {
 }
 
 func tryBuild(areas []orb.Geometry, limit int64) (*locate.Index, error) {
-	b := locate.NewBuilder(limit)
+	b := locate.NewBuilder(limit, degrees)
 	for _, g := range areas {
 		if err := b.Add(wkb.Append(nil, g)); err != nil {
 			return nil, err
@@ -194,7 +197,7 @@ func TestIndexKeepsItsBound(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	b := locate.NewBuilder(math.MaxInt64)
+	b := locate.NewBuilder(math.MaxInt64, degrees)
 	if err := b.Add(wkb.Append(nil, areas[0])); err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +280,7 @@ func BenchmarkBuild(b *testing.B) {
 			areas := encoded(layer(b, name))
 			b.ReportAllocs()
 			for b.Loop() {
-				x := locate.NewBuilder(math.MaxInt64)
+				x := locate.NewBuilder(math.MaxInt64, degrees)
 				for _, a := range areas {
 					if err := x.Add(a); err != nil {
 						b.Fatal(err)
@@ -292,7 +295,7 @@ func BenchmarkBuild(b *testing.B) {
 }
 
 func ExampleIndex_Append() {
-	b := locate.NewBuilder(1 << 20)
+	b := locate.NewBuilder(1<<20, degrees)
 	for _, g := range []orb.Geometry{orb.Polygon{{{0, 0}, {2, 0}, {2, 2}, {0, 2}, {0, 0}}}, orb.Polygon{{{2, 0}, {4, 0}, {4, 2}, {2, 2}, {2, 0}}}} {
 		if err := b.Add(wkb.Append(nil, g)); err != nil {
 			panic(err)

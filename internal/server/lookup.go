@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash/fnv"
-	"math"
 	"net/http"
 	"regexp"
 	"slices"
@@ -94,13 +93,17 @@ func (s *Server) lookup(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	covering, err := c.covering()
+	indexes, err := c.pointIndexes()
+	if err != nil {
+		return err
+	}
+	covering, err := c.covering(indexes)
 	if err != nil {
 		return err
 	}
 	var near *division
 	if len(covering) == 0 {
-		if near, err = c.nearest(at); err != nil {
+		if near, err = c.nearest(at, indexes); err != nil {
 			return err
 		}
 	}
@@ -175,39 +178,32 @@ func (c *call) dated(coll *store.Collection, q store.Query) store.Query {
 	return q
 }
 
-// covering are the divisions that the point lies in or on the border of: exactly those that S_INTERSECTS finds, in the order of the collections and then by id.
-func (c *call) covering() ([]*division, error) {
+// pointIndexes are the indexes of the collections asked for; nil for one while there is none that knows the time asked for.
+func (c *call) pointIndexes() ([]*pointIndex, error) {
 	p := c.params.(*lookupParams)
-	var out []*division
-	for _, coll := range p.collections {
-		rows, known, err := c.indexed(coll)
-		if err != nil {
-			return nil, err
-		}
-		if known {
-			more, err := c.describe(coll, rows)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, more...)
+	out := make([]*pointIndex, len(p.collections))
+	for i, coll := range p.collections {
+		if _, timed := coll.During(); timed && p.hasTime {
 			continue
 		}
-		e, err := c.dividing(coll, cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: coll.Geometry.Name}, R: cql2.Geom{G: orb.Point{*p.lon, *p.lat}, CRS: p.crs}})
+		var err error
+		if out[i], err = c.pointIndex(coll); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// covering are the divisions that the point lies in or on the border of: exactly those that S_INTERSECTS finds, in the order of the collections and then by id.
+func (c *call) covering(indexes []*pointIndex) ([]*division, error) {
+	p := c.params.(*lookupParams)
+	var out []*division
+	for n, coll := range p.collections {
+		rows, err := c.rowsAt(coll, indexes[n])
 		if err != nil {
 			return nil, err
 		}
-		var page *store.Page
-		err = c.ask(func(ctx context.Context) (err error) {
-			page, err = c.s.store.Page(ctx, c.dated(coll, store.Query{Filter: e, Limit: c.s.cfg.Limits.PageMax, Count: store.CountNone}))
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		if page.Next != "" {
-			return nil, problem.New(problem.TooLarge, nil, "more than %d features of %s cover the point; leave that collection out with the parameter collections", len(page.Rows), coll.ID)
-		}
-		more, err := c.describe(coll, page.Rows)
+		more, err := c.describe(coll, rows)
 		if err != nil {
 			return nil, err
 		}
@@ -216,26 +212,37 @@ func (c *call) covering() ([]*division, error) {
 	return out, nil
 }
 
-// indexed are the features of a collection that the point lies in, by its index; false while there is none that knows the time asked for.
-func (c *call) indexed(coll *store.Collection) (rows []store.Row, known bool, err error) {
+// rowsAt are the features of a collection that the point lies in, by its index, or by the store where that is nil.
+func (c *call) rowsAt(coll *store.Collection, i *pointIndex) (rows []store.Row, err error) {
 	p := c.params.(*lookupParams)
-	if _, timed := coll.During(); timed && p.hasTime {
-		return nil, false, nil
+	if i != nil {
+		move, err := crs.Between(p.crs, coll.Geometry.CRS)
+		if err != nil {
+			return nil, err
+		}
+		var room [8]int32
+		x, y := move(*p.lon, *p.lat)
+		for _, n := range i.Append(room[:0], x, y) {
+			rows = append(rows, i.rows[n])
+		}
+		return rows, nil
 	}
-	i, err := c.pointIndex(coll)
-	if err != nil || i == nil {
-		return nil, false, err
-	}
-	move, err := crs.Between(p.crs, coll.Geometry.CRS)
+	e, err := c.dividing(coll, cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: coll.Geometry.Name}, R: cql2.Geom{G: orb.Point{*p.lon, *p.lat}, CRS: p.crs}})
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	var room [8]int32
-	x, y := move(*p.lon, *p.lat)
-	for _, n := range i.Append(room[:0], x, y) {
-		rows = append(rows, i.rows[n])
+	var page *store.Page
+	err = c.ask(func(ctx context.Context) (err error) {
+		page, err = c.s.store.Page(ctx, c.dated(coll, store.Query{Filter: e, Limit: c.s.cfg.Limits.PageMax, Count: store.CountNone}))
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return rows, true, nil
+	if page.Next != "" {
+		return nil, problem.New(problem.TooLarge, nil, "more than %d features of %s cover the point; leave that collection out with the parameter collections", len(page.Rows), coll.ID)
+	}
+	return page.Rows, nil
 }
 
 // divisionCache holds divisions by everything that they are made of.
@@ -351,117 +358,6 @@ func (c *call) nameDivision(d *division, values []any) {
 			d.parents = append(d.parents, parent{other.ID, cell(values[i])})
 		}
 	}
-}
-
-// Half the sides of the boxes in which the nearest division is looked for, in metres: the first, by how much each is larger than the one before, and
-// the last, which is half way round the world.
-const (
-	nearFirst = 4000.0
-	nearGrow  = 4.0
-	nearLast  = 20037508.0
-)
-
-// nearest is the division nearest to a point that none covers; nil when there is none at all. A box holds all that is nearer than half its side, and
-// the first thing found in one tells how large the box must be.
-func (c *call) nearest(at orb.Point) (*division, error) {
-	for r := nearFirst; ; r = min(r*nearGrow, nearLast) {
-		best, distance, err := c.closest(at, r)
-		if err == nil && distance > r && r < nearLast && best.coll != nil {
-			best, distance, err = c.closest(at, min(distance, nearLast))
-		}
-		switch {
-		case err != nil || best.coll == nil && r >= nearLast:
-			return nil, err
-		case best.coll == nil:
-			continue
-		}
-		out, err := c.describe(best.coll, best.rows)
-		if err != nil {
-			return nil, err
-		}
-		near := *out[0]
-		near.distance = distance
-		return &near, nil
-	}
-}
-
-// candidates are features of a collection that may be the nearest.
-type candidates struct {
-	coll *store.Collection
-	rows []store.Row
-}
-
-// within finds the features that touch a box around a point, with half sides of r metres.
-func (c *call) within(at orb.Point, r float64) ([]candidates, error) {
-	const degree = 111000.0 // metres in a degree of latitude, at least
-	dy := r / degree
-	dx := 180.0
-	if edge := math.Abs(at[1]) + dy; edge < 89 {
-		dx = min(180, dy/math.Cos(edge*math.Pi/180))
-	}
-	box := orb.Bound{Min: orb.Point{at[0] - dx, max(-90, at[1]-dy)}, Max: orb.Point{at[0] + dx, min(90, at[1]+dy)}}
-	switch {
-	case dx >= 180:
-		box.Min[0], box.Max[0] = -180, 180
-	case box.Min[0] < -180:
-		box.Min[0] += 360
-	case box.Max[0] > 180:
-		box.Max[0] -= 360
-	}
-	var out []candidates
-	for _, coll := range c.params.(*lookupParams).collections {
-		e, err := c.dividing(coll, cql2.BBox{Prop: coll.Geometry.Name, CRS: crs.CRS84, Box: box})
-		if err != nil {
-			return nil, err
-		}
-		found := candidates{coll: coll}
-		q := c.dated(coll, store.Query{Filter: e, Limit: c.s.cfg.Limits.PageMax, Count: store.CountNone})
-		for more := true; more; more = q.Cursor != "" {
-			err = c.ask(func(ctx context.Context) error {
-				page, err := c.s.store.Page(ctx, q)
-				if err == nil {
-					found.rows, q.Cursor = append(found.rows, page.Rows...), page.Next
-				}
-				return err
-			})
-			if err != nil {
-				return nil, err
-			}
-		}
-		if len(found.rows) > 0 {
-			out = append(out, found)
-		}
-	}
-	return out, nil
-}
-
-// closest is the feature that is nearest among those within r metres or not much more, and its distance; without collection when there is none. Of several at
-// one distance it is the last, which is of the smallest kind.
-func (c *call) closest(at orb.Point, r float64) (best candidates, least float64, err error) {
-	all, err := c.within(at, r)
-	least = math.Inf(1)
-	for _, found := range all {
-		back, err := crs.Between(found.coll.Geometry.CRS, crs.CRS84)
-		if err != nil {
-			return best, least, err
-		}
-		for rows := range slices.Chunk(found.rows, batch) {
-			n := 0
-			err := c.ask(func(ctx context.Context) error {
-				return c.s.store.Fetch(ctx, found.coll.ID, rows, store.Want{Properties: []string{}}, func(f *store.Feature) error {
-					if d := f.Geometry.Distance(at, back); d <= least && !math.IsInf(d, 1) {
-						least, best = d, candidates{found.coll, rows[n : n+1]}
-					}
-					n++
-					return ctx.Err()
-				})
-			})
-			if err != nil {
-				return best, least, err
-			}
-		}
-	}
-	return best, least, err
 }
 
 func (c *call) lookupHeaders(h http.Header, links []ogcapi.Link) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"grense/internal/cache"
+	"grense/internal/crs"
 	"grense/internal/locate"
 	"grense/internal/store"
 )
@@ -175,7 +176,15 @@ func (x *pointIndexes) make(ctx context.Context, collection string) (*pointIndex
 	defer snap.Close()
 	i := &pointIndex{state: state}
 	room := x.held.Stats()
-	b := locate.NewBuilder(room.Limit - room.Bytes + x.bytes(collection))
+	coll, ok := snap.Catalog().Collection(collection)
+	if !ok {
+		return nil, store.ErrNotFound
+	}
+	back, err := crs.Between(coll.Geometry.CRS, crs.CRS84)
+	if err != nil {
+		return nil, err
+	}
+	b := locate.NewBuilder(room.Limit-room.Bytes+x.bytes(collection), back)
 	if err := i.read(ctx, snap, collection, b); err != nil {
 		return nil, err
 	}

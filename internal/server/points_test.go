@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/paulmach/orb"
+
+	"grense/internal/store"
 )
 
 // waitIndexed asks for a point until the collections answer from memory.
@@ -87,5 +90,51 @@ func TestLookupFollowsAReload(t *testing.T) {
 	st.swap(t)
 	if after := text(); after == before {
 		t.Errorf("%s as before", after)
+	}
+}
+
+// unsnapped is a store without snapshots, of which no index is made.
+type unsnapped struct{ store.Store }
+
+// TestNearestFromMemoryIsThatOfTheStore compares points near and far.
+func TestNearestFromMemoryIsThatOfTheStore(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
+	demo, err := demoFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, source string
+		collections  []string
+		points       int
+	}{{"demo", demo, []string{"fylker", "kommuner"}, 500}, {"n1000", shared(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"), []string{"kommune"}, 100}} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			st := openTest(t, tt.source)
+			memory, stored := serveStore(t, st, nil), serveStore(t, unsnapped{st}, nil)
+			memory.waitIndexed(t, 10.75, 59.91, tt.collections...)
+			r := rand.New(rand.NewPCG(31, 32))
+			off := 0
+			for i := range tt.points {
+				at := orb.Point{3 + 30*r.Float64(), 57 + 15*r.Float64()}
+				if i%50 == 0 {
+					at = orb.Point{360*r.Float64() - 180, 180*r.Float64() - 90}
+				}
+				query := fmt.Sprintf("lon=%.6f&lat=%.6f&collections=%s", at[0], at[1], strings.Join(tt.collections, ","))
+				got, want := memory.lookup(t, query), stored.lookup(t, query)
+				if !reflect.DeepEqual(got, want) {
+					t.Fatalf("%v: %+v with nearest %+v, want %+v with %+v", at, got, got.Nearest, want, want.Nearest)
+				}
+				if got.Nearest != nil {
+					off++
+				}
+			}
+			if off < tt.points/4 {
+				t.Errorf("%d of %d points lie outside", off, tt.points)
+			}
+		})
 	}
 }

@@ -29,6 +29,7 @@ func TestDistanceIsThatToTheNearestEdge(t *testing.T) {
 		{"an edge", square, orb.Point{12, 60.5}, orb.Point{11, 60.5074}},
 		{"inside", square, orb.Point{10.5, 60.01}, orb.Point{10.5, 60}},
 		{"a point", orb.Point{5, 60}, orb.Point{6, 60}, orb.Point{5, 60}},
+		{"opposite an edge", orb.LineString{{10, 60}, {11, 60}}, orb.Point{-169.5, -60}, orb.Point{10, 60}},
 		{"beyond the antimeridian", across, orb.Point{-179, .5}, orb.Point{180, .5}},
 	} {
 		b := wkb.MustMarshal(tt.g)

@@ -60,7 +60,7 @@ func BenchmarkAgainstTZF(b *testing.B) {
 
 func indexOf(b *testing.B, areas []sharedtest.Feature) *locate.Index {
 	b.Helper()
-	build := locate.NewBuilder(math.MaxInt64)
+	build := locate.NewBuilder(math.MaxInt64, func(lon, lat float64) (float64, float64) { return lon, lat })
 	for _, f := range areas {
 		if err := build.Add(wkb.Append(nil, f.Area)); err != nil {
 			b.Fatal(err)
