@@ -114,10 +114,10 @@ func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	add(ogcapi.RelSchema, "text/html", here+"/schema?f=html", "Schema of collection in HTML")
 	add(ogcapi.RelQueryables, asSchema.Media, here+"/queryables?f=json", "Queryables for this collection as JSON")
 	add(ogcapi.RelQueryables, "text/html", here+"/queryables?f=html", "Queryables for this collection as HTML")
-	add("items", asGeoJSON.Media, here+"/items?f=json", "Items as GeoJSON")
-	add("items", "application/ld+json", here+"/items?f=jsonld", "Items as RDF (GeoJSON-LD)")
-	add("items", "text/html", here+"/items?f=html", "Items as HTML")
-	add("items", asCSV.Media, here+"/items?f=csv", "Items as CSV")
+	add("items", asGeoJSON.Media, here+"/items?f=json", "Items as GeoJSON, page by page")
+	add("items", "application/ld+json", here+"/items?f=jsonld", "Items as RDF (GeoJSON-LD), page by page")
+	add("items", "text/html", here+"/items?f=html", "Items as HTML, page by page")
+	add("items", asCSV.Media, here+"/items?f=csv", "Items as CSV, page by page")
 	add(ogcapi.RelSortables, asSchema.Media, here+"/sortables?f=json", "Sortables for this collection as JSON")
 	add(ogcapi.RelSortables, "text/html", here+"/sortables?f=html", "Sortables for this collection as HTML")
 	if tileSets(coll) != nil {
@@ -217,7 +217,7 @@ func covers(id crs.ID, b orb.Bound) bool {
 	return a.Contains(b.Min) && a.Contains(b.Max)
 }
 
-// datasetLD is a collection as a schema.org Dataset, with one DataDownload a link to its items.
+// datasetLD is a collection as a schema.org Dataset, with one DataDownload a link to a file of all its features.
 func datasetLD(d *ogcapi.Collection) map[string]any {
 	id := ""
 	var downloads []any
@@ -225,7 +225,7 @@ func datasetLD(d *ogcapi.Collection) map[string]any {
 		switch l.Rel {
 		case "self":
 			id, _, _ = strings.Cut(l.Href, "?")
-		case "items":
+		case "enclosure":
 			downloads = append(downloads, map[string]any{"@type": "DataDownload", "contentUrl": l.Href, "encodingFormat": l.Type, "name": l.Title})
 		}
 	}

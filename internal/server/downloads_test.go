@@ -135,6 +135,34 @@ func TestPagesTellSizesOfFilesBefore(t *testing.T) {
 	}
 }
 
+func TestLinksToOnePageAreNamedSo(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	page := string(a.get("/collections/kommuner/items?f=html&lang=en&limit=3").wants(200).Body)
+	if !strings.Contains(page, "This page of results as data:") || strings.Contains(page, "The same as data:") {
+		t.Error("the page of items names its links as if they led to all")
+	}
+	var doc struct {
+		Links        []struct{ Rel, Title string }
+		Distribution []struct{ ContentURL string }
+	}
+	decode(t, a.get("/collections/kommuner?f=json").wants(200).Body, &doc)
+	for _, l := range doc.Links {
+		if l.Rel == "items" && !strings.HasSuffix(l.Title, ", page by page") {
+			t.Errorf("a link to items is called %q", l.Title)
+		}
+	}
+	decode(t, a.get("/collections/kommuner?f=jsonld").wants(200).Body, &doc)
+	for _, d := range doc.Distribution {
+		if !strings.Contains(d.ContentURL, "/collections/kommuner/download?f=") {
+			t.Errorf("a file of the data set is %s", d.ContentURL)
+		}
+	}
+	if len(doc.Distribution) == 0 {
+		t.Error("the data set has no files")
+	}
+}
+
 func TestDownloadTakesTheParametersOfItems(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
