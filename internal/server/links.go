@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"strings"
 
 	"grense/api/ogcapi"
@@ -53,48 +54,45 @@ func (c *call) with(path, f string) string {
 // others are the parameters of this request but f, each after an ampersand.
 func (c *call) others() string {
 	var b strings.Builder
-	for _, kv := range c.replay("f") {
+	b.Grow(len(c.r.URL.RawQuery) + 16)
+	c.eachReplayed(func(name, value string) {
 		b.WriteByte('&')
-		b.WriteString(kv)
-	}
+		b.WriteString(queryEscape(name))
+		b.WriteByte('=')
+		b.WriteString(queryEscape(value))
+	}, "f")
 	return b.String()
 }
 
 // replay gives the parameters of the request as they came, decoded and written again, in the order of the table, without those
 // that are left out. Commas and other characters that are safe in a query stay readable.
-func (c *call) replay(without ...string) []string {
-	var out []string
-	skip := func(name string) bool {
-		for _, w := range without {
-			if w == name {
-				return true
-			}
-		}
-		return false
-	}
+func (c *call) replay(without ...string) (out []string) {
+	c.eachReplayed(func(name, value string) { out = append(out, queryEscape(name)+"="+queryEscape(value)) }, without...)
+	return out
+}
+
+// eachReplayed gives the parameters of replay, decoded.
+func (c *call) eachReplayed(each func(name, value string), without ...string) {
 	add := func(name string) {
+		if slices.Contains(without, name) {
+			return
+		}
 		for _, v := range c.values[name] {
-			out = append(out, queryEscape(name)+"="+queryEscape(v))
+			each(name, v)
 		}
 	}
-	for _, name := range []string{"f", "lang"} {
-		if !skip(name) {
-			add(name)
-		}
-	}
+	add("f")
+	add("lang")
 	for _, p := range c.rt.Params {
-		if !skip(p.Name) {
-			add(p.Name)
-		}
+		add(p.Name)
 	}
 	if c.rt.Fields && c.coll != nil {
 		for _, p := range c.coll.Properties {
-			if len(c.values[p.Name]) > 0 && !skip(p.Name) && c.field(p.Name) != nil { // in this order, since there may be thousands of properties
+			if len(c.values[p.Name]) > 0 && c.field(p.Name) != nil { // in this order, since there may be thousands of properties
 				add(p.Name)
 			}
 		}
 	}
-	return out
 }
 
 // queryEscape escapes a text for a query; commas, colons and slashes stay (RFC 3986, 3.4).

@@ -75,6 +75,7 @@ type division struct {
 	members  []byte  // of its GeoJSON, without geometry
 	distance float64 // from the point, in metres
 	encoded  []byte  // as it stands in the answer, without distance
+	split    int     // where in that the distance belongs
 }
 
 // parent is a division that another one belongs to.
@@ -277,7 +278,7 @@ func (c *call) describe(coll *store.Collection, rows []store.Row) ([]*division, 
 		return nil, err
 	}
 	for n, d := range more {
-		d.encoded = c.appendDivision(nil, d)
+		c.encode(d)
 		out[at[n]] = d
 		key.id, key.rev = d.row.ID, d.row.Rev
 		c.s.divided.Put(key, d, int64(2*len(d.encoded)+512))
@@ -361,16 +362,15 @@ func (c *call) nameDivision(d *division, values []any) {
 }
 
 func (c *call) lookupHeaders(h http.Header, links []ogcapi.Link) {
-	h.Set("Content-Type", c.rep.contentType())
-	h.Set("Content-Language", languageTag(c.lang))
 	c.dataHeaders(h)
-	h.Set("Link", linkHeader(append(slices.Clip(links), c.profileLinks()...)))
+	v := [...]string{c.rep.contentType(), languageTag(c.lang), linkHeader(append(slices.Clip(links), c.profileLinks()...))}
+	h["Content-Type"], h["Content-Language"], h["Link"] = v[0:1:1], v[1:2:2], v[2:3:3]
 }
 
 // lookupTag is the weak validator of the answer.
 func (c *call) lookupTag(covering []*division, near *division) string {
-	h := fnv.New128a()
-	put := func(s string) { h.Write(append([]byte(s), 0)) }
+	b := takeBuffer()
+	put := func(s string) { b = append(append(b, s...), 0) }
 	put(c.base())
 	put(c.canonical())
 	put(c.lang)
@@ -380,9 +380,12 @@ func (c *call) lookupTag(covering []*division, near *division) string {
 	for _, d := range covering {
 		put(d.coll.ID)
 		put(d.row.ID)
-		h.Write(binary.LittleEndian.AppendUint64(nil, d.row.Rev))
+		b = binary.LittleEndian.AppendUint64(b, d.row.Rev)
 	}
 	put(strconv.FormatBool(near != nil))
+	h := fnv.New128a()
+	h.Write(b)
+	giveBuffer(b)
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
@@ -407,7 +410,12 @@ func (c *call) appendLookup(b []byte, covering []*division, near *division, link
 		if near == nil {
 			b = append(b, "null"...)
 		} else {
-			b = c.appendDivision(b, near)
+			b = append(b, near.encoded[:near.split]...)
+			if near.distance > 0 {
+				b = append(b, `,"distance":`...)
+				b = strconv.AppendFloat(b, near.distance, 'f', 1, 64)
+			}
+			b = append(b, near.encoded[near.split:]...)
 		}
 	}
 	all, err := marshal(c.withProfile(links))
@@ -419,7 +427,9 @@ func (c *call) appendLookup(b []byte, covering []*division, near *division, link
 	return append(append(append(b, `,"crs":"`...), p.crs.URI()...), `"}}`...), nil
 }
 
-func (c *call) appendDivision(b []byte, d *division) []byte {
+// encode writes a division as it stands in the answer.
+func (c *call) encode(d *division) {
+	var b []byte
 	text := func(s string) {
 		t, _ := json.Marshal(s) // texts do not fail
 		b = append(b, t...)
@@ -437,13 +447,9 @@ func (c *call) appendDivision(b []byte, d *division) []byte {
 		all, _ := marshal(d.parents)
 		b = append(b, all...)
 	}
-	if d.distance > 0 {
-		b = append(b, `,"distance":`...)
-		b = strconv.AppendFloat(b, d.distance, 'f', 1, 64)
-	}
+	d.split = len(b)
 	links, _ := marshal([]ogcapi.Link{
 		{Rel: "canonical", Type: asGeoJSON.Media, Title: d.title.Text, Href: c.base() + d.path},
 		{Rel: "collection", Type: asJSON.Media, Title: c.titleOf(d.coll), Href: c.base() + "/collections/" + d.coll.ID}})
-	b = append(append(b, `,"links":`...), links...)
-	return append(b, '}')
+	d.encoded = append(append(append(b, `,"links":`...), links...), '}')
 }

@@ -55,7 +55,7 @@ var everyAnswer = http.Header{
 func (s *Server) chain(router *chi.Mux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		c := &call{s: s, id: newID(), lang: language(r.URL.Query().Get("lang"), r.Header.Values("Accept-Language"))}
+		c := &call{s: s, id: newID(), lang: language(askedLanguage(r.URL), r.Header.Values("Accept-Language"))}
 		c.root, c.addr = s.address(r)
 		rw := &response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.cfg.Limits.WriteTimeout, slowest: int64(s.cfg.Limits.Slowest), makers: s.makers}
 		c.rw = rw
@@ -109,6 +109,14 @@ func (s *Server) chain(router *chi.Mux) http.Handler {
 			panic(http.ErrAbortHandler) // its beginning is out
 		}
 	})
+}
+
+// askedLanguage is the parameter lang, for which a query that cannot have it is not parsed.
+func askedLanguage(u *url.URL) string {
+	if !strings.Contains(u.RawQuery, "lang") && !strings.Contains(u.RawQuery, "%") {
+		return ""
+	}
+	return u.Query().Get("lang")
 }
 
 // record writes the log line and the metrics of one request.
