@@ -122,6 +122,7 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 			Tags  []struct{ Name, Description string }
 			Info  struct{ License struct{ Name string } }
 			Paths map[string]map[string]struct {
+				OperationID string
 				Description string
 				Security    *[]map[string][]string
 				Parameters  []struct {
@@ -156,8 +157,15 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 				}
 			}
 		}
+		schemas := map[string]map[string]any{}
+		for name, schema := range doc.Components.Schemas {
+			schemas[strings.ToLower(name)], _ = schema.(map[string]any)
+		}
 		for path, item := range doc.Paths {
 			for method, op := range item {
+				if props, _ := schemas[strings.ToLower(op.OperationID)]["properties"].(map[string]any); props["response"] != nil {
+					t.Errorf("%s %s: the answer of %s and the member response of a schema are one type in a Go client", method, path, op.OperationID)
+				}
 				if keyed := (strings.Contains(path, "/items") || strings.HasSuffix(path, "/download") || strings.HasSuffix(path, "{tileCol}") || path == "/lookup" || path == "/enrich" || strings.HasPrefix(path, "/changes") || strings.HasSuffix(path, "/execution") || strings.HasPrefix(path, "/jobs")) && auth == "required"; op.Description == "" || op.Security == nil || keyed != (len(*op.Security) > 0) {
 					t.Errorf("%s %s: description %q, security %v", method, path, op.Description, op.Security)
 				}

@@ -255,7 +255,7 @@ func (s *Server) table() []*route {
 			Classes: []string{processes1 + "ogc-process-description"}},
 		{Path: "/processes/{processId}/execution", Op: "execute", Tag: "Processes", Summary: "Execute a process",
 			Description: "Runs a process on the inputs in the body and answers with its outputs (OGC 18-062r2, 7.11).",
-			Data:        true, Formats: []rep{asJSON}, Schema: schema("results"), NoAccept: true, Body: "execute", Post: s.execute},
+			Data:        true, Formats: []rep{asJSON}, Schema: schema("results"), NoAccept: true, Body: "execution", Post: s.execute},
 		{Path: "/jobs", Op: "getJobs", Tag: "Processes", Summary: "Your jobs",
 			Description: "The jobs that were made with the same key, the newest first; where no key is asked for, all (OGC 18-062r2, 11).",
 			Data:        true, Params: []*param{paramJobLimit, paramJobType, paramJobProcess, paramJobStatus, paramJobTime, paramJobShortest, paramJobLongest}, New: newJobsParams,
