@@ -42,10 +42,7 @@ var downloads = []downloaded{
 func TestAcceptDownloadsInOtherReaders(t *testing.T) {
 	wantsClients(t)
 	t.Parallel()
-	python := rootPath(t, "bin", "readers", "bin", "python")
-	if err := exec.Command(python, "-c", "import pyogrio, geopandas, pyarrow, openpyxl").Run(); err != nil {
-		t.Fatalf("%s cannot be used (%v); make readers installs it", python, err)
-	}
+	python := readers(t)
 	var cluster storetest.Cluster
 	t.Cleanup(cluster.Stop)
 	for _, d := range downloads {
@@ -62,7 +59,7 @@ func TestAcceptDownloadsInOtherReaders(t *testing.T) {
 					if len(served) == 0 {
 						t.Skip("SKIPPED: it has no layer that is served, so nothing of it is compared")
 					}
-					n += compared(t, python, s, d.systems)
+					n += compared(t, python, "compare.py", s, d.systems)
 					if file == "" {
 						file = demoFile(t, s.dir)
 					}
@@ -75,19 +72,49 @@ func TestAcceptDownloadsInOtherReaders(t *testing.T) {
 					}
 				})
 			}
-			m := compared(t, python, serveDatabase(t, address), d.systems)
+			m := compared(t, python, "compare.py", serveDatabase(t, address), d.systems)
 			t.Logf("%d steps right from files, %d from a database", n, m)
 		})
 	}
 }
 
-// compared runs the comparison on all collections and returns how many steps were right.
-func compared(t *testing.T, python string, s *serving, systems string) int {
+// TestAcceptExportsInOtherReaders runs the processes that export, on the demo in both stores, and compares their files as downloads are; areas with what
+// shapely finds in them.
+func TestAcceptExportsInOtherReaders(t *testing.T) {
+	wantsClients(t)
+	t.Parallel()
+	python := readers(t)
+	var cluster storetest.Cluster
+	t.Cleanup(cluster.Stop)
+	s := serve(t, nil)
+	n := compared(t, python, "exports.py", s, "2")
+	address, file := cluster.Database(t), demoFile(t, s.dir)
+	for _, layer := range layersOf(t, file) {
+		if !imports(t, file, "--layer", layer, "--into", address, "--collection", idOf(layer)) {
+			t.Errorf("%s is not taken by the database", layer)
+		}
+	}
+	m := compared(t, python, "exports.py", serveDatabase(t, address), "2")
+	t.Logf("%d steps right from files, %d from a database", n, m)
+}
+
+// readers is the Python that reads downloads.
+func readers(t *testing.T) string {
+	t.Helper()
+	python := rootPath(t, "bin", "readers", "bin", "python")
+	if err := exec.Command(python, "-c", "import pyogrio, geopandas, pyarrow, openpyxl").Run(); err != nil {
+		t.Fatalf("%s cannot be used (%v); make readers installs it", python, err)
+	}
+	return python
+}
+
+// compared runs a script of comparisons on all collections and returns how many steps were right.
+func compared(t *testing.T, python, script string, s *serving, systems string) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*clientTime)
 	defer cancel()
 	colls := s.collections(t)
-	args := append([]string{filepath.Join("testdata", "downloads", "compare.py"), s.base, systems}, colls...)
+	args := append([]string{filepath.Join("testdata", "downloads", script), s.base, systems}, colls...)
 	cmd := exec.CommandContext(ctx, python, args...)
 	cmd.Env = append(os.Environ(), "GRENSE_KEY="+s.key, "GRENSE_SCHEMAS="+rootPath(t, "internal", "format", "testdata"), "no_proxy=localhost,127.0.0.1", "NO_PROXY=localhost,127.0.0.1")
 	cmd.WaitDelay = time.Second
