@@ -305,8 +305,6 @@ def each(check):
     """Runs a check of every collection in a folder of its own, and ends with the status."""
     with tempfile.TemporaryDirectory() as folder:
         for c in sys.argv[3:]:
-            if c.endswith("ogr_empty_table"):
-                continue  # GDAL hides tables of this name
             try:
                 check(c, folder)
             except Exception:
