@@ -226,7 +226,8 @@ func datasetLD(d *ogcapi.Collection) map[string]any {
 		case "self":
 			id, _, _ = strings.Cut(l.Href, "?")
 		case "enclosure":
-			downloads = append(downloads, map[string]any{"@type": "DataDownload", "contentUrl": l.Href, "encodingFormat": l.Type, "name": l.Title})
+			lasting, _, _ := strings.Cut(l.Href, "&revision=") // that of a revision is gone with it
+			downloads = append(downloads, map[string]any{"@type": "DataDownload", "contentUrl": lasting, "encodingFormat": l.Type, "name": l.Title})
 		}
 	}
 	m := map[string]any{"@type": "Dataset", "@id": id, "url": id, "name": d.Title, "distribution": downloads}
