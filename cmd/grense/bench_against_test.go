@@ -23,7 +23,6 @@ func TestBenchAgainst(t *testing.T) {
 	t.Logf("%-70.70s %10s %10s %8s %8s", "Request", "old µs", "new µs", "ratio", "bytes")
 	interleave(t, start(t, &serving{bin: old}, nil), serve(t, nil), append(demoQuestions(),
 		question{name: "Demo: 10 municipalities, HTML", path: "/collections/kommuner/items?f=html&limit=10"},
-		question{name: "Demo: one municipality, HTML", path: "/collections/kommuner/items/0301?f=html"},
 	))
 	for _, x := range benchSources {
 		if !strings.Contains(x.what, os.Getenv("GRENSE_BENCH_SOURCE")) {

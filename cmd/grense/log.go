@@ -2,10 +2,57 @@ package main
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
 )
+
+// gathered writes lines some at a time: what came within gatherTime, or gatherBytes of it. It is safe for concurrent use.
+type gathered struct {
+	w io.Writer
+
+	mu   sync.Mutex
+	buf  []byte
+	soon bool // a timer will flush
+}
+
+const (
+	gatherTime  = 100 * time.Millisecond
+	gatherBytes = 64 << 10
+)
+
+// Write takes lines; it fails as writing the lines before did.
+func (g *gathered) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.buf = append(g.buf, p...)
+	if len(g.buf) >= gatherBytes {
+		return len(p), g.flush()
+	}
+	if !g.soon {
+		g.soon = true
+		time.AfterFunc(gatherTime, g.Flush)
+	}
+	return len(p), nil
+}
+
+// Flush writes what has gathered.
+func (g *gathered) Flush() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.soon = false
+	g.flush() //nolint:errcheck // there is nobody to tell
+}
+
+func (g *gathered) flush() error {
+	if len(g.buf) == 0 {
+		return nil
+	}
+	_, err := g.w.Write(g.buf)
+	g.buf = g.buf[:0]
+	return err
+}
 
 // repeatWindow is for how long warnings and errors of one text are counted instead of written, after the first.
 const repeatWindow = 10 * time.Second
@@ -18,7 +65,8 @@ const maxRepeats = 1000
 type counting struct {
 	slog.Handler
 	seen *repeats
-	with string // attributes and groups of the logger, in a text
+	out  *gathered // nil: what the handler writes goes out by itself
+	with string    // attributes and groups of the logger, in a text
 }
 
 type repeats struct {
@@ -26,8 +74,16 @@ type repeats struct {
 	n  map[string]int
 }
 
-func newCounting(h slog.Handler) slog.Handler {
-	return counting{Handler: h, seen: &repeats{n: map[string]int{}}}
+// newCounting counts for a handler that writes to out, which warnings and errors go through at once.
+func newCounting(h slog.Handler, out *gathered) slog.Handler {
+	return counting{Handler: h, seen: &repeats{n: map[string]int{}}, out: out}
+}
+
+// flush lets out go what was written.
+func (c counting) flush() {
+	if c.out != nil {
+		c.out.Flush()
+	}
 }
 
 // Handle writes a record, or counts it.
@@ -54,6 +110,7 @@ func (c counting) Handle(ctx context.Context, r slog.Record) error {
 	if again {
 		return nil
 	}
+	defer c.flush()
 	return c.Handler.Handle(ctx, r)
 }
 
@@ -73,6 +130,7 @@ func (c counting) tell(key string, r slog.Record) {
 			return true
 		})
 		c.Handler.Handle(context.Background(), again) //nolint:errcheck // there is nobody to tell
+		c.flush()
 	}
 }
 
@@ -82,9 +140,9 @@ func (c counting) WithAttrs(attrs []slog.Attr) slog.Handler {
 	for _, a := range attrs {
 		with += a.String() + "\x00"
 	}
-	return counting{c.Handler.WithAttrs(attrs), c.seen, with}
+	return counting{c.Handler.WithAttrs(attrs), c.seen, c.out, with}
 }
 
 func (c counting) WithGroup(name string) slog.Handler {
-	return counting{c.Handler.WithGroup(name), c.seen, c.with + name + "\x00"}
+	return counting{c.Handler.WithGroup(name), c.seen, c.out, c.with + name + "\x00"}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,7 +39,7 @@ func (l *lines) Reset() {
 func TestOneFaultIsLoggedOnceAndCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b lines
-		log := slog.New(newCounting(slog.NewTextHandler(&b, nil)))
+		log := slog.New(newCounting(slog.NewTextHandler(&b, nil), nil))
 		for i := range 14_660 {
 			log.Error("request failed", "request", i, "err", "disk on fire")
 		}
@@ -60,5 +61,50 @@ func TestOneFaultIsLoggedOnceAndCounted(t *testing.T) {
 			t.Error("a fault of a new window was not logged")
 		}
 		time.Sleep(repeatWindow + time.Second)
+	})
+}
+
+// TestLinesGatherAndNoneIsLost: lines go out in their order, within a tenth of a second, or at once when there are many or one is a warning; what is left goes out by Flush.
+func TestLinesGatherAndNoneIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b lines
+		out := &gathered{w: &b}
+		log := slog.New(newCounting(slog.NewTextHandler(out, nil), out))
+		wants := func(when string, msgs ...string) {
+			t.Helper()
+			var got []string
+			for l := range strings.Lines(b.String()) {
+				_, msg, _ := strings.Cut(l, "msg=")
+				got = append(got, strings.TrimSpace(msg))
+			}
+			if !slices.Equal(got, msgs) {
+				t.Errorf("%s: %q, want %q", when, got, msgs)
+			}
+			b.Reset()
+		}
+		log.Info("a")
+		log.Info("b")
+		wants("before a tenth of a second")
+		time.Sleep(gatherTime)
+		synctest.Wait()
+		wants("after it", "a", "b")
+		log.Info("c")
+		log.Warn("d")
+		wants("after a warning", "c", "d")
+		log.Info("e")
+		time.Sleep(gatherTime)
+		synctest.Wait()
+		wants("after another tenth", "e")
+		long := strings.Repeat("x", gatherBytes/4)
+		for range 4 {
+			log.Info(long)
+		}
+		wants("when many have gathered", long, long, long, long)
+		log.Info("f")
+		out.Flush()
+		wants("at the end", "f")
+		time.Sleep(2 * repeatWindow)
+		synctest.Wait()
+		wants("later")
 	})
 }

@@ -63,7 +63,9 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	log := p.logger(cfg)
+	lines := &gathered{w: p.Stderr}
+	defer lines.Flush()
+	log := loggerTo(lines, lines, cfg)
 	cfg.Limits = cfg.Limits.WithMemory()
 	boundMemory(ctx, int64(cfg.Limits.Memory))
 	for _, w := range cfg.Warnings() {

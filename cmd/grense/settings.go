@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -90,9 +91,13 @@ func keepPrivate(dir string) error {
 // stateFile holds the keys, in the data directory.
 const stateFile = "state.db"
 
-func (p *process) logger(cfg config.Config) *slog.Logger {
+// logger writes to standard error, line by line.
+func (p *process) logger(cfg config.Config) *slog.Logger { return loggerTo(p.Stderr, nil, cfg) }
+
+// loggerTo writes to w, in the form that is configured. With out, w is out.
+func loggerTo(w io.Writer, out *gathered, cfg config.Config) *slog.Logger {
 	if cfg.LogFormat == "json" {
-		return slog.New(newCounting(slog.NewJSONHandler(p.Stderr, nil)))
+		return slog.New(newCounting(slog.NewJSONHandler(w, nil), out))
 	}
-	return slog.New(newCounting(slog.NewTextHandler(p.Stderr, nil)))
+	return slog.New(newCounting(slog.NewTextHandler(w, nil), out))
 }

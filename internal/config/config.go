@@ -170,6 +170,7 @@ type Limits struct {
 	PageMax     int           `yaml:"page_max"`      // A larger limit is clamped to it. Defaults to 10000.
 	Buffer      Size          `yaml:"buffer"`        // An answer up to this size is built in memory. Defaults to 4MiB.
 	Downloads   Size          `yaml:"downloads"`     // Files of whole collections that are kept, on disk, together. Defaults to 2GiB. May be 0: then only one is.
+	Answers     Size          `yaml:"answers"`       // Whole answers that are kept in memory and sent again while the data are the same. Defaults to 64MiB. May be 0: then none is.
 	Changes     int           `yaml:"changes"`       // Features of a collection up to which its changes are recorded, unless the collection says otherwise. Defaults to 100000. May be 0.
 	Query       time.Duration `yaml:"query_timeout"` // Of the questions of one request to the store. Defaults to 10s.
 	Count       time.Duration `yaml:"count_timeout"` // Of a request that asks for the number alone (resulttype=hits), where it is more than Query. Defaults to 1m.
@@ -235,6 +236,7 @@ func Default() Config {
 			Count:             time.Minute,
 			ViewTimeout:       30 * time.Second,
 			TypeAhead:         96 << 20,
+			Answers:           64 << 20,
 			Concurrent:        32,
 			Queue:             2 * time.Second,
 			Slowest:           4 << 10,

@@ -125,7 +125,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		},
 		Limits: config.Limits{
 			ReadHeaderTimeout: 1 * time.Second, ReadTimeout: 2 * time.Second, IdleTimeout: 3 * time.Second, WriteTimeout: 4 * time.Second, MaxHeader: 8 << 10,
-			PageDefault: 6, PageMax: 7, Buffer: 8, Downloads: 11, Changes: 14, Query: 9 * time.Second, Count: 19 * time.Second, ViewTimeout: 10 * time.Second, Memory: 200 << 20, Slowest: 11, Connections: 12, Rate: 13, TypeAhead: 10, Concurrent: 16,
+			PageDefault: 6, PageMax: 7, Buffer: 8, Downloads: 11, Answers: 15, Changes: 14, Query: 9 * time.Second, Count: 19 * time.Second, ViewTimeout: 10 * time.Second, Memory: 200 << 20, Slowest: 11, Connections: 12, Rate: 13, TypeAhead: 10, Concurrent: 16,
 			Queue: 18 * time.Millisecond, SOAPBody: 21e6, SOAPDepth: 22, SOAPAttributes: 23, DrainWait: 0, DrainTimeout: time.Minute,
 		},
 		SOAP:      config.SOAP{NamespaceBase: "http://example.org/ssr/v1", MaxHits: 24, UnknownElements: "ignore", HTTPStatus: 500, CRS: 25833, Collections: "public"},

@@ -49,6 +49,10 @@ type call struct {
 	roughly   bool        // a map was drawn without shared borders, which are being made
 	continues bool        // the request follows a page, by its cursor
 
+	keep       *keeping // nil: the answer is not kept
+	cached     bool     // the answer was kept before
+	unfinished bool     // the answer lacks what will be known soon
+
 	soapOperation string // of the contract, once the message was read
 
 	began time.Time // see call.now; zero: nobody has asked

@@ -50,3 +50,22 @@ type shares struct {
 func sharesOf(memory int64) shares {
 	return shares{caches: memory / 4, answers: memory / 5}
 }
+
+// lent counts to how many readers the same bytes are being sent: together they hold them once.
+type lent struct{ n atomic.Int64 }
+
+// begin counts bytes among the answers under way, once for all readers, until done is called.
+func (l *lent) begin(f *flight, bytes int) (done func(), err error) {
+	if l.n.Add(1) == 1 {
+		if err := f.admit(bytes); err != nil {
+			l.n.Add(-1)
+			return nil, err
+		}
+		f.held.Add(int64(bytes))
+	}
+	return func() {
+		if l.n.Add(-1) == 0 {
+			f.held.Add(int64(-bytes))
+		}
+	}, nil
+}

@@ -205,8 +205,8 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 	}
 	out.buf = append(out.buf, tail...)
 	out.buf = append(out.buf, `,"timeStamp":"`...)
-	out.buf = time.Now().UTC().AppendFormat(out.buf, "2006-01-02T15:04:05.000000Z")
-	out.buf = append(out.buf, `"}`...)
+	out.ends()
+	out.buf = appendStamp(out.buf, time.Now())
 	return out.finish()
 }
 

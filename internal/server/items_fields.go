@@ -154,13 +154,14 @@ type optionsKey struct{ version, collection, lang string }
 
 type offeredList struct {
 	made    time.Time
+	state   string  // of the data, where the answer that it was made for is kept; else ""
 	choices choices // immutable
 }
 
 // optionsFrom are the features of a small collection, by id. The caller owns them.
 func (c *call) optionsFrom(coll *store.Collection) (choices, error) {
 	key := optionsKey{c.cat.Version, coll.ID, c.lang}
-	if l, ok := c.s.offered.Get(key); ok && l.choices != nil && time.Since(l.made) < optionsFresh {
+	if l, ok := c.s.offered.Get(key); ok && l.choices != nil && time.Since(l.made) < optionsFresh && c.fits(l) {
 		return slices.Clone(l.choices), nil
 	}
 	out, err := c.readOptions(coll)
@@ -171,9 +172,20 @@ func (c *call) optionsFrom(coll *store.Collection) (choices, error) {
 	for _, x := range out {
 		size += choiceSize + len(x.Value) + len(x.Title)
 	}
-	c.s.offered.Put(key, offeredList{time.Now(), out}, int64(size))
+	c.s.offered.Put(key, offeredList{time.Now(), c.keptState(), out}, int64(size))
 	return slices.Clone(out), nil
 }
+
+// keptState is the state of the data that an answer that is to be kept is made of; "" for any other.
+func (c *call) keptState() string {
+	if c.keep == nil {
+		return ""
+	}
+	return c.keep.state
+}
+
+// fits reports whether a list may stand in the answer: in one that is to be kept only a list of the same state of the data.
+func (c *call) fits(l offeredList) bool { return c.keep == nil || l.state == c.keep.state }
 
 // readOptions asks the store for the features of a small collection.
 func (c *call) readOptions(coll *store.Collection) (out choices, err error) {

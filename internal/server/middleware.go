@@ -31,7 +31,7 @@ import (
 // Headers for programs of other origins (Fetch standard, CORS protocol).
 const (
 	allowHeaders  = "X-API-Key, Authorization, Accept, Accept-Language, Content-Type, SOAPAction, If-Match, If-None-Match, Prefer, Range"
-	exposeHeaders = "Content-Crs, Link, Link-Template, OATiles-hint, RateLimit, RateLimit-Policy, ETag, Location, OGC-NumberMatched, OGC-NumberReturned, Retry-After, WWW-Authenticate, Preference-Applied, Content-Bbox, Content-Datetime, Memento-Datetime, Content-Disposition, Content-Location, Format-Losses"
+	exposeHeaders = "*"     // no answer to other origins depends on credentials, so that it stands for all
 	preflightAge  = "86400" // seconds
 )
 
@@ -47,8 +47,17 @@ var everyAnswer = http.Header{
 	"Access-Control-Allow-Origin":   {"*"},
 	"Access-Control-Expose-Headers": {exposeHeaders},
 	"X-Content-Type-Options":        {"nosniff"},
-	"Content-Security-Policy":       {contentPolicy},
-	"Referrer-Policy":               {"same-origin"}, // what people ask for is not told to others
+}
+
+// everyDocument are the header fields of whatever a browser may show with links and scripts of its own. Nobody changes the values.
+var everyDocument = http.Header{
+	"Content-Security-Policy": {contentPolicy},
+	"Referrer-Policy":         {"same-origin"}, // what people ask for is not told to others
+}
+
+// isDocument reports whether browsers show a media type as a document that may load and run things: HTML, XML, SVG, and what has no type.
+func isDocument(media string) bool {
+	return media == "" || strings.HasPrefix(media, "text/html") || strings.Contains(media, "xml")
 }
 
 // chain wraps the router: request id, recovery, log, metrics, address, headers for other origins.
@@ -129,6 +138,9 @@ func (s *Server) record(c *call, rw *response, r *http.Request, took time.Durati
 	if c.soapOperation != "" {
 		name += "." + c.soapOperation
 		more = append(more, slog.String("operation", c.soapOperation))
+	}
+	if c.cached {
+		more = append(more, slog.Bool("cached", true))
 	}
 	s.metrics.observe(name, rw.status, rw.bytes, took)
 	if r.Context().Err() != nil {
@@ -304,6 +316,9 @@ type response struct {
 func (w *response) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
+		if h := w.Header(); isDocument(h.Get("Content-Type")) {
+			maps.Copy(h, everyDocument)
+		}
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -313,7 +328,7 @@ const chunk = 64 << 10
 
 func (w *response) Write(b []byte) (n int, err error) {
 	if w.status == 0 {
-		w.status = http.StatusOK
+		w.WriteHeader(http.StatusOK)
 	}
 	for len(b) > 0 {
 		if w.spool == nil && !w.spooled && w.blocked > tooSlow {
@@ -380,7 +395,7 @@ func (w *response) ReadFrom(src io.Reader) (n int64, err error) {
 		return io.Copy(struct{ io.Writer }{w}, src)
 	}
 	if w.status == 0 {
-		w.status = http.StatusOK
+		w.WriteHeader(http.StatusOK)
 	}
 	for left > 0 {
 		size := min(left, filePiece)

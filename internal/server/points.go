@@ -66,14 +66,14 @@ func (x *pointIndexes) close() {
 	x.group.Wait()
 }
 
-// state names the state of the rows of a collection; "" when that cannot be told, and no index would be sure.
-func (x *pointIndexes) state(ctx context.Context, cat *store.Catalog, collection string) (string, error) {
+// state names the state of the rows of collections; "" when that cannot be told, and no index would be sure.
+func (x *pointIndexes) state(ctx context.Context, cat *store.Catalog, collections ...string) (string, error) {
 	if s, ok := x.store.(store.Stated); ok {
 		n, err := s.State(ctx)
 		return stateName(cat, n), err
 	}
 	if s, ok := x.store.(store.Marked); ok {
-		mark, err := s.Mark(ctx, collection)
+		mark, err := s.Mark(ctx, collections...)
 		if mark == "" {
 			return "", err
 		}

@@ -36,6 +36,7 @@ type route struct {
 	Asks        bool   // POST asks the same as GET, with a filter in CQL2 JSON as its body
 	NoAccept    bool   // the first representation answers whatever Accept says, when f is not given
 	Hidden      bool   // not in the API definition
+	Kept        bool   // Stream's answers to GET depend on nothing but the request, the data and the day, and may be kept
 	Drawn       bool   // of a collection: only where features have geometries
 	Register    bool   // only for data with a place-name register
 	Feed        bool   // only where changes are recorded
@@ -165,7 +166,7 @@ func (s *Server) table() []*route {
 			Data:        true, Fields: true,
 			Params: []*param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
 				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramZoomLevel, paramResultType, paramProfile, paramDialect}, New: newItemsParams,
-			Formats: s.itemsReps(), Schema: featuresSchema, Stream: s.items, Asks: true,
+			Formats: s.itemsReps(), Schema: featuresSchema, Stream: s.items, Asks: true, Kept: true,
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
 				features6+"properties", features6+"properties-features", features7+"zoom-level", features7+"zoom-level-features", features8+"sorting", features8+"features-sorting",
 				features9+"text-search", features9+"features-text-search", jsonFG+"core", jsonFG+"types-schemas", jsonFG+"profiles", jsonFG+"api", common3+"profile-parameter")},
@@ -178,10 +179,10 @@ func (s *Server) table() []*route {
 		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature",
 			Description: "One feature by its id.",
 			Data:        true,
-			Params:      []*param{paramCRS, paramProperties, paramSkipGeometry, paramZoomLevel, paramProfile, paramVersion}, New: newItemParams, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item},
+			Params:      []*param{paramCRS, paramProperties, paramSkipGeometry, paramZoomLevel, paramProfile, paramVersion}, New: newItemParams, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item, Kept: true},
 		{Path: "/collections/{collectionId}/items/{featureId}/versions", Op: "getVersions", Tag: "Data", Summary: "All versions of a feature",
 			Description: "The time map of a feature (RFC 7089): a link to each of its versions, with the moment from which it is valid.",
-			Data:        true, Versions: true, Formats: []rep{asJSON, asHTML, asLinkFormat}, Schema: schema("timeMap"), Stream: s.versions},
+			Data:        true, Versions: true, Formats: []rep{asJSON, asHTML, asLinkFormat}, Schema: schema("timeMap"), Stream: s.versions, Kept: true},
 		{Path: "/collections/{collectionId}/items/{featureId}/lineage", Op: "getLineage", Tag: "History", Summary: "Lineage of a feature",
 			Description: "What a division was made of and what became of it, event by event: renamings, renumberings, mergers, splits. Of a code that was given up as well. With until also what it is, or was, on that day. Shares are told where they are known, and never guessed.",
 			Data:        true, Lineage: true, Params: []*param{paramDirection, paramUntil, paramAt}, New: newHistoryParams, Formats: []rep{asJSON, asHTML}, Schema: schema("lineage"), Stream: s.lineage},
@@ -230,7 +231,7 @@ func (s *Server) table() []*route {
 		{Path: "/lookup", Op: "lookup", Tag: "Data", Summary: "The divisions at a point",
 			Description: "Codes, names and properties of every division that covers a point or has it on its border, the largest kind first, in one answer. Outside of all: an empty answer with the nearest division and its distance.",
 			Data:        true, Params: []*param{paramLon, paramLat, paramLookupCRS, paramLookupCollections, paramLookupTime, paramProfile}, New: newLookupParams,
-			Formats: []rep{asGeoJSON, asHTML}, Schema: schema("lookup"), Stream: s.lookup},
+			Formats: []rep{asGeoJSON, asHTML}, Schema: schema("lookup"), Stream: s.lookup, Kept: true},
 		{Path: "/codes/{schemeId}/{code}", Op: "getCode", Tag: "History", Summary: "What a code stands for, or stood for",
 			Description: "The divisions that a code stood for, each with its time, its parent and what it became; with datetime the one of that day. Codes are used again, so that there may be several.",
 			Lineage:     true, Params: []*param{paramAt}, New: newHistoryParams, Formats: []rep{asJSON, asHTML}, Schema: schema("codeHistory"), Get: s.code},

@@ -89,6 +89,7 @@ type Server struct {
 	downloads *fileCache
 	tiles     *tile.Maker
 	tileCache *tileCache
+	answers   *answers                           // nil: none are kept
 	templates *cache.Cache[templatesKey, string] // of tiles
 	points    *pointIndexes
 	divided   *divisionCache
@@ -162,7 +163,7 @@ func New(o Options) (*Server, error) {
 		dir = filepath.Join(o.Config.DataDir, "downloads")
 	}
 	s.downloads = newFileCache(dir, int64(o.Config.Limits.Downloads))
-	s.tiles, s.tileCache, s.templates = o.Tiles, newTileCache(s.caches), newTemplates(s.caches)
+	s.tiles, s.tileCache, s.templates, s.answers = o.Tiles, newTileCache(s.caches), newTemplates(s.caches), newAnswers(int64(o.Config.Limits.Answers), s.caches)
 	if s.tiles == nil {
 		s.tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	}
@@ -335,7 +336,7 @@ func (s *Server) getOnce(c *call, w http.ResponseWriter) error {
 	if c.rt.Get != nil {
 		return c.document(w)
 	}
-	return c.rt.Stream(c, w)
+	return s.stream(c, w)
 }
 
 // end finishes a request that failed: with a problem before the first byte, else by aborting the connection. When the client has

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -98,6 +99,22 @@ func (s *sink) flush() (err error) {
 	return err
 }
 
+// ends is called where all is written but the time of the answer and what follows it (appendStamp), which a kept answer has anew each time.
+func (s *sink) ends() {
+	k := s.c.keep
+	if k == nil || s.open || s.w == nil || len(s.buf)+s.plain > s.c.s.answers.most {
+		return
+	}
+	if s.gzip && s.plain+len(s.buf) >= smallest {
+		s.pack()
+		k.body, k.gz = slices.Clone(s.packed), s.member
+	} else {
+		k.body = slices.Clone(s.buf)
+		s.gzip = false
+	}
+	k.stamped = true
+}
+
 // finish writes the rest. The sink is not used afterwards.
 func (s *sink) finish() error {
 	defer s.release()
@@ -170,6 +187,7 @@ func (c *call) writeShort(w http.ResponseWriter, plain []byte) error {
 // send writes a whole answer with its length.
 func (c *call) send(w http.ResponseWriter, body []byte, coding string) error {
 	h := w.Header()
+	c.keepAnswer(h, body, coding)
 	if coding != "" {
 		h.Set("Content-Encoding", coding)
 	}

@@ -133,6 +133,7 @@ func (c *call) fileSizes() *fileSizes {
 	case <-c.r.Context().Done():
 	}
 	z, _ := c.s.sizes.held.Get(key)
+	c.unfinished = c.unfinished || z == nil
 	return z
 }
 

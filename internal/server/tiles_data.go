@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -35,7 +34,7 @@ type madeTile struct {
 	hint string
 	keep bool
 
-	readers atomic.Int64 // to whom it is being sent
+	readers lent
 }
 
 func (t *madeTile) size() int64 {
@@ -132,7 +131,7 @@ func (s *Server) tile(c *call, w http.ResponseWriter) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	done, err := t.send(&s.flight)
+	done, err := t.readers.begin(&s.flight, len(t.body.plain)+len(t.body.gz))
 	if err != nil {
 		return err
 	}
@@ -186,23 +185,6 @@ func (c *call) tileAsked() string {
 		return ids
 	}
 	return ids + "?" + strings.Join(rest, "&")
-}
-
-// send counts the tile among the answers under way, once for all its readers, until done is called.
-func (t *madeTile) send(f *flight) (done func(), err error) {
-	n := len(t.body.plain) + len(t.body.gz)
-	if t.readers.Add(1) == 1 {
-		if err := f.admit(n); err != nil {
-			t.readers.Add(-1)
-			return nil, err
-		}
-		f.held.Add(int64(n))
-	}
-	return func() {
-		if t.readers.Add(-1) == 0 {
-			f.held.Add(int64(-n))
-		}
-	}, nil
 }
 
 // makeTile makes a tile within the limits of its set; outside it is not found (OGC 20-057, /req/core/tc-error). Below the first

@@ -104,8 +104,8 @@ type Glanced interface {
 
 // Marked is a Store whose rows may change at any moment, without a new catalog, and that can tell cheaply whether any did.
 type Marked interface {
-	// Mark names the state of the rows of a collection: the same text, that is not empty, means the same rows. Empty: it cannot be told.
-	Mark(ctx context.Context, collection string) (string, error)
+	// Mark names the state of the rows of collections: the same text, that is not empty, means the same rows. Empty: it cannot be told.
+	Mark(ctx context.Context, collections ...string) (string, error)
 }
 
 // Query is a question. Its zero value with a Collection selects everything, ordered by id.

@@ -1,0 +1,268 @@
+package server
+
+import (
+	"context"
+	"hash/maphash"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"grense/internal/cache"
+	"grense/internal/cql2"
+	"grense/internal/feature"
+	"grense/internal/store"
+)
+
+// answers are whole answers to GET, kept from the second time that the same is asked, and sent for as long as the data are as they were. What is asked once, as a
+// crawl asks, is not kept. It is safe for concurrent use.
+type answers struct {
+	*cache.Cache[answerKey, *keptAnswer]
+	most  int // bytes of one
+	seed  maphash.Seed
+	asked [1 << 14]atomic.Uint64 // hashes of what was asked of late, by their last bits
+
+	mu     sync.Mutex
+	making map[answerKey]chan struct{} // closed when the answer is made, or will not be
+}
+
+// answerKey is all of a request that an answer depends on, besides the data, the day and the key, which is checked before.
+type answerKey struct {
+	root, mount, path, query string
+	media, lang              string
+	gzip                     bool
+	files                    uint64 // what filesListed said
+}
+
+// keptAnswer is an answer as it goes out. It is immutable, but for its readers.
+type keptAnswer struct {
+	state  string // of all data
+	day    string // in the zone of the data
+	header http.Header
+	etag   string // "": none
+	body   []byte
+	coding string
+	// Where stamped, the time of the request follows the body, and ends the document; gz goes on with a compressed one.
+	stamped bool
+	gz      feature.Member
+	readers lent
+}
+
+// keeping is what a call knows of the answer that it makes, when that is to be kept.
+type keeping struct {
+	key        answerKey
+	state, day string
+	body       []byte // up to the time of the request, where stamped; else nil
+	stamped    bool
+	gz         feature.Member
+}
+
+// answerShards is into how many parts the cache is divided.
+const answerShards = 4
+
+// answerWait is how long a request waits for another that makes the same answer.
+const answerWait = 50 * time.Millisecond
+
+// newAnswers makes a cache of so many bytes; nil for 0, which keeps nothing.
+func newAnswers(bytes int64, g *cache.Group) *answers {
+	if bytes <= 0 {
+		return nil
+	}
+	return &answers{Cache: cache.New[answerKey, *keptAnswer](cache.Options{Name: "answers", Bytes: bytes, Shards: answerShards, Group: g}),
+		most: int(bytes / answerShards / 4), seed: maphash.MakeSeed(), making: map[answerKey]chan struct{}{}}
+}
+
+// again reports whether the same was asked of late, and notes that it is now.
+func (a *answers) again(k answerKey) bool {
+	h := maphash.Comparable(a.seed, k)
+	return a.asked[h%uint64(len(a.asked))].Swap(h) == h
+}
+
+// begin lets one request make an answer; busy, when not nil, is closed when another that makes it has ended.
+func (a *answers) begin(k answerKey) (busy <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if m := a.making[k]; m != nil {
+		return m
+	}
+	a.making[k] = make(chan struct{})
+	return nil
+}
+
+func (a *answers) end(k answerKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.making[k])
+	delete(a.making, k)
+}
+
+// stream answers a route whose answers are kept: with a kept one, or with a new one, which may be kept then.
+func (s *Server) stream(c *call, w http.ResponseWriter) error {
+	if s.answers == nil || !c.rt.Kept || c.r.Method == http.MethodPost || c.rw == nil {
+		return c.rt.Stream(c, w)
+	}
+	k := answerKey{root: c.root, mount: c.mount, path: c.r.URL.EscapedPath(), query: c.canonical(), media: c.rep.Media, lang: c.lang, gzip: acceptsGzip(c.r), files: s.filesListed()}
+	old, ok := s.answers.Get(k)
+	if !ok && !s.answers.again(k) {
+		return c.rt.Stream(c, w)
+	}
+	state, err := c.stateOfAll()
+	if err != nil {
+		return err
+	}
+	day := c.day()
+	if ok && old.of(state, day) {
+		return c.sendKept(w, old)
+	}
+	if state == "" {
+		return c.rt.Stream(c, w)
+	}
+	if busy := s.answers.begin(k); busy != nil {
+		if made := c.awaitAnswer(busy, k); made.of(state, day) {
+			return c.sendKept(w, made)
+		}
+		return c.rt.Stream(c, w)
+	}
+	defer s.answers.end(k)
+	c.keep = &keeping{key: k, state: state, day: day}
+	return c.rt.Stream(c, w)
+}
+
+// awaitAnswer is the answer that another request makes; nil when there is none in time.
+func (c *call) awaitAnswer(busy <-chan struct{}, k answerKey) *keptAnswer {
+	late := time.NewTimer(answerWait)
+	defer late.Stop()
+	select {
+	case <-busy:
+	case <-late.C:
+	case <-c.r.Context().Done():
+	}
+	made, _ := c.s.answers.Get(k)
+	return made
+}
+
+// of reports whether the answer is that of a state of the data and of a day; a nil one is of none.
+func (a *keptAnswer) of(state, day string) bool {
+	return a != nil && a.state == state && a.day == day
+}
+
+// stateOfAll names the state of all data that are served; "" where that cannot be told.
+func (c *call) stateOfAll() (state string, err error) {
+	if state = c.s.points.glance(c.cat); state != "" && c.s.store.Catalog() == c.cat {
+		return state, nil
+	}
+	err = c.ask(func(ctx context.Context) error {
+		return c.s.turns.run(ctx, store.CostPage, func(ctx context.Context) (err error) {
+			state, err = c.s.points.state(ctx, c.cat, c.served()...)
+			return err
+		})
+	})
+	return state, err
+}
+
+// served are the ids of the collections that any answer may tell of.
+func (c *call) served() []string {
+	ids := make([]string, len(c.cat.Collections))
+	for i, coll := range c.cat.Collections {
+		ids[i] = coll.ID
+	}
+	return ids
+}
+
+// day is today's date where the data are of.
+func (c *call) day() string { return time.Now().In(c.zone()).Format(time.DateOnly) }
+
+// lasts reports whether the answer stays the same for as long as the data and the day do.
+func (c *call) lasts(h http.Header) bool {
+	if c.unfinished || c.roughly || c.simple != nil || h["Set-Cookie"] != nil {
+		return false
+	}
+	for _, coll := range c.cat.Collections {
+		if coll.Versions == nil {
+			continue
+		}
+		if p, ok := coll.Find(coll.Versions.Start); !ok || p.Type != cql2.TypeDate { // what is valid changes within the day
+			return false
+		}
+	}
+	return true
+}
+
+// ownFields are header fields that belong to one request, not to the answer.
+var ownFields = [...]string{"X-Request-Id", "Connection", "Strict-Transport-Security", "Ratelimit", "Ratelimit-Policy", "Content-Length", "Content-Encoding", "Date"}
+
+// keepAnswer keeps an answer that is about to be sent with status 200, when it was made of one state of the data.
+func (c *call) keepAnswer(h http.Header, body []byte, coding string) {
+	k := c.keep
+	if k == nil || len(body) > c.s.answers.most || !c.lasts(h) {
+		return
+	}
+	c.keep = nil
+	if state, err := c.stateOfAll(); err != nil || state != k.state || c.day() != k.day || c.s.filesListed() != k.key.files {
+		return
+	}
+	a := &keptAnswer{state: k.state, day: k.day, header: maps.Clone(h), etag: h.Get("ETag"), coding: coding, body: k.body, stamped: k.stamped, gz: k.gz}
+	if !k.stamped {
+		a.body = slices.Clone(body)
+	}
+	for _, name := range ownFields {
+		delete(a.header, name)
+	}
+	size := len(a.body) + len(k.key.root) + len(k.key.path) + len(k.key.query) + len(a.state) + 256
+	for name, v := range a.header {
+		if everyAnswer[name] != nil {
+			delete(a.header, name)
+		}
+		size += len(name) + len(first(v)) + 64
+	}
+	c.s.answers.Put(k.key, a, int64(size))
+}
+
+// sendKept sends a kept answer as the one to this request.
+func (c *call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
+	if err := c.pay(c.continues); err != nil {
+		return err
+	}
+	c.cached = true
+	h := w.Header()
+	maps.Copy(h, a.header)
+	c.s.turns.rates.headers(h, c.owner())
+	if a.etag != "" && matches(c.r.Header.Values("If-None-Match"), a.etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	var room [128]byte
+	end := room[:0]
+	if a.stamped {
+		var text [64]byte
+		if end = appendStamp(text[:0], time.Now()); a.coding != "" {
+			gz := a.gz
+			end = gz.AppendEnd(gz.AppendText(room[:0], end))
+		}
+	}
+	if a.coding != "" {
+		h.Set("Content-Encoding", a.coding)
+	}
+	done, err := a.readers.begin(&c.s.flight, len(a.body))
+	if err != nil {
+		return err
+	}
+	defer done()
+	h.Set("Content-Length", strconv.Itoa(len(a.body)+len(end)))
+	w.WriteHeader(http.StatusOK)
+	if c.r.Method == http.MethodHead {
+		return nil
+	}
+	if _, err = w.Write(a.body); err == nil && len(end) > 0 {
+		_, err = w.Write(end)
+	}
+	return err
+}
+
+// appendStamp writes the time of an answer and the end of the document.
+func appendStamp(dst []byte, t time.Time) []byte {
+	return append(t.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000Z"), `"}`...)
+}

@@ -1,0 +1,333 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/wkb"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"grense/internal/config"
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
+)
+
+// keepsNone is a configuration without kept answers.
+func keepsNone(c *config.Config) { c.Limits.Answers = 0 }
+
+// cachedBefore asks until the answer is a kept one, and returns it. Other tests write to the same cluster of databases, which changes its state.
+func (a *api) cachedBefore(path string, header ...string) answer {
+	a.t.Helper()
+	for range 200 {
+		r := a.get(path, header...)
+		if a.wasCached(r) {
+			return r
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	a.t.Fatalf("%s: never kept", path)
+	return answer{}
+}
+
+// wasCached reports whether the log says that an answer was kept before.
+func (a *api) wasCached(r answer) bool {
+	id := `"request":"` + r.Header.Get("X-Request-Id") + `"`
+	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) { // the line is written when the answer is out
+		for line := range strings.SplitSeq(a.logs.String(), "\n") {
+			if strings.Contains(line, id) && strings.Contains(line, `"msg":"request"`) {
+				return strings.Contains(line, `"cached":true`)
+			}
+		}
+	}
+	a.t.Fatalf("%s: no line in the log", r.Request.URL)
+	return false
+}
+
+// sameHeaders are the header fields that kept answers share with new ones.
+var sameHeaders = []string{"Content-Type", "Content-Language", "Content-Encoding", "Content-Crs", "Link", "ETag", "Vary", "Cache-Control", "Ogc-Numbermatched", "Ogc-Numberreturned", "Content-Disposition",
+	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "X-Content-Type-Options", "Content-Security-Policy", "Referrer-Policy", "Content-Bbox", "Link-Template", "Memento-Datetime"}
+
+// TestKeptAnswersAreWhatIsMade: whatever is kept is, byte for byte but for its time, what a server without kept answers gives, in each representation, language and coding.
+func TestKeptAnswersAreWhatIsMade(t *testing.T) {
+	t.Parallel()
+	kept := serve(t, "", nil)
+	// Both have one address, as links show it.
+	made := serveStore(t, kept.store, func(c *config.Config) { keepsNone(c); c.BaseURL = kept.URL })
+	paths := []string{"/collections/kommuner/items", "/collections/kommuner/items?limit=3&offset=2", "/v1/collections/kommuner/items?limit=2", "/collections/kommuner/items?bbox=10,59,11,60&lang=en",
+		"/collections/kommuner/items?filter=" + escape("navn LIKE 'B%'"), "/collections/kommuner/items?f=csv", "/collections/kommuner/items?f=jsonld&limit=5", "/collections/kommuner/items?f=html&limit=20&lang=nn",
+		"/collections/kommuner/items?f=gml&limit=4", "/collections/kommuner/items?profile=jsonfg&limit=4", "/collections/kommuner/items?resulttype=hits",
+		"/collections/kommuner/items/0301", "/collections/kommuner/items/0301?f=html", "/collections/kommuner/items/0301?f=jsonld", "/collections/fylker/items/03?crs=http://www.opengis.net/def/crs/EPSG/0/25833",
+		"/lookup?lon=10.75&lat=59.91", "/lookup?lon=0&lat=70", "/lookup?lon=10.75&lat=59.91&f=html", "/lookup?f=html"}
+	for _, path := range paths {
+		for _, coding := range []string{"gzip", "identity"} {
+			want := made.get(path, "Accept-Encoding", coding).wants(http.StatusOK)
+			got := kept.cachedBefore(path, "Accept-Encoding", coding).wants(http.StatusOK)
+			plain := func(r answer) string {
+				if r.Header.Get("Content-Encoding") == "gzip" {
+					return stamped(gunzip(t, r.Body))
+				}
+				return stamped(r.Body)
+			}
+			for until := time.Now().Add(20 * time.Second); plain(got) != plain(want) && time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+				want = made.get(path, "Accept-Encoding", coding).wants(http.StatusOK) // its map may have been drawn before borders were shared
+			}
+			if a, b := plain(got), plain(want); a != b {
+				t.Errorf("%s, %s: the kept answer is\n%.500s\nwant\n%.500s", path, coding, a, b)
+			}
+			for _, name := range sameHeaders {
+				if a, b := got.Header.Values(name), want.Header.Values(name); !slices.Equal(a, b) {
+					t.Errorf("%s, %s: %s is %q, want %q", path, coding, name, a, b)
+				}
+			}
+			if n := got.Header.Get("Content-Length"); n != strconv.Itoa(len(got.Body)) {
+				t.Errorf("%s, %s: length %s of %d bytes", path, coding, n, len(got.Body))
+			}
+			head := kept.do("HEAD", path, "Accept-Encoding", coding).wants(http.StatusOK)
+			if len(head.Body) != 0 || !slices.Equal(head.Header.Values("Etag"), got.Header.Values("Etag")) {
+				t.Errorf("HEAD %s: %d bytes, %v", path, len(head.Body), head.Header)
+			}
+			if tag := got.Header.Get("ETag"); tag != "" {
+				if r := kept.get(path, "Accept-Encoding", coding, "If-None-Match", tag).wants(http.StatusNotModified); len(r.Body) != 0 || r.Header.Get("ETag") != tag {
+					t.Errorf("%s: 304 with %d bytes, %v", path, len(r.Body), r.Header)
+				}
+			}
+		}
+	}
+}
+
+// TestKeptAnswersTellTheTimeOfTheRequest: the member timeStamp is never that of an earlier answer.
+func TestKeptAnswersTellTheTimeOfTheRequest(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, coding := range []string{"gzip", "identity"} {
+		for range 5 {
+			before := time.Now().Add(-time.Microsecond)
+			r := a.cachedBefore("/collections/kommuner/items?limit=7", "Accept-Encoding", coding)
+			if r.Header.Get("Content-Encoding") == "gzip" {
+				r.Body = gunzip(t, r.Body)
+			}
+			at, err := time.Parse(time.RFC3339Nano, r.page().TimeStamp)
+			if err != nil || at.Before(before) || at.After(time.Now()) {
+				t.Errorf("asked at %v, answered at %q, %v", before, r.page().TimeStamp, err)
+			}
+		}
+	}
+}
+
+// TestKeptAnswersNeedAKey: what was kept for somebody with a key goes to nobody without.
+func TestKeptAnswersNeedAKey(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
+	for _, path := range []string{"/collections/kommuner/items", "/collections/kommuner/items/0301", "/lookup?lon=10.75&lat=59.91"} {
+		a.cachedBefore(path, "X-API-Key", a.key).wants(http.StatusOK)
+		a.get(path).wants(http.StatusUnauthorized)
+		a.get(path, "X-API-Key", a.key+"x").wants(http.StatusUnauthorized)
+	}
+}
+
+// TestKeptAnswersPayTheirRate: a kept answer is charged as the first one is.
+func TestKeptAnswersPayTheirRate(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Limits.Rate = 1 })
+	refused := 0
+	for range 30 {
+		r := a.get("/collections/kommuner/items/0301")
+		if r.Header.Get("RateLimit") == "" && r.StatusCode == http.StatusOK {
+			t.Fatalf("no RateLimit: %v", r.Header)
+		}
+		if r.StatusCode == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Error("none of 30 requests was refused at one a second")
+	}
+}
+
+// TestACrawlKeepsNoAnswers: what is asked once takes no room.
+func TestACrawlKeepsNoAnswers(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for i := range 300 {
+		a.get("/collections/kommuner/items?limit=1&offset=" + strconv.Itoa(i)).wants(http.StatusOK)
+	}
+	if m := httpGetMetrics(t, a); !strings.Contains(m, `grense_cache_entries{cache="answers"} 0`) {
+		t.Error("answers of a crawl were kept")
+	}
+}
+
+// counters is a collection whose rows count upwards while a server answers.
+type counters struct {
+	t    testing.TB
+	st   store.Store
+	path string // of the file
+	url  string // of the database; "": it is a file
+}
+
+func counterText(row, n int) string { return fmt.Sprintf("teller-%d-%d", row, n) }
+
+// rowsOfCounters is how many rows there are.
+const rowsOfCounters = 10
+
+func newCounters(t testing.TB) *counters {
+	fill := func(ctx context.Context, w store.Writer) error {
+		c := &store.Collection{ID: "tellere", Table: "tellere", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, TitleProperty: "navn",
+			Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText}},
+			Geometry:   &store.Geom{Name: "geometry", Column: "geom", Type: "Point", CRS: crs.CRS84}}
+		if err := w.Define(ctx, c, false); err != nil {
+			return err
+		}
+		put, err := w.Insert(ctx, c.ID, []string{"id", "navn", "geom"})
+		for i := range rowsOfCounters {
+			if err == nil {
+				err = put(strconv.Itoa(i), counterText(i, 0), store.Geometry{WKB: wkb.MustMarshal(orb.Point{10, 60})})
+			}
+		}
+		return err
+	}
+	x := &counters{t: t}
+	if onPostGIS() {
+		x.url = cluster.Database(t)
+		storetest.Write(t, func(w store.Writer) {
+			if err := fill(context.Background(), w); err != nil {
+				t.Fatal(err)
+			}
+		})(postgis.Create(t.Context(), x.url))
+		x.st = openURL(t, x.url)
+		return x
+	}
+	x.path = filepath.Join(t.TempDir(), "tellere.gpkg")
+	if _, err := fillFile(x.path, fill); err != nil {
+		t.Fatal(err)
+	}
+	x.st = openGeoPackage(t, x.path)
+	return x
+}
+
+// writer returns what sets a row to a number, in a transaction of its own.
+func (x *counters) writer() (set func(row, n int) error) {
+	x.t.Helper()
+	if x.url != "" {
+		db, err := pgx.Connect(x.t.Context(), x.url)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		x.t.Cleanup(func() { db.Close(context.Background()) })
+		return func(row, n int) error {
+			_, err := db.Exec(x.t.Context(), "UPDATE grense.tellere SET navn = $1 WHERE id = $2", counterText(row, n), strconv.Itoa(row))
+			return err
+		}
+	}
+	db, err := sqlite.OpenConn(x.path, sqlite.OpenReadWrite)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.t.Cleanup(func() { db.Close() })
+	db.SetBlockOnBusy()
+	for _, name := range []string{"ST_MinX", "ST_MaxX", "ST_MinY", "ST_MaxY", "ST_IsEmpty"} { // which the triggers of the index call
+		f := func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) { return sqlite.IntegerValue(0), nil }
+		if err := db.CreateFunction(name, &sqlite.FunctionImpl{NArgs: 1, AllowIndirect: true, Scalar: f}); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+	return func(row, n int) error {
+		return sqlitex.Execute(db, "UPDATE tellere SET navn = ? WHERE id = ?", &sqlitex.ExecOptions{Args: []any{counterText(row, n), strconv.Itoa(row)}})
+	}
+}
+
+// TestKeptAnswersFollowWriters: ten programs write while others ask the same again and again; no answer misses what was committed before it was asked for.
+func TestKeptAnswersFollowWriters(t *testing.T) {
+	t.Parallel()
+	x := newCounters(t)
+	a := serveStore(t, x.st, nil)
+	var committed [rowsOfCounters]atomic.Int64
+	ctx, stop := context.WithCancel(t.Context())
+	var writers, readers sync.WaitGroup
+	defer writers.Wait()
+	defer stop()
+	for row := range rowsOfCounters {
+		set := x.writer()
+		r := rand.New(rand.NewPCG(1, uint64(row)))
+		writers.Go(func() {
+			for n := 1; ctx.Err() == nil; n++ {
+				if err := set(row, n); err != nil {
+					t.Error(err)
+					return
+				}
+				committed[row].Store(int64(n))
+				time.Sleep(time.Duration(r.IntN(200)) * time.Millisecond)
+			}
+		})
+	}
+	paths := []string{"/collections/tellere/items", "/collections/tellere/items?f=csv", "/collections/tellere/items?f=html", "/collections/tellere/items/3", "/collections/tellere/items/3?f=html"}
+	for _, path := range paths {
+		readers.Go(func() {
+			for range 150 {
+				var before [rowsOfCounters]int64
+				for i := range before {
+					before[i] = committed[i].Load()
+				}
+				r := a.get(path)
+				if r.StatusCode == http.StatusServiceUnavailable { // the data did not rest
+					continue
+				}
+				r.wants(http.StatusOK)
+				for _, x := range numbersIn(t, path, r) {
+					if x.n < before[x.row] {
+						t.Errorf("%s: row %d is %d, was %d before", path, x.row, x.n, before[x.row])
+					}
+				}
+			}
+		})
+	}
+	readers.Wait()
+	stop()
+	writers.Wait()
+	for _, path := range paths {
+		a.get(path)
+		a.get(path)
+		for _, x := range numbersIn(t, path, a.get(path)) {
+			if x.n != committed[x.row].Load() {
+				t.Errorf("%s: row %d is %d at rest, want %d", path, x.row, x.n, committed[x.row].Load())
+			}
+		}
+	}
+}
+
+var counted = regexp.MustCompile(`teller-(\d+)-(\d+)`)
+
+// number is what an answer shows of a row.
+type number struct {
+	row int
+	n   int64
+}
+
+func numbersIn(t testing.TB, path string, r answer) (out []number) {
+	for _, m := range counted.FindAllStringSubmatch(string(r.Body), -1) {
+		var x number
+		x.row, _ = strconv.Atoi(m[1])
+		x.n, _ = strconv.ParseInt(m[2], 10, 64)
+		out = append(out, x)
+	}
+	if len(out) == 0 {
+		t.Fatalf("%s: no rows in %.2000s", path, r.Body)
+	}
+	return out
+}
