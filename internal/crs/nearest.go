@@ -41,27 +41,41 @@ func (n *Nearest) Vertex(p orb.Point) Vertex {
 	return Vertex{p, orb.Point{k * x, k * y}}
 }
 
-// shortEdge is the length of edges that are taken as straight on the plane: about a kilometre, which bends by centimetres.
-const shortEdge = 1.5e-4
+const (
+	// straight is by how much an edge may bend on the plane and be taken as straight: some centimetres, by which one of a kilometre bends.
+	straight = 1.5e-4 * 1.5e-4
+	// gentle is the length, and mild the distance from the position looked from, up to which how an edge bends tells how its halves do: some 600 km and 6,000 km.
+	gentle, mild = 0.1, 1
+)
 
-// Edge measures an edge. One that is long, and so may bend on the plane by as much as its length squared, is halved where it may be the nearest, while there is a
-// number between its ends: opposite the position that is looked from, the plane has no end.
-func (n *Nearest) Edge(a, b Vertex) {
+// Edge measures an edge. Where it may be the nearest it is halved until it bends too little to matter, while there is a number between its ends: opposite the position that is looked
+// from, the plane has no end.
+func (n *Nearest) Edge(a, b Vertex) { n.edge(a, b, math.Inf(1)) }
+
+// edge is Edge of one that is known to bend by no more than bend. None bends by more than its length squared.
+func (n *Nearest) edge(a, b Vertex, bend float64) {
 	dx, dy := b.plane[0]-a.plane[0], b.plane[1]-a.plane[1]
 	t, length := 0.0, math.Hypot(dx, dy)
 	if length > 0 {
 		t = max(0, min(1, -(a.plane[0]*dx+a.plane[1]*dy)/(length*length)))
 	}
 	d := math.Hypot(a.plane[0]+t*dx, a.plane[1]+t*dy)
-	if length > shortEdge {
-		if !(d-length*length < n.Least) {
+	if bend = min(bend, length*length); bend > straight {
+		if !(d-bend < n.Least) {
 			return
 		}
 		middle := orb.Point{(a.stored[0] + b.stored[0]) / 2, (a.stored[1] + b.stored[1]) / 2}
 		if middle != a.stored && middle != b.stored {
 			m := n.Vertex(middle)
-			n.Edge(a, m)
-			n.Edge(m, b)
+			half := math.Inf(1)
+			if length < gentle && d < mild {
+				// Halves of an arc that turns by less than two bend by little more than a quarter of what it does; what is not an arc about it, by less than its length to the third.
+				if s := math.Hypot(m.plane[0]-(a.plane[0]+b.plane[0])/2, m.plane[1]-(a.plane[1]+b.plane[1])/2); s < length/4 {
+					half = s/2 + length*length*length
+				}
+			}
+			n.edge(a, m, half)
+			n.edge(m, b, half)
 			return
 		}
 		t = 0 // both ends are one position

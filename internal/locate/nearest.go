@@ -26,11 +26,11 @@ type ball struct {
 }
 
 const (
-	runLength = 8 // edges of a run, at most
+	runLength = 4 // edges of a run, at most
 	fan       = 8 // balls of one of the tier above
 	// mostRuns bounds how much is measured for one position: some 10 ms.
-	mostRuns = 1 << 14
-	// slack is for what bends less than shortEdge of package crs tells, and for rounding, on a sphere of radius 1: two metres.
+	mostRuns = 1 << 15
+	// slack is for what package crs takes as straight, and for rounding, on a sphere of radius 1: two metres.
 	slack = 3e-7
 	// oblate is by how much the order of distances on the sphere may differ from that on the ellipsoid.
 	oblate = crs.MostRadius / crs.LeastRadius

@@ -1,0 +1,72 @@
+package crs_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/crs"
+)
+
+// TestEdgesAreMeasuredWhereTheyAreNearest holds single edges, short and long, in degrees and in metres, up to the poles, against many positions on each.
+func TestEdgesAreMeasuredWhereTheyAreNearest(t *testing.T) {
+	t.Parallel()
+	utm, err := crs.Between(crs.UTM33, crs.CRS84)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		parts  = 2000
+		within = 3e-8 // on a sphere of radius 1, 20 cm: what the bend of an edge that is taken as straight may make
+	)
+	degrees := func(x, y float64) (float64, float64) { return x, y }
+	r := rand.New(rand.NewPCG(31, 32))
+	for _, tt := range []struct {
+		name string
+		back crs.Func
+		edge func(size float64) (a, b, at orb.Point)
+	}{
+		{"degrees", degrees, func(size float64) (a, b, at orb.Point) {
+			a = orb.Point{20*r.Float64() - 10, 176*r.Float64() - 88}
+			b = orb.Point{a[0] + size*r.NormFloat64(), max(-89, min(89, a[1]+size*r.NormFloat64()))}
+			return a, b, orb.Point{a[0] + 2*size*r.NormFloat64(), max(-90, min(90, a[1]+size*r.NormFloat64()))}
+		}},
+		{"metres", utm, func(size float64) (a, b, at orb.Point) {
+			a = orb.Point{1e6 * r.Float64(), 6.4e6 + 1.5e6*r.Float64()}
+			b = orb.Point{a[0] + size*1e5*r.NormFloat64(), a[1] + size*1e5*r.NormFloat64()}
+			lon, lat := utm(a[0]+size*1e5*r.NormFloat64(), a[1]+size*1e5*r.NormFloat64())
+			return a, b, orb.Point{lon, lat}
+		}},
+	} {
+		for i := range 400 {
+			a, b, at := tt.edge(math.Pow(10, 2*r.Float64()-1.5)) // from 3 to 300 km or so
+			n := crs.NewNearest(at, tt.back)
+			n.Edge(n.Vertex(a), n.Vertex(b))
+			least, step := math.Inf(1), 0.0
+			var last orb.Point
+			for j := range parts + 1 {
+				f := float64(j) / parts
+				x, y := tt.back(a[0]+f*(b[0]-a[0]), a[1]+f*(b[1]-a[1]))
+				p := orb.Point{x, y}
+				least = min(least, onSphere(at, p))
+				if j > 0 {
+					step = max(step, onSphere(last, p))
+				}
+				last = p
+			}
+			// Between two positions lies one that is nearer by at most what half a step makes.
+			if got := n.Least; got > least+within || got < least-within-step*step/8/max(least, step/2) {
+				t.Fatalf("%s %d: from %v to the edge %v %v it is %v, of %d positions on it the nearest is at %v", tt.name, i, at, a, b, got, parts, least)
+			}
+		}
+	}
+}
+
+// onSphere is the distance of two positions on a sphere of radius 1.
+func onSphere(a, b orb.Point) float64 {
+	const radian = math.Pi / 180
+	sinY, sinX := math.Sin((b[1]-a[1])*radian/2), math.Sin((b[0]-a[0])*radian/2)
+	return 2 * math.Asin(min(1, math.Sqrt(sinY*sinY+math.Cos(a[1]*radian)*math.Cos(b[1]*radian)*sinX*sinX)))
+}
