@@ -105,7 +105,7 @@ func (s *sink) ends() {
 	if k == nil || s.open || s.w == nil || len(s.buf)+s.plain > s.c.s.answers.most {
 		return
 	}
-	if s.gzip && s.plain+len(s.buf) >= smallest {
+	if s.gzip && s.plain+len(s.buf) >= worthwhile {
 		s.pack()
 		k.body, k.gz = slices.Clone(s.packed), s.member
 	} else {
@@ -118,7 +118,7 @@ func (s *sink) ends() {
 // finish writes the rest. The sink is not used afterwards.
 func (s *sink) finish() error {
 	defer s.release()
-	if !s.open && s.plain == 0 && len(s.buf) < smallest {
+	if !s.open && s.plain == 0 && len(s.buf) < worthwhile {
 		s.gzip = false
 	}
 	if s.gzip {
@@ -165,7 +165,7 @@ func giveBuffer(b []byte) {
 
 // writeOnce writes a whole answer that is not cached, compressed when the client takes it and it is long enough.
 func (c *call) writeOnce(w http.ResponseWriter, plain []byte) error {
-	if len(plain) < smallest || !acceptsGzip(c.r) {
+	if len(plain) < worthwhile || !acceptsGzip(c.r) {
 		return c.send(w, plain, "")
 	}
 	out := compress(takeBuffer(), plain, gzip.BestSpeed)
@@ -175,7 +175,7 @@ func (c *call) writeOnce(w http.ResponseWriter, plain []byte) error {
 
 // writeShort is writeOnce for JSON of features that is short, with the codes that are ready for such.
 func (c *call) writeShort(w http.ResponseWriter, plain []byte) error {
-	if len(plain) < smallest || !acceptsGzip(c.r) {
+	if len(plain) < worthwhile || !acceptsGzip(c.r) {
 		return c.send(w, plain, "")
 	}
 	var m feature.Member

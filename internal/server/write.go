@@ -24,8 +24,12 @@ const (
 	varyKeyed = varyOpen + ", X-API-Key, Authorization, Cookie"
 )
 
-// smallest is the length in bytes from which an answer is compressed.
-const smallest = 512
+const (
+	// smallest is the length in bytes from which an answer that is kept is compressed.
+	smallest = 512
+	// worthwhile is that from which one that is made anew is: below, it is in one packet of Ethernet either way, and compressing a sixth of its cost.
+	worthwhile = 1400
+)
 
 // A body is an answer that stands in memory, plain and, where that is shorter, compressed. It is immutable.
 type body struct {
