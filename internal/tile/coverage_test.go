@@ -145,9 +145,27 @@ func python(t *testing.T) string {
 type judged struct {
 	set, collection string
 	whole           int // up to this level all tiles
-	more            int // so many seeded ones of each finer level
+	more            int // so many seeded ones of each finer level, within those of the last of these levels that are not empty
 	known           int
 	seed            uint64
+}
+
+// tiles lists those of a level that are judged; full are those of the level whole that are not empty.
+func (j judged) tiles(l tile.Limits, full []tile.Tile, random *rand.Rand) (list []tile.Tile) {
+	if l.Z > j.whole {
+		for range j.more {
+			at := full[random.IntN(len(full))]
+			by := 1 << (l.Z - at.Z)
+			list = append(list, tile.Tile{Z: l.Z, Row: at.Row*by + random.IntN(by), Col: at.Col*by + random.IntN(by)})
+		}
+		return list
+	}
+	for row := l.MinRow; row <= l.MaxRow; row++ {
+		for col := l.MinCol; col <= l.MaxCol; col++ {
+			list = append(list, tile.Tile{Z: l.Z, Row: row, Col: col})
+		}
+	}
+	return list
 }
 
 // judge makes tiles and asks GEOS about them: every polygon valid, no gap and no overlap along borders.
@@ -167,25 +185,16 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 		t.Fatal(err)
 	}
 	tiles, features := 0, 0
+	var full []tile.Tile
 	for _, l := range r.Limits {
-		var list []tile.Tile
-		if l.Z <= j.whole {
-			for row := l.MinRow; row <= l.MaxRow; row++ {
-				for col := l.MinCol; col <= l.MaxCol; col++ {
-					list = append(list, tile.Tile{Z: l.Z, Row: row, Col: col})
-				}
-			}
-		} else {
-			for range j.more {
-				list = append(list, tile.Tile{Z: l.Z, Row: l.MinRow + random.IntN(l.MaxRow-l.MinRow+1), Col: l.MinCol + random.IntN(l.MaxCol-l.MinCol+1)})
-			}
-		}
-		for n, at := range list {
+		for n, at := range j.tiles(l, full, random) {
 			layer := decoded(t, m, st, tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: j.collection, Properties: []string{}}}})
 			if layer == nil {
 				continue
 			}
-			tiles++
+			if tiles++; l.Z == j.whole {
+				full = append(full, at)
+			}
 			for _, f := range layer.Features {
 				features++
 				fmt.Fprintf(in, "%d/%d/%d-%d %s\n", at.Z, at.Row, at.Col, n, hex.EncodeToString(wkb.Append(nil, f.Geometry)))
@@ -220,7 +229,7 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 		}
 	}
 	t.Logf("%s of %s: %d tiles with %d features, levels %d to %d", j.collection, j.set, tiles, features, r.First, r.Last)
-	if seen != tiles || tiles == 0 {
+	if seen != tiles || tiles < j.more*max(0, r.Last-j.whole)/3 || tiles == 0 {
 		t.Errorf("%d tiles of %d were judged", seen, tiles)
 	}
 }
