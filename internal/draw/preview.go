@@ -45,6 +45,11 @@ func PreviewPNG(extent *orb.Bound, plane crs.ID, marks []Mark) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// PreviewUnit is about how wide a pixel of that picture of an area is, in units of the plane.
+func PreviewUnit(area orb.Bound, degrees bool) float64 {
+	return unitIn(area, degrees, previewWidth-2*previewMargin, previewHeight-2*previewMargin-12)
+}
+
 // preview is a picture being painted.
 type preview struct {
 	img   *image.RGBA
@@ -98,7 +103,11 @@ func (p *preview) area(extent orb.Bound, plane crs.ID, marks []Mark) error {
 	for _, m := range marks {
 		var rings []orb.Ring
 		for _, r := range m.rings {
-			rings = append(rings, simplify.DouglasPeucker(.3).Ring(to(r)))
+			px := to(r)
+			if !m.shared {
+				px = simplify.DouglasPeucker(.3).Ring(px)
+			}
+			rings = append(rings, px)
 		}
 		p.fill(rings, previewArea)
 		for _, r := range rings {

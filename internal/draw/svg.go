@@ -432,11 +432,16 @@ func coarse(ps orb.Ring, tol float64) {
 
 // Unit is about how wide a unit of the picture of an area is, in units of the plane.
 func Unit(area orb.Bound, degrees bool) float64 {
+	return unitIn(area, degrees, mapWidth-2*mapMargin, mapHeight-2*mapMargin)
+}
+
+// unitIn is the same for a picture of a width and a height.
+func unitIn(area orb.Bound, degrees bool, width, height float64) float64 {
 	w, h := area.Max[0]-area.Min[0], area.Max[1]-area.Min[1]
 	if degrees {
 		w *= max(math.Cos(area.Center()[1]*math.Pi/180), .1)
 	}
-	return max(w/(mapWidth-2*mapMargin), h/(mapHeight-2*mapMargin))
+	return max(w/width, h/height)
 }
 
 func (d *drawing) strokes(m *Mark, tol float64) bool {

@@ -476,6 +476,15 @@ func gridOver(set *tile.Set, area orb.Bound) (z int, out []draw.Tile) {
 
 // allMarks is every feature of a collection that is small enough to be drawn whole.
 func (c *call) allMarks(coll *store.Collection, at mapScale) ([]draw.Mark, error) {
+	o, err := c.outliner(coll, at)
+	if err != nil {
+		return nil, err
+	}
+	return c.allMarksBy(o, coll)
+}
+
+// allMarksBy is the same by an outliner of the collection.
+func (c *call) allMarksBy(o *outliner, coll *store.Collection) ([]draw.Mark, error) {
 	var page *store.Page
 	err := c.ask(func(ctx context.Context) (err error) {
 		page, err = c.s.store.Page(ctx, c.current(coll, store.Query{Limit: countryMost, Count: store.CountNone}))
@@ -484,6 +493,6 @@ func (c *call) allMarks(coll *store.Collection, at mapScale) ([]draw.Mark, error
 	if err != nil {
 		return nil, err
 	}
-	outs, err := c.outlinesOf(coll, at, page.Rows)
+	outs, err := c.outlinesBy(o, page.Rows)
 	return c.marks(coll, outs, false), err
 }

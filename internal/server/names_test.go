@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"grense/internal/config"
 	"grense/internal/cql2"
@@ -149,6 +150,10 @@ func TestPreviewIsAPictureThatHoldsNoDataWithoutKey(t *testing.T) {
 	var pictures [][]byte
 	for _, auth := range []string{"open", "required"} {
 		a := serve(t, "", func(c *config.Config) { c.Auth = auth })
+		a.get("/preview.png").wants(200) // begins the levels
+		for !a.srv.TilesReady() {
+			time.Sleep(10 * time.Millisecond)
+		}
 		for _, mount := range []string{"", "/v1"} {
 			page := string(a.get(mount + "/collections?f=html").wants(200).Body)
 			m := regexp.MustCompile(`<meta property="og:image" content="([^"]+)">`).FindStringSubmatch(page)
@@ -358,6 +363,11 @@ func TestLongFiltersGiveNoLongHeader(t *testing.T) {
 func TestPreviewIsPaintedOnce(t *testing.T) {
 	t.Parallel()
 	a, st := serveCounted(t)
+	a.get("/preview.png").wants(200) // begins the levels
+	for !a.srv.TilesReady() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	st.pages.Store(0)
 	for _, p := range []string{"/preview.png", "/preview.png?lang=en", "/v1/preview.png", "/preview.png/", "/preview.png?f=PNG"} {
 		a.get(p).wants(200)
 	}

@@ -6,6 +6,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/crs"
 	"grense/internal/draw"
+	"grense/internal/store"
 )
 
 // previewDoc describes the picture for programs.
@@ -32,38 +33,63 @@ func (s *Server) preview(c *call) (*answer, error) {
 	return a, nil
 }
 
-// previewPNG is the picture. It is painted once for each catalog, since that takes longer than most answers, and anyone may ask. It is
-// fleeting when the outlines were out of reach.
+// previewPNG is the picture. It is painted once for each catalog, and again when there are levels whose borders neighbours share, since that takes longer than
+// most answers, and anyone may ask. It is fleeting until then, and when the outlines were out of reach.
 func (c *call) previewPNG() (data []byte, fleeting bool, err error) {
-	if data, ok := c.s.previews.Get(c.cat.Version); ok {
-		return data, false, nil
+	v := c.previewView()
+	o, err := c.previewOutliner(v)
+	key := c.cat.Version
+	if err == nil && o != nil {
+		key += " " + o.key.plane
 	}
-	whole := c.country()
-	if whole == nil {
-		for _, coll := range c.cat.Collections {
-			if coll.Public && coll.Extent != nil {
-				whole = coll
-				break
-			}
-		}
+	if data, ok := c.s.previews.Get(key); ok && err == nil {
+		return data, c.roughly, nil
 	}
-	var extent *orb.Bound
-	var plane crs.ID
 	var marks []draw.Mark
-	if whole != nil && whole.Extent != nil {
-		extent, plane = whole.Extent, mapCRS(whole)
-		if c.s.cfg.Auth == "open" && whole == c.country() {
-			if marks, err = c.allMarks(whole, mapScale{plane: plane}); err != nil {
-				c.s.log.WarnContext(c.r.Context(), "preview without outlines", "request", c.id, "collection", whole.ID, "err", redact(err.Error()))
-				fleeting, marks = true, nil
-			}
-		}
+	if err == nil && o != nil {
+		marks, err = c.allMarksBy(o, v.whole)
 	}
-	if data, err = draw.PreviewPNG(extent, plane, marks); err != nil {
+	if err != nil {
+		c.s.log.WarnContext(c.r.Context(), "preview without outlines", "request", c.id, "collection", v.whole.ID, "err", redact(err.Error()))
+		fleeting, marks = true, nil
+	}
+	if data, err = draw.PreviewPNG(v.extent, v.plane, marks); err != nil {
 		return nil, false, err
 	}
 	if !fleeting {
-		c.s.previews.Put(c.cat.Version, data, int64(len(data)+len(c.cat.Version)))
+		c.s.previews.Put(key, data, int64(len(data)+len(key)))
 	}
-	return data, fleeting, nil
+	return data, fleeting || c.roughly, nil
+}
+
+// A previewView is what the picture shows.
+type previewView struct {
+	whole  *store.Collection // nil: nothing
+	extent *orb.Bound        // nil where it is not known
+	plane  crs.ID
+}
+
+func (c *call) previewView() (v previewView) {
+	v.whole = c.country()
+	for _, coll := range c.cat.Collections {
+		if v.whole == nil && coll.Public && coll.Extent != nil {
+			v.whole = coll
+		}
+	}
+	if v.whole != nil && v.whole.Extent != nil {
+		v.extent, v.plane = v.whole.Extent, mapCRS(v.whole)
+	}
+	return v
+}
+
+// previewOutliner makes the outlines of the picture; nil where it shows an extent alone.
+func (c *call) previewOutliner(v previewView) (*outliner, error) {
+	if v.extent == nil || c.s.cfg.Auth != "open" || v.whole != c.country() {
+		return nil, nil
+	}
+	at := mapScale{plane: v.plane}
+	if area, err := crs.EnvelopeOf(*v.extent, crs.CRS84, v.plane); err == nil {
+		at.unit = draw.PreviewUnit(area, v.plane.Geographic())
+	}
+	return c.outliner(v.whole, at)
 }

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"path/filepath"
@@ -259,6 +260,23 @@ func TestMapsOfPagesHaveSharedBorders(t *testing.T) {
 		if len(drawn) < 12 || twice < len(drawn)/10 {
 			t.Errorf("%s: %d of %d edges are drawn by two areas", path, twice, len(drawn))
 		}
+	}
+}
+
+// TestPreviewHasSharedBorders: the picture is painted of the levels of tiles as soon as there are any, and is then the same for all.
+func TestPreviewHasSharedBorders(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	rough := a.get("/preview.png").wants(200) // begins the levels
+	for !a.srv.TilesReady() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	fine := a.get("/preview.png").wants(200)
+	if bytes.Equal(rough.Body, fine.Body) || rough.Header.Get("ETag") == fine.Header.Get("ETag") {
+		t.Error("levels change nothing")
+	}
+	if again := a.get("/v1/preview.png").wants(200); !bytes.Equal(again.Body, fine.Body) {
+		t.Error("the picture is another one each time")
 	}
 }
 
