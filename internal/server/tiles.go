@@ -58,9 +58,10 @@ func (p *tileParams) collections() []*store.Collection {
 	return colls
 }
 
-// each calls fn for each layer. Faults of several layers are told with the collection.
+// each calls fn for each layer. Faults that not all of several layers have are told with the collections that have them.
 func (p *tileParams) each(fn func(*call) error) error {
 	var faults []problem.Fault
+	in := map[problem.Fault][]string{}
 	for _, at := range p.layers {
 		err := fn(at)
 		if err == nil {
@@ -71,14 +72,19 @@ func (p *tileParams) each(fn func(*call) error) error {
 			return err
 		}
 		for _, f := range e.Faults {
-			if len(p.layers) > 1 {
-				f.Cure = at.coll.ID + ": " + f.Cure
+			if in[f] == nil {
+				faults = append(faults, f)
 			}
-			faults = append(faults, f)
+			in[f] = append(in[f], at.coll.ID)
 		}
 	}
 	if faults == nil {
 		return nil
+	}
+	for i, f := range faults {
+		if ids := in[f]; len(ids) < len(p.layers) {
+			faults[i].Cure = strings.Join(ids, ", ") + ": " + f.Cure + "; collections= chooses the layers"
+		}
 	}
 	return &problem.Error{Kind: problem.Invalid, Faults: faults}
 }
@@ -92,9 +98,11 @@ func (p *tileParams) choose(c *call, v string) error {
 	all := c.tiled(p.set)
 	for name := range strings.SplitSeq(v, ",") {
 		id := strings.TrimSpace(name)
-		if rest, ok := strings.CutPrefix(id, c.base()+"/collections/"); ok {
-			id, _, _ = strings.Cut(rest, "?")
-			id = strings.TrimSuffix(id, "/")
+		for _, mount := range mounts {
+			if rest, ok := strings.CutPrefix(id, c.root+mount+"/collections/"); ok {
+				id, _, _ = strings.Cut(rest, "?")
+				id = strings.TrimSuffix(id, "/")
+			}
 		}
 		i := slices.IndexFunc(all, func(x *store.Collection) bool { return x.ID == id })
 		if i < 0 {

@@ -231,7 +231,8 @@ func TestCollectionsChooseTheLayersOfTilesInTheirOrder(t *testing.T) {
 		return names
 	}
 	for choice, want := range map[string][]string{"kommuner": {"kommuner"}, "kommuner,fylker": {"kommuner", "fylker"}, "fylker,kommuner": {"fylker", "kommuner"},
-		a.URL + "/collections/kommuner," + a.URL + "/collections/fylker?f=json": {"kommuner", "fylker"}, "fylker, kommuner": {"fylker", "kommuner"}} {
+		a.URL + "/collections/kommuner," + a.URL + "/collections/fylker?f=json": {"kommuner", "fylker"},
+		a.URL + "/v1/collections/fylker/," + a.URL + "/collections/kommuner":    {"fylker", "kommuner"}, "fylker, kommuner": {"fylker", "kommuner"}} {
 		q := "?collections=" + url.QueryEscape(choice)
 		if got := names("/tiles/WebMercatorQuad/3/2/4" + q); !slices.Equal(got, want) {
 			t.Errorf("%s: layers %q, want %q", choice, got, want)
@@ -408,6 +409,32 @@ func TestATileIsTheSameForAll(t *testing.T) {
 	if slices.Sort(tags); tags[0] != tags[len(tags)-1] || !strings.HasPrefix(tags[0], "200") {
 		t.Errorf("answers differ: %q", tags)
 	}
+}
+
+// TestFaultsOfSeveralLayersAreToldOnce, with the collections where it is not a fault of all.
+func TestFaultsOfSeveralLayersAreToldOnce(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for query, want := range map[string][]string{
+		"datetime=abc":                           {`datetime="abc": 'abc' is no date`},
+		"filter=nr%3D1":                          {`filter="nr=1": line 1, column 1: 'nr' is text`},
+		"filter=nr%3D'1'&filter-crs=x":           {`filter-crs="x": use one of the collection's crs`},
+		"properties=fylke_nr":                    {`properties="fylke_nr": fylker: name properties of the collection: nr, navn, geometry; collections= chooses the layers`},
+		"filter=areal_km2>1&properties=fylke_nr": {`filter="areal_km2>1": fylker: `, `properties="fylke_nr": fylker: `},
+	} {
+		detail, _ := a.get("/tiles/WebMercatorQuad/3/2/4?" + query).wants(400).json()["detail"].(string)
+		for _, w := range want {
+			if strings.Count(detail, w) != 1 {
+				t.Errorf("%s: %s", query, detail)
+			}
+		}
+		for _, param := range []string{"datetime=", "filter=", "filter-crs=", "properties="} {
+			if n := strings.Count(detail, param+`"`); n > 1 {
+				t.Errorf("%s is told %d times: %s", param, n, detail)
+			}
+		}
+	}
+	a.get("/tiles/WebMercatorQuad/3/2/4?filter=areal_km2>1&collections=kommuner").wants(200)
 }
 
 func TestCollectionsWithoutGeometryHaveNoTiles(t *testing.T) {
