@@ -118,7 +118,7 @@ func (s *simplified) each(fn func(*store.Feature) error) func(*store.Feature) er
 		}
 		g := *f
 		var err error
-		if g.Geometry.WKB, err = s.Geometry(f.ID, f.Geometry.WKB); err != nil {
+		if g.Geometry.WKB, err = s.Geometry(f); err != nil {
 			return err
 		}
 		return fn(&g)

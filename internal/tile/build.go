@@ -135,7 +135,7 @@ func (m *maker) read(ctx context.Context) error {
 	err := m.scan(ctx, want, func(i int, f *store.Feature) error {
 		m.sum = addRow(m.sum, f.ID, f.Rev)
 		var err error
-		if record, err = m.tags.record(record[:0], f); err != nil {
+		if record, err = m.tags.record(binary.LittleEndian.AppendUint64(record[:0], f.Rev), f); err != nil {
 			return err
 		}
 		m.offsets = binary.LittleEndian.AppendUint64(m.offsets, uint64(m.out.at-start))

@@ -29,6 +29,7 @@ type levels struct {
 	cache   *cache.Cache[sectionKey, any]
 	offsets []byte
 	rev     string // of the levels: see revOf
+	live    bool   // the rows that they were made of may have changed since: see same
 
 	once sync.Once
 	byID []int32 // numbers of features in the order of their numeric ids
@@ -44,10 +45,10 @@ type sectionKey struct {
 // wholeRecords is up to how many bytes of records are held in memory at once.
 const wholeRecords = 32 << 20
 
-func (m *Maker) newLevels(set *Set, c string, s *side) (*levels, error) {
+func (m *Maker) newLevels(set *Set, c string, s *side, live bool) (*levels, error) {
 	m.mu.Lock()
 	m.count++
-	l := &levels{n: m.count, set: set, c: c, side: s, cache: m.cache}
+	l := &levels{n: m.count, set: set, c: c, side: s, cache: m.cache, live: live}
 	m.mu.Unlock()
 	l.rev = revOf(l)
 	var err error
@@ -114,6 +115,7 @@ type records struct {
 	buf    []byte
 	tags   []Tag
 	row    string // id of the row that was read last
+	rev    uint64 // its revision
 	wanted []int  // places of the values of a record in tags; -1: not wanted
 }
 
@@ -139,9 +141,13 @@ func (l *levels) records(properties []string) (*records, error) {
 // of returns the number and the tags of a feature, which are valid until the next call.
 func (r *records) of(feature int) (id uint64, tags []Tag, err error) {
 	b, err := r.read(feature)
+	if err == nil && len(b) < 8 {
+		err = errSide
+	}
 	if err != nil {
 		return 0, nil, err
 	}
+	r.rev, b = binary.LittleEndian.Uint64(b), b[8:]
 	next := func() []byte {
 		n, k := binary.Uvarint(b)
 		if k <= 0 || n > uint64(len(b)-k) {
@@ -274,7 +280,24 @@ func (d *drawing) draw(ctx context.Context, st store.Store) (err error) {
 // mostChosen is how many features a filter may choose in one tile.
 const mostChosen = 200_000
 
-// choose finds the features in the tile for which the filter holds.
+// errOtherRows reports rows that are not those of the levels any more.
+var errOtherRows = errors.New("tile: rows have changed since the levels were made")
+
+// same returns the number of the feature of a row; errOtherRows where levels do not know the row in that revision, and store.ErrChanged where they should.
+func (l *levels) same(r *records, row store.Row) (int, error) {
+	f, ok, err := l.find(r, row.ID)
+	switch {
+	case err != nil:
+		return 0, err
+	case l.live && (!ok || r.rev != row.Rev):
+		return 0, errOtherRows
+	case !ok:
+		return 0, store.ErrChanged
+	}
+	return f, nil
+}
+
+// choose finds the features in the tile for which the filter holds. Of rows that have changed since the levels were made it is errOtherRows.
 func (d *drawing) choose(ctx context.Context, st store.Store) error {
 	s := slow{m: d.m, st: st, set: d.set, tile: d.tile, c: d.c}
 	rows, err := s.rows(ctx, d.q, mostChosen)
@@ -283,12 +306,9 @@ func (d *drawing) choose(ctx context.Context, st store.Store) error {
 	}
 	d.chosen = make(map[int32]bool, len(rows))
 	for _, r := range rows {
-		f, ok, err := d.l.find(d.records, r.ID)
+		f, err := d.l.same(d.records, r)
 		if err != nil {
 			return err
-		}
-		if !ok {
-			return store.ErrChanged
 		}
 		d.chosen[int32(f)] = true
 	}

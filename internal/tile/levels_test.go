@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/clip"
 	"github.com/paulmach/orb/encoding/mvt"
+	"github.com/paulmach/orb/geojson"
 	"github.com/paulmach/orb/planar"
 
 	"grense/internal/cql2"
@@ -339,6 +341,109 @@ func TestBothStoresGiveTheSameTiles(t *testing.T) {
 	}
 }
 
+// copied writes a collection, all of its columns and rows, into a database.
+func copied(t *testing.T, from store.Store, collection string) store.Store {
+	t.Helper()
+	c, _ := from.Catalog().Collection(collection)
+	to := *c
+	to.Table, to.Key = "copied", store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}
+	to.Properties = nil
+	columns, at := []string{"fid"}, []int{}
+	for i, p := range c.Properties {
+		if p.Column != c.Key.Column {
+			to.Properties, columns, at = append(to.Properties, p), append(columns, p.Column), append(at, i)
+		}
+	}
+	url := cluster.Database(t)
+	storetest.Write(t, func(w store.Writer) {
+		if err := w.Define(t.Context(), &to, false); err != nil {
+			t.Fatal(err)
+		}
+		insert, err := w.Insert(t.Context(), to.Table, append(columns, c.Geometry.Column))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := from.Page(t.Context(), store.Query{Collection: collection, Limit: 100_000, Count: store.CountNone})
+		if err == nil {
+			err = from.Fetch(t.Context(), collection, page.Rows, store.Want{}, func(f *store.Feature) error {
+				id, err := strconv.ParseInt(f.ID, 10, 64)
+				if err != nil {
+					return err
+				}
+				row := []any{id}
+				for _, i := range at {
+					row = append(row, f.Values[i])
+				}
+				return insert(append(row, f.Geometry)...)
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})(postgis.Create(t.Context(), url))
+	return storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
+}
+
+// TestSoakBothStoresGiveTheSameTiles: a file and a copy of it in a database make the same archive, byte by byte, and the same tiles in a grid of the country.
+func TestSoakBothStoresGiveTheSameTiles(t *testing.T) {
+	if os.Getenv("GRENSE_SOAK") == "" {
+		t.Skip("long: make soak")
+	}
+	for _, x := range []struct {
+		name, collection, set string
+		last                  int
+		open                  func() store.Store
+	}{
+		{"N1000", "kommune", "utm33n", 12, func() store.Store { return open(t, sharedFile(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg")) }},
+		{"France", "areas", "WorldCRS84Quad", 11, func() store.Store { return layer(t, "france/france-communes-2018.geojsonl.gz", "code") }},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			file := x.open()
+			var archives [][]byte
+			var tiles [][]*tile.Made
+			for _, st := range []store.Store{file, copied(t, file, x.collection)} {
+				m := tile.NewMaker(tile.Options{Dir: t.TempDir()})
+				defer m.Close()
+				archives = append(archives, exported(t, m, st, tile.Export{Path: filepath.Join(t.TempDir(), "x.pmtiles"), Collections: []string{x.collection}, Last: x.last}))
+				tiles = append(tiles, allTo(t, m, st, x.set, x.collection, 9))
+			}
+			if len(archives[0]) < 1<<20 || !bytes.Equal(archives[0], archives[1]) {
+				t.Errorf("archives of %d and %d bytes", len(archives[0]), len(archives[1]))
+			}
+			full := 0
+			for i, made := range tiles[0] {
+				if !made.Empty {
+					full++
+				}
+				if i >= len(tiles[1]) || !bytes.Equal(made.Data, tiles[1][i].Data) {
+					t.Fatalf("tile %d of %s differs", i, x.set)
+				}
+			}
+			t.Logf("archives of %d bytes; %d tiles of %s", len(archives[0]), full, x.set)
+			if full < 100 {
+				t.Errorf("%d tiles hold something", full)
+			}
+		})
+	}
+}
+
+// allTo makes all tiles of a collection in a set to a level.
+func allTo(t *testing.T, m *tile.Maker, st store.Store, set, collection string, last int) (list []*tile.Made) {
+	t.Helper()
+	for _, l := range ready(t, m, st, set, collection).Limits {
+		for row := l.MinRow; row <= l.MaxRow && l.Z <= last; row++ {
+			for col := l.MinCol; col <= l.MaxCol; col++ {
+				made, err := m.Tile(t.Context(), st, tile.Ask{Set: find(t, set), Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{{Collection: collection}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, made)
+			}
+		}
+	}
+	return list
+}
+
 // TestManyAsk: whoever asks while levels are made gets an answer of one kind or the other.
 func TestManyAskWhileLevelsAreMade(t *testing.T) {
 	t.Parallel()
@@ -569,33 +674,103 @@ func TestLinesAreThinnedAlone(t *testing.T) {
 	}
 }
 
+// rowsOfDatabase opens the table grense.areas of a new database, with squares of a kilometre in a row, each with its number as id and name.
+func rowsOfDatabase(t *testing.T, n int) (url string, st store.Store) {
+	t.Helper()
+	url = cluster.Database(t)
+	storetest.Write(t, func(w store.Writer) {
+		define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
+		insert, err := w.Insert(t.Context(), "areas", []string{"fid", "navn", "geom"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			if err := insert(int64(i), fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})(postgis.Create(t.Context(), url))
+	return url, storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
+}
+
+// TestTilesOfRowsThatChangeAreOfOneState: what a filter chooses in a database is drawn as the filter saw it, never as it was when the levels were made, and
+// has them made anew.
+func TestTilesOfRowsThatChangeAreOfOneState(t *testing.T) {
+	t.Parallel()
+	url, st := rowsOfDatabase(t, 4)
+	m := tile.NewMaker(tile.Options{})
+	defer m.Close()
+	l := ready(t, m, st, "utm33n", "areas").Limits[3]
+	outlines, err := m.Outlines(t.Context(), st, tile.Scale{Set: find(t, "utm33n"), Collection: "areas", Cell: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err == nil {
+		_, err = conn.Exec(t.Context(), `UPDATE grense.areas SET navn = 'ny' WHERE fid = 1;
+			UPDATE grense.areas SET geom = ST_Translate(geom, 0, 1000) WHERE fid = 2;
+			INSERT INTO grense.areas (fid, navn, geom) SELECT 9, '9', ST_Translate(geom, 0, 1000) FROM grense.areas WHERE fid = 0;
+			DELETE FROM grense.areas WHERE fid = 3`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	moved := func(f *store.Feature) error {
+		b, err := outlines.Geometry(f)
+		if err != nil {
+			return err
+		}
+		g, err := wkb.Decode(b)
+		if south := g.Bound().Min[1]; err != nil || math.Abs(south-6_501_000) > 1 {
+			t.Errorf("a feature that was moved is simplified at %.0f, %v", south, err)
+		}
+		return nil
+	}
+	if page, err := st.Page(t.Context(), store.Query{Collection: "areas", Filter: checked(t, st, "areas", "navn = '2'"), Limit: 2}); err != nil || len(page.Rows) != 1 {
+		t.Error(page, err)
+	} else if err := st.Fetch(t.Context(), "areas", page.Rows, store.Want{}, moved); err != nil {
+		t.Error(err)
+	}
+	shown := func(filter string) (list []string) {
+		q := tile.Query{Collection: "areas"}
+		if filter != "" {
+			q.Filter = checked(t, st, "areas", filter)
+		}
+		for row := l.MinRow - 1; row <= l.MaxRow; row++ {
+			for col := l.MinCol; col <= l.MaxCol; col++ {
+				made, err := m.Tile(t.Context(), st, tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{q}})
+				if err != nil {
+					t.Fatalf("%s: %v", filter, err)
+				}
+				layers, err := mvt.Unmarshal(made.Data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range featuresOf(layers) {
+					list = append(list, fmt.Sprint(f.Properties["navn"]))
+				}
+			}
+		}
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	for filter, want := range map[string][]string{"navn = 'ny'": {"ny"}, "navn = '1'": nil, "navn = '9'": {"9"}, "navn = '3'": nil, "navn = '0'": {"0"}, "navn <> '0'": {"2", "9", "ny"}} {
+		if got := shown(filter); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", filter, got, want)
+		}
+	}
+	for until := time.Now().Add(time.Minute); !slices.Equal(shown(""), []string{"0", "2", "9", "ny"}); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("levels stay as they were: %q", shown(""))
+		}
+	}
+}
+
 // TestRowsOfADatabaseAreSeen: a row that somebody changes is in the tiles after Options.Check, and an archive from before is left aside.
 func TestRowsOfADatabaseAreSeen(t *testing.T) {
 	t.Parallel()
-	url := cluster.Database(t)
-	w, err := postgis.Create(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
-	insert, err := w.Insert(t.Context(), "areas", []string{"fid", "navn", "geom"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 2 {
-		if err := insert(int64(i), fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	st, err := postgis.Open(t.Context(), url, postgis.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
+	url, st := rowsOfDatabase(t, 2)
 	archive := filepath.Join(t.TempDir(), "x.mbtiles")
 	m := tile.NewMaker(tile.Options{Check: time.Millisecond})
 	defer m.Close()
@@ -644,4 +819,12 @@ func TestRowsOfADatabaseAreSeen(t *testing.T) {
 			}
 		}
 	}
+}
+
+// featuresOf are those of all layers.
+func featuresOf(layers mvt.Layers) (list []*geojson.Feature) {
+	for _, l := range layers {
+		list = append(list, l.Features...)
+	}
+	return list
 }

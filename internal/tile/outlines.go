@@ -2,6 +2,7 @@ package tile
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/paulmach/orb"
@@ -16,10 +17,11 @@ import (
 // Outlines are the geometries of a collection as a level of a set has them: simplified for maps of its scale, with the borders that neighbours share.
 // They are of one state of the data, and for one goroutine.
 type Outlines struct {
-	l    *levels
-	r    *records
-	z    int
-	move crs.Func
+	l     *levels
+	r     *records
+	z     int
+	move  crs.Func
+	other func() // is called where rows have changed since the levels were made
 }
 
 // Scale says which geometries are wanted: those of a collection for maps in the CRS of a set on which a pixel is as wide as Cell, in units of that CRS.
@@ -50,7 +52,7 @@ func (m *Maker) Outlines(ctx context.Context, st store.Store, of Scale) (*Outlin
 	if l == nil {
 		return nil, problem.New(problem.Busy, nil, "The geometries of %s are being simplified for the first time. Try again after the seconds in Retry-After, or leave zoom-level out.", c.ID)
 	}
-	o := &Outlines{l: l, z: max(z, l.side.sum.First)}
+	o := &Outlines{l: l, z: max(z, l.side.sum.First), other: func() { m.due(st, set, c) }}
 	if o.move, err = crs.Between(c.Geometry.CRS, set.CRS); err == nil {
 		o.r, err = l.records([]string{})
 	}
@@ -68,17 +70,21 @@ func (s *Set) levelOf(cell float64) int {
 // Rev names the level and the state of the data that the geometries are of.
 func (o *Outlines) Rev() string { return o.l.rev + string(rune('0'+o.z)) }
 
-// Geometry returns the geometry of a feature as well-known binary in the CRS of the set; stored is the one that the store has, whose kind it keeps. A feature
+// Geometry returns the geometry of a feature as well-known binary in the CRS of the set; x has the one that the store has, whose kind it keeps. A feature
 // that has no outline on the level, since it is too small there, has that of the next finer one where it has. What levels do not hold is only
-// moved: points, collections of geometries, and features that they do not know.
-func (o *Outlines) Geometry(id string, stored []byte) ([]byte, error) {
+// moved: points, collections of geometries, and features that they do not know, or not in the revision of x.
+func (o *Outlines) Geometry(x *store.Feature) ([]byte, error) {
+	stored := x.Geometry.WKB
 	r := wkb.NewReader(stored)
 	kind, err := r.Header()
 	if err != nil {
 		return nil, err
 	}
-	f, known, err := o.l.find(o.r, id)
-	if err != nil {
+	f, err := o.l.same(o.r, store.Row{ID: x.ID, Rev: x.Rev})
+	known := err == nil
+	if errors.Is(err, errOtherRows) {
+		o.other()
+	} else if err != nil && !errors.Is(err, store.ErrChanged) {
 		return nil, err
 	}
 	for z := o.z; known && z <= o.l.side.sum.Last; z++ {

@@ -22,6 +22,8 @@ type work struct {
 	levels  *levels // nil: there are none yet
 	stamp   string  // of the data that levels were made of or last compared with
 	checked time.Time
+	due     bool          // rows have changed since
+	rest    time.Duration // after checked, before which that alone has them not compared again
 	busy    bool
 	done    int           // in hundredths, while busy
 	ended   chan struct{} // closed when it is not busy any more; nil before it was
@@ -41,6 +43,9 @@ type Progress struct {
 
 // retryAfter is how long after a failure levels are tried again.
 const retryAfter = time.Minute
+
+// restAfter is how many times as long as comparing levels with their rows, and making them anew, has taken is rested where rows go on to change.
+const restAfter = 10
 
 // Progress tells of all levels that were asked for.
 func (m *Maker) Progress() []Progress {
@@ -120,6 +125,13 @@ func (m *Maker) layer(ctx context.Context, st store.Store, d drawing, move crs.F
 		return "", err
 	}
 	hint := ""
+	if l != nil {
+		d.l = l
+		if hint, err = d.drawn(ctx, st); errors.Is(err, errOtherRows) {
+			m.due(st, d.set, d.c)
+			l, err = nil, nil
+		}
+	}
 	if l == nil {
 		d.made.Keep = false
 		if d.tile.Z <= d.set.finest() {
@@ -128,17 +140,33 @@ func (m *Maker) layer(ctx context.Context, st store.Store, d drawing, move crs.F
 		}
 	} else {
 		d.made.Rev += l.rev
-		d.l = l
-		switch err = d.draw(ctx, st); {
-		case err != nil:
-		case d.q.chooses() && len(d.chosen) == 0:
-			hint = "empty"
-		case !d.q.chooses() && d.layer.Features() <= 1:
-			hint, err = l.within(d.tile)
-		}
 	}
 	d.made.Data = d.layer.Append(d.made.Data)
 	return hint, err
+}
+
+// drawn adds what lies in the tile, from levels, and tells its hint.
+func (d *drawing) drawn(ctx context.Context, st store.Store) (string, error) {
+	err := d.draw(ctx, st)
+	switch {
+	case err != nil:
+		return "", err
+	case d.q.chooses() && len(d.chosen) == 0:
+		return "empty", nil
+	case !d.q.chooses() && d.layer.Features() <= 1:
+		return d.l.within(d.tile)
+	}
+	return "", nil
+}
+
+// due has levels compared with their rows soon, since some are known to have changed.
+func (m *Maker) due(st store.Store, set *Set, c *store.Collection) {
+	m.mu.Lock()
+	if w := m.works[workKey{c.ID, set.ID}]; w != nil {
+		w.due = true
+	}
+	m.mu.Unlock()
+	_, _ = m.levels(m.ctx, st, set, c) // begins it; the next question is told of errors
 }
 
 // stamp names the state of the data; live says that rows may change without another stamp.
@@ -185,7 +213,7 @@ func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.C
 		return nil, nil
 	}
 	fresh := w.levels != nil && w.stamp == now
-	old := fresh && live && time.Since(w.checked) > m.o.Check
+	old := fresh && live && (time.Since(w.checked) > m.o.Check || w.due && time.Since(w.checked) > w.rest)
 	wait := w.failed == now && time.Since(w.at) < retryAfter
 	if (!fresh || old) && !w.busy && !wait && !m.closed && m.queued < m.o.Queue {
 		w.busy, w.done, w.ended = true, 0, make(chan struct{})
@@ -210,7 +238,8 @@ func (m *Maker) work(k workKey, w *work, st store.Store, now string) {
 	l, err := job.run(m.ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w.busy, w.err = false, err
+	w.busy, w.err, w.due = false, err, false
+	w.rest = min(max(restAfter*time.Since(start), time.Second), m.o.Check)
 	m.queued--
 	close(w.ended)
 	switch {
@@ -292,6 +321,7 @@ type job struct {
 	w    *work
 	st   store.Store
 	now  string // the stamp that it is for
+	live bool   // rows may change without another stamp
 	made bool
 }
 
@@ -312,6 +342,7 @@ func (j *job) run(ctx context.Context) (*levels, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.live = live
 	rev := j.now
 	if live {
 		sum, err := rowSum(ctx, st, c.ID)
@@ -359,7 +390,7 @@ func (j *job) open(path, rev string, set *Set) (*levels, error) {
 	if s.sum.Rev != rev {
 		return nil, s.close()
 	}
-	l, err := j.m.newLevels(set, j.k.collection, s)
+	l, err := j.m.newLevels(set, j.k.collection, s, j.live)
 	if err != nil {
 		j.m.o.Log.Warn("a side file with levels for tiles is made anew", "path", path, "why", err)
 		return nil, s.close()
@@ -404,7 +435,7 @@ func (j *job) make(ctx context.Context, b *maker, path, prefix string) (*levels,
 		tidy(path, prefix)
 	}
 	j.made = true
-	return j.m.newLevels(b.set, b.c.ID, s)
+	return j.m.newLevels(b.set, b.c.ID, s, live)
 }
 
 // rowSum adds up the ids and revisions of a collection.
