@@ -405,7 +405,7 @@ func TestSoakBothStoresGiveTheSameTiles(t *testing.T) {
 				m := tile.NewMaker(tile.Options{Dir: t.TempDir()})
 				defer m.Close()
 				archives = append(archives, exported(t, m, st, tile.Export{Path: filepath.Join(t.TempDir(), "x.pmtiles"), Collections: []string{x.collection}, Last: x.last}))
-				tiles = append(tiles, allTo(t, m, st, x.set, x.collection, 9))
+				tiles = append(tiles, allTo(t, m, st, x.set, x.collection, 7))
 			}
 			if len(archives[0]) < 1<<20 || !bytes.Equal(archives[0], archives[1]) {
 				t.Errorf("archives of %d and %d bytes", len(archives[0]), len(archives[1]))
