@@ -224,8 +224,8 @@ func (l *labels) segment(a, b Point, label int32) seg {
 	return seg{a, b, label, true}
 }
 
-// labels numbers what can be on the sides of edges: features on the left as their number plus 1, those on the right negative. Label 0 is
-// nothing.
+// labels numbers what can be on the sides of edges: features on the left as their number plus 1, those on the right negative; as many times as they are there.
+// Label 0 is nothing.
 type labels struct {
 	sets    [][]int32 // sorted by feature
 	reverse []int32
@@ -282,8 +282,22 @@ func (l *labels) find(list []int32, sign int32) (int32, bool) {
 	return n, ok
 }
 
-// sum returns the label of two edges that lie on each other. A feature on both sides is on none.
-func (l *labels) sum(a, b int32) int32 {
+// sum returns the label of two edges that lie on each other, and on which no third one lies. A feature on both sides is on none.
+func (l *labels) sum(a, b int32) int32 { return l.once(l.add(a, b)) }
+
+// once returns the label with each feature one time.
+func (l *labels) once(label int32) int32 {
+	set := l.sets[label]
+	for i := 1; i < len(set); i++ {
+		if set[i] == set[i-1] {
+			return l.intern(slices.Compact(slices.Clone(set)))
+		}
+	}
+	return label
+}
+
+// add returns the label of two edges that lie on each other, where more may: what is on one side twice and on the other once is on the first.
+func (l *labels) add(a, b int32) int32 {
 	if a == 0 || b == 0 {
 		return a + b
 	}
@@ -308,11 +322,11 @@ func (l *labels) merge(list []int32) int32 {
 		for ; i < len(list) && abs(list[i]) == f; i++ {
 			net += list[i] / f
 		}
-		switch {
-		case net > 0:
+		if net < 0 {
+			net, f = -net, -f
+		}
+		for range net {
 			out = append(out, f)
-		case net < 0:
-			out = append(out, -f)
 		}
 	}
 	l.list = out

@@ -156,6 +156,31 @@ func TestClipWithSeveralPartsAndHoles(t *testing.T) {
 	}
 }
 
+// TestClipOfAnAreaThatLeavesTheBoxThreeTimesOverItself: along a side of the box the outline runs forth once and back twice, on whichever side that is, and however
+// many corners there are elsewhere.
+func TestClipOfAnAreaThatLeavesTheBoxThreeTimesOverItself(t *testing.T) {
+	t.Parallel()
+	var c arc.Clipper
+	for teeth := range 25 {
+		ring := orb.Ring{{10, 20}, {30, 20}, {30, 150}, {60, 150}, {60, 100}, {62, 80}, {50, 100}, {50, 120}, {40, 120}, {40, 50}}
+		for i := range teeth {
+			ring = append(ring, orb.Point{float64(41 + 2*i), 49}, orb.Point{float64(42 + 2*i), 50})
+		}
+		ring = append(ring, orb.Point{90, 50}, orb.Point{90, 160}, orb.Point{10, 160})
+		ring = append(ring, ring[0])
+		for turns := range 4 {
+			l := build(t, 1, arc.Options{Tolerance: 0.001}, 1, orb.Polygon{ring})[0]
+			m := clipped(&c, l, 0, arc.Point{}, arc.Point{X: 100, Y: 100})
+			if len(m) != 2 || area(m) != float64(1600+2400+teeth) {
+				t.Errorf("%d teeth, turned %d times: %v, want 4000", teeth, turns, area(m)-float64(teeth))
+			}
+			for i, p := range ring {
+				ring[i] = orb.Point{100 - p[1], p[0]} // about the middle of the box
+			}
+		}
+	}
+}
+
 func BenchmarkClip(b *testing.B) {
 	name := "norway/robhop-2024/Kommuner-M.geojson.gz"
 	l := build(b, unit14, arc.Options{}, 9, collection(b, name)...)[8] // of level 6 of WebMercatorQuad

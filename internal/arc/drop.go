@@ -120,7 +120,7 @@ func (b *Builder) replace(label int32, small map[int32]map[int32]float64, into m
 	if !changed {
 		return label
 	}
-	return b.labels.merge(out)
+	return b.labels.once(b.labels.merge(out))
 }
 
 // ringOf is a loop without junctions.

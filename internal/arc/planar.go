@@ -28,6 +28,9 @@ func (b *Builder) planar(ctx context.Context, segs []seg, source bool) ([]seg, e
 			return nil, ErrApart
 		}
 		if len(cuts) == 0 {
+			for i := range segs {
+				segs[i].label = b.labels.once(segs[i].label)
+			}
 			return segs, nil
 		}
 		segs = b.cut(segs, cuts)
@@ -54,7 +57,7 @@ func (b *Builder) join(segs []seg) []seg {
 	for i := 0; i < len(segs); {
 		s := segs[i]
 		for i++; i < len(segs) && segs[i].a == s.a && segs[i].b == s.b; i++ {
-			s.label = b.labels.sum(s.label, segs[i].label)
+			s.label = b.labels.add(s.label, segs[i].label)
 			s.fresh = s.fresh && segs[i].fresh
 		}
 		if s.a != s.b && s.label != 0 {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/clip"
 	"github.com/paulmach/orb/encoding/mvt"
 	"github.com/paulmach/orb/planar"
 	"github.com/paulmach/orb/project"
@@ -187,6 +188,7 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 	tiles, features := 0, 0
 	var full []tile.Tile
 	for _, l := range r.Limits {
+		sums := map[string]float64{}
 		for n, at := range j.tiles(l, full, random) {
 			layer := decoded(t, m, st, tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: j.collection, Properties: []string{}}}})
 			if layer == nil {
@@ -197,8 +199,12 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 			}
 			for _, f := range layer.Features {
 				features++
+				sums[fmt.Sprint(f.Properties["id"])] += insideTile(f.Geometry) + slack
 				fmt.Fprintf(in, "%d/%d/%d-%d %s\n", at.Z, at.Row, at.Col, n, hex.EncodeToString(wkb.Append(nil, f.Geometry)))
 			}
+		}
+		if b := set.Bound(tile.Tile{Z: l.Z}); l.Z >= r.First && l.Z <= j.whole {
+			whole(t, m, st, tile.Scale{Set: set, Collection: j.collection, Cell: (b.Max[0] - b.Min[0]) / 512}, sums)
 		}
 	}
 	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
@@ -231,6 +237,33 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 	t.Logf("%s of %s: %d tiles with %d features, levels %d to %d", j.collection, j.set, tiles, features, r.First, r.Last)
 	if seen != tiles || tiles < j.more*max(0, r.Last-j.whole)/3 || tiles == 0 {
 		t.Errorf("%d tiles of %d were judged", seen, tiles)
+	}
+}
+
+// slack is how much of the area of a feature may be lost or won in a tile where edges are cut, in cells.
+const slack = 8192
+
+// insideTile is the area of a geometry of a tile without its buffer, in cells.
+func insideTile(g orb.Geometry) float64 {
+	return planar.Area(clip.Geometry(orb.Bound{Max: orb.Point{tile.Extent, tile.Extent}}, orb.Clone(g)))
+}
+
+// whole holds the areas of features in all tiles of a level, with slack for each of these, against those of the level.
+func whole(t *testing.T, m *tile.Maker, st store.Store, of tile.Scale, sums map[string]float64) {
+	t.Helper()
+	o, err := m.Outlines(t.Context(), st, of)
+	if err != nil || o == nil {
+		t.Fatal(o, err)
+	}
+	for id, sum := range sums {
+		g, err := o.Area(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cell := 2 * of.Cell * 256 / tile.Extent
+		if want := planar.Area(g) / cell / cell; sum < want {
+			t.Errorf("%s of %s has %.0f cells of its %.0f in tiles of %f a pixel", id, of.Set.ID, sum, want, 2*of.Cell)
+		}
 	}
 }
 
