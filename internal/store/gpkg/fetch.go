@@ -26,7 +26,8 @@ type batch struct {
 	ids    []string // of features whose rows are versions
 	blob   []byte
 	texts  []knownText // knownTexts of each column
-	text   []byte
+	text   [knownBytes + 1]byte
+	utf16  bool // texts are stored as UTF-16
 }
 
 // knownTexts is how many texts of a column are known at a time (a power of two), and knownBytes how long they are at most.
@@ -38,26 +39,48 @@ const (
 // knownText is a text that was read before, as a value too: columns of few different values then cost no memory for each feature.
 type knownText struct {
 	text  string
+	json  bool
 	value any
 }
 
-// known is the text of a column as a value.
-func (b *batch) known(r row, column int) any {
-	n := r.Len(column)
-	if n == 0 || n > knownBytes {
-		return r.Text(column)
+// known is the text of a column as a value of type t: text, date or JSON. SQLite is asked for it once: for columns of short texts that is most of
+// what reading costs.
+func (b *batch) known(r row, column int, t cql2.Type) any {
+	n := 0
+	if !b.utf16 {
+		n = r.Start(column, b.text[:])
 	}
-	b.text = r.Bytes(column, b.text)
-	at := column*knownTexts + (n*7+int(b.text[0])*3+int(b.text[n-1])+int(b.text[n/2])*5)%knownTexts
+	if n == 0 || n > knownBytes {
+		return textValue(r.Text(column), t)
+	}
+	text := b.text[:n]
+	at := column*knownTexts + (n*7+int(text[0])*3+int(text[n-1])+int(text[n/2])*5)%knownTexts
 	if at >= len(b.texts) {
 		b.texts = append(b.texts, make([]knownText, (column+1)*knownTexts-len(b.texts))...)
 	}
 	k := &b.texts[at]
-	if k.text != string(b.text) || k.value == nil {
-		k.text = string(b.text)
-		k.value = k.text
+	if json := t == cql2.TypeJSON; k.text != string(text) || k.json != json || k.value == nil {
+		k.text, k.json = string(text), json
+		k.value = textValue(k.text, t)
 	}
 	return k.value
+}
+
+func textValue(s string, t cql2.Type) any {
+	if t == cql2.TypeJSON {
+		return store.JSON(s)
+	}
+	return s
+}
+
+// moment is the text of a column as timestamp returns it.
+func (b *batch) moment(r row, column int) any {
+	if !b.utf16 {
+		if s := plainStamp(b.text[:r.Start(column, b.text[:])]); s != "" {
+			return s
+		}
+	}
+	return timestamp(r.Text(column))
 }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
@@ -227,6 +250,7 @@ func (f *fetcher) readRun(c *conn, b *batch, rev uint64, rows []store.Row) (n in
 // read fills b with the first n of rows, which are in the revision rev; missing tells that the next one does not exist, or not in the revision asked for.
 func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, missing bool, err error) {
 	b.reset()
+	b.utf16 = c.encoding != utf8Texts
 	if n, err := f.readRun(c, b, rev, rows); n > 0 || err != nil {
 		return n, false, err
 	}
@@ -253,6 +277,26 @@ func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, 
 	return n, false, nil
 }
 
+// value is that of a column, whose type is t.
+func (b *batch) value(r row, column int, t cql2.Type) any {
+	switch t {
+	case cql2.TypeText, cql2.TypeDate, cql2.TypeJSON, cql2.TypeTimestamp:
+	default:
+		return readValue(r, column, t)
+	}
+	switch k := r.Kind(column); {
+	case k == kindText && t == cql2.TypeTimestamp:
+		return b.moment(r, column)
+	case k == kindText:
+		return b.known(r, column, t)
+	}
+	v := readValue(r, column, t)
+	if s, ok := v.(string); ok {
+		return textValue(s, t)
+	}
+	return v
+}
+
 func (f *fetcher) append(b *batch, r row) {
 	if f.geometry && r.Kind(0) == kindBlob {
 		b.blob = r.Bytes(0, b.blob)
@@ -261,15 +305,7 @@ func (f *fetcher) append(b *batch, r row) {
 	}
 	b.ends = append(b.ends, len(b.wkb))
 	for i, x := range f.fields {
-		if x.Type == cql2.TypeText && r.Kind(i+1) == kindText {
-			b.values = append(b.values, b.known(r, i+1))
-			continue
-		}
-		v := readValue(r, i+1, x.Type)
-		if s, ok := v.(string); ok && x.Type == cql2.TypeJSON {
-			v = store.JSON(s)
-		}
-		b.values = append(b.values, v)
+		b.values = append(b.values, b.value(r, i+1, x.Type))
 	}
 	if f.version == nil {
 		return

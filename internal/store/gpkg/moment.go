@@ -1,6 +1,7 @@
 package gpkg
 
 import (
+	"bytes"
 	"strings"
 	"time"
 )
@@ -83,6 +84,18 @@ func plainMoment(b []byte) (t time.Time, layout string, ok bool) {
 	}
 	t = time.Date(year, time.Month(month), day, hour, minute, second, milli*int(time.Millisecond), time.UTC)
 	return t, layout, t.Day() == day
+}
+
+// plainStamp is what timestamp makes of a moment that plainMoment reads with a layout, in the memory of b until it is a string; "" for anything else.
+func plainStamp(b []byte) string {
+	_, layout, ok := plainMoment(b)
+	if !ok || layout == "" {
+		return ""
+	}
+	if layout == stampLayouts[1] {
+		b = append(bytes.TrimRight(bytes.TrimRight(b[:len(b)-1], "0"), "."), 'Z')
+	}
+	return string(b)
 }
 
 // digits returns the number that b is; -1 when it is none.

@@ -10,6 +10,7 @@ func TestPlainMomentsAreReadAsAllOthers(t *testing.T) {
 		"2024-02-29T23:59:59Z", "2024-02-29T23:59:59.123Z", "2024-02-29T24:00:00Z", "2024-02-29T23:60:59Z", "2024-02-29T23:59:60Z",
 		"2024-02-29 23:59:59Z", "2024-02-29T23:59:59+", "2024-02-29T23:59:59.12xZ", "2024-02-29T23:59:59,123Z", "2024-04-31T00:00:00.000Z",
 		"2024/02/29", "+024-02-29", "2024-02-2", "", "2024-02-29T23:59:59.000", "2024-02-29T1:2:3.4567Z",
+		"2024-02-29T23:59:59.000Z", "2024-02-29T23:50:00.120Z", "2024-02-29T23:59:50.100Z", "2024-02-29T00:00:00.000Z", "0000-01-01T00:00:00Z",
 	} {
 		got, layout, ok := plainMoment([]byte(s))
 		if !ok {
@@ -17,11 +18,14 @@ func TestPlainMomentsAreReadAsAllOthers(t *testing.T) {
 		}
 		plain++
 		want, valid := parseMoment(s)
+		if stamp := plainStamp([]byte(s)); stamp != "" && stamp != timestamp(s) || stamp == "" && layout != "" {
+			t.Errorf("%q is told as %q, want %q", s, stamp, timestamp(s))
+		}
 		if !valid || !got.Equal(want) || layout != stampLayout(s, want) {
 			t.Errorf("%q: %v in %q, want %v (%t) in %q", s, got, layout, want, valid, stampLayout(s, want))
 		}
 	}
-	if plain != 5 {
+	if plain != 10 {
 		t.Errorf("%d are plain", plain)
 	}
 }

@@ -314,7 +314,7 @@ func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) 
 }
 
 func (s *Store) makeSide(ctx context.Context, path string, c *conn, drafts []*draft) error {
-	w, err := newSideWriter(path)
+	w, err := newSideWriter(path, c.encoding)
 	if err != nil {
 		return err
 	}

@@ -55,14 +55,15 @@ type sideWriter struct {
 	surveys map[string]*survey
 }
 
-func newSideWriter(path string) (*sideWriter, error) {
+// newSideWriter begins the side file of a source whose texts have an encoding, which SQLite wants to be that of both.
+func newSideWriter(path, encoding string) (*sideWriter, error) {
 	c, err := openConn(path, readWrite)
 	if err != nil {
 		return nil, err
 	}
 	w := &sideWriter{c: c, at: inSide, surveys: map[string]*survey{}}
 	for _, sql := range [...]string{
-		"PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA locking_mode=EXCLUSIVE", "BEGIN",
+		"PRAGMA encoding='" + encoding + "'", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA locking_mode=EXCLUSIVE", "BEGIN",
 		"PRAGMA user_version=" + strconv.Itoa(sideVersion), surveyTable(""),
 	} {
 		if err := c.exec(sql); err != nil {

@@ -34,16 +34,17 @@ const (
 
 // conn is one connection; it is for one goroutine at a time.
 type conn struct {
-	c     *sqlite.Conn
-	stmts map[string]*statement
-	clock int64
-	still bool          // the main database is opened as immutable
-	state int64         // of the main database when it was opened; see unchanged
-	halt  chan struct{} // closed to break off what c does; nil: not made yet
-	likes likes
-	nodes [][]byte                     // of R-trees, to be used again
-	blob  []byte                       // of a geometry, the same
-	trace func(sql string, args []any) // told of each statement that query runs; nil: nobody is
+	c        *sqlite.Conn
+	stmts    map[string]*statement
+	clock    int64
+	still    bool          // the main database is opened as immutable
+	encoding string        // of the texts in the main database, as SQLite names it
+	state    int64         // of the main database when it was opened; see unchanged
+	halt     chan struct{} // closed to break off what c does; nil: not made yet
+	likes    likes
+	nodes    [][]byte                     // of R-trees, to be used again
+	blob     []byte                       // of a geometry, the same
+	trace    func(sql string, args []any) // told of each statement that query runs; nil: nobody is
 }
 
 type statement struct {
@@ -85,6 +86,9 @@ func openConn(path string, m mode) (*conn, error) {
 	}
 	if err == nil {
 		cn.state, err = cn.one(dataVersion)
+	}
+	if err == nil {
+		err = cn.query("PRAGMA main.encoding", nil, func(r row) error { cn.encoding = r.Text(0); return nil })
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -239,6 +243,9 @@ func (c *conn) transaction(fn func() error) error {
 	return nil
 }
 
+// utf8Texts is the encoding that files have, but for a few (GeoPackage 1.3.1, table 1, takes UTF-16 too).
+const utf8Texts = "UTF-8"
+
 // dataVersion asks for a number that changes when another connection changes the file.
 const dataVersion = "PRAGMA main.data_version"
 
@@ -346,7 +353,6 @@ type row struct{ s *sqlite.Stmt }
 func (r row) Int(i int) int64     { return r.s.ColumnInt64(i) }
 func (r row) Float(i int) float64 { return r.s.ColumnFloat(i) }
 func (r row) Text(i int) string   { return r.s.ColumnText(i) }
-func (r row) Len(i int) int       { return r.s.ColumnLen(i) }
 func (r row) Null(i int) bool     { return r.s.ColumnType(i) == sqlite.TypeNull }
 func (r row) Bool(i int) bool     { return r.s.ColumnInt64(i) != 0 }
 
@@ -360,6 +366,9 @@ func (r row) Bytes(i int, dst []byte) []byte {
 	r.s.ColumnBytes(i, dst)
 	return dst
 }
+
+// Start copies the first bytes of a text or blob into dst and returns how many; a text must be stored as UTF-8.
+func (r row) Start(i int, dst []byte) int { return r.s.ColumnBytes(i, dst) }
 
 // kind is the storage class of a value.
 type kind uint8
