@@ -318,21 +318,20 @@ func (e *exactRows) add(r pgx.Rows) error {
 // countApart counts by a statement of its own, within the budget of counts that may be left out.
 func (qu *question) countApart(ctx context.Context, c *pgxpool.Conn, n *wantedCount) error {
 	start := time.Now()
-	short, done := qu.budget(ctx)
-	defer done()
-	err := one(short, c, n.open.statement(), func(r pgx.Rows) error {
-		raw := r.RawValues()
-		n.known = int(binary.BigEndian.Uint64(raw[0]))
-		if len(raw) > 1 {
-			qu.counts.putTotal(qu.l, total{string(raw[1]), n.known})
-		}
-		return nil
+	dear, err := qu.budgeted(ctx, c, n.open, func(short context.Context) error {
+		return one(short, c, n.open.statement(), func(r pgx.Rows) error {
+			raw := r.RawValues()
+			n.known = int(binary.BigEndian.Uint64(raw[0]))
+			if len(raw) > 1 {
+				qu.counts.putTotal(qu.l, total{string(raw[1]), n.known})
+			}
+			return nil
+		})
 	})
-	if qu.isDear(ctx, short, n.open, err) {
+	switch {
+	case dear:
 		n.known = -1
-		return nil
-	}
-	if err == nil {
+	case err == nil:
 		qu.counts.alone(n.open, n.known, time.Since(start))
 	}
 	return err
@@ -610,17 +609,33 @@ const (
 	countBudget = 500 * time.Millisecond
 )
 
-// budget bounds the time of a count that is left out where it costs much.
-func (qu *question) budget(ctx context.Context) (context.Context, context.CancelFunc) {
+// budgeted runs a count that is left out where it costs much, and reports whether it was. A transaction around it goes on after one that was broken off.
+func (qu *question) budgeted(ctx context.Context, c *pgxpool.Conn, x *counting, count func(context.Context) error) (dear bool, err error) {
 	if !qu.cheap {
-		return ctx, func() {}
+		return false, count(ctx)
 	}
-	return context.WithTimeout(ctx, countBudget)
+	inside := c.Conn().PgConn().TxStatus() != 'I'
+	if inside {
+		if _, err := c.Exec(ctx, "SAVEPOINT grense_count", pgx.QueryExecModeSimpleProtocol); err != nil {
+			return false, err
+		}
+	}
+	short, done := context.WithTimeout(ctx, countBudget)
+	defer done()
+	err = count(short)
+	if !qu.isDear(ctx, short, x, err) {
+		return false, err
+	}
+	if inside {
+		_, err = c.Exec(ctx, "ROLLBACK TO SAVEPOINT grense_count", pgx.QueryExecModeSimpleProtocol)
+		return true, err
+	}
+	return true, nil
 }
 
 // isDear reports whether a count has ended for its budget, and notes that.
 func (qu *question) isDear(ctx, short context.Context, x *counting, err error) bool {
-	if !qu.cheap || err == nil || short.Err() == nil || ctx.Err() != nil {
+	if err == nil || short.Err() == nil || ctx.Err() != nil {
 		return false
 	}
 	qu.counts.alone(x, -1, countMost)

@@ -57,17 +57,17 @@ func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page)
 			return nil // it has ended for its budget, a while ago
 		}
 	}
-	short, done := qu.budget(ctx)
-	defer done()
-	err := qu.scan(short, c, stretch{}, func(r pgx.Rows) error {
-		ok, err := qu.holds(short, m, r)
-		if ok {
-			n++
-		}
-		return err
+	isDear, err := qu.budgeted(ctx, c, dear, func(short context.Context) error {
+		return qu.scan(short, c, stretch{}, func(r pgx.Rows) error {
+			ok, err := qu.holds(short, m, r)
+			if ok {
+				n++
+			}
+			return err
+		})
 	})
-	if qu.isDear(ctx, short, dear, err) {
-		n, err = -1, nil
+	if isDear {
+		n = -1
 	}
 	qu.matched(p, n)
 	return err

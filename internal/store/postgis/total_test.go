@@ -98,3 +98,32 @@ func TestTotalsUnderPoliciesAreCounted(t *testing.T) {
 		t.Errorf("numbers: %v, want 10 now and 20 then", seen)
 	}
 }
+
+// TestASnapshotGoesOnAfterACountThatTookTooLong: the transaction of a snapshot is not lost with the count beside its first page.
+func TestASnapshotGoesOnAfterACountThatTookTooLong(t *testing.T) {
+	t.Parallel()
+	url := base(t, `CREATE FUNCTION treg(i INT) RETURNS BOOLEAN LANGUAGE plpgsql VOLATILE AS 'BEGIN IF i > 100 AND i % 5000 = 0 THEN PERFORM pg_sleep(0.05); END IF; RETURN TRUE; END';
+		CREATE TABLE punkt (id INT PRIMARY KEY, navn TEXT); INSERT INTO punkt SELECT n, 'p' || n FROM generate_series(1, 110000) AS n; ANALYZE punkt;
+		CREATE VIEW tung AS SELECT id, navn FROM punkt WHERE treg(id)`)
+	s := openStore(t, url, postgis.Options{})
+	snap, err := s.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	p, err := snap.Page(t.Context(), store.Query{Collection: "tung", Limit: 10, Count: store.CountCheap})
+	if err != nil || len(p.Rows) != 10 || p.Matched != -1 {
+		t.Fatalf("%+v %v, want 10 rows and no number of all", p, err)
+	}
+	n := 0
+	err = snap.Fetch(t.Context(), "tung", p.Rows, store.Want{}, func(*store.Feature) error {
+		n++
+		return nil
+	})
+	if err != nil || n != 10 {
+		t.Errorf("%d features, %v", n, err)
+	}
+	if p, err = snap.Page(t.Context(), store.Query{Collection: "tung", Limit: 10, Cursor: p.Next}); err != nil || len(p.Rows) != 10 {
+		t.Errorf("the next page: %+v %v", p, err)
+	}
+}
