@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"grense/internal/history"
+	"grense/internal/store/storetest"
 )
 
 const oaks = `date,from,from_name,to,to_name,made_of,people,area,recorded
@@ -67,19 +68,79 @@ func TestLineageIsImportedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+const twoMunicipalities = "CREATE TABLE kommuner (nr TEXT PRIMARY KEY, navn TEXT, geom GEOMETRY(Point, 4326)); " +
+	"INSERT INTO kommuner VALUES ('0301', 'Oslo', 'SRID=4326;POINT(10.74 59.98)'), ('1580', 'Haram', 'SRID=4326;POINT(6.3 62.6)')"
+
+// TestTheBuiltInHistoryTellsOfAnyDataset serves a file that is imported, a GeoPackage, a database, and one as a role that may read a table only.
 func TestTheBuiltInHistoryTellsOfAnyDataset(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := writeFile(t, filepath.Join(dir, "kommuner.csv"), "nr,navn,lon,lat\n0301,Oslo,10.74,59.98\n1580,Haram,6.3,62.6\n")
+	own, db := filepath.Join(dir, "own.gpkg"), cluster.Database(t)
+	if code, _, stderr := command(t, dir, "import", file, "--into", own, "--collection", "kommuner", "--id-field", "nr"); code != 0 {
+		t.Fatal(stderr)
+	}
+	statement(t, db, twoMunicipalities)
+	name, reader := storetest.Role(t, db, "")
+	statement(t, db, "GRANT SELECT ON kommuner TO "+name)
 	config := writeFile(t, filepath.Join(dir, "grense.yaml"), "history: norway\nauth: open\ncollections: {kommuner: {id_column: nr}}\n")
-	s := serve(t, dir, file, "--config", config)
-	for path, want := range map[string]string{"/collections/kommuner/items/1534?f=json": `"current":[{"code":"1580"`, "/codes/kommune/0712?f=json": `"ambiguous":true`, "/collections/divisions_events/items?datetime=2024-01-01&kind=split&scheme=kommune": `"numberMatched":1,`, "/collections/kommuner/items/1580/lineage?until=2019-01-01&f=html": "1534 Haram"} {
-		if _, body := s.get(t, path, ""); !strings.Contains(body, want) {
-			t.Errorf("%s: %s", path, body)
+	var events []string
+	for _, source := range []string{file, own, db, reader} {
+		s := serve(t, dir, source, "--config", config, "--data-dir", filepath.Join(dir, fmt.Sprint("data", len(events))))
+		for path, want := range map[string]string{"/collections/kommuner/items/1534?f=json": `"current":[{"code":"1580"`, "/codes/kommune/0712?f=json": `"ambiguous":true`,
+			"/collections/divisions_events/items?datetime=2024-01-01&kind=split&scheme=kommune": `"numberMatched":1,`, "/collections/divisions_versions/items?code=0301&datetime=1990-01-01&f=json": `"numberMatched":1,`,
+			"/collections/kommuner/items/1580/lineage?until=2019-01-01&f=html": "1534 Haram", "/collections/kommuner/items/1580/lineage?f=json": "/collections/divisions_events/items/",
+			"/collections/divisions_events/items?filter=codes_after%20LIKE%20%27%251580%25%27&f=html": "1580 Haram", "/collections/divisions_events/download?f=csv": "kind", "/collections/kommuner/download?f=csv": "Haram",
+			"/collections/kommuner/items/1580?f=html": "divisions_events"} {
+			if _, body := s.get(t, path, ""); !strings.Contains(body, want) {
+				t.Errorf("%s: %s: %s", source, path, body)
+			}
+		}
+		_, body := s.get(t, "/collections/divisions_events/items?limit=50&sortby=seq&properties=title,kind,changes", "")
+		events = append(events, strings.ReplaceAll(timeMember.ReplaceAllString(body, ""), s.base, ""))
+		if n := len(events); events[n-1] != events[0] || len(body) < 10000 {
+			t.Errorf("%s: %s", source, body)
+		}
+		if code, body := s.get(t, "/changes", ""); source == reader && (code != 404 || !strings.Contains(body, "GRANT CREATE ON DATABASE")) {
+			t.Errorf("%d %s", code, body)
 		}
 	}
 	if code, _, stderr := command(t, dir, "serve", file, "--history", "sweden"); code == 0 || !strings.Contains(stderr, "no history that is built in") {
 		t.Errorf("%d %s", code, stderr)
+	}
+}
+
+// TestARoleThatReadsNoHistoryIsToldSo serves a database whose history and log of changes a role may not read, then may.
+func TestARoleThatReadsNoHistoryIsToldSo(t *testing.T) {
+	t.Parallel()
+	dir, db := t.TempDir(), cluster.Database(t)
+	statement(t, db, twoMunicipalities)
+	if code, _, stderr := command(t, dir, "lineage", "import", "norway", "--into", db); code != 0 {
+		t.Fatal(stderr)
+	}
+	name, reader := storetest.Role(t, db, "")
+	statement(t, db, "GRANT SELECT ON kommuner TO "+name)
+	const retired, code = "/collections/kommuner/items/1534", "/codes/kommune/1534"
+	for _, tt := range []struct {
+		who, source string
+		answers     map[string]int
+		cure        string
+		args        []string
+	}{
+		{"reads the table only", reader, map[string]int{retired: 404, code: 404, "/changes": 404, "/changes/latest": 404, "/collections/kommuner/items/1580/lineage": 404, "/collections/kommuner/items/1580": 200}, "--history norway", nil},
+		{"has what is built in", reader, map[string]int{retired: 410, code: 200, "/changes": 404, "/collections/kommuner/items/1580/lineage": 200}, "", []string{"--history", "norway"}},
+		{"owns all", db, map[string]int{retired: 410, code: 200, "/changes": 200, "/changes/latest": 200, "/collections/kommuner/items/1580/lineage": 200}, "", nil},
+	} {
+		s := serve(t, dir, append([]string{tt.source, "--auth", "open", "--data-dir", t.TempDir()}, tt.args...)...)
+		for path, want := range tt.answers {
+			code, body := s.get(t, path, "")
+			if code != want {
+				t.Errorf("who %s: %s: %d %s", tt.who, path, code, body)
+			}
+			if strings.HasPrefix(path, "/changes") && code == 404 && !strings.Contains(body, "GRANT CREATE ON DATABASE") || strings.HasPrefix(path, "/codes") && !strings.Contains(body, tt.cure) {
+				t.Errorf("who %s: %s: no cure in %s", tt.who, path, body)
+			}
+		}
 	}
 }
 

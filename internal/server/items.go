@@ -413,30 +413,8 @@ func (c *call) neighbours(ctx context.Context, id string) (at neighbours, err er
 		at.row, at.prev, at.next, err = st.Neighbours(ctx, c.coll.ID, id)
 		return at, err
 	}
-	q := store.Query{Collection: c.coll.ID, Limit: 1, Cursor: store.CursorAt(id, true), Count: store.CountNone}
-	p, err := c.s.store.Page(ctx, q)
-	if errors.Is(err, store.ErrCursor) { // no id can look like this
-		return at, store.ErrNotFound
-	}
-	if err != nil {
-		return at, err
-	}
-	q.Limit, q.Cursor = 2, ""
-	if len(p.Rows) == 1 {
-		at.prev = p.Rows[0].ID
-		q.Cursor = store.CursorAt(at.prev, false)
-	}
-	if p, err = c.s.store.Page(ctx, q); err != nil {
-		return at, err
-	}
-	if len(p.Rows) == 0 || p.Rows[0].ID != id {
-		return at, store.ErrNotFound
-	}
-	at.row = p.Rows[0]
-	if len(p.Rows) == 2 {
-		at.next = p.Rows[1].ID
-	}
-	return at, nil
+	at.row, at.prev, at.next, err = store.NeighboursByPages(ctx, c.s.store, c.coll.ID, id)
+	return at, err
 }
 
 // itemJSON writes a feature as GeoJSON. The members prev and next stay at the ends, with the feature's own id, since front ends draw

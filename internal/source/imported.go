@@ -17,7 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"grense/internal/history"
 	"grense/internal/ingest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
@@ -35,7 +34,6 @@ type importedCopy struct {
 	version  string // of the program
 	path     string
 	settings map[string]store.Settings // by name of the layer or collection id
-	history  bool                      // the history that is built in is added, unless a file brings one
 	log      *slog.Logger
 }
 
@@ -62,7 +60,7 @@ func newImportedCopy(source string, o Options, settings map[string]store.Setting
 		return nil, fmt.Errorf("cannot make the folder for imported copies: %w", err)
 	}
 	name := fmt.Sprintf("%s-%x.gpkg", store.CollectionID(filepath.Base(abs)), sha256.Sum256([]byte(abs)))
-	return &importedCopy{source: source, path: filepath.Join(dir, name), version: o.Version, settings: settings, history: o.Config.History != "", log: o.Logger}, nil
+	return &importedCopy{source: source, path: filepath.Join(dir, name), version: o.Version, settings: settings, log: o.Logger}, nil
 }
 
 // files lists the files of the source that are read, and a key that changes when one of them does, or what is configured for the import.
@@ -83,13 +81,6 @@ func (c *importedCopy) files() (list []string, key string, err error) {
 		if s.ValidFrom != "" {
 			fmt.Fprintf(h, "%q %q %v\n", s.ValidFrom, s.ValidTo, s.Inclusive)
 		}
-	}
-	if c.history {
-		times, err := history.NorwayVersion()
-		if err != nil {
-			return nil, "", err
-		}
-		fmt.Fprintln(h, "history", times)
 	}
 	for _, f := range list {
 		parts, err := filepath.Glob(EscapeGlob(strings.TrimSuffix(f, filepath.Ext(f))) + ".*") // all parts of a Shapefile
@@ -198,15 +189,6 @@ func (c *importedCopy) build(ctx context.Context, files []string, path string) (
 	}
 	if len(b.taken) == 0 {
 		return nil, fmt.Errorf("cannot serve %s: %s", c.source, cmp.Or(b.first, "it holds no layer"))
-	}
-	if c.history && !b.taken[history.EventsID] {
-		times, err := history.Norway()
-		if err == nil {
-			err = history.Write(ctx, w, times)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cannot add the history to the imported copy: %w", err)
-		}
 	}
 	if err := w.Commit(ctx); err != nil {
 		return nil, fmt.Errorf("cannot write the imported copy: %w", err)

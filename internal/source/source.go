@@ -37,11 +37,20 @@ type Options struct {
 }
 
 // Open opens what is to be served: the GeoPackage at path, a copy of the other files at path, the database whose address path is, or
-// the demo when path is empty.
+// the demo when path is empty. The configured history is put beside data that bring none.
 func Open(ctx context.Context, path string, o Options) (store.Store, error) {
+	open := openFile
 	if IsDatabase(path) {
-		return openDatabase(ctx, path, o)
+		open = openDatabase
 	}
+	st, err := open(ctx, path, o)
+	if err != nil || path == "" || o.Config.History == "" {
+		return st, err
+	}
+	return addPast(ctx, st, o)
+}
+
+func openFile(ctx context.Context, path string, o Options) (store.Store, error) {
 	dir, cfg, log := o.DataDir, &o.Config, o.Logger
 	ours := path == ""
 	if ours {
@@ -121,24 +130,39 @@ func Demo(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "demo-"+demo.Version+"-"+register.Version+"-"+times+".gpkg")
+	path, err := builtIn{"demo-", demo.Version + "-" + register.Version + "-" + times, writeDemo}.path(ctx, dir)
+	if err != nil {
+		return "", fmt.Errorf("cannot build the demo in %s: %w", dir, err)
+	}
+	return path, nil
+}
+
+// builtIn is data that the program makes itself.
+type builtIn struct {
+	kind, version string // of its file name
+	write         func(ctx context.Context, path string) error
+}
+
+// path returns that of the data as a GeoPackage in dir, which is made when this version of it is not there yet. Those of other versions are removed.
+func (b builtIn) path(ctx context.Context, dir string) (string, error) {
+	path := filepath.Join(dir, b.kind+b.version+".gpkg")
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
 	// Several processes may begin at once: each makes a file of its own, and the first to be ready gives it the name.
-	own, err := os.MkdirTemp(dir, "making-demo-")
+	own, err := os.MkdirTemp(dir, "making-"+b.kind)
 	if err != nil {
-		return "", fmt.Errorf("cannot build the demo in %s: %w", dir, err)
+		return "", err
 	}
 	defer os.RemoveAll(own)
-	made := filepath.Join(own, "demo.gpkg")
-	if err = writeDemo(ctx, made); err == nil {
+	made := filepath.Join(own, "made.gpkg")
+	if err = b.write(ctx, made); err == nil {
 		err = os.Link(made, path)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("cannot build the demo in %s: %w", dir, err)
+		return "", err
 	}
-	removeOldDemos(dir, path)
+	removeOthers(dir, b.kind, path)
 	return path, nil
 }
 
@@ -164,10 +188,10 @@ func writeDemo(ctx context.Context, path string) error {
 	return w.Commit(ctx)
 }
 
-// removeOldDemos removes the demos of other versions, with what was computed from them. What cannot be removed is only disk space.
-func removeOldDemos(dir, current string) {
+// removeOthers removes what is built in of other versions, with what was computed from it. What cannot be removed is only disk space.
+func removeOthers(dir, kind, current string) {
 	stem := strings.TrimSuffix(current, ".gpkg")
-	old, _ := filepath.Glob(filepath.Join(dir, "demo-*")) // the pattern is sound
+	old, _ := filepath.Glob(filepath.Join(EscapeGlob(dir), kind+"*")) // the pattern is sound
 	for _, f := range old {
 		if !strings.HasPrefix(f, stem) {
 			os.Remove(f)

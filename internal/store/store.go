@@ -72,6 +72,33 @@ type Neighbourly interface {
 	Neighbours(ctx context.Context, collection, id string) (row Row, prev, next string, err error)
 }
 
+// NeighboursByPages is Neighbours of any Store.
+func NeighboursByPages(ctx context.Context, st Store, collection, id string) (row Row, prev, next string, err error) {
+	q := Query{Collection: collection, Limit: 1, Cursor: CursorAt(id, true), Count: CountNone}
+	p, err := st.Page(ctx, q)
+	if errors.Is(err, ErrCursor) { // no id can look like this
+		return row, "", "", ErrNotFound
+	}
+	if err != nil {
+		return row, "", "", err
+	}
+	q.Limit, q.Cursor = 2, ""
+	if len(p.Rows) == 1 {
+		prev = p.Rows[0].ID
+		q.Cursor = CursorAt(prev, false)
+	}
+	if p, err = st.Page(ctx, q); err != nil {
+		return row, "", "", err
+	}
+	if len(p.Rows) == 0 || p.Rows[0].ID != id {
+		return row, "", "", ErrNotFound
+	}
+	if len(p.Rows) == 2 {
+		next = p.Rows[1].ID
+	}
+	return p.Rows[0], prev, next, nil
+}
+
 // Roomy is a Store that says how many questions of each class it takes at once, so that the dear ones leave room for the cheap ones.
 type Roomy interface {
 	Room() [len(Costs)]int

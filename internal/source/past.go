@@ -1,0 +1,234 @@
+package source
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"grense/internal/history"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// pastDate is when the history that is built in was last changed.
+var pastDate = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// withPast is a store whose catalog has the history that is built in besides, unless the data bring one. Its rows are in a file of their own in the data
+// directory, which is never changed.
+type withPast struct {
+	store.Store // the data
+	past        *gpkg.Store
+	version     string // of the history
+
+	mu       sync.Mutex
+	of, with *store.Catalog // the last catalog of the data, and the same with the history
+}
+
+// addPast puts the history that is built in beside the data of st, which is closed with the result, and on an error.
+func addPast(ctx context.Context, st store.Store, o Options) (store.Store, error) {
+	p, err := openPast(ctx, st, o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot add the history: %w", err), st.Close())
+	}
+	if _, file := st.(store.Stated); file {
+		return pastOfFile{p}, nil
+	}
+	return pastOfDatabase{p}, nil
+}
+
+func openPast(ctx context.Context, st store.Store, o Options) (*withPast, error) {
+	version, err := history.NorwayVersion()
+	if err != nil {
+		return nil, err
+	}
+	path, err := builtIn{"history-", version, writePast}.path(ctx, o.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	past, err := gpkg.Open(ctx, path, gpkg.Options{DataDir: o.DataDir, Settings: Settings(o.Config), Logger: o.Logger, Unchanging: true})
+	if err != nil {
+		return nil, err
+	}
+	return &withPast{Store: st, past: past, version: version}, nil
+}
+
+func writePast(ctx context.Context, path string) error {
+	w, err := gpkg.CreateDated(ctx, path, pastDate)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	times, err := history.Norway()
+	if err != nil {
+		return err
+	}
+	if err := history.Write(ctx, w, times); err != nil {
+		return err
+	}
+	return w.Commit(ctx)
+}
+
+// Catalog is that of the data with the collections of the history. Its version is of both.
+func (s *withPast) Catalog() *store.Catalog { return s.merged(s.Store.Catalog()) }
+
+func (s *withPast) merged(c *store.Catalog) *store.Catalog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c == s.of {
+		return s.with
+	}
+	with, past := *c, s.past.Catalog()
+	with.Version = s.named(c.Version)
+	if !brings(c) {
+		with.Collections = append(slices.Clip(c.Collections), past.Collections...)
+		with.Notes = append(slices.Clip(c.Notes), past.Notes...)
+		with.Hidden = append(slices.Clip(c.Hidden), past.Hidden...)
+	}
+	s.of, s.with = c, &with
+	return s.with
+}
+
+// brings reports whether data have a history of their own, or a part of one.
+func brings(c *store.Catalog) bool {
+	return slices.ContainsFunc(history.Collections(), func(h *store.Collection) bool {
+		_, ok := c.Collection(h.ID)
+		return ok
+	})
+}
+
+// named is the name of a state of the data with the history.
+func (s *withPast) named(version string) string {
+	sum := sha256.Sum256([]byte(version + " " + s.version))
+	return fmt.Sprintf("%x", sum[:8])
+}
+
+// inPast reports whether a collection of a catalog of the data, or of none of them, is in the history.
+func (s *withPast) inPast(c *store.Catalog, collection string) bool {
+	if _, ok := c.Collection(collection); ok || brings(c) {
+		return false
+	}
+	_, ok := s.past.Catalog().Collection(collection)
+	return ok
+}
+
+// part is the store that has a collection now.
+func (s *withPast) part(collection string) store.Store {
+	if s.inPast(s.Store.Catalog(), collection) {
+		return s.past
+	}
+	return s.Store
+}
+
+func (s *withPast) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	part := s.part(q.Collection)
+	p, err := part.Page(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	p.Version = s.named(p.Version)
+	if part == s.past {
+		p.Version = s.Catalog().Version
+	}
+	return p, nil
+}
+
+func (s *withPast) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	return s.part(collection).Fetch(ctx, collection, rows, want, fn)
+}
+
+func (s *withPast) Cost(q store.Query) store.Cost { return s.part(q.Collection).Cost(q) }
+
+func (s *withPast) Explain(ctx context.Context, q store.Query) (*store.Plan, error) {
+	return s.part(q.Collection).Explain(ctx, q)
+}
+
+func (s *withPast) Close() error { return errors.Join(s.Store.Close(), s.past.Close()) }
+
+// Room is that of the data.
+func (s *withPast) Room() [len(store.Costs)]int { return s.Store.(store.Roomy).Room() }
+
+// Snapshot is one of the data, with the history.
+func (s *withPast) Snapshot(ctx context.Context) (store.Snapshot, error) {
+	of, err := s.Store.(store.Snapshotter).Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &snapshotWithPast{of, s}, nil
+}
+
+type snapshotWithPast struct {
+	store.Snapshot
+	s *withPast
+}
+
+func (x *snapshotWithPast) Catalog() *store.Catalog { return x.s.merged(x.Snapshot.Catalog()) }
+func (x *snapshotWithPast) Revision() string        { return x.s.named(x.Snapshot.Revision()) }
+
+func (x *snapshotWithPast) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	if !x.s.inPast(x.Snapshot.Catalog(), q.Collection) {
+		p, err := x.Snapshot.Page(ctx, q)
+		if err == nil {
+			p.Version = x.s.named(p.Version)
+		}
+		return p, err
+	}
+	p, err := x.s.past.Page(ctx, q)
+	if err == nil {
+		p.Version = x.Catalog().Version
+	}
+	return p, err
+}
+
+func (x *snapshotWithPast) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	if !x.s.inPast(x.Snapshot.Catalog(), collection) {
+		return x.Snapshot.Fetch(ctx, collection, rows, want, fn)
+	}
+	return x.s.past.Fetch(ctx, collection, rows, want, fn)
+}
+
+// pastOfFile is withPast over a file, or over a copy in one.
+type pastOfFile struct{ *withPast }
+
+var (
+	_ store.Stated  = pastOfFile{}
+	_ store.Glanced = pastOfFile{}
+)
+
+// State is that of the data.
+func (s pastOfFile) State(ctx context.Context) (uint64, error) {
+	return s.Store.(store.Stated).State(ctx)
+}
+
+// Glance is that of the data.
+func (s pastOfFile) Glance() (uint64, bool) { return s.Store.(store.Glanced).Glance() }
+
+// Revision names the present state.
+func (s pastOfFile) Revision() string { return s.Catalog().Version }
+
+// pastOfDatabase is withPast over a database.
+type pastOfDatabase struct{ *withPast }
+
+var (
+	_ store.Marked      = pastOfDatabase{}
+	_ store.Neighbourly = pastOfDatabase{}
+)
+
+// Mark is that of the data; rows of the history stay as they are.
+func (s pastOfDatabase) Mark(ctx context.Context, collection string) (string, error) {
+	if s.part(collection) == s.past {
+		return s.version, nil
+	}
+	return s.Store.(store.Marked).Mark(ctx, collection)
+}
+
+func (s pastOfDatabase) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
+	part := s.part(collection)
+	if n, ok := part.(store.Neighbourly); ok {
+		return n.Neighbours(ctx, collection, id)
+	}
+	return store.NeighboursByPages(ctx, part, collection, id)
+}
