@@ -1,9 +1,13 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
+	"fmt"
+	"log/slog"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -367,6 +371,83 @@ func TestTilesSelectVersions(t *testing.T) {
 				t.Errorf("%s: %q, want %q", query, got, want)
 			}
 		}
+	}
+}
+
+// writePast writes the municipalities of the demo: some as they are, some with a version before, and some that have ended.
+func writePast(ctx context.Context, w store.Writer) error {
+	path, err := demoFile()
+	if err != nil {
+		return err
+	}
+	st, err := gpkg.Open(ctx, path, gpkg.Options{DataDir: filepath.Dir(path), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	coll, _ := st.Catalog().Collection("kommuner")
+	prop := func(name string, t cql2.Type) store.Property {
+		return store.Property{Name: name, Column: name, Type: t}
+	}
+	err = w.Define(ctx, &store.Collection{ID: "past", Table: "past", Public: true, Title: store.Text{"en": "Past"}, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+		Properties: []store.Property{prop("nr", cql2.TypeText), prop("name", cql2.TypeText), prop("from", cql2.TypeDate), prop("to", cql2.TypeDate)}, TitleProperty: "name",
+		Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: coll.Geometry.Type, CRS: coll.Geometry.CRS}, Versions: &store.Versions{ID: "nr", Start: "from", End: "to"},
+		IntervalStart: "from", IntervalEnd: "to", DefaultSort: []store.Sort{{Property: "nr"}, {Property: "from"}}}, true)
+	if err != nil {
+		return err
+	}
+	insert, err := w.Insert(ctx, "past", []string{"fid", "nr", "name", "from", "to", "geom"})
+	if err != nil {
+		return err
+	}
+	page, err := st.Page(ctx, store.Query{Collection: "kommuner", Limit: 1000})
+	if err != nil {
+		return err
+	}
+	n := int64(0)
+	return st.Fetch(ctx, "kommuner", page.Rows, store.Want{Properties: []string{}}, func(f *store.Feature) error {
+		spans := [][2]any{{"2000-01-01", nil}}
+		switch n++; n % 3 {
+		case 1:
+			spans = [][2]any{{"1990-01-01", "2010-01-01"}, {"2010-01-01", nil}}
+		case 2:
+			spans = [][2]any{{"1980-01-01", "2015-07-01"}}
+		}
+		for i, span := range spans {
+			if err := insert(n*10+int64(i), f.ID, fmt.Sprint(f.ID, " of ", span[0]), span[0], span[1], f.Geometry); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// TestTilesOfTheFileAndOfTheDatabaseAreAlikeOnAnyDay compares tiles of now and of days of both stores, byte for byte.
+func TestTilesOfTheFileAndOfTheDatabaseAreAlikeOnAnyDay(t *testing.T) {
+	t.Parallel()
+	path, err := fillFile(filepath.Join(t.TempDir(), "past.gpkg"), writePast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := serveStore(t, openGeoPackage(t, path), nil), serveStore(t, openPostGIS(t, path), nil)
+	tiles := []string{"WebMercatorQuad/0/0/0", "WebMercatorQuad/4/4/8", "WebMercatorQuad/5/9/16", "WebMercatorQuad/7/37/67", "WebMercatorQuad/9/148/271", "WorldCRS84Quad/6/11/68"}
+	differ := map[string]bool{}
+	for _, tile := range tiles {
+		a.settled("/collections/past/tiles/" + tile)
+		b.settled("/collections/past/tiles/" + tile)
+		for _, query := range []string{"", "?datetime=1985-06-01", "?datetime=2005-06-01", "?datetime=2010-01-01T12:00:00Z", "?datetime=2015-07-01", "?datetime=2005-06-01&filter=nr%20LIKE%20%273%25%27"} {
+			p := "/collections/past/tiles/" + tile + query
+			x, y := a.get(p), b.get(p)
+			if x.StatusCode != y.StatusCode || !bytes.Equal(x.plain(), y.plain()) {
+				t.Errorf("%s: %d and %d bytes, status %d and %d", p, len(x.plain()), len(y.plain()), x.StatusCode, y.StatusCode)
+			}
+			if x.StatusCode == 200 {
+				differ[string(x.plain())] = true
+			}
+		}
+	}
+	if len(differ) < 3*len(tiles) {
+		t.Errorf("%d different tiles prove little", len(differ))
 	}
 }
 
