@@ -1,10 +1,15 @@
 package server_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -268,7 +273,8 @@ func TestFullDiskFailsTheJobOnly(t *testing.T) {
 	if err := kept.PrepareJobs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	a := serveOptions(t, openGeoPackage(t, demoPath(t)), nil, func(o *server.Options) { o.Jobs = kept })
+	filled := &filling{Jobs: kept, path: filepath.Join(dir, "filled")}
+	a := serveOptions(t, openGeoPackage(t, demoPath(t)), nil, func(o *server.Options) { o.Jobs = filled })
 	run := func(id, body string) answer {
 		return a.send("/processes/"+id+"/execution", body, "Prefer", "respond-async")
 	}
@@ -285,4 +291,38 @@ func TestFullDiskFailsTheJobOnly(t *testing.T) {
 	noRoom(a.get(job + "/results"))
 	noRoom(run("echo", `{"inputs":{"string":"`+strings.Repeat("x", 400<<10)+`"}}`)) // not even its input has room
 	a.until(run("echo", `{"inputs":{"string":"x"}}`).wants(201).Header.Get("Location"), "successful")
+	filled.now.Store(true) // as soon as the job is taken
+	job = run("echo", `{"inputs":{"string":"`+strings.Repeat("x", 9000)+`"}}`).wants(201).Header.Get("Location")
+	a.until(job, "failed")
+	noRoom(a.get(job + "/results"))
+	if err := os.Remove(filled.path); err != nil {
+		t.Fatal(err)
+	}
+	a.until(run("echo", `{"inputs":{"string":"x"}}`).wants(201).Header.Get("Location"), "successful")
+}
+
+// filling are jobs whose disk is full from the moment on when one is taken.
+type filling struct {
+	store.Jobs
+	path string
+	now  atomic.Bool
+	turn sync.Mutex
+}
+
+func (f *filling) ClaimJob(ctx context.Context, worker string, now, stale time.Time) (store.Job, bool, error) {
+	f.turn.Lock()
+	defer f.turn.Unlock()
+	return f.Jobs.ClaimJob(ctx, worker, now, stale)
+}
+
+func (f *filling) PutJob(ctx context.Context, j store.Job) error {
+	f.turn.Lock()
+	defer f.turn.Unlock()
+	if err := f.Jobs.PutJob(ctx, j); err != nil || !f.now.CompareAndSwap(true, false) {
+		return err
+	}
+	if err := os.WriteFile(f.path, make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("the disk is not full: %w", err)
+	}
+	return nil
 }

@@ -30,8 +30,11 @@ func (s *State) PrepareJobs(ctx context.Context) error {
 	})
 }
 
-// PutJob adds a job.
+// PutJob adds a job, where there is room enough to begin and to end it.
 func (s *State) PutJob(ctx context.Context, j store.Job) error {
+	if err := s.setAside(); err != nil {
+		return err
+	}
 	body, err := json.Marshal(j)
 	if err != nil {
 		return err
@@ -81,7 +84,7 @@ func (s *State) JobList(ctx context.Context) (list []store.Job, err error) {
 
 // ClaimJob takes a job. There is one writer at a time, so that no other gets the same.
 func (s *State) ClaimJob(ctx context.Context, worker string, now, stale time.Time) (j store.Job, ok bool, err error) {
-	err = s.do(ctx, func() error {
+	err = s.must(ctx, func() error {
 		err := s.c.query("SELECT "+jobColumns+", request FROM grense_job WHERE status = ? OR status = ? AND updated < ? ORDER BY created, id LIMIT 1",
 			[]any{store.JobAccepted, store.JobRunning, store.Nanos(stale)}, func(r row) (err error) {
 				ok = true
@@ -112,7 +115,7 @@ func (s *State) KeepJob(ctx context.Context, j store.Job) error {
 	if err != nil {
 		return err
 	}
-	return s.do(ctx, func() error {
+	return s.must(ctx, func() error {
 		return s.changed(j.ID, "UPDATE grense_job SET status = ?, finished = ?, updated = ?, body = ? WHERE id = ? AND worker = ? AND attempt = ? AND status = ?",
 			j.Status, store.Nanos(j.Finished), store.Nanos(j.Updated), string(body), j.ID, j.Worker, int64(j.Attempt), store.JobRunning)
 	})
@@ -131,7 +134,7 @@ func (s *State) changed(id, sql string, args ...any) error {
 
 // SwapCall changes what is still to be told.
 func (s *State) SwapCall(ctx context.Context, id string, was store.Call, next *store.Call) (j store.Job, err error) {
-	err = s.do(ctx, func() error {
+	err = s.must(ctx, func() error {
 		found := false
 		err := s.c.query("SELECT "+jobColumns+", request FROM grense_job WHERE id = ?", []any{id}, func(r row) (err error) {
 			found = true
@@ -161,14 +164,14 @@ func (s *State) SwapCall(ctx context.Context, id string, was store.Call, next *s
 
 // DismissJob ends a job.
 func (s *State) DismissJob(ctx context.Context, id string, at time.Time) error {
-	return s.do(ctx, func() error {
+	return s.must(ctx, func() error {
 		return s.changed(id, "UPDATE grense_job SET status = ?, finished = ?, updated = ? WHERE id = ? AND status IN (?, ?)", store.JobDismissed, store.Nanos(at), store.Nanos(at), id, store.JobAccepted, store.JobRunning)
 	})
 }
 
 // DropJob removes a job.
 func (s *State) DropJob(ctx context.Context, id string) error {
-	return s.do(ctx, func() error {
+	return s.must(ctx, func() error {
 		if err := s.c.exec("DELETE FROM grense_job_piece WHERE job = ?", id); err != nil {
 			return err
 		}

@@ -14,8 +14,9 @@ import (
 
 // State keeps API keys in an SQLite file that only its owner can read. Several processes may use one file.
 type State struct {
-	mu sync.Mutex
-	c  *conn
+	path string
+	mu   sync.Mutex
+	c    *conn
 }
 
 var _ store.State = (*State)(nil)
@@ -36,7 +37,7 @@ func OpenState(ctx context.Context, path string) (store.State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gpkg: state %s: %w", path, err)
 	}
-	s := &State{c: c}
+	s := &State{path: path, c: c}
 	err = s.do(ctx, func() error {
 		return c.exec(`CREATE TABLE IF NOT EXISTS grense_key (id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, hash BLOB NOT NULL, created TEXT NOT NULL,
 			expires TEXT, revoked TEXT, last_used TEXT) WITHOUT ROWID`)
