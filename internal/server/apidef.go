@@ -186,7 +186,7 @@ func (c *call) definedParams() []openapi.Parameter {
 	}
 	for i := range c.coll.Properties {
 		if p := &c.coll.Properties[i]; c.field(p.Name) != nil {
-			out = append(out, definedField(p))
+			out = append(append(out, definedField(p)), c.definedForgiving(p)...)
 		}
 	}
 	return out

@@ -90,6 +90,7 @@ var pageKinds = []pageKind{
 	{name: "key-code-used", route: "/key", path: "/key?f=html&code=used", status: http.StatusGone},
 	{name: "no-such-page", route: "-", path: "/no/such/page?f=html", status: http.StatusNotFound},
 	{name: "no-such-item", route: "-", path: "/collections/kommuner/items/9999?f=html", status: http.StatusNotFound, keyed: true},
+	{name: "bad-lookup", route: "-", path: "/lookup?f=html&lat=x&lon=10,7", status: http.StatusBadRequest, keyed: true},
 	{name: "bad-request", route: "-", path: "/collections/kommuner/items?f=html&limit=x&foo=%3Cb%3E&bbox=1", status: http.StatusBadRequest, keyed: true},
 }
 

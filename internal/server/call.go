@@ -48,6 +48,7 @@ type call struct {
 	simple    *simplified // nil: geometries as they are stored
 	roughly   bool        // a map was drawn without shared borders, which are being made
 	continues bool        // the request follows a page, by its cursor
+	forgives  bool        // some query parameter has the name of a property with an ending
 
 	keep       *keeping // nil: the answer is not kept
 	cached     bool     // the answer was kept before

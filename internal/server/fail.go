@@ -151,7 +151,10 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 		gone.more.Problem = p
 	}
 	if asPage {
-		pg := c.problemPage(p)
+		pg := c.formPage(e, p)
+		if pg == nil {
+			pg = c.problemPage(p)
+		}
 		if isRetired {
 			pg.Data.(*problemView).Current = c.refCrumbs(gone.more.Current)
 			pg.Data.(*problemView).History = c.htmlHref(strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount) + "/lineage")

@@ -85,18 +85,26 @@ func (c *call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 			and = append(and, e)
 		}
 	}
-	for i := range c.coll.Properties {
-		p := &c.coll.Properties[i]
-		v, ok := c.values[p.Name]
-		if !ok || c.field(p.Name) == nil {
-			continue
-		}
-		e, err := equals(p, v[0], c.zone())
+	add := func(e cql2.Expr, err error) {
 		if err != nil {
 			faults = append(faults, problem.Of(err).Faults...)
-			continue
+			return
 		}
 		and = append(and, e)
+	}
+	for i := range c.coll.Properties {
+		p := &c.coll.Properties[i]
+		if v, ok := c.values[p.Name]; ok && c.field(p.Name) != nil {
+			add(equals(p, v[0], c.zone()))
+		}
+		if !c.forgives || c.field(p.Name) == nil {
+			continue
+		}
+		for _, ending := range endings(p) {
+			if v, ok := c.values[p.Name+ending]; ok && c.field(p.Name+ending) == nil {
+				add(forgivingFilter(p, ending, v[0], c.zone()))
+			}
+		}
 	}
 	return and, faults
 }

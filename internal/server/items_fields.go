@@ -1,21 +1,35 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"html/template"
+	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"grense/internal/cql2"
 	"grense/internal/store"
 )
 
-// filterField is an input of the form that filters.
+// filterField is what the form that filters has for a property.
 type filterField struct {
-	Name, Title, Type, Value string
-	Unit                     string  // of the values; "" when they have none
-	Options                  choices // the values there are; nil when any may be
+	Name, Title, Type string
+	Unit              string  // of the values; "" when they have none
+	Value             string  // that was asked for exactly
+	Options           choices // the values there are; nil when any may be
+	Inputs            []fieldInput
+}
+
+// fieldInput is an input of the form: the only one of a property, or one of its two bounds.
+type fieldInput struct {
+	Name, Label, Type, Mode, Value string // Label is "" where that of the property will do
+	Fault                          *fieldFault
 }
 
 // choice is an option of a select in a form.
@@ -50,15 +64,17 @@ var shownParams = []string{"limit", "offset", "cursor", "bbox", "datetime", "dat
 // fillForm sets what the form over the features shows: the fields with what was asked, and what is sent on unseen.
 func (c *call) fillForm(v *itemsView) error {
 	v.Action = "/collections/" + c.coll.ID + "/items"
-	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = c.items().bbox, first(c.values["datetime"]), first(c.values["filter"]), first(c.values["q"])
+	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = first(c.values["bbox"]), first(c.values["datetime"]), first(c.values["filter"]), first(c.values["q"])
+	v.LimitValue = cmp.Or(first(c.values["limit"]), strconv.Itoa(v.Limit))
 	for i := range c.coll.Properties {
 		p := &c.coll.Properties[i]
-		if asked := first(c.values[p.Name]) != ""; (asked || len(v.Filters) < mostColumns) && c.field(p.Name) != nil {
+		if c.field(p.Name) != nil && (len(v.Filters) < mostColumns || len(c.asksOf(p)) > 0) {
 			f := filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: first(c.values[p.Name]), Unit: p.Unit}
 			var err error
 			if f.Options, err = c.options(p, f.Value); err != nil {
 				return err
 			}
+			v.addInputs(c, p, &f)
 			v.Filters = append(v.Filters, f)
 		}
 	}
@@ -72,7 +88,105 @@ func (c *call) fillForm(v *itemsView) error {
 		}
 	}
 	v.Chips = c.chips(v)
+	if len(v.Filters) > 0 {
+		v.Fallback = filterName(v.Filters[0].Name) + " IS NOT NULL"
+	}
 	return nil
+}
+
+// exemplify takes the example of a filter from a feature, unless there is one.
+func (v *itemsView) exemplify(props []*store.Property, at []int, values []any) {
+	if v.Example == "" {
+		v.Example = example(props, at, values)
+	}
+}
+
+// example is a filter that a feature fulfils, by a number it has, else by the beginning of a text; "" for none.
+func example(props []*store.Property, at []int, values []any) (text string) {
+	for i, p := range props {
+		if p == nil || at[i] < 0 || p.Ref != "" || p.CodeList != "" {
+			continue
+		}
+		var x float64
+		switch v := values[at[i]].(type) {
+		case float64:
+			x = v
+		case int64:
+			x = float64(v)
+		case string:
+			if r, size := utf8.DecodeRuneInString(v); p.Type == cql2.TypeText && text == "" && unicode.IsLetter(r) {
+				text = filterName(p.Name) + " LIKE '" + v[:size] + "%'"
+			}
+		}
+		if x > 0 {
+			unit := math.Pow(10, math.Floor(math.Log10(x)))
+			return filterName(p.Name) + " >= " + number(math.Floor(x/unit)*unit)
+		}
+	}
+	return text
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// filterName is the name of a property as it stands in a filter.
+func filterName(s string) string {
+	if plainName.MatchString(s) {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}
+
+// addInputs gives a field its inputs, unless it is a choice: bounds of numbers, days and moments, words of a text. What was asked for exactly stands in
+// them, too; then what is sent asks for that and what is like it.
+func (v *itemsView) addInputs(c *call, p *store.Property, f *filterField) {
+	if f.Options != nil || f.Type == "boolean" {
+		return
+	}
+	names := endings(p)
+	if elements(p) || names == nil || slices.ContainsFunc(names, func(e string) bool { return c.field(p.Name+e) != nil }) {
+		names = []string{""}
+	}
+	for _, ending := range names {
+		in := fieldInput{Name: p.Name + ending, Label: c.endingText(ending), Type: f.Type, Value: first(c.values[p.Name+ending])}
+		if in.Value == "" {
+			in.Value = f.Value
+		} else if ending != "" && f.Value != "" { // both
+			v.keep(p.Name, f.Value)
+		}
+		if in.Fault = v.Fault(in.Name); in.Fault == nil && in.Value == f.Value {
+			in.Fault = v.Fault(p.Name)
+		}
+		switch {
+		case in.Type == "number": // which browsers empty of what they do not know
+			in.Type, in.Mode = "text", "decimal"
+		case in.Type == "date" && in.Value != "" && !isDay(in.Value):
+			in.Type = "text"
+		}
+		f.Inputs = append(f.Inputs, in)
+	}
+}
+
+// keep makes the form send a parameter on unseen, once.
+func (v *itemsView) keep(name, value string) {
+	if x := (hiddenValue{name, value}); !slices.Contains(v.Hidden, x) {
+		v.Hidden = append(v.Hidden, x)
+	}
+}
+
+func isDay(s string) bool {
+	_, err := time.Parse(time.DateOnly, s)
+	return err == nil
+}
+
+// endingText is what the input of a parameter is called beside its property; "" for nothing.
+func (c *call) endingText(ending string) string {
+	switch ending {
+	case endingFrom:
+		return c.text("items.from")
+	case endingTo:
+		return c.text("items.to")
+	}
+	return ""
 }
 
 // chip is a condition that was asked, and the page without it.
@@ -90,6 +204,12 @@ func (c *call) chips(v *itemsView) (out []chip) {
 	add("q", c.text("items.search"), v.SearchValue)
 	for _, f := range v.Filters {
 		value := f.Value
+		p, _ := c.coll.Find(f.Name)
+		for _, name := range c.asksOf(p) {
+			if ending := name[len(p.Name):]; ending != "" {
+				add(name, strings.TrimSuffix(f.Title+" "+c.endingText(ending), " "), first(c.values[name]))
+			}
+		}
 		for _, o := range f.Options {
 			if o.Selected {
 				value = o.Title

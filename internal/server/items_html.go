@@ -40,8 +40,10 @@ type itemsView struct {
 	Sorts  choices
 	Hidden []hiddenValue
 
-	Search                                        bool   // there are texts to search
-	BoxValue, TimeValue, FilterValue, SearchValue string // of the parameters bbox, datetime, filter and q, as asked
+	Search                                                    bool   // there are texts to search
+	BoxValue, TimeValue, FilterValue, SearchValue, LimitValue string // of the parameters bbox, datetime, filter, q and limit, as asked
+	Example, Fallback                                         string // a filter that finds something of what is shown, and one that finds something elsewhere
+	faulty
 
 	outlines *outliner // nil: there is no map
 }
@@ -88,7 +90,7 @@ func (r itemRow) HTML() template.HTML {
 
 // itemsPage writes the page of features: a table without geometry.
 func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
-	v := itemsView{Matched: p.Matched, Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil}
+	v := &itemsView{Matched: p.Matched, Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil}
 	_, v.Datetime = c.coll.During()
 	v.Files, _ = c.pageDownloads(c.replay("f", "lang", "limit", "offset", "cursor", "resulttype"), p.Matched)
 	if c.items().query.Cursor == "" {
@@ -96,7 +98,7 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	}
 	v.Schema = "/collections/" + c.coll.ID + "/schema"
 	path := "/collections/" + c.coll.ID + "/items"
-	if err := c.fillForm(&v); err != nil {
+	if err := c.fillForm(v); err != nil {
 		return err
 	}
 	if p.Prev != "" {
@@ -105,7 +107,7 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	if p.Next != "" {
 		v.Next = c.pageHref(path, p.Next)
 	}
-	linked, err := c.readRows(&v, p)
+	linked, err := c.readRows(v, p)
 	if err != nil {
 		return err
 	}
@@ -173,6 +175,7 @@ func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) 
 				cells[i] = c.show(props[i], f.Values[k])
 			}
 		}
+		v.exemplify(props, at, f.Values)
 		v.Rows, rows = append(v.Rows, itemRow{ID: f.Public(), Href: c.itemHref(f.Public()), Cells: cells, Columns: v.Columns}), append(rows, cells)
 		if !drawn {
 			if err := read.outline(f); err != nil {
@@ -230,7 +233,7 @@ func (c *call) tableOrder() []*store.Property {
 			return 1
 		case p.Name == id:
 			return 2
-		case first(c.values[p.Name]) != "" && c.field(p.Name) != nil, language != nil && p.Name == language.Name:
+		case c.field(p.Name) != nil && len(c.asksOf(p)) > 0, language != nil && p.Name == language.Name:
 			return 3
 		}
 		return 4

@@ -87,9 +87,18 @@ func (c *call) eachReplayed(each func(name, value string), without ...string) {
 		add(p.Name)
 	}
 	if c.rt.Fields && c.coll != nil {
-		for _, p := range c.coll.Properties {
+		for i := range c.coll.Properties {
+			p := &c.coll.Properties[i]
 			if len(c.values[p.Name]) > 0 && c.field(p.Name) != nil { // in this order, since there may be thousands of properties
 				add(p.Name)
+			}
+			if !c.forgives || c.field(p.Name) == nil {
+				continue
+			}
+			for _, name := range c.asksOf(p) {
+				if name != p.Name {
+					add(name)
+				}
 			}
 		}
 	}

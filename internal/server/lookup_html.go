@@ -22,6 +22,7 @@ type lookupView struct {
 	Found                                []divisionView
 	Near                                 *divisionView
 	Map                                  template.HTML
+	faulty
 }
 
 type divisionView struct {
@@ -31,9 +32,14 @@ type divisionView struct {
 	Distance       string // metres or kilometres, with the unit; "" for one that covers the point
 }
 
-func (c *call) lookupPage(w http.ResponseWriter, covering []*division, near *division) error {
+// lookupView is the form with what was asked.
+func (c *call) lookupView() lookupView {
 	get := func(name string) string { return first(c.values[name]) }
-	v := lookupView{Lon: get("lon"), Lat: get("lat"), CRS: get("crs"), Collections: get("collections"), Datetime: get("datetime")}
+	return lookupView{Lon: get("lon"), Lat: get("lat"), CRS: get("crs"), Collections: get("collections"), Datetime: get("datetime")}
+}
+
+func (c *call) lookupPage(w http.ResponseWriter, covering []*division, near *division) error {
+	v := c.lookupView()
 	v.Asked = v.Lon != ""
 	for _, d := range covering {
 		v.Found = append(v.Found, c.divisionView(d))
@@ -48,7 +54,7 @@ func (c *call) lookupPage(w http.ResponseWriter, covering []*division, near *div
 			return err
 		}
 	}
-	pg := &page{Name: "lookup", Title: c.text("lookup.title"), Crumbs: c.crumbs(""), Data: v, Script: v.Map != ""}
+	pg := &page{Name: "lookup", Title: c.text("lookup.title"), Crumbs: c.crumbs(""), Data: &v, Script: v.Map != ""}
 	if !v.Asked {
 		pg.Without = asJSON.F // which needs a point
 	}

@@ -34,6 +34,9 @@ type page struct {
 	Tiles       *tileMap    // the map of tiles that scripts put in the place of the drawing; nil: none
 	Refresh     bool        // without scripts the page is loaded anew every few seconds
 	Copies      []copied    // what people take away from the page, each with a button that copies it
+	Refused     bool        // the page is a form that comes back with what is wrong
+	Path        string      // below the mount, where it is not that of the request
+	Instance    string      // of the problem that such a form tells
 	Without     string      // a representation of the route that this document does not have; "" for none
 }
 
@@ -209,6 +212,9 @@ func (ps *pages) render(c *call, p *page) ([]byte, error) {
 	v := &view{page: p, Lang: c.lang, Tag: languageTag(c.lang), Service: c.s.cfg.Service.Title.In(c.lang), Base: c.base(), Root: c.root, Version: c.s.version, Preview: c.base() + "/preview.png", c: c}
 	if c.rt != nil {
 		path := strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount)
+		if p.Path != "" {
+			path = p.Path
+		}
 		if path == "/" {
 			path = ""
 		}

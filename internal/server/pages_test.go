@@ -267,7 +267,7 @@ func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 func TestPageOfAFaultLeadsBackToItsCollection(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for path, status := range map[string]int{"/collections/kommuner/items?f=html&lang=en&limit=x": 400, "/v1/collections/kommuner/items/9999?f=html&lang=en": 404, "/collections/kommuner/no?f=html&lang=en": 404, "/collections/none?f=html&lang=en": 404} {
+	for path, status := range map[string]int{"/collections/kommuner/items/x?f=html&lang=en&datetime=x": 400, "/v1/collections/kommuner/items/9999?f=html&lang=en": 404, "/collections/kommuner/no?f=html&lang=en": 404, "/collections/none?f=html&lang=en": 404} {
 		body := string(a.get(path).wants(status).Body)
 		mount := ""
 		if strings.HasPrefix(path, "/v1") {

@@ -430,14 +430,14 @@ var (
 	paramNextPage = &param{Name: "next", Description: "Page to open afterwards", Schema: schemaString, parse: into(func(_ *call, p *keyParams, v []string) error { p.next = v[0]; return nil })}
 
 	paramLon = &param{Name: "lon", Description: "Longitude in degrees, or the easting where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
-		parse: into(func(_ *call, p *lookupParams, v []string) (err error) {
-			p.lon, err = coordinate("lon", v[0])
+		parse: into(func(c *call, p *lookupParams, v []string) (err error) {
+			p.lon, err = c.coordinate("lon", v[0])
 			return err
 		})}
 
 	paramLat = &param{Name: "lat", Description: "Latitude in degrees, or the northing where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
-		parse: into(func(_ *call, p *lookupParams, v []string) (err error) {
-			p.lat, err = coordinate("lat", v[0])
+		parse: into(func(c *call, p *lookupParams, v []string) (err error) {
+			p.lat, err = c.coordinate("lat", v[0])
 			return err
 		})}
 
@@ -637,12 +637,18 @@ func (c *call) parseQuery(rt *route) error {
 func (c *call) checkName(rt *route, name string, v []string) error {
 	p := c.paramNamed(rt, name)
 	form := rt.Fields && strings.EqualFold(c.values.Get("f"), asHTML.F)
+	field := p == nil && rt.Fields && c.field(name) != nil
+	if p == nil && rt.Fields && !field {
+		x, _ := c.forgiving(name)
+		field = x != nil
+		c.forgives = c.forgives || field
+	}
 	switch {
 	case holdsKey(name) || slices.ContainsFunc(v, holdsKey):
 		return problem.Invalidf(name, v[0], "never write a key into an address; send it in the header X-API-Key, and revoke this one")
-	case form && len(v) == 1 && v[0] == "" && (p != nil || c.field(name) != nil):
+	case form && len(v) == 1 && v[0] == "" && (p != nil || field):
 		delete(c.values, name)
-	case p == nil && rt.Fields && c.field(name) != nil:
+	case field:
 		if len(v) > 1 {
 			return problem.Invalidf(name, v[1], "give the property once")
 		}
@@ -694,6 +700,7 @@ func (c *call) parameterNames(rt *route) string {
 				names = append(names, p.Name)
 			}
 		}
+		return "use " + strings.Join(names, ", ") + "; with .like at its end the name of a text asks for words in it, with .from and .to that of a number, a day or a moment bounds it"
 	}
 	return "use " + strings.Join(names, ", ")
 }
@@ -847,8 +854,11 @@ func crsOfPoints(v string) (crs.ID, error) {
 	return id, nil
 }
 
-// coordinate reads a number.
-func coordinate(name, v string) (*float64, error) {
+// coordinate reads a number; of the form of a page as people write it.
+func (c *call) coordinate(name, v string) (*float64, error) {
+	if c.values.Get("f") == asHTML.F {
+		v = typedNumber.Replace(v)
+	}
 	x, err := strconv.ParseFloat(v, 64)
 	if err != nil || x-x != 0 {
 		return nil, problem.Invalidf(name, v, "use a number with a point for the decimals, such as 10.75")

@@ -12,6 +12,7 @@ import (
 // processView is what the page of a process shows: its description, and a form that runs it.
 type processView struct {
 	ogcapi.Process
+	faulty
 	Fields []processField
 	Async  bool // may run as a job
 	Upload bool // a file can be sent to /enrich instead
@@ -24,6 +25,7 @@ type processField struct {
 	Kind                   string // text, number, truth, choice, table or json
 	Values                 []string
 	Value                  string // of the example, else the default
+	Fault                  *fieldFault
 }
 
 // processPage makes the form of a process from its description.
@@ -65,6 +67,35 @@ func processPage(d ogcapi.Process) processView {
 		v.Fields = append(v.Fields, f)
 	}
 	return v
+}
+
+// processForm is the page of a process with what was typed.
+func (s *Server) processForm(c *call, f faulty) (*page, error) {
+	if !c.form {
+		return nil, nil
+	}
+	p, err := c.findProcess()
+	if err != nil {
+		return nil, err
+	}
+	d := c.describeProcess(p)
+	v := processPage(d)
+	v.faulty = f
+	for i := range v.Fields {
+		in := &v.Fields[i]
+		in.Value = c.r.PostForm.Get(in.ID)
+		for j := range v.Faults {
+			if at := &v.Faults[j]; at.Name == "/inputs/"+in.ID || strings.HasPrefix(at.Name, "/inputs/"+in.ID+"/") {
+				at.Target, at.Title, in.Fault = "in-"+in.ID, in.Title, at
+				if at.Value == "" && in.Required && strings.TrimSpace(in.Value) == "" {
+					at.Text, at.Cure = c.text("fault.missing"), ""
+				} else if in.Kind == "number" {
+					at.Text, at.Cure = c.text("fault.number"), ""
+				}
+			}
+		}
+	}
+	return &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
 }
 
 // isTable reports whether a schema is that of long texts of several media types.

@@ -46,7 +46,7 @@ func (s *Server) process(c *call) (*answer, error) {
 	d := c.describeProcess(p)
 	view := processPage(d)
 	view.Upload = d.ID == "enrich-table"
-	return &answer{JSON: d, Links: d.Links, Page: &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: view}}, nil
+	return &answer{JSON: d, Links: d.Links, Page: &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &view}}, nil
 }
 
 // findProcess is the process that the path names (OGC 18-062r2, 7.10.3).

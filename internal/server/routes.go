@@ -32,16 +32,17 @@ type route struct {
 	Stream      func(*call, http.ResponseWriter) error // instead of Get: writes the answer by itself
 	Post        func(*call, http.ResponseWriter) error
 	Delete      func(*call, http.ResponseWriter) error
-	Body        string // schema of the body of Post, in the API definition
-	Asks        bool   // POST asks the same as GET, with a filter in CQL2 JSON as its body
-	NoAccept    bool   // the first representation answers whatever Accept says, when f is not given
-	Hidden      bool   // not in the API definition
-	Kept        bool   // Stream's answers to GET depend on nothing but the request, the data and the day, and may be kept
-	Drawn       bool   // of a collection: only where features have geometries
-	Register    bool   // only for data with a place-name register
-	Feed        bool   // only where changes are recorded
-	Lineage     bool   // only for data with a history of divisions; below a collection: only where its ids are codes of one
-	Versions    bool   // of a collection: only where features have versions
+	Form        func(*call, faulty) (*page, error) // the form that people ask by, when what they asked is wrong; nil: a page that tells so
+	Body        string                             // schema of the body of Post, in the API definition
+	Asks        bool                               // POST asks the same as GET, with a filter in CQL2 JSON as its body
+	NoAccept    bool                               // the first representation answers whatever Accept says, when f is not given
+	Hidden      bool                               // not in the API definition
+	Kept        bool                               // Stream's answers to GET depend on nothing but the request, the data and the day, and may be kept
+	Drawn       bool                               // of a collection: only where features have geometries
+	Register    bool                               // only for data with a place-name register
+	Feed        bool                               // only where changes are recorded
+	Lineage     bool                               // only for data with a history of divisions; below a collection: only where its ids are codes of one
+	Versions    bool                               // of a collection: only where features have versions
 
 	Serve func(rt *route, mount string) http.Handler // instead of all others: answers every method by itself
 }
@@ -166,7 +167,7 @@ func (s *Server) table() []*route {
 			Data:        true, Fields: true,
 			Params: []*param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
 				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramZoomLevel, paramResultType, paramProfile, paramDialect}, New: newItemsParams,
-			Formats: s.itemsReps(), Schema: featuresSchema, Stream: s.items, Asks: true, Kept: true,
+			Formats: s.itemsReps(), Schema: featuresSchema, Stream: s.items, Asks: true, Kept: true, Form: s.itemsForm,
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
 				features6+"properties", features6+"properties-features", features7+"zoom-level", features7+"zoom-level-features", features8+"sorting", features8+"features-sorting",
 				features9+"text-search", features9+"features-text-search", jsonFG+"core", jsonFG+"types-schemas", jsonFG+"profiles", jsonFG+"api", common3+"profile-parameter")},
@@ -231,7 +232,7 @@ func (s *Server) table() []*route {
 		{Path: "/lookup", Op: "lookup", Tag: "Data", Summary: "The divisions at a point",
 			Description: "Codes, names and properties of every division that covers a point or has it on its border, the largest kind first, in one answer. Outside of all: an empty answer with the nearest division and its distance.",
 			Data:        true, Params: []*param{paramLon, paramLat, paramLookupCRS, paramLookupCollections, paramLookupTime, paramProfile}, New: newLookupParams,
-			Formats: []rep{asGeoJSON, asHTML}, Schema: schema("lookup"), Stream: s.lookup, Kept: true},
+			Formats: []rep{asGeoJSON, asHTML}, Schema: schema("lookup"), Stream: s.lookup, Kept: true, Form: s.lookupForm},
 		{Path: "/codes/{schemeId}/{code}", Op: "getCode", Tag: "History", Summary: "What a code stands for, or stood for",
 			Description: "The divisions that a code stood for, each with its time, its parent and what it became; with datetime the one of that day. Codes are used again, so that there may be several.",
 			Lineage:     true, Params: []*param{paramAt}, New: newHistoryParams, Formats: []rep{asJSON, asHTML}, Schema: schema("codeHistory"), Get: s.code},
@@ -256,7 +257,7 @@ func (s *Server) table() []*route {
 			Classes: []string{processes1 + "ogc-process-description"}},
 		{Path: "/processes/{processId}/execution", Op: "execute", Tag: "Processes", Summary: "Execute a process",
 			Description: "Runs a process on the inputs in the body and answers with its outputs (OGC 18-062r2, 7.11).",
-			Data:        true, Formats: []rep{asJSON}, Schema: schema("results"), NoAccept: true, Body: "execution", Post: s.execute},
+			Data:        true, Formats: []rep{asJSON}, Schema: schema("results"), NoAccept: true, Body: "execution", Post: s.execute, Form: s.processForm},
 		{Path: "/jobs", Op: "getJobs", Tag: "Processes", Summary: "Your jobs",
 			Description: "The jobs that were made with the same key, the newest first; where no key is asked for, all (OGC 18-062r2, 11).",
 			Data:        true, Params: []*param{paramJobLimit, paramJobType, paramJobProcess, paramJobStatus, paramJobTime, paramJobShortest, paramJobLongest}, New: newJobsParams,

@@ -218,11 +218,17 @@ var (
 )
 
 // Mark is that of the data; rows of the history stay as they are.
-func (s pastOfDatabase) Mark(ctx context.Context, collection string) (string, error) {
-	if s.part(collection) == s.past {
+func (s pastOfDatabase) Mark(ctx context.Context, collections ...string) (string, error) {
+	rest := make([]string, 0, len(collections))
+	for _, id := range collections {
+		if s.part(id) != s.past {
+			rest = append(rest, id)
+		}
+	}
+	if len(rest) == 0 {
 		return s.version, nil
 	}
-	return s.Store.(store.Marked).Mark(ctx, collection)
+	return s.Store.(store.Marked).Mark(ctx, rest...)
 }
 
 func (s pastOfDatabase) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {

@@ -11,6 +11,7 @@ for (const form of document.querySelectorAll("form.run")) {
     event.preventDefault();
     const data = new FormData(form, event.submitter), ask = new XMLHttpRequest(), bar = document.createElement("progress");
     const buttons = form.querySelectorAll("button");
+    for (const e of form.elements) e.removeAttribute("aria-invalid");
     const busy = (is) => { for (const b of buttons) b.disabled = is; };
     bar.max = 1;
     bar.setAttribute("aria-label", text.running);
@@ -21,12 +22,18 @@ for (const form of document.querySelectorAll("form.run")) {
       busy(false);
       const type = ask.getResponseHeader("Content-Type") ?? "", answer = ask.response;
       if (ask.status < 200 || ask.status > 299) {
-        let why = "";
+        let why = "", wrong;
         try {
           const problem = JSON.parse(await answer.text());
+          for (const f of problem.faults ?? []) {
+            const field = form.elements[f.name.split("/")[2] ?? f.name];
+            field?.setAttribute?.("aria-invalid", "true");
+            wrong ??= field;
+          }
           why = [problem.detail, ...(problem.faults ?? []).map((f) => `${f.name}: ${f.cure}.`)].filter(Boolean).join(" ");
         } catch { /* the server did not answer */ }
-        return say(make("p", `${text.failed} ${why}`));
+        say(make("p", `${text.failed} ${why}`));
+        return wrong?.focus?.();
       }
       const nodes = [make("p", text.done)];
       if (/json|^text\//.test(type) && answer.size < 20000) {

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"grense/internal/cql2"
+	"grense/internal/problem"
+	"grense/internal/store"
+	"grense/openapi"
+)
+
+// Endings of the names of query parameters that forgive: navn.like, areal_km2.from, areal_km2.to. What has the name of the property alone is exact.
+const (
+	endingLike = ".like" // of texts: the words of the value begin words of the text, in that order, whatever their case and accents
+	endingFrom = ".from" // of numbers, days and moments: not before
+	endingTo   = ".to"   // not after
+)
+
+// endings are those of the parameters of a property, besides the one with its name.
+func endings(p *store.Property) []string {
+	switch p.Type {
+	case cql2.TypeText:
+		if len(p.Enum) == 0 {
+			return []string{endingLike}
+		}
+	case cql2.TypeInteger, cql2.TypeNumber, cql2.TypeDate, cql2.TypeTimestamp:
+		return []string{endingFrom, endingTo}
+	}
+	return nil
+}
+
+// forgiving returns the property and the ending of a query parameter that forgives; nil when there is none of that name.
+func (c *call) forgiving(name string) (p *store.Property, ending string) {
+	i := strings.LastIndexByte(name, '.')
+	if i < 0 || c.field(name) != nil {
+		return nil, ""
+	}
+	if p = c.field(name[:i]); p == nil || elements(p) || !slices.Contains(endings(p), name[i:]) {
+		return nil, ""
+	}
+	return p, name[i:]
+}
+
+// asksOf are the query parameters of a property that have a value, the exact one first.
+func (c *call) asksOf(p *store.Property) (names []string) {
+	if first(c.values[p.Name]) != "" {
+		names = append(names, p.Name)
+	}
+	if !c.forgives {
+		return names
+	}
+	for _, ending := range endings(p) {
+		if name := p.Name + ending; first(c.values[name]) != "" && c.field(name) == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// forgivingFilter builds what one of these parameters asks.
+func forgivingFilter(p *store.Property, ending, v string, zone *time.Location) (cql2.Expr, error) {
+	prop, name := cql2.Prop{Name: p.Name}, p.Name+ending
+	op := cql2.Ge
+	if ending == endingTo {
+		op = cql2.Le
+	}
+	switch p.Type {
+	case cql2.TypeText:
+		words := cql2.Words(v)
+		if words == "" {
+			return nil, problem.Invalidf(name, v, "write at least one letter or digit; the words begin words of the text, whatever their case and accents")
+		}
+		return cql2.Search{Props: []string{p.Name}, Terms: []string{words}}, nil
+	case cql2.TypeInteger, cql2.TypeNumber:
+		x, err := strconv.ParseFloat(typedNumber.Replace(v), 64)
+		if err != nil || x-x != 0 {
+			return nil, problem.Invalidf(name, v, "use a number, such as 12 or 12.5")
+		}
+		return cql2.Compare{Op: op, L: prop, R: cql2.Number(x)}, nil
+	}
+	from, to, err := cql2.ParseInterval(v, zone)
+	if err != nil || from == nil || to == nil || strings.Contains(v, "/") {
+		return nil, problem.Invalidf(name, v, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z")
+	}
+	at := from
+	if ending == endingTo {
+		at = to // the end of the day
+	}
+	if p.Type == cql2.TypeDate {
+		return cql2.Compare{Op: op, L: prop, R: cql2.Date{T: time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)}}, nil
+	}
+	return cql2.Compare{Op: op, L: prop, R: cql2.Timestamp{T: at.UTC()}}, nil
+}
+
+// typedNumber takes a number as people write it to one as programs do: blanks between the digits, a comma before the decimals.
+var typedNumber = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "\u2009", "", ",", ".", "\u2212", "-")
+
+// definedForgiving describes the parameters of a property that forgive.
+func (c *call) definedForgiving(p *store.Property) (out []openapi.Parameter) {
+	if elements(p) {
+		return nil
+	}
+	t, format := jsonType(p.Type)
+	for _, ending := range endings(p) {
+		if c.field(p.Name+ending) != nil {
+			continue
+		}
+		schema := map[string]any{"type": t}
+		if format == "date" {
+			schema["format"] = format
+		}
+		about := map[string]string{
+			endingLike: "Only features whose " + p.Name + " has these words, or words that begin so, in that order; case, accents and letters such as ø and o count as equal",
+			endingFrom: "Only features whose " + p.Name + " is this or more",
+			endingTo:   "Only features whose " + p.Name + " is this or less",
+		}[ending]
+		if p.Type == cql2.TypeDate || p.Type == cql2.TypeTimestamp {
+			about = strings.NewReplacer("this or more", "then or later", "this or less", "then or earlier").Replace(about)
+		}
+		out = append(out, openapi.Parameter{Name: p.Name + ending, In: "query", Description: about, Schema: schema})
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"grense/api/ogcapi"
+	"grense/internal/cql2"
+	"grense/internal/problem"
+)
+
+// fieldFault is what is wrong with a field of a form, in the language of the page.
+type fieldFault struct {
+	Name   string // of the parameter
+	Title  string // of the field
+	Value  string // as it came, where no field shows it
+	Text   string // what would be right
+	Cure   string // the same in English, where Text cannot tell it; "" else
+	Target string // id of the input; "" when the form has none for it
+}
+
+// faulty is a form that comes back with what is wrong.
+type faulty struct {
+	Faults  []fieldFault
+	Trouble string // why there is no answer although nothing is wrong; "" for nothing
+}
+
+// Refused reports whether the form comes back without an answer.
+func (v *faulty) Refused() bool { return v.Trouble != "" || len(v.Faults) > 0 }
+
+// Fault is what is wrong with a parameter; nil for nothing.
+func (v *faulty) Fault(name string) *fieldFault {
+	if i := slices.IndexFunc(v.Faults, func(f fieldFault) bool { return f.Name == name }); i >= 0 {
+		return &v.Faults[i]
+	}
+	return nil
+}
+
+// formPage is the form that a request was made by, with what was typed and what is wrong with it; nil where there is none or it cannot be made.
+func (c *call) formPage(e *problem.Error, p ogcapi.Problem) *page {
+	if c.rt == nil || c.rt.Form == nil || c.params == nil && !c.form {
+		return nil
+	}
+	v := faulty{}
+	switch e.Kind {
+	case problem.Invalid:
+		if len(p.Faults) == 0 {
+			v.Trouble = p.Detail
+		}
+		v.Faults = c.fieldFaults(p.Faults)
+	case problem.Timeout, problem.TooLarge:
+		v.Trouble = c.text("problem.too-much")
+	default:
+		return nil
+	}
+	pg, err := c.rt.Form(c, v)
+	if err != nil {
+		c.s.log.ErrorContext(c.r.Context(), "form cannot be shown again", "request", c.id, "err", err)
+	}
+	if err != nil || pg == nil {
+		return nil
+	}
+	pg.Refused, pg.Instance = true, p.Instance
+	return pg
+}
+
+// fieldFaults tells what is wrong in the language of the page.
+func (c *call) fieldFaults(faults []ogcapi.Fault) (out []fieldFault) {
+	for _, f := range faults {
+		x := fieldFault{Name: f.Name, Title: f.Name, Value: f.Value}
+		if !c.fieldOf(&x) {
+			x.Text, x.Cure = c.text("fault.other"), f.Cure
+		}
+		if x.Name == "filter" {
+			x.Cure = f.Cure
+		}
+		if strings.Contains(f.Cure, "no such parameter") {
+			x.Text, x.Cure, x.Target = c.text("fault.unknown"), "", ""
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// formFields are the parameters that forms have fields for, with the id of the field, the message that names it and the one that tells what would be right.
+var formFields = map[string][3]string{
+	"q": {"p-search", "items.search", "words"}, "bbox": {"p-bbox", "items.bbox", "box"}, "datetime": {"p-datetime", "items.datetime", "time"},
+	"sortby": {"p-sortby", "items.sort", "choice"}, "limit": {"p-limit", "items.limit", "limit"}, "filter": {"p-filter", "items.expression", "expression"},
+	"lon": {"lon", "lookup.lon", "place"}, "lat": {"lat", "lookup.lat", "place"},
+}
+
+// fieldOf completes a fault by the field that it is of; false where there is none.
+func (c *call) fieldOf(x *fieldFault) bool {
+	if m, ok := formFields[x.Name]; ok {
+		x.Target, x.Title, x.Text = m[0], c.text(m[1]), c.text(fmt.Sprintf("fault.%s", m[2]))
+		return true
+	}
+	if c.coll == nil {
+		return false
+	}
+	p, ending := c.field(x.Name), ""
+	if p == nil {
+		p, ending = c.forgiving(x.Name)
+	}
+	if p == nil {
+		return false
+	}
+	if exact := endings(p); ending == "" && len(exact) > 0 && !elements(p) && p.Ref == "" && p.CodeList == "" {
+		ending = exact[0] // the input that shows it
+	}
+	x.Target, x.Title = "q-"+p.Name+ending, strings.TrimSuffix(c.columnOf(p).Title+" "+c.endingText(ending), " ")
+	text := map[cql2.Type]string{cql2.TypeText: "words", cql2.TypeInteger: "number", cql2.TypeNumber: "number", cql2.TypeBool: "choice", cql2.TypeDate: "day", cql2.TypeTimestamp: "day"}[p.Type]
+	if text == "" {
+		return false
+	}
+	x.Text = c.text(fmt.Sprintf("fault.%s", text))
+	return true
+}
+
+// itemsForm is the page of features without features.
+func (s *Server) itemsForm(c *call, f faulty) (*page, error) {
+	v := itemsView{faulty: f, Limit: s.cfg.Limits.PageDefault, Most: mostOnPage, BBox: c.coll.Geometry != nil}
+	_, v.Datetime = c.coll.During()
+	if err := c.fillForm(&v); err != nil {
+		return nil, err
+	}
+	return &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: &v}, nil
+}
+
+// lookupForm is the page of a point without divisions.
+func (s *Server) lookupForm(c *call, f faulty) (*page, error) {
+	v := c.lookupView()
+	v.faulty = f
+	return &page{Name: "lookup", Title: c.text("lookup.title"), Crumbs: c.crumbs(""), Data: &v}, nil
+}
