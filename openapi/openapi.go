@@ -46,6 +46,8 @@ type Operation struct {
 	Body        string // name of the schema of the body, in JSON; "" for none
 	Path        string // below the base URL, with variables in braces
 	ID          string // unique
+	Kind        string // the same of every collection; not in the document
+	Of          string // title of the collection; "" for none; not in the document
 	Tag         string
 	Summary     string
 	Description string

@@ -51,6 +51,14 @@ func (v apiView) Grouped(tag string) []openapi.Operation {
 	return out
 }
 
+// Page is the path of the page of an operation; "" where it has none that can be opened without more.
+func (apiView) Page(op openapi.Operation) string {
+	if op.Method != "" || strings.Contains(op.Path, "{") || !slices.ContainsFunc(op.Answers, func(a openapi.Answer) bool { return a.Media == asHTML.Media }) {
+		return ""
+	}
+	return strings.TrimSuffix(op.Path, "/")
+}
+
 // definition derives the API definition from the table of routes and the catalog: literal paths for each collection, since clients
 // look for them.
 func (c *call) definition() openapi.Input {
@@ -108,7 +116,7 @@ func (c *call) operations(rt *route) []openapi.Operation {
 	}
 	list := []openapi.Operation{op}
 	if rt.Delete != nil {
-		op.Method, op.ID, op.Summary = "delete", "dismiss", "Dismiss a job"
+		op.Method, op.ID, op.Kind, op.Summary = "delete", "dismiss", "dismiss", "Dismiss a job"
 		op.Answers = op.Answers[:1]
 		list = append(list, op)
 	}
@@ -116,7 +124,7 @@ func (c *call) operations(rt *route) []openapi.Operation {
 }
 
 func (c *call) operation(rt *route, coll *store.Collection) openapi.Operation {
-	op := openapi.Operation{Path: rt.Path, ID: rt.Op, Tag: rt.Tag, Summary: rt.Summary, Description: rt.Description, Keyed: rt.Data, Asks: rt.Asks, Lookup: strings.Contains(rt.Path, "{"),
+	op := openapi.Operation{Path: rt.Path, ID: rt.Op, Kind: rt.Op, Tag: rt.Tag, Summary: rt.Summary, Description: rt.Description, Keyed: rt.Data, Asks: rt.Asks, Lookup: strings.Contains(rt.Path, "{"),
 		Resumes: slices.Contains(rt.Params, paramRevision)}
 	if op.Path == "" {
 		op.Path = "/"
@@ -124,7 +132,8 @@ func (c *call) operation(rt *route, coll *store.Collection) openapi.Operation {
 	if coll != nil {
 		op.Path = strings.ReplaceAll(rt.Path, "{collectionId}", coll.ID)
 		op.ID = coll.ID + "." + rt.Op
-		op.Summary = rt.Summary + ": " + c.titleOf(coll)
+		op.Of = c.titleOf(coll)
+		op.Summary = rt.Summary + ": " + op.Of
 	}
 	at := *c
 	at.coll, at.rt = coll, rt
@@ -196,7 +205,7 @@ func (c *call) definedParams() []openapi.Parameter {
 func (c *call) definedParam(p *param) openapi.Parameter {
 	d := openapi.Parameter{Shared: p.Name, Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
 	switch p {
-	case paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection, paramAfter, paramChangesLimit, paramLatestLimit, paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime, paramEnrichCollections:
+	case paramSearch, paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection, paramAfter, paramChangesLimit, paramLatestLimit, paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime, paramEnrichCollections:
 		d.Shared = ""
 	case paramVersion:
 		d.Shared = "version"

@@ -340,10 +340,7 @@ func (c *call) changesView(doc *changesDoc) changesView {
 		v.Next = doc.Links[i].Href
 	}
 	for _, d := range doc.Changes {
-		row := changeRow{changeDoc: d, When: d.Recorded[:16], What: c.text(fmt.Sprintf("change.%s", d.Op)), Name: d.Title}
-		if at, err := time.Parse(time.RFC3339, d.Recorded); err == nil {
-			row.When = at.In(c.zone()).Format("2006-01-02 15:04")
-		}
+		row := changeRow{changeDoc: d, When: d.Recorded, What: c.text(fmt.Sprintf("change.%s", d.Op)), Name: d.Title}
 		if d.ID != "" && d.ID != d.Title && !strings.Contains(d.Title, " → ") {
 			row.Name = strings.TrimSpace(d.Title + " " + d.ID)
 		}

@@ -237,7 +237,7 @@ func TestThePageOfAFeatureTellsItsHistory(t *testing.T) {
 		_, page, _ = strings.Cut(page, `id="history"`)
 		page, _, _ = strings.Cut(page, "<nav")
 		last := -1
-		for _, want := range []string{"since 2024-01-01", `datetime="2024-01-01"`, ">Split</a>", ">1507 Ålesund</a>", mount + "/collections/kommuner/items/1580?f=html", `datetime="2020-01-01"`, ">Merger</a>", ">1534 Haram</a>", "/items/1580/lineage?f=html"} {
+		for _, want := range []string{"since 1\u00a0January\u00a02024", `datetime="2024-01-01"`, ">Split</a>", ">1507 Ålesund</a>", mount + "/collections/kommuner/items/1580?f=html", `datetime="2020-01-01"`, ">Merger</a>", ">1534 Haram</a>", "/items/1580/lineage?f=html"} {
 			if i := strings.Index(page, want); i < 0 {
 				t.Errorf("the page lacks %s: %s", want, page)
 			} else if strings.HasPrefix(want, "datetime") && i < last {

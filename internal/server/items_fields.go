@@ -88,10 +88,34 @@ func (c *call) fillForm(v *itemsView) error {
 		}
 	}
 	v.Chips = c.chips(v)
+	c.tellFound(v)
 	if len(v.Filters) > 0 {
 		v.Fallback = filterName(v.Filters[0].Name) + " IS NOT NULL"
 	}
 	return nil
+}
+
+// tellFound says how many features there are, and what words asked for them.
+func (c *call) tellFound(v *itemsView) {
+	title, _ := c.coll.Find(c.coll.TitleProperty)
+	if words := v.SearchValue; words != "" {
+		v.For = " " + c.text("items.for", words)
+	} else if title != nil {
+		if names := c.asksOf(title); len(names) > 0 {
+			v.For = " " + c.text("items.for", first(c.values[names[0]]))
+		}
+	}
+	n := inDigits(strconv.Itoa(v.Matched), c.lang)
+	switch {
+	case v.Chips == nil && v.Matched == 1:
+		v.Found = c.text("collections.count-one")
+	case v.Chips == nil:
+		v.Found = c.text("collections.count", n)
+	case v.Matched == 1:
+		v.Found = c.text("items.hit") + v.For
+	default:
+		v.Found = c.text("items.hits", n) + v.For
+	}
 }
 
 // exemplify takes the example of a filter from a feature, unless there is one.
@@ -207,7 +231,7 @@ func (c *call) chips(v *itemsView) (out []chip) {
 		p, _ := c.coll.Find(f.Name)
 		for _, name := range c.asksOf(p) {
 			if ending := name[len(p.Name):]; ending != "" {
-				add(name, strings.TrimSuffix(f.Title+" "+c.endingText(ending), " "), first(c.values[name]))
+				add(name, strings.TrimSuffix(f.Title+" "+c.endingText(ending), " "), c.chipText(p, first(c.values[name])))
 			}
 		}
 		for _, o := range f.Options {
@@ -224,6 +248,14 @@ func (c *call) chips(v *itemsView) (out []chip) {
 	add("datetime", c.text("items.datetime"), v.TimeValue)
 	add("filter", c.text("items.expression"), v.FilterValue)
 	return out
+}
+
+// chipText writes what was asked of a property for people.
+func (c *call) chipText(p *store.Property, asked string) string {
+	if p.Type == cql2.TypeDate || p.Type == cql2.TypeTimestamp {
+		asked, _ = c.dateText(asked)
+	}
+	return asked
 }
 
 // optionsMost is how many values the form offers for choice, at most.

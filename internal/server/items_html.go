@@ -1,11 +1,13 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/paulmach/orb"
@@ -42,6 +44,7 @@ type itemsView struct {
 
 	Search                                                    bool   // there are texts to search
 	BoxValue, TimeValue, FilterValue, SearchValue, LimitValue string // of the parameters bbox, datetime, filter, q and limit, as asked
+	Found, For                                                string // how many there are, of what; what words asked for, beginning with a blank
 	Example, Fallback                                         string // a filter that finds something of what is shown, and one that finds something elsewhere
 	faulty
 
@@ -338,10 +341,13 @@ func (c *call) nameItem(v *itemView) error {
 			v.TitleLang = values[i].Lang
 		}
 		if other := c.refersTo(p); other != nil {
-			v.belong(c.titleOf(other), values[i])
+			v.belong(c.oneOf(other), values[i])
 		}
 	}
-	v.Parts = c.partsOf(v)
+	var err error
+	if v.Parts, err = c.partsOf(v); err != nil {
+		return err
+	}
 	var ids []string
 	for _, n := range []*neighbour{&v.Prev, &v.Next} {
 		if n.ID != "" {
@@ -368,12 +374,22 @@ func (v *itemView) belong(kind string, s shown) {
 	}
 }
 
-// partsOf links to the features of other collections that refer to a feature of this one.
-func (c *call) partsOf(v *itemView) (out []crumb) {
-	name := shown{Text: v.ID}
+// oneOf is what one feature of a collection is called; the title of the collection where no catalogue knows it.
+func (c *call) oneOf(coll *store.Collection) string {
+	switch coll.ID {
+	case "fylker":
+		return c.text("one.fylker")
+	case "kommuner":
+		return c.text("one.kommuner")
+	}
+	return c.titleOf(coll)
+}
+
+// partsOf links to the features of other collections that refer to a feature of this one, with their number.
+func (c *call) partsOf(v *itemView) (out []crumb, err error) {
+	name := v.ID
 	if v.named {
-		name = name.named(shown{Text: v.Title}, "")
-		name.Number = name.Number && c.coll.Key.Type == cql2.TypeText
+		name = v.Title
 	}
 	for _, coll := range c.cat.Collections {
 		for i := range coll.Properties {
@@ -381,11 +397,45 @@ func (c *call) partsOf(v *itemView) (out []crumb) {
 			if !coll.Public || p.Hidden || c.refersTo(p) != c.coll || reserved[p.Name] || !simple(p.Type) {
 				continue
 			}
-			out = append(out, crumb{c.text("item.parts-link", c.titleOf(coll), c.columnOf(p).Title, name.Label()),
-				c.htmlHref("/collections/"+coll.ID+"/items") + "&" + queryEscape(p.Name) + "=" + queryEscape(v.ID)})
+			n, err := c.countOf(coll, p, v.ID)
+			if err != nil {
+				return nil, err
+			}
+			if n == 0 {
+				continue
+			}
+			title := c.titleOf(coll)
+			if n > 0 {
+				title = inDigits(strconv.Itoa(n), c.lang) + " " + insideSentence(title)
+			}
+			text := c.text("item.parts-link", title, name)
+			if by := c.columnOf(p).Title; slices.ContainsFunc(coll.Properties, func(x store.Property) bool { return x.Name != p.Name && !x.Hidden && c.refersTo(&x) == c.coll }) {
+				text += " (" + by + ")"
+			}
+			out = append(out, crumb{text, c.htmlHref("/collections/"+coll.ID+"/items") + "&" + queryEscape(p.Name) + "=" + queryEscape(v.ID)})
 		}
 	}
-	return out
+	return out, nil
+}
+
+// countOf is how many features of a collection have that value; -1 where counting would take long.
+func (c *call) countOf(coll *store.Collection, p *store.Property, value string) (n int, err error) {
+	e, err := equals(p, value, c.zone())
+	if err == nil {
+		e, err = cql2.Check(e, coll)
+	}
+	if err != nil {
+		return -1, nil // an id that no value can be
+	}
+	err = c.ask(func(ctx context.Context) error {
+		page, err := c.s.store.Page(ctx, c.current(coll, store.Query{Filter: e, Limit: 1, Count: store.CountCheap}))
+		if err != nil {
+			return err
+		}
+		n = page.Matched
+		return nil
+	})
+	return n, err
 }
 
 // itemHref is the page of a feature of the collection; "" for no id.

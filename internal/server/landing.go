@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"html/template"
 	"slices"
+	"strconv"
 	"strings"
 
 	"grense/api/ogcapi"
@@ -57,13 +58,34 @@ func (s *Server) landing(c *call) (*answer, error) {
 	if whole := c.country(); whole != nil {
 		view.Map, a.Fleeting = c.overview(whole, c.text("map.landing", c.titleOf(whole), whole.Count))
 	}
-	view.Searches = c.searches()
+	view.Searches, view.Finds = c.searches(), c.finds()
 	a.Page = &page{Name: "landing", Title: title, Description: description, Data: view, Script: view.Map != "" || view.Searches != nil}
 	return a, nil
 }
 
 // searchesMost is how many collections the search of the landing page offers.
 const searchesMost = 4
+
+// findsMost is how many kinds of features the landing page begins with.
+const findsMost = 4
+
+// finds tells what there is: the largest kinds of features that people search by name, those of areas first.
+func (c *call) finds() string {
+	var parts []string
+	for _, coll := range c.searchOrder() {
+		if coll.Geometry != nil && coll.Count > 0 && len(parts) < findsMost {
+			parts = append(parts, inDigits(strconv.Itoa(coll.Count), c.lang)+" "+insideSentence(c.titleOf(coll)))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	list := strings.Join(parts[:len(parts)-1], ", ")
+	if list != "" {
+		list += " " + c.text("landing.and") + " "
+	}
+	return c.text("landing.finds", list+parts[len(parts)-1])
+}
 
 // searches are the collections that can be searched for words and whose features have titles, the largest first.
 func (c *call) searches() (out []searched) {
@@ -93,6 +115,7 @@ type landingView struct {
 	Collections []ogcapi.Collection
 	Map         template.HTML // of the first collection of areas
 	Searches    []searched
+	Finds       string // what there is; "" for nothing
 	Publisher   string // name, or address, of who stands behind the data; "" for nobody
 	Keyed       bool   // data need a key
 	Divisions   bool   // points can be looked up

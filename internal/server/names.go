@@ -18,6 +18,7 @@ type shown struct {
 	Href   string  // of what it stands for; "" when it stands for nothing
 	Lang   string  // language of Text, a BCP 47 tag; "" when the data do not say
 	Number bool    // Code is of digits: it is written before the name
+	Time   string  // the day or moment that Text is, by RFC 3339; "" for none
 	Parts  []shown // the elements of a list, which are written instead; nil when the value is none
 }
 
@@ -32,8 +33,10 @@ func (c *call) show(p *store.Property, v any) shown {
 	switch {
 	case numeric(p) && (p.Unit != "" || strings.Contains(text, ".")): // else it may be a year or an id, which people write without groups
 		text = inDigits(text, c.lang)
-	case p.Type == cql2.TypeTimestamp:
-		text = momentText.Replace(text)
+	case (p.Type == cql2.TypeTimestamp || p.Type == cql2.TypeDate) && text != "":
+		if day, ok := c.dateText(text); ok {
+			return shown{Text: day, Time: text}
+		}
 	}
 	s := shown{Text: text, Lang: foreign(languageOfName(p.Name), c.lang)}
 	var many []json.RawMessage
@@ -49,9 +52,6 @@ func (c *call) show(p *store.Property, v any) shown {
 	}
 	return s
 }
-
-// momentText writes a moment (RFC 3339) for people: 2024-01-01 12:00:00 UTC.
-var momentText = strings.NewReplacer("T", "\u00a0", "Z", "\u00a0UTC")
 
 // numeric reports whether the values of a property are numbers, which a table writes to the right.
 func numeric(p *store.Property) bool {
@@ -287,6 +287,9 @@ func (s shown) HTML() template.HTML {
 		return template.HTML(strings.Join(parts, ", "))
 	}
 	text := template.HTMLEscapeString(s.Label())
+	if s.Time != "" {
+		return template.HTML(`<time datetime="` + template.HTMLEscapeString(s.Time) + `">` + text + "</time>")
+	}
 	if s.Href == "" && s.Lang == "" {
 		return template.HTML(text)
 	}

@@ -27,11 +27,11 @@ func TestCodesAndReferencesAreShownByName(t *testing.T) {
 	a, reg := serve(t, "", nil), serveRegister(t, func(c *config.Config) { c.Auth = "open" })
 	for path, wants := range map[string][]string{
 		"/collections/kommuner/items?f=html&lang=en&nr=1103":                                     {`/collections/fylker/items/11?f=html&amp;lang=en">11 Rogaland</a>`, `<option value="03">03 Oslo</option>`},
-		"/collections/kommuner/items/1103?f=html&lang=en":                                        {`>11 Rogaland</a>`, "What it belongs to", "Counties: <a", `rel="prev"`, "Previous: Eigersund", "Next: Haugesund"},
+		"/collections/kommuner/items/1103?f=html&lang=en":                                        {`>11 Rogaland</a>`, ">Part of</h2>", "County: <a", `rel="prev"`, "Previous: Eigersund", "Next: Haugesund"},
 		"/collections/sted/items?f=html&lang=en&limit=3&properties=navneobjekttype,fylkesnummer": {`/codelists/navneobjekttype?f=html&amp;lang=en#code-fylke">County</a>`, `#code-03" lang="nb">03 Oslo</a>`, `<option value="NO">Norway</option>`},
 		"/collections/stedsnavn/items?f=html&lang=en&limit=3":                                    {`/collections/sted/items/1?f=html&amp;lang=en">Oslo</a>`},
-		"/collections/sted/items/1?f=html&lang=en":                                               {`>County</a> <code class="hint">fylke</code>`, ">Place names (Place: Oslo)</a>", "\u00a0UTC</td>"},
-		"/collections/fylker/items/11?f=html&lang=en":                                            {`&amp;fylke_nr=11">Municipalities (County number: 11 Rogaland)</a>`},
+		"/collections/sted/items/1?f=html&lang=en":                                               {`>County</a> <code class="hint">fylke</code>`, ">1 place names in Oslo</a>", `<td><time datetime="`},
+		"/collections/fylker/items/11?f=html&lang=en":                                            {`&amp;fylke_nr=11">23 municipalities in Rogaland</a>`},
 		"/TileMatrixSets/WorldCRS84Quad?f=html&lang=en":                                          {"Cell size (°)"},
 		"/TileMatrixSets/utm33n?f=html&lang=en":                                                  {"Cell size (m)"},
 	} {
@@ -61,12 +61,12 @@ func TestCodesOfDivisionsLeadToThem(t *testing.T) {
 	a := serve(t, path, nil)
 	body := string(a.get("/collections/sted/items/17?f=html&lang=en").wants(200).Body)
 	link := `<a href="` + a.URL + `/collections/kommuner/items/1101?f=html&amp;lang=en">1101 Eigersund</a>`
-	for _, want := range []string{`<th scope="row">Municipality number</th><td>` + link, `<th scope="row">All municipalities</th><td>` + link, `<li>Municipalities: ` + link, "/collections/fylker/items/11?f=html"} {
+	for _, want := range []string{`<th scope="row">Municipality number</th><td>` + link, `<th scope="row">All municipalities</th><td>` + link, `<li>Municipality: ` + link, "/collections/fylker/items/11?f=html"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the place lacks %s", want)
 		}
 	}
-	if strings.Count(body, "<li>Municipalities:") != 1 {
+	if strings.Count(body, "<li>Municipality:") != 1 {
 		t.Error("the place belongs to the same municipality twice")
 	}
 	href := a.URL + "/collections/sted/items?f=html&lang=en&kommunenummer=1101"

@@ -103,6 +103,35 @@ func (v *view) Ours(href string) string {
 // whatever name the server was reached (CSP Level 3, 'self').
 func (v *view) Local(path string) string { return localPath(v.c.base()) + path }
 
+// Inside writes a title as it stands inside a sentence.
+func (v *view) Inside(title string) string { return insideSentence(title) }
+
+// insideSentence begins a title with a small letter, unless it is an abbreviation.
+func insideSentence(title string) string {
+	a, n := utf8.DecodeRuneInString(title)
+	b, _ := utf8.DecodeRuneInString(title[n:])
+	if unicode.IsUpper(b) || !unicode.IsLetter(b) {
+		return title
+	}
+	return string(unicode.ToLower(a)) + title[n:]
+}
+
+// MapCaption is what the usual map shows, by the kind of its geometries.
+func (v *view) MapCaption() string {
+	if v.c.coll == nil || v.c.coll.Geometry == nil {
+		return v.c.text("map.caption")
+	}
+	switch d, known := dimensions[v.c.coll.Geometry.Type]; {
+	case !known:
+		return v.c.text("map.caption-mixed")
+	case d == 0:
+		return v.c.text("map.caption-points")
+	case d == 1:
+		return v.c.text("map.caption-lines")
+	}
+	return v.c.text("map.caption")
+}
+
 // Static gives the address of an embedded file, without scheme and host.
 func (v *view) Static(name string) string {
 	if h, ok := v.c.s.pages.hashed[name]; ok {

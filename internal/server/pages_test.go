@@ -171,7 +171,7 @@ func TestFormLeavesOutEmptyFields(t *testing.T) {
 		t.Error("empty fields select")
 	}
 	one := a.get("/collections/kommuner/items?f=html&lang=nb&nr=&navn=Oslo&bbox=&limit=10").wants(200)
-	if !strings.Contains(string(one.Body), ">1 objekt.</p>") || !strings.Contains(string(one.Body), `value="Oslo"`) {
+	if !strings.Contains(string(one.Body), ">1 treff for «Oslo».</p>") || !strings.Contains(string(one.Body), `value="Oslo"`) {
 		t.Errorf("a filled field does not select: %.900s", one.Body)
 	}
 	a.get("/collections/kommuner/items?f=html&nothing=").wants(400)

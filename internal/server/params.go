@@ -298,7 +298,7 @@ var (
 			return err
 		})}
 
-	paramSearch = &param{Name: "q", Description: "Words, or a position", Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200}, parse: into(parseSearched)}
+	paramSearch = &param{Name: "q", Description: "Words, as q of a collection takes them, of which one may name a kind of divisions", Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200}, parse: into(parseSearched)}
 
 	paramFilter = &param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: schemaFilled,
 		parse: into(func(_ *call, p *itemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
