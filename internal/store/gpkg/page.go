@@ -400,6 +400,9 @@ func (qu *question) count(ctx context.Context, c *conn, q store.Query, p *store.
 	if n := qu.counted(); n >= 0 {
 		return n, nil
 	}
+	if n, ok, err := qu.countSpans(ctx, c); err != nil || ok {
+		return n, err
+	}
 	rest, before := qu, 0
 	if q.Cursor == "" && len(p.Rows) > 0 && len(qu.keys) == 1 && qu.filter.Residue == nil && qu.calls() {
 		last, _ := qu.l.id(p.Rows[len(p.Rows)-1].ID)

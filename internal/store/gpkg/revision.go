@@ -39,6 +39,7 @@ type revision struct {
 	nodes  *nodeCache  // of the store
 
 	typeAhead typeAhead
+	spans     spansKept
 }
 
 func (r *revision) take() bool {

@@ -36,3 +36,27 @@ func (c *compiler) valid(v *store.Versions, at time.Time) Fragment {
 	end := c.src.Fields[v.End]
 	return Cat(begun[0], Ident(" <= "), begun[1], Ident(" AND ("), ended[0], Ident(op), ended[1], Ident(" OR "), c.column(end), Ident(" IS NULL)"))
 }
+
+// Spans returns, of collections whose versions do not overlap, the validity of the rows called alias as two expressions, and the moment as a text that compares with them as bytes do;
+// false where these have no such form. A row whose end is null, and begins before or with the moment, is valid.
+func Spans(d Dialect, s *Source, alias string, at time.Time) (start, end, moment string, ok bool) {
+	v := s.Versions
+	if v == nil || v.Overlap {
+		return "", "", "", false
+	}
+	c := &compiler{d: d, src: s, alias: alias, depth: new(int)}
+	begun, ok := c.moment(s.Fields[v.Start], at)
+	ended, same := c.moment(s.Fields[v.End], at)
+	if !ok || !same {
+		return "", "", "", false
+	}
+	start, _ = New(d).Add(begun[0]).SQL()
+	end, _ = New(d).Add(ended[0]).SQL()
+	_, one := New(d).Add(begun[1]).SQL()
+	_, other := New(d).Add(ended[1]).SQL()
+	if len(one) != 1 || len(other) != 1 || one[0] != other[0] {
+		return "", "", "", false
+	}
+	moment, ok = one[0].(string)
+	return start, end, moment, ok
+}

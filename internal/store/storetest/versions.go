@@ -200,8 +200,10 @@ func (s *versioned) exercise(t *testing.T, st store.Store) {
 		for _, in := range []*time.Location{time.UTC, east} {
 			q.AsOf = day(1).Add(time.Duration(n) * s.unit).In(in)
 			s.answers(t, st, q, s.asOf(q.AsOf))
+			s.counts(t, st, q)
 			q.AsOf = q.AsOf.Add(5*time.Hour + 59*time.Minute)
 			s.answers(t, st, q, s.asOf(q.AsOf))
+			s.counts(t, st, q)
 		}
 	}
 	q.AsOf = day(1).Add(6 * s.unit)
@@ -237,6 +239,15 @@ func (s *versioned) answers(t *testing.T, st store.Store, q store.Query, want []
 				t.Errorf("as of %v: %s begins %s, want %s", q.AsOf, got[i], starts[i], s.moment(v.start))
 			}
 		}
+	}
+}
+
+// counts asks for a page that does not tell the count by itself.
+func (s *versioned) counts(t *testing.T, st store.Store, q store.Query) {
+	t.Helper()
+	q.Limit = 1
+	if got, want := page(t, st, q).Matched, len(s.asOf(q.AsOf)); got != want {
+		t.Errorf("as of %v: a page of one has %d matched, want %d", q.AsOf, got, want)
 	}
 }
 

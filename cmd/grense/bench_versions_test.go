@@ -1,0 +1,96 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// mostOfThePast is how many times as much CPU a page as of a day may cost as the same page of now.
+const mostOfThePast = 1.3
+
+// pastAndNow are questions of the same number of features of now and as of days. day comes from the same source of chance in both.
+func pastAndNow() []struct {
+	name string
+	page func(rng *rand.Rand, day string) string
+} {
+	items := func(query func(*rand.Rand) string) func(*rand.Rand, string) string {
+		return func(rng *rand.Rand, day string) string {
+			return "/collections/places/items?" + query(rng) + day
+		}
+	}
+	return []struct {
+		name string
+		page func(rng *rand.Rand, day string) string
+	}{
+		{"25,000 features of two versions: 10", items(func(*rand.Rand) string { return "limit=10" })},
+		{"25,000 features of two versions: 100", items(func(*rand.Rand) string { return "limit=100" })},
+		{"25,000 features of two versions: a fresh box, at most 10", items(func(rng *rand.Rand) string { return "limit=10&" + alongNorway(rng) })},
+		{"25,000 features of two versions: one by its id", func(rng *rand.Rand, day string) string {
+			return fmt.Sprintf("/collections/places/items/p%05d?f=json%s", rng.IntN(25_000), day)
+		}},
+	}
+}
+
+// serveTwoVersions serves 25,000 places along Norway, each with a version until 2010 and one since.
+func serveTwoVersions(t *testing.T) *serving {
+	t.Helper()
+	var b bytes.Buffer
+	b.WriteString("nr,name,validFrom,validTo,lon,lat\n")
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := range 25_000 {
+		lat := 58 + 12*rng.Float64()
+		at := fmt.Sprintf("%.5f,%.5f", 5.5+(lat-58)*1.5+3*rng.Float64(), lat)
+		fmt.Fprintf(&b, "p%05d,Before %d,1990-01-01,2010-01-01,%s\np%05d,Since %d,2010-01-01,,%s\n", i, i, at, i, i, at)
+	}
+	dir := t.TempDir()
+	table, file := filepath.Join(dir, "places.csv"), filepath.Join(dir, "places.gpkg")
+	if err := os.WriteFile(table, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := program(t, context.Background(), dir, "import", table, "--into", file, "--collection", "places", "--id-field", "nr").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return serve(t, nil, file)
+}
+
+// compareTimes adds a row for each question: of now, as of the day on which the versions before hold, and as of a day that is another each time.
+func compareTimes(t *testing.T, table io.Writer, s *serving) {
+	t.Helper()
+	fmt.Fprint(table, "\n| Request of features with versions | As of µs | Now µs | Ratio |\n|---|---:|---:|---:|\n")
+	for _, q := range pastAndNow() {
+		for _, x := range []struct {
+			name string
+			day  func(*rand.Rand) string
+		}{
+			{", as of a day", func(*rand.Rand) string { return "&datetime=2005-06-01" }},
+			{", as of a fresh day", func(rng *rand.Rand) string {
+				return fmt.Sprintf("&datetime=%d-%02d-%02d", 1990+rng.IntN(19), 1+rng.IntN(12), 1+rng.IntN(28))
+			}},
+		} {
+			past := question{name: q.name + x.name, next: func(rng *rand.Rand) string { return q.page(rng, x.day(rng)) }}
+			now := question{name: q.name, next: func(rng *rand.Rand) string { return q.page(rng, "") }}
+			if !past.asked() {
+				continue
+			}
+			rng := rand.New(rand.NewPCG(5, 6))
+			record(t, s, past.next(rng))
+			record(t, s, now.next(rng))
+			one, other := &measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key}, &measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key}
+			one.calibrate(t, past, rng)
+			other.calibrate(t, now, rng)
+			ours, theirs := rounds(func() float64 { return one.round(t, past, rng) }, func() float64 { return other.round(t, now, rng) })
+			ratio := median(ours) / median(theirs)
+			fmt.Fprintf(table, "| %s | %s | %s | %.2f |\n", past.name, spread(ours), spread(theirs), ratio)
+			t.Logf("%s: %.1f µs, now %.1f µs", past.name, median(ours), median(theirs))
+			if ratio > mostOfThePast {
+				t.Errorf("%s: %.2f times as dear as of now, more than %v", past.name, ratio, mostOfThePast)
+			}
+		}
+	}
+}
