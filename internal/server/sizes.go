@@ -197,6 +197,8 @@ func (s *Server) sample(ctx context.Context, cat *store.Catalog, coll *store.Col
 	if files, err = s.openSample(cat, coll); err != nil {
 		return nil, err
 	}
+	want := files[0].Want()
+	want.VersionIDs = isVersioned(coll) // one feature may be there several times
 	bytes := 0
 	for i := range 3 {
 		offset := coll.Count * i / 3
@@ -211,7 +213,7 @@ func (s *Server) sample(ctx context.Context, cat *store.Catalog, coll *store.Col
 			if err != nil || bytes > sampleBytes {
 				break
 			}
-			err = s.store.Fetch(ctx, coll.ID, []store.Row{row}, files[0].Want(), func(f *store.Feature) error {
+			err = s.store.Fetch(ctx, coll.ID, []store.Row{row}, want, func(f *store.Feature) error {
 				z.features++
 				bytes += len(f.Geometry.WKB)
 				return files.write(f)

@@ -214,7 +214,7 @@ type pastOfDatabase struct{ *withPast }
 
 var (
 	_ store.Marked      = pastOfDatabase{}
-	_ store.Neighbourly = pastOfDatabase{}
+	_ store.Neighbourly = (*withPast)(nil)
 )
 
 // Mark is that of the data; rows of the history stay as they are.
@@ -231,7 +231,8 @@ func (s pastOfDatabase) Mark(ctx context.Context, collections ...string) (string
 	return s.Store.(store.Marked).Mark(ctx, rest...)
 }
 
-func (s pastOfDatabase) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
+// Neighbours is that of the part that has the collection.
+func (s *withPast) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
 	part := s.part(collection)
 	if n, ok := part.(store.Neighbourly); ok {
 		return n.Neighbours(ctx, collection, id)
