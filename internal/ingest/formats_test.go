@@ -1,11 +1,14 @@
 package ingest_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"grense/internal/cql2"
@@ -231,3 +234,44 @@ func FuzzFlatGeobuf(f *testing.F) { fuzzOther(f, "flatgeobuf", ".fgb") }
 func FuzzParquet(f *testing.F)    { fuzzOther(f, "parquet", ".parquet") }
 func FuzzXLSX(f *testing.F)       { fuzzOther(f, "xlsx", ".xlsx") }
 func FuzzGML(f *testing.F)        { fuzzOther(f, "gml", ".gml") }
+
+// TestAWorkbookInAnotherEncodingIsRefused (ECMA-376-2, 8.1.4: parts are UTF-8 or UTF-16).
+func TestAWorkbookInAnotherEncodingIsRefused(t *testing.T) {
+	t.Parallel()
+	c, fs := zoo(false)
+	b := written(t, "xlsx", format.Options{Collection: c, Title: "Zoo"}, fs)
+	from, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range from.File {
+		var out bytes.Buffer
+		to := zip.NewWriter(&out)
+		for _, g := range from.File {
+			w, err := to.Create(g.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, err := g.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g.Name == f.Name {
+				text = bytes.Replace(text, []byte("UTF-8"), []byte("latin1"), 1)
+			}
+			if _, err := w.Write(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := to.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ingest.OtherLayers("a.xlsx", out.Bytes()); err != nil && !errors.Is(err, ingest.ErrRefused) || err == nil && strings.Contains(f.Name, "sheet1") {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+	}
+}

@@ -92,8 +92,11 @@ func (b *xlsxBook) elements(name string, fn func(d *xml.Decoder, e xml.StartElem
 	}
 }
 
-// workbookError makes a refusal of an error of XML.
+// workbookError makes a refusal of an error of XML. Those of its declaration, as of an encoding that OPC forbids, have no type.
 func workbookError(err error) error {
+	if strings.HasPrefix(err.Error(), "xml: ") && !errors.Is(err, ErrRefused) {
+		return refusal(notWorkbook, err)
+	}
 	if _, ok := errors.AsType[*xml.SyntaxError](err); ok || errors.Is(err, zip.ErrChecksum) || errors.Is(err, zip.ErrFormat) || ended(err) == nil {
 		return refusal(notWorkbook, err)
 	}
