@@ -1,10 +1,12 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
 	"grense/internal/problem"
+	"grense/web"
 )
 
 func TestEveryKindHasAStatusAndACode(t *testing.T) {
@@ -15,6 +17,13 @@ func TestEveryKindHasAStatusAndACode(t *testing.T) {
 		}
 		if k.String() == "" {
 			t.Errorf("kind %d has no name", k)
+		}
+		for _, lang := range web.Languages() {
+			for _, name := range []string{fmt.Sprintf("status.%d", status[k]), fmt.Sprintf("status.%d-text", status[k])} {
+				if status[k] != http.StatusUnauthorized && web.Text(lang, name) == name { // whose page has the form for a key instead
+					t.Errorf("%s: %s has no words for it in %s", k, name, lang)
+				}
+			}
 		}
 	}
 }

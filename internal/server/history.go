@@ -182,6 +182,25 @@ func errNoHistory() error {
 	return problem.NotFoundf("the data served here have no history of divisions; the operator adds one with --history norway, or with grense lineage import")
 }
 
+// errNoScheme answers where the ids of the collection are no codes of a history.
+func (c *call) errNoScheme() error {
+	h, err := c.history()
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		return errNoHistory()
+	}
+	return problem.NotFoundf("the ids of %s are no codes of a history; where they are, the operator names the scheme with codes: of the collection, one of %s", c.coll.ID, strings.Join(schemeIDs(h), ", "))
+}
+
+func schemeIDs(h *history.History) (ids []string) {
+	for _, x := range h.Schemes() {
+		ids = append(ids, x.ID)
+	}
+	return ids
+}
+
 // code tells what a code stood for (on a day, or ever).
 func (s *Server) code(c *call) (*answer, error) {
 	p := c.params.(*historyParams)
@@ -192,14 +211,10 @@ func (s *Server) code(c *call) (*answer, error) {
 	if h == nil {
 		return nil, errNoHistory()
 	}
-	var known []string
-	for _, x := range h.Schemes() {
-		known = append(known, x.ID)
-	}
 	name, code := c.pathParam("schemeId"), c.pathParam("code")
 	scheme := h.Scheme(name)
 	if scheme == nil {
-		return nil, problem.NotFoundf("there is no scheme %q; there are %s", clip(name), strings.Join(known, ", "))
+		return nil, problem.NotFoundf("there is no scheme %q; there are %s", clip(name), strings.Join(schemeIDs(h), ", "))
 	}
 	all := scheme.Meanings(code)
 	if len(all) == 0 {
@@ -319,7 +334,7 @@ func (s *Server) lineage(c *call, w http.ResponseWriter) error {
 	}
 	id, p := c.pathParam("featureId"), c.params.(*historyParams)
 	if scheme == nil {
-		return errNoHistory()
+		return c.errNoScheme()
 	}
 	v, at, err := c.meant(scheme, id, p.at)
 	if err != nil {

@@ -187,7 +187,9 @@ func TestLineageOfAFeature(t *testing.T) {
 		a.get(of + "1580/lineage" + bad).wants(400)
 	}
 	serve(t, "", nil).get(of + "1580/lineage").wants(404)
-	a.get("/collections/divisions_events/items/1/lineage").wants(404)
+	if r := a.get("/collections/divisions_events/items/1/lineage").wants(404); !strings.Contains(string(r.Body), "codes: of the collection, one of fylke, kommune") {
+		t.Errorf("no cure in %s", r.Body)
+	}
 	serveHistory(t, func(c *config.Config) { c.Auth = "required" }).get(of + "1580/lineage").wants(401)
 }
 
