@@ -68,9 +68,9 @@ func (c *Config) description() Text {
 	}
 	if c.Auth == "open" {
 		key = Text{
-			"nb": "Denne tjeneren er åpen: data kan hentes uten API-nøkkel. Der det kreves en, sendes den i headeren X-API-Key.",
-			"nn": "Denne tenaren er open: data kan hentast utan API-nøkkel. Der det trengst ein, blir han send i headeren X-API-Key.",
-			"en": "This server is open: data need no API key. Where one is needed, it is sent in the header X-API-Key.",
+			"nb": "Denne tjeneren er åpen: data kan hentes uten API-nøkkel. Tjenere som krever en nøkkel, tar den i headeren X-API-Key.",
+			"nn": "Denne tenaren er open: data kan hentast utan API-nøkkel. Tenarar som krev ein nøkkel, tek han i headeren X-API-Key.",
+			"en": "This server is open: data need no API key. Servers that need a key take it in the header X-API-Key.",
 		}
 	}
 	to := Text{

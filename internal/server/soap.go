@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -162,10 +163,15 @@ type soapView struct {
 	Operations             []string
 	Selected               string // operation of the example
 	Request                string // envelope in the form
-	Response               string // what came back; "" before the form was sent
-	Status                 int    // of the response; 0 before the form was sent
-	Keyed                  bool   // searches need a key
-	NeedsKey               bool   // and the browser holds none
+	Fields                 []soapField
+	faulty
+	Written  bool   // the request was written as XML
+	Broken   string // why it is no XML; "" for nothing
+	Fault    string // what the service says is wrong with it; "" for nothing
+	Response string // what came back; "" before the form was sent
+	Status   int    // of the response; 0 before the form was sent
+	Keyed    bool   // searches need a key
+	NeedsKey bool   // and the browser holds none
 }
 
 // soapRule is a rule of the searches, in the language of the page.
@@ -204,6 +210,10 @@ func (s *Server) soapPage(c *call, w http.ResponseWriter) error {
 		return c.writeDoc(w, soapDoc{Title: c.text("soap.title"), Endpoint: v.Endpoint, WSDL: v.WSDL, Schemas: v.Schemas, Operations: v.Operations, Links: c.selfLinks(soapPath)})
 	}
 	v.Request = string(contract.ExampleRequest(op, false, s.cfg.SOAP.NamespaceBase))
+	var err error
+	if v.Fields, err = c.soapForm(op, nil); err != nil {
+		return err
+	}
 	return c.writeSOAPPage(w, v)
 }
 
@@ -218,12 +228,38 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 	if err := c.readForm(2 * int64(s.cfg.Limits.SOAPBody)); err != nil { // escapes make a form longer than what it holds
 		return err
 	}
+	if c.values == nil { // of which links take the language
+		c.values = url.Values{"lang": {c.lang}}
+	}
 	op := c.r.PostForm.Get("operation")
 	if _, ok := contract.TheContract().Operation(op); !ok {
 		op = "findSteder"
 	}
 	v := c.soapViewOf(op)
-	v.Request = c.r.PostForm.Get("request")
+	var err error
+	if v.Fields, err = c.soapForm(op, c.r.PostForm); err != nil {
+		return err
+	}
+	if c.r.PostForm.Has("request") {
+		v.Request = c.r.PostForm.Get("request")
+		if v.Broken = brokenXML(v.Request); v.Broken != "" {
+			v.Written = true
+			return c.writeSOAPPage(w, v)
+		}
+	} else {
+		r, ok := c.writeRequest(op, v.Fields)
+		if !ok {
+			for _, f := range v.Fields {
+				if f.Fault != nil {
+					v.Faults = append(v.Faults, *f.Fault)
+				}
+			}
+			v.Request = string(contract.ExampleRequest(op, false, s.cfg.SOAP.NamespaceBase))
+			return c.writeSOAPPage(w, v)
+		}
+		v.Request = s.envelope(r)
+	}
+	v.Written = c.r.PostForm.Has("request")
 	req, err := http.NewRequestWithContext(c.r.Context(), http.MethodPost, v.Endpoint, strings.NewReader(v.Request))
 	if err != nil {
 		return err
@@ -232,7 +268,7 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 	res := &recorder{header: http.Header{}, limit: trySize}
 	s.soap.Call(res, req)
 	v.Status, v.Response = res.status, res.text()
-	v.Hits = c.hitsOf(v.Response)
+	v.Hits, v.Fault = c.hitsOf(v.Response), faultOf(v.Response)
 	return c.writeSOAPPage(w, v)
 }
 
@@ -267,7 +303,7 @@ func operationNames() []string {
 
 func (c *call) writeSOAPPage(w http.ResponseWriter, v soapView) error {
 	h := w.Header()
-	plain, err := c.s.pages.render(c, &page{Name: "soap", Title: c.text("soap.title"), Data: v})
+	plain, err := c.s.pages.render(c, &page{Name: "soap", Title: c.text("soap.title"), Description: c.text("soap.description"), Crumbs: c.crumbs(""), Data: &v, Refused: v.Faults != nil || v.Broken != ""})
 	if err != nil {
 		return err
 	}

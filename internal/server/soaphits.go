@@ -1,12 +1,35 @@
 package server
 
 import (
+	"cmp"
 	"encoding/xml"
+	"fmt"
+	"slices"
 	"strings"
 )
 
 // mostHits is how many hits the page of the place-name service shows as a table.
 const mostHits = 50
+
+// hitNames are the elements that name a hit, which come first and lead to its page.
+var hitNames = []string{"visningsnavn", "stedsnavn", "skrivemaate", "tittel"}
+
+// hitTitles are the names of the texts of elements that the form has fields for.
+var hitTitles = map[string]string{"stedsnavn": "name", "skrivemaate": "spelling", "navneobjekttypeId": "type", "stedstatusId": "status", "navnestatusId": "status", "skrivemaatestatusId": "status",
+	"navnesakstatusId": "casestatus", "kommunerIds": "municipality", "spraakId": "language", "vedtaksmyndighetId": "authority", "aar": "year", "saksnummer": "case", "beskrivelse": "description"}
+
+// unshownHits are the elements that say little to people; they are in the answer as XML.
+var unshownHits = []string{"geometri", "sortering", "antallTilleggsopplysninger", "antallInterneMerknader", "spraakprioriteringId"}
+
+// child is the first child of that name; nil for none.
+func (n *xmlNode) child(name string) *xmlNode {
+	for i := range n.Children {
+		if n.Children[i].XMLName.Local == name {
+			return &n.Children[i]
+		}
+	}
+	return nil
+}
 
 // hitTable is the hits of an answer for people.
 type hitTable struct {
@@ -38,19 +61,41 @@ func (c *call) hitsOf(answer string) *hitTable {
 	t := &hitTable{More: len(hits) > mostHits}
 	hits = hits[:min(len(hits), mostHits)]
 	at := map[string]int{}
+	for _, name := range hitNames {
+		if slices.ContainsFunc(hits, func(h xmlNode) bool { return h.child(name) != nil }) {
+			at[name] = len(t.Columns)
+			t.Columns = append(t.Columns, name)
+		}
+	}
 	for _, hit := range hits {
 		for _, f := range hit.Children {
-			if _, ok := at[f.XMLName.Local]; !ok {
+			if _, ok := at[f.XMLName.Local]; !ok && !slices.Contains(unshownHits, f.XMLName.Local) {
 				at[f.XMLName.Local] = len(t.Columns)
 				t.Columns = append(t.Columns, f.XMLName.Local)
 			}
 		}
 	}
+	defer func() {
+		for i, name := range t.Columns {
+			if text := hitTitles[name]; text != "" {
+				t.Columns[i] = c.text(fmt.Sprintf("soap.field.%s", text))
+			}
+		}
+	}()
 	for _, hit := range hits {
 		row := make([]hitCell, len(t.Columns))
+		page := ""
 		for _, f := range hit.Children {
 			name := f.XMLName.Local
-			row[at[name]] = hitCell{f.leaves(), c.recordHref(operation, name, f.leaves())}
+			i, ok := at[name]
+			if !ok {
+				continue
+			}
+			row[i] = hitCell{f.leaves(), c.recordHref(operation, name, f.leaves())}
+			page = cmp.Or(page, row[i].Href)
+		}
+		if slices.Contains(hitNames, t.Columns[0]) && row[0].Text != "" {
+			row[0].Href = page
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -1,0 +1,209 @@
+package server
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	contract "grense/api/placename"
+)
+
+// soapField is a field of the form that writes the request of a search.
+type soapField struct {
+	Name, Title, Type, Mode, Value string
+	Options                        choices // nil: any value
+	Fault                          *fieldFault
+}
+
+// soapRequests make an empty request of each search.
+var soapRequests = map[string]func() contract.Request{
+	"findNavnesaker":                             func() contract.Request { return &contract.FindNavnesaker{} },
+	"findSteder":                                 func() contract.Request { return &contract.FindSteder{} },
+	"findStederForMatrikkelenhetreferanse":       func() contract.Request { return &contract.FindStederForMatrikkelenhetreferanse{} },
+	"findStedsnavn":                              func() contract.Request { return &contract.FindStedsnavn{} },
+	"findStedsnavnForMatrikkelenhetreferanse":    func() contract.Request { return &contract.FindStedsnavnForMatrikkelenhetreferanse{} },
+	"findSkrivemaater":                           func() contract.Request { return &contract.FindSkrivemaater{} },
+	"findSkrivemaaterForMatrikkelenhetreferanse": func() contract.Request { return &contract.FindSkrivemaaterForMatrikkelenhetreferanse{} },
+	"findVedtak":                                 func() contract.Request { return &contract.FindVedtak{} },
+	"findSamlevedtak":                            func() contract.Request { return &contract.FindSamlevedtak{} },
+	"findBoeker":                                 func() contract.Request { return &contract.FindBoeker{} },
+	"findKartprodukter":                          func() contract.Request { return &contract.FindKartprodukter{} },
+}
+
+// soapFields are the fields of searches that forms have, in their order, each with the name of its text and its code list; "" for none.
+var soapFields = []struct{ field, text, list string }{
+	{"Stedsnavn", "name", ""}, {"Skrivemaate", "spelling", ""}, {"Soeketekst", "words", ""}, {"KommunerIds", "municipality", "kommune"}, {"Kommunenummer", "municipality", "kommune"},
+	{"Gaardsnummer", "farm", ""}, {"Bruksnummer", "holding", ""}, {"NavneobjekttyperIds", "type", "navneobjekttype"}, {"NavneobjekttypeIds", "type", "navneobjekttype"},
+	{"StedstatuserIds", "status", "stedstatus"}, {"NavnestatuserIds", "status", "navnestatus"}, {"SkrivemaatestatuserIds", "status", "skrivemaatestatus"}, {"NavnesakstatuserIds", "casestatus", "navnesakstatus"},
+	{"SpraakIds", "language", "spraak"}, {"Avsluttet", "closed", ""}, {"VedtaksmyndighetId", "authority", "vedtaksmyndighet"}, {"VedtaksmyndigheterIds", "authority", "vedtaksmyndighet"}, {"Aar", "year", ""}, {"Saksnummer", "case", ""},
+	{"Beskrivelse", "description", ""}, {"ProduktkodeId", "product", "karttype"}, {"Kartblad", "sheet", ""}, {"Utgivelsesaar", "published", ""},
+	{"RegistrertEtter", "registered-after", ""}, {"RegistrertFoer", "registered-before", ""}, {"OppdatertEtter", "updated-after", ""}, {"OppdatertFoer", "updated-before", ""},
+	{"VedtattEtter", "decided-after", ""}, {"VedtattFoer", "decided-before", ""},
+}
+
+// searchValues are the fields of a request that a form can fill, by name.
+func searchValues(r contract.Request) map[string]reflect.Value {
+	out := map[string]reflect.Value{}
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		for i := range v.NumField() {
+			f, name := v.Field(i), v.Type().Field(i).Name
+			switch {
+			case name == "StedsnavnContext" || name == "Flags":
+			case f.Kind() == reflect.Struct:
+				walk(f)
+			default:
+				out[name] = f
+			}
+		}
+	}
+	walk(reflect.ValueOf(r).Elem())
+	return out
+}
+
+// soapForm is the form of a search, filled with what was typed.
+func (c *call) soapForm(operation string, typed url.Values) (fields []soapField, err error) {
+	values := searchValues(soapRequests[operation]())
+	for _, x := range soapFields {
+		v, ok := values[x.field]
+		if !ok {
+			continue
+		}
+		f := soapField{Name: x.field, Title: c.text(fmt.Sprintf("soap.field.%s", x.text)), Type: "text", Value: strings.TrimSpace(typed.Get(x.field))}
+		switch v.Interface().(type) {
+		case *time.Time:
+			if f.Type = "date"; f.Value != "" && !isDay(f.Value) {
+				f.Type = "text"
+			}
+		case *int32, *int64:
+			f.Mode = "numeric"
+		case *bool:
+			f.Options = choices{{"true", c.text("items.yes"), "", f.Value == "true"}, {"false", c.text("items.no"), "", f.Value == "false"}}
+		}
+		if x.list != "" {
+			if f.Options, err = c.listChoices(x.list, f.Value); err != nil {
+				return nil, err
+			}
+		}
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// listChoices are the codes of a list by name; nil where there are none. What was typed is among them.
+func (c *call) listChoices(list, typed string) (out choices, err error) {
+	names, err := c.codeNames(list)
+	if err != nil || len(names.codes) == 0 {
+		return nil, err
+	}
+	for _, code := range names.codes {
+		s := shown{Text: code}.named(c.inLanguage(names.of[code]), "")
+		out = append(out, choice{Value: code, Title: s.Text, Lang: s.Lang, Selected: code == typed})
+	}
+	slices.SortStableFunc(out, func(a, b choice) int { return strings.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)) })
+	if typed != "" && !slices.ContainsFunc(out, func(x choice) bool { return x.Selected }) {
+		out = append(out, choice{Value: typed, Title: typed, Selected: true})
+	}
+	return out, nil
+}
+
+// writeRequest makes the request of the fields. Fields that cannot be read have a fault afterwards; then ok is false.
+func (c *call) writeRequest(operation string, fields []soapField) (r contract.Request, ok bool) {
+	r, ok = soapRequests[operation](), true
+	*r.Context() = contract.StedsnavnContext{SystemVersion: "1", ClientIdentification: "page", Locale: map[string]string{"nb": "nb_NO", "nn": "nn_NO", "en": "en_GB"}[c.lang],
+		SnapshotVersion: time.Date(9999, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))}
+	if flags := reflect.ValueOf(r).Elem().FieldByName("Flags"); flags.IsValid() {
+		flags.Set(reflect.ValueOf(contract.Flags{BeregnVisningsnavn: true}))
+	}
+	values := searchValues(r)
+	for i := range fields {
+		f := &fields[i]
+		if f.Value == "" {
+			continue
+		}
+		if kind := setField(values[f.Name], f, c.s.oslo); kind != "" {
+			f.Fault, ok = &fieldFault{Name: f.Name, Title: f.Title, Text: c.text(fmt.Sprintf("fault.%s", kind)), Target: "s-" + f.Name}, false
+		}
+	}
+	return r, ok
+}
+
+// setField puts what was typed into a field of a request; it returns the name of what is wrong, "" for nothing.
+func setField(v reflect.Value, f *soapField, oslo *time.Location) string {
+	text := f.Value
+	switch v.Interface().(type) {
+	case string:
+		v.SetString(text)
+	case *string:
+		v.Set(reflect.ValueOf(&text))
+	case []string:
+		v.Set(reflect.ValueOf([]string{text}))
+	case *bool:
+		is := text == "true"
+		v.Set(reflect.ValueOf(&is))
+	case *time.Time:
+		zone := oslo
+		if strings.HasPrefix(f.Name, "Vedtatt") { // a day of the contract
+			zone = time.UTC
+		}
+		day, err := time.ParseInLocation(time.DateOnly, text, zone)
+		if err != nil {
+			return "day"
+		}
+		v.Set(reflect.ValueOf(&day))
+	default:
+		n, err := strconv.ParseInt(text, 10, 64)
+		x := reflect.New(v.Type().Elem())
+		if err != nil || x.Elem().OverflowInt(n) {
+			return "whole"
+		}
+		x.Elem().SetInt(n)
+		v.Set(x)
+	}
+	return ""
+}
+
+// envelope is a request as SOAP 1.1.
+func (s *Server) envelope(r contract.Request) string {
+	return string(contract.Example{Request: r}.Message(s.cfg.SOAP.NamespaceBase))
+}
+
+// brokenXML tells where a message is no XML, in English; "" where it is.
+func brokenXML(message string) string {
+	d := xml.NewDecoder(strings.NewReader(strings.TrimSpace(message)))
+	for {
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return ""
+		}
+		if err != nil {
+			return err.Error()
+		}
+	}
+}
+
+// faultOf is the text of a fault; "" for none.
+func faultOf(answer string) string {
+	d := xml.NewDecoder(bytes.NewReader([]byte(answer)))
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		if start, ok := token.(xml.StartElement); ok && (start.Name.Local == "faultstring" || start.Name.Local == "Text") {
+			var text string
+			if d.DecodeElement(&text, &start) != nil {
+				return ""
+			}
+			return strings.TrimSpace(text)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package server_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"grense/api/placename"
+)
+
+func TestPlaceNamesAreSearchedByForm(t *testing.T) {
+	t.Parallel()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, nil)
+	ask := func(lang string, fields url.Values) string {
+		t.Helper()
+		r := a.post("/soap/stedsnavn/v1?f=html&lang="+lang, "application/x-www-form-urlencoded", fields.Encode(), "Origin", a.URL).wants(200)
+		for _, f := range htmlFaults(r.Body) {
+			t.Errorf("%v: %s", fields, f)
+		}
+		return string(r.Body)
+	}
+	form := string(a.get("/soap/stedsnavn/v1?f=html&lang=nb&operation=findSteder").wants(200).Body)
+	for _, want := range []string{`name="Stedsnavn"`, `<option value="0301">Oslo</option>`, `<option value="by">`, `<select id="s-StedstatuserIds"`, `type="date"`, `#answer"`} {
+		if !strings.Contains(form, want) {
+			t.Errorf("the form lacks %s", want)
+		}
+	}
+	page := ask("nn", url.Values{"operation": {"findSteder"}, "Stedsnavn": {"Oslo"}, "KommunerIds": {"0301"}, "NavneobjekttyperIds": {"kommune"}})
+	for _, want := range []string{`/collections/sted/items/`, `lang=nn">Oslo</a>`, `<h2 id="answer"`, "&lt;t:stedsnavn&gt;Oslo&lt;/t:stedsnavn&gt;", `value="Oslo"`, ` selected>Oslo</option>`, "findStederResponse"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the answer lacks %s", want)
+		}
+	}
+	if n := strings.Count(page[strings.Index(page, `id="answer"`):], `<tr><td><a href=`); n != 1 {
+		t.Errorf("%d hits", n)
+	}
+	page = ask("nn", url.Values{"operation": {"findSteder"}, "Stedsnavn": {"Oslo"}, "OppdatertEtter": {"i fjor"}})
+	if f := fieldsOf(page); f["Stedsnavn"] != "Oslo" || f["OppdatertEtter"] != "i fjor" || !strings.Contains(page, "<title>Feil: ") || !strings.Contains(page, `id="s-OppdatertEtter-fault">Skriv ein dag`) || strings.Contains(page, `id="answer"`) {
+		t.Errorf("a wrong day costs what was typed: %v", f)
+	}
+	if page = ask("nb", url.Values{"operation": {"findSteder"}, "request": {"<a><b></a>"}}); !strings.Contains(page, "ikke gyldig XML:") || !strings.Contains(page, "&lt;a&gt;&lt;b&gt;&lt;/a&gt;") {
+		t.Error("broken XML is not told as that")
+	}
+	if page = ask("en", url.Values{"operation": {"findSteder"}, "Stedsnavn": {"*"}}); !strings.Contains(page, "The service answers:") {
+		t.Error("what the service refuses is not told")
+	}
+	for _, op := range placename.TheContract().Operations {
+		ask("nb", url.Values{"operation": {op.Name}, "Stedsnavn": {"Os*"}, "Soeketekst": {"norske"}, "Kommunenummer": {"0301"}, "Gaardsnummer": {"1"}, "Aar": {"2012"}, "Avsluttet": {"true"}, "VedtattEtter": {"2001-01-01"}, "OppdatertFoer": {"2024-01-01"}})
+		if n := strings.Count(string(a.get("/soap/stedsnavn/v1?f=html&lang=en&operation="+op.Name).wants(200).Body), `id="s-`); n == 0 {
+			t.Errorf("%s has no fields", op.Name)
+		}
+	}
+}
