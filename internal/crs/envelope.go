@@ -8,6 +8,8 @@ import (
 
 const (
 	edgePoints  = 64 // points on each edge of a box
+	fewPoints   = 8  // of one of smallEdge degrees at most, which bends so little that the margin stays some tens of metres
+	smallEdge   = 2
 	meridianGap = 80 // degrees from the central meridian up to which transverse Mercator is taken as regular
 )
 
@@ -60,7 +62,11 @@ func projected(b, deg orb.Bound, f Func, to ID) orb.Bound {
 			return everywhere
 		}
 	}
-	e := trace(b, f)
+	points := edgePoints
+	if deg.Max[0]-deg.Min[0] <= smallEdge && deg.Max[1]-deg.Min[1] <= smallEdge {
+		points = fewPoints
+	}
+	e := trace(b, f, points)
 	if e.broken {
 		return everywhere
 	}
@@ -69,7 +75,7 @@ func projected(b, deg orb.Bound, f Func, to ID) orb.Bound {
 
 // geographic returns the envelope in degrees of a box in a projected CRS.
 func geographic(b orb.Bound, p projection) orb.Bound {
-	e := trace(b, p.inverse)
+	e := trace(b, p.inverse, edgePoints)
 	if e.broken {
 		return degrees
 	}
@@ -97,20 +103,20 @@ type outline struct {
 	broken   bool      // some point has no image
 }
 
-// trace follows the edges of b through f.
-func trace(b orb.Bound, f Func) outline {
+// trace follows the edges of b through f, by so many points on each.
+func trace(b orb.Bound, f Func, points int) outline {
 	e := outline{min: orb.Point{math.Inf(1), math.Inf(1)}, max: orb.Point{math.Inf(-1), math.Inf(-1)}}
 	ring := [...]orb.Point{b.Min, {b.Max[0], b.Min[1]}, b.Max, {b.Min[0], b.Max[1]}, b.Min}
 	for i := range 4 {
-		e.edge(ring[i], ring[i+1], f)
+		e.edge(ring[i], ring[i+1], f, points)
 	}
 	return e
 }
 
-func (e *outline) edge(from, to orb.Point, f Func) {
+func (e *outline) edge(from, to orb.Point, f Func, points int) {
 	var last, before orb.Point
-	for i := range edgePoints + 1 {
-		t := float64(i) / edgePoints
+	for i := range points + 1 {
+		t := float64(i) / float64(points)
 		x, y := f(from[0]*(1-t)+to[0]*t, from[1]*(1-t)+to[1]*t)
 		p := orb.Point{x, y}
 		for k := range p {
