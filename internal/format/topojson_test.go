@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/paulmach/orb"
@@ -268,4 +271,37 @@ func canonical(ring []orb.Point) string {
 		slices.Reverse(open)
 	}
 	return slices.Min(all)
+}
+
+// TestATopologyOfManySmallAreasTakesFewBytes: of squares that lie side by side each side is an arc.
+func TestATopologyOfManySmallAreasTakesFewBytes(t *testing.T) {
+	const across = 250
+	c := &store.Collection{ID: "squares", Geometry: &store.Geom{Name: "geom", CRS: crs.CRS84}}
+	w, err := format.Find("topojson").Open(io.Discard, format.Options{Collection: c, Temp: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b []byte
+	for i := range across * across {
+		x, y := float64(i%across)/across, float64(i/across)/across
+		const d = 1.0 / across
+		b = wkb.AppendCount(wkb.AppendCount(wkb.AppendHeader(b[:0], wkb.Polygon, false), 1), 5)
+		for _, p := range [...][2]float64{{x, y}, {x + d, y}, {x + d, y + d}, {x, y + d}, {x, y}} {
+			b = wkb.AppendXY(b, p[0], p[1])
+		}
+		if err := w.Write(&store.Feature{ID: strconv.Itoa(i), Geometry: store.Geometry{WKB: b}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := w.Close(false); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) / (5 * across * across); n > 64 {
+		t.Errorf("%d bytes for each position", n)
+	} else {
+		t.Logf("%d bytes for each position", n)
+	}
 }

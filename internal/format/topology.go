@@ -19,10 +19,9 @@ type topology struct {
 	arcs   int     // that were written
 	id     []int32 // by position: where in at it is for the first time
 	beside [][2]int32
-	known  map[uint64]int32 // the last of the arcs with a sum
-	begin  []int32          // where in way an arc begins, and where the last one ends
-	way    []int32          // the ids of arcs
-	before []int32          // by arc: another one with its sum; -1: none
+	begin  []int32 // where in way an arc begins, and where the last one ends
+	way    []int32 // the ids of arcs
+	table  []int32 // of open addresses, a power of two of them: positions and then arcs, each its number and 1
 }
 
 // Values of beside that are no neighbours.
@@ -36,7 +35,8 @@ const (
 func (t *topology) settle(refs, arcs *scratch) error {
 	t.number()
 	t.meet()
-	t.known, t.begin, t.way, t.before = map[uint64]int32{}, append(t.begin[:0], 0), t.way[:0], t.before[:0]
+	t.begin, t.way = append(t.begin[:0], 0), t.way[:0]
+	clear(t.table) // no more arcs than positions
 	var line, list []int32
 	var b []byte
 	start := int32(0)
@@ -68,13 +68,17 @@ func (t *topology) settle(refs, arcs *scratch) error {
 	return err
 }
 
-// number fills id, by a table of open addresses.
+// number fills id.
 func (t *topology) number() {
 	size := 16
 	for size < 2*len(t.at) {
 		size *= 2
 	}
-	table := make([]int32, size)
+	if size > len(t.table) {
+		t.table = make([]int32, size)
+	}
+	table, size := t.table, len(t.table)
+	clear(table)
 	t.id = slices.Grow(t.id[:0], len(t.at))[:len(t.at)]
 	for i, p := range t.at {
 		h := (uint64(uint32(p[0]))<<32 | uint64(uint32(p[1]))) * 0x9e3779b97f4a7c15
@@ -159,21 +163,16 @@ func (t *topology) arc(line []int32) int32 {
 		sum = (sum ^ uint64(v)) * 0x9e3779b97f4a7c15
 		sum ^= sum >> 29
 	}
-	first, there := t.known[sum]
-	if !there {
-		first = -1
+	at := int(sum>>32) & (len(t.table) - 1)
+	for t.table[at] != 0 && !slices.Equal(t.way[t.begin[t.table[at]-1]:t.begin[t.table[at]]], line) {
+		at = (at + 1) & (len(t.table) - 1)
 	}
-	found := first
-	for found >= 0 && !slices.Equal(t.way[t.begin[found]:t.begin[found+1]], line) {
-		found = t.before[found]
-	}
-	if found < 0 {
-		found = int32(len(t.before))
-		t.known[sum] = found
-		t.before = append(t.before, first)
+	if t.table[at] == 0 {
+		t.table[at] = int32(len(t.begin))
 		t.way = append(t.way, line...)
 		t.begin = append(t.begin, int32(len(t.way)))
 	}
+	found := t.table[at] - 1
 	if found += int32(t.arcs); back {
 		return ^found
 	}
