@@ -134,26 +134,45 @@ func (e *CSV) comma(dst []byte, at int) []byte {
 	return dst
 }
 
+// What a byte of a text means for its field; other bytes stand for themselves.
+const (
+	csvEnds  uint8 = 1 << iota // it would end the field or the line
+	csvSemi                    // the same where the dialect separates by semicolons
+	csvQuote                   // it is written twice
+)
+
+var csvBytes = [256]uint8{',': csvEnds, '\r': csvEnds, '\n': csvEnds, ';': csvSemi, '"': csvEnds | csvQuote}
+
 // appendField writes a text, in quotes where it needs them. Bytes that are no UTF-8 become U+FFFD.
 func (e *CSV) appendField(dst []byte, s string) []byte {
-	quote := strings.ContainsAny(s, ",;\"\r\n")
-	if !e.excel {
-		quote = strings.ContainsAny(s, ",\"\r\n")
+	var marks uint8
+	for i := range len(s) {
+		marks |= csvBytes[s[i]]
 	}
+	quote := marks&csvEnds != 0 || e.excel && marks&csvSemi != 0
 	if quote {
 		dst = append(dst, '"')
 	}
 	if e.excel && s != "" && strings.IndexByte("=+-@\t\r", s[0]) >= 0 {
 		dst = append(dst, '\'')
 	}
+	if marks&csvQuote == 0 && utf8.ValidString(s) {
+		dst = append(dst, s...)
+	} else {
+		dst = appendDoubled(dst, s)
+	}
+	if quote {
+		dst = append(dst, '"')
+	}
+	return dst
+}
+
+func appendDoubled(dst []byte, s string) []byte {
 	for _, r := range s {
 		if r == '"' {
 			dst = append(dst, '"')
 		}
 		dst = utf8.AppendRune(dst, r)
-	}
-	if quote {
-		dst = append(dst, '"')
 	}
 	return dst
 }
