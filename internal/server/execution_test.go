@@ -79,6 +79,9 @@ func TestFaultyExecutionsAreProblems(t *testing.T) {
 			t.Errorf("%s %.80s: %s %v", tt.path, tt.body, r.Header.Get("Content-Type"), r.json()["type"])
 		}
 	}
+	if r := a.send(echo, `{"inputs":`, "Content-Type", "application/json").wants(400); !strings.HasPrefix(r.json()["detail"].(string), "body: send a JSON object") {
+		t.Errorf("%s", r.Body)
+	}
 	if r := a.get("/processes/ingen").wants(404); r.json()["type"] != exceptions+"no-such-process" {
 		t.Errorf("%s", r.Body)
 	}

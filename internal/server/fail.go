@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -101,7 +102,7 @@ func (c *call) problemOf(e *problem.Error) ogcapi.Problem {
 			if i > 0 {
 				b.WriteString("; ")
 			}
-			b.WriteString(f.Name)
+			b.WriteString(cmp.Or(f.Name, f.In))  // the JSON pointer of all of a body is empty
 			if f.In != "body" || f.Value != "" { // else it is missing
 				b.WriteString("=" + strconv.Quote(f.Value))
 			}

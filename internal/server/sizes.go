@@ -133,7 +133,6 @@ func (c *call) fileSizes() *fileSizes {
 	case <-c.r.Context().Done():
 	}
 	z, _ := c.s.sizes.held.Get(key)
-	c.unfinished = c.unfinished || z == nil
 	return z
 }
 
@@ -197,9 +196,8 @@ func (s *Server) sample(ctx context.Context, cat *store.Catalog, coll *store.Col
 	if files, err = s.openSample(cat, coll); err != nil {
 		return nil, err
 	}
-	want := files[0].Want()
-	want.VersionIDs = isVersioned(coll) // one feature may be there several times
-	bytes := 0
+	bytes, want := 0, files[0].Want()
+	want.VersionIDs = coll.Versions != nil // several of one id have no place in a file
 	for i := range 3 {
 		offset := coll.Count * i / 3
 		if i > 0 && offset < i*sampleRun || err != nil || bytes > sampleBytes {
