@@ -24,7 +24,7 @@ var may = map[string]string{
 	"internal/archive":         "internal/cache",
 	"internal/arc":             "internal/crs internal/wkb",
 	"internal/locate":          "internal/arc internal/crs internal/wkb",
-	"internal/enrich":          "",
+	"internal/enrich":          "internal/history",
 	"internal/cql2":            "internal/crs internal/wkb",
 	"internal/store":           "internal/cql2 internal/crs internal/wkb",
 	"internal/store/sqlq":      "internal/store internal/cql2 internal/crs internal/wkb",

@@ -66,7 +66,7 @@ func (c *translateCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	defer in.Close()
-	t := &translating{codes: codes, columns: []string{c.As, c.As + "_name"}, from: c.From, to: c.To}
+	t := &translating{Translation: enrich.Translation{Codes: codes, Added: [2]string{c.As, c.As + "_name"}}, from: c.From, to: c.To}
 	t.table = enrich.NewCSV(t, enrich.Options{Code: c.Column, Error: c.As + "_error"})
 	if c.Out != "" || !isTerminal(p.Stdout) {
 		t.meter = newMeter(p.Stderr, "bytes")
@@ -194,7 +194,7 @@ func (c *translateCmd) explained(ctx context.Context, t *translating, err error)
 	case ctx.Err() != nil:
 		return errors.New("interrupted; the table was not translated to its end")
 	case errors.Is(err, history.ErrAmbiguous):
-		return fmt.Errorf("%s, row %d: %s; choose --on-ambiguous list, null or largest", what, t.table.Report.Rows, t.several)
+		return fmt.Errorf("%s, row %d: %s of %s is %s on %s; choose --on-ambiguous list, null or largest", what, t.table.Report.Rows, t.Asked, t.from, strings.ReplaceAll(t.Several, " ", " and "), t.to)
 	}
 	return fmt.Errorf("cannot translate %s: %w", what, err)
 }
@@ -210,15 +210,12 @@ func interruptible(ctx context.Context, in io.Reader) io.Reader {
 	return r
 }
 
-// translating is one table on its way. It implements enrich.Finder.
+// translating is one table on its way.
 type translating struct {
-	codes     *history.Translator
-	columns   []string
-	from, to  string
-	table     *enrich.Table
-	meter     *meter // nil: nothing is shown
-	ambiguous int    // rows
-	several   string // what history.ErrAmbiguous is about
+	enrich.Translation
+	from, to string
+	table    *enrich.Table
+	meter    *meter // nil: nothing is shown
 }
 
 func (t *translating) run(w io.Writer, r io.Reader, size int64) error {
@@ -232,30 +229,6 @@ func (t *translating) run(w io.Writer, r io.Reader, size int64) error {
 	return nil
 }
 
-// Columns are the code of the other day and its name.
-func (t *translating) Columns() []string { return t.columns }
-
-// At is not asked: the column of codes is named.
-func (t *translating) At(dst []string, _, _ float64) ([]string, string, error) { return dst, "", nil }
-
-// Code translates a code.
-func (t *translating) Code(dst []string, code string) ([]string, bool, error) {
-	r, err := t.codes.Translate(code)
-	if errors.Is(err, history.ErrAmbiguous) {
-		t.several = fmt.Sprintf("%s of %s is %s on %s", code, t.from, strings.ReplaceAll(r.Code, " ", " and "), t.to)
-	}
-	if err != nil {
-		return dst, false, err
-	}
-	if r.Ambiguous {
-		t.ambiguous++
-	}
-	if r.Fault != "" {
-		return dst, r.Restored, &enrich.Fault{Detail: r.Fault}
-	}
-	return append(dst, r.Code, r.Name), r.Restored, nil
-}
-
 // summary tells what became of the rows.
 func (t *translating) summary(faults string) string {
 	r := t.table.Report
@@ -266,8 +239,8 @@ func (t *translating) summary(faults string) string {
 	if r.Errors > 0 {
 		s += fmt.Sprintf(", %d with an error (see the column %s)", r.Errors, faults)
 	}
-	if t.ambiguous > 0 {
-		s += fmt.Sprintf("; of %d the code is several on %s", t.ambiguous, t.to)
+	if t.Ambiguous > 0 {
+		s += fmt.Sprintf("; of %d the code is several on %s", t.Ambiguous, t.to)
 	}
 	if r.RestoredCodes > 0 {
 		s += fmt.Sprintf("; %d had lost zeros at the beginning of the code, which were put back", r.RestoredCodes)

@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -91,16 +90,13 @@ func (translateCodes) Execute(ctx context.Context, env *Env, in Inputs) (Outputs
 			return err
 		}
 		row, _, _ := strings.Cut(err.Error(), ":")
-		return Fault(t.several, row+": the code stands for several; choose list, null or largest", "onAmbiguous")
+		return Fault(t.Asked, row+": the code stands for several; choose list, null or largest", "onAmbiguous")
 	}
 	return d.outputs(), nil
 }
 
-// translating translates the codes of one execution. It implements enrich.Finder.
-type translating struct {
-	*history.Translator
-	several string // the code that history.ErrAmbiguous is about
-}
+// translating translates the codes of one execution.
+type translating struct{ enrich.Translation }
 
 func newTranslator(ctx context.Context, env *Env, in Inputs) (*translating, error) {
 	s, err := schemeOf(ctx, env, in)
@@ -113,14 +109,15 @@ func newTranslator(ctx context.Context, env *Env, in Inputs) (*translating, erro
 			return nil, Fault(in.Text(name), "send a day, as 2024-01-31", name)
 		}
 	}
-	return &translating{Translator: s.NewTranslator(days[0], days[1], history.Choice(in.Text("onAmbiguous")))}, nil
+	codes := s.NewTranslator(days[0], days[1], history.Choice(in.Text("onAmbiguous")))
+	return &translating{enrich.Translation{Codes: codes, Added: [2]string{"translated", "translated_name"}}}, nil
 }
 
 func (t *translating) list(codes []any) (Outputs, error) {
 	out := make([]translation, len(codes))
 	for i, x := range codes {
 		code, _ := x.(string)
-		r, err := t.Translate(code)
+		r, err := t.Codes.Translate(code)
 		if errors.Is(err, history.ErrAmbiguous) {
 			return nil, Fault(code, "it stands for several: "+r.Code+"; choose list, null or largest with onAmbiguous", "codes", strconv.Itoa(i))
 		}
@@ -134,25 +131,4 @@ func (t *translating) list(codes []any) (Outputs, error) {
 		}
 	}
 	return Outputs{"translations": {Value: out}}, nil
-}
-
-// Columns are the code of the other day and its name.
-func (t *translating) Columns() []string { return []string{"translated", "translated_name"} }
-
-// At refuses points: only codes are translated.
-func (t *translating) At(dst []string, _, _ float64) ([]string, string, error) {
-	return dst, "there is no code", nil
-}
-
-// Code translates one.
-func (t *translating) Code(dst []string, code string) ([]string, bool, error) {
-	r, err := t.Translate(code)
-	if err != nil {
-		t.several = code
-		return dst, false, err
-	}
-	if r.Fault != "" {
-		return dst, r.Restored, &enrich.Fault{Detail: r.Fault}
-	}
-	return slices.Concat(dst, []string{r.Code, r.Name}), r.Restored, nil
 }
