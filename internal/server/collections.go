@@ -41,6 +41,9 @@ func (s *Server) collection(c *call) (*answer, error) {
 	}
 	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open", Tiled: tileSets(c.coll) != nil,
 		Timed: c.coll.IntervalStart != "" || c.coll.Versions != nil}
+	if at := c.coll.Modified; !at.IsZero() {
+		view.Updated = at.UTC().Format(time.RFC3339)
+	}
 	a := &answer{JSON: doc, LD: ld, Links: doc.Links}
 	if c.rep.F != asHTML.F {
 		return a, nil
@@ -62,12 +65,13 @@ func (s *Server) collection(c *call) (*answer, error) {
 // collectionView is what the page of a collection shows.
 type collectionView struct {
 	ogcapi.Collection
-	Schema ogcapi.Schema
-	Keyed  bool
-	Files  []downloadLink
-	Map    template.HTML // its features, or where they are
-	Tiled  bool          // there are tiles of it
-	Timed  bool          // a day picks what held then
+	Schema  ogcapi.Schema
+	Keyed   bool
+	Files   []downloadLink
+	Map     template.HTML // its features, or where they are
+	Tiled   bool          // there are tiles of it
+	Updated string        // when its features were written last, by RFC 3339; "" where nobody knows
+	Timed   bool          // a day picks what held then
 }
 
 // CRSName is the name of a coordinate system that the collection is offered in; "" for any other.

@@ -39,3 +39,12 @@ func TestTheLandingPageBeginsWithWhatOneFinds(t *testing.T) {
 		}
 	}
 }
+
+func TestThePageOfACollectionTellsWhenItWasUpdated(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	page := string(a.get("/collections/kommuner?f=html&lang=en").wants(200).Body)
+	if _, rest, ok := strings.Cut(page, "<dt>Last updated</dt><dd><time datetime=\""); !ok || !strings.HasPrefix(rest, "20") {
+		t.Errorf("the page does not tell it: %t", ok)
+	}
+}

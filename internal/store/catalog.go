@@ -77,8 +77,9 @@ type Collection struct {
 	Description Text
 	Keywords    []string
 	Links       []Link
-	Invented    bool `json:"-"` // its features or their borders are made up: so says the description in the source, whatever settings put in its place
-	Public      bool // served as an OGC API collection; SOAP reads the others too
+	Invented    bool      `json:"-"` // its features or their borders are made up: so says the description in the source, whatever settings put in its place
+	Modified    time.Time `json:"-"` // when its features were written last, as far as the source tells; zero where it does not
+	Public      bool      // served as an OGC API collection; SOAP reads the others too
 
 	Key         FeatureKey // what the feature id is made of
 	Geometry    *Geom      // nil: features have no geometry

@@ -77,7 +77,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 		return nil, err
 	}
 	l := &layer{Collection: &store.Collection{
-		Table: d.table.name, Title: textOf(d.title), Description: textOf(d.description), Public: true, Count: sv.Count, Extent: sv.Bound,
+		Table: d.table.name, Title: textOf(d.title), Description: textOf(d.description), Public: true, Modified: d.changed, Count: sv.Count, Extent: sv.Bound,
 	}, source: &sqlq.Source{Table: d.table.quoted(), Fields: map[string]*sqlq.Field{}}}
 	if d.own != nil {
 		d.own.describe(l.Collection)

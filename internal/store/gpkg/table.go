@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"grense/internal/store"
 	"grense/internal/store/sqlq"
@@ -119,13 +120,15 @@ type contents struct {
 	geometryType                    string
 	z                               bool
 	srs                             srs
+	changed                         time.Time // zero: not told
 }
 
 // readContents lists the layers in a stable order.
 func readContents(c *conn) ([]contents, error) {
 	var list []contents
-	err := c.query(`SELECT table_name, data_type, identifier, description FROM gpkg_contents ORDER BY rowid`, nil, func(r row) error {
-		list = append(list, contents{table: r.Text(0), kind: r.Text(1), title: r.Text(2), description: r.Text(3)})
+	err := c.query(`SELECT table_name, data_type, identifier, description, last_change FROM gpkg_contents ORDER BY rowid`, nil, func(r row) error {
+		changed, _ := time.Parse(time.RFC3339, r.Text(4)) // other programs write what they like
+		list = append(list, contents{table: r.Text(0), kind: r.Text(1), title: r.Text(2), description: r.Text(3), changed: changed})
 		return nil
 	})
 	if err != nil {

@@ -230,7 +230,7 @@ func (d *draft) open(sv *survey) *layer {
 		c := *d.own
 		l.Collection = &c
 	}
-	l.Count, l.Extent, l.Temporal = sv.Count, sv.Bound, sv.Temporal
+	l.Count, l.Extent, l.Temporal, l.Modified = sv.Count, sv.Bound, sv.Temporal, d.written
 	l.Key = store.FeatureKey{Column: strings.Join(sv.Key, ", "), Type: cql2.TypeText}
 	l.parts, l.sure = keyParts(t, sv.Key), sv.Sure
 	if len(l.parts) == 1 && l.parts[0].integer {
