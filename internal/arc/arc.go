@@ -38,7 +38,7 @@ const MaxPosition = 1<<28 - 1
 // Options say how levels are made. Areas and lengths are in units of the grid of the level.
 type Options struct {
 	Tolerance float64 // area of the triangles by which vertices are removed; weighted: sharp bends go first. Defaults to 16
-	Island    float64 // area below which a ring without junctions is left out, but for the largest of its feature. Defaults to 64
+	Island    float64 // area below which a ring without junctions is left out, but for the largest of its feature. Defaults to 16
 	Span      int32   // features less wide and high are left out. Defaults to 4
 }
 
@@ -65,7 +65,7 @@ func (o Options) orDefault() Options {
 		o.Tolerance = 16
 	}
 	if o.Island == 0 {
-		o.Island = 64
+		o.Island = 16
 	}
 	if o.Span == 0 {
 		o.Span = 4

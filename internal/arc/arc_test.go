@@ -278,7 +278,7 @@ func TestSmallFeatureGoesToItsLongestNeighbour(t *testing.T) {
 func TestFeatureKeepsItsLargestRing(t *testing.T) {
 	t.Parallel()
 	m := orb.MultiPolygon{{square(0, 0, 5, 5)}, {square(20, 0, 6, 6)}, {square(40, 0, 1, 1)}}
-	l := build(t, 1, arc.Options{}, 1, m)[0]
+	l := build(t, 1, arc.Options{Island: 64}, 1, m)[0]
 	if got := feature(l, 0); len(got) != 1 || area(got) != 36 || l.LeftOut != 0 {
 		t.Errorf("%v, %d left out", got, l.LeftOut)
 	}

@@ -221,11 +221,16 @@ func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 	return t, nil
 }
 
-// tileBody is a tile as a body. It is compressed quickly: what it costs is part of the time of a tile that nobody has asked for before.
+// tileBody is a tile as a body. It is compressed quickly: what it costs is part of the time of a tile that nobody has asked for before. Where that finds next to
+// nothing, as among short numbers it may, it is compressed again with more care.
 func tileBody(plain []byte) *body {
 	sum := sha256.Sum256(plain)
 	b := &body{plain: plain, etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
-	if gz := compress(nil, plain, gzip.BestSpeed); len(gz) < len(plain) {
+	gz := compress(nil, plain, gzip.BestSpeed)
+	if len(gz) > len(plain)/8*7 {
+		gz = compress(gz[:0], plain, gzip.DefaultCompression)
+	}
+	if len(gz) < len(plain) {
 		b.gz = gz
 	}
 	return b
