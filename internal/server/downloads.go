@@ -463,7 +463,11 @@ func (l downloadLink) HTML() template.HTML {
 // pageDownloads are the links of the files of the collection, or of what the page selects from it: matched features, -1 where that is not known. Sizes of files
 // that are not made yet are estimated; told says whether they were.
 func (c *call) pageDownloads(selection []string, matched int) (out []downloadLink, told bool) {
-	reps, sizes := c.s.downloadReps(), c.fileSizes()
+	reps := c.s.downloadReps()
+	var sizes *fileSizes
+	if !c.ofAMoment() { // what is told of the past stays the same, and estimates do not
+		sizes = c.fileSizes()
+	}
 	for i, l := range c.downloadLinks(c.coll) {
 		f := format.Find(reps[i].F)
 		d := downloadLink{Title: f.Title, Href: l.Href, Media: l.Type, Ext: f.Ext}
