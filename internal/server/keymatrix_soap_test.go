@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,9 +23,11 @@ func TestNoSearchWithoutAKey(t *testing.T) {
 	some := "*berg*"
 	found := a.post(endpoint, "text/xml; charset=utf-8", `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>`+string(placename.AppendRequest(nil,
 		&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &some}}, placename.DefaultBase))+`</S:Body></S:Envelope>`, "X-API-Key", a.key)
+	public := a.openNames()
 	for _, m := range regexp.MustCompile(`>([A-ZÆØÅ][a-zæøå]{4,}berg[a-zæøå]*)<`).FindAllStringSubmatch(string(found.Body), -1) {
 		secrets = append(secrets, m[1])
 	}
+	secrets = slices.DeleteFunc(secrets, func(name string) bool { return strings.Contains(public, name) })
 	if len(secrets) == 0 {
 		t.Fatalf("%d, %.3000s", found.StatusCode, found.Body)
 	}
@@ -64,6 +67,18 @@ func TestNoSearchWithoutAKey(t *testing.T) {
 	if w := a.get(endpoint + "?wsdl").StatusCode; w != http.StatusOK {
 		t.Errorf("the description: %d", w)
 	}
+}
+
+// openNames are all code lists, which need no key: municipalities are called like places.
+func (a *api) openNames() string {
+	a.t.Helper()
+	var lists struct{ CodeLists []struct{ ID string } }
+	decode(a.t, a.get("/codelists?f=json").wants(http.StatusOK).Body, &lists)
+	var all strings.Builder
+	for _, l := range lists.CodeLists {
+		all.Write(a.get("/codelists/" + l.ID + "?f=json").wants(http.StatusOK).Body)
+	}
+	return all.String()
 }
 
 // mutated are requests of an operation: whole, broken, and with a key where none is read.
