@@ -91,8 +91,9 @@ func told(t *testing.T, what string, by <-chan string) string {
 	}
 }
 
-// TestSubscribersAreToldWhenTheServerIsKilledBetweenTries: what a server that is killed had still to tell is told once, after its restart or by another server of the database.
-func TestSubscribersAreToldWhenTheServerIsKilledBetweenTries(t *testing.T) {
+// TestAcceptSubscribersAreToldWhenTheServerIsKilledBetweenTries: what a server that is killed had still to tell is told once, after its restart or by another server of the database.
+func TestAcceptSubscribersAreToldWhenTheServerIsKilledBetweenTries(t *testing.T) {
+	wantsClients(t)
 	if !inOwnNetwork(t) {
 		return
 	}

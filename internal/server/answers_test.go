@@ -255,6 +255,10 @@ func (x *counters) writer() (set func(row, n int) error) {
 // TestKeptAnswersFollowWriters: ten programs write while others ask the same again and again; no answer misses what was committed before it was asked for.
 func TestKeptAnswersFollowWriters(t *testing.T) {
 	t.Parallel()
+	rounds := 150
+	if testing.Short() {
+		rounds = 30
+	}
 	x := newCounters(t)
 	a := serveStore(t, x.st, nil)
 	var committed [rowsOfCounters]atomic.Int64
@@ -279,7 +283,7 @@ func TestKeptAnswersFollowWriters(t *testing.T) {
 	paths := []string{"/collections/tellere/items", "/collections/tellere/items?f=csv", "/collections/tellere/items?f=html", "/collections/tellere/items/3", "/collections/tellere/items/3?f=html"}
 	for _, path := range paths {
 		readers.Go(func() {
-			for range 150 {
+			for range rounds {
 				var before [rowsOfCounters]int64
 				for i := range before {
 					before[i] = committed[i].Load()

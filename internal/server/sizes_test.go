@@ -83,18 +83,3 @@ func TestSizesOfFilesAreKnownBeforePagesAsk(t *testing.T) {
 		t.Errorf("pages sampled again: %d questions", n-before)
 	}
 }
-
-// TestFilesOfVersionsHaveSizes: versions of one feature are told apart in samples, as in files of all of them.
-func TestFilesOfVersionsHaveSizes(t *testing.T) {
-	t.Parallel()
-	a := serveVersions(t, nil)
-	const path = "/collections/areas/items?f=html&lang=en"
-	a.get(path).wants(200)
-	a.settled()
-	if body := a.get(path).wants(200).Body; !strings.Contains(string(body), ", about ") {
-		t.Error("no sizes")
-	}
-	if strings.Contains(a.logs.String(), "sizes of files left out") {
-		t.Error(a.logs.String())
-	}
-}

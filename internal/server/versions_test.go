@@ -425,6 +425,9 @@ func writePast(ctx context.Context, w store.Writer) error {
 // TestTilesOfTheFileAndOfTheDatabaseAreAlikeOnAnyDay compares tiles of now and of days of both stores, byte for byte.
 func TestTilesOfTheFileAndOfTheDatabaseAreAlikeOnAnyDay(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	path, err := fillFile(filepath.Join(t.TempDir(), "past.gpkg"), writePast)
 	if err != nil {
 		t.Fatal(err)
