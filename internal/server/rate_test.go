@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"grense/api/placename"
 	"grense/internal/config"
@@ -59,8 +60,11 @@ func TestRequestsAreChargedByTheirCost(t *testing.T) {
 	get := func(path string, header ...string) func() answer {
 		return func() answer { return a.get(path, header...) }
 	}
-	whole := a.get(kommuner + "/download?f=gpkg").wants(200).Header.Get("Content-Location")
-	charged()
+	whole := func() string {
+		defer charged()
+		return a.get(kommuner + "/download?f=gpkg").wants(200).Header.Get("Content-Location")
+	}
+	whole()
 	for _, x := range []struct {
 		what        string
 		ask         func() answer
@@ -75,7 +79,7 @@ func TestRequestsAreChargedByTheirCost(t *testing.T) {
 		{"a search through a collection", get(kommuner + "/items?limit=1&filter=CASEI(navn)%20LIKE%20CASEI('%25dal%25')"), 200, 2, 21},
 		{"a comparison of geometries", get(kommuner + "/items?limit=1&" + touches), 200, 50, 51},
 		{"the file of a collection that is there", get(kommuner + "/download?f=gpkg"), 200, 1, 1},
-		{"the rest of one", get(whole, "Range", "bytes=100-"), 206, 1, 1},
+		{"the rest of one", func() answer { return a.get(whole(), "Range", "bytes=100-") }, 206, 1, 1},
 		{"a file of all features that is made", get(kommuner + "/download?f=kml"), 200, 4.5, 12},
 		{"a file of a box", get(kommuner + "/download?f=geojsonseq&bbox=10,59,11,60"), 200, 2, 12},
 		{"a file of a comparison", get(kommuner + "/download?f=geojsonseq&" + touches), 200, 50, 110},
@@ -90,8 +94,17 @@ func TestRequestsAreChargedByTheirCost(t *testing.T) {
 			return a.send("/processes/echo/execution", `{"inputs":{"string":"x"}}`, "Prefer", "respond-async")
 		}, 201, 1, 1},
 	} {
-		x.ask().wants(x.status)
-		if got := charged(); got < x.least-0.001 || got > x.most+0.001 {
+		within := func() (float64, bool) {
+			x.ask().wants(x.status)
+			got := charged()
+			return got, got > x.least-0.001 && got < x.most+0.001
+		}
+		got, ok := within()
+		for try := 0; !ok && onPostGIS() && try < 20; try++ { // what a neighbour of the database writes makes files and indexes anew
+			time.Sleep(50 * time.Millisecond)
+			got, ok = within()
+		}
+		if !ok {
 			t.Errorf("%s: %v units, want %v to %v", x.what, got, x.least, x.most)
 		}
 	}

@@ -105,7 +105,7 @@ func (s *sink) ends() {
 	if k == nil || s.open || s.w == nil || len(s.buf)+s.plain > s.c.s.answers.most {
 		return
 	}
-	if s.gzip && s.plain+len(s.buf) >= worthwhile {
+	if s.gzip && (s.plain > 0 || len(s.buf) >= worthwhile) { // as in finish: what is packed stays so
 		s.pack()
 		k.body, k.gz = slices.Clone(s.packed), s.member
 	} else {
