@@ -156,12 +156,11 @@ func TestAcceptTilesAgainstTippecanoe(t *testing.T) {
 				others = append(others, o)
 			}
 		}
-		ours.holds(t, "tippecanoe", others, 0.02)
+		ours.holds(t, "tippecanoe", others, 0)
 	}
 }
 
-// TestAcceptZoomLevelAgainstMapshaper: with zoom-level more borders match than where mapshaper simplifies to as many corners. Areas are 9 to 18 % further off, which is
-// to become no more than mapshaper's; the bound here only keeps them from getting worse.
+// TestAcceptZoomLevelAgainstMapshaper: with zoom-level areas are no further off than where mapshaper simplifies to as many corners, and more borders match.
 func TestAcceptZoomLevelAgainstMapshaper(t *testing.T) {
 	wantsClients(t)
 	other := makers(t)
@@ -190,7 +189,7 @@ func TestAcceptZoomLevelAgainstMapshaper(t *testing.T) {
 	all := judged(t, other, files...)
 	for i, ours := range all[:len(levels)] {
 		ours.level = levels[i]
-		ours.holds(t, "mapshaper", slices.Clone(all[len(levels):]), 0.2)
+		ours.holds(t, "mapshaper", slices.Clone(all[len(levels):]), 0)
 	}
 }
 

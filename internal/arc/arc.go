@@ -37,7 +37,7 @@ const MaxPosition = 1<<28 - 1
 
 // Options say how levels are made. Areas and lengths are in units of the grid of the level.
 type Options struct {
-	Tolerance float64 // area of the triangles by which vertices are removed; weighted: sharp bends go first. Defaults to 16
+	Tolerance float64 // area of the triangles by which vertices are removed; weighted: sharp bends go first, and so do those that give areas their size back. Defaults to 16
 	Island    float64 // area below which a ring without junctions is left out, but for the largest of its feature. Defaults to 16
 	Span      int32   // features less wide and high are left out. Defaults to 4
 }
@@ -51,6 +51,7 @@ type Builder struct {
 	o      Options
 	labels *labels
 	segs   []seg
+	whole  []int64 // twice the area of each feature before anything is simplified, in cells of the finest level, with what it is heir of (drop)
 	n      int32
 	ringed int // features with edges
 }
@@ -155,10 +156,14 @@ func (b *Builder) next(ctx context.Context, segs []seg, i int) (*Level, []seg, e
 	if err != nil {
 		return nil, nil, err
 	}
+	if i == 0 {
+		b.whole = b.sizes(segs)
+	}
 	segs = b.drop(segs)
 	g, segs := b.settled(newGraph(segs, b.labels), segs)
 	g.islands(b.o.Island)
-	g.simplify(b.o.Tolerance)
+	segs = g.segments(segs[:0])
+	g.simplify(b.o.Tolerance, b.drift(segs, i))
 	g, segs = b.settled(g, segs) // faces have become smaller
 	segs = g.segments(segs[:0])
 	l := g.level(b.n)
@@ -200,12 +205,14 @@ func (b *Builder) Levels(ctx context.Context, n int) ([]*Level, error) {
 
 // halve moves all ends to the grid of the next level.
 func (b *Builder) halve(segs []seg) {
-	half := func(p Point) Point { return Point{(p.X + 1) >> 1, (p.Y + 1) >> 1} }
 	for i := range segs {
 		s := &segs[i]
-		*s = b.labels.segment(half(s.a), half(s.b), s.label)
+		*s = b.labels.segment(s.a.half(), s.b.half(), s.label)
 	}
 }
+
+// half is the position on a grid that is half as fine; of two that are as near the even one, so that nothing drifts to one side from level to level.
+func (p Point) half() Point { return Point{(p.X + p.X>>1&1) >> 1, (p.Y + p.Y>>1&1) >> 1} }
 
 // seg is an edge from a to b, which is greater by less. The label says what is on its sides, as seen from a to b.
 type seg struct {

@@ -250,7 +250,7 @@ func square(x, y, w, h float64) orb.Ring {
 func TestFaceThatCollapsesLeavesNoGap(t *testing.T) {
 	t.Parallel()
 	// A strip of a width of 3 between two squares: from a unit of 8 on it is a line or less than four units.
-	levels := build(t, 1, arc.Options{}, 6, orb.Polygon{square(0, 0, 100, 101)}, orb.Polygon{square(100, 0, 3, 101)}, orb.Polygon{square(103, 0, 97, 101)})
+	levels := build(t, 1, arc.Options{}, 6, orb.Polygon{square(0, 0, 128, 130)}, orb.Polygon{square(128, 0, 3, 130)}, orb.Polygon{square(131, 0, 129, 130)})
 	for i, l := range levels {
 		valid(t, l)
 		covered(t, l)
@@ -259,6 +259,44 @@ func TestFaceThatCollapsesLeavesNoGap(t *testing.T) {
 		}
 		if _, outline := edges(l); len(outline) > 12 {
 			t.Errorf("level %d: an outline of %d edges", i, len(outline))
+		}
+	}
+}
+
+// TestAreasKeepTheirSize: what is lost of an area at one place of its border is won at another, also from level to level.
+func TestAreasKeepTheirSize(t *testing.T) {
+	t.Parallel()
+	features := patchwork(3, 10, 100)
+	for i, l := range build(t, 0.3, arc.Options{}, 5, features...) {
+		off, all := 0.0, 0.0
+		for f, g := range features {
+			whole := math.Abs(area(orb.MultiPolygon{g.(orb.Polygon)}))
+			off += math.Abs(area(feature(l, f))*l.Unit*l.Unit - whole)
+			all += whole
+		}
+		if most := []float64{0.001, 0.002, 0.0025, 0.008, 0.03}[i]; off > most*all {
+			t.Errorf("level %d of %d vertices: areas are off by %.5f of all", i, l.Vertices(), off/all)
+		}
+	}
+}
+
+// TestNothingMovesToOneSide: positions are as often moved to the left and down as to the right and up, on all levels together.
+func TestNothingMovesToOneSide(t *testing.T) {
+	t.Parallel()
+	var features []orb.Geometry
+	for i := range 400 {
+		features = append(features, orb.Polygon{square(float64(i%20*1501), float64(i/20*1307), 1400, 1200)})
+	}
+	for i, l := range build(t, 1, arc.Options{}, 8, features...) {
+		var by orb.Point
+		for f, g := range features {
+			is, was := feature(l, f).Bound(), g.Bound()
+			for k := range by {
+				by[k] += (is.Min[k] + is.Max[k] - (was.Min[k]+was.Max[k])/l.Unit) / 2 / float64(len(features))
+			}
+		}
+		if math.Hypot(by[0], by[1]) > 0.1 {
+			t.Errorf("level %d: all is moved by %.3f cells", i, by)
 		}
 	}
 }

@@ -47,6 +47,10 @@ func (b *Builder) drop(segs []seg) []seg {
 		}
 	}
 	into := heirs(small)
+	for f, g := range into {
+		b.whole[g] += b.whole[f]
+		b.whole[f] = 0
+	}
 	changed := make([]int32, len(b.labels.sets)) // label to label; -1: not known
 	for i := range changed {
 		changed[i] = -1

@@ -97,15 +97,13 @@ func (l *Lines) end(from int) {
 func (l *Lines) Coarser(shift uint, o Options) *Lines {
 	o = o.orDefault()
 	out := &Lines{Unit: l.Unit * float64(int64(1)<<shift), starts: []int32{0}, first: []int32{0}}
-	half := int32(0)
-	if shift > 0 {
-		half = 1 << (shift - 1)
-	}
 	for f := range l.Features() {
 		for k := l.first[f]; k < l.first[f+1]; k++ {
 			from := len(out.points)
 			for _, p := range l.points[l.starts[k]:l.starts[k+1]] {
-				p = Point{(p.X + half) >> shift, (p.Y + half) >> shift}
+				for range shift {
+					p = p.half()
+				}
 				if len(out.points) == from || out.points[len(out.points)-1] != p {
 					out.points = append(out.points, p)
 				}

@@ -64,9 +64,10 @@ func (q *queue) pop() candidate {
 	return top
 }
 
-// simplify removes plain vertices by the area of their triangles, the smallest first (Visvalingam and Whyatt 1993, weighted), up to a limit.
-// A vertex stays while its triangle holds another one or its neighbours are joined already: so edges never cross or fall together.
-func (g *graph) simplify(limit float64) {
+// simplify removes plain vertices by the area of their triangles, the smallest first (Visvalingam and Whyatt 1993, weighted), up to a limit, which is
+// higher where features come nearer to their size (allowed); drift is by how much they are off, and is kept up. A vertex stays while its triangle holds another one or
+// its neighbours are joined already: so edges never cross or fall together.
+func (g *graph) simplify(limit float64, drift []int64) {
 	var q queue
 	now := make([]float32, len(g.keys))
 	enqueue := func(v int32) {
@@ -75,7 +76,7 @@ func (g *graph) simplify(limit float64) {
 		}
 		w := weight(g.point(g.to[g.start[v]]), g.point(v), g.point(g.to[g.start[v]+1]))
 		now[v] = float32(w)
-		if w < limit {
+		if w < limit*healing {
 			q.push(candidate{now[v], v})
 		}
 	}
@@ -89,8 +90,12 @@ func (g *graph) simplify(limit float64) {
 			continue
 		}
 		a, b := g.to[g.start[v]], g.to[g.start[v]+1]
-		if g.joined(a, b) || g.holdsOther(a, v, b) {
+		twice := cross(g.point(a), g.point(v), g.point(b))
+		if float64(c.weight) >= g.allowed(limit, v, twice, drift) || g.joined(a, b) || g.holdsOther(a, v, b) {
 			continue
+		}
+		for _, f := range g.labels.sets[g.along[g.start[v]+1]] {
+			drift[abs(f)-1] += grown(f, twice)
 		}
 		g.gone[v] = true
 		g.relink(a, v, b)

@@ -146,7 +146,8 @@ func areasOf(list []ranked, shown map[int]orb.Geometry) (n int) {
 	return n
 }
 
-// TestDivisionsAmongPointsAreNeverThinned: neither where they are few among points, nor where points are few among outlines.
+// TestDivisionsAmongPointsAreNeverThinned: neither where they are few among points, nor where points are few among outlines. Where they are about as wide as four cells, which
+// is what an outline must have, some may have it and others not.
 func TestDivisionsAmongPointsAreNeverThinned(t *testing.T) {
 	t.Parallel()
 	for name, list := range map[string][]ranked{
@@ -161,7 +162,9 @@ func TestDivisionsAmongPointsAreNeverThinned(t *testing.T) {
 		for _, l := range r.Limits[:min(7, len(r.Limits))] {
 			shown, _ := shownIn(t, m, st, l)
 			areas := areasOf(list, shown)
-			if full = full || areas == all; areas != 0 && areas != all {
+			b := find(t, "utm33n").Bound(tile.Tile{Z: l.Z})
+			narrow := 1000 < 5*(b.Max[0]-b.Min[0])/tile.Extent
+			if full = full || areas == all; areas != 0 && areas != all && !narrow {
 				t.Errorf("%s, level %d: %d of %d areas", name, l.Z, areas, all)
 			}
 		}

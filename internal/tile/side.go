@@ -18,7 +18,7 @@ import (
 )
 
 // sideMagic begins a side file; the number changes when what is in it means something else.
-const sideMagic = "grense levels 3\n"
+const sideMagic = "grense levels 4\n"
 
 // errSide reports a side file that cannot be used, so that it is made anew.
 var errSide = errors.New("tile: not a side file of this version")
