@@ -50,7 +50,7 @@ const (
 
 var kindNames = [...]string{"anything", "text", "a number", "a boolean", "a date", "a timestamp", "an interval", "a geometry", "an array"}
 
-func (k kind) String() string { return kindNames[k] }
+func (k kind) said() problem.Saying { return problem.Sayf(kindNames[k]) }
 
 func (k kind) temporal() bool { return k == kindDate || k == kindTimestamp || k == kindSpan }
 
@@ -82,7 +82,12 @@ type checker struct {
 
 // fault records what is wrong with e. It points to the first property in e that was parsed.
 func (c *checker) fault(e Expr, token, cure string, a ...any) {
-	f := problem.Fault{In: "query", Param: "filter", Value: clip(token), Cure: fmt.Sprintf(cure, a...)}
+	c.say(e, token, problem.Sayf(cure, a...))
+}
+
+// say is the same of what is said already.
+func (c *checker) say(e Expr, token string, said problem.Saying) {
+	f := problem.Fault{In: "query", Param: "filter", Value: clip(token), Cure: said.String(), Said: said}
 	Walk(e, func(x Expr) bool {
 		if p, ok := x.(Prop); ok && f.Pos == 0 {
 			f.Pos = p.Pos
@@ -126,7 +131,7 @@ func (c *checker) condition(e Expr) Expr {
 		return Array{e.Op, c.array(e.L), c.array(e.R)}
 	case BBox:
 		if p, k := c.prop(Prop{Name: e.Prop}); k != kindGeometry && k != kindAny {
-			c.fault(p, e.Prop, "'%s' is %v, not a geometry", e.Prop, k)
+			c.fault(p, e.Prop, "'%s' is %s, not a geometry", e.Prop, k.said())
 		}
 		return e
 	case Interval:
@@ -156,7 +161,7 @@ func (c *checker) each(list []Expr, part func(Expr) Expr) []Expr {
 // moment checks a property of Interval.
 func (c *checker) moment(name string) {
 	if p, k := c.prop(Prop{Name: name}); !k.temporal() && k != kindAny {
-		c.fault(p, name, "'%s' is %v, not a date or a timestamp", name, k)
+		c.fault(p, name, "'%s' is %s, not a date or a timestamp", name, k.said())
 	}
 }
 
@@ -217,7 +222,7 @@ func (c *checker) prop(p Prop) (Expr, kind) {
 		ok = false
 	}
 	if !ok {
-		c.fault(p, p.Name, "no property '%s'%s", clip(p.Name), suggest(p.Name, c.s.Names(), "properties"))
+		c.fault(p, p.Name, "no property '%s'%s", clip(p.Name), suggest(p.Name, c.s.Names(), "; properties are %s"))
 		return p, kindAny
 	}
 	p.Type = t
@@ -250,7 +255,7 @@ func (c *checker) want(e Expr, want kind) Expr {
 	if y, ok := c.cast(x, k, want); ok {
 		return y
 	}
-	c.fault(e, show(e), "%s is %v; expected %v", clip(show(e)), k, want)
+	c.fault(e, show(e), "%s is %s; expected %s", clip(show(e)), k.said(), want.said())
 	return x
 }
 
@@ -279,7 +284,7 @@ func (c *checker) alike(whole Expr, list ...Expr) []Expr {
 	}
 	k := kinds[rule]
 	if k == kindGeometry || k == kindArray || k == kindSpan {
-		c.fault(whole, show(list[rule]), "%s is %v, which this operator does not compare%s", clip(show(list[rule])), k, otherWay(k))
+		c.fault(whole, show(list[rule]), "%s is %s, which this operator does not compare%s", clip(show(list[rule])), k.said(), problem.Sayf(otherWay(k)))
 		return out
 	}
 	for i, e := range list {
@@ -288,7 +293,7 @@ func (c *checker) alike(whole Expr, list ...Expr) []Expr {
 		}
 		x, ok := c.cast(out[i], kinds[i], k)
 		if !ok {
-			c.fault(whole, show(e), "%s", mismatch(e, kinds[i], list[rule], k))
+			c.say(whole, show(e), mismatch(e, kinds[i], list[rule], k))
 			return c.rest(out, list, len(list))
 		}
 		out[i] = x
@@ -325,11 +330,11 @@ func otherWay(k kind) string {
 }
 
 // mismatch tells how to compare two values of different kinds.
-func mismatch(e Expr, k kind, ruler Expr, want kind) string {
+func mismatch(e Expr, k kind, ruler Expr, want kind) problem.Saying {
 	if want == kindText && k == kindNumber && isLiteral(e) {
-		return fmt.Sprintf("%s is text; write '%s' in single quotes", clip(show(ruler)), FormatText(e))
+		return problem.Sayf("%s is text; write '%s' in single quotes", clip(show(ruler)), FormatText(e))
 	}
-	return fmt.Sprintf("%s is %v and cannot be compared with %s, which is %v", clip(show(ruler)), want, clip(show(e)), k)
+	return problem.Sayf("%s is %s and cannot be compared with %s, which is %s", clip(show(ruler)), want.said(), clip(show(e)), k.said())
 }
 
 func isLiteral(e Expr) bool {
@@ -430,7 +435,7 @@ func (c *checker) pattern(e Expr) Expr {
 func (c *checker) function(e Func) (Expr, kind) {
 	f := findFunction(e.Name)
 	if f == nil {
-		c.fault(e, e.Name, "no function '%s'%s", clip(e.Name), suggest(e.Name, functionNames(), "functions"))
+		c.fault(e, e.Name, "no function '%s'%s", clip(e.Name), suggest(e.Name, functionNames(), "; functions are %s"))
 		return e, kindAny
 	}
 	if len(f.Args) != len(e.Args) {
@@ -456,7 +461,7 @@ func (c *checker) argument(f *Function, i int, e Expr) Expr {
 	if y, ok := c.cast(x, k, kindTimestamp); ok {
 		return y
 	}
-	c.fault(e, show(e), "%s is %v; '%s' takes a date or a timestamp", clip(show(e)), k, f.Name)
+	c.fault(e, show(e), "%s is %s; '%s' takes a date or a timestamp", clip(show(e)), k.said(), f.Name)
 	return x
 }
 

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/paulmach/orb"
+
+	"grense/internal/problem"
 )
 
 // temporal checks a temporal predicate. Where one side has timestamps, dates among the literals become whole days.
@@ -25,7 +27,7 @@ func (c *checker) instant(src, x Expr, k *kind) Expr {
 	if y, ok := c.cast(x, *k, kindDate); ok {
 		return y
 	}
-	c.fault(src, show(src), "%s is %v; expected a date, a timestamp or an interval", clip(show(src)), *k)
+	c.fault(src, show(src), "%s is %s; expected a date, a timestamp or an interval", clip(show(src)), k.said())
 	return x
 }
 
@@ -117,14 +119,14 @@ func (c *checker) element(e Expr) Expr {
 
 // vertices refuses coordinates outside the CRS, one fault for each geometry.
 func (c *checker) vertices(g Geom) {
-	wrong := ""
+	var wrong problem.Saying
 	eachPoint(g.G, func(p orb.Point) {
-		if wrong == "" {
+		if wrong.Form == "" {
 			wrong = outside(p, g.CRS)
 		}
 	})
-	if wrong != "" {
-		c.fault(g, FormatText(g), "%s", wrong)
+	if wrong.Form != "" {
+		c.say(g, FormatText(g), wrong)
 	}
 }
 

@@ -2,7 +2,6 @@ package cql2
 
 import (
 	"errors"
-	"fmt"
 	"unicode/utf8"
 
 	"grense/internal/problem"
@@ -39,7 +38,8 @@ func located(f problem.Fault, src string) problem.Fault {
 		return f
 	}
 	line, column := position(src, f.Pos)
-	f.Cure = fmt.Sprintf("line %d, column %d: %s", line, column, f.Cure)
+	f.Said = problem.Sayf("line %d, column %d: %s", line, column, f.Said)
+	f.Cure = f.Said.String()
 	if len(src) <= maxEcho && utf8.ValidString(src) {
 		f.Value = src
 	} else {
@@ -49,8 +49,8 @@ func located(f problem.Fault, src string) problem.Fault {
 }
 
 // syntaxError reports what is wrong with the source at a byte offset, counted from 1.
-func syntaxError(src string, pos int, token, cure string) error {
-	f := problem.Fault{In: "query", Param: "filter", Value: clip(token), Cure: cure, Pos: pos}
+func syntaxError(src string, pos int, token string, cure problem.Saying) error {
+	f := problem.Fault{In: "query", Param: "filter", Value: clip(token), Cure: cure.String(), Said: cure, Pos: pos}
 	return &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{located(f, src)}}
 }
 

@@ -1,7 +1,6 @@
 package cql2
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -48,7 +47,7 @@ type jsonParser struct {
 func (p *jsonParser) fail(v *jsonValue, cure string, a ...any) Expr {
 	if p.err == nil {
 		r := jsonReader{src: p.src}
-		p.err = r.fail(v.pos, "%s", fmt.Sprintf(cure, a...))
+		p.err = r.fail(v.pos, cure, a...)
 	}
 	return nil
 }

@@ -124,8 +124,8 @@ func (p *jsonParser) box(v *jsonValue) Expr {
 		return nil
 	}
 	b, _, wrong := boxNumbers(n, p.in)
-	if wrong != "" {
-		return p.fail(v, "%s", wrong)
+	if wrong.Form != "" {
+		return p.fail(v, wrong.Form, wrong.With...)
 	}
 	p.vertices += 5
 	return Geom{boxGeometry(b), p.in}

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"grense/internal/problem"
 )
 
 // jsonValue is a JSON value with its place. Exactly one of the fields after pos is in use, as kind says.
@@ -45,7 +46,7 @@ func readJSON(src []byte) (*jsonValue, error) {
 		return nil, tooLong(len(src))
 	}
 	if !utf8.Valid(src) {
-		return nil, syntaxError(string(src), 1, "", "the filter is not valid UTF-8")
+		return nil, syntaxError(string(src), 1, "", problem.Sayf("the filter is not valid UTF-8"))
 	}
 	r := &jsonReader{src: src, dec: json.NewDecoder(bytes.NewReader(src))}
 	r.dec.UseNumber()
@@ -67,7 +68,7 @@ func (r *jsonReader) fail(pos int, cure string, a ...any) error {
 	if end == pos && end < len(r.src) {
 		end++
 	}
-	return syntaxError(string(r.src), pos+1, string(bytes.ToValidUTF8(r.src[pos:end], nil)), fmt.Sprintf(cure, a...))
+	return syntaxError(string(r.src), pos+1, string(bytes.ToValidUTF8(r.src[pos:end], nil)), problem.Sayf(cure, a...))
 }
 
 // start returns where the next token starts.

@@ -3,6 +3,8 @@ package cql2
 import (
 	"strings"
 	"unicode/utf8"
+
+	"grense/internal/problem"
 )
 
 type tokenKind uint8
@@ -42,7 +44,7 @@ func lex(toks []token, src string) ([]token, error) {
 			continue
 		}
 		t, wrong := lexToken(src, i, r)
-		if wrong != "" {
+		if wrong.Form != "" {
 			return toks, syntaxError(src, i+1, src[i:t.end], wrong)
 		}
 		toks, i = append(toks, t), t.end
@@ -50,7 +52,7 @@ func lex(toks []token, src string) ([]token, error) {
 }
 
 // lexToken reads the token that starts with r at offset i.
-func lexToken(src string, i int, r rune) (t token, wrong string) {
+func lexToken(src string, i int, r rune) (t token, wrong problem.Saying) {
 	switch {
 	case r == '\'':
 		return lexString(src, i)
@@ -58,21 +60,21 @@ func lexToken(src string, i int, r rune) (t token, wrong string) {
 		return lexQuoted(src, i)
 	case isDigit(r) || r == '.' && i+1 < len(src) && isDigit(rune(src[i+1])):
 		end := numberEnd(src, i)
-		return token{tokNumber, src[i:end], i, end}, ""
+		return token{tokNumber, src[i:end], i, end}, wrong
 	case isNameStart(r):
 		end := nameEnd(src, i)
-		return token{tokName, src[i:end], i, end}, ""
+		return token{tokName, src[i:end], i, end}, wrong
 	}
 	if i+1 < len(src) && (r == '<' && src[i+1] == '>' || (r == '<' || r == '>') && src[i+1] == '=') {
-		return token{tokSign, src[i : i+2], i, i + 2}, ""
+		return token{tokSign, src[i : i+2], i, i + 2}, wrong
 	}
 	if strings.ContainsRune("=<>+-*/%^(),", r) {
-		return token{tokSign, src[i : i+1], i, i + 1}, ""
+		return token{tokSign, src[i : i+1], i, i + 1}, wrong
 	}
 	if strings.HasPrefix(src[i:], "!=") {
-		return token{end: i + 2}, "'!=' is no operator; write '<>'"
+		return token{end: i + 2}, problem.Sayf("'!=' is no operator; write '<>'")
 	}
-	return token{end: i + utf8.RuneLen(r)}, "unexpected character '" + string(r) + "'"
+	return token{end: i + utf8.RuneLen(r)}, problem.Sayf("unexpected character '%c'", r)
 }
 
 // stringEscapes are the characters that a backslash makes in a string. Another character keeps its backslash, as LIKE needs it.
@@ -80,9 +82,9 @@ var stringEscapes = map[byte]byte{'\'': '\'', '\\': '\\', 'a': '\a', 'b': '\b', 
 
 // lexString reads a character literal; a doubled quote or one after a backslash stands for a quote, two backslashes for one
 // (OGC 21-065r2, characterLiteral).
-func lexString(src string, i int) (t token, wrong string) {
+func lexString(src string, i int) (t token, wrong problem.Saying) {
 	if n := strings.IndexAny(src[i+1:], `'\`); n >= 0 && src[i+1+n] == '\'' && !strings.HasPrefix(src[i+2+n:], "'") {
-		return token{tokString, src[i+1 : i+1+n], i, i + n + 2}, ""
+		return token{tokString, src[i+1 : i+1+n], i, i + n + 2}, wrong
 	}
 	var b strings.Builder
 	for j := i + 1; j < len(src); j++ {
@@ -91,7 +93,7 @@ func lexString(src string, i int) (t token, wrong string) {
 			b.WriteByte('\'')
 			j++
 		case c == '\'':
-			return token{tokString, b.String(), i, j + 1}, ""
+			return token{tokString, b.String(), i, j + 1}, wrong
 		case c == '\\' && j+1 < len(src) && stringEscapes[src[j+1]] != 0:
 			b.WriteByte(stringEscapes[src[j+1]])
 			j++
@@ -99,11 +101,11 @@ func lexString(src string, i int) (t token, wrong string) {
 			b.WriteByte(c)
 		}
 	}
-	return token{end: i + 1}, "the string has no closing quote"
+	return token{end: i + 1}, problem.Sayf("the string has no closing quote")
 }
 
 // lexQuoted reads an identifier in double quotes; a doubled one stands for itself.
-func lexQuoted(src string, i int) (t token, wrong string) {
+func lexQuoted(src string, i int) (t token, wrong problem.Saying) {
 	var b strings.Builder
 	for j := i + 1; j < len(src); j++ {
 		if src[j] != '"' {
@@ -116,11 +118,11 @@ func lexQuoted(src string, i int) (t token, wrong string) {
 			continue
 		}
 		if b.Len() == 0 {
-			return token{end: j + 1}, "a name in double quotes needs at least one character"
+			return token{end: j + 1}, problem.Sayf("a name in double quotes needs at least one character")
 		}
-		return token{tokQuoted, b.String(), i, j + 1}, ""
+		return token{tokQuoted, b.String(), i, j + 1}, wrong
 	}
-	return token{end: i + 1}, "the name has no closing double quote"
+	return token{end: i + 1}, problem.Sayf("the name has no closing double quote")
 }
 
 // numberEnd returns the end of the unsigned number that starts at i.

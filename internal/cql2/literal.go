@@ -1,7 +1,6 @@
 package cql2
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/crs"
+	"grense/internal/problem"
 )
 
 const (
@@ -121,26 +121,26 @@ func point(a, b float64, in crs.ID) orb.Point {
 	return orb.Point{a, b}
 }
 
-// boxNumbers reads the numbers of a box, four or six in the axis order of the CRS. The text says what is wrong.
-func boxNumbers(v []float64, in crs.ID) (box orb.Bound, z *[2]float64, wrong string) {
+// boxNumbers reads the numbers of a box, four or six in the axis order of the CRS. Wrong says what is wrong; it is empty for nothing.
+func boxNumbers(v []float64, in crs.ID) (box orb.Bound, z *[2]float64, wrong problem.Saying) {
 	switch len(v) {
 	case 4:
 		box = orb.Bound{Min: point(v[0], v[1], in), Max: point(v[2], v[3], in)}
 	case 6:
 		box = orb.Bound{Min: point(v[0], v[1], in), Max: point(v[3], v[4], in)}
 		if z = (&[2]float64{v[2], v[5]}); z[0] > z[1] {
-			return box, z, fmt.Sprintf("the lowest height %s is above the highest, %s", coordinate(z[0]), coordinate(z[1]))
+			return box, z, problem.Sayf("the lowest height %s is above the highest, %s", coordinate(z[0]), coordinate(z[1]))
 		}
 	default:
-		return box, nil, fmt.Sprintf("a box has 4 numbers, or 6 with heights, not %d", len(v))
+		return box, nil, problem.Sayf("a box has 4 numbers, or 6 with heights, not %d", len(v))
 	}
 	if box.Min[1] > box.Max[1] {
-		return box, z, fmt.Sprintf("the southern edge %s is north of the northern edge %s; the order of this CRS is %s", coordinate(box.Min[1]), coordinate(box.Max[1]), axes(in))
+		return box, z, problem.Sayf("the southern edge %s is north of the northern edge %s; the order of this CRS is %s", coordinate(box.Min[1]), coordinate(box.Max[1]), problem.Sayf(axes(in)))
 	}
 	if box.Min[0] > box.Max[0] && !in.Geographic() {
-		return box, z, fmt.Sprintf("the western edge %s is east of the eastern edge %s; only a geographic CRS has boxes across the antimeridian", coordinate(box.Min[0]), coordinate(box.Max[0]))
+		return box, z, problem.Sayf("the western edge %s is east of the eastern edge %s; only a geographic CRS has boxes across the antimeridian", coordinate(box.Min[0]), coordinate(box.Max[0]))
 	}
-	return box, z, ""
+	return box, z, wrong
 }
 
 // axes names the axis order of a CRS.
@@ -156,22 +156,22 @@ func axes(in crs.ID) string {
 	return "easting, northing"
 }
 
-// outside says why a vertex is not in the domain of a CRS; "" when it is. Only finite coordinates are inside.
-func outside(p orb.Point, in crs.ID) string {
+// outside says why a vertex is not in the domain of a CRS; nothing when it is. Only finite coordinates are inside.
+func outside(p orb.Point, in crs.ID) (wrong problem.Saying) {
 	d := in.Domain()
 	if p[0] >= d.Min[0] && p[0] <= d.Max[0] && p[1] >= d.Min[1] && p[1] <= d.Max[1] {
-		return ""
+		return wrong
 	}
 	if !in.Valid() {
-		return fmt.Sprintf("the CRS %v is not served", in)
+		return problem.Sayf("the CRS %v is not served", in)
 	}
 	x, y := "easting", "northing"
 	if in.Geographic() {
 		x, y = "longitude", "latitude"
 	}
 	q := point(p[0], p[1], in) // swapping is its own inverse
-	return fmt.Sprintf("the coordinate %s %s is outside %v: %s %s to %s, %s %s to %s, in the order %s", coordinate(q[0]), coordinate(q[1]), in,
-		x, coordinate(d.Min[0]), coordinate(d.Max[0]), y, coordinate(d.Min[1]), coordinate(d.Max[1]), axes(in))
+	return problem.Sayf("the coordinate %s %s is outside %v: %s %s to %s, %s %s to %s, in the order %s", coordinate(q[0]), coordinate(q[1]), in,
+		problem.Sayf(x), coordinate(d.Min[0]), coordinate(d.Max[0]), problem.Sayf(y), coordinate(d.Min[1]), coordinate(d.Max[1]), problem.Sayf(axes(in)))
 }
 
 // coordinate prints a coordinate with all its digits and no exponent where that is short.

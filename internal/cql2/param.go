@@ -99,29 +99,29 @@ func ParseBBox(s string, in crs.ID) (BBox, error) {
 		v[i] = f
 	}
 	box, z, wrong := boxNumbers(v, in)
-	if wrong == "" {
+	if wrong.Form == "" {
 		box, wrong = clamped(box, in)
 	}
-	if wrong != "" {
-		return bad(wrong)
+	if wrong.Form != "" {
+		return bad(wrong.String())
 	}
 	return BBox{CRS: in, Box: box, Z: z}, nil
 }
 
 // clamped is the part of a box that lies in the domain of its CRS; wrong says why there is none. Maps send boxes that reach beyond the world.
-func clamped(box orb.Bound, in crs.ID) (part orb.Bound, wrong string) {
+func clamped(box orb.Bound, in crs.ID) (part orb.Bound, wrong problem.Saying) {
 	d := in.Domain()
 	for i := range 2 {
 		lo, hi := &box.Min[i], &box.Max[i]
 		if *lo <= *hi && (*hi < d.Min[i] || *lo > d.Max[i]) || *lo > *hi && *lo > d.Max[i] && *hi < d.Min[i] {
-			if wrong = outside(box.Min, in); wrong == "" {
+			if wrong = outside(box.Min, in); wrong.Form == "" {
 				wrong = outside(box.Max, in)
 			}
 			return box, wrong
 		}
 		*lo, *hi = min(max(*lo, d.Min[i]), d.Max[i]), min(max(*hi, d.Min[i]), d.Max[i])
 	}
-	return box, ""
+	return box, wrong
 }
 
 // exampleBox is a box in the south of Norway, or in the middle of the CRS's domain.

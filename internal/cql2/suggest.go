@@ -3,23 +3,25 @@ package cql2
 import (
 	"slices"
 	"strings"
+
+	"grense/internal/problem"
 )
 
-// suggest ends a sentence about an unknown name: with the name that was meant, or with a list of what there is.
-func suggest(name string, names []string, what string) string {
+// suggest ends a sentence about an unknown name: with the name that was meant, or with a list of what there is, in that form.
+func suggest(name string, names []string, list string) problem.Saying {
 	if best := nearest(name, names); best != "" {
-		return "; did you mean '" + best + "'?"
+		return problem.Sayf("; did you mean '%s'?", best)
 	}
 	const most = 20
 	if len(names) == 0 {
-		return "; there are no " + what
+		return problem.Sayf("; there are none")
 	}
 	sorted := slices.Clone(names)
 	slices.Sort(sorted)
 	if len(sorted) > most {
-		return "; " + what + " are " + strings.Join(sorted[:most], ", ") + " …"
+		return problem.Sayf(list, strings.Join(sorted[:most], ", ")+" …")
 	}
-	return "; " + what + " are " + strings.Join(sorted, ", ")
+	return problem.Sayf(list, strings.Join(sorted, ", "))
 }
 
 // nearest returns the name that is most like s; "" when none is near. Equal but for case and marks is nearest, then names of which s

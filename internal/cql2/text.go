@@ -1,13 +1,13 @@
 package cql2
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"grense/internal/crs"
+	"grense/internal/problem"
 )
 
 // ParseText parses CQL2 text (OGC 21-065r2, Annex B) whose geometries are in CRS84. An error is a *problem.Error with line, column
@@ -37,7 +37,7 @@ func (r Reading) Text(s string) (Expr, error) {
 	}
 	if !utf8.ValidString(s) {
 		at := strings.IndexRune(strings.ToValidUTF8(s, "\uFFFD"), utf8.RuneError)
-		return nil, syntaxError(s, at+1, "", "the filter is not valid UTF-8")
+		return nil, syntaxError(s, at+1, "", problem.Sayf("the filter is not valid UTF-8"))
 	}
 	buf := tokens.Get().(*[]token)
 	toks, err := lex((*buf)[:0], s)
@@ -100,16 +100,16 @@ func (p *textParser) next() token {
 // fail records the first error and moves to the end.
 func (p *textParser) fail(t token, cure string, a ...any) {
 	if p.err == nil {
-		p.err = syntaxError(p.src, t.pos+1, p.src[t.pos:t.end], fmt.Sprintf(cure, a...))
+		p.err = syntaxError(p.src, t.pos+1, p.src[t.pos:t.end], problem.Sayf(cure, a...))
 	}
 	p.i = len(p.toks) - 1
 }
 
 // show names a token for a message.
-func (p *textParser) show(t token) string {
+func (p *textParser) show(t token) any {
 	switch {
 	case t.kind == tokEnd:
-		return "end of the filter"
+		return problem.Sayf("end of the filter")
 	case t.kind == tokString:
 		return clip(p.src[t.pos:t.end])
 	}

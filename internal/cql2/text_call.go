@@ -275,8 +275,8 @@ func (p *textParser) box(t token) Expr {
 		return nil
 	}
 	b, _, wrong := boxNumbers(v, p.in)
-	if wrong != "" {
-		p.fail(t, "%s", wrong)
+	if wrong.Form != "" {
+		p.fail(t, wrong.Form, wrong.With...)
 		return nil
 	}
 	p.vertices += 5

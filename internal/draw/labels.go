@@ -11,6 +11,7 @@ import (
 	"github.com/paulmach/orb"
 	cutting "github.com/paulmach/orb/clip"
 	"github.com/paulmach/orb/planar"
+	"github.com/paulmach/orb/simplify"
 )
 
 // crowd is how many features a map may have before names wider than their features are left out, but for those of the largest ones.
@@ -28,15 +29,16 @@ type label struct {
 	area   float64 // of its largest part
 	beside bool
 	near   bool // of a feature in the surroundings
+	first  bool // see Mark
 }
 
-// labelsOf returns the names of the features of a map, those of large ones first, and of its surroundings, where they are asked for.
+// labelsOf returns the names of the features of a map, after those that come first those of large ones, and of its surroundings, where they are asked for.
 func (d *drawing) labelsOf(p *Picture) (all []label) {
 	for _, m := range p.Marks {
 		if m.Near && !p.Around || m.Title == "" || m.Empty() {
 			continue
 		}
-		l := label{text: shortName(m.Title), near: m.Near}
+		l := label{text: shortName(m.Title), near: m.Near, first: m.First}
 		if i := m.largest(); i >= 0 {
 			px := d.points(moved(m.rings[i], d.shift))
 			if m.Near { // of what is seen of it
@@ -54,75 +56,169 @@ func (d *drawing) labelsOf(p *Picture) (all []label) {
 		all = append(all, l)
 	}
 	slices.SortStableFunc(all, func(a, b label) int {
-		if a.near != b.near {
-			if a.near {
-				return 1
+		rank := func(l label) int {
+			switch {
+			case l.near:
+				return 2
+			case l.first:
+				return 0
 			}
-			return -1
+			return 1
 		}
-		return cmp.Compare(b.area, a.area)
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.area, a.area))
 	})
 	return all
 }
 
-// labels writes the names of features, size units high, where they cover neither each other nor leave the picture, those of large
-// features first. In a crowd names that are wider than their features keep away from others.
+// labels writes the names of features, size units high, where they cover neither each other nor leave the picture: those that come first, then those of large
+// features. In a crowd names that are wider than their features keep away from others; elsewhere one that has no room beside its feature stands apart, with a line to it.
 func (d *drawing) labels(p *Picture, size float64, class string) {
 	all := d.labelsOf(p)
-	count := len(all)
-	var taken []orb.Bound
-	over := 0
-	few := count <= crowd // then a name may stand beside its feature
-	places := around[:17]
-	if few {
-		places = around
+	q := &placer{drawing: d, size: size, few: len(all) <= crowd}
+	if q.few {
+		q.land = d.land(p)
 	}
 	d.b = append(d.b, `<g class="`...)
 	d.b = append(append(d.b, class...), `" aria-hidden="true">`...)
+	over := 0
 	for _, l := range all {
 		w := .55 * size * float64(utf8.RuneCountInString(l.text))
-		wide := !l.beside && count > crowd && w > 1.3*l.room
-		if len(taken) == labelMost || wide && over == overMost {
+		wide := !l.beside && !l.first && !q.few && w > 1.3*l.room
+		if len(q.taken) == labelMost || wide && over == overMost {
 			continue
 		}
 		apart := 0.0
 		if wide {
 			apart = size
 		}
-		place := func(left, y float64) (box orb.Bound, free bool) {
-			box = orb.Bound{Min: orb.Point{left - 4, y - size/2 - 2}, Max: orb.Point{left + w + 4, y + size/2 + 2}}
-			return box, box.Min[0] >= 0 && box.Min[1] >= 0 && box.Max[0] <= float64(d.width) && box.Max[1] <= float64(d.height)-24-size && !slices.ContainsFunc(taken, box.Pad(apart).Intersects)
-		}
-		left, y := l.at[0]-w/2, l.at[1]
-		if l.beside {
-			if left = l.at[0] + 12; left+w > float64(d.width)-4 {
-				left = l.at[0] - 12 - w
-			}
-		}
-		box, free := place(left, y)
-		for i := 0; i < len(places) && !free && !l.beside; i++ { // a little aside, higher or lower, over the feature still
-			if step := around[i]; math.Abs(step[1])*size < l.tall/3 || few && math.Abs(step[1])*size < l.tall/2+1.3*size {
-				left, y = min(max(l.at[0]-w/2+step[0]*max(w, l.room), 4), float64(d.width)-4-w), l.at[1]+step[1]*size
-				box, free = place(left, y)
-			}
+		at, free := q.near(&l, w, apart)
+		if !free && q.few && !l.beside && !l.near {
+			at, free = q.away(&l, w)
 		}
 		if !free {
 			continue
 		}
+		if b := q.box(at, w); q.few && !l.beside && !b.Contains(l.at) {
+			d.b = append(d.b, `<path class="leader" d="`...)
+			d.path(orb.Ring{l.at, {min(max(l.at[0], b.Min[0]), b.Max[0]), min(max(l.at[1], b.Min[1]), b.Max[1])}}, false)
+			d.b = append(d.b, `"/>`...)
+		}
 		if wide {
 			over++
 		}
-		taken = append(taken, box)
-		if d.b = append(d.b, "<text"...); l.near {
-			d.b = append(d.b, ` class="quiet"`...)
-		}
-		d.b = append(d.b, ` x="`...)
-		d.int(int(math.Round(left + w/2)))
-		d.b = append(d.b, `" y="`...)
-		d.int(int(math.Round(y + size/3)))
-		d.b = append(append(append(d.b, `">`...), template.HTMLEscapeString(l.text)...), "</text>"...)
+		q.taken = append(q.taken, q.box(at, w))
+		d.name(&l, orb.Point{at[0], at[1] + size/3})
 	}
 	d.b = append(d.b, "</g>"...)
+}
+
+// name writes a name around a position on its line.
+func (d *drawing) name(l *label, at orb.Point) {
+	if d.b = append(d.b, "<text"...); l.near {
+		d.b = append(d.b, ` class="quiet"`...)
+	}
+	d.b = append(d.b, ` x="`...)
+	d.int(int(math.Round(at[0])))
+	d.b = append(d.b, `" y="`...)
+	d.int(int(math.Round(at[1])))
+	d.b = append(append(append(d.b, `">`...), template.HTMLEscapeString(l.text)...), "</text>"...)
+}
+
+// placer finds room for names, by their middles.
+type placer struct {
+	*drawing
+	size  float64
+	few   bool // then a name may stand beside its feature
+	taken []orb.Bound
+	land  []orb.Ring // the large parts of areas, of few features
+}
+
+// land are the parts of areas that names would cover, in pixels and coarse.
+func (d *drawing) land(p *Picture) (out []orb.Ring) {
+	dp := simplify.DouglasPeucker(3)
+	for _, m := range p.Marks {
+		for _, r := range m.rings {
+			if px := dp.Ring(d.points(moved(r, d.shift))); len(px) > 3 {
+				out = append(out, px)
+			}
+		}
+	}
+	return out
+}
+
+func (q *placer) box(at orb.Point, w float64) orb.Bound {
+	return orb.Bound{Min: orb.Point{at[0] - w/2 - 4, at[1] - q.size/2 - 2}, Max: orb.Point{at[0] + w/2 + 4, at[1] + q.size/2 + 2}}
+}
+
+// free reports whether a name of width w fits, so far apart from others.
+func (q *placer) free(at orb.Point, w, apart float64) bool {
+	b := q.box(at, w)
+	return b.Min[0] >= 0 && b.Min[1] >= 0 && b.Max[0] <= float64(q.width) && b.Max[1] <= float64(q.height)-24-q.size && !slices.ContainsFunc(q.taken, b.Pad(apart).Intersects)
+}
+
+// near is a place over the feature, or a little aside, higher or lower.
+func (q *placer) near(l *label, w, apart float64) (at orb.Point, free bool) {
+	at = l.at
+	if l.beside {
+		if at[0] += 12 + w/2; at[0]+w/2 > float64(q.width)-4 {
+			at[0] = l.at[0] - 12 - w/2
+		}
+	}
+	if free = q.free(at, w, apart); free || l.beside {
+		return at, free
+	}
+	places := around[:17]
+	if q.few {
+		places = around
+	}
+	for _, step := range places {
+		if high := math.Abs(step[1]) * q.size; high < l.tall/3 || q.few && high < l.tall/2+1.3*q.size {
+			at = orb.Point{min(max(l.at[0]+step[0]*max(w, l.room), 4+w/2), float64(q.width)-4-w/2), l.at[1] + step[1]*q.size}
+			if q.free(at, w, apart) {
+				return at, true
+			}
+		}
+	}
+	return at, false
+}
+
+// away is a place farther off, over no area where there is such a one, to which no line would cross another name.
+func (q *placer) away(l *label, w float64) (orb.Point, bool) {
+	for _, outside := range []bool{true, false} {
+		for far := 2.0; far < 14; far++ {
+			for turn := range 24 {
+				sin, cos := math.Sincos(float64(turn) * math.Pi / 12)
+				at := orb.Point{min(max(l.at[0]+(far*q.size+w/2)*cos, 4+w/2), float64(q.width)-4-w/2), l.at[1] + far*q.size*sin}
+				if q.free(at, w, 4) && !q.crosses(l.at, at) && !(outside && q.overLand(at, w)) {
+					return at, true
+				}
+			}
+		}
+	}
+	return orb.Point{}, false
+}
+
+// crosses reports whether a line goes over a name.
+func (q *placer) crosses(a, b orb.Point) bool {
+	const steps = 40
+	for i := range steps {
+		t := float64(i) / steps
+		if p := (orb.Point{a[0] + t*(b[0]-a[0]), a[1] + t*(b[1]-a[1])}); slices.ContainsFunc(q.taken, func(t orb.Bound) bool { return t.Contains(p) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// overLand reports whether a name would lie over an area of the map.
+func (q *placer) overLand(at orb.Point, w float64) bool {
+	b := q.box(at, w)
+	for _, p := range []orb.Point{b.Min, {at[0], b.Min[1]}, {b.Max[0], b.Min[1]}, {b.Min[0], at[1]}, at, {b.Max[0], at[1]}, {b.Min[0], b.Max[1]}, {at[0], b.Max[1]}, b.Max} {
+		if slices.ContainsFunc(q.land, func(r orb.Ring) bool { return planar.RingContains(r, p) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // around are the places of a name besides the middle of its feature: aside in parts of the wider of the two, down in heights of the name.

@@ -143,3 +143,50 @@ func (o *Outline) add(g orb.Geometry, project func(x, y float64) (float64, float
 		}
 	}
 }
+
+// Union is what areas with shared borders cover together, without the borders between them; nil where one has borders of its own.
+func Union(all []*Outline) *Outline {
+	type edge [2]orb.Point
+	var order []edge
+	odd := map[edge]bool{} // those on an odd number of rings part what is covered from what is not
+	for _, o := range all {
+		if o == nil || !o.shared {
+			return nil
+		}
+		for _, r := range o.rings {
+			for i := range r {
+				a, b := r[i], r[(i+1)%len(r)]
+				if a[0] > b[0] || a[0] == b[0] && a[1] > b[1] {
+					a, b = b, a
+				}
+				if e := (edge{a, b}); odd[e] {
+					delete(odd, e)
+				} else if a != b {
+					odd[e], order = true, append(order, e)
+				}
+			}
+		}
+	}
+	ends := map[orb.Point][]orb.Point{}
+	for _, e := range order {
+		if odd[e] {
+			ends[e[0]], ends[e[1]] = append(ends[e[0]], e[1]), append(ends[e[1]], e[0])
+			delete(odd, e)
+		}
+	}
+	u := &Outline{bound: emptyBound, shared: true}
+	for _, e := range order {
+		for start := e[0]; len(ends[start]) > 0; {
+			r := orb.Ring{start}
+			for at := start; len(r) == 1 || at != start; r = append(r, at) { // each position has an even number of ends, so that the way leads back
+				next := ends[at][0]
+				ends[at] = ends[at][1:]
+				i := slices.Index(ends[next], at)
+				ends[next] = slices.Delete(ends[next], i, i+1)
+				at = next
+			}
+			u.rings, u.bound = append(u.rings, r), u.bound.Union(r.Bound())
+		}
+	}
+	return u
+}

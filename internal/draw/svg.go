@@ -18,6 +18,7 @@ type Mark struct {
 	Foreign string // BCP 47 tag of the title's language where it is not the page's; "" otherwise
 	Href    string // "" for no link
 	Near    bool   // surroundings: grey, without label
+	First   bool   // its name is written before those of larger features
 }
 
 // Bound is the box around marks, in the plane of their outlines; without any it is empty: Min lies above Max.
@@ -58,7 +59,7 @@ const (
 	mapHeight  = 1100
 	mapMargin  = 14
 	labelSize  = 30 // height of a label, in units
-	narrowSize = 42 // the same on narrow screens, which show other labels
+	narrowSize = 36 // the same on narrow screens, which show other labels
 	labelMost  = 60 // labels, at most
 )
 

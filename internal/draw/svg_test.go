@@ -246,6 +246,48 @@ func TestMapsOfManyNameTheLargestFirst(t *testing.T) {
 	}
 }
 
+// TestNamesOfFewAreThere draws a small area that larger ones enclose: its name has no room there, and stands apart with a line to it.
+func TestNamesOfFewAreThere(t *testing.T) {
+	t.Parallel()
+	box := func(title string, x, y, w, h float64) Mark {
+		return Mark{Outline: NewOutline(title, orb.Polygon{{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}, {x, y}}}, same)}
+	}
+	p := Picture{Labels: true, Marks: []Mark{box("Northern county of the country", 0, 60e3, 100e3, 100e3), box("Southern county of the country", 0, -50e3, 100e3, 100e3), box("Western county", 0, 50e3, 45e3, 10e3),
+		box("Eastern county", 55e3, 50e3, 45e3, 10e3), box("The capital of all", 45e3, 50e3, 10e3, 10e3), box("Far island", 400e3, 0, 10e3, 10e3)}}
+	for _, set := range regexp.MustCompile(`<g class="names[^>]*>(.*?)</g>`).FindAllSubmatch([]byte(p.SVG()), -1) {
+		if bytes.Count(set[1], []byte("<text")) != len(p.Marks) || !bytes.Contains(set[1], []byte(`<path class="leader"`)) {
+			t.Errorf("names: %s", set[1])
+		}
+	}
+}
+
+func TestUnionHasNoBordersInIt(t *testing.T) {
+	t.Parallel()
+	cell := func(x, y float64) *Outline {
+		return NewShared("", "", orb.MultiPolygon{{{{x, y}, {x + 1, y}, {x + 1, y + 1}, {x, y + 1}, {x, y}}}})
+	}
+	var all []*Outline
+	for i := range 9 {
+		if i != 4 { // a lake in the middle
+			all = append(all, cell(float64(i%3), float64(i/3)))
+		}
+	}
+	u := Union(append(all, cell(5, 5)))
+	edges := 0
+	for _, r := range u.rings {
+		edges += len(r) - 1
+		if r[0] != r[len(r)-1] {
+			t.Errorf("%v is not closed", r)
+		}
+	}
+	if edges != 12+4+4 || u.bound != (orb.Bound{Max: orb.Point{6, 6}}) {
+		t.Errorf("%d edges within %v: %v", edges, u.bound, u.rings)
+	}
+	if Union([]*Outline{all[0], NewOutline("", orb.Point{1, 1}, same)}) != nil {
+		t.Error("areas with borders of their own are joined")
+	}
+}
+
 func TestLabelsLieInTheirArea(t *testing.T) {
 	t.Parallel()
 	horseshoe := orb.Ring{{0, 0}, {30, 0}, {30, 30}, {20, 30}, {20, 10}, {10, 10}, {10, 30}, {0, 30}, {0, 0}}

@@ -58,6 +58,7 @@ type Fault struct {
 	Param string // name of the parameter, element or field
 	Value string // as the client sent it
 	Cure  string // what would be right; a sentence without a full stop
+	Said  Saying // the same, for pages in other languages; without a form there is English only
 	Pos   int    // byte offset in Value, counted from 1; 0 when the whole value is meant
 }
 

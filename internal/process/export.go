@@ -30,20 +30,20 @@ type export struct {
 func exports() []Process {
 	return []Process{
 		export{id: "export-collection-gpkg", file: "gpkg",
-			nb: [2]string{"Last ned en samling", "Alle forekomster i en samling som GeoPackage."},
-			nn: [2]string{"Last ned ei samling", "Alle førekomstar i ei samling som GeoPackage."},
+			nb: [2]string{"Last ned et datasett", "Alle objektene i et datasett som GeoPackage."},
+			nn: [2]string{"Last ned eit datasett", "Alle objekta i eit datasett som GeoPackage."},
 			en: [2]string{"Download a collection", "All features of a collection as GeoPackage."}},
 		export{id: "export-all-gpkg", file: "gpkg", all: true,
-			nb: [2]string{"Last ned flere samlinger", "Flere samlinger som én GeoPackage, med et lag for hver."},
-			nn: [2]string{"Last ned fleire samlingar", "Fleire samlingar som éin GeoPackage, med eit lag for kvar."},
+			nb: [2]string{"Last ned flere datasett", "Flere datasett som én GeoPackage, med et lag for hver."},
+			nn: [2]string{"Last ned fleire datasett", "Fleire datasett som éin GeoPackage, med eit lag for kvar."},
 			en: [2]string{"Download several collections", "Several collections as one GeoPackage, with a layer for each."}},
 		export{id: "export-by-area-gpkg", file: "gpkg", area: true, needed: true,
-			nb: [2]string{"Last ned et område", "Forekomstene i et område, som et fylke eller en kommune, som GeoPackage."},
-			nn: [2]string{"Last ned eit område", "Førekomstane i eit område, som eit fylke eller ein kommune, som GeoPackage."},
+			nb: [2]string{"Last ned et område", "Objektene i et område, som et fylke eller en kommune, som GeoPackage."},
+			nn: [2]string{"Last ned eit område", "Objekta i eit område, som eit fylke eller ein kommune, som GeoPackage."},
 			en: [2]string{"Download an area", "The features in an area, such as a county or a municipality, as GeoPackage."}},
 		export{id: "export-collection-csv", file: "csv", area: true,
-			nb: [2]string{"Last ned en tabell", "En samling som CSV, hele eller i et område. Punkter har lengde og bredde i CRS84."},
-			nn: [2]string{"Last ned ein tabell", "Ei samling som CSV, heile eller i eit område. Punkt har lengd og breidd i CRS84."},
+			nb: [2]string{"Last ned en tabell", "Et datasett som CSV, hele eller et område av det. Punkter har lengde og bredde i CRS84."},
+			nn: [2]string{"Last ned ein tabell", "Eit datasett som CSV, heile eller i eit område. Punkt har lengd og breidd i CRS84."},
 			en: [2]string{"Download a table", "A collection as CSV, whole or in an area. Points have longitude and latitude in CRS84."}},
 	}
 }
@@ -70,10 +70,10 @@ func (x export) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	}
 	example := m{"collection_id": first}
 	if x.all {
-		input("collection_ids", 0, m{"type": "string", "minLength": 1}, in("Samlinger, med komma mellom; alle uten", "Samlingar, med komma mellom; alle utan", "Collections, separated by commas; all without"))
+		input("collection_ids", 0, m{"type": "string", "minLength": 1}, in("Datasett, med komma mellom; alle uten", "Datasett, med komma mellom; alle utan", "Collections, separated by commas; all without"))
 		example = m{"collection_ids": first}
 	} else {
-		input("collection_id", 1, m{"type": "string", "enum": orNone(ids)}, in("Samling", "Samling", "Collection"))
+		input("collection_id", 1, m{"type": "string", "enum": orNone(ids)}, in("Datasett", "Datasett", "Collection"))
 	}
 	if x.area {
 		least := 0
@@ -409,7 +409,7 @@ func (distinct) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 				"The values that a property has, each once and in order."),
 			JobControlOptions: []string{Sync}, OutputTransmission: []string{"value"}},
 		Inputs: append(ogcapi.ProcessInputs{
-			{ID: "resource_name", Title: in("Samling", "Samling", "Collection"), Schema: m{"type": "string", "enum": orNone(publicIDs(cat, false))}, MinOccurs: 1, MaxOccurs: 1},
+			{ID: "resource_name", Title: in("Datasett", "Datasett", "Collection"), Schema: m{"type": "string", "enum": orNone(publicIDs(cat, false))}, MinOccurs: 1, MaxOccurs: 1},
 			{ID: "queryable", Title: in("Egenskap", "Eigenskap", "Property"), Schema: m{"type": "string", "minLength": 1}, MinOccurs: 1, MaxOccurs: 1}}, datetimeInput(cat, lang)...),
 		Outputs: ogcapi.ProcessOutputs{{ID: "values", Title: in("Verdier", "Verdiar", "Values"), Schema: m{"type": "object", "contentMediaType": "application/json",
 			"required": []string{"id", "value"}, "properties": m{"id": m{"type": "string"}, "value": m{"type": "array"}}}}},

@@ -53,22 +53,22 @@ func (joinTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	numbers["unmatchedCollectionKeys"], numbers["additionalAttributeKeys"] = m{"type": "array", "items": m{"type": "string"}}, m{"type": "array", "items": m{"type": "string"}}
 	numbers["columns"] = m{"type": "object"}
 	return ogcapi.Process{
-		ProcessSummary: ogcapi.ProcessSummary{Version: "1.0.0", ID: "join-table", Title: in("Koble en tabell til en samling", "Kople ein tabell til ei samling", "Join a table to a collection"), Keywords: []string{"table", "csv", "join"},
-			Description: in("Kolonnene i en tabell med ett nummer per rad, som statistikk, blir egenskaper ved forekomstene med samme nummer. En rapport sier hva som mangler på begge sider.",
-				"Kolonnane i ein tabell med eitt nummer per rad, som statistikk, blir eigenskapar ved førekomstane med same nummer. Ein rapport seier kva som manglar på begge sider.",
+		ProcessSummary: ogcapi.ProcessSummary{Version: "1.0.0", ID: "join-table", Title: in("Koble en tabell til et datasett", "Kople ein tabell til eit datasett", "Join a table to a collection"), Keywords: []string{"table", "csv", "join"},
+			Description: in("Kolonnene i en tabell med ett nummer per rad, som statistikk, blir egenskaper ved objektene med samme nummer. En rapport sier hva som mangler på begge sider.",
+				"Kolonnane i ein tabell med eitt nummer per rad, som statistikk, blir eigenskapar ved objekta med same nummer. Ein rapport seier kva som manglar på begge sider.",
 				"The columns of a table with a code in each row, such as statistics, become properties of the features with the same code. A report tells what has no match on either side."),
 			JobControlOptions: []string{Sync, Async, Dismiss}, OutputTransmission: []string{"value", "reference"}},
 		Inputs: append(ogcapi.ProcessInputs{
-			{ID: "collection_id", Title: in("Samling", "Samling", "Collection"), Schema: m{"type": "string", "enum": orNone(ids)}, MinOccurs: 1, MaxOccurs: 1},
+			{ID: "collection_id", Title: in("Datasett", "Datasett", "Collection"), Schema: m{"type": "string", "enum": orNone(ids)}, MinOccurs: 1, MaxOccurs: 1},
 			{ID: "table", Title: in("Tabell: CSV med overskrifter", "Tabell: CSV med overskrifter", "Table: CSV with a header"), Schema: m{"anyOf": []any{m{"type": "string", "minLength": 1, "contentMediaType": mediaCSV}}}, MinOccurs: 1, MaxOccurs: 1},
 			{ID: "code", Title: in("Kolonne med numrene", "Kolonne med numra", "Column with the codes"), Schema: text, MaxOccurs: 1},
 			{ID: "columns", Title: in("Kolonner som kobles til, med komma mellom; alle uten", "Kolonnar som blir kopla til, med komma mellom; alle utan", "Columns to join, separated by commas; all without"), Schema: text, MaxOccurs: 1},
 			{ID: "key", Title: in("Egenskap med numrene; id-en uten", "Eigenskap med numra; id-en utan", "Property with the codes; the id without"), Schema: text, MaxOccurs: 1},
-			{ID: "unmatched", Title: in("Forekomster uten rad: behold eller utelat", "Førekomstar utan rad: hald på eller lat ute", "Features without a row: keep or drop"), Schema: m{"type": "string", "enum": []string{"keep", "drop"}, "default": "keep"}, MaxOccurs: 1},
+			{ID: "unmatched", Title: in("Objekter uten rad: behold eller utelat", "Objekt utan rad: hald på eller lat ute", "Features without a row: keep or drop"), Schema: m{"type": "string", "enum": []string{"keep", "drop"}, "default": "keep"}, MaxOccurs: 1},
 			{ID: "format", Title: in("Format", "Format", "Format"), Schema: m{"type": "string", "enum": names, "default": "json"}, MaxOccurs: 1},
 			{ID: "crs", Title: in("Koordinatsystem", "Koordinatsystem", "Coordinate reference system"), Schema: m{"type": "string", "format": "uri"}, MaxOccurs: 1}}, datetimeInput(cat, lang)...),
 		Outputs: ogcapi.ProcessOutputs{
-			{ID: "joined", Title: in("Samlingen med tabellen", "Samlinga med tabellen", "The collection with the table"), Schema: m{"oneOf": media}},
+			{ID: "joined", Title: in("Datasettet med tabellen", "Datasettet med tabellen", "The collection with the table"), Schema: m{"oneOf": media}},
 			{ID: "report", Title: in("Hva som passer sammen", "Kva som passar saman", "What matches"), Schema: m{"type": "object", "contentMediaType": "application/json", "properties": m{"joinInformation": m{"type": "object", "properties": numbers}}}}},
 		Example: m{"inputs": m{"collection_id": first, "table": "code;value\n0301;10,5\n4601;7\n"}, "outputs": m{"joined": m{}}},
 	}

@@ -28,7 +28,7 @@ func (locatePoint) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 			{ID: "lon", Title: in("Lengdegrad, eller øst", "Lengdegrad, eller aust", "Longitude, or easting"), Schema: number, MinOccurs: 1, MaxOccurs: 1},
 			{ID: "lat", Title: in("Breddegrad, eller nord", "Breiddegrad, eller nord", "Latitude, or northing"), Schema: number, MinOccurs: 1, MaxOccurs: 1},
 			{ID: "crs", Title: in("Koordinatsystem for punktet", "Koordinatsystem for punktet", "Coordinate reference system of the point"), Schema: m{"type": "string", "format": "uri"}, MaxOccurs: 1},
-			{ID: "collections", Title: in("Samlinger, med komma mellom; alle uten", "Samlingar, med komma mellom; alle utan", "Collections, separated by commas; all without"), Schema: text, MaxOccurs: 1},
+			{ID: "collections", Title: in("Datasett, med komma mellom; alle uten", "Datasett, med komma mellom; alle utan", "Collections, separated by commas; all without"), Schema: text, MaxOccurs: 1},
 			{ID: "datetime", Title: in("Dag, tidspunkt eller tidsrom", "Dag, tidspunkt eller tidsrom", "Day, moment or interval"), Schema: text, MaxOccurs: 1}},
 		Outputs: ogcapi.ProcessOutputs{{ID: "divisions", Title: in("Inndelingene", "Inndelingane", "The divisions"), Schema: m{"type": "object", "contentMediaType": "application/geo+json"}}},
 		Example: m{"inputs": m{"lon": 10.75, "lat": 59.91}},

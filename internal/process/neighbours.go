@@ -51,7 +51,7 @@ func (neighbours) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 				"The divisions beside another one, those with the longest shared border first. Lengths are metres on the ellipsoid; where borders do not match it only tells who touches."),
 			JobControlOptions: []string{Sync, Async, Dismiss}, OutputTransmission: []string{"value", "reference"}},
 		Inputs: append(ogcapi.ProcessInputs{
-			{ID: "collection_id", Title: in("Samling", "Samling", "Collection"), Schema: m{"type": "string", "enum": ids}, MinOccurs: 1, MaxOccurs: 1},
+			{ID: "collection_id", Title: in("Datasett", "Datasett", "Collection"), Schema: m{"type": "string", "enum": ids}, MinOccurs: 1, MaxOccurs: 1},
 			{ID: "id", Title: in("Nummer på inndelingen", "Nummer på inndelinga", "Id of the division"), Schema: m{"type": "string", "minLength": 1}, MinOccurs: 1, MaxOccurs: 1}}, datetimeInput(cat, lang)...),
 		Outputs: ogcapi.ProcessOutputs{{ID: "neighbours", Title: in("Naboene", "Naboane", "The neighbours"), Schema: m{"type": "object", "contentMediaType": "application/json", "required": []string{"id", "method", "neighbours"}, "properties": m{
 			"id": m{"type": "string"}, "method": m{"type": "string", "enum": []string{methodBorders, methodTouches}},

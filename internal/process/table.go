@@ -192,7 +192,7 @@ func (enrichTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 			{ID: "y", Title: in("Kolonne med breddegrad eller nord", "Kolonne med breiddegrad eller nord", "Column with the latitude or northing"), Schema: text, MaxOccurs: 1},
 			{ID: "code", Title: in("Kolonne med nummer, i stedet for punkter", "Kolonne med nummer, i staden for punkt", "Column with codes, instead of points"), Schema: text, MaxOccurs: 1},
 			{ID: "crs", Title: in("Koordinatsystem for punktene", "Koordinatsystem for punkta", "Coordinate reference system of the points"), Schema: m{"type": "string", "format": "uri"}, MaxOccurs: 1},
-			{ID: "collections", Title: in("Samlinger, med komma mellom; alle uten", "Samlingar, med komma mellom; alle utan", "Collections, separated by commas; all without"), Schema: text, MaxOccurs: 1}}, datetimeInput(cat, lang)...),
+			{ID: "collections", Title: in("Datasett, med komma mellom; alle uten", "Datasett, med komma mellom; alle utan", "Collections, separated by commas; all without"), Schema: text, MaxOccurs: 1}}, datetimeInput(cat, lang)...),
 		Outputs: tableOutputs(in),
 		Example: m{"inputs": m{"table": "name,lon,lat\nOslo,10.75,59.91\n"}, "outputs": m{"table": m{}}},
 	}

@@ -51,6 +51,16 @@ func (v apiView) Grouped(tag string) []openapi.Operation {
 	return out
 }
 
+// Own are the parameters of an operation that not every other has, too.
+func (apiView) Own(op openapi.Operation) (out []openapi.Parameter) {
+	for _, p := range op.Parameters {
+		if p.Name != "f" && p.Name != "lang" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // Page is the path of the page of an operation; "" where it has none that can be opened without more.
 func (apiView) Page(op openapi.Operation) string {
 	if op.Method != "" || strings.Contains(op.Path, "{") || !slices.ContainsFunc(op.Answers, func(a openapi.Answer) bool { return a.Media == asHTML.Media }) {

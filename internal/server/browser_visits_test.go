@@ -3,11 +3,13 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"image/color"
 	"image/png"
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -60,6 +62,45 @@ func luminance(c color.RGBA) float64 {
 func contrast(a, b color.RGBA) float64 {
 	x, y := luminance(a)+.05, luminance(b)+.05
 	return max(x, y) / min(x, y)
+}
+
+// tileContrast looks at the pixels of the map of tiles of a feature, by the same measure: the outline stands out from all grounds, and land is not sea.
+func tileContrast(t *testing.T, ctx context.Context, s site, checks string) {
+	k := keyboard{newTab(t, ctx, true, checks), t}
+	for _, path := range []string{"/collections/kommuner/items/1103", "/collections/fylker/items/11", "/collections/sted/items/2"} {
+		for _, dark := range []bool{false, true} {
+			k.visit(window{width: 1280, height: 900, dark: dark}, s.open.URL+path+"?f=html&lang=en", http.StatusOK)
+			k.mapShown()
+			var px struct {
+				Point, Sea, Area [3]uint8
+				Counts           map[string]int
+				All              int
+			}
+			if err := k.ask("mapPixels()", &px); err != nil {
+				t.Fatal(err)
+			}
+			rgb := func(c [3]uint8) color.RGBA { return color.RGBA{c[0], c[1], c[2], 255} }
+			outline, grounds := rgb(px.Point), map[color.RGBA]bool{}
+			for name, n := range px.Counts {
+				var c [3]uint8
+				if _, err := fmt.Sscanf(name, "%d,%d,%d", &c[0], &c[1], &c[2]); err != nil {
+					t.Fatal(err)
+				}
+				if n > px.All/50 && rgb(c) != outline {
+					grounds[rgb(c)] = true
+					if got := contrast(rgb(c), outline); got < 3 {
+						t.Errorf("%s dark %t: the outline %v stands out from %v by %.2f", path, dark, outline, c, got)
+					}
+				}
+			}
+			if name := fmt.Sprintf("%d,%d,%d", px.Point[0], px.Point[1], px.Point[2]); px.Counts[name] < 20 {
+				t.Errorf("%s dark %t: only %d pixels of the outline %s", path, dark, px.Counts[name], name)
+			}
+			if !grounds[rgb(px.Area)] || px.Area == px.Sea || len(grounds) < 2 && !strings.Contains(path, "sted") {
+				t.Errorf("%s dark %t: land is %v and sea %v, of %v", path, dark, px.Area, px.Sea, grounds)
+			}
+		}
+	}
 }
 
 // mapContrast looks at the pixels of the drawn map of a feature: its outline stands out by 3:1 from all that the map is made of.

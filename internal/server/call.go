@@ -35,6 +35,7 @@ type call struct {
 	asked bool              // f was given
 	lang  string            // nb, nn or en
 	keyID string            // "" when no key was needed or given
+	holds bool              // a valid key came with a page about data, which then shows what others do not see
 	addr  string            // of the client, as the nearest proxy that is not trusted sees it
 	held  int               // bytes of the answer that flight knows of
 	right *ticket           // to ask the store; nil: not asked yet

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
@@ -48,7 +50,7 @@ func (c *call) formPage(e *problem.Error, p ogcapi.Problem) *page {
 		if len(p.Faults) == 0 {
 			v.Trouble = p.Detail
 		}
-		v.Faults = c.fieldFaults(p.Faults)
+		v.Faults = c.fieldFaults(e, p.Faults)
 	case problem.Timeout, problem.TooLarge:
 		v.Trouble = c.text("problem.too-much")
 	default:
@@ -65,14 +67,16 @@ func (c *call) formPage(e *problem.Error, p ogcapi.Problem) *page {
 	return pg
 }
 
-// fieldFaults tells what is wrong in the language of the page.
-func (c *call) fieldFaults(faults []ogcapi.Fault) (out []fieldFault) {
-	for _, f := range faults {
+// fieldFaults tells what is wrong in the language of the page: the faults of an error, as they are sent.
+func (c *call) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []fieldFault) {
+	for i, f := range faults {
 		x := fieldFault{Name: f.Name, Title: f.Name, Value: f.Value}
 		if !c.fieldOf(&x) {
 			x.Text, x.Cure = c.text("fault.other"), f.Cure
 		}
-		if x.Name == "filter" {
+		if said := c.said(e.Faults[i].Said); x.Name == "filter" && said != "" {
+			x.Text += " " + said
+		} else if x.Name == "filter" {
 			x.Cure = f.Cure
 		}
 		if strings.Contains(f.Cure, "no such parameter") {
@@ -81,6 +85,21 @@ func (c *call) fieldFaults(faults []ogcapi.Fault) (out []fieldFault) {
 		out = append(out, x)
 	}
 	return out
+}
+
+// said is a sentence of the filter language in the language of the page; "" where it is there in English only.
+func (c *call) said(s problem.Saying) string {
+	text, ok := s.In(func(form string) (string, bool) {
+		text := c.text(fmt.Sprintf("cql2.%s", form))
+		return text, text != "cql2."+form
+	})
+	if r, n := utf8.DecodeRuneInString(text); ok && n > 0 {
+		if text = string(unicode.ToUpper(r)) + text[n:]; !strings.HasSuffix(text, "?") {
+			text += "."
+		}
+		return redact(text)
+	}
+	return ""
 }
 
 // formFields are the parameters that forms have fields for, with the id of the field, the message that names it and the one that tells what would be right.

@@ -156,3 +156,26 @@ func TestTheExampleOfAFilterFindsSomething(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsWrongWithAnExpressionIsToldInTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, nil)
+	for filter, want := range map[string]string{
+		"areal_km2 >":                          "Linje 1, tegn 12: slutten av uttrykket passer ikke her; her skal det stå et navn, en verdi eller &#39;(&#39;.",
+		"arael_km2 > 5":                        "Linje 1, tegn 1: egenskapen &#39;arael_km2&#39; finnes ikke; mente du &#39;areal_km2&#39;?",
+		"fylke_nr = 3":                         "Linje 1, tegn 1: &#39;fylke_nr&#39; er tekst; skriv &#39;3&#39; i enkle anførselstegn.",
+		"navn = 'Oslo":                         "Linje 1, tegn 8: teksten mangler anførselstegn til slutt.",
+		"areal_km2 = 'mye'":                    "Linje 1, tegn 1: &#39;areal_km2&#39; er et tall og kan ikke sammenlignes med &#39;mye&#39;, som er tekst.",
+		"navn != 'Oslo'":                       "Linje 1, tegn 6: &#39;!=&#39; er ingen operator; skriv &#39;&lt;&gt;&#39;.",
+		"S_INTERSECTS(geometry,POINT(500 60))": "Koordinaten 500 60 ligger utenfor OGC:CRS84: lengde -180 til 180, bredde -90 til 90, i rekkefølgen lengde, bredde.",
+	} {
+		page := string(a.get("/collections/kommuner/items?f=html&lang=nb&filter=" + url.QueryEscape(filter)).wants(400).Body)
+		if m := regexp.MustCompile(`id="p-filter-fault">(.*?)</span>`).FindStringSubmatch(page); m == nil || m[1] != "Uttrykket kan ikke forstås. "+want {
+			t.Errorf("%s: the page says %q", filter, m)
+		}
+	}
+}

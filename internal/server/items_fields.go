@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"grense/internal/cql2"
+	"grense/internal/history"
 	"grense/internal/store"
 )
 
@@ -37,6 +38,7 @@ type choice struct {
 	Value, Title string
 	Lang         string // of the title; "" when it is that of the page, or not known
 	Selected     bool
+	Bare         bool // the title is the value
 }
 
 // choices are the options of a select.
@@ -50,7 +52,11 @@ func (xs choices) HTML() template.HTML {
 		if x.Selected {
 			selected = " selected"
 		}
-		b.WriteString(`<option value="` + template.HTMLEscapeString(x.Value) + `"` + langAttribute(x.Lang) + selected + ">" + template.HTMLEscapeString(x.Title) + "</option>\n")
+		value := ""
+		if !x.Bare {
+			value = ` value="` + template.HTMLEscapeString(x.Value) + `"`
+		}
+		b.WriteString("<option" + value + langAttribute(x.Lang) + selected + ">" + template.HTMLEscapeString(x.Title) + "</option>\n")
 	}
 	return template.HTML(b.String())
 }
@@ -265,7 +271,11 @@ const optionsMost = 500
 // list, or the features that it refers to. nil when any value may be, or there are too many.
 func (c *call) options(p *store.Property, asked string) (out choices, err error) {
 	for _, x := range p.Enum {
-		out = append(out, choice{Value: x, Title: x})
+		title := x
+		if tellsKind(c.coll, p) {
+			title = c.kindText(history.Kind(x))
+		}
+		out = append(out, choice{Value: x, Title: title})
 	}
 	list, ours := strings.CutPrefix(p.CodeList, "/codelists/")
 	other, ok := c.cat.Collection(p.Ref)

@@ -39,6 +39,12 @@ func (s *Server) authorize(c *call) error {
 	return problem.New(problem.Unauthorized, nil, "Send a valid API key in the header X-API-Key (or as Authorization: Bearer, or as the password of Basic); see %s/openapi", c.base())
 }
 
+// hasKey reports whether a request brings a key, or something in its place.
+func hasKey(r *http.Request) bool {
+	_, found, _ := apikey.FromRequest(r.Header, cookieKey(r))
+	return found
+}
+
 // cookieKey is the key in the cookie that the key form sets; "" when there is none.
 func cookieKey(r *http.Request) string {
 	ck, err := r.Cookie(apikey.Cookie)

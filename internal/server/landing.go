@@ -55,12 +55,25 @@ func (s *Server) landing(c *call) (*answer, error) {
 	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
 	view := landingView{Landing: doc, Collections: c.collectionDocs(), Publisher: publisher(svc), Keyed: s.cfg.Auth != "open", Divisions: len(c.divisions()) > 0, Changes: s.recorder != nil}
 	a := &answer{JSON: doc, LD: func() any { return c.catalogLD(links) }, Links: links}
-	if whole := c.country(); whole != nil {
+	if whole := c.wholeMap(); whole != nil {
 		view.Map, a.Fleeting = c.overview(whole, c.text("map.landing", c.titleOf(whole), whole.Count))
 	}
 	view.Searches, view.Finds = c.searches(), c.finds()
 	a.Page = &page{Name: "landing", Title: title, Description: description, Data: view, Script: view.Map != "" || view.Searches != nil}
 	return a, nil
+}
+
+// wholeMap is the collection that the landing page draws: the country, else the first that can be drawn whole; nil when there is none.
+func (c *call) wholeMap() *store.Collection {
+	if country := c.country(); country != nil {
+		return country
+	}
+	for _, coll := range c.cat.Collections {
+		if coll.Public && coll.Geometry != nil && coll.Count > 0 && coll.Count <= countryMost {
+			return coll
+		}
+	}
+	return nil
 }
 
 // searchesMost is how many collections the search of the landing page offers.

@@ -133,7 +133,7 @@ func TestPagesHaveMaps(t *testing.T) {
 		m := regexp.MustCompile(`(?s)<svg class="map".*?</svg>`).Find(r.wants(200).Body)
 		return string(m)
 	}
-	for path, most := range map[string]int{"/": 20, "/collections/kommuner": 400, "/collections/kommuner/items?limit=50": 100, "/collections/kommuner/items/0301": 60} {
+	for path, most := range map[string]int{"/": 30, "/collections/kommuner": 400, "/collections/kommuner/items?limit=50": 100, "/collections/kommuner/items/0301": 60} {
 		sep := "?"
 		if strings.Contains(path, "?") {
 			sep = "&"

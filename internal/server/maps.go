@@ -52,6 +52,9 @@ func mapCRS(coll *store.Collection) crs.ID {
 	return crs.CRS84
 }
 
+// norwegianTowns are areas by whose names readers find their way on a map of Norway, although they are small.
+var norwegianTowns = []string{"Oslo", "Bergen", "Trondheim - Tråante", "Trondheim", "Stavanger", "Kristiansand", "Tromsø", "Bodø", "Ålesund"}
+
 // A mapScale is the plane of a map, and how wide a unit of its picture is there.
 type mapScale struct {
 	plane crs.ID
@@ -246,10 +249,11 @@ func (c *call) marks(coll *store.Collection, outs []*draw.Outline, near bool) []
 		tail = "?lang=" + queryEscape(l)
 	}
 	start := localPath(c.base()) + "/collections/" + coll.ID + "/items/"
+	towns := mapCRS(coll) == crs.UTM33 && dimensions[coll.Geometry.Type] == 2
 	var out []draw.Mark
 	for _, o := range outs {
 		if o != nil && !o.Empty() {
-			out = append(out, draw.Mark{Outline: o, Foreign: foreign(o.Lang, c.lang), Href: start + pathEscape(o.ID) + tail, Near: near})
+			out = append(out, draw.Mark{Outline: o, Foreign: foreign(o.Lang, c.lang), Href: start + pathEscape(o.ID) + tail, Near: near, First: towns && slices.Contains(norwegianTowns, o.Title)})
 		}
 	}
 	return out
@@ -323,18 +327,29 @@ func (c *call) itemMap(o *outliner, row store.Row, b orb.Bound, title string) (t
 	return p.SVG(), nil
 }
 
-// groundMost is how many features of the country lie under the map of other features, at most.
+// groundMost is how many features of the country lie under the map of other features, at most; of more it is the country without the borders in it.
 const groundMost = 60
 
-// ground is the country in grey, under features of another collection; nil when there is none in that plane, or it is no simple one.
+// ground is the country in grey, under features of another collection; nil when there is none in that plane.
 func (c *call) ground(at mapScale) ([]draw.Mark, error) {
 	under := c.country()
-	if under == nil || under == c.coll || under.Count > groundMost || mapCRS(under) != at.plane {
+	if under == nil || under == c.coll || mapCRS(under) != at.plane {
 		return nil, nil
 	}
-	marks, err := c.allMarks(under, at)
+	marks, err := c.allMarks(under, at.of(under.Count))
 	if errors.Is(err, store.ErrChanged) { // what lies under the map may be left out
 		return nil, nil
+	}
+	if err == nil && len(marks) > groundMost {
+		all := make([]*draw.Outline, len(marks))
+		for i, m := range marks {
+			all[i] = m.Outline
+		}
+		if marks = nil; len(all) > 0 {
+			if whole := draw.Union(all); whole != nil {
+				marks = []draw.Mark{{Outline: whole}}
+			}
+		}
 	}
 	for i := range marks {
 		marks[i].Near, marks[i].Href = true, ""
@@ -382,14 +397,17 @@ func (c *call) country() *store.Collection {
 	return nil
 }
 
-// overview draws all features of a collection, or where it is large its extent over the country. Where data need a key it draws none of them,
-// since the page is for everyone: on the page of the collection its extent over a grid of degrees, elsewhere nothing. A store that does not answer costs the page its map only: then fleeting is set, and the page
+// mayDraw reports whether a page about data may show features: none where they need a key and the visitor has none.
+func (c *call) mayDraw() bool { return c.s.cfg.Auth == "open" || c.holds }
+
+// overview draws all features of a collection, or where it is large its extent over the country. For visitors who lack a key it draws none of them:
+// on the page of the collection its extent over a grid of degrees, elsewhere nothing. A store that does not answer costs the page its map only: then fleeting is set, and the page
 // must not be cached.
 func (c *call) overview(coll *store.Collection, text string) (svg template.HTML, fleeting bool) {
 	if c.rep.F != "html" || coll == nil || coll.Geometry == nil || coll.Extent == nil {
 		return "", false
 	}
-	if c.s.cfg.Auth != "open" {
+	if !c.mayDraw() {
 		if coll != c.coll {
 			return "", false
 		}
@@ -410,6 +428,11 @@ func (c *call) overview(coll *store.Collection, text string) (svg template.HTML,
 		}
 	}
 	marks, err := c.allMarks(drawn, scaleOfAll(coll, plane))
+	if err == nil && drawn == coll && dimensions[coll.Geometry.Type] != 2 { // points and lines need something to lie on
+		var ground []draw.Mark
+		ground, err = c.ground(scaleOfAll(coll, plane))
+		marks = slices.Concat(ground, marks)
+	}
 	if err != nil {
 		c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", drawn.ID, "err", redact(err.Error()))
 		return "", true
@@ -433,7 +456,7 @@ func (c *call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 		return "", false
 	}
 	var marks []draw.Mark
-	if c.s.cfg.Auth == "open" {
+	if c.mayDraw() {
 		if marks, err = c.allMarks(coll, scaleOfAll(coll, set.CRS)); err != nil {
 			c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", coll.ID, "err", redact(err.Error()))
 			return "", true

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"grense/internal/cql2"
+	"grense/internal/history"
 	"grense/internal/store"
 )
 
@@ -178,8 +179,20 @@ func (c *call) nameAll(coll *store.Collection, props []*store.Property, rows [][
 				return err
 			}
 		}
+		if tellsKind(coll, p) {
+			for s := range values(rows, j) {
+				if s.Text != "" {
+					*s = s.named(shown{Text: c.kindText(history.Kind(s.Text))}, "")
+				}
+			}
+		}
 	}
 	return nil
+}
+
+// tellsKind reports whether a property says what happened to divisions, for which there are words.
+func tellsKind(coll *store.Collection, p *store.Property) bool {
+	return coll.ID == history.EventsID && p.Name == "kind"
 }
 
 // divisionLists are the collections whose ids are the codes of our lists.

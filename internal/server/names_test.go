@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"grense/internal/apikey"
 	"grense/internal/config"
 	"grense/internal/cql2"
 	"grense/internal/store"
@@ -138,6 +139,51 @@ func TestLandingPageSearchesWithoutScript(t *testing.T) {
 		}
 		if got := r.Header.Get("Cache-Control"); got != "private, no-cache" {
 			t.Errorf("whether a key is accepted may be kept for others: %q", got)
+		}
+	}
+}
+
+func TestOverviewsNameWhatReadersLookFor(t *testing.T) {
+	t.Parallel()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, nil)
+	for page, names := range map[string][]string{"/?f=html": {"Oslo", "Rogaland", "Vestland", "Finnmark"}, "/collections/kommuner?f=html": {"Oslo", "Bergen", "Trondheim", "Stavanger"}} {
+		body := a.get(page).wants(200).Body
+		sets := regexp.MustCompile(`(?s)<g class="names[^>]*>(.*?)</g>`).FindAllSubmatch(body, -1)
+		if len(sets) != 2 {
+			t.Fatalf("%s has %d sets of names", page, len(sets))
+		}
+		for i, set := range sets {
+			for _, name := range names {
+				if !strings.Contains(string(set[1]), ">"+name+"</text>") {
+					t.Errorf("%s, set %d: no %s", page, i, name)
+				}
+			}
+		}
+	}
+}
+
+func TestOverviewsAreForVisitorsWithAKey(t *testing.T) {
+	t.Parallel()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, func(c *config.Config) { c.Auth = "required" })
+	for _, page := range []string{"/?f=html", "/collections/kommuner?f=html", "/collections/kommuner/tiles/utm33n?f=html"} {
+		for range 2 { // made and kept
+			for key, drawn := range map[string]bool{"": false, "wrong": false, a.key: true} {
+				r := a.get(page, "Cookie", apikey.Cookie+"="+key).wants(200)
+				if has := strings.Contains(string(r.Body), `<g class="here"><a href`) || strings.Contains(string(r.Body), `<g class="here"><path`); has != drawn {
+					t.Errorf("%s with key %q: features are shown: %t", page, key, has)
+				}
+				if private := strings.HasPrefix(r.Header.Get("Cache-Control"), "private"); private != drawn || !strings.Contains(r.Header.Get("Vary"), "Cookie") {
+					t.Errorf("%s with key %q: Cache-Control %q, Vary %q", page, key, r.Header.Get("Cache-Control"), r.Header.Get("Vary"))
+				}
+			}
 		}
 	}
 }

@@ -88,6 +88,16 @@ func (v *view) Count(n int) string { return inDigits(strconv.Itoa(n), v.Lang) }
 // Number writes a number for people in the language of the page, rounded to six decimals.
 func (v *view) Number(x float64) string { return inDigits(number(math.Round(x*1e6)/1e6), v.Lang) }
 
+// Extent writes boxes in degrees for people.
+func (v *view) Extent(boxes [][4]float64) string {
+	var out []string
+	for _, b := range boxes {
+		in := func(x float64) string { return inDigits(degrees(x), v.Lang) }
+		out = append(out, v.c.text("collection.extent-text", in(b[0]), in(b[1]), in(b[2]), in(b[3])))
+	}
+	return strings.Join(out, "; ")
+}
+
 // Link gives the address of a page of this mount, in the language of this one.
 func (v *view) Link(path string) string { return v.c.htmlHref(path) }
 
@@ -192,7 +202,7 @@ type pages struct {
 }
 
 func newPages() (*pages, error) {
-	t, err := template.New("").Funcs(template.FuncMap{"number": number, "join": strings.Join, "json": indented, "degrees": degrees, "sentence": sentence, "unit": unitText.Replace, "xml": indentXML}).ParseFS(web.Templates, "templates/*.html")
+	t, err := template.New("").Funcs(template.FuncMap{"number": number, "join": strings.Join, "json": indented, "sentence": sentence, "unit": unitText.Replace, "xml": indentXML}).ParseFS(web.Templates, "templates/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("server: templates: %w", err)
 	}

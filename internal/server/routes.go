@@ -38,6 +38,7 @@ type route struct {
 	NoAccept    bool                               // the first representation answers whatever Accept says, when f is not given
 	Hidden      bool                               // not in the API definition
 	Kept        bool                               // Stream's answers to GET depend on nothing but the request, the data and the day, and may be kept
+	Draws       bool                               // the page has a map, of data where the visitor has a key
 	Drawn       bool                               // of a collection: only where features have geometries
 	Register    bool                               // only for data with a place-name register
 	Feed        bool                               // only where changes are recorded
@@ -138,7 +139,7 @@ func (s *Server) table() []*route {
 	return []*route{
 		{Path: "", Op: "getLandingPage", Tag: "Capabilities", Summary: "Landing page",
 			Description: "Title, description and links to all parts of the service. Start here.",
-			Formats:     []rep{asJSON, asJSONLD, asHTML}, Schema: schema("landingPage"), Get: s.landing,
+			Formats:     []rep{asJSON, asJSONLD, asHTML}, Schema: schema("landingPage"), Get: s.landing, Draws: true,
 			Classes: []string{common1 + "core", common1 + "landing-page", common1 + "json", common1 + "html", features1 + "core", features1 + "html"}},
 		{Path: "/openapi", Alias: "/api", Op: "getApiDefinition", Tag: "Capabilities", Summary: "This document",
 			Description: "The definition of the API as OpenAPI 3.0, in JSON, YAML or as a page.",
@@ -153,7 +154,7 @@ func (s *Server) table() []*route {
 			Classes: []string{common2 + "collections", common2s + "collections", common2 + "json", common2s + "json", common2 + "html", common2s + "html"}},
 		{Path: "/collections/{collectionId}", Op: "getCollection", Tag: "Collections", Summary: "One collection",
 			Description: "Extent, coordinate systems, number of features and links of a collection.",
-			Formats:     []rep{asJSON, asJSONLD, asHTML}, Schema: schema("collection"), Get: s.collection},
+			Formats:     []rep{asJSON, asJSONLD, asHTML}, Schema: schema("collection"), Get: s.collection, Draws: true},
 		{Path: "/collections/{collectionId}/schema", Op: "getSchema", Tag: "Collections", Summary: "Schema of the features",
 			Description: "The properties of the features as JSON Schema, with their roles and formats (OGC 23-058r2).",
 			Formats:     []rep{asSchema, asHTML, asXSD}, Schema: schema("jsonSchema"), Get: s.schema,
@@ -192,12 +193,12 @@ func (s *Server) table() []*route {
 			Formats:     []rep{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
 		{Path: "/collections/{collectionId}/tiles", Op: "collection.vector.getTileSetsList", Tag: "Tiles", Summary: "Tilesets of a collection",
 			Description: "The tile matrix sets in which there are vector tiles of the collection, with the limits of each (OGC 20-057).",
-			Formats:     []rep{asJSON, asHTML}, Schema: schema("tileSets"), Get: s.tilesets, Drawn: true,
+			Formats:     []rep{asJSON, asHTML}, Schema: schema("tileSets"), Get: s.tilesets, Draws: true, Drawn: true,
 			Classes: []string{tiles1 + "core", tiles1 + "tilesets-list", tiles1 + "geodata-tilesets", tiles1 + "oas30"}},
 		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}", Alias: "/collections/{collectionId}/tiles/{tileMatrixSetId}/metadata", Op: "collection.vector.getTileSet",
 			Tag: "Tiles", Summary: "One tileset of a collection",
 			Description: "The layer, limits and address of the tiles of a collection in a tile matrix set. TileJSON, for map libraries, is of WebMercatorQuad only.",
-			Formats:     []rep{asJSON, asHTML, asTileJSON}, Schema: schema("tileSet"), New: newTileParams, Get: s.tileset, Drawn: true,
+			Formats:     []rep{asJSON, asHTML, asTileJSON}, Schema: schema("tileSet"), New: newTileParams, Get: s.tileset, Draws: true, Drawn: true,
 			Classes: []string{tiles1 + "tileset", tms2 + "json-tilesetmetadata", tms2 + "tilesetmetadata", tms2 + "json-tilematrixsetlimits", tms2 + "tilematrixsetlimits"}},
 		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "collection.vector.getTile", Tag: "Tiles", Summary: "One tile of a collection",
 			Description: "The features in a tile as Mapbox Vector Tile. The layer has the id of the collection; 204 says that there is nothing in the tile.",
@@ -207,10 +208,10 @@ func (s *Server) table() []*route {
 			Formats:     []rep{asStyle}, Schema: schema("mapStyle"), New: newStyleParams, Get: s.style, Drawn: true},
 		{Path: "/tiles", Op: "dataset.vector.getTileSetsList", Tag: "Tiles", Summary: "Tilesets of all data",
 			Description: "The tile matrix sets in which there are vector tiles of all collections together, a layer for each (OGC 20-057).",
-			Formats:     []rep{asJSON, asHTML}, Schema: schema("tileSets"), Get: s.tilesets, Classes: []string{tiles1 + "dataset-tilesets"}},
+			Formats:     []rep{asJSON, asHTML}, Schema: schema("tileSets"), Get: s.tilesets, Draws: true, Classes: []string{tiles1 + "dataset-tilesets"}},
 		{Path: "/tiles/{tileMatrixSetId}", Alias: "/tiles/{tileMatrixSetId}/metadata", Op: "dataset.vector.getTileSet", Tag: "Tiles", Summary: "One tileset of all data",
 			Description: "The layers, limits and address of tiles in a tile matrix set. TileJSON, for map libraries, is of WebMercatorQuad only.",
-			Params:      []*param{paramCollections}, New: newTileParams, Formats: []rep{asJSON, asHTML, asTileJSON}, Schema: schema("tileSet"), Get: s.tileset,
+			Params:      []*param{paramCollections}, New: newTileParams, Formats: []rep{asJSON, asHTML, asTileJSON}, Schema: schema("tileSet"), Get: s.tileset, Draws: true,
 			Classes: []string{tiles1 + "collections-selection"}},
 		{Path: "/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "dataset.vector.getTile", Tag: "Tiles", Summary: "One tile of all data",
 			Description: "The features of several collections in a tile as Mapbox Vector Tile, a layer for each; 204 says that there is nothing in the tile. Filters hold for each layer.",

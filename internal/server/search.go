@@ -207,7 +207,7 @@ func (g *searchGroup) tell(coll *store.Collection, props []*store.Property, rows
 		}
 		h.About = strings.Join(about, ", ")
 		for _, more := range []string{g.Title, h.ID} {
-			if alike[[2]string{h.Name, h.About}] {
+			if alike[[2]string{h.Name, h.About}] && !slices.Contains(about, more) {
 				h.About += ", " + more
 			}
 		}

@@ -86,10 +86,10 @@ func (c *call) soapForm(operation string, typed url.Values) (fields []soapField,
 		case *int32, *int64:
 			f.Mode = "numeric"
 		case *bool:
-			f.Options = choices{{"true", c.text("items.yes"), "", f.Value == "true"}, {"false", c.text("items.no"), "", f.Value == "false"}}
+			f.Options = choices{{Value: "true", Title: c.text("items.yes"), Selected: f.Value == "true"}, {Value: "false", Title: c.text("items.no"), Selected: f.Value == "false"}}
 		}
 		if x.list != "" {
-			if f.Options, err = c.listChoices(x.list, f.Value); err != nil {
+			if f.Options, f.Value, err = c.listChoices(x.list, f.Value); err != nil {
 				return nil, err
 			}
 		}
@@ -98,21 +98,34 @@ func (c *call) soapForm(operation string, typed url.Values) (fields []soapField,
 	return fields, nil
 }
 
-// listChoices are the codes of a list by name; nil where there are none. What was typed is among them.
-func (c *call) listChoices(list, typed string) (out choices, err error) {
+// listChoices are the codes of a list by name, and the code of what was typed; nil where there are none. A name that only one code has is its value,
+// which makes the page a sixth lighter. What was typed is among them.
+func (c *call) listChoices(list, typed string) (out choices, code string, err error) {
 	names, err := c.codeNames(list)
 	if err != nil || len(names.codes) == 0 {
-		return nil, err
+		return nil, typed, err
 	}
+	bearers := map[string]int{}
 	for _, code := range names.codes {
 		s := shown{Text: code}.named(c.inLanguage(names.of[code]), "")
-		out = append(out, choice{Value: code, Title: s.Text, Lang: s.Lang, Selected: code == typed})
+		out = append(out, choice{Value: code, Title: s.Text, Lang: s.Lang})
+		if bearers[s.Text]++; s.Text != code {
+			bearers[code]++
+		}
+	}
+	code = typed
+	for i := range out {
+		x := &out[i]
+		if unique := bearers[x.Title] == 1; x.Value == typed || unique && x.Title == typed {
+			x.Selected, code = true, x.Value
+		}
+		x.Bare = bearers[x.Title] == 1 && strings.Join(strings.Fields(x.Title), " ") == x.Title
 	}
 	slices.SortStableFunc(out, func(a, b choice) int { return strings.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)) })
 	if typed != "" && !slices.ContainsFunc(out, func(x choice) bool { return x.Selected }) {
 		out = append(out, choice{Value: typed, Title: typed, Selected: true})
 	}
-	return out, nil
+	return out, code, nil
 }
 
 // writeRequest makes the request of the fields. Fields that cannot be read have a fault afterwards; then ok is false.

@@ -19,7 +19,30 @@ var hitTitles = map[string]string{"stedsnavn": "name", "skrivemaate": "spelling"
 	"navnesakstatusId": "casestatus", "kommunerIds": "municipality", "spraakId": "language", "vedtaksmyndighetId": "authority", "aar": "year", "saksnummer": "case", "beskrivelse": "description"}
 
 // unshownHits are the elements that say little to people; they are in the answer as XML.
-var unshownHits = []string{"geometri", "sortering", "antallTilleggsopplysninger", "antallInterneMerknader", "spraakprioriteringId"}
+var unshownHits = []string{"landId", "geometri", "sortering", "antallTilleggsopplysninger", "antallInterneMerknader", "spraakprioriteringId"}
+
+// hitLists are the code lists of elements.
+var hitLists = map[string]string{"navneobjekttypeId": "navneobjekttype", "stedstatusId": "stedstatus", "navnestatusId": "navnestatus", "skrivemaatestatusId": "skrivemaatestatus",
+	"navnesakstatusId": "navnesakstatus", "kommunerIds": "kommune", "spraakId": "spraak", "vedtaksmyndighetId": "vedtaksmyndighet"}
+
+// hitText is the text of an element, codes by their names.
+func (c *call) hitText(f *xmlNode) string {
+	text, list := f.leaves(), hitLists[f.XMLName.Local]
+	if list == "" || text == "" {
+		return text
+	}
+	names, err := c.codeNames(list)
+	if err != nil { // the code will do
+		return text
+	}
+	parts := strings.Split(text, ", ")
+	for i, code := range parts {
+		if name, ok := names.of[code]; ok {
+			parts[i] = c.inLanguage(name).Text
+		}
+	}
+	return strings.Join(parts, ", ")
+}
 
 // child is the first child of that name; nil for none.
 func (n *xmlNode) child(name string) *xmlNode {
@@ -91,7 +114,7 @@ func (c *call) hitsOf(answer string) *hitTable {
 			if !ok {
 				continue
 			}
-			row[i] = hitCell{f.leaves(), c.recordHref(operation, name, f.leaves())}
+			row[i] = hitCell{c.hitText(&f), c.recordHref(operation, name, f.leaves())}
 			page = cmp.Or(page, row[i].Href)
 		}
 		if slices.Contains(hitNames, t.Columns[0]) && row[0].Text != "" {

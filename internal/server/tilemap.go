@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"math"
+	"slices"
 
 	"github.com/paulmach/orb"
 
@@ -18,6 +19,8 @@ type tileMap struct {
 	ID     string // of the feature that stands out; "" for none
 	View   string // west, south, east and north in the CRS of the set; "": all data
 	Keyed  bool   // tiles need a key, which only the browser's cookie brings
+
+	Grounded bool // the country lies under the collection
 }
 
 // mapLayer is what a map is told of a layer.
@@ -26,11 +29,18 @@ type mapLayer struct {
 	Title string `json:"title,omitempty"` // property with the names of features
 	Lang  string `json:"lang,omitempty"`  // property with the languages of these
 	Href  string `json:"href"`            // of a feature's page, with {id}
+
+	First  []string `json:"first,omitempty"`  // features that are named before larger ones
+	Ground bool     `json:"ground,omitempty"` // lies under the others: without names
 }
 
-// tileMap is a map of collections in a set.
+// tileMap is a map of collections in a set. What is no area lies on the country, where that has tiles in the set.
 func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *tileMap {
-	layers := map[string]mapLayer{}
+	layers, path, rest := map[string]mapLayer{}, c.tilesPath(), ""
+	if under := c.country(); c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && under != nil && under != c.coll && slices.Contains(tileSets(under), set) {
+		layers[under.ID] = mapLayer{Ground: true}
+		path, rest = "/tiles", "&collections="+under.ID+","+c.coll.ID
+	}
 	for _, coll := range colls {
 		l := mapLayer{Name: c.titleOf(coll), Href: localPath(c.base()) + "/collections/" + coll.ID + "/items/{id}?f=html"}
 		if lang := first(c.values["lang"]); lang != "" {
@@ -42,10 +52,13 @@ func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *tileMap {
 				l.Lang = p.Name
 			}
 		}
+		if set.CRS == crs.UTM33 && dimensions[coll.Geometry.Type] == 2 {
+			l.First = norwegianTowns
+		}
 		layers[coll.ID] = l
 	}
 	text, _ := json.Marshal(layers) // of texts only
-	m := &tileMap{Path: c.tilesPath() + "/" + set.ID + "?f=json", Layers: string(text), Keyed: c.s.cfg.Auth != "open"}
+	m := &tileMap{Path: path + "/" + set.ID + "?f=json" + rest, Layers: string(text), Keyed: c.s.cfg.Auth != "open", Grounded: rest != ""}
 	if p, ok := c.params.(*tileParams); ok && p.chosen {
 		m.Path += c.collectionsRest()
 	}
@@ -71,6 +84,9 @@ func mapGrid(coll *store.Collection) *tile.Set {
 // nearest is how far a map of one feature reaches at least, in metres.
 const nearest = 4000
 
+// nearestPlace is the same of a point that lies on areas, of which something shall be seen.
+const nearestPlace = 60000
+
 // itemTiles is the map of a feature, whose box is in the CRS that it is stored in; nil where there is none.
 func (c *call) itemTiles(id string, box orb.Bound) *tileMap {
 	set := mapGrid(c.coll)
@@ -81,12 +97,15 @@ func (c *call) itemTiles(id string, box orb.Bound) *tileMap {
 	if err != nil {
 		return nil
 	}
+	m := c.tileMap(set, c.coll)
 	least := float64(nearest)
+	if dimensions[c.coll.Geometry.Type] == 0 && m.Grounded {
+		least = nearestPlace
+	}
 	if set.CRS.Geographic() {
 		least /= 111319
 	}
 	b = b.Pad(max(0, least-max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1])) / 2)
-	m := c.tileMap(set, c.coll)
 	m.ID = id
 	for i, v := range [...]float64{b.Min[0], b.Min[1], b.Max[0], b.Max[1]} {
 		if i > 0 {

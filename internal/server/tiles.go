@@ -61,7 +61,8 @@ func (p *tileParams) collections() []*store.Collection {
 // each calls fn for each layer. Faults that not all of several layers have are told with the collections that have them.
 func (p *tileParams) each(fn func(*call) error) error {
 	var faults []problem.Fault
-	in := map[problem.Fault][]string{}
+	in := map[[4]string][]string{}
+	told := func(f *problem.Fault) [4]string { return [4]string{f.In, f.Param, f.Value, f.Cure} }
 	for _, at := range p.layers {
 		err := fn(at)
 		if err == nil {
@@ -72,17 +73,18 @@ func (p *tileParams) each(fn func(*call) error) error {
 			return err
 		}
 		for _, f := range e.Faults {
-			if in[f] == nil {
+			is := told(&f)
+			if in[is] == nil {
 				faults = append(faults, f)
 			}
-			in[f] = append(in[f], at.coll.ID)
+			in[is] = append(in[is], at.coll.ID)
 		}
 	}
 	if faults == nil {
 		return nil
 	}
 	for i, f := range faults {
-		if ids := in[f]; len(ids) < len(p.layers) {
+		if ids := in[told(&f)]; len(ids) < len(p.layers) {
 			faults[i].Cure = strings.Join(ids, ", ") + ": " + f.Cure + "; collections= chooses the layers"
 		}
 	}

@@ -138,10 +138,16 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// document answers a route whose answer depends on nothing but the catalog, the mount, the representation, the language and the
-// parameters. The bytes are made once and cached.
+// document answers a route whose answer depends on nothing but the catalog, the mount, the representation, the language, the
+// parameters and, for pages, whether the visitor has a valid key. The bytes are made once and cached.
 func (c *call) document(w http.ResponseWriter) error {
-	key := docKey{root: c.root, path: c.r.URL.Path, query: c.canonical(), f: c.rep.F, lang: c.lang, version: c.cat.Version, files: c.s.filesListed()}
+	vary, cached := varyOpen, "no-cache"
+	if c.rt.Draws && c.rep.F == "html" && c.s.cfg.Auth != "open" {
+		if vary = varyKeyed; hasKey(c.r) && c.s.authorize(c) == nil { // a key that is wrong is none here
+			c.holds, cached = true, "private, no-cache"
+		}
+	}
+	key := docKey{holds: c.holds, root: c.root, path: c.r.URL.Path, query: c.canonical(), f: c.rep.F, lang: c.lang, version: c.cat.Version, files: c.s.filesListed()}
 	d, ok := c.s.docs.Get(key)
 	if !ok {
 		a, err := c.rt.Get(c)
@@ -166,8 +172,8 @@ func (c *call) document(w http.ResponseWriter) error {
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
-	h.Set("Vary", varyOpen)
-	h.Set("Cache-Control", "no-cache")
+	h.Set("Vary", vary)
+	h.Set("Cache-Control", cached)
 	if d.link != "" {
 		h.Set("Link", d.link)
 	}
@@ -253,6 +259,7 @@ func linkHeader(links []ogcapi.Link) string {
 type docKey struct {
 	root, path, query, f, lang, version string
 	files                               uint64 // what filesListed said
+	holds                               bool   // see call
 }
 
 type doc struct {

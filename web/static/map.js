@@ -7,7 +7,7 @@ sheet.replaceSync(`
 .tilemap.moved { touch-action: none; }
 .tilemap canvas { display: block; width: 100%; height: 100%; cursor: grab; }
 .tilemap:focus-visible { outline-offset: -3px; }
-.tilemap .tools { position: absolute; top: .2rem; right: .6rem; flex-direction: column; }
+.tilemap .tools { left: auto; right: .4rem; flex-direction: column; }
 .tilemap .tools button { display: block; }
 .tilemap.keys:focus::after { content: ""; position: absolute; left: calc(50% - .5rem); top: calc(50% - .5rem); width: 1rem; height: 1rem; border: 2px solid var(--focus); border-radius: 50%; pointer-events: none; }
 .scalebar { position: absolute; left: .7rem; bottom: .6rem; border: 2px solid var(--text); border-top: 0; color: var(--text); font-size: .8rem; line-height: 1.2; text-align: center; white-space: nowrap; pointer-events: none; }
@@ -125,8 +125,8 @@ const path = (f) => {
 // A tile as it is drawn: paths by layer, features with their own, names with places.
 const prepare = (layers, names) => layers.map((layer) => {
   const l = { name: layer.name, extent: layer.extent, areas: new Path2D(), lines: new Path2D(), points: [], features: layer.features };
+  const about = l.about = names[l.name] ?? {};
   for (const f of l.features) {
-    const about = names[l.name] ?? {};
     f.id = String(f.tags.id ?? "");
     f.name = String((about.title && f.tags[about.title]) ?? f.id);
     f.lang = about.lang && f.tags[about.lang];
@@ -206,7 +206,7 @@ export default async function start(figure) {
     const res = Math.max((v[2] - v[0]) / width, (v[3] - v[1]) / height) * (text.view ? 1.6 : 1.06);
     return { x: (v[0] + v[2]) / 2, y: (v[1] + v[3]) / 2, res: Math.max(res, last.cell / 4), whole };
   };
-  let width = 0, height = 0, at, paint, chosen = text.id ? { layer: Object.keys(names)[0], id: text.id } : null, moved = false, waiting = 0;
+  let width = 0, height = 0, at, paint, chosen = text.id ? { layer: Object.keys(names).find((n) => !names[n].ground), id: text.id } : null, moved = false, waiting = 0;
   const tiles = new Map(); // by address: {layers, used} once it is there, {} before, null where nothing is
   const limit = () => {
     const h = home(), w = h.whole, most = Math.max((w[2] - w[0]) / width, (w[3] - w[1]) / height) * 1.3;
@@ -289,24 +289,24 @@ export default async function start(figure) {
         g.strokeStyle = paint.line;
         g.lineWidth = (s.t.layers.length > 1 && l === s.t.layers[0] ? 1.6 : .8) / k;
         g.stroke(l.areas);
-        g.lineWidth = 1.6 / k;
-        g.stroke(l.lines);
         g.strokeStyle = paint.point; // what is chosen stands out by its outline
-        g.lineWidth = 2.4 / k;
-        for (const f of l.features) if (chosen?.id === f.id && chosen.layer === l.name && f.path) g.stroke(f.path);
+        g.lineWidth = 1.2 / k;
+        g.stroke(l.lines);
+        for (const f of l.features) if (chosen?.id === f.id && chosen.layer === l.name && f.path) { g.lineWidth = (f.kind === 2 ? 4 : 2.4) / k; g.stroke(f.path); }
         for (const p of l.points) {
           const here = chosen?.id === p.f.id && chosen.layer === l.name;
           g.fillStyle = here ? paint.here : paint.point;
           g.beginPath();
           g.arc(p.x, p.y, (here ? 5 : dots) / k, 0, 7);
           g.fill();
+          if (here) { g.lineWidth = 2.4 / k; g.stroke(); }
         }
         for (const f of l.features) {
-          if (!f.label || !f.name) continue;
+          if (l.about.ground || !f.label || !f.name) continue;
           const x = fx + f.label.x * k, y = fy + f.label.y * k, id = l.name + "/" + f.id, old = labels.get(id);
           const size = f.label.size * k * k, room = f.kind === 3 ? f.label.width * k : Infinity;
           if (x < 0 || y < 0 || x > width || y > height || old && old.size >= size) continue;
-          labels.set(id, { x, y, size, room, f, layer: l.name });
+          labels.set(id, { x, y, size, room, f, layer: l.name, first: l.about.first?.includes(f.name) });
         }
       }
       g.restore();
@@ -317,20 +317,23 @@ export default async function start(figure) {
     box.setAttribute("aria-busy", String(waiting > 0));
   };
 
-  // Names, the largest areas first; what does not fit is left out until the map is larger.
+  // Names, after those that come first the largest areas; what does not fit is left out until the map is larger. In a crowd few are wider than their areas.
   const drawNames = (g, list) => {
     const taken = [];
     g.textAlign = "center";
     g.textBaseline = "middle";
-    list.sort((a, b) => (chosen?.id === b.f.id) - (chosen?.id === a.f.id) || b.size - a.size);
+    const rank = (n) => (chosen?.id === n.f.id ? 2 : n.first ? 1 : 0), few = list.length <= 20;
+    let over = 0;
+    list.sort((a, b) => rank(b) - rank(a) || b.size - a.size);
     for (const n of list.slice(0, 600)) {
       if (taken.length > 120) break;
       const here = chosen?.id === n.f.id && chosen.layer === n.layer;
       g.font = `${here ? 600 : 400} ${n.size > 60000 ? 15 : 12.5}px system-ui, sans-serif`;
       const w = g.measureText(n.f.name).width + 8, h = 18, y = n.f.kind === 1 ? n.y - 11 : n.y;
-      if (!here && (n.room < w * .75 || n.x - w / 2 < 0 || n.x + w / 2 > width)) continue;
-      const b = [n.x - w / 2, y - h / 2, n.x + w / 2, y + h / 2];
-      if (taken.some((t) => b[0] < t[2] && b[2] > t[0] && b[1] < t[3] && b[3] > t[1])) continue;
+      if (!here && (n.x - w / 2 < 0 || n.x + w / 2 > width)) continue;
+      const b = [n.x - w / 2, y - h / 2, n.x + w / 2, y + h / 2], wide = !few && !rank(n) && n.room < w * .75, apart = wide ? 14 : 0;
+      if (wide && over > 30 || taken.some((t) => b[0] < t[2] + apart && b[2] > t[0] - apart && b[1] < t[3] + apart && b[3] > t[1] - apart)) continue;
+      if (wide) over++;
       taken.push(b);
       g.strokeStyle = paint.halo;
       g.lineWidth = 3;
@@ -361,6 +364,7 @@ export default async function start(figure) {
       if (!there) continue;
       const within = x >= x0 && y >= y0 && x < x0 + side && y < y0 + side;
       for (const l of s.t.layers) {
+        if (l.about.ground) continue;
         const k = s.from.l.side / at.res / l.extent, tx = (x - fx) / k, ty = (y - fy) / k;
         const take = (f, far, size) => { if (!found || far < found.far || far === found.far && size <= found.size) found = { f, far, size, layer: l.name }; };
         for (const p of l.points) { const far = Math.hypot(p.x - tx, p.y - ty) * k; if (far < 10) take(p.f, far / 100, 0); }
@@ -457,10 +461,10 @@ export default async function start(figure) {
   const drawing = figure.querySelector("svg, .nomap"), old = figure.querySelector(".tools");
   const rect = drawing?.getBoundingClientRect();
   if (rect?.height > 100) box.style.height = Math.round(rect.height) + "px";
+  drawing ? drawing.before(box, status, help) : figure.prepend(box, status, help);
   drawing?.remove();
   old?.remove();
   figure.querySelector(".told")?.remove();
-  figure.prepend(box, status, help);
   figure.classList.remove("picture");
   const repaint = () => { paint = colours(probe); draw(); };
   for (const q of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) matchMedia(q).addEventListener("change", repaint);
