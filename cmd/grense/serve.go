@@ -178,6 +178,7 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	done.Go(func() { s.server.RunJobs(work) })
 	done.Go(func() { s.server.RunChanges(work) })
 	done.Go(func() { s.server.RunSizes(work) })
+	done.Go(func() { s.server.RunFiles(work) })
 	s.stopKeys = func() { stop(); cancel(); done.Wait() }
 	return nil
 }

@@ -170,7 +170,7 @@ func (k *checker) limits(l Limits) {
 	for i := range v.NumField() {
 		path, n := "limits."+v.Type().Field(i).Tag.Get("yaml"), v.Field(i).Int()
 		switch path {
-		case "limits.drain_wait", "limits.type_ahead", "limits.rate", "limits.memory", "limits.changes", "limits.answers":
+		case "limits.drain_wait", "limits.type_ahead", "limits.rate", "limits.memory", "limits.changes", "limits.answers", "limits.downloads":
 			k.check(n >= 0, path, "must not be negative")
 			continue
 		}

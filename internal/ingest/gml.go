@@ -153,7 +153,7 @@ func gmlLayers(f *file) (names []string, err error) {
 	case err != nil:
 		return nil, err
 	case names == nil:
-		return nil, refusal("%s holds no features in featureMember or member elements; is it GML?", f.name)
+		return nil, refusal("%s holds no features in featureMember or member elements; is it GML, and not empty?", f.name)
 	}
 	return names, nil
 }

@@ -1,11 +1,14 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -17,7 +20,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// parquetReader reads GeoParquet 1.x with geometries as WKB, and Parquet without geometries. Structures become JSON where they hold plain values only.
+// parquetReader reads GeoParquet 1.x with geometries as WKB, Parquet whose columns have the type GEOMETRY or GEOGRAPHY, and Parquet without geometries. Structures become JSON where they hold plain values only.
 type parquetReader struct {
 	open   func() (*opened, error)
 	memory memory
@@ -80,8 +83,53 @@ func openParquet(in *opened) (f *parquet.File, geo *geoMetadata, err error) {
 		if err := json.Unmarshal([]byte(text), geo); err != nil || geo.Columns[geo.Primary].Encoding == "" {
 			return nil, nil, refusal("the metadata of GeoParquet cannot be read; write the file anew, for example with ogr2ogr or geopandas")
 		}
+		return f, geo, nil
 	}
-	return f, geo, nil
+	return f, typedGeometries(f), nil
+}
+
+// typedGeometries is what the types of columns say of geometries (Apache Parquet, Geospatial Definitions): the first such column has those of the features. Nil: there
+// is none.
+func typedGeometries(f *parquet.File) *geoMetadata {
+	var geo *geoMetadata
+	for _, c := range f.Schema().Fields() {
+		if !c.Leaf() || c.Type().LogicalType() == nil {
+			continue
+		}
+		system := ""
+		switch x := c.Type().LogicalType().Value.(type) {
+		case *format.GeometryType:
+			system = x.CRS
+		case *format.GeographyType:
+			system = x.CRS
+		default:
+			continue
+		}
+		if geo == nil {
+			geo = &geoMetadata{Primary: c.Name(), Columns: map[string]geoParquetColumn{}}
+		}
+		geo.Columns[c.Name()] = geoParquetColumn{Encoding: "WKB", CRS: typedSystem(f, system)}
+	}
+	return geo
+}
+
+// typedSystem is the reference system of a type as GeoParquet names it: PROJJSON, or a name as JSON text; null where the file lacks it. Nil is CRS84.
+func typedSystem(f *parquet.File, name string) json.RawMessage {
+	if key, ok := strings.CutPrefix(name, "projjson:"); ok {
+		if name, ok = f.Lookup(key); !ok {
+			return json.RawMessage("null")
+		}
+	}
+	if code, ok := strings.CutPrefix(name, "srid:"); ok {
+		name = "EPSG:" + code
+	}
+	switch {
+	case name == "":
+		return nil
+	case strings.HasPrefix(strings.TrimSpace(name), "{"):
+		return json.RawMessage(name)
+	}
+	return appendJSONString(nil, []byte(name))
 }
 
 // parquetIsFlat tells whether a file has no geometries.
@@ -111,6 +159,7 @@ type parquetLeaf struct {
 	list     int  // definition level of a list that is empty
 	optional bool // elements may be null
 	skip     bool
+	half     bool // numbers of 16 bits, whose type the library does not tell
 }
 
 // parquetField is a property: of the columns from, to.
@@ -144,6 +193,13 @@ func (r *parquetReader) rows(ctx context.Context, f *parquet.File, geo *geoMetad
 		return err
 	}
 	t.memory = r.memory
+	at := 0
+	for _, e := range f.Metadata().Schema {
+		if e.Type.Valid && at < len(t.leaves) {
+			_, t.leaves[at].half = e.LogicalType.Value.(*format.Float16Type)
+			at++
+		}
+	}
 	for _, n := range notes {
 		out.fault(place{}, false, Warning, n)
 	}
@@ -211,6 +267,9 @@ func (g *geoMetadata) system() (string, error) {
 	}
 	if string(c.CRS) == "null" {
 		return "", nil
+	}
+	if name := ""; json.Unmarshal(c.CRS, &name) == nil {
+		return shorten(name), nil
 	}
 	var system struct {
 		Name string
@@ -469,10 +528,32 @@ func (l *parquetLeaf) bytes(b []byte, logical format.LogicalTypeValue) (value, s
 			return value{object, string(b)}, ""
 		}
 	}
-	if !utf8.Valid(b) {
+	if l.half && len(b) == 2 {
+		return floating(half(b), 32), ""
+	}
+	if old := l.typ.ConvertedType(); old != nil && *old == deprecated.Interval && len(b) == 12 {
+		n := func(i int) uint32 { return binary.LittleEndian.Uint32(b[i:]) }
+		return value{plain, fmt.Sprintf("P%dM%dDT%sS", n(0), n(4), decimal(strconv.FormatUint(uint64(n(8)), 10), 3).text)}, ""
+	}
+	if !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
 		return value{}, "the bytes are no text; leave the column out"
 	}
 	return value{plain, string(b)}, ""
+}
+
+// half is a number of 16 bits (IEEE 754, binary16).
+func half(b []byte) float64 {
+	n := binary.LittleEndian.Uint16(b)
+	sign, exponent, fraction := 1-2*float64(n>>15), int(n>>10&0x1f), float64(n&0x3ff)
+	switch {
+	case exponent == 0x1f && fraction != 0:
+		return math.NaN()
+	case exponent == 0x1f:
+		return math.Inf(int(sign))
+	case exponent == 0:
+		return sign * math.Ldexp(fraction, -24)
+	}
+	return sign * math.Ldexp(fraction+1024, exponent-25)
 }
 
 // wholeValue is what an integer means by its type, or by the older name of that.

@@ -51,9 +51,7 @@ func (s *Server) download(c *call, w http.ResponseWriter) error {
 	h.Set("Content-Type", c.rep.contentType())
 	c.dataHeaders(h)
 	h.Set("Content-Disposition", `attachment; filename="`+f.FileName(c.coll.ID, c.selection(), c.output().crs)+`"`)
-	if len(f.Losses) > 0 {
-		h.Set("Format-Losses", strings.Join(f.Losses, "; "))
-	}
+	c.tellLosses(h, f)
 	id := c.output().crs
 	if f.Lon {
 		id = crs.CRS84

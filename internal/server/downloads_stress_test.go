@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,6 +61,28 @@ func TestLengthOfAFileIsToldOnceItIsMade(t *testing.T) {
 		_, b := fetchAs(t, address, nil)
 		if got := enclosures(t, a, "fylker")[address]; got != int64(len(b)) {
 			t.Errorf("%s: the link tells %d bytes, the file has %d", address, got, len(b))
+		}
+	}
+}
+
+// TestFilesOfSmallCollectionsAreMadeAhead, for both mounts, where the data folder may have them.
+func TestFilesOfSmallCollectionsAreMadeAhead(t *testing.T) {
+	t.Parallel()
+	if !linksTellState() {
+		t.Skip("a link that names no state tells no length")
+	}
+	for _, most := range []config.Size{0, 1 << 30} {
+		a := serve(t, "", func(c *config.Config) { c.DataDir, c.Limits.Downloads = t.TempDir(), most })
+		a.srv.FilesAhead(t.Context())
+		for _, mount := range []string{"", "/v1"} {
+			for address, n := range enclosures(t, &api{Server: &httptest.Server{URL: a.URL + mount}}, "fylker") {
+				if (n != 0) != (most != 0) {
+					t.Errorf("of %d bytes in all, %s has the length %d", most, address, n)
+				}
+				if res, b := fetchAs(t, address, nil); most != 0 && (res.StatusCode != 200 || int64(len(b)) != n) {
+					t.Errorf("%s: %d, the link tells %d bytes, the file has %d", address, res.StatusCode, n, len(b))
+				}
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 )
@@ -120,6 +121,9 @@ func (s *Server) SizesReady() bool {
 	}
 	return true
 }
+
+// FilesAhead makes the files of small collections now.
+func (s *Server) FilesAhead(ctx context.Context) { s.filesAhead(ctx, s.store.Catalog(), 0) }
 
 // SizesKnown is of how many collections the sizes of files are known.
 func (s *Server) SizesKnown() int64 { return s.sizes.held.Stats().Entries }

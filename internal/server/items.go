@@ -52,8 +52,7 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	links := c.itemsLinks(p)
-	h := w.Header()
+	links, h := c.itemsLinks(p), w.Header()
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
 	c.dataHeaders(h)
@@ -63,6 +62,7 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	}
 	h.Set("OGC-NumberReturned", strconv.Itoa(len(p.Rows)))
 	file := c.pageFormat()
+	c.tellLosses(h, file)
 	switch {
 	case file != nil:
 		c.fileHeaders(h, file)
@@ -356,6 +356,7 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 		told = len(v.all)
 	}
 	h.Set("Link", linkHeader(append(slices.Clip(links), c.profileLinks()...)))
+	c.tellLosses(h, nil)
 	if c.rep.F == "json" {
 		h.Set("Content-Crs", "<"+c.output().crsURI+">")
 	}

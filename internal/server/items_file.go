@@ -39,8 +39,20 @@ func (c *call) fileHeaders(h http.Header, f *format.Format) {
 	}
 	h.Set("Content-Crs", "<"+id.URI()+">")
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	if len(f.Losses) > 0 {
-		h.Set("Format-Losses", strings.Join(f.Losses, "; "))
+}
+
+// tellLosses tells what the answer does not give: what its format cannot hold, and a profile that was asked for and is none of it, which is no error (OGC 23-058r2,
+// 13, profile-negotiation). Of representations that are no files f is nil.
+func (c *call) tellLosses(h http.Header, f *format.Format) {
+	var losses []string
+	if f != nil {
+		losses = slices.Clip(f.Losses)
+	}
+	if p, ok := c.params.(profiled); ok && c.rep.F != asGeoJSON.F && *p.toldProfile() != "" {
+		losses = append(losses, "the profile "+*p.toldProfile()+", which f=json has")
+	}
+	if len(losses) > 0 {
+		h.Set("Format-Losses", strings.Join(losses, "; "))
 	}
 }
 

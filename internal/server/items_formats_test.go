@@ -61,6 +61,32 @@ func TestPagesComeInEveryFormatOfFiles(t *testing.T) {
 	}
 }
 
+// TestWhatHasNotTheProfileTellsSo: it is no error (OGC 23-058r2, 13), and it is not passed over in silence.
+func TestWhatHasNotTheProfileTellsSo(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for path, want := range map[string]bool{
+		"/collections/fylker/items?f=csv&profile=jsonfg":                                      true,
+		"/collections/fylker/items?f=geojsonseq&profile=jsonfg-plus":                          true,
+		"/collections/fylker/items?f=html&profile=jsonfg":                                     true,
+		"/collections/fylker/items?f=jsonld&profile=[ogc-profile:jsonfg]":                     true,
+		"/collections/fylker/items/03?f=jsonld&profile=jsonfg":                                true,
+		"/collections/fylker/download?f=gpkg&profile=rfc7946":                                 true,
+		"/collections/fylker/download?f=csv&bbox=0,60,9,70&profile=jsonfg":                    true,
+		"/lookup?lon=10.75&lat=59.91&f=html&profile=jsonfg":                                   true,
+		"/collections/fylker/items?f=json&profile=jsonfg":                                     false,
+		"/collections/fylker/items?f=json&profile=[ogc-profile:jsonfg]":                       false,
+		"/collections/fylker/items?f=csv":                                                     false,
+		"/collections/fylker/download?f=json&profile=jsonfg&bbox=0,60,9,70":                   false,
+		"/lookup?lon=10.75&lat=59.91&profile=http://www.opengis.net/def/profile/OGC/0/jsonfg": false,
+	} {
+		res, b := fetchAs(t, a.URL+path, nil)
+		if told := strings.Contains(res.Header.Get("Format-Losses"), "the profile "); res.StatusCode != 200 || told != want {
+			t.Errorf("%s: %d, the losses are %q: %.200s", path, res.StatusCode, res.Header.Get("Format-Losses"), b)
+		}
+	}
+}
+
 // TestEveryGeoJSONHasAProfile asks pages, single features and the divisions at a point for each profile.
 func TestEveryGeoJSONHasAProfile(t *testing.T) {
 	t.Parallel()

@@ -363,6 +363,7 @@ func (c *call) nameDivision(d *division, values []any) {
 
 func (c *call) lookupHeaders(h http.Header, links []ogcapi.Link) {
 	c.dataHeaders(h)
+	c.tellLosses(h, nil)
 	v := [...]string{c.rep.contentType(), languageTag(c.lang), linkHeader(append(slices.Clip(links), c.profileLinks()...))}
 	h["Content-Type"], h["Content-Language"], h["Link"] = v[0:1:1], v[1:2:2], v[2:3:3]
 }

@@ -395,12 +395,12 @@ var (
 			return nil
 		})}
 
-	paramProfile = &param{Name: "profile", Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written; other representations have none",
+	paramProfile = &param{Name: "profile", Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written. Other representations have none, and tell so in the header Format-Losses",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": profiles}},
 		parse: into(func(c *call, to profiled, v []string) error {
 			told := false
 			for name := range strings.SplitSeq(v[0], ",") {
-				name = strings.TrimPrefix(name, profileBase)
+				name = profileName(name)
 				if out, ok := to.(writesFeatures); ok && isVersioned(c.coll) && slices.Contains(versionProfiles, name) {
 					if out.output().versions == "" {
 						out.output().versions = name

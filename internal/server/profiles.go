@@ -2,6 +2,7 @@ package server
 
 import (
 	"slices"
+	"strings"
 
 	"grense/api/ogcapi"
 	"grense/internal/feature"
@@ -10,6 +11,17 @@ import (
 
 // profileBase begins the identifiers of profiles (OGC 23-058r2, 13; OGC 21-045r1, 14).
 const profileBase = "http://www.opengis.net/def/profile/OGC/0/"
+
+// profileName is what a profile is called: its identifier may come as an address, or as a safe CURIE of the register of profiles (OGC 23-058r2, 13, profile-param).
+func profileName(id string) string {
+	if name, ok := strings.CutPrefix(id, "[ogc-profile:"); ok && strings.HasSuffix(name, "]") {
+		return strings.TrimSuffix(name, "]")
+	}
+	if rest, ok := strings.CutPrefix(id, "https://"); ok {
+		id = "http://" + rest
+	}
+	return strings.TrimPrefix(id, profileBase)
+}
 
 // profileLinks tell the profile of an answer in GeoJSON. Other representations have none.
 func (c *call) profileLinks() []ogcapi.Link {

@@ -1,0 +1,106 @@
+package ingest_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/format"
+
+	"grense/internal/ingest"
+	"grense/internal/wkb"
+)
+
+// typed is a type of Parquet that the library reads and does not write.
+type typed struct {
+	parquet.Type
+	logical format.LogicalTypeValue
+	old     deprecated.ConvertedType
+}
+
+func (t typed) LogicalType() *format.LogicalType {
+	if t.logical == nil {
+		return nil
+	}
+	return &format.LogicalType{Value: t.logical}
+}
+
+func (t typed) ConvertedType() *deprecated.ConvertedType {
+	if t.logical != nil {
+		return nil
+	}
+	return &t.old
+}
+
+// parquetOf is a file with one row of a column.
+func parquetOf(t *testing.T, column parquet.Node, value []byte, fixed bool, metadata ...parquet.WriterOption) string {
+	t.Helper()
+	var b bytes.Buffer
+	schema := parquet.NewSchema("x", parquet.Group{"k": column})
+	w := parquet.NewWriter(&b, append([]parquet.WriterOption{schema}, metadata...)...)
+	v := parquet.ByteArrayValue(value)
+	if fixed {
+		v = parquet.FixedLenByteArrayValue(value)
+	}
+	if _, err := w.WriteRows([]parquet.Row{{v.Level(0, 0, 0)}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestParquetWithTypedGeometriesIsRead: those of columns whose type says that they are, without metadata of GeoParquet.
+func TestParquetWithTypedGeometriesIsRead(t *testing.T) {
+	t.Parallel()
+	point := wkb.AppendXY(wkb.AppendHeader(nil, wkb.Point, false), 10, 60)
+	metres := wkb.AppendXY(wkb.AppendHeader(nil, wkb.Point, false), 262000, 6650000)
+	projjson := parquet.KeyValueMetadata("utm", `{"type":"ProjectedCRS","name":"x","id":{"authority":"EPSG","code":25833}}`)
+	for _, x := range []struct {
+		column parquet.Node
+		value  []byte
+		want   string
+	}{
+		{parquet.Geometry(""), point, "OGC:CRS84"},
+		{parquet.Geography("OGC:CRS84", format.Spherical), point, "OGC:CRS84"},
+		{parquet.Geometry("srid:25833"), metres, "EPSG:25833"},
+		{parquet.Geometry("EPSG:25833"), metres, "EPSG:25833"},
+		{parquet.Geometry("projjson:utm"), metres, "EPSG:25833"},
+		{parquet.Geometry(`{"id":{"authority":"EPSG","code":25833}}`), metres, "EPSG:25833"},
+	} {
+		plan, got := importText(t, "a.parquet", parquetOf(t, x.column, x.value, false, projjson), into)
+		if len(got) != 1 || !bytes.Equal(got[0].wkb, x.value) || plan.Collection.Geometry == nil || plan.Collection.Geometry.CRS.String() != x.want {
+			t.Errorf("%v: %v, %v", x.column, plan.Collection.Geometry, got)
+		}
+	}
+	plan, _ := survey(t, "a.parquet", parquetOf(t, parquet.Geometry("projjson:none"), metres, false), into)
+	if _, told := find(plan.Report, ingest.Refused, ""); !told {
+		t.Errorf("metres without a system: %v", plan.Report.Faults)
+	}
+}
+
+func TestParquetOfRareTypesKeepsItsValues(t *testing.T) {
+	t.Parallel()
+	half := parquet.Leaf(typed{Type: parquet.FixedLenByteArrayType(2), logical: &format.Float16Type{}})
+	interval := parquet.Leaf(typed{Type: parquet.FixedLenByteArrayType(12), old: deprecated.Interval})
+	for i, x := range []struct {
+		column parquet.Node
+		value  []byte
+		want   any
+	}{
+		{half, []byte{0x00, 0x3e}, 1.5}, {half, []byte{0x00, 0xc0}, int64(-2)}, {half, []byte{0x01, 0x00}, 5.9604645e-08}, {half, []byte{0xff, 0x7b}, int64(65504)},
+		{interval, []byte{14, 0, 0, 0, 3, 0, 0, 0, 0xdc, 5, 0, 0}, "P14M3DT1.500S"},
+	} {
+		_, got := importText(t, "a.parquet", parquetOf(t, x.column, x.value, true), into)
+		if v := got[0].values["k"]; fmt.Sprint(v) != fmt.Sprint(x.want) {
+			t.Errorf("%d: %v, not %v", i, v, x.want)
+		}
+	}
+	plan, _ := survey(t, "a.parquet", parquetOf(t, parquet.Leaf(parquet.ByteArrayType), []byte("a\x00b"), false), into)
+	if _, told := find(plan.Report, ingest.Refused, "leave the column out"); !told {
+		t.Errorf("bytes that are no text: %v", plan.Report.Faults)
+	}
+}
