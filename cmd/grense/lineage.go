@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"grense/internal/history"
 	"grense/internal/source"
@@ -119,6 +120,9 @@ func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 	if c.Scheme == "" {
 		return nil, errors.New("name what the codes are of with --scheme, such as kommune")
 	}
+	if strings.ContainsFunc(c.Scheme, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return nil, fmt.Errorf("--scheme %q: a scheme has neither blanks nor control characters", c.Scheme)
+	}
 	if (c.Codes == "") != (c.At == "") {
 		return nil, errors.New("--codes and --at go together: a list of codes, and the day on which they are in use")
 	}
@@ -130,10 +134,14 @@ func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 		}
 	}
 	var changes []history.ChangeRow
+	var form history.Form
 	for i, name := range c.Files {
-		rows, err := readLineage(name)
+		rows, as, err := readLineage(name)
 		if err != nil {
 			return nil, err
+		}
+		if form == "" || as == history.KlassJSON || as == history.KlassCSV {
+			form = as
 		}
 		for _, r := range rows {
 			if r.Line |= i << fileShift; r.Date >= since {
@@ -143,7 +151,7 @@ func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 	}
 	var list *history.List
 	if c.Codes != "" {
-		if list, err = c.list(); err != nil {
+		if list, err = c.list(form); err != nil {
 			return nil, err
 		}
 	}
@@ -157,24 +165,24 @@ func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 // fileShift is where the number of the file stands in the line of a change.
 const fileShift = 32
 
-func readLineage(name string) (rows []history.ChangeRow, err error) {
+func readLineage(name string) (rows []history.ChangeRow, form history.Form, err error) {
 	err = withFile(name, func(r io.Reader) error {
-		rows, _, err = history.ReadChanges(r)
+		rows, form, err = history.ReadChanges(r)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, "", fmt.Errorf("%s: %w", name, err)
 	}
-	return rows, nil
+	return rows, form, nil
 }
 
-func (c *lineageImportCmd) list() (list *history.List, err error) {
+func (c *lineageImportCmd) list(form history.Form) (list *history.List, err error) {
 	at, err := history.ParseDate(c.At)
 	if err != nil {
 		return nil, fmt.Errorf("--at: %w", err)
 	}
 	err = withFile(c.Codes, func(r io.Reader) error {
-		list, err = history.ReadList(r, at)
+		list, err = history.ReadList(r, at, form)
 		return err
 	})
 	if err != nil {

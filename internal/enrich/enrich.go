@@ -78,7 +78,10 @@ type Table struct {
 	x, y    int // columns; -1: by code
 	code    int
 	cells   [][]byte
+	open    bool // the last of them lacks its second quotation mark
 	values  []string
+	seen    int                    // how much of the row that is not whole was read, in lines
+	q       quotes                 // where that ended
 	visit   func(row []byte) error // instead of all else; nil: rows are enriched
 }
 
@@ -165,26 +168,75 @@ func (t *Table) Run(w io.Writer, r io.Reader, read func(bytes int)) error {
 	return nil
 }
 
-// row finds the end of the first row: its length without and with the end of line; -1 when it is not whole.
+// row finds the end of the first row: its length without and with the end of line; -1 when it is not whole. What it has seen of that it does not read again.
 func (t *Table) row(in []byte, last bool) (n, size int) {
-	at, marks := 0, 0
+	if !t.begun { // what parts cells is told by the whole header
+		t.seen, t.q = 0, begins
+	}
 	for {
-		i := bytes.IndexByte(in[at:], '\n')
-		if i < 0 {
-			if last {
-				return len(in), len(in)
-			}
+		i := bytes.IndexByte(in[t.seen:], '\n')
+		if i < 0 && last {
+			t.seen, t.q = 0, begins
+			return len(in), len(in)
+		} else if i < 0 {
 			return -1, 0
 		}
-		marks += bytes.Count(in[at:at+i], []byte{'"'})
-		if at += i + 1; t.lines || marks%2 == 0 {
-			n = at - 1
-			if n > 0 && in[n-1] == '\r' {
+		if line := in[t.seen : t.seen+i]; !t.lines && bytes.IndexByte(line, '"') >= 0 {
+			t.q.over(line, t.parts(in[:t.seen+i]))
+		}
+		if t.seen += i + 1; t.q != within {
+			size = t.seen
+			t.seen, t.q = 0, begins
+			if n = size - 1; n > 0 && in[n-1] == '\r' {
 				n--
 			}
-			return n, at
+			return n, size
 		}
 	}
+}
+
+// parts is what parts the cells of a row.
+func (t *Table) parts(row []byte) byte {
+	if t.begun {
+		return t.sep
+	}
+	return separator(row)
+}
+
+// quotes is where in a cell one is. A mark counts only where a cell begins, but for blanks: 3" is a text.
+type quotes uint8
+
+const (
+	begins quotes = iota // of a cell, or nothing but blanks so far
+	plain                // in a cell without marks, or behind them
+	within
+	closed // behind a mark in a cell within marks, which may be the first of two
+)
+
+// over goes on over some bytes.
+func (q *quotes) over(b []byte, sep byte) {
+	for _, c := range b {
+		q.take(c, sep)
+	}
+}
+
+// take goes on over one byte. It reports whether the cell ends before it.
+func (q *quotes) take(c, sep byte) bool {
+	switch {
+	case *q == within:
+		if c == '"' {
+			*q = closed
+		}
+	case c == sep:
+		*q = begins
+		return true
+	case c == '"' && (*q == begins || *q == closed):
+		*q = within
+	case *q == begins && (c == ' ' || c == '\t'):
+	default:
+		*q = plain
+	}
+	return false
 }
 
 func (t *Table) one(dst, row []byte) ([]byte, error) {
@@ -213,6 +265,9 @@ func (t *Table) one(dst, row []byte) ([]byte, error) {
 
 // header reads the names of the columns and finds those that matter.
 func (t *Table) header(dst, row []byte) ([]byte, error) {
+	if bytes.IndexByte(row, '\r') >= 0 && bytes.IndexByte(row, '"') < 0 {
+		return dst, fault("the lines of the table end with carriage returns alone; save it with line feeds")
+	}
 	t.sep = separator(row)
 	names := t.texts(row)
 	t.fields, t.x, t.y, t.code = len(names), -1, -1, -1
@@ -271,17 +326,24 @@ func clipped(names []string) string {
 
 // split divides a row into cells, with the quotation marks that they have.
 func (t *Table) split(row []byte) [][]byte {
-	t.cells = t.cells[:0]
-	start, quoted := 0, false
+	t.cells, t.open = t.cells[:0], false
+	if bytes.IndexByte(row, '"') < 0 {
+		for {
+			i := bytes.IndexByte(row, t.sep)
+			if i < 0 {
+				return append(t.cells, row)
+			}
+			t.cells, row = append(t.cells, row[:i]), row[i+1:]
+		}
+	}
+	start, q := 0, begins
 	for i, c := range row {
-		switch {
-		case c == '"':
-			quoted = !quoted
-		case c == t.sep && !quoted:
+		if q.take(c, t.sep) {
 			t.cells = append(t.cells, row[start:i])
 			start = i + 1
 		}
 	}
+	t.open = q == within
 	return append(t.cells, row[start:])
 }
 
@@ -305,7 +367,9 @@ func (t *Table) record(dst, row []byte) ([]byte, error) {
 	cells := t.split(row)
 	t.cells = cells
 	wrong := ""
-	if len(cells) != t.fields {
+	if t.open {
+		wrong = "a quotation mark is never closed; what follows is taken for its text"
+	} else if len(cells) != t.fields {
 		wrong = fmt.Sprintf("the row has %d cells, the header %d", len(cells), t.fields)
 	}
 	values, wrong, err := t.look(wrong, func(i int) []byte {
@@ -383,7 +447,7 @@ func number(c []byte) (float64, string) {
 	switch {
 	case len(c) == 0:
 		return 0, "there is no coordinate"
-	case err != nil || v-v != 0:
+	case err != nil || v-v != 0 || bytes.ContainsAny(c, "xX_"):
 		return 0, "a coordinate is no number"
 	}
 	return v, ""
@@ -408,6 +472,14 @@ func (t *Table) object(dst, row []byte) ([]byte, error) {
 	if err := t.choose(names); err != nil {
 		wrong = err.Error()
 	}
+	if _, ok := members[t.options.Error]; ok {
+		return dst, fault("row %d has a member %s already, which would be added; rename it", t.Report.Rows+1, t.options.Error)
+	}
+	for _, name := range t.find.Columns() {
+		if _, ok := members[name]; ok {
+			wrong = "the line has a member " + name + " already, which would be added; rename it"
+		}
+	}
 	values, wrong, err := t.look(wrong, func(i int) []byte {
 		m := members[names[i]]
 		var s string
@@ -424,7 +496,9 @@ func (t *Table) object(dst, row []byte) ([]byte, error) {
 		dst = append(dst, ',')
 	}
 	for i, name := range t.find.Columns() {
-		dst = append(appendMember(dst, name, values[i]), ',')
+		if _, ok := members[name]; !ok {
+			dst = append(appendMember(dst, name, values[i]), ',')
+		}
 	}
 	return append(appendMember(dst, t.options.Error, wrong), '}', '\n'), nil
 }

@@ -3,6 +3,7 @@ package enrich_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -42,6 +43,71 @@ func TestPiecesMakeNoDifference(t *testing.T) {
 		if string(out) != want {
 			t.Fatalf("in pieces of %d bytes: %q, want %q", size, out, want)
 		}
+	}
+}
+
+// TestNoRowIsTakenForAnother: what is wrong with one row stands in that row.
+func TestNoRowIsTakenForAnother(t *testing.T) {
+	t.Parallel()
+	const closed, number = "a quotation mark is never closed; what follows is taken for its text", "a coordinate is no number"
+	for _, tt := range []struct{ name, in, want string }{
+		{"a mark within a text", "x,y,n\n1,2,3\" pipe\n3,4,4\" tube, long\n5,6,\"a, b\"\n", "x,y,n,quarter,enrich_error\n1,2,3\" pipe,north,\n3,4,4\" tube, long,,\"the row has 4 cells, the header 3\"\n5,6,\"a, b\",north,\n"},
+		{"two marks within texts", "x;y;n;m\n1;2;3\" x;4\" y\n", "x;y;n;m;quarter;enrich_error\n1;2;3\" x;4\" y;north;\n"},
+		{"a mark behind blanks", "n,x,y\n \"a,\nb\"\"\" ,1,2\n", "n,x,y,quarter,enrich_error\n \"a,\nb\"\"\" ,1,2,north,\n"},
+		{"a mark that is never closed", "x,y,n\n1,2,a\n1,2,\"a\n3,4,b\n", "x,y,n,quarter,enrich_error\n1,2,a,north,\n1,2,\"a\n3,4,b\n,,\"" + closed + "\"\n"},
+		{"numbers of programs", "x,y\n1_0,2\n0x1p3,2\nInf,2\n1e1,2\n", "x,y,quarter,enrich_error\n1_0,2,," + number + "\n0x1p3,2,," + number + "\nInf,2,," + number + "\n1e1,2,north,\n"},
+	} {
+		tt.want = strings.ReplaceAll(tt.want, "\""+closed+"\"", closed)
+		for _, size := range []int{1, 7, len(tt.in)} {
+			var out bytes.Buffer
+			if err := enrich.NewCSV(quarters{}, enrich.Options{}).Run(&out, &inPieces{tt.in, size}, nil); err != nil || out.String() != tt.want {
+				t.Errorf("%s, in pieces of %d bytes: %v, %q, want %q", tt.name, size, err, out.String(), tt.want)
+			}
+		}
+	}
+}
+
+// inPieces gives a text a few bytes at a time.
+type inPieces struct {
+	rest string
+	size int
+}
+
+func (r *inPieces) Read(p []byte) (int, error) {
+	n := copy(p, r.rest[:min(r.size, len(r.rest))])
+	if r.rest = r.rest[n:]; n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func TestTablesThatCannotBeReadAreTold(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		lines    bool
+		in, want string
+	}{
+		{false, "x,y\r1,2\r", "save it with line feeds"},
+		{false, "x,y,enrich_error\n", "rename it"},
+		{true, `{"x":1,"y":2,"enrich_error":"mine"}`, "rename it"},
+	} {
+		e := enrich.NewCSV(quarters{}, enrich.Options{})
+		if tt.lines {
+			e = enrich.NewLines(quarters{}, enrich.Options{})
+		}
+		if _, _, err := e.Append(nil, []byte(tt.in), true); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: %v", tt.in, err)
+		}
+	}
+}
+
+// TestNoMemberStandsTwice: a line that has a member of the name that would be added keeps its own, and says so.
+func TestNoMemberStandsTwice(t *testing.T) {
+	t.Parallel()
+	out, _, err := enrich.NewLines(quarters{}, enrich.Options{}).Append(nil, []byte("{\"x\":1,\"y\":2,\"quarter\":\"mine\"}\n{\"x\":1,\"y\":2}\n"), true)
+	want := `{"x":1,"y":2,"quarter":"mine","enrich_error":"the line has a member quarter already, which would be added; rename it"}` + "\n" + `{"x":1,"y":2,"quarter":"north","enrich_error":null}` + "\n"
+	if err != nil || string(out) != want {
+		t.Errorf("%v, %s, want %s", err, out, want)
 	}
 }
 

@@ -210,6 +210,9 @@ func (b *builder) connect(i int32, transfer bool) {
 	}
 }
 
+// mostNumber bounds people and area, beyond the square metres of the earth, so that their sums fit.
+const mostNumber = 1_000_000_000_000_000
+
 // check holds what concerns several rows.
 func (b *builder) check(r *Rows) {
 	s := b.s
@@ -231,8 +234,8 @@ func (b *builder) check(r *Rows) {
 		for _, n := range v.out {
 			e := &s.Edges[n]
 			e.Part = len(v.out) > 1
-			if e.People < 0 || e.Area < 0 || e.Units < 0 {
-				b.faults.add(r.Edges[n].Line, "people and area are not negative")
+			if min(e.People, e.Area, e.Units) < 0 || max(e.People, e.Area, e.Units) > mostNumber {
+				b.faults.add(r.Edges[n].Line, "people and area are numbers from 0 to %d", mostNumber)
 			}
 			people, area = people+min(1, int(e.People)), area+min(1, int(e.Area))
 		}

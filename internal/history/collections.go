@@ -168,7 +168,7 @@ func (e *Event) Title() string {
 				out = append(out, fmt.Sprintf("… (%d)", len(vs)))
 				break
 			}
-			out = append(out, v.Code+" "+v.Name)
+			out = append(out, strings.TrimSpace(v.Code+" "+v.Name))
 		}
 		if out == nil {
 			return "–"

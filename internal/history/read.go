@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -111,6 +112,12 @@ func tableOf(r io.Reader) (*table, error) {
 }
 
 func readTable(b []byte) (*table, error) {
+	if bytes.IndexByte(b, 0) >= 0 {
+		return nil, errors.New("the table holds NUL, as UTF-16 does; save it as UTF-8")
+	}
+	if bytes.IndexByte(b, '\n') < 0 {
+		b = bytes.ReplaceAll(b, []byte("\r"), []byte("\n"))
+	}
 	if !utf8.Valid(b) { // Latin-1
 		runes := make([]rune, len(b))
 		for i, x := range b {
@@ -224,6 +231,9 @@ func (t *table) plain() (out []ChangeRow, err error) {
 		if c.From == "" && c.To == "" {
 			faults.add(line, "a change names no code")
 		}
+		if _, err := time.Parse(time.RFC3339, c.Recorded); c.Recorded != "" && err != nil {
+			faults.add(line, "recorded is %q; write a moment, as 2024-02-16T12:00:00Z", c.Recorded)
+		}
 		switch v := t.value(i, "transfer"); v {
 		case "", "false", "no", "0":
 		case "true", "yes", "1":
@@ -245,9 +255,9 @@ func (t *table) plain() (out []ChangeRow, err error) {
 	return out, faults.orNil()
 }
 
-// ReadList reads the codes that are in use on a day: CSV with the columns code and name, also as KLASS (9999, for what is not stated, is left out) and as
-// INSEE (COM and LIBELLE) have them.
-func ReadList(r io.Reader, at Date) (*List, error) {
+// ReadList reads the codes that are in use on a day: CSV with the columns code and name, also as INSEE (COM and LIBELLE) and KLASS have them. Where the changes are
+// of KLASS, 9999, for what is not stated, is left out, and so is what stands behind names to tell them apart.
+func ReadList(r io.Reader, at Date, form Form) (*List, error) {
 	t, err := tableOf(r)
 	if err != nil {
 		return nil, err
@@ -260,9 +270,11 @@ func ReadList(r io.Reader, at Date) (*List, error) {
 		if kind := t.value(i, "typecom"); kind != "" && kind != "COM" {
 			continue
 		}
-		x := Listed{Line: t.lines[i], Code: t.value(i, "code", "com"), Name: withoutLabel(t.value(i, "name", "libelle"))}
-		if x.Code == "9999" {
-			continue
+		x := Listed{Line: t.lines[i], Code: t.value(i, "code", "com"), Name: t.value(i, "name", "libelle")}
+		if form == KlassJSON || form == KlassCSV {
+			if x.Name = withoutLabel(x.Name); x.Code == "9999" {
+				continue
+			}
 		}
 		l.Codes = append(l.Codes, x)
 	}

@@ -86,7 +86,7 @@ func TestChangesOfKlassGiveEveryList(t *testing.T) {
 func TestMovementsOfInseeGiveTheCommunesOfEachYear(t *testing.T) {
 	t.Parallel()
 	moves := sharedFile(t, "lineage/fr-mouvements-communes-cog2026.csv.gz")
-	list, err := history.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101)
+	list, err := history.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101, history.Insee)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,6 +169,11 @@ func TestTablesThatDoNotFitAreToldWithLineAndReason(t *testing.T) {
 		"date,from,to\n2020-01-01,A,B\n2021-01-01,A,C\n":                 "line 3: A changes on 2021-01-01, but is not in use before",
 		"date,from,to\n2020-01-01,A,B\n2020-01-01,C,D\n2021-01-01,B,D\n": "line 4: D begins on 2021-01-01, but is in use already; where it stays and takes up others, add a line with D on both sides",
 		"date,from,to\n2020-01-01,A,B\n\"":                               "line 3: extraneous or missing \" in quoted-field",
+		"date,from,to\n2020-01-01,A,A\n":                                 "no line changes a code or a name",
+		"date,from,to,recorded\n2020-01-01,A,B,yesterday\n":              `line 2: recorded is "yesterday"; write a moment, as 2024-02-16T12:00:00Z`,
+		"date,from,to,people\n2020-01-01,A,B,5\n2020-01-01,A,B,7\n":      "line 3: A to B on 2020-01-01 stands twice, with other numbers",
+		"date,from,to\n2020-01-01,A\a,B\n":                               `line 2: "A\a" holds control characters`,
+		"d\x00a\x00t\x00e\x00":                                           "the table holds NUL, as UTF-16 does; save it as UTF-8",
 		"a,b\n1,2\n":                                                     "the table is of no known form; its columns have to be those of KLASS (oldCode, newCode, changeOccurred), of INSEE (MOD, DATE_EFF, TYPECOM_AV, COM_AV, TYPECOM_AP, COM_AP), or date, from, to",
 		"":                                                               "the table is empty",
 		"{":                                                              "the document is no table of changes of KLASS: unexpected end of JSON input",
@@ -179,6 +184,98 @@ func TestTablesThatDoNotFitAreToldWithLineAndReason(t *testing.T) {
 		}
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", table, err, want)
+		}
+	}
+}
+
+// TestLinesMayEndWithCarriageReturns, with area that moves between codes that no other line names.
+func TestLinesMayEndWithCarriageReturns(t *testing.T) {
+	t.Parallel()
+	s := replayed(t, "ward", []byte("date,from,to,transfer\r2020-01-01,A,B,true\r"), nil)
+	if len(s.Events) != 1 || s.Events[0].Kind != history.Transfer || s.Events[0].Title() != "A → B" {
+		t.Errorf("%+v", s.Events)
+	}
+}
+
+// TestNumbersThroughACodeOfOneDay: what comes to a code that begins and ends on one day and goes on from it is known only where one is alone on a side.
+func TestNumbersThroughACodeOfOneDay(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, table, after, want string }{
+		{"one to several", "A,X,100\nX,E,60\nX,C,40\n", "CE", "A>C:40 A>E:60"},
+		{"several to one", "A,X,100\nA,D,20\nB,X,5\nX,C,105\n", "CD", "A>C:100 A>D:20 B>C:5"},
+		{"one to one", "A,X,100\nX,E,\nA,C,1\n", "CE", "A>C:1 A>E:100"},
+		{"several to several", "A,X,100\nB,X,100\nX,C,150\nX,D,50\n", "CD", "A>C:0 A>D:0 B>C:0 B>D:0"},
+		{"two ways to one", "A,X,60\nX,C,60\nA,C,40\nA,D,5\n", "CD", "A>C:100 A>D:5"},
+	} {
+		list := &history.List{At: 20200101}
+		for _, code := range tt.after {
+			list.Codes = append(list.Codes, history.Listed{Code: string(code)})
+		}
+		s := replayed(t, "ward", []byte("date,from,to,people\n2020-01-01,"+strings.ReplaceAll(strings.TrimSpace(tt.table), "\n", "\n2020-01-01,")+"\n"), list)
+		var got []string
+		for i := range s.Edges {
+			e := &s.Edges[i]
+			got = append(got, fmt.Sprintf("%s>%s:%d", e.From.Code, e.To.Code, e.People))
+		}
+		if slices.Sort(got); strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: %v, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestSharesAreFollowedOverManyWays: a code that is parted and merged again and again, which makes two ways of each turn.
+func TestSharesAreFollowedOverManyWays(t *testing.T) {
+	t.Parallel()
+	table := "date,from,to,people\n"
+	for i := range 60 {
+		table += fmt.Sprintf("%d-01-01,A%d,B%d,1\n%[1]d-01-01,A%[2]d,C%[2]d,2\n%[1]d-07-01,B%[2]d,A%[4]d,\n%[1]d-07-01,C%[2]d,A%[4]d,\n", 1900+i, i, i, i+1)
+	}
+	s := replayed(t, "ward", []byte(table), nil)
+	for day, want := range map[history.Date]string{19600101: "A60 1", 19590201: "B59 1/3 C59 2/3"} {
+		got, err := s.Matches("A0", 18990601, day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		for _, m := range got {
+			told = append(told, m.Code, m.Share.RatString())
+		}
+		if strings.Join(told, " ") != want {
+			t.Errorf("%s: %v, want %s", day, told, want)
+		}
+	}
+}
+
+// TestNumbersThatAreTooLargeAreRefused, since their sums would not fit.
+func TestNumbersThatAreTooLargeAreRefused(t *testing.T) {
+	t.Parallel()
+	rows, _, err := history.ReadChanges(strings.NewReader("date,from,to,people\n2020-01-01,A,B,9223372036854775807\n2020-01-01,A,C,9223372036854775807\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := history.Replay("ward", rows, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = history.New(r); err == nil || !strings.HasPrefix(err.Error(), "line 2: people and area are numbers from 0 to 1000000000000000") {
+		t.Error(err)
+	}
+}
+
+// TestListsAreReadAsTheirChangesAre: names of KLASS lose what tells them apart there, those of others nothing.
+func TestListsAreReadAsTheirChangesAre(t *testing.T) {
+	t.Parallel()
+	for form, want := range map[history.Form]string{history.KlassCSV: "1 Ask", history.Plain: "1 Ask (old), 9999 Elm"} {
+		l, err := history.ReadList(strings.NewReader("code,name\n1,Ask (old)\n9999,Elm\n"), 20240101, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range l.Codes {
+			got = append(got, c.Code+" "+c.Name)
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %v, want %s", form, got, want)
 		}
 	}
 }

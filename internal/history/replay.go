@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // ChangeRow is one line of a table of changes: what of From went to To at the beginning of a day. A code that stays while others join it, or leave it, has a
@@ -39,8 +40,11 @@ func Replay(scheme string, changes []ChangeRow, list *List) (*Rows, error) {
 		return nil, Faults{{0, "there are no changes"}}
 	}
 	slices.SortStableFunc(changes, func(a, b ChangeRow) int { return cmp.Compare(a.Date, b.Date) })
-	changes = once(changes)
+	changes = p.once(changes)
 	days := groupByDay(changes)
+	if len(days) == 0 && list == nil {
+		p.faults.add(0, "no line changes a code or a name")
+	}
 	if list != nil {
 		p.back(days, list)
 	} else {
@@ -84,20 +88,58 @@ type replay struct {
 	faults Faults
 }
 
-// once leaves out what stands twice.
-func once(changes []ChangeRow) (out []ChangeRow) {
+// once leaves out what stands twice. What stands twice with other numbers does not fit, nor do codes and names that are no text.
+func (p *replay) once(changes []ChangeRow) (out []ChangeRow) {
 	type key struct {
 		date     Date
 		from, to string
 	}
-	seen := map[key]bool{}
+	seen := map[key]int{}
 	for _, c := range changes {
-		if k := (key{c.Date, c.From, c.To}); c.Transfer || !seen[k] {
-			seen[k] = true
-			out = append(out, c)
+		for _, s := range [...]string{c.From, c.To, c.FromName, c.ToName} {
+			if strings.ContainsFunc(s, unicode.IsControl) {
+				p.faults.add(c.Line, "%q holds control characters", s)
+			}
 		}
+		k := key{c.Date, c.From, c.To}
+		if i, twice := seen[k]; twice && !c.Transfer {
+			if c.People != out[i].People || c.Area != out[i].Area {
+				p.faults.add(c.Line, "%s to %s on %s stands twice, with other numbers", c.From, c.To, c.Date)
+			}
+			continue
+		}
+		seen[k] = len(out)
+		out = append(out, c)
 	}
 	return out
+}
+
+// joinInto appends a change to those of a day. Where it is there already both are one, with the numbers of both, where both are known.
+func joinInto(day []ChangeRow, c ChangeRow) []ChangeRow {
+	i := slices.IndexFunc(day, func(x ChangeRow) bool { return !x.Transfer && x.From == c.From && x.To == c.To })
+	if i < 0 {
+		return append(day, c)
+	}
+	both := func(a, b int64) int64 {
+		if a == 0 || b == 0 {
+			return 0
+		}
+		return a + b
+	}
+	day[i].People, day[i].Area = both(day[i].People, c.People), both(day[i].Area, c.Area)
+	return day
+}
+
+// through is change a to a code and change b on from it as one. Of several that come to the code and go on from it nobody knows how many of which went where.
+func through(a, b ChangeRow, one, other bool) ChangeRow {
+	a.To, a.ToName, a.Line = b.To, b.ToName, b.Line
+	switch {
+	case one && (!other || b.People != 0 || b.Area != 0): // a alone comes to it
+		a.People, a.Area = b.People, b.Area
+	case !other:
+		a.People, a.Area = 0, 0
+	}
+	return a
 }
 
 // groupByDay parts changes that are sorted by their days.
@@ -188,11 +230,10 @@ func throughDay(day []ChangeRow, is func(ChangeRow) (code string, passes bool)) 
 		}
 		for _, a := range in {
 			for _, b := range on {
-				a.To, a.ToName, a.Line = b.To, b.ToName, b.Line
-				rest = append(rest, a)
+				rest = joinInto(rest, through(a, b, len(in) == 1, len(on) == 1))
 			}
 		}
-		day, i = once(rest), -1
+		day, i = rest, -1
 	}
 	return day
 }
@@ -205,6 +246,10 @@ func (p *replay) first(days [][]ChangeRow) {
 			if !seen[c.From] {
 				seen[c.From] = true
 				p.live[c.From] = VersionRow{Line: c.Line, Code: c.From, Name: c.FromName}
+			}
+			if c.Transfer && !seen[c.To] && !slices.ContainsFunc(day, func(x ChangeRow) bool { return !x.Transfer && x.To == c.To }) {
+				seen[c.To] = true
+				p.live[c.To] = VersionRow{Line: c.Line, Code: c.To, Name: c.ToName}
 			}
 		}
 		for _, c := range day {

@@ -73,7 +73,14 @@ func (x *Series) ReadCSV(r io.Reader, cols SeriesColumns, told func(SeriesFault)
 	names := append([]string{orElse(cols.Code, "code"), orElse(cols.Date, "date"), orElse(cols.Value, "value")}, cols.By...)
 	at := make([]int, len(names))
 	for i, name := range names {
-		if at[i] = slices.Index(head, name); at[i] < 0 {
+		if slices.ContainsFunc(head, func(s string) bool { return strings.ContainsRune(s, '\r') }) {
+			return &SeriesFault{0, "the lines end with carriage returns alone; save the table with line feeds"}
+		}
+		at[i] = slices.Index(head, name)
+		if at[i] >= 0 && slices.Contains(head[at[i]+1:], name) {
+			return &SeriesFault{0, fmt.Sprintf("the column %q stands twice; name each once", name)}
+		}
+		if at[i] < 0 {
 			return &SeriesFault{0, fmt.Sprintf("there is no column %q; there are %s", name, strings.Join(head, ", "))}
 		}
 	}

@@ -143,6 +143,8 @@ func TestASeriesThatIsWrongIsRefusedByRow(t *testing.T) {
 	for table, want := range map[string]string{
 		"":                                 "heading: the table is empty",
 		"code,day,value\n":                 `heading: there is no column "date"; there are code, day, value`,
+		"code,date,value,value\n":          `heading: the column "value" stands twice; name each once`,
+		"code,date,value\r0301,2024,1\r":   "heading: the lines end with carriage returns alone; save the table with line feeds",
 		"code,date,value\n0301,2024,1e5\n": `row 1: "1e5" is no number; write digits, with a point before decimals`,
 		"code,date,value\n0301,24,1\n":     `row 1: "24" is no day; write it as 2020-01-01`,
 		"code,date,value\n0301,2024,1\n0301,2024,1\n": "row 2: 0301 on 2024-01-01 stands twice; name the columns that tell the rows apart",

@@ -201,56 +201,95 @@ func (s *Scheme) shares(v int32, to Date) map[int32]*big.Rat {
 	return s.sharesBy(v, to, func(e *Edge) int64 { return e.People })
 }
 
-// sharesBy is shares by what of tells of an edge, 0 where that is not known.
+// sharesBy is shares by what of tells of an edge, 0 where that is not known. What came to a version by several ways goes on from it together, so that the work
+// grows with the versions on the way and not with the ways.
 func (s *Scheme) sharesBy(v int32, to Date, of func(*Edge) int64) map[int32]*big.Rat {
-	w := &walker{s: s}
+	w := &walker{s: s, steps: []step{{v, -1, -1, 0}}}
+	w.steps[0].sign = w.mark(0, v)
+	shares := []*big.Rat{big.NewRat(1, 1)} // that came to each step; nil: not known
 	sum, unknown := map[int32]*big.Rat{}, map[int32]bool{}
-	var follow func(i int32, share *big.Rat)
-	follow = func(i int32, share *big.Rat) {
+	for todo := []int32{0}; len(todo) > 0; {
+		k := w.earliest(todo)
+		i := todo[k]
+		todo = slices.Delete(todo, k, k+1)
 		at := w.steps[i].v
-		x := &s.Versions[at]
-		if x.Holds(to) {
-			if share == nil {
-				unknown[at] = true
-			} else if sum[at] == nil {
-				sum[at] = new(big.Rat).Set(share)
-			} else {
-				sum[at].Add(sum[at], share)
+		switch x := &s.Versions[at]; {
+		case x.Holds(to) && shares[i] == nil:
+			unknown[at] = true
+		case x.Holds(to):
+			sum[at] = plus(sum[at], shares[i])
+		default:
+			for _, p := range w.parted(i, shares[i], of) {
+				j := slices.IndexFunc(w.steps, func(x step) bool { return x.v == p.v && x.sign == p.sign })
+				switch {
+				case j < 0:
+					todo = append(todo, int32(len(w.steps)))
+					w.steps, shares = append(w.steps, p.step), append(shares, p.share)
+				case shares[j] == nil || p.share == nil:
+					shares[j] = nil
+				default:
+					shares[j] = plus(shares[j], p.share)
+				}
 			}
-			return
-		}
-		var ways []int32
-		people := int64(0)
-		for _, n := range x.out {
-			if w.mayOn(i, n) {
-				ways = append(ways, n)
-				people += of(&s.Edges[n])
-			}
-		}
-		for _, n := range ways {
-			if s.Edges[n].to < 0 {
-				continue // what ends goes nowhere
-			}
-			next := share
-			switch e := &s.Edges[n]; {
-			case share == nil || len(ways) == 1:
-			case people == 0 || len(ways) < len(x.out):
-				next = nil
-			default:
-				next = new(big.Rat).Mul(share, big.NewRat(of(e), people))
-			}
-			w.steps = append(w.steps, step{v: s.Edges[n].to, edge: n, prev: i})
-			k := int32(len(w.steps) - 1)
-			follow(k, next)
-			w.steps = w.steps[:k]
 		}
 	}
-	w.steps = append(w.steps, step{v: v, edge: -1, prev: -1})
-	follow(0, big.NewRat(1, 1))
 	for v := range unknown {
 		delete(sum, v)
 	}
 	return sum
+}
+
+// earliest is the place among todo of the step whose version begins first: all that comes to it has come.
+func (w *walker) earliest(todo []int32) (k int) {
+	for n, i := range todo {
+		if w.s.Versions[w.steps[i].v].From < w.s.Versions[w.steps[todo[k]].v].From {
+			k = n
+		}
+	}
+	return k
+}
+
+// sharedStep is a step with the share that it takes along; nil when that is not known.
+type sharedStep struct {
+	step
+	share *big.Rat
+}
+
+// parted are the steps by which step i goes on, with their parts of its share.
+func (w *walker) parted(i int32, share *big.Rat, of func(*Edge) int64) (out []sharedStep) {
+	x := &w.s.Versions[w.steps[i].v]
+	var ways []int32
+	people := int64(0)
+	for _, n := range x.out {
+		if w.mayOn(i, n) {
+			ways = append(ways, n)
+			people += of(&w.s.Edges[n])
+		}
+	}
+	for _, n := range ways {
+		e := &w.s.Edges[n]
+		if e.to < 0 {
+			continue // what ends goes nowhere
+		}
+		next := share
+		switch {
+		case share == nil || len(ways) == 1:
+		case people == 0 || len(ways) < len(x.out):
+			next = nil
+		default:
+			next = new(big.Rat).Mul(share, big.NewRat(of(e), people))
+		}
+		out = append(out, sharedStep{step{v: e.to, edge: n, prev: i, sign: w.mark(w.steps[i].sign, e.to)}, next})
+	}
+	return out
+}
+
+// plus is a sum that is new; nil is 0.
+func plus(a, b *big.Rat) *big.Rat {
+	if a == nil {
+		a = new(big.Rat)
+	}
+	return new(big.Rat).Add(a, b)
 }
 
 // A Table translates all codes of one day to another day. It is immutable.

@@ -2,7 +2,6 @@ package history
 
 import (
 	"errors"
-	"fmt"
 	"math/big"
 	"strings"
 )
@@ -109,7 +108,10 @@ func (t *Translator) when(code string) string {
 		if all[i].To != 0 {
 			until = " until " + all[i].To.String()
 		}
-		told += fmt.Sprintf(", from %s%s (%s)", from, until, all[i].Name)
+		told += ", from " + from.String() + until
+		if all[i].Name != "" {
+			told += " (" + all[i].Name + ")"
+		}
 	}
 	return ", but" + strings.TrimPrefix(told, ",")
 }

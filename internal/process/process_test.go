@@ -75,6 +75,10 @@ func TestFaultyExecutionsNameTheInputByAJSONPointer(t *testing.T) {
 		`{"inputs":{},"outputs":{"string":{"transmissionMode":"x"}}}`: "/outputs/string/transmissionMode",
 		`{"inputs":{},"response":"x"}`:                                "/response",
 		`{"inputs":[]}`:                                               "/inputs",
+		`{"inputs":null}`:                                             "/inputs",
+		`{"input":{"string":"x"}}`:                                    "/input",
+		`{"INPUTS":{"string":"x"}}`:                                   "/INPUTS",
+		`null`:                                                        "",
 		`[]`:                                                          "",
 		`{"inputs":{}} {}`:                                            "",
 		`{"inputs":`:                                                  "",
@@ -109,7 +113,7 @@ func TestInputsAreTheirValues(t *testing.T) {
 	if string(b) != want || strings.Join(r.Outputs, " ") != "number string" || !r.Document {
 		t.Errorf("%s\n%v %v", b, r.Outputs, r.Document)
 	}
-	if r, err = process.Read([]byte(`{}`), p, d); err != nil || len(r.Outputs) != 6 || r.Document {
+	if r, err = process.Read([]byte(`{"id":"echo","mode":"sync"}`), p, d); err != nil || len(r.Outputs) != 6 || r.Document {
 		t.Errorf("nothing asked: %+v, %v", r, err)
 	}
 }

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,6 +44,9 @@ func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
 	}
 	r := &Request{Inputs: Inputs{}, Reference: map[string]bool{}, refs: map[string]int{}}
 	var c checker
+	if err := c.members(body); err != nil {
+		return nil, badJSON(err)
+	}
 	r.readInputs(&c, x.Inputs, p, d)
 	r.readOutputs(&c, x.Outputs, d)
 	switch x.Response {
@@ -57,6 +61,22 @@ func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
 		return nil, &problem.Error{Kind: problem.Invalid, Faults: c.faults[:min(len(c.faults), maxFaults)]}
 	}
 	return r, nil
+}
+
+// members checks that the body is an object whose members are those of an execution. Those that drafts of the standard had are passed over.
+func (c *checker) members(body []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil || members == nil {
+		return cmp.Or(err, errors.New("null is no object"))
+	}
+	for _, name := range sortedKeys(members) {
+		if !slices.Contains([]string{"inputs", "outputs", "response", "subscriber", "id", "mode"}, name) {
+			c.fail(pointer(name), missing{}, "there is no such member; an execution has inputs, outputs, response and subscriber")
+		} else if string(members[name]) == "null" && name == "inputs" {
+			c.fail(pointer(name), nil, "send an object with the inputs, or leave it out")
+		}
+	}
+	return nil
 }
 
 func badJSON(err error) error {

@@ -112,6 +112,9 @@ func (c *call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 // equals builds property = value from the text of a query parameter (OGC 17-069r4, 7.15.5).
 func equals(p *store.Property, v string, zone *time.Location) (cql2.Expr, error) {
 	prop := cql2.Prop{Name: p.Name}
+	if p.Type == cql2.TypeText && len(p.Enum) > 0 && !slices.Contains(p.Enum, v) { // the parameter's schema has them (OGC 17-069r4, 7.8)
+		return nil, problem.Invalidf(p.Name, v, "use one of %s", strings.Join(p.Enum, ", "))
+	}
 	if elements(p) {
 		x, err := element(p, v)
 		return cql2.Array{Op: cql2.AContains, L: prop, R: cql2.List{x}}, err
@@ -125,8 +128,8 @@ func equals(p *store.Property, v string, zone *time.Location) (cql2.Expr, error)
 		}
 		return cmp(cql2.Int(n))
 	case cql2.TypeNumber:
-		x, err := strconv.ParseFloat(v, 64)
-		if err != nil || x-x != 0 {
+		x, ok := plainNumber(v)
+		if !ok {
 			return nil, problem.Invalidf(p.Name, v, "use a number")
 		}
 		return cmp(cql2.Number(x))
@@ -158,8 +161,8 @@ func equals(p *store.Property, v string, zone *time.Location) (cql2.Expr, error)
 func element(p *store.Property, v string) (cql2.Expr, error) {
 	switch p.Items {
 	case "number", "integer":
-		x, err := strconv.ParseFloat(v, 64)
-		if err != nil || x-x != 0 {
+		x, ok := plainNumber(v)
+		if !ok {
 			return nil, problem.Invalidf(p.Name, v, "use a number; features are taken whose list contains it")
 		}
 		return cql2.Number(x), nil

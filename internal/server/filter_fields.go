@@ -2,7 +2,6 @@ package server
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -75,8 +74,8 @@ func forgivingFilter(p *store.Property, ending, v string, zone *time.Location) (
 		}
 		return cql2.Search{Props: []string{p.Name}, Terms: []string{words}}, nil
 	case cql2.TypeInteger, cql2.TypeNumber:
-		x, err := strconv.ParseFloat(typedNumber.Replace(v), 64)
-		if err != nil || x-x != 0 {
+		x, ok := plainNumber(typedNumber.Replace(v))
+		if !ok {
 			return nil, problem.Invalidf(name, v, "use a number, such as 12 or 12.5")
 		}
 		return cql2.Compare{Op: op, L: prop, R: cql2.Number(x)}, nil

@@ -208,6 +208,12 @@ func TestEventsAreACollectionWithEveryFilter(t *testing.T) {
 			t.Errorf("%s: %d events, want %d", tt.query, p.NumberMatched, tt.want)
 		}
 	}
+	if r := a.get(items + "&kind=splitt").wants(400); !strings.Contains(string(r.Body), "use one of rename, renumber, reparent, merge, absorb, split") {
+		t.Errorf("a kind that there is not: %s", r.Body)
+	}
+	if p := a.get(items + "&filter=kind%3D%27splitt%27").wants(200).page(); p.NumberMatched != 0 {
+		t.Errorf("a filter by a kind that there is not: %d", p.NumberMatched)
+	}
 	f := a.get("/collections/divisions_events/items/kommune-2024-01-01-1507").wants(200).json()
 	p := f["properties"].(map[string]any)
 	if p["kind"] != "split" || p["title"] != "1507 Ålesund → 1508 Ålesund, 1580 Haram" || len(p["changes"].([]any)) != 2 || f["geometry"] != nil {

@@ -70,7 +70,7 @@ func TestLookupTellsWhatIsWrongWithAPoint(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for query, names := range map[string]string{
-		"": "lat lon", "lon=1": "lat", "lon=x&lat=1": "lon", "lon=1&lat=NaN": "lat", "lon=500&lat=99": "lat lon", "lon=1&lat=2&collections=zz": "collections", "lon=1&lat=2&collections=kommuner,kommuner": "collections",
+		"": "lat lon", "lon=1": "lat", "lon=x&lat=1": "lon", "lon=1&lat=NaN": "lat", "lon=1_0&lat=0x1p3": "lat lon", "lon=500&lat=99": "lat lon", "lon=1&lat=2&collections=zz": "collections", "lon=1&lat=2&collections=kommuner,kommuner": "collections",
 		"lon=1&lat=2&crs=EPSG:1": "crs", "lon=1e9&lat=2&crs=" + url.QueryEscape(crs.UTM33.URI()): "lon", "lon=1&lat=2&datetime=yesterday": "datetime", "lon=1&lat=2&level=1": "level", "lon=1&lon=2&lat=2": "lon",
 	} {
 		var doc struct {

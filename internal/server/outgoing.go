@@ -87,7 +87,7 @@ func (o *outgoing) dial(ctx context.Context, network, address string) (net.Conn,
 // reservedBlocks are those blocks of addresses that lead to no public host, besides those that netip knows (RFC 6890).
 var reservedBlocks = func() (out []netip.Prefix) {
 	for _, s := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		"64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10"} {
+		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10"} {
 		out = append(out, netip.MustParsePrefix(s))
 	}
 	return out

@@ -859,11 +859,17 @@ func (c *call) coordinate(name, v string) (*float64, error) {
 	if c.values.Get("f") == asHTML.F {
 		v = typedNumber.Replace(v)
 	}
-	x, err := strconv.ParseFloat(v, 64)
-	if err != nil || x-x != 0 {
+	x, ok := plainNumber(v)
+	if !ok {
 		return nil, problem.Invalidf(name, v, "use a number with a point for the decimals, such as 10.75")
 	}
 	return &x, nil
+}
+
+// plainNumber reads a number as people and JSON write it; what only programs do, such as 1_0 and 0x1p3, is none, nor are infinity and NaN.
+func plainNumber(v string) (float64, bool) {
+	x, err := strconv.ParseFloat(v, 64)
+	return x, err == nil && x-x == 0 && !strings.ContainsAny(v, "xX_")
 }
 
 // dayOf reads a day, or the day of a moment, in a zone.
