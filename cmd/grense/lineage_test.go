@@ -40,7 +40,7 @@ func TestLineageIsImportedWholeOrNotAtAll(t *testing.T) {
 			{"line 7: X changes on 2027-01-01, but is not in use before", bad + " --scheme ward --replace"},
 			{"has a history of ward already; replace it with --replace", more + " --scheme ward"},
 			{"name what the codes are of with --scheme", more},
-			{"a scheme has neither blanks nor control characters", more + " --scheme w\u00a0x"},
+			{"a scheme has neither blanks nor control characters", more + " --scheme w\a"},
 			{"--codes and --at go together", more + " --scheme ward --at 2024-01-01"},
 			{"is no rule for parents", more + " --scheme ward --parent x --replace"},
 		} {

@@ -121,7 +121,7 @@ func (c *call) problemOf(e *problem.Error) ogcapi.Problem {
 // fail writes an error as a problem document or, for people, as a page (RFC 9457; OGC 17-069r4, 7.5.1). Nothing was written before.
 func (c *call) fail(w http.ResponseWriter, err error) {
 	e := classify(err)
-	if e.Kind == problem.Internal {
+	if e.Kind == problem.Internal || diskFull(err) {
 		c.s.log.ErrorContext(c.r.Context(), "request failed", "request", c.id, "path", redact(c.r.URL.Path), "err", redact(e.Error()))
 	}
 	p := c.problemOf(e)

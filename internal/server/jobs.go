@@ -248,7 +248,7 @@ func (s *Server) work(ctx context.Context, j store.Job) {
 // fails makes a job one that failed.
 func (s *Server) fails(ctx context.Context, j *store.Job, err error) {
 	e := classify(err)
-	if e.Kind == problem.Internal {
+	if e.Kind == problem.Internal || diskFull(err) {
 		s.log.ErrorContext(ctx, "job failed", "job", j.ID, "err", redact(err.Error()))
 	}
 	p := (&call{s: s, id: j.ID}).problemOf(e)

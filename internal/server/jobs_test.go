@@ -14,11 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"grense/internal/apikey"
 	"grense/internal/config"
 	"grense/internal/server"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/postgis"
 )
 
 // until asks for a job until it is in one of the states.
@@ -299,6 +302,47 @@ func TestFullDiskFailsTheJobOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.until(run("echo", `{"inputs":{"string":"x"}}`).wants(201).Header.Get("Location"), "successful")
+}
+
+// TestFullDiskOfTheDatabaseFailsTheJobOnly: as TestFullDiskFailsTheJobOnly, where the database tells that it has no room. The log says what was full.
+func TestFullDiskOfTheDatabaseFailsTheJobOnly(t *testing.T) {
+	t.Parallel()
+	url := cluster.Database(t)
+	state, err := postgis.OpenState(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { state.Close() })
+	kept := state.(store.Jobs)
+	if err := kept.PrepareJobs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	if _, err := conn.Exec(t.Context(), `CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF TG_TABLE_NAME = 'job' THEN IF octet_length(NEW.request) < 20000 THEN RETURN NEW; END IF; END IF;
+			RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+		CREATE TRIGGER no_room BEFORE INSERT ON grense.job_piece FOR EACH ROW EXECUTE FUNCTION no_room();
+		CREATE TRIGGER no_room BEFORE INSERT ON grense.job FOR EACH ROW EXECUTE FUNCTION no_room()`); err != nil {
+		t.Fatal(err)
+	}
+	a := serveOptions(t, openGeoPackage(t, demoPath(t)), nil, func(o *server.Options) { o.Jobs = kept })
+	noRoom := func(r answer) {
+		t.Helper()
+		if r.wants(503); !strings.Contains(string(r.Body), "There is no room") || !strings.Contains(a.logs.String(), "could not extend file") {
+			t.Errorf("%.300s", r.Body)
+		}
+	}
+	run := func(text string) answer {
+		return a.send("/processes/echo/execution", `{"inputs":{"string":"`+text+`"}}`, "Prefer", "respond-async")
+	}
+	job := run("x").wants(201).Header.Get("Location")
+	a.until(job, "failed")
+	noRoom(a.get(job + "/results"))
+	noRoom(run(strings.Repeat("x", 40000)))
 }
 
 // filling are jobs whose disk is full from the moment on when one is taken.

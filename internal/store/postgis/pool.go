@@ -301,6 +301,8 @@ func explain(ctx context.Context, c *pgx.ConnConfig, err error) error {
 		return fmt.Errorf("postgis: %s: %w: %w", target(c), store.ErrUnavailable, err)
 	case pe.Code == "57014": // statement_timeout
 		return fmt.Errorf("postgis: %w: %w", context.DeadlineExceeded, err)
+	case pe.Code == "53100":
+		return fmt.Errorf("postgis: %s: %w: %w: %w", target(c), store.ErrUnavailable, store.ErrFull, err)
 	case unavailable(pe.Code):
 		return fmt.Errorf("postgis: %s: %w: %w", target(c), store.ErrUnavailable, err)
 	}
