@@ -51,6 +51,10 @@ func TestBenchTablePostGIS(t *testing.T) {
 		t.Skip(table.String())
 	}
 	path, address, admin := bothStores(t)
+	versions := storetest.Cluster{}
+	t.Cleanup(versions.Stop)
+	past := versions.Database(t)
+	compareTimes(t, &table, serveTwoVersions(t, past), past)
 	fmt.Fprintf(&table, "\nBoth stores with the same data: the demo, and a register of %d invented places. The database is another process; its CPU comes on top.\n\n", benchPlaces)
 	fmt.Fprint(&table, "| Request | GeoPackage µs | PostGIS µs | Ratio | Database µs |\n|---|---:|---:|---:|---:|\n")
 	name := func(rng *rand.Rand) string {

@@ -129,7 +129,7 @@ func TestBenchTable(t *testing.T) {
 			fmt.Fprintf(&table, "\n%s were not measured: there is no %s.\n", x.what, filepath.Base(source))
 		}
 	}
-	compareTimes(t, &table, serveTwoVersions(t))
+	compareTimes(t, &table, serveTwoVersions(t, filepath.Join(t.TempDir(), "places.gpkg")), "")
 }
 
 // benchSources are the shared data that are measured.

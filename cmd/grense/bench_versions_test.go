@@ -37,8 +37,8 @@ func pastAndNow() []struct {
 	}
 }
 
-// serveTwoVersions serves 25,000 places along Norway, each with a version until 2010 and one since.
-func serveTwoVersions(t *testing.T) *serving {
+// serveTwoVersions serves 25,000 places along Norway, each with a version until 2010 and one since, from the target that they are imported into.
+func serveTwoVersions(t *testing.T, target string) *serving {
 	t.Helper()
 	var b bytes.Buffer
 	b.WriteString("nr,name,validFrom,validTo,lon,lat\n")
@@ -49,20 +49,33 @@ func serveTwoVersions(t *testing.T) *serving {
 		fmt.Fprintf(&b, "p%05d,Before %d,1990-01-01,2010-01-01,%s\np%05d,Since %d,2010-01-01,,%s\n", i, i, at, i, i, at)
 	}
 	dir := t.TempDir()
-	table, file := filepath.Join(dir, "places.csv"), filepath.Join(dir, "places.gpkg")
+	table := filepath.Join(dir, "places.csv")
 	if err := os.WriteFile(table, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := program(t, context.Background(), dir, "import", table, "--into", file, "--collection", "places", "--id-field", "nr").CombinedOutput(); err != nil {
+	if out, err := program(t, context.Background(), dir, "import", table, "--into", target, "--collection", "places", "--id-field", "nr").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	return serve(t, nil, file)
+	return serve(t, keepsNone, target) // an answer that is kept costs the same whatever it is of
 }
 
-// compareTimes adds a row for each question: of now, as of the day on which the versions before hold, and as of a day that is another each time.
-func compareTimes(t *testing.T, table io.Writer, s *serving) {
+// compareTimes adds a row for each question: of now, as of the day on which the versions before hold, and as of a day that is another each time. With the
+// address of the superuser of a database, its CPU is counted as well.
+func compareTimes(t *testing.T, table io.Writer, s *serving, admin string) {
 	t.Helper()
-	fmt.Fprint(table, "\n| Request of features with versions | As of µs | Now µs | Ratio |\n|---|---:|---:|---:|\n")
+	what := "features with versions"
+	if admin != "" {
+		what += ", PostGIS, server and database"
+	}
+	fmt.Fprintf(table, "\n| Request of %s | As of µs | Now µs | Ratio |\n|---|---:|---:|---:|\n", what)
+	spent := func(m *measured, q question, rng *rand.Rand) float64 {
+		if admin == "" {
+			return m.round(t, q, rng)
+		}
+		before := databaseCPU(t, admin)
+		server := m.round(t, q, rng)
+		return server + float64(databaseCPU(t, admin)-before)/float64(m.n)/1000
+	}
 	for _, q := range pastAndNow() {
 		for _, x := range []struct {
 			name string
@@ -84,7 +97,7 @@ func compareTimes(t *testing.T, table io.Writer, s *serving) {
 			one, other := &measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key}, &measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key}
 			one.calibrate(t, past, rng)
 			other.calibrate(t, now, rng)
-			ours, theirs := rounds(func() float64 { return one.round(t, past, rng) }, func() float64 { return other.round(t, now, rng) })
+			ours, theirs := rounds(func() float64 { return spent(one, past, rng) }, func() float64 { return spent(other, now, rng) })
 			ratio := median(ours) / median(theirs)
 			fmt.Fprintf(table, "| %s | %s | %s | %.2f |\n", past.name, spread(ours), spread(theirs), ratio)
 			t.Logf("%s: %.1f µs, now %.1f µs", past.name, median(ours), median(theirs))

@@ -152,7 +152,7 @@ func printLayers(w io.Writer, cat *store.Catalog) error {
 		if n := notesOf(cat, c.Table); n > 0 {
 			note = "served, see below"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Table, c.ID, system, strconv.Itoa(c.Count), geometry, c.Key.Column, note)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Table, c.ID, system, strconv.Itoa(c.Count), geometry, idColumn(c), note)
 	}
 	var refused []string
 	for _, n := range cat.Notes {
@@ -173,6 +173,14 @@ func printUnrecorded(w io.Writer, cfg config.Config, cat *store.Catalog) {
 				c.ID, o.Most)
 		}
 	}
+}
+
+// idColumn is the column with the ids of features; several rows have one where they are versions.
+func idColumn(c *store.Collection) string {
+	if c.Versions != nil {
+		return c.Versions.ID
+	}
+	return c.Key.Column
 }
 
 func notesOf(cat *store.Catalog, layer string) (n int) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,6 +81,19 @@ func TestCheckTellsNotesFromFaults(t *testing.T) {
 	code, stdout, stderr = command(t, dir, "check", db)
 	if code != exitFailed || !strings.Contains(stdout, "uten, refused: ") || !strings.Contains(stderr, "has 1 fault\n") {
 		t.Errorf("a refusal: status %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// TestCheckNamesTheIDsOfFeatures and not those of their versions, and so does an import.
+func TestCheckNamesTheIDsOfFeatures(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	table, file := writeFile(t, filepath.Join(dir, "places.csv"), "nr,validFrom,validTo,lon,lat\n1,1990-01-01,2010-01-01,5,60\n1,2010-01-01,,5,60\n2,2010-01-01,,6,60\n"), filepath.Join(dir, "places.gpkg")
+	if code, stdout, stderr := command(t, dir, "import", table, "--into", file, "--collection", "places", "--id-field", "nr"); code != 0 || !strings.Contains(stdout, "id from nr)") {
+		t.Fatalf("status %d\n%s%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr := command(t, dir, "check", file); code != 0 || !slices.Contains(strings.Fields(row(stdout, "places")), "nr") {
+		t.Errorf("status %d\n%s%s", code, stdout, stderr)
 	}
 }
 

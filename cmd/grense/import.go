@@ -124,7 +124,7 @@ func describeCollection(c *store.Collection) string {
 		}
 		what += ", " + g.CRS.String()
 	}
-	return what + ", id from " + c.Key.Column
+	return what + ", id from " + idColumn(c)
 }
 
 func countFaults(r ingest.Report) string {
