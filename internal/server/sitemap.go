@@ -18,6 +18,9 @@ func (s *Server) robots(w http.ResponseWriter, r *http.Request) {
 	for _, p := range []string{"/v1/", "/key", "/*cursor=", "/*filter=", "/soap/"} { // what is a copy, a form, or without end
 		text += "Disallow: " + root + p + "\n"
 	}
+	for _, end := range []string{"$", "?"} { // the page of the service, below what is left alone: the longer path wins
+		text += "Allow: " + root + soapPath + end + "\n"
+	}
 	if s.cfg.Auth != "open" {
 		text += "Disallow: " + root + "/collections/*/items\n"
 	}
@@ -63,6 +66,9 @@ func (s *Server) siteMap(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(rt.Path, "{") && rt.Get != nil && slices.ContainsFunc(rt.Formats, func(r rep) bool { return r.F == asHTML.F }) && (!rt.Register || c.hasRegister()) {
 			add(rt.Path)
 		}
+	}
+	if c.hasRegister() {
+		add(soapPath)
 	}
 	for _, coll := range cat.Collections {
 		if !coll.Public {

@@ -23,6 +23,9 @@ func TestPlaceNamesAreSearchedByForm(t *testing.T) {
 		}
 		return string(r.Body)
 	}
+	if robots := string(a.get("/robots.txt").wants(200).Body); !strings.Contains(robots, "\nAllow: /soap/stedsnavn/v1?\n") || !strings.Contains(string(a.get("/sitemap.xml").wants(200).Body), "/soap/stedsnavn/v1?f=html</loc>") {
+		t.Errorf("search engines do not find the page: %s", robots)
+	}
 	form := string(a.get("/soap/stedsnavn/v1?f=html&lang=nb&operation=findSteder").wants(200).Body)
 	for _, want := range []string{`name="Stedsnavn"`, `<option>Oslo</option>`, `<option>By</option>`, `<option value="1818">Herøy`, `<select id="s-StedstatuserIds"`, `type="date"`, `#answer"`} {
 		if !strings.Contains(form, want) {
