@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/csv"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -187,8 +188,9 @@ func tileQuestions(t *testing.T, s *serving) []question {
 }
 
 // communeQuestions are filters on the 35,357 communes of France.
-func communeQuestions(t *testing.T, _ *serving) []question {
+func communeQuestions(t *testing.T, s *serving) []question {
 	t.Helper()
+	names := s.communeNames(t)
 	filter := func(f string) string {
 		return "/collections/france-communes-2018/items?limit=10&filter=" + url.QueryEscape(f)
 	}
@@ -206,6 +208,18 @@ func communeQuestions(t *testing.T, _ *serving) []question {
 	}
 	return []question{
 		{name: "35,357 communes: 10", path: "/collections/france-communes-2018/items?limit=10"},
+		{name: "35,357 communes: a fresh name", next: func(rng *rand.Rand) string {
+			return "/collections/france-communes-2018/items?limit=10&nom=" + url.QueryEscape(names[rng.IntN(len(names))])
+		}},
+		{name: "35,357 communes: a fresh beginning of names", next: func(rng *rand.Rand) string {
+			name := []rune(strings.ReplaceAll(names[rng.IntN(len(names))], "'", "''"))
+			return filter("nom LIKE '" + string(name[:min(len(name), 5)]) + "%'")
+		}},
+		{name: "35,357 communes: a fresh box, at most 10", next: func(rng *rand.Rand) string {
+			x, y := 7*rng.Float64(), 43.5+6*rng.Float64()
+			return fmt.Sprintf("/collections/france-communes-2018/items?limit=10&bbox=%.6f,%.6f,%.6f,%.6f", x, y, x+0.05+0.1*rng.Float64(), y+0.05+0.1*rng.Float64())
+		}},
+		{name: "35,357 communes: one commune", path: "/collections/france-communes-2018/items/" + s.firstCommune(t)},
 		{name: "35,357 communes: S_INTERSECTS with a fresh point", next: func(rng *rand.Rand) string {
 			return filter(fmt.Sprintf("S_INTERSECTS(geometry,POINT(%.4f %.4f))", -1+8*rng.Float64(), 43.5+6*rng.Float64()))
 		}},
@@ -219,6 +233,24 @@ func communeQuestions(t *testing.T, _ *serving) []question {
 			return filter(fmt.Sprintf("CASEI(nom) LIKE CASEI('%%%c%c%%')", letter(rng), letter(rng)))
 		}},
 	}
+}
+
+// communeNames are all names of communes. That they are asked for has them sorted in memory.
+func (s *serving) communeNames(t *testing.T) []string {
+	t.Helper()
+	const items = "/collections/france-communes-2018/items"
+	rows, err := csv.NewReader(bytes.NewReader(s.get(t, items+"?f=csv&properties=nom&skipGeometry=true&limit=10000"))).ReadAll()
+	if err != nil || len(rows) < 2 {
+		t.Fatal(err, len(rows))
+	}
+	at := slices.Index(rows[0], "nom")
+	var names []string
+	for _, r := range rows[1:] {
+		names = append(names, r[at])
+	}
+	s.get(t, items+"?limit=1&nom="+url.QueryEscape(names[0]))
+	time.Sleep(time.Second)
+	return names
 }
 
 // keepsNone are the settings of a server that makes each answer as if it were asked for the first time.

@@ -289,7 +289,7 @@ func moment(r Record, name string, in *time.Location) (*period, error) {
 		return nil, err
 	}
 	s, _ := v.(string)
-	t, ok := parseStored(s)
+	t, ok := ParseStored(s)
 	if !ok {
 		return nil, nil
 	}

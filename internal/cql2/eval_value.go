@@ -326,7 +326,7 @@ func toTime(v any) (time.Time, bool) {
 	case time.Time:
 		return x, true
 	case string:
-		return parseStored(x)
+		return ParseStored(x)
 	}
 	return time.Time{}, false
 }
@@ -383,7 +383,13 @@ func orderMixed(a, b any) (c int, ok bool) {
 	return 0, false
 }
 
-// orderNumbers compares an integer with a double without rounding either.
+// OrderNumbers compares an integer with a double that is a number, without rounding either.
+func OrderNumbers(x int64, y float64) int {
+	c, _ := orderNumbers(x, y)
+	return c
+}
+
+// orderNumbers is OrderNumbers; false for a double that is no number.
 func orderNumbers(x int64, y float64) (c int, ok bool) {
 	switch {
 	case math.IsNaN(y):

@@ -79,8 +79,8 @@ func parseTimestampIn(s string, in *time.Location) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// parseStored reads a date or timestamp as a store gives it: also with a blank for T, and in UTC where no zone is given.
-func parseStored(s string) (time.Time, bool) {
+// ParseStored reads a date or timestamp as a store gives it: also with a blank for T, and in UTC where no zone is given.
+func ParseStored(s string) (time.Time, bool) {
 	if len(s) <= len(dateLayout) {
 		return parseDate(s)
 	}

@@ -44,6 +44,26 @@ func TestContractWithNarrowCopies(t *testing.T) {
 	})
 }
 
+// TestContractWithColumnsInMemory is what the contract says of answers where conditions are answered from values in memory.
+func TestContractWithColumnsInMemory(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
+	var s *gpkg.Store
+	storetest.ExerciseAnswers(t, func(t *testing.T, fill func(store.Writer)) store.Store {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "data.gpkg")
+		create(t, path, fill)
+		s = openStore(t, path, gpkg.Options{})
+		s.ColumnsAtOnce(false)
+		return s
+	})
+	if n := s.Columns(); n < 20 {
+		t.Errorf("%d columns are in memory, no test", n)
+	}
+}
+
 // TestContractOfWhatIsNoGeometry: other programs may leave anything.
 func TestContractOfWhatIsNoGeometry(t *testing.T) {
 	t.Parallel()

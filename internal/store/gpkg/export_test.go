@@ -52,3 +52,18 @@ func Ways() (names []string) {
 	}
 	return names
 }
+
+// ColumnsAtOnce lets a question wait until the values of columns that it asks for are in memory, however few there are. With few, more than a handful of rows
+// are left to SQLite.
+func (s *Store) ColumnsAtOnce(few bool) {
+	s.limits.from, s.limits.wait = 1, true
+	if few {
+		s.limits.listed, s.limits.wide = 5, 9
+	}
+	s.current.Load().columns.limits = s.limits
+}
+
+// Columns returns how many columns have their values in memory.
+func (s *Store) Columns() int {
+	return int(s.columns.Stats().Entries)
+}

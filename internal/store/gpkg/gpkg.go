@@ -50,6 +50,9 @@ type Options struct {
 	// PageCache is how many bytes of pages all connections keep together. Defaults to 16 MiB for each, which a national register needs.
 	PageCache int64
 	TypeAhead int // bytes that tables in memory for the parameter q and for parts of texts may take, together; negative: none. Defaults to 96 MiB, which a million names need.
+	// Columns is how many bytes the values of columns may take that are kept in memory in order, for conditions on columns without an index; negative: none. Defaults to
+	// half of TypeAhead.
+	Columns int
 }
 
 // Store answers from one GeoPackage file.
@@ -63,6 +66,9 @@ type Store struct {
 	nodes   *nodeCache
 	counts  *countCache
 	tables  *tableCache
+	columns *columnCache
+
+	limits  columnLimits  // usualColumns
 	settled time.Duration // settledAfter
 }
 
@@ -92,10 +98,14 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.TypeAhead == 0 {
 		o.TypeAhead = 96 << 20
 	}
-	s := &Store{path: path, options: o, settled: settledAfter,
-		nodes:  cache.New[nodeKey, []byte](cache.Options{Name: "rtree_nodes", Bytes: nodeBytes, Shards: 4, Group: o.Caches}),
-		counts: cache.New[countKey, int](cache.Options{Name: "counts", Bytes: countBytes, Group: o.Caches}),
-		tables: cache.New[tableKey, any](cache.Options{Name: "type_ahead", Bytes: int64(o.TypeAhead), Group: o.Caches, Fixed: true})}
+	if o.Columns == 0 {
+		o.Columns = o.TypeAhead / 2
+	}
+	s := &Store{path: path, options: o, settled: settledAfter, limits: usualColumns,
+		nodes:   cache.New[nodeKey, []byte](cache.Options{Name: "rtree_nodes", Bytes: nodeBytes, Shards: 4, Group: o.Caches}),
+		counts:  cache.New[countKey, int](cache.Options{Name: "counts", Bytes: countBytes, Group: o.Caches}),
+		tables:  cache.New[tableKey, any](cache.Options{Name: "type_ahead", Bytes: int64(o.TypeAhead), Group: o.Caches, Fixed: true}),
+		columns: cache.New[tableKey, any](cache.Options{Name: "columns", Bytes: int64(o.Columns), Group: o.Caches})}
 	r, err := s.load(ctx)
 	if err != nil {
 		return nil, err
@@ -115,6 +125,7 @@ func (s *Store) install(r *revision) {
 	if old := s.current.Swap(r); old != nil {
 		s.nodes.Clear() // they are of layers that are going
 		s.tables.Clear()
+		s.columns.Clear()
 		old.release()
 	}
 }

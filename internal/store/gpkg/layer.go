@@ -24,6 +24,7 @@ type layer struct {
 	visible []int         // of Collection.Properties: those that are not hidden
 	nodes   string        // table with the nodes of the R-tree, whose entries are the rows with a geometry; "" when they are not read
 	cache   *nodeCache    // of them
+	view    bool          // it is a view, which may give other rows each time
 	outside bool          // some coordinates are not in Collection.Extent
 	keyed   bool          // the feature id is the number by which the R-tree refers to a row
 }
@@ -87,7 +88,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 		return nil, err
 	}
 	d.setGeometry(l)
-	l.outside = sv.Outside
+	l.outside, l.view = sv.Outside, d.table.view
 	if sv.Index != "" && !sv.Outside {
 		if l.nodes, err = nodeTable(c, sv.Index); err != nil {
 			return nil, err

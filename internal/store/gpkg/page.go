@@ -34,6 +34,7 @@ type question struct {
 	total    *int     // where there is a residue, the count is made while the page is read; nil: it is not
 	hints    *hints
 	ahead    *aheadAnswer // where not nil, rows come from the table of type-ahead
+	among    *string      // where not nil, a JSON array of the ids among which all matches are
 	passed   []string     // ways that take the question and could not answer it
 }
 
@@ -117,7 +118,16 @@ func (l *layer) withoutWholeBoxes(e cql2.Expr) cql2.Expr {
 }
 
 func (qu *question) compile() {
-	qu.filter = sqlq.Compile(sqlq.SQLite{}, qu.l.source, alias, qu.q.Filter)
+	source := qu.l.source
+	if qu.among != nil && source.Geometry != nil { // so few rows are tested one by one sooner than the R-tree is asked
+		few, place := *source, *source.Geometry
+		place.Index = ""
+		few.Geometry, source = &place, &few
+	}
+	qu.filter = sqlq.Compile(sqlq.SQLite{}, source, alias, qu.q.Filter)
+	if qu.among != nil {
+		qu.filter.Where = sqlq.Cat(sqlq.SQL(qu.l.idExpr(alias)+" IN (SELECT value FROM json_each(?)) AND (", *qu.among), qu.filter.Where, sqlq.Ident(")"))
+	}
 	if !qu.q.AsOf.IsZero() {
 		qu.filter = qu.filter.AsOf(sqlq.SQLite{}, qu.l.source, alias, qu.q.AsOf)
 	}

@@ -23,6 +23,7 @@ type candidates struct {
 	matcher *cql2.Matcher
 	rec     placeRecord
 	rows    []entry // by id; Null is not tested yet
+	ids     *rowIDs // where not nil, the ids of rows are their places here
 }
 
 // isByPlace reports whether a question is about places alone, in the order by id, of a layer whose R-tree is read here.
@@ -143,15 +144,32 @@ func (s *candidates) page(ctx context.Context, qu *question, p *store.Page) erro
 	}
 	at, step := 0, 1
 	if qu.place != nil {
-		id := qu.values[len(qu.values)-1].(int64)
+		n, is := s.number(qu.values[len(qu.values)-1])
 		var on bool
-		if at, on = slices.BinarySearchFunc(s.rows, id, func(x entry, id int64) int { return cmp.Compare(x.id, id) }); qu.place.Back {
+		if at, on = slices.BinarySearchFunc(s.rows, n, func(x entry, n int64) int { return cmp.Compare(x.id, n) }); qu.place.Back {
 			at, step = at-1, -1
-		} else if on {
+		} else if on && is {
 			at++
 		}
 	}
 	return s.fill(ctx, qu, cursor{at, step}, p)
+}
+
+// number returns what stands in rows for an id; not is: for the next greater one, since there is no such row.
+func (s *candidates) number(id any) (n int64, is bool) {
+	if s.ids == nil {
+		return id.(int64), true
+	}
+	at, is := s.ids.place(id)
+	return int64(at), is
+}
+
+// text returns the id of a row by what stands for it in rows.
+func (s *candidates) text(n int64) string {
+	if s.ids == nil {
+		return strconv.FormatInt(n, 10)
+	}
+	return s.ids.text(uint32(n))
 }
 
 // cursor is a row of candidates, and the direction of reading: 1 or -1.
@@ -176,7 +194,7 @@ func (s *candidates) fill(ctx context.Context, qu *question, from cursor, p *sto
 		if more = len(p.Rows) == q.Limit; more {
 			break
 		}
-		p.Rows = append(p.Rows, store.Row{ID: strconv.FormatInt(s.rows[at].id, 10), Rev: qu.now})
+		p.Rows = append(p.Rows, store.Row{ID: s.text(s.rows[at].id), Rev: qu.now})
 	}
 	if len(p.Rows) == 0 {
 		return nil

@@ -46,6 +46,10 @@ var ways = [...]way{
 		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isFoldedPart() }, cost: (*question).foldedCost, answer: (*question).byFoldedPart,
 	},
 	{
+		name: "columns", does: "finds the values of properties, in order in memory, and where there is more to ask lets SQLite look among their rows",
+		takes: (*question).isByColumns, cost: (*question).columnsCost, answer: (*question).byColumns,
+	},
+	{
 		name: "SQL", does: "lets SQLite choose, and tests in Go what SQL cannot say",
 		takes: func(*question) bool { return true }, answer: (*question).bySQL,
 	},

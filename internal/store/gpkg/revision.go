@@ -39,6 +39,7 @@ type revision struct {
 	nodes  *nodeCache  // of the store
 
 	typeAhead typeAhead
+	columns   columns
 	spans     spansKept
 }
 
@@ -177,6 +178,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		r.pool.distrust() // somebody wrote while it was opened
 	}
 	r.typeAhead.tables = s.tables
+	r.columns.tables, r.columns.limits = s.columns, s.limits
 	r.refs.Store(1)
 	return r, nil
 }

@@ -33,6 +33,7 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 		"type-ahead":     {memory, none, store.Query{Collection: "navn", Filter: search, Rank: &search}, "SQL"},
 		"folded texts":   {memory, none, store.Query{Collection: "navn", Filter: partOf("%os%")}, "SQL"},
 		"R-tree":         {place, place, store.Query{Collection: "x", Filter: box}, ""},
+		"columns":        {memory, none, store.Query{Collection: "navn", Filter: os}, "SQL"},
 		"SQL":            {none, none, store.Query{Collection: "navn", Filter: os}, ""},
 	}
 	for _, name := range gpkg.Ways() {

@@ -214,7 +214,7 @@ func isLiteral(e cql2.Expr) bool {
 	case cql2.Text, cql2.Int, cql2.Number, cql2.Bool, cql2.Date, cql2.Timestamp:
 		return true
 	case cql2.Func:
-		_, ok := literal(e)
+		_, ok := LiteralText(e)
 		return ok
 	}
 	return false

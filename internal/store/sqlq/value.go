@@ -90,7 +90,7 @@ func (c *compiler) call(e cql2.Func) (value, bool) {
 			}
 		}
 	}
-	if s, ok := literal(e); ok {
+	if s, ok := LiteralText(e); ok {
 		return value{SQL("?", s), cql2.TypeText}, true
 	}
 	v, ok := c.value(e.Args[0])
@@ -122,8 +122,8 @@ func (c *compiler) callASCII(e cql2.Func, x value) (value, bool) {
 	return value{}, false
 }
 
-// literal returns the text of a literal, folded as its functions say.
-func literal(e cql2.Expr) (string, bool) {
+// LiteralText returns the text of a literal, folded as its functions say; false when it is no text.
+func LiteralText(e cql2.Expr) (string, bool) {
 	switch e := e.(type) {
 	case cql2.Text:
 		return string(e), true
@@ -131,7 +131,7 @@ func literal(e cql2.Expr) (string, bool) {
 		if len(e.Args) != 1 {
 			return "", false
 		}
-		s, ok := literal(e.Args[0])
+		s, ok := LiteralText(e.Args[0])
 		if !ok {
 			return "", false
 		}
@@ -334,7 +334,7 @@ func (c *compiler) likeFolded(e cql2.Expr, pattern string) (Fragment, bool) {
 		return Fragment{}, false
 	}
 	x, ok := c.value(f.Args[0])
-	if _, isLiteral := literal(e); !ok || isLiteral || x.typ != cql2.TypeText {
+	if _, isLiteral := LiteralText(e); !ok || isLiteral || x.typ != cql2.TypeText {
 		return Fragment{}, false
 	}
 	return d.LikeFolded(f.Name, x.Fragment, pattern), true

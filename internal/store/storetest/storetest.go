@@ -52,6 +52,17 @@ func ExerciseThreads(t *testing.T, open Opener) {
 	t.Run("closing", func(t *testing.T) { exerciseClose(t, open) })
 }
 
+// ExerciseAnswers runs what the contract says of pages and filters, for a store that has several ways of answering them.
+func ExerciseAnswers(t *testing.T, open Opener) {
+	t.Helper()
+	d := newDataset()
+	s := open(t, func(w store.Writer) { d.write(t, w) })
+	t.Run("pages", func(t *testing.T) { exercisePages(t, s, d) })
+	t.Run("filters", func(t *testing.T) { exerciseFilters(t, s, d) })
+	t.Run("times", func(t *testing.T) { exerciseTimes(t, s, d) })
+	t.Run("random filters", func(t *testing.T) { exerciseRandom(t, s, d) })
+}
+
 // Write has fill write with the Writer that a Create of a store returned, and commits.
 func Write(t testing.TB, fill func(store.Writer)) func(store.Writer, error) {
 	t.Helper()

@@ -1,0 +1,205 @@
+package gpkg_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// mixedFile is a table of another program, of rows of all that SQLite lets stand in columns.
+func mixedFile(t testing.TB, key string, n int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "blandet.gpkg")
+	create(t, path, func(store.Writer) {})
+	var b strings.Builder
+	fmt.Fprintf(&b, `INSERT INTO gpkg_contents (table_name, data_type, identifier, srs_id) VALUES ('x', 'attributes', 'x', 0);
+		CREATE TABLE x (%s, navn TEXT, nocase TEXT COLLATE NOCASE, rtrim VARCHAR(20) COLLATE RTRIM, tall INTEGER, areal REAL, blandet TEXT, fritt, tallene NUMERIC, aktiv BOOLEAN, dag DATE, tid DATETIME, rot DATE, store DOUBLE PRECISION);
+		INSERT INTO x (navn) VALUES (NULL); INSERT INTO x (navn) VALUES ('');`, key)
+	r := rand.New(rand.NewPCG(3, 4))
+	words := []string{"'Os'", "'os'", "'OS'", "'Oslo'", "'oslo '", "'Osøy'", "'Åros'", "'aros'", "'Ås'", "'as'", "'ÅS '", "'O%s'", "'O_s'", `'O\s'`, "'𝔊os'", "'\uffffx'", "''", "' '", "NULL", "'o''s'", "'Kárášjohka'", "'12'", "'1e3'"}
+	numbers := []string{"0", "1", "-1", "2", "12", "1000", "9007199254740992", "-9223372036854775808", "9223372036854775807", "NULL", "0.5", "-0.0", "1e300", "2.0", "12.5"}
+	days := []string{"'2024-01-01'", "'2024-02-29'", "'1900-12-31'", "'0001-01-01'", "'9999-12-31'", "NULL"}
+	times := []string{"'2024-01-01T00:00:00Z'", "'2024-01-01T00:00:00.000Z'", "'2024-01-01T01:00:00+01:00'", "'2024-01-01 12:30:00'", "'2023-12-31T23:59:59.999Z'", "'0000-01-01T00:00:00Z'", "NULL"}
+	loose := []string{"'2024/01/01'", "'2024-01-02T03:04:05Z'", "'2024-01-02'", "NULL"}
+	pick := func(list []string) string { return list[r.IntN(len(list))] }
+	for i := range n {
+		whole := numbers[r.IntN(10)]
+		anything := pick(append(words, numbers...))
+		fmt.Fprintf(&b, "INSERT INTO x (navn, nocase, rtrim, tall, areal, blandet, fritt, tallene, aktiv, dag, tid, rot, store) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s);",
+			pick(words), pick(words), pick(words), whole, pick(numbers), anything, anything, anything, pick([]string{"0", "1", "NULL"}), pick(days), pick(times), pick(loose), pick([]string{"0.5", "7", "9007199254740993", "NULL"}))
+		if strings.HasPrefix(key, "kode") {
+			fmt.Fprintf(&b, `UPDATE x SET kode = '%c"\%d' WHERE rowid = last_insert_rowid();`, "aÅzZ"[i%2*3], (i*7919)%n)
+		}
+	}
+	if strings.HasPrefix(key, "kode") {
+		b.WriteString("UPDATE x SET kode = 'r' || rowid WHERE kode IS NULL;")
+	}
+	b.WriteString("DELETE FROM x WHERE rowid % 7 = 3")
+	run(t, path, b.String())
+	return path
+}
+
+// mixedFilter is a random condition on columns of mixedFile.
+func mixedFilter(r *rand.Rand, depth int) string {
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	word := func() string {
+		return pick("'Os'", "'os'", "'OS'", "'Oslo'", "'oslo '", "'Osøy'", "'Ås'", "'as'", "'O%s'", "''", "' '", "'12'", "'1e3'", "'𝔊os'", "'\uffffx'", "'finnes ikke'", "'12.5'", "'0.5'", "'o''s'", "'-1'", "'z'")
+	}
+	number := func() string {
+		return pick("0", "1", "-1", "2", "0.5", "12", "12.5", "1000", "9007199254740992", "9007199254740993", "9007199254740992.0", "-9223372036854775808", "9223372036854775807", "9.3e18", "-1e300", "1.99999")
+	}
+	moment := func() string {
+		return pick("DATE('2024-01-01')", "DATE('1900-12-31')", "DATE('9999-12-31')", "TIMESTAMP('2024-01-01T00:00:00Z')", "TIMESTAMP('2024-01-01T12:30:00Z')", "TIMESTAMP('2023-12-31T23:59:59.999Z')", "DATE('2024-02-29')", "DATE('0001-01-01')")
+	}
+	if depth > 0 && r.IntN(3) == 0 {
+		a, b := mixedFilter(r, depth-1), mixedFilter(r, depth-1)
+		return pick("("+a+" AND "+b+")", "("+a+" OR "+b+")", "(NOT "+a+")", "("+a+" AND "+b+" AND "+mixedFilter(r, 0)+")")
+	}
+	of := func(x string, literal func() string) string {
+		return x + pick(" = "+literal(), " < "+literal(), " <= "+literal(), " > "+literal(), " >= "+literal(), " <> "+literal(), " BETWEEN "+literal()+" AND "+literal(),
+			" IN ("+literal()+", "+literal()+", "+literal()+")", " IS NULL", " = "+literal(), " NOT IN ("+literal()+")")
+	}
+	switch r.IntN(8) {
+	case 0, 1:
+		return of(pick("tall", "areal", "store"), number)
+	case 2:
+		return of(pick("dag", "tid", "rot"), moment)
+	case 3:
+		return "aktiv = " + pick("TRUE", "FALSE")
+	case 4:
+		fold := pick("CASEI", "ACCENTI")
+		return fold + "(" + pick("navn", "nocase", "blandet") + ") " + pick("= ", ">= ", "LIKE ") + fold + "(" + word() + ")"
+	case 5:
+		return pick("navn", "nocase", "rtrim", "blandet", "fritt", "tallene") + " LIKE " + pick("'Os%'", "'o%'", "'O\\%%'", "'O\\\\%'", "'Os_%'", "'O%s%'", "'Å%'", "'𝔊%'", "'\uffff%'", "'1%'", "'Os'", "'-%'", "'Os%%'")
+	}
+	return of(pick("navn", "nocase", "rtrim", "blandet", "fritt", "tallene"), word)
+}
+
+// Rows found by values in memory are those that SQLite finds: rows, counts, cursors and orders, whatever stands in the columns.
+func TestColumnsInMemoryAnswerAsSQLite(t *testing.T) {
+	t.Parallel()
+	n := 400
+	if testing.Short() {
+		n = 60
+	}
+	for i, key := range []string{"fid INTEGER PRIMARY KEY", "kode TEXT PRIMARY KEY", "fid INTEGER PRIMARY KEY"} {
+		few := i == 2
+		path := mixedFile(t, key, 300)
+		sql, columns := openStore(t, path, gpkg.Options{Columns: -1}), openStore(t, path, gpkg.Options{})
+		columns.ColumnsAtOnce(few)
+		c, ok := sql.Catalog().Collection("x")
+		if !ok {
+			t.Fatalf("%s: %v", key, sql.Catalog().Notes)
+		}
+		both := func(q store.Query) *store.Page {
+			t.Helper()
+			want, err := sql.Page(t.Context(), q)
+			got, err2 := columns.Page(t.Context(), q)
+			if err != nil || err2 != nil || len(want.Rows)+len(got.Rows) > 0 && !reflect.DeepEqual(want, got) || want.Matched != got.Matched {
+				t.Fatalf("%s: %#v %v from %q: %+v (%v), by SQLite %+v (%v)", key, q.Filter, q.SortBy, q.Cursor, got, err2, want, err)
+			}
+			return want
+		}
+		r, ways := rand.New(rand.NewPCG(5, 6)), map[string]int{}
+		for range n {
+			text := mixedFilter(r, 2)
+			e, err := cql2.ParseText(text)
+			if err == nil {
+				e, err = cql2.Check(e, c)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			q := store.Query{Collection: "x", Filter: e, Limit: 1 + r.IntN(20), Offset: r.IntN(3) * r.IntN(30)}
+			if r.IntN(3) == 0 {
+				q.SortBy = []store.Sort{{Property: []string{"navn", "tall", "tid"}[r.IntN(3)], Desc: r.IntN(2) == 0}}
+			}
+			last := both(q)
+			for i := 0; i < 3 && last.Next != ""; i++ {
+				q.Cursor, q.Offset = last.Next, 0
+				last = both(q)
+			}
+			for i := 0; i < 5 && last.Prev != ""; i++ {
+				q.Cursor, q.Offset = last.Prev, 0
+				last = both(q)
+			}
+			if q.SortBy == nil { // where a row was that is gone
+				for _, back := range []bool{false, true} {
+					q.Cursor, q.Offset = store.NewCursor(store.Place{Order: q.OrderName(), ID: strings.Repeat("150", 1+r.IntN(2)), Back: back}), 0
+					both(q)
+				}
+			}
+			plan, err := columns.Explain(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ways[plan.Way]++
+		}
+		if ways["columns"] < n/8 || ways["SQL"] == 0 {
+			t.Errorf("%s: ways %v: no test", key, ways)
+		}
+	}
+}
+
+// A question does not wait for values of columns that are made, and what does not fit is not made.
+func TestColumnsAreMadeBesideTheQuestion(t *testing.T) {
+	t.Parallel()
+	path := mixedFile(t, "fid INTEGER PRIMARY KEY", 300)
+	q := store.Query{Collection: "x", Limit: 5, Filter: cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "navn", Type: cql2.TypeText}, R: cql2.Text("Os")}}
+	s := openStore(t, path, gpkg.Options{})
+	if c := s.Cost(q); c != store.CostScan || s.Columns() != 0 {
+		t.Errorf("before: %v, %d columns", c, s.Columns())
+	}
+	plan, err := s.Explain(t.Context(), q)
+	if err != nil || plan.Way != "SQL" || len(plan.Passed) != 1 || plan.Passed[0] != "columns" {
+		t.Errorf("the first time: %+v (%v)", plan, err)
+	}
+	for end := time.Now().Add(time.Minute); s.Columns() < 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the values were not made")
+		}
+	}
+	plan, err = s.Explain(t.Context(), q)
+	if err != nil || plan.Way != "columns" || plan.Cost != store.CostIndexed || len(plan.Steps) > 1 {
+		t.Errorf("again: %+v (%v)", plan, err)
+	}
+	small := openStore(t, path, gpkg.Options{Columns: 600})
+	small.ColumnsAtOnce(false)
+	for range 3 {
+		if plan, err = small.Explain(t.Context(), q); err != nil || plan.Way != "SQL" || plan.Rows == 0 || small.Columns() != 0 {
+			t.Errorf("without room: %+v (%v), %d columns", plan, err, small.Columns())
+		}
+	}
+}
+
+// A file that another program writes into is read as it is now, and so is one that is opened anew.
+func TestColumnsInMemoryAreOfOneStateOfTheFile(t *testing.T) {
+	t.Parallel()
+	path := mixedFile(t, "fid INTEGER PRIMARY KEY", 300)
+	s := openStore(t, path, gpkg.Options{})
+	s.ColumnsAtOnce(false)
+	q := store.Query{Collection: "x", Limit: 5, Filter: cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "navn", Type: cql2.TypeText}, R: cql2.Text("Ny")}}
+	for i := range 3 {
+		if p, err := s.Page(t.Context(), q); err != nil || len(p.Rows) != i || p.Matched != i {
+			t.Fatalf("after %d changes: %+v (%v)", i, p, err)
+		}
+		run(t, path, fmt.Sprintf("UPDATE x SET navn = 'Ny' WHERE fid = %d", 20-i))
+		if p, err := s.Page(t.Context(), q); err != nil || len(p.Rows) != i+1 || p.Matched != i+1 || p.Rows[0].ID != fmt.Sprint(20-i) {
+			t.Fatalf("after %d changes: %+v (%v)", i+1, p, err)
+		}
+		if err := s.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if plan, err := s.Explain(t.Context(), q); err != nil || plan.Way != "columns" {
+			t.Fatalf("opened anew: %+v (%v)", plan, err)
+		}
+	}
+}
