@@ -15,6 +15,12 @@ const (
 	KindJSONLD                 // a whole document
 	KindJSONFG                 // members as JSONFG.AppendMembers writes them
 	KindJSONFGPlus             // the same, with geometries in CRS84
+
+	// Parts of a page in HTML, whose id is that of the page.
+	KindRows    // of its table
+	KindList    // its features as linked data
+	KindMap     // its drawing
+	KindExample // of a filter
 )
 
 // Key names a fragment: an encoded feature. The same key means the same bytes.

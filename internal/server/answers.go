@@ -150,13 +150,16 @@ func (a *keptAnswer) of(state, day string) bool {
 }
 
 // stateOfAll names the state of all data that are served; "" where that cannot be told.
-func (c *call) stateOfAll() (state string, err error) {
+func (c *call) stateOfAll() (state string, err error) { return c.stateOf(c.served()) }
+
+// stateOf names the state of the data of collections; "" where that cannot be told.
+func (c *call) stateOf(collections []string) (state string, err error) {
 	if state = c.s.points.glance(c.cat); state != "" && c.s.store.Catalog() == c.cat {
 		return state, nil
 	}
 	err = c.ask(func(ctx context.Context) error {
 		return c.s.turns.run(ctx, store.CostPage, func(ctx context.Context) (err error) {
-			state, err = c.s.points.state(ctx, c.cat, c.served()...)
+			state, err = c.s.points.state(ctx, c.cat, collections...)
 			return err
 		})
 	})
@@ -180,6 +183,11 @@ func (c *call) lasts(h http.Header) bool {
 	if c.unfinished || c.roughly || c.simple != nil || h["Set-Cookie"] != nil {
 		return false
 	}
+	return c.daily()
+}
+
+// daily reports whether what is valid changes between days only.
+func (c *call) daily() bool {
 	for _, coll := range c.cat.Collections {
 		if coll.Versions == nil {
 			continue

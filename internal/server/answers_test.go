@@ -315,6 +315,36 @@ func TestKeptAnswersFollowWriters(t *testing.T) {
 	}
 }
 
+// TestPartsOfPagesFollowTheData: table, linked data and map of a page in HTML are kept for a revision of its features, and are the same bytes in each coding.
+func TestPartsOfPagesFollowTheData(t *testing.T) {
+	t.Parallel()
+	x := newCounters(t)
+	a := serveStore(t, x.st, keepsNone)
+	set := x.writer()
+	const path = "/collections/tellere/items?f=html"
+	for n := range 3 {
+		if err := set(3, n); err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		for i, coding := range []string{"identity", "gzip", "gzip", "gzip", "identity"} { // from the third on with parts that are compressed
+			r := a.get(path, "Accept-Encoding", coding).wants(http.StatusOK)
+			if coding == "gzip" {
+				r.Body = gunzip(t, r.Body)
+			}
+			if i == 0 {
+				want = string(r.Body)
+			}
+			if string(r.Body) != want {
+				t.Errorf("answer %d of state %d, %s, is another than the first", i, n, coding)
+			}
+			if got := strings.Count(string(r.Body), counterText(3, n)); got < 2 { // table and linked data
+				t.Errorf("answer %d tells state %d %d times", i, n, got)
+			}
+		}
+	}
+}
+
 var counted = regexp.MustCompile(`teller-(\d+)-(\d+)`)
 
 // number is what an answer shows of a row.

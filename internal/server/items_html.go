@@ -19,11 +19,12 @@ import (
 
 // itemsView is what the page of features shows.
 type itemsView struct {
-	Columns  []column // the first is the one that leads to the pages of features
-	Shown    int      // columns that the table has
-	All      int      // columns that it would have, were they not too many
-	Schema   string   // path of the page that lists them
-	Rows     []itemRow
+	Columns  []column      // the first is the one that leads to the pages of features
+	Shown    int           // columns that the table has
+	All      int           // columns that it would have, were they not too many
+	Schema   string        // path of the page that lists them
+	Returned int           // rows
+	Table    template.HTML // the rows
 	Matched  int
 	First    int // number of the first row, from 1; 0 when the page was reached by a cursor
 	Last     int // number of the last row; 0 when First is
@@ -47,8 +48,6 @@ type itemsView struct {
 	Found, For                                                string // how many there are, of what; what words asked for, beginning with a blank
 	Example, Fallback                                         string // a filter that finds something of what is shown, and one that finds something elsewhere
 	faulty
-
-	outlines *outliner // nil: there is no map
 }
 
 // column is a property in a table.
@@ -66,29 +65,24 @@ type itemRow struct {
 	Columns  []column // of the cells
 }
 
-// head is the cell that leads to the page of the feature: its title, or its id where it has none.
-func (r itemRow) head() string {
-	s := r.Cells[0]
-	if s.Text == "" {
-		s = shown{Text: r.ID}
+// append writes the row as an element. A page may hold thousands of cells, for which templates are slow.
+func (r itemRow) append(dst []byte) []byte {
+	head := r.Cells[0] // leads to the page of the feature: its title, or its id where it has none
+	if head.Text == "" {
+		head = shown{Text: r.ID}
 	}
-	return `<a href="` + template.HTMLEscapeString(r.Href) + `"` + langAttribute(s.Lang) + `>` + template.HTMLEscapeString(s.Label()) + `</a>`
-}
-
-// HTML is the row as an element. A page may hold thousands of cells, for which templates are slow.
-func (r itemRow) HTML() template.HTML {
-	var b strings.Builder
-	b.WriteString(`<tr><th scope="row">` + r.head() + "</th>")
+	dst = append(append(append(dst, `<tr><th scope="row"><a href="`...), template.HTMLEscapeString(r.Href)...), '"')
+	dst = append(append(append(dst, langAttribute(head.Lang)...), '>'), template.HTMLEscapeString(head.Label())...)
+	dst = append(dst, "</a></th>"...)
 	for i, s := range r.Cells[1:] {
 		if r.Columns[i+1].Number {
-			b.WriteString(`<td class="number">`)
+			dst = append(dst, `<td class="number">`...)
 		} else {
-			b.WriteString("<td>")
+			dst = append(dst, "<td>"...)
 		}
-		b.WriteString(string(s.HTML()) + "</td>")
+		dst = append(append(dst, s.HTML()...), "</td>"...)
 	}
-	b.WriteString("</tr>\n")
-	return template.HTML(b.String())
+	return append(dst, "</tr>\n"...)
 }
 
 // itemsPage writes the page of features: a table without geometry.
@@ -110,17 +104,22 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	if p.Next != "" {
 		v.Next = c.pageHref(path, p.Next)
 	}
-	linked, err := c.readRows(v, p)
+	order := c.tableOrder()
+	v.All, v.Shown = len(c.visible()), 0
+	for _, pr := range order {
+		if pr == nil {
+			v.Columns = append(v.Columns, column{Title: c.text("items.id")})
+			continue
+		}
+		v.Columns = append(v.Columns, c.sortable(pr))
+		v.Shown++
+	}
+	parts, err := c.itemsParts(v, p, order)
 	if err != nil {
 		return err
 	}
-	if v.Map, err = c.itemsMap(v.outlines, p.Rows); err != nil {
-		return err
-	}
-	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: true, Copies: c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&"))}
-	if linked != nil {
-		pg.LD = inScript(linked)
-	}
+	v.Returned, v.Table, v.Map, v.Example = len(p.Rows), template.HTML(parts.rows.mark()), template.HTML(parts.drawn.mark()), string(parts.example.JSON)
+	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: true, LD: template.JS(parts.list.mark()), Copies: c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&"))}
 	if len(p.Rows) >= manyFeatures {
 		if err := c.writing(); err != nil {
 			return err
@@ -134,69 +133,7 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	if err := c.still(); err != nil {
 		return err
 	}
-	return c.writeOnce(w, plain)
-}
-
-// readRows fetches the rows of a page once: for the table, which it fills, for the map, whose outlines it keeps, and for linked data, which it
-// returns; nil where the page is too long or too wide for them.
-func (c *call) readRows(v *itemsView, p *store.Page) (linked []byte, err error) {
-	order, some := c.tableOrder(), []*store.Property(nil)
-	v.All = len(c.visible())
-	if v.All > mostColumns || len(p.Rows) > batch {
-		some = slices.DeleteFunc(slices.Clone(order), func(p *store.Property) bool { return p == nil })
-	}
-	v.Shown = len(slices.DeleteFunc(slices.Clone(order), func(p *store.Property) bool { return p == nil }))
-	read, err := c.reading(some)
-	if err != nil {
-		return nil, err
-	}
-	var ld *itemList
-	if some == nil {
-		if ld, err = c.itemList(p, false); err != nil {
-			return nil, err
-		}
-	}
-	drawn := read.outlines == nil || !slices.ContainsFunc(p.Rows, func(r store.Row) bool { return read.outlines.cached(r) == nil })
-	v.outlines = read.outlines
-	read.want.NoGeometry = (drawn || read.outlines.shared != nil) && (ld == nil || ld.enc.Want().NoGeometry)
-	var props []*store.Property // of the columns; nil is the id, which is no property
-	var at []int                // their values
-	for _, pr := range order {
-		if pr == nil {
-			v.Columns, props, at = append(v.Columns, column{Title: c.text("items.id")}), append(props, pr), append(at, -1)
-			continue
-		}
-		v.Columns, props, at = append(v.Columns, c.sortable(pr)), append(props, pr), append(at, slices.Index(read.want.Properties, pr.Name))
-	}
-	var rows [][]shown
-	err = c.eachBatch(&sink{c: c}, p.Rows, read.want, func(dst []byte, f *store.Feature) (_ []byte, err error) {
-		cells := make([]shown, len(props))
-		for i, k := range at {
-			if k < 0 {
-				cells[i] = shown{Text: f.Public()}
-			} else {
-				cells[i] = c.show(props[i], f.Values[k])
-			}
-		}
-		v.exemplify(props, at, f.Values)
-		v.Rows, rows = append(v.Rows, itemRow{ID: f.Public(), Href: c.itemHref(f.Public()), Cells: cells, Columns: v.Columns}), append(rows, cells)
-		if !drawn {
-			if err := read.outline(f); err != nil {
-				return dst, err
-			}
-		}
-		if ld != nil {
-			linked, err = ld.append(linked, read.selected(f))
-		}
-		return dst, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if ld != nil {
-		linked = ld.document(linked)
-	}
-	return linked, c.nameAll(c.coll, props, rows)
+	return c.writeParts(w, plain, parts)
 }
 
 // mostColumns is how many columns are read for a page at most, and how many of them the form offers as fields and as orders. More are for programs.

@@ -1,0 +1,243 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+
+	"grense/internal/feature"
+	"grense/internal/store"
+)
+
+// itemsParts are the parts of a page of features that tell of the features: they are made once for each page, in the revisions of its features and of what
+// these refer to, and kept beside the fragments. In the template each stands as a mark.
+type itemsParts struct {
+	rows    part // of the table
+	list    part // as linked data; empty where the page is too long or too wide for it
+	drawn   part // the map; empty where there is none
+	example part // of a filter; empty for none
+}
+
+// part is one of them; nil or empty where the page has none.
+type part struct {
+	*feature.Fragment
+	sign string
+}
+
+// Marks begin with a character that no page has: templates and escapes write another for it.
+const (
+	rowsMark  = "\x00r"
+	listMark  = "\x00l"
+	drawnMark = "\x00m"
+)
+
+// all are the parts that have marks.
+func (p *itemsParts) all() []part { return []part{p.list, p.rows, p.drawn} }
+
+// mark is what stands for the part in a template.
+func (p part) mark() string {
+	if len(p.JSON) == 0 {
+		return ""
+	}
+	return p.sign
+}
+
+// newParts makes parts of texts, which are kept where there is a key.
+func (c *call) newParts(key *feature.Key, rows, list []byte, drawn template.HTML, example string) *itemsParts {
+	put := func(kind feature.Kind, text []byte) *feature.Fragment {
+		if key == nil {
+			return &feature.Fragment{JSON: text}
+		}
+		k := *key
+		k.Kind = kind
+		return c.s.fragments.Put(k, text)
+	}
+	return &itemsParts{rows: part{put(feature.KindRows, rows), rowsMark}, list: part{put(feature.KindList, list), listMark},
+		drawn: part{put(feature.KindMap, []byte(drawn)), drawnMark}, example: part{put(feature.KindExample, []byte(example)), ""}}
+}
+
+// keptParts are the parts that were made before; nil when one of them is missing.
+func (c *call) keptParts(key feature.Key) *itemsParts {
+	p := &itemsParts{rows: part{sign: rowsMark}, list: part{sign: listMark}, drawn: part{sign: drawnMark}}
+	for kind, to := range map[feature.Kind]*part{feature.KindRows: &p.rows, feature.KindList: &p.list, feature.KindMap: &p.drawn, feature.KindExample: &p.example} {
+		key.Kind = kind
+		var ok bool
+		if to.Fragment, ok = c.s.fragments.Get(key); !ok {
+			return nil
+		}
+	}
+	c.s.fragments.Deflate([]*feature.Fragment{p.list.Fragment, p.rows.Fragment, p.drawn.Fragment})
+	return p
+}
+
+// itemsParts finds the parts of a page, or makes them.
+func (c *call) itemsParts(v *itemsView, p *store.Page, order []*store.Property) (*itemsParts, error) {
+	state, err := c.stateBeside(order)
+	if err != nil {
+		return nil, err
+	}
+	key := c.partsKey(p, state)
+	if key != nil {
+		if kept := c.keptParts(*key); kept != nil {
+			return kept, nil
+		}
+	}
+	rows, list, outlines, err := c.readRows(v, p, order)
+	if err != nil {
+		return nil, err
+	}
+	drawn, err := c.itemsMap(outlines, p.Rows)
+	if err != nil {
+		return nil, err
+	}
+	if key != nil {
+		now, err := c.stateBeside(order)
+		if err != nil {
+			return nil, err
+		}
+		if c.roughly || now != state {
+			key = nil
+		}
+	}
+	return c.newParts(key, rows, list, drawn, v.Example), nil
+}
+
+// stateBeside names the state of the data that a page of features tells besides them: of what they refer to, and of what lies under the map; "" where that
+// cannot be told.
+func (c *call) stateBeside(order []*store.Property) (string, error) {
+	var others []string
+	for _, pr := range order {
+		if pr != nil {
+			if other := c.refersTo(pr); other != nil {
+				others = append(others, other.ID)
+			}
+		}
+	}
+	if under := c.country(); under != nil && under != c.coll && c.coll.Geometry != nil {
+		others = append(others, under.ID)
+	}
+	if others == nil {
+		return c.cat.Version, nil
+	}
+	return c.stateOf(others)
+}
+
+// partsKey names the parts of a page; nil where they are not to be kept.
+func (c *call) partsKey(p *store.Page, state string) *feature.Key {
+	if state == "" || !c.daily() {
+		return nil
+	}
+	b := takeBuffer()
+	put := func(s string) { b = append(append(b, s...), 0) }
+	for _, s := range []string{state, c.day(), c.base(), c.canonical(), c.lang, string(p.Next), string(p.Prev)} {
+		put(s)
+	}
+	b = binary.AppendVarint(b, int64(p.Matched))
+	for _, r := range p.Rows {
+		put(r.ID)
+		b = binary.LittleEndian.AppendUint64(b, r.Rev)
+	}
+	sum := sha256.Sum256(b)
+	giveBuffer(b)
+	return &feature.Key{Collection: c.coll.ID, ID: string(sum[:])}
+}
+
+// readRows fetches the rows of a page once: for the table, for the map, whose outlines it keeps, and for linked data; list is nil where the page is too
+// long or too wide for that.
+func (c *call) readRows(v *itemsView, p *store.Page, order []*store.Property) (table, list []byte, outlines *outliner, err error) {
+	some := []*store.Property(nil)
+	if v.All > mostColumns || len(p.Rows) > batch {
+		some = slices.DeleteFunc(slices.Clone(order), func(p *store.Property) bool { return p == nil })
+	}
+	read, err := c.reading(some)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var ld *itemList
+	if some == nil {
+		if ld, err = c.itemList(p, false); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	outlines = read.outlines
+	drawn := outlines == nil || !slices.ContainsFunc(p.Rows, func(r store.Row) bool { return outlines.cached(r) == nil })
+	read.want.NoGeometry = (drawn || outlines.shared != nil) && (ld == nil || ld.enc.Want().NoGeometry)
+	at := make([]int, len(order)) // where the values of the columns stand
+	for i, pr := range order {
+		if at[i] = -1; pr != nil {
+			at[i] = slices.Index(read.want.Properties, pr.Name)
+		}
+	}
+	var rows []itemRow
+	var cells [][]shown
+	err = c.eachBatch(&sink{c: c}, p.Rows, read.want, func(dst []byte, f *store.Feature) (_ []byte, err error) {
+		row := make([]shown, len(order))
+		for i, k := range at {
+			if k < 0 {
+				row[i] = shown{Text: f.Public()}
+			} else {
+				row[i] = c.show(order[i], f.Values[k])
+			}
+		}
+		v.exemplify(order, at, f.Values)
+		rows, cells = append(rows, itemRow{ID: f.Public(), Href: c.itemHref(f.Public()), Cells: row, Columns: v.Columns}), append(cells, row)
+		if !drawn {
+			if err := read.outline(f); err != nil {
+				return dst, err
+			}
+		}
+		if ld != nil {
+			list, err = ld.append(list, read.selected(f))
+		}
+		return dst, err
+	})
+	if err == nil {
+		err = c.nameAll(c.coll, order, cells)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if ld != nil {
+		list = []byte(inScript(ld.document(list)))
+	}
+	for _, r := range rows {
+		table = r.append(table)
+	}
+	return table, list, outlines, nil
+}
+
+// writeParts writes a page with its parts in the place of their marks.
+func (c *call) writeParts(w http.ResponseWriter, page []byte, parts *itemsParts) error {
+	packed := acceptsGzip(c.r)
+	for _, p := range parts.all() {
+		packed = packed && (p.Deflated() || len(p.JSON) == 0)
+	}
+	out := &sink{c: c, buf: takeBuffer(), gzip: packed}
+	if packed {
+		out.packed = takeBuffer()
+	}
+	defer func() { giveBuffer(out.buf); giveBuffer(out.packed) }()
+	for {
+		before, rest, found := bytes.Cut(page, []byte{0})
+		out.buf = append(out.buf, before...)
+		if !found {
+			break
+		}
+		for _, p := range parts.all() {
+			if strings.HasPrefix(p.sign[1:], string(rest[:1])) {
+				out.add(p.Fragment)
+			}
+		}
+		page = rest[1:]
+	}
+	if !packed {
+		return c.writeOnce(w, out.buf)
+	}
+	out.pack()
+	out.packed = out.member.AppendEnd(out.packed)
+	return c.send(w, out.packed, "gzip")
+}
