@@ -85,10 +85,41 @@ func (l *limitedListener) leave(peer netip.Addr) {
 	}
 }
 
-// limitedConn gives its place back when it is closed.
+// limitedConn gives its place back when it is closed. It is a server.Gatherer; one goroutine at a time writes.
 type limitedConn struct {
 	net.Conn
 	leave func()
+	held  *[]byte // what is held back; nil: nothing is
+}
+
+var heldPool = sync.Pool{New: func() any { b := make([]byte, 0, 16<<10); return &b }}
+
+// Write writes, or holds back.
+func (c *limitedConn) Write(b []byte) (int, error) {
+	if c.held == nil {
+		return c.Conn.Write(b)
+	}
+	*c.held = append(*c.held, b...)
+	return len(b), nil
+}
+
+// Hold holds back what is written from now on: an answer in one piece is one call of the system, and one packet less.
+func (c *limitedConn) Hold() {
+	if c.held == nil {
+		c.held = heldPool.Get().(*[]byte)
+	}
+}
+
+// Release writes what was held back.
+func (c *limitedConn) Release() error {
+	if c.held == nil {
+		return nil
+	}
+	_, err := c.Conn.Write(*c.held)
+	*c.held = (*c.held)[:0]
+	heldPool.Put(c.held)
+	c.held = nil
+	return err
 }
 
 func (c *limitedConn) Close() error {

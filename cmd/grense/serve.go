@@ -302,7 +302,7 @@ func (s *service) serve(ctx context.Context, p *process, api *http.Server, faile
 func (s *service) httpServer(h http.Handler) *http.Server {
 	l := s.cfg.Limits
 	return &http.Server{Handler: h, ReadHeaderTimeout: l.ReadHeaderTimeout, ReadTimeout: l.ReadTimeout, IdleTimeout: l.IdleTimeout,
-		MaxHeaderBytes: int(l.MaxHeader), ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn), ConnContext: smallBuffer,
+		MaxHeaderBytes: int(l.MaxHeader), ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn), ConnContext: connected,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100}} // what RFC 9113, 6.5.2, recommends at least
 }
 
@@ -310,8 +310,11 @@ func (s *service) httpServer(h http.Handler) *http.Server {
 // reader that is slow but steady would be taken for one that stands still.
 const sendBuffer = 128 << 10
 
-// smallBuffer sets the send buffer of a new connection.
-func smallBuffer(ctx context.Context, conn net.Conn) context.Context {
+// connected sets the send buffer of a new connection, and lets answers gather in it.
+func connected(ctx context.Context, conn net.Conn) context.Context {
+	if g, ok := conn.(server.Gatherer); ok {
+		ctx = server.WithGatherer(ctx, g)
+	}
 	for { // TLS, and the limit of connections
 		c, ok := conn.(interface{ NetConn() net.Conn })
 		if !ok {

@@ -25,10 +25,10 @@ func FromRequest(h http.Header, cookie string) (key string, found, conflict bool
 			conflict = true
 		}
 	}
-	for _, v := range h.Values("X-API-Key") {
+	for _, v := range h["X-Api-Key"] {
 		take(strings.TrimSpace(v))
 	}
-	for _, v := range h.Values("Authorization") {
+	for _, v := range h["Authorization"] {
 		take(authorization(v))
 	}
 	take(cookie)

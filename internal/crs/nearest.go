@@ -30,6 +30,12 @@ type Vertex struct{ stored, plane orb.Point }
 // Vertex places a position.
 func (n *Nearest) Vertex(p orb.Point) Vertex {
 	lon, lat := n.back(p[0], p[1])
+	return n.Known(p, orb.Point{lon, lat})
+}
+
+// Known places a position of which that in CRS84 is known.
+func (n *Nearest) Known(p, degrees orb.Point) Vertex {
+	lon, lat := degrees[0], degrees[1]
 	sinL, cosL := math.Sincos((lon - n.at[0]) * radian)
 	sin2, cos2 := math.Sincos(lat * radian)
 	x, y := cos2*sinL, n.cos*sin2-n.sin*cos2*cosL

@@ -36,6 +36,7 @@ type Index struct {
 	lists    []uint32 // of cells that more than one certain area concerns: a number of entries, then these
 	parts    []part
 	vertices []orb.Point // of all rings, one after the other
+	degrees  []orb.Point // the same in CRS84; nil: they are
 	starts   []uint32    // of the columns of all parts in edges
 	edges    []uint32    // first vertices; the next vertex is the other end
 	runs     []run       // near ones beside each other
@@ -129,7 +130,7 @@ func (p *part) column(x float64) int {
 // Bytes is what the index takes.
 func (x *Index) Bytes() int64 {
 	// Tiers beyond the first have 1/(fan-1) of its balls, or a few more.
-	return int64(len(x.cells)+len(x.lists)+len(x.starts)+len(x.edges))*4 + int64(len(x.vertices))*vertexBytes + int64(len(x.parts))*partBytes +
+	return int64(len(x.cells)+len(x.lists)+len(x.starts)+len(x.edges))*4 + int64(len(x.vertices)+len(x.degrees))*vertexBytes + int64(len(x.parts))*partBytes +
 		int64(len(x.runs))*(runBytes+ballBytes*fan/(fan-1))
 }
 

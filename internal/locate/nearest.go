@@ -120,9 +120,9 @@ func (s *nearSearch) measure(r run) {
 		n.Least = s.found[i].least
 	}
 	before := n.Least
-	last := n.Vertex(s.x.vertices[r.first])
-	for _, p := range s.x.vertices[r.first+1 : r.first+r.edges+1] {
-		v := n.Vertex(p)
+	last := s.vertex(r.first)
+	for i := r.first + 1; i <= r.first+r.edges; i++ {
+		v := s.vertex(i)
 		n.Edge(last, v)
 		last = v
 	}
@@ -140,6 +140,13 @@ func (s *nearSearch) measure(r run) {
 	}
 }
 
+func (s *nearSearch) vertex(i uint32) crs.Vertex {
+	if s.x.degrees == nil {
+		return s.near.Vertex(s.x.vertices[i])
+	}
+	return s.near.Known(s.x.vertices[i], s.x.degrees[i])
+}
+
 // least is the least length of a chord to the ball; no number for one that holds what is nowhere.
 func (b *ball) least(from [3]float64) float64 {
 	x, y, z := float64(b.at[0])-from[0], float64(b.at[1])-from[1], float64(b.at[2])-from[2]
@@ -154,6 +161,7 @@ func onSphere(p orb.Point) [3]float64 {
 
 // tiers puts runs near each other beside each other and balls around them, tier by tier.
 func (x *Index) tiers(ctx context.Context) error {
+	x.degrees = x.inDegrees()
 	width, height := x.bound.Max[0]-x.bound.Min[0], x.bound.Max[1]-x.bound.Min[1]
 	place := func(r run) uint64 {
 		p := x.vertices[r.first+r.edges/2]
@@ -179,6 +187,20 @@ func (x *Index) tiers(ctx context.Context) error {
 		tier = up
 	}
 	return nil
+}
+
+// inDegrees are the vertices in CRS84; nil for a layer that is.
+func (x *Index) inDegrees() []orb.Point {
+	same := true
+	out := make([]orb.Point, len(x.vertices))
+	for i, p := range x.vertices {
+		out[i][0], out[i][1] = x.back(p[0], p[1])
+		same = same && out[i] == p
+	}
+	if same {
+		return nil
+	}
+	return out
 }
 
 // corner is a position of the layer, on the sphere, and the tangent of its latitude.

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"hash/maphash"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -41,7 +40,7 @@ type answerKey struct {
 type keptAnswer struct {
 	state  string // of all data
 	day    string // in the zone of the data
-	header http.Header
+	header fields
 	etag   string // "": none
 	body   []byte
 	coding string
@@ -212,19 +211,17 @@ func (c *call) keepAnswer(h http.Header, body []byte, coding string) {
 	if state, err := c.stateOfAll(); err != nil || state != k.state || c.day() != k.day || c.s.filesListed() != k.key.files {
 		return
 	}
-	a := &keptAnswer{state: k.state, day: k.day, header: maps.Clone(h), etag: h.Get("ETag"), coding: coding, body: k.body, stamped: k.stamped, gz: k.gz}
+	a := &keptAnswer{state: k.state, day: k.day, etag: first(h["Etag"]), coding: coding, body: k.body, stamped: k.stamped, gz: k.gz}
 	if !k.stamped {
 		a.body = slices.Clone(body)
 	}
-	for _, name := range ownFields {
-		delete(a.header, name)
-	}
 	size := len(a.body) + len(k.key.root) + len(k.key.path) + len(k.key.query) + len(a.state) + 256
-	for name, v := range a.header {
-		if everyAnswer[name] != nil {
-			delete(a.header, name)
+	for name, v := range h {
+		if slices.Contains(ownFields[:], name) || everyAnswer.has(name) || len(v) == 0 {
+			continue
 		}
-		size += len(name) + len(first(v)) + 64
+		a.header.add(name, slices.Clone(v)...)
+		size += len(name) + len(v[0]) + 64
 	}
 	c.s.answers.Put(k.key, a, int64(size))
 }
@@ -236,9 +233,9 @@ func (c *call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	}
 	c.cached = true
 	h := w.Header()
-	maps.Copy(h, a.header)
+	a.header.set(h)
 	c.s.turns.rates.headers(h, c.owner())
-	if a.etag != "" && matches(c.r.Header.Values("If-None-Match"), a.etag) {
+	if a.etag != "" && matches(c.r.Header["If-None-Match"], a.etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -252,22 +249,19 @@ func (c *call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 		}
 	}
 	if a.coding != "" {
-		h.Set("Content-Encoding", a.coding)
+		h["Content-Encoding"] = []string{a.coding}
 	}
 	done, err := a.readers.begin(&c.s.flight, len(a.body))
 	if err != nil {
 		return err
 	}
 	defer done()
-	h.Set("Content-Length", strconv.Itoa(len(a.body)+len(end)))
+	h["Content-Length"] = []string{strconv.Itoa(len(a.body) + len(end))}
 	w.WriteHeader(http.StatusOK)
 	if c.r.Method == http.MethodHead {
 		return nil
 	}
-	if _, err = w.Write(a.body); err == nil && len(end) > 0 {
-		_, err = w.Write(end)
-	}
-	return err
+	return c.rw.whole(a.body, end)
 }
 
 // appendStamp writes the time of an answer and the end of the document.

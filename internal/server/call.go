@@ -39,10 +39,12 @@ type call struct {
 	addr  string            // of the client, as the nearest proxy that is not trusted sees it
 	held  int               // bytes of the answer that flight knows of
 	right *ticket           // to ask the store; nil: not asked yet
+	paid  bool              // as a page, for what the store was not asked for
 
-	values url.Values // all query parameters
-	form   bool       // the body is that of a form of ours
-	body   string     // the filter that the body brings; "" for none
+	values  url.Values // all query parameters
+	encoded string     // see call.canonical; "": not known, or nothing
+	form    bool       // the body is that of a form of ours
+	body    string     // the filter that the body brings; "" for none
 
 	// params is what the query parameters say: the struct of the route's Params, as its New made it; nil when it has none.
 	params    any
@@ -108,7 +110,7 @@ func (c *call) resolve() error {
 	}
 	perr := c.parseQuery(c.rt)
 	f, hasF := c.values["f"]
-	accept := c.r.Header.Values("Accept")
+	accept := c.r.Header["Accept"]
 	if c.rt.NoAccept {
 		accept = nil
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -95,13 +96,17 @@ func (c *call) seeOther(w http.ResponseWriter, to string) {
 func (c *call) dataHeaders(h http.Header) {
 	c.s.turns.rates.headers(h, c.owner())
 	if c.s.cfg.Auth == "open" {
-		h.Set("Vary", varyOpen)
-		h.Set("Cache-Control", "no-cache")
+		openData.set(h)
 		return
 	}
-	h.Set("Vary", varyKeyed)
-	h.Set("Cache-Control", "private, no-cache")
+	keyedData.set(h)
 }
+
+// openData and keyedData are the fields of answers with data, where these need no key and where they do.
+var (
+	openData  = fields{{"Vary", []string{varyOpen}}, {"Cache-Control", []string{"no-cache"}}}
+	keyedData = fields{{"Vary", []string{varyKeyed}}, {"Cache-Control", []string{"private, no-cache"}}}
+)
 
 // pageTag is the weak validator of a page: it changes with the features, their order, the count and the request.
 func (c *call) pageTag(p *store.Page) string {
@@ -122,20 +127,24 @@ func (c *call) pageTag(p *store.Page) string {
 		put(r.ID)
 		b = binary.LittleEndian.AppendUint64(b, r.Rev)
 	}
-	h := fnv.New128a()
-	h.Write(b)
+	return digest(b)
+}
+
+// digest is a validator of what a buffer holds, which is given back.
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
 	giveBuffer(b)
-	return hex.EncodeToString(h.Sum(nil)[:12])
+	return hex.EncodeToString(sum[:12])
 }
 
 // unchanged sets the weak validator and reports whether the client has that state already.
 func (c *call) unchanged(h http.Header, tag string) bool {
 	etag := `W/"` + tag + `"`
-	h.Set("ETag", etag)
+	h["Etag"] = []string{etag}
 	if c.r.Method == http.MethodPost { // 304 is for GET and HEAD (RFC 9110, 13.1.2)
 		return false
 	}
-	return matches(c.r.Header.Values("If-None-Match"), etag)
+	return matches(c.r.Header["If-None-Match"], etag)
 }
 
 // itemsLinks are the links of a page of features, in the order that clients know.
@@ -199,11 +208,7 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 		out.buf = strconv.AppendInt(out.buf, int64(p.Matched), 10)
 	}
 	out.buf = append(out.buf, `,"links":`...)
-	tail, err := marshal(c.withProfile(links))
-	if err != nil {
-		return err
-	}
-	out.buf = append(out.buf, tail...)
+	out.buf = appendLinks(out.buf, c.withProfile(links))
 	out.buf = append(out.buf, `,"timeStamp":"`...)
 	out.ends()
 	out.buf = appendStamp(out.buf, time.Now())

@@ -2,6 +2,7 @@ package server
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"grense/api/ogcapi"
@@ -134,3 +135,47 @@ var inQuery = func() (is [256]bool) {
 	}
 	return is
 }()
+
+// appendLinks appends links as marshal writes them.
+func appendLinks(b []byte, links []ogcapi.Link) []byte {
+	if links == nil {
+		return append(b, "null"...)
+	}
+	b = append(b, '[')
+	for i := range links {
+		l := &links[i]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(append(b, `{"rel":`...), l.Rel)
+		if l.Type != "" {
+			b = appendText(append(b, `,"type":`...), l.Type)
+		}
+		if l.Title != "" {
+			b = appendText(append(b, `,"title":`...), l.Title)
+		}
+		b = appendText(append(b, `,"href":`...), l.Href)
+		if l.Hreflang != "" {
+			b = appendText(append(b, `,"hreflang":`...), l.Hreflang)
+		}
+		if l.Length != 0 {
+			b = strconv.AppendInt(append(b, `,"length":`...), l.Length, 10)
+		}
+		if l.Templated {
+			b = append(b, `,"templated":true`...)
+		}
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
+
+// appendText appends a text as marshal writes it.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if x := s[i]; x < ' ' || x > '~' || x == '"' || x == '\\' {
+			all, _ := marshal(s) // texts do not fail
+			return append(b, all...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}

@@ -3,9 +3,7 @@ package server
 import (
 	"context"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
-	"hash/fnv"
 	"net/http"
 	"regexp"
 	"slices"
@@ -113,16 +111,13 @@ func (s *Server) lookup(c *call, w http.ResponseWriter) error {
 	}
 	links := c.selfLinks("/lookup")
 	c.lookupHeaders(w.Header(), links)
-	w.Header().Set("OGC-NumberReturned", strconv.Itoa(len(covering)))
+	w.Header()["Ogc-Numberreturned"] = []string{strconv.Itoa(len(covering))}
 	if c.unchanged(w.Header(), c.lookupTag(covering, near)) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	doc, err := c.appendLookup(takeBuffer(), covering, near, links)
+	doc := c.appendLookup(takeBuffer(), covering, near, links)
 	defer giveBuffer(doc)
-	if err != nil {
-		return err
-	}
 	return c.writeShort(w, doc)
 }
 
@@ -384,14 +379,11 @@ func (c *call) lookupTag(covering []*division, near *division) string {
 		b = binary.LittleEndian.AppendUint64(b, d.row.Rev)
 	}
 	put(strconv.FormatBool(near != nil))
-	h := fnv.New128a()
-	h.Write(b)
-	giveBuffer(b)
-	return hex.EncodeToString(h.Sum(nil)[:12])
+	return digest(b)
 }
 
 // appendLookup appends a FeatureCollection (RFC 7946) of the divisions, without their geometries; further members say what they are.
-func (c *call) appendLookup(b []byte, covering []*division, near *division, links []ogcapi.Link) ([]byte, error) {
+func (c *call) appendLookup(b []byte, covering []*division, near *division, links []ogcapi.Link) []byte {
 	p := c.params.(*lookupParams)
 	b = append(b, `{"type":"FeatureCollection",`...)
 	if p.jsonFG() { // each feature tells its type
@@ -419,13 +411,10 @@ func (c *call) appendLookup(b []byte, covering []*division, near *division, link
 			b = append(b, near.encoded[near.split:]...)
 		}
 	}
-	all, err := marshal(c.withProfile(links))
-	if err != nil {
-		return b, err
-	}
-	b = append(append(append(b, `,"links":`...), all...), `,"point":{"lon":`...)
-	b = append(append(append(b, number(*p.lon)...), `,"lat":`...), number(*p.lat)...)
-	return append(append(append(b, `,"crs":"`...), p.crs.URI()...), `"}}`...), nil
+	b = appendLinks(append(b, `,"links":`...), c.withProfile(links))
+	b = append(append(append(b, `,"point":{"lon":`...), number(*p.lon)...), `,"lat":`...)
+	b = append(append(append(b, number(*p.lat)...), `,"crs":"`...), p.crs.URI()...)
+	return append(b, `"}}`...)
 }
 
 // encode writes a division as it stands in the answer.

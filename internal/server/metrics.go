@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,11 +20,25 @@ type metrics struct {
 	bytes    *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	reloads  *prometheus.CounterVec
+
+	mu    sync.RWMutex
+	known map[seriesKey]*series // found before
+}
+
+type seriesKey struct {
+	op     string
+	status int
+}
+
+// series are the metrics of requests of one operation and status.
+type series struct {
+	requests, bytes prometheus.Counter
+	seconds         prometheus.Observer
 }
 
 func newMetrics(s *Server) *metrics {
 	m := &metrics{
-		registry: prometheus.NewRegistry(),
+		registry: prometheus.NewRegistry(), known: map[seriesKey]*series{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "grense_requests_total", Help: "Requests by operation and status."}, []string{"operation", "status"}),
 		bytes:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "grense_response_bytes_total", Help: "Bytes of answers by operation."}, []string{"operation"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "grense_request_seconds", Help: "Time from request to last byte by operation.",
@@ -83,9 +98,23 @@ func (m *metrics) observe(op string, status int, n int64, took time.Duration) {
 	if status == 0 {
 		status = 499 // the client left before an answer was begun
 	}
-	m.requests.WithLabelValues(op, strconv.Itoa(status)).Inc()
-	m.bytes.WithLabelValues(op).Add(float64(n))
-	m.seconds.WithLabelValues(op).Observe(took.Seconds())
+	x := m.of(seriesKey{op, status})
+	x.requests.Inc()
+	x.bytes.Add(float64(n))
+	x.seconds.Observe(took.Seconds())
+}
+
+func (m *metrics) of(k seriesKey) *series {
+	m.mu.RLock()
+	x := m.known[k]
+	m.mu.RUnlock()
+	if x == nil {
+		x = &series{m.requests.WithLabelValues(k.op, strconv.Itoa(k.status)), m.bytes.WithLabelValues(k.op), m.seconds.WithLabelValues(k.op)}
+		m.mu.Lock()
+		m.known[k] = x
+		m.mu.Unlock()
+	}
+	return x
 }
 
 func (m *metrics) handler() http.Handler {

@@ -1,13 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"io"
 	"log/slog"
-	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -42,17 +42,47 @@ const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data
 // transportSecurity makes browsers come by https for a year (RFC 6797).
 const transportSecurity = "max-age=31536000"
 
-// everyAnswer are the header fields of every answer. Nobody changes the values.
-var everyAnswer = http.Header{
-	"Access-Control-Allow-Origin":   {"*"},
-	"Access-Control-Expose-Headers": {exposeHeaders},
-	"X-Content-Type-Options":        {"nosniff"},
+// fields are fields of a header, ready to be set in many answers. Names are in canonical form; nobody changes the values.
+type fields []struct {
+	name   string
+	values []string
 }
 
-// everyDocument are the header fields of whatever a browser may show with links and scripts of its own. Nobody changes the values.
-var everyDocument = http.Header{
-	"Content-Security-Policy": {contentPolicy},
-	"Referrer-Policy":         {"same-origin"}, // what people ask for is not told to others
+// add appends a field.
+func (f *fields) add(name string, values ...string) {
+	*f = append(*f, struct {
+		name   string
+		values []string
+	}{name, values})
+}
+
+func (f fields) has(name string) bool {
+	for i := range f {
+		if f[i].name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// set puts the fields into a header.
+func (f fields) set(h http.Header) {
+	for i := range f {
+		h[f[i].name] = f[i].values
+	}
+}
+
+// everyAnswer are the header fields of every answer.
+var everyAnswer = fields{
+	{"Access-Control-Allow-Origin", []string{"*"}},
+	{"Access-Control-Expose-Headers", []string{exposeHeaders}},
+	{"X-Content-Type-Options", []string{"nosniff"}},
+}
+
+// everyDocument are the header fields of whatever a browser may show with links and scripts of its own.
+var everyDocument = fields{
+	{"Content-Security-Policy", []string{contentPolicy}},
+	{"Referrer-Policy", []string{"same-origin"}}, // what people ask for is not told to others
 }
 
 // isDocument reports whether browsers show a media type as a document that may load and run things: HTML, XML, SVG, and what has no type.
@@ -60,25 +90,56 @@ func isDocument(media string) bool {
 	return media == "" || strings.HasPrefix(media, "text/html") || strings.Contains(media, "xml")
 }
 
+// passage is what the chain makes for a request, in one piece: its context, which knows the call and the router's part.
+type passage struct {
+	context.Context
+	call     call
+	response response
+	route    chi.Context
+	id       [1]string    // as a field of the header
+	room     [6][2]string // for the router
+}
+
+// Value is that of the context of the connection, but for what the chain knows.
+func (p *passage) Value(key any) any {
+	switch key {
+	case any(callKey{}):
+		return &p.call
+	case any(chi.RouteCtxKey):
+		return &p.route
+	}
+	return p.Context.Value(key)
+}
+
+// pass begins the way of a request through the chain.
+func (s *Server) pass(w http.ResponseWriter, r *http.Request) *passage {
+	p := &passage{Context: r.Context()}
+	c := &p.call
+	c.s, c.id, c.lang = s, newID(), language(askedLanguage(r.URL), r.Header["Accept-Language"])
+	c.root, c.addr = s.address(r)
+	c.rw, c.r = &p.response, r.WithContext(p)
+	p.response = response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.cfg.Limits.WriteTimeout, slowest: int64(s.cfg.Limits.Slowest), makers: s.makers}
+	if r.TLS == nil && r.ProtoMajor == 1 { // of HTTP/2 other answers may be under way
+		p.response.gather = GathererOf(r.Context())
+	}
+	x := &p.route
+	x.RoutePath = s.routePath(r.URL)
+	x.RouteMethod = http.MethodGet // a path is found whatever the method; its route answers 405 by itself
+	x.URLParams.Keys, x.URLParams.Values, x.RoutePatterns = p.room[0][:0], p.room[1][:0], p.room[2][:0]
+	p.id[0] = c.id
+	return p
+}
+
 // chain wraps the router: request id, recovery, log, metrics, address, headers for other origins.
 func (s *Server) chain(router *chi.Mux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		c := &call{s: s, id: newID(), lang: language(askedLanguage(r.URL), r.Header.Values("Accept-Language"))}
-		c.root, c.addr = s.address(r)
-		rw := &response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.cfg.Limits.WriteTimeout, slowest: int64(s.cfg.Limits.Slowest), makers: s.makers}
-		c.rw = rw
-		rctx := chi.NewRouteContext()
-		ctx := context.WithValue(r.Context(), callKey{}, c)
-		ctx = context.WithValue(ctx, chi.RouteCtxKey, rctx)
-		r = r.WithContext(ctx)
-		c.r = r
-		rctx.RoutePath = s.routePath(r.URL)
-		rctx.RouteMethod = http.MethodGet // a path is found whatever the method; its route answers 405 by itself
-
+		way := s.pass(w, r)
+		c, rw := &way.call, &way.response
+		r = c.r
 		h := rw.Header()
-		maps.Copy(h, everyAnswer)
-		h.Set("X-Request-Id", c.id)
+		everyAnswer.set(h)
+		h["X-Request-Id"] = way.id[:]
 		if r.TLS != nil {
 			h.Set("Strict-Transport-Security", transportSecurity)
 		}
@@ -98,7 +159,7 @@ func (s *Server) chain(router *chi.Mux) http.Handler {
 				rw.spool, rw.spooled = nil, true
 			}
 			if p != nil && p != http.ErrAbortHandler {
-				s.log.ErrorContext(ctx, "panic", "request", c.id, "path", redact(r.URL.Path), "panic", p, "stack", string(debug.Stack()))
+				s.log.ErrorContext(way, "panic", "request", c.id, "path", redact(r.URL.Path), "panic", p, "stack", string(debug.Stack()))
 				if rw.status == 0 {
 					c.fail(rw, problem.New(problem.Internal, nil, ""))
 					p = nil
@@ -134,13 +195,8 @@ func (s *Server) record(c *call, rw *response, r *http.Request, took time.Durati
 	if c.rt != nil {
 		name = c.rt.Op
 	}
-	var more []slog.Attr
 	if c.soapOperation != "" {
 		name += "." + c.soapOperation
-		more = append(more, slog.String("operation", c.soapOperation))
-	}
-	if c.cached {
-		more = append(more, slog.Bool("cached", true))
 	}
 	s.metrics.observe(name, rw.status, rw.bytes, took)
 	if r.Context().Err() != nil {
@@ -153,10 +209,20 @@ func (s *Server) record(c *call, rw *response, r *http.Request, took time.Durati
 	if strings.Contains(query, "code=") {
 		query = "code=***" // a one-time code is as good as a key until it is redeemed
 	}
-	attrs := []slog.Attr{
-		slog.String("request", c.id), slog.String("method", clip(r.Method)), slog.String("path", redact(clip(r.URL.Path))), slog.String("query", query),
-		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.keyID), slog.String("client", c.addr), slog.String("agent", redact(clip(r.UserAgent())))}
-	s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", append(attrs, more...)...)
+	ctx, log := r.Context(), s.log.Handler()
+	if !log.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // nobody looks for the place in the code, which costs a look at the stack
+	line.AddAttrs(slog.String("request", c.id), slog.String("method", clip(r.Method)), slog.String("path", redact(clip(r.URL.Path))), slog.String("query", query),
+		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.keyID), slog.String("client", c.addr), slog.String("agent", redact(clip(r.UserAgent()))))
+	if c.soapOperation != "" {
+		line.AddAttrs(slog.String("operation", c.soapOperation))
+	}
+	if c.cached {
+		line.AddAttrs(slog.Bool("cached", true))
+	}
+	log.Handle(ctx, line) //nolint:errcheck // there is nobody to tell
 }
 
 // routePath is the path below the base URL, escaped as it came, without a slash at its end. A proxy may have cut the path of the
@@ -185,8 +251,12 @@ func (s *Server) address(r *http.Request) (root, client string) {
 	if err != nil {
 		return s.root, ""
 	}
+	trusted := len(s.cfg.TrustedProxies) > 0
+	if peer.Is4() && !trusted {
+		return s.root, host
+	}
 	peer = peer.Unmap().WithZone("")
-	if !s.trusts(peer) {
+	if !trusted || !s.trusts(peer) {
 		return s.root, peer.String()
 	}
 	return s.forwarded(r.Header), s.client(peer, r.Header).String()
@@ -300,6 +370,7 @@ type response struct {
 	http.ResponseWriter
 	status   int
 	bytes    int64
+	gather   Gatherer      // what whole answers go through; nil: they are written as they come
 	plain    bool          // the connection has no TLS
 	gone     bool          // the client takes no more
 	deadline time.Duration // for one write
@@ -316,8 +387,8 @@ type response struct {
 func (w *response) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
-		if h := w.Header(); isDocument(h.Get("Content-Type")) {
-			maps.Copy(h, everyDocument)
+		if h := w.Header(); isDocument(first(h["Content-Type"])) {
+			everyDocument.set(h)
 		}
 	}
 	w.ResponseWriter.WriteHeader(status)
@@ -351,6 +422,54 @@ func (w *response) Write(b []byte) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// Gatherer is a connection that can hold back what is written into it, so that head and body of an answer leave in one piece.
+type Gatherer interface {
+	Hold()
+	Release() error // writes what was held back
+}
+
+type gathererKey struct{}
+
+// WithGatherer lets answers to requests without TLS, which come by a connection with that context, go through its Gatherer.
+func WithGatherer(ctx context.Context, g Gatherer) context.Context {
+	return context.WithValue(ctx, gathererKey{}, g)
+}
+
+// GathererOf is that of the connection of a request; nil where it has none.
+func GathererOf(ctx context.Context) Gatherer {
+	g, _ := ctx.Value(gathererKey{}).(Gatherer)
+	return g
+}
+
+// whole writes an answer whose header says its length.
+func (w *response) whole(parts ...[]byte) error {
+	size := 0
+	for _, b := range parts {
+		size += len(b)
+	}
+	flusher, ok := w.ResponseWriter.(http.Flusher)
+	if w.gather == nil || !ok || size > chunk || w.spool != nil {
+		for _, b := range parts {
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	_, err := w.timed(int64(size), func() (n int64, err error) {
+		w.gather.Hold()
+		for _, b := range parts {
+			m, failed := w.ResponseWriter.Write(b)
+			if n += int64(m); failed != nil {
+				err = failed
+			}
+		}
+		flusher.Flush()
+		return n, cmp.Or(w.gather.Release(), err)
+	})
+	return err
 }
 
 // send writes to the client.

@@ -239,7 +239,7 @@ func (c *call) pointIndex(coll *store.Collection) (*pointIndex, error) {
 		c.glanced = c.s.points.glance(c.cat)
 	}
 	if c.glanced != "" && c.s.store.Catalog() == c.cat {
-		if err := c.pay(c.right != nil); err != nil { // once it has asked anything it goes on
+		if err := c.pay(c.right != nil || c.paid); err != nil { // once it has asked anything it goes on
 			return nil, err
 		}
 		return c.s.points.of(coll.ID, c.glanced), nil

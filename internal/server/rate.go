@@ -120,12 +120,12 @@ func (b *buckets) headers(h http.Header, owner string) {
 		return
 	}
 	n, wait := b.left(owner, time.Now())
-	h.Set("RateLimit-Policy", `"default";q=`+strconv.Itoa(int(b.burst))+";w="+strconv.Itoa(int(rateWindow.Seconds())))
+	h["Ratelimit-Policy"] = []string{`"default";q=` + strconv.Itoa(int(b.burst)) + ";w=" + strconv.Itoa(int(rateWindow.Seconds()))}
 	v := `"default";r=` + strconv.Itoa(n)
 	if wait > 0 {
 		v += ";t=" + (&retryIn{wait}).seconds()
 	}
-	h.Set("RateLimit", v)
+	h["Ratelimit"] = []string{v}
 }
 
 // Requests that are broken off (429 by turns.go): so many of one caller at once, then so many in each second. Beyond, nothing is asked for it. Maps that are moved quickly

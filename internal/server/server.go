@@ -323,9 +323,9 @@ func (s *Server) get(c *call, w http.ResponseWriter) error {
 		if rw, ok := w.(*response); !errors.Is(err, store.ErrChanged) || n == tries || ok && rw.status != 0 {
 			return err
 		}
-		keyID, right, held, body := c.keyID, c.right, c.held, c.body
+		keyID, right, paid, held, body := c.keyID, c.right, c.paid, c.held, c.body
 		*c = asked
-		c.keyID, c.right, c.held, c.body, c.cat = keyID, right, held, body, s.store.Catalog()
+		c.keyID, c.right, c.paid, c.held, c.body, c.cat = keyID, right, paid, held, body, s.store.Catalog()
 	}
 }
 

@@ -189,12 +189,15 @@ func (c *call) send(w http.ResponseWriter, body []byte, coding string) error {
 	h := w.Header()
 	c.keepAnswer(h, body, coding)
 	if coding != "" {
-		h.Set("Content-Encoding", coding)
+		h["Content-Encoding"] = []string{coding}
 	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(http.StatusOK)
 	if c.r.Method == http.MethodHead {
 		return nil
+	}
+	if rw, ok := w.(*response); ok {
+		return rw.whole(body)
 	}
 	_, err := w.Write(body)
 	return err

@@ -53,7 +53,7 @@ func (c *call) makeLarge(direct, making store.Cost) error {
 	}
 	k := m.ticket(c)
 	if !c.continues {
-		if err := m.turns.admit(k); err != nil {
+		if err := m.turns.admit(k.owner, k.caller); err != nil {
 			return err
 		}
 	}

@@ -324,7 +324,7 @@ func (t *turns) run(ctx context.Context, c store.Cost, fn func(context.Context) 
 		return err
 	}
 	if !k.begun.Load() {
-		if err := t.admit(k); err != nil {
+		if err := t.admit(k.owner, k.caller); err != nil {
 			return err
 		}
 	}
@@ -349,18 +349,18 @@ func (t *turns) run(ctx context.Context, c store.Cost, fn func(context.Context) 
 }
 
 // admit refuses a request that is the first of too many.
-func (t *turns) admit(k *ticket) error {
-	if n, wait := t.resets.left(k.caller, time.Now()); n == 0 {
+func (t *turns) admit(owner, caller string) error {
+	if n, wait := t.resets.left(caller, time.Now()); n == 0 {
 		return tooMany(wait, "You have broken off more requests than the server begins for one caller. Wait for the seconds in Retry-After, and let answers come to their end.")
 	}
-	return t.rates.admit(k.owner)
+	return t.rates.admit(owner)
 }
 
 // brokenOff counts a request whose client did not wait for its answer, and as a page what it would have asked.
 func (c *call) brokenOff() {
 	t, now := c.s.turns, time.Now()
 	t.resets.charge(c.caller(), 1, now)
-	if c.right == nil && t.rates != nil {
+	if c.right == nil && !c.paid && t.rates != nil {
 		t.rates.charge(c.owner(), units[store.CostPage], now)
 	}
 }
@@ -388,12 +388,15 @@ func (t *turns) counted(ctx context.Context, fn func(*store.Feature) error) (cou
 // pay refuses a call whose owner has used up the rate, unless it goes on with what was begun, and charges it as a page: for what is answered without a question
 // to the store.
 func (c *call) pay(begun bool) error {
+	t := c.s.turns
 	if !begun {
-		if err := c.s.turns.admit(c.ticket(false)); err != nil {
+		if err := t.admit(c.owner(), c.caller()); err != nil {
 			return err
 		}
 	}
-	c.s.turns.charge(c.asking(c.r.Context()), store.CostPage)
+	if c.paid = true; t.rates != nil {
+		t.rates.charge(c.owner(), units[store.CostPage], time.Now())
+	}
 	return nil
 }
 

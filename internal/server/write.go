@@ -70,7 +70,7 @@ func compress(dst, src []byte, level int) []byte {
 // acceptsGzip reports whether the client takes gzip (RFC 9110, 12.5.3).
 func acceptsGzip(r *http.Request) bool {
 	star := false
-	for _, v := range r.Header.Values("Accept-Encoding") {
+	for _, v := range r.Header["Accept-Encoding"] {
 		for e := range strings.SplitSeq(v, ",") {
 			name, rest, _ := strings.Cut(e, ";")
 			q, ok := strings.CutPrefix(strings.TrimSpace(rest), "q=")
@@ -92,23 +92,32 @@ func (c *call) writeBody(w http.ResponseWriter, status int, b *body) {
 	plain, etag := b.plain, `"`+b.etag+`"`
 	if b.gz != nil && acceptsGzip(c.r) {
 		plain, etag = b.gz, `"`+b.etag+`-gzip"`
-		h.Set("Content-Encoding", "gzip")
+		h["Content-Encoding"] = gzipped
 	}
+	values := [2]string{etag, strconv.Itoa(len(plain))}
 	if status == http.StatusOK {
-		h.Set("ETag", etag)
-		if matches(c.r.Header.Values("If-None-Match"), etag) {
+		h["Etag"] = values[0:1:1]
+		if matches(c.r.Header["If-None-Match"], etag) {
 			h.Del("Content-Encoding")
 			h.Del("Content-Type")
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 	}
-	h.Set("Content-Length", strconv.Itoa(len(plain)))
+	h["Content-Length"] = values[1:2:2]
 	w.WriteHeader(status)
-	if c.r.Method != http.MethodHead {
-		w.Write(plain) // a client that is gone is seen by the server
+	if c.r.Method == http.MethodHead {
+		return
+	}
+	if rw, ok := w.(*response); ok {
+		rw.whole(plain) //nolint:errcheck // a client that is gone is seen by the server
+	} else {
+		w.Write(plain)
 	}
 }
+
+// gzipped is the field Content-Encoding of what is compressed. Nobody changes it.
+var gzipped = []string{"gzip"}
 
 // matches reports whether If-None-Match names the validator, compared weakly (RFC 9110, 13.1.2).
 func matches(values []string, etag string) bool {
@@ -164,24 +173,29 @@ func (c *call) document(w http.ResponseWriter) error {
 		if err != nil {
 			return err
 		}
-		d = &doc{body: newBody(plain), link: linkHeader(a.Links), templates: linkTemplates(a.Links)}
+		d = c.newDoc(plain, a.Links, vary, cached)
 		if !a.Fleeting {
 			c.s.docs.Put(key, d, d.size())
 		}
 	}
-	h := w.Header()
-	h.Set("Content-Type", c.rep.contentType())
-	h.Set("Content-Language", languageTag(c.lang))
-	h.Set("Vary", vary)
-	h.Set("Cache-Control", cached)
-	if d.link != "" {
-		h.Set("Link", d.link)
-	}
-	if d.templates != "" {
-		h.Set("Link-Template", d.templates)
-	}
+	d.header.set(w.Header())
 	c.writeBody(w, http.StatusOK, d.body)
 	return nil
+}
+
+func (c *call) newDoc(plain []byte, links []ogcapi.Link, vary, cached string) *doc {
+	d := &doc{body: newBody(plain)}
+	d.header.add("Content-Type", c.rep.contentType())
+	d.header.add("Content-Language", languageTag(c.lang))
+	d.header.add("Vary", vary)
+	d.header.add("Cache-Control", cached)
+	if l := linkHeader(links); l != "" {
+		d.header.add("Link", l)
+	}
+	if l := linkTemplates(links); l != "" {
+		d.header.add("Link-Template", l)
+	}
+	return d
 }
 
 // render writes the chosen representation of an answer.
@@ -206,11 +220,26 @@ func (c *call) render(a *answer) ([]byte, error) {
 	}
 }
 
-// canonical is the query with the parameters in a fixed order; two requests with the same text ask the same.
-func (c *call) canonical() string { return c.values.Encode() }
+// canonical is the query with the parameters in a fixed order, once it is read; two requests with the same text ask the same.
+func (c *call) canonical() string {
+	if c.encoded == "" {
+		c.encoded = c.values.Encode()
+	}
+	return c.encoded
+}
 
 // linkSafe keeps the texts of links, which may come from the configuration, inside their marks.
 var linkSafe = strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", "\r", "", "\n", "")
+
+func safeInLink(s string) string {
+	for i := range len(s) {
+		switch s[i] {
+		case '<', '>', '"', '\r', '\n':
+			return linkSafe.Replace(s)
+		}
+	}
+	return s
+}
 
 // maxLinks is how long the header Link gets at most, in bytes: many programs and proxies refuse answers whose headers have 8 KB together.
 const maxLinks = 4 << 10
@@ -242,13 +271,13 @@ func linkHeader(links []ogcapi.Link) string {
 			b.WriteString(", ")
 		}
 		b.WriteByte('<')
-		linkSafe.WriteString(&b, l.Href)
+		b.WriteString(safeInLink(l.Href))
 		b.WriteString(`>; rel="`)
-		linkSafe.WriteString(&b, l.Rel)
+		b.WriteString(safeInLink(l.Rel))
 		b.WriteByte('"')
 		if l.Type != "" {
 			b.WriteString(`; type="`)
-			linkSafe.WriteString(&b, l.Type)
+			b.WriteString(safeInLink(l.Type))
 			b.WriteByte('"')
 		}
 	}
@@ -263,9 +292,8 @@ type docKey struct {
 }
 
 type doc struct {
-	body      *body
-	link      string // header Link
-	templates string // header Link-Template
+	body   *body
+	header fields
 }
 
 // docCache holds written documents. docBytes is how much of them: the documents of one catalog are few, but proxies may bring many addresses.
@@ -274,5 +302,9 @@ type docCache = cache.Cache[docKey, *doc]
 const docBytes = 64 << 20
 
 func (d *doc) size() int64 {
-	return int64(len(d.body.plain) + len(d.body.gz) + len(d.link) + len(d.templates) + 512)
+	n := len(d.body.plain) + len(d.body.gz) + 512
+	for i := range d.header {
+		n += len(d.header[i].values[0])
+	}
+	return int64(n)
 }
