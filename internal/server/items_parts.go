@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"html/template"
 	"net/http"
 	"slices"
 	"strings"
@@ -46,8 +45,11 @@ func (p part) mark() string {
 	return p.sign
 }
 
+// itemsTexts are what parts are made of.
+type itemsTexts struct{ rows, list, drawn, example []byte }
+
 // newParts makes parts of texts, which are kept where there is a key.
-func (c *call) newParts(key *feature.Key, rows, list []byte, drawn template.HTML, example string) *itemsParts {
+func (c *call) newParts(key *feature.Key, made itemsTexts) *itemsParts {
 	put := func(kind feature.Kind, text []byte) *feature.Fragment {
 		if key == nil {
 			return &feature.Fragment{JSON: text}
@@ -56,8 +58,8 @@ func (c *call) newParts(key *feature.Key, rows, list []byte, drawn template.HTML
 		k.Kind = kind
 		return c.s.fragments.Put(k, text)
 	}
-	return &itemsParts{rows: part{put(feature.KindRows, rows), rowsMark}, list: part{put(feature.KindList, list), listMark},
-		drawn: part{put(feature.KindMap, []byte(drawn)), drawnMark}, example: part{put(feature.KindExample, []byte(example)), ""}}
+	return &itemsParts{rows: part{put(feature.KindRows, made.rows), rowsMark}, list: part{put(feature.KindList, made.list), listMark},
+		drawn: part{put(feature.KindMap, made.drawn), drawnMark}, example: part{put(feature.KindExample, made.example), ""}}
 }
 
 // keptParts are the parts that were made before; nil when one of them is missing.
@@ -103,7 +105,7 @@ func (c *call) itemsParts(v *itemsView, p *store.Page, order []*store.Property) 
 			key = nil
 		}
 	}
-	return c.newParts(key, rows, list, drawn, v.Example), nil
+	return c.newParts(key, itemsTexts{rows, list, []byte(drawn), []byte(v.Example)}), nil
 }
 
 // stateBeside names the state of the data that a page of features tells besides them: of what they refer to, and of what lies under the map; "" where that
@@ -166,12 +168,7 @@ func (c *call) readRows(v *itemsView, p *store.Page, order []*store.Property) (t
 	outlines = read.outlines
 	drawn := outlines == nil || !slices.ContainsFunc(p.Rows, func(r store.Row) bool { return outlines.cached(r) == nil })
 	read.want.NoGeometry = (drawn || outlines.shared != nil) && (ld == nil || ld.enc.Want().NoGeometry)
-	at := make([]int, len(order)) // where the values of the columns stand
-	for i, pr := range order {
-		if at[i] = -1; pr != nil {
-			at[i] = slices.Index(read.want.Properties, pr.Name)
-		}
-	}
+	at := read.places(order)
 	var rows []itemRow
 	var cells [][]shown
 	err = c.eachBatch(&sink{c: c}, p.Rows, read.want, func(dst []byte, f *store.Feature) (_ []byte, err error) {
@@ -208,6 +205,17 @@ func (c *call) readRows(v *itemsView, p *store.Page, order []*store.Property) (t
 		table = r.append(table)
 	}
 	return table, list, outlines, nil
+}
+
+// places are where the values of columns stand in what is read; -1 for the id, which is no property.
+func (r *pageReading) places(order []*store.Property) []int {
+	at := make([]int, len(order))
+	for i, pr := range order {
+		if at[i] = -1; pr != nil {
+			at[i] = slices.Index(r.want.Properties, pr.Name)
+		}
+	}
+	return at
 }
 
 // writeParts writes a page with its parts in the place of their marks.
