@@ -52,7 +52,7 @@ func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *tileMap {
 				l.Lang = p.Name
 			}
 		}
-		if set.CRS == crs.UTM33 && dimensions[coll.Geometry.Type] == 2 {
+		if c.mayDraw() && set.CRS == crs.UTM33 && dimensions[coll.Geometry.Type] == 2 { // who lacks a key gets no tiles to name
 			l.First = norwegianTowns
 		}
 		layers[coll.ID] = l
