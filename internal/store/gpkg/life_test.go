@@ -59,6 +59,24 @@ func TestSideFile(t *testing.T) {
 	}
 }
 
+// TestAJournalOfTheFileThatTookItsPlace makes questions to the old file begin anew: SQLite takes it for one that a dead writer of theirs has left.
+func TestAJournalOfTheFileThatTookItsPlace(t *testing.T) {
+	t.Parallel()
+	const rows = `CREATE TABLE x (fid INTEGER PRIMARY KEY, a INT); INSERT INTO x VALUES (1, 1);` + attributes
+	path := build(t, rows)
+	s := openStore(t, path, gpkg.Options{})
+	page(t, s, store.Query{Collection: "x", Limit: 1})
+	if err := os.Rename(build(t, rows), path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+"-journal", []byte("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"), 0o600); err != nil { // as of a writer that is about to commit
+		t.Fatal(err)
+	}
+	if _, err := s.Page(t.Context(), store.Query{Collection: "x", Limit: 1, SortBy: []store.Sort{{Property: "a"}}}); !errors.Is(err, store.ErrChanged) {
+		t.Errorf("%v, want that the data changed", err)
+	}
+}
+
 // TestReloadKeepsTheOldOnError and goes on from its cursors.
 func TestReloadKeepsTheOldOnError(t *testing.T) {
 	t.Parallel()

@@ -70,6 +70,8 @@ func (r *revision) explain(err error) error {
 	switch troubleOf(err) {
 	case locked, unreachable:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	case replaced:
+		return fmt.Errorf("%w: %w", store.ErrChanged, err)
 	}
 	return err
 }

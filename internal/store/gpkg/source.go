@@ -242,6 +242,8 @@ func (s source) explain(err error) error {
 		return fmt.Errorf("gpkg: %s is locked by a program that writes to it; close that program: %w", s.name, err)
 	case unreachable:
 		return fmt.Errorf("gpkg: %s cannot be opened; check the permissions of the file and its folder: %w", s.name, err)
+	case replaced:
+		return fmt.Errorf("gpkg: a program ended while it wrote into %s; open it once with that program or with sqlite3, which undoes what was half written: %w", s.name, err)
 	}
 	return err
 }

@@ -418,6 +418,7 @@ const (
 	damaged             // not a database, or not a whole one
 	locked              // somebody else writes
 	unreachable         // it cannot be opened or read
+	replaced            // a journal lies beside it that is not its own, but of the file that has its name now; or its writer died
 )
 
 func troubleOf(err error) trouble {
@@ -428,6 +429,8 @@ func troubleOf(err error) trouble {
 		return locked
 	case sqlite.ResultCantOpen, sqlite.ResultIOErr:
 		return unreachable
+	case sqlite.ResultReadOnly: // readers write nothing, but they would undo what a journal says
+		return replaced
 	}
 	return other
 }
