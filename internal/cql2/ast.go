@@ -39,6 +39,21 @@ const (
 	Ge CompareOp = ">="
 )
 
+// Turned is the operator that says the same of the operands the other way round: a < b is b > a.
+func (op CompareOp) Turned() CompareOp {
+	switch op {
+	case Lt:
+		return Gt
+	case Le:
+		return Ge
+	case Gt:
+		return Lt
+	case Ge:
+		return Le
+	}
+	return op
+}
+
 // SpatialOp is a spatial comparison function, in lower case (7.6, 7.7, 7.8).
 type SpatialOp string
 

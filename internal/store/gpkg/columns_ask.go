@@ -173,7 +173,7 @@ func (x *columnSearch) spans(t *valueTable, o operand, e cql2.Expr) (spans []spa
 	case cql2.Compare:
 		op, r := e.Op, e.R
 		if _, turned := x.l.operandOf(e.L); !turned {
-			op, r = turnedOp(op), e.L
+			op, r = op.Turned(), e.L
 		}
 		return []span{t.compared(op, value(r))}, true
 	case cql2.Between:
@@ -193,21 +193,6 @@ func (x *columnSearch) spans(t *valueTable, o operand, e cql2.Expr) (spans []spa
 	}
 	more := slices.ContainsFunc(p.Tokens[1:], func(x sqlq.Token) bool { return x.Wild != '%' })
 	return []span{t.beginning(p.Prefix)}, !more
-}
-
-// turnedOp is the operator with the operands the other way round.
-func turnedOp(op cql2.CompareOp) cql2.CompareOp {
-	switch op {
-	case cql2.Lt:
-		return cql2.Gt
-	case cql2.Le:
-		return cql2.Ge
-	case cql2.Gt:
-		return cql2.Lt
-	case cql2.Ge:
-		return cql2.Le
-	}
-	return op
 }
 
 // isByColumns reports whether tables of values may tell something of the question.

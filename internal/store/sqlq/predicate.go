@@ -193,7 +193,7 @@ func (c *compiler) compare(op cql2.CompareOp, l, r cql2.Expr) (Fragment, bool) {
 	}
 	f := Join(" "+string(op)+" ", vs[0].Fragment, vs[1].Fragment)
 	if isLiteral(l) {
-		l, r, vs[1], op = r, l, vs[0], turned(op)
+		l, r, vs[1], op = r, l, vs[0], op.Turned()
 	}
 	return c.within(f, l, bounding{string(op), r, vs[1]}), true
 }

@@ -36,21 +36,6 @@ func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding
 	return Join(" AND ", append(fs, paren(exact))...)
 }
 
-// turned is a comparison seen from the other side.
-func turned(op cql2.CompareOp) cql2.CompareOp {
-	switch op {
-	case cql2.Lt:
-		return cql2.Gt
-	case cql2.Le:
-		return cql2.Ge
-	case cql2.Gt:
-		return cql2.Lt
-	case cql2.Ge:
-		return cql2.Le
-	}
-	return op
-}
-
 // during is an interval of one property, as ranges of its column; false where the normal form of the column is no obstacle, or there are more.
 func (c *compiler) during(e cql2.Interval) (Fragment, bool) {
 	d, ok := c.d.(Ranged)
