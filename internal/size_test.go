@@ -39,6 +39,7 @@ var wide = map[string]string{
 	"internal/store/postgis snapshot.Fetch":  fetch,
 	"internal/server fairStore.Fetch":        fetch,
 	"internal/server fairSnapshot.Fetch":     fetch,
+	"internal/server turnSnapshot.Fetch":     fetch,
 	"internal/process joined.Fetch":          fetch,
 	"internal/server simpleSnapshot.Fetch":   fetch,
 	"internal/source withPast.Fetch":         fetch,

@@ -464,3 +464,16 @@ func (s fairNeighbours) Neighbours(ctx context.Context, collection, id string) (
 	})
 	return row, prev, next, err
 }
+
+// Mark is that of the store in turns; "" always where the store has none.
+func (s fairStore) Mark(ctx context.Context, collections ...string) (mark string, err error) {
+	st, ok := s.Store.(store.Marked)
+	if !ok {
+		return "", nil
+	}
+	err = s.turns.run(ctx, store.CostPage, func(ctx context.Context) error {
+		mark, err = st.Mark(ctx, collections...)
+		return err
+	})
+	return mark, err
+}

@@ -261,6 +261,9 @@ func snapshotOf(ctx context.Context, st store.Store) (in reading, end func(), er
 		return st, func() {}, nil
 	}
 	snap, err := s.Snapshot(ctx)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return st, func() {}, nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}

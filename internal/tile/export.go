@@ -102,6 +102,11 @@ func (m *Maker) Export(ctx context.Context, st store.Store, e Export) (*Exported
 func (x *exporter) prepare(ctx context.Context) error {
 	first, last := x.set.finest()+1, -1
 	x.doc.Grense.Version = archivedVersion
+	for _, id := range x.Collections { // so that they are made of one state
+		if c, ok := x.cat.Collection(id); ok && c.Geometry != nil {
+			x.m.want(x.set, c)
+		}
+	}
 	for _, id := range x.Collections {
 		c, move, err := layerOf(x.cat, x.set, id)
 		if err != nil {

@@ -240,6 +240,7 @@ type drawing struct {
 	set     *Set
 	l       *levels
 	tile    Tile
+	exact   bool // see source
 	q       Query
 	layer   *Layer
 	made    *Made
@@ -251,7 +252,7 @@ type drawing struct {
 }
 
 // draw adds what lies in the tile.
-func (d *drawing) draw(ctx context.Context, st store.Store) (err error) {
+func (d *drawing) draw(ctx context.Context, in reading) (err error) {
 	sum := &d.l.side.sum
 	if d.tile.Z > sum.Last {
 		return nil
@@ -263,8 +264,8 @@ func (d *drawing) draw(ctx context.Context, st store.Store) (err error) {
 	if d.shown, err = d.l.points(); err != nil {
 		return err
 	}
-	if d.q.chooses() {
-		if err := d.choose(ctx, st); err != nil {
+	if d.q.chooses() || d.exact {
+		if err := d.choose(ctx, in); err != nil {
 			return err
 		}
 	}
@@ -298,8 +299,8 @@ func (l *levels) same(r *records, row store.Row) (int, error) {
 }
 
 // choose finds the features in the tile for which the filter holds. Of rows that have changed since the levels were made it is errOtherRows.
-func (d *drawing) choose(ctx context.Context, st store.Store) error {
-	s := slow{m: d.m, st: st, set: d.set, tile: d.tile, c: d.c}
+func (d *drawing) choose(ctx context.Context, in reading) error {
+	s := slow{m: d.m, st: in, set: d.set, tile: d.tile, c: d.c}
 	rows, err := s.rows(ctx, d.q, mostChosen)
 	if err != nil {
 		return err

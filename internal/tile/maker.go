@@ -2,6 +2,7 @@ package tile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -257,33 +258,13 @@ func (s *Set) limit(r *Range, b orb.Bound) {
 	}
 }
 
-// Tile makes a tile. A collection that is not in the catalog gives store.ErrNotFound. Data that change meanwhile give store.ErrChanged:
-// asking again helps. The tile may lie outside of Range, and is empty then.
+// Tile makes a tile, all of whose layers are of one state of the data. A collection that is not in the catalog gives store.ErrNotFound. Data that change meanwhile give
+// store.ErrChanged: asking again helps. The tile may lie outside of Range, and is empty then.
 func (m *Maker) Tile(ctx context.Context, st store.Store, a Ask) (*Made, error) {
-	cat := st.Catalog()
-	made := &Made{Keep: true}
-	hints := make([]string, 0, len(a.Layers))
-	for _, q := range a.Layers {
-		c, move, err := layerOf(cat, a.Set, q.Collection)
-		if err != nil {
-			return nil, err
-		}
-		if move == nil {
-			hints = append(hints, "empty")
-			continue
-		}
-		hint, err := m.layer(ctx, st, drawing{m: m, c: c, set: a.Set, q: q, tile: a.Tile, layer: NewLayer(c.ID), made: made}, move)
-		if err != nil {
-			return nil, err
-		}
-		hints = append(hints, hint)
+	made, err := m.tile(ctx, st, a, m.o.Archive)
+	if errors.Is(err, errArchive) {
+		m.o.Log.Warn("a tile of the archive cannot be read and is made anew", "archive", m.o.Archive.path, "tile", a.Tile, "error", err)
+		made, err = m.tile(ctx, st, a, nil)
 	}
-	if int64(len(made.Data)) > 4*m.o.Largest {
-		return nil, problem.New(problem.TooLarge, nil, "The tile has more than %d MB. Zoom in, or choose fewer collections with collections=.", 4*m.o.Largest>>20)
-	}
-	if !made.Keep {
-		made.Rev = ""
-	}
-	made.Empty, made.Hint = len(made.Data) == 0, hintOf(hints)
-	return made, nil
+	return made, err
 }

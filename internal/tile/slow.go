@@ -18,7 +18,7 @@ import (
 // slow makes a layer of a tile from the features themselves. Borders are shared by what it finds in the box of the tile; across tiles they may differ.
 type slow struct {
 	m     *Maker
-	st    store.Store
+	st    reading
 	set   *Set
 	tile  Tile
 	c     *store.Collection

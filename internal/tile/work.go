@@ -1,12 +1,14 @@
 package tile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,6 +22,7 @@ type workKey struct{ collection, set string }
 // work is the making of levels, and what came of it. All is guarded by the Maker's mutex.
 type work struct {
 	levels  *levels // nil: there are none yet
+	of      *state  // that the levels were seen to be of last
 	stamp   string  // of the data that levels were made of or last compared with
 	checked time.Time
 	due     bool          // rows have changed since
@@ -31,6 +34,9 @@ type work struct {
 	err     error
 	at      time.Time // of the failure
 }
+
+// state is one state of the data. What is of the same one, by its pointer, goes together.
+type state struct{ name string } // "" where it cannot be told whether the data are in it
 
 // Progress tells what a Maker does.
 type Progress struct {
@@ -109,51 +115,15 @@ func hintOf(hints []string) string {
 	return ""
 }
 
-// layer adds a layer of a tile, and tells its hint.
-func (m *Maker) layer(ctx context.Context, st store.Store, d drawing, move crs.Func) (string, error) {
-	if a := m.o.Archive; a != nil && a.holds(d.set, d.tile.Z) && !d.q.chooses() && d.q.Properties == nil && m.archived(ctx, st, d.set, d.c) != nil {
-		b, err := a.layer(d.tile, d.c.ID, 4*m.o.Largest)
-		if err == nil {
-			d.made.Data, d.made.Rev = append(d.made.Data, b...), d.made.Rev+a.rev
-			return "", nil
-		}
-		m.o.Log.Warn("a tile of the archive cannot be read and is made anew", "archive", a.path, "tile", d.tile, "error", err)
-	}
-	m.want(d.set, d.c)
-	l, err := m.levels(ctx, st, d.set, d.c)
-	if err != nil {
-		return "", err
-	}
-	hint := ""
-	if l != nil {
-		d.l = l
-		if hint, err = d.drawn(ctx, st); errors.Is(err, errOtherRows) {
-			m.due(st, d.set, d.c)
-			l, err = nil, nil
-		}
-	}
-	if l == nil {
-		d.made.Keep = false
-		if d.tile.Z <= d.set.finest() {
-			s := slow{m: m, st: st, set: d.set, tile: d.tile, c: d.c, move: move, layer: d.layer, made: d.made}
-			err = s.features(ctx, d.q)
-		}
-	} else {
-		d.made.Rev += l.rev
-	}
-	d.made.Data = d.layer.Append(d.made.Data)
-	return hint, err
-}
-
 // drawn adds what lies in the tile, from levels, and tells its hint.
-func (d *drawing) drawn(ctx context.Context, st store.Store) (string, error) {
-	err := d.draw(ctx, st)
+func (d *drawing) drawn(ctx context.Context, in reading) (string, error) {
+	err := d.draw(ctx, in)
 	switch {
 	case err != nil:
 		return "", err
-	case d.q.chooses() && len(d.chosen) == 0:
+	case (d.q.chooses() || d.exact) && len(d.chosen) == 0:
 		return "empty", nil
-	case !d.q.chooses() && d.layer.Features() <= 1:
+	case !d.q.chooses() && !d.exact && d.layer.Features() <= 1:
 		return d.l.within(d.tile)
 	}
 	return "", nil
@@ -196,7 +166,8 @@ func (m *Maker) want(set *Set, c *store.Collection) {
 // levels returns those of a collection; nil while they are being made, which is begun here where they are wanted, and while nobody wants any.
 //
 // Whoever asks, levels are made once for each collection, set and state of the data, one after another, and after a failure again in retryAfter. Where as many
-// as Options.Queue are made or wait for that, another question begins them later.
+// as Options.Queue are made or wait for that, another question begins them later. Where rows may change at any moment, all levels of a set that there are
+// are made or compared with their rows in one go, so that they are of one state.
 func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.Collection) (*levels, error) {
 	if c.Geometry == nil {
 		return nil, nil
@@ -214,11 +185,8 @@ func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.C
 	}
 	fresh := w.levels != nil && w.stamp == now
 	old := fresh && live && (time.Since(w.checked) > m.o.Check || w.due && time.Since(w.checked) > w.rest)
-	wait := w.failed == now && time.Since(w.at) < retryAfter
-	if (!fresh || old) && !w.busy && !wait && !m.closed && m.queued < m.o.Queue {
-		w.busy, w.done, w.ended = true, 0, make(chan struct{})
-		m.queued++
-		m.group.Go(func() { m.work(k, w, st, now) })
+	if (!fresh || old) && w.idle(now) && !m.closed && m.queued < m.o.Queue {
+		m.begin(&job{m: m, st: st, now: now, live: live}, k)
 	}
 	if fresh {
 		return w.levels, nil
@@ -226,38 +194,83 @@ func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.C
 	return nil, nil
 }
 
-// work reads or makes levels in the background.
-func (m *Maker) work(k workKey, w *work, st store.Store, now string) {
+// idle reports whether levels may be begun: they are not being made, and have not just failed.
+func (w *work) idle(now string) bool {
+	return !w.busy && (w.failed != now || time.Since(w.at) >= retryAfter)
+}
+
+// begin has a job make levels, and where rows may change all others of their set. The mutex is held.
+func (m *Maker) begin(j *job, first workKey) {
+	for k, w := range m.works {
+		if _, there := j.st.Catalog().Collection(k.collection); k == first || j.live && there && k.set == first.set && k.set != wholeID && w.idle(j.now) {
+			w.busy, w.done, w.ended = true, 0, make(chan struct{})
+			j.parts = append(j.parts, part{k: k, w: w})
+		}
+	}
+	slices.SortFunc(j.parts, func(a, b part) int { return cmp.Compare(a.k.collection, b.k.collection) })
+	m.queued += len(j.parts)
+	m.group.Go(func() { m.work(j) })
+}
+
+// work does a job in the background. Levels where there were none are there at once, those that take the place of others all together.
+func (m *Maker) work(j *job) {
 	select {
 	case m.turn <- struct{}{}:
 		defer func() { <-m.turn }()
 	case <-m.ctx.Done():
 	}
-	job := &job{m: m, k: k, w: w, st: st, now: now}
-	start := time.Now()
-	l, err := job.run(m.ctx)
+	j.start = time.Now()
+	st, end, err := j.open(m.ctx)
+	if err == nil {
+		defer end()
+	}
+	for i := range j.parts {
+		p := &j.parts[i]
+		if p.err = err; err == nil {
+			start := time.Now()
+			p.l, p.err = p.run(m.ctx, j, st)
+			p.took = time.Since(start)
+		}
+		m.mu.Lock()
+		if p.w.levels == nil {
+			m.settle(j, p)
+		}
+		m.mu.Unlock()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w.busy, w.err, w.due = false, err, false
-	w.rest = min(max(restAfter*time.Since(start), time.Second), m.o.Check)
+	for i := range j.parts {
+		m.settle(j, &j.parts[i])
+	}
+}
+
+// settle ends a part of a job, unless it has ended. The mutex is held.
+func (m *Maker) settle(j *job, p *part) {
+	w := p.w
+	if p.ended {
+		return
+	}
+	p.ended = true
+	w.busy, w.err, w.due = false, p.err, false
+	w.rest = min(max(restAfter*time.Since(j.start), time.Second), m.o.Check)
 	m.queued--
 	close(w.ended)
 	switch {
 	case m.ctx.Err() != nil:
-		if l != nil && l != w.levels {
-			l.side.close()
+		if p.l != nil && p.l != w.levels {
+			p.l.side.close()
 		}
 		return
-	case err != nil:
-		w.failed, w.at = now, time.Now()
-		m.o.Log.Warn("the levels for tiles could not be made", "collection", k.collection, "set", k.set, "error", err, "again_after", retryAfter)
+	case p.err != nil:
+		w.failed, w.at = j.now, time.Now()
+		m.o.Log.Warn("the levels for tiles could not be made", "collection", p.k.collection, "set", p.k.set, "error", p.err, "again_after", retryAfter)
 		return
 	}
-	w.levels, w.stamp, w.checked, w.failed = l, now, time.Now(), ""
-	if job.made {
-		sum := &l.side.sum
-		m.o.Log.Info("the levels for tiles are ready", "collection", k.collection, "set", k.set, "features", sum.Features, "first", sum.First, "last", sum.Last,
-			"coverage", sum.Coverage, "left_out", sum.Unplaced, "took", time.Since(start).Round(time.Millisecond))
+	w.levels, w.of, w.stamp, w.checked, w.failed = p.l, j.of, j.now, time.Now(), ""
+	if p.made {
+		sum := &p.l.side.sum
+		m.o.Log.Info("the levels for tiles are ready", "collection", p.k.collection, "set", p.k.set, "features", sum.Features, "first", sum.First, "last", sum.Last,
+			"coverage", sum.Coverage, "left_out", sum.Unplaced, "took", p.took.Round(time.Millisecond))
 	}
 }
 
@@ -314,37 +327,60 @@ func (m *Maker) await(ctx context.Context, a awaited) (*levels, error) {
 	}
 }
 
-// job is one making of levels.
+// job is one making of levels, of one state of the data.
 type job struct {
-	m    *Maker
-	k    workKey
-	w    *work
-	st   store.Store
-	now  string // the stamp that it is for
-	live bool   // rows may change without another stamp
-	made bool
+	m     *Maker
+	st    store.Store
+	now   string // the stamp that it is for
+	live  bool   // rows may change without another stamp
+	of    *state
+	parts []part
+	start time.Time
 }
 
-func (j *job) run(ctx context.Context) (*levels, error) {
+// part is what a job does for one collection.
+type part struct {
+	k     workKey
+	w     *work
+	l     *levels
+	made  bool
+	took  time.Duration
+	err   error
+	ended bool
+}
+
+// open takes the state that all parts are of.
+func (j *job) open(ctx context.Context) (in reading, end func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	mark := ""
+	if s, ok := j.st.(store.Marked); ok && j.live {
+		ids := make([]string, len(j.parts))
+		for i := range ids {
+			ids[i] = j.parts[i].k.collection
+		}
+		if mark, err = s.Mark(ctx, ids...); err != nil {
+			return nil, nil, err
+		}
+	}
+	if in, end, err = snapshotOf(ctx, j.st); err != nil {
+		return nil, nil, err
+	}
+	j.of = &state{stateOf(mark, in)}
+	return in, end, nil
+}
+
+func (p *part) run(ctx context.Context, j *job, st reading) (*levels, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	st, end, err := snapshotOf(ctx, j.st)
+	set, c, move, err := layerIn(st.Catalog(), p.k)
 	if err != nil {
 		return nil, err
 	}
-	defer end()
-	set, c, move, err := layerIn(st.Catalog(), j.k)
-	if err != nil {
-		return nil, err
-	}
-	_, live, err := stamp(ctx, j.st)
-	if err != nil {
-		return nil, err
-	}
-	j.live = live
 	rev := j.now
-	if live {
+	if j.live {
 		sum, err := rowSum(ctx, st, c.ID)
 		if err != nil {
 			return nil, err
@@ -352,19 +388,19 @@ func (j *job) run(ctx context.Context) (*levels, error) {
 		rev = fmt.Sprintf("%s/%x", rev, sum)
 	}
 	j.m.mu.Lock()
-	before := j.w.levels
+	before := p.w.levels
 	j.m.mu.Unlock()
 	if before != nil && before.side.sum.Rev == rev {
 		return before, nil
 	}
-	path, prefix := j.path(c.ID, set.ID)
+	path, _ := j.path(c.ID, set.ID)
 	if path != "" {
-		if l, err := j.open(path, rev, set); l != nil || err != nil {
+		if l, err := j.read(path, rev, set, c.ID); l != nil || err != nil {
 			return l, err
 		}
 	}
 	j.m.o.Log.Info("the levels for tiles are being made", "collection", c.ID, "set", set.ID, "features", c.Count)
-	return j.make(ctx, &maker{st: st, c: c, set: set, move: move}, path, prefix)
+	return j.make(ctx, p, &maker{st: st, c: c, set: set, move: move})
 }
 
 // path returns where the side file lies, and how the names of such files of all states begin; "" without a folder.
@@ -378,8 +414,8 @@ func (j *job) path(collection, set string) (path, prefix string) {
 	return filepath.Join(j.m.o.Dir, "tiles", fmt.Sprintf("%s%016x.levels", prefix, h.Sum64())), prefix
 }
 
-// open reads a side file; nil when there is none of that revision that can be used.
-func (j *job) open(path, rev string, set *Set) (*levels, error) {
+// read reads a side file; nil when there is none of that revision that can be used.
+func (j *job) read(path, rev string, set *Set, collection string) (*levels, error) {
 	s, err := openSide(path)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -390,7 +426,7 @@ func (j *job) open(path, rev string, set *Set) (*levels, error) {
 	if s.sum.Rev != rev {
 		return nil, s.close()
 	}
-	l, err := j.m.newLevels(set, j.k.collection, s, j.live)
+	l, err := j.m.newLevels(set, collection, s, j.live)
 	if err != nil {
 		j.m.o.Log.Warn("a side file with levels for tiles is made anew", "path", path, "why", err)
 		return nil, s.close()
@@ -398,7 +434,8 @@ func (j *job) open(path, rev string, set *Set) (*levels, error) {
 	return l, nil
 }
 
-func (j *job) make(ctx context.Context, b *maker, path, prefix string) (*levels, error) {
+func (j *job) make(ctx context.Context, p *part, b *maker) (*levels, error) {
+	path, prefix := j.path(b.c.ID, b.set.ID)
 	out, err := newSideWriter(path)
 	if err != nil {
 		return nil, err
@@ -407,7 +444,7 @@ func (j *job) make(ctx context.Context, b *maker, path, prefix string) (*levels,
 	logged := time.Now()
 	b.out, b.told = out, func(done int) {
 		j.m.mu.Lock()
-		j.w.done = done
+		p.w.done = done
 		j.m.mu.Unlock()
 		if time.Since(logged) > 5*time.Second {
 			logged = time.Now()
@@ -434,7 +471,7 @@ func (j *job) make(ctx context.Context, b *maker, path, prefix string) (*levels,
 	if path != "" {
 		tidy(path, prefix)
 	}
-	j.made = true
+	p.made = true
 	return j.m.newLevels(b.set, b.c.ID, s, live)
 }
 

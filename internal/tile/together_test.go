@@ -1,0 +1,246 @@
+package tile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/mvt"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
+	"grense/internal/tile"
+	"grense/internal/wkb"
+)
+
+// written is a store into which somebody writes between two questions.
+type written struct {
+	store.Store
+	asked func()
+}
+
+func (w written) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	w.asked()
+	return w.Store.Page(ctx, q)
+}
+
+func (w written) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	w.asked()
+	return w.Store.Fetch(ctx, collection, rows, want, fn)
+}
+
+func (w written) Snapshot(ctx context.Context) (store.Snapshot, error) {
+	w.asked()
+	snap, err := w.Store.(store.Snapshotter).Snapshot(ctx)
+	return writtenSnapshot{snap, w.asked}, err
+}
+
+type writtenSnapshot struct {
+	store.Snapshot
+	asked func()
+}
+
+func (w writtenSnapshot) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	w.asked()
+	return w.Snapshot.Page(ctx, q)
+}
+
+func (w writtenSnapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	w.asked()
+	return w.Snapshot.Fetch(ctx, collection, rows, want, fn)
+}
+
+// writtenFile tells the state of a file, as the file does.
+type writtenFile struct{ written }
+
+func (w writtenFile) State(ctx context.Context) (uint64, error) {
+	return w.Store.(store.Stated).State(ctx)
+}
+
+// writtenDatabase tells the mark of a database, as the database does.
+type writtenDatabase struct{ written }
+
+func (w writtenDatabase) Mark(ctx context.Context, collections ...string) (string, error) {
+	w.asked()
+	return w.Store.(store.Marked).Mark(ctx, collections...)
+}
+
+// twoTables writes two collections, each of ten squares that bear the number 0.
+func twoTables(t *testing.T, w store.Writer) {
+	t.Helper()
+	for _, id := range []string{"a", "b"} {
+		c := &store.Collection{ID: id, Table: id, Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, Geometry: &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33},
+			Properties: []store.Property{{Name: "tall", Column: "tall", Type: cql2.TypeInteger}}}
+		if err := w.Define(t.Context(), c, false); err != nil {
+			t.Fatal(err)
+		}
+		insert, err := w.Insert(t.Context(), id, []string{"fid", "tall", "geom"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 10 {
+			if err := insert(int64(i), int64(0), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// changing is a store of two tables, whose numbers next makes one larger in one transaction.
+type changing struct {
+	st    store.Store
+	next  func()
+	asked *func() // is called before each question to the store
+}
+
+func changingFile(t *testing.T) changing {
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	storetest.Write(t, func(w store.Writer) { twoTables(t, w) })(gpkg.Create(t.Context(), path))
+	asked := func() {}
+	c := changing{asked: &asked, st: writtenFile{written{open(t, path), func() { asked() }}}}
+	c.next = func() {
+		conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+		if err == nil {
+			defer conn.Close()
+			conn.SetBusyTimeout(10 * time.Second)
+			for _, name := range []string{"ST_MinX", "ST_MaxX", "ST_MinY", "ST_MaxY", "ST_IsEmpty"} { // which the triggers of the index call
+				f := func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) { return sqlite.IntegerValue(0), nil }
+				err = errors.Join(err, conn.CreateFunction(name, &sqlite.FunctionImpl{NArgs: 1, AllowIndirect: true, Scalar: f}))
+			}
+			err = errors.Join(err, sqlitex.ExecuteScript(conn, "UPDATE a SET tall = tall + 1; UPDATE b SET tall = tall + 1", nil)) // a script is one transaction
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	return c
+}
+
+func changingDatabase(t *testing.T) changing {
+	url := cluster.Database(t)
+	storetest.Write(t, func(w store.Writer) { twoTables(t, w) })(postgis.Create(t.Context(), url))
+	asked := func() {}
+	c := changing{asked: &asked, st: writtenDatabase{written{storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{})), func() { asked() }}}}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	c.next = func() {
+		if _, err := conn.Exec(context.Background(), "BEGIN; UPDATE grense.a SET tall = tall + 1; UPDATE grense.b SET tall = tall + 1; COMMIT"); err != nil {
+			t.Error(err)
+		}
+	}
+	return c
+}
+
+// numbersIn are the numbers in the layers of a tile, without repetition.
+func numbersIn(t *testing.T, m *tile.Maker, st store.Store, a tile.Ask) (list []float64) {
+	t.Helper()
+	made, err := m.Tile(t.Context(), st, a)
+	for n := 0; isChanged(err) && n < 5; n++ { // as the server asks again
+		made, err = m.Tile(t.Context(), st, a)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers, err := mvt.Unmarshal(made.Data)
+	if err != nil || len(layers) != 2 || len(layers[0].Features) != 10 || len(layers[1].Features) != 10 {
+		t.Fatalf("%d layers, %v", len(layers), err)
+	}
+	for _, f := range featuresOf(layers) {
+		list = append(list, f.Properties["tall"].(float64))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// TestLayersOfATileAreOfOneState: whatever is written between which questions, with levels of some layers or of all, and whichever of them a filter chooses from.
+func TestLayersOfATileAreOfOneState(t *testing.T) {
+	t.Parallel()
+	for name, made := range map[string]func(*testing.T) changing{"file": changingFile, "database": changingDatabase} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := made(t)
+			set := find(t, "utm33n")
+			for _, levels := range [][]string{nil, {"b"}, {"a", "b"}} {
+				for _, filtered := range [][]string{nil, {"a"}, {"b"}, {"a", "b"}} {
+					for n := range 7 {
+						m := tile.NewMaker(tile.Options{})
+						for _, id := range levels {
+							ready(t, m, c.st, "utm33n", id)
+							if n%2 == 1 { // between the levels of one and of the other
+								c.next()
+							}
+						}
+						ask := tile.Ask{Set: set, Tile: tile.Tile{Z: 8, Row: 117, Col: 115}}
+						for _, id := range []string{"a", "b"} {
+							q := tile.Query{Collection: id}
+							if slices.Contains(filtered, id) {
+								q.Filter = checked(t, c.st, id, "tall >= 0")
+							}
+							ask.Layers = append(ask.Layers, q)
+						}
+						after := n
+						*c.asked = func() {
+							if after--; after == 0 {
+								c.next()
+							}
+						}
+						got := numbersIn(t, m, c.st, ask)
+						*c.asked = func() {}
+						if len(got) != 1 {
+							t.Errorf("levels of %v, a filter on %v, written before question %d: numbers %v", levels, filtered, n, got)
+						}
+						if err := m.Close(); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestLevelsOfSeveralLayersFollowTogether: while rows of a database change again and again, and with them the levels, a tile never has one layer of before and another of after.
+func TestLevelsOfSeveralLayersFollowTogether(t *testing.T) {
+	t.Parallel()
+	c := changingDatabase(t)
+	m := tile.NewMaker(tile.Options{Check: time.Millisecond})
+	defer m.Close()
+	ready(t, m, c.st, "utm33n", "a")
+	ready(t, m, c.st, "utm33n", "b")
+	ask := tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: 8, Row: 117, Col: 115}, Layers: []tile.Query{{Collection: "a"}, {Collection: "b"}}}
+	for i := range 20 {
+		c.next()
+		for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			got := numbersIn(t, m, c.st, ask)
+			if len(got) != 1 {
+				t.Fatalf("numbers %v", got)
+			}
+			if got[0] == float64(i+1) {
+				break
+			}
+			if time.Now().After(until) {
+				t.Fatalf("levels stay at %v, %d is written", got, i+1)
+			}
+		}
+	}
+	if made, err := m.Tile(t.Context(), c.st, ask); err != nil || !made.Keep || fmt.Sprint(made.Rev) != m.Rev(c.st, ask.Set, "a", "b") {
+		t.Errorf("a tile of levels is not kept: %+v, %v", made, err)
+	}
+}
+
+func isChanged(err error) bool { return errors.Is(err, store.ErrChanged) }
