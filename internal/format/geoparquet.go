@@ -17,7 +17,7 @@ import (
 )
 
 var geoParquet = &Format{Name: "parquet", Media: "application/vnd.apache.parquet", Ext: ".parquet", Title: "GeoParquet 1.1",
-	Losses: []string{"the order of features"},
+	Losses: []string{"the order of features", "moments finer than a microsecond are cut"},
 	open: func(w io.Writer, o Options) (Writer, error) {
 		t, err := newTable(o, 1)
 		if err != nil {

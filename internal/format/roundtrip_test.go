@@ -342,3 +342,35 @@ func TestTooManyRowsForASheetAreRefused(t *testing.T) {
 		t.Errorf("one row more: %v, after %d bytes", err, b.Len())
 	}
 }
+
+// The length of a row is 16 bits in a shapefile: of a longer one readers would find no row at all.
+func TestARowBeyondWhatAShapefileHoldsIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, long := range []bool{false, true} {
+		c, fs := clashing(1)
+		c.Properties, fs[0].Values = nil, nil
+		for i := range 258 { // and the id: 65,532 and 4 bytes, and the mark of the row
+			c.Properties = append(c.Properties, store.Property{Name: fmt.Sprintf("p%d", i)})
+			fs[0].Values = append(fs[0].Values, strings.Repeat("x", 254-2*b2i(!long && i == 0)))
+		}
+		var b strings.Builder
+		w, err := format.Find("shapefile").Open(&b, format.Options{Collection: c, Temp: t.TempDir()})
+		if err == nil {
+			err = w.Write(&fs[0])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = w.Close(false)
+		if refused := problem.Of(err).Kind == problem.Invalid && b.Len() == 0; refused != long || !long && err != nil {
+			t.Errorf("too long %v: %v after %d bytes", long, err, b.Len())
+		}
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -16,12 +16,22 @@ import (
 )
 
 var shapefile = &Format{Name: "shapefile", Media: "application/zip", Ext: ".shp.zip", Title: "Shapefile (zip)",
-	Losses: []string{"names of properties beyond 10 bytes are cut", "texts beyond 254 bytes are cut", "null texts and truth values are blank", "timestamps and JSON are text",
-		"geometries of several kinds are split into one file a kind", "the difference between polygons and multipolygons"},
+	Losses: []string{"names of properties beyond 10 bytes are cut", "texts beyond 254 bytes are cut, and blanks at their end are lost", "null texts and truth values are blank",
+		"timestamps, JSON and integers beyond 17 digits are text", "geometries of several kinds are split into one file a kind", "the difference between polygons and multipolygons",
+		"positions without a height, in a file with heights, have height 0"},
 	open: newShapefile}
 
 // mostShapefile is how large a file of a shapefile may be: offsets are 31 bits of 16-bit words, but many readers stop at 2 GiB.
-const mostShapefile = math.MaxInt32
+// mostRecord is how many bytes a row of its table may have, whose length is 16 bits.
+const (
+	mostShapefile = math.MaxInt32
+	mostRecord    = math.MaxUint16
+)
+
+// errLarge refuses what a shapefile has no room for.
+func errLarge(what string) error {
+	return problem.Invalidf("f", "shapefile", "%s; narrow the selection by a filter or by properties, or use f=gpkg or f=flatgeobuf", what)
+}
 
 // Kinds of layers: a shapefile has one.
 const (
@@ -172,6 +182,9 @@ func (s *shapefileWriter) layer(out *zip.Writer, name string, kind int, bare boo
 	}
 	l := &shapeLayer{kind: kind, z: s.t.z, shp: body[0], shx: body[1], bound: wkb.EmptyBound(), zs: [2]float64{math.Inf(1), math.Inf(-1)}}
 	dbf := newDBF(s.t, body[2])
+	if dbf.size() > mostRecord {
+		return errLarge("a row of a shapefile has at most 65,535 bytes, and texts have the width of the longest")
+	}
 	err := s.t.read(func(_ int, values []any, geom []byte) error {
 		var g shape
 		ok := false
@@ -254,7 +267,7 @@ func (l *shapeLayer) add(g *shape, some bool) error {
 	l.buf = b
 	at := 100 + l.shp.size
 	if at+8+int64(len(b)) > mostShapefile {
-		return problem.Invalidf("f", "shapefile", "a shapefile holds at most 2 GB; narrow the selection by a filter, or use f=gpkg or f=flatgeobuf")
+		return errLarge("a shapefile holds at most 2 GB")
 	}
 	l.n++
 	var head [8]byte
@@ -421,8 +434,20 @@ func (d *dbfWriter) add(values []any) error {
 		b = c.append(b, values[i])
 	}
 	d.buf = b
+	if d.f.size+int64(len(b)) > mostShapefile {
+		return errLarge("a shapefile holds at most 2 GB")
+	}
 	_, err := d.f.Write(b)
 	return err
+}
+
+// size is how many bytes a row has.
+func (d *dbfWriter) size() int {
+	n := 1
+	for _, c := range d.cols {
+		n += c.width
+	}
+	return n
 }
 
 // append writes a value in the width of the column: numbers to the right, texts to the left, nothing as blanks.
@@ -454,14 +479,10 @@ func (c dbfColumn) append(b []byte, v any) []byte {
 }
 
 func (d *dbfWriter) header() []byte {
-	size := 1
-	for _, c := range d.cols {
-		size += c.width
-	}
 	b := []byte{3, 95, 7, 26} // a date, as GDAL writes it: that of today would make two files of the same data differ
 	b = binary.LittleEndian.AppendUint32(b, d.n)
 	b = binary.LittleEndian.AppendUint16(b, uint16(32+32*len(d.cols)+1))
-	b = binary.LittleEndian.AppendUint16(b, uint16(size))
+	b = binary.LittleEndian.AppendUint16(b, uint16(d.size()))
 	b = append(b, make([]byte, 20)...)
 	for _, c := range d.cols {
 		var f [32]byte

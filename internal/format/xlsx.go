@@ -19,8 +19,9 @@ import (
 const MostRows = 1<<20 - 1
 
 var xlsx = &Format{Name: "xlsx", Media: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", Ext: ".xlsx", Title: "Excel (XLSX)", Lon: true, Most: MostRows,
-	Losses: []string{"geometries other than points", "integers beyond 15 digits are text", "texts beyond 32,767 characters are cut", "dates before 1900 are text"},
-	open:   newXLSX}
+	Losses: []string{"geometries other than points", "heights", "null and an empty text are the same", "integers beyond 15 digits are text", "texts beyond 32,767 characters are cut",
+		"dates before 1901 are text", "moments are in UTC without saying so, to the millisecond", noXML},
+	open: newXLSX}
 
 // xlsxWriter writes a workbook with one sheet (ECMA-376): a header, frozen, then a row for each feature. Texts stay texts, so that codes
 // keep their zeros; numbers, truth values and dates have their types. Points have the columns lon and lat, in degrees.

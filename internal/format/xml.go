@@ -10,6 +10,9 @@ import (
 	"grense/internal/store"
 )
 
+// noXML is a loss of the formats that are XML.
+const noXML = "characters that XML does not allow are U+FFFD"
+
 const xmlHead = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
 
 // appendXML appends character data for elements and attributes. Characters that XML 1.0 has not (2.2) become U+FFFD.

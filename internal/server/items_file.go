@@ -47,6 +47,9 @@ func (c *call) tellLosses(h http.Header, f *format.Format) {
 	var losses []string
 	if f != nil {
 		losses = slices.Clip(f.Losses)
+		if c.output().dialect == "excel" {
+			losses = append(losses, "texts that a spreadsheet takes for formulas begin with an apostrophe")
+		}
 	}
 	if p, ok := c.params.(profiled); ok && c.rep.F != asGeoJSON.F && *p.toldProfile() != "" {
 		losses = append(losses, "the profile "+*p.toldProfile()+", which f=json has")

@@ -61,6 +61,18 @@ func TestPagesComeInEveryFormatOfFiles(t *testing.T) {
 	}
 }
 
+// TestTheDialectOfSpreadsheetsTellsWhatItChanges of a text that is no formula, on items and downloads.
+func TestTheDialectOfSpreadsheetsTellsWhatItChanges(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for path, want := range map[string]bool{"items?f=csv&dialect=excel": true, "download?f=csv&dialect=excel": true, "items?f=csv": false, "download?f=csv": false} {
+		res, _ := fetchAs(t, a.URL+"/collections/fylker/"+path, nil)
+		if told := strings.Contains(res.Header.Get("Format-Losses"), "an apostrophe"); res.StatusCode != 200 || told != want {
+			t.Errorf("%s: %d, the losses are %q", path, res.StatusCode, res.Header.Get("Format-Losses"))
+		}
+	}
+}
+
 // TestWhatHasNotTheProfileTellsSo: it is no error (OGC 23-058r2, 13), and it is not passed over in silence.
 func TestWhatHasNotTheProfileTellsSo(t *testing.T) {
 	t.Parallel()
