@@ -1,0 +1,81 @@
+//go:build unix
+
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"grense/internal/store/storetest"
+)
+
+// TestAttackWholeDownloadsFromPostGIS downloads 1.1 million places from a database in every format and tells memory above that of the idle server. A reader
+// who stops holds no connection, and has what was there when it began.
+func TestAttackWholeDownloadsFromPostGIS(t *testing.T) {
+	attack(t)
+	file := largeRegister(t)
+	var cluster storetest.Cluster
+	t.Cleanup(cluster.Stop)
+	address := cluster.Database(t)
+	if out, err := program(t, t.Context(), t.TempDir(), "import", file, "--layer", "sted", "--into", address, "--collection", "sted").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %.500s", err, out)
+	}
+	ask(t, address, "VACUUM ANALYZE")
+	for name, bound := range map[string]int64{"geojsonseq": 64 << 20, "csv": 64 << 20, "flatgeobuf": 256 << 20, "parquet": 256 << 20, "gpkg": 256 << 20, "shapefile": 256 << 20, "topojson": 256 << 20} {
+		t.Run(name, func(t *testing.T) {
+			s := serveDatabase(t, address)
+			var doc struct{ ItemCount int }
+			s.getJSON(t, "/collections/sted", &doc)
+			idle := s.peak(t)
+			n := s.discard(t, "/collections/sted/download?f="+name)
+			figure(t, fmt.Sprintf("%s of %d places in PostGIS, %d MB: memory above idle, bytes", name, doc.ItemCount, n>>20), s.peak(t)-idle, bound)
+		})
+	}
+	for _, f := range []string{"geojsonseq", "csv"} {
+		t.Run(f+", a reader who stops", func(t *testing.T) { stops(t, address, f) })
+	}
+}
+
+// stops reads the beginning of a download, has every row changed, and then reads the rest.
+func stops(t *testing.T, address, f string) {
+	s := serveDatabase(t, address)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/collections/sted/download?f="+f, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-API-Key", s.key)
+	req.Header.Set("Accept-Encoding", "identity")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(res, err)
+	}
+	defer res.Body.Close()
+	if _, err := io.CopyN(io.Discard, res.Body, 1000); err != nil {
+		t.Fatal(err)
+	}
+	const held = "SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL AND backend_type = 'client backend'"
+	if n := ask(t, address, "SELECT 1 FROM pg_sleep(3)", held); n[0] != 0 {
+		t.Errorf("%d connections are in a transaction while nobody reads", n[0])
+	}
+	table := "UPDATE grense.sted SET stedstatus = 'changed-" + f + "'"
+	ask(t, address, table)
+	lines, changed := 0, 0
+	buf := make([]byte, 1<<20)
+	for err == nil {
+		var n int
+		n, err = res.Body.Read(buf)
+		lines += bytes.Count(buf[:n], []byte{'\n'})
+		changed += bytes.Count(buf[:n], []byte("changed-"+f))
+	}
+	figure(t, f+" from PostGIS, every row changed while its reader stood still: changed values in it", changed, 0)
+	if err != io.EOF || lines < 1_100_000 {
+		t.Errorf("%d lines, %v", lines, err)
+	}
+}
