@@ -9,7 +9,7 @@ import (
 
 // suggest ends a sentence about an unknown name: with the name that was meant, or with a list of what there is, in that form.
 func suggest(name string, names []string, list string) problem.Saying {
-	if best := nearest(name, names); best != "" {
+	if best := Nearest(name, names); best != "" {
 		return problem.Sayf("; did you mean '%s'?", best)
 	}
 	const most = 20
@@ -24,9 +24,9 @@ func suggest(name string, names []string, list string) problem.Saying {
 	return problem.Sayf(list, strings.Join(sorted, ", "))
 }
 
-// nearest returns the name that is most like s; "" when none is near. Equal but for case and marks is nearest, then names of which s
+// Nearest returns the name that is most like s; "" when none is near. Equal but for case and marks is nearest, then names of which s
 // is a short form ("kommunenr" for "kommunenummer"), then names with few letters changed.
-func nearest(s string, names []string) string {
+func Nearest(s string, names []string) string {
 	best, least := "", 1000
 	key := Norm(s)
 	for _, name := range names {

@@ -86,6 +86,7 @@ var pageKinds = []pageKind{
 	{name: "about", route: "/about", path: "/about?f=html"},
 	{name: "accessibility", route: "/accessibility", path: "/accessibility?f=html"},
 	{name: "soap", route: "/soap/stedsnavn/v1", path: "/soap/stedsnavn/v1?f=html"},
+	{name: "soap-programs", route: "/soap/stedsnavn/v1", path: "/soap/stedsnavn/v1?f=html&part=programs"},
 	{name: "key", route: "/key", path: "/key?f=html"},
 	{name: "key-code-used", route: "/key", path: "/key?f=html&code=used", status: http.StatusGone},
 	{name: "no-such-page", route: "-", path: "/no/such/page?f=html", status: http.StatusNotFound},

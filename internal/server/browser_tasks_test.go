@@ -149,7 +149,7 @@ var visitorTasks = []struct {
 	{"a place by SOAP form", 3, func(v *visitor, _ site) {
 		v.follow(`.more a[href*="/soap/"]`)
 		v.write(`[name="Stedsnavn"]`, "Oslo")
-		v.choose(`[name="KommunerIds"]`, "Oslo")
+		v.write(`[name="KommunerIds"]`, "oslo")
 		v.follow("main form[method=post] button")
 		if v.address().Fragment != "answer" {
 			v.t.Errorf("the page is not at the answer: %s", v.address())

@@ -22,7 +22,11 @@ func (s *Server) collections(c *call) (*answer, error) {
 		m := c.catalogLD(nil)
 		var sets []any
 		for i := range doc.Collections {
-			sets = append(sets, datasetLD(&doc.Collections[i]))
+			set := datasetLD(&doc.Collections[i])
+			if c.rep.F == asHTML.F { // the page of each has the rest
+				set = named(set, "description")
+			}
+			sets = append(sets, set)
 		}
 		m["dataset"] = sets
 		return m
@@ -37,6 +41,9 @@ func (s *Server) collection(c *call) (*answer, error) {
 		m := datasetLD(&doc)
 		m["@context"] = "https://schema.org/docs/jsonldcontext.jsonld"
 		m["includedInDataCatalog"] = c.catalogLD(nil)
+		if c.rep.F == asHTML.F {
+			m["includedInDataCatalog"] = named(c.catalogLD(nil))
+		}
 		return m
 	}
 	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open", Tiled: tileSets(c.coll) != nil,
@@ -255,6 +262,17 @@ func datasetLD(d *ogcapi.Collection) map[string]any {
 		m["temporalCoverage"] = orOpen(iv[0]) + "/" + orOpen(iv[1])
 	}
 	return m
+}
+
+// named is what tells a thing of linked data from others, and some members more.
+func named(m map[string]any, more ...string) map[string]any {
+	out := map[string]any{}
+	for _, name := range append(more, "@type", "@id", "url", "name") {
+		if v, ok := m[name]; ok {
+			out[name] = v
+		}
+	}
+	return out
 }
 
 // boxText writes a box as schema.org wants it: latitude before longitude, south-west before north-east.

@@ -163,7 +163,7 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 		if plain, err := c.s.pages.render(c, pg); err == nil {
 			h.Set("Content-Type", asHTML.contentType())
 			h.Set("Content-Language", languageTag(c.lang))
-			c.writeBody(w, p.Status, &body{plain: []byte(redact(string(plain)))})
+			c.writeBody(w, p.Status, once([]byte(redact(string(plain)))))
 			return
 		}
 		c.s.log.ErrorContext(c.r.Context(), "error page failed", "request", c.id, "err", err)

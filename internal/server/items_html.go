@@ -119,7 +119,10 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 		return err
 	}
 	v.Returned, v.Table, v.Map, v.Example = len(p.Rows), template.HTML(parts.rows.mark()), template.HTML(parts.drawn.mark()), string(parts.example.JSON)
-	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: true, LD: template.JS(parts.list.mark()), Copies: c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&"))}
+	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: true, LD: template.JS(parts.list.mark())}
+	if len(p.Rows) > 0 {
+		pg.Copies = c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&"))
+	}
 	if len(p.Rows) >= manyFeatures {
 		if err := c.writing(); err != nil {
 			return err

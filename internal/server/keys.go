@@ -206,7 +206,7 @@ func (c *call) keyPage(w http.ResponseWriter, status int, message string) error 
 		return err
 	}
 	h.Set("Content-Type", asHTML.contentType())
-	c.writeBody(w, status, &body{plain: plain})
+	c.writeBody(w, status, once(plain))
 	return nil
 }
 

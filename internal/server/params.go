@@ -135,7 +135,10 @@ type apiParams struct{ swagger bool }
 func newAPIParams(*call) any { return &apiParams{} }
 
 // soapParams are those of the page of the place-name service.
-type soapParams struct{ operation string } // "": the first that is shown
+type soapParams struct {
+	operation string // "": the first that is shown
+	programs  bool   // what programs need to know, instead of the form
+}
 
 func newSOAPParams(*call) any { return &soapParams{} }
 
@@ -425,6 +428,15 @@ var (
 		parse:  into(func(c *call, p *tileParams, v []string) error { return p.choose(c, v[0]) })}
 
 	paramOperation = &param{Name: "operation", Description: "Operation of the place-name service", Schema: schemaString, parse: into(func(_ *call, p *soapParams, v []string) error { p.operation = v[0]; return nil })}
+
+	paramPart = &param{Name: "part", Description: "Part of the page: search, the default, is the form; programs has addresses, rules and examples", Schema: map[string]any{"type": "string", "enum": []string{"search", "programs"}},
+		parse: into(func(_ *call, p *soapParams, v []string) error {
+			if v[0] != "search" && v[0] != "programs" {
+				return problem.Invalidf("part", v[0], "use search or programs")
+			}
+			p.programs = v[0] == "programs"
+			return nil
+		})}
 
 	paramCode     = &param{Name: "code", Description: "One-time code", Schema: schemaString, parse: into(func(_ *call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
 	paramNextPage = &param{Name: "next", Description: "Page to open afterwards", Schema: schemaString, parse: into(func(_ *call, p *keyParams, v []string) error { p.next = v[0]; return nil })}

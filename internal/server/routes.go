@@ -284,7 +284,7 @@ func (s *Server) table() []*route {
 		{Path: "/preview.png", Op: "getPreview", Summary: "Picture of the service", Formats: []rep{asPNG, asJSON}, NoAccept: true, Hidden: true, Get: s.preview},
 		{Path: "/about", Op: "getAbout", Summary: "About the service", Formats: []rep{asHTML, asJSON}, Hidden: true, Get: s.about},
 		{Path: "/accessibility", Op: "getAccessibility", Summary: "Accessibility statement", Formats: []rep{asHTML, asJSON}, Hidden: true, Get: s.accessibility},
-		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*param{paramOperation}, New: newSOAPParams, Formats: []rep{asHTML, asJSON}, Hidden: true,
+		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*param{paramOperation, paramPart}, New: newSOAPParams, Formats: []rep{asHTML, asJSON}, Hidden: true,
 			Stream: s.soapPage, Post: s.soapTry},
 		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key", Params: []*param{paramCode, paramNextPage}, New: newKeyParams, Formats: []rep{asHTML, asJSON}, Hidden: true,
 			Stream: s.keyForm, Post: s.keyPost},

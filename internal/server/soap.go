@@ -155,10 +155,11 @@ func holdsRegister(cat *store.Catalog) bool {
 type soapView struct {
 	Endpoint, WSDL, Single string // absolute addresses
 	Schemas                []string
-	Rules                  []soapRule
+	Rules                  []soapRule // of the part for programs, as the examples
 	Examples               []soapExample
 	Hits                   *hitTable // of the answer; nil when there are none
 	CodeLists              string    // address of the page
+	Programs               string    // address of the part for programs
 	Action                 string    // where the form goes
 	Operations             []string
 	Selected               string // operation of the example
@@ -166,7 +167,7 @@ type soapView struct {
 	Fields                 []soapField
 	faulty
 	Written  bool   // the request was written as XML
-	Broken   string // why it is no XML; "" for nothing
+	Broken   string // where it is no XML, as a sentence; "" for nothing
 	Fault    string // what the service says is wrong with it; "" for nothing
 	Response string // what came back; "" before the form was sent
 	Status   int    // of the response; 0 before the form was sent
@@ -211,10 +212,14 @@ func (s *Server) soapPage(c *call, w http.ResponseWriter) error {
 	}
 	v.Request = string(contract.ExampleRequest(op, false, s.cfg.SOAP.NamespaceBase))
 	var err error
+	if c.params.(*soapParams).programs {
+		v.tellPrograms(c)
+		return c.writeSOAPPage(w, &page{Name: "soap-programs", Title: c.text("soap.programs"), Description: c.text("soap.programs-lead"), Crumbs: append(c.crumbs(""), crumb{c.text("soap.title"), c.htmlHref(soapPath)}), Data: &v})
+	}
 	if v.Fields, err = c.soapForm(op, nil); err != nil {
 		return err
 	}
-	return c.writeSOAPPage(w, v)
+	return c.writeSOAPForm(w, v)
 }
 
 // soapTry sends the envelope of the form to the service and shows request and answer.
@@ -242,12 +247,15 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 	}
 	if c.r.PostForm.Has("request") {
 		v.Request = c.r.PostForm.Get("request")
-		if v.Broken = brokenXML(v.Request); v.Broken != "" {
+		if v.Broken = c.brokenXML(v.Request); v.Broken != "" {
 			v.Written = true
-			return c.writeSOAPPage(w, v)
+			return c.writeSOAPForm(w, v)
 		}
 	} else {
-		r, ok := c.writeRequest(op, v.Fields)
+		r, ok, err := c.writeRequest(op, v.Fields)
+		if err != nil {
+			return err
+		}
 		if !ok {
 			for _, f := range v.Fields {
 				if f.Fault != nil {
@@ -255,7 +263,7 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 				}
 			}
 			v.Request = string(contract.ExampleRequest(op, false, s.cfg.SOAP.NamespaceBase))
-			return c.writeSOAPPage(w, v)
+			return c.writeSOAPForm(w, v)
 		}
 		v.Request = s.envelope(r)
 	}
@@ -269,16 +277,21 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 	s.soap.Call(res, req)
 	v.Status, v.Response = res.status, res.text()
 	v.Hits, v.Fault = c.hitsOf(v.Response), faultOf(v.Response)
-	return c.writeSOAPPage(w, v)
+	return c.writeSOAPForm(w, v)
 }
 
 func (c *call) soapViewOf(op string) soapView {
 	at := c.base() + soapPath + "/"
-	v := soapView{Endpoint: at + soap.Endpoint, WSDL: at + soap.Endpoint + "?wsdl", Single: at + soap.Endpoint + "?singleWsdl", CodeLists: c.htmlHref("/codelists"), Action: c.base() + soapPath, Operations: operationNames(), Selected: op,
+	v := soapView{Endpoint: at + soap.Endpoint, WSDL: at + soap.Endpoint + "?wsdl", Single: at + soap.Endpoint + "?singleWsdl", CodeLists: c.htmlHref("/codelists"), Programs: c.htmlHref(soapPath + "?part=programs"), Action: c.base() + soapPath, Operations: operationNames(), Selected: op,
 		Keyed: c.s.cfg.Auth != "open", NeedsKey: c.s.cfg.Auth != "open" && cookieKey(c.r) == ""}
 	for _, f := range c.s.soap.Files() {
 		v.Schemas = append(v.Schemas, at+f)
 	}
+	return v
+}
+
+// tellPrograms adds the rules and the examples, in the language of the page.
+func (v *soapView) tellPrograms(c *call) {
 	filled := map[string]any{"limit": c.s.cfg.SOAP.MaxHits, "geometry": "EPSG:" + strconv.Itoa(c.s.cfg.SOAP.CRS)}
 	for _, name := range soapRules {
 		text := c.text(fmt.Sprintf("soap.rule.%s-text", name))
@@ -290,7 +303,6 @@ func (c *call) soapViewOf(op string) soapView {
 	for _, e := range contract.Examples() {
 		v.Examples = append(v.Examples, soapExample{c.text(fmt.Sprintf("soap.example.%s", e.Name)), e.Request.Operation(), string(e.Message(c.s.cfg.SOAP.NamespaceBase))})
 	}
-	return v
 }
 
 func operationNames() []string {
@@ -301,9 +313,14 @@ func operationNames() []string {
 	return out
 }
 
-func (c *call) writeSOAPPage(w http.ResponseWriter, v soapView) error {
+// writeSOAPForm writes the page with the form.
+func (c *call) writeSOAPForm(w http.ResponseWriter, v soapView) error {
+	return c.writeSOAPPage(w, &page{Name: "soap", Title: c.text("soap.title"), Description: c.text("soap.description"), Crumbs: c.crumbs(""), Data: &v, Refused: v.Faults != nil || v.Broken != ""})
+}
+
+func (c *call) writeSOAPPage(w http.ResponseWriter, pg *page) error {
 	h := w.Header()
-	plain, err := c.s.pages.render(c, &page{Name: "soap", Title: c.text("soap.title"), Description: c.text("soap.description"), Crumbs: c.crumbs(""), Data: &v, Refused: v.Faults != nil || v.Broken != ""})
+	plain, err := c.s.pages.render(c, pg)
 	if err != nil {
 		return err
 	}

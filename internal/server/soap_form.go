@@ -8,19 +8,22 @@ import (
 	"io"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	contract "grense/api/placename"
+	"grense/internal/cql2"
 )
 
 // soapField is a field of the form that writes the request of a search.
 type soapField struct {
-	Name, Title, Type, Mode, Value string
-	Options                        choices // nil: any value
-	Fault                          *fieldFault
+	Name, Title, Type, Mode, Value, Hint string
+	List                                 string  // of whose codes the value is one by name, where they are too many to choose from; "": of none
+	Options                              choices // nil: any value
+	Fault                                *fieldFault
 }
 
 // soapRequests make an empty request of each search.
@@ -88,7 +91,12 @@ func (c *call) soapForm(operation string, typed url.Values) (fields []soapField,
 		case *bool:
 			f.Options = choices{{Value: "true", Title: c.text("items.yes"), Selected: f.Value == "true"}, {Value: "false", Title: c.text("items.no"), Selected: f.Value == "false"}}
 		}
-		if x.list != "" {
+		switch {
+		case x.field == "Stedsnavn" || x.field == "Skrivemaate":
+			f.Hint = c.text("soap.names-hint")
+		case x.list == "kommune": // of 357 names, which weigh a third of a page
+			f.List, f.Hint = x.list, c.text("soap.municipality-hint")
+		case x.list != "":
 			if f.Options, f.Value, err = c.listChoices(x.list, f.Value); err != nil {
 				return nil, err
 			}
@@ -128,8 +136,47 @@ func (c *call) listChoices(list, typed string) (out choices, code string, err er
 	return out, code, nil
 }
 
+// codeOf is the code that was typed, or whose name was, however it is written; where there is none of it, what to say.
+func (c *call) codeOf(list, typed string) (code, fault string, err error) {
+	names, err := c.codeNames(list)
+	if err != nil || len(names.codes) == 0 || names.of[typed] != nil {
+		return typed, "", err
+	}
+	key := cql2.Norm(withoutTypes(typed))
+	var called, all []string
+	for _, code := range names.codes {
+		for _, name := range names.of[code] {
+			all = append(all, name)
+			for _, part := range append(strings.Split(name, " - "), name) {
+				if cql2.Norm(part) == key && !slices.Contains(called, code) {
+					called = append(called, code)
+				}
+			}
+		}
+	}
+	switch len(called) {
+	case 0:
+		if near := cql2.Nearest(withoutTypes(typed), all); near != "" {
+			return "", c.text("fault.name-near", near), nil
+		}
+		return "", c.text("fault.name-none"), nil
+	case 1:
+		return called[0], "", nil
+	}
+	return "", c.text("fault.name-several", strings.Join(called, ", ")), nil
+}
+
+// withoutTypes leaves out words of type beside others, as in "Bærum kommune".
+func withoutTypes(typed string) string {
+	words := strings.Fields(typed)
+	if kept := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return typeWords[strings.ToLower(w)] != "" }); len(kept) > 0 {
+		words = kept
+	}
+	return strings.Join(words, " ")
+}
+
 // writeRequest makes the request of the fields. Fields that cannot be read have a fault afterwards; then ok is false.
-func (c *call) writeRequest(operation string, fields []soapField) (r contract.Request, ok bool) {
+func (c *call) writeRequest(operation string, fields []soapField) (r contract.Request, ok bool, err error) {
 	r, ok = soapRequests[operation](), true
 	*r.Context() = contract.StedsnavnContext{SystemVersion: "1", ClientIdentification: "page", Locale: map[string]string{"nb": "nb_NO", "nn": "nn_NO", "en": "en_GB"}[c.lang],
 		SnapshotVersion: time.Date(9999, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))}
@@ -142,16 +189,26 @@ func (c *call) writeRequest(operation string, fields []soapField) (r contract.Re
 		if f.Value == "" {
 			continue
 		}
-		if kind := setField(values[f.Name], f, c.s.oslo); kind != "" {
-			f.Fault, ok = &fieldFault{Name: f.Name, Title: f.Title, Text: c.text(fmt.Sprintf("fault.%s", kind)), Target: "s-" + f.Name}, false
+		value, said := f.Value, ""
+		if f.List != "" {
+			if value, said, err = c.codeOf(f.List, f.Value); err != nil {
+				return nil, false, err
+			}
+		}
+		if said == "" {
+			if kind := setField(values[f.Name], f.Name, value, c.s.oslo); kind != "" {
+				said = c.text(fmt.Sprintf("fault.%s", kind))
+			}
+		}
+		if said != "" {
+			f.Fault, ok = &fieldFault{Name: f.Name, Title: f.Title, Text: said, Target: "s-" + f.Name}, false
 		}
 	}
-	return r, ok
+	return r, ok, nil
 }
 
 // setField puts what was typed into a field of a request; it returns the name of what is wrong, "" for nothing.
-func setField(v reflect.Value, f *soapField, oslo *time.Location) string {
-	text := f.Value
+func setField(v reflect.Value, name, text string, oslo *time.Location) string {
 	switch v.Interface().(type) {
 	case string:
 		v.SetString(text)
@@ -164,7 +221,7 @@ func setField(v reflect.Value, f *soapField, oslo *time.Location) string {
 		v.Set(reflect.ValueOf(&is))
 	case *time.Time:
 		zone := oslo
-		if strings.HasPrefix(f.Name, "Vedtatt") { // a day of the contract
+		if strings.HasPrefix(name, "Vedtatt") { // a day of the contract
 			zone = time.UTC
 		}
 		day, err := time.ParseInLocation(time.DateOnly, text, zone)
@@ -189,8 +246,19 @@ func (s *Server) envelope(r contract.Request) string {
 	return string(contract.Example{Request: r}.Message(s.cfg.SOAP.NamespaceBase))
 }
 
-// brokenXML tells where a message is no XML, in English; "" where it is.
-func brokenXML(message string) string {
+// xmlFaults are the messages of encoding/xml that have sentences of their own, by the names of these.
+var xmlFaults = []struct {
+	name  string
+	found *regexp.Regexp
+}{
+	{"end", regexp.MustCompile(`^unexpected EOF`)},
+	{"closed", regexp.MustCompile(`^element (<.*>) closed by (</.*>)$`)},
+	{"unopened", regexp.MustCompile(`^unexpected end element (</.*>)$`)},
+	{"entity", regexp.MustCompile(`^invalid character entity (\S+)`)},
+}
+
+// brokenXML tells where a message is no XML; "" where it is.
+func (c *call) brokenXML(message string) string {
 	d := xml.NewDecoder(strings.NewReader(strings.TrimSpace(message)))
 	for {
 		_, err := d.Token()
@@ -198,7 +266,19 @@ func brokenXML(message string) string {
 			return ""
 		}
 		if err != nil {
-			return err.Error()
+			line, _ := d.InputPos()
+			if s, ok := errors.AsType[*xml.SyntaxError](err); ok {
+				for _, x := range xmlFaults {
+					if m := x.found.FindStringSubmatch(s.Msg); m != nil {
+						with := []any{line}
+						for _, part := range m[1:] {
+							with = append(with, part)
+						}
+						return c.text(fmt.Sprintf("soap.broken-%s", x.name), with...)
+					}
+				}
+			}
+			return c.text("soap.broken", line)
 		}
 	}
 }

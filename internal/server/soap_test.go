@@ -175,11 +175,18 @@ func TestSOAPPageLetsPeopleTry(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.Auth = "required" })
 	page := string(a.get("/v1/soap/stedsnavn/v1?operation=findBoeker&lang=en").wants(200).Body)
-	for _, want := range []string{"SoekServiceWS?wsdl", "findBoeker", "&lt;", "<textarea", `href="` + a.URL + `/v1/codelists`} {
+	for _, want := range []string{"findBoeker", "&lt;", "<textarea", "part=programs"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
+	page = string(a.get("/v1/soap/stedsnavn/v1?part=programs&lang=en").wants(200).Body)
+	for _, want := range []string{"SoekServiceWS?wsdl", `href="` + a.URL + `/v1/codelists`, "lang=nn&amp;part=programs"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the part for programs lacks %q", want)
+		}
+	}
+	a.get("/soap/stedsnavn/v1?part=x").wants(400)
 	a.get("/soap/stedsnavn/v1?operation=dropTables").wants(400)
 	form := url.Values{"operation": {"findSteder"}, "request": {string(placename.ExampleRequest("findSteder", false, placename.DefaultBase))}}.Encode()
 	a.post("/soap/stedsnavn/v1", "application/x-www-form-urlencoded", form).wants(401)

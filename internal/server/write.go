@@ -48,6 +48,15 @@ func newBody(plain []byte) *body {
 	return b
 }
 
+// once is a body that is not cached and has no ETag.
+func once(plain []byte) *body {
+	b := &body{plain: plain}
+	if len(plain) >= worthwhile {
+		b.gz = compress(nil, plain, gzip.BestSpeed)
+	}
+	return b
+}
+
 var gzipPool = sync.Pool{New: func() any { w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return w }}
 
 // compress appends src as one gzip member to dst.

@@ -181,7 +181,7 @@ const colours = (probe) => {
 };
 
 export default async function start(figure) {
-  const text = figure.dataset, names = JSON.parse(text.layers || "{}");
+  const text = figure.dataset, words = text.words.split("|"), names = JSON.parse(text.layers || "{}");
   if (text.key && !(await json(text.key)).keyAccepted) return false; // without a key there are no tiles
   const grid = await gridOf(text.tiles);
   const { levels } = grid, last = levels.at(-1), first = levels[0];
@@ -416,7 +416,7 @@ export default async function start(figure) {
     act();
   });
   const tools = element("div", "tools", box);
-  for (const [sign, label, act] of [["+", text.zoomIn, acts["+"]], ["−", text.zoomOut, acts["-"]], ["⤢", text.reset, reset]]) {
+  for (const [sign, label, act] of [["+", words[1], acts["+"]], ["−", words[2], acts["-"]], ["⤢", words[3], reset]]) {
     const b = element("button", "", tools, { type: "button", textContent: sign, title: label, tabIndex: -1 });
     b.setAttribute("aria-label", label);
     b.addEventListener("click", () => { act(); box.focus({ preventScroll: true }); });

@@ -2,7 +2,7 @@
 
 // The form of a process runs it without leaving the page: how far the upload is, then the result, to read where it is short and to save. What runs as a job has a page of its own.
 for (const form of document.querySelectorAll("form.run")) {
-  const outcome = form.querySelector(".outcome"), text = outcome.dataset;
+  const outcome = form.querySelector(".outcome"), [running, failed, done, save] = outcome.dataset.words.split("|");
   const say = (...nodes) => { outcome.hidden = false; outcome.replaceChildren(...nodes); };
   const make = (tag, words) => { const e = document.createElement(tag); e.textContent = words; return e; };
   let saved;
@@ -14,9 +14,9 @@ for (const form of document.querySelectorAll("form.run")) {
     for (const e of form.elements) e.removeAttribute("aria-invalid");
     const busy = (is) => { for (const b of buttons) b.disabled = is; };
     bar.max = 1;
-    bar.setAttribute("aria-label", text.running);
+    bar.setAttribute("aria-label", running);
     bar.removeAttribute("value");
-    say(make("p", text.running), bar);
+    say(make("p", running), bar);
     ask.upload.onprogress = (e) => { if (e.lengthComputable && e.loaded < e.total) bar.value = e.loaded / e.total; else bar.removeAttribute("value"); };
     ask.onloadend = async () => {
       busy(false);
@@ -32,10 +32,10 @@ for (const form of document.querySelectorAll("form.run")) {
           }
           why = [problem.detail, ...(problem.faults ?? []).map((f) => `${f.name}: ${f.cure}.`)].filter(Boolean).join(" ");
         } catch { /* the server did not answer */ }
-        say(make("p", `${text.failed} ${why}`));
+        say(make("p", `${failed} ${why}`));
         return wrong?.focus?.();
       }
-      const nodes = [make("p", text.done)];
+      const nodes = [make("p", done)];
       if (/json|^text\//.test(type) && answer.size < 20000) {
         const pre = make("pre", await answer.text());
         pre.tabIndex = 0;
@@ -43,7 +43,7 @@ for (const form of document.querySelectorAll("form.run")) {
       }
       if (answer?.size) {
         if (saved) URL.revokeObjectURL(saved);
-        const link = make("a", text.save);
+        const link = make("a", save);
         link.href = saved = URL.createObjectURL(answer);
         link.download = /filename="?([^";]+)/.exec(ask.getResponseHeader("Content-Disposition") ?? "")?.[1] ?? "result";
         const p = document.createElement("p");

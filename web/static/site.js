@@ -102,8 +102,8 @@ for (const form of document.querySelectorAll("form.search")) {
 
 // Maps: buttons, keys, dragging, pinching, and the wheel with Ctrl, so that the page scrolls as ever.
 for (const figure of document.querySelectorAll("figure.picture")) {
-  const map = figure.querySelector("svg.map"), text = figure.dataset;
-  if (!map || !text.zoomIn) continue;
+  const map = figure.querySelector("svg.map"), words = figure.dataset.words?.split("|");
+  if (!map || !words) continue;
   const [, , width, height] = map.getAttribute("viewBox").split(" ").map(Number);
   let x = 0, y = 0, k = 1;
 
@@ -126,15 +126,15 @@ for (const figure of document.querySelectorAll("figure.picture")) {
   const move = (dx, dy) => { x += dx * width / k; y += dy * height / k; draw(); };
   const place = (e) => { const r = map.getBoundingClientRect(); return [(e.clientX - r.left) / r.width, (e.clientY - r.top) / r.height]; };
   const acts = {
-    in: ["+", text.zoomIn, () => zoom(1.6)], out: ["−", text.zoomOut, () => zoom(1 / 1.6)], all: ["⤢", text.reset, () => { k = 1; draw(); }],
-    left: ["←", text.left, () => move(-.25, 0)], right: ["→", text.right, () => move(.25, 0)],
-    up: ["↑", text.up, () => move(0, -.25)], down: ["↓", text.down, () => move(0, .25)],
+    in: ["+", words[1], () => zoom(1.6)], out: ["−", words[2], () => zoom(1 / 1.6)], all: ["⤢", words[3], () => { k = 1; draw(); }],
+    left: ["←", words[4], () => move(-.25, 0)], right: ["→", words[5], () => move(.25, 0)],
+    up: ["↑", words[6], () => move(0, -.25)], down: ["↓", words[7], () => move(0, .25)],
   };
   const keys = { "+": "in", "=": "in", "-": "out", "0": "all", ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
   const tools = document.createElement("div");
   tools.className = "tools";
   tools.setAttribute("role", "group");
-  tools.setAttribute("aria-label", text.tools);
+  tools.setAttribute("aria-label", words[0]);
   const buttons = Object.entries(acts).map(([name, [sign, label, act]]) => {
     const b = document.createElement("button");
     b.type = "button";
@@ -153,7 +153,7 @@ for (const figure of document.querySelectorAll("figure.picture")) {
   map.setAttribute("tabindex", "0");
   told.className = "told hint";
   told.setAttribute("role", "status");
-  told.textContent = links.length ? text.keys : text.keysOnly;
+  told.textContent = words[links.length ? 8 : 9];
   const step = (dx, dy) => {
     const at = links.indexOf(document.activeElement), from = at < 0 ? [x + width / k / 2, y + height / k / 2] : middle(links[at]);
     let best, least = Infinity;
@@ -218,16 +218,17 @@ for (const figure of document.querySelectorAll("figure[data-tiles]")) {
 }
 
 // Buttons that copy.
-for (const code of document.querySelectorAll("[data-copy]")) {
+for (const code of document.querySelectorAll(".copies code")) {
+  const text = code.closest("ul").dataset;
   const b = document.createElement("button"), done = document.createElement("span");
   b.type = "button";
   b.className = "quiet";
-  b.textContent = code.dataset.copy;
+  b.textContent = text.copy + " " + code.previousSibling.data.trim();
   done.setAttribute("role", "status");
   b.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(code.textContent);
-      done.textContent = " " + code.dataset.done;
+      done.textContent = " " + text.done;
     } catch { // not allowed here: it is marked, to be copied by the keyboard
       getSelection().selectAllChildren(code);
     }
