@@ -89,10 +89,7 @@ func (r *jsonReader) token() (json.Token, int, error) {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, at, r.fail(len(r.src), "the JSON ends too early")
 	}
-	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return nil, at, r.fail(min(at, len(r.src)), "broken JSON: %s", bad.Error())
-	}
-	return nil, at, r.fail(at, "broken JSON: %s", err)
+	return nil, at, r.fail(min(at, len(r.src)), "broken JSON here")
 }
 
 func (r *jsonReader) value() (*jsonValue, error) {

@@ -93,13 +93,19 @@ func (c *call) said(s problem.Saying) string {
 		text := c.text(fmt.Sprintf("cql2.%s", form))
 		return text, text != "cql2."+form
 	})
-	if r, n := utf8.DecodeRuneInString(text); ok && n > 0 {
-		if text = string(unicode.ToUpper(r)) + text[n:]; !strings.HasSuffix(text, "?") {
-			text += "."
-		}
-		return redact(text)
+	if !ok || text == "" {
+		return ""
 	}
-	return ""
+	if text = capital(text); !strings.HasSuffix(text, "?") {
+		text += "."
+	}
+	return redact(text)
+}
+
+// capital is a text with a capital letter first.
+func capital(text string) string {
+	r, n := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(r)) + text[n:]
 }
 
 // formFields are the parameters that forms have fields for, with the id of the field, the message that names it and the one that tells what would be right.

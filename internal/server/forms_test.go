@@ -178,4 +178,14 @@ func TestWhatIsWrongWithAnExpressionIsToldInTheLanguageOfThePage(t *testing.T) {
 			t.Errorf("%s: the page says %q", filter, m)
 		}
 	}
+	for filter, want := range map[string]string{
+		`{"op":"="}`: "Linje 1, tegn 1: et objekt med &#34;op&#34; må ha &#34;args&#34;.",
+		`{"op":"=","args":[{"property":"areal_km2"},]}`: "Linje 1, tegn 44: ugyldig JSON her.",
+		`{"op":">","args":[{"property":"navn"},5]}`:     "&#39;navn&#39; er tekst",
+	} {
+		page := string(a.get("/collections/kommuner/items?f=html&lang=nb&filter-lang=cql2-json&filter=" + url.QueryEscape(filter)).wants(400).Body)
+		if m := regexp.MustCompile(`id="p-filter-fault">(.*?)</span>`).FindStringSubmatch(page); m == nil || !strings.Contains(m[1], want) || strings.Contains(m[1], `lang="en"`) {
+			t.Errorf("%s: the page says %q", filter, m)
+		}
+	}
 }

@@ -236,7 +236,7 @@ func (s *Server) code(c *call) (*answer, error) {
 	if coll := c.collectionOf(scheme.ID); coll != nil && last.To == 0 {
 		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: asGeoJSON.Media, Title: last.Name, Href: c.base() + "/collections/" + coll.ID + "/items/" + pathEscape(code)})
 	}
-	title := c.text("code.title", scheme.ID, code)
+	title := capital(c.text("code.title", scheme.ID, code))
 	return &answer{JSON: doc, Links: doc.Links, Fleeting: true, Page: &page{Name: "code", Title: title, Crumbs: c.crumbs(""), Data: c.codeView(doc)}}, nil
 }
 

@@ -97,6 +97,12 @@ func (c *call) fillForm(v *itemsView) error {
 	c.tellFound(v)
 	if len(v.Filters) > 0 {
 		v.Fallback = filterName(v.Filters[0].Name) + " IS NOT NULL"
+		for _, f := range v.Filters {
+			if p, _ := c.coll.Find(f.Name); p.Type == cql2.TypeNumber || p.Type == cql2.TypeInteger {
+				v.Fallback = filterName(f.Name) + " > 0"
+				break
+			}
+		}
 	}
 	return nil
 }

@@ -63,6 +63,8 @@ type searchGroup struct {
 	Href  string      `json:"href"` // of all its hits
 	More  bool        `json:"more"` // than are listed
 	Hits  []searchHit `json:"hits"`
+
+	one string // what one of them is called
 }
 
 // searchHit is a feature that was found. About is its type and where it lies.
@@ -86,14 +88,27 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 		w.WriteHeader(http.StatusSeeOther)
 		return nil
 	}
+	codes, rest, err := c.placeTypes(p.asked)
+	if err != nil {
+		return err
+	}
 	doc, alike := searchDoc{Query: p.asked, Groups: []searchGroup{}}, map[[2]string]bool{}
 	for _, x := range c.searchOrder() {
 		if p.kind != "" && x.ID != p.kind || p.asked == "" {
 			continue
 		}
-		g, err := c.searchIn(x, p.terms, alike)
-		if err != nil {
-			return err
+		g := searchGroup{}
+		if typed := typedBy(x); codes != nil && typed != nil {
+			of := cql2.In{X: cql2.Prop{Name: typed.Name}, List: codes}
+			if g, err = c.searchIn(x, rest, alike, of); err != nil {
+				return err
+			}
+			g.Href += "&filter=" + queryEscape(cql2.FormatText(of))
+		}
+		if len(g.Hits) == 0 {
+			if g, err = c.searchIn(x, p.terms, alike, nil); err != nil {
+				return err
+			}
 		}
 		if len(g.Hits) > 0 {
 			doc.Groups = append(doc.Groups, g)
@@ -145,14 +160,69 @@ func (c *call) searchOrder() []*store.Collection {
 	return out[:min(len(out), 2*searchesMost)]
 }
 
-// searchIn finds the best features of a collection; without terms the first ones. No hit looks like one of those before, which alike keeps.
-func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]string]bool) (g searchGroup, err error) {
-	g = searchGroup{ID: coll.ID, Title: c.titleOf(coll), Href: c.htmlHref("/collections/" + coll.ID + "/items")}
+// placeTypes are the types of places that the first or the last word of what is asked names, as in "oslo by", and the terms without it; nil for none.
+func (c *call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err error) {
+	words := strings.Fields(asked)
+	names, err := c.codeNames("navneobjekttype")
+	if err != nil || len(words) < 2 || len(names.codes) == 0 {
+		return nil, nil, err
+	}
+	last := len(words) - 1
+	for _, at := range []int{last, 0} {
+		word := strings.Trim(words[at], ",.")
+		for _, code := range names.codes {
+			for _, name := range names.of[code] {
+				if typeNamed(name, word) {
+					codes = append(codes, cql2.Text(code))
+					break
+				}
+			}
+		}
+		if codes != nil {
+			rest, err = cql2.ParseSearch(strings.Join(slices.Delete(slices.Clone(words), at, at+1), " "))
+			return codes, rest, err
+		}
+	}
+	return nil, nil, nil
+}
+
+// typeNamed reports whether a word is the name of a type of places, also of those in the sea and in the definite form: "seter" is "Seter/støl".
+func typeNamed(name, word string) bool {
+	key := cql2.Norm(word)
+	name = strings.TrimSuffix(strings.TrimSpace(name), " i sjø")
+	for one := range strings.SplitSeq(name, "/") {
+		one = cql2.Norm(one)
+		for _, ending := range []string{"", "en", "et", "a"} {
+			if one+ending == key {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// typedBy is the property with the type of a place; nil for none.
+func typedBy(coll *store.Collection) *store.Property {
+	for i := range coll.Properties {
+		if p := &coll.Properties[i]; p.CodeList == "/codelists/navneobjekttype" && !p.Hidden && p.Type == cql2.TypeText {
+			return p
+		}
+	}
+	return nil
+}
+
+// searchIn finds the best features of a collection that fulfil also, which may be nil; without terms the first ones. No hit looks like one of those before, which alike keeps.
+func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]string]bool, also cql2.Expr) (g searchGroup, err error) {
+	g = searchGroup{ID: coll.ID, Title: c.titleOf(coll), one: c.oneOf(coll), Href: c.htmlHref("/collections/" + coll.ID + "/items")}
 	q := store.Query{Limit: searchHits + 1, Count: store.CountNone}
 	if terms != nil {
 		g.Href += "&q=" + queryEscape(strings.Join(terms, ","))
 		words := cql2.Search{Props: coll.SearchNames(), Terms: terms}
-		e, err := cql2.Check(words, public{coll, c.zone()})
+		var asked cql2.Expr = words
+		if also != nil {
+			asked = cql2.And{words, also}
+		}
+		e, err := cql2.Check(asked, public{coll, c.zone()})
 		if err != nil {
 			return g, err
 		}
@@ -203,7 +273,7 @@ func (g *searchGroup) tell(coll *store.Collection, props []*store.Property, rows
 			}
 		}
 		if len(about) == 0 || coll.Geometry != nil && dimensions[coll.Geometry.Type] == 2 {
-			about = slices.Insert(about, 0, g.Title)
+			about = slices.Insert(about, 0, g.one)
 		}
 		h.About = strings.Join(about, ", ")
 		for _, more := range []string{g.Title, h.ID} {

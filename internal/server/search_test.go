@@ -17,6 +17,7 @@ func TestOneSearchFindsDivisionsFirst(t *testing.T) {
 	for asked, want := range map[string][2]string{ // the first hit and its collection
 		"bærum kommune": {"Bærum", "kommuner"}, "kommune bærum": {"Bærum", "kommuner"}, "Baerum": {"Bærum", "kommuner"}, "rogaland fylke": {"Rogaland", "fylker"},
 		"county of": {"", ""}, "Rogaland county": {"Rogaland", "fylker"}, "oslo": {"Oslo", "fylker"}, "oslo kommune": {"Oslo", "kommuner"},
+		"OSLO BY": {"Oslo", "sted"}, "byen oslo": {"Oslo", "sted"}, "town Oslo": {"Oslo", "sted"},
 	} {
 		doc := a.get("/search?f=json&lang=nb&q=" + escape(asked)).wants(200).json()
 		groups := doc["groups"].([]any)
@@ -34,6 +35,11 @@ func TestOneSearchFindsDivisionsFirst(t *testing.T) {
 		if hit := g["hits"].([]any)[0].(map[string]any); hit["name"] != want[0] || g["collection"] != want[1] {
 			t.Errorf("%q finds %v in %v first", asked, hit, g["collection"])
 		}
+	}
+	if hits := a.get("/search?f=json&lang=nb&q=oslo+by").wants(200).json()["groups"].([]any)[0].(map[string]any); len(hits["hits"].([]any)) != 1 || hits["hits"].([]any)[0].(map[string]any)["about"] != "By, Oslo" {
+		t.Errorf("a word of type finds others: %v", hits)
+	} else if all := a.get(hits["href"].(string) + "&limit=100").wants(200); strings.Count(string(all.Body), "<tbody>") != 1 || !strings.Contains(string(all.Body), ">By</a>") {
+		t.Errorf("%v shows others", hits["href"])
 	}
 	seen := map[string]bool{}
 	for _, x := range a.get("/search?f=json&lang=nb&q=os").wants(200).json()["groups"].([]any) {

@@ -370,6 +370,14 @@ type timeMapView struct {
 
 type timeMapRow struct{ From, To, Href, Title, Lang string }
 
+// name is what the feature is called in its latest version; the id where that has no name.
+func (v *timeMapView) name(id string) string {
+	if len(v.Rows) > 0 && v.Rows[len(v.Rows)-1].Title != "" {
+		return v.Rows[len(v.Rows)-1].Title
+	}
+	return id
+}
+
 // versions writes the time map of a feature (RFC 7089, 5).
 func (s *Server) versions(c *call, w http.ResponseWriter) error {
 	id := c.pathParam("featureId")
@@ -398,7 +406,7 @@ func (s *Server) versions(c *call, w http.ResponseWriter) error {
 		if err != nil {
 			return err
 		}
-		a.Page = &page{Name: "versions", Title: c.text("versions.title", id), Crumbs: c.crumbs("items"), Data: view}
+		a.Page = &page{Name: "versions", Title: c.text("versions.title", view.name(id)), Crumbs: c.crumbs("items"), Data: view}
 	}
 	return c.dataAnswer(w, a)
 }
