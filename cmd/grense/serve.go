@@ -68,6 +68,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	log := loggerTo(lines, lines, cfg)
 	cfg.Limits = cfg.Limits.WithMemory()
 	boundMemory(ctx, int64(cfg.Limits.Memory))
+	go restMemory(ctx)
 	for _, w := range cfg.Warnings() {
 		log.Warn(w)
 	}

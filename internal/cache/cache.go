@@ -32,6 +32,7 @@ type Cache[K comparable, V any] struct {
 	overhead int64 // bytes of an entry besides what Put is told
 	seed     maphash.Seed
 	shards   []shard[K, V]
+	making   atomic.Int64
 }
 
 // shard is a part of a cache with a lock of its own.
@@ -218,7 +219,7 @@ func (c *Cache[K, V]) Stats() Stats {
 	if c == nil {
 		return Stats{}
 	}
-	x := Stats{Name: c.name}
+	x := Stats{Name: c.name, Making: c.making.Load()}
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.RLock()
@@ -227,6 +228,15 @@ func (c *Cache[K, V]) Stats() Stats {
 		x.Hits, x.Misses, x.Evictions = x.Hits+s.hits.Load(), x.Misses+s.misses.Load(), x.Evictions+s.evictions.Load()
 	}
 	return x
+}
+
+// Make is called where a value begins to be made that no request waits for; ended is called once, when it is held or will not be.
+func (c *Cache[K, V]) Make() (ended func()) {
+	if c == nil {
+		return func() {}
+	}
+	c.making.Add(1)
+	return func() { c.making.Add(-1) }
 }
 
 // Room is how many bytes of one more value fit without evicting another; below 0 when none does. With several shards it is that of all.

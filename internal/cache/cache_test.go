@@ -164,7 +164,10 @@ func TestAGroupSharesABudgetAndAddsUp(t *testing.T) {
 	b2.Put(1, 1, 10)
 	b2.Get(1)
 	a.Get("x")
-	want := []cache.Stats{{Name: "a", Misses: 1, Limit: 250}, {Name: "b", Hits: 1, Bytes: 2 * b.Stats().Bytes, Limit: 1750, Entries: 2}}
+	b.Make()
+	b2.Make()
+	b2.Make()()
+	want := []cache.Stats{{Name: "a", Misses: 1, Limit: 250}, {Name: "b", Hits: 1, Bytes: 2 * b.Stats().Bytes, Limit: 1750, Entries: 2, Making: 2}}
 	if got := g.Stats(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -13,6 +13,7 @@ type Stats struct {
 	Hits, Misses, Evictions uint64
 	Bytes, Limit            int64 // held, with what holding costs; and allowed
 	Entries                 int64
+	Making                  int64 // values that are made in the background now
 }
 
 // Group is the caches of a process. Its zero value is empty and has no budget; nil takes no caches. It is safe for concurrent use.
@@ -86,6 +87,7 @@ func (g *Group) Stats() []Stats {
 		s := &list[i]
 		s.Hits, s.Misses, s.Evictions = s.Hits+x.Hits, s.Misses+x.Misses, s.Evictions+x.Evictions
 		s.Bytes, s.Limit, s.Entries = s.Bytes+x.Bytes, s.Limit+x.Limit, s.Entries+x.Entries
+		s.Making += x.Making
 	}
 	return list
 }

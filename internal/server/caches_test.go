@@ -1,8 +1,12 @@
 package server_test
 
 import (
+	"context"
 	"regexp"
 	"testing"
+	"time"
+
+	"grense/internal/store"
 )
 
 // Each cache of the process tells its bytes under its name.
@@ -19,6 +23,44 @@ func TestEachCacheIsInTheMetrics(t *testing.T) {
 			if !regexp.MustCompile(`(?m)^grense_cache_` + metric + `\{cache="` + name + `"\} [1-9]`).MatchString(m) {
 				t.Errorf("no %s of %s in\n%s", metric, name, m)
 			}
+		}
+	}
+}
+
+// held is a store whose snapshots wait.
+type held struct {
+	store.Store
+	free chan struct{}
+}
+
+func (s *held) State(ctx context.Context) (uint64, error) { return s.Store.(store.Stated).State(ctx) }
+
+func (s *held) Snapshot(ctx context.Context) (store.Snapshot, error) {
+	select {
+	case <-s.free:
+	case <-ctx.Done():
+	}
+	return s.Store.(store.Snapshotter).Snapshot(ctx)
+}
+
+// TestMetricsTellWhatIsMadeInTheBackground looks up a position, for which an index is made that takes a snapshot.
+func TestMetricsTellWhatIsMadeInTheBackground(t *testing.T) {
+	t.Parallel()
+	s := &held{Store: serve(t, "", nil).store, free: make(chan struct{})}
+	a := serveStore(t, s, nil)
+	making := regexp.MustCompile(`(?m)^grense_cache_making\{cache="points"\} [1-9]`)
+	if making.MatchString(httpGetMetrics(t, a)) {
+		t.Error("an index is made before anyone has asked")
+	}
+	a.get("/lookup?lon=10.75&lat=59.91").wants(200)
+	if m := httpGetMetrics(t, a); !making.MatchString(m) {
+		t.Errorf("no index is made in\n%s", m)
+	}
+	close(s.free)
+	a.waitIndexed(t, 10.75, 59.91, "kommuner", "fylker")
+	for until := time.Now().Add(time.Minute); making.MatchString(httpGetMetrics(t, a)); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the making of the indexes does not end")
 		}
 	}
 }

@@ -62,10 +62,11 @@ func newMetrics(s *Server) *metrics {
 // cacheMetrics tells what each cache holds and did.
 type cacheMetrics struct{ group *cache.Group }
 
-var cacheDescriptions = struct{ bytes, limit, entries, hits, misses, evictions *prometheus.Desc }{
+var cacheDescriptions = struct{ bytes, limit, entries, making, hits, misses, evictions *prometheus.Desc }{
 	bytes:     cacheDescription("bytes", "Bytes held, with what holding costs."),
 	limit:     cacheDescription("limit_bytes", "Bytes that may be held."),
 	entries:   cacheDescription("entries", "Values held."),
+	making:    cacheDescription("making", "Values that are made in the background now."),
 	hits:      cacheDescription("hits_total", "Values found."),
 	misses:    cacheDescription("misses_total", "Values not found."),
 	evictions: cacheDescription("evictions_total", "Values given up for others."),
@@ -88,6 +89,7 @@ func (c cacheMetrics) Collect(ch chan<- prometheus.Metric) {
 		send(d.bytes, prometheus.GaugeValue, float64(s.Bytes))
 		send(d.limit, prometheus.GaugeValue, float64(s.Limit))
 		send(d.entries, prometheus.GaugeValue, float64(s.Entries))
+		send(d.making, prometheus.GaugeValue, float64(s.Making))
 		send(d.hits, prometheus.CounterValue, float64(s.Hits))
 		send(d.misses, prometheus.CounterValue, float64(s.Misses))
 		send(d.evictions, prometheus.CounterValue, float64(s.Evictions))

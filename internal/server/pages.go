@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"math"
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -196,17 +199,16 @@ func (c *call) htmlHref(path string) string {
 
 // pages renders templates and holds the embedded files as they go out.
 type pages struct {
-	templates *template.Template
-	files     map[string]asset  // by hashed name
-	hashed    map[string]string // hashed names of Swagger UI's files, by name
+	templates map[string]func() (*template.Template, error) // by language, made when first asked for
+	files     map[string]asset                              // by hashed name
+	hashed    map[string]string                             // hashed names of Swagger UI's files, by name
 }
 
-func newPages() (*pages, error) {
-	t, err := template.New("").Funcs(template.FuncMap{"number": number, "join": strings.Join, "json": indented, "sentence": sentence, "unit": unitText.Replace, "xml": indentXML}).ParseFS(web.Templates, "templates/*.html")
-	if err != nil {
-		return nil, fmt.Errorf("server: templates: %w", err)
+func newPages() (ps *pages, err error) {
+	ps = &pages{templates: map[string]func() (*template.Template, error){}}
+	for _, l := range languages {
+		ps.templates[l.code] = sync.OnceValues(func() (*template.Template, error) { return templatesIn(l.code) })
 	}
-	ps := &pages{templates: t}
 	if ps.files, ps.hashed, err = swaggerAssets(); err != nil {
 		return nil, err
 	}
@@ -214,6 +216,31 @@ func newPages() (*pages, error) {
 		ps.files[f.Name] = asset{newBody(f.Data), f.Media}
 	}
 	return ps, nil
+}
+
+// plainText is a place of a template where a text of the catalogues stands without values in it.
+var plainText = regexp.MustCompile(`\{\{\$?\.T "([^"{}]*)"\}\}`)
+
+// templatesIn parses the templates with the texts of a language in their places. All of them stand where text or a quoted attribute does.
+func templatesIn(lang string) (*template.Template, error) {
+	t := template.New("").Funcs(template.FuncMap{"number": number, "join": strings.Join, "json": indented, "sentence": sentence, "unit": unitText.Replace, "xml": indentXML})
+	err := fs.WalkDir(web.Templates, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(web.Templates, name)
+		if err != nil {
+			return err
+		}
+		_, err = t.New(path.Base(name)).Parse(plainText.ReplaceAllStringFunc(string(text), func(s string) string {
+			return asMarkup(web.Text(lang, plainText.FindStringSubmatch(s)[1]))
+		}))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("server: templates: %w", err)
+	}
+	return t, nil
 }
 
 // unitText writes the powers of a unit (UCUM) for people: km2 becomes km².
@@ -271,8 +298,12 @@ func (ps *pages) render(c *call, p *page) ([]byte, error) {
 			v.Languages = append(v.Languages, languageLink{Code: l.code, Tag: l.tag, Href: c.base() + path + "?f=html&lang=" + l.code + rest, Current: l.code == c.lang})
 		}
 	}
+	t, err := ps.templates[c.lang]()
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
-	if err := ps.templates.ExecuteTemplate(&b, p.Name, v); err != nil {
+	if err := t.ExecuteTemplate(&b, p.Name, v); err != nil {
 		return nil, fmt.Errorf("server: page %s: %w", p.Name, err)
 	}
 	return b.Bytes(), nil

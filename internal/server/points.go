@@ -129,6 +129,7 @@ func (x *pointIndexes) begin(collection, state string) {
 
 // work makes an index in the background.
 func (x *pointIndexes) work(collection string, w *pointWork) {
+	defer x.held.Make()()
 	select {
 	case x.turn <- struct{}{}:
 		defer func() { <-x.turn }()

@@ -86,6 +86,7 @@ func (x *sizeSamples) begin(key string, sample func(context.Context) (*fileSizes
 
 // work makes a sample.
 func (x *sizeSamples) work(key string, w *sizeWork, sample func(context.Context) (*fileSizes, error)) {
+	defer x.held.Make()()
 	defer close(w.done)
 	x.turn <- struct{}{}
 	defer func() { <-x.turn }()

@@ -214,6 +214,7 @@ func (m *Maker) begin(j *job, first workKey) {
 
 // work does a job in the background. Levels where there were none are there at once, those that take the place of others all together.
 func (m *Maker) work(j *job) {
+	defer m.cache.Make()()
 	select {
 	case m.turn <- struct{}{}:
 		defer func() { <-m.turn }()

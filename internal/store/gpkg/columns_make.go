@@ -51,6 +51,7 @@ func (r *revision) values(l *layer, o operand, begin bool) (*valueTable, *rowIDs
 	a.making = true
 	a.mu.Unlock()
 	go func() {
+		defer r.columns.tables.Make()()
 		defer close(made)
 		defer r.release()
 		err := r.makeColumn(l, o)

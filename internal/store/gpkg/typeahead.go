@@ -70,6 +70,7 @@ func begin[T interface{ size() int }](r *revision, name string, build func(room 
 	}
 	a.begun[name], a.making = true, true
 	go func() {
+		defer a.tables.Make()()
 		defer r.release()
 		t, err := build(int(room))
 		a.mu.Lock()

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"time"
+)
+
+const (
+	restEvery = 5 * time.Second
+	// Of so much CPU the process must have used less between two looks to be at rest, and more since it gave memory back to do so again: giving back
+	// takes about a hundredth of a second.
+	restBelow = 50 * time.Millisecond
+	restAfter = 250 * time.Millisecond
+)
+
+// restMemory gives memory back to the system whenever the process comes to rest after work, until ctx ends: what the heap keeps for the next collection,
+// and pages of the program that were read. What is needed again is there again at the first touch.
+func restMemory(ctx context.Context) {
+	r := rest{given: -restAfter} // also after a start that needed little
+	tick := time.NewTicker(restEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		spent, ok := processCPU()
+		if !ok {
+			return
+		}
+		if r.begins(spent) {
+			debug.FreeOSMemory()
+			giveProgramBack()
+			r.given, _ = processCPU()
+			r.last = r.given
+		}
+	}
+}
+
+// rest is what restMemory saw: the CPU of the process at its last look, and when it last gave memory back.
+type rest struct{ last, given time.Duration }
+
+// begins reports whether memory is to be given back now, when the process has used so much CPU.
+func (r *rest) begins(spent time.Duration) bool {
+	quiet := spent-r.last < restBelow
+	r.last = spent
+	return quiet && spent-r.given > restAfter
+}
+
+// processCPU is the CPU that the process has used; false where the system does not tell.
+func processCPU() (time.Duration, bool) {
+	b, err := os.ReadFile("/proc/self/stat") // proc(5): pid (name) state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if err != nil || len(f) < 13 {
+		return 0, false
+	}
+	sum := int64(0)
+	for _, ticks := range f[11:13] {
+		n, err := strconv.ParseInt(string(ticks), 10, 64)
+		if err != nil {
+			return 0, false
+		}
+		sum += n
+	}
+	return time.Duration(sum) * time.Second / 100, true // USER_HZ is 100 on every architecture that Go knows
+}
