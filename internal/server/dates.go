@@ -45,10 +45,10 @@ func (c *call) timeElement(s string) template.HTML {
 }
 
 // Time writes a day or a moment for people in the language of the page.
-func (v *view) Time(s string) template.HTML { return v.c.timeElement(s) }
+func (v *page) Time(s string) template.HTML { return v.c.timeElement(s) }
 
 // Bound writes an end of a period: the day, where it is the first or the last moment of one.
-func (v *view) Bound(s string) template.HTML {
+func (v *page) Bound(s string) template.HTML {
 	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
 		if t = t.In(v.c.zone()); t.Format("150405") == "000000" || t.Format("150405") == "235959" {
 			s = t.Format(time.DateOnly)
@@ -58,7 +58,7 @@ func (v *view) Bound(s string) template.HTML {
 }
 
 // Day writes a day for people, as text.
-func (v *view) Day(s string) string {
+func (v *page) Day(s string) string {
 	text, _ := v.c.dateText(s)
 	return text
 }

@@ -56,7 +56,7 @@ func asMarkup(s string) string {
 }
 
 // Alternates are the elements of the head that tell the other representations of the page and its other languages.
-func (v *view) Alternates() template.HTML {
+func (v *page) Alternates() template.HTML {
 	var m markup
 	for _, f := range v.Formats {
 		m.add("\n<link rel=\"alternate\" type=\"", asMarkup(f.Media), `" href="`)
@@ -72,7 +72,7 @@ func (v *view) Alternates() template.HTML {
 }
 
 // FormatItems are the links to the other representations, as elements of a list.
-func (v *view) FormatItems() template.HTML {
+func (v *page) FormatItems() template.HTML {
 	var m markup
 	for _, f := range v.Formats {
 		m.add("\n<li><a href=\"")
@@ -83,7 +83,7 @@ func (v *view) FormatItems() template.HTML {
 }
 
 // FootItems are the links that every page ends with, as elements of a list.
-func (v *view) FootItems() template.HTML {
+func (v *page) FootItems() template.HTML {
 	var m markup
 	for _, l := range footLinks {
 		m.add("\n<li><a href=\"")

@@ -41,6 +41,18 @@ type page struct {
 	Path        string      // below the mount, where it is not that of the request
 	Instance    string      // of the problem that such a form tells
 	Without     string      // a representation of the route that this document does not have; "" for none
+
+	// What the layout shows around the page, which render sets. It is no struct of its own: templates find promoted fields slowly.
+	Lang      string // nb, nn, en
+	Tag       string // for the attribute lang
+	Service   string
+	Base      string // absolute URL of the mount
+	Formats   []formatLink
+	Languages []languageLink
+	Neutral   string // the address of this page in no stated language
+	Preview   string // address of the picture for previews of links
+	Version   string
+	c         *call
 }
 
 // copied is a text to copy, and what it is.
@@ -59,22 +71,6 @@ func (c *call) copies(path string) []copied {
 // crumb is a step of the path to a page.
 type crumb struct{ Title, Href string }
 
-// view is what the layout shows around a page.
-type view struct {
-	*page
-	Lang      string // nb, nn, en
-	Tag       string // for the attribute lang
-	Service   string
-	Base      string // absolute URL of the mount
-	Root      string // absolute URL without the mount
-	Formats   []formatLink
-	Languages []languageLink
-	Neutral   string // the address of this page in no stated language
-	Preview   string // address of the picture for previews of links
-	Version   string
-	c         *call
-}
-
 type formatLink struct{ F, Href, Media string }
 
 type languageLink struct {
@@ -83,16 +79,16 @@ type languageLink struct {
 }
 
 // T gives a text of the catalogue in the language of the page.
-func (v *view) T(name string, args ...any) string { return v.c.text(name, args...) }
+func (v *page) T(name string, args ...any) string { return v.c.text(name, args...) }
 
 // Count writes a whole number for people in the language of the page: 15 326, in English 15,326. The space does not break.
-func (v *view) Count(n int) string { return inDigits(strconv.Itoa(n), v.Lang) }
+func (v *page) Count(n int) string { return inDigits(strconv.Itoa(n), v.Lang) }
 
 // Number writes a number for people in the language of the page, rounded to six decimals.
-func (v *view) Number(x float64) string { return inDigits(number(math.Round(x*1e6)/1e6), v.Lang) }
+func (v *page) Number(x float64) string { return inDigits(number(math.Round(x*1e6)/1e6), v.Lang) }
 
 // Extent writes boxes in degrees for people.
-func (v *view) Extent(boxes [][4]float64) string {
+func (v *page) Extent(boxes [][4]float64) string {
 	var out []string
 	for _, b := range boxes {
 		in := func(x float64) string { return inDigits(degrees(x), v.Lang) }
@@ -102,10 +98,10 @@ func (v *view) Extent(boxes [][4]float64) string {
 }
 
 // Link gives the address of a page of this mount, in the language of this one.
-func (v *view) Link(path string) string { return v.c.htmlHref(path) }
+func (v *page) Link(path string) string { return v.c.htmlHref(path) }
 
 // Ours gives an address as a page in the language of this one, where it is a path of this mount; any other stays.
-func (v *view) Ours(href string) string {
+func (v *page) Ours(href string) string {
 	if path, ok := strings.CutPrefix(href, v.Base+"/"); ok && !strings.ContainsAny(path, "?#") {
 		return v.Link("/" + path)
 	}
@@ -114,10 +110,10 @@ func (v *view) Ours(href string) string {
 
 // Local gives the address of a path of this mount without scheme and host, so that it counts as ours for the browser under
 // whatever name the server was reached (CSP Level 3, 'self').
-func (v *view) Local(path string) string { return localPath(v.c.base()) + path }
+func (v *page) Local(path string) string { return localPath(v.c.base()) + path }
 
 // Inside writes a title as it stands inside a sentence.
-func (v *view) Inside(title string) string { return insideSentence(title) }
+func (v *page) Inside(title string) string { return insideSentence(title) }
 
 // insideSentence begins a title with a small letter, unless it is an abbreviation.
 func insideSentence(title string) string {
@@ -130,7 +126,7 @@ func insideSentence(title string) string {
 }
 
 // MapCaption is what the usual map shows, by the kind of its geometries.
-func (v *view) MapCaption() string {
+func (v *page) MapCaption() string {
 	if v.c.coll == nil || v.c.coll.Geometry == nil {
 		return v.c.text("map.caption")
 	}
@@ -146,7 +142,7 @@ func (v *view) MapCaption() string {
 }
 
 // Static gives the address of an embedded file, without scheme and host.
-func (v *view) Static(name string) string {
+func (v *page) Static(name string) string {
 	if h, ok := v.c.s.pages.hashed[name]; ok {
 		name = h
 	} else {
@@ -165,16 +161,16 @@ func localPath(address string) string {
 }
 
 // Feedback is where to write about the service.
-func (v *view) Feedback() address { return v.c.s.feedback() }
+func (v *page) Feedback() address { return v.c.s.feedback() }
 
 // Contact is who runs the service, as far as configured.
-func (v *view) Contact() config.Contact { return v.c.s.cfg.Service.Contact }
+func (v *page) Contact() config.Contact { return v.c.s.cfg.Service.Contact }
 
 // Invented reports whether the page shows data that are made up.
-func (v *view) Invented() bool { return v.c.invented() }
+func (v *page) Invented() bool { return v.c.invented() }
 
 // Register reports whether a place-name register is served.
-func (v *view) Register() bool { return v.c.hasRegister() }
+func (v *page) Register() bool { return v.c.hasRegister() }
 
 // text is a text of the catalogue in the language of the call.
 func (c *call) text(name string, args ...any) string {
@@ -275,7 +271,8 @@ func indented(v any) (string, error) {
 
 // render writes a page with its layout.
 func (ps *pages) render(c *call, p *page) ([]byte, error) {
-	v := &view{page: p, Lang: c.lang, Tag: languageTag(c.lang), Service: c.s.cfg.Service.Title.In(c.lang), Base: c.base(), Root: c.root, Version: c.s.version, Preview: c.base() + "/preview.png", c: c}
+	p.Lang, p.Tag, p.Service, p.Base, p.Version, p.c = c.lang, languageTag(c.lang), c.s.cfg.Service.Title.In(c.lang), c.base(), c.s.version, c
+	p.Formats, p.Languages, p.Preview = nil, nil, c.base()+"/preview.png"
 	if c.rt != nil {
 		path := strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount)
 		if p.Path != "" {
@@ -286,16 +283,16 @@ func (ps *pages) render(c *call, p *page) ([]byte, error) {
 		}
 		for _, r := range c.rt.Formats {
 			if r.F != "html" && r.F != p.Without {
-				v.Formats = append(v.Formats, formatLink{F: r.F, Href: c.with(path, r.F), Media: r.Media})
+				p.Formats = append(p.Formats, formatLink{F: r.F, Href: c.with(path, r.F), Media: r.Media})
 			}
 		}
 		rest := strings.Join(c.replay("f", "lang"), "&")
 		if rest != "" {
 			rest = "&" + rest
 		}
-		v.Neutral = c.base() + path + "?f=html" + rest
+		p.Neutral = c.base() + path + "?f=html" + rest
 		for _, l := range languages {
-			v.Languages = append(v.Languages, languageLink{Code: l.code, Tag: l.tag, Href: c.base() + path + "?f=html&lang=" + l.code + rest, Current: l.code == c.lang})
+			p.Languages = append(p.Languages, languageLink{Code: l.code, Tag: l.tag, Href: c.base() + path + "?f=html&lang=" + l.code + rest, Current: l.code == c.lang})
 		}
 	}
 	t, err := ps.templates[c.lang]()
@@ -303,7 +300,8 @@ func (ps *pages) render(c *call, p *page) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, p.Name, v); err != nil {
+	b.Grow(32 << 10) // most pages fit
+	if err := t.ExecuteTemplate(&b, p.Name, p); err != nil {
 		return nil, fmt.Errorf("server: page %s: %w", p.Name, err)
 	}
 	return b.Bytes(), nil
