@@ -11,10 +11,10 @@ import (
 
 const (
 	restEvery = 5 * time.Second
-	// Of so much CPU the process must have used less between two looks to be at rest, and more since it gave memory back to do so again: giving back
-	// takes about a hundredth of a second.
-	restBelow = 50 * time.Millisecond
-	restAfter = 250 * time.Millisecond
+	// Of so much CPU the process must have used less between looks, twice in a row, to be at rest, and more since it gave memory back to do so again:
+	// giving back takes a few hundredths of a second.
+	restBelow = 25 * time.Millisecond
+	restAfter = 100 * time.Millisecond
 )
 
 // restMemory gives memory back to the system whenever the process comes to rest after work, until ctx ends: what the heap keeps for the next collection,
@@ -43,13 +43,18 @@ func restMemory(ctx context.Context) {
 }
 
 // rest is what restMemory saw: the CPU of the process at its last look, and when it last gave memory back.
-type rest struct{ last, given time.Duration }
+type rest struct {
+	last, given time.Duration
+	quiet       int // looks in a row
+}
 
 // begins reports whether memory is to be given back now, when the process has used so much CPU.
 func (r *rest) begins(spent time.Duration) bool {
-	quiet := spent-r.last < restBelow
+	if r.quiet++; spent-r.last >= restBelow {
+		r.quiet = 0
+	}
 	r.last = spent
-	return quiet && spent-r.given > restAfter
+	return r.quiet > 1 && spent-r.given > restAfter
 }
 
 // processCPU is the CPU that the process has used; false where the system does not tell.

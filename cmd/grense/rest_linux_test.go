@@ -15,7 +15,7 @@ func TestMemoryIsGivenBackOnceAfterEachWork(t *testing.T) {
 	for i, c := range []struct {
 		ms   time.Duration // of CPU since the start
 		want bool
-	}{{900, false}, {910, true}, {920, false}, {1400, false}, {2000, false}, {2010, true}, {2059, false}} {
+	}{{900, false}, {910, false}, {920, true}, {930, false}, {940, false}, {1400, false}, {1424, false}, {1434, true}, {1470, false}, {1471, false}, {1472, false}} {
 		got := r.begins(c.ms * time.Millisecond)
 		if got != c.want {
 			t.Errorf("look %d, %d ms: %v", i, c.ms, got)
