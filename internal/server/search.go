@@ -122,7 +122,7 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 		return c.writeShort(w, b)
 	}
 	title := c.text("search.title")
-	page, err := c.s.pages.render(c, &page{Name: "found", Title: title, Crumbs: c.crumbs(""), Data: searchView{doc, c.searches(), c.s.cfg.Auth != "open"}, Script: true})
+	page, err := c.s.pages.render(c, &page{Name: "found", Title: title, Crumbs: c.crumbs(""), Data: &searchView{searchDoc: doc, Searches: c.searches(), Keyed: c.s.cfg.Auth != "open"}, Script: true})
 	if err != nil {
 		return err
 	}
@@ -135,8 +135,20 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 // searchView is what the page of a search shows.
 type searchView struct {
 	searchDoc
+	faulty
 	Searches []searched
 	Keyed    bool
+}
+
+// searchForm is the page of a search without hits.
+func (s *Server) searchForm(c *call, f faulty) (*page, error) {
+	for i := range f.Faults {
+		if x := &f.Faults[i]; x.Name == "q" {
+			x.Target, x.Title = "search", c.text("search.label")
+		}
+	}
+	v := searchView{searchDoc: searchDoc{Query: first(c.values["q"])}, faulty: f, Searches: c.searches(), Keyed: s.cfg.Auth != "open"}
+	return &page{Name: "found", Title: c.text("search.title"), Crumbs: c.crumbs(""), Data: &v, Script: true}, nil
 }
 
 // searchOrder are the collections that are searched: divisions first, then the smallest ones.
@@ -321,13 +333,13 @@ func geometryType(coll *store.Collection) string {
 }
 
 var (
-	decimalPair = regexp.MustCompile(`^(-?\d{1,3}(?:[.,]\d+)?)\s*°?\s*([NSns])?[\s;,]+(-?\d{1,3}(?:[.,]\d+)?)\s*°?\s*([EWØVAewøva])?$`)
-	minutePair  = regexp.MustCompile(`^(\d{1,2})°\s*(\d{1,2}(?:[.,]\d+)?)['′’]?\s*(?:(\d{1,2}(?:[.,]\d+)?)["″”]?)?\s*([NSns])[\s,]*(\d{1,3})°\s*(\d{1,2}(?:[.,]\d+)?)['′’]?\s*(?:(\d{1,2}(?:[.,]\d+)?)["″”]?)?\s*([EWØVAewøva])$`)
-	utmPair     = regexp.MustCompile(`^(?i:UTM)?\s*(?:(3[235])\s*[A-Xa-x]?[\s,]+)?(\d{5,6}(?:[.,]\d+)?)\s*[mM]?\s*[EØAeøa]?[\s,;]+(\d{7}(?:[.,]\d+)?)\s*[mM]?\s*[Nn]?$`)
+	decimalPair = regexp.MustCompile(`^([NSns])?\s*(-?\d{1,3}(?:[.,]\d+)?)\s*°?\s*([NSns])?[\s;,]+([EWØVAewøva])?\s*(-?\d{1,3}(?:[.,]\d+)?)\s*°?\s*([EWØVAewøva])?$`)
+	minutePair  = regexp.MustCompile(`^(\d{1,2})[°\s]\s*(\d{1,2}(?:[.,]\d+)?)['′’]?\s*(?:(\d{1,2}(?:[.,]\d+)?)["″”]?)?\s*([NSns])[\s,]*(\d{1,3})[°\s]\s*(\d{1,2}(?:[.,]\d+)?)['′’]?\s*(?:(\d{1,2}(?:[.,]\d+)?)["″”]?)?\s*([EWØVAewøva])$`)
+	utmPair     = regexp.MustCompile(`^(?i:UTM)?\s*(?:(3[235])\s*[A-Xa-x]?[\s,]+)?(\d{5,7}(?:[.,]\d+)?)\s*[mM]?\s*([EØANeøan])?[\s,;]+(\d{5,7}(?:[.,]\d+)?)\s*[mM]?\s*[NEØAneøa]?$`)
 )
 
 // position reads a position that people write: degrees as 59.9 10.7, latitude first, degrees and minutes as 59°54′N 10°45′Ø, or UTM as 33 262000
-// 6649000, in zone 33 where none is told. It is the query of /lookup; "" when it is none.
+// 6649000, either first, in zone 33 where none is told. It is the query of /lookup; "" when it is none.
 func position(s string) string {
 	s = strings.TrimSpace(s)
 	value := func(s string) float64 {
@@ -346,14 +358,21 @@ func position(s string) string {
 		}
 		return 1
 	}
-	if m := decimalPair.FindStringSubmatch(s); m != nil && (m[2] != "" || strings.ContainsAny(m[1], ".,") && strings.ContainsAny(m[3], ".,")) {
-		return point(sign(m[2])*value(m[1]), sign(m[4])*value(m[3]))
+	if m := decimalPair.FindStringSubmatch(s); m != nil && (m[1]+m[3] != "" || strings.ContainsAny(m[2], ".,") && strings.ContainsAny(m[5], ".,")) {
+		return point(sign(m[1]+m[3])*value(m[2]), sign(m[4]+m[6])*value(m[5]))
 	}
 	if m := minutePair.FindStringSubmatch(s); m != nil {
 		return point(sign(m[4])*(value(m[1])+value(m[2])/60+value(m[3])/3600), sign(m[8])*(value(m[5])+value(m[6])/60+value(m[7])/3600))
 	}
 	if m := utmPair.FindStringSubmatch(s); m != nil {
-		return "lon=" + number(value(m[2])) + "&lat=" + number(value(m[3])) + "&crs=" + queryEscape("http://www.opengis.net/def/crs/EPSG/0/258"+cmp.Or(m[1], "33"))
+		east, north := value(m[2]), value(m[4])
+		if east > north { // the northing of places in the country is the greater one
+			east, north = north, east
+		}
+		if east >= 1e6 || north < 1e6 {
+			return ""
+		}
+		return "lon=" + number(east) + "&lat=" + number(north) + "&crs=" + queryEscape("http://www.opengis.net/def/crs/EPSG/0/258"+cmp.Or(m[1], "33"))
 	}
 	return ""
 }

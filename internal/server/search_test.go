@@ -78,7 +78,8 @@ func TestPositionsLeadToTheLookup(t *testing.T) {
 	for asked, want := range map[string]string{
 		"59.9 10.7": "lat=59.9&lon=10.7&", "59,9 10,7": "lat=59.9&lon=10.7&", "59.9, 10.7": "lat=59.9&lon=10.7&", "59°54′N 10°45′Ø": "lat=59.9&lon=10.75&", "59°54'0\"N 10°45'E": "lat=59.9&lon=10.75&",
 		"33 262000 6649000": "lon=262000&lat=6649000&crs=http://www.opengis.net/def/crs/EPSG/0/25833&", "32V 597000 6643000": "lon=597000&lat=6643000&crs=http://www.opengis.net/def/crs/EPSG/0/25832&",
-		"262000 6649000": "lon=262000&lat=6649000&crs=http://www.opengis.net/def/crs/EPSG/0/25833&",
+		"262000 6649000": "lon=262000&lat=6649000&crs=http://www.opengis.net/def/crs/EPSG/0/25833&", "6649000 262000": "lon=262000&lat=6649000&crs=http://www.opengis.net/def/crs/EPSG/0/25833&",
+		"6649000N 262000Ø": "lon=262000&lat=6649000&crs=http://www.opengis.net/def/crs/EPSG/0/25833&", "N59.9 Ø10.7": "lat=59.9&lon=10.7&", "59 54 00 N 10 45 00 E": "lat=59.9&lon=10.75&",
 	} {
 		r := a.get("/search?f=html&q=" + escape(asked)).wants(303)
 		to := r.Header.Get("Location")
@@ -90,7 +91,13 @@ func TestPositionsLeadToTheLookup(t *testing.T) {
 			t.Errorf("%q finds no municipality at %s", asked, to)
 		}
 	}
-	for _, asked := range []string{"59", "oslo 10", "99.9 10.7", "1103 0301", "10.7"} {
+	for _, asked := range []string{"59", "oslo 10", "99.9 10.7", "1103 0301", "10.7", "262000 262000", "6649000 6649000"} {
 		a.get("/search?f=html&q=" + escape(asked)).wants(200)
+	}
+	page := string(a.get("/search?f=html&lang=nb&q=%25").wants(400).Body)
+	for _, want := range []string{"<title>Feil: ", `value="%"`, `aria-invalid="true" aria-describedby="search-fault"`, `id="search-fault">Skriv minst én bokstav`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("a search for nothing costs the form: no %s", want)
+		}
 	}
 }
