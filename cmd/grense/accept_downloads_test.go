@@ -34,6 +34,7 @@ var downloads = []downloaded{
 	{name: "France", files: []string{"france/*.gz"}, systems: "1"},
 	{name: "Natural Earth", files: []string{"world/*.gz", "cql2/*.gpkg"}, systems: "1"},
 	{name: "awkward", files: []string{"awkward/*/*.gpkg", "awkward/*/*.geojson", "awkward/*/*.json", "awkward/*/*.shp", "awkward/*/*.csv", "awkward/*/*.gml", "awkward/*/good/*.geojson"}, systems: "1"},
+	{name: "odd", files: []string{"odd.py"}, systems: "2"},
 	{name: "places", files: []string{"register"}, systems: "2"},
 }
 
@@ -145,8 +146,14 @@ func (d *downloaded) packages(t *testing.T) []string {
 		return []string{""}
 	}
 	all := filepath.Join(t.TempDir(), "all.gpkg")
-	if d.name == "places" {
+	switch d.name {
+	case "places":
 		grense(t, "register", "generate", "--places", "5000", "--seed", "1", "--out", all)
+		return []string{all}
+	case "odd":
+		if out, err := exec.CommandContext(t.Context(), readers(t), filepath.Join("testdata", "downloads", "odd.py"), all).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
 		return []string{all}
 	}
 	var out []string

@@ -21,6 +21,7 @@ import zipfile
 
 import geopandas
 import openpyxl
+import pandas
 import pyogrio
 import shapely
 from shapely.geometry import shape
@@ -161,13 +162,16 @@ def frame(df, column="id"):
         yield str(row[column]), row, g
 
 
-def read(path, **more):
+def read(path, name=None, **more):
+    """A file whose only layer is called so; None: as the file."""
     try:
         return pyogrio.read_dataframe(path, **more)
+    except IndexError:  # GDAL finds no layer where there is no feature
+        return pandas.DataFrame({"id": []})
     except pyogrio.errors.GeometryError:  # pyogrio has no name for layers of several kinds with heights
         if path.endswith(".gml"):
             return pyogrio.read_dataframe(path, use_arrow=True, **more)
-        layer = os.path.splitext(os.path.basename(path))[0]
+        layer = name or os.path.splitext(os.path.basename(path))[0]
         with open(path + ".vrt", "w") as f:
             f.write(f'<OGRVRTDataSource><OGRVRTLayer name="{layer}"><SrcDataSource>{path}</SrcDataSource><GeometryType>wkbUnknown</GeometryType></OGRVRTLayer></OGRVRTDataSource>')
         return pyogrio.read_dataframe(path + ".vrt", **more)
@@ -185,7 +189,13 @@ def joined(rows):
 
 def escaped(name):
     """The name of a property in XML."""
-    return re.sub(r"[^\w.-]", lambda m: f"_x{ord(m[0]):04X}_", name)
+    name = re.sub(r"_(?=x([0-9A-F]{4}|[0-9A-F]{6})_)", "_x005F_", name)
+    return re.sub(r"[^\w.-]|^[\d.-]", lambda m: f"_x{ord(m[0]):04X}_" if ord(m[0]) < 0x10000 else f"_x{ord(m[0]):06X}_", name)
+
+
+def short(v, most):
+    """The beginning of a text that has more bytes of UTF-8."""
+    return v.encode()[:200].decode(errors="ignore") if isinstance(v, str) and len(v.encode()) > most else v
 
 
 def check_crs(step, df, crs):
@@ -237,7 +247,7 @@ def collection(coll, folder):
         for f, end in [("gpkg", "gpkg"), ("flatgeobuf", "fgb"), ("gml", "gml")]:
             name, _ = fetch(f, end)
             try:
-                df = read(name)
+                df = read(name, coll if f == "flatgeobuf" else None)
             except Exception as e:
                 report(f"{coll} {crs} {f}", [str(e)])
                 continue
@@ -248,7 +258,7 @@ def collection(coll, folder):
                 check_crs(f"{coll} {crs} {f}", df, crs)
             if f == "flatgeobuf" and isinstance(df, geopandas.GeoDataFrame) and df.geometry.notna().all() and len(df):
                 box = df.iloc[len(df) // 2].geometry.bounds
-                hits = set(read(name, bbox=box)["id"].astype(str))
+                hits = set(read(name, coll, bbox=box)["id"].astype(str))
                 report(f"{coll} {crs} flatgeobuf by its index", sorted(set(df[df.geometry.intersects(shapely.box(*box))]["id"].astype(str)) - hits))
         name, _ = fetch("parquet")
         has_geometry = any(g is not None for _, g in want.values())
@@ -270,8 +280,8 @@ def collection(coll, folder):
         columns = [c for c in (rows[0][1] if rows else {}) if c != "geometry"]
         table = dict(zip(order, columns))
         long = lambda v: isinstance(v, (dict, list)) and len(json.dumps(v)) > 200
-        cut = {i: ({k: v[:80] if isinstance(v, str) and len(v.encode()) > 254 else v for k, v in p.items() if not long(v)}, g) for i, (p, g) in want.items()}
-        rows = [(i, {k: v[:80] if isinstance(v, str) and len(v.encode()) > 240 else v for k, v in p.items()}, g) for i, p, g in rows]
+        cut = {i: ({k: short(v, 240) for k, v in p.items() if not long(v)}, g) for i, (p, g) in want.items()}
+        rows = [(i, {k: short(v, 240) for k, v in p.items()}, g) for i, p, g in rows]
         compare(f"{coll} {crs} shapefile", cut, joined(rows), flat=True, names=lambda n: table.get(n, n), blank=True)
         if crs:
             continue
@@ -293,7 +303,8 @@ def collection(coll, folder):
         lines = sheet.iter_rows(values_only=True)
         head = next(lines)
         rows = [(str(r[0]), dict(zip(head, r + (None,) * len(head))), None) for r in lines]  # a row ends with its last value
-        compare(f"{coll} xlsx", want, rows, spatial=False, blank=True)
+        cut = {i: ({k: short(v, 30000) for k, v in p.items()}, g) for i, (p, g) in want.items()}
+        compare(f"{coll} xlsx", cut, [(i, {k: short(v, 30000) for k, v in p.items()}, g) for i, p, g in rows], spatial=False, blank=True)
         for id, p in ((r[0], r[1]) for r in rows):
             for k, v in want.get(id, ({}, None))[0].items():
                 if isinstance(v, str) and isinstance(p.get(k), (int, float)):
