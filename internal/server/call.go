@@ -48,6 +48,7 @@ type call struct {
 
 	// params is what the query parameters say: the struct of the route's Params, as its New made it; nil when it has none.
 	params    any
+	files     keptState   // that links to files were made of
 	simple    *simplified // nil: geometries as they are stored
 	roughly   bool        // a map was drawn without shared borders, which are being made
 	continues bool        // the request follows a page, by its cursor
@@ -60,6 +61,12 @@ type call struct {
 	soapOperation string // of the contract, once the message was read
 
 	began time.Time // see call.now; zero: nobody has asked
+}
+
+// keptState is the state of a database that was asked for, since files of it may be kept; "" when it did not tell.
+type keptState struct {
+	asked    bool
+	revision string
 }
 
 type callKey struct{}

@@ -31,7 +31,7 @@ func (s *Server) collections(c *call) (*answer, error) {
 		m["dataset"] = sets
 		return m
 	}
-	return &answer{JSON: doc, LD: ld, Links: links, Page: &page{Name: "collections", Title: c.text("collections.title"), Data: doc}}, nil
+	return &answer{JSON: doc, LD: ld, Links: links, Fleeting: c.files.asked, Page: &page{Name: "collections", Title: c.text("collections.title"), Data: doc}}, nil
 }
 
 // collection describes one collection (OGC 17-069r4, 7.14).
@@ -51,14 +51,15 @@ func (s *Server) collection(c *call) (*answer, error) {
 	if at := c.coll.Modified; !at.IsZero() {
 		view.Updated = at.UTC().Format(time.RFC3339)
 	}
-	a := &answer{JSON: doc, LD: ld, Links: doc.Links}
+	a := &answer{JSON: doc, LD: ld, Links: doc.Links, Fleeting: c.files.asked}
 	if c.rep.F != asHTML.F {
 		return a, nil
 	}
 	told := false
 	view.Files, told = c.pageDownloads(nil, c.coll.Count)
-	view.Map, a.Fleeting = c.overview(c.coll, c.text("map.collection", doc.Title))
-	a.Fleeting = a.Fleeting || !told
+	fleeting := false
+	view.Map, fleeting = c.overview(c.coll, c.text("map.collection", doc.Title))
+	a.Fleeting = a.Fleeting || fleeting || !told
 	a.Page = &page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.crumbs("collections"), Data: view, Script: view.Map != ""}
 	if set := mapGrid(c.coll); set != nil && view.Map != "" {
 		a.Page.Tiles = c.tileMap(set, c.coll)

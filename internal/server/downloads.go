@@ -402,32 +402,53 @@ func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f
 	return err
 }
 
-// downloadLinks are the links to the files of a collection (RFC 8288, rel enclosure), with their length where they are made.
+// downloadLinks are the links to the files of a collection (RFC 8288, rel enclosure), with their length where they are made. In a database, where any
+// transaction makes another state, only files that are made are named by it.
 func (c *call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 	var links []ogcapi.Link
-	revision := ""
-	if state, ok := c.s.dataState(); ok {
-		revision = c.revisionOf(state)
+	revision, lasts := "", false
+	if isPlain(coll) {
+		revision, lasts = c.fileState(coll)
 	}
 	for _, r := range c.s.downloadReps() {
 		f := format.Find(r.F)
 		l := ogcapi.Link{Rel: "enclosure", Type: r.Media, Title: "All features as " + f.Title, Href: c.base() + "/collections/" + coll.ID + "/download?f=" + f.Name}
-		if revision != "" && isPlain(coll) {
-			l.Href += "&revision=" + revision
+		if revision != "" {
 			l.Length = c.s.downloads.length(downloadName(coll.ID, revision, f))
+		}
+		if lasts || l.Length > 0 {
+			l.Href += "&revision=" + revision
 		}
 		links = append(links, l)
 	}
 	return links
 }
 
-// filesListed changes whenever the lengths that downloadLinks tell do.
-func (s *Server) filesListed() uint64 {
-	if _, ok := s.dataState(); !ok {
-		return 0
+// fileState names the present state of the data as addresses of files do; lasts says that it is so until the catalog is another. Of a database, which has to be
+// asked for it, it is "" where no file of the collection is kept; then, and where it does not answer at once, links lead to the present state, whatever it is.
+func (c *call) fileState(coll *store.Collection) (revision string, lasts bool) {
+	if state, ok := c.s.dataState(); ok {
+		return c.revisionOf(state), true
 	}
-	return s.downloads.changes.Load()
+	x, ok := c.s.snapshots.(interface {
+		State(context.Context) (string, error)
+	})
+	if !ok || !c.s.downloads.has(coll.ID) {
+		return "", false
+	}
+	if !c.files.asked {
+		ctx, end := context.WithTimeout(c.r.Context(), time.Second)
+		defer end()
+		c.files.asked = true
+		if state, err := x.State(ctx); err == nil {
+			c.files.revision = c.revisionOf(state)
+		}
+	}
+	return c.files.revision, false
 }
+
+// filesListed changes whenever a file comes or goes whose length downloadLinks may tell.
+func (s *Server) filesListed() uint64 { return s.downloads.changes.Load() }
 
 // dataState names the present state of a store whose snapshots cost nobody anything; false for others, which would have to ask for it.
 func (s *Server) dataState() (string, bool) {

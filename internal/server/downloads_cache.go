@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -109,6 +110,15 @@ func (k *fileCache) length(name string) int64 {
 		return 0
 	}
 	return info.Size()
+}
+
+// has reports whether some file of a collection is cached.
+func (k *fileCache) has(collection string) bool {
+	if k.dir == "" {
+		return false
+	}
+	entries, _ := os.ReadDir(k.dir) // one that cannot be read has none
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), collection+".") })
 }
 
 // load returns the file of that name, which write fills when nobody else does so already. errNoRoom says that it cannot be cached.

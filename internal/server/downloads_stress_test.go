@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"grense/internal/config"
 	"grense/internal/crs"
 	"grense/internal/format"
@@ -63,6 +65,46 @@ func TestLengthOfAFileIsToldOnceItIsMade(t *testing.T) {
 			t.Errorf("%s: the link tells %d bytes, the file has %d", address, got, len(b))
 		}
 	}
+}
+
+// TestLinksToADatabaseNameTheStateOfFilesThatAreMade, and tell their length; once something was written, links lead to what is there now.
+func TestLinksToADatabaseNameTheStateOfFilesThatAreMade(t *testing.T) {
+	t.Parallel()
+	var alone storetest.Cluster // any transaction of the server makes another state
+	t.Cleanup(alone.Stop)
+	address := fillDatabase(t, alone.Database(t), demoPath(t))
+	a := serveStore(t, openURL(t, address), nil)
+	link := a.URL + "/collections/fylker/download?f=gpkg"
+	told := func(at string, n int64) bool {
+		got, ok := enclosures(t, a, "fylker")[at]
+		return ok && got == n
+	}
+	if !told(link, 0) {
+		t.Error("a length is told before the file is made")
+	}
+	var made string
+	for range 20 { // the server may tidy up by itself meanwhile
+		res, b := fetchAs(t, link, nil)
+		if made = res.Header.Get("Content-Location"); !told(made, int64(len(b))) {
+			continue
+		}
+		if res, again := fetchAs(t, made, nil); res.StatusCode != 200 || !bytes.Equal(again, b) {
+			t.Errorf("where the link leads to: %d, %d bytes instead of %d", res.StatusCode, len(again), len(b))
+		}
+		db, err := pgx.Connect(t.Context(), address)
+		if err == nil {
+			_, err = db.Exec(t.Context(), "CREATE TABLE other (a INT)")
+			db.Close(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !told(link, 0) {
+			t.Error("after a transaction the link is still to what was before")
+		}
+		return
+	}
+	t.Errorf("no link to %s with its length", made)
 }
 
 // TestFilesOfSmallCollectionsAreMadeAhead, for both mounts, where the data folder may have them.

@@ -249,7 +249,7 @@ func TestDownloadRefusesWhatDoesNotGoTogether(t *testing.T) {
 	}
 }
 
-// linksTellState reports whether links name the state of the data: those of PostGIS do not, since it would be asked for every document.
+// linksTellState reports whether links name the state of the data before a file of it is kept: those of PostGIS do not, since it would be asked for every document.
 func linksTellState() bool { return !onPostGIS() }
 
 // resumable returns the address of a file in its present state: the link, or where the answer says that it lies.

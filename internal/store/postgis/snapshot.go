@@ -46,7 +46,7 @@ func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
 	x.pinned.current.Store(r)
 	_, err = c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", pgx.QueryExecModeSimpleProtocol)
 	if err == nil {
-		err = c.QueryRow(ctx, "SELECT pg_current_snapshot()::text", pgx.QueryExecModeSimpleProtocol).Scan(&x.revision)
+		err = c.QueryRow(ctx, stateSQL, pgx.QueryExecModeSimpleProtocol).Scan(&x.revision)
 	}
 	if err != nil {
 		discard(c)
@@ -55,6 +55,20 @@ func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
 	x.revision = r.catalog.Version + " " + x.revision
 	return x, nil
 }
+
+// State names the present state as the Revision of a snapshot does.
+func (s *Store) State(ctx context.Context) (state string, err error) {
+	if err := s.enter(); err != nil {
+		return "", err
+	}
+	defer s.leave()
+	version := s.current.Load().catalog.Version
+	err = s.pool.QueryRow(ctx, stateSQL, pgx.QueryExecModeSimpleProtocol).Scan(&state)
+	return version + " " + state, err
+}
+
+// stateSQL tells which transactions have ended, and so what is seen.
+const stateSQL = "SELECT pg_current_snapshot()::text"
 
 // discard closes a connection whose transaction is in doubt.
 func discard(c *pgxpool.Conn) {
