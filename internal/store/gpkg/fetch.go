@@ -32,7 +32,7 @@ type batch struct {
 
 // knownTexts is how many texts of a column are known at a time (a power of two), and knownBytes how long they are at most.
 const (
-	knownTexts = 32
+	knownTexts = 256
 	knownBytes = 64
 )
 
@@ -54,7 +54,11 @@ func (b *batch) known(r row, column int, t cql2.Type) any {
 		return textValue(r.Text(column), t)
 	}
 	text := b.text[:n]
-	at := column*knownTexts + (n*7+int(text[0])*3+int(text[n-1])+int(text[n/2])*5)%knownTexts
+	sum := uint(n)
+	for _, c := range text[max(0, n-8):] {
+		sum = sum*31 + uint(c)
+	}
+	at := column*knownTexts + int(sum%knownTexts)
 	if at >= len(b.texts) {
 		b.texts = append(b.texts, make([]knownText, (column+1)*knownTexts-len(b.texts))...)
 	}

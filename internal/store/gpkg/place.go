@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
+	"time"
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
@@ -24,6 +24,7 @@ type candidates struct {
 	rec     placeRecord
 	rows    []entry // by id; Null is not tested yet
 	ids     *rowIDs // where not nil, the ids of rows are their places here
+	turn    time.Time
 }
 
 // isByPlace reports whether a question is about places alone, in the order by id, of a layer whose R-tree is read here.
@@ -108,7 +109,7 @@ func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
 			return false, err
 		}
 		if i%rowsATurn == 0 {
-			runtime.Gosched()
+			s.turn = makeWay(s.turn)
 		}
 		s.rec.id, s.rec.read = x.id, false
 		t, err := s.matcher.Eval(&s.rec)
