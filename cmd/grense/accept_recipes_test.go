@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestAcceptRecipesOfACollectionRun runs what the page of a collection tells users of geopandas, pandas, DuckDB, R's sf and Observable, as it stands there,
+// TestAcceptRecipesOfACollectionRun runs what the page of a collection tells users of curl, GDAL, Python, geopandas, pandas, DuckDB, R's sf, JavaScript and Observable, as it stands there,
 // with a key and without.
 func TestAcceptRecipesOfACollectionRun(t *testing.T) {
 	wantsClients(t)
@@ -38,6 +38,10 @@ func TestAcceptRecipesOfACollectionRun(t *testing.T) {
 				t.Errorf("%s, %s: %v\n%s", mode, name, err, out)
 			}
 		}
+		run("curl", "sh", "-c", recipe("curl"))
+		run("GDAL", "sh", "-c", recipe("gdal")+"\nogrinfo -so kommuner.gpkg kommuner")
+		run("Python", python, "-c", recipe("python"))
+		run("JavaScript", "node", "--input-type=module", "-e", recipe("javascript")+"\nconsole.log(features.length + 347)")
 		run("geopandas", python, "-c", recipe("geopandas"))
 		run("pandas", python, "-c", recipe("pandas"))
 		curl, query, _ := strings.Cut(recipe("duckdb"), "\n")
