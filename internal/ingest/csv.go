@@ -57,6 +57,39 @@ func (b *rowBudget) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// quotedLines doubles the carriage return of a line end within quotes: encoding/csv takes one away.
+type quotedLines struct {
+	in     io.Reader
+	quoted bool
+	last   byte
+	chunk  [4096]byte
+	buf    []byte // what out is part of
+	out    []byte
+}
+
+func (q *quotedLines) Read(p []byte) (n int, err error) {
+	if len(q.out) == 0 {
+		n, err = q.in.Read(q.chunk[:])
+		q.buf = q.buf[:0]
+		for _, c := range q.chunk[:n] {
+			if c == '"' {
+				q.quoted = !q.quoted
+			}
+			if c == '\n' && q.last == '\r' && q.quoted {
+				q.buf = append(q.buf, '\r')
+			}
+			q.buf, q.last = append(q.buf, c), c
+		}
+		q.out = q.buf
+	}
+	n = copy(p, q.out)
+	q.out = q.out[n:]
+	if len(q.out) > 0 {
+		return n, nil
+	}
+	return n, err
+}
+
 // csvTable is what the header tells.
 type csvTable struct {
 	memory  memory
@@ -84,7 +117,7 @@ func (c *csvReader) read(ctx context.Context, out sink) error {
 		text.Discard(3)
 		head = head[3:]
 	}
-	r := csv.NewReader(text)
+	r := csv.NewReader(&quotedLines{in: text})
 	r.ReuseRecord = true
 	r.Comma = delimiter(head)
 	t, ok, err := header(r, out)

@@ -29,6 +29,7 @@ func TestCSV(t *testing.T) {
 		"semicolon, commas": {"id;Lon;Lat;n\n1;10,5;-60,25;5,5\n", 0, "[10.5 -60.25]", map[string]any{"id": int64(1), "n": "5,5"}},
 		"tab, mark, CRLF":   {"\ufeffid\tlng\tlat\r\n0301\t10\t60\r\n", 0, "[10 60]", map[string]any{"id": "0301"}},
 		"bar, quotes":       {"id|longitude|latitude|t\n1|10|60|\"a|\"\"b\"\"\nc\"\n", 0, "[10 60]", map[string]any{"id": int64(1), "t": "a|\"b\"\nc"}},
+		"lines in quotes":   {"id,lon,lat,t\r\n1,10,60,\"a\r\nb\nc\rd\"\"\r\n\"\r\n", 0, "[10 60]", map[string]any{"id": int64(1), "t": "a\r\nb\nc\rd\"\r\n"}},
 		"UTF-16":            {utf16, 0, "[10.5 60]", map[string]any{"id": int64(1)}},
 		"metres":            {"id,x,y\n1,289110.5,7149195\n", crs.UTM33, "[289110.5 7.149195e+06]", map[string]any{"id": int64(1)}},
 		"text":              {"id,WKT\n1,\"POLYGON((0 0,0 1,1 1,0 0))\"\n", crs.CRS84, "[[[0 0] [1 1] [0 1] [0 0]]]", map[string]any{"id": int64(1)}},

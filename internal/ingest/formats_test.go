@@ -52,7 +52,7 @@ func zoo(z bool) (*store.Collection, []store.Feature) {
 	for i, b := range shapes {
 		v := []any{fmt.Sprintf("%04d", i), int64(1) << i, 0.125 * float64(i), i%2 == 0, "2020-02-29", "2024-05-17T12:30:00Z"}
 		if i == 2 {
-			v = []any{"<&>\"'; ,\n\"æ\"", nil, nil, nil, nil, nil}
+			v = []any{"\u2028<&>\"'; ,\n\"æ\"\u00a0", nil, nil, nil, nil, nil}
 		}
 		fs = append(fs, store.Feature{ID: fmt.Sprint(i), Rev: 1, Geometry: store.Geometry{WKB: b}, Values: v})
 	}

@@ -293,7 +293,7 @@ func (g *gmlFeatures) property(rec *record, p xml.StartElement) error {
 			break
 		}
 	}
-	if s := strings.TrimSpace(b.String()); s != "" {
+	if s := strings.Trim(b.String(), " \t\r\n"); s != "" { // blanks of XML, and no others
 		v = value{untyped, s}
 	}
 	if slices.ContainsFunc(rec.fields, func(f field) bool { return f.name == p.Name.Local }) {
