@@ -2,6 +2,7 @@ package feature
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"grense/internal/cache"
 	"grense/internal/crs"
@@ -93,6 +94,27 @@ func (c *Cache) Deflate(page []*Fragment) {
 	}
 }
 
+// Code gives the fragments of a page that are small on average the form in which they are joined without being compressed again, where they have none that is
+// ready. It costs what compressing them costs, once.
+func (c *Cache) Code(page []*Fragment) {
+	size := 0
+	for _, f := range page {
+		size += len(f.JSON)
+	}
+	if size >= len(page)*leastDeflated {
+		return
+	}
+	for _, f := range page {
+		if len(f.JSON) > mostQuick || f.Ready() || f.claimed.Load() || !f.claimed.CompareAndSwap(false, true) {
+			continue
+		}
+		z := newCoded(f.JSON)
+		if c.fragments.Grow(f.key, int64(len(z.bits)+len(z.pieces)*pieceSize+codedSize), func(held *Fragment) bool { return held == f }) {
+			f.coded.Store(z)
+		}
+	}
+}
+
 func (c *Cache) deflate(f *Fragment) {
 	z := newDeflated(f.JSON)
 	c.deflated.Add(1)
@@ -100,6 +122,12 @@ func (c *Cache) deflate(f *Fragment) {
 		f.deflated.Store(z)
 	}
 }
+
+// pieceSize is how many bytes a piece takes, and codedSize about what is around pieces and bits.
+const (
+	pieceSize = int(unsafe.Sizeof(piece{}))
+	codedSize = 64
+)
 
 // Stats returns the counters.
 func (c *Cache) Stats() Stats {

@@ -3,20 +3,20 @@ package feature
 import (
 	"encoding/binary"
 	"math/bits"
-	"slices"
 )
 
-// mostQuick is the length in bytes up to which a text is compressed by appendQuick. It is below 64 KB, so that places in it have 16 bits.
+// mostQuick is the length in bytes up to which a text is compressed with codes that are ready. It is below 64 KB, so that places in it have 16 bits.
 const mostQuick = 16 << 10
 
 // Huffman codes of deflate (RFC 1951, 3.2.7) for pages of features, by their lengths in bits: a is 0, b is 1 and so on. They come from the pages of 1 to
-// 25 divisions, places and names; every symbol has a code. Codes that are made for each text take 1.6 times the time (BenchmarkShortText), for 5 % fewer bytes.
+// 100 divisions, places and names, whose common parts are references (deflate_coded.go); every symbol has a code. Codes that are made for each text take 1.6 times the
+// time (BenchmarkShortText), for 4 to 10 % fewer bytes.
 const (
-	literalLengths = "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnhnennmknkknkfhgifffffffffffnnjnknlkjklkkkjjljjijkmjjimklmnkikinjnfhhgfhihgjhghfghkfgfhhkjhnjninn" +
-		"nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnmnnnnnnnnnnnnnnnnnnmnnnnnnnnnnknnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
-	matchLengths    = "knnnffghiikjihkjjjjjkkmmmllmmm" // the first is the end of the block
-	distanceLengths = "jjjjjjiidgfgefdfeedfefeffgghjj"
-	lengthLengths   = "aaaffdeeeddeedaadaa"
+	literalLengths = "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnningnnnmnkmnlfhgkffeeeeeeeehmnknmnllkllkklkllkjjkkmkjjnlmlnkhnhnknhjiigiijhkighghikhhgiiljilininn" +
+		"nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnmnnnnnnnnnnnnnnnnnnlnnnnnnnnnnknnnnnnnnnnnnnnnnnnnnnnnnnnnnnnmnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
+	matchLengths    = "mnmhffghiiijijkkmikijknnnnnnnn" // the first is the end of the block
+	distanceLengths = "kllllkijdhfgeedecedgghijijijjj"
+	lengthLengths   = "aaggfeeedddeedaadaa"
 )
 
 const (
@@ -35,7 +35,8 @@ type code struct {
 var quick = newQuickCodes()
 
 type quickCodes struct {
-	head      []code // of a block that is not final
+	head      []byte // of a block that is not final, and 8 more
+	headBits  int
 	literals  [256]code
 	end       code
 	matches   [mostMatch + 1]code // by length
@@ -65,7 +66,12 @@ func newQuickCodes() (q quickCodes) {
 		d.code, d.extra, d.base = c, uint8(max(0, s/2-1)), uint16(distance)
 		distance += 1 << d.extra
 	}
-	q.head = headOfBlock()
+	w := bitWriter{dst: make([]byte, slack)}
+	for _, c := range headOfBlock() {
+		w.put(c)
+		w.flush()
+	}
+	q.head, q.headBits = w.dst, w.at*8+int(w.n)
 	return q
 }
 
@@ -119,18 +125,28 @@ func distanceSymbol(d int) int {
 	return 2*n + d>>(n-1)&1
 }
 
-// appendQuick appends text, of at most mostQuick bytes, as a block with the codes above and an empty stored one; they are not final and end on a
-// byte boundary.
-func appendQuick(dst, text []byte) []byte {
-	var seen [1 << hashBits]uint16 // by hashOf: a late place, plus 1
-	dst = slices.Grow(dst, 2*len(text)+slack)
-	w := bitWriter{dst: dst[:cap(dst)], at: len(dst)}
-	for _, c := range quick.head {
-		w.put(c)
-		w.flush()
+// places are where the beginnings of a text were seen of late, plus 1, by hashOf.
+type places [1 << hashBits]uint16
+
+// head begins a block with the codes above, which is not final.
+func (w *bitWriter) head() { w.copy(quick.head, quick.headBits) }
+
+// end ends the block, with an empty stored one, so that what follows begins with a byte.
+func (w *bitWriter) end() {
+	w.put(quick.end)
+	w.put(code{0, 3})
+	w.flush()
+	if w.n > 0 {
+		w.at++
 	}
-	next := 0 // first byte that is not written
-	for i := 0; i+8 <= len(text); {
+	w.at += copy(w.dst[w.at:], "\x00\x00\xff\xff")
+	w.held, w.n = 0, 0
+}
+
+// text writes what stands in text, of at most mostQuick bytes, from one place to another, with references to what stands before it there.
+func (w *bitWriter) text(text []byte, from, to int, seen *places) {
+	next := from // first byte that is not written
+	for i := from; i+8 <= len(text) && i+leastMatch <= to; {
 		eight := binary.LittleEndian.Uint64(text[i:])
 		h := hashOf(eight)
 		at := int(seen[h]) - 1
@@ -140,26 +156,24 @@ func appendQuick(dst, text []byte) []byte {
 			continue
 		}
 		w.literals(text[next:i])
-		n := leastMatch + common(text[at+leastMatch:], text[i+leastMatch:])
-		w.put(quick.matches[n])
-		d := &quick.distances[distanceSymbol(i-at)]
-		w.put(d.code)
-		w.put(code{uint32(i - at - int(d.base)), d.extra})
-		w.flush()
+		n := leastMatch + common(text[at+leastMatch:], text[i+leastMatch:to])
+		w.match(n, i-at)
 		next = i + n
 		for i += 2; i < next && i+8 <= len(text); i += 2 {
 			seen[hashOf(binary.LittleEndian.Uint64(text[i:]))] = uint16(i + 1)
 		}
 		i = next
 	}
-	w.literals(text[next:])
-	w.put(quick.end)
-	w.put(code{0, 3}) // a stored block
+	w.literals(text[next:to])
+}
+
+// match writes that n bytes are those that stand so far before.
+func (w *bitWriter) match(n, distance int) {
+	w.put(quick.matches[n])
+	d := &quick.distances[distanceSymbol(distance)]
+	w.put(d.code)
+	w.put(code{uint32(distance - int(d.base)), d.extra})
 	w.flush()
-	if w.n > 0 {
-		w.at++
-	}
-	return append(w.dst[:w.at], 0, 0, 0xff, 0xff)
 }
 
 // hashOf hashes the first bytes, as many as a match must have.
@@ -223,5 +237,20 @@ func (w *bitWriter) literals(text []byte) {
 	for _, b := range text {
 		w.put(quick.literals[b])
 	}
+	w.flush()
+}
+
+// copy writes n bits of src, which has 8 bytes more.
+func (w *bitWriter) copy(src []byte, n int) {
+	held, have, at := w.held, w.n, w.at
+	for ; n >= 56; n -= 56 {
+		held |= binary.LittleEndian.Uint64(src) & (1<<56 - 1) << (have & 63)
+		binary.LittleEndian.PutUint64(w.dst[at:], held)
+		held >>= 56
+		at += 7
+		src = src[7:]
+	}
+	held |= binary.LittleEndian.Uint64(src) & (1<<n - 1) << (have & 63)
+	w.held, w.at, w.n = held, at, have+uint8(n)
 	w.flush()
 }

@@ -62,10 +62,13 @@ func TestMemberHoldsTheSameBytes(t *testing.T) {
 			}
 			want = append(want, text...)
 			f := feature.NewFragment(text)
-			switch rng.IntN(4) {
-			case 0:
+			switch kind := rng.IntN(6); {
+			case kind == 0:
 				held = m.AppendText(held, text)
-			case 1:
+			case kind == 1:
+				held = m.AppendFragment(held, f)
+			case kind < 4 && len(text) <= feature.MostQuick:
+				feature.Code(f)
 				held = m.AppendFragment(held, f)
 			default:
 				feature.Deflate(f)
@@ -329,7 +332,7 @@ func TestAssemblingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// FuzzMember cuts a text into pieces as cuts says and writes them in all three ways.
+// FuzzMember cuts a text into pieces as cuts says and writes them in all ways.
 func FuzzMember(f *testing.F) {
 	f.Add([]byte(`{"type":"FeatureCollection","features":[]}`), []byte{3, 200, 7})
 	f.Add(bytes.Repeat([]byte("10.7,59.9,"), 500), []byte{250, 251, 252, 0, 0, 1})
@@ -342,7 +345,10 @@ func FuzzMember(f *testing.F) {
 			n := min(int(c)*int(c)/8, len(rest))
 			piece := feature.NewFragment(rest[:n])
 			rest = rest[n:]
-			if c%3 > 0 {
+			switch c % 4 {
+			case 1, 2:
+				feature.Code(piece)
+			case 3:
 				feature.Deflate(piece)
 			}
 			got = m.AppendFragment(got, piece)

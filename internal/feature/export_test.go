@@ -23,7 +23,15 @@ const MostQuick = mostQuick
 var CodeLengths = map[string]string{"literals and matches": literalLengths + matchLengths, "distances": distanceLengths, "lengths": lengthLengths}
 
 // AppendQuick appends a text as a block with codes that are not made for it.
-func AppendQuick(dst, text []byte) []byte { return appendQuick(dst, text) }
+func AppendQuick(dst, text []byte) []byte {
+	m, seen := Member{begun: true}, places{}
+	w := m.writer(dst, len(text))
+	w.text(text, 0, len(text), &seen)
+	return m.align(m.wrote(w))
+}
+
+// Code codes a fragment, whatever its length.
+func Code(f *Fragment) { f.coded.Store(newCoded(f.JSON)) }
 
 // AppendRun appends a text as blocks with codes that are made for it.
 func AppendRun(dst, text []byte) []byte {

@@ -267,15 +267,19 @@ var errPiece = errors.New("server: enough for now")
 
 // fragments returns the members of the first features of rows, at least one, without the braces around them, in order: from the cache, the others
 // from the store, until pieceBytes of these are read. gz says that the client takes
-// gzip: on a page of large features those found in the cache then have their deflated form.
+// gzip: on a page of large features those found in the cache then have their deflated form, and on one of small ones all are coded.
 func (c *call) fragments(rows []store.Row, gz bool) (frags []*feature.Fragment, err error) {
-	if len(rows) < manyFeatures {
-		return c.findFragments(rows, gz)
+	many := len(rows) >= manyFeatures
+	if many {
+		if err = c.writing(); err != nil {
+			return nil, err
+		}
 	}
-	if err = c.writing(); err != nil {
-		return nil, err
+	frags, err = c.findFragments(rows, gz)
+	if err == nil && gz {
+		c.s.fragments.Code(frags)
 	}
-	if frags, err = c.findFragments(rows, gz); err == nil {
+	if err == nil && many {
 		err = c.writing() // again, after a question
 	}
 	return frags, err

@@ -39,9 +39,9 @@ func newSink(c *call, w http.ResponseWriter) *sink {
 	return s
 }
 
-// add appends the JSON of a fragment; where it has a deflated form and the client takes it, without compressing again.
+// add appends the JSON of a fragment; where it has a form that is ready and the client takes it, without compressing again.
 func (s *sink) add(f *feature.Fragment) {
-	if !s.gzip || !f.Deflated() {
+	if !s.gzip || !f.Ready() || s.plain == 0 && !s.open && !f.Deflated() && len(s.buf)+len(f.JSON) < worthwhile {
 		s.buf = append(s.buf, f.JSON...)
 		return
 	}
