@@ -9,6 +9,9 @@ import (
 // DialAnywhere lets the server ask addresses that are not public, such as those of tests.
 func (s *Server) DialAnywhere() { s.outgoing.public = func(netip.Addr) bool { return true } }
 
+// ForgetTiles empties the cache of tiles.
+func (s *Server) ForgetTiles() { s.tileCache.Clear() }
+
 // IsPublic is isPublic.
 var IsPublic = isPublic
 

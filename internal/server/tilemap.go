@@ -73,7 +73,7 @@ func mapGrid(coll *store.Collection) *tile.Set {
 	}
 	for _, id := range ids {
 		for _, set := range tileSets(coll) {
-			if set.ID == id {
+			if set.ID == id && set.Holds(coll) {
 				return set
 			}
 		}

@@ -36,7 +36,7 @@ func ladder(coll *store.Collection, id crs.ID) *tile.Set {
 		id = crs.CRS84
 	}
 	for _, set := range tileSets(coll) {
-		if set.CRS == id {
+		if set.CRS == id && set.Holds(coll) {
 			return set
 		}
 	}

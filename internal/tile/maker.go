@@ -181,11 +181,31 @@ func layerOf(cat *store.Catalog, set *Set, id string) (*store.Collection, crs.Fu
 	if err != nil {
 		return nil, nil, problem.New(problem.NotFound, err, "The collection %s has no tiles in %s.", id, set.ID)
 	}
+	if set.CRS == crs.WebMercator && c.Geometry.CRS.Geographic() { // which takes the poles to infinity
+		whole := move
+		move = func(x, y float64) (float64, float64) { return whole(x, min(max(y, -beyond), beyond)) }
+	}
 	return c, set.within(move), nil
 }
 
-// Takes reports whether a set shows a collection: its CRS is that of the geometries, or sound over all of them.
+// beyond is the latitude that stands for those further from the equator in Web Mercator. It lies outside of all tiles.
+const beyond = 89
+
+// Takes reports whether a set shows a collection: its CRS is that of the geometries, or sound over all of them. WebMercatorQuad ends before the poles, as maps of the world do; of what is
+// stored in degrees it shows the rest.
 func (s *Set) Takes(c *store.Collection) bool {
+	if s.Holds(c) {
+		return true
+	}
+	if c.Geometry == nil || s.CRS != crs.WebMercator || !c.Geometry.CRS.Geographic() {
+		return false
+	}
+	area := s.CRS.Area()
+	return c.Extent.Max[1] >= area.Min[1] && c.Extent.Min[1] <= area.Max[1]
+}
+
+// Holds is Takes for all of a collection.
+func (s *Set) Holds(c *store.Collection) bool {
 	if c.Geometry == nil {
 		return false
 	}
