@@ -251,7 +251,7 @@ func (m *maker) levels(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		m.told(50 + 50*(i+1)/(last-first+1))
+		m.told(50 + 50*(i+1)/max(1, last-first+1)) // first is beyond last where all areas are smaller than a cell
 		return z > first, m.out.put(secArea(z), b)
 	})
 }

@@ -56,3 +56,29 @@ func TestWebMercatorShowsAreasThatReachThePoles(t *testing.T) {
 		t.Error("UTM takes the world")
 	}
 }
+
+// TestAreasThatAreSmallerThanACell are no reason to fail: a layer of nothing else has tiles, which are empty, and another one in the same tile is there.
+func TestAreasThatAreSmallerThanACell(t *testing.T) {
+	t.Parallel()
+	var list []orb.Geometry
+	for i := range 100 {
+		x, y := float64(100_000+i%10), float64(6_600_000+i/10)
+		list = append(list, orb.Polygon{{{x, y}, {x + .001, y}, {x + .001, y + .001}, {x, y}}})
+	}
+	for name, list := range map[string][]orb.Geometry{"tiny": list, "one": list[:1], "without area": {orb.Polygon{{{100_000, 6_600_000}, {101_000, 6_600_000}, {102_000, 6_600_000}, {100_000, 6_600_000}}}}} {
+		st := areas(t, crs.UTM33, list...)
+		m := tile.NewMaker(tile.Options{})
+		r := ready(t, m, st, "utm33n", "areas")
+		l := r.Limits[len(r.Limits)-1]
+		made, err := m.Tile(t.Context(), st, tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: l.Z, Row: l.MinRow, Col: l.MinCol}, Layers: []tile.Query{{Collection: "areas"}}})
+		if err != nil || !made.Empty || !made.Keep {
+			t.Errorf("%s: %+v, %v", name, made, err)
+		}
+		if _, err := m.Topology(t.Context(), st, "areas"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"time"
@@ -372,7 +373,12 @@ func (j *job) open(ctx context.Context) (in reading, end func(), err error) {
 	return in, end, nil
 }
 
-func (p *part) run(ctx context.Context, j *job, st reading) (*levels, error) {
+func (p *part) run(ctx context.Context, j *job, st reading) (l *levels, err error) {
+	defer func() {
+		if x := recover(); x != nil { // no request is there to fail
+			l, err = nil, fmt.Errorf("tile: %v\n%s", x, debug.Stack())
+		}
+	}()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
