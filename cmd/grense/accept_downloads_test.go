@@ -73,6 +73,13 @@ func TestAcceptDownloadsInOtherReaders(t *testing.T) {
 					}
 				})
 			}
+			if d.name == "odd" {
+				b, err := os.ReadFile(filepath.Join("testdata", "downloads", "odd.sql"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				ask(t, address, string(b))
+			}
 			m := compared(t, python, "compare.py", serveDatabase(t, address), d.systems)
 			t.Logf("%d steps right from files, %d from a database", n, m)
 		})
