@@ -167,7 +167,11 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 			return err
 		}
 	}
-	s.server, err = server.New(server.Options{Config: s.cfg, Past: past, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches,
+	shore, err := demo.Shore()
+	if err != nil {
+		return err
+	}
+	s.server, err = server.New(server.Options{Shore: shore, Config: s.cfg, Past: past, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches,
 		Tiles: s.tiles, Jobs: s.jobs(ctx), Changes: s.changes(ctx, src)})
 	if err != nil {
 		return err

@@ -86,20 +86,3 @@ func (k *Kommune) Ring() orb.Ring {
 	}
 	return orbRing(r)
 }
-
-// Shore are the closed rings of the coarse outline.
-func Shore() ([]orb.Ring, error) {
-	s, err := readShore()
-	if err != nil {
-		return nil, err
-	}
-	var out []orb.Ring
-	for _, ring := range s.rings {
-		var r []vertex
-		for _, c := range ring {
-			r = append(r, c.rounded())
-		}
-		out = append(out, orbRing(r))
-	}
-	return out, nil
-}

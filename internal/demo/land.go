@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/paulmach/orb"
+
 	"grense/internal/crs"
 )
 
@@ -51,6 +53,23 @@ func readShore() (*shore, error) {
 	})
 	end()
 	return s, err
+}
+
+// Shore are the closed rings of the coarse outline of the country, in EPSG:25833, whole metres.
+func Shore() ([]orb.Ring, error) {
+	s, err := readShore()
+	if err != nil {
+		return nil, err
+	}
+	var out []orb.Ring
+	for _, ring := range s.rings {
+		var r []vertex
+		for _, c := range ring {
+			r = append(r, c.rounded())
+		}
+		out = append(out, orbRing(r))
+	}
+	return out, nil
 }
 
 func (s *shore) add(ring []vertex) {

@@ -318,7 +318,7 @@ const maxPage = 100_000
 const maxMap = 20_000
 
 // ofMap are the addresses that a map of tiles asks.
-var ofMap = regexp.MustCompile(`/tiles/|/TileMatrixSets/|/key\?f=json$`)
+var ofMap = regexp.MustCompile(`/tiles/|/static/shore\.|/TileMatrixSets/|/key\?f=json$`)
 
 // look opens a page and takes down what is wrong with it.
 func (f *findings) look(b *tab, v visit, haveAxe bool) error {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"html/template"
 	"slices"
@@ -333,6 +334,9 @@ const groundMost = 60
 // ground is the country in grey, under features of another collection; nil when there is none in that plane.
 func (c *call) ground(at mapScale) ([]draw.Mark, error) {
 	under := c.country()
+	if under == nil && c.s.shore != nil && at.plane == crs.UTM33 {
+		return []draw.Mark{{Outline: c.s.shore, Near: true}}, nil
+	}
 	if under == nil || under == c.coll || mapCRS(under) != at.plane {
 		return nil, nil
 	}
@@ -355,6 +359,28 @@ func (c *call) ground(at mapScale) ([]draw.Mark, error) {
 		marks[i].Near, marks[i].Href = true, ""
 	}
 	return marks, err
+}
+
+// setPages makes the pages, with an outline of the country for maps without areas: those drawn here, and those of tiles, which fetch it as a list of
+// rings of whole metres.
+func (s *Server) setPages(rings []orb.Ring) (err error) {
+	if s.pages, err = newPages(); err != nil || rings == nil {
+		return err
+	}
+	var land orb.MultiPolygon
+	numbers := make([][]int, len(rings))
+	for i, r := range rings {
+		land = append(land, orb.Polygon{r})
+		for _, at := range r {
+			numbers[i] = append(numbers[i], int(at[0]), int(at[1]))
+		}
+	}
+	s.shore = draw.NewOutline("", land, func(x, y float64) (float64, float64) { return x, y })
+	text, _ := json.Marshal(numbers) // of whole numbers only
+	b := newBody(text)
+	name := "shore." + b.etag[:8] + ".json"
+	s.pages.files[name], s.shoreFile = asset{b, asJSON.Media}, "/static/"+name
+	return nil
 }
 
 // surroundings are the other features of the collection that touch a box in its storage CRS, widened by a fifth.
@@ -424,6 +450,7 @@ func (c *call) overview(coll *store.Collection, text string) (svg template.HTML,
 		}
 		p.Box = &box
 		if drawn = c.country(); drawn == nil || mapCRS(drawn) != plane {
+			p.Marks, _ = c.ground(scaleOfAll(coll, plane))
 			return p.SVG(), false
 		}
 	}

@@ -18,10 +18,12 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/paulmach/orb"
 
 	"grense/internal/apikey"
 	"grense/internal/cache"
 	"grense/internal/config"
+	"grense/internal/draw"
 	"grense/internal/feature"
 	"grense/internal/feed"
 	"grense/internal/history"
@@ -54,6 +56,8 @@ type Options struct {
 	Jobs store.Jobs
 	// Changes keeps what has changed in the data; prepared. Nil: that is not recorded.
 	Changes store.Changes
+	// Shore are the closed rings of an outline of the country in UTM 33, which lies under the points and lines of data that bring no areas. Nil: nothing does.
+	Shore []orb.Ring
 	// Version of the program, for the API definition and the pages.
 	Version string
 	// Caches is what the caches of the process belong to, those of the store among them. Nil: the Server makes a group of its own.
@@ -83,6 +87,8 @@ type Server struct {
 	handler   http.Handler
 	docs      *docCache
 	pages     *pages
+	shore     *draw.Outline // lies under data without areas; nil for none
+	shoreFile string        // address of its rings below the root
 	caches    *cache.Group
 	fragments *feature.Cache
 	outlines  *outlineCache
@@ -168,7 +174,7 @@ func New(o Options) (*Server, error) {
 		s.tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	}
 	s.makers = newMakers(spoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.turns)
-	if s.pages, err = newPages(); err != nil {
+	if err = s.setPages(o.Shore); err != nil {
 		return nil, err
 	}
 	s.recorder = s.newRecorder(o.Changes, o.Store)

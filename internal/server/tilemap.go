@@ -20,7 +20,8 @@ type tileMap struct {
 	View   string // west, south, east and north in the CRS of the set; "": all data
 	Keyed  bool   // tiles need a key, which only the browser's cookie brings
 
-	Grounded bool // the country lies under the collection
+	Grounded bool   // the country lies under the collection
+	Shore    string // address of what does where the data have no country; "": nothing
 }
 
 // mapLayer is what a map is told of a layer.
@@ -59,6 +60,9 @@ func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *tileMap {
 	}
 	text, _ := json.Marshal(layers) // of texts only
 	m := &tileMap{Path: path + "/" + set.ID + "?f=json" + rest, Layers: string(text), Keyed: c.s.cfg.Auth != "open", Grounded: rest != ""}
+	if c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && c.country() == nil && c.s.shore != nil && set.CRS == crs.UTM33 {
+		m.Shore = localPath(c.root) + c.s.shoreFile
+	}
 	if p, ok := c.params.(*tileParams); ok && p.chosen {
 		m.Path += c.collectionsRest()
 	}
@@ -99,7 +103,7 @@ func (c *call) itemTiles(id string, box orb.Bound) *tileMap {
 	}
 	m := c.tileMap(set, c.coll)
 	least := float64(nearest)
-	if dimensions[c.coll.Geometry.Type] == 0 && m.Grounded {
+	if dimensions[c.coll.Geometry.Type] == 0 && (m.Grounded || m.Shore != "") {
 		least = nearestPlace
 	}
 	if set.CRS.Geographic() {

@@ -183,7 +183,11 @@ const colours = (probe) => {
 export default async function start(figure) {
   const text = figure.dataset, words = text.words.split("|"), names = JSON.parse(text.layers || "{}");
   if (text.key && !(await json(text.key)).keyAccepted) return false; // without a key there are no tiles
-  const grid = await gridOf(text.tiles);
+  const grid = await gridOf(text.tiles), shore = new Path2D();
+  for (const ring of text.shore ? await json(text.shore) : []) {
+    for (let i = 0; i < ring.length; i += 2) shore[i ? "lineTo" : "moveTo"](ring[i], ring[i + 1]);
+    shore.closePath();
+  }
   const { levels } = grid, last = levels.at(-1), first = levels[0];
 
   const box = element("div", "tilemap"), canvas = element("canvas", "", box), bar = element("div", "scalebar", box);
@@ -270,6 +274,13 @@ export default async function start(figure) {
     g.fillStyle = paint.sea;
     g.fillRect(0, 0, canvas.width, canvas.height);
     g.lineJoin = "round";
+    const [sx, sy] = pixel(0, 0);
+    g.setTransform(d / at.res, 0, 0, -d / at.res, sx * d, sy * d);
+    g.fillStyle = paint.area;
+    g.fill(shore);
+    g.strokeStyle = paint.line;
+    g.lineWidth = .8 * at.res;
+    g.stroke(shore);
     const labels = new Map(), dots = seen.reduce((n, s) => n + s.t.layers.reduce((n, l) => n + l.points.length, 0), 0) > 1000 ? 1.2 : 2.5;
     for (const s of seen) {
       const edge = (l, r, c) => pixel(l.x + c * l.side, l.y - r * l.side).map((v) => Math.round(v * d));

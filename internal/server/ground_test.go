@@ -1,0 +1,68 @@
+package server_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/peterstace/simplefeatures/geom"
+
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/demo"
+	"grense/internal/server"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
+)
+
+// TestPointsWithoutAreasLieOnTheCountry: a file that holds no areas has the outline of the country under its maps, and one elsewhere in the world has not.
+func TestPointsWithoutAreasLieOnTheCountry(t *testing.T) {
+	t.Parallel()
+	shore, err := demo.Shore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, grounded := range map[string]bool{"POINT(10.7 59.9)": true, "POINT(7.1 62.2)": true, "POINT(2.3 48.9)": false} {
+		path := filepath.Join(t.TempDir(), "x.gpkg")
+		storetest.Write(t, func(w store.Writer) {
+			c := &store.Collection{ID: "punkter", Table: "punkter", Public: true, Key: store.FeatureKey{Column: "kode", Type: cql2.TypeText}, TitleProperty: "navn",
+				Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText}}, Geometry: &store.Geom{Name: "geometry", Column: "geometry", Type: "Point", CRS: crs.CRS84}}
+			if err := w.Define(t.Context(), c, false); err != nil {
+				t.Fatal(err)
+			}
+			add, err := w.Insert(t.Context(), "punkter", []string{"kode", "navn", "geometry"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := geom.UnmarshalWKT(at)
+			if err == nil {
+				err = add("a", "Et sted", store.Geometry{WKB: g.AsBinary()})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})(gpkg.Create(t.Context(), path))
+		a := serveOptions(t, openTest(t, path), nil, func(o *server.Options) { o.Shore = shore })
+		for _, page := range []string{"/collections/punkter", "/collections/punkter/items", "/collections/punkter/items/a"} {
+			a.settled(page + "?f=html")
+			body := string(a.get(page + "?f=html").wants(200).Body)
+			if land := strings.Contains(body, `<g class="near"><path`); land != grounded {
+				t.Errorf("%s, %s: land under it is %t", at, page, land)
+			}
+			m := regexp.MustCompile(`data-shore="([^"]*)"`).FindStringSubmatch(body)
+			if (m != nil) != (grounded && !strings.HasSuffix(page, "/items")) {
+				t.Errorf("%s, %s: the map of tiles has the shore %q", at, page, m)
+			}
+			if m == nil {
+				continue
+			}
+			var rings [][]int
+			if err := json.Unmarshal(a.get(m[1]).wants(200).Body, &rings); err != nil || len(rings) < 2 {
+				t.Errorf("%s: %d rings, %v", m[1], len(rings), err)
+			}
+		}
+	}
+}
