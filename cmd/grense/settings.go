@@ -96,8 +96,13 @@ func (p *process) logger(cfg config.Config) *slog.Logger { return loggerTo(p.Std
 
 // loggerTo writes to w, in the form that is configured. With out, w is out.
 func loggerTo(w io.Writer, out *gathered, cfg config.Config) *slog.Logger {
-	if cfg.LogFormat == "json" {
-		return slog.New(newCounting(slog.NewJSONHandler(w, nil), out))
+	json := cfg.LogFormat == "json"
+	var h slog.Handler = slog.NewTextHandler(w, nil)
+	if json {
+		h = slog.NewJSONHandler(w, nil)
 	}
-	return slog.New(newCounting(slog.NewTextHandler(w, nil), out))
+	if out != nil {
+		h = plainly{h, out, json}
+	}
+	return slog.New(newCounting(h, out))
 }
