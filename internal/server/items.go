@@ -290,11 +290,7 @@ func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, er
 	frags := make([]*feature.Fragment, len(rows))
 	var missing []store.Row
 	var at []int
-	enc, kind, err := c.members()
-	if err != nil {
-		return nil, err
-	}
-	key := feature.Key{Collection: c.coll.ID, CRS: c.output().crs, Properties: c.parts(), Kind: kind}
+	key := feature.Key{Collection: c.coll.ID, CRS: c.output().crs, Properties: c.parts(), Kind: c.membersKind()}
 	for i, r := range rows {
 		key.ID, key.Rev = r.ID, r.Rev
 		f, ok := c.s.fragments.Get(key)
@@ -310,6 +306,10 @@ func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, er
 	}
 	if len(missing) == 0 {
 		return frags, nil
+	}
+	enc, err := c.members()
+	if err != nil {
+		return nil, err
 	}
 	n, size := 0, 0
 	err = c.ask(func(ctx context.Context) error {
@@ -399,6 +399,9 @@ func (c *call) soughtItem(id string) (at neighbours, v *versionAsked, err error)
 		})
 		return at, v, err
 	}
+	if known, err := c.besides(&at, id); known || err != nil {
+		return at, nil, err
+	}
 	err = c.ask(func(ctx context.Context) (err error) {
 		at, err = c.neighbours(ctx, id)
 		return err
@@ -415,6 +418,20 @@ type neighbours struct {
 	row            store.Row
 	id, prev, next string
 	of             string // the id of the feature, where id is that of a version
+}
+
+// besides finds a feature where that takes no question; it is paid as one, and what is asked for then goes on with it.
+func (c *call) besides(at *neighbours, id string) (known bool, err error) {
+	if c.s.besides == nil {
+		return false, nil
+	}
+	at.row, at.prev, at.next, known = c.s.besides.Beside(c.coll.ID, id)
+	if !known || c.s.store.Catalog() != c.cat {
+		return false, nil
+	}
+	err = c.pay(c.right != nil || c.paid)
+	at.id, c.continues = at.row.ID, true
+	return true, err
 }
 
 // neighbours finds a feature; store.ErrNotFound when there is none.
@@ -435,20 +452,13 @@ func (c *call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 	if err != nil {
 		return err
 	}
-	tail, err := marshal(struct {
-		Prev  string        `json:"prev"`
-		Next  string        `json:"next"`
-		Links []ogcapi.Link `json:"links"`
-	}{orSelf(at.prev, at.id), orSelf(at.next, at.id), c.withProfile(links)})
-	if err != nil {
-		return err
-	}
 	if out.buf, err = c.appendRoot(append(out.buf, '{')); err != nil {
 		return err
 	}
 	out.add(frags[0])
-	out.buf = append(out.buf, ',')
-	out.buf = append(out.buf, tail[1:]...)
+	out.buf = appendText(append(out.buf, `,"prev":`...), orSelf(at.prev, at.id))
+	out.buf = appendText(append(out.buf, `,"next":`...), orSelf(at.next, at.id))
+	out.buf = append(appendLinks(append(out.buf, `,"links":`...), c.withProfile(links)), '}')
 	return out.finish()
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"grense/api/ogcapi"
 	"grense/internal/format"
@@ -171,11 +172,21 @@ func appendLinks(b []byte, links []ogcapi.Link) []byte {
 
 // appendText appends a text as marshal writes it.
 func appendText(b []byte, s string) []byte {
+	ascii := true
 	for i := range len(s) {
-		if x := s[i]; x < ' ' || x > '~' || x == '"' || x == '\\' {
-			all, _ := marshal(s) // texts do not fail
-			return append(b, all...)
+		x := s[i]
+		ascii = ascii && x <= '~'
+		if x < ' ' || x == '"' || x == '\\' || x == 0xe2 { // U+2028 and U+2029, which marshal escapes, begin with that
+			return appendMarshalled(b, s)
 		}
 	}
+	if !ascii && !utf8.ValidString(s) {
+		return appendMarshalled(b, s)
+	}
 	return append(append(append(b, '"'), s...), '"')
+}
+
+func appendMarshalled(b []byte, s string) []byte {
+	all, _ := marshal(s) // texts do not fail
+	return append(b, all...)
 }

@@ -73,18 +73,23 @@ type membersEncoder interface {
 	AppendMembers(dst []byte, f *store.Feature) ([]byte, error)
 }
 
-// members gives the encoder of the features of an answer in GeoJSON, and the kind of its fragments.
-func (c *call) members() (membersEncoder, feature.Kind, error) {
-	is, plus := c.jsonFG()
-	if !is {
-		enc, err := c.encoder(c.output().skipGeometry)
-		return enc, feature.KindMembers, err
+// members gives the encoder of the features of an answer in GeoJSON.
+func (c *call) members() (membersEncoder, error) {
+	if is, plus := c.jsonFG(); is {
+		return c.jsonFGEncoder(plus)
 	}
-	enc, err := c.jsonFGEncoder(plus)
-	if plus {
-		return enc, feature.KindJSONFGPlus, err
+	return c.encoder(c.output().skipGeometry)
+}
+
+// membersKind is the kind of the fragments that members makes.
+func (c *call) membersKind() feature.Kind {
+	switch is, plus := c.jsonFG(); {
+	case plus:
+		return feature.KindJSONFGPlus
+	case is:
+		return feature.KindJSONFG
 	}
-	return enc, feature.KindJSONFG, err
+	return feature.KindMembers
 }
 
 func (c *call) jsonFGEncoder(plus bool) (*feature.JSONFG, error) {

@@ -73,7 +73,8 @@ type Server struct {
 	store store.Store
 	// neighbourly is store where it can say at once what is beside a feature; else nil.
 	neighbourly store.Neighbourly
-	stated      store.Stated // names the state of store where that can; else 0
+	besides     store.Besides // store where it may know that without a question; else nil
+	stated      store.Stated  // names the state of store where that can; else 0
 
 	keys    *apikey.Checker
 	oneTime *apikey.Codes
@@ -159,6 +160,7 @@ func New(o Options) (*Server, error) {
 	if n, ok := o.Store.(store.Neighbourly); ok {
 		s.neighbourly = fairNeighbours{n, s.turns}
 	}
+	s.besides, _ = o.Store.(store.Besides)
 	if o.Config.SOAP.Collections == "public" {
 		s.store = &withRecords{fairStore: fair}
 	}

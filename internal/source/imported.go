@@ -301,8 +301,10 @@ func (s *importedStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
 }
 
 var (
-	_ store.Stated  = (*importedStore)(nil)
-	_ store.Glanced = (*importedStore)(nil)
+	_ store.Stated      = (*importedStore)(nil)
+	_ store.Glanced     = (*importedStore)(nil)
+	_ store.Neighbourly = (*importedStore)(nil)
+	_ store.Besides     = (*importedStore)(nil)
 )
 
 // State is that of the copy.
@@ -312,6 +314,16 @@ func (s *importedStore) State(ctx context.Context) (uint64, error) {
 
 // Glance is that of the copy.
 func (s *importedStore) Glance() (uint64, bool) { return s.Store.(store.Glanced).Glance() }
+
+// Neighbours is that of the copy.
+func (s *importedStore) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
+	return s.Store.(store.Neighbourly).Neighbours(ctx, collection, id)
+}
+
+// Beside is that of the copy.
+func (s *importedStore) Beside(collection, id string) (row store.Row, prev, next string, ok bool) {
+	return s.Store.(store.Besides).Beside(collection, id)
+}
 
 // Revision names the present state of the copy.
 func (s *importedStore) Revision() string { return s.Catalog().Version }

@@ -215,6 +215,7 @@ type pastOfDatabase struct{ *withPast }
 var (
 	_ store.Marked      = pastOfDatabase{}
 	_ store.Neighbourly = (*withPast)(nil)
+	_ store.Besides     = (*withPast)(nil)
 )
 
 // Mark is that of the data; rows of the history stay as they are.
@@ -238,4 +239,12 @@ func (s *withPast) Neighbours(ctx context.Context, collection, id string) (row s
 		return n.Neighbours(ctx, collection, id)
 	}
 	return store.NeighboursByPages(ctx, part, collection, id)
+}
+
+// Beside is that of the part that has the collection.
+func (s *withPast) Beside(collection, id string) (row store.Row, prev, next string, ok bool) {
+	if n, ok := s.part(collection).(store.Besides); ok {
+		return n.Beside(collection, id)
+	}
+	return row, "", "", false
 }

@@ -72,6 +72,12 @@ type Neighbourly interface {
 	Neighbours(ctx context.Context, collection, id string) (row Row, prev, next string, err error)
 }
 
+// Besides is a Neighbourly that may know the answer without a question to the data.
+type Besides interface {
+	// Beside is Neighbours; false where a question has to be asked, and where there is no such feature.
+	Beside(collection, id string) (row Row, prev, next string, ok bool)
+}
+
 // NeighboursByPages is Neighbours of any Store.
 func NeighboursByPages(ctx context.Context, st Store, collection, id string) (row Row, prev, next string, err error) {
 	q := Query{Collection: collection, Limit: 1, Cursor: CursorAt(id, true), Count: CountNone}

@@ -34,6 +34,34 @@ func (r *revision) values(l *layer, o operand, begin bool) (*valueTable, *rowIDs
 	if !begin || l.Count < r.columns.limits.from {
 		return nil, nil
 	}
+	if r.makeTable(name, func() error { return r.makeColumn(l, o) }) && r.columns.limits.wait {
+		return r.values(l, o, false)
+	}
+	return nil, nil
+}
+
+// mostIDs is of how many features at most the ids are read for their order alone.
+const mostIDs = 100_000
+
+// ids returns the ids of a layer in order; nil where they are not at hand, and then they are read when it is worth it.
+func (r *revision) ids(l *layer) *rowIDs {
+	name := idsName(l)
+	if ids, ok := r.columns.tables.Get(tableKey{r.rev, name}); ok {
+		return ids.(*rowIDs)
+	}
+	if l.view || l.Count > mostIDs || r.columns.tables.Stats().Limit == 0 {
+		return nil
+	}
+	if r.makeTable(name, func() error { return r.makeIDs(l) }) && r.columns.limits.wait {
+		if ids, ok := r.columns.tables.Get(tableKey{r.rev, name}); ok {
+			return ids.(*rowIDs)
+		}
+	}
+	return nil
+}
+
+// makeTable has a table made in the background, one at a time, unless it cannot be kept; it reports whether it is begun, and with limits.wait whether it has ended.
+func (r *revision) makeTable(name string, work func() error) bool {
 	a, made := &r.typeAhead, make(chan struct{})
 	a.mu.Lock()
 	if r.columns.asked == nil {
@@ -41,12 +69,12 @@ func (r *revision) values(l *layer, o operand, begin bool) (*valueTable, *rowIDs
 	}
 	if r.columns.never[name] || a.making {
 		a.mu.Unlock()
-		return nil, nil
+		return false
 	}
 	r.columns.asked[name]++
 	if n := r.columns.asked[name]; n > 1 && n%columnsAgain != 0 || !r.take() {
 		a.mu.Unlock()
-		return nil, nil
+		return false
 	}
 	a.making = true
 	a.mu.Unlock()
@@ -54,7 +82,7 @@ func (r *revision) values(l *layer, o operand, begin bool) (*valueTable, *rowIDs
 		defer r.columns.tables.Make()()
 		defer close(made)
 		defer r.release()
-		err := r.makeColumn(l, o)
+		err := work()
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.making = false
@@ -62,9 +90,8 @@ func (r *revision) values(l *layer, o operand, begin bool) (*valueTable, *rowIDs
 	}()
 	if r.columns.limits.wait {
 		<-made
-		return r.values(l, o, false)
 	}
-	return nil, nil
+	return true
 }
 
 // makeColumn reads the values of a column and the ids, and keeps both; an error where they cannot be kept.
@@ -98,6 +125,50 @@ func (r *revision) makeColumn(l *layer, o operand) error {
 	return nil
 }
 
+// makeIDs reads the ids of a layer, and keeps them; an error where they cannot be kept.
+func (r *revision) makeIDs(l *layer) error {
+	ids := &rowIDs{}
+	err := r.use(context.Background(), func(c *conn) error {
+		if same, err := c.unchanged(); err != nil || !same || c.encoding != utf8Texts {
+			return errors.Join(err, errNoRoom)
+		}
+		table, id := l.source.Table, l.idExpr(alias)
+		if l.narrow != "" {
+			table = l.narrow
+		}
+		return c.query("SELECT "+id+" FROM "+table+" AS "+alias+" ORDER BY "+id, nil, func(row row) error { return ids.add(row, l.text) })
+	})
+	if err != nil {
+		return err
+	}
+	if ids.size() > int(r.columns.tables.Stats().Limit) || r.refs.Load() <= 1 {
+		return errNoRoom
+	}
+	r.columns.tables.Put(tableKey{r.rev, idsName(l)}, ids, int64(ids.size()))
+	return nil
+}
+
+// add takes the id of the next row; an error where ids are no texts or numbers in order, each once.
+func (x *rowIDs) add(r row, text bool) error {
+	if r.Null(0) {
+		return errNoRoom
+	}
+	if !text {
+		id := r.Int(0)
+		if n := len(x.numbers); n > 0 && x.numbers[n-1] >= id {
+			return errNoRoom
+		}
+		x.numbers = append(x.numbers, id)
+		return nil
+	}
+	id := r.Text(0)
+	if n := len(x.texts); n > 0 && x.texts[n-1] >= id || !listable(id) {
+		return errNoRoom
+	}
+	x.texts = append(x.texts, id)
+	return nil
+}
+
 // columnMaker gathers the values of a column by row.
 type columnMaker struct {
 	o      operand
@@ -112,14 +183,8 @@ const exactInteger = 1 << 53
 
 func (m *columnMaker) add(r row, text bool) error {
 	place := uint32(m.ids.len())
-	if text {
-		id := r.Text(0)
-		if !listable(id) {
-			return errNoRoom
-		}
-		m.ids.texts = append(m.ids.texts, id)
-	} else {
-		m.ids.numbers = append(m.ids.numbers, r.Int(0))
+	if err := m.ids.add(r, text); err != nil {
+		return err
 	}
 	if place&4095 == 4095 && m.t.size() > m.room || len(m.t.text) > 1<<31 {
 		return errNoRoom

@@ -39,6 +39,10 @@ func (s *Store) Glance() (uint64, bool) {
 		return 0, false
 	}
 	defer r.release()
+	return r.glance()
+}
+
+func (r *revision) glance() (uint64, bool) {
 	if r.still {
 		return r.rev, true
 	}

@@ -56,6 +56,38 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 	return at, prev, next, err
 }
 
+// Beside is Neighbours from the ids in memory, where the file is known to be as it was when they were read. They are read in the background when they are first wanted.
+func (s *Store) Beside(collection, id string) (at store.Row, prev, next string, ok bool) {
+	r, err := s.acquire()
+	if err != nil {
+		return at, "", "", false
+	}
+	defer r.release()
+	l, err := r.layer(collection)
+	if err != nil {
+		return at, "", "", false
+	}
+	key, ok := l.id(id)
+	if rev, known := r.glance(); !ok || !known || rev != r.rev {
+		return at, "", "", false
+	}
+	ids := r.ids(l)
+	if ids == nil {
+		return at, "", "", false
+	}
+	place, ok := ids.place(key)
+	if !ok {
+		return at, "", "", false
+	}
+	if place > 0 {
+		prev = ids.text(uint32(place - 1))
+	}
+	if place+1 < ids.len() {
+		next = ids.text(uint32(place + 1))
+	}
+	return store.Row{ID: id, Rev: r.rev}, prev, next, true
+}
+
 // beside selects an id and those before and after it, null where there is none.
 func (qu *question) beside(key any) (string, []any) {
 	from := " FROM " + qu.table + " AS " + alias + " WHERE "

@@ -8,14 +8,31 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// TestNeighboursAreThoseOfPages: one step tells the revision and the ids beside a feature that pages tell, for every type of id.
+// TestNeighboursAreThoseOfPages: one step tells the revision and the ids beside a feature that pages tell, for every type of id; of a file that nobody writes into
+// also from the ids in memory.
 func TestNeighboursAreThoseOfPages(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, build(t, `CREATE TABLE tall (fid INTEGER PRIMARY KEY, n INT); INSERT INTO tall VALUES (-3, 1), (5, 1), (40, 1), (7, 1);
+	for name, o := range map[string]gpkg.Options{"by SQL": {}, "from memory": {Unchanging: true, Columns: 1 << 20}, "without room": {Unchanging: true, Columns: -1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openNeighbours(t, o)
+			s.ColumnsAtOnce(false)
+			testNeighbours(t, s, name == "from memory")
+		})
+	}
+}
+
+func openNeighbours(t *testing.T, o gpkg.Options) *gpkg.Store {
+	t.Helper()
+	return openStore(t, build(t, `CREATE TABLE tall (fid INTEGER PRIMARY KEY, n INT); INSERT INTO tall VALUES (-3, 1), (5, 1), (40, 1), (7, 1);
 		CREATE TABLE tekst (id TEXT PRIMARY KEY NOT NULL); INSERT INTO tekst VALUES ('a'), ('B'), ('å'), ('a b'), ('10'), ('9'), ('"');
 		CREATE TABLE bokstav (id TEXT PRIMARY KEY COLLATE NOCASE NOT NULL); INSERT INTO bokstav VALUES ('a'), ('B'), ('c');
 		CREATE TABLE en (fid INTEGER PRIMARY KEY); INSERT INTO en VALUES (9007199254740993);
-		INSERT INTO gpkg_contents (table_name, data_type) VALUES ('tall', 'attributes'), ('tekst', 'attributes'), ('bokstav', 'attributes'), ('en', 'attributes');`), gpkg.Options{})
+		INSERT INTO gpkg_contents (table_name, data_type) VALUES ('tall', 'attributes'), ('tekst', 'attributes'), ('bokstav', 'attributes'), ('en', 'attributes');`), o)
+}
+
+func testNeighbours(t *testing.T, s *gpkg.Store, known bool) {
+	t.Helper()
 	for _, c := range []string{"tall", "tekst", "bokstav", "en"} {
 		p, err := s.Page(t.Context(), store.Query{Collection: c, Limit: 100})
 		if err != nil || len(p.Rows) == 0 {
@@ -34,7 +51,16 @@ func TestNeighboursAreThoseOfPages(t *testing.T) {
 				t.Errorf("%s %q: %v between %q and %q, want %v between %q and %q: %v", c, want.ID, row, before, after, want, prev, next, err)
 			}
 		}
+		for i, want := range p.Rows {
+			_, before, after, _ := s.Neighbours(t.Context(), c, want.ID)
+			if row, prev, next, ok := s.Beside(c, want.ID); ok != known || ok && (row != want || prev != before || next != after) {
+				t.Errorf("%s, feature %d: in memory %v are %v between %q and %q, want %v between %q and %q", c, i, ok, row, prev, next, want, before, after)
+			}
+		}
 		for _, id := range []string{"", "6", "007", "5 ", "A", "b", "\x00", "\xff", "99999999999999999999"} {
+			if _, _, _, ok := s.Beside(c, id); ok {
+				t.Errorf("%s %q is in memory", c, id)
+			}
 			if _, _, _, err := s.Neighbours(t.Context(), c, id); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%s %q: %v", c, id, err)
 			}
