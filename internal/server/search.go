@@ -110,6 +110,11 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 				return err
 			}
 		}
+		if len(g.Hits) == 0 && codes == nil && rest != nil {
+			if g, err = c.searchIn(x, rest, alike, nil); err != nil {
+				return err
+			}
+		}
 		if len(g.Hits) > 0 {
 			doc.Groups = append(doc.Groups, g)
 		}
@@ -172,11 +177,15 @@ func (c *call) searchOrder() []*store.Collection {
 	return out[:min(len(out), 2*searchesMost)]
 }
 
+// settlements are words of type that say nothing where the data have no types of places.
+var settlements = []string{"by", "byen", "tettsted", "tettstad", "bygd", "town", "city"}
+
 // placeTypes are the types of places that the first or the last word of what is asked names, as in "oslo by", and the terms without it; nil for none.
+// Of data that have no types there are terms only.
 func (c *call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err error) {
 	words := strings.Fields(asked)
 	names, err := c.codeNames("navneobjekttype")
-	if err != nil || len(words) < 2 || len(names.codes) == 0 {
+	if err != nil || len(words) < 2 {
 		return nil, nil, err
 	}
 	last := len(words) - 1
@@ -190,7 +199,7 @@ func (c *call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err e
 				}
 			}
 		}
-		if codes != nil {
+		if codes != nil || len(names.codes) == 0 && slices.Contains(settlements, strings.ToLower(word)) {
 			rest, err = cql2.ParseSearch(strings.Join(slices.Delete(slices.Clone(words), at, at+1), " "))
 			return codes, rest, err
 		}

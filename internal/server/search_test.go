@@ -41,6 +41,9 @@ func TestOneSearchFindsDivisionsFirst(t *testing.T) {
 	} else if all := a.get(hits["href"].(string) + "&limit=100").wants(200); strings.Count(string(all.Body), "<tbody>") != 1 || !strings.Contains(string(all.Body), ">By</a>") {
 		t.Errorf("%v shows others", hits["href"])
 	}
+	if groups := serve(t, "", nil).get("/search?f=json&q=oslo+by").wants(200).json()["groups"].([]any); len(groups) == 0 || groups[0].(map[string]any)["collection"] != "fylker" {
+		t.Errorf("without types of places, a word of type finds %v", groups)
+	}
 	seen := map[string]bool{}
 	for _, x := range a.get("/search?f=json&lang=nb&q=os").wants(200).json()["groups"].([]any) {
 		g := x.(map[string]any)
