@@ -65,6 +65,7 @@ func demoQuestions() []question {
 		{name: "Demo: a fresh box, at most 10", next: freshBox("kommuner")},
 		{name: "Demo: the divisions at a fresh point on land", next: freshPoint(10, 60.5, 1)},
 		{name: "Demo: the divisions at a fresh point out at sea", next: freshPoint(4, 61, 0.3)},
+		{name: "Demo: the divisions at a point that is asked again", path: "/lookup?lon=10.75&lat=59.91"},
 		{name: "Demo: a warm tile, level 3", path: warmTile},
 		{name: "Demo: a warm tile, level 8", path: "/collections/kommuner/tiles/WebMercatorQuad/8/74/135"},
 	}
