@@ -157,10 +157,7 @@ func New(o Options) (*Server, error) {
 	s.flight.most = parts.answers
 	fair := fairStore{o.Store, s.turns}
 	s.store, s.stated = fair, fair
-	if n, ok := o.Store.(store.Neighbourly); ok {
-		s.neighbourly = fairNeighbours{n, s.turns}
-	}
-	s.besides, _ = o.Store.(store.Besides)
+	s.neighbourly, s.besides = neighboursOf(o.Store, s.turns)
 	if o.Config.SOAP.Collections == "public" {
 		s.store = &withRecords{fairStore: fair}
 	}

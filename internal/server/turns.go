@@ -456,6 +456,15 @@ type fairNeighbours struct {
 	turns *turns
 }
 
+// neighboursOf is what a store can say of what is beside a feature, at once in turns and without a question; nil for what it cannot.
+func neighboursOf(st store.Store, t *turns) (n store.Neighbourly, b store.Besides) {
+	if at, ok := st.(store.Neighbourly); ok {
+		n = fairNeighbours{at, t}
+	}
+	b, _ = st.(store.Besides)
+	return n, b
+}
+
 func (s fairNeighbours) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
 	err = s.turns.run(ctx, store.CostPage, func(ctx context.Context) error {
 		s.turns.charge(ctx, store.CostPage)
