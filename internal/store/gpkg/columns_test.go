@@ -119,7 +119,9 @@ func TestColumnsInMemoryAnswerAsSQLite(t *testing.T) {
 				t.Fatalf("%s: %v", text, err)
 			}
 			q := store.Query{Collection: "x", Filter: e, Limit: 1 + r.IntN(20), Offset: r.IntN(3) * r.IntN(30)}
-			if r.IntN(3) == 0 {
+			if r.IntN(6) == 0 { // all rows
+				q.Filter, q.Limit, q.Offset = nil, 1+r.IntN(400), r.IntN(3)*r.IntN(400)
+			} else if r.IntN(3) == 0 {
 				q.SortBy = []store.Sort{{Property: []string{"navn", "tall", "tid"}[r.IntN(3)], Desc: r.IntN(2) == 0}}
 			}
 			last := both(q)
@@ -143,7 +145,7 @@ func TestColumnsInMemoryAnswerAsSQLite(t *testing.T) {
 			}
 			ways[plan.Way]++
 		}
-		if ways["columns"] < n/8 || ways["SQL"] == 0 {
+		if ways["columns"] < n/8 || ways["SQL"] == 0 || ways["ids"] == 0 {
 			t.Errorf("%s: ways %v: no test", key, ways)
 		}
 	}
@@ -176,6 +178,31 @@ func TestColumnsAreMadeBesideTheQuestion(t *testing.T) {
 	for range 3 {
 		if plan, err = small.Explain(t.Context(), q); err != nil || plan.Way != "SQL" || plan.Rows == 0 || small.Columns() != 0 {
 			t.Errorf("without room: %+v (%v), %d columns", plan, err, small.Columns())
+		}
+	}
+}
+
+// A page of all rows is of the ids that the file has now.
+func TestIDsInMemoryAreOfOneStateOfTheFile(t *testing.T) {
+	t.Parallel()
+	path := mixedFile(t, "fid INTEGER PRIMARY KEY", 300)
+	s := openStore(t, path, gpkg.Options{})
+	s.ColumnsAtOnce(false)
+	q := store.Query{Collection: "x", Limit: 3}
+	for first := range 3 {
+		if plan, err := s.Explain(t.Context(), q); err != nil || plan.Way != "ids" || len(plan.Steps) > 1 {
+			t.Fatalf("%+v (%v)", plan, err)
+		}
+		before, err := s.Page(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, path, "DELETE FROM x WHERE fid = "+before.Rows[0].ID)
+		if p, err := s.Page(t.Context(), q); err != nil || p.Rows[0].ID != before.Rows[1].ID || p.Matched != before.Matched-1 || p.Rows[0].Rev == before.Rows[1].Rev {
+			t.Fatalf("round %d: %+v, before %+v (%v)", first, p, before, err)
+		}
+		if err := s.Reload(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

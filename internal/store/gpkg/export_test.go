@@ -67,3 +67,6 @@ func (s *Store) ColumnsAtOnce(few bool) {
 func (s *Store) Columns() int {
 	return int(s.columns.Stats().Entries)
 }
+
+// Shapes is how many geometries are kept.
+func (s *Store) Shapes() int64 { return s.shapes.Stats().Entries }

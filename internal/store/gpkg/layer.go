@@ -24,9 +24,10 @@ type layer struct {
 	visible []int         // of Collection.Properties: those that are not hidden
 	nodes   string        // table with the nodes of the R-tree, whose entries are the rows with a geometry; "" when they are not read
 	cache   *nodeCache    // of them
-	view    bool          // it is a view, which may give other rows each time
-	outside bool          // some coordinates are not in Collection.Extent
-	keyed   bool          // the feature id is the number by which the R-tree refers to a row
+	shapes  *shapeCache
+	view    bool // it is a view, which may give other rows each time
+	outside bool // some coordinates are not in Collection.Extent
+	keyed   bool // the feature id is the number by which the R-tree refers to a row
 }
 
 // idKey returns the key of the order by id.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/paulmach/orb"
@@ -171,5 +172,42 @@ func TestPlacesOfAFileThatIsEdited(t *testing.T) {
 	}
 	if after.Matched != before.Matched-1 {
 		t.Errorf("%d matches, before %d", after.Matched, before.Matched)
+	}
+}
+
+// Boxes are tested against geometries that are kept: those of the file as it is.
+func TestKeptGeometriesAreOfOneStateOfTheFile(t *testing.T) {
+	t.Parallel()
+	path := spotFile(t, 100, crs.CRS84)
+	s := openStore(t, path, gpkg.Options{})
+	boxes := func() (ids []string) {
+		t.Helper()
+		fresh, r := openStore(t, path, gpkg.Options{}), rand.New(rand.NewPCG(3, 4))
+		for range 100 {
+			x, y := 8+4*r.Float64(), 59+2*r.Float64()
+			box := cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{x, y}, Max: orb.Point{x + .1, y + .05}}}
+			q := store.Query{Collection: "x", Filter: box, Limit: 100}
+			for range 2 { // kept the second time
+				got, err := s.Page(t.Context(), q)
+				want, err2 := fresh.Page(t.Context(), q)
+				if err != nil || err2 != nil || !slices.EqualFunc(got.Rows, want.Rows, func(a, b store.Row) bool { return a.ID == b.ID }) {
+					t.Fatalf("%v: %+v (%v), by another store %+v (%v)", box.Box, got, err, want, err2)
+				}
+				for _, x := range got.Rows {
+					ids = append(ids, x.ID)
+				}
+			}
+		}
+		return ids
+	}
+	before := boxes()
+	if err := os.Rename(spotFile(t, 103, crs.CRS84), path); err != nil { // the same ids, with other geometries
+		t.Fatal(err)
+	}
+	if err := s.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after := boxes(); slices.Equal(before, after) || s.Shapes() == 0 {
+		t.Errorf("the same answers, %d geometries kept: no test", s.Shapes())
 	}
 }

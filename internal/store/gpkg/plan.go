@@ -50,6 +50,10 @@ var ways = [...]way{
 		takes: (*question).isByColumns, cost: (*question).columnsCost, answer: (*question).byColumns,
 	},
 	{
+		name: "ids", does: "takes a page from the ids of all rows, in memory",
+		takes: (*question).isByIDs, answer: (*question).byIDs,
+	},
+	{
 		name: "SQL", does: "lets SQLite choose, and tests in Go what SQL cannot say",
 		takes: func(*question) bool { return true }, answer: (*question).bySQL,
 	},

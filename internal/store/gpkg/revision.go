@@ -37,6 +37,7 @@ type revision struct {
 
 	counts *countCache // of the store
 	nodes  *nodeCache  // of the store
+	shapes *shapeCache // of the store
 
 	typeAhead typeAhead
 	columns   columns
@@ -161,6 +162,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		still:   m == immutable,
 		counts:  s.counts,
 		nodes:   s.nodes,
+		shapes:  s.shapes,
 	}
 	if b, err := hex.DecodeString(r.catalog.Version); err == nil {
 		r.rev = binary.BigEndian.Uint64(b)
@@ -402,7 +404,7 @@ func (r *revision) add(d *draft, l *layer) {
 	}
 	own := store.CollectionID(cmp.Or(l.ID, d.table.name))
 	l.ID = store.Unique(store.CollectionID(id), func(s string) bool { return r.layers[s] != nil })
-	l.cache = r.nodes
+	l.cache, l.shapes = r.nodes, r.shapes
 	r.layers[l.ID] = l
 	if l.Public {
 		r.served[own] = l.ID

@@ -34,6 +34,7 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 		"folded texts":   {memory, none, store.Query{Collection: "navn", Filter: partOf("%os%")}, "SQL"},
 		"R-tree":         {place, place, store.Query{Collection: "x", Filter: box}, ""},
 		"columns":        {memory, none, store.Query{Collection: "navn", Filter: os}, "SQL"},
+		"ids":            {memory, none, store.Query{Collection: "navn"}, "SQL"},
 		"SQL":            {none, none, store.Query{Collection: "navn", Filter: os}, ""},
 	}
 	for _, name := range gpkg.Ways() {

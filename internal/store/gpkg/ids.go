@@ -1,0 +1,57 @@
+package gpkg
+
+import (
+	"context"
+
+	"grense/internal/store"
+)
+
+// isByIDs reports whether a question is for all rows in the order by id.
+func (qu *question) isByIDs() bool {
+	q := &qu.q
+	return q.Filter == nil && q.First == nil && !q.AllOrNothing && len(qu.keys) == 1 && q.AsOf.IsZero() && q.Limit > 0 &&
+		!qu.l.view && qu.l.Count >= qu.rev.columns.limits.from && qu.rev.columns.tables.Stats().Limit > 0
+}
+
+// byIDs takes the page from the ids of all rows.
+func (qu *question) byIDs(_ context.Context, c *conn, p *store.Page) (bool, error) {
+	ids := qu.rev.ids(qu.l)
+	if ids == nil {
+		return false, nil
+	}
+	if same, err := c.unchanged(); err != nil || !same {
+		return false, err
+	}
+	from, to, n := 0, 0, ids.len()
+	skip, back := max(qu.q.Offset, 0), qu.place != nil && qu.place.Back
+	if qu.place != nil {
+		at, on := ids.place(qu.values[len(qu.values)-1])
+		if from = at; on && !back {
+			from++
+		}
+	}
+	if back {
+		to = max(from-min(skip, from), 0)
+		from = max(to-qu.q.Limit, 0)
+	} else {
+		from += min(skip, n-from)
+		to = from + min(qu.q.Limit, n-from)
+	}
+	if qu.q.Count == store.CountExact {
+		p.Matched = n
+	}
+	if from == to {
+		return true, nil
+	}
+	p.Rows = make([]store.Row, 0, to-from)
+	for i := from; i < to; i++ {
+		p.Rows = append(p.Rows, store.Row{ID: ids.text(uint32(i)), Rev: qu.now})
+	}
+	if to < n {
+		p.Next = qu.cursor(found{id: p.Rows[len(p.Rows)-1].ID}, false)
+	}
+	if from > 0 {
+		p.Prev = qu.cursor(found{id: p.Rows[0].ID}, true)
+	}
+	return true, nil
+}
