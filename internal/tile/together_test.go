@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,14 +103,23 @@ func twoTables(t *testing.T, w store.Writer) {
 type changing struct {
 	st    store.Store
 	next  func()
-	asked *func() // is called before each question to the store
+	asked *atomic.Pointer[func()] // is called before each question to the store, which several may ask at once; nil: nothing is
+}
+
+// before returns a function that calls what asked has.
+func before(asked *atomic.Pointer[func()]) func() {
+	return func() {
+		if f := asked.Load(); f != nil {
+			(*f)()
+		}
+	}
 }
 
 func changingFile(t *testing.T) changing {
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	storetest.Write(t, func(w store.Writer) { twoTables(t, w) })(gpkg.Create(t.Context(), path))
-	asked := func() {}
-	c := changing{asked: &asked, st: writtenFile{written{open(t, path), func() { asked() }}}}
+	c := changing{asked: new(atomic.Pointer[func()])}
+	c.st = writtenFile{written{open(t, path), before(c.asked)}}
 	c.next = func() {
 		conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 		if err == nil {
@@ -131,8 +141,8 @@ func changingFile(t *testing.T) changing {
 func changingDatabase(t *testing.T) changing {
 	url := cluster.Database(t)
 	storetest.Write(t, func(w store.Writer) { twoTables(t, w) })(postgis.Create(t.Context(), url))
-	asked := func() {}
-	c := changing{asked: &asked, st: writtenDatabase{written{storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{})), func() { asked() }}}}
+	c := changing{asked: new(atomic.Pointer[func()])}
+	c.st = writtenDatabase{written{storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{})), before(c.asked)}}
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
@@ -193,14 +203,15 @@ func TestLayersOfATileAreOfOneState(t *testing.T) {
 							}
 							ask.Layers = append(ask.Layers, q)
 						}
-						after := n
-						*c.asked = func() {
-							if after--; after == 0 {
+						var questions atomic.Int64
+						write := func() {
+							if questions.Add(1) == int64(n) {
 								c.next()
 							}
 						}
+						c.asked.Store(&write)
 						got := numbersIn(t, m, c.st, ask)
-						*c.asked = func() {}
+						c.asked.Store(nil)
 						if len(got) != 1 {
 							t.Errorf("levels of %v, a filter on %v, written before question %d: numbers %v", levels, filtered, n, got)
 						}
