@@ -46,7 +46,7 @@ func (s *held) Snapshot(ctx context.Context) (store.Snapshot, error) {
 // TestMetricsTellWhatIsMadeInTheBackground looks up a position, for which an index is made that takes a snapshot.
 func TestMetricsTellWhatIsMadeInTheBackground(t *testing.T) {
 	t.Parallel()
-	s := &held{Store: serve(t, "", nil).store, free: make(chan struct{})}
+	s := &held{Store: openGeoPackage(t, demoPath(t)), free: make(chan struct{})}
 	a := serveStore(t, s, nil)
 	making := regexp.MustCompile(`(?m)^grense_cache_making\{cache="points"\} [1-9]`)
 	if making.MatchString(httpGetMetrics(t, a)) {
