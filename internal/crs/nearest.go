@@ -24,8 +24,8 @@ func NewNearest(at orb.Point, back Func) Nearest {
 	return n
 }
 
-// Vertex is a position as it is stored, and on a plane around the one looked from, on which distances and directions from there are those of a sphere of radius 1.
-type Vertex struct{ stored, plane orb.Point }
+// Vertex is a position as it is stored, in CRS84, and on a plane around the one looked from, on which distances and directions from there are those of a sphere of radius 1.
+type Vertex struct{ stored, degrees, plane orb.Point }
 
 // Vertex places a position.
 func (n *Nearest) Vertex(p orb.Point) Vertex {
@@ -41,10 +41,10 @@ func (n *Nearest) Known(p, degrees orb.Point) Vertex {
 	x, y := cos2*sinL, n.cos*sin2-n.sin*cos2*cosL
 	h := math.Hypot(x, y)
 	if h == 0 {
-		return Vertex{stored: p}
+		return Vertex{stored: p, degrees: degrees}
 	}
 	k := math.Atan2(h, n.sin*sin2+n.cos*cos2*cosL) / h
-	return Vertex{p, orb.Point{k * x, k * y}}
+	return Vertex{p, degrees, orb.Point{k * x, k * y}}
 }
 
 const (
@@ -52,13 +52,26 @@ const (
 	straight = 1.5e-4 * 1.5e-4
 	// gentle is the length, and mild the distance from the position looked from, up to which how an edge bends tells how its halves do: some 600 km and 6,000 km.
 	gentle, mild = 0.1, 1
+	// polar is the latitude from which parallels bend more than lines on other maps.
+	polar = 80
 )
 
 // Edge measures an edge. Where it may be the nearest it is halved until it bends too little to matter, while there is a number between its ends: opposite the position that is looked
 // from, the plane has no end.
 func (n *Nearest) Edge(a, b Vertex) { n.edge(a, b, math.Inf(1)) }
 
-// edge is Edge of one that is known to bend by no more than bend. None bends by more than its length squared.
+// mostBend is by how much an edge may bend: its length squared, but around a pole all the way along its parallel.
+func mostBend(a, b Vertex, length float64) float64 {
+	bend := length * length
+	from, to := math.Abs(a.degrees[1]), math.Abs(b.degrees[1])
+	if max(from, to) < polar {
+		return bend
+	}
+	along := math.Abs(b.degrees[0]-a.degrees[0]) * math.Cos(min(from, to)*radian)
+	return max(bend, (along+math.Abs(b.degrees[1]-a.degrees[1]))*radian)
+}
+
+// edge is Edge of one that is known to bend by no more than bend.
 func (n *Nearest) edge(a, b Vertex, bend float64) {
 	dx, dy := b.plane[0]-a.plane[0], b.plane[1]-a.plane[1]
 	t, length := 0.0, math.Hypot(dx, dy)
@@ -66,7 +79,7 @@ func (n *Nearest) edge(a, b Vertex, bend float64) {
 		t = max(0, min(1, -(a.plane[0]*dx+a.plane[1]*dy)/(length*length)))
 	}
 	d := math.Hypot(a.plane[0]+t*dx, a.plane[1]+t*dy)
-	if bend = min(bend, length*length); bend > straight {
+	if bend = min(bend, mostBend(a, b, length)); bend > straight {
 		if !(d-bend < n.Least) {
 			return
 		}
