@@ -60,15 +60,16 @@ const (
 // from, the plane has no end.
 func (n *Nearest) Edge(a, b Vertex) { n.edge(a, b, math.Inf(1)) }
 
-// mostBend is by how much an edge may bend: its length squared, but around a pole all the way along its parallel.
+// mostBend is by how much an edge may bend: its length squared, and around a pole by as much of its way as it turns.
 func mostBend(a, b Vertex, length float64) float64 {
 	bend := length * length
 	from, to := math.Abs(a.degrees[1]), math.Abs(b.degrees[1])
 	if max(from, to) < polar {
 		return bend
 	}
-	along := math.Abs(b.degrees[0]-a.degrees[0]) * math.Cos(min(from, to)*radian)
-	return max(bend, (along+math.Abs(b.degrees[1]-a.degrees[1]))*radian)
+	turn := math.Abs(b.degrees[0]-a.degrees[0]) * radian
+	way := turn*math.Cos(min(from, to)*radian) + math.Abs(b.degrees[1]-a.degrees[1])*radian
+	return bend + way*min(1, turn/2)
 }
 
 // edge is Edge of one that is known to bend by no more than bend.
