@@ -47,7 +47,7 @@ Examples:
 }
 
 func (c *checkCmd) Run(ctx context.Context, p *process) error {
-	cfg, dir, err := c.prepare(p)
+	cfg, dir, err := c.prepare(p, c.Source)
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (c *enrichCmd) enrich(w io.Writer, r io.Reader, find enrich.Finder, read fu
 
 // finder opens the divisions.
 func (c *enrichCmd) finder(ctx context.Context, p *process, points crs.ID) (enrich.Finder, func(), error) {
-	cfg, dir, err := c.prepare(p)
+	cfg, dir, err := c.prepare(p, c.With)
 	if err != nil {
 		return nil, nil, err
 	}

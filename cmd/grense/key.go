@@ -32,7 +32,7 @@ Examples:
 
 // openState opens the state database in the data directory.
 func (f dataFlags) openState(ctx context.Context, p *process) (store.State, error) {
-	_, dir, err := f.prepare(p)
+	_, dir, err := f.prepare(p, "")
 	if err != nil {
 		return nil, err
 	}

@@ -49,6 +49,7 @@ func (serveCmd) Help() string {
   grense serve postgres://reader@db.example.org/divisions
 
 A GeoPackage is served as it is. Other files are imported into the data directory first, and again when they have changed.
+With unchanging: true in the configuration, which promises that nobody writes into a GeoPackage, it is read without locks.
 
 Settings come from the file, over it the environment, over it the flags. A setting of the file such as
   limits: {query_timeout: 20s}
@@ -58,7 +59,7 @@ Signals: SIGHUP opens the data and the certificate anew; SIGTERM and SIGINT fini
 }
 
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
-	cfg, err := c.load(p, map[string]*string{"addr": c.Addr, "base_url": c.BaseURL, "auth": c.Auth, "metrics_addr": c.MetricsAddr,
+	cfg, err := c.load(p, c.Source, map[string]*string{"addr": c.Addr, "base_url": c.BaseURL, "auth": c.Auth, "metrics_addr": c.MetricsAddr,
 		"tls.cert": c.TLSCert, "tls.key": c.TLSKey, "log_format": c.LogFormat, "history": c.History})
 	if err != nil {
 		return err

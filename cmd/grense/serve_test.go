@@ -220,6 +220,44 @@ func TestReloadKeepsOldDataOnABrokenFile(t *testing.T) {
 	}
 }
 
+// TestAnUnchangingFileIsSwappedWhole: another file in its place is served after SIGHUP, and one with a journal beside it is not.
+func TestAnUnchangingFileIsSwappedWhole(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(name string, squared int) string {
+		made := filepath.Join(dir, name+".gpkg")
+		if code, _, stderr := command(t, dir, "import", writeFile(t, filepath.Join(dir, "ruter.geojson"), squares(squared)), "--collection", "ruter", "--into", made); code != 0 {
+			t.Fatal(stderr)
+		}
+		return made
+	}
+	src, next := file("ruter", 20), file("next", 25)
+	conf := writeFile(t, filepath.Join(dir, "grense.yaml"), "auth: open\nunchanging: true\nlimits: {drain_wait: 0s}\n")
+	r := serve(t, dir, src, "--config", conf)
+	has := func(when string, want int) {
+		t.Helper()
+		if code, body := r.get(t, "/collections/ruter/items?limit=1", ""); code != http.StatusOK || !strings.Contains(body, fmt.Sprintf(`"numberMatched":%d`, want)) {
+			t.Errorf("%s: %d %.500s", when, code, body)
+		}
+	}
+	has("at first", 20)
+	if err := os.Rename(next, src); err != nil {
+		t.Fatal(err)
+	}
+	has("before the reload", 20)
+	writeFile(t, src+"-wal", "changes")
+	r.hup(t, "reload failed; the data from before are still served")
+	has("after a refused reload", 20)
+	if err := os.Remove(src + "-wal"); err != nil {
+		t.Fatal(err)
+	}
+	r.hup(t, "msg=reloaded")
+	has("after the reload", 25)
+	if code, _, stderr := command(t, dir, "check", "postgres://127.0.0.1:1/none", "--config", conf); code == 0 || !strings.Contains(stderr, "grense.yaml:2: unchanging: is for a GeoPackage") {
+		t.Errorf("check of a database: %d %s", code, stderr)
+	}
+}
+
 // TestDrainFinishesAnswersUnderWay holds one request open while the server is told to stop.
 func TestDrainFinishesAnswersUnderWay(t *testing.T) {
 	t.Parallel()

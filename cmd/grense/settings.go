@@ -19,8 +19,8 @@ type dataFlags struct {
 	DataDir *string `placeholder:"DIR" help:"Folder for keys and working files, the only one that is written to. Defaults to $$XDG_DATA_HOME/grense, else ~/.local/share/grense."`
 }
 
-// load reads the configuration; further flags are given by the path of their setting, nil for those that are not set.
-func (f dataFlags) load(p *process, further map[string]*string) (config.Config, error) {
+// load reads the configuration for what is served; further flags are given by the path of their setting, nil for those that are not set.
+func (f dataFlags) load(p *process, served string, further map[string]*string) (config.Config, error) {
 	flags := map[string]string{}
 	for path, v := range further {
 		if v != nil {
@@ -30,12 +30,12 @@ func (f dataFlags) load(p *process, further map[string]*string) (config.Config, 
 	if f.DataDir != nil {
 		flags["data_dir"] = *f.DataDir
 	}
-	return config.Load(config.Sources{File: f.Config, Environ: p.Environ, Flags: flags})
+	return config.Load(config.Sources{File: f.Config, Environ: p.Environ, Flags: flags, Database: source.IsDatabase(served)})
 }
 
-// prepare reads the configuration and makes the data directory.
-func (f dataFlags) prepare(p *process) (cfg config.Config, dir string, err error) {
-	if cfg, err = f.load(p, nil); err != nil {
+// prepare reads the configuration for what is served, and makes the data directory.
+func (f dataFlags) prepare(p *process, served string) (cfg config.Config, dir string, err error) {
+	if cfg, err = f.load(p, served, nil); err != nil {
 		return cfg, "", err
 	}
 	dir, err = makeDataDir(cfg)

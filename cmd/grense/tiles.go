@@ -68,7 +68,7 @@ func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	cfg, dir, err := c.prepare(p)
+	cfg, dir, err := c.prepare(p, c.Source)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,9 @@ type Config struct {
 	LogFormat string `yaml:"log_format"`
 	// AllowEmpty starts with a database in which no table can be served. Defaults to false: that is an error.
 	AllowEmpty bool `yaml:"allow_empty"`
+	// Unchanging promises that nobody writes into the GeoPackage that is served: who changes it puts another file in its place and sends SIGHUP. It is
+	// read without locks then. Not for a database. Defaults to false.
+	Unchanging bool `yaml:"unchanging"`
 	// TrustedProxies are the peers, as CIDR blocks or addresses, whose Forwarded and X-Forwarded-* headers count. Defaults to none.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
 

@@ -16,6 +16,8 @@ type Sources struct {
 	File    string            // path of the YAML file; "": that of GRENSE_CONFIG, else none
 	Environ []string          // as os.Environ gives it
 	Flags   map[string]string // values of flags by path of the setting: "tls.cert" for --tls-cert
+	// Database says that a database is served, so that settings that are for files are faults.
+	Database bool
 }
 
 // Fault is one thing that is wrong with the configuration.
@@ -77,7 +79,11 @@ func Load(src Sources) (Config, error) {
 	d.env(&c, env)
 	d.flags(&c, src.Flags)
 
-	for _, f := range c.validate() {
+	faults := c.validate()
+	if c.Unchanging && src.Database {
+		faults = append(faults, Fault{Setting: "unchanging", Cure: "is for a GeoPackage, and what is served is a database, whose rows are live; remove it"})
+	}
+	for _, f := range faults {
 		at := d.origin(f.Setting)
 		f.Where, f.Line = at.name, at.line
 		if !d.told(f) { // a value that could not be read

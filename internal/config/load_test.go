@@ -103,7 +103,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	t.Parallel()
 	c := load(t, config.Sources{File: "testdata/full.yaml"})
 	want := config.Config{
-		Addr: "0.0.0.0:80", BaseURL: "https://example.org/geo", DataDir: "/srv/grense", Auth: "open", MetricsAddr: "127.0.0.1:9090", LogFormat: "json", History: "norway",
+		Addr: "0.0.0.0:80", BaseURL: "https://example.org/geo", DataDir: "/srv/grense", Auth: "open", MetricsAddr: "127.0.0.1:9090", LogFormat: "json", History: "norway", Unchanging: true,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::/32")},
 		TLS:            config.TLS{Cert: "cert.pem", Key: "key.pem"},
 		Service: config.Service{
@@ -136,6 +136,18 @@ func TestEverySettingIsRead(t *testing.T) {
 	}
 	if reflect.DeepEqual(c.Limits, config.Default().Limits) {
 		t.Error("the file sets no limit")
+	}
+}
+
+func TestAFileThatNobodyWritesIntoIsNoDatabase(t *testing.T) {
+	t.Parallel()
+	file := write(t, "auth: open\nunchanging: true\n")
+	if c := load(t, config.Sources{File: file}); !c.Unchanging {
+		t.Error("the setting is not read")
+	}
+	_, err := config.Load(config.Sources{File: file, Environ: home, Database: true})
+	if want := filepath.Base(file) + ":2: unchanging: is for a GeoPackage"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
 

@@ -44,6 +44,20 @@ func TestContractWithNarrowCopies(t *testing.T) {
 	})
 }
 
+// TestContractOfAnUnchangingFile is what the contract says of answers where the file is read without locks.
+func TestContractOfAnUnchangingFile(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
+	storetest.ExerciseAnswers(t, func(t *testing.T, fill func(store.Writer)) store.Store {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "data.gpkg")
+		create(t, path, fill)
+		return openStore(t, path, gpkg.Options{Unchanging: true})
+	})
+}
+
 // TestContractWithColumnsInMemory is what the contract says of answers where conditions are answered from values in memory.
 func TestContractWithColumnsInMemory(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,9 @@ import (
 // SettleAfter sets how long a file must have been left alone before its stamp is trusted.
 func (s *Store) SettleAfter(d time.Duration) { s.settled = d }
 
+// BrokenPromise looks at a file that nobody should write into.
+func (s *Store) BrokenPromise() bool { return s.current.Load().promise.broken() }
+
 // Plan returns what SQLite says of the statements for a question: of the page, then of the count.
 func (s *Store) Plan(q store.Query) (page, count []string, err error) {
 	r, err := s.acquire()

@@ -36,7 +36,8 @@ type Options struct {
 	// NarrowFrom is how large, in bytes, geometries must be on average for a copy of the other columns in the side file. Defaults to 256.
 	NarrowFrom int
 	Caches     *cache.Group // takes the caches of the store; nil: none
-	// Unchanging promises that nobody writes into the file: who changes it puts another in its place. It is read without locks then.
+	// Unchanging promises that nobody writes into the file: who changes it puts another in its place. It is read without locks then, and refused while a
+	// -wal or -journal lies beside it. Until the next Reload answers from a file that is written into after all may be wrong; the log tells of it.
 	Unchanging bool
 	// MaxConns is the number of connections to the file, one for each concurrent question; one more is kept for Ready. Defaults to four times
 	// the processors, at least 6.
@@ -71,6 +72,8 @@ type Store struct {
 
 	limits  columnLimits  // usualColumns
 	settled time.Duration // settledAfter
+
+	stop context.CancelFunc // of what looks after the promise
 }
 
 var _ store.Store = (*Store)(nil)
@@ -113,6 +116,10 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.install(r)
+	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // lives until Close
+	if s.stop = stop; o.Unchanging {
+		go s.watch(background)
+	}
 	return s, nil
 }
 
@@ -147,6 +154,7 @@ func (s *Store) Reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.current.Load().promise.broken() // tells of it, if nobody has
 	s.install(r)
 	return nil
 }
@@ -178,6 +186,7 @@ func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
+	s.stop()
 	s.current.Load().release()
 	s.open.Wait()
 	return nil

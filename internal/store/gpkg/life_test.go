@@ -1,10 +1,13 @@
 package gpkg_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,6 +138,65 @@ func TestUnchangingFileIsReplaced(t *testing.T) {
 	}
 	if p := page(t, s, store.Query{Collection: "x", Limit: 5}); p.Matched != 3 || p.Rows[2].ID != "7" {
 		t.Errorf("after the reload: %+v", p)
+	}
+}
+
+// TestAFileThatIsWrittenIntoAfterAll is told of once, and is served as it is after the next reload.
+func TestAFileThatIsWrittenIntoAfterAll(t *testing.T) {
+	t.Parallel()
+	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY); INSERT INTO x VALUES (1), (2);`+attributes)
+	var log bytes.Buffer
+	s := openStore(t, path, gpkg.Options{Unchanging: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err := os.Chmod(path, 0o600); err != nil { // which changes no content
+		t.Fatal(err)
+	}
+	if s.BrokenPromise() {
+		t.Error("a file that nobody wrote into is said to be changed")
+	}
+	run(t, path, "INSERT INTO x VALUES (3);")
+	if !s.BrokenPromise() {
+		t.Error("a file that was written into is not said to be changed")
+	}
+	if err := s.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "SIGHUP") {
+		t.Errorf("told %d times: %s", n, log.String())
+	}
+	if p := page(t, s, store.Query{Collection: "x", Limit: 5}); p.Matched != 3 {
+		t.Errorf("after the reload: matched %d, want 3", p.Matched)
+	}
+	if s.BrokenPromise() {
+		t.Error("the file is said to be changed since it was opened anew")
+	}
+}
+
+// TestAnUnchangingFileWithAJournalIsRefused: what lies beside it would not be read. A file in WAL mode that is whole needs no copy.
+func TestAnUnchangingFileWithAJournalIsRefused(t *testing.T) {
+	t.Parallel()
+	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY); INSERT INTO x VALUES (1), (2);`+attributes+`PRAGMA journal_mode=WAL;`)
+	dir := t.TempDir()
+	s := openStore(t, path, gpkg.Options{Unchanging: true, DataDir: dir})
+	if copies, _ := filepath.Glob(filepath.Join(dir, "*.gpkg")); len(copies) > 0 {
+		t.Errorf("copies %q", copies)
+	}
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if err := os.WriteFile(path+suffix, []byte("changes"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := s.Reload(t.Context())
+		if err == nil || !strings.Contains(err.Error(), suffix) || !strings.Contains(err.Error(), "remove unchanging") {
+			t.Errorf("with %s: %v", suffix, err)
+		}
+		if p := page(t, s, store.Query{Collection: "x", Limit: 5}); p.Matched != 2 {
+			t.Errorf("after a refused reload: %+v", p)
+		}
+		if err := os.Remove(path + suffix); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Reload(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

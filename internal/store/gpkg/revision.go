@@ -35,6 +35,8 @@ type revision struct {
 	opened fileStamp // of the file when it was opened; the zero value where stamps are not to be trusted
 	known  atomic.Pointer[knownState]
 
+	promise *promise // nil: none
+
 	counts *countCache // of the store
 	nodes  *nodeCache  // of the store
 	shapes *shapeCache // of the store
@@ -73,6 +75,10 @@ func (r *revision) explain(err error) error {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	case replaced:
 		return fmt.Errorf("%w: %w", store.ErrChanged, err)
+	case damaged:
+		if r.promise.broken() {
+			return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+		}
 	}
 	return err
 }
@@ -163,6 +169,9 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		counts:  s.counts,
 		nodes:   s.nodes,
 		shapes:  s.shapes,
+	}
+	if s.options.Unchanging {
+		r.promise = &promise{path: s.path, file: src.info, log: s.options.Logger}
 	}
 	if b, err := hex.DecodeString(r.catalog.Version); err == nil {
 		r.rev = binary.BigEndian.Uint64(b)

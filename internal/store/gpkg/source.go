@@ -18,8 +18,9 @@ import (
 
 // source is a GeoPackage file as it was found.
 type source struct {
-	path    string // absolute
-	name    string // for messages: as the operator gave it
+	path    string      // absolute
+	name    string      // for messages: as the operator gave it
+	info    os.FileInfo // of the file
 	size    int64
 	mtime   time.Time
 	counter uint32 // changes of the file (SQLite file format, 1.3.6)
@@ -48,7 +49,7 @@ func inspect(path string) (source, error) {
 	if !info.Mode().IsRegular() {
 		return s, fmt.Errorf("gpkg: %s is not a file; name a GeoPackage file", path)
 	}
-	s.size, s.mtime = info.Size(), info.ModTime()
+	s.info, s.size, s.mtime = info, info.Size(), info.ModTime()
 	var head [100]byte
 	if _, err := io.ReadFull(f, head[:]); err != nil || string(head[:16]) != "SQLite format 3\x00" {
 		return s, fmt.Errorf("gpkg: %s is not a GeoPackage: it does not begin as an SQLite file; convert it, for example with "+
@@ -96,10 +97,10 @@ func (s source) sideName(extra string) (prefix, stem string) {
 // copied into dir, or where its folder cannot be written, so that nobody changes it, opened as immutable. So are copies, which are ours, and files
 // of which unchanging says that nobody writes into them.
 func (s source) readable(dir string, unchanging bool) (path string, m mode, err error) {
+	if unchanging {
+		return s.path, immutable, s.complete()
+	}
 	if !s.wal {
-		if unchanging {
-			return s.path, immutable, nil
-		}
 		return s.path, readOnly, nil
 	}
 	if !writable(filepath.Dir(s.path)) {
