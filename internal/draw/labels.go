@@ -18,15 +18,17 @@ import (
 const (
 	crowd    = 20
 	overMost = 30 // names that are wider than their features, in a crowd
+	over     = 17 // places of around
 )
 
 // label is the name of a feature, in pixels.
 type label struct {
 	text   string
 	at     orb.Point
-	room   float64 // width of the feature
-	tall   float64 // height of the feature
-	area   float64 // of its largest part
+	ring   orb.Ring // the largest part of an area
+	room   float64  // width of the feature
+	tall   float64  // height of the feature
+	area   float64  // of its largest part
 	beside bool
 	near   bool // of a feature in the surroundings
 	first  bool // see Mark
@@ -47,7 +49,7 @@ func (d *drawing) labelsOf(p *Picture) (all []label) {
 				}
 			}
 			b := px.Bound()
-			l.at, l.room, l.tall, l.area = inside(px), b.Max[0]-b.Min[0], b.Max[1]-b.Min[1], math.Abs(planar.Area(px))
+			l.at, l.ring, l.room, l.tall, l.area = inside(px, nil), px, b.Max[0]-b.Min[0], b.Max[1]-b.Min[1], math.Abs(planar.Area(px))
 		} else if len(m.points) > 0 {
 			l.at, l.beside = d.points(moved(orb.Ring(m.points[:1]), d.shift))[0], true
 		} else if l0 := m.lines[0]; len(l0) > 0 {
@@ -80,11 +82,11 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 	}
 	d.b = append(d.b, `<g class="`...)
 	d.b = append(append(d.b, class...), `" aria-hidden="true">`...)
-	over := 0
+	wides := 0
 	for _, l := range all {
 		w := .55 * size * float64(utf8.RuneCountInString(l.text))
 		wide := !l.beside && !l.first && !q.few && w > 1.3*l.room
-		if len(q.taken) == labelMost || wide && over == overMost {
+		if len(q.taken) == labelMost || wide && wides == overMost {
 			continue
 		}
 		apart := 0.0
@@ -93,7 +95,7 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 		}
 		at, free := q.near(&l, w, apart)
 		if !free && q.few && !l.beside && !l.near {
-			at, free = q.away(&l, w)
+			at, free = q.apart(&l, w)
 		}
 		if !free {
 			continue
@@ -104,7 +106,7 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 			d.b = append(d.b, `"/>`...)
 		}
 		if wide {
-			over++
+			wides++
 		}
 		q.taken = append(q.taken, q.box(at, w))
 		d.name(&l, orb.Point{at[0], at[1] + size/3})
@@ -147,13 +149,16 @@ func (d *drawing) land(p *Picture) (out []orb.Ring) {
 }
 
 func (q *placer) box(at orb.Point, w float64) orb.Bound {
-	return orb.Bound{Min: orb.Point{at[0] - w/2 - 4, at[1] - q.size/2 - 2}, Max: orb.Point{at[0] + w/2 + 4, at[1] + q.size/2 + 2}}
+	return orb.Bound{Min: orb.Point{at[0] - w/2 - q.size/4, at[1] - q.size/2 - 2}, Max: orb.Point{at[0] + w/2 + q.size/4, at[1] + q.size/2 + 2}}
 }
 
 // free reports whether a name of width w fits, so far apart from others.
 func (q *placer) free(at orb.Point, w, apart float64) bool {
-	b := q.box(at, w)
-	return b.Min[0] >= 0 && b.Min[1] >= 0 && b.Max[0] <= float64(q.width) && b.Max[1] <= float64(q.height)-24-q.size && !slices.ContainsFunc(q.taken, b.Pad(apart).Intersects)
+	b, foot := q.box(at, w), float64(q.height)
+	if b.Min[0] < mapMargin+scaleMost+4*q.size { // where the bar of the scale is
+		foot -= 24 + q.size
+	}
+	return b.Min[0] >= 0 && b.Min[1] >= 0 && b.Max[0] <= float64(q.width) && b.Max[1] <= foot && !slices.ContainsFunc(q.taken, b.Pad(apart).Intersects)
 }
 
 // near is a place over the feature, or a little aside, higher or lower.
@@ -164,16 +169,24 @@ func (q *placer) near(l *label, w, apart float64) (at orb.Point, free bool) {
 			at[0] = l.at[0] - 12 - w/2
 		}
 	}
+	if q.few && l.ring != nil && !l.near && l.room < q.size && l.tall < q.size { // it would be covered
+		for _, side := range []float64{1, -1} {
+			if by := (orb.Point{at[0] + side*(l.room/2+q.size/2+w/2), at[1]}); q.free(by, w, apart) && !q.overLand(by, w) {
+				return by, true
+			}
+		}
+	}
 	if free = q.free(at, w, apart); free || l.beside {
 		return at, free
 	}
-	places := around[:17]
-	if q.few {
-		places = around
-	}
+	return q.aside(l, w, apart, around[:over])
+}
+
+// aside is one of some places around the middle of the feature.
+func (q *placer) aside(l *label, w, apart float64, places []orb.Point) (at orb.Point, free bool) {
 	for _, step := range places {
 		if high := math.Abs(step[1]) * q.size; high < l.tall/3 || q.few && high < l.tall/2+1.3*q.size {
-			at = orb.Point{min(max(l.at[0]+step[0]*max(w, l.room), 4+w/2), float64(q.width)-4-w/2), l.at[1] + step[1]*q.size}
+			at = q.within(orb.Point{l.at[0] + step[0]*max(w, l.room), l.at[1] + step[1]*q.size}, w)
 			if q.free(at, w, apart) {
 				return at, true
 			}
@@ -182,16 +195,34 @@ func (q *placer) near(l *label, w, apart float64) (at orb.Point, free bool) {
 	return at, false
 }
 
-// away is a place farther off, over no area where there is such a one, to which no line would cross another name.
-func (q *placer) away(l *label, w float64) (orb.Point, bool) {
-	for _, outside := range []bool{true, false} {
-		for far := 2.0; far < 14; far++ {
-			for turn := range 24 {
-				sin, cos := math.Sincos(float64(turn) * math.Pi / 12)
-				at := orb.Point{min(max(l.at[0]+(far*q.size+w/2)*cos, 4+w/2), float64(q.width)-4-w/2), l.at[1] + far*q.size*sin}
-				if q.free(at, w, 4) && !q.crosses(l.at, at) && !(outside && q.overLand(at, w)) {
-					return at, true
-				}
+// within moves a place sideways until the name is in the picture.
+func (q *placer) within(at orb.Point, w float64) orb.Point {
+	edge := w/2 + q.size/4
+	return orb.Point{min(max(at[0], edge), float64(q.width)-edge), at[1]}
+}
+
+// apart is a place for a name that cannot lie over its feature: over no area, else beside the feature, else over others. The line to it begins where no name covers the feature.
+func (q *placer) apart(l *label, w float64) (at orb.Point, free bool) {
+	covered := func(b orb.Bound) bool { return b.Contains(l.at) }
+	if slices.ContainsFunc(q.taken, covered) {
+		l.at = inside(l.ring, q.taken)
+	}
+	if at, free = q.away(l, w, true); !free {
+		if at, free = q.aside(l, w, 0, around[over:]); !free {
+			at, free = q.away(l, w, false)
+		}
+	}
+	return at, free
+}
+
+// away is a place farther off, over no area where outside, to which no line would cross another name.
+func (q *placer) away(l *label, w float64, outside bool) (orb.Point, bool) {
+	for far := 2.0; far < 14; far++ {
+		for turn := range 24 {
+			sin, cos := math.Sincos(float64(turn) * math.Pi / 12)
+			at := q.within(orb.Point{l.at[0] + (far*q.size+w/2)*cos, l.at[1] + far*q.size*sin}, w)
+			if q.free(at, w, 4) && !q.crosses(l.at, at) && !(outside && q.overLand(at, w)) {
+				return at, true
 			}
 		}
 	}
@@ -221,7 +252,7 @@ func (q *placer) overLand(at orb.Point, w float64) bool {
 	return false
 }
 
-// around are the places of a name besides the middle of its feature: aside in parts of the wider of the two, down in heights of the name.
+// around are the places of a name besides the middle of its feature: aside in parts of the wider of the two, down in heights of the name. Those before over lie over the feature.
 var around = []orb.Point{{0, 0}, {0, -.6}, {0, .6}, {-.2, 0}, {.2, 0}, {0, -1.2}, {0, 1.2}, {-.2, -.6}, {.2, -.6}, {-.2, .6}, {.2, .6}, {-.4, 0}, {.4, 0}, {-.4, -.6}, {.4, -.6}, {-.4, .6}, {.4, .6},
 	{-.7, 0}, {.7, 0}, {-.5, -.3}, {-.5, .3}, {-.5, -.9}, {-.5, .9}, {-.7, .6}, {.7, .6}, {-.7, -.6}, {.7, -.6}}
 
@@ -236,11 +267,16 @@ func shortName(s string) string {
 	return s
 }
 
-// inside is a position in a ring with room to both sides: the middle of the longest piece of a few level lines that lies in it.
-func inside(r orb.Ring) orb.Point {
+// inside is a position in a ring with room to both sides, in none of some boxes if there is such a one: the middle of the longest piece of a few level lines that lies in the ring,
+// or where that is in a box, a place nearer to an end of a piece.
+func inside(r orb.Ring, taken []orb.Bound) orb.Point {
 	b := r.Bound()
 	at, most := b.Center(), -1.0
-	for _, part := range []float64{.5, .4, .6, .3, .7} {
+	parts, along := []float64{.5, .4, .6, .3, .7}, []float64{.5}
+	if len(taken) > 0 {
+		parts, along = append(parts, .2, .8, .1, .9), append(along, .15, .85)
+	}
+	for _, part := range parts {
 		y := b.Min[1] + part*(b.Max[1]-b.Min[1])
 		var xs []float64
 		for i := range r {
@@ -251,8 +287,15 @@ func inside(r orb.Ring) orb.Point {
 		}
 		slices.Sort(xs)
 		for i := 0; i+1 < len(xs); i += 2 {
-			if w := xs[i+1] - xs[i]; w > 1.15*most {
-				at, most = orb.Point{(xs[i] + xs[i+1]) / 2, y}, w
+			for j, t := range along {
+				w := xs[i+1] - xs[i]
+				p := orb.Point{xs[i] + t*w, y}
+				if j > 0 {
+					w /= 3
+				}
+				if w > 1.15*most && !slices.ContainsFunc(taken, func(b orb.Bound) bool { return b.Contains(p) }) {
+					at, most = p, w
+				}
 			}
 		}
 	}

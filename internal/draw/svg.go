@@ -58,9 +58,10 @@ const (
 	mapWidth   = 960 // of the widest map, in units of its picture
 	mapHeight  = 1100
 	mapMargin  = 14
-	labelSize  = 30 // height of a label, in units
-	narrowSize = 36 // the same on narrow screens, which show other labels
-	labelMost  = 60 // labels, at most
+	labelSize  = 30  // height of a label, in units
+	narrowSize = 36  // the same on narrow screens, which show other labels
+	labelMost  = 60  // labels, at most
+	scaleMost  = 260 // length of the bar of the scale, at most
 )
 
 // SVG draws the map in at most Budget bytes; "" when there is nothing to show. It needs no script and no style: classes are those of
@@ -114,14 +115,18 @@ func (p *Picture) plan() (*drawing, bool) {
 	if p.Degrees {
 		least = 0.2
 	}
-	grow := max(d.view.Max[0]-d.view.Min[0], d.view.Max[1]-d.view.Min[1]) * .02
+	size := max(d.view.Max[0]-d.view.Min[0], d.view.Max[1]-d.view.Min[1])
+	grow := size * .02
 	if slices.ContainsFunc(p.Marks, func(m Mark) bool { return m.Near }) {
 		grow *= 5 // room for the surroundings
+	}
+	if p.any(false, func(m Mark) bool { return len(m.points) > 0 }) {
+		grow = max(grow, size*.18) // so that no point lies under the buttons in the corner
 	}
 	if p.DegreeGrid {
 		grow = max(grow*12, least)
 	}
-	switch size := max(d.view.Max[0]-d.view.Min[0], d.view.Max[1]-d.view.Min[1]); {
+	switch {
 	case p.Box == nil && size < least && !p.any(false, func(m Mark) bool { return len(m.rings)+len(m.lines) > 0 }): // a place
 		grow = max(grow, (least-size)/2)
 		if p.any(true, func(m Mark) bool { return len(m.rings) > 0 }) {
@@ -567,7 +572,7 @@ func (d *drawing) scale(degrees bool) {
 		}
 		unit = metresPerDegree / d.ky
 	}
-	most := unit * min(float64(d.width)/4, 260)
+	most := unit * min(float64(d.width)/4, scaleMost)
 	length := math.Pow(10, math.Floor(math.Log10(most)))
 	for _, f := range []float64{5, 2} {
 		if f*length <= most {

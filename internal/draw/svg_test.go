@@ -291,11 +291,31 @@ func TestUnionHasNoBordersInIt(t *testing.T) {
 func TestLabelsLieInTheirArea(t *testing.T) {
 	t.Parallel()
 	horseshoe := orb.Ring{{0, 0}, {30, 0}, {30, 30}, {20, 30}, {20, 10}, {10, 10}, {10, 30}, {0, 30}, {0, 0}}
-	if p := inside(horseshoe); p[0] > 10 && p[0] < 20 && p[1] > 10 {
+	if p := inside(horseshoe, nil); p[0] > 10 && p[0] < 20 && p[1] > 10 {
 		t.Errorf("%v is in the gap", p)
 	}
-	if p := inside(orb.Ring{{5, 5}}); p != (orb.Point{5, 5}) {
+	if p := inside(orb.Ring{{5, 5}}, nil); p != (orb.Point{5, 5}) {
 		t.Errorf("a point gives %v", p)
+	}
+	if p := inside(orb.Ring{{0, 0}, {30, 0}, {30, 30}, {0, 30}, {0, 0}}, []orb.Bound{{Min: orb.Point{5, 5}, Max: orb.Point{25, 40}}}); p[0] > 5 && p[0] < 25 && p[1] > 5 {
+		t.Errorf("%v is covered", p)
+	}
+}
+
+// TestNothingCoversAPoint draws a point in the corner of a map, where the buttons are on screens of 360 px, and a small island, which its own name would cover.
+func TestNothingCoversAPoint(t *testing.T) {
+	t.Parallel()
+	islet := orb.Polygon{{{100e3, 0}, {101e3, 0}, {101e3, 1e3}, {100e3, 1e3}, {100e3, 0}}}
+	p := Picture{Labels: true, Marks: []Mark{{Outline: NewOutline("Far islet", islet, same)}, {Outline: NewOutline("Here", orb.Point{0, 60e3}, same)}}}
+	d, _ := p.plan()
+	if at, corner := d.xy(orb.Point{0, 60e3}), 44.0*mapWidth/328; at[0] < corner-4 && at[1] < corner-4 {
+		t.Errorf("the point is at %v", at)
+	}
+	at := d.xy(orb.Point{100.5e3, .5e3})
+	for _, m := range regexp.MustCompile(`x="(\d+)" y="\d+">Far islet<`).FindAllStringSubmatch(string(p.SVG()), -1) {
+		if x, _ := strconv.ParseFloat(m[1], 64); math.Abs(x-at[0]) < .5*labelSize*9/2 {
+			t.Errorf("the name at %s covers the islet at %v", m[1], at)
+		}
 	}
 }
 

@@ -50,6 +50,9 @@ func TestGallery(t *testing.T) {
 				t.Errorf("%s: status %d: %v", v.address(), status, err)
 				continue
 			}
+			if err := b.ask("mapShown()", nil); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
 			png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 			if err != nil {
 				t.Errorf("%s: %v", name, err)

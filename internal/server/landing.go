@@ -100,18 +100,15 @@ func (c *call) finds() string {
 	return c.text("landing.finds", list+parts[len(parts)-1])
 }
 
-// searches are the collections that can be searched for words and whose features have titles, the largest first.
+// searches are the first of the collections that are searched.
 func (c *call) searches() (out []searched) {
-	colls := slices.Clone(c.cat.Collections)
-	slices.SortStableFunc(colls, func(a, b *store.Collection) int { return b.Count - a.Count })
-	for _, coll := range colls {
-		if p, ok := coll.Find(coll.TitleProperty); coll.Public && ok && !p.Hidden && len(coll.SearchNames()) > 0 && len(out) < searchesMost {
-			x := searched{ID: coll.ID, Title: c.titleOf(coll), Property: p.Name}
-			if l := languageProperty(coll); l != nil {
-				x.Language = l.Name
-			}
-			out = append(out, x)
+	order := c.searchOrder()
+	for _, coll := range order[:min(len(order), searchesMost)] {
+		x := searched{ID: coll.ID, Title: c.titleOf(coll), Property: coll.TitleProperty}
+		if l := languageProperty(coll); l != nil {
+			x.Language = l.Name
 		}
+		out = append(out, x)
 	}
 	return out
 }
