@@ -25,7 +25,6 @@ const mostOnPage = 250
 
 // items writes a page of features (OGC 17-069r4, 7.15, 7.16).
 func (s *Server) items(c *call, w http.ResponseWriter) error {
-	var p *store.Page
 	q := &c.items().query
 	q.Count = store.CountCheap
 	if c.items().hits {
@@ -43,10 +42,7 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 			return err
 		}
 	}
-	err := c.ask(func(ctx context.Context) (err error) {
-		p, err = s.store.Page(ctx, *q)
-		return err
-	})
+	p, err := c.foundPage()
 	if err == nil {
 		err = c.simplify()
 	}
@@ -83,6 +79,22 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 		return c.itemsLD(w, p)
 	}
 	return c.itemsJSON(w, p, links)
+}
+
+// foundPage asks for the page of the call; small ones may bring their features.
+func (c *call) foundPage() (p *store.Page, err error) {
+	q := c.items().query
+	if q.Limit <= mostAhead {
+		q.Ahead = c.foresee()
+	}
+	err = c.ask(func(ctx context.Context) (err error) {
+		p, err = c.s.store.Page(ctx, q)
+		return err
+	})
+	if err == nil {
+		c.ahead = p.Features
+	}
+	return p, err
 }
 
 // seeOther leads to an address of this mount: without the host, which may be another name of this server.
@@ -287,58 +299,96 @@ func (c *call) fragments(rows []store.Row, gz bool) (frags []*feature.Fragment, 
 
 // findFragments is fragments without a turn.
 func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, error) {
-	frags := make([]*feature.Fragment, len(rows))
-	var missing []store.Row
-	var at []int
-	key := feature.Key{Collection: c.coll.ID, CRS: c.output().crs, Properties: c.parts(), Kind: c.membersKind()}
+	m := missing{c: c, frags: make([]*feature.Fragment, len(rows)), key: c.fragmentKey()}
+	key := m.key
 	for i, r := range rows {
 		key.ID, key.Rev = r.ID, r.Rev
 		f, ok := c.s.fragments.Get(key)
 		if !ok {
-			missing = append(missing, r)
-			at = append(at, i)
+			m.rows = append(m.rows, r)
+			m.at = append(m.at, i)
 			continue
 		}
-		frags[i] = f
+		m.frags[i] = f
+	}
+	if len(rows) <= mostAhead {
+		c.s.foresight.saw(m.key, len(m.rows), len(rows))
 	}
 	if gz {
-		c.s.fragments.Deflate(frags)
+		c.s.fragments.Deflate(m.frags)
 	}
-	if len(missing) == 0 {
-		return frags, nil
+	if len(m.rows) == 0 {
+		return m.frags, nil
 	}
-	enc, err := c.members()
-	if err != nil {
+	return m.read()
+}
+
+// fragmentKey is what the fragments of the call's features have in common.
+func (c *call) fragmentKey() feature.Key {
+	return feature.Key{Collection: c.coll.ID, CRS: c.output().crs, Properties: c.parts(), Kind: c.membersKind()}
+}
+
+// missing are rows whose fragments are not kept, and where they belong.
+type missing struct {
+	c     *call
+	frags []*feature.Fragment
+	key   feature.Key
+	rows  []store.Row
+	at    []int // of rows, in frags
+	enc   membersEncoder
+	n     int // rows that were read
+	size  int // of their fragments, in bytes
+}
+
+// read reads the rows, in a question of their own where they did not come with the one that found them.
+func (m *missing) read() (frags []*feature.Fragment, err error) {
+	c := m.c
+	if m.enc, err = c.members(); err != nil {
 		return nil, err
 	}
-	n, size := 0, 0
-	err = c.ask(func(ctx context.Context) error {
-		buf := takeBuffer()
-		defer func() { giveBuffer(buf) }()
-		err := c.fetch(ctx, missing, enc.Want(), func(f *store.Feature) error {
-			var err error
-			if buf, err = enc.AppendMembers(buf[:0], f); err != nil {
-				return err
-			}
-			b := append(make([]byte, 0, len(buf)), buf...)
-			key := key
-			key.ID, key.Rev = missing[n].ID, f.Rev
-			frags[at[n]] = c.s.fragments.Put(key, b)
-			n++
-			if size += len(b); size > pieceBytes && n < len(missing) {
-				return errPiece
-			}
-			return nil
-		})
-		if err == errPiece {
-			return nil
-		}
+	buf := takeBuffer()
+	defer func() { giveBuffer(buf) }()
+	each := func(f *store.Feature) (err error) {
+		buf, err = m.put(f, buf[:0])
 		return err
-	})
-	if n < len(missing) {
-		frags = frags[:at[n]]
 	}
-	return frags, err
+	if came := c.came(m.rows); came != nil {
+		for _, f := range came {
+			if err = each(f); err != nil {
+				break
+			}
+		}
+	} else {
+		err = c.ask(func(ctx context.Context) error {
+			err := c.fetch(ctx, m.rows, m.enc.Want(), each)
+			if err == errPiece {
+				return nil
+			}
+			return err
+		})
+	}
+	if err == errPiece {
+		err = nil
+	}
+	if m.n < len(m.rows) {
+		m.frags = m.frags[:m.at[m.n]]
+	}
+	return m.frags, err
+}
+
+// put keeps the fragment of the next row, which it writes into buf first; errPiece when it is enough for now.
+func (m *missing) put(f *store.Feature, buf []byte) ([]byte, error) {
+	buf, err := m.enc.AppendMembers(buf, f)
+	if err != nil {
+		return buf, err
+	}
+	m.key.ID, m.key.Rev = m.rows[m.n].ID, f.Rev
+	m.frags[m.at[m.n]] = m.c.s.fragments.Put(m.key, append(make([]byte, 0, len(buf)), buf...))
+	m.n++
+	if m.size += len(buf); m.size > pieceBytes && m.n < len(m.rows) {
+		return buf, errPiece
+	}
+	return buf, nil
 }
 
 // item writes one feature (OGC 17-069r4, 7.17), with the ids of its neighbours in the order by id.
@@ -402,8 +452,9 @@ func (c *call) soughtItem(id string) (at neighbours, v *versionAsked, err error)
 	if known, err := c.besides(&at, id); known || err != nil {
 		return at, nil, err
 	}
+	want := c.foresee()
 	err = c.ask(func(ctx context.Context) (err error) {
-		at, err = c.neighbours(ctx, id)
+		at, err = c.neighbours(ctx, id, want)
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
@@ -434,8 +485,15 @@ func (c *call) besides(at *neighbours, id string) (known bool, err error) {
 	return true, err
 }
 
-// neighbours finds a feature; store.ErrNotFound when there is none.
-func (c *call) neighbours(ctx context.Context, id string) (at neighbours, err error) {
+// neighbours finds a feature; store.ErrNotFound when there is none. With want the feature itself may come with it.
+func (c *call) neighbours(ctx context.Context, id string, want *store.Want) (at neighbours, err error) {
+	if st, ok := c.s.neighbourly.(store.Foreseeing); ok && want != nil {
+		var f *store.Feature
+		if f, at.prev, at.next, err = st.NeighboursAhead(ctx, c.coll.ID, id, *want); err == nil {
+			at.row, c.ahead = store.Row{ID: f.ID, Rev: f.Rev}, []*store.Feature{f}
+		}
+		return at, err
+	}
 	if st := c.s.neighbourly; st != nil {
 		at.row, at.prev, at.next, err = st.Neighbours(ctx, c.coll.ID, id)
 		return at, err

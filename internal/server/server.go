@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -74,7 +75,8 @@ type Server struct {
 	// neighbourly is store where it can say at once what is beside a feature; else nil.
 	neighbourly store.Neighbourly
 	besides     store.Besides // store where it may know that without a question; else nil
-	stated      store.Stated  // names the state of store where that can; else 0
+	foresight   foresight
+	stated      store.Stated // names the state of store where that can; else 0
 
 	keys    *apikey.Checker
 	oneTime *apikey.Codes
@@ -158,6 +160,8 @@ func New(o Options) (*Server, error) {
 	fair := fairStore{o.Store, s.turns}
 	s.store, s.stated = fair, fair
 	s.neighbourly, s.besides = neighboursOf(o.Store, s.turns)
+	s.foresight.seed = maphash.MakeSeed()
+	_, s.foresight.reads = o.Store.(store.Foreseeing)
 	if o.Config.SOAP.Collections == "public" {
 		s.store = &withRecords{fairStore: fair}
 	}

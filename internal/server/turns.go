@@ -410,7 +410,9 @@ func (s fairStore) Page(ctx context.Context, q store.Query) (p *store.Page, err 
 	cost := s.Cost(q)
 	err = s.turns.run(ctx, cost, func(ctx context.Context) error {
 		s.turns.charge(ctx, cost)
-		p, err = s.Store.Page(ctx, q)
+		if p, err = s.Store.Page(ctx, q); err == nil {
+			s.turns.chargeRead(ctx, len(p.Features))
+		}
 		return err
 	})
 	return p, err
@@ -456,9 +458,31 @@ type fairNeighbours struct {
 	turns *turns
 }
 
+// fairForesight is store.Foreseeing in turns.
+type fairForesight struct {
+	fairNeighbours
+	store.Foreseeing
+}
+
+func (s fairForesight) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
+	return s.fairNeighbours.Neighbours(ctx, collection, id)
+}
+
+func (s fairForesight) NeighboursAhead(ctx context.Context, collection, id string, want store.Want) (f *store.Feature, prev, next string, err error) {
+	err = s.turns.run(ctx, store.CostPage, func(ctx context.Context) error {
+		s.turns.charge(ctx, store.CostPage)
+		f, prev, next, err = s.Foreseeing.NeighboursAhead(ctx, collection, id, want)
+		return err
+	})
+	return f, prev, next, err
+}
+
 // neighboursOf is what a store can say of what is beside a feature, at once in turns and without a question; nil for what it cannot.
 func neighboursOf(st store.Store, t *turns) (n store.Neighbourly, b store.Besides) {
-	if at, ok := st.(store.Neighbourly); ok {
+	switch at := st.(type) {
+	case store.Foreseeing:
+		n = fairForesight{fairNeighbours{st.(store.Neighbourly), t}, at}
+	case store.Neighbourly:
 		n = fairNeighbours{at, t}
 	}
 	b, _ = st.(store.Besides)

@@ -215,6 +215,7 @@ type pastOfDatabase struct{ *withPast }
 var (
 	_ store.Marked      = pastOfDatabase{}
 	_ store.Neighbourly = (*withPast)(nil)
+	_ store.Foreseeing  = pastOfDatabase{}
 	_ store.Besides     = (*withPast)(nil)
 )
 
@@ -230,6 +231,25 @@ func (s pastOfDatabase) Mark(ctx context.Context, collections ...string) (string
 		return s.version, nil
 	}
 	return s.Store.(store.Marked).Mark(ctx, rest...)
+}
+
+// NeighboursAhead is that of the part that has the collection.
+func (s pastOfDatabase) NeighboursAhead(ctx context.Context, collection, id string, want store.Want) (f *store.Feature, prev, next string, err error) {
+	part := s.part(collection)
+	if n, ok := part.(store.Foreseeing); ok {
+		return n.NeighboursAhead(ctx, collection, id, want)
+	}
+	row, prev, next, err := s.Neighbours(ctx, collection, id)
+	if err != nil {
+		return nil, "", "", err
+	}
+	err = part.Fetch(ctx, collection, []store.Row{row}, want, func(x *store.Feature) error {
+		g := *x
+		g.Geometry.WKB, g.Values = slices.Clone(x.Geometry.WKB), slices.Clone(x.Values)
+		f = &g
+		return nil
+	})
+	return f, prev, next, err
 }
 
 // Neighbours is that of the part that has the collection.

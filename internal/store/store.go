@@ -72,6 +72,12 @@ type Neighbourly interface {
 	Neighbours(ctx context.Context, collection, id string) (row Row, prev, next string, err error)
 }
 
+// Foreseeing is a Neighbourly that reads features in the question that finds them: those of a page where Query.Ahead asks for them, and one with its neighbours.
+type Foreseeing interface {
+	// NeighboursAhead is Neighbours with the feature itself, as want says; the caller owns it.
+	NeighboursAhead(ctx context.Context, collection, id string, want Want) (f *Feature, prev, next string, err error)
+}
+
 // Besides is a Neighbourly that may know the answer without a question to the data.
 type Besides interface {
 	// Beside is Neighbours; false where a question has to be asked, and where there is no such feature.
@@ -158,6 +164,8 @@ type Query struct {
 	AllOrNothing bool
 	// First, which takes AllOrNothing, holds for matches that come before the others, whatever SortBy; checked as Filter. Nil: none do.
 	First cql2.Expr
+	// Ahead says that the features of the page will be wanted so. A store that reads them in the same question gives Page.Features; it may leave them out.
+	Ahead *Want
 }
 
 // InTurn answers a question with First by two without, for a store that has no better way.
@@ -217,9 +225,10 @@ const (
 // Page is one page of an answer.
 type Page struct {
 	Rows       []Row
-	Next, Prev Cursor // "" when there is no such page
-	Matched    int    // all matches; -1 when not asked for
-	Version    string // Catalog.Version that this page was read from
+	Next, Prev Cursor     // "" when there is no such page
+	Matched    int        // all matches; -1 when not asked for
+	Version    string     // Catalog.Version that this page was read from
+	Features   []*Feature // of Rows, in their order and revisions, which the caller owns; nil where they were not read ahead
 }
 
 // Row names one feature and its revision: the same ID and Rev mean the same bytes. Page never gives the Rev 0.

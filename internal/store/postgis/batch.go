@@ -64,7 +64,11 @@ func (qu *question) one(ctx context.Context, c *pgxpool.Conn, st statement, fn f
 	for _, k := range qu.keys {
 		expects = append(expects, expectType(k.typ))
 	}
-	return qu.l.one(ctx, c, expecting{st, append(expects, qu.l.expectState())}, fn)
+	expects = append(expects, qu.l.expectState())
+	if qu.ahead != nil {
+		expects = append(append(expects, make([]expect, qu.aheadAt()-len(expects))...), qu.ahead.expects...)
+	}
+	return qu.l.one(ctx, c, expecting{st, expects}, fn)
 }
 
 // timeLimit is the name of what is known of a connection: the limit for statements that its session has, in seconds; 0 for the server's own.

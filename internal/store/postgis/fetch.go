@@ -35,6 +35,7 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 	if err != nil {
 		return err
 	}
+	f.sql = f.statement()
 	size := firstPortion
 	if !f.geometry {
 		size = mostPortion
@@ -55,9 +56,6 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 				return fmt.Errorf("postgis: feature %q of collection %q: %w", row.ID, collection, store.ErrNotFound)
 			}
 			feature := *x
-			if f.version != nil {
-				feature.Of = f.ids[f.same[i]]
-			}
 			if err := fn(&feature); err != nil {
 				return err
 			}
@@ -77,12 +75,12 @@ type fetcher struct {
 	fields   []*sqlq.Field
 	expects  []expect
 	geometry bool
+	columns  string // of features, each after a comma
 	sql      string
 	features []store.Feature // of the last portion, by the place of their id there; without an ID where there is none
 	same     []int           // for each id of the portion, the place at which it stands first
 	bytes    int             // of its geometries
 	version  []*sqlq.Field   // of versions: behind the others those that make the id of the feature, or of the version
-	ids      []string        // of features whose rows are versions, as features
 	last     []any           // of each property, the text that was read last: many rows repeat it
 }
 
@@ -101,8 +99,7 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 		}
 		fields = append(fields, x)
 	}
-	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ", l.idText(alias), ", ", l.stateExpr)
-	f.expects = l.idExpects()
+	b := sqlq.New(sqlq.PostgreSQL{})
 	if f.geometry {
 		b.Text(", ", l.wkb(alias))
 		f.expects = append(f.expects, expect{})
@@ -122,18 +119,29 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 		}
 	}
 	f.fields = fields
-	b.Text(" FROM ", l.source.Table, " AS ", alias, " WHERE ", l.oneOf())
-	f.sql, _ = b.SQL()
+	f.columns, _ = b.SQL()
 	f.last = make([]any, len(f.types))
 	return f, nil
+}
+
+// statement selects the ids of the lists $1 ..., revisions and columns.
+func (f *fetcher) statement() string {
+	l := f.l
+	return "SELECT " + l.idText(alias) + ", " + l.stateExpr + f.columns + " FROM " + l.source.Table + " AS " + alias + " WHERE " + l.oneOf()
+}
+
+// text is the columns; none of no fetcher.
+func (f *fetcher) text() string {
+	if f == nil {
+		return ""
+	}
+	return f.columns
 }
 
 // read fills features with those of rows that exist.
 func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) error {
 	f.features, f.same, f.bytes = make([]store.Feature, len(rows)), make([]int, len(rows)), 0
-	if f.version != nil {
-		f.ids = make([]string, len(rows))
-	}
+	expects := append(f.l.idExpects(), f.expects...)
 	if f.l.text {
 		at, keys := make(map[string]int, len(rows)), make([][]any, 0, len(rows))
 		for i, row := range rows {
@@ -147,7 +155,7 @@ func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) e
 			}
 			f.same[i] = first
 		}
-		return f.l.one(ctx, c, expecting{statement{f.sql, f.l.lists(keys)}, f.expects}, func(r pgx.Rows) error {
+		return f.l.one(ctx, c, expecting{statement{f.sql, f.l.lists(keys)}, expects}, func(r pgx.Rows) error {
 			raw := r.RawValues()
 			if i, ok := at[f.l.printed(raw[0])]; ok {
 				return f.fill(i, rows[i].ID, raw)
@@ -170,7 +178,7 @@ func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) e
 		}
 		f.same[i] = first
 	}
-	return f.l.one(ctx, c, expecting{statement{f.sql, []any{keys}}, f.expects}, func(r pgx.Rows) error {
+	return f.l.one(ctx, c, expecting{statement{f.sql, []any{keys}}, expects}, func(r pgx.Rows) error {
 		raw := r.RawValues()
 		if i, ok := at[int64(binary.BigEndian.Uint64(raw[0]))]; ok {
 			return f.fill(i, rows[i].ID, raw)
@@ -186,7 +194,11 @@ func (f *fetcher) fill(n int, id string, raw [][]byte) error {
 		return f.l.changed("an id occurs twice")
 	}
 	x.ID, x.Rev = id, f.l.revision(raw[1])
-	raw = raw[2:]
+	return f.members(x, raw[2:])
+}
+
+// members reads the columns of a feature.
+func (f *fetcher) members(x *store.Feature, raw [][]byte) error {
 	if f.geometry {
 		if err := f.l.inSystem(raw[0]); err != nil {
 			return err
@@ -202,7 +214,7 @@ func (f *fetcher) fill(n int, id string, raw [][]byte) error {
 		x.Values[i] = f.value(i, raw[i], t)
 	}
 	if f.version != nil {
-		f.ids[n] = f.versionID(raw[len(f.types):])
+		x.Of = f.versionID(raw[len(f.types):])
 	}
 	return nil
 }

@@ -1,0 +1,68 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"grense/internal/config"
+	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
+)
+
+// TestRoundTripsToTheDatabase counts how often each kind of question goes to the database and back: at first, and when it is asked again on unchanged data. A question is asked
+// of a connection that knows its statements, of features that nobody has asked for.
+func TestRoundTripsToTheDatabase(t *testing.T) {
+	t.Parallel()
+	demo, err := demoFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := storetest.NewWire(t, databaseWith(t, demo))
+	// Nothing else asks meanwhile: neither for definitions nor for changes.
+	st := storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), w.Address, postgis.Options{Poll: time.Hour}))
+	a := serveStore(t, st, func(c *config.Config) { c.Limits.Changes = 0 })
+	asked := func(path string) int {
+		before := w.Trips()
+		if r := a.get(path); r.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d", path, r.StatusCode)
+		}
+		return w.Trips() - before
+	}
+	next := func(path string) string {
+		before, _, ok := strings.Cut(strings.Join(a.get(path).Header.Values("Link"), ", "), `>; rel="next"`)
+		if !ok {
+			t.Fatalf("%s has no next page", path)
+		}
+		return strings.TrimPrefix(before[strings.LastIndexByte(before, '<')+1:], a.URL)
+	}
+	for _, x := range []struct {
+		kind, warm, path string
+		first, again     int
+	}{
+		{"a feature", "/collections/kommuner/items/4601?f=json", "/collections/kommuner/items/0301?f=json", 1, 1},
+		{"a page of 10", "/collections/kommuner/items?limit=10&f=json", "", 1, 1},
+		{"a page of 100", "/collections/kommuner/items?limit=100&properties=navn&f=json", "", 1, 1},
+		{"a page at an offset", "/collections/kommuner/items?limit=10&offset=20&properties=nr&f=json", "/collections/kommuner/items?limit=10&offset=50&properties=nr&f=json", 2, 1},
+		{"a box", "/collections/fylker/items?limit=10&bbox=5,60,5.5,60.1&f=json", "/collections/fylker/items?limit=10&bbox=10,59,11,60&f=json", 2, 1},
+		{"a name", "/collections/kommuner/items?filter=navn%3D'Bergen'&f=json", "/collections/kommuner/items?filter=navn%3D'Tysnes'&f=json", 1, 1},
+		{"a collection", "/collections/kommuner?f=json", "/collections/kommuner?f=json", 0, 0},
+		{"the landing page", "/?f=json", "/?f=json", 0, 0},
+	} {
+		asked(x.warm)
+		if x.path == "" {
+			x.path = next(x.warm)
+			x.path = next(x.path)
+		}
+		if n := asked(x.path); n != x.first {
+			t.Errorf("%s, asked first: %d round trips, want %d", x.kind, n, x.first)
+		}
+		for range 3 {
+			asked(x.path)
+		}
+		if n := asked(x.path); n > x.again {
+			t.Errorf("%s, asked again: %d round trips, want %d", x.kind, n, x.again)
+		}
+	}
+}
