@@ -61,6 +61,7 @@ func demoQuestions() []question {
 		{name: "Demo: 10 municipalities", path: "/collections/kommuner/items?limit=10"},
 		{name: "Demo: 100 municipalities", path: "/collections/kommuner/items?limit=100"},
 		{name: "Demo: 100 municipalities, HTML", path: "/collections/kommuner/items?f=html&limit=100"},
+		{name: "Demo: 100 municipalities, HTML, never asked", next: freshPage},
 		{name: "Demo: one municipality, HTML", path: "/collections/kommuner/items/0301?f=html"},
 		{name: "Demo: a fresh box, at most 10", next: freshBox("kommuner")},
 		{name: "Demo: the divisions at a fresh point on land", next: freshPoint(10, 60.5, 1)},
@@ -78,6 +79,11 @@ func freshBox(collection string) func(*rand.Rand) string {
 	return func(rng *rand.Rand) string {
 		return "/collections/" + collection + "/items?limit=10&" + alongNorway(rng)
 	}
+}
+
+// freshPage is a page in HTML of 100 municipalities, none of which begins where another does and has its box.
+func freshPage(rng *rand.Rand) string {
+	return fmt.Sprintf("/collections/kommuner/items?f=html&limit=100&offset=%d&bbox=%.6f,57,32,72", rng.IntN(258), 3+rng.Float64())
 }
 
 // freshPoint returns a function for look-ups in a square of so many degrees.

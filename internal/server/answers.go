@@ -75,10 +75,10 @@ func newAnswers(bytes int64, g *cache.Group) *answers {
 }
 
 // again reports whether the same was asked of late, and notes that it is now.
-func (a *answers) again(k answerKey) bool {
-	h := maphash.Comparable(a.seed, k)
-	return a.asked[h%uint64(len(a.asked))].Swap(h) == h
-}
+func (a *answers) again(k answerKey) bool { return again(a.asked[:], maphash.Comparable(a.seed, k)) }
+
+// again reports whether a hash is among those of late, and puts it there.
+func again(late []atomic.Uint64, h uint64) bool { return late[h%uint64(len(late))].Swap(h) == h }
 
 // begin lets one request make an answer; busy, when not nil, is closed when another that makes it has ended.
 func (a *answers) begin(k answerKey) (busy <-chan struct{}) {

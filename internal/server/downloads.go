@@ -467,6 +467,7 @@ func downloadName(collection, revision string, f *format.Format) string {
 type downloadLink struct {
 	Title, Href, Media, Ext string
 	Size                    string // for people; "" when it is not known before
+	rep                     int    // which of the formats of downloads it is
 }
 
 // HTML is the link as an element of a list, as itemRow.HTML is.
@@ -483,19 +484,10 @@ func (l downloadLink) HTML() template.HTML {
 // that are not made yet are estimated; told says whether they were.
 func (c *call) pageDownloads(selection []string, matched int) (out []downloadLink, told bool) {
 	reps := c.s.downloadReps()
-	var sizes *fileSizes
-	if !c.ofAMoment() { // what is told of the past stays the same, and estimates do not
-		sizes = c.fileSizes()
-	}
+	sizes := c.sizesOfPage()
 	for i, l := range c.downloadLinks(c.coll) {
 		f := format.Find(reps[i].F)
-		d := downloadLink{Title: f.Title, Href: l.Href, Media: l.Type, Ext: f.Ext}
-		if sizes != nil && matched >= 0 {
-			d.Size = c.text("files.about", c.roundSize(sizes.of(f, matched)))
-		}
-		if f.Most > 0 && matched > f.Most {
-			d.Size = c.text("files.most", inDigits(strconv.Itoa(f.Most), c.lang))
-		}
+		d := downloadLink{Title: f.Title, Href: l.Href, Media: l.Type, Ext: f.Ext, Size: c.fileSize(f, sizes, matched), rep: i}
 		if len(selection) > 0 {
 			d.Href = c.base() + "/collections/" + c.coll.ID + "/download?f=" + f.Name + "&" + strings.Join(selection, "&")
 			if f.Lon && c.output().crs != crs.CRS84 {
@@ -507,6 +499,25 @@ func (c *call) pageDownloads(selection []string, matched int) (out []downloadLin
 		out = append(out, d)
 	}
 	return out, sizes != nil
+}
+
+// sizesOfPage are what sizes of files of a page are told from; nil for none.
+func (c *call) sizesOfPage() *fileSizes {
+	if c.ofAMoment() { // what is told of the past stays the same, and estimates do not
+		return nil
+	}
+	return c.fileSizes()
+}
+
+// fileSize says how large a file of so many features will be, or how many it takes at most; "" where that is not known.
+func (c *call) fileSize(f *format.Format, sizes *fileSizes, matched int) string {
+	switch {
+	case f.Most > 0 && matched > f.Most:
+		return c.text("files.most", inDigits(strconv.Itoa(f.Most), c.lang))
+	case sizes != nil && matched >= 0:
+		return c.text("files.about", c.roundSize(sizes.of(f, matched)))
+	}
+	return ""
 }
 
 // roundSize writes an estimated number of bytes: two digits of it.

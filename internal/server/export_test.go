@@ -130,3 +130,9 @@ func (s *Server) FilesAhead(ctx context.Context) { s.filesAhead(ctx, s.store.Cat
 
 // SizesKnown is of how many collections the sizes of files are known.
 func (s *Server) SizesKnown() int64 { return s.sizes.held.Stats().Entries }
+
+// ForgetFrames empties the cache of what stands around the features of pages.
+func (s *Server) ForgetFrames() { s.frames.Clear() }
+
+// FrameHits is how often a page was told by a frame that was kept.
+func (s *Server) FrameHits() uint64 { return s.frames.Stats().Hits }

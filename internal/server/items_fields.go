@@ -94,7 +94,6 @@ func (c *call) fillForm(v *itemsView) error {
 		}
 	}
 	v.Chips = c.chips(v)
-	c.tellFound(v)
 	if len(v.Filters) > 0 {
 		v.Fallback = filterName(v.Filters[0].Name) + " IS NOT NULL"
 		for _, f := range v.Filters {
@@ -107,34 +106,31 @@ func (c *call) fillForm(v *itemsView) error {
 	return nil
 }
 
-// tellFound says how many features there are, and what words asked for them.
-func (c *call) tellFound(v *itemsView) {
-	title, _ := c.coll.Find(c.coll.TitleProperty)
-	if words := v.SearchValue; words != "" {
-		v.For = " " + c.text("items.for", words)
-	} else if title != nil {
+// soughtWords says what words asked for features, beginning with a blank; "" for none.
+func (c *call) soughtWords() string {
+	if words := first(c.values["q"]); words != "" {
+		return " " + c.text("items.for", words)
+	}
+	if title, _ := c.coll.Find(c.coll.TitleProperty); title != nil {
 		if names := c.asksOf(title); len(names) > 0 {
-			v.For = " " + c.text("items.for", first(c.values[names[0]]))
+			return " " + c.text("items.for", first(c.values[names[0]]))
 		}
 	}
-	n := inDigits(strconv.Itoa(v.Matched), c.lang)
-	switch {
-	case v.Chips == nil && v.Matched == 1:
-		v.Found = c.text("collections.count-one")
-	case v.Chips == nil:
-		v.Found = c.text("collections.count", n)
-	case v.Matched == 1:
-		v.Found = c.text("items.hit") + v.For
-	default:
-		v.Found = c.text("items.hits", n) + v.For
-	}
+	return ""
 }
 
-// exemplify takes the example of a filter from a feature, unless there is one.
-func (v *itemsView) exemplify(props []*store.Property, at []int, values []any) {
-	if v.Example == "" {
-		v.Example = example(props, at, values)
+// found says how many features there are, of what.
+func (c *call) found(matched int, chosen bool) string {
+	n := inDigits(strconv.Itoa(matched), c.lang)
+	switch {
+	case !chosen && matched == 1:
+		return c.text("collections.count-one")
+	case !chosen:
+		return c.text("collections.count", n)
+	case matched == 1:
+		return c.text("items.hit") + c.soughtWords()
 	}
+	return c.text("items.hits", n) + c.soughtWords()
 }
 
 // example is a filter that a feature fulfils, by a number it has, else by the beginning of a text; "" for none.

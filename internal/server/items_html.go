@@ -25,9 +25,8 @@ type itemsView struct {
 	Schema   string        // path of the page that lists them
 	Returned int           // rows
 	Table    template.HTML // the rows
-	Matched  int
-	First    int // number of the first row, from 1; 0 when the page was reached by a cursor
-	Last     int // number of the last row; 0 when First is
+	Lead     string        // which of how many they are
+	Whole    string        // heading of the files
 	Prev     string
 	Next     string
 	Map      template.HTML
@@ -45,7 +44,6 @@ type itemsView struct {
 
 	Search                                                    bool   // there are texts to search
 	BoxValue, TimeValue, FilterValue, SearchValue, LimitValue string // of the parameters bbox, datetime, filter, q and limit, as asked
-	Found, For                                                string // how many there are, of what; what words asked for, beginning with a blank
 	Example, Fallback                                         string // a filter that finds something of what is shown, and one that finds something elsewhere
 	faulty
 }
@@ -62,7 +60,7 @@ type column struct {
 type itemRow struct {
 	ID, Href string
 	Cells    []shown
-	Columns  []column // of the cells
+	Columns  []*store.Property // of the cells; nil for the id
 }
 
 // append writes the row as an element. A page may hold thousands of cells, for which templates are slow.
@@ -75,7 +73,7 @@ func (r itemRow) append(dst []byte) []byte {
 	dst = append(append(append(dst, langAttribute(head.Lang)...), '>'), template.HTMLEscapeString(head.Label())...)
 	dst = append(dst, "</a></th>"...)
 	for i, s := range r.Cells[1:] {
-		if r.Columns[i+1].Number {
+		if p := r.Columns[i+1]; p != nil && numeric(p) {
 			dst = append(dst, `<td class="number">`...)
 		} else {
 			dst = append(dst, "<td>"...)
@@ -87,48 +85,16 @@ func (r itemRow) append(dst []byte) []byte {
 
 // itemsPage writes the page of features: a table without geometry.
 func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
-	v := &itemsView{Matched: p.Matched, Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil}
-	_, v.Datetime = c.coll.During()
-	v.Files, _ = c.pageDownloads(c.replay("f", "lang", "limit", "offset", "cursor", "resulttype"), p.Matched)
-	if c.items().query.Cursor == "" {
-		v.First, v.Last = c.items().query.Offset+1, c.items().query.Offset+len(p.Rows)
-	}
-	v.Schema = "/collections/" + c.coll.ID + "/schema"
-	path := "/collections/" + c.coll.ID + "/items"
-	if err := c.fillForm(v); err != nil {
-		return err
-	}
-	if p.Prev != "" {
-		v.Prev = c.pageHref(path, p.Prev)
-	}
-	if p.Next != "" {
-		v.Next = c.pageHref(path, p.Next)
-	}
-	order := c.tableOrder()
-	v.All, v.Shown = len(c.visible()), 0
-	for _, pr := range order {
-		if pr == nil {
-			v.Columns = append(v.Columns, column{Title: c.text("items.id")})
-			continue
-		}
-		v.Columns = append(v.Columns, c.sortable(pr))
-		v.Shown++
-	}
-	parts, err := c.itemsParts(v, p, order)
+	parts, err := c.itemsParts(p, c.tableOrder())
 	if err != nil {
 		return err
-	}
-	v.Returned, v.Table, v.Map, v.Example = len(p.Rows), template.HTML(parts.rows.mark()), template.HTML(parts.drawn.mark()), string(parts.example.JSON)
-	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: true, LD: template.JS(parts.list.mark())}
-	if len(p.Rows) > 0 {
-		pg.Copies = c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&"))
 	}
 	if len(p.Rows) >= manyFeatures {
 		if err := c.writing(); err != nil {
 			return err
 		}
 	}
-	plain, err := c.s.pages.render(c, pg)
+	out, err := c.aroundItems(p, parts)
 	c.rw.resting() // a question follows
 	if err != nil {
 		return err
@@ -136,7 +102,87 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	if err := c.still(); err != nil {
 		return err
 	}
-	return c.writeParts(w, plain, parts)
+	return c.writeParts(w, out, parts)
+}
+
+// itemsTold is what a page of features tells besides its parts and what was asked. All of it is text, for which a frame has holes.
+type itemsTold struct {
+	lead, whole, example string
+	prev, next           store.Cursor
+	sizes                []string // of files by format; nil: they are not asked for here
+}
+
+// chosenBy is what a page of features is chosen by, and how they are written.
+func (c *call) chosenBy() []string {
+	return c.replay("f", "lang", "limit", "offset", "cursor", "resulttype")
+}
+
+// itemsDoc is the page of features, with marks in the place of its parts.
+func (c *call) itemsDoc(p *store.Page, parts *itemsParts, told itemsTold) (*page, error) {
+	path := "/collections/" + c.coll.ID + "/items"
+	v := &itemsView{Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil, Returned: len(p.Rows), Schema: "/collections/" + c.coll.ID + "/schema", Example: told.example,
+		Lead: told.lead, Whole: told.whole, Table: template.HTML(parts.rows.mark()), Map: template.HTML(parts.drawn.mark())}
+	_, v.Datetime = c.coll.During()
+	v.Files, _ = c.pageDownloads(c.chosenBy(), p.Matched)
+	for i := range v.Files {
+		if f := &v.Files[i]; told.sizes != nil && f.Size != "" {
+			f.Size = told.sizes[f.rep]
+		}
+	}
+	if err := c.fillForm(v); err != nil {
+		return nil, err
+	}
+	if v.Lead == "" {
+		v.Lead, v.Whole = c.tellItems(p, v.Chips != nil)
+	}
+	if told.prev != "" {
+		v.Prev = c.pageHref(path, told.prev)
+	}
+	if told.next != "" {
+		v.Next = c.pageHref(path, told.next)
+	}
+	order := c.tableOrder()
+	v.All, v.Columns = len(c.visible()), make([]column, len(order))
+	for i, pr := range order {
+		if pr == nil {
+			v.Columns[i] = column{Title: c.text("items.id")}
+			continue
+		}
+		v.Columns[i] = c.sortable(pr)
+		v.Shown++
+	}
+	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: true, LD: template.JS(parts.list.mark())}
+	if len(p.Rows) > 0 {
+		pg.Copies = c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&"))
+	}
+	return pg, nil
+}
+
+// tellItems says which features a page has, of how many; and what files with all of them are called. chosen says that not all of the collection are asked for.
+func (c *call) tellItems(p *store.Page, chosen bool) (lead, whole string) {
+	count := func(n int) string { return inDigits(strconv.Itoa(n), c.lang) }
+	first, last := 0, 0 // numbers of the first and the last row; a cursor does not tell them
+	if q := &c.items().query; q.Cursor == "" {
+		first, last = q.Offset+1, q.Offset+len(p.Rows)
+	}
+	if whole = c.text("items.files-uncounted"); p.Matched >= 0 {
+		whole = c.text("items.files", count(p.Matched))
+	}
+	switch found := c.found(p.Matched, chosen); {
+	case p.Matched == 0:
+		lead = c.text("items.none") + c.soughtWords() + "."
+	case p.Matched < 0 && first > 0:
+		lead = c.text("items.unknown", count(first), count(last))
+	case p.Matched < 0:
+		lead = c.text("items.uncounted", count(len(p.Rows)))
+	case len(p.Rows) == 0 || first == 1 && last == p.Matched:
+		lead = found + "."
+	case first > 0:
+		lead = c.text("items.range", count(first), count(last), found)
+	default:
+		lead = c.text("items.some", count(len(p.Rows)), found)
+	}
+	return lead, whole
 }
 
 // mostColumns is how many columns are read for a page at most, and how many of them the form offers as fields and as orders. More are for programs.

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"net/http"
 	"slices"
-	"strings"
 
 	"grense/internal/feature"
 	"grense/internal/store"
@@ -15,10 +14,11 @@ import (
 // itemsParts are the parts of a page of features that tell of the features: they are made once for each page, in the revisions of its features and of what
 // these refer to, and kept beside the fragments. In the template each stands as a mark.
 type itemsParts struct {
-	rows    part // of the table
-	list    part // as linked data; empty where the page is too long or too wide for it
-	drawn   part // the map; empty where there is none
-	example part // of a filter; empty for none
+	rows    part   // of the table
+	list    part   // as linked data; empty where the page is too long or too wide for it
+	drawn   part   // the map; empty where there is none
+	example part   // of a filter; empty for none
+	state   string // of the data that they were found for; "": they are not kept
 }
 
 // part is one of them; nil or empty where the page has none.
@@ -77,27 +77,28 @@ func (c *call) keptParts(key feature.Key) *itemsParts {
 }
 
 // itemsParts finds the parts of a page, or makes them.
-func (c *call) itemsParts(v *itemsView, p *store.Page, order []*store.Property) (*itemsParts, error) {
-	state, err := c.stateBeside(order)
+func (c *call) itemsParts(p *store.Page, order []*store.Property) (parts *itemsParts, err error) {
+	state, err := c.stateBeside()
 	if err != nil {
 		return nil, err
 	}
 	key := c.partsKey(p, state)
 	if key != nil {
-		if kept := c.keptParts(*key); kept != nil {
-			return kept, nil
+		if parts = c.keptParts(*key); parts != nil {
+			parts.state = state
+			return parts, nil
 		}
 	}
-	rows, list, outlines, err := c.readRows(v, p, order)
+	read, err := c.readRows(p, order)
 	if err != nil {
 		return nil, err
 	}
-	drawn, err := c.itemsMap(outlines, p.Rows)
+	drawn, err := c.itemsMap(read.outlines, p.Rows)
 	if err != nil {
 		return nil, err
 	}
 	if key != nil {
-		now, err := c.stateBeside(order)
+		now, err := c.stateBeside()
 		if err != nil {
 			return nil, err
 		}
@@ -105,18 +106,16 @@ func (c *call) itemsParts(v *itemsView, p *store.Page, order []*store.Property) 
 			key = nil
 		}
 	}
-	return c.newParts(key, itemsTexts{rows, list, []byte(drawn), []byte(v.Example)}), nil
+	return c.newParts(key, itemsTexts{read.table, read.list, []byte(drawn), []byte(read.example)}), nil
 }
 
 // stateBeside names the state of the data that a page of features tells besides them: of what they refer to, and of what lies under the map; "" where that
 // cannot be told.
-func (c *call) stateBeside(order []*store.Property) (string, error) {
+func (c *call) stateBeside() (string, error) {
 	var others []string
-	for _, pr := range order {
-		if pr != nil {
-			if other := c.refersTo(pr); other != nil {
-				others = append(others, other.ID)
-			}
+	for i := range c.coll.Properties {
+		if other := c.refersTo(&c.coll.Properties[i]); other != nil {
+			others = append(others, other.ID)
 		}
 	}
 	if under := c.country(); under != nil && under != c.coll && c.coll.Geometry != nil {
@@ -148,26 +147,32 @@ func (c *call) partsKey(p *store.Page, state string) *feature.Key {
 	return &feature.Key{Collection: c.coll.ID, ID: string(sum[:])}
 }
 
-// readRows fetches the rows of a page once: for the table, for the map, whose outlines it keeps, and for linked data; list is nil where the page is too
-// long or too wide for that.
-func (c *call) readRows(v *itemsView, p *store.Page, order []*store.Property) (table, list []byte, outlines *outliner, err error) {
+// rowsRead are the features of a page, for its parts.
+type rowsRead struct {
+	table, list []byte // list is nil where the page is too long or too wide for linked data
+	outlines    *outliner
+	example     string
+}
+
+// readRows fetches the rows of a page once: for the table, for the map, whose outlines it keeps, and for linked data.
+func (c *call) readRows(p *store.Page, order []*store.Property) (out rowsRead, err error) {
 	some := []*store.Property(nil)
-	if v.All > mostColumns || len(p.Rows) > batch {
+	if len(c.visible()) > mostColumns || len(p.Rows) > batch {
 		some = slices.DeleteFunc(slices.Clone(order), func(p *store.Property) bool { return p == nil })
 	}
 	read, err := c.reading(some)
 	if err != nil {
-		return nil, nil, nil, err
+		return out, err
 	}
 	var ld *itemList
 	if some == nil {
 		if ld, err = c.itemList(p, false); err != nil {
-			return nil, nil, nil, err
+			return out, err
 		}
 	}
-	outlines = read.outlines
-	drawn := outlines == nil || !slices.ContainsFunc(p.Rows, func(r store.Row) bool { return outlines.cached(r) == nil })
-	read.want.NoGeometry = (drawn || outlines.shared != nil) && (ld == nil || ld.enc.Want().NoGeometry)
+	out.outlines = read.outlines
+	drawn := read.outlines == nil || !slices.ContainsFunc(p.Rows, func(r store.Row) bool { return read.outlines.cached(r) == nil })
+	read.want.NoGeometry = (drawn || read.outlines.shared != nil) && (ld == nil || ld.enc.Want().NoGeometry)
 	at := read.places(order)
 	var rows []itemRow
 	var cells [][]shown
@@ -180,15 +185,17 @@ func (c *call) readRows(v *itemsView, p *store.Page, order []*store.Property) (t
 				row[i] = c.show(order[i], f.Values[k])
 			}
 		}
-		v.exemplify(order, at, f.Values)
-		rows, cells = append(rows, itemRow{ID: f.Public(), Href: c.itemHref(f.Public()), Cells: row, Columns: v.Columns}), append(cells, row)
+		if out.example == "" {
+			out.example = example(order, at, f.Values)
+		}
+		rows, cells = append(rows, itemRow{ID: f.Public(), Href: c.itemHref(f.Public()), Cells: row, Columns: order}), append(cells, row)
 		if !drawn {
 			if err := read.outline(f); err != nil {
 				return dst, err
 			}
 		}
 		if ld != nil {
-			list, err = ld.append(list, read.selected(f))
+			out.list, err = ld.append(out.list, read.selected(f))
 		}
 		return dst, err
 	})
@@ -196,15 +203,15 @@ func (c *call) readRows(v *itemsView, p *store.Page, order []*store.Property) (t
 		err = c.nameAll(c.coll, order, cells)
 	}
 	if err != nil {
-		return nil, nil, nil, err
+		return out, err
 	}
 	if ld != nil {
-		list = []byte(inScript(ld.document(list)))
+		out.list = []byte(inScript(ld.document(out.list)))
 	}
 	for _, r := range rows {
-		table = r.append(table)
+		out.table = r.append(out.table)
 	}
-	return table, list, outlines, nil
+	return out, nil
 }
 
 // places are where the values of columns stand in what is read; -1 for the id, which is no property.
@@ -218,12 +225,29 @@ func (r *pageReading) places(order []*store.Property) []int {
 	return at
 }
 
-// writeParts writes a page with its parts in the place of their marks.
-func (c *call) writeParts(w http.ResponseWriter, page []byte, parts *itemsParts) error {
-	packed := acceptsGzip(c.r)
-	for _, p := range parts.all() {
-		packed = packed && (p.Deflated() || len(p.JSON) == 0)
+// of is the part that a mark stands for, by its second character.
+func (p *itemsParts) of(mark byte) *feature.Fragment {
+	for _, x := range p.all() {
+		if x.sign[1] == mark {
+			return x.Fragment
+		}
 	}
+	return nil
+}
+
+// ready reports whether the parts are compressed.
+func (p *itemsParts) ready() bool {
+	for _, x := range p.all() {
+		if !x.Deflated() && len(x.JSON) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// writeMarked writes a page with its parts in the place of their marks.
+func (c *call) writeMarked(w http.ResponseWriter, page []byte, parts *itemsParts) error {
+	packed := acceptsGzip(c.r) && parts.ready()
 	out := &sink{c: c, buf: takeBuffer(), gzip: packed}
 	if packed {
 		out.packed = takeBuffer()
@@ -235,11 +259,7 @@ func (c *call) writeParts(w http.ResponseWriter, page []byte, parts *itemsParts)
 		if !found {
 			break
 		}
-		for _, p := range parts.all() {
-			if strings.HasPrefix(p.sign[1:], string(rest[:1])) {
-				out.add(p.Fragment)
-			}
-		}
+		out.add(parts.of(rest[0]))
 		page = rest[1:]
 	}
 	if !packed {
