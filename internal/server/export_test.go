@@ -134,5 +134,5 @@ func (s *Server) SizesKnown() int64 { return s.sizes.held.Stats().Entries }
 // ForgetFrames empties the cache of what stands around the features of pages.
 func (s *Server) ForgetFrames() { s.frames.Clear() }
 
-// FrameHits is how often a page was told by a frame that was kept.
-func (s *Server) FrameHits() uint64 { return s.frames.Stats().Hits }
+// FrameUses is how many pages were told by a frame that was kept.
+func (s *Server) FrameUses() uint64 { return s.frames.used.Load() }

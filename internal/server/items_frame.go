@@ -69,6 +69,7 @@ type frames struct {
 	*cache.Cache[string, *frame]
 	seed  maphash.Seed
 	asked [1 << 8]atomic.Uint64 // as in answers
+	used  atomic.Uint64         // pages that were told by one
 }
 
 // frameBytes is how much of them is kept.
@@ -96,6 +97,7 @@ func (c *call) aroundItems(p *store.Page, parts *itemsParts) (out around, err er
 	f, ok := c.s.frames.Get(key)
 	switch {
 	case ok && f.pieces != nil:
+		c.s.frames.used.Add(1)
 		out.frame, out.values = f, f.values(c.itemsTexts(f, p, told))
 		return out, nil
 	case ok || !again(c.s.frames.asked[:], maphash.String(c.s.frames.seed, key)):
@@ -252,11 +254,15 @@ func (c *call) newFrame(key string, p *store.Page, parts *itemsParts, told items
 		return out, err
 	}
 	h := newPlaceholders()
-	holes := itemsTold{lead: h.of(leadText, false), whole: h.of(wholeText, false), example: h.of(exampleText, false), prev: store.Cursor(h.of(prevText, true)), next: store.Cursor(h.of(nextText, true))}
-	for is, to := range map[bool]*string{told.example == "": &holes.example, told.prev == "": (*string)(&holes.prev), told.next == "": (*string)(&holes.next)} {
-		if is {
-			*to = ""
-		}
+	holes := itemsTold{lead: h.of(leadText, false), whole: h.of(wholeText, false)}
+	if told.example != "" {
+		holes.example = h.of(exampleText, false)
+	}
+	if told.prev != "" {
+		holes.prev = store.Cursor(h.of(prevText, true))
+	}
+	if told.next != "" {
+		holes.next = store.Cursor(h.of(nextText, true))
 	}
 	if c.selects() {
 		for i := range c.s.downloadReps() {
