@@ -177,7 +177,7 @@ func (c *call) searchOrder() []*store.Collection {
 	return out[:min(len(out), 2*searchesMost)]
 }
 
-// settlements are words of type that say nothing where the data have no types of places.
+// settlements are words of type that, like those of divisions, say nothing where the data have no types of places.
 var settlements = []string{"by", "byen", "tettsted", "tettstad", "bygd", "town", "city"}
 
 // placeTypes are the types of places that the first or the last word of what is asked names, as in "oslo by", and the terms without it; nil for none.
@@ -199,7 +199,8 @@ func (c *call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err e
 				}
 			}
 		}
-		if codes != nil || len(names.codes) == 0 && slices.Contains(settlements, strings.ToLower(word)) {
+		lower := strings.ToLower(word)
+		if codes != nil || len(names.codes) == 0 && (slices.Contains(settlements, lower) || typeWords[lower] != "") {
 			rest, err = cql2.ParseSearch(strings.Join(slices.Delete(slices.Clone(words), at, at+1), " "))
 			return codes, rest, err
 		}

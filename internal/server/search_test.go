@@ -104,3 +104,15 @@ func TestPositionsLeadToTheLookup(t *testing.T) {
 		}
 	}
 }
+
+// TestWordsOfTypeSayNothingWhereNoCollectionIsCalledSo asks data whose collection of municipalities has another id.
+func TestWordsOfTypeSayNothingWhereNoCollectionIsCalledSo(t *testing.T) {
+	t.Parallel()
+	a := serve(t, shared(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"), nil)
+	for _, asked := range []string{"Bærum kommune", "kommune bærum"} {
+		groups := a.get("/search?f=json&q=" + escape(asked)).wants(200).json()["groups"].([]any)
+		if len(groups) != 1 || groups[0].(map[string]any)["hits"].([]any)[0].(map[string]any)["name"] != "Bærum" {
+			t.Errorf("%q finds %v", asked, groups)
+		}
+	}
+}

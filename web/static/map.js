@@ -13,12 +13,12 @@ sheet.replaceSync(`
 .scalebar { position: absolute; left: .7rem; bottom: .6rem; border: 2px solid var(--text); border-top: 0; color: var(--text); font-size: .8rem; line-height: 1.2; text-align: center; white-space: nowrap; pointer-events: none; }
 .found { min-height: 1.6em; margin: .4rem 0 0; }
 @media (prefers-color-scheme: dark) {
-  .tilemap { --map-sea: #141f24; --map-area: #26302f; --map-line: #77878a; --map-text: #e8eceb; --map-halo: #1b2525; --map-here: #2c5a55; --map-point: #7fd0c6; }
+  .tilemap:not(.paper) { --map-sea: #141f24; --map-area: #26302f; --map-line: #77878a; --map-text: #e8eceb; --map-halo: #1b2525; --map-here: #2c5a55; --map-point: #7fd0c6; }
 }
 @media (forced-colors: active) {
-  .tilemap { --map-sea: Canvas; --map-area: Canvas; --map-line: CanvasText; --map-text: CanvasText; --map-halo: Canvas; --map-here: Highlight; --map-point: LinkText; forced-color-adjust: none; border: 1px solid CanvasText; }
+  .tilemap:not(.paper) { --map-sea: Canvas; --map-area: Canvas; --map-line: CanvasText; --map-text: CanvasText; --map-halo: Canvas; --map-here: Highlight; --map-point: LinkText; forced-color-adjust: none; border: 1px solid CanvasText; }
 }
-@media print { .tilemap .tools, .tilemap ~ .hint { display: none; } }
+@media print { .tilemap canvas { object-fit: contain; object-position: 0 0; } .scalebar, .tilemap .tools, .tilemap ~ .hint { display: none; } }
 `);
 
 const EXTENT = 4096, KEPT = 160;
@@ -478,6 +478,11 @@ export default async function start(figure) {
   figure.querySelector(".told")?.remove();
   figure.classList.remove("picture");
   const repaint = () => { paint = colours(probe); draw(); };
+  for (const [when, paper] of [["beforeprint", true], ["afterprint", false]]) addEventListener(when, () => { // light on paper, at once
+    box.classList.toggle("paper", paper);
+    paint = colours(probe);
+    if (width) drawNow();
+  });
   for (const q of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) matchMedia(q).addEventListener("change", repaint);
   new ResizeObserver(() => {
     const r = canvas.getBoundingClientRect();

@@ -93,9 +93,10 @@ const luminance = (colour) => {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 
-// printed gives what would be lost on paper: text too light for white, and what only a screen can use.
+// printed gives what would be lost on paper: what is wider than it, the address, maps, text too light for white; and what only a screen can use.
 const printed = () => {
-  const faults = new Set();
+  const faults = new Set(narrow());
+  for (const e of document.querySelectorAll(".address, svg.map, .tilemap canvas")) if (!shown(e) || !e.getClientRects().length) faults.add(`is not printed: ${nameOf(e)}`);
   for (const e of document.querySelectorAll("form, .skip, .languages")) if (shown(e) && e.getClientRects().length) faults.add(`is printed: ${nameOf(e)}`);
   const heading = document.querySelector("h1");
   if (!heading || !shown(heading)) faults.add("the heading is not printed");
