@@ -177,7 +177,7 @@ func (t *Table) row(in []byte, last bool) (n, size int) {
 		i := bytes.IndexByte(in[t.seen:], '\n')
 		if i < 0 && last {
 			t.seen, t.q = 0, begins
-			return len(in), len(in)
+			return len(bytes.TrimSuffix(in, []byte("\r"))), len(in)
 		} else if i < 0 {
 			return -1, 0
 		}
@@ -274,6 +274,11 @@ func (t *Table) header(dst, row []byte) ([]byte, error) {
 	if err := t.choose(names); err != nil {
 		return dst, err
 	}
+	for _, i := range [...]int{t.x, t.y, t.code} {
+		if i >= 0 && slices.Contains(names[i+1:], names[i]) {
+			return dst, fault("the table has several columns %q, of which one is asked; rename the others", names[i])
+		}
+	}
 	dst = append(dst, row...)
 	for _, name := range append(slices.Clone(t.find.Columns()), t.options.Error) {
 		if slices.Contains(names, name) {
@@ -286,7 +291,10 @@ func (t *Table) header(dst, row []byte) ([]byte, error) {
 
 func (t *Table) choose(names []string) error {
 	find := func(name string) int {
-		if i := slices.Index(names, name); i >= 0 || name == "" {
+		if name == "" { // a column may have no name: it is none of these
+			return -1
+		}
+		if i := slices.Index(names, name); i >= 0 {
 			return i
 		}
 		return slices.IndexFunc(names, func(s string) bool { return strings.EqualFold(s, name) })

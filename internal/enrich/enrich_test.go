@@ -55,6 +55,8 @@ func TestNoRowIsTakenForAnother(t *testing.T) {
 		{"two marks within texts", "x;y;n;m\n1;2;3\" x;4\" y\n", "x;y;n;m;quarter;enrich_error\n1;2;3\" x;4\" y;north;\n"},
 		{"a mark behind blanks", "n,x,y\n \"a,\nb\"\"\" ,1,2\n", "n,x,y,quarter,enrich_error\n \"a,\nb\"\"\" ,1,2,north,\n"},
 		{"a mark that is never closed", "x,y,n\n1,2,a\n1,2,\"a\n3,4,b\n", "x,y,n,quarter,enrich_error\n1,2,a,north,\n1,2,\"a\n3,4,b\n,,\"" + closed + "\"\n"},
+		{"a column without a name", ",x,y\n0,1,2\n", ",x,y,quarter,enrich_error\n0,1,2,north,\n"},
+		{"a carriage return at the very end", "x,y\r\n1,2\r", "x,y,quarter,enrich_error\n1,2,north,\n"},
 		{"numbers of programs", "x,y\n1_0,2\n0x1p3,2\nInf,2\n1e1,2\n", "x,y,quarter,enrich_error\n1_0,2,," + number + "\n0x1p3,2,," + number + "\nInf,2,," + number + "\n1e1,2,north,\n"},
 	} {
 		tt.want = strings.ReplaceAll(tt.want, "\""+closed+"\"", closed)
@@ -90,6 +92,7 @@ func TestTablesThatCannotBeReadAreTold(t *testing.T) {
 		{false, "x,y\r1,2\r", "save it with line feeds"},
 		{false, "x,y,enrich_error\n", "rename it"},
 		{true, `{"x":1,"y":2,"enrich_error":"mine"}`, "rename it"},
+		{in: "x,y,x\n1,2,3\n", want: `several columns "x"`},
 	} {
 		e := enrich.NewCSV(quarters{}, enrich.Options{})
 		if tt.lines {

@@ -215,7 +215,7 @@ func (j *joined) choose(names []string, in Inputs) (code int, chosen []int, err 
 	return code, chosen, nil
 }
 
-// settle makes numbers of columns that hold nothing else. Digits behind a zero are a code.
+// settle makes numbers of columns that hold nothing else. Digits behind a zero are a code, as are more than a number holds.
 func (j *joined) settle(decimals byte) {
 	number := func(s string) string {
 		if decimals == ',' && !strings.Contains(s, ".") {
@@ -224,7 +224,7 @@ func (j *joined) settle(decimals byte) {
 		return s
 	}
 	for i := range j.columns {
-		kind, some := cql2.TypeInteger, false
+		kind, some, wide := cql2.TypeInteger, false, false
 		for _, values := range j.rows {
 			s, ok := values[i].(string)
 			if !ok {
@@ -232,7 +232,8 @@ func (j *joined) settle(decimals byte) {
 			}
 			some = true
 			digits := strings.TrimLeft(s, "+-")
-			_, whole := strconv.ParseInt(s, 10, 64)
+			n, whole := strconv.ParseInt(s, 10, 64)
+			wide = wide || errors.Is(whole, strconv.ErrRange) || n < -1<<53 || n > 1<<53
 			v, part := strconv.ParseFloat(number(s), 64)
 			switch {
 			case part != nil || v-v != 0 || len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' || strings.ContainsAny(s, "xXpP_"):
@@ -244,7 +245,7 @@ func (j *joined) settle(decimals byte) {
 				break
 			}
 		}
-		if !some {
+		if !some || wide && kind == cql2.TypeNumber {
 			kind = cql2.TypeText
 		}
 		j.columns[i].kind = kind
@@ -348,8 +349,11 @@ func (j *joined) keyOf(f *store.Feature) string {
 
 // keyText is a value as a code of a table.
 func keyText(v any) string {
-	if v == nil {
+	switch v := v.(type) {
+	case nil:
 		return ""
+	case float64: // no exponent: codes are digits
+		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return strings.Clone(fmt.Sprint(v))
 }

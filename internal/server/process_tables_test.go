@@ -14,7 +14,11 @@ import (
 	"strings"
 	"testing"
 
+	"grense/internal/cql2"
 	"grense/internal/process"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // run executes a process while it is waited for.
@@ -232,6 +236,31 @@ func TestTablesAreJoinedToCollections(t *testing.T) {
 		if r := a.run("join-table", `{"inputs":{`+in+`}}`); r.StatusCode != 400 || !strings.Contains(string(r.Body), `"name":"`+at+`"`) {
 			t.Errorf("%s: %d %s", in, r.StatusCode, r.Body)
 		}
+	}
+}
+
+// TestJoinedDigitsAreKept: codes in columns of decimal numbers are found by their digits, and numbers of more digits than a number holds stay texts.
+func TestJoinedDigitsAreKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "digits.gpkg")
+	storetest.Write(t, func(w store.Writer) {
+		c := &store.Collection{ID: "kretser", Table: "kretser", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+			Properties: []store.Property{{Name: "grunnkrets", Column: "grunnkrets", Type: cql2.TypeNumber}}}
+		if err := w.Define(t.Context(), c, false); err != nil {
+			t.Fatal(err)
+		}
+		add, err := w.Insert(t.Context(), "kretser", []string{"fid", "grunnkrets"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := add(int64(1), 11030101.0); err != nil {
+			t.Fatal(err)
+		}
+	})(gpkg.Create(t.Context(), path))
+	a := serve(t, path, nil)
+	f := a.run("join-table", `{"inputs":{"collection_id":"kretser","key":"grunnkrets","table":"code;orgnr;mixed;sum\n11030101;12345678901234567890;9007199254740993;1\n2;1;1,5;1,5\n"},"outputs":{"joined":{}}}`).wants(200).page().Features
+	if len(f) != 1 || f[0].Properties["orgnr"] != "12345678901234567890" || f[0].Properties["mixed"] != "9007199254740993" || f[0].Properties["sum"] != 1.0 {
+		t.Errorf("%+v", f)
 	}
 }
 
