@@ -85,14 +85,14 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 func (c *call) foundPage() (p *store.Page, err error) {
 	q := c.items().query
 	if q.Limit <= mostAhead {
-		q.Ahead = c.foresee()
+		q.Ahead = c.foresee(q.Limit == 1)
 	}
 	err = c.ask(func(ctx context.Context) (err error) {
 		p, err = c.s.store.Page(ctx, q)
 		return err
 	})
 	if err == nil {
-		c.ahead = p.Features
+		c.keepAhead(p.Features)
 	}
 	return p, err
 }
@@ -452,7 +452,7 @@ func (c *call) soughtItem(id string) (at neighbours, v *versionAsked, err error)
 	if known, err := c.besides(&at, id); known || err != nil {
 		return at, nil, err
 	}
-	want := c.foresee()
+	want := c.foresee(true)
 	err = c.ask(func(ctx context.Context) (err error) {
 		at, err = c.neighbours(ctx, id, want)
 		return err

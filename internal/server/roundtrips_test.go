@@ -66,3 +66,30 @@ func TestRoundTripsToTheDatabase(t *testing.T) {
 		}
 	}
 }
+
+// TestFeaturesAreNotReadForWhoHasThem: who names a state of a page is told that it is still the same, without its features.
+func TestFeaturesAreNotReadForWhoHasThem(t *testing.T) {
+	t.Parallel()
+	demo, err := demoFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := storetest.NewWire(t, databaseWith(t, demo))
+	st := storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), w.Address, postgis.Options{Poll: time.Hour}))
+	a := serveStore(t, st, func(c *config.Config) { c.Limits.Changes, c.Limits.Answers = 0, 0 })
+	const path = "/collections/kommuner/items?limit=100&f=json"
+	read := func(want int, header ...string) (bytes int, etag string) {
+		before := w.Bytes()
+		r := a.get(path, header...)
+		if r.StatusCode != want {
+			t.Fatalf("with %v: %d, want %d", header, r.StatusCode, want)
+		}
+		return w.Bytes() - before, r.Header.Get("Etag")
+	}
+	a.get("/collections/kommuner/items?limit=100&offset=1&properties=nr&f=json") // so that types are known
+	first, etag := read(http.StatusOK)
+	same, _ := read(http.StatusNotModified, "If-None-Match", etag)
+	if 2*same > first {
+		t.Errorf("%d bytes came from the database for a page that the client has, %d when it had not", same, first)
+	}
+}

@@ -14,10 +14,14 @@ import (
 type Wire struct {
 	Address string // of the database through the wire
 	trips   atomic.Int64
+	bytes   atomic.Int64
 }
 
 // Trips is how many round trips there were.
 func (w *Wire) Trips() int { return int(w.trips.Load()) }
+
+// Bytes is how many bytes the database sent.
+func (w *Wire) Bytes() int { return int(w.bytes.Load()) }
 
 // NewWire listens until the test ends.
 func NewWire(t testing.TB, address string) *Wire {
@@ -82,7 +86,9 @@ func (w *Wire) carry(client net.Conn, address string) {
 		if _, err := client.Write(head); err != nil {
 			return
 		}
-		if _, err := io.CopyN(client, server, int64(binary.BigEndian.Uint32(head[1:]))-4); err != nil {
+		rest := int64(binary.BigEndian.Uint32(head[1:])) - 4
+		w.bytes.Add(int64(len(head)) + rest)
+		if _, err := io.CopyN(client, server, rest); err != nil {
 			return
 		}
 	}
