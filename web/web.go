@@ -6,11 +6,13 @@
 package web
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"encoding/json"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -49,12 +51,38 @@ var files = sync.OnceValues(func() ([]File, map[string]string) {
 		if err != nil {
 			panic("web: " + err.Error())
 		}
+		data = packed(path.Ext(e.Name()), data)
 		f := File{Name: HashedName(e.Name(), data), Media: mediaTypes[path.Ext(e.Name())], Data: data}
 		hashed[e.Name()] = f.Name
 		all = append(all, f)
 	}
 	return all, hashed
 })
+
+// What packed takes away. In style sheets space means something between words only; in scripts, which have no texts of several lines, it means nothing where a
+// line begins, and what begins with two slashes is a comment.
+var (
+	styleComments = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	styleSpace    = regexp.MustCompile(`\s*([{};,>])\s*|(:)\s+|\s+`)
+	scriptMargins = regexp.MustCompile(`(?m)^[ \t]*(//.*)?\n?`)
+)
+
+// packed is a style sheet or a script without comments and needless space; other files stay as they are.
+func packed(ext string, data []byte) []byte {
+	switch ext {
+	case ".css":
+		data = styleComments.ReplaceAll(data, nil)
+		return bytes.TrimSpace(styleSpace.ReplaceAllFunc(data, func(m []byte) []byte {
+			if m = bytes.TrimSpace(m); len(m) == 0 {
+				return []byte(" ")
+			}
+			return m
+		}))
+	case ".js":
+		return scriptMargins.ReplaceAll(data, nil)
+	}
+	return data
+}
 
 var mediaTypes = map[string]string{
 	".css": "text/css; charset=utf-8",

@@ -229,6 +229,39 @@ func TestStaticFilesAreFoundByBothNames(t *testing.T) {
 	}
 }
 
+// TestStylesAndScriptsAreSentWithoutCommentsAndMargins: what people read in them takes a tenth of their weight. Nothing else is lost, and no text within quotes.
+func TestStylesAndScriptsAreSentWithoutCommentsAndMargins(t *testing.T) {
+	t.Parallel()
+	lines := regexp.MustCompile(`(?m)^\s*//.*`)
+	blocks := regexp.MustCompile(`(?s)/\*.*?\*/`)
+	space := regexp.MustCompile(`\s+`)
+	quoted := regexp.MustCompile(`"[^"\n]*"`)
+	for _, name := range []string{"site.css", "site.js", "run.js", "job.js", "api.js", "map.js"} {
+		source, err := os.ReadFile("static/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, _ := web.Static(name)
+		if strings.HasSuffix(name, ".css") {
+			source = blocks.ReplaceAll(source, nil)
+			if got, want := quoted.FindAllString(string(f.Data), -1), quoted.FindAllString(string(source), -1); !slices.Equal(got, want) {
+				t.Errorf("%s: texts %q, in the file %q", name, got, want)
+			}
+			if blocks.Match(f.Data) || strings.ContainsAny(string(f.Data), "\n\t") || strings.Contains(string(f.Data), "  ") {
+				t.Errorf("%s has comments or needless space", name)
+			}
+		} else {
+			source = lines.ReplaceAll(source, nil)
+			if regexp.MustCompile(`(?m)^[ \t]|^//|^$\n`).Match(f.Data) {
+				t.Errorf("%s has comments, margins or empty lines", name)
+			}
+		}
+		if got, want := space.ReplaceAllString(string(f.Data), ""), space.ReplaceAllString(string(source), ""); got != want {
+			t.Errorf("%s says something else than its file", name)
+		}
+	}
+}
+
 // maxStyle is the most that the style sheet may weigh, in bytes.
 const maxStyle = 17 << 10
 
@@ -244,7 +277,7 @@ func TestStyleSheetIsSmallAndLoadsNothing(t *testing.T) {
 			t.Errorf("the style sheet has %q", bad)
 		}
 	}
-	for _, want := range []string{"prefers-color-scheme: dark", "prefers-reduced-motion", "forced-colors", "@media print", ":focus-visible"} {
+	for _, want := range []string{"prefers-color-scheme:dark", "prefers-reduced-motion", "forced-colors", "@media print", ":focus-visible"} {
 		if !strings.Contains(css, want) {
 			t.Errorf("the style sheet has no %q", want)
 		}
@@ -275,8 +308,11 @@ func TestScriptsAreSmallAndLoadNothing(t *testing.T) {
 // TestColoursHaveContrast computes WCAG 2.2, 1.4.3 and 1.4.11 for the pairs of colours that meet, in both schemes.
 func TestColoursHaveContrast(t *testing.T) {
 	t.Parallel()
-	f, _ := web.Static("site.css")
-	roots := regexp.MustCompile(`(?s):root \{(.*?)\}`).FindAllStringSubmatch(string(f.Data), 2)
+	css, err := os.ReadFile("static/site.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := regexp.MustCompile(`(?s):root \{(.*?)\}`).FindAllStringSubmatch(string(css), 2)
 	if len(roots) != 2 {
 		t.Fatalf("%d sets of colours", len(roots))
 	}
@@ -319,7 +355,7 @@ func TestTemplatesHoldNothingInlineAndNothingFromElsewhere(t *testing.T) {
 func TestTemplatesDefineEveryPage(t *testing.T) {
 	t.Parallel()
 	funcs := template.FuncMap{}
-	for _, name := range []string{"number", "join", "json", "degrees", "sentence", "unit", "xml"} {
+	for _, name := range []string{"number", "join", "json", "degrees", "sentence", "shape", "unit", "xml"} {
 		funcs[name] = func(...any) string { return "" }
 	}
 	tmpl, err := template.New("").Funcs(funcs).ParseFS(web.Templates, "templates/*.html")

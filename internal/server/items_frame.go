@@ -362,9 +362,9 @@ func (c *call) writeParts(w http.ResponseWriter, page around, parts *itemsParts)
 	}
 	out := takeBuffer()
 	defer func() { giveBuffer(out) }()
-	if !acceptsGzip(c.r) || !parts.ready() {
+	if !acceptsGzip(c.r) || c.keep != nil || !parts.ready() {
 		out = page.frame.append(out, page.values, parts)
-		return c.writeOnce(w, out)
+		return c.writeWhole(w, out)
 	}
 	var m feature.Member
 	for _, p := range page.frame.pieces {

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/klauspost/compress/gzip"
+
 	"grense/internal/feature"
 	"grense/internal/store"
 )
@@ -247,7 +249,7 @@ func (p *itemsParts) ready() bool {
 
 // writeMarked writes a page with its parts in the place of their marks.
 func (c *call) writeMarked(w http.ResponseWriter, page []byte, parts *itemsParts) error {
-	packed := acceptsGzip(c.r) && parts.ready()
+	packed := acceptsGzip(c.r) && c.keep == nil && parts.ready()
 	out := &sink{c: c, buf: takeBuffer(), gzip: packed}
 	if packed {
 		out.packed = takeBuffer()
@@ -263,9 +265,17 @@ func (c *call) writeMarked(w http.ResponseWriter, page []byte, parts *itemsParts
 		page = rest[1:]
 	}
 	if !packed {
-		return c.writeOnce(w, out.buf)
+		return c.writeWhole(w, out.buf)
 	}
 	out.pack()
 	out.packed = out.member.AppendEnd(out.packed)
 	return c.send(w, out.packed, "gzip")
+}
+
+// writeWhole writes a page that is not joined of what is compressed: as well as can be where it is kept, since it is sent often.
+func (c *call) writeWhole(w http.ResponseWriter, plain []byte) error {
+	if c.keep == nil || len(plain) < worthwhile || !acceptsGzip(c.r) {
+		return c.writeOnce(w, plain)
+	}
+	return c.send(w, compress(nil, plain, gzip.BestCompression), "gzip")
 }

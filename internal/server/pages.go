@@ -219,7 +219,7 @@ var plainText = regexp.MustCompile(`\{\{\$?\.T "([^"{}]*)"\}\}`)
 
 // templatesIn parses the templates with the texts of a language in their places. All of them stand where text or a quoted attribute does.
 func templatesIn(lang string) (*template.Template, error) {
-	t := template.New("").Funcs(template.FuncMap{"number": number, "join": strings.Join, "json": indented, "sentence": sentence, "unit": unitText.Replace, "xml": indentXML})
+	t := template.New("").Funcs(template.FuncMap{"number": number, "join": strings.Join, "json": indented, "sentence": sentence, "unit": unitText.Replace, "xml": indentXML, "shape": shapeOf})
 	err := fs.WalkDir(web.Templates, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -263,10 +263,10 @@ func sentence(s string) string {
 // degrees writes a longitude or latitude for people, with 4 decimals at most.
 func degrees(v float64) string { return number(math.Round(v*1e4) / 1e4) }
 
-// indented writes a value as JSON for people.
-func indented(v any) (string, error) {
+// indented writes a value as JSON for people, as it stands in an element: JSON of Go has no <, > and &.
+func indented(v any) (template.HTML, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
-	return string(b), err
+	return template.HTML(b), err
 }
 
 // render writes a page with its layout.

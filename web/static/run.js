@@ -1,8 +1,9 @@
 "use strict";
 
 // The form of a process runs it without leaving the page: how far the upload is, then the result, to read where it is short and to save. What runs as a job has a page of its own.
+const [running, failed, done, save] = document.getElementById("run").dataset.words.split("|");
 for (const form of document.querySelectorAll("form.run")) {
-  const outcome = form.querySelector(".outcome"), [running, failed, done, save] = outcome.dataset.words.split("|");
+  const outcome = form.querySelector(".outcome");
   const say = (...nodes) => { outcome.hidden = false; outcome.replaceChildren(...nodes); };
   const make = (tag, words) => { const e = document.createElement(tag); e.textContent = words; return e; };
   let saved;

@@ -1,0 +1,89 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// schemaShape is what people read of a JSON Schema of an input or output; the description in JSON has the schema itself.
+type schemaShape struct {
+	Type, Format, ContentMediaType       string
+	Enum                                 []any
+	AnyOf, OneOf                         []schemaShape
+	Properties                           map[string]schemaShape
+	Items                                *schemaShape
+	Minimum, Maximum, MinItems, MaxItems *json.Number
+	Default                              any
+}
+
+// shapeOf writes a schema in a line: choices by |, lists in brackets, members in braces, bounds, and the default after an equals sign.
+func shapeOf(schema any) (string, error) {
+	b, err := marshal(schema)
+	if err != nil {
+		return "", err
+	}
+	var s schemaShape
+	if err := json.Unmarshal(b, &s); err != nil {
+		return "", err
+	}
+	return s.String(), nil
+}
+
+func (s schemaShape) String() string {
+	out := s.kind() + bounds(s.Minimum, s.Maximum) + bounds(s.MinItems, s.MaxItems)
+	if s.Default != nil {
+		out += fmt.Sprintf(" = %v", s.Default)
+	}
+	return out
+}
+
+func (s schemaShape) kind() string {
+	switch {
+	case s.Enum != nil:
+		return alternatives(s.Enum)
+	case s.AnyOf != nil:
+		return alternatives(s.AnyOf)
+	case s.Properties != nil:
+		members := make([]string, 0, len(s.Properties))
+		for name, p := range s.Properties {
+			if p.Properties != nil || p.Items != nil {
+				name += ": " + p.String()
+			}
+			members = append(members, name)
+		}
+		slices.Sort(members)
+		return strings.TrimSpace(s.ContentMediaType + " {" + strings.Join(members, ", ") + "}")
+	case s.ContentMediaType != "":
+		return s.ContentMediaType
+	case s.Items != nil:
+		return "[" + s.Items.String() + ", …]"
+	case s.Type == "" && s.OneOf != nil:
+		return alternatives(s.OneOf)
+	case s.Format != "":
+		return s.Format
+	}
+	return s.Type
+}
+
+func alternatives[T any](of []T) string {
+	texts := make([]string, len(of))
+	for i, x := range of {
+		texts[i] = fmt.Sprint(x)
+	}
+	return strings.Join(texts, " | ")
+}
+
+// bounds are written where there are some.
+func bounds(least, most *json.Number) string {
+	switch {
+	case least == nil && most == nil:
+		return ""
+	case most == nil:
+		return ", ≥ " + least.String()
+	case least == nil:
+		return ", ≤ " + most.String()
+	}
+	return ", " + least.String() + "–" + most.String()
+}
