@@ -197,7 +197,14 @@ func (c *checker) rules(e element) {
 		}
 	case "input", "select", "textarea":
 		if _, hidden := e.attr["hidden"]; !hidden && e.attr["type"] != "hidden" {
-			need("id", "name")
+			need("name")
+			if slices.Contains(c.path(), "label") { // which names what stands in it
+				if c.text == "" {
+					c.fault("the label around <%s> is empty", e.name)
+				}
+				break
+			}
+			need("id")
 			c.inputs = append(c.inputs, e.attr["id"])
 		}
 	case "h1", "h2", "h3", "h4":
@@ -220,7 +227,7 @@ func (c *checker) end(name string) {
 		c.fault("</%s> closes %v", name, c.path())
 		return
 	}
-	if slices.Contains([]string{"title", "h1", "h2", "h3", "a", "button", "label", "summary", "caption"}, name) && c.text == "" {
+	if slices.Contains([]string{"title", "h1", "h2", "h3", "a", "button", "label", "summary", "caption"}, name) && c.text == "" && (name != "label" || c.stack[n-1].attr["for"] != "") {
 		c.fault("<%s> in %v is empty", name, c.path())
 	}
 	c.stack = c.stack[:n-1]
