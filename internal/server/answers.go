@@ -234,7 +234,7 @@ func (c *call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	c.cached = true
 	h := w.Header()
 	a.header.set(h)
-	c.s.turns.rates.headers(h, c.owner())
+	c.s.turns.rates.headers(w, c.owner())
 	if a.etag != "" && matches(c.r.Header["If-None-Match"], a.etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
@@ -249,14 +249,14 @@ func (c *call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 		}
 	}
 	if a.coding != "" {
-		h["Content-Encoding"] = []string{a.coding}
+		setHeader(w, "Content-Encoding", a.coding)
 	}
 	done, err := a.readers.begin(&c.s.flight, len(a.body))
 	if err != nil {
 		return err
 	}
 	defer done()
-	h["Content-Length"] = []string{strconv.Itoa(len(a.body) + len(end))}
+	setHeader(w, "Content-Length", strconv.Itoa(len(a.body)+len(end)))
 	w.WriteHeader(http.StatusOK)
 	if c.r.Method == http.MethodHead {
 		return nil

@@ -49,7 +49,7 @@ func (s *Server) download(c *call, w http.ResponseWriter) error {
 	}
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
-	c.dataHeaders(h)
+	c.dataHeaders(w)
 	h.Set("Content-Disposition", `attachment; filename="`+f.FileName(c.coll.ID, c.selection(), c.output().crs)+`"`)
 	c.tellLosses(h, f)
 	id := c.output().crs

@@ -125,7 +125,7 @@ func (e *enriching) begin() {
 	h.Set("Content-Type", e.media)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Trailer", enrichReport)
-	e.c.s.turns.rates.headers(h, e.c.owner())
+	e.c.s.turns.rates.headers(e.w, e.c.owner())
 	e.w.WriteHeader(http.StatusOK)
 }
 

@@ -60,7 +60,7 @@ func (c *call) enrichForm(w http.ResponseWriter) error {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set(enrichReport, string(report))
-	c.s.turns.rates.headers(h, c.owner())
+	c.s.turns.rates.headers(w, c.owner())
 	return c.sendResult(w, r)
 }
 

@@ -110,7 +110,7 @@ func (s *Server) executeNow(c *call, w http.ResponseWriter, x *execution) error 
 		w.Header().Set("Preference-Applied", "wait")
 	}
 	x.req.Document = x.req.Document || c.form && len(results) > 1
-	s.turns.rates.headers(w.Header(), c.owner())
+	s.turns.rates.headers(w, c.owner())
 	return c.sendResults(w, results, x.req)
 }
 

@@ -133,7 +133,7 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 	h.Set("Vary", varyKeyed)
 	h.Set("Content-Language", "en")
 	if e.Kind == problem.TooMany {
-		c.s.turns.rates.headers(h, c.owner())
+		c.s.turns.rates.headers(w, c.owner())
 	}
 	asPage := wantsPage(c.r.URL.Query().Get("f"), c.r.Header.Values("Accept"))
 	switch e.Kind {

@@ -428,7 +428,7 @@ func (c *call) dataAnswer(w http.ResponseWriter, a *answer) error {
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
-	c.dataHeaders(h)
+	c.dataHeaders(w)
 	h.Set("Link", linkHeader(a.Links))
 	c.writeBody(w, http.StatusOK, newBody(plain))
 	return nil

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"hash/fnv"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,23 +49,20 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 		return err
 	}
 	links, h := c.itemsLinks(p), w.Header()
-	h.Set("Content-Type", c.rep.contentType())
-	h.Set("Content-Language", languageTag(c.lang))
-	c.dataHeaders(h)
-	h.Set("Link", linkHeader(append(slices.Clip(links), c.profileLinks()...)))
+	c.dataFields(w, links)
 	if p.Matched >= 0 {
-		h.Set("OGC-NumberMatched", strconv.Itoa(p.Matched))
+		setHeader(w, "Ogc-Numbermatched", strconv.Itoa(p.Matched))
 	}
-	h.Set("OGC-NumberReturned", strconv.Itoa(len(p.Rows)))
+	setHeader(w, "Ogc-Numberreturned", strconv.Itoa(len(p.Rows)))
 	file := c.pageFormat()
 	c.tellLosses(h, file)
 	switch {
 	case file != nil:
 		c.fileHeaders(h, file)
 	case c.rep.F == "json":
-		h.Set("Content-Crs", "<"+c.output().crsURI+">")
+		setHeader(w, "Content-Crs", c.output().contentCRS())
 	}
-	if c.rep.F != "html" && c.unchanged(h, c.pageTag(p)) {
+	if c.rep.F != "html" && c.unchanged(w, c.pageTag(p)) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -104,9 +100,31 @@ func (c *call) seeOther(w http.ResponseWriter, to string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
+// dataFields are the header fields of answers with features: dataHeaders, what they are written in, and their links.
+func (c *call) dataFields(w http.ResponseWriter, links []ogcapi.Link) {
+	setHeader(w, "Content-Type", c.rep.contentType())
+	setHeader(w, "Content-Language", languageTag(c.lang))
+	c.dataHeaders(w)
+	setHeader(w, "Link", linkHeader(append(links, c.profileLinks()...)))
+}
+
+// contentCRS is the value of Content-Crs.
+func (p *outputParams) contentCRS() string {
+	if p.crsURI == crs84URI {
+		return inCRS84
+	}
+	return "<" + p.crsURI + ">"
+}
+
+var (
+	crs84URI = crs.CRS84.URI()
+	inCRS84  = "<" + crs84URI + ">"
+)
+
 // dataHeaders are those of every answer with data.
-func (c *call) dataHeaders(h http.Header) {
-	c.s.turns.rates.headers(h, c.owner())
+func (c *call) dataHeaders(w http.ResponseWriter) {
+	c.s.turns.rates.headers(w, c.owner())
+	h := w.Header()
 	if c.s.cfg.Auth == "open" {
 		openData.set(h)
 		return
@@ -150,9 +168,9 @@ func digest(b []byte) string {
 }
 
 // unchanged sets the weak validator and reports whether the client has that state already.
-func (c *call) unchanged(h http.Header, tag string) bool {
+func (c *call) unchanged(w http.ResponseWriter, tag string) bool {
 	etag := `W/"` + tag + `"`
-	h["Etag"] = []string{etag}
+	setHeader(w, "Etag", etag)
 	if c.r.Method == http.MethodPost { // 304 is for GET and HEAD (RFC 9110, 13.1.2)
 		return false
 	}
@@ -405,23 +423,19 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 	if v != nil {
 		links = append(links, c.versionLinks(v)...)
 	}
-	h := w.Header()
-	h.Set("Content-Type", c.rep.contentType())
-	h.Set("Content-Language", languageTag(c.lang))
-	c.dataHeaders(h)
+	c.dataFields(w, links)
 	told := 0
 	if v != nil {
-		c.versionHeaders(h, v)
+		c.versionHeaders(w.Header(), v)
 		told = len(v.all)
 	}
-	h.Set("Link", linkHeader(append(slices.Clip(links), c.profileLinks()...)))
-	c.tellLosses(h, nil)
+	c.tellLosses(w.Header(), nil)
 	if c.rep.F == "json" {
-		h.Set("Content-Crs", "<"+c.output().crsURI+">")
+		setHeader(w, "Content-Crs", c.output().contentCRS())
 	}
 	if c.rep.F != "html" {
 		tag := c.pageTag(&store.Page{Rows: []store.Row{at.row}, Next: store.Cursor(at.next), Prev: store.Cursor(at.prev), Matched: told})
-		if c.unchanged(h, tag) {
+		if c.unchanged(w, tag) {
 			w.WriteHeader(http.StatusNotModified)
 			return nil
 		}
@@ -709,15 +723,14 @@ func orSelf(id, self string) string {
 // itemLinks are the links of a feature, in the order that clients know.
 func (c *call) itemLinks(id, prev, next string) []ogcapi.Link {
 	items := "/collections/" + c.coll.ID + "/items/"
-	links := []ogcapi.Link{
-		{Rel: "root", Type: "application/json", Title: "The landing page of this server as JSON", Href: c.base() + "?f=json"},
-		{Rel: "root", Type: "text/html", Title: "The landing page of this server as HTML", Href: c.base() + "?f=html", Hreflang: hreflang},
-	}
-	for _, l := range c.selfLinks(items + pathEscape(id)) {
-		if l.Type == asGeoJSON.Media {
-			l.Title = formTitles["json"]
+	links := append(make([]ogcapi.Link, 0, 2+len(c.rt.Formats)+moreLinks),
+		ogcapi.Link{Rel: "root", Type: "application/json", Title: "The landing page of this server as JSON", Href: c.base() + "?f=json"},
+		ogcapi.Link{Rel: "root", Type: "text/html", Title: "The landing page of this server as HTML", Href: c.base() + "?f=html", Hreflang: hreflang})
+	links = c.appendSelfLinks(links, items+pathEscape(id))
+	for i := range links {
+		if links[i].Type == asGeoJSON.Media {
+			links[i].Title = formTitles["json"]
 		}
-		links = append(links, l)
 	}
 	links = append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.titleOf(c.coll), Href: c.base() + "/collections/" + c.coll.ID})
 	if prev != "" {

@@ -94,7 +94,7 @@ func (s *Server) submit(c *call, w http.ResponseWriter, x *execution, body []byt
 	}
 	s.jobs.awake()
 	h := w.Header()
-	s.turns.rates.headers(h, c.owner())
+	s.turns.rates.headers(w, c.owner())
 	h.Set("Location", c.base()+"/jobs/"+j.ID)
 	if c.form {
 		w.Header().Set("Cache-Control", "no-store")

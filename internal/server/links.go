@@ -18,34 +18,56 @@ var formTitles = map[string]string{"json": "This document as JSON", "jsonld": "T
 	"atom": "This document as Atom", "jsonfeed": "This document as JSON Feed"}
 
 // selfLinks are the links self and alternate of a document: the representation that was asked for is self, the others alternate;
-// without f, the first is self. Every parameter of the request is kept. extra goes before them.
+// without f, the first is self. Every parameter of the request is kept. There is room for some others behind them.
 func (c *call) selfLinks(path string) []ogcapi.Link {
+	return c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.rt.Formats)+moreLinks), path)
+}
+
+// moreLinks is for how many links there is room beside those of selfLinks: those of a page or a feature, and of its profiles.
+const moreLinks = 7
+
+// appendSelfLinks appends selfLinks.
+func (c *call) appendSelfLinks(links []ogcapi.Link, path string) []ogcapi.Link {
 	reps := c.rt.Formats
 	self := reps[0].F
 	if c.asked {
 		self = c.rep.F
 	}
-	links := make([]ogcapi.Link, 0, len(reps)+3) // others follow
-	start, rest := c.base()+path+"?f=", c.others()
-	for _, r := range reps {
-		l := ogcapi.Link{Rel: "alternate", Type: r.Media, Title: formTitles[r.F], Href: start + r.F + rest}
-		if l.Title == "" {
-			if f := format.Find(r.F); f != nil {
-				l.Title = f.Title // every page names all formats
-			}
-		}
+	base, rest := c.base(), c.others()
+	var all strings.Builder // the addresses, one behind the other
+	all.Grow(len(reps) * (len(base) + len(path) + len("?f=flatgeobuf") + len(rest)))
+	for i := range reps {
+		r := &reps[i]
+		at := all.Len()
+		all.WriteString(base)
+		all.WriteString(path)
+		all.WriteString("?f=")
+		all.WriteString(r.F)
+		all.WriteString(rest)
+		l := ogcapi.Link{Rel: "alternate", Type: r.Media, Title: titleOfForm(r), Href: all.String()[at:]}
 		if r.F == self {
 			l.Rel = "self"
 		}
 		if r.F == "html" {
 			l.Hreflang = hreflang
 		}
-		if r.F == "json" && r.Media == asGeoJSON.Media {
-			l.Title = "This document as GeoJSON"
-		}
 		links = append(links, l)
 	}
 	return links
+}
+
+// titleOfForm is the title of a link to a document in that representation.
+func titleOfForm(r *rep) string {
+	if r.F == "json" && r.Media == asGeoJSON.Media {
+		return "This document as GeoJSON"
+	}
+	if t := formTitles[r.F]; t != "" {
+		return t
+	}
+	if f := format.Find(r.F); f != nil {
+		return f.Title // every page names all formats
+	}
+	return ""
 }
 
 // with is the absolute address of a path of this mount in representation f, with the parameters of this request.
@@ -172,15 +194,30 @@ func appendLinks(b []byte, links []ogcapi.Link) []byte {
 
 // appendText appends a text as marshal writes it.
 func appendText(b []byte, s string) []byte {
-	ascii := true
 	for i := range len(s) {
-		x := s[i]
-		ascii = ascii && x <= '~'
-		if x < ' ' || x == '"' || x == '\\' || x == 0xe2 { // U+2028 and U+2029, which marshal escapes, begin with that
+		if !bareInText[s[i]] {
+			return appendUnusual(b, s)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+// bareInText are the bytes of which a text is that marshal writes as it is, one of ASCII.
+var bareInText = func() (is [256]bool) {
+	for x := byte(' '); x <= '~'; x++ {
+		is[x] = x != '"' && x != '\\'
+	}
+	return is
+}()
+
+// appendUnusual is appendText of any text.
+func appendUnusual(b []byte, s string) []byte {
+	for i := range len(s) {
+		if x := s[i]; x < ' ' || x == '"' || x == '\\' || x == 0xe2 { // U+2028 and U+2029, which marshal escapes, begin with that
 			return appendMarshalled(b, s)
 		}
 	}
-	if !ascii && !utf8.ValidString(s) {
+	if !utf8.ValidString(s) {
 		return appendMarshalled(b, s)
 	}
 	return append(append(append(b, '"'), s...), '"')

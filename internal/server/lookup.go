@@ -110,9 +110,9 @@ func (s *Server) lookup(c *call, w http.ResponseWriter) error {
 		return c.lookupPage(w, covering, near)
 	}
 	links := c.selfLinks("/lookup")
-	c.lookupHeaders(w.Header(), links)
-	w.Header()["Ogc-Numberreturned"] = []string{strconv.Itoa(len(covering))}
-	if c.unchanged(w.Header(), c.lookupTag(covering, near)) {
+	c.lookupHeaders(w, links)
+	setHeader(w, "Ogc-Numberreturned", strconv.Itoa(len(covering)))
+	if c.unchanged(w, c.lookupTag(covering, near)) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -356,11 +356,9 @@ func (c *call) nameDivision(d *division, values []any) {
 	}
 }
 
-func (c *call) lookupHeaders(h http.Header, links []ogcapi.Link) {
-	c.dataHeaders(h)
-	c.tellLosses(h, nil)
-	v := [...]string{c.rep.contentType(), languageTag(c.lang), linkHeader(append(slices.Clip(links), c.profileLinks()...))}
-	h["Content-Type"], h["Content-Language"], h["Link"] = v[0:1:1], v[1:2:2], v[2:3:3]
+func (c *call) lookupHeaders(w http.ResponseWriter, links []ogcapi.Link) {
+	c.dataFields(w, links)
+	c.tellLosses(w.Header(), nil)
 }
 
 // lookupTag is the weak validator of the answer.

@@ -65,7 +65,7 @@ func (c *call) lookupPage(w http.ResponseWriter, covering []*division, near *div
 	if err := c.still(); err != nil {
 		return err
 	}
-	c.lookupHeaders(w.Header(), c.selfLinks("/lookup"))
+	c.lookupHeaders(w, c.selfLinks("/lookup"))
 	if !v.Asked {
 		w.Header().Del("Link")
 	}

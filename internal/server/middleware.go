@@ -124,14 +124,13 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request) *passage {
 	}
 	x := &p.route
 	x.RoutePath = s.routePath(r.URL)
-	x.RouteMethod = http.MethodGet // a path is found whatever the method; its route answers 405 by itself
 	x.URLParams.Keys, x.URLParams.Values, x.RoutePatterns = p.room[0][:0], p.room[1][:0], p.room[2][:0]
 	p.id[0] = c.id
 	return p
 }
 
 // chain wraps the router: request id, recovery, log, metrics, address, headers for other origins.
-func (s *Server) chain(router *chi.Mux) http.Handler {
+func (s *Server) chain(router *router) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		way := s.pass(w, r)
@@ -167,12 +166,12 @@ func (s *Server) chain(router *chi.Mux) http.Handler {
 					p = http.ErrAbortHandler
 				}
 			}
-			s.record(c, rw, r, time.Since(start))
+			s.record(c, rw, r, start)
 			if p != nil {
 				panic(p)
 			}
 		}()
-		router.ServeHTTP(rw, r)
+		router.find(&way.route).ServeHTTP(rw, r)
 		c.hold(-c.held)
 		rw.release()
 		if err := rw.drain(); err != nil {
@@ -189,8 +188,10 @@ func askedLanguage(u *url.URL) string {
 	return u.Query().Get("lang")
 }
 
-// record writes the log line and the metrics of one request.
-func (s *Server) record(c *call, rw *response, r *http.Request, took time.Duration) {
+// record writes the log line and the metrics of one request that came at start.
+func (s *Server) record(c *call, rw *response, r *http.Request, start time.Time) {
+	now := time.Now()
+	took := now.Sub(start)
 	name := "none"
 	if c.rt != nil {
 		name = c.rt.Op
@@ -213,7 +214,7 @@ func (s *Server) record(c *call, rw *response, r *http.Request, took time.Durati
 	if !log.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
-	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // nobody looks for the place in the code, which costs a look at the stack
+	line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // nobody looks for the place in the code, which costs a look at the stack
 	line.AddAttrs(slog.String("request", c.id), slog.String("method", clip(r.Method)), slog.String("path", redact(clip(r.URL.Path))), slog.String("query", query),
 		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.keyID), slog.String("client", c.addr), slog.String("agent", redact(clip(r.UserAgent()))))
 	if c.soapOperation != "" {
@@ -308,6 +309,9 @@ func forOf(element string) string {
 
 // shareOf is whose share of the server an address takes: its own, or that of its network of 64 bits, which one subscriber has (RFC 6177).
 func shareOf(client string) string {
+	if !strings.Contains(client, ":") {
+		return client
+	}
 	a, err := netip.ParseAddr(client)
 	if err != nil || a.Is4() {
 		return client
@@ -382,6 +386,28 @@ type response struct {
 	rest     func() // gives the place of writing back; nil: none is held
 	spool    *spool // what goes behind the bytes that are sent; nil: nothing waits
 	spooled  bool   // the answer had its spool
+	values   [12]string
+	valued   int // how many of values are in use
+}
+
+// set sets a field of the header, whose name is in canonical form. Most answers have few, whose values lie beside each other.
+func (w *response) set(name, value string) {
+	if n := w.valued; n < len(w.values) {
+		w.valued++
+		w.values[n] = value
+		w.Header()[name] = w.values[n : n+1 : n+1]
+		return
+	}
+	w.Header()[name] = []string{value}
+}
+
+// setHeader is response.set for any answer.
+func setHeader(w http.ResponseWriter, name, value string) {
+	if rw, ok := w.(*response); ok {
+		rw.set(name, value)
+		return
+	}
+	w.Header()[name] = []string{value}
 }
 
 func (w *response) WriteHeader(status int) {

@@ -14,8 +14,9 @@ import (
 // buckets bound a rate for each of many owners. An owner may be in debt: what was answered is charged, and the next request waits. It is safe
 // for concurrent use.
 type buckets struct {
-	rate  float64 // units in a second
-	burst float64 // units that gather at most
+	rate   float64 // units in a second
+	burst  float64 // units that gather at most
+	policy string  // both, for those who ask
 
 	mu sync.Mutex
 	by map[string]bucket
@@ -88,7 +89,9 @@ func newRates(rate int) *buckets {
 	if rate == 0 {
 		return nil
 	}
-	return newBuckets(float64(rate), float64(rate)*rateWindow.Seconds())
+	b := newBuckets(float64(rate), float64(rate)*rateWindow.Seconds())
+	b.policy = `"default";q=` + strconv.Itoa(int(b.burst)) + ";w=" + strconv.Itoa(int(rateWindow.Seconds()))
+	return b
 }
 
 // admit refuses a request of an owner who has used up the rate.
@@ -115,17 +118,17 @@ func (r *retryIn) Error() string { return "again in " + r.seconds() + " s" }
 func (r *retryIn) seconds() string { return strconv.Itoa(max(1, int(math.Ceil(r.wait.Seconds())))) }
 
 // headers tell the limit and what is left of it (draft-ietf-httpapi-ratelimit-headers-10).
-func (b *buckets) headers(h http.Header, owner string) {
+func (b *buckets) headers(w http.ResponseWriter, owner string) {
 	if b == nil {
 		return
 	}
 	n, wait := b.left(owner, time.Now())
-	h["Ratelimit-Policy"] = []string{`"default";q=` + strconv.Itoa(int(b.burst)) + ";w=" + strconv.Itoa(int(rateWindow.Seconds()))}
+	setHeader(w, "Ratelimit-Policy", b.policy)
 	v := `"default";r=` + strconv.Itoa(n)
 	if wait > 0 {
 		v += ";t=" + (&retryIn{wait}).seconds()
 	}
-	h["Ratelimit"] = []string{v}
+	setHeader(w, "Ratelimit", v)
 }
 
 // Requests that are broken off (429 by turns.go): so many of one caller at once, then so many in each second. Beyond, nothing is asked for it. Maps that are moved quickly

@@ -82,7 +82,7 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
-	c.dataHeaders(h)
+	c.dataHeaders(w)
 	if at := position(p.asked); at != "" && c.rep.F == asHTML.F {
 		h.Set("Location", c.htmlHref("/lookup?"+at))
 		w.WriteHeader(http.StatusSeeOther)

@@ -240,22 +240,36 @@ func (s *Server) Reload(ctx context.Context) error {
 	return nil
 }
 
-// router maps paths to routes. Each path takes all methods, so that 405 and OPTIONS are answered by the route's own list.
-func (s *Server) router() *chi.Mux {
-	m := chi.NewRouter()
+// router maps paths to routes. A path is found whatever the method, so that 405 and OPTIONS are answered by the route's own list.
+type router struct {
+	tree     *chi.Mux // of patterns; it answers nothing by itself, since it would write each request anew
+	handlers map[string]http.Handler
+}
+
+// find is the handler for the path of x, where the variables of the path are written.
+func (m *router) find(x *chi.Context) http.Handler {
+	return m.handlers[m.tree.Find(x, http.MethodGet, x.RoutePath)]
+}
+
+// router makes the router of the routes.
+func (s *Server) router() *router {
+	m := &router{chi.NewRouter(), map[string]http.Handler{"": http.HandlerFunc(s.notFound)}}
+	handle := func(pattern string, h http.Handler) {
+		m.tree.Handle(pattern, h)
+		m.handlers[pattern] = h
+	}
 	for _, mount := range mounts {
 		for _, rt := range s.routes {
 			if rt.Root && mount != "" {
 				continue
 			}
 			h := s.handlerOf(mount, rt)
-			m.Handle(orRoot(mount+rt.Path), h)
+			handle(orRoot(mount+rt.Path), h)
 			if rt.Alias != "" {
-				m.Handle(mount+rt.Alias, h)
+				handle(mount+rt.Alias, h)
 			}
 		}
 	}
-	m.NotFound(s.notFound)
 	return m
 }
 

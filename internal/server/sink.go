@@ -189,9 +189,9 @@ func (c *call) send(w http.ResponseWriter, body []byte, coding string) error {
 	h := w.Header()
 	c.keepAnswer(h, body, coding)
 	if coding != "" {
-		h["Content-Encoding"] = []string{coding}
+		setHeader(w, "Content-Encoding", coding)
 	}
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	setHeader(w, "Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
 	if c.r.Method == http.MethodHead {
 		return nil

@@ -98,7 +98,7 @@ func (s *Server) soapFile(rt *route, mount string) http.Handler {
 				s.soap.WriteFault(w, r, problem.Of(err))
 				return
 			}
-			c.dataHeaders(w.Header())
+			c.dataHeaders(w)
 			s.soap.Call(w, r)
 			return
 		}
@@ -324,7 +324,7 @@ func (c *call) writeSOAPPage(w http.ResponseWriter, pg *page) error {
 	if err != nil {
 		return err
 	}
-	c.dataHeaders(h)
+	c.dataHeaders(w)
 	h.Set("Content-Type", asHTML.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
 	return c.writeOnce(w, plain)

@@ -122,7 +122,7 @@ func (s *Server) tile(c *call, w http.ResponseWriter) error {
 		s.turns.charge(c.asking(c.r.Context()), store.CostPage)
 	}
 	h := w.Header()
-	c.dataHeaders(h)
+	c.dataHeaders(w)
 	h.Set("Link-Template", c.tileTemplates(set))
 	if t.hint != "" {
 		h.Set("OATiles-hint", t.hint)

@@ -242,13 +242,14 @@ var linkSafe = strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", "\r", "",
 
 func safeInLink(s string) string {
 	for i := range len(s) {
-		switch s[i] {
-		case '<', '>', '"', '\r', '\n':
+		if unsafeInLink[s[i]] {
 			return linkSafe.Replace(s)
 		}
 	}
 	return s
 }
+
+var unsafeInLink = [256]bool{'<': true, '>': true, '"': true, '\r': true, '\n': true}
 
 // maxLinks is how long the header Link gets at most, in bytes: many programs and proxies refuse answers whose headers have 8 KB together.
 const maxLinks = 4 << 10
