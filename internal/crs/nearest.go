@@ -39,12 +39,23 @@ func (n *Nearest) Known(p, degrees orb.Point) Vertex {
 	sinL, cosL := math.Sincos((lon - n.at[0]) * radian)
 	sin2, cos2 := math.Sincos(lat * radian)
 	x, y := cos2*sinL, n.cos*sin2-n.sin*cos2*cosL
-	h := math.Hypot(x, y)
+	h := long(x, y)
 	if h == 0 {
 		return Vertex{stored: p, degrees: degrees}
 	}
-	k := math.Atan2(h, n.sin*sin2+n.cos*cos2*cosL) / h
+	k := ahead(h, n.sin*sin2+n.cos*cos2*cosL)
 	return Vertex{p, degrees, orb.Point{k * x, k * y}}
+}
+
+// long is the length of (x, y), of numbers that are neither huge nor tiny, if not 0: math.Hypot takes thrice as long.
+func long(x, y float64) float64 { return math.Sqrt(x*x + y*y) }
+
+// ahead is an angle by its sine, that is not 0: how many times it is its sine. Small ones are found by the first members of their series.
+func ahead(sin, cos float64) float64 {
+	if s := sin * sin; s < 1e-3 && cos > 0 {
+		return 1 + s*(1./6+s*(3./40+s*(15./336+s*(105./3456+s*945./42240))))
+	}
+	return math.Atan2(sin, cos) / sin
 }
 
 const (
@@ -75,11 +86,11 @@ func mostBend(a, b Vertex, length float64) float64 {
 // edge is Edge of one that is known to bend by no more than bend.
 func (n *Nearest) edge(a, b Vertex, bend float64) {
 	dx, dy := b.plane[0]-a.plane[0], b.plane[1]-a.plane[1]
-	t, length := 0.0, math.Hypot(dx, dy)
+	t, length := 0.0, long(dx, dy)
 	if length > 0 {
 		t = max(0, min(1, -(a.plane[0]*dx+a.plane[1]*dy)/(length*length)))
 	}
-	d := math.Hypot(a.plane[0]+t*dx, a.plane[1]+t*dy)
+	d := long(a.plane[0]+t*dx, a.plane[1]+t*dy)
 	if bend = min(bend, mostBend(a, b, length)); bend > straight {
 		if !(d-bend < n.Least) {
 			return
@@ -90,7 +101,7 @@ func (n *Nearest) edge(a, b Vertex, bend float64) {
 			half := math.Inf(1)
 			if length < gentle && d < mild {
 				// Halves of an arc that turns by less than two bend by little more than a quarter of what it does; what is not an arc about it, by less than its length to the third.
-				if s := math.Hypot(m.plane[0]-(a.plane[0]+b.plane[0])/2, m.plane[1]-(a.plane[1]+b.plane[1])/2); s < length/4 {
+				if s := long(m.plane[0]-(a.plane[0]+b.plane[0])/2, m.plane[1]-(a.plane[1]+b.plane[1])/2); s < length/4 {
 					half = s/2 + length*length*length
 				}
 			}
@@ -99,7 +110,7 @@ func (n *Nearest) edge(a, b Vertex, bend float64) {
 			return
 		}
 		t = 0 // both ends are one position
-		d = math.Hypot(a.plane[0], a.plane[1])
+		d = long(a.plane[0], a.plane[1])
 	}
 	if d < n.Least {
 		n.Least, n.Best = d, orb.Point{a.stored[0] + t*(b.stored[0]-a.stored[0]), a.stored[1] + t*(b.stored[1]-a.stored[1])}

@@ -43,11 +43,15 @@ type Near struct {
 }
 
 // AppendNear appends the area that is nearest to a position in CRS84 to dst, with others that are hardly farther, in the order in which they were added; nothing where
-// no area has a position. It is false, and dst is of no use, where more would have to be measured than it bounds.
-func (x *Index) AppendNear(dst []Near, at orb.Point) ([]Near, bool) {
-	s := nearSearch{x: x, near: crs.NewNearest(at, x.back), from: onSphere(at), least: math.Inf(1), reach: math.Inf(1)}
+// no area has a position, and nothing or some where all are farther than so many metres. It is false, and dst is of no use, where more would have to be measured than it bounds.
+func (x *Index) AppendNear(dst []Near, at orb.Point, within float64) ([]Near, bool) {
 	if len(x.runs) == 0 {
 		return dst, true
+	}
+	var room [4]reached
+	s := nearSearch{x: x, near: crs.NewNearest(at, x.back), from: onSphere(at), least: math.Inf(1), reach: math.Inf(1), found: room[:0]}
+	if within < math.Pi*crs.LeastRadius {
+		s.come(within / crs.LeastRadius)
 	}
 	s.visit(len(x.balls)-1, 0, len(x.balls[len(x.balls)-1]))
 	if s.runs > mostRuns {
@@ -68,7 +72,7 @@ type nearSearch struct {
 	x     *Index
 	near  crs.Nearest
 	from  [3]float64
-	least float64 // distance found, on a sphere of radius 1
+	least float64 // distance found or wanted at most, on a sphere of radius 1
 	reach float64 // along the chord: what is farther is not looked at
 	found []reached
 	runs  int // measured
@@ -135,9 +139,14 @@ func (s *nearSearch) measure(r run) {
 	}
 	s.found[i].least, s.found[i].best = n.Least, n.Best
 	if n.Least < s.least {
-		s.least = n.Least
-		s.reach = 2 * math.Sin(min(s.least*oblate+slack, math.Pi)/2)
+		s.come(n.Least)
 	}
+}
+
+// come notes that nothing is wanted of what is farther than so much on a sphere of radius 1.
+func (s *nearSearch) come(least float64) {
+	s.least = least
+	s.reach = 2 * math.Sin(min(least*oblate+slack, math.Pi)/2)
 }
 
 func (s *nearSearch) vertex(i uint32) crs.Vertex {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/paulmach/orb"
@@ -33,7 +34,7 @@ func nearAgrees(t *testing.T, x *locate.Index, areas [][]byte, at orb.Point, bac
 	for _, d := range all {
 		least = min(least, d)
 	}
-	got, ok := x.AppendNear(nil, at)
+	got, ok := x.AppendNear(nil, at, math.Inf(1))
 	if !ok {
 		t.Fatalf("%v: too much to measure", at)
 	}
@@ -48,6 +49,20 @@ func nearAgrees(t *testing.T, x *locate.Index, areas [][]byte, at orb.Point, bac
 	for i, d := range all {
 		if d <= least+1e-3 && !math.IsInf(d, 1) && !told[int32(i)] {
 			t.Fatalf("%v: area %d at %v m is not told; nearest %v m, told %v", at, i, d, least, got)
+		}
+	}
+	for _, within := range []float64{least + 1e-3, least * 0.98} {
+		some, ok := x.AppendNear(nil, at, within)
+		if math.IsInf(least, 1) {
+			break
+		}
+		if within > 0 && least <= within && !slices.Equal(some, got) || !ok {
+			t.Fatalf("%v: within %v m %v, without a bound %v", at, within, some, got)
+		}
+		for _, n := range some {
+			if math.Abs(n.Metres-all[n.Area]) > same {
+				t.Fatalf("%v: within %v m area %d at %v m, want %v", at, within, n.Area, n.Metres, all[n.Area])
+			}
 		}
 	}
 }
@@ -150,10 +165,10 @@ func TestLookingForTheNearestIsBounded(t *testing.T) {
 		ring[i] = orb.Point{10 + cos, sin}
 	}
 	x := build(t, []orb.Geometry{orb.Polygon{ring}})
-	if got, ok := x.AppendNear(nil, orb.Point{10, 0}); ok {
+	if got, ok := x.AppendNear(nil, orb.Point{10, 0}, math.Inf(1)); ok {
 		t.Errorf("%v", got)
 	}
-	if got, ok := x.AppendNear(nil, orb.Point{12, 0}); !ok || len(got) != 1 || math.Abs(got[0].Metres-111319.5) > 1 {
+	if got, ok := x.AppendNear(nil, orb.Point{12, 0}, math.Inf(1)); !ok || len(got) != 1 || math.Abs(got[0].Metres-111319.5) > 1 {
 		t.Errorf("from outside: %v %v", got, ok)
 	}
 }
@@ -171,7 +186,7 @@ func BenchmarkAppendNear(b *testing.B) {
 			var room [32]locate.Near
 			b.ReportAllocs()
 			for b.Loop() {
-				x.AppendNear(room[:0], orb.Point{tt.at[0] + tt.size*r.Float64(), tt.at[1] + tt.size*r.Float64()})
+				x.AppendNear(room[:0], orb.Point{tt.at[0] + tt.size*r.Float64(), tt.at[1] + tt.size*r.Float64()}, math.Inf(1))
 			}
 		})
 	}

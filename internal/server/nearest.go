@@ -42,14 +42,16 @@ func nearestOf(all []candidate) *candidate {
 // the store.
 func (c *call) nearest(at orb.Point, indexes []*pointIndex) (*division, error) {
 	p := c.params.(*lookupParams)
-	var all []candidate
+	var space [8]candidate
+	all := space[:0]
 	var others []*store.Collection
-	for n, coll := range p.collections {
+	within := math.Inf(1)
+	for n, coll := range slices.Backward(p.collections) { // those with the most features first, of which one is the nearest, as a rule
 		var room [16]locate.Near
 		var near []locate.Near
 		known := false
 		if indexes[n] != nil {
-			near, known = indexes[n].AppendNear(room[:0], at)
+			near, known = indexes[n].AppendNear(room[:0], at, within)
 		}
 		if !known {
 			others = append(others, coll)
@@ -57,17 +59,19 @@ func (c *call) nearest(at orb.Point, indexes []*pointIndex) (*division, error) {
 		}
 		for _, a := range near {
 			all = append(all, candidate{coll, indexes[n].rows[a.Area], a.Metres})
+			within = min(within, a.Metres+sameDistance)
 		}
 	}
 	if others != nil {
+		slices.Reverse(others)
 		more, err := c.nearStored(at, others, nearestOf(all))
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, more...)
-		place := func(a candidate) int { return slices.Index(p.collections, a.coll) }
-		slices.SortStableFunc(all, func(a, b candidate) int { return place(a) - place(b) })
 	}
+	place := func(a candidate) int { return slices.Index(p.collections, a.coll) }
+	slices.SortStableFunc(all, func(a, b candidate) int { return place(a) - place(b) })
 	best := nearestOf(all)
 	if best == nil {
 		return nil, nil
