@@ -29,6 +29,11 @@ const mostSeen = 2
 // neverAhead is below what any past can raise.
 const neverAhead = -2*mostSeen - 1
 
+func (f *foresight) begin(st store.Store) {
+	f.seed = maphash.MakeSeed()
+	_, f.reads = st.(store.Foreseeing)
+}
+
 // of is what was seen of features with what k says in common; one: of one feature alone, not of pages.
 func (f *foresight) of(k feature.Key, one bool) *atomic.Int32 {
 	if one {

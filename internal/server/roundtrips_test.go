@@ -19,7 +19,15 @@ func TestRoundTripsToTheDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := storetest.NewWire(t, databaseWith(t, demo))
+	url := databaseWith(t, demo)
+	t.Run("directly", func(t *testing.T) { countRoundTrips(t, url) })
+	t.Run("through a pooler", func(t *testing.T) {
+		countRoundTrips(t, storetest.Bouncer(t, url, "transaction", 20)+"&pool_mode=transaction")
+	})
+}
+
+func countRoundTrips(t *testing.T, url string) {
+	w := storetest.NewWire(t, url)
 	// Nothing else asks meanwhile: neither for definitions nor for changes.
 	st := storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), w.Address, postgis.Options{Poll: time.Hour}))
 	a := serveStore(t, st, func(c *config.Config) { c.Limits.Changes = 0 })
@@ -30,6 +38,7 @@ func TestRoundTripsToTheDatabase(t *testing.T) {
 		}
 		return w.Trips() - before
 	}
+	asked("/collections/kommuner/items/1103?f=json") // the first of all makes settings known, too
 	next := func(path string) string {
 		before, _, ok := strings.Cut(strings.Join(a.get(path).Header.Values("Link"), ", "), `>; rel="next"`)
 		if !ok {

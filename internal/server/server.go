@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -162,8 +161,7 @@ func New(o Options) (*Server, error) {
 	fair := fairStore{o.Store, s.turns}
 	s.store, s.stated = fair, fair
 	s.neighbourly, s.besides = neighboursOf(o.Store, s.turns)
-	s.foresight.seed = maphash.MakeSeed()
-	_, s.foresight.reads = o.Store.(store.Foreseeing)
+	s.foresight.begin(o.Store)
 	if o.Config.SOAP.Collections == "public" {
 		s.store = &withRecords{fairStore: fair}
 	}

@@ -34,6 +34,9 @@ func (l *layer) one(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(
 	if wrong := c.Conn().DeallocateAll(ctx); wrong != nil {
 		return wrong
 	}
+	if p := poolingOf(c); p != nil {
+		p.known = nil
+	}
 	return l.asked(ctx, c, st, fn)
 }
 
@@ -41,11 +44,11 @@ func (l *layer) one(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(
 var errStatement = errors.New("postgis: a statement is of another definition")
 
 func (l *layer) asked(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(pgx.Rows) error) error {
-	rows, err := c.Query(ctx, st.sql, bind(append([]any(nil), st.args...))...)
+	rows, end, err := query(ctx, c, st.sql, bind(append([]any(nil), st.args...)))
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer end()
 	if fields := rows.FieldDescriptions(); len(fields) > 0 {
 		if err := l.check(fields, st.expects); err != nil {
 			return fmt.Errorf("%w: %w", err, errStatement)

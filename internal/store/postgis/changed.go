@@ -108,7 +108,7 @@ func (l *layer) inSystem(wkb []byte) error {
 
 // ask is retry for a question about a layer. What tells that the table has changed makes the definitions be read anew.
 func (s *Store) ask(ctx context.Context, l *layer, fn func(*pgxpool.Conn) error) error {
-	err := s.retry(ctx, fn)
+	err := s.retry(context.WithValue(ctx, lazily{}, true), fn)
 	if err == nil {
 		return nil
 	}

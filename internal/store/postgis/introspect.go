@@ -238,6 +238,9 @@ func (t *table) columnsIndexed() map[string]bool {
 
 // each calls fn for each row of an answer.
 func each(ctx context.Context, c *pgxpool.Conn, sql string, fn func(pgx.Rows) error, args ...any) error {
+	if err := settle(ctx, c); err != nil {
+		return err
+	}
 	rows, err := c.Query(ctx, sql, args...)
 	if err != nil {
 		return err

@@ -625,6 +625,9 @@ func (qu *question) stillPlaced(ctx context.Context, c *pgxpool.Conn) error {
 	if !qu.where {
 		return nil
 	}
+	if err := settle(ctx, c); err != nil {
+		return err
+	}
 	var stored *string
 	if err := c.QueryRow(ctx, "SELECT "+qu.l.placeExpr(true)).Scan(&stored); err != nil {
 		return err
@@ -646,6 +649,9 @@ const (
 func (qu *question) budgeted(ctx context.Context, c *pgxpool.Conn, x *counting, count func(context.Context) error) (dear bool, err error) {
 	if !qu.cheap {
 		return false, count(ctx)
+	}
+	if err := settle(ctx, c); err != nil {
+		return false, err
 	}
 	inside := c.Conn().PgConn().TxStatus() != 'I'
 	if inside {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -22,11 +23,81 @@ const (
 	poolTransaction = "transaction" // it is ours for one transaction: settings are made in each, and statements are not prepared by name
 )
 
+// atOnceSet begins pooling.set.
+const atOnceSet = "SELECT set_config('transaction_read_only', 'on', TRUE), set_config('statement_timeout', coalesce($1, current_setting('statement_timeout')), TRUE), "
+
 // tracked are the settings that PgBouncer knows and keeps apart for each client.
 var tracked = []string{"timezone", "datestyle", "client_encoding", "standard_conforming_strings", "application_name"}
 
 // pooling is what is known of a connection through a pooler.
-type pooling struct{ begin string } // begins a transaction with our settings
+type pooling struct {
+	begin string // begins a transaction with our settings
+	set   string // makes them for what is sent together; its argument is the limit for statements
+	// pending begins the transaction that has not begun, since a statement that knows its columns needs none; "": it has begun, or none is to.
+	pending string
+	limit   *string         // the limit for statements, in milliseconds; nil: the server's own
+	known   map[string]bool // statements whose columns the connection knows
+}
+
+// mostKnown is below what pgx keeps.
+const mostKnown = 256
+
+// lazily in a context says that a transaction begins only where a statement needs it: who runs statements in it uses query or settle.
+type lazily struct{}
+
+func poolingOf(c *pgxpool.Conn) *pooling {
+	p, _ := c.Conn().PgConn().CustomData()[poolingName].(*pooling)
+	return p
+}
+
+// settle begins a transaction that is pending.
+func settle(ctx context.Context, c *pgxpool.Conn) error {
+	p := poolingOf(c)
+	if p == nil || p.pending == "" {
+		return nil
+	}
+	begin := p.pending
+	p.pending = ""
+	_, err := c.Exec(ctx, begin, pgx.QueryExecModeSimpleProtocol)
+	return err
+}
+
+// query is Query of c. Where a transaction is pending, our settings go with a statement whose columns are known, in one round trip; the server takes what is sent together for a
+// transaction of its own. The caller calls end when it has read the rows.
+func query(ctx context.Context, c *pgxpool.Conn, sql string, args []any) (rows pgx.Rows, end func(), err error) {
+	p := poolingOf(c)
+	if p == nil || p.pending == "" || !p.known[sql] {
+		if err := settle(ctx, c); err != nil {
+			return nil, nil, err
+		}
+		if rows, err = c.Query(ctx, sql, args...); err != nil {
+			return nil, nil, err
+		}
+		if p != nil {
+			p.learn(sql)
+		}
+		return rows, rows.Close, nil
+	}
+	b := &pgx.Batch{}
+	b.Queue(p.set, p.limit)
+	b.Queue(sql, args...)
+	results := c.SendBatch(ctx, b)
+	if _, err = results.Exec(); err == nil {
+		rows, err = results.Query()
+	}
+	if err != nil {
+		p.known = nil
+		return nil, nil, errors.Join(err, results.Close())
+	}
+	return rows, func() { rows.Close(); results.Close() }, nil
+}
+
+func (p *pooling) learn(sql string) {
+	if p.known == nil || len(p.known) >= mostKnown {
+		p.known = map[string]bool{}
+	}
+	p.known[sql] = true
+}
 
 // poolingName is the name of pooling in the data of a connection.
 const poolingName = "grense.pooling"
@@ -66,7 +137,7 @@ func setPooling(cfg *pgxpool.Config, p purpose) error {
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // by the statement without a name, in one go
 	if p == toAsk || p == toProve {
 		cfg.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
-			c.PgConn().CustomData()[poolingName] = &pooling{"BEGIN READ ONLY; " + set}
+			c.PgConn().CustomData()[poolingName] = &pooling{begin: "BEGIN READ ONLY; " + set, set: atOnceSet + strings.Join(sets, ", ")}
 			return nil
 		}
 	}
@@ -95,18 +166,25 @@ const poolerCure = "it does not pass settings on when a connection is made; add 
 
 // transacted runs fn in a transaction where the connection goes through a pooler that gives a session for that long only.
 func transacted(ctx context.Context, c *pgxpool.Conn, fn func(*pgxpool.Conn) error) error {
-	p, ok := c.Conn().PgConn().CustomData()[poolingName].(*pooling)
-	if !ok {
+	p := poolingOf(c)
+	if p == nil {
 		return fn(c)
 	}
-	begin := p.begin
+	p.pending, p.limit = p.begin, nil
 	if need := secondsLeft(ctx); need > 0 {
-		begin += fmt.Sprintf("; SET LOCAL statement_timeout = %d", 1000*need)
+		limit := strconv.Itoa(1000 * need)
+		p.pending, p.limit = p.begin+"; SET LOCAL statement_timeout = "+limit, &limit
 	}
-	if _, err := c.Exec(ctx, begin, pgx.QueryExecModeSimpleProtocol); err != nil {
-		return err
+	if ctx.Value(lazily{}) == nil {
+		if err := settle(ctx, c); err != nil {
+			return err
+		}
 	}
 	err := fn(c)
+	if p.pending != "" { // no statement needed it
+		p.pending = ""
+		return err
+	}
 	end := "COMMIT"
 	if err != nil {
 		end = "ROLLBACK"
