@@ -65,9 +65,13 @@ func like(x value, p pattern) predicate {
 	}
 }
 
-// LikeFolded returns a test of texts: whether the text, folded by a function such as casei, matches a pattern that is folded already.
+// LikeFolded returns a test of texts: whether the text, folded by a function such as casei, matches a pattern that is folded already; by "" the
+// text is compared as it is.
 func LikeFolded(fold, pattern string) func(string) bool {
 	p := newPattern(Text(pattern))
+	if fold == "" {
+		return func(s string) bool { return p.match(s, false) }
+	}
 	lower := fold == "casei" || fold == "exact"
 	part, quick := p.infix()
 	quick = quick && fold == "casei"

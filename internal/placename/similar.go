@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode"
 
 	api "grense/api/placename"
 	"grense/internal/cql2"
@@ -44,7 +45,7 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most
 	if err != nil {
 		return nil, err
 	}
-	q := store.Query{Collection: "skrivemaate", Filter: filter, Limit: s.candidates, Count: store.CountNone, AllOrNothing: true}
+	q := store.Query{Collection: "skrivemaate", Filter: filter, Limit: s.candidates, Count: store.CountNone, AllOrNothing: true, Texts: "langnavn"}
 	page, err := s.store.Page(ctx, q)
 	if err != nil {
 		return nil, classify(err)
@@ -52,22 +53,20 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most
 	if page.Next != "" {
 		return nil, nil
 	}
-	texts, seen := []cql2.Expr{}, map[string]bool{}
-	err = s.store.Fetch(ctx, q.Collection, page.Rows, store.Want{Properties: []string{"langnavn"}, NoGeometry: true}, func(f *store.Feature) error {
-		if err := ctx.Err(); err != nil { // what follows takes longer than the reading
-			return err
+	if page.Texts == nil {
+		if page.Texts, err = s.texts(ctx, page.Rows); err != nil {
+			return nil, classify(err)
 		}
-		text, _ := f.Values[0].(string)
-		if text = cql2.Norm(text); !seen[text] {
-			seen[text] = true
-			if similarity(own, trigrams(text)) >= minSimilarity {
-				texts = append(texts, cql2.Text(text))
-			}
+	}
+	texts := []cql2.Expr{}
+	var room []trigram
+	for i, text := range page.Texts {
+		if i%1024 == 0 && ctx.Err() != nil { // this takes longer than the reading
+			return nil, classify(ctx.Err())
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, classify(err)
+		if room = appendTrigrams(room[:0], text); similarity(own, room) >= minSimilarity {
+			texts = append(texts, cql2.Text(text))
+		}
 	}
 	if len(texts) > most {
 		return nil, nil
@@ -75,21 +74,58 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most
 	return texts, nil
 }
 
-// trigrams returns the runs of three characters of each word, with two blanks before and one after the word, each once.
-func trigrams(s string) (list []string) {
-	for word := range strings.FieldsSeq(s) {
-		runes := []rune("  " + word + " ")
-		for i := range len(runes) - 2 {
-			if g := string(runes[i : i+3]); !slices.Contains(list, g) {
-				list = append(list, g)
-			}
+// texts returns the folded texts of spellings, each once.
+func (s *Service) texts(ctx context.Context, rows []store.Row) (texts []string, err error) {
+	seen := map[string]bool{}
+	err = s.store.Fetch(ctx, "skrivemaate", rows, store.Want{Properties: []string{"langnavn"}, NoGeometry: true}, func(f *store.Feature) error {
+		text, _ := f.Values[0].(string)
+		if text = cql2.Norm(text); !seen[text] {
+			seen[text] = true
+			texts = append(texts, text)
 		}
+		return ctx.Err()
+	})
+	return texts, err
+}
+
+// trigram is three characters, of 21 bits each.
+type trigram uint64
+
+// String returns the characters.
+func (g trigram) String() string {
+	const mask = 1<<21 - 1
+	return string([]rune{rune(g >> 42), rune(g >> 21 & mask), rune(g & mask)})
+}
+
+// appendTrigrams appends the runs of three characters of each word, with two blanks before and one after the word, each once.
+func appendTrigrams(list []trigram, s string) []trigram {
+	const blanks, mask = ' '<<21 | ' ', 1<<42 - 1
+	last, inside := trigram(blanks), false
+	next := func(r rune) {
+		if last = last&mask<<21 | trigram(r); !slices.Contains(list, last) {
+			list = append(list, last)
+		}
+	}
+	for _, r := range s {
+		switch space := unicode.IsSpace(r); {
+		case !space:
+			next(r)
+			inside = true
+		case inside:
+			next(' ')
+			last, inside = blanks, false
+		}
+	}
+	if inside {
+		next(' ')
 	}
 	return list
 }
 
+func trigrams(s string) []trigram { return appendTrigrams(nil, s) }
+
 // similarity is the number of common trigrams by the number of all.
-func similarity(a, b []string) float64 {
+func similarity(a, b []trigram) float64 {
 	common := 0
 	for _, g := range a {
 		if slices.Contains(b, g) {
@@ -101,14 +137,14 @@ func similarity(a, b []string) float64 {
 
 // candidates holds for every text that is similar enough to one with these trigrams. Such a text has at least the share minSimilarity
 // of them, so that of any n-k+1 of them it has one; those inside a word are taken first, because an index serves them.
-func candidates(own []string) cql2.Expr {
+func candidates(own []trigram) cql2.Expr {
 	needed := 1
 	for float64(needed) < minSimilarity*float64(len(own)) {
 		needed++
 	}
 	var inner, edge []string
-	for _, g := range own {
-		if strings.Contains(g, " ") {
+	for _, t := range own {
+		if g := t.String(); strings.Contains(g, " ") {
 			edge = append(edge, g)
 		} else {
 			inner = append(inner, g)

@@ -166,6 +166,9 @@ type Query struct {
 	First cql2.Expr
 	// Ahead says that the features of the page will be wanted so. A store that reads them in the same question gives Page.Features; it may leave them out.
 	Ahead *Want
+	// Texts, which takes AllOrNothing, names a property with a column for its folded text (Search.Norm), and says that the caller wants no more
+	// of the matches than that: a store that can gives Page.Texts and no rows.
+	Texts string
 }
 
 // InTurn answers a question with First by two without, for a store that has no better way.
@@ -229,6 +232,9 @@ type Page struct {
 	Matched    int        // all matches; -1 when not asked for
 	Version    string     // Catalog.Version that this page was read from
 	Features   []*Feature // of Rows, in their order and revisions, which the caller owns; nil where they were not read ahead
+	// Texts is the folded texts of Query.Texts that matches have, each once, in any order; none where Next tells that there are more. Nil: the
+	// page has rows.
+	Texts []string
 }
 
 // Row names one feature and its revision: the same ID and Rev mean the same bytes. Page never gives the Rev 0.

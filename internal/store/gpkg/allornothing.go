@@ -33,15 +33,13 @@ func (qu *question) allOrNothing(ctx context.Context, c *conn, p *store.Page) (b
 			return false, err
 		}
 	}
-	read := func(fn func(row) error) error {
-		if err := c.query(sql, args, fn); err != errEnough {
-			return err
-		}
-		return nil
-	}
+	read := func(fn func(row) error) error { return enough(c.query(sql, args, fn)) }
 	var more bool
 	if qu.counts(q) {
-		more, err = qu.allNumbers(read, first, p)
+		numbers := func(fn func(numbered) error) error {
+			return read(func(r row) error { return fn(numbered{r.Int(0), r.Int(1)}) })
+		}
+		more, err = qu.allNumbers(numbers, first, p)
 	} else {
 		more, err = qu.allValues(read, first, p)
 	}
@@ -49,9 +47,14 @@ func (qu *question) allOrNothing(ctx context.Context, c *conn, p *store.Page) (b
 		return false, err
 	}
 	if more {
-		p.Next = qu.cursor(found{id: p.Rows[0].ID, keys: make([]any, len(qu.keys)-1)}, false)
+		p.Next = qu.beyond(p.Rows[0].ID)
 	}
 	return true, ctx.Err()
+}
+
+// beyond is the cursor that tells that there are more rows than are wanted, of which one has that id.
+func (qu *question) beyond(id string) store.Cursor {
+	return qu.cursor(found{id: id, keys: make([]any, len(qu.keys)-1)}, false)
 }
 
 // allValues fills the page of the rows that read gives until its function returns errEnough; more tells that there are more rows than are wanted.
@@ -88,6 +91,14 @@ func (qu *question) allValues(read func(func(row) error) error, first idSet, p *
 		p.Rows[i] = store.Row{ID: qu.idOf(v[last]), Rev: qu.now}
 	}
 	return more, nil
+}
+
+// enough is an error but for errEnough.
+func enough(err error) error {
+	if err == errEnough {
+		return nil
+	}
+	return err
 }
 
 // numbered is a row that is ordered by one number, and its id.
@@ -149,7 +160,7 @@ func sortNumbered(rows []numbered) []numbered {
 }
 
 // allNumbers is allValues for an order that is that of numbered. It allocates nothing for a row.
-func (qu *question) allNumbers(read func(func(row) error) error, first idSet, p *store.Page) (more bool, err error) {
+func (qu *question) allNumbers(read func(func(numbered) error) error, first idSet, p *store.Page) (more bool, err error) {
 	var rows []numbered
 	unique := func() { // in order, and each once
 		rows = sortNumbered(rows)
@@ -157,14 +168,14 @@ func (qu *question) allNumbers(read func(func(row) error) error, first idSet, p 
 		more = len(rows) > qu.q.Limit
 	}
 	full := qu.q.Limit + 1
-	err = read(func(r row) error {
+	err = read(func(x numbered) error {
 		if len(rows) == full {
 			if unique(); more {
 				return errEnough
 			}
 			full = max(qu.q.Limit+1, len(rows)+qu.q.Limit/2)
 		}
-		rows = append(rows, numbered{r.Int(0), r.Int(1)})
+		rows = append(rows, x)
 		return nil
 	})
 	if err != nil {

@@ -26,6 +26,10 @@ type way struct {
 // ways are the ways of answering, in order: the first that takes a question and can answer it does. The last takes each.
 var ways = [...]way{
 	{
+		name: "spellings", does: "looks for patterns through the distinct folded texts of a property, in memory, and tests the rows with them by what else is asked",
+		takes: (*question).isSpelled, answer: (*question).bySpellings,
+	},
+	{
 		name: "all or nothing", does: "reads all matches by the index that gives the fewest rows, no more than are wanted, and sorts them in memory",
 		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isAllOrNothing() }, answer: (*question).allOrNothing,
 	},

@@ -22,16 +22,8 @@ import (
 // registerPlaces is the size of the register whose plans are looked at.
 const registerPlaces = 50_000
 
-func norm(property string) cql2.Expr {
-	return cql2.Func{Name: "norm", Args: []cql2.Expr{cql2.Prop{Name: property}}}
-}
-
 func named(text string) cql2.Expr {
 	return cql2.Compare{Op: cql2.Eq, L: norm("langnavn"), R: cql2.Text(text)}
-}
-
-func liked(pattern string) cql2.Expr {
-	return cql2.Like{X: norm("langnavn"), Pattern: cql2.Text(pattern)}
 }
 
 func is(property string, v cql2.Expr) cql2.Expr {

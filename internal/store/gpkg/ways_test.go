@@ -23,12 +23,15 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 	box := cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{8, 59}, Max: orb.Point{9, 60}}}
 	search := cql2.Search{Props: []string{"navn", "annet"}, Terms: []string{"os"}}
 	os := cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "navn", Type: cql2.TypeText}, R: cql2.Text("Os")}
+	register := manyNames(t)
+	spelled, unspelled := opened(t, register, 0), opened(t, register, -1)
 	tests := map[string]struct {
 		s, other *gpkg.Store
 		q        store.Query
 		without  string // way of other
 	}{
 		"all or nothing": {none, none, store.Query{Collection: "navn", Filter: os, Count: store.CountNone, AllOrNothing: true}, ""},
+		"spellings":      {spelled, unspelled, store.Query{Collection: "skrivemaate", SortBy: []store.Sort{{Property: "rang"}}, Filter: liked("%ne%"), Count: store.CountNone, AllOrNothing: true}, "all or nothing"},
 		"two questions":  {none, none, store.Query{Collection: "navn", Filter: cql2.IsNull{X: cql2.Prop{Name: "annet"}}, First: os, AllOrNothing: true}, ""},
 		"type-ahead":     {memory, none, store.Query{Collection: "navn", Filter: search, Rank: &search}, "SQL"},
 		"folded texts":   {memory, none, store.Query{Collection: "navn", Filter: partOf("%os%")}, "SQL"},

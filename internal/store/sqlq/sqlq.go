@@ -179,6 +179,9 @@ func SQL(text string, args ...any) Fragment {
 	return Fragment{strings.ReplaceAll(text, "?", string(placeholder)), args}
 }
 
+// IsEmpty reports whether a fragment has no text.
+func (f Fragment) IsEmpty() bool { return f.sql == "" }
+
 // Args returns the arguments, which the caller must not change.
 func (f Fragment) Args() []any { return f.args }
 

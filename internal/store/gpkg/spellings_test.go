@@ -1,0 +1,121 @@
+//go:build !race
+
+package gpkg_test
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+)
+
+// textsOf returns the folded names of rows, each once.
+func textsOf(t *testing.T, s store.Store, rows []store.Row) []string {
+	t.Helper()
+	texts := []string{}
+	err := s.Fetch(t.Context(), "skrivemaate", rows, store.Want{Properties: []string{"langnavn"}, NoGeometry: true}, func(f *store.Feature) error {
+		texts = append(texts, cql2.Norm(f.Values[0].(string)))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// Patterns that are looked for among texts in memory find what SQLite finds: by place, by name and by spelling, alone and with other criteria,
+// as rows and as texts, and refuse as many.
+func TestPatternsAreFoundAmongSpellingsAsBySQLite(t *testing.T) {
+	t.Parallel()
+	path := manyNames(t)
+	sql, table := opened(t, path, -1), opened(t, path, 0)
+	everything, err := sql.Page(t.Context(), store.Query{Collection: "skrivemaate", Limit: 100_000, Count: store.CountNone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := textsOf(t, sql, everything.Rows)
+	r := rand.New(rand.NewPCG(1, 2))
+	part := func() string {
+		s := []rune(texts[r.IntN(len(texts))])
+		at := r.IntN(len(s))
+		return string(s[at:min(len(s), at+1+r.IntN(4))])
+	}
+	var drawn func(depth int) cql2.Expr
+	drawn = func(depth int) cql2.Expr {
+		switch n := r.IntN(12); {
+		case depth > 0 && n < 2:
+			return cql2.And{drawn(depth - 1), drawn(depth - 1)}
+		case depth > 0 && n < 5:
+			return cql2.Or{drawn(depth - 1), drawn(depth - 1)}
+		case depth > 0 && n == 5:
+			return cql2.Not{X: drawn(depth - 1)}
+		case depth < 2 && n == 6:
+			return liked(part() + "%")
+		case depth < 2 && n == 7:
+			return liked("%" + part())
+		case n == 8:
+			return liked("%" + part() + "%" + part() + "%")
+		case n == 9:
+			return liked("%" + part() + "_" + part() + "%")
+		}
+		return liked("%" + part() + "%")
+	}
+	ways := map[string]int{}
+	for range 400 {
+		coll := []string{"sted", "stedsnavn", "skrivemaate"}[r.IntN(3)]
+		q := store.Query{Collection: coll, SortBy: []store.Sort{{Property: "rang"}}, Limit: []int{1, 20, 500, 100_000}[r.IntN(4)], Count: store.CountNone, AllOrNothing: true}
+		filter := cql2.And{drawn(2)}
+		if coll != "skrivemaate" {
+			filter = cql2.And{cql2.Related{Relation: "skrivemaater", X: filter[0]}}
+		}
+		switch r.IntN(3) {
+		case 0:
+			filter = append(filter, has("kommuner", cql2.In{X: cql2.Prop{Name: "kommunenummer"}, List: []cql2.Expr{cql2.Text("5612"), cql2.Text("0301"), cql2.Text("4204")}}))
+		case 1:
+			filter = append(filter, is("navneobjekttype", cql2.Text("bekk")))
+		}
+		r.Shuffle(len(filter), reflect.Swapper(filter))
+		c, _ := sql.Catalog().Collection(coll)
+		if q.Filter, err = cql2.Check(filter, c); err != nil {
+			t.Fatal(err)
+		}
+		wantsTexts := coll == "skrivemaate" && r.IntN(2) == 0
+		if wantsTexts {
+			q.Texts, q.SortBy = "langnavn", nil
+		}
+		want, err := sql.Page(t.Context(), q)
+		plan, err2 := table.Explain(t.Context(), q)
+		for until := time.Now().Add(time.Minute); err2 == nil && slices.Contains(plan.Passed, "spellings") && table.Making() > 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
+			plan, err2 = table.Explain(t.Context(), q)
+		}
+		got, err3 := table.Page(t.Context(), q)
+		if err != nil || err2 != nil || err3 != nil {
+			t.Fatal(err, err2, err3)
+		}
+		ways[plan.Way]++
+		if (want.Next == "") != (got.Next == "") {
+			t.Fatalf("%s, %#v, limit %d: more %q, by SQLite %q", coll, q.Filter, q.Limit, got.Next, want.Next)
+		}
+		switch {
+		case want.Next != "":
+			ways["too many"]++
+		case got.Texts != nil:
+			ways["texts"]++
+			if slices.Sort(got.Texts); !slices.Equal(got.Texts, textsOf(t, sql, want.Rows)) || got.Rows != nil {
+				t.Fatalf("%#v: %q, by SQLite %q", q.Filter, got.Texts, textsOf(t, sql, want.Rows))
+			}
+		case len(want.Rows)+len(got.Rows) > 0 && !reflect.DeepEqual(want.Rows, got.Rows):
+			t.Fatalf("%s, %#v, by %q: %d rows %.200v, by SQLite %d %.200v", coll, q.Filter, plan.Way, len(got.Rows), got.Rows, len(want.Rows), want.Rows)
+		case len(want.Rows) > 0:
+			ways["found"]++
+		}
+	}
+	if ways["spellings"] < 100 || ways["all or nothing"] < 20 || ways["texts"] < 10 || ways["too many"] < 20 || ways["found"] < 100 {
+		t.Errorf("answers %v", ways)
+	}
+}
