@@ -360,15 +360,22 @@ func (r *revision) makeSpellings(part spelledPart, room int) (*spellings, error)
 	if part.order != "" {
 		order = quote(part.order)
 	}
-	sql := "SELECT " + quote(part.norm) + ", " + quote(part.id) + ", " + order + " FROM " + part.table + " WHERE " + quote(part.norm) + " IS NOT NULL ORDER BY " + quote(part.norm)
+	from := " FROM " + part.table + " WHERE " + quote(part.norm) + " IS NOT NULL"
+	sql := "SELECT " + quote(part.norm) + ", " + quote(part.id) + ", " + order + from + " ORDER BY " + quote(part.norm)
 	err := r.use(context.Background(), func(c *conn) error {
 		if same, err := c.unchanged(); err != nil || !same {
 			return errNoRoom
 		}
+		all, err := c.one("SELECT count(*)" + from)
+		if err != nil || all > int64(room/16) {
+			return cmp.Or(err, errNoRoom)
+		}
+		t.rows = make([]spelled, 0, all)
 		var text, last []byte
-		all, n := []byte{}, 0
-		err := c.query(sql, nil, func(row row) error {
-			if n++; n&4095 == 0 && (r.refs.Load() <= 1 || t.size()+len(all) > room || len(all) > 1<<31) {
+		var texts strings.Builder
+		n := 0
+		err = c.query(sql, nil, func(row row) error {
+			if n++; n&4095 == 0 && (r.refs.Load() <= 1 || t.size()+texts.Cap() > room || texts.Len() > 1<<31) {
 				return errNoRoom
 			}
 			at := row.Int(2)
@@ -378,19 +385,19 @@ func (r *revision) makeSpellings(part spelledPart, room int) (*spellings, error)
 			text = row.Bytes(0, text)
 			if len(t.ends) == 0 || !bytes.Equal(text, last) {
 				last = append(last[:0], text...)
-				all = append(all, text...)
-				t.ends, t.pairs = append(t.ends, uint32(len(all))), append(t.pairs, pairsOf(string(text)))
+				texts.Write(text)
+				t.ends, t.pairs = append(t.ends, uint32(texts.Len())), append(t.pairs, pairsOf(string(text)))
 			}
 			t.rows = append(t.rows, spelled{row.Int(1), int32(at), uint32(len(t.ends) - 1)})
 			return nil
 		})
-		t.text = string(all)
+		t.text = texts.String()
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	t.ends, t.pairs, t.rows = slices.Clip(t.ends), slices.Clip(t.pairs), slices.Clip(t.rows)
+	t.ends, t.pairs = slices.Clone(t.ends), slices.Clone(t.pairs) // without the room that they grew into
 	slices.SortFunc(t.rows, func(a, b spelled) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.text, b.text)) })
 	return t, nil
 }
