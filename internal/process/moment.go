@@ -31,5 +31,5 @@ func (env *Env) moment(in Inputs, of ...*store.Collection) (time.Time, error) {
 	case !slices.ContainsFunc(of, func(c *store.Collection) bool { return c.Versions != nil }):
 		return time.Time{}, Fault(text, "leave it out: features of these collections have no versions", "datetime")
 	}
-	return at, nil
+	return store.Asked(at), nil
 }

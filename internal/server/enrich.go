@@ -219,7 +219,7 @@ func (c *call) momentOf(p *enrichParams) (time.Time, error) {
 	case !slices.ContainsFunc(p.collections, isVersioned):
 		return time.Time{}, problem.Invalidf("datetime", p.datetime, "leave it out: divisions of these collections have no versions")
 	}
-	return at, nil
+	return store.Asked(at), nil
 }
 
 // fillLayer reads ids and titles of the divisions in the state that the index has, which is waited for while it is made.

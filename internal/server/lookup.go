@@ -169,7 +169,7 @@ func (c *call) dated(coll *store.Collection, q store.Query) store.Query {
 	case p.interval:
 		q.AsOf = time.Time{}
 	default:
-		q.AsOf = p.from.In(c.zone())
+		q.AsOf = store.Asked(p.from.In(c.zone()))
 	}
 	return q
 }

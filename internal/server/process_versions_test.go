@@ -79,6 +79,11 @@ func TestProcessesSelectVersions(t *testing.T) {
 	if r := a.post("/enrich?datetime=2003-06-01", "text/csv", "lon,lat\n10.5,60.5\n").wants(200); !strings.Contains(string(r.Body), "10.5,60.5,01,A,") {
 		t.Errorf("%s", r.Body)
 	}
+	for _, at := range []string{"0001-01-01", "0001-01-01T00:00:00Z"} {
+		if r := a.post("/enrich?datetime="+at, "text/csv", "lon,lat\n10.5,60.5\n").wants(200); !strings.Contains(string(r.Body), "10.5,60.5,,,") {
+			t.Errorf("%s: %s", at, r.Body)
+		}
+	}
 	a.post("/enrich?datetime=soon", "text/csv", "lon,lat\n10.5,60.5\n").wants(http.StatusBadRequest)
 }
 

@@ -67,7 +67,7 @@ func (c *call) selectVersions(p *itemsParams) (selected bool) {
 		}
 		return false
 	default:
-		p.query.AsOf = p.from.In(c.zone())
+		p.query.AsOf = store.Asked(p.from.In(c.zone()))
 	}
 	p.versionIDs, p.told = p.versions == profileUnique, p.versions
 	return true

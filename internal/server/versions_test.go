@@ -96,6 +96,21 @@ func (r answer) headerLinks() map[string][]string {
 	return out
 }
 
+// TestNothingIsValidInYear1: the first moment is asked for as any other.
+func TestNothingIsValidInYear1(t *testing.T) {
+	t.Parallel()
+	a := serveVersions(t, nil)
+	for _, c := range []string{"areas", "buildings"} {
+		for _, at := range []string{"0001-01-01", "0001-01-01T00:00:00Z"} {
+			for _, mount := range []string{"", "/v1"} {
+				if f := a.get(mount + "/collections/" + c + "/items?datetime=" + at).wants(http.StatusOK).page().Features; len(f) != 0 {
+					t.Errorf("%s at %s: %d features", c, at, len(f))
+				}
+			}
+		}
+	}
+}
+
 // TestVersionsOfAFeature: the feature as it was at a moment, with the links of the draft Versioned Features (access to a feature and its versions), at both mounts.
 func TestVersionsOfAFeature(t *testing.T) {
 	t.Parallel()

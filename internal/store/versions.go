@@ -175,7 +175,15 @@ func (c *Collection) Moment(t time.Time) time.Time {
 		return time.Time{}
 	}
 	if p, ok := c.Find(c.Versions.Start); ok && p.Type == cql2.TypeDate {
-		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+		return Asked(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC))
+	}
+	return t
+}
+
+// Asked is a moment that somebody asks for, as Query.AsOf, whose zero asks for all versions: instead of the beginning of year 1 it is the nanosecond after.
+func Asked(t time.Time) time.Time {
+	if t.IsZero() {
+		return t.Add(time.Nanosecond)
 	}
 	return t
 }
