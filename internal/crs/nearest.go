@@ -71,14 +71,14 @@ const (
 // from, the plane has no end.
 func (n *Nearest) Edge(a, b Vertex) { n.edge(a, b, math.Inf(1)) }
 
-// mostBend is by how much an edge may bend: its length squared, and around a pole by as much of its way as it turns.
+// mostBend is by how much an edge may bend: its length squared, and around a pole, or more than half around the world, by as much of its way as it turns.
 func mostBend(a, b Vertex, length float64) float64 {
 	bend := length * length
 	from, to := math.Abs(a.degrees[1]), math.Abs(b.degrees[1])
-	if max(from, to) < polar {
+	turn := math.Abs(b.degrees[0]-a.degrees[0]) * radian
+	if max(from, to) < polar && turn <= math.Pi {
 		return bend
 	}
-	turn := math.Abs(b.degrees[0]-a.degrees[0]) * radian
 	way := turn*math.Cos(min(from, to)*radian) + math.Abs(b.degrees[1]-a.degrees[1])*radian
 	return bend + way*min(1, turn/2)
 }

@@ -79,3 +79,19 @@ func onSphere(a, b orb.Point) float64 {
 	sinY, sinX := math.Sin((b[1]-a[1])*radian/2), math.Sin((b[0]-a[0])*radian/2)
 	return 2 * math.Asin(min(1, math.Sqrt(sinY*sinY+math.Cos(a[1]*radian)*math.Cos(b[1]*radian)*sinX*sinX)))
 }
+
+// TestNearestToWhatGoesAroundTheWorld: an edge whose ends are near, or one, is as far as it is between them.
+func TestNearestToWhatGoesAroundTheWorld(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ at, a, b, want orb.Point }{
+		{orb.Point{0, -59.9}, orb.Point{180, -60}, orb.Point{-180, -60}, orb.Point{0, -60}},
+		{orb.Point{100, 1}, orb.Point{-180, 0}, orb.Point{180, 0}, orb.Point{100, 0}},
+		{orb.Point{20, 49}, orb.Point{-170, 48}, orb.Point{175, 48}, orb.Point{20, 48}},
+	} {
+		n := crs.NewNearest(tt.at, func(x, y float64) (float64, float64) { return x, y })
+		n.Edge(n.Vertex(tt.a), n.Vertex(tt.b))
+		if d, want := n.Metres(), crs.Distance(tt.at, tt.want); math.Abs(d-want) > 1 {
+			t.Errorf("from %v to %v–%v: %v m at %v, want %v at %v", tt.at, tt.a, tt.b, d, n.Best, want, tt.want)
+		}
+	}
+}

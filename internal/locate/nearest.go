@@ -212,16 +212,17 @@ func (x *Index) inDegrees() []orb.Point {
 	return out
 }
 
-// corner is a position of the layer, on the sphere, and the tangent of its latitude.
+// corner is a position of the layer, on the sphere, with its longitude and the tangent of its latitude.
 type corner struct {
 	stored orb.Point
 	at     [3]float64
+	lon    float64
 	slope  float64
 }
 
 func (x *Index) corner(p orb.Point) corner {
 	lon, lat := x.back(p[0], p[1])
-	return corner{p, onSphere(orb.Point{lon, lat}), math.Abs(math.Tan(lat * math.Pi / 180))}
+	return corner{p, onSphere(orb.Point{lon, lat}), lon, math.Abs(math.Tan(lat * math.Pi / 180))}
 }
 
 // positions appends those of a run on the sphere, with some of its long edges, and tells how far from these the edges may lead.
@@ -230,7 +231,7 @@ func (x *Index) positions(dst [][3]float64, r run) (out [][3]float64, pad float6
 	var edge func(a, b corner, depth int)
 	edge = func(a, b corner, depth int) {
 		length := apart(a.at, b.at)
-		if length > long && depth > 0 {
+		if (length > long || math.Abs(b.lon-a.lon) > 180) && depth > 0 { // ends of what goes around the world are near
 			middle := x.corner(orb.Point{(a.stored[0] + b.stored[0]) / 2, (a.stored[1] + b.stored[1]) / 2})
 			edge(a, middle, depth-1)
 			edge(middle, b, depth-1)

@@ -126,6 +126,7 @@ func TestNearestOfAwkwardLayers(t *testing.T) {
 		{"equal", []orb.Geometry{square(5, 60, 1), square(5, 60, 1), square(6, 60, 1)}, degrees},
 		{"across the antimeridian", []orb.Geometry{orb.MultiPolygon{square(179, 0, 1), square(-180, 0, 1)}, square(170, 0, 2)}, degrees},
 		{"around the poles", []orb.Geometry{orb.Polygon{{{-180, -90}, {180, -90}, {180, -80}, {90, -78}, {0, -82}, {-90, -79}, {-180, -80}, {-180, -90}}}, orb.Polygon{{{-180, 80}, {-60, 82}, {60, 81}, {180, 80}, {180, 90}, {-180, 90}, {-180, 80}}}}, degrees},
+		{"around the world", []orb.Geometry{orb.Polygon{{{-180, -90}, {180, -90}, {180, -61}, {-180, -61}, {-180, -90}}}, orb.Polygon{{{-170, 40}, {175, 41}, {175, 50}, {-170, 50}, {-170, 40}}}, square(100, 0, 5)}, degrees},
 		{"long edges", []orb.Geometry{square(0, 0, 60), square(-100, 10, 50)}, degrees},
 		{"all over the world", scattered, degrees},
 		{"in metres", small, utm},
