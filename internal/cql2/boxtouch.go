@@ -66,7 +66,15 @@ func (m *boxMatch) eval(r Record) (Truth, error) {
 
 func (m *boxMatch) test(r Record, geometry []byte, in crs.ID) (Truth, error) {
 	p, ok := r.(Padded)
-	if geometry == nil || !ok || crs.Same(in, m.e.CRS) || m.e.Z != nil || m.e.Box.Min[0] > m.e.Box.Max[0] {
+	plain := geometry != nil && m.e.Z == nil && m.e.Box.Min[0] <= m.e.Box.Max[0]
+	var edges *Edges
+	if plain {
+		edges = edgesOf(r)
+	}
+	switch same := crs.Same(in, m.e.CRS); {
+	case same && edges != nil:
+		return truth(edges.touches(&m.e.Box)), nil
+	case !plain || !ok || same:
 		hit, err := BoxTouches(geometry, in, m.e)
 		return truth(hit), err
 	}
@@ -76,7 +84,11 @@ func (m *boxMatch) test(r Record, geometry []byte, in crs.ID) (Truth, error) {
 	if m.near != nil {
 		t := boxTest{f: m.f, n: 1, near: m.near, at: m.at, pad: m.pad}
 		t.boxes[0] = m.e.Box
-		if hit, err := t.test(geometry); err != nil || !t.unsure {
+		if edges != nil {
+			if hit, unsure := edges.near(&t); !unsure {
+				return truth(hit), nil
+			}
+		} else if hit, err := t.test(geometry); err != nil || !t.unsure {
 			return truth(hit || err == nil && !t.any), err
 		}
 	}

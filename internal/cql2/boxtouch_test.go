@@ -296,6 +296,9 @@ func TestBoxesNearFewEdges(t *testing.T) {
 			if got, err := cql2.Eval(b, rec); err != nil || (got == cql2.True) != want {
 				t.Fatalf("%v and %v: %d, want %v; %v", g, b.Box, got, want, err)
 			}
+			if got, err := cql2.Eval(b, edgedOf(rec)); err != nil || (got == cql2.True) != want {
+				t.Fatalf("%v and %v: made ready %d, want %v; %v", g, b.Box, got, want, err)
+			}
 		}
 	}
 	if hits < n/2 || hits > 4*n-n/2 {

@@ -99,7 +99,11 @@ func (t *spatialTest) touches(r Record, property, literal *spatialSide) (bool, e
 	case s.area != nil:
 		hit, err = s.area.touches(source)
 	case s.point != nil:
-		hit, err = pointTouches(source, *s.point)
+		if edges := edgesOf(r); edges != nil {
+			hit = edges.touches(&orb.Bound{Min: *s.point, Max: *s.point})
+		} else {
+			hit, err = pointTouches(source, *s.point)
+		}
 	default:
 		return t.relate(r, property, literal)
 	}
