@@ -107,7 +107,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{path: path, options: o, settled: settledAfter, limits: usualColumns,
 		nodes:   cache.New[nodeKey, []byte](cache.Options{Name: "rtree_nodes", Bytes: nodeBytes, Shards: 4, Group: o.Caches}),
-		shapes:  cache.New[nodeKey, []byte](cache.Options{Name: "geometries", Bytes: shapeBytes, Shards: 4, Group: o.Caches}),
+		shapes:  cache.New[nodeKey, *shape](cache.Options{Name: "geometries", Bytes: shapeBytes, Shards: 4, Group: o.Caches}),
 		counts:  cache.New[countKey, int](cache.Options{Name: "counts", Bytes: countBytes, Group: o.Caches}),
 		tables:  cache.New[tableKey, any](cache.Options{Name: "type_ahead", Bytes: int64(o.TypeAhead), Group: o.Caches, Fixed: true}),
 		columns: cache.New[tableKey, any](cache.Options{Name: "columns", Bytes: int64(o.Columns), Group: o.Caches})}

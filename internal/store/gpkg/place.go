@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unsafe"
 
 	"grense/internal/cache"
 	"grense/internal/cql2"
@@ -24,8 +25,9 @@ type candidates struct {
 	l       *layer
 	matcher *cql2.Matcher
 	rec     placeRecord
-	rows    []entry // by id; Null is not tested yet
-	ids     *rowIDs // where not nil, the ids of rows are their places here
+	rows    []entry     // by id; Null is not tested yet
+	ids     *rowIDs     // where not nil, the ids of rows are their places here
+	places  *placeTable // with ids, of rows that are to be tested
 	turn    time.Time
 }
 
@@ -54,7 +56,7 @@ func (qu *question) byPlace(ctx context.Context, c *conn, p *store.Page) (bool, 
 		return false, err
 	}
 	s := &candidates{c: c, l: l, matcher: cql2.NewMatcher(qu.q.Filter), rows: rows}
-	s.rec = placeRecord{ctx: ctx, c: c, l: l, sql: "SELECT " + alias + "." + quote(g.Column) + " FROM " + l.source.Table + " AS " + alias + " WHERE " + alias + "." + g.RowID + " = ?"}
+	s.rec = newPlaceRecord(ctx, c, l)
 	if g.HasNull {
 		if err := s.addMissing(); err != nil {
 			return false, err
@@ -65,10 +67,15 @@ func (qu *question) byPlace(ctx context.Context, c *conn, p *store.Page) (bool, 
 	return err == nil, err
 }
 
+// takesMissing reports whether rows without geometry match.
+func (s *candidates) takesMissing() (bool, error) {
+	t, err := s.matcher.Eval(&placeRecord{ctx: context.Background(), l: s.l, read: true})
+	return t == cql2.True, err
+}
+
 // addMissing adds the rows without geometry where these match.
 func (s *candidates) addMissing() error {
-	t, err := s.matcher.Eval(&placeRecord{ctx: context.Background(), l: s.l})
-	if err != nil || t != cql2.True {
+	if match, err := s.takesMissing(); err != nil || !match {
 		return err
 	}
 	return s.c.query("SELECT id FROM "+s.l.source.Geometry.NoGeom, nil, func(r row) error {
@@ -114,6 +121,9 @@ func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
 			s.turn = makeWay(s.turn)
 		}
 		s.rec.id, s.rec.read = x.id, false
+		if s.places != nil {
+			s.rec.id = s.places.rowid(x.id)
+		}
 		t, err := s.matcher.Eval(&s.rec)
 		if err != nil {
 			return false, err
@@ -222,9 +232,15 @@ func (s *candidates) fill(ctx context.Context, qu *question, from cursor, p *sto
 	return nil
 }
 
+// shape is a geometry of a row, made ready.
+type shape struct {
+	wkb   []byte // nil: none
+	edges *cql2.Edges
+}
+
 // shapeCache holds geometries of rows that envelopes did not decide, immutable, by row id; they are those of the file as long as nobody has changed it. shapeBytes is how much
 // of them, those of 35,357 communes, and shapeMost how large one may be.
-type shapeCache = cache.Cache[nodeKey, []byte]
+type shapeCache = cache.Cache[nodeKey, *shape]
 
 const (
 	shapeBytes = 64 << 20
@@ -239,7 +255,11 @@ type placeRecord struct {
 	sql  string
 	id   int64
 	read bool
-	wkb  []byte // in c.blob
+	at   shape // wkb may be in c.blob
+}
+
+func newPlaceRecord(ctx context.Context, c *conn, l *layer) placeRecord {
+	return placeRecord{ctx: ctx, c: c, l: l}
 }
 
 // Context is that of the question.
@@ -247,26 +267,39 @@ func (r *placeRecord) Context() context.Context { return r.ctx }
 
 // Geometry returns the stored geometry; it is valid until that of another row is asked for.
 func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
-	in = r.l.source.Geometry.CRS
-	if r.read || r.c == nil {
-		return r.wkb, in, nil
+	g := r.l.source.Geometry
+	if r.read {
+		return r.at.wkb, g.CRS, nil
 	}
-	if r.wkb, r.read = r.l.shapes.Get(nodeKey{r.l, r.id}); r.read {
-		return r.wkb, in, nil
+	kept, ok := r.l.shapes.Get(nodeKey{r.l, r.id})
+	if ok {
+		r.at, r.read = *kept, true
+		return r.at.wkb, g.CRS, nil
 	}
+	if r.sql == "" {
+		r.sql = "SELECT " + alias + "." + quote(g.Column) + " FROM " + r.l.source.Table + " AS " + alias + " WHERE " + alias + "." + g.RowID + " = ?"
+	}
+	r.at = shape{}
 	err = r.c.query(r.sql, []any{r.id}, func(x row) error {
 		if x.Kind(0) == kindBlob {
 			r.c.blob = x.Bytes(0, r.c.blob)
-			r.wkb = wkbOf(r.c.blob)
+			r.at.wkb = wkbOf(r.c.blob)
 		}
 		return nil
 	})
-	if r.read = err == nil; r.read && len(r.wkb) <= shapeMost {
-		r.wkb = bytes.Clone(r.wkb)
-		r.l.shapes.Put(nodeKey{r.l, r.id}, r.wkb, int64(cap(r.wkb)))
+	if r.read = err == nil; r.read && len(r.at.wkb) <= shapeMost {
+		r.at.wkb = bytes.Clone(r.at.wkb)
+		r.at.edges = cql2.NewEdges(r.at.wkb)
+		kept := r.at
+		r.l.shapes.Put(nodeKey{r.l, r.id}, &kept, int64(cap(kept.wkb)+kept.edges.Bytes())+shapeHead)
 	}
-	return r.wkb, in, err
+	return r.at.wkb, g.CRS, err
 }
+
+const shapeHead = int64(unsafe.Sizeof(shape{}))
+
+// Edges is the geometry made ready.
+func (r *placeRecord) Edges() *cql2.Edges { return r.at.edges }
 
 // Pad is that of the layer.
 func (r *placeRecord) Pad() float64 { return r.l.source.Geometry.Pad }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/paulmach/orb"
@@ -33,18 +34,23 @@ func star(r *rand.Rand, c orb.Point, size float64, n int) orb.Polygon {
 // spotFile is a GeoPackage of n polygons around Oslo, in degrees or in metres; some rows have no geometry.
 func spotFile(t *testing.T, n int, in crs.ID) string {
 	t.Helper()
+	return spotFileOf(t, n, in, store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, func(i int) any { return int64(3*i - n) })
+}
+
+func spotFileOf(t *testing.T, n int, in crs.ID, key store.FeatureKey, id func(int) any) string {
+	t.Helper()
 	to, err := crs.Between(crs.CRS84, in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "spots.gpkg")
 	create(t, path, func(w store.Writer) {
-		c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+		c := &store.Collection{ID: "x", Table: "x", Public: true, Key: key,
 			Geometry: &store.Geom{Name: "geom", Column: "geom", Type: "Polygon", CRS: in}}
 		if err := w.Define(context.Background(), c, false); err != nil {
 			t.Fatal(err)
 		}
-		insert, err := w.Insert(context.Background(), "x", []string{"fid", "geom"})
+		insert, err := w.Insert(context.Background(), "x", []string{key.Column, "geom"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +64,7 @@ func spotFile(t *testing.T, n int, in crs.ID) string {
 				}
 				g.WKB = wkb.MustMarshal(p)
 			}
-			if err := insert(int64(3*i-n), g); err != nil {
+			if err := insert(id(i), g); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -94,58 +100,83 @@ func randomPlace(r *rand.Rand, depth int) cql2.Expr {
 	return cql2.Spatial{Op: op, L: geom, R: literal}
 }
 
-// TestPagesOfPlacesAgreeWithThoseOfSQL: what the R-tree answers and what statements answer are the same pages, counts and cursors.
+// TestPagesOfPlacesAgreeWithThoseOfSQL: what the R-tree answers, what envelopes in memory answer and what statements answer are the same pages, counts and cursors.
 func TestPagesOfPlacesAgreeWithThoseOfSQL(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
 	}
+	names := store.FeatureKey{Column: "navn", Type: cql2.TypeText}
+	name := func(i int) any { return strconv.FormatInt(int64(7919*i%100003), 7) } // in another order than the rows
+	for what, x := range map[string]struct {
+		path   func(*testing.T) string
+		o      gpkg.Options
+		memory bool
+	}{
+		"R-tree, degrees":        {func(t *testing.T) string { return spotFile(t, 1500, crs.CRS84) }, gpkg.Options{Columns: -1}, false},
+		"R-tree, metres":         {func(t *testing.T) string { return spotFile(t, 1500, crs.UTM33) }, gpkg.Options{Unchanging: true, Columns: -1}, false},
+		"memory, degrees":        {func(t *testing.T) string { return spotFile(t, 1500, crs.CRS84) }, gpkg.Options{}, true},
+		"memory, metres":         {func(t *testing.T) string { return spotFile(t, 1500, crs.UTM33) }, gpkg.Options{Unchanging: true}, true},
+		"memory, ids are texts":  {func(t *testing.T) string { return spotFileOf(t, 1500, crs.UTM33, names, name) }, gpkg.Options{}, true},
+		"memory, a few features": {func(t *testing.T) string { return spotFileOf(t, 7, crs.CRS84, names, name) }, gpkg.Options{}, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := openStore(t, x.path(t), x.o)
+			if x.memory {
+				s.ColumnsAtOnce(false)
+			}
+			plan, err := s.Explain(t.Context(), store.Query{Collection: "x", Limit: 1, Filter: randomPlace(rand.New(rand.NewPCG(1, 1)), 0)})
+			if err != nil || (plan.Way == "places") != x.memory {
+				t.Fatalf("%+v, %v", plan, err)
+			}
+			pagesOfPlaces(t, s)
+		})
+	}
+}
+
+func pagesOfPlaces(t *testing.T, s *gpkg.Store) {
+	t.Helper()
 	n := 60
 	if os.Getenv("GRENSE_SOAK") != "" {
 		n = 3000
 	}
-	for _, in := range []crs.ID{crs.CRS84, crs.UTM33} {
-		t.Run(in.String(), func(t *testing.T) {
-			t.Parallel()
-			s := openStore(t, spotFile(t, 1500, in), gpkg.Options{Unchanging: in == crs.UTM33})
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
-			r := rand.New(rand.NewPCG(seed, 3))
-			found := 0
-			for range n {
-				place := randomPlace(r, 2)
-				q := store.Query{Collection: "x", Limit: 1 + r.IntN(40), Offset: max(0, r.IntN(60)-30), Count: store.Count(r.IntN(2))}
-				for range 6 {
-					q.Filter = place
-					got, err := s.Page(t.Context(), q)
-					if err != nil {
-						t.Fatal(err)
-					}
-					q.Filter = cql2.And{place, cql2.Bool(true)} // which is not about places alone
-					want, err := s.Page(t.Context(), q)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if len(got.Rows) == 0 && len(want.Rows) == 0 {
-						got.Rows, want.Rows = nil, nil
-					}
-					if !reflect.DeepEqual(got, want) {
-						t.Fatalf("%s, %+v:\n got %+v\nwant %+v", cql2.FormatText(place), q, got, want)
-					}
-					found += len(got.Rows)
-					q.Offset = r.IntN(2) * r.IntN(5)
-					if q.Cursor = got.Next; r.IntN(3) == 0 || q.Cursor == "" {
-						q.Cursor = got.Prev
-					}
-					if q.Cursor == "" {
-						break
-					}
-				}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 3))
+	found := 0
+	for range n {
+		place := randomPlace(r, 2)
+		q := store.Query{Collection: "x", Limit: 1 + r.IntN(40), Offset: max(0, r.IntN(60)-30), Count: store.Count(r.IntN(2))}
+		for range 6 {
+			q.Filter = place
+			got, err := s.Page(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if found < n {
-				t.Errorf("%d features found: no test", found)
+			q.Filter = cql2.And{place, cql2.Bool(true)} // which is not about places alone
+			want, err := s.Page(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
 			}
-		})
+			if len(got.Rows) == 0 && len(want.Rows) == 0 {
+				got.Rows, want.Rows = nil, nil
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s, %+v:\n got %+v\nwant %+v", cql2.FormatText(place), q, got, want)
+			}
+			found += len(got.Rows)
+			q.Offset = r.IntN(2) * r.IntN(5)
+			if q.Cursor = got.Next; r.IntN(3) == 0 || q.Cursor == "" {
+				q.Cursor = got.Prev
+			}
+			if q.Cursor == "" {
+				break
+			}
+		}
+	}
+	if found < n/4 {
+		t.Errorf("%d features found: no test", found)
 	}
 }
 

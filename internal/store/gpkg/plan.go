@@ -42,6 +42,10 @@ var ways = [...]way{
 		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isTypeAhead() }, cost: func(*question) store.Cost { return store.CostIndexed }, answer: (*question).typeAhead,
 	},
 	{
+		name: "places", does: "walks envelopes in memory, and tests the geometries that envelopes do not decide",
+		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isByPlaces() }, answer: (*question).byPlaces,
+	},
+	{
 		name: "R-tree", does: "walks the index of envelopes, and reads the geometries that envelopes do not decide",
 		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isByPlace() }, answer: (*question).byPlace,
 	},

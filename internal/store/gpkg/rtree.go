@@ -55,7 +55,8 @@ type treeReader struct {
 	test func(orb.Bound) cql2.Truth
 	most int
 	rows []entry
-	bufs [][]byte // by level; of c
+	each func(id int64, box [4]float32) // told of rows in place of rows; nil: rows has them
+	bufs [][]byte                       // by level; of c
 }
 
 // nodeKey names a node of an R-tree. The layer is that of one revision, whose nodes are those of the file as long as nobody has changed it.
@@ -88,6 +89,14 @@ func (c *conn) entries(l *layer, most int, test func(orb.Bound) cql2.Truth) ([]e
 		return nil, false, nil
 	}
 	return w.rows, true, err
+}
+
+// envelopes tells each of the envelopes of a layer, in no order; errTree when the tree cannot be read. The caller has seen that c is unchanged.
+func (c *conn) envelopes(l *layer, each func(id int64, box [4]float32)) error {
+	w := &treeReader{c: c, l: l, sql: "SELECT data FROM " + l.nodes + " WHERE nodeno = ?", each: each, bufs: c.nodes}
+	err := w.root()
+	c.nodes = w.bufs
+	return err
 }
 
 func (w *treeReader) root() error {
@@ -133,13 +142,17 @@ func (w *treeReader) cells(b []byte, height, level int, known cql2.Truth) error 
 	for n := range int(binary.BigEndian.Uint16(b[2:])) {
 		cell := b[nodeHead+n*nodeCell:]
 		t := known
-		if t == cql2.Null {
+		if w.each == nil && t == cql2.Null {
 			t = w.test(orb.Bound{Min: orb.Point{side(cell[8:]), side(cell[16:])}, Max: orb.Point{side(cell[12:]), side(cell[20:])}})
 		}
 		if t == cql2.False {
 			continue
 		}
 		id := int64(binary.BigEndian.Uint64(cell))
+		if height == 0 && w.each != nil {
+			w.each(id, [4]float32{narrowSide(cell[8:]), narrowSide(cell[16:]), narrowSide(cell[12:]), narrowSide(cell[20:])})
+			continue
+		}
 		if height == 0 {
 			if len(w.rows) == w.most {
 				return errEnough
@@ -159,4 +172,6 @@ func (w *treeReader) cells(b []byte, height, level int, known cql2.Truth) error 
 }
 
 // side reads a coordinate of an envelope; those below are rounded down, those above up.
-func side(b []byte) float64 { return float64(math.Float32frombits(binary.BigEndian.Uint32(b))) }
+func side(b []byte) float64 { return float64(narrowSide(b)) }
+
+func narrowSide(b []byte) float32 { return math.Float32frombits(binary.BigEndian.Uint32(b)) }

@@ -19,7 +19,8 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 	t.Parallel()
 	names := namesOf(t, 2203)
 	memory, none := opened(t, names, 0), opened(t, names, -1) // with and without tables in memory
-	place := openStore(t, spotFile(t, 100, crs.UTM33), gpkg.Options{})
+	spots := spotFile(t, 100, crs.UTM33)
+	place, tree := openStore(t, spots, gpkg.Options{}), openStore(t, spots, gpkg.Options{Columns: -1})
 	box := cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{8, 59}, Max: orb.Point{9, 60}}}
 	search := cql2.Search{Props: []string{"navn", "annet"}, Terms: []string{"os"}}
 	os := cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "navn", Type: cql2.TypeText}, R: cql2.Text("Os")}
@@ -35,7 +36,8 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 		"two questions":  {none, none, store.Query{Collection: "navn", Filter: cql2.IsNull{X: cql2.Prop{Name: "annet"}}, First: os, AllOrNothing: true}, ""},
 		"type-ahead":     {memory, none, store.Query{Collection: "navn", Filter: search, Rank: &search}, "SQL"},
 		"folded texts":   {memory, none, store.Query{Collection: "navn", Filter: partOf("%os%")}, "SQL"},
-		"R-tree":         {place, place, store.Query{Collection: "x", Filter: box}, ""},
+		"places":         {place, tree, store.Query{Collection: "x", Filter: box}, "R-tree"},
+		"R-tree":         {tree, tree, store.Query{Collection: "x", Filter: box}, ""},
 		"columns":        {memory, none, store.Query{Collection: "navn", Filter: os}, "SQL"},
 		"ids":            {memory, none, store.Query{Collection: "navn"}, "SQL"},
 		"SQL":            {none, none, store.Query{Collection: "navn", Filter: os}, ""},

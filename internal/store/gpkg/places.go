@@ -1,0 +1,247 @@
+package gpkg
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+)
+
+// placeTable is the envelopes of the rows of a layer in a packed tree, and the ids of all rows in order. Where a row is among these is its place. It is immutable.
+type placeTable struct {
+	ids    *rowIDs
+	rowids []int64      // by place; nil: the ids are they
+	none   []uint32     // places of the rows without geometry, where those may match; ascending
+	boxes  [][4]float32 // of rows, then around fan of these, and so on: west, south, east, north
+	places []uint32     // of the first boxes
+	tiers  []int        // where each of them begins in boxes; and the end
+}
+
+// placeFan is how many boxes a box lies around.
+const placeFan = 16
+
+func (t *placeTable) size() int {
+	return t.ids.size() + 8*cap(t.rowids) + 4*cap(t.none) + 16*cap(t.boxes) + 4*cap(t.places)
+}
+
+func (t *placeTable) rowid(place int64) int64 {
+	if t.rowids == nil {
+		return t.ids.numbers[place]
+	}
+	return t.rowids[place]
+}
+
+// find appends the rows for whose envelope test is not False to rows, by their places, in no order; false when there are more than most of them.
+func (t *placeTable) find(rows []entry, most int, test func(orb.Bound) cql2.Truth) ([]entry, bool) {
+	top := len(t.tiers) - 2
+	w := placeSearch{t, test, most, rows}
+	ok := top < 0 || w.boxes(top, t.tiers[top], t.tiers[top+1], cql2.Null)
+	return w.rows, ok
+}
+
+type placeSearch struct {
+	*placeTable
+	test func(orb.Bound) cql2.Truth
+	most int
+	rows []entry
+}
+
+// boxes goes through some of a tier. known is what is known of all of them.
+func (w *placeSearch) boxes(tier, from, to int, known cql2.Truth) bool {
+	for i := from; i < to; i++ {
+		t := known
+		if t == cql2.Null {
+			b := &w.placeTable.boxes[i]
+			t = w.test(orb.Bound{Min: orb.Point{float64(b[0]), float64(b[1])}, Max: orb.Point{float64(b[2]), float64(b[3])}})
+		}
+		if t == cql2.False {
+			continue
+		}
+		if tier == 0 {
+			if len(w.rows) == w.most {
+				return false
+			}
+			w.rows = append(w.rows, entry{int64(w.places[i]), t})
+			continue
+		}
+		first := w.tiers[tier-1] + (i-w.tiers[tier])*placeFan
+		if !w.boxes(tier-1, first, min(first+placeFan, w.tiers[tier]), t) {
+			return false
+		}
+	}
+	return true
+}
+
+// pack sorts boxes, and lays boxes around those that are beside each other: strips from west to east, each cut from south to north.
+func (t *placeTable) pack(leaves []placeLeaf) {
+	sortBy := func(s []placeLeaf, side int) {
+		slices.SortFunc(s, func(a, b placeLeaf) int {
+			return cmp.Or(cmp.Compare(a.box[side]+a.box[side+2], b.box[side]+b.box[side+2]), cmp.Compare(a.place, b.place))
+		})
+	}
+	sortBy(leaves, 0)
+	groups := (len(leaves) + placeFan - 1) / placeFan
+	strip := placeFan * max(int(math.Ceil(math.Sqrt(float64(groups)))), 1)
+	for s := range slices.Chunk(leaves, strip) {
+		sortBy(s, 1)
+	}
+	for _, x := range leaves {
+		t.boxes, t.places = append(t.boxes, x.box), append(t.places, x.place)
+	}
+	for from := 0; len(t.boxes) > from; {
+		to := len(t.boxes)
+		t.tiers = append(t.tiers, from)
+		for i := from; i < to && to-from > placeFan; i += placeFan {
+			all := t.boxes[i]
+			for _, b := range t.boxes[i+1 : min(i+placeFan, to)] {
+				all = [4]float32{min(all[0], b[0]), min(all[1], b[1]), max(all[2], b[2]), max(all[3], b[3])}
+			}
+			t.boxes = append(t.boxes, all)
+		}
+		from = to
+	}
+	t.tiers = append(t.tiers, len(t.boxes))
+	t.boxes, t.places = slices.Clip(t.boxes), slices.Clip(t.places)
+}
+
+type placeLeaf struct {
+	box   [4]float32
+	place uint32
+}
+
+func placesName(l *layer) string { return l.ID + "\x00\x00places" }
+
+// places returns the envelopes and ids of a layer; nil where they are not at hand, and then they are read when it is worth it.
+func (r *revision) places(l *layer) *placeTable {
+	key := tableKey{r.rev, placesName(l)}
+	if t, ok := r.columns.tables.Get(key); ok {
+		return t.(*placeTable)
+	}
+	if r.makeTable(key.name, func() error { return r.makePlaces(l) }) && r.columns.limits.wait {
+		if t, ok := r.columns.tables.Get(key); ok {
+			return t.(*placeTable)
+		}
+	}
+	return nil
+}
+
+// makePlaces reads the envelopes and ids of a layer, and keeps them; an error where they cannot be kept.
+func (r *revision) makePlaces(l *layer) error {
+	t := &placeTable{ids: &rowIDs{}}
+	err := r.use(context.Background(), func(c *conn) error {
+		if same, err := c.unchanged(); err != nil || !same || c.encoding != utf8Texts {
+			return errors.Join(err, errNoRoom)
+		}
+		at, err := t.readIDs(c, l)
+		if err != nil {
+			return err
+		}
+		var leaves []placeLeaf
+		lost := false
+		err = c.envelopes(l, func(id int64, box [4]float32) {
+			place, ok := at(id)
+			lost = lost || !ok
+			leaves = append(leaves, placeLeaf{box, place})
+		})
+		if err == nil && l.source.Geometry.HasNull {
+			err = c.query("SELECT id FROM "+l.source.Geometry.NoGeom, nil, func(row row) error {
+				place, ok := at(row.Int(0))
+				lost = lost || !ok
+				t.none = append(t.none, place)
+				return nil
+			})
+		}
+		if err != nil || lost {
+			return errors.Join(err, errNoRoom)
+		}
+		slices.Sort(t.none)
+		t.pack(leaves)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if t.size() > int(r.columns.tables.Stats().Limit) || r.refs.Load() <= 1 {
+		return errNoRoom
+	}
+	r.columns.tables.Put(tableKey{r.rev, placesName(l)}, t, int64(t.size()))
+	return nil
+}
+
+// readIDs reads the ids and the numbers by which the R-tree refers to rows, and returns what finds the place of such a number.
+func (t *placeTable) readIDs(c *conn, l *layer) (at func(int64) (uint32, bool), err error) {
+	id, number := l.idExpr(alias), alias+"."+l.source.Geometry.RowID
+	table := l.source.Table
+	if l.narrow != "" && l.keyed {
+		table, number = l.narrow, id
+	}
+	var places map[int64]uint32
+	if !l.keyed {
+		places = make(map[int64]uint32, l.Count)
+	}
+	err = c.query("SELECT "+id+", "+number+" FROM "+table+" AS "+alias+" ORDER BY "+id, nil, func(row row) error {
+		if !l.keyed {
+			places[row.Int(1)] = uint32(t.ids.len())
+			t.rowids = append(t.rowids, row.Int(1))
+		}
+		return t.ids.add(row, l.text)
+	})
+	return func(number int64) (uint32, bool) {
+		if l.keyed {
+			place, ok := t.ids.place(number)
+			return uint32(place), ok
+		}
+		place, ok := places[number]
+		return place, ok
+	}, err
+}
+
+// isByPlaces reports whether a question is about places alone, in the order by id, of a layer whose envelopes may be in memory.
+func (qu *question) isByPlaces() bool {
+	l := qu.l
+	if l.nodes == "" || l.view || l.Count > mostIDs || len(qu.keys) > 1 || qu.q.AllOrNothing || qu.rev.columns.tables.Stats().Limit == 0 || !l.isSpatial(qu.q.Filter) {
+		return false
+	}
+	_, ok := cql2.Extent(qu.q.Filter, l.source.Geometry.Name, l.source.Geometry.CRS)
+	return ok
+}
+
+// byPlaces answers from the envelopes in memory; false when somebody has changed the file, or envelopes tell nothing of the filter.
+func (qu *question) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+	l, g := qu.l, qu.l.source.Geometry
+	t := qu.rev.places(l)
+	if t == nil {
+		return false, nil
+	}
+	b := cql2.NewBounds(qu.q.Filter, g.Name, g.CRS, g.Pad)
+	if b == nil {
+		return false, nil
+	}
+	if same, err := c.unchanged(); err != nil || !same {
+		return false, err
+	}
+	rows, ok := t.find(nil, maxCandidates, b.Test)
+	if !ok {
+		return false, nil
+	}
+	s := &candidates{c: c, l: l, matcher: cql2.NewMatcher(qu.q.Filter), rows: rows, ids: t.ids, places: t}
+	s.rec = newPlaceRecord(ctx, c, l)
+	if len(t.none) > 0 {
+		if match, err := s.takesMissing(); err != nil {
+			return false, err
+		} else if match {
+			for _, place := range t.none {
+				s.rows = append(s.rows, entry{int64(place), cql2.True})
+			}
+		}
+	}
+	slices.SortFunc(s.rows, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
+	err := s.page(ctx, qu, p)
+	return err == nil, err
+}
