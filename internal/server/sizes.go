@@ -125,6 +125,9 @@ func (s *Server) beginSizes(cat *store.Catalog, coll *store.Collection) (key str
 
 // fileSizes are those of the collection; nil where they are not known yet, or cannot be, which costs a page its sizes and nothing else.
 func (c *call) fileSizes() *fileSizes {
+	if z, ok := c.s.sizes.held.Get(c.cat.Version + " " + c.coll.ID); ok {
+		return z
+	}
 	key, done := c.s.beginSizes(c.cat, c.coll)
 	late := time.NewTimer(sampleWait)
 	defer late.Stop()
