@@ -3,6 +3,7 @@ package server
 import (
 	"html/template"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -33,6 +34,17 @@ func (c *call) dateText(s string) (string, bool) {
 		text += "\u00a0kl.\u00a0" + t.Format("15.04")
 	}
 	return text, true
+}
+
+// periodText writes a day, a moment or an interval of them, as datetime takes them, for people; an open end is left out.
+func (c *call) periodText(s string) string {
+	from, to, isInterval := strings.Cut(s, "/")
+	from, _ = c.dateText(from)
+	if !isInterval {
+		return from
+	}
+	to, _ = c.dateText(to)
+	return strings.TrimSpace(strings.TrimSuffix(from, "..") + " – " + strings.TrimSuffix(to, ".."))
 }
 
 // timeElement is a day or a moment as an element that programs read, too; what is neither stays.

@@ -63,6 +63,13 @@ func TestEachConditionCanBeTakenBack(t *testing.T) {
 	if want := []string{"Search: s", "County number: 11 Rogaland", "Bounding box: 4,57,12,64", "Expression: areal_km2>10"}; !slices.Equal(names, want) {
 		t.Errorf("conditions %q, want %q", names, want)
 	}
+	past := serveHistory(t, nil)
+	for asked, want := range map[string]string{"2018-01-01": "1.\u00a0januar\u00a02018", "2018-01-01/2019-12-31": "1.\u00a0januar\u00a02018 – 31.\u00a0desember\u00a02019", "../2018-01-01": "– 1.\u00a0januar\u00a02018", "2018-01-01/..": "1.\u00a0januar\u00a02018 –"} {
+		m := chipLinks.FindStringSubmatch(string(past.get("/collections/divisions_events/items?f=html&lang=nb&limit=1&datetime=" + asked).wants(200).Body))
+		if m == nil || html.UnescapeString(m[3]) != ": "+want && html.UnescapeString(m[3]) != want {
+			t.Errorf("datetime=%s stands as %q, want %q", asked, m, want)
+		}
+	}
 	if body := string(a.get("/collections/kommuner/items?f=html&sortby=navn").wants(200).Body); strings.Contains(body, `class="chips"`) {
 		t.Error("an order is shown as a condition")
 	}

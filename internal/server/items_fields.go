@@ -253,7 +253,7 @@ func (c *call) chips(v *itemsView) (out []chip) {
 		add(f.Name, f.Title, value)
 	}
 	add("bbox", c.text("items.bbox"), v.BoxValue)
-	add("datetime", c.text("items.datetime"), v.TimeValue)
+	add("datetime", c.text("items.datetime"), c.periodText(v.TimeValue))
 	add("filter", c.text("items.expression"), v.FilterValue)
 	return out
 }

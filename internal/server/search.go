@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/paulmach/orb"
+
 	"grense/internal/cql2"
 	"grense/internal/store"
 )
@@ -83,7 +85,7 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", languageTag(c.lang))
 	c.dataHeaders(w)
-	if at := position(p.asked); at != "" && c.rep.F == asHTML.F {
+	if at := position(p.asked, c.holdsData); at != "" && c.rep.F == asHTML.F {
 		h.Set("Location", c.htmlHref("/lookup?"+at))
 		w.WriteHeader(http.StatusSeeOther)
 		return nil
@@ -126,8 +128,13 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 		}
 		return c.writeShort(w, b)
 	}
-	title := c.text("search.title")
-	page, err := c.s.pages.render(c, &page{Name: "found", Title: title, Crumbs: c.crumbs(""), Data: &searchView{searchDoc: doc, Searches: c.searches(), Keyed: c.s.cfg.Auth != "open"}, Script: true})
+	view := searchView{searchDoc: doc, Searches: c.searches(), Keyed: c.s.cfg.Auth != "open"}
+	if len(doc.Groups) == 0 {
+		if view.Near, err = c.nearName(p.asked); err != nil {
+			return err
+		}
+	}
+	page, err := c.s.pages.render(c, &page{Name: "found", Title: c.text("search.title"), Crumbs: c.crumbs(""), Data: &view, Script: true})
 	if err != nil {
 		return err
 	}
@@ -143,6 +150,25 @@ type searchView struct {
 	faulty
 	Searches []searched
 	Keyed    bool
+	Near     string // the name of a division that is much like what was asked, of which nothing was found; "": none
+}
+
+// nearName is the name of a division that is most like what was asked; "" where none is near.
+func (c *call) nearName(asked string) (string, error) {
+	var names []string
+	for _, coll := range c.searchOrder() {
+		if coll.Geometry == nil || dimensions[coll.Geometry.Type] != 2 || coll.Count > optionsMost {
+			continue
+		}
+		offered, err := c.optionsFrom(coll)
+		if err != nil {
+			return "", err
+		}
+		for _, x := range offered {
+			names = append(names, strings.TrimPrefix(x.Title, x.Value+" "))
+		}
+	}
+	return cql2.Nearest(withoutTypes(asked), names), nil
 }
 
 // searchForm is the page of a search without hits.
@@ -335,6 +361,13 @@ func (c *call) searchProperties(coll *store.Collection) []*store.Property {
 	return out
 }
 
+// holdsData reports whether a position lies within the extent of divisions.
+func (c *call) holdsData(lat, lon float64) bool {
+	return slices.ContainsFunc(c.cat.Collections, func(x *store.Collection) bool {
+		return x.Public && dimensions[geometryType(x)] == 2 && x.Extent != nil && x.Extent.Contains(orb.Point{lon, lat})
+	})
+}
+
 func geometryType(coll *store.Collection) string {
 	if coll.Geometry == nil {
 		return ""
@@ -349,8 +382,8 @@ var (
 )
 
 // position reads a position that people write: degrees as 59.9 10.7, latitude first, degrees and minutes as 59°54′N 10°45′Ø, or UTM as 33 262000
-// 6649000, either first, in zone 33 where none is told. It is the query of /lookup; "" when it is none.
-func position(s string) string {
+// 6649000, either first, in zone 33 where none is told. Degrees without letters are turned where only so they lie inside. It is the query of /lookup; "" when it is none.
+func position(s string, inside func(lat, lon float64) bool) string {
 	s = strings.TrimSpace(s)
 	value := func(s string) float64 {
 		v, _ := strconv.ParseFloat(strings.Replace(s, ",", ".", 1), 64)
@@ -369,7 +402,11 @@ func position(s string) string {
 		return 1
 	}
 	if m := decimalPair.FindStringSubmatch(s); m != nil && (m[1]+m[3] != "" || strings.ContainsAny(m[2], ".,") && strings.ContainsAny(m[5], ".,")) {
-		return point(sign(m[1]+m[3])*value(m[2]), sign(m[4]+m[6])*value(m[5]))
+		lat, lon := sign(m[1]+m[3])*value(m[2]), sign(m[4]+m[6])*value(m[5])
+		if m[1]+m[3]+m[4]+m[6] == "" && !inside(lat, lon) && inside(lon, lat) {
+			lat, lon = lon, lat
+		}
+		return point(lat, lon)
 	}
 	if m := minutePair.FindStringSubmatch(s); m != nil {
 		return point(sign(m[4])*(value(m[1])+value(m[2])/60+value(m[3])/3600), sign(m[8])*(value(m[5])+value(m[6])/60+value(m[7])/3600))

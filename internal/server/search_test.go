@@ -68,6 +68,11 @@ func TestOneSearchFindsDivisionsFirst(t *testing.T) {
 	if h := a.get("/search?f=html").wants(200).Header; !strings.HasPrefix(h.Get("Content-Type"), "text/html") || h.Get("Cache-Control") != "no-cache" {
 		t.Errorf("headers %v", h)
 	}
+	for asked, want := range map[string]string{"barum": `Mente du <a href="` + a.URL + `/search?q=B%C3%A6rum&amp;f=html&amp;lang=nb">Bærum</a>?`, "atlantis": "Ingen treff.</p>"} {
+		if body := string(a.get("/search?f=html&lang=nb&q=" + asked).wants(200).Body); !strings.Contains(body, want) {
+			t.Errorf("%q: the page lacks %s:%s", asked, want, body[strings.LastIndex(body, `role="status"`):][:200])
+		}
+	}
 	keyed := serve(t, path, func(c *config.Config) { c.Auth = "required" })
 	keyed.get("/search?f=json&q=oslo").wants(401)
 	if body := string(keyed.get("/search?f=html&q=oslo").wants(401).Body); strings.Contains(body, "items/0301") {
@@ -79,7 +84,7 @@ func TestPositionsLeadToTheLookup(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for asked, want := range map[string]string{
-		"59.9 10.7": "lat=59.9&lon=10.7&", "59,9 10,7": "lat=59.9&lon=10.7&", "59.9, 10.7": "lat=59.9&lon=10.7&", "59°54′N 10°45′Ø": "lat=59.9&lon=10.75&", "59°54'0\"N 10°45'E": "lat=59.9&lon=10.75&",
+		"59.9 10.7": "lat=59.9&lon=10.7&", "59,9 10,7": "lat=59.9&lon=10.7&", "10.7 59.9": "lat=59.9&lon=10.7&", "59.9, 10.7": "lat=59.9&lon=10.7&", "59°54′N 10°45′Ø": "lat=59.9&lon=10.75&", "59°54'0\"N 10°45'E": "lat=59.9&lon=10.75&",
 		"33 262000 6649000": "lon=262000&lat=6649000&crs=http://www.opengis.net/def/crs/EPSG/0/25833&", "32V 597000 6643000": "lon=597000&lat=6643000&crs=http://www.opengis.net/def/crs/EPSG/0/25832&",
 		"262000 6649000": "lon=262000&lat=6649000&crs=http://www.opengis.net/def/crs/EPSG/0/25833&", "6649000 262000": "lon=262000&lat=6649000&crs=http://www.opengis.net/def/crs/EPSG/0/25833&",
 		"6649000N 262000Ø": "lon=262000&lat=6649000&crs=http://www.opengis.net/def/crs/EPSG/0/25833&", "N59.9 Ø10.7": "lat=59.9&lon=10.7&", "59 54 00 N 10 45 00 E": "lat=59.9&lon=10.75&",
