@@ -71,12 +71,16 @@ func (c *Collection) LikelyTitle() string {
 		if i := slices.Index(likelyTitles, name); i >= 0 && i < best {
 			best, of = i, p.Name
 		}
+		if name == "fulltekst" { // the name in full, beside its pieces
+			several = other != ""
+			other = p.Name
+		}
 		for _, end := range []string{"navn", "namn", "name", "_nom", "nombre"} {
 			stem, ok := strings.CutSuffix(name, end)
 			if stem = strings.Trim(stem, "_ -"); !ok || stem == "" || best < len(likelyTitles) {
 				continue
 			}
-			if strings.Contains(strings.ToLower(c.ID+" "+c.Table), stem) {
+			if strings.Contains(strings.ToLower(c.ID+" "+c.Table), strings.TrimSuffix(stem, "s")) { // fylkesnavn in fylke
 				if of == "" {
 					of = p.Name
 				}
