@@ -56,10 +56,10 @@ func TestParametersOfFormsForgive(t *testing.T) {
 // fieldsOf are the values of the fields of the forms of a page, by name.
 func fieldsOf(page string) map[string]string {
 	out := map[string]string{}
-	for _, m := range regexp.MustCompile(`<input id="[^"]*" name="([^"]*)"[^>]* value="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile(`<input (?:id="[^"]*" )?name="([^"]*)"[^>]* value="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		out[m[1]] = html.UnescapeString(m[2])
 	}
-	for _, m := range regexp.MustCompile(`(?s)<select id="[^"]*" name="([^"]*)"[^>]*>(.*?)</select>`).FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile(`(?s)<select (?:id="[^"]*" )?name="([^"]*)"[^>]*>(.*?)</select>`).FindAllStringSubmatch(page, -1) {
 		if o := regexp.MustCompile(`<option value="([^"]*)"[^>]* selected`).FindStringSubmatch(m[2]); o != nil {
 			out[m[1]] = html.UnescapeString(o[1])
 		}
