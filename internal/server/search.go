@@ -128,9 +128,14 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 		}
 		return c.writeShort(w, b)
 	}
+	return c.searchPage(w, doc)
+}
+
+// searchPage writes what was found as a page.
+func (c *call) searchPage(w http.ResponseWriter, doc searchDoc) (err error) {
 	view := searchView{searchDoc: doc, Searches: c.searches(), Keyed: c.s.cfg.Auth != "open"}
 	if len(doc.Groups) == 0 {
-		if view.Near, err = c.nearName(p.asked); err != nil {
+		if view.Near, err = c.nearName(doc.Query); err != nil {
 			return err
 		}
 	}
