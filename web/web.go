@@ -59,8 +59,8 @@ var files = sync.OnceValues(func() ([]File, map[string]string) {
 	return all, hashed
 })
 
-// What packed takes away. In style sheets space means something between words only; in scripts, which have no texts of several lines, it means nothing where a
-// line begins, and what begins with two slashes is a comment.
+// What packed takes away. In style sheets space means something between words only; in scripts, whose only text of several lines is a style sheet, it means nothing
+// where a line begins, and what begins with two slashes is a comment.
 var (
 	styleComments = regexp.MustCompile(`(?s)/\*.*?\*/`)
 	styleSpace    = regexp.MustCompile(`\s*([{};,>])\s*|(:)\s+|\s+`)

@@ -237,8 +237,6 @@ type functionDoc struct {
 	Description string        `json:"description"`
 	Arguments   []argumentDoc `json:"arguments"`
 	Returns     []string      `json:"returns"`
-
-	About string `json:"-"` // Description in the language of the page
 }
 
 type argumentDoc struct {
@@ -251,7 +249,7 @@ var functionTypes = map[cql2.Type]string{cql2.TypeText: "string", cql2.TypeInteg
 func (s *Server) functions(c *call) (*answer, error) {
 	doc := functionsDoc{}
 	for _, f := range cql2.Functions {
-		d := functionDoc{Name: f.Name, Description: f.Description, About: c.text(fmt.Sprintf("functions.about.%s", f.Name)), Returns: []string{functionTypes[f.Returns]}}
+		d := functionDoc{Name: f.Name, Description: c.text(fmt.Sprintf("functions.about.%s", f.Name)), Returns: []string{functionTypes[f.Returns]}}
 		for _, a := range f.Args {
 			d.Arguments = append(d.Arguments, argumentDoc{Type: []string{functionTypes[a]}})
 		}

@@ -156,7 +156,7 @@ func (c *call) frameKey(p *store.Page, parts *itemsParts) string {
 
 // selects reports whether chosenBy is more than nothing.
 func (c *call) selects() (some bool) {
-	c.eachReplayed(func(string, string) { some = true }, "f", "lang", "limit", "offset", "cursor", "resulttype")
+	c.eachReplayed(func(string, string) { some = true }, ofThePage...)
 	return some
 }
 

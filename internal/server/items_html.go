@@ -112,10 +112,11 @@ type itemsTold struct {
 	sizes                []string // of files by format; nil: they are not asked for here
 }
 
+// ofThePage are the parameters of a page of features that do not say which features there are, nor how they are written.
+var ofThePage = []string{"f", "lang", "limit", "offset", "cursor", "resulttype"}
+
 // chosenBy is what a page of features is chosen by, and how they are written.
-func (c *call) chosenBy() []string {
-	return c.replay("f", "lang", "limit", "offset", "cursor", "resulttype")
-}
+func (c *call) chosenBy() []string { return c.replay(ofThePage...) }
 
 // itemsDoc is the page of features, with marks in the place of its parts.
 func (c *call) itemsDoc(p *store.Page, parts *itemsParts, told itemsTold) (*page, error) {

@@ -94,6 +94,14 @@ func TestFunctionsWork(t *testing.T) {
 	a := serve(t, shared(t, "cql2/ne110m4cql2.gpkg"), nil)
 	calls := map[string]string{"abs": "abs(-pop_other) = pop_other AND pop_other > 0", "ceil": "ceil(0.5) = 1", "floor": "floor(1.5) = 1", "left": "left(name,3) = 'Ber'", "length": "length(name) = 4",
 		"day": `day("date") = 16`, "month": `month("date") = 4`, "year": `year("date") = 2022`}
+	told := map[string]bool{}
+	for _, f := range append(a.get("/functions?lang=nn").wants(200).json()["functions"].([]any), a.get("/functions?lang=en").wants(200).json()["functions"].([]any)...) {
+		if d := f.(map[string]any)["description"].(string); told[d] || strings.HasPrefix(d, "functions.") {
+			t.Errorf("a function is told as %q, as another is or in another language", d)
+		} else {
+			told[d] = true
+		}
+	}
 	for _, f := range a.get("/functions").wants(200).json()["functions"].([]any) {
 		name := f.(map[string]any)["name"].(string)
 		call, ok := calls[name]

@@ -284,15 +284,20 @@ func (qu *question) firsts(c *conn, q store.Query) (ids idSet, ok bool, err erro
 	if err != nil {
 		return ids, false, err
 	}
+	sql, args := qu.idsBy(d)
+	err = c.query(sql, args, func(r row) error { ids.add(qu.l, r, 0); return nil })
+	return ids, true, err
+}
+
+// idsBy selects the ids of the rows of an access path.
+func (qu *question) idsBy(d sqlq.AccessPath) (sql string, args []any) {
 	b := sqlq.New(sqlq.Steady{}).Text("SELECT ")
 	if d.All && d.Key != "" && quote(d.Key) == qu.l.key {
 		b.Text(d.Owner).Add(d.Probe)
 	} else {
 		b.Text(qu.l.idExpr(alias)).Add(d.Join)
 	}
-	sql, args := b.SQL()
-	err = c.query(sql, args, func(r row) error { ids.add(qu.l, r, 0); return nil })
-	return ids, true, err
+	return b.SQL()
 }
 
 // cheapest returns the access path that reads the fewest rows. It counts in each until one ends.

@@ -306,13 +306,7 @@ func (qu *question) spelledAmong(c *conn, t *spellings, found textSet, part spel
 			return nil, false, err
 		}
 	}
-	b := sqlq.New(sqlq.Steady{}).Text("SELECT ")
-	if d.All && d.Key != "" && quote(d.Key) == qu.l.key {
-		b.Text(d.Owner).Add(d.Probe)
-	} else {
-		b.Text(qu.l.idExpr(alias)).Add(d.Join)
-	}
-	sql, args := b.SQL()
+	sql, args := qu.idsBy(d)
 	err = c.query(sql, args, func(r row) error {
 		id := r.Int(0)
 		at, _ := slices.BinarySearchFunc(t.rows, id, func(x spelled, id int64) int { return cmp.Compare(x.id, id) })
