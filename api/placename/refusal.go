@@ -37,14 +37,20 @@ func (e *Refusal) Text(l Lang) string {
 	return b.String()
 }
 
-// Text tells the fault in language l: path, value shortened to 64 characters, cure.
-func (f Fault) Text(l Lang) string {
+// Cure tells what would be right in language l, without a full stop.
+func (f Fault) Cure(l Lang) string {
 	cure := reasons[f.Reason][l]
 	if strings.Contains(cure, "%d") {
-		cure = fmt.Sprintf(cure, f.N)
+		return fmt.Sprintf(cure, f.N)
 	} else if strings.Contains(cure, "%s") {
-		cure = fmt.Sprintf(cure, f.Right)
+		return fmt.Sprintf(cure, f.Right)
 	}
+	return cure
+}
+
+// Text tells the fault in language l: path, value shortened to 64 characters, cure.
+func (f Fault) Text(l Lang) string {
+	cure := f.Cure(l)
 	if f.Value == "" {
 		return f.Path + ": " + cure + "."
 	}

@@ -60,6 +60,7 @@ type call struct {
 	unfinished bool     // the answer lacks what will be known soon
 
 	soapOperation string // of the contract, once the message was read
+	soapFailure   soapFailure
 
 	began time.Time // see call.now; zero: nobody has asked
 }

@@ -43,6 +43,9 @@ func (s *Server) newSOAP() *soap.Service {
 			return s.flight.piece(wholeSOAP), s.flight.admit(held)
 		},
 		Called: func(r *http.Request, operation string) { callOf(r).soapOperation = operation },
+		Failed: func(r *http.Request, text func(contract.Lang) string, cause error) {
+			callOf(r).soapFailure = soapFailure{text, cause}
+		},
 	})
 }
 
@@ -167,8 +170,7 @@ type soapView struct {
 	Fields                 []soapField
 	faulty
 	Written  bool   // the request was written as XML
-	Broken   string // where it is no XML, as a sentence; "" for nothing
-	Fault    string // what the service says is wrong with it; "" for nothing
+	Broken   bool   // and is none
 	Response string // what came back; "" before the form was sent
 	Status   int    // of the response; 0 before the form was sent
 	Keyed    bool   // searches need a key
@@ -246,9 +248,10 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 		return err
 	}
 	if c.r.PostForm.Has("request") {
-		v.Request = c.r.PostForm.Get("request")
-		if v.Broken = c.brokenXML(v.Request); v.Broken != "" {
-			v.Written = true
+		v.Request, v.Written = c.r.PostForm.Get("request"), true
+		if said := c.brokenXML(v.Request); said != "" {
+			v.Broken = true
+			v.Faults = c.ofMessage(said)
 			return c.writeSOAPForm(w, v)
 		}
 	} else {
@@ -267,7 +270,6 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 		}
 		v.Request = s.envelope(r)
 	}
-	v.Written = c.r.PostForm.Has("request")
 	req, err := http.NewRequestWithContext(c.r.Context(), http.MethodPost, v.Endpoint, strings.NewReader(v.Request))
 	if err != nil {
 		return err
@@ -276,7 +278,8 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 	res := &recorder{header: http.Header{}, limit: trySize}
 	s.soap.Call(res, req)
 	v.Status, v.Response = res.status, res.text()
-	v.Hits, v.Fault = c.hitsOf(v.Response), faultOf(v.Response)
+	v.Hits = c.hitsOf(v.Response)
+	v.tellFailure(c)
 	return c.writeSOAPForm(w, v)
 }
 
@@ -315,7 +318,7 @@ func operationNames() []string {
 
 // writeSOAPForm writes the page with the form.
 func (c *call) writeSOAPForm(w http.ResponseWriter, v soapView) error {
-	return c.writeSOAPPage(w, &page{Name: "soap", Title: c.text("soap.title"), Description: c.text("soap.description"), Crumbs: c.crumbs(""), Data: &v, Refused: v.Faults != nil || v.Broken != ""})
+	return c.writeSOAPPage(w, &page{Name: "soap", Title: c.text("soap.title"), Description: c.text("soap.description"), Crumbs: c.crumbs(""), Data: &v, Refused: v.Refused(), Instance: "urn:grense:request:" + c.id})
 }
 
 func (c *call) writeSOAPPage(w http.ResponseWriter, pg *page) error {

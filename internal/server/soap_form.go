@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -283,20 +282,54 @@ func (c *call) brokenXML(message string) string {
 	}
 }
 
-// faultOf is the text of a fault; "" for none.
-func faultOf(answer string) string {
-	d := xml.NewDecoder(bytes.NewReader([]byte(answer)))
-	for {
-		token, err := d.Token()
-		if err != nil {
-			return ""
+// soapFailure is the fault that a search was answered with; text is nil where there was none.
+type soapFailure struct {
+	text  func(contract.Lang) string
+	cause error
+}
+
+// ofMessage is what is wrong with a message that was written as XML.
+func (c *call) ofMessage(said string) []fieldFault {
+	return []fieldFault{{Name: "request", Title: c.text("soap.xml"), Text: said, Target: "request"}}
+}
+
+// tellFailure tells what the service found wrong, beside the fields that it is of.
+func (v *soapView) tellFailure(c *call) {
+	if c.soapFailure.text == nil {
+		return
+	}
+	lang := contract.LangOf(c.lang)
+	refusal, _ := errors.AsType[*contract.Refusal](c.soapFailure.cause)
+	switch {
+	case v.Written:
+		v.Faults = c.ofMessage(c.soapFailure.text(lang))
+	case refusal == nil:
+		v.Trouble = c.soapFailure.text(lang)
+	default:
+		for _, x := range refusal.Faults {
+			v.tellFault(c, x, lang)
 		}
-		if start, ok := token.(xml.StartElement); ok && (start.Name.Local == "faultstring" || start.Name.Local == "Text") {
-			var text string
-			if d.DecodeElement(&text, &start) != nil {
-				return ""
-			}
-			return strings.TrimSpace(text)
+	}
+}
+
+// tellFault tells one fault, beside the field that it is of, where the form has one.
+func (v *soapView) tellFault(c *call, x contract.Fault, lang contract.Lang) {
+	path := strings.Split(x.Path, "/")
+	i := slices.IndexFunc(v.Fields, func(f soapField) bool {
+		return slices.ContainsFunc(path, func(name string) bool { return strings.EqualFold(name, f.Name) })
+	})
+	switch {
+	case x.Reason == contract.TooManyHits:
+		v.Trouble = c.text("soap.too-many", inDigits(strconv.FormatInt(x.N, 10), c.lang))
+	case i < 0:
+		v.Trouble = x.Text(lang)
+	case v.Fields[i].Fault == nil:
+		f := &v.Fields[i]
+		said := c.text("fault.missing")
+		if f.Value != "" {
+			said = capital(x.Cure(lang)) + "."
 		}
+		f.Fault = &fieldFault{Name: f.Name, Title: f.Title, Text: said, Target: "s-" + f.Name}
+		v.Faults = append(v.Faults, *f.Fault)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"grense/api/placename"
+	"grense/internal/config"
 )
 
 func TestPlaceNamesAreSearchedByForm(t *testing.T) {
@@ -57,13 +58,69 @@ func TestPlaceNamesAreSearchedByForm(t *testing.T) {
 			t.Errorf("municipality %s: no %q", typed, want)
 		}
 	}
-	if page = ask("en", url.Values{"operation": {"findSteder"}, "Stedsnavn": {"*"}}); !strings.Contains(page, "The service answers:") {
-		t.Error("what the service refuses is not told")
-	}
 	for _, op := range placename.TheContract().Operations {
 		ask("nb", url.Values{"operation": {op.Name}, "Stedsnavn": {"Os*"}, "Soeketekst": {"norske"}, "Kommunenummer": {"0301"}, "Gaardsnummer": {"1"}, "Aar": {"2012"}, "Avsluttet": {"true"}, "VedtattEtter": {"2001-01-01"}, "OppdatertFoer": {"2024-01-01"}})
 		if n := strings.Count(string(a.get("/soap/stedsnavn/v1?f=html&lang=en&operation="+op.Name).wants(200).Body), `id="s-`); n == 0 {
 			t.Errorf("%s has no fields", op.Name)
 		}
+	}
+}
+
+// TestWhatTheServiceRefusesStandsBesideItsField asks what the form itself cannot see to be wrong.
+func TestWhatTheServiceRefusesStandsBesideItsField(t *testing.T) {
+	t.Parallel()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, func(c *config.Config) { c.SOAP.MaxHits = 5 })
+	ask := func(lang string, fields url.Values) string {
+		t.Helper()
+		r := a.post("/soap/stedsnavn/v1?f=html&lang="+lang, "application/x-www-form-urlencoded", fields.Encode(), "Origin", a.URL).wants(200)
+		for _, f := range htmlFaults(r.Body) {
+			t.Errorf("%v: %s", fields, f)
+		}
+		return string(r.Body)
+	}
+	for _, x := range []struct {
+		lang, operation string
+		typed           map[string]string
+		field, said     string
+	}{
+		{"nb", "findSteder", map[string]string{"Stedsnavn": "*"}, "Stedsnavn", "Et mønster må ha minst 2 tegn som ikke er * eller ?."},
+		{"nn", "findSteder", map[string]string{"Stedsnavn": "*"}, "Stedsnavn", "Eit mønster må ha minst 2 teikn som ikkje er * eller ?."},
+		{"en", "findSteder", map[string]string{"Stedsnavn": "*"}, "Stedsnavn", "A pattern needs at least 2 characters other than * and ?."},
+		{"nb", "findStederForMatrikkelenhetreferanse", map[string]string{"Kommunenummer": "Oslo"}, "Gaardsnummer", "Fyll ut dette."},
+		{"en", "findStederForMatrikkelenhetreferanse", map[string]string{"Kommunenummer": "", "Gaardsnummer": "one", "Stedsnavn": "Oslo"}, "Gaardsnummer", "Must be numbers, with commas and hyphens between them, such as 1-5,7."},
+		{"nn", "findBoeker", map[string]string{}, "Soeketekst", "Fyll ut dette."},
+		{"en", "findNavnesaker", map[string]string{"Beskrivelse": strings.Repeat("x", 2000)}, "Beskrivelse", "Must have at most "},
+	} {
+		typed := url.Values{"operation": {x.operation}}
+		for name, value := range x.typed {
+			typed.Set(name, value)
+		}
+		page := ask(x.lang, typed)
+		for _, want := range []string{`<span class="fault" id="s-` + x.field + `-fault">` + x.said, `aria-invalid="true" aria-describedby="s-` + x.field + `-fault"`, `<a href="#s-` + x.field + `">`, map[bool]string{true: "<title>Error: ", false: "<title>Feil: "}[x.lang == "en"], "&lt;S:Fault&gt;"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s %v in %s: no %s", x.operation, x.typed, x.lang, want)
+			}
+		}
+		if strings.Contains(page, `id="answer"`) {
+			t.Errorf("%s %v has an answer", x.operation, x.typed)
+		}
+		for name, value := range x.typed {
+			if got := fieldsOf(page)[name]; got != value {
+				t.Errorf("%s: %s has %q, typed was %q", x.operation, name, got, value)
+			}
+		}
+	}
+	for lang, want := range map[string]string{"nb": "Søket gir flere enn 5 treff.", "nn": "Søket gjev fleire enn 5 treff.", "en": "The search gives more than 5 hits."} {
+		if page := ask(lang, url.Values{"operation": {"findSteder"}, "NavneobjekttyperIds": {"kommune"}}); !strings.Contains(page, want) || strings.Contains(page, `id="answer"`) {
+			t.Errorf("too many hits are not told in %s", lang)
+		}
+	}
+	written := `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body><a/></S:Body></S:Envelope>`
+	if page := ask("nn", url.Values{"operation": {"findSteder"}, "request": {written}}); !strings.Contains(page, `<span class="fault" id="request-fault">Body = &#34;a&#34;: tenesta har ingen slik operasjon.`) || !strings.Contains(page, `aria-invalid="true" aria-describedby="request-fault"`) || !strings.Contains(page, "<details id=\"xml\" open>") {
+		t.Error("a fault of a message is not told beside it")
 	}
 }

@@ -228,6 +228,9 @@ func (s *Service) fail(w http.ResponseWriter, r *http.Request, e *envelope, f *f
 		w.Header().Set("Retry-After", "1")
 	}
 	s.logFault(r, f, id, status, operation)
+	if s.config.Failed != nil {
+		s.config.Failed(r, f.text, f.cause)
+	}
 	buffer := s.buffers.Get().(*[]byte)
 	defer s.buffers.Put(buffer)
 	b := appendFault((*buffer)[:0], e, f, faultContext{base, lang, id})

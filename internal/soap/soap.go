@@ -47,6 +47,8 @@ type Config struct {
 	Hold func(change, held int) (most int, err error)
 	// Called is told the operation of a call once it is known. May be nil.
 	Called func(r *http.Request, operation string)
+	// Failed is told what a fault says, in each language, and why; the cause may be nil. May be nil.
+	Failed func(r *http.Request, text func(placename.Lang) string, cause error)
 	// Logger gets the causes of internal faults and a line for each call. Defaults to slog.Default().
 	Logger *slog.Logger
 }
