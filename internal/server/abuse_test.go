@@ -243,3 +243,31 @@ func TestInjectionsChangeNothing(t *testing.T) {
 		t.Errorf("%d features afterwards", n)
 	}
 }
+
+// TestAnswersToManyFaultsAreShort sends requests that are nothing but faults: what is told of them is not many times what was sent.
+func TestAnswersToManyFaultsAreShort(t *testing.T) {
+	a := serve(t, "", nil)
+	var b strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&b, "&p%d=1", i)
+	}
+	for _, f := range []string{"json", "html"} {
+		r := a.get("/collections/kommuner/items?f=" + f + b.String()).wants(400)
+		if len(r.Body) > 100_000 {
+			t.Errorf("f=%s: %d bytes", f, len(r.Body))
+		}
+		if f == "json" && !strings.HasSuffix(r.json()["detail"].(string), "; and 4950 more faults") {
+			t.Errorf("%.300s", r.Body)
+		}
+	}
+}
+
+// TestPagesWithoutARevisionHaveNoETag: what differs by who asks must not be taken for what was sent before.
+func TestPagesWithoutARevisionHaveNoETag(t *testing.T) {
+	a := serve(t, "", nil)
+	for _, header := range [][]string{{"Accept-Encoding", "identity"}, {"Accept-Encoding", "gzip"}} {
+		if r := a.get("/key?f=html", header...).wants(200); r.Header["Etag"] != nil {
+			t.Errorf("%v: ETag %q", header, r.Header["Etag"])
+		}
+	}
+}

@@ -80,6 +80,9 @@ func classify(err error) *problem.Error {
 	return problem.Of(err)
 }
 
+// mostFaults is how many faults a problem tells at most, so that a request of faults alone is not answered with many times its bytes.
+const mostFaults = 50
+
 // problemOf turns an error into the document that the client gets. Keys are blotted out of what the client sent.
 func (c *call) problemOf(e *problem.Error) ogcapi.Problem {
 	st := status[e.Kind]
@@ -92,7 +95,7 @@ func (c *call) problemOf(e *problem.Error) ogcapi.Problem {
 	}
 	if e.Kind != problem.Internal {
 		p.Detail = e.Detail
-		for _, f := range e.Faults {
+		for _, f := range e.Faults[:min(len(e.Faults), mostFaults)] {
 			p.Faults = append(p.Faults, ogcapi.Fault{In: f.In, Name: redact(clip(f.Param)), Value: redact(clip(f.Value)), Cure: redact(f.Cure), Pos: f.Pos})
 		}
 	}
@@ -109,6 +112,9 @@ func (c *call) problemOf(e *problem.Error) ogcapi.Problem {
 			b.WriteString(": " + f.Cure)
 		}
 		p.Detail = b.String()
+	}
+	if more := len(e.Faults) - mostFaults; more > 0 && p.Detail != "" {
+		p.Detail += "; and " + strconv.Itoa(more) + " more faults"
 	}
 	if p.Detail == "" {
 		p.Detail = details[e.Kind]

@@ -104,7 +104,7 @@ func (c *call) writeBody(w http.ResponseWriter, status int, b *body) {
 		h["Content-Encoding"] = gzipped
 	}
 	values := [2]string{etag, strconv.Itoa(len(plain))}
-	if status == http.StatusOK {
+	if status == http.StatusOK && b.etag != "" {
 		h["Etag"] = values[0:1:1]
 		if matches(c.r.Header["If-None-Match"], etag) {
 			h.Del("Content-Encoding")

@@ -127,3 +127,27 @@ func parsed(t testing.TB, c *store.Collection, text string) cql2.Expr {
 	}
 	return e
 }
+
+// TestOnlyTablesThatCannotBeReadAreToldAsNotServed: one of whose columns some may be read is served with those.
+func TestOnlyTablesThatCannotBeReadAreToldAsNotServed(t *testing.T) {
+	t.Parallel()
+	url := base(t, `CREATE TABLE apen (id INT PRIMARY KEY, hemmelig TEXT, geom GEOMETRY(Point, 4258)); CREATE TABLE lukket (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258))`)
+	role, asRole := roleOf(t, url)
+	run(t, url, "GRANT SELECT (id, geom) ON apen TO "+role)
+	list, err := postgis.Inspect(context.Background(), asRole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, a := range list {
+		if strings.Contains(a.Text, "is not served") {
+			told = append(told, a.Text)
+		}
+	}
+	if len(told) != 1 || !strings.HasPrefix(told[0], "public.lukket ") {
+		t.Errorf("%q", told)
+	}
+	if _, ok := openStore(t, asRole, postgis.Options{}).Catalog().Collection("apen"); !ok {
+		t.Error("apen is not served")
+	}
+}

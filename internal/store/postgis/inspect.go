@@ -156,7 +156,7 @@ func (i *inspector) tables(ctx context.Context) error {
 		JOIN pg_type y ON y.oid = a.atttypid AND y.typname IN ('geometry', 'geography')
 		WHERE NOT c.relispartition AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema'`
 	err := each(ctx, i.c, `SELECT DISTINCT quote_ident(n.nspname), quote_ident(n.nspname) || '.' || quote_ident(c.relname), has_schema_privilege(n.oid, 'USAGE')`+list+`
-		AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')) ORDER BY 2`, func(rows pgx.Rows) error {
+		AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')) ORDER BY 2`, func(rows pgx.Rows) error {
 		var schema, table string
 		var use bool
 		err := rows.Scan(&schema, &table, &use)
