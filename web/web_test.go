@@ -385,3 +385,32 @@ func values(m map[string]string) (out []string) {
 	}
 	return out
 }
+
+// TestTranslatedAnswersAreThoseOfTheSources: a form that no source has translates nothing, and a place beyond its values is shown as a fault.
+func TestTranslatedAnswersAreThoseOfTheSources(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for _, text := range sources(t, "../internal/*/*.go") {
+		all.WriteString(text)
+	}
+	said, n := all.String(), 0
+	for _, lang := range web.Languages() {
+		for name, text := range catalogue(t, lang) {
+			form, is := strings.CutPrefix(name, "told.")
+			if !is {
+				continue
+			}
+			if n++; !strings.Contains(said, strconv.Quote(form)) {
+				t.Errorf("nothing says %q", form)
+			}
+			for _, m := range regexp.MustCompile(`%(?:\[(\d+)\]s|\[(\d+)\]d|(%)|.)`).FindAllStringSubmatch(text, -1) {
+				if at, _ := strconv.Atoi(m[1] + m[2]); m[3] == "" && (at < 1 || at > len(verbs.FindAllString(form, -1))) {
+					t.Errorf("%s: %q has no value for %s", lang, form, m[0])
+				}
+			}
+		}
+	}
+	if n < 150 {
+		t.Errorf("found only %d", n)
+	}
+}

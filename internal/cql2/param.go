@@ -21,33 +21,35 @@ func ParseInterval(s string, zone *time.Location) (from, to *time.Time, err erro
 	if !isInterval {
 		end = start
 	}
-	bad := func(cure string) (*time.Time, *time.Time, error) {
-		return nil, nil, problem.Invalidf("datetime", clip(s), "%s", cure)
+	bad := func(cure problem.Saying) (*time.Time, *time.Time, error) {
+		return nil, nil, problem.InvalidSaid("datetime", clip(s), cure)
 	}
 	openStart, openEnd := isInterval && isOpen(start), isInterval && isOpen(end)
 	if openStart && openEnd {
-		return bad("an interval needs a start or an end; without datetime all times are selected, and all versions of features by 0001-01-01/..")
+		return bad(problem.Sayf("an interval needs a start or an end; without datetime all times are selected, and all versions of features by 0001-01-01/.."))
 	}
 	if strings.HasPrefix(start, "P") || strings.HasPrefix(end, "P") {
-		return bad("durations are not read; write start/end with two dates or timestamps")
+		return bad(problem.Sayf("durations are not read; write start/end with two dates or timestamps"))
 	}
-	const shape = " is no date or timestamp; write for instance 2024-02-29, 2024-02-29T12:30:00Z, 2024-01-01/2024-12-31 or 2024-01-01/.."
+	noTime := func(text string) problem.Saying {
+		return problem.Sayf("'%s' is no date or timestamp; write for instance 2024-02-29, 2024-02-29T12:30:00Z, 2024-01-01/2024-12-31 or 2024-01-01/..", clip(text))
+	}
 	if !openStart {
 		first, _, ok := parseMoment(start, zone)
 		if !ok {
-			return bad("'" + clip(start) + "'" + shape)
+			return bad(noTime(start))
 		}
 		from = &first
 	}
 	if !openEnd {
 		_, last, ok := parseMoment(end, zone)
 		if !ok {
-			return bad("'" + clip(end) + "'" + shape)
+			return bad(noTime(end))
 		}
 		to = &last
 	}
 	if from != nil && to != nil && from.After(*to) {
-		return bad("the interval ends before it starts")
+		return bad(problem.Sayf("the interval ends before it starts"))
 	}
 	return from, to, nil
 }
@@ -82,19 +84,19 @@ func parseMoment(s string, zone *time.Location) (first, last time.Time, ok bool)
 // ParseBBox parses the parameter bbox (OGC 17-069r4, 7.15.3): four numbers, or six with heights, in the axis order of the CRS in. Prop
 // of the result is empty. A box that reaches beyond the domain of the CRS is cut off there; one wholly outside is refused. An error is a *problem.Error.
 func ParseBBox(s string, in crs.ID) (BBox, error) {
-	bad := func(cure string) (BBox, error) { return BBox{}, problem.Invalidf("bbox", clip(s), "%s", cure) }
+	bad := func(cure problem.Saying) (BBox, error) { return BBox{}, problem.InvalidSaid("bbox", clip(s), cure) }
 	if !in.Valid() {
-		return bad("the CRS " + in.String() + " is not served")
+		return bad(problem.Sayf("the CRS %v is not served", in))
 	}
 	parts := strings.Split(s, ",")
 	if len(parts) != 4 && len(parts) != 6 {
-		return bad("a box has 4 numbers, or 6 with heights, in the order " + axes(in) + "; for instance " + exampleBox(in))
+		return bad(problem.Sayf("a box has 4 numbers, or 6 with heights, in the order %s; for instance %s", problem.Sayf(axes(in)), exampleBox(in)))
 	}
 	v := make([]float64, len(parts))
 	for i, p := range parts {
 		f, err := strconv.ParseFloat(strings.TrimSpace(p), 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || strings.ContainsAny(p, "xXpP_") {
-			return bad("'" + clip(p) + "' is no number; write for instance " + exampleBox(in))
+			return bad(problem.Sayf("'%s' is no number; write for instance %s", clip(p), exampleBox(in)))
 		}
 		v[i] = f
 	}
@@ -103,7 +105,7 @@ func ParseBBox(s string, in crs.ID) (BBox, error) {
 		box, wrong = clamped(box, in)
 	}
 	if wrong.Form != "" {
-		return bad(wrong.String())
+		return bad(wrong)
 	}
 	return BBox{CRS: in, Box: box, Z: z}, nil
 }

@@ -46,6 +46,7 @@ func (k Kind) String() string {
 type Error struct {
 	Kind   Kind
 	Detail string  // one sentence that tells the cure; may be empty when Faults say it
+	Said   Saying  // Detail, for pages in other languages; without a form there is English only
 	Faults []Fault // all that is wrong, not only the first
 	Err    error   // cause; may be nil
 	Type   string  // URI of a class of errors that a standard names (RFC 9457, 3.1.1); "" for none
@@ -82,17 +83,23 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Invalidf reports one bad query parameter. The cure is sent to the client.
 func Invalidf(param, value, cure string, a ...any) error {
-	return &Error{Kind: Invalid, Faults: []Fault{{In: "query", Param: param, Value: value, Cure: fmt.Sprintf(cure, a...)}}}
+	return InvalidSaid(param, value, Sayf(cure, a...))
+}
+
+// InvalidSaid is Invalidf with a cure that is a saying.
+func InvalidSaid(param, value string, cure Saying) error {
+	return &Error{Kind: Invalid, Faults: []Fault{{In: "query", Param: param, Value: value, Cure: cure.String(), Said: cure}}}
 }
 
 // NotFoundf reports a missing resource. The text is sent to the client.
 func NotFoundf(format string, a ...any) error {
-	return &Error{Kind: NotFound, Detail: fmt.Sprintf(format, a...)}
+	return New(NotFound, nil, format, a...)
 }
 
 // New reports an error of kind k with a text that is sent to the client and a cause that is not.
 func New(k Kind, cause error, format string, a ...any) error {
-	return &Error{Kind: k, Detail: fmt.Sprintf(format, a...), Err: cause}
+	said := Sayf(format, a...)
+	return &Error{Kind: k, Detail: said.String(), Said: said, Err: cause}
 }
 
 // Of returns the Error in err's chain; when there is none, one of kind Internal that wraps err.

@@ -1,6 +1,9 @@
 package problem
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Saying is a sentence in English that pages may say in another language: a form of package fmt and what goes into it, which may be sayings.
 type Saying struct {
@@ -21,6 +24,9 @@ func (s Saying) In(of func(form string) (string, bool)) (string, bool) {
 	form, ok := of(s.Form)
 	if !ok {
 		return "", false
+	}
+	if !strings.Contains(form, "%") { // a translation need not tell all that goes into it
+		return form, true
 	}
 	with := make([]any, len(s.With))
 	for i, x := range s.With {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -49,6 +50,8 @@ var details = map[problem.Kind]string{
 	problem.TooMany:     "There were too many requests. Try again after the seconds in Retry-After.",
 }
 
+var foreignCursor = problem.Sayf("take the cursor from a link next or prev, together with all other parameters of that link")
+
 // retryAfter is the value of Retry-After, in seconds.
 const retryAfter = 5
 
@@ -67,7 +70,7 @@ func classify(err error) *problem.Error {
 	case errors.As(err, &p):
 		return p
 	case errors.Is(err, store.ErrCursor):
-		return &problem.Error{Kind: problem.Invalid, Err: err, Faults: []problem.Fault{{In: "query", Param: "cursor", Cure: "take the cursor from a link next or prev, together with all other parameters of that link"}}}
+		return &problem.Error{Kind: problem.Invalid, Err: err, Faults: []problem.Fault{{In: "query", Param: "cursor", Cure: foreignCursor.String(), Said: foreignCursor}}}
 	case errors.Is(err, store.ErrChanged):
 		return problem.Of(problem.New(problem.Unavailable, err, "The data changed again and again while they were read. Try again after the seconds in Retry-After."))
 	case errors.Is(err, store.ErrBusy):
@@ -158,9 +161,12 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 		gone.more.Problem = p
 	}
 	if asPage {
+		if l, ok := languageOf(askedLanguage(c.r.URL)); ok && c.values == nil { // the query was not read yet, of which links take the language
+			c.values = url.Values{"lang": {l}}
+		}
 		pg := c.formPage(e, p)
 		if pg == nil {
-			pg = c.problemPage(p)
+			pg = c.problemPage(e, p)
 		}
 		if isRetired {
 			pg.Data.(*problemView).Current = c.refCrumbs(gone.more.Current)

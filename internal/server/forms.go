@@ -25,11 +25,11 @@ type fieldFault struct {
 // faulty is a form that comes back with what is wrong.
 type faulty struct {
 	Faults  []fieldFault
-	Trouble string // why there is no answer although nothing is wrong; "" for nothing
+	Trouble shown // why there is no answer although nothing is wrong; without a text for nothing
 }
 
 // Refused reports whether the form comes back without an answer.
-func (v *faulty) Refused() bool { return v.Trouble != "" || len(v.Faults) > 0 }
+func (v *faulty) Refused() bool { return v.Trouble.Text != "" || len(v.Faults) > 0 }
 
 // Fault is what is wrong with a parameter; nil for nothing.
 func (v *faulty) Fault(name string) *fieldFault {
@@ -48,11 +48,11 @@ func (c *call) formPage(e *problem.Error, p ogcapi.Problem) *page {
 	switch e.Kind {
 	case problem.Invalid:
 		if len(p.Faults) == 0 {
-			v.Trouble = p.Detail
+			v.Trouble = c.told(e.Said, p.Detail)
 		}
 		v.Faults = c.fieldFaults(e, p.Faults)
 	case problem.Timeout, problem.TooLarge:
-		v.Trouble = c.text("problem.too-much")
+		v.Trouble.Text = c.text("problem.too-much")
 	default:
 		return nil
 	}
@@ -71,12 +71,15 @@ func (c *call) formPage(e *problem.Error, p ogcapi.Problem) *page {
 func (c *call) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []fieldFault) {
 	for i, f := range faults {
 		x := fieldFault{Name: f.Name, Title: f.Name, Value: f.Value}
-		if !c.fieldOf(&x) {
+		said := c.said(e.Faults[i].Said)
+		switch field := c.fieldOf(&x); {
+		case !field && said != "":
+			x.Text = said
+		case !field:
 			x.Text, x.Cure = c.text("fault.other"), f.Cure
-		}
-		if said := c.said(e.Faults[i].Said); x.Name == "filter" && said != "" {
+		case x.Name == "filter" && said != "":
 			x.Text += " " + said
-		} else if x.Name == "filter" {
+		case x.Name == "filter":
 			x.Cure = f.Cure
 		}
 		if strings.Contains(f.Cure, "no such parameter") {
@@ -87,11 +90,14 @@ func (c *call) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []field
 	return out
 }
 
-// said is a sentence of the filter language in the language of the page; "" where it is there in English only.
+// said is a sentence of the filter language, or of the server, in the language of the page; "" where it is there in English only.
 func (c *call) said(s problem.Saying) string {
 	text, ok := s.In(func(form string) (string, bool) {
-		text := c.text(fmt.Sprintf("cql2.%s", form))
-		return text, text != "cql2."+form
+		if text := c.text(fmt.Sprintf("cql2.%s", form)); text != "cql2."+form {
+			return text, true
+		}
+		text := c.text(fmt.Sprintf("told.%s", form))
+		return text, text != "told."+form
 	})
 	if !ok || text == "" {
 		return ""
@@ -100,6 +106,14 @@ func (c *call) said(s problem.Saying) string {
 		text += "."
 	}
 	return redact(text)
+}
+
+// told is what a saying says in the language of the page, else the English, marked as such.
+func (c *call) told(s problem.Saying, english string) shown {
+	if said := c.said(s); said != "" {
+		return shown{Text: said}
+	}
+	return shown{Text: english, Lang: "en"}
 }
 
 // capital is a text with a capital letter first.

@@ -1,12 +1,15 @@
 package server_test
 
 import (
+	"fmt"
 	"html"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"grense/internal/config"
 )
 
 func TestParametersOfFormsForgive(t *testing.T) {
@@ -188,4 +191,60 @@ func TestWhatIsWrongWithAnExpressionIsToldInTheLanguageOfThePage(t *testing.T) {
 			t.Errorf("%s: the page says %q", filter, m)
 		}
 	}
+}
+
+// TestPagesOfErrorsAreInTheLanguageOfThePage asks for what visitors most often ask wrongly, in the address line.
+func TestPagesOfErrorsAreInTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, x := range []struct {
+		path       string
+		status     int
+		nb, nn, en string
+	}{
+		{"/no/such/page", 404, "Det er ingenting på denne adressen.", "Det er ingenting på denne adressa.", "There is nothing at this address."},
+		{"/collections/byer", 404, "Det finnes ikke noe datasett «byer».", "Det finst ikkje noko datasett «byer».", "There is no collection “byer”."},
+		{"/collections/kommuner/items/9999", 404, "Datasettet kommuner har ikke noe objekt «9999».", "Datasettet kommuner har ikkje noko objekt «9999».", "The collection kommuner has no feature “9999”."},
+		{"/processes/none", 404, "Det finnes ingen prosess «none».", "Det finst ingen prosess «none».", "There is no process “none”."},
+		{"/TileMatrixSets/none", 404, "Det finnes ikke noe rutenett «none».", "Det finst ikkje noko rutenett «none».", "There is no tile matrix set “none”."},
+		{"/codelists", 404, "Dataene her har ingen kodelister;", "Dataa her har ingen kodelister;", "The data served here have no code lists;"},
+		{"/collections?x=1", 400, "Denne parameteren finnes ikke her; bruk f, lang.", "Denne parameteren finst ikkje her; bruk f, lang.", "There is no such parameter here; use f, lang."},
+		{"/collections/kommuner/items?crs=x&limit=5", 400, "Bruk et av koordinatsystemene til datasettet: ", "Bruk eit av koordinatsystema til datasettet: ", "Use one of the collection&#39;s crs: "},
+		{"/collections/kommuner/items/0301?crs=x", 400, "Bruk et av koordinatsystemene til datasettet: ", "Bruk eit av koordinatsystema til datasettet: ", "Use one of the collection&#39;s crs: "},
+		{"/codes/kommune/0301?datetime=x", 400, "Oppgi én dag eller ett tidspunkt", "Oppgje éin dag eller eitt tidspunkt", "Give one day or moment"},
+		{"/processes?limit=x", 400, "Bruk et heltall fra 1.", "Bruk eit heiltal frå 1.", "Use a whole number from 1."},
+	} {
+		for lang, want := range map[string]string{"nb": x.nb, "nn": x.nn, "en": x.en} {
+			sep := "?"
+			if strings.Contains(x.path, "?") {
+				sep = "&"
+			}
+			page := string(a.get(x.path + sep + "f=html&lang=" + lang).wants(x.status).Body)
+			if !strings.Contains(page, want) {
+				t.Errorf("%s in %s: no %q", x.path, lang, want)
+			}
+			if main := page[strings.Index(page, "<main"):]; strings.Contains(main, `lang="en"`) {
+				t.Errorf("%s in %s has English: %s", x.path, lang, main)
+			}
+			if x.status == 404 && !strings.Contains(x.path, "items") && !strings.Contains(page, `<li><a href="`+a.URL+`?f=html&amp;lang=`+lang+`">`) {
+				t.Errorf("%s in %s has no link to go on", x.path, lang)
+			}
+			for _, f := range htmlFaults([]byte(page)) {
+				t.Errorf("%s: %s", x.path, f)
+			}
+		}
+		if doc := a.get(x.path, "Accept-Language", "nb").wants(x.status).json(); strings.Contains(fmt.Sprint(doc["detail"]), x.nb) {
+			t.Errorf("%s as JSON is not in English: %v", x.path, doc["detail"])
+		}
+	}
+	rude := serve(t, "", func(c *config.Config) { c.Limits.Rate = 1 })
+	for range 200 {
+		if r := rude.get("/collections/kommuner/items?f=html&lang=nn&limit=1"); r.StatusCode == 429 {
+			if !strings.Contains(string(r.Body), "Du har spurt om meir enn tenesta svarar den einskilde") {
+				t.Errorf("too many requests are told so: %s", r.Body)
+			}
+			return
+		}
+	}
+	t.Error("no request is too many")
 }

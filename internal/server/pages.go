@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/config"
+	"grense/internal/problem"
 	"grense/web"
 )
 
@@ -330,13 +332,19 @@ func (c *call) crumbs(parent string) []crumb {
 }
 
 // problemPage shows a problem to people; with the key form when a key is what is missing, and what the collection is, but no data.
-func (c *call) problemPage(p ogcapi.Problem) *page {
+func (c *call) problemPage(e *problem.Error, p ogcapi.Problem) *page {
 	v := problemView{Problem: p, Heading: c.text(fmt.Sprintf("status.%d", p.Status))}
 	pg := &page{Name: "problem", Title: v.Heading, Data: &v}
 	if c.coll != nil {
 		pg.Crumbs = c.crumbs("collection")
 		v.Back = &pg.Crumbs[len(pg.Crumbs)-1]
+	} else if p.Status == http.StatusNotFound {
+		v.Ways = c.waysOn()
+		if n := len(v.Ways); n > 1 && c.rt != nil {
+			pg.Crumbs = v.Ways
+		}
 	}
+	c.tellProblem(&v, e)
 	if p.Status == http.StatusUnauthorized && c.coll != nil {
 		doc := c.collectionDoc(c.coll)
 		schema := schemaDoc(c, "schema")
@@ -349,10 +357,47 @@ func (c *call) problemPage(p ogcapi.Problem) *page {
 	return pg
 }
 
+// tellProblem puts what is wrong into the language of the page, as far as it is there.
+func (c *call) tellProblem(v *problemView, e *problem.Error) {
+	for i, f := range v.Faults {
+		v.Told = append(v.Told, toldFault{f.Name, f.Value, c.told(e.Faults[i].Said, f.Cure)})
+	}
+	v.Lead = c.text(fmt.Sprintf("status.%d-text", v.Status))
+	if v.Told != nil || e.Detail == "" || e.Kind == problem.Internal {
+		return
+	}
+	if said := c.told(e.Said, v.Problem.Detail); said.Lang == "" {
+		v.Lead = said.Text
+	} else {
+		v.Detail = said
+	}
+}
+
+// waysOn are the pages to go on from where there is nothing: the home page, and the list that the address lies below.
+func (c *call) waysOn() []crumb {
+	list := "collections"
+	if c.rt != nil {
+		if first, _, _ := strings.Cut(strings.TrimPrefix(c.rt.Path, "/"), "/"); slices.Contains([]string{"codelists", "processes", "jobs", "TileMatrixSets"}, first) {
+			list = strings.ToLower(first)
+		}
+	}
+	return c.crumbs(list)
+}
+
+// toldFault is what is wrong with a parameter.
+type toldFault struct {
+	Name, Value string
+	Cure        shown
+}
+
 // problemView is what an error page shows.
 type problemView struct {
 	ogcapi.Problem
 	Heading    string
+	Lead       string
+	Told       []toldFault
+	Detail     shown              // what Lead does not say, in English; without a text for nothing
+	Ways       []crumb            // to go on
 	Next       string             // where the key form leads back to
 	Back       *crumb             // the collection that was asked; nil for none
 	Current    []crumb            // what a code that was given up is now

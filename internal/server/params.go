@@ -699,7 +699,7 @@ func (c *call) paramNamed(rt *route, name string) *param {
 func holdsKey(s string) bool { return redact(s) != s }
 
 // parameterNames lists what a route takes, for the cure of an unknown parameter.
-func (c *call) parameterNames(rt *route) string {
+func (c *call) parameterNames(rt *route) problem.Saying {
 	names := []string{"f", "lang"}
 	for _, p := range c.paramsOf(rt) {
 		if p != paramDatetimeAlias {
@@ -712,9 +712,9 @@ func (c *call) parameterNames(rt *route) string {
 				names = append(names, p.Name)
 			}
 		}
-		return "use " + strings.Join(names, ", ") + "; with .like at its end the name of a text asks for words in it, with .from and .to that of a number, a day or a moment bounds it"
+		return problem.Sayf("use %s; with .like at its end the name of a text asks for words in it, with .from and .to that of a number, a day or a moment bounds it", strings.Join(names, ", "))
 	}
-	return "use " + strings.Join(names, ", ")
+	return problem.Sayf("use %s", strings.Join(names, ", "))
 }
 
 // field returns the property that a query parameter of that name filters by; nil when there is none.

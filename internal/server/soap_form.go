@@ -304,7 +304,7 @@ func (v *soapView) tellFailure(c *call) {
 	case v.Written:
 		v.Faults = c.ofMessage(c.soapFailure.text(lang))
 	case refusal == nil:
-		v.Trouble = c.soapFailure.text(lang)
+		v.Trouble.Text = c.soapFailure.text(lang)
 	default:
 		for _, x := range refusal.Faults {
 			v.tellFault(c, x, lang)
@@ -320,9 +320,9 @@ func (v *soapView) tellFault(c *call, x contract.Fault, lang contract.Lang) {
 	})
 	switch {
 	case x.Reason == contract.TooManyHits:
-		v.Trouble = c.text("soap.too-many", inDigits(strconv.FormatInt(x.N, 10), c.lang))
+		v.Trouble.Text = c.text("soap.too-many", inDigits(strconv.FormatInt(x.N, 10), c.lang))
 	case i < 0:
-		v.Trouble = x.Text(lang)
+		v.Trouble.Text = x.Text(lang)
 	case v.Fields[i].Fault == nil:
 		f := &v.Fields[i]
 		said := c.text("fault.missing")
