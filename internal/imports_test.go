@@ -39,7 +39,7 @@ var may = map[string]string{
 	"internal/history":         "internal/store internal/cql2",
 	"internal/feed":            "internal/store",
 	"internal/placename":       "internal/cache internal/store internal/cql2 internal/crs internal/feature api/placename",
-	"internal/soap":            "internal/placename api/placename",
+	"internal/soap":            "internal/cache internal/placename api/placename",
 	"internal/ingest":          "internal/store internal/cql2 internal/crs internal/wkb",
 	"internal/demo":            "internal/store internal/cql2 internal/crs internal/wkb",
 	"internal/register":        "internal/store internal/cql2 internal/crs internal/wkb internal/demo",

@@ -16,7 +16,7 @@ import (
 	"grense/internal/store"
 )
 
-// answers are whole answers to GET, kept from the second time that the same is asked, and sent for as long as the data are as they were. What is asked once, as a
+// answers are whole answers to GET, and to searches by SOAP, kept from the second time that the same is asked, and sent for as long as the data are as they were. What is asked once, as a
 // crawl asks, is not kept. It is safe for concurrent use.
 type answers struct {
 	*cache.Cache[answerKey, *keptAnswer]
@@ -104,9 +104,15 @@ func (s *Server) stream(c *call, w http.ResponseWriter) error {
 		return c.rt.Stream(c, w)
 	}
 	k := answerKey{root: c.root, mount: c.mount, path: c.r.URL.EscapedPath(), query: c.canonical(), media: c.rep.Media, lang: c.lang, gzip: acceptsGzip(c.r), files: s.filesListed()}
-	old, ok := s.answers.Get(k)
-	if !ok && !s.answers.again(k) {
-		return c.rt.Stream(c, w)
+	return c.keptOr(w, k, func() error { return c.rt.Stream(c, w) })
+}
+
+// keptOr answers with what is kept for a key, or by made, whose answer may be kept then.
+func (c *call) keptOr(w http.ResponseWriter, k answerKey, made func() error) error {
+	all := c.s.answers
+	old, ok := all.Get(k)
+	if !ok && !all.again(k) {
+		return made()
 	}
 	state, err := c.stateOfAll()
 	if err != nil {
@@ -117,17 +123,17 @@ func (s *Server) stream(c *call, w http.ResponseWriter) error {
 		return c.sendKept(w, old)
 	}
 	if state == "" {
-		return c.rt.Stream(c, w)
+		return made()
 	}
-	if busy := s.answers.begin(k); busy != nil {
-		if made := c.awaitAnswer(busy, k); made.of(state, day) {
-			return c.sendKept(w, made)
+	if busy := all.begin(k); busy != nil {
+		if other := c.awaitAnswer(busy, k); other.of(state, day) {
+			return c.sendKept(w, other)
 		}
-		return c.rt.Stream(c, w)
+		return made()
 	}
-	defer s.answers.end(k)
+	defer all.end(k)
 	c.keep = &keeping{key: k, state: state, day: day}
-	return c.rt.Stream(c, w)
+	return made()
 }
 
 // awaitAnswer is the answer that another request makes; nil when there is none in time.

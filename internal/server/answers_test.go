@@ -235,21 +235,28 @@ func (x *counters) writer() (set func(row, n int) error) {
 			return err
 		}
 	}
-	db, err := sqlite.OpenConn(x.path, sqlite.OpenReadWrite)
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	x.t.Cleanup(func() { db.Close() })
-	db.SetBlockOnBusy()
-	for _, name := range []string{"ST_MinX", "ST_MaxX", "ST_MinY", "ST_MaxY", "ST_IsEmpty"} { // which the triggers of the index call
-		f := func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) { return sqlite.IntegerValue(0), nil }
-		if err := db.CreateFunction(name, &sqlite.FunctionImpl{NArgs: 1, AllowIndirect: true, Scalar: f}); err != nil {
-			x.t.Fatal(err)
-		}
-	}
+	db := writable(x.t, x.path)
 	return func(row, n int) error {
 		return sqlitex.Execute(db, "UPDATE tellere SET navn = ? WHERE id = ?", &sqlitex.ExecOptions{Args: []any{counterText(row, n), strconv.Itoa(row)}})
 	}
+}
+
+// writable opens a GeoPackage that others serve, with the functions that the triggers of its index call.
+func writable(t testing.TB, path string) *sqlite.Conn {
+	t.Helper()
+	db, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.SetBlockOnBusy()
+	for _, name := range []string{"ST_MinX", "ST_MaxX", "ST_MinY", "ST_MaxY", "ST_IsEmpty"} {
+		f := func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) { return sqlite.IntegerValue(0), nil }
+		if err := db.CreateFunction(name, &sqlite.FunctionImpl{NArgs: 1, AllowIndirect: true, Scalar: f}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return db
 }
 
 // TestKeptAnswersFollowWriters: ten programs write while others ask the same again and again; no answer misses what was committed before it was asked for.

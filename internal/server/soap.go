@@ -46,7 +46,39 @@ func (s *Server) newSOAP() *soap.Service {
 		Failed: func(r *http.Request, text func(contract.Lang) string, cause error) {
 			callOf(r).soapFailure = soapFailure{text, cause}
 		},
+		Caches: s.caches,
+		Keep:   s.keepSOAP,
+		Whole:  sendSOAP,
 	})
+}
+
+// keepSOAP answers a search with what is kept for it, or by made. What the form asks for is made each time.
+func (s *Server) keepSOAP(w http.ResponseWriter, r *http.Request, question []byte, made func() error) error {
+	c := callOf(r)
+	if s.answers == nil || !c.posted(w) {
+		return made()
+	}
+	err := c.keptOr(c.rw, answerKey{root: c.root, mount: c.mount, path: soapPath, query: string(question), media: w.Header().Get("Content-Type"), gzip: acceptsGzip(r)}, made)
+	if err != nil && c.rw.status != 0 {
+		panic(http.ErrAbortHandler) // a part of it is out
+	}
+	return err
+}
+
+// sendSOAP sends an answer of SOAP that is whole.
+func sendSOAP(w http.ResponseWriter, r *http.Request, b []byte) error {
+	c := callOf(r)
+	if !c.posted(w) {
+		_, err := w.Write(b)
+		return err
+	}
+	return c.writeOnce(c.rw, b)
+}
+
+// posted reports whether w takes the answer to the call itself, and not one that a page shows.
+func (c *call) posted(w http.ResponseWriter) bool {
+	_, shown := w.(*recorder)
+	return !shown && c.rw != nil
 }
 
 // wholeSOAP is the size, in bytes, up to which an answer of SOAP is made whole.

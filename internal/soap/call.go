@@ -32,28 +32,23 @@ func (s *Service) Call(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, &envelope{version: m.version}, f)
 		return
 	}
-	e, f := parse(body, m.version, s.config.Limits)
+	x, f := s.message(body, m.version)
+	if x.operation != "" && s.config.Called != nil {
+		s.config.Called(r, x.operation)
+	}
+	e, request := x.envelope, x.request
 	if f != nil {
 		s.fail(w, r, e, f)
 		return
 	}
-	if _, ok := placename.TheContract().Operation(e.child.Name); ok && s.config.Called != nil {
-		s.config.Called(r, e.child.Name)
-	}
-	request, err := placename.Decode(e.child, s.bases, s.config.Unknown)
-	if err != nil {
-		s.fail(w, r, e, failureOf(err))
-		return
-	}
 	s.logCall(r, request)
-	for range tries {
-		var answer placename.Answer
-		if answer, err = s.config.Searcher.Search(r.Context(), request); err == nil {
-			err = (&reply{s: s, w: w, r: r, envelope: e, operation: request.Operation()}).write(answer)
-		}
-		if !errors.Is(err, placename.ErrChanged) {
-			break
-		}
+	var err error
+	made := func() error { return s.answer(w, r, e, request) }
+	if s.config.Keep == nil || e.relates != nil { // such an answer names the message
+		err = made()
+	} else {
+		w.Header().Set("Content-Type", contentTypeOf(e.version))
+		err = s.config.Keep(w, r, x.question, made)
 	}
 	if err != nil && errors.Is(r.Context().Err(), context.Canceled) {
 		panic(http.ErrAbortHandler) // the client left
@@ -61,6 +56,20 @@ func (s *Service) Call(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.fail(w, r, e, failureOf(err))
 	}
+}
+
+// answer searches and writes the hits.
+func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, request placename.Request) (err error) {
+	for range tries {
+		var found placename.Answer
+		if found, err = s.config.Searcher.Search(r.Context(), request); err == nil {
+			err = (&reply{s: s, w: w, r: r, envelope: e, operation: request.Operation()}).write(found)
+		}
+		if !errors.Is(err, placename.ErrChanged) {
+			break
+		}
+	}
+	return err
 }
 
 // tries is how often an answer is begun when the data change while it is read.
@@ -113,6 +122,13 @@ func (p *reply) write(a placename.Answer) error {
 	}
 	p.b = placename.AppendResponseEnd(p.b, p.operation)
 	p.b = append(p.b, "</S:Body></S:Envelope>\n"...)
+	if whole := p.s.config.Whole; whole != nil && !p.sent {
+		p.sent = true
+		if whole(p.w, p.r, p.b) != nil {
+			panic(http.ErrAbortHandler)
+		}
+		return nil
+	}
 	if !p.sent {
 		p.w.Header().Set("Content-Length", strconv.Itoa(len(p.b)))
 	}

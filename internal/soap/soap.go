@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"grense/api/placename"
+	"grense/internal/cache"
 	"grense/internal/problem"
 )
 
@@ -49,6 +50,13 @@ type Config struct {
 	Called func(r *http.Request, operation string)
 	// Failed is told what a fault says, in each language, and why; the cause may be nil. May be nil.
 	Failed func(r *http.Request, text func(placename.Lang) string, cause error)
+	// Keep answers a question by made, or as the same question was answered before. A question is all that an answer depends on besides the data.
+	// Nil: by made.
+	Keep func(w http.ResponseWriter, r *http.Request, question []byte, made func() error) error
+	// Whole sends an answer that is whole, whose Content-Type is set. Nil: it is written with its length.
+	Whole func(w http.ResponseWriter, r *http.Request, answer []byte) error
+	// Caches takes the cache of messages. May be nil.
+	Caches *cache.Group
 	// Logger gets the causes of internal faults and a line for each call. Defaults to slog.Default().
 	Logger *slog.Logger
 }
@@ -83,6 +91,8 @@ type Service struct {
 	bases   []string          // that requests may use
 	files   map[string][]byte // schema files by name
 	buffers sync.Pool         // of *[]byte
+
+	messages *cache.Cache[messageKey, *message]
 }
 
 // New makes a Service. It panics when Searcher or Address is missing.
@@ -100,7 +110,7 @@ func New(c Config) *Service {
 		c.RequestID = func(*http.Request) string { return "" }
 	}
 	c.Limits = c.Limits.withDefaults()
-	s := &Service{config: c, bases: []string{c.NamespaceBase}, files: map[string][]byte{}}
+	s := &Service{config: c, bases: []string{c.NamespaceBase}, files: map[string][]byte{}, messages: newMessages(c.Caches)}
 	if c.NamespaceBase != placename.DefaultBase {
 		s.bases = append(s.bases, placename.DefaultBase)
 	}

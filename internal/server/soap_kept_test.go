@@ -1,0 +1,175 @@
+package server_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"grense/api/placename"
+	"grense/internal/config"
+)
+
+// askedBefore posts until the answer is a kept one, and returns it.
+func (a *api) askedBefore(media, body string, header ...string) answer {
+	a.t.Helper()
+	for range 200 {
+		r := a.post(endpoint, media, body, header...).wants(http.StatusOK)
+		if a.wasCached(r) {
+			return r
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	a.t.Fatalf("never kept: %.500s", body)
+	return answer{}
+}
+
+func unzipped(r answer) string {
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		return string(gunzip(r.t, r.Body))
+	}
+	return string(r.Body)
+}
+
+// enveloped is a message of SOAP 1.1 that asks for r.
+func enveloped(r placename.Request) string {
+	return `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>` + string(placename.AppendRequest(nil, r, placename.DefaultBase)) + `</S:Body></S:Envelope>`
+}
+
+// TestKeptSearchesAreWhatIsFound: whatever is kept of a search is, byte for byte, what a server without kept answers gives, in each version and coding.
+func TestKeptSearchesAreWhatIsFound(t *testing.T) {
+	t.Parallel()
+	kept := serveRegister(t, nil)
+	made := serveStore(t, kept.store, func(c *config.Config) { keepsNone(c); c.BaseURL = kept.URL })
+	messages := map[string][]string{"text/xml; charset=utf-8": nil, "application/soap+xml; charset=utf-8": nil}
+	for _, op := range placename.TheContract().Operations {
+		for media := range messages {
+			messages[media] = append(messages[media], string(placename.ExampleRequest(op.Name, strings.HasPrefix(media, "application"), placename.DefaultBase)))
+		}
+	}
+	some := "*berg*"
+	messages["text/xml; charset=utf-8"] = append(messages["text/xml; charset=utf-8"], enveloped(&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &some}}),
+		enveloped(&placename.FindSkrivemaater{SkrivemaateSoek: placename.SkrivemaateSoek{Stedsnavn: &some}, Flags: placename.Flags{BeregnVisningsnavn: true, InkluderGeometri: true}}))
+	for media, list := range messages {
+		for _, message := range list {
+			for _, coding := range []string{"gzip", "identity"} {
+				want := made.post(endpoint, media, message, "Accept-Encoding", coding).wants(http.StatusOK)
+				got := kept.askedBefore(media, message, "Accept-Encoding", coding)
+				if a, b := unzipped(got), unzipped(want); a != b {
+					t.Errorf("%.300s, %s: the kept answer is\n%.500s\nwant\n%.500s", message, coding, a, b)
+				}
+				for _, name := range sameHeaders {
+					if a, b := got.Header.Values(name), want.Header.Values(name); !slices.Equal(a, b) {
+						t.Errorf("%.300s, %s: %s is %q, want %q", message, coding, name, a, b)
+					}
+				}
+				if n := got.Header.Get("Content-Length"); n != strconv.Itoa(len(got.Body)) {
+					t.Errorf("%s: length %s of %d bytes", coding, n, len(got.Body))
+				}
+			}
+		}
+	}
+}
+
+// TestKeptSearchesAreOfTheQuestion: programs that write the same question in another way and say other things of themselves share its answer; any other question has its own, and
+// so has a message that the answer must name.
+func TestKeptSearchesAreOfTheQuestion(t *testing.T) {
+	t.Parallel()
+	a := serveRegister(t, nil)
+	name, other := "*berg*", "*vik*"
+	r := placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &name}}
+	const media = "text/xml"
+	want := a.askedBefore(media, enveloped(&r))
+	again := r
+	again.StedsnavnContext = placename.StedsnavnContext{ClientIdentification: "another", SystemVersion: "2", Locale: "en"}
+	if got := a.post(endpoint, media, strings.ReplaceAll(enveloped(&again), "S:", "soapenv:")+"<!-- again -->"); got.StatusCode == http.StatusOK {
+		t.Fatalf("%.300s", got.Body) // the prefix is not declared
+	}
+	shared := strings.ReplaceAll(strings.ReplaceAll(enveloped(&again), "S:", "soapenv:"), "xmlns:S=", "xmlns:soapenv=") + "\n<!-- again -->"
+	if got := a.post(endpoint, media, shared).wants(http.StatusOK); !a.wasCached(got) || string(got.Body) != string(want.Body) {
+		t.Errorf("the same question of another program: kept %v, %.300s", a.wasCached(got), got.Body)
+	}
+	if !strings.Contains(a.logs.String(), `"client":"another"`) {
+		t.Error("the log does not name the second program")
+	}
+	for what, change := range map[string]func(*placename.FindSteder){
+		"name":    func(r *placename.FindSteder) { r.StedSoek.Stedsnavn = &other },
+		"flag":    func(r *placename.FindSteder) { r.InkluderGeometri = true },
+		"and":     func(r *placename.FindSteder) { r.StedSoek.KommunerIds = []string{"0301"} },
+		"no data": func(r *placename.FindSteder) { r.StedSoek.LandId = new("SE") },
+	} {
+		changed := r
+		change(&changed)
+		if got := a.post(endpoint, media, enveloped(&changed)).wants(http.StatusOK); a.wasCached(got) || string(got.Body) == string(want.Body) {
+			t.Errorf("another %s has the answer of the first question", what)
+		}
+	}
+	const header = `<S:Header xmlns:w="http://www.w3.org/2005/08/addressing"><w:MessageID S:mustUnderstand="1">urn:id:%</w:MessageID></S:Header><S:Body>`
+	for _, id := range []string{"1", "2", "3"} {
+		got := a.post(endpoint, media, strings.Replace(enveloped(&r), "<S:Body>", strings.Replace(header, "%", id, 1), 1)).wants(http.StatusOK)
+		if !strings.Contains(string(got.Body), "urn:id:"+id) {
+			t.Errorf("message %s: %.500s", id, got.Body)
+		}
+	}
+}
+
+// TestKeptSearchesNeedAKey: what was kept for somebody with a key goes to nobody without, nor to one whose rate is used up.
+func TestKeptSearchesNeedAKey(t *testing.T) {
+	t.Parallel()
+	a := serveRegister(t, func(c *config.Config) { c.Auth = "required" })
+	message := string(placename.ExampleRequest("findSteder", false, placename.DefaultBase))
+	a.askedBefore("text/xml", message, "X-API-Key", a.key)
+	a.post(endpoint, "text/xml", message).wants(http.StatusUnauthorized)
+	a.post(endpoint, "text/xml", message, "X-API-Key", a.key+"x").wants(http.StatusUnauthorized)
+	b, refused := serveRegister(t, func(c *config.Config) { c.Limits.Rate, c.SOAP.HTTPStatus = 1, 0 }), 0
+	for range 60 {
+		if r := b.post(endpoint, "text/xml", message); r.StatusCode != http.StatusOK {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Error("none of 60 searches was refused at one a second")
+	}
+}
+
+// TestKeptSearchesFollowTheData: a search after a change finds what it changed.
+func TestKeptSearchesFollowTheData(t *testing.T) {
+	t.Parallel()
+	if onPostGIS() {
+		t.Skip("TestKeptAnswersFollowWriters has it for databases")
+	}
+	from, err := registerFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "register.gpkg")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := serveStore(t, openGeoPackage(t, path), nil)
+	db := writable(t, path)
+	name := "*berg*"
+	message := enveloped(&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &name}})
+	for n := range 3 {
+		status := "status" + strconv.Itoa(n)
+		if err := sqlitex.Execute(db, "UPDATE sted SET stedstatus = ?", &sqlitex.ExecOptions{Args: []any{status}}); err != nil {
+			t.Fatal(err)
+		}
+		if r := a.post(endpoint, "text/xml", message).wants(http.StatusOK); !strings.Contains(string(r.Body), status) || a.wasCached(r) {
+			t.Errorf("after change %d: kept %v, %.500s", n, a.wasCached(r), r.Body)
+		}
+		if r := a.askedBefore("text/xml", message); !strings.Contains(string(r.Body), status) {
+			t.Errorf("kept after change %d: %.500s", n, r.Body)
+		}
+	}
+}
