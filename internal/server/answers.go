@@ -254,14 +254,14 @@ func (c *call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 			end = gz.AppendEnd(gz.AppendText(room[:0], end))
 		}
 	}
-	if a.coding != "" {
-		setHeader(w, "Content-Encoding", a.coding)
-	}
 	done, err := a.readers.begin(&c.s.flight, len(a.body))
 	if err != nil {
 		return err
 	}
 	defer done()
+	if a.coding != "" {
+		setHeader(w, "Content-Encoding", a.coding)
+	}
 	setHeader(w, "Content-Length", strconv.Itoa(len(a.body)+len(end)))
 	w.WriteHeader(http.StatusOK)
 	if c.r.Method == http.MethodHead {
