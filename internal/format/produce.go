@@ -9,8 +9,9 @@ import (
 	"grense/internal/store"
 )
 
-// How much of a file is gathered before it goes out, in bytes, and how many ids are asked for at once.
+// How much of a file is gathered before it goes out, in bytes, of its beginning and then, and how many ids are asked for at once.
 const (
+	firstPiece   = 64 << 10
 	producePiece = 1 << 20
 	producePage  = 5000
 )
@@ -35,12 +36,12 @@ func (f *Format) Produce(ctx context.Context, out io.Writer, o Options, from Sou
 		return err
 	}
 	o.Count = first.Matched
-	to := &pieces{out: out}
+	to := &pieces{out: out, most: firstPiece}
 	w, err := f.Open(to, o)
 	if err != nil {
 		return err
 	}
-	if err := (feeder{w, to, from}).feed(ctx); err != nil {
+	if err := (feeder{w, to, from}).follow(ctx, first); err != nil {
 		w.Close(true)
 		return err
 	}
@@ -60,18 +61,30 @@ type feeder struct {
 }
 
 func (x feeder) feed(ctx context.Context) error {
-	q := x.from.Query
-	q.Count, q.Limit, q.Offset = store.CountNone, producePage, 0
+	first, err := x.next(ctx, x.from.Query.Cursor)
+	if err != nil {
+		return err
+	}
+	return x.follow(ctx, first)
+}
+
+// follow gives the features of a page and of those behind it.
+func (x feeder) follow(ctx context.Context, p *store.Page) (err error) {
 	for {
-		p, err := x.from.Snapshot.Page(ctx, q)
-		if err != nil {
-			return err
-		}
 		if err := x.page(ctx, p.Rows); err != nil || p.Next == "" {
 			return err
 		}
-		q.Cursor = p.Next
+		if p, err = x.next(ctx, p.Next); err != nil {
+			return err
+		}
 	}
+}
+
+// next is the page at a cursor; the first for "".
+func (x feeder) next(ctx context.Context, at store.Cursor) (*store.Page, error) {
+	q := x.from.Query
+	q.Count, q.Limit, q.Offset, q.Cursor = store.CountNone, producePage, 0, at
+	return x.from.Snapshot.Page(ctx, q)
 }
 
 func (x feeder) page(ctx context.Context, rows []store.Row) error {
@@ -83,7 +96,7 @@ func (x feeder) page(ctx context.Context, rows []store.Row) error {
 			if err := x.w.Write(f); err != nil {
 				return err
 			}
-			if x.to != nil && x.to.piece.Len() >= producePiece {
+			if x.to != nil && x.to.piece.Len() >= x.to.most {
 				return errGathered
 			}
 			return nil
@@ -104,6 +117,7 @@ func (x feeder) page(ctx context.Context, rows []store.Row) error {
 // pieces gathers what a format writes; once direct is set it passes everything on.
 type pieces struct {
 	piece  bytes.Buffer
+	most   int // bytes that gather
 	out    io.Writer
 	direct bool
 }
@@ -121,5 +135,6 @@ func (p *pieces) flush() error {
 	}
 	_, err := p.out.Write(p.piece.Bytes())
 	p.piece.Reset()
+	p.most = producePiece
 	return err
 }

@@ -222,7 +222,7 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 				out.buf = append(out.buf, "},{"...)
 			}
 			out.add(f)
-			if err := out.spill(); err != nil {
+			if err := out.spillAt(len(p.Rows)-len(rows)+i+1, len(p.Rows)); err != nil {
 				return err
 			}
 		}
@@ -744,7 +744,7 @@ func (c *call) itemLinks(id, prev, next string) []ogcapi.Link {
 
 // eachBatch reads the features of a page batch by batch; fn appends one feature to dst. Between batches the answer may spill.
 func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(dst []byte, f *store.Feature) ([]byte, error)) error {
-	for len(rows) > 0 {
+	for all := len(rows); len(rows) > 0; {
 		n, most, start := 0, min(len(rows), batch), len(out.buf)
 		err := c.ask(func(ctx context.Context) error {
 			err := c.fetch(ctx, rows[:most], want, func(f *store.Feature) (err error) {
@@ -769,7 +769,7 @@ func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(d
 				return err
 			}
 		}
-		if err := out.spill(); err != nil {
+		if err := out.spillAt(all-len(rows), all); err != nil {
 			return err
 		}
 	}

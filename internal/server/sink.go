@@ -12,8 +12,8 @@ import (
 )
 
 // A sink takes an answer piece by piece. Up to the configured size it stays in memory and goes out whole, with its length; from
-// there on it is streamed. Callers append to buf, or add fragments, and call spill between pieces, and finish at the end. A compressed
-// answer is one gzip member, whole or streamed.
+// there on it is streamed, in small pieces. One of many features begins as soon as the first of them tell that it will be long (spillAt). Callers append to buf, or add
+// fragments, and call spill between pieces, and finish at the end. A compressed answer is one gzip member, whole or streamed.
 type sink struct {
 	c      *call
 	w      http.ResponseWriter // nil: buf is part of another answer, and nothing is sent
@@ -23,7 +23,9 @@ type sink struct {
 	packed []byte // compressed, not sent; stands before buf
 	plain  int    // length in bytes of what packed holds
 	open   bool   // streaming has begun
-	held   int    // bytes that flight knows of
+	copies bool   // what is sent is copied, too, since the answer is to be kept
+	copied []byte
+	held   int // bytes that flight knows of
 }
 
 var bufPool = sync.Pool{New: func() any { b := make([]byte, 0, 64<<10); return &b }}
@@ -63,9 +65,35 @@ func (s *sink) spill() error {
 		return s.c.r.Context().Err()
 	}
 	s.account()
-	if len(s.buf)+s.plain < s.c.s.flight.piece(int(s.c.s.cfg.Limits.Buffer)) {
+	n, most := len(s.buf)+s.plain, int(s.c.s.cfg.Limits.Buffer)
+	if s.open { // in bytes as they go out
+		n, most = len(s.buf)+len(s.packed), min(most, streamPiece)
+	}
+	if n < s.c.s.flight.piece(most) {
 		return s.c.r.Context().Err()
 	}
+	return s.send(0, 0)
+}
+
+const (
+	// streamPiece is how much of an answer that is being sent gathers before it goes on, in bytes.
+	streamPiece = 256 << 10
+	// earlyPart is the part of the configured size from which on an answer of many features is begun before that much is made.
+	earlyPart = 4
+)
+
+// spillAt is spill when done of all features are written. Many that will be longer together than a part of the configured size, as the first of them tell,
+// go out from then on: else their reader waits for bytes that are long made.
+func (s *sink) spillAt(done, all int) error {
+	if n := len(s.buf) + s.plain; s.w != nil && !s.open && all >= largeAnswer && n >= smallPiece && n*all/done > int(s.c.s.cfg.Limits.Buffer)/earlyPart {
+		s.account()
+		return s.send(done, all)
+	}
+	return s.spill()
+}
+
+// send writes what has gathered, and begins the answer with it, which is done of all features; of an answer that may be too long to be kept all is 0.
+func (s *sink) send(done, all int) error {
 	if !s.open {
 		if err := s.c.s.flight.admit(len(s.buf) + len(s.packed)); err != nil {
 			return err
@@ -75,6 +103,12 @@ func (s *sink) spill() error {
 			s.w.Header().Set("Content-Encoding", "gzip")
 		}
 		s.w.WriteHeader(http.StatusOK)
+		if s.gzip {
+			s.pack()
+		}
+		if n := len(s.sending()) * all / max(done, 1); s.c.keep != nil && n > 0 && n <= s.c.s.answers.most {
+			s.copies, s.copied = true, make([]byte, 0, n+n/8)
+		}
 	}
 	if s.gzip {
 		s.pack()
@@ -82,19 +116,31 @@ func (s *sink) spill() error {
 	return s.flush()
 }
 
+// sending is what goes out next.
+func (s *sink) sending() []byte {
+	if s.gzip {
+		return s.packed
+	}
+	return s.buf
+}
+
 // account tells flight what the answer holds.
 func (s *sink) account() {
-	n := cap(s.buf) + cap(s.packed)
+	n := cap(s.buf) + cap(s.packed) + cap(s.copied)
 	s.c.hold(n - s.held)
 	s.held = n
 }
 
-func (s *sink) flush() (err error) {
-	if s.gzip {
-		_, err = s.w.Write(s.packed)
-	} else {
-		_, err = s.w.Write(s.buf)
+func (s *sink) flush() error {
+	b := s.sending()
+	if s.copies {
+		if s.copies = len(s.copied)+len(b) <= s.c.s.answers.most; s.copies {
+			s.copied = append(s.copied, b...)
+		} else {
+			s.copied = nil
+		}
 	}
+	_, err := s.w.Write(b)
 	s.buf, s.packed, s.plain = s.buf[:0], s.packed[:0], 0
 	return err
 }
@@ -102,16 +148,16 @@ func (s *sink) flush() (err error) {
 // ends is called where all is written but the time of the answer and what follows it (appendStamp), which a kept answer has anew each time.
 func (s *sink) ends() {
 	k := s.c.keep
-	if k == nil || s.open || s.w == nil || len(s.buf)+s.plain > s.c.s.answers.most {
+	if k == nil || s.w == nil || s.open && !s.copies || !s.open && len(s.buf)+s.plain > s.c.s.answers.most {
 		return
 	}
-	if s.gzip && (s.plain > 0 || len(s.buf) >= worthwhile) { // as in finish: what is packed stays so
+	if s.gzip && (s.open || s.plain > 0 || len(s.buf) >= worthwhile) { // as in finish: what is packed stays so
 		s.pack()
-		k.body, k.gz = slices.Clone(s.packed), s.member
+		k.gz = s.member
 	} else {
-		k.body = slices.Clone(s.buf)
 		s.gzip = false
 	}
+	k.body = slices.Concat(s.copied, s.sending())
 	k.stamped = true
 }
 
@@ -130,7 +176,11 @@ func (s *sink) finish() error {
 	}
 	switch {
 	case s.open:
-		return s.flush()
+		err := s.flush()
+		if err == nil && s.copies {
+			s.c.keepAnswer(s.w.Header(), s.copied, s.w.Header().Get("Content-Encoding"))
+		}
+		return err
 	case s.gzip:
 		return s.c.send(s.w, s.packed, "gzip")
 	}
@@ -140,7 +190,7 @@ func (s *sink) finish() error {
 func (s *sink) release() {
 	giveBuffer(s.buf)
 	giveBuffer(s.packed)
-	s.buf, s.packed = nil, nil
+	s.buf, s.packed, s.copied = nil, nil, nil
 	s.c.hold(-s.held)
 	s.held = 0
 }

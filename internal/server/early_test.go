@@ -1,0 +1,107 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"grense/internal/config"
+	"grense/internal/store"
+)
+
+// waiting gives so many features and then waits, until it is let go.
+type waiting struct {
+	store.Store
+	left atomic.Int64
+	gone chan struct{}
+}
+
+func (s *waiting) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	return s.Store.Fetch(ctx, coll, rows, want, func(f *store.Feature) error {
+		if s.left.Add(-1) < 0 {
+			select {
+			case <-s.gone:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return fn(f)
+	})
+}
+
+// manyOf is a page of all events of the history, far more than the features that tell how long it will be.
+const manyOf = "/collections/divisions_events/items?limit=10000"
+
+// TestManyFeaturesBeginBeforeTheyAreMade has the first byte of a long answer before the store has given half of its features, though all of it would fit into the buffer.
+func TestManyFeaturesBeginBeforeTheyAreMade(t *testing.T) {
+	t.Parallel()
+	for _, f := range []string{"json", "geojsonseq", "csv", "jsonld"} {
+		for _, coding := range []string{"identity", "gzip"} {
+			t.Run(f+", "+coding, func(t *testing.T) {
+				t.Parallel()
+				plain := serveHistory(t, func(c *config.Config) { c.Limits.Buffer = 4 << 20 })
+				want := plain.get(manyOf+"&f="+f, "Accept-Encoding", "identity").wants(200)
+				n := len(want.Body)
+				if n < 300<<10 || n > 4<<20 {
+					t.Fatalf("%d bytes", n)
+				}
+				st := &waiting{Store: plain.store, gone: make(chan struct{})}
+				a := serveStore(t, st, func(c *config.Config) { c.Limits.Buffer, c.Limits.Query = config.Size(n+1), 5*time.Second })
+				st.left.Store(1000)
+				req, err := http.NewRequestWithContext(t.Context(), "GET", a.URL+manyOf+"&f="+f, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Accept-Encoding", coding)
+				res, err := http.DefaultTransport.RoundTrip(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer res.Body.Close()
+				if res.StatusCode != 200 || res.ContentLength >= 0 {
+					t.Fatalf("status %d, length %d", res.StatusCode, res.ContentLength)
+				}
+				close(st.gone)
+				body, err := io.ReadAll(res.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if coding == "gzip" {
+					body = gunzip(t, body)
+				}
+				if got := bytes.ReplaceAll(body, []byte(a.URL), []byte(plain.URL)); stamped(got) != stamped(want.Body) {
+					t.Errorf("%d bytes, want %d", len(got), n)
+				}
+			})
+		}
+	}
+}
+
+// TestAnswersThatBeganEarlyAreKept asks thrice: the third answer is kept, and tells its length.
+func TestAnswersThatBeganEarlyAreKept(t *testing.T) {
+	t.Parallel()
+	a := serveHistory(t, func(c *config.Config) { c.Limits.Buffer = 256 << 10 })
+	for _, f := range []string{"json", "csv"} {
+		for _, coding := range []string{"identity", "gzip"} {
+			ask := func(streamed bool) string {
+				r := a.get(manyOf+"&f="+f, "Accept-Encoding", coding).wants(200)
+				if (r.ContentLength < 0) != streamed {
+					t.Errorf("%s, %s: length %d", f, coding, r.ContentLength)
+				}
+				if coding == "gzip" {
+					return stamped(gunzip(t, r.Body))
+				}
+				return stamped(r.Body)
+			}
+			first := ask(true)
+			ask(true)
+			if again := ask(false); again != first {
+				t.Errorf("%s, %s: other bytes when it is kept", f, coding)
+			}
+		}
+	}
+}
