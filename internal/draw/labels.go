@@ -158,6 +158,13 @@ func (q *placer) free(at orb.Point, w, apart float64) bool {
 	if b.Min[0] < mapMargin+scaleMost+4*q.size { // where the bar of the scale is
 		foot -= 24 + q.size
 	}
+	corner := 95.0 // where the buttons are
+	if q.size == narrowSize {
+		corner = 128
+	}
+	if b.Min[0] < corner && b.Min[1] < corner {
+		return false
+	}
 	return b.Min[0] >= 0 && b.Min[1] >= 0 && b.Max[0] <= float64(q.width) && b.Max[1] <= foot && !slices.ContainsFunc(q.taken, b.Pad(apart).Intersects)
 }
 

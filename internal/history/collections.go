@@ -109,9 +109,9 @@ func versionsCollection() *store.Collection {
 		ID: versionsID, Table: "lineage_version", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
 		Title: store.Text{"nb": "Inndelinger gjennom tidene", "nn": "Inndelingar gjennom tidene", "en": "Divisions through time"},
 		Description: store.Text{
-			"nb": "Kommuner og andre inndelinger som de var: nummer, navn og hva de hørte til, med en versjon for hver tid. datetime velger versjonene som gjaldt da. Grenser er ikke med.",
-			"nn": "Kommunar og andre inndelingar som dei var: nummer, namn og kva dei høyrde til, med ein versjon for kvar tid. datetime vel versjonane som gjaldt då. Grenser er ikkje med.",
-			"en": "Municipalities and other divisions as they were: code, name and what they belonged to, with a version for each time. datetime selects the versions of then. There are no borders.",
+			"nb": "Kommuner og andre inndelinger som de var: nummer, navn og hva de hørte til, med en versjon for hver tid. Parameteren datetime velger versjonene som gjaldt da. Grenser er ikke med.",
+			"nn": "Kommunar og andre inndelingar som dei var: nummer, namn og kva dei høyrde til, med ein versjon for kvar tid. Parameteren datetime vel versjonane som gjaldt då. Grenser er ikkje med.",
+			"en": "Municipalities and other divisions as they were: code, name and what they belonged to, with a version for each time. The parameter datetime selects the versions of then. There are no borders.",
 		},
 		Keywords: []string{"historie", "history", "lineage"},
 		Properties: []store.Property{

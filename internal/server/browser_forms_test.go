@@ -160,6 +160,49 @@ func filterByKeyboard(t *testing.T, ctx context.Context, s site, checks string) 
 	}
 }
 
+// processResults runs a process from its page on a phone: a long result scrolls in a part of its own and is printed, without the form; what is refused is told
+// beside it, in the language that it is written in.
+func processResults(t *testing.T, ctx context.Context, s site, checks string) {
+	k := keyboard{newTab(t, ctx, true, checks), t}
+	w := window{width: 360, height: 740}
+	k.visit(w, s.open.URL+"/processes/get-distinct-values?f=html&lang=nb", http.StatusOK)
+	run := func(property string) (told string) {
+		t.Helper()
+		err := k.ask(`(async () => {
+  const form = document.querySelector("form.run"), outcome = form.querySelector(".outcome");
+  form.elements.queryable.value = "`+property+`";
+  form.querySelector("[value=now]").click();
+  while (outcome.hidden || outcome.querySelector("progress")) await new Promise((done) => setTimeout(done, 20));
+  return outcome.querySelector("pre, .alert [lang=en]")?.textContent ?? "";
+})()`, &told)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return told
+	}
+	var faults []string
+	if told := run("navn"); !strings.Contains(told, "Oslo") {
+		t.Errorf("the result is told as %q", told)
+	}
+	if err := k.ask("narrow()", &faults); err != nil || len(faults) > 0 {
+		t.Errorf("%v %q", err, faults)
+	}
+	w.print, w.width = true, 720
+	if err := k.set(w); err != nil {
+		t.Fatal(err)
+	}
+	var printed string
+	if err := k.ask(`document.querySelector("main").innerText`, &printed); err != nil || !strings.Contains(printed, "Oslo") || strings.Contains(printed, "Kjør nå") {
+		t.Errorf("%v printed: %.300s", err, printed)
+	}
+	if err := k.ask("narrow()", &faults); err != nil || len(faults) > 0 {
+		t.Errorf("printed: %v %q", err, faults)
+	}
+	if told := run("x"); strings.Count(told, "queryable") != 1 {
+		t.Errorf("what is wrong is told as %q", told)
+	}
+}
+
 // isFiltered checks that the page shows what the form asked, and that its address says so.
 func (k keyboard) isFiltered() {
 	k.t.Helper()

@@ -249,6 +249,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("moves maps by keyboard", func(t *testing.T) { moveMapByKeyboard(t, ctx, s, checks) })
 	t.Run("draws maps that can be read", func(t *testing.T) { mapContrast(t, ctx, s, checks) })
 	t.Run("does what visitors come for", func(t *testing.T) { visitTasks(t, ctx, checks) })
+	t.Run("shows results of processes", func(t *testing.T) { processResults(t, ctx, s, checks) })
 	t.Run("shows hits first", func(t *testing.T) { hitsFirst(t, ctx, s, checks) })
 	t.Run("draws maps of tiles that can be read", func(t *testing.T) { tileContrast(t, ctx, s, checks) })
 	t.Run("moves maps of tiles", func(t *testing.T) { moveTiles(t, ctx, s, checks) })

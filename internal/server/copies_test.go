@@ -10,7 +10,7 @@ import (
 	"grense/internal/config"
 )
 
-var copiedTexts = regexp.MustCompile(`(?s)<li>(\S+) <code>([^<]*)</code></li>`)
+var copiedTexts = regexp.MustCompile(`(?s)<li>(\S+): <code>([^<]*)</code></li>`)
 
 func TestWhatIsCopiedHasTheFilterAndNoLanguage(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 var monthNames = [...]string{"januar", "februar", "mars", "april", "mai", "juni", "juli", "august", "september", "oktober", "november", "desember"}
 
 // dateText writes a day or a moment (RFC 3339) for people in the language of the page, a moment by the time zone of the service: 11. desember 2013 kl.
-// 03.15. The blanks do not break. False for what is neither.
+// 03.15. Its blanks break before the hour only. False for what is neither.
 func (c *call) dateText(s string) (string, bool) {
 	t, err := time.Parse(time.DateOnly, s)
 	moment := err != nil
@@ -25,13 +25,13 @@ func (c *call) dateText(s string) (string, bool) {
 	if c.lang == "en" {
 		text := strconv.Itoa(t.Day()) + "\u00a0" + t.Month().String() + "\u00a0" + year
 		if moment {
-			text += "\u00a0" + t.Format("15:04")
+			text += " " + t.Format("15:04")
 		}
 		return text, true
 	}
 	text := strconv.Itoa(t.Day()) + ".\u00a0" + month + "\u00a0" + year
 	if moment {
-		text += "\u00a0kl.\u00a0" + t.Format("15.04")
+		text += " kl.\u00a0" + t.Format("15.04")
 	}
 	return text, true
 }
@@ -59,11 +59,13 @@ func (c *call) timeElement(s string) template.HTML {
 // Time writes a day or a moment for people in the language of the page.
 func (v *page) Time(s string) template.HTML { return v.c.timeElement(s) }
 
-// Bound writes an end of a period: the day, where it is the first or the last moment of one.
+// Bound writes an end of a period: the day, where it is the first or the last moment of one, by the time zone of the service or by UTC.
 func (v *page) Bound(s string) template.HTML {
 	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
-		if t = t.In(v.c.zone()); t.Format("150405") == "000000" || t.Format("150405") == "235959" {
-			s = t.Format(time.DateOnly)
+		for _, t := range []time.Time{t.In(v.c.zone()), t.UTC()} {
+			if hour := t.Format("150405"); hour == "000000" || hour == "235959" {
+				return v.c.timeElement(t.Format(time.DateOnly))
+			}
 		}
 	}
 	return v.c.timeElement(s)

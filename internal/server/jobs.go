@@ -98,7 +98,7 @@ func (s *Server) submit(c *call, w http.ResponseWriter, x *execution, body []byt
 	h.Set("Location", c.base()+"/jobs/"+j.ID)
 	if c.form {
 		w.Header().Set("Cache-Control", "no-store")
-		h.Set("Location", localPath(c.base()+"/jobs/"+j.ID))
+		h.Set("Location", localPath(c.base()+"/jobs/"+j.ID)+"?lang="+c.lang)
 		w.WriteHeader(http.StatusSeeOther)
 		return nil
 	}

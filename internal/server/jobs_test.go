@@ -243,8 +243,16 @@ func TestProcessesRunFromTheirPages(t *testing.T) {
 		t.Errorf("%s", r.Body)
 	}
 	form("/processes/export-collection-csv/execution", "collection_id=fylker&predicate=code").wants(200)
+	for _, path := range []string{"/processes/harmonise-series?f=html", "/processes/translate-codes?f=html"} {
+		if page := string(a.get(path).wants(200).Body); !strings.Contains(page, `<textarea name="table"`) {
+			t.Errorf("%s: a table is typed in a field of one line", path)
+		}
+	}
 	r := form("/processes/echo/execution", "string=x&pause=60&run=job").wants(http.StatusSeeOther)
-	job := r.Header.Get("Location")
+	job, _, inWords := strings.Cut(r.Header.Get("Location"), "?")
+	if !inWords {
+		t.Errorf("the page of the job is in another language: %s", job)
+	}
 	if page := string(a.get(job+"?f=html&lang=en", "Accept", "text/html").wants(200).Body); !strings.Contains(page, `http-equiv="refresh"`) || !strings.Contains(page, "<progress") {
 		t.Errorf("%s", page)
 	}

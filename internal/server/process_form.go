@@ -98,8 +98,11 @@ func (s *Server) processForm(c *call, f faulty) (*page, error) {
 	return &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
 }
 
-// isTable reports whether a schema is that of long texts of several media types.
+// isTable reports whether a schema is that of tables, which have lines: a text of one media type or of several.
 func isTable(schema map[string]any) bool {
+	if schema["contentMediaType"] == "text/csv" {
+		return true
+	}
 	forms, _ := schema["anyOf"].([]any)
 	return len(forms) > 0 && !slices.ContainsFunc(forms, func(x any) bool { m, _ := x.(map[string]any); return m["contentMediaType"] == nil })
 }

@@ -7,7 +7,7 @@ sheet.replaceSync(`
 .tilemap.moved { touch-action: none; }
 .tilemap canvas { display: block; width: 100%; height: 100%; cursor: grab; }
 .tilemap:focus-visible { outline-offset: -3px; }
-.tilemap .tools { left: auto; right: .4rem; flex-direction: column; }
+.tilemap .tools { right: auto; flex-direction: column; }
 .tilemap .tools button { display: block; }
 .tilemap.keys:focus::after { content: ""; position: absolute; left: calc(50% - .5rem); top: calc(50% - .5rem); width: 1rem; height: 1rem; border: 2px solid var(--focus); border-radius: 50%; pointer-events: none; }
 .scalebar { position: absolute; left: .7rem; bottom: .6rem; border: 2px solid var(--text); border-top: 0; color: var(--text); font-size: .8rem; line-height: 1.2; text-align: center; white-space: nowrap; pointer-events: none; }

@@ -31,9 +31,13 @@ for (const form of document.querySelectorAll("form.run")) {
             field?.setAttribute?.("aria-invalid", "true");
             wrong ??= field;
           }
-          why = [problem.detail, ...(problem.faults ?? []).map((f) => `${f.name}: ${f.cure}.`)].filter(Boolean).join(" ");
+          why = problem.detail ?? (problem.faults ?? []).map((f) => `${f.name}: ${f.cure}.`).join(" ");
         } catch { /* the server did not answer */ }
-        say(make("p", `${failed} ${why}`));
+        const told = make("p", `${failed} `), reason = make("span", why);
+        told.className = "alert";
+        reason.lang = "en";
+        told.append(reason);
+        say(told);
         return wrong?.focus?.();
       }
       const nodes = [make("p", done)];

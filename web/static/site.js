@@ -223,7 +223,7 @@ for (const code of document.querySelectorAll(".copies code")) {
   const b = document.createElement("button"), done = document.createElement("span");
   b.type = "button";
   b.className = "quiet";
-  b.textContent = text.copy + " " + code.previousSibling.data.trim();
+  b.textContent = text.copy + " " + code.previousSibling.data.trim().slice(0, -1);
   done.setAttribute("role", "status");
   b.addEventListener("click", async () => {
     try {
