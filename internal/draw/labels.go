@@ -35,13 +35,16 @@ type label struct {
 }
 
 // labelsOf returns the names of the features of a map, after those that come first those of large ones, and of its surroundings, where they are asked for.
-func (d *drawing) labelsOf(p *Picture) (all []label) {
+func (d *drawing) labelsOf(p *Picture) (all []*label) {
 	for _, m := range p.Marks {
 		if m.Near && !p.Around || m.Title == "" || m.Empty() {
 			continue
 		}
-		l := label{text: shortName(m.Title), near: m.Near, first: m.First}
-		if i := m.largest(); i >= 0 {
+		l := &label{text: shortName(m.Title), near: m.Near, first: m.First}
+		if i := m.top; i >= 0 {
+			if m.Near && !d.frame().Intersects(d.boxed(m.boxes[i])) {
+				continue
+			}
 			px := d.points(moved(m.rings[i], d.shift))
 			if m.Near { // of what is seen of it
 				if px = cutting.Ring(d.frame(), px); len(px) < 4 {
@@ -57,8 +60,8 @@ func (d *drawing) labelsOf(p *Picture) (all []label) {
 		}
 		all = append(all, l)
 	}
-	slices.SortStableFunc(all, func(a, b label) int {
-		rank := func(l label) int {
+	slices.SortStableFunc(all, func(a, b *label) int {
+		rank := func(l *label) int {
 			switch {
 			case l.near:
 				return 2
@@ -75,15 +78,18 @@ func (d *drawing) labelsOf(p *Picture) (all []label) {
 // labels writes the names of features, size units high, where they cover neither each other nor leave the picture: those that come first, then those of large
 // features. In a crowd names that are wider than their features keep away from others; elsewhere one that has no room beside its feature stands apart, with a line to it.
 func (d *drawing) labels(p *Picture, size float64, class string) {
-	all := d.labelsOf(p)
-	q := &placer{drawing: d, size: size, few: len(all) <= crowd}
-	if q.few {
-		q.land = d.land(p)
+	if d.names == nil {
+		d.names = d.labelsOf(p)
+		if len(d.names) <= crowd {
+			d.land = d.landOf(p)
+		}
 	}
+	q := &placer{drawing: d, size: size, few: len(d.names) <= crowd}
 	d.b = append(d.b, `<g class="`...)
 	d.b = append(append(d.b, class...), `" aria-hidden="true">`...)
 	wides := 0
-	for _, l := range all {
+	for _, l := range d.names {
+		l := *l
 		w := .55 * size * float64(utf8.RuneCountInString(l.text))
 		wide := !l.beside && !l.first && !q.few && w > 1.3*l.room
 		if len(q.taken) == labelMost || wide && wides == overMost {
@@ -132,11 +138,10 @@ type placer struct {
 	size  float64
 	few   bool // then a name may stand beside its feature
 	taken []orb.Bound
-	land  []orb.Ring // the large parts of areas, of few features
 }
 
-// land are the parts of areas that names would cover, in pixels and coarse.
-func (d *drawing) land(p *Picture) (out []orb.Ring) {
+// landOf are the parts of areas that names would cover, in pixels and coarse.
+func (d *drawing) landOf(p *Picture) (out []orb.Ring) {
 	dp := simplify.DouglasPeucker(3)
 	for _, m := range p.Marks {
 		for _, r := range m.rings {
@@ -165,7 +170,17 @@ func (q *placer) free(at orb.Point, w, apart float64) bool {
 	if b.Min[0] < corner && b.Min[1] < corner {
 		return false
 	}
-	return b.Min[0] >= 0 && b.Min[1] >= 0 && b.Max[0] <= float64(q.width) && b.Max[1] <= foot && !slices.ContainsFunc(q.taken, b.Pad(apart).Intersects)
+	return b.Min[0] >= 0 && b.Min[1] >= 0 && b.Max[0] <= float64(q.width) && b.Max[1] <= foot && !q.meets(b.Pad(apart))
+}
+
+// meets reports whether a box touches a name.
+func (q *placer) meets(b orb.Bound) bool {
+	for i := range q.taken {
+		if t := &q.taken[i]; t.Min[0] <= b.Max[0] && b.Min[0] <= t.Max[0] && t.Min[1] <= b.Max[1] && b.Min[1] <= t.Max[1] {
+			return true
+		}
+	}
+	return false
 }
 
 // near is a place over the feature, or a little aside, higher or lower.
@@ -279,16 +294,21 @@ func shortName(s string) string {
 func inside(r orb.Ring, taken []orb.Bound) orb.Point {
 	b := r.Bound()
 	at, most := b.Center(), -1.0
+	var room [16]float64
+	xs := room[:0]
 	parts, along := []float64{.5, .4, .6, .3, .7}, []float64{.5}
 	if len(taken) > 0 {
 		parts, along = append(parts, .2, .8, .1, .9), append(along, .15, .85)
 	}
 	for _, part := range parts {
 		y := b.Min[1] + part*(b.Max[1]-b.Min[1])
-		var xs []float64
+		xs = xs[:0]
 		for i := range r {
-			p, q := r[i], r[(i+1)%len(r)]
-			if (p[1] > y) != (q[1] > y) {
+			q := r[0]
+			if i+1 < len(r) {
+				q = r[i+1]
+			}
+			if p := r[i]; (p[1] > y) != (q[1] > y) {
 				xs = append(xs, p[0]+(y-p[1])*(q[0]-p[0])/(q[1]-p[1]))
 			}
 		}

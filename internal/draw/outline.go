@@ -23,15 +23,32 @@ type Outline struct {
 	lines  []orb.LineString
 	points []orb.Point
 	bound  orb.Bound
-	shared bool // neighbours have the same positions along their borders: whatever is left out is left out of both
+	boxes  []orb.Bound // of rings
+	top    int         // index of the ring with the largest box; -1 when there is none
+	shared bool        // neighbours have the same positions along their borders: whatever is left out is left out of both
 }
 
 // NewShared takes areas in the plane, which are simplified for the map together with their neighbours; nil is an outline without any.
 func NewShared(title, lang string, g orb.MultiPolygon) *Outline {
 	o := &Outline{Title: title, Lang: lang, bound: emptyBound, shared: true}
 	o.add(g, func(x, y float64) (float64, float64) { return x, y })
+	return o.measured()
+}
+
+// measured is the outline, whose rings stay as they are, with what is asked of them for each map.
+func (o *Outline) measured() *Outline {
+	o.boxes, o.top = make([]orb.Bound, len(o.rings)), -1
+	most := -1.0
+	for i, r := range o.rings {
+		b := r.Bound()
+		if o.boxes[i] = b; boxArea(b) > most {
+			o.top, most = i, boxArea(b)
+		}
+	}
 	return o
 }
+
+func boxArea(b orb.Bound) float64 { return (b.Max[0] - b.Min[0]) * (b.Max[1] - b.Min[1]) }
 
 // fineness is how many times finer than the size of its largest part the outline of a feature is.
 const fineness = 1500
@@ -50,12 +67,12 @@ func NewOutline(title string, g orb.Geometry, project func(x, y float64) (float6
 	}
 	tol := size / fineness
 	if !(tol > 0) {
-		return o
+		return o.measured()
 	}
 	dp := simplify.DouglasPeucker(tol)
-	kept, largest := o.rings[:0], o.largest()
+	kept, largest := o.rings[:0], o.measured().top
 	for i, r := range o.rings {
-		b := r.Bound()
+		b := o.boxes[i]
 		if i == largest || b.Max[0]-b.Min[0] > tol || b.Max[1]-b.Min[1] > tol {
 			kept = append(kept, slices.Clone(dp.Ring(r)))
 		}
@@ -64,7 +81,7 @@ func NewOutline(title string, g orb.Geometry, project func(x, y float64) (float6
 	for i, l := range o.lines {
 		o.lines[i] = slices.Clone(dp.LineString(l))
 	}
-	return o
+	return o.measured()
 }
 
 func extentOfPart(b orb.Bound) float64 { return max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]) }
@@ -81,24 +98,12 @@ func (o *Outline) HasArea() bool { return len(o.rings) > 0 }
 func (o *Outline) Size() int {
 	n := 200 + len(o.Title) + 16*len(o.points)
 	for _, r := range o.rings {
-		n += 24 + 16*len(r)
+		n += 56 + 16*len(r)
 	}
 	for _, l := range o.lines {
 		n += 24 + 16*len(l)
 	}
 	return n
-}
-
-// largest is the index of the ring with the largest box; -1 when there is none.
-func (o *Outline) largest() int {
-	best, most := -1, -1.0
-	for i, r := range o.rings {
-		b := r.Bound()
-		if a := (b.Max[0] - b.Min[0]) * (b.Max[1] - b.Min[1]); a > most {
-			best, most = i, a
-		}
-	}
-	return best
 }
 
 func (o *Outline) add(g orb.Geometry, project func(x, y float64) (float64, float64)) {
@@ -188,5 +193,5 @@ func Union(all []*Outline) *Outline {
 			u.rings, u.bound = append(u.rings, r), u.bound.Union(r.Bound())
 		}
 	}
-	return u
+	return u.measured()
 }

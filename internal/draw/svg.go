@@ -91,6 +91,9 @@ type drawing struct {
 	links         bool
 	stop          bool // a link that is a stop of the keyboard is written
 	b             []byte
+	px            orb.Ring // what areas are drawn with
+	names         []*label // in their order, once they were asked for
+	land          []orb.Ring
 }
 
 // plan fits the map around what it shows: the features, or without any the box.
@@ -158,8 +161,8 @@ func (p *Picture) extend(d *drawing, o *Outline) {
 		d.view = d.view.Union(o.bound)
 		return
 	}
-	for _, r := range o.rings {
-		d.view = d.view.Union(moved(r, d.shift).Bound())
+	for _, b := range o.boxes {
+		d.view = d.view.Union(movedBox(b, d.shift))
 	}
 	for _, l := range o.lines {
 		d.view = d.view.Union(orb.Ring(moved(orb.Ring(l), d.shift)).Bound())
@@ -179,8 +182,8 @@ func (p *Picture) cut() float64 {
 		if m.Near {
 			continue
 		}
-		for _, r := range m.rings {
-			add(r.Bound())
+		for _, b := range m.boxes {
+			add(b)
 		}
 		for _, l := range m.lines {
 			add(l.Bound())
@@ -226,6 +229,21 @@ func moved(r orb.Ring, start float64) orb.Ring {
 		out[i] = orb.Point{p[0] + 360, p[1]}
 	}
 	return out
+}
+
+// movedBox is the box of what was moved.
+func movedBox(b orb.Bound, start float64) orb.Bound {
+	if b.Min[0] < start {
+		b.Min[0], b.Max[0] = b.Min[0]+360, b.Max[0]+360
+	}
+	return b
+}
+
+// boxed is the box, in the picture, of a ring with a box.
+func (d *drawing) boxed(b orb.Bound) orb.Bound {
+	b = movedBox(b, d.shift)
+	a, c := d.xy(orb.Point{b.Min[0], b.Max[1]}), d.xy(orb.Point{b.Max[0], b.Min[1]})
+	return orb.Bound{Min: a, Max: c}
 }
 
 // xy takes a position to the picture.
@@ -398,22 +416,24 @@ func (d *drawing) areas(m *Mark, tol float64) bool {
 	}
 	start := len(d.b)
 	d.b = append(d.b, `<path d="`...)
-	begin, largest := len(d.b), m.largest()
+	begin, largest := len(d.b), m.top
+	small := func(b orb.Bound) bool { return b.Max[0]-b.Min[0] < 2*tol && b.Max[1]-b.Min[1] < 2*tol }
 	for i, r := range m.rings {
-		px := d.points(moved(r, d.shift))
-		b := px.Bound()
-		if f := d.frame(); m.Near && !(f.Contains(b.Min) && f.Contains(b.Max)) {
-			if !f.Intersects(b) {
-				continue
-			}
+		b := d.boxed(m.boxes[i])
+		f := d.frame()
+		cut := m.Near && !(f.Contains(b.Min) && f.Contains(b.Max))
+		if cut && !f.Intersects(b) || !cut && small(b) && (i != largest || m.Near) {
+			continue
+		}
+		d.px = d.appendPoints(d.px[:0], moved(r, d.shift))
+		px := d.px
+		if cut {
 			if px = cutting.Ring(f, px); len(px) == 0 {
 				continue
 			}
-			b = px.Bound()
-		}
-		small := b.Max[0]-b.Min[0] < 2*tol && b.Max[1]-b.Min[1] < 2*tol
-		if small && (i != largest || m.Near) {
-			continue
+			if b = px.Bound(); small(b) {
+				continue
+			}
 		}
 		if m.shared {
 			coarse(px, tol)
@@ -431,6 +451,9 @@ func (d *drawing) areas(m *Mark, tol float64) bool {
 // coarse moves positions to a grid as wide as tol, in whole units: those of both sides of a border to the same places.
 func coarse(ps orb.Ring, tol float64) {
 	step := math.Floor(tol)
+	if step == 1 { // as path does
+		return
+	}
 	for i, p := range ps {
 		ps[i] = orb.Point{math.Round(p[0]/step) * step, math.Round(p[1]/step) * step}
 	}
@@ -501,11 +524,14 @@ func (d *drawing) closePath(start, begin int) bool {
 
 // points takes positions to the picture; the caller owns the result.
 func (d *drawing) points(ps orb.Ring) orb.Ring {
-	out := make(orb.Ring, len(ps))
-	for i, p := range ps {
-		out[i] = d.xy(p)
+	return d.appendPoints(make(orb.Ring, 0, len(ps)), ps)
+}
+
+func (d *drawing) appendPoints(dst, ps orb.Ring) orb.Ring {
+	for _, p := range ps {
+		dst = append(dst, d.xy(p))
 	}
-	return out
+	return dst
 }
 
 func (d *drawing) dot(p orb.Point) {

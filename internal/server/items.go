@@ -644,7 +644,7 @@ type pageReading struct {
 func (c *call) reading(shown []*store.Property) (r *pageReading, err error) {
 	r = &pageReading{want: store.Want{Properties: []string{}}}
 	if c.coll.Geometry != nil && !c.output().skipGeometry {
-		if r.outlines, err = c.outliner(c.coll, scaleOfAll(c.coll, mapCRS(c.coll))); err != nil {
+		if r.outlines, err = c.outliner(c.coll, c.scaleOfAll(c.coll, mapCRS(c.coll))); err != nil {
 			return nil, err
 		}
 	}

@@ -108,7 +108,11 @@ func (c *call) itemsParts(p *store.Page, order []*store.Property) (parts *itemsP
 			key = nil
 		}
 	}
-	return c.newParts(key, itemsTexts{read.table, read.list, []byte(drawn), []byte(read.example)}), nil
+	parts = c.newParts(key, itemsTexts{read.table, read.list, []byte(drawn), []byte(read.example)})
+	if key != nil {
+		parts.state = state
+	}
+	return parts, nil
 }
 
 // stateBeside names the state of the data that a page of features tells besides them: of what they refer to, and of what lies under the map; "" where that

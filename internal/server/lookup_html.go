@@ -96,7 +96,7 @@ func (c *call) lookupMap(covering []*division, near *division) (template.HTML, e
 	p := c.params.(*lookupParams)
 	plane := mapCRS(d.coll)
 	rows := []store.Row{d.row}
-	outs, err := c.outlinesOf(d.coll, scaleOfAll(d.coll, plane), rows)
+	outs, err := c.outlinesOf(d.coll, c.scaleOfAll(d.coll, plane), rows)
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/paulmach/orb"
 
@@ -67,16 +68,36 @@ func scaleOf(plane crs.ID, area orb.Bound) mapScale {
 	return mapScale{plane, draw.Unit(area, plane.Geographic())}
 }
 
-// scaleOfAll is that of a map of all of a collection.
-func scaleOfAll(coll *store.Collection, plane crs.ID) mapScale {
-	if coll.Extent == nil {
-		return mapScale{plane: plane}
+// scaleOfAll is that of a map of all of a collection of the call's catalog.
+func (c *call) scaleOfAll(coll *store.Collection, plane crs.ID) mapScale {
+	all := c.s.scales.Load()
+	if all == nil || all.cat != c.cat {
+		all = &mapScales{cat: c.cat}
+		c.s.scales.Store(all)
 	}
-	area, err := crs.EnvelopeOf(*coll.Extent, crs.CRS84, plane)
-	if err != nil {
-		return mapScale{plane: plane}
+	key := scaledIn{coll.ID, plane}
+	if at, ok := all.of.Load(key); ok {
+		return at.(mapScale)
 	}
-	return scaleOf(plane, area).of(coll.Count)
+	at := mapScale{plane: plane}
+	if coll.Extent != nil {
+		if area, err := crs.EnvelopeOf(*coll.Extent, crs.CRS84, plane); err == nil {
+			at = scaleOf(plane, area).of(coll.Count)
+		}
+	}
+	all.of.Store(key, at)
+	return at
+}
+
+// mapScales are those of the collections of a catalog, whose envelopes take long to find.
+type mapScales struct {
+	cat *store.Catalog
+	of  sync.Map // of scaledIn to mapScale
+}
+
+type scaledIn struct {
+	collection string
+	plane      crs.ID
 }
 
 // of is the scale of a map of so many features: with many it is coarser, so that the picture keeps within its bytes without moving borders.
@@ -267,7 +288,7 @@ func (c *call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
 	}
 	rows = rows[:min(len(rows), mapMost)]
 	plane := mapCRS(c.coll)
-	at := scaleOfAll(c.coll, plane)
+	at := c.scaleOfAll(c.coll, plane)
 	outs, err := c.outlinesBy(o, rows)
 	if err != nil {
 		return "", err
@@ -450,14 +471,14 @@ func (c *call) overview(coll *store.Collection, text string) (svg template.HTML,
 		}
 		p.Box = &box
 		if drawn = c.country(); drawn == nil || mapCRS(drawn) != plane {
-			p.Marks, _ = c.ground(scaleOfAll(coll, plane))
+			p.Marks, _ = c.ground(c.scaleOfAll(coll, plane))
 			return p.SVG(), false
 		}
 	}
-	marks, err := c.allMarks(drawn, scaleOfAll(coll, plane))
+	marks, err := c.allMarks(drawn, c.scaleOfAll(coll, plane))
 	if err == nil && drawn == coll && dimensions[coll.Geometry.Type] != 2 { // points and lines need something to lie on
 		var ground []draw.Mark
-		ground, err = c.ground(scaleOfAll(coll, plane))
+		ground, err = c.ground(c.scaleOfAll(coll, plane))
 		marks = slices.Concat(ground, marks)
 	}
 	if err != nil {
@@ -484,7 +505,7 @@ func (c *call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	}
 	var marks []draw.Mark
 	if c.mayDraw() {
-		if marks, err = c.allMarks(coll, scaleOfAll(coll, set.CRS)); err != nil {
+		if marks, err = c.allMarks(coll, c.scaleOfAll(coll, set.CRS)); err != nil {
 			c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", coll.ID, "err", redact(err.Error()))
 			return "", true
 		}

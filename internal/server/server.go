@@ -94,6 +94,7 @@ type Server struct {
 	caches    *cache.Group
 	fragments *feature.Cache
 	outlines  *outlineCache
+	scales    atomic.Pointer[mapScales]
 	downloads *fileCache
 	tiles     *tile.Maker
 	tileCache *tileCache
