@@ -74,3 +74,24 @@ func TestEachConditionCanBeTakenBack(t *testing.T) {
 		t.Error("an order is shown as a condition")
 	}
 }
+
+// TestPagesWithoutHitsLeadOn: to a name that was nearly written, and to no files of nothing.
+func TestPagesWithoutHitsLeadOn(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for query, near := range map[string]string{"navn=Barum": "navn=B%C3%A6rum", "navn.like=barumm&limit=5": "limit=5&navn.like=B%C3%A6rum", "q=trondhem": "q=Trondheim%20-%20Tr%C3%A5ante", "navn=Atlantis": "", "navn=Barum&fylke_nr=11": "", "areal_km2=1": "", "navn=Oslo": "", "navn=Barum&offset=9999": "navn=B%C3%A6rum"} {
+		for range 4 { // one that is asked again is made otherwise
+			page := string(a.get("/collections/kommuner/items?f=html&lang=nb&" + query).wants(200).Body)
+			want := `Mente du <a href="` + a.URL + "/collections/kommuner/items?f=html&amp;lang=nb&amp;" + strings.ReplaceAll(near, "&", "&amp;") + `">`
+			if strings.Contains(page, "Mente du") != (near != "") || !strings.Contains(page, want) && near != "" {
+				t.Errorf("%s: %s", query, page[strings.Index(page, `id="count"`):][:200])
+			}
+			if has := strings.Contains(page, `<nav class="formats"`); has != (query == "navn=Oslo") {
+				t.Errorf("%s: files are offered: %t", query, has)
+			}
+			for _, f := range htmlFaults([]byte(page)) {
+				t.Errorf("%s: %s", query, f)
+			}
+		}
+	}
+}

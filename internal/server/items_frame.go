@@ -89,8 +89,11 @@ type around struct {
 // aroundItems makes what stands around the parts of a page of features.
 func (c *call) aroundItems(p *store.Page, parts *itemsParts) (out around, err error) {
 	told := itemsTold{example: string(parts.example.JSON), prev: p.Prev, next: p.Next}
+	if told.near, err = c.nearItems(p); err != nil {
+		return out, err
+	}
 	key := c.frameKey(p, parts)
-	if key == "" {
+	if key == "" || told.near != nil {
 		out.plain, err = c.renderItems(p, parts, told)
 		return out, err
 	}

@@ -39,6 +39,7 @@ type itemsView struct {
 
 	Action string // path that the form asks, below the mount
 	Chips  []chip // what was asked, each to be taken back
+	Near   *crumb // the page of a name that is much like the one that was asked, of which nothing was found; nil: none
 	Sorts  choices
 	Hidden []hiddenValue
 
@@ -110,6 +111,7 @@ type itemsTold struct {
 	lead, whole, example string
 	prev, next           store.Cursor
 	sizes                []string // of files by format; nil: they are not asked for here
+	near                 *crumb   // as in itemsView
 }
 
 // ofThePage are the parameters of a page of features that do not say which features there are, nor how they are written.
@@ -121,7 +123,7 @@ func (c *call) chosenBy() []string { return c.replay(ofThePage...) }
 // itemsDoc is the page of features, with marks in the place of its parts.
 func (c *call) itemsDoc(p *store.Page, parts *itemsParts, told itemsTold) (*page, error) {
 	path := "/collections/" + c.coll.ID + "/items"
-	v := &itemsView{Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil, Returned: len(p.Rows), Schema: "/collections/" + c.coll.ID + "/schema", Example: told.example,
+	v := &itemsView{Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil, Returned: len(p.Rows), Near: told.near, Schema: "/collections/" + c.coll.ID + "/schema", Example: told.example,
 		Lead: told.lead, Whole: told.whole, Table: template.HTML(parts.rows.mark()), Map: template.HTML(parts.drawn.mark())}
 	_, v.Datetime = c.coll.During()
 	v.Files, _ = c.pageDownloads(c.chosenBy(), p.Matched)
@@ -153,10 +155,34 @@ func (c *call) itemsDoc(p *store.Page, parts *itemsParts, told itemsTold) (*page
 		v.Shown++
 	}
 	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: true, LD: template.JS(parts.list.mark())}
-	if len(p.Rows) > 0 {
+	if pg.Empty = len(p.Rows) == 0; !pg.Empty {
 		pg.Copies = c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&"))
 	}
 	return pg, nil
+}
+
+// nearItems is the page of the name that is most like the one that alone was asked for, and that nothing has; nil where none is near.
+func (c *call) nearItems(p *store.Page) (*crumb, error) {
+	n, name := 0, "q"
+	c.eachReplayed(func(string, string) { n++ }, append([]string{"sortby"}, ofThePage...)...)
+	if p.Matched != 0 || n != 1 {
+		return nil, nil
+	}
+	if title, _ := c.coll.Find(c.coll.TitleProperty); first(c.values["q"]) == "" && title != nil {
+		if names := c.asksOf(title); len(names) > 0 {
+			name = names[0]
+		}
+	}
+	asked := first(c.values[name])
+	if asked == "" {
+		return nil, nil
+	}
+	near, err := c.nearName(asked, []*store.Collection{c.coll})
+	if err != nil || near == "" || near == asked {
+		return nil, err
+	}
+	query := append([]string{"f=html"}, c.replay("f", name, "offset", "cursor")...)
+	return &crumb{near, c.base() + "/collections/" + c.coll.ID + "/items?" + strings.Join(append(query, queryEscape(name)+"="+queryEscape(near)), "&")}, nil
 }
 
 // tellItems says which features a page has, of how many; and what files with all of them are called. chosen says that not all of the collection are asked for.

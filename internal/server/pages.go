@@ -42,6 +42,7 @@ type page struct {
 	Refused     bool        // the page is a form that comes back with what is wrong
 	Path        string      // below the mount, where it is not that of the request
 	Instance    string      // of the problem that such a form tells
+	Empty       bool        // there is nothing to take away in another format
 	Without     string      // a representation of the route that this document does not have; "" for none
 
 	// What the layout shows around the page, which render sets. It is no struct of its own: templates find promoted fields slowly.

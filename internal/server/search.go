@@ -135,7 +135,7 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 func (c *call) searchPage(w http.ResponseWriter, doc searchDoc) (err error) {
 	view := searchView{searchDoc: doc, Searches: c.searches(), Keyed: c.s.cfg.Auth != "open"}
 	if len(doc.Groups) == 0 {
-		if view.Near, err = c.nearName(doc.Query); err != nil {
+		if view.Near, err = c.nearName(doc.Query, c.searchOrder()); err != nil {
 			return err
 		}
 	}
@@ -158,10 +158,10 @@ type searchView struct {
 	Near     string // the name of a division that is much like what was asked, of which nothing was found; "": none
 }
 
-// nearName is the name of a division that is most like what was asked; "" where none is near.
-func (c *call) nearName(asked string) (string, error) {
+// nearName is the name of a division of these collections that is most like what was asked; "" where none is near.
+func (c *call) nearName(asked string, of []*store.Collection) (string, error) {
 	var names []string
-	for _, coll := range c.searchOrder() {
+	for _, coll := range of {
 		if coll.Geometry == nil || dimensions[coll.Geometry.Type] != 2 || coll.Count > optionsMost {
 			continue
 		}
