@@ -2,8 +2,13 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
+	"strings"
+
+	"grense/internal/cql2"
 )
 
 // Cursor marks a place in an order: the values of the sort keys of one feature, its id, and the direction in which to go on.
@@ -15,20 +20,91 @@ type Cursor string
 type Place struct {
 	Back  bool   // towards the first feature
 	Order string // names the sort keys, so that a cursor of another order is refused
-	Keys  []any  // nil, string, int64, float64 or bool; as many as sort keys
+	Keys  []any  // nil, string, int64, float64, bool or Far; as many as sort keys
 	ID    string
 }
 
 // maxCursor is the length of the longest cursor that is read, in bytes.
 const maxCursor = 8 << 10
 
+// Far stands for a text that is too long for an address: that of the feature with the id of the place.
+type Far struct {
+	Far bool // true
+}
+
+// A cursor longer than longCursor, in bytes, has no texts longer than longKey.
+const longCursor, longKey = 2 << 10, 200
+
 // NewCursor writes a place as a cursor.
 func NewCursor(p Place) Cursor {
+	c := p.write()
+	if len(c) > longCursor {
+		p.Keys = slices.Clone(p.Keys)
+		for i, k := range p.Keys {
+			if s, ok := k.(string); ok && len(s) > longKey {
+				p.Keys[i] = Far{true}
+			}
+		}
+		c = p.write()
+	}
+	return c
+}
+
+func (p Place) write() Cursor {
 	b, err := json.Marshal([]any{p.Back, p.Order, p.Keys, p.ID})
 	if err != nil {
 		panic("store: cursor of unknown value: " + err.Error()) // values come from a store, not from a client
 	}
 	return Cursor(base64.RawURLEncoding.EncodeToString(b))
+}
+
+// Reached returns the question with its cursor read, and texts that are Far read from the store.
+func (q Query) Reached(ctx context.Context, s Store) (Query, error) {
+	if q.Cursor == "" {
+		return q, nil
+	}
+	p, err := q.Cursor.Place()
+	if err != nil {
+		return q, err
+	}
+	ranks := len(p.Keys) - len(q.SortBy) // a rank comes first
+	for i, k := range p.Keys {
+		if _, far := k.(Far); !far {
+			continue
+		}
+		if i < ranks || p.Order != q.OrderName() {
+			return q, ErrCursor
+		}
+		if p.Keys[i], err = textOf(ctx, s, q.Collection, p.ID, q.SortBy[i-ranks]); err != nil {
+			return q, err
+		}
+	}
+	q.place = &p
+	return q, nil
+}
+
+// textOf is the sort key of a feature that holds a text; ErrCursor when there is none.
+func textOf(ctx context.Context, s Store, collection, id string, by Sort) (text string, err error) {
+	found := false
+	err = s.Fetch(ctx, collection, Current(id), Want{Properties: []string{by.Property}, NoGeometry: true, SkipMissing: true}, func(f *Feature) error {
+		text, found = f.Values[0].(string)
+		return nil
+	})
+	if err == nil && !found {
+		err = ErrCursor
+	}
+	if by.Norwegian {
+		text = cql2.NorwegianKey(text)
+	}
+	return strings.Clone(text), err
+}
+
+// Place is where the answer begins. Texts are Far unless the question was Reached.
+func (q Query) Place() (Place, error) {
+	if q.place == nil {
+		return q.Cursor.Place()
+	}
+	return *q.place, nil
 }
 
 // CursorAt returns the cursor of the features after id (or before it) in the order by id.
@@ -53,6 +129,11 @@ func (c Cursor) Place() (Place, error) {
 	for i, k := range p.Keys {
 		switch k := k.(type) {
 		case nil, string, bool:
+		case map[string]any:
+			if len(k) != 1 || k["Far"] != true {
+				return p, ErrCursor
+			}
+			p.Keys[i] = Far{true}
 		case json.Number:
 			if n, err := k.Int64(); err == nil {
 				p.Keys[i] = n

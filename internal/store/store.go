@@ -156,6 +156,7 @@ type Query struct {
 	Limit      int          // ids wanted, at least 1; 0: none, only Matched (with Count)
 	Offset     int          // ids skipped, after Cursor
 	Cursor     Cursor       // "" starts at the first id
+	place      *Place       // what Cursor holds, whole
 	Count      Count
 	// AsOf selects, of a collection of versions, the one of each feature that is valid at the moment, and of days the one of its day in its own
 	// time zone; zero selects all. Filter sees the selected ones only. Of other collections it says nothing.

@@ -40,15 +40,19 @@ type question struct {
 
 // Page returns the ids that q selects.
 func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	at, err := q.Reached(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	r, err := s.acquire()
 	if err != nil {
 		return nil, err
 	}
 	defer r.release()
-	if q.Count == store.CountCheap {
-		q.Count = store.CountExact
+	if at.Count == store.CountCheap {
+		at.Count = store.CountExact
 	}
-	qu, err := newQuestion(r, q)
+	qu, err := newQuestion(r, at)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +165,7 @@ func newQuestion(r *revision, q store.Query) (*question, error) {
 	}
 	qu.keys = append(qu.keys, l.idKey(alias))
 	if q.Cursor != "" {
-		if err := qu.start(q.Cursor); err != nil {
+		if err := qu.start(); err != nil {
 			return nil, err
 		}
 	}
@@ -176,9 +180,9 @@ func sortExpr(f *sqlq.Field) string {
 	return e
 }
 
-// start reads a cursor.
-func (qu *question) start(c store.Cursor) error {
-	p, err := c.Place()
+// start takes the place of a cursor.
+func (qu *question) start() error {
+	p, err := qu.q.Place()
 	if err != nil {
 		return err
 	}

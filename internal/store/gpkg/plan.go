@@ -127,6 +127,10 @@ func (qu *question) foldedCost() store.Cost {
 
 // Explain answers a question and tells how.
 func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error) {
+	q, err := q.Reached(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	r, err := s.acquire()
 	if err != nil {
 		return nil, err

@@ -48,6 +48,10 @@ type question struct {
 
 // Page returns the ids that q selects.
 func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	at, err := q.Reached(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
@@ -57,7 +61,7 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	qu, err := newQuestion(l, q)
+	qu, err := newQuestion(l, at)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +107,7 @@ func newQuestion(l *layer, q store.Query) (*question, error) {
 		}
 	}
 	if q.Cursor != "" {
-		if err := qu.start(q.Cursor); err != nil {
+		if err := qu.start(); err != nil {
 			return nil, err
 		}
 	}
@@ -179,9 +183,9 @@ func compile(l *layer, e cql2.Expr) sqlq.Filter {
 	return f
 }
 
-// start reads a cursor.
-func (qu *question) start(c store.Cursor) error {
-	p, err := c.Place()
+// start takes the place of a cursor.
+func (qu *question) start() error {
+	p, err := qu.q.Place()
 	if err != nil {
 		return err
 	}

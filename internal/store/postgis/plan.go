@@ -103,6 +103,10 @@ func (s *Store) Cost(q store.Query) store.Cost {
 
 // Explain answers a question and tells how.
 func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error) {
+	q, err := q.Reached(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	page, err := s.Page(ctx, q)
 	if err != nil {
 		return nil, err

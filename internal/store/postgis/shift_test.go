@@ -86,3 +86,16 @@ func TestDatumsAreShiftedByPostGIS(t *testing.T) {
 		}
 	}
 }
+
+// TestPointsOfNoNumbersAreNoGeometry: what is served without a geometry is found as such.
+func TestPointsOfNoNumbersAreNoGeometry(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, base(t, `CREATE TABLE x (id INT PRIMARY KEY, geom GEOMETRY(Geometry, 4258)); INSERT INTO x VALUES (1, 'SRID=4258;POINT(10 60)'), (2, 'SRID=4258;POINT EMPTY'),
+		(3, 'SRID=4258;POINT(NaN NaN)'), (4, 'SRID=4258;MULTIPOINT(NaN NaN, 10 60)'), (5, 'SRID=4258;MULTIPOINT(NaN NaN)'), (6, 'SRID=4258;MULTIPOINT(10 60, NaN NaN)'), (7, NULL)`), postgis.Options{})
+	c, _ := s.Catalog().Collection("x")
+	for filter, want := range map[string]string{"geom IS NULL": "2 3 5 7", "geom IS NOT NULL": "1 4 6"} {
+		if got := strings.Join(walk(t, s, store.Query{Collection: "x", Limit: 10, Filter: parsed(t, c, filter)}), " "); got != want {
+			t.Errorf("%s: %s, want %s", filter, got, want)
+		}
+	}
+}

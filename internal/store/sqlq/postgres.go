@@ -262,8 +262,8 @@ func (d PostgreSQL) Missing(alias string, g *Geometry) Fragment {
 		return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + ") OR NOT (abs(ST_XMin(" + column + ")) <= " + far + " AND abs(ST_XMax(" + column + ")) <= " + far +
 			" AND abs(ST_YMin(" + column + ")) <= " + far + " AND abs(ST_YMax(" + column + ")) <= " + far +
 			" AND ST_Length(ST_MakeLine(ARRAY[ST_Points(" + column + "), ST_SetSRID(ST_MakePoint(0, 0), ST_SRID(" + column + "))])) < 'Infinity'))")
-	case g.HasEmpty:
-		return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + "))")
+	case g.HasEmpty: // a point of NaN is none, which ST_IsEmpty does not say
+		return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + ") OR ST_XMin(" + column + ") = 'NaN' AND NOT EXISTS (SELECT FROM ST_DumpPoints(" + column + ") p WHERE ST_X(p.geom) < 'NaN'))")
 	}
 	return Ident(column + " IS NULL")
 }

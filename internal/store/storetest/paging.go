@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -231,4 +232,47 @@ func exerciseClose(t *testing.T, open Opener) {
 	if s.Catalog() == nil {
 		t.Error("a closed store has no catalog")
 	}
+}
+
+// exerciseLongKeys crawls in the order of texts that are too long for an address.
+func exerciseLongKeys(t *testing.T, open Opener) {
+	c := &store.Collection{ID: "lange", Table: "lange", Public: true, Key: store.FeatureKey{Column: "kode", Type: cql2.TypeText}, Properties: []store.Property{text("navn"), text("tekst"), prop("antall", cql2.TypeInteger)}}
+	var want []string
+	s := open(t, func(w store.Writer) {
+		insert, err := define(t, w, c)
+		for i := range 12 {
+			if err == nil {
+				id := string(rune('a' + i))
+				want = append(want, id)
+				err = insert(id, "navn", strings.Repeat("Å", 3000)+string(rune('a'+i/2)), int64(i))
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	for _, norwegian := range []bool{false, true} {
+		for _, sort := range [][]store.Sort{{{Property: "tekst", Norwegian: norwegian}}, {{Property: "navn"}, {Property: "tekst", Norwegian: norwegian}, {Property: "antall"}}} {
+			for _, rank := range []*cql2.Search{nil, {Props: []string{"navn"}, Terms: []string{"navn"}}} {
+				for limit := 1; limit <= 5; limit += 2 {
+					crawl(t, s, store.Query{Collection: c.ID, SortBy: sort, Rank: rank, Limit: limit}, want)
+				}
+			}
+			p := page(t, s, store.Query{Collection: c.ID, SortBy: sort, Limit: 1})
+			if len(p.Next) > 4096 {
+				t.Errorf("a cursor of %d bytes", len(p.Next))
+			}
+		}
+	}
+}
+
+func define(t *testing.T, w store.Writer, c *store.Collection) (func(...any) error, error) {
+	if err := w.Define(t.Context(), c, false); err != nil {
+		return nil, err
+	}
+	columns := []string{c.Key.Column}
+	for _, p := range c.Properties {
+		columns = append(columns, p.Column)
+	}
+	return w.Insert(t.Context(), c.Table, columns)
 }
