@@ -20,6 +20,7 @@ type lookupView struct {
 	Lon, Lat, CRS, Collections, Datetime string // as asked
 	Asked                                bool
 	Found                                []divisionView
+	Coded                                bool // some of them have a code
 	Near                                 *divisionView
 	Map                                  template.HTML
 	faulty
@@ -27,7 +28,7 @@ type lookupView struct {
 
 type divisionView struct {
 	Kind, KindHref string
-	ID             string
+	ID             string // its code; "" where features have numbers of rows only
 	Title          shown
 	Distance       string // metres or kilometres, with the unit; "" for one that covers the point
 }
@@ -42,7 +43,8 @@ func (c *call) lookupPage(w http.ResponseWriter, covering []*division, near *div
 	v := c.lookupView()
 	v.Asked = v.Lon != ""
 	for _, d := range covering {
-		v.Found = append(v.Found, c.divisionView(d))
+		x := c.divisionView(d)
+		v.Found, v.Coded = append(v.Found, x), v.Coded || x.ID != ""
 	}
 	if near != nil {
 		d := c.divisionView(near)
@@ -75,6 +77,9 @@ func (c *call) lookupPage(w http.ResponseWriter, covering []*division, near *div
 func (c *call) divisionView(d *division) divisionView {
 	v := divisionView{Kind: c.titleOf(d.coll), KindHref: c.htmlHref("/collections/" + d.coll.ID), ID: d.id, Title: d.title}
 	v.Title.Href = c.htmlHref(d.path)
+	if d.coll.Key.Property == "" {
+		v.ID = ""
+	}
 	switch m := d.distance; {
 	case m >= 10000:
 		v.Distance = inDigits(strconv.FormatFloat(m/1000, 'f', 0, 64), c.lang) + " km"

@@ -178,3 +178,22 @@ func TestLookupAgreesWithANaiveLoop(t *testing.T) {
 		t.Errorf("%d points lie in a municipality: no test", inside)
 	}
 }
+
+// TestCodesAreNoNumbersOfRows: where features have none of their own, the page of a point tells no code.
+func TestCodesAreNoNumbersOfRows(t *testing.T) {
+	t.Parallel()
+	a := serve(t, shared(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"), nil)
+	demo := serve(t, "", nil)
+	for _, lang := range []string{"nb", "en"} {
+		for query, of := range map[string]*api{"lon=10.75&lat=59.91": a, "lon=2&lat=61": a, "lon=10.75&lat=59.91&": demo} {
+			page := string(of.get("/lookup?f=html&lang=" + lang + "&" + query).wants(200).Body)
+			main := page[strings.Index(page, "<main"):strings.Index(page, "</main>")]
+			if has := strings.Contains(main, "<code>"); has != (of == demo) || strings.Contains(main, `<th scope="col">`) && strings.Count(main, `<th scope="col">`) != map[bool]int{true: 3, false: 2}[of == demo] {
+				t.Errorf("%s in %s: %s", query, lang, main)
+			}
+			for _, f := range htmlFaults([]byte(page)) {
+				t.Errorf("%s: %s", query, f)
+			}
+		}
+	}
+}

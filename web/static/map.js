@@ -10,7 +10,7 @@ sheet.replaceSync(`
 .tilemap .tools { right: auto; flex-direction: column; }
 .tilemap .tools button { display: block; }
 .tilemap.keys:focus::after { content: ""; position: absolute; left: calc(50% - .5rem); top: calc(50% - .5rem); width: 1rem; height: 1rem; border: 2px solid var(--focus); border-radius: 50%; pointer-events: none; }
-.scalebar { position: absolute; left: .7rem; bottom: .6rem; border: 2px solid var(--text); border-top: 0; color: var(--text); font-size: .8rem; line-height: 1.2; text-align: center; white-space: nowrap; pointer-events: none; }
+.scalebar { position: absolute; left: .7rem; bottom: .6rem; border: 2px solid var(--text); border-top: 0; color: var(--text); font-size: .8rem; line-height: 1.2; text-align: center; white-space: nowrap; pointer-events: none; background: var(--ground); box-shadow: 0 0 0 .3rem var(--ground); }
 .found { min-height: 1.6em; margin: .4rem 0 0; }
 @media (prefers-color-scheme: dark) {
   .tilemap:not(.paper) { --map-sea: #141f24; --map-area: #26302f; --map-line: #77878a; --map-text: #e8eceb; --map-halo: #1b2525; --map-here: #2c5a55; --map-point: #7fd0c6; }
