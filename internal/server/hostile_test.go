@@ -7,12 +7,14 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/encoding/wkb"
 
+	"grense/internal/config"
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/store"
@@ -23,8 +25,8 @@ import (
 // hostile are texts that would become markup, links or script where a page does not escape them.
 var hostile = []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `javascript:alert(1)`, `</title></svg></select><b>x</b>`, `&lt;b&gt;&#39;`, `../../x?f=json#y`, `%3Cb%3E`}
 
-// hostileData serves features whose texts, ids, codes and names are hostile, and whose references lead nowhere as often as somewhere.
-func hostileData(t *testing.T) *api {
+// hostileData serves features whose texts, codes and names are hostile, and the ids of half of them, and whose references lead nowhere as often as somewhere.
+func hostileData(t *testing.T, configure func(*config.Config)) *api {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hostile.gpkg")
 	storetest.Write(t, func(w store.Writer) {
@@ -68,9 +70,12 @@ func hostileData(t *testing.T) *api {
 			if err := add(x, x, x, x, x, string(text), `{"a":"</script>"}`, float64(i), store.Geometry{WKB: wkb.MustMarshal(orb.Point{10 + float64(i)/10, 60})}); err != nil {
 				t.Fatal(err)
 			}
+			if err := add("plain"+strconv.Itoa(i), x, x, x, x, string(text), `{"a":"</script>"}`, float64(i), store.Geometry{WKB: wkb.MustMarshal(orb.Point{10 + float64(i)/10, 61})}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})(gpkg.Create(t.Context(), path))
-	return serve(t, path, nil)
+	return serve(t, path, configure)
 }
 
 // markup is what hostile texts turn into where they are not escaped.
@@ -81,7 +86,7 @@ func TestHostileTextsStayTexts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
 	}
-	a := hostileData(t)
+	a := hostileData(t, nil)
 	look := func(path string) string {
 		r := a.get(path).wants(http.StatusOK)
 		body := string(r.Body)
@@ -116,8 +121,8 @@ func TestHostileTextsStayTexts(t *testing.T) {
 		ids++
 		look(html.UnescapeString(m[1]))
 	}
-	if ids != len(hostile) {
-		t.Errorf("%d features of %d", ids, len(hostile))
+	if ids != 2*len(hostile) {
+		t.Errorf("%d features of %d", ids, 2*len(hostile))
 	}
 	if want := "12345678, 0.5, null, true, {&#34;a&#34;:"; !strings.Contains(body, want) { // elements of a list that are no texts stand as in JSON
 		t.Errorf("the lists lack %s", want)

@@ -559,59 +559,6 @@ func (c *call) itemLinked(row store.Row) (doc []byte, err error) {
 // linkedMost is how much JSON-LD of a feature stands in its page, in bytes; a longer one stands there without its geometry.
 const linkedMost = 64 << 10
 
-// itemPage writes a feature as a page. The feature is fetched once for all that the page shows of it.
-func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
-	var v *itemView
-	var linked []byte
-	read, err := c.reading(nil)
-	if err != nil {
-		return err
-	}
-	err = c.one(at.row, read.want, func(f *store.Feature) (err error) {
-		if v, err = c.itemView(f); err != nil {
-			return err
-		}
-		if v.box != nil && read.outlines != nil {
-			if err := read.outline(f); err != nil {
-				return err
-			}
-		}
-		linked, err = c.linkedOnPage(read.selected(f))
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	v.Prev.ID, v.Next.ID = at.prev, at.next
-	if isVersioned(c.coll) {
-		v.Versions = c.asPage(c.timeMapHref(at.of))
-	}
-	if err := c.nameItem(v); err != nil {
-		return err
-	}
-	if v.History, err = c.itemHistory(at.row.ID); err != nil {
-		return err
-	}
-	if v.box != nil && read.outlines != nil {
-		if v.Map, err = c.itemMap(read.outlines, at.row, *v.box, v.Title); err != nil {
-			return err
-		}
-	}
-	pg := &page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), LD: inScript(linked), Data: v, TitleLang: v.TitleLang, Script: true,
-		Copies: append(c.copies("/collections/"+c.coll.ID+"/items/"+pathEscape(v.ID)+"?"+strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&")), copied{c.text("items.id"), v.ID})}
-	if v.Map != "" {
-		pg.Tiles = c.itemTiles(at.id, *v.box)
-	}
-	doc, err := c.s.pages.render(c, pg)
-	if err != nil {
-		return err
-	}
-	if err := c.still(); err != nil {
-		return err
-	}
-	return c.writeOnce(w, doc)
-}
-
 // linkedOnPage is a feature as JSON-LD for its page: without its geometry where that is long.
 func (c *call) linkedOnPage(f *store.Feature) (doc []byte, err error) {
 	for _, skip := range []bool{c.output().skipGeometry, true} {

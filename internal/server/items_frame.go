@@ -367,7 +367,7 @@ func (c *call) writeParts(w http.ResponseWriter, page around, parts *itemsParts)
 	defer func() { giveBuffer(out) }()
 	if !acceptsGzip(c.r) || c.keep != nil || !parts.ready() {
 		out = page.frame.append(out, page.values, parts)
-		return c.writeWhole(w, out)
+		return c.writeWhole(w, out, parts.quick)
 	}
 	var m feature.Member
 	for _, p := range page.frame.pieces {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +16,7 @@ import (
 // awkward are texts that mean something where they stand, unless they are escaped there.
 var awkward = []string{`<script>alert("x")</script>`, `a&amp;b 'c' + "d"`, `100%25 %3C`, "æ ø å \u2028 \u00a0 +47", "`$(x)`", `</code></input><!--`, `]]&gt;`, `javascript:alert(1)`}
 
-// pagesAlike are pages of features that have the same frame, one after the other.
+// pagesAlike are pages of features, or of one, that have the same frame, one after the other.
 func pagesAlike() (kinds [][]string) {
 	at := func(format string, values ...any) (paths []string) {
 		for _, v := range values {
@@ -39,7 +41,18 @@ func pagesAlike() (kinds [][]string) {
 		at("&filter=%s", filters...),
 		at("&resulttype=hits&filter=%s", filters[:3]...),
 		at("&lang=nn&sortby=-navn&limit=20&filter=%s", filters...),
+		oneByOne("", "0301", "4601", "5001", "1103"),
+		oneByOne("&lang=en&properties=navn", "4601", "0301", "3118"),
+		oneByOne("&lang=nn&skipGeometry=true", "0301", "4601"),
 	}
+}
+
+// oneByOne are pages of single municipalities.
+func oneByOne(more string, ids ...string) (paths []string) {
+	for _, id := range ids {
+		paths = append(paths, "/collections/kommuner/items/"+id+"?f=html"+more)
+	}
+	return paths
 }
 
 // TestPagesOfAFrameAreThoseMadeWhole: what stands around the features is kept for all pages that are alike, and gives the bytes of the page that is made alone, whatever was asked for.
@@ -93,4 +106,31 @@ func firstDifference(a, b string) string {
 	}
 	show := func(s string) string { return fmt.Sprintf("%q", s[max(0, i-80):min(len(s), i+80)]) }
 	return show(a) + "\n" + show(b)
+}
+
+// TestPagesOfHostileFeaturesAreThoseMadeWhole: titles that mean something where they stand are escaped in a frame as they are without one, and ids that would be are in none.
+func TestPagesOfHostileFeaturesAreThoseMadeWhole(t *testing.T) {
+	t.Parallel()
+	a := hostileData(t, func(c *config.Config) { c.Limits.Answers = 0 })
+	alone := map[string]string{}
+	paths := make([]string, len(hostile))
+	for i := range hostile {
+		paths[i] = "/collections/ting/items/plain" + strconv.Itoa(i) + "?f=html"
+	}
+	for _, x := range hostile {
+		paths = append(paths, "/collections/ting/items/"+url.PathEscape(x)+"?f=html")
+	}
+	for _, path := range paths {
+		a.srv.ForgetFrames()
+		alone[path] = string(a.get(path).wants(http.StatusOK).Body)
+	}
+	a.srv.ForgetFrames()
+	for _, path := range slices.Concat(paths, paths) {
+		if got := string(a.get(path).wants(http.StatusOK).Body); got != alone[path] {
+			t.Errorf("%s: another page than the one made whole:\n%s", path, firstDifference(got, alone[path]))
+		}
+	}
+	if a.srv.FrameUses() == 0 {
+		t.Error("no frame was used")
+	}
 }

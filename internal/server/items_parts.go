@@ -21,6 +21,7 @@ type itemsParts struct {
 	drawn   part   // the map; empty where there is none
 	example part   // of a filter; empty for none
 	state   string // of the data that they were found for; "": they are not kept
+	quick   bool   // what is not ready is compressed as quickly as can be
 }
 
 // part is one of them; nil or empty where the page has none.
@@ -244,7 +245,7 @@ func (p *itemsParts) of(mark byte) *feature.Fragment {
 // ready reports whether the parts are compressed.
 func (p *itemsParts) ready() bool {
 	for _, x := range p.all() {
-		if !x.Deflated() && len(x.JSON) > 0 {
+		if !x.Ready() && len(x.JSON) > 0 {
 			return false
 		}
 	}
@@ -269,16 +270,16 @@ func (c *call) writeMarked(w http.ResponseWriter, page []byte, parts *itemsParts
 		page = rest[1:]
 	}
 	if !packed {
-		return c.writeWhole(w, out.buf)
+		return c.writeWhole(w, out.buf, parts.quick)
 	}
 	out.pack()
 	out.packed = out.member.AppendEnd(out.packed)
 	return c.send(w, out.packed, "gzip")
 }
 
-// writeWhole writes a page that is not joined of what is compressed: as well as can be where it is kept, since it is sent often.
-func (c *call) writeWhole(w http.ResponseWriter, plain []byte) error {
-	if c.keep == nil || len(plain) < worthwhile || !acceptsGzip(c.r) {
+// writeWhole writes a page that is not joined of what is compressed: as well as can be where it is kept, since it is sent often; unless it shall be quick.
+func (c *call) writeWhole(w http.ResponseWriter, plain []byte, quick bool) error {
+	if quick || c.keep == nil || len(plain) < worthwhile || !acceptsGzip(c.r) {
 		return c.writeOnce(w, plain)
 	}
 	return c.send(w, compress(nil, plain, gzip.BestCompression), "gzip")
