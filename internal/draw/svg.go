@@ -43,6 +43,7 @@ type Picture struct {
 
 	DegreeGrid bool // lines of whole degrees, named at the edge, around the box; of maps in degrees
 	Lookup     bool // the same links stand beside the map: they are no stops of the keyboard
+	Bare       bool // where land ends is not known: the ground is not that of the sea
 }
 
 // Tile is a tile with what is written into it.
@@ -259,7 +260,11 @@ func (d *drawing) draw(p *Picture, tol float64) {
 	if linked {
 		role = `role="group"`
 	}
-	d.b = append(d.b[:0], `<svg class="map" width="`...)
+	d.b = append(d.b[:0], `<svg class="map`...)
+	if p.Bare {
+		d.b = append(d.b, ` bare`...)
+	}
+	d.b = append(d.b, `" width="`...)
 	d.int(d.width)
 	d.b = append(d.b, `" height="`...)
 	d.int(d.height)

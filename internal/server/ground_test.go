@@ -18,6 +18,19 @@ import (
 	"grense/internal/store/storetest"
 )
 
+// TestSomeOfTheAreasLieOnAllOfThem: a page that shows some of the only areas that there are draws the rest under them, and one of all of them draws each once.
+func TestSomeOfTheAreasLieOnAllOfThem(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for query, grounded := range map[string]bool{"?f=html&limit=5": true, "?f=html&q=oslo": true, "?f=html": false} {
+		a.settled("/collections/fylker/items" + query)
+		body := string(a.get("/collections/fylker/items" + query).wants(200).Body)
+		if land := strings.Contains(body, `<g class="near"><path`); land != grounded || strings.Contains(body, "map bare") {
+			t.Errorf("%s: land under it is %t", query, land)
+		}
+	}
+}
+
 // TestPointsWithoutAreasLieOnTheCountry: a file that holds no areas has the outline of the country under its maps, and one elsewhere in the world has not.
 func TestPointsWithoutAreasLieOnTheCountry(t *testing.T) {
 	t.Parallel()

@@ -125,7 +125,7 @@ func (c *call) stateBeside() (string, error) {
 			others = append(others, other.ID)
 		}
 	}
-	if under := c.country(); under != nil && under != c.coll && c.coll.Geometry != nil {
+	if under := c.country(); under != nil && c.coll.Geometry != nil {
 		others = append(others, under.ID)
 	}
 	if others == nil {

@@ -119,5 +119,5 @@ func (c *call) lookupMap(covering []*division, near *division) (template.HTML, e
 		return "", err
 	}
 	marks := append(append(ground, c.marks(d.coll, outs, false)...), here)
-	return (&draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: marks, Labels: true, Lookup: true, Text: c.text("lookup.map", d.title.Label())}).SVG(), nil
+	return (&draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: marks, Labels: true, Lookup: true, Bare: ground == nil && d.coll.Count > 1, Text: c.text("lookup.map", d.title.Label())}).SVG(), nil
 }

@@ -304,10 +304,13 @@ func (c *call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
 		here, at = c.marks(c.coll, outs, false), near
 	}
 	ground, err := c.ground(at)
+	if err == nil && len(rows) < c.coll.Count && c.country() == c.coll {
+		ground, err = c.groundOf(c.coll, at)
+	}
 	if err != nil {
 		return "", err
 	}
-	p := draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: append(ground, here...), Labels: true, Lookup: true}
+	p := draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: append(ground, here...), Labels: true, Lookup: true, Bare: ground == nil && len(rows) < c.coll.Count}
 	if p.Text = c.text("map.items", c.titleOf(c.coll), len(here)); len(here) == 1 {
 		p.Text = c.text("map.items-one", c.titleOf(c.coll))
 	}
@@ -361,6 +364,11 @@ func (c *call) ground(at mapScale) ([]draw.Mark, error) {
 	if under == nil || under == c.coll || mapCRS(under) != at.plane {
 		return nil, nil
 	}
+	return c.groundOf(under, at)
+}
+
+// groundOf is what a collection of areas covers, in grey.
+func (c *call) groundOf(under *store.Collection, at mapScale) ([]draw.Mark, error) {
 	marks, err := c.allMarks(under, at.of(under.Count))
 	if errors.Is(err, store.ErrChanged) { // what lies under the map may be left out
 		return nil, nil
