@@ -149,7 +149,7 @@ func (s *Server) jobForm(c *call, w http.ResponseWriter) error {
 	if _, err := s.dismissed(c); err != nil {
 		return err
 	}
-	w.Header().Set("Location", localPath(c.base()+"/jobs"))
+	w.Header().Set("Location", localPath(c.base()+"/jobs")+"?lang="+c.lang)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusSeeOther)
 	return nil

@@ -257,7 +257,9 @@ func TestProcessesRunFromTheirPages(t *testing.T) {
 		t.Errorf("%s", page)
 	}
 	a.get("/jobs?f=html").wants(200)
-	form(job, "").wants(http.StatusSeeOther)
+	if list := form(job+"?lang=nn", "").wants(http.StatusSeeOther).Header.Get("Location"); list != "/jobs?lang=nn" {
+		t.Errorf("after a job is dismissed comes %s", list)
+	}
 	if r := a.until(job, "dismissed"); strings.Contains(string(r.Body), "results") {
 		t.Errorf("%s", r.Body)
 	}
