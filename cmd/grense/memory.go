@@ -20,6 +20,10 @@ func boundMemory(ctx context.Context, memory int64) {
 	limit := heapLimit(memory, 0)
 	debug.SetMemoryLimit(limit)
 	percent := 100
+	if os.Getenv("GOGC") == "" { // before anything is live, the heap begins with 4 MB for each 100
+		percent = max(100, int(min(heapFloor, memory/16)*100/(4<<20)))
+		debug.SetGCPercent(percent)
+	}
 	go func() {
 		tick := time.NewTicker(250 * time.Millisecond)
 		defer tick.Stop()

@@ -18,6 +18,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/store"
 	"grense/internal/tile"
+	"grense/web"
 )
 
 const (
@@ -392,9 +393,9 @@ func (c *call) groundOf(under *store.Collection, at mapScale) ([]draw.Mark, erro
 
 // setPages makes the pages, with an outline of the country for maps without areas: those drawn here, and those of tiles, which fetch it as a list of
 // rings of whole metres.
-func (s *Server) setPages(rings []orb.Ring) (err error) {
-	if s.pages, err = newPages(); err != nil || rings == nil {
-		return err
+func (s *Server) setPages(rings []orb.Ring) {
+	if s.pages = newPages(); rings == nil {
+		return
 	}
 	var land orb.MultiPolygon
 	numbers := make([][]int, len(rings))
@@ -406,10 +407,8 @@ func (s *Server) setPages(rings []orb.Ring) (err error) {
 	}
 	s.shore = draw.NewOutline("", land, func(x, y float64) (float64, float64) { return x, y })
 	text, _ := json.Marshal(numbers) // of whole numbers only
-	b := newBody(text)
-	name := "shore." + b.etag[:8] + ".json"
-	s.pages.files[name], s.shoreFile = asset{b, asJSON.Media}, "/static/"+name
-	return nil
+	s.pages.shore, s.pages.shoreName = newAsset(text, asJSON.Media), web.HashedName("shore.json", text)
+	s.shoreFile = "/static/" + s.pages.shoreName
 }
 
 // surroundings are the other features of the collection that touch a box in its storage CRS, widened by a fifth.

@@ -146,12 +146,17 @@ func (v *page) MapCaption() string {
 
 // Static gives the address of an embedded file, without scheme and host.
 func (v *page) Static(name string) string {
-	if h, ok := v.c.s.pages.hashed[name]; ok {
-		name = h
-	} else {
-		name = web.Hashed(name)
+	return localPath(v.c.root) + "/static/" + hashedName(name)
+}
+
+// hashedName is the name that an embedded file is served under.
+func hashedName(name string) string {
+	if _, ok := swaggerMedia[name]; ok {
+		if u, err := unpacked(); err == nil {
+			return u.hashed[name]
+		}
 	}
-	return localPath(v.c.root) + "/static/" + name
+	return web.Hashed(name)
 }
 
 // localPath is the path of an absolute address, escaped; "" for the root.
@@ -199,22 +204,41 @@ func (c *call) htmlHref(path string) string {
 // pages renders templates and holds the embedded files as they go out.
 type pages struct {
 	templates map[string]func() (*template.Template, error) // by language, made when first asked for
-	files     map[string]asset                              // by hashed name
-	hashed    map[string]string                             // hashed names of Swagger UI's files, by name
+	own       func() map[string]asset                       // the files of ours by hashed name, made when first asked for
+	shore     asset                                         // the outline of the country, under the name shoreName
+	shoreName string                                        // "": there is none
 }
 
-func newPages() (ps *pages, err error) {
-	ps = &pages{templates: map[string]func() (*template.Template, error){}}
+func newPages() *pages {
+	ps := &pages{templates: map[string]func() (*template.Template, error){}}
 	for _, l := range languages {
 		ps.templates[l.code] = sync.OnceValues(func() (*template.Template, error) { return templatesIn(l.code) })
 	}
-	if ps.files, ps.hashed, err = swaggerAssets(); err != nil {
-		return nil, err
+	ps.own = sync.OnceValue(func() map[string]asset {
+		files := map[string]asset{}
+		for _, f := range web.Files() {
+			files[f.Name] = newAsset(f.Data, f.Media)
+		}
+		return files
+	})
+	return ps
+}
+
+// file is an embedded file by its hashed name.
+func (ps *pages) file(name string) (f asset, ok bool) {
+	if ps.shoreName != "" && name == ps.shoreName {
+		return ps.shore, true
 	}
-	for _, f := range web.Files() {
-		ps.files[f.Name] = asset{newBody(f.Data), f.Media}
+	if strings.HasPrefix(name, "swagger-ui") {
+		u, err := unpacked()
+		if err != nil {
+			return f, false
+		}
+		f, ok = u.files[name]
+		return f, ok
 	}
-	return ps, nil
+	f, ok = ps.own()[name]
+	return f, ok
 }
 
 // plainText is a place of a template where a text of the catalogues stands without values in it.
@@ -425,7 +449,7 @@ func (s *Server) static(w http.ResponseWriter, r *http.Request) {
 	if f, ok := web.Static(name); ok { // a plain name is understood as well
 		name = f.Name
 	}
-	f, ok := s.pages.files[name]
+	f, ok := s.pages.file(name)
 	if !ok {
 		s.notFound(w, r)
 		return
@@ -438,5 +462,5 @@ func (s *Server) static(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Vary", "Accept-Encoding")
 	c.r = r
-	c.writeBody(w, http.StatusOK, f.body)
+	c.writeBody(w, http.StatusOK, f.body())
 }

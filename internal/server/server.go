@@ -178,9 +178,7 @@ func New(o Options) (*Server, error) {
 		s.tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	}
 	s.makers = newMakers(spoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.turns)
-	if err = s.setPages(o.Shore); err != nil {
-		return nil, err
-	}
+	s.setPages(o.Shore)
 	s.recorder = s.newRecorder(o.Changes, o.Store)
 	s.processList, s.jobs, s.metrics, s.soap = process.NewRegistry(process.Standard()...), newJobs(o.Jobs), newMetrics(s), s.newSOAP()
 	s.outgoing, s.routes = newOutgoing(o.Config.Processes.Allow), s.table()

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"maps"
 	"sync"
 
 	"github.com/swaggest/swgui/v5/static"
@@ -15,10 +14,15 @@ import (
 	"grense/web"
 )
 
-// asset is a static file as it goes out.
+// asset is a static file as it goes out. Its body is made when it is first asked for.
 type asset struct {
-	body  *body
+	body  func() *body
 	media string
+}
+
+// newAsset is a file of the program.
+func newAsset(data []byte, media string) asset {
+	return asset{sync.OnceValue(func() *body { return newBody(data) }), media}
 }
 
 // swaggerMedia are the files of Swagger UI that the page of the API definition loads.
@@ -27,19 +31,13 @@ var swaggerMedia = map[string]string{
 	"swagger-ui-bundle.js": "text/javascript; charset=utf-8",
 }
 
-// swaggerAssets gives the files of Swagger UI by their hashed names, and those names by the plain ones. The files map is the
-// caller's.
-func swaggerAssets() (files map[string]asset, hashed map[string]string, err error) {
-	u, err := unpacked()
-	return maps.Clone(u.files), u.hashed, err
-}
-
+// swagger is Swagger UI: its files by their hashed names, and those names by the plain ones.
 type swagger struct {
 	files  map[string]asset
 	hashed map[string]string
 }
 
-// unpacked unpacks Swagger UI from the library that embeds it, once; the compressed form is kept as it came.
+// unpacked unpacks Swagger UI from the library that embeds it, once, when it is first asked for: that takes a tenth of a start. The compressed form is kept as it came.
 var unpacked = sync.OnceValues(func() (swagger, error) {
 	u := swagger{files: map[string]asset{}, hashed: map[string]string{}}
 	for name, media := range swaggerMedia {
@@ -57,7 +55,8 @@ var unpacked = sync.OnceValues(func() (swagger, error) {
 		}
 		sum := sha256.Sum256(plain)
 		u.hashed[name] = web.HashedName(name, plain)
-		u.files[u.hashed[name]] = asset{&body{plain: plain, gz: packed, etag: base64.RawURLEncoding.EncodeToString(sum[:12])}, media}
+		b := &body{plain: plain, gz: packed, etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+		u.files[u.hashed[name]] = asset{func() *body { return b }, media}
 	}
 	return u, nil
 })

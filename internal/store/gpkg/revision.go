@@ -179,7 +179,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 	if err := r.publish(c, drafts); err != nil {
 		return nil, err
 	}
-	open := func() (*conn, error) { return s.reader(path, m, side) }
+	open := func() (*conn, error) { return s.reader(path, m, side, c.encoding) }
 	if r.pool, err = newPool(s.options.MaxConns, open); err != nil {
 		return nil, err
 	}
@@ -196,9 +196,9 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 	return r, nil
 }
 
-// reader opens a connection of a pool.
-func (s *Store) reader(path string, m mode, side *sideFile) (*conn, error) {
-	c, err := openConn(path, m)
+// reader opens a connection of a pool to a file whose texts have an encoding.
+func (s *Store) reader(path string, m mode, side *sideFile, encoding string) (*conn, error) {
+	c, err := openAnother(path, m, encoding)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,20 @@ func fileURI(path, params string) string {
 // maxValue is the most bytes of a text, a blob or a row, which bounds what a view may compute.
 const maxValue = 128 << 20
 
+// openConn opens a database. What it reads first is the schema.
 func openConn(path string, m mode) (*conn, error) {
+	c, err := openAnother(path, m, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := c.query("PRAGMA main.encoding", nil, func(r row) error { c.encoding = r.Text(0); return nil }); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+// openAnother opens a database whose texts are known to have an encoding. The schema is read when the connection is first asked for something.
+func openAnother(path string, m mode, encoding string) (*conn, error) {
 	flags, params := sqlite.OpenReadOnly, "mode=ro"
 	switch m {
 	case immutable:
@@ -75,7 +88,7 @@ func openConn(path string, m mode) (*conn, error) {
 		return nil, err
 	}
 	c.SetBusyTimeout(5 * time.Second)
-	cn := &conn{c: c, stmts: map[string]*statement{}, still: m == immutable}
+	cn := &conn{c: c, stmts: map[string]*statement{}, still: m == immutable, encoding: encoding}
 	cn.boundValues(maxValue)
 	err = cn.exec("PRAGMA mmap_size=0")
 	if err == nil { // 16 MB of pages, an upper bound: the 2 MB of SQLite hold too little of a national register
@@ -86,9 +99,6 @@ func openConn(path string, m mode) (*conn, error) {
 	}
 	if err == nil {
 		cn.state, err = cn.one(dataVersion)
-	}
-	if err == nil {
-		err = cn.query("PRAGMA main.encoding", nil, func(r row) error { cn.encoding = r.Text(0); return nil })
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())

@@ -1,0 +1,54 @@
+package server_test
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"grense/internal/config"
+	"grense/internal/server"
+	"grense/internal/source"
+)
+
+// mostToStart is how much memory may be asked for until a server over the demo is ready to answer, in bytes. What pages need (Swagger UI, static files in their compressed
+// form, templates, the API definition) is made when the first of them is asked for.
+const mostToStart = 2 << 20
+
+// TestAServerIsReadyBeforeItsPagesAre makes a server in a process of its own, where nothing was made before.
+func TestAServerIsReadyBeforeItsPagesAre(t *testing.T) {
+	const child = "GRENSE_TEST_START"
+	if os.Getenv(child) == "" {
+		t.Parallel()
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+		cmd.Env = append(os.Environ(), child+"=1", "GRENSE_TEST_STORE=")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "--- PASS") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	path, err := demoFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.BaseURL, cfg.Auth = "http://localhost", "open"
+	st, err := source.Open(t.Context(), path, source.Options{DataDir: t.TempDir(), Config: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	srv, err := server.New(server.Options{Config: cfg, Store: st})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > mostToStart {
+		t.Errorf("%d bytes to make a server, at most %d", n, mostToStart)
+	}
+}
