@@ -13,8 +13,8 @@ import (
 	"grense/internal/wkb"
 )
 
-// spatialTest is a prepared spatial predicate. It is computed in the CRS of the record's geometry, to which the vertices of literals
-// are transformed, with straight edges there.
+// spatialTest is a prepared spatial predicate. It is computed in the CRS of the record's geometry, to which literals are transformed with
+// points on edges that bend (see bent).
 type spatialTest struct {
 	op   SpatialOp
 	l, r spatialSide
@@ -23,9 +23,9 @@ type spatialTest struct {
 // spatialSide is an operand: a property, or a literal with what was made of it.
 type spatialSide struct {
 	prop   string
-	source []byte // WKB of the literal; nil for a property
-	in     crs.ID // of source
-	made   *shape // of the literal, for the CRS madeIn
+	shown  orb.Geometry // the literal; nil for a property
+	in     crs.ID       // of the literal
+	made   *shape       // of the literal, for the CRS madeIn
 	madeIn crs.ID
 }
 
@@ -47,11 +47,7 @@ func newSpatialSide(e Expr) spatialSide {
 	case Prop:
 		return spatialSide{prop: e.Name}
 	case Geom:
-		g := e.G
-		if b, ok := g.(orb.Bound); ok {
-			g = boxGeometry(b)
-		}
-		return spatialSide{source: wkb.Append(nil, g), in: e.CRS}
+		return spatialSide{shown: e.G, in: e.CRS}
 	}
 	panic(fmt.Sprintf("cql2: geometry of %T", e))
 }
@@ -72,10 +68,10 @@ func (t *spatialTest) eval(r Record) (Truth, error) {
 
 func (t *spatialTest) test(r Record) (bool, error) {
 	first, second := &t.l, &t.r
-	if t.l.source != nil { // a property rules the CRS
+	if t.l.shown != nil { // a property rules the CRS
 		first, second = second, first
 	}
-	if (t.op == SIntersects || t.op == SDisjoint) && first.source == nil && second.source != nil {
+	if (t.op == SIntersects || t.op == SDisjoint) && first.shown == nil && second.shown != nil {
 		return t.touches(r, first, second)
 	}
 	return t.relate(r, first, second)
@@ -132,7 +128,7 @@ func (t *spatialTest) relate(r Record, first, second *spatialSide) (bool, error)
 
 // shape returns the operand in the CRS target, which the first operand sets to its own.
 func (s *spatialSide) shape(r Record, target *crs.ID) (*shape, error) {
-	if s.source != nil {
+	if s.shown != nil {
 		return s.literal(target)
 	}
 	source, in, err := r.Geometry(s.prop)
@@ -156,7 +152,7 @@ func (s *spatialSide) literal(target *crs.ID) (*shape, error) {
 	if s.made != nil && s.madeIn == *target {
 		return s.made, nil
 	}
-	made, err := newShape(s.source, s.in, *target)
+	made, err := newShape(wkb.Append(nil, bent(s.shown, s.in, *target)), s.in, *target)
 	if err != nil {
 		return nil, err
 	}

@@ -85,8 +85,7 @@ func union(parts []Expr, geom string, in crs.ID) ([]orb.Bound, bool) {
 	return all, len(all) > 0
 }
 
-// literalBounds returns the bounds of a geometry literal whose vertices are transformed; one for each half of a box that crosses the
-// antimeridian.
+// literalBounds returns the bounds of a geometry literal as it is tested (see bent); one for each half of a box that crosses the antimeridian.
 func literalBounds(e Expr, in crs.ID) ([]orb.Bound, bool) {
 	g, ok := e.(Geom)
 	if !ok {
@@ -96,8 +95,9 @@ func literalBounds(e Expr, in crs.ID) ([]orb.Bound, bool) {
 	if err != nil {
 		return nil, false
 	}
-	parts := []orb.Geometry{g.G}
-	if m, ok := g.G.(orb.MultiPolygon); ok && len(m) == 2 {
+	shown := bent(g.G, g.CRS, in)
+	parts := []orb.Geometry{shown}
+	if m, ok := shown.(orb.MultiPolygon); ok && len(m) == 2 {
 		parts = []orb.Geometry{m[0], m[1]}
 	}
 	var all []orb.Bound

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -171,4 +172,34 @@ func difference(a, b []string) (out []string) {
 		}
 	}
 	return out
+}
+
+// TestGeometriesOfFiltersAgreeWithBoxes asks for the same boxes by bbox and by filter, also where a box has long edges or holds what the projection of
+// the data has no answer for.
+func TestGeometriesOfFiltersAgreeWithBoxes(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for box, text := range map[string]string{
+		"-180,-90,180,90": "", "0,50,180,90": "", "-100,40,100,89": "", "170,-90,-170,90": "", "4,57,32,72": "", "4,66.5,32,66.6": "", "4,69.9,32,70": "", "-80,60,100,60.001": "", "20,-90,-170,90": "",
+		"-180,-90,180,66":  "POLYGON((-180 -90,180 -90,180 66,-180 66,-180 -90))",
+		"-179,60.5,179,61": "POLYGON((-179 60.5,179 60.5,179 61,-179 61,-179 60.5))",
+	} {
+		if text == "" {
+			text = "BBOX(" + box + ")"
+		}
+		want := a.get("/collections/kommuner/items?limit=1000&skipGeometry=true&bbox=" + box).wants(200).page().ids()
+		for _, f := range []struct {
+			filter string
+			inside bool
+		}{{"S_INTERSECTS(geometry," + text + ")", true}, {"S_DISJOINT(geometry," + text + ")", false}} {
+			got := a.get("/collections/kommuner/items?limit=1000&skipGeometry=true&filter=" + url.QueryEscape(f.filter)).wants(200).page().ids()
+			n := len(want)
+			if !f.inside {
+				n = 357 - n
+			}
+			if len(got) != n || f.inside && !slices.Equal(got, want) {
+				t.Errorf("%s: %d features, want %d", f.filter, len(got), n)
+			}
+		}
+	}
 }

@@ -75,7 +75,7 @@ func (q Query) Reached(ctx context.Context, s Store) (Query, error) {
 		if i < ranks || p.Order != q.OrderName() {
 			return q, ErrCursor
 		}
-		if p.Keys[i], err = textOf(ctx, s, q.Collection, p.ID, q.SortBy[i-ranks]); err != nil {
+		if p.Keys[i], err = q.textOf(ctx, s, p.ID, q.SortBy[i-ranks]); err != nil {
 			return q, err
 		}
 	}
@@ -84,9 +84,9 @@ func (q Query) Reached(ctx context.Context, s Store) (Query, error) {
 }
 
 // textOf is the sort key of a feature that holds a text; ErrCursor when there is none.
-func textOf(ctx context.Context, s Store, collection, id string, by Sort) (text string, err error) {
+func (q Query) textOf(ctx context.Context, s Store, id string, by Sort) (text string, err error) {
 	found := false
-	err = s.Fetch(ctx, collection, Current(id), Want{Properties: []string{by.Property}, NoGeometry: true, SkipMissing: true}, func(f *Feature) error {
+	err = s.Fetch(ctx, q.Collection, Current(id), Want{Properties: []string{by.Property}, NoGeometry: true, SkipMissing: true}, func(f *Feature) error {
 		text, found = f.Values[0].(string)
 		return nil
 	})

@@ -1,0 +1,117 @@
+package cql2
+
+import (
+	"math/bits"
+
+	"github.com/paulmach/orb"
+	orbclip "github.com/paulmach/orb/clip"
+
+	"grense/internal/crs"
+	"grense/internal/wkb"
+)
+
+const (
+	metre      = 1.0           // by which an edge may bend and be taken as straight
+	metreOf    = metre / 111e3 // in degrees
+	longEdge   = 1e6           // metres: an edge of this length is divided, however its middle lies
+	longEdgeOf = 10            // in degrees
+	mostPieces = 1 << 8        // of one edge
+	mostPoints = 20_000        // that are put into one geometry, about
+)
+
+// bent returns a literal ready for its vertices to be transformed: edges, which are straight in the CRS from, have points where they are not in the
+// CRS to. What lies where the projection has no answer, far from all data in it, is cut off.
+func bent(g orb.Geometry, from, to crs.ID) orb.Geometry {
+	if b, ok := g.(orb.Bound); ok {
+		g = boxGeometry(b)
+	}
+	if crs.Same(from, to) || g.Dimensions() == 0 {
+		return g
+	}
+	f, err := crs.Between(from, to)
+	if err != nil {
+		return g
+	}
+	if regular := to.Regular(); from.Geographic() && !covered(g.Bound(), regular) {
+		if g = orbclip.Geometry(regular, orb.Clone(g)); g == nil {
+			return orb.MultiPoint{}
+		}
+	}
+	n := 0
+	eachPoint(g, func(orb.Point) { n++ })
+	x := bender{f: f, most: max(bits.Len(uint(min(mostPieces, mostPoints/n)))-1, 2), long: longEdge, tolerance: metre}
+	if from.Geographic() {
+		x.long = longEdgeOf
+	}
+	if to.Geographic() {
+		x.tolerance = metreOf
+	}
+	return x.geometry(g)
+}
+
+// bender puts points on edges.
+type bender struct {
+	f               crs.Func
+	most            int // how often an edge is halved
+	long, tolerance float64
+}
+
+func (x *bender) geometry(g orb.Geometry) orb.Geometry {
+	switch g := g.(type) {
+	case orb.LineString:
+		return orb.LineString(x.line(g))
+	case orb.Ring:
+		return orb.Ring(x.line(g))
+	case orb.MultiLineString:
+		return bendParts(x, g)
+	case orb.Polygon:
+		return bendParts(x, g)
+	case orb.MultiPolygon:
+		return bendParts(x, g)
+	case orb.Collection:
+		return bendParts(x, g)
+	}
+	return g
+}
+
+func bendParts[P ~[]T, T orb.Geometry](x *bender, parts P) P {
+	out := make(P, len(parts))
+	for i, p := range parts {
+		out[i] = x.geometry(p).(T)
+	}
+	return out
+}
+
+func (x *bender) line(line []orb.Point) []orb.Point {
+	if len(line) == 0 {
+		return line
+	}
+	out := append(make([]orb.Point, 0, len(line)), line[0])
+	at := x.image(line[0])
+	for _, p := range line[1:] {
+		end := x.image(p)
+		out = append(x.halve(out, [2]orb.Point{out[len(out)-1], p}, [2]orb.Point{at, end}, x.most), p)
+		at = end
+	}
+	return out
+}
+
+func (x *bender) image(p orb.Point) orb.Point {
+	a, b := x.f(p[0], p[1])
+	return orb.Point{a, b}
+}
+
+// halve appends what lies between the ends of an edge.
+func (x *bender) halve(out []orb.Point, edge, image [2]orb.Point, most int) []orb.Point {
+	middle := func(e [2]orb.Point) orb.Point { return orb.Point{(e[0][0] + e[1][0]) / 2, (e[0][1] + e[1][1]) / 2} }
+	m, straight := middle(edge), middle(image)
+	at := x.image(m)
+	if most == 0 || !wkb.Finite(at[0]) || !wkb.Finite(at[1]) || far(edge[0], edge[1]) <= x.long && far(at, straight) <= x.tolerance {
+		return out
+	}
+	out = append(x.halve(out, [2]orb.Point{edge[0], m}, [2]orb.Point{image[0], at}, most-1), m)
+	return x.halve(out, [2]orb.Point{m, edge[1]}, [2]orb.Point{at, image[1]}, most-1)
+}
+
+// far is how far two points are apart on the axis on which it is more.
+func far(a, b orb.Point) float64 { return max(a[0]-b[0], b[0]-a[0], a[1]-b[1], b[1]-a[1]) }

@@ -1,0 +1,25 @@
+package crs
+
+import "github.com/paulmach/orb"
+
+// Regular returns the part of the earth, in degrees, in which the projection of a system is one to one and without singular points; all of it for
+// a geographic system. What lies elsewhere is far from any data in the system.
+func (id ID) Regular() orb.Bound {
+	s, b := id.find(), degrees
+	if s == nil {
+		return b
+	}
+	switch p := s.proj.(type) {
+	case *transverseMercator:
+		b.Min[0], b.Max[0] = p.lon0*degree-meridianGap, p.lon0*degree+meridianGap
+	case *conic:
+		b.Min[0], b.Max[0], b.Min[1] = max(p.lon0*degree-179, -180), min(p.lon0*degree+179, 180), -80
+	case *azimuthal:
+		if p.lat0 >= 0 {
+			b.Min[1] = max(-60, -p.lat0+10)
+		} else {
+			b.Max[1] = min(60, -p.lat0-10)
+		}
+	}
+	return b
+}
