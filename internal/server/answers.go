@@ -71,7 +71,7 @@ func newAnswers(bytes int64, g *cache.Group) *answers {
 		return nil
 	}
 	return &answers{Cache: cache.New[answerKey, *keptAnswer](cache.Options{Name: "answers", Bytes: bytes, Shards: answerShards, Group: g}),
-		most: int(bytes / answerShards / 4), seed: maphash.MakeSeed(), making: map[answerKey]chan struct{}{}}
+		most: int(bytes / answerShards / 2), seed: maphash.MakeSeed(), making: map[answerKey]chan struct{}{}}
 }
 
 // again reports whether the same was asked of late, and notes that it is now.

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"grense/internal/config"
 )
 
 // TestOneRequestMakesAnAnswer: who asks meanwhile waits for it, and not for long when it takes its time or comes to nothing.
@@ -40,4 +42,12 @@ func TestOneRequestMakesAnAnswer(t *testing.T) {
 			t.Error("an answer that was made is made for ever")
 		}
 	})
+}
+
+// TestWholeAnswersOfSOAPMayBeKept: by default there is room for the largest answer that SOAP makes whole.
+func TestWholeAnswersOfSOAPMayBeKept(t *testing.T) {
+	a := newAnswers(int64(config.Default().Limits.Answers), nil)
+	if a.most < wholeSOAP || !a.Put(answerKey{}, &keptAnswer{}, wholeSOAP+4<<10) {
+		t.Errorf("%d bytes of one answer are kept, want %d", a.most, wholeSOAP)
+	}
 }

@@ -82,7 +82,7 @@ func (c *call) posted(w http.ResponseWriter) bool {
 }
 
 // wholeSOAP is the size, in bytes, up to which an answer of SOAP is made whole.
-const wholeSOAP = 4 << 20
+const wholeSOAP = 8 << 20
 
 // rowBytes is about what the id and revision of a hit take, in bytes.
 const rowBytes = 48

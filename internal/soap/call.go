@@ -15,7 +15,7 @@ import (
 )
 
 // buffered is the size, in bytes, up to which an answer is built in memory before its first byte is sent.
-const buffered = 4 << 20
+const buffered = 8 << 20
 
 // maxPooled is the size, in bytes, above which a buffer is not used for another answer.
 const maxPooled = 8 << 20

@@ -44,7 +44,7 @@ type Config struct {
 	// CRS is the name of the system of geometries, for the descriptions. Defaults to EPSG:4258.
 	CRS string
 	// Hold is told by how many bytes what an answer holds has changed, and returns how many may gather before they are sent; an error refuses
-	// an answer of which nothing was sent. Nil: all of it up to 4 MB.
+	// an answer of which nothing was sent. Nil: all of it up to 8 MB.
 	Hold func(change, held int) (most int, err error)
 	// Called is told the operation of a call once it is known. May be nil.
 	Called func(r *http.Request, operation string)
