@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -58,11 +59,24 @@ func (s *Server) keepSOAP(w http.ResponseWriter, r *http.Request, question []byt
 	if s.answers == nil || !c.posted(w) {
 		return made()
 	}
-	err := c.keptOr(c.rw, answerKey{root: c.root, mount: c.mount, path: soapPath, query: string(question), media: w.Header().Get("Content-Type"), gzip: acceptsGzip(r)}, made)
-	if err != nil && c.rw.status != 0 {
-		panic(http.ErrAbortHandler) // a part of it is out
+	k := answerKey{root: c.root, mount: c.mount, path: soapPath, query: string(question), media: w.Header().Get("Content-Type"), gzip: acceptsGzip(r)}
+	var failed error // of the search, which has a kind already
+	search := func() error {
+		failed = made()
+		return failed
 	}
-	return err
+	for n := 1; ; n++ {
+		err := c.keptOr(c.rw, k, search)
+		switch {
+		case err != nil && c.rw.status != 0:
+			panic(http.ErrAbortHandler) // a part of it is out
+		case err == nil || failed != nil:
+			return err
+		case !errors.Is(err, store.ErrChanged) || n == tries:
+			return classify(err)
+		}
+		c.cat = s.store.Catalog()
+	}
 }
 
 // sendSOAP sends an answer of SOAP that is whole.

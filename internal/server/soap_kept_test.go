@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -138,12 +140,64 @@ func TestKeptSearchesNeedAKey(t *testing.T) {
 	}
 }
 
-// TestKeptSearchesFollowTheData: a search after a change finds what it changed.
-func TestKeptSearchesFollowTheData(t *testing.T) {
+// swappingBody is a message before whose first byte is read the data are swapped.
+type swappingBody struct {
+	io.Reader
+	swap func()
+}
+
+func (b *swappingBody) Read(p []byte) (int, error) {
+	if b.swap != nil {
+		b.swap()
+		b.swap = nil
+	}
+	return b.Reader.Read(p)
+}
+
+// TestSearchesAreAnsweredWhileTheDataAreSwapped: a search whose message is read while the data are replaced is answered from the new ones.
+func TestSearchesAreAnsweredWhileTheDataAreSwapped(t *testing.T) {
 	t.Parallel()
 	if onPostGIS() {
-		t.Skip("TestKeptAnswersFollowWriters has it for databases")
+		t.Skip("a file is replaced")
 	}
+	path := copyOfRegister(t)
+	a := serveStore(t, openGeoPackage(t, path), nil)
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}}
+	name := "*berg*"
+	message := enveloped(&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &name}})
+	for n := range 3 {
+		status := "status" + strconv.Itoa(n)
+		a.askedBefore("text/xml", message)
+		body := &swappingBody{Reader: strings.NewReader(message), swap: func() {
+			next := copyOfRegister(t)
+			if err := sqlitex.Execute(writable(t, next), "UPDATE sted SET stedstatus = ?", &sqlitex.ExecOptions{Args: []any{status}}); err != nil {
+				t.Error(err)
+			}
+			if err := errors.Join(os.Rename(next, path), a.srv.Reload(t.Context())); err != nil {
+				t.Error(err)
+			}
+		}}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL+endpoint, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "text/xml")
+		req.Header.Set("Expect", "100-continue") // so that the message is read when the request is under way
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(got), status) {
+			t.Errorf("swap %d: status %d, %v, %.500s", n, res.StatusCode, err, got)
+		}
+	}
+}
+
+// copyOfRegister returns the path of a file with the register, which the test may write into.
+func copyOfRegister(t *testing.T) string {
+	t.Helper()
 	from, err := registerFile()
 	if err != nil {
 		t.Fatal(err)
@@ -156,6 +210,16 @@ func TestKeptSearchesFollowTheData(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+// TestKeptSearchesFollowTheData: a search after a change finds what it changed.
+func TestKeptSearchesFollowTheData(t *testing.T) {
+	t.Parallel()
+	if onPostGIS() {
+		t.Skip("TestKeptAnswersFollowWriters has it for databases")
+	}
+	path := copyOfRegister(t)
 	a := serveStore(t, openGeoPackage(t, path), nil)
 	db := writable(t, path)
 	name := "*berg*"
