@@ -21,6 +21,7 @@ type layer struct {
 	fields  []*sqlq.Field // of Collection.Properties
 	narrow  string        // copy of the table without geometry; "" when there is none
 	native  orb.Bound     // of all geometries, in the storage CRS; with narrow
+	bytes   int64         // of all geometries
 	visible []int         // of Collection.Properties: those that are not hidden
 	nodes   string        // table with the nodes of the R-tree, whose entries are the rows with a geometry; "" when they are not read
 	cache   *nodeCache    // of them
@@ -89,7 +90,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 		return nil, err
 	}
 	d.setGeometry(l)
-	l.outside, l.view = sv.Outside, d.table.view
+	l.outside, l.view, l.bytes = sv.Outside, d.table.view, sv.Bytes
 	if sv.Index != "" && !sv.Outside {
 		if l.nodes, err = nodeTable(c, sv.Index); err != nil {
 			return nil, err

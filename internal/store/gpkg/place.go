@@ -287,16 +287,27 @@ func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 		}
 		return nil
 	})
-	if r.read = err == nil; r.read && len(r.at.wkb) <= shapeMost {
-		r.at.wkb = bytes.Clone(r.at.wkb)
-		r.at.edges = cql2.NewEdges(r.at.wkb)
-		kept := r.at
-		r.l.shapes.Put(nodeKey{r.l, r.id}, &kept, int64(cap(kept.wkb)+kept.edges.Bytes())+shapeHead)
+	if r.read = err == nil; r.read {
+		if kept := r.l.keepShape(r.id, r.at.wkb); kept != nil {
+			r.at = *kept
+		}
 	}
 	return r.at.wkb, g.CRS, err
 }
 
-const shapeHead = int64(unsafe.Sizeof(shape{}))
+// keepShape makes a copy of the geometry of a row ready, and keeps it; nil where it is too large for that.
+func (l *layer) keepShape(id int64, wkb []byte) *shape {
+	if len(wkb) > shapeMost {
+		return nil
+	}
+	x := &shape{wkb: bytes.Clone(wkb)}
+	x.edges = cql2.NewEdges(x.wkb)
+	l.shapes.Put(nodeKey{l, id}, x, x.size())
+	return x
+}
+
+// size is how many bytes it takes.
+func (x *shape) size() int64 { return int64(unsafe.Sizeof(*x)) + int64(cap(x.wkb)+x.edges.Bytes()) }
 
 // Edges is the geometry made ready.
 func (r *placeRecord) Edges() *cql2.Edges { return r.at.edges }

@@ -14,6 +14,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/encoding/wkb"
 
+	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/store"
@@ -203,6 +204,24 @@ func TestPlacesOfAFileThatIsEdited(t *testing.T) {
 	}
 	if after.Matched != before.Matched-1 {
 		t.Errorf("%d matches, before %d", after.Matched, before.Matched)
+	}
+}
+
+// TestGeometriesAreMadeReadyAtOnce: the first question about places has the geometries of all features made ready, unless they do not fit.
+func TestGeometriesAreMadeReadyAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct{ budget, from, to int64 }{"they fit": {0, 1470, 1470}, "they do not fit": {1 << 20, 0, 100}} {
+		caches := &cache.Group{}
+		s := openStore(t, spotFile(t, 1500, crs.CRS84), gpkg.Options{Caches: caches, TypeAhead: 1 << 20})
+		caches.SetBudget(x.budget)
+		s.ColumnsAtOnce(false)
+		q := store.Query{Collection: "x", Limit: 10, Filter: cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{9, 59.2}, Max: orb.Point{9.1, 59.3}}}}
+		if _, err := s.Page(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+		if n := s.Shapes(); n < x.from || n > x.to {
+			t.Errorf("%s: %d of 1470 geometries are ready", name, n)
+		}
 	}
 }
 

@@ -131,7 +131,7 @@ func (r *revision) places(l *layer) *placeTable {
 	return nil
 }
 
-// makePlaces reads the envelopes and ids of a layer, and keeps them; an error where they cannot be kept.
+// makePlaces reads the envelopes and ids of a layer, and keeps them, then its geometries; an error where they cannot be kept.
 func (r *revision) makePlaces(l *layer) error {
 	t := &placeTable{ids: &rowIDs{}}
 	err := r.use(context.Background(), func(c *conn) error {
@@ -171,7 +171,57 @@ func (r *revision) makePlaces(l *layer) error {
 		return errNoRoom
 	}
 	r.columns.tables.Put(tableKey{r.rev, placesName(l)}, t, int64(t.size()))
+	return r.makeShapes(l)
+}
+
+// makeShapes makes the geometries of a layer ready before a question needs them, as long as none has to make room for them. Envelopes decide for points.
+func (r *revision) makeShapes(l *layer) error {
+	x := r.shapes.Stats()
+	if l.Geometry.Type == "Point" || l.bytes > x.Limit-x.Bytes {
+		return nil
+	}
+	defer r.shapes.Make()()
+	for last, more := int64(math.MinInt64), true; more && r.shapes.Room() > x.Limit/shapeRest && r.refs.Load() > 1; {
+		var err error
+		if last, more, err = r.readShapes(l, last); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// shapeRest is what of the room for geometries is left to others, one of so many parts; shapeHead is about how many bytes one takes beside its own.
+const (
+	shapeRest = 16
+	shapeHead = 256
+)
+
+// readShapes makes some geometries ready, those of the rows after last; more tells that others follow. It takes a connection for a few milliseconds.
+func (r *revision) readShapes(l *layer, last int64) (_ int64, more bool, err error) {
+	g := l.source.Geometry
+	number, size := alias+"."+g.RowID, 0
+	sql := "SELECT " + number + ", " + alias + "." + quote(g.Column) + " FROM " + l.source.Table + " AS " + alias + " WHERE " + number + " > ? ORDER BY " + number
+	err = r.use(context.Background(), func(c *conn) error {
+		if same, err := c.unchanged(); err != nil || !same {
+			return err
+		}
+		return c.query(sql, []any{last}, func(x row) error {
+			last, c.blob = x.Int(0), c.blob[:0]
+			if x.Kind(1) == kindBlob {
+				c.blob = x.Bytes(1, c.blob)
+				l.keepShape(last, wkbOf(c.blob))
+			}
+			if size += len(c.blob) + shapeHead; size < batchBytes {
+				return nil
+			}
+			more = true
+			return errEnough
+		})
+	})
+	if err == errEnough {
+		err = nil
+	}
+	return last, more, err
 }
 
 // readIDs reads the ids and the numbers by which the R-tree refers to rows, and returns what finds the place of such a number.
