@@ -99,6 +99,9 @@ func (c *call) lookupMap(covering []*division, near *division) (template.HTML, e
 		return "", nil
 	}
 	p := c.params.(*lookupParams)
+	if p.hasTime && !p.interval {
+		c.began = store.Asked(p.from.In(c.zone())) // what lies around it is of then, too
+	}
 	plane := mapCRS(d.coll)
 	rows := []store.Row{d.row}
 	outs, err := c.outlinesOf(d.coll, c.scaleOfAll(d.coll, plane), rows)

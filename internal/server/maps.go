@@ -305,13 +305,15 @@ func (c *call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
 		here, at = c.marks(c.coll, outs, false), near
 	}
 	ground, err := c.ground(at)
-	if err == nil && len(rows) < c.coll.Count && c.country() == c.coll {
-		ground, err = c.groundOf(c.coll, at)
+	others := len(rows) < c.coll.Count || isVersioned(c.coll)
+	if err == nil && others && c.country() == c.coll {
+		ground, err = c.groundOf(c.coll, at, len(rows))
+		others = ground != nil
 	}
 	if err != nil {
 		return "", err
 	}
-	p := draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: append(ground, here...), Labels: true, Lookup: true, Bare: ground == nil && len(rows) < c.coll.Count}
+	p := draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: append(ground, here...), Labels: true, Lookup: true, Bare: ground == nil && others}
 	if p.Text = c.text("map.items", c.titleOf(c.coll), len(here)); len(here) == 1 {
 		p.Text = c.text("map.items-one", c.titleOf(c.coll))
 	}
@@ -365,13 +367,13 @@ func (c *call) ground(at mapScale) ([]draw.Mark, error) {
 	if under == nil || under == c.coll || mapCRS(under) != at.plane {
 		return nil, nil
 	}
-	return c.groundOf(under, at)
+	return c.groundOf(under, at, 0)
 }
 
-// groundOf is what a collection of areas covers, in grey.
-func (c *call) groundOf(under *store.Collection, at mapScale) ([]draw.Mark, error) {
+// groundOf is what a collection of areas covers, in grey; nil where that is no more than so many areas, which are shown.
+func (c *call) groundOf(under *store.Collection, at mapScale, shown int) ([]draw.Mark, error) {
 	marks, err := c.allMarks(under, at.of(under.Count))
-	if errors.Is(err, store.ErrChanged) { // what lies under the map may be left out
+	if errors.Is(err, store.ErrChanged) || err == nil && len(marks) <= shown { // what lies under the map may be left out
 		return nil, nil
 	}
 	if err == nil && len(marks) > groundMost {

@@ -18,10 +18,13 @@ const mostToStart = 2 << 20
 
 // TestAServerIsReadyBeforeItsPagesAre makes a server in a process of its own, where nothing was made before.
 func TestAServerIsReadyBeforeItsPagesAre(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector asks for memory of its own: the run without it has it")
+	}
 	const child = "GRENSE_TEST_START"
 	if os.Getenv(child) == "" {
 		t.Parallel()
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.short=false")
 		cmd.Env = append(os.Environ(), child+"=1", "GRENSE_TEST_STORE=")
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "--- PASS") {

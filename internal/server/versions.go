@@ -68,6 +68,7 @@ func (c *call) selectVersions(p *itemsParams) (selected bool) {
 		return false
 	default:
 		p.query.AsOf = store.Asked(p.from.In(c.zone()))
+		c.began = p.query.AsOf // what a page tells besides is of then, too
 	}
 	p.versionIDs, p.told = p.versions == profileUnique, p.versions
 	return true

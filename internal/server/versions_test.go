@@ -509,6 +509,20 @@ func TestDivisionsOfADay(t *testing.T) {
 	}
 }
 
+// TestMapsOfAPointAreOfTheDayAskedFor: around a division of a past day lies what was there then, not what is there now.
+func TestMapsOfAPointAreOfTheDayAskedFor(t *testing.T) {
+	t.Parallel()
+	a := serveVersions(t, nil)
+	for at, areas := range map[string]int{"lon=10.72&datetime=2005-06-01": 1, "lon=10.62&datetime=2013-06-01": 2} { // New lies beside Old, but not in 2005; Ended lies beside New
+		body := string(a.get("/lookup?lat=60.05&f=html&" + at).wants(200).Body)
+		_, ground, _ := strings.Cut(body, `<g class="near">`)
+		ground, _, _ = strings.Cut(ground, "</g>")
+		if n := strings.Count(ground, "<path"); n != areas {
+			t.Errorf("%s: %d areas in grey, want %d: %s", at, n, areas, ground)
+		}
+	}
+}
+
 // TestThePastStaysAsItWas: what was answered for a moment is answered again, byte for byte, when later data have been loaded. (A version that has a next one since
 // links to it, as the draft asks.)
 func TestThePastStaysAsItWas(t *testing.T) {
@@ -525,7 +539,7 @@ func TestThePastStaysAsItWas(t *testing.T) {
 	for _, f := range []string{"json", "jsonld", "html"} {
 		paths = append(paths, "/collections/areas/items/1?datetime=2005-06-01&f="+f, "/collections/areas/items/2?datetime=2006-01-01&f="+f)
 	}
-	paths = append(paths, "/lookup?lon=10.72&lat=60.05&datetime=2005-06-01", "/collections/areas/download?f=csv&datetime=2005-06-01")
+	paths = append(paths, "/lookup?lon=10.72&lat=60.05&datetime=2005-06-01", "/lookup?lon=10.72&lat=60.05&datetime=2005-06-01&f=html", "/collections/areas/download?f=csv&datetime=2005-06-01")
 	if !onPostGIS() { // where others write into the cluster, tiles may come before their levels
 		paths = append(paths, "/collections/areas/tiles/WebMercatorQuad/5/9/16?datetime=2005-06-01")
 	}
