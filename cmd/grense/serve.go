@@ -185,6 +185,7 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	done.Go(func() { s.server.RunChanges(work) })
 	done.Go(func() { s.server.RunSizes(work) })
 	done.Go(func() { s.server.RunFiles(work) })
+	done.Go(func() { s.server.RunFragments(work) })
 	s.stopKeys = func() { stop(); cancel(); done.Wait() }
 	return nil
 }

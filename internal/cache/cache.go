@@ -115,11 +115,32 @@ func (c *Cache[K, V]) Put(k K, v V, size int64) bool {
 		return false
 	}
 	s.room(s.limit-size, nil)
+	s.insert(k, v, size)
+	return true
+}
+
+// Offer holds a value, of a size as Put takes it, where there is none of its key and no other has to make room for it; it reports whether it does.
+func (c *Cache[K, V]) Offer(k K, v V, size int64) bool {
+	if c == nil {
+		return false
+	}
+	size += c.overhead
+	s := c.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by[k] != nil || s.bytes+size > s.limit {
+		return false
+	}
+	s.insert(k, v, size)
+	return true
+}
+
+// insert adds the newest entry.
+func (s *shard[K, V]) insert(k K, v V, size int64) {
 	e := &entry[K, V]{key: k, value: v, size: size, prev: &s.ring, next: s.ring.next}
 	e.prev.next, e.next.prev = e, e
 	s.by[k] = e
 	s.bytes += size
-	return true
 }
 
 // Grow adds n bytes to the size of a value for which same holds, evicting others. It reports false, and changes nothing, when the value would

@@ -199,6 +199,25 @@ func TestAFixedCacheIsBesideTheBudget(t *testing.T) {
 	}
 }
 
+func TestWhatIsOfferedTakesFreeRoomAlone(t *testing.T) {
+	t.Parallel()
+	c := cache.New[int, int](cache.Options{Bytes: 10_000})
+	c.Put(1, 1, 1000)
+	if c.Offer(1, 2, 10) {
+		t.Error("a value took the place of another")
+	}
+	n := 0
+	for c.Offer(2+n, n, 1000) {
+		n++
+	}
+	if v, _ := c.Get(1); v != 1 || n < 5 || c.Stats().Entries != int64(n+1) || c.Stats().Evictions != 0 || c.Room() >= 1000 {
+		t.Errorf("%d values of 1000 bytes were taken: %+v", n, c.Stats())
+	}
+	if (*cache.Cache[int, int])(nil).Offer(1, 1, 1) {
+		t.Error("no cache holds a value")
+	}
+}
+
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	g := &cache.Group{}

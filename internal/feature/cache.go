@@ -68,6 +68,25 @@ func (c *Cache) Put(k Key, json []byte) *Fragment {
 	return f
 }
 
+// Offer holds an encoded feature where there is none of its key and no other has to make room for it. With code it has the form that Code gives at once, where it is
+// small enough.
+func (c *Cache) Offer(k Key, json []byte, code bool) {
+	f, size := &Fragment{JSON: json, key: k}, len(json)+len(k.ID)+fragmentSize
+	if code && len(json) < leastDeflated {
+		z := newCoded(json)
+		f.claimed.Store(true)
+		f.coded.Store(z)
+		size += z.size()
+	}
+	c.fragments.Offer(k, f, int64(size))
+}
+
+// Room is how many bytes of fragments fit without evicting others.
+func (c *Cache) Room() int64 { return c.fragments.Room() }
+
+// Make is called where fragments begin to be made that no request waits for; ended is called once, when they are.
+func (c *Cache) Make() (ended func()) { return c.fragments.Make() }
+
 // fragmentSize is about how many bytes a Fragment takes without its text.
 const fragmentSize = 128
 
@@ -109,7 +128,7 @@ func (c *Cache) Code(page []*Fragment) {
 			continue
 		}
 		z := newCoded(f.JSON)
-		if c.fragments.Grow(f.key, int64(len(z.bits)+len(z.pieces)*pieceSize+codedSize), func(held *Fragment) bool { return held == f }) {
+		if c.fragments.Grow(f.key, int64(z.size()), func(held *Fragment) bool { return held == f }) {
 			f.coded.Store(z)
 		}
 	}
@@ -128,6 +147,8 @@ const (
 	pieceSize = int(unsafe.Sizeof(piece{}))
 	codedSize = 64
 )
+
+func (z *coded) size() int { return len(z.bits) + len(z.pieces)*pieceSize + codedSize }
 
 // Stats returns the counters.
 func (c *Cache) Stats() Stats {

@@ -338,6 +338,7 @@ func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, er
 	if len(m.rows) == 0 {
 		return m.frags, nil
 	}
+	c.s.wanted.add(wantedFragments{c.cat, c.coll, m.key, gz}, len(m.rows))
 	return m.read()
 }
 

@@ -93,6 +93,7 @@ type Server struct {
 	shoreFile string        // address of its rings below the root
 	caches    *cache.Group
 	fragments *feature.Cache
+	wanted    *fragmentsWanted
 	outlines  *outlineCache
 	scales    atomic.Pointer[mapScales]
 	downloads *fileCache
@@ -145,7 +146,7 @@ func New(o Options) (*Server, error) {
 	o.Config.Limits = o.Config.Limits.WithMemory()
 	s := &Server{cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
-		caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches),
+		caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches), wanted: newFragmentsWanted(),
 		docs:     cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: docBytes, Group: o.Caches}),
 		outlines: newOutlineCache(o.Caches), points: newPointIndexes(o.Store, o.Logger, o.Caches), divided: newDivisionCache(o.Caches), times: newTimes(),
 		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),

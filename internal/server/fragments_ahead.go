@@ -1,0 +1,148 @@
+package server
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"grense/internal/feature"
+	"grense/internal/store"
+)
+
+// Once questions have found some features of a collection that were not encoded, all of its features are, where they fit.
+const (
+	encodeFrom  = 64                    // features that questions had to encode
+	encodeMost  = 100_000               // features of a collection
+	encodeBatch = 50                    // at once
+	encodeRest  = 1                     // times as long as these took nothing is encoded
+	encodeBusy  = 20 * time.Millisecond // nothing is while questions wait for their turns
+)
+
+// fragmentsWanted tells what is worth being encoded before somebody asks for it. It is safe for concurrent use.
+type fragmentsWanted struct {
+	next chan wantedFragments // of room for one
+
+	mu      sync.Mutex
+	version string              // of the catalog that missed is of
+	missed  map[feature.Key]int // features that were not there, by what they have in common; below 0: they are being made, or were
+}
+
+// wantedFragments are all features of a collection, encoded.
+type wantedFragments struct {
+	cat  *store.Catalog
+	coll *store.Collection
+	key  feature.Key // what they have in common
+	gzip bool        // they were wanted compressed
+}
+
+func newFragmentsWanted() *fragmentsWanted {
+	return &fragmentsWanted{next: make(chan wantedFragments, 1), missed: map[feature.Key]int{}}
+}
+
+// add notes that n features were not there.
+func (x *fragmentsWanted) add(w wantedFragments, n int) {
+	if w.key.Kind != feature.KindMembers || w.key.Properties != 0 || !isPlain(w.coll) || w.coll.Count > encodeMost {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.version != w.cat.Version {
+		x.version = w.cat.Version
+		clear(x.missed)
+	}
+	now := x.missed[w.key]
+	if now < 0 {
+		return
+	}
+	if x.missed[w.key] = now + n; now+n < encodeFrom {
+		return
+	}
+	select {
+	case x.next <- w:
+		x.missed[w.key] = -1
+	default: // others are being made
+	}
+}
+
+// RunFragments encodes features of collections that are asked for, until ctx ends: a few at a time, with rests, and while there is room for them. Of a database there are
+// none to make: its features may be others each time.
+func (s *Server) RunFragments(ctx context.Context) {
+	if _, ok := s.dataState(); !ok {
+		return
+	}
+	for {
+		select {
+		case w := <-s.wanted.next:
+			s.fragmentsAhead(ctx, w)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// fragmentsAhead encodes all features of a collection that fit together into what is free, until the catalog is another.
+func (s *Server) fragmentsAhead(ctx context.Context, w wantedFragments) {
+	defer s.fragments.Make()()
+	defer func() {
+		if p := recover(); p != nil { // no request is there to fail
+			s.log.ErrorContext(ctx, "panic", "collection", w.coll.ID, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	enc, err := feature.NewEncoder(w.coll, feature.Options{CRS: w.key.CRS})
+	if err != nil {
+		return // who asks is told
+	}
+	q := store.Query{Collection: w.coll.ID, Limit: encodeBatch, Count: store.CountNone}
+	for first := true; first || q.Cursor != ""; first = false {
+		for s.turns.queued() {
+			if !pauses(ctx, encodeBusy) {
+				return
+			}
+		}
+		if s.store.Catalog().Version != w.cat.Version {
+			return
+		}
+		start, room := time.Now(), s.fragments.Room()
+		next, n, err := s.encodeAhead(ctx, w, enc, q)
+		if err != nil || n > room || first && 2*n/encodeBatch*int64(w.coll.Count) > room { // twice: with their codes
+			return
+		}
+		q.Cursor = next
+		if !pauses(ctx, encodeRest*time.Since(start)) {
+			return
+		}
+	}
+}
+
+// encodeAhead encodes a page of features, which have n bytes.
+func (s *Server) encodeAhead(ctx context.Context, w wantedFragments, enc *feature.Encoder, q store.Query) (next store.Cursor, n int64, err error) {
+	ctx = context.WithValue(ctx, ticketKey{}, s.turns.newTicket("", true))
+	p, err := s.store.Page(ctx, q)
+	if err != nil {
+		return "", 0, err
+	}
+	key, buf := w.key, []byte(nil)
+	err = s.store.Fetch(ctx, w.coll.ID, p.Rows, enc.Want(), func(f *store.Feature) (err error) {
+		if buf, err = enc.AppendMembers(buf[:0], f); err != nil {
+			return err
+		}
+		key.ID, key.Rev = f.ID, f.Rev
+		n += int64(len(buf))
+		s.fragments.Offer(key, append(make([]byte, 0, len(buf)), buf...), w.gzip)
+		return nil
+	})
+	return p.Next, n, err
+}
+
+// queued reports whether a question waits for its turn.
+func (t *turns) queued() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.classes {
+		if t.classes[i].waiting > 0 {
+			return true
+		}
+	}
+	return false
+}

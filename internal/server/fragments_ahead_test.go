@@ -1,0 +1,54 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestFeaturesAreEncodedAhead: after a page of features that were not encoded all others of the collection are, and are the same as if they had been asked for.
+func TestFeaturesAreEncodedAhead(t *testing.T) {
+	t.Parallel()
+	a, plain := serveStore(t, openGeoPackage(t, demoPath(t)), nil), serveStore(t, openGeoPackage(t, demoPath(t)), nil)
+	ctx, stop := context.WithCancel(t.Context())
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer stop()
+	work.Go(func() { a.srv.RunFragments(ctx) })
+	count := func(metric string) int {
+		t.Helper()
+		m := regexp.MustCompile(`(?m)^grense_cache_` + metric + `\{cache="fragments"\} (\d+)`).FindStringSubmatch(httpGetMetrics(t, a))
+		if m == nil {
+			t.Fatalf("no %s of fragments", metric)
+		}
+		n, _ := strconv.Atoi(m[1])
+		return n
+	}
+	const path = "/collections/kommuner/items?limit=50&offset=%d"
+	a.get(fmt.Sprintf(path, 300)).wants(200)
+	if n := count("entries"); n != 50 {
+		t.Errorf("%d features are encoded after a page of 50", n)
+	}
+	a.get(fmt.Sprintf(path, 200)).wants(200)
+	for until := time.Now().Add(time.Minute); count("entries") < 357 || count("making") > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("%d of 357 features are encoded", count("entries"))
+		}
+	}
+	misses := count("misses_total")
+	features := func(body []byte) string { f, _, _ := strings.Cut(string(body), `"links":`); return f }
+	for offset := 0; offset < 357; offset += 50 {
+		got, want := a.get(fmt.Sprintf(path, offset)).wants(200), plain.get(fmt.Sprintf(path, offset)).wants(200)
+		if features(got.Body) != features(want.Body) {
+			t.Errorf("the features from %d on are others", offset)
+		}
+	}
+	if n := count("misses_total"); n != misses {
+		t.Errorf("%d features were encoded for questions", n-misses)
+	}
+}
