@@ -38,7 +38,8 @@ type Fragment struct {
 
 	deflated atomic.Pointer[deflated]
 	coded    atomic.Pointer[coded]
-	claimed  atomic.Bool // somebody makes the deflated form, or made it
+	fitted   atomic.Pointer[fitted] // of a part of a page
+	claimed  atomic.Bool            // somebody makes the deflated form, or made it
 
 	key Key // in a Cache
 }
@@ -131,9 +132,9 @@ func (m *Member) AppendFragment(dst []byte, f *Fragment) []byte {
 // writer goes on with a block, or begins one, and has room for n bytes of text.
 func (m *Member) writer(dst []byte, n int) bitWriter {
 	dst = slices.Grow(dst, 2*n+slack)
-	w := bitWriter{dst: dst[:cap(dst)], at: len(dst), held: m.held, n: m.n}
+	w := bitWriter{codes: quick, dst: dst[:cap(dst)], at: len(dst), held: m.held, n: m.n}
 	if !m.open {
-		w.head()
+		w.begin()
 		m.open = true
 	}
 	return w
@@ -175,13 +176,15 @@ func (m *Member) AppendEnd(dst []byte) []byte {
 	return dst
 }
 
-// begin writes the header: deflate, no name, no time, unknown system.
+// gzipHead is the header of a gzip member: deflate, no name, no time, unknown system.
+const gzipHead = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+
 func (m *Member) begin(dst []byte) []byte {
 	if m.begun {
 		return dst
 	}
 	m.begun = true
-	return append(dst, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255)
+	return append(dst, gzipHead...)
 }
 
 // A deflater appends blocks to out.

@@ -43,7 +43,7 @@ func newCoded(text []byte) *coded {
 	c.find(text)
 	c.seen = places{}
 	c.bits = slices.Grow(c.bits[:0], 2*len(text)+len(c.pieces)+slack)
-	w := bitWriter{dst: c.bits[:cap(c.bits)]}
+	w := bitWriter{codes: quick, dst: c.bits[:cap(c.bits)]}
 	for i := range c.pieces {
 		p, to := &c.pieces[i], len(text)
 		if i+1 < len(c.pieces) {

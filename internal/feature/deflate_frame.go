@@ -6,17 +6,19 @@ import (
 	"slices"
 )
 
-// A Hole is a place in the text of a Frame where a value stands.
+// A Hole is a place in the text of a Frame where a value or a part stands.
 type Hole struct {
-	At    int // in the text without values; in order
-	Value int // which of the values
+	At   int // in the text without values and parts; in order
+	Of   int // which of the values, or of the parts
+	Part bool
 }
 
-// A Frame is a text with holes, in the codes that are ready for short texts: what stands around the values is compressed once, and a Member joins it with
-// values bit by bit. What is repeated across a hole is a reference whose distance is known only there. It is immutable.
+// A Frame is the text of pages, with holes for short values, and for parts, which are fragments. It is compressed once, in codes that are made for the page, and joined with values
+// and parts bit by bit. What is repeated across a hole is a reference whose distance is known only there. It is immutable.
 type Frame struct {
 	text  []byte
 	holes []Hole
+	codes *codes
 	steps []frameStep
 	bits  []byte // and 8 more
 }
@@ -32,26 +34,45 @@ type frameStep struct {
 }
 
 const (
-	frameChain    = 48 // places that are tried for the longest match
-	frameSize     = 128
+	frameSize     = 6 << 10 // most of it codes
 	frameStepSize = 32
-	frameHoleSize = 16
+	frameHoleSize = 24
 )
 
-// NewFrame codes a text. The Frame owns both.
-func NewFrame(text []byte, holes []Hole) *Frame {
+// NewFrame codes a text, as that of a page with such values and parts. The Frame owns text and holes.
+func NewFrame(text []byte, holes []Hole, values, parts [][]byte) *Frame {
 	f := &Frame{text: text, holes: holes}
-	w := frameWriter{f: f, seen: map[uint64][]int{}}
-	w.bits = bitWriter{dst: make([]byte, 2*len(text)+9*(len(text)/leastMatch+len(holes)+1)+slack)}
-	start := 0
-	for i, h := range holes {
-		w.segment(i, start, h.At)
-		f.steps[len(f.steps)-1].hole = true
-		start = h.At
+	w := frameWriter{f: f, page: f.Append(nil, values, parts), shift: make([]int, 1, len(holes)+1)}
+	for _, h := range holes {
+		w.shift = append(w.shift, w.shift[len(w.shift)-1]+len(of(h, values, parts)))
 	}
-	w.segment(len(holes), start, len(text))
-	f.bits = slices.Clone(w.bits.dst[:w.bits.at+8])
+	for i := range len(holes) + 1 {
+		from, to := f.segment(i)
+		w.start, w.end = append(w.start, from+w.shift[i]), append(w.end, to+w.shift[i])
+	}
+	count := w.parse()
+	f.codes = count.codes()
+	w.write()
 	return f
+}
+
+// of is what stands in a hole.
+func of(h Hole, values, parts [][]byte) []byte {
+	if h.Part {
+		return parts[h.Of]
+	}
+	return values[h.Of]
+}
+
+// segment is where the text before the i-th hole begins and ends.
+func (f *Frame) segment(i int) (from, to int) {
+	if to = len(f.text); i < len(f.holes) {
+		to = f.holes[i].At
+	}
+	if i > 0 {
+		from = f.holes[i-1].At
+	}
+	return from, to
 }
 
 // Size is about how many bytes it takes.
@@ -59,11 +80,11 @@ func (f *Frame) Size() int64 {
 	return int64(len(f.text) + len(f.bits) + frameStepSize*len(f.steps) + frameHoleSize*len(f.holes) + frameSize)
 }
 
-// Append appends the text with the values in their places.
-func (f *Frame) Append(dst []byte, values [][]byte) []byte {
+// Append appends the text with values and parts in their places.
+func (f *Frame) Append(dst []byte, values, parts [][]byte) []byte {
 	start := 0
 	for _, h := range f.holes {
-		dst = append(append(dst, f.text[start:h.At]...), values[h.Value]...)
+		dst = append(append(dst, f.text[start:h.At]...), of(h, values, parts)...)
 		start = h.At
 	}
 	return append(dst, f.text[start:]...)
@@ -71,82 +92,71 @@ func (f *Frame) Append(dst []byte, values [][]byte) []byte {
 
 // frameWriter makes the steps of a frame.
 type frameWriter struct {
-	f     *Frame
-	bits  bitWriter
-	seen  map[uint64][]int // places in the text by what begins there
-	start []int            // of segments
+	f          *Frame
+	page       []byte // with the values and parts that it is made with
+	shift      []int  // how many bytes of these are before each segment
+	start, end []int  // of segments in the page
+	how        [][]written
+	bits       bitWriter
 }
 
-// segment codes the text between two holes.
-func (w *frameWriter) segment(number, from, to int) {
-	w.start = append(w.start, from)
-	text := w.f.text
-	w.step(frameStep{at: uint32(from)})
-	next := from // first byte that is not written
-	for i := from; i+leastMatch <= to; i++ {
-		at, n := w.longest(number, i, to)
-		w.note(i, to)
-		if n == 0 {
-			continue
+// parse finds how the segments are written, and counts all symbols of the page.
+func (w *frameWriter) parse() (t tally) {
+	own, all := chainsPool.Get().(*chains), chainsPool.Get().(*chains)
+	defer func() { own.giveBack(); all.giveBack() }()
+	own.ends = func(at int) int {
+		of, _ := slices.BinarySearch(w.start, at+1) // the last segment that begins there or before
+		return w.end[of-1]
+	}
+	for i, from := range w.start {
+		var how []written
+		own.parse(w.page, from, w.end[i], func(x written) {
+			how = append(how, x)
+			if t.literals(x.literals); x.n > 0 {
+				t.match(x.n, x.at-x.source)
+			}
+		})
+		w.how = append(w.how, how)
+		all.note(w.page, from, w.end[i])
+		switch {
+		case i == len(w.f.holes):
+		case w.f.holes[i].Part:
+			all.parse(w.page, w.end[i], w.start[i+1], func(x written) {
+				if t.literals(x.literals); x.n > 0 {
+					t.match(x.n, x.at-x.source)
+				}
+			})
+		default:
+			t.literals(w.page[w.end[i]:w.start[i+1]])
+			all.note(w.page, w.end[i], w.start[i+1])
 		}
-		if i+1+leastMatch <= to {
-			if _, later := w.longest(number, i+1, to); later > n+1 {
-				continue
+	}
+	t.symbols[256]++
+	return t
+}
+
+// write writes the segments.
+func (w *frameWriter) write() {
+	w.bits = bitWriter{codes: w.f.codes, dst: make([]byte, 2*len(w.f.text)+9*(len(w.f.text)/leastChain+len(w.start)+1)+slack)}
+	for i, how := range w.how {
+		shift := w.shift[i]
+		w.step(frameStep{at: uint32(w.start[i] - shift)})
+		for _, x := range how {
+			w.bits.literals(x.literals)
+			switch {
+			case x.n == 0:
+			case x.source >= w.start[i]:
+				w.bits.match(x.n, x.at-x.source)
+			default:
+				of, _ := slices.BinarySearch(w.start, x.source+1)
+				of--
+				w.step(frameStep{at: uint32(x.at - shift), source: uint32(x.source - w.shift[of]), segment: uint32(of), n: uint16(x.n)})
 			}
 		}
-		w.bits.literals(text[next:i])
-		if at >= from {
-			w.bits.match(n, i-at)
-		} else {
-			of, _ := slices.BinarySearch(w.start, at+1) // the last segment that begins there or before
-			w.step(frameStep{at: uint32(i), source: uint32(at), segment: uint32(of - 1), n: uint16(n)})
-		}
-		for next = i + n; i < next-1; i++ {
-			w.note(i+1, to)
-		}
+		w.endStep()
+		w.f.steps[len(w.f.steps)-1].hole = i < len(w.f.holes)
 	}
-	w.bits.literals(text[next:to])
-	w.endStep()
-}
-
-// note remembers what begins at a place.
-func (w *frameWriter) note(i, to int) {
-	if i+leastMatch <= to {
-		k := w.key(i)
-		if at := w.seen[k]; len(at) == 0 || at[len(at)-1] != i {
-			w.seen[k] = append(at, i)
-		}
-	}
-}
-
-func (w *frameWriter) key(i int) uint64 {
-	var eight [8]byte
-	copy(eight[:leastMatch], w.f.text[i:])
-	return binary.LittleEndian.Uint64(eight[:])
-}
-
-// longest finds the longest text before a place that goes on as the text there does, within one segment each; 0: none does.
-func (w *frameWriter) longest(number, i, to int) (at, n int) {
-	found := w.seen[w.key(i)]
-	text := w.f.text
-	for tried := 0; tried < frameChain && tried < len(found); tried++ {
-		p := found[len(found)-1-tried]
-		if i-p > farthest {
-			break
-		}
-		most := min(to-i, mostMatch)
-		if of, _ := slices.BinarySearch(w.start, p+1); of-1 < number { // which ends where the next begins
-			most = min(most, w.start[of]-p)
-		}
-		k := 0
-		for k < most && text[p+k] == text[i+k] {
-			k++
-		}
-		if k >= leastMatch && k > n {
-			at, n = p, k
-		}
-	}
-	return at, n
+	w.f.bits = slices.Clone(w.bits.dst[:w.bits.at+8])
 }
 
 // step ends the codes of the step before, and begins one.
@@ -169,38 +179,51 @@ func (w *frameWriter) endStep() {
 	w.bits.held, w.bits.n = 0, 0
 }
 
-// AppendFrame writes a frame with the values in its holes.
-func (m *Member) AppendFrame(dst []byte, f *Frame, values [][]byte) []byte {
-	dst = m.begin(dst)
-	size := len(f.text)
+// AppendGzip appends a page as a gzip member (RFC 1952); false, where a part was not fitted into this frame, behind what stands before it here (Cache.Fit). It appends to dst then, too, which
+// is of no use.
+func (f *Frame) AppendGzip(dst []byte, values [][]byte, parts []*Fragment) (_ []byte, ok bool) {
+	room := 2*len(f.text) + mostHead + slack
 	for _, h := range f.holes {
-		size += len(values[h.Value])
+		if !h.Part {
+			room += 2 * len(values[h.Of])
+		} else if z := parts[h.Of].fitted.Load(); z != nil {
+			room += len(z.bits)
+		}
 	}
-	m.before = nil
-	m.size += uint32(size)
-	j := joint{f: f, values: values, w: m.writer(dst, size), crc: m.crc, shift: make([]int, 1, len(f.holes)+1), last: make([]int, len(values))}
+	dst = slices.Grow(append(dst, gzipHead...), room)
+	j := joint{f: f, values: values, w: bitWriter{codes: f.codes, dst: dst[:cap(dst)], at: len(dst)}, shift: make([]int, 1, len(f.holes)+1), last: make([]int, len(values))}
+	j.w.begin()
 	start := 0
 	for i := range f.steps {
 		j.step(&f.steps[i])
-		if f.steps[i].hole {
-			h := f.holes[len(j.shift)-1]
-			j.crc = crc32.Update(j.crc, crc32.IEEETable, f.text[start:h.At])
-			start = h.At
+		if !f.steps[i].hole {
+			continue
+		}
+		h := f.holes[len(j.shift)-1]
+		j.crc = crc32.Update(j.crc, crc32.IEEETable, f.text[start:h.At])
+		if start = h.At; !h.Part {
 			j.value(h)
+		} else if !j.part(parts[h.Of], h) {
+			return dst, false
 		}
 	}
 	j.flush()
-	m.crc = crc32.Update(j.crc, crc32.IEEETable, f.text[start:])
-	return m.wrote(j.w)
+	j.crc = crc32.Update(j.crc, crc32.IEEETable, f.text[start:])
+	j.w.put(j.w.codes.end)
+	j.w.put(code{3, 10}) // an empty block, the last (RFC 1951, 3.2.6)
+	j.w.flush()
+	j.w.at += int(j.w.n+7) >> 3
+	dst = binary.LittleEndian.AppendUint32(j.w.dst[:j.w.at], j.crc)
+	return binary.LittleEndian.AppendUint32(dst, uint32(len(f.text)+j.shift[len(j.shift)-1])), true
 }
 
-// joint is the joining of a frame with values.
+// joint is the joining of a frame with values and parts.
 type joint struct {
 	f      *Frame
 	values [][]byte
 	w      bitWriter
 	crc    uint32
-	shift  []int // how many bytes of values are before each segment
+	shift  []int // how many bytes of values and parts are before each segment
 	last   []int // where each value stood last, plus 1
 
 	matched, distance int // a match that is not written, and may go on; 0: none
@@ -249,18 +272,35 @@ func (j *joint) literals(text []byte) {
 
 // value writes the value of a hole, by reference where it has been written.
 func (j *joint) value(h Hole) {
-	v, shift := j.values[h.Value], j.shift[len(j.shift)-1]
+	v, shift := j.values[h.Of], j.shift[len(j.shift)-1]
 	j.shift = append(j.shift, shift+len(v))
 	if len(v) == 0 {
 		return
 	}
 	j.crc = crc32.Update(j.crc, crc32.IEEETable, v)
 	at := h.At + shift + 1
-	distance, known := at-j.last[h.Value], j.last[h.Value] > 0
-	j.last[h.Value] = at
-	if known && distance <= farthest && (len(v) >= leastMatch || distance == j.distance) {
+	distance, known := at-j.last[h.Of], j.last[h.Of] > 0
+	j.last[h.Of] = at
+	if known && distance <= farthest && (len(v) >= leastChain || distance == j.distance) {
 		j.match(len(v), distance)
 	} else {
 		j.literals(v)
 	}
+}
+
+// part writes a part; false where it is not fitted to what stands before it.
+func (j *joint) part(p *Fragment, h Hole) bool {
+	shift := j.shift[len(j.shift)-1]
+	j.shift = append(j.shift, shift+len(p.JSON))
+	if len(p.JSON) == 0 {
+		return true
+	}
+	z := p.fitted.Load()
+	if z == nil || z.codes != j.f.codes || z.before != (prefix{crc: j.crc, size: h.At + shift}) {
+		return false
+	}
+	j.flush()
+	j.w.copy(z.bits, z.count)
+	j.crc = crcMul(z.shift, j.crc) ^ z.crc
+	return true
 }

@@ -23,6 +23,7 @@ const (
 	leastMatch = 6 // bytes: shorter ones take more time than they are worth, and no fewer bits than the digits that they are made of
 	mostMatch  = 258
 	hashBits   = 12
+	mostHead   = 512 // bytes of the head of a block, and 8 more
 )
 
 // A code has its first bit lowest.
@@ -31,10 +32,11 @@ type code struct {
 	n    uint8
 }
 
-// quick are the codes above, those of matches with their extra bits.
-var quick = newQuickCodes()
+// quick are the codes above.
+var quick = newCodes(literalLengths+matchLengths, distanceLengths, lengthLengths)
 
-type quickCodes struct {
+// codes are all codes of a block, those of matches with their extra bits. They are immutable.
+type codes struct {
 	head      []byte // of a block that is not final, and 8 more
 	headBits  int
 	literals  [256]code
@@ -47,8 +49,10 @@ type quickCodes struct {
 	}
 }
 
-func newQuickCodes() (q quickCodes) {
-	symbols := huffman(literalLengths + matchLengths)
+// newCodes makes codes by their lengths, as letters: of literals and matches, of distances, and of these lengths.
+func newCodes(literals, distances, lengths string) *codes {
+	q := new(codes)
+	symbols := huffman(literals)
 	copy(q.literals[:], symbols)
 	q.end = symbols[256]
 	length := 3 // RFC 1951, 3.2.5
@@ -61,13 +65,13 @@ func newQuickCodes() (q quickCodes) {
 	}
 	q.matches[mostMatch] = symbols[285]
 	distance := 1
-	for s, c := range huffman(distanceLengths) {
+	for s, c := range huffman(distances) {
 		d := &q.distances[s]
 		d.code, d.extra, d.base = c, uint8(max(0, s/2-1)), uint16(distance)
 		distance += 1 << d.extra
 	}
-	w := bitWriter{dst: make([]byte, slack)}
-	for _, c := range headOfBlock() {
+	w := bitWriter{dst: make([]byte, mostHead)}
+	for _, c := range headOfBlock(literals, distances, lengths) {
 		w.put(c)
 		w.flush()
 	}
@@ -91,29 +95,41 @@ func huffman(lengths string) []code {
 	return out
 }
 
-// headOfBlock writes the lengths of the codes (RFC 1951, 3.2.7).
-func headOfBlock() []code {
-	all := literalLengths + matchLengths + distanceLengths
-	head := []code{{0b100, 3}, {uint32(len(literalLengths) + len(matchLengths) - 257), 5}, {uint32(len(distanceLengths) - 1), 5}, {19 - 4, 4}}
+// headOfBlock writes the lengths of codes (RFC 1951, 3.2.7), by codes of these lengths.
+func headOfBlock(literals, distances, lengths string) []code {
+	head := []code{{0b100, 3}, {uint32(len(literals) - 257), 5}, {uint32(len(distances) - 1), 5}, {19 - 4, 4}}
 	for _, s := range [19]int{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15} {
-		head = append(head, code{uint32(lengthLengths[s] - 'a'), 3})
+		head = append(head, code{uint32(lengths[s] - 'a'), 3})
 	}
-	symbols := huffman(lengthLengths)
+	symbols := huffman(lengths)
+	eachLength(literals+distances, func(s, repeated int) {
+		if head = append(head, symbols[s]); s == repeatLength {
+			head = append(head, code{uint32(repeated - 3), 2})
+		}
+	})
+	return head
+}
+
+// repeatLength is the symbol that the last length comes 3 to 6 times more.
+const repeatLength = 16
+
+// eachLength calls fn with the symbols by which lengths are written, and how often a repeated one comes.
+func eachLength(all string, fn func(s, repeated int)) {
 	for i := 0; i < len(all); {
-		head = append(head, symbols[all[i]-'a'])
+		s := int(all[i] - 'a')
+		fn(s, 0)
 		run := 0 // of the same after it
 		for i++; i+run < len(all) && all[i+run] == all[i-1]; {
 			run++
 		}
 		i += run
-		for ; run >= 3; run -= min(run, 6) { // the last one 3 to 6 times more
-			head = append(head, symbols[16], code{uint32(min(run, 6) - 3), 2})
+		for ; run >= 3; run -= min(run, 6) {
+			fn(repeatLength, min(run, 6))
 		}
 		for ; run > 0; run-- {
-			head = append(head, symbols[all[i-1]-'a'])
+			fn(s, 0)
 		}
 	}
-	return head
 }
 
 // distanceSymbol returns the number of the code of a distance from 1 to 32768.
@@ -128,12 +144,12 @@ func distanceSymbol(d int) int {
 // places are where the beginnings of a text were seen of late, plus 1, by hashOf.
 type places [1 << hashBits]uint16
 
-// head begins a block with the codes above, which is not final.
-func (w *bitWriter) head() { w.copy(quick.head, quick.headBits) }
+// begin begins a block, which is not final.
+func (w *bitWriter) begin() { w.copy(w.codes.head, w.codes.headBits) }
 
 // end ends the block, with an empty stored one, so that what follows begins with a byte.
 func (w *bitWriter) end() {
-	w.put(quick.end)
+	w.put(w.codes.end)
 	w.put(code{0, 3})
 	w.flush()
 	if w.n > 0 {
@@ -169,8 +185,8 @@ func (w *bitWriter) text(text []byte, from, to int, seen *places) {
 
 // match writes that n bytes are those that stand so far before.
 func (w *bitWriter) match(n, distance int) {
-	w.put(quick.matches[n])
-	d := &quick.distances[distanceSymbol(distance)]
+	w.put(w.codes.matches[n])
+	d := &w.codes.distances[distanceSymbol(distance)]
 	w.put(d.code)
 	w.put(code{uint32(distance - int(d.base)), d.extra})
 	w.flush()
@@ -198,10 +214,11 @@ func common(a, b []byte) int {
 
 // bitWriter writes bits, the lowest first (RFC 1951, 3.1.1), into dst from at on.
 type bitWriter struct {
-	dst  []byte
-	at   int
-	held uint64
-	n    uint8 // bits in held; fewer than 8 after flush
+	codes *codes
+	dst   []byte
+	at    int
+	held  uint64
+	n     uint8 // bits in held; fewer than 8 after flush
 }
 
 // slack is how many bytes dst must have room for beyond the codes: those of the head of a block, and what flush writes too much.
@@ -223,9 +240,9 @@ func (w *bitWriter) flush() {
 
 // literals writes text as it is. Three codes have at most 56 bits with those that are held.
 func (w *bitWriter) literals(text []byte) {
-	held, n, at := w.held, w.n, w.at
+	held, n, at, literals := w.held, w.n, w.at, &w.codes.literals
 	for ; len(text) >= 3; text = text[3:] {
-		a, b, c := quick.literals[text[0]], quick.literals[text[1]], quick.literals[text[2]]
+		a, b, c := literals[text[0]], literals[text[1]], literals[text[2]]
 		held |= uint64(a.bits)<<(n&63) | uint64(b.bits)<<((n+a.n)&63) | uint64(c.bits)<<((n+a.n+b.n)&63)
 		n += a.n + b.n + c.n
 		binary.LittleEndian.PutUint64(w.dst[at:], held)
@@ -235,7 +252,7 @@ func (w *bitWriter) literals(text []byte) {
 	}
 	w.held, w.n, w.at = held, n, at
 	for _, b := range text {
-		w.put(quick.literals[b])
+		w.put(literals[b])
 	}
 	w.flush()
 }

@@ -42,3 +42,6 @@ func AppendRun(dst, text []byte) []byte {
 
 // NewFragment returns a fragment that no cache keeps. It owns the bytes from now on.
 func NewFragment(json []byte) *Fragment { return &Fragment{JSON: json} }
+
+// CodeLengthsOf gives the lengths of codes by how often their symbols come, as CodeLengths are.
+var CodeLengthsOf = codeLengths

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"hash/maphash"
 	"html/template"
 	"net/http"
@@ -63,7 +62,6 @@ func (c *call) itemParts(at neighbours) (parts *itemsParts, told itemTold, err e
 	}
 	if key != nil {
 		if parts = c.keptParts(*key); parts != nil {
-			c.s.fragments.Code([]*feature.Fragment{parts.list.Fragment, parts.rows.Fragment, parts.drawn.Fragment})
 			parts.state = state
 			return parts, toldBefore(at.id, parts.example.JSON), nil
 		}
@@ -169,7 +167,7 @@ func (c *call) aroundItem(told itemTold, parts *itemsParts) (out around, err err
 	key := c.itemFrameKey(told, parts)
 	if key != "" {
 		f, ok := c.s.frames.Get(key)
-		if ok && f.pieces != nil {
+		if ok && f.Frame != nil {
 			c.s.frames.used.Add(1)
 			out.frame, out.values = f, f.values(told.texts())
 			return out, nil
@@ -228,8 +226,9 @@ func (c *call) newItemFrame(key string, told itemTold, parts *itemsParts) (out a
 		return out, err
 	}
 	f := &frame{}
-	if f.fill(page, h); f.pieces != nil && !bytes.Equal(f.append(nil, f.values(told.texts()), nil), out.plain) {
-		f.pieces = nil
+	if text, places, ok := f.cut(page, h); ok {
+		values := f.values(told.texts())
+		f.Frame = proven(feature.NewFrame(text, places, values, texts(parts.fragments())), values, out.plain)
 	}
 	if now, err := c.stateOfAll(); err == nil && now == parts.state {
 		c.s.frames.Put(key, f, f.size(len(key)))

@@ -23,16 +23,10 @@ import (
 
 // frame is what stands around the parts of pages.
 type frame struct {
-	pieces []framePiece // none: the pages cannot be told so
-	holes  []frameHole  // values of the pieces
-	chosen bool         // as in tellItems
-	sized  bool         // there are holes for the sizes of files
-}
-
-// framePiece is a piece of a frame, and the mark of the part behind it; 0 for none.
-type framePiece struct {
-	*feature.Frame
-	mark byte
+	*feature.Frame             // nil: the pages cannot be told so
+	holes          []frameHole // its values
+	chosen         bool        // as in tellItems
+	sized          bool        // there are holes for the sizes of files
 }
 
 // frameHole is which of the texts of a page stands there, and how.
@@ -99,7 +93,7 @@ func (c *call) aroundItems(p *store.Page, parts *itemsParts) (out around, err er
 	}
 	f, ok := c.s.frames.Get(key)
 	switch {
-	case ok && f.pieces != nil:
+	case ok && f.Frame != nil:
 		c.s.frames.used.Add(1)
 		out.frame, out.values = f, f.values(c.itemsTexts(f, p, told))
 		return out, nil
@@ -287,8 +281,9 @@ func (c *call) newFrame(key string, p *store.Page, parts *itemsParts, told items
 		return out, err
 	}
 	f := &frame{chosen: pg.Data.(*itemsView).Chips != nil, sized: holes.sizes != nil}
-	if f.fill(page, h); f.pieces != nil && !bytes.Equal(f.append(nil, f.values(c.itemsTexts(f, p, told)), nil), out.plain) {
-		f.pieces = nil
+	if text, holes, ok := f.cut(page, h); ok {
+		values := f.values(c.itemsTexts(f, p, told))
+		f.Frame = proven(feature.NewFrame(text, holes, values, texts(parts.fragments())), values, out.plain)
 	}
 	if now, err := c.stateBeside(); err == nil && now == parts.state && !with.unknownFiles() && !plain.unknownFiles() {
 		c.s.frames.Put(key, f, f.size(len(key)))
@@ -299,12 +294,10 @@ func (c *call) newFrame(key string, p *store.Page, parts *itemsParts, told items
 // unknownFiles reports whether the state that links to files are of was asked for, and not told.
 func (c *call) unknownFiles() bool { return c.files.asked && c.files.revision == "" }
 
-// fill makes the pieces of a page with placeholders; none where one of these is written in an unknown way.
-func (f *frame) fill(page []byte, h placeholders) {
-	var pieces []framePiece
+// cut takes placeholders and marks out of a page; false for a placeholder that was written in an unknown way.
+func (f *frame) cut(page []byte, h placeholders) (text []byte, holes []feature.Hole, ok bool) {
 	for more := true; more; {
-		var piece, text []byte
-		var holes []feature.Hole
+		var piece []byte
 		var mark byte
 		if piece, page, more = bytes.Cut(page, []byte{0}); more {
 			mark, page = page[0], page[1:]
@@ -312,17 +305,26 @@ func (f *frame) fill(page []byte, h placeholders) {
 		for found := true; found; {
 			var before []byte
 			var hole frameHole
-			var ok bool
 			if before, piece, hole, found, ok = h.cut(piece); !ok {
-				return
+				return nil, nil, false
 			}
 			if text = append(text, before...); found {
-				holes = append(holes, feature.Hole{At: len(text), Value: f.value(hole)})
+				holes = append(holes, feature.Hole{At: len(text), Of: f.value(hole)})
 			}
 		}
-		pieces = append(pieces, framePiece{feature.NewFrame(text, holes), mark})
+		if more {
+			holes = append(holes, feature.Hole{At: len(text), Of: strings.IndexByte(partMarks, mark), Part: true})
+		}
 	}
-	f.pieces = pieces
+	return text, holes, true
+}
+
+// proven is a frame that gives, with the true values, the page with marks that was made without one; else nil.
+func proven(f *feature.Frame, values [][]byte, plain []byte) *feature.Frame {
+	if !bytes.Equal(f.Append(nil, values, [][]byte{[]byte(listMark), []byte(rowsMark), []byte(drawnMark)}), plain) {
+		return nil
+	}
+	return f
 }
 
 // value is the number of a hole among those that differ.
@@ -337,44 +339,31 @@ func (f *frame) value(h frameHole) int {
 // size is about how many bytes it takes.
 func (f *frame) size(key int) int64 {
 	n := int64(key + 16*len(f.holes) + 128)
-	for _, p := range f.pieces {
-		n += p.Size() + 16
+	if f.Frame != nil {
+		n += f.Size()
 	}
 	return n
 }
 
-// append appends the text of the page; with marks where there are no parts.
-func (f *frame) append(dst []byte, values [][]byte, parts *itemsParts) []byte {
-	for _, p := range f.pieces {
-		dst = p.Append(dst, values)
-		switch {
-		case p.mark == 0:
-		case parts == nil:
-			dst = append(dst, 0, p.mark)
-		default:
-			dst = append(dst, parts.of(p.mark).JSON...)
-		}
-	}
-	return dst
-}
-
 // writeParts writes a page with its parts in the place of their marks.
 func (c *call) writeParts(w http.ResponseWriter, page around, parts *itemsParts) error {
-	if page.frame == nil {
-		return c.writeMarked(w, page.plain, parts)
-	}
 	out := takeBuffer()
 	defer func() { giveBuffer(out) }()
-	if !acceptsGzip(c.r) || c.keep != nil || !parts.ready() {
-		out = page.frame.append(out, page.values, parts)
+	fragments := parts.fragments()
+	if page.frame == nil {
+		out = appendMarked(out, page.plain, parts)
 		return c.writeWhole(w, out, parts.quick)
 	}
-	var m feature.Member
-	for _, p := range page.frame.pieces {
-		if out = m.AppendFrame(out, p.Frame, page.values); p.mark != 0 {
-			out = m.AppendFragment(out, parts.of(p.mark))
+	if acceptsGzip(c.r) && c.keep == nil && parts.found {
+		var ok bool
+		if out, ok = page.frame.AppendGzip(out, page.values, fragments); !ok {
+			c.s.fragments.Fit(page.frame.Frame, page.values, fragments)
+			out, ok = page.frame.AppendGzip(out[:0], page.values, fragments)
+		}
+		if ok {
+			return c.send(w, out, "gzip")
 		}
 	}
-	out = m.AppendEnd(out)
-	return c.send(w, out, "gzip")
+	out = page.frame.Append(out[:0], page.values, texts(fragments))
+	return c.writeWhole(w, out, parts.quick)
 }

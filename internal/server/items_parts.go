@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -21,7 +22,8 @@ type itemsParts struct {
 	drawn   part   // the map; empty where there is none
 	example part   // of a filter; empty for none
 	state   string // of the data that they were found for; "": they are not kept
-	quick   bool   // what is not ready is compressed as quickly as can be
+	found   bool   // they were made before
+	quick   bool   // the page is compressed as quickly as can be
 }
 
 // part is one of them; nil or empty where the page has none.
@@ -37,8 +39,22 @@ const (
 	drawnMark = "\x00m"
 )
 
-// all are the parts that have marks.
-func (p *itemsParts) all() []part { return []part{p.list, p.rows, p.drawn} }
+// partMarks are the second characters of the marks, in the order of fragments.
+const partMarks = "lrm"
+
+// fragments are the parts that have marks.
+func (p *itemsParts) fragments() []*feature.Fragment {
+	return []*feature.Fragment{p.list.Fragment, p.rows.Fragment, p.drawn.Fragment}
+}
+
+// texts are those of fragments.
+func texts(fragments []*feature.Fragment) [][]byte {
+	out := make([][]byte, len(fragments))
+	for i, f := range fragments {
+		out[i] = f.JSON
+	}
+	return out
+}
 
 // mark is what stands for the part in a template.
 func (p part) mark() string {
@@ -67,7 +83,7 @@ func (c *call) newParts(key *feature.Key, made itemsTexts) *itemsParts {
 
 // keptParts are the parts that were made before; nil when one of them is missing.
 func (c *call) keptParts(key feature.Key) *itemsParts {
-	p := &itemsParts{rows: part{sign: rowsMark}, list: part{sign: listMark}, drawn: part{sign: drawnMark}}
+	p := &itemsParts{found: true, rows: part{sign: rowsMark}, list: part{sign: listMark}, drawn: part{sign: drawnMark}}
 	for kind, to := range map[feature.Kind]*part{feature.KindRows: &p.rows, feature.KindList: &p.list, feature.KindMap: &p.drawn, feature.KindExample: &p.example} {
 		key.Kind = kind
 		var ok bool
@@ -75,7 +91,6 @@ func (c *call) keptParts(key feature.Key) *itemsParts {
 			return nil
 		}
 	}
-	c.s.fragments.Deflate([]*feature.Fragment{p.list.Fragment, p.rows.Fragment, p.drawn.Fragment})
 	return p
 }
 
@@ -232,52 +247,19 @@ func (r *pageReading) places(order []*store.Property) []int {
 	return at
 }
 
-// of is the part that a mark stands for, by its second character.
-func (p *itemsParts) of(mark byte) *feature.Fragment {
-	for _, x := range p.all() {
-		if x.sign[1] == mark {
-			return x.Fragment
-		}
-	}
-	return nil
-}
-
-// ready reports whether the parts are compressed.
-func (p *itemsParts) ready() bool {
-	for _, x := range p.all() {
-		if !x.Ready() && len(x.JSON) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// writeMarked writes a page with its parts in the place of their marks.
-func (c *call) writeMarked(w http.ResponseWriter, page []byte, parts *itemsParts) error {
-	packed := acceptsGzip(c.r) && c.keep == nil && parts.ready()
-	out := &sink{c: c, buf: takeBuffer(), gzip: packed}
-	if packed {
-		out.packed = takeBuffer()
-	}
-	defer func() { giveBuffer(out.buf); giveBuffer(out.packed) }()
+// appendMarked appends a page with its parts in the place of their marks.
+func appendMarked(dst, page []byte, parts *itemsParts) []byte {
 	for {
 		before, rest, found := bytes.Cut(page, []byte{0})
-		out.buf = append(out.buf, before...)
-		if !found {
-			break
+		if dst = append(dst, before...); !found {
+			return dst
 		}
-		out.add(parts.of(rest[0]))
+		dst = append(dst, parts.fragments()[strings.IndexByte(partMarks, rest[0])].JSON...)
 		page = rest[1:]
 	}
-	if !packed {
-		return c.writeWhole(w, out.buf, parts.quick)
-	}
-	out.pack()
-	out.packed = out.member.AppendEnd(out.packed)
-	return c.send(w, out.packed, "gzip")
 }
 
-// writeWhole writes a page that is not joined of what is compressed: as well as can be where it is kept, since it is sent often; unless it shall be quick.
+// writeWhole writes a page that is compressed anew: as well as can be where it is kept, since it is sent often; unless it shall be quick.
 func (c *call) writeWhole(w http.ResponseWriter, plain []byte, quick bool) error {
 	if quick || c.keep == nil || len(plain) < worthwhile || !acceptsGzip(c.r) {
 		return c.writeOnce(w, plain)
