@@ -53,3 +53,33 @@ func TestTheMapShowsBordersAndWhatIsChosen(t *testing.T) {
 		t.Errorf("%d themes", themes)
 	}
 }
+
+// TestMapsOfTilesAreOnTheGroundOfDrawnMaps: sea, land and shore look the same on both, light and dark.
+func TestMapsOfTilesAreOnTheGroundOfDrawnMaps(t *testing.T) {
+	t.Parallel()
+	read := func(file, pattern string) (out []map[string]string) {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range regexp.MustCompile(pattern).FindAllString(string(b), 2) {
+			colours := map[string]string{}
+			for _, m := range regexp.MustCompile(`--([a-z-]+): (#\w+)`).FindAllStringSubmatch(block, -1) {
+				colours[m[1]] = m[2]
+			}
+			out = append(out, colours)
+		}
+		return out
+	}
+	drawn, tiles := read("static/site.css", `(?s):root \{.*?\}`), read("static/map.js", `--map-sea: #.*`)
+	if len(drawn) != 2 || len(tiles) != 2 {
+		t.Fatalf("%d and %d themes", len(drawn), len(tiles))
+	}
+	for i := range drawn {
+		for on, of := range map[string]string{"sea": "sea", "land": "area", "shore": "line"} {
+			if drawn[i][on] != tiles[i]["map-"+of] {
+				t.Errorf("theme %d: %s is %s when drawn, %s of tiles", i, on, drawn[i][on], tiles[i]["map-"+of])
+			}
+		}
+	}
+}

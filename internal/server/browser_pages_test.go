@@ -353,6 +353,7 @@ func (f *findings) look(b *tab, v visit, haveAxe bool) error {
 		{"readable()", nil},
 		{"accessible()", func(w *window) { w.noScript = false }}, // the page is loaded: its own scripts run no more, but axe-core needs timers
 		{"still()", func(w *window) { w.reduced = true }},
+		{"unbroken()", func(w *window) { w.width, w.height = 360, 740 }},
 		{"narrow()", func(w *window) { w.width, w.height = 320, 256 }}, // 1280 by 1024 at 400 % (WCAG 2.2, 1.4.10)
 		{"printed()", func(w *window) { w.print, w.width = true, 720 }},
 	}

@@ -405,9 +405,12 @@ func (c *call) partsOf(v *itemView) (out []crumb, err error) {
 		name = v.Title
 	}
 	for _, coll := range c.cat.Collections {
+		leads := func(p *store.Property) bool {
+			return coll.Public && !p.Hidden && c.refersTo(p) == c.coll && !reserved[p.Name] && simple(p.Type)
+		}
 		for i := range coll.Properties {
 			p := &coll.Properties[i]
-			if !coll.Public || p.Hidden || c.refersTo(p) != c.coll || reserved[p.Name] || !simple(p.Type) {
+			if !leads(p) {
 				continue
 			}
 			n, err := c.countOf(coll, p, v.ID)
@@ -422,7 +425,7 @@ func (c *call) partsOf(v *itemView) (out []crumb, err error) {
 				title = inDigits(strconv.Itoa(n), c.lang) + " " + insideSentence(title)
 			}
 			text := c.text("item.parts-link", title, name)
-			if by := c.columnOf(p).Title; slices.ContainsFunc(coll.Properties, func(x store.Property) bool { return x.Name != p.Name && !x.Hidden && c.refersTo(&x) == c.coll }) {
+			if by := c.columnOf(p).Title; slices.ContainsFunc(coll.Properties, func(x store.Property) bool { return x.Name != p.Name && leads(&x) }) {
 				text += " (" + by + ")"
 			}
 			out = append(out, crumb{text, c.htmlHref("/collections/"+coll.ID+"/items") + "&" + queryEscape(p.Name) + "=" + queryEscape(v.ID)})

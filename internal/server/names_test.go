@@ -21,6 +21,8 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
+	"grense/internal/tile"
+	"grense/web"
 )
 
 func TestCodesAndReferencesAreShownByName(t *testing.T) {
@@ -34,7 +36,11 @@ func TestCodesAndReferencesAreShownByName(t *testing.T) {
 		"/collections/sted/items/1?f=html&lang=en":                                               {`>County</a> <code class="hint">fylke</code>`, ">1 place names in Oslo</a>", `<td><time datetime="`},
 		"/collections/fylker/items/11?f=html&lang=en":                                            {`&amp;fylke_nr=11">23 municipalities in Rogaland</a>`},
 		"/TileMatrixSets/WorldCRS84Quad?f=html&lang=en":                                          {"Cell size (°)"},
-		"/TileMatrixSets/utm33n?f=html&lang=en":                                                  {"Cell size (m)"},
+		"/TileMatrixSets/utm33n?f=html&lang=en":                                                  {"Cell size (m)", ">ETRS89 / UTM zone 33N, quad tree</h1>"},
+		"/TileMatrixSets?f=html&lang=nn":                                                         {">UTM-sone 33 (ETRS89)</a> <code>utm33n</code>", ">Web Mercator for heile verda</a>"},
+		"/collections/kommuner/tiles?f=html&lang=nb":                                             {">UTM-sone 33 (ETRS89)</a> <code>utm33n</code>"},
+		"/collections/kommuner/tiles/WebMercatorQuad?f=html&lang=nb":                             {">Web Mercator for hele verden</h1>"},
+		"/collections/sted/tiles/utm33n?f=html&lang=nb":                                          {">UTM-sone 33 (ETRS89)</h1>"},
 	} {
 		at := a
 		if strings.Contains(path, "/sted") {
@@ -419,5 +425,28 @@ func TestPreviewIsPaintedOnce(t *testing.T) {
 	}
 	if n := st.pages.Load(); n != 1 {
 		t.Errorf("the outlines were asked %d times", n)
+	}
+}
+
+// TestGridsAreNamedInEnglishAsInTheirDocuments: the catalogue repeats the titles that programs get.
+func TestGridsAreNamedInEnglishAsInTheirDocuments(t *testing.T) {
+	t.Parallel()
+	for _, set := range tile.All() {
+		if text := web.Text("en", "grid."+set.ID); text != set.Title {
+			t.Errorf("%s is %q, in its document %q", set.ID, text, set.Title)
+		}
+	}
+}
+
+// TestPartsAreNamedByTheirWholeAlone: by which property they refer is told only where several could be asked for.
+func TestPartsAreNamedByTheirWholeAlone(t *testing.T) {
+	t.Parallel()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := string(serve(t, path, nil).get("/collections/kommuner/items/0301?f=html&lang=nb").wants(200).Body)
+	if !strings.Contains(body, " steder i Oslo</a>") || !strings.Contains(body, " stedsnavn i Oslo</a>") {
+		t.Errorf("%s", regexp.MustCompile(`[^>]* i Oslo[^<]*</a>`).FindAllString(body, -1))
 	}
 }

@@ -2,10 +2,12 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	"grense/api/ogcapi"
+	"grense/internal/format"
 	"grense/internal/process"
 )
 
@@ -22,14 +24,22 @@ type processView struct {
 type processField struct {
 	ID, Title, Description string
 	Required               bool
-	Kind                   string // text, number, truth, choice, table or json
-	Values                 []string
+	Kind                   string // text, number, choice, table or json
+	Options                choices
 	Value                  string // of the example, else the default
 	Fault                  *fieldFault
 }
 
+// fill puts a value into the field.
+func (f *processField) fill(value string) {
+	f.Value = value
+	for i := range f.Options {
+		f.Options[i].Selected = f.Options[i].Value == value
+	}
+}
+
 // processPage makes the form of a process from its description.
-func processPage(d ogcapi.Process) processView {
+func (c *call) processPage(d ogcapi.Process) processView {
 	v := processView{Process: d}
 	for _, o := range d.JobControlOptions {
 		v.Async = v.Async || o == process.Async
@@ -43,7 +53,7 @@ func processPage(d ogcapi.Process) processView {
 		list, isList := schema["enum"].([]string)
 		switch t, _ := schema["type"].(string); {
 		case isList:
-			f.Kind, f.Values = "choice", list
+			f.Kind, f.Options = "choice", c.inputChoices(in.ID, list)
 		case in.MaxOccurs > 1:
 		case isTable(schema):
 			f.Kind = "table"
@@ -52,21 +62,42 @@ func processPage(d ogcapi.Process) processView {
 		case t == "number", t == "integer":
 			f.Kind = "number"
 		case t == "boolean":
-			f.Kind, f.Values = "choice", []string{"true", "false"}
+			f.Kind, f.Options = "choice", choices{{Value: "true", Title: c.text("items.yes")}, {Value: "false", Title: c.text("items.no")}}
 		}
 		value, ok := example.Inputs[in.ID]
 		if !ok {
 			value, ok = schema["default"]
 		}
 		if s, text := value.(string); text {
-			f.Value = s
+			f.fill(s)
 		} else if ok {
 			b, _ := marshal(value)
-			f.Value = string(b)
+			f.fill(string(b))
 		}
 		v.Fields = append(v.Fields, f)
 	}
 	return v
+}
+
+// inputChoices are the values that an input can have, in words where there are any: those of the catalogues, the titles of collections and of formats.
+func (c *call) inputChoices(input string, values []string) (out choices) {
+	for _, v := range values {
+		x := choice{Value: v, Title: v}
+		name := input + "." + v
+		text := c.text(fmt.Sprintf("choice.%s", name))
+		f := format.Find(v)
+		coll, ok := c.cat.Collection(v)
+		switch {
+		case text != "choice."+name:
+			x.Title = text
+		case input == "format" && f != nil:
+			x.Title = f.Title
+		case ok:
+			x.Title = c.titleOf(coll)
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // processForm is the page of a process with what was typed.
@@ -79,11 +110,11 @@ func (s *Server) processForm(c *call, f faulty) (*page, error) {
 		return nil, err
 	}
 	d := c.describeProcess(p)
-	v := processPage(d)
+	v := c.processPage(d)
 	v.faulty = f
 	for i := range v.Fields {
 		in := &v.Fields[i]
-		in.Value = c.r.PostForm.Get(in.ID)
+		in.fill(c.r.PostForm.Get(in.ID))
 		for j := range v.Faults {
 			if at := &v.Faults[j]; at.Name == "/inputs/"+in.ID || strings.HasPrefix(at.Name, "/inputs/"+in.ID+"/") {
 				at.Target, at.Title, in.Fault = "in-"+in.ID, in.Title, at
@@ -114,7 +145,7 @@ func (c *call) readProcessForm(d ogcapi.Process) ([]byte, error) {
 	}
 	c.form = true
 	inputs := map[string]any{}
-	for _, f := range processPage(d).Fields {
+	for _, f := range c.processPage(d).Fields {
 		text := c.r.PostForm.Get(f.ID)
 		if strings.TrimSpace(text) == "" {
 			continue

@@ -44,7 +44,7 @@ func (s *Server) process(c *call) (*answer, error) {
 		return nil, err
 	}
 	d := c.describeProcess(p)
-	view := processPage(d)
+	view := c.processPage(d)
 	view.Upload = d.ID == "enrich-table"
 	return &answer{JSON: d, Links: d.Links, Page: &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &view}}, nil
 }

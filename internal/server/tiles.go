@@ -282,14 +282,13 @@ func (s *Server) tilesets(c *call) (*answer, error) {
 			TileMatrixSetLimits: x.limits, Links: c.tilesetLinks(set, "")})
 	}
 	a.JSON, a.Links = doc, doc.Links
-	a.Page = &page{Name: "tilesets", Title: c.text("tilesets.title"), Crumbs: c.tileCrumbs(), Data: tilesetsView{TileSets: doc, Grids: tile.Sets(c.root), Path: c.tilesPath(), Style: c.styleAddress()}}
+	a.Page = &page{Name: "tilesets", Title: c.text("tilesets.title"), Crumbs: c.tileCrumbs(), Data: tilesetsView{TileSets: doc, Path: c.tilesPath(), Style: c.styleAddress()}}
 	return a, nil
 }
 
 // tilesetsView is what the page of a list of tilesets shows.
 type tilesetsView struct {
 	ogcapi.TileSets
-	Grids []ogcapi.TileMatrixSet
 	Path  string // of the list, below the mount
 	Style string // address; "" when there is none
 }
@@ -308,16 +307,6 @@ func (c *call) styleAddress() string {
 		return ""
 	}
 	return c.base() + strings.TrimSuffix(c.tilesPath(), "/tiles") + "/style"
-}
-
-// Grid is the title of a tile matrix set.
-func (v tilesetsView) Grid(id string) string {
-	for _, g := range v.Grids {
-		if g.ID == id {
-			return g.Title
-		}
-	}
-	return id
 }
 
 func (c *call) tileCrumbs() []crumb {
@@ -367,7 +356,7 @@ func (s *Server) tileset(c *call) (*answer, error) {
 	}
 	doc := c.tilesetDoc(set, x)
 	a.JSON, a.Links = doc, doc.Links
-	v := tilesetView{TileSet: doc, Grid: set.Title}
+	v := tilesetView{TileSet: doc}
 	if r, ok := find(doc.Links, "item"); ok {
 		v.Template = r.Href
 	}
@@ -375,7 +364,7 @@ func (s *Server) tileset(c *call) (*answer, error) {
 		v.Map, a.Fleeting = c.setMap(set)
 		a.Fleeting = a.Fleeting || !x.settled
 	}
-	a.Page = &page{Name: "tileset", Title: set.Title, Script: len(x.limits) > 0, Tiles: c.tileMap(set, p.collections()...), Crumbs: append(c.tileCrumbs(), crumb{c.text("tilesets.title"), c.htmlHref(c.tilesPath())}), Data: v}
+	a.Page = &page{Name: "tileset", Title: c.gridName(set.ID), Script: len(x.limits) > 0, Tiles: c.tileMap(set, p.collections()...), Crumbs: append(c.tileCrumbs(), crumb{c.text("tilesets.title"), c.htmlHref(c.tilesPath())}), Data: v}
 	if set.ID != webMercator {
 		a.Page.Without = asTileJSON.F
 	}
@@ -385,7 +374,6 @@ func (s *Server) tileset(c *call) (*answer, error) {
 // tilesetView is what the page of a tileset shows.
 type tilesetView struct {
 	ogcapi.TileSet
-	Grid     string        // title of the tile matrix set
 	Template string        // address of tiles
 	Map      template.HTML // the tiles over the country; "" where it is not within the grid
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"html/template"
 	"strings"
 
@@ -33,12 +34,15 @@ func (s *Server) tileMatrixSet(c *call) (*answer, error) {
 			if of, ok := tile.Find(set.ID); ok {
 				v.Map, a.Fleeting = c.setMap(of)
 			}
-			a.Page = &page{Name: "tilematrixset", Title: set.Title, Crumbs: c.crumbs("tilematrixsets"), Data: v}
+			a.Page = &page{Name: "tilematrixset", Title: c.gridName(set.ID), Crumbs: c.crumbs("tilematrixsets"), Data: v}
 			return a, nil
 		}
 	}
 	return nil, problem.NotFoundf("there is no tile matrix set %q; %s/TileMatrixSets lists all", clip(id), c.base())
 }
+
+// gridName is what a tile matrix set is called in the language of the page.
+func (c *call) gridName(id string) string { return c.text(fmt.Sprintf("grid.%s", id)) }
 
 // tileSetView is what the page of a tile matrix set shows.
 type tileSetView struct {

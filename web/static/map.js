@@ -3,7 +3,7 @@
 // data-key where to ask whether a key is held. Where tiles cannot be had, the drawing of the server stays.
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(`
-.tilemap { --map-sea: #dfe8ea; --map-area: #f7f5ee; --map-line: #8b8172; --map-text: #2b2a26; --map-halo: #fffdf7; --map-here: #b9d6d1; --map-point: #0f5f59; position: relative; max-width: 46rem; height: 26rem; max-height: 85vh; border-radius: 6px; overflow: hidden; touch-action: pan-y; background: var(--raised); }
+.tilemap { --map-sea: #d5e2e6; --map-area: #f7f5ee; --map-line: #857b6c; --map-text: #2b2a26; --map-halo: #fffdf7; --map-here: #b9d6d1; --map-point: #0f5f59; position: relative; max-width: 46rem; height: 26rem; max-height: 85vh; border-radius: 6px; overflow: hidden; touch-action: pan-y; background: var(--raised); }
 .tilemap.moved { touch-action: none; }
 .tilemap canvas { display: block; width: 100%; height: 100%; cursor: grab; }
 .tilemap:focus-visible { outline-offset: -3px; }
@@ -13,7 +13,7 @@ sheet.replaceSync(`
 .scalebar { position: absolute; left: .7rem; bottom: .6rem; border: 2px solid var(--text); border-top: 0; color: var(--text); font-size: .8rem; line-height: 1.2; text-align: center; white-space: nowrap; pointer-events: none; background: var(--ground); box-shadow: 0 0 0 .3rem var(--ground); }
 .found { min-height: 1.6em; margin: .4rem 0 0; }
 @media (prefers-color-scheme: dark) {
-  .tilemap:not(.paper) { --map-sea: #141f24; --map-area: #26302f; --map-line: #77878a; --map-text: #e8eceb; --map-halo: #1b2525; --map-here: #2c5a55; --map-point: #7fd0c6; }
+  .tilemap:not(.paper) { --map-sea: #0b1417; --map-area: #29322f; --map-line: #77878a; --map-text: #e8eceb; --map-halo: #1b2525; --map-here: #2c5a55; --map-point: #7fd0c6; }
 }
 @media (forced-colors: active) {
   .tilemap:not(.paper) { --map-sea: Canvas; --map-area: Canvas; --map-line: CanvasText; --map-text: CanvasText; --map-halo: Canvas; --map-here: Highlight; --map-point: LinkText; forced-color-adjust: none; border: 1px solid CanvasText; }

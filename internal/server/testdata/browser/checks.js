@@ -74,6 +74,14 @@ const narrow = () => {
   return [`scrolls sideways at ${width} px: ${document.documentElement.scrollWidth} px, by ${[...new Set(wide.map(nameOf))].slice(0, 4).join(", ")}`];
 };
 
+// unbroken gives the words of labels of tables that do not fit on a line.
+const unbroken = () => [...document.querySelectorAll(".properties th")].flatMap((e) => [...e.textContent.matchAll(/[^\s-]+/g)].filter((m) => {
+  const r = document.createRange(), text = document.createTreeWalker(e, NodeFilter.SHOW_TEXT).nextNode();
+  r.setStart(text, m.index);
+  r.setEnd(text, m.index + m[0].length);
+  return new Set([...r.getClientRects()].map((b) => b.top)).size > 1;
+}).map((m) => `${m[0]} is broken`));
+
 // still gives what moves though the reader asked for less motion.
 const still = () => {
   const moving = (s) => s.animationName !== "none" || s.transitionDuration.split(",").some((d) => parseFloat(d) > 0.001);
