@@ -9,7 +9,10 @@ import (
 )
 
 // Bounds tells what is known of a predicate from the envelope of a geometry alone. It is not safe for concurrent use.
-type Bounds struct{ test func(orb.Bound) Truth }
+type Bounds struct{ test envelopeTest }
+
+// envelopeTest is Bounds.Test.
+type envelopeTest func(b orb.Bound, slack float64) Truth
 
 // NewBounds prepares a checked predicate for envelopes of the geometry property geom in the CRS in. pad is how far an edge that is straight
 // in another CRS may lie outside of the envelope of its ends, in units of in; infinite when that is not known. It returns nil when envelopes
@@ -22,11 +25,11 @@ func NewBounds(e Expr, geom string, in crs.ID, pad float64) *Bounds {
 }
 
 // Test returns True or False when that is the value of the predicate for every record whose geometry lies in b, borders included, and has at
-// least one vertex and none that is not finite; else Null.
-func (b *Bounds) Test(box orb.Bound) Truth { return b.test(box) }
+// least one vertex and none that is not finite; else Null. Each side of b has a vertex of every such geometry within slack of it; infinite where that is not known.
+func (b *Bounds) Test(box orb.Bound, slack float64) Truth { return b.test(box, slack) }
 
 // bounds is nil where nothing is known. With Null for what is not known, the logic is that of predicates.
-func bounds(e Expr, geom string, in crs.ID, pad float64) func(orb.Bound) Truth {
+func bounds(e Expr, geom string, in crs.ID, pad float64) envelopeTest {
 	switch e := e.(type) {
 	case And:
 		return boundsOf(e, False, geom, in, pad)
@@ -34,7 +37,7 @@ func bounds(e Expr, geom string, in crs.ID, pad float64) func(orb.Bound) Truth {
 		return boundsOf(e, True, geom, in, pad)
 	case Not:
 		if x := bounds(e.X, geom, in, pad); x != nil {
-			return func(b orb.Bound) Truth { return -x(b) }
+			return func(b orb.Bound, slack float64) Truth { return -x(b, slack) }
 		}
 	case BBox:
 		if e.Prop == geom {
@@ -51,8 +54,8 @@ func bounds(e Expr, geom string, in crs.ID, pad float64) func(orb.Bound) Truth {
 	return nil
 }
 
-func boundsOf(list []Expr, decisive Truth, geom string, in crs.ID, pad float64) func(orb.Bound) Truth {
-	var tests []func(orb.Bound) Truth
+func boundsOf(list []Expr, decisive Truth, geom string, in crs.ID, pad float64) envelopeTest {
+	var tests []envelopeTest
 	all := true
 	for _, x := range list {
 		if t := bounds(x, geom, in, pad); t != nil {
@@ -64,13 +67,13 @@ func boundsOf(list []Expr, decisive Truth, geom string, in crs.ID, pad float64) 
 	if tests == nil {
 		return nil
 	}
-	return func(b orb.Bound) Truth {
+	return func(b orb.Bound, slack float64) Truth {
 		sum := -decisive
 		if !all {
 			sum = Null
 		}
 		for _, t := range tests {
-			switch t(b) {
+			switch t(b, slack) {
 			case decisive:
 				return decisive
 			case Null:
@@ -81,7 +84,7 @@ func boundsOf(list []Expr, decisive Truth, geom string, in crs.ID, pad float64) 
 	}
 }
 
-func boundsOfBox(e BBox, in crs.ID, pad float64) func(orb.Bound) Truth {
+func boundsOfBox(e BBox, in crs.ID, pad float64) envelopeTest {
 	boxes, ok := boxBounds(e, in)
 	same := crs.Same(e.CRS, in)
 	if !ok || !same && (math.IsInf(pad, 0) || math.IsNaN(pad)) {
@@ -92,12 +95,12 @@ func boundsOfBox(e BBox, in crs.ID, pad float64) func(orb.Bound) Truth {
 			boxes[i] = boxes[i].Pad(pad)
 		}
 	}
-	return func(b orb.Bound) Truth {
+	return func(b orb.Bound, slack float64) Truth {
 		t := False
 		for _, box := range boxes {
 			switch {
 			case !box.Intersects(b):
-			case same && e.Z == nil && covered(b, box):
+			case same && e.Z == nil && (covered(b, box) || coversSide(box, b, slack)):
 				return True
 			default:
 				t = Null
@@ -107,8 +110,22 @@ func boundsOfBox(e BBox, in crs.ID, pad float64) func(orb.Bound) Truth {
 	}
 }
 
+// coversSide reports whether a box covers a side of b with all that lies within slack of it in b.
+func coversSide(box, b orb.Bound, slack float64) bool {
+	for i := range 2 {
+		across := 1 - i
+		if box.Min[across] > b.Min[across] || box.Max[across] < b.Max[across] {
+			continue
+		}
+		if box.Min[i] <= b.Min[i] && box.Max[i] >= b.Min[i]+slack || box.Max[i] >= b.Max[i] && box.Min[i] <= b.Max[i]-slack {
+			return true
+		}
+	}
+	return false
+}
+
 // boundsOfSpatial knows what is apart, and for Intersects and Disjoint what lies in an area.
-func boundsOfSpatial(op SpatialOp, literal Expr, in crs.ID) func(orb.Bound) Truth {
+func boundsOfSpatial(op SpatialOp, literal Expr, in crs.ID) envelopeTest {
 	if _, ok := literal.(Geom); !ok {
 		return nil
 	}
@@ -117,7 +134,7 @@ func boundsOfSpatial(op SpatialOp, literal Expr, in crs.ID) func(orb.Bound) Trut
 	if err != nil || s.bound.IsEmpty() {
 		return nil
 	}
-	return func(b orb.Bound) Truth {
+	return func(b orb.Bound, _ float64) Truth {
 		t := Null
 		switch {
 		case !s.bound.Intersects(b):

@@ -70,6 +70,15 @@ func (g *Edges) Bytes() int {
 	return int(unsafe.Sizeof(*g)) + cap(g.runs)*int(unsafe.Sizeof(wkb.Run{})) + cap(g.chain)*int(unsafe.Sizeof(chain{}))
 }
 
+// Bound is what lies around all positions.
+func (g *Edges) Bound() orb.Bound {
+	b := g.chain[0].bound
+	for i := range g.chain {
+		b = b.Union(g.chain[i].bound)
+	}
+	return b
+}
+
 // Edged is a Record that may have its geometry as Edges; nil where it has not. Geometry is asked before.
 type Edged interface{ Edges() *Edges }
 

@@ -128,17 +128,21 @@ func TestBoundsPromiseNothingFalse(t *testing.T) {
 			if r.IntN(2) == 0 {
 				g = orb.Point{10 * r.Float64(), 10 * r.Float64()}
 			}
-			box := g.Bound()
+			box, slack := g.Bound(), 0.0
 			if r.IntN(2) == 0 {
-				box = box.Pad(r.Float64())
+				pad := r.Float64() * r.Float64()
+				box, slack = box.Pad(pad), pad*1.0001
 			}
-			told := b.Test(box)
+			if r.IntN(3) == 0 {
+				slack = math.Inf(1)
+			}
+			told := b.Test(box, slack)
 			known[told]++
 			if told == cql2.Null {
 				continue
 			}
 			if got, err := m.Eval(record{wkb: map[string][]byte{"g": wkb.MustMarshal(g)}, in: crs.CRS84}); err != nil || got != told {
-				t.Fatalf("%s of %v in %v is %d, told %d; %v", cql2.FormatText(e), g, box, got, told, err)
+				t.Fatalf("%s of %v in %v is %d, told %d with slack %v; %v", cql2.FormatText(e), g, box, got, told, slack, err)
 			}
 		}
 	}
@@ -186,14 +190,34 @@ func TestBoundsInAnotherCRS(t *testing.T) {
 		return orb.Bound{Min: orb.Point{x - 1, y - 1}, Max: orb.Point{x + 1, y + 1}}
 	}
 	bounds := cql2.NewBounds(b, "g", crs.UTM33, 10)
-	if got := bounds.Test(at(12, 62)); got != cql2.False {
+	if got := bounds.Test(at(12, 62), 0); got != cql2.False {
 		t.Errorf("far away: %d", got)
 	}
-	if got := bounds.Test(at(10, 59.5)); got != cql2.Null {
+	if got := bounds.Test(at(10, 59.5), 0); got != cql2.Null {
 		t.Errorf("on the border: %d", got)
 	}
 	if cql2.NewBounds(b, "g", crs.UTM33, math.Inf(1)) != nil {
 		t.Error("told without a known pad")
+	}
+}
+
+// TestBoxThatCoversASideOfAnEnvelope holds a vertex, unless the envelope may be wider than what lies in it.
+func TestBoxThatCoversASideOfAnEnvelope(t *testing.T) {
+	t.Parallel()
+	inf, of := math.Inf(1), func(w, s, e, n float64) orb.Bound { return orb.Bound{Min: orb.Point{w, s}, Max: orb.Point{e, n}} }
+	bounds := cql2.NewBounds(cql2.BBox{Prop: "g", CRS: crs.CRS84, Box: of(10, 50, 11, 51)}, "g", crs.CRS84, 0)
+	for _, x := range []struct {
+		envelope orb.Bound
+		slack    float64
+		want     cql2.Truth
+	}{
+		{of(10.5, 50.2, 11.5, 50.8), 0.1, cql2.True}, {of(10.5, 50.2, 11.5, 50.8), inf, cql2.Null}, {of(10.5, 50.2, 11.5, 50.8), 0.6, cql2.Null},
+		{of(9, 50, 10, 51), 0, cql2.True}, {of(9, 50, 10, 51), 1e-9, cql2.Null}, {of(9, 49, 10.5, 50.5), 0, cql2.Null}, {of(9, 50.2, 12, 50.8), 0, cql2.Null},
+		{of(10.2, 49, 10.8, 50.5), 0.5, cql2.True}, {of(10.2, 50.5, 10.8, 52), 0.5, cql2.True}, {of(9, 50.2, 10.5, 50.8), 0.5, cql2.True}, {of(12, 50.2, 13, 50.8), 0, cql2.False},
+	} {
+		if got := bounds.Test(x.envelope, x.slack); got != x.want {
+			t.Errorf("%v with slack %v: %d, want %d", x.envelope, x.slack, got, x.want)
+		}
 	}
 }
 

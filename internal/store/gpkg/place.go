@@ -51,7 +51,7 @@ func (qu *question) byPlace(ctx context.Context, c *conn, p *store.Page) (bool, 
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
-	rows, ok, err := c.entries(l, maxCandidates, b.Test)
+	rows, ok, err := c.entries(l, maxCandidates, b)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -366,7 +366,7 @@ func (h *hints) read(c *conn) (bool, error) {
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
-	rows, ok, err := c.entries(h.l, maxCandidates, h.bounds.Test)
+	rows, ok, err := c.entries(h.l, maxCandidates, h.bounds)
 	h.sure = make(map[int64]cql2.Truth, len(rows))
 	for _, x := range rows {
 		h.sure[x.id] = x.t

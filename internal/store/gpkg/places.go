@@ -21,6 +21,7 @@ type placeTable struct {
 	boxes  [][4]float32 // of rows, then around fan of these, and so on: west, south, east, north
 	places []uint32     // of the first boxes
 	tiers  []int        // where each of them begins in boxes; and the end
+	slack  float64      // how far within each side of its box a row has a vertex; infinite: it is not known
 }
 
 // placeFan is how many boxes a box lies around.
@@ -38,7 +39,7 @@ func (t *placeTable) rowid(place int64) int64 {
 }
 
 // find appends the rows for whose envelope test is not False to rows, by their places, in no order; false when there are more than most of them.
-func (t *placeTable) find(rows []entry, most int, test func(orb.Bound) cql2.Truth) ([]entry, bool) {
+func (t *placeTable) find(rows []entry, most int, test *cql2.Bounds) ([]entry, bool) {
 	top := len(t.tiers) - 2
 	w := placeSearch{t, test, most, rows}
 	ok := top < 0 || w.boxes(top, t.tiers[top], t.tiers[top+1], cql2.Null)
@@ -47,18 +48,22 @@ func (t *placeTable) find(rows []entry, most int, test func(orb.Bound) cql2.Trut
 
 type placeSearch struct {
 	*placeTable
-	test func(orb.Bound) cql2.Truth
+	test *cql2.Bounds
 	most int
 	rows []entry
 }
 
 // boxes goes through some of a tier. known is what is known of all of them.
 func (w *placeSearch) boxes(tier, from, to int, known cql2.Truth) bool {
+	slack := math.Inf(1)
+	if tier == 0 {
+		slack = w.slack
+	}
 	for i := from; i < to; i++ {
 		t := known
 		if t == cql2.Null {
 			b := &w.placeTable.boxes[i]
-			t = w.test(orb.Bound{Min: orb.Point{float64(b[0]), float64(b[1])}, Max: orb.Point{float64(b[2]), float64(b[3])}})
+			t = w.test.Test(orb.Bound{Min: orb.Point{float64(b[0]), float64(b[1])}, Max: orb.Point{float64(b[2]), float64(b[3])}}, slack)
 		}
 		if t == cql2.False {
 			continue
@@ -133,7 +138,7 @@ func (r *revision) places(l *layer) *placeTable {
 
 // makePlaces reads the envelopes and ids of a layer, and keeps them, then its geometries; an error where they cannot be kept.
 func (r *revision) makePlaces(l *layer) error {
-	t := &placeTable{ids: &rowIDs{}}
+	t := &placeTable{ids: &rowIDs{}, slack: math.Inf(1)}
 	err := r.use(context.Background(), func(c *conn) error {
 		if same, err := c.unchanged(); err != nil || !same || c.encoding != utf8Texts {
 			return errors.Join(err, errNoRoom)
@@ -171,23 +176,50 @@ func (r *revision) makePlaces(l *layer) error {
 		return errNoRoom
 	}
 	r.columns.tables.Put(tableKey{r.rev, placesName(l)}, t, int64(t.size()))
-	return r.makeShapes(l)
+	bounds, err := r.makeShapes(l)
+	if tight := t.tightened(bounds); tight != nil && err == nil && r.refs.Load() > 1 {
+		r.columns.tables.Put(tableKey{r.rev, placesName(l)}, tight, int64(tight.size()))
+	}
+	return err
 }
 
-// makeShapes makes the geometries of a layer ready before a question needs them, as long as none has to make room for them. Envelopes decide for points.
-func (r *revision) makeShapes(l *layer) error {
+// rowBound is what lies around the geometry of a row.
+type rowBound struct {
+	id int64
+	orb.Bound
+}
+
+// tightened is the table with boxes of the rows that are no larger than rounding makes them; nil where bounds, by row id, do not have all of them.
+func (t *placeTable) tightened(bounds []rowBound) *placeTable {
+	leaves := make([]placeLeaf, len(t.places))
+	slack := 0.0
+	for i, place := range t.places {
+		at, ok := slices.BinarySearchFunc(bounds, t.rowid(int64(place)), func(b rowBound, id int64) int { return cmp.Compare(b.id, id) })
+		if !ok {
+			return nil
+		}
+		own, x := bounds[at], newPackCell(0, bounds[at].Bound)
+		leaves[i] = placeLeaf{[4]float32{x.minX, x.minY, x.maxX, x.maxY}, place}
+		slack = max(slack, own.Min[0]-float64(x.minX), own.Min[1]-float64(x.minY), float64(x.maxX)-own.Max[0], float64(x.maxY)-own.Max[1])
+	}
+	tight := &placeTable{ids: t.ids, rowids: t.rowids, none: t.none, slack: slack * 1.0001} // since differences are rounded
+	tight.pack(leaves)
+	return tight
+}
+
+// makeShapes makes the geometries of a layer ready before a question needs them, as long as none has to make room for them, and returns what lies around them. Envelopes
+// decide for points.
+func (r *revision) makeShapes(l *layer) (bounds []rowBound, err error) {
 	x := r.shapes.Stats()
 	if l.Geometry.Type == "Point" || l.bytes > x.Limit-x.Bytes {
-		return nil
+		return nil, nil
 	}
 	defer r.shapes.Make()()
-	for last, more := int64(math.MinInt64), true; more && r.shapes.Room() > x.Limit/shapeRest && r.refs.Load() > 1; {
-		var err error
-		if last, more, err = r.readShapes(l, last); err != nil {
-			return err
-		}
+	last := int64(math.MinInt64)
+	for more := true; more && err == nil && r.shapes.Room() > x.Limit/shapeRest && r.refs.Load() > 1; {
+		last, more, err = r.readShapes(l, last, &bounds)
 	}
-	return nil
+	return bounds, err
 }
 
 // shapeRest is what of the room for geometries is left to others, one of so many parts; shapeHead is about how many bytes one takes beside its own.
@@ -196,8 +228,8 @@ const (
 	shapeHead = 256
 )
 
-// readShapes makes some geometries ready, those of the rows after last; more tells that others follow. It takes a connection for a few milliseconds.
-func (r *revision) readShapes(l *layer, last int64) (_ int64, more bool, err error) {
+// readShapes makes some geometries ready, those of the rows after last, and appends to bounds; more tells that others follow. It takes a connection for a few milliseconds.
+func (r *revision) readShapes(l *layer, last int64, bounds *[]rowBound) (_ int64, more bool, err error) {
 	g := l.source.Geometry
 	number, size := alias+"."+g.RowID, 0
 	sql := "SELECT " + number + ", " + alias + "." + quote(g.Column) + " FROM " + l.source.Table + " AS " + alias + " WHERE " + number + " > ? ORDER BY " + number
@@ -209,7 +241,9 @@ func (r *revision) readShapes(l *layer, last int64) (_ int64, more bool, err err
 			last, c.blob = x.Int(0), c.blob[:0]
 			if x.Kind(1) == kindBlob {
 				c.blob = x.Bytes(1, c.blob)
-				l.keepShape(last, wkbOf(c.blob))
+				if kept := l.keepShape(last, wkbOf(c.blob)); kept != nil && kept.edges != nil {
+					*bounds = append(*bounds, rowBound{last, kept.edges.Bound()})
+				}
 			}
 			if size += len(c.blob) + shapeHead; size < batchBytes {
 				return nil
@@ -276,7 +310,7 @@ func (qu *question) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool,
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
-	rows, ok := t.find(nil, maxCandidates, b.Test)
+	rows, ok := t.find(nil, maxCandidates, b)
 	if !ok {
 		return false, nil
 	}

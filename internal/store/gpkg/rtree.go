@@ -52,7 +52,7 @@ type treeReader struct {
 	c    *conn
 	l    *layer
 	sql  string
-	test func(orb.Bound) cql2.Truth
+	test *cql2.Bounds
 	most int
 	rows []entry
 	each func(id int64, box [4]float32) // told of rows in place of rows; nil: rows has them
@@ -81,7 +81,7 @@ const (
 
 // entries returns the rows of a layer for whose envelope test is not False, in no order; false when there are more than most of them, or the tree
 // cannot be read, so that SQLite has to answer. The caller has seen that c is unchanged.
-func (c *conn) entries(l *layer, most int, test func(orb.Bound) cql2.Truth) ([]entry, bool, error) {
+func (c *conn) entries(l *layer, most int, test *cql2.Bounds) ([]entry, bool, error) {
 	w := &treeReader{c: c, l: l, sql: "SELECT data FROM " + l.nodes + " WHERE nodeno = ?", test: test, most: most, bufs: c.nodes}
 	err := w.root()
 	c.nodes = w.bufs
@@ -143,7 +143,7 @@ func (w *treeReader) cells(b []byte, height, level int, known cql2.Truth) error 
 		cell := b[nodeHead+n*nodeCell:]
 		t := known
 		if w.each == nil && t == cql2.Null {
-			t = w.test(orb.Bound{Min: orb.Point{side(cell[8:]), side(cell[16:])}, Max: orb.Point{side(cell[12:]), side(cell[20:])}})
+			t = w.test.Test(orb.Bound{Min: orb.Point{side(cell[8:]), side(cell[16:])}, Max: orb.Point{side(cell[12:]), side(cell[20:])}}, math.Inf(1))
 		}
 		if t == cql2.False {
 			continue
