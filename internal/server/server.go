@@ -76,6 +76,7 @@ type Server struct {
 	besides     store.Besides // store where it may know that without a question; else nil
 	foresight   foresight
 	stated      store.Stated // names the state of store where that can; else 0
+	live        bool         // rows may change at any moment, without a new catalog (store.Marked)
 
 	keys    *apikey.Checker
 	oneTime *apikey.Codes
@@ -164,6 +165,7 @@ func New(o Options) (*Server, error) {
 	s.store, s.stated = fair, fair
 	s.neighbourly, s.besides = neighboursOf(o.Store, s.turns)
 	s.foresight.begin(o.Store)
+	_, s.live = o.Store.(store.Marked)
 	if o.Config.SOAP.Collections == "public" {
 		s.store = &withRecords{fairStore: fair}
 	}

@@ -83,9 +83,9 @@ const (
 )
 
 // spillAt is spill when done of all features are written. Many that will be longer together than a part of the configured size, as the first of them tell,
-// go out from then on: else their reader waits for bytes that are long made.
+// go out from then on: else their reader waits for bytes that are long made. Not where rows change at any moment: then the answer would often be broken off.
 func (s *sink) spillAt(done, all int) error {
-	if n := len(s.buf) + s.plain; s.w != nil && !s.open && all >= largeAnswer && n >= smallPiece && n*all/done > int(s.c.s.cfg.Limits.Buffer)/earlyPart {
+	if n := len(s.buf) + s.plain; s.w != nil && !s.open && !s.c.s.live && all >= largeAnswer && n >= smallPiece && n*all/done > int(s.c.s.cfg.Limits.Buffer)/earlyPart {
 		s.account()
 		return s.send(done, all)
 	}
