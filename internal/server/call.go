@@ -139,7 +139,7 @@ func (c *call) resolve() error {
 }
 
 // ask runs questions to the store: each waits for its turn, and their time is bounded. Nothing may be written to the client inside, since a
-// slow reader must not hold a turn. An answer of another catalog than the call's is store.ErrChanged, so that all that a call hears is of one state.
+// slow reader must not hold a turn. An answer of another version of the catalog than the call's is store.ErrChanged, so that all that a call hears is of one state.
 func (c *call) ask(fn func(context.Context) error) error {
 	c.rw.resting() // the question has a turn of its own
 	if c.rep.F == asHTML.F && !c.stateKnown {
@@ -152,7 +152,7 @@ func (c *call) ask(fn func(context.Context) error) error {
 	if err := fn(c.asking(c.r.Context())); err != nil {
 		return err
 	}
-	if c.s.store.Catalog() != c.cat {
+	if c.s.store.Catalog().Version != c.cat.Version {
 		return fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
 	}
 	return nil

@@ -136,3 +136,53 @@ func TestLongAnswersFromTablesThatAreWrittenToAreWhole(t *testing.T) {
 		}
 	}
 }
+
+// reopened is a store that is opened anew while the second thousand of a page is read, as at SIGHUP: the same data, or others.
+type reopened struct {
+	store.Store
+	read atomic.Int64
+	then *store.Catalog
+}
+
+func (s *reopened) Catalog() *store.Catalog {
+	if s.read.Load() > 1000 {
+		return s.then
+	}
+	return s.Store.Catalog()
+}
+
+func (s *reopened) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	s.read.Add(int64(len(rows)))
+	return s.Store.Fetch(ctx, coll, rows, want, fn)
+}
+
+// TestLongAnswersOutliveTheirCatalog has the data opened anew while a long answer is on its way: it goes on where they are the same, and is broken off, and never
+// ended as if it were whole, where they are others.
+func TestLongAnswersOutliveTheirCatalog(t *testing.T) {
+	t.Parallel()
+	plain := serveHistory(t, nil)
+	for _, f := range []string{"json", "csv"} {
+		for _, coding := range []string{"identity", "gzip"} {
+			want := plain.get(manyOf+"&f="+f, "Accept-Encoding", "identity").wants(200)
+			for _, version := range []string{plain.store.Catalog().Version, "another"} {
+				then := *plain.store.Catalog()
+				then.Version = version
+				a := serveStore(t, &reopened{Store: plain.store, then: &then}, func(c *config.Config) { c.Limits.Buffer = config.Size(len(want.Body) + 1) })
+				req, err := http.NewRequestWithContext(t.Context(), "GET", a.URL+manyOf+"&f="+f, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Accept-Encoding", coding)
+				res, err := http.DefaultTransport.RoundTrip(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(res.Body)
+				res.Body.Close()
+				if broken := err != nil; res.StatusCode != 200 || broken != (version == "another") {
+					t.Errorf("%s, %s, version %q: status %d, %d bytes, %v", f, coding, version, res.StatusCode, len(body), err)
+				}
+			}
+		}
+	}
+}
