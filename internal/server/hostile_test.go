@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"html"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/encoding/wkb"
@@ -126,5 +128,17 @@ func TestHostileTextsStayTexts(t *testing.T) {
 	}
 	if want := "12345678, 0.5, null, true, {&#34;a&#34;:"; !strings.Contains(body, want) { // elements of a list that are no texts stand as in JSON
 		t.Errorf("the lists lack %s", want)
+	}
+}
+
+// TestPagesAreUTF8WhateverIsAsked: pages say what was asked, also where its bytes are no text.
+func TestPagesAreUTF8WhateverIsAsked(t *testing.T) {
+	t.Parallel()
+	a := serveWithout(t)
+	for _, path := range []string{"/collections/kommuner/items?f=html&q=%ff%fe", "/collections/kommuner/items?f=html&%ff=1", "/collections/kommuner/items/%ff?f=html", "/collections/%ff?f=html", "/search?f=html&q=%ff"} {
+		r := a.get(path, "Accept-Encoding", "identity")
+		if !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") || !utf8.Valid(r.Body) || !bytes.ContainsRune(r.Body, utf8.RuneError) {
+			t.Errorf("%s: status %d, %s, not UTF-8: %q", path, r.StatusCode, r.Header.Get("Content-Type"), r.Body)
+		}
 	}
 }

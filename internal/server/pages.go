@@ -331,7 +331,10 @@ func (ps *pages) render(c *call, p *page) ([]byte, error) {
 	if err := t.ExecuteTemplate(&b, p.Name, p); err != nil {
 		return nil, fmt.Errorf("server: page %s: %w", p.Name, err)
 	}
-	return b.Bytes(), nil
+	if page := b.Bytes(); utf8.Valid(page) {
+		return page, nil
+	}
+	return bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD")), nil // an address may hold any bytes
 }
 
 // crumbs is the path to a page whose parent is the named page.
