@@ -173,7 +173,7 @@ func processResults(t *testing.T, ctx context.Context, s site, checks string) {
   form.elements.queryable.value = "`+property+`";
   form.querySelector("[value=now]").click();
   while (outcome.hidden || outcome.querySelector("progress")) await new Promise((done) => setTimeout(done, 20));
-  return outcome.querySelector("pre, .alert [lang=en]")?.textContent ?? "";
+  return outcome.querySelector("pre, .alert")?.textContent ?? "";
 })()`, &told)
 		if err != nil {
 			t.Fatal(err)
@@ -198,8 +198,26 @@ func processResults(t *testing.T, ctx context.Context, s site, checks string) {
 	if err := k.ask("narrow()", &faults); err != nil || len(faults) > 0 {
 		t.Errorf("printed: %v %q", err, faults)
 	}
-	if told := run("x"); strings.Count(told, "queryable") != 1 {
+	w.print, w.width = false, 360
+	if err := k.set(w); err != nil {
+		t.Fatal(err)
+	}
+	if told := run("x"); !strings.Contains(told, "Dette må rettes") || strings.Contains(told, "queryable") {
 		t.Errorf("what is wrong is told as %q", told)
+	}
+	refused := func() (told struct{ Title, Field, Fault, Value string }) {
+		t.Helper()
+		if err := k.ask(`(() => { const e = document.activeElement; return { Title: document.title, Field: e.ariaInvalid === "true" ? e.name : "", Value: e.value ?? "", Fault: document.getElementById(e.getAttribute("aria-describedby"))?.textContent ?? "" }; })()`, &told); err != nil {
+			t.Fatal(err)
+		}
+		return told
+	}
+	if told := refused(); !strings.HasPrefix(told.Title, "Feil: ") || told.Field != "queryable" || told.Value != "x" || told.Fault == "" {
+		t.Errorf("beside the field is told %+v", told)
+	}
+	run("navn")
+	if told := refused(); strings.HasPrefix(told.Title, "Feil: ") || told.Field != "" || told.Fault != "" {
+		t.Errorf("after it was mended is told %+v", told)
 	}
 }
 

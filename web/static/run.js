@@ -1,7 +1,8 @@
 "use strict";
 
 // The form of a process runs it without leaving the page: how far the upload is, then the result, to read where it is short and to save. What runs as a job has a page of its own.
-const [running, failed, done, save] = document.getElementById("run").dataset.words.split("|");
+// What is refused comes as the page that people without scripts get, of which the words and the fields with faults are taken.
+const title = document.title, [running, failed, done, save] = document.getElementById("run").dataset.words.split("|");
 for (const form of document.querySelectorAll("form.run")) {
   const outcome = form.querySelector(".outcome");
   const say = (...nodes) => { outcome.hidden = false; outcome.replaceChildren(...nodes); };
@@ -12,7 +13,11 @@ for (const form of document.querySelectorAll("form.run")) {
     event.preventDefault();
     const data = new FormData(form, event.submitter), ask = new XMLHttpRequest(), bar = document.createElement("progress");
     const buttons = form.querySelectorAll("button");
-    for (const e of form.elements) e.removeAttribute("aria-invalid");
+    document.title = title;
+    for (const f of form.querySelectorAll(".fault")) {
+      for (const name of ["aria-invalid", "aria-describedby"]) f.parentElement.querySelector("[name]").removeAttribute(name);
+      f.remove();
+    }
     const busy = (is) => { for (const b of buttons) b.disabled = is; };
     bar.max = 1;
     bar.setAttribute("aria-label", running);
@@ -23,22 +28,14 @@ for (const form of document.querySelectorAll("form.run")) {
       busy(false);
       const type = ask.getResponseHeader("Content-Type") ?? "", answer = ask.response;
       if (ask.status < 200 || ask.status > 299) {
-        let why = "", wrong;
-        try {
-          const problem = JSON.parse(await answer.text());
-          for (const f of problem.faults ?? []) {
-            const field = form.elements[f.name.split("/")[2] ?? f.name];
-            field?.setAttribute?.("aria-invalid", "true");
-            wrong ??= field;
-          }
-          why = problem.detail ?? (problem.faults ?? []).map((f) => `${f.name}: ${f.cure}.`).join(" ");
-        } catch { /* the server did not answer */ }
-        const told = make("p", `${failed} `), reason = make("span", why);
-        told.className = "alert";
-        reason.lang = "en";
-        told.append(reason);
-        say(told);
-        return wrong?.focus?.();
+        const page = new DOMParser().parseFromString(answer ? await answer.text() : "", "text/html"), told = page.querySelector("main .alert");
+        const why = make("p", failed);
+        why.className = "alert";
+        say(...told ? [told] : [why, ...page.querySelectorAll("main > .lead, main > p[lang], main > .scroll")]);
+        if (!told) return;
+        document.title = page.title;
+        for (const f of page.querySelectorAll(".fault")) form.elements.namedItem(f.parentElement.querySelector("[name]").name).closest("p").replaceWith(f.parentElement);
+        return form.querySelector("[aria-invalid]")?.focus();
       }
       const nodes = [make("p", done)];
       if (/json|^text\//.test(type) && answer.size < 20000) {
@@ -59,7 +56,7 @@ for (const form of document.querySelectorAll("form.run")) {
     };
     ask.open("POST", form.action);
     ask.responseType = "blob";
-    ask.setRequestHeader("Accept", "application/json");
+    ask.setRequestHeader("Accept", "text/html, application/json;q=0.9");
     ask.send(form.enctype === "multipart/form-data" ? data : new URLSearchParams(data));
     busy(true);
   });

@@ -1,0 +1,78 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// answeredForms sends forms and looks at what comes back, on a small screen, light and dark: nothing that axe-core finds, nothing wider than the screen, and
+// nothing in the console. Pages that are answers to GET have been opened before.
+func answeredForms(t *testing.T, ctx context.Context, s site, checks string, haveAxe bool) {
+	k, yes := keyboard{newTab(t, ctx, true, checks), t}, true
+	for _, f := range []struct {
+		name, path, fill string // what is typed into the form, called form
+		status           int    // of the page that follows; 0: the page stays, and tells the outcome in place
+		noScript         bool
+	}{
+		{"SOAP form with hits", "/soap/stedsnavn/v1?f=html", `form.elements.Stedsnavn.value = "o*"`, http.StatusOK, false},
+		{"SOAP form that is refused", "/soap/stedsnavn/v1?f=html", `form.elements.Stedsnavn.value = "*"; form.elements.KommunerIds.value = "Atlantis"`, http.StatusOK, false},
+		{"process with results", "/processes/get-distinct-values?f=html", `form.elements.queryable.value = "navn"`, 0, false},
+		{"process that is refused", "/processes/get-distinct-values?f=html", `form.elements.queryable.value = "x"`, 0, false},
+		{"process that is refused, without scripts", "/processes/get-distinct-values?f=html", `form.elements.queryable.value = "x"`, http.StatusBadRequest, true},
+		{"upload that is refused", "/processes/enrich-table?f=html", `form.elements.crs.value = "x"; form.elements.table.required = false`, 0, false},
+		{"wrong key", "/key?f=html", `form.elements.key.value = "grense_wrong"`, http.StatusUnauthorized, false},
+	} {
+		for _, dark := range []bool{false, true} {
+			w := phone
+			w.dark, w.reduced, w.noScript = dark, true, f.noScript
+			a := s.open
+			if f.name == "wrong key" {
+				a = s.keyed
+			}
+			k.visit(w, a.URL+f.path+"&lang=nb", http.StatusOK)
+			send := `(() => { const form = document.querySelector("main form[method=post]"); ` + f.fill + `; form.querySelector("button").click(); })()`
+			if f.status == 0 {
+				send += `; new Promise((done) => { const look = () => { const o = document.querySelector(".outcome:not([hidden])"); o && !o.querySelector("progress") ? done() : setTimeout(look, 20); }; look(); })`
+				if err := k.ask(send, nil); err != nil {
+					t.Fatalf("%s: %v", f.name, err)
+				}
+			} else if status, err := k.load(chromedp.Steps(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+				_, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{Expression: send, ContextID: k.world, UserGesture: &yes})
+				return err
+			}))); err != nil || status != f.status {
+				t.Fatalf("%s: status %d, want %d: %v", f.name, status, f.status, err)
+			}
+			w.noScript = false // for axe-core, which needs timers
+			if err := k.set(w); err != nil {
+				t.Fatal(err)
+			}
+			for _, check := range []string{"accessible()", "narrow()", "unbroken()"} {
+				var faults []string
+				if check == "accessible()" && !haveAxe {
+					continue
+				}
+				if err := k.ask(check, &faults); err != nil || len(faults) > 0 {
+					t.Errorf("%s, dark %t: %v %q", f.name, dark, err, faults)
+				}
+			}
+			for _, fault := range k.happened().faults {
+				if f.status != 0 || !containsStatus(fault) {
+					t.Errorf("%s: %s", f.name, fault)
+				}
+			}
+		}
+	}
+}
+
+// containsStatus tells the browser's own line about an answer that refuses, which is what the form was sent for.
+func containsStatus(fault string) bool {
+	var status int
+	_, err := fmt.Sscanf(fault, "network error: Failed to load resource: the server responded with a status of %d", &status)
+	return err == nil && status == http.StatusBadRequest
+}
