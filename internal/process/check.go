@@ -16,20 +16,20 @@ import (
 )
 
 // Fault is an error about an input of an execution. at are the name of the input and what leads into it.
-func Fault(value any, cure string, at ...string) error {
+func Fault(value any, cure problem.Saying, at ...string) error {
 	return &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{faultAt(pointer(append([]string{"inputs"}, at...)...), value, cure)}}
 }
 
 // missing is the value of an input that was not sent.
 type missing struct{}
 
-func faultAt(at string, value any, cure string) problem.Fault {
+func faultAt(at string, value any, cure problem.Saying) problem.Fault {
 	text, ok := value.(string)
 	if _, none := value.(missing); !ok && !none {
 		b, _ := json.Marshal(value) // decoded from JSON before
 		text = string(b)
 	}
-	return problem.Fault{In: "body", Param: at, Value: text, Cure: cure}
+	return problem.Fault{In: "body", Param: at, Value: text, Cure: cure.String(), Said: cure}
 }
 
 // checker checks values against the part of JSON Schema that descriptions use: type, enum, const, bounds of numbers, texts, lists and members, format,
@@ -37,7 +37,7 @@ func faultAt(at string, value any, cure string) problem.Fault {
 type checker struct{ faults []problem.Fault }
 
 func (c *checker) fail(at string, v any, cure string, a ...any) {
-	c.faults = append(c.faults, faultAt(at, v, fmt.Sprintf(cure, a...)))
+	c.faults = append(c.faults, faultAt(at, v, problem.Sayf(cure, a...)))
 }
 
 // normal gives a schema the types of decoded JSON.

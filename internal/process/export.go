@@ -171,7 +171,7 @@ func (x export) layers(ctx context.Context, env *Env, in Inputs, snap store.Snap
 		id = strings.TrimSpace(id)
 		coll, ok := cat.Collection(id)
 		if !ok || !coll.Public || slices.Contains(ids[:i], id) {
-			return nil, "", Fault(id, "name each collection once, of "+strings.Join(publicIDs(cat, false), ", "), map[bool]string{true: "collection_ids", false: "collection_id"}[x.all])
+			return nil, "", Fault(id, problem.Sayf("name each collection once, of %s", strings.Join(publicIDs(cat, false), ", ")), map[bool]string{true: "collection_ids", false: "collection_id"}[x.all])
 		}
 		o := format.Options{Collection: coll, Count: -1, Address: env.Base + "/collections/" + id, Title: coll.Title.In("nb"), Dated: cat.Modified, Temp: env.Temp, GeoPackage: env.GeoPackage}
 		if coll.Geometry != nil {
@@ -228,7 +228,7 @@ func options(o *format.Options, in Inputs) error {
 	if text := in.Text("crs"); text != "" {
 		id, ok := crs.Parse(text)
 		if offered := o.Collection.Geometry == nil || id == o.Collection.Geometry.CRS || slices.Contains(crs.Served(), id); !ok || !offered {
-			return Fault(text, "use one of the coordinate systems that the collection lists", "crs")
+			return Fault(text, problem.Sayf("use one of the coordinate systems that the collection lists"), "crs")
 		}
 		o.CRS = id
 	}
@@ -244,7 +244,7 @@ func options(o *format.Options, in Inputs) error {
 		}
 		p, ok := o.Collection.Find(name)
 		if !ok || p.Hidden || slices.Contains(o.Properties, name) {
-			return Fault(text, "name each property once, of "+strings.Join(o.Collection.Names(), ", "), "properties")
+			return Fault(text, problem.Sayf("name each property once, of %s", strings.Join(o.Collection.Names(), ", ")), "properties")
 		}
 		o.Properties = append(o.Properties, name)
 	}
@@ -273,7 +273,7 @@ func (a *foundArea) choose(cat *store.Catalog, in Inputs) error {
 	}
 	coll, ok := cat.Collection(id)
 	if !ok || !coll.Public || coll.Geometry == nil {
-		return Fault(a.kind, "use one of "+strings.Join(areaTypes(cat), ", "), "area_type")
+		return Fault(a.kind, problem.Sayf("use one of %s", strings.Join(areaTypes(cat), ", ")), "area_type")
 	}
 	a.coll = coll
 	return nil
@@ -302,7 +302,7 @@ func (a *foundArea) find(ctx context.Context, snap store.Snapshot, in Inputs, at
 		return err
 	})
 	if err == nil && !found {
-		err = Fault(a.id, "there is no such "+a.kind, "area_id")
+		err = Fault(a.id, problem.Sayf("there is no such %s", a.kind), "area_id")
 	}
 	return err
 }
@@ -311,7 +311,7 @@ func (a *foundArea) find(ctx context.Context, snap store.Snapshot, in Inputs, at
 func (a *foundArea) byName(ctx context.Context, snap store.Snapshot, in Inputs, at time.Time) error {
 	name, field := in.Text("area_name"), in.Text("area_name_field")
 	if name == "" {
-		return Fault(missing{}, "say which area, with area_name or area_id", "area_name")
+		return Fault(missing{}, problem.Sayf("say which area, with area_name or area_id"), "area_name")
 	}
 	if field == "" {
 		if field = "navn"; !visible(a.coll, field) {
@@ -319,20 +319,20 @@ func (a *foundArea) byName(ctx context.Context, snap store.Snapshot, in Inputs, 
 		}
 	}
 	if !visible(a.coll, field) {
-		return Fault(field, "name a property of "+a.coll.ID+": "+strings.Join(a.coll.Names(), ", "), "area_name_field")
+		return Fault(field, problem.Sayf("name a property of %s: %s", a.coll.ID, strings.Join(a.coll.Names(), ", ")), "area_name_field")
 	}
 	e, err := cql2.Check(cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: field}, R: cql2.Text(name)}, a.coll)
 	if err != nil {
-		return Fault(field, "name a property that holds texts", "area_name_field")
+		return Fault(field, problem.Sayf("name a property that holds texts"), "area_name_field")
 	}
 	p, err := snap.Page(ctx, store.Query{Collection: a.coll.ID, Filter: e, Limit: 2, Count: store.CountNone, AsOf: at})
 	switch {
 	case err != nil:
 		return err
 	case len(p.Rows) == 0:
-		return Fault(name, fmt.Sprintf("there is no %s with this %s; write the name as in %s, or use area_id", a.kind, field, a.coll.ID), "area_name")
+		return Fault(name, problem.Sayf("there is no %s with this %s; write the name as in %s, or use area_id", a.kind, field, a.coll.ID), "area_name")
 	case len(p.Rows) > 1:
-		return Fault(name, "several areas have this name; use area_id", "area_name")
+		return Fault(name, problem.Sayf("several areas have this name; use area_id"), "area_name")
 	}
 	a.label = name
 	return snap.Fetch(ctx, a.coll.ID, p.Rows, store.Want{Properties: []string{}, NoGeometry: true}, func(f *store.Feature) error {
@@ -352,12 +352,12 @@ func (a *foundArea) filter(coll *store.Collection, predicate string) (cql2.Expr,
 	switch predicate {
 	case "within", "intersects":
 		if coll.Geometry == nil || a.geometry == nil {
-			return nil, Fault(predicate, "there is no geometry to compare; use code", "predicate")
+			return nil, Fault(predicate, problem.Sayf("there is no geometry to compare; use code"), "predicate")
 		}
 		e = cql2.Spatial{Op: cql2.SpatialOp("s_" + predicate), L: cql2.Prop{Name: coll.Geometry.Name}, R: a.geometry}
 	default:
 		if e = a.byCode(coll); e == nil {
-			return nil, Fault(predicate, fmt.Sprintf("nothing in %s tells the %s of a feature; use within or intersects", coll.ID, a.kind), "predicate")
+			return nil, Fault(predicate, problem.Sayf("nothing in %s tells the %s of a feature; use within or intersects", coll.ID, a.kind), "predicate")
 		}
 	}
 	return cql2.Check(e, coll)
@@ -431,12 +431,12 @@ func (distinct) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 	}
 	coll, ok := snap.Catalog().Collection(in.Text("resource_name"))
 	if !ok || !coll.Public {
-		return nil, Fault(in.Text("resource_name"), "use one of "+strings.Join(publicIDs(snap.Catalog(), false), ", "), "resource_name")
+		return nil, Fault(in.Text("resource_name"), problem.Sayf("use one of %s", strings.Join(publicIDs(snap.Catalog(), false), ", ")), "resource_name")
 	}
 	name := in.Text("queryable")
 	p, ok := coll.Find(name)
 	if !ok || p.Hidden || p.Type == cql2.TypeJSON || p.Type == cql2.TypeGeometry {
-		return nil, Fault(name, "use one of "+strings.Join(coll.Names(), ", ")+", but no geometry and no list", "queryable")
+		return nil, Fault(name, problem.Sayf("use one of %s, but no geometry and no list", strings.Join(coll.Names(), ", ")), "queryable")
 	}
 	at, err := env.moment(in, coll)
 	if err != nil {
@@ -462,7 +462,7 @@ func (distinct) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 			return nil
 		})
 		if err == errMany {
-			return nil, Fault(name, fmt.Sprintf("it has more than %d values; choose another one", maxDistinct), "queryable")
+			return nil, Fault(name, problem.Sayf("it has more than %d values; choose another one", maxDistinct), "queryable")
 		}
 		if err != nil {
 			return nil, err

@@ -69,16 +69,16 @@ func (harmoniseSeries) Execute(ctx context.Context, env *Env, in Inputs) (Output
 	}
 	defer t.close()
 	if t.lines {
-		return nil, Fault(clipped(in.Text("table")), "send CSV with a header", "table")
+		return nil, Fault(clipped(in.Text("table")), problem.Sayf("send CSV with a header"), "table")
 	}
 	if err := x.ReadCSV(&attentive{ctx, t}, cols, nil); err != nil {
 		if f, ok := errors.AsType[*history.SeriesFault](err); ok {
-			return nil, Fault(clipped(in.Text("table")), f.Error(), "table")
+			return nil, Fault(clipped(in.Text("table")), problem.Sayf("%s", f.Error()), "table")
 		}
 		return nil, err
 	}
 	if _, err := x.Cells(func(history.Cell) error { return ctx.Err() }); errors.Is(err, history.ErrTooMany) {
-		return nil, Fault(clipped(in.Text("table")), err.Error(), "table")
+		return nil, Fault(clipped(in.Text("table")), problem.Sayf("%s", err.Error()), "table")
 	} else if err != nil {
 		return nil, err
 	}
@@ -119,15 +119,15 @@ func newSeries(ctx context.Context, env *Env, in Inputs) (*history.Series, error
 	}
 	o := history.SeriesOptions{Ratio: in.Text("kind") == "ratio", Weights: history.Weights(in.Text("weights"))}
 	if o.To, err = history.ParseDate(in.Text("to")); err != nil {
-		return nil, Fault(in.Text("to"), "send a day, as 2024-01-31", "to")
+		return nil, Fault(in.Text("to"), problem.Sayf("send a day, as 2024-01-31"), "to")
 	}
 	own := in.Text("weightsTable")
 	if (o.Weights == history.SuppliedWeights) != (own != "") {
-		return nil, Fault(missing{}, "weights supplied and a table of weights go together", "weightsTable")
+		return nil, Fault(missing{}, problem.Sayf("weights supplied and a table of weights go together"), "weightsTable")
 	}
 	if own != "" {
 		if o.Supplied, err = history.ReadWeights(strings.NewReader(own)); err != nil {
-			return nil, Fault(clipped(own), err.Error(), "weightsTable")
+			return nil, Fault(clipped(own), problem.Sayf("%s", err.Error()), "weightsTable")
 		}
 	}
 	return s.NewSeries(o)
@@ -148,7 +148,7 @@ func schemeOf(ctx context.Context, env *Env, in Inputs) (*history.Scheme, error)
 		for _, x := range h.Schemes() {
 			known = append(known, x.ID)
 		}
-		return nil, Fault(in.Text("scheme"), "use one of "+strings.Join(known, ", "), "scheme")
+		return nil, Fault(in.Text("scheme"), problem.Sayf("use one of %s", strings.Join(known, ", ")), "scheme")
 	}
 	return s, nil
 }

@@ -15,6 +15,7 @@ import (
 	"grense/internal/crs"
 	"grense/internal/enrich"
 	"grense/internal/format"
+	"grense/internal/problem"
 	"grense/internal/store"
 )
 
@@ -83,7 +84,7 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 	}
 	coll, ok := snap.Catalog().Collection(in.Text("collection_id"))
 	if !ok || !coll.Public {
-		return nil, Fault(in.Text("collection_id"), "use one of "+strings.Join(publicIDs(snap.Catalog(), false), ", "), "collection_id")
+		return nil, Fault(in.Text("collection_id"), problem.Sayf("use one of %s", strings.Join(publicIDs(snap.Catalog(), false), ", ")), "collection_id")
 	}
 	o := format.Options{Count: -1, Address: env.Base + "/collections/" + coll.ID, Title: coll.Title.In(env.Lang), Dated: snap.Catalog().Modified, Temp: env.Temp, GeoPackage: env.GeoPackage}
 	o.Collection = coll
@@ -95,7 +96,7 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 	}
 	j := &joined{Snapshot: snap, coll: coll, key: in.Text("key"), drop: in.Text("unmatched") == "drop"}
 	if j.key != "" && !visible(coll, j.key) {
-		return nil, Fault(j.key, "name a property of the collection: "+strings.Join(coll.Names(), ", "), "key")
+		return nil, Fault(j.key, problem.Sayf("name a property of the collection: %s", strings.Join(coll.Names(), ", ")), "key")
 	}
 	if j.at, err = env.moment(in, coll); err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 		return nil, err
 	}
 	if f.Most > 0 && len(j.rowOf) > f.Most {
-		return nil, Fault(f.Name, fmt.Sprintf("it holds %d features at most; choose another format", f.Most), "format")
+		return nil, Fault(f.Name, problem.Sayf("it holds %d features at most; choose another format", f.Most), "format")
 	}
 	o.Collection = j.widened()
 	out := Outputs{"report": {Value: map[string]any{"joinInformation": j.report()}}}
@@ -162,11 +163,11 @@ func (j *joined) readTable(ctx context.Context, env *Env, in Inputs) error {
 		code := cells[at]
 		switch first, twice := j.rowOf[code]; {
 		case code == "":
-			return Fault(clipped(strings.Join(cells, ",")), fmt.Sprintf("row %d has no code", row), "table")
+			return Fault(clipped(strings.Join(cells, ",")), problem.Sayf("row %d has no code", row), "table")
 		case twice:
-			return Fault(code, fmt.Sprintf("rows %d and %d have this code; a table has one row for each", first, row), "table")
+			return Fault(code, problem.Sayf("rows %d and %d have this code; a table has one row for each", first, row), "table")
 		case row > maxJoined:
-			return Fault(nil, fmt.Sprintf("a table has at most %d rows", maxJoined), "table")
+			return Fault(nil, problem.Sayf("a table has at most %d rows", maxJoined), "table")
 		}
 		values := make([]any, len(chosen))
 		for i, c := range chosen {
@@ -178,10 +179,10 @@ func (j *joined) readTable(ctx context.Context, env *Env, in Inputs) error {
 		return ctx.Err()
 	})
 	if f, ok := errors.AsType[*enrich.Fault](err); ok {
-		return Fault(clipped(in.Text("table")), f.Detail, "table")
+		return Fault(clipped(in.Text("table")), problem.Sayf("%s", f.Detail), "table")
 	}
 	if err == nil && row == 0 {
-		err = Fault(clipped(in.Text("table")), "the table has no rows", "table")
+		err = Fault(clipped(in.Text("table")), problem.Sayf("the table has no rows"), "table")
 	}
 	if err == nil {
 		j.settle(decimals)
@@ -198,7 +199,7 @@ func (j *joined) choose(names []string, in Inputs) (code int, chosen []int, err 
 		for name := range strings.SplitSeq(list, ",") {
 			i := slices.Index(names, strings.TrimSpace(name))
 			if i < 0 || slices.Contains(chosen, i) {
-				return code, nil, Fault(list, "name each column once, of "+clipped(strings.Join(names, ", ")), "columns")
+				return code, nil, Fault(list, problem.Sayf("name each column once, of %s", clipped(strings.Join(names, ", "))), "columns")
 			}
 			chosen = append(chosen, i)
 		}
@@ -268,7 +269,7 @@ func (j *joined) match(ctx context.Context) error {
 	keys, ids := []string{}, []string{}
 	err := j.eachKey(ctx, func(id, key string) error {
 		if keys, ids = append(keys, key), append(ids, id); len(keys) > maxJoined {
-			return Fault(j.coll.ID, fmt.Sprintf("it has more than %d features", maxJoined), "collection_id")
+			return Fault(j.coll.ID, problem.Sayf("it has more than %d features", maxJoined), "collection_id")
 		}
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
+	"grense/internal/problem"
 	"grense/internal/store"
 )
 
@@ -27,9 +28,9 @@ func (env *Env) moment(in Inputs, of ...*store.Collection) (time.Time, error) {
 	at, ok := cql2.ParseInstant(text, env.Now.Location())
 	switch {
 	case !ok:
-		return time.Time{}, Fault(text, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z", "datetime")
+		return time.Time{}, Fault(text, problem.Sayf("use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z"), "datetime")
 	case !slices.ContainsFunc(of, func(c *store.Collection) bool { return c.Versions != nil }):
-		return time.Time{}, Fault(text, "leave it out: features of these collections have no versions", "datetime")
+		return time.Time{}, Fault(text, problem.Sayf("leave it out: features of these collections have no versions"), "datetime")
 	}
 	return store.Asked(at), nil
 }

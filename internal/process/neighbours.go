@@ -11,6 +11,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
+	"grense/internal/problem"
 	"grense/internal/store"
 	"grense/internal/wkb"
 )
@@ -87,7 +88,7 @@ type neighbourDoc struct {
 func (neighbours) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	coll, ok := env.Store.Catalog().Collection(in.Text("collection_id"))
 	if !ok || !coll.Public || coll.Geometry == nil {
-		return nil, Fault(in.Text("collection_id"), "use one of "+strings.Join(drawnAreas(env.Catalog), ", "), "collection_id")
+		return nil, Fault(in.Text("collection_id"), problem.Sayf("use one of %s", strings.Join(drawnAreas(env.Catalog), ", ")), "collection_id")
 	}
 	id := in.Text("id")
 	doc := neighboursDoc{Collection: coll.ID, ID: id, Method: methodBorders, Neighbours: []neighbourDoc{}}
@@ -101,7 +102,7 @@ func (neighbours) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, er
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, Fault(id, "there is no such feature in "+coll.ID, "id")
+		return nil, Fault(id, problem.Sayf("there is no such feature in %s", coll.ID), "id")
 	}
 	list, covered, err := env.Neighbours(ctx, coll.ID, rows[0].ID)
 	if err == nil && !covered {
@@ -109,7 +110,7 @@ func (neighbours) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, er
 		list, err = x.touching(ctx, rows[0])
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, Fault(id, "there is no such feature in "+coll.ID, "id")
+		return nil, Fault(id, problem.Sayf("there is no such feature in %s", coll.ID), "id")
 	}
 	if err != nil {
 		return nil, err

@@ -301,7 +301,7 @@ func (r *Request) Resolve(ctx context.Context, env *Env, d ogcapi.Process) error
 // atHref tells what is wrong with a reference by the JSON pointer of it; at is that of the input.
 func atHref(err error, ref Ref, at string) error {
 	if e := problem.Of(err); e.Kind == problem.Invalid && len(e.Faults) == 0 {
-		return &problem.Error{Kind: problem.Invalid, Err: e.Err, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, e.Detail)}}
+		return &problem.Error{Kind: problem.Invalid, Err: e.Err, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, problem.Sayf("%s", e.Detail))}}
 	}
 	return err
 }
@@ -315,10 +315,10 @@ func referred(ctx context.Context, env *Env, ref Ref, at string) ([]byte, error)
 	defer in.Close()
 	b, err := io.ReadAll(io.LimitReader(in, maxReferred+1))
 	if err != nil {
-		return nil, &problem.Error{Kind: problem.Invalid, Err: err, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, "what is there breaks off; try again")}}
+		return nil, &problem.Error{Kind: problem.Invalid, Err: err, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, problem.Sayf("what is there breaks off; try again"))}}
 	}
 	if len(b) > maxReferred {
-		return nil, &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, fmt.Sprintf("refer to at most %d bytes", maxReferred))}}
+		return nil, &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, problem.Sayf("refer to at most %d bytes", maxReferred))}}
 	}
 	return b, nil
 }

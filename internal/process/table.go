@@ -14,6 +14,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/crs"
 	"grense/internal/enrich"
+	"grense/internal/problem"
 	"grense/internal/store"
 )
 
@@ -48,7 +49,7 @@ func openTable(ctx context.Context, env *Env, in Inputs) (*tableIn, error) {
 		media, _, _ = strings.Cut(media, ";")
 		if media != "" && !slices.Contains([]string{mediaCSV, mediaLines, "application/jsonl", "text/plain", "application/octet-stream"}, strings.TrimSpace(media)) {
 			r.Close()
-			return nil, Fault(ref.Href, "what is there is "+media+"; refer to CSV, such as items with f=csv, or to JSON lines", "table", "href")
+			return nil, Fault(ref.Href, problem.Sayf("what is there is %s; refer to CSV, such as items with f=csv, or to JSON lines", media), "table", "href")
 		}
 		t.close, t.Reader = r.Close, bufio.NewReaderSize(r, 64<<10)
 		if env.Waiting {
@@ -76,7 +77,7 @@ type shortReader struct {
 func (s *shortReader) Read(b []byte) (int, error) {
 	n, err := s.Reader.Read(b)
 	if s.left -= n; s.left < 0 {
-		return n, Fault(s.href, fmt.Sprintf("the table has more than %d bytes; ask for a job, with Prefer: respond-async", maxWaiting), "table", "href")
+		return n, Fault(s.href, problem.Sayf("the table has more than %d bytes; ask for a job, with Prefer: respond-async", maxWaiting), "table", "href")
 	}
 	return n, err
 }
@@ -136,7 +137,7 @@ func (d *divided) write(ctx context.Context, w io.Writer) error {
 		}
 	})
 	if f, ok := errors.AsType[*enrich.Fault](err); ok {
-		return Fault(clipped(d.in.Text("table")), f.Detail, "table")
+		return Fault(clipped(d.in.Text("table")), problem.Sayf("%s", f.Detail), "table")
 	}
 	if err != nil && d.fails != nil {
 		err = d.fails(fmt.Errorf("row %d: %w", table.Report.Rows, err))
@@ -213,7 +214,7 @@ func (enrichTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, e
 	if text := in.Text("crs"); text != "" {
 		var ok bool
 		if points, ok = crs.Parse(text); !ok {
-			return nil, Fault(text, "use the address of a coordinate system, such as "+crs.UTM33.URI(), "crs")
+			return nil, Fault(text, problem.Sayf("use the address of a coordinate system, such as %s", crs.UTM33.URI()), "crs")
 		}
 	}
 	find, err := env.Divisions(ctx, in.Text("collections"), in.Text("datetime"), points)

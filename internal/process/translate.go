@@ -9,6 +9,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/enrich"
 	"grense/internal/history"
+	"grense/internal/problem"
 	"grense/internal/store"
 )
 
@@ -74,9 +75,9 @@ func (translateCodes) Execute(ctx context.Context, env *Env, in Inputs) (Outputs
 	_, tabled := in["table"]
 	switch {
 	case listed == tabled:
-		return nil, Fault(missing{}, "send either codes or a table", "codes")
+		return nil, Fault(missing{}, problem.Sayf("send either codes or a table"), "codes")
 	case listed && in.Text("column") != "":
-		return nil, Fault(in.Text("column"), "a column is one of a table; leave it out", "column")
+		return nil, Fault(in.Text("column"), problem.Sayf("a column is one of a table; leave it out"), "column")
 	case listed:
 		return t.list(codes)
 	}
@@ -90,7 +91,7 @@ func (translateCodes) Execute(ctx context.Context, env *Env, in Inputs) (Outputs
 			return err
 		}
 		row, _, _ := strings.Cut(err.Error(), ":")
-		return Fault(t.Asked, row+": the code stands for several; choose list, null or largest", "onAmbiguous")
+		return Fault(t.Asked, problem.Sayf("%s: the code stands for several; choose list, null or largest", row), "onAmbiguous")
 	}
 	return d.outputs(), nil
 }
@@ -106,7 +107,7 @@ func newTranslator(ctx context.Context, env *Env, in Inputs) (*translating, erro
 	var days [2]history.Date
 	for i, name := range [...]string{"from", "to"} {
 		if days[i], err = history.ParseDate(in.Text(name)); err != nil {
-			return nil, Fault(in.Text(name), "send a day, as 2024-01-31", name)
+			return nil, Fault(in.Text(name), problem.Sayf("send a day, as 2024-01-31"), name)
 		}
 	}
 	codes := s.NewTranslator(days[0], days[1], history.Choice(in.Text("onAmbiguous")))
@@ -119,7 +120,7 @@ func (t *translating) list(codes []any) (Outputs, error) {
 		code, _ := x.(string)
 		r, err := t.Codes.Translate(code)
 		if errors.Is(err, history.ErrAmbiguous) {
-			return nil, Fault(code, "it stands for several: "+r.Code+"; choose list, null or largest with onAmbiguous", "codes", strconv.Itoa(i))
+			return nil, Fault(code, problem.Sayf("it stands for several: %s; choose list, null or largest with onAmbiguous", r.Code), "codes", strconv.Itoa(i))
 		}
 		if err != nil {
 			return nil, err

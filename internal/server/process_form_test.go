@@ -42,6 +42,9 @@ func TestChoicesOfProcessesAreWords(t *testing.T) {
 			chosen = append(chosen, m[1])
 		}
 	}
+	if told := "Området finnes ikke; skriv navnet slik datasettet har det, eller nummeret."; strings.Count(page, told) != 2 || strings.Contains(page, `<span lang="en"`) {
+		t.Error("what is wrong is not told in the language of the page, above the form and beside the field")
+	}
 	if strings.Join(chosen, " ") != "kommuner kommune within" {
 		t.Errorf("after a fault %q are chosen", chosen)
 	}
