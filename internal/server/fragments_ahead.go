@@ -12,7 +12,7 @@ import (
 
 // Once questions have found some features of a collection that were not encoded, all of its features are, where they fit.
 const (
-	encodeFrom  = 64                    // features that questions had to encode
+	encodeFrom  = 10                    // features that questions had to encode: a page
 	encodeMost  = 100_000               // features of a collection
 	encodeBatch = 50                    // at once
 	encodeRest  = 1                     // times as long as these took nothing is encoded
