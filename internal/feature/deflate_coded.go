@@ -13,6 +13,8 @@ import (
 type coded struct {
 	pieces []piece
 	bits   []byte // and 8 more
+	crc    uint32 // of the text
+	shift  uint32 // moves the CRC of what stands before over the text
 }
 
 // piece is a part of a text that is likely to stand in the next one, too, and the text behind it.
@@ -55,7 +57,7 @@ func newCoded(text []byte) *coded {
 		w.at += int(w.n+7) >> 3
 		w.held, w.n = 0, 0
 	}
-	return &coded{pieces: slices.Clone(c.pieces), bits: bytes.Clone(w.dst[:w.at+8])}
+	return &coded{pieces: slices.Clone(c.pieces), bits: bytes.Clone(w.dst[:w.at+8]), crc: crc32.ChecksumIEEE(text), shift: crcShift(uint64(len(text)))}
 }
 
 // find finds the pieces of JSON; the first begins the text, and may be empty.
@@ -112,7 +114,7 @@ func (c *coder) piece(from, to int) {
 
 // appendCoded writes a fragment in the block that is open, or that it begins.
 func (m *Member) appendCoded(dst []byte, f *Fragment, z *coded) []byte {
-	m.crc = crc32.Update(m.crc, crc32.IEEETable, f.JSON)
+	m.crc = crcMul(z.shift, m.crc) ^ z.crc
 	m.size += uint32(len(f.JSON))
 	w := m.writer(dst, len(f.JSON))
 	var before []piece
