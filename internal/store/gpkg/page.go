@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/paulmach/orb"
+
 	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/store"
@@ -35,6 +37,7 @@ type question struct {
 	hints    *hints
 	ahead    *aheadAnswer // where not nil, rows come from the table of type-ahead
 	among    *string      // where not nil, a JSON array of the ids among which all matches are
+	reach    orb.Bound    // with isByPlaces, what the envelope of every match touches
 	passed   []string     // ways that take the question and could not answer it
 }
 

@@ -38,19 +38,21 @@ func (t *placeTable) rowid(place int64) int64 {
 	return t.rowids[place]
 }
 
-// find appends the rows for whose envelope test is not False to rows, by their places, in no order; false when there are more than most of them.
-func (t *placeTable) find(rows []entry, most int, test *cql2.Bounds) ([]entry, bool) {
+// find returns the rows for whose envelope test is not False, by their places, in no order; false when there are more than most of them. It is False for all that do not
+// touch reach.
+func (t *placeTable) find(reach orb.Bound, most int, test *cql2.Bounds) ([]entry, bool) {
 	top := len(t.tiers) - 2
-	w := placeSearch{t, test, most, rows}
+	w := placeSearch{t, test, reach, most, nil}
 	ok := top < 0 || w.boxes(top, t.tiers[top], t.tiers[top+1], cql2.Null)
 	return w.rows, ok
 }
 
 type placeSearch struct {
 	*placeTable
-	test *cql2.Bounds
-	most int
-	rows []entry
+	test  *cql2.Bounds
+	reach orb.Bound
+	most  int
+	rows  []entry
 }
 
 // boxes goes through some of a tier. known is what is known of all of them.
@@ -63,6 +65,9 @@ func (w *placeSearch) boxes(tier, from, to int, known cql2.Truth) bool {
 		t := known
 		if t == cql2.Null {
 			b := &w.placeTable.boxes[i]
+			if float64(b[0]) > w.reach.Max[0] || float64(b[2]) < w.reach.Min[0] || float64(b[1]) > w.reach.Max[1] || float64(b[3]) < w.reach.Min[1] {
+				continue
+			}
 			t = w.test.Test(orb.Bound{Min: orb.Point{float64(b[0]), float64(b[1])}, Max: orb.Point{float64(b[2]), float64(b[3])}}, slack)
 		}
 		if t == cql2.False {
@@ -292,8 +297,21 @@ func (qu *question) isByPlaces() bool {
 	if l.nodes == "" || l.view || l.Count > mostIDs || len(qu.keys) > 1 || qu.q.AllOrNothing || qu.rev.columns.tables.Stats().Limit == 0 || !l.isSpatial(qu.q.Filter) {
 		return false
 	}
-	_, ok := cql2.Extent(qu.q.Filter, l.source.Geometry.Name, l.source.Geometry.CRS)
+	extent, ok := cql2.Extent(qu.q.Filter, l.source.Geometry.Name, l.source.Geometry.CRS)
+	qu.reach = reachOf(extent, l.source.Geometry.Pad)
 	return ok
+}
+
+// reachOf is a bound around bounds, each of which is widened by a pad that may not be known.
+func reachOf(bounds []orb.Bound, pad float64) orb.Bound {
+	if len(bounds) == 0 || math.IsInf(pad, 0) || math.IsNaN(pad) {
+		return orb.Bound{Min: orb.Point{math.Inf(-1), math.Inf(-1)}, Max: orb.Point{math.Inf(1), math.Inf(1)}}
+	}
+	all := bounds[0]
+	for _, b := range bounds[1:] {
+		all = all.Union(b)
+	}
+	return all.Pad(pad)
 }
 
 // byPlaces answers from the envelopes in memory; false when somebody has changed the file, or envelopes tell nothing of the filter.
@@ -310,7 +328,7 @@ func (qu *question) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool,
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
-	rows, ok := t.find(nil, maxCandidates, b)
+	rows, ok := t.find(qu.reach, maxCandidates, b)
 	if !ok {
 		return false, nil
 	}
