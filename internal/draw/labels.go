@@ -19,6 +19,8 @@ const (
 	crowd    = 20
 	overMost = 30 // names that are wider than their features, in a crowd
 	over     = 17 // places of around
+
+	leastLeader = 4.0 // pixels: a shorter line to a name is a dot beside it
 )
 
 // label is the name of a feature, in pixels.
@@ -106,7 +108,7 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 		if !free {
 			continue
 		}
-		if b := q.box(at, w); q.few && !l.beside && !b.Contains(l.at) {
+		if b := q.box(at, w); q.few && !l.beside && !b.Pad(leastLeader).Contains(l.at) {
 			d.b = append(d.b, `<path class="leader" d="`...)
 			d.path(orb.Ring{l.at, {min(max(l.at[0], b.Min[0]), b.Max[0]), min(max(l.at[1], b.Min[1]), b.Max[1])}}, false)
 			d.b = append(d.b, `"/>`...)

@@ -408,3 +408,27 @@ func TestNeighboursKeepTheirBorderWhateverIsLeftOut(t *testing.T) {
 		t.Errorf("%d of %d steps are of one area only", alone, len(steps))
 	}
 }
+
+// TestNamesBesideTheirFeaturesHaveNoLine: a name that stands right beside what it names needs no line, which would be a dot.
+func TestNamesBesideTheirFeaturesHaveNoLine(t *testing.T) {
+	t.Parallel()
+	rng, lines := rand.New(rand.NewPCG(51, 52)), 0
+	for range 40 {
+		p := Picture{Labels: true, Around: true}
+		for i, title := range []string{"Oslo", "Bærum", "Nittedal", "Nannestad", "Hole", "Rælingen", "Enebakk"} {
+			x, y, w, h := 60e3*rng.Float64(), 60e3*rng.Float64(), 10e3*rng.Float64(), 10e3*rng.Float64()
+			p.Marks = append(p.Marks, Mark{Near: i > 3, Outline: NewOutline(title, orb.Polygon{{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}, {x, y}}}, same)})
+		}
+		for _, m := range regexp.MustCompile(`class="leader" d="M-?\d+ ?-?\d+l(-?\d+) ?(-?\d+)"`).FindAllStringSubmatch(string(p.SVG()), -1) {
+			lines++
+			x, _ := strconv.Atoi(m[1])
+			y, _ := strconv.Atoi(m[2])
+			if max(x, -x, y, -y) < 3 {
+				t.Errorf("a line of %d by %d", x, y)
+			}
+		}
+	}
+	if lines == 0 {
+		t.Error("no lines")
+	}
+}
