@@ -159,14 +159,26 @@ func newSite(t *testing.T) site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return site{open: openSite(t, nil), keyed: serve(t, path, func(c *config.Config) { c.Auth = "required" })}
+}
+
+// openSite is that without keys, with a change of its configuration.
+func openSite(t *testing.T, change func(*config.Config)) *api {
+	t.Helper()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
 	loaded, err := config.Load(config.Sources{Environ: []string{"GRENSE_AUTH=open", "GRENSE_DATA_DIR=" + t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return site{
-		open:  serve(t, path, func(c *config.Config) { c.Service = loaded.Service }), // which tells that it is open
-		keyed: serve(t, path, func(c *config.Config) { c.Auth = "required" }),
-	}
+	return serve(t, path, func(c *config.Config) {
+		c.Service = loaded.Service // which tells that it is open
+		if change != nil {
+			change(c)
+		}
+	})
 }
 
 func (s site) of(r reader) *api {
