@@ -21,7 +21,8 @@ func TestBenchAgainst(t *testing.T) {
 		t.Skip("the CPU time of a process is read from /proc as Linux has it:", err)
 	}
 	t.Logf("%-70.70s %10s %10s %8s %8s", "Request", "old µs", "new µs", "ratio", "bytes")
-	interleave(t, start(t, &serving{bin: old}, nil), serve(t, nil), append(demoQuestions(),
+	s := serve(t, nil)
+	interleave(t, start(t, &serving{bin: old}, nil), s, append(demoQuestions(t, s),
 		question{name: "Demo: 10 municipalities, HTML", path: "/collections/kommuner/items?f=html&limit=10"},
 	))
 	for _, x := range benchSources {

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -53,7 +54,8 @@ func (q question) paths(rng *rand.Rand, n int) []string {
 	return out
 }
 
-func demoQuestions() []question {
+func demoQuestions(t *testing.T, s *serving) []question {
+	t.Helper()
 	return []question{
 		{name: "Demo: landing page, JSON", path: "/"},
 		{name: "Demo: landing page, HTML", path: "/?f=html"},
@@ -63,6 +65,7 @@ func demoQuestions() []question {
 		{name: "Demo: 100 municipalities, HTML", path: "/collections/kommuner/items?f=html&limit=100"},
 		{name: "Demo: 100 municipalities, HTML, never asked", next: freshPage},
 		{name: "Demo: one municipality, HTML", path: "/collections/kommuner/items/0301?f=html"},
+		{name: "Demo: one municipality, HTML, never asked", next: freshItem(t, s)},
 		{name: "Demo: a fresh box, at most 10", next: freshBox("kommuner")},
 		{name: "Demo: the divisions at a fresh point on land", next: freshPoint(10, 60.5, 1)},
 		{name: "Demo: the divisions at a fresh point out at sea", next: freshPoint(4, 61, 0.3)},
@@ -84,6 +87,20 @@ func freshBox(collection string) func(*rand.Rand) string {
 // freshPage is a page in HTML of 100 municipalities, none of which begins where another does and has its box.
 func freshPage(rng *rand.Rand) string {
 	return fmt.Sprintf("/collections/kommuner/items?f=html&limit=100&offset=%d&bbox=%.6f,57,32,72", rng.IntN(258), 3+rng.Float64())
+}
+
+// freshItem returns a function for pages in HTML of municipalities, each of which is asked for once in each language and system of coordinates.
+func freshItem(t *testing.T, s *serving) func(*rand.Rand) string {
+	t.Helper()
+	var all struct{ Features []struct{ ID string } }
+	s.getJSON(t, "/collections/kommuner/items?limit=1000&skipGeometry=true", &all)
+	languages, systems, at := []string{"nb", "nn", "en"}, []int{4258, 25832, 25833, 25835, 3857, 4326}, 0
+	return func(*rand.Rand) string {
+		at++
+		n := at / len(all.Features)
+		return fmt.Sprintf("/collections/kommuner/items/%s?f=html&lang=%s&crs=http://www.opengis.net/def/crs/EPSG/0/%d", all.Features[at%len(all.Features)].ID,
+			languages[n%len(languages)], systems[n/len(languages)%len(systems)])
+	}
 }
 
 // freshPoint returns a function for look-ups in a square of so many degrees.
@@ -122,15 +139,15 @@ func TestBenchTable(t *testing.T) {
 		benchRounds, benchRoundIs, benchConns, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	fmt.Fprint(&table, "| Request | Bytes sent | Uncompressed | Grense µs | Bare µs | Ratio |\n|---|---:|---:|---:|---:|---:|\n")
 
-	s, first := serve(t, nil), serve(t, keepsNone)
+	s, first := serve(t, []string{tellsMetrics}), serve(t, keepsNone)
 	record(t, s, warmTile)
-	compare(t, &table, s, first, demoQuestions())
+	compare(t, &table, s, first, demoQuestions(t, s))
 	for _, x := range benchSources {
 		if !strings.Contains(x.what, os.Getenv("GRENSE_BENCH_SOURCE")) {
 			continue
 		}
 		if source := sharedPath(t, "data", x.path); exists(source) {
-			s := serve(t, nil, source)
+			s := serve(t, []string{tellsMetrics}, source)
 			compare(t, &table, s, serve(t, keepsNone, source), x.questions(t, s))
 		} else {
 			fmt.Fprintf(&table, "\n%s were not measured: there is no %s.\n", x.what, filepath.Base(source))
@@ -263,8 +280,42 @@ func communes(t *testing.T, s *serving) (names []string, id any) {
 	return names, id
 }
 
+// tellsMetrics is the setting of a server whose metrics rest reads.
+const tellsMetrics = "GRENSE_METRICS_ADDR=127.0.0.1:0"
+
 // keepsNone are the settings of a server that makes each answer as if it were asked for the first time.
-var keepsNone = []string{"GRENSE_LIMITS_ANSWERS=0"}
+var keepsNone = []string{"GRENSE_LIMITS_ANSWERS=0", tellsMetrics}
+
+// rest waits until nothing is made in the background: levels for tiles, encoded features, indexes. Its metrics tell so three times in a row.
+func (s *serving) rest(t *testing.T) {
+	t.Helper()
+	if !slices.Contains(s.cmd.Env, tellsMetrics) {
+		return
+	}
+	address := <-s.metrics
+	s.metrics <- address
+	idle, until := 0, time.Now().Add(2*time.Minute)
+	for ; idle < 3; time.Sleep(50 * time.Millisecond) {
+		res, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if idle++; makingPattern.Match(text) {
+			idle = 0
+		}
+		if time.Now().After(until) {
+			t.Fatal("the server makes something in the background all the time")
+		}
+	}
+}
+
+// makingPattern finds caches for which values are made.
+var makingPattern = regexp.MustCompile(`(?m)^grense_cache_making\{.*\} [1-9]`)
 
 // compare adds a row for each question; where answers are kept one for the first time it is asked, and one for again.
 func compare(t *testing.T, table io.Writer, s, first *serving, questions []question) {
@@ -307,7 +358,7 @@ func compareOne(t *testing.T, table io.Writer, s *serving, q question) {
 	}
 	product.calibrate(t, q, rng)
 	bare.calibrate(t, again, rng)
-	ours, theirs := rounds(func() float64 { return product.round(t, q, rng) }, func() float64 { return bare.round(t, again, rng) })
+	ours, theirs := rounds(func() float64 { s.rest(t); return product.round(t, q, rng) }, func() float64 { return bare.round(t, again, rng) })
 	bare.stop()
 	a, b := median(ours), median(theirs)
 	fmt.Fprintf(table, "| %s | %d | %d | %s | %s | %.1f |\n", q.name, sent/n, plain/n, spread(ours), spread(theirs), a/b)

@@ -27,6 +27,7 @@ const patience = time.Minute
 var (
 	listeningLine = regexp.MustCompile(`listening on\s+(\S+)$`)
 	baseLine      = regexp.MustCompile(`for programs\s+(\S+)/$`)
+	metricsLine   = regexp.MustCompile(`metrics\s+(\S+/metrics)$`)
 )
 
 // rootPath is a path in the project's folder.
@@ -78,8 +79,9 @@ type serving struct {
 	cmd        *exec.Cmd
 	log        string // file with its log, JSON lines
 	ended      chan struct{}
-	bin        string // another program than bin/grense
-	away       bool   // the test stops its database, so the log may tell failures
+	bin        string      // another program than bin/grense
+	away       bool        // the test stops its database, so the log may tell failures
+	metrics    chan string // holds their address, once it is told
 }
 
 // serve starts grense serve with a key of its own on a free port. When the test ends it must drain and leave a clean log.
@@ -92,7 +94,7 @@ func serve(t testing.TB, settings []string, args ...string) *serving {
 // start is serve of a program that may be another one: bin of s, which is bin/grense where it is empty.
 func start(t testing.TB, s *serving, settings []string, args ...string) *serving {
 	t.Helper()
-	s.dir, s.ended = t.TempDir(), make(chan struct{})
+	s.dir, s.ended, s.metrics = t.TempDir(), make(chan struct{}), make(chan string, 1)
 	s.key = createKey(t, s.dir)
 	s.log = filepath.Join(s.dir, "log.jsonl")
 	logFile, err := os.Create(s.log)
@@ -123,6 +125,9 @@ func start(t testing.TB, s *serving, settings []string, args ...string) *serving
 			}
 			if m := baseLine.FindStringSubmatch(in.Text()); m != nil {
 				found <- [2]string{addr, m[1]} // the line comes once
+			}
+			if m := metricsLine.FindStringSubmatch(in.Text()); m != nil {
+				s.metrics <- m[1]
 			}
 		}
 		s.cmd.Wait()
