@@ -87,25 +87,61 @@ func (t *spellings) find(e cql2.Expr) textSet {
 	return s
 }
 
+// spelledPattern is a pattern of LIKE: matches have the pairs that it wants.
+type spelledPattern struct {
+	sqlq.Pattern
+	want  uint64
+	match func(text string) bool
+}
+
+func newSpelledPattern(e cql2.Like) (p spelledPattern) {
+	pattern, _ := sqlq.PatternText(e.Pattern)
+	p.Pattern, _ = sqlq.SplitPattern(pattern)
+	p.want, p.match = pairsOf(p.Longest), cql2.LikeFolded("", pattern)
+	if n := len(p.Tokens); n == 3 && p.Tokens[0].Wild == '%' && p.Tokens[1].Text != "" && p.Tokens[2].Wild == '%' {
+		p.match = func(text string) bool { return strings.Contains(text, p.Longest) }
+	}
+	return p
+}
+
+// test returns whether a condition that isSpelled takes holds for a text, by number: for few texts it takes less time than find.
+func (t *spellings) test(e cql2.Expr) func(i int) bool {
+	tests := func(list []cql2.Expr) (out []func(int) bool) {
+		for _, x := range list {
+			out = append(out, t.test(x))
+		}
+		return out
+	}
+	switch e := e.(type) {
+	case cql2.And:
+		all := tests(e)
+		return func(i int) bool { return !slices.ContainsFunc(all, func(f func(int) bool) bool { return !f(i) }) }
+	case cql2.Or:
+		some := tests(e)
+		return func(i int) bool { return slices.ContainsFunc(some, func(f func(int) bool) bool { return f(i) }) }
+	case cql2.Not:
+		x := t.test(e.X)
+		return func(i int) bool { return !x(i) }
+	case cql2.Like:
+		p := newSpelledPattern(e)
+		return func(i int) bool { return t.pairs[i]&p.want == p.want && p.match(t.at(i)) }
+	}
+	return func(int) bool { return false }
+}
+
 // like adds the texts that are like a pattern.
 func (t *spellings) like(s textSet, e cql2.Like) {
-	pattern, _ := sqlq.PatternText(e.Pattern)
-	p, _ := sqlq.SplitPattern(pattern)
-	match := cql2.LikeFolded("", pattern)
-	if n := len(p.Tokens); n == 3 && p.Tokens[0].Wild == '%' && p.Tokens[1].Text != "" && p.Tokens[2].Wild == '%' {
-		match = func(text string) bool { return strings.Contains(text, p.Longest) }
-	}
+	p := newSpelledPattern(e)
 	from, to := 0, len(t.ends)
 	if p.Prefix != "" {
 		from = sort.Search(to, func(i int) bool { return t.at(i) >= p.Prefix })
 		to = from + sort.Search(to-from, func(i int) bool { return !strings.HasPrefix(t.at(from+i), p.Prefix) })
 	}
-	want := pairsOf(p.Longest)
 	for i := from; i < to; i++ {
 		if i&(1<<16-1) == 0 { // half a millisecond, or some where each text is looked at
 			runtime.Gosched()
 		}
-		if t.pairs[i]&want == want && match(t.at(i)) {
+		if t.pairs[i]&p.want == p.want && p.match(t.at(i)) {
 			s.add(i)
 		}
 	}
@@ -119,6 +155,7 @@ type spelledPart struct {
 	norm   string    // columns, not quoted: the folded text, the id, the order ("": none)
 	id     string
 	order  string
+	shared bool // id is not that of the layer, but what the rest of the filter, a relation, belongs to
 }
 
 // spelledPart returns the part of the filter that spellings answer; false where an ordered index serves it as well, or there is none.
@@ -153,9 +190,34 @@ func (qu *question) spelledPart() (part spelledPart, ok bool) {
 		}
 		part.x, part.table, part.norm = x, src.Table, f.Search.Norm
 		part.others = append(list[:i:i], list[i+1:]...)
+		if qu.q.Texts != "" {
+			qu.shareTexts(&part)
+		}
 		return part, true
 	}
 	return part, false
+}
+
+// shareTexts lets texts be looked for in the table that serves a relation of another layer to this one, by what the spellings belong to, where the
+// rest of the filter is a relation of that, too, or nothing.
+func (qu *question) shareTexts(part *spelledPart) {
+	key := ""
+	if len(part.others) == 1 {
+		if rel, ok := part.others[0].(cql2.Related); ok && qu.l.source.Relations[rel.Relation] != nil {
+			key = qu.l.source.Relations[rel.Relation].Key
+		}
+	}
+	if len(part.others) > 0 && (key == "" || quote(key) == qu.l.key) {
+		return
+	}
+	own := part.id
+	for _, l := range qu.rev.layers {
+		for _, r := range l.source.Relations {
+			if r.Table == part.table && r.Order != "" && (r.Owner == key || key == "" && (part.id == own || r.Owner < part.id)) {
+				part.id, part.order, part.shared = r.Owner, r.Order, true
+			}
+		}
+	}
 }
 
 func unquoted(name string) string {
@@ -232,10 +294,11 @@ func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (bo
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
-	found := t.find(part.x)
-	rows, ok, err := t.all(found, qu.q.Limit), true, error(nil)
+	rows, ok, err := []spelled(nil), true, error(nil)
 	if len(part.others) > 0 {
-		rows, ok, err = qu.spelledAmong(c, t, found, part)
+		rows, ok, err = qu.spelledAmong(c, t, part)
+	} else {
+		rows = t.all(t.find(part.x), qu.q.Limit, qu.q.Texts != "")
 	}
 	if err != nil || !ok {
 		return false, err
@@ -263,8 +326,8 @@ func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (bo
 	return true, cmp.Or(err, ctx.Err())
 }
 
-// all returns the rows with one of the texts; no more than show that most different ids have one.
-func (t *spellings) all(found textSet, most int) (rows []spelled) {
+// all returns the rows with one of the texts; no more than show that more than most different ids have one, or with each that there are more than most rows.
+func (t *spellings) all(found textSet, most int, each bool) (rows []spelled) {
 	ids, last := 0, int64(math.MinInt64)
 	for i, x := range t.rows {
 		if i&(1<<18-1) == 0 { // half a millisecond
@@ -273,7 +336,7 @@ func (t *spellings) all(found textSet, most int) (rows []spelled) {
 		if !found.has(int(x.text)) {
 			continue
 		}
-		if x.id != last {
+		if each || x.id != last {
 			if ids, last = ids+1, x.id; ids > most+1 {
 				break
 			}
@@ -283,8 +346,11 @@ func (t *spellings) all(found textSet, most int) (rows []spelled) {
 	return rows
 }
 
+// spelledFew is the part of all rows up to which those that the rest of a filter leaves are read before the texts are looked at.
+const spelledFew = 32
+
 // spelledAmong returns the rows with one of the texts whose ids fulfil the rest of the filter; false where the texts leave fewer rows than that.
-func (qu *question) spelledAmong(c *conn, t *spellings, found textSet, part spelledPart) (rows []spelled, ok bool, err error) {
+func (qu *question) spelledAmong(c *conn, t *spellings, part spelledPart) (rows []spelled, ok bool, err error) {
 	paths := sqlq.AccessPaths(qu.l.source, alias, part.others)
 	if len(paths) == 0 || paths[0].Probe.IsEmpty() { // no index serves it
 		return nil, false, nil
@@ -293,6 +359,14 @@ func (qu *question) spelledAmong(c *conn, t *spellings, found textSet, part spel
 	if err != nil {
 		return nil, false, err
 	}
+	ids, more, err := qu.spelledIDs(c, d, part, len(t.rows)/spelledFew)
+	if err != nil {
+		return nil, false, err
+	}
+	if !more {
+		return t.among(ids, t.test(part.x)), true, nil
+	}
+	found := t.find(part.x)
 	n := int64(0)
 	for _, x := range t.rows {
 		if found.has(int(x.text)) {
@@ -306,24 +380,57 @@ func (qu *question) spelledAmong(c *conn, t *spellings, found textSet, part spel
 			return nil, false, err
 		}
 	}
-	sql, args := qu.idsBy(d)
-	err = c.query(sql, args, func(r row) error {
-		id := r.Int(0)
-		at, _ := slices.BinarySearchFunc(t.rows, id, func(x spelled, id int64) int { return cmp.Compare(x.id, id) })
-		for ; at < len(t.rows) && t.rows[at].id == id; at++ {
-			if found.has(int(t.rows[at].text)) {
+	if ids, _, err = qu.spelledIDs(c, d, part, math.MaxInt); err != nil {
+		return nil, false, err
+	}
+	return t.among(ids, found.has), true, nil
+}
+
+// spelledIDs returns the ids, as a part has them, that an access path gives, in order and each once; more tells that it gives more than most.
+func (qu *question) spelledIDs(c *conn, d sqlq.AccessPath, part spelledPart, most int) (ids []int64, more bool, err error) {
+	sql, args := "", []any(nil)
+	if !part.shared {
+		sql, args = qu.idsBy(d)
+	} else {
+		sql, args = sqlq.New(sqlq.Steady{}).Text("SELECT ", d.Owner).Add(d.Probe).SQL()
+	}
+	err = enough(c.query(sql, args, func(r row) error {
+		if more = len(ids) > most; more {
+			return errEnough
+		}
+		if r.Kind(0) == kindInt { // no row has another
+			ids = append(ids, r.Int(0))
+		}
+		return nil
+	}))
+	slices.Sort(ids)
+	return slices.Compact(ids), more, err
+}
+
+// among returns the rows of ids, which are in order, for whose texts has holds.
+func (t *spellings) among(ids []int64, has func(text int) bool) (rows []spelled) {
+	at := 0
+	for i, id := range ids {
+		if i&(1<<10-1) == 0 { // half a millisecond at most
+			runtime.Gosched()
+		}
+		step := 1
+		for at+step < len(t.rows) && t.rows[at+step].id < id {
+			at, step = at+step, 2*step
+		}
+		near := t.rows[at:min(at+step+1, len(t.rows))]
+		n, _ := slices.BinarySearchFunc(near, id, func(x spelled, id int64) int { return cmp.Compare(x.id, id) })
+		for at += n; at < len(t.rows) && t.rows[at].id == id; at++ {
+			if has(int(t.rows[at].text)) {
 				rows = append(rows, t.rows[at])
 			}
 		}
-		return nil
-	})
-	return rows, true, err
+	}
+	return rows
 }
 
-// spelledTexts fills the page with the texts of rows, whose ids may come more than once.
+// spelledTexts fills the page with the texts of rows.
 func (qu *question) spelledTexts(t *spellings, rows []spelled, p *store.Page) {
-	slices.SortFunc(rows, func(a, b spelled) int { return cmp.Compare(a.id, b.id) })
-	rows = slices.CompactFunc(rows, func(a, b spelled) bool { return a.id == b.id })
 	p.Texts = []string{}
 	if len(rows) > qu.q.Limit {
 		p.Next = qu.beyond(qu.idOf(rows[0].id))

@@ -119,3 +119,32 @@ func TestPatternsAreFoundAmongSpellingsAsBySQLite(t *testing.T) {
 		t.Errorf("answers %v", ways)
 	}
 }
+
+// Texts of spellings in a municipality, texts of all, and places by their spellings are found in one table.
+func TestTextsShareTheTableOfThePlaces(t *testing.T) {
+	t.Parallel()
+	s := opened(t, manyNames(t), 0)
+	in := has("kommuner", cql2.In{X: cql2.Prop{Name: "kommunenummer"}, List: []cql2.Expr{cql2.Text("5612"), cql2.Text("0301")}})
+	for _, q := range []store.Query{
+		{Collection: "skrivemaate", Filter: cql2.And{in, liked("%an%")}, Texts: "langnavn"},
+		{Collection: "skrivemaate", Filter: liked("%an%"), Texts: "langnavn"},
+		{Collection: "sted", Filter: cql2.Related{Relation: "skrivemaater", X: liked("%an%")}, SortBy: []store.Sort{{Property: "rang"}}},
+	} {
+		c, _ := s.Catalog().Collection(q.Collection)
+		filter, err := cql2.Check(q.Filter, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Filter, q.Limit, q.Count, q.AllOrNothing = filter, 50_000, store.CountNone, true
+		plan, err := s.Explain(t.Context(), q)
+		for until := time.Now().Add(time.Minute); err == nil && s.Making() > 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
+			plan, err = s.Explain(t.Context(), q)
+		}
+		if plan, err = s.Explain(t.Context(), q); err != nil || plan.Way != "spellings" {
+			t.Fatalf("%s, %#v: way %q, %v", q.Collection, q.Filter, plan.Way, err)
+		}
+	}
+	if n := s.Tables(); n != 1 {
+		t.Errorf("there are %d tables", n)
+	}
+}

@@ -26,3 +26,6 @@ func (s *Store) Making() (n int) {
 	}
 	return n
 }
+
+// Tables returns how many tables there are.
+func (s *Store) Tables() int64 { return s.tables.Stats().Entries }
