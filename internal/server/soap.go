@@ -284,6 +284,17 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 	if c.values == nil { // of which links take the language
 		c.values = url.Values{"lang": {c.lang}}
 	}
+	for n := 1; ; n++ {
+		c.cat = s.store.Catalog() // which may be another than when the form began to come
+		err := s.searchByForm(c, w)
+		if !errors.Is(err, store.ErrChanged) || n == tries || c.rw != nil && c.rw.status != 0 {
+			return err
+		}
+	}
+}
+
+// searchByForm is soapTry once the form is read.
+func (s *Server) searchByForm(c *call, w http.ResponseWriter) error {
 	op := c.r.PostForm.Get("operation")
 	if _, ok := contract.TheContract().Operation(op); !ok {
 		op = "findSteder"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -162,41 +163,57 @@ func TestSearchesAreAnsweredWhileTheDataAreSwapped(t *testing.T) {
 	}
 	path := copyOfRegister(t)
 	a := serveStore(t, openGeoPackage(t, path), nil)
-	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}}
 	name := "*berg*"
 	message := enveloped(&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &name}})
 	for n := range 3 {
 		status := "status" + strconv.Itoa(n)
 		a.askedBefore("text/xml", message)
-		body := &swappingBody{Reader: strings.NewReader(message), swap: func() {
-			next := copyOfRegister(t)
-			if err := sqlitex.Execute(writable(t, next), "UPDATE sted SET stedstatus = ?", &sqlitex.ExecOptions{Args: []any{status}}); err != nil {
-				t.Error(err)
-			}
-			if err := errors.Join(os.Rename(next, path), a.srv.Reload(t.Context())); err != nil {
-				t.Error(err)
-			}
-		}}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL+endpoint, body)
-		if err != nil {
-			t.Fatal(err)
+		code, got := a.postWhileSwapped(path, status, endpoint, "text/xml", message)
+		if code != http.StatusOK || !strings.Contains(got, status) {
+			t.Errorf("swap %d: status %d, %.500s", n, code, got)
 		}
-		req.Header.Set("Content-Type", "text/xml")
-		req.Header.Set("Expect", "100-continue") // so that the message is read when the request is under way
-		res, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := io.ReadAll(res.Body)
-		res.Body.Close()
-		if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(got), status) {
-			t.Errorf("swap %d: status %d, %v, %.500s", n, res.StatusCode, err, got)
-		}
+	}
+	typed := url.Values{"operation": {"findSteder"}, "Stedsnavn": {name}}
+	if code, got := a.postWhileSwapped(path, "status9", "/soap/stedsnavn/v1?f=html", "application/x-www-form-urlencoded", typed.Encode()); code != http.StatusOK || !strings.Contains(got, "status9") {
+		t.Errorf("by form: status %d, %.500s", code, got)
 	}
 }
 
+// postWhileSwapped posts a message before whose first byte is read the register at path is replaced by one whose places have a status.
+func (a *api) postWhileSwapped(path, status, to, media, message string) (code int, got string) {
+	t := a.t
+	t.Helper()
+	body := &swappingBody{Reader: strings.NewReader(message), swap: func() {
+		next := copyOfRegister(t)
+		if err := sqlitex.Execute(writable(t, next), "UPDATE sted SET stedstatus = ?", &sqlitex.ExecOptions{Args: []any{status}}); err != nil {
+			t.Error(err)
+		}
+		if err := errors.Join(os.Rename(next, path), a.srv.Reload(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL+to, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", media)
+	req.Header.Set("Origin", a.URL)
+	req.Header.Set("Expect", "100-continue") // so that the message is read when the request is under way
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(b)
+}
+
 // copyOfRegister returns the path of a file with the register, which the test may write into.
-func copyOfRegister(t *testing.T) string {
+func copyOfRegister(t testing.TB) string {
 	t.Helper()
 	from, err := registerFile()
 	if err != nil {
