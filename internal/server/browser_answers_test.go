@@ -20,7 +20,7 @@ func answeredForms(t *testing.T, ctx context.Context, s site, checks string, hav
 		status           int    // of the page that follows; 0: the page stays, and tells the outcome in place
 		noScript         bool
 	}{
-		{"SOAP form with hits", "/soap/stedsnavn/v1?f=html", `form.elements.Stedsnavn.value = "o*"`, http.StatusOK, false},
+		{"SOAP form with hits", "/soap/stedsnavn/v1?f=html&operation=findStedsnavn", `form.elements.Stedsnavn.value = "os*"`, http.StatusOK, false},
 		{"SOAP form that is refused", "/soap/stedsnavn/v1?f=html", `form.elements.Stedsnavn.value = "*"; form.elements.KommunerIds.value = "Atlantis"`, http.StatusOK, false},
 		{"process with results", "/processes/get-distinct-values?f=html", `form.elements.queryable.value = "navn"`, 0, false},
 		{"process that is refused", "/processes/get-distinct-values?f=html", `form.elements.queryable.value = "x"`, 0, false},
@@ -61,12 +61,43 @@ func answeredForms(t *testing.T, ctx context.Context, s site, checks string, hav
 					t.Errorf("%s, dark %t: %v %q", f.name, dark, err, faults)
 				}
 			}
+			if hits := 0; f.name == "SOAP form with hits" && (k.ask(`document.querySelectorAll("#answer + .scroll tbody tr").length`, &hits) != nil || hits == 0) {
+				t.Error("the search has no hits")
+			}
+			w.print, w.width = true, 720 // A4
+			if err := k.set(w); err != nil {
+				t.Fatal(err)
+			}
+			var cut []string
+			if err := k.ask("narrow()", &cut); err != nil || len(cut) > 0 {
+				t.Errorf("%s is printed: %v %q", f.name, err, cut)
+			}
 			for _, fault := range k.happened().faults {
 				if f.status != 0 || !containsStatus(fault) {
 					t.Errorf("%s: %s", f.name, fault)
 				}
 			}
 		}
+	}
+}
+
+// wideTables opens a page of features with all that they have: on a large screen titles keep their words together, and on paper no column is cut.
+func wideTables(t *testing.T, ctx context.Context, s site, checks string) {
+	k := keyboard{newTab(t, ctx, true, checks), t}
+	w := window{width: 1440, height: 900}
+	k.visit(w, s.open.URL+"/collections/sted/items?f=html&lang=nb&limit=5&properties=visningsnavn,stedsnummer,stedsnavn,navneobjekttype,navneobjektgruppe,navneobjekthovedgruppe,stedstatus,"+
+		"kommunenummer,kommuner,fylkesnummer,land,spraakprioritering,vedtaksmyndighet,sortering1,sortering2,lokal_id,registrert,oppdatert,sluttdato", http.StatusOK)
+	var width float64
+	if err := k.ask(`document.querySelector(".table tbody th").getBoundingClientRect().width`, &width); err != nil || width < 140 {
+		t.Errorf("titles are %.0f px wide: %v", width, err)
+	}
+	w.print, w.width = true, 720
+	if err := k.set(w); err != nil {
+		t.Fatal(err)
+	}
+	var cut []string
+	if err := k.ask("narrow()", &cut); err != nil || len(cut) > 0 {
+		t.Errorf("on paper: %v %q", err, cut)
 	}
 }
 

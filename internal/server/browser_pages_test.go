@@ -263,6 +263,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("does what visitors come for", func(t *testing.T) { visitTasks(t, ctx, checks) })
 	t.Run("shows results of processes", func(t *testing.T) { processResults(t, ctx, s, checks) })
 	t.Run("answers forms accessibly", func(t *testing.T) { answeredForms(t, ctx, s, checks, haveAxe) })
+	t.Run("prints wide tables whole", func(t *testing.T) { wideTables(t, ctx, s, checks) })
 	t.Run("shows hits first", func(t *testing.T) { hitsFirst(t, ctx, s, checks) })
 	t.Run("draws maps of tiles that can be read", func(t *testing.T) { tileContrast(t, ctx, s, checks) })
 	t.Run("moves maps of tiles", func(t *testing.T) { moveTiles(t, ctx, s, checks) })
