@@ -57,6 +57,7 @@ type keeping struct {
 	body       []byte // up to the time of the request, where stamped; else nil
 	stamped    bool
 	gz         feature.Member
+	alone      func() // lets others make the same, who else wait for it; may be nil
 }
 
 // answerShards is into how many parts the cache is divided.
@@ -131,8 +132,9 @@ func (c *call) keptOr(w http.ResponseWriter, k answerKey, made func() error) err
 		}
 		return made()
 	}
-	defer all.end(k)
-	c.keep = &keeping{key: k, state: state, day: day}
+	alone := sync.OnceFunc(func() { all.end(k) })
+	defer alone()
+	c.keep = &keeping{key: k, state: state, day: day, alone: alone}
 	return made()
 }
 

@@ -16,13 +16,21 @@ import (
 // waiting gives so many features and then waits, until it is let go.
 type waiting struct {
 	store.Store
-	left atomic.Int64
-	gone chan struct{}
+	left  atomic.Int64
+	gone  chan struct{}
+	stand chan struct{} // told when it waits; may be nil
+}
+
+func (s *waiting) State(ctx context.Context) (uint64, error) {
+	return s.Store.(store.Stated).State(ctx)
 }
 
 func (s *waiting) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	return s.Store.Fetch(ctx, coll, rows, want, func(f *store.Feature) error {
 		if s.left.Add(-1) < 0 {
+			if s.stand != nil {
+				s.stand <- struct{}{}
+			}
 			select {
 			case <-s.gone:
 			case <-ctx.Done():
@@ -184,5 +192,28 @@ func TestLongAnswersOutliveTheirCatalog(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestSlowReadersKeepNoAnswerFromBeingKept has a long answer that is to be kept stand still on its way: who asks the same meanwhile gets it, and it is kept.
+func TestSlowReadersKeepNoAnswerFromBeingKept(t *testing.T) {
+	t.Parallel()
+	plain := serveHistory(t, nil)
+	st := &waiting{Store: plain.store, gone: make(chan struct{}), stand: make(chan struct{}, 100)}
+	a := serveStore(t, st, func(c *config.Config) { c.Limits.Buffer, c.Limits.Query = 256<<10, time.Minute })
+	st.left.Store(1000)
+	for range 2 { // what is asked again is kept
+		res, err := http.Get(a.URL + manyOf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		<-st.stand
+	}
+	defer close(st.gone)
+	st.left.Store(1 << 40)
+	a.get(manyOf).wants(200)
+	if r := a.get(manyOf, "Accept-Encoding", "gzip").wants(200); r.ContentLength < 0 {
+		t.Error("not kept while another reads it")
 	}
 }

@@ -99,6 +99,9 @@ func (s *sink) send(done, all int) error {
 			return err
 		}
 		s.open = true
+		if k := s.c.keep; k != nil && k.alone != nil { // it takes as long as its reader does
+			k.alone()
+		}
 		if s.gzip {
 			s.w.Header().Set("Content-Encoding", "gzip")
 		}
