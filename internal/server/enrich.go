@@ -175,7 +175,18 @@ const ambiguous = -1
 // maxDivided bounds the divisions of a collection whose ids and titles are kept while a table is enriched.
 const maxDivided = 200_000
 
+// newDivider reads what a divider needs, of one state of the data: when they change meanwhile, it begins anew.
 func (c *call) newDivider(p *enrichParams) (*divider, error) {
+	for n := 1; ; n++ {
+		d, err := c.readDivider(p)
+		if !errors.Is(err, store.ErrChanged) || n == tries {
+			return d, err
+		}
+		c.cat, c.glanced = c.s.store.Catalog(), ""
+	}
+}
+
+func (c *call) readDivider(p *enrichParams) (*divider, error) {
 	d := &divider{s: c.s, in: p.crs}
 	at, err := c.momentOf(p)
 	if err != nil {
@@ -224,16 +235,13 @@ func (c *call) momentOf(p *enrichParams) (time.Time, error) {
 
 // fillLayer reads ids and titles of the divisions in the state that the index has, which is waited for while it is made.
 func (c *call) fillLayer(l *dividedLayer) (err error) {
-	for n, now := 1, l.asOf.IsZero(); ; n++ {
-		if now { // indexes are
-			if l.index, err = c.awaitIndex(l.coll); err != nil {
-				return err
-			}
+	if l.asOf.IsZero() { // of now, as indexes are
+		if l.index, err = c.awaitIndex(l.coll); err != nil {
+			return err
 		}
-		if err = c.readTitles(l); !errors.Is(err, store.ErrChanged) || n == tries {
-			break
-		}
-		c.cat = c.s.store.Catalog()
+	}
+	if err = c.readTitles(l); err != nil {
+		return err
 	}
 	for i, id := range l.ids {
 		l.byID[id] = int32(i)
@@ -245,7 +253,7 @@ func (c *call) fillLayer(l *dividedLayer) (err error) {
 			l.short[short] = int32(i)
 		}
 	}
-	return err
+	return nil
 }
 
 // awaitIndex is the index of a collection; nil when there can be none.

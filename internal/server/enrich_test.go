@@ -199,6 +199,21 @@ func uploadForm(t *testing.T, fields [][2]string, file, table string) (body, med
 	return b.String(), m.FormDataContentType()
 }
 
+// TestFilesAreEnrichedWhileTheDataAreSwapped: a form that is read while the data are replaced is answered from the new ones.
+func TestFilesAreEnrichedWhileTheDataAreSwapped(t *testing.T) {
+	t.Parallel()
+	st := openSwapped(t)
+	a := serveStore(t, st.Store, nil)
+	a.waitIndexed(t, 10.5, 60.5, "flater")
+	body, media := uploadForm(t, [][2]string{{"collections", "flater"}}, "x.csv", "lon,lat\n10.5,60.5\n")
+	for n := range 3 {
+		code, got := a.postAfter(func() { st.swap(t) }, "/enrich", media, body)
+		if code != http.StatusOK || !strings.Contains(got, "f0,"+stateMark(n+1)) {
+			t.Errorf("swap %d: status %d, %.300s", n, code, got)
+		}
+	}
+}
+
 func TestFilesAreEnrichedFromTheirPage(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)

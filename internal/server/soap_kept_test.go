@@ -183,7 +183,7 @@ func TestSearchesAreAnsweredWhileTheDataAreSwapped(t *testing.T) {
 func (a *api) postWhileSwapped(path, status, to, media, message string) (code int, got string) {
 	t := a.t
 	t.Helper()
-	body := &swappingBody{Reader: strings.NewReader(message), swap: func() {
+	return a.postAfter(func() {
 		next := copyOfRegister(t)
 		if err := sqlitex.Execute(writable(t, next), "UPDATE sted SET stedstatus = ?", &sqlitex.ExecOptions{Args: []any{status}}); err != nil {
 			t.Error(err)
@@ -191,14 +191,20 @@ func (a *api) postWhileSwapped(path, status, to, media, message string) (code in
 		if err := errors.Join(os.Rename(next, path), a.srv.Reload(t.Context())); err != nil {
 			t.Error(err)
 		}
-	}}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL+to, body)
+	}, to, media, message)
+}
+
+// postAfter posts a message; when the request is under way, and before the first byte of the message is read, it calls swap.
+func (a *api) postAfter(swap func(), to, media, message string) (code int, got string) {
+	t := a.t
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL+to, &swappingBody{Reader: strings.NewReader(message), swap: swap})
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", media)
 	req.Header.Set("Origin", a.URL)
-	req.Header.Set("Expect", "100-continue") // so that the message is read when the request is under way
+	req.Header.Set("Expect", "100-continue")
 	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute, DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	if err != nil {
