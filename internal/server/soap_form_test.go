@@ -2,7 +2,9 @@ package server_test
 
 import (
 	"html"
+	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -62,6 +64,34 @@ func TestPlaceNamesAreSearchedByForm(t *testing.T) {
 		ask("nb", url.Values{"operation": {op.Name}, "Stedsnavn": {"Os*"}, "Soeketekst": {"norske"}, "Kommunenummer": {"0301"}, "Gaardsnummer": {"1"}, "Aar": {"2012"}, "Avsluttet": {"true"}, "VedtattEtter": {"2001-01-01"}, "OppdatertFoer": {"2024-01-01"}})
 		if n := strings.Count(string(a.get("/soap/stedsnavn/v1?f=html&lang=en&operation="+op.Name).wants(200).Body), `id="s-`); n == 0 {
 			t.Errorf("%s has no fields", op.Name)
+		}
+	}
+}
+
+// TestHitsAreToldInTheLanguageOfThePage: no column of hits is called as an element is, and no code or value is told as programs write it.
+func TestHitsAreToldInTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	a := serveRegister(t, nil)
+	head, cells := regexp.MustCompile(`<th scope="col">([^<]*)`), regexp.MustCompile(`(?s)<tbody>.*</tbody>`)
+	raw := regexp.MustCompile(`^[a-zæøå]|[a-zæøå][A-Z]`)
+	value := regexp.MustCompile(`<td>(true|false|\d{4}-\d\d-\d\d[^<]*|[a-zæøå]+[A-Z][a-zA-Zæøå]*|adressekart|nevneform|vedtatt)</td>`)
+	for operation, f := range map[string]url.Values{"findSteder": {"stedsnavn": {"*berg*"}}, "findStedsnavn": {"stedsnavn": {"*berg*"}}, "findSkrivemaater": {"stedsnavn": {"*berg*"}}, "findNavnesaker": {"saksnummer": {"1"}},
+		"findVedtak": {"saksnummer": {"1"}}, "findSamlevedtak": {"saksnummer": {"1"}}, "findKartprodukter": {"utgivelsesaar": {"1990"}}} {
+		for _, lang := range []string{"nb", "nn", "en"} {
+			f.Set("operation", operation)
+			body := string(a.post("/soap/stedsnavn/v1?f=html&lang="+lang, "application/x-www-form-urlencoded", f.Encode(), "Origin", a.URL).wants(http.StatusOK).Body)
+			columns := head.FindAllStringSubmatch(body, -1)
+			if len(columns) < 4 {
+				t.Errorf("%s: %d columns", operation, len(columns))
+			}
+			for _, m := range columns {
+				if raw.MatchString(m[1]) {
+					t.Errorf("%s in %s: a column is called %s", operation, lang, m[1])
+				}
+			}
+			for _, v := range value.FindAllString(cells.FindString(body), -1) {
+				t.Errorf("%s in %s: %s", operation, lang, v)
+			}
 		}
 	}
 }

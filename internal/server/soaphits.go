@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
 )
 
 // mostHits is how many hits the page of the place-name service shows as a table.
@@ -16,7 +20,8 @@ var hitNames = []string{"visningsnavn", "stedsnavn", "skrivemaate", "tittel"}
 
 // hitTitles are the names of the texts of elements that the form has fields for.
 var hitTitles = map[string]string{"stedsnavn": "name", "skrivemaate": "spelling", "navneobjekttypeId": "type", "stedstatusId": "status", "navnestatusId": "status", "skrivemaatestatusId": "status",
-	"navnesakstatusId": "casestatus", "kommunerIds": "municipality", "spraakId": "language", "vedtaksmyndighetId": "authority", "aar": "year", "saksnummer": "case", "beskrivelse": "description"}
+	"navnesakstatusId": "casestatus", "kommunerIds": "municipality", "spraakId": "language", "vedtaksmyndighetId": "authority", "aar": "year", "saksnummer": "case", "beskrivelse": "description",
+	"vedtattAv": "decided-by", "ident": "ident", "id": "id"}
 
 // unshownHits are the elements that say little to people; they are in the answer as XML.
 var unshownHits = []string{"landId", "geometri", "sortering", "antallTilleggsopplysninger", "antallInterneMerknader", "spraakprioriteringId"}
@@ -25,10 +30,67 @@ var unshownHits = []string{"landId", "geometri", "sortering", "antallTilleggsopp
 var hitLists = map[string]string{"navneobjekttypeId": "navneobjekttype", "stedstatusId": "stedstatus", "navnestatusId": "navnestatus", "skrivemaatestatusId": "skrivemaatestatus",
 	"navnesakstatusId": "navnesakstatus", "kommunerIds": "kommune", "spraakId": "spraak", "vedtaksmyndighetId": "vedtaksmyndighet"}
 
-// hitText is the text of an element, codes by their names.
-func (c *call) hitText(f *xmlNode) string {
+// hitProperties are the properties of elements that have other names.
+var hitProperties = map[string]string{"registreringsdato": "registrert", "oppdateringsdato": "oppdatert", "produktkodeId": "karttype", "visningsnavnForSted": "visningsnavn",
+	"stedsnavnSkrivemaatestatusIds": "skrivemaatestatus"}
+
+// hitRecords are the collections whose properties elements tell.
+var hitRecords = []string{"sted", "stedsnavn", "skrivemaate", "navnesak", "vedtak", "samlevedtak", "bok", "kartprodukt"}
+
+// hitProperty is the property that an element of a hit tells, as omraade for omraadeId; nil for none.
+func (c *call) hitProperty(element string) *store.Property {
+	for _, name := range []string{hitProperties[element], snake(element), snake(strings.TrimSuffix(element, "Id"))} {
+		for _, id := range hitRecords {
+			if coll, ok := c.cat.Collection(id); ok {
+				if p, ok := coll.Find(name); ok && len(p.Title) > 0 {
+					return p
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// snake writes the name of an element as that of a property: avAllmennInteresse as av_allmenn_interesse.
+func snake(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// hitTitle is what a column of hits is called.
+func (c *call) hitTitle(element string) string {
+	if text := hitTitles[element]; text != "" {
+		return c.text(fmt.Sprintf("soap.field.%s", text))
+	}
+	if p := c.hitProperty(element); p != nil {
+		return c.inLanguage(p.Title).Text
+	}
+	if coll, ok := c.cat.Collection(recordOf[element]); ok {
+		return c.titleOf(coll)
+	}
+	return element
+}
+
+// hitText is the text of an element that tells a property, or nil: codes by their names, and what is true or a time as people write it.
+func (c *call) hitText(f *xmlNode, p *store.Property) string {
 	text, list := f.leaves(), hitLists[f.XMLName.Local]
-	if list == "" || text == "" {
+	if list == "" && p != nil {
+		list, _ = strings.CutPrefix(p.CodeList, "/codelists/")
+	}
+	switch {
+	case text == "":
+		return ""
+	case list == "" && p != nil && p.Type == cql2.TypeBool:
+		return c.show(p, text == "true").Text
+	case list == "" && p != nil:
+		return c.show(p, text).Text
+	case list == "":
 		return text
 	}
 	names, err := c.codeNames(list)
@@ -100,11 +162,13 @@ func (c *call) hitsOf(answer string) *hitTable {
 	}
 	defer func() {
 		for i, name := range t.Columns {
-			if text := hitTitles[name]; text != "" {
-				t.Columns[i] = c.text(fmt.Sprintf("soap.field.%s", text))
-			}
+			t.Columns[i] = c.hitTitle(name)
 		}
 	}()
+	tells := make([]*store.Property, len(t.Columns))
+	for i, name := range t.Columns {
+		tells[i] = c.hitProperty(name)
+	}
 	for _, hit := range hits {
 		row := make([]hitCell, len(t.Columns))
 		page := ""
@@ -114,7 +178,7 @@ func (c *call) hitsOf(answer string) *hitTable {
 			if !ok {
 				continue
 			}
-			row[i] = hitCell{c.hitText(&f), c.recordHref(operation, name, f.leaves())}
+			row[i] = hitCell{c.hitText(&f, tells[i]), c.recordHref(operation, name, f.leaves())}
 			page = cmp.Or(page, row[i].Href)
 		}
 		if slices.Contains(hitNames, t.Columns[0]) && row[0].Text != "" {
