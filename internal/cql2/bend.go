@@ -39,7 +39,7 @@ func bent(g orb.Geometry, from, to crs.ID) orb.Geometry {
 	}
 	n := 0
 	eachPoint(g, func(orb.Point) { n++ })
-	x := bender{f: f, most: max(bits.Len(uint(min(mostPieces, mostPoints/n)))-1, 2), long: longEdge, tolerance: metre}
+	x := bender{f: f, most: max(bits.Len(uint(min(mostPieces, mostPoints/max(n, 1))))-1, 2), long: longEdge, tolerance: metre}
 	if from.Geographic() {
 		x.long = longEdgeOf
 	}
