@@ -60,7 +60,10 @@ func (s *sink) pack() {
 }
 
 // spill writes what has gathered when it is more than may stay in memory.
-func (s *sink) spill() error {
+func (s *sink) spill() error { return s.spillOf(0, 0) }
+
+// spillOf is spill of an answer that is done of all features; of one that may be too long to be kept all is 0.
+func (s *sink) spillOf(done, all int) error {
 	if s.w == nil {
 		return s.c.r.Context().Err()
 	}
@@ -72,7 +75,7 @@ func (s *sink) spill() error {
 	if n < s.c.s.flight.piece(most) {
 		return s.c.r.Context().Err()
 	}
-	return s.send(0, 0)
+	return s.send(done, all)
 }
 
 const (
@@ -89,7 +92,7 @@ func (s *sink) spillAt(done, all int) error {
 		s.account()
 		return s.send(done, all)
 	}
-	return s.spill()
+	return s.spillOf(done, all)
 }
 
 // send writes what has gathered, and begins the answer with it, which is done of all features; of an answer that may be too long to be kept all is 0.
