@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -156,6 +157,17 @@ func (c *call) ask(fn func(context.Context) error) error {
 		return fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
 	}
 	return nil
+}
+
+// anew calls fn, and again with the data of now while these change before the first byte of the answer.
+func (c *call) anew(fn func() error) error {
+	for n := 1; ; n++ {
+		err := fn()
+		if !errors.Is(err, store.ErrChanged) || n == tries || c.rw != nil && c.rw.status != 0 {
+			return err
+		}
+		c.cat, c.glanced, c.stateKnown, c.keep = c.s.store.Catalog(), "", false, nil
+	}
 }
 
 // still reports whether the data are those that the first question of a page in HTML met. Such a page asks for features of which it knows no

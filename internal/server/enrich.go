@@ -176,14 +176,12 @@ const ambiguous = -1
 const maxDivided = 200_000
 
 // newDivider reads what a divider needs, of one state of the data: when they change meanwhile, it begins anew.
-func (c *call) newDivider(p *enrichParams) (*divider, error) {
-	for n := 1; ; n++ {
-		d, err := c.readDivider(p)
-		if !errors.Is(err, store.ErrChanged) || n == tries {
-			return d, err
-		}
-		c.cat, c.glanced = c.s.store.Catalog(), ""
-	}
+func (c *call) newDivider(p *enrichParams) (d *divider, err error) {
+	err = c.anew(func() error {
+		d, err = c.readDivider(p)
+		return err
+	})
+	return d, err
 }
 
 func (c *call) readDivider(p *enrichParams) (*divider, error) {

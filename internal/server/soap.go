@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -65,18 +64,14 @@ func (s *Server) keepSOAP(w http.ResponseWriter, r *http.Request, question []byt
 		failed = made()
 		return failed
 	}
-	for n := 1; ; n++ {
-		err := c.keptOr(c.rw, k, search)
-		switch {
-		case err != nil && c.rw.status != 0:
-			panic(http.ErrAbortHandler) // a part of it is out
-		case err == nil || failed != nil:
-			return err
-		case !errors.Is(err, store.ErrChanged) || n == tries:
-			return classify(err)
-		}
-		c.cat = s.store.Catalog()
+	err := c.anew(func() error { return c.keptOr(c.rw, k, search) })
+	switch {
+	case err != nil && c.rw.status != 0:
+		panic(http.ErrAbortHandler) // a part of it is out
+	case err == nil || failed != nil:
+		return err
 	}
+	return classify(err)
 }
 
 // sendSOAP sends an answer of SOAP that is whole.
@@ -284,13 +279,8 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 	if c.values == nil { // of which links take the language
 		c.values = url.Values{"lang": {c.lang}}
 	}
-	for n := 1; ; n++ {
-		c.cat = s.store.Catalog() // which may be another than when the form began to come
-		err := s.searchByForm(c, w)
-		if !errors.Is(err, store.ErrChanged) || n == tries || c.rw != nil && c.rw.status != 0 {
-			return err
-		}
-	}
+	c.cat = s.store.Catalog() // which may be another than when the form began to come
+	return c.anew(func() error { return s.searchByForm(c, w) })
 }
 
 // searchByForm is soapTry once the form is read.
