@@ -116,7 +116,7 @@ func (r reader) String() string {
 	return s + " " + r.mount
 }
 
-// readers cover every pair of what readers differ in; each page is opened by all of them.
+// readers cover every pair of what readers differ in; each page is opened by all of them, but for those who see nothing else than others do.
 var readers = []reader{
 	{who: "open", lang: "nb", markup: true},
 	{who: "open", lang: "nn", dark: true, noScript: true, mount: "/v1"},
@@ -128,6 +128,9 @@ var readers = []reader{
 	{who: "keyless", lang: "nn", dark: true, noScript: true},
 	{who: "keyless", lang: "en", noScript: true, mount: "/v1", markup: true},
 }
+
+// sees reports whether the reader gets another page of a kind than those before: without a key only what asks for one differs, but for a link.
+func (r reader) sees(k pageKind) bool { return r.who != "keyless" || k.keyed || r.lang == "nb" }
 
 func TestEveryPairOfReadersIsCovered(t *testing.T) {
 	t.Parallel()
@@ -276,7 +279,7 @@ func everyPage(t *testing.T, ctx context.Context, s site, checks string, haveAxe
 	start := time.Now()
 	const workers = 4
 	var wg sync.WaitGroup
-	work := make(chan visit)
+	work, visits := make(chan visit), 0
 	for range workers {
 		tabs := map[bool]*tab{true: newTab(t, ctx, true, checks), false: newTab(t, ctx, true, checks)}
 		tabs[true].remember(t, s.keyed)
@@ -293,14 +296,17 @@ func everyPage(t *testing.T, ctx context.Context, s site, checks string, haveAxe
 			continue
 		}
 		for _, r := range readers {
-			work <- visit{k, r, s.of(r)}
+			if r.sees(k) {
+				work <- visit{k, r, s.of(r)}
+				visits++
+			}
 		}
 	}
 	close(work)
 	wg.Wait()
 	t.Logf("%s: opened", time.Since(start))
 	f.report(t)
-	if os.Getenv("GRENSE_TEST_PAGE") == "" && (f.visits < len(pageKinds)*len(readers) || len(f.bodies) < 2*len(pageKinds)) {
+	if os.Getenv("GRENSE_TEST_PAGE") == "" && (f.visits < visits || len(f.bodies) < 2*len(pageKinds)) {
 		t.Errorf("only %d visits and %d different pages", f.visits, len(f.bodies))
 	}
 	f.followLinks(t)
