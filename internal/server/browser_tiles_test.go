@@ -30,6 +30,10 @@ func moveTiles(t *testing.T, ctx context.Context, s site, checks string) {
 		if err := k.ask(`document.querySelector(".scalebar").textContent + document.querySelector(".scalebar").style.width`, &s); err != nil {
 			t.Fatal(err)
 		}
+		wide := 0.0 // «2 000 km» takes 60 pixels
+		if err := k.ask(`parseFloat(document.querySelector(".scalebar").style.width)`, &wide); err != nil || wide < 63 {
+			t.Errorf("the bar of the scale %s is shorter than its label may be: %v", s, err)
+		}
 		return s
 	}
 	whole := scale()
@@ -37,6 +41,10 @@ func moveTiles(t *testing.T, ctx context.Context, s site, checks string) {
 	near := scale()
 	if near == whole {
 		t.Errorf("+ leaves the scale at %s", whole)
+	}
+	for range 5 {
+		k.press("+")
+		scale()
 	}
 	k.press(kb.ArrowDown)
 	k.press("0")

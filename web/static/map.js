@@ -358,7 +358,7 @@ export default async function start(figure) {
     let metres = at.res;
     if (grid.degrees) metres *= 111319.49 * Math.cos(at.y * Math.PI / 180);
     if (grid.mercator) metres /= Math.cosh(at.y / 6378137);
-    const most = metres * 110, ten = 10 ** Math.floor(Math.log10(most));
+    const most = metres * 160, ten = 10 ** Math.floor(Math.log10(most));
     const length = [5, 2, 1].map((n) => n * ten).find((n) => n <= most);
     bar.style.width = length / metres + "px";
     bar.textContent = length < 1000 ? `${length} m` : `${(length / 1000).toLocaleString(document.documentElement.lang)} km`;
