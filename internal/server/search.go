@@ -281,7 +281,7 @@ func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]str
 		}
 		q.Filter, q.Rank = e, &words
 	}
-	props := c.searchProperties(coll)
+	props := append(c.searchProperties(coll), periodProperties(coll)...)
 	want := store.Want{NoGeometry: true}
 	for _, p := range props {
 		want.Properties = append(want.Properties, p.Name)
@@ -320,10 +320,14 @@ func (g *searchGroup) tell(coll *store.Collection, props []*store.Property, rows
 		h := &g.Hits[i]
 		h.Name, h.Lang = cmp.Or(cells[0].Text, h.ID), cells[0].Lang
 		var about []string
-		for j, s := range cells[1:] {
+		last := len(cells) - len(periodProperties(coll))
+		for j, s := range cells[1:last] {
 			if s.Text != "" && props[j+1].Name != languageName(coll) {
 				about = append(about, s.Text)
 			}
+		}
+		if period := cells[last:]; len(period) == 2 {
+			about = append(about, strings.TrimSpace(period[0].Text+" – "+period[1].Text))
 		}
 		if len(about) == 0 || coll.Geometry != nil && dimensions[coll.Geometry.Type] == 2 {
 			about = slices.Insert(about, 0, g.one)
@@ -338,6 +342,16 @@ func (g *searchGroup) tell(coll *store.Collection, props []*store.Property, rows
 	}
 }
 
+// periodProperties are the ends of the time for which a version holds, by which people tell versions of one name apart; none where rows are no versions.
+func periodProperties(coll *store.Collection) []*store.Property {
+	from, ok := coll.Find(coll.IntervalStart)
+	to, both := coll.Find(coll.IntervalEnd)
+	if coll.Versions == nil || !ok || !both || from.Hidden || to.Hidden {
+		return nil
+	}
+	return []*store.Property{from, to}
+}
+
 // languageName is the property with the language of titles; "" for none.
 func languageName(coll *store.Collection) string {
 	if p := languageProperty(coll); p != nil {
@@ -346,7 +360,7 @@ func languageName(coll *store.Collection) string {
 	return ""
 }
 
-// searchProperties are those that tell a feature: its title, what kind it is, and the division that it lies in.
+// searchProperties are those that tell a feature: its title, what kind it is, the division that it lies in, and the scheme of a version.
 func (c *call) searchProperties(coll *store.Collection) []*store.Property {
 	title, _ := coll.Find(coll.TitleProperty)
 	out := []*store.Property{title}
@@ -359,7 +373,7 @@ func (c *call) searchProperties(coll *store.Collection) []*store.Property {
 			continue
 		}
 		other := c.refersTo(p)
-		if p.CodeList == "/codelists/navneobjekttype" || p.CodeList == "/codelists/kommune" || other != nil && dimensions[geometryType(other)] == 2 && p.CodeList != "/codelists/fylke" {
+		if p.Name == "scheme" && coll.Versions != nil || p.CodeList == "/codelists/navneobjekttype" || p.CodeList == "/codelists/kommune" || other != nil && dimensions[geometryType(other)] == 2 && p.CodeList != "/codelists/fylke" {
 			out = append(out, p)
 		}
 	}

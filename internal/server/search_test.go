@@ -7,6 +7,21 @@ import (
 	"grense/internal/config"
 )
 
+// TestVersionsAreToldByTheirPeriod: those of one name are of another scheme or time, which people know, and not only of another id.
+func TestVersionsAreToldByTheirPeriod(t *testing.T) {
+	t.Parallel()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := string(serve(t, path, nil).get("/search?f=html&lang=nb&q=oslo").wants(200).Body)
+	for _, want := range []string{`items/fylke-03-19720101?f=html&amp;lang=nb">Oslo</a> <span class="hint">fylke, 1. januar 1972 –</span>`, `>Oslo</a> <span class="hint">kommune, 1. januar 1948 –</span>`} {
+		if !strings.Contains(strings.ReplaceAll(body, "\u00a0", " "), want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+}
+
 func TestOneSearchFindsDivisionsFirst(t *testing.T) {
 	t.Parallel()
 	path, err := wholeDemo()
