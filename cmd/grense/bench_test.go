@@ -427,17 +427,17 @@ type measured struct {
 	stop  func()
 }
 
-// calibrate warms the server up and chooses n.
+// calibrate warms the server up and chooses n, by a round that takes about as long as it shall: what is done once, for the first requests, says nothing of those to come.
 func (m *measured) calibrate(t *testing.T, q question, rng *rand.Rand) {
 	t.Helper()
 	m.n = 10 * benchConns
 	for m.n < 1<<20 {
 		spent := time.Duration(m.round(t, q, rng) * float64(m.n) * 1000)
-		if spent > benchRoundIs/5 {
-			m.n = max(benchConns, int(float64(m.n)*float64(benchRoundIs)/float64(spent))/benchConns*benchConns)
+		asked := m.n
+		m.n = max(benchConns, int(float64(asked)*min(4, float64(benchRoundIs)/float64(spent)))/benchConns*benchConns)
+		if spent > benchRoundIs/2 && (spent < 2*benchRoundIs || m.n == asked) {
 			return
 		}
-		m.n *= 4
 	}
 	t.Fatal("requests cost no CPU")
 }
