@@ -33,7 +33,7 @@ type answerKey struct {
 	root, mount, path, query string
 	media, lang              string
 	gzip                     bool
-	files                    uint64 // what filesListed said
+	files                    uint64 // what filesTold said
 }
 
 // keptAnswer is an answer as it goes out. It is immutable, but for its readers.
@@ -104,7 +104,7 @@ func (s *Server) stream(c *call, w http.ResponseWriter) error {
 	if s.answers == nil || !c.rt.Kept || c.r.Method == http.MethodPost || c.rw == nil {
 		return c.rt.Stream(c, w)
 	}
-	k := answerKey{root: c.root, mount: c.mount, path: c.r.URL.EscapedPath(), query: c.canonical(), media: c.rep.Media, lang: c.lang, gzip: acceptsGzip(c.r), files: s.filesListed()}
+	k := answerKey{root: c.root, mount: c.mount, path: c.r.URL.EscapedPath(), query: c.canonical(), media: c.rep.Media, lang: c.lang, gzip: acceptsGzip(c.r), files: c.filesTold()}
 	return c.keptOr(w, k, func() error { return c.rt.Stream(c, w) })
 }
 
@@ -216,7 +216,7 @@ func (c *call) keepAnswer(h http.Header, body []byte, coding string) {
 		return
 	}
 	c.keep = nil
-	if state, err := c.stateOfAll(); err != nil || state != k.state || c.day() != k.day || c.s.filesListed() != k.key.files {
+	if state, err := c.stateOfAll(); err != nil || state != k.state || c.day() != k.day || c.filesTold() != k.key.files {
 		return
 	}
 	a := &keptAnswer{state: k.state, day: k.day, etag: first(h["Etag"]), coding: coding, body: k.body, stamped: k.stamped, gz: k.gz}

@@ -173,6 +173,38 @@ func TestACrawlKeepsNoAnswers(t *testing.T) {
 	}
 }
 
+// TestFilesLeaveAnswersKeptThatDoNotTellOfThem: files that are made ahead have only pages of their collection made anew, once for all formats.
+func TestFilesLeaveAnswersKeptThatDoNotTellOfThem(t *testing.T) {
+	t.Parallel()
+	if !linksTellState() {
+		t.Skip("of a database no files are made ahead")
+	}
+	a := serve(t, "", func(c *config.Config) { c.DataDir, c.Limits.Downloads = t.TempDir(), 1<<30 })
+	const page = "/collections/kommuner/items?limit=3&f=html"
+	lasting := []string{"/collections/kommuner/items?limit=3", "/collections/kommuner/items/0301", "/lookup?lon=10.75&lat=59.91&f=html"}
+	before := string(a.cachedBefore(page).Body)
+	for _, path := range lasting {
+		a.cachedBefore(path)
+	}
+	a.srv.FilesAhead(t.Context())
+	if n := a.srv.FilesListed("kommuner"); n != 1 {
+		t.Errorf("files of one collection had what tells of them made anew %d times, want once", n)
+	}
+	for _, path := range lasting {
+		if !a.wasCached(a.get(path)) {
+			t.Errorf("%s is made anew because of files", path)
+		}
+	}
+	if r := a.get(page); a.wasCached(r) || string(r.Body) == before {
+		t.Error("the page does not tell the lengths of its files")
+	}
+	a.cachedBefore(page)
+	a.srv.FilesAhead(t.Context())
+	if !a.wasCached(a.get(page)) {
+		t.Error("the page is made anew though no file came")
+	}
+}
+
 // counters is a collection whose rows count upwards while a server answers.
 type counters struct {
 	t    testing.TB

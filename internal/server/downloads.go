@@ -447,8 +447,16 @@ func (c *call) fileState(coll *store.Collection) (revision string, lasts bool) {
 	return c.files.revision, false
 }
 
-// filesListed changes whenever a file comes or goes whose length downloadLinks may tell.
-func (s *Server) filesListed() uint64 { return s.downloads.changes.Load() }
+// filesListed changes whenever files of a collection, or of any for "", come or go whose length downloadLinks may tell; for those that are made ahead, when the last of them has come.
+func (s *Server) filesListed(collection string) uint64 { return s.downloads.changes.count(collection) }
+
+// filesTold is filesListed for what the answer to a call may tell: pages do, of their collection.
+func (c *call) filesTold() uint64 {
+	if c.rep.F != asHTML.F || c.coll == nil {
+		return 0
+	}
+	return c.s.filesListed(c.coll.ID)
+}
 
 // dataState names the present state of a store whose snapshots cost nobody anything; false for others, which would have to ask for it.
 func (s *Server) dataState() (string, bool) {

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,7 +30,59 @@ type fileCache struct {
 	making map[string]chan struct{}
 	stream map[string]bool // files that are written to a client while they are read
 
-	changes atomic.Uint64 // how often a file came or went
+	changes fileChanges
+}
+
+// fileChanges counts how often files of collections came or went. Its zero value is ready; it is safe for concurrent use.
+type fileChanges struct {
+	mu    sync.RWMutex
+	of    map[string]uint64 // by collection
+	all   uint64
+	ahead string // collection whose files are made one after the other, and count as one; "": none
+	came  bool   // one of them did
+}
+
+// count is how often files of a collection came or went, or those of all for "".
+func (x *fileChanges) count(collection string) uint64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if collection == "" {
+		return x.all
+	}
+	return x.of[collection]
+}
+
+func (x *fileChanges) add(name string, gone bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	collection, _, _ := strings.Cut(name, ".")
+	if collection == x.ahead && !gone {
+		x.came = true
+		return
+	}
+	x.note(collection)
+}
+
+func (x *fileChanges) note(collection string) {
+	if x.of == nil {
+		x.of = map[string]uint64{}
+	}
+	x.of[collection]++
+	x.all++
+}
+
+// together lets all files of a collection that come until ended is called count as one, so that what tells of them is made anew once. It is for one caller at a time.
+func (x *fileChanges) together(collection string) (ended func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.ahead, x.came = collection, false
+	return func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if x.ahead = ""; x.came {
+			x.note(collection)
+		}
+	}
 }
 
 // errNoRoom reports that a file could not be cached.
@@ -194,7 +245,7 @@ func (k *fileCache) fill(name string, write func(io.Writer) error) (*os.File, er
 		}
 		return nil, err
 	}
-	k.changes.Add(1)
+	k.changes.add(name, false)
 	if _, err := tmp.Seek(0, io.SeekStart); err != nil {
 		tmp.Close()
 		return nil, err
@@ -244,7 +295,7 @@ func (k *fileCache) trim(made string) {
 		}
 		if os.Remove(filepath.Join(k.dir, f.Name())) == nil {
 			sum -= f.Size()
-			k.changes.Add(1)
+			k.changes.add(f.Name(), true)
 		}
 	}
 }

@@ -136,3 +136,6 @@ func (s *Server) ForgetFrames() { s.frames.Clear() }
 
 // FrameUses is how many pages were told by a frame that was kept.
 func (s *Server) FrameUses() uint64 { return s.frames.used.Load() }
+
+// FilesListed is filesListed.
+func (s *Server) FilesListed(collection string) uint64 { return s.filesListed(collection) }

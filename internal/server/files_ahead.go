@@ -59,22 +59,40 @@ func (s *Server) filesAhead(ctx context.Context, cat *store.Catalog, rest time.D
 		if !ok {
 			continue
 		}
-		for _, r := range s.downloadReps() {
-			f := format.Find(r.F)
-			n := sizes.of(f, coll.Count)
-			if n > aheadMost || f.Most > 0 && coll.Count > f.Most {
-				continue
-			}
-			for _, mount := range mounts {
-				if left -= n; left < 0 || ctx.Err() != nil || s.store.Catalog().Version != cat.Version {
-					return
-				}
-				start := time.Now()
-				s.fileAhead(ctx, &call{s: s, root: s.root, mount: mount, cat: cat, coll: coll, rep: r}, f)
-				pauses(ctx, rest*time.Since(start))
-			}
+		if left = s.filesOf(ctx, filesWanted{cat, coll, sizes, rest}, left); left < 0 {
+			return
 		}
 	}
+}
+
+// filesWanted are the files of one collection.
+type filesWanted struct {
+	cat   *store.Catalog
+	coll  *store.Collection
+	sizes *fileSizes
+	rest  time.Duration // as of filesAhead
+}
+
+// filesOf makes the files of one collection, of left bytes at most, and returns how many are left for others; below 0: no more are to be made. What tells of these files
+// does so once all are there.
+func (s *Server) filesOf(ctx context.Context, w filesWanted, left int64) int64 {
+	defer s.downloads.changes.together(w.coll.ID)()
+	for _, r := range s.downloadReps() {
+		f := format.Find(r.F)
+		n := w.sizes.of(f, w.coll.Count)
+		if n > aheadMost || f.Most > 0 && w.coll.Count > f.Most {
+			continue
+		}
+		for _, mount := range mounts {
+			if left -= n; left < 0 || ctx.Err() != nil || s.store.Catalog().Version != w.cat.Version {
+				return -1
+			}
+			start := time.Now()
+			s.fileAhead(ctx, &call{s: s, root: s.root, mount: mount, cat: w.cat, coll: w.coll, rep: r}, f)
+			pauses(ctx, w.rest*time.Since(start))
+		}
+	}
+	return left
 }
 
 // fileAhead makes one file as a request for it would, unless it is there. A failure is left to who asks for it.

@@ -126,7 +126,7 @@ func (c *call) frameKey(p *store.Page, parts *itemsParts) string {
 	for _, is := range [...]bool{p.Prev == "", p.Next == "", len(p.Rows) == 0, p.Matched < 0, parts.list.mark() == "", parts.drawn.mark() == "", len(parts.example.JSON) == 0} {
 		b = strconv.AppendBool(b, is)
 	}
-	b = strconv.AppendUint(append(b, ' '), c.s.filesListed(), 10)
+	b = strconv.AppendUint(append(b, ' '), c.s.filesListed(c.coll.ID), 10)
 	if !c.selects() { // the sizes of files are those of the collection
 		b = strconv.AppendInt(append(b, ' '), int64(p.Matched), 10)
 	}

@@ -80,6 +80,14 @@ func TestKeptSearchesAreWhatIsFound(t *testing.T) {
 	}
 }
 
+// TestSearchesAreKeptOnceThereAreFiles, of which no answer to them tells.
+func TestSearchesAreKeptOnceThereAreFiles(t *testing.T) {
+	t.Parallel()
+	a := serveRegister(t, func(c *config.Config) { c.DataDir = t.TempDir() })
+	a.srv.FilesAhead(t.Context())
+	a.askedBefore("text/xml", string(placename.ExampleRequest("findSteder", false, placename.DefaultBase)))
+}
+
 // TestKeptSearchesAreOfTheQuestion: programs that write the same question in another way and say other things of themselves share its answer; any other question has its own, and
 // so has a message that the answer must name.
 func TestKeptSearchesAreOfTheQuestion(t *testing.T) {

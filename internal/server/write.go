@@ -165,7 +165,7 @@ func (c *call) document(w http.ResponseWriter) error {
 			c.holds, cached = true, "private, no-cache"
 		}
 	}
-	key := docKey{holds: c.holds, root: c.root, path: c.r.URL.Path, query: c.canonical(), f: c.rep.F, lang: c.lang, version: c.cat.Version, files: c.s.filesListed()}
+	key := docKey{holds: c.holds, root: c.root, path: c.r.URL.Path, query: c.canonical(), f: c.rep.F, lang: c.lang, version: c.cat.Version, files: c.s.filesListed("")}
 	d, ok := c.s.docs.Get(key)
 	if !ok {
 		a, err := c.rt.Get(c)
