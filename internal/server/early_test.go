@@ -89,26 +89,29 @@ func TestManyFeaturesBeginBeforeTheyAreMade(t *testing.T) {
 	}
 }
 
-// TestAnswersThatBeganEarlyAreKept asks thrice: the third answer is kept, and tells its length.
+// TestAnswersThatBeganEarlyAreKept asks thrice: the third answer is kept, and tells its length. Where other tests write into the cluster of a database meanwhile, a later one is.
 func TestAnswersThatBeganEarlyAreKept(t *testing.T) {
 	t.Parallel()
 	a := serveHistory(t, func(c *config.Config) { c.Limits.Buffer = 256 << 10 })
 	for _, f := range []string{"json", "csv"} {
 		for _, coding := range []string{"identity", "gzip"} {
-			ask := func(streamed bool) string {
+			ask := func() (body string, streamed bool) {
 				r := a.get(manyOf+"&f="+f, "Accept-Encoding", coding).wants(200)
-				if (r.ContentLength < 0) != streamed {
-					t.Errorf("%s, %s: length %d", f, coding, r.ContentLength)
-				}
+				b := r.Body
 				if coding == "gzip" {
-					return stamped(gunzip(t, r.Body))
+					b = gunzip(t, b)
 				}
-				return stamped(r.Body)
+				return stamped(b), r.ContentLength < 0
 			}
-			first := ask(true)
-			ask(true)
-			if again := ask(false); again != first {
-				t.Errorf("%s, %s: other bytes when it is kept", f, coding)
+			first, streamed := ask()
+			if _, again := ask(); !streamed || !again {
+				t.Errorf("%s, %s: the first answers are not streamed", f, coding)
+			}
+			kept, streamed := ask()
+			for until := time.Now().Add(time.Minute); onPostGIS() && streamed && time.Now().Before(until); kept, streamed = ask() {
+			}
+			if streamed || kept != first {
+				t.Errorf("%s, %s: not kept, or other bytes when it is", f, coding)
 			}
 		}
 	}
