@@ -25,11 +25,10 @@ type columnLimits struct {
 	from   int  // how many features a collection has at least; a statement is fast enough for fewer
 	listed int  // how many rows a statement is told at most to look among
 	wide   int  // how many rows are put in the order of the ids at most, in collections of less than eight times as many; a page of more is found sooner along the ids
-	held   int  // how many records a layer of a register has at least to have them held
 	wait   bool // for tests: a question waits until the values that it needs are in memory
 }
 
-var usualColumns = columnLimits{from: 100, listed: 1024, wide: 4096, held: typeAheadFrom}
+var usualColumns = columnLimits{from: 100, listed: 1024, wide: 4096}
 
 // columnsAgain is how often values that are not at hand are asked for before they are made once more.
 const columnsAgain = 16

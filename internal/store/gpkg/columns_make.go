@@ -16,7 +16,6 @@ type columns struct {
 	tables *columnCache
 	asked  map[string]int  // under typeAhead.mu: for what is not at hand
 	never  map[string]bool // the same: what does not fit, or cannot be made
-	wanted map[string]int  // the same: rows of which heldRows would be made
 	limits columnLimits
 }
 

@@ -104,7 +104,6 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 	if err != nil {
 		return err
 	}
-	held := r.held(f, want, len(rows))
 	b := batches.Get().(*batch)
 	defer b.giveBack()
 	var feature store.Feature
@@ -112,9 +111,7 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 		var n int
 		missing := false
 		err := r.use(ctx, func(c *conn) error {
-			if feature.Rev, err = r.revOf(c); err == nil && held != nil && feature.Rev == r.rev {
-				n, missing = held.read(b, r.rev, rows)
-			} else if err == nil {
+			if feature.Rev, err = r.revOf(c); err == nil {
 				n, missing, err = f.read(c, b, feature.Rev, rows)
 			}
 			return err
@@ -177,7 +174,6 @@ type fetcher struct {
 	fields   []*sqlq.Field
 	geometry bool // in the first column
 	sql      string
-	selected string        // begins statements that give the id, too
 	run      string        // of features whose ids are numbers from one to another; "" where ids are texts
 	version  []*sqlq.Field // of versions: behind the others those that make the id of the feature, or of the version
 }
@@ -212,8 +208,7 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 	from := " FROM " + l.source.Table + " AS " + alias + " WHERE " + l.idExpr(alias)
 	f.sql = "SELECT " + strings.Join(cols, ", ") + from + " = ?"
 	if !l.text {
-		f.selected = "SELECT " + strings.Join(append(cols, l.idExpr(alias)), ", ")
-		f.run = f.selected + from + " BETWEEN ? AND ? ORDER BY " + l.idExpr(alias)
+		f.run = "SELECT " + strings.Join(append(cols, l.idExpr(alias)), ", ") + from + " BETWEEN ? AND ? ORDER BY " + l.idExpr(alias)
 	}
 	return f, nil
 }
