@@ -326,7 +326,7 @@ func (g *searchGroup) tell(coll *store.Collection, props []*store.Property, rows
 				about = append(about, s.Text)
 			}
 		}
-		if period := cells[last:]; len(period) == 2 {
+		if period := cells[last:]; len(period) == 2 && period[0].Text+period[1].Text != "" {
 			about = append(about, strings.TrimSpace(period[0].Text+" – "+period[1].Text))
 		}
 		if len(about) == 0 || coll.Geometry != nil && dimensions[coll.Geometry.Type] == 2 {
