@@ -344,7 +344,7 @@ func many(t *testing.T, n int) (st *gpkg.Store, path string) {
 func TestReloadDuringADownloadGivesTheEarlierStateWhole(t *testing.T) {
 	t.Parallel()
 	st, path := many(t, 30000)
-	a := serveStore(t, st, nil)
+	a := serveStore(t, st, func(c *config.Config) { c.Limits.WriteTimeout, c.Limits.Slowest = time.Minute, 0 }) // the client waits while the data are opened, which takes longer beside others
 	for _, f := range []string{"geojsonseq", "csv", "gml"} {
 		_, want := fetchAs(t, a.URL+"/collections/many/download?f="+f, map[string]string{"Accept-Encoding": "identity"})
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL+"/collections/many/download?f="+f, nil)
