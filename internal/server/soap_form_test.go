@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"html"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -68,31 +69,74 @@ func TestPlaceNamesAreSearchedByForm(t *testing.T) {
 	}
 }
 
-// TestHitsAreToldInTheLanguageOfThePage: no column of hits is called as an element is, and no code or value is told as programs write it.
+// hitTables are searches by form that find something, one of each operation.
+var hitTables = map[string]url.Values{
+	"findSteder": {"Stedsnavn": {"Oslo"}}, "findStedsnavn": {"Stedsnavn": {"Oslo"}}, "findSkrivemaater": {"Stedsnavn": {"Oslo"}}, "findNavnesaker": {"Saksnummer": {"32"}}, "findVedtak": {"Saksnummer": {"32"}},
+	"findSamlevedtak": {"Saksnummer": {"1"}}, "findKartprodukter": {"Utgivelsesaar": {"1990"}}, "findBoeker": {"Soeketekst": {"norske"}},
+	"findStederForMatrikkelenhetreferanse":       {"Kommunenummer": {"Oslo"}, "Gaardsnummer": {"1"}},
+	"findStedsnavnForMatrikkelenhetreferanse":    {"Kommunenummer": {"Oslo"}, "Gaardsnummer": {"1"}},
+	"findSkrivemaaterForMatrikkelenhetreferanse": {"Kommunenummer": {"Oslo"}, "Gaardsnummer": {"1"}},
+}
+
+// TestHitsAreToldInTheLanguageOfThePage: no column of hits is called as an element is, or as another one, and no code, municipality or value is told as programs write it.
 func TestHitsAreToldInTheLanguageOfThePage(t *testing.T) {
 	t.Parallel()
-	a := serveRegister(t, nil)
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, nil)
 	head, cells := regexp.MustCompile(`<th scope="col">([^<]*)`), regexp.MustCompile(`(?s)<tbody>.*</tbody>`)
 	raw := regexp.MustCompile(`^[a-zæøå]|[a-zæøå][A-Z]`)
-	value := regexp.MustCompile(`<td>(true|false|\d{4}-\d\d-\d\d[^<]*|[a-zæøå]+[A-Z][a-zA-Zæøå]*|adressekart|nevneform|vedtatt)</td>`)
-	for operation, f := range map[string]url.Values{"findSteder": {"stedsnavn": {"*berg*"}}, "findStedsnavn": {"stedsnavn": {"*berg*"}}, "findSkrivemaater": {"stedsnavn": {"*berg*"}}, "findNavnesaker": {"saksnummer": {"1"}},
-		"findVedtak": {"saksnummer": {"1"}}, "findSamlevedtak": {"saksnummer": {"1"}}, "findKartprodukter": {"utgivelsesaar": {"1990"}}} {
+	value := regexp.MustCompile(`<td>(true|false|\d{4}-\d\d-\d\d[^<]*|[a-zæøå]+[A-Z][a-zA-Zæøå]*|adressekart|nevneform|vedtatt|0\d{3}(, [^<]*)?)</td>`)
+	for _, op := range placename.TheContract().Operations {
+		f := url.Values{"operation": {op.Name}}
+		maps.Copy(f, hitTables[op.Name])
 		for _, lang := range []string{"nb", "nn", "en"} {
-			f.Set("operation", operation)
 			body := string(a.post("/soap/stedsnavn/v1?f=html&lang="+lang, "application/x-www-form-urlencoded", f.Encode(), "Origin", a.URL).wants(http.StatusOK).Body)
-			columns := head.FindAllStringSubmatch(body, -1)
+			columns, names := head.FindAllStringSubmatch(body, -1), map[string]bool{}
 			if len(columns) < 4 {
-				t.Errorf("%s: %d columns", operation, len(columns))
+				t.Errorf("%s: %d columns", op.Name, len(columns))
 			}
 			for _, m := range columns {
-				if raw.MatchString(m[1]) {
-					t.Errorf("%s in %s: a column is called %s", operation, lang, m[1])
+				if raw.MatchString(m[1]) || names[m[1]] {
+					t.Errorf("%s in %s: a column is called %s", op.Name, lang, m[1])
 				}
+				names[m[1]] = true
 			}
 			for _, v := range value.FindAllString(cells.FindString(body), -1) {
-				t.Errorf("%s in %s: %s", operation, lang, v)
+				t.Errorf("%s in %s: %s", op.Name, lang, v)
 			}
 		}
+	}
+}
+
+// TestHitsBeginWithWhatNamesThem and tell municipalities by name, cadastral units as people write them, and that there are more.
+func TestHitsBeginWithWhatNamesThem(t *testing.T) {
+	t.Parallel()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, nil)
+	for operation, wants := range map[string][]string{
+		"findVedtak":                           {`<th scope="col">Skrivemåter</th><th scope="col">Id</th>`, "<tr><td>Oslo</td><td>321</td>", "<td>Østlandet og Agder</td><td>Oslo</td>"},
+		"findKartprodukter":                    {`<th scope="col">Kartblad</th><th scope="col">Id</th>`},
+		"findStederForMatrikkelenhetreferanse": {`<th scope="col">Kommune</th><th scope="col">Matrikkelnummer</th>`, "<td>Oslo</td><td>0301-1/1</td>"},
+		"findSkrivemaater":                     {`<th scope="col">Stedsnavn</th><th scope="col">Id</th>`},
+	} {
+		f := url.Values{"operation": {operation}}
+		maps.Copy(f, hitTables[operation])
+		body := string(a.post("/soap/stedsnavn/v1?f=html&lang=nb", "application/x-www-form-urlencoded", f.Encode(), "Origin", a.URL).wants(http.StatusOK).Body)
+		for _, want := range wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s: no %s", operation, want)
+			}
+		}
+	}
+	body := string(a.post("/soap/stedsnavn/v1?f=html&lang=nb", "application/x-www-form-urlencoded", "operation=findSteder&NavneobjekttyperIds=kommune", "Origin", a.URL).wants(http.StatusOK).Body)
+	if !strings.Contains(body, "<p>Her er de første 50 treffene. Fyll ut flere felt for å få færre.</p>") {
+		t.Error("a page of the first hits does not tell that there are more")
 	}
 }
 

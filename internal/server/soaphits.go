@@ -16,19 +16,20 @@ import (
 const mostHits = 50
 
 // hitNames are the elements that name a hit, which come first and lead to its page.
-var hitNames = []string{"visningsnavn", "stedsnavn", "skrivemaate", "tittel"}
+var hitNames = []string{"visningsnavn", "stedsnavn", "skrivemaate", "skrivemaater", "tittel", "kartblad"}
 
-// hitTitles are the names of the texts of elements that the form has fields for.
-var hitTitles = map[string]string{"stedsnavn": "name", "skrivemaate": "spelling", "navneobjekttypeId": "type", "stedstatusId": "status", "navnestatusId": "status", "skrivemaatestatusId": "status",
-	"navnesakstatusId": "casestatus", "kommunerIds": "municipality", "spraakId": "language", "vedtaksmyndighetId": "authority", "aar": "year", "saksnummer": "case", "beskrivelse": "description",
-	"vedtattAv": "decided-by", "ident": "ident", "id": "id"}
+// hitTitles are the names of the texts of elements that the form has fields for, or that no property tells.
+var hitTitles = map[string]string{"stedsnavn": "name", "skrivemaate": "spelling", "navneobjekttypeId": "type", "stedstatusId": "status", "stedsnavnSkrivemaatestatusIds": "spelling-statuses",
+	"navnesakstatusId": "casestatus", "kommunerIds": "municipality", "kommuneId": "municipality", "spraakId": "language", "vedtaksmyndighetId": "authority", "aar": "year", "saksnummer": "case",
+	"beskrivelse": "description", "vedtattAv": "decided-by", "matrikkelnummer": "cadastral", "tilleggsopplysning": "remark", "ident": "ident",
+	"id": "id", "skrivemaateId": "id", "vedtakId": "id", "samlevedtakId": "id"}
 
 // unshownHits are the elements that say little to people; they are in the answer as XML.
 var unshownHits = []string{"landId", "geometri", "sortering", "antallTilleggsopplysninger", "antallInterneMerknader", "spraakprioriteringId"}
 
 // hitLists are the code lists of elements.
 var hitLists = map[string]string{"navneobjekttypeId": "navneobjekttype", "stedstatusId": "stedstatus", "navnestatusId": "navnestatus", "skrivemaatestatusId": "skrivemaatestatus",
-	"navnesakstatusId": "navnesakstatus", "kommunerIds": "kommune", "spraakId": "spraak", "vedtaksmyndighetId": "vedtaksmyndighet"}
+	"navnesakstatusId": "navnesakstatus", "kommunerIds": "kommune", "kommuneId": "kommune", "fylkeId": "fylke", "spraakId": "spraak", "vedtaksmyndighetId": "vedtaksmyndighet"}
 
 // hitProperties are the properties of elements that have other names.
 var hitProperties = map[string]string{"registreringsdato": "registrert", "oppdateringsdato": "oppdatert", "produktkodeId": "karttype", "visningsnavnForSted": "visningsnavn",
@@ -71,21 +72,23 @@ func (c *call) hitTitle(element string) string {
 	if p := c.hitProperty(element); p != nil {
 		return c.inLanguage(p.Title).Text
 	}
-	if coll, ok := c.cat.Collection(recordOf[element]); ok {
-		return c.titleOf(coll)
-	}
 	return element
 }
 
 // hitText is the text of an element that tells a property, or nil: codes by their names, and what is true or a time as people write it.
 func (c *call) hitText(f *xmlNode, p *store.Property) string {
 	text, list := f.leaves(), hitLists[f.XMLName.Local]
+	if list == "" && len(f.Children) == 1 { // who decided: a municipality or a county
+		list = hitLists[f.Children[0].XMLName.Local]
+	}
 	if list == "" && p != nil {
 		list, _ = strings.CutPrefix(p.CodeList, "/codelists/")
 	}
 	switch {
 	case text == "":
 		return ""
+	case f.XMLName.Local == "matrikkelnummer":
+		return f.cadastral()
 	case list == "" && p != nil && p.Type == cql2.TypeBool:
 		return c.show(p, text == "true").Text
 	case list == "" && p != nil:
@@ -104,6 +107,18 @@ func (c *call) hitText(f *xmlNode, p *store.Property) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// cadastral writes the number of a cadastral unit as people do, 0301-1/2: farm, holding, leasehold and section, without those that it does not have.
+func (n *xmlNode) cadastral() string {
+	parts := make([]string, len(n.Children))
+	for i := range n.Children {
+		parts[i] = n.Children[i].leaves()
+	}
+	for len(parts) > 2 && parts[len(parts)-1] == "0" {
+		parts = parts[:len(parts)-1]
+	}
+	return parts[0] + "-" + strings.Join(parts[1:], "/")
 }
 
 // child is the first child of that name; nil for none.
