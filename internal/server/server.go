@@ -161,7 +161,7 @@ func New(o Options) (*Server, error) {
 	parts := sharesOf(int64(s.cfg.Limits.Memory))
 	s.caches.SetBudget(parts.caches)
 	s.flight.most = parts.answers
-	fair := fairStore{o.Store, s.turns}
+	fair := newFairStore(o.Store, s.turns)
 	s.store, s.stated = fair, fair
 	s.neighbourly, s.besides = neighboursOf(o.Store, s.turns)
 	s.foresight.begin(o.Store)

@@ -320,14 +320,22 @@ func (t *turns) run(ctx context.Context, c store.Cost, fn func(context.Context) 
 	if !ok { // the server's own questions, such as those of a reload
 		return fn(ctx)
 	}
-	if err := ctx.Err(); err != nil { // of a request that was broken off nothing is asked
+	if err := t.begin(ctx, k); err != nil {
 		return err
 	}
-	if !k.begun.Load() {
-		if err := t.admit(k.owner, k.caller); err != nil {
-			return err
-		}
+	return t.runIn(ctx, c, k, fn)
+}
+
+// begin refuses a question of a request that was broken off, and of one that is the first of too many.
+func (t *turns) begin(ctx context.Context, k *ticket) error {
+	if err := ctx.Err(); err != nil || k.begun.Load() {
+		return err
 	}
+	return t.admit(k.owner, k.caller)
+}
+
+// runIn is run of what has begun.
+func (t *turns) runIn(ctx context.Context, c store.Cost, k *ticket, fn func(context.Context) error) error {
 	if err := t.enter(ctx, c, k); err != nil {
 		return err
 	}
@@ -400,15 +408,35 @@ func (c *call) pay(begun bool) error {
 	return nil
 }
 
-// fairStore is a store whose questions wait for their turns.
+// fairStore is a store whose questions wait for their turns, but for those that it has the answers of.
 type fairStore struct {
 	store.Store
-	turns *turns
+	turns   *turns
+	recalls store.Recalling // the store where it has answers in memory; else nil
+}
+
+func newFairStore(st store.Store, t *turns) fairStore {
+	recalls, _ := st.(store.Recalling)
+	return fairStore{st, t, recalls}
 }
 
 func (s fairStore) Page(ctx context.Context, q store.Query) (p *store.Page, err error) {
-	cost := s.Cost(q)
-	err = s.turns.run(ctx, cost, func(ctx context.Context) error {
+	k, ok := ctx.Value(ticketKey{}).(*ticket)
+	if !ok { // the server's own
+		return s.Store.Page(ctx, q)
+	}
+	if err := s.turns.begin(ctx, k); err != nil {
+		return nil, err
+	}
+	var cost store.Cost
+	if s.recalls == nil {
+		cost = s.Cost(q)
+	} else if p, cost = s.recalls.Recall(q); p != nil {
+		k.begun.Store(true)
+		s.turns.charge(ctx, cost)
+		return p, nil
+	}
+	err = s.turns.runIn(ctx, cost, k, func(ctx context.Context) error {
 		s.turns.charge(ctx, cost)
 		if p, err = s.Store.Page(ctx, q); err == nil {
 			s.turns.chargeRead(ctx, len(p.Features))

@@ -230,3 +230,59 @@ func TestManyFeaturesAreWrittenInTurns(t *testing.T) {
 		}
 	})
 }
+
+// recalling is a store that has pages of one collection in memory; others it never answers.
+type recalling struct{ store.Store }
+
+func (recalling) Recall(q store.Query) (*store.Page, store.Cost) {
+	if q.Collection != "kept" {
+		return nil, store.CostIndexed
+	}
+	return &store.Page{Version: q.Collection}, store.CostIndexed
+}
+
+func (recalling) Page(ctx context.Context, _ store.Query) (*store.Page, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestPagesInMemoryNeedNoTurn: they come while all places are taken, are charged as others are, and are refused where others are.
+func TestPagesInMemoryNeedNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := someTurns(1)
+		x.rates = newRates(1)
+		s := newFairStore(recalling{}, x)
+		page := func(ctx context.Context, collection string) error {
+			p, err := s.Page(context.WithValue(ctx, ticketKey{}, x.newTicket("a", false)), store.Query{Collection: collection})
+			if err == nil && p.Version != collection {
+				t.Errorf("another page: %+v", p)
+			}
+			return err
+		}
+		started, end, _ := x.ask("b", store.CostIndexed, false)
+		if !runs(started) {
+			t.Fatal("no question runs")
+		}
+		if err := page(t.Context(), "kept"); err != nil {
+			t.Errorf("a page in memory waits for the turn of others: %v", err)
+		}
+		if err := page(t.Context(), "other"); problem.Of(err).Kind != problem.Busy {
+			t.Errorf("a page that needs a turn has none: %v", err)
+		}
+		end()
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := page(gone, "kept"); !errors.Is(err, context.Canceled) {
+			t.Errorf("a request that was broken off: %v", err)
+		}
+		n := 0
+		for ; n < 100 && page(t.Context(), "kept") == nil; n++ {
+		}
+		if want := int(x.rates.burst+2) / int(units[store.CostIndexed]); n < want-2 || n > want {
+			t.Errorf("%d pages are answered at a rate for %d", n, want)
+		}
+		if err := page(t.Context(), "kept"); problem.Of(err).Kind != problem.TooMany {
+			t.Errorf("beyond the rate: %v", err)
+		}
+	})
+}

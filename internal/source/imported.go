@@ -305,6 +305,7 @@ var (
 	_ store.Glanced     = (*importedStore)(nil)
 	_ store.Neighbourly = (*importedStore)(nil)
 	_ store.Besides     = (*importedStore)(nil)
+	_ store.Recalling   = (*importedStore)(nil)
 )
 
 // State is that of the copy.
@@ -318,6 +319,11 @@ func (s *importedStore) Glance() (uint64, bool) { return s.Store.(store.Glanced)
 // Neighbours is that of the copy.
 func (s *importedStore) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
 	return s.Store.(store.Neighbourly).Neighbours(ctx, collection, id)
+}
+
+// Recall is that of the copy.
+func (s *importedStore) Recall(q store.Query) (*store.Page, store.Cost) {
+	return s.Store.(store.Recalling).Recall(q)
 }
 
 // Beside is that of the copy.

@@ -129,11 +129,30 @@ func (s *withPast) Page(ctx context.Context, q store.Query) (*store.Page, error)
 	if err != nil {
 		return nil, err
 	}
-	p.Version = s.named(p.Version)
-	if part == s.past {
-		p.Version = s.Catalog().Version
-	}
+	p.Version = s.versionOf(part, p)
 	return p, nil
+}
+
+// versionOf is the version of the catalog of which a page of a part is.
+func (s *withPast) versionOf(part store.Store, p *store.Page) string {
+	if now := s.Store.Catalog(); part == s.past || now.Version == p.Version {
+		return s.merged(now).Version
+	}
+	return s.named(p.Version)
+}
+
+// Recall is that of the part that has the collection.
+func (s *withPast) Recall(q store.Query) (*store.Page, store.Cost) {
+	part := s.part(q.Collection)
+	n, ok := part.(store.Recalling)
+	if !ok {
+		return nil, part.Cost(q)
+	}
+	p, cost := n.Recall(q)
+	if p != nil {
+		p.Version = s.versionOf(part, p)
+	}
+	return p, cost
 }
 
 func (s *withPast) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
@@ -217,6 +236,7 @@ var (
 	_ store.Neighbourly = (*withPast)(nil)
 	_ store.Foreseeing  = pastOfDatabase{}
 	_ store.Besides     = (*withPast)(nil)
+	_ store.Recalling   = (*withPast)(nil)
 )
 
 // Mark is that of the data; rows of the history stay as they are.

@@ -84,6 +84,13 @@ type Besides interface {
 	Beside(collection, id string) (row Row, prev, next string, ok bool)
 }
 
+// Recalling is a Store that has the answers to some questions in memory.
+type Recalling interface {
+	// Recall returns what Page would where memory alone tells it and a few hundred rows at most are looked at: in some microseconds, and waiting for nothing. Else, and
+	// of what Page refuses, the page is nil. The class is that of q, as Cost tells it, either way.
+	Recall(q Query) (*Page, Cost)
+}
+
 // NeighboursByPages is Neighbours of any Store.
 func NeighboursByPages(ctx context.Context, st Store, collection, id string) (row Row, prev, next string, err error) {
 	q := Query{Collection: collection, Limit: 1, Cursor: CursorAt(id, true), Count: CountNone}

@@ -18,14 +18,29 @@ type hits struct {
 	exact bool // all of them match; else all that match are among them
 }
 
+// candidates are the rows, of which all match.
+func (h *hits) candidates(l *layer) *candidates {
+	s := &candidates{l: l, ids: h.ids, rows: make([]entry, len(h.rows))}
+	for i, r := range h.rows {
+		s.rows[i] = entry{int64(r), cql2.True}
+	}
+	return s
+}
+
 // columnSearch asks tables of values.
 type columnSearch struct {
 	rev   *revision
 	l     *layer
 	begin bool // what is not at hand is made
+	few   int  // how many rows are listed at most; 0: as many as limits say
 }
 
-func (x *columnSearch) most() int { return max(x.rev.columns.limits.wide, x.l.Count/8) }
+func (x *columnSearch) most() int {
+	if x.few > 0 {
+		return x.few
+	}
+	return max(x.rev.columns.limits.wide, x.l.Count/8)
+}
 
 // find returns the rows for a filter; false where tables tell nothing, or are not at hand.
 func (x *columnSearch) find(e cql2.Expr) (hits, bool) {
@@ -252,11 +267,7 @@ func (qu *question) byColumns(ctx context.Context, c *conn, p *store.Page) (bool
 		}
 		return false, nil
 	case qu.takesAll(h):
-		rows := &candidates{c: c, l: qu.l, ids: h.ids, rows: make([]entry, len(h.rows))}
-		for i, r := range h.rows {
-			rows.rows[i] = entry{int64(r), cql2.True}
-		}
-		err := rows.page(ctx, qu, p)
+		err := h.candidates(qu.l).page(ctx, qu, p)
 		return err == nil, err
 	case h.count > qu.rev.columns.limits.listed:
 		return false, nil

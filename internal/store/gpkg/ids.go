@@ -22,6 +22,12 @@ func (qu *question) byIDs(_ context.Context, c *conn, p *store.Page) (bool, erro
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
+	qu.pageOf(ids, p)
+	return true, nil
+}
+
+// pageOf fills the page from the ids of all rows.
+func (qu *question) pageOf(ids *rowIDs, p *store.Page) {
 	from, to, n := 0, 0, ids.len()
 	skip, back := max(qu.q.Offset, 0), qu.place != nil && qu.place.Back
 	if qu.place != nil {
@@ -41,7 +47,7 @@ func (qu *question) byIDs(_ context.Context, c *conn, p *store.Page) (bool, erro
 		p.Matched = n
 	}
 	if from == to {
-		return true, nil
+		return
 	}
 	p.Rows = make([]store.Row, 0, to-from)
 	for i := from; i < to; i++ {
@@ -53,5 +59,4 @@ func (qu *question) byIDs(_ context.Context, c *conn, p *store.Page) (bool, erro
 	if from > 0 {
 		p.Prev = qu.cursor(found{id: p.Rows[0].ID}, true)
 	}
-	return true, nil
 }

@@ -316,27 +316,37 @@ func reachOf(bounds []orb.Bound, pad float64) orb.Bound {
 
 // byPlaces answers from the envelopes in memory; false when somebody has changed the file, or envelopes tell nothing of the filter.
 func (qu *question) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool, error) {
-	l, g := qu.l, qu.l.source.Geometry
-	t := qu.rev.places(l)
+	t := qu.rev.places(qu.l)
 	if t == nil {
-		return false, nil
-	}
-	b := cql2.NewBounds(qu.q.Filter, g.Name, g.CRS, g.Pad)
-	if b == nil {
 		return false, nil
 	}
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
-	rows, ok := t.find(qu.reach, maxCandidates, b)
-	if !ok {
-		return false, nil
+	s, err := qu.placed(t, maxCandidates)
+	if s == nil || err != nil {
+		return false, err
 	}
-	s := &candidates{c: c, l: l, matcher: cql2.NewMatcher(qu.q.Filter), rows: rows, ids: t.ids, places: t}
-	s.rec = newPlaceRecord(ctx, c, l)
+	s.rec = newPlaceRecord(ctx, c, qu.l)
+	err = s.page(ctx, qu, p)
+	return err == nil, err
+}
+
+// placed returns the rows that may match, of a question that is about places, without a record to test them by; nil where envelopes tell nothing of the filter, or of more than most.
+func (qu *question) placed(t *placeTable, most int) (*candidates, error) {
+	g := qu.l.source.Geometry
+	b := cql2.NewBounds(qu.q.Filter, g.Name, g.CRS, g.Pad)
+	if b == nil {
+		return nil, nil
+	}
+	rows, ok := t.find(qu.reach, most, b)
+	if !ok {
+		return nil, nil
+	}
+	s := &candidates{l: qu.l, matcher: cql2.NewMatcher(qu.q.Filter), rows: rows, ids: t.ids, places: t}
 	if len(t.none) > 0 {
 		if match, err := s.takesMissing(); err != nil {
-			return false, err
+			return nil, err
 		} else if match {
 			for _, place := range t.none {
 				s.rows = append(s.rows, entry{int64(place), cql2.True})
@@ -344,6 +354,5 @@ func (qu *question) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool,
 		}
 	}
 	slices.SortFunc(s.rows, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
-	err := s.page(ctx, qu, p)
-	return err == nil, err
+	return s, nil
 }
