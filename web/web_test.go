@@ -355,7 +355,7 @@ func TestTemplatesHoldNothingInlineAndNothingFromElsewhere(t *testing.T) {
 func TestTemplatesDefineEveryPage(t *testing.T) {
 	t.Parallel()
 	funcs := template.FuncMap{}
-	for _, name := range []string{"number", "join", "json", "degrees", "sentence", "shape", "unit", "xml"} {
+	for _, name := range []string{"breakable", "crs", "number", "join", "json", "degrees", "sentence", "shape", "unit", "xml"} {
 		funcs[name] = func(...any) string { return "" }
 	}
 	tmpl, err := template.New("").Funcs(funcs).ParseFS(web.Templates, "templates/*.html")

@@ -109,9 +109,11 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 			continue
 		}
 		if b := q.box(at, w); q.few && !l.beside && !b.Pad(leastLeader).Contains(l.at) {
+			end := orb.Point{min(max(l.at[0], b.Min[0]), b.Max[0]), min(max(l.at[1], b.Min[1]), b.Max[1])}
 			d.b = append(d.b, `<path class="leader" d="`...)
-			d.path(orb.Ring{l.at, {min(max(l.at[0], b.Min[0]), b.Max[0]), min(max(l.at[1], b.Min[1]), b.Max[1])}}, false)
+			d.path(orb.Ring{l.at, end}, false)
 			d.b = append(d.b, `"/>`...)
+			q.lead(l.at, end)
 		}
 		if wide {
 			wides++
@@ -140,6 +142,7 @@ type placer struct {
 	size  float64
 	few   bool // then a name may stand beside its feature
 	taken []orb.Bound
+	lines []orb.Bound // pieces of lines to names
 }
 
 // landOf are the parts of areas that names would cover, in pixels and coarse.
@@ -175,10 +178,24 @@ func (q *placer) free(at orb.Point, w, apart float64) bool {
 	return b.Min[0] >= 0 && b.Min[1] >= 0 && b.Max[0] <= float64(q.width) && b.Max[1] <= foot && !q.meets(b.Pad(apart))
 }
 
-// meets reports whether a box touches a name.
-func (q *placer) meets(b orb.Bound) bool {
-	for i := range q.taken {
-		if t := &q.taken[i]; t.Min[0] <= b.Max[0] && b.Min[0] <= t.Max[0] && t.Min[1] <= b.Max[1] && b.Min[1] <= t.Max[1] {
+// lead keeps the room of a line to a name.
+func (q *placer) lead(a, b orb.Point) {
+	const pieces = 12
+	at := func(i int) orb.Point {
+		t := float64(i) / pieces
+		return orb.Point{a[0] + t*(b[0]-a[0]), a[1] + t*(b[1]-a[1])}
+	}
+	for i := range pieces {
+		q.lines = append(q.lines, orb.MultiPoint{at(i), at(i + 1)}.Bound().Pad(leastLeader/2))
+	}
+}
+
+// meets reports whether a box touches a name, or a line to one.
+func (q *placer) meets(b orb.Bound) bool { return touches(q.taken, b) || touches(q.lines, b) }
+
+func touches(taken []orb.Bound, b orb.Bound) bool {
+	for i := range taken {
+		if t := &taken[i]; t.Min[0] <= b.Max[0] && b.Min[0] <= t.Max[0] && t.Min[1] <= b.Max[1] && b.Min[1] <= t.Max[1] {
 			return true
 		}
 	}
@@ -253,12 +270,12 @@ func (q *placer) away(l *label, w float64, outside bool) (orb.Point, bool) {
 	return orb.Point{}, false
 }
 
-// crosses reports whether a line goes over a name.
+// crosses reports whether a line goes over a name, or over a line to one.
 func (q *placer) crosses(a, b orb.Point) bool {
 	const steps = 40
 	for i := range steps {
 		t := float64(i) / steps
-		if p := (orb.Point{a[0] + t*(b[0]-a[0]), a[1] + t*(b[1]-a[1])}); slices.ContainsFunc(q.taken, func(t orb.Bound) bool { return t.Contains(p) }) {
+		if p := (orb.Point{a[0] + t*(b[0]-a[0]), a[1] + t*(b[1]-a[1])}); slices.ContainsFunc(q.taken, func(t orb.Bound) bool { return t.Contains(p) }) || slices.ContainsFunc(q.lines, func(t orb.Bound) bool { return t.Contains(p) }) {
 			return true
 		}
 	}

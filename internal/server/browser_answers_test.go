@@ -14,7 +14,7 @@ import (
 // answeredForms sends forms and looks at what comes back, on a small screen, light and dark: nothing that axe-core finds, nothing wider than the screen, and
 // nothing in the console. Pages that are answers to GET have been opened before.
 func answeredForms(t *testing.T, ctx context.Context, s site, checks string, haveAxe bool) {
-	k, yes := keyboard{newTab(t, ctx, true, checks), t}, true
+	k := keyboard{newTab(t, ctx, true, checks), t}
 	for _, f := range []struct {
 		name, path, fill string // what is typed into the form, called form
 		status           int    // of the page that follows; 0: the page stays, and tells the outcome in place
@@ -36,16 +36,7 @@ func answeredForms(t *testing.T, ctx context.Context, s site, checks string, hav
 				a = s.keyed
 			}
 			k.visit(w, a.URL+f.path+"&lang=nb", http.StatusOK)
-			send := `(() => { const form = document.querySelector("main form[method=post]"); ` + f.fill + `; form.querySelector("button").click(); })()`
-			if f.status == 0 {
-				send += `; new Promise((done) => { const look = () => { const o = document.querySelector(".outcome:not([hidden])"); o && !o.querySelector("progress") ? done() : setTimeout(look, 20); }; look(); })`
-				if err := k.ask(send, nil); err != nil {
-					t.Fatalf("%s: %v", f.name, err)
-				}
-			} else if status, err := k.load(chromedp.Steps(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-				_, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{Expression: send, ContextID: k.world, UserGesture: &yes})
-				return err
-			}))); err != nil || status != f.status {
+			if status, err := k.post(f.fill, f.status == 0); err != nil || status != f.status {
 				t.Fatalf("%s: status %d, want %d: %v", f.name, status, f.status, err)
 			}
 			w.noScript = false // for axe-core, which needs timers
@@ -79,6 +70,19 @@ func answeredForms(t *testing.T, ctx context.Context, s site, checks string, hav
 			}
 		}
 	}
+}
+
+// post fills in the form of the page that is posted, called form, and sends it. It returns the status of the page that follows; one that stays tells the
+// outcome in place, which is waited for, and its status is 0.
+func (b *tab) post(fill string, stays bool) (int, error) {
+	yes, send := true, `(() => { const form = document.querySelector("main form[method=post]"); `+fill+`; form.querySelector("button").click(); })()`
+	if stays {
+		return 0, b.ask(send+`; new Promise((done) => { const look = () => { const o = document.querySelector(".outcome:not([hidden])"); o && !o.querySelector("progress") ? done() : setTimeout(look, 20); }; look(); })`, nil)
+	}
+	return b.load(chromedp.Steps(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{Expression: send, ContextID: b.world, UserGesture: &yes})
+		return err
+	})))
 }
 
 // wideTables opens a page of features with all that they have: on a large screen titles keep their words together, and on paper no column is cut.

@@ -10,10 +10,11 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// TestGallery takes pictures of every kind of page into the folder GRENSE_SCREENSHOTS, with a page that shows them all. It is for people to look at:
-// nothing is compared.
+// TestGallery takes pictures of every kind of page into the folder GRENSE_SCREENSHOTS, with a page that shows them all, and of what pages show once
+// something was asked or done. It is for people to look at: nothing is compared. GRENSE_TEST_PAGE names pictures to take, with commas between.
 func TestGallery(t *testing.T) {
 	dir := os.Getenv("GRENSE_SCREENSHOTS")
 	if dir == "" {
@@ -25,59 +26,156 @@ func TestGallery(t *testing.T) {
 	ctx := chromium(t)
 	checks, _ := script(t)
 	s := newSite(t)
-	b := newTab(t, ctx, true, checks)
-	looks := []struct {
+	g := &gallery{tab: newTab(t, ctx, true, checks), t: t, dir: dir}
+	for _, k := range pageKinds {
+		v := visit{k, reader{who: "open", lang: "nb"}, s.open}
+		g.add(scene{name: k.name, address: v.address(), status: v.status()})
+		if k.name == "landing" || k.name == "items" || k.name == "item" || k.name == "collection" {
+			v = visit{k, reader{who: "keyless", lang: "nb"}, s.keyed}
+			g.add(scene{name: k.name + "-keyless", address: v.address(), status: v.status()})
+		}
+	}
+	for _, x := range append(scenes(s), workedScenes(t)...) {
+		x.address += "&lang=nb"
+		g.add(x)
+	}
+	g.index.WriteString("</body></html>\n")
+	head := "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Pages of Grense</title></head><body>\n"
+	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte(head+g.index.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("open %s", filepath.Join(dir, "index.html"))
+}
+
+// scene is a page as somebody meets it.
+type scene struct {
+	name, address string
+	status        int    // of the page at the address; 0 for 200
+	fill          string // typed into the form that the page posts, as (*tab).post has it; "" posts nothing
+	stays         bool   // the outcome is told in place
+}
+
+// scenes are pages that show more than those of pageKinds: what was searched, and what forms answer.
+func scenes(s site) (out []scene) {
+	open := func(name, path, fill string) {
+		out = append(out, scene{name: name, address: s.open.URL + path, fill: fill})
+	}
+	open("search-many", "/search?f=html&q=nes", "")
+	open("search-none", "/search?f=html&q=Atlantis", "")
+	open("search-coordinate", "/search?f=html&q=59.9+10.7", "")
+	open("items-searched", "/collections/kommuner/items?f=html&q=nes&fylke_nr=34", "")
+	open("places-searched", "/collections/stedsnavn/items?f=html&q=os&limit=10", "")
+	for operation, fill := range map[string]string{"findSteder": `form.elements.Stedsnavn.value = "os*"`, "findStedsnavn": `form.elements.Stedsnavn.value = "os*"`,
+		"findBoeker": `form.elements.Soeketekst.value = "norske"`, "findNavnesaker": `form.elements.Saksnummer.value = "1"`} {
+		open("soap-"+operation, "/soap/stedsnavn/v1?f=html&operation="+operation, fill)
+	}
+	open("soap-refused", "/soap/stedsnavn/v1?f=html", `form.elements.Stedsnavn.value = "*"; form.elements.KommunerIds.value = "Atlantis"`)
+	open("soap-none", "/soap/stedsnavn/v1?f=html&operation=findSteder", `form.elements.Stedsnavn.value = "Atlantis"`)
+	for name, value := range map[string]string{"process-results": "navn", "process-refused": "x"} {
+		out = append(out, scene{name: name, address: s.open.URL + "/processes/get-distinct-values?f=html", fill: `form.elements.queryable.value = "` + value + `"`, stays: true})
+	}
+	out = append(out, scene{name: "bad-filter", address: s.open.URL + "/collections/kommuner/items?f=html&filter=navn+LIK+%27S%25%27&areal_km2=stor", status: 400},
+		scene{name: "bad-search", address: s.open.URL + "/search?f=html&q=", status: 400},
+		scene{name: "key-wrong", address: s.keyed.URL + "/key?f=html", fill: `form.elements.key.value = "grense_wrong"`})
+	slices.SortFunc(out, func(a, b scene) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+// workedScenes are of a server that has had work: changes in its data, and jobs that run, have ended and have failed.
+func workedScenes(t *testing.T) []scene {
+	t.Helper()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "worked.gpkg")
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, nil)
+	record := func() {
+		if err := a.srv.RecordChanges(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record()
+	if err := sqlitex.ExecuteScript(writable(t, path), "UPDATE kommuner SET navn = 'Nye Asker' WHERE nr = '3203'; DELETE FROM kommuner WHERE nr = '1144';"+
+		"UPDATE fylker SET navn = 'Viken' WHERE nr = '32';", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.srv.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	record()
+	out := []scene{{name: "worked-changes", address: a.URL + "/changes?f=html&limit=20"}, {name: "worked-changes-latest", address: a.URL + "/changes/latest?f=html"}}
+	for _, j := range []struct{ process, inputs, until string }{
+		{"enrich-table", `{"table":"name,lon,lat\nOslo,10.75,59.91\nnowhere,2,61\n"}`, "successful"},
+		{"echo", `{"string":{"href":"http://192.0.2.1/x"}}`, "failed"}, {"echo", `{"string":"x","pause":60}`, "running"}} {
+		job := a.send("/processes/"+j.process+"/execution", `{"inputs":`+j.inputs+`}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
+		a.until(job, j.until)
+		out = append(out, scene{name: "worked-job-" + j.until, address: job + "?f=html"})
+	}
+	return append(out, scene{name: "worked-jobs", address: a.URL + "/jobs?f=html"})
+}
+
+// gallery takes pictures into a folder.
+type gallery struct {
+	*tab
+	t     *testing.T
+	dir   string
+	index strings.Builder
+}
+
+// add takes the pictures of a page.
+func (g *gallery) add(x scene) {
+	if only := os.Getenv("GRENSE_TEST_PAGE"); only != "" && !slices.Contains(strings.Split(only, ","), x.name) {
+		return
+	}
+	fmt.Fprintf(&g.index, "<h2>%s <a href=%q>%s</a></h2>\n<p>", x.name, x.address, html.EscapeString(x.address))
+	for _, l := range []struct {
 		name string
 		w    window
 	}{
 		{"desk-light", window{width: 1440, height: 900}},
 		{"desk-dark", window{width: 1440, height: 900, dark: true}},
-		{"phone-light", window{width: 360, height: 740}},
-		{"phone-dark", window{width: 360, height: 740, dark: true}},
+		{"phone-light", phone},
+		{"phone-dark", window{width: phone.width, height: phone.height, dark: true}},
 		{"print", window{width: 720, height: 1018, print: true}}, // A4 within its margins
-	}
-	printed := []string{"landing", "collection", "items-filtered", "item", "codelist"}
-	var index strings.Builder
-	index.WriteString("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Pages of Grense</title></head><body>\n")
-	picture := func(name string, v visit) {
-		fmt.Fprintf(&index, "<h2>%s <a href=%q>%s</a></h2>\n<p>", name, v.kind.path, html.EscapeString(v.kind.path))
-		for _, l := range looks {
-			if l.w.print && !slices.Contains(printed, name) {
-				continue
-			}
-			status, err := b.open(l.w, v.address())
-			if err != nil || status != v.status() {
-				t.Errorf("%s: status %d: %v", v.address(), status, err)
-				continue
-			}
-			if err := b.ask("mapShown()", nil); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-				continue
-			}
-			file := name + "-" + l.name + ".png"
-			if err := os.WriteFile(filepath.Join(dir, file), png, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintf(&index, "<a href=%q><img src=%q alt=%q width=\"%d\" loading=\"lazy\"></a>\n", file, file, l.name, l.w.width/4)
-		}
-		index.WriteString("</p>\n")
-	}
-	for _, k := range pageKinds {
-		if only := os.Getenv("GRENSE_TEST_PAGE"); only != "" && !slices.Contains(strings.Split(only, ","), k.name) { // while these are worked on
+	} {
+		png, err := g.picture(x, l.w)
+		if err != nil {
+			g.t.Errorf("%s, %s: %v", x.name, l.name, err)
 			continue
 		}
-		picture(k.name, visit{k, reader{who: "open", lang: "nb"}, s.open})
-		if k.name == "landing" || k.name == "items" || k.name == "item" || k.name == "collection" {
-			picture(k.name+"-keyless", visit{k, reader{who: "keyless", lang: "nb"}, s.keyed})
+		file := x.name + "-" + l.name + ".png"
+		if err := os.WriteFile(filepath.Join(g.dir, file), png, 0o644); err != nil {
+			g.t.Fatal(err)
+		}
+		fmt.Fprintf(&g.index, "<a href=%q><img src=%q alt=%q width=\"%d\" loading=\"lazy\"></a>\n", file, file, l.name, l.w.width/4)
+	}
+	g.index.WriteString("</p>\n")
+}
+
+// picture takes one picture of the whole page.
+func (g *gallery) picture(x scene, w window) ([]byte, error) {
+	status, err := g.open(w, x.address)
+	if err != nil || status != max(x.status, 200) {
+		return nil, fmt.Errorf("status %d: %v", status, err)
+	}
+	if x.fill != "" {
+		if _, err := g.post(x.fill, x.stays); err != nil {
+			return nil, err
 		}
 	}
-	index.WriteString("</body></html>\n")
-	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte(index.String()), 0o644); err != nil {
-		t.Fatal(err)
+	if err := g.ask("mapShown()", nil); err != nil {
+		return nil, err
 	}
-	t.Logf("open %s", filepath.Join(dir, "index.html"))
+	if err := g.ask("scrollTo(0, 0)", nil); err != nil {
+		return nil, err
+	}
+	return chromedp.Run(g.ctx, chromedp.FullScreenshot(100))
 }

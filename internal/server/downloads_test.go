@@ -140,7 +140,7 @@ func TestLinksToOnePageAreNamedSo(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	page := string(a.get("/collections/kommuner/items?f=html&lang=en&limit=3").wants(200).Body)
-	if !strings.Contains(page, "This page of results as:") || strings.Contains(page, "This page as:") {
+	if !strings.Contains(page, "Only this page as:") || strings.Contains(page, "This page as:") {
 		t.Error("the page of items names its links as if they led to all")
 	}
 	var doc struct {

@@ -68,10 +68,10 @@ func (c *checker) fault(format string, args ...any) {
 }
 
 var (
-	voidElements   = strings.Fields("br hr img input link meta")
+	voidElements   = strings.Fields("br hr img input link meta wbr")
 	normalElements = strings.Fields("html head title body header nav main footer section a p h1 h2 h3 h4 ul ol li dl dt dd div span code pre strong table caption thead tbody tr th td " +
 		"form fieldset legend label button select option textarea details summary script svg g path text figure figcaption time")
-	phrasing = strings.Fields("a span code strong br img input select option button label textarea time") // what a p may hold
+	phrasing = strings.Fields("a span code strong br img input select option button label textarea time wbr") // what a p may hold
 	parents  = map[string]string{"li": "ul ol", "dt": "dl", "dd": "dl", "tr": "thead tbody", "th": "tr", "td": "tr", "caption": "table", "thead": "table", "tbody": "table",
 		"option": "select", "summary": "details", "legend": "fieldset", "main": "body", "title": "head a", "meta": "head"}
 )

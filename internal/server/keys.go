@@ -175,6 +175,9 @@ func (c *call) setCookie(w http.ResponseWriter, value string, age int) {
 // redirect goes to the page that the form came from, if that is one of ours, else to the collections.
 func (c *call) redirect(w http.ResponseWriter) error {
 	to := c.base() + "/collections"
+	if c.r.URL.Query().Has("lang") {
+		to += "?lang=" + c.lang
+	}
 	if next := c.params.(*keyParams).next; ours(next, c.root) {
 		to = next
 	}

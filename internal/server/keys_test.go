@@ -109,7 +109,7 @@ func TestPageWithoutKeyShowsFormAndSchemaButNoData(t *testing.T) {
 	a := keyed(t)
 	r := a.get("/v1/collections/kommuner/items?f=html").wants(401)
 	page := string(r.Body)
-	for _, want := range []string{"<form", `action="/v1/key"`, `name="key"`, "areal_km2", "Kommuner"} {
+	for _, want := range []string{"<form", `action="/v1/key?lang=nb"`, `name="key"`, "areal_km2", "Kommuner"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -164,6 +164,21 @@ func TestKeyFormSetsTheCookie(t *testing.T) {
 	}
 	if res := post(url.Values{"key": {strings.Repeat("x", 10000)}}); res.StatusCode != 400 {
 		t.Errorf("a long form: %d", res.StatusCode)
+	}
+}
+
+func TestKeyFormKeepsTheLanguage(t *testing.T) {
+	t.Parallel()
+	a := keyed(t)
+	if page := string(a.get("/key?f=html&lang=nn").wants(200).Body); !strings.Contains(page, `action="/key?lang=nn"`) {
+		t.Error("the form goes to a page in another language")
+	}
+	form := "application/x-www-form-urlencoded"
+	if page := string(a.post("/key?lang=nn", form, "key=wrong", "Accept-Language", "en").wants(401).Body); !strings.Contains(page, "<html lang=\"nn") {
+		t.Errorf("after a wrong key: %.300s", page)
+	}
+	if to := a.post("/key?lang=nn", form, "key="+a.key, "Accept-Language", "en").wants(303).Header.Get("Location"); to != "/collections?lang=nn" {
+		t.Errorf("after a key: %s", to)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/config"
+	"grense/internal/crs"
 	"grense/internal/problem"
 	"grense/web"
 )
@@ -246,7 +247,7 @@ var plainText = regexp.MustCompile(`\{\{\$?\.T "([^"{}]*)"\}\}`)
 
 // templatesIn parses the templates with the texts of a language in their places. All of them stand where text or a quoted attribute does.
 func templatesIn(lang string) (*template.Template, error) {
-	t := template.New("").Funcs(template.FuncMap{"number": number, "join": strings.Join, "json": indented, "sentence": sentence, "unit": unitText.Replace, "xml": indentXML, "shape": shapeOf})
+	t := template.New("").Funcs(template.FuncMap{"number": number, "join": strings.Join, "json": indented, "sentence": sentence, "unit": unitText.Replace, "xml": indentXML, "shape": shapeOf, "breakable": breakable, "crs": crsText})
 	err := fs.WalkDir(web.Templates, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -264,6 +265,20 @@ func templatesIn(lang string) (*template.Template, error) {
 		return nil, fmt.Errorf("server: templates: %w", err)
 	}
 	return t, nil
+}
+
+// breakable is an address that may go on in another line before each of its parts.
+func breakable(address string) template.HTML {
+	s := strings.NewReplacer("//", "//", "/", "/<wbr>", "&amp;", "<wbr>&amp;").Replace(template.HTMLEscapeString(address))
+	return template.HTML(strings.TrimSuffix(s, "<wbr>"))
+}
+
+// crsText is what people call a coordinate reference system by its URI: EPSG:25833.
+func crsText(uri string) string {
+	if id, ok := crs.Parse(uri); ok {
+		return id.String()
+	}
+	return uri
 }
 
 // unitText writes the powers of a unit (UCUM) for people: km2 becomes km².

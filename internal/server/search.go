@@ -69,12 +69,13 @@ type searchGroup struct {
 	one string // what one of them is called
 }
 
-// searchHit is a feature that was found. About is its type and where it lies.
+// searchHit is a feature that was found. About is its type and where it lies; Shown is as much of that as a reader needs who sees the group.
 type searchHit struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
 	Lang  string `json:"lang,omitempty"`
 	About string `json:"about"`
+	Shown string `json:"-"`
 	Href  string `json:"href"`
 }
 
@@ -333,10 +334,16 @@ func (g *searchGroup) tell(coll *store.Collection, props []*store.Property, rows
 			about = slices.Insert(about, 0, g.one)
 		}
 		h.About = strings.Join(about, ", ")
+		h.Shown = h.About
 		for _, more := range []string{g.Title, h.ID} {
 			if alike[[2]string{h.Name, h.About}] && !slices.Contains(about, more) {
-				h.About += ", " + more
+				if h.About += ", " + more; more != g.Title {
+					h.Shown += ", " + more
+				}
 			}
+		}
+		if h.Shown == g.Title {
+			h.Shown = ""
 		}
 		alike[[2]string{h.Name, h.About}] = true
 	}

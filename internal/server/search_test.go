@@ -20,6 +20,9 @@ func TestVersionsAreToldByTheirPeriod(t *testing.T) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
+	if again := `, Stedsnavn</span>`; strings.Contains(body, again) || !strings.Contains(string(serve(t, path, nil).get("/search?f=json&lang=nb&q=oslo").wants(200).Body), ", Stedsnavn\"") {
+		t.Errorf("hits repeat the heading above them, or suggestions lack it")
+	}
 }
 
 func TestOneSearchFindsDivisionsFirst(t *testing.T) {

@@ -207,7 +207,7 @@ export default async function start(figure) {
   const home = () => {
     const l = last.limits, whole = [last.x + l.minTileCol * last.side, last.y - (l.maxTileRow + 1) * last.side, last.x + (l.maxTileCol + 1) * last.side, last.y - l.minTileRow * last.side];
     const v = text.view ? text.view.split(",").map(Number) : whole;
-    const res = Math.max((v[2] - v[0]) / width, (v[3] - v[1]) / height) * (text.view ? 1.6 : 1.06);
+    const res = Math.max((v[2] - v[0]) / width, (v[3] - v[1]) / height) * (text.view ? 1.6 : 1.1);
     return { x: (v[0] + v[2]) / 2, y: (v[1] + v[3]) / 2, res: Math.max(res, last.cell / 4), whole };
   };
   let width = 0, height = 0, at, paint, chosen = text.id ? { layer: Object.keys(names).find((n) => !names[n].ground), id: text.id } : null, moved = false, waiting = 0;
@@ -330,7 +330,7 @@ export default async function start(figure) {
 
   // Names, after those that come first the largest areas; what does not fit is left out until the map is larger. In a crowd few are wider than their areas.
   const drawNames = (g, list) => {
-    const taken = [];
+    const taken = [[0, 0, 48, 120], [0, height - 36, 170, height]]; // by buttons and scale
     g.textAlign = "center";
     g.textBaseline = "middle";
     const rank = (n) => (chosen?.id === n.f.id ? 2 : n.first ? 1 : 0), few = list.length <= 20;
@@ -341,8 +341,9 @@ export default async function start(figure) {
       const here = chosen?.id === n.f.id && chosen.layer === n.layer;
       g.font = `${here ? 600 : 400} ${n.size > 60000 ? 15 : 12.5}px system-ui, sans-serif`;
       const w = g.measureText(n.f.name).width + 8, h = 18, y = n.f.kind === 1 ? n.y - 11 : n.y;
-      if (!here && (n.x - w / 2 < 0 || n.x + w / 2 > width)) continue;
-      const b = [n.x - w / 2, y - h / 2, n.x + w / 2, y + h / 2], wide = !few && !rank(n) && n.room < w * .75, apart = wide ? 14 : 0;
+      const b = [n.x - w / 2, y - h / 2, n.x + w / 2, y + h / 2];
+      if (!here && (b[0] < 0 || b[1] < 0 || b[2] > width || b[3] > height)) continue;
+      const wide = !few && !rank(n) && n.room < w * .75, apart = wide ? 14 : 0;
       if (wide && over > 30 || taken.some((t) => b[0] < t[2] + apart && b[2] > t[0] - apart && b[1] < t[3] + apart && b[3] > t[1] - apart)) continue;
       if (wide) over++;
       taken.push(b);

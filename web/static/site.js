@@ -233,5 +233,5 @@ for (const code of document.querySelectorAll(".copies code")) {
       getSelection().selectAllChildren(code);
     }
   });
-  code.after(b, done);
+  code.after(" ", b, done);
 }

@@ -74,8 +74,8 @@ const narrow = () => {
   return [`scrolls sideways at ${width} px: ${document.documentElement.scrollWidth} px, by ${[...new Set(wide.map(nameOf))].slice(0, 4).join(", ")}`];
 };
 
-// unbroken gives the words of labels of tables that do not fit on a line.
-const unbroken = () => [...document.querySelectorAll(".properties th")].flatMap((e) => [...e.textContent.matchAll(/[^\s-]+/g)].filter((m) => {
+// unbroken gives the words of labels, names and times in tables that do not fit on a line.
+const unbroken = () => [...document.querySelectorAll(".properties th, td time, .stack code")].flatMap((e) => [...e.textContent.matchAll(/[^\s-]+/g)].filter((m) => {
   const r = document.createRange(), text = document.createTreeWalker(e, NodeFilter.SHOW_TEXT).nextNode();
   r.setStart(text, m.index);
   r.setEnd(text, m.index + m[0].length);
