@@ -142,7 +142,8 @@ type placer struct {
 	size  float64
 	few   bool // then a name may stand beside its feature
 	taken []orb.Bound
-	lines []orb.Bound // pieces of lines to names
+	lines [][2]orb.Point // to names
+	along []orb.Bound    // room of the lines
 }
 
 // landOf are the parts of areas that names would cover, in pixels and coarse.
@@ -181,17 +182,20 @@ func (q *placer) free(at orb.Point, w, apart float64) bool {
 // lead keeps the room of a line to a name.
 func (q *placer) lead(a, b orb.Point) {
 	const pieces = 12
-	at := func(i int) orb.Point {
-		t := float64(i) / pieces
-		return orb.Point{a[0] + t*(b[0]-a[0]), a[1] + t*(b[1]-a[1])}
-	}
+	q.lines = append(q.lines, [2]orb.Point{a, b})
 	for i := range pieces {
-		q.lines = append(q.lines, orb.MultiPoint{at(i), at(i + 1)}.Bound().Pad(leastLeader/2))
+		q.along = append(q.along, orb.MultiPoint{between(a, b, i, pieces), between(a, b, i+1, pieces)}.Bound().Pad(leastLeader/2))
 	}
 }
 
+// between is the position i of n on the way from a to b.
+func between(a, b orb.Point, i, n int) orb.Point {
+	t := float64(i) / float64(n)
+	return orb.Point{a[0] + t*(b[0]-a[0]), a[1] + t*(b[1]-a[1])}
+}
+
 // meets reports whether a box touches a name, or a line to one.
-func (q *placer) meets(b orb.Bound) bool { return touches(q.taken, b) || touches(q.lines, b) }
+func (q *placer) meets(b orb.Bound) bool { return touches(q.taken, b) || touches(q.along, b) }
 
 func touches(taken []orb.Bound, b orb.Bound) bool {
 	for i := range taken {
@@ -228,7 +232,7 @@ func (q *placer) aside(l *label, w, apart float64, places []orb.Point) (at orb.P
 	for _, step := range places {
 		if high := math.Abs(step[1]) * q.size; high < l.tall/3 || q.few && high < l.tall/2+1.3*q.size {
 			at = q.within(orb.Point{l.at[0] + step[0]*max(w, l.room), l.at[1] + step[1]*q.size}, w)
-			if q.free(at, w, apart) {
+			if q.free(at, w, apart) && !q.crosses(l.at, at) {
 				return at, true
 			}
 		}
@@ -256,13 +260,13 @@ func (q *placer) apart(l *label, w float64) (at orb.Point, free bool) {
 	return at, free
 }
 
-// away is a place farther off, over no area where outside, to which no line would cross another name.
+// away is a place farther off, over no area where outside, to which no line would cross another name, or a line to one.
 func (q *placer) away(l *label, w float64, outside bool) (orb.Point, bool) {
 	for far := 2.0; far < 14; far++ {
 		for turn := range 24 {
 			sin, cos := math.Sincos(float64(turn) * math.Pi / 12)
 			at := q.within(orb.Point{l.at[0] + (far*q.size+w/2)*cos, l.at[1] + far*q.size*sin}, w)
-			if q.free(at, w, 4) && !q.crosses(l.at, at) && !(outside && q.overLand(at, w)) {
+			if q.free(at, w, 4) && !q.covers(l.at, at) && !q.crosses(l.at, at) && !(outside && q.overLand(at, w)) {
 				return at, true
 			}
 		}
@@ -270,12 +274,19 @@ func (q *placer) away(l *label, w float64, outside bool) (orb.Point, bool) {
 	return orb.Point{}, false
 }
 
-// crosses reports whether a line goes over a name, or over a line to one.
+// crosses reports whether a line goes over another line to a name.
 func (q *placer) crosses(a, b orb.Point) bool {
+	side := func(p, q, r orb.Point) bool { return (q[0]-p[0])*(r[1]-p[1]) > (q[1]-p[1])*(r[0]-p[0]) }
+	return slices.ContainsFunc(q.lines, func(l [2]orb.Point) bool {
+		return side(a, b, l[0]) != side(a, b, l[1]) && side(l[0], l[1], a) != side(l[0], l[1], b)
+	})
+}
+
+// covers reports whether a line goes over a name.
+func (q *placer) covers(a, b orb.Point) bool {
 	const steps = 40
 	for i := range steps {
-		t := float64(i) / steps
-		if p := (orb.Point{a[0] + t*(b[0]-a[0]), a[1] + t*(b[1]-a[1])}); slices.ContainsFunc(q.taken, func(t orb.Bound) bool { return t.Contains(p) }) || slices.ContainsFunc(q.lines, func(t orb.Bound) bool { return t.Contains(p) }) {
+		if p := between(a, b, i, steps); slices.ContainsFunc(q.taken, func(t orb.Bound) bool { return t.Contains(p) }) {
 			return true
 		}
 	}

@@ -432,3 +432,37 @@ func TestNamesBesideTheirFeaturesHaveNoLine(t *testing.T) {
 		t.Error("no lines")
 	}
 }
+
+// TestLinesToNamesDoNotCross draws small areas side by side, whose names stand apart.
+func TestLinesToNamesDoNotCross(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(11, 12))
+	leader, lines := regexp.MustCompile(`class="leader" d="([^"]*)"`), 0
+	for n := range 200 {
+		p := Picture{Labels: true, Marks: []Mark{{Outline: NewOutline("Far island", orb.Polygon{star(r, 4e5, 0, 1e4, 20)}, same)}}}
+		for i := range 3 + n%12 {
+			p.Marks = append(p.Marks, Mark{Outline: NewOutline("County number "+strconv.Itoa(i), orb.Polygon{star(r, r.Float64()*1e5, r.Float64()*1e5, 1e4, 20)}, same)})
+		}
+		for _, set := range regexp.MustCompile(`<g class="names[^>]*>(.*?)</g>`).FindAllSubmatch([]byte(p.SVG()), -1) {
+			var seen [][]orb.Point
+			for _, m := range leader.FindAllSubmatch(set[1], -1) {
+				l := parsePath(t, string(m[1]))
+				for _, k := range seen {
+					if cross(l[0], l[1], k[0], k[1]) {
+						t.Errorf("picture %d: the line %v crosses %v", n, l, k)
+					}
+				}
+				seen, lines = append(seen, l), lines+1
+			}
+		}
+	}
+	if lines < 500 {
+		t.Errorf("only %d lines", lines)
+	}
+}
+
+// cross reports whether two segments cross each other.
+func cross(a, b, c, d orb.Point) bool {
+	side := func(p, q, r orb.Point) float64 { return (q[0]-p[0])*(r[1]-p[1]) - (q[1]-p[1])*(r[0]-p[0]) }
+	return side(a, b, c)*side(a, b, d) < 0 && side(c, d, a)*side(c, d, b) < 0
+}

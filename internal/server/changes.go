@@ -329,6 +329,7 @@ type changesView struct {
 type changeRow struct {
 	changeDoc
 	When, What, Name, Page string
+	Of                     string // what the collection is called
 }
 
 func (c *call) changesView(doc *changesDoc) changesView {
@@ -340,12 +341,15 @@ func (c *call) changesView(doc *changesDoc) changesView {
 		v.Next = doc.Links[i].Href
 	}
 	for _, d := range doc.Changes {
-		row := changeRow{changeDoc: d, When: d.Recorded, What: c.text(fmt.Sprintf("change.%s", d.Op)), Name: d.Title}
+		row := changeRow{changeDoc: d, When: d.Recorded, What: c.text(fmt.Sprintf("change.%s", d.Op)), Name: d.Title, Of: d.Collection}
+		if coll, ok := c.s.store.Catalog().Collection(d.Collection); ok {
+			row.Of = c.titleOf(coll)
+		}
 		if d.ID != "" && d.ID != d.Title && !strings.Contains(d.Title, " → ") {
 			row.Name = strings.TrimSpace(d.Title + " " + d.ID)
 		}
 		if row.Name == "" {
-			row.Name = d.Collection
+			row.Name = row.Of
 		}
 		if d.Href != "" {
 			row.Page = c.asPage(d.Href)
