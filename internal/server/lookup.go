@@ -107,7 +107,13 @@ func (s *Server) lookup(c *call, w http.ResponseWriter) error {
 		}
 	}
 	if c.rep.F == asHTML.F {
-		return c.lookupPage(w, covering, near)
+		var nearest []*division
+		if near != nil {
+			if nearest, err = c.nearestOfEach(at, indexes, near); err != nil {
+				return err
+			}
+		}
+		return c.lookupPage(w, covering, nearest)
 	}
 	links := c.selfLinks("/lookup")
 	c.lookupHeaders(w, links)

@@ -20,8 +20,8 @@ type lookupView struct {
 	Lon, Lat, CRS, Collections, Datetime string // as asked
 	Asked                                bool
 	Found                                []divisionView
-	Coded                                bool // some of them have a code
-	Near                                 *divisionView
+	Coded                                bool           // some of them have a code
+	Near                                 []divisionView // of each kind, where no division covers the point
 	Map                                  template.HTML
 	faulty
 }
@@ -39,20 +39,19 @@ func (c *call) lookupView() lookupView {
 	return lookupView{Lon: get("lon"), Lat: get("lat"), CRS: get("crs"), Collections: get("collections"), Datetime: get("datetime")}
 }
 
-func (c *call) lookupPage(w http.ResponseWriter, covering []*division, near *division) error {
+func (c *call) lookupPage(w http.ResponseWriter, covering, nearest []*division) error {
 	v := c.lookupView()
 	v.Asked = v.Lon != ""
 	for _, d := range covering {
 		x := c.divisionView(d)
 		v.Found, v.Coded = append(v.Found, x), v.Coded || x.ID != ""
 	}
-	if near != nil {
-		d := c.divisionView(near)
-		v.Near = &d
+	for _, d := range nearest {
+		v.Near = append(v.Near, c.divisionView(d))
 	}
 	if v.Asked {
 		var err error
-		if v.Map, err = c.lookupMap(covering, near); err != nil {
+		if v.Map, err = c.lookupMap(append(covering, nearest...)); err != nil {
 			return err
 		}
 	}
@@ -89,15 +88,12 @@ func (c *call) divisionView(d *division) divisionView {
 	return v
 }
 
-// lookupMap draws the point on the smallest division that covers it, or beside the nearest one.
-func (c *call) lookupMap(covering []*division, near *division) (template.HTML, error) {
-	d := near
-	if len(covering) > 0 {
-		d = slices.MaxFunc(covering, func(a, b *division) int { return cmp.Compare(a.coll.Count, b.coll.Count) })
-	}
-	if d == nil {
+// lookupMap draws the point on the smallest of the divisions, which cover it or are the nearest ones.
+func (c *call) lookupMap(found []*division) (template.HTML, error) {
+	if len(found) == 0 {
 		return "", nil
 	}
+	d := slices.MaxFunc(found, func(a, b *division) int { return cmp.Compare(a.coll.Count, b.coll.Count) })
 	p := c.params.(*lookupParams)
 	if p.hasTime && !p.interval {
 		c.began = store.Asked(p.from.In(c.zone())) // what lies around it is of then, too

@@ -6,7 +6,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/url"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +16,11 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 
 	"grense/internal/config"
+	"grense/internal/cql2"
 	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // found is a feature in the answer of a look-up.
@@ -63,6 +69,46 @@ func TestLookupNamesEveryDivisionAtAPoint(t *testing.T) {
 	}
 	if pole := a.lookup(t, "lon=180&lat=-90"); pole.Nearest == nil || pole.Nearest.Distance < 15e6 {
 		t.Errorf("at the south pole: %+v", pole)
+	}
+}
+
+// TestTheNearestOfEachKindIsTold where no division covers a point: a county's border, drawn a little apart from that of its municipality, does not hide which municipality is near.
+func TestTheNearestOfEachKindIsTold(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	storetest.Write(t, func(w store.Writer) {
+		for _, x := range [][2]string{{"fylker", "POLYGON((10 59,11 59,11 60,10 60,10 59))"}, {"kommuner", "POLYGON((10.002 59,11 59,11 60,10.002 60,10.002 59))"}, {"land", "POLYGON((10.1 59,11 59,11 60,10.1 60,10.1 59))"}} {
+			id, wkt := x[0], x[1]
+			c := &store.Collection{ID: id, Table: id, Public: true, Title: store.Text{"nb": strings.ToUpper(id[:1]) + id[1:]}, Key: store.FeatureKey{Column: "nr", Property: "nr", Type: cql2.TypeText}, TitleProperty: "navn",
+				Properties: []store.Property{{Name: "nr", Column: "nr", Type: cql2.TypeText}, {Name: "navn", Column: "navn", Type: cql2.TypeText}}, Geometry: &store.Geom{Name: "geometry", Column: "geometry", Type: "Polygon", CRS: crs.CRS84}}
+			g, err := geom.UnmarshalWKT(wkt)
+			if err == nil {
+				err = w.Define(t.Context(), c, false)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			add, err := w.Insert(t.Context(), id, []string{"nr", "navn", "geometry"})
+			if err == nil {
+				err = add("0"+strconv.Itoa(len(id)), "Navn", store.Geometry{WKB: g.AsBinary()})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})(gpkg.Create(t.Context(), path))
+	a := serve(t, path, nil)
+	for range 2 { // without an index of points and with it
+		page := string(a.get("/lookup?f=html&lang=nb&lat=59.5&lon=9.999").wants(200).Body)
+		near := page[strings.Index(page, "Nærmest ligger"):]
+		near = near[:strings.Index(near, "</p>")]
+		if !strings.Contains(near, `>Fylker</a>, <code>06</code>), 57 m`) || !strings.Contains(near, `>Kommuner</a>, <code>08</code>), 170 m`) || strings.Contains(near, "Land") {
+			t.Errorf("near is %s", near)
+		}
+		if got := a.lookup(t, "lon=9.999&lat=59.5"); got.Nearest == nil || got.Nearest.Collection != "fylker" {
+			t.Errorf("the nearest is %+v", got.Nearest)
+		}
+		a.settled("/lookup?lon=10.5&lat=59.5")
 	}
 }
 

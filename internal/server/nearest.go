@@ -85,6 +85,47 @@ func (c *call) nearest(at orb.Point, indexes []*pointIndex) (*division, error) {
 	return &near, nil
 }
 
+// besideNearest is by how many metres the nearest of another kind may be farther away than the nearest of all, to be told beside it: borders of two kinds that
+// are one are drawn apart in data that were simplified.
+const besideNearest = 1000.0
+
+// nearestOfEach is near, the nearest division, and those of the other collections that are nearly as near, in the order of the collections.
+func (c *call) nearestOfEach(at orb.Point, indexes []*pointIndex, near *division) (out []*division, err error) {
+	within := near.distance + besideNearest
+	for n, coll := range c.params.(*lookupParams).collections {
+		if coll == near.coll {
+			out = append(out, near)
+			continue
+		}
+		var all []candidate
+		var found []locate.Near
+		known := false
+		if indexes[n] != nil {
+			found, known = indexes[n].AppendNear(nil, at, within)
+		}
+		for _, a := range found {
+			all = append(all, candidate{coll, indexes[n].rows[a.Area], a.Metres})
+		}
+		if !known {
+			if all, err = c.nearStored(at, []*store.Collection{coll}, &candidate{metres: within}); err != nil {
+				return nil, err
+			}
+		}
+		best := nearestOf(all)
+		if best == nil || best.metres > within {
+			continue
+		}
+		described, err := c.describe(coll, []store.Row{best.row})
+		if err != nil {
+			return nil, err
+		}
+		also := *described[0]
+		also.distance = best.metres
+		out = append(out, &also)
+	}
+	return out, nil
+}
+
 // Half the sides of the boxes in which the nearest division is looked for, in metres: the first, by how much each is larger than the one before, and
 // the last, which is half way round the world.
 const (
