@@ -17,6 +17,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
+
+	"grense/internal/problem"
 )
 
 // MaxRow bounds the bytes of one row.
@@ -50,11 +52,11 @@ type Report struct {
 }
 
 // Fault is what is wrong with a table as a whole, or, from a Finder, with a row, in words for people.
-type Fault struct{ Detail string }
+type Fault struct{ Said problem.Saying }
 
-func (f *Fault) Error() string { return f.Detail }
+func (f *Fault) Error() string { return f.Said.String() }
 
-func fault(format string, a ...any) error { return &Fault{fmt.Sprintf(format, a...)} }
+func fault(format string, a ...any) error { return &Fault{problem.Sayf(format, a...)} }
 
 // names of columns with coordinates and codes, in lower case, best first.
 var (
@@ -412,7 +414,7 @@ func (t *Table) look(wrong string, cell func(column int) []byte) (values []strin
 		} else {
 			values, restored, err = t.find.Code(values, code)
 			if f, ok := errors.AsType[*Fault](err); ok {
-				wrong, err = f.Detail, nil
+				wrong, err = f.Error(), nil
 			}
 		}
 	default:

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"grense/internal/history"
+	"grense/internal/problem"
 )
 
 // Translation is a Finder that adds the code of another day and its name. It is for one goroutine.
@@ -37,7 +38,7 @@ func (t *Translation) Code(dst []string, code string) ([]string, bool, error) {
 		t.Ambiguous++
 	}
 	if r.Fault != "" {
-		return dst, r.Restored, &Fault{Detail: r.Fault}
+		return dst, r.Restored, &Fault{problem.Sayf("%s", r.Fault)}
 	}
 	return append(dst, r.Code, r.Name), r.Restored, nil
 }

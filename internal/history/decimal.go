@@ -2,10 +2,11 @@ package history
 
 import (
 	"cmp"
-	"fmt"
 	"math/big"
 	"slices"
 	"strings"
+
+	"grense/internal/problem"
 )
 
 // decimal is a number as it is written: n / 10^scale. The zero value is 0. It is not changed by what is done with it.
@@ -22,7 +23,7 @@ func parseDecimal(s string) (d decimal, err error) {
 	digits, ok := strings.CutPrefix(s, "-")
 	whole, part, point := strings.Cut(digits, ".")
 	if len(s) > maxDigits || whole == "" || point && part == "" || strings.Trim(whole+part, "0123456789") != "" {
-		return d, fmt.Errorf("%q is no number; write digits, with a point before decimals", s)
+		return d, problem.Sayf("%q is no number; write digits, with a point before decimals", s)
 	}
 	d.n.SetString(whole+part, 10)
 	if ok {

@@ -18,6 +18,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"grense/internal/problem"
 )
 
 // Date is a day as the number yyyymmdd; 0 is none: before all time as a beginning, open as an end.
@@ -27,7 +29,7 @@ type Date int32
 func ParseDate(s string) (Date, error) {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil || t.Year() < 1 {
-		return 0, fmt.Errorf("%q is no day; write it as 2020-01-01", s)
+		return 0, problem.Sayf("%q is no day; write it as 2020-01-01", s)
 	}
 	return DateOf(t), nil
 }

@@ -7,6 +7,8 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+
+	"grense/internal/problem"
 )
 
 // Weights say by what a value is shared among several divisions, and by what ratios are averaged.
@@ -122,7 +124,7 @@ func (s *Scheme) NewSeries(o SeriesOptions) (*Series, error) {
 	for _, w := range o.Supplied {
 		d, err := parseDecimal(w.Weight)
 		if err != nil || d.n.Sign() < 0 {
-			return nil, fmt.Errorf("the weight %q of %s is no number from 0", w.Weight, w.Code)
+			return nil, problem.Sayf("the weight %q of %s is no number from 0", w.Weight, w.Code)
 		}
 		if w.To == "" {
 			x.mean[weightKey{w.Code, w.Date, ""}] = d.rat()
@@ -169,7 +171,7 @@ func (x *Series) Add(code string, date Date, by, value string) error {
 		x.keys = append(x.keys, k)
 	}
 	if _, twice := block[n]; twice {
-		return fmt.Errorf("%s on %s stands twice; name the columns that tell the rows apart", code, date)
+		return problem.Sayf("%s on %s stands twice; name the columns that tell the rows apart", code, date)
 	}
 	block[n] = v
 	if x.cells++; x.cells > x.o.MaxCells {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"grense/internal/problem"
 )
 
 // SeriesColumns name the columns of a table of values.
@@ -21,14 +23,30 @@ type SeriesColumns struct {
 // SeriesFault is what is wrong with a row of a table. The heading is row 0.
 type SeriesFault struct {
 	Row    int
-	Reason string
+	Reason problem.Saying
 }
 
-func (f *SeriesFault) Error() string {
+func (f *SeriesFault) Error() string { return f.Said().String() }
+
+// Said is the fault for people, with its row.
+func (f *SeriesFault) Said() problem.Saying {
 	if f.Row == 0 {
-		return "heading: " + f.Reason
+		return problem.Sayf("heading: %s", f.Reason)
 	}
-	return fmt.Sprintf("row %d: %s", f.Row, f.Reason)
+	return problem.Sayf("row %d: %s", f.Row, f.Reason)
+}
+
+// SayingOf is what an error says of a table, for people; where pages have it in no other language, it is a saying without a translation.
+func SayingOf(err error) problem.Saying {
+	switch s, said := errors.AsType[problem.Saying](err); {
+	case said:
+		return s
+	case errors.Is(err, csv.ErrFieldCount):
+		return problem.Sayf("it has more or fewer cells than the heading")
+	case errors.Is(err, csv.ErrQuote), errors.Is(err, csv.ErrBareQuote):
+		return problem.Sayf("a quotation mark is out of place")
+	}
+	return problem.Sayf("%s", err.Error())
 }
 
 // mostFaults is how many codes that were not in use are told one by one.
@@ -63,9 +81,9 @@ func (x *Series) ReadCSV(r io.Reader, cols SeriesColumns, told func(SeriesFault)
 	x.comma = comma
 	head, err := in.Read()
 	if errors.Is(err, io.EOF) {
-		return &SeriesFault{0, "the table is empty"}
+		return &SeriesFault{0, problem.Sayf("the table is empty")}
 	} else if err != nil {
-		return &SeriesFault{0, err.Error()}
+		return &SeriesFault{0, SayingOf(err)}
 	}
 	for i := range head {
 		head[i] = strings.TrimSpace(head[i])
@@ -74,14 +92,14 @@ func (x *Series) ReadCSV(r io.Reader, cols SeriesColumns, told func(SeriesFault)
 	at := make([]int, len(names))
 	for i, name := range names {
 		if slices.ContainsFunc(head, func(s string) bool { return strings.ContainsRune(s, '\r') }) {
-			return &SeriesFault{0, "the lines end with carriage returns alone; save the table with line feeds"}
+			return &SeriesFault{0, problem.Sayf("the lines end with carriage returns alone; save the table with line feeds")}
 		}
 		at[i] = slices.Index(head, name)
 		if at[i] >= 0 && slices.Contains(head[at[i]+1:], name) {
-			return &SeriesFault{0, fmt.Sprintf("the column %q stands twice; name each once", name)}
+			return &SeriesFault{0, problem.Sayf("the column %q stands twice; name each once", name)}
 		}
 		if at[i] < 0 {
-			return &SeriesFault{0, fmt.Sprintf("there is no column %q; there are %s", name, strings.Join(head, ", "))}
+			return &SeriesFault{0, problem.Sayf("there is no column %q; there are %s", name, strings.Join(head, ", "))}
 		}
 	}
 	in.ReuseRecord = true
@@ -93,12 +111,12 @@ func (x *Series) ReadCSV(r io.Reader, cols SeriesColumns, told func(SeriesFault)
 			return nil
 		}
 		if err != nil {
-			return &SeriesFault{n, err.Error()}
+			return &SeriesFault{n, SayingOf(err)}
 		}
 		for i := range by {
 			by[i] = strings.ReplaceAll(row[at[3+i]], "\x00", "")
 			if !utf8.ValidString(by[i]) {
-				return &SeriesFault{n, "the text is not UTF-8"}
+				return &SeriesFault{n, problem.Sayf("the text is not UTF-8")}
 			}
 		}
 		day, err := seriesDate(strings.TrimSpace(row[at[1]]))
@@ -108,10 +126,10 @@ func (x *Series) ReadCSV(r io.Reader, cols SeriesColumns, told func(SeriesFault)
 		switch {
 		case errors.Is(err, ErrUnknown), errors.Is(err, ErrNotThen):
 			if unknown++; unknown <= mostFaults && told != nil {
-				told(SeriesFault{n, fmt.Sprintf("%s was not in use on %s", strings.TrimSpace(row[at[0]]), day)})
+				told(SeriesFault{n, problem.Sayf("%s was not in use on %s", strings.TrimSpace(row[at[0]]), day)})
 			}
 		case err != nil:
-			return &SeriesFault{n, err.Error()}
+			return &SeriesFault{n, SayingOf(err)}
 		}
 	}
 }
@@ -157,7 +175,7 @@ func ReadWeights(r io.Reader) (out []SuppliedWeight, err error) {
 		return nil, err
 	}
 	if !t.has("code", "weight") {
-		return nil, errors.New("a table of weights has the columns code and weight, and perhaps date and to")
+		return nil, problem.Sayf("a table of weights has the columns code and weight, and perhaps date and to")
 	}
 	for i := range t.rows {
 		w := SuppliedWeight{Code: t.value(i, "code"), To: t.value(i, "to"), Weight: t.value(i, "weight")}

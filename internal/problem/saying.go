@@ -19,6 +19,9 @@ func (s Saying) String() string {
 	return text
 }
 
+// Error makes a saying the error that it tells.
+func (s Saying) Error() string { return s.String() }
+
 // In says it in the language into which of translates forms; false where a form has no translation.
 func (s Saying) In(of func(form string) (string, bool)) (string, bool) {
 	form, ok := of(s.Form)

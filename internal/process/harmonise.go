@@ -73,7 +73,7 @@ func (harmoniseSeries) Execute(ctx context.Context, env *Env, in Inputs) (Output
 	}
 	if err := x.ReadCSV(&attentive{ctx, t}, cols, nil); err != nil {
 		if f, ok := errors.AsType[*history.SeriesFault](err); ok {
-			return nil, Fault(clipped(in.Text("table")), problem.Sayf("%s", f.Error()), "table")
+			return nil, Fault(clipped(in.Text("table")), f.Said(), "table")
 		}
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func newSeries(ctx context.Context, env *Env, in Inputs) (*history.Series, error
 	}
 	if own != "" {
 		if o.Supplied, err = history.ReadWeights(strings.NewReader(own)); err != nil {
-			return nil, Fault(clipped(own), problem.Sayf("%s", err.Error()), "weightsTable")
+			return nil, Fault(clipped(own), history.SayingOf(err), "weightsTable")
 		}
 	}
 	return s.NewSeries(o)

@@ -179,7 +179,7 @@ func (j *joined) readTable(ctx context.Context, env *Env, in Inputs) error {
 		return ctx.Err()
 	})
 	if f, ok := errors.AsType[*enrich.Fault](err); ok {
-		return Fault(clipped(in.Text("table")), problem.Sayf("%s", f.Detail), "table")
+		return Fault(clipped(in.Text("table")), f.Said, "table")
 	}
 	if err == nil && row == 0 {
 		err = Fault(clipped(in.Text("table")), problem.Sayf("the table has no rows"), "table")

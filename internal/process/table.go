@@ -137,7 +137,7 @@ func (d *divided) write(ctx context.Context, w io.Writer) error {
 		}
 	})
 	if f, ok := errors.AsType[*enrich.Fault](err); ok {
-		return Fault(clipped(d.in.Text("table")), problem.Sayf("%s", f.Detail), "table")
+		return Fault(clipped(d.in.Text("table")), f.Said, "table")
 	}
 	if err != nil && d.fails != nil {
 		err = d.fails(fmt.Errorf("row %d: %w", table.Report.Rows, err))

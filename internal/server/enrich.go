@@ -142,7 +142,7 @@ func (e *enriching) turn(work func() error) error {
 	t.charge(e.find.ctx, store.CostPage)
 	err := work()
 	if f, ok := errors.AsType[*enrich.Fault](err); ok {
-		err = problem.New(problem.Invalid, nil, "%s", f.Detail)
+		err = &problem.Error{Kind: problem.Invalid, Detail: f.Error(), Said: f.Said}
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"html"
 	"net/url"
 	"regexp"
 	"strings"
@@ -47,5 +48,46 @@ func TestChoicesOfProcessesAreWords(t *testing.T) {
 	}
 	if strings.Join(chosen, " ") != "kommuner kommune within" {
 		t.Errorf("after a fault %q are chosen", chosen)
+	}
+}
+
+// TestWhatIsWrongWithTablesIsToldInTheLanguageOfThePage, with its row, and what was typed stays.
+func TestWhatIsWrongWithTablesIsToldInTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	path, err := wholeDemo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, path, func(c *config.Config) { c.Auth = "open" })
+	series := func(table string) url.Values {
+		return url.Values{"table": {table}, "to": {"2024-01-01"}, "scheme": {"kommune"}, "code": {"code"}, "date": {"date"}, "value": {"value"}}
+	}
+	for _, x := range []struct {
+		id    string
+		typed url.Values
+		said  [3]string
+	}{
+		{"enrich-table", url.Values{"table": {"a,b\n1,2\n"}}, [3]string{"Tabellen har ingen kolonner med punkter (lon og lat) eller numre (code); skriv hva de heter: tabellen har a, b.",
+			"Tabellen har ingen kolonnar med punkt (lon og lat) eller nummer (code); skriv kva dei heiter: tabellen har a, b.", "No columns with points (lon and lat) or codes (code) were found; name them: the table has a, b."}},
+		{"enrich-table", url.Values{"table": {"lon,lat\n1,2\n"}, "x": {"øst"}, "y": {"lat"}}, [3]string{"Tabellen har ingen kolonne som heter «øst»; den har lon, lat.", "Tabellen har ingen kolonne som heiter «øst»; han har lon, lat.", "The table has no column “øst”; it has lon, lat."}},
+		{"join-table", url.Values{"collection_id": {"kommuner"}, "table": {"code,people\n0301,1,2\n"}, "format": {"csv"}}, [3]string{"Rad 1 har 3 celler, overskriftene har 2.", "Rad 1 har 3 celler, overskriftene har 2.", "Row 1 has 3 cells, the header 2."}},
+		{"harmonise-series", series("code,date,value\n1504,2019,\"1,5\"\n"), [3]string{"Rad 1: «1,5» er ikke noe tall; skriv sifre, med punktum foran desimaler.", "Rad 1: «1,5» er ikkje noko tal; skriv siffer, med punktum framfor desimalar.", "Row 1: “1,5” is no number; write digits, with a point before decimals."}},
+		{"harmonise-series", series("code,date,value\n1504,2019\n"), [3]string{"Rad 1: den har flere eller færre celler enn overskriftene.", "Rad 1: ho har fleire eller færre celler enn overskriftene.", "Row 1: it has more or fewer cells than the heading."}},
+		{"harmonise-series", series("code,value\n1504,1\n"), [3]string{"Overskriftene: ingen kolonne heter «date»; tabellen har code, value.", "Overskriftene: ingen kolonne heiter «date»; tabellen har code, value.", "Heading: there is no column “date”; there are code, value."}},
+	} {
+		for i, lang := range []string{"nb", "nn", "en"} {
+			x.typed.Set("run", "now")
+			page := string(a.send("/processes/"+x.id+"/execution?lang="+lang, x.typed.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html").wants(400).Body)
+			if n := strings.Count(page, x.said[i]); n != 2 || strings.Contains(page, `<span lang="en"`) {
+				t.Errorf("%s in %s: %q is told %d times: %s", x.id, lang, x.said[i], n, regexp.MustCompile(`(?s)<span class="fault".*?</span>`).FindString(page))
+			}
+			if !strings.Contains(page, html.EscapeString(strings.TrimSpace(x.typed.Get("table")))) {
+				t.Errorf("%s in %s: the table is lost", x.id, lang)
+			}
+		}
+	}
+	page := string(a.upload(t, nil, "a.csv", "a,b\n1,2\n", "Accept", "text/html", "Accept-Language", "nn").wants(400).Body)
+	if !strings.Contains(page, "Tabellen har ingen kolonnar med punkt") {
+		t.Error("what is wrong with a file is not told in the language of the page")
 	}
 }
