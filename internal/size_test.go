@@ -70,7 +70,6 @@ var wide = map[string]string{
 	"internal/ingest geoReader.member":         "a recursion that hands its state down",
 	"internal/ingest shapeReader.ended":        "what three files that are read in step have come to",
 	"internal/placename find":                  "a context, a store, a question, and the batch of hits",
-	"internal/placename putHits":               "a cache, its key, and what is put",
 	"internal/soap Service.logFault":           "the members of a line of the log",
 	"api/placename port":                       "the attributes of a WSDL port",
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	api "grense/api/placename"
 	"grense/internal/store"
 )
 
@@ -16,6 +17,41 @@ import (
 type field struct {
 	property string
 	to       any
+}
+
+// filler makes hits of records, one after the other, in one place, whose fields are bound once.
+type filler[H any] struct {
+	hit    H
+	empty  H // as it is before it is filled
+	fields []field
+}
+
+// properties lists what a hit is filled from.
+func (f *filler[H]) properties() []string {
+	names := make([]string, len(f.fields))
+	for i, x := range f.fields {
+		names[i] = x.property
+	}
+	return names
+}
+
+// bind binds the fields to a hit that is empty.
+func (f *filler[H]) bind(k *kind[H], flags api.Flags) {
+	var none H
+	f.hit = none
+	f.fields = k.fields(&f.hit, flags)
+	f.empty = f.hit
+}
+
+// fill makes the hit of the values of the properties; with an error it tells the property whose value it is.
+func (f *filler[H]) fill(values []any) (property string, err error) {
+	f.hit = f.empty
+	for i, x := range f.fields {
+		if err := assign(x.to, values[i]); err != nil {
+			return x.property, err
+		}
+	}
+	return "", nil
 }
 
 // assign puts a value of a store where it belongs. Null leaves what is there; a number may become text.

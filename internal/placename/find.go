@@ -21,6 +21,7 @@ type kind[H any] struct {
 	// fields binds properties to the parts of a hit that is empty as yet. It gives the same properties in the same order for
 	// every hit.
 	fields func(*H, api.Flags) []field
+	apart  bool // fields makes parts that stand apart from the hit, for each of its own
 	// place returns the id of the place, once the fields are filled, and where its geometry goes; nil: hits have no geometry.
 	place func(*H) (id string, wkt *string)
 	list  func([]H) api.Hits
@@ -129,6 +130,7 @@ type reader[H any] struct {
 	flags  api.Flags
 	rows   []store.Row // of the hits to come
 	hits   []H         // the batch, used again
+	filler filler[H]
 
 	wkt    *feature.Geometry // nil: no geometry is asked for
 	own    bool              // the records have the geometry themselves; else the place has
@@ -191,10 +193,20 @@ func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
 
 // recall fills the batch with hits that searches before gave, and reads the others.
 func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
-	table := hitTable{r.kind.collection, r.flags.BeregnVisningsnavn}
-	rest := cached(r.s.hits, table, rows, r.hits)
+	source := hitSource{hitCache: r.s.hits, hitTable: hitTable{r.kind.collection, r.flags.BeregnVisningsnavn}}
+	if p, ok := r.s.store.(store.Packed); ok && p.Packed(r.kind.collection) {
+		source.late = r.s.late
+	}
+	rest, put := cached(source, rows, r.hits)
 	if len(rest) == 0 {
 		return ctx.Err()
+	}
+	if len(rest) == len(rows) {
+		if err := r.read(ctx, rows, func(i int) int { return i }); err != nil {
+			return err
+		}
+		putHits(source, rows, r.hits, put)
+		return nil
 	}
 	others := make([]store.Row, len(rest))
 	for i, at := range rest {
@@ -203,13 +215,16 @@ func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
 	if err := r.read(ctx, others, func(i int) int { return rest[i] }); err != nil {
 		return err
 	}
-	putHits(r.s.hits, table, rows, r.hits, rest)
+	putHits(source, rows, r.hits, put)
 	return nil
 }
 
 // read fills the hits of rows; at tells where in the batch each is.
 func (r *reader[H]) read(ctx context.Context, rows []store.Row, at func(int) int) error {
-	want := store.Want{Properties: r.properties(), NoGeometry: r.wkt == nil || !r.own}
+	if r.filler.fields == nil {
+		r.filler.bind(r.kind, r.flags)
+	}
+	want := store.Want{Properties: r.filler.properties(), NoGeometry: r.wkt == nil || !r.own}
 	i := 0
 	return r.s.store.Fetch(ctx, r.kind.collection, rows, want, func(f *store.Feature) error {
 		h := &r.hits[at(i)]
@@ -223,24 +238,16 @@ func (r *reader[H]) read(ctx context.Context, rows []store.Row, at func(int) int
 	})
 }
 
-// properties lists what a hit is filled from.
-func (r *reader[H]) properties() []string {
-	fields := r.kind.fields(new(H), r.flags)
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.property
-	}
-	return names
-}
-
+// fill makes the hit of a record.
 func (r *reader[H]) fill(h *H, f *store.Feature) error {
-	if r.kind.id != nil {
+	if property, err := r.filler.fill(f.Values); err != nil {
+		return fmt.Errorf("placename: property %s of record %s in %s: %w", property, f.ID, r.kind.collection, err)
+	}
+	if *h = r.filler.hit; r.kind.id != nil {
 		*r.kind.id(h) = f.ID
 	}
-	for i, x := range r.kind.fields(h, r.flags) {
-		if err := assign(x.to, f.Values[i]); err != nil {
-			return fmt.Errorf("placename: property %s of record %s in %s: %w", x.property, f.ID, r.kind.collection, err)
-		}
+	if r.kind.apart {
+		r.filler.bind(r.kind, r.flags)
 	}
 	return nil
 }

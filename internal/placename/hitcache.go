@@ -1,8 +1,10 @@
 package placename
 
 import (
+	"hash/maphash"
 	"reflect"
 	"strings"
+	"sync/atomic"
 
 	"grense/internal/cache"
 	"grense/internal/store"
@@ -34,24 +36,62 @@ func newHitCache(bytes int64, g *cache.Group) *hitCache {
 // sizeOf is about what a hit takes with its texts.
 func sizeOf[H any]() int64 { return int64(reflect.TypeFor[H]().Size()) + 250 }
 
-// cached fills hits with those of rows that are in the cache, and returns the positions of the others.
-func cached[H any](c *hitCache, t hitTable, rows []store.Row, hits []H) (rest []int) {
+// hitSource is where hits of one kind are cached; with late, those that were asked for of late.
+type hitSource struct {
+	*hitCache
+	hitTable
+	late *askedLately
+}
+
+// cached fills hits with those of rows that are in the cache, and returns the positions of the others, and those of them that are to be put into it.
+func cached[H any](s hitSource, rows []store.Row, hits []H) (rest, put []int) {
 	for i, r := range rows {
-		v, _ := c.Get(hitKey{t, r.ID, r.Rev})
+		k := hitKey{s.hitTable, r.ID, r.Rev}
+		v, _ := s.Get(k)
 		if hit, ok := v.(*H); ok {
 			hits[i] = *hit
-		} else {
-			rest = append(rest, i)
+			continue
+		}
+		rest = append(rest, i)
+		if s.late == nil || s.late.again(k) {
+			put = append(put, i)
 		}
 	}
-	return rest
+	return rest, put
+}
+
+// askedLately knows hits that were asked for of late by their hashes: of records that are at hand anyway only these are cached, since caching costs more than reading them.
+type askedLately struct {
+	seed   maphash.Seed
+	hashes [1 << 14][4]atomic.Uint64 // of hits that share a place, the newest first
+}
+
+func newAskedLately() *askedLately { return &askedLately{seed: maphash.MakeSeed()} }
+
+// again reports whether a hit was asked for of late, and notes that it is now.
+func (a *askedLately) again(k hitKey) bool {
+	h := maphash.String(a.seed, k.id) ^ maphash.String(a.seed, k.collection)<<1 ^ k.rev
+	if k.display {
+		h = ^h
+	}
+	place := &a.hashes[h%uint64(len(a.hashes))]
+	for i := range place {
+		if place[i].Load() == h {
+			return true
+		}
+	}
+	for i := len(place) - 1; i > 0; i-- {
+		place[i].Store(place[i-1].Load())
+	}
+	place[0].Store(h)
+	return false
 }
 
 // putHits caches copies of the hits at some positions.
-func putHits[H any](c *hitCache, t hitTable, rows []store.Row, hits []H, at []int) {
+func putHits[H any](s hitSource, rows []store.Row, hits []H, at []int) {
 	size := sizeOf[H]()
 	for _, n := range at {
 		h := hits[n]
-		c.Put(hitKey{t, strings.Clone(rows[n].ID), rows[n].Rev}, &h, size) // an id may be part of a longer text
+		s.Put(hitKey{s.hitTable, strings.Clone(rows[n].ID), rows[n].Rev}, &h, size) // an id may be part of a longer text
 	}
 }

@@ -12,10 +12,10 @@ var HitSize = int(sizeOf[api.StedTreff]())
 
 // CachedOf returns how many of n hits are cached in some bytes, at most at any time.
 func CachedOf(bytes, n int) (most int) {
-	c := newHitCache(int64(bytes), nil)
+	c := hitSource{hitCache: newHitCache(int64(bytes), nil)}
 	for i := range n {
-		putHits(c, hitTable{}, []store.Row{{ID: strconv.Itoa(i)}}, make([]api.StedTreff, 1), []int{0})
-		cached(c, hitTable{}, []store.Row{{ID: strconv.Itoa(i / 2)}}, make([]api.StedTreff, 1)) // what is asked for again stays
+		putHits(c, []store.Row{{ID: strconv.Itoa(i)}}, make([]api.StedTreff, 1), []int{0})
+		cached(c, []store.Row{{ID: strconv.Itoa(i / 2)}}, make([]api.StedTreff, 1)) // what is asked for again stays
 		most = max(most, int(c.Stats().Entries))
 	}
 	return most

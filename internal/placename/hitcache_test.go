@@ -89,3 +89,33 @@ func TestCachedHitsKeepToTheirRoom(t *testing.T) {
 		t.Errorf("%d of 1000 hits are cached where there is room", n)
 	}
 }
+
+// packedStore is a countingStore that has its records at hand.
+type packedStore struct{ *countingStore }
+
+func (packedStore) Packed(string) bool { return true }
+
+func TestHitsOfRecordsAtHandAreCachedOnceTheyAreAskedForAgain(t *testing.T) {
+	t.Parallel()
+	c := packedStore{&countingStore{Store: setup(t).store}}
+	s := placename.New(c, placename.Options{MaxHits: 1_000_000})
+	ask := func(name string, f api.Flags) (n, read int) {
+		c.fetched = 0
+		got := hits[api.StedTreff, api.StedTreffList](t, s, &api.FindSteder{Flags: f, StedSoek: api.StedSoek{Stedsnavn: &name}})
+		want := hits[api.StedTreff, api.StedTreffList](t, placename.New(c.Store, placename.Options{MaxHits: 1_000_000}), &api.FindSteder{Flags: f, StedSoek: api.StedSoek{Stedsnavn: &name}})
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: other hits than of a new service", name)
+		}
+		return len(got), c.fetched
+	}
+	for i, all := range []bool{true, true, false, false} {
+		for _, f := range []api.Flags{{}, {BeregnVisningsnavn: true}} {
+			if n, read := ask("n*s*", f); n == 0 || all && read != n || !all && read > n/20 {
+				t.Errorf("time %d: %d read of %d", i+1, read, n)
+			}
+		}
+	}
+	if n, read := ask("*n*s*", api.Flags{}); read == 0 || read >= n {
+		t.Errorf("some of which are cached: %d read of %d", read, n)
+	}
+}

@@ -97,7 +97,7 @@ func enhet(m *api.Matrikkelnummer, kommune, tillegg, types *string, general *boo
 }
 
 var matrikkelStedTreff = kind[api.StedMatrikkelenhetreferanseTreff]{
-	collection: "matrikkel_sted", order: byEnhet,
+	collection: "matrikkel_sted", order: byEnhet, apart: true,
 	place: func(h *api.StedMatrikkelenhetreferanseTreff) (string, *string) { return h.StedId, &h.Geometri },
 	list: func(l []api.StedMatrikkelenhetreferanseTreff) api.Hits {
 		return api.StedMatrikkelenhetreferanseTreffList(l)
@@ -112,7 +112,7 @@ var matrikkelStedTreff = kind[api.StedMatrikkelenhetreferanseTreff]{
 }
 
 var matrikkelStedsnavnTreff = kind[api.StedsnavnMatrikkelenhetreferanseTreff]{
-	collection: "matrikkel_stedsnavn", order: byEnhet,
+	collection: "matrikkel_stedsnavn", order: byEnhet, apart: true,
 	place: func(h *api.StedsnavnMatrikkelenhetreferanseTreff) (string, *string) { return h.StedId, &h.Geometri },
 	list: func(l []api.StedsnavnMatrikkelenhetreferanseTreff) api.Hits {
 		return api.StedsnavnMatrikkelenhetreferanseTreffList(l)
@@ -134,7 +134,7 @@ var matrikkelStedsnavnTreff = kind[api.StedsnavnMatrikkelenhetreferanseTreff]{
 }
 
 var matrikkelSkrivemaateTreff = kind[api.SkrivemaateMatrikkelenhetreferanseTreff]{
-	collection: "matrikkel_skrivemaate", order: byEnhet,
+	collection: "matrikkel_skrivemaate", order: byEnhet, apart: true,
 	place: func(h *api.SkrivemaateMatrikkelenhetreferanseTreff) (string, *string) { return h.StedId, &h.Geometri },
 	list: func(l []api.SkrivemaateMatrikkelenhetreferanseTreff) api.Hits {
 		return api.SkrivemaateMatrikkelenhetreferanseTreffList(l)

@@ -58,6 +58,7 @@ type Service struct {
 	store      store.Store
 	options    Options
 	hits       *hitCache
+	late       *askedLately
 	candidates int // maxCandidates
 	similar    int // maxSimilar
 }
@@ -69,7 +70,7 @@ func New(st store.Store, o Options) *Service {
 	if st == nil {
 		panic("placename.New: a store is required")
 	}
-	return &Service{store: st, options: o.withDefaults(), hits: newHitCache(hitBytes, o.Caches), candidates: maxCandidates, similar: maxSimilar}
+	return &Service{store: st, options: o.withDefaults(), hits: newHitCache(hitBytes, o.Caches), late: newAskedLately(), candidates: maxCandidates, similar: maxSimilar}
 }
 
 // Search runs the search that r asks for. What the caller did wrong comes back as *api.Refusal, all of it; other errors are

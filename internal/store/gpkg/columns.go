@@ -22,13 +22,14 @@ import (
 
 // columnLimits say when values are kept and asked.
 type columnLimits struct {
-	from   int  // how many features a collection has at least; a statement is fast enough for fewer
-	listed int  // how many rows a statement is told at most to look among
-	wide   int  // how many rows are put in the order of the ids at most, in collections of less than eight times as many; a page of more is found sooner along the ids
-	wait   bool // for tests: a question waits until the values that it needs are in memory
+	from    int  // how many features a collection has at least; a statement is fast enough for fewer
+	listed  int  // how many rows a statement is told at most to look among
+	wide    int  // how many rows are put in the order of the ids at most, in collections of less than eight times as many; a page of more is found sooner along the ids
+	records int  // how many features a layer of a register has at least to have its records packed
+	wait    bool // for tests: a question waits until the values that it needs are in memory
 }
 
-var usualColumns = columnLimits{from: 100, listed: 1024, wide: 4096}
+var usualColumns = columnLimits{from: 100, listed: 1024, wide: 4096, records: typeAheadFrom}
 
 // columnsAgain is how often values that are not at hand are asked for before they are made once more.
 const columnsAgain = 16

@@ -14,8 +14,9 @@ import (
 // columns makes the tables of values of a revision.
 type columns struct {
 	tables *columnCache
-	asked  map[string]int  // under typeAhead.mu: for what is not at hand
-	never  map[string]bool // the same: what does not fit, or cannot be made
+	asked  map[string]int            // under typeAhead.mu: for what is not at hand
+	never  map[string]bool           // the same: what does not fit, or cannot be made
+	wanted map[string]*recordsWanted // the same: of layers whose records are not at hand
 	limits columnLimits
 }
 

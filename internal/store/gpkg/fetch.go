@@ -27,7 +27,8 @@ type batch struct {
 	blob   []byte
 	texts  []knownText // knownTexts of each column
 	text   [knownBytes + 1]byte
-	utf16  bool // texts are stored as UTF-16
+	utf16  bool       // texts are stored as UTF-16
+	order  []recordAt // of what is read from records
 }
 
 // knownTexts is how many texts of a column are known at a time (a power of two), and knownBytes how long they are at most.
@@ -53,7 +54,15 @@ func (b *batch) known(r row, column int, t cql2.Type) any {
 	if n == 0 || n > knownBytes {
 		return textValue(r.Text(column), t)
 	}
-	text := b.text[:n]
+	return b.remembered(b.text[:n], column, t == cql2.TypeJSON)
+}
+
+// remembered is a text of a column as a value: the one that was made before, where that is short and was not long ago.
+func (b *batch) remembered(text []byte, column int, json bool) any {
+	n := len(text)
+	if n > knownBytes {
+		return valueOf(string(text), json)
+	}
 	sum := uint(n)
 	for _, c := range text[max(0, n-8):] {
 		sum = sum*31 + uint(c)
@@ -63,15 +72,17 @@ func (b *batch) known(r row, column int, t cql2.Type) any {
 		b.texts = append(b.texts, make([]knownText, (column+1)*knownTexts-len(b.texts))...)
 	}
 	k := &b.texts[at]
-	if json := t == cql2.TypeJSON; k.text != string(text) || k.json != json || k.value == nil {
+	if k.text != string(text) || k.json != json || k.value == nil {
 		k.text, k.json = string(text), json
-		k.value = textValue(k.text, t)
+		k.value = valueOf(k.text, json)
 	}
 	return k.value
 }
 
-func textValue(s string, t cql2.Type) any {
-	if t == cql2.TypeJSON {
+func textValue(s string, t cql2.Type) any { return valueOf(s, t == cql2.TypeJSON) }
+
+func valueOf(s string, json bool) any {
+	if json {
 		return store.JSON(s)
 	}
 	return s
@@ -107,18 +118,14 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 	b := batches.Get().(*batch)
 	defer b.giveBack()
 	var feature store.Feature
+	from := rowsReader{r: r, f: f, b: b}
+	from.records, from.asked = r.recordsOf(f, len(rows))
 	for len(rows) > 0 {
-		var n int
-		missing := false
-		err := r.use(ctx, func(c *conn) error {
-			if feature.Rev, err = r.revOf(c); err == nil {
-				n, missing, err = f.read(c, b, feature.Rev, rows)
-			}
-			return err
-		})
+		rev, n, missing, err := from.read(ctx, rows)
 		if err != nil {
 			return err
 		}
+		feature.Rev = rev
 		for i := range n {
 			feature.ID = rows[i].ID
 			if f.version != nil {
@@ -140,6 +147,32 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 		rows = rows[n:]
 	}
 	return ctx.Err()
+}
+
+// rowsReader reads rows into a batch, from records where they are at hand.
+type rowsReader struct {
+	r       *revision
+	f       *fetcher
+	b       *batch
+	records *records // nil: they are not
+	asked   []int    // of their properties
+}
+
+// read reads the first n of rows, in the revision rev; missing tells that the next one does not exist, or not in the revision asked for.
+func (x *rowsReader) read(ctx context.Context, rows []store.Row) (rev uint64, n int, missing bool, err error) {
+	if x.records != nil {
+		if n, missing, ok, err := x.packed(ctx, rows); ok || err != nil {
+			return x.r.rev, n, missing, err
+		}
+		x.records = nil
+	}
+	err = x.r.use(ctx, func(c *conn) (err error) {
+		if rev, err = x.r.revOf(c); err == nil {
+			n, missing, err = x.f.read(c, x.b, rev, rows)
+		}
+		return err
+	})
+	return rev, n, missing, err
 }
 
 func (b *batch) reset() {
@@ -172,8 +205,9 @@ func (b *batch) feature(i, n int) (store.Geometry, []any) {
 type fetcher struct {
 	l        *layer
 	fields   []*sqlq.Field
-	geometry bool // in the first column
-	sql      string
+	geometry bool          // in the first column
+	sql      string        // "" until statements
+	numbered string        // begins statements that give the id behind the rest; "" where ids are texts
 	run      string        // of features whose ids are numbers from one to another; "" where ids are texts
 	version  []*sqlq.Field // of versions: behind the others those that make the id of the feature, or of the version
 }
@@ -192,15 +226,23 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 		}
 		f.fields = append(f.fields, x)
 	}
-	cols := []string{"NULL"}
-	if f.geometry {
-		cols[0] = alias + "." + quote(l.Geometry.Column)
-	}
 	if v := l.Versions; v != nil {
 		f.version = []*sqlq.Field{l.source.Fields[v.ID]}
 		if want.VersionIDs {
 			f.version = append(f.version, l.source.Fields[v.Start])
 		}
+	}
+	return f, nil
+}
+
+// statements writes the statements, once.
+func (f *fetcher) statements() {
+	if f.sql != "" {
+		return
+	}
+	l, cols := f.l, []string{"NULL"}
+	if f.geometry {
+		cols[0] = alias + "." + quote(l.Geometry.Column)
 	}
 	for _, x := range append(slices.Clip(f.fields), f.version...) {
 		cols = append(cols, selectExpr(alias, x))
@@ -208,9 +250,9 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 	from := " FROM " + l.source.Table + " AS " + alias + " WHERE " + l.idExpr(alias)
 	f.sql = "SELECT " + strings.Join(cols, ", ") + from + " = ?"
 	if !l.text {
-		f.run = "SELECT " + strings.Join(append(cols, l.idExpr(alias)), ", ") + from + " BETWEEN ? AND ? ORDER BY " + l.idExpr(alias)
+		f.numbered = "SELECT " + strings.Join(append(cols, l.idExpr(alias)), ", ") + from
+		f.run = f.numbered + " BETWEEN ? AND ? ORDER BY " + l.idExpr(alias)
 	}
-	return f, nil
 }
 
 // shortRun is how many features are found one by one as fast as in a row.
@@ -254,6 +296,7 @@ func (f *fetcher) readRun(c *conn, b *batch, rev uint64, rows []store.Row) (n in
 // read fills b with the first n of rows, which are in the revision rev; missing tells that the next one does not exist, or not in the revision asked for.
 func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, missing bool, err error) {
 	b.reset()
+	f.statements()
 	b.utf16 = c.encoding != utf8Texts
 	if n, err := f.readRun(c, b, rev, rows); n > 0 || err != nil {
 		return n, false, err

@@ -43,6 +43,7 @@ type revision struct {
 
 	typeAhead typeAhead
 	columns   columns
+	records   recordsHome
 	spans     spansKept
 }
 
@@ -190,7 +191,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		r.still = false
 		r.pool.distrust() // somebody wrote while it was opened
 	}
-	r.typeAhead.tables = s.tables
+	r.records, r.typeAhead.tables = newRecordsHome(s.options.DataDir, src, r.catalog.Version), s.tables
 	r.columns.tables, r.columns.limits = s.columns, s.limits
 	r.refs.Store(1)
 	return r, nil

@@ -1,0 +1,283 @@
+package gpkg
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"sort"
+
+	"grense/internal/store"
+)
+
+// Hits of a register lie anywhere in its file, and SQLite reads a page of it for each. So the properties of all rows of a layer are packed into a file of their own in the data
+// folder, in the order of the ids, which is a fortieth of the pages: thousands of rows are read from it in the time of hundreds. It is made in the background once
+// enough rows were read (records_make.go), belongs to one state of the source, is never changed after it was made, and can be deleted at any time.
+
+// Sizes of a file of records.
+const (
+	recordsABlock = 16        // rows that are read and checked together
+	recordsRead   = 64 << 10  // bytes that are read at once at most, of blocks beside each other
+	recordsApart  = 3         // blocks between those that are read at once, at most
+	recordsFrom   = 500       // rows of a layer that are read from the source before its records are made
+	recordValues  = 1 << 10   // different values of a property that have a number, the first that come
+	recordsFooter = 8 + 8 + 4 // bytes: what it is, where the tail begins, its sum
+)
+
+// Codes of values. Higher ones are numbers of values.
+const (
+	codeNull   = iota
+	codeText   // its length and itself follow
+	codeJSON   // the same
+	codeInt    // it follows, signed
+	codeFloat  // its bits follow
+	codeRepeat // the text before it in the row, as text
+	codeFalse
+	codeTrue
+	codeMoment // a text: seconds since 1970 follow, of a moment in UTC
+	codeUUID   // a text: 16 bytes follow
+	codeFirst
+)
+
+// records is a file of the properties of a layer that is open. It is immutable.
+type records struct {
+	name   string // in the cache
+	file   *os.File
+	values [][]any // by property, those that have a number
+	first  []int64 // ids that blocks begin with, ascending
+	starts []int64 // of blocks in the file, and where the last one ends
+	bytes  int     // that it takes in memory
+}
+
+var recordSums = crc32.MakeTable(crc32.Castagnoli)
+
+func (t *records) size() int { return t.bytes }
+
+// at is where an id was asked for.
+type recordAt struct {
+	id int64
+	at int
+}
+
+// read fills b with the values of the first n of rows: of the properties whose numbers are asked for. missing tells that the next one does not exist, or not in the revision
+// rev. It reports false where the file cannot be read.
+func (t *records) read(b *batch, asked []int, rev uint64, rows []store.Row) (n int, missing, ok bool) {
+	b.reset()
+	rows = rows[:min(len(rows), batchFeatures)]
+	b.order = b.order[:0]
+	for i, x := range rows {
+		id, number := parseID(x.ID)
+		if !number || x.Rev != 0 && x.Rev != rev {
+			rows, missing = rows[:i], true
+			break
+		}
+		b.order = append(b.order, recordAt{id, i})
+	}
+	byID := func(x, y recordAt) int { return cmp.Compare(x.id, y.id) }
+	if !slices.IsSortedFunc(b.order, byID) {
+		slices.SortFunc(b.order, byID)
+	}
+	b.values = slices.Grow(b.values, len(rows)*len(asked))[:len(rows)*len(asked)]
+	at, ok := t.fill(b, asked, len(rows))
+	if !ok {
+		return 0, false, false
+	}
+	if at < len(rows) {
+		rows, missing = rows[:at], true
+		b.values = b.values[:at*len(asked)]
+	}
+	for range rows {
+		b.ends = append(b.ends, 0)
+	}
+	return len(rows), missing, true
+}
+
+// fill puts the values of b.order where they were asked for; least is the first of those that do not exist, or n.
+func (t *records) fill(b *batch, asked []int, n int) (least int, ok bool) {
+	r := recordReader{t: t, b: b, to: make([]int, len(t.values))}
+	for i := range r.to {
+		r.to[i] = -1
+	}
+	for i, p := range asked {
+		r.to[p], r.last = i, max(r.last, p)
+	}
+	r.width, r.wanted = len(asked), len(asked) > 0
+	least = n
+	for i := 0; i < len(b.order); {
+		from := t.block(b.order[i].id, 0)
+		if from < 0 {
+			least = min(least, b.order[i].at)
+			i++
+			continue
+		}
+		to, end := from+1, i+1 // blocks and what is asked of them
+		for ; end < len(b.order); end++ {
+			k := t.block(b.order[end].id, to-1)
+			if k > to+recordsApart || k >= to && t.starts[k+1]-t.starts[from] > recordsRead {
+				break
+			}
+			to = max(to, k+1)
+		}
+		gone, ok := r.blocks(from, to, b.order[i:end])
+		if !ok {
+			return 0, false
+		}
+		least, i = min(least, gone), end
+	}
+	return least, true
+}
+
+// block is the last one that begins with an id or before it, which is not before from; -1 where there is none.
+func (t *records) block(id int64, from int) int {
+	if from+1 < len(t.first) && t.first[from+1] > id && t.first[from] <= id {
+		return from
+	}
+	return from + sort.Search(len(t.first)-from, func(i int) bool { return t.first[from+i] > id }) - 1
+}
+
+// recordReader reads rows of a file.
+type recordReader struct {
+	t      *records
+	b      *batch
+	to     []int // by property, where its value goes in a row; -1: nowhere
+	last   int   // of the properties that are asked for
+	width  int   // of a row
+	wanted bool  // there are some
+}
+
+// blocks reads blocks from one to another, and of them the rows that are asked for, in order; gone is the least place of those that do not exist.
+func (r *recordReader) blocks(from, to int, asked []recordAt) (gone int, ok bool) {
+	t := r.t
+	start, end := t.starts[from], t.starts[to]
+	if cap(r.b.blob) < int(end-start) {
+		r.b.blob = make([]byte, max(int(end-start), 4<<10))
+	}
+	data := r.b.blob[:end-start]
+	if _, err := t.file.ReadAt(data, start); err != nil && err != io.EOF {
+		return 0, false
+	}
+	gone = math.MaxInt
+	for k := from; k < to && len(asked) > 0; k++ {
+		n := 0
+		for n < len(asked) && (k+1 == to || asked[n].id < t.first[k+1]) {
+			n++
+		}
+		if n == 0 {
+			continue
+		}
+		block := data[t.starts[k]-start : t.starts[k+1]-start]
+		if len(block) < 4 || crc32.Checksum(block[4:], recordSums) != binary.LittleEndian.Uint32(block) {
+			return 0, false
+		}
+		least, ok := r.rows(t.first[k], block[4:], asked[:n])
+		if !ok {
+			return 0, false
+		}
+		gone, asked = min(gone, least), asked[n:]
+	}
+	return gone, true
+}
+
+// rows reads the rows of a block that are asked for, in order.
+func (r *recordReader) rows(id int64, block []byte, asked []recordAt) (gone int, ok bool) {
+	gone = math.MaxInt
+	var at = -1 // where the row of this id went, which may be asked for twice
+	for first := true; len(asked) > 0; first = false {
+		if len(block) == 0 {
+			for _, x := range asked {
+				gone = min(gone, x.at)
+			}
+			break
+		}
+		delta, n := binary.Uvarint(block)
+		size, m := binary.Uvarint(block[max(n, 0):])
+		if n <= 0 || m <= 0 || size > uint64(len(block)-n-m) {
+			return 0, false
+		}
+		if !first {
+			id += int64(delta)
+		}
+		row := block[n+m : n+m+int(size)]
+		block = block[n+m+int(size):]
+		for at = -1; len(asked) > 0 && asked[0].id <= id; asked = asked[1:] {
+			x := asked[0]
+			switch {
+			case x.id < id:
+				gone = min(gone, x.at)
+			case at >= 0:
+				copy(r.b.values[x.at*r.width:(x.at+1)*r.width], r.b.values[at*r.width:])
+			case r.wanted && !r.row(row, r.b.values[x.at*r.width:(x.at+1)*r.width]):
+				return 0, false
+			default:
+				at = x.at
+			}
+		}
+	}
+	return gone, true
+}
+
+// row reads the values of a row.
+func (r *recordReader) row(data []byte, values []any) bool {
+	c := recordCursor{data: data}
+	for p := 0; p <= r.last; p++ {
+		to := r.to[p]
+		v, ok := c.next(r.b, p, r.t.values[p], to >= 0)
+		if !ok {
+			return false
+		}
+		if to >= 0 {
+			values[to] = v
+		}
+	}
+	return true
+}
+
+// packed reads the first n of rows from records, if nobody has written into the source; it reports false where they are to be read from there.
+func (x *rowsReader) packed(ctx context.Context, rows []store.Row) (n int, missing, ok bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, false, false, err
+	}
+	rev, known := x.r.glance()
+	if !known {
+		if err := x.r.use(ctx, func(c *conn) (err error) { rev, err = x.r.revOf(c); return err }); err != nil {
+			return 0, false, false, err
+		}
+	}
+	if rev != x.r.rev {
+		return 0, false, false, nil
+	}
+	if n, missing, ok = x.records.read(x.b, x.asked, rev, rows); !ok {
+		x.r.dropRecords(x.records)
+	}
+	return n, missing, ok, nil
+}
+
+// dropRecords forgets records that cannot be read any more, and lets nobody make them anew as long as the source is as it is.
+func (r *revision) dropRecords(t *records) {
+	r.typeAhead.mu.Lock()
+	r.columns.never[t.name] = true
+	r.typeAhead.mu.Unlock()
+	r.columns.tables.Delete(tableKey{r.rev, t.name})
+	os.Remove(t.file.Name())
+}
+
+// Packed reports whether the properties of a collection are in a file of records.
+func (s *Store) Packed(collection string) bool {
+	r, err := s.acquire()
+	if err != nil {
+		return false
+	}
+	defer r.release()
+	l, err := r.layer(collection)
+	if err != nil {
+		return false
+	}
+	_, ok := r.columns.tables.Get(tableKey{r.rev, recordsName(l)})
+	return ok
+}
+
+func recordsName(l *layer) string { return l.ID + "\x00records" }

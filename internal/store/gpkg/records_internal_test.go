@@ -1,0 +1,81 @@
+package gpkg
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// TestRecordsOfManyValues: values may be of any type and number, repeat or not, and ids may have gaps.
+func TestRecordsOfManyValues(t *testing.T) {
+	t.Parallel()
+	const rows, width = 5000, 9
+	id := func(i int) int64 { return int64(i) - 7 + int64(i/1500)*(1<<33) }
+	value := func(i int) []any {
+		return []any{
+			int64(i*3) - 50, fmt.Sprint("navn ", i), store.JSON(fmt.Sprintf(`["%d"]`, i)), []any{nil, true, "Ål", int64(-1), false, int64(math.MinInt64), ""}[i%7],
+			fmt.Sprint("navn ", i/2*2), []any{0.5 * float64(i), math.Copysign(0, -1), 0.0, math.Inf(1)}[i%4], strings.Repeat("x", i%200),
+			fmt.Sprintf("2024-02-29T12:%02d:%02dZ", i/60%60, i%60), []any{fmt.Sprintf("a475bbac-bf95-5710-b793-%012x", i), fmt.Sprintf("A475bbac-bf95-5710-b793-%012x", i), fmt.Sprintf("%036d", i), "2024-02-30T12:00:00Z", "0000-01-01T00:00:00Z"}[i%5],
+		}
+	}
+	path := filepath.Join(t.TempDir(), "x.records")
+	write := func(most int64) error {
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		w := newRecordsWriter(bufio.NewWriter(f), width, most)
+		for i := range rows {
+			if err := w.add(id(i), value(i)); err != nil {
+				return errors.Join(err, f.Close())
+			}
+		}
+		return errors.Join(w.finish(), f.Close())
+	}
+	if err := write(100_000); !errors.Is(err, errNoRoom) {
+		t.Errorf("without room: %v", err)
+	}
+	if err := write(1 << 30); err != nil {
+		t.Fatal(err)
+	}
+	l := &layer{Collection: &store.Collection{ID: "x", Count: rows}, fields: make([]*sqlq.Field, width)}
+	r, err := openRecords(path, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.file.Close()
+	b, all := new(batch), make([]int, width)
+	for i := range all {
+		all[i] = width - 1 - i
+	}
+	for i := range rows {
+		n, missing, ok := r.read(b, all, 1, []store.Row{{ID: strconv.FormatInt(id(i), 10)}})
+		want := value(i)
+		for p, at := range all {
+			if n == 1 && fmt.Sprintf("%#v", b.values[p]) == fmt.Sprintf("%#v", want[at]) {
+				continue
+			}
+			t.Fatalf("row %d: %#v instead of %#v", i, b.values, want)
+		}
+		if missing || !ok {
+			t.Fatal(i, missing, ok)
+		}
+	}
+	for _, none := range []int64{-8, id(1500) - 1, id(rows), math.MinInt64, math.MaxInt64} {
+		if n, missing, ok := r.read(b, all, 1, []store.Row{{ID: strconv.FormatInt(none, 10)}, {ID: "1"}}); n != 0 || !missing || !ok {
+			t.Errorf("%d is there", none)
+		}
+	}
+	if _, err := openRecords(path, &layer{Collection: &store.Collection{ID: "x", Count: rows - 1}, fields: l.fields}); err == nil {
+		t.Error("records of another number of rows are taken")
+	}
+}

@@ -1,0 +1,384 @@
+package gpkg
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"grense/internal/store"
+)
+
+// recordsVersion is raised when the content of files of records changes its meaning; older ones are made anew.
+const recordsVersion = "records1"
+
+const recordsMagic = "grense/1"
+
+// recordsHome is where the files of records of a state of the source lie.
+type recordsHome struct{ dir, prefix, stem string }
+
+// newRecordsHome is that of a source, whose catalog has a version; files of its former states are removed.
+func newRecordsHome(dir string, src source, version string) recordsHome {
+	h := recordsHome{dir: dir}
+	h.prefix, h.stem = src.sideName(recordsVersion + version)
+	h.clean()
+	return h
+}
+
+// path names the file of a layer.
+func (h recordsHome) path(layer string) string {
+	return filepath.Join(h.dir, h.stem+"-"+layer+".records")
+}
+
+// clean removes files of former states of the source. One that cannot be removed is left; it does no harm.
+func (h recordsHome) clean() {
+	names, _ := filepath.Glob(filepath.Join(h.dir, h.prefix+"*.records"))
+	for _, n := range names {
+		if !strings.HasPrefix(filepath.Base(n), h.stem+"-") {
+			os.Remove(n)
+		}
+	}
+}
+
+// recordsWanted counts what is asked of a layer while its records are not at hand.
+type recordsWanted struct {
+	rows   int
+	looked bool // for a file that is there already
+}
+
+// recordsOf returns the records of a layer, with the numbers of the properties that a fetcher wants; nil where they do not have what is wanted, or are not at hand: they are
+// opened, or made when enough rows were wanted.
+func (r *revision) recordsOf(f *fetcher, rows int) (*records, []int) {
+	l := f.l
+	if f.geometry || f.version != nil || l.text || l.view || l.source.Leads == nil || l.Count < r.columns.limits.records {
+		return nil, nil
+	}
+	asked := make([]int, len(f.fields))
+	for i, x := range f.fields {
+		if asked[i] = slices.Index(l.fields, x); asked[i] < 0 || slices.Contains(asked[:i], asked[i]) {
+			return nil, nil
+		}
+	}
+	name := recordsName(l)
+	key := tableKey{r.rev, name}
+	if t, ok := r.columns.tables.Get(key); ok {
+		return t.(*records), asked
+	}
+	work := r.recordsWork(l, name, rows)
+	if work == nil || !r.makeTable(name, work) || !r.columns.limits.wait {
+		return nil, nil
+	}
+	t, _ := r.columns.tables.Get(key)
+	x, _ := t.(*records)
+	return x, asked
+}
+
+// recordsWork is how the records come to hand; nil: not yet.
+func (r *revision) recordsWork(l *layer, name string, rows int) func() error {
+	r.typeAhead.mu.Lock()
+	defer r.typeAhead.mu.Unlock()
+	if r.columns.wanted == nil {
+		r.columns.wanted = map[string]*recordsWanted{}
+	}
+	w := r.columns.wanted[name]
+	if w == nil {
+		w = &recordsWanted{}
+		r.columns.wanted[name] = w
+	}
+	w.rows += rows
+	switch {
+	case w.rows >= recordsFrom || r.columns.limits.wait:
+		return func() error { return r.putRecords(l, name, true) }
+	case !w.looked && !r.typeAhead.making:
+		w.looked = true
+		return func() error { return r.putRecords(l, name, false) }
+	}
+	return nil
+}
+
+// putRecords opens the records of a layer, which are made where they are not there; an error where they cannot be had.
+func (r *revision) putRecords(l *layer, name string, write bool) error {
+	path := r.records.path(l.ID)
+	t, err := openRecords(path, l)
+	if errors.Is(err, fs.ErrNotExist) && !write {
+		r.typeAhead.mu.Lock()
+		defer r.typeAhead.mu.Unlock()
+		delete(r.columns.asked, name) // they may be wanted soon
+		return nil
+	}
+	if err != nil {
+		removeAbandoned(path)
+		if err = atomically(path, func(tmp string) error { return r.writeRecords(l, tmp) }); err == nil {
+			t, err = openRecords(path, l)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if r.refs.Load() <= 1 || !r.columns.tables.Put(tableKey{r.rev, name}, t, int64(t.size())) {
+		return errors.Join(errNoRoom, t.file.Close())
+	}
+	return nil
+}
+
+// openRecords opens a file of the records of a layer; an error where it is not there, or not sound.
+func openRecords(path string, l *layer) (t *records, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	foot := make([]byte, recordsFooter)
+	if _, err := f.ReadAt(foot, max(info.Size()-recordsFooter, 0)); err != nil {
+		return nil, err
+	}
+	start := int64(binary.LittleEndian.Uint64(foot[8:]))
+	if string(foot[:8]) != recordsMagic || start < 0 || start > info.Size()-recordsFooter {
+		return nil, fmt.Errorf("gpkg: %s holds no records", path)
+	}
+	tail := make([]byte, info.Size()-recordsFooter-start)
+	if _, err := f.ReadAt(tail, start); err != nil && err != io.EOF {
+		return nil, err
+	}
+	t = &records{name: recordsName(l), file: f}
+	if crc32.Checksum(tail, recordSums) != binary.LittleEndian.Uint32(foot[16:]) || !t.readTail(tail, l) {
+		return nil, fmt.Errorf("gpkg: %s is damaged", path)
+	}
+	return t, nil
+}
+
+// readTail reads what is known of the blocks.
+func (t *records) readTail(tail []byte, l *layer) bool {
+	next := func() (n int64) {
+		n, size := binary.Varint(tail)
+		tail = tail[max(size, 0):]
+		return n
+	}
+	if next() != int64(len(l.fields)) || next() != int64(l.Count) {
+		return false
+	}
+	b := &batch{}
+	t.values = make([][]any, len(l.fields))
+	for p := range t.values {
+		values := make([]any, next())
+		for i := range values {
+			c := recordCursor{data: tail}
+			var ok bool
+			if values[i], ok = c.next(b, 0, nil, true); !ok {
+				return false
+			}
+			tail = c.data
+			t.bytes += 48
+			if s, isText := textOfValue(values[i]); isText {
+				t.bytes += len(s)
+			}
+		}
+		t.values[p] = values
+	}
+	n := int(next())
+	t.first, t.starts = make([]int64, n), make([]int64, n+1)
+	id := int64(0)
+	for i := range n {
+		id += next()
+		t.first[i], t.starts[i+1] = id, t.starts[i]+next()
+	}
+	t.bytes += 16 * n
+	return len(tail) == 0 && n > 0
+}
+
+// recordsChunk is how many rows are read in one transaction, so that who wants to write into the file need not wait for long.
+const recordsChunk = 4096
+
+// writeRecords writes the records of a layer into a file; an error where they cannot be had: the source was changed, or they take more than half of it.
+func (r *revision) writeRecords(l *layer, path string) (err error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	source, err := os.Stat(r.path)
+	if err != nil {
+		return err
+	}
+	f, err := newFetcher(l, store.Want{NoGeometry: true})
+	if err != nil {
+		return err
+	}
+	f.fields = l.fields
+	f.statements()
+	w := newRecordsWriter(bufio.NewWriterSize(file, 1<<18), len(l.fields), source.Size()/2)
+	b, last, more := new(batch), int64(math.MinInt64), true
+	for more {
+		more = false
+		err := r.use(context.Background(), func(c *conn) error {
+			if same, err := c.unchanged(); err != nil || !same || c.encoding != utf8Texts || r.refs.Load() <= 1 {
+				return errors.Join(err, errNoRoom)
+			}
+			n := 0
+			return c.query(f.numbered+" > ? ORDER BY "+l.idExpr(alias)+" LIMIT ?", []any{last, int64(recordsChunk)}, func(row row) error {
+				b.reset()
+				f.append(b, row)
+				last = row.Int(1 + len(f.fields))
+				n++
+				more = n == recordsChunk
+				return w.add(last, b.values)
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if w.rows != l.Count {
+		return errNoRoom
+	}
+	return w.finish()
+}
+
+// recordsWriter writes a file of records.
+type recordsWriter struct {
+	w      *bufio.Writer
+	most   int64 // bytes
+	done   int64
+	rows   int
+	known  []map[any]uint64 // of each property, the numbers of values
+	values [][]any
+	first  []int64
+	sizes  []int64
+	last   int64
+	block  []byte // behind room for its sum
+	row    []byte
+	in     int // rows in block
+}
+
+func newRecordsWriter(w *bufio.Writer, properties int, most int64) *recordsWriter {
+	x := &recordsWriter{w: w, most: most, known: make([]map[any]uint64, properties), values: make([][]any, properties), block: make([]byte, 4)}
+	for i := range x.known {
+		x.known[i] = map[any]uint64{}
+	}
+	return x
+}
+
+// add takes the next row; an error where the file grows too large.
+func (w *recordsWriter) add(id int64, values []any) error {
+	delta := uint64(0)
+	if w.in == 0 {
+		w.first = append(w.first, id)
+	} else {
+		delta = uint64(id - w.last)
+	}
+	w.row = w.row[:0]
+	text, some, ok := "", false, false
+	for p, v := range values {
+		s, plain := v.(string)
+		number, known := w.number(p, v)
+		switch {
+		case v == nil:
+			w.row = append(w.row, codeNull)
+		case known:
+			w.row = binary.AppendUvarint(w.row, codeFirst+number)
+		case some && plain && s == text:
+			w.row = append(w.row, codeRepeat)
+		default:
+			if w.row, ok = appendPlain(w.row, v); ok {
+				text, some = textOfValue(v)
+			}
+		}
+	}
+	w.block = binary.AppendUvarint(w.block, delta)
+	w.block = binary.AppendUvarint(w.block, uint64(len(w.row)))
+	w.block = append(w.block, w.row...)
+	w.last = id
+	w.rows++
+	if w.in++; w.in == recordsABlock {
+		return w.flush()
+	}
+	return nil
+}
+
+// number is that of a value, which gets one while there are few.
+func (w *recordsWriter) number(p int, v any) (uint64, bool) {
+	if _, isFloat := v.(float64); isFloat || v == nil { // of two that are equal one may be -0
+		return 0, false
+	}
+	known := w.known[p]
+	n, ok := known[v]
+	if !ok && len(known) < recordValues {
+		n, ok = uint64(len(known)), true
+		known[v] = n
+		w.values[p] = append(w.values[p], v)
+	}
+	return n, ok
+}
+
+// flush writes the block.
+func (w *recordsWriter) flush() error {
+	if w.in == 0 {
+		return nil
+	}
+	binary.LittleEndian.PutUint32(w.block, crc32.Checksum(w.block[4:], recordSums))
+	w.sizes = append(w.sizes, int64(len(w.block)))
+	w.done += int64(len(w.block))
+	_, err := w.w.Write(w.block)
+	w.block, w.in = w.block[:4], 0
+	if err == nil && w.done > w.most {
+		return errNoRoom
+	}
+	return err
+}
+
+// finish writes the last block, and the tail.
+func (w *recordsWriter) finish() error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	tail := binary.AppendVarint(nil, int64(len(w.values)))
+	tail = binary.AppendVarint(tail, int64(w.rows))
+	for _, values := range w.values {
+		tail = binary.AppendVarint(tail, int64(len(values)))
+		for _, v := range values {
+			tail, _ = appendPlain(tail, v)
+		}
+	}
+	tail = binary.AppendVarint(tail, int64(len(w.first)))
+	before := int64(0)
+	for i, id := range w.first {
+		tail = binary.AppendVarint(binary.AppendVarint(tail, id-before), w.sizes[i])
+		before = id
+	}
+	sum := crc32.Checksum(tail, recordSums)
+	tail = append(tail, recordsMagic...)
+	tail = binary.LittleEndian.AppendUint64(tail, uint64(w.done))
+	tail = binary.LittleEndian.AppendUint32(tail, sum)
+	if _, err := w.w.Write(tail); err != nil {
+		return err
+	}
+	return w.w.Flush()
+}
+
+// textOfValue is the text of a value that is one, or JSON.
+func textOfValue(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case store.JSON:
+		return string(v), true
+	}
+	return "", false
+}
