@@ -78,20 +78,40 @@ func (d *drawing) labelsOf(p *Picture) (all []*label) {
 }
 
 // labels writes the names of features, size units high, where they cover neither each other nor leave the picture: those that come first, then those of large
-// features. In a crowd names that are wider than their features keep away from others; elsewhere one that has no room beside its feature stands apart, with a line to it.
+// features. In a crowd names that are wider than their features keep away from others; elsewhere one that has no room beside its feature stands apart, with a line to it,
+// and one that finds no place at all comes before the others.
 func (d *drawing) labels(p *Picture, size float64, class string) {
+	const attempts = 4
 	if d.names == nil {
 		d.names = d.labelsOf(p)
 		if len(d.names) <= crowd {
 			d.land = d.landOf(p)
 		}
 	}
-	q := &placer{drawing: d, size: size, few: len(d.names) <= crowd}
 	d.b = append(d.b, `<g class="`...)
 	d.b = append(append(d.b, class...), `" aria-hidden="true">`...)
-	wides := 0
-	for _, l := range d.names {
-		l := *l
+	var best []byte
+	names, from, least := d.names, len(d.b), len(d.names)
+	for range attempts {
+		d.b = d.b[:from]
+		missed := d.place(names, size)
+		if best == nil || len(missed) < least {
+			best, least = append(best[:0], d.b[from:]...), len(missed)
+		}
+		if len(missed) == 0 || len(names) > crowd {
+			break
+		}
+		rest := slices.DeleteFunc(slices.Clone(names), func(l *label) bool { return slices.Contains(missed, l) })
+		names = append(missed, rest...)
+	}
+	d.b = append(append(d.b[:from], best...), "</g>"...)
+}
+
+// place writes names in their order, as labels says, and returns those of features, not of surroundings, that find no place.
+func (d *drawing) place(names []*label, size float64) (missed []*label) {
+	q, wides := &placer{drawing: d, size: size, few: len(names) <= crowd}, 0
+	for _, one := range names {
+		l := *one
 		w := .55 * size * float64(utf8.RuneCountInString(l.text))
 		wide := !l.beside && !l.first && !q.few && w > 1.3*l.room
 		if len(q.taken) == labelMost || wide && wides == overMost {
@@ -106,10 +126,13 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 			at, free = q.apart(&l, w)
 		}
 		if !free {
+			if !l.near {
+				missed = append(missed, one)
+			}
 			continue
 		}
 		if b := q.box(at, w); q.few && !l.beside && !b.Pad(leastLeader).Contains(l.at) {
-			end := orb.Point{min(max(l.at[0], b.Min[0]), b.Max[0]), min(max(l.at[1], b.Min[1]), b.Max[1])}
+			end := nearest(b, l.at)
 			d.b = append(d.b, `<path class="leader" d="`...)
 			d.path(orb.Ring{l.at, end}, false)
 			d.b = append(d.b, `"/>`...)
@@ -121,7 +144,7 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 		q.taken = append(q.taken, q.box(at, w))
 		d.name(&l, orb.Point{at[0], at[1] + size/3})
 	}
-	d.b = append(d.b, "</g>"...)
+	return missed
 }
 
 // name writes a name around a position on its line.
@@ -188,6 +211,11 @@ func (q *placer) lead(a, b orb.Point) {
 	}
 }
 
+// nearest is the position in a box that is nearest to another.
+func nearest(b orb.Bound, to orb.Point) orb.Point {
+	return orb.Point{min(max(to[0], b.Min[0]), b.Max[0]), min(max(to[1], b.Min[1]), b.Max[1])}
+}
+
 // between is the position i of n on the way from a to b.
 func between(a, b orb.Point, i, n int) orb.Point {
 	t := float64(i) / float64(n)
@@ -232,7 +260,7 @@ func (q *placer) aside(l *label, w, apart float64, places []orb.Point) (at orb.P
 	for _, step := range places {
 		if high := math.Abs(step[1]) * q.size; high < l.tall/3 || q.few && high < l.tall/2+1.3*q.size {
 			at = q.within(orb.Point{l.at[0] + step[0]*max(w, l.room), l.at[1] + step[1]*q.size}, w)
-			if q.free(at, w, apart) && !q.crosses(l.at, at) {
+			if q.free(at, w, apart) && !q.crosses(l.at, nearest(q.box(at, w), l.at)) {
 				return at, true
 			}
 		}
@@ -266,7 +294,7 @@ func (q *placer) away(l *label, w float64, outside bool) (orb.Point, bool) {
 		for turn := range 24 {
 			sin, cos := math.Sincos(float64(turn) * math.Pi / 12)
 			at := q.within(orb.Point{l.at[0] + (far*q.size+w/2)*cos, l.at[1] + far*q.size*sin}, w)
-			if q.free(at, w, 4) && !q.covers(l.at, at) && !q.crosses(l.at, at) && !(outside && q.overLand(at, w)) {
+			if q.free(at, w, 4) && !q.covers(l.at, at) && !q.crosses(l.at, nearest(q.box(at, w), l.at)) && !(outside && q.overLand(at, w)) {
 				return at, true
 			}
 		}
