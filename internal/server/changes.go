@@ -330,6 +330,7 @@ type changeRow struct {
 	changeDoc
 	When, What, Name, Page string
 	Of                     string // what the collection is called
+	Many                   string // count of features; "" for none
 }
 
 func (c *call) changesView(doc *changesDoc) changesView {
@@ -350,6 +351,9 @@ func (c *call) changesView(doc *changesDoc) changesView {
 		}
 		if row.Name == "" {
 			row.Name = row.Of
+		}
+		if d.Count != nil {
+			row.Many = inDigits(strconv.FormatInt(*d.Count, 10), c.lang)
 		}
 		if d.Href != "" {
 			row.Page = c.asPage(d.Href)
