@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -275,5 +277,33 @@ func BenchmarkPutWithEviction(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		c.Put(i, nil, 100)
+	}
+}
+
+// TestManyAreFoundAsOneByOne: what is asked for together is what is asked for alone, in order, and counts as much.
+func TestManyAreFoundAsOneByOne(t *testing.T) {
+	t.Parallel()
+	c := cache.New[int, string](cache.Options{Bytes: 1 << 20, Shards: 4})
+	for i := 0; i < 100; i += 3 {
+		c.Put(i, strconv.Itoa(i), 0)
+	}
+	for _, n := range []int{0, 1, 15, 16, 17, 100} {
+		var got, want []string
+		before := c.Stats()
+		c.GetAll(n, func(i int) int { return i }, func(i int, v string) { got = append(got, strconv.Itoa(i)+v) })
+		after := c.Stats()
+		for i := range n {
+			if v, ok := c.Get(i); ok {
+				want = append(want, strconv.Itoa(i)+v)
+			}
+		}
+		if !slices.Equal(got, want) || after.Hits-before.Hits != uint64(len(want)) || after.Hits+after.Misses-before.Hits-before.Misses != uint64(n) {
+			t.Errorf("%d together: %q, one by one %q; counted %+v after %+v", n, got, want, after, before)
+		}
+	}
+	var none *cache.Cache[int, string]
+	none.GetAll(3, func(i int) int { return i }, func(int, string) { t.Error("nil holds something") })
+	if none.Limit() != 0 || c.Limit() != 1<<20 {
+		t.Errorf("limits %d and %d", none.Limit(), c.Limit())
 	}
 }

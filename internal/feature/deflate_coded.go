@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // coded is the text of a small fragment in the codes that are ready for short texts, to be joined bit by bit with others in one block of a page. What
@@ -12,9 +13,10 @@ import (
 // only there.
 type coded struct {
 	pieces []piece
-	bits   []byte // and 8 more
-	crc    uint32 // of the text
-	shift  uint32 // moves the CRC of what stands before over the text
+	bits   []byte  // and 8 more
+	crc    uint32  // of the text
+	shift  uint32  // moves the CRC of what stands before over the text
+	common *string // the texts of the pieces; where two forms have the same one, their pieces have the same texts
 }
 
 // piece is a part of a text that is likely to stand in the next one, too, and the text behind it.
@@ -34,6 +36,7 @@ type coder struct {
 	seen   places
 	pieces []piece
 	bits   []byte
+	texts  []byte
 }
 
 var coders = sync.Pool{New: func() any { return new(coder) }}
@@ -57,7 +60,40 @@ func newCoded(text []byte) *coded {
 		w.at += int(w.n+7) >> 3
 		w.held, w.n = 0, 0
 	}
-	return &coded{pieces: slices.Clone(c.pieces), bits: bytes.Clone(w.dst[:w.at+8]), crc: crc32.ChecksumIEEE(text), shift: crcShift(uint64(len(text)))}
+	return &coded{pieces: slices.Clone(c.pieces), bits: bytes.Clone(w.dst[:w.at+8]), crc: crc32.ChecksumIEEE(text), shift: crcShift(uint64(len(text))), common: c.textsOf(text)}
+}
+
+// commons are some texts of pieces, by their hash: features of one collection mostly have the same ones, which are then not compared each time.
+var commons [64]struct {
+	texts  atomic.Pointer[string]
+	others atomic.Uint32 // how often other texts were asked for
+}
+
+const (
+	mostCommon = 1 << 10 // bytes of texts that commons holds
+	mostOthers = 256     // others take the place of a text that is seldom asked for, so rarely that what forms hold of them is little
+)
+
+// textsOf is what coded.common is for the pieces of a text; nil where they are long.
+func (c *coder) textsOf(text []byte) *string {
+	b := c.texts[:0]
+	for _, p := range c.pieces {
+		b = append(append(b, byte(p.n), byte(p.n>>8)), text[p.at:p.at+p.n]...)
+	}
+	if c.texts = b; len(b) > mostCommon {
+		return nil
+	}
+	at := &commons[crc32.ChecksumIEEE(b)%uint32(len(commons))]
+	held := at.texts.Load()
+	if held != nil && *held == string(b) {
+		return held
+	}
+	if held != nil && at.others.Add(1)%mostOthers != 0 {
+		return nil
+	}
+	s := string(b)
+	at.texts.Store(&s)
+	return &s
 }
 
 // find finds the pieces of JSON; the first begins the text, and may be empty.
@@ -118,14 +154,20 @@ func (m *Member) appendCoded(dst []byte, f *Fragment, z *coded) []byte {
 	m.size += uint32(len(f.JSON))
 	w := m.writer(dst, len(f.JSON))
 	var before []piece
+	alike := false
 	if m.before != nil {
-		before = m.before.coded.Load().pieces
+		c := m.before.coded.Load()
+		before, alike = c.pieces, c.common != nil && c.common == z.common
 	}
 	for i := range z.pieces {
 		p := &z.pieces[i]
-		if text := f.JSON[p.at : p.at+p.n]; len(text) > 0 {
-			if distance := m.distance(before, i, p, text); distance > 0 {
-				w.match(len(text), distance)
+		if n := int(p.n); n > 0 {
+			text, distance := f.JSON[p.at:p.at+p.n], 0
+			if i < len(before) && (alike || m.before.has(before[i], text)) {
+				distance = m.distance(before[i], p)
+			}
+			if distance > 0 {
+				w.match(n, distance)
 			} else {
 				w.literals(text)
 			}
@@ -136,16 +178,15 @@ func (m *Member) appendCoded(dst []byte, f *Fragment, z *coded) []byte {
 	return m.wrote(w)
 }
 
-// distance is how far before the i-th piece of a fragment the same text stands as a piece of the fragment before; 0: it does not.
-func (m *Member) distance(before []piece, i int, p *piece, text []byte) int {
-	if i >= len(before) {
-		return 0
-	}
-	q := before[i]
-	if json := m.before.JSON; string(json[q.at:q.at+q.n]) == string(text) {
-		if d := len(json) - int(q.at) + m.gap + int(p.at); d <= farthest {
-			return d
-		}
+// has reports whether a piece of a fragment is that text. It looks at the text of the fragment, which may lie where the processor has to wait for it.
+func (f *Fragment) has(q piece, text []byte) bool {
+	return string(f.JSON[q.at:q.at+q.n]) == string(text)
+}
+
+// distance is how far before a piece of a fragment that piece of the fragment before stands, whose text is the same; 0: too far.
+func (m *Member) distance(q piece, p *piece) int {
+	if d := len(m.before.JSON) - int(q.at) + m.gap + int(p.at); d <= farthest {
+		return d
 	}
 	return 0
 }

@@ -50,7 +50,7 @@ func (r *revision) ids(l *layer) *rowIDs {
 	if ids, ok := r.columns.tables.Get(tableKey{r.rev, name}); ok {
 		return ids.(*rowIDs)
 	}
-	if l.view || l.Count > mostIDs || r.columns.tables.Stats().Limit == 0 {
+	if l.view || l.Count > mostIDs || r.columns.tables.Limit() == 0 {
 		return nil
 	}
 	if r.makeTable(name, func() error { return r.makeIDs(l) }) && r.columns.limits.wait {
@@ -97,7 +97,7 @@ func (r *revision) makeTable(name string, work func() error) bool {
 
 // makeColumn reads the values of a column and the ids, and keeps both; an error where they cannot be kept.
 func (r *revision) makeColumn(l *layer, o operand) error {
-	m := &columnMaker{o: o, ids: &rowIDs{}, room: int(r.columns.tables.Stats().Limit)}
+	m := &columnMaker{o: o, ids: &rowIDs{}, room: int(r.columns.tables.Limit())}
 	err := r.use(context.Background(), func(c *conn) error {
 		if same, err := c.unchanged(); err != nil || !same || c.encoding != utf8Texts {
 			return errors.Join(err, errNoRoom)
@@ -142,7 +142,7 @@ func (r *revision) makeIDs(l *layer) error {
 	if err != nil {
 		return err
 	}
-	if ids.size() > int(r.columns.tables.Stats().Limit) || r.refs.Load() <= 1 {
+	if ids.size() > int(r.columns.tables.Limit()) || r.refs.Load() <= 1 {
 		return errNoRoom
 	}
 	r.columns.tables.Put(tableKey{r.rev, idsName(l)}, ids, int64(ids.size()))

@@ -10,7 +10,7 @@ import (
 func (qu *question) isByIDs() bool {
 	q := &qu.q
 	return q.Filter == nil && q.First == nil && !q.AllOrNothing && len(qu.keys) == 1 && q.AsOf.IsZero() && q.Limit > 0 &&
-		!qu.l.view && qu.l.Count >= qu.rev.columns.limits.from && qu.rev.columns.tables.Stats().Limit > 0
+		!qu.l.view && qu.l.Count >= qu.rev.columns.limits.from && qu.rev.columns.tables.Limit() > 0
 }
 
 // byIDs takes the page from the ids of all rows.

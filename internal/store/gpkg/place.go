@@ -28,6 +28,7 @@ type candidates struct {
 	rows    []entry     // by id; Null is not tested yet
 	ids     *rowIDs     // where not nil, the ids of rows are their places here
 	places  *placeTable // with ids, of rows that are to be tested
+	near    []*shape    // of rows, while they are tested one after the other: geometries that are at hand
 	turn    time.Time
 }
 
@@ -120,9 +121,9 @@ func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
 		if i%rowsATurn == 0 {
 			s.turn = makeWay(s.turn)
 		}
-		s.rec.id, s.rec.read = x.id, false
-		if s.places != nil {
-			s.rec.id = s.places.rowid(x.id)
+		s.rec.id, s.rec.read = s.rowid(x.id), false
+		if i < len(s.near) && s.near[i] != nil {
+			s.rec.at, s.rec.read = *s.near[i], true
 		}
 		t, err := s.matcher.Eval(&s.rec)
 		if err != nil {
@@ -135,10 +136,41 @@ func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
 	return x.t == cql2.True, nil
 }
 
+// rowid is the row id of what stands for a row in rows.
+func (s *candidates) rowid(n int64) int64 {
+	if s.places == nil {
+		return n
+	}
+	return s.places.rowid(n)
+}
+
+// gather takes the geometries of rows that are to be tested at once, where they are few.
+func (s *candidates) gather() {
+	const few = 128
+	var at [few]int
+	n := 0
+	for i := range s.rows {
+		if s.rows[i].t != cql2.Null {
+			continue
+		}
+		if n == few {
+			return
+		}
+		at[n] = i
+		n++
+	}
+	if n < 2 {
+		return
+	}
+	s.near = make([]*shape, at[n-1]+1)
+	s.l.shapes.GetAll(n, func(i int) nodeKey { return nodeKey{s.l, s.rowid(s.rows[at[i]].id)} }, func(i int, x *shape) { s.near[at[i]] = x })
+}
+
 // page fills a page and its count.
 func (s *candidates) page(ctx context.Context, qu *question, p *store.Page) error {
 	q := qu.q
 	if q.Count == store.CountExact {
+		s.gather()
 		n := 0
 		for i := range s.rows {
 			ok, err := s.matches(ctx, i)
@@ -150,7 +182,7 @@ func (s *candidates) page(ctx context.Context, qu *question, p *store.Page) erro
 				n++
 			}
 		}
-		s.rows, p.Matched = s.rows[:n], n
+		s.rows, p.Matched, s.near = s.rows[:n], n, nil
 	}
 	if q.Limit <= 0 {
 		return nil

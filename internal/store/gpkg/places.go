@@ -177,7 +177,7 @@ func (r *revision) makePlaces(l *layer) error {
 	if err != nil {
 		return err
 	}
-	if t.size() > int(r.columns.tables.Stats().Limit) || r.refs.Load() <= 1 {
+	if t.size() > int(r.columns.tables.Limit()) || r.refs.Load() <= 1 {
 		return errNoRoom
 	}
 	r.columns.tables.Put(tableKey{r.rev, placesName(l)}, t, int64(t.size()))
@@ -294,7 +294,7 @@ func (t *placeTable) readIDs(c *conn, l *layer) (at func(int64) (uint32, bool), 
 // isByPlaces reports whether a question is about places alone, in the order by id, of a layer whose envelopes may be in memory.
 func (qu *question) isByPlaces() bool {
 	l := qu.l
-	if l.nodes == "" || l.view || l.Count > mostIDs || len(qu.keys) > 1 || qu.q.AllOrNothing || qu.rev.columns.tables.Stats().Limit == 0 || !l.isSpatial(qu.q.Filter) {
+	if l.nodes == "" || l.view || l.Count > mostIDs || len(qu.keys) > 1 || qu.q.AllOrNothing || qu.rev.columns.tables.Limit() == 0 || !l.isSpatial(qu.q.Filter) {
 		return false
 	}
 	extent, ok := cql2.Extent(qu.q.Filter, l.source.Geometry.Name, l.source.Geometry.CRS)
