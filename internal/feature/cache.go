@@ -128,6 +128,7 @@ func (c *Cache) Code(page []*Fragment) {
 	if size >= len(page)*leastDeflated {
 		return
 	}
+	fetch(page)
 	for _, f := range page {
 		if len(f.JSON) > mostQuick || f.Ready() || f.claimed.Load() || !f.claimed.CompareAndSwap(false, true) {
 			continue
@@ -137,6 +138,26 @@ func (c *Cache) Code(page []*Fragment) {
 			f.coded.Store(z)
 		}
 	}
+}
+
+// fetch reads from the coded forms of a page, so that the processor waits for all of them at once: most are no longer in its caches. Nobody needs what it returns; it is not inlined, lest it be left out.
+//
+//go:noinline
+func fetch(page []*Fragment) (sum int) {
+	const some = 16
+	var forms [some]*coded
+	for ; len(page) > 0; page = page[min(some, len(page)):] {
+		part := page[:min(some, len(page))]
+		for i, f := range part {
+			forms[i] = f.coded.Load()
+		}
+		for _, z := range forms[:len(part)] {
+			if z != nil {
+				sum += int(z.bits[0]) + int(z.bits[len(z.bits)/2]) + int(z.pieces[0].n)
+			}
+		}
+	}
+	return sum
 }
 
 func (c *Cache) deflate(f *Fragment) {

@@ -97,20 +97,25 @@ func (c *call) replay(without ...string) (out []string) {
 
 // eachReplayed gives the parameters of replay, decoded.
 func (c *call) eachReplayed(each func(name, value string), without ...string) {
+	left := len(c.values) // names that are not looked at yet
 	add := func(name string) {
-		if slices.Contains(without, name) {
+		values, ok := c.values[name]
+		if !ok {
 			return
 		}
-		for _, v := range c.values[name] {
+		if left--; slices.Contains(without, name) {
+			return
+		}
+		for _, v := range values {
 			each(name, v)
 		}
 	}
 	add("f")
 	add("lang")
-	for _, p := range c.rt.Params {
-		add(p.Name)
+	for i := 0; i < len(c.rt.Params) && left > 0; i++ {
+		add(c.rt.Params[i].Name)
 	}
-	if c.rt.Fields && c.coll != nil {
+	if c.rt.Fields && c.coll != nil && left > 0 {
 		for i := range c.coll.Properties {
 			p := &c.coll.Properties[i]
 			if len(c.values[p.Name]) > 0 && c.field(p.Name) != nil { // in this order, since there may be thousands of properties

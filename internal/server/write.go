@@ -241,15 +241,13 @@ func (c *call) canonical() string {
 var linkSafe = strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", "\r", "", "\n", "")
 
 func safeInLink(s string) string {
-	for i := range len(s) {
-		if unsafeInLink[s[i]] {
+	for _, b := range [...]byte{'<', '>', '"', '\r', '\n'} { // each by the vectors of the processor
+		if strings.IndexByte(s, b) >= 0 {
 			return linkSafe.Replace(s)
 		}
 	}
 	return s
 }
-
-var unsafeInLink = [256]bool{'<': true, '>': true, '"': true, '\r': true, '\n': true}
 
 // maxLinks is how long the header Link gets at most, in bytes: many programs and proxies refuse answers whose headers have 8 KB together.
 const maxLinks = 4 << 10

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"grense/internal/cql2"
@@ -51,11 +52,27 @@ func NewCursor(p Place) Cursor {
 }
 
 func (p Place) write() Cursor {
+	if p.Keys == nil && bare(p.Order) && bare(p.ID) { // as json writes it
+		b := append(make([]byte, 0, len(`[false,"",null,""]`)+len(p.Order)+len(p.ID)), '[')
+		b = append(append(strconv.AppendBool(b, p.Back), `,"`...), p.Order...)
+		b = append(append(append(b, `",null,"`...), p.ID...), `"]`...)
+		return Cursor(base64.RawURLEncoding.EncodeToString(b))
+	}
 	b, err := json.Marshal([]any{p.Back, p.Order, p.Keys, p.ID})
 	if err != nil {
 		panic("store: cursor of unknown value: " + err.Error()) // values come from a store, not from a client
 	}
 	return Cursor(base64.RawURLEncoding.EncodeToString(b))
+}
+
+// bare reports whether json writes a text as it is, between quotes.
+func bare(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return false
+		}
+	}
+	return true
 }
 
 // Reached returns the question with its cursor read, and texts that are Far read from the store.
