@@ -259,9 +259,9 @@ func appendMarked(dst, page []byte, parts *itemsParts) []byte {
 	}
 }
 
-// writeWhole writes a page that is compressed anew: as well as can be where it is kept, since it is sent often; unless it shall be quick.
+// writeWhole writes a page that is compressed anew: as well as can be where it is kept, since it is sent often; unless it shall be quick. One that lacks what comes soon is not kept.
 func (c *call) writeWhole(w http.ResponseWriter, plain []byte, quick bool) error {
-	if quick || c.keep == nil || len(plain) < worthwhile || !acceptsGzip(c.r) {
+	if quick || c.keep == nil || !c.lasts(w.Header()) || len(plain) < worthwhile || !acceptsGzip(c.r) {
 		return c.writeOnce(w, plain)
 	}
 	return c.send(w, compress(nil, plain, gzip.BestCompression), "gzip")
