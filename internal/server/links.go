@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,14 +62,18 @@ func titleOfForm(r *rep) string {
 	if r.F == "json" && r.Media == asGeoJSON.Media {
 		return "This document as GeoJSON"
 	}
-	if t := formTitles[r.F]; t != "" {
-		return t
-	}
-	if f := format.Find(r.F); f != nil {
-		return f.Title // every page names all formats
-	}
-	return ""
+	return allTitles[r.F]
 }
+
+// allTitles are formTitles and the titles of formats, all of which every page names.
+var allTitles = func() map[string]string {
+	all := map[string]string{}
+	for _, f := range format.All() {
+		all[f.Name] = f.Title
+	}
+	maps.Copy(all, formTitles)
+	return all
+}()
 
 // with is the absolute address of a path of this mount in representation f, with the parameters of this request.
 func (c *call) with(path, f string) string {

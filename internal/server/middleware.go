@@ -182,10 +182,12 @@ func (s *Server) chain(router *router) http.Handler {
 
 // askedLanguage is the parameter lang, for which a query that cannot have it is not parsed.
 func askedLanguage(u *url.URL) string {
-	if !strings.Contains(u.RawQuery, "lang") && !strings.Contains(u.RawQuery, "%") {
-		return ""
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		if name, _, _ := strings.Cut(part, "="); name == "lang" || strings.Contains(name, "%") {
+			return u.Query().Get("lang")
+		}
 	}
-	return u.Query().Get("lang")
+	return ""
 }
 
 // record writes the log line and the metrics of one request that came at start.
