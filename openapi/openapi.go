@@ -317,7 +317,7 @@ func featureSchema(c Collection) m {
 	if c.Geometry {
 		geometry = ref("schemas", "geometry")
 	} else {
-		geometry = m{"nullable": true, "type": "object", "enum": []any{nil}}
+		geometry = m{"nullable": true, "type": "object", "maxProperties": 0, "description": "Always null."} // an enum of null alone is no code in Java
 	}
 	return m{"type": "object", "required": []any{"type", "id", "geometry", "properties"}, "properties": m{
 		"type": m{"type": "string", "enum": []any{"Feature"}}, "id": m{"type": "string"}, "geometry": geometry, "properties": properties,
