@@ -261,18 +261,16 @@ func changing(op Operation, get m) m {
 	return get
 }
 
-// formSchema describes the form for a file: parameters may be fields, the file is the last one.
+// formSchema describes the form for a file: parameters may be fields, the file is the last one. They are told in words, since generators of Java clients import a
+// class for the fields of one of several bodies, and make none.
 func formSchema(op Operation) m {
-	fields := m{"table": m{"type": "string", "format": "binary", "description": "The table, as the last field; the others come before it"}}
+	var names []string
 	for _, p := range op.Parameters {
-		if p.In != "query" || p.Name == "f" || p.Name == "lang" {
-			continue
+		if p.In == "query" && p.Name != "f" && p.Name != "lang" {
+			names = append(names, p.Name)
 		}
-		s := maps.Clone(p.Schema)
-		s["description"] = p.Description
-		fields[p.Name] = s
 	}
-	return m{"type": "object", "properties": fields, "required": []any{"table"}}
+	return m{"type": "object", "description": "A form whose last field, table, is the file with the table. Before it may come fields called as parameters of the query are: " + strings.Join(names, ", ") + "."}
 }
 
 func hasPathParam(op Operation) bool {
