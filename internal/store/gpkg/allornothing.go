@@ -26,12 +26,9 @@ func (qu *question) allOrNothing(ctx context.Context, c *conn, p *store.Page) (b
 	if err != nil || sql == "" {
 		return false, err
 	}
-	var first idSet
-	if q.First != nil {
-		var ok bool
-		if first, ok, err = qu.firsts(c, q); err != nil || !ok {
-			return false, err
-		}
+	first, ok := qu.firsts(c, q)
+	if !ok {
+		return false, nil
 	}
 	read := func(fn func(row) error) error { return enough(c.query(sql, args, fn)) }
 	var more bool
@@ -58,7 +55,7 @@ func (qu *question) beyond(id string) store.Cursor {
 }
 
 // allValues fills the page of the rows that read gives until its function returns errEnough; more tells that there are more rows than are wanted.
-func (qu *question) allValues(read func(func(row) error) error, first idSet, p *store.Page) (more bool, err error) {
+func (qu *question) allValues(read func(func(row) error) error, first firstRows, p *store.Page) (more bool, err error) {
 	last := len(qu.keys) - 1
 	var values []any // of all rows, one after the other; the id is the last of each
 	n := len(qu.keys)
@@ -84,7 +81,11 @@ func (qu *question) allValues(read func(func(row) error) error, first idSet, p *
 	}
 	if !more {
 		slices.SortFunc(rows, func(a, b []any) int { return compareKeys(qu.keys, a, b) })
-		rows = ahead(rows, func(v []any) bool { return first.has(v[last]) })
+		ids, err := first.of(len(rows))
+		if err != nil {
+			return false, err
+		}
+		rows = ahead(rows, func(v []any) bool { return ids.has(v[last]) })
 	}
 	p.Rows = make([]store.Row, len(rows))
 	for i, v := range rows {
@@ -160,7 +161,7 @@ func sortNumbered(rows []numbered) []numbered {
 }
 
 // allNumbers is allValues for an order that is that of numbered. It allocates nothing for a row.
-func (qu *question) allNumbers(read func(func(numbered) error) error, first idSet, p *store.Page) (more bool, err error) {
+func (qu *question) allNumbers(read func(func(numbered) error) error, first firstRows, p *store.Page) (more bool, err error) {
 	var rows []numbered
 	unique := func() { // in order, and each once
 		rows = sortNumbered(rows)
@@ -185,8 +186,14 @@ func (qu *question) allNumbers(read func(func(numbered) error) error, first idSe
 		unique()
 	}
 	rows = rows[:min(len(rows), qu.q.Limit)]
-	if !more && len(first.numbers) > 0 {
-		rows = ahead(rows, func(x numbered) bool { _, ok := first.numbers[x.id]; return ok })
+	if !more {
+		ids, err := first.of(len(rows))
+		if err != nil {
+			return false, err
+		}
+		if len(ids.numbers) > 0 {
+			rows = ahead(rows, func(x numbered) bool { _, ok := ids.numbers[x.id]; return ok })
+		}
 	}
 	p.Rows = make([]store.Row, len(rows))
 	text, ends := make([]byte, 0, 8*len(rows)), make([]int, len(rows))
@@ -274,19 +281,32 @@ func (qu *question) allStatement(c *conn, q store.Query) (string, []any, error) 
 	return sql, args, nil
 }
 
-// firsts returns the ids of the rows for which Query.First holds, matches or not; false when SQL cannot say it.
-func (qu *question) firsts(c *conn, q store.Query) (ids idSet, ok bool, err error) {
+// firstRows finds the ids of the rows for which Query.First holds, matches or not; nil: none do.
+type firstRows func() (idSet, error)
+
+// of is those ids where they change the order of n rows.
+func (f firstRows) of(n int) (ids idSet, err error) {
+	if f == nil || n < 2 {
+		return ids, nil
+	}
+	return f()
+}
+
+// firsts returns how the rows that come first are found; false when SQL cannot say it.
+func (qu *question) firsts(c *conn, q store.Query) (firstRows, bool) {
+	if q.First == nil {
+		return nil, true
+	}
 	paths := sqlq.AccessPaths(qu.l.source, alias, q.First)
-	if paths == nil {
-		return ids, false, nil
-	}
-	d, err := cheapest(c, paths)
-	if err != nil {
-		return ids, false, err
-	}
-	sql, args := qu.idsBy(d)
-	err = c.query(sql, args, func(r row) error { ids.add(qu.l, r, 0); return nil })
-	return ids, true, err
+	return func() (ids idSet, err error) {
+		d, err := cheapest(c, paths)
+		if err != nil {
+			return ids, err
+		}
+		sql, args := qu.idsBy(d)
+		err = c.query(sql, args, func(r row) error { ids.add(qu.l, r, 0); return nil })
+		return ids, err
+	}, paths != nil
 }
 
 // idsBy selects the ids of the rows of an access path.

@@ -307,11 +307,9 @@ func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (bo
 		qu.spelledTexts(t, rows, p)
 		return true, ctx.Err()
 	}
-	var first idSet
-	if qu.q.First != nil {
-		if first, ok, err = qu.firsts(c, qu.q); err != nil || !ok {
-			return false, err
-		}
+	first, ok := qu.firsts(c, qu.q)
+	if !ok {
+		return false, nil
 	}
 	numbers := func(fn func(numbered) error) (err error) {
 		for i := 0; i < len(rows) && err == nil; i++ {

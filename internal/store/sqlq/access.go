@@ -37,6 +37,7 @@ func AccessPaths(s *Source, alias string, e cql2.Expr) []AccessPath {
 			return nil
 		}
 	}
+	parts = bounded(parts)
 	for i, x := range parts {
 		d, ok := accessBy(s, alias, x, append(parts[:i:i], parts[i+1:]...))
 		if ok && d.Few {
@@ -54,6 +55,26 @@ func AccessPaths(s *Source, alias string, e cql2.Expr) []AccessPath {
 		return nil
 	}
 	return []AccessPath{{Join: Cat(Ident(" FROM "+s.Table+" AS "+alias+" WHERE ("), f.Where, Ident(")"))}}
+}
+
+// bounded joins comparisons that bound the same property into one part, which an index serves at both ends.
+func bounded(parts []cql2.Expr) (out []cql2.Expr) {
+	at := map[cql2.Expr]int{} // of the part that bounds a property
+	for _, x := range parts {
+		c, ok := x.(cql2.Compare)
+		p, isProp := c.L.(cql2.Prop)
+		if !ok || !isProp || c.Op == cql2.Eq || c.Op == cql2.Ne {
+			out = append(out, x)
+			continue
+		}
+		if i, ok := at[p]; ok {
+			out[i] = cql2.And{out[i], x}
+			continue
+		}
+		at[p] = len(out)
+		out = append(out, x)
+	}
+	return out
 }
 
 // simple takes what stands alone out of AND and OR.

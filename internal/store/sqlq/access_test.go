@@ -36,6 +36,8 @@ func TestAccessPaths(t *testing.T) {
 		"an equality that few have": {cql2.And{cql2.Compare{Op: cql2.Gt, L: prop("navn"), R: cql2.Text("a")}, few}, []string{`main."t" AS t INDEXED BY "by_tall"`}},
 		"two ranges": {cql2.And{cql2.Compare{Op: cql2.Gt, L: prop("navn"), R: cql2.Text("a")}, cql2.Between{X: prop("tall"), Lo: cql2.Int(1), Hi: cql2.Int(2)}},
 			[]string{`main."t" AS t INDEXED BY "by_navn"`, `main."t" AS t INDEXED BY "by_tall"`}},
+		"both ends of a range": {cql2.And{cql2.Compare{Op: cql2.Gt, L: prop("navn"), R: cql2.Text("a")}, equal(prop("flagg"), cql2.Bool(true)), cql2.Compare{Op: cql2.Le, L: prop("navn"), R: cql2.Text("b")}},
+			[]string{`main."t" AS t INDEXED BY "by_navn" WHERE ((t."navn" > +?) AND (t."navn" <= +?)) AND (`}},
 		"a prefix":                          {cql2.Like{X: prop("navn"), Pattern: cql2.Text("Os%")}, []string{`main."t" AS t INDEXED BY "by_navn"`}},
 		"unequal":                           {cql2.Compare{Op: cql2.Ne, L: prop("tall"), R: cql2.Int(1)}, []string{`main."t" AS t WHERE (`}},
 		"alone in and":                      {cql2.And{cql2.Or{few}}, []string{`main."t" AS t INDEXED BY "by_tall"`}},
