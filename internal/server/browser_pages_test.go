@@ -270,6 +270,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("shows hits first", func(t *testing.T) { hitsFirst(t, ctx, s, checks) })
 	t.Run("draws maps of tiles that can be read", func(t *testing.T) { tileContrast(t, ctx, s, checks) })
 	t.Run("moves maps of tiles", func(t *testing.T) { moveTiles(t, ctx, s, checks) })
+	t.Run("begins maps of tiles where most is", func(t *testing.T) { beginsAtMost(t, ctx, checks) })
 }
 
 // everyPage opens every kind of page as every reader, and asks of each: nothing in the console, no request but to the server, no fault

@@ -2,11 +2,21 @@ package server_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/wkb"
+
+	"grense/internal/config"
+	"grense/internal/cql2"
+	"grense/internal/crs"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 )
 
 // moveTiles looks at the map of tiles in each kind of grid, and goes through it by keys, buttons and mouse.
@@ -66,6 +76,54 @@ func moveTiles(t *testing.T, ctx context.Context, s site, checks string) {
 	k.press("0")
 	k.mapShown()
 	k.chooses(s)
+}
+
+// beginsAtMost looks at a map whose features lie in one place, but for three on the other side of the earth: it is seen first, and 0 shows all. A tile that was not
+// ready is asked for again.
+func beginsAtMost(t *testing.T, ctx context.Context, checks string) {
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	storetest.Write(t, func(w store.Writer) {
+		c := &store.Collection{ID: "felt", Table: "felt", Public: true, Key: store.FeatureKey{Column: "nr", Property: "nr", Type: cql2.TypeInteger}, Properties: []store.Property{{Name: "nr", Column: "nr", Type: cql2.TypeInteger}},
+			Geometry: &store.Geom{Name: "geometry", Column: "geometry", Type: "Polygon", CRS: crs.CRS84}}
+		if err := w.Define(t.Context(), c, false); err != nil {
+			t.Fatal(err)
+		}
+		add, err := w.Insert(t.Context(), "felt", []string{"nr", "geometry"})
+		for i := 0; i < 403 && err == nil; i++ {
+			x, y := float64(i%20)*.4-2, float64(i/20)*.4+43
+			if i >= 400 {
+				x, y = float64([]int{-61, 55, -53}[i-400]), float64([]int{16, -21, 4}[i-400])
+			}
+			var b []byte
+			if b, err = wkb.Marshal(orb.Bound{Min: orb.Point{x, y}, Max: orb.Point{x + .4, y + .4}}.ToPolygon()); err == nil {
+				err = add(int64(i+1), store.Geometry{WKB: b})
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})(gpkg.Create(t.Context(), path))
+	k := keyboard{newTab(t, ctx, true, checks), t}
+	w := desk
+	w.reduced = true
+	k.visit(w, serve(t, path, func(c *config.Config) { c.Auth = "open" }).URL+"/collections/felt?f=html&lang=en", 200)
+	wide := func() (km float64) { // what the map shows
+		t.Helper()
+		k.mapShown()
+		if err := k.ask(`parseFloat(document.querySelector(".scalebar").textContent.replace(",", "")) / parseFloat(document.querySelector(".scalebar").style.width) * document.querySelector(".tilemap").clientWidth`, &km); err != nil {
+			t.Fatal(err)
+		}
+		return km
+	}
+	if km := wide(); km > 2500 {
+		t.Errorf("the map begins %.0f km wide", km)
+	}
+	k.skip()
+	k.tabTo("the map", func(f focus) bool { return strings.Contains(f.Name, "tilemap") })
+	k.press("0")
+	if km := wide(); km < 8000 {
+		t.Errorf("0 shows %.0f km", km)
+	}
 }
 
 // chooses goes to a feature by the keys, and follows its link.

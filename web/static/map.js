@@ -236,7 +236,7 @@ export default async function start(figure) {
         return tiles.set(k, null);
       }
       tiles.set(k, { layers: prepare(decode(new Uint8Array(await r.arrayBuffer())), names), used: performance.now() });
-    }).catch(() => setTimeout(() => tiles.delete(k), 5000)).finally(() => { waiting--; draw(); });
+    }).catch(() => setTimeout(() => { tiles.delete(k); draw(); }, 5000)).finally(() => { waiting--; if (!waiting && !begun) begin(); draw(); });
     if (tiles.size > KEPT) {
       const old = [...tiles].filter(([, t]) => t?.layers).sort((a, b) => a[1].used - b[1].used).slice(0, tiles.size - KEPT);
       for (const [k] of old) tiles.delete(k);
@@ -263,6 +263,22 @@ export default async function start(figure) {
       }
     }
     return out;
+  };
+
+  // Where nearly all features lie in a small part of the map, as the communes of France do, that part is seen first.
+  let begun = !!text.view;
+  const begin = () => {
+    const ends = [[], []];
+    for (const { t, from } of moved ? [] : inView()) for (const l of t.layers) for (const f of l.about.ground ? [] : l.features) {
+      const p = f.parts[0] ?? [];
+      if (p.length) [from.c + p[0] / l.extent, from.r + p[1] / l.extent].forEach((v, i) => ends[i].push(v * from.l.side));
+    }
+    const n = ends[0].length;
+    begun = moved || n > 0 && [...tiles.values()].every((t) => !t || t.layers);
+    if (n < 100 || !begun) return;
+    const l = levelAt(at.res), [w, e, top, low] = ends.flatMap((a) => (a.sort((a, b) => a - b), [a[Math.floor(n / 100)], a[Math.floor(n * .99)]]));
+    const res = Math.max((e - w) / width, (low - top) / height, last.cell) * 1.3;
+    if (res < home().res / 3) { at = { x: l.x + (w + e) / 2, y: l.y - (top + low) / 2, res }; moved = true; }
   };
 
   const ratio = () => window.devicePixelRatio || 1;
