@@ -1,6 +1,8 @@
 package server
 
 import (
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -96,6 +98,25 @@ func forgivingFilter(p *store.Property, ending, v string, zone *time.Location) (
 
 // typedNumber takes a number as people write it to one as programs do: blanks between the digits, a comma before the decimals.
 var typedNumber = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "\u2009", "", ",", ".", "\u2212", "-")
+
+// groupedNumber is a number with a comma between thousands, as English writes it; elsewhere it is one before decimals.
+var groupedNumber = regexp.MustCompile(`^\s*-?[1-9]\d{0,2},\d{3}\s*$`)
+
+// ungrouped is the address of a page in English with its numbers as programs write them, so that its links say the same in every language; false where none was typed
+// with a comma between thousands.
+func (c *call) ungrouped() (href string, ok bool) {
+	if c.lang != "en" {
+		return "", false
+	}
+	values := maps.Clone(c.values)
+	for name := range c.values {
+		p, _ := c.forgiving(name)
+		if v := first(c.values[name]); p != nil && (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) && groupedNumber.MatchString(v) {
+			values[name], ok = []string{strings.Replace(v, ",", "", 1)}, true
+		}
+	}
+	return "/collections/" + c.coll.ID + "/items?" + values.Encode(), ok
+}
 
 // definedForgiving describes the parameters of a property that forgive.
 func (c *call) definedForgiving(p *store.Property) (out []openapi.Parameter) {

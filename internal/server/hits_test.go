@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"html"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,6 +45,25 @@ func TestTablesBeginWithTheTitleAndWhatTheyAreSortedBy(t *testing.T) {
 	if body := string(a.get("/collections/kommuner/items?nr=0301&f=html&lang=en").wants(200).Body); !strings.Contains(body, `items/0301?f=html&amp;lang=en">Oslo</a></th>`) {
 		t.Error("the title does not lead to the page of the municipality")
 	}
+}
+
+// TestNumbersMayBeTypedAsThePageWritesThem: with a comma between thousands in English, where links say the number without it.
+func TestNumbersMayBeTypedAsThePageWritesThem(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for typed, want := range map[string]string{"2,000": "2000", "2.000": "", "2 000": "", "12,5": "", "0,125": ""} {
+		for _, lang := range []string{"en", "nb"} {
+			r := a.do("GET", "/v1/collections/kommuner/items?f=html&lang="+lang+"&areal_km2.from="+queryEscape(typed))
+			if to, _ := url.Parse(r.Header.Get("Location")); lang == "nb" || want == "" {
+				if r.StatusCode != 200 {
+					t.Errorf("%q in %s: %d", typed, lang, r.StatusCode)
+				}
+			} else if r.StatusCode != 303 || to.Path != "/v1/collections/kommuner/items" || to.Query().Get("areal_km2.from") != want || to.Query().Get("lang") != "en" {
+				t.Errorf("%q in %s: %d to %s", typed, lang, r.StatusCode, to)
+			}
+		}
+	}
+	a.get("/collections/kommuner/items?f=json&areal_km2.from=2,000", "Accept-Language", "en").wants(200)
 }
 
 func TestEachConditionCanBeTakenBack(t *testing.T) {

@@ -31,9 +31,11 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	}
 	if c.rep.F == "html" {
 		q.Limit = min(q.Limit, mostOnPage)
-		if to, ok := c.soughtPoint(); ok {
-			c.seeOther(w, to)
-			return nil
+		for _, sought := range []func() (string, bool){c.soughtPoint, c.ungrouped} {
+			if to, ok := sought(); ok {
+				c.seeOther(w, to)
+				return nil
+			}
 		}
 	}
 	if q.Limit >= largeAnswer {
