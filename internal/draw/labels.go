@@ -79,9 +79,8 @@ func (d *drawing) labelsOf(p *Picture) (all []*label) {
 
 // labels writes the names of features, size units high, where they cover neither each other nor leave the picture: those that come first, then those of large
 // features. In a crowd names that are wider than their features keep away from others; elsewhere one that has no room beside its feature stands apart, with a line to it,
-// and one that finds no place at all comes before the others.
+// and one that finds no place at all comes before some others.
 func (d *drawing) labels(p *Picture, size float64, class string) {
-	const attempts = 4
 	if d.names == nil {
 		d.names = d.labelsOf(p)
 		if len(d.names) <= crowd {
@@ -92,17 +91,20 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 	d.b = append(append(d.b, class...), `" aria-hidden="true">`...)
 	var best []byte
 	names, from, least := d.names, len(d.b), len(d.names)
-	for range attempts {
+	for up := 1; ; up *= 2 {
 		d.b = d.b[:from]
 		missed := d.place(names, size)
 		if best == nil || len(missed) < least {
 			best, least = append(best[:0], d.b[from:]...), len(missed)
 		}
-		if len(missed) == 0 || len(names) > crowd {
+		if least == 0 || len(names) > crowd || up > len(names) {
 			break
 		}
-		rest := slices.DeleteFunc(slices.Clone(names), func(l *label) bool { return slices.Contains(missed, l) })
-		names = append(missed, rest...)
+		names = slices.Clone(d.names)
+		for _, l := range missed {
+			i := slices.Index(names, l)
+			names = slices.Insert(slices.Delete(names, i, i+1), max(i-up, 0), l)
+		}
 	}
 	d.b = append(append(d.b[:from], best...), "</g>"...)
 }
