@@ -97,7 +97,7 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 		if best == nil || len(missed) < least {
 			best, least = append(best[:0], d.b[from:]...), len(missed)
 		}
-		if least == 0 || len(names) > crowd || up > len(names) {
+		if least == 0 || len(names) > crowd || len(missed) > 2 || up > 4 {
 			break
 		}
 		names = slices.Clone(d.names)
