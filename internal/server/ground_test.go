@@ -9,6 +9,7 @@ import (
 
 	"github.com/peterstace/simplefeatures/geom"
 
+	"grense/internal/config"
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/demo"
@@ -28,6 +29,31 @@ func TestSomeOfTheAreasLieOnAllOfThem(t *testing.T) {
 		if land := strings.Contains(body, `<g class="near"><path`); land != grounded || strings.Contains(body, "map bare") {
 			t.Errorf("%s: land under it is %t", query, land)
 		}
+	}
+}
+
+// TestTheExtentOfManyFeaturesIsNoEmptyFrame: where they are too many to be drawn, and no land is known there, it lies in a grid of degrees.
+func TestTheExtentOfManyFeaturesIsNoEmptyFrame(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	storetest.Write(t, func(w store.Writer) {
+		c := &store.Collection{ID: "felt", Table: "felt", Public: true, Key: store.FeatureKey{Column: "nr", Property: "nr", Type: cql2.TypeInteger}, Properties: []store.Property{{Name: "nr", Column: "nr", Type: cql2.TypeInteger}},
+			Geometry: &store.Geom{Name: "geometry", Column: "geometry", Type: "Polygon", CRS: crs.CRS84}}
+		if err := w.Define(t.Context(), c, false); err != nil {
+			t.Fatal(err)
+		}
+		add, err := w.Insert(t.Context(), "felt", []string{"nr", "geometry"})
+		for i := int64(0); i < 600 && err == nil; i++ {
+			g := geom.NewEnvelope(geom.XY{X: float64(i % 30), Y: float64(i / 30)}, geom.XY{X: float64(i%30) + 1, Y: float64(i/30) + 1}).AsGeometry()
+			err = add(i, store.Geometry{WKB: g.AsBinary()})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})(gpkg.Create(t.Context(), path))
+	page := string(serve(t, path, func(c *config.Config) { c.Auth = "open" }).get("/collections/felt?f=html&lang=en").wants(200).Body)
+	if !strings.Contains(page, `class="degree"`) {
+		t.Errorf("the frame is empty: %s", regexp.MustCompile(`(?s)<svg.*?</svg>`).FindString(page[strings.Index(page, "<figure"):]))
 	}
 }
 

@@ -481,6 +481,7 @@ func (c *call) overview(coll *store.Collection, text string) (svg template.HTML,
 		p.Box = &box
 		if drawn = c.country(); drawn == nil || mapCRS(drawn) != plane {
 			p.Marks, _ = c.ground(c.scaleOfAll(coll, plane))
+			p.DegreeGrid = p.Marks == nil && p.Degrees // what would be an empty frame
 			return p.SVG(), false
 		}
 	}
