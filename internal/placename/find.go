@@ -195,7 +195,7 @@ func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
 func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
 	source := hitSource{hitCache: r.s.hits, hitTable: hitTable{r.kind.collection, r.flags.BeregnVisningsnavn}}
 	if p, ok := r.s.store.(store.Packed); ok && p.Packed(r.kind.collection) {
-		source.late = r.s.late
+		source.late = r.s.late()
 	}
 	rest, put := cached(source, rows, r.hits)
 	if len(rest) == 0 {

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	api "grense/api/placename"
 	"grense/internal/cache"
@@ -58,9 +59,9 @@ type Service struct {
 	store      store.Store
 	options    Options
 	hits       *hitCache
-	late       *askedLately
-	candidates int // maxCandidates
-	similar    int // maxSimilar
+	late       func() *askedLately // made when it is first asked for
+	candidates int                 // maxCandidates
+	similar    int                 // maxSimilar
 }
 
 var _ api.Searcher = (*Service)(nil)
@@ -70,7 +71,7 @@ func New(st store.Store, o Options) *Service {
 	if st == nil {
 		panic("placename.New: a store is required")
 	}
-	return &Service{store: st, options: o.withDefaults(), hits: newHitCache(hitBytes, o.Caches), late: newAskedLately(), candidates: maxCandidates, similar: maxSimilar}
+	return &Service{store: st, options: o.withDefaults(), hits: newHitCache(hitBytes, o.Caches), late: sync.OnceValue(newAskedLately), candidates: maxCandidates, similar: maxSimilar}
 }
 
 // Search runs the search that r asks for. What the caller did wrong comes back as *api.Refusal, all of it; other errors are
