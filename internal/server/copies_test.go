@@ -45,4 +45,15 @@ func TestPagesForTheKeyTellWhereToAsk(t *testing.T) {
 			t.Errorf("%s does not tell where to ask for a key", path)
 		}
 	}
+	for feedback, told := range map[string]bool{"faults@example.org": true, "https://example.org/faults": true, "maps@example.org": false} {
+		b := serve(t, "", func(c *config.Config) {
+			c.Auth, c.Service.Feedback = "required", feedback
+			c.Service.Contact = config.Contact{Name: "Map desk", Email: "maps@example.org"}
+		})
+		for path, status := range map[string]int{"/key?f=html": 200, "/collections/kommuner/items?f=html": 401} {
+			if body := string(b.get(path).wants(status).Body); !strings.Contains(body, ">Map desk</a>") || strings.Contains(body, ">"+feedback+"</a>") != told {
+				t.Errorf("%s with feedback to %s tells it: %t", path, feedback, !told)
+			}
+		}
+	}
 }
