@@ -270,7 +270,8 @@ func formSchema(op Operation) m {
 			names = append(names, p.Name)
 		}
 	}
-	return m{"type": "object", "description": "A form whose last field, table, is the file with the table. Before it may come fields called as parameters of the query are: " + strings.Join(names, ", ") + "."}
+	return m{"type": "object", "additionalProperties": true,
+		"description": "A form whose last field, table, is the file with the table. Before it may come fields called as parameters of the query are: " + strings.Join(names, ", ") + "."}
 }
 
 func hasPathParam(op Operation) bool {
