@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
+	"sync"
 )
 
 // A Hole is a place in the text of a Frame where a value or a part stands.
@@ -41,17 +42,26 @@ const (
 
 // NewFrame codes a text, as that of a page with such values and parts. The Frame owns text and holes.
 func NewFrame(text []byte, holes []Hole, values, parts [][]byte) *Frame {
-	f := &Frame{text: text, holes: holes}
-	w := frameWriter{f: f, page: f.Append(nil, values, parts), shift: make([]int, 1, len(holes)+1)}
-	for _, h := range holes {
+	return newFrame(&Frame{text: text, holes: holes}, values, parts)
+}
+
+// NewInnerFrame codes a text without parts in the codes that are ready, so that it can stand within other text (Member.AppendFrame); values are such as will stand in it. The Frame owns text and holes.
+func NewInnerFrame(text []byte, holes []Hole, values [][]byte) *Frame {
+	return newFrame(&Frame{text: text, holes: holes, codes: quick}, values, nil)
+}
+
+func newFrame(f *Frame, values, parts [][]byte) *Frame {
+	w := frameWriter{f: f, page: f.Append(nil, values, parts), shift: make([]int, 1, len(f.holes)+1)}
+	for _, h := range f.holes {
 		w.shift = append(w.shift, w.shift[len(w.shift)-1]+len(of(h, values, parts)))
 	}
-	for i := range len(holes) + 1 {
+	for i := range len(f.holes) + 1 {
 		from, to := f.segment(i)
 		w.start, w.end = append(w.start, from+w.shift[i]), append(w.end, to+w.shift[i])
 	}
-	count := w.parse()
-	f.codes = count.codes()
+	if count := w.parse(); f.codes == nil {
+		f.codes = count.codes()
+	}
 	w.write()
 	return f
 }
@@ -193,22 +203,9 @@ func (f *Frame) AppendGzip(dst []byte, values [][]byte, parts []*Fragment) (_ []
 	dst = slices.Grow(append(dst, gzipHead...), room)
 	j := joint{f: f, values: values, w: bitWriter{codes: f.codes, dst: dst[:cap(dst)], at: len(dst)}, shift: make([]int, 1, len(f.holes)+1), last: make([]int, len(values))}
 	j.w.begin()
-	start := 0
-	for i := range f.steps {
-		j.step(&f.steps[i])
-		if !f.steps[i].hole {
-			continue
-		}
-		h := f.holes[len(j.shift)-1]
-		j.crc = crc32.Update(j.crc, crc32.IEEETable, f.text[start:h.At])
-		if start = h.At; !h.Part {
-			j.value(h)
-		} else if !j.part(parts[h.Of], h) {
-			return dst, false
-		}
+	if !j.all(parts) {
+		return dst, false
 	}
-	j.flush()
-	j.crc = crc32.Update(j.crc, crc32.IEEETable, f.text[start:])
 	j.w.put(j.w.codes.end)
 	j.w.put(code{3, 10}) // an empty block, the last (RFC 1951, 3.2.6)
 	j.w.flush()
@@ -223,10 +220,69 @@ type joint struct {
 	values [][]byte
 	w      bitWriter
 	crc    uint32
+	summed bool  // crc is that of the whole text already
 	shift  []int // how many bytes of values and parts are before each segment
 	last   []int // where each value stood last, plus 1
 
 	matched, distance int // a match that is not written, and may go on; 0: none
+}
+
+// all writes the text with values and parts; false, where a part was not fitted.
+func (j *joint) all(parts []*Fragment) bool {
+	start, f := 0, j.f
+	for i := range f.steps {
+		j.step(&f.steps[i])
+		if !f.steps[i].hole {
+			continue
+		}
+		h := f.holes[len(j.shift)-1]
+		j.sum(f.text[start:h.At])
+		if start = h.At; !h.Part {
+			j.value(h)
+		} else if !j.part(parts[h.Of], h) {
+			return false
+		}
+	}
+	j.flush()
+	j.sum(f.text[start:])
+	return true
+}
+
+// sum adds a text to the CRC.
+func (j *joint) sum(text []byte) {
+	if !j.summed {
+		j.crc = crc32.Update(j.crc, crc32.IEEETable, text)
+	}
+}
+
+// Len is how many bytes Append appends for these values, of a frame without parts.
+func (f *Frame) Len(values [][]byte) int {
+	n := len(f.text)
+	for _, h := range f.holes {
+		n += len(values[h.Of])
+	}
+	return n
+}
+
+// innerText is what AppendFrame works with.
+type innerText struct {
+	text        []byte
+	shift, last []int
+}
+
+var inner = sync.Pool{New: func() any { return new(innerText) }}
+
+// AppendFrame writes the text of a frame that NewInnerFrame made, with values in its holes.
+func (m *Member) AppendFrame(dst []byte, f *Frame, values [][]byte) []byte {
+	x := inner.Get().(*innerText)
+	x.text, x.last = f.Append(x.text[:0], values, nil), append(x.last[:0], make([]int, len(values))...)
+	n := len(x.text)
+	j := joint{f: f, values: values, w: m.writer(m.begin(dst), n), summed: true, shift: append(x.shift[:0], 0), last: x.last}
+	j.all(nil)
+	m.crc, m.size, m.before = crc32.Update(m.crc, crc32.IEEETable, x.text), m.size+uint32(n), nil // at once: of short texts it takes as long as of long ones
+	x.shift = j.shift
+	inner.Put(x)
+	return m.wrote(j.w)
 }
 
 func (j *joint) step(s *frameStep) {
@@ -277,7 +333,7 @@ func (j *joint) value(h Hole) {
 	if len(v) == 0 {
 		return
 	}
-	j.crc = crc32.Update(j.crc, crc32.IEEETable, v)
+	j.sum(v)
 	at := h.At + shift + 1
 	distance, known := at-j.last[h.Of], j.last[h.Of] > 0
 	j.last[h.Of] = at

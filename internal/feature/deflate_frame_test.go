@@ -85,6 +85,46 @@ func TestFramesAreJoinedWithValuesAndParts(t *testing.T) {
 	}
 }
 
+// TestInnerFramesStandAmongTextAndFragments: in a block that is open, one that it begins, and more than once.
+func TestInnerFramesStandAmongTextAndFragments(t *testing.T) {
+	rng := rand.New(rand.NewPCG(51, 52))
+	c := feature.NewCache(1<<24, nil)
+	for round := range 400 {
+		text, holes := linksWithHoles(rng, rng.IntN(60), 9)
+		holes = slices.DeleteFunc(holes, func(h feature.Hole) bool { return h.Part })
+		draw := func() [][]byte {
+			values := make([][]byte, 9)
+			for i := range values {
+				values[i] = bytes.Repeat([]byte{byte(rng.IntN(256)), 'a' + byte(i)}, rng.IntN([]int{1, 10, 300, 2000}[round%4]))
+			}
+			return values
+		}
+		f := feature.NewInnerFrame(bytes.Clone(text), holes, draw())
+		var m feature.Member
+		var got, want []byte
+		for range rng.IntN(6) {
+			switch rng.IntN(4) {
+			case 0:
+				some := rowsOfLinks(rng, rng.IntN(3))
+				got, want = m.AppendText(got, some), append(want, some...)
+			case 1:
+				some := kept(c, [][]byte{fmt.Appendf(nil, `"type":"Feature","id":"%d","properties":{"navn":"%x"}`, rng.IntN(9), rng.Uint64())})
+				c.Code(some)
+				got, want = m.AppendFragment(got, some[0]), append(want, some[0].JSON...)
+			default:
+				values := draw()
+				got, want = m.AppendFrame(got, f, values), f.Append(want, values, nil)
+				if n := len(f.Append(nil, values, nil)); f.Len(values) != n {
+					t.Fatalf("%d bytes, told as %d", n, f.Len(values))
+				}
+			}
+		}
+		if got = gunzip(t, m.AppendEnd(got)); !bytes.Equal(got, want) {
+			t.Fatalf("round %d: another text of %d bytes, want %d", round, len(got), len(want))
+		}
+	}
+}
+
 // TestPartsAreForOnePlace: what stands before a part is what it refers to, so that behind another text it is made anew.
 func TestPartsAreForOnePlace(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 42))

@@ -50,8 +50,8 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	links, h := c.itemsLinks(p), w.Header()
-	c.dataFields(w, links)
+	links, h := c.linksOf(p), w.Header()
+	c.linkedFields(w, links.header())
 	if p.Matched >= 0 {
 		setHeader(w, "Ogc-Numbermatched", strconv.Itoa(p.Matched))
 	}
@@ -100,14 +100,6 @@ func (c *call) seeOther(w http.ResponseWriter, to string) {
 	w.Header().Set("Location", localPath(c.base())+strings.TrimPrefix(to, c.base()))
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusSeeOther)
-}
-
-// dataFields are the header fields of answers with features: dataHeaders, what they are written in, and their links.
-func (c *call) dataFields(w http.ResponseWriter, links []ogcapi.Link) {
-	setHeader(w, "Content-Type", c.rep.contentType())
-	setHeader(w, "Content-Language", languageTag(c.lang))
-	c.dataHeaders(w)
-	setHeader(w, "Link", linkHeader(append(links, c.profileLinks()...)))
 }
 
 // contentCRS is the value of Content-Crs.
@@ -179,32 +171,10 @@ func (c *call) unchanged(w http.ResponseWriter, tag string) bool {
 	return matches(c.r.Header["If-None-Match"], etag)
 }
 
-// itemsLinks are the links of a page of features, in the order that clients know.
-func (c *call) itemsLinks(p *store.Page) []ogcapi.Link {
-	path := "/collections/" + c.coll.ID + "/items"
-	links := c.selfLinks(path)
-	page := func(rel, title string, cur store.Cursor) {
-		if cur != "" {
-			links = append(links, ogcapi.Link{Rel: rel, Type: c.rep.Media, Title: title, Href: c.pageHref(path, cur)})
-		}
-	}
-	page("prev", "Items (prev)", p.Prev)
-	page("next", "Items (next)", p.Next)
-	return append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.titleOf(c.coll), Href: c.base() + "/collections/" + c.coll.ID})
-}
-
-// pageHref replays the request from another place.
-func (c *call) pageHref(path string, cur store.Cursor) string {
-	kv := append([]string{"cursor=" + string(cur)}, c.replay("f", "offset", "cursor")...)
-	if f := first(c.values["f"]); f != "" {
-		kv = append([]string{"f=" + queryEscape(f)}, kv...)
-	}
-	return c.base() + path + "?" + strings.Join(kv, "&")
-}
-
 // itemsJSON writes GeoJSON (RFC 7946): members in the order type, features, counts, links, timeStamp.
-func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Link) error {
+func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links *pageLinks) error {
 	out := newSink(c, w)
+	out.coming = links.footLength()
 	var err error
 	if out.buf, err = c.appendRoot(append(out.buf, `{"type":"FeatureCollection",`...)); err != nil {
 		return err
@@ -240,8 +210,7 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 		out.buf = strconv.AppendInt(out.buf, int64(p.Matched), 10)
 	}
 	out.buf = append(out.buf, `,"links":`...)
-	out.buf = appendLinks(out.buf, c.withProfile(links))
-	out.buf = append(out.buf, `,"timeStamp":"`...)
+	links.writeFoot(out)
 	out.ends()
 	out.buf = appendStamp(out.buf, time.Now())
 	return out.finish()
@@ -680,7 +649,7 @@ func (c *call) itemLinks(id, prev, next string) []ogcapi.Link {
 	links := append(make([]ogcapi.Link, 0, 2+len(c.rt.Formats)+moreLinks),
 		ogcapi.Link{Rel: "root", Type: "application/json", Title: "The landing page of this server as JSON", Href: c.base() + "?f=json"},
 		ogcapi.Link{Rel: "root", Type: "text/html", Title: "The landing page of this server as HTML", Href: c.base() + "?f=html", Hreflang: hreflang})
-	links = c.appendSelfLinks(links, items+pathEscape(id))
+	links = c.appendSelfLinks(links, items+pathEscape(id), c.others())
 	for i := range links {
 		if links[i].Type == asGeoJSON.Media {
 			links[i].Title = formTitles["json"]

@@ -21,20 +21,20 @@ var formTitles = map[string]string{"json": "This document as JSON", "jsonld": "T
 // selfLinks are the links self and alternate of a document: the representation that was asked for is self, the others alternate;
 // without f, the first is self. Every parameter of the request is kept. There is room for some others behind them.
 func (c *call) selfLinks(path string) []ogcapi.Link {
-	return c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.rt.Formats)+moreLinks), path)
+	return c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.rt.Formats)+moreLinks), path, c.others())
 }
 
 // moreLinks is for how many links there is room beside those of selfLinks: those of a page or a feature, and of its profiles.
 const moreLinks = 7
 
-// appendSelfLinks appends selfLinks.
-func (c *call) appendSelfLinks(links []ogcapi.Link, path string) []ogcapi.Link {
+// appendSelfLinks appends selfLinks, where rest are the others.
+func (c *call) appendSelfLinks(links []ogcapi.Link, path, rest string) []ogcapi.Link {
 	reps := c.rt.Formats
 	self := reps[0].F
 	if c.asked {
 		self = c.rep.F
 	}
-	base, rest := c.base(), c.others()
+	base := c.base()
 	var all strings.Builder // the addresses, one behind the other
 	all.Grow(len(reps) * (len(base) + len(path) + len("?f=flatgeobuf") + len(rest)))
 	for i := range reps {
@@ -81,7 +81,10 @@ func (c *call) with(path, f string) string {
 }
 
 // others are the parameters of this request but f, each after an ampersand.
-func (c *call) others() string {
+func (c *call) others() string { return c.replayed("f") }
+
+// replayed are the parameters of replay, each after an ampersand.
+func (c *call) replayed(without ...string) string {
 	var b strings.Builder
 	b.Grow(len(c.r.URL.RawQuery) + 16)
 	c.eachReplayed(func(name, value string) {
@@ -89,7 +92,7 @@ func (c *call) others() string {
 		b.WriteString(queryEscape(name))
 		b.WriteByte('=')
 		b.WriteString(queryEscape(value))
-	}, "f")
+	}, without...)
 	return b.String()
 }
 

@@ -22,6 +22,7 @@ type sink struct {
 	member feature.Member
 	packed []byte // compressed, not sent; stands before buf
 	plain  int    // length in bytes of what packed holds
+	coming int    // bytes that are known to come behind all fragments
 	open   bool   // streaming has begun
 	copies bool   // what is sent is copied, too, since the answer is to be kept
 	copied []byte
@@ -43,7 +44,7 @@ func newSink(c *call, w http.ResponseWriter) *sink {
 
 // add appends the JSON of a fragment; where it has a form that is ready and the client takes it, without compressing again.
 func (s *sink) add(f *feature.Fragment) {
-	if !s.gzip || !f.Ready() || s.plain == 0 && !s.open && !f.Deflated() && len(s.buf)+len(f.JSON) < worthwhile {
+	if !s.gzip || !f.Ready() || s.plain == 0 && !s.open && !f.Deflated() && len(s.buf)+len(f.JSON)+s.coming < worthwhile {
 		s.buf = append(s.buf, f.JSON...)
 		return
 	}

@@ -255,14 +255,13 @@ const maxLinks = 4 << 10
 // linkHeader writes links as the value of the header Link (RFC 8288, 3). Templated links are left out, and what a long filter makes
 // too long: first the links to the document itself, then the others. The document has them all, but for CSV, which then is paged by offset.
 func linkHeader(links []ogcapi.Link) string {
-	size := func(l *ogcapi.Link) int { return len(l.Href) + len(l.Rel) + len(l.Type) + len(`<>; rel=""; type="", `) }
 	itself := func(l *ogcapi.Link) bool { return l.Rel == "self" || l.Rel == "alternate" }
 	left, all := maxLinks, 0 // left for the links to the document itself
 	for i := range links {
 		l := &links[i]
-		all += size(l)
-		if !l.Templated && !itself(l) && size(l) <= left {
-			left -= size(l)
+		all += sizeInHeader(l)
+		if !l.Templated && !itself(l) && sizeInHeader(l) <= left {
+			left -= sizeInHeader(l)
 		}
 	}
 	var b strings.Builder
@@ -270,26 +269,47 @@ func linkHeader(links []ogcapi.Link) string {
 	rest := maxLinks
 	for i := range links {
 		l := &links[i]
-		if n := size(l); l.Templated || n > rest || itself(l) && n > left {
+		if n := sizeInHeader(l); l.Templated || n > rest || itself(l) && n > left {
 			continue
 		} else if rest -= n; itself(l) {
 			left -= n
 		}
-		if b.Len() > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteByte('<')
-		b.WriteString(safeInLink(l.Href))
-		b.WriteString(`>; rel="`)
-		b.WriteString(safeInLink(l.Rel))
-		b.WriteByte('"')
-		if l.Type != "" {
-			b.WriteString(`; type="`)
-			b.WriteString(safeInLink(l.Type))
-			b.WriteByte('"')
+		writeLink(&b, l)
+	}
+	return b.String()
+}
+
+// sizeInHeader is how many bytes linkHeader counts for a link.
+func sizeInHeader(l *ogcapi.Link) int {
+	return len(l.Href) + len(l.Rel) + len(l.Type) + len(`<>; rel=""; type="", `)
+}
+
+// joinLinks is linkHeader without a bound.
+func joinLinks(links []ogcapi.Link) string {
+	var b strings.Builder
+	for i := range links {
+		if !links[i].Templated {
+			writeLink(&b, &links[i])
 		}
 	}
 	return b.String()
+}
+
+// writeLink writes a link behind others.
+func writeLink(b *strings.Builder, l *ogcapi.Link) {
+	if b.Len() > 0 {
+		b.WriteString(", ")
+	}
+	b.WriteByte('<')
+	b.WriteString(safeInLink(l.Href))
+	b.WriteString(`>; rel="`)
+	b.WriteString(safeInLink(l.Rel))
+	b.WriteByte('"')
+	if l.Type != "" {
+		b.WriteString(`; type="`)
+		b.WriteString(safeInLink(l.Type))
+		b.WriteByte('"')
+	}
 }
 
 // docKey names a written document.
