@@ -77,6 +77,9 @@ func forgivingFilter(p *store.Property, ending, v string, zone *time.Location) (
 		return cql2.Search{Props: []string{p.Name}, Terms: []string{words}}, nil
 	case cql2.TypeInteger, cql2.TypeNumber:
 		x, ok := plainNumber(typedNumber.Replace(v))
+		if !ok && groupedNumber.MatchString(v) { // its commas cannot be one before decimals
+			x, ok = plainNumber(typedNumber.Replace(strings.ReplaceAll(v, ",", "")))
+		}
 		if !ok {
 			return nil, problem.Invalidf(name, v, "use a number, such as 12 or 12.5")
 		}
@@ -99,8 +102,8 @@ func forgivingFilter(p *store.Property, ending, v string, zone *time.Location) (
 // typedNumber takes a number as people write it to one as programs do: blanks between the digits, a comma before the decimals.
 var typedNumber = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "\u2009", "", ",", ".", "\u2212", "-")
 
-// groupedNumber is a number with a comma between thousands, as English writes it; elsewhere it is one before decimals.
-var groupedNumber = regexp.MustCompile(`^\s*-?[1-9]\d{0,2},\d{3}\s*$`)
+// groupedNumber is a number with commas between thousands, as English writes it; elsewhere a comma is one before decimals.
+var groupedNumber = regexp.MustCompile(`^\s*[-\x{2212}]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?\s*$`)
 
 // ungrouped is the address of a page in English with its numbers as programs write them, so that its links say the same in every language; false where none was typed
 // with a comma between thousands.
@@ -112,7 +115,7 @@ func (c *call) ungrouped() (href string, ok bool) {
 	for name := range c.values {
 		p, _ := c.forgiving(name)
 		if v := first(c.values[name]); p != nil && (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) && groupedNumber.MatchString(v) {
-			values[name], ok = []string{strings.Replace(v, ",", "", 1)}, true
+			values[name], ok = []string{strings.ReplaceAll(v, ",", "")}, true
 		}
 	}
 	return "/collections/" + c.coll.ID + "/items?" + values.Encode(), ok
