@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"hash/crc32"
-	"io"
 	"math"
 	"os"
 	"slices"
@@ -25,6 +24,7 @@ const (
 	recordsApart  = 3         // blocks between those that are read at once, at most
 	recordsFrom   = 500       // rows of a layer that are read from the source before its records are made
 	recordValues  = 1 << 10   // different values of a property that have a number, the first that come
+	recordText    = 256       // bytes of a text that has a number, at most
 	recordsFooter = 8 + 8 + 4 // bytes: what it is, where the tail begins, its sum
 )
 
@@ -157,7 +157,7 @@ func (r *recordReader) blocks(from, to int, asked []recordAt) (gone int, ok bool
 		r.b.blob = make([]byte, max(int(end-start), 4<<10))
 	}
 	data := r.b.blob[:end-start]
-	if _, err := t.file.ReadAt(data, start); err != nil && err != io.EOF {
+	if _, err := t.file.ReadAt(data, start); err != nil { // io.EOF too: what was read before is in data
 		return 0, false
 	}
 	gone = math.MaxInt
@@ -259,6 +259,9 @@ func (x *rowsReader) packed(ctx context.Context, rows []store.Row) (n int, missi
 // dropRecords forgets records that cannot be read any more, and lets nobody make them anew as long as the source is as it is.
 func (r *revision) dropRecords(t *records) {
 	r.typeAhead.mu.Lock()
+	if r.columns.never == nil { // a revision of the same state made them
+		r.columns.asked, r.columns.never = map[string]int{}, map[string]bool{}
+	}
 	r.columns.never[t.name] = true
 	r.typeAhead.mu.Unlock()
 	r.columns.tables.Delete(tableKey{r.rev, t.name})

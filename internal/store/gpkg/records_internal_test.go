@@ -79,3 +79,69 @@ func TestRecordsOfManyValues(t *testing.T) {
 		t.Error("records of another number of rows are taken")
 	}
 }
+
+// writtenRecords is an open file of the records of n rows with ids from 0, whose values are given.
+func writtenRecords(t *testing.T, n int, value func(int) any) (*records, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.records")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newRecordsWriter(bufio.NewWriter(f), 1, 1<<30)
+	for i := range n {
+		err = errors.Join(err, w.add(int64(i), []any{value(i)}))
+	}
+	if err = errors.Join(err, w.finish(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := openRecords(path, &layer{Collection: &store.Collection{ID: "x", Count: n}, fields: make([]*sqlq.Field, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.file.Close() })
+	return r, path
+}
+
+// TestRecordsThatAreCutWhileOpenAreNotRead: what was read before is not taken for what is not there any more.
+func TestRecordsThatAreCutWhileOpenAreNotRead(t *testing.T) {
+	t.Parallel()
+	r, path := writtenRecords(t, 100, func(i int) any { return float64(i) }) // blocks of one length
+	b := new(batch)
+	if n, _, ok := r.read(b, []int{0}, 1, []store.Row{{ID: "17"}}); n != 1 || !ok || b.values[0] != 17.0 {
+		t.Fatal(n, ok, b.values)
+	}
+	if err := os.Truncate(path, r.starts[2]); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := r.read(b, []int{0}, 1, []store.Row{{ID: "33"}}); ok {
+		t.Errorf("a row that is cut off is read as %v", b.values)
+	}
+}
+
+// TestLongTextsOfRecordsStayInTheFile: a file takes little memory while it is made and read, however long its texts are.
+func TestLongTextsOfRecordsStayInTheFile(t *testing.T) {
+	t.Parallel()
+	text := func(i int) any { return strconv.Itoa(i) + strings.Repeat("x", 10_000) }
+	r, _ := writtenRecords(t, 1500, text)
+	if r.size() > 1<<20 {
+		t.Errorf("takes %d bytes", r.size())
+	}
+	b := new(batch)
+	for _, i := range []int{0, 700, 1499} {
+		if n, _, ok := r.read(b, []int{0}, 1, store.Current(strconv.Itoa(i))); n != 1 || !ok || b.values[0] != text(i) {
+			t.Errorf("row %d: %d, %v", i, n, ok)
+		}
+	}
+}
+
+// TestDamagedRecordsOfAnotherRevisionAreDropped: of one that has made nothing itself.
+func TestDamagedRecordsOfAnotherRevisionAreDropped(t *testing.T) {
+	t.Parallel()
+	r, _ := writtenRecords(t, 20, func(i int) any { return int64(i) })
+	v := &revision{}
+	v.dropRecords(r)
+	if !v.columns.never[r.name] {
+		t.Error("they are made anew")
+	}
+}

@@ -317,6 +317,9 @@ func (w *recordsWriter) number(p int, v any) (uint64, bool) {
 	if _, isFloat := v.(float64); isFloat || v == nil { // of two that are equal one may be -0
 		return 0, false
 	}
+	if s, isText := textOfValue(v); isText && len(s) > recordText {
+		return 0, false
+	}
 	known := w.known[p]
 	n, ok := known[v]
 	if !ok && len(known) < recordValues {
