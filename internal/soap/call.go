@@ -17,8 +17,8 @@ import (
 // buffered is the size, in bytes, up to which an answer is built in memory before its first byte is sent.
 const buffered = 8 << 20
 
-// maxPooled is the size, in bytes, above which a buffer is not used for another answer.
-const maxPooled = 8 << 20
+// maxPooled is the size, in bytes, above which a buffer is not used for another answer: that of the room which hits makes, and of what it is rounded up to.
+const maxPooled = buffered + buffered/2
 
 // Call answers a posted envelope. A failure before the first byte is a fault; after it the connection is aborted.
 func (s *Service) Call(w http.ResponseWriter, r *http.Request) {

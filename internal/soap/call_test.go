@@ -5,8 +5,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -203,6 +206,39 @@ func TestNoBufferWaitsWithASearch(t *testing.T) {
 		t.Errorf("%d, %t, %s", w.Code, held, w.Body)
 	}
 }
+
+// TestMemoryOfAnAnswerIsUsedAgain: the next large answer takes the memory of the one before, up to the size that is sent at once.
+func TestMemoryOfAnAnswerIsUsedAgain(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which empties what is used again
+	batches := 1
+	s := service(func(ctx context.Context, r placename.Request) (placename.Answer, error) {
+		return big(batches, 500, nil)(ctx, r)
+	})
+	size := post(s, ct11, steder("")).Body.Len()
+	for _, share := range []int{2, 8, 15} {
+		batches = share * (8 << 20) / 16 / size
+		least := uint64(math.MaxUint64)
+		for range 8 { // some memory may be dropped
+			var before, after runtime.MemStats
+			r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(steder("")))
+			r.Header.Set("Content-Type", ct11)
+			runtime.ReadMemStats(&before)
+			s.ServeHTTP(nowhere{}, r)
+			runtime.ReadMemStats(&after)
+			least = min(least, after.TotalAlloc-before.TotalAlloc)
+		}
+		if least > 1<<20 {
+			t.Errorf("an answer of %d bytes takes %d more each time", batches*size, least)
+		}
+	}
+}
+
+// nowhere takes an answer and keeps nothing of it.
+type nowhere struct{}
+
+func (nowhere) Header() http.Header         { return http.Header{} }
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (nowhere) WriteHeader(int)             {}
 
 // overHTTP asks a service for all places over a connection: what came, its Content-Length, and how the reading of it failed.
 func overHTTP(t *testing.T, s http.Handler) (*httptest.ResponseRecorder, int64, error) {
