@@ -107,16 +107,18 @@ func (t *records) fill(b *batch, asked []int, n int) (least int, ok bool) {
 	}
 	r.width, r.wanted = len(asked), len(asked) > 0
 	least = n
-	for i := 0; i < len(b.order); {
-		from := t.block(b.order[i].id, 0)
+	for i, near := 0, 0; i < len(b.order); {
+		from := t.block(b.order[i].id, near)
 		if from < 0 {
 			least = min(least, b.order[i].at)
 			i++
 			continue
 		}
+		near = from
 		to, end := from+1, i+1 // blocks and what is asked of them
 		for ; end < len(b.order); end++ {
-			k := t.block(b.order[end].id, to-1)
+			k := t.block(b.order[end].id, near)
+			near = k
 			if k > to+recordsApart || k >= to && t.starts[k+1]-t.starts[from] > recordsRead {
 				break
 			}
@@ -131,12 +133,14 @@ func (t *records) fill(b *batch, asked []int, n int) (least int, ok bool) {
 	return least, true
 }
 
-// block is the last one that begins with an id or before it, which is not before from; -1 where there is none.
+// block is the last one that begins with an id or before it, which is not before from; -1 where there is none. It takes the less time the nearer it is.
 func (t *records) block(id int64, from int) int {
-	if from+1 < len(t.first) && t.first[from+1] > id && t.first[from] <= id {
-		return from
+	step := 1
+	for from+step < len(t.first) && t.first[from+step] <= id {
+		from, step = from+step, 2*step
 	}
-	return from + sort.Search(len(t.first)-from, func(i int) bool { return t.first[from+i] > id }) - 1
+	near := t.first[from:min(from+step, len(t.first))]
+	return from + sort.Search(len(near), func(i int) bool { return near[i] > id }) - 1
 }
 
 // recordReader reads rows of a file.
