@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"time"
+	"unsafe"
 )
 
 const xsiNS = "http://www.w3.org/2001/XMLSchema-instance"
@@ -35,9 +36,10 @@ func AppendHits(b []byte, operation string, hits Hits) []byte {
 	if list.Type() != r.hits {
 		panic(fmt.Sprintf("placename: %T is no answer to %s", hits, operation))
 	}
-	for i := range hits.Len() {
+	first, size := list.UnsafePointer(), r.hits.Elem().Size()
+	for i := range list.Len() {
 		b = append(b, "<t:item>"...)
-		b = r.hit.append(b, list.Index(i))
+		b = r.hit.append(b, unsafe.Add(first, uintptr(i)*size))
 		b = append(b, "</t:item>"...)
 	}
 	return b
@@ -50,7 +52,7 @@ func AppendRequest(b []byte, r Request, base string) []byte {
 	b = append(b, r.Operation()...)
 	b = p.namespaces().append(b, base)
 	b = append(b, '>')
-	b = p.append(b, reflect.ValueOf(r).Elem())
+	b = p.append(b, reflect.ValueOf(r).UnsafePointer())
 	b = append(b, "</q:"...)
 	b = append(b, r.Operation()...)
 	return append(b, '>')
@@ -62,7 +64,7 @@ func AppendServiceException(b []byte, f *ServiceFaultInfo, base string) []byte {
 	b = append(b, "<ex:ServiceException"...)
 	b = p.namespaces().append(b, base)
 	b = append(b, '>')
-	b = p.append(b, reflect.ValueOf(f).Elem())
+	b = p.append(b, unsafe.Pointer(f))
 	return append(b, "</ex:ServiceException>"...)
 }
 
@@ -89,34 +91,33 @@ func (n namespaces) append(b []byte, base string) []byte {
 	return b
 }
 
-// append appends the elements of the struct v, which p is bound to and which is addressable.
-func (p *plan) append(b []byte, v reflect.Value) []byte {
+// Values are reached by where they lie in their structs, whose types binder checked: by reflection hits took half as long again.
+
+// append appends the elements of the struct at v, which p is bound to.
+func (p *plan) append(b []byte, v unsafe.Pointer) []byte {
 	for i := range p.steps {
 		s := &p.steps[i]
-		b = s.append(b, s.field(v))
+		b = s.append(b, unsafe.Add(v, s.offset))
 	}
 	return b
 }
 
-// field returns the field of the struct v that s is bound to.
-func (s *step) field(v reflect.Value) reflect.Value {
-	for _, i := range s.index {
-		v = v.Field(i)
-	}
-	return v
+// header is what a string and a slice begin with.
+type header struct {
+	first unsafe.Pointer
+	len   int
 }
 
-// append appends the element or elements of the field f.
-func (s *step) append(b []byte, f reflect.Value) []byte {
+// append appends the element or elements of the field at f.
+func (s *step) append(b []byte, f unsafe.Pointer) []byte {
 	switch {
 	case s.many:
-		return s.appendMany(b, f)
+		return s.appendMany(b, (*header)(f))
 	case s.pointer:
-		if f.IsNil() {
+		if f = *(*unsafe.Pointer)(f); f == nil {
 			return s.appendNil(b)
 		}
-		f = f.Elem()
-	case s.optional && f.Len() == 0:
+	case s.optional && (*header)(f).len == 0:
 		return b
 	}
 	if s.kind == kindAbstract {
@@ -128,23 +129,23 @@ func (s *step) append(b []byte, f reflect.Value) []byte {
 }
 
 // appendMany appends a list. An optional one is left out when it is nil.
-func (s *step) appendMany(b []byte, f reflect.Value) []byte {
-	if s.optional && f.IsNil() {
+func (s *step) appendMany(b []byte, f *header) []byte {
+	if s.optional && f.first == nil {
 		return b
 	}
 	b = append(b, s.open...)
-	for i := range f.Len() {
+	for i := range f.len {
 		b = append(b, s.itemOpen...)
-		b = s.appendValue(b, f.Index(i))
+		b = s.appendValue(b, unsafe.Add(f.first, uintptr(i)*s.size))
 		b = append(b, s.itemClose...)
 	}
 	return append(b, s.close...)
 }
 
 // appendSubtype appends the first concrete type that has a value; nil when none has.
-func (s *step) appendSubtype(b []byte, f reflect.Value) []byte {
+func (s *step) appendSubtype(b []byte, f unsafe.Pointer) []byte {
 	for _, x := range s.subs {
-		if x.plan.steps[0].field(f).Len() > 0 {
+		if (*header)(unsafe.Add(f, x.plan.steps[0].offset)).len > 0 {
 			b = append(b, x.open...)
 			b = x.plan.append(b, f)
 			return append(b, s.close...)
@@ -165,18 +166,21 @@ func (s *step) appendNil(b []byte) []byte {
 	return append(b, ` xsi:nil="true"/>`...)
 }
 
-func (s *step) appendValue(b []byte, f reflect.Value) []byte {
+// appendValue appends the value at f.
+func (s *step) appendValue(b []byte, f unsafe.Pointer) []byte {
 	switch s.kind {
 	case kindText:
-		return AppendText(b, f.String())
-	case kindInt, kindLong:
-		return strconv.AppendInt(b, f.Int(), 10)
+		return AppendText(b, *(*string)(f))
+	case kindInt:
+		return strconv.AppendInt(b, int64(*(*int32)(f)), 10)
+	case kindLong:
+		return strconv.AppendInt(b, *(*int64)(f), 10)
 	case kindBool:
-		return strconv.AppendBool(b, f.Bool())
+		return strconv.AppendBool(b, *(*bool)(f))
 	case kindTime:
-		return f.Addr().Interface().(*time.Time).AppendFormat(b, time.RFC3339Nano)
+		return (*time.Time)(f).AppendFormat(b, time.RFC3339Nano)
 	case kindDate:
-		return f.Addr().Interface().(*time.Time).AppendFormat(b, time.DateOnly)
+		return (*time.Time)(f).AppendFormat(b, time.DateOnly)
 	case kindObject:
 		return s.sub.append(b, f)
 	}

@@ -21,6 +21,8 @@ type step struct {
 	name     string
 	schema   *Schema // whose namespace the element has
 	index    []int   // of the Go field
+	offset   uintptr // of it in its struct
+	size     uintptr // of one of many
 	pointer  bool    // the Go field is a pointer
 	kind     kind
 	optional bool
@@ -168,6 +170,13 @@ func (m *binder) step(t *Type, d declared, in reflect.Type) step {
 		panic(fmt.Sprintf("placename: %s has no field %s, which %s has in the contract", in, goName, t.Name))
 	}
 	s := step{name: d.Name, schema: d.schema, index: f.Index, optional: d.Optional, nillable: d.Nillable, many: d.List}
+	for i, at := range f.Index {
+		if x := in.Field(at); i == len(f.Index)-1 {
+			s.offset += x.Offset
+		} else {
+			s.offset, in = s.offset+x.Offset, x.Type
+		}
+	}
 	s.lenient = t.Name == "StedsnavnContext"
 	typ, in := d.Type, f.Type
 	if x := m.c.Type(typ); !d.List && in.Kind() == reflect.Slice {
@@ -176,6 +185,7 @@ func (m *binder) step(t *Type, d declared, in reflect.Type) step {
 	switch {
 	case s.many:
 		in = in.Elem()
+		s.size = in.Size()
 	case in.Kind() == reflect.Pointer && (s.optional || s.nillable):
 		in, s.pointer = in.Elem(), true
 	case s.optional && in.Kind() != reflect.String:
