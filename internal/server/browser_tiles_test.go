@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/paulmach/orb"
@@ -123,6 +125,33 @@ func beginsAtMost(t *testing.T, ctx context.Context, checks string) {
 	k.press("0")
 	if km := wide(); km < 8000 {
 		t.Errorf("0 shows %.0f km", km)
+	}
+}
+
+// asksLess looks at a map whose tiles are never ready, on a page where time flies: the longer they are not, the more seldom it asks for them.
+func asksLess(t *testing.T, ctx context.Context, s site, checks string) {
+	k := keyboard{newTab(t, ctx, true, checks), t}
+	const refuse = `{ const ask = fetch, later = setTimeout, longest = () => +(document.documentElement.dataset.longest ?? 0);
+		window.fetch = (u, o) => /\/tiles\//.test(u) ? Promise.resolve(new Response("", { status: 503 })) : ask(u, o);
+		window.setTimeout = (f, ms, ...a) => { document.documentElement.dataset.longest = Math.max(longest(), ms ?? 0); return later(f, (ms ?? 0) / 100, ...a); }; }`
+	w := desk
+	w.reduced = true
+	k.visit(w, s.open.URL+"/collections/kommuner/tiles/utm33n?f=html&lang=en", 200)
+	k.mapShown()
+	if _, err := chromedp.Call(k.ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: refuse}); err != nil {
+		t.Fatal(err)
+	}
+	k.skip()
+	k.tabTo("the map", func(f focus) bool { return strings.Contains(f.Name, "tilemap") })
+	k.press("+++")
+	var longest float64
+	for until := time.Now().Add(15 * time.Second); longest < 40_000 && time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+		if err := k.ask(`+(document.documentElement.dataset.longest ?? 0)`, &longest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if longest != 40_000 {
+		t.Errorf("waits for %v ms at most", longest)
 	}
 }
 

@@ -212,6 +212,7 @@ export default async function start(figure) {
   };
   let width = 0, height = 0, at, paint, chosen = text.id ? { layer: Object.keys(names).find((n) => !names[n].ground), id: text.id } : null, moved = false, waiting = 0;
   const tiles = new Map(); // by address: {layers, used} once it is there, {} before, null where nothing is
+  const failed = new Map(); // how often, by address
   const limit = () => {
     const h = home(), w = h.whole, most = Math.max((w[2] - w[0]) / width, (w[3] - w[1]) / height) * 1.3;
     at.res = Math.min(Math.max(at.res, last.cell / 8), most);
@@ -236,7 +237,11 @@ export default async function start(figure) {
         return tiles.set(k, null);
       }
       tiles.set(k, { layers: prepare(decode(new Uint8Array(await r.arrayBuffer())), names), used: performance.now() });
-    }).catch(() => setTimeout(() => { tiles.delete(k); draw(); }, 5000)).finally(() => { waiting--; if (!waiting && !begun) begin(); draw(); });
+    }).catch(() => {
+      const n = failed.get(k) ?? 0; // in vain: the next time later, so that a page that is left open asks for little
+      failed.set(k, n + 1);
+      setTimeout(() => { tiles.delete(k); draw(); }, 5000 * 2 ** Math.min(n, 3));
+    }).finally(() => { waiting--; if (!waiting && !begun) begin(); draw(); });
     if (tiles.size > KEPT) {
       const old = [...tiles].filter(([, t]) => t?.layers).sort((a, b) => a[1].used - b[1].used).slice(0, tiles.size - KEPT);
       for (const [k] of old) tiles.delete(k);
