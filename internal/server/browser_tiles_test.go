@@ -1,9 +1,18 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,10 +100,10 @@ func beginsAtMost(t *testing.T, ctx context.Context, checks string) {
 			t.Fatal(err)
 		}
 		add, err := w.Insert(t.Context(), "felt", []string{"nr", "geometry"})
-		for i := 0; i < 403 && err == nil; i++ {
+		for i := 0; i < 603 && err == nil; i++ {
 			x, y := float64(i%20)*.4-2, float64(i/20)*.4+43
-			if i >= 400 {
-				x, y = float64([]int{-61, 55, -53}[i-400]), float64([]int{16, -21, 4}[i-400])
+			if i >= 600 {
+				x, y = float64([]int{-61, 55, -53}[i-600]), float64([]int{16, -21, 4}[i-600])
 			}
 			var b []byte
 			if b, err = wkb.Marshal(orb.Bound{Min: orb.Point{x, y}, Max: orb.Point{x + .4, y + .4}}.ToPolygon()); err == nil {
@@ -105,10 +114,14 @@ func beginsAtMost(t *testing.T, ctx context.Context, checks string) {
 			t.Fatal(err)
 		}
 	})(gpkg.Create(t.Context(), path))
+	a := serve(t, path, func(c *config.Config) { c.Auth = "open" })
+	if page := string(a.get("/collections/felt?f=html&lang=en").wants(200).Body); !strings.Contains(page, ">The extent of the data.</span>") {
+		t.Error("an extent is not called one")
+	}
 	k := keyboard{newTab(t, ctx, true, checks), t}
 	w := desk
 	w.reduced = true
-	k.visit(w, serve(t, path, func(c *config.Config) { c.Auth = "open" }).URL+"/collections/felt?f=html&lang=en", 200)
+	k.visit(w, lateLevels(t, a.URL)+"/collections/felt?f=html&lang=en", 200)
 	wide := func() (km float64) { // what the map shows
 		t.Helper()
 		k.mapShown()
@@ -120,12 +133,59 @@ func beginsAtMost(t *testing.T, ctx context.Context, checks string) {
 	if km := wide(); km > 2500 {
 		t.Errorf("the map begins %.0f km wide", km)
 	}
+	var told string
+	if err := k.ask(`document.querySelector("figcaption").textContent + " " + document.querySelector("canvas").getContext("2d").getImageData(2, 200, 1, 1).data.join()`, &told); err != nil || told != "Simplified outlines, drawn from the data. 243,246,245,255" {
+		t.Errorf("the caption, and the ground where land is not known, are %s: %v", told, err)
+	}
 	k.skip()
 	k.tabTo("the map", func(f focus) bool { return strings.Contains(f.Name, "tilemap") })
 	k.press("0")
 	if km := wide(); km < 8000 {
 		t.Errorf("0 shows %.0f km", km)
 	}
+	if n := 0; k.ask("mapColours()", &n) != nil || n < 3 {
+		t.Errorf("a map whose first level has no tiles, as is known once they are asked for, has %d colours", n)
+	}
+}
+
+// lateLevels stands before a server as one that learns late that the tiles of the levels 0 to 3 are too large: they are empty, and the first tileset has them.
+func lateLevels(t *testing.T, address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, known := httputil.NewSingleHostReverseProxy(u), atomic.Bool{}
+	proxy.ModifyResponse = func(r *http.Response) error {
+		_, at, _ := strings.Cut(r.Request.URL.Path, "/tiles/")
+		switch parts := strings.Split(at, "/"); {
+		case len(parts) > 1 && parts[1] < "4" && len(parts[1]) == 1:
+			known.Store(true)
+			r.Body.Close()
+			r.StatusCode, r.Body, r.ContentLength = http.StatusNoContent, http.NoBody, 0
+			r.Header = http.Header{}
+		case len(parts) == 1 && at != "":
+			r.Header.Set("Cache-Control", "no-store")
+			r.Header.Del("Etag")
+			if !known.Load() {
+				return nil
+			}
+			var doc map[string]any
+			if err := json.NewDecoder(r.Body).Decode(&doc); err != nil {
+				return err
+			}
+			doc["tileMatrixSetLimits"] = doc["tileMatrixSetLimits"].([]any)[4:]
+			b, err := json.Marshal(doc)
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
+			r.Header.Set("Content-Length", strconv.Itoa(len(b)))
+			return err
+		}
+		return nil
+	}
+	direct := proxy.Director
+	proxy.Director = func(r *http.Request) { direct(r); r.Header.Set("Accept-Encoding", "identity") }
+	s := httptest.NewServer(proxy)
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 // asksLess looks at a map whose tiles are never ready, on a page where time flies: the longer they are not, the more seldom it asks for them.

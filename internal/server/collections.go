@@ -64,8 +64,11 @@ func (s *Server) collection(c *call) (*answer, error) {
 	if set := mapGrid(c.coll); set != nil && view.Map != "" {
 		a.Page.Tiles = c.tileMap(set, c.coll)
 	}
-	if view.Keyed {
+	switch {
+	case !c.mayDraw():
 		a.Page.Caption = c.text("map.caption-extent")
+	case c.coll.Count > countryMost:
+		a.Page.Caption = c.text("map.caption-box")
 	}
 	return a, nil
 }

@@ -22,6 +22,7 @@ type tileMap struct {
 
 	Grounded bool   // the country lies under the collection
 	Shore    string // address of what does where the data have no country; "": nothing
+	Bare     bool   // where land ends is not known
 }
 
 // mapLayer is what a map is told of a layer.
@@ -63,6 +64,7 @@ func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *tileMap {
 	if c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && c.country() == nil && c.s.shore != nil && set.CRS == crs.UTM33 {
 		m.Shore = localPath(c.root) + c.s.shoreFile
 	}
+	m.Bare = m.Shore == "" && (c.country() == nil || c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && !m.Grounded)
 	if p, ok := c.params.(*tileParams); ok && p.chosen {
 		m.Path += c.collectionsRest()
 	}

@@ -3,7 +3,7 @@
 // data-key where to ask whether a key is held. Where tiles cannot be had, the drawing of the server stays.
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(`
-.tilemap { --map-sea: #d5e2e6; --map-area: #f7f5ee; --map-line: #857b6c; --map-text: #2b2a26; --map-halo: #fffdf7; --map-here: #b9d6d1; --map-point: #0f5f59; position: relative; max-width: 46rem; height: 26rem; max-height: 85vh; border-radius: 6px; overflow: hidden; touch-action: pan-y; background: var(--raised); }
+.tilemap { --map-sea: #d5e2e6; --map-bare: #f3f6f5; --map-area: #f7f5ee; --map-line: #857b6c; --map-text: #2b2a26; --map-halo: #fffdf7; --map-here: #b9d6d1; --map-point: #0f5f59; position: relative; max-width: 46rem; height: 26rem; max-height: 85vh; border-radius: 6px; overflow: hidden; touch-action: pan-y; background: var(--raised); }
 .tilemap.moved { touch-action: none; }
 .tilemap canvas { display: block; width: 100%; height: 100%; cursor: grab; }
 .tilemap:focus-visible { outline-offset: -3px; }
@@ -13,10 +13,10 @@ sheet.replaceSync(`
 .scalebar { position: absolute; left: .7rem; bottom: .6rem; border: 2px solid var(--text); border-top: 0; color: var(--text); font-size: .8rem; line-height: 1.2; text-align: center; white-space: nowrap; pointer-events: none; background: var(--ground); box-shadow: 0 0 0 .3rem var(--ground); }
 .found { min-height: 1.6em; margin: .4rem 0 0; }
 @media (prefers-color-scheme: dark) {
-  .tilemap:not(.paper) { --map-sea: #0b1417; --map-area: #29322f; --map-line: #77878a; --map-text: #e8eceb; --map-halo: #1b2525; --map-here: #2c5a55; --map-point: #7fd0c6; }
+  .tilemap:not(.paper) { --map-sea: #0b1417; --map-bare: #1a2426; --map-area: #29322f; --map-line: #77878a; --map-text: #e8eceb; --map-halo: #1b2525; --map-here: #2c5a55; --map-point: #7fd0c6; }
 }
 @media (forced-colors: active) {
-  .tilemap:not(.paper) { --map-sea: Canvas; --map-area: Canvas; --map-line: CanvasText; --map-text: CanvasText; --map-halo: Canvas; --map-here: Highlight; --map-point: LinkText; forced-color-adjust: none; border: 1px solid CanvasText; }
+  .tilemap:not(.paper) { --map-sea: Canvas; --map-bare: Canvas; --map-area: Canvas; --map-line: CanvasText; --map-text: CanvasText; --map-halo: Canvas; --map-here: Highlight; --map-point: LinkText; forced-color-adjust: none; border: 1px solid CanvasText; }
 }
 @media print { .tilemap canvas { object-fit: contain; object-position: 0 0; } .scalebar, .tilemap .tools, .tilemap ~ .hint { display: none; } }
 `);
@@ -170,11 +170,11 @@ const gridOf = async (address) => {
   return { levels, template: local(item.href), degrees: /CRS84|\/4326$|\/4258$/.test(tms.crs), mercator: /\/3857$/.test(tms.crs) };
 };
 
-// What the colours of the page are now.
-const colours = (probe) => {
+// What the colours of the page are now. Where nobody knows where land ends, what has no data is not sea.
+const colours = (probe, bare) => {
   const out = {};
   for (const name of ["sea", "area", "line", "text", "halo", "here", "point"]) {
-    probe.style.color = `var(--map-${name})`;
+    probe.style.color = `var(--map-${bare && name === "sea" ? "bare" : name})`;
     out[name] = getComputedStyle(probe).color;
   }
   return out;
@@ -188,7 +188,7 @@ export default async function start(figure) {
     for (let i = 0; i < ring.length; i += 2) shore[i ? "lineTo" : "moveTo"](ring[i], ring[i + 1]);
     shore.closePath();
   }
-  const { levels } = grid, last = levels.at(-1), first = levels[0];
+  const { levels } = grid, last = levels.at(-1);
 
   const box = element("div", "tilemap"), canvas = element("canvas", "", box), bar = element("div", "scalebar", box);
   canvas.setAttribute("aria-hidden", "true");
@@ -219,7 +219,15 @@ export default async function start(figure) {
     at.x = Math.min(Math.max(at.x, w[0]), w[2]);
     at.y = Math.min(Math.max(at.y, w[1]), w[3]);
   };
-  const levelAt = (res) => levels.findLast((l) => l.cell >= res * .999) ?? first;
+  const levelAt = (res) => levels.findLast((l) => l.cell >= res * .999) ?? levels[0];
+  // Which levels have tiles may be known since the first of these was asked for.
+  let retold = 0;
+  const retell = async () => {
+    if (performance.now() < retold) return;
+    retold = performance.now() + 5000;
+    const now = (await gridOf(text.tiles)).levels;
+    levels.splice(0, levels.length, ...now);
+  };
   const key = (l, row, col) => `${l.id}/${row}/${col}`;
   const load = (l, row, col) => {
     const k = key(l, row, col);
@@ -234,6 +242,7 @@ export default async function start(figure) {
     fetch(href).then(async (r) => {
       if (r.status !== 200) {
         if (r.status !== 204 && r.status !== 404) throw new Error(r.status);
+        if (r.status === 204 && r.headers.get("OATiles-hint") !== "empty") await retell();
         return tiles.set(k, null);
       }
       tiles.set(k, { layers: prepare(decode(new Uint8Array(await r.arrayBuffer())), names), used: performance.now() });
@@ -498,11 +507,12 @@ export default async function start(figure) {
   drawing?.remove();
   old?.remove();
   figure.querySelector(".told")?.remove();
+  for (const e of figure.querySelectorAll("[data-tiled]")) e.textContent = e.dataset.tiled; // the caption, where it is another
   figure.classList.remove("picture");
-  const repaint = () => { paint = colours(probe); draw(); };
+  const repaint = () => { paint = colours(probe, text.bare); draw(); };
   for (const [when, paper] of [["beforeprint", true], ["afterprint", false]]) addEventListener(when, () => { // light on paper, at once
     box.classList.toggle("paper", paper);
-    paint = colours(probe);
+    paint = colours(probe, text.bare);
     if (width) drawNow();
   });
   for (const q of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) matchMedia(q).addEventListener("change", repaint);
