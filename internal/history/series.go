@@ -175,7 +175,7 @@ func (x *Series) Add(code string, date Date, by, value string) error {
 	}
 	block[n] = v
 	if x.cells++; x.cells > x.o.MaxCells {
-		return fmt.Errorf("%w: more than %d values; harmonise it in parts", ErrTooMany, x.o.MaxCells)
+		return fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("more than %d values; harmonise it in parts", x.o.MaxCells))
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (x *Series) Cells(fn func(Cell) error) (SeriesReport, error) {
 	}
 	slices.Sort(targets)
 	if len(targets)*len(x.keys) > x.o.MaxCells {
-		return x.report, fmt.Errorf("%w: %d divisions on %d days; harmonise it in parts", ErrTooMany, len(targets), len(x.keys))
+		return x.report, fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("%d divisions on %d days; harmonise it in parts", len(targets), len(x.keys)))
 	}
 	r, placed := x.report, decimal{}
 	for _, k := range x.keys {

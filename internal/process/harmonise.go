@@ -78,7 +78,7 @@ func (harmoniseSeries) Execute(ctx context.Context, env *Env, in Inputs) (Output
 		return nil, err
 	}
 	if _, err := x.Cells(func(history.Cell) error { return ctx.Err() }); errors.Is(err, history.ErrTooMany) {
-		return nil, Fault(clipped(in.Text("table")), problem.Sayf("%s", err.Error()), "table")
+		return nil, Fault(clipped(in.Text("table")), history.SayingOf(err), "table")
 	} else if err != nil {
 		return nil, err
 	}

@@ -103,6 +103,10 @@ func wideTables(t *testing.T, ctx context.Context, s site, checks string) {
 	if err := k.ask("narrow()", &cut); err != nil || len(cut) > 0 {
 		t.Errorf("on paper: %v %q", err, cut)
 	}
+	k.visit(w, s.open.URL+"/processes/enrich-table?f=html&lang=nb", http.StatusOK)
+	if err := k.ask(`[...document.querySelectorAll("h2, h3")].filter((h) => h.checkVisibility() && /Kjør|fil|Lim/.test(h.textContent)).map((h) => h.textContent)`, &cut); err != nil || len(cut) > 0 {
+		t.Errorf("on paper stand headings of forms, which do not: %v %q", err, cut)
+	}
 }
 
 // containsStatus tells the browser's own line about an answer that refuses, which is what the form was sent for.

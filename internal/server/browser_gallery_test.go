@@ -63,10 +63,10 @@ func scenes(s site) (out []scene) {
 	open("search-many", "/search?f=html&q=nes", "")
 	open("search-none", "/search?f=html&q=Atlantis", "")
 	open("search-coordinate", "/search?f=html&q=59.9+10.7", "")
-	open("items-searched", "/collections/kommuner/items?f=html&q=nes&fylke_nr=34", "")
+	open("items-searched", "/collections/kommuner/items?f=html&q=os&fylke_nr=34", "")
 	open("places-searched", "/collections/stedsnavn/items?f=html&q=os&limit=10", "")
 	for operation, fill := range map[string]string{"findSteder": `form.elements.Stedsnavn.value = "os*"`, "findStedsnavn": `form.elements.Stedsnavn.value = "os*"`,
-		"findBoeker": `form.elements.Soeketekst.value = "norske"`, "findNavnesaker": `form.elements.Saksnummer.value = "1"`} {
+		"findBoeker": `form.elements.Soeketekst.value = "norske"`, "findNavnesaker": `form.elements.Saksnummer.value = "32"`} {
 		open("soap-"+operation, "/soap/stedsnavn/v1?f=html&operation="+operation, fill)
 	}
 	open("soap-refused", "/soap/stedsnavn/v1?f=html", `form.elements.Stedsnavn.value = "*"; form.elements.KommunerIds.value = "Atlantis"`)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 
@@ -67,6 +68,7 @@ func (c *call) enrichForm(w http.ResponseWriter) error {
 // readEnrichFields takes the fields before the table as parameters. Those that are empty were not filled in.
 func (c *call) readEnrichFields(parts *multipart.Reader) (table *multipart.Part, err error) {
 	var faults []problem.Fault
+	c.form, c.r.PostForm = true, url.Values{}
 	for {
 		part, err := parts.NextPart()
 		switch {
@@ -86,6 +88,9 @@ func (c *call) readEnrichFields(parts *multipart.Reader) (table *multipart.Part,
 		}
 		name, value := part.FormName(), strings.TrimSpace(string(b))
 		p := c.paramNamed(c.rt, name)
+		if p != nil && len(b) <= maxField {
+			c.r.PostForm.Set(name, value)
+		}
 		switch {
 		case p == nil || p.parse == nil:
 			err = problem.Invalidf(name, clip(value), "there is no such field; %s", c.parameterNames(c.rt))
@@ -98,6 +103,30 @@ func (c *call) readEnrichFields(parts *multipart.Reader) (table *multipart.Part,
 			faults = append(faults, problem.Of(err).Faults...)
 		}
 	}
+}
+
+// enrichAgain is the page of the form for a file with what was typed; nil where the table came without one. Browsers fill in no files, so that the file is chosen anew.
+func (s *Server) enrichAgain(c *call, f faulty) (*page, error) {
+	if !c.form {
+		return nil, nil
+	}
+	p, ok := s.processList.Find("enrich-table")
+	if !ok {
+		return nil, nil
+	}
+	d := c.describeProcess(p)
+	v := c.processPage(d)
+	v.faulty = f
+	for i := range v.Fields {
+		in := &v.Fields[i]
+		in.Sent = c.r.PostForm.Get(in.ID)
+		for j := range v.Faults {
+			if at := &v.Faults[j]; at.Name == in.ID {
+				at.Target, at.Title, in.SentFault = "up-"+in.ID, in.Title, at
+			}
+		}
+	}
+	return &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
 }
 
 // boundedWriter takes so many bytes.

@@ -253,6 +253,34 @@ func TestFilesAreEnrichedFromTheirPage(t *testing.T) {
 	}
 }
 
+// TestAFaultWithAFileCostsNothingThatWasTyped: the form comes back with its fields, and what is wrong beside them.
+func TestAFaultWithAFileCostsNothingThatWasTyped(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	typed := [][2]string{{"x", "øst"}, {"y", "nord & ned"}, {"collections", "kommuner"}, {"level", "1"}}
+	for name, x := range map[string]struct {
+		fields        [][2]string
+		file, in      string
+		fault, unlike string
+	}{
+		"a field": {append([][2]string{{"crs", "EPSG:1"}}, typed[:3]...), "a.csv", "øst,nord & ned\n1,2\n", `name="crs" id="up-crs" aria-invalid="true" aria-describedby="up-crs-fault" value="EPSG:1"`, `id="in-`},
+		"a table": {typed[:3], "a.csv", "a,b\n1,2\n", `<p>Tabellen har ingen kolonne som heter «øst»; den har a, b.</p>`, `id="in-`},
+		"no file": {typed[:3], "", "", `name="table" type="file" id="up-table" aria-invalid="true"`, `id="in-`},
+		"more":    {typed, "a.csv", "lon,lat\n1,2\n", `role="alert"`, `value="1"`},
+	} {
+		page := string(a.upload(t, x.fields, x.file, x.in, "Accept", "text/html", "Accept-Language", "nb").wants(400).Body)
+		for _, want := range []string{`name="x" `, ` value="øst"`, ` value="nord &amp; ned"`, ` value="kommuner"`, "<title>Feil: ", x.fault} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: the page has no %s", name, want)
+			}
+		}
+		if strings.Contains(page, x.unlike) {
+			t.Errorf("%s: the page has %s", name, x.unlike)
+		}
+	}
+	a.upload(t, typed[:1], "a.csv", "a,b\n", "Accept", "text/csv").wants(400)
+}
+
 // TestTheFormForAFileIsDefined, with all its fields, as the server takes it.
 func TestTheFormForAFileIsDefined(t *testing.T) {
 	t.Parallel()

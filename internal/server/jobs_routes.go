@@ -17,6 +17,7 @@ import (
 // jobList lists the jobs of the caller, the newest first (OGC 18-062r2, 11.2).
 func (s *Server) jobList(c *call, w http.ResponseWriter) error {
 	doc := ogcapi.Jobs{Jobs: []ogcapi.StatusInfo{}, Links: c.selfLinks("/jobs")}
+	view := jobsView{Titles: map[string]string{}}
 	if s.jobs.kept != nil {
 		list, err := s.jobs.kept.JobList(c.r.Context())
 		if err != nil {
@@ -26,10 +27,26 @@ func (s *Server) jobList(c *call, w http.ResponseWriter) error {
 		for i := range list {
 			if j := &list[i]; j.Owner == c.jobOwner() && p.wants(j, time.Now()) && len(doc.Jobs) < p.limit {
 				doc.Jobs = append(doc.Jobs, c.statusOf(j))
+				view.Titles[j.Process] = c.processTitle(j.Process)
 			}
 		}
 	}
-	return c.writeFresh(w, &answer{JSON: doc, Page: &page{Name: "jobs", Title: c.text("jobs.title"), Crumbs: c.crumbs("processes"), Data: doc, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == store.JobAccepted || j.Status == store.JobRunning })}})
+	view.Jobs = doc.Jobs
+	return c.writeFresh(w, &answer{JSON: doc, Page: &page{Name: "jobs", Title: c.text("jobs.title"), Crumbs: c.crumbs("processes"), Data: view, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == store.JobAccepted || j.Status == store.JobRunning })}})
+}
+
+// jobsView is what the page of jobs shows.
+type jobsView struct {
+	Jobs   []ogcapi.StatusInfo
+	Titles map[string]string // of the processes, by id
+}
+
+// processTitle is what people call a process; its id where there is none any more.
+func (c *call) processTitle(id string) string {
+	if p, ok := c.s.processList.Find(id); ok {
+		return p.Describe(c.cat, c.lang).Title
+	}
+	return id
 }
 
 // wants reports whether a job is among those asked for. Of one that has not finished the duration is that until now.
@@ -70,10 +87,7 @@ func (s *Server) job(c *call, w http.ResponseWriter) error {
 		return err
 	}
 	info := c.statusOf(j)
-	view := jobView{StatusInfo: info, Done: j.Done()}
-	if p, ok := s.processList.Find(j.Process); ok {
-		view.Process = p.Describe(c.cat, c.lang).Title
-	}
+	view := jobView{StatusInfo: info, Process: c.processTitle(j.Process), Done: j.Done()}
 	if j.Status == store.JobSuccessful {
 		kept, err := keptResults(j)
 		if err != nil {

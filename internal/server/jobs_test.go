@@ -256,7 +256,9 @@ func TestProcessesRunFromTheirPages(t *testing.T) {
 	if page := string(a.get(job+"?f=html&lang=en", "Accept", "text/html").wants(200).Body); !strings.Contains(page, `http-equiv="refresh"`) || !strings.Contains(page, "<progress") {
 		t.Errorf("%s", page)
 	}
-	a.get("/jobs?f=html").wants(200)
+	if page := string(a.get("/jobs?f=html&lang=en").wants(200).Body); !strings.Contains(page, "<td>Echo</td>") {
+		t.Errorf("the list of jobs does not tell what they do: %s", page)
+	}
 	if list := form(job+"?lang=nn", "").wants(http.StatusSeeOther).Header.Get("Location"); list != "/jobs?lang=nn" {
 		t.Errorf("after a job is dismissed comes %s", list)
 	}

@@ -28,6 +28,9 @@ type processField struct {
 	Options                choices
 	Value                  string // of the example, else the default
 	Fault                  *fieldFault
+
+	Sent      string // in the form for a file
+	SentFault *fieldFault
 }
 
 // fill puts a value into the field.
@@ -40,7 +43,7 @@ func (f *processField) fill(value string) {
 
 // processPage makes the form of a process from its description.
 func (c *call) processPage(d ogcapi.Process) processView {
-	v := processView{Process: d}
+	v := processView{Process: d, Upload: d.ID == "enrich-table"}
 	for _, o := range d.JobControlOptions {
 		v.Async = v.Async || o == process.Async
 	}

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"html"
 	"net/url"
 	"regexp"
@@ -62,11 +63,21 @@ func TestWhatIsWrongWithTablesIsToldInTheLanguageOfThePage(t *testing.T) {
 	series := func(table string) url.Values {
 		return url.Values{"table": {table}, "to": {"2024-01-01"}, "scheme": {"kommune"}, "code": {"code"}, "date": {"date"}, "value": {"value"}}
 	}
+	many := "code,date,value,k\n"
+	for _, nr := range strings.Fields(string(a.get("/collections/kommuner/items?f=csv&limit=1000&properties=nr").wants(200).Body))[1:] {
+		many += nr[strings.LastIndex(nr, ",")+1:] + ",2024,1,0\n"
+	}
+	for i := range 2900 {
+		many += fmt.Sprintf("0301,2024,1,%d\n", i+1)
+	}
+	crowd := series(many)
+	crowd.Set("by", "k")
 	for _, x := range []struct {
 		id    string
 		typed url.Values
 		said  [3]string
 	}{
+		{"harmonise-series", crowd, [3]string{"357 inndelinger i 2901 rekker er for mye på én gang; del tabellen i flere.", "357 inndelingar i 2901 rekkjer er for mykje på éin gong; del tabellen i fleire.", "357 divisions in 2901 series are too many at once; harmonise it in parts."}},
 		{"enrich-table", url.Values{"table": {"a,b\n1,2\n"}}, [3]string{"Tabellen har ingen kolonner med punkter (lon og lat) eller numre (code); skriv hva de heter: tabellen har a, b.",
 			"Tabellen har ingen kolonnar med punkt (lon og lat) eller nummer (code); skriv kva dei heiter: tabellen har a, b.", "No columns with points (lon and lat) or codes (code) were found; name them: the table has a, b."}},
 		{"enrich-table", url.Values{"table": {"lon,lat\n1,2\n"}, "x": {"øst"}, "y": {"lat"}}, [3]string{"Tabellen har ingen kolonne som heter «øst»; den har lon, lat.", "Tabellen har ingen kolonne som heiter «øst»; han har lon, lat.", "The table has no column “øst”; it has lon, lat."}},

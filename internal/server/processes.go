@@ -45,7 +45,6 @@ func (s *Server) process(c *call) (*answer, error) {
 	}
 	d := c.describeProcess(p)
 	view := c.processPage(d)
-	view.Upload = d.ID == "enrich-table"
 	return &answer{JSON: d, Links: d.Links, Page: &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &view}}, nil
 }
 
