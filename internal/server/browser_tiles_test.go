@@ -154,7 +154,12 @@ func lateLevels(t *testing.T, address string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy, known := httputil.NewSingleHostReverseProxy(u), atomic.Bool{}
+	known := atomic.Bool{}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(u)
+		r.Out.Host = r.In.Host
+		r.Out.Header.Set("Accept-Encoding", "identity")
+	}}
 	proxy.ModifyResponse = func(r *http.Response) error {
 		_, at, _ := strings.Cut(r.Request.URL.Path, "/tiles/")
 		switch parts := strings.Split(at, "/"); {
@@ -181,8 +186,6 @@ func lateLevels(t *testing.T, address string) string {
 		}
 		return nil
 	}
-	direct := proxy.Director
-	proxy.Director = func(r *http.Request) { direct(r); r.Header.Set("Accept-Encoding", "identity") }
 	s := httptest.NewServer(proxy)
 	t.Cleanup(s.Close)
 	return s.URL
