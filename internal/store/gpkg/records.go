@@ -55,6 +55,11 @@ type records struct {
 
 var recordSums = crc32.MakeTable(crc32.Castagnoli)
 
+// recordSum is the sum of a block that begins with an id: one that was moved has another.
+func recordSum(id int64, block []byte) uint32 {
+	return crc32.Update(uint32(id)^uint32(id>>32), recordSums, block)
+}
+
 func (t *records) size() int { return t.bytes }
 
 // at is where an id was asked for.
@@ -174,7 +179,7 @@ func (r *recordReader) blocks(from, to int, asked []recordAt) (gone int, ok bool
 			continue
 		}
 		block := data[t.starts[k]-start : t.starts[k+1]-start]
-		if len(block) < 4 || crc32.Checksum(block[4:], recordSums) != binary.LittleEndian.Uint32(block) {
+		if len(block) < 4 || recordSum(t.first[k], block[4:]) != binary.LittleEndian.Uint32(block) {
 			return 0, false
 		}
 		least, ok := r.rows(t.first[k], block[4:], asked[:n])

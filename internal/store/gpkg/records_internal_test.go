@@ -119,6 +119,27 @@ func TestRecordsThatAreCutWhileOpenAreNotRead(t *testing.T) {
 	}
 }
 
+// TestRecordsThatAreMovedAreNotRead: a block in the place of another, which is as long, is not taken for it.
+func TestRecordsThatAreMovedAreNotRead(t *testing.T) {
+	t.Parallel()
+	r, path := writtenRecords(t, 100, func(i int) any { return float64(i) })
+	data, err := os.ReadFile(path)
+	if err == nil {
+		copy(data[r.starts[2]:], data[r.starts[1]:r.starts[2]])
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := new(batch)
+	if _, _, ok := r.read(b, []int{0}, 1, store.Current("33")); ok {
+		t.Errorf("a row is read as %v", b.values)
+	}
+	if n, _, ok := r.read(b, []int{0}, 1, store.Current("50")); n != 1 || !ok || b.values[0] != 50.0 {
+		t.Error("the others are not read")
+	}
+}
+
 // TestLongTextsOfRecordsStayInTheFile: a file takes little memory while it is made and read, however long its texts are.
 func TestLongTextsOfRecordsStayInTheFile(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 )
 
 // recordsVersion is raised when the content of files of records changes its meaning; older ones are made anew.
-const recordsVersion = "records1"
+const recordsVersion = "records2"
 
 const recordsMagic = "grense/1"
 
@@ -335,7 +335,7 @@ func (w *recordsWriter) flush() error {
 	if w.in == 0 {
 		return nil
 	}
-	binary.LittleEndian.PutUint32(w.block, crc32.Checksum(w.block[4:], recordSums))
+	binary.LittleEndian.PutUint32(w.block, recordSum(w.first[len(w.first)-1], w.block[4:]))
 	w.sizes = append(w.sizes, int64(len(w.block)))
 	w.done += int64(len(w.block))
 	_, err := w.w.Write(w.block)
