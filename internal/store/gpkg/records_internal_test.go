@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"testing"
@@ -164,5 +167,31 @@ func TestDamagedRecordsOfAnotherRevisionAreDropped(t *testing.T) {
 	v.dropRecords(r)
 	if !v.columns.never[r.name] {
 		t.Error("they are made anew")
+	}
+}
+
+// TestBlocksAreFoundFromTheOneBefore: of ids in order, beginning at the block of the one before, as in all blocks.
+func TestBlocksAreFoundFromTheOneBefore(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		x := records{}
+		for id := int64(r.IntN(20) - 10); len(x.first) <= r.IntN(200); id += 1 + int64(r.IntN(30)) {
+			x.first = append(x.first, id)
+		}
+		var ids []int64
+		for range r.IntN(50) {
+			ids = append(ids, int64(r.IntN(int(x.first[len(x.first)-1])+60))-30)
+		}
+		slices.Sort(ids)
+		near := 0
+		for _, id := range ids {
+			want := sort.Search(len(x.first), func(i int) bool { return x.first[i] > id }) - 1
+			got := x.block(id, near)
+			if got != want {
+				t.Fatalf("%d is in block %d, found from %d: %d", id, want, near, got)
+			}
+			near = max(got, 0)
+		}
 	}
 }

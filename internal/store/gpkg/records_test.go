@@ -66,8 +66,13 @@ func TestPackedRecordsAreThoseOfTheFile(t *testing.T) {
 			rows := someRows(t, plain, r, collection)
 			want, err := fetched(t, plain, collection, rows, w)
 			got, err2 := fetched(t, packed, collection, rows, w)
-			if err := errors.Join(err, err2); err != nil || len(want) == 0 || !slices.Equal(got, want) {
+			if err := errors.Join(err, err2); err != nil || len(want) == 0 || len(got) != len(want) {
 				t.Fatalf("%s: %d of %d, %v", collection, len(got), len(want), err)
+			}
+			for i := range want {
+				if got[i] != want[i] {
+					t.Fatalf("%s, %d of %d rows, %q:\n    got %s\nwant %s", collection, i, len(want), w.Properties, got[i], want[i])
+				}
 			}
 		}
 		if !packed.Packed(collection) || plain.Packed(collection) || len(recordFiles(t, dir)) != i+1 {
