@@ -423,6 +423,11 @@ const maxDistinct = 100_000
 // errMany ends a search for values that are too many.
 var errMany = fmt.Errorf("process: there are more than %d values", maxDistinct)
 
+// hasDistinct reports whether the values of a property can be told one by one: it is no list and no geometry.
+func hasDistinct(p store.Property) bool {
+	return !p.Hidden && p.Type != cql2.TypeJSON && p.Type != cql2.TypeGeometry
+}
+
 // Execute reads the property of all features.
 func (distinct) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	snap, err := env.Snapshot(ctx)
@@ -435,8 +440,14 @@ func (distinct) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 	}
 	name := in.Text("queryable")
 	p, ok := coll.Find(name)
-	if !ok || p.Hidden || p.Type == cql2.TypeJSON || p.Type == cql2.TypeGeometry {
-		return nil, Fault(name, problem.Sayf("use one of %s, but no geometry and no list", strings.Join(coll.Names(), ", ")), "queryable")
+	if !ok || !hasDistinct(*p) {
+		var names []string
+		for _, p := range coll.Properties {
+			if hasDistinct(p) {
+				names = append(names, p.Name)
+			}
+		}
+		return nil, Fault(name, problem.Sayf("use one of %s", strings.Join(names, ", ")), "queryable")
 	}
 	at, err := env.moment(in, coll)
 	if err != nil {

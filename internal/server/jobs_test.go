@@ -208,6 +208,9 @@ func TestExportsAreFilesOfTheirCollections(t *testing.T) {
 	if within < 10 {
 		t.Errorf("%d lines by a spatial predicate", within)
 	}
+	if r := run("get-distinct-values", `{"resource_name":"fylker","queryable":"x"}`).wants(400); strings.Contains(string(r.Body), "geometry") || !strings.Contains(string(r.Body), "navn") {
+		t.Errorf("what may be used instead: %s", r.Body)
+	}
 	if r := run("get-distinct-values", `{"resource_name":"fylker","queryable":"nr"}`).wants(200); !strings.HasPrefix(string(r.Body), `{"id":"values","value":["03",`) {
 		t.Errorf("%s", r.Body)
 	}
