@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -38,7 +37,10 @@ func (f *SeriesFault) Said() problem.Saying {
 
 // SayingOf is what an error says of a table, for people; where pages have it in no other language, it is a saying without a translation.
 func SayingOf(err error) problem.Saying {
+	fault, ofRow := errors.AsType[*SeriesFault](err)
 	switch s, said := errors.AsType[problem.Saying](err); {
+	case ofRow:
+		return fault.Said()
 	case said:
 		return s
 	case errors.Is(err, csv.ErrFieldCount):
@@ -168,9 +170,22 @@ func openCSV(r io.Reader) (*csv.Reader, rune) {
 	return in, comma
 }
 
-// ReadWeights reads a table of weights with the columns code and weight, and perhaps date and to.
+// wrongCSV is the error of a parser that gave a reason.
+func wrongCSV(reason string) error {
+	for _, err := range []error{csv.ErrFieldCount, csv.ErrQuote, csv.ErrBareQuote} {
+		if err.Error() == reason {
+			return err
+		}
+	}
+	return errors.New(reason)
+}
+
+// ReadWeights reads a table of weights with the columns code and weight, and perhaps date and to. What is wrong with a row is a *SeriesFault.
 func ReadWeights(r io.Reader) (out []SuppliedWeight, err error) {
 	t, err := tableOf(r)
+	if f, ok := errors.AsType[Faults](err); ok && len(f) == 1 && f[0].Line > 0 {
+		return nil, &SeriesFault{f[0].Line - 1, SayingOf(wrongCSV(f[0].Reason))}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -181,11 +196,11 @@ func ReadWeights(r io.Reader) (out []SuppliedWeight, err error) {
 		w := SuppliedWeight{Code: t.value(i, "code"), To: t.value(i, "to"), Weight: t.value(i, "weight")}
 		if d := t.value(i, "date"); d != "" {
 			if w.Date, err = seriesDate(d); err != nil {
-				return nil, Faults{{t.lines[i], err.Error()}}
+				return nil, &SeriesFault{i + 1, SayingOf(err)}
 			}
 		}
 		if d, err := parseDecimal(w.Weight); err != nil || d.n.Sign() < 0 {
-			return nil, Faults{{t.lines[i], fmt.Sprintf("the weight %q is no number from 0", w.Weight)}}
+			return nil, &SeriesFault{i + 1, problem.Sayf("the weight %q is no number from 0", w.Weight)}
 		}
 		out = append(out, w)
 	}

@@ -63,6 +63,12 @@ func TestWhatIsWrongWithTablesIsToldInTheLanguageOfThePage(t *testing.T) {
 	series := func(table string) url.Values {
 		return url.Values{"table": {table}, "to": {"2024-01-01"}, "scheme": {"kommune"}, "code": {"code"}, "date": {"date"}, "value": {"value"}}
 	}
+	weights := func(table string) url.Values {
+		v := series("code,date,value\n1504,2019,1\n")
+		v.Set("weights", "supplied")
+		v.Set("weightsTable", table)
+		return v
+	}
 	many := "code,date,value,k\n"
 	for _, nr := range strings.Fields(string(a.get("/collections/kommuner/items?f=csv&limit=1000&properties=nr").wants(200).Body))[1:] {
 		many += nr[strings.LastIndex(nr, ",")+1:] + ",2024,1,0\n"
@@ -82,6 +88,8 @@ func TestWhatIsWrongWithTablesIsToldInTheLanguageOfThePage(t *testing.T) {
 			"Tabellen har ingen kolonnar med punkt (lon og lat) eller nummer (code); skriv kva dei heiter: tabellen har a, b.", "No columns with points (lon and lat) or codes (code) were found; name them: the table has a, b."}},
 		{"enrich-table", url.Values{"table": {"lon,lat\n1,2\n"}, "x": {"øst"}, "y": {"lat"}}, [3]string{"Tabellen har ingen kolonne som heter «øst»; den har lon, lat.", "Tabellen har ingen kolonne som heiter «øst»; han har lon, lat.", "The table has no column “øst”; it has lon, lat."}},
 		{"join-table", url.Values{"collection_id": {"kommuner"}, "table": {"code,people\n0301,1,2\n"}, "format": {"csv"}}, [3]string{"Rad 1 har 3 celler, overskriftene har 2.", "Rad 1 har 3 celler, overskriftene har 2.", "Row 1 has 3 cells, the header 2."}},
+		{"harmonise-series", weights("code,weight\n1504,-1\n"), [3]string{"Rad 1: vekten «-1» er ikke noe tall fra 0 og opp.", "Rad 1: vekta «-1» er ikkje noko tal frå 0 og opp.", "Row 1: the weight “-1” is no number from 0."}},
+		{"harmonise-series", weights("code,weight\n\"1504,1\n"), [3]string{"Rad 1: et anførselstegn står feil.", "Rad 1: eit hermeteikn står feil.", "Row 1: a quotation mark is out of place."}},
 		{"harmonise-series", series("code,date,value\n1504,2019,\"1,5\"\n"), [3]string{"Rad 1: «1,5» er ikke noe tall; skriv sifre, med punktum foran desimaler.", "Rad 1: «1,5» er ikkje noko tal; skriv siffer, med punktum framfor desimalar.", "Row 1: “1,5” is no number; write digits, with a point before decimals."}},
 		{"harmonise-series", series("code,date,value\n1504,2019\n"), [3]string{"Rad 1: den har flere eller færre celler enn overskriftene.", "Rad 1: ho har fleire eller færre celler enn overskriftene.", "Row 1: it has more or fewer cells than the heading."}},
 		{"harmonise-series", series("code,value\n1504,1\n"), [3]string{"Overskriftene: ingen kolonne heter «date»; tabellen har code, value.", "Overskriftene: ingen kolonne heiter «date»; tabellen har code, value.", "Heading: there is no column “date”; there are code, value."}},
