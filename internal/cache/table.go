@@ -15,7 +15,7 @@ type slot[K comparable, V any] struct {
 	e    atomic.Pointer[entry[K, V]]
 }
 
-// slotsOfOne is how many slots there are for an entry: from two to four.
+// slotsOfOne is about how many slots there are for an entry: four thirds before a table is full, two to four after.
 const slotsOfOne = 3
 
 // newTable returns an empty table with room for twice as many as n before it is full.

@@ -201,16 +201,12 @@ func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
 	if len(rest) == 0 {
 		return ctx.Err()
 	}
-	if len(rest) == len(rows) {
-		if err := r.read(ctx, rows, func(i int) int { return i }); err != nil {
-			return err
+	others := rows
+	if len(rest) < len(rows) {
+		others = make([]store.Row, len(rest))
+		for i, at := range rest {
+			others[i] = rows[at]
 		}
-		putHits(source, rows, r.hits, put)
-		return nil
-	}
-	others := make([]store.Row, len(rest))
-	for i, at := range rest {
-		others[i] = rows[at]
 	}
 	if err := r.read(ctx, others, func(i int) int { return rest[i] }); err != nil {
 		return err

@@ -87,7 +87,7 @@ func (c *call) hitText(f *xmlNode, p *store.Property) string {
 	switch {
 	case text == "":
 		return ""
-	case f.XMLName.Local == "matrikkelnummer":
+	case f.XMLName.Local == "matrikkelnummer" && len(f.Children) > 0:
 		return f.cadastral()
 	case list == "" && p != nil && p.Type == cql2.TypeBool:
 		return c.show(p, text == "true").Text

@@ -13,7 +13,7 @@ import (
 
 var _ store.Recalling = (*Store)(nil)
 
-// What is recalled takes some ten microseconds at most, so that nobody need wait for it.
+// What is recalled takes tens of microseconds, of geometries whose edges are ready, so that nobody need wait for it.
 const (
 	mostRecalled = 512 // rows that are looked at, or given
 	mostTested   = 96  // rows whose geometries are tested

@@ -195,3 +195,22 @@ func TestBlocksAreFoundFromTheOneBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyFilesOfFormerStatesAreRemoved: of the same source, whatever the folder is called.
+func TestOnlyFilesOfFormerStatesAreRemoved(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "[data]*")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, stays := range map[string]bool{"a-1.records": true, "a-1-sted.records": true, "a-2-sted.records": false, "a-2.records": false, "a-2.side": true, "b-2.records": true} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		removeOthers(dir, "a-", "a-1", ".records")
+		if _, err := os.Stat(path); (err == nil) != stays {
+			t.Errorf("%s stays: %v", name, err == nil)
+		}
+	}
+}

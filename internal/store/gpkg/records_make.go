@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"grense/internal/store"
 )
@@ -24,29 +23,18 @@ const recordsVersion = "records2"
 const recordsMagic = "grense/1"
 
 // recordsHome is where the files of records of a state of the source lie.
-type recordsHome struct{ dir, prefix, stem string }
+type recordsHome struct{ dir, stem string }
 
 // newRecordsHome is that of a source, whose catalog has a version; files of its former states are removed.
 func newRecordsHome(dir string, src source, version string) recordsHome {
-	h := recordsHome{dir: dir}
-	h.prefix, h.stem = src.sideName(recordsVersion + version)
-	h.clean()
-	return h
+	prefix, stem := src.sideName(recordsVersion + version)
+	removeOthers(dir, prefix, stem, ".records")
+	return recordsHome{dir, stem}
 }
 
 // path names the file of a layer.
 func (h recordsHome) path(layer string) string {
 	return filepath.Join(h.dir, h.stem+"-"+layer+".records")
-}
-
-// clean removes files of former states of the source. One that cannot be removed is left; it does no harm.
-func (h recordsHome) clean() {
-	names, _ := filepath.Glob(filepath.Join(h.dir, h.prefix+"*.records"))
-	for _, n := range names {
-		if !strings.HasPrefix(filepath.Base(n), h.stem+"-") {
-			os.Remove(n)
-		}
-	}
 }
 
 // recordsWanted counts what is asked of a layer while its records are not at hand.

@@ -224,12 +224,12 @@ func removeDatabase(path string) error {
 	return errors.Join(errs...)
 }
 
-// removeOthers removes our files about former states of a source. One that cannot be removed is left; it does no harm.
+// removeOthers removes our files about former states of a source: those of its prefix that do not begin with the stem. One that cannot be removed is left; it does no harm.
 func removeOthers(dir, prefix, stem, ext string) {
-	names, _ := filepath.Glob(filepath.Join(dir, prefix+"*"+ext))
-	for _, n := range names {
-		if filepath.Base(n) != stem+ext {
-			os.Remove(n)
+	entries, _ := os.ReadDir(dir) // of one that cannot be read nothing can be removed
+	for _, e := range entries {
+		if n := e.Name(); strings.HasPrefix(n, prefix) && strings.HasSuffix(n, ext) && !strings.HasPrefix(n, stem) {
+			os.Remove(filepath.Join(dir, n))
 		}
 	}
 }

@@ -59,7 +59,7 @@ func AccessPaths(s *Source, alias string, e cql2.Expr) []AccessPath {
 
 // bounded joins comparisons that bound the same property into one part, which an index serves at both ends.
 func bounded(parts []cql2.Expr) (out []cql2.Expr) {
-	at := map[cql2.Expr]int{} // of the part that bounds a property
+	at := map[cql2.Prop]int{} // of the part that bounds a property
 	for _, x := range parts {
 		c, ok := x.(cql2.Compare)
 		p, isProp := c.L.(cql2.Prop)
