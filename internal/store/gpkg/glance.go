@@ -61,17 +61,41 @@ func (s *Store) State(ctx context.Context) (rev uint64, err error) {
 		return 0, err
 	}
 	defer r.release()
-	stamp, stamped := stampOf(r.path)
-	stamped = stamped && stamp.same(r.opened) && time.Since(time.Unix(0, stamp.changed)) > s.settled
-	wal := false
+	n := r.look(s.settled)
 	err = r.use(ctx, func(c *conn) (err error) {
-		if rev, err = r.revOf(c); err == nil && stamped {
-			wal, err = c.wal()
+		if rev, err = r.revOf(c); err == nil {
+			err = n.see(c, rev)
 		}
 		return err
 	})
-	if err == nil && stamped && !wal {
-		r.known.Store(&knownState{stamp, rev})
-	}
 	return rev, err
+}
+
+// lookAt is what the file tells of itself before it is read.
+type lookAt struct {
+	r       *revision
+	stamp   fileStamp
+	trusted bool
+}
+
+// look is to be called before a transaction begins. A file that was changed less than settled ago is not trusted.
+func (r *revision) look(settled time.Duration) lookAt {
+	if r.still {
+		return lookAt{r: r}
+	}
+	stamp, ok := stampOf(r.path)
+	return lookAt{r, stamp, ok && stamp.same(r.opened) && time.Since(time.Unix(0, stamp.changed)) > settled}
+}
+
+// see notes that the transaction of c reads the revision rev, so that a glance tells it from here on.
+func (n lookAt) see(c *conn, rev uint64) error {
+	now := knownState{n.stamp, rev}
+	if k := n.r.known.Load(); !n.trusted || k != nil && *k == now {
+		return nil
+	}
+	wal, err := c.wal()
+	if err == nil && !wal {
+		n.r.known.Store(&now)
+	}
+	return err
 }

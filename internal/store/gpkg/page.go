@@ -60,9 +60,12 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 		return nil, err
 	}
 	p := &store.Page{Matched: -1, Version: r.catalog.Version}
+	look := r.look(s.settled)
 	err = r.use(ctx, func(c *conn) error {
-		_, err := qu.answer(ctx, c, p)
-		return err
+		if _, err := qu.answer(ctx, c, p); err != nil {
+			return err
+		}
+		return look.see(c, qu.now)
 	})
 	if err == errInTurn {
 		return store.InTurn(ctx, q, s.Page)

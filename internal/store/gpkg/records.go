@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"math"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"sort"
 
@@ -47,6 +49,7 @@ const (
 type records struct {
 	name   string // in the cache
 	file   *os.File
+	mapped []byte  // its blocks; nil where they are read from file
 	values [][]any // by property, those that have a number
 	first  []int64 // ids that blocks begin with, ascending
 	starts []int64 // of blocks in the file, and where the last one ends
@@ -87,7 +90,7 @@ func (t *records) read(b *batch, asked []int, rev uint64, rows []store.Row) (n i
 		slices.SortFunc(b.order, byID)
 	}
 	b.values = slices.Grow(b.values, len(rows)*len(asked))[:len(rows)*len(asked)]
-	at, ok := t.fill(b, asked, len(rows))
+	at, ok := t.sound(b, asked, len(rows))
 	if !ok {
 		return 0, false, false
 	}
@@ -99,6 +102,23 @@ func (t *records) read(b *batch, asked []int, rev uint64, rows []store.Row) (n i
 		b.ends = append(b.ends, 0)
 	}
 	return len(rows), missing, true
+}
+
+// sound is fill, of a file that may have been cut since it was mapped.
+func (t *records) sound(b *batch, asked []int, n int) (least int, ok bool) {
+	if t.mapped != nil {
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+		defer func() {
+			p := recover()
+			if _, fault := p.(interface{ Addr() uintptr }); fault { // of runtime/debug.SetPanicOnFault
+				least, ok = 0, false
+			} else if p != nil {
+				panic(p)
+			}
+			runtime.KeepAlive(t)
+		}()
+	}
+	return t.fill(b, asked, n)
 }
 
 // fill puts the values of b.order where they were asked for; least is the first of those that do not exist, or n.
@@ -148,6 +168,19 @@ func (t *records) block(id int64, from int) int {
 	return from + sort.Search(len(near), func(i int) bool { return near[i] > id }) - 1
 }
 
+// data is a part of the file, which is not to be changed; false where it cannot be read.
+func (t *records) data(b *batch, start, end int64) ([]byte, bool) {
+	if t.mapped != nil {
+		return t.mapped[start:end], true
+	}
+	if cap(b.blob) < int(end-start) {
+		b.blob = make([]byte, max(int(end-start), 4<<10))
+	}
+	data := b.blob[:end-start]
+	_, err := t.file.ReadAt(data, start) // io.EOF too: what was read before is in data
+	return data, err == nil
+}
+
 // recordReader reads rows of a file.
 type recordReader struct {
 	t      *records
@@ -161,12 +194,9 @@ type recordReader struct {
 // blocks reads blocks from one to another, and of them the rows that are asked for, in order; gone is the least place of those that do not exist.
 func (r *recordReader) blocks(from, to int, asked []recordAt) (gone int, ok bool) {
 	t := r.t
-	start, end := t.starts[from], t.starts[to]
-	if cap(r.b.blob) < int(end-start) {
-		r.b.blob = make([]byte, max(int(end-start), 4<<10))
-	}
-	data := r.b.blob[:end-start]
-	if _, err := t.file.ReadAt(data, start); err != nil { // io.EOF too: what was read before is in data
+	start := t.starts[from]
+	data, ok := t.data(r.b, start, t.starts[to])
+	if !ok {
 		return 0, false
 	}
 	gone = math.MaxInt

@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"grense/internal/store"
@@ -148,6 +149,9 @@ func openRecords(path string, l *layer) (t *records, err error) {
 	t = &records{name: recordsName(l), file: f}
 	if crc32.Checksum(tail, recordSums) != binary.LittleEndian.Uint32(foot[16:]) || !t.readTail(tail, l) {
 		return nil, fmt.Errorf("gpkg: %s is damaged", path)
+	}
+	if t.mapped = mapFile(f, t.starts[len(t.first)]); t.mapped != nil {
+		runtime.AddCleanup(t, unmapFile, t.mapped)
 	}
 	return t, nil
 }
