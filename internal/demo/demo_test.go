@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"math"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -55,6 +56,26 @@ func TestEveryFylkeOfTheFactsIsThere(t *testing.T) {
 		if f.Nr != want[i][0] || f.Navn != want[i][1] || f.AreaKm2 != sum[f.Nr] {
 			t.Errorf("county %d is %s %q of %d km², want %v of %d km²", i, f.Nr, f.Navn, f.AreaKm2, want[i], sum[f.Nr])
 		}
+	}
+}
+
+// TestFactsAreThoseOfTheDrawnDivisions, in the same order, without what is drawn.
+func TestFactsAreThoseOfTheDrawnDivisions(t *testing.T) {
+	t.Parallel()
+	set, err := demo.Facts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want demo.Set
+	for _, f := range load(t).Fylker {
+		f.Geometry = nil
+		want.Fylker = append(want.Fylker, f)
+	}
+	for _, k := range load(t).Kommuner {
+		want.Kommuner = append(want.Kommuner, demo.Kommune{Nr: k.Nr, Navn: k.Navn, FylkeNr: k.FylkeNr, AreaKm2: k.AreaKm2})
+	}
+	if !reflect.DeepEqual(*set, want) {
+		t.Errorf("facts %v, drawn %v", *set, want)
 	}
 }
 

@@ -70,7 +70,7 @@ var listTitles = []struct {
 // CodeLists returns all code lists: those of the place-name register, and the counties and municipalities in force since
 // 1 January 2024. The caller owns the result.
 func CodeLists() ([]CodeList, error) {
-	set, err := demo.Divisions()
+	set, err := demo.Facts()
 	if err != nil {
 		return nil, fmt.Errorf("register: %w", err)
 	}

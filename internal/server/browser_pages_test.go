@@ -271,7 +271,10 @@ func TestBrowser(t *testing.T) {
 	t.Run("draws maps of tiles that can be read", func(t *testing.T) { tileContrast(t, ctx, s, checks) })
 	t.Run("moves maps of tiles", func(t *testing.T) { moveTiles(t, ctx, s, checks) })
 	t.Run("begins maps of tiles where most is", func(t *testing.T) { beginsAtMost(t, ctx, checks) })
-	t.Run("asks less often for tiles that are not ready", func(t *testing.T) { asksLess(t, ctx, s, checks) })
+	t.Run("asks less often for tiles that are not ready", func(t *testing.T) { asksLess(keyboard{newTab(t, ctx, true, checks), t}, s, `{}`, 40_000) })
+	t.Run("asks no sooner for tiles than it is told", func(t *testing.T) {
+		asksLess(keyboard{newTab(t, ctx, true, checks), t}, s, `{ "Retry-After": "90" }`, 90_000)
+	})
 }
 
 // everyPage opens every kind of page as every reader, and asks of each: nothing in the console, no request but to the server, no fault

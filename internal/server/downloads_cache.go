@@ -97,10 +97,10 @@ func newFileCache(dir string, most int64) *fileCache {
 	if dir == "" {
 		return k
 	}
-	left, _ := filepath.Glob(filepath.Join(dir, underWay, "*"))
-	for _, name := range left {
-		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > time.Hour { // another process may be at work
-			os.RemoveAll(name)
+	left, _ := os.ReadDir(filepath.Join(dir, underWay)) // none where there is no such folder
+	for _, e := range left {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > time.Hour { // another process may be at work
+			os.RemoveAll(filepath.Join(dir, underWay, e.Name()))
 		}
 	}
 	return k

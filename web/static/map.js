@@ -241,15 +241,16 @@ export default async function start(figure) {
     const href = grid.template.replace("{tileMatrix}", l.id).replace("{tileRow}", row).replace("{tileCol}", col);
     fetch(href).then(async (r) => {
       if (r.status !== 200) {
-        if (r.status !== 204 && r.status !== 404) throw new Error(r.status);
+        if (r.status !== 204 && r.status !== 404) throw new Error(r.status, { cause: r.headers.get("Retry-After") });
         if (r.status === 204 && r.headers.get("OATiles-hint") !== "empty") await retell();
         return tiles.set(k, null);
       }
       tiles.set(k, { layers: prepare(decode(new Uint8Array(await r.arrayBuffer())), names), used: performance.now() });
-    }).catch(() => {
+      failed.delete(k);
+    }).catch((e) => {
       const n = failed.get(k) ?? 0; // in vain: the next time later, so that a page that is left open asks for little
       failed.set(k, n + 1);
-      setTimeout(() => { tiles.delete(k); draw(); }, 5000 * 2 ** Math.min(n, 3));
+      setTimeout(() => { tiles.delete(k); draw(); }, Math.max(5 * 2 ** Math.min(n, 3), +e.cause || 0) * 1000);
     }).finally(() => { waiting--; if (!waiting && !begun) begin(); draw(); });
     if (tiles.size > KEPT) {
       const old = [...tiles].filter(([, t]) => t?.layers).sort((a, b) => a[1].used - b[1].used).slice(0, tiles.size - KEPT);

@@ -186,10 +186,14 @@ const abandoned = 24 * time.Hour
 
 // removeAbandoned removes temporary files beside path that a crash left behind.
 func removeAbandoned(path string) {
-	names, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp"))
-	for _, n := range names {
-		if info, err := os.Stat(n); err == nil && time.Since(info.ModTime()) > abandoned {
-			removeDatabase(n) // when that fails, the next writer tries again
+	dir, prefix := filepath.Dir(path), "."+filepath.Base(path)+"."
+	entries, _ := os.ReadDir(dir) // a folder that cannot be read has nothing that could be removed
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) || !strings.HasSuffix(e.Name(), ".tmp") {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
+			removeDatabase(filepath.Join(dir, e.Name())) // when that fails, the next writer tries again
 		}
 	}
 }

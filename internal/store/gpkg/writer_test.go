@@ -126,7 +126,10 @@ func TestWriterWithoutCommitLeavesTheTarget(t *testing.T) {
 // TestWriterRemovesWhatACrashLeft, but not what another writer may be at.
 func TestWriterRemovesWhatACrashLeft(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "a [former] folder")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for name, age := range map[string]time.Duration{".x.gpkg.1.tmp": 25 * time.Hour, ".x.gpkg.2.tmp": time.Hour, ".y.gpkg.3.tmp": 25 * time.Hour} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
