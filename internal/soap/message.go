@@ -35,11 +35,18 @@ func (s *Service) message(body []byte, v version) (*message, *failure) {
 	if m, ok := s.messages.Get(k); ok {
 		return m, nil
 	}
-	e, f := parse(body, v, s.config.Limits)
-	m := &message{envelope: e}
-	if f != nil {
-		return m, f
+	e := s.shapes.read(k.body, v, s.config.Limits)
+	if e == nil {
+		var leaves []leaf
+		var f *failure
+		if e, leaves, f = parse(body, v, s.config.Limits); f != nil {
+			return &message{envelope: e}, f
+		}
+		if len(body) <= messageMost {
+			s.shapes.keep(k.body, e, leaves)
+		}
 	}
+	m := &message{envelope: e}
 	if _, ok := placename.TheContract().Operation(e.child.Name); ok {
 		m.operation = e.child.Name
 	}

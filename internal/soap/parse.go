@@ -22,6 +22,9 @@ type node struct {
 	raw     xml.Name // prefix and local name, which the end tag must repeat
 	element *placename.Element
 	text    []byte
+	runs    int // that text came in
+	start   int // of the last of them in the message
+	end     int
 	marks   int // length of scope.order before its declarations
 }
 
@@ -35,18 +38,21 @@ type parser struct {
 	nodes  int
 	rooted bool // the root was seen
 	env    envelope
+	from   int // where the token begins
+	to     int
+	leaves []leaf
 }
 
-// parse reads a message. The envelope tells what was reached even when there is a failure.
-func parse(b []byte, v version, limits Limits) (*envelope, *failure) {
+// parse reads a message. The envelope tells what was reached even when there is a failure; leaves are those of the body, for shapes.
+func parse(b []byte, v version, limits Limits) (e *envelope, leaves []leaf, f *failure) {
 	p := &parser{limits: limits, raw: b, xml: xml.NewDecoder(bytes.NewReader(b)), env: envelope{version: v}}
 	p.xml.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // b is UTF-8 whatever it declares
 	p.scope.uris = map[string][]string{}
 	if f := p.run(); f != nil {
 		f.detail = p.env.child != nil && f.code != codeUnderstand // SOAP 1.1, 4.4: no detail for what is wrong with the header
-		return &p.env, f
+		return &p.env, nil, f
 	}
-	return &p.env, nil
+	return &p.env, p.leaves, nil
 }
 
 func (p *parser) run() *failure {
@@ -59,6 +65,7 @@ func (p *parser) run() *failure {
 		if err != nil {
 			return bare(textSyntax).because(err)
 		}
+		p.from, p.to = int(start), int(p.xml.InputOffset())
 		var f *failure
 		switch token.(type) {
 		case xml.StartElement, xml.CharData:
@@ -193,9 +200,21 @@ func (p *parser) end(t xml.EndElement) *failure {
 	}
 	n := p.stack[len(p.stack)-1]
 	n.element.Text = string(n.text)
+	p.leaf(&n)
 	p.stack = p.stack[:len(p.stack)-1]
 	p.scope.leave(n.marks)
 	return nil
+}
+
+// leaf notes an element of the body whose end tag begins here, if it has no children and its text is written as it is.
+func (p *parser) leaf(n *node) {
+	switch {
+	case p.env.part != partBody || len(p.stack) <= 2 || len(n.element.Children) > 0:
+	case n.runs == 0 && p.to > p.from: // it has an end tag
+		p.leaves = append(p.leaves, leaf{n.element, p.from, p.from})
+	case n.runs == 1 && bytes.Equal(p.raw[n.start:n.end], n.text):
+		p.leaves = append(p.leaves, leaf{n.element, n.start, n.end})
+	}
 }
 
 func (p *parser) chars(t xml.CharData) *failure {
@@ -210,6 +229,7 @@ func (p *parser) chars(t xml.CharData) *failure {
 		return limit(textLength, int64(p.limits.Text))
 	}
 	n.text = append(n.text, t...)
+	n.runs, n.start, n.end = n.runs+1, p.from, p.to
 	return nil
 }
 

@@ -93,6 +93,7 @@ type Service struct {
 	buffers sync.Pool         // of *[]byte
 
 	messages *cache.Cache[messageKey, *message]
+	shapes   shapes
 }
 
 // New makes a Service. It panics when Searcher or Address is missing.
