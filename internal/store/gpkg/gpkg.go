@@ -67,6 +67,7 @@ type Store struct {
 	nodes   *nodeCache
 	shapes  *shapeCache
 	counts  *countCache
+	spelled *spelledCache
 	tables  *tableCache
 	columns *columnCache
 
@@ -109,6 +110,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		nodes:   cache.New[nodeKey, []byte](cache.Options{Name: "rtree_nodes", Bytes: nodeBytes, Shards: 4, Group: o.Caches}),
 		shapes:  cache.New[nodeKey, *shape](cache.Options{Name: "geometries", Bytes: shapeBytes, Shards: 4, Group: o.Caches}),
 		counts:  cache.New[countKey, int](cache.Options{Name: "counts", Bytes: countBytes, Group: o.Caches}),
+		spelled: cache.New[tableKey, spelledRows](cache.Options{Name: "spellings", Bytes: spelledBytes, Group: o.Caches}),
 		tables:  cache.New[tableKey, any](cache.Options{Name: "type_ahead", Bytes: int64(o.TypeAhead), Group: o.Caches, Fixed: true}),
 		columns: cache.New[tableKey, any](cache.Options{Name: "columns", Bytes: int64(o.Columns), Group: o.Caches})}
 	r, err := s.load(ctx)
@@ -135,6 +137,7 @@ func (s *Store) install(r *revision) {
 		s.nodes.Clear() // they are of layers that are going
 		s.shapes.Clear()
 		s.tables.Clear()
+		s.spelled.Clear()
 		s.columns.Clear()
 		old.release()
 	}

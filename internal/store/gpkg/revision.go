@@ -37,9 +37,10 @@ type revision struct {
 
 	promise *promise // nil: none
 
-	counts *countCache // of the store
-	nodes  *nodeCache  // of the store
-	shapes *shapeCache // of the store
+	counts  *countCache   // of the store
+	nodes   *nodeCache    // of the store
+	shapes  *shapeCache   // of the store
+	spelled *spelledCache // of the store
 
 	typeAhead typeAhead
 	columns   columns
@@ -191,7 +192,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		r.still = false
 		r.pool.distrust() // somebody wrote while it was opened
 	}
-	r.records, r.typeAhead.tables = newRecordsHome(s.options.DataDir, src, r.catalog.Version), s.tables
+	r.records, r.typeAhead.tables, r.spelled = newRecordsHome(s.options.DataDir, src, r.catalog.Version), s.tables, s.spelled
 	r.columns.tables, r.columns.limits = s.columns, s.limits
 	r.refs.Store(1)
 	return r, nil

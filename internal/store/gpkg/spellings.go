@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"math"
+	"iter"
+	"math/bits"
 	"runtime"
 	"slices"
 	"sort"
 	"strings"
 
 	"grense/internal/cql2"
-	"grense/internal/store"
 	"grense/internal/store/sqlq"
 )
 
@@ -20,21 +20,34 @@ import (
 // is made when it is first asked for, in the background, where it fits Options.TypeAhead with the others; until then SQLite answers. It is
 // immutable.
 type spellings struct {
-	text  string   // the texts, one after the other
-	ends  []uint32 // of each text in text
-	pairs []uint64 // of each text, pairsOf it
-	rows  []spelled
+	text  string    // the texts, one after the other
+	ends  []uint32  // of each text in text
+	pairs []uint64  // of each text, pairsOf it
+	from  []uint32  // of each text its first row, and how many rows there are
+	rows  []spelled // by text
+	byID  []uint32  // rows by id, then by text
+	base  int64     // the least id
+	high  []uint32  // of each row, higher bits of the id beyond the least; nil: none has any
 }
 
-// spelled is a row: the id that it belongs to, its place in the order, and its text. Rows are sorted by id.
+// spelled is a row: what its id has beyond the least, the lower 32 bits; its place in the order; and its text.
 type spelled struct {
-	id    int64
+	id    uint32
 	order int32
 	text  uint32
 }
 
 func (t *spellings) size() int {
-	return len(t.text) + 4*cap(t.ends) + 8*cap(t.pairs) + 16*cap(t.rows)
+	return len(t.text) + 4*(cap(t.ends)+cap(t.from)+cap(t.byID)+cap(t.high)) + 8*cap(t.pairs) + 12*cap(t.rows)
+}
+
+// id is what a row belongs to.
+func (t *spellings) id(row uint32) int64 {
+	id := uint64(t.rows[row].id)
+	if t.high != nil {
+		id |= uint64(t.high[row]) << 32
+	}
+	return t.base + int64(id)
 }
 
 func (t *spellings) at(i int) string {
@@ -82,9 +95,36 @@ func (t *spellings) find(e cql2.Expr) textSet {
 			s[j] = ^bits
 		}
 	case cql2.Like:
-		t.like(s, e)
+		t.like(e, func(i int) bool { s.add(i); return true })
 	}
 	return s
+}
+
+// each calls fn with the texts for which a condition holds that isSpelled takes, in order, until it returns false.
+func (t *spellings) each(e cql2.Expr, fn func(i int) bool) {
+	if like, ok := only(e).(cql2.Like); ok {
+		t.like(like, fn)
+		return
+	}
+	for j, left := range t.find(e) {
+		for ; left != 0; left &= left - 1 {
+			if i := j<<6 + bits.TrailingZeros64(left); i >= len(t.ends) || !fn(i) { // a set that was turned has more than there are
+				return
+			}
+		}
+	}
+}
+
+// eachRow calls fn with the rows that have a text for which a condition holds, until it returns false.
+func (t *spellings) eachRow(e cql2.Expr, fn func(row uint32) bool) {
+	t.each(e, func(i int) bool {
+		for row := t.from[i]; row < t.from[i+1]; row++ {
+			if !fn(row) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // spelledPattern is a pattern of LIKE: matches have the pairs that it wants.
@@ -129,327 +169,60 @@ func (t *spellings) test(e cql2.Expr) func(i int) bool {
 	return func(int) bool { return false }
 }
 
-// like adds the texts that are like a pattern.
-func (t *spellings) like(s textSet, e cql2.Like) {
+// like calls fn with the texts that are like a pattern, in order, until it returns false.
+func (t *spellings) like(e cql2.Like, fn func(i int) bool) {
+	const turn = 1 << 16 // texts: half a millisecond, or some where each is looked at
 	p := newSpelledPattern(e)
 	from, to := 0, len(t.ends)
 	if p.Prefix != "" {
 		from = sort.Search(to, func(i int) bool { return t.at(i) >= p.Prefix })
 		to = from + sort.Search(to-from, func(i int) bool { return !strings.HasPrefix(t.at(from+i), p.Prefix) })
 	}
-	for i := from; i < to; i++ {
-		if i&(1<<16-1) == 0 { // half a millisecond, or some where each text is looked at
-			runtime.Gosched()
-		}
-		if t.pairs[i]&p.want == p.want && p.match(t.at(i)) {
-			s.add(i)
-		}
-	}
-}
-
-// spelledPart is the part of a filter that spellings answer, and what they are of.
-type spelledPart struct {
-	x      cql2.Expr // isSpelled
-	others cql2.And  // the rest of the filter
-	table  string    // quoted
-	norm   string    // columns, not quoted: the folded text, the id, the order ("": none)
-	id     string
-	order  string
-	shared bool // id is not that of the layer, but what the rest of the filter, a relation, belongs to
-}
-
-// spelledPart returns the part of the filter that spellings answer; false where an ordered index serves it as well, or there is none.
-func (qu *question) spelledPart() (part spelledPart, ok bool) {
-	if qu.l.text || qu.q.Texts == "" && !qu.counts(qu.q) {
-		return part, false
-	}
-	var list cql2.And
-	if list, ok = qu.q.Filter.(cql2.And); !ok {
-		list = cql2.And{qu.q.Filter}
-	}
-	by := ""
-	if qu.q.Texts == "" {
-		by = qu.q.SortBy[0].Property
-	}
-	for i, x := range list {
-		src := qu.l.source
-		part.id, part.order = unquoted(qu.l.key), ""
-		if by != "" {
-			part.order = src.Fields[by].Column
-		}
-		if rel, isRelated := x.(cql2.Related); isRelated {
-			r := src.Relations[rel.Relation]
-			if qu.q.Texts != "" || r == nil || quote(r.Key) != qu.l.key || r.Order != by {
-				continue
-			}
-			src, x, part.id = &r.Source, rel.X, r.Owner
-		}
-		f := spelledField(src, x)
-		if f == nil || f.Search.Norm == "" || led(f, x) || qu.q.Texts != "" && src.Fields[qu.q.Texts] != f {
-			continue
-		}
-		part.x, part.table, part.norm = x, src.Table, f.Search.Norm
-		part.others = append(list[:i:i], list[i+1:]...)
-		if qu.q.Texts != "" {
-			qu.shareTexts(&part)
-		}
-		return part, true
-	}
-	return part, false
-}
-
-// shareTexts lets texts be looked for in the table that serves a relation of another layer to this one, by what the spellings belong to, where the
-// rest of the filter is a relation of that, too, or nothing.
-func (qu *question) shareTexts(part *spelledPart) {
-	key := ""
-	if len(part.others) == 1 {
-		if rel, ok := part.others[0].(cql2.Related); ok && qu.l.source.Relations[rel.Relation] != nil {
-			key = qu.l.source.Relations[rel.Relation].Key
-		}
-	}
-	if len(part.others) > 0 && (key == "" || quote(key) == qu.l.key) {
-		return
-	}
-	own := part.id
-	for _, l := range qu.rev.layers {
-		for _, r := range l.source.Relations {
-			if r.Table == part.table && r.Order != "" && (r.Owner == key || key == "" && (part.id == own || r.Owner < part.id)) {
-				part.id, part.order, part.shared = r.Owner, r.Order, true
+	for ; from < to; from += turn {
+		for i, pairs := range t.pairs[from:min(from+turn, to)] {
+			if pairs&p.want == p.want && p.match(t.at(from+i)) && !fn(from+i) {
+				return
 			}
 		}
+		runtime.Gosched()
 	}
 }
 
-func unquoted(name string) string {
-	return strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(name, `"`), `"`), `""`, `"`)
-}
-
-// spelledField returns the property whose folded text alone a condition asks for, by patterns; nil for others.
-func spelledField(src *sqlq.Source, e cql2.Expr) *sqlq.Field {
-	switch e := e.(type) {
-	case cql2.And:
-		return spelledIn(src, e)
-	case cql2.Or:
-		return spelledIn(src, e)
-	case cql2.Not:
-		return spelledField(src, e.X)
-	case cql2.Like:
-		f, ok := e.X.(cql2.Func)
-		if !ok || f.Name != "norm" || len(f.Args) != 1 {
-			return nil
-		}
-		p, ok := f.Args[0].(cql2.Prop)
-		pattern, isText := sqlq.PatternText(e.Pattern)
-		if _, valid := sqlq.SplitPattern(pattern); !ok || !isText || !valid {
-			return nil
-		}
-		return src.Fields[p.Name]
-	}
-	return nil
-}
-
-func spelledIn(src *sqlq.Source, list []cql2.Expr) (f *sqlq.Field) {
-	for i, x := range list {
-		of := spelledField(src, x)
-		if of == nil || i > 0 && of != f {
-			return nil
-		}
-		f = of
-	}
-	return f
-}
-
-// led reports whether an ordered index serves a condition: a pattern that all matches have begins with a text, or ends with one where there
-// is an index of the texts from behind.
-func led(f *sqlq.Field, e cql2.Expr) bool {
-	switch e := e.(type) {
-	case cql2.And:
-		return slices.ContainsFunc(e, func(x cql2.Expr) bool { return led(f, x) })
-	case cql2.Or:
-		return len(e) == 1 && led(f, e[0])
-	case cql2.Like:
-		pattern, _ := sqlq.PatternText(e.Pattern)
-		p, _ := sqlq.SplitPattern(pattern)
-		return p.Prefix != "" || p.Suffix != "" && f.Search.Rev != ""
-	}
-	return false
-}
-
-// isSpelled reports whether spellings may answer.
-func (qu *question) isSpelled() bool {
-	if !qu.q.AsOf.IsZero() || !qu.isAllOrNothing() {
-		return false
-	}
-	_, ok := qu.spelledPart()
-	return ok
-}
-
-// bySpellings answers from the texts in memory; false where there is no table of them, or the rest of the filter leaves fewer rows.
-func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (bool, error) {
-	part, _ := qu.spelledPart()
-	t := qu.rev.spellings(qu.l, part)
-	if t == nil {
-		return false, nil
-	}
-	if same, err := c.unchanged(); err != nil || !same {
-		return false, err
-	}
-	rows, ok, err := []spelled(nil), true, error(nil)
-	if len(part.others) > 0 {
-		rows, ok, err = qu.spelledAmong(c, t, part)
-	} else {
-		rows = t.all(t.find(part.x), qu.q.Limit, qu.q.Texts != "")
-	}
-	if err != nil || !ok {
-		return false, err
-	}
-	if qu.q.Texts != "" {
-		qu.spelledTexts(t, rows, p)
-		return true, ctx.Err()
-	}
-	first, ok := qu.firsts(c, qu.q)
-	if !ok {
-		return false, nil
-	}
-	numbers := func(fn func(numbered) error) (err error) {
-		for i := 0; i < len(rows) && err == nil; i++ {
-			err = fn(numbered{int64(rows[i].order), rows[i].id})
-		}
-		return enough(err)
-	}
-	more, err := qu.allNumbers(numbers, first, p)
-	if more {
-		p.Next = qu.beyond(p.Rows[0].ID)
-	}
-	return true, cmp.Or(err, ctx.Err())
-}
-
-// all returns the rows with one of the texts; no more than show that more than most different ids have one, or with each that there are more than most rows.
-func (t *spellings) all(found textSet, most int, each bool) (rows []spelled) {
-	ids, last := 0, int64(math.MinInt64)
-	for i, x := range t.rows {
-		if i&(1<<18-1) == 0 { // half a millisecond
-			runtime.Gosched()
-		}
-		if !found.has(int(x.text)) {
-			continue
-		}
-		if each || x.id != last {
-			if ids, last = ids+1, x.id; ids > most+1 {
-				break
-			}
-		}
-		rows = append(rows, x)
-	}
-	return rows
-}
-
-// spelledFew is the part of all rows up to which those that the rest of a filter leaves are read before the texts are looked at.
-const spelledFew = 32
-
-// spelledAmong returns the rows with one of the texts whose ids fulfil the rest of the filter; false where the texts leave fewer rows than that.
-func (qu *question) spelledAmong(c *conn, t *spellings, part spelledPart) (rows []spelled, ok bool, err error) {
-	paths := sqlq.AccessPaths(qu.l.source, alias, part.others)
-	if len(paths) == 0 || paths[0].Probe.IsEmpty() { // no index serves it
-		return nil, false, nil
-	}
-	d, err := cheapest(c, paths)
-	if err != nil {
-		return nil, false, err
-	}
-	ids, more, err := qu.spelledIDs(c, d, part, len(t.rows)/spelledFew)
-	if err != nil {
-		return nil, false, err
-	}
-	if !more {
-		return t.among(ids, t.test(part.x)), true, nil
-	}
-	found := t.find(part.x)
-	n := int64(0)
-	for _, x := range t.rows {
-		if found.has(int(x.text)) {
-			n++
-		}
-	}
-	if !d.Few {
-		sql, args := sqlq.New(sqlq.Steady{}).Text("SELECT count(*) FROM (SELECT 1").Add(d.Probe).Text(" LIMIT ").Arg(n).Text(")").SQL()
-		others, err := c.one(sql, args...)
-		if err != nil || others >= n {
-			return nil, false, err
-		}
-	}
-	if ids, _, err = qu.spelledIDs(c, d, part, math.MaxInt); err != nil {
-		return nil, false, err
-	}
-	return t.among(ids, found.has), true, nil
-}
-
-// spelledIDs returns the ids, as a part has them, that an access path gives, in order and each once; more tells that it gives more than most.
-func (qu *question) spelledIDs(c *conn, d sqlq.AccessPath, part spelledPart, most int) (ids []int64, more bool, err error) {
-	sql, args := "", []any(nil)
-	if !part.shared {
-		sql, args = qu.idsBy(d)
-	} else {
-		sql, args = sqlq.New(sqlq.Steady{}).Text("SELECT ", d.Owner).Add(d.Probe).SQL()
-	}
-	err = enough(c.query(sql, args, func(r row) error {
-		if more = len(ids) > most; more {
-			return errEnough
-		}
-		if r.Kind(0) == kindInt { // no row has another
-			ids = append(ids, r.Int(0))
-		}
-		return nil
-	}))
-	slices.Sort(ids)
-	return slices.Compact(ids), more, err
-}
-
-// among returns the rows of ids, which are in order, for whose texts has holds.
-func (t *spellings) among(ids []int64, has func(text int) bool) (rows []spelled) {
+// of returns the rows of ids, which are in order.
+func (t *spellings) of(ids []int64) (rows []uint32) {
 	at := 0
 	for i, id := range ids {
 		if i&(1<<10-1) == 0 { // half a millisecond at most
 			runtime.Gosched()
 		}
 		step := 1
-		for at+step < len(t.rows) && t.rows[at+step].id < id {
+		for at+step < len(t.byID) && t.id(t.byID[at+step]) < id {
 			at, step = at+step, 2*step
 		}
-		near := t.rows[at:min(at+step+1, len(t.rows))]
-		n, _ := slices.BinarySearchFunc(near, id, func(x spelled, id int64) int { return cmp.Compare(x.id, id) })
-		for at += n; at < len(t.rows) && t.rows[at].id == id; at++ {
-			if has(int(t.rows[at].text)) {
-				rows = append(rows, t.rows[at])
-			}
+		near := t.byID[at:min(at+step+1, len(t.byID))]
+		for at += sort.Search(len(near), func(i int) bool { return t.id(near[i]) >= id }); at < len(t.byID) && t.id(t.byID[at]) == id; at++ {
+			rows = append(rows, t.byID[at])
 		}
 	}
 	return rows
 }
 
-// spelledTexts fills the page with the texts of rows.
-func (qu *question) spelledTexts(t *spellings, rows []spelled, p *store.Page) {
-	p.Texts = []string{}
-	if len(rows) > qu.q.Limit {
-		p.Next = qu.beyond(qu.idOf(rows[0].id))
-		return
-	}
-	seen := make(textSet, len(t.ends)/64+1)
-	for _, x := range rows {
-		if i := int(x.text); !seen.has(i) {
-			seen.add(i)
-			p.Texts = append(p.Texts, t.at(i))
+// among gives those of rows whose text is wanted.
+func (t *spellings) among(rows []uint32, wanted func(text int) bool) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		last, holds := -1, false
+		for at, row := range rows {
+			if at&(1<<13-1) == 0 { // half a millisecond at most
+				runtime.Gosched()
+			}
+			if i := int(t.rows[row].text); i != last {
+				last, holds = i, wanted(i)
+			}
+			if holds && !yield(row) {
+				return
+			}
 		}
 	}
-}
-
-// spellings returns the table for a part of a filter; nil where there is none yet, and then it is begun.
-func (r *revision) spellings(l *layer, part spelledPart) *spellings {
-	if l.Count < typeAheadFrom {
-		return nil
-	}
-	name := strings.Join([]string{part.table, part.norm, part.id, part.order}, "\x00")
-	return begin(r, name, func(room int) (*spellings, error) { return r.makeSpellings(part, room) })
 }
 
 // makeSpellings reads the texts of rows in order; errNoRoom when they do not fit, or the revision is no longer wanted.
@@ -459,44 +232,99 @@ func (r *revision) makeSpellings(part spelledPart, room int) (*spellings, error)
 	if part.order != "" {
 		order = quote(part.order)
 	}
+	id := quote(part.id)
 	from := " FROM " + part.table + " WHERE " + quote(part.norm) + " IS NOT NULL"
-	sql := "SELECT " + quote(part.norm) + ", " + quote(part.id) + ", " + order + from + " ORDER BY " + quote(part.norm)
+	sql := "SELECT " + quote(part.norm) + ", " + id + ", " + order + from + " ORDER BY " + quote(part.norm)
 	err := r.use(context.Background(), func(c *conn) error {
 		if same, err := c.unchanged(); err != nil || !same {
 			return errNoRoom
 		}
-		all, err := c.one("SELECT count(*)" + from)
-		if err != nil || all > int64(room/16) {
+		least, err := c.one("SELECT min(" + id + ") FROM " + part.table)
+		most, err2 := c.one("SELECT max(" + id + ") FROM " + part.table)
+		all, err3 := c.one("SELECT count(*)" + from)
+		if err := cmp.Or(err, err2, err3); err != nil || all > int64(room/16) {
 			return cmp.Or(err, errNoRoom)
 		}
-		t.rows = make([]spelled, 0, all)
-		var text, last []byte
-		var texts strings.Builder
+		t.base, t.rows = least, make([]spelled, 0, all)
+		if uint64(most-least)>>32 != 0 {
+			t.high = make([]uint32, 0, all)
+		}
+		m := spellingsMaker{t: t, most: most}
 		n := 0
 		err = c.query(sql, nil, func(row row) error {
-			if n++; n&4095 == 0 && (r.refs.Load() <= 1 || t.size()+texts.Cap() > room || texts.Len() > 1<<31) {
+			if n++; n&4095 == 0 && (r.refs.Load() <= 1 || t.size()+m.texts.Cap()+8*len(t.rows) > room || m.texts.Len() > 1<<31) { // byID, and the room to sort it in
 				return errNoRoom
 			}
-			at := row.Int(2)
-			if row.Kind(0) != kindText || row.Kind(1) != kindInt || row.Kind(2) != kindInt || int64(int32(at)) != at {
-				return errNoRoom
-			}
-			text = row.Bytes(0, text)
-			if len(t.ends) == 0 || !bytes.Equal(text, last) {
-				last = append(last[:0], text...)
-				texts.Write(text)
-				t.ends, t.pairs = append(t.ends, uint32(texts.Len())), append(t.pairs, pairsOf(string(text)))
-			}
-			t.rows = append(t.rows, spelled{row.Int(1), int32(at), uint32(len(t.ends) - 1)})
-			return nil
+			return m.add(row)
 		})
-		t.text = texts.String()
+		t.text = m.texts.String()
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	t.ends, t.pairs = slices.Clone(t.ends), slices.Clone(t.pairs) // without the room that they grew into
-	slices.SortFunc(t.rows, func(a, b spelled) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.text, b.text)) })
+	t.from = append(slices.Clone(t.from), uint32(len(t.rows)))
+	t.sort()
 	return t, nil
+}
+
+// spellingsMaker adds rows to a table, by text.
+type spellingsMaker struct {
+	t          *spellings
+	most       int64 // the greatest id
+	texts      strings.Builder
+	text, last []byte
+}
+
+func (m *spellingsMaker) add(row row) error {
+	t := m.t
+	at := row.Int(2)
+	if row.Kind(0) != kindText || row.Kind(1) != kindInt || row.Kind(2) != kindInt || int64(int32(at)) != at {
+		return errNoRoom
+	}
+	id := row.Int(1)
+	if id < t.base || id > m.most {
+		return errNoRoom
+	}
+	m.text = row.Bytes(0, m.text)
+	if len(t.ends) == 0 || !bytes.Equal(m.text, m.last) {
+		m.last = append(m.last[:0], m.text...)
+		m.texts.Write(m.text)
+		t.ends, t.pairs, t.from = append(t.ends, uint32(m.texts.Len())), append(t.pairs, pairsOf(string(m.text))), append(t.from, uint32(len(t.rows)))
+	}
+	beyond := uint64(id - t.base)
+	t.rows = append(t.rows, spelled{uint32(beyond), int32(at), uint32(len(t.ends) - 1)})
+	if t.high != nil {
+		t.high = append(t.high, uint32(beyond>>32))
+	}
+	return nil
+}
+
+// sort makes byID: digit by digit, which keeps the order by text of what has the same id.
+func (t *spellings) sort() {
+	const digit = 11 // bits
+	rows, other := make([]uint32, len(t.rows)), make([]uint32, len(t.rows))
+	greatest := uint64(0)
+	for i := range rows {
+		rows[i] = uint32(i)
+		greatest = max(greatest, uint64(t.id(uint32(i))-t.base))
+	}
+	for shift := 0; greatest>>shift > 0; shift += digit {
+		var ends [1<<digit + 1]uint32
+		at := func(row uint32) uint64 { return uint64(t.id(row)-t.base) >> shift & (1<<digit - 1) }
+		for _, row := range rows {
+			ends[at(row)+1]++
+		}
+		for i := range 1 << digit {
+			ends[i+1] += ends[i]
+		}
+		for _, row := range rows {
+			n := &ends[at(row)]
+			other[*n] = row
+			*n++
+		}
+		rows, other = other, rows
+	}
+	t.byID = rows
 }

@@ -151,3 +151,40 @@ func TestTextsShareTheTableOfThePlaces(t *testing.T) {
 		t.Errorf("there are %d tables", n)
 	}
 }
+
+// The rows of a municipality are read once, and no longer when another pattern is asked for within it; after a reload they are read anew.
+func TestWhatPatternsAreAskedWithinIsReadOnce(t *testing.T) {
+	t.Parallel()
+	s := opened(t, manyNames(t), 0)
+	reads := func(pattern, number string) bool {
+		t.Helper()
+		c, _ := s.Catalog().Collection("sted")
+		filter, err := cql2.Check(cql2.And{has("skrivemaater", liked(pattern)), has("kommuner", is("kommunenummer", cql2.Text(number)))}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := store.Query{Collection: "sted", Filter: filter, SortBy: []store.Sort{{Property: "rang"}}, Limit: 5000, Count: store.CountNone, AllOrNothing: true}
+		plan, err := s.Explain(t.Context(), q)
+		for until := time.Now().Add(time.Minute); err == nil && plan.Way != "spellings" && time.Now().Before(until); time.Sleep(time.Millisecond) {
+			plan, err = s.Explain(t.Context(), q)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(plan.Steps) > 0
+	}
+	for i, step := range []struct {
+		pattern, number string
+		reads           bool
+	}{{"%an%", "5612", true}, {"%an%", "5612", false}, {"%vatn%", "5612", false}, {"%an%", "0301", true}, {"%an%", "9999", true}, {"%vatn%", "9999", false}} {
+		if got := reads(step.pattern, step.number); got != step.reads {
+			t.Errorf("step %d: rows are read: %v", i, got)
+		}
+	}
+	if err := s.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !reads("%an%", "5612") {
+		t.Error("rows of before the reload are used")
+	}
+}

@@ -1,0 +1,320 @@
+package gpkg
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"grense/internal/cache"
+	"grense/internal/cql2"
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// spelledPart is the part of a filter that spellings answer, and what they are of.
+type spelledPart struct {
+	x      cql2.Expr // isSpelled
+	others cql2.And  // the rest of the filter
+	table  string    // quoted
+	norm   string    // columns, not quoted: the folded text, the id, the order ("": none)
+	id     string
+	order  string
+	shared bool // id is not that of the layer, but what the rest of the filter, a relation, belongs to
+}
+
+// name names the table.
+func (part *spelledPart) name() string {
+	return strings.Join([]string{part.table, part.norm, part.id, part.order}, "\x00")
+}
+
+// spelledPart returns the part of the filter that spellings answer; false where an ordered index serves it as well, or there is none.
+func (qu *question) spelledPart() (part spelledPart, ok bool) {
+	if qu.l.text || qu.q.Texts == "" && !qu.counts(qu.q) {
+		return part, false
+	}
+	var list cql2.And
+	if list, ok = qu.q.Filter.(cql2.And); !ok {
+		list = cql2.And{qu.q.Filter}
+	}
+	by := ""
+	if qu.q.Texts == "" {
+		by = qu.q.SortBy[0].Property
+	}
+	for i, x := range list {
+		src := qu.l.source
+		part.id, part.order = unquoted(qu.l.key), ""
+		if by != "" {
+			part.order = src.Fields[by].Column
+		}
+		if rel, isRelated := x.(cql2.Related); isRelated {
+			r := src.Relations[rel.Relation]
+			if qu.q.Texts != "" || r == nil || quote(r.Key) != qu.l.key || r.Order != by {
+				continue
+			}
+			src, x, part.id = &r.Source, rel.X, r.Owner
+		}
+		f := spelledField(src, x)
+		if f == nil || f.Search.Norm == "" || led(f, x) || qu.q.Texts != "" && src.Fields[qu.q.Texts] != f {
+			continue
+		}
+		part.x, part.table, part.norm = x, src.Table, f.Search.Norm
+		part.others = append(list[:i:i], list[i+1:]...)
+		if qu.q.Texts != "" {
+			qu.shareTexts(&part)
+		}
+		return part, true
+	}
+	return part, false
+}
+
+// shareTexts lets texts be looked for in the table that serves a relation of another layer to this one, by what the spellings belong to, where the
+// rest of the filter is a relation of that, too, or nothing.
+func (qu *question) shareTexts(part *spelledPart) {
+	key := ""
+	if len(part.others) == 1 {
+		if rel, ok := part.others[0].(cql2.Related); ok && qu.l.source.Relations[rel.Relation] != nil {
+			key = qu.l.source.Relations[rel.Relation].Key
+		}
+	}
+	if len(part.others) > 0 && (key == "" || quote(key) == qu.l.key) {
+		return
+	}
+	own := part.id
+	for _, l := range qu.rev.layers {
+		for _, r := range l.source.Relations {
+			if r.Table == part.table && r.Order != "" && (r.Owner == key || key == "" && (part.id == own || r.Owner < part.id)) {
+				part.id, part.order, part.shared = r.Owner, r.Order, true
+			}
+		}
+	}
+}
+
+func unquoted(name string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(name, `"`), `"`), `""`, `"`)
+}
+
+// spelledField returns the property whose folded text alone a condition asks for, by patterns; nil for others.
+func spelledField(src *sqlq.Source, e cql2.Expr) *sqlq.Field {
+	switch e := e.(type) {
+	case cql2.And:
+		return spelledIn(src, e)
+	case cql2.Or:
+		return spelledIn(src, e)
+	case cql2.Not:
+		return spelledField(src, e.X)
+	case cql2.Like:
+		f, ok := e.X.(cql2.Func)
+		if !ok || f.Name != "norm" || len(f.Args) != 1 {
+			return nil
+		}
+		p, ok := f.Args[0].(cql2.Prop)
+		pattern, isText := sqlq.PatternText(e.Pattern)
+		if _, valid := sqlq.SplitPattern(pattern); !ok || !isText || !valid {
+			return nil
+		}
+		return src.Fields[p.Name]
+	}
+	return nil
+}
+
+func spelledIn(src *sqlq.Source, list []cql2.Expr) (f *sqlq.Field) {
+	for i, x := range list {
+		of := spelledField(src, x)
+		if of == nil || i > 0 && of != f {
+			return nil
+		}
+		f = of
+	}
+	return f
+}
+
+// led reports whether an ordered index serves a condition: a pattern that all matches have begins with a text, or ends with one where there
+// is an index of the texts from behind.
+func led(f *sqlq.Field, e cql2.Expr) bool {
+	switch e := e.(type) {
+	case cql2.And:
+		return slices.ContainsFunc(e, func(x cql2.Expr) bool { return led(f, x) })
+	case cql2.Or:
+		return len(e) == 1 && led(f, e[0])
+	case cql2.Like:
+		pattern, _ := sqlq.PatternText(e.Pattern)
+		p, _ := sqlq.SplitPattern(pattern)
+		return p.Prefix != "" || p.Suffix != "" && f.Search.Rev != ""
+	}
+	return false
+}
+
+// isSpelled reports whether spellings may answer.
+func (qu *question) isSpelled() bool {
+	if !qu.q.AsOf.IsZero() || !qu.isAllOrNothing() {
+		return false
+	}
+	_, ok := qu.spelledPart()
+	return ok
+}
+
+// bySpellings answers from the texts in memory; false where there is no table of them, or the rest of the filter leaves fewer rows.
+func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+	part, _ := qu.spelledPart()
+	t := qu.rev.spellings(qu.l, part)
+	if t == nil {
+		return false, nil
+	}
+	if same, err := c.unchanged(); err != nil || !same {
+		return false, err
+	}
+	rows, ok, err := qu.spelledRows(c, t, part)
+	if err != nil || !ok {
+		return false, err
+	}
+	if qu.q.Texts != "" {
+		qu.spelledTexts(t, rows, p)
+		return true, ctx.Err()
+	}
+	first, ok := qu.firsts(c, qu.q)
+	if !ok {
+		return false, nil
+	}
+	numbers := func(fn func(numbered) error) (err error) {
+		rows(func(row uint32) bool {
+			err = fn(numbered{int64(t.rows[row].order), t.id(row)})
+			return err == nil
+		})
+		return enough(err)
+	}
+	more, err := qu.allNumbers(numbers, first, p)
+	if more {
+		p.Next = qu.beyond(p.Rows[0].ID)
+	}
+	return true, cmp.Or(err, ctx.Err())
+}
+
+// spelledRows are the rows that fulfil the rest of a filter, by text; nil where there are too many to keep.
+type spelledRows = []uint32
+
+// spelledFew is the part of all rows up to which those that the rest of a filter leaves are read before the texts are looked at, and are kept.
+const spelledFew = 32
+
+// spelledRows returns the rows that a part asks for; false where the texts leave fewer rows than the rest of the filter.
+func (qu *question) spelledRows(c *conn, t *spellings, part spelledPart) (rows iter.Seq[uint32], ok bool, err error) {
+	if len(part.others) == 0 {
+		return func(yield func(uint32) bool) { t.eachRow(part.x, yield) }, true, nil
+	}
+	paths := sqlq.AccessPaths(qu.l.source, alias, part.others)
+	if len(paths) == 0 || paths[0].Probe.IsEmpty() { // no index serves it
+		return nil, false, nil
+	}
+	others, known := qu.rev.spelled.Get(qu.othersKey(part))
+	if known && others != nil {
+		return t.among(others, t.test(part.x)), true, nil
+	}
+	d, err := cheapest(c, paths)
+	if err != nil {
+		return nil, false, err
+	}
+	if !known {
+		ids, more, err := qu.spelledIDs(c, d, part, len(t.rows)/spelledFew)
+		if err != nil {
+			return nil, false, err
+		}
+		if !more {
+			others = append(spelledRows{}, t.of(ids)...)
+			slices.Sort(others)
+		}
+		qu.keepOthers(part, others)
+		if !more {
+			return t.among(others, t.test(part.x)), true, nil
+		}
+	}
+	return qu.spelledAmongMany(c, t, part, d)
+}
+
+// spelledAmongMany is spelledRows where the rest of the filter, by an access path, leaves many.
+func (qu *question) spelledAmongMany(c *conn, t *spellings, part spelledPart, d sqlq.AccessPath) (rows iter.Seq[uint32], ok bool, err error) {
+	found, n := t.find(part.x), int64(0)
+	t.eachRow(part.x, func(uint32) bool { n++; return true })
+	if !d.Few {
+		sql, args := sqlq.New(sqlq.Steady{}).Text("SELECT count(*) FROM (SELECT 1").Add(d.Probe).Text(" LIMIT ").Arg(n).Text(")").SQL()
+		others, err := c.one(sql, args...)
+		if err != nil || others >= n {
+			return nil, false, err
+		}
+	}
+	ids, _, err := qu.spelledIDs(c, d, part, math.MaxInt)
+	if err != nil {
+		return nil, false, err
+	}
+	return t.among(t.of(ids), found.has), true, nil
+}
+
+// spelledIDs returns the ids, as a part has them, that an access path gives, in order and each once; more tells that it gives more than most.
+func (qu *question) spelledIDs(c *conn, d sqlq.AccessPath, part spelledPart, most int) (ids []int64, more bool, err error) {
+	sql, args := "", []any(nil)
+	if !part.shared {
+		sql, args = qu.idsBy(d)
+	} else {
+		sql, args = sqlq.New(sqlq.Steady{}).Text("SELECT ", d.Owner).Add(d.Probe).SQL()
+	}
+	err = enough(c.query(sql, args, func(r row) error {
+		if more = len(ids) > most; more {
+			return errEnough
+		}
+		if r.Kind(0) == kindInt { // no row has another
+			ids = append(ids, r.Int(0))
+		}
+		return nil
+	}))
+	slices.Sort(ids)
+	return slices.Compact(ids), more, err
+}
+
+// spelledTexts fills the page with the texts of rows.
+func (qu *question) spelledTexts(t *spellings, rows iter.Seq[uint32], p *store.Page) {
+	n, last, texts := 0, -1, []uint32(nil)
+	seen := make(textSet, len(t.ends)/64+1)
+	for row := range rows {
+		if n++; n > qu.q.Limit {
+			p.Texts, p.Next = []string{}, qu.beyond(qu.idOf(t.id(row)))
+			return
+		}
+		if i := int(t.rows[row].text); i != last && !seen.has(i) {
+			seen.add(i)
+			texts, last = append(texts, uint32(i)), i
+		}
+	}
+	p.Texts = make([]string, len(texts))
+	for at, i := range texts {
+		p.Texts[at] = t.at(int(i))
+	}
+}
+
+// Lists of rows that the rest of a filter leaves are kept, in spelledBytes: of a hundred large municipalities.
+const (
+	spelledBytes = 4 << 20
+	mostOthers   = 4 << 10 // bytes of the name of a list
+)
+
+// spelledCache holds lists of spelledRows of all revisions.
+type spelledCache = cache.Cache[tableKey, spelledRows]
+
+// othersKey names the rows that the rest of a filter leaves.
+func (qu *question) othersKey(part spelledPart) tableKey {
+	return tableKey{qu.rev.rev, part.name() + "\x00" + qu.l.ID + "\x00" + canonical(part.others)}
+}
+
+func (qu *question) keepOthers(part spelledPart, rows spelledRows) {
+	if key := qu.othersKey(part); len(key.name) <= mostOthers {
+		qu.rev.spelled.Put(key, rows, int64(len(key.name)+4*cap(rows)))
+	}
+}
+
+// spellings returns the table for a part of a filter; nil where there is none yet, and then it is begun.
+func (r *revision) spellings(l *layer, part spelledPart) *spellings {
+	if l.Count < typeAheadFrom {
+		return nil
+	}
+	return begin(r, part.name(), func(room int) (*spellings, error) { return r.makeSpellings(part, room) })
+}
