@@ -3,6 +3,7 @@
 package placename_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -36,20 +37,38 @@ func BenchmarkSearch(b *testing.B) {
 		b.Fatal(err)
 	}
 	name, prefix := "Nesvatnet", "Nesvatn*"
+	similar := make([]string, 0, 20)
+	for w := range strings.FieldsSeq("innlandet svenskfjorden hampvannet royemyrveien breholmen dronttoppen ryggtjernet knutmortennutten olefjorden bjornberget ashildtjonna guttormvannet askebjorkbekken seljehaugdalen elinskjeret mikkeltoppen svartfjellet raudsigmundhogda mjolkbukta litldalen") {
+		similar = append(similar, "~"+w)
+	}
+	advanced, turn := true, 0
 	for _, bb := range []struct {
 		name   string
 		search api.StedSoek
 	}{
+		{"similar", api.StedSoek{AvansertSoek: &advanced}},
 		{"updated", api.StedSoek{OppdatertEtter: &late}},
 		{"name", api.StedSoek{Stedsnavn: &name}},
 		{"prefix", api.StedSoek{Stedsnavn: &prefix}},
 	} {
 		b.Run(strings.ToLower(bb.name), func(b *testing.B) {
+			if bb.search.AvansertSoek != nil {
+				bb.search.Stedsnavn = &similar[7]
+				s.Search(b.Context(), &api.FindSteder{StedSoek: bb.search})
+				time.Sleep(4 * time.Second)
+			}
 			b.ReportAllocs()
 			n := 0
 			var text []byte
 			for b.Loop() {
+				if bb.search.AvansertSoek != nil {
+					bb.search.Stedsnavn = &similar[turn%len(similar)]
+					turn++
+				}
 				a, err := s.Search(b.Context(), &api.FindSteder{StedSoek: bb.search})
+				if refusal := (*api.Refusal)(nil); errors.As(err, &refusal) {
+					continue
+				}
 				if err != nil {
 					b.Fatal(err)
 				}

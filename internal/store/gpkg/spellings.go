@@ -22,23 +22,28 @@ import (
 type spellings struct {
 	text  string    // the texts, one after the other
 	ends  []uint32  // of each text in text
-	pairs []uint64  // of each text, pairsOf it
 	from  []uint32  // of each text its first row, and how many rows there are
 	rows  []spelled // by text
+	first []uint64  // of each row a bit: it is the first of its text
+	nth   []uint32  // of each word of first how many texts begin before it
 	byID  []uint32  // rows by id, then by text
 	base  int64     // the least id
 	high  []uint32  // of each row, higher bits of the id beyond the least; nil: none has any
+	grams *grams    // of the texts
 }
 
-// spelled is a row: what its id has beyond the least, the lower 32 bits; its place in the order; and its text.
+// spelled is a row: what its id has beyond the least, the lower 32 bits, and its place in the order.
 type spelled struct {
 	id    uint32
 	order int32
-	text  uint32
 }
 
 func (t *spellings) size() int {
-	return len(t.text) + 4*(cap(t.ends)+cap(t.from)+cap(t.byID)+cap(t.high)) + 8*cap(t.pairs) + 12*cap(t.rows)
+	n := len(t.text) + 4*(cap(t.ends)+cap(t.from)+cap(t.nth)+cap(t.byID)+cap(t.high)) + 8*(cap(t.rows)+cap(t.first))
+	if t.grams != nil {
+		n += t.grams.size()
+	}
+	return n
 }
 
 // id is what a row belongs to.
@@ -50,20 +55,30 @@ func (t *spellings) id(row uint32) int64 {
 	return t.base + int64(id)
 }
 
+// textOf is the text of a row.
+func (t *spellings) textOf(row uint32) int {
+	return int(t.nth[row>>6]) + bits.OnesCount64(t.first[row>>6]&(2<<(row&63)-1)) - 1
+}
+
+// countTexts makes what textOf needs.
+func (t *spellings) countTexts() {
+	t.first, t.nth = make([]uint64, len(t.rows)/64+1), make([]uint32, len(t.rows)/64+1)
+	for _, row := range t.from[:len(t.ends)] {
+		t.first[row>>6] |= 1 << (row & 63)
+	}
+	n := 0
+	for i, word := range t.first {
+		t.nth[i] = uint32(n)
+		n += bits.OnesCount64(word)
+	}
+}
+
 func (t *spellings) at(i int) string {
 	start := uint32(0)
 	if i > 0 {
 		start = t.ends[i-1]
 	}
 	return t.text[start:t.ends[i]]
-}
-
-// pairsOf has a bit for each two bytes of a text that follow each other. A text has all bits of its parts.
-func pairsOf(s string) (bits uint64) {
-	for i := 1; i < len(s); i++ {
-		bits |= 1 << ((uint32(s[i-1])<<8 | uint32(s[i])) * 0x9E3779B1 >> 26)
-	}
-	return bits
 }
 
 // textSet is a set of texts, by number.
@@ -75,32 +90,41 @@ func (s textSet) has(i int) bool { return s[i>>6]>>(i&63)&1 != 0 }
 // find returns the texts for which a condition holds that isSpelled takes.
 func (t *spellings) find(e cql2.Expr) textSet {
 	s := make(textSet, len(t.ends)/64+1)
-	join := func(list []cql2.Expr, f func(a, b uint64) uint64) {
-		for i, x := range list {
-			for j, bits := range t.find(x) {
-				if i > 0 {
-					bits = f(s[j], bits)
-				}
-				s[j] = bits
-			}
-		}
-	}
+	t.add(s, e)
+	return s
+}
+
+// add adds to a set the texts for which a condition holds.
+func (t *spellings) add(s textSet, e cql2.Expr) {
 	switch e := e.(type) {
 	case cql2.And:
-		join(e, func(a, b uint64) uint64 { return a & b })
+		var all textSet
+		for i, x := range e {
+			for j, bits := range t.find(x) {
+				if i == 0 {
+					all = append(all, bits)
+				} else {
+					all[j] &= bits
+				}
+			}
+		}
+		for j, bits := range all {
+			s[j] |= bits
+		}
 	case cql2.Or:
-		join(e, func(a, b uint64) uint64 { return a | b })
+		for _, x := range e {
+			t.add(s, x)
+		}
 	case cql2.Not:
 		for j, bits := range t.find(e.X) {
-			s[j] = ^bits
+			s[j] |= ^bits
 		}
 	case cql2.Like:
 		t.like(e, func(i int) bool { s.add(i); return true })
 	}
-	return s
 }
 
-// each calls fn with the texts for which a condition holds that isSpelled takes, in order, until it returns false.
+// each calls fn with the texts for which a condition holds that isSpelled takes, each once, until it returns false.
 func (t *spellings) each(e cql2.Expr, fn func(i int) bool) {
 	if like, ok := only(e).(cql2.Like); ok {
 		t.like(like, fn)
@@ -127,19 +151,20 @@ func (t *spellings) eachRow(e cql2.Expr, fn func(row uint32) bool) {
 	})
 }
 
-// spelledPattern is a pattern of LIKE: matches have the pairs that it wants.
+// spelledPattern is a pattern of LIKE.
 type spelledPattern struct {
 	sqlq.Pattern
-	want  uint64
+	part  bool // it asks for a part, anywhere
 	match func(text string) bool
 }
 
 func newSpelledPattern(e cql2.Like) (p spelledPattern) {
 	pattern, _ := sqlq.PatternText(e.Pattern)
 	p.Pattern, _ = sqlq.SplitPattern(pattern)
-	p.want, p.match = pairsOf(p.Longest), cql2.LikeFolded("", pattern)
+	match := cql2.LikeFolded("", pattern)
+	p.match = func(text string) bool { return strings.Contains(text, p.Longest) && match(text) }
 	if n := len(p.Tokens); n == 3 && p.Tokens[0].Wild == '%' && p.Tokens[1].Text != "" && p.Tokens[2].Wild == '%' {
-		p.match = func(text string) bool { return strings.Contains(text, p.Longest) }
+		p.part, p.match = true, func(text string) bool { return strings.Contains(text, p.Longest) }
 	}
 	return p
 }
@@ -164,27 +189,33 @@ func (t *spellings) test(e cql2.Expr) func(i int) bool {
 		return func(i int) bool { return !x(i) }
 	case cql2.Like:
 		p := newSpelledPattern(e)
-		return func(i int) bool { return t.pairs[i]&p.want == p.want && p.match(t.at(i)) }
+		return func(i int) bool { return p.match(t.at(i)) }
 	}
 	return func(int) bool { return false }
 }
 
-// like calls fn with the texts that are like a pattern, in order, until it returns false.
+// like calls fn with the texts that are like a pattern, each once, until it returns false.
 func (t *spellings) like(e cql2.Like, fn func(i int) bool) {
-	const turn = 1 << 16 // texts: half a millisecond, or some where each is looked at
 	p := newSpelledPattern(e)
 	from, to := 0, len(t.ends)
 	if p.Prefix != "" {
 		from = sort.Search(to, func(i int) bool { return t.at(i) >= p.Prefix })
 		to = from + sort.Search(to-from, func(i int) bool { return !strings.HasPrefix(t.at(from+i), p.Prefix) })
-	}
-	for ; from < to; from += turn {
-		for i, pairs := range t.pairs[from:min(from+turn, to)] {
-			if pairs&p.want == p.want && p.match(t.at(from+i)) && !fn(from+i) {
-				return
-			}
+	} else if plan, ok := t.grams.plan(p); ok {
+		var seen textSet
+		if plan.any {
+			seen = make(textSet, len(t.ends)/64+1)
 		}
-		runtime.Gosched()
+		plan.each(seen, func(i int) bool { return !plan.exact && !p.match(t.at(i)) || fn(i) })
+		return
+	}
+	for i := from; i < to; i++ {
+		if i&(1<<14-1) == 0 { // half a millisecond
+			runtime.Gosched()
+		}
+		if p.match(t.at(i)) && !fn(i) {
+			return
+		}
 	}
 }
 
@@ -215,7 +246,7 @@ func (t *spellings) among(rows []uint32, wanted func(text int) bool) iter.Seq[ui
 			if at&(1<<13-1) == 0 { // half a millisecond at most
 				runtime.Gosched()
 			}
-			if i := int(t.rows[row].text); i != last {
+			if i := t.textOf(row); i != last {
 				last, holds = i, wanted(i)
 			}
 			if holds && !yield(row) {
@@ -263,9 +294,12 @@ func (r *revision) makeSpellings(part spelledPart, room int) (*spellings, error)
 	if err != nil {
 		return nil, err
 	}
-	t.ends, t.pairs = slices.Clone(t.ends), slices.Clone(t.pairs) // without the room that they grew into
-	t.from = append(slices.Clone(t.from), uint32(len(t.rows)))
+	t.ends, t.from = slices.Clone(t.ends), append(slices.Clone(t.from), uint32(len(t.rows))) // without the room that they grew into
+	t.countTexts()
 	t.sort()
+	if t.grams = makeGrams(t.text, t.ends, room-t.size()); t.grams == nil {
+		return nil, errNoRoom
+	}
 	return t, nil
 }
 
@@ -291,10 +325,10 @@ func (m *spellingsMaker) add(row row) error {
 	if len(t.ends) == 0 || !bytes.Equal(m.text, m.last) {
 		m.last = append(m.last[:0], m.text...)
 		m.texts.Write(m.text)
-		t.ends, t.pairs, t.from = append(t.ends, uint32(m.texts.Len())), append(t.pairs, pairsOf(string(m.text))), append(t.from, uint32(len(t.rows)))
+		t.ends, t.from = append(t.ends, uint32(m.texts.Len())), append(t.from, uint32(len(t.rows)))
 	}
 	beyond := uint64(id - t.base)
-	t.rows = append(t.rows, spelled{uint32(beyond), int32(at), uint32(len(t.ends) - 1)})
+	t.rows = append(t.rows, spelled{uint32(beyond), int32(at)})
 	if t.high != nil {
 		t.high = append(t.high, uint32(beyond>>32))
 	}

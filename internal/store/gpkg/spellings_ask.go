@@ -171,7 +171,7 @@ func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (bo
 		return false, err
 	}
 	if qu.q.Texts != "" {
-		qu.spelledTexts(t, rows, p)
+		qu.spelledTexts(t, part, rows, p)
 		return true, ctx.Err()
 	}
 	first, ok := qu.firsts(c, qu.q)
@@ -272,18 +272,28 @@ func (qu *question) spelledIDs(c *conn, d sqlq.AccessPath, part spelledPart, mos
 }
 
 // spelledTexts fills the page with the texts of rows.
-func (qu *question) spelledTexts(t *spellings, rows iter.Seq[uint32], p *store.Page) {
-	n, last, texts := 0, -1, []uint32(nil)
-	seen := make(textSet, len(t.ends)/64+1)
-	for row := range rows {
-		if n++; n > qu.q.Limit {
-			p.Texts, p.Next = []string{}, qu.beyond(qu.idOf(t.id(row)))
-			return
+func (qu *question) spelledTexts(t *spellings, part spelledPart, rows iter.Seq[uint32], p *store.Page) {
+	n, texts := 0, []uint32(nil)
+	if len(part.others) == 0 {
+		t.each(part.x, func(i int) bool {
+			texts, n = append(texts, uint32(i)), n+int(t.from[i+1]-t.from[i])
+			return n <= qu.q.Limit
+		})
+	} else {
+		seen := make(textSet, len(t.ends)/64+1)
+		for row := range rows {
+			if i := t.textOf(row); !seen.has(i) {
+				seen.add(i)
+				texts = append(texts, uint32(i))
+			}
+			if n++; n > qu.q.Limit {
+				break
+			}
 		}
-		if i := int(t.rows[row].text); i != last && !seen.has(i) {
-			seen.add(i)
-			texts, last = append(texts, uint32(i)), i
-		}
+	}
+	if n > qu.q.Limit {
+		p.Texts, p.Next = []string{}, qu.beyond(qu.idOf(t.id(t.from[texts[0]])))
+		return
 	}
 	p.Texts = make([]string, len(texts))
 	for at, i := range texts {

@@ -5,7 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+
+	"grense/internal/cql2"
 )
 
 // Rows are found by id, whatever the range of the ids.
@@ -50,5 +53,87 @@ func TestSpelledRowsAreFoundByID(t *testing.T) {
 				t.Fatalf("%v for ids that are not there", got)
 			}
 		}
+	}
+}
+
+// spelledTexts makes a table of texts, each of which has one row and the third ones two.
+func spelledTexts(texts []string) *spellings {
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	tab := &spellings{}
+	for i, text := range texts {
+		tab.text += text
+		tab.ends, tab.from = append(tab.ends, uint32(len(tab.text))), append(tab.from, uint32(len(tab.rows)))
+		for range 1 + boolInt(i%3 == 0) {
+			tab.rows = append(tab.rows, spelled{id: uint32(i)})
+		}
+	}
+	tab.from = append(tab.from, uint32(len(tab.rows)))
+	tab.countTexts()
+	tab.sort()
+	tab.grams = makeGrams(tab.text, tab.ends, math.MaxInt)
+	return tab
+}
+
+// Patterns find the texts that the test of each text finds, of few letters and of many, of one byte and of several, each once.
+func TestPatternsFindTextsByTheirGrams(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	many := []rune{0}
+	for c := rune(0x20); c < 0x20000; c += 1 + c/3 {
+		many = append(many, c, c+1)
+	}
+	hits := 0
+	for _, alphabet := range [][]rune{[]rune("ab"), []rune("abæ "), []rune("aeinorst æøåáčđŋšŧž-'"), many} {
+		word := func(most int) string {
+			s := make([]rune, r.IntN(most+1))
+			for i := range s {
+				s[i] = alphabet[int(float64(len(alphabet))*r.Float64()*r.Float64())]
+			}
+			return string(s)
+		}
+		texts := make([]string, 3000)
+		for i := range texts {
+			texts[i] = word(14)
+		}
+		tab := spelledTexts(texts)
+		for row := range tab.rows {
+			if i := tab.textOf(uint32(row)); tab.from[i] > uint32(row) || tab.from[i+1] <= uint32(row) {
+				t.Fatalf("row %d is of text %d", row, i)
+			}
+		}
+		escaped := strings.NewReplacer("%", `\%`, "_", `\_`, `\`, `\\`).Replace
+		for range 500 {
+			pattern := ""
+			for range 1 + r.IntN(3) {
+				pattern += []string{"%", "%", "_", "", "%%"}[r.IntN(5)] + escaped(word(4))
+			}
+			pattern += []string{"%", "%", "_", ""}[r.IntN(4)]
+			match := cql2.LikeFolded("", pattern)
+			got := make(textSet, len(tab.ends)/64+1)
+			tab.like(cql2.Like{Pattern: cql2.Text(pattern)}, func(i int) bool {
+				if hits++; got.has(i) {
+					t.Errorf("%q is found twice by %q", tab.at(i), pattern)
+				}
+				got.add(i)
+				return true
+			})
+			for i := range tab.ends {
+				if want := match(tab.at(i)); got.has(i) != want {
+					t.Fatalf("%q is like %q: %v", tab.at(i), pattern, !want)
+				}
+			}
+		}
+	}
+	if hits < 10_000 {
+		t.Errorf("%d hits", hits)
+	}
+}
+
+func TestGramsTakeNoMoreThanTheirRoom(t *testing.T) {
+	t.Parallel()
+	tab := spelledTexts([]string{"vik", "vika"})
+	if room := tab.grams.size() + 3*4*allGrams; makeGrams(tab.text, tab.ends, room) == nil || makeGrams(tab.text, tab.ends, room-500) != nil {
+		t.Errorf("grams of %d bytes", tab.grams.size())
 	}
 }

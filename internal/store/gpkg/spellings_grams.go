@@ -1,0 +1,224 @@
+package gpkg
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"runtime"
+	"slices"
+)
+
+// grams are the texts of a table by the three bytes that follow each other in them, so that few of all texts are looked at for a pattern. The end
+// of a text is as a byte of its own.
+type grams struct {
+	codes [256]uint8 // of bytes; the rarest share one
+	grams []uint32   // that some text has, ascending
+	start []uint32   // of the texts of each in texts, and where the last ones end
+	texts []byte     // numbers of texts, ascending, each as what it has beyond the one before: binary.Uvarint
+}
+
+const (
+	gramBits = 6
+	codeEnd  = 0 // of what follows the last byte of a text
+	codeRare = 1<<gramBits - 1
+	allGrams = 1 << (3 * gramBits)
+)
+
+func (g *grams) size() int { return len(g.codes) + 4*(cap(g.grams)+cap(g.start)) + cap(g.texts) }
+
+// makeGrams makes the grams of texts that stand one after the other; nil when they take more than room.
+func makeGrams(text string, ends []uint32, room int) *grams {
+	g := &grams{}
+	g.code(text)
+	last, sizes := make([]uint32, allGrams), make([]uint32, allGrams)
+	g.each(text, ends, func(gram, at uint32) {
+		if last[gram] != at {
+			sizes[gram] += uint32(bits.Len32(at-last[gram])+6) / 7
+			last[gram] = at
+		}
+	})
+	all, some := uint64(0), 0
+	for _, n := range sizes {
+		all, some = all+uint64(n), some+boolInt(n > 0)
+	}
+	if all+8*uint64(some)+3*4*allGrams > uint64(max(room, 0)) {
+		return nil
+	}
+	g.grams, g.start, g.texts = make([]uint32, 0, some), make([]uint32, 0, some+1), make([]byte, all)
+	next, at := make([]uint32, allGrams), uint32(0)
+	for gram, n := range sizes {
+		if next[gram] = at; n > 0 {
+			g.grams, g.start = append(g.grams, uint32(gram)), append(g.start, at)
+			at += n
+		}
+	}
+	g.start = append(g.start, at)
+	clear(last)
+	g.each(text, ends, func(gram, at uint32) {
+		if last[gram] != at {
+			next[gram] += uint32(binary.PutUvarint(g.texts[next[gram]:], uint64(at-last[gram])))
+			last[gram] = at
+		}
+	})
+	return g
+}
+
+// code gives each byte of texts a code.
+func (g *grams) code(text string) {
+	var counts [256]int
+	for i := range len(text) {
+		counts[text[i]]++
+	}
+	order := make([]int, 256)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return counts[b] - counts[a] })
+	for i, b := range order {
+		g.codes[b] = uint8(min(i+1, codeRare))
+	}
+}
+
+// each calls fn with the grams of each text and its number, from 1.
+func (g *grams) each(text string, ends []uint32, fn func(gram, at uint32)) {
+	start := uint32(0)
+	for i, end := range ends {
+		if i&(1<<13-1) == 0 { // half a millisecond
+			runtime.Gosched()
+		}
+		gram := uint32(0)
+		for at := start; at < end; at++ {
+			gram = (gram<<gramBits | uint32(g.codes[text[at]])) & (allGrams - 1)
+			if at >= start+2 {
+				fn(gram, uint32(i+1))
+			}
+		}
+		if end >= start+2 {
+			fn(gram<<gramBits&(allGrams-1)|codeEnd, uint32(i+1))
+		}
+		start = end
+	}
+}
+
+// of is the gram of three bytes; b[2] may be missing at the end of a text.
+func (g *grams) of(b string) uint32 {
+	gram := uint32(g.codes[b[0]])<<(2*gramBits) | uint32(g.codes[b[1]])<<gramBits
+	if len(b) > 2 {
+		gram |= uint32(g.codes[b[2]])
+	}
+	return gram
+}
+
+// exact reports whether no byte of a text shares its code.
+func (g *grams) exact(s string) bool {
+	for i := range len(s) {
+		if g.codes[s[i]] == codeRare {
+			return false
+		}
+	}
+	return true
+}
+
+// gramList is the texts of a gram that are still to be read.
+type gramList struct {
+	left []byte
+	text int // the last that was read; -1: none
+}
+
+// lists are the texts of the grams from one to another, without that.
+func (g *grams) lists(from, to uint32) (lists []gramList) {
+	at, _ := slices.BinarySearch(g.grams, from)
+	for ; at < len(g.grams) && g.grams[at] < to; at++ {
+		lists = append(lists, gramList{g.texts[g.start[at]:g.start[at+1]], -1})
+	}
+	return lists
+}
+
+// next reads the next text; false where there is none.
+func (l *gramList) next() bool {
+	for i, shift := 0, 0; i < len(l.left); i, shift = i+1, shift+7 {
+		b := l.left[i]
+		l.text += int(b&0x7f) << shift
+		if b < 0x80 {
+			l.left = l.left[i+1:]
+			return true
+		}
+	}
+	return false
+}
+
+// gramPlan is how a pattern is looked for.
+type gramPlan struct {
+	lists []gramList // every match is in all of them, or with any in one of them
+	any   bool
+	exact bool // they are matches, all of them
+}
+
+// plan tells how a pattern is looked for; false where it has no grams.
+func (g *grams) plan(p spelledPattern) (plan gramPlan, ok bool) {
+	all := func(gram uint32) {
+		ok = true
+		if lists := g.lists(gram, gram+1); len(lists) > 0 {
+			plan.lists = append(plan.lists, lists[0])
+		} else {
+			plan.lists = append(plan.lists, gramList{}) // no text has it
+		}
+	}
+	for i, token := range p.Tokens {
+		s := token.Text
+		for at := 0; at+3 <= len(s); at++ {
+			all(g.of(s[at : at+3]))
+		}
+		if i == len(p.Tokens)-1 && len(s) >= 2 {
+			all(g.of(s[len(s)-2:]))
+		}
+	}
+	plan.exact = p.part && len(p.Longest) <= 3 && g.exact(p.Longest)
+	if ok { // the two shortest
+		slices.SortFunc(plan.lists, func(a, b gramList) int { return len(a.left) - len(b.left) })
+		plan.lists = plan.lists[:min(len(plan.lists), 2)]
+	} else if len(p.Longest) == 2 {
+		ok, plan.any = true, true
+		from := g.of(p.Longest)
+		plan.lists = g.lists(from, from+1<<gramBits)
+	}
+	return plan, ok
+}
+
+// each calls fn with the texts in the lists, until it returns false. seen is empty, and used where there are any of them.
+func (p *gramPlan) each(seen textSet, fn func(text int) bool) {
+	n := 0
+	turn := func() {
+		if n++; n&(1<<16-1) == 0 { // half a millisecond
+			runtime.Gosched()
+		}
+	}
+	if p.any {
+		for i := range p.lists {
+			for l := &p.lists[i]; l.next(); turn() {
+				if seen.has(l.text) {
+					continue
+				}
+				if seen.add(l.text); !fn(l.text) {
+					return
+				}
+			}
+		}
+		return
+	}
+	l := &p.lists[0]
+	if len(p.lists) == 1 {
+		for ; l.next() && fn(l.text); turn() {
+		}
+		return
+	}
+	for other := &p.lists[1]; l.next(); turn() {
+		for other.text < l.text {
+			if !other.next() {
+				return
+			}
+		}
+		if other.text == l.text && !fn(l.text) {
+			return
+		}
+	}
+}
