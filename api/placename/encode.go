@@ -31,18 +31,54 @@ func AppendResponseEnd(b []byte, operation string) []byte {
 // AppendHits appends hits as the items of the response of operation. It allocates nothing but the growth of b.
 // Hits of another operation panic.
 func AppendHits(b []byte, operation string, hits Hits) []byte {
+	if m, ok := hits.(*MixedHits); ok && m.Packer.operation == operation {
+		return m.append(b, newItems(operation, m.Others))
+	}
+	list := newItems(operation, hits)
+	for range hits.Len() {
+		b = list.append(b)
+	}
+	return b
+}
+
+// append appends the hits; others are those that are not packed.
+func (h *MixedHits) append(b []byte, others items) []byte {
+	tags := *h.Packer.tags.Load()
+	for _, x := range h.Packed {
+		if x == "" {
+			b = others.append(b)
+		} else {
+			b = unpack(b, tags, x)
+		}
+	}
+	return b
+}
+
+// items are hits that are not written yet.
+type items struct {
+	hit  *plan
+	next unsafe.Pointer
+	size uintptr
+	left int
+}
+
+func newItems(operation string, hits Hits) items {
 	r := bound().mustRequest(operation)
 	list := reflect.ValueOf(hits)
 	if list.Type() != r.hits {
 		panic(fmt.Sprintf("placename: %T is no answer to %s", hits, operation))
 	}
-	first, size := list.UnsafePointer(), r.hits.Elem().Size()
-	for i := range list.Len() {
-		b = append(b, "<t:item>"...)
-		b = r.hit.append(b, unsafe.Add(first, uintptr(i)*size))
-		b = append(b, "</t:item>"...)
+	return items{r.hit, list.UnsafePointer(), r.hits.Elem().Size(), list.Len()}
+}
+
+// append appends the next one, which must be there.
+func (x *items) append(b []byte) []byte {
+	b = append(b, "<t:item>"...)
+	b = x.hit.append(b, x.next)
+	if x.left--; x.left > 0 {
+		x.next = unsafe.Add(x.next, x.size)
 	}
-	return b
+	return append(b, "</t:item>"...)
 }
 
 // AppendRequest appends r as the element of its operation, with namespaces under base.

@@ -24,7 +24,7 @@ func BenchmarkSearch(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer st.Close()
-	s := placename.New(st, placename.Options{})
+	s := placename.New(st, placename.Options{Cached: true})
 	var late time.Time // after which some 4,900 places were updated
 	page, err := st.Page(b.Context(), store.Query{Collection: "sted", SortBy: []store.Sort{{Property: "oppdatert", Desc: true}}, Limit: 1, Offset: 4900, Count: store.CountNone})
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	api "grense/api/placename"
 	"grense/internal/cql2"
@@ -60,7 +61,7 @@ func find[H any](ctx context.Context, s *Service, k *kind[H], c *criteria, f api
 	if err != nil || len(rows) == 0 {
 		return api.Answer{}, err
 	}
-	r := &reader[H]{s: s, state: state, number: number, kind: k, flags: f, rows: rows}
+	r := &reader[H]{s: s, state: state, number: number, kind: k, op: c.op, flags: f, rows: rows}
 	if f.InkluderGeometri && k.place != nil {
 		if err := r.geometries(); err != nil {
 			return api.Answer{}, err
@@ -127,10 +128,14 @@ type reader[H any] struct {
 	state  *store.Catalog // that rows were read from
 	number uint64         // of the state of the data then; 0: not known
 	kind   *kind[H]
+	op     string
 	flags  api.Flags
 	rows   []store.Row // of the hits to come
-	hits   []H         // the batch, used again
+	hits   []H         // the batch, or those of it that are not cached; used again
 	filler filler[H]
+
+	mixed api.MixedHits // the batch, with those that are cached
+	xml   []byte
 
 	wkt    *feature.Geometry // nil: no geometry is asked for
 	own    bool              // the records have the geometry themselves; else the place has
@@ -162,16 +167,13 @@ func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
 		return nil, nil
 	}
 	n := min(len(r.rows), batch)
-	if r.hits == nil {
-		r.hits = make([]H, n)
-	}
-	r.hits = r.hits[:n]
-	clear(r.hits)
+	cached := r.s.options.Cached && r.wkt == nil // a geometry may be of another record, and is large
 	var err error
-	if r.wkt != nil { // a geometry may be of another record, and is large
-		err = r.read(ctx, r.rows[:n], func(i int) int { return i })
-	} else {
+	if cached {
 		err = r.recall(ctx, r.rows[:n])
+	} else {
+		r.empty(n)
+		err = r.read(ctx, r.rows[:n])
 	}
 	if err == nil && r.wkt != nil && !r.own {
 		err = r.places(ctx)
@@ -188,16 +190,28 @@ func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
 		}
 	}
 	r.rows = r.rows[n:]
+	if cached {
+		return &r.mixed, nil
+	}
 	return r.kind.list(r.hits), nil
+}
+
+// empty makes room for n hits.
+func (r *reader[H]) empty(n int) {
+	r.hits = slices.Grow(r.hits[:0], n)[:n]
+	clear(r.hits)
 }
 
 // recall fills the batch with hits that searches before gave, and reads the others.
 func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
-	source := hitSource{hitCache: r.s.hits, hitTable: hitTable{r.kind.collection, r.flags.BeregnVisningsnavn}}
+	source := hitSource{hitCache: r.s.hits, hitTable: hitTable{r.op, r.flags.BeregnVisningsnavn}}
 	if p, ok := r.s.store.(store.Packed); ok && p.Packed(r.kind.collection) {
 		source.late = r.s.late()
 	}
-	rest, put := cached(source, rows, r.hits)
+	packed := slices.Grow(r.mixed.Packed[:0], len(rows))[:len(rows)]
+	rest, put := source.cached(rows, packed)
+	r.empty(len(rest))
+	r.mixed = api.MixedHits{Packer: r.s.packers[r.op], Packed: packed, Others: r.kind.list(r.hits)}
 	if len(rest) == 0 {
 		return ctx.Err()
 	}
@@ -208,22 +222,25 @@ func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
 			others[i] = rows[at]
 		}
 	}
-	if err := r.read(ctx, others, func(i int) int { return rest[i] }); err != nil {
+	if err := r.read(ctx, others); err != nil {
 		return err
 	}
-	putHits(source, rows, r.hits, put)
+	for _, i := range put {
+		r.xml = api.AppendHits(r.xml[:0], r.op, r.kind.list(r.hits[i:i+1]))
+		source.put(r.mixed.Packer, others[i], r.xml)
+	}
 	return nil
 }
 
-// read fills the hits of rows; at tells where in the batch each is.
-func (r *reader[H]) read(ctx context.Context, rows []store.Row, at func(int) int) error {
+// read fills the batch with the hits of rows.
+func (r *reader[H]) read(ctx context.Context, rows []store.Row) error {
 	if r.filler.fields == nil {
 		r.filler.bind(r.kind, r.flags)
 	}
 	want := store.Want{Properties: r.filler.properties(), NoGeometry: r.wkt == nil || !r.own}
 	i := 0
 	return r.s.store.Fetch(ctx, r.kind.collection, rows, want, func(f *store.Feature) error {
-		h := &r.hits[at(i)]
+		h := &r.hits[i]
 		i++
 		if err := r.fill(h, f); err != nil || want.NoGeometry {
 			return err

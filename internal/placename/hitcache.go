@@ -2,10 +2,10 @@ package placename
 
 import (
 	"hash/maphash"
-	"reflect"
 	"strings"
 	"sync/atomic"
 
+	api "grense/api/placename"
 	"grense/internal/cache"
 	"grense/internal/store"
 )
@@ -15,8 +15,8 @@ const hitBytes = 32 << 20
 
 // hitTable names hits of one kind.
 type hitTable struct {
-	collection string
-	display    bool // with display names
+	operation string
+	display   bool // with display names
 }
 
 // hitKey names a hit of a record in a revision.
@@ -26,15 +26,21 @@ type hitKey struct {
 	rev uint64
 }
 
-// hitCache holds hits that searches gave lately, *H by kind. They are not to be changed.
-type hitCache = cache.Cache[hitKey, any]
+// hitCache holds hits that searches gave lately, packed.
+type hitCache = cache.Cache[hitKey, string]
 
 func newHitCache(bytes int64, g *cache.Group) *hitCache {
-	return cache.New[hitKey, any](cache.Options{Name: "soap_hits", Bytes: bytes, Group: g})
+	return cache.New[hitKey, string](cache.Options{Name: "soap_hits", Bytes: bytes, Group: g})
 }
 
-// sizeOf is about what a hit takes with its texts.
-func sizeOf[H any]() int64 { return int64(reflect.TypeFor[H]().Size()) + 250 }
+// newPackers makes those of all operations.
+func newPackers() map[string]*api.HitPacker {
+	m := map[string]*api.HitPacker{}
+	for _, o := range api.TheContract().Operations {
+		m[o.Name] = api.NewHitPacker(o.Name)
+	}
+	return m
+}
 
 // hitSource is where hits of one kind are cached; with late, those that were asked for of late.
 type hitSource struct {
@@ -43,19 +49,20 @@ type hitSource struct {
 	late *askedLately
 }
 
-// cached fills hits with those of rows that are in the cache, and returns the positions of the others, and those of them that are to be put into it.
-func cached[H any](s hitSource, rows []store.Row, hits []H) (rest, put []int) {
-	for i, r := range rows {
-		k := hitKey{s.hitTable, r.ID, r.Rev}
-		v, _ := s.Get(k)
-		if hit, ok := v.(*H); ok {
-			hits[i] = *hit
+func (s hitSource) key(r store.Row) hitKey { return hitKey{s.hitTable, r.ID, r.Rev} }
+
+// cached fills packed with the hits of rows that are in the cache, "" for the others. It returns the positions of these, and which of them are to be put into it.
+func (s hitSource) cached(rows []store.Row, packed []string) (rest, put []int) {
+	clear(packed)
+	s.GetAll(len(rows), func(i int) hitKey { return s.key(rows[i]) }, func(i int, hit string) { packed[i] = hit })
+	for i, hit := range packed {
+		if hit != "" {
 			continue
 		}
-		rest = append(rest, i)
-		if s.late == nil || s.late.again(k) {
-			put = append(put, i)
+		if s.late == nil || s.late.again(s.key(rows[i])) {
+			put = append(put, len(rest))
 		}
+		rest = append(rest, i)
 	}
 	return rest, put
 }
@@ -70,7 +77,7 @@ func newAskedLately() *askedLately { return &askedLately{seed: maphash.MakeSeed(
 
 // again reports whether a hit was asked for of late, and notes that it is now.
 func (a *askedLately) again(k hitKey) bool {
-	h := maphash.String(a.seed, k.id) ^ maphash.String(a.seed, k.collection)<<1 ^ k.rev
+	h := maphash.String(a.seed, k.id) ^ maphash.String(a.seed, k.operation)<<1 ^ k.rev
 	if k.display {
 		h = ^h
 	}
@@ -87,11 +94,11 @@ func (a *askedLately) again(k hitKey) bool {
 	return false
 }
 
-// putHits caches copies of the hits at some positions.
-func putHits[H any](s hitSource, rows []store.Row, hits []H, at []int) {
-	size := sizeOf[H]()
-	for _, n := range at {
-		h := hits[n]
-		s.Put(hitKey{s.hitTable, strings.Clone(rows[n].ID), rows[n].Rev}, &h, size) // an id may be part of a longer text
+// put caches a hit, as XML.
+func (s hitSource) put(p *api.HitPacker, r store.Row, hit []byte) {
+	if packed := p.Pack(hit); packed != "" {
+		k := s.key(r)
+		k.id = strings.Clone(k.id) // it may be part of a longer text
+		s.Put(k, packed, int64(len(k.id)+len(packed)))
 	}
 }

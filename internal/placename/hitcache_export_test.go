@@ -2,21 +2,30 @@ package placename
 
 import (
 	"strconv"
+	"strings"
 
 	api "grense/api/placename"
 	"grense/internal/store"
 )
 
-// HitSize is what a hit of findSteder counts for, at least.
-var HitSize = int(sizeOf[api.StedTreff]())
+// HitSize is what a hit of CachedOf counts for, at least.
+const HitSize = 200
 
-// CachedOf returns how many of n hits are cached in some bytes, at most at any time.
-func CachedOf(bytes, n int) (most int) {
+// CachedOf returns how many of n hits of some 200 bytes are cached in some bytes, at most at any time, and how many are given back as others.
+func CachedOf(bytes, n int) (most, others int) {
 	c := hitSource{hitCache: newHitCache(int64(bytes), nil)}
+	p := api.NewHitPacker("findSteder")
+	xml := func(i int) []byte {
+		return []byte("<a>" + strings.Repeat(strconv.Itoa(i)+" ", 200/len(strconv.Itoa(i))/2) + "</a><b>" + strconv.Itoa(i) + "</b>")
+	}
 	for i := range n {
-		putHits(c, []store.Row{{ID: strconv.Itoa(i)}}, make([]api.StedTreff, 1), []int{0})
-		cached(c, []store.Row{{ID: strconv.Itoa(i / 2)}}, make([]api.StedTreff, 1)) // what is asked for again stays
+		c.put(p, store.Row{ID: strconv.Itoa(i)}, xml(i))
+		back := make([]string, 1)
+		c.cached([]store.Row{{ID: strconv.Itoa(i / 2)}}, back) // what is asked for again stays
+		if back[0] != "" && string(api.AppendHits(nil, "findSteder", &api.MixedHits{Packer: p, Packed: back, Others: api.StedTreffList{}})) != string(xml(i/2)) {
+			others++
+		}
 		most = max(most, int(c.Stats().Entries))
 	}
-	return most
+	return most, others
 }

@@ -36,6 +36,7 @@ type Options struct {
 	MaxText  int          // characters of any other text; defaults to 1000
 	MaxItems int          // values of one list; defaults to 1000
 	Caches   *cache.Group // takes the cache of hits; nil: none
+	Cached   bool         // hits are cached, and come as *api.MixedHits, unless geometries are asked for
 	CRS      crs.ID       // of geometries, which are written x before y whatever the authority says; defaults to crs.ETRS89
 }
 
@@ -59,9 +60,10 @@ type Service struct {
 	store      store.Store
 	options    Options
 	hits       *hitCache
-	late       func() *askedLately // made when it is first asked for
-	candidates int                 // maxCandidates
-	similar    int                 // maxSimilar
+	packers    map[string]*api.HitPacker // by operation
+	late       func() *askedLately       // made when it is first asked for
+	candidates int                       // maxCandidates
+	similar    int                       // maxSimilar
 }
 
 var _ api.Searcher = (*Service)(nil)
@@ -71,7 +73,7 @@ func New(st store.Store, o Options) *Service {
 	if st == nil {
 		panic("placename.New: a store is required")
 	}
-	return &Service{store: st, options: o.withDefaults(), hits: newHitCache(hitBytes, o.Caches), late: sync.OnceValue(newAskedLately), candidates: maxCandidates, similar: maxSimilar}
+	return &Service{store: st, options: o.withDefaults(), hits: newHitCache(hitBytes, o.Caches), packers: newPackers(), late: sync.OnceValue(newAskedLately), candidates: maxCandidates, similar: maxSimilar}
 }
 
 // Search runs the search that r asks for. What the caller did wrong comes back as *api.Refusal, all of it; other errors are

@@ -29,7 +29,7 @@ const soapPath = "/soap/stedsnavn/v1"
 func (s *Server) newSOAP() *soap.Service {
 	l := s.cfg.Limits
 	return soap.New(soap.Config{
-		Searcher:      gatedSearcher{placename.New(s.store, placename.Options{Caches: s.caches, MaxHits: s.cfg.SOAP.MaxHits, CRS: crs.ID(s.cfg.SOAP.CRS)})},
+		Searcher:      gatedSearcher{placename.New(s.store, placename.Options{Caches: s.caches, Cached: true, MaxHits: s.cfg.SOAP.MaxHits, CRS: crs.ID(s.cfg.SOAP.CRS)})},
 		Address:       func(r *http.Request) string { return callOf(r).base() + soapPath + "/" + soap.Endpoint },
 		NamespaceBase: s.cfg.SOAP.NamespaceBase,
 		RequestID:     func(r *http.Request) string { return callOf(r).id },
