@@ -258,27 +258,7 @@ func (b *begun) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 // stream writes the file: while it reads, where the snapshot costs nobody anything; else by way of a temporary file.
 func (c *call) stream(w http.ResponseWriter, f *format.Format, snap store.Snapshot, temp string) error {
 	if snap.Holds() {
-		tmp, err := os.CreateTemp(temp, "file-*")
-		if err != nil {
-			return fmt.Errorf("%w: %w", errNoRoom, err)
-		}
-		defer os.Remove(tmp.Name())
-		defer tmp.Close()
-		if err := c.produce(tmp, f, snap, temp); err != nil {
-			return err
-		}
-		snap.Close()
-		n, err := tmp.Seek(0, io.SeekEnd)
-		if err == nil {
-			_, err = tmp.Seek(0, io.SeekStart)
-		}
-		if err != nil {
-			return err
-		}
-		w.Header().Set("Content-Length", strconv.FormatInt(n, 10))
-		c.rw.fromDisk()
-		_, err = io.Copy(w, tmp)
-		return err
+		return c.streamFile(w, f, snap, temp)
 	}
 	if c.zips(f) {
 		w.Header().Set("Content-Encoding", "gzip")
@@ -358,7 +338,10 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 		}
 		return c.deliver(w, f, snap)
 	default:
-		file, err = s.downloads.load(c.r.Context(), name, func(out io.Writer) error { return c.makeFile(out, f, snap) })
+		var sent bool
+		if file, sent, err = c.makeWhole(w, f, snap, asked); sent {
+			return err
+		}
 		if noRoom(err) { // the cached copy is lost, the answer is not
 			if err := c.largeFile(); err != nil {
 				return err
@@ -377,14 +360,13 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 // sendFile sends a cached file. Only the address that names its state knows ranges: a resumed download can never mix two.
 func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f *format.Format) error {
 	h := w.Header()
-	h.Set("ETag", `"`+revision+"-"+f.Name+`"`)
+	c.fileFields(h, revision, f)
 	c.rw.fromDisk()
-	h.Set("Content-Location", c.base()+"/collections/"+c.coll.ID+"/download?f="+f.Name+"&revision="+revision)
 	if c.file().revision != "" {
 		http.ServeContent(w, c.r, "", time.Time{}, file)
 		return nil
 	}
-	if matches(c.r.Header.Values("If-None-Match"), `"`+revision+"-"+f.Name+`"`) {
+	if c.hasFile(revision, f) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -392,7 +374,6 @@ func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f
 	if err != nil {
 		return err
 	}
-	h.Set("Accept-Ranges", "none")
 	h.Set("Content-Length", strconv.FormatInt(info.Size(), 10))
 	w.WriteHeader(http.StatusOK)
 	if c.r.Method == http.MethodHead {
@@ -400,6 +381,22 @@ func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f
 	}
 	_, err = io.Copy(w, file)
 	return err
+}
+
+// fileFields are those of the header that name the file of a whole collection in a state.
+func (c *call) fileFields(h http.Header, revision string, f *format.Format) {
+	h.Set("ETag", fileTag(revision, f))
+	h.Set("Content-Location", c.base()+"/collections/"+c.coll.ID+"/download?f="+f.Name+"&revision="+revision)
+	if c.file().revision == "" {
+		h.Set("Accept-Ranges", "none")
+	}
+}
+
+func fileTag(revision string, f *format.Format) string { return `"` + revision + "-" + f.Name + `"` }
+
+// hasFile reports whether the client has the file of that state already.
+func (c *call) hasFile(revision string, f *format.Format) bool {
+	return matches(c.r.Header.Values("If-None-Match"), fileTag(revision, f))
 }
 
 // downloadLinks are the links to the files of a collection (RFC 8288, rel enclosure), with their length where they are made. In a database, where any

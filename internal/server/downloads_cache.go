@@ -173,7 +173,7 @@ func (k *fileCache) has(collection string) bool {
 }
 
 // load returns the file of that name, which write fills when nobody else does so already. errNoRoom says that it cannot be cached.
-func (k *fileCache) load(ctx context.Context, name string, write func(io.Writer) error) (*os.File, error) {
+func (k *fileCache) load(ctx context.Context, name string, write func(*diskWriter) error) (*os.File, error) {
 	if k.dir == "" {
 		return nil, errNoRoom
 	}
@@ -226,13 +226,15 @@ func (k *fileCache) streamed(name string) {
 }
 
 // fill writes a file and gives it its name.
-func (k *fileCache) fill(name string, write func(io.Writer) error) (*os.File, error) {
+func (k *fileCache) fill(name string, write func(*diskWriter) error) (*os.File, error) {
 	tmp, err := os.CreateTemp(k.temp(), "file-*")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoRoom, err)
 	}
 	disk := &diskWriter{f: tmp}
+	defer func() { disk.end(errors.New("server: the file was given up")) }() // where write has panicked
 	err = write(disk)
+	disk.end(err)
 	if err == nil {
 		err = os.Rename(tmp.Name(), filepath.Join(k.dir, name))
 		disk.err = err
@@ -252,20 +254,6 @@ func (k *fileCache) fill(name string, write func(io.Writer) error) (*os.File, er
 	}
 	k.trim(name)
 	return tmp, nil
-}
-
-// diskWriter notes that it was the disk that failed.
-type diskWriter struct {
-	f   *os.File
-	err error
-}
-
-func (d *diskWriter) Write(b []byte) (int, error) {
-	n, err := d.f.Write(b)
-	if err != nil {
-		d.err = err
-	}
-	return n, err
 }
 
 // trim removes files beyond the bound, but for the one that was just made.

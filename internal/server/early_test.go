@@ -202,7 +202,7 @@ func TestLongAnswersOutliveTheirCatalog(t *testing.T) {
 func TestSlowReadersKeepNoAnswerFromBeingKept(t *testing.T) {
 	t.Parallel()
 	if onPostGIS() {
-		t.Skip("answers from PostGIS do not begin before they are made")
+		t.Skip("the store that waits tells its state as a file does")
 	}
 	plain := serveHistory(t, nil)
 	st := &waiting{Store: plain.store, gone: make(chan struct{}), stand: make(chan struct{}, 100)}

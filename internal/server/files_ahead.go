@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -115,7 +114,7 @@ func (s *Server) fileAhead(ctx context.Context, c *call, f *format.Format) {
 	if snap.Catalog().Version != c.cat.Version {
 		return
 	}
-	file, err := s.downloads.load(ctx, downloadName(c.coll.ID, c.revisionOf(snap.Revision()), f), func(out io.Writer) error { return c.makeFile(out, f, snap) })
+	file, err := s.downloads.load(ctx, downloadName(c.coll.ID, c.revisionOf(snap.Revision()), f), func(out *diskWriter) error { return c.makeFile(out, f, snap) })
 	if err == nil {
 		file.Close()
 	}

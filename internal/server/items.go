@@ -42,6 +42,7 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 		if err := c.large(); err != nil {
 			return err
 		}
+		defer c.letGo()
 	}
 	p, err := c.foundPage()
 	if err == nil {
@@ -86,7 +87,7 @@ func (c *call) foundPage() (p *store.Page, err error) {
 		q.Ahead = c.foresee(q.Limit == 1)
 	}
 	err = c.ask(func(ctx context.Context) (err error) {
-		p, err = c.s.store.Page(ctx, q)
+		p, err = c.page(ctx, q)
 		return err
 	})
 	if err == nil {
@@ -184,7 +185,7 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links *pageLinks)
 		out.buf = append(out.buf, '{')
 	}
 	for rows := p.Rows; len(rows) > 0; {
-		frags, err := c.fragments(rows[:min(len(rows), batch)], out.gzip)
+		frags, err := c.fragments(rows[:nextBatch(len(rows), len(p.Rows))], out.gzip)
 		if err != nil {
 			return err
 		}
@@ -200,6 +201,7 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links *pageLinks)
 		}
 		rows = rows[n:]
 	}
+	c.letGo()
 	if len(p.Rows) > 0 {
 		out.buf = append(out.buf, '}')
 	}
@@ -257,11 +259,20 @@ func (c *call) parts() uint64 {
 	return h.Sum64() | 1
 }
 
-// batch is how many features are read from the store at once, and pieceBytes after how many bytes of them it is enough.
+// batch is how many features are read from the store at once, firstBatch of a large answer at first, so that it begins soon, and pieceBytes after how many bytes of them it is enough.
 const (
 	batch      = 200
+	firstBatch = 50
 	pieceBytes = 1 << 20
 )
+
+// nextBatch is how many features are read next, when left of all are still to be read.
+func nextBatch(left, all int) int {
+	if left == all && all >= largeAnswer {
+		return firstBatch
+	}
+	return min(left, batch)
+}
 
 // errPiece ends a reading of features that are enough for now.
 var errPiece = errors.New("server: enough for now")
@@ -668,7 +679,7 @@ func (c *call) itemLinks(id, prev, next string) []ogcapi.Link {
 // eachBatch reads the features of a page batch by batch; fn appends one feature to dst. Between batches the answer may spill.
 func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(dst []byte, f *store.Feature) ([]byte, error)) error {
 	for all := len(rows); len(rows) > 0; {
-		n, most, start := 0, min(len(rows), batch), len(out.buf)
+		n, most, start := 0, nextBatch(len(rows), all), len(out.buf)
 		err := c.ask(func(ctx context.Context) error {
 			err := c.fetch(ctx, rows[:most], want, func(f *store.Feature) (err error) {
 				if out.buf, err = fn(out.buf, f); err != nil {
@@ -696,5 +707,6 @@ func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(d
 			return err
 		}
 	}
+	c.letGo()
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -178,6 +179,15 @@ func (w *response) release() {
 		w.leave()
 		w.leave = nil
 	}
+}
+
+// takePlace leaves the place of a large answer to the caller, who gives it back by what is returned, once or more often.
+func (w *response) takePlace() (leave func()) {
+	if w == nil || w.leave == nil {
+		return func() {}
+	}
+	leave, w.leave = sync.OnceFunc(w.leave), nil
+	return leave
 }
 
 // keep puts b behind what waits for its reader, and returns how much of it there is room for. Where there is none, the place of a large answer stays

@@ -68,10 +68,17 @@ func newTurns(l config.Limits, places [len(store.Costs)]int) *turns {
 	t.classes[costMaking] = newTurnClass(p+1, p)
 	t.classes[costFileDirect] = newTurnClass(2*p, 2*p-1)
 	t.classes[costFileMaking] = newTurnClass(p+1, p)
+	t.classes[costHeld] = heldClass(places[store.CostIndexed])
 	n := max(4, 4*p)
 	t.classes[costExecuting] = newTurnClass(n, n/2)
 	t.classes[costTile] = newTurnClass(2*p, p)
 	return t
+}
+
+// heldClass has half as many places as questions with an index have: none in a pool of so few connections that each is needed.
+func heldClass(indexed int) turnClass {
+	n := indexed / 2
+	return newTurnClass(n, max(1, n-1))
 }
 
 func newTurnClass(places, part int) turnClass {
@@ -89,6 +96,8 @@ const (
 	costMaking
 	costFileDirect
 	costFileMaking
+	// costHeld is that of large pages that begin early where rows change at any moment. Nobody waits for a place of it: without one a page is made whole.
+	costHeld
 	// costExecuting is that of executions that clients wait for. Their questions wait for turns of their own besides.
 	costExecuting
 	// costTile is that of making tiles that are not there. What they ask the store waits for turns of its own besides.
@@ -103,7 +112,7 @@ const manyFeatures = 50
 // nothing is written.
 func (c *call) writing() error {
 	w := c.rw
-	if w == nil || w.rest != nil || w.status != 0 {
+	if w == nil || w.rest != nil || w.status != 0 || c.early != nil { // who holds a connection must not wait for those who wait for one
 		return nil
 	}
 	if err := c.r.Context().Err(); err != nil {

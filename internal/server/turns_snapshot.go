@@ -27,7 +27,7 @@ func (s fairStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	}
 	snap, err := st.Snapshot(ctx)
 	if err == nil {
-		return &turnSnapshot{Snapshot: snap, s: s, k: k}, nil
+		return &turnSnapshot{Snapshot: snap, s: s, k: k, class: store.CostIndexed}, nil
 	}
 	s.turns.leave(store.CostIndexed, k)
 	if errors.Is(err, store.ErrBusy) {
@@ -41,6 +41,7 @@ type turnSnapshot struct {
 	store.Snapshot
 	s      fairStore
 	k      *ticket
+	class  store.Cost // of its turn
 	closed bool
 }
 
@@ -73,7 +74,7 @@ func (x *turnSnapshot) Fetch(ctx context.Context, collection string, rows []stor
 func (x *turnSnapshot) Close() error {
 	if !x.closed {
 		x.closed = true
-		defer x.s.turns.leave(store.CostIndexed, x.k)
+		defer x.s.turns.leave(x.class, x.k)
 	}
 	return x.Snapshot.Close()
 }

@@ -107,6 +107,9 @@ func (c *call) fetch(ctx context.Context, rows []store.Row, want store.Want, fn 
 	if c.simple != nil && !want.NoGeometry {
 		fn = c.simple.each(fn)
 	}
+	if c.early != nil {
+		return c.fetchHeld(ctx, rows, want, fn)
+	}
 	return c.s.store.Fetch(ctx, c.coll.ID, rows, want, fn)
 }
 

@@ -8,7 +8,7 @@ type Snapshotter interface {
 	Snapshot(ctx context.Context) (Snapshot, error)
 }
 
-// Snapshot is one state of the data. Its questions must not count (CountNone). It is not safe for concurrent use.
+// Snapshot is one state of the data. Its questions must not count exactly (CountExact). It is not safe for concurrent use.
 type Snapshot interface {
 	Catalog() *Catalog
 	Page(ctx context.Context, q Query) (*Page, error)

@@ -1,0 +1,193 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+
+	"grense/internal/format"
+	"grense/internal/store"
+)
+
+// followFrom is how much of a file is written before it is sent while it grows, in bytes. A shorter one is sent whole, with its length.
+const followFrom = 64 << 10
+
+// diskWriter writes a file that may be read while it grows, and notes that it was the disk that failed. It is written by one goroutine.
+type diskWriter struct {
+	f   *os.File
+	err error // of the disk
+
+	mu    sync.Mutex
+	size  int64
+	ended bool
+	wrong error         // that it ended with
+	more  chan struct{} // closed when there is more, or the end; nil while nobody waits
+}
+
+func (d *diskWriter) Write(b []byte) (int, error) {
+	n, err := d.f.Write(b)
+	if err != nil {
+		d.err = err
+	}
+	d.tell(func() { d.size += int64(n) })
+	return n, err
+}
+
+// end says that nothing more is written: all of the file is, or err is why not. A second call changes nothing.
+func (d *diskWriter) end(err error) {
+	d.tell(func() {
+		if !d.ended {
+			d.ended, d.wrong = true, err
+		}
+	})
+}
+
+func (d *diskWriter) tell(change func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	change()
+	if d.more != nil {
+		close(d.more)
+		d.more = nil
+	}
+}
+
+// await waits until at least n bytes are written, or no more are.
+func (d *diskWriter) await(ctx context.Context, n int64) (size int64, ended bool, err error) {
+	for {
+		d.mu.Lock()
+		size, ended, err = d.size, d.ended, d.wrong
+		if ended || size >= n {
+			d.mu.Unlock()
+			return size, ended, err
+		}
+		if d.more == nil {
+			d.more = make(chan struct{})
+		}
+		more := d.more
+		d.mu.Unlock()
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return size, false, ctx.Err()
+		}
+	}
+}
+
+// following is an answer that is sent while its file grows, by a goroutine of its own, so that what is made waits for no reader.
+type following struct {
+	d     *diskWriter
+	began bool // the answer has begun
+	err   error
+	done  chan struct{} // closed when the goroutine has ended, before which nobody else writes the answer or reads began and err
+}
+
+// follow sends the file to the client once followFrom of it is written; begin sets the header before. It returns nil where the file cannot be followed. The caller must call join.
+func (c *call) follow(w http.ResponseWriter, d *diskWriter, begin func()) *following {
+	if c.rw == nil || c.r.Method == http.MethodHead {
+		return nil
+	}
+	file, err := os.Open(d.f.Name())
+	if err != nil {
+		return nil
+	}
+	x, ctx := &following{d: d, done: make(chan struct{})}, c.r.Context()
+	go func() {
+		defer close(x.done)
+		defer file.Close()
+		size, ended, err := d.await(ctx, followFrom)
+		if ended || err != nil {
+			return
+		}
+		begin()
+		c.rw.fromDisk()
+		x.began = true
+		w.WriteHeader(http.StatusOK)
+		for at := int64(0); x.err == nil; {
+			if at < size {
+				_, x.err = io.CopyN(w, file, size-at)
+				at = size
+				continue
+			}
+			if ended {
+				return
+			}
+			size, ended, x.err = d.await(ctx, at+1)
+		}
+	}()
+	return x
+}
+
+// join waits until the answer is sent as far as the file goes, whose writer has called end, and reports whether it began at all. Then err is what it failed with.
+func (x *following) join() (began bool, err error) {
+	if x == nil {
+		return false, nil
+	}
+	<-x.done
+	return x.began, x.err
+}
+
+// makeWhole makes the file of a whole collection in the state that revision names, which is kept, or waits for who makes it. Where it was sent as it grew nothing is left to be sent.
+func (c *call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Snapshot, revision string) (file *os.File, sent bool, err error) {
+	var sending *following
+	defer func() { sending.join() }()
+	file, err = c.s.downloads.load(c.r.Context(), downloadName(c.coll.ID, revision, f), func(out *diskWriter) error {
+		if f.Streams && c.file().revision == "" && !c.hasFile(revision, f) {
+			sending = c.follow(w, out, func() { c.fileFields(w.Header(), revision, f) })
+		}
+		return c.makeFile(out, f, snap)
+	})
+	if !noRoom(err) { // else it is asked again
+		snap.Close()
+	}
+	began, failed := sending.join()
+	if !began {
+		return file, false, err
+	}
+	if err == nil {
+		file.Close()
+	}
+	return nil, true, failed
+}
+
+// streamFile writes a temporary file, which the client reads as it grows. The snapshot and the place of a large answer are given back when it is written.
+func (c *call) streamFile(w http.ResponseWriter, f *format.Format, snap store.Snapshot, temp string) error {
+	tmp, err := os.CreateTemp(temp, "file-*")
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNoRoom, err)
+	}
+	defer os.Remove(tmp.Name())
+	defer tmp.Close()
+	d, leave := &diskWriter{f: tmp}, c.rw.takePlace()
+	defer leave()
+	var sending *following
+	if f.Streams {
+		sending = c.follow(w, d, func() {})
+	}
+	defer sending.join()
+	defer d.end(errors.New("server: the file was given up"))
+	err = c.produce(d, f, snap, temp)
+	d.end(err)
+	if !noRoom(err) { // else it is asked again
+		snap.Close()
+	}
+	leave()
+	if began, failed := sending.join(); began {
+		return failed
+	}
+	if err == nil {
+		_, err = tmp.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Length", strconv.FormatInt(d.size, 10))
+	c.rw.fromDisk()
+	_, err = io.Copy(w, tmp)
+	return err
+}

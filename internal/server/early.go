@@ -1,0 +1,90 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"grense/internal/store"
+)
+
+// Where rows change at any moment a large page is read from one state of the data, so that it may begin before it is made: nothing that is written meanwhile breaks it off. That takes a
+// connection until its features are read, so only a few pages at a time are; the others are made whole, as small ones are.
+
+// mayBeginEarly reports whether the answer is of a kind that begins with its first features, and does not wait for its reader with them.
+func (c *call) mayBeginEarly() bool {
+	file := c.pageFormat()
+	return c.s.live && c.rw != nil && c.rep.F != asHTML.F && (file == nil || file.Streams) && newSpool(c.s.makers) != nil
+}
+
+// page asks for the page that q selects, and holds the state of the data where the answer may begin early.
+func (c *call) page(ctx context.Context, q store.Query) (*store.Page, error) {
+	fair, ok := c.s.store.(interface {
+		hold(context.Context, store.Query) (*store.Page, *turnSnapshot, error)
+	})
+	if q.Limit < largeAnswer || !ok || !c.mayBeginEarly() {
+		return c.s.store.Page(ctx, q)
+	}
+	p, held, err := fair.hold(ctx, q)
+	if held != nil {
+		c.early = held
+		if len(p.Rows) < largeAnswer {
+			c.letGo()
+		}
+	}
+	return p, err
+}
+
+// letGo ends what page holds, once nothing more is read from it.
+func (c *call) letGo() {
+	if c.early != nil {
+		c.early.Close()
+		c.early = nil
+	}
+}
+
+// fetchHeld reads features from the state that page holds. One that is lost before the first byte is done without: the store asks again where a connection breaks.
+func (c *call) fetchHeld(ctx context.Context, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	n := 0
+	err := c.early.Fetch(ctx, c.coll.ID, rows, want, func(f *store.Feature) error {
+		n++
+		return fn(f)
+	})
+	if !errors.Is(err, store.ErrUnavailable) || c.rw.status != 0 || want.SkipMissing {
+		return err
+	}
+	c.letGo()
+	return c.s.store.Fetch(ctx, c.coll.ID, rows[n:], want, fn)
+}
+
+// hold is Page with the state of the data that it is of, which the caller must close; nil where all places of such are taken, or none can be had.
+func (s fairStore) hold(ctx context.Context, q store.Query) (p *store.Page, held *turnSnapshot, err error) {
+	st, ok := s.Store.(store.Snapshotter)
+	k, asks := ctx.Value(ticketKey{}).(*ticket)
+	if !ok || !asks || !s.turns.try(costHeld, k) {
+		p, err = s.Page(ctx, q)
+		return p, nil, err
+	}
+	held = &turnSnapshot{s: s, k: k, class: costHeld}
+	cost := s.Cost(q)
+	err = s.turns.run(ctx, cost, func(ctx context.Context) error {
+		s.turns.charge(ctx, cost)
+		var err error
+		if held.Snapshot, err = st.Snapshot(ctx); err == nil {
+			if p, err = held.Snapshot.Page(ctx, q); err == nil {
+				return nil
+			}
+			held.Snapshot.Close()
+			held.Snapshot = nil
+		}
+		if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, store.ErrBusy) || errors.Is(err, store.ErrCursor) {
+			return err
+		}
+		p, err = s.Store.Page(ctx, q)
+		return err
+	})
+	if held.Snapshot == nil {
+		s.turns.leave(costHeld, k)
+		return p, nil, err
+	}
+	return p, held, err
+}
