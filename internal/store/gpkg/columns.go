@@ -26,10 +26,11 @@ type columnLimits struct {
 	listed  int  // how many rows a statement is told at most to look among
 	wide    int  // how many rows are put in the order of the ids at most, in collections of less than eight times as many; a page of more is found sooner along the ids
 	records int  // how many features a layer of a register has at least to have its records packed
+	spelled int  // how many rows a table of spellings has at least to be written into a file
 	wait    bool // for tests: a question waits until the values that it needs are in memory
 }
 
-var usualColumns = columnLimits{from: 100, listed: 1024, wide: 4096, records: typeAheadFrom}
+var usualColumns = columnLimits{from: 100, listed: 1024, wide: 4096, records: typeAheadFrom, spelled: 100_000}
 
 // columnsAgain is how often values that are not at hand are asked for before they are made once more.
 const columnsAgain = 16

@@ -66,6 +66,12 @@ func (s *Store) ColumnsAtOnce(few bool) {
 	s.current.Load().columns.limits = s.limits
 }
 
+// KeepSpellings lets spellings be written into a file, however few there are.
+func (s *Store) KeepSpellings() {
+	s.limits.spelled = 1
+	s.current.Load().columns.limits = s.limits
+}
+
 // Columns returns how many columns have their values in memory.
 func (s *Store) Columns() int {
 	return int(s.columns.Stats().Entries)

@@ -42,10 +42,11 @@ type revision struct {
 	shapes  *shapeCache   // of the store
 	spelled *spelledCache // of the store
 
-	typeAhead typeAhead
-	columns   columns
-	records   recordsHome
-	spans     spansKept
+	typeAhead     typeAhead
+	columns       columns
+	records       recordsHome
+	spellingsHome *spellingsHome
+	spans         spansKept
 }
 
 func (r *revision) take() bool {
@@ -193,7 +194,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		r.pool.distrust() // somebody wrote while it was opened
 	}
 	r.records, r.typeAhead.tables, r.spelled = newRecordsHome(s.options.DataDir, src, r.catalog.Version), s.tables, s.spelled
-	r.columns.tables, r.columns.limits = s.columns, s.limits
+	r.columns.tables, r.columns.limits, r.spellingsHome = s.columns, s.limits, newSpellingsHome(s.options.DataDir, src, r.catalog.Version)
 	r.refs.Store(1)
 	return r, nil
 }

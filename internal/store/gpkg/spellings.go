@@ -30,6 +30,8 @@ type spellings struct {
 	base  int64     // the least id
 	high  []uint32  // of each row, higher bits of the id beyond the least; nil: none has any
 	grams *grams    // of the texts
+
+	mapped []byte // the file that all of this lies in; nil: none
 }
 
 // spelled is a row: what its id has beyond the least, the lower 32 bits, and its place in the order.
@@ -79,6 +81,24 @@ func (t *spellings) at(i int) string {
 		start = t.ends[i-1]
 	}
 	return t.text[start:t.ends[i]]
+}
+
+// copied returns texts, which may be kept.
+func (t *spellings) copied(list []uint32) []string {
+	size := 0
+	for _, i := range list {
+		size += len(t.at(int(i)))
+	}
+	all, ends := make([]byte, 0, size), make([]int, len(list))
+	for at, i := range list {
+		all = append(all, t.at(int(i))...)
+		ends[at] = len(all)
+	}
+	texts, text, start := make([]string, len(list)), string(all), 0
+	for at, end := range ends {
+		texts[at], start = text[start:end], end
+	}
+	return texts
 }
 
 // textSet is a set of texts, by number.

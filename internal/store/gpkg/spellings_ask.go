@@ -157,7 +157,7 @@ func (qu *question) isSpelled() bool {
 }
 
 // bySpellings answers from the texts in memory; false where there is no table of them, or the rest of the filter leaves fewer rows.
-func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (done bool, err error) {
 	part, _ := qu.spelledPart()
 	t := qu.rev.spellings(qu.l, part)
 	if t == nil {
@@ -166,6 +166,18 @@ func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (bo
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
+	before := *p
+	if !t.whole(func() { done, err = qu.spelledPage(ctx, c, t, p) }) {
+		*p = before
+		qu.rev.typeAhead.tables.Delete(tableKey{qu.rev.rev, part.name()})
+		return false, nil
+	}
+	return done, err
+}
+
+// spelledPage is bySpellings by a table.
+func (qu *question) spelledPage(ctx context.Context, c *conn, t *spellings, p *store.Page) (bool, error) {
+	part, _ := qu.spelledPart()
 	rows, ok, err := qu.spelledRows(c, t, part)
 	if err != nil || !ok {
 		return false, err
@@ -295,10 +307,7 @@ func (qu *question) spelledTexts(t *spellings, part spelledPart, rows iter.Seq[u
 		p.Texts, p.Next = []string{}, qu.beyond(qu.idOf(t.id(t.from[texts[0]])))
 		return
 	}
-	p.Texts = make([]string, len(texts))
-	for at, i := range texts {
-		p.Texts[at] = t.at(int(i))
-	}
+	p.Texts = t.copied(texts)
 }
 
 // Lists of rows that the rest of a filter leaves are kept, in spelledBytes: of a hundred large municipalities.
@@ -326,5 +335,15 @@ func (r *revision) spellings(l *layer, part spelledPart) *spellings {
 	if l.Count < typeAheadFrom {
 		return nil
 	}
-	return begin(r, part.name(), func(room int) (*spellings, error) { return r.makeSpellings(part, room) })
+	name := part.name()
+	if t := r.keptSpellings(name); t != nil {
+		return t
+	}
+	return begin(r, name, func(room int) (*spellings, error) {
+		t, err := r.makeSpellings(part, room)
+		if err == nil {
+			t = r.keepSpellings(name, t, room)
+		}
+		return t, err
+	})
 }
