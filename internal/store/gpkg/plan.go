@@ -29,6 +29,10 @@ type way struct {
 // ways are the ways of answering, in order: the first that takes a question and can answer it does. The last takes each.
 var ways = [...]way{
 	{
+		name: "names", does: "finds a name, or those that begin with a text, among the folded texts of a property, in order in memory",
+		takes: (*question).isNamed, answer: (*question).byNames, recall: (*question).recallNames,
+	},
+	{
 		name: "spellings", does: "looks for patterns through the distinct folded texts of a property, in memory, and tests the rows with them by what else is asked",
 		takes: (*question).isSpelled, answer: (*question).bySpellings,
 	},

@@ -25,7 +25,7 @@ var errNotHeld = errors.New("gpkg: a geometry is not in memory")
 
 // Recall answers from tables in memory, where the file is known to be as it was when they were made.
 func (s *Store) Recall(q store.Query) (*store.Page, store.Cost) {
-	if len(q.SortBy) > 0 || q.Rank != nil || q.First != nil || q.AllOrNothing || !q.AsOf.IsZero() || q.Limit > mostRecalled {
+	if q.Rank != nil || !q.AsOf.IsZero() || !q.AllOrNothing && (len(q.SortBy) > 0 || q.First != nil || q.Limit > mostRecalled) {
 		return nil, s.Cost(q)
 	}
 	r, err := s.acquire()
@@ -44,8 +44,10 @@ func (s *Store) Recall(q store.Query) (*store.Page, store.Cost) {
 	if err != nil {
 		return nil, store.CostPage // Page refuses it
 	}
-	if rev, known := r.glance(); known && rev == r.rev {
-		if p, cost := qu.recall(); p != nil {
+	if rev, known := r.glance(); known && rev == r.rev && (!q.AllOrNothing || qu.isNamed()) {
+		if p, cost := qu.recall(); p != nil && q.AllOrNothing {
+			return p, qu.cost()
+		} else if p != nil {
 			return p, cost
 		}
 	}

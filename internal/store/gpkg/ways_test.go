@@ -26,11 +26,13 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 	os := cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "navn", Type: cql2.TypeText}, R: cql2.Text("Os")}
 	register := manyNames(t)
 	spelled, unspelled := opened(t, register, 0), opened(t, register, -1)
+	unnamed := openStore(t, register, gpkg.Options{DataDir: t.TempDir(), Columns: -1})
 	tests := map[string]struct {
 		s, other *gpkg.Store
 		q        store.Query
 		without  string // way of other
 	}{
+		"names":          {spelled, unnamed, namedQuestion(t, spelled, "sted", "nes", true), "all or nothing"},
 		"all or nothing": {none, none, store.Query{Collection: "navn", Filter: os, Count: store.CountNone, AllOrNothing: true}, ""},
 		"spellings":      {spelled, unspelled, store.Query{Collection: "skrivemaate", SortBy: []store.Sort{{Property: "rang"}}, Filter: liked("%ne%"), Count: store.CountNone, AllOrNothing: true}, "all or nothing"},
 		"two questions":  {none, none, store.Query{Collection: "navn", Filter: cql2.IsNull{X: cql2.Prop{Name: "annet"}}, First: os, AllOrNothing: true}, ""},

@@ -1,0 +1,175 @@
+//go:build !race
+
+package gpkg_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
+)
+
+// namedQuestion asks for a name, of which those come first that are the same but for case, or for what begins with a text.
+func namedQuestion(t *testing.T, s store.Store, collection, text string, begins bool) store.Query {
+	t.Helper()
+	q := store.Query{Collection: collection, SortBy: []store.Sort{{Property: "rang"}}, Count: store.CountNone, AllOrNothing: true, Limit: 100_000}
+	if begins {
+		q.Filter = liked(strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(cql2.Norm(text)) + "%")
+	} else {
+		q.Filter = cql2.Compare{Op: cql2.Eq, L: norm("langnavn"), R: cql2.Text(cql2.Norm(text))}
+		q.First = cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "exact", Args: []cql2.Expr{cql2.Prop{Name: "langnavn"}}}, R: cql2.Text(cql2.Exact(text))}
+	}
+	c, _ := s.Catalog().Collection(collection)
+	for _, x := range []*cql2.Expr{&q.Filter, &q.First} {
+		if *x == nil {
+			continue
+		}
+		if collection != "skrivemaate" {
+			*x = cql2.Related{Relation: "skrivemaater", X: *x}
+		}
+		var err error
+		if *x, err = cql2.Check(*x, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return q
+}
+
+// TestNamesAreFoundInMemoryAsBySQLite: of places, names and spellings, exact ones and beginnings, in their order, with what comes first, and refused as many; by a page and recalled.
+func TestNamesAreFoundInMemoryAsBySQLite(t *testing.T) {
+	t.Parallel()
+	plain, edited := manyNames(t), manyNames(t)
+	for i := range 300 { // names that differ in nothing but case or diacritics; what others wrote has no order of places
+		run(t, edited, fmt.Sprintf("UPDATE skrivemaate SET langnavn = '%s', norm = 'oya', eksakt = '%s' WHERE rowid = (SELECT id FROM skrivemaate ORDER BY id LIMIT 1 OFFSET %d)",
+			[]string{"Øya", "Oya", "øya", "ØYA"}[i%4], []string{"øya", "oya", "øya", "øya"}[i%4], 7*i))
+	}
+	for path, collections := range map[string][]string{plain: {"sted", "stedsnavn", "skrivemaate"}, edited: {"skrivemaate"}} {
+		sql, table := opened(t, path, -1), opened(t, path, 0)
+		table.SettleAfter(0)
+		names := allNames(t, sql)
+		r := rand.New(rand.NewPCG(4, 2))
+		ways := map[string]int{}
+		for i := range 400 * len(collections) {
+			q := drawnName(t, sql, r, collections[r.IntN(len(collections))], names)
+			comparePages(t, sql, table, q, ways)
+			for until := time.Now().Add(time.Minute); i%80 == 79 && table.Making() > 0 && time.Now().Before(until); {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		if ways["recalled"] < 100 || ways["recalled many"] < 20 {
+			t.Errorf("%q: answers %v", collections, ways)
+		}
+	}
+}
+
+// allNames are the spellings of a register.
+func allNames(t *testing.T, s store.Store) (names []string) {
+	t.Helper()
+	p, err := s.Page(t.Context(), store.Query{Collection: "skrivemaate", Limit: 100_000, Count: store.CountNone})
+	if err == nil {
+		err = s.Fetch(t.Context(), "skrivemaate", p.Rows, store.Want{Properties: []string{"langnavn"}, NoGeometry: true}, func(f *store.Feature) error {
+			names = append(names, f.Values[0].(string))
+			return nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// drawnName asks for one of the names, for what begins as it, or for what may not be there.
+func drawnName(t *testing.T, s store.Store, r *rand.Rand, collection string, names []string) store.Query {
+	t.Helper()
+	name := names[r.IntN(len(names))]
+	begins := r.IntN(3) == 0
+	if r.IntN(10) == 0 {
+		name = []string{"Øya", "Oya", "øya", "x" + name, name + "x", "ø", "zzzz", "100 %", "a_b"}[r.IntN(9)]
+	} else if runes := []rune(name); begins {
+		name = string(runes[:1+r.IntN(len(runes))])
+	}
+	q := namedQuestion(t, s, collection, name, begins)
+	q.Limit = []int{1, 20, 100_000}[r.IntN(3)]
+	return q
+}
+
+// comparePages asks two stores, and the second one to recall, and counts the answers that have been compared.
+func comparePages(t *testing.T, sql, table *gpkg.Store, q store.Query, ways map[string]int) {
+	t.Helper()
+	want, err := sql.Page(t.Context(), q)
+	recalled, _ := table.Recall(q)
+	got, err2 := table.Page(t.Context(), q)
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	for way, p := range map[string]*store.Page{"page": got, "recalled": recalled} {
+		if p == nil {
+			continue
+		}
+		if (want.Next == "") != (p.Next == "") || p.Matched != want.Matched || want.Next == "" && len(want.Rows)+len(p.Rows) > 0 && !reflect.DeepEqual(want.Rows, p.Rows) {
+			t.Fatalf("%s, %#v, limit %d, %s: %d rows %.200v, by SQLite %d %.200v", q.Collection, q.Filter, q.Limit, way, len(p.Rows), p.Rows, len(want.Rows), want.Rows)
+		}
+		if ways[way]++; len(p.Rows) > 1 {
+			ways[way+" many"]++
+		}
+	}
+}
+
+// TestNamesOfWhichSomeComeFirstAreAsked: memory knows that they differ, and not which is which; what was written since is found.
+func TestNamesOfWhichSomeComeFirstAreAsked(t *testing.T) {
+	t.Parallel()
+	path := manyNames(t)
+	for i, name := range []string{"Øya", "Oya"} {
+		run(t, path, fmt.Sprintf("UPDATE skrivemaate SET langnavn = '%[1]s', norm = 'oya', eksakt = '%[2]s' WHERE rowid = (SELECT id FROM skrivemaate ORDER BY id LIMIT 1 OFFSET %[3]d)", name, cql2.Exact(name), i))
+	}
+	s := opened(t, path, 0)
+	s.SettleAfter(0)
+	s.ColumnsAtOnce(false)
+	for _, name := range []string{"Øya", "Oya"} {
+		q := namedQuestion(t, s, "skrivemaate", name, false)
+		plan, err := s.Explain(t.Context(), q)
+		p, err2 := s.Page(t.Context(), q)
+		recalled, _ := s.Recall(q)
+		if err != nil || err2 != nil || plan.Way != "names" || len(p.Rows) < 2 || recalled != nil {
+			t.Fatalf("%+v, %v, %v, %v", plan, p, err, err2)
+		}
+		first, err := fetched(t, s, "skrivemaate", p.Rows[:1], store.Want{Properties: []string{"langnavn"}, NoGeometry: true})
+		if err != nil || !strings.Contains(first[0], name) {
+			t.Errorf("%s: first comes %v, %v", name, first, err)
+		}
+	}
+	known := namedQuestion(t, s, "skrivemaate", allNames(t, s)[100], false)
+	if p, _ := s.Recall(known); p == nil || len(p.Rows) == 0 {
+		t.Errorf("not recalled: %v", p)
+	}
+	time.Sleep(stampSteps)
+	run(t, path, "UPDATE skrivemaate SET langnavn = 'Qqq', norm = 'qqq', eksakt = 'qqq' WHERE norm = 'oya'")
+	q := namedQuestion(t, s, "skrivemaate", "Qqq", false)
+	if p, _ := s.Recall(known); p != nil {
+		t.Error("recalled of a file that was written into")
+	}
+	if p, err := s.Page(t.Context(), q); err != nil || len(p.Rows) == 0 {
+		t.Errorf("%v, %v of a file that was written into", p, err)
+	}
+}
+
+// TestNamesWithoutRoomAreFoundBySQLite: a table that does not fit is not made.
+func TestNamesWithoutRoomAreFoundBySQLite(t *testing.T) {
+	t.Parallel()
+	s := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), manyNames(t), gpkg.Options{DataDir: t.TempDir(), Columns: 10_000}))
+	s.ColumnsAtOnce(false)
+	q := namedQuestion(t, s, "sted", "Nes", true)
+	for range 3 {
+		if p, err := s.Explain(t.Context(), q); err != nil || p.Way == "names" || !slices.Contains(p.Passed, "names") {
+			t.Errorf("%+v, %v", p, err)
+		}
+	}
+}
