@@ -21,7 +21,7 @@ import (
 
 // Sizes of a file of records.
 const (
-	recordsABlock = 16        // rows that are read and checked together
+	recordsABlock = 16        // rows that are found and read together
 	recordsRead   = 64 << 10  // bytes that are read at once at most, of blocks beside each other
 	recordsApart  = 3         // blocks between those that are read at once, at most
 	recordsFrom   = 500       // rows of a layer that are read from the source before its records are made
@@ -58,9 +58,9 @@ type records struct {
 
 var recordSums = crc32.MakeTable(crc32.Castagnoli)
 
-// recordSum is the sum of a block that begins with an id: one that was moved has another.
-func recordSum(id int64, block []byte) uint32 {
-	return crc32.Update(uint32(id)^uint32(id>>32), recordSums, block)
+// recordSum is the sum of a row with an id, or of the head of a block that begins with it: one that was moved has another.
+func recordSum(id int64, part []byte) uint32 {
+	return crc32.Update(uint32(id)^uint32(id>>32), recordSums, part)
 }
 
 func (t *records) size() int { return t.bytes }
@@ -189,6 +189,8 @@ type recordReader struct {
 	last   int   // of the properties that are asked for
 	width  int   // of a row
 	wanted bool  // there are some
+
+	entries [recordsABlock]recordEntry // of a block
 }
 
 // blocks reads blocks from one to another, and of them the rows that are asked for, in order; gone is the least place of those that do not exist.
@@ -208,11 +210,7 @@ func (r *recordReader) blocks(from, to int, asked []recordAt) (gone int, ok bool
 		if n == 0 {
 			continue
 		}
-		block := data[t.starts[k]-start : t.starts[k+1]-start]
-		if len(block) < 4 || recordSum(t.first[k], block[4:]) != binary.LittleEndian.Uint32(block) {
-			return 0, false
-		}
-		least, ok := r.rows(t.first[k], block[4:], asked[:n])
+		least, ok := r.rows(t.first[k], data[t.starts[k]-start:t.starts[k+1]-start], asked[:n])
 		if !ok {
 			return 0, false
 		}
@@ -224,39 +222,63 @@ func (r *recordReader) blocks(from, to int, asked []recordAt) (gone int, ok bool
 // rows reads the rows of a block that are asked for, in order.
 func (r *recordReader) rows(id int64, block []byte, asked []recordAt) (gone int, ok bool) {
 	gone = math.MaxInt
-	var at = -1 // where the row of this id went, which may be asked for twice
-	for first := true; len(asked) > 0; first = false {
-		if len(block) == 0 {
-			for _, x := range asked {
-				gone = min(gone, x.at)
-			}
-			break
-		}
-		delta, n := binary.Uvarint(block)
-		size, m := binary.Uvarint(block[max(n, 0):])
-		if n <= 0 || m <= 0 || size > uint64(len(block)-n-m) {
-			return 0, false
-		}
-		if !first {
-			id += int64(delta)
-		}
-		row := block[n+m : n+m+int(size)]
-		block = block[n+m+int(size):]
-		for at = -1; len(asked) > 0 && asked[0].id <= id; asked = asked[1:] {
-			x := asked[0]
+	n, ok := r.head(id, block)
+	if !ok {
+		return 0, false
+	}
+	for _, x := range r.entries[:n] {
+		at := -1 // where the row of this id went, which may be asked for twice
+		for ; len(asked) > 0 && asked[0].id <= x.id; asked = asked[1:] {
+			to := asked[0].at
 			switch {
-			case x.id < id:
-				gone = min(gone, x.at)
+			case asked[0].id < x.id:
+				gone = min(gone, to)
 			case at >= 0:
-				copy(r.b.values[x.at*r.width:(x.at+1)*r.width], r.b.values[at*r.width:])
-			case r.wanted && !r.row(row, r.b.values[x.at*r.width:(x.at+1)*r.width]):
+				copy(r.b.values[to*r.width:(to+1)*r.width], r.b.values[at*r.width:])
+			case x.end > len(block) || recordSum(x.id, block[x.start:x.end]) != x.sum:
+				return 0, false
+			case r.wanted && !r.row(block[x.start:x.end], r.b.values[to*r.width:(to+1)*r.width]):
 				return 0, false
 			default:
-				at = x.at
+				at = to
 			}
 		}
 	}
+	for _, x := range asked {
+		gone = min(gone, x.at)
+	}
 	return gone, true
+}
+
+// recordEntry is a row of a block, and where it is.
+type recordEntry struct {
+	id         int64
+	start, end int
+	sum        uint32
+}
+
+// head reads what is at the beginning of a block whose first row has an id: its sum, the number of rows, and for each the distance of its id to that before, its length and its sum.
+func (r *recordReader) head(first int64, block []byte) (n int, ok bool) {
+	if len(block) < 5 || block[4] == 0 || block[4] > recordsABlock {
+		return 0, false
+	}
+	n = int(block[4])
+	id, at, end := first, 5, 0
+	for i := range r.entries[:n] {
+		delta, a := binary.Uvarint(block[at:])
+		size, b := binary.Uvarint(block[at+max(a, 0):])
+		if at += a + b; a <= 0 || b <= 0 || at+4 > len(block) || size > uint64(len(block)) {
+			return 0, false
+		}
+		id += int64(delta)
+		r.entries[i] = recordEntry{id, end, end + int(size), binary.LittleEndian.Uint32(block[at:])}
+		at, end = at+4, end+int(size)
+	}
+	for i := range r.entries[:n] {
+		r.entries[i].start += at
+		r.entries[i].end += at
+	}
+	return n, recordSum(first, block[4:at]) == binary.LittleEndian.Uint32(block)
 }
 
 // row reads the values of a row.

@@ -19,9 +19,9 @@ import (
 )
 
 // recordsVersion is raised when the content of files of records changes its meaning; older ones are made anew.
-const recordsVersion = "records2"
+const recordsVersion = "records3"
 
-const recordsMagic = "grense/1"
+const recordsMagic = "grense/2"
 
 // recordsHome is where the files of records of a state of the source lie.
 type recordsHome struct{ dir, stem string }
@@ -254,13 +254,14 @@ type recordsWriter struct {
 	first  []int64
 	sizes  []int64
 	last   int64
-	block  []byte // behind room for its sum
+	head   []byte // of the block, without its sum and the number of rows
+	block  []byte // its rows
 	row    []byte
 	in     int // rows in block
 }
 
 func newRecordsWriter(w *bufio.Writer, properties int, most int64) *recordsWriter {
-	x := &recordsWriter{w: w, most: most, known: make([]map[any]uint64, properties), values: make([][]any, properties), block: make([]byte, 4)}
+	x := &recordsWriter{w: w, most: most, known: make([]map[any]uint64, properties), values: make([][]any, properties)}
 	for i := range x.known {
 		x.known[i] = map[any]uint64{}
 	}
@@ -293,8 +294,8 @@ func (w *recordsWriter) add(id int64, values []any) error {
 			}
 		}
 	}
-	w.block = binary.AppendUvarint(w.block, delta)
-	w.block = binary.AppendUvarint(w.block, uint64(len(w.row)))
+	w.head = binary.AppendUvarint(binary.AppendUvarint(w.head, delta), uint64(len(w.row)))
+	w.head = binary.LittleEndian.AppendUint32(w.head, recordSum(id, w.row))
 	w.block = append(w.block, w.row...)
 	w.last = id
 	w.rows++
@@ -327,11 +328,16 @@ func (w *recordsWriter) flush() error {
 	if w.in == 0 {
 		return nil
 	}
-	binary.LittleEndian.PutUint32(w.block, recordSum(w.first[len(w.first)-1], w.block[4:]))
-	w.sizes = append(w.sizes, int64(len(w.block)))
-	w.done += int64(len(w.block))
-	_, err := w.w.Write(w.block)
-	w.block, w.in = w.block[:4], 0
+	rows := append([]byte{byte(w.in)}, w.head...)
+	head := append(binary.LittleEndian.AppendUint32(nil, recordSum(w.first[len(w.first)-1], rows)), rows...)
+	size := int64(len(head) + len(w.block))
+	w.sizes = append(w.sizes, size)
+	w.done += size
+	_, err := w.w.Write(head)
+	if err == nil {
+		_, err = w.w.Write(w.block)
+	}
+	w.head, w.block, w.in = w.head[:0], w.block[:0], 0
 	if err == nil && w.done > w.most {
 		return errNoRoom
 	}
