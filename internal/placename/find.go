@@ -204,14 +204,15 @@ func (r *reader[H]) empty(n int) {
 
 // recall fills the batch with hits that searches before gave, and reads the others.
 func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
-	source := hitSource{hitCache: r.s.hits, hitTable: hitTable{r.op, r.flags.BeregnVisningsnavn}}
+	form := r.s.forms[r.op]
+	source := hitSource{hitCache: r.s.hits, hitTable: form.table(r.flags.BeregnVisningsnavn)}
 	if p, ok := r.s.store.(store.Packed); ok && p.Packed(r.kind.collection) {
 		source.late = r.s.late()
 	}
 	packed := slices.Grow(r.mixed.Packed[:0], len(rows))[:len(rows)]
 	rest, put := source.cached(rows, packed)
 	r.empty(len(rest))
-	r.mixed = api.MixedHits{Packer: r.s.packers[r.op], Packed: packed, Others: r.kind.list(r.hits)}
+	r.mixed = api.MixedHits{Packer: form.packer, Packed: packed, Others: r.kind.list(r.hits)}
 	if len(rest) == 0 {
 		return ctx.Err()
 	}

@@ -13,11 +13,8 @@ import (
 // hitBytes is how much hits that are cached for further searches may take, together.
 const hitBytes = 32 << 20
 
-// hitTable names hits of one kind.
-type hitTable struct {
-	operation string
-	display   bool // with display names
-}
+// hitTable names hits of one operation, with display names or without.
+type hitTable uint16
 
 // hitKey names a hit of a record in a revision.
 type hitKey struct {
@@ -33,13 +30,25 @@ func newHitCache(bytes int64, g *cache.Group) *hitCache {
 	return cache.New[hitKey, string](cache.Options{Name: "soap_hits", Bytes: bytes, Group: g})
 }
 
-// newPackers makes those of all operations.
-func newPackers() map[string]*api.HitPacker {
-	m := map[string]*api.HitPacker{}
-	for _, o := range api.TheContract().Operations {
-		m[o.Name] = api.NewHitPacker(o.Name)
+// hitForm is how hits of an operation are cached.
+type hitForm struct {
+	packer *api.HitPacker
+	number int // of the operation
+}
+
+func newHitForms() map[string]hitForm {
+	m := map[string]hitForm{}
+	for i, o := range api.TheContract().Operations {
+		m[o.Name] = hitForm{api.NewHitPacker(o.Name), i}
 	}
 	return m
+}
+
+func (f hitForm) table(display bool) hitTable {
+	if display {
+		return hitTable(2*f.number + 1)
+	}
+	return hitTable(2 * f.number)
 }
 
 // hitSource is where hits of one kind are cached; with late, those that were asked for of late.
@@ -77,10 +86,7 @@ func newAskedLately() *askedLately { return &askedLately{seed: maphash.MakeSeed(
 
 // again reports whether a hit was asked for of late, and notes that it is now.
 func (a *askedLately) again(k hitKey) bool {
-	h := maphash.String(a.seed, k.id) ^ maphash.String(a.seed, k.operation)<<1 ^ k.rev
-	if k.display {
-		h = ^h
-	}
+	h := maphash.String(a.seed, k.id) ^ uint64(k.hitTable+1)*0x9E3779B97F4A7C15 ^ k.rev
 	place := &a.hashes[h%uint64(len(a.hashes))]
 	for i := range place {
 		if place[i].Load() == h {

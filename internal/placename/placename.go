@@ -60,10 +60,10 @@ type Service struct {
 	store      store.Store
 	options    Options
 	hits       *hitCache
-	packers    map[string]*api.HitPacker // by operation
-	late       func() *askedLately       // made when it is first asked for
-	candidates int                       // maxCandidates
-	similar    int                       // maxSimilar
+	forms      map[string]hitForm  // by operation
+	late       func() *askedLately // made when it is first asked for
+	candidates int                 // maxCandidates
+	similar    int                 // maxSimilar
 }
 
 var _ api.Searcher = (*Service)(nil)
@@ -73,7 +73,7 @@ func New(st store.Store, o Options) *Service {
 	if st == nil {
 		panic("placename.New: a store is required")
 	}
-	return &Service{store: st, options: o.withDefaults(), hits: newHitCache(hitBytes, o.Caches), packers: newPackers(), late: sync.OnceValue(newAskedLately), candidates: maxCandidates, similar: maxSimilar}
+	return &Service{store: st, options: o.withDefaults(), hits: newHitCache(hitBytes, o.Caches), forms: newHitForms(), late: sync.OnceValue(newAskedLately), candidates: maxCandidates, similar: maxSimilar}
 }
 
 // Search runs the search that r asks for. What the caller did wrong comes back as *api.Refusal, all of it; other errors are
