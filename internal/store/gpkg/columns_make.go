@@ -17,7 +17,7 @@ type columns struct {
 	asked  map[string]int            // under typeAhead.mu: for what is not at hand
 	never  map[string]bool           // the same: what does not fit, or cannot be made
 	wanted map[string]*recordsWanted // the same: of layers whose records are not at hand
-	names  map[string]int            // the same: how often names were asked for whose table is not at hand
+	names  map[string]int            // the same: how often tables of names or of an order were wanted that are not at hand
 	limits columnLimits
 }
 

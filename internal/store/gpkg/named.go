@@ -207,14 +207,7 @@ func (r *revision) named(l *layer, part namedPart) *namedTable {
 	if l.Count < typeAheadFrom || r.columns.tables.Limit() == 0 {
 		return nil
 	}
-	r.typeAhead.mu.Lock()
-	if r.columns.names == nil {
-		r.columns.names = map[string]int{}
-	}
-	r.columns.names[name]++
-	few := r.columns.names[name] < namedFrom && !r.columns.limits.wait
-	r.typeAhead.mu.Unlock()
-	if few || !r.makeTable(name, func() error { return r.makeNamed(part, key) }) || !r.columns.limits.wait {
+	if !r.often(name, namedFrom) || !r.makeTable(name, func() error { return r.makeNamed(part, key) }) || !r.columns.limits.wait {
 		return nil
 	}
 	v, _ := r.columns.tables.Get(key)
