@@ -51,6 +51,7 @@ type Store struct {
 	options Options
 	caches  *caches
 	current atomic.Pointer[revision]
+	marks   atomic.Pointer[marking] // that was asked for last
 	reload  sync.Mutex
 	away    atomic.Bool // the database could not be reached at the last look
 	wake    chan struct{}

@@ -2,9 +2,9 @@ package postgis
 
 import (
 	"context"
+	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/store"
@@ -30,11 +30,49 @@ func (l *layer) state() string { return stateOf([]*layer{l}) }
 // stateOf is layer.state of several.
 func stateOf(layers []*layer) string {
 	b := []byte("(SELECT CASE WHEN pg_is_in_recovery()")
-	for _, l := range layers {
+	parents := []byte(" OR EXISTS (SELECT FROM pg_inherits WHERE inhparent IN (")
+	for i, l := range layers {
+		if i > 0 {
+			parents = append(parents, ", "...)
+		}
 		table := "'" + escapeQuotes(l.source.Table) + "'"
-		b = append(b, " OR row_security_active("+table+") OR EXISTS (SELECT FROM pg_inherits WHERE inhparent = "+table+"::regclass)"...)
+		b = append(b, " OR row_security_active("+table+")"...)
+		parents = append(parents, "to_regclass("+table+")"...) // when it is asked: a prepared statement outlives the table of a name
 	}
-	return string(b) + " OR to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN '' ELSE txid_current_snapshot()::text || '/' || pg_postmaster_start_time()::text END)"
+	return string(b) + string(parents) + ")) OR to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN '' ELSE txid_current_snapshot()::text || '/' || pg_postmaster_start_time()::text END)"
+}
+
+// marking is the statement that names the state of some collections of a revision.
+type marking struct {
+	of          *revision
+	collections []string
+	layer       *layer // one of them
+	sql         string // "": their state cannot be told
+}
+
+// marking returns the statement for collections, which is kept for the next who asks for the same: nearly all ask for all that is served.
+func (s *Store) marking(collections []string) (*marking, error) {
+	now := s.current.Load()
+	if m := s.marks.Load(); m != nil && m.of == now && slices.Equal(m.collections, collections) {
+		return m, nil
+	}
+	m := &marking{of: now, collections: slices.Clone(collections)}
+	layers := make([]*layer, len(collections))
+	for i, id := range collections {
+		l, err := now.layer(id)
+		if err != nil {
+			return nil, err
+		}
+		if layers[i] = l; !l.plain {
+			layers = nil
+			break
+		}
+	}
+	if len(layers) > 0 {
+		m.layer, m.sql = layers[0], "SELECT "+stateOf(layers)
+	}
+	s.marks.Store(m)
+	return m, nil
 }
 
 // Mark names the state of the rows of tables or materialised views in one round trip; what views show cannot be told.
@@ -43,18 +81,20 @@ func (s *Store) Mark(ctx context.Context, collections ...string) (mark string, e
 		return "", err
 	}
 	defer s.leave()
-	now := s.current.Load()
-	layers := make([]*layer, len(collections))
-	for i, id := range collections {
-		if layers[i], err = now.layer(id); err != nil || !layers[i].plain {
-			return "", err
+	m, err := s.marking(collections)
+	if err != nil || m.sql == "" {
+		return "", err
+	}
+	err = s.ask(ctx, m.layer, func(c *pgxpool.Conn) error {
+		rows, end, err := query(ctx, c, m.sql, nil)
+		if err != nil {
+			return err
 		}
-	}
-	if len(layers) == 0 {
-		return "", nil
-	}
-	err = s.ask(ctx, layers[0], func(c *pgxpool.Conn) error {
-		return c.QueryRow(ctx, "SELECT "+stateOf(layers), pgx.QueryExecModeSimpleProtocol).Scan(&mark)
+		defer end()
+		for rows.Next() {
+			mark = string(rows.RawValues()[0])
+		}
+		return rows.Err()
 	})
 	return mark, err
 }

@@ -2,8 +2,11 @@ package postgis_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -80,6 +83,44 @@ func TestTotalsFollowEveryTransaction(t *testing.T) {
 	matched(8)
 	run(t, url, "TRUNCATE punkt; INSERT INTO punkt VALUES (1), (2), (3), (4), (5), (6)")
 	matched(6)
+}
+
+// TestTheStateOfManyTablesIsAskedInFewBytes: what is asked with each answer that is kept is prepared, and tells a change all the same, also of a table that has another's name.
+func TestTheStateOfManyTablesIsAskedInFewBytes(t *testing.T) {
+	t.Parallel()
+	var create, drop strings.Builder
+	var names []string
+	for i := range 20 {
+		fmt.Fprintf(&create, "CREATE TABLE punkt%d (id INT PRIMARY KEY); ", i)
+		fmt.Fprintf(&drop, "DROP TABLE punkt%d; ", i)
+		names = append(names, fmt.Sprintf("punkt%d", i))
+	}
+	url := base(t, create.String())
+	w := storetest.NewWire(t, url)
+	s := openStore(t, w.Address, postgis.Options{Poll: time.Hour})
+	mark := func() string {
+		t.Helper()
+		m, err := s.Mark(t.Context(), names...)
+		if err != nil || m == "" {
+			t.Fatalf("%q, %v", m, err)
+		}
+		return m
+	}
+	first := mark()
+	before, trips := w.Asked(), w.Trips()
+	mark()
+	if n := w.Asked() - before; n > 200 || w.Trips() != trips+1 {
+		t.Errorf("%d bytes in %d round trips ask for the state of 20 tables", n, w.Trips()-trips)
+	}
+	run(t, url, "INSERT INTO punkt7 VALUES (1)")
+	second := mark()
+	run(t, url, drop.String()+create.String()+"CREATE TABLE arving () INHERITS (punkt3)")
+	if first == second {
+		t.Error("a row more is the same state")
+	}
+	if m, err := s.Mark(t.Context(), names...); err != nil || m != "" {
+		t.Errorf("%q, %v of a new table whose rows may be in others", m, err)
+	}
 }
 
 // TestTotalsUnderPoliciesAreCounted: what a policy hides depends on more than the rows.

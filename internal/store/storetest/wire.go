@@ -15,6 +15,7 @@ type Wire struct {
 	Address string // of the database through the wire
 	trips   atomic.Int64
 	bytes   atomic.Int64
+	asked   atomic.Int64
 }
 
 // Trips is how many round trips there were.
@@ -22,6 +23,9 @@ func (w *Wire) Trips() int { return int(w.trips.Load()) }
 
 // Bytes is how many bytes the database sent.
 func (w *Wire) Bytes() int { return int(w.bytes.Load()) }
+
+// Asked is how many bytes the database was sent.
+func (w *Wire) Asked() int { return int(w.asked.Load()) }
 
 // NewWire listens until the test ends.
 func NewWire(t testing.TB, address string) *Wire {
@@ -67,6 +71,7 @@ func (w *Wire) carry(client net.Conn, address string) {
 		buf := make([]byte, 64<<10)
 		for {
 			n, err := client.Read(buf)
+			w.asked.Add(int64(n))
 			if n > 0 && idle.Swap(false) && buf[0] != 'X' { // Terminate has no answer
 				w.trips.Add(1)
 			}
