@@ -67,8 +67,9 @@ func (t *records) size() int { return t.bytes }
 
 // at is where an id was asked for.
 type recordAt struct {
-	id int64
-	at int
+	id    int64
+	at    int
+	block int // that it is in, if it is there; -1: none
 }
 
 // read fills b with the values of the first n of rows: of the properties whose numbers are asked for. missing tells that the next one does not exist, or not in the revision
@@ -83,7 +84,7 @@ func (t *records) read(b *batch, asked []int, rev uint64, rows []store.Row) (n i
 			rows, missing = rows[:i], true
 			break
 		}
-		b.order = append(b.order, recordAt{id, i})
+		b.order = append(b.order, recordAt{id: id, at: i})
 	}
 	byID := func(x, y recordAt) int { return cmp.Compare(x.id, y.id) }
 	if !slices.IsSortedFunc(b.order, byID) {
@@ -131,19 +132,18 @@ func (t *records) fill(b *batch, asked []int, n int) (least int, ok bool) {
 		r.to[p], r.last = i, max(r.last, p)
 	}
 	r.width, r.wanted = len(asked), len(asked) > 0
+	b.touched = t.find(b.order)
 	least = n
-	for i, near := 0, 0; i < len(b.order); {
-		from := t.block(b.order[i].id, near)
+	for i := 0; i < len(b.order); {
+		from := b.order[i].block
 		if from < 0 {
 			least = min(least, b.order[i].at)
 			i++
 			continue
 		}
-		near = from
 		to, end := from+1, i+1 // blocks and what is asked of them
 		for ; end < len(b.order); end++ {
-			k := t.block(b.order[end].id, near)
-			near = k
+			k := b.order[end].block
 			if k > to+recordsApart || k >= to && t.starts[k+1]-t.starts[from] > recordsRead {
 				break
 			}
@@ -156,6 +156,22 @@ func (t *records) fill(b *batch, asked []int, n int) (least int, ok bool) {
 		least, i = min(least, gone), end
 	}
 	return least, true
+}
+
+// find finds the block of each of what is asked for, in order. The heads of all are touched meanwhile: the processor fetches them at the same time, and not each when it is read.
+func (t *records) find(order []recordAt) (touched byte) {
+	near := 0
+	for i := range order {
+		k := t.block(order[i].id, near)
+		order[i].block = k
+		if k < 0 {
+			continue
+		}
+		if near = k; t.mapped != nil {
+			touched ^= t.mapped[t.starts[k]] ^ t.mapped[min(t.starts[k]+64, t.starts[k+1]-1)]
+		}
+	}
+	return touched
 }
 
 // block is the last one that begins with an id or before it, which is not before from; -1 where there is none. It takes the less time the nearer it is.
