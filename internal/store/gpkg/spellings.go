@@ -146,8 +146,12 @@ func (t *spellings) add(s textSet, e cql2.Expr) {
 
 // each calls fn with the texts for which a condition holds that isSpelled takes, each once, until it returns false.
 func (t *spellings) each(e cql2.Expr, fn func(i int) bool) {
-	if like, ok := only(e).(cql2.Like); ok {
-		t.like(like, fn)
+	switch e := only(e).(type) {
+	case cql2.Like:
+		t.like(e, fn)
+		return
+	case cql2.Or:
+		t.some(e, fn)
 		return
 	}
 	for j, left := range t.find(e) {
@@ -155,6 +159,23 @@ func (t *spellings) each(e cql2.Expr, fn func(i int) bool) {
 			if i := j<<6 + bits.TrailingZeros64(left); i >= len(t.ends) || !fn(i) { // a set that was turned has more than there are
 				return
 			}
+		}
+	}
+}
+
+// some is each, of a condition that holds where one of some holds: what comes after the last call is not looked for.
+func (t *spellings) some(e cql2.Or, fn func(i int) bool) {
+	seen, more := make(textSet, len(t.ends)/64+1), true
+	for _, x := range e {
+		t.each(x, func(i int) bool {
+			if !seen.has(i) {
+				seen.add(i)
+				more = fn(i)
+			}
+			return more
+		})
+		if !more {
+			return
 		}
 	}
 }

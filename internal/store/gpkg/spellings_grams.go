@@ -118,28 +118,29 @@ func (g *grams) exact(s string) bool {
 	return true
 }
 
-// gramList is the texts of a gram that are still to be read.
+// gramList is the texts of a gram, which are read one after the other.
 type gramList struct {
-	left []byte
-	text int // the last that was read; -1: none
+	texts []byte // as in grams
+	at    int    // of what is still to be read
+	text  int    // the last that was read; -1: none
 }
 
 // lists are the texts of the grams from one to another, without that.
 func (g *grams) lists(from, to uint32) (lists []gramList) {
 	at, _ := slices.BinarySearch(g.grams, from)
 	for ; at < len(g.grams) && g.grams[at] < to; at++ {
-		lists = append(lists, gramList{g.texts[g.start[at]:g.start[at+1]], -1})
+		lists = append(lists, gramList{g.texts[g.start[at]:g.start[at+1]], 0, -1})
 	}
 	return lists
 }
 
 // next reads the next text; false where there is none.
 func (l *gramList) next() bool {
-	for i, shift := 0, 0; i < len(l.left); i, shift = i+1, shift+7 {
-		b := l.left[i]
+	for i, shift := l.at, 0; i < len(l.texts); i, shift = i+1, shift+7 {
+		b := l.texts[i]
 		l.text += int(b&0x7f) << shift
 		if b < 0x80 {
-			l.left = l.left[i+1:]
+			l.at = i + 1
 			return true
 		}
 	}
@@ -174,7 +175,7 @@ func (g *grams) plan(p spelledPattern) (plan gramPlan, ok bool) {
 	}
 	plan.exact = p.part && len(p.Longest) <= 3 && g.exact(p.Longest)
 	if ok { // the two shortest
-		slices.SortFunc(plan.lists, func(a, b gramList) int { return len(a.left) - len(b.left) })
+		slices.SortFunc(plan.lists, func(a, b gramList) int { return len(a.texts) - len(b.texts) })
 		plan.lists = plan.lists[:min(len(plan.lists), 2)]
 	} else if len(p.Longest) == 2 {
 		ok, plan.any = true, true
