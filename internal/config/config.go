@@ -178,7 +178,7 @@ type Limits struct {
 	Query       time.Duration `yaml:"query_timeout"` // Of the questions of one request to the store. Defaults to 10s.
 	Count       time.Duration `yaml:"count_timeout"` // Of a request that asks for the number alone (resulttype=hits), where it is more than Query. Defaults to 1m.
 	ViewTimeout time.Duration `yaml:"view_timeout"`  // For reading a view through when a file is opened for the first time. Defaults to 30s; one that takes longer is not served.
-	TypeAhead   Size          `yaml:"type_ahead"`    // Memory for beginnings of names, which q is answered from, and for texts that CASEI patterns, and parts of names over SOAP, are looked for in; values of columns without an index take half as much besides, within the memory of caches. Defaults to 96MiB, for a million names. May be 0.
+	TypeAhead   Size          `yaml:"type_ahead"`    // Memory for beginnings of names, which q is answered from, and for texts that CASEI patterns, and parts of names over SOAP, are looked for in; values of columns without an index, and whole names and their beginnings over SOAP, take half as much besides, within the memory of caches. Defaults to 96MiB, for a million names. May be 0.
 
 	Concurrent int           `yaml:"concurrent"` // Questions to the store at once, of those that cost little; the dear ones have fewer places. Defaults to 32.
 	Queue      time.Duration `yaml:"queue_wait"` // How long a request waits for its turns and for connections, in all, before 503. Defaults to 2s.
