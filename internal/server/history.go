@@ -237,7 +237,7 @@ func (s *Server) code(c *call) (*answer, error) {
 		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: asGeoJSON.Media, Title: last.Name, Href: c.base() + "/collections/" + coll.ID + "/items/" + pathEscape(code)})
 	}
 	title := capital(c.text("code.title", scheme.ID, code))
-	return &answer{JSON: doc, Links: doc.Links, Fleeting: true, Page: &page{Name: "code", Title: title, Crumbs: c.crumbs(""), Data: c.codeView(doc)}}, nil
+	return &answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page{Name: "code", Title: title, Crumbs: c.crumbs(""), Data: c.codeView(doc)}}, nil
 }
 
 // spans tells in words when versions held.

@@ -327,4 +327,5 @@ type answer struct {
 	Links []ogcapi.Link     // repeated in the header Link
 
 	Fleeting bool // made without something that was out of reach, or one of endlessly many: not to be cached
+	Endless  bool // one of endlessly many: cached from the second time on that it is asked for, and compressed quickly
 }

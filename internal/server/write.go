@@ -6,10 +6,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -37,11 +39,14 @@ type body struct {
 	etag      string // strong, for the plain form; the compressed form adds -gzip
 }
 
-func newBody(plain []byte) *body {
+func newBody(plain []byte) *body { return newBodyAt(plain, gzip.BestCompression) }
+
+// newBodyAt is newBody with a level of compression.
+func newBodyAt(plain []byte, level int) *body {
 	sum := sha256.Sum256(plain)
 	b := &body{plain: plain, etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
 	if len(plain) >= smallest {
-		if gz := compress(nil, plain, gzip.BestCompression); len(gz) < len(plain) {
+		if gz := compress(nil, plain, level); len(gz) < len(plain) {
 			b.gz = gz
 		}
 	}
@@ -182,8 +187,12 @@ func (c *call) document(w http.ResponseWriter) error {
 		if err != nil {
 			return err
 		}
-		d = c.newDoc(plain, a.Links, vary, cached)
-		if !a.Fleeting {
+		level := gzip.BestCompression
+		if a.Endless && c.rep.F != asHTML.F {
+			level = gzip.BestSpeed
+		}
+		d = c.newDoc(newBodyAt(plain, level), a.Links, vary, cached)
+		if !a.Fleeting && (!a.Endless || c.s.endless.again(key)) {
 			c.s.docs.Put(key, d, d.size())
 		}
 	}
@@ -192,8 +201,8 @@ func (c *call) document(w http.ResponseWriter) error {
 	return nil
 }
 
-func (c *call) newDoc(plain []byte, links []ogcapi.Link, vary, cached string) *doc {
-	d := &doc{body: newBody(plain)}
+func (c *call) newDoc(b *body, links []ogcapi.Link, vary, cached string) *doc {
+	d := &doc{body: b}
 	d.header.add("Content-Type", c.rep.contentType())
 	d.header.add("Content-Language", languageTag(c.lang))
 	d.header.add("Vary", vary)
@@ -328,6 +337,15 @@ type doc struct {
 type docCache = cache.Cache[docKey, *doc]
 
 const docBytes = 64 << 20
+
+// documentsAsked are hashes of which documents of endlessly many were asked for of late, by their last bits. It is safe for concurrent use.
+type documentsAsked struct {
+	seed maphash.Seed
+	late [1 << 12]atomic.Uint64
+}
+
+// again reports whether the same was asked for of late, and notes that it is now.
+func (a *documentsAsked) again(k docKey) bool { return again(a.late[:], maphash.Comparable(a.seed, k)) }
 
 func (d *doc) size() int64 {
 	n := len(d.body.plain) + len(d.body.gz) + 512
