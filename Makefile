@@ -96,7 +96,15 @@ postgres:
 	  echo "installing pgbouncer for the tests"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq pgbouncer >/dev/null; fi; \
 	  { $(BOUNCER_FOUND); } || { echo "the tests need PgBouncer: install pgbouncer"; exit 1; }
 
-bench: build postgres ## benchmarks, then server CPU per request against a bare handler (bin/bench.md)
+.PHONY: nginx
+# What sends bytes from files at the least cost, beside the bare handler. Installed on Debian as root; GRENSE_TEST_INSTALL=0 forbids that.
+NGINX_FOUND := command -v nginx >/dev/null
+nginx:
+	@if ! { $(NGINX_FOUND); } && [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing nginx for the benchmark"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nginx-light >/dev/null; fi; \
+	  { $(NGINX_FOUND); } || echo "NOTE: there is no nginx; the column of it stays empty"
+
+bench: build postgres nginx ## benchmarks, then server CPU per request against a bare handler (bin/bench.md)
 	go test -run '^$$' -bench . -benchmem ./...
 	@cd internal/locate/testdata/tzf && go test -run '^$$' -bench . -cpu 1 . || echo "NOTE: the point index was not held against tzf, whose module did not come"
 	@rm -f bin/bench.md

@@ -352,7 +352,7 @@ func (s *serving) searchTable(t *testing.T, kinds []kindOfSearch, admin string, 
 			answers = append(answers, recorded{Path: "/" + strconv.Itoa(i), Header: http.Header{"Content-Type": {"text/xml; charset=utf-8"}}, Body: b})
 		}
 		s.settle(t, func(i int) { c.ask(t, k.bodies[i%len(k.bodies)]) })
-		bare := startBare(t, answers) // which is asked just as Grense is, one request after the other
+		bare := startBare(t, answers, "") // which is asked just as Grense is, one request after the other
 		bareClient := &soapClient{s: s}
 		at := 0
 		var rounds, databases, bareRounds []float64

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/demo"
 	"grense/internal/register"
@@ -56,12 +57,17 @@ func TestBenchTablePostGIS(t *testing.T) {
 	past := versions.Database(t)
 	writeTwoVersions(t, past)
 	compareTimes(t, &table, serve(t, keepsNone, reader(t, past)), past)
+	if source := sharedPath(t, "data", communesFile); exists(source) {
+		firstBytes(t, &table, source)
+	}
+	both, base := serve(t, nil, path), serve(t, nil, address)
+	againPostGIS(t, &table, base, admin)
 	fmt.Fprintf(&table, "\nBoth stores with the same data: the demo, and a register of %d invented places. The database is another process; its CPU comes on top.\n\n", benchPlaces)
 	fmt.Fprint(&table, "| Request | GeoPackage µs | PostGIS µs | Ratio | Database µs |\n|---|---:|---:|---:|---:|\n")
 	name := func(rng *rand.Rand) string {
 		return url.QueryEscape([]string{"stor", "bjor", "tverr", "lang", "midt", "ytre"}[rng.IntN(6)] + string(rune('a'+rng.IntN(26))))
 	}
-	against(t, &table, serve(t, nil, path), serve(t, nil, address), admin, []question{
+	against(t, &table, both, base, admin, []question{
 		{name: "One municipality", path: "/collections/kommuner/items/0301"},
 		{name: "10 municipalities", path: "/collections/kommuner/items?limit=10"},
 		{name: "10 municipalities, page 6", path: "/collections/kommuner/items?limit=10&offset=50"},
@@ -75,6 +81,63 @@ func TestBenchTablePostGIS(t *testing.T) {
 			return "/collections/stedsnavn/items?limit=10&filter=" + url.QueryEscape("CASEI(stedsnavn) LIKE CASEI('") + name(rng) + "%25%27)"
 		}},
 	})
+}
+
+// againPostGIS adds a row for each kind of question that is asked again on unchanged data: the server beside the bare handler, which may cost a round trip to the database more.
+func againPostGIS(t *testing.T, table io.Writer, base *serving, admin string) {
+	t.Helper()
+	trip, database := roundTrip(t, base, admin)
+	fmt.Fprintf(table, "\nPostGIS, asked again on unchanged data: the server alone, whose bar is that of a file and a round trip to the database, SELECT 1 over a pool. That costs a process that does nothing else\n"+
+		"%.1f µs, and the database %.1f.\n\n| Request, again | Bytes sent | PostGIS µs | Bare µs | Ratio | Bar | Database µs |\n|---|---:|---:|---:|---:|---|---:|\n", trip, database)
+	record(t, base, warmTile)
+	for _, q := range demoQuestions(t, base) {
+		most := bars[q.kind].again
+		if !q.asked() || q.next != nil || most.times == 0 {
+			continue
+		}
+		most.trip = trip
+		for range 3 {
+			record(t, base, q.path)
+		}
+		answer := record(t, base, q.path)
+		server, bare := &measured{addr: base.addr, pid: base.cmd.Process.Pid, key: base.key}, startBare(t, []recorded{answer}, "")
+		rng := rand.New(rand.NewPCG(1, 1))
+		server.calibrate(t, q, rng)
+		bare.calibrate(t, q, rng)
+		var asked []float64
+		ours, theirs := rounds(func() float64 {
+			before := databaseCPU(t, admin)
+			took := server.round(t, q, rng)
+			asked = append(asked, float64(databaseCPU(t, admin)-before)/float64(server.n)/1000)
+			return took
+		}, func() float64 { return bare.round(t, q, rng) })
+		bare.stop()
+		a, b := median(ours), median(theirs)
+		name := strings.TrimPrefix(q.name, "Demo: ")
+		fmt.Fprintf(table, "| %s | %d | %s | %s | %.1f | %s | %s |\n", name, len(answer.Body), spread(ours), spread(theirs), a/b, most.told(t, "PostGIS, "+name+", again", a, b), spread(asked))
+		t.Logf("PostGIS, %s, again: %.1f µs, bare %.1f µs, %.1f µs in the database", name, a, b, median(asked))
+	}
+}
+
+// roundTrip is what a round trip to the database costs in microseconds of CPU: a process that does nothing else but write an answer, and the database.
+func roundTrip(t *testing.T, base *serving, admin string) (process, database float64) {
+	t.Helper()
+	q := question{path: "/collections/kommuner/items/0301"}
+	answers := []recorded{record(t, base, q.path)}
+	bare, asks := startBare(t, answers, ""), startBare(t, answers, strings.Replace(admin, "?", "?application_name=grense&", 1))
+	defer bare.stop()
+	defer asks.stop()
+	rng := rand.New(rand.NewPCG(1, 1))
+	bare.calibrate(t, q, rng)
+	asks.calibrate(t, q, rng)
+	var spent []float64
+	without, with := rounds(func() float64 { return bare.round(t, q, rng) }, func() float64 {
+		before := databaseCPU(t, admin)
+		took := asks.round(t, q, rng)
+		spent = append(spent, float64(databaseCPU(t, admin)-before)/float64(asks.n)/1000)
+		return took
+	})
+	return median(with) - median(without), median(spent)
 }
 
 // bothStores writes the same data into a GeoPackage and a database, which a role that may only read serves. Admin is the address of a superuser.
@@ -104,6 +167,19 @@ func bothStores(t *testing.T) (path, address, admin string) {
 		}
 	}
 	return path, reader(t, admin), admin
+}
+
+// roundTrips returns a function that asks a database for nothing and waits for the answer.
+func roundTrips(t *testing.T, address string) func(context.Context) error {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(ctx context.Context) error {
+		var one int
+		return pool.QueryRow(ctx, "SELECT 1", pgx.QueryExecModeSimpleProtocol).Scan(&one)
+	}
 }
 
 // reader is the address for a role that may only read; admin is that of a superuser.
@@ -154,6 +230,9 @@ func against(t *testing.T, table io.Writer, file, base *serving, admin string, q
 	a := &measured{addr: file.addr, pid: file.cmd.Process.Pid, key: file.key}
 	b := &measured{addr: base.addr, pid: base.cmd.Process.Pid, key: base.key}
 	for _, q := range questions {
+		if !q.asked() {
+			continue
+		}
 		record(t, file, q.paths(rng, 1)[0]) // tells when the answer is no page
 		record(t, base, q.paths(rng, 1)[0])
 		a.calibrate(t, q, rng)

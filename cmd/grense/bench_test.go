@@ -1,77 +1,46 @@
 package main_test
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
-	"context"
-	"encoding/gob"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
 
-const (
-	benchRounds  = 7                      // of each server for each request, interleaved
-	benchConns   = 4                      // keep-alive connections that ask at once
-	benchRoundIs = 300 * time.Millisecond // CPU that a round is to take
-	benchSample  = 200                    // answers of a changing request that the bare handler repeats
-)
-
-// question is a request that is measured. Paths are made anew for each request where next is not nil.
-type question struct {
-	name string
-	path string
-	next func(*rand.Rand) string
-}
-
-// asked reports whether GRENSE_BENCH_ONLY, a part of names, leaves the question in.
-func (q question) asked() bool { return strings.Contains(q.name, os.Getenv("GRENSE_BENCH_ONLY")) }
-
-func (q question) paths(rng *rand.Rand, n int) []string {
-	out := make([]string, n)
-	for i := range out {
-		if out[i] = q.path; q.next != nil {
-			out[i] = q.next(rng)
-		}
-	}
-	return out
-}
-
 func demoQuestions(t *testing.T, s *serving) []question {
 	t.Helper()
 	return []question{
-		{name: "Demo: landing page, JSON", path: "/"},
-		{name: "Demo: landing page, HTML", path: "/?f=html"},
-		{name: "Demo: one municipality", path: "/collections/kommuner/items/0301"},
-		{name: "Demo: 10 municipalities", path: "/collections/kommuner/items?limit=10"},
-		{name: "Demo: 100 municipalities", path: "/collections/kommuner/items?limit=100"},
-		{name: "Demo: 100 municipalities, HTML", path: "/collections/kommuner/items?f=html&limit=100"},
+		{name: "Demo: landing page, JSON", kind: "landing", path: "/"},
+		{name: "Demo: landing page, HTML", kind: "landing", path: "/?f=html"},
+		{name: "Demo: one municipality", kind: "item", path: "/collections/kommuner/items/0301"},
+		{name: "Demo: 10 municipalities", kind: "page of 10", path: "/collections/kommuner/items?limit=10"},
+		{name: "Demo: 100 municipalities", kind: "page of 100", path: "/collections/kommuner/items?limit=100"},
+		{name: "Demo: 100 municipalities, HTML", kind: "HTML page of 100", path: "/collections/kommuner/items?f=html&limit=100"},
 		{name: "Demo: 100 municipalities, HTML, never asked", next: freshPage},
-		{name: "Demo: one municipality, HTML", path: "/collections/kommuner/items/0301?f=html"},
+		{name: "Demo: one municipality, HTML", kind: "HTML page", path: "/collections/kommuner/items/0301?f=html"},
 		{name: "Demo: one municipality, HTML, never asked", next: freshItem(t, s)},
-		{name: "Demo: a fresh box, at most 10", next: freshBox("kommuner")},
+		{name: "Demo: a fresh box, at most 10", kind: "box", next: freshBox("kommuner")},
 		{name: "Demo: the divisions at a fresh point on land", next: freshPoint(10, 60.5, 1)},
 		{name: "Demo: the divisions at a fresh point out at sea", next: freshPoint(4, 61, 0.3)},
 		{name: "Demo: the divisions at a point that is asked again", path: "/lookup?lon=10.75&lat=59.91"},
-		{name: "Demo: a warm tile, level 3", path: warmTile},
-		{name: "Demo: a warm tile, level 8", path: "/collections/kommuner/tiles/WebMercatorQuad/8/74/135"},
+		{name: "Demo: a collection, JSON", kind: "collection", path: "/collections/kommuner"},
+		{name: "Demo: a collection, HTML", kind: "collection", path: "/collections/kommuner?f=html"},
+		{name: "Demo: what a code stood for", kind: "codes", path: "/codes/kommune/0301"},
+		{name: "Demo: a code list, JSON", kind: "codes", path: "/codelists/navneobjekttype"},
+		{name: "Demo: a code list, CSV", kind: "codes", path: "/codelists/navneobjekttype?f=csv"},
+		{name: "Demo: a warm tile, level 3", kind: "tile", path: warmTile},
+		{name: "Demo: a warm tile, level 8", kind: "tile", path: "/collections/kommuner/tiles/WebMercatorQuad/8/74/135"},
 	}
 }
 
@@ -135,9 +104,10 @@ func TestBenchTable(t *testing.T) {
 		t.Skip(table.String())
 	}
 	fmt.Fprintf(&table, "Server CPU per request in microseconds (user and system), median of %d interleaved rounds of about %v CPU, lowest and highest in brackets; %d keep-alive connections\n"+
-		"over loopback, gzip accepted, key checked, log on. Bare: a process that writes the same bytes, compressed before. %s, %s/%s, %d CPUs.\n\n",
+		"over loopback, gzip accepted, key checked, log on. Bare: a process that writes the same bytes, compressed before. nginx: one worker that sends them from files, access log on. Bar: how many times\n"+
+		"the bare handler a request may cost, or so much more where that is more, and whether it does. %s, %s/%s, %d CPUs.\n\n",
 		benchRounds, benchRoundIs, benchConns, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	fmt.Fprint(&table, "| Request | Bytes sent | Uncompressed | Grense µs | Bare µs | Ratio |\n|---|---:|---:|---:|---:|---:|\n")
+	fmt.Fprint(&table, "| Request | Bytes sent | Uncompressed | Grense µs | Bare µs | nginx µs | Ratio | Bar |\n|---|---:|---:|---:|---:|---:|---:|---|\n")
 
 	s, first := serve(t, []string{tellsMetrics}), serve(t, keepsNone)
 	record(t, s, warmTile)
@@ -153,6 +123,9 @@ func TestBenchTable(t *testing.T) {
 			fmt.Fprintf(&table, "\n%s were not measured: there is no %s.\n", x.what, filepath.Base(source))
 		}
 	}
+	if source := sharedPath(t, "data", communesFile); exists(source) && strings.Contains("Growth", os.Getenv("GRENSE_BENCH_SOURCE")) {
+		growth(t, &table, source)
+	}
 	past := filepath.Join(t.TempDir(), "places.gpkg")
 	writeTwoVersions(t, past)
 	compareTimes(t, &table, serve(t, keepsNone, past), "") // a kept answer costs the same whatever it is of
@@ -165,8 +138,10 @@ var benchSources = []struct {
 }{
 	{"The official counties", "norway/kartverket-fylker-25833.gpkg", countyQuestions},
 	{"Tiles of 20 KB and more", "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg", tileQuestions},
-	{"Filters", "france/france-communes-2018.geojsonl.gz", communeQuestions},
+	{"Filters", communesFile, communeQuestions},
 }
+
+const communesFile = "france/france-communes-2018.geojsonl.gz"
 
 func countyQuestions(t *testing.T, s *serving) []question {
 	t.Helper()
@@ -204,9 +179,9 @@ func tileQuestions(t *testing.T, s *serving) []question {
 		}
 	}
 	return []question{
-		{name: "357 municipalities: a warm tile, level 4", path: set + "/4/4/8"},
-		{name: "357 municipalities: a warm tile, level 5", path: set + "/5/9/16"},
-		{name: "357 municipalities: a warm tile, level 6", path: set + "/6/18/33"},
+		{name: "357 municipalities: a warm tile, level 4", kind: "tile", path: set + "/4/4/8"},
+		{name: "357 municipalities: a warm tile, level 5", kind: "tile", path: set + "/5/9/16"},
+		{name: "357 municipalities: a warm tile, level 6", kind: "tile", path: set + "/6/18/33"},
 	}
 }
 
@@ -230,20 +205,20 @@ func communeQuestions(t *testing.T, s *serving) []question {
 		return []rune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")[rng.IntN(52)]
 	}
 	return []question{
-		{name: "35,357 communes: 10", path: "/collections/france-communes-2018/items?limit=10"},
-		{name: "35,357 communes: a fresh name", next: func(rng *rand.Rand) string {
+		{name: "35,357 communes: 10", kind: "page of 10", path: "/collections/france-communes-2018/items?limit=10"},
+		{name: "35,357 communes: a fresh name", kind: "name", next: func(rng *rand.Rand) string {
 			return "/collections/france-communes-2018/items?limit=10&nom=" + url.QueryEscape(names[rng.IntN(len(names))])
 		}},
 		{name: "35,357 communes: a fresh beginning of names", next: func(rng *rand.Rand) string {
 			name := []rune(strings.ReplaceAll(names[rng.IntN(len(names))], "'", "''"))
 			return filter("nom LIKE '" + string(name[:min(len(name), 5)]) + "%'")
 		}},
-		{name: "35,357 communes: a fresh box, at most 10", next: func(rng *rand.Rand) string {
+		{name: "35,357 communes: a fresh box, at most 10", kind: "box", next: func(rng *rand.Rand) string {
 			x, y := 7*rng.Float64(), 43.5+6*rng.Float64()
 			return fmt.Sprintf("/collections/france-communes-2018/items?limit=10&bbox=%.6f,%.6f,%.6f,%.6f", x, y, x+0.05+0.1*rng.Float64(), y+0.05+0.1*rng.Float64())
 		}},
-		{name: "35,357 communes: one commune", path: fmt.Sprint("/collections/france-communes-2018/items/", id)},
-		{name: "35,357 communes: S_INTERSECTS with a fresh point", next: func(rng *rand.Rand) string {
+		{name: "35,357 communes: one commune", kind: "item", path: fmt.Sprint("/collections/france-communes-2018/items/", id)},
+		{name: "35,357 communes: S_INTERSECTS with a fresh point", kind: "point", next: func(rng *rand.Rand) string {
 			return filter(fmt.Sprintf("S_INTERSECTS(geometry,POINT(%.4f %.4f))", -1+8*rng.Float64(), 43.5+6*rng.Float64()))
 		}},
 		{name: "35,357 communes: S_INTERSECTS with a fresh polygon of 200 corners, a department large", next: func(rng *rand.Rand) string {
@@ -323,17 +298,19 @@ func compare(t *testing.T, table io.Writer, s, first *serving, questions []quest
 	for _, q := range questions {
 		switch {
 		case !q.asked():
-		case q.next == nil && strings.Contains(q.path, "/items"):
-			compareOne(t, table, first, q)
+		case q.next != nil:
+			compareOne(t, table, s, q, bars[q.kind].first)
+		case strings.Contains(q.path, "/items"):
+			compareOne(t, table, first, q, bars[q.kind].first)
 			q.name += ", again"
 			fallthrough
 		default:
-			compareOne(t, table, s, q)
+			compareOne(t, table, s, q, bars[q.kind].again)
 		}
 	}
 }
 
-func compareOne(t *testing.T, table io.Writer, s *serving, q question) {
+func compareOne(t *testing.T, table io.Writer, s *serving, q question, most bar) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, uint64(len(q.name))))
 	product := &measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key}
@@ -350,293 +327,27 @@ func compareOne(t *testing.T, table io.Writer, s *serving, q question) {
 		sent += len(a.Body)
 		plain += a.plain
 	}
-	bare := startBare(t, answers)
+	bare, nginx := startBare(t, answers, ""), startNginx(t, answers)
 	again := question{path: known[0]}
 	if q.next != nil {
 		at := 0
 		again.next = func(*rand.Rand) string { at++; return known[at%n] }
 	}
+	programs := []func() float64{func() float64 { s.rest(t); return product.round(t, q, rng) }, func() float64 { return bare.round(t, again, rng) }}
 	product.calibrate(t, q, rng)
 	bare.calibrate(t, again, rng)
-	ours, theirs := rounds(func() float64 { s.rest(t); return product.round(t, q, rng) }, func() float64 { return bare.round(t, again, rng) })
+	if nginx != nil {
+		nginx.calibrate(t, again, rng)
+		programs = append(programs, func() float64 { return nginx.round(t, again, rng) })
+	}
+	took := roundsOf(programs...)
 	bare.stop()
-	a, b := median(ours), median(theirs)
-	fmt.Fprintf(table, "| %s | %d | %d | %s | %s | %.1f |\n", q.name, sent/n, plain/n, spread(ours), spread(theirs), a/b)
-	t.Logf("%s: %.1f µs, bare %.1f µs", q.name, a, b)
-}
-
-// rounds runs those of two programs in turn, each first in every other one, and returns what they give.
-func rounds(one, other func() float64) (a, b []float64) {
-	for i := range benchRounds {
-		if i%2 == 0 {
-			a = append(a, one())
-		}
-		b = append(b, other())
-		if i%2 == 1 {
-			a = append(a, one())
-		}
+	static := "–"
+	if nginx != nil {
+		nginx.stop()
+		static = spread(took[2])
 	}
-	return a, b
-}
-
-func median(v []float64) float64 {
-	s := slices.Sorted(slices.Values(v))
-	return s[len(s)/2]
-}
-
-func spread(v []float64) string {
-	return fmt.Sprintf("%.*f (%.*f–%.*f)", digits(median(v)), median(v), digits(median(v)), slices.Min(v), digits(median(v)), slices.Max(v))
-}
-
-func digits(v float64) int {
-	if v < 100 {
-		return 1
-	}
-	return 0
-}
-
-// cpuTime is what all threads of a process have spent on a CPU, in user and in system mode, to the nanosecond. /proc/PID/stat has ticks of 10 ms.
-func cpuTime(pid int) (time.Duration, error) {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	if err != nil || len(threads) == 0 {
-		return 0, fmt.Errorf("process %d has no schedstat", pid)
-	}
-	var sum time.Duration
-	for _, name := range threads {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			return 0, err
-		}
-		first, _, _ := strings.Cut(string(b), " ")
-		ns, err := strconv.ParseInt(first, 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		sum += time.Duration(ns)
-	}
-	return sum, nil
-}
-
-// measured is a server whose CPU is counted.
-type measured struct {
-	addr  string
-	pid   int
-	key   string
-	n     int // requests of a round
-	conns []*rawConn
-	stop  func()
-}
-
-// calibrate warms the server up and chooses n, by a round that takes about as long as it shall: what is done once, for the first requests, says nothing of those to come.
-func (m *measured) calibrate(t *testing.T, q question, rng *rand.Rand) {
-	t.Helper()
-	m.n = 10 * benchConns
-	for m.n < 1<<20 {
-		spent := time.Duration(m.round(t, q, rng) * float64(m.n) * 1000)
-		asked := m.n
-		m.n = max(benchConns, int(float64(asked)*min(4, float64(benchRoundIs)/float64(spent)))/benchConns*benchConns)
-		if spent > benchRoundIs/2 && (spent < 2*benchRoundIs || m.n == asked) {
-			return
-		}
-	}
-	t.Fatal("requests cost no CPU")
-}
-
-// round asks n times and returns CPU per request in microseconds.
-func (m *measured) round(t *testing.T, q question, rng *rand.Rand) float64 {
-	t.Helper()
-	for len(m.conns) < benchConns {
-		conn, err := net.Dial("tcp", m.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { conn.Close() })
-		m.conns = append(m.conns, &rawConn{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), key: m.key})
-	}
-	paths := q.paths(rng, m.n) // made before, so that the client is quick
-	before, err := cpuTime(m.pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	errs := make([]error, benchConns)
-	for i, c := range m.conns {
-		all.Go(func() { errs[i] = c.ask(paths[i*m.n/benchConns : (i+1)*m.n/benchConns]) })
-	}
-	all.Wait()
-	after, err := cpuTime(m.pid)
-	if err := errors.Join(append(errs, err)...); err != nil {
-		t.Fatal(err)
-	}
-	return float64(after-before) / float64(m.n) / 1000
-}
-
-// rawConn is a client that costs little beside the servers: it reads HTTP/1.1 as far as it must.
-type rawConn struct {
-	conn net.Conn
-	in   *bufio.Reader
-	out  []byte
-	key  string
-}
-
-// ask sends one request after the other and throws the answers away.
-func (c *rawConn) ask(paths []string) error {
-	c.conn.SetDeadline(time.Now().Add(5 * time.Minute))
-	for _, p := range paths {
-		c.out = append(append(append(c.out[:0], "GET "...), p...), " HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nX-API-Key: "...)
-		c.out = append(append(c.out, c.key...), "\r\n\r\n"...)
-		if _, err := c.conn.Write(c.out); err != nil {
-			return err
-		}
-		if err := c.discard(); err != nil {
-			return fmt.Errorf("%s: %w", p, err)
-		}
-	}
-	return nil
-}
-
-func (c *rawConn) discard() error {
-	length := -1 // chunked
-	for first := true; ; first = false {
-		l, err := c.in.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		if first && !bytes.HasPrefix(l, []byte("HTTP/1.1 200 ")) {
-			return fmt.Errorf("answer %q", l)
-		}
-		if v, ok := bytes.CutPrefix(l, []byte("Content-Length: ")); ok {
-			if length, err = strconv.Atoi(string(bytes.TrimSpace(v))); err != nil {
-				return err
-			}
-		}
-		if len(l) <= 2 {
-			break
-		}
-	}
-	if length >= 0 {
-		_, err := c.in.Discard(length)
-		return err
-	}
-	for {
-		l, err := c.in.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		size, err := strconv.ParseUint(string(bytes.TrimSpace(l)), 16, 31)
-		if err != nil {
-			return err
-		}
-		if _, err := c.in.Discard(int(size) + 2); err != nil || size == 0 {
-			return err
-		}
-	}
-}
-
-// recorded is an answer of the program as it went over the wire.
-type recorded struct {
-	Path   string
-	Header http.Header
-	Body   []byte
-	plain  int // bytes before compression
-}
-
-func record(t *testing.T, s *serving, path string) recorded {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.addr+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("X-API-Key", s.key)
-	req.Header.Set("Accept-Encoding", "gzip") // set here, so that the transport does not unpack
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %d %v", path, resp.StatusCode, err)
-	}
-	a := recorded{Path: path, Header: resp.Header, Body: body, plain: len(body)}
-	a.Header.Del("Date") // net/http writes its own
-	if resp.Header.Get("Content-Encoding") == "gzip" {
-		zr, err := gzip.NewReader(bytes.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := io.Copy(io.Discard, zr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.plain = int(n)
-	}
-	return a
-}
-
-// startBare runs TestBareHandler as a process.
-func startBare(t *testing.T, answers []recorded) *measured {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cmd := exec.CommandContext(ctx, self, "-test.run=^TestBareHandler$")
-	cmd.Env = append(os.Environ(), "GRENSE_BENCH_BARE=1")
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := sync.OnceFunc(func() { cancel(); cmd.Wait() })
-	t.Cleanup(stop)
-	if err := gob.NewEncoder(stdin).Encode(answers); err != nil {
-		t.Fatal(err)
-	}
-	addr, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal("the bare handler does not start:", err)
-	}
-	return &measured{addr: strings.TrimSpace(addr), pid: cmd.Process.Pid, key: strings.Repeat("k", 54), stop: stop}
-}
-
-// TestBareHandler is no test but the process that Grense is measured against: it reads answers from standard input, and serves them until that ends.
-func TestBareHandler(t *testing.T) {
-	if os.Getenv("GRENSE_BENCH_BARE") == "" {
-		t.Skip("a process of make bench")
-	}
-	var answers []recorded
-	if err := gob.NewDecoder(os.Stdin).Decode(&answers); err != nil {
-		t.Fatal(err)
-	}
-	byPath := make(map[string]recorded, len(answers))
-	for _, a := range answers {
-		byPath[a.Path] = a
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a, ok := byPath[r.RequestURI]
-		if !ok {
-			http.NotFound(w, r)
-			return
-		}
-		h := w.Header()
-		for k, v := range a.Header {
-			h[k] = v
-		}
-		w.Write(a.Body)
-	}))
-	fmt.Println(l.Addr())
-	io.Copy(io.Discard, os.Stdin)
+	a, b := median(took[0]), median(took[1])
+	fmt.Fprintf(table, "| %s | %d | %d | %s | %s | %s | %.1f | %s |\n", q.name, sent/n, plain/n, spread(took[0]), spread(took[1]), static, a/b, most.told(t, q.name, a, b))
+	t.Logf("%s: %.1f µs, bare %.1f µs, nginx %s", q.name, a, b, static)
 }
