@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -95,6 +96,10 @@ func againPostGIS(t *testing.T, table io.Writer, base *serving, admin string) {
 		if !q.asked() || q.next != nil || most.times == 0 {
 			continue
 		}
+		if code, _, _, err := base.asker(base.key).ask(t.Context(), q.path); err != nil || code != http.StatusOK {
+			t.Logf("PostGIS, %s: %d, %v, so it is not measured", q.name, code, err) // the database has no history
+			continue
+		}
 		most.trip = trip
 		for range 3 {
 			record(t, base, q.path)
@@ -114,7 +119,7 @@ func againPostGIS(t *testing.T, table io.Writer, base *serving, admin string) {
 		bare.stop()
 		a, b := median(ours), median(theirs)
 		name := strings.TrimPrefix(q.name, "Demo: ")
-		fmt.Fprintf(table, "| %s | %d | %s | %s | %.1f | %s | %s |\n", name, len(answer.Body), spread(ours), spread(theirs), a/b, most.told(t, "PostGIS, "+name+", again", a, b), spread(asked))
+		fmt.Fprintf(table, "| %s | %d | %s | %s | %.1f | %s | %s |\n", name, len(answer.Body), spread(ours), spread(theirs), a/b, most.told(t, "PostGIS, "+name+", again", ours, b), spread(asked))
 		t.Logf("PostGIS, %s, again: %.1f µs, bare %.1f µs, %.1f µs in the database", name, a, b, median(asked))
 	}
 }

@@ -348,6 +348,6 @@ func compareOne(t *testing.T, table io.Writer, s *serving, q question, most bar)
 		static = spread(took[2])
 	}
 	a, b := median(took[0]), median(took[1])
-	fmt.Fprintf(table, "| %s | %d | %d | %s | %s | %s | %.1f | %s |\n", q.name, sent/n, plain/n, spread(took[0]), spread(took[1]), static, a/b, most.told(t, q.name, a, b))
+	fmt.Fprintf(table, "| %s | %d | %d | %s | %s | %s | %.1f | %s |\n", q.name, sent/n, plain/n, spread(took[0]), spread(took[1]), static, a/b, most.told(t, q.name, took[0], b))
 	t.Logf("%s: %.1f µs, bare %.1f µs, nginx %s", q.name, a, b, static)
 }
