@@ -17,32 +17,6 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// namedQuestion asks for a name, of which those come first that are the same but for case, or for what begins with a text.
-func namedQuestion(t *testing.T, s store.Store, collection, text string, begins bool) store.Query {
-	t.Helper()
-	q := store.Query{Collection: collection, SortBy: []store.Sort{{Property: "rang"}}, Count: store.CountNone, AllOrNothing: true, Limit: 100_000}
-	if begins {
-		q.Filter = liked(strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(cql2.Norm(text)) + "%")
-	} else {
-		q.Filter = cql2.Compare{Op: cql2.Eq, L: norm("langnavn"), R: cql2.Text(cql2.Norm(text))}
-		q.First = cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "exact", Args: []cql2.Expr{cql2.Prop{Name: "langnavn"}}}, R: cql2.Text(cql2.Exact(text))}
-	}
-	c, _ := s.Catalog().Collection(collection)
-	for _, x := range []*cql2.Expr{&q.Filter, &q.First} {
-		if *x == nil {
-			continue
-		}
-		if collection != "skrivemaate" {
-			*x = cql2.Related{Relation: "skrivemaater", X: *x}
-		}
-		var err error
-		if *x, err = cql2.Check(*x, c); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return q
-}
-
 // TestNamesAreFoundInMemoryAsBySQLite: of places, names and spellings, exact ones and beginnings, in their order, with what comes first, and refused as many; by a page and recalled.
 func TestNamesAreFoundInMemoryAsBySQLite(t *testing.T) {
 	t.Parallel()
