@@ -4,7 +4,7 @@ import "context"
 
 // Snapshotter is a Store that can answer many questions from one state of the data, however the data change meanwhile.
 type Snapshotter interface {
-	// Snapshot holds the present state. The caller must close it.
+	// Snapshot holds the present state, and waits for a connection as a question does (WithPatience). The caller must close it.
 	Snapshot(ctx context.Context) (Snapshot, error)
 }
 

@@ -2,6 +2,7 @@ package postgis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,9 +38,12 @@ func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 }
 
 func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
-	c, err := s.pool.Acquire(ctx)
+	c, err := acquire(ctx, s.pool)
+	if errors.Is(err, store.ErrBusy) {
+		return nil, own(err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("no connection: %w", err)
+		return nil, fmt.Errorf("%w: %w", errNoConnection, err)
 	}
 	r := s.current.Load()
 	x := &snapshot{of: s, pinned: &Store{pool: s.pool, options: s.options, caches: s.caches, users: 1, idle: make(chan struct{}), pinned: c}, whole: map[string]bool{}}
