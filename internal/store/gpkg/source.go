@@ -186,10 +186,15 @@ const abandoned = 24 * time.Hour
 
 // removeAbandoned removes temporary files beside path that a crash left behind.
 func removeAbandoned(path string) {
-	dir, prefix := filepath.Dir(path), "."+filepath.Base(path)+"."
+	removeTemporary(filepath.Dir(path), "."+filepath.Base(path)+".", "")
+}
+
+// removeTemporary removes temporary files in a folder that nobody can still be writing: those that begin with a prefix, and have a part behind it.
+func removeTemporary(dir, prefix, part string) {
 	entries, _ := os.ReadDir(dir) // a folder that cannot be read has nothing that could be removed
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), prefix) || !strings.HasSuffix(e.Name(), ".tmp") {
+		rest, ours := strings.CutPrefix(e.Name(), prefix)
+		if !ours || !strings.HasSuffix(rest, ".tmp") || !strings.Contains(rest, part) {
 			continue
 		}
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
@@ -228,8 +233,9 @@ func removeDatabase(path string) error {
 	return errors.Join(errs...)
 }
 
-// removeOthers removes our files about former states of a source: those of its prefix that do not begin with the stem. One that cannot be removed is left; it does no harm.
+// removeOthers removes our files about former states of a source: those of its prefix that do not begin with the stem, and what a crash left of any. One that cannot be removed is left; it does no harm.
 func removeOthers(dir, prefix, stem, ext string) {
+	removeTemporary(dir, "."+prefix, ext+".")
 	entries, _ := os.ReadDir(dir) // of one that cannot be read nothing can be removed
 	for _, e := range entries {
 		if n := e.Name(); strings.HasPrefix(n, prefix) && strings.HasSuffix(n, ext) && !strings.HasPrefix(n, stem) {
