@@ -64,17 +64,25 @@ func (s fairStore) hold(ctx context.Context, q store.Query) (p *store.Page, held
 		p, err = s.Page(ctx, q)
 		return p, nil, err
 	}
-	held = &turnSnapshot{s: s, k: k, class: costHeld}
+	var snap store.Snapshot
+	defer func() {
+		if held == nil { // there is none, or the store has panicked
+			defer s.turns.leave(costHeld, k)
+			if snap != nil {
+				snap.Close()
+			}
+		}
+	}()
 	cost := s.Cost(q)
 	err = s.turns.run(ctx, cost, func(ctx context.Context) error {
 		s.turns.charge(ctx, cost)
 		var err error
-		if held.Snapshot, err = st.Snapshot(ctx); err == nil {
-			if p, err = held.Snapshot.Page(ctx, q); err == nil {
+		if snap, err = st.Snapshot(ctx); err == nil {
+			if p, err = snap.Page(ctx, q); err == nil {
 				return nil
 			}
-			held.Snapshot.Close()
-			held.Snapshot = nil
+			snap.Close()
+			snap = nil
 		}
 		if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, store.ErrBusy) || errors.Is(err, store.ErrCursor) {
 			return err
@@ -82,9 +90,8 @@ func (s fairStore) hold(ctx context.Context, q store.Query) (p *store.Page, held
 		p, err = s.Store.Page(ctx, q)
 		return err
 	})
-	if held.Snapshot == nil {
-		s.turns.leave(costHeld, k)
+	if snap == nil {
 		return p, nil, err
 	}
-	return p, held, err
+	return p, &turnSnapshot{Snapshot: snap, s: s, k: k, class: costHeld}, err
 }

@@ -23,6 +23,7 @@ import (
 type liveRows struct {
 	store.Store
 	before func(ctx context.Context, given int64) error
+	page   func()       // is called before a snapshot gives a page; nil: nothing is
 	open   atomic.Int64 // snapshots
 	direct atomic.Int64 // features that were read without one
 }
@@ -51,6 +52,13 @@ type liveSnapshot struct {
 }
 
 func (x *liveSnapshot) Holds() bool { return true }
+
+func (x *liveSnapshot) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	if x.s.page != nil {
+		x.s.page()
+	}
+	return x.Snapshot.Page(ctx, q)
+}
 
 func (x *liveSnapshot) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	return x.Snapshot.Fetch(ctx, coll, rows, want, func(f *store.Feature) error {
@@ -189,6 +197,27 @@ func TestFailuresOfLiveRowsBeforeTheFirstByteAreNoHalfAnswers(t *testing.T) {
 			}
 			a.eventually("the snapshot is closed", func() bool { return st.open.Load() == 0 })
 		}
+	}
+}
+
+// TestAPageThatPanicsGivesItsPlaceAndItsConnectionBack: the next one begins early again.
+func TestAPageThatPanicsGivesItsPlaceAndItsConnectionBack(t *testing.T) {
+	t.Parallel()
+	plain := serveHistory(t, nil)
+	var sound atomic.Bool
+	st := &liveRows{Store: plain.store, before: func(context.Context, int64) error { return nil }, page: func() {
+		if !sound.Load() {
+			panic("a fault of the store")
+		}
+	}}
+	a := serveStore(t, st, func(c *config.Config) { c.Limits.Buffer = 64 << 10 })
+	a.get(manyOf + "&f=json").wants(500)
+	if n := st.open.Load(); n != 0 {
+		t.Errorf("%d snapshots are left", n)
+	}
+	sound.Store(true)
+	if res := a.begun(t, manyOf+"&f=json", "identity"); res.StatusCode != 200 || st.direct.Load() != 0 {
+		t.Errorf("status %d, %d features read without a snapshot", res.StatusCode, st.direct.Load())
 	}
 }
 
