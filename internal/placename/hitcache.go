@@ -2,6 +2,7 @@ package placename
 
 import (
 	"hash/maphash"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 
@@ -79,7 +80,7 @@ func (s hitSource) cached(rows []store.Row, packed []string) (rest, put []int) {
 // askedLately knows hits that were asked for of late by their hashes: of records that are at hand anyway only these are cached, since caching costs more than reading them.
 type askedLately struct {
 	seed   maphash.Seed
-	hashes [1 << 14][4]atomic.Uint64 // of hits that share a place, the newest first
+	hashes [1 << 14][4]atomic.Uint64 // of hits that share a place; 0: none
 }
 
 func newAskedLately() *askedLately { return &askedLately{seed: maphash.MakeSeed()} }
@@ -88,15 +89,16 @@ func newAskedLately() *askedLately { return &askedLately{seed: maphash.MakeSeed(
 func (a *askedLately) again(k hitKey) bool {
 	h := maphash.String(a.seed, k.id) ^ uint64(k.hitTable+1)*0x9E3779B97F4A7C15 ^ k.rev
 	place := &a.hashes[h%uint64(len(a.hashes))]
+	to := rand.IntN(len(place)) // were it the oldest that goes, five that are asked for in turn would never be known
 	for i := range place {
-		if place[i].Load() == h {
+		switch place[i].Load() {
+		case h:
 			return true
+		case 0:
+			to = i
 		}
 	}
-	for i := len(place) - 1; i > 0; i-- {
-		place[i].Store(place[i-1].Load())
-	}
-	place[0].Store(h)
+	place[to].Store(h)
 	return false
 }
 

@@ -1,6 +1,7 @@
 package placename
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,4 +29,17 @@ func CachedOf(bytes, n int) (most, others int) {
 		most = max(most, int(c.Stats().Entries))
 	}
 	return most, others
+}
+
+// NeverKnown returns how many of n hits are not known to have been asked for when all have been asked for in turn some times; those that are known are not asked for again, as they are cached.
+func NeverKnown(n, times int) int {
+	a, s := newAskedLately(), hitSource{}
+	rows := make([]store.Row, n)
+	for i := range rows {
+		rows[i].ID = strconv.Itoa(i)
+	}
+	for range times {
+		rows = slices.DeleteFunc(rows, func(r store.Row) bool { return a.again(s.key(r)) })
+	}
+	return len(rows)
 }

@@ -173,3 +173,10 @@ func TestHitsOfRecordsAtHandAreCachedOnceTheyAreAskedForAgain(t *testing.T) {
 		t.Errorf("some of which are cached: %d read of %d", read, n)
 	}
 }
+
+func TestHitsThatShareAPlaceAreKnownAgainAllTheSame(t *testing.T) {
+	t.Parallel()
+	if n := placename.NeverKnown(20_000, 30); n > 0 {
+		t.Errorf("%d of 20,000 hits are asked for 30 times, and never known", n)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"grense/internal/cql2"
 	"grense/internal/store"
@@ -165,51 +166,100 @@ func sortNumbered(rows []numbered) []numbered {
 
 // allNumbers is allValues for an order that is that of numbered. It allocates nothing for a row.
 func (qu *question) allNumbers(read func(func(numbered) error) error, first firstRows, p *store.Page) (more bool, err error) {
-	var rows []numbered
-	unique := func() { // in order, and each once
-		rows = sortNumbered(rows)
-		rows = slices.CompactFunc(rows, func(a, b numbered) bool { return a.id == b.id })
-		more = len(rows) > qu.q.Limit
-	}
-	full := qu.q.Limit + 1
+	g := qu.gather(0)
 	err = read(func(x numbered) error {
-		if len(rows) == full {
-			if unique(); more {
-				return errEnough
-			}
-			full = max(qu.q.Limit+1, len(rows)+qu.q.Limit/2)
+		if !g.add(x) {
+			return errEnough
 		}
-		rows = append(rows, x)
 		return nil
 	})
 	if err != nil {
 		return false, err
 	}
-	if !more {
-		unique()
-	}
-	rows = rows[:min(len(rows), qu.q.Limit)]
-	if !more {
-		ids, err := first.of(len(rows))
+	g.end()
+	var is func(int64) bool
+	if !g.more {
+		ids, err := first.of(len(g.rows))
 		if err != nil {
 			return false, err
 		}
 		if len(ids.numbers) > 0 {
-			rows = ahead(rows, func(x numbered) bool { _, ok := ids.numbers[x.id]; return ok })
+			is = func(id int64) bool { _, ok := ids.numbers[id]; return ok }
 		}
 	}
-	p.Rows = make([]store.Row, len(rows))
-	text, ends := make([]byte, 0, 8*len(rows)), make([]int, len(rows))
-	for i, x := range rows {
-		text = strconv.AppendInt(text, x.id, 10)
-		ends[i] = len(text)
+	qu.numberedPage(&g, is, p)
+	return g.more, nil
+}
+
+// gathered are rows that come in any order, and perhaps more than once.
+type gathered struct {
+	rows []numbered
+	most int // that are wanted
+	full int // so many are put in order before more come
+	more bool
+}
+
+// gather begins with none; about n will come.
+func (qu *question) gather(n int) gathered {
+	g := gathered{most: qu.q.Limit, full: qu.q.Limit + 1}
+	if n > 0 {
+		g.rows = make([]numbered, 0, min(n, g.full))
 	}
-	all, start := string(text), 0
-	for i, end := range ends {
+	return g
+}
+
+// add adds a row; false when there are more than are wanted.
+func (g *gathered) add(x numbered) bool {
+	if len(g.rows) == g.full && !g.room() {
+		return false
+	}
+	g.rows = append(g.rows, x)
+	return true
+}
+
+func (g *gathered) room() bool {
+	g.unique()
+	g.full = max(g.most+1, len(g.rows)+g.most/2)
+	return !g.more
+}
+
+// unique puts the rows in order, each once.
+func (g *gathered) unique() {
+	if len(g.rows) > 1 {
+		g.rows = sortNumbered(g.rows)
+		g.rows = slices.CompactFunc(g.rows, func(a, b numbered) bool { return a.id == b.id })
+	}
+	g.more = len(g.rows) > g.most
+}
+
+// end is called when no more rows come, or no more are wanted.
+func (g *gathered) end() {
+	if !g.more {
+		g.unique()
+	}
+	g.rows = g.rows[:min(len(g.rows), g.most)]
+}
+
+// numberedPage fills the page with rows; those whose ids first holds for come before the others. A nil one holds for none.
+func (qu *question) numberedPage(g *gathered, first func(id int64) bool, p *store.Page) {
+	rows := g.rows
+	if first != nil {
+		rows = ahead(rows, func(x numbered) bool { return first(x.id) })
+	}
+	p.Rows = make([]store.Row, len(rows))
+	var text strings.Builder // of all ids
+	text.Grow(8 * len(rows))
+	var id [20]byte
+	for i, x := range rows {
+		text.Write(strconv.AppendInt(id[:0], x.id, 10))
+		p.Rows[i].Rev = uint64(text.Len())
+	}
+	all, start := text.String(), uint64(0)
+	for i := range p.Rows {
+		end := p.Rows[i].Rev
 		p.Rows[i] = store.Row{ID: all[start:end], Rev: qu.now}
 		start = end
 	}
-	return more, nil
 }
 
 // ahead puts the rows for which is holds before the others. Both keep their order.

@@ -22,29 +22,67 @@ const namedFrom = 64
 
 // namedTable is the folded texts of a property in order, and whose they are. It is immutable.
 type namedTable struct {
-	text  []byte // different ones, one after the other
-	ends  []uint32
-	from  []uint32 // in rows, of each text; and one more
-	rows  []namedRow
-	mixed textSet // texts of which some rows are equal but for case and some are not
+	orderedTexts
+	from []uint32 // in rows, of each text; and one more
+	rows []namedRow
+
+	spelt     orderedTexts // what texts that are spelt in several ways are but for case
+	speltFrom []uint32     // in speltIDs, of each; and one more
+	speltIDs  []uint32     // of the rows, of each in order
 }
 
 // namedRow is an id, and its place in the order.
 type namedRow struct{ id, order uint32 }
 
 func (t *namedTable) size() int {
-	return cap(t.text) + 4*cap(t.ends) + 4*cap(t.from) + 8*cap(t.rows) + 8*cap(t.mixed)
+	return t.orderedTexts.size() + 4*cap(t.from) + 8*cap(t.rows) + t.spelt.size() + 4*cap(t.speltFrom) + 4*cap(t.speltIDs)
 }
 
-func (t *namedTable) at(i int) []byte {
+// first returns the ids of the rows that are equal to a text but for case, where other rows of its folded text are not.
+func (t *namedTable) first(text string) []uint32 {
+	if s := t.spelt.find(text, false); s.to > s.from {
+		return t.speltIDs[t.speltFrom[s.from]:t.speltFrom[s.to]]
+	}
+	return nil
+}
+
+// orderedTexts are different texts in the order of their bytes.
+type orderedTexts struct {
+	text []byte // one after the other
+	ends []uint32
+}
+
+func (t *orderedTexts) size() int { return cap(t.text) + 4*cap(t.ends) }
+
+// add adds a text; false where it comes before the last one, or does not fit. The last one again is not added.
+func (t *orderedTexts) add(text []byte) (added, ok bool) {
+	if n := len(t.ends); n > 0 {
+		if order := bytes.Compare(text, t.at(n-1)); order <= 0 {
+			return false, order == 0
+		}
+	}
+	if len(t.text)+len(text) > math.MaxInt32 {
+		return false, false
+	}
+	t.text = append(t.text, text...)
+	t.ends = append(t.ends, uint32(len(t.text)))
+	return true, true
+}
+
+func (t *orderedTexts) at(i int) []byte {
 	if i == 0 {
 		return t.text[:t.ends[0]]
 	}
 	return t.text[t.ends[i-1]:t.ends[i]]
 }
 
+// clipped is the same without the room that it grew into.
+func (t *orderedTexts) clipped() orderedTexts {
+	return orderedTexts{slices.Clone(t.text), slices.Clone(t.ends)}
+}
+
 // find returns the text, which may not be there, and with begins those that begin with it.
-func (t *namedTable) find(text string, begins bool) span {
+func (t *orderedTexts) find(text string, begins bool) span {
 	s := span{from: sort.Search(len(t.ends), func(i int) bool { return string(t.at(i)) >= text })}
 	if begins {
 		s.to = s.from + sort.Search(len(t.ends)-s.from, func(i int) bool { return !bytes.HasPrefix(t.at(s.from+i), []byte(text)) })
@@ -61,10 +99,25 @@ type namedPart struct {
 	id, order string // columns
 	text      string // folded
 	begins    bool   // or what begins with it
+	exact     string // what comes first, if anything does, is equal to but for case
 }
 
 // namedPart returns it; false where the question asks for anything else.
-func (qu *question) namedPart() (p namedPart, ok bool) {
+func (qu *question) namedPart() (namedPart, bool) {
+	if !qu.named.looked {
+		qu.named.part, qu.named.is = qu.findNamed()
+		qu.named.looked = true
+	}
+	return qu.named.part, qu.named.is
+}
+
+// knownName is what namedPart found.
+type knownName struct {
+	part       namedPart
+	looked, is bool
+}
+
+func (qu *question) findNamed() (p namedPart, ok bool) {
 	if qu.l.text || qu.q.Texts != "" || !qu.counts(qu.q) {
 		return p, false
 	}
@@ -97,7 +150,11 @@ func (qu *question) namedPart() (p namedPart, ok bool) {
 		return p, false
 	}
 	p.field = p.src.Fields[property]
-	return p, p.field != nil && p.field.Search.Norm != "" && p.field.Search.Exact != "" && qu.isFirstOf(property, p)
+	if p.field == nil || p.field.Search.Norm == "" || p.field.Search.Exact == "" {
+		return p, false
+	}
+	p.exact, ok = qu.firstOf(property, p)
+	return p, ok
 }
 
 // foldedBy returns the property that a function folds.
@@ -110,28 +167,28 @@ func foldedBy(function string, e cql2.Expr) (string, bool) {
 	return p.Name, ok
 }
 
-// isFirstOf reports whether what comes first, if anything, is the same name but for case.
-func (qu *question) isFirstOf(property string, p namedPart) bool {
+// firstOf returns what rows that come first, if any do, are equal to but for case; false where that is not the same name.
+func (qu *question) firstOf(property string, p namedPart) (exact string, ok bool) {
 	if qu.q.First == nil {
-		return true
+		return "", true
 	}
 	x := only(qu.q.First)
 	if rel, related := x.(cql2.Related); related {
 		is, same := only(qu.q.Filter).(cql2.Related)
 		if !same || is.Relation != rel.Relation {
-			return false
+			return "", false
 		}
 		x = only(rel.X)
 	} else if p.src != qu.l.source {
-		return false
+		return "", false
 	}
 	e, ok := x.(cql2.Compare)
 	if !ok || e.Op != cql2.Eq {
-		return false
+		return "", false
 	}
 	of, ok := foldedBy("exact", e.L)
 	text, isText := e.R.(cql2.Text)
-	return ok && isText && of == property && cql2.Norm(string(text)) == p.text
+	return string(text), ok && isText && of == property && cql2.Norm(string(text)) == p.text
 }
 
 // isNamed reports whether a question asks for all or nothing by a name alone.
@@ -157,30 +214,36 @@ func (qu *question) byNames(ctx context.Context, c *conn, p *store.Page) (bool, 
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
-	s := t.find(part.text, part.begins)
-	var first firstRows
-	if s.to > s.from && t.mixed.has(s.from) {
-		var ok bool
-		if first, ok = qu.firsts(c, qu.q); !ok {
-			return false, nil
-		}
-	}
-	return true, cmp.Or(qu.namedPage(t, s, first, p), ctx.Err())
+	qu.namedPage(t, part, p)
+	return true, ctx.Err()
 }
 
-// namedPage fills the page with the rows of texts. Where First is the name itself and no text is mixed, it holds for all rows or for none, so that they keep their order.
-func (qu *question) namedPage(t *namedTable, s span, first firstRows, p *store.Page) error {
-	rows := t.rows[t.from[s.from]:t.from[s.to]]
-	more, err := qu.allNumbers(func(fn func(numbered) error) (err error) {
-		for i := 0; i < len(rows) && err == nil; i++ {
-			err = fn(numbered{int64(rows[i].order), int64(rows[i].id)})
+// namedPage fills the page with the rows of texts. Where First is the name itself and the text is spelt in one way, it holds for all rows or for none, so that they keep their order.
+func (qu *question) namedPage(t *namedTable, part namedPart, p *store.Page) {
+	rows := t.rowsOf(part)
+	g := qu.gather(len(rows))
+	for _, r := range rows {
+		if !g.add(numbered{int64(r.order), int64(r.id)}) {
+			break
 		}
-		return enough(err)
-	}, first, p)
-	if more {
+	}
+	g.end()
+	var is func(int64) bool
+	if qu.q.First != nil && !g.more {
+		if first := t.first(part.exact); len(first) > 0 {
+			is = func(id int64) bool { _, found := slices.BinarySearch(first, uint32(id)); return found }
+		}
+	}
+	qu.numberedPage(&g, is, p)
+	if g.more {
 		p.Next = qu.beyond(p.Rows[0].ID)
 	}
-	return err
+}
+
+// rowsOf are the rows that a part asks for, some perhaps more than once.
+func (t *namedTable) rowsOf(part namedPart) []namedRow {
+	s := t.find(part.text, part.begins)
+	return t.rows[t.from[s.from]:t.from[s.to]]
 }
 
 func (qu *question) recallNames(_ store.Cost, p *store.Page) bool {
@@ -190,11 +253,11 @@ func (qu *question) recallNames(_ store.Cost, p *store.Page) bool {
 		return false
 	}
 	t := v.(*namedTable)
-	s := t.find(part.text, part.begins)
-	if t.from[s.to]-t.from[s.from] > mostRecalled || s.to > s.from && qu.q.First != nil && t.mixed.has(s.from) {
+	if len(t.rowsOf(part)) > mostRecalled {
 		return false
 	}
-	return qu.namedPage(t, s, nil, p) == nil
+	qu.namedPage(t, part, p)
+	return true
 }
 
 // named returns the table that a part needs; nil where there is none yet.
@@ -222,7 +285,8 @@ func (r *revision) makeNamed(part namedPart, key tableKey) error {
 		return err
 	}
 	t := m.t
-	t.text, t.ends, t.from, t.rows = slices.Clone(t.text), slices.Clone(t.ends), slices.Clone(t.from), slices.Clone(t.rows) // without the room that they grew into
+	t.orderedTexts, t.from, t.rows = t.orderedTexts.clipped(), slices.Clone(t.from), slices.Clone(t.rows) // without the room that they grew into
+	t.spelt, t.speltFrom, t.speltIDs = t.spelt.clipped(), slices.Clone(t.speltFrom), slices.Clone(t.speltIDs)
 	if r.refs.Load() <= 1 || !r.columns.tables.Put(key, t, int64(t.size())) {
 		return errNoRoom
 	}
@@ -267,16 +331,16 @@ func (m *namedMaker) texts(c *conn) error {
 	var text []byte
 	err = c.query("SELECT "+norm+", "+quote(m.part.id)+", "+quote(m.part.order)+from+" ORDER BY "+norm, nil, func(row row) error {
 		id, order := row.Int(1), row.Int(2)
-		if row.Kind(0) != kindText || row.Kind(1) != kindInt || row.Kind(2) != kindInt || id != int64(uint32(id)) || order != int64(uint32(order)) || len(t.text) > math.MaxInt32 {
+		if row.Kind(0) != kindText || row.Kind(1) != kindInt || row.Kind(2) != kindInt || id != int64(uint32(id)) || order != int64(uint32(order)) {
 			return errNoRoom
 		}
 		text = row.Bytes(0, text)
-		if n := len(t.ends); n == 0 || !bytes.Equal(text, t.at(n-1)) {
-			if n > 0 && bytes.Compare(text, t.at(n-1)) < 0 { // another order than that of bytes
-				return errNoRoom
-			}
-			t.text = append(t.text, text...)
-			t.ends, t.from = append(t.ends, uint32(len(t.text))), append(t.from, uint32(len(t.rows)))
+		added, ok := t.add(text)
+		if !ok {
+			return errNoRoom
+		}
+		if added {
+			t.from = append(t.from, uint32(len(t.rows)))
 		}
 		t.rows = append(t.rows, namedRow{uint32(id), uint32(order)})
 		return m.wanted(len(t.rows))
@@ -285,30 +349,59 @@ func (m *namedMaker) texts(c *conn) error {
 	return err
 }
 
-// spelt notes which texts are mixed: from how often each spelling is there, which must add up.
+// spelt reads the spellings in order, and notes those of texts that have several. Each text must have as many rows as all its spellings.
 func (m *namedMaker) spelt(c *conn) error {
 	t, exact := m.t, quote(m.part.field.Search.Exact)
-	t.mixed = make(textSet, len(t.ends)/64+1)
 	left := make([]uint32, len(t.ends))
 	for i := range left {
 		left[i] = t.from[i+1] - t.from[i]
 	}
+	var text, next []byte
+	var ids []uint32 // of the rows that are spelt as text
 	n := 0
-	err := c.query("SELECT "+exact+", count(*) FROM "+m.part.src.Table+" GROUP BY "+exact, nil, func(row row) error {
-		n++
-		s := t.find(cql2.Norm(row.Text(0)), false)
-		count := row.Int(1)
-		if row.Kind(0) != kindText || s.to == s.from || int64(left[s.from]) < count {
+	err := c.query("SELECT "+exact+", "+quote(m.part.id)+" FROM "+m.part.src.Table+" ORDER BY "+exact, nil, func(row row) error {
+		id := row.Int(1)
+		if row.Kind(0) != kindText || row.Kind(1) != kindInt || id != int64(uint32(id)) {
 			return errNoRoom
 		}
-		if count < int64(t.from[s.to]-t.from[s.from]) {
-			t.mixed.add(s.from)
+		if next = row.Bytes(0, next); len(ids) > 0 && !bytes.Equal(text, next) {
+			if err := m.spellingOf(string(text), ids, left); err != nil {
+				return err
+			}
+			ids = ids[:0]
 		}
-		left[s.from] -= uint32(count)
+		text, next = next, text
+		ids = append(ids, uint32(id))
+		n++
 		return m.wanted(n)
 	})
+	if err == nil && len(ids) > 0 {
+		err = m.spellingOf(string(text), ids, left)
+	}
 	if err == nil && slices.ContainsFunc(left, func(n uint32) bool { return n > 0 }) {
 		return errNoRoom
 	}
+	t.speltFrom = append(t.speltFrom, uint32(len(t.speltIDs)))
 	return err
+}
+
+// spellingOf takes the rows of one spelling from those that are left of its text, and notes them unless they are all of that.
+func (m *namedMaker) spellingOf(text string, ids, left []uint32) error {
+	t := m.t
+	s := t.find(cql2.Norm(text), false)
+	if s.to == s.from || left[s.from] < uint32(len(ids)) {
+		return errNoRoom
+	}
+	left[s.from] -= uint32(len(ids))
+	if len(ids) == int(t.from[s.to]-t.from[s.from]) {
+		return nil
+	}
+	if added, ok := t.spelt.add([]byte(text)); !added || !ok { // another order than that of bytes
+		return errNoRoom
+	}
+	t.speltFrom = append(t.speltFrom, uint32(len(t.speltIDs)))
+	at := len(t.speltIDs)
+	t.speltIDs = append(t.speltIDs, ids...)
+	slices.Sort(t.speltIDs[at:])
+	return nil
 }

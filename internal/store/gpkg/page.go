@@ -38,6 +38,7 @@ type question struct {
 	ahead    *aheadAnswer // where not nil, rows come from the table of type-ahead
 	among    *string      // where not nil, a JSON array of the ids among which all matches are
 	reach    orb.Bound    // with isByPlaces, what the envelope of every match touches
+	named    knownName    // see namedPart
 	passed   []string     // ways that take the question and could not answer it
 }
 
