@@ -444,6 +444,10 @@ func (c *call) soughtItem(id string) (at neighbours, v *versionAsked, err error)
 		}
 		c.output().versionIDs, c.began = v.byID, v.moment
 		at.row, at.id, at.of = v.all[v.n].row, id, v.versionList.id
+		if v.told && !v.byID {
+			at.prev, at.next = v.prev, v.next
+			return at, v, nil
+		}
 		err = c.ask(func(ctx context.Context) (err error) {
 			at.prev, at.next, err = c.beside(ctx, v)
 			return err

@@ -74,7 +74,9 @@ type Server struct {
 	store store.Store
 	// neighbourly is store where it can say at once what is beside a feature; else nil.
 	neighbourly store.Neighbourly
-	besides     store.Besides // store where it may know that without a question; else nil
+	besides     store.Besides     // store where it may know that without a question; else nil
+	dated       store.Dated       // store where it can say at once which versions a feature has; else nil
+	atHand      store.DatedAtHand // store where it may know that without a question; else nil
 	foresight   foresight
 	stated      store.Stated // names the state of store where that can; else 0
 	live        bool         // rows may change at any moment, without a new catalog (store.Marked)
@@ -167,7 +169,7 @@ func New(o Options) (*Server, error) {
 	s.flight.most = parts.answers
 	fair := newFairStore(o.Store, s.turns)
 	s.store, s.stated = fair, fair
-	s.neighbourly, s.besides = neighboursOf(o.Store, s.turns)
+	s.askBeside(o.Store)
 	s.foresight.begin(o.Store)
 	_, s.live = o.Store.(store.Marked)
 	if o.Config.SOAP.Collections == "public" {

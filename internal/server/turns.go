@@ -541,6 +541,30 @@ func (s fairNeighbours) Neighbours(ctx context.Context, collection, id string) (
 	return row, prev, next, err
 }
 
+// fairDated is store.Dated in turns.
+type fairDated struct {
+	store.Dated
+	turns *turns
+}
+
+func (s fairDated) Life(ctx context.Context, q store.LifeQuery) (life *store.Life, err error) {
+	err = s.turns.run(ctx, store.CostPage, func(ctx context.Context) error {
+		s.turns.charge(ctx, store.CostPage)
+		life, err = s.Dated.Life(ctx, q)
+		return err
+	})
+	return life, err
+}
+
+// askBeside sets what the store can say at once of a feature, of its versions and of what is beside it.
+func (s *Server) askBeside(st store.Store) {
+	s.neighbourly, s.besides = neighboursOf(st, s.turns)
+	if at, ok := st.(store.Dated); ok {
+		s.dated = fairDated{at, s.turns}
+	}
+	s.atHand, _ = st.(store.DatedAtHand)
+}
+
 // Mark is that of the store in turns; "" always where the store has none.
 func (s fairStore) Mark(ctx context.Context, collections ...string) (mark string, err error) {
 	st, ok := s.Store.(store.Marked)

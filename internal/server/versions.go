@@ -117,7 +117,8 @@ func (c *call) publicIDs(coll *store.Collection, rows []store.Row) ([]string, er
 // version is one version of a feature.
 type version struct {
 	row        store.Row
-	start, end string // as they are served; end: "" when open
+	start, end string         // as they are served; end: "" when open
+	feature    *store.Feature // nil: it did not come with the question
 }
 
 // history are all versions of a feature, the earliest first.
@@ -126,6 +127,52 @@ type versionList struct {
 	coll *store.Collection
 	all  []version
 	zone *time.Location
+	// told says that prev and next are the features beside it at the moment of the question; "": there is none.
+	told       bool
+	prev, next string
+}
+
+// lifeOf is versionsOf with the features beside it at a moment, where the store can tell all of it at once.
+func (c *call) lifeOf(id string, at time.Time) (*versionList, error) {
+	q := store.LifeQuery{Collection: c.coll.ID, ID: id, At: at, Limit: c.s.cfg.Limits.PageMax}
+	life, err := c.lifeAtHand(q)
+	if d := c.s.dated; life == nil && err == nil && d != nil {
+		q.Ahead = c.foresee(true)
+		err = c.ask(func(ctx context.Context) (err error) {
+			life, err = d.Life(ctx, q)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if life == nil {
+		return c.versionsOf(id)
+	}
+	l := &versionList{id: id, coll: c.coll, zone: c.zone(), told: true, prev: life.Prev, next: life.Next, all: make([]version, 0, len(life.Versions))}
+	for _, x := range life.Versions {
+		if x.Start != "" {
+			l.all = append(l.all, version{x.Row, x.Start, x.End, x.Feature})
+		}
+	}
+	if len(l.all) == 0 {
+		return nil, nil
+	}
+	return l, nil
+}
+
+// lifeAtHand is what the store knows without a question, which is paid as one; nil where it does not.
+func (c *call) lifeAtHand(q store.LifeQuery) (*store.Life, error) {
+	if c.s.atHand == nil {
+		return nil, nil
+	}
+	life, ok := c.s.atHand.LifeAtHand(q)
+	if !ok || c.s.store.Catalog() != c.cat {
+		return nil, nil
+	}
+	err := c.pay(c.right != nil || c.paid)
+	c.continues = true
+	return life, err
 }
 
 // versionsOf reads the versions of a feature; nil when it never was.
@@ -231,8 +278,11 @@ type versionAsked struct {
 // soughtVersion finds the version that an item's address names: by datetime, else the one of now, or by an id of the profile with unique ids. The error
 // is 410 for a feature that was or will be, else 404.
 func (c *call) soughtVersion(id string) (*versionAsked, error) {
-	p := c.params.(*itemParams)
-	l, err := c.versionsOf(id)
+	p, at := c.params.(*itemParams), c.now()
+	if p.at != nil {
+		at = *p.at
+	}
+	l, err := c.lifeOf(id, at)
 	if err != nil {
 		return nil, err
 	}
@@ -257,13 +307,12 @@ func (c *call) soughtVersion(id string) (*versionAsked, error) {
 		at, _ := l.time(l.all[n].start)
 		return &versionAsked{versionList: l, n: n, byID: true, dated: true, id: id, moment: at.In(c.zone())}, nil
 	}
-	at := c.now()
-	if p.at != nil {
-		at = *p.at
-	}
 	n := l.at(at)
 	if n < 0 {
 		return nil, c.goneVersion(l, p.at)
+	}
+	if f := l.all[n].feature; f != nil {
+		c.ahead = []*store.Feature{f}
 	}
 	return &versionAsked{versionList: l, n: n, id: id, dated: p.at != nil, moment: at}, nil
 }

@@ -242,6 +242,8 @@ var (
 	_ store.Neighbourly = (*withPast)(nil)
 	_ store.Foreseeing  = pastOfDatabase{}
 	_ store.Besides     = (*withPast)(nil)
+	_ store.Dated       = (*withPast)(nil)
+	_ store.DatedAtHand = (*withPast)(nil)
 	_ store.Recalling   = (*withPast)(nil)
 )
 
@@ -293,4 +295,20 @@ func (s *withPast) Beside(collection, id string) (row store.Row, prev, next stri
 		return n.Beside(collection, id)
 	}
 	return row, "", "", false
+}
+
+// Life is that of the part that has the collection.
+func (s *withPast) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error) {
+	if d, ok := s.part(q.Collection).(store.Dated); ok {
+		return d.Life(ctx, q)
+	}
+	return nil, nil
+}
+
+// LifeAtHand is that of the part that has the collection.
+func (s *withPast) LifeAtHand(q store.LifeQuery) (*store.Life, bool) {
+	if d, ok := s.part(q.Collection).(store.DatedAtHand); ok {
+		return d.LifeAtHand(q)
+	}
+	return nil, false
 }

@@ -136,6 +136,39 @@ func (c *Collection) RowsOf(ctx context.Context, from interface {
 	return p.Rows, nil
 }
 
+// LifeQuery asks for the versions of a feature of a collection that has them, and for what is beside it.
+type LifeQuery struct {
+	Collection, ID string    // ID is that of the feature
+	At             time.Time // the moment of which the features beside it are asked
+	Limit          int       // versions wanted at most
+	Ahead          *Want     // how the versions that are valid at the moment will be wanted; nil: not with this question
+}
+
+// Life is the versions of a feature, the earliest first; none where there is no such feature.
+type Life struct {
+	Versions   []Version
+	Prev, Next string // features before and after it in the order by id, of those that are valid at the moment; "" where there is none
+}
+
+// Version is one version of a feature.
+type Version struct {
+	Row        Row
+	Start, End string   // as properties are served; "" where they have no value
+	Feature    *Feature // in the revision of Row, which the caller owns; nil where it was not read
+}
+
+// Dated is a Store that answers in one question what others need several pages for.
+type Dated interface {
+	// Life returns what was asked; nil where it has to be asked by pages.
+	Life(ctx context.Context, q LifeQuery) (*Life, error)
+}
+
+// DatedAtHand is a Store that may know the same without a question to the data.
+type DatedAtHand interface {
+	// LifeAtHand is Dated.Life, without Ahead; false where a question has to be asked, and where there is no such feature.
+	LifeAtHand(q LifeQuery) (*Life, bool)
+}
+
 // SetVersions makes a collection one of versions, by the names of columns. It returns why it cannot be one; "" when it is.
 func (c *Collection) SetVersions(id, start, end string, inclusive bool) (fault string) {
 	var v Versions

@@ -48,6 +48,21 @@ func TestVersionsOfOtherTables(t *testing.T) {
 	asOf("told", day(2018), "1567.20100101")
 	asOf("found", day(2010), "7.20010702T104317Z")
 	asOf("found", time.Date(2012, 10, 14, 16, 43, 17, 0, time.UTC), "7.20121014T164317Z")
+	for _, x := range []struct{ coll, id, prev, next, starts string }{
+		{"told", "1508", "", "1567", "2020-01-01 2024-01-01"}, {"told", "1567", "", "", "2010-01-01"}, {"told", "15", "", "", ""}, {"found", "7", "", "", "2001-07-02T10:43:17Z 2012-10-14T16:43:17Z"},
+	} {
+		life, err := s.Life(t.Context(), store.LifeQuery{Collection: x.coll, ID: x.id, At: day(2018), Limit: 10, Ahead: &store.Want{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var starts []string
+		for _, v := range life.Versions {
+			starts = append(starts, v.Start)
+		}
+		if got := strings.Join(starts, " "); got != x.starts || life.Prev != x.prev || life.Next != x.next {
+			t.Errorf("%+v lies between %q and %q, and begins %s", x, life.Prev, life.Next, got)
+		}
+	}
 	run(t, url, "UPDATE told SET til = '2030-01-01' WHERE fra = '2020-01-01'; INSERT INTO found VALUES (3, 7, '2013-01-01', NULL)")
 	asOf("told", day(2024), "1508.20240101")
 	asOf("found", day(2014), "7.20130101T000000Z")

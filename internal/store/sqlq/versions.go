@@ -22,6 +22,11 @@ func (f Filter) AsOf(d Dialect, s *Source, alias string, at time.Time) Filter {
 	return f
 }
 
+// Valid holds for the rows called alias in whose interval a moment is, also of several of one feature.
+func Valid(d Dialect, s *Source, alias string, at time.Time) Fragment {
+	return (&compiler{d: d, src: s, alias: alias, depth: new(int)}).valid(s.Versions, at)
+}
+
 // valid holds for the rows in whose interval a moment is.
 func (c *compiler) valid(v *store.Versions, at time.Time) Fragment {
 	begun, ok := c.moment(c.src.Fields[v.Start], at)

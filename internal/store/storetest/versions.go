@@ -206,6 +206,11 @@ func (s *versioned) exercise(t *testing.T, st store.Store) {
 			s.counts(t, st, q)
 		}
 	}
+	if d, ok := st.(store.Dated); ok {
+		for n := -1; n < 24; n += 3 {
+			s.lives(t, d, day(1).Add(time.Duration(n)*s.unit))
+		}
+	}
 	q.AsOf = day(1).Add(6 * s.unit)
 	selected := s.asOf(q.AsOf)
 	ids := idsOf(page(t, st, q))
@@ -249,6 +254,65 @@ func (s *versioned) counts(t *testing.T, st store.Store, q store.Query) {
 	if got, want := page(t, st, q).Matched, len(s.asOf(q.AsOf)); got != want {
 		t.Errorf("as of %v: a page of one has %d matched, want %d", q.AsOf, got, want)
 	}
+}
+
+// lives asks for the versions of each feature, and of some that are not there, and for what is beside it at a moment; also without a question to the data, where the store knows.
+func (s *versioned) lives(t *testing.T, st store.Dated, at time.Time) {
+	t.Helper()
+	starts := map[string][]string{"77": nil, "a\x00": nil}
+	for _, v := range s.rows {
+		starts[v.id] = append(starts[v.id], s.moment(v.start))
+	}
+	for id, want := range starts {
+		q := store.LifeQuery{Collection: s.c.ID, ID: id, At: at, Limit: 100, Ahead: &store.Want{Properties: []string{"navn"}}}
+		life, err := st.Life(context.Background(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if life != nil {
+			s.isLife(t, life, q, want)
+		}
+		if h, ok := st.(store.DatedAtHand); ok {
+			if life, ok := h.LifeAtHand(q); ok {
+				s.isLife(t, life, q, want)
+			}
+		}
+	}
+}
+
+// isLife holds an answer against the starts of the versions, the rows, and the features that are valid at the moment.
+func (s *versioned) isLife(t *testing.T, life *store.Life, q store.LifeQuery, starts []string) {
+	t.Helper()
+	var prev, next string
+	for _, v := range s.asOf(q.At) {
+		if v.id < q.ID {
+			prev = v.id
+		} else if v.id > q.ID && next == "" {
+			next = v.id
+		}
+	}
+	if len(starts) > 0 && (life.Prev != prev || life.Next != next) {
+		t.Errorf("%s at %v lies between %q and %q, want %q and %q", q.ID, q.At, life.Prev, life.Next, prev, next)
+	}
+	var got []string
+	for _, x := range life.Versions {
+		got = append(got, strings.TrimSuffix(x.Start, ".000Z"))
+		i := slices.IndexFunc(s.rows, func(v *version) bool { return v.id == q.ID && s.moment(v.start) == got[len(got)-1] })
+		if i < 0 {
+			continue
+		}
+		v := s.rows[i]
+		if ends := !v.end.IsZero(); ends != (x.End != "") || ends && strings.TrimSuffix(x.End, ".000Z") != s.moment(v.end) {
+			t.Errorf("a version of %s that begins %s ends %q, want %v", q.ID, x.Start, x.End, v.end)
+		}
+		if f := x.Feature; f != nil && (!s.valid(v, q.At) || f.ID != x.Row.ID || f.Rev != x.Row.Rev || f.Of != v.id || f.Geometry.WKB == nil || len(f.Values) != 1 || f.Values[0] != any(v.name)) {
+			t.Errorf("a version of %s that begins %s was read as %+v at %v", q.ID, x.Start, f, q.At)
+		}
+		if x.Row.ID != strconv.Itoa(1000-i) || x.Row.Rev == 0 {
+			t.Errorf("a version of %s that begins %s is row %+v, want %d", q.ID, x.Start, x.Row, 1000-i)
+		}
+	}
+	same(t, "starts of versions of "+q.ID, got, starts)
 }
 
 // filtered asks the selected versions and no others by other conditions.
