@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -40,6 +41,7 @@ type layer struct {
 	first     sync.Map            // statements of first pages without a filter and in the order by id, by extras
 	beside    string              // besideStatement
 	plain     bool                // a table or a materialised view
+	spanning  atomic.Bool         // spans are being read
 	beyond    sync.Map            // names of the properties of which a value was told that cannot be given
 	warn      func(column string) // nil: nobody is told
 }

@@ -258,7 +258,7 @@ type wantedCount struct {
 
 // exactPage fills the page, and counts with it where the count is open and not apart.
 func (qu *question) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCount, p *store.Page) error {
-	qu.seen = qu.counts.total(qu.l)
+	qu.seen = qu.counts.lastSeen(qu)
 	if err := qu.foresee(); err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func (qu *question) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCou
 	case len(rows.found) > 0:
 		n.known = rows.matched
 		qu.counts.together(n.open, time.Since(start))
-		qu.counts.putTotal(qu.l, total{rows.state, n.known})
+		qu.counts.counted(ctx, c, qu, total{state: rows.state, n: n.known})
 		n.open = nil
 	case qu.place == nil && qu.q.Offset <= 0:
 		n.known, n.open = 0, nil
@@ -348,13 +348,13 @@ func (e *exactRows) add(r pgx.Rows) error {
 
 // countApart counts by a statement of its own, within the budget of counts that may be left out.
 func (qu *question) countApart(ctx context.Context, c *pgxpool.Conn, n *wantedCount) error {
-	start := time.Now()
+	start, state := time.Now(), ""
 	dear, err := qu.budgeted(ctx, c, n.open, func(short context.Context) error {
 		return one(short, c, n.open.statement(), func(r pgx.Rows) error {
 			raw := r.RawValues()
 			n.known = int(binary.BigEndian.Uint64(raw[0]))
 			if len(raw) > 1 {
-				qu.counts.putTotal(qu.l, total{string(raw[1]), n.known})
+				state = string(raw[1])
 			}
 			return nil
 		})
@@ -364,6 +364,7 @@ func (qu *question) countApart(ctx context.Context, c *pgxpool.Conn, n *wantedCo
 		n.known = -1
 	case err == nil:
 		qu.counts.alone(n.open, n.known, time.Since(start))
+		qu.counts.counted(ctx, c, qu, total{state: state, n: n.known})
 	}
 	return err
 }

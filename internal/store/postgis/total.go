@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -16,10 +17,12 @@ var _ store.Marked = (*Store)(nil)
 type total struct {
 	state string // of layer.state
 	n     int
+	spans *spans    // of a layer with versions, in place of n; nil: not read
+	rest  time.Time // until then they are not read again
 }
 
-// states reports whether the number of matches is that of all rows, and the same for as long as the state of the database is.
-func (qu *question) states() bool { return qu.q.Filter == nil && qu.q.AsOf.IsZero() && qu.l.plain }
+// states reports whether the number of matches is that of all rows or of all versions of a moment, and the same for as long as the state of the database is.
+func (qu *question) states() bool { return qu.q.Filter == nil && qu.l.plain }
 
 // state returns an expression that has another value when a transaction has ended that may have changed the table: the transactions that a
 // statement sees (txid_snapshot), and the run of the server, which may lose the last of them. It is empty where that does not tell: on a replica,

@@ -7,8 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"grense/internal/cache"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
 )
 
 // TestVersionsOfOtherTables: rows of any table are versions where the settings say so, or where the configured id repeats beside columns of the usual
@@ -66,4 +70,47 @@ func TestVersionsOfOtherTables(t *testing.T) {
 	run(t, url, "UPDATE told SET til = '2030-01-01' WHERE fra = '2020-01-01'; INSERT INTO found VALUES (3, 7, '2013-01-01', NULL)")
 	asOf("told", day(2024), "1508.20240101")
 	asOf("found", day(2014), "7.20130101T000000Z")
+}
+
+// TestVersionsOfADayAreCountedByTheirSpans: once a state of the database was met twice their number is told by starts and ends, until a transaction has ended; versions that overlap are counted.
+func TestVersionsOfADayAreCountedByTheirSpans(t *testing.T) {
+	t.Parallel()
+	own := &storetest.Cluster{Private: true} // where nobody else ends transactions
+	t.Cleanup(own.Stop)
+	url := own.Database(t)
+	run(t, url, `CREATE TABLE dag (nr INT, fra DATE, til DATE, PRIMARY KEY (nr, fra)); CREATE TABLE tid (nr TEXT, fra TIMESTAMPTZ, til TIMESTAMPTZ, PRIMARY KEY (nr, fra));
+		INSERT INTO dag SELECT n, d, d + 10 FROM generate_series(1, 30) n, (VALUES (DATE '2020-01-01'), ('2020-01-11'), ('2020-02-01')) v (d);
+		INSERT INTO dag VALUES (31, '-infinity', 'infinity'), (32, '2020-01-05', '2020-01-05'), (33, '2020-01-05', '2020-01-01'), (34, '2020-01-05', NULL);
+		INSERT INTO tid SELECT nr::TEXT, fra, til FROM dag WHERE nr < 31; ANALYZE dag, tid`)
+	versions := store.Settings{IDColumn: "nr", ValidFrom: "fra", ValidTo: "til"}
+	caches := &cache.Group{}
+	s := openStore(t, url, postgis.Options{Caches: caches, Settings: map[string]store.Settings{"dag": versions, "tid": versions}})
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(context.Background()) })
+	counts := func() {
+		t.Helper()
+		for _, coll := range []string{"dag", "tid"} {
+			for d := range 45 {
+				at := time.Date(2019, 12, 28+d, 0, 0, 0, 0, time.UTC)
+				want := 0
+				if err := c.QueryRow(t.Context(), "SELECT count(DISTINCT nr) FROM "+coll+" WHERE fra BETWEEN '0001-01-01' AND $1::date AND (til > $1 OR til IS NULL OR til = 'infinity')", at).Scan(&want); err != nil {
+					t.Fatal(err)
+				}
+				if p := page(t, s, store.Query{Collection: coll, Limit: 2, AsOf: at}); p.Matched != want {
+					t.Errorf("%s on %s: %d match, want %d", coll, at.Format(time.DateOnly), p.Matched, want)
+				}
+			}
+		}
+	}
+	counts()
+	if !slices.ContainsFunc(caches.Stats(), func(x cache.Stats) bool { return x.Name == "totals" && x.Entries == 2 && x.Bytes > 200 }) {
+		t.Errorf("caches %+v: no spans", caches.Stats())
+	}
+	run(t, url, "DELETE FROM dag WHERE nr = 1; INSERT INTO tid VALUES ('ny', '2020-01-03', NULL)")
+	counts()
+	run(t, url, "UPDATE dag SET til = '2020-01-15' WHERE fra = '2020-01-01' AND nr < 20")
+	counts()
 }

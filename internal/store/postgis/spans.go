@@ -1,0 +1,165 @@
+package postgis
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/cql2"
+	"grense/internal/store/sqlq"
+)
+
+// How many versions are valid at a moment is counted row by row, which takes a hundred times as long as a page. Where the same state of the database was met twice, starts and ends are read
+// once for it, and each moment is told by them; versions that overlap are counted as before.
+
+// spans are the starts and the ends of the versions of a layer, each by its moment.
+type spans struct {
+	starts, ends []instant
+	inclusive    bool // an end is valid
+}
+
+// instant is a moment, in days or microseconds since 2000, with the number of those up to it.
+type instant struct {
+	at    int64
+	until int
+}
+
+// Bounds of what is read of a layer, and how many times as long as that took nothing is read again.
+const (
+	spansRows    = 1_000_000
+	spansMoments = 20_000
+	spansRest    = 20
+)
+
+// at is how many versions are valid at a moment.
+func (x *spans) at(moment int64) int {
+	return before(x.starts, moment, true) - before(x.ends, moment, !x.inclusive)
+}
+
+// before is the number of moments before at; with, of those that are at as well.
+func before(list []instant, at int64, with bool) int {
+	i, found := slices.BinarySearchFunc(list, at, func(s instant, at int64) int { return cmp.Compare(s.at, at) })
+	if found && with {
+		i++
+	}
+	if i == 0 {
+		return 0
+	}
+	return list[i-1].until
+}
+
+// moment is a moment that is asked for in the unit of the layer's versions; false where their columns are compared with none that is told so.
+func (l *layer) moment(t time.Time) (int64, bool) {
+	if isDays(l) {
+		const day = 24 * 60 * 60
+		s := t.Unix()
+		return (s-(s%day+day)%day)/day - 10957, true
+	}
+	return t.UnixMicro() - 946684800e6, t.Nanosecond()%1000 == 0
+}
+
+func isDays(l *layer) bool { return l.source.Fields[l.Versions.Start].Type == cql2.TypeDate }
+
+// spansName is the name of spans among the totals.
+func spansName(l *layer) string { return l.ID + "\x00spans" }
+
+// dated returns how many versions are valid at the moment of a question, and in which state of the database; nobody's state when that is not known.
+func (c *counts) dated(qu *question) total {
+	t, ok := c.totals.Get(countKey{c.revision, spansName(qu.l)})
+	moment, told := qu.l.moment(qu.q.AsOf)
+	if !ok || !told || t.spans == nil {
+		return total{state: "none"} // which no state is called
+	}
+	return total{state: t.state, n: t.spans.at(moment)}
+}
+
+// meet notes a state in which versions were counted. It reads starts and ends where the state has been met before.
+func (c *counts) meet(ctx context.Context, conn *pgxpool.Conn, qu *question, state string) {
+	l, key := qu.l, countKey{c.revision, spansName(qu.l)}
+	t, _ := c.totals.Get(key)
+	if state == "" || t.spans != nil && t.state == state || l.Count > spansRows {
+		return
+	}
+	if t.state != state {
+		c.totals.Put(key, total{state: state, rest: t.rest}, int64(len(state)))
+		return
+	}
+	if time.Now().Before(t.rest) || conn.Conn().PgConn().TxStatus() != 'I' || !l.spanning.CompareAndSwap(false, true) {
+		return
+	}
+	defer l.spanning.Store(false)
+	start := time.Now()
+	x, state := qu.readSpans(ctx, conn)
+	t = total{state: state, spans: x, rest: start.Add((1 + spansRest) * time.Since(start))}
+	size := len(state)
+	if x == nil {
+		t.rest = start.Add(time.Hour)
+	} else {
+		size += 16 * (cap(x.starts) + cap(x.ends))
+	}
+	c.totals.Put(key, t, int64(size))
+}
+
+// readSpans reads those of all rows, and in which state they are; nil where they overlap, are too many or cannot be read.
+func (qu *question) readSpans(ctx context.Context, c *pgxpool.Conn) (x *spans, state string) {
+	l := qu.l
+	st, ok := l.spansStatement(qu.q.AsOf)
+	if !ok {
+		return nil, ""
+	}
+	x = &spans{inclusive: l.Versions.Inclusive}
+	total, overlap := [2]int{}, false
+	err := one(ctx, c, st, func(r pgx.Rows) error {
+		if oid := r.FieldDescriptions()[1].DataTypeOID; oid != pgtype.DateOID && oid != pgtype.TimestamptzOID || (oid == pgtype.DateOID) != isDays(l) {
+			return l.changed("versions have other times")
+		}
+		raw := r.RawValues()
+		kind, n := int(raw[0][3]), int(binary.BigEndian.Uint64(raw[2]))
+		if kind == 0 {
+			state, overlap = string(raw[3]), n > 0
+			return nil
+		}
+		var at int64
+		if len(raw[1]) == 4 {
+			at = int64(int32(binary.BigEndian.Uint32(raw[1])))
+		} else {
+			at = int64(binary.BigEndian.Uint64(raw[1]))
+		}
+		total[kind-1] += n
+		to := &x.starts
+		if kind == 2 {
+			to = &x.ends
+		}
+		*to = append(*to, instant{at, total[kind-1]})
+		return nil
+	})
+	if err != nil || overlap || len(x.starts)+len(x.ends) > spansMoments {
+		return nil, state
+	}
+	x.starts, x.ends = slices.Clip(x.starts), slices.Clip(x.ends)
+	return x, state
+}
+
+// spansStatement selects the state with the number of versions that overlap the next one of their feature, then starts and ends with the number of each, in order.
+func (l *layer) spansStatement(at time.Time) (statement, bool) {
+	start, end, ok := sqlq.Interval(sqlq.PostgreSQL{}, l.source, alias, at)
+	if !ok {
+		return statement{}, false
+	}
+	ends, meets := " > ", " < "
+	if l.Versions.Inclusive {
+		ends, meets = " >= ", " <= "
+	}
+	b := sqlq.New(sqlq.PostgreSQL{}).Text("WITH v AS MATERIALIZED (SELECT ", start, " AS s, ", end, " AS e, lead(", start, ") OVER (PARTITION BY ", sqlq.Column(sqlq.PostgreSQL{}, alias, l.source.Fields[l.Versions.ID]),
+		" ORDER BY ", start, ") AS n FROM ", l.source.Table, " AS ", alias, " WHERE ", start, " IS NOT NULL AND (", end, ends, start, " OR ", end, " IS NULL)) ",
+		"SELECT 0 AS k, NULL AS at, count(*) FILTER (WHERE n IS NOT NULL AND (e IS NULL OR n", meets, "e)) AS n, ", l.state(), " AS state FROM v ",
+		"UNION ALL SELECT 1, s, count(*), NULL FROM v GROUP BY s UNION ALL SELECT 2, e, count(*), NULL FROM v WHERE e IS NOT NULL GROUP BY e ORDER BY k, at LIMIT ").Arg(int64(spansMoments + 2))
+	sql, args := b.SQL()
+	return statement{sql, args}, true
+}
