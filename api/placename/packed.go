@@ -18,6 +18,33 @@ func (h *MixedHits) Len() int { return len(h.Packed) }
 
 func (*MixedHits) hits() {}
 
+// Size returns how many bytes AppendHits appends for hits that are all packed.
+func (h *MixedHits) Size() (n int) {
+	tags := *h.Packer.tags.Load()
+	for _, x := range h.Packed {
+		for {
+			n += len(tags[x[0]])
+			if len(x) == 1 {
+				break
+			}
+			text := int(x[1])
+			n += text
+			x = x[2+text:]
+		}
+	}
+	return n
+}
+
+// AppendSome appends hits that are all packed, from a number on, until b has most bytes or more; it returns the number of the next one.
+func (h *MixedHits) AppendSome(b []byte, from, most int) ([]byte, int) {
+	tags := *h.Packer.tags.Load()
+	for from < len(h.Packed) && len(b) < most {
+		b = unpack(b, tags, h.Packed[from])
+		from++
+	}
+	return b, from
+}
+
 // Limits of what is packed.
 const (
 	packedTags = 256     // different ones between texts

@@ -97,7 +97,8 @@ func (c *Cache[K, V]) Get(k K) (v V, ok bool) {
 // GetAll is Get of n keys: it calls found with the values that are held, in order. All are looked for before any is looked at, which is quicker than one after the other
 // where they are no longer in the processor's caches.
 func (c *Cache[K, V]) GetAll(n int, key func(i int) K, found func(i int, v V)) {
-	const some = 16
+	const some = 32
+	var hashes [some]uint64
 	var at [some]*entry[K, V]
 	if c == nil {
 		return
@@ -106,8 +107,10 @@ func (c *Cache[K, V]) GetAll(n int, key func(i int) K, found func(i int, v V)) {
 	for from := 0; from < n; from += some {
 		part := at[:min(n-from, some)]
 		for i := range part {
-			hash := c.hash(key(from + i))
-			part[i] = c.shard(hash).by.Load().likely(hash)
+			hashes[i] = c.hash(key(from + i))
+		}
+		for i := range part { // and nothing else, so that the processor fetches several at once
+			part[i] = c.shard(hashes[i]).by.Load().likely(hashes[i])
 		}
 		for i, e := range part {
 			if k := key(from + i); e != nil && e.key != k { // another of the same hash

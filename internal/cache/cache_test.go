@@ -287,7 +287,7 @@ func TestManyAreFoundAsOneByOne(t *testing.T) {
 	for i := 0; i < 100; i += 3 {
 		c.Put(i, strconv.Itoa(i), 0)
 	}
-	for _, n := range []int{0, 1, 15, 16, 17, 100} {
+	for _, n := range []int{0, 1, 31, 32, 33, 100} {
 		var got, want []string
 		before := c.Stats()
 		c.GetAll(n, func(i int) int { return i }, func(i int, v string) { got = append(got, strconv.Itoa(i)+v) })

@@ -3,7 +3,6 @@ package placename
 import (
 	"hash/maphash"
 	"math/rand/v2"
-	"strings"
 	"sync/atomic"
 
 	api "grense/api/placename"
@@ -17,12 +16,16 @@ const hitBytes = 32 << 20
 // hitTable names hits of one operation, with display names or without.
 type hitTable uint16
 
-// hitKey names a hit of a record in a revision.
+// hitKey names a hit of a record in a revision. It has no pointers and no gaps, so that it is hashed and compared as bytes, which are at hand where the hit is.
 type hitKey struct {
+	rev    uint64
+	id     [longestID]byte
+	length uint8 // of the id; of one that is too long to be cached, more than longestID
 	hitTable
-	id  string
-	rev uint64
 }
+
+// longestID is the most bytes of an id of which hits are cached: those of a register are numbers.
+const longestID = 21
 
 // hitCache holds hits that searches gave lately, packed.
 type hitCache = cache.Cache[hitKey, string]
@@ -59,22 +62,32 @@ type hitSource struct {
 	late *askedLately
 }
 
-func (s hitSource) key(r store.Row) hitKey { return hitKey{s.hitTable, r.ID, r.Rev} }
+func (s hitSource) key(r store.Row) hitKey {
+	k := hitKey{rev: r.Rev, length: uint8(min(len(r.ID), longestID+1)), hitTable: s.hitTable}
+	copy(k.id[:], r.ID)
+	return k
+}
 
-// cached fills packed with the hits of rows that are in the cache, "" for the others. It returns the positions of these, and which of them are to be put into it.
-func (s hitSource) cached(rows []store.Row, packed []string) (rest, put []int) {
+// lookUp tells of rows that were looked for which are not in the cache, and which of these are to be put into it.
+type lookUp struct {
+	rest []int // positions
+	put  []int // in rest
+}
+
+// cached fills packed with the hits of rows that are in the cache, "" for the others.
+func (s hitSource) cached(rows []store.Row, packed []string) (l lookUp) {
 	clear(packed)
 	s.GetAll(len(rows), func(i int) hitKey { return s.key(rows[i]) }, func(i int, hit string) { packed[i] = hit })
 	for i, hit := range packed {
 		if hit != "" {
 			continue
 		}
-		if s.late == nil || s.late.again(s.key(rows[i])) {
-			put = append(put, len(rest))
+		if len(rows[i].ID) <= longestID && (s.late == nil || s.late.again(s.key(rows[i]))) {
+			l.put = append(l.put, len(l.rest))
 		}
-		rest = append(rest, i)
+		l.rest = append(l.rest, i)
 	}
-	return rest, put
+	return l
 }
 
 // askedLately knows hits that were asked for of late by their hashes: of records that are at hand anyway only these are cached, since caching costs more than reading them.
@@ -87,7 +100,7 @@ func newAskedLately() *askedLately { return &askedLately{seed: maphash.MakeSeed(
 
 // again reports whether a hit was asked for of late, and notes that it is now.
 func (a *askedLately) again(k hitKey) bool {
-	h := maphash.String(a.seed, k.id) ^ uint64(k.hitTable+1)*0x9E3779B97F4A7C15 ^ k.rev
+	h := maphash.Comparable(a.seed, k)
 	place := &a.hashes[h%uint64(len(a.hashes))]
 	to := rand.IntN(len(place)) // were it the oldest that goes, five that are asked for in turn would never be known
 	for i := range place {
@@ -105,8 +118,6 @@ func (a *askedLately) again(k hitKey) bool {
 // put caches a hit, as XML.
 func (s hitSource) put(p *api.HitPacker, r store.Row, hit []byte) {
 	if packed := p.Pack(hit); packed != "" {
-		k := s.key(r)
-		k.id = strings.Clone(k.id) // it may be part of a longer text
-		s.Put(k, packed, int64(len(k.id)+len(packed)))
+		s.Put(s.key(r), packed, int64(len(packed)))
 	}
 }

@@ -43,3 +43,25 @@ func NeverKnown(n, times int) int {
 	}
 	return len(rows)
 }
+
+// Cacheable returns how many hits with such ids would be cached, and how many are found once they are.
+func Cacheable(ids ...string) (put, found int) {
+	c := hitSource{hitCache: newHitCache(1<<20, nil)}
+	rows := make([]store.Row, len(ids))
+	for i, id := range ids {
+		rows[i].ID = id
+	}
+	packed := make([]string, len(rows))
+	p := api.NewHitPacker("findSteder")
+	for _, i := range c.cached(rows, packed).put {
+		put++
+		c.put(p, rows[i], []byte("<a>"+rows[i].ID+"</a>"))
+	}
+	c.cached(rows, packed)
+	for i, x := range packed {
+		if x != "" && strings.Contains(x, rows[i].ID) {
+			found++
+		}
+	}
+	return put, found
+}

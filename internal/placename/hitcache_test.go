@@ -2,10 +2,12 @@ package placename_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	api "grense/api/placename"
 	"grense/internal/placename"
@@ -178,5 +180,93 @@ func TestHitsThatShareAPlaceAreKnownAgainAllTheSame(t *testing.T) {
 	t.Parallel()
 	if n := placename.NeverKnown(20_000, 30); n > 0 {
 		t.Errorf("%d of 20,000 hits are asked for 30 times, and never known", n)
+	}
+}
+
+// reloadedStore shows another catalog once it is said to be reloaded.
+type reloadedStore struct {
+	store.Store
+	reloaded bool
+}
+
+func (s *reloadedStore) Catalog() *store.Catalog {
+	c := s.Store.Catalog()
+	if s.reloaded {
+		other := *c
+		return &other
+	}
+	return c
+}
+
+// TestHitsAreReadyWhereAllAreCached: they are those that are read; where some are not cached, or the data have changed, there are none, and Next gives all.
+func TestHitsAreReadyWhereAllAreCached(t *testing.T) {
+	t.Parallel()
+	st := &reloadedStore{Store: setup(t).store}
+	plain := placename.New(st.Store, placename.Options{MaxHits: 1_000_000})
+	s := placename.New(st, placename.Options{MaxHits: 1_000_000, Cached: true})
+	ask := func(name string, f api.Flags) *api.FindSteder {
+		return &api.FindSteder{Flags: f, StedSoek: api.StedSoek{Stedsnavn: &name}}
+	}
+	all := &api.FindSteder{StedSoek: api.StedSoek{OppdatertEtter: ptr(time.Unix(0, 0))}}
+	if n := len(written(t, plain, all)); n < 1500 {
+		t.Fatalf("%d hits are no two batches", n)
+	}
+	written(t, s, ask("nes*", api.Flags{}))
+	for i, step := range []struct {
+		r     *api.FindSteder
+		ready bool
+	}{
+		{ask("n*s*", api.Flags{}), false},
+		{ask("n*s*", api.Flags{}), true},
+		{ask("nes*", api.Flags{BeregnVisningsnavn: true}), false},
+		{ask("n*s*", api.Flags{InkluderGeometri: true}), false},
+		{all, false}, // of several batches
+		{all, true},
+	} {
+		want := strings.Join(written(t, plain, step.r), "")
+		a, err := s.Search(t.Context(), step.r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := a.Ready(t.Context())
+		if err != nil || (all != nil) != step.ready {
+			t.Fatalf("step %d: %v, %v", i, all, err)
+		}
+		if all != nil && string(api.AppendHits(nil, "findSteder", all)) != want {
+			t.Errorf("step %d: other hits are ready than are read", i)
+		}
+		var got []byte
+		for {
+			h, err := a.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h == nil {
+				break
+			}
+			got = api.AppendHits(got, "findSteder", h)
+		}
+		if string(got) != want {
+			t.Errorf("step %d: other hits come than without a cache", i)
+		}
+	}
+	a, err := s.Search(t.Context(), ask("nes*", api.Flags{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.reloaded = true
+	if all, err := a.Ready(t.Context()); all != nil || !errors.Is(err, api.ErrChanged) {
+		t.Errorf("of data that were opened anew: %v, %v", all, err)
+	}
+}
+
+func TestHitsAreNotTakenForThoseOfLikeIDs(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("1", 21)
+	if put, found := placename.Cacheable("1", "1\x00", "11", "", long, long[1:]); put != 6 || found != 6 {
+		t.Errorf("%d put, %d found", put, found)
+	}
+	if put, found := placename.Cacheable(long+"1", long+"2", long+"11"); put != 0 || found != 0 {
+		t.Errorf("of ids that are too long: %d put, %d found", put, found)
 	}
 }

@@ -268,3 +268,28 @@ func TestKeptSearchesFollowTheData(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchesWhoseHitsAreAtHandTellTheirLength: the same hits come whether they are read, or at hand and sent in pieces, kept or compressed.
+func TestSearchesWhoseHitsAreAtHandTellTheirLength(t *testing.T) {
+	t.Parallel()
+	for _, change := range []func(*config.Config){keepsNone, nil} {
+		a := serveRegister(t, change)
+		name, since := "nes*", time.Unix(0, 0)
+		for _, search := range []placename.StedSoek{{OppdatertEtter: &since}, {Stedsnavn: &name}} {
+			message := enveloped(&placename.FindSteder{StedSoek: search})
+			want := a.post(endpoint, "text/xml", message, "Accept-Encoding", "identity").wants(http.StatusOK)
+			for i := range 6 {
+				coding := []string{"identity", "gzip"}[i%4/3]
+				got := a.post(endpoint, "text/xml", message, "Accept-Encoding", coding).wants(http.StatusOK)
+				if unzipped(got) != string(want.Body) || got.Header.Get("Content-Length") != strconv.Itoa(len(got.Body)) {
+					t.Errorf("%v, time %d, %s: length %s of %d bytes, of which read first %d", search, i, coding, got.Header.Get("Content-Length"), len(got.Body), len(want.Body))
+				}
+				for _, field := range sameHeaders {
+					if x, y := got.Header.Values(field), want.Header.Values(field); coding == "identity" && !slices.Equal(x, y) {
+						t.Errorf("%v, time %d: %s is %q, want %q", search, i, field, x, y)
+					}
+				}
+			}
+		}
+	}
+}

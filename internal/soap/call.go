@@ -88,8 +88,69 @@ type reply struct {
 	sent bool   // a part of it
 }
 
+// pieceSize is how many bytes of an answer that is at hand are sent at a time: few enough to stay near the processor. Answers of fewer hits than piecesFrom are no longer.
+const (
+	pieceSize  = 64 << 10
+	piecesFrom = 64
+)
+
+// inPieces sends an answer whose hits are all at hand, so that nothing can fail any more but the reader; false where it is wanted whole, or hits are to be read.
+func (p *reply) inPieces(a placename.Answer) (sent bool, err error) {
+	if p.s.config.Begin == nil || a.Ready == nil || a.Count < piecesFrom {
+		return false, nil
+	}
+	all, err := a.Ready(p.r.Context())
+	if all == nil || err != nil {
+		return false, err
+	}
+	piece := p.s.pieces.Get().(*[]byte)
+	defer p.s.pieces.Put(piece)
+	p.b = p.start((*piece)[:0])
+	end := p.end(nil)
+	size := len(p.b) + all.Size() + len(end)
+	p.w.Header().Set("Content-Type", contentTypeOf(p.envelope.version))
+	w := p.s.config.Begin(p.w, p.r, size)
+	if w == nil {
+		return false, nil
+	}
+	p.sent = true
+	for next := 0; next < all.Len() || len(end) > 0; {
+		if p.b, next = all.AppendSome(p.b, next, pieceSize); next == all.Len() {
+			p.b, end = append(p.b, end...), nil
+		}
+		n := len(p.b)
+		if end != nil {
+			n = min(n, pieceSize)
+		}
+		if _, err := w.Write(p.b[:n]); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		p.b = append(p.b[:0], p.b[n:]...)
+	}
+	*piece = p.b
+	return true, nil
+}
+
+// start appends what stands before the hits, end what stands behind them.
+func (p *reply) start(b []byte) []byte {
+	base, _ := p.envelope.child.Base(p.s.bases)
+	b = append(b, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<S:Envelope xmlns:S="`...)
+	b = append(b, envelopeNS[p.envelope.version]...)
+	b = append(b, `">`...)
+	b = p.envelope.relates.append(b, base+placename.ActionPath(p.operation)+"Response")
+	b = append(b, "<S:Body>"...)
+	return placename.AppendResponseStart(b, p.operation, base)
+}
+
+func (p *reply) end(b []byte) []byte {
+	return append(placename.AppendResponseEnd(b, p.operation), "</S:Body></S:Envelope>\n"...)
+}
+
 // write writes the hits. A failure before the first byte is returned.
 func (p *reply) write(a placename.Answer) error {
+	if sent, err := p.inPieces(a); sent || err != nil {
+		return err
+	}
 	first, err := p.next(a) // which may wait for its turn; no buffer waits with it
 	if err != nil {
 		return err
@@ -108,20 +169,12 @@ func (p *reply) write(a placename.Answer) error {
 			p.s.buffers.Put(buffer)
 		}
 	}()
-	base, _ := p.envelope.child.Base(p.s.bases)
-	p.b = append(p.b, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<S:Envelope xmlns:S="`...)
-	p.b = append(p.b, envelopeNS[p.envelope.version]...)
-	p.b = append(p.b, `">`...)
-	p.b = p.envelope.relates.append(p.b, base+placename.ActionPath(p.operation)+"Response")
-	p.b = append(p.b, "<S:Body>"...)
-	p.b = placename.AppendResponseStart(p.b, p.operation, base)
-
+	p.b = p.start(p.b)
 	p.w.Header().Set("Content-Type", contentTypeOf(p.envelope.version))
 	if err := p.hits(a, first); err != nil {
 		return err
 	}
-	p.b = placename.AppendResponseEnd(p.b, p.operation)
-	p.b = append(p.b, "</S:Body></S:Envelope>\n"...)
+	p.b = p.end(p.b)
 	if whole := p.s.config.Whole; whole != nil && !p.sent {
 		p.sent = true
 		if whole(p.w, p.r, p.b) != nil {

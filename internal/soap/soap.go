@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -55,6 +56,8 @@ type Config struct {
 	Keep func(w http.ResponseWriter, r *http.Request, question []byte, made func() error) error
 	// Whole sends an answer that is whole, whose Content-Type is set. Nil: it is written with its length.
 	Whole func(w http.ResponseWriter, r *http.Request, answer []byte) error
+	// Begin sends the head of an answer of some bytes, whose Content-Type is set, and returns what takes them in pieces; nil where they are wanted at once. Nil: they always are.
+	Begin func(w http.ResponseWriter, r *http.Request, size int) io.Writer
 	// Caches takes the cache of messages. May be nil.
 	Caches *cache.Group
 	// Logger gets the causes of internal faults and a line for each call. Defaults to slog.Default().
@@ -91,6 +94,7 @@ type Service struct {
 	bases   []string          // that requests may use
 	files   map[string][]byte // schema files by name
 	buffers sync.Pool         // of *[]byte
+	pieces  sync.Pool         // of *[]byte
 
 	messages *cache.Cache[messageKey, *message]
 	shapes   shapes
@@ -120,6 +124,7 @@ func New(c Config) *Service {
 		s.files[name], _ = contract.XSD(name, placename.Description{Base: c.NamespaceBase, CRS: c.CRS})
 	}
 	s.buffers.New = func() any { return new([]byte) }
+	s.pieces.New = s.buffers.New
 	return s
 }
 
