@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 export CGO_ENABLED := 0
+# As the program is built, so are its tests: what both are made of is compiled once.
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # The race detector needs a C compiler; the product does not.
 CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null)
