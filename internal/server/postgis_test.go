@@ -50,8 +50,11 @@ func openGeoPackage(t testing.TB, source string) store.Store {
 	return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), source, gpkg.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)}))
 }
 
-// onPostGIS reports whether all tests shall ask a database.
-func onPostGIS() bool { return os.Getenv("GRENSE_TEST_STORE") == "postgis" }
+// onPostGIS reports whether all tests shall ask a database. Nothing else tells a test of it, so that those that do not ask are run once (leaveOut).
+func onPostGIS() bool {
+	asking()
+	return os.Getenv("GRENSE_TEST_STORE") == "postgis"
+}
 
 // openPostGIS opens a database with the content of a GeoPackage.
 func openPostGIS(t testing.TB, source string) store.Store {

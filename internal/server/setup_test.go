@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -61,7 +62,14 @@ func fillFile(path string, fill ...func(context.Context, store.Writer) error) (s
 }
 
 func TestMain(m *testing.M) {
+	if err := leaveOut(); err != nil {
+		panic(err)
+	}
 	code := m.Run()
+	if err := missed(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
 	cluster.Stop()
 	if p, err := demoFile(); err == nil {
 		os.RemoveAll(filepath.Dir(p))
