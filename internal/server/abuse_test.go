@@ -63,7 +63,7 @@ func (s stuck) Page(ctx context.Context, _ store.Query) (*store.Page, error) {
 
 func TestClientThatLeavesIsNoFailureOfOurs(t *testing.T) {
 	t.Parallel()
-	st := stuck{serve(t, "", nil).store, make(chan struct{})}
+	st := stuck{demoStore(t), make(chan struct{})}
 	a := serveStore(t, st, nil)
 	ctx, leave := context.WithCancel(t.Context())
 	go func() { <-st.asked; leave() }()

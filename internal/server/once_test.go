@@ -58,7 +58,7 @@ func serveCounting(t *testing.T) (*api, *counting) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &counting{Store: serve(t, path, nil).store}
+	s := &counting{Store: openTest(t, path)}
 	s.reset()
 	return serveStore(t, s, nil), s
 }

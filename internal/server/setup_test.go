@@ -120,13 +120,19 @@ func (l *lockedBuffer) String() string {
 func serve(t testing.TB, source string, change func(*config.Config)) *api {
 	t.Helper()
 	if source == "" {
-		p, err := demoFile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		source = p
+		return serveStore(t, demoStore(t), change)
 	}
 	return serveStore(t, openTest(t, source), change)
+}
+
+// demoStore opens the demo.
+func demoStore(t testing.TB) store.Store {
+	t.Helper()
+	p, err := demoFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openTest(t, p)
 }
 
 // serveStore starts a server over a store.
@@ -138,11 +144,7 @@ func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api 
 // serveWithout starts a server that keeps neither jobs nor changes.
 func serveWithout(t testing.TB) *api {
 	t.Helper()
-	p, err := demoFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return serveOptions(t, openTest(t, p), nil, func(o *server.Options) { o.Jobs, o.Changes = nil, nil })
+	return serveOptions(t, demoStore(t), nil, func(o *server.Options) { o.Jobs, o.Changes = nil, nil })
 }
 
 // serveOptions starts a server; before sees it before it works on jobs.

@@ -55,7 +55,7 @@ func line(id string, n int) []byte {
 // serveSwollen serves the demo with larger features.
 func serveSwollen(t *testing.T, vertices func(id string) int, change func(*config.Config)) (*api, *swollen) {
 	t.Helper()
-	s := &swollen{Store: serve(t, "", nil).store, vertices: vertices}
+	s := &swollen{Store: demoStore(t), vertices: vertices}
 	s.left.Store(math.MaxInt64)
 	return serveStore(t, s, change), s
 }

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -161,19 +162,20 @@ func TestAnswersAreOfOneState(t *testing.T) {
 	s := openSwapped(t)
 	for _, path := range changing {
 		for after := range int64(5) {
-			b := &between{swapped: s, t: t, after: after}
-			b.left.Store(2)
-			a := serveStore(t, b, nil)
-			r := a.get(path).wants(http.StatusOK)
-			if got := states(r.Body); len(got) != 1 {
-				t.Errorf("%s, changed after %d questions: the answer holds %v", path, after+1, got)
-			}
-			b.left.Store(0)
-			r = a.get(path).wants(http.StatusOK)
-			if got := states(r.Body); len(got) != 1 || got[0] != stateMark(s.state) {
-				t.Errorf("%s, asked again: the answer holds %v, want %s", path, got, stateMark(s.state))
-			}
-			a.Close()
+			t.Run(fmt.Sprintf("%s, changed after %d questions", path, after+1), func(t *testing.T) {
+				b := &between{swapped: s, t: t, after: after}
+				b.left.Store(2)
+				a := serveStore(t, b, nil)
+				r := a.get(path).wants(http.StatusOK)
+				if got := states(r.Body); len(got) != 1 {
+					t.Errorf("the answer holds %v", got)
+				}
+				b.left.Store(0)
+				r = a.get(path).wants(http.StatusOK)
+				if got := states(r.Body); len(got) != 1 || got[0] != stateMark(s.state) {
+					t.Errorf("asked again, the answer holds %v, want %s", got, stateMark(s.state))
+				}
+			})
 		}
 	}
 }

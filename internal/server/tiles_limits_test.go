@@ -60,7 +60,7 @@ func (s heldStore) Page(ctx context.Context, q store.Query) (*store.Page, error)
 // TestTilesWaitForTheirTurn lets one tile hold the only place for its questions: others are refused with a cure, and come when it is free.
 func TestTilesWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
-	st := heldStore{serve(t, "", nil).store, make(chan struct{}, 100), make(chan struct{})}
+	st := heldStore{demoStore(t), make(chan struct{}, 100), make(chan struct{})}
 	free := sync.OnceFunc(func() { close(st.answer) })
 	defer free()
 	a := serveStore(t, st, func(c *config.Config) { c.Limits.Concurrent, c.Limits.Queue = 1, time.Millisecond })
