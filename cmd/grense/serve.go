@@ -161,7 +161,7 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	if s.archive, err = openTiles(tiles, s.store.Catalog()); err != nil {
 		return err
 	}
-	s.tiles = tile.NewMaker(tile.Options{Dir: filepath.Join(dir, "tiles"), Cache: caches, Log: s.log, Archive: s.archive})
+	s.tiles = tile.NewMaker(tile.Options{Dir: filepath.Join(dir, "tiles"), Cache: caches, Memory: s.cfg.Limits.ForLevels(), Log: s.log, Archive: s.archive})
 	var past *history.History
 	if s.cfg.History != "" {
 		if past, err = history.Norway(); err != nil {

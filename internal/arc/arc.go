@@ -40,6 +40,10 @@ type Options struct {
 	Tolerance float64 // area of the triangles by which vertices are removed; weighted: sharp bends go first, and so do those that give areas their size back. Defaults to 16
 	Island    float64 // area below which a ring without junctions is left out, but for the largest of its feature. Defaults to 16
 	Span      int32   // features less wide and high are left out. Defaults to 4
+	// Memory is how many bytes edges and what is on their sides may take while levels are made, about; 0: no bound. Where they take more, the finest
+	// levels are left out, at most Skip of them, and with more than that Add and Each end with ErrTooLarge.
+	Memory int64
+	Skip   int
 }
 
 // Whole leaves out nothing that the grid can show.
@@ -51,6 +55,7 @@ type Builder struct {
 	o      Options
 	labels *labels
 	segs   []seg
+	skip   int     // finest levels that are left out
 	whole  []int64 // twice the area of each feature before anything is simplified, in cells of the finest level, with what it is heir of (drop)
 	n      int32
 	ringed int // features with edges
@@ -78,7 +83,7 @@ func (o Options) orDefault() Options {
 var ErrOutside = errors.New("arc: a position outside of the grid")
 
 // Add adds a feature: the polygons of a geometry, its rings oriented in any way, in a coordinate system that move brings to that of the grid;
-// nil leaves it. A geometry without polygons, nil too, is a feature without rings. After an error the Builder is as it was.
+// nil leaves it. A geometry without polygons, nil too, is a feature without rings. After an error the Builder is as it was, but for ErrTooLarge, which ends it.
 func (b *Builder) Add(geometry []byte, move crs.Func) error {
 	start := len(b.segs)
 	outside := false
@@ -101,8 +106,53 @@ func (b *Builder) Add(geometry []byte, move crs.Func) error {
 	if b.n++; len(b.segs) > start {
 		b.ringed++
 	}
+	if b.o.Memory > 0 && b.bytes() > b.o.Memory {
+		return b.shrink()
+	}
 	return nil
 }
+
+// ErrTooLarge reports polygons that take more than Options.Memory on the coarsest level that there is to be.
+var ErrTooLarge = errors.New("arc: the polygons take more memory than they may")
+
+// edgeBytes is what an edge takes while a level is made, beside others and in a graph.
+const edgeBytes = 72
+
+// bytes is what making a level of the edges takes, about.
+func (b *Builder) bytes() int64 { return int64(len(b.segs))*edgeBytes + b.labels.bytes() }
+
+// shrink joins edges that lie on each other, and takes all to coarser grids until a quarter of the memory is free. Levels of edges that are taken there as they are
+// differ little from those of simplified ones: what was removed from these is less than a few cells.
+func (b *Builder) shrink() error {
+	for {
+		b.segs = b.join(b.segs)
+		b.relabel()
+		if b.bytes() <= b.o.Memory/4*3 {
+			return nil
+		}
+		if b.skip == b.o.Skip {
+			return ErrTooLarge
+		}
+		b.skip++
+		b.halve(b.segs)
+	}
+}
+
+// relabel forgets labels that no edge has.
+func (b *Builder) relabel() {
+	l, to := newLabels(), make([]int32, len(b.labels.reverse))
+	for i := range b.segs {
+		s := &b.segs[i]
+		if to[s.label] == 0 {
+			to[s.label] = l.intern(b.labels.set(s.label))
+		}
+		s.label = to[s.label]
+	}
+	b.labels = l
+}
+
+// Skipped returns how many of the finest levels are left out for lack of memory.
+func (b *Builder) Skipped() int { return b.skip }
 
 // ring adds the edges of a ring; false when it leaves the grid.
 func (b *Builder) ring(r *wkb.Run, move crs.Func) bool {
@@ -112,6 +162,9 @@ func (b *Builder) ring(r *wkb.Run, move crs.Func) bool {
 		p, ok := b.grid.Snap(r, i, move)
 		if !ok {
 			return false
+		}
+		for range b.skip { // as those before have been
+			p = p.half()
 		}
 		if i > 0 && p != last {
 			b.segs = append(b.segs, b.labels.segment(last, p, label))
@@ -128,9 +181,11 @@ var ErrApart = errors.New("arc: the edges of the polygons cross too often for a 
 const (
 	mostCrossings = 500
 	oftenCrossing = 20
+	// Where the finest levels are left out, edges cross because they have been moved by half a cell.
+	oftenMoved = 4
 )
 
-// Each makes levels, the finest first, and drops what was added. It calls fn with each, until fn returns false; levels are fn's to keep. ErrApart comes
+// Each makes levels, the finest first, and drops what was added. It calls fn with each and its number, which begins with Skipped, until fn returns false; levels are fn's to keep. ErrApart comes
 // before the first one.
 func (b *Builder) Each(ctx context.Context, fn func(i int, l *Level) (more bool, err error)) error {
 	segs := b.segs
@@ -144,7 +199,7 @@ func (b *Builder) Each(ctx context.Context, fn func(i int, l *Level) (more bool,
 			return fmt.Errorf("arc: level %d: %w", i, err)
 		}
 		segs = left
-		if more, err := fn(i, l); err != nil || !more {
+		if more, err := fn(b.skip+i, l); err != nil || !more {
 			return err
 		}
 	}
@@ -163,11 +218,17 @@ func (b *Builder) next(ctx context.Context, segs []seg, i int) (*Level, []seg, e
 	g, segs := b.settled(newGraph(segs, b.labels), segs)
 	g.islands(b.o.Island)
 	segs = g.segments(segs[:0])
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
 	g.simplify(b.o.Tolerance, b.drift(segs, i))
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
 	g, segs = b.settled(g, segs) // faces have become smaller
 	segs = g.segments(segs[:0])
 	l := g.level(b.n)
-	l.Unit, l.LeftOut = b.grid.Unit*float64(int64(1)<<i), l.LeftOut+b.ringed
+	l.Unit, l.LeftOut = b.grid.Unit*float64(int64(1)<<(b.skip+i)), l.LeftOut+b.ringed
 	return l, segs, nil
 }
 
@@ -234,18 +295,31 @@ func (l *labels) segment(a, b Point, label int32) seg {
 // labels numbers what can be on the sides of edges: features on the left as their number plus 1, those on the right negative; as many times as they are there.
 // Label 0 is nothing.
 type labels struct {
-	sets    [][]int32 // sorted by feature
+	all     []int32 // of each label, sorted by feature, one behind the other
+	starts  []int32 // of each label in all, and the end
 	reverse []int32
-	index   map[string]int32
+	few     map[[2]int32]int32 // labels of two at most, 0 in the place of none
+	many    map[string]int32
 	sums    map[[2]int32]int32
 	key     []byte
 	list    []int32
 }
 
 func newLabels() *labels {
-	l := &labels{index: map[string]int32{}, sums: map[[2]int32]int32{}}
+	l := &labels{starts: []int32{0}, few: map[[2]int32]int32{}, many: map[string]int32{}, sums: map[[2]int32]int32{}}
 	l.intern(nil)
 	return l
+}
+
+// set returns what is on the sides of an edge with a label. It is not to be changed.
+func (l *labels) set(label int32) []int32 {
+	from, to := l.starts[label], l.starts[label+1]
+	return l.all[from:to:to]
+}
+
+// bytes is the memory of all, about: entries of maps take twice what is in them.
+func (l *labels) bytes() int64 {
+	return int64(4*(len(l.all)+len(l.starts)+len(l.reverse)) + 24*(len(l.few)+len(l.sums)) + 100*len(l.many))
 }
 
 func (l *labels) side(feature int32, left bool) int32 {
@@ -258,12 +332,10 @@ func (l *labels) side(feature int32, left bool) int32 {
 
 // intern numbers a list, which it copies, and its reverse.
 func (l *labels) intern(list []int32) int32 {
-	if n, ok := l.find(list, 1); ok {
+	if n, ok := l.find(list); ok {
 		return n
 	}
-	n := int32(len(l.sets))
-	l.index[string(l.key)] = n
-	l.sets = append(l.sets, slices.Clone(list))
+	n := l.put(list)
 	if len(list) == 0 {
 		l.reverse = append(l.reverse, n)
 		return n
@@ -272,21 +344,43 @@ func (l *labels) intern(list []int32) int32 {
 	for i, f := range list {
 		other[i] = -f
 	}
-	l.find(other, 1)
-	l.index[string(l.key)] = n + 1
-	l.sets = append(l.sets, other)
-	l.reverse = append(l.reverse, n+1, n)
+	l.reverse = append(l.reverse, l.put(other), n)
 	return n
 }
 
-func (l *labels) find(list []int32, sign int32) (int32, bool) {
+// put numbers a list that has no number.
+func (l *labels) put(list []int32) int32 {
+	n := int32(len(l.starts) - 1)
+	if len(list) <= 2 {
+		l.few[fewOf(list)] = n
+	} else {
+		l.many[string(l.keyOf(list))] = n
+	}
+	l.all = append(l.all, list...)
+	l.starts = append(l.starts, int32(len(l.all)))
+	return n
+}
+
+func (l *labels) find(list []int32) (n int32, ok bool) {
+	if len(list) <= 2 {
+		n, ok = l.few[fewOf(list)]
+	} else {
+		n, ok = l.many[string(l.keyOf(list))]
+	}
+	return n, ok
+}
+
+func fewOf(list []int32) (key [2]int32) {
+	copy(key[:], list)
+	return key
+}
+
+func (l *labels) keyOf(list []int32) []byte {
 	l.key = l.key[:0]
 	for _, f := range list {
-		f *= sign
 		l.key = append(l.key, byte(f), byte(f>>8), byte(f>>16), byte(f>>24))
 	}
-	n, ok := l.index[string(l.key)]
-	return n, ok
+	return l.key
 }
 
 // sum returns the label of two edges that lie on each other, and on which no third one lies. A feature on both sides is on none.
@@ -294,7 +388,7 @@ func (l *labels) sum(a, b int32) int32 { return l.once(l.add(a, b)) }
 
 // once returns the label with each feature one time.
 func (l *labels) once(label int32) int32 {
-	set := l.sets[label]
+	set := l.set(label)
 	for i := 1; i < len(set); i++ {
 		if set[i] == set[i-1] {
 			return l.intern(slices.Compact(slices.Clone(set)))
@@ -315,7 +409,7 @@ func (l *labels) add(a, b int32) int32 {
 	if n, ok := l.sums[k]; ok {
 		return n
 	}
-	n := l.merge(append(slices.Clone(l.sets[a]), l.sets[b]...))
+	n := l.merge(append(slices.Clone(l.set(a)), l.set(b)...))
 	l.sums[k] = n
 	return n
 }

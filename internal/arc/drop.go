@@ -12,7 +12,7 @@ func (b *Builder) drop(segs []seg) []seg {
 	seen := make([]bool, b.n)
 	for i := range segs {
 		s := &segs[i]
-		for _, f := range b.labels.sets[s.label] {
+		for _, f := range b.labels.set(s.label) {
 			f = abs(f) - 1
 			if !seen[f] {
 				seen[f], box[f] = true, [2]Point{s.a, s.a}
@@ -33,7 +33,7 @@ func (b *Builder) drop(segs []seg) []seg {
 	}
 	for i := range segs {
 		s := &segs[i]
-		set := b.labels.sets[s.label]
+		set := b.labels.set(s.label)
 		for _, f := range set {
 			to := small[abs(f)-1]
 			if to == nil {
@@ -51,7 +51,7 @@ func (b *Builder) drop(segs []seg) []seg {
 		b.whole[g] += b.whole[f]
 		b.whole[f] = 0
 	}
-	changed := make([]int32, len(b.labels.sets)) // label to label; -1: not known
+	changed := make([]int32, len(b.labels.reverse)) // label to label; -1: not known
 	for i := range changed {
 		changed[i] = -1
 	}
@@ -108,7 +108,7 @@ func heirs(small map[int32]map[int32]float64) map[int32]int32 {
 
 // replace returns a label with the heirs of small features in their place.
 func (b *Builder) replace(label int32, small map[int32]map[int32]float64, into map[int32]int32) int32 {
-	list := slices.Clone(b.labels.sets[label])
+	list := slices.Clone(b.labels.set(label))
 	changed := false
 	out := list[:0]
 	for _, f := range list {
@@ -136,7 +136,7 @@ type ringOf struct {
 
 // within lists the features, as their number plus 1, that a loop is an outer ring of.
 func (g *graph) within(l ringOf, fn func(feature int32) bool) bool {
-	return slices.ContainsFunc(g.labels.sets[l.label], func(f int32) bool { return (f > 0) == (l.twice > 0) && fn(abs(f)) })
+	return slices.ContainsFunc(g.labels.set(l.label), func(f int32) bool { return (f > 0) == (l.twice > 0) && fn(abs(f)) })
 }
 
 // islands removes loops without junctions whose area is below a limit, unless a feature has no larger ring.
@@ -144,7 +144,7 @@ func (g *graph) islands(limit float64) {
 	largest := map[int32]int64{} // by feature; one with a junction has other rings
 	for v := range int32(len(g.keys)) {
 		for k := g.start[v]; k < g.start[v+1] && !g.isPlain(v); k++ {
-			for _, f := range g.labels.sets[g.along[k]] {
+			for _, f := range g.labels.set(g.along[k]) {
 				largest[abs(f)] = 1 << 62
 			}
 		}

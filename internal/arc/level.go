@@ -95,7 +95,7 @@ func (g *graph) level(features int32) *Level {
 	on := g.cutArcs(l)
 	byFeature := make([][]int32, features)
 	for n, label := range on {
-		for _, f := range g.labels.sets[label] {
+		for _, f := range g.labels.set(label) {
 			ref := int32(n)
 			if f < 0 {
 				ref = ^ref

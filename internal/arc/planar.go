@@ -24,8 +24,11 @@ func (b *Builder) planar(ctx context.Context, segs []seg, source bool) ([]seg, e
 			return nil, err
 		}
 		cuts, crossings := meetings(segs)
-		if i == 0 && source && b.ringed > 1 && crossings > max(mostCrossings, len(segs)/oftenCrossing) {
+		if i == 0 && source && b.ringed > 1 && crossings > b.mostCrossings(len(segs)) {
 			return nil, ErrApart
+		}
+		if b.o.Memory > 0 && int64(len(segs)+len(cuts))*edgeBytes > 2*b.o.Memory {
+			return nil, ErrTooLarge
 		}
 		if len(cuts) == 0 {
 			for i := range segs {
@@ -36,6 +39,15 @@ func (b *Builder) planar(ctx context.Context, segs []seg, source bool) ([]seg, e
 		segs = b.cut(segs, cuts)
 	}
 	return nil, ErrPlanar
+}
+
+// mostCrossings is how many crossings so many edges of a coverage may have on its finest level.
+func (b *Builder) mostCrossings(edges int) int {
+	often := oftenCrossing
+	if b.skip > 0 {
+		often = oftenMoved
+	}
+	return max(mostCrossings, edges/often)
 }
 
 func (s *seg) compare(t *seg) int {

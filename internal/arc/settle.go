@@ -83,7 +83,7 @@ func (g *graph) settleFace(walk []int32) bool {
 		long := math.Hypot(float64(b.X)-float64(a.X), float64(b.Y)-float64(a.Y))
 		all += long
 		other := false
-		for _, f := range g.labels.sets[g.along[walk[i]]] {
+		for _, f := range g.labels.set(g.along[walk[i]]) {
 			if f > 0 {
 				on[f] += long
 			} else {
@@ -111,7 +111,7 @@ func (g *graph) settleInverted(walk []int32, beside map[int32]float64) bool {
 	for f := range beside {
 		everywhere, alone := true, false
 		for i := 0; i < len(walk); i += 2 {
-			set := g.labels.sets[g.along[walk[i]]]
+			set := g.labels.set(g.along[walk[i]])
 			everywhere = everywhere && slices.Contains(set, -f)
 			alone = alone || !slices.ContainsFunc(set, func(x int32) bool { return x > 0 })
 		}
@@ -144,7 +144,7 @@ func (g *graph) settleOverlap(walk []int32, on map[int32]float64, all float64) b
 // apartOn reports whether some edge has f on the face only, and not g.
 func (g *graph) apartOn(walk []int32, f, other int32) bool {
 	for i := 0; i < len(walk); i += 2 {
-		if set := g.labels.sets[g.along[walk[i]]]; slices.Contains(set, f) && !slices.Contains(set, other) {
+		if set := g.labels.set(g.along[walk[i]]); slices.Contains(set, f) && !slices.Contains(set, other) {
 			return true
 		}
 	}

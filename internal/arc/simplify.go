@@ -94,7 +94,7 @@ func (g *graph) simplify(limit float64, drift []int64) {
 		if float64(c.weight) >= g.allowed(limit, v, twice, drift) || g.joined(a, b) || g.holdsOther(a, v, b) {
 			continue
 		}
-		for _, f := range g.labels.sets[g.along[g.start[v]+1]] {
+		for _, f := range g.labels.set(g.along[g.start[v]+1]) {
 			drift[abs(f)-1] += grown(f, twice)
 		}
 		g.gone[v] = true

@@ -13,7 +13,7 @@ func (b *Builder) sizes(segs []seg) []int64 {
 	for i := range segs {
 		s := &segs[i]
 		twice := int64(s.a.X)*int64(s.b.Y) - int64(s.a.Y)*int64(s.b.X)
-		for _, f := range b.labels.sets[s.label] {
+		for _, f := range b.labels.set(s.label) {
 			if f > 0 {
 				out[f-1] += twice
 			} else {
@@ -35,7 +35,7 @@ func (b *Builder) drift(segs []seg, i int) []int64 {
 
 // allowed is the limit for the removal of a plain vertex, whose triangle has an area, twice, that is positive on its right.
 func (g *graph) allowed(limit float64, v int32, twice int64, drift []int64) float64 {
-	set := g.labels.sets[g.along[g.start[v]+1]]
+	set := g.labels.set(g.along[g.start[v]+1])
 	if twice == 0 || len(set) == 0 {
 		return limit * healing
 	}

@@ -31,7 +31,8 @@ type maker struct {
 	out  *sideWriter
 	told func(done int) // in hundredths
 
-	whole   bool // arcs of areas are wanted in full, and nothing else
+	whole   bool  // arcs of areas are wanted in full, and nothing else
+	memory  int64 // see Options
 	options arc.Options
 	grid    arc.Grid
 	tags    *tagger
@@ -66,6 +67,7 @@ func (m *maker) run(ctx context.Context) error {
 	if m.whole = m.set.ID == wholeID; m.whole {
 		m.options, m.tags = arc.Whole, newTagger(m.c, []string{})
 	}
+	m.options.Memory, m.options.Skip = m.memory, m.set.finest()-m.set.first
 	m.build, m.lines = arc.NewBuilder(m.grid, m.options), arc.NewLines(m.grid)
 	m.points = points{c: m.c, first: m.set.first, last: m.set.finest(), thin: m.set.thin()}
 	m.first = m.set.finest() + 1
@@ -201,20 +203,25 @@ func (m *maker) add(i int, f *store.Feature, bound *orb.Bound) error {
 	if err := m.build.Add(geometry, m.move); err != nil || m.whole {
 		return err
 	}
-	return m.lines.Add(m.grid, geometry, m.move)
+	if err := m.lines.Add(m.grid, geometry, m.move); err != nil {
+		return err
+	}
+	if m.memory > 0 && m.points.bytes()+m.lines.Bytes() > m.memory {
+		return arc.ErrTooLarge
+	}
+	return nil
 }
 
 // enough is the area in cells that half of the features have from the first level on.
 const enough = 8
 
-// firstOf is the first level on which half of some sizes, in cells of the finest level, are enough; by is how many times larger they are on it than on the one before.
-func (m *maker) firstOf(sizes []float64, by float64) int {
-	last := m.set.finest()
+// firstOf is the first level on which half of some sizes, in cells of level z, are enough; by is how many times larger they are on it than on the one before.
+func (m *maker) firstOf(sizes []float64, z int, by float64) int {
 	if len(sizes) == 0 {
-		return last + 1
+		return m.set.finest() + 1
 	}
 	slices.Sort(sizes)
-	v, z := sizes[len(sizes)/2], last
+	v := sizes[len(sizes)/2]
 	for z > m.set.first && v/by >= enough {
 		v /= by
 		z--
@@ -222,15 +229,15 @@ func (m *maker) firstOf(sizes []float64, by float64) int {
 	return z
 }
 
-// firstArea is the first level of a layer by the finest one.
-func (m *maker) firstArea(l *arc.Level) int {
+// firstArea is the first level of a layer by the finest that is made, z.
+func (m *maker) firstArea(l *arc.Level, z int) int {
 	var sizes []float64
 	for f := range l.Features() {
 		if a := l.Area(f); a > 0 {
 			sizes = append(sizes, a)
 		}
 	}
-	return m.firstOf(sizes, 4)
+	return m.firstOf(sizes, z, 4)
 }
 
 // levels makes those of polygons as one coverage.
@@ -239,11 +246,11 @@ func (m *maker) levels(ctx context.Context) error {
 		return nil
 	}
 	build, first, last := m.build, 0, m.set.finest()
-	m.build = nil
+	m.build, m.out.sum.Live = nil, build.Skipped()
 	return build.Each(ctx, func(i int, l *arc.Level) (bool, error) {
 		z := last - i
-		if i == 0 {
-			first = m.firstArea(l)
+		if i == m.out.sum.Live {
+			first = m.firstArea(l, z)
 			m.divided = l.Shared() > len(m.points.areas)/2
 			m.first = min(m.first, first)
 		}
@@ -258,7 +265,8 @@ func (m *maker) levels(ctx context.Context) error {
 
 // alone makes levels of polygons, each feature by itself.
 func (m *maker) alone(ctx context.Context) error {
-	last := m.set.finest()
+	live := m.out.sum.Live
+	last := m.set.finest() - live
 	all := make([]arc.Level, last-m.set.first+1)
 	err := m.scan(ctx, store.Want{Properties: []string{}}, func(i int, f *store.Feature) error {
 		b := arc.NewBuilder(m.grid, m.options)
@@ -268,27 +276,30 @@ func (m *maker) alone(ctx context.Context) error {
 				return err
 			}
 		}
-		levels, err := b.Levels(ctx, len(all))
+		levels, err := b.Levels(ctx, live+len(all))
 		if errors.Is(err, arc.ErrPlanar) {
 			m.out.sum.Unplaced++
 			b = arc.NewBuilder(m.grid, m.options)
 			err = b.Add(nil, nil)
 			if err == nil {
-				levels, err = b.Levels(ctx, len(all))
+				levels, err = b.Levels(ctx, live+len(all))
 			}
 		}
 		if err != nil {
 			return err
 		}
-		for i, l := range levels {
+		for i, l := range levels[live:] {
 			all[i].Join(l)
+		}
+		if m.memory > 0 && 2*all[0].Bytes() > m.memory { // all coarser ones together take as much at most
+			return arc.ErrTooLarge
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	first := m.firstArea(&all[0])
+	first := m.firstArea(&all[0], last)
 	m.first = min(m.first, first)
 	for i := range last - first + 1 {
 		b, err := all[i].AppendBinary(nil)
@@ -313,7 +324,7 @@ func (m *maker) coarserLines(ctx context.Context) error {
 			sizes = append(sizes, float64(max(high.X-low.X, high.Y-low.Y)))
 		}
 	}
-	first := m.firstOf(sizes, 2)
+	first := m.firstOf(sizes, m.set.finest(), 2)
 	m.first = min(m.first, first)
 	l := m.lines
 	m.lines = nil

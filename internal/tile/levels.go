@@ -496,6 +496,9 @@ func (l *levels) within(t Tile) (string, error) {
 	if t.Z > last {
 		return "empty", nil
 	}
+	if l.side.sum.Live > 0 { // what is too small for the levels is in tiles of finer ones
+		return "", nil
+	}
 	low, high := box(corner(t))
 	shift := uint(last - t.Z)
 	low, high = arc.Point{X: low.X << shift, Y: low.Y << shift}, arc.Point{X: high.X << shift, Y: high.Y << shift}

@@ -24,6 +24,9 @@ type Options struct {
 	Dir   string       // takes side files with levels, in a folder of its own; "": levels are held in memory only
 	Bytes int64        // of levels in memory, besides those that are being made. Defaults to 128 MB
 	Cache *cache.Group // counts the levels in memory; nil: none
+	// Memory is how many bytes the making of levels may take, about; 0: no bound. Where a layer takes more, tiles of its finest levels are made of the features
+	// themselves, as they are asked for; where it takes more on the first level already, or has too many points or lines, all are.
+	Memory int64
 	// Most is how many points of a layer a tile shows; beyond, the least important are left out and counted. While levels are being made, a tile with more
 	// features than that is refused. Defaults to 20,000.
 	Most    int
@@ -115,6 +118,8 @@ type Made struct {
 	Keep bool
 	// LeftOut counts the features that lie in the tile and are not in it, since they are too many, or lack importance at its scale.
 	LeftOut int
+
+	read bool // features were read in the state of levels
 }
 
 // Range is where a layer has tiles in a set.

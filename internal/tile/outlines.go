@@ -32,7 +32,7 @@ type Scale struct {
 }
 
 // Outlines returns the geometries of the level whose tiles have as many pixels on such a map as map libraries give them, 512; nil where nothing is
-// simplified for it: all levels are coarser, or there are points only. While levels are being made, which this begins, the error is of kind problem.Busy; for other
+// simplified for it: all levels are coarser, or there are points only, or levels take too much memory. While levels are being made, which this begins, the error is of kind problem.Busy; for other
 // errors see Range.
 func (m *Maker) Outlines(ctx context.Context, st store.Store, of Scale) (*Outlines, error) {
 	set := of.Set
@@ -48,6 +48,9 @@ func (m *Maker) Outlines(ctx context.Context, st store.Store, of Scale) (*Outlin
 	l, err := m.levels(ctx, st, set, c)
 	if err != nil {
 		return nil, err
+	}
+	if l == nil && m.tooLarge(c.ID, set) || l != nil && z > l.side.sum.drawn() {
+		return nil, nil
 	}
 	if l == nil {
 		return nil, problem.New(problem.Busy, nil, "The geometries of %s are being simplified for the first time. Try again after the seconds in Retry-After, or leave zoom-level out.", c.ID)

@@ -42,6 +42,12 @@ var (
 	weights = []string{"importance", "population", "folketall", "innbyggere", "innbyggertall", "pop_max", "pop"}
 )
 
+// bytes is what the points take while levels are made.
+func (p *points) bytes() int64 {
+	const each = 64 // with the copies of thinned
+	return each * int64(len(p.at)+len(p.areas)+len(p.lines))
+}
+
 // property finds the property of importance.
 func (p *points) property() {
 	for _, x := range []struct {

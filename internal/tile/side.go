@@ -32,8 +32,13 @@ type summary struct {
 	Features    int
 	Unplaced    int // features that have no place on the grid
 	Coverage    bool
+	Live        int   // so many of the last levels have no areas, for lack of memory: their tiles are made of the features as they are asked for
+	Memory      int64 // that the making could take (Options)
 	Sections    map[string]section
 }
+
+// drawn is the last level that tiles are made from.
+func (s *summary) drawn() int { return s.Last - s.Live }
 
 // section is a run of bytes.
 type section struct {

@@ -3,6 +3,7 @@ package tile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/paulmach/orb"
@@ -25,6 +26,7 @@ type slow struct {
 	move  crs.Func
 	layer *Layer
 	made  *Made
+	never bool // there will be no levels
 }
 
 // record is a feature with what tiles need of it.
@@ -41,7 +43,11 @@ func (s *slow) features(ctx context.Context, q Query) error {
 	}
 	tags := newTagger(s.c, q.Properties)
 	list := make([]record, 0, len(rows))
+	bytes, most := int64(0), s.m.mostBytes()
 	err = s.st.Fetch(ctx, s.c.ID, rows, store.Want{Properties: tags.want}, func(f *store.Feature) error {
+		if bytes += int64(len(f.Geometry.WKB)); bytes > most {
+			return s.refused(q, fmt.Sprintf("%d MB of geometries", most>>20))
+		}
 		if !f.Geometry.IsNull() {
 			list = append(list, record{f.Public(), tags.of(f), append([]byte(nil), f.Geometry.WKB...)})
 		}
@@ -73,14 +79,30 @@ func (s *slow) rows(ctx context.Context, q Query, most int) ([]store.Row, error)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case len(page.Rows) > most && filter != nil:
-		return nil, problem.New(problem.TooLarge, nil, "The filter chooses more than %d features of %s in this tile. Choose fewer, or zoom in.", most, s.c.ID)
-	case len(page.Rows) > most:
-		return nil, problem.New(problem.Busy, nil, "The tiles of %s are being prepared, and this one has more than %d features. Try again after the seconds in Retry-After, or zoom in.",
-			s.c.ID, most)
+	if len(page.Rows) > most {
+		return nil, s.refused(q, fmt.Sprintf("%d features", most))
 	}
 	return page.Rows, nil
+}
+
+// mostBytes is how many bytes of geometries a tile is made of at most.
+func (m *Maker) mostBytes() int64 {
+	most := 4 * m.o.Largest
+	if m.o.Memory > 0 {
+		most = min(most, max(4<<20, m.o.Memory/8))
+	}
+	return most
+}
+
+// refused says that a tile has more than so much.
+func (s *slow) refused(q Query, much string) error {
+	switch {
+	case q.Filter != nil:
+		return problem.New(problem.TooLarge, nil, "The filter chooses more than %s of %s in this tile. Choose fewer, or zoom in.", much, s.c.ID)
+	case s.never:
+		return problem.New(problem.TooLarge, nil, "This tile has more than %s of %s, which take more memory than this server may use to simplify them. Zoom in, or choose fewer with filter=.", much, s.c.ID)
+	}
+	return problem.New(problem.Busy, nil, "The tiles of %s are being prepared, and this one has more than %s. Try again after the seconds in Retry-After, or zoom in.", s.c.ID, much)
 }
 
 // draw adds all features to the layer. Positions are counted from the upper left corner of the tile.

@@ -101,12 +101,16 @@ func (m *Maker) tile(ctx context.Context, st store.Store, a Ask, from *Archive) 
 		defer end()
 	}
 	made, err := m.drawAll(ctx, in, a, list)
-	if err != nil || !several {
+	if err != nil || !several && !made.read {
 		return made, err
 	}
 	after, _, err := stamp(ctx, st)
-	if err == nil && after != before {
+	switch {
+	case err != nil || after == before:
+	case several:
 		err = fmt.Errorf("tile: %w", store.ErrChanged)
+	default:
+		made.Keep, made.Rev = false, ""
 	}
 	return made, err
 }
@@ -226,19 +230,24 @@ func (m *Maker) layer(ctx context.Context, from source, d drawing, x layered) (h
 		d.made.Data, d.made.Rev = append(d.made.Data, b...), d.made.Rev+a.rev
 		return "", nil
 	}
-	drawn := d.l != nil
+	drawn := d.l != nil && (d.tile.Z <= d.l.side.sum.drawn() || d.tile.Z > d.l.side.sum.Last)
+	kept := d.l != nil && !drawn && !d.l.live // what is not in the levels is of their state, unless that changes meanwhile
+	d.made.read = d.made.read || kept
 	if drawn {
 		if hint, err = d.drawn(ctx, from.in); errors.Is(err, errOtherRows) {
 			m.due(from.st, d.set, d.c)
 			drawn, err = false, nil
 		}
 	}
-	if drawn {
+	if drawn || kept {
 		d.made.Rev += d.l.rev
 	} else {
-		d.made.Keep, hint = false, ""
+		d.made.Keep = false
+	}
+	if !drawn {
+		hint = ""
 		if d.tile.Z <= d.set.finest() {
-			s := slow{m: m, st: from.in, set: d.set, tile: d.tile, c: d.c, move: x.move, layer: d.layer, made: d.made}
+			s := slow{m: m, st: from.in, set: d.set, tile: d.tile, c: d.c, move: x.move, layer: d.layer, made: d.made, never: d.l != nil || m.tooLarge(d.c.ID, d.set)}
 			err = s.features(ctx, d.q)
 		}
 	}

@@ -13,7 +13,9 @@ import (
 	"strconv"
 	"time"
 
+	"grense/internal/arc"
 	"grense/internal/crs"
+	"grense/internal/problem"
 	"grense/internal/store"
 )
 
@@ -50,6 +52,9 @@ type Progress struct {
 
 // retryAfter is how long after a failure levels are tried again.
 const retryAfter = time.Minute
+
+// retryLarge is the same where levels took too much memory, as they will again unless rows become fewer.
+const retryLarge = time.Hour
 
 // restAfter is how many times as long as comparing levels with their rows, and making them anew, has taken is rested where rows go on to change.
 const restAfter = 10
@@ -197,7 +202,19 @@ func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.C
 
 // idle reports whether levels may be begun: they are not being made, and have not just failed.
 func (w *work) idle(now string) bool {
-	return !w.busy && (w.failed != now || time.Since(w.at) >= retryAfter)
+	wait := retryAfter
+	if errors.Is(w.err, arc.ErrTooLarge) {
+		wait = retryLarge
+	}
+	return !w.busy && (w.failed != now || time.Since(w.at) >= wait)
+}
+
+// tooLarge reports whether there are no levels because they take too much memory.
+func (m *Maker) tooLarge(collection string, set *Set) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := m.works[workKey{collection, set.ID}]
+	return w != nil && w.levels == nil && errors.Is(w.err, arc.ErrTooLarge)
 }
 
 // begin has a job make levels, and where rows may change all others of their set. The mutex is held.
@@ -263,6 +280,11 @@ func (m *Maker) settle(j *job, p *part) {
 			p.l.side.close()
 		}
 		return
+	case errors.Is(p.err, arc.ErrTooLarge):
+		w.failed, w.at = j.now, time.Now()
+		m.o.Log.Warn("the levels for tiles take more memory than they may: tiles are made of features as they are asked for, and those of too many are refused; raise limits.memory, or serve an archive (grense tiles)",
+			"collection", p.k.collection, "set", p.k.set, "most_bytes", m.o.Memory)
+		return
 	case p.err != nil:
 		w.failed, w.at = j.now, time.Now()
 		m.o.Log.Warn("the levels for tiles could not be made", "collection", p.k.collection, "set", p.k.set, "error", p.err, "again_after", retryAfter)
@@ -272,7 +294,7 @@ func (m *Maker) settle(j *job, p *part) {
 	if p.made {
 		sum := &p.l.side.sum
 		m.o.Log.Info("the levels for tiles are ready", "collection", p.k.collection, "set", p.k.set, "features", sum.Features, "first", sum.First, "last", sum.Last,
-			"coverage", sum.Coverage, "left_out", sum.Unplaced, "took", p.took.Round(time.Millisecond))
+			"made_when_asked", sum.Live, "coverage", sum.Coverage, "left_out", sum.Unplaced, "took", p.took.Round(time.Millisecond))
 	}
 }
 
@@ -314,6 +336,9 @@ func (m *Maker) await(ctx context.Context, a awaited) (*levels, error) {
 		w := m.works[workKey{a.c.ID, a.set.ID}]
 		busy, done, ended, err := w.busy, w.done, w.ended, w.err
 		m.mu.Unlock()
+		if !busy && errors.Is(err, arc.ErrTooLarge) {
+			err = problem.New(problem.TooLarge, err, "The shared borders of %s take more memory than this server may use for them. Its operator can raise limits.memory.", a.c.ID)
+		}
 		if !busy && err != nil {
 			return nil, err
 		}
@@ -430,7 +455,7 @@ func (j *job) read(path, rev string, set *Set, collection string) (*levels, erro
 		}
 		return nil, nil
 	}
-	if s.sum.Rev != rev {
+	if s.sum.Rev != rev || s.sum.Live > 0 && (j.m.o.Memory == 0 || j.m.o.Memory > s.sum.Memory) { // with more memory, more levels are made
 		return nil, s.close()
 	}
 	l, err := j.m.newLevels(set, collection, s, j.live)
@@ -449,6 +474,7 @@ func (j *job) make(ctx context.Context, p *part, b *maker) (*levels, error) {
 	}
 	defer out.abandon()
 	logged := time.Now()
+	b.memory, out.sum.Memory = j.m.o.Memory, j.m.o.Memory
 	b.out, b.told = out, func(done int) {
 		j.m.mu.Lock()
 		p.w.done = done

@@ -1,0 +1,109 @@
+package tile_test
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paulmach/orb/encoding/mvt"
+
+	"grense/internal/problem"
+	"grense/internal/store"
+	"grense/internal/tile"
+)
+
+// idsIn are the features of kommuner in a tile, sorted; what is too small on its level may be left out.
+func idsIn(t *testing.T, m *tile.Maker, st store.Store, at tile.Tile) (ids []string) {
+	t.Helper()
+	set := find(t, "WebMercatorQuad")
+	made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: "kommuner"}}})
+	if err != nil {
+		t.Fatal(at, err)
+	}
+	if !made.Keep || made.Rev != m.Rev(st, set, "kommuner") {
+		t.Errorf("%v: the tile is not kept, or for another state: %q", at, made.Rev)
+	}
+	layers, err := mvt.Unmarshal(made.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range layers {
+		for _, f := range l.Features {
+			ids = append(ids, f.Properties["id"].(string))
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestLittleMemoryHasTheFinestTilesMadeOfFeatures(t *testing.T) {
+	t.Parallel()
+	st, dir := demoStore(t), t.TempDir()
+	var log strings.Builder
+	whole, some := tile.NewMaker(tile.Options{}), tile.NewMaker(tile.Options{Memory: 300 << 10, Dir: dir, Log: logger(&log)})
+	defer whole.Close()
+	a, b := ready(t, whole, st, "WebMercatorQuad", "kommuner"), ready(t, some, st, "WebMercatorQuad", "kommuner")
+	if a.Last != b.Last || !b.Settled || len(b.Limits) != b.Last-b.First+1 {
+		t.Errorf("tiles on the levels %d to %d, not to %d", b.First, b.Last, a.Last)
+	}
+	for _, at := range []tile.Tile{{Z: a.First, Row: a.Limits[0].MinRow, Col: a.Limits[0].MinCol}, {Z: 6, Row: 18, Col: 33}, {Z: 8, Row: 74, Col: 132}, {Z: 11, Row: 590, Col: 1054}, {Z: 16, Row: 0, Col: 0}} {
+		want, got := idsIn(t, whole, st, at), idsIn(t, some, st, at)
+		missing := slices.DeleteFunc(slices.Clone(want), func(id string) bool { return slices.Contains(got, id) })
+		if at.Z < 16 && len(want) == 0 || len(missing) > len(want)/20 || len(got) > len(want)+len(want)/20 {
+			t.Errorf("%v: %d features, not %d; %v are missing", at, len(got), len(want), missing)
+		}
+	}
+	o, err := some.Outlines(t.Context(), st, tile.Scale{Set: find(t, "WebMercatorQuad"), Collection: "kommuner", Cell: 1})
+	if err != nil || o != nil {
+		t.Errorf("outlines of a level that is not made: %v, %v", o, err)
+	}
+	if err := some.Close(); err != nil || !regexp.MustCompile(`made_when_asked=[1-9]`).MatchString(log.String()) {
+		t.Error(err, log.String())
+	}
+	log.Reset()
+	more := tile.NewMaker(tile.Options{Memory: 1 << 30, Dir: dir, Log: logger(&log)})
+	ready(t, more, st, "WebMercatorQuad", "kommuner")
+	if err := more.Close(); err != nil || !strings.Contains(log.String(), "made_when_asked=0") {
+		t.Errorf("with more memory the levels of before serve: %v, %s", err, log.String())
+	}
+}
+
+func TestLevelsThatTakeTooMuchMemoryAreNotMade(t *testing.T) {
+	t.Parallel()
+	st, set := demoStore(t), find(t, "WebMercatorQuad")
+	var log strings.Builder
+	m := tile.NewMaker(tile.Options{Memory: 16 << 10, Most: 100, Log: logger(&log)})
+	begin(t, m, st, "WebMercatorQuad", "kommuner")
+	for until := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if p := m.Progress(); !p[0].Busy {
+			if p[0].Err == nil || p[0].Ready {
+				t.Errorf("%+v", p)
+			}
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal("levels are still being made")
+		}
+	}
+	ask := tile.Ask{Set: set, Layers: []tile.Query{{Collection: "kommuner"}}}
+	var p *problem.Error
+	if made, err := m.Tile(t.Context(), st, ask); !errors.As(err, &p) || p.Kind != problem.TooLarge || !strings.Contains(err.Error(), "more than 100 features of kommuner") {
+		t.Errorf("a tile of all: %+v, %v", made, err)
+	}
+	ask.Tile = tile.Tile{Z: 11, Row: 590, Col: 1054}
+	if made, err := m.Tile(t.Context(), st, ask); err != nil || made.Empty || made.Keep {
+		t.Errorf("a tile of few: %+v, %v", made, err)
+	}
+	if o, err := m.Outlines(t.Context(), st, tile.Scale{Set: set, Collection: "kommuner", Cell: 1000}); o != nil || err != nil {
+		t.Errorf("outlines: %v, %v", o, err)
+	}
+	if _, err := m.Topology(t.Context(), st, "kommuner"); !errors.As(err, &p) || p.Kind != problem.TooLarge {
+		t.Errorf("arcs in full: %v", err)
+	}
+	if err := m.Close(); err != nil || strings.Count(log.String(), "level=WARN") != 2 || !strings.Contains(log.String(), "limits.memory") {
+		t.Error(err, log.String())
+	}
+}
