@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -273,6 +275,15 @@ func (x *counters) writer() (set func(row, n int) error) {
 	}
 }
 
+// journal switches how the file keeps its journal, as another program does while it is served.
+func (x *counters) journal(mode string) {
+	x.t.Helper()
+	db := writable(x.t, x.path)
+	if err := errors.Join(sqlitex.ExecuteTransient(db, "PRAGMA journal_mode="+mode, nil), db.Close()); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
 // writable opens a GeoPackage that others serve, with the functions that the triggers of its index call.
 func writable(t testing.TB, path string) *sqlite.Conn {
 	t.Helper()
@@ -280,7 +291,7 @@ func writable(t testing.TB, path string) *sqlite.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
+	t.Cleanup(func() { db.Close() }) // again does no harm
 	db.SetBlockOnBusy()
 	for _, name := range []string{"ST_MinX", "ST_MaxX", "ST_MinY", "ST_MaxY", "ST_IsEmpty"} {
 		f := func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) { return sqlite.IntegerValue(0), nil }
@@ -291,15 +302,32 @@ func writable(t testing.TB, path string) *sqlite.Conn {
 	return db
 }
 
-// TestKeptAnswersFollowWriters: ten programs write while others ask the same again and again; no answer misses what was committed before it was asked for.
+// TestKeptAnswersFollowWriters: ten programs write while others ask the same again and again; no answer misses what was committed before it was asked for, whether answers
+// are kept or not, and whichever way a file keeps its journal.
 func TestKeptAnswersFollowWriters(t *testing.T) {
 	t.Parallel()
+	for name, change := range map[string]func(*config.Config){"kept": nil, "not kept": keepsNone} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			followsWriters(t, newCounters(t), change)
+		})
+		if !onPostGIS() {
+			t.Run("WAL, "+name, func(t *testing.T) {
+				t.Parallel()
+				x := newCounters(t)
+				x.journal("WAL")
+				followsWriters(t, x, change)
+			})
+		}
+	}
+}
+
+func followsWriters(t *testing.T, x *counters, change func(*config.Config)) {
 	rounds := 150
 	if testing.Short() {
 		rounds = 30
 	}
-	x := newCounters(t)
-	a := serveStore(t, x.st, nil)
+	a := serveStore(t, x.st, change)
 	var committed [rowsOfCounters]atomic.Int64
 	ctx, stop := context.WithCancel(t.Context())
 	var writers, readers sync.WaitGroup
@@ -319,7 +347,8 @@ func TestKeptAnswersFollowWriters(t *testing.T) {
 			}
 		})
 	}
-	paths := []string{"/collections/tellere/items", "/collections/tellere/items?f=csv", "/collections/tellere/items?f=html", "/collections/tellere/items/3", "/collections/tellere/items/3?f=html"}
+	paths := []string{"/collections/tellere/items", "/collections/tellere/items?f=csv", "/collections/tellere/items?f=html", "/collections/tellere/items/3", "/collections/tellere/items/3?f=html",
+		"/collections/tellere/items?filter=navn%20LIKE%20'teller-3-%25'"}
 	for _, path := range paths {
 		readers.Go(func() {
 			for range rounds {
@@ -351,6 +380,60 @@ func TestKeptAnswersFollowWriters(t *testing.T) {
 				t.Errorf("%s: row %d is %d at rest, want %d", path, x.row, x.n, committed[x.row].Load())
 			}
 		}
+	}
+}
+
+// TestAnswersFollowAWriterInWALMode: what another program commits beside the file is in the next answer and its ETag, is found, and counted, also after checkpoints and once that
+// program has ended.
+func TestAnswersFollowAWriterInWALMode(t *testing.T) {
+	t.Parallel()
+	if onPostGIS() {
+		t.Skip("a database is no file")
+	}
+	for name, change := range map[string]func(*config.Config){"kept": nil, "not kept": keepsNone} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := newCounters(t)
+			a := serveStore(t, x.st, change)
+			const items = "/collections/tellere/items"
+			tile := "/collections/tellere/tiles/WebMercatorQuad/14/4757/8647"
+			etags := map[string]string{}
+			shows := func(n int) {
+				t.Helper()
+				text := counterText(3, n)
+				for _, path := range []string{items + "/3", items + "/3?f=html", items, items + "?navn=" + text, tile} {
+					for range 3 { // the third may be a kept one
+						r := a.get(path, "If-None-Match", etags[path]).wants(http.StatusOK)
+						if !strings.Contains(string(r.Body), text) {
+							t.Errorf("%s does not show %s", path, text)
+						}
+						if tag := r.Header.Get("ETag"); tag != "" && tag == etags[path] {
+							t.Errorf("%s has the ETag of the state before %s", path, text)
+						}
+					}
+				}
+				if r := a.get(items + "?limit=1&navn=" + text).wants(http.StatusOK).json(); r["numberMatched"] != 1.0 {
+					t.Errorf("%v match %s", r["numberMatched"], text)
+				}
+				for _, path := range []string{items + "/3", items, tile} {
+					etags[path] = a.get(path).Header.Get("ETag")
+				}
+			}
+			shows(0)
+			x.journal("WAL")
+			n := 0
+			for _, then := range []string{"", "PRAGMA wal_checkpoint(PASSIVE)", "PRAGMA wal_checkpoint(TRUNCATE)", ""} {
+				for range 3 {
+					n++
+					db := writable(t, x.path)
+					err := sqlitex.Execute(db, "UPDATE tellere SET navn = ? WHERE id = '3'", &sqlitex.ExecOptions{Args: []any{counterText(3, n)}})
+					if err = errors.Join(err, sqlitex.ExecuteTransient(db, cmp.Or(then, "SELECT 1"), nil), db.Close()); err != nil {
+						t.Fatal(err)
+					}
+					shows(n)
+				}
+			}
+		})
 	}
 }
 

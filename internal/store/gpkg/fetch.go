@@ -168,7 +168,7 @@ func (x *rowsReader) read(ctx context.Context, rows []store.Row) (rev uint64, n 
 		x.records = nil
 	}
 	err = x.r.use(ctx, func(c *conn) (err error) {
-		if rev, err = x.r.revOf(c); err == nil {
+		if rev, err = x.r.revOf(ctx, c); err == nil {
 			n, missing, err = x.f.read(c, x.b, rev, rows)
 		}
 		return err

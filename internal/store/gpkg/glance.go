@@ -63,7 +63,7 @@ func (s *Store) State(ctx context.Context) (rev uint64, err error) {
 	defer r.release()
 	n := r.look(s.settled)
 	err = r.use(ctx, func(c *conn) (err error) {
-		if rev, err = r.revOf(c); err == nil {
+		if rev, err = r.revOf(ctx, c); err == nil {
 			err = n.see(c, rev)
 		}
 		return err
@@ -93,7 +93,7 @@ func (n lookAt) see(c *conn, rev uint64) error {
 	if k := n.r.known.Load(); !n.trusted || k != nil && *k == now {
 		return nil
 	}
-	wal, err := c.wal()
+	_, wal, err := c.header()
 	if err == nil && !wal {
 		n.r.known.Store(&now)
 	}

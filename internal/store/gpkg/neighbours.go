@@ -28,7 +28,7 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 	}
 	err = r.use(ctx, func(c *conn) error {
 		at, prev, next = store.Row{}, "", ""
-		rev, err := r.revOf(c)
+		rev, err := r.revOf(ctx, c)
 		if err != nil {
 			return err
 		}

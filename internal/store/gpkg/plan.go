@@ -83,7 +83,7 @@ func (qu *question) inTurn(context.Context, *conn, *store.Page) (bool, error) {
 
 // answer fills the page by the first way that can.
 func (qu *question) answer(ctx context.Context, c *conn, p *store.Page) (w *way, err error) {
-	if qu.now, err = qu.rev.revOf(c); err != nil {
+	if qu.now, err = qu.rev.revOf(ctx, c); err != nil {
 		return nil, err
 	}
 	for i := range ways {

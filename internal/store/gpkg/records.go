@@ -320,7 +320,7 @@ func (x *rowsReader) packed(ctx context.Context, rows []store.Row) (n int, missi
 	}
 	rev, known := x.r.glance()
 	if !known {
-		if err := x.r.use(ctx, func(c *conn) (err error) { rev, err = x.r.revOf(c); return err }); err != nil {
+		if err := x.r.use(ctx, func(c *conn) (err error) { rev, err = x.r.revOf(ctx, c); return err }); err != nil {
 			return 0, false, false, err
 		}
 	}

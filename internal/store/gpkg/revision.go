@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,7 +27,8 @@ type revision struct {
 	served  map[string]string // ids of public collections, by the ids that the source gives them
 	rev     uint64            // of every feature, as long as nobody changes the file; see revOf
 	pool    *pool
-	signs   *pool        // of one connection, for Ready
+	signs   *pool        // of one connection, for Ready and revBeside
+	signed  uint64       // random: the kind of numbers that the connection of signs gives
 	refs    atomic.Int64 // users, and one for being current
 	drained func()       // called once, when the last user has gone
 
@@ -86,16 +88,64 @@ func (r *revision) explain(err error) error {
 	return err
 }
 
-// revOf is the revision of the features that a transaction on c reads. A file that somebody has changed in place since it was opened has
-// another one for each of its states.
-func (r *revision) revOf(c *conn) (uint64, error) {
+// revOf is the revision of the features that a transaction on c reads, which must not have read anything before. A file that somebody has changed in place since it was opened
+// has another one for each of its states; while commits to a file in WAL mode follow one another too fast to tell them apart, store.ErrChanged.
+func (r *revision) revOf(ctx context.Context, c *conn) (uint64, error) {
 	same, err := c.unchanged()
 	if err != nil || same {
 		return r.rev, err
 	}
-	n, err := c.changeCounter()
-	sum := sha256.Sum256(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, r.rev), uint64(n)))
-	return binary.BigEndian.Uint64(sum[:]), err
+	n, wal, err := c.header()
+	if err == nil && wal {
+		return r.revBeside(ctx, c)
+	}
+	return r.revNamed(0, uint64(n)), err
+}
+
+// revNamed is the revision of a state with a number among those of a kind.
+func (r *revision) revNamed(kind, n uint64) uint64 {
+	var b [24]byte
+	for i, x := range [...]uint64{r.rev, kind, n} {
+		binary.BigEndian.PutUint64(b[8*i:], x)
+	}
+	sum := sha256.Sum256(b[:])
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+const (
+	besideTries  = 200             // how often a transaction is begun anew so that nobody commits at that moment, which takes 50 µs
+	signPatience = 5 * time.Second // as long as SQLite waits for a lock, whatever else the question waited for
+)
+
+// revBeside is revOf in WAL mode, where commits go beside the file and leave its change counter as it was. Only a connection can tell that it sees another state than before, by a
+// number that is its own: so the one for signs numbers the states for all. It looks before and after a transaction on c begins; with the same number twice nobody committed in between.
+func (r *revision) revBeside(ctx context.Context, c *conn) (uint64, error) {
+	w, err := r.signs.get(store.WithPatience(ctx, signPatience))
+	if err != nil {
+		return 0, err
+	}
+	defer r.signs.put(w)
+	for range besideTries {
+		before, err := w.one(dataVersion)
+		if err == nil {
+			err = c.renew()
+		}
+		if err != nil {
+			return 0, err
+		}
+		n, wal, err := c.header() // the first that is read
+		if err != nil || !wal {
+			return r.revNamed(0, uint64(n)), err
+		}
+		after, err := w.one(dataVersion)
+		if err != nil {
+			return 0, err
+		}
+		if before == after {
+			return r.revNamed(r.signed, uint64(after)), nil
+		}
+	}
+	return 0, fmt.Errorf("gpkg: others commit all the time: %w", store.ErrChanged)
 }
 
 // load opens the present state of the file.
@@ -167,6 +217,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion, s.options.NarrowFrom)), Modified: lastChange(c, src.mtime), Hidden: hidden},
 		layers:  map[string]*layer{},
 		served:  map[string]string{},
+		signed:  rand.Uint64() | 1,
 		path:    path,
 		still:   m == immutable,
 		counts:  s.counts,

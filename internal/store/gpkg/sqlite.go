@@ -285,25 +285,25 @@ func (c *conn) unchanged() (bool, error) {
 	return v == c.state, err
 }
 
-// changeCounter is the file change counter of the main database (SQLite file format, 1.3.7).
-func (c *conn) changeCounter() (n uint32, err error) {
-	err = c.query("SELECT substr(data, 25, 4) FROM sqlite_dbpage('main') WHERE pgno = 1", nil, func(r row) error {
-		if b := r.Bytes(0, nil); len(b) == 4 {
-			n = binary.BigEndian.Uint32(b)
+// header reads, of page 1 of the main database, the file change counter (SQLite file format, 1.3.7), which no commit leaves as it was but those in WAL mode, and whether it is in
+// that mode or on its way there (1.3.3).
+func (c *conn) header() (counter uint32, wal bool, err error) {
+	err = c.query("SELECT substr(data, 19, 10) FROM sqlite_dbpage('main') WHERE pgno = 1", nil, func(r row) error {
+		b := r.Bytes(0, nil)
+		if wal = len(b) != 10 || b[0] != 1 || b[1] != 1; len(b) == 10 {
+			counter = binary.BigEndian.Uint32(b[6:])
 		}
 		return nil
 	})
-	return n, err
+	return counter, wal, err
 }
 
-// wal reports whether the main database is in WAL mode, or on its way there (SQLite file format, 1.3.3).
-func (c *conn) wal() (is bool, err error) {
-	err = c.query("SELECT substr(data, 19, 2) FROM sqlite_dbpage('main') WHERE pgno = 1", nil, func(r row) error {
-		b := r.Bytes(0, nil)
-		is = len(b) != 2 || b[0] != 1 || b[1] != 1
-		return nil
-	})
-	return is, err
+// renew ends the transaction of a snapshot and begins another one, of what the file holds now.
+func (c *conn) renew() error {
+	if err := c.exec("COMMIT"); err != nil {
+		return err
+	}
+	return c.exec("BEGIN")
 }
 
 // interrupt lets the end of ctx break off what c does, until it is called anew.
