@@ -8,12 +8,25 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	ctx, end := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
-	os.Exit(run(ctx, &process{Args: os.Args[1:], Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Reload: hup}))
+	p := &process{Args: os.Args[1:], Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Reload: hup}
+	go func() { die(p.heed(signals, end)) }()
+	os.Exit(run(ctx, p))
+}
+
+// die ends the program by a signal, as if nobody heeded it.
+func die(by os.Signal) {
+	signal.Reset(os.Interrupt, syscall.SIGTERM)
+	if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(by) == nil {
+		time.Sleep(lastWait)
+	}
+	os.Exit(exitFailed)
 }

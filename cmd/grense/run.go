@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -23,6 +25,27 @@ type process struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Reload         <-chan os.Signal // a value asks serve to open its data anew; may be nil
+
+	last atomic.Pointer[func()] // what heed does last; nil: nothing
+}
+
+// lastWait is how long a program that is to end at once takes at most to write what it has to tell.
+const lastWait = time.Second
+
+// heed ends the work in order at the first signal. It returns the second, at which the program is to end at once, when what was to be told is written, or cannot be within lastWait.
+func (p *process) heed(signals <-chan os.Signal, end func()) os.Signal {
+	<-signals
+	end()
+	again := <-signals
+	if last := p.last.Load(); last != nil {
+		told := make(chan struct{})
+		go func() { (*last)(); close(told) }()
+		select {
+		case <-told:
+		case <-time.After(lastWait):
+		}
+	}
+	return again
 }
 
 // cli is the command line. The order is that of the help.

@@ -80,6 +80,12 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	defer s.close()
 	api, failed := s.answer()
 	defer api.Close()
+	last := func() { // each answer that was sent has its line
+		api.Close()
+		time.Sleep(gatherTime)
+		lines.Flush()
+	}
+	p.last.Store(&last)
 	if err := s.assemble(ctx, c.Source, c.Tiles); err != nil {
 		return err
 	}

@@ -444,3 +444,29 @@ func TestStopWhileStarting(t *testing.T) {
 		t.Error("does not end")
 	}
 }
+
+// TestASecondSignalLosesNoLines: what was answered stands in the log when the program ends at once.
+func TestASecondSignalLosesNoLines(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	conf := writeFile(t, filepath.Join(dir, "grense.yaml"), "auth: open\nlimits: {drain_wait: 2s}\n")
+	r := serve(t, dir, "--config", conf)
+	signals := make(chan os.Signal, 2)
+	over := make(chan os.Signal)
+	go func() { over <- r.p.heed(signals, r.stop) }()
+	signals <- syscall.SIGTERM
+	r.stderr.await(t, "draining")
+	const path, answers = "/collections/fylker/schema", 20
+	for range answers {
+		if code, body := r.get(t, path, ""); code != http.StatusOK {
+			t.Fatal(code, body)
+		}
+	}
+	signals <- os.Interrupt
+	if by := <-over; by != os.Interrupt {
+		t.Errorf("ends by %v", by)
+	}
+	if n := strings.Count(r.stderr.String(), path); n != answers {
+		t.Errorf("%d lines of %d answers", n, answers)
+	}
+}

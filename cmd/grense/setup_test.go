@@ -95,6 +95,7 @@ type running struct {
 	reload chan os.Signal
 	stop   context.CancelFunc // as SIGTERM does
 	done   chan int           // the exit status, once
+	p      *process
 }
 
 var baseLine = regexp.MustCompile(`for programs\s+(\S+)/\n`)
@@ -115,6 +116,7 @@ func serveAsIs(t *testing.T, dir string, args ...string) *running {
 	r.stop = stop
 	p := &process{Args: append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), Environ: append(environ(dir), "GRENSE_LIMITS_DRAIN_WAIT=0s"),
 		Stdout: r.stdout, Stderr: r.stderr, Reload: r.reload}
+	r.p = p
 	if i := strings.Join(args, " "); strings.Contains(i, "--config") {
 		p.Environ = environ(dir)
 	}
