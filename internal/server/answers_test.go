@@ -306,27 +306,27 @@ func writable(t testing.TB, path string) *sqlite.Conn {
 // are kept or not, and whichever way a file keeps its journal.
 func TestKeptAnswersFollowWriters(t *testing.T) {
 	t.Parallel()
+	rounds := 150
+	if testing.Short() {
+		rounds = 30
+	}
 	for name, change := range map[string]func(*config.Config){"kept": nil, "not kept": keepsNone} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			followsWriters(t, newCounters(t), change)
+			followsWriters(t, newCounters(t), rounds, change)
 		})
 		if !onPostGIS() {
 			t.Run("WAL, "+name, func(t *testing.T) {
 				t.Parallel()
 				x := newCounters(t)
 				x.journal("WAL")
-				followsWriters(t, x, change)
+				followsWriters(t, x, rounds, change)
 			})
 		}
 	}
 }
 
-func followsWriters(t *testing.T, x *counters, change func(*config.Config)) {
-	rounds := 150
-	if testing.Short() {
-		rounds = 30
-	}
+func followsWriters(t *testing.T, x *counters, rounds int, change func(*config.Config)) {
 	a := serveStore(t, x.st, change)
 	var committed [rowsOfCounters]atomic.Int64
 	ctx, stop := context.WithCancel(t.Context())

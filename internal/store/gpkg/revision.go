@@ -217,7 +217,6 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion, s.options.NarrowFrom)), Modified: lastChange(c, src.mtime), Hidden: hidden},
 		layers:  map[string]*layer{},
 		served:  map[string]string{},
-		signed:  rand.Uint64() | 1,
 		path:    path,
 		still:   m == immutable,
 		counts:  s.counts,
@@ -244,7 +243,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		r.still = false
 		r.pool.distrust() // somebody wrote while it was opened
 	}
-	r.records, r.typeAhead.tables, r.spelled = newRecordsHome(s.options.DataDir, src, r.catalog.Version), s.tables, s.spelled
+	r.signed, r.records, r.typeAhead.tables, r.spelled = rand.Uint64()|1, newRecordsHome(s.options.DataDir, src, r.catalog.Version), s.tables, s.spelled
 	r.columns.tables, r.columns.limits, r.spellingsHome = s.columns, s.limits, newSpellingsHome(s.options.DataDir, src, r.catalog.Version)
 	r.refs.Store(1)
 	return r, nil
