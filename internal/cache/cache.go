@@ -94,6 +94,30 @@ func (c *Cache[K, V]) Get(k K) (v V, ok bool) {
 	return e.found(), true
 }
 
+// Peek is Get of a value that may turn out to be of no use, and is not counted; the caller calls Count once it knows.
+func (c *Cache[K, V]) Peek(k K) (v V, ok bool) {
+	if c == nil {
+		return v, false
+	}
+	hash := c.hash(k)
+	e := c.shard(hash).by.Load().find(hash, k)
+	if e == nil {
+		return v, false
+	}
+	return e.found(), true
+}
+
+// Count counts a value as found or not found, which Peek did not.
+func (c *Cache[K, V]) Count(found bool) {
+	switch {
+	case c == nil:
+	case found:
+		c.shards[0].hits.Add(1) // Stats adds them up
+	default:
+		c.shards[0].misses.Add(1)
+	}
+}
+
 // GetAll is Get of n keys: it calls found with the values that are held, in order. All are looked for before any is looked at, which is quicker than one after the other
 // where they are no longer in the processor's caches.
 func (c *Cache[K, V]) GetAll(n int, key func(i int) K, found func(i int, v V)) {

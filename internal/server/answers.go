@@ -17,15 +17,17 @@ import (
 )
 
 // answers are whole answers to GET, and to searches by SOAP, kept from the second time that the same is asked, and sent for as long as the data are as they were. What is asked once, as a
-// crawl asks, is not kept. It is safe for concurrent use.
+// crawl asks, is not kept. Who asks what another is being answered waits for that (making). It is safe for concurrent use.
 type answers struct {
 	*cache.Cache[answerKey, *keptAnswer]
 	most  int // bytes of one
 	seed  maphash.Seed
 	asked [1 << 14]atomic.Uint64 // hashes of what was asked of late, by their last bits
 
+	last atomic.Pointer[stateSeen]
+
 	mu     sync.Mutex
-	making map[answerKey]chan struct{} // closed when the answer is made, or will not be
+	making map[uint64]*making // under way, by the hashes of their keys
 }
 
 // answerKey is all of a request that an answer depends on, besides the data, the day and the key, which is checked before.
@@ -57,14 +59,11 @@ type keeping struct {
 	body       []byte // up to the time of the request, where stamped; else nil
 	stamped    bool
 	gz         feature.Member
-	alone      func() // lets others make the same, who else wait for it; may be nil
+	once       bool // it is for those who wait, and not kept then
 }
 
 // answerShards is into how many parts the cache is divided.
 const answerShards = 4
-
-// answerWait is how long a request waits for another that makes the same answer.
-const answerWait = 50 * time.Millisecond
 
 // newAnswers makes a cache of so many bytes; nil for 0, which keeps nothing.
 func newAnswers(bytes int64, g *cache.Group) *answers {
@@ -72,32 +71,17 @@ func newAnswers(bytes int64, g *cache.Group) *answers {
 		return nil
 	}
 	return &answers{Cache: cache.New[answerKey, *keptAnswer](cache.Options{Name: "answers", Bytes: bytes, Shards: answerShards, Group: g}),
-		most: int(bytes / answerShards / 2), seed: maphash.MakeSeed(), making: map[answerKey]chan struct{}{}}
+		most: int(bytes / answerShards / 2), seed: maphash.MakeSeed(), making: map[uint64]*making{}}
 }
 
+// hash is that of a key, of which again and making know.
+func (a *answers) hash(k answerKey) uint64 { return maphash.Comparable(a.seed, k) }
+
 // again reports whether the same was asked of late, and notes that it is now.
-func (a *answers) again(k answerKey) bool { return again(a.asked[:], maphash.Comparable(a.seed, k)) }
+func (a *answers) again(hash uint64) bool { return again(a.asked[:], hash) }
 
 // again reports whether a hash is among those of late, and puts it there.
 func again(late []atomic.Uint64, h uint64) bool { return late[h%uint64(len(late))].Swap(h) == h }
-
-// begin lets one request make an answer; busy, when not nil, is closed when another that makes it has ended.
-func (a *answers) begin(k answerKey) (busy <-chan struct{}) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if m := a.making[k]; m != nil {
-		return m
-	}
-	a.making[k] = make(chan struct{})
-	return nil
-}
-
-func (a *answers) end(k answerKey) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	close(a.making[k])
-	delete(a.making, k)
-}
 
 // stream answers a route whose answers are kept: with a kept one, or with a new one, which may be kept then.
 func (s *Server) stream(c *call, w http.ResponseWriter) error {
@@ -108,47 +92,38 @@ func (s *Server) stream(c *call, w http.ResponseWriter) error {
 	return c.keptOr(w, k, func() error { return c.rt.Stream(c, w) })
 }
 
-// keptOr answers with what is kept for a key, or by made, whose answer may be kept then.
+// keptOr answers with what is kept for a key, with what another request makes that is under way, or by made, whose answer may be kept then.
 func (c *call) keptOr(w http.ResponseWriter, k answerKey, made func() error) error {
 	all := c.s.answers
-	old, ok := all.Get(k)
-	if !ok && !all.again(k) {
-		return made()
+	hash := all.hash(k)
+	old, ok := all.Peek(k)
+	if !ok && !all.again(hash) {
+		if m, busy := all.first(c, k, hash); !busy {
+			return c.make(m, made)
+		}
 	}
 	state, err := c.stateOfAll()
 	if err != nil {
 		return err
 	}
-	day := c.day()
+	now := time.Now().In(c.zone())
+	day := now.Format(time.DateOnly)
 	if ok && old.of(state, day) {
 		return c.sendKept(w, old)
 	}
 	if state == "" {
-		return made()
+		return c.make(nil, made)
 	}
-	if busy := all.begin(k); busy != nil {
-		if other := c.awaitAnswer(busy, k); other.of(state, day) {
-			return c.sendKept(w, other)
-		}
-		return made()
+	other, m, err := c.join(&making{all: all, hash: hash, key: k, state: state, began: now})
+	switch {
+	case err != nil:
+		return err
+	case other != nil:
+		return c.sendKept(w, other)
+	case m != nil:
+		c.keep = &keeping{key: k, state: state, day: day}
 	}
-	alone := sync.OnceFunc(func() { all.end(k) })
-	defer alone()
-	c.keep = &keeping{key: k, state: state, day: day, alone: alone}
-	return made()
-}
-
-// awaitAnswer is the answer that another request makes; nil when there is none in time.
-func (c *call) awaitAnswer(busy <-chan struct{}, k answerKey) *keptAnswer {
-	late := time.NewTimer(answerWait)
-	defer late.Stop()
-	select {
-	case <-busy:
-	case <-late.C:
-	case <-c.r.Context().Done():
-	}
-	made, _ := c.s.answers.Get(k)
-	return made
+	return c.make(m, made)
 }
 
 // of reports whether the answer is that of a state of the data and of a day; a nil one is of none.
@@ -157,7 +132,12 @@ func (a *keptAnswer) of(state, day string) bool {
 }
 
 // stateOfAll names the state of all data that are served; "" where that cannot be told.
-func (c *call) stateOfAll() (state string, err error) { return c.stateOf(c.served()) }
+func (c *call) stateOfAll() (state string, err error) {
+	if state, err = c.stateOf(c.served()); err == nil {
+		c.s.answers.saw(c.cat, state)
+	}
+	return state, err
+}
 
 // stateOf names the state of the data of collections; "" where that cannot be told.
 func (c *call) stateOf(collections []string) (state string, err error) {
@@ -187,10 +167,12 @@ func (c *call) day() string { return time.Now().In(c.zone()).Format(time.DateOnl
 
 // lasts reports whether the answer stays the same for as long as the data and the day do.
 func (c *call) lasts(h http.Header) bool {
-	if c.unfinished || c.roughly || c.simple != nil || h["Set-Cookie"] != nil {
-		return false
-	}
-	return c.daily()
+	return !c.unfinished && !c.roughly && c.sharable(h)
+}
+
+// sharable reports whether the answer is as good for another who asks the same now.
+func (c *call) sharable(h http.Header) bool {
+	return c.simple == nil && h["Set-Cookie"] == nil && c.daily()
 }
 
 // daily reports whether what is valid changes between days only.
@@ -209,16 +191,33 @@ func (c *call) daily() bool {
 // ownFields are header fields that belong to one request, not to the answer.
 var ownFields = [...]string{"X-Request-Id", "Connection", "Strict-Transport-Security", "Ratelimit", "Ratelimit-Policy", "Content-Length", "Content-Encoding", "Date"}
 
-// keepAnswer keeps an answer that is about to be sent with status 200, when it was made of one state of the data.
+// keepAnswer hands an answer that is about to be sent with status 200 to those who wait for it, and keeps it when it is to be kept and was made of one state of the data.
 func (c *call) keepAnswer(h http.Header, body []byte, coding string) {
-	k := c.keep
-	if k == nil || len(body) > c.s.answers.most || !c.lasts(h) {
+	k := c.wanted()
+	if k == nil {
 		return
 	}
 	c.keep = nil
-	if state, err := c.stateOfAll(); err != nil || state != k.state || c.day() != k.day || c.filesTold() != k.key.files {
+	lasts := !k.once && c.lasts(h)
+	if len(body) > c.s.answers.most || !lasts && (c.leads() == nil || !c.sharable(h)) {
+		c.hand(nil)
 		return
 	}
+	a, size := k.answer(h, body, coding)
+	if lasts && c.stays(k) {
+		c.s.answers.Put(k.key, a, size)
+	}
+	c.hand(a)
+}
+
+// stays reports whether the data, the day and the files are those that an answer was begun with.
+func (c *call) stays(k *keeping) bool {
+	state, err := c.stateOfAll()
+	return err == nil && state == k.state && c.day() == k.day && c.filesTold() == k.key.files
+}
+
+// answer is the answer, and the bytes that it takes.
+func (k *keeping) answer(h http.Header, body []byte, coding string) (*keptAnswer, int64) {
 	a := &keptAnswer{state: k.state, day: k.day, etag: first(h["Etag"]), coding: coding, body: k.body, stamped: k.stamped, gz: k.gz}
 	if !k.stamped {
 		a.body = slices.Clone(body)
@@ -231,7 +230,7 @@ func (c *call) keepAnswer(h http.Header, body []byte, coding string) {
 		a.header.add(name, slices.Clone(v)...)
 		size += len(name) + len(v[0]) + 64
 	}
-	c.s.answers.Put(k.key, a, int64(size))
+	return a, int64(size)
 }
 
 // sendKept sends a kept answer as the one to this request.
@@ -240,6 +239,7 @@ func (c *call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 		return err
 	}
 	c.cached = true
+	c.s.answers.Count(true)
 	h := w.Header()
 	a.header.set(h)
 	c.s.turns.rates.headers(w, c.owner())

@@ -349,23 +349,33 @@ func followsWriters(t *testing.T, x *counters, rounds int, change func(*config.C
 	}
 	paths := []string{"/collections/tellere/items", "/collections/tellere/items?f=csv", "/collections/tellere/items?f=html", "/collections/tellere/items/3", "/collections/tellere/items/3?f=html",
 		"/collections/tellere/items?filter=navn%20LIKE%20'teller-3-%25'"}
+	ask := func(path string) {
+		var before [rowsOfCounters]int64
+		for i := range before {
+			before[i] = committed[i].Load()
+		}
+		r := a.get(path)
+		if r.StatusCode == http.StatusServiceUnavailable { // the data did not rest
+			return
+		}
+		r.wants(http.StatusOK)
+		for _, x := range numbersIn(t, path, r) {
+			if x.n < before[x.row] {
+				t.Errorf("%s: row %d is %d, was %d before", path, x.row, x.n, before[x.row])
+			}
+		}
+	}
 	for _, path := range paths {
 		readers.Go(func() {
 			for range rounds {
-				var before [rowsOfCounters]int64
-				for i := range before {
-					before[i] = committed[i].Load()
-				}
-				r := a.get(path)
-				if r.StatusCode == http.StatusServiceUnavailable { // the data did not rest
-					continue
-				}
-				r.wants(http.StatusOK)
-				for _, x := range numbersIn(t, path, r) {
-					if x.n < before[x.row] {
-						t.Errorf("%s: row %d is %d, was %d before", path, x.row, x.n, before[x.row])
-					}
-				}
+				ask(path)
+			}
+		})
+	}
+	for range 3 { // ask what nobody asked before, about at once
+		readers.Go(func() {
+			for n := range rounds {
+				ask("/collections/tellere/items?limit=" + strconv.Itoa(rowsOfCounters+n))
 			}
 		})
 	}

@@ -96,6 +96,7 @@ func (s *Server) filesOf(ctx context.Context, w filesWanted, left int64) int64 {
 
 // fileAhead makes one file as a request for it would, unless it is there. A failure is left to who asks for it.
 func (s *Server) fileAhead(ctx context.Context, c *call, f *format.Format) {
+	defer s.sizes.held.Make()() // whose sizes are known then
 	defer func() {
 		if p := recover(); p != nil { // no request is there to fail
 			s.log.ErrorContext(ctx, "panic", "collection", c.coll.ID, "format", f.Name, "panic", p, "stack", string(debug.Stack()))

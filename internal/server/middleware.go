@@ -389,7 +389,8 @@ type response struct {
 	spool    *spool // what goes behind the bytes that are sent; nil: nothing waits
 	spooled  bool   // the answer had its spool
 	values   [12]string
-	valued   int // how many of values are in use
+	valued   int     // how many of values are in use
+	lead     *making // what others may wait for until the answer begins; nil: nothing
 }
 
 // set sets a field of the header, whose name is in canonical form. Most answers have few, whose values lie beside each other.
@@ -415,6 +416,10 @@ func setHeader(w http.ResponseWriter, name, value string) {
 func (w *response) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
+		if w.lead != nil { // what follows takes as long as its reader does
+			w.lead.end(nil, false)
+			w.lead = nil
+		}
 		if h := w.Header(); isDocument(first(h["Content-Type"])) {
 			everyDocument.set(h)
 		}

@@ -105,9 +105,6 @@ func (s *sink) send(done, all int) error {
 			return err
 		}
 		s.open = true
-		if k := s.c.keep; k != nil && k.alone != nil { // it takes as long as its reader does
-			k.alone()
-		}
 		if s.gzip {
 			s.w.Header().Set("Content-Encoding", "gzip")
 		}
@@ -156,10 +153,14 @@ func (s *sink) flush() error {
 
 // ends is called where all is written but the time of the answer and what follows it (appendStamp), which a kept answer has anew each time.
 func (s *sink) ends() {
-	k := s.c.keep
-	if k == nil || s.w == nil || s.open && !s.copies || !s.open && len(s.buf)+s.plain > s.c.s.answers.most {
+	if s.w == nil || s.open && !s.copies {
 		return
 	}
+	k := s.c.wanted()
+	if k == nil || !s.open && len(s.buf)+s.plain > s.c.s.answers.most {
+		return
+	}
+	s.c.keep = k
 	if s.gzip && (s.open || s.plain > 0 || len(s.buf) >= worthwhile) { // as in finish: what is packed stays so
 		s.pack()
 		k.gz = s.member

@@ -209,6 +209,7 @@ func (m *Maker) archived(ctx context.Context, st store.Store, set *Set, c *store
 
 // compare settles whether an archive holds a collection as it is.
 func (m *Maker) compare(f *fit, st store.Store, collection, now string) {
+	defer m.cache.Make()()
 	select {
 	case m.turn <- struct{}{}:
 		defer func() { <-m.turn }()

@@ -1,0 +1,176 @@
+package server
+
+import (
+	"time"
+
+	"grense/internal/store"
+)
+
+// making is an answer under way, for those who ask the same meanwhile. What may change is guarded by the mutex of answers.
+type making struct {
+	all   *answers
+	hash  uint64
+	key   answerKey
+	state string    // of all data, when it was begun or before: what it is made of is no older
+	began time.Time // in the zone of the data
+
+	done   chan struct{} // closed at the end; nil: nobody waits
+	answer *keptAnswer   // nil: there is none for others
+	left   bool          // the client broke it off, so that another has to make it
+}
+
+// stateSeen is the state of all data of a catalog at some time.
+type stateSeen struct {
+	cat   *store.Catalog
+	state string
+}
+
+// saw notes a state of all data.
+func (a *answers) saw(cat *store.Catalog, state string) {
+	if a == nil {
+		return
+	}
+	if l := a.last.Load(); l == nil || l.cat != cat || l.state != state {
+		a.last.Store(&stateSeen{cat, state})
+	}
+}
+
+// seen is the state of all data that was last seen, which costs no question; "" where none was.
+func (c *call) seen() string {
+	a := c.s.answers
+	if l := a.last.Load(); l != nil && l.cat == c.cat {
+		return l.state
+	}
+	state := c.s.points.glance(c.cat)
+	if state != "" && c.s.store.Catalog() == c.cat {
+		a.saw(c.cat, state)
+	}
+	return state
+}
+
+// first begins an answer that was not asked for of late; nil where no state of the data was seen, by which others could tell whether it is new enough. It is busy when the same is under way.
+func (a *answers) first(c *call, k answerKey, hash uint64) (m *making, busy bool) {
+	state := c.seen()
+	if state == "" {
+		return nil, false
+	}
+	m = &making{all: a, hash: hash, key: k, state: state, began: time.Now().In(c.zone())}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.making[hash] != nil {
+		return nil, true
+	}
+	a.making[hash] = m
+	return m, false
+}
+
+// begin begins an answer, unless the same of the same state and day is under way, which it returns then.
+func (a *answers) begin(m *making) (other *making) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	other = a.making[m.hash]
+	if other == nil || other.key != m.key || other.state != m.state || other.began.Format(time.DateOnly) != m.began.Format(time.DateOnly) {
+		a.making[m.hash] = m
+		return nil
+	}
+	if other.done == nil {
+		other.done = make(chan struct{})
+	}
+	return other
+}
+
+// waited reports whether others wait for the answer. From then on nobody joins them.
+func (m *making) waited() bool {
+	m.all.mu.Lock()
+	defer m.all.mu.Unlock()
+	m.leave()
+	return m.done != nil
+}
+
+// leave makes room for another of the same key. The mutex is held.
+func (m *making) leave() {
+	if m.all.making[m.hash] == m {
+		delete(m.all.making, m.hash)
+	}
+}
+
+// end gives those who wait an answer; nil: there is none for them, since its client left or for another reason. It is called once.
+func (m *making) end(answer *keptAnswer, left bool) {
+	m.all.mu.Lock()
+	defer m.all.mu.Unlock()
+	m.leave()
+	m.answer, m.left = answer, left
+	if m.done != nil {
+		close(m.done)
+	}
+}
+
+// join begins an answer, or waits for that of another request, for as long as questions of one may take: other is what that made, m what was begun. Neither: the call is to make its own, for itself.
+func (c *call) join(n *making) (other *keptAnswer, m *making, err error) {
+	var late *time.Timer
+	for {
+		m := n.all.begin(n)
+		if m == nil {
+			return nil, n, nil
+		}
+		if late == nil {
+			late = time.NewTimer(c.s.turns.wait + c.s.turns.work)
+			defer late.Stop()
+		}
+		select {
+		case <-m.done:
+		case <-late.C:
+			return nil, nil, nil
+		case <-c.r.Context().Done():
+			return nil, nil, c.r.Context().Err()
+		}
+		if m.answer != nil || !m.left {
+			return m.answer, nil, nil
+		}
+	}
+}
+
+// make makes an answer, for those too who wait for m; nil: nobody can.
+func (c *call) make(m *making, made func() error) error {
+	c.s.answers.Count(false)
+	if m == nil {
+		return made()
+	}
+	c.rw.lead = m
+	defer func() {
+		if c.rw.lead == m { // nothing was sent
+			c.rw.lead = nil
+			m.end(nil, c.r.Context().Err() != nil)
+		}
+	}()
+	return made()
+}
+
+// leads is the answer that others may wait for; nil: there is none.
+func (c *call) leads() *making {
+	if c.rw == nil {
+		return nil
+	}
+	return c.rw.lead
+}
+
+// hand gives an answer to those who wait for it; nil: there is none for them.
+func (c *call) hand(a *keptAnswer) {
+	if m := c.leads(); m != nil {
+		c.rw.lead = nil
+		m.end(a, false)
+	}
+}
+
+// wanted is what is known of an answer that is to be kept, or that others wait for; nil: it is neither. Nobody begins to wait for one that is not to be kept from then on.
+func (c *call) wanted() *keeping {
+	m := c.leads()
+	if c.keep != nil || m == nil {
+		return c.keep
+	}
+	if !m.waited() {
+		c.rw.lead = nil
+		return nil
+	}
+	return &keeping{key: m.key, state: m.state, day: m.began.Format(time.DateOnly), once: true}
+}

@@ -1,0 +1,205 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"grense/internal/config"
+	"grense/internal/store"
+)
+
+// gate is a store whose pages of filtered features wait until they are let go.
+type gate struct {
+	store.Store
+	come chan struct{} // one for each such page that is asked for
+	free chan struct{} // closed when they may go on
+}
+
+func (g *gate) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	if q.Filter != nil {
+		g.come <- struct{}{}
+		select {
+		case <-g.free:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return g.Store.Page(ctx, q)
+}
+
+// gatedFile tells the state of a file.
+type gatedFile struct{ *gate }
+
+func (g gatedFile) State(ctx context.Context) (uint64, error) {
+	return g.Store.(store.Stated).State(ctx)
+}
+
+func (g gatedFile) Glance() (uint64, bool) { return g.Store.(store.Glanced).Glance() }
+
+// gated serves the demo, by a file whose state has been seen: that of a database changes with all that other tests write beside it.
+func gated(t *testing.T, change func(*config.Config)) (*api, *gate) {
+	t.Helper()
+	g := &gate{openGeoPackage(t, demoPath(t)), make(chan struct{}, 100), make(chan struct{})}
+	a := serveStore(t, gatedFile{g}, change)
+	a.cachedBefore("/collections/kommuner/items/0301")
+	return a, g
+}
+
+// together asks for the same so many times: the first before the others.
+func (g *gate) together(t *testing.T, n int, ask func(i int)) (wait func()) {
+	t.Helper()
+	var all sync.WaitGroup
+	all.Go(func() { ask(0) })
+	select {
+	case <-g.come:
+	case <-time.After(time.Minute):
+		t.Fatal("the first does not ask the store")
+	}
+	for i := range n - 1 {
+		all.Go(func() { ask(i + 1) })
+	}
+	return all.Wait
+}
+
+// quiet fails the test when another question comes within a time in which it would have come.
+func (g *gate) quiet(t *testing.T) {
+	t.Helper()
+	select {
+	case <-g.come:
+		t.Error("the same is asked of the store while it is made")
+	case <-time.After(300 * time.Millisecond):
+	}
+}
+
+const namesLike = "/collections/kommuner/items?limit=3&filter=navn+LIKE+'B%25'"
+
+// TestWhoAsksTheSameMeanwhileWaits: what nobody asked before is made once for all who ask while it is made, and is not kept for that.
+func TestWhoAsksTheSameMeanwhileWaits(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"", "&f=csv", "&f=html", "&f=jsonld", "&f=gml"} {
+		for _, coding := range []string{"gzip", "identity"} {
+			t.Run(format+coding, func(t *testing.T) {
+				t.Parallel()
+				a, g := gated(t, nil)
+				kept := metricOf(t, a, "grense_cache_entries", "answers")
+				got := make([]answer, 10)
+				wait := g.together(t, len(got), func(i int) { got[i] = a.get(namesLike+format, "Accept-Encoding", coding) })
+				g.quiet(t)
+				close(g.free)
+				wait()
+				if n := len(g.come); n > 0 {
+					t.Errorf("%d more questions to the store", n)
+				}
+				plain := func(r answer) string {
+					if r.Header.Get("Content-Encoding") == "gzip" {
+						return stamped(gunzip(t, r.Body))
+					}
+					return stamped(r.Body)
+				}
+				for i, r := range got {
+					r.wants(http.StatusOK)
+					if plain(r) != plain(got[0]) || r.Header.Get("Content-Length") != strconv.Itoa(len(r.Body)) {
+						t.Errorf("answer %d is another, of %s bytes:\n%.300s", i, r.Header.Get("Content-Length"), plain(r))
+					}
+					for _, name := range sameHeaders {
+						if x, y := r.Header.Values(name), got[0].Header.Values(name); fmt.Sprint(x) != fmt.Sprint(y) {
+							t.Errorf("answer %d: %s is %q, want %q", i, name, x, y)
+						}
+					}
+					if i > 0 && !a.wasCached(r) {
+						t.Errorf("the log does not say that answer %d was not made for it", i)
+					}
+				}
+				if n := metricOf(t, a, "grense_cache_entries", "answers"); n != kept {
+					t.Errorf("%d answers are kept, were %d", n, kept)
+				}
+			})
+		}
+	}
+}
+
+// TestWhoBreaksOffLeavesTheAnswerToOneWhoWaits: then one of those who wait makes it.
+func TestWhoBreaksOffLeavesTheAnswerToOneWhoWaits(t *testing.T) {
+	t.Parallel()
+	a, g := gated(t, nil)
+	ctx, leave := context.WithCancel(t.Context())
+	wait := g.together(t, 6, func(i int) {
+		if i > 0 {
+			a.get(namesLike).wants(http.StatusOK)
+			return
+		}
+		r, err := http.NewRequestWithContext(ctx, "GET", a.URL+namesLike, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if res, err := http.DefaultClient.Do(r); err == nil {
+			res.Body.Close()
+			t.Error("the first was answered")
+		}
+	})
+	g.quiet(t)
+	leave()
+	<-g.come
+	g.quiet(t)
+	close(g.free)
+	wait()
+}
+
+// TestWhatIsTooLargeIsMadeByEachForItself: nobody is handed what would take too much memory.
+func TestWhatIsTooLargeIsMadeByEachForItself(t *testing.T) {
+	t.Parallel()
+	a, g := gated(t, func(c *config.Config) { c.Limits.Answers = 32 << 10 })
+	const path = "/collections/kommuner/items?limit=300&filter=navn+LIKE+'%25'"
+	wait := g.together(t, 5, func(int) { a.get(path, "Accept-Encoding", "identity").wants(http.StatusOK) })
+	g.quiet(t)
+	close(g.free)
+	wait()
+	if n := len(g.come); n != 4 {
+		t.Errorf("%d of those who waited made their own, want 4", n)
+	}
+}
+
+// TestFoundAnswersAreThoseThatTheLogTells: what is kept of another state of the data is not found.
+func TestFoundAnswersAreThoseThatTheLogTells(t *testing.T) {
+	t.Parallel()
+	x := newCounters(t)
+	a := serveStore(t, x.st, nil)
+	set := x.writer()
+	const path = "/collections/tellere/items"
+	for n := range 5 {
+		a.cachedBefore(path)
+		if err := set(1, n+1); err != nil {
+			t.Fatal(err)
+		}
+		a.wasCached(a.get(path))
+	}
+	told := int64(strings.Count(a.logs.String(), `"cached":true`))
+	if n := metricOf(t, a, "grense_cache_hits_total", "answers"); n != told {
+		t.Errorf("%d answers were found, the log tells %d", n, told)
+	}
+	if n, want := metricOf(t, a, "grense_cache_misses_total", "answers"), int64(strings.Count(a.logs.String(), `"msg":"request"`))-told; n != want {
+		t.Errorf("%d answers were not found, the log tells %d", n, want)
+	}
+}
+
+// metricOf is the present value of a metric of a cache.
+func metricOf(t *testing.T, a *api, name, of string) int64 {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^` + name + `\{cache="` + of + `"\} (\S+)$`).FindStringSubmatch(httpGetMetrics(t, a))
+	if m == nil {
+		t.Fatalf("no %s of %s", name, of)
+	}
+	f, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int64(f)
+}
