@@ -164,13 +164,20 @@ func TestChangedData(t *testing.T) {
 	})
 }
 
-// TestContractOfVersions: several rows may be one feature.
+// TestContractOfVersions: several rows may be one feature; of a file that nobody writes into also by the versions in memory.
 func TestContractOfVersions(t *testing.T) {
 	t.Parallel()
-	storetest.ExerciseVersions(t, func(t *testing.T, fill func(store.Writer)) store.Store {
-		t.Helper()
-		path := filepath.Join(t.TempDir(), "data.gpkg")
-		create(t, path, fill)
-		return openStore(t, path, gpkg.Options{})
-	})
+	for name, o := range map[string]gpkg.Options{"by SQL": {}, "from memory": {Unchanging: true, Columns: 1 << 20}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.ExerciseVersions(t, func(t *testing.T, fill func(store.Writer)) store.Store {
+				t.Helper()
+				path := filepath.Join(t.TempDir(), "data.gpkg")
+				create(t, path, fill)
+				s := openStore(t, path, o)
+				s.ColumnsAtOnce(false)
+				return s
+			})
+		})
+	}
 }

@@ -47,7 +47,7 @@ const (
 
 // countSpans returns the number of versions at the moment asked, where the question has no other condition; false where it has, or that has to be counted.
 func (qu *question) countSpans(ctx context.Context, c *conn) (n int, ok bool, err error) {
-	if qu.q.Filter != nil || qu.q.AsOf.IsZero() || qu.now != qu.rev.rev || qu.l.Count > spansRows {
+	if qu.q.Filter != nil || qu.q.AsOf.IsZero() || qu.now != qu.rev.rev || qu.l.Count > spansRows || qu.l.Versions == nil || qu.l.Versions.Overlap {
 		return 0, false, nil
 	}
 	start, end, at, ok := sqlq.Spans(sqlq.SQLite{}, qu.l.source, alias, qu.q.AsOf)

@@ -50,11 +50,11 @@ func Interval(d Dialect, s *Source, alias string, at time.Time) (start, end stri
 	return begun[0].sql, ended[0].sql, ok && same && len(begun[0].args)+len(ended[0].args) == 0
 }
 
-// Spans returns, of collections whose versions do not overlap, the validity of the rows called alias as two expressions, and the moment as a text that compares with them as bytes do;
+// Spans returns the validity of the rows called alias as two expressions, and the moment as a text that compares with them as bytes do;
 // false where these have no such form. A row whose end is null, and begins before or with the moment, is valid.
 func Spans(d Dialect, s *Source, alias string, at time.Time) (start, end, moment string, ok bool) {
 	v := s.Versions
-	if v == nil || v.Overlap {
+	if v == nil {
 		return "", "", "", false
 	}
 	c := &compiler{d: d, src: s, alias: alias, depth: new(int)}
