@@ -387,8 +387,11 @@ func (c *call) beside(ctx context.Context, v *versionAsked) (prev, next string, 
 		than.Op = x.op
 		q := store.Query{Collection: c.coll.ID, Filter: than, AsOf: v.moment, SortBy: []store.Sort{{Property: p.Name, Desc: x.desc}}, Limit: 1, Count: store.CountNone}
 		page, err := c.s.store.Page(ctx, q)
-		if err != nil || len(page.Rows) == 0 {
+		if err != nil {
 			return prev, next, err
+		}
+		if len(page.Rows) == 0 {
+			continue
 		}
 		err = c.s.store.Fetch(ctx, c.coll.ID, page.Rows, store.Want{Properties: []string{}, NoGeometry: true, VersionIDs: v.byID}, func(f *store.Feature) error {
 			*x.to = f.Public()

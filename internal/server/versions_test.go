@@ -111,6 +111,17 @@ func TestNothingIsValidInYear1(t *testing.T) {
 	}
 }
 
+// TestTheFirstFeatureWithVersionsLeadsToTheNext, of those that are valid at its moment.
+func TestTheFirstFeatureWithVersionsLeadsToTheNext(t *testing.T) {
+	t.Parallel()
+	a := serveVersions(t, nil)
+	for path, next := range map[string]string{"areas/items/1": "3", "areas/items/1?datetime=2006-01-01": "2", "areas/items/1.20010101": "5.a.20010101"} {
+		if got := a.get("/collections/" + path).wants(http.StatusOK).json()["next"]; got != next {
+			t.Errorf("%s: next %v, want %s", path, got, next)
+		}
+	}
+}
+
 // TestVersionsOfAFeature: the feature as it was at a moment, with the links of the draft Versioned Features (access to a feature and its versions), at both mounts.
 func TestVersionsOfAFeature(t *testing.T) {
 	t.Parallel()
