@@ -268,10 +268,12 @@ func (m *maker) alone(ctx context.Context) error {
 	live := m.out.sum.Live
 	last := m.set.finest() - live
 	all := make([]arc.Level, last-m.set.first+1)
+	options := m.options
+	options.Memory = 0 // each feature has all levels
 	err := m.scan(ctx, store.Want{Properties: []string{}}, func(i int, f *store.Feature) error {
-		b := arc.NewBuilder(m.grid, m.options)
+		b := arc.NewBuilder(m.grid, options)
 		if err := b.Add(f.Geometry.WKB, m.move); err != nil {
-			b = arc.NewBuilder(m.grid, m.options)
+			b = arc.NewBuilder(m.grid, options)
 			if err := b.Add(nil, nil); err != nil {
 				return err
 			}
@@ -279,7 +281,7 @@ func (m *maker) alone(ctx context.Context) error {
 		levels, err := b.Levels(ctx, live+len(all))
 		if errors.Is(err, arc.ErrPlanar) {
 			m.out.sum.Unplaced++
-			b = arc.NewBuilder(m.grid, m.options)
+			b = arc.NewBuilder(m.grid, options)
 			err = b.Add(nil, nil)
 			if err == nil {
 				levels, err = b.Levels(ctx, live+len(all))

@@ -29,6 +29,11 @@ type layered struct {
 	of       *state         // of the levels
 }
 
+// drawn reports whether tiles of level z are made from the levels that there are.
+func (x *layered) drawn(z int) bool {
+	return x.l != nil && (z <= x.l.side.sum.drawn() || z > x.l.side.sum.Last)
+}
+
 // errArchive says that a tile in the archive cannot be read.
 var errArchive = errors.New("tile: the archive is broken")
 
@@ -92,7 +97,7 @@ func (m *Maker) tile(ctx context.Context, st store.Store, a Ask, from *Archive) 
 	}
 	in := source{st: st, in: st}
 	several := len(names(list)) > 1
-	if several && live && !ofOne(list) {
+	if several && live && !ofOne(list, a.Tile.Z) {
 		m.apart(st, a.Set, list)
 		end, err := in.hold(ctx, list)
 		if err != nil {
@@ -171,14 +176,14 @@ func stateOf(mark string, in reading) string {
 	return mark + " " + snap.Revision()
 }
 
-// ofOne reports whether a tile comes from levels alone, or the archive, all of which are of one state.
-func ofOne(list []layered) bool {
+// ofOne reports whether a tile of level z comes from levels alone, or the archive, all of which are of one state.
+func ofOne(list []layered, z int) bool {
 	var first *state
 	for i := range list {
 		x := &list[i]
 		switch {
 		case x.move == nil || x.archived != nil:
-		case x.l == nil || x.q.chooses():
+		case !x.drawn(z) || x.q.chooses():
 			return false
 		case first == nil:
 			first = x.of
@@ -230,7 +235,7 @@ func (m *Maker) layer(ctx context.Context, from source, d drawing, x layered) (h
 		d.made.Data, d.made.Rev = append(d.made.Data, b...), d.made.Rev+a.rev
 		return "", nil
 	}
-	drawn := d.l != nil && (d.tile.Z <= d.l.side.sum.drawn() || d.tile.Z > d.l.side.sum.Last)
+	drawn := x.drawn(d.tile.Z)
 	kept := d.l != nil && !drawn && !d.l.live // what is not in the levels is of their state, unless that changes meanwhile
 	d.made.read = d.made.read || kept
 	if drawn {

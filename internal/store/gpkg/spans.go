@@ -3,35 +3,14 @@ package gpkg
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 
 	"grense/internal/store/sqlq"
 )
 
-// spans tells how many versions of a layer are valid at a moment, without reading rows.
-type spans struct {
-	starts, ends []instant // of rows with a start that comes before their end
-}
-
-// instant is a moment with the number of those up to it.
-type instant struct {
-	at    string
-	until int
-}
-
-// before is the number of moments before at; with, of those that are at as well.
-func before(list []instant, at string, with bool) int {
-	i, found := slices.BinarySearchFunc(list, at, func(s instant, at string) int { return strings.Compare(s.at, at) })
-	if found && with {
-		i++
-	}
-	if i == 0 {
-		return 0
-	}
-	return list[i-1].until
-}
+// spans are the rows of a layer with a start that comes before their end, by moments as texts that compare as bytes do.
+type spans = sqlq.Moments[string]
 
 // spansKept are those of the layers of a revision, by layer and the expressions of start and end; nil for what is too large.
 type spansKept struct {
@@ -72,7 +51,7 @@ func (qu *question) countSpans(ctx context.Context, c *conn) (n int, ok bool, er
 	if x == nil {
 		return 0, false, nil
 	}
-	return before(x.starts, at, true) - before(x.ends, at, !qu.l.Versions.Inclusive), true, nil
+	return x.Valid(at), true, nil
 }
 
 var errManySpans = errors.New("gpkg: too many moments")
@@ -83,12 +62,12 @@ func (qu *question) readSpans(ctx context.Context, c *conn, start, end string) (
 	if qu.l.Versions.Inclusive {
 		op = " >= "
 	}
-	x := &spans{}
+	x := &spans{Inclusive: qu.l.Versions.Inclusive}
 	for _, part := range []struct {
 		of   string
-		to   *[]instant
+		to   *[]sqlq.Instant[string]
 		open string
-	}{{start, &x.starts, " OR " + end + " IS NULL"}, {end, &x.ends, ""}} {
+	}{{start, &x.Starts, " OR " + end + " IS NULL"}, {end, &x.Ends, ""}} {
 		n := 0
 		err := c.query("SELECT "+part.of+", count(*) FROM "+qu.table+" AS "+alias+" WHERE "+start+" IS NOT NULL AND ("+end+op+start+part.open+") GROUP BY 1 ORDER BY 1 COLLATE BINARY", nil, func(r row) error {
 			if err := ctx.Err(); err != nil {
@@ -98,7 +77,7 @@ func (qu *question) readSpans(ctx context.Context, c *conn, start, end string) (
 				return errManySpans
 			}
 			n += int(r.Int(1))
-			*part.to = append(*part.to, instant{strings.Clone(r.Text(0)), n})
+			*part.to = append(*part.to, sqlq.Instant[string]{At: strings.Clone(r.Text(0)), Until: n})
 			return nil
 		})
 		if errors.Is(err, errManySpans) {

@@ -1,7 +1,6 @@
 package postgis
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"slices"
@@ -18,17 +17,8 @@ import (
 // How many versions are valid at a moment is counted row by row, which takes a hundred times as long as a page. Where the same state of the database was met twice, starts and ends are read
 // once for it, and each moment is told by them; versions that overlap are counted as before.
 
-// spans are the starts and the ends of the versions of a layer, each by its moment.
-type spans struct {
-	starts, ends []instant
-	inclusive    bool // an end is valid
-}
-
-// instant is a moment, in days or microseconds since 2000, with the number of those up to it.
-type instant struct {
-	at    int64
-	until int
-}
+// spans are the versions of a layer, by moments in days or microseconds since 2000.
+type spans = sqlq.Moments[int64]
 
 // Bounds of what is read of a layer, and how many times as long as that took nothing is read again.
 const (
@@ -36,23 +26,6 @@ const (
 	spansMoments = 20_000
 	spansRest    = 20
 )
-
-// at is how many versions are valid at a moment.
-func (x *spans) at(moment int64) int {
-	return before(x.starts, moment, true) - before(x.ends, moment, !x.inclusive)
-}
-
-// before is the number of moments before at; with, of those that are at as well.
-func before(list []instant, at int64, with bool) int {
-	i, found := slices.BinarySearchFunc(list, at, func(s instant, at int64) int { return cmp.Compare(s.at, at) })
-	if found && with {
-		i++
-	}
-	if i == 0 {
-		return 0
-	}
-	return list[i-1].until
-}
 
 // moment is a moment that is asked for in the unit of the layer's versions; false where their columns are compared with none that is told so.
 func (l *layer) moment(t time.Time) (int64, bool) {
@@ -76,7 +49,7 @@ func (c *counts) dated(qu *question) total {
 	if !ok || !told || t.spans == nil {
 		return total{state: "none"} // which no state is called
 	}
-	return total{state: t.state, n: t.spans.at(moment)}
+	return total{state: t.state, n: t.spans.Valid(moment)}
 }
 
 // meet notes a state in which versions were counted. It reads starts and ends where the state has been met before.
@@ -101,7 +74,7 @@ func (c *counts) meet(ctx context.Context, conn *pgxpool.Conn, qu *question, sta
 	if x == nil {
 		t.rest = start.Add(time.Hour)
 	} else {
-		size += 16 * (cap(x.starts) + cap(x.ends))
+		size += 16 * (cap(x.Starts) + cap(x.Ends))
 	}
 	c.totals.Put(key, t, int64(size))
 }
@@ -113,7 +86,7 @@ func (qu *question) readSpans(ctx context.Context, c *pgxpool.Conn) (x *spans, s
 	if !ok {
 		return nil, ""
 	}
-	x = &spans{inclusive: l.Versions.Inclusive}
+	x = &spans{Inclusive: l.Versions.Inclusive}
 	total, overlap := [2]int{}, false
 	err := one(ctx, c, st, func(r pgx.Rows) error {
 		if oid := r.FieldDescriptions()[1].DataTypeOID; oid != pgtype.DateOID && oid != pgtype.TimestamptzOID || (oid == pgtype.DateOID) != isDays(l) {
@@ -132,17 +105,17 @@ func (qu *question) readSpans(ctx context.Context, c *pgxpool.Conn) (x *spans, s
 			at = int64(binary.BigEndian.Uint64(raw[1]))
 		}
 		total[kind-1] += n
-		to := &x.starts
+		to := &x.Starts
 		if kind == 2 {
-			to = &x.ends
+			to = &x.Ends
 		}
-		*to = append(*to, instant{at, total[kind-1]})
+		*to = append(*to, sqlq.Instant[int64]{At: at, Until: total[kind-1]})
 		return nil
 	})
-	if err != nil || overlap || len(x.starts)+len(x.ends) > spansMoments {
+	if err != nil || overlap || len(x.Starts)+len(x.Ends) > spansMoments {
 		return nil, state
 	}
-	x.starts, x.ends = slices.Clip(x.starts), slices.Clip(x.ends)
+	x.Starts, x.Ends = slices.Clip(x.Starts), slices.Clip(x.Ends)
 	return x, state
 }
 
