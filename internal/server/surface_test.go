@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -47,6 +48,42 @@ func TestLandingPageHasTheElevenLinksAtBothMounts(t *testing.T) {
 		for _, l := range links {
 			if strings.HasPrefix(l.Href, a.URL+"/v1") != (at.mount == "/v1") && strings.HasPrefix(l.Href, a.URL) {
 				t.Errorf("%s: %s leaves the mount", at.path, l.Href)
+			}
+		}
+	}
+}
+
+// TestHeadersRepeatTheLinksOfADocumentUnlessTheyAreMany: OGC 17-069r4, /rec/core/link-header. Of many they tell those that programs follow.
+func TestHeadersRepeatTheLinksOfADocumentUnlessTheyAreMany(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, x := range []struct {
+		path string
+		most int // bytes of the header
+		rels []string
+	}{
+		{"/", 1 << 10, []string{"self", "alternate", "service-desc", "service-doc", "conformance", "data", "license"}},
+		{"/collections/kommuner", 1 << 10, []string{"self", "alternate", "items", "license"}},
+		{"/collections", 1 << 10, nil},
+		{"/processes", 1 << 10, nil},
+		{"/TileMatrixSets", 1 << 10, nil},
+	} {
+		r := a.get(x.path).wants(200)
+		told, targets, page := r.headerLinks(), map[string]bool{}, a.get(x.path+"?f=html").wants(200)
+		for _, l := range r.links() {
+			if href := strings.TrimPrefix(l.Href, a.URL); x.rels == nil || slices.Contains(x.rels, l.Rel) {
+				targets[l.Rel] = true
+				if !strings.Contains(r.Header.Get("Link"), l.Href) || len(told[l.Rel]) == 0 {
+					t.Errorf("%s: no %s, %s, in the header", x.path, l.Rel, href)
+				}
+			}
+		}
+		if len(told) != len(targets) {
+			t.Errorf("%s: relations %v, want %v", x.path, slices.Sorted(maps.Keys(told)), slices.Sorted(maps.Keys(targets)))
+		}
+		for _, h := range []http.Header{r.Header, page.Header} {
+			if n := len(h.Get("Link")); n == 0 || n > x.most {
+				t.Errorf("%s: Link has %d bytes, want at most %d", x.path, n, x.most)
 			}
 		}
 	}

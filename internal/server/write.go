@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -207,7 +208,7 @@ func (c *call) newDoc(b *body, links []ogcapi.Link, vary, cached string) *doc {
 	d.header.add("Content-Language", languageTag(c.lang))
 	d.header.add("Vary", vary)
 	d.header.add("Cache-Control", cached)
-	if l := linkHeader(links); l != "" {
+	if l := linkHeader(ledBy(links)); l != "" {
 		d.header.add("Link", l)
 	}
 	if l := linkTemplates(links); l != "" {
@@ -256,6 +257,26 @@ func safeInLink(s string) string {
 		}
 	}
 	return s
+}
+
+// manyLinks is how many links a document has at most that are all in its header too. With more the header has those of leading.
+const manyLinks = 10
+
+// leading are the relations by which programs find their way without a look into the document.
+var leading = [...]string{"self", "alternate", "service-desc", "service-doc", "conformance", "data", "items", "license"}
+
+// ledBy is what the header has of the links of a document, which repeats them unless they are many (OGC 17-069r4, /rec/core/link-header).
+func ledBy(links []ogcapi.Link) []ogcapi.Link {
+	if len(links) <= manyLinks {
+		return links
+	}
+	var few []ogcapi.Link
+	for _, l := range links {
+		if slices.Contains(leading[:], l.Rel) {
+			few = append(few, l)
+		}
+	}
+	return few
 }
 
 // maxLinks is how long the header Link gets at most, in bytes: many programs and proxies refuse answers whose headers have 8 KB together.
