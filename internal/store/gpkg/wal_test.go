@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,12 +135,16 @@ func TestRevisionsHoldWhileManyWriteInWALMode(t *testing.T) {
 			}
 		})
 	}
-	var of sync.Map // n by revision
+	var of sync.Map // n by revision; 0 for those that were changed meanwhile
+	var told atomic.Int64
 	for range 4 {
 		readers.Go(func() {
-			for range 500 {
+			for i := 0; i < 500 || told.Load() < 4 && t.Context().Err() == nil; i++ { // however slowly others get to write
 				rev, n := counted(t, s)
-				if was, seen := of.LoadOrStore(rev, n); rev != 0 && seen && was != n {
+				was, seen := of.LoadOrStore(rev, n)
+				if !seen {
+					told.Add(1)
+				} else if rev != 0 && was != n {
 					t.Errorf("a revision is of n = %d and of %d", was, n)
 					return
 				}
@@ -149,10 +154,5 @@ func TestRevisionsHoldWhileManyWriteInWALMode(t *testing.T) {
 	readers.Wait()
 	close(stop)
 	writers.Wait()
-	told := 0
-	of.Range(func(any, any) bool { told++; return true })
-	t.Logf("%d revisions were read", told)
-	if told < 3 {
-		t.Error("hardly any state was read")
-	}
+	t.Logf("%d revisions were read", told.Load())
 }
