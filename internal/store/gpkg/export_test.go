@@ -79,3 +79,13 @@ func (s *Store) Columns() int {
 
 // Shapes is how many geometries are kept.
 func (s *Store) Shapes() int64 { return s.shapes.Stats().Entries }
+
+// Numbers gives the first column of each row of a statement, while the file is being read.
+func (s *Store) Numbers(ctx context.Context, sql string, fn func(int64) error) error {
+	r, err := s.acquire()
+	if err != nil {
+		return err
+	}
+	defer r.release()
+	return r.use(ctx, func(c *conn) error { return c.query(sql, nil, func(row row) error { return fn(row.Int(0)) }) })
+}

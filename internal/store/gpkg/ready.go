@@ -69,6 +69,7 @@ func sealReady(path string) error {
 	if err != nil {
 		return err
 	}
+	defer src.close()
 	src.counter |= sealCounter
 	if err := writeCounter(path, src.counter); err != nil {
 		return err

@@ -32,6 +32,7 @@ type revision struct {
 	refs    atomic.Int64 // users, and one for being current
 	drained func()       // called once, when the last user has gone
 
+	source source    // as it was found
 	path   string    // of the file that is read
 	still  bool      // nobody writes into it
 	opened fileStamp // of the file when it was opened; the zero value where stamps are not to be trusted
@@ -149,11 +150,16 @@ func (r *revision) revBeside(ctx context.Context, c *conn) (uint64, error) {
 }
 
 // load opens the present state of the file.
-func (s *Store) load(ctx context.Context) (*revision, error) {
+func (s *Store) load(ctx context.Context) (r *revision, err error) {
 	src, err := inspect(s.path)
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, src.close())
+		}
+	}()
 	path, m, err := src.readable(s.options.DataDir, s.options.Unchanging)
 	if err != nil {
 		return nil, err
@@ -163,7 +169,7 @@ func (s *Store) load(ctx context.Context) (*revision, error) {
 	if err != nil {
 		return nil, src.explain(err)
 	}
-	r, err := s.loadFrom(ctx, src, path, m, c)
+	r, err = s.loadFrom(ctx, src, path, m, c)
 	if err = errors.Join(err, c.close()); err != nil {
 		return nil, src.explain(err)
 	}
@@ -217,11 +223,11 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion, s.options.NarrowFrom)), Modified: lastChange(c, src.mtime), Hidden: hidden},
 		layers:  map[string]*layer{},
 		served:  map[string]string{},
-		path:    path,
-		still:   m == immutable,
-		counts:  s.counts,
-		nodes:   s.nodes,
-		shapes:  s.shapes,
+		source:  src, path: path,
+		still:  m == immutable,
+		counts: s.counts,
+		nodes:  s.nodes,
+		shapes: s.shapes,
 	}
 	if s.options.Unchanging {
 		r.promise = &promise{path: s.path, file: src.info, log: s.options.Logger}
@@ -239,7 +245,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 	if r.signs, err = newPool(1, open); err != nil {
 		return nil, errors.Join(err, r.pool.close())
 	}
-	if now, err := inspect(s.path); err != nil || now.state() != src.state() {
+	if !src.asItWas() {
 		r.still = false
 		r.pool.distrust() // somebody wrote while it was opened
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,6 +21,7 @@ import (
 type source struct {
 	path    string      // absolute
 	name    string      // for messages: as the operator gave it
+	file    *descriptor // open until close
 	info    os.FileInfo // of the file
 	size    int64
 	mtime   time.Time
@@ -30,19 +32,28 @@ type source struct {
 	walTime time.Time
 }
 
-// inspect reads what can be known without SQLite, and refuses what is no whole SQLite file.
+// inspect reads what can be known without SQLite, and refuses what is no whole SQLite file. Without an error the caller must close the source, after the connections to its file.
 func inspect(path string) (source, error) {
 	s := source{name: path}
 	var err error
 	if s.path, err = filepath.Abs(path); err != nil {
 		return s, fmt.Errorf("gpkg: %w", err)
 	}
-	f, err := os.Open(path)
-	if err != nil {
+	if s.file, err = describe(path); err != nil {
 		return s, fmt.Errorf("gpkg: %w", err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	if s, err = s.read(); err != nil {
+		return s, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s source) close() error { return s.file.close() }
+
+// read reads what the head of the file and the file system tell.
+func (s source) read() (source, error) {
+	path := s.name
+	info, err := s.file.Stat()
 	if err != nil {
 		return s, fmt.Errorf("gpkg: %w", err)
 	}
@@ -51,7 +62,7 @@ func inspect(path string) (source, error) {
 	}
 	s.info, s.size, s.mtime = info, info.Size(), info.ModTime()
 	var head [100]byte
-	if _, err := io.ReadFull(f, head[:]); err != nil || string(head[:16]) != "SQLite format 3\x00" {
+	if _, err := s.file.ReadAt(head[:], 0); err != nil || string(head[:16]) != "SQLite format 3\x00" {
 		return s, fmt.Errorf("gpkg: %s is not a GeoPackage: it does not begin as an SQLite file; convert it, for example with "+
 			"ogr2ogr -f GPKG out.gpkg %s", path, filepath.Base(path))
 	}
@@ -75,6 +86,15 @@ func inspect(path string) (source, error) {
 func (s source) state() string {
 	return hash(s.path, strconv.FormatInt(s.size, 10), strconv.FormatInt(s.mtime.UnixNano(), 10), strconv.Itoa(int(s.counter)),
 		strconv.FormatInt(s.walSize, 10), strconv.FormatInt(s.walTime.UnixNano(), 10))
+}
+
+// asItWas reports whether the file that has the name of the source now is the source, in the state in which it was found.
+func (s source) asItWas() bool {
+	now, err := inspect(s.name)
+	if err != nil {
+		return false
+	}
+	return now.close() == nil && now.state() == s.state()
 }
 
 // hash returns 16 hexadecimal digits for a list of texts.
@@ -116,7 +136,7 @@ func (s source) readable(dir string, unchanging bool) (path string, m mode, err 
 	}
 	err = atomically(path, func(tmp string) error {
 		if s.walSize == 0 {
-			return copyFile(tmp, s.path)
+			return copyFile(tmp, s)
 		}
 		return vacuumInto(tmp, s.path)
 	})
@@ -128,17 +148,12 @@ func (s source) readable(dir string, unchanging bool) (path string, m mode, err 
 }
 
 // copyFile copies an SQLite file without pending changes, with the journal mode set to the one that needs no other file.
-func copyFile(dst, src string) error {
-	in, err := os.Open(src)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
+func copyFile(dst string, src source) error {
 	out, err := os.OpenFile(dst, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
+	_, err = io.Copy(out, io.NewSectionReader(src.file, 0, math.MaxInt64))
 	if err == nil {
 		_, err = out.WriteAt([]byte{1, 1}, 18) // file format versions 1: rollback journal
 	}

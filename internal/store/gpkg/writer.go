@@ -136,6 +136,7 @@ func wasChanged(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	defer src.close()
 	c, err := openConn(path, readOnly)
 	if err != nil {
 		return false, err
@@ -180,11 +181,12 @@ func (w *Writer) copyTarget() error {
 	if err != nil {
 		return err
 	}
+	defer src.close()
 	if src.wal {
 		if src.walSize > 0 {
 			return vacuumInto(w.tmp, src.path)
 		}
-		return copyFile(w.tmp, src.path)
+		return copyFile(w.tmp, src)
 	}
 	c, err := openConn(src.path, readOnly) // its lock keeps others from writing meanwhile
 	if err != nil {
@@ -195,7 +197,7 @@ func (w *Writer) copyTarget() error {
 		err = c.exec("SELECT 1 FROM sqlite_schema")
 	}
 	if err == nil {
-		err = copyFile(w.tmp, src.path)
+		err = copyFile(w.tmp, src)
 	}
 	return src.explain(errors.Join(err, c.close()))
 }
