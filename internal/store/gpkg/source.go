@@ -50,20 +50,43 @@ func inspect(path string) (source, error) {
 
 func (s source) close() error { return s.file.close() }
 
-// read reads what the head of the file and the file system tell.
-func (s source) read() (source, error) {
+const (
+	looks    = 3                     // at a file that seems to be cut off, which it is while somebody makes it longer
+	timeStep = 50 * time.Millisecond // longer than the steps of the times that file systems give
+)
+
+// read is look that tells a file that somebody makes longer from one that is cut off.
+func (s source) read() (now source, err error) {
+	for i := range looks {
+		if i > 0 {
+			time.Sleep(timeStep / looks)
+		}
+		var whole int64
+		if now, whole, err = s.look(); err != nil || now.size >= whole || now.walSize > 0 {
+			return now, err
+		}
+		if j, err := os.Stat(s.path + "-journal"); err == nil && j.Size() > 0 {
+			return now, nil // SQLite knows
+		}
+		err = fmt.Errorf("gpkg: %s is truncated: %d of %d bytes; copy it again", s.name, now.size, whole)
+	}
+	return now, err
+}
+
+// look reads what the head of the file and the file system tell, and how many bytes the file has by its head.
+func (s source) look() (now source, whole int64, err error) {
 	path := s.name
 	info, err := s.file.Stat()
 	if err != nil {
-		return s, fmt.Errorf("gpkg: %w", err)
+		return s, 0, fmt.Errorf("gpkg: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return s, fmt.Errorf("gpkg: %s is not a file; name a GeoPackage file", path)
+		return s, 0, fmt.Errorf("gpkg: %s is not a file; name a GeoPackage file", path)
 	}
 	s.info, s.size, s.mtime = info, info.Size(), info.ModTime()
 	var head [100]byte
 	if _, err := s.file.ReadAt(head[:], 0); err != nil || string(head[:16]) != "SQLite format 3\x00" {
-		return s, fmt.Errorf("gpkg: %s is not a GeoPackage: it does not begin as an SQLite file; convert it, for example with "+
+		return s, 0, fmt.Errorf("gpkg: %s is not a GeoPackage: it does not begin as an SQLite file; convert it, for example with "+
 			"ogr2ogr -f GPKG out.gpkg %s", path, filepath.Base(path))
 	}
 	s.counter = binary.BigEndian.Uint32(head[24:])
@@ -73,13 +96,13 @@ func (s source) read() (source, error) {
 		page = 65536
 	}
 	s.pages = int64(binary.BigEndian.Uint32(head[28:]))
-	if whole := page * s.pages; s.counter == binary.BigEndian.Uint32(head[92:]) && s.size < whole {
-		return s, fmt.Errorf("gpkg: %s is truncated: %d of %d bytes; copy it again", path, s.size, whole)
+	if s.counter == binary.BigEndian.Uint32(head[92:]) {
+		whole = page * s.pages
 	}
 	if w, err := os.Stat(s.path + "-wal"); err == nil && s.wal {
 		s.walSize, s.walTime = w.Size(), w.ModTime()
 	}
-	return s, nil
+	return s, whole, nil
 }
 
 // state names the content of the file: it changes when the file does.
@@ -134,17 +157,36 @@ func (s source) readable(dir string, unchanging bool) (path string, m mode, err 
 	if _, err := os.Stat(path); err == nil {
 		return path, immutable, nil
 	}
-	err = atomically(path, func(tmp string) error {
-		if s.walSize == 0 {
-			return copyFile(tmp, s)
-		}
-		return vacuumInto(tmp, s.path)
-	})
+	err = atomically(path, s.copyBeside)
 	if err != nil {
 		return "", 0, fmt.Errorf("gpkg: copying %s, which is in WAL mode, to the data folder: %w", s.name, err)
 	}
 	removeOthers(dir, prefix, stem, ".gpkg")
 	return path, immutable, nil
+}
+
+// copyBeside copies a file in WAL mode into an empty one, as it is at one moment. While no other file lies beside it, SQLite, which would make some, is only asked when others write meanwhile.
+func (s source) copyBeside(dst string) error {
+	for range looks {
+		if s.walSize > 0 {
+			break
+		}
+		if time.Since(s.mtime) < settledAfter {
+			time.Sleep(timeStep) // what is written after that has another time
+		}
+		if err := copyFile(dst, s); err != nil {
+			return err
+		}
+		now, err := s.read()
+		if err != nil || now.state() == s.state() {
+			return err
+		}
+		if err := os.Truncate(dst, 0); err != nil {
+			return err
+		}
+		s = now
+	}
+	return vacuumInto(dst, s.path)
 }
 
 // copyFile copies an SQLite file without pending changes, with the journal mode set to the one that needs no other file.

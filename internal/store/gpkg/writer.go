@@ -183,10 +183,7 @@ func (w *Writer) copyTarget() error {
 	}
 	defer src.close()
 	if src.wal {
-		if src.walSize > 0 {
-			return vacuumInto(w.tmp, src.path)
-		}
-		return copyFile(w.tmp, src)
+		return src.copyBeside(w.tmp)
 	}
 	c, err := openConn(src.path, readOnly) // its lock keeps others from writing meanwhile
 	if err != nil {
