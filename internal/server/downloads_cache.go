@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"grense/internal/config"
 	"grense/internal/problem"
 	"grense/internal/store"
 )
@@ -22,6 +23,7 @@ import (
 // were longest not used go first. A file that is being sent stays readable when its name is gone.
 type fileCache struct {
 	dir  string // "": nothing is cached
+	none bool   // no file is kept; dir is for what is under way alone
 	most int64
 
 	slots chan struct{} // of snapshots that keep a connection
@@ -92,8 +94,8 @@ var errNoRoom = errors.New("server: no room for a cached file")
 const underWay = ".partial"
 
 // newFileCache caches files in a folder, and removes what an earlier process left half done.
-func newFileCache(dir string, most int64) *fileCache {
-	k := &fileCache{dir: dir, most: most, slots: make(chan struct{}, 2), making: map[string]chan struct{}{}, stream: map[string]bool{}}
+func newFileCache(dir string, l config.Limits) *fileCache {
+	k := &fileCache{dir: dir, none: l.Answers == 0, most: int64(l.Downloads), slots: make(chan struct{}, 2), making: map[string]chan struct{}{}, stream: map[string]bool{}}
 	if dir == "" {
 		return k
 	}
@@ -137,9 +139,12 @@ func noRoom(err error) bool {
 	return errors.Is(err, errNoRoom) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) || errors.Is(err, store.ErrFull)
 }
 
+// keeps reports whether files are kept at all.
+func (k *fileCache) keeps() bool { return k.dir != "" && !k.none }
+
 // open opens a cached file; fs.ErrNotExist when there is none.
 func (k *fileCache) open(name string) (*os.File, error) {
-	if k.dir == "" {
+	if !k.keeps() {
 		return nil, os.ErrNotExist
 	}
 	path := filepath.Join(k.dir, name)
@@ -153,7 +158,7 @@ func (k *fileCache) open(name string) (*os.File, error) {
 
 // length returns the size of a cached file; 0 when there is none.
 func (k *fileCache) length(name string) int64 {
-	if k.dir == "" {
+	if !k.keeps() {
 		return 0
 	}
 	info, err := os.Stat(filepath.Join(k.dir, name))
@@ -165,7 +170,7 @@ func (k *fileCache) length(name string) int64 {
 
 // has reports whether some file of a collection is cached.
 func (k *fileCache) has(collection string) bool {
-	if k.dir == "" {
+	if !k.keeps() {
 		return false
 	}
 	entries, _ := os.ReadDir(k.dir) // one that cannot be read has none
@@ -174,7 +179,7 @@ func (k *fileCache) has(collection string) bool {
 
 // load returns the file of that name, which write fills when nobody else does so already. errNoRoom says that it cannot be cached.
 func (k *fileCache) load(ctx context.Context, name string, write func(*diskWriter) error) (*os.File, error) {
-	if k.dir == "" {
+	if !k.keeps() {
 		return nil, errNoRoom
 	}
 	for {

@@ -21,7 +21,7 @@ const (
 // RunFiles makes the files of small collections of each catalog, until ctx ends: one at a time, with rests. Data that change all the time have none made. Where links
 // cannot name a state of the data, as those of a database, there is nothing to make.
 func (s *Server) RunFiles(ctx context.Context) {
-	if _, ok := s.dataState(); !ok || s.downloads.dir == "" {
+	if _, ok := s.dataState(); !ok || !s.downloads.keeps() {
 		return
 	}
 	seen, done := "", false

@@ -153,13 +153,13 @@ func New(o Options) (*Server, error) {
 	s := &Server{cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
 		caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches), wanted: newFragmentsWanted(),
-		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: docBytes, Group: o.Caches}), endless: documentsAsked{seed: maphash.MakeSeed()},
+		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: keptOf(o.Config.Limits, docBytes), Group: o.Caches}), endless: documentsAsked{seed: maphash.MakeSeed()},
 		outlines: newOutlineCache(o.Caches), points: newPointIndexes(o.Store, o.Logger, o.Caches), divided: newDivisionCache(o.Caches), times: newTimes(),
 		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
 		frames:    newFrames(o.Caches),
 		links:     newLinksFrames(o.Caches),
-		previews:  cache.New[string, []byte](cache.Options{Name: "previews", Bytes: 512 << 10, Group: o.Caches}),
+		previews:  cache.New[string, []byte](cache.Options{Name: "previews", Bytes: keptOf(o.Config.Limits, 512<<10), Group: o.Caches}),
 		sizes:     newSizeSamples(o.Caches), wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
 	if err := s.setZone(); err != nil {
 		return nil, err
@@ -181,8 +181,8 @@ func New(o Options) (*Server, error) {
 	if o.Config.DataDir != "" {
 		dir = filepath.Join(o.Config.DataDir, "downloads")
 	}
-	s.downloads = newFileCache(dir, int64(o.Config.Limits.Downloads))
-	s.tiles, s.tileCache, s.templates, s.answers = o.Tiles, newTileCache(s.caches), newTemplates(s.caches), newAnswers(int64(o.Config.Limits.Answers), s.caches)
+	s.downloads = newFileCache(dir, o.Config.Limits)
+	s.tiles, s.tileCache, s.templates, s.answers = o.Tiles, newTileCache(s.caches, keptOf(o.Config.Limits, tileBytes)), newTemplates(s.caches), newAnswers(int64(o.Config.Limits.Answers), s.caches)
 	if s.tiles == nil {
 		s.tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	}
@@ -194,6 +194,14 @@ func New(o Options) (*Server, error) {
 	s.handler = s.chain(s.router())
 	s.ready.Store(true)
 	return s, nil
+}
+
+// keptOf is how many bytes of finished answers of a kind are kept to be sent again, where there is room for so many: none when limits.answers is 0.
+func keptOf(l config.Limits, bytes int64) int64 {
+	if l.Answers == 0 {
+		return 0
+	}
+	return bytes
 }
 
 // setZone finds the time zones.

@@ -58,8 +58,9 @@ type tileMaking struct {
 	err  error
 }
 
-func newTileCache(g *cache.Group) *tileCache {
-	return &tileCache{Cache: cache.New[tileKey, *madeTile](cache.Options{Name: "tiles", Bytes: tileBytes, Shards: 4, Group: g}), made: map[tileKey]*tileMaking{}}
+// newTileCache makes a cache of so many bytes; of 0 it keeps nothing, and what several ask for at once is made once all the same.
+func newTileCache(g *cache.Group, bytes int64) *tileCache {
+	return &tileCache{Cache: cache.New[tileKey, *madeTile](cache.Options{Name: "tiles", Bytes: bytes, Shards: 4, Group: g}), made: map[tileKey]*tileMaking{}}
 }
 
 // get returns a tile: a cached one, that of a request that is making it, or a new one. Where the other request fails, which may have reasons of its

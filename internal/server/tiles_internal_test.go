@@ -13,7 +13,7 @@ func TestATileIsMadeOnce(t *testing.T) {
 	for _, fault := range []error{nil, errors.New("of its own")} {
 		synctest.Test(t, func(t *testing.T) {
 			const askers = 12
-			tc, release, ended := newTileCache(nil), make(chan struct{}), make(chan *madeTile, askers)
+			tc, release, ended := newTileCache(nil, tileBytes), make(chan struct{}), make(chan *madeTile, askers)
 			made := make(chan int, askers)
 			ask := func(ctx context.Context) {
 				first := false
