@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -239,10 +240,20 @@ func (c *call) render(a *answer) ([]byte, error) {
 	}
 }
 
-// canonical is the query with the parameters in a fixed order, once it is read; two requests with the same text ask the same.
+// canonical is the query with the parameters in a fixed order, once it is read; two requests with the same text ask the same. Of f it has what the answer depends on: nothing where that names
+// the first representation, whose links are the same without it, but for pages, whose links to others repeat it as it came.
 func (c *call) canonical() string {
 	if c.encoded == "" {
-		c.encoded = c.values.Encode()
+		values, f := c.values, c.values["f"]
+		first := c.rep.F == c.rt.Formats[0].F
+		if len(f) == 1 && (first || f[0] != c.rep.F) && !slices.Contains(c.rt.Params, paramCursor) {
+			if values = maps.Clone(values); first {
+				delete(values, "f")
+			} else {
+				values["f"] = []string{c.rep.F}
+			}
+		}
+		c.encoded = values.Encode()
 	}
 	return c.encoded
 }
