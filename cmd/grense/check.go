@@ -67,6 +67,11 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 	}
 	wrong := printNotes(p.Stdout, cat, source.Unmatched(cfg, cat))
 	printUnrecorded(p.Stdout, cfg, cat)
+	if cfg.Limits.Answers > 0 {
+		if err := printUnmarked(ctx, p.Stdout, st); err != nil {
+			return err
+		}
+	}
 	advised, err := printAdvice(ctx, p.Stdout, c.Source)
 	if err != nil {
 		return err
@@ -173,6 +178,34 @@ func printUnrecorded(w io.Writer, cfg config.Config, cat *store.Catalog) {
 				c.ID, o.Most)
 		}
 	}
+}
+
+// printUnmarked tells which collections keep a server from sending answers again, since it cannot tell whether their rows have changed; where one does, none is sent again, of any collection.
+func printUnmarked(ctx context.Context, w io.Writer, st store.Store) error {
+	m, ok := st.(store.Marked)
+	if !ok {
+		return nil
+	}
+	cat := st.Catalog()
+	var unknown []string
+	for _, c := range cat.Collections {
+		mark, err := m.Mark(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		if mark == "" {
+			unknown = append(unknown, c.ID)
+		}
+	}
+	switch {
+	case len(unknown) == 0:
+	case len(unknown) == len(cat.Collections):
+		fmt.Fprintf(w, "\nNo answer is kept to be sent again: whether rows have changed cannot be told on a replica, with Citus, and of views, foreign and partitioned tables, and tables with policies for the role. A primary tells it of plain tables and materialised views\n")
+	default:
+		fmt.Fprintf(w, "\n%s: whether rows have changed cannot be told of views, foreign and partitioned tables, and tables with policies for the role, so that no answer is kept to be sent again, of any collection. "+
+			"Serve a table or a materialised view instead: CREATE MATERIALIZED VIEW name AS SELECT * FROM view, with a unique index, which REFRESH MATERIALIZED VIEW CONCURRENTLY name brings up to date, and let the role not read the view\n", strings.Join(unknown, ", "))
+	}
+	return nil
 }
 
 // idColumn is the column with the ids of features; several rows have one where they are versions.

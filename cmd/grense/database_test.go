@@ -67,6 +67,28 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
+// TestCheckTellsWhichCollectionsHaveNoAnswersKept: a view has none kept of any collection, until a materialised view is in its place.
+func TestCheckTellsWhichCollectionsHaveNoAnswersKept(t *testing.T) {
+	t.Parallel()
+	db, dir := cluster.Database(t), t.TempDir()
+	statement(t, db, `CREATE TABLE steder (nr TEXT PRIMARY KEY, geom geometry(Point, 4258)); INSERT INTO steder VALUES ('1', 'SRID=4258;POINT(10 60)'); CREATE TABLE andre AS TABLE steder; ALTER TABLE andre ADD PRIMARY KEY (nr)`)
+	const says = "no answer is kept to be sent again, of any collection"
+	for _, x := range []struct {
+		change string
+		tells  bool
+	}{
+		{"SELECT 1", false},
+		{"CREATE VIEW vist AS SELECT * FROM steder WHERE nr < '5'", true},
+		{"DROP VIEW vist; CREATE MATERIALIZED VIEW vist AS SELECT * FROM steder WHERE nr < '5'; CREATE UNIQUE INDEX ON vist (nr)", false},
+	} {
+		statement(t, db, x.change)
+		code, stdout, stderr := command(t, dir, "check", db)
+		if tells := strings.Contains(stdout, "\nvist: whether rows have changed") && strings.Contains(stdout, says); code != 0 || tells != x.tells || strings.Contains(stdout, says) != x.tells {
+			t.Errorf("after %s: status %d, told %v, want %v: %s%s", x.change, code, tells, x.tells, stdout, stderr)
+		}
+	}
+}
+
 // statement executes statements as a superuser.
 func statement(t *testing.T, address, sql string) {
 	t.Helper()
