@@ -33,6 +33,10 @@ var ways = [...]way{
 		takes: (*question).isNamed, answer: (*question).byNames, recall: (*question).recallNames,
 	},
 	{
+		name: "times", does: "finds what has a moment between two among the moments of a property, in order in memory",
+		takes: (*question).isTimed, answer: (*question).byTimes, recall: (*question).recallTimes,
+	},
+	{
 		name: "spellings", does: "looks for patterns through the distinct folded texts of a property, in memory, and tests the rows with them by what else is asked",
 		takes: (*question).isSpelled, answer: (*question).bySpellings,
 	},

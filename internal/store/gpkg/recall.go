@@ -44,7 +44,7 @@ func (s *Store) Recall(q store.Query) (*store.Page, store.Cost) {
 	if err != nil {
 		return nil, store.CostPage // Page refuses it
 	}
-	if rev, known := r.glance(); known && rev == r.rev && (!q.AllOrNothing || qu.isNamed()) {
+	if rev, known := r.glance(); known && rev == r.rev && (!q.AllOrNothing || qu.isNamed() || qu.isTimed()) {
 		if p, cost := qu.recall(); p != nil && q.AllOrNothing {
 			return p, qu.cost()
 		} else if p != nil {
