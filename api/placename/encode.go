@@ -43,12 +43,12 @@ func AppendHits(b []byte, operation string, hits Hits) []byte {
 
 // append appends the hits; others are those that are not packed.
 func (h *MixedHits) append(b []byte, others items) []byte {
-	tags := *h.Packer.tags.Load()
+	runs := *h.Packer.runs.Load()
 	for _, x := range h.Packed {
 		if x == "" {
 			b = others.append(b)
 		} else {
-			b = unpack(b, tags, x)
+			b = unpack(b, runs, x)
 		}
 	}
 	return b

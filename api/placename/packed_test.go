@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"testing"
 
 	"grense/api/placename"
@@ -42,5 +43,43 @@ func TestPackedHitsAreWrittenAsHits(t *testing.T) {
 				t.Errorf("%s: in pieces of %d bytes\n%s\nwant\n%s", op, most, got, want)
 			}
 		}
+	}
+}
+
+// TestHitsThatShareTextsTakeFewerBytes: once some were packed; those of before are written as they were, also when nothing more is learnt.
+func TestHitsThatShareTextsTakeFewerBytes(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 6))
+	p := placename.NewHitPacker("findSteder")
+	var packed []string
+	var want []byte
+	sizes := [2]int{}
+	for i := range 4000 {
+		h := placename.StedTreff{StedId: strconv.Itoa(i), Stedsnavn: "Nes " + strconv.Itoa(r.IntN(1000)), NavneobjekttypeId: "bekk", StedstatusId: "aktiv", LandId: "NO", KommunerIds: []string{strconv.Itoa(1000 + r.IntN(300))}}
+		if i >= 2000 { // as many texts as can be
+			h.NavneobjekttypeId, h.StedstatusId = strconv.Itoa(r.IntN(30)), strconv.Itoa(r.IntN(30))
+		}
+		hit := placename.AppendHits(nil, "findSteder", placename.StedTreffList{h})
+		x := p.Pack(hit)
+		if x == "" {
+			t.Fatalf("not packed: %s", hit)
+		}
+		packed, want = append(packed, x), append(want, hit...)
+		switch i {
+		case 0:
+			sizes[0] = len(x)
+		case 1999:
+			sizes[1] = len(x)
+		}
+	}
+	if sizes[1] > sizes[0]*3/4 {
+		t.Errorf("the first takes %d bytes, a later one %d", sizes[0], sizes[1])
+	}
+	if got := placename.AppendHits(nil, "findSteder", &placename.MixedHits{Packer: p, Packed: packed, Others: placename.StedTreffList{}}); !bytes.Equal(got, want) {
+		t.Error("written as other hits")
+	}
+	long := placename.StedTreff{KommunerIds: make([]string, 5000)}
+	if p.Pack(placename.AppendHits(nil, "findSteder", placename.StedTreffList{long})) != "" {
+		t.Error("a hit of more bytes than its size has room for is packed")
 	}
 }
