@@ -238,19 +238,18 @@ func (t *spellings) test(e cql2.Expr) func(i int) bool {
 // like calls fn with the texts that are like a pattern, each once, until it returns false.
 func (t *spellings) like(e cql2.Like, fn func(i int) bool) {
 	p := newSpelledPattern(e)
-	from, to := 0, len(t.ends)
-	if p.Prefix != "" {
-		from = sort.Search(to, func(i int) bool { return t.at(i) >= p.Prefix })
-		to = from + sort.Search(to-from, func(i int) bool { return !strings.HasPrefix(t.at(from+i), p.Prefix) })
-	} else if plan, ok := t.grams.plan(p); ok {
-		var seen textSet
-		if plan.any {
-			seen = make(textSet, len(t.ends)/64+1)
+	if p.Prefix == "" {
+		if plan, ok := t.grams.plan(p); ok {
+			var seen textSet
+			if plan.any {
+				seen = make(textSet, len(t.ends)/64+1)
+			}
+			plan.each(seen, func(i int) bool { return !plan.exact && !p.match(t.at(i)) || fn(i) })
+			return
 		}
-		plan.each(seen, func(i int) bool { return !plan.exact && !p.match(t.at(i)) || fn(i) })
-		return
 	}
-	for i := from; i < to; i++ {
+	s := t.beginning(p.Prefix)
+	for i := s.from; i < s.to; i++ {
 		if i&(1<<14-1) == 0 { // half a millisecond
 			runtime.Gosched()
 		}
@@ -277,6 +276,28 @@ func (t *spellings) of(ids []int64) (rows []uint32) {
 		}
 	}
 	return rows
+}
+
+// near is the part of rows, which are in order, that has all those with a text for which a condition holds.
+func (t *spellings) near(rows []uint32, e cql2.Expr) []uint32 {
+	like, ok := only(e).(cql2.Like)
+	if !ok {
+		return rows
+	}
+	s := t.beginning(newSpelledPattern(like).Prefix)
+	from, _ := slices.BinarySearch(rows, t.from[s.from])
+	to, _ := slices.BinarySearch(rows, t.from[s.to])
+	return rows[from:to]
+}
+
+// beginning is the texts that begin with a text.
+func (t *spellings) beginning(prefix string) span {
+	n := len(t.ends)
+	if prefix == "" {
+		return span{0, n}
+	}
+	from := sort.Search(n, func(i int) bool { return t.at(i) >= prefix })
+	return span{from, from + sort.Search(n-from, func(i int) bool { return !strings.HasPrefix(t.at(from+i), prefix) })}
 }
 
 // among gives those of rows whose text is wanted.

@@ -23,6 +23,7 @@ type spelledPart struct {
 	id     string
 	order  string
 	shared bool // id is not that of the layer, but what the rest of the filter, a relation, belongs to
+	led    bool // an ordered index serves x as well, so that only few rows that the rest leaves are worth looking through
 }
 
 // name names the table.
@@ -30,7 +31,7 @@ func (part *spelledPart) name() string {
 	return strings.Join([]string{part.table, part.norm, part.id, part.order}, "\x00")
 }
 
-// spelledPart returns the part of the filter that spellings answer; false where an ordered index serves it as well, or there is none.
+// spelledPart returns the part of the filter that spellings answer; false where an ordered index serves it as well and nothing else is asked, or there is none.
 func (qu *question) spelledPart() (part spelledPart, ok bool) {
 	if qu.l.text || qu.q.Texts == "" && !qu.counts(qu.q) {
 		return part, false
@@ -57,7 +58,10 @@ func (qu *question) spelledPart() (part spelledPart, ok bool) {
 			src, x, part.id = &r.Source, rel.X, r.Owner
 		}
 		f := spelledField(src, x)
-		if f == nil || f.Search.Norm == "" || led(f, x) || qu.q.Texts != "" && src.Fields[qu.q.Texts] != f {
+		if f == nil || f.Search.Norm == "" || qu.q.Texts != "" && src.Fields[qu.q.Texts] != f {
+			continue
+		}
+		if part.led = led(f, x); part.led && (len(list) == 1 || qu.q.Texts != "") {
 			continue
 		}
 		part.x, part.table, part.norm = x, src.Table, f.Search.Norm
@@ -221,7 +225,10 @@ func (qu *question) spelledRows(c *conn, t *spellings, part spelledPart) (rows i
 	}
 	others, known := qu.rev.spelled.Get(qu.othersKey(part))
 	if known && others != nil {
-		return t.among(others, t.test(part.x)), true, nil
+		return t.among(t.near(others, part.x), t.test(part.x)), true, nil
+	}
+	if known && part.led {
+		return nil, false, nil
 	}
 	d, err := cheapest(c, paths)
 	if err != nil {
@@ -238,7 +245,10 @@ func (qu *question) spelledRows(c *conn, t *spellings, part spelledPart) (rows i
 		}
 		qu.keepOthers(part, others)
 		if !more {
-			return t.among(others, t.test(part.x)), true, nil
+			return t.among(t.near(others, part.x), t.test(part.x)), true, nil
+		}
+		if part.led {
+			return nil, false, nil
 		}
 	}
 	return qu.spelledAmongMany(c, t, part, d)

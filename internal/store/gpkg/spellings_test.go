@@ -115,7 +115,7 @@ func TestPatternsAreFoundAmongSpellingsAsBySQLite(t *testing.T) {
 			ways["found"]++
 		}
 	}
-	if ways["spellings"] < 100 || ways["all or nothing"] < 20 || ways["texts"] < 10 || ways["too many"] < 20 || ways["found"] < 100 {
+	if ways["spellings"] < 100 || ways["all or nothing"] < 10 || ways["texts"] < 10 || ways["too many"] < 20 || ways["found"] < 100 {
 		t.Errorf("answers %v", ways)
 	}
 }
@@ -176,7 +176,7 @@ func TestWhatPatternsAreAskedWithinIsReadOnce(t *testing.T) {
 	for i, step := range []struct {
 		pattern, number string
 		reads           bool
-	}{{"%an%", "5612", true}, {"%an%", "5612", false}, {"%vatn%", "5612", false}, {"%an%", "0301", true}, {"%an%", "9999", true}, {"%vatn%", "9999", false}} {
+	}{{"%an%", "5612", true}, {"%an%", "5612", false}, {"%vatn%", "5612", false}, {"va%", "5612", false}, {"%vatn", "5612", false}, {"%an%", "0301", true}, {"%an%", "9999", true}, {"%vatn%", "9999", false}} {
 		if got := reads(step.pattern, step.number); got != step.reads {
 			t.Errorf("step %d: rows are read: %v", i, got)
 		}
