@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"hash/maphash"
 	"net/http"
 	"slices"
@@ -144,6 +145,9 @@ func (c *call) stateOf(collections []string) (state string, err error) {
 	if state = c.s.points.glance(c.cat); state != "" && c.s.store.Catalog() == c.cat {
 		return state, nil
 	}
+	if state, known, err := c.stateAside(collections...); known || err != nil {
+		return state, err
+	}
 	err = c.ask(func(ctx context.Context) error {
 		return c.s.turns.run(ctx, store.CostPage, func(ctx context.Context) (err error) {
 			state, err = c.s.points.state(ctx, c.cat, collections...)
@@ -153,12 +157,39 @@ func (c *call) stateOf(collections []string) (state string, err error) {
 	return state, err
 }
 
+// stateAside is stateOf where the store tells it beside the questions, without a turn; known is false where it does not. A call whose owner has used up the rate is refused before.
+func (c *call) stateAside(collections ...string) (state string, known bool, err error) {
+	if c.s.points.marked == nil {
+		return "", false, nil
+	}
+	if c.right == nil && !c.paid && !c.continues {
+		if err := c.s.turns.admit(c.owner(), c.caller()); err != nil {
+			return "", false, err
+		}
+	}
+	c.rw.resting() // it may take a while
+	if state, known = c.s.points.aside(c.r.Context(), c.cat, collections...); known && c.s.store.Catalog().Version != c.cat.Version {
+		err = fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
+	}
+	return state, known, err
+}
+
+// served are the ids of the collections of a catalog. They are immutable.
+type served struct {
+	cat *store.Catalog
+	ids []string
+}
+
 // served are the ids of the collections that any answer may tell of.
 func (c *call) served() []string {
+	if of := c.s.servedOf.Load(); of != nil && of.cat == c.cat {
+		return of.ids
+	}
 	ids := make([]string, len(c.cat.Collections))
 	for i, coll := range c.cat.Collections {
 		ids[i] = coll.ID
 	}
+	c.s.servedOf.Store(&served{c.cat, ids})
 	return ids
 }
 

@@ -18,11 +18,12 @@ import (
 // pointIndexes are the indexes of collections for look-ups by position (package locate). Each is made in the background when it is first wanted, of one state of
 // the data, and answers for that state alone; whatever has no index is the store's to answer. It is safe for concurrent use.
 type pointIndexes struct {
-	store store.Store
-	log   *slog.Logger
-	held  *cache.Cache[string, *pointIndex] // by collection
-	ctx   context.Context
-	stop  context.CancelFunc
+	store  store.Store
+	marked store.MarkedAside // store where it may tell its state beside the questions; else nil
+	log    *slog.Logger
+	held   *cache.Cache[string, *pointIndex] // by collection
+	ctx    context.Context
+	stop   context.CancelFunc
 
 	mu    sync.Mutex
 	works map[string]*pointWork
@@ -56,6 +57,7 @@ const (
 func newPointIndexes(st store.Store, log *slog.Logger, g *cache.Group) *pointIndexes {
 	x := &pointIndexes{store: st, log: log, held: cache.New[string, *pointIndex](cache.Options{Name: "points", Bytes: pointBytes, Group: g}),
 		works: map[string]*pointWork{}, turn: make(chan struct{}, 1)}
+	x.marked, _ = st.(store.MarkedAside)
 	x.ctx, x.stop = context.WithCancel(context.Background()) // what is made serves later requests as well
 	return x
 }
@@ -80,6 +82,15 @@ func (x *pointIndexes) state(ctx context.Context, cat *store.Catalog, collection
 		return cat.Version + "/" + mark, err
 	}
 	return "", nil
+}
+
+// aside is state where marked tells it; false: it does not. It is for stores that have it.
+func (x *pointIndexes) aside(ctx context.Context, cat *store.Catalog, collections ...string) (state string, ok bool) {
+	mark, ok := x.marked.MarkAside(ctx, collections...)
+	if mark == "" {
+		return "", ok
+	}
+	return cat.Version + "/" + mark, ok
 }
 
 // glance is state where the store knows it without a question to the data; else "".
@@ -245,8 +256,17 @@ func (c *call) pointIndex(coll *store.Collection) (*pointIndex, error) {
 		}
 		return c.s.points.of(coll.ID, c.glanced), nil
 	}
-	var state string
-	err := c.ask(func(ctx context.Context) error {
+	state, known, err := c.stateAside(coll.ID)
+	if err == nil && known {
+		err = c.pay(c.right != nil || c.paid)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		return c.s.points.of(coll.ID, state), nil
+	}
+	err = c.ask(func(ctx context.Context) error {
 		return c.s.turns.run(ctx, store.CostPage, func(ctx context.Context) (err error) {
 			c.s.turns.charge(ctx, store.CostPage)
 			state, err = c.s.points.state(ctx, c.cat, coll.ID)

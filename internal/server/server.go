@@ -79,7 +79,8 @@ type Server struct {
 	atHand      store.DatedAtHand // store where it may know that without a question; else nil
 	foresight   foresight
 	stated      store.Stated // names the state of store where that can; else 0
-	live        bool         // rows may change at any moment, without a new catalog (store.Marked)
+	servedOf    atomic.Pointer[served]
+	live        bool // rows may change at any moment, without a new catalog (store.Marked)
 
 	keys    *apikey.Checker
 	oneTime *apikey.Codes

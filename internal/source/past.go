@@ -239,6 +239,7 @@ type pastOfDatabase struct{ *withPast }
 
 var (
 	_ store.Marked      = pastOfDatabase{}
+	_ store.MarkedAside = pastOfDatabase{}
 	_ store.Neighbourly = (*withPast)(nil)
 	_ store.Foreseeing  = pastOfDatabase{}
 	_ store.Besides     = (*withPast)(nil)
@@ -249,16 +250,35 @@ var (
 
 // Mark is that of the data; rows of the history stay as they are.
 func (s pastOfDatabase) Mark(ctx context.Context, collections ...string) (string, error) {
+	rest := s.present(collections)
+	if len(rest) == 0 {
+		return s.version, nil
+	}
+	return s.Store.(store.Marked).Mark(ctx, rest...)
+}
+
+// MarkAside is Mark beside the questions.
+func (s pastOfDatabase) MarkAside(ctx context.Context, collections ...string) (mark string, ok bool) {
+	rest := s.present(collections)
+	if len(rest) == 0 {
+		return s.version, true
+	}
+	aside, ok := s.Store.(store.MarkedAside)
+	if !ok {
+		return "", false
+	}
+	return aside.MarkAside(ctx, rest...)
+}
+
+// present are those of collections that are not of the history.
+func (s pastOfDatabase) present(collections []string) []string {
 	rest := make([]string, 0, len(collections))
 	for _, id := range collections {
 		if s.part(id) != s.past {
 			rest = append(rest, id)
 		}
 	}
-	if len(rest) == 0 {
-		return s.version, nil
-	}
-	return s.Store.(store.Marked).Mark(ctx, rest...)
+	return rest
 }
 
 // NeighboursAhead is that of the part that has the collection.

@@ -160,6 +160,12 @@ type Marked interface {
 	Mark(ctx context.Context, collections ...string) (string, error)
 }
 
+// MarkedAside is a Marked that mostly tells its state beside the questions, so that nobody waits for a connection of theirs, or takes one.
+type MarkedAside interface {
+	// MarkAside returns what Mark would return now; false where only Mark can tell. It waits for at most some seconds, and for others who ask until ctx ends.
+	MarkAside(ctx context.Context, collections ...string) (mark string, ok bool)
+}
+
 // Query is a question. Its zero value with a Collection selects everything, ordered by id.
 type Query struct {
 	Collection string

@@ -38,3 +38,13 @@ func Ways() (names []string) {
 	}
 	return names
 }
+
+// TellsAside reports whether marks are asked for over the connection that is for them.
+func (s *Store) TellsAside() bool {
+	if s.marker == nil {
+		return false
+	}
+	s.marker.mu.Lock()
+	defer s.marker.mu.Unlock()
+	return s.marker.there
+}

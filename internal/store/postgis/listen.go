@@ -18,10 +18,6 @@ const listenAgain = 30 * time.Second
 // listen wakes the poller when a Writer has committed, until ctx ends. It needs a connection of its own. Replicas refuse to listen, and
 // poolers may swallow what is told: then the looks every few seconds have to do, so nothing is logged.
 func (s *Store) listen(ctx context.Context, wake chan<- struct{}) {
-	cfg := s.pool.Config()
-	if cfg.MaxConns < leastToListen || cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheDescribe { // a pooler gives no session to listen in
-		return
-	}
 	for {
 		s.hear(ctx, wake)
 		t := time.NewTimer(listenAgain)

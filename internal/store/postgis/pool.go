@@ -31,13 +31,33 @@ const (
 
 // newPool makes a pool that connects when it is first used.
 func newPool(ctx context.Context, url string, p purpose) (*pgxpool.Pool, error) {
+	cfg, _, err := poolConfig(url, p)
+	if err != nil {
+		return nil, err
+	}
+	return connect(ctx, url, cfg)
+}
+
+// connect makes the pool of a configuration.
+func connect(ctx context.Context, url string, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("postgis: %s", scrub(url, err.Error()))
+	}
+	return pool, nil
+}
+
+// poolConfig is the configuration of a pool, and what else may have a connection where it is toAsk.
+func poolConfig(url string, p purpose) (*pgxpool.Config, extra, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, fmt.Errorf("postgis: the address of the database cannot be read; write postgres://user@host:5432/database: %s", scrub(url, err.Error()))
+		return nil, extra{}, fmt.Errorf("postgis: the address of the database cannot be read; write postgres://user@host:5432/database: %s", scrub(url, err.Error()))
 	}
+	e := extra{listens: cfg.ConnConfig.RuntimeParams[poolMode] != poolTransaction, // which gives no session to listen in
+		marks: isOne(cfg.ConnConfig)}
 	configure(cfg.ConnConfig, p)
 	if err := setPooling(cfg, p); err != nil {
-		return nil, err
+		return nil, extra{}, err
 	}
 	whole := strings.Contains(url, "pool_max_conns")
 	switch {
@@ -49,34 +69,38 @@ func newPool(ctx context.Context, url string, p purpose) (*pgxpool.Pool, error) 
 			cfg.MaxConns = 1
 		}
 	case whole:
-		cfg.MaxConns = max(cfg.MaxConns-beside(cfg), 1)
+		cfg.MaxConns = max(cfg.MaxConns-e.within(cfg), 1)
 		cfg.MinConns, cfg.MinIdleConns = min(cfg.MinConns, cfg.MaxConns), min(cfg.MinIdleConns, cfg.MaxConns)
 	default:
 		cfg.MaxConns = max(cfg.MaxConns, 16)
 	}
 	cfg.PingTimeout = time.Second // of a connection that was idle; one that is silent gives way to a new one
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("postgis: %s", scrub(url, err.Error()))
-	}
-	return pool, nil
+	return cfg, e, nil
 }
 
-// beside is how many of the connections that a process may have are not for questions: of the sign of life, of keys, and of listening where there
-// are enough.
-func beside(cfg *pgxpool.Config) int32 {
+// extra says what else than questions, signs of life and keys has a connection of its own.
+type extra struct{ listens, marks bool }
+
+// within leaves what there are enough connections for, and is how many of those that a process may have are not for questions: of the sign of life, of keys, and of extra.
+func (e *extra) within(cfg *pgxpool.Config) int32 {
 	n := int32(2)
 	if len(cfg.ConnConfig.Fallbacks) > 0 {
 		n++ // keys are read from one server, and written to another
 	}
-	if cfg.MaxConns > n+leastToListen {
+	if e.listens = e.listens && cfg.MaxConns > n+leastToListen; e.listens {
+		n++
+	}
+	if e.marks = e.marks && cfg.MaxConns > n+leastToMark; e.marks {
 		n++
 	}
 	return n
 }
 
-// leastToListen is how many connections there have to be for questions before one listens.
-const leastToListen = 2
+// How many connections there have to be for questions before one listens, and before one tells marks.
+const (
+	leastToListen = 2
+	leastToMark   = 3
+)
 
 // connectTimeout bounds one attempt to connect where the address does not.
 const connectTimeout = 3 * time.Second

@@ -105,30 +105,48 @@ func TestQueueAtTheLimitOfARole(t *testing.T) {
 	askers.Wait()
 }
 
-// TestMostConnections: pool_max_conns is all that a process has, with keys, listening and signs of life.
+// TestMostConnections: pool_max_conns is all that a process has, with keys, listening, marks and signs of life.
 func TestMostConnections(t *testing.T) {
 	t.Parallel()
-	url := base(t, places)
-	role, asRole := storetest.Role(t, url, "CONNECTION LIMIT 6")
-	run(t, url, "GRANT SELECT ON sted TO "+role+"; CREATE SCHEMA grense AUTHORIZATION "+role)
-	s := openStore(t, asRole+"&pool_max_conns=6", postgis.Options{})
-	state, err := postgis.OpenState(context.Background(), asRole+"&pool_max_conns=6")
-	if err != nil {
-		t.Fatal(err)
+	for _, limit := range []struct{ connections, least int }{{4, 3}, {6, 3}, {9, 6}} {
+		t.Run(fmt.Sprint(limit.connections), func(t *testing.T) {
+			t.Parallel()
+			url := base(t, places)
+			role, asRole := storetest.Role(t, url, "")
+			asRole += fmt.Sprint("&sslmode=disable&pool_max_conns=", limit.connections)
+			run(t, url, "GRANT SELECT ON sted TO "+role+"; CREATE SCHEMA grense AUTHORIZATION "+role)
+			s := openStore(t, asRole, postgis.Options{})
+			state, err := postgis.OpenState(context.Background(), asRole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer state.Close()
+			askAll(t, s, state)
+			c, err := pgx.Connect(context.Background(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close(context.Background())
+			var most int
+			if err := c.QueryRow(context.Background(), "SELECT count(*) FROM pg_stat_activity WHERE usename = $1", role).Scan(&most); err != nil || most > limit.connections || most < limit.least {
+				t.Errorf("%d connections: %v", most, err)
+			}
+		})
 	}
-	defer state.Close()
+}
+
+// askAll asks whatever has a connection of its own, many times at once.
+func askAll(t *testing.T, s *postgis.Store, state store.State) {
+	t.Helper()
+	ctx := context.Background()
 	var askers sync.WaitGroup
 	for range 16 {
 		askers.Go(func() {
 			for range 5 {
-				_, err := s.Page(context.Background(), store.Query{Collection: "sted", Limit: 1})
-				if _, wrong := state.Keys(context.Background()); err == nil {
-					err = wrong
-				}
-				if wrong := s.Ready(context.Background()); err == nil {
-					err = wrong
-				}
-				if err != nil {
+				_, page := s.Page(ctx, store.Query{Collection: "sted", Limit: 1})
+				_, mark := s.Mark(ctx, "sted")
+				_, keys := state.Keys(ctx)
+				if err := errors.Join(page, mark, keys, s.Ready(ctx)); err != nil {
 					t.Error(err)
 					return
 				}
@@ -136,13 +154,4 @@ func TestMostConnections(t *testing.T) {
 		})
 	}
 	askers.Wait()
-	var most int
-	c, err := pgx.Connect(context.Background(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close(context.Background())
-	if err := c.QueryRow(context.Background(), "SELECT count(*) FROM pg_stat_activity WHERE usename = $1", role).Scan(&most); err != nil || most > 6 || most < 3 {
-		t.Errorf("%d connections: %v", most, err)
-	}
 }

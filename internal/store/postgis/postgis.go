@@ -51,7 +51,8 @@ type Store struct {
 	options Options
 	caches  *caches
 	current atomic.Pointer[revision]
-	marks   atomic.Pointer[marking] // that was asked for last
+	marks   atomic.Pointer[markings]
+	marker  *marker // nil: marks are asked for over the pool alone
 	reload  sync.Mutex
 	away    atomic.Bool // the database could not be reached at the last look
 	wake    chan struct{}
@@ -84,7 +85,13 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if o.Poll == 0 {
 		o.Poll = 3 * time.Second
 	}
-	pool, err := newPool(ctx, url, toAsk)
+	cfg, more, err := poolConfig(url, toAsk)
+	if err != nil {
+		return nil, err
+	}
+	to := &servers{live: map[string]int{}}
+	to.watch(cfg)
+	pool, err := connect(ctx, url, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +111,13 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	s.tell(nil, r)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // lives until Close
 	s.stop = stop
+	if more.marks {
+		s.marker = newMarker(background, pool, to)
+	}
 	if !r.stored {
 		s.keep(ctx, r)
 	}
-	go s.poll(background, r.stored)
+	go s.poll(background, looks{verify: r.stored, listen: more.listens})
 	return s, nil
 }
 
@@ -133,12 +143,17 @@ func (s *Store) first(ctx context.Context) (*revision, error) {
 	}
 }
 
+// looks says what the poller does besides.
+type looks struct{ verify, listen bool }
+
 // poll looks for changed definitions, every few seconds and when a Writer tells of them, until ctx ends.
-func (s *Store) poll(ctx context.Context, verify bool) {
+func (s *Store) poll(ctx context.Context, also looks) {
 	defer close(s.stopped)
 	var beside sync.WaitGroup
-	beside.Go(func() { s.listen(ctx, s.wake) })
-	if verify {
+	if also.listen {
+		beside.Go(func() { s.listen(ctx, s.wake) })
+	}
+	if also.verify {
 		beside.Go(func() { s.verify(ctx) })
 	}
 	defer beside.Wait()
@@ -304,6 +319,7 @@ func (s *Store) Close() error {
 	}
 	<-s.idle
 	if first {
+		s.marker.close()
 		s.pool.Close()
 		s.signs.Close()
 	}

@@ -11,7 +11,10 @@ import (
 	"grense/internal/store"
 )
 
-var _ store.Marked = (*Store)(nil)
+var (
+	_ store.Marked      = (*Store)(nil)
+	_ store.MarkedAside = (*Store)(nil)
+)
 
 // total is how many rows a table had in a state of the database.
 type total struct {
@@ -47,19 +50,32 @@ func stateOf(layers []*layer) string {
 
 // marking is the statement that names the state of some collections of a revision.
 type marking struct {
-	of          *revision
 	collections []string
 	layer       *layer // one of them
 	sql         string // "": their state cannot be told
 }
 
-// marking returns the statement for collections, which is kept for the next who asks for the same: nearly all ask for all that is served.
+// markings are the statements for what was asked of a revision of late. They are immutable.
+type markings struct {
+	of   *revision
+	list []*marking
+}
+
+// mostMarkings bounds them.
+const mostMarkings = 16
+
+// marking returns the statement for collections, which is kept for the next who asks for the same: nearly all ask for all that is served, or for one collection.
 func (s *Store) marking(collections []string) (*marking, error) {
-	now := s.current.Load()
-	if m := s.marks.Load(); m != nil && m.of == now && slices.Equal(m.collections, collections) {
-		return m, nil
+	now, known := s.current.Load(), s.marks.Load()
+	if known == nil || known.of != now {
+		known = &markings{of: now}
 	}
-	m := &marking{of: now, collections: slices.Clone(collections)}
+	for _, m := range known.list {
+		if slices.Equal(m.collections, collections) {
+			return m, nil
+		}
+	}
+	m := &marking{collections: slices.Clone(collections)}
 	layers := make([]*layer, len(collections))
 	for i, id := range collections {
 		l, err := now.layer(id)
@@ -74,7 +90,8 @@ func (s *Store) marking(collections []string) (*marking, error) {
 	if len(layers) > 0 {
 		m.layer, m.sql = layers[0], "SELECT "+stateOf(layers)
 	}
-	s.marks.Store(m)
+	last := known.list[:min(len(known.list), mostMarkings-1)]
+	s.marks.Store(&markings{now, append([]*marking{m}, last...)})
 	return m, nil
 }
 
@@ -88,6 +105,9 @@ func (s *Store) Mark(ctx context.Context, collections ...string) (mark string, e
 	if err != nil || m.sql == "" {
 		return "", err
 	}
+	if mark, ok := s.marker.ask(ctx, m.sql); ok {
+		return mark, nil
+	}
 	err = s.ask(ctx, m.layer, func(c *pgxpool.Conn) error {
 		rows, end, err := query(ctx, c, m.sql, nil)
 		if err != nil {
@@ -100,6 +120,22 @@ func (s *Store) Mark(ctx context.Context, collections ...string) (mark string, e
 		return rows.Err()
 	})
 	return mark, err
+}
+
+// MarkAside is Mark where that takes no connection from questions; false: it would.
+func (s *Store) MarkAside(ctx context.Context, collections ...string) (mark string, ok bool) {
+	if s.marker == nil || s.enter() != nil {
+		return "", false
+	}
+	defer s.leave()
+	m, err := s.marking(collections)
+	if err != nil {
+		return "", false
+	}
+	if m.sql == "" {
+		return "", true
+	}
+	return s.marker.ask(ctx, m.sql)
 }
 
 // escapeQuotes makes a text the inside of a constant.

@@ -107,6 +107,8 @@ func TestTheStateOfManyTablesIsAskedInFewBytes(t *testing.T) {
 		return m
 	}
 	first := mark()
+	eventually(t, "over a connection of their own", s.TellsAside)
+	mark()
 	before, trips := w.Asked(), w.Trips()
 	mark()
 	if n := w.Asked() - before; n > 200 || w.Trips() != trips+1 {

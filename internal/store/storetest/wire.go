@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -16,6 +17,7 @@ type Wire struct {
 	trips   atomic.Int64
 	bytes   atomic.Int64
 	asked   atomic.Int64
+	talks   sync.RWMutex
 }
 
 // Trips is how many round trips there were.
@@ -26,6 +28,12 @@ func (w *Wire) Bytes() int { return int(w.bytes.Load()) }
 
 // Asked is how many bytes the database was sent.
 func (w *Wire) Asked() int { return int(w.asked.Load()) }
+
+// Silence holds back what the database says, until end is called.
+func (w *Wire) Silence() (end func()) {
+	w.talks.Lock()
+	return w.talks.Unlock
+}
 
 // NewWire listens until the test ends.
 func NewWire(t testing.TB, address string) *Wire {
@@ -88,7 +96,10 @@ func (w *Wire) carry(client net.Conn, address string) {
 		if head[0] == 'Z' {
 			idle.Store(true)
 		}
-		if _, err := client.Write(head); err != nil {
+		w.talks.RLock()
+		_, err := client.Write(head)
+		w.talks.RUnlock()
+		if err != nil {
 			return
 		}
 		rest := int64(binary.BigEndian.Uint32(head[1:])) - 4
