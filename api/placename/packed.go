@@ -2,6 +2,7 @@ package placename
 
 import (
 	"bytes"
+	"encoding/binary"
 	"sync"
 	"sync/atomic"
 )
@@ -167,8 +168,18 @@ func unpack(b []byte, runs []string, packed string) []byte {
 		if len(packed) == 1 {
 			return b
 		}
-		end := 2 + int(packed[1])
-		b = append(b, packed[2:end]...)
-		packed = packed[end:]
+		text := int(packed[1])
+		if packed = packed[2:]; text <= 8 && len(packed) >= 8 { // most are short, and quicker copied with what follows
+			b = binary.LittleEndian.AppendUint64(b, word(packed))[:len(b)+text]
+		} else {
+			b = append(b, packed[:text]...)
+		}
+		packed = packed[text:]
 	}
+}
+
+// word is the first eight bytes.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }

@@ -58,11 +58,8 @@ func (qu *question) ordered(d sqlq.AccessPath) *orderedIDs {
 	return qu.rev.orderedBy(qu.l, column)
 }
 
-func orderedName(l *layer, column string) string { return "ordered\x00" + l.ID + "\x00" + column }
-
-// orderedBy returns the table of an order; nil where there is none yet.
 func (r *revision) orderedBy(l *layer, column string) *orderedIDs {
-	name := orderedName(l, column)
+	name := "ordered\x00" + l.ID + "\x00" + column
 	key := tableKey{r.rev, name}
 	if t, ok := r.columns.tables.Get(key); ok {
 		return t.(*orderedIDs)

@@ -12,21 +12,21 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// What was changed since a moment is what followers of a register ask. So the places in the order of its rows are kept in memory by their moments, within the memory of columns: 8 bytes a row, 12 where moments are no whole seconds,
-// besides the ids by place (ordered.go). They are made in the background once some such questions were asked.
+// What was changed since a moment is what followers of a register ask. So the rows of a register are kept in memory by their moments, within the memory of columns: 12 bytes a row, 16 where moments are no whole seconds.
+// They are made in the background once some such questions were asked.
 
 // timedFrom is how many are asked before the table is made.
 const timedFrom = 16
 
 // timedTable is the rows of a layer by a moment. It is immutable.
 type timedTable struct {
-	first   int64    // millisecond since 1970 of the first
-	seconds []uint32 // since first, ascending
-	millis  []int64  // the same in milliseconds, where some are no whole seconds, or too many; else nil
-	places  []uint32 // of each, in the order
+	first   int64      // millisecond since 1970 of the first
+	seconds []uint32   // since first, ascending
+	millis  []int64    // the same in milliseconds, where some are no whole seconds, or too many; else nil
+	rows    []namedRow // of each
 }
 
-func (t *timedTable) size() int { return 4*cap(t.seconds) + 8*cap(t.millis) + 4*cap(t.places) }
+func (t *timedTable) size() int { return 4*cap(t.seconds) + 8*cap(t.millis) + 8*cap(t.rows) }
 
 // before is how many rows have a moment before a millisecond since 1970.
 func (t *timedTable) before(milli int64) int {
@@ -86,7 +86,7 @@ func (qu *question) isTimed() bool {
 
 // span is the rows within the bounds.
 func (t *timedTable) span(bounds []cql2.Compare) span {
-	s := span{0, len(t.places)}
+	s := span{0, len(t.rows)}
 	for _, e := range bounds {
 		at := e.R.(cql2.Timestamp).T
 		milli := at.UnixMilli()
@@ -120,30 +120,28 @@ func (qu *question) byTimes(ctx context.Context, c *conn, p *store.Page) (bool, 
 	if qu.now != qu.rev.rev {
 		return false, nil
 	}
-	t, ids := qu.rev.timed(qu.l, part, qu.timedName(part))
-	if t == nil || ids == nil {
+	t := qu.rev.timed(qu.l, part, qu.timedName(part))
+	if t == nil {
 		return false, nil
 	}
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
-	qu.timedPage(t.places[t.span(part.bounds).from:t.span(part.bounds).to], ids, p)
+	s := t.span(part.bounds)
+	qu.timedPage(t.rows[s.from:s.to], p)
 	return true, ctx.Err()
 }
 
-// timedPage fills the page with the rows at places.
-func (qu *question) timedPage(places []uint32, ids *orderedIDs, p *store.Page) {
+// timedPage fills the page with rows, each of which is there once.
+func (qu *question) timedPage(rows []namedRow, p *store.Page) {
 	g := qu.gather(0)
-	g.more = len(places) > g.most
-	g.rows = make([]numbered, min(len(places), g.most))
-	for i := range g.rows {
-		g.rows[i].key = int64(places[i])
+	g.more = len(rows) > g.most
+	g.rows = make([]numbered, min(len(rows), g.most))
+	for i, r := range rows[:len(g.rows)] {
+		g.rows[i] = numbered{int64(r.order), int64(r.id)}
 	}
 	if !g.more {
 		g.rows = sortNumbered(g.rows)
-	}
-	for i := range g.rows {
-		g.rows[i].id, _ = ids.id(g.rows[i].key)
 	}
 	qu.numberedPage(&g, nil, p)
 	if g.more {
@@ -154,8 +152,7 @@ func (qu *question) timedPage(places []uint32, ids *orderedIDs, p *store.Page) {
 func (qu *question) recallTimes(_ store.Cost, p *store.Page) bool {
 	part, _ := qu.timedPart()
 	v, ok := qu.rev.columns.tables.Get(tableKey{qu.rev.rev, qu.timedName(part)})
-	ids, have := qu.rev.columns.tables.Get(tableKey{qu.rev.rev, orderedName(qu.l, part.order.Column)})
-	if !ok || !have {
+	if !ok {
 		return false
 	}
 	t := v.(*timedTable)
@@ -163,64 +160,62 @@ func (qu *question) recallTimes(_ store.Cost, p *store.Page) bool {
 	if min(s.to-s.from, qu.q.Limit) > mostRecalled {
 		return false
 	}
-	qu.timedPage(t.places[s.from:s.to], ids.(*orderedIDs), p)
+	qu.timedPage(t.rows[s.from:s.to], p)
 	return true
 }
 
-// timed returns the table of a name and the ids by place; nil where one of them is not there yet.
-func (r *revision) timed(l *layer, part timedPart, name string) (*timedTable, *orderedIDs) {
-	ids := r.orderedBy(l, part.order.Column)
+// timed returns the table of a name; nil where there is none yet.
+func (r *revision) timed(l *layer, part timedPart, name string) *timedTable {
 	key := tableKey{r.rev, name}
 	if t, ok := r.columns.tables.Get(key); ok {
-		return t.(*timedTable), ids
+		return t.(*timedTable)
 	}
-	if ids == nil || !r.often(name, timedFrom) || !r.makeTable(name, func() error { return r.makeTimed(l, part, ids, key) }) || !r.columns.limits.wait {
-		return nil, ids
+	if r.columns.tables.Limit() == 0 || !r.often(name, timedFrom) || !r.makeTable(name, func() error { return r.makeTimed(l, part, key) }) || !r.columns.limits.wait {
+		return nil
 	}
 	v, _ := r.columns.tables.Get(key)
 	t, _ := v.(*timedTable)
-	return t, ids
+	return t
 }
 
-// makeTimed reads the moments in order, and keeps them; an error where they cannot be kept, or are of rows that have no place.
-func (r *revision) makeTimed(l *layer, part timedPart, ids *orderedIDs, key tableKey) error {
+// makeTimed reads the moments in order, and keeps them; an error where they cannot be kept.
+func (r *revision) makeTimed(l *layer, part timedPart, key tableKey) error {
 	t := &timedTable{}
 	err := r.use(context.Background(), func(c *conn) error {
 		if same, err := c.unchanged(); err != nil || !same || int64(12*l.Count) > r.columns.tables.Limit() {
 			return cmp.Or(err, errNoRoom)
 		}
-		t.seconds, t.places = make([]uint32, 0, l.Count), make([]uint32, 0, l.Count)
+		t.seconds, t.rows = make([]uint32, 0, l.Count), make([]namedRow, 0, l.Count)
 		var text []byte
-		return c.query("SELECT "+quote(part.field.Column)+", "+quote(part.order.Column)+" FROM "+l.source.Table+" AS "+alias+" ORDER BY "+quote(part.field.Column), nil, func(row row) error {
-			if len(t.places)&4095 == 4095 && r.refs.Load() <= 1 || row.Kind(0) != kindText || row.Kind(1) != kindInt {
+		by := quote(part.field.Column)
+		return c.query("SELECT "+by+", "+l.idExpr(alias)+", "+quote(part.order.Column)+" FROM "+l.source.Table+" AS "+alias+" ORDER BY "+by, nil, func(row row) error {
+			id, order := row.Int(1), row.Int(2)
+			if len(t.rows)&4095 == 4095 && r.refs.Load() <= 1 || row.Kind(0) != kindText || row.Kind(1) != kindInt || row.Kind(2) != kindInt || id != int64(uint32(id)) || order != int64(uint32(order)) {
 				return errNoRoom
 			}
 			text = row.Bytes(0, text)
-			return t.add(text, part.field.Layout, row.Int(1), ids)
+			return t.add(text, part.field.Layout, namedRow{uint32(id), uint32(order)})
 		})
 	})
-	if err != nil {
-		return err
+	if err == nil && (r.refs.Load() <= 1 || !r.columns.tables.Put(key, t, int64(t.size()))) {
+		err = errNoRoom
 	}
-	if r.refs.Load() <= 1 || len(t.places) != l.Count || !r.columns.tables.Put(key, t, int64(t.size())) {
-		return errNoRoom
-	}
-	return nil
+	return err
 }
 
-// add adds the row of a place, whose moment is written in a layout; an error where it is not, or comes before the last one, or the place is that of no row.
-func (t *timedTable) add(text []byte, layout string, place int64, ids *orderedIDs) error {
+// add adds a row, whose moment is written in a layout; an error where it is not, or comes before the last one.
+func (t *timedTable) add(text []byte, layout string, row namedRow) error {
 	at, as, ok := plainMoment(text)
-	if _, there := ids.id(place); !ok || as != layout || !there || place != int64(uint32(place)) {
+	if !ok || as != layout {
 		return errNoRoom
 	}
-	n := len(t.places)
+	n := len(t.rows)
 	if n == 0 {
 		t.first = at.UnixMilli()
 	}
 	since := at.UnixMilli() - t.first
 	if t.millis == nil && (since%1000 != 0 || since/1000 > math.MaxUint32) {
-		t.millis = make([]int64, n, cap(t.places))
+		t.millis = make([]int64, n, cap(t.rows))
 		for i, s := range t.seconds {
 			t.millis[i] = int64(s) * 1000
 		}
@@ -237,6 +232,6 @@ func (t *timedTable) add(text []byte, layout string, place int64, ids *orderedID
 	default:
 		t.seconds = append(t.seconds, uint32(since/1000))
 	}
-	t.places = append(t.places, uint32(place))
+	t.rows = append(t.rows, row)
 	return nil
 }
