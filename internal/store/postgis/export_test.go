@@ -48,3 +48,17 @@ func (s *Store) TellsAside() bool {
 	defer s.marker.mu.Unlock()
 	return s.marker.there
 }
+
+// ConnectElsewhere makes the store take one of its connections for one to another server, until end is called.
+func (s *Store) ConnectElsewhere() (end func()) {
+	to := s.marker.servers
+	count := func(n int) {
+		to.mu.Lock()
+		defer to.mu.Unlock()
+		if to.live["elsewhere"] += n; to.live["elsewhere"] == 0 {
+			delete(to.live, "elsewhere")
+		}
+	}
+	count(1)
+	return func() { count(-1) }
+}

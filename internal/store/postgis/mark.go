@@ -46,7 +46,7 @@ type markRound struct {
 const (
 	// markWait bounds how long a server may take to tell a mark over the connection for marks: between half of it and all.
 	markWait = time.Second
-	// markPause is that before a new connection for marks is tried after one that failed.
+	// markPause is that before a new connection for marks is made after one that failed or was closed.
 	markPause = 5 * time.Second
 	// markAge is when the connection for marks gives way to a new one, as those of a pool do.
 	markAge = time.Hour
@@ -130,7 +130,6 @@ func (k *marker) lead(l *markLine, sql string) (mark string, ok bool) {
 		k.give(l)
 		return mark, true
 	}
-	k.pause = time.Now().Add(markPause)
 	k.drop(l)
 	return "", false
 }
@@ -171,9 +170,10 @@ func (k *marker) leave(r *markRound) {
 	}
 }
 
-// drop closes the connection, so that the pool answers who waits. The mutex is held.
+// drop closes the connection, so that the pool answers who waits, and all for a while. The mutex is held.
 func (k *marker) drop(l *markLine) {
 	l.close()
+	k.pause = time.Now().Add(markPause)
 	if k.there = false; k.next != nil {
 		close(k.next.done)
 		k.next = nil

@@ -187,3 +187,17 @@ func TestMarksOfSeveralServersAreAskedOverThePool(t *testing.T) {
 		t.Error("marks have a connection of their own")
 	}
 }
+
+// TestMarksAreOfTheServerThatIsAsked: while connections of the pool are to several servers there is none for marks, and none is made in vain.
+func TestMarksAreOfTheServerThatIsAsked(t *testing.T) {
+	t.Parallel()
+	s := aside(t, base(t, places), postgis.Options{})
+	end := s.ConnectElsewhere()
+	for begun := time.Now(); time.Since(begun) < time.Second; {
+		if mark(t, s); s.TellsAside() {
+			t.Fatal("marks have a connection of their own")
+		}
+	}
+	end()
+	eventually(t, "over a connection of their own again", func() bool { mark(t, s); return s.TellsAside() })
+}
