@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"time"
+
+	"grense/internal/store"
 )
 
 const (
@@ -18,8 +20,8 @@ const (
 )
 
 // restMemory gives memory back to the system whenever the process comes to rest after work, until ctx ends: what the heap keeps for the next collection,
-// and pages of the program that were read. What is needed again is there again at the first touch.
-func restMemory(ctx context.Context) {
+// pages of the program that were read, and what of gives back. What is needed again is there again at the first touch.
+func restMemory(ctx context.Context, of ...any) {
 	r := rest{given: -restAfter} // also after a start that needed little
 	tick := time.NewTicker(restEvery)
 	defer tick.Stop()
@@ -34,6 +36,11 @@ func restMemory(ctx context.Context) {
 			return
 		}
 		if r.begins(spent) {
+			for _, x := range of {
+				if x, ok := x.(store.Sparing); ok {
+					x.Spare()
+				}
+			}
 			debug.FreeOSMemory()
 			giveProgramBack()
 			r.given, _ = processCPU()

@@ -69,7 +69,6 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	log := loggerTo(lines, lines, cfg)
 	cfg.Limits = cfg.Limits.WithMemory()
 	boundMemory(ctx, int64(cfg.Limits.Memory))
-	go restMemory(ctx)
 	for _, w := range cfg.Warnings() {
 		log.Warn(w)
 	}
@@ -89,6 +88,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err := s.assemble(ctx, c.Source, c.Tiles); err != nil {
 		return err
 	}
+	go restMemory(ctx, s.store, s.state)
 	s.front.open(s.server.Handler()) // whoever reads the announcement is answered
 	if err := s.announce(ctx, p, c.Source); err != nil {
 		return err

@@ -171,7 +171,7 @@ type Limits struct {
 
 	PageDefault int           `yaml:"page_default"`  // Features in a page without limit. Defaults to 100.
 	PageMax     int           `yaml:"page_max"`      // A larger limit is clamped to it. Defaults to 10000.
-	Buffer      Size          `yaml:"buffer"`        // An answer up to this size is built in memory; of many features up to a sixteenth of it. Defaults to 4MiB.
+	Buffer      Size          `yaml:"buffer"`        // An answer up to this size is built in memory; of many features up to a thirty-second part of it. Defaults to 4MiB.
 	Downloads   Size          `yaml:"downloads"`     // Files of whole collections that are kept, on disk, together; a quarter of it for those made before somebody asks. Defaults to 2GiB. May be 0: then only one is.
 	Answers     Size          `yaml:"answers"`       // Whole answers that are kept in memory and sent again while the data are the same. Defaults to 64MiB. May be 0: then no finished answer of any kind is kept, neither documents and tiles, which have room of their own, nor files of downloads.
 	Changes     int           `yaml:"changes"`       // Features of a collection up to which its changes are recorded, unless the collection says otherwise. Defaults to 100000. May be 0.

@@ -6,7 +6,7 @@
 // change that was taken back not at all.
 //
 // A look takes about 100 bytes of memory for each feature of the largest collection, a few microseconds of CPU for each kilobyte that is read, and one
-// connection to the store. Collections above a bound are left out, unless they are asked for.
+// connection to the store. It rests half of its time, so that requests are answered beside it. Collections above a bound are left out, unless they are asked for.
 package feed
 
 import (
@@ -266,6 +266,7 @@ func (x *look) rows(ctx context.Context, snap store.Snapshot) error {
 		q.SortBy = []store.Sort{{Property: "seq"}}
 	}
 	for {
+		start := time.Now()
 		page, err := snap.Page(ctx, q)
 		if err != nil {
 			return err
@@ -284,6 +285,11 @@ func (x *look) rows(ctx context.Context, snap store.Snapshot) error {
 			return nil
 		}
 		q.Cursor = page.Next
+		select { // requests come first
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Since(start)):
+		}
 	}
 }
 

@@ -4,17 +4,21 @@ import "io"
 
 // buffered is the text of a format that streams, on its way to w.
 type buffered struct {
-	w   io.Writer
-	buf []byte
+	w    io.Writer
+	buf  []byte
+	sent bool // some of it
 }
 
-// flush sends the text when it has n bytes or more.
+// flush sends the text when it has n bytes or more, and the beginning of it when it has firstPiece.
 func (b *buffered) flush(n int) error {
+	if !b.sent {
+		n = min(n, firstPiece)
+	}
 	if len(b.buf) < n {
 		return nil
 	}
 	_, err := b.w.Write(b.buf)
-	b.buf = b.buf[:0]
+	b.buf, b.sent = b.buf[:0], true
 	return err
 }
 

@@ -9,9 +9,9 @@ import (
 	"grense/internal/store"
 )
 
-// How much of a file is gathered before it goes out, in bytes, of its beginning and then, and how many ids are asked for at once.
+// How much of a file is gathered before it goes out, in bytes, of its beginning and in the end, and how many ids are asked for at once.
 const (
-	firstPiece   = 64 << 10
+	firstPiece   = 16 << 10
 	producePiece = 1 << 20
 	producePage  = 5000
 )
@@ -135,6 +135,6 @@ func (p *pieces) flush() error {
 	}
 	_, err := p.out.Write(p.piece.Bytes())
 	p.piece.Reset()
-	p.most = producePiece
+	p.most = min(4*p.most, producePiece)
 	return err
 }

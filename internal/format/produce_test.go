@@ -39,15 +39,15 @@ func (s *numbered) Fetch(_ context.Context, _ string, rows []store.Row, _ store.
 	return nil
 }
 
-// firstWrite notes how many features were read when the first byte came.
+// firstWrite notes how many features were read when the first bytes came, and how many bytes these were.
 type firstWrite struct {
-	s    *numbered
-	read int
+	s           *numbered
+	read, bytes int
 }
 
 func (w *firstWrite) Write(b []byte) (int, error) {
 	if w.read == 0 {
-		w.read = w.s.read
+		w.read, w.bytes = w.s.read, len(b)
 	}
 	return len(b), nil
 }
@@ -66,8 +66,8 @@ func TestAFileBeginsWithItsFirstFeatures(t *testing.T) {
 		if s.pages != 3 || s.read != s.n {
 			t.Errorf("%s: %d pages asked for, %d features read", name, s.pages, s.read)
 		}
-		if out.read == 0 || out.read > 4500 {
-			t.Errorf("%s: the first byte came after %d features", name, out.read)
+		if out.read == 0 || out.read > 2500 || out.bytes > 20<<10 {
+			t.Errorf("%s: the first %d bytes came after %d features", name, out.bytes, out.read)
 		}
 	}
 }

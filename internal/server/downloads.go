@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -263,12 +264,25 @@ func (c *call) stream(w http.ResponseWriter, f *format.Format, snap store.Snapsh
 	if c.zips(f) {
 		w.Header().Set("Content-Encoding", "gzip")
 		zip, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
-		if err := c.produce(zip, f, snap, temp); err != nil {
+		if err := c.produce(&prompt{Writer: zip, push: func() error { return cmp.Or(zip.Flush(), c.rw.push()) }}, f, snap, temp); err != nil {
 			return err
 		}
 		return zip.Close()
 	}
-	return c.produce(w, f, snap, temp)
+	return c.produce(&prompt{Writer: w, push: c.rw.push}, f, snap, temp)
+}
+
+// prompt pushes the first of what is written on its way.
+type prompt struct {
+	io.Writer
+	push func() error // nil once it was called
+}
+
+func (p *prompt) Write(b []byte) (n int, err error) {
+	if n, err = p.Writer.Write(b); err == nil && p.push != nil {
+		err, p.push = p.push(), nil
+	}
+	return n, err
 }
 
 // head answers HEAD with what is known before the file is made.

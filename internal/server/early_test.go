@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -54,12 +55,13 @@ func TestManyFeaturesBeginBeforeTheyAreMade(t *testing.T) {
 				plain := serveHistory(t, func(c *config.Config) { c.Limits.Buffer = 4 << 20 })
 				want := plain.get(manyOf+"&f="+f, "Accept-Encoding", "identity").wants(200)
 				n := len(want.Body)
-				if n < 300<<10 || n > 4<<20 {
-					t.Fatalf("%d bytes", n)
+				rows, err := strconv.Atoi(want.Header.Get("OGC-NumberReturned"))
+				if err != nil || n < 300<<10 || n > 4<<20 {
+					t.Fatalf("%d bytes of %d features: %v", n, rows, err)
 				}
 				st := &waiting{Store: plain.store, gone: make(chan struct{})}
 				a := serveStore(t, st, func(c *config.Config) { c.Limits.Buffer, c.Limits.Query = config.Size(n+1), 5*time.Second })
-				st.left.Store(1000)
+				st.left.Store(int64((24<<10)*rows/n + 300)) // of 24 KB, and two questions to the store
 				req, err := http.NewRequestWithContext(t.Context(), "GET", a.URL+manyOf+"&f="+f, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -83,6 +85,93 @@ func TestManyFeaturesBeginBeforeTheyAreMade(t *testing.T) {
 				}
 				if got := bytes.ReplaceAll(body, []byte(a.URL), []byte(plain.URL)); stamped(got) != stamped(want.Body) {
 					t.Errorf("%d bytes, want %d", len(got), n)
+				}
+			})
+		}
+	}
+}
+
+// waitingFiles is a store whose snapshots give so many features each and then wait, until they are let go.
+type waitingFiles struct {
+	store.Store
+	most int64
+	gone chan struct{}
+}
+
+func (s *waitingFiles) State(ctx context.Context) (uint64, error) {
+	return s.Store.(store.Stated).State(ctx)
+}
+
+func (s *waitingFiles) Snapshot(ctx context.Context) (store.Snapshot, error) {
+	snap, err := s.Store.(store.Snapshotter).Snapshot(ctx)
+	x := &waitingSnapshot{Snapshot: snap, gone: s.gone}
+	x.left.Store(s.most)
+	return x, err
+}
+
+type waitingSnapshot struct {
+	store.Snapshot
+	left atomic.Int64
+	gone chan struct{}
+}
+
+func (s *waitingSnapshot) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	return s.Snapshot.Fetch(ctx, coll, rows, want, func(f *store.Feature) error {
+		if s.left.Add(-1) < 0 {
+			select {
+			case <-s.gone:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return fn(f)
+	})
+}
+
+// TestFilesBeginWithTheirFirstKilobytes has some of a file of a whole collection that is written while it is read, compressed or not, before the store has given what 24 KB take.
+func TestFilesBeginWithTheirFirstKilobytes(t *testing.T) {
+	if onPostGIS() {
+		t.Skip("files from a database are read as they grow on disk")
+	}
+	t.Parallel()
+	plain := serveHistory(t, nil)
+	for _, f := range []string{"json", "geojsonseq", "csv"} {
+		for _, coding := range []string{"identity", "gzip"} {
+			t.Run(f+", "+coding, func(t *testing.T) {
+				t.Parallel()
+				path := "/collections/divisions_events/download?f=" + f
+				rows := plain.get("/collections/divisions_events/items?limit=10000&f=csv").wants(200).Header.Get("OGC-NumberReturned")
+				all, err := strconv.Atoi(rows)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := plain.get(path, "Accept-Encoding", "identity").wants(200).Body
+				st := &waitingFiles{Store: plain.store, most: int64((24<<10)*all/len(want) + 1), gone: make(chan struct{})}
+				a := serveStore(t, st, func(c *config.Config) { c.Limits.Query = 5 * time.Second })
+				req, err := http.NewRequestWithContext(t.Context(), "GET", a.URL+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Accept-Encoding", coding)
+				res, err := http.DefaultTransport.RoundTrip(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer res.Body.Close()
+				first := make([]byte, 1)
+				if _, err := io.ReadFull(res.Body, first); err != nil || res.StatusCode != 200 {
+					t.Fatalf("status %d, %v", res.StatusCode, err)
+				}
+				close(st.gone)
+				body, err := io.ReadAll(res.Body)
+				if body = append(first, body...); err != nil {
+					t.Fatal(err)
+				}
+				if coding == "gzip" {
+					body = gunzip(t, body)
+				}
+				if got := bytes.ReplaceAll(body, []byte(a.URL), []byte(plain.URL)); stamped(got) != stamped(want) {
+					t.Errorf("%d bytes, want %d", len(got), len(want))
 				}
 			})
 		}

@@ -83,7 +83,7 @@ const (
 	// streamPiece is how much of an answer that is being sent gathers before it goes on, in bytes.
 	streamPiece = 256 << 10
 	// earlyPart is the part of the configured size from which on an answer of many features is begun before that much is made.
-	earlyPart = 16
+	earlyPart = 32
 	// earlyPiece is how much of it gathers before it is begun, in bytes.
 	earlyPiece = 16 << 10
 )
@@ -100,7 +100,8 @@ func (s *sink) spillAt(done, all int) error {
 
 // send writes what has gathered, and begins the answer with it, which is done of all features; of an answer that may be too long to be kept all is 0.
 func (s *sink) send(done, all int) error {
-	if !s.open {
+	begins := !s.open
+	if begins {
 		if err := s.c.s.flight.admit(len(s.buf) + len(s.packed)); err != nil {
 			return err
 		}
@@ -119,7 +120,10 @@ func (s *sink) send(done, all int) error {
 	if s.gzip {
 		s.pack()
 	}
-	return s.flush()
+	if err := s.flush(); err != nil || !begins {
+		return err
+	}
+	return s.c.rw.push()
 }
 
 // sending is what goes out next.

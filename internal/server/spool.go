@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/binary"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -208,6 +209,21 @@ func (w *response) fromDisk() {
 	}
 	w.spool, w.spooled = nil, true
 	w.release()
+}
+
+// push sends on what the connection gathers, so that the beginning of a long answer does not wait for more of it. It does nothing where the answer goes by way of a file.
+func (w *response) push() error {
+	if w == nil || w.spool != nil {
+		return nil
+	}
+	_, err := w.timed(0, func() (int64, error) {
+		err := http.NewResponseController(w.ResponseWriter).Flush()
+		if errors.Is(err, http.ErrNotSupported) {
+			err = nil
+		}
+		return 0, err
+	})
+	return err
 }
 
 // drain sends what waits for its reader. Little of the answer is in memory then.

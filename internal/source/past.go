@@ -221,7 +221,16 @@ type pastOfFile struct{ *withPast }
 var (
 	_ store.Stated  = pastOfFile{}
 	_ store.Glanced = pastOfFile{}
+	_ store.Sparing = (*withPast)(nil)
 )
+
+// Spare is that of the data, where they can, and of the history.
+func (s *withPast) Spare() {
+	if data, ok := s.Store.(store.Sparing); ok {
+		data.Spare()
+	}
+	s.past.Spare()
+}
 
 // State is that of the data.
 func (s pastOfFile) State(ctx context.Context) (uint64, error) {

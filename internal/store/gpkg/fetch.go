@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"grense/internal/cql2"
 	"grense/internal/store"
@@ -136,6 +137,9 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 			if err := fn(&feature); err != nil {
 				return err
 			}
+			if i%rowsATurn == rowsATurn-1 {
+				f.turn = makeWay(f.turn)
+			}
 		}
 		switch {
 		case missing && rows[n].Rev != 0:
@@ -211,6 +215,7 @@ type fetcher struct {
 	numbered string        // begins statements that give the id behind the rest; "" where ids are texts
 	run      string        // of features whose ids are numbers from one to another; "" where ids are texts
 	version  []*sqlq.Field // of versions: behind the others those that make the id of the feature, or of the version
+	turn     time.Time     // as makeWay has it
 }
 
 func newFetcher(l *layer, want store.Want) (*fetcher, error) {
@@ -320,6 +325,9 @@ func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, 
 		}
 		if n++; n == batchFeatures || len(b.wkb) >= batchBytes {
 			break
+		}
+		if n%rowsATurn == 0 {
+			f.turn = makeWay(f.turn)
 		}
 	}
 	return n, false, nil
