@@ -13,8 +13,9 @@ var _ store.Jobs = (*State)(nil)
 
 const jobColumns = "id, process, owner, status, created, started, finished, updated, worker, attempt, body"
 
-// PrepareJobs makes the tables of jobs.
+// PrepareJobs makes the tables of jobs, and sets room aside.
 func (s *State) PrepareJobs(ctx context.Context) error {
+	s.setAside() // as far as there is room; PutJob sees what lacks
 	return s.do(ctx, func() error {
 		for _, sql := range [...]string{
 			`CREATE TABLE IF NOT EXISTS grense_job (id TEXT PRIMARY KEY NOT NULL, process TEXT NOT NULL, owner TEXT NOT NULL, status TEXT NOT NULL, created INTEGER NOT NULL,

@@ -26,10 +26,10 @@ func TestJobs(t *testing.T) {
 	})
 }
 
-// TestJobsThatWereTakenAreBegunAndEndedOnAFullDisk: none stays as it is because nothing can be written about it, and no other is taken.
-func TestJobsThatWereTakenAreBegunAndEndedOnAFullDisk(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
+// fullAtWill is a folder on a disk of its own of 1 MB, and what fills it.
+func fullAtWill(t *testing.T) (dir string, fill func()) {
+	t.Helper()
+	dir = t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
 		t.Skipf("NOT TESTED: a small disk cannot be mounted here: %v", err)
 	}
@@ -38,6 +38,63 @@ func TestJobsThatWereTakenAreBegunAndEndedOnAFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	return dir, func() {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "full"), make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("the disk is not full: %v", err)
+		}
+	}
+}
+
+// TestKeysAreRevokedOnAFullDisk: where a server has set room aside, by whom opens the state then, too; no key is made.
+func TestKeysAreRevokedOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	dir, fill := fullAtWill(t)
+	open := func() store.State {
+		st, err := gpkg.OpenState(t.Context(), filepath.Join(dir, "state.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { st.Close() })
+		return st
+	}
+	st, ctx, now := open(), t.Context(), time.Now()
+	if err := st.(store.Jobs).PrepareJobs(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		if err := st.PutKey(ctx, store.Key{ID: id, Created: now}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill()
+	for _, id := range []string{"a", "b"} {
+		if err := st.RevokeKey(ctx, id, now); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+		st = open()
+	}
+	keys, err := st.Keys(ctx)
+	if err != nil || len(keys) != 3 {
+		t.Fatalf("%v %v", keys, err)
+	}
+	for _, k := range keys {
+		if k.Revoked.IsZero() != (k.ID == "c") {
+			t.Errorf("%s is revoked at %v", k.ID, k.Revoked)
+		}
+	}
+	if err := st.PutKey(ctx, store.Key{ID: "d", Created: now, Name: string(make([]byte, 64<<10))}); !errors.Is(err, store.ErrFull) {
+		t.Errorf("a key is made without room: %v", err)
+	}
+	if err := st.RevokeKey(ctx, "c", now); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestJobsThatWereTakenAreBegunAndEndedOnAFullDisk: none stays as it is because nothing can be written about it, and no other is taken.
+func TestJobsThatWereTakenAreBegunAndEndedOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	dir, fill := fullAtWill(t)
 	st, err := gpkg.OpenState(t.Context(), filepath.Join(dir, "state.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -55,10 +112,7 @@ func TestJobsThatWereTakenAreBegunAndEndedOnAFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	full := filepath.Join(dir, "full")
-	if err := os.WriteFile(full, make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("the disk is not full: %v", err)
-	}
+	fill()
 	for range 3 {
 		j, ok, err := jobs.ClaimJob(ctx, "me", now, now)
 		if err != nil || !ok {
@@ -83,7 +137,7 @@ func TestJobsThatWereTakenAreBegunAndEndedOnAFullDisk(t *testing.T) {
 	if !errors.Is(err, store.ErrFull) {
 		t.Errorf("jobs are taken without room for their end: %v", err)
 	}
-	if err := os.Remove(full); err != nil {
+	if err := os.Remove(filepath.Join(dir, "full")); err != nil {
 		t.Fatal(err)
 	}
 	if err := put("e"); err != nil {

@@ -132,9 +132,9 @@ func (s *State) insert(k store.Key) error {
 		stamp(k.Revoked), stamp(k.LastUsed))
 }
 
-// RevokeKey marks a key as revoked; the first time counts.
+// RevokeKey marks a key as revoked, when the disk is full, too; the first time counts.
 func (s *State) RevokeKey(ctx context.Context, id string, at time.Time) error {
-	return s.do(ctx, func() error {
+	return s.must(ctx, func() error {
 		if err := s.c.exec("UPDATE grense_key SET revoked = coalesce(revoked, ?) WHERE id = ?", stamp(at), id); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"grense/internal/store"
 )
 
-// roomBytes is what is set aside on the disk, so that jobs that were taken can be begun and ended when it is full.
+// roomBytes is what is set aside on the disk, so that keys can be revoked, and jobs that were taken begun and ended, when it is full.
 const roomBytes = 64 << 10
 
 func (s *State) roomPath() string { return s.path + "-room" }
@@ -37,13 +37,13 @@ func (s *State) setAside() error {
 	return nil
 }
 
-// must is do for what has to be written when the disk is full, too: it may take what was set aside.
+// must is do for what has to be written when the disk is full, too: it may take what was set aside. Whoever does so, the file stays whose it was.
 func (s *State) must(ctx context.Context, fn func() error) error {
 	err := s.do(ctx, fn)
 	if !errors.Is(err, store.ErrFull) {
 		return err
 	}
-	if e := os.Remove(s.roomPath()); e != nil {
+	if e := os.Truncate(s.roomPath(), 0); e != nil {
 		return err
 	}
 	err = s.do(ctx, fn)
