@@ -2,11 +2,13 @@ package soap
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -26,9 +28,11 @@ const (
 	contentType12 = "application/soap+xml; charset=utf-8"
 )
 
-// charsets lists the encodings that requests may have; nil is UTF-8, of which US-ASCII is a part.
+// charsets lists the encodings that requests may have; nil is UTF-8, of which US-ASCII is a part, and UTF-16, which a byte order mark tells
+// (XML 1.0, 4.3.3).
 var charsets = map[string]encoding.Encoding{
 	"utf-8":        nil,
+	"utf-16":       nil,
 	"us-ascii":     nil,
 	"iso-8859-1":   charmap.ISO8859_1,
 	"iso-8859-15":  charmap.ISO8859_15,
@@ -92,11 +96,19 @@ func (s *Service) tooLarge(w http.ResponseWriter) *failure {
 // toUTF8 converts b. A byte order mark wins over the header, the header over the XML declaration (RFC 7303, 3); without any it is UTF-8.
 // A declaration of an encoding that is not in charsets is refused even where it does not count.
 func toUTF8(b []byte, charset string) ([]byte, *failure) {
+	var order binary.ByteOrder
 	if rest, ok := bytes.CutPrefix(b, []byte("\xEF\xBB\xBF")); ok {
 		b, charset = rest, "utf-8"
+	} else if order = byteOrder(b); order != nil {
+		if b, ok = fromUTF16(b[2:], order); !ok {
+			return nil, bare(textBytes)
+		}
+		charset = "utf-8"
+	} else if charset == "utf-16" {
+		return nil, transport(http.StatusUnsupportedMediaType, textCharset)
 	}
 	said := declared(b)
-	if _, ok := charsets[said]; !ok {
+	if _, ok := charsets[said]; !ok || said == "utf-16" && order == nil {
 		return nil, bare(textCharset)
 	}
 	if charset == "" {
@@ -114,6 +126,36 @@ func toUTF8(b []byte, charset string) ([]byte, *failure) {
 		return nil, bare(textBytes)
 	}
 	return b, nil
+}
+
+// byteOrder is that of a text in UTF-16, told by its mark; nil without one.
+func byteOrder(b []byte) binary.ByteOrder {
+	switch {
+	case bytes.HasPrefix(b, []byte("\xFF\xFE")):
+		return binary.LittleEndian
+	case bytes.HasPrefix(b, []byte("\xFE\xFF")):
+		return binary.BigEndian
+	}
+	return nil
+}
+
+// fromUTF16 writes b, without its mark, as UTF-8, which takes half as many bytes more at most; false for what is no UTF-16.
+func fromUTF16(b []byte, order binary.ByteOrder) ([]byte, bool) {
+	out := make([]byte, 0, len(b))
+	for ; len(b) > 1; b = b[2:] {
+		r := rune(order.Uint16(b))
+		if utf16.IsSurrogate(r) {
+			if len(b) < 4 {
+				return nil, false
+			}
+			if r = utf16.DecodeRune(r, rune(order.Uint16(b[2:]))); r == utf8.RuneError {
+				return nil, false
+			}
+			b = b[2:]
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return out, len(b) == 0
 }
 
 // declared returns the encoding that the XML declaration names, in lower case; "utf-8" when it names none, "" when it cannot be read.

@@ -10,7 +10,7 @@ func (t text) in(l placename.Lang) string { return t[l] }
 var (
 	textMediaType   = text{"Innholdstypen må være text/xml (SOAP 1.1) eller application/soap+xml (SOAP 1.2).", "Innhaldstypen må vere text/xml (SOAP 1.1) eller application/soap+xml (SOAP 1.2).", "The content type must be text/xml (SOAP 1.1) or application/soap+xml (SOAP 1.2)."}
 	textEncoded     = text{"Meldinger kan ikke være komprimert; utelat Content-Encoding.", "Meldingar kan ikkje vere komprimerte; utelat Content-Encoding.", "Messages must not be compressed; leave Content-Encoding out."}
-	textCharset     = text{"Tegnsettet må være UTF-8, US-ASCII, ISO-8859-1, ISO-8859-15 eller windows-1252.", "Teiknsettet må vere UTF-8, US-ASCII, ISO-8859-1, ISO-8859-15 eller windows-1252.", "The character encoding must be UTF-8, US-ASCII, ISO-8859-1, ISO-8859-15 or windows-1252."}
+	textCharset     = text{"Tegnsettet må være UTF-8, UTF-16 med byterekkefølgemerke (BOM), US-ASCII, ISO-8859-1, ISO-8859-15 eller windows-1252.", "Teiknsettet må vere UTF-8, UTF-16 med byterekkjefølgjemerke (BOM), US-ASCII, ISO-8859-1, ISO-8859-15 eller windows-1252.", "The character encoding must be UTF-8, UTF-16 with a byte order mark, US-ASCII, ISO-8859-1, ISO-8859-15 or windows-1252."}
 	textBytes       = text{"Meldingen er ikke skrevet i tegnsettet som den oppgir.", "Meldinga er ikkje skriven i teiknsettet som ho oppgjev.", "The message is not written in the character encoding that it declares."}
 	textBroken      = text{"Meldingen kom ikke fram hel.", "Meldinga kom ikkje heil fram.", "The message did not arrive whole."}
 	textSyntax      = text{"Meldingen er ikke velformet XML.", "Meldinga er ikkje velforma XML.", "The message is not well-formed XML."}

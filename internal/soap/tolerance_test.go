@@ -2,10 +2,12 @@ package soap_test
 
 import (
 	"context"
+	"encoding/binary"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"grense/api/placename"
 	"grense/internal/soap"
@@ -25,6 +27,15 @@ func heard(t *testing.T, contentType, body string) string {
 		return "fault " + a.category
 	}
 	return name
+}
+
+// utf16Text is a text in UTF-16.
+func utf16Text(order binary.AppendByteOrder, s string) string {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = order.AppendUint16(b, u)
+	}
+	return string(b)
 }
 
 func TestWhatIsAcceptedOnInput(t *testing.T) {
@@ -66,6 +77,13 @@ func TestWhatIsAcceptedOnInput(t *testing.T) {
 		"latin 9":                        {plain, `<?xml version='1.0' encoding='iso-8859-15'?>` + search("<t:stedsnavn>\xa4\xb4\xb8</t:stedsnavn>"), "€Žž"},
 		"windows-1252":                   {plain, `<?xml version="1.0" encoding = "Windows-1252"?>` + search("<t:stedsnavn>\x96\x8a\xe5</t:stedsnavn>"), "–Šå"},
 		"header before declaration":      {"text/xml; charset=utf-8", `<?xml version="1.0" encoding="ISO-8859-1"?>` + search("<t:stedsnavn>Bø</t:stedsnavn>"), "Bø"},
+		"utf-16, little end first":       {plain, utf16Text(binary.LittleEndian, "\ufeff"+`<?xml version="1.0" encoding="UTF-16"?>`+search(`<t:stedsnavn>Bøš𝄞</t:stedsnavn>`)), "Bøš𝄞"},
+		"utf-16, big end first":          {"text/xml; charset=UTF-16", utf16Text(binary.BigEndian, "\ufeff"+search(`<t:stedsnavn>Bø</t:stedsnavn>`)), "Bø"},
+		"utf-16 by mark, not by header":  {"text/xml; charset=utf-8", utf16Text(binary.BigEndian, "\ufeff"+oslo), "Oslo"},
+		"utf-16 without a mark":          {plain, utf16Text(binary.BigEndian, oslo), "fault "},
+		"utf-16 that breaks off":         {plain, utf16Text(binary.BigEndian, "\ufeff"+oslo) + "\x00", "fault "},
+		"utf-16 with half a character":   {plain, strings.Replace(utf16Text(binary.BigEndian, "\ufeff"+search(`<t:stedsnavn>B𝄞</t:stedsnavn>`)), "\xd8\x34", "", 1), "fault "},
+		"utf-8 that says it is utf-16":   {plain, `<?xml version="1.0" encoding="UTF-16"?>` + oslo, "fault "},
 		"ascii":                          {"text/xml; charset=us-ascii", oslo, "Oslo"},
 		"ascii that is none":             {"text/xml; charset=us-ascii", search(`<t:stedsnavn>Bø</t:stedsnavn>`), "fault "},
 		"base that is none of ours":      {plain, strings.ReplaceAll(oslo, base, "urn:other"), "fault VALIDATION"},
