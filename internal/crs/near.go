@@ -6,7 +6,7 @@ import "fmt"
 // by EPSG code.
 var nearWGS84 = map[int]string{
 	4019: "GRS 1980", 4148: "Hartebeesthoek94", 4167: "NZGD2000", 4171: "RGF93", 4269: "NAD83", 4283: "GDA94", 4612: "JGD2000",
-	4617: "NAD83(CSRS)", 4619: "SWEREF99", 4674: "SIRGAS 2000", 4937: "ETRS89 (3D)", 4979: "WGS 84 (3D)", 6318: "NAD83(2011)",
+	4617: "NAD83(CSRS)", 4619: "SWEREF99", 4674: "SIRGAS 2000", 4937: "ETRS89 (3D)", 6318: "NAD83(2011)",
 	6668: "JGD2011", 7844: "GDA2020", 9000: "ITRF2014", 9059: "ETRF89", 9067: "ETRF2000", 9702: "ETRF2000-PL",
 }
 
@@ -26,6 +26,9 @@ var shifted = map[int]string{
 // Near returns the served system as which coordinates in a system of EPSG that is not served itself can be taken, and a note that tells
 // what that means; false when there is none.
 func Near(epsg int) (id ID, note string, ok bool) {
+	if epsg == 4979 {
+		return CRS84, "EPSG:4979 (WGS 84 with heights) is taken as CRS84; heights are passed on as they are", true
+	}
 	if name := nearWGS84[epsg]; name != "" {
 		return CRS84, fmt.Sprintf("EPSG:%d (%s) is taken as CRS84; positions may be off by up to two metres", epsg, name), true
 	}

@@ -90,7 +90,11 @@ func TestFaultyExecutionsNameTheInputByAJSONPointer(t *testing.T) {
 			t.Errorf("%s: %v, want %s", body, err, want)
 		}
 	}
-	_, err := process.Read([]byte(`{"inputs":{"string":1,"number":"x"},"response":"y"}`), p, d)
+	_, err := process.Read([]byte(`{"inputs":[]}`), p, d)
+	if got := problem.Of(err).Faults[0].Cure; got != "an array cannot stand here" {
+		t.Errorf("a list of inputs: %s", got)
+	}
+	_, err = process.Read([]byte(`{"inputs":{"string":1,"number":"x"},"response":"y"}`), p, d)
 	if got := problem.Of(err).Faults; len(got) != 3 {
 		t.Errorf("%d of three faults are told: %v", len(got), err)
 	}

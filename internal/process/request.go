@@ -86,7 +86,7 @@ func badJSON(err error) error {
 	}
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && t.Field != "" {
 		at = "/" + strings.ReplaceAll(t.Field, ".", "/")
-		cure = "a " + t.Value + " cannot stand here"
+		cure = article(t.Value) + " " + t.Value + " cannot stand here"
 	}
 	return &problem.Error{Kind: problem.Invalid, Err: err, Faults: []problem.Fault{{In: "body", Param: at, Cure: cure}}}
 }
