@@ -22,8 +22,44 @@ type linked struct {
 	keys    [][]byte // by property; nil: said by another member
 }
 
-// taken are the members of an item that a property of the same name must not hide.
-var taken = map[string]bool{"name": true, "identifier": true, "geo": true}
+// taken are the terms that documents in JSON-LD use themselves, in items and in the lists around them: a property of the same name would
+// hide a member, or give it another meaning, since the terms of a context count for all nodes below it.
+var taken = map[string]bool{
+	"name": true, "identifier": true, "geo": true, "latitude": true, "longitude": true, "numberOfItems": true, "itemListElement": true, // members
+	"Place": true, "GeoCoordinates": true, "ItemList": true, // types
+	"gsp": true,
+}
+
+// unfit reports whether a property's name cannot be its term: one is not empty, and looks neither like a keyword nor like an IRI, which must
+// not be given another meaning (JSON-LD 1.1 API, 4.2.2, steps 2, 5 and 14).
+func unfit(name string) bool {
+	return name == "" || name[0] == '@' || strings.ContainsAny(name, ":/") || taken[name]
+}
+
+// madeTerms are the terms of the properties whose names are unfit, by name: ":" and "/" become "_", and "_" is added until nothing else is
+// called so. They are the same whichever properties are asked for; nil when there are none.
+func madeTerms(c *store.Collection) map[string]string {
+	var made map[string]string
+	var used map[string]bool
+	for i := range c.Properties {
+		name := c.Properties[i].Name
+		if !unfit(name) {
+			continue
+		}
+		if made == nil {
+			made, used = map[string]string{}, map[string]bool{}
+			for k := range c.Properties {
+				used[c.Properties[k].Name] = true
+			}
+		}
+		term := strings.NewReplacer(":", "_", "/", "_").Replace(name)
+		for used[term] || taken[term] {
+			term += "_"
+		}
+		made[name], used[term] = term, true
+	}
+	return made
+}
 
 const (
 	schemaOrg = "https://schema.org/"
@@ -38,6 +74,7 @@ func Context() map[string]string {
 func newLinked(e *Encoder, vocabulary string) (linked, error) {
 	l := linked{title: -1}
 	l.context = append(l.context, `"@context":{"@vocab":"`+schemaOrg+`","gsp":"`+geoSPARQL+`"`...)
+	made := madeTerms(e.coll)
 	for i, p := range e.props {
 		if p.name == e.coll.TitleProperty {
 			l.title = i
@@ -46,11 +83,11 @@ func newLinked(e *Encoder, vocabulary string) (linked, error) {
 			l.keys = append(l.keys, nil)
 			continue
 		}
-		name := p.name
-		if taken[name] || strings.HasPrefix(name, "@") {
-			name += "_"
+		term := p.name
+		if t, ok := made[term]; ok {
+			term = t
 		}
-		key := append(appendString(nil, name), ':')
+		key := append(appendString(nil, term), ':')
 		l.keys = append(l.keys, key)
 		if vocabulary != "" {
 			l.context = append(append(l.context, ','), key...)

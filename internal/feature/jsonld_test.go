@@ -1,8 +1,17 @@
 package feature_test
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"grense/internal/crs"
 	"grense/internal/feature"
@@ -86,5 +95,114 @@ func TestJSONLDNamesThatClash(t *testing.T) {
 		`"@id":"u","identifier":"1","name":"A","geo_":"B","@id_":"C"}`
 	if err != nil || string(got) != want {
 		t.Errorf("got  %s, %v\nwant %s", got, err, want)
+	}
+}
+
+// TestPropertiesChangeNothingThatJSONLDSaysItself: whatever they are called, members and types of a document mean what they mean without
+// them, no processor refuses it, and each property has the identifier that the schema gives it.
+func TestPropertiesChangeNothingThatJSONLDSaysItself(t *testing.T) {
+	t.Parallel()
+	point := func(names ...string) (any, map[string]string) {
+		c := places("Point")
+		f := oslo()
+		c.TitleProperty, c.Properties, f.Values = "the title", []store.Property{{Name: "the title"}}, []any{"Oslo"}
+		for _, n := range names {
+			c.Properties, f.Values = append(c.Properties, store.Property{Name: n}), append(f.Values, "of "+n)
+		}
+		got, err := encoder(t, c, feature.Options{Vocabulary: "https://example.com/v#"}).AppendJSONLD(nil, f, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return expanded(t, got)
+	}
+	plain, terms := point()
+	delete(plain.(map[string]any), "https://example.com/v#the%20title")
+	names := []string{"addr:street", "addr_street", "addr/street", "name:nb", "pop/km2", ":", "a:", ":a", "/", "_", "", "@id", "@id_", "@", "@none", "@vokabular",
+		"gsp:hasGeometry", "gsp:Feature", "gsp:asWKT", "gsp_hasGeometry", "https://schema.org/name", "null", "type", "name_", "a#b", "æ@", "numberOfItems", "itemListElement", "ItemList"}
+	for term := range terms {
+		if term != "the title" && !slices.Contains(names, term) {
+			names = append(names, term)
+		}
+	}
+	got, _ := point(names...)
+	root := got.(map[string]any)
+	for _, n := range append(names, "the title") {
+		iri := "https://example.com/v#" + url.PathEscape(n)
+		if v := root[iri]; v != "of "+n && n != "the title" {
+			t.Errorf("%q is %v", n, v)
+		}
+		delete(root, iri)
+	}
+	if !reflect.DeepEqual(got, plain) {
+		t.Errorf("with properties the document says\n%v, without\n%v", got, plain)
+	}
+}
+
+// expanded is a document with its terms and types as IRIs, as JSON-LD 1.1 API, 4.2.2 and 5.2.2, make them of a context that maps terms to
+// IRIs, and the terms that stand in it.
+func expanded(t *testing.T, doc []byte) (any, map[string]string) {
+	t.Helper()
+	noDuplicates(t, doc)
+	var in map[string]any
+	if err := json.Unmarshal(doc, &in); err != nil {
+		t.Fatalf("%s: %v", doc, err)
+	}
+	context := in["@context"].(map[string]any)
+	delete(in, "@context")
+	iri := func(term string) string {
+		if v, ok := context[term].(string); ok || strings.HasPrefix(term, "@") {
+			return cmp.Or(v, term)
+		}
+		if prefix, rest, ok := strings.Cut(term, ":"); ok {
+			v, _ := context[prefix].(string)
+			return v + rest
+		}
+		return context["@vocab"].(string) + term
+	}
+	keyword := regexp.MustCompile("^@[a-zA-Z]+$")
+	for term := range context {
+		inside := len(term) > 2 && strings.Contains(term[1:len(term)-1], ":") || strings.Contains(term, "/")
+		if term == "" || inside || keyword.MatchString(term) && term != "@vocab" {
+			t.Errorf("a processor refuses or passes over the term %q", term)
+		}
+	}
+	terms := map[string]string{}
+	see := func(term string) string {
+		name, _, _ := strings.Cut(term, ":")
+		if !strings.HasPrefix(name, "@") {
+			terms[name] = iri(term)
+		}
+		return iri(term)
+	}
+	var walk func(v any, of string) any
+	walk = func(v any, of string) any {
+		switch v := v.(type) {
+		case map[string]any:
+			out := map[string]any{}
+			for k, x := range v {
+				out[see(k)] = walk(x, k)
+			}
+			return out
+		case []any:
+			out := make([]any, len(v))
+			for i, x := range v {
+				out[i] = walk(x, of)
+			}
+			return out
+		case string:
+			if of == "@type" {
+				return see(v)
+			}
+		}
+		return v
+	}
+	return walk(in, ""), terms
+}
+
+// noDuplicates tells of members that stand twice in an object.
+func noDuplicates(t *testing.T, doc []byte) {
+	t.Helper()
+	if err := jsontext.NewDecoder(bytes.NewReader(doc)).SkipValue(); err != nil { // which refuses them
+		t.Errorf("%s: %v", doc, err)
 	}
 }

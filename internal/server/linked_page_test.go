@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"grense/internal/config"
+	"grense/internal/feature"
 )
 
 var linkedPattern = regexp.MustCompile(`(?s)<script type="application/ld\+json">(.*?)</script>`)
@@ -226,5 +227,41 @@ func TestPagesOfTileMatrixSetsDrawTheGrid(t *testing.T) {
 		if n < 4 || n > 40 || !strings.Contains(body, ">"+level+"/") {
 			t.Errorf("%s: %d tiles; %s", id, n, regexp.MustCompile(`>[0-9]+/[0-9]+/[0-9]+<`).FindString(body))
 		}
+	}
+}
+
+// TestColumnsChangeNothingThatAListInJSONLDSays: the context of the list names none of its own members and types.
+func TestColumnsChangeNothingThatAListInJSONLDSays(t *testing.T) {
+	t.Parallel()
+	list := func(columns ...string) map[string]any {
+		table := "CREATE TABLE x (fid INTEGER PRIMARY KEY"
+		for _, c := range columns {
+			table += `, "` + c + `" TEXT DEFAULT 'of ` + c + `'`
+		}
+		return serve(t, foreign(t, table+`); INSERT INTO x (fid) VALUES (1); INSERT INTO gpkg_contents (table_name, data_type, identifier) VALUES ('x', 'attributes', 'x')`), nil).
+			get("/collections/x/items?f=jsonld").wants(200).json()
+	}
+	plain := list("a")
+	own := []string{plain["@type"].(string), "gsp"}
+	for name := range plain {
+		if name[0] != '@' {
+			own = append(own, name)
+		}
+	}
+	if len(own) < 5 {
+		t.Errorf("the list says only %v", own)
+	}
+	full := list(append([]string{"a", "addr:street"}, own...)...)
+	context, node := full["@context"].(map[string]any), full["itemListElement"].([]any)[0].(map[string]any)
+	for _, name := range own {
+		if v, ok := context[name]; ok && (name != "gsp" || v != feature.Context()["gsp"]) {
+			t.Errorf("%s is made %v", name, v)
+		}
+		if v := node[name+"_"]; v != "of "+name && (name != "name" || node[name] != "of name") { // which is what a feature is called
+			t.Errorf("the column %s is %v", name, v)
+		}
+	}
+	if v := context["addr_street"].(string); !strings.HasSuffix(v, "/schema#addr:street") || node["addr_street"] != "of addr:street" {
+		t.Errorf("a name with a prefix is %v, %v", v, node)
 	}
 }
