@@ -32,7 +32,7 @@ type columnLimits struct {
 
 var usualColumns = columnLimits{from: 100, listed: 1024, wide: 4096, records: typeAheadFrom, spelled: 100_000}
 
-// columnsAgain is how often values that are not at hand are asked for before they are made once more.
+// columnsAgain, a power of two, is how often values that are not at hand are asked for before they are made once more; then it is twice as often, and so on, so that tables which do not fit together are not made in turn for ever.
 const columnsAgain = 16
 
 // columnCache holds *valueTable by the name of their column, and *rowIDs, of all revisions.

@@ -74,7 +74,7 @@ func (r *revision) makeTable(name string, work func() error) bool {
 		return false
 	}
 	r.columns.asked[name]++
-	if n := r.columns.asked[name]; n > 1 && n%columnsAgain != 0 || !r.take() {
+	if n := r.columns.asked[name]; n > 1 && (n < columnsAgain || n&(n-1) != 0) || !r.take() {
 		a.mu.Unlock()
 		return false
 	}

@@ -77,6 +77,9 @@ func (s *Store) Columns() int {
 	return int(s.columns.Stats().Entries)
 }
 
+// ColumnsEvicted is how many tables made way for others.
+func (s *Store) ColumnsEvicted() int { return int(s.columns.Stats().Evictions) }
+
 // Shapes is how many geometries are kept.
 func (s *Store) Shapes() int64 { return s.shapes.Stats().Entries }
 

@@ -147,3 +147,25 @@ func TestMomentsWithoutRoomAreFoundBySQLite(t *testing.T) {
 		}
 	}
 }
+
+// TestTablesThatDoNotFitTogetherAreMadeAnewEverMoreSeldom: places and names by their moments, asked for in turn.
+func TestTablesThatDoNotFitTogetherAreMadeAnewEverMoreSeldom(t *testing.T) {
+	t.Parallel()
+	s := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), manyNames(t), gpkg.Options{DataDir: t.TempDir(), Columns: 50_000}))
+	s.ColumnsAtOnce(false)
+	at := []time.Time{time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)}
+	first, second := timedQuestion(t, s, "sted", at), timedQuestion(t, s, "stedsnavn", at)
+	ways := map[string]int{}
+	for range 600 {
+		for _, q := range []store.Query{first, second} {
+			p, err := s.Explain(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ways[p.Way]++
+		}
+	}
+	if n := s.ColumnsEvicted(); n < 2 || n > 30 || ways["times"] < 500 || ways["all or nothing"] < 100 {
+		t.Errorf("%d tables were made for nothing, answers %v", n, ways)
+	}
+}
