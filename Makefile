@@ -108,13 +108,12 @@ nginx:
 	  echo "installing nginx for the benchmark"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nginx-light >/dev/null; fi; \
 	  { $(NGINX_FOUND); } || echo "NOTE: there is no nginx; the column of it stays empty"
 
-bench: build postgres nginx ## benchmarks, then server CPU per request against a bare handler (bin/bench.md)
+bench: build postgres nginx ## benchmarks, then server CPU per request against a bare handler, starts and memory, and their bars (bin/bench.md)
 	go test -run '^$$' -bench . -benchmem ./...
 	@cd internal/locate/testdata/tzf && go test -run '^$$' -bench . -cpu 1 . || echo "NOTE: the point index was not held against tzf, whose module did not come"
 	@rm -f bin/bench.md
-	GRENSE_BENCH="$(abspath bin/bench.md)" go test -count=1 -timeout 30m -run '^TestBenchTable$$' ./cmd/grense
-	GRENSE_BENCH="$(abspath bin/bench.md)" go test -count=1 -timeout 30m -run '^TestBenchTablePostGIS$$' ./cmd/grense
-	@cat bin/bench.md
+	@missed=0; for tables in TestBenchTable TestBenchTablePostGIS; do \
+	  GRENSE_BENCH="$(abspath bin/bench.md)" go test -count=1 -timeout 90m -run "^$$tables$$" ./cmd/grense || missed=1; done; cat bin/bench.md; exit $$missed
 
 .PHONY: bench-against
 bench-against: build ## server CPU per request of bin/grense and of an older build, OLD=PROGRAM, in interleaved rounds

@@ -68,17 +68,18 @@ func growth(t *testing.T, table io.Writer, source string) {
 		if !q.asked() {
 			continue
 		}
-		var took [2]*measured
+		var m [2]*measured
 		var rngs [2]*rand.Rand
 		for i, s := range []*serving{a, b} {
-			took[i], rngs[i] = &measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key}, rand.New(rand.NewPCG(7, 8))
+			m[i], rngs[i] = &measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key}, rand.New(rand.NewPCG(7, 8))
 			record(t, s, q.paths(rngs[i], 1)[0])
-			took[i].calibrate(t, q.question, rngs[i])
+			m[i].calibrate(t, q.question, rngs[i])
 		}
-		of, all := rounds(func() float64 { a.rest(t); return took[0].round(t, q.question, rngs[0]) }, func() float64 { b.rest(t); return took[1].round(t, q.question, rngs[1]) })
-		ratio := median(all) / median(of)
-		growths := []float64{ratio, slices.Min(all) / slices.Min(of), ratio} // the median is told
-		fmt.Fprintf(table, "| %s | %s | %s | %.2f | %.1f: %s |\n", q.name, spread(of), spread(all), ratio, q.most, held(t, "growth, "+q.name, growths, q.most))
+		took, told := hold(t, "growth, "+q.name, func(took [][]float64) float64 { return median(took[1]) / median(took[0]) / q.most }, func() [][]float64 {
+			return roundsOf(func() float64 { a.rest(t); return m[0].round(t, q.question, rngs[0]) }, func() float64 { b.rest(t); return m[1].round(t, q.question, rngs[1]) })
+		})
+		of, all := took[0], took[1]
+		fmt.Fprintf(table, "| %s | %s | %s | %.2f | %.1f: %s |\n", q.name, spread(of), spread(all), median(all)/median(of), q.most, told)
 		t.Logf("%s: %.1f µs of %d, %.1f µs of all", q.name, median(of), few, median(all))
 	}
 }
