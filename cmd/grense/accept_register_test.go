@@ -19,7 +19,7 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// What a national register must hold. A figure is told beside its bar; only one that is gross misses fails, since a machine may be busy.
+// What a national register must hold. A figure is told beside its bar; of making a register only one that is gross misses fails, since a machine may be busy; searches that miss theirs are measured again.
 const (
 	nationalPlaces = 1_100_000
 	generateCPU    = 5 * time.Minute // bar of the time, measured as CPU
@@ -179,7 +179,7 @@ func (s sampled) searches() []kindOfSearch {
 	}
 	inBig := codeList("kommunerIds", big)
 	return []kindOfSearch{
-		{"exact name", 0.5, each(names, func(r []string) string { return findPlaces(byName(r[0])) })},
+		{"exact name", 0.15, each(names, func(r []string) string { return findPlaces(byName(r[0])) })},
 		{"prefix of 7 letters", 3, each(names, func(r []string) string { return findPlaces(byName(prefix(r) + "*")) })},
 		{"prefix of 7 letters, spellings", 3, each(names, func(r []string) string {
 			return soapSearch("findSkrivemaater", "skrivemaateSoek", byName(prefix(r)+"*"))
@@ -247,6 +247,8 @@ func TestAcceptRegister(t *testing.T) {
 	}
 	t.Logf("start of the server: %.2f s, CPU %.2f s", time.Since(start).Seconds(), spent.Seconds())
 	inFile := s.searchTable(t, kinds, "", nil)
+	s.finish(t)
+	largeHits(t, dir, path, key)
 	if os.Getenv("GRENSE_ACCEPT_STORE") == "gpkg" {
 		t.Log("NOT MEASURED: PostGIS, since GRENSE_ACCEPT_STORE names the GeoPackage alone")
 		return
@@ -323,7 +325,7 @@ func (s *serving) searchTable(t *testing.T, kinds []kindOfSearch, admin string, 
 	t.Helper()
 	c := &soapClient{s: s}
 	found := map[string]float64{}
-	most, slack := "Bar", float64(gross)
+	most, slack := "Bar", 1.0
 	if admin != "" {
 		most, slack = fmt.Sprintf("Bar × %d", inDatabase), 2
 	}
@@ -355,39 +357,55 @@ func (s *serving) searchTable(t *testing.T, kinds []kindOfSearch, admin string, 
 		bare := startBare(t, answers, "") // which is asked just as Grense is, one request after the other
 		bareClient := &soapClient{s: s}
 		at := 0
-		var rounds, databases, bareRounds []float64
-		for begin := time.Now(); len(rounds) < 3 || time.Since(begin) < 2*time.Second && len(rounds) < 20; {
-			inBase := time.Duration(0)
-			if admin != "" {
-				inBase = databaseCPU(t, admin)
+		measure := func() [][]float64 {
+			var rounds, databases, bareRounds []float64
+			for begin := time.Now(); len(rounds) < 3 || time.Since(begin) < 2*time.Second && len(rounds) < 20; {
+				inBase := time.Duration(0)
+				if admin != "" {
+					inBase = databaseCPU(t, admin)
+				}
+				before := cpu(s.cmd.Process.Pid)
+				n := max(1, min(len(k.bodies), 50))
+				for i := range n {
+					c.ask(t, k.bodies[(at+i)%len(k.bodies)])
+				}
+				rounds = append(rounds, float64(cpu(s.cmd.Process.Pid)-before)/float64(n)/1e6)
+				if admin != "" {
+					databases = append(databases, float64(databaseCPU(t, admin)-inBase)/float64(n)/1e6)
+				}
+				before = cpu(bare.pid)
+				for i := range n {
+					i = (at + i) % len(k.bodies)
+					bareClient.post(t, "http://"+bare.addr+answers[i].Path, k.bodies[i])
+				}
+				bareRounds = append(bareRounds, float64(cpu(bare.pid)-before)/float64(n)/1e6)
+				at += n
 			}
-			before := cpu(s.cmd.Process.Pid)
-			n := max(1, min(len(k.bodies), 50))
-			for i := range n {
-				c.ask(t, k.bodies[(at+i)%len(k.bodies)])
+			return [][]float64{rounds, bareRounds, databases}
+		}
+		beyondBare := func(took [][]float64) float64 {
+			if admin == "" {
+				return median(took[0]) - median(took[1])
 			}
-			rounds = append(rounds, float64(cpu(s.cmd.Process.Pid)-before)/float64(n)/1e6)
-			if admin != "" {
-				databases = append(databases, float64(databaseCPU(t, admin)-inBase)/float64(n)/1e6)
-			}
-			before = cpu(bare.pid)
-			for i := range n {
-				i = (at + i) % len(k.bodies)
-				bareClient.post(t, "http://"+bare.addr+answers[i].Path, k.bodies[i])
-			}
-			bareRounds = append(bareRounds, float64(cpu(bare.pid)-before)/float64(n)/1e6)
-			at += n
+			return median(took[0]) + median(took[2]) - median(took[1])
+		}
+		var took [][]float64
+		held := ""
+		if bar > 0 {
+			took, held = hold(t, "SOAP, "+k.name, func(took [][]float64) float64 { return beyondBare(took) / (slack * bar) }, measure)
+		} else {
+			took = measure()
 		}
 		bare.stop()
-		ours, theirs, database := median(rounds), median(bareRounds), 0.0
+		ours, theirs, database := median(took[0]), median(took[1]), 0.0
 		if admin != "" {
-			database = median(databases)
+			database = median(took[2])
 		}
-		beyond := ours + database - theirs
+		beyond := beyondBare(took)
 		found[k.name] = beyond
 		limit, count, beside := "", strconv.Itoa(hits), ""
 		if bar > 0 {
-			limit = strings.TrimSuffix(fmt.Sprintf("%.1f", bar), ".0")
+			limit = strconv.FormatFloat(bar, 'f', -1, 64) + ": " + held
 		}
 		if hits < 0 {
 			count = "too many"
@@ -397,9 +415,6 @@ func (s *serving) searchTable(t *testing.T, kinds []kindOfSearch, admin string, 
 		}
 		fmt.Fprintf(&table, "| %s | %s | %.2f | %.2f | %.2f | %.2f | %s | %s |\n", k.name, count, ours, database, theirs, beyond, limit, beside)
 		t.Logf("%s: %.2f ms (bar %s)", k.name, beyond, limit)
-		if bar > 0 && beyond > slack*bar {
-			t.Errorf("%s takes %.2f ms of CPU, the bar is %.2f", k.name, beyond, bar)
-		}
 	}
 	t.Log(table.String())
 	return found
