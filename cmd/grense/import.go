@@ -266,7 +266,7 @@ func (in *importing) open(ctx context.Context, name string) (*ingest.Source, fun
 		if in.options.CRS != 0 {
 			return nil, nil, errors.New("--crs is for files; a database states the reference system of each table")
 		}
-		st, err := postgis.Open(ctx, name, postgis.Options{AllowEmpty: true})
+		st, err := postgis.Open(ctx, name, postgis.Options{AllowEmpty: true, Uncut: true})
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot open %s: %w", source.Shown(name), err)
 		}

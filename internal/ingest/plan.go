@@ -211,9 +211,9 @@ func (p *Plan) Write(ctx context.Context, w store.Writer) error {
 	}
 	for _, l := range p.layers {
 		s := &writing{Plan: p, l: l, insert: insert, values: make([]any, len(columns))}
-		if c.Geometry != nil && l.crs != 0 && !crs.Same(l.crs, p.crs) {
-			if s.move, err = crs.Between(l.crs, p.crs); err != nil {
-				return fmt.Errorf("ingest: %w", err)
+		if c.Geometry != nil && l.crs != 0 {
+			if err := s.moves(); err != nil {
+				return err
 			}
 		}
 		if err := l.reader.read(ctx, s); err != nil {
@@ -230,12 +230,27 @@ func (p *Plan) Write(ctx context.Context, w store.Writer) error {
 // writing is the sink of the second pass.
 type writing struct {
 	*Plan
-	l      *layerSurvey
-	n      int
-	insert func(values ...any) error
-	values []any
-	move   crs.Func // nil: none
-	bad    string   // a refusal, which the first pass had not found
+	l       *layerSurvey
+	n       int
+	insert  func(values ...any) error
+	values  []any
+	move    crs.Func // nil: none
+	moveCut crs.Func // of what was cut, from degrees; nil: none
+	bad     string   // a refusal, which the first pass had not found
+}
+
+// moves settles the transformations from the layer to the collection.
+func (w *writing) moves() (err error) {
+	if !crs.Same(w.l.crs, w.crs) {
+		w.move, err = crs.Between(w.l.crs, w.crs)
+	}
+	if err == nil && !w.crs.Geographic() {
+		w.moveCut, err = crs.Between(crs.CRS84, w.crs)
+	}
+	if err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	return nil
 }
 
 func (w *writing) fault(_ place, _ bool, a Action, reason string) {
@@ -333,13 +348,14 @@ func (w *writing) geometry(s *shape) (any, error) {
 	if s == nil || s.isEmpty() {
 		return nil, nil
 	}
+	id, move := w.l.crs, w.move
 	if w.l.cut[w.n] {
-		if cut, _ := cutWorld(s); cut != nil {
-			s = cut
+		if cut := w.cutAgain(s); cut != nil {
+			s, id, move = cut, crs.CRS84, w.moveCut
 		}
 	}
-	if w.l.crs.Geographic() {
-		s.clamp(w.l.crs)
+	if id.Geographic() {
+		s.clamp(id)
 	}
 	w.line = s.append(w.line[:0])
 	if w.l.bad[w.n] == Repaired {
@@ -347,11 +363,11 @@ func (w *writing) geometry(s *shape) (any, error) {
 			s = v.shape
 		}
 	}
-	if w.move != nil {
-		s.transform(w.move)
+	if move != nil {
+		s.transform(move)
 	}
 	promoted := s.promote(w.multi)
-	if w.move != nil || promoted || w.l.bad[w.n] == Repaired {
+	if move != nil || promoted || w.l.bad[w.n] == Repaired {
 		w.line = s.append(w.line[:0])
 	}
 	g := store.Geometry{WKB: w.line}

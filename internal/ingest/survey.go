@@ -80,7 +80,8 @@ type layerSurvey struct {
 	crs     crs.ID
 	names   []statedName
 	extreme [4]extreme // least x, y; greatest x, y
-	area    [2]Area    // of polygons, in the square of the unit; and on the sphere
+	cutting cutting
+	area    [2]Area // of polygons, in the square of the unit; and on the sphere
 }
 
 type statedName struct {
@@ -325,21 +326,13 @@ func (s *surveyor) look(g *shape, f Fault) {
 		s.Plan.fault(f)
 		return
 	}
-	warn := ""
-	if l.degrees() {
-		var cut *shape
-		cut, warn = cutWorld(g)
-		fault := f
-		switch {
-		case cut != nil:
-			g, l.cut[l.n], b = cut, true, wkb.EmptyBound()
-			g.bound(&b)
-			fault.Action, fault.Reason = Repaired, "it crosses the antimeridian; cut there (RFC 7946, 3.1.9)"
-			s.Plan.fault(fault)
-		case warn != "":
-			fault.Action, fault.Reason = Warning, warn
-			s.Plan.fault(fault)
-		}
+	drawn := g
+	cut, doubt, ok := s.cutFeature(g, &b, f)
+	if !ok {
+		return
+	}
+	if cut != nil {
+		g = cut
 	}
 	for i, v := range [...]float64{b.Min[0], b.Min[1], b.Max[0], b.Max[1]} {
 		if e := &l.extreme[i]; i < 2 && v < e.v || i >= 2 && v > e.v {
@@ -349,7 +342,7 @@ func (s *surveyor) look(g *shape, f Fault) {
 	v := verdict{}
 	if max(-b.Min[0], -b.Min[1], b.Max[0], b.Max[1]) < farAway {
 		s.line = g.append(s.line[:0])
-		if v = validate(g, s.line); v.action == Repaired && warn != "" { // of which it is not known what its rings mean
+		if v = validate(g, s.line); v.action == Repaired && doubt { // of which it is not known what its rings mean
 			v = verdict{action: Kept, reason: "invalid as it is drawn; it is written as it is", read: v.read, wrote: v.read}
 		}
 	}
@@ -357,6 +350,10 @@ func (s *surveyor) look(g *shape, f Fault) {
 		g = v.shape
 	}
 	l.kinds[g.kind] = true
+	if cut != nil && !l.system().Geographic() { // in degrees, unlike the others
+		size := drawn.sumArea(false)
+		g, v.read, v.wrote, v.doubt = drawn, size, size, 0
+	}
 	l.measure(g, v)
 	if v.action == Kept && s.target.Strict {
 		v.action, v.reason = Refused, v.reason+" without --strict"
@@ -366,19 +363,6 @@ func (s *surveyor) look(g *shape, f Fault) {
 		f.Action, f.Reason = v.action, v.reason
 		s.Plan.fault(f)
 	}
-}
-
-// degrees tells whether coordinates are degrees, as far as is known while the layer is read.
-func (l *layerSurvey) degrees() bool {
-	if l.stated != 0 {
-		return l.stated.Geographic()
-	}
-	for _, x := range l.names {
-		if id, _, _ := resolveName(x.name); id != 0 {
-			return id.Geographic()
-		}
-	}
-	return l.silent.Geographic()
 }
 
 // measure adds the area of a geometry that was validated, as it is written.
@@ -481,6 +465,9 @@ func (p *Plan) plausible(l *layerSurvey) {
 			if l.stated != 0 {
 				f.Reason = "--crs " + l.stated.String() + " cannot be right: " + f.Reason
 			}
+			if turn := limits[2] - limits[0]; i%2 == 0 && l.stated == 0 && (l.crs.Geographic() || l.crs == crs.WebMercator) && math.Abs(e.v) < turn {
+				f.Reason += fmt.Sprintf("; or, where that is right and the place lies across the antimeridian, take %.10g off or add it", turn)
+			}
 			p.fault(f)
 			return
 		}
@@ -497,7 +484,7 @@ func (p *Plan) plausible(l *layerSurvey) {
 	}
 }
 
-// agree settles the reference system of the collection: that of the first layer. Others are converted.
+// agree settles the reference system of the collection: that of the first layer, or CRS84 where that cannot hold what was cut. Others are converted.
 func (p *Plan) agree() {
 	for _, l := range p.layers {
 		switch {
@@ -508,6 +495,13 @@ func (p *Plan) agree() {
 			f := l.at(place{}, 0)
 			f.Action, f.Reason = Warning, fmt.Sprintf("converted from %v to %v, the reference system of the first file", l.crs, p.crs)
 			p.fault(f)
+		}
+	}
+	for _, l := range p.layers {
+		if len(l.cut) > 0 && !p.crs.Geographic() && p.crs != crs.WebMercator {
+			p.warn("some features cross the antimeridian, where %v cannot hold them cut in two; all are written in longitudes and latitudes (%v), cut there", p.crs, crs.CRS84)
+			p.crs = crs.CRS84
+			return
 		}
 	}
 }

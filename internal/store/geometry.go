@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
@@ -68,6 +69,30 @@ type Spread struct {
 	Bound       *orb.Bound // CRS84; nil: nothing
 	LongestEdge float64    // units of the storage CRS
 	Outside     bool       // some position is no longitude and latitude, that no place on earth has; it is not in Bound
+	Nowhere     bool       // some of these is not so by more than a turn of its longitude either
+	Across      bool       // some edge crosses the antimeridian, of which longitudes and latitudes tell nothing
+}
+
+// Misplaced tells why a layer in the system id cannot be served as it lies, with the cure, or what is to be noted of it; "" and "" where all is well. What
+// crosses the antimeridian has boxes, tiles and positions in CRS84 that go around the world (RFC 7946, 3.1.9), and is refused unless uncut.
+func (s *Spread) Misplaced(id crs.ID, uncut bool) (wrong, note string) {
+	const cure = "grense import cuts lines and areas there and writes a collection that is served"
+	beyond := s.Outside && !s.Nowhere && (id.Geographic() || id == crs.WebMercator)
+	switch {
+	case uncut && (beyond || s.Across):
+		return "", ""
+	case beyond && id.Geographic():
+		return "some longitudes lie beyond ±180, across the antimeridian; " + cure + "; points need 360 taken off or added", ""
+	case beyond:
+		return "some coordinates lie beyond x = ±20037508.34, across the antimeridian; " + cure + "; points need 40075016.69 taken off or added", ""
+	case s.Across:
+		return fmt.Sprintf("some lines or areas cross the antimeridian, so that in longitudes and latitudes they would go around the world; %s; the reference system, %v, is right", cure, id), ""
+	case s.Outside && id.Geographic():
+		return "coordinates are not longitudes and latitudes; set the reference system that they are in", ""
+	case s.Outside:
+		return "", fmt.Sprintf("some coordinates lie outside of the area of %v", id)
+	}
+	return "", ""
 }
 
 // Add adds a geometry in the storage CRS, whose positions degrees takes to CRS84. Bytes that are none are added as far as they can be read.
@@ -77,18 +102,21 @@ func (s *Spread) Add(geometry []byte, degrees crs.Func) {
 		bound = *s.Bound
 	}
 	_ = wkb.Walk(geometry, func(r wkb.Run) bool { // what is no geometry is counted by wkb.Check
-		var px, py float64
+		var px, py, before float64
 		for i := range r.Len() {
 			x, y := r.XY(i)
-			if lon, lat := degrees(x, y); math.Abs(lon) <= 180+slack && math.Abs(lat) <= 90+slack {
+			lon, lat := degrees(x, y)
+			if math.Abs(lon) <= 180+slack && math.Abs(lat) <= 90+slack {
 				wkb.Extend(&bound, min(max(lon, -180), 180), min(max(lat, -90), 90))
 			} else {
 				s.Outside = true
+				s.Nowhere = s.Nowhere || !(math.Abs(lon) <= 540 && math.Abs(lat) <= 90+slack)
 			}
 			if i > 0 {
 				s.LongestEdge = max(s.LongestEdge, math.Hypot(x-px, y-py))
+				s.Across = s.Across || math.Abs(lon-before) > 180 && crs.Turn(degrees, orb.Point{px, py}, orb.Point{x, y}) != 0
 			}
-			px, py = x, y
+			px, py, before = x, y, lon
 		}
 		return true
 	})

@@ -89,6 +89,15 @@ func TestContractOfCurves(t *testing.T) {
 	storetest.ExerciseCurves(t, spoilt)
 }
 
+func TestContractOfTheAntimeridian(t *testing.T) {
+	t.Parallel()
+	storetest.ExerciseAntimeridian(t, func(t *testing.T, fill func(store.Writer)) store.Store {
+		path := filepath.Join(t.TempDir(), "crossing.gpkg")
+		create(t, path, fill)
+		return openStore(t, path, gpkg.Options{})
+	})
+}
+
 // spoilt is a storetest.BrokenOpener.
 func spoilt(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) store.Store {
 	t.Helper()

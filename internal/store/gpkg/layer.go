@@ -65,12 +65,11 @@ func (d *draft) open(c *conn) (*layer, error) {
 	if sv.KeyDoubt != "" {
 		d.warn("%s", sv.KeyDoubt)
 	}
-	if sv.Outside && d.geometry != "" && d.crs.Geographic() {
-		d.refuse("coordinates are not longitudes and latitudes; set the reference system that they are in")
+	if wrong, note := sv.Misplaced(d.crs, d.uncut); wrong != "" {
+		d.refuse("%s", wrong)
 		return nil, nil
-	}
-	if sv.Outside {
-		d.warn("some coordinates lie outside of the area of %v", d.crs)
+	} else if note != "" {
+		d.warn("%s", note)
 	}
 	if sv.Broken > 0 {
 		d.warn("%d features have a geometry that cannot be read (the first in row %s); they are served without", sv.Broken, sv.FirstBroken)

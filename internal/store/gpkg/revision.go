@@ -285,7 +285,7 @@ func (s *Store) drafts(c *conn) (served []*draft, hidden []string, err error) {
 	}
 	var drafts []*draft
 	for _, x := range list {
-		d := &draft{contents: x, at: inSide, narrowFrom: s.options.NarrowFrom, settings: s.settingsOf(x.table), own: own[strings.ToLower(x.table)]}
+		d := &draft{contents: x, at: inSide, narrowFrom: s.options.NarrowFrom, settings: s.settingsOf(x.table), own: own[strings.ToLower(x.table)], uncut: s.options.Uncut}
 		delete(own, strings.ToLower(x.table))
 		drafts = append(drafts, d)
 	}

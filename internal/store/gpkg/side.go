@@ -12,7 +12,7 @@ import (
 )
 
 // sideVersion is raised when the content of side files changes its meaning; older ones are made anew.
-const sideVersion = 5
+const sideVersion = 6
 
 // A side file holds what is expensive to learn of a source: a survey of each layer, an R-tree where the source has none, the rows
 // without geometry, and an index of the words of texts. It belongs to one state of the source, is never changed after it was made, and can be deleted at any time.

@@ -65,7 +65,8 @@ type draft struct {
 	survey   *survey
 	ownIndex bool // the source's R-tree is not to be used
 
-	narrowFrom int // Options.NarrowFrom
+	narrowFrom int  // Options.NarrowFrom
+	uncut      bool // Options.Uncut
 
 	versions *versionSurvey // that of survey, which is not there yet while rows are read
 }

@@ -41,6 +41,15 @@ func TestContractOfCurves(t *testing.T) {
 	storetest.ExerciseCurves(t, spoilt)
 }
 
+func TestContractOfTheAntimeridian(t *testing.T) {
+	t.Parallel()
+	storetest.ExerciseAntimeridian(t, func(t *testing.T, fill func(store.Writer)) store.Store {
+		url := cluster.Database(t)
+		create(t, url, fill)
+		return openStore(t, url, postgis.Options{})
+	})
+}
+
 // spoilt is a storetest.BrokenOpener.
 func spoilt(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) store.Store {
 	t.Helper()

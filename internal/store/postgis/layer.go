@@ -63,6 +63,7 @@ type draft struct {
 	stored   bool              // measured is of an earlier run: all of it is taken, and the table is read again later
 	progress func(rows int)    // told now and then
 	versions *versionColumns   // nil: rows are features
+	uncut    bool              // Options.Uncut
 }
 
 func (d *draft) refuse(format string, a ...any) {

@@ -42,6 +42,8 @@ type Options struct {
 	Caches     *cache.Group // takes the caches of the store; nil: none
 	// Dir takes a file with what was read of the tables, from which the next Open begins; it reads them again in the background. "": none.
 	Dir string
+	// Uncut opens tables that cross the antimeridian and would be refused, for an import that cuts them: their boxes and extents are wrong.
+	Uncut bool
 }
 
 // Store answers from one database.

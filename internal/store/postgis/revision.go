@@ -314,7 +314,7 @@ func (s *Store) settingsOf(t *table) store.Settings {
 
 // draft returns a table that may be served; nil when it is not.
 func (s *Store) draft(t *table, defs map[string]definition) *draft {
-	d := &draft{table: t}
+	d := &draft{table: t, uncut: s.options.Uncut}
 	d.settings = s.settingsOf(t)
 	if t.schema == ownSchema {
 		def := defs[t.name]

@@ -82,13 +82,13 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 	} else {
 		err = d.measure(ctx, c, sv, x, degree)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, false, err
-	case sv.Outside && d.crs.Geographic():
-		d.refuse("coordinates are not longitudes and latitudes; set the reference system that they are in")
-	case sv.Outside:
-		d.warn("some coordinates lie outside of the area of %v", d.crs)
+	}
+	if wrong, note := sv.Misplaced(d.crs, d.uncut); wrong != "" {
+		d.refuse("%s", wrong)
+	} else if note != "" {
+		d.warn("%s", note)
 	}
 	if sv.Broken > 0 {
 		d.warn("%d features have a geometry that cannot be read (the first is %s); they are served without", sv.Broken, sv.FirstBroken)

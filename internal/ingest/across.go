@@ -1,0 +1,324 @@
+package ingest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+	"github.com/peterstace/simplefeatures/geom"
+
+	"grense/internal/crs"
+	"grense/internal/wkb"
+)
+
+// touch is how near to the antimeridian, in degrees, a position lies on it: a hundredth of a millimetre.
+const touch = 1e-10
+
+// cutProjected takes a geometry of a projected system that crosses the antimeridian to degrees, cut there (RFC 7946, 3.1.9). cut is nil where it does not
+// cross it; wrong tells why it cannot be cut. Areas around a pole are cut along the antimeridian up to it.
+func cutProjected(s *shape, degrees crs.Func) (cut *shape, wrong string) {
+	if s.kind == collection {
+		return cutParts(s, degrees)
+	}
+	u := unroller{degrees: degrees, areal: s.areal(), flat: shape{kind: multiLineString}, off: shape{kind: multiPolygon}}
+	if u.areal {
+		u.flat.kind = multiPolygon
+	}
+	if s.kind == point || s.kind == multiPoint || !u.unroll(s) {
+		return nil, ""
+	}
+	if s.hasZ {
+		return nil, "it crosses the antimeridian, where it would lose its heights when it is cut (RFC 7946, 3.1.9); leave them out, for example with ogr2ogr -dim XY"
+	}
+	out, err := u.strips()
+	if err != nil || out == nil {
+		return nil, "it crosses the antimeridian, and could not be cut there (RFC 7946, 3.1.9), since it is not valid; mend it in its source"
+	}
+	return out, ""
+}
+
+// cutParts is cutProjected of a collection: all parts are in degrees then.
+func cutParts(s *shape, degrees crs.Func) (cut *shape, wrong string) {
+	out := *s
+	out.shapes = make([]shape, len(s.shapes))
+	for i := range s.shapes {
+		part, no := cutProjected(&s.shapes[i], degrees)
+		switch {
+		case no != "":
+			return nil, no
+		case part != nil:
+			out.shapes[i], cut = *part, &out
+		default:
+			out.shapes[i] = s.shapes[i].clone()
+			out.shapes[i].transform(degrees)
+		}
+	}
+	return cut, ""
+}
+
+func (s *shape) clone() shape {
+	c := *s
+	c.xyz, c.shapes = slices.Clone(s.xyz), slices.Clone(s.shapes)
+	for i := range c.shapes {
+		c.shapes[i] = c.shapes[i].clone()
+	}
+	return c
+}
+
+// unroller makes projected lines and rings into ones of longitudes that go on beyond ±180.
+type unroller struct {
+	degrees crs.Func
+	areal   bool
+	flat    shape       // of all lines, or all areas
+	off     shape       // holes of areas around a pole, which are taken off when both are cut
+	ring    []orb.Point // the line or ring that is unrolled
+}
+
+// unroll reports whether s crosses the antimeridian, or has edges along it that leap from one side to the other.
+func (u *unroller) unroll(s *shape) (crosses bool) {
+	outers := map[int]bool{}
+	if u.areal {
+		s.rings(func(from, _ int, outer bool) { outers[from] = outer })
+	}
+	capped, shell := false, 0.0 // whether the last shell goes around a pole, and where it begins
+	s.lines(func(from, to int) {
+		turn, turned := u.line(s, from, to)
+		if crosses = crosses || turned; len(u.ring) == 0 {
+			return
+		}
+		if u.areal && turn != 0 {
+			u.closeAtPole(turn)
+		}
+		switch {
+		case !u.areal || outers[from]:
+			capped, shell = turn != 0, u.ring[0][0]
+			u.flat.addLine(u.ring, true)
+		case capped:
+			u.off.addLine(u.ring, true)
+		default:
+			by := 2 * halfTurn * math.Round((shell-u.ring[0][0])/(2*halfTurn))
+			for i := range u.ring {
+				u.ring[i][0] += by
+			}
+			u.flat.addLine(u.ring, false)
+		}
+	})
+	return crosses
+}
+
+// line unrolls a line or ring. turn is by how much a ring does not come back to where it began.
+func (u *unroller) line(s *shape, from, to int) (turn float64, crosses bool) {
+	u.ring = u.ring[:0]
+	var last orb.Point
+	before := 0.0
+	for i := from; i < to; i++ {
+		p := orb.Point{s.xyz[3*i], s.xyz[3*i+1]}
+		lon, lat := u.degrees(p[0], p[1])
+		if i > from && math.Abs(lon-before) > halfTurn {
+			by := crs.Turn(u.degrees, last, p)
+			turn, crosses = turn+by, crosses || by != 0
+		}
+		last, before = p, lon
+		lon += turn
+		if m := math.Round((lon-halfTurn)/(2*halfTurn))*2*halfTurn + halfTurn; math.Abs(lon-m) < touch {
+			lon = m
+		}
+		crosses = crosses || math.Abs(lon) > halfTurn+slack
+		u.ring = append(u.ring, orb.Point{lon, lat})
+	}
+	return turn, crosses
+}
+
+// closeAtPole makes the ring, which goes around a pole, end at the pole, along the antimeridian from where it crosses it nearest to the pole.
+func (u *unroller) closeAtPole(turn float64) {
+	ring := u.ring
+	sum := 0.0
+	for _, p := range ring {
+		sum += p[1]
+	}
+	pole := math.Copysign(90, sum)
+	at, start := -1, orb.Point{}
+	for i := 1; i < len(ring); i++ {
+		a, b := ring[i-1], ring[i]
+		west, east := min(a[0], b[0]), max(a[0], b[0])
+		m := math.Floor((east-halfTurn)/(2*halfTurn))*2*halfTurn + halfTurn // the last antimeridian not east of the edge
+		if m <= west && (m < west || west == east) {
+			continue
+		}
+		lat := a[1] + (b[1]-a[1])*(m-a[0])/(b[0]-a[0])
+		if at < 0 || math.Abs(pole-lat) < math.Abs(pole-start[1]) {
+			at, start = i, orb.Point{m, lat}
+		}
+	}
+	if at < 0 { // a ring around a pole crosses every meridian
+		return
+	}
+	by := -halfTurn - min(start[0], start[0]+turn)
+	out := append(make([]orb.Point, 0, len(ring)+4), orb.Point{start[0] + by, start[1]})
+	add := func(p orb.Point, by float64) {
+		if p[0] += by; p != out[len(out)-1] {
+			out = append(out, p)
+		}
+	}
+	for _, p := range ring[at:] {
+		add(p, by)
+	}
+	for _, p := range ring[1:at] {
+		add(p, by+turn)
+	}
+	end := start[0] + by + turn
+	add(orb.Point{end, start[1]}, 0)
+	add(orb.Point{end, pole}, 0)
+	add(orb.Point{out[0][0], pole}, 0)
+	add(out[0], 0)
+	u.ring = out
+}
+
+// addLine adds a line, or a ring, which begins a polygon or is a hole of the last one.
+func (s *shape) addLine(line []orb.Point, begins bool) {
+	for _, p := range line {
+		s.add(p[0], p[1], 0)
+	}
+	s.ends = append(s.ends, s.positions())
+	switch {
+	case s.kind != multiPolygon:
+	case begins || len(s.polys) == 0:
+		s.polys = append(s.polys, len(s.ends))
+	default:
+		s.polys[len(s.polys)-1] = len(s.ends)
+	}
+}
+
+// strips cuts what was unrolled.
+func (u *unroller) strips() (*shape, error) {
+	u.flat.orient()
+	out, err := u.flat.strips()
+	if err != nil || out == nil || len(u.off.ends) == 0 {
+		return out, err
+	}
+	u.off.orient()
+	off, err := u.off.strips()
+	if err != nil || off == nil {
+		return nil, err
+	}
+	return out.without(off)
+}
+
+// without takes an area off another. The library may panic on what is not valid.
+func (s *shape) without(off *shape) (out *shape, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = nil, fmt.Errorf("ingest: %v", r)
+		}
+	}()
+	a, err := geom.UnmarshalWKB(s.append(nil), geom.NoValidate{})
+	if err != nil {
+		return nil, err
+	}
+	b, err := geom.UnmarshalWKB(off.append(nil), geom.NoValidate{})
+	if err != nil {
+		return nil, err
+	}
+	left, err := geom.Difference(a, b)
+	if err != nil {
+		return nil, err
+	}
+	out = &shape{kind: multiPolygon}
+	if err := out.gather(left, 0); err != nil || len(out.ends) == 0 {
+		return nil, err
+	}
+	out.orient()
+	return out, nil
+}
+
+// cutting is what a layer knows of where its features cross the antimeridian.
+type cutting struct {
+	id      crs.ID
+	degrees crs.Func  // nil: geographic, or not known
+	within  orb.Bound // a box that does not reach it
+	some    bool
+}
+
+// system is the reference system of coordinates, as far as is known while the layer is read; 0 where it is not known.
+func (l *layerSurvey) system() crs.ID {
+	if l.stated != 0 {
+		return l.stated
+	}
+	for _, x := range l.names {
+		if id, _, _ := resolveName(x.name); id != 0 {
+			return id
+		}
+	}
+	return l.silent
+}
+
+// cutFeature cuts a geometry where it crosses the antimeridian, and notes and tells it. in is the box that it has in the layer; doubt is set where it may
+// cross and stays as it is; false where it is refused. A cut geometry is in degrees.
+func (s *surveyor) cutFeature(g *shape, in *orb.Bound, f Fault) (cut *shape, doubt, ok bool) {
+	l := s.l
+	id := l.system()
+	reason, wrong := "it crosses the antimeridian; cut there (RFC 7946, 3.1.9)", ""
+	action := Warning
+	switch {
+	case id.Geographic():
+		if cut, wrong = cutWorld(g); cut != nil {
+			*in = wkb.EmptyBound()
+			cut.bound(in)
+		}
+	case id.Valid() && !l.cutting.clear(id, *in):
+		action = Refused
+		if cut, wrong = cutProjected(g, l.cutting.degrees); cut != nil {
+			d := id.Domain()
+			in.Min[0], in.Max[0] = min(max(in.Min[0], d.Min[0]), d.Max[0]), max(min(in.Max[0], d.Max[0]), d.Min[0])
+		}
+	}
+	switch {
+	case cut != nil:
+		l.cut[l.n] = true
+		f.Action, f.Reason = Repaired, reason
+	case wrong != "":
+		f.Action, f.Reason = action, wrong
+	default:
+		return nil, false, true
+	}
+	s.Plan.fault(f)
+	return cut, cut == nil, f.Action != Refused
+}
+
+// clear reports whether nothing in a box can cross the antimeridian.
+func (c *cutting) clear(id crs.ID, b orb.Bound) bool {
+	if c.id != id {
+		degrees, err := crs.Between(id, crs.CRS84)
+		if err != nil {
+			return true
+		}
+		*c = cutting{id: id, degrees: degrees}
+	}
+	if c.some && c.within.Contains(b.Min) && c.within.Contains(b.Max) {
+		return true
+	}
+	if c.some {
+		b = b.Union(c.within)
+	}
+	for _, pad := range [...]float64{max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]), 0} { // a wider one is asked for less often
+		wide := b.Pad(pad)
+		e, err := crs.EnvelopeOf(wide, id, crs.CRS84)
+		if err == nil && !e.IsEmpty() && e.Min[0] > -halfTurn && e.Max[0] < halfTurn {
+			c.within, c.some = wide, true
+			return true
+		}
+	}
+	return false
+}
+
+// cutAgain is the geometry that was cut when the layer was surveyed, in degrees.
+func (w *writing) cutAgain(s *shape) *shape {
+	var cut *shape
+	if w.l.crs.Geographic() {
+		cut, _ = cutWorld(s)
+	} else if degrees, err := crs.Between(w.l.crs, crs.CRS84); err == nil {
+		cut, _ = cutProjected(s, degrees)
+	}
+	return cut
+}
