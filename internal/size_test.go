@@ -35,6 +35,7 @@ var wide = map[string]string{
 
 	"internal/store/gpkg Store.Fetch":        fetch,
 	"internal/store/gpkg snapshot.Fetch":     fetch,
+	"internal/store/gpkg held.Fetch":         fetch,
 	"internal/store/postgis Store.Fetch":     fetch,
 	"internal/store/postgis snapshot.Fetch":  fetch,
 	"internal/server fairStore.Fetch":        fetch,

@@ -10,24 +10,35 @@ import (
 // Where rows change at any moment a large page is read from one state of the data, so that it may begin before it is made: nothing that is written meanwhile breaks it off. That takes a
 // connection until its features are read, so only a few pages at a time are; the others are made whole, as small ones are.
 
+// moves reports whether rows may change at any moment.
+func (s *Server) moves() bool { return s.live || s.holding != nil && s.holding.Moving() }
+
+// noticeChanges asks a store how its data may change, and what holds a state of them.
+func (s *Server) noticeChanges(of store.Store) {
+	_, s.live = of.(store.Marked)
+	s.holding, _ = of.(store.Holding)
+	s.snapshots, _ = of.(store.Snapshotter)
+}
+
 // mayBeginEarly reports whether the answer is of a kind that begins with its first features, and does not wait for its reader with them.
 func (c *call) mayBeginEarly() bool {
 	file := c.pageFormat()
-	return c.s.live && c.rw != nil && c.rep.F != asHTML.F && (file == nil || file.Streams) && newSpool(c.s.makers) != nil
+	return c.s.moves() && c.rw != nil && c.rep.F != asHTML.F && (file == nil || file.Streams) && newSpool(c.s.makers) != nil
 }
 
-// page asks for the page that q selects, and holds the state of the data where the answer may begin early.
+// page asks for the page that q selects, and holds the state of the data where the answer may begin early, or has met two states of a file before.
 func (c *call) page(ctx context.Context, q store.Query) (*store.Page, error) {
 	fair, ok := c.s.store.(interface {
 		hold(context.Context, store.Query) (*store.Page, *turnSnapshot, error)
 	})
-	if q.Limit < largeAnswer || !ok || !c.mayBeginEarly() {
+	again := c.retries > 0 && c.s.holding != nil && c.rw != nil && c.rep.F != asHTML.F && q.Limit > 0 && newSpool(c.s.makers) != nil
+	if !ok || !again && (q.Limit < largeAnswer || !c.mayBeginEarly()) {
 		return c.s.store.Page(ctx, q)
 	}
 	p, held, err := fair.hold(ctx, q)
 	if held != nil {
 		c.early = held
-		if len(p.Rows) < largeAnswer {
+		if len(p.Rows) < largeAnswer && !again {
 			c.letGo()
 		}
 	}
@@ -58,7 +69,7 @@ func (c *call) fetchHeld(ctx context.Context, rows []store.Row, want store.Want,
 
 // hold is Page with the state of the data that it is of, which the caller must close; nil where all places of such are taken, or none can be had.
 func (s fairStore) hold(ctx context.Context, q store.Query) (p *store.Page, held *turnSnapshot, err error) {
-	st, ok := s.Store.(store.Snapshotter)
+	take, ok := s.holder()
 	k, asks := ctx.Value(ticketKey{}).(*ticket)
 	if !ok || !asks || !s.turns.try(costHeld, k) {
 		p, err = s.Page(ctx, q)
@@ -77,7 +88,7 @@ func (s fairStore) hold(ctx context.Context, q store.Query) (p *store.Page, held
 	err = s.turns.run(ctx, cost, func(ctx context.Context) error {
 		s.turns.charge(ctx, cost)
 		var err error
-		if snap, err = st.Snapshot(ctx); err == nil {
+		if snap, err = take(ctx); err == nil {
 			if p, err = snap.Page(ctx, q); err == nil {
 				return nil
 			}
@@ -94,4 +105,15 @@ func (s fairStore) hold(ctx context.Context, q store.Query) (p *store.Page, held
 		return p, nil, err
 	}
 	return p, &turnSnapshot{Snapshot: snap, s: s, k: k, class: costHeld}, err
+}
+
+// holder is what holds one state of rows; false where nothing does.
+func (s fairStore) holder() (func(context.Context) (store.Snapshot, error), bool) {
+	if h, ok := s.Store.(store.Holding); ok {
+		return h.Hold, true
+	}
+	if st, ok := s.Store.(store.Snapshotter); ok {
+		return st.Snapshot, true
+	}
+	return nil, false
 }

@@ -42,8 +42,8 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 		if err := c.large(); err != nil {
 			return err
 		}
-		defer c.letGo()
 	}
+	defer c.letGo()
 	p, err := c.foundPage()
 	if err == nil {
 		err = c.simplify()

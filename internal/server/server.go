@@ -80,7 +80,8 @@ type Server struct {
 	foresight   foresight
 	stated      store.Stated // names the state of store where that can; else 0
 	servedOf    atomic.Pointer[served]
-	live        bool // rows may change at any moment, without a new catalog (store.Marked)
+	holding     store.Holding // store where others may write into it, which is noticed; else nil
+	live        bool          // rows may change at any moment, without a new catalog (store.Marked)
 
 	keys    *apikey.Checker
 	oneTime *apikey.Codes
@@ -172,12 +173,11 @@ func New(o Options) (*Server, error) {
 	s.store, s.stated = fair, fair
 	s.askBeside(o.Store)
 	s.foresight.begin(o.Store)
-	_, s.live = o.Store.(store.Marked)
+	s.noticeChanges(o.Store)
 	if o.Config.SOAP.Collections == "public" {
 		s.store = &withRecords{fairStore: fair}
 	}
 	s.past, s.newGeoPackage = o.Past, o.NewGeoPackage
-	s.snapshots, _ = o.Store.(store.Snapshotter)
 	dir := ""
 	if o.Config.DataDir != "" {
 		dir = filepath.Join(o.Config.DataDir, "downloads")
@@ -366,6 +366,7 @@ func (s *Server) get(c *call, w http.ResponseWriter) error {
 		keyID, right, paid, held, body := c.keyID, c.right, c.paid, c.held, c.body
 		*c = asked
 		c.keyID, c.right, c.paid, c.held, c.body, c.cat = keyID, right, paid, held, body, s.store.Catalog()
+		c.retries = n
 	}
 }
 

@@ -221,6 +221,7 @@ type pastOfFile struct{ *withPast }
 var (
 	_ store.Stated  = pastOfFile{}
 	_ store.Glanced = pastOfFile{}
+	_ store.Holding = pastOfFile{}
 	_ store.Sparing = (*withPast)(nil)
 )
 
@@ -242,6 +243,25 @@ func (s pastOfFile) Glance() (uint64, bool) { return s.Store.(store.Glanced).Gla
 
 // Revision names the present state.
 func (s pastOfFile) Revision() string { return s.Catalog().Version }
+
+// Moving is that of the data.
+func (s pastOfFile) Moving() bool {
+	h, ok := s.Store.(store.Holding)
+	return ok && h.Moving()
+}
+
+// Hold is Snapshot where the data are never written into.
+func (s pastOfFile) Hold(ctx context.Context) (store.Snapshot, error) {
+	h, ok := s.Store.(store.Holding)
+	if !ok {
+		return s.Snapshot(ctx)
+	}
+	of, err := h.Hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &snapshotWithPast{of, s.withPast}, nil
+}
 
 // pastOfDatabase is withPast over a database.
 type pastOfDatabase struct{ *withPast }

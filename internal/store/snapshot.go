@@ -19,3 +19,11 @@ type Snapshot interface {
 	Holds() bool
 	Close() error
 }
+
+// Holding is a Store that others may write into without a new catalog, of which a Snapshot holds the catalog only.
+type Holding interface {
+	// Moving reports whether somebody has written since the data were opened.
+	Moving() bool
+	// Hold is Snapshot of what is written, too. It keeps a connection and may keep others from writing, so that it must be closed soon.
+	Hold(ctx context.Context) (Snapshot, error)
+}

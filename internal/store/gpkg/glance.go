@@ -90,7 +90,7 @@ func (r *revision) look(settled time.Duration) lookAt {
 // see notes that the transaction of c reads the revision rev, so that a glance tells it from here on.
 func (n lookAt) see(c *conn, rev uint64) error {
 	now := knownState{n.stamp, rev}
-	if k := n.r.known.Load(); !n.trusted || k != nil && *k == now {
+	if k := n.r.known.Load(); !n.trusted || c.pinned != nil || k != nil && *k == now {
 		return nil
 	}
 	_, wal, err := c.header()

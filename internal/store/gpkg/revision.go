@@ -37,6 +37,7 @@ type revision struct {
 	still  bool      // nobody writes into it
 	opened fileStamp // of the file when it was opened; the zero value where stamps are not to be trusted
 	known  atomic.Pointer[knownState]
+	moved  atomic.Bool // somebody wrote since it was opened
 
 	promise *promise // nil: none
 
@@ -70,8 +71,11 @@ func (r *revision) release() {
 	}
 }
 
-// use runs fn with a connection.
+// use runs fn with a connection; within Hold with the one that is held.
 func (r *revision) use(ctx context.Context, fn func(*conn) error) error {
+	if x, ok := ctx.Value(heldKey{}).(*held); ok && x.r == r {
+		return r.explain(x.use(ctx, fn))
+	}
 	return r.explain(r.pool.use(ctx, fn))
 }
 
@@ -92,10 +96,14 @@ func (r *revision) explain(err error) error {
 // revOf is the revision of the features that a transaction on c reads, which must not have read anything before. A file that somebody has changed in place since it was opened
 // has another one for each of its states; while commits to a file in WAL mode follow one another too fast to tell them apart, store.ErrChanged.
 func (r *revision) revOf(ctx context.Context, c *conn) (uint64, error) {
+	if c.pinned != nil {
+		return *c.pinned, nil
+	}
 	same, err := c.unchanged()
 	if err != nil || same {
 		return r.rev, err
 	}
+	r.moved.Store(true)
 	n, wal, err := c.header()
 	if err == nil && wal {
 		return r.revBeside(ctx, c)

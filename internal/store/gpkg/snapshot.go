@@ -2,12 +2,17 @@ package gpkg
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	"grense/internal/store"
 )
 
-var _ store.Snapshotter = (*Store)(nil)
+var (
+	_ store.Snapshotter = (*Store)(nil)
+	_ store.Holding     = (*Store)(nil)
+)
 
 // snapshot is a store that stays at one revision.
 type snapshot struct {
@@ -48,4 +53,92 @@ func (x *snapshot) Holds() bool { return false }
 func (x *snapshot) Close() error {
 	x.release.Do(x.r.release)
 	return nil
+}
+
+// held is a connection with a transaction for reading, whose questions are those of a context that has it as its value of heldKey.
+type held struct {
+	snapshot
+	c    *conn
+	lost bool // its transaction
+	done bool
+}
+
+type heldKey struct{}
+
+// Moving reports whether a question has met another state of the file than the one that was opened.
+func (s *Store) Moving() bool {
+	r, err := s.acquire()
+	if err != nil {
+		return false
+	}
+	defer r.release()
+	return r.moved.Load()
+}
+
+// Hold takes a connection and begins a transaction. While it lasts nobody can commit to a file that is not in WAL mode.
+func (s *Store) Hold(ctx context.Context) (store.Snapshot, error) {
+	r, err := s.acquire()
+	if err != nil {
+		return nil, err
+	}
+	x := &held{snapshot: snapshot{r: r}}
+	x.pinned.path, x.pinned.options = s.path, s.options
+	x.pinned.current.Store(r)
+	if x.c, err = r.pool.get(ctx); err != nil {
+		r.release()
+		return nil, r.explain(err)
+	}
+	if err = x.begin(ctx); err != nil {
+		return nil, errors.Join(r.explain(err), x.Close())
+	}
+	return x, nil
+}
+
+func (x *held) begin(ctx context.Context) error {
+	stop := x.c.watch(ctx)
+	defer stop()
+	err := x.c.exec("BEGIN")
+	if err != nil {
+		return err
+	}
+	rev, err := x.r.revOf(ctx, x.c)
+	x.c.pinned = &rev
+	return err
+}
+
+// use runs fn within the transaction.
+func (x *held) use(ctx context.Context, fn func(*conn) error) error {
+	stop := x.c.watch(ctx)
+	defer stop()
+	if x.lost = x.lost || !x.c.still && x.c.c.AutocommitEnabled(); x.lost {
+		return fmt.Errorf("gpkg: what was held is lost: %w", store.ErrChanged)
+	}
+	return fn(x.c)
+}
+
+func (x *held) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	return x.pinned.Page(context.WithValue(ctx, heldKey{}, x), q)
+}
+
+func (x *held) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	return x.pinned.Fetch(context.WithValue(ctx, heldKey{}, x), collection, rows, want, fn)
+}
+
+func (x *held) Holds() bool { return true }
+
+// Close ends the transaction and gives the connection back.
+func (x *held) Close() error {
+	if x.done {
+		return nil
+	}
+	x.done = true
+	var err error
+	x.c.pinned = nil
+	if !x.c.c.AutocommitEnabled() {
+		if err = x.c.exec("COMMIT"); err != nil {
+			err = errors.Join(err, x.c.exec("ROLLBACK"))
+		}
+	}
+	x.r.pool.put(x.c)
+	return errors.Join(err, x.snapshot.Close())
 }

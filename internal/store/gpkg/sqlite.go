@@ -40,6 +40,7 @@ type conn struct {
 	still    bool          // the main database is opened as immutable
 	encoding string        // of the texts in the main database, as SQLite names it
 	state    int64         // of the main database when it was opened; see unchanged
+	pinned   *uint64       // the revision of the transaction that is held; nil: none is
 	halt     chan struct{} // closed to break off what c does; nil: not made yet
 	likes    likes
 	nodes    [][]byte                     // of R-trees, to be used again
