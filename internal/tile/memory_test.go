@@ -2,17 +2,25 @@ package tile_test
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/encoding/mvt"
 
+	"grense/internal/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
+	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
 	"grense/internal/tile"
+	"grense/internal/wkb"
 )
 
 // idsIn are the features of kommuner in a tile, sorted; what is too small on its level may be left out.
@@ -104,6 +112,87 @@ func TestLevelsThatTakeTooMuchMemoryAreNotMade(t *testing.T) {
 		t.Errorf("arcs in full: %v", err)
 	}
 	if err := m.Close(); err != nil || strings.Count(log.String(), "level=WARN") != 2 || !strings.Contains(log.String(), "limits.memory") {
+		t.Error(err, log.String())
+	}
+}
+
+// comb is a polygon with n teeth across a square of a side, with its lower left corner at x, y.
+func comb(x, y, side float64, n int, upright bool) orb.Ring {
+	step := side / float64(2*n)
+	ring := orb.Ring{{x - step, y - step}}
+	for i := range n {
+		at := 2 * float64(i) * step
+		ring = append(ring, orb.Point{x + at, y - step}, orb.Point{x + at, y + side}, orb.Point{x + at + step, y + side}, orb.Point{x + at + step, y - step})
+	}
+	ring = append(ring, orb.Point{x + side, y - 2*step}, orb.Point{x - step, y - 2*step}, ring[0])
+	if upright {
+		return ring
+	}
+	for i, p := range ring {
+		ring[i] = orb.Point{x + p[1] - y, y + p[0] - x}
+	}
+	slices.Reverse(ring)
+	return ring
+}
+
+// TestLittleMemoryKeepsFeaturesThatAreSimplifiedAloneInPlace: areas that cross often, and one whose edges alone take more than the memory.
+func TestLittleMemoryKeepsFeaturesThatAreSimplifiedAloneInPlace(t *testing.T) {
+	t.Parallel()
+	circle := make(orb.Ring, 20001)
+	for i := range circle {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / 20000)
+		r := 100_000 + 20*float64(i%2)
+		circle[i] = orb.Point{600_000 + r*cos, 6_800_000 + r*sin}
+	}
+	circle[20000] = circle[0]
+	path := filepath.Join(t.TempDir(), "x.gpkg")
+	storetest.Write(t, func(w store.Writer) {
+		insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
+		for i, ring := range []orb.Ring{comb(200_000, 6_600_000, 100_000, 100, true), comb(200_000, 6_600_000, 100_000, 100, false), circle} {
+			if err := insert(fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{ring})}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})(gpkg.Create(t.Context(), path))
+	st, set := open(t, path), find(t, "utm33n")
+	var log strings.Builder
+	whole, some := tile.NewMaker(tile.Options{}), tile.NewMaker(tile.Options{Memory: 1 << 20, Log: logger(&log)})
+	defer whole.Close()
+	ready(t, some, st, "utm33n", "areas")
+	r := ready(t, whole, st, "utm33n", "areas")
+	for z, l := range r.Limits[:min(len(r.Limits), 4)] {
+		bounds := func(m *tile.Maker) map[string]orb.Bound {
+			of := map[string]orb.Bound{}
+			for row := l.MinRow; row <= l.MaxRow; row++ {
+				for col := l.MinCol; col <= l.MaxCol; col++ {
+					at := tile.Tile{Z: r.First + z, Row: row, Col: col}
+					layer := decoded(t, m, st, tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: "areas"}}})
+					if layer == nil {
+						continue
+					}
+					for _, f := range layer.Features {
+						id, b := f.Properties["id"].(string), f.Geometry.Bound()
+						low, high := orb.Point{b.Min[0] + 4096*float64(col), b.Min[1] + 4096*float64(row)}, orb.Point{b.Max[0] + 4096*float64(col), b.Max[1] + 4096*float64(row)}
+						b = orb.Bound{Min: low, Max: high}
+						if have, seen := of[id]; seen {
+							b = b.Union(have)
+						}
+						of[id] = b
+					}
+				}
+			}
+			return of
+		}
+		want, got := bounds(whole), bounds(some)
+		for id, b := range want {
+			for i := range 2 {
+				if math.Abs(b.Min[i]-got[id].Min[i]) > 64 || math.Abs(b.Max[i]-got[id].Max[i]) > 64 {
+					t.Errorf("level %d: feature %s is at %v, not at %v", r.First+z, id, got[id], b)
+				}
+			}
+		}
+	}
+	if err := some.Close(); err != nil || !regexp.MustCompile(`made_when_asked=[1-9]`).MatchString(log.String()) {
 		t.Error(err, log.String())
 	}
 }

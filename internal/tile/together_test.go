@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -222,6 +223,36 @@ func TestLayersOfATileAreOfOneState(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLayersOfATileBelowTheLevelsThatAreMadeAreOfOneState: where memory was too little for its level, a tile of a database comes from rows.
+func TestLayersOfATileBelowTheLevelsThatAreMadeAreOfOneState(t *testing.T) {
+	t.Parallel()
+	c := changingDatabase(t)
+	var log strings.Builder
+	for n := range 9 {
+		m := tile.NewMaker(tile.Options{Memory: 2000, Log: logger(&log)})
+		ready(t, m, c.st, "utm33n", "a")
+		ready(t, m, c.st, "utm33n", "b")
+		var questions atomic.Int64
+		write := func() {
+			if questions.Add(1) == int64(n) {
+				c.next()
+			}
+		}
+		c.asked.Store(&write)
+		got := numbersIn(t, m, c.st, tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: 8, Row: 117, Col: 115}, Layers: []tile.Query{{Collection: "a"}, {Collection: "b"}}})
+		c.asked.Store(nil)
+		if len(got) != 1 {
+			t.Errorf("written before question %d: numbers %v", n, got)
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(log.String(), "made_when_asked=1") {
+		t.Error("all levels are made", log.String())
 	}
 }
 
