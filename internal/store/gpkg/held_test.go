@@ -1,6 +1,8 @@
 package gpkg_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"grense/internal/store"
@@ -45,6 +47,11 @@ func TestWhatIsHeldIsOneStateWhileOthersWrite(t *testing.T) {
 		}
 		if !s.Moving() {
 			t.Error("a file that was written into does not move")
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if _, err := held.Page(ended, store.Query{Collection: "x", Limit: 1}); !errors.Is(err, context.Canceled) {
+			t.Errorf("after its end: %v", err)
 		}
 		if err := held.Close(); err != nil {
 			t.Error(err)

@@ -108,12 +108,19 @@ func (x *held) begin(ctx context.Context) error {
 
 // use runs fn within the transaction.
 func (x *held) use(ctx context.Context, fn func(*conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	stop := x.c.watch(ctx)
 	defer stop()
 	if x.lost = x.lost || !x.c.still && x.c.c.AutocommitEnabled(); x.lost {
 		return fmt.Errorf("gpkg: what was held is lost: %w", store.ErrChanged)
 	}
-	return fn(x.c)
+	err := fn(x.c)
+	if err != nil && ctx.Err() != nil && interrupted(err) {
+		return ctx.Err()
+	}
+	return err
 }
 
 func (x *held) Page(ctx context.Context, q store.Query) (*store.Page, error) {

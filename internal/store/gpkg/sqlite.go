@@ -584,12 +584,17 @@ func (p *pool) use(ctx context.Context, fn func(*conn) error) error {
 	}
 	defer p.put(c)
 	if err := c.snapshot(ctx, fn); err != nil {
-		if ctx.Err() != nil && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt {
+		if ctx.Err() != nil && interrupted(err) {
 			return ctx.Err()
 		}
 		return err
 	}
 	return nil
+}
+
+// interrupted reports whether an error is that a statement was broken off.
+func interrupted(err error) bool {
+	return sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt
 }
 
 // spare lets the connections that nobody uses forget the pages that they have read.
