@@ -16,6 +16,9 @@ const (
 	producePage  = 5000
 )
 
+// many is from how many features on a file begins with its first piece; one of fewer is mostly made whole before it does, so that what fails is told.
+const many = 500
+
 // errGathered ends a Fetch whose piece is large enough.
 var errGathered = errors.New("format: the piece is full")
 
@@ -36,7 +39,10 @@ func (f *Format) Produce(ctx context.Context, out io.Writer, o Options, from Sou
 		return err
 	}
 	o.Count = first.Matched
-	to := &pieces{out: out, most: firstPiece}
+	to := &pieces{out: out, most: 4 * firstPiece}
+	if first.Matched >= many {
+		to.most = firstPiece
+	}
 	w, err := f.Open(to, o)
 	if err != nil {
 		return err
