@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"grense/internal/cql2"
 	"grense/internal/register"
@@ -80,6 +81,26 @@ func namedQuestion(t *testing.T, s store.Store, collection, text string, begins 
 		if *x, err = cql2.Check(*x, c); err != nil {
 			t.Fatal(err)
 		}
+	}
+	return q
+}
+
+// timedQuestion asks for what was changed between two moments, or since one, with or without these.
+func timedQuestion(t *testing.T, s store.Store, collection string, at []time.Time) store.Query {
+	t.Helper()
+	q := store.Query{Collection: collection, SortBy: []store.Sort{{Property: "rang"}}, Count: store.CountNone, AllOrNothing: true, Limit: 100_000}
+	list := cql2.And{}
+	for i, x := range at {
+		op := [][]cql2.CompareOp{{cql2.Gt, cql2.Ge, cql2.Eq}, {cql2.Lt, cql2.Le}}[i]
+		list = append(list, cql2.Compare{Op: op[x.Nanosecond()/7%len(op)], L: cql2.Prop{Name: "oppdatert"}, R: cql2.Timestamp{T: x}})
+		if len(at) == 2 && i == 0 {
+			list[0] = cql2.Compare{Op: op[x.Second()%2], L: cql2.Prop{Name: "oppdatert"}, R: cql2.Timestamp{T: x}}
+		}
+	}
+	c, _ := s.Catalog().Collection(collection)
+	var err error
+	if q.Filter, err = cql2.Check(list, c); err != nil {
+		t.Fatal(err)
 	}
 	return q
 }
