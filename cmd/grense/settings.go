@@ -38,6 +38,7 @@ func (f dataFlags) prepare(p *process, served string) (cfg config.Config, dir st
 	if cfg, err = f.load(p, served, nil); err != nil {
 		return cfg, "", err
 	}
+	cfg.Limits = cfg.Limits.WithMemory() // as a server has it, whose copies and indexes are found then
 	dir, err = makeDataDir(cfg)
 	return cfg, dir, err
 }
