@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -27,7 +28,12 @@ func (s *waiting) State(ctx context.Context) (uint64, error) {
 }
 
 func (s *waiting) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
-	return s.Store.Fetch(ctx, coll, rows, want, func(f *store.Feature) error {
+	return s.Store.Fetch(ctx, coll, rows, want, s.waits(ctx, fn))
+}
+
+// waits calls fn with what is given, and waits before what is too much.
+func (s *waiting) waits(ctx context.Context, fn func(*store.Feature) error) func(*store.Feature) error {
+	return func(f *store.Feature) error {
 		if s.left.Add(-1) < 0 {
 			if s.stand != nil {
 				s.stand <- struct{}{}
@@ -39,7 +45,7 @@ func (s *waiting) Fetch(ctx context.Context, coll string, rows []store.Row, want
 			}
 		}
 		return fn(f)
-	})
+	}
 }
 
 // manyOf is a page of all events of the history, far more than the features that tell how long it will be.
@@ -62,28 +68,12 @@ func TestManyFeaturesBeginBeforeTheyAreMade(t *testing.T) {
 				st := &waiting{Store: plain.store, gone: make(chan struct{})}
 				a := serveStore(t, st, func(c *config.Config) { c.Limits.Buffer, c.Limits.Query = config.Size(n+1), 5*time.Second })
 				st.left.Store(int64((24<<10)*rows/n + 300)) // of 24 KB, and two questions to the store
-				req, err := http.NewRequestWithContext(t.Context(), "GET", a.URL+manyOf+"&f="+f, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				req.Header.Set("Accept-Encoding", coding)
-				res, err := http.DefaultTransport.RoundTrip(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer res.Body.Close()
+				res := a.begun(t, manyOf+"&f="+f, coding)
 				if res.StatusCode != 200 || res.ContentLength >= 0 {
 					t.Fatalf("status %d, length %d", res.StatusCode, res.ContentLength)
 				}
 				close(st.gone)
-				body, err := io.ReadAll(res.Body)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if coding == "gzip" {
-					body = gunzip(t, body)
-				}
-				if got := bytes.ReplaceAll(body, []byte(a.URL), []byte(plain.URL)); stamped(got) != stamped(want.Body) {
+				if got := rest(t, res, a.URL, plain.URL); got != stamped(want.Body) {
 					t.Errorf("%d bytes, want %d", len(got), n)
 				}
 			})
@@ -91,41 +81,26 @@ func TestManyFeaturesBeginBeforeTheyAreMade(t *testing.T) {
 	}
 }
 
-// waitingFiles is a store whose snapshots give so many features each and then wait, until they are let go.
+// waitingFiles is a waiting whose snapshots wait, too, each from its own beginning on.
 type waitingFiles struct {
-	store.Store
+	*waiting
 	most int64
-	gone chan struct{}
-}
-
-func (s *waitingFiles) State(ctx context.Context) (uint64, error) {
-	return s.Store.(store.Stated).State(ctx)
 }
 
 func (s *waitingFiles) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	snap, err := s.Store.(store.Snapshotter).Snapshot(ctx)
-	x := &waitingSnapshot{Snapshot: snap, gone: s.gone}
-	x.left.Store(s.most)
+	x := &waitingSnapshot{snap, &waiting{gone: s.gone}}
+	x.of.left.Store(s.most)
 	return x, err
 }
 
 type waitingSnapshot struct {
 	store.Snapshot
-	left atomic.Int64
-	gone chan struct{}
+	of *waiting
 }
 
 func (s *waitingSnapshot) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
-	return s.Snapshot.Fetch(ctx, coll, rows, want, func(f *store.Feature) error {
-		if s.left.Add(-1) < 0 {
-			select {
-			case <-s.gone:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		return fn(f)
-	})
+	return s.Snapshot.Fetch(ctx, coll, rows, want, s.of.waits(ctx, fn))
 }
 
 // TestFilesBeginWithTheirFirstKilobytes has some of a file of a whole collection that is written while it is read, compressed or not, before the store has given what 24 KB take.
@@ -146,32 +121,13 @@ func TestFilesBeginWithTheirFirstKilobytes(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := plain.get(path, "Accept-Encoding", "identity").wants(200).Body
-				st := &waitingFiles{Store: plain.store, most: int64((24<<10)*all/len(want) + 1), gone: make(chan struct{})}
-				a := serveStore(t, st, func(c *config.Config) { c.Limits.Query = 5 * time.Second })
-				req, err := http.NewRequestWithContext(t.Context(), "GET", a.URL+path, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				req.Header.Set("Accept-Encoding", coding)
-				res, err := http.DefaultTransport.RoundTrip(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer res.Body.Close()
-				first := make([]byte, 1)
-				if _, err := io.ReadFull(res.Body, first); err != nil || res.StatusCode != 200 {
-					t.Fatalf("status %d, %v", res.StatusCode, err)
-				}
+				st := &waitingFiles{&waiting{Store: plain.store, gone: make(chan struct{})}, int64((24<<10)*all/len(want) + 1)}
+				st.left.Store(math.MaxInt64)
+				a := serveStore(t, st, nil)
+				res := a.begun(t, path, coding)
 				close(st.gone)
-				body, err := io.ReadAll(res.Body)
-				if body = append(first, body...); err != nil {
-					t.Fatal(err)
-				}
-				if coding == "gzip" {
-					body = gunzip(t, body)
-				}
-				if got := bytes.ReplaceAll(body, []byte(a.URL), []byte(plain.URL)); stamped(got) != stamped(want) {
-					t.Errorf("%d bytes, want %d", len(got), len(want))
+				if got := rest(t, res, a.URL, plain.URL); res.StatusCode != 200 || got != stamped(want) {
+					t.Errorf("status %d, %d bytes, want %d", res.StatusCode, len(got), len(want))
 				}
 			})
 		}

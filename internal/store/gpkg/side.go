@@ -12,7 +12,7 @@ import (
 )
 
 // sideVersion is raised when the content of side files changes its meaning; older ones are made anew.
-const sideVersion = 6
+const sideVersion = 5
 
 // A side file holds what is expensive to learn of a source: a survey of each layer, an R-tree where the source has none, the rows
 // without geometry, and an index of the words of texts. It belongs to one state of the source, is never changed after it was made, and can be deleted at any time.
@@ -195,7 +195,7 @@ func surveyTable(prefix string) string {
 	return "CREATE TABLE " + prefix + "survey (layer TEXT PRIMARY KEY, body TEXT NOT NULL)"
 }
 
-// readSurveys returns the surveys of a table by layer.
+// readSurveys returns the surveys of a table by layer, without those that have to be made anew.
 func readSurveys(c *conn, table string) (map[string]*survey, error) {
 	m := map[string]*survey{}
 	err := c.query("SELECT layer, body FROM "+table, nil, func(r row) error {
@@ -203,7 +203,9 @@ func readSurveys(c *conn, table string) (map[string]*survey, error) {
 		if err := json.Unmarshal([]byte(r.Text(1)), sv); err != nil {
 			return err
 		}
-		m[r.Text(0)] = sv
+		if !sv.stale() {
+			m[r.Text(0)] = sv
+		}
 		return nil
 	})
 	return m, err
