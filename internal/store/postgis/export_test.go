@@ -1,6 +1,8 @@
 package postgis
 
 import (
+	"time"
+
 	"context"
 	"strings"
 
@@ -39,14 +41,24 @@ func Ways() (names []string) {
 	return names
 }
 
-// TellsAside reports whether marks are asked for over the connection that is for them.
+// TellsAside reports whether marks are asked for over a connection that is for them.
 func (s *Store) TellsAside() bool {
 	if s.marker == nil {
 		return false
 	}
 	s.marker.mu.Lock()
 	defer s.marker.mu.Unlock()
-	return s.marker.there
+	return s.marker.lines > 0
+}
+
+// ForgetMarks makes the connections for marks that are free look as if nobody had asked over them for an hour, and tells how many there are.
+func (s *Store) ForgetMarks() int {
+	s.marker.mu.Lock()
+	defer s.marker.mu.Unlock()
+	for _, l := range s.marker.free {
+		l.asked = l.asked.Add(-time.Hour)
+	}
+	return s.marker.lines
 }
 
 // ConnectElsewhere makes the store take one of its connections for one to another server, until end is called.

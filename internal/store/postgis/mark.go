@@ -15,21 +15,22 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// marker asks for marks over a connection of its own, on which there is one question at a time. Who comes while one is under way waits for the next one, together with all others who do: no mark is of
+// marker asks for marks over connections of its own, on each of which there is one question at a time. Who comes while all have one waits for the next, together with all others who do: no mark is of
 // before it was asked for. It is best effort: whatever fails, and where it is not sure that the server is that of the pool, the pool has to answer. It is safe for concurrent use.
 type marker struct {
-	pool    *pgxpool.Pool // whose settings the connection has
+	pool    *pgxpool.Pool // whose settings the connections have
+	most    int           // connections
 	servers *servers      // of the pool
 	ctx     context.Context
 	stop    context.CancelFunc
 	group   sync.WaitGroup
 
 	mu     sync.Mutex
-	there  bool       // there is a connection
-	free   *markLine  // it, while nobody asks over it
-	next   *markRound // of those who wait; nil: nobody does
-	making bool       // the connection
-	pause  time.Time  // none is made before
+	lines  int         // connections that there are
+	free   []*markLine // those over which nobody asks; the one that was asked over last is the last
+	next   *markRound  // of those who wait, while none is free; nil: nobody does
+	making bool        // a connection
+	pause  time.Time   // none is made before
 }
 
 // markRound is a question for those who wait for it.
@@ -44,18 +45,24 @@ type markRound struct {
 }
 
 const (
-	// markWait bounds how long a server may take to tell a mark over the connection for marks: between half of it and all.
+	// mostToMark bounds the connections for marks. A question takes the server and the database some 20 µs each, so that with four nobody waits for another of a few who ask at once: a process that is
+	// woken by another costs more than it saves the database.
+	mostToMark = 4
+	// markWait bounds how long a server may take to tell a mark over a connection for marks: between half of it and all.
 	markWait = time.Second
 	// markPause is that before a new connection for marks is made after one that failed or was closed.
 	markPause = 5 * time.Second
-	// markAge is when the connection for marks gives way to a new one, as those of a pool do.
+	// markAge is when a connection for marks gives way to a new one, as those of a pool do.
 	markAge = time.Hour
-	// mostMarked bounds the statements that the connection has prepared.
+	// markIdle is when one that nobody needs beside the others is closed.
+	markIdle = time.Minute
+	// mostMarked bounds the statements that a connection has prepared.
 	mostMarked = 64
 )
 
-func newMarker(ctx context.Context, pool *pgxpool.Pool, s *servers) *marker {
-	k := &marker{pool: pool, servers: s}
+// newMarker makes connections when they are first needed, most of them at most.
+func newMarker(ctx context.Context, pool *pgxpool.Pool, s *servers, most int) *marker {
+	k := &marker{pool: pool, servers: s, most: most}
 	k.ctx, k.stop = context.WithCancel(ctx)
 	return k
 }
@@ -67,8 +74,8 @@ func (k *marker) close() {
 	}
 	k.stop()
 	k.group.Wait()
-	if k.free != nil {
-		k.free.close()
+	for _, l := range k.free {
+		l.close()
 	}
 }
 
@@ -100,15 +107,18 @@ func (k *marker) ask(ctx context.Context, sql string) (mark string, ok bool) {
 func (k *marker) take(sql string) (*markLine, *markRound) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if l := k.free; l != nil {
-		k.free = nil
+	if n := len(k.free); n > 0 {
+		l := k.free[n-1]
+		k.free = k.free[:n-1]
 		if k.holds(l) {
 			return l, nil
 		}
 		k.drop(l)
 	}
-	if !k.there {
+	if k.lines < k.most {
 		k.make()
+	}
+	if k.lines == 0 {
 		return nil, nil
 	}
 	if k.next == nil {
@@ -144,7 +154,11 @@ func (k *marker) give(l *markLine) {
 	r := k.next
 	switch {
 	case r == nil:
-		k.free = l
+		k.free = append(k.free, l)
+		if first := k.free[0]; l.asked.Sub(first.asked) > markIdle {
+			k.free, k.lines = slices.Delete(k.free, 0, 1), k.lines-1
+			first.close()
+		}
 	case !k.holds(l):
 		k.drop(l)
 	default:
@@ -170,11 +184,14 @@ func (k *marker) leave(r *markRound) {
 	}
 }
 
-// drop closes the connection, so that the pool answers who waits, and all for a while. The mutex is held.
+// drop closes a connection, and those that are free, which are no better, and makes none for a while. Where none is left the pool answers, also who waits. The mutex is held.
 func (k *marker) drop(l *markLine) {
-	l.close()
-	k.pause = time.Now().Add(markPause)
-	if k.there = false; k.next != nil {
+	for _, l := range append(k.free, l) {
+		l.close()
+		k.lines--
+	}
+	k.free, k.pause = nil, time.Now().Add(markPause)
+	if k.lines == 0 && k.next != nil {
 		close(k.next.done)
 		k.next = nil
 	}
@@ -195,17 +212,18 @@ func (k *marker) make() {
 			k.pause = time.Now().Add(markPause)
 			return
 		}
-		k.there = true
+		k.lines++
 		k.give(l)
 	})
 }
 
-// markLine is the connection for marks. One at a time uses it.
+// markLine is a connection for marks. One at a time uses it.
 type markLine struct {
 	conn   net.Conn
 	front  *pgproto3.Frontend
 	server string // as serverOf has it
 	born   time.Time
+	asked  time.Time // when it was last asked over
 	until  time.Time // the deadline of conn
 
 	known map[string][]byte // what asks a statement that is prepared, by its text
@@ -236,13 +254,13 @@ func dialMarks(ctx context.Context, cfg *pgxpool.Config) (*markLine, error) {
 		c.Close(ctx)
 		return nil, err
 	}
-	return &markLine{conn: h.Conn, front: h.Frontend, server: server, born: time.Now(), known: map[string][]byte{}}, nil
+	return &markLine{conn: h.Conn, front: h.Frontend, server: server, born: time.Now(), asked: time.Now(), known: map[string][]byte{}}, nil
 }
 
 // ask is marker.ask. After an error the connection is of no use.
 func (l *markLine) ask(sql string) (mark string, err error) {
-	if now := time.Now(); l.until.Sub(now) < markWait/2 {
-		l.until = now.Add(markWait)
+	if l.asked = time.Now(); l.until.Sub(l.asked) < markWait/2 {
+		l.until = l.asked.Add(markWait)
 		if err := l.conn.SetDeadline(l.until); err != nil {
 			return "", err
 		}

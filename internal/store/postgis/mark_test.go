@@ -115,6 +115,35 @@ func TestMarksTellWhatWasCommittedBefore(t *testing.T) {
 	}
 }
 
+// TestManyMarksAtOnceHaveFourConnections, those that are not needed any more are closed.
+func TestManyMarksAtOnceHaveFourConnections(t *testing.T) {
+	t.Parallel()
+	url := base(t, places)
+	s := aside(t, url, postgis.Options{Poll: time.Hour})
+	eventually(t, "four connections", func() bool {
+		var askers sync.WaitGroup
+		for range 16 {
+			askers.Go(func() {
+				for range 20 {
+					mark(t, s)
+				}
+			})
+		}
+		askers.Wait()
+		return s.ForgetMarks() >= 4
+	})
+	if n := len(lines(t, url, "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT (SELECT CASE WHEN pg_is_in_recovery%'")); n > 5 { // one is of the pool, which told the first mark
+		t.Errorf("%d connections asked for marks", n)
+	}
+	for range 8 {
+		mark(t, s)
+	}
+	if n := s.ForgetMarks(); n != 1 {
+		t.Errorf("%d connections are left of four that nobody needed for an hour", n)
+	}
+	mark(t, s)
+}
+
 // TestMarksAfterTheirConnectionIsLost are told by the pool, until there is another.
 func TestMarksAfterTheirConnectionIsLost(t *testing.T) {
 	t.Parallel()

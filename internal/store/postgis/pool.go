@@ -54,7 +54,10 @@ func poolConfig(url string, p purpose) (*pgxpool.Config, extra, error) {
 		return nil, extra{}, fmt.Errorf("postgis: the address of the database cannot be read; write postgres://user@host:5432/database: %s", scrub(url, err.Error()))
 	}
 	e := extra{listens: cfg.ConnConfig.RuntimeParams[poolMode] != poolTransaction, // which gives no session to listen in
-		marks: isOne(cfg.ConnConfig)}
+		marks: mostToMark}
+	if !isOne(cfg.ConnConfig) {
+		e.marks = 0
+	}
 	configure(cfg.ConnConfig, p)
 	if err := setPooling(cfg, p); err != nil {
 		return nil, extra{}, err
@@ -78,8 +81,11 @@ func poolConfig(url string, p purpose) (*pgxpool.Config, extra, error) {
 	return cfg, e, nil
 }
 
-// extra says what else than questions, signs of life and keys has a connection of its own.
-type extra struct{ listens, marks bool }
+// extra says what else than questions, signs of life and keys has connections of its own.
+type extra struct {
+	listens bool
+	marks   int // at most
+}
 
 // within leaves what there are enough connections for, and is how many of those that a process may have are not for questions: of the sign of life, of keys, and of extra.
 func (e *extra) within(cfg *pgxpool.Config) int32 {
@@ -90,13 +96,11 @@ func (e *extra) within(cfg *pgxpool.Config) int32 {
 	if e.listens = e.listens && cfg.MaxConns > n+leastToListen; e.listens {
 		n++
 	}
-	if e.marks = e.marks && cfg.MaxConns > n+leastToMark; e.marks {
-		n++
-	}
-	return n
+	e.marks = min(e.marks, max(int(cfg.MaxConns-n)/(1+leastToMark), 0))
+	return n + int32(e.marks)
 }
 
-// How many connections there have to be for questions before one listens, and before one tells marks.
+// How many connections there have to be for questions before one listens, and for each that tells marks.
 const (
 	leastToListen = 2
 	leastToMark   = 3

@@ -108,7 +108,7 @@ func TestQueueAtTheLimitOfARole(t *testing.T) {
 // TestMostConnections: pool_max_conns is all that a process has, with keys, listening, marks and signs of life.
 func TestMostConnections(t *testing.T) {
 	t.Parallel()
-	for _, limit := range []struct{ connections, least int }{{4, 3}, {6, 3}, {9, 6}} {
+	for _, limit := range []struct{ connections, least int }{{4, 3}, {6, 3}, {9, 6}, {20, 8}} {
 		t.Run(fmt.Sprint(limit.connections), func(t *testing.T) {
 			t.Parallel()
 			url := base(t, places)

@@ -113,8 +113,8 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	s.tell(nil, r)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // lives until Close
 	s.stop = stop
-	if more.marks {
-		s.marker = newMarker(background, pool, to)
+	if more.marks > 0 {
+		s.marker = newMarker(background, pool, to, more.marks)
 	}
 	if !r.stored {
 		s.keep(ctx, r)
