@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
+	"grense/internal/apikey"
 	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
@@ -22,31 +25,97 @@ func createTarget(ctx context.Context, target string) (store.Writer, error) {
 	return gpkg.Create(ctx, target)
 }
 
-// openStateFor opens the keys for a source: in the database where that is the source and the role may write there, else in dir. A database that
-// is away is tried again.
-func openStateFor(ctx context.Context, src, dir string, log *slog.Logger) (store.State, error) {
+// How long a start waits for a server that takes changes where the table of keys has to be made, and for keys at all where none is asked for.
+const (
+	primaryWait = 10 * time.Second
+	openWait    = 3 * time.Second
+)
+
+// markText is what the mark tells who finds it.
+const markText = "The keys of a database are in " + stateFile + ", since no server took changes. Without this file, those of the database are used.\n"
+
+// openState opens the keys for a source: in the database where that is the source and the role may write there, else in dir. A database that
+// is away is tried again. Keys that were made in dir because no server took changes stay there.
+func (s *service) openState(ctx context.Context, src, dir string) (store.State, error) {
 	if !source.IsDatabase(src) {
 		return openStateIn(ctx, dir)
 	}
+	open, mark := s.cfg.Auth == "open", filepath.Join(dir, stateMark)
+	if _, err := os.Stat(mark); err == nil && !open {
+		n, err := activeKeys(ctx, dir)
+		if err == nil && n == 0 {
+			err = os.Remove(mark)
+		}
+		if n > 0 {
+			s.log.Warn("the keys are in the data directory, for this machine only, where they were made while no server of the database took changes; "+
+				"to use those of the database instead, remove the file", "file", mark)
+			return openStateIn(ctx, dir)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot tell whether keys are in %s: %w", dir, err)
+		}
+	}
+	st, err := s.awaitState(ctx, src, open)
+	switch {
+	case errors.Is(err, postgis.ErrReadOnly):
+		s.log.Warn("the role may not write into the database, so the keys are in the data directory, for this machine only; to share them, let a role "+
+			"that owns the database run grense key list --source postgres://... and grant the right to select, insert and update grense.api_key", "dir", dir)
+		return openStateIn(ctx, dir)
+	case open && (errors.Is(err, postgis.ErrNoPrimary) || errors.Is(err, store.ErrUnavailable)):
+		s.log.Warn("what would be kept in the database is in the data directory until the next start, since it cannot be kept there now", "dir", dir, "err", err)
+		return openStateIn(ctx, dir)
+	case errors.Is(err, postgis.ErrNoPrimary):
+		s.log.Warn("no server of the database takes changes, and none has a table of keys, so the keys are in the data directory, for this machine only, "+
+			"and stay there as long as one is valid", "dir", dir, "err", err)
+		if err := os.WriteFile(mark, []byte(markText), 0o600); err != nil {
+			return nil, fmt.Errorf("cannot keep the keys in %s: %w", dir, err)
+		}
+		return openStateIn(ctx, dir)
+	case err != nil:
+		return nil, fmt.Errorf("cannot open the keys in %s: %w", source.Shown(src), err)
+	}
+	s.log.Info("the keys are in the schema grense of the database")
+	if n, err := activeKeys(ctx, dir); err != nil || n > 0 {
+		s.log.Info("keys of the data directory are not used, since the keys are in the database", "keys", n, "dir", dir)
+	}
+	return st, nil
+}
+
+// awaitState opens the keys in a database, and tries again while that may help: not for long where they are not asked for, or where none can be kept.
+func (s *service) awaitState(ctx context.Context, src string, open bool) (store.State, error) {
+	begun := time.Now()
 	st, err := postgis.OpenState(ctx, src)
 	for errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
-		log.Warn("the keys cannot be read; trying again", "err", err)
+		if waited := time.Since(begun); open && waited > openWait || errors.Is(err, postgis.ErrNoPrimary) && waited > primaryWait {
+			break
+		}
+		s.log.Warn("the keys cannot be read; trying again", "err", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):
 			st, err = postgis.OpenState(ctx, src)
 		}
 	}
-	switch {
-	case errors.Is(err, postgis.ErrReadOnly):
-		log.Warn("the role may not write into the database, so the keys are in the data directory, for this machine only; to share them, let a role "+
-			"that owns the database run grense key list --source postgres://... and grant the right to select, insert and update grense.api_key", "dir", dir)
-		return openStateIn(ctx, dir)
-	case err != nil:
-		return nil, fmt.Errorf("cannot open the keys in %s: %w", source.Shown(src), err)
+	return st, err
+}
+
+// activeKeys counts the keys in a data directory that are valid.
+func activeKeys(ctx context.Context, dir string) (n int, err error) {
+	if _, err := os.Stat(filepath.Join(dir, stateFile)); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
 	}
-	log.Info("the keys are in the schema grense of the database")
-	return st, nil
+	st, err := openStateIn(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	defer st.Close()
+	keys, err := st.Keys(ctx)
+	for _, k := range keys {
+		if apikey.Status(k, time.Now()) == "active" {
+			n++
+		}
+	}
+	return n, err
 }
 
 // keyFlags are the flags of the commands for keys.

@@ -155,7 +155,7 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	if src == "" && s.cfg.Service.TimeZone == "" {
 		s.cfg.Service.TimeZone = demo.TimeZone
 	}
-	if s.state, err = openStateFor(ctx, src, dir, s.log); err != nil {
+	if s.state, err = s.openState(ctx, src, dir); err != nil {
 		return err
 	}
 	if s.keys, err = apikey.NewChecker(ctx, s.state, s.log); err != nil {

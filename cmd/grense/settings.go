@@ -92,6 +92,9 @@ func keepPrivate(dir string) error {
 // stateFile holds the keys, in the data directory.
 const stateFile = "state.db"
 
+// stateMark is there where the keys of a database are in stateFile, because no server took changes when they were opened.
+const stateMark = stateFile + ".instead"
+
 // logger writes to standard error, line by line.
 func (p *process) logger(cfg config.Config) *slog.Logger { return loggerTo(p.Stderr, nil, cfg) }
 

@@ -74,3 +74,12 @@ func (s *Store) ConnectElsewhere() (end func()) {
 	count(1)
 	return func() { count(-1) }
 }
+
+// ForQuestions is how many connections of an address are for questions.
+func ForQuestions(url string) (int32, error) {
+	cfg, _, err := poolConfig(url, toAsk)
+	if err != nil {
+		return 0, err
+	}
+	return cfg.MaxConns, nil
+}

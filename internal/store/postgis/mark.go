@@ -377,5 +377,5 @@ func (s *servers) only(server string) bool {
 
 // isOne reports whether an address names one server, which answers by itself.
 func isOne(c *pgx.ConnConfig) bool {
-	return c.RuntimeParams[poolMode] == "" && !slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
+	return c.RuntimeParams[poolMode] == "" && !isSeveral(c)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -90,7 +91,7 @@ type extra struct {
 // within leaves what there are enough connections for, and is how many of those that a process may have are not for questions: of the sign of life, of keys, and of extra.
 func (e *extra) within(cfg *pgxpool.Config) int32 {
 	n := int32(2)
-	if len(cfg.ConnConfig.Fallbacks) > 0 {
+	if isSeveral(cfg.ConnConfig) {
 		n++ // keys are read from one server, and written to another
 	}
 	if e.listens = e.listens && cfg.MaxConns > n+leastToListen; e.listens {
@@ -136,7 +137,7 @@ func configure(c *pgx.ConnConfig, use purpose) {
 		c.ValidateConnect = nil
 	case toWrite, toKeep:
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-		if len(c.Fallbacks) == 0 {
+		if !isSeveral(c) {
 			c.ValidateConnect = nil // there is no choice, and the server says best what is wrong
 		}
 	}
@@ -147,6 +148,11 @@ func configure(c *pgx.ConnConfig, use purpose) {
 	c.BuildContextWatcherHandler = func(pc *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: pc, DeadlineDelay: time.Second}
 	}
+}
+
+// isSeveral reports whether an address names several servers. One that is tried with TLS and then without it, as it is by default, is one.
+func isSeveral(c *pgx.ConnConfig) bool {
+	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
 
 // target names a database without the password.

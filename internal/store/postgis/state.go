@@ -17,6 +17,10 @@ import (
 // ErrReadOnly reports a role that may not keep keys in the database.
 var ErrReadOnly = errors.New("postgis: the role may not write keys into the schema grense")
 
+// ErrNoPrimary reports that keys cannot be kept in the database now: their table is not there, the role may make it, and no server of the address
+// takes changes. It is store.ErrUnavailable as well where one that does not answer may.
+var ErrNoPrimary = errors.New("postgis: no server of the address takes changes, and the table of keys is not there")
+
 // State keeps API keys in the schema grense, for all processes that use the database. Where the address names several servers, keys are
 // read from any of them, and written to the one that takes changes.
 type State struct{ reads, writes *pgxpool.Pool }
@@ -24,7 +28,8 @@ type State struct{ reads, writes *pgxpool.Pool }
 var _ store.State = (*State)(nil)
 
 // OpenState opens the keys in the database that url names, and makes their table where the role may. ErrReadOnly when it may not write,
-// store.ErrUnavailable when the database cannot be reached, ErrRefused when it does not let the user in.
+// ErrNoPrimary when it may and no server takes it, store.ErrUnavailable when the database cannot be reached, ErrRefused when it does not let
+// the user in.
 func OpenState(ctx context.Context, url string) (store.State, error) {
 	s := &State{}
 	var err error
@@ -32,7 +37,7 @@ func OpenState(ctx context.Context, url string) (store.State, error) {
 		return nil, err
 	}
 	s.writes = s.reads
-	if len(s.reads.Config().ConnConfig.Fallbacks) > 0 {
+	if isSeveral(s.reads.Config().ConnConfig) {
 		if s.writes, err = newPool(ctx, url, toKeep); err != nil {
 			s.reads.Close()
 			return nil, err
@@ -44,7 +49,7 @@ func OpenState(ctx context.Context, url string) (store.State, error) {
 		return err
 	})
 	if err == nil && !there {
-		err = s.do(ctx, s.writes, func(c *pgxpool.Conn) error { return prepareState(ctx, c) })
+		err = s.prepare(ctx)
 	}
 	if err != nil {
 		err = refused(s.reads.Config().ConnConfig, err)
@@ -52,6 +57,22 @@ func OpenState(ctx context.Context, url string) (store.State, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// prepare makes the table of keys on the server that takes changes. Where none can be reached, one that follows tells whether the role might.
+func (s *State) prepare(ctx context.Context) error {
+	err := s.do(ctx, s.writes, func(c *pgxpool.Conn) error { return prepareState(ctx, c) })
+	if s.writes == s.reads || !errors.Is(err, store.ErrUnavailable) || isFull(err) {
+		return err
+	}
+	var may bool
+	if s.do(ctx, s.reads, func(c *pgxpool.Conn) (err error) { may, _, err = mayPrepare(ctx, c); return err }) != nil {
+		return err
+	}
+	if !may {
+		return ErrReadOnly
+	}
+	return fmt.Errorf("%w: %w", ErrNoPrimary, err)
 }
 
 // stateThere reports whether the table of keys exists; ErrReadOnly when it does and the role may not write it.
@@ -68,19 +89,26 @@ func stateThere(ctx context.Context, c *pgxpool.Conn) (bool, error) {
 	return true, err
 }
 
+// mayPrepare reports whether the role may make the table of keys, and whether the server follows another, so that it takes no changes.
+func mayPrepare(ctx context.Context, c *pgxpool.Conn) (may, follows bool, err error) {
+	err = c.QueryRow(ctx, `SELECT CASE WHEN n.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE') ELSE has_schema_privilege(n.oid, 'CREATE') END,
+		pg_is_in_recovery() FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = 'grense'`).Scan(&may, &follows)
+	return may, follows, err
+}
+
 // prepareState makes the table of keys.
 func prepareState(ctx context.Context, c *pgxpool.Conn) error {
 	if there, err := stateThere(ctx, c); err != nil || there {
 		return err
 	}
-	var may bool
-	err := c.QueryRow(ctx, `SELECT NOT pg_is_in_recovery() AND CASE WHEN n.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE')
-		ELSE has_schema_privilege(n.oid, 'CREATE') END FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = 'grense'`).Scan(&may)
-	if err != nil {
+	may, follows, err := mayPrepare(ctx, c)
+	switch {
+	case err != nil:
 		return err
-	}
-	if !may {
+	case !may:
 		return own(ErrReadOnly)
+	case follows:
+		return own(ErrNoPrimary)
 	}
 	list, err := migrate.PostGIS()
 	if err != nil {

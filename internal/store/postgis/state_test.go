@@ -1,0 +1,116 @@
+package postgis_test
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"testing"
+
+	"grense/internal/store"
+	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
+)
+
+// plain is an address as people write it, without what it says of TLS, and with the hosts of others behind its own.
+func plain(t *testing.T, address string, others ...string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.RawQuery = ""
+	for _, o := range others {
+		next, err := url.Parse(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Host += "," + next.Host
+	}
+	return u.String()
+}
+
+// TestKeysWhereNoServerTakesChanges: a server that follows another, alone or because the other is gone, tells at once that there is no table of keys, and whether the role might make it.
+func TestKeysWhereNoServerTakesChanges(t *testing.T) {
+	t.Parallel()
+	own := &storetest.Cluster{Private: true}
+	t.Cleanup(own.Stop)
+	primary := own.Database(t)
+	reader, asReader := storetest.Role(t, primary, "")
+	maker, asMaker := storetest.Role(t, primary, "")
+	run(t, primary, places+"GRANT SELECT ON sted TO "+reader+", "+maker+"; DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO "+maker+"', current_database()); END $$")
+	replica := own.Replica(t, primary)
+	at := func(as string) string { // the replica
+		u, err := url.Parse(as)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := url.Parse(replica)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Host = r.Host
+		return plain(t, u.String())
+	}
+	for _, x := range []struct {
+		name, url string
+		halt      bool
+		want      error
+		again     bool // may help
+	}{
+		{"a role that reads, at a replica", at(asReader), false, postgis.ErrReadOnly, false},
+		{"a role that may make the table, at a replica", at(asMaker), false, postgis.ErrNoPrimary, false},
+		{"a role that reads, without the primary", plain(t, asReader, replica), true, postgis.ErrReadOnly, false},
+		{"a role that may make the table, without the primary", plain(t, asMaker, replica), true, postgis.ErrNoPrimary, true},
+	} {
+		if x.halt {
+			if _, err := own.Halt(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		st, err := postgis.OpenState(context.Background(), x.url)
+		if !errors.Is(err, x.want) || errors.Is(err, store.ErrUnavailable) != x.again {
+			t.Errorf("%s: %v", x.name, err)
+		}
+		if err == nil {
+			st.Close()
+		}
+		if x.halt {
+			if err := own.Resume(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	st, err := postgis.OpenState(context.Background(), plain(t, asMaker, replica))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.Close()
+	eventually(t, "the replica tells that there are no keys yet", func() bool {
+		st, err := postgis.OpenState(context.Background(), at(asMaker))
+		if err != nil {
+			return false
+		}
+		defer st.Close()
+		keys, err := st.Keys(context.Background())
+		return err == nil && len(keys) == 0
+	})
+}
+
+// TestOneServerWithTLSOrWithoutIsOne: the connections of a process are as many as are stated, however the address says TLS is used.
+func TestOneServerWithTLSOrWithoutIsOne(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		url  string
+		want int32 // connections for questions
+	}{
+		{"postgres://u@h/d?pool_max_conns=4&sslmode=disable", 2},
+		{"postgres://u@h/d?pool_max_conns=4", 2},
+		{"postgres://u@h/d?pool_max_conns=4&sslmode=allow", 2},
+		{"postgres://u@h,h2/d?pool_max_conns=4", 1},
+		{"postgres://u@h:1,h:2/d?pool_max_conns=4&sslmode=disable", 1},
+	} {
+		if n, err := postgis.ForQuestions(x.url); err != nil || n != x.want {
+			t.Errorf("%s: %d connections, want %d: %v", x.url, n, x.want, err)
+		}
+	}
+}
