@@ -38,6 +38,19 @@ func Near(epsg int) (id ID, note string, ok bool) {
 	return 0, "", false
 }
 
+// NorthFirst reports whether EPSG puts latitude or northing before longitude or easting in a system of its own; known is false for one that
+// is neither served nor taken as one that is (see Near).
+func NorthFirst(epsg int) (north, known bool) {
+	if epsg == 4979 || nearWGS84[epsg] != "" { // all of degrees have latitude first
+		return true, true
+	}
+	id := ID(epsg)
+	if base := compound[epsg]; base != 0 {
+		id = base
+	}
+	return id.NorthFirst(), id != CRS84 && id.Valid()
+}
+
 // FromEPSG returns the system as which coordinates in a system of EPSG are served. note tells what is not quite so; wrong, why they are not
 // served, with the cure for a file.
 func FromEPSG(code int) (id ID, note, wrong string) {

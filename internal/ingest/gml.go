@@ -24,6 +24,7 @@ type gmlReader struct {
 	open   func() (io.ReadCloser, error)
 	kind   string // name of the elements that are features
 	memory memory
+	as     crs.ID // what a person says the coordinates are in, or 0
 }
 
 // gmlMembers are the elements that hold features.
@@ -164,7 +165,7 @@ func (r *gmlReader) read(ctx context.Context, out sink) error {
 		return err
 	}
 	defer in.Close()
-	g := &gmlFeatures{gmlDecoder: newGMLDecoder(in, r.memory.bytes()/4), memory: r.memory, out: out}
+	g := &gmlFeatures{gmlDecoder: newGMLDecoder(in, r.memory.bytes()/4), memory: r.memory, out: out, as: r.as}
 	n := 0
 	err = g.members(func(e xml.StartElement) error {
 		if e.Name.Local != r.kind {
@@ -198,6 +199,9 @@ type gmlFeatures struct {
 	system  string // of geometries that name none
 	told    string // the system that was told last
 	telling bool
+	as      crs.ID // that of the reader
+	ordered string // the system that was named last, and whether its positions are swapped
+	swap    bool
 	known   map[string]bool // names of properties that were left out, and told
 }
 
@@ -357,12 +361,10 @@ func (x *gmlGeometry) named(e xml.StartElement, otherwise string) {
 	}
 	if otherwise != "" && otherwise != x.system {
 		x.system = otherwise
-		id, ok := crs.Parse(otherwise)
-		if !ok {
-			id, _, _ = reference(otherwise)
+		if g := x.g; otherwise != g.ordered {
+			g.ordered, g.swap = otherwise, NorthFirst(otherwise, g.as)
 		}
-		short := strings.HasPrefix(strings.ToUpper(otherwise), "EPSG:") || strings.Contains(otherwise, "/gml/srs/")
-		x.swap = !short && id.Valid() && id.NorthFirst()
+		x.swap = x.g.swap
 	}
 	if n, err := strconv.Atoi(attr(e, "srsDimension")); err == nil && (n == 2 || n == 3) {
 		x.dim = n

@@ -210,7 +210,7 @@ func (s *Source) addTables(f *file, layer func(name string, r reader) *Layer, o 
 	if f.suffix() == ".gml" {
 		names, err := gmlLayers(f)
 		for _, n := range names {
-			layer(n, &gmlReader{open: f.open, kind: n, memory: m})
+			layer(n, &gmlReader{open: f.open, kind: n, memory: m, as: o.CRS})
 		}
 		return err
 	}

@@ -415,14 +415,13 @@ func (s *gmlShape) reference(at int) error {
 	return s.system(n.reference)
 }
 
-// system takes the name of a reference system. A bare code (EPSG:4258) is used for x before y, as old GML had it; URNs and URIs mean the order
-// of the authority.
+// system takes the name of a reference system. Its form tells the order of axes (see ingest.NorthFirst).
 func (s *gmlShape) system(name string) error {
 	id, _, wrong := ingest.Reference(name)
 	if wrong != "" {
 		return errors.New(wrong)
 	}
-	swap := id.NorthFirst() && !strings.HasPrefix(strings.ToUpper(name), "EPSG:")
+	swap := ingest.NorthFirst(name, 0)
 	if s.begun && (s.crs != id || s.swap != swap) {
 		return fmt.Errorf("one geometry in two reference systems, the second %v", id)
 	}

@@ -204,6 +204,8 @@ func TestImportTakesEverySystem(t *testing.T) {
 		try(id.String()+" by URI", fmt.Sprintf(`<gml:Point srsName="%s"><gml:pos>%.9f %.9f</gml:pos></gml:Point>`, id.URI(), a, b), want)
 	}
 	try("short code", `<gml:Point srsName="EPSG:4258"><gml:pos>10.75 59.91</gml:pos></gml:Point>`, want)
+	try("short code of GML 2", `<gml:Point srsName="http://www.opengis.net/gml/srs/epsg.xml#4258"><gml:coordinates>10.75,59.91</gml:coordinates></gml:Point>`, want)
+	try("taken as CRS84", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4937" srsDimension="3"><gml:pos>59.91 10.75 120.5</gml:pos></gml:Point>`, want)
 	try("coordinates", `<gml:Point srsName="EPSG:4258"><gml:coordinates>10.75,59.91</gml:coordinates></gml:Point>`, want)
 	try("height", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="3"><gml:pos>59.91 10.75 120.5</gml:pos></gml:Point>`, want)
 	try("heights of a line", `<gml:LineString srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="3"><gml:posList>59.91 10.75 1 59.92 10.76 2</gml:posList></gml:LineString>`,
