@@ -68,10 +68,11 @@ type call struct {
 	began time.Time // see call.now; zero: nobody has asked
 }
 
-// keptState is the state of a database that was asked for, since files of it may be kept; "" when it did not tell.
+// keptState are the names of states that links to files were made of, by collection; of a file "" has that of all. A name is "" where the store did not tell.
 type keptState struct {
-	asked    bool
-	revision string
+	asked   bool // a database was, since files of it may be kept
+	unknown bool // it did not tell
+	names   map[string]string
 }
 
 type callKey struct{}

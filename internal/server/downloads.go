@@ -287,7 +287,7 @@ func (p *prompt) Write(b []byte) (n int, err error) {
 
 // head answers HEAD with what is known before the file is made.
 func (c *call) head(w http.ResponseWriter, f *format.Format) error {
-	if _, free := c.s.dataState(); free && c.zips(f) {
+	if c.s.ofFile() && c.zips(f) {
 		w.Header().Set("Content-Encoding", "gzip")
 	}
 	w.WriteHeader(http.StatusOK)
@@ -309,7 +309,23 @@ func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot, tem
 	if c.simple != nil {
 		snap = simpleSnapshot{snap, c.simple}
 	}
-	return f.Produce(c.r.Context(), out, o, format.Source{Snapshot: snap, Query: c.items().query, VersionIDs: c.output().versionIDs})
+	state, err := snap.Revision(c.r.Context(), c.coll.ID)
+	if err == nil {
+		err = f.Produce(c.r.Context(), out, o, format.Source{Snapshot: snap, Query: c.items().query, VersionIDs: c.output().versionIDs})
+	}
+	if err == nil {
+		err = c.stillOf(snap, state)
+	}
+	return err
+}
+
+// stillOf is store.ErrChanged where a snapshot that does not hold the rows has them in another state by now.
+func (c *call) stillOf(snap store.Snapshot, state string) error {
+	now, err := snap.Revision(c.r.Context(), c.coll.ID)
+	if err == nil && now != state {
+		err = fmt.Errorf("server: rows were changed while a file of them was made: %w", store.ErrChanged)
+	}
+	return err
 }
 
 // revisionOf names a state of the data as addresses do. It changes with the program too, since another version may write other bytes.
@@ -325,7 +341,14 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 		return err
 	}
 	defer snap.Close()
-	now := c.revisionOf(snap.Revision())
+	state, err := snap.Revision(c.r.Context(), c.coll.ID)
+	if err != nil {
+		return err
+	}
+	if state == "" {
+		return s.unnamedDownload(c, w, f, snap)
+	}
+	now := c.revisionOf(state)
 	asked := c.file().revision
 	if asked == "" {
 		asked = now
@@ -342,7 +365,7 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 	switch {
 	case err == nil:
 	case asked != now:
-		return problem.New(problem.Gone, nil, "The file of this state of the data is gone. Begin anew at %s/collections/%s/download?f=%s", c.base(), c.coll.ID, f.Name)
+		return c.fileGone(f)
 	case c.file().revision == "" && c.r.Method == http.MethodHead:
 		return c.head(w, f)
 	case c.file().revision == "" && f.Streams && !snap.Holds() && s.downloads.alone(name): // who come while it streams share a file
@@ -353,7 +376,7 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 		return c.deliver(w, f, snap)
 	default:
 		var sent bool
-		if file, sent, err = c.makeWhole(w, f, snap, asked); sent {
+		if file, sent, err = c.makeWhole(w, f, snap, state); sent {
 			return err
 		}
 		if noRoom(err) { // the cached copy is lost, the answer is not
@@ -369,6 +392,28 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 	defer file.Close()
 	snap.Close()
 	return c.sendFile(w, file, asked, f)
+}
+
+// unnamedDownload is wholeDownload of data whose state cannot be told: such a file is never kept, and has no address of its own.
+func (s *Server) unnamedDownload(c *call, w http.ResponseWriter, f *format.Format, snap store.Snapshot) error {
+	if err := c.pay(false); err != nil {
+		return err
+	}
+	if c.file().revision != "" {
+		return c.fileGone(f)
+	}
+	w.Header().Set("Accept-Ranges", "none")
+	if c.r.Method == http.MethodHead {
+		return c.head(w, f)
+	}
+	if err := c.largeFile(); err != nil {
+		return err
+	}
+	return c.deliver(w, f, snap)
+}
+
+func (c *call) fileGone(f *format.Format) error {
+	return problem.New(problem.Gone, nil, "The file of this state of the data is gone. Begin anew at %s/collections/%s/download?f=%s", c.base(), c.coll.ID, f.Name)
 }
 
 // sendFile sends a cached file. Only the address that names its state knows ranges: a resumed download can never mix two.
@@ -436,26 +481,31 @@ func (c *call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 }
 
 // fileState names the present state of the data as addresses of files do; lasts says that it is so until the catalog is another. Of a database, which has to be
-// asked for it, it is "" where no file of the collection is kept; then, and where it does not answer at once, links lead to the present state, whatever it is.
+// asked for it, it is "" where no file of the collection is kept; then, where it does not answer at once, and of a file that somebody has written into, links lead to the present state, whatever it is.
 func (c *call) fileState(coll *store.Collection) (revision string, lasts bool) {
-	if state, ok := c.s.dataState(); ok {
-		return c.revisionOf(state), true
-	}
-	x, ok := c.s.snapshots.(interface {
-		State(context.Context) (string, error)
-	})
-	if !ok || !c.s.downloads.has(coll.ID) {
+	x, ok := c.s.snapshots.(store.Revised)
+	lasts = c.s.ofFile()
+	if !ok || !lasts && !c.s.downloads.has(coll.ID) || lasts && c.s.moves() {
 		return "", false
 	}
-	if !c.files.asked {
-		ctx, end := context.WithTimeout(c.r.Context(), time.Second)
-		defer end()
-		c.files.asked = true
-		if state, err := x.State(ctx); err == nil {
-			c.files.revision = c.revisionOf(state)
-		}
+	key := coll.ID
+	if lasts {
+		key = "" // it is that of all
 	}
-	return c.files.revision, false
+	if revision, ok = c.files.names[key]; ok {
+		return revision, lasts && revision != ""
+	}
+	ctx, end := context.WithTimeout(c.r.Context(), time.Second)
+	defer end()
+	if state, err := x.RevisionOf(ctx, coll.ID); err == nil && state != "" {
+		revision = c.revisionOf(state)
+	}
+	if c.files.names == nil {
+		c.files.names = map[string]string{}
+	}
+	c.files.names[key] = revision
+	c.files.asked, c.files.unknown = c.files.asked || !lasts, c.files.unknown || !lasts && revision == ""
+	return revision, lasts && revision != ""
 }
 
 // filesListed changes whenever files of a collection, or of any for "", come or go whose length downloadLinks may tell; for those that are made ahead, when the last of them has come.
@@ -469,13 +519,10 @@ func (c *call) filesTold() uint64 {
 	return c.s.filesListed(c.coll.ID)
 }
 
-// dataState names the present state of a store whose snapshots cost nobody anything; false for others, which would have to ask for it.
-func (s *Server) dataState() (string, bool) {
-	x, ok := s.snapshots.(interface{ Revision() string })
-	if !ok {
-		return "", false
-	}
-	return x.Revision(), true
+// ofFile reports whether the data are those of a file, so that snapshots cost nobody anything.
+func (s *Server) ofFile() bool {
+	_, ok := s.snapshots.(store.Stated)
+	return ok
 }
 
 func downloadName(collection, revision string, f *format.Format) string {

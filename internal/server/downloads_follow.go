@@ -132,15 +132,15 @@ func (x *following) join() (began bool, err error) {
 	return x.began, x.err
 }
 
-// makeWhole makes the file of a whole collection in the state that revision names, which is kept, or waits for who makes it. Where it was sent as it grew nothing is left to be sent.
-func (c *call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Snapshot, revision string) (file *os.File, sent bool, err error) {
+// makeWhole makes the file of a whole collection in the state that a snapshot has, which is kept, or waits for who makes it. Where it was sent as it grew nothing is left to be sent.
+func (c *call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Snapshot, state string) (file *os.File, sent bool, err error) {
+	revision := c.revisionOf(state)
 	var sending *following
 	defer func() { sending.join() }()
-	file, err = c.s.downloads.load(c.r.Context(), downloadName(c.coll.ID, revision, f), func(out *diskWriter) error {
+	file, err = c.load(f, snap, state, func(out *diskWriter) {
 		if f.Streams && c.file().revision == "" && !c.hasFile(revision, f) {
 			sending = c.follow(w, out, func() { c.fileFields(w.Header(), revision, f) })
 		}
-		return c.makeFile(out, f, snap)
 	})
 	if !noRoom(err) { // else it is asked again
 		snap.Close()
@@ -153,6 +153,17 @@ func (c *call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Sna
 		file.Close()
 	}
 	return nil, true, failed
+}
+
+// load opens the file of a whole collection in the state that a snapshot has; where it is not kept it is made, after begun was called.
+func (c *call) load(f *format.Format, snap store.Snapshot, state string, begun func(*diskWriter)) (*os.File, error) {
+	return c.s.downloads.load(c.r.Context(), downloadName(c.coll.ID, c.revisionOf(state), f), func(out *diskWriter) error {
+		begun(out)
+		if err := c.makeFile(out, f, snap); err != nil {
+			return err
+		}
+		return c.stillOf(snap, state)
+	})
 }
 
 // streamFile writes a temporary file, which the client reads as it grows. The snapshot and the place of a large answer are given back when it is written.

@@ -21,7 +21,7 @@ const (
 // RunFiles makes the files of small collections of each catalog, until ctx ends: one at a time, with rests. Data that change all the time have none made. Where links
 // cannot name a state of the data, as those of a database, there is nothing to make.
 func (s *Server) RunFiles(ctx context.Context) {
-	if _, ok := s.dataState(); !ok || !s.downloads.keeps() {
+	if !s.ofFile() || !s.downloads.keeps() {
 		return
 	}
 	seen, done := "", false
@@ -115,8 +115,11 @@ func (s *Server) fileAhead(ctx context.Context, c *call, f *format.Format) {
 	if snap.Catalog().Version != c.cat.Version {
 		return
 	}
-	file, err := s.downloads.load(ctx, downloadName(c.coll.ID, c.revisionOf(snap.Revision()), f), func(out *diskWriter) error { return c.makeFile(out, f, snap) })
-	if err == nil {
+	state, err := snap.Revision(ctx, c.coll.ID)
+	if err != nil {
+		return
+	}
+	if file, err := c.load(f, snap, state, func(*diskWriter) {}); err == nil {
 		file.Close()
 	}
 }

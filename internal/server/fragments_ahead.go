@@ -68,7 +68,7 @@ func (x *fragmentsWanted) add(w wantedFragments, n int) {
 // RunFragments encodes features of collections that are asked for, until ctx ends: a few at a time, with rests, and while there is room for them. Of a database there are
 // none to make: its features may be others each time.
 func (s *Server) RunFragments(ctx context.Context) {
-	if _, ok := s.dataState(); !ok {
+	if !s.ofFile() {
 		return
 	}
 	for {

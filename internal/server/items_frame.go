@@ -292,7 +292,7 @@ func (c *call) newFrame(key string, p *store.Page, parts *itemsParts, told items
 }
 
 // unknownFiles reports whether the state that links to files are of was asked for, and not told.
-func (c *call) unknownFiles() bool { return c.files.asked && c.files.revision == "" }
+func (c *call) unknownFiles() bool { return c.files.unknown }
 
 // cut takes placeholders and marks out of a page; false for a placeholder that was written in an unknown way.
 func (f *frame) cut(page []byte, h placeholders) (text []byte, holes []feature.Hole, ok bool) {

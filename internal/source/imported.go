@@ -307,6 +307,7 @@ var (
 	_ store.Besides     = (*importedStore)(nil)
 	_ store.Recalling   = (*importedStore)(nil)
 	_ store.Sparing     = (*importedStore)(nil)
+	_ store.Revised     = (*importedStore)(nil)
 )
 
 // Spare is that of the copy.
@@ -341,8 +342,10 @@ func (s *importedStore) Beside(collection, id string) (row store.Row, prev, next
 	return s.Store.(store.Besides).Beside(collection, id)
 }
 
-// Revision names the present state of the copy.
-func (s *importedStore) Revision() string { return s.Catalog().Version }
+// RevisionOf is that of the copy.
+func (s *importedStore) RevisionOf(ctx context.Context, collections ...string) (string, error) {
+	return s.Store.(store.Revised).RevisionOf(ctx, collections...)
+}
 
 // Reload imports files that have changed.
 func (s *importedStore) Reload(ctx context.Context) error {

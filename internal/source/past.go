@@ -185,13 +185,34 @@ func (s *withPast) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return &snapshotWithPast{of, s}, nil
 }
 
+// RevisionOf names the state of the data, and of the history.
+func (s *withPast) RevisionOf(ctx context.Context, collections ...string) (string, error) {
+	return s.revisionOf(collections, func(rest ...string) (string, error) { return s.Store.(store.Revised).RevisionOf(ctx, rest...) })
+}
+
+// revisionOf names the state of collections, where of names that of those that are not of the history; of no collection it is that of all.
+func (s *withPast) revisionOf(collections []string, of func(...string) (string, error)) (string, error) {
+	rest := s.present(collections)
+	if len(rest) == 0 && len(collections) > 0 {
+		return s.named(""), nil
+	}
+	name, err := of(rest...)
+	if name == "" {
+		return "", err
+	}
+	return s.named(name), err
+}
+
 type snapshotWithPast struct {
 	store.Snapshot
 	s *withPast
 }
 
 func (x *snapshotWithPast) Catalog() *store.Catalog { return x.s.merged(x.Snapshot.Catalog()) }
-func (x *snapshotWithPast) Revision() string        { return x.s.named(x.Snapshot.Revision()) }
+
+func (x *snapshotWithPast) Revision(ctx context.Context, collections ...string) (string, error) {
+	return x.s.revisionOf(collections, func(rest ...string) (string, error) { return x.Snapshot.Revision(ctx, rest...) })
+}
 
 func (x *snapshotWithPast) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	if !x.s.inPast(x.Snapshot.Catalog(), q.Collection) {
@@ -241,9 +262,6 @@ func (s pastOfFile) State(ctx context.Context) (uint64, error) {
 // Glance is that of the data.
 func (s pastOfFile) Glance() (uint64, bool) { return s.Store.(store.Glanced).Glance() }
 
-// Revision names the present state.
-func (s pastOfFile) Revision() string { return s.Catalog().Version }
-
 // Moving is that of the data.
 func (s pastOfFile) Moving() bool {
 	h, ok := s.Store.(store.Holding)
@@ -275,6 +293,7 @@ var (
 	_ store.Dated       = (*withPast)(nil)
 	_ store.DatedAtHand = (*withPast)(nil)
 	_ store.Recalling   = (*withPast)(nil)
+	_ store.Revised     = (*withPast)(nil)
 )
 
 // Mark is that of the data; rows of the history stay as they are.
@@ -300,7 +319,7 @@ func (s pastOfDatabase) MarkAside(ctx context.Context, collections ...string) (m
 }
 
 // present are those of collections that are not of the history.
-func (s pastOfDatabase) present(collections []string) []string {
+func (s *withPast) present(collections []string) []string {
 	rest := make([]string, 0, len(collections))
 	for _, id := range collections {
 		if s.part(id) != s.past {

@@ -8,13 +8,18 @@ type Snapshotter interface {
 	Snapshot(ctx context.Context) (Snapshot, error)
 }
 
+// Revised is a Snapshotter that names its present state as the Revision of a Snapshot does.
+type Revised interface {
+	RevisionOf(ctx context.Context, collections ...string) (string, error)
+}
+
 // Snapshot is one state of the data. Its questions must not count exactly (CountExact). It is not safe for concurrent use.
 type Snapshot interface {
 	Catalog() *Catalog
 	Page(ctx context.Context, q Query) (*Page, error)
 	Fetch(ctx context.Context, collection string, rows []Row, want Want, fn func(*Feature) error) error
-	// Revision names the state: the same name means the same data.
-	Revision() string
+	// Revision names the state of the rows of collections: the same name means the same rows and definitions. "": it cannot be told, so that nothing that is made of them may be kept.
+	Revision(ctx context.Context, collections ...string) (string, error)
 	// Holds reports whether the snapshot keeps a connection or holds up others, so that nobody should wait for a slow reader with it.
 	Holds() bool
 	Close() error

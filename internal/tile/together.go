@@ -135,7 +135,12 @@ func (s *source) hold(ctx context.Context, list []layered) (end func(), err erro
 		end()
 		return nil, fmt.Errorf("tile: %w", store.ErrChanged)
 	}
-	s.exact = !ofState(list, stateOf(mark, s.in))
+	now, err := stateOf(ctx, mark, s.in, names(list)...)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	s.exact = !ofState(list, now)
 	return end, nil
 }
 
@@ -167,13 +172,17 @@ func names(list []layered) (ids []string) {
 	return ids
 }
 
-// stateOf names the state that a snapshot has which was taken after a mark (store.Marked); "" where that cannot be told.
-func stateOf(mark string, in reading) string {
+// stateOf names the state of collections in a snapshot which was taken after a mark of them (store.Marked); "" where that cannot be told.
+func stateOf(ctx context.Context, mark string, in reading, collections ...string) (string, error) {
 	snap, ok := in.(store.Snapshot)
 	if mark == "" || !ok {
-		return ""
+		return "", nil
 	}
-	return mark + " " + snap.Revision()
+	name, err := snap.Revision(ctx, collections...)
+	if name == "" {
+		return "", err
+	}
+	return mark + " " + name, err
 }
 
 // ofOne reports whether a tile of level z comes from levels alone, or the archive, all of which are of one state.

@@ -381,12 +381,11 @@ func (j *job) open(ctx context.Context) (in reading, end func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	mark := ""
+	mark, ids := "", make([]string, len(j.parts))
+	for i := range ids {
+		ids[i] = j.parts[i].k.collection
+	}
 	if s, ok := j.st.(store.Marked); ok && j.live {
-		ids := make([]string, len(j.parts))
-		for i := range ids {
-			ids[i] = j.parts[i].k.collection
-		}
 		if mark, err = s.Mark(ctx, ids...); err != nil {
 			return nil, nil, err
 		}
@@ -394,7 +393,12 @@ func (j *job) open(ctx context.Context) (in reading, end func(), err error) {
 	if in, end, err = snapshotOf(ctx, j.st); err != nil {
 		return nil, nil, err
 	}
-	j.of = &state{stateOf(mark, in)}
+	now, err := stateOf(ctx, mark, in, ids...)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	j.of = &state{now}
 	return in, end, nil
 }
 

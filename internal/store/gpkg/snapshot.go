@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 
 	"grense/internal/store"
@@ -12,6 +13,7 @@ import (
 var (
 	_ store.Snapshotter = (*Store)(nil)
 	_ store.Holding     = (*Store)(nil)
+	_ store.Revised     = (*Store)(nil)
 )
 
 // snapshot is a store that stays at one revision.
@@ -43,10 +45,42 @@ func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Ro
 	return x.pinned.Fetch(ctx, collection, rows, want, fn)
 }
 
-// Revision names the current revision.
-func (s *Store) Revision() string { return s.Catalog().Version }
+// RevisionOf names the state of the file.
+func (s *Store) RevisionOf(ctx context.Context, _ ...string) (string, error) {
+	r, err := s.acquire()
+	if err != nil {
+		return "", err
+	}
+	defer r.release()
+	return r.stateName(ctx)
+}
 
-func (x *snapshot) Revision() string { return x.r.catalog.Version }
+// Revision names the state that the file has now.
+func (x *snapshot) Revision(ctx context.Context, _ ...string) (string, error) {
+	return x.r.stateName(ctx)
+}
+
+// stateName is the name of the state that the file has: the version of the catalog, unless somebody has written into it since it was opened.
+func (r *revision) stateName(ctx context.Context) (string, error) {
+	now, ok := r.glance()
+	if !ok {
+		err := r.use(ctx, func(c *conn) (err error) {
+			now, err = r.revOf(ctx, c)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return r.nameOf(now), nil
+}
+
+func (r *revision) nameOf(rev uint64) string {
+	if rev == r.rev {
+		return r.catalog.Version
+	}
+	return r.catalog.Version + "/" + strconv.FormatUint(rev, 36)
+}
 
 func (x *snapshot) Holds() bool { return false }
 
@@ -104,6 +138,11 @@ func (x *held) begin(ctx context.Context) error {
 	rev, err := x.r.revOf(ctx, x.c)
 	x.c.pinned = &rev
 	return err
+}
+
+// Revision names the state of the transaction.
+func (x *held) Revision(context.Context, ...string) (string, error) {
+	return x.r.nameOf(*x.c.pinned), nil
 }
 
 // use runs fn within the transaction.

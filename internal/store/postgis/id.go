@@ -235,9 +235,12 @@ func (l *layer) stateOf(alias string) string {
 	return "hashtextextended(ROW(" + strings.Join(list, ", ") + ")::text, 0)"
 }
 
-// revision returns the number of a row's state, as stateOf tells it, and of the definitions. It is never 0.
+// revision returns the number of a row's state, as stateOf tells it, of the definitions and of the run of the server, another of which may give the number of a transaction again. It is never 0.
 func (l *layer) revision(raw []byte) uint64 {
 	state := l.rev
+	if l.servers != nil {
+		state ^= l.servers.run.Load()
+	}
 	if l.xmin {
 		state ^= uint64(binary.BigEndian.Uint32(raw))
 	} else {

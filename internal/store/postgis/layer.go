@@ -33,6 +33,7 @@ type layer struct {
 	stateExpr string    // expression for the revision of a row called alias
 	xmin      bool      // which is the system column
 	rev       uint64    // of the definition
+	servers   *servers  // whose run is in the revisions of rows; nil: none is
 	fields    []*sqlq.Field
 	visible   []int               // of Collection.Properties: those that are not hidden
 	unique    map[string]bool     // properties whose values differ from row to row, and are never null

@@ -2,11 +2,14 @@ package postgis
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"net"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -240,7 +243,7 @@ func dialMarks(ctx context.Context, cfg *pgxpool.Config) (*markLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := settingsCame(toAsk)(ctx, c); err != nil {
+	if err := arrived(toAsk)(ctx, c); err != nil {
 		c.Close(ctx)
 		return nil, err
 	}
@@ -330,6 +333,9 @@ func (l *markLine) close() {
 
 // servers tells to which servers the connections of a pool are. It is safe for concurrent use.
 type servers struct {
+	one bool          // the address names one
+	run atomic.Uint64 // of that, as layer.revision has it: what the connection that was made last tells
+
 	mu   sync.Mutex
 	live map[string]int // connections by server
 }
@@ -350,6 +356,10 @@ func (s *servers) watch(cfg *pgxpool.Config) {
 			if err := after(ctx, c); err != nil {
 				return err
 			}
+		}
+		if run, ok := c.PgConn().CustomData()[runName].(string); ok && s.one {
+			sum := sha256.Sum256([]byte(run))
+			s.run.Store(binary.BigEndian.Uint64(sum[:]))
 		}
 		server := serverOf(c.PgConn())
 		c.PgConn().CustomData()[serverName] = server

@@ -230,3 +230,53 @@ func TestMarksAreOfTheServerThatIsAsked(t *testing.T) {
 	end()
 	eventually(t, "over a connection of their own again", func() bool { mark(t, s); return s.TellsAside() })
 }
+
+// TestMarksAfterTheServerHasRecovered are others: a crash may lose the last transactions, whose numbers are given again. So are the revisions of rows.
+func TestMarksAfterTheServerHasRecovered(t *testing.T) {
+	t.Parallel()
+	alone := storetest.Cluster{Private: true}
+	t.Cleanup(alone.Stop)
+	url := alone.Database(t)
+	run(t, url, places)
+	s := aside(t, url, postgis.Options{Poll: time.Hour})
+	first := mark(t, s)
+	row := page(t, s, store.Query{Collection: "sted", Limit: 1}).Rows[0]
+	crash(t, url)
+	second := mark(t, s)
+	if second == first {
+		t.Errorf("mark %q after %q", second, first)
+	}
+	if again := page(t, s, store.Query{Collection: "sted", Limit: 1}).Rows[0]; again.ID != row.ID || again.Rev == row.Rev {
+		t.Errorf("row %v after %v", again, row)
+	}
+	eventually(t, "over connections of their own again", func() bool { second = mark(t, s); return s.TellsAside() })
+	if third := mark(t, s); third != second {
+		t.Errorf("mark %q after %q of the pool", third, second)
+	}
+}
+
+// crash ends one process of a server of the test's own, so that it ends all connections and recovers, and waits until it has.
+func crash(t *testing.T, url string) {
+	t.Helper()
+	ctx := t.Context()
+	var both [2]*pgx.Conn
+	for i := range both {
+		c, err := pgx.Connect(ctx, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close(context.Background())
+		both[i] = c
+	}
+	if _, err := both[0].Exec(ctx, "DO $$ BEGIN EXECUTE format('COPY (SELECT 1) TO PROGRAM ''kill -9 %s''', pg_backend_pid()); END $$"); err == nil {
+		t.Fatal("the process of a connection is still there")
+	}
+	eventually(t, "all connections ended", func() bool { _, err := both[1].Exec(ctx, "SELECT 1"); return err != nil })
+	eventually(t, "recovered", func() bool {
+		c, err := pgx.Connect(ctx, url)
+		if err == nil {
+			c.Close(ctx)
+		}
+		return err == nil
+	})
+}

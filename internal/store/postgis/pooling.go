@@ -109,7 +109,7 @@ func setPooling(cfg *pgxpool.Config, p purpose) error {
 	delete(params, poolMode)
 	switch mode {
 	case "":
-		cfg.AfterConnect = settingsCame(p)
+		cfg.AfterConnect = arrived(p)
 		return nil
 	case poolSession, poolTransaction:
 	default:
@@ -125,6 +125,9 @@ func setPooling(cfg *pgxpool.Config, p purpose) error {
 			sets = append(sets, "set_config('"+escapeQuotes(name)+"', '"+escapeQuotes(params[name])+"', "+local+")")
 			delete(params, name)
 		}
+	}
+	if mode == poolSession && p == toAsk {
+		sets = append(sets, setRun)
 	}
 	set := "SELECT " + strings.Join(sets, ", ")
 	if mode == poolSession {
@@ -144,17 +147,25 @@ func setPooling(cfg *pgxpool.Config, p purpose) error {
 	return nil
 }
 
-// settingsCame refuses a connection to a server that our settings have not come to: a pooler has swallowed them.
-func settingsCame(p purpose) func(context.Context, *pgx.Conn) error {
+// arrived refuses a connection to a server that our settings have not come to: a pooler has swallowed them. One that is to ask learns the run of the server.
+func arrived(p purpose) func(context.Context, *pgx.Conn) error {
 	if p != toAsk && p != toProve {
 		return nil
 	}
-	return func(_ context.Context, c *pgx.Conn) error {
+	return func(ctx context.Context, c *pgx.Conn) error {
 		var version int
 		fmt.Sscanf(c.PgConn().ParameterStatus("server_version"), "%d", &version) // 0 when it is told otherwise
 		if version >= 14 && c.PgConn().ParameterStatus("default_transaction_read_only") != "on" {
 			return own(fmt.Errorf("%w: %s", ErrPooler, poolerCure))
 		}
+		if p != toAsk {
+			return nil
+		}
+		var run string
+		if err := c.QueryRow(ctx, "SELECT "+setRun, pgx.QueryExecModeSimpleProtocol).Scan(&run); err != nil {
+			return err
+		}
+		c.PgConn().CustomData()[runName] = run
 		return nil
 	}
 }

@@ -65,6 +65,8 @@ type Store struct {
 	looked    time.Time // the poller's: when a doubt last made it look
 	told      string    // the poller's: the fingerprint that was last told of
 
+	servers *servers // of the pool; nil: of a snapshot
+
 	pinned *pgxpool.Conn // of a snapshot: answers every question, in its transaction; else nil
 
 	mu     sync.Mutex
@@ -91,7 +93,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	to := &servers{live: map[string]int{}}
+	to := &servers{one: isOne(cfg.ConnConfig), live: map[string]int{}}
 	to.watch(cfg)
 	pool, err := connect(ctx, url, cfg)
 	if err != nil {
@@ -102,7 +104,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	s := &Store{pool: pool, signs: signs, options: o, caches: newCaches(o.Caches), users: 1, idle: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{}, 1)}
+	s := &Store{pool: pool, signs: signs, options: o, caches: newCaches(o.Caches), users: 1, idle: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{}, 1), servers: to}
 	r, err := s.first(ctx)
 	if err != nil {
 		pool.Close()

@@ -73,7 +73,7 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	r.catalog.Version = fmt.Sprintf("%x", version.Sum(nil)[:8])
 	stamp := sha256.Sum256(append([]byte(r.fingerprint), settings...))
 	for _, l := range r.layers {
-		l.rev = binary.BigEndian.Uint64(stamp[:])
+		l.rev, l.servers = binary.BigEndian.Uint64(stamp[:]), s.servers
 		l.warn = func(column string) {
 			s.options.Logger.Warn("a value that is no number, infinite, or of a year beyond 1 to 9999 is given as null", "table", l.table.layer(), "column", column)
 		}

@@ -12,16 +12,18 @@ import (
 	"grense/internal/store"
 )
 
-var _ store.Snapshotter = (*Store)(nil)
+var (
+	_ store.Snapshotter = (*Store)(nil)
+	_ store.Revised     = (*Store)(nil)
+)
 
 // snapshot is a store that asks everything in one transaction, on one connection.
 type snapshot struct {
-	of       *Store
-	pinned   *Store
-	revision string
-	whole    map[string]bool // collections whose tables are held, as they were when the transaction began
-	failed   bool
-	closed   bool
+	of     *Store
+	pinned *Store
+	whole  map[string]bool // collections whose tables are held, as they were when the transaction began
+	failed bool
+	closed bool
 }
 
 // Snapshot begins a transaction that sees one state of the database, and holds a connection until it is closed.
@@ -50,29 +52,14 @@ func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
 	x.pinned.current.Store(r)
 	_, err = c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", pgx.QueryExecModeSimpleProtocol)
 	if err == nil {
-		err = c.QueryRow(ctx, stateSQL, pgx.QueryExecModeSimpleProtocol).Scan(&x.revision)
+		_, err = c.Exec(ctx, "SELECT 1", pgx.QueryExecModeSimpleProtocol) // with which the state is taken
 	}
 	if err != nil {
 		discard(c)
 		return nil, err
 	}
-	x.revision = r.catalog.Version + " " + x.revision
 	return x, nil
 }
-
-// State names the present state as the Revision of a snapshot does.
-func (s *Store) State(ctx context.Context) (state string, err error) {
-	if err := s.enter(); err != nil {
-		return "", err
-	}
-	defer s.leave()
-	version := s.current.Load().catalog.Version
-	err = s.pool.QueryRow(ctx, stateSQL, pgx.QueryExecModeSimpleProtocol).Scan(&state)
-	return version + " " + state, err
-}
-
-// stateSQL tells which transactions have ended, and so what is seen.
-const stateSQL = "SELECT pg_current_snapshot()::text"
 
 // discard closes a connection whose transaction is in doubt.
 func discard(c *pgxpool.Conn) {
@@ -127,7 +114,10 @@ func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Ro
 	return err
 }
 
-func (x *snapshot) Revision() string { return x.revision }
+// Revision asks within the transaction.
+func (x *snapshot) Revision(ctx context.Context, collections ...string) (string, error) {
+	return x.pinned.RevisionOf(ctx, collections...)
+}
 
 func (x *snapshot) Holds() bool { return true }
 

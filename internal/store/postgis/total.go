@@ -28,7 +28,7 @@ type total struct {
 func (qu *question) states() bool { return qu.q.Filter == nil && qu.l.plain }
 
 // state returns an expression that has another value when a transaction has ended that may have changed the table: the transactions that a
-// statement sees (txid_snapshot), and the run of the server, which may lose the last of them. It is empty where that does not tell: on a replica,
+// statement sees (txid_snapshot), when the server was started, and its run, since a crash, or a switch to a server that follows it, may lose the last of them, whose numbers are given again. It is empty where that does not tell: on a replica,
 // whose snapshots do not list what is under way, where policies decide which rows are seen, and where rows may be in other tables or, with
 // Citus, in other servers.
 func (l *layer) state() string { return stateOf([]*layer{l}) }
@@ -45,8 +45,16 @@ func stateOf(layers []*layer) string {
 		b = append(b, " OR row_security_active("+table+")"...)
 		parents = append(parents, "to_regclass("+table+")"...) // when it is asked: a prepared statement outlives the table of a name
 	}
-	return string(b) + string(parents) + ")) OR to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN '' ELSE txid_current_snapshot()::text || '/' || pg_postmaster_start_time()::text END)"
+	return string(b) + string(parents) + ")) OR to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN '' ELSE txid_current_snapshot()::text || '/' || pg_postmaster_start_time()::text || '/' || " + runOf + " END)"
 }
+
+// The run of a server is named by when the counts of its background writer began: they begin anew when it recovers from a crash, after which none of its connections goes on. So a connection is asked once, when it
+// is made: within it that is a setting. Who has none, behind a pooler, asks each time, which costs the database some 20 µs.
+const (
+	runName = "grense.run"
+	setRun  = "set_config('" + runName + "', coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, ''), FALSE)"
+	runOf   = "coalesce(nullif(current_setting('" + runName + "', TRUE), ''), pg_stat_get_bgwriter_stat_reset_time()::text, '')"
+)
 
 // marking is the statement that names the state of some collections of a revision.
 type marking struct {
@@ -120,6 +128,16 @@ func (s *Store) Mark(ctx context.Context, collections ...string) (mark string, e
 		return rows.Err()
 	})
 	return mark, err
+}
+
+// RevisionOf names the present state as the Revision of a snapshot does.
+func (s *Store) RevisionOf(ctx context.Context, collections ...string) (string, error) {
+	version := s.current.Load().catalog.Version
+	mark, err := s.Mark(ctx, collections...)
+	if mark == "" {
+		return "", err
+	}
+	return version + " " + mark, err
 }
 
 // MarkAside is Mark where that takes no connection from questions; false: it would.

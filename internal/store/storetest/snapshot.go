@@ -19,8 +19,10 @@ func exerciseSnapshot(t *testing.T, s store.Store, d *dataset) {
 		t.Fatal(err)
 	}
 	defer snap.Close()
-	if snap.Revision() == "" || snap.Catalog() != s.Catalog() {
-		t.Errorf("revision %q of catalog %s, the store has %s", snap.Revision(), snap.Catalog().Version, s.Catalog().Version)
+	named, err := snap.Revision(ctx, d.sets[0].c.ID)
+	now, err2 := x.(store.Revised).RevisionOf(ctx, d.sets[0].c.ID)
+	if err != nil || err2 != nil || named == "" || named != now || snap.Catalog() != s.Catalog() {
+		t.Errorf("revision %q, %v of catalog %s, the store has %q, %v of %s", named, err, snap.Catalog().Version, now, err2, s.Catalog().Version)
 	}
 	if err := s.Reload(ctx); err != nil {
 		t.Fatal(err)

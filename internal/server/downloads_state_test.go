@@ -1,0 +1,83 @@
+package server_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"grense/internal/store/storetest"
+)
+
+// TestDownloadsOfAFileThatSomebodyWritesIntoAreOfThePresentRows: the file of a former state is not given for that of now.
+func TestDownloadsOfAFileThatSomebodyWritesIntoAreOfThePresentRows(t *testing.T) {
+	t.Parallel()
+	st, path := many(t, 20)
+	a := serveStore(t, st, nil)
+	const whole = "/collections/many/download?f=csv"
+	link := regexp.MustCompile(`/collections/many/download\?f=csv&revision=[0-9a-f]+`)
+	named := link.FindString(string(a.get("/collections/many?f=json").wants(200).Body))
+	if named == "" {
+		t.Fatal("no link names a state")
+	}
+	a.get(named).wants(200)
+	tag := a.get(whole).wants(200).Header.Get("ETag")
+	if tag == "" {
+		t.Fatal("the file is not kept")
+	}
+	db := writable(t, path)
+	for _, name := range []string{"ny", "nyere"} {
+		if err := sqlitex.Execute(db, "UPDATE many SET navn = ?", &sqlitex.ExecOptions{Args: []any{name}}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			r := a.get(whole, "If-None-Match", tag).wants(200)
+			if n := strings.Count(string(r.Body), ","+name+","); n != 20 {
+				t.Errorf("%d of 20 rows are %s: %.200s", n, name, r.Body)
+			}
+			if r.Header.Get("ETag") == tag {
+				t.Errorf("the file of rows that are %s has the tag of former ones", name)
+			}
+		}
+		if l := link.FindString(string(a.get("/collections/many?f=json").wants(200).Body)); l == named {
+			t.Errorf("a link leads to a former state: %s", l)
+		}
+	}
+}
+
+// TestDownloadsOfAViewAreOfItsPresentRows: what it shows may change while no transaction ends, so that no file of it is kept.
+func TestDownloadsOfAViewAreOfItsPresentRows(t *testing.T) {
+	t.Parallel()
+	if !onPostGIS() {
+		t.Skip("files have no such views")
+	}
+	alone := storetest.Cluster{Private: true} // where nobody else ends transactions
+	t.Cleanup(alone.Stop)
+	url := alone.Database(t)
+	change(t, url, "CREATE TABLE event (id int PRIMARY KEY, until timestamptz NOT NULL)", "CREATE VIEW present AS SELECT id, until FROM event WHERE until > clock_timestamp()", "ANALYZE event")
+	a := serveStore(t, openURL(t, url), nil)
+	change(t, url, "INSERT INTO event VALUES (1, 'infinity'), (2, clock_timestamp() + interval '3 s')")
+	const whole = "/collections/present/download?f=csv"
+	for range 2 {
+		r := a.get(whole).wants(200)
+		if n := strings.Count(string(r.Body), "\n"); n != 3 {
+			t.Fatalf("%d lines, want two rows: %s", n, r.Body)
+		}
+		if h := r.Header; h.Get("ETag") != "" || h.Get("Content-Location") != "" {
+			t.Errorf("the file has a name: %v", h)
+		}
+	}
+	time.Sleep(3 * time.Second) // until the view shows one row
+	if r := a.get(whole).wants(200); strings.Count(string(r.Body), "\n") != 2 {
+		t.Errorf("a row that is past is given: %s", r.Body)
+	}
+	if r := a.do("HEAD", whole).wants(200); r.Header.Get("ETag") != "" {
+		t.Errorf("HEAD: %v", r.Header)
+	}
+	a.get(whole + "&revision=0011223344556677").wants(410)
+	if r := a.get("/collections/event/download?f=csv").wants(200); r.Header.Get("ETag") == "" {
+		t.Error("the file of a table has no name")
+	}
+}
