@@ -497,7 +497,7 @@ func (c *call) fileState(coll *store.Collection) (revision string, lasts bool) {
 	}
 	ctx, end := context.WithTimeout(c.r.Context(), time.Second)
 	defer end()
-	if state, err := x.RevisionOf(ctx, coll.ID); err == nil && state != "" {
+	if state, err := x.RevisionOf(ctx, coll.ID); err == nil && state != "" && !(lasts && c.s.moves()) {
 		revision = c.revisionOf(state)
 	}
 	if c.files.names == nil {

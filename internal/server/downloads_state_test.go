@@ -41,8 +41,10 @@ func TestDownloadsOfAFileThatSomebodyWritesIntoAreOfThePresentRows(t *testing.T)
 				t.Errorf("the file of rows that are %s has the tag of former ones", name)
 			}
 		}
-		if l := link.FindString(string(a.get("/collections/many?f=json").wants(200).Body)); l == named {
-			t.Errorf("a link leads to a former state: %s", l)
+		for _, path := range []string{"/collections/many?f=json", "/collections?f=json"} {
+			if l := link.FindString(string(a.get(path).wants(200).Body)); l == named {
+				t.Errorf("%s: a link leads to a former state: %s", path, l)
+			}
 		}
 	}
 }
