@@ -75,6 +75,18 @@ func crossesItself(g geom.Geometry) bool {
 	return g.Dimension() == 1 && ok && !simple
 }
 
+// nodedMatrix is the matrix of the unions of each, which have a vertex wherever their polygons touch.
+func nodedMatrix(t *testing.T, a, b geom.Geometry) string {
+	t.Helper()
+	one, err1 := geom.UnaryUnion(a)
+	other, err2 := geom.UnaryUnion(b)
+	matrix, err3 := geom.Relate(one, other)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	return matrix
+}
+
 // TestPredicatesAgreeWhereGeometriesTouch compares predicates with the matrix of simplefeatures, on geometries that share vertices and edges.
 func TestPredicatesAgreeWhereGeometriesTouch(t *testing.T) {
 	t.Parallel()
@@ -112,6 +124,8 @@ func TestPredicatesAgreeWhereGeometriesTouch(t *testing.T) {
 			switch {
 			case err == nil && (got == cql2.True) == want:
 			case err == nil && (crossesItself(a) || crossesItself(b)): // the matrix has rounded the crossing, through which other lines run
+				rounded++
+			case err == nil && (got == cql2.True) == matches(t, nodedMatrix(t, a, b), patterns(op, a, b)): // a polygon touches an edge of another of its collection, where the matrix has no vertex
 				rounded++
 			default:
 				t.Fatalf("%s(%s, %s) is %d with matrix %s; %v", op, a.AsText(), b.AsText(), got, matrix, err)
