@@ -309,26 +309,10 @@ func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot, tem
 	if c.simple != nil {
 		snap = simpleSnapshot{snap, c.simple}
 	}
-	state, err := snap.Revision(c.r.Context(), c.coll.ID)
-	if err == nil {
-		err = f.Produce(c.r.Context(), out, o, format.Source{Snapshot: snap, Query: c.items().query, VersionIDs: c.output().versionIDs})
+	if _, err := snap.Revision(c.r.Context(), c.coll.ID); err != nil { // so that it is of one state
+		return err
 	}
-	if err == nil {
-		err = c.stillOf(snap, state)
-	}
-	return err
-}
-
-// stillOf is store.ErrChanged where a snapshot that does not hold the rows has them in another state by now. A file that another has taken the place of meanwhile is not written into any more.
-func (c *call) stillOf(snap store.Snapshot, state string) error {
-	now, err := snap.Revision(c.r.Context(), c.coll.ID)
-	switch {
-	case errors.Is(err, store.ErrChanged):
-		return nil
-	case err == nil && now != state:
-		err = fmt.Errorf("server: rows were changed while a file of them was made: %w", store.ErrChanged)
-	}
-	return err
+	return f.Produce(c.r.Context(), out, o, format.Source{Snapshot: snap, Query: c.items().query, VersionIDs: c.output().versionIDs})
 }
 
 // revisionOf names a state of the data as addresses do. It changes with the program too, since another version may write other bytes.

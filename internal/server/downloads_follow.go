@@ -159,10 +159,7 @@ func (c *call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Sna
 func (c *call) load(f *format.Format, snap store.Snapshot, state string, begun func(*diskWriter)) (*os.File, error) {
 	return c.s.downloads.load(c.r.Context(), downloadName(c.coll.ID, c.revisionOf(state), f), func(out *diskWriter) error {
 		begun(out)
-		if err := c.makeFile(out, f, snap); err != nil {
-			return err
-		}
-		return c.stillOf(snap, state)
+		return c.makeFile(out, f, snap)
 	})
 }
 

@@ -18,7 +18,8 @@ type Snapshot interface {
 	Catalog() *Catalog
 	Page(ctx context.Context, q Query) (*Page, error)
 	Fetch(ctx context.Context, collection string, rows []Row, want Want, fn func(*Feature) error) error
-	// Revision names the state of the rows of collections: the same name means the same rows and definitions. "": it cannot be told, so that nothing that is made of them may be kept.
+	// Revision names the state of the rows of collections: the same name means the same rows and definitions. "": it cannot be told, so that nothing that is made of them may be kept. Questions from then on are
+	// answered from that state, or ErrChanged where the rows are not held.
 	Revision(ctx context.Context, collections ...string) (string, error)
 	// Holds reports whether the snapshot keeps a connection or holds up others, so that nobody should wait for a slow reader with it.
 	Holds() bool

@@ -94,8 +94,17 @@ func (r *revision) explain(err error) error {
 }
 
 // revOf is the revision of the features that a transaction on c reads, which must not have read anything before. A file that somebody has changed in place since it was opened
-// has another one for each of its states; while commits to a file in WAL mode follow one another too fast to tell them apart, store.ErrChanged.
+// has another one for each of its states; while commits to a file in WAL mode follow one another too fast to tell them apart, and where it is not the one that the context has to meet, store.ErrChanged.
 func (r *revision) revOf(ctx context.Context, c *conn) (uint64, error) {
+	rev, err := r.revNow(ctx, c)
+	if err == nil {
+		err = meet(ctx, rev)
+	}
+	return rev, err
+}
+
+// revNow is revOf, whatever the context has to meet.
+func (r *revision) revNow(ctx context.Context, c *conn) (uint64, error) {
 	if c.pinned != nil {
 		return *c.pinned, nil
 	}

@@ -21,6 +21,26 @@ type snapshot struct {
 	pinned  Store
 	r       *revision
 	release sync.Once
+	met     *uint64 // the state that Revision named, which all further questions have to meet; nil: they need not
+}
+
+// metKey is the key of snapshot.met among the values of a context.
+type metKey struct{}
+
+// meet is store.ErrChanged where a question meets another state than it has to.
+func meet(ctx context.Context, rev uint64) error {
+	if met, ok := ctx.Value(metKey{}).(*uint64); ok && *met != rev {
+		return fmt.Errorf("gpkg: rows were changed between two questions: %w", store.ErrChanged)
+	}
+	return nil
+}
+
+// meeting is a context for questions that have to meet the state that Revision named.
+func (x *snapshot) meeting(ctx context.Context) context.Context {
+	if x.met == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, metKey{}, x.met)
 }
 
 // Snapshot holds the current revision, which costs an open file and its caches until it is closed.
@@ -38,11 +58,11 @@ func (s *Store) Snapshot(context.Context) (store.Snapshot, error) {
 func (x *snapshot) Catalog() *store.Catalog { return x.r.catalog }
 
 func (x *snapshot) Page(ctx context.Context, q store.Query) (*store.Page, error) {
-	return x.pinned.Page(ctx, q)
+	return x.pinned.Page(x.meeting(ctx), q)
 }
 
 func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
-	return x.pinned.Fetch(ctx, collection, rows, want, fn)
+	return x.pinned.Fetch(x.meeting(ctx), collection, rows, want, fn)
 }
 
 // RevisionOf names the state of the file.
@@ -52,29 +72,38 @@ func (s *Store) RevisionOf(ctx context.Context, _ ...string) (string, error) {
 		return "", err
 	}
 	defer r.release()
-	return r.stateName(ctx)
-}
-
-// Revision names the state that the file has now.
-func (x *snapshot) Revision(ctx context.Context, _ ...string) (string, error) {
-	return x.r.stateName(ctx)
-}
-
-// stateName is the name of the state that the file has: the version of the catalog, unless somebody has written into it since it was opened.
-func (r *revision) stateName(ctx context.Context) (string, error) {
-	now, ok := r.glance()
-	if !ok {
-		err := r.use(ctx, func(c *conn) (err error) {
-			now, err = r.revOf(ctx, c)
-			return err
-		})
-		if err != nil {
-			return "", err
-		}
+	now, err := r.state(ctx)
+	if err != nil {
+		return "", err
 	}
 	return r.nameOf(now), nil
 }
 
+// Revision names the state that the file has when it is first called. Questions that meet another one from then on are store.ErrChanged.
+func (x *snapshot) Revision(ctx context.Context, _ ...string) (string, error) {
+	if x.met == nil {
+		now, err := x.r.state(ctx)
+		if err != nil {
+			return "", err
+		}
+		x.met = &now
+	}
+	return x.r.nameOf(*x.met), nil
+}
+
+// state is the revision of the features that the file has now.
+func (r *revision) state(ctx context.Context) (now uint64, err error) {
+	now, ok := r.glance()
+	if !ok {
+		err = r.use(ctx, func(c *conn) (err error) {
+			now, err = r.revOf(ctx, c)
+			return err
+		})
+	}
+	return now, err
+}
+
+// nameOf is the name of a state: the version of the catalog, unless somebody has written into the file since it was opened.
 func (r *revision) nameOf(rev uint64) string {
 	if rev == r.rev {
 		return r.catalog.Version
