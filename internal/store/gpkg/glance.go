@@ -61,7 +61,12 @@ func (s *Store) State(ctx context.Context) (rev uint64, err error) {
 		return 0, err
 	}
 	defer r.release()
-	n := r.look(s.settled)
+	return r.state(ctx, s.settled)
+}
+
+// state is the revision of the features that the file has now, as its connections tell it.
+func (r *revision) state(ctx context.Context, settled time.Duration) (rev uint64, err error) {
+	n := r.look(settled)
 	err = r.use(ctx, func(c *conn) (err error) {
 		if rev, err = r.revOf(ctx, c); err == nil {
 			err = n.see(c, rev)

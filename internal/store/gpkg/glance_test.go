@@ -9,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
 
@@ -100,6 +101,9 @@ func TestAGlanceWaitsForAFileToSettle(t *testing.T) {
 	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY); INSERT INTO x VALUES (1);`+attributes)
 	s := openStore(t, path, gpkg.Options{})
 	if _, err := s.State(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := snapshotOf(t, s).Page(t.Context(), store.Query{Collection: "x", Limit: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := s.Glance(); ok {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"grense/internal/store"
 )
@@ -50,7 +51,7 @@ func (s *Store) Snapshot(context.Context) (store.Snapshot, error) {
 		return nil, err
 	}
 	x := &snapshot{r: r}
-	x.pinned.path, x.pinned.options = s.path, s.options
+	x.pinned.path, x.pinned.options, x.pinned.settled = s.path, s.options, s.settled
 	x.pinned.current.Store(r)
 	return x, nil
 }
@@ -72,7 +73,7 @@ func (s *Store) RevisionOf(ctx context.Context, _ ...string) (string, error) {
 		return "", err
 	}
 	defer r.release()
-	now, err := r.state(ctx)
+	now, err := r.present(ctx, s.settled)
 	if err != nil {
 		return "", err
 	}
@@ -82,7 +83,7 @@ func (s *Store) RevisionOf(ctx context.Context, _ ...string) (string, error) {
 // Revision names the state that the file has when it is first called. Questions that meet another one from then on are store.ErrChanged.
 func (x *snapshot) Revision(ctx context.Context, _ ...string) (string, error) {
 	if x.met == nil {
-		now, err := x.r.state(ctx)
+		now, err := x.r.present(ctx, x.pinned.settled)
 		if err != nil {
 			return "", err
 		}
@@ -91,16 +92,12 @@ func (x *snapshot) Revision(ctx context.Context, _ ...string) (string, error) {
 	return x.r.nameOf(*x.met), nil
 }
 
-// state is the revision of the features that the file has now.
-func (r *revision) state(ctx context.Context) (now uint64, err error) {
-	now, ok := r.glance()
-	if !ok {
-		err = r.use(ctx, func(c *conn) (err error) {
-			now, err = r.revOf(ctx, c)
-			return err
-		})
+// present is the revision of the features that the file has now, at a glance where that tells it.
+func (r *revision) present(ctx context.Context, settled time.Duration) (rev uint64, err error) {
+	if rev, ok := r.glance(); ok {
+		return rev, nil
 	}
-	return now, err
+	return r.state(ctx, settled)
 }
 
 // nameOf is the name of a state: the version of the catalog, unless somebody has written into the file since it was opened.
@@ -145,7 +142,7 @@ func (s *Store) Hold(ctx context.Context) (store.Snapshot, error) {
 		return nil, err
 	}
 	x := &held{snapshot: snapshot{r: r}}
-	x.pinned.path, x.pinned.options = s.path, s.options
+	x.pinned.path, x.pinned.options, x.pinned.settled = s.path, s.options, s.settled
 	x.pinned.current.Store(r)
 	if x.c, err = r.pool.get(ctx); err != nil {
 		r.release()
