@@ -18,6 +18,7 @@ type tileMap struct {
 	Layers string // JSON by collection: what its features are called, and where their pages are
 	ID     string // of the feature that stands out; "" for none
 	View   string // west, south, east and north in the CRS of the set; "": all data
+	Whole  string // the same of all data; "": not known
 	Keyed  bool   // tiles need a key, which only the browser's cookie brings
 
 	Grounded bool   // the country lies under the collection
@@ -38,9 +39,10 @@ type mapLayer struct {
 
 // tileMap is a map of collections in a set. What is no area lies on the country, where that has tiles in the set.
 func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *tileMap {
-	layers, path, rest := map[string]mapLayer{}, c.tilesPath(), ""
+	layers, path, rest, shown := map[string]mapLayer{}, c.tilesPath(), "", colls
 	if under := c.country(); c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && under != nil && under != c.coll && slices.Contains(tileSets(under), set) {
 		layers[under.ID] = mapLayer{Ground: true}
+		shown = append([]*store.Collection{under}, colls...)
 		path, rest = "/tiles", "&collections="+under.ID+","+c.coll.ID
 	}
 	for _, coll := range colls {
@@ -60,7 +62,8 @@ func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *tileMap {
 		layers[coll.ID] = l
 	}
 	text, _ := json.Marshal(layers) // of texts only
-	m := &tileMap{Path: path + "/" + set.ID + "?f=json" + rest, Layers: string(text), Keyed: c.s.cfg.Auth != "open", Grounded: rest != ""}
+	m := &tileMap{Path: path + "/" + set.ID + "?f=json" + rest, Layers: string(text), Keyed: c.s.cfg.Auth != "open",
+		Grounded: rest != "", Whole: wholeOf(set, shown)}
 	if c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && c.country() == nil && c.s.shore != nil && set.CRS == crs.UTM33 {
 		m.Shore = localPath(c.root) + c.s.shoreFile
 	}
@@ -69,6 +72,34 @@ func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *tileMap {
 		m.Path += c.collectionsRest()
 	}
 	return m
+}
+
+// wholeOf returns the corners of the extent of collections in the CRS of a set, within its tiles; "" without an extent.
+func wholeOf(set *tile.Set, colls []*store.Collection) string {
+	e := extentOfAll(colls)
+	if e == nil {
+		return ""
+	}
+	b, err := crs.EnvelopeOf(*e, crs.CRS84, set.CRS)
+	if err != nil {
+		return ""
+	}
+	world := set.World()
+	for i := range 2 {
+		b.Min[i], b.Max[i] = max(b.Min[i], world.Min[i]), min(b.Max[i], world.Max[i])
+	}
+	return cornersText(b)
+}
+
+// cornersText writes a box as the script reads it: west, south, east and north.
+func cornersText(b orb.Bound) (s string) {
+	for i, v := range [...]float64{b.Min[0], b.Min[1], b.Max[0], b.Max[1]} {
+		if i > 0 {
+			s += ","
+		}
+		s += number(math.Round(v*1e6) / 1e6)
+	}
+	return s
 }
 
 // mapGrid is the set that maps of a collection are in: that of the base maps of Norway where it lies there; nil when there is none.
@@ -112,12 +143,6 @@ func (c *call) itemTiles(id string, box orb.Bound) *tileMap {
 		least /= 111319
 	}
 	b = b.Pad(max(0, least-max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1])) / 2)
-	m.ID = id
-	for i, v := range [...]float64{b.Min[0], b.Min[1], b.Max[0], b.Max[1]} {
-		if i > 0 {
-			m.View += ","
-		}
-		m.View += number(math.Round(v*1e6) / 1e6)
-	}
+	m.ID, m.View = id, cornersText(b)
 	return m
 }

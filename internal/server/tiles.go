@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"html/template"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -211,20 +212,28 @@ type tileExtent struct {
 	settled bool // see tile.Range
 }
 
-// promised reports whether a tile lies within limits, those included that are told before there are levels.
-func (c *call) promised(set *tile.Set, at tile.Tile) (bool, error) {
+// mayHold reports whether a layer may have features in a tile.
+// A level that is finer than all that are made is not found (OGC 20-057, /req/core/tc-error).
+func (c *call) mayHold(set *tile.Set, at tile.Tile) (bool, error) {
+	last := -1
 	for _, coll := range c.tiles().collections() {
-		if r, err := c.s.tiles.Estimate(c.s.store, set, coll.ID); err != nil || r.Contains(at) {
+		r, err := c.s.tiles.Estimate(c.s.store, set, coll.ID)
+		if err != nil || r.Contains(at) {
 			return err == nil, err
 		}
+		last = max(last, r.Last)
+	}
+	if at.Z > last {
+		return false, problem.NotFoundf("the tiles of %s%s/%s end with level %d; enlarge those", c.base(), c.tilesPath(), set.ID, last)
 	}
 	return false, nil
 }
 
-// tileExtent tells where the layers have tiles.
+// tileExtent tells where the layers have tiles. Limits are whole matrices: clients that reproject tiles also ask for
+// those beside the data, and drop what they draw if one is missing. Empty tiles within are 204.
 func (c *call) tileExtent(set *tile.Set, colls []*store.Collection) (x tileExtent, err error) {
 	x.settled, x.limits = true, []ogcapi.TileMatrixLimits{}
-	by := map[int]tile.Limits{}
+	first, last := math.MaxInt, -1
 	for _, coll := range colls {
 		var r tile.Range
 		err := c.ask(func(ctx context.Context) (err error) {
@@ -235,17 +244,11 @@ func (c *call) tileExtent(set *tile.Set, colls []*store.Collection) (x tileExten
 			return x, err
 		}
 		x.layers, x.settled = append(x.layers, r), x.settled && r.Settled
-		for _, l := range r.Limits {
-			if o, ok := by[l.Z]; ok {
-				l = tile.Limits{Z: l.Z, MinRow: min(l.MinRow, o.MinRow), MaxRow: max(l.MaxRow, o.MaxRow), MinCol: min(l.MinCol, o.MinCol), MaxCol: max(l.MaxCol, o.MaxCol)}
-			}
-			by[l.Z] = l
-		}
+		first, last = min(first, r.First), max(last, r.Last)
 	}
-	for first, last := set.Levels(); first <= last; first++ {
-		if l, ok := by[first]; ok {
-			x.limits = append(x.limits, ogcapi.TileMatrixLimits{TileMatrix: strconv.Itoa(l.Z), MinTileRow: l.MinRow, MaxTileRow: l.MaxRow, MinTileCol: l.MinCol, MaxTileCol: l.MaxCol})
-		}
+	for z := first; z <= last; z++ {
+		w, h := set.Size(z)
+		x.limits = append(x.limits, ogcapi.TileMatrixLimits{TileMatrix: strconv.Itoa(z), MaxTileRow: h - 1, MaxTileCol: w - 1})
 	}
 	return x, nil
 }
@@ -360,11 +363,9 @@ func (s *Server) tileset(c *call) (*answer, error) {
 	if r, ok := find(doc.Links, "item"); ok {
 		v.Template = r.Href
 	}
-	if len(x.limits) > 0 {
-		v.Map, a.Fleeting = c.setMap(set)
-		a.Fleeting = a.Fleeting || !x.settled
-	}
-	a.Page = &page{Name: "tileset", Title: c.gridName(set.ID), Script: len(x.limits) > 0, Tiles: c.tileMap(set, p.collections()...), Crumbs: append(c.tileCrumbs(), crumb{c.text("tilesets.title"), c.htmlHref(c.tilesPath())}), Data: v}
+	v.Map, a.Fleeting = c.setMap(set)
+	a.Fleeting = a.Fleeting || !x.settled
+	a.Page = &page{Name: "tileset", Title: c.gridName(set.ID), Script: true, Tiles: c.tileMap(set, p.collections()...), Crumbs: append(c.tileCrumbs(), crumb{c.text("tilesets.title"), c.htmlHref(c.tilesPath())}), Data: v}
 	if set.ID != webMercator {
 		a.Page.Without = asTileJSON.F
 	}
@@ -444,9 +445,7 @@ func (c *call) tileLayer(r tile.Range) ogcapi.TileLayer {
 	if d, ok := dimensions[c.coll.Geometry.Type]; ok {
 		l.GeometryDimension = &d
 	}
-	if len(r.Limits) > 0 {
-		l.MinTileMatrix, l.MaxTileMatrix = strconv.Itoa(r.First), strconv.Itoa(r.Last)
-	}
+	l.MinTileMatrix, l.MaxTileMatrix = strconv.Itoa(r.First), strconv.Itoa(r.Last)
 	for i := range c.coll.Properties {
 		p := &c.coll.Properties[i]
 		if p.Hidden || p.Name == tile.IDKey {

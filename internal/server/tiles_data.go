@@ -12,7 +12,6 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"grense/internal/cache"
-	"grense/internal/problem"
 	"grense/internal/store"
 	"grense/internal/tile"
 )
@@ -188,19 +187,19 @@ func (c *call) tileAsked() string {
 	return ids + "?" + strings.Join(rest, "&")
 }
 
-// makeTile makes a tile within the limits of its set; outside it is not found (OGC 20-057, /req/core/tc-error). Below the first
-// level, which is known when there are levels, it is empty.
+// makeTile makes a tile of a set. Where there are no data it is empty, and so it is on levels before the first one.
 func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 	ask := tile.Ask{Set: set, Tile: at}
 	for _, l := range c.tiles().layers {
 		ask.Layers = append(ask.Layers, tile.Query{Collection: l.coll.ID, Filter: l.items().query.Filter, AsOf: l.coll.Moment(l.items().query.AsOf), Properties: l.items().properties})
 	}
-	ok, err := c.promised(set, at)
+	ok, err := c.mayHold(set, at)
 	if err != nil {
 		return nil, err
 	}
-	if !ok {
-		return nil, problem.NotFoundf("there are no data at %d/%d/%d of %s; %s%s/%s tells the limits", at.Z, at.Row, at.Col, set.ID, c.base(), c.tilesPath(), set.ID)
+	if !ok { // not cached, so that tiles beside the data leave the others their room
+		c.s.turns.charge(c.asking(c.r.Context()), store.CostPage)
+		return &madeTile{hint: "empty"}, nil
 	}
 	turn := c.ticket(false)
 	if err := c.s.turns.enter(c.r.Context(), costTile, turn); err != nil {

@@ -361,7 +361,8 @@ func TestNonsenseAddressesOfTilesAreRefused(t *testing.T) {
 	}
 	for path, want := range map[string]int{
 		"/collections/kommuner/tiles/WebMercatorQuad/x/0/0": 400, "/collections/kommuner/tiles/WebMercatorQuad/3/-1/0": 400, "/collections/kommuner/tiles/WebMercatorQuad/3/2.0/4": 400,
-		"/collections/kommuner/tiles/WebMercatorQuad/3/7/7": 404, "/collections/kommuner/tiles/WebMercatorQuad/3/8/0": 404, "/collections/kommuner/tiles/WebMercatorQuad/99/0/0": 404,
+		"/collections/kommuner/tiles/WebMercatorQuad/3/7/7": 204, "/collections/kommuner/tiles/WebMercatorQuad/20/0/0": 404,
+		"/collections/kommuner/tiles/WebMercatorQuad/3/8/0": 404, "/collections/kommuner/tiles/WebMercatorQuad/99/0/0": 404,
 		"/collections/kommuner/tiles/nothing/0/0/0": 404, "/collections/kommuner/tiles/nothing": 404, "/tiles/nothing": 404, "/collections/nothing/tiles": 404,
 		"/collections/kommuner/tiles/webmercatorquad/3/2/4": 200, "/collections/kommuner/tiles/WebMercatorQuad/03/2/4": 200,
 	} {
@@ -389,6 +390,50 @@ func TestTilesThatWereToldOfAreNeverNotFound(t *testing.T) {
 		for _, at := range [][2]int{{l.MinTileRow, l.MinTileCol}, {l.MinTileRow, l.MaxTileCol}, {l.MaxTileRow, l.MinTileCol}, {l.MaxTileRow, l.MaxTileCol}} {
 			if r := a.get(fmt.Sprintf("%s/%s/%d/%d", path, l.TileMatrix, at[0], at[1])); r.StatusCode != 200 && r.StatusCode != 204 {
 				t.Errorf("%s %v: %d", l.TileMatrix, at, r.StatusCode)
+			}
+		}
+	}
+}
+
+// TestLimitsAreWholeMatrices: clients that reproject tiles ask for those beside the data too, which are empty.
+func TestLimitsAreWholeMatrices(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	var list struct{ Tilesets []tilesetDoc }
+	decode(t, a.get("/collections/kommuner/tiles").wants(200).Body, &list)
+	if len(list.Tilesets) == 0 {
+		t.Fatal("no tilesets")
+	}
+	for _, x := range list.Tilesets {
+		var scheme struct {
+			TileMatrices []struct {
+				ID                        string
+				MatrixWidth, MatrixHeight int
+			}
+		}
+		decode(t, a.get("/TileMatrixSets/"+x.TileMatrixSetID).wants(200).Body, &scheme)
+		whole := map[string]limitsDoc{}
+		for _, m := range scheme.TileMatrices {
+			whole[m.ID] = limitsDoc{TileMatrix: m.ID, MaxTileRow: m.MatrixHeight - 1, MaxTileCol: m.MatrixWidth - 1}
+		}
+		for _, path := range []string{"/collections/kommuner/tiles/", "/tiles/"} {
+			var one tilesetDoc
+			decode(t, a.get(path+x.TileMatrixSetID).wants(200).Body, &one)
+			for i, l := range one.TileMatrixSetLimits {
+				if l != whole[l.TileMatrix] {
+					t.Errorf("%s%s: limits %+v, the matrix is %+v", path, x.TileMatrixSetID, l, whole[l.TileMatrix])
+				}
+				if i%6 != 5 {
+					continue
+				}
+				for _, at := range [][2]int{{0, 0}, {0, l.MaxTileCol}, {l.MaxTileRow, 0}, {l.MaxTileRow, l.MaxTileCol}} {
+					r := a.get(fmt.Sprintf("%s%s/%s/%d/%d", path, x.TileMatrixSetID, l.TileMatrix, at[0], at[1])).wants(204)
+					if hint := r.Header.Get("OATiles-hint"); hint != "empty" {
+						t.Errorf("%s %v: hint %q", l.TileMatrix, at, hint)
+					}
+				}
+				a.get(fmt.Sprintf("%s%s/%s/%d/0", path, x.TileMatrixSetID, l.TileMatrix, l.MaxTileRow+1)).wants(404)
+				a.get(fmt.Sprintf("%s%s/%s/0/%d", path, x.TileMatrixSetID, l.TileMatrix, l.MaxTileCol+1)).wants(404)
 			}
 		}
 	}

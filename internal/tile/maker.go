@@ -220,7 +220,7 @@ func (s *Set) Holds(c *store.Collection) bool {
 
 // within keeps what move gives within the reach of the set's first level and as much around it, where the projection goes to infinity.
 func (s *Set) within(move crs.Func) crs.Func {
-	b := s.world()
+	b := s.World()
 	w, h := b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]
 	return func(x, y float64) (float64, float64) {
 		x, y = move(x, y)
@@ -228,8 +228,8 @@ func (s *Set) within(move crs.Func) crs.Func {
 	}
 }
 
-// world is the whole of the first level.
-func (s *Set) world() orb.Bound {
+// World returns the box of all tiles of the set's first level, in its CRS, x before y.
+func (s *Set) World() orb.Bound {
 	w, h := s.size(s.first)
 	return s.Bound(Tile{Z: s.first}).Union(s.Bound(Tile{Z: s.first, Row: h - 1, Col: w - 1}))
 }
@@ -267,7 +267,7 @@ func (s *Set) estimate(c *store.Collection) (Range, error) {
 
 // limit fills bound and limits.
 func (s *Set) limit(r *Range, b orb.Bound) {
-	world := s.world()
+	world := s.World()
 	r.Bound = orb.Bound{Min: orb.Point{max(b.Min[0], world.Min[0]), max(b.Min[1], world.Min[1])}, Max: orb.Point{min(b.Max[0], world.Max[0]), min(b.Max[1], world.Max[1])}}
 	r.Limits = nil
 	if r.Bound.IsEmpty() {

@@ -142,6 +142,9 @@ func (s *Set) Levels() (first, last int) { return s.first, s.last }
 // pow returns how many times finer level z is than the first one.
 func (s *Set) pow(z int) float64 { return math.Ldexp(1, z-s.first) }
 
+// Size returns the number of columns and rows of level z, which the set has.
+func (s *Set) Size(z int) (width, height int) { return s.size(z) }
+
 // size returns the number of columns and rows of level z.
 func (s *Set) size(z int) (width, height int) {
 	return s.width << (z - s.first), s.height << (z - s.first)

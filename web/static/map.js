@@ -155,7 +155,7 @@ const json = async (address) => {
   return r.json();
 };
 
-// The grid: levels with the width of a cell, the origin (x east, y north) and the limits.
+// The grid: levels with the width of a cell, the origin (x east, y north) and the number of tiles.
 const gridOf = async (address) => {
   const set = await json(address);
   const scheme = set.links.find((l) => l.rel.endsWith("/tiling-scheme")), item = set.links.find((l) => l.rel === "item");
@@ -164,7 +164,7 @@ const gridOf = async (address) => {
   const swapped = /^(Y|N|Lat)/i.test(tms.orderedAxes?.[0] ?? "");
   const levels = set.tileMatrixSetLimits.map((limits) => {
     const m = tms.tileMatrices.find((m) => m.id === limits.tileMatrix), [a, b] = m.pointOfOrigin;
-    return { id: m.id, cell: m.cellSize, side: m.cellSize * m.tileWidth, x: swapped ? b : a, y: swapped ? a : b, limits };
+    return { id: m.id, cell: m.cellSize, side: m.cellSize * m.tileWidth, x: swapped ? b : a, y: swapped ? a : b, rows: m.matrixHeight, columns: m.matrixWidth };
   });
   if (!levels.length) throw new Error("empty");
   return { levels, template: local(item.href), degrees: /CRS84|\/4326$|\/4258$/.test(tms.crs), mercator: /\/3857$/.test(tms.crs) };
@@ -205,7 +205,7 @@ export default async function start(figure) {
 
   // Where the map is: the middle, and how many units of the grid a pixel has.
   const home = () => {
-    const l = last.limits, whole = [last.x + l.minTileCol * last.side, last.y - (l.maxTileRow + 1) * last.side, last.x + (l.maxTileCol + 1) * last.side, last.y - l.minTileRow * last.side];
+    const whole = text.whole ? text.whole.split(",").map(Number) : [last.x, last.y - last.rows * last.side, last.x + last.columns * last.side, last.y];
     const v = text.view ? text.view.split(",").map(Number) : whole;
     const res = Math.max((v[2] - v[0]) / width, (v[3] - v[1]) / height) * (text.view ? 1.6 : 1.1);
     return { x: (v[0] + v[2]) / 2, y: (v[1] + v[3]) / 2, res: Math.max(res, last.cell / 4), whole };
@@ -262,11 +262,11 @@ export default async function start(figure) {
 
   // The tiles in view; where one is not there yet, the coarser one that is.
   const inView = () => {
-    const l = levelAt(at.res), m = l.limits, out = [];
+    const l = levelAt(at.res), [west, south, east, north] = home().whole, out = [];
     const col = (x) => Math.floor((x - l.x) / l.side), row = (y) => Math.floor((l.y - y) / l.side);
     const w = width / 2 * at.res, h = height / 2 * at.res;
-    for (let r = Math.max(row(at.y + h), m.minTileRow); r <= Math.min(row(at.y - h), m.maxTileRow); r++) {
-      for (let c = Math.max(col(at.x - w), m.minTileCol); c <= Math.min(col(at.x + w), m.maxTileCol); c++) {
+    for (let r = Math.max(row(Math.min(at.y + h, north)), 0); r <= Math.min(row(Math.max(at.y - h, south)), l.rows - 1); r++) {
+      for (let c = Math.max(col(Math.max(at.x - w, west)), 0); c <= Math.min(col(Math.min(at.x + w, east)), l.columns - 1); c++) {
         let t = load(l, r, c), from = { l, r, c };
         for (let i = levels.indexOf(l) - 1, rr = r, cc = c; t !== null && !t?.layers && i >= 0; i--) {
           const up = Math.round(levels[i].side / levels[i + 1].side);
