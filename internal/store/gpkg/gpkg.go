@@ -130,7 +130,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 func (s *Store) install(r *revision) {
 	s.open.Add(1)
 	r.drained = func() {
-		if err := errors.Join(r.pool.close(), r.signs.close(), r.source.close()); err != nil {
+		if err := r.close(); err != nil {
 			s.options.Logger.Warn("gpkg: closing", "path", s.path, "error", err)
 		}
 		s.open.Done()

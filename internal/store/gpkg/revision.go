@@ -166,8 +166,30 @@ func (r *revision) revBeside(ctx context.Context, c *conn) (uint64, error) {
 	return 0, fmt.Errorf("gpkg: others commit all the time: %w", store.ErrChanged)
 }
 
-// load opens the present state of the file.
+// loads is how often a file is opened anew because another took its name meanwhile.
+const loads = 5
+
+// load opens the file that has the name now. A file that is replaced meanwhile is opened anew, so that the result is of the newest file;
+// under constant replacement it may be of one that was replaced before load returns, but never of two.
 func (s *Store) load(ctx context.Context) (r *revision, err error) {
+	for n := 1; ; n++ {
+		r, err = s.loadOnce(ctx)
+		if n == loads || ctx.Err() != nil || !errors.Is(err, errReplaced) && (err != nil || r.source.named()) {
+			return r, err
+		}
+		if err == nil {
+			if err := r.close(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// errReplaced reports that another file took the name of the source while connections to it were opened.
+var errReplaced = errors.New("gpkg: the file was replaced again and again while it was opened; it is opened at the next reload")
+
+// loadOnce opens the file that has the name now, or returns errReplaced.
+func (s *Store) loadOnce(ctx context.Context) (r *revision, err error) {
 	src, err := inspect(s.path)
 	if err != nil {
 		return nil, err
@@ -181,19 +203,54 @@ func (s *Store) load(ctx context.Context) (r *revision, err error) {
 	if err != nil {
 		return nil, err
 	}
-	opened, _ := stampOf(path)
-	c, err := openConn(path, m)
+	f, err := s.openFile(src, path, m)
 	if err != nil {
 		return nil, src.explain(err)
 	}
-	r, err = s.loadFrom(ctx, src, path, m, c)
-	if err = errors.Join(err, c.close()); err != nil {
-		return nil, src.explain(err)
-	}
-	if now, ok := stampOf(path); ok && now.same(opened) && local(path) { // all connections are to that file
-		r.opened = opened
+	r, err = s.loadFrom(ctx, src, f)
+	if err = errors.Join(err, f.survey.close()); err != nil {
+		if !src.named() {
+			err = fmt.Errorf("%w: %w", errReplaced, err) // SQLite may have met the journal of the other file
+		}
+		return nil, errors.Join(src.explain(err), f.pool.close(), f.signs.close())
 	}
 	return r, nil
+}
+
+// openedFile has all connections to one file. Nothing else is opened by name later, so that all are to the same file.
+type openedFile struct {
+	path   string
+	mode   mode
+	stamp  fileStamp
+	survey *conn // reads the layers in
+	pool   *pool
+	signs  *pool
+}
+
+// openFile opens all connections to the file of src, or to the copy of it that path names. It returns errReplaced where the name has gone to
+// another file, since some of them may be to that one.
+func (s *Store) openFile(src source, path string, m mode) (_ *openedFile, err error) {
+	f := &openedFile{path: path, mode: m}
+	f.stamp, _ = stampOf(path)
+	if f.survey, err = openConn(path, m); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.survey.close(), f.pool.close(), f.signs.close())
+		}
+	}()
+	open := func() (*conn, error) { return s.reader(path, m, f.survey.encoding) }
+	if f.pool, err = newPool(s.options.MaxConns, open); err != nil {
+		return nil, err
+	}
+	if f.signs, err = newPool(1, open); err != nil {
+		return nil, err
+	}
+	if !src.named() {
+		return nil, errReplaced
+	}
+	return f, nil
 }
 
 // lastChange is the latest date in the contents (OGC 12-128r18, table 4), else the given one.
@@ -211,7 +268,9 @@ func lastChange(c *conn, otherwise time.Time) time.Time {
 	return latest
 }
 
-func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c *conn) (*revision, error) {
+// loadFrom surveys the layers of an opened file.
+func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revision, error) {
+	c := f.survey
 	c.interrupt(ctx)
 	defer c.interrupt(context.Background())
 	if t, err := readTable(c, "gpkg_contents"); err != nil {
@@ -240,8 +299,9 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion, s.options.NarrowFrom)), Modified: lastChange(c, src.mtime), Hidden: hidden},
 		layers:  map[string]*layer{},
 		served:  map[string]string{},
-		source:  src, path: path,
-		still:  m == immutable,
+		source:  src, path: f.path,
+		pool: f.pool, signs: f.signs,
+		still:  f.mode == immutable,
 		counts: s.counts,
 		nodes:  s.nodes,
 		shapes: s.shapes,
@@ -255,12 +315,10 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 	if err := r.publish(c, drafts); err != nil {
 		return nil, err
 	}
-	open := func() (*conn, error) { return s.reader(path, m, side, c.encoding) }
-	if r.pool, err = newPool(s.options.MaxConns, open); err != nil {
-		return nil, err
-	}
-	if r.signs, err = newPool(1, open); err != nil {
-		return nil, errors.Join(err, r.pool.close())
+	for _, p := range [...]*pool{f.pool, f.signs} {
+		if err := p.attach(side); err != nil {
+			return nil, err
+		}
 	}
 	if !src.asItWas() {
 		r.still = false
@@ -268,12 +326,20 @@ func (s *Store) loadFrom(ctx context.Context, src source, path string, m mode, c
 	}
 	r.signed, r.records, r.typeAhead.tables, r.spelled = rand.Uint64()|1, newRecordsHome(s.options.DataDir, src, r.catalog.Version), s.tables, s.spelled
 	r.columns.tables, r.columns.limits, r.spellingsHome = s.columns, s.limits, newSpellingsHome(s.options.DataDir, src, r.catalog.Version)
+	if now, ok := stampOf(f.path); ok && now.same(f.stamp) && local(f.path) {
+		r.opened = f.stamp
+	}
 	r.refs.Store(1)
 	return r, nil
 }
 
+// close closes a revision that nobody uses.
+func (r *revision) close() error {
+	return errors.Join(r.pool.close(), r.signs.close(), r.source.close())
+}
+
 // reader opens a connection of a pool to a file whose texts have an encoding.
-func (s *Store) reader(path string, m mode, side *sideFile, encoding string) (*conn, error) {
+func (s *Store) reader(path string, m mode, encoding string) (*conn, error) {
 	c, err := openAnother(path, m, encoding)
 	if err != nil {
 		return nil, err
@@ -283,9 +349,6 @@ func (s *Store) reader(path string, m mode, side *sideFile, encoding string) (*c
 		if err := c.exec("PRAGMA cache_size=-" + strconv.FormatInt(kib, 10)); err != nil {
 			return nil, errors.Join(err, c.close())
 		}
-	}
-	if err := side.attach(c); err != nil {
-		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }

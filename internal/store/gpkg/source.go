@@ -111,13 +111,16 @@ func (s source) state() string {
 		strconv.FormatInt(s.walSize, 10), strconv.FormatInt(s.walTime.UnixNano(), 10))
 }
 
-// asItWas reports whether the file that has the name of the source now is the source, in the state in which it was found.
+// asItWas reports whether nobody has written into the file since it was found.
 func (s source) asItWas() bool {
-	now, err := inspect(s.name)
-	if err != nil {
-		return false
-	}
-	return now.close() == nil && now.state() == s.state()
+	now, err := s.read()
+	return err == nil && now.state() == s.state()
+}
+
+// named reports whether the file still has its name, so that what is opened by that name is this file.
+func (s source) named() bool {
+	now, err := os.Stat(s.path)
+	return err == nil && os.SameFile(now, s.info)
 }
 
 // hash returns 16 hexadecimal digits for a list of texts.

@@ -509,7 +509,8 @@ type pool struct {
 	idle []*conn // the one used last is taken first, since its pages are at hand
 }
 
-// newPool opens all connections at once, so that nothing depends on files that are removed or replaced later.
+// newPool opens all connections at once, so that nothing depends on files that are removed or replaced later. The caller verifies that
+// the name has not gone to another file meanwhile.
 func newPool(size int, open func() (*conn, error)) (*pool, error) {
 	p := &pool{turns: make(chan struct{}, size)}
 	for range size {
@@ -521,6 +522,16 @@ func newPool(size int, open func() (*conn, error)) (*pool, error) {
 		p.put(c)
 	}
 	return p, nil
+}
+
+// attach makes a side file readable from all connections, which nobody uses yet.
+func (p *pool) attach(f *sideFile) error {
+	for _, c := range p.all {
+		if err := f.attach(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // distrust makes connections that nobody uses yet take the file for changed.
@@ -626,8 +637,11 @@ func (c *conn) spare() {
 	_ = c.exec("PRAGMA shrink_memory") // without it the pages stay
 }
 
-// close closes all connections; nobody may use one.
+// close closes all connections; nobody may use one. A nil pool has none.
 func (p *pool) close() error {
+	if p == nil {
+		return nil
+	}
 	var errs []error
 	for _, c := range p.all {
 		errs = append(errs, c.close())
