@@ -3,6 +3,7 @@ package placename
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,11 +12,14 @@ import (
 
 // Element is an element of a request, its names resolved.
 type Element struct {
-	Space, Name string // namespace and local name
-	Nil         bool   // xsi:nil is true
-	Text        string // character data directly inside, without comments
+	Space, Name string      // namespace and local name
+	Attributes  []Attribute // without declarations of namespaces
+	Text        string      // character data directly inside, without comments
 	Children    []*Element
 }
+
+// Attribute is an attribute of an Element, its name resolved.
+type Attribute struct{ Space, Name, Value string }
 
 // Base returns the namespace base that e is in, one of bases; false when it is in none of the service's own namespace under any base.
 func (e *Element) Base(bases []string) (string, bool) {
@@ -65,6 +69,7 @@ func Decode(e *Element, bases []string, unknown Unknown) (Request, error) {
 	v := reflect.New(r.in)
 	d := decoder{bases: bases, base: base, unknown: unknown}
 	d.push(e.Name, 0)
+	d.absent(e)
 	d.object(r.plan, e, v.Elem())
 	if len(d.faults) > 0 {
 		return nil, &Refusal{Faults: d.faults}
@@ -137,28 +142,32 @@ func (d *decoder) is(e *Element, name string, s *Schema) bool {
 // object reads the children of e into the struct v.
 func (d *decoder) object(p *plan, e *Element, v reflect.Value) {
 	d.text(e, p.known)
-	count := make([]int, len(p.steps))
+	count, nils := make([]int, len(p.steps)), make([]int, len(p.steps))
 next:
 	for _, c := range e.Children {
 		for i := range p.steps {
 			s := &p.steps[i]
 			if d.is(c, s.name, s.schema) {
-				count[i]++
-				d.child(s, c, v, count[i])
+				if count[i]++; d.child(s, c, v, count[i]) {
+					nils[i]++
+				}
 				continue next
 			}
 		}
 		d.stray(c, p.known)
 	}
 	for i, s := range p.steps {
-		if count[i] == 0 && !s.optional && !s.lenient && !s.many {
+		switch {
+		case count[i] == 0 && !s.optional && !s.lenient && !s.many:
 			d.fault(s.name, "", Missing)
+		case s.many && s.item == nil && nils[i] > 0 && nils[i] == count[i]:
+			d.faultRight("", "", AllNil, s.name)
 		}
 	}
 }
 
-// child reads the nth element c of step s into the struct v.
-func (d *decoder) child(s *step, c *Element, v reflect.Value, n int) {
+// child reads the nth element c of step s into the struct v. It reports whether c is nil.
+func (d *decoder) child(s *step, c *Element, v reflect.Value, n int) (absent bool) {
 	repeats := s.many && s.item == nil
 	if repeats {
 		d.push(s.name, n)
@@ -166,18 +175,22 @@ func (d *decoder) child(s *step, c *Element, v reflect.Value, n int) {
 		d.push(s.name, 0)
 	}
 	defer d.pop()
-	switch {
-	case n > 1 && !repeats:
+	if n > 1 && !repeats {
 		if n == 2 {
 			d.fault("", "", Repeated)
 		}
-	case c.Nil:
+		return false
+	}
+	absent = d.absent(c)
+	switch {
+	case absent:
 		if !s.optional && !s.lenient && !s.nillable && !repeats {
 			d.fault("", "", Missing)
 		}
 	default:
 		d.set(s, c, v.FieldByIndex(s.index))
 	}
+	return absent
 }
 
 // set reads element c into field f.
@@ -186,20 +199,7 @@ func (d *decoder) set(s *step, c *Element, f reflect.Value) {
 	case s.many && s.item == nil:
 		d.add(s, c, f)
 	case s.many:
-		d.text(c, []element{*s.item})
-		n := 0
-		for _, item := range c.Children {
-			if !d.is(item, s.item.name, s.item.schema) {
-				d.stray(item, []element{*s.item})
-				continue
-			}
-			if n++; item.Nil {
-				continue
-			}
-			d.push(s.item.name, n)
-			d.add(s, item, f)
-			d.pop()
-		}
+		d.list(s, c, f)
 	case f.Kind() == reflect.Pointer:
 		x := reflect.New(f.Type().Elem())
 		if d.value(s, c, x.Elem()) && !(s.kind == kindObject && x.Elem().IsZero()) {
@@ -210,6 +210,34 @@ func (d *decoder) set(s *step, c *Element, f reflect.Value) {
 	}
 }
 
+// list reads the items of element c into the slice f. Nil items do not count, but a list of nothing else, or of unknown elements alone,
+// would pass for an empty one, which does not restrict.
+func (d *decoder) list(s *step, c *Element, f reflect.Value) {
+	known := []element{*s.item}
+	d.text(c, known)
+	items, nils, before := 0, 0, len(d.faults)
+	for _, item := range c.Children {
+		if !d.is(item, s.item.name, s.item.schema) {
+			d.stray(item, known)
+			continue
+		}
+		items++
+		d.push(s.item.name, items)
+		if d.absent(item) {
+			nils++
+		} else {
+			d.add(s, item, f)
+		}
+		d.pop()
+	}
+	switch {
+	case items == 0 && len(c.Children) > 0 && len(d.faults) == before:
+		d.faultRight(shortened(c.Children[0].Name), "", UnknownElement, names(known))
+	case items > 0 && items == nils:
+		d.faultRight("", "", AllNil, s.item.name)
+	}
+}
+
 // add reads element c as one more value of the slice f.
 func (d *decoder) add(s *step, c *Element, f reflect.Value) {
 	x := reflect.New(f.Type().Elem()).Elem()
@@ -217,6 +245,36 @@ func (d *decoder) add(s *step, c *Element, f reflect.Value) {
 		f.Set(reflect.Append(f, x))
 	}
 }
+
+// absent reports whether element c is nil. It refuses attributes that the contract does not have, and a nil element that is not empty
+// (XML Schema Part 1, cvc-elt 3.1 and 3.2.1, cvc-complex-type 3).
+func (d *decoder) absent(c *Element) (absent bool) {
+	for _, a := range c.Attributes {
+		switch {
+		case a.Space == xsiNS && a.Name == "nil":
+			switch strings.Trim(a.Value, space) {
+			case "true", "1":
+				absent = true
+			case "false", "0":
+			default:
+				d.fault("@xsi:nil", a.Value, NotBoolean)
+			}
+		case a.Space == xsiNS && slices.Contains(instanceAttributes, a.Name), slices.Contains(foreignSpaces, a.Space):
+		default:
+			d.fault("@"+shortened(a.Name), a.Value, UnknownAttribute)
+		}
+	}
+	if absent && (len(c.Children) > 0 || strings.Trim(c.Text, space) != "") {
+		d.fault("", strings.Trim(c.Text, space), NilContent)
+	}
+	return absent
+}
+
+// instanceAttributes are the attributes besides nil that any element may have: XML Schema Part 1, 2.6.
+var instanceAttributes = []string{"type", "schemaLocation", "noNamespaceSchemaLocation"}
+
+// foreignSpaces are the namespaces of other attributes that any element may have and that hold no value: xml:lang, SOAP's encodingStyle.
+var foreignSpaces = []string{"http://www.w3.org/XML/1998/namespace", Envelope11, Envelope12}
 
 // value reads element c into x. It reports false when there is no value: a fault, or a blank optional text.
 func (d *decoder) value(s *step, c *Element, x reflect.Value) bool {
@@ -259,8 +317,13 @@ func (d *decoder) unbox(s *step, c *Element) *Element {
 		}
 		found = child
 	}
-	if found != nil && !found.Nil {
-		return found
+	if found != nil {
+		d.push(s.box.name, 0)
+		absent := d.absent(found)
+		d.pop()
+		if !absent {
+			return found
+		}
 	}
 	if !s.lenient {
 		d.fault(s.box.name, "", Missing)

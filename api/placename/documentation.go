@@ -31,8 +31,8 @@ func (c *Contract) docOfType(t *Type, x Description) doc {
 		return doc{"Svar på " + op + ": alle treff, eller ingen.", "Answer to " + op + ": all hits, or none."}
 	}
 	if item, ok := strings.CutSuffix(t.Name, "List"); ok {
-		return doc{"Liste av " + item + ". I søk er verdiene i en liste alternativer; en tom liste begrenser ikke. I svar er den tom når det ikke er noe.",
-			"List of " + item + ". In a search the values of a list are alternatives; an empty list does not restrict. In answers it is empty when there is nothing."}
+		return doc{"Liste av " + item + ". I søk er verdiene i en liste alternativer; en tom liste begrenser ikke, og en der alle verdiene er nil, avvises. I svar er den tom når det ikke er noe.",
+			"List of " + item + ". In a search the values of a list are alternatives; an empty list does not restrict, and one whose values are all nil is refused. In answers it is empty when there is nothing."}
 	}
 	if list, ok := codeLists[t.Name]; ok {
 		return doc{"Kode. value er kodens verdi: " + list + ". En ukjent kode gir ingen treff.", "Code. value is the value of the code: " + list + ". An unknown code gives no hits." + lettersEN(list)}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -78,7 +79,7 @@ func tree(e *placename.Element, indent string) string {
 	if len(e.Children) > 0 {
 		text = ""
 	}
-	fmt.Fprintf(&b, "%s{%s}%s nil=%t %q\n", indent, e.Space, e.Name, e.Nil, text)
+	fmt.Fprintf(&b, "%s{%s}%s nil=%t %q\n", indent, e.Space, e.Name, slices.Contains(e.Attributes, isNil), text)
 	for _, c := range e.Children {
 		b.WriteString(tree(c, indent+" "))
 	}
@@ -119,7 +120,7 @@ func slowElement(f placename.Field, in *placename.Type, v reflect.Value) *placen
 	c := placename.TheContract()
 	x := c.Type(f.Type)
 	if f.Nillable && v.IsZero() {
-		e.Nil = true
+		e.Attributes = []placename.Attribute{isNil}
 		return e
 	}
 	if v.Kind() == reflect.Pointer {

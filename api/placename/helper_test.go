@@ -57,7 +57,9 @@ func parse(t testing.TB, b []byte) *placename.Element {
 		case xml.StartElement:
 			e := &placename.Element{Space: x.Name.Space, Name: x.Name.Local}
 			for _, a := range x.Attr {
-				e.Nil = e.Nil || a.Name.Local == "nil" && a.Value == "true"
+				if a.Name.Space != "xmlns" && a.Name.Local != "xmlns" {
+					e.Attributes = append(e.Attributes, placename.Attribute{Space: a.Name.Space, Name: a.Name.Local, Value: a.Value})
+				}
 			}
 			if len(stack) > 0 {
 				parent := stack[len(stack)-1]
@@ -76,6 +78,9 @@ func parse(t testing.TB, b []byte) *placename.Element {
 		}
 	}
 }
+
+// isNil is the attribute of an element that is nil.
+var isNil = placename.Attribute{Space: "http://www.w3.org/2001/XMLSchema-instance", Name: "nil", Value: "true"}
 
 // requests returns an empty request of each operation.
 func requests() []placename.Request {

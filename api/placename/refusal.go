@@ -94,32 +94,35 @@ func (l Lang) Tag() string { return [...]string{"nb", "nn", "en"}[l] }
 type Reason uint8
 
 const (
-	Missing        Reason = iota // a required element is absent or nil
-	Repeated                     // a single-valued element stands twice
-	NotBoolean                   //
-	NotInt                       // not an xs:int
-	NotLong                      // not an xs:long
-	NotTimestamp                 // not an xs:dateTime of the years 1 to 9999
-	NotDate                      // not an xs:date of the years 1 to 9999
-	EmptyValue                   // an id or code without value
-	LongID                       // an id or code of more than 64 characters
-	UnknownOp                    // no such operation
-	HasChildren                  // elements stand where text belongs
-	Blank                        // a required text without content
-	LongText                     // more than N characters
-	LongList                     // more than N items
-	FewLiterals                  // a pattern with fewer than N literal characters
-	BadExpression                // the expression breaks its syntax at position N
-	BadKommune                   // a municipality number is not 4 digits
-	BadNumberList                // not digits, comma lists and ranges
-	NotNumber                    // an id that must be a number is none
-	OldSnapshot                  // snapshotVersion before the data's time
-	TooManyHits                  // more than N hits
-	Misspelt                     // no such element, but one that is nearly called so: Right
-	WrongNamespace               // an element of another namespace than Right
-	UnknownElement               // no such element; Right names those that there are
-	HasText                      // text stands where elements belong: Right
-	BadValue                     // any other
+	Missing          Reason = iota // a required element is absent or nil
+	Repeated                       // a single-valued element stands twice
+	NotBoolean                     //
+	NotInt                         // not an xs:int
+	NotLong                        // not an xs:long
+	NotTimestamp                   // not an xs:dateTime of the years 1 to 9999
+	NotDate                        // not an xs:date of the years 1 to 9999
+	EmptyValue                     // an id or code without value
+	LongID                         // an id or code of more than 64 characters
+	UnknownOp                      // no such operation
+	HasChildren                    // elements stand where text belongs
+	Blank                          // a required text without content
+	LongText                       // more than N characters
+	LongList                       // more than N items
+	FewLiterals                    // a pattern with fewer than N literal characters
+	BadExpression                  // the expression breaks its syntax at position N
+	BadKommune                     // a municipality number is not 4 digits
+	BadNumberList                  // not digits, comma lists and ranges
+	NotNumber                      // an id that must be a number is none
+	OldSnapshot                    // snapshotVersion before the data's time
+	TooManyHits                    // more than N hits
+	Misspelt                       // no such element, but one that is nearly called so: Right
+	WrongNamespace                 // an element of another namespace than Right
+	UnknownElement                 // no such element; Right names those that there are
+	HasText                        // text stands where elements belong: Right
+	UnknownAttribute               // an attribute that no element of the contract has
+	NilContent                     // xsi:nil is true, and the element has content
+	AllNil                         // a list whose items, called Right, are all nil
+	BadValue                       // any other
 	reasonCount
 )
 
@@ -149,5 +152,11 @@ var reasons = [reasonCount][3]string{
 	WrongNamespace: {"elementet må stå i navnerommet %s", "elementet må stå i namnerommet %s", "the element must be in the namespace %s"},
 	UnknownElement: {"det er ikke noe slikt element; her kan stå %s", "det finst ikkje noko slikt element; her kan stå %s", "there is no such element; there may be %s"},
 	HasText:        {"må ha elementer (%s), ikke tekst", "må ha element (%s), ikkje tekst", "must hold elements (%s), not text"},
-	BadValue:       {"verdien er ikke gyldig", "verdien er ikkje gyldig", "the value is not valid"},
+	UnknownAttribute: {"det er ikke noe slikt attributt; verdier står inne i elementene", "det finst ikkje noko slikt attributt; verdiar står inne i elementa",
+		"there is no such attribute; values stand inside the elements"},
+	NilContent: {"et element med xsi:nil=\"true\" må være tomt; fjern xsi:nil eller innholdet", "eit element med xsi:nil=\"true\" må vere tomt; fjern xsi:nil eller innhaldet",
+		"an element with xsi:nil=\"true\" must be empty; remove xsi:nil or the content"},
+	AllNil: {"minst én %s må ha en verdi; utelat lista for ikke å begrense søket", "minst éin %s må ha ein verdi; utelat lista for ikkje å avgrense søket",
+		"at least one %s must have a value; leave the list out not to restrict the search"},
+	BadValue: {"verdien er ikke gyldig", "verdien er ikkje gyldig", "the value is not valid"},
 }

@@ -47,10 +47,9 @@ func (s *Server) newSOAP() *soap.Service {
 		Failed: func(r *http.Request, text func(contract.Lang) string, cause error) {
 			callOf(r).soapFailure = soapFailure{text, cause}
 		},
-		Caches: s.caches,
-		Keep:   s.keepSOAP,
-		Whole:  sendSOAP,
-		Begin:  beginSOAP,
+		Keep:  s.keepSOAP,
+		Whole: sendSOAP,
+		Begin: beginSOAP,
 	})
 }
 

@@ -14,7 +14,6 @@ import (
 const (
 	xmlNS   = "http://www.w3.org/XML/1998/namespace"
 	xmlnsNS = "http://www.w3.org/2000/xmlns/"
-	xsiNS   = "http://www.w3.org/2001/XMLSchema-instance"
 )
 
 // node is an element under way.
@@ -22,9 +21,6 @@ type node struct {
 	raw     xml.Name // prefix and local name, which the end tag must repeat
 	element *placename.Element
 	text    []byte
-	runs    int // that text came in
-	start   int // of the last of them in the message
-	end     int
 	marks   int // length of scope.order before its declarations
 }
 
@@ -38,21 +34,18 @@ type parser struct {
 	nodes  int
 	rooted bool // the root was seen
 	env    envelope
-	from   int // where the token begins
-	to     int
-	leaves []leaf
 }
 
-// parse reads a message. The envelope tells what was reached even when there is a failure; leaves are those of the body, for shapes.
-func parse(b []byte, v version, limits Limits) (e *envelope, leaves []leaf, f *failure) {
+// parse reads a message. The envelope tells what was reached even when there is a failure.
+func parse(b []byte, v version, limits Limits) (*envelope, *failure) {
 	p := &parser{limits: limits, raw: b, xml: xml.NewDecoder(bytes.NewReader(b)), env: envelope{version: v}}
 	p.xml.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // b is UTF-8 whatever it declares
 	p.scope.uris = map[string][]string{}
 	if f := p.run(); f != nil {
 		f.detail = p.env.child != nil && f.code != codeUnderstand // SOAP 1.1, 4.4: no detail for what is wrong with the header
-		return &p.env, nil, f
+		return &p.env, f
 	}
-	return &p.env, p.leaves, nil
+	return &p.env, nil
 }
 
 func (p *parser) run() *failure {
@@ -65,7 +58,6 @@ func (p *parser) run() *failure {
 		if err != nil {
 			return bare(textSyntax).because(err)
 		}
-		p.from, p.to = int(start), int(p.xml.InputOffset())
 		var f *failure
 		switch token.(type) {
 		case xml.StartElement, xml.CharData:
@@ -152,7 +144,7 @@ func (p *parser) start(t xml.StartElement) *failure {
 	if !ok {
 		return bare(textPrefix)
 	}
-	n.element = &placename.Element{Space: space, Name: t.Name.Local, Nil: isTrue(attrs, xsiNS, "nil")}
+	n.element = &placename.Element{Space: space, Name: t.Name.Local, Attributes: attributesOf(attrs)}
 	if len(p.stack) > 0 {
 		parent := p.stack[len(p.stack)-1].element
 		parent.Children = append(parent.Children, n.element)
@@ -186,6 +178,16 @@ func (p *parser) attributes(attrs []xml.Attr) ([]xml.Attr, *failure) {
 	return attrs, nil
 }
 
+// attributesOf returns the attributes of an element, without declarations of namespaces.
+func attributesOf(attrs []xml.Attr) (list []placename.Attribute) {
+	for _, a := range attrs {
+		if a.Name.Space != xmlnsNS {
+			list = append(list, placename.Attribute{Space: a.Name.Space, Name: a.Name.Local, Value: a.Value})
+		}
+	}
+	return list
+}
+
 // declares reports whether an attribute declares a namespace, and for which prefix; "" is the default.
 func declares(name xml.Name) (prefix string, ok bool) {
 	if name.Space == "" && name.Local == "xmlns" {
@@ -200,21 +202,9 @@ func (p *parser) end(t xml.EndElement) *failure {
 	}
 	n := p.stack[len(p.stack)-1]
 	n.element.Text = string(n.text)
-	p.leaf(&n)
 	p.stack = p.stack[:len(p.stack)-1]
 	p.scope.leave(n.marks)
 	return nil
-}
-
-// leaf notes an element of the body whose end tag begins here, if it has no children and its text is written as it is.
-func (p *parser) leaf(n *node) {
-	switch {
-	case p.env.part != partBody || len(p.stack) <= 2 || len(n.element.Children) > 0:
-	case n.runs == 0 && p.to > p.from: // it has an end tag
-		p.leaves = append(p.leaves, leaf{n.element, p.from, p.from})
-	case n.runs == 1 && bytes.Equal(p.raw[n.start:n.end], n.text):
-		p.leaves = append(p.leaves, leaf{n.element, n.start, n.end})
-	}
 }
 
 func (p *parser) chars(t xml.CharData) *failure {
@@ -229,7 +219,6 @@ func (p *parser) chars(t xml.CharData) *failure {
 		return limit(textLength, int64(p.limits.Text))
 	}
 	n.text = append(n.text, t...)
-	n.runs, n.start, n.end = n.runs+1, p.from, p.to
 	return nil
 }
 

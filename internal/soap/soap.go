@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"grense/api/placename"
-	"grense/internal/cache"
 	"grense/internal/problem"
 )
 
@@ -58,8 +57,6 @@ type Config struct {
 	Whole func(w http.ResponseWriter, r *http.Request, answer []byte) error
 	// Begin sends the head of an answer of some bytes, whose Content-Type is set, and returns what takes them in pieces; nil where they are wanted at once. Nil: they always are.
 	Begin func(w http.ResponseWriter, r *http.Request, size int) io.Writer
-	// Caches takes the cache of messages. May be nil.
-	Caches *cache.Group
 	// Logger gets the causes of internal faults and a line for each call. Defaults to slog.Default().
 	Logger *slog.Logger
 }
@@ -95,9 +92,6 @@ type Service struct {
 	files   map[string][]byte // schema files by name
 	buffers sync.Pool         // of *[]byte
 	pieces  sync.Pool         // of *[]byte
-
-	messages *cache.Cache[messageKey, *message]
-	shapes   shapes
 }
 
 // New makes a Service. It panics when Searcher or Address is missing.
@@ -115,7 +109,7 @@ func New(c Config) *Service {
 		c.RequestID = func(*http.Request) string { return "" }
 	}
 	c.Limits = c.Limits.withDefaults()
-	s := &Service{config: c, bases: []string{c.NamespaceBase}, files: map[string][]byte{}, messages: newMessages(c.Caches)}
+	s := &Service{config: c, bases: []string{c.NamespaceBase}, files: map[string][]byte{}}
 	if c.NamespaceBase != placename.DefaultBase {
 		s.bases = append(s.bases, placename.DefaultBase)
 	}
