@@ -12,7 +12,8 @@ import (
 )
 
 // CSV writes features of one collection as comma-separated values (RFC 4180): UTF-8 without byte order mark, lines end in CRLF, a
-// header line first. The columns are id, the properties, and for points lon and lat in degrees. Null is an empty field. Values are
+// header line first. The columns are id, the properties, and lon and lat in degrees where some
+// feature may be a point; those of other geometries are empty. Null is an empty field. Values are
 // left as they are, also those that a spreadsheet may take for formulas. Make one with NewCSV; it is safe for concurrent use.
 //
 // In the dialect of spreadsheets a byte order mark comes first, fields end with semicolons, numbers have a decimal comma, and a text that a
@@ -33,6 +34,7 @@ type CSV struct {
 type CSVOptions struct {
 	Properties   []string // as in Options
 	SkipGeometry bool     // points have no lon and lat
+	Precision    *int     // as in Options
 	Excel        bool     // the dialect of spreadsheets
 }
 
@@ -42,7 +44,7 @@ func NewCSV(c *store.Collection, o CSVOptions) (*CSV, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &CSV{coll: c, skip: -1, values: len(names), points: !o.SkipGeometry && c.Geometry != nil && c.Geometry.Type == "Point", excel: o.Excel, end: ','}
+	e := &CSV{coll: c, skip: -1, values: len(names), points: !o.SkipGeometry && c.Geometry.MayBePoint(), excel: o.Excel, end: ','}
 	e.want = store.Want{Properties: o.Properties, NoGeometry: !e.points}
 	if o.Excel {
 		e.end = ';'
@@ -68,6 +70,7 @@ func NewCSV(c *store.Collection, o CSVOptions) (*CSV, error) {
 		if e.geom, err = NewGeometry(c.Geometry.CRS, crs.CRS84); err != nil {
 			return nil, err
 		}
+		e.geom.setPrecision(o.Precision)
 	}
 	e.header = append(e.header, "\r\n"...)
 	return e, nil

@@ -65,6 +65,24 @@ func TestCSVColumns(t *testing.T) {
 	}
 }
 
+// A layer of several kinds of geometries has the columns of points, which are empty for the others.
+func TestCSVOfMixedGeometriesHasThePoints(t *testing.T) {
+	t.Parallel()
+	mixed := places("")
+	mixed.Properties = nil
+	e := newCSV(t, mixed)
+	b := e.AppendHeader(nil)
+	for _, wkb := range [][]byte{little.wkb(tree{kind: 1, pts: [][4]float64{{10.75, 59.91}}}), little.wkb(tree{kind: 2, pts: [][4]float64{{1, 2}, {3, 4}}}), nil} {
+		var err error
+		if b, err = e.Append(b, &store.Feature{ID: "1", Geometry: store.Geometry{WKB: wkb}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := "id,lon,lat\r\n1,10.75,59.91\r\n1,,\r\n1,,\r\n"; string(b) != want {
+		t.Errorf("got %q, want %q", b, want)
+	}
+}
+
 func FuzzCSV(f *testing.F) {
 	f.Add("a", "b,\"c\"\r\n")
 	f.Add("\xff", "\n")

@@ -1,7 +1,8 @@
 // Package feature writes features: GeoJSON (RFC 7946), JSON-LD, CSV (RFC 4180) and well-known text.
 //
 // Encoders append to a buffer of the caller, straight from the stored bytes and from the schema, without maps, reflection or
-// allocation. Numbers are fixed point: 7 decimals for degrees, 2 for metres and heights, no exponent, no trailing zeros. An encoder
+// allocation. Numbers are fixed point: 7 decimals for degrees, 2 for metres and heights unless Options say otherwise, no exponent, no
+// trailing zeros. An encoder
 // is made once for a collection and its options; it is immutable and safe for concurrent use. After an error the buffer is as it was.
 //
 // A geometry that crosses the antimeridian is not cut.
@@ -20,6 +21,7 @@ type Options struct {
 	CRS          crs.ID   // of coordinates in GeoJSON; the zero ID is CRS84
 	Properties   []string // names, in this order; nil: all that are not hidden, in schema order (store.Want)
 	SkipGeometry bool     // geometry is null in GeoJSON
+	Precision    *int     // decimals of x and y, 0 to MaxPrecision; nil: those of the CRS
 	Vocabulary   string   // address that makes a property name an identifier in JSON-LD; "": schema.org's
 }
 
@@ -55,8 +57,12 @@ func NewEncoder(c *store.Collection, o Options) (*Encoder, error) {
 		if e.geom, err = NewGeometry(c.Geometry.CRS, o.CRS); err != nil {
 			return nil, err
 		}
+		e.geom.setPrecision(o.Precision)
 	}
 	e.ld, err = newLinked(e, o.Vocabulary)
+	if o.CRS == crs.CRS84 {
+		e.ld.geom.setPrecision(o.Precision)
+	}
 	return e, err
 }
 

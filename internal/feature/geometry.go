@@ -35,6 +35,13 @@ func NewGeometry(from, to crs.ID) (Geometry, error) {
 	return g, nil
 }
 
+// setPrecision sets the number of decimals of x and y; nil leaves that of the CRS.
+func (g *Geometry) setPrecision(decimals *int) {
+	if decimals != nil {
+		g.decimals = *decimals
+	}
+}
+
 // AppendGeoJSON writes a GeoJSON geometry (RFC 7946, 3.1): axes in the order of the CRS's authority, Z kept where it is a number, M
 // dropped, empty parts left out; null when nothing is left. What is no geometry (package wkb), or has a position without a place in
 // the CRS of g, is an error, and features have null instead. In CRS84 exterior rings run counter-clockwise and holes clockwise.

@@ -42,7 +42,9 @@ func NewJSONFG(c *store.Collection, o Options, plus bool) (*JSONFG, error) {
 		if err != nil {
 			return nil, err
 		}
+		g.setPrecision(o.Precision)
 		j.place = &g
+		inner.Precision = nil // of the CRS asked
 		inner.SkipGeometry = !plus
 	}
 	var err error

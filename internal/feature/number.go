@@ -1,18 +1,25 @@
 package feature
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 )
 
 var powers = [...]float64{1, 10, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
-// maxDecimals is the largest number of decimals of appendFixed.
+// MaxPrecision is the largest number of decimals of coordinates.
+const MaxPrecision = 15
+
+// maxDecimals is the largest number of decimals that appendFixed computes with integers.
 const maxDecimals = 7
 
 // appendFixed writes v with at most d decimals, rounded half away from zero: no exponent, no trailing zeros, no "-0".
-// The caller has checked wkb.Valid(v) and 0 <= d <= maxDecimals.
+// The caller has checked wkb.Valid(v) and 0 <= d <= MaxPrecision.
 func appendFixed(dst []byte, v float64, d int) []byte {
+	if d > maxDecimals {
+		return appendDecimals(dst, v, d)
+	}
 	scaled := v * powers[d]
 	n := int64(scaled)
 	if rest := scaled - float64(n); rest >= 0.5 {
@@ -49,6 +56,21 @@ func appendFixed(dst []byte, v float64, d int) []byte {
 	}
 	dst = append(dst, '.')
 	return append(dst, digits[:d]...)
+}
+
+// appendDecimals is appendFixed for more than maxDecimals. It writes no more digits than v needs to read back.
+func appendDecimals(dst []byte, v float64, d int) []byte {
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, v, 'f', -1, 64)
+	if point := bytes.IndexByte(dst[start:], '.'); point >= 0 && len(dst)-start-point-1 > d {
+		dst = strconv.AppendFloat(dst[:start], v, 'f', d, 64)
+		dst = bytes.TrimRight(dst, "0")
+		dst = bytes.TrimSuffix(dst, []byte("."))
+	}
+	if string(dst[start:]) == "-0" {
+		return append(dst[:start], '0')
+	}
+	return dst
 }
 
 // appendFloat writes the shortest number that reads back as v, in the form of encoding/json. JSON has no NaN and no infinity: they

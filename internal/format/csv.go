@@ -8,9 +8,10 @@ import (
 )
 
 var csvText = &Format{Name: "csv", Media: "text/csv", Charset: true, Ext: ".csv", Title: "CSV (RFC 4180)", Streams: true, Lon: true,
-	Losses: []string{"geometries other than points", "heights", "the types of values", "null and an empty text are the same"},
+	Precise: true,
+	Losses:  []string{lossShapes, lossHeights, lossPrecision, "the types of values", "null and an empty text are the same"},
 	open: func(w io.Writer, o Options) (Writer, error) {
-		enc, err := feature.NewCSV(o.Collection, feature.CSVOptions{Properties: o.Properties, SkipGeometry: o.SkipGeometry, Excel: o.Excel})
+		enc, err := feature.NewCSV(o.Collection, feature.CSVOptions{Properties: o.Properties, SkipGeometry: o.SkipGeometry, Excel: o.Excel, Precision: o.Precision})
 		if err != nil {
 			return nil, err
 		}

@@ -1,8 +1,9 @@
 // Package format writes the features of a collection as one file, in the format of the tool at hand.
 //
 // A Format opens a Writer for a selection of one collection; features are written one by one, in the order in which they come, and Close
-// ends the file. Formats that stream hold nothing; the others keep what they cannot write yet in a temporary file. Coordinates are rounded
-// to 7 decimals of a degree or 2 of a metre, heights to 2 decimals. GeoJSON, the place of JSON-FG and GML have them in the axis order of the
+// ends the file. Formats that stream hold nothing; the others keep what they cannot write yet in a temporary file. Text
+// formats round coordinates to 7 decimals of a degree or 2 of a metre unless Options.Precision says otherwise, heights to 2 decimals; the
+// others (GeoPackage, GeoParquet, FlatGeobuf and Shapefile) do not round. GeoJSON, the place of JSON-FG and GML have them in the axis order of the
 // authority of the asked reference system, as items has; in all other formats x is before y. What a format cannot hold is listed in its Losses.
 package format
 
@@ -29,7 +30,8 @@ type Format struct {
 	Streams bool     // the first byte comes with the first feature, and nothing is kept
 	Lon     bool     // coordinates are always CRS84, whatever is asked
 	Most    int      // features that a file can hold; 0: any number
-	Losses  []string // what a reader does not get back, each a phrase in English
+	Precise bool     // Options.Precision has a meaning
+	Losses  []string // what a reader may not get back, each a phrase in English; LossesIn returns those of one file
 	// NeedsWriter says that the format needs Options.GeoPackage.
 	NeedsWriter bool
 	open        func(w io.Writer, o Options) (Writer, error)
@@ -57,6 +59,7 @@ type Options struct {
 	Title        string // of the collection, in the language of the answer
 	Temp         string // folder for temporary files; "": that of the system
 	Excel        bool   // of CSV: for spreadsheets of the Nordic countries, see NewCSV
+	Precision    *int   // decimals of coordinates where Format.Precise, 0 to feature.MaxPrecision; nil: 7 of degrees, 2 of metres
 	// GeoPackage begins a new GeoPackage at a path, whose contents have a date. Nil: that format cannot be written.
 	GeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 	Dated      time.Time // of the data; the same features and date give the same bytes. Zero: the year 1970
@@ -76,7 +79,7 @@ func Find(name string) *Format {
 	return nil
 }
 
-var formats = []*Format{geoJSON, geoJSONSeq, csvText, geoPackage, flatGeobuf, geoParquet, gml, kml, topoJSON, shapefile, xlsx}
+var formats = []*Format{geoJSON, geoJSONSeq, ndJSON, csvText, geoPackage, flatGeobuf, geoParquet, gml, kml, topoJSON, shapefile, xlsx}
 
 // Open begins a file. A property that the collection has not, or a reference system that is not served, is an error.
 func (f *Format) Open(w io.Writer, o Options) (Writer, error) {
@@ -91,6 +94,42 @@ func (f *Format) Open(w io.Writer, o Options) (Writer, error) {
 		return nil, fmt.Errorf("format: %s: %w", f.Name, err)
 	}
 	return x, nil
+}
+
+// Losses that depend on what is written.
+const (
+	lossShapes    = "geometries other than points"
+	lossHeights   = "heights"
+	lossPrecision = "decimals beyond 7 of degrees, 2 of metres and heights"
+)
+
+// LossesIn returns the losses of a file with these options.
+func (f *Format) LossesIn(o Options) (losses []string) {
+	g := o.Collection.Geometry
+	if o.SkipGeometry {
+		g = nil
+	}
+	for _, l := range f.Losses {
+		switch l {
+		case lossShapes:
+			if g == nil || g.Type == "Point" {
+				continue
+			}
+		case lossHeights:
+			if g == nil {
+				continue
+			}
+		case lossPrecision:
+			if g == nil || slices.Contains(f.Losses, lossShapes) && !g.MayBePoint() {
+				continue
+			}
+			if f.Precise && o.Precision != nil {
+				l = fmt.Sprintf("decimals beyond %d of coordinates, 2 of heights", *o.Precision)
+			}
+		}
+		losses = append(losses, l)
+	}
+	return losses
 }
 
 // FileName is the name under which a file is saved: the collection, what was selected ("" for all), the reference system where it is not

@@ -13,7 +13,7 @@ import (
 )
 
 var gml = &Format{Name: "gml", Media: "application/gml+xml;version=3.2", Ext: ".gml", Title: "GML 3.2, Simple Features level 0", Streams: true,
-	Losses: []string{"names of properties that XML does not allow are escaped", "JSON properties are text", "heights of a geometry that has not all of them", noXML},
+	Losses: []string{"names of properties that XML does not allow are escaped", lossPrecision, "JSON properties are text", "heights of a geometry that has not all of them", noXML},
 	open:   newGML}
 
 // Names of OGC 17-069r4, 8.5 and OGC 07-036.

@@ -13,7 +13,7 @@ import (
 )
 
 var kml = &Format{Name: "kml", Media: "application/vnd.google-earth.kml+xml", Ext: ".kml", Title: "KML 2.2", Streams: true, Lon: true,
-	Losses: []string{"integers, dates and JSON are text", "members of multi geometries and of collections are not told apart", noXML},
+	Losses: []string{lossPrecision, "integers, dates and JSON are text", "members of multi geometries and of collections are not told apart", noXML},
 	open:   newKML}
 
 // kmlWriter writes KML 2.2 (OGC 07-147r2): a Schema with the types of the properties and a Placemark for each feature, whose name is the

@@ -36,7 +36,7 @@ type record struct {
 // reader reads what a format wrote, without this package.
 type reader func(t *testing.T, b []byte) []record
 
-var readers = map[string]reader{"json": readGeoJSON, "geojsonseq": readSequence, "csv": readCSV, "xlsx": readXLSX, "parquet": readParquet, "gpkg": readGeoPackage,
+var readers = map[string]reader{"json": readGeoJSON, "geojsonseq": readSequence, "ndjson": readLines, "csv": readCSV, "xlsx": readXLSX, "parquet": readParquet, "gpkg": readGeoPackage,
 	"flatgeobuf": readFlatGeobuf, "gml": readXML, "kml": readXML, "topojson": readTopology}
 
 func readGeoJSON(t *testing.T, b []byte) []record {
@@ -59,6 +59,19 @@ func readSequence(t *testing.T, b []byte) []record {
 		if i > 0 {
 			out = append(out, readFeature(t, []byte(text)))
 		}
+	}
+	return out
+}
+
+// readLines reads a JSON text a line (NDJSON), each ended by a line feed.
+func readLines(t *testing.T, b []byte) []record {
+	t.Helper()
+	var out []record
+	for line := range strings.Lines(string(b)) {
+		if !strings.HasSuffix(line, "\n") {
+			t.Errorf("the last line has no end: %q", line)
+		}
+		out = append(out, readFeature(t, []byte(line)))
 	}
 	return out
 }

@@ -22,10 +22,11 @@ type shape struct {
 	Parts []shape
 }
 
-// shaper makes shapes of stored geometries: transformed, rounded and, where it says so, with rings turned.
+// shaper makes shapes of stored geometries: transformed, rounded where the format is text and, where it says so, with rings turned.
 type shaper struct {
 	move     crs.Func // nil: as stored
-	decimals float64  // 10 to the number of decimals
+	decimals float64  // 10 to the number of decimals; NaN: x and y are not rounded
+	heights  float64  // the same for heights
 	none     bool     // there is no geometry, whatever the bytes say
 	turn     int      // 1: outer rings run counter-clockwise and holes clockwise; -1: the other way round; 0: as stored
 }
@@ -53,7 +54,7 @@ func newShaper(o *Options, turn int) (*shaper, error) {
 	if !crs.Same(from, o.CRS) {
 		s.move = move
 	}
-	s.decimals = math.Pow10(o.CRS.Decimals())
+	s.decimals, s.heights = math.Pow10(o.CRS.Decimals()), 100
 	return s, nil
 }
 
@@ -147,7 +148,7 @@ func (s *shaper) positions(g *shape, run *wkb.Run) error {
 		z := run.Z(i)
 		if z == z {
 			g.Z = true
-			z = round(z, 100)
+			z = round(z, s.heights)
 		}
 		g.Line[i] = position{round(x, s.decimals), round(y, s.decimals), z}
 	}

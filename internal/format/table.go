@@ -66,6 +66,7 @@ func newTable(o Options, turn int) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.decimals, s.heights = math.NaN(), math.NaN() // numbers of 8 bytes carry what is stored
 	tmp, err := newScratch(o.Temp)
 	if err != nil {
 		return nil, err
@@ -214,8 +215,8 @@ func takeValue(b []byte) (any, []byte) {
 	return nil, b
 }
 
-// stored reads geometries that a table kept: they are transformed and rounded already.
-var stored = &shaper{decimals: math.NaN()}
+// stored reads geometries that a table kept: they are transformed already.
+var stored = &shaper{decimals: math.NaN(), heights: math.NaN()}
 
 // byPlace puts the rows in the order of a Hilbert curve through the middles of their envelopes, those without geometry last.
 func (t *table) byPlace() { sortByPlace(t.rows, t.bound) }

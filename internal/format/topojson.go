@@ -17,7 +17,7 @@ import (
 
 // Outer rings run clockwise, as programs that draw on a sphere want them; the specification leaves it open.
 var topoJSON = &Format{Name: "topojson", Media: "application/topo+json", Ext: ".topojson", Title: "TopoJSON 1.0", Lon: true,
-	Losses: []string{"heights", "the name of the reference system, which is CRS84", "where rings begin and which way they run",
+	Losses: []string{lossPrecision, lossHeights, "the name of the reference system, which is CRS84", "where rings begin and which way they run",
 		"GDAL leaves out features without geometry and collections of geometries"},
 	open: newTopoJSON}
 

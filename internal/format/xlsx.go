@@ -13,18 +13,20 @@ import (
 	"grense/internal/feature"
 	"grense/internal/problem"
 	"grense/internal/store"
+	"grense/internal/wkb"
 )
 
 // MostRows is how many rows a sheet has besides its header (ECMA-376, 18.3.1.73).
 const MostRows = 1<<20 - 1
 
 var xlsx = &Format{Name: "xlsx", Media: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", Ext: ".xlsx", Title: "Excel (XLSX)", Lon: true, Most: MostRows,
-	Losses: []string{"geometries other than points", "heights", "null and an empty text are the same", "integers beyond 15 digits are text", "texts beyond 32,767 characters are cut",
+	Losses: []string{lossShapes, lossHeights, lossPrecision, "null and an empty text are the same", "integers beyond 15 digits are text", "texts beyond 32,767 characters are cut",
 		"dates before 1901 are text", "moments are in UTC without saying so, to the millisecond", noXML},
 	open: newXLSX}
 
 // xlsxWriter writes a workbook with one sheet (ECMA-376): a header, frozen, then a row for each feature. Texts stay texts, so that codes
-// keep their zeros; numbers, truth values and dates have their types. Points have the columns lon and lat, in degrees.
+// keep their zeros; numbers, truth values and dates have their types. Where some feature may be a point there are the columns lon and lat,
+// in degrees.
 type xlsxWriter struct {
 	w      io.Writer
 	o      Options
@@ -52,7 +54,7 @@ func newXLSX(w io.Writer, o Options) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &xlsxWriter{w: w, o: o, cols: cols, row: 1, points: !o.SkipGeometry && o.Collection.Geometry.Type == "Point"}
+	x := &xlsxWriter{w: w, o: o, cols: cols, row: 1, points: !o.SkipGeometry && o.Collection.Geometry.MayBePoint()}
 	x.o.SkipGeometry = !x.points
 	if x.shaper, err = newShaper(&x.o, 0); err != nil {
 		return nil, err
@@ -125,7 +127,7 @@ func (x *xlsxWriter) Write(f *store.Feature) error {
 		if err != nil {
 			return fmt.Errorf("%s %q: %w", x.o.Collection.ID, f.Public(), err)
 		}
-		if ok && len(g.Line) == 1 {
+		if ok && g.Kind == wkb.Point {
 			row = append(row, g.Line[0][0], g.Line[0][1])
 		}
 	}

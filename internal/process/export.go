@@ -148,7 +148,7 @@ func (x export) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 	if err != nil {
 		return nil, err
 	}
-	return Outputs{"result": {Media: f.Media, Name: name + f.Ext, Write: func(ctx context.Context, w io.Writer) error {
+	return Outputs{"result": {Media: f.Media, Name: name + f.Ext, Losses: f.LossesIn(layers[0].Options), Write: func(ctx context.Context, w io.Writer) error {
 		if f.NeedsWriter {
 			return format.GeoPackage(ctx, w, snap, layers)
 		}

@@ -112,7 +112,7 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 	}
 	o.Collection = j.widened()
 	out := Outputs{"report": {Value: map[string]any{"joinInformation": j.report()}}}
-	out["joined"] = Output{Media: f.Media, Name: coll.ID + f.Ext, Write: func(ctx context.Context, w io.Writer) error {
+	out["joined"] = Output{Media: f.Media, Name: coll.ID + f.Ext, Losses: f.LossesIn(o), Write: func(ctx context.Context, w io.Writer) error {
 		return f.Produce(ctx, w, o, format.Source{Snapshot: j, Query: store.Query{Collection: coll.ID, AsOf: j.at}})
 	}}
 	return out, nil

@@ -103,6 +103,8 @@ type Output struct {
 	Value any    // what is marshalled as JSON
 	Media string // media type; "" means application/json
 	Name  string // of the file, for people; "" for none
+	// Losses are what the file does not give, as format.Format has them.
+	Losses []string
 	// Write writes the file, once. An error means that what was written is of no use.
 	Write func(ctx context.Context, w io.Writer) error
 }

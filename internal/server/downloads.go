@@ -92,7 +92,16 @@ func (c *call) checkDownload(f *format.Format) error {
 	case f.Lon && c.output().crs != crs.CRS84:
 		return problem.Invalidf("crs", first(c.values["crs"]), "%s is in CRS84 always; leave out crs", f.Title)
 	}
-	return nil
+	return c.checkPrecision()
+}
+
+// checkPrecision refuses the parameter precision for a representation whose numbers it does not change.
+func (c *call) checkPrecision() error {
+	f := format.Find(c.rep.F)
+	if c.output().precision == nil || f != nil && f.Precise || c.rep.F == asGeoJSONLD.F {
+		return nil
+	}
+	return problem.Invalidf("precision", first(c.values["precision"]), "f=%s has no such choice; use f=json, f=geojsonseq, f=ndjson or f=csv", c.rep.F)
 }
 
 // checkMost counts before a file is begun that cannot hold any number of features. Where counting takes too long, the file itself tells it.
@@ -217,7 +226,7 @@ func (s *fairSnapshot) Close() error {
 // fileOptions is how the file is written.
 func (c *call) fileOptions() format.Options {
 	return format.Options{Collection: c.written(), CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.base() + "/collections/" + c.coll.ID,
-		Title: c.coll.Title.In("nb"), Dated: c.cat.Modified, Excel: c.output().dialect == "excel", Profile: c.output().profile, GeoPackage: c.s.newGeoPackage}
+		Title: c.coll.Title.In("nb"), Dated: c.cat.Modified, Excel: c.output().dialect == "excel", Precision: c.output().precision, Profile: c.output().profile, GeoPackage: c.s.newGeoPackage}
 }
 
 // makeFile writes the file to out, with a place for that; what is written does not wait for a reader.

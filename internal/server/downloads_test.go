@@ -90,6 +90,10 @@ func TestDownloadHoldsEveryFeatureInEveryFormat(t *testing.T) {
 			if n := bytes.Count(b, []byte{0x1e}); n != len(want) {
 				t.Errorf("%d records", n)
 			}
+		case "ndjson":
+			if n := bytes.Count(b, []byte("\n{\"type\":\"Feature\"")); n != len(want)-1 || b[0] != '{' {
+				t.Errorf("%d lines", n)
+			}
 		case "csv":
 			rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
 			if err != nil || len(rows) != len(want)+1 {

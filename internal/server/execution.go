@@ -173,7 +173,7 @@ func (x *execution) run(ctx context.Context, to shelf) ([]result, error) {
 		if !ok || !slices.Contains(x.req.Outputs, id) {
 			continue
 		}
-		r := result{id: id, media: out.Media, name: out.Name, reference: x.req.Reference[id]}
+		r := result{id: id, media: out.Media, name: out.Name, losses: strings.Join(out.Losses, "; "), reference: x.req.Reference[id]}
 		if r.media == "" {
 			r.media = "application/json"
 		}
@@ -228,14 +228,14 @@ type shelf interface {
 
 // result is one output that is ready.
 type result struct {
-	id, media, name string
-	json            bool // a value, as JSON
-	object          bool // the value is an object
-	box             bool
-	href, etag      string // of a result that is kept
-	reference       bool   // wanted by reference
-	size            int64
-	data            *io.SectionReader
+	id, media, name, losses string
+	json                    bool // a value, as JSON
+	object                  bool // the value is an object
+	box                     bool
+	href, etag              string // of a result that is kept
+	reference               bool   // wanted by reference
+	size                    int64
+	data                    *io.SectionReader
 }
 
 // tempShelf keeps small outputs in memory and the others in temporary files, until it is closed.

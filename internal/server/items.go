@@ -24,6 +24,9 @@ const mostOnPage = 250
 
 // items writes a page of features (OGC 17-069r4, 7.15, 7.16).
 func (s *Server) items(c *call, w http.ResponseWriter) error {
+	if err := c.checkPrecision(); err != nil {
+		return err
+	}
 	q := &c.items().query
 	q.Count = store.CountCheap
 	if c.items().hits {
@@ -230,13 +233,13 @@ func appendCRS(dst []byte, id crs.ID) []byte {
 
 // encoder writes features as the request wants them.
 func (c *call) encoder(skipGeometry bool) (*feature.Encoder, error) {
-	return feature.NewEncoder(c.written(), feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: skipGeometry,
+	return feature.NewEncoder(c.written(), feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: skipGeometry, Precision: c.output().precision,
 		Vocabulary: c.base() + "/collections/" + c.coll.ID + "/schema#"})
 }
 
 // parts names what of a feature is wanted; 0 when everything is.
 func (c *call) parts() uint64 {
-	if c.output().properties == nil && !c.output().skipGeometry && c.simple == nil && !c.output().versionIDs {
+	if c.output().properties == nil && !c.output().skipGeometry && c.simple == nil && !c.output().versionIDs && c.output().precision == nil {
 		return 0
 	}
 	h := fnv.New64a()
@@ -248,6 +251,9 @@ func (c *call) parts() uint64 {
 	}
 	if c.output().versionIDs {
 		h.Write([]byte{3})
+	}
+	if p := c.output().precision; p != nil {
+		h.Write([]byte{4, byte(*p)})
 	}
 	for _, p := range c.output().properties {
 		h.Write([]byte(p))
@@ -398,6 +404,9 @@ func (m *missing) put(f *store.Feature, buf []byte) ([]byte, error) {
 
 // item writes one feature (OGC 17-069r4, 7.17), with the ids of its neighbours in the order by id.
 func (s *Server) item(c *call, w http.ResponseWriter) error {
+	if err := c.checkPrecision(); err != nil {
+		return err
+	}
 	id := c.pathParam("featureId")
 	at, v, err := c.soughtItem(id)
 	if err != nil {

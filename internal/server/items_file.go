@@ -46,7 +46,7 @@ func (c *call) fileHeaders(h http.Header, f *format.Format) {
 func (c *call) tellLosses(h http.Header, f *format.Format) {
 	var losses []string
 	if f != nil {
-		losses = slices.Clip(f.Losses)
+		losses = slices.Clip(f.LossesIn(c.fileOptions()))
 		if c.output().dialect == "excel" {
 			losses = append(losses, "texts that a spreadsheet takes for formulas begin with an apostrophe")
 		}

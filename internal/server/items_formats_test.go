@@ -29,6 +29,8 @@ func TestPagesComeInEveryFormatOfFiles(t *testing.T) {
 			switch f.Name {
 			case "geojsonseq":
 				sizes = append(sizes, bytes.Count(b, []byte{0x1e}))
+			case "ndjson":
+				sizes = append(sizes, bytes.Count(b, []byte{'\n'}))
 			case "csv":
 				sizes = append(sizes, bytes.Count(b, []byte("\r\n"))-1)
 			case "gml":

@@ -98,7 +98,7 @@ var footLinks = [...]struct{ path, text string }{{"", "home"}, {"/collections", 
 
 // shortNames are what people call representations, by media type or else by the value of f; others have the value of f as their name.
 var shortNames = map[string]string{"application/geo+json": "GeoJSON", "application/schema+json": "JSON Schema", "json": "JSON", "jsonld": "JSON-LD", "csv": "CSV", "yaml": "YAML",
-	"geojsonseq": "GeoJSONSeq", "gpkg": "GeoPackage", "flatgeobuf": "FlatGeobuf", "parquet": "GeoParquet", "topojson": "TopoJSON", "shapefile": "Shapefile", "xlsx": "Excel", "gml": "GML",
+	"geojsonseq": "GeoJSONSeq", "ndjson": "NDJSON", "gpkg": "GeoPackage", "flatgeobuf": "FlatGeobuf", "parquet": "GeoParquet", "topojson": "TopoJSON", "shapefile": "Shapefile", "xlsx": "Excel", "gml": "GML",
 	"kml": "KML", "linkformat": "Link-Format", "xsd": "XML Schema", "tilejson": "TileJSON", "atom": "Atom", "jsonfeed": "JSON Feed"}
 
 // Title is what people call the representation.

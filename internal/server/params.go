@@ -10,6 +10,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/enrich"
+	"grense/internal/feature"
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/store"
@@ -48,6 +49,7 @@ type outputParams struct {
 	skipGeometry bool
 	profile      string   // of GeoJSON; "": rfc7946
 	dialect      string   // of CSV; "": rfc4180
+	precision    *int     // decimals of coordinates in GeoJSON and CSV; nil: those of the CRS
 	zoom         *float64 // nil: geometries are not simplified
 	versions     string   // profile of several versions of a feature; "": none asked for
 	versionIDs   bool     // features are versions, with ids of their own
@@ -396,6 +398,17 @@ var (
 				return problem.Invalidf("dialect", v[0], "use rfc4180 or excel")
 			}
 			return nil
+		})}
+
+	paramPrecision = &param{Name: "precision", Description: "Decimals of coordinates in GeoJSON and CSV, at most: without it 7 of degrees and 2 of metres. Heights have 2",
+		Schema: map[string]any{"type": "integer", "minimum": 0, "maximum": feature.MaxPrecision},
+		parse: into(func(_ *call, to writesFeatures, v []string) error {
+			n, err := positive("precision", v[0], 0)
+			if err == nil && n > feature.MaxPrecision {
+				err = problem.Invalidf("precision", v[0], "use a number from 0 to %d", feature.MaxPrecision)
+			}
+			to.output().precision = &n
+			return err
 		})}
 
 	paramProfile = &param{Name: "profile", Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written. Other representations have none, and tell so in the header Format-Losses",

@@ -93,7 +93,7 @@ func (c *call) membersKind() feature.Kind {
 }
 
 func (c *call) jsonFGEncoder(plus bool) (*feature.JSONFG, error) {
-	return feature.NewJSONFG(c.written(), feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry}, plus)
+	return feature.NewJSONFG(c.written(), feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Precision: c.output().precision}, plus)
 }
 
 // appendRoot appends what a document in GeoJSON says besides its features or those of its one feature, each with a comma behind it.

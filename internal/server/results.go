@@ -55,6 +55,9 @@ func (c *call) sendResult(w http.ResponseWriter, r result) error {
 	if r.name != "" {
 		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": r.name}))
 	}
+	if r.losses != "" {
+		h.Set("Format-Losses", r.losses)
+	}
 	if r.etag != "" {
 		h.Set("ETag", `"`+r.etag+`"`)
 	} else { // what is made for one request cannot be asked for in parts
@@ -81,6 +84,9 @@ func (c *call) sendParts(w http.ResponseWriter, results []result) error {
 		head := textproto.MIMEHeader{"Content-Type": {charsetOf(r.media)}, "Content-ID": {"<" + r.id + ">"}}
 		if r.name != "" {
 			head.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": r.name}))
+		}
+		if r.losses != "" {
+			head.Set("Format-Losses", r.losses)
 		}
 		part, err := m.CreatePart(head)
 		if err != nil {

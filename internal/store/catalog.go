@@ -122,6 +122,9 @@ type Geom struct {
 	CRS    crs.ID // of the stored coordinates, served as StorageCRS
 }
 
+// MayBePoint reports whether a feature may have a point; false for nil.
+func (g *Geom) MayBePoint() bool { return g != nil && (g.Type == "Point" || g.Type == "") }
+
 // Property describes one column of a collection or relation.
 type Property struct {
 	Name        string // as served
