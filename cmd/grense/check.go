@@ -56,6 +56,7 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 			return err
 		}
 	}
+	cfg.AllowEmpty = true // each refused layer is listed
 	st, err := source.Open(ctx, c.Source, source.Options{DataDir: dir, Config: cfg, Logger: p.logger(cfg), Version: programVersion()})
 	if err != nil {
 		return err

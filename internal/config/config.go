@@ -30,7 +30,7 @@ type Config struct {
 	MetricsAddr string `yaml:"metrics_addr"`
 	// LogFormat is "text" or "json". Defaults to "text".
 	LogFormat string `yaml:"log_format"`
-	// AllowEmpty starts with a database in which no table can be served. Defaults to false: that is an error.
+	// AllowEmpty starts with a source of which nothing can be served. Defaults to false: that is an error, and a reload keeps the old data.
 	AllowEmpty bool `yaml:"allow_empty"`
 	// Unchanging promises that nobody writes into the GeoPackage that is served: who changes it puts another file in its place and sends SIGHUP. It is
 	// read without locks then. Not for a database. Defaults to false.

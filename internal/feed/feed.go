@@ -134,6 +134,9 @@ func (r *Recorder) Look(ctx context.Context) (read bool, err error) {
 		}
 	}
 	for id, was := range tracked {
+		if _, refused := cat.Refusal(id); refused { // the data are there, and may be served again
+			continue
+		}
 		e := r.Kept.Record(ctx, store.Recording{Collection: id, Was: was, At: r.Now().UTC(), Afresh: true, Changes: []store.Change{{Op: store.ChangeDrop}}})
 		if e != nil && err == nil {
 			err = fmt.Errorf("feed: %s: %w", id, e)

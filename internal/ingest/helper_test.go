@@ -31,7 +31,7 @@ func writeFile(t testing.TB, name, text string) string {
 func opener(t testing.TB) func(context.Context, string) (store.Store, error) {
 	dir := t.TempDir()
 	return func(ctx context.Context, path string) (store.Store, error) {
-		return gpkg.Open(ctx, path, gpkg.Options{DataDir: dir})
+		return gpkg.Open(ctx, path, gpkg.Options{DataDir: dir, AllowEmpty: true})
 	}
 }
 

@@ -241,6 +241,7 @@ func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
 
 // Reload opens the data anew. On an error the server goes on with what it has; /readyz tells the error in its detail.
 func (s *Server) Reload(ctx context.Context) error {
+	before := s.store.Catalog()
 	err := s.store.Reload(ctx)
 	if err != nil {
 		s.reloadErr.Store(&err)
@@ -248,11 +249,26 @@ func (s *Server) Reload(ctx context.Context) error {
 		return err
 	}
 	s.reloadErr.Store(nil)
+	s.warnOfLost(before, s.store.Catalog())
 	if s.recorder != nil {
 		s.recorder.Wake()
 	}
 	s.metrics.reloads.WithLabelValues("ok").Inc()
 	return nil
+}
+
+// warnOfLost logs each collection that a reload has lost, with the reason if its layer was refused.
+func (s *Server) warnOfLost(before, now *store.Catalog) {
+	for _, c := range before.Collections {
+		if _, ok := now.Collection(c.ID); ok {
+			continue
+		}
+		reason := "the source does not have it any more"
+		if n, ok := now.Refusal(c.ID); ok {
+			reason = n.Reason
+		}
+		s.log.With("collection", c.ID).Warn("a collection is no longer served", "reason", reason) // equal messages of one logger are counted
+	}
 }
 
 // router maps paths to routes. A path is found whatever the method, so that 405 and OPTIONS are answered by the route's own list.

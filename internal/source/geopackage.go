@@ -13,7 +13,7 @@ import (
 // GeoPackages returns a function that opens a GeoPackage as serve does, with what is to be cut at the antimeridian. dir takes the side files.
 func GeoPackages(dir string) func(context.Context, string) (store.Store, error) {
 	return func(ctx context.Context, path string) (store.Store, error) {
-		return gpkg.Open(ctx, path, gpkg.Options{DataDir: dir, Logger: slog.New(slog.DiscardHandler), Uncut: true})
+		return gpkg.Open(ctx, path, gpkg.Options{DataDir: dir, Logger: slog.New(slog.DiscardHandler), Uncut: true, AllowEmpty: true})
 	}
 }
 

@@ -62,7 +62,7 @@ func openFile(ctx context.Context, path string, o Options) (store.Store, error) 
 		return nil, err
 	}
 	options := gpkg.Options{DataDir: dir, Settings: Settings(o.Config), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead), ViewTimeout: cfg.Limits.ViewTimeout,
-		ViewRow: viewRow(cfg.Limits.Memory), PageCache: int64(cfg.Limits.Memory) / 8, Unchanging: ours || cfg.Unchanging, Caches: o.Caches}
+		ViewRow: viewRow(cfg.Limits.Memory), PageCache: int64(cfg.Limits.Memory) / 8, Unchanging: ours || cfg.Unchanging, AllowEmpty: cfg.AllowEmpty, Caches: o.Caches}
 	if m := int(cfg.Limits.Memory) / 6; m > 0 {
 		options.TypeAhead = min(options.TypeAhead, m)
 	}

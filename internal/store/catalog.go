@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -31,10 +32,39 @@ func (c *Catalog) Collection(id string) (*Collection, bool) {
 
 // Note tells what is wrong with one layer of the source. A refused layer has no collection.
 type Note struct {
-	Layer   string // the name in the source
-	Refused bool
-	Setting bool   // a setting of the configuration fits nothing
-	Reason  string // a sentence, with the cure where there is one
+	Layer      string // the name in the source
+	Collection string // of a refused layer: the id under which it would be served, but for a number that keeps ids apart
+	Refused    bool
+	Setting    bool   // a setting of the configuration fits nothing
+	Reason     string // a sentence, with the cure where there is one
+}
+
+// Refusal returns the note of the layer that was refused and would be served under an id.
+func (c *Catalog) Refusal(id string) (Note, bool) {
+	for _, n := range c.Notes {
+		if n.Refused && n.Collection == id {
+			return n, true
+		}
+	}
+	return Note{}, false
+}
+
+// RequireCollections returns an error that gives the reason of each refused layer if the catalog has no collection. Without a refused layer
+// it gives the reason otherwise.
+func (c *Catalog) RequireCollections(otherwise string) error {
+	if len(c.Collections) > 0 {
+		return nil
+	}
+	var b strings.Builder
+	for _, n := range c.Notes {
+		if n.Refused {
+			fmt.Fprintf(&b, "\n  %s: %s", n.Layer, n.Reason)
+		}
+	}
+	if b.Len() == 0 {
+		b.WriteString(" " + otherwise)
+	}
+	return fmt.Errorf("no collection can be served:%s", b.String())
 }
 
 // Text is a text in several languages, by tag: "nb", "nn", "en". The key "" is the text of no stated language.

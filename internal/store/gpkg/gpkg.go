@@ -54,6 +54,8 @@ type Options struct {
 	// Columns is how many bytes the values of columns may take that are kept in memory in order, for conditions on columns without an index; negative: none. Defaults to
 	// half of TypeAhead.
 	Columns int
+	// AllowEmpty opens a file of which no layer can be served. Else that is an error, at Open and at Reload.
+	AllowEmpty bool
 	// Uncut opens layers that cross the antimeridian and would be refused, for an import that cuts them: their boxes and extents are wrong.
 	Uncut bool
 }

@@ -315,6 +315,11 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	if err := r.publish(c, drafts); err != nil {
 		return nil, err
 	}
+	if !s.options.AllowEmpty {
+		if err := r.catalog.RequireCollections(noLayer); err != nil {
+			return nil, fmt.Errorf("gpkg: %w", err)
+		}
+	}
 	for _, p := range [...]*pool{f.pool, f.signs} {
 		if err := p.attach(side); err != nil {
 			return nil, err
@@ -332,6 +337,9 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	r.refs.Store(1)
 	return r, nil
 }
+
+// noLayer is why a file without refused layers serves nothing.
+const noLayer = "gpkg_contents lists no table of features or attributes, or the configuration hides all; add a layer, or set allow_empty"
 
 // close closes a revision that nobody uses.
 func (r *revision) close() error {

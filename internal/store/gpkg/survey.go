@@ -1,6 +1,7 @@
 package gpkg
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,7 +79,12 @@ type draft struct {
 }
 
 func (d *draft) refuse(format string, a ...any) {
-	d.notes = append(d.notes, store.Note{Layer: d.contents.table, Refused: true, Reason: fmt.Sprintf(format, a...)})
+	own := ""
+	if d.own != nil {
+		own = d.own.ID
+	}
+	id := store.CollectionID(cmp.Or(d.settings.ID, own, d.contents.table))
+	d.notes = append(d.notes, store.Note{Layer: d.contents.table, Collection: id, Refused: true, Reason: fmt.Sprintf(format, a...)})
 }
 
 func (d *draft) warn(format string, a ...any) {

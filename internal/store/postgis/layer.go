@@ -1,6 +1,7 @@
 package postgis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -68,7 +69,12 @@ type draft struct {
 }
 
 func (d *draft) refuse(format string, a ...any) {
-	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Refused: true, Reason: fmt.Sprintf(format, a...)})
+	own := ""
+	if d.own != nil {
+		own = d.own.ID
+	}
+	id := store.CollectionID(cmp.Or(d.settings.ID, own, d.table.name))
+	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Collection: id, Refused: true, Reason: fmt.Sprintf(format, a...)})
 }
 
 func (d *draft) warn(format string, a ...any) {

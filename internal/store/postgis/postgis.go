@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -225,16 +224,7 @@ func (s *Store) some(r *revision) error {
 	if len(r.layers) > 0 || s.options.AllowEmpty {
 		return nil
 	}
-	var b strings.Builder
-	for _, n := range r.catalog.Notes {
-		if n.Refused {
-			fmt.Fprintf(&b, "\n  %s: %s", n.Layer, n.Reason)
-		}
-	}
-	if b.Len() == 0 {
-		b.WriteString(" the role may read none; grant it the right to select, or set allow_empty")
-	}
-	err := fmt.Errorf("postgis: no table can be served:%s", b.String())
+	err := fmt.Errorf("postgis: %w", r.catalog.RequireCollections("the role may read no table; grant it the right to select, or set allow_empty"))
 	if len(r.ailing) > 0 {
 		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}

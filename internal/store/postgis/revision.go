@@ -62,7 +62,7 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	r.resolveReferences(in.own)
 	for _, def := range in.own {
 		if in.ours[def.Table] == nil {
-			r.catalog.Notes = append(r.catalog.Notes, store.Note{Layer: def.Table, Refused: true, Reason: "the role may not read its table in the schema grense; GRANT SELECT on it"})
+			r.catalog.Notes = append(r.catalog.Notes, store.Note{Layer: def.Table, Collection: def.ID, Refused: true, Reason: "the role may not read its table in the schema grense; GRANT SELECT on it"})
 		}
 	}
 	settings, err := json.Marshal(s.options.Settings)
