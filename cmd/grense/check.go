@@ -14,7 +14,9 @@ import (
 	"text/tabwriter"
 
 	"grense/internal/config"
+	"grense/internal/cql2"
 	"grense/internal/feed"
+	"grense/internal/history"
 	"grense/internal/server"
 	"grense/internal/source"
 	"grense/internal/store"
@@ -67,6 +69,11 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	wrong := printNotes(p.Stdout, cat, source.Unmatched(cfg, cat))
+	unknown, err := printUnknownSchemes(ctx, p.Stdout, st)
+	if err != nil {
+		return err
+	}
+	wrong += unknown
 	printUnrecorded(p.Stdout, cfg, cat)
 	if cfg.Limits.Answers > 0 {
 		if err := printUnmarked(ctx, p.Stdout, st); err != nil {
@@ -99,6 +106,40 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 		return fmt.Errorf("%s has %s", source.Shown(c.Source), count(wrong, "fault"))
 	}
 	return nil
+}
+
+// printUnknownSchemes prints the collections whose setting codes names no scheme of the history, and returns how many
+// there are.
+func printUnknownSchemes(ctx context.Context, w io.Writer, st store.Store) (wrong int, err error) {
+	var h *history.History
+	for _, c := range st.Catalog().Collections {
+		if c.Codes == "" {
+			continue
+		}
+		if h == nil {
+			if h, err = history.Load(ctx, st); err != nil {
+				return 0, err
+			}
+		}
+		var known []string
+		if h != nil {
+			for _, s := range h.Schemes() {
+				known = append(known, s.ID)
+			}
+		}
+		if slices.Contains(known, c.Codes) {
+			continue
+		}
+		wrong++
+		cure := "there is no history; add one with --history norway, or with grense lineage import"
+		if near := cql2.Nearest(c.Codes, known); near != "" {
+			cure = "did you mean " + near + "?"
+		} else if known != nil {
+			cure = "use one of " + strings.Join(known, ", ")
+		}
+		fmt.Fprintf(w, "\n%s: codes: %s is no scheme of the history; %s\n", c.ID, c.Codes, cure)
+	}
+	return wrong, nil
 }
 
 // checkDefinition builds the API definition of a source as it would be served and validates it.

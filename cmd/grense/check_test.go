@@ -191,3 +191,21 @@ func TestCheckExplainsAQuestionToADatabase(t *testing.T) {
 		tellsTheWay(t, dir, []string{db, "--collection", "punkt"}, filter, want)
 	}
 }
+
+// TestCheckRefusesCodesOfAnUnknownScheme, with the nearest one, or with the way to a history.
+func TestCheckRefusesCodesOfAnUnknownScheme(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	table := writeFile(t, filepath.Join(dir, "places.csv"), "nr,navn,lon,lat\n0301,Oslo,10.7,59.9\n")
+	for scheme, want := range map[string]string{"komune": "did you mean kommune?", "xyz": "use one of fylke, kommune", "kommune": "", "": ""} {
+		conf := writeFile(t, filepath.Join(dir, "codes.yaml"), "collections: {places: {codes: '"+scheme+"'}}\nhistory: norway\n")
+		code, stdout, stderr := command(t, dir, "check", table, "--config", conf)
+		if (code == 0) != (want == "") || !strings.Contains(stdout, want) {
+			t.Errorf("%s: status %d\n%s%s", scheme, code, stdout, stderr)
+		}
+	}
+	conf := writeFile(t, filepath.Join(dir, "none.yaml"), "collections: {places: {codes: kommune}}\n")
+	if code, stdout, _ := command(t, dir, "check", table, "--config", conf); code != exitFailed || !strings.Contains(stdout, "codes: kommune is no scheme of the history; there is no history") {
+		t.Errorf("status %d\n%s", code, stdout)
+	}
+}

@@ -38,7 +38,7 @@ type lineageImportCmd struct {
 	Scheme  string   `placeholder:"ID" help:"What the codes are of, such as kommune; needed but for norway."`
 	Codes   string   `placeholder:"FILE" help:"CSV with the columns code and name (also COM and LIBELLE): the codes in use on the day of --at. Without it only codes that some change names are known."`
 	At      string   `placeholder:"DAY" help:"Day of the list of --codes, its own changes made."`
-	Since   string   `placeholder:"DAY" help:"Leave out changes before this day."`
+	Since   string   `placeholder:"DAY" help:"Forget all before this day. Without it, codes that no change begins have no known start and count as in use on every day before."`
 	Parent  string   `placeholder:"SCHEME:N" help:"The first N characters of a code are the code of SCHEME that it belongs to, such as fylke:2."`
 	Replace bool     `help:"Replace the scheme that the target holds. Changes that it has already keep the time when they were recorded."`
 }
@@ -52,12 +52,16 @@ A CSV of our own has the columns date, from and to, and may have from_name, to_n
 and recorded. A code that stays while others join it, or leave it, has a line of its own with the code on both sides. Without
 from, a code begins; without to, it ends. made_of names codes that were merged into from earlier and that to is made of,
 with blanks between them. transfer=true moves area between two that stay. people and area (square metres) came along.
+Any other column is an error. A row of a second file completes one of the first with the same date, from and to.
 The table of KLASS lacks one line: 1992-01-01,0128,0128. Give it in a second file.
+
+A split may undo a merger. The movements of INSEE say what came back (MOD 21); KLASS does not. Where no made_of says it,
+the import warns, and codes from before the merger are translated to all parts, marked as ambiguous.
 
 Examples:
   grense lineage import norway --into kommuner.gpkg
   grense lineage import klass-131.json more.csv --scheme kommune --codes 2024.csv --at 2024-01-01 --parent fylke:2 --into kommuner.gpkg
-  grense lineage import v_mvt_commune.csv --scheme commune --codes v_commune.csv --at 2026-01-01 --since 2016-01-02 --into communes.gpkg
+  grense lineage import v_mvt_commune.csv --scheme commune --codes v_commune.csv --at 2026-01-01 --since 2016-01-01 --into communes.gpkg
   grense lineage import own.csv --scheme ward --into postgres://writer@db.example.org/divisions --replace`
 }
 
@@ -105,8 +109,30 @@ func (c *lineageImportCmd) Run(ctx context.Context, p *process) error {
 	for _, r := range rows {
 		s := h.Scheme(r.Scheme)
 		fmt.Fprintf(p.Stderr, "%s: %s, %s\n", s.ID, count(len(s.Versions), "version"), count(len(s.Events), "event"))
+		warnUnsure(p.Stderr, s)
 	}
 	return nil
+}
+
+// warnUnsure lists the splits that may undo a merger without a word on what came back to what.
+func warnUnsure(w io.Writer, s *history.Scheme) {
+	const most = 20
+	all := s.Unsure()
+	for i, v := range all {
+		if i == most {
+			fmt.Fprintf(w, "warning: and %d more\n", len(all)-most)
+			break
+		}
+		var to []string
+		for _, e := range s.Out(v) {
+			if e.To != nil {
+				to = append(to, e.To.Code)
+			}
+		}
+		fmt.Fprintf(w, "warning: %s: %s, a merger, was split into %s, and no made_of says what came back to which. "+
+			"Older codes are translated to all of them, as ambiguous. Add made_of in a second file.\n",
+			v.To, v.Code, strings.Join(to, ", "))
+	}
 }
 
 // read makes rows of what is imported.
@@ -156,6 +182,9 @@ func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 		}
 	}
 	r, err := history.Replay(c.Scheme, changes, list)
+	if err == nil && since != 0 {
+		r.Since(since)
+	}
 	if err == nil && c.Parent != "" {
 		err = r.SetParents(c.Parent)
 	}

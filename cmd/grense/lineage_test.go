@@ -231,3 +231,65 @@ func TestAKilledImportOfLineageLosesNothing(t *testing.T) {
 		t.Logf("%v", ways)
 	}
 }
+
+// TestAnImportSaysWhatItsTableLeavesOpen: a split that may undo a merger is warned of, and a second file settles it.
+func TestAnImportSaysWhatItsTableLeavesOpen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	changes := writeFile(t, filepath.Join(dir, "changes.json"), `{"codeChanges":[
+		{"oldCode":"A","oldName":"Ask","newCode":"M","newName":"Maple","changeOccurred":"2020-01-01"},
+		{"oldCode":"B","oldName":"Birch","newCode":"M","newName":"Maple","changeOccurred":"2020-01-01"},
+		{"oldCode":"M","oldName":"Maple","newCode":"P","newName":"Pine","changeOccurred":"2024-01-01"},
+		{"oldCode":"M","oldName":"Maple","newCode":"Q","newName":"Quince","changeOccurred":"2024-01-01"}]}`)
+	more := writeFile(t, filepath.Join(dir, "more.csv"), "date,from,to,made_of\n2024-01-01,M,P,A\n2024-01-01,M,Q,B\n")
+	table := writeFile(t, filepath.Join(dir, "table.csv"), "c\nA\n")
+	const warning = "warning: 2024-01-01: M, a merger, was split into P, Q, and no made_of says what came back to which."
+	for files, want := range map[string]string{changes: "A,P Q,Pine; Quince,", changes + " " + more: "A,P,Pine,"} {
+		into := filepath.Join(t.TempDir(), "own.gpkg")
+		args := append(append([]string{"lineage", "import"}, strings.Fields(files)...), "--scheme", "ward", "--into", into)
+		code, _, stderr := command(t, dir, args...)
+		if code != 0 || strings.Contains(stderr, warning) != !strings.Contains(files, more) {
+			t.Fatalf("%s: status %d, %s", files, code, stderr)
+		}
+		_, stdout, stderr := command(t, dir, "translate", table, "--column", "c", "--from", "2019-01-01", "--to", "2025-01-01", "--scheme", "ward", "--history", into)
+		if !strings.Contains(stdout, want+"\n") {
+			t.Errorf("%s: %s%s", files, stdout, stderr)
+		}
+	}
+}
+
+// TestAnUnknownStartIsOpenToThePast, and --since bounds it, in both stores.
+func TestAnUnknownStartIsOpenToThePast(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	changes := writeFile(t, filepath.Join(dir, "changes.csv"), "date,from,to\n2016-01-01,A,B\n2018-01-01,C,D\n")
+	list := writeFile(t, filepath.Join(dir, "list.csv"), "code,name\nB,Birch\nD,Dogwood\nE,Elm\n")
+	for _, into := range []string{filepath.Join(dir, "own.gpkg"), cluster.Database(t)} {
+		for _, tt := range []struct {
+			args    []string
+			answers map[string]string // a part of the answer, behind its status
+		}{
+			{nil, map[string]string{"E?datetime=2015-06-01": `200 "name":"Elm","entity"`, "A?datetime=1900-01-01": `200 "ended":"renumber"`,
+				"B?datetime=2015-06-01": "410 was not in use on 2015-06-01, but from 2016-01-01", "C?datetime=2020-01-01": "410 but until 2018-01-01"}},
+			{[]string{"--since", "2016-01-01", "--replace"}, map[string]string{"E?datetime=2015-06-01": "404 ward E is not known before 2016-01-01", "A": "404 never had",
+				"B?datetime=2016-01-01": `200 "validFrom":"2016-01-01"`, "C?datetime=2017-06-01": `200 "ended":"renumber"`, "D?datetime=2015-01-01": "404 is not known before"}},
+		} {
+			args := append([]string{"lineage", "import", changes, "--scheme", "ward", "--codes", list, "--at", "2020-01-01", "--into", into}, tt.args...)
+			if code, _, stderr := command(t, dir, args...); code != 0 {
+				t.Fatal(stderr)
+			}
+			s := serve(t, dir, into, "--auth", "open", "--data-dir", t.TempDir())
+			for query, want := range tt.answers {
+				status, want, _ := strings.Cut(want, " ")
+				if code, body := s.get(t, "/codes/ward/"+query, ""); fmt.Sprint(code) != status || !strings.Contains(body, want) {
+					t.Errorf("%v: %s: %d %s, want %s %s", tt.args, query, code, body, status, want)
+				}
+			}
+			if code, body := s.get(t, "/collections/divisions_versions/items?datetime=2017-01-01", ""); code != 200 || !strings.Contains(body, "Elm") {
+				t.Errorf("versions: %d %s", code, body)
+			}
+			s.stop()
+			s.exit(t)
+		}
+	}
+}

@@ -86,6 +86,7 @@ func New(rows ...*Rows) (*History, error) {
 		if b.faults == nil {
 			b.check(r)
 			b.undone(r.Edges)
+			b.unsure()
 			b.events(r.Edges)
 			b.entities()
 		}
@@ -160,7 +161,8 @@ func (b *builder) edges(rows []EdgeRow) {
 	seen := map[[2]int32]bool{}
 	for i, r := range rows {
 		e := &s.Edges[i]
-		*e = Edge{People: r.People, Area: r.Area, Units: r.Units, from: -1, to: -1, transfer: r.Transfer}
+		*e = Edge{People: r.People, Area: r.Area, Units: r.Units, date: r.Date, from: -1, to: -1, transfer: r.Transfer}
+		s.moved = s.moved || r.Transfer
 		if r.From != "" {
 			e.from = b.find(r.From, func(v *Version) bool {
 				return v.To == r.Date || r.Transfer && v.From < r.Date && (v.To == 0 || r.Date < v.To)
@@ -216,10 +218,14 @@ const mostNumber = 1_000_000_000_000_000
 // check holds what concerns several rows.
 func (b *builder) check(r *Rows) {
 	s := b.s
-	first := Date(0)
 	for i := range s.Versions {
-		if first == 0 || s.Versions[i].From < first {
-			first = s.Versions[i].From
+		if from := s.Versions[i].From; i == 0 || from < s.begin {
+			s.begin = from
+		}
+		if n := len(s.Versions[i].Code); i == 0 {
+			s.width = n
+		} else if n != s.width {
+			s.width = -1
 		}
 	}
 	for i := range s.Versions {
@@ -227,7 +233,7 @@ func (b *builder) check(r *Rows) {
 		if v.To != 0 && len(v.out) == 0 {
 			b.faults.add(b.lines[i], "%s ends on %s, and no change says what becomes of it", v.Code, v.To)
 		}
-		if v.From != first && len(v.in) == 0 {
+		if v.From != s.begin && len(v.in) == 0 {
 			b.faults.add(b.lines[i], "%s begins on %s, and no change says what it was", v.Code, v.From)
 		}
 		people, area := 0, 0
@@ -252,45 +258,163 @@ func (b *builder) check(r *Rows) {
 	}
 }
 
-// undone finds what each edge is made of, and with it the versions that paths over it do not pass: those that the other edges of its version are made of.
+// undone finds what each edge is made of, and with it the versions that paths over the other edges of its version do
+// not pass.
 func (b *builder) undone(rows []EdgeRow) {
 	s := b.s
 	of := make([][]int32, len(rows))
-	for i, r := range rows {
-		e := &s.Edges[i]
-		if len(r.Of) == 0 || e.From == nil {
-			continue
-		}
-		before := s.ancestors(e.from)
-		for _, code := range r.Of {
-			k := -1
-			for j, n := range before {
-				if s.Versions[n].Code == code && (k < 0 || s.Versions[n].From > s.Versions[before[k]].From) {
-					k = j
-				}
-			}
-			if k < 0 && r.Loose {
-				continue
-			}
-			if k < 0 {
-				b.faults.add(r.Line, "%s was never part of %s, so %s is not made of it", code, r.From, r.To)
-				continue
-			}
-			of[i] = append(of[i], before[k])
-			e.Of = append(e.Of, &s.Versions[before[k]])
+	for i := range s.Versions {
+		b.partsOf(s.Versions[i].out, rows, of)
+	}
+	for i, parts := range of {
+		for _, n := range parts {
+			s.Edges[i].Of = append(s.Edges[i].Of, &s.Versions[n])
 		}
 	}
-	for i := range s.Edges {
-		if of[i] == nil {
+	for i := range s.Versions {
+		s.divide(s.Versions[i].out, of)
+	}
+}
+
+// partsOf finds the versions that the edges that end a version are made of: of each code the latest one before it that
+// does not hold a part of another edge.
+func (b *builder) partsOf(out []int32, rows []EdgeRow, of [][]int32) {
+	if !slices.ContainsFunc(out, func(n int32) bool { return len(rows[n].Of) > 0 }) {
+		return
+	}
+	s := b.s
+	before := s.ancestors(s.Edges[out[0]].from)
+	latest := func(code string, not func(int32) bool) int32 {
+		found := int32(-1)
+		for _, n := range before {
+			if s.Versions[n].Code == code && (found < 0 || s.Versions[n].From > s.Versions[found].From) && !not(n) {
+				found = n
+			}
+		}
+		return found
+	}
+	for _, n := range out {
+		for _, code := range rows[n].Of {
+			k := latest(code, func(int32) bool { return false })
+			switch {
+			case k >= 0:
+				of[n] = append(of[n], k)
+			case !rows[n].Loose:
+				b.faults.add(rows[n].Line, "%s was never part of %s, so %s is not made of it", code, rows[n].From, rows[n].To)
+			}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, n := range out {
+			for i, k := range of[n] {
+				older := latest(s.Versions[k].Code, func(v int32) bool {
+					return s.Versions[v].From > s.Versions[k].From || s.holdsPart(v, n, out, of)
+				})
+				if older >= 0 && older != k {
+					of[n][i], changed = older, true
+				}
+			}
+		}
+	}
+}
+
+// holdsPart reports whether a part of another edge than n went into version v before.
+func (s *Scheme) holdsPart(v, n int32, out []int32, of [][]int32) bool {
+	before := s.ancestors(v)
+	return slices.ContainsFunc(out, func(other int32) bool {
+		return other != n && slices.ContainsFunc(of[other], func(k int32) bool { return slices.Contains(before, k) })
+	})
+}
+
+// divide forbids, on each of the edges that end a version, the versions that its other edges are made of. An edge
+// without a list beside others that have one carries the rest: whatever else was merged into the version since.
+func (s *Scheme) divide(out []int32, of [][]int32) {
+	var listed []int32
+	for _, n := range out {
+		listed = append(listed, of[n]...)
+	}
+	if listed == nil {
+		return
+	}
+	rest := s.joined(s.Edges[out[0]].from, listed)
+	carries := func(n int32) []int32 {
+		if of[n] == nil {
+			return rest
+		}
+		return of[n]
+	}
+	for _, n := range out {
+		e, own := &s.Edges[n], carries(n)
+		if own == nil {
 			continue
 		}
-		e := &s.Edges[i]
-		for _, n := range e.From.out {
-			for _, k := range of[n] {
-				if !slices.Contains(of[i], k) && !slices.Contains(e.forbid, k) {
+		for _, other := range out {
+			for _, k := range carries(other) {
+				if !slices.Contains(own, k) && !slices.Contains(e.forbid, k) && !s.onOneWay(k, own) {
 					e.forbid = append(e.forbid, k)
 					s.Versions[k].tagged = true
 				}
+			}
+		}
+	}
+}
+
+// onOneWay reports whether a version became one of others, or one of them it.
+func (s *Scheme) onOneWay(v int32, others []int32) bool {
+	before := s.ancestors(v)
+	return slices.ContainsFunc(others, func(k int32) bool {
+		return slices.Contains(before, k) || slices.Contains(s.ancestors(k), v)
+	})
+}
+
+// joined lists the versions that were merged into v, or into what became v, together with parts or what they became;
+// parts are earlier versions of v. The list is without parts.
+func (s *Scheme) joined(v int32, parts []int32) (out []int32) {
+	before := append(s.ancestors(v), v)
+	after := map[int32]bool{}
+	for todo := slices.Clone(parts); len(todo) > 0; {
+		u := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if after[u] || !slices.Contains(before, u) {
+			continue
+		}
+		after[u] = true
+		for _, n := range s.Versions[u].out {
+			if to := s.Edges[n].to; to >= 0 && u != v {
+				todo = append(todo, to)
+			}
+		}
+	}
+	for u := range after {
+		if slices.Contains(parts, u) {
+			continue
+		}
+		for _, n := range s.Versions[u].in {
+			if from := s.Edges[n].from; from >= 0 && !after[from] && !slices.Contains(out, from) {
+				out = append(out, from)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// unsure marks the edges of splits that may undo a merger where no edge says what it is made of.
+func (b *builder) unsure() {
+	s := b.s
+	for i := range s.Versions {
+		out := s.Versions[i].out
+		if len(out) < 2 || slices.ContainsFunc(out, func(n int32) bool { return s.Edges[n].Of != nil }) {
+			continue
+		}
+		for _, u := range append(s.ancestors(int32(i)), int32(i)) {
+			if len(s.Versions[u].in) > 1 {
+				s.unsure = true
+				for _, n := range out {
+					s.Edges[n].unsure = true
+				}
+				break
 			}
 		}
 	}
@@ -312,7 +436,7 @@ func (s *Scheme) ancestors(v int32) (out []int32) {
 	return out
 }
 
-// events makes events of edges of one day that share a version, and of each transfer.
+// events makes events of edges of one day that share a version, and of the transfers between two versions.
 func (b *builder) events(rows []EdgeRow) {
 	s := b.s
 	group := newGroups(len(s.Edges))
@@ -321,6 +445,19 @@ func (b *builder) events(rows []EdgeRow) {
 			for _, n := range ns[min(1, len(ns)):] {
 				group.join(ns[0], n)
 			}
+		}
+	}
+	between := map[[3]int32]int32{} // transfers by day and both ends
+	for i := range s.Edges {
+		e := &s.Edges[i]
+		if !e.transfer {
+			continue
+		}
+		k := [3]int32{int32(e.date), min(e.from, e.to), max(e.from, e.to)}
+		if first, ok := between[k]; ok {
+			group.join(first, int32(i))
+		} else {
+			between[k] = int32(i)
 		}
 	}
 	at := map[int32]int{}

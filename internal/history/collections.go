@@ -20,8 +20,12 @@ const (
 	edgesID    = "divisions_changes"
 )
 
+// openStart is the first day of a version without a known start, as the collection of versions has it: each version
+// needs a day of its own.
+const openStart = "0001-01-01"
+
 // layout is part of NorwayVersion, so that copies of older layouts are made anew.
-const layout = "2"
+const layout = "3"
 
 // NorwayVersion names what Norway holds; another content or layout has another one.
 func NorwayVersion() (string, error) {
@@ -109,9 +113,9 @@ func versionsCollection() *store.Collection {
 		ID: versionsID, Table: "lineage_version", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
 		Title: store.Text{"nb": "Inndelinger gjennom tidene", "nn": "Inndelingar gjennom tidene", "en": "Divisions through time"},
 		Description: store.Text{
-			"nb": "Kommuner og andre inndelinger som de var: nummer, navn og hva de hørte til, med en versjon for hver tid. Parameteren datetime velger versjonene som gjaldt da. Grenser er ikke med.",
-			"nn": "Kommunar og andre inndelingar som dei var: nummer, namn og kva dei høyrde til, med ein versjon for kvar tid. Parameteren datetime vel versjonane som gjaldt då. Grenser er ikkje med.",
-			"en": "Municipalities and other divisions as they were: code, name and what they belonged to, with a version for each time. The parameter datetime selects the versions of then. There are no borders.",
+			"nb": "Kommuner og andre inndelinger som de var: nummer, navn og hva de hørte til, med en versjon for hver tid. Parameteren datetime velger versjonene som gjaldt da. Gyldig fra 0001-01-01 betyr at starten er ukjent. Grenser er ikke med.",
+			"nn": "Kommunar og andre inndelingar som dei var: nummer, namn og kva dei høyrde til, med ein versjon for kvar tid. Parameteren datetime vel versjonane som gjaldt då. Gyldig frå 0001-01-01 betyr at starten er ukjend. Grenser er ikkje med.",
+			"en": "Municipalities and other divisions as they were: code, name and what they belonged to, with a version for each time. The parameter datetime selects the versions of then. Valid from 0001-01-01 means that the start is not known. There are no borders.",
 		},
 		Keywords: []string{"historie", "history", "lineage"},
 		Properties: []store.Property{
@@ -204,7 +208,9 @@ func writeVersions(ctx context.Context, w store.Writer, h *History) error {
 		for i := range s.Versions {
 			v := &s.Versions[i]
 			n++
-			if err := insert(n, s.ID, v.Code, v.Name, orNil(v.ParentScheme), orNil(v.Parent), v.From.String(), orNil(v.To.String()), v.Entity, orNil(v.Recorded)); err != nil {
+			err := insert(n, s.ID, v.Code, v.Name, orNil(v.ParentScheme), orNil(v.Parent),
+				orElse(v.From.String(), openStart), orNil(v.To.String()), v.Entity, orNil(v.Recorded))
+			if err != nil {
 				return fmt.Errorf("history: %s %s: %w", s.ID, v.Code, err)
 			}
 		}
@@ -317,7 +323,7 @@ func LoadRows(ctx context.Context, st store.Store) ([]*Rows, error) {
 	var faults Faults
 	day := func(v any) Date {
 		s, ok := v.(string)
-		if !ok {
+		if !ok || s == openStart {
 			return 0
 		}
 		d, err := ParseDate(s)

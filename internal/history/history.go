@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"grense/internal/problem"
@@ -69,7 +70,8 @@ const (
 // Kinds are all kinds of events.
 var Kinds = []Kind{Rename, Renumber, Reparent, Merge, Absorb, Split, Transfer, Create, End}
 
-// Version is a division in the time in which its code, name and parent stay. To is the first day on which it does not hold any more, 0 while it does.
+// Version is a division in the time in which its code, name and parent stay. From is 0 if its first day is not known:
+// it holds on every day before To. To is the first day on which it does not hold any more, 0 while it does.
 type Version struct {
 	Scheme, Code, Name   string
 	ParentScheme, Parent string // scheme and code of what it belongs to; "" when that is not known
@@ -86,6 +88,15 @@ type Version struct {
 // Holds reports whether the version is valid on a day.
 func (v *Version) Holds(d Date) bool { return v.From <= d && (v.To == 0 || d < v.To) }
 
+// SomeDay returns a day on which the version holds: its first one, or the last one if the first is not known; 0 if it
+// always held.
+func (v *Version) SomeDay() Date {
+	if v.From == 0 && v.To != 0 {
+		return before(v.To)
+	}
+	return v.From
+}
+
 // Edge leads from what was before an event to what is after it. From is nil for what comes from none, To for what nothing follows.
 type Edge struct {
 	From, To *Version
@@ -96,8 +107,10 @@ type Edge struct {
 	Units    int64 // how many divisions of the smaller scheme came along; 0 when that is not known
 	Of       []*Version
 
+	date     Date
 	from, to int32   // numbers of versions; -1 for none
 	transfer bool    // begins and ends no version
+	unsure   bool    // of a split that may undo a merger, without a word on what came back to what
 	forbid   []int32 // versions that paths over this edge do not pass
 }
 
@@ -131,7 +144,8 @@ func (e *Event) same(old *Event) bool {
 	return slices.Equal(said(e), said(old))
 }
 
-// number gives numbers to the events that have none, behind last and those that have, by day.
+// number numbers the events that have no number, after last and all numbers in use, in the order in which they were
+// recorded, then by day.
 func (h *History) number(last int64) {
 	var none []*Event
 	for _, s := range h.schemes {
@@ -142,7 +156,9 @@ func (h *History) number(last int64) {
 			}
 		}
 	}
-	slices.SortStableFunc(none, func(a, b *Event) int { return cmp.Compare(a.Date, b.Date) })
+	slices.SortStableFunc(none, func(a, b *Event) int {
+		return cmp.Or(cmp.Compare(a.Recorded, b.Recorded), cmp.Compare(a.Date, b.Date))
+	})
 	for _, e := range none {
 		last++
 		e.Seq = last
@@ -201,6 +217,10 @@ type Scheme struct {
 
 	byCode  map[string][2]int32 // first and behind the last of Versions
 	byID    map[string]*Event
+	moved   bool    // there are transfers
+	unsure  bool    // some split may undo a merger, without a word on what came back to what
+	width   int     // length of all codes; -1: they differ
+	begin   Date    // the first day of which anything is known; 0: not bounded
 	smaller *Scheme // whose versions name those of this one as parents; nil when there is none
 }
 
@@ -227,7 +247,37 @@ var (
 	ErrUnknown = errors.New("history: the code was never in use")
 	// ErrNotThen reports a code that was not in use on the day asked for, but on others.
 	ErrNotThen = errors.New("history: the code was not in use on that day")
+	// ErrNotKnown reports a day before the first one that a scheme knows.
+	ErrNotKnown = errors.New("history: nothing is known of that day")
 )
+
+// Whole returns a code as the scheme writes it: with zeros before it if all codes have one length and the code has
+// lost them. A code that the scheme knows, and one that it does not know with zeros either, stays as it is.
+func (s *Scheme) Whole(code string) string {
+	if _, ok := s.byCode[code]; ok || code == "" || len(code) >= s.width || strings.Trim(code, "0123456789") != "" {
+		return code
+	}
+	if whole := strings.Repeat("0", s.width-len(code)) + code; len(s.Meanings(whole)) > 0 {
+		return whole
+	}
+	return code
+}
+
+// Related reports whether the meanings of a code continue each other: each of them goes on, at least in part, in the
+// next one.
+func (s *Scheme) Related(code string) bool {
+	r := s.byCode[code]
+	for i := r[0]; i+1 < r[1]; i++ {
+		v, next := &s.Versions[i], &s.Versions[i+1]
+		if v.Entity == next.Entity {
+			continue
+		}
+		if !slices.Contains(s.reach(i, v.From, next.From, nil), i+1) {
+			return false
+		}
+	}
+	return true
+}
 
 // Meanings lists all versions that a code stood for, by time; none when the code was never in use.
 func (s *Scheme) Meanings(code string) []*Version {
@@ -239,7 +289,27 @@ func (s *Scheme) Meanings(code string) []*Version {
 	return out
 }
 
-// At returns what a code stands for on a day; ErrUnknown or ErrNotThen when that is nothing.
+// Begin returns the first day that the scheme knows; 0 if it is open to the past.
+func (s *Scheme) Begin() Date { return s.begin }
+
+// Unsure lists the versions whose split may undo a merger where the source does not say what came back to what, by day.
+func (s *Scheme) Unsure() (out []*Version) {
+	for i := range s.Versions {
+		if v := &s.Versions[i]; len(v.out) > 0 && s.Edges[v.out[0]].unsure && s.smaller == nil {
+			out = append(out, v)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Version) int { return cmp.Compare(a.To, b.To) })
+	return out
+}
+
+// NotUsed reports whether an error is ErrUnknown, ErrNotThen or ErrNotKnown: there is no division with the code on the
+// day.
+func NotUsed(err error) bool {
+	return errors.Is(err, ErrUnknown) || errors.Is(err, ErrNotThen) || errors.Is(err, ErrNotKnown)
+}
+
+// At returns what a code stands for on a day. The error is ErrUnknown, ErrNotThen or ErrNotKnown.
 func (s *Scheme) At(code string, d Date) (*Version, error) {
 	i, err := s.at(code, d)
 	if err != nil {
@@ -257,6 +327,9 @@ func (s *Scheme) at(code string, d Date) (int32, error) {
 		if s.Versions[i].Holds(d) {
 			return i, nil
 		}
+	}
+	if d < s.begin {
+		return -1, ErrNotKnown
 	}
 	return -1, ErrNotThen
 }

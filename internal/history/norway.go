@@ -4,8 +4,6 @@ import (
 	"embed"
 	"encoding/csv"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 )
 
@@ -17,7 +15,8 @@ const (
 	norwaySource = "Statistics Norway, Klass 131"
 )
 
-// Versions and changes of municipalities, versions of counties, and the mergers that were undone, with what their parts were before.
+// Versions and changes of municipalities, and versions of counties. The details are a table of changes like any that
+// is imported.
 //
 //go:embed norway/*.csv
 var norway embed.FS
@@ -57,23 +56,20 @@ func NorwayRows() ([]*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = eachFact("undone.csv", func(_ int, f []string) error {
-		d, err := ParseDate(f[0])
-		if err != nil {
-			return err
-		}
-		i, ok := at[change{d, f[1], f[2]}]
-		if !ok {
-			return fmt.Errorf("%s to %s on %s is no change", f[1], f[2], f[0])
-		}
-		k.Edges[i].Of = strings.Fields(f[3])
-		if f[4] != "" {
-			k.Edges[i].People, err = strconv.ParseInt(f[4], 10, 64)
-		}
-		return err
-	})
+	details, err := norwayDetails()
 	if err != nil {
 		return nil, err
+	}
+	for _, c := range details {
+		i, ok := at[change{c.Date, c.From, c.To}]
+		switch {
+		case c.Transfer:
+			k.Edges = append(k.Edges, c.EdgeRow)
+		case !ok:
+			return nil, fmt.Errorf("history: %s to %s on %s is no change", c.From, c.To, c.Date)
+		case k.Edges[i].complete(c.EdgeRow) != "":
+			return nil, fmt.Errorf("history: %s to %s on %s stands twice", c.From, c.To, c.Date)
+		}
 	}
 	fy := &Rows{Scheme: Fylke}
 	err = eachFact("fylke-versions.csv", func(line int, f []string) (err error) {
@@ -87,6 +83,22 @@ func NorwayRows() ([]*Rows, error) {
 	}
 	fy.Edges = LargerEdges(k, fy)
 	return []*Rows{k, fy}, nil
+}
+
+// norwayDetails reads what the table of changes does not say: what came back to what where a merger was undone, and
+// the transfers between municipalities that lived on. Of three transfers the source does not state the direction; they
+// are there in both.
+func norwayDetails() ([]ChangeRow, error) {
+	f, err := norway.Open("norway/kommune-details.csv")
+	if err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	defer f.Close()
+	rows, _, err := ReadChanges(f)
+	if err != nil {
+		return nil, fmt.Errorf("history: kommune-details.csv: %w", err)
+	}
+	return rows, nil
 }
 
 // LargerEdges derives the edges of larger divisions from those of the smaller ones: where a smaller one goes from one larger division to another.

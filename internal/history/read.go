@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"grense/internal/cql2"
 )
 
 // Form is the form of a table of changes.
@@ -186,15 +188,15 @@ func (t *table) klass() (out []ChangeRow, err error) {
 	return out, faults.orNil()
 }
 
-// insee reads movements of communes. What is of delegated and associated communes creates no commune, but a re-established one that had been delegated
-// or associated is made of the commune of its code.
+// insee reads movements of communes. Movements of delegated and associated communes create no commune. MOD 21 re-
+// establishes the commune COM_AP: what comes back is the territory of its code.
 func (t *table) insee() (out []ChangeRow, err error) {
 	var faults Faults
 	type restored struct {
 		date Date
 		code string
 	}
-	made := map[restored]bool{}
+	again := map[restored]bool{}
 	for i := range t.rows {
 		d, err := ParseDate(t.value(i, "date_eff"))
 		if err != nil {
@@ -203,8 +205,8 @@ func (t *table) insee() (out []ChangeRow, err error) {
 		}
 		before, after := t.value(i, "typecom_av"), t.value(i, "typecom_ap")
 		from, to := t.value(i, "com_av"), t.value(i, "com_ap")
-		if (before == "COMA" || before == "COMD") && after == "COM" && from == to && t.value(i, "mod") == "21" {
-			made[restored{d, to}] = true
+		if t.value(i, "mod") == "21" && after == "COM" && (before == "COM") == (from != to) {
+			again[restored{d, to}] = true
 		}
 		if before != "COM" && before != "" || after != "COM" && after != "" || before == after && before == "" {
 			continue
@@ -212,15 +214,37 @@ func (t *table) insee() (out []ChangeRow, err error) {
 		out = append(out, ChangeRow{EdgeRow: EdgeRow{Line: t.lines[i], Date: d, From: from, To: to, Source: "INSEE"}, FromName: t.value(i, "libelle_av"), ToName: t.value(i, "libelle_ap")})
 	}
 	for i := range out {
-		if made[restored{out[i].Date, out[i].To}] {
-			out[i].Of, out[i].Loose = []string{out[i].To}, true
+		if c := &out[i]; c.From != c.To && again[restored{c.Date, c.To}] {
+			c.Of, c.Loose = []string{c.To}, true
 		}
 	}
 	return out, faults.orNil()
 }
 
+// plainColumns are the columns of our own table of changes.
+var plainColumns = []string{
+	"date", "from", "to", "from_name", "to_name", "made_of", "transfer", "people", "area", "source", "recorded",
+}
+
+// only reports the columns that are not among those that are known, and those that stand twice.
+func (t *table) only(known []string) (faults Faults) {
+	for i, c := range t.columns {
+		near := cql2.Nearest(c, known)
+		switch {
+		case slices.Contains(t.columns[:i], c):
+			faults.add(1, "the column %q stands twice; name each once", c)
+		case slices.Contains(known, c):
+		case near != "":
+			faults.add(1, "there is no column %q; write %s, or leave it out", c, near)
+		default:
+			faults.add(1, "there is no column %q; leave it out. The columns are %s", c, strings.Join(known, ", "))
+		}
+	}
+	return faults
+}
+
 func (t *table) plain() (out []ChangeRow, err error) {
-	var faults Faults
+	faults := t.only(plainColumns)
 	for i := range t.rows {
 		line := t.lines[i]
 		c := ChangeRow{EdgeRow: EdgeRow{Line: line, From: t.value(i, "from"), To: t.value(i, "to"), Of: strings.Fields(t.value(i, "made_of")), Source: t.value(i, "source"), Recorded: t.value(i, "recorded")},

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -32,8 +31,8 @@ type List struct {
 }
 
 // Replay makes versions and edges of a table of changes, by replaying it. A list, where there is one, gives the codes that no change names; it is replayed
-// backwards to the beginning first. What was there before the first change begins on the first of January at least a day before it. Lines that change
-// neither code nor name are passed over. An error is Faults.
+// backwards first. Versions that no change begins have no known start. Lines that change neither code nor name are
+// passed over. An error is Faults.
 func Replay(scheme string, changes []ChangeRow, list *List) (*Rows, error) {
 	p := &replay{rows: &Rows{Scheme: scheme}, live: map[string]VersionRow{}}
 	if len(changes) == 0 && list == nil {
@@ -53,16 +52,6 @@ func Replay(scheme string, changes []ChangeRow, list *List) (*Rows, error) {
 	if p.faults != nil {
 		return nil, p.faults
 	}
-	var begin Date
-	if len(changes) > 0 {
-		begin = firstOfYear(before(changes[0].Date))
-	} else {
-		begin = list.At
-	}
-	for code, v := range p.live {
-		v.From = begin
-		p.live[code] = v
-	}
 	for _, day := range days {
 		p.forward(throughDay(day, func(c ChangeRow) (string, bool) {
 			_, is := p.live[c.From]
@@ -79,8 +68,6 @@ func Replay(scheme string, changes []ChangeRow, list *List) (*Rows, error) {
 	return p.rows, nil
 }
 
-func firstOfYear(d Date) Date { return DateOf(time.Date(int(d/10000), 1, 1, 0, 0, 0, 0, time.UTC)) }
-
 // replay is a table of changes that is being replayed.
 type replay struct {
 	rows   *Rows
@@ -88,7 +75,28 @@ type replay struct {
 	faults Faults
 }
 
-// once leaves out what stands twice. What stands twice with other numbers does not fit, nor do codes and names that are no text.
+// complete adds what another row of the same change knows. It returns what both rows know differently, "" for nothing.
+func (r *EdgeRow) complete(more EdgeRow) string {
+	join := func(a *int64, b int64) bool {
+		if *a == 0 {
+			*a = b
+		}
+		return b == 0 || *a == b
+	}
+	if len(r.Of) == 0 {
+		r.Of, r.Loose = more.Of, more.Loose
+	}
+	switch {
+	case !join(&r.People, more.People) || !join(&r.Area, more.Area):
+		return "numbers"
+	case len(more.Of) > 0 && !slices.Equal(r.Of, more.Of):
+		return "codes in made_of"
+	}
+	return ""
+}
+
+// once joins the rows of one change into one, which knows what each of them does. Rows that contradict each other are
+// faults, and so are codes and names with control characters.
 func (p *replay) once(changes []ChangeRow) (out []ChangeRow) {
 	type key struct {
 		date     Date
@@ -103,8 +111,14 @@ func (p *replay) once(changes []ChangeRow) (out []ChangeRow) {
 		}
 		k := key{c.Date, c.From, c.To}
 		if i, twice := seen[k]; twice && !c.Transfer {
-			if c.People != out[i].People || c.Area != out[i].Area {
-				p.faults.add(c.Line, "%s to %s on %s stands twice, with other numbers", c.From, c.To, c.Date)
+			if out[i].FromName == "" {
+				out[i].FromName = c.FromName
+			}
+			if out[i].ToName == "" {
+				out[i].ToName = c.ToName
+			}
+			if what := out[i].complete(c.EdgeRow); what != "" {
+				p.faults.add(c.Line, "%s to %s on %s stands twice, with other %s", c.From, c.To, c.Date, what)
 			}
 			continue
 		}
@@ -133,6 +147,9 @@ func joinInto(day []ChangeRow, c ChangeRow) []ChangeRow {
 // through is change a to a code and change b on from it as one. Of several that come to the code and go on from it nobody knows how many of which went where.
 func through(a, b ChangeRow, one, other bool) ChangeRow {
 	a.To, a.ToName, a.Line = b.To, b.ToName, b.Line
+	if len(b.Of) > 0 {
+		a.Of, a.Loose = b.Of, b.Loose
+	}
 	switch {
 	case one && (!other || b.People != 0 || b.Area != 0): // a alone comes to it
 		a.People, a.Area = b.People, b.Area
@@ -298,6 +315,18 @@ func (p *replay) forward(day []ChangeRow) {
 		}
 		v := VersionRow{Line: c.Line, Code: c.To, Name: name, From: c.Date, Recorded: c.Recorded}
 		p.live[c.To] = v
+	}
+}
+
+// Since forgets what was before a day: versions that hold on it begin then, and the scheme knows nothing of the days
+// before.
+func (r *Rows) Since(d Date) {
+	r.Versions = slices.DeleteFunc(r.Versions, func(v VersionRow) bool { return v.To != 0 && v.To <= d })
+	r.Edges = slices.DeleteFunc(r.Edges, func(e EdgeRow) bool { return e.Date <= d })
+	for i := range r.Versions {
+		if v := &r.Versions[i]; v.From < d {
+			v.From = d
+		}
 	}
 }
 

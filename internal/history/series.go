@@ -110,6 +110,9 @@ type seriesDay struct {
 	codes *Translator
 	leads map[int32][]int32 // from version to versions
 	parts map[int32][]int32 // the other way
+	moved map[int32][]int32 // transfers that a version loses territory by on the way
+	lost  map[int32]bool    // of which something is nowhere
+	back  map[int32]bool    // the same of versions wanted, back to the day; filled on demand
 }
 
 // NewSeries returns an empty Series. An error names a weight that is none.
@@ -136,7 +139,7 @@ func (s *Scheme) NewSeries(o SeriesOptions) (*Series, error) {
 }
 
 // Add takes one value: of a code of a day, and of what else it is of. An empty value, ".", "..", ":" and "-" are none. A code that was not in use is counted,
-// and told by the error with ErrUnknown or ErrNotThen in it, which is no reason to end; any other is.
+// and reported by an error of which NotUsed holds, which is no reason to end; any other is.
 func (x *Series) Add(code string, date Date, by, value string) error {
 	x.report.Rows++
 	switch value {
@@ -184,14 +187,24 @@ func (x *Series) day(d Date) *seriesDay {
 	if day := x.days[d]; day != nil {
 		return day
 	}
-	day := &seriesDay{codes: x.s.NewTranslator(d, x.o.To, ChooseList), leads: map[int32][]int32{}, parts: map[int32][]int32{}}
+	day := &seriesDay{
+		codes: x.s.NewTranslator(d, x.o.To, ChooseList),
+		leads: map[int32][]int32{}, parts: map[int32][]int32{}, moved: map[int32][]int32{},
+		lost: map[int32]bool{}, back: map[int32]bool{},
+	}
 	for i := range x.s.Versions {
 		if !x.s.Versions[i].Holds(d) {
 			continue
 		}
-		to := x.s.reach(int32(i), d, x.o.To, nil)
-		day.leads[int32(i)] = to
-		for _, n := range to {
+		to := x.s.lead(int32(i), d, x.o.To)
+		day.leads[int32(i)] = to.to
+		if to.moves != nil {
+			day.moved[int32(i)] = to.moves
+		}
+		if to.lost {
+			day.lost[int32(i)] = true
+		}
+		for _, n := range to.to {
 			day.parts[n] = append(day.parts[n], int32(i))
 		}
 	}
@@ -248,6 +261,19 @@ func (x *Series) Cells(fn func(Cell) error) (SeriesReport, error) {
 	return r, nil
 }
 
+// whole reports whether all of a version is in one division.
+func (d *seriesDay) whole(p int32) bool { return len(d.leads[p]) == 1 && !d.lost[p] }
+
+// lacks reports whether something of a version of the day wanted has no counterpart on the day of the values.
+func (d *seriesDay) lacks(x *Series, n int32, date Date) bool {
+	lost, known := d.back[n]
+	if !known {
+		lost = x.s.lead(n, x.o.To, date).lost
+		d.back[n] = lost
+	}
+	return lost
+}
+
 // seriesBlock is the values of one day.
 type seriesBlock struct {
 	x      *Series
@@ -255,6 +281,7 @@ type seriesBlock struct {
 	date   Date
 	values map[int32]decimal
 	shared map[int32]map[int32]decimal // what of a value goes where; nil for what cannot be shared
+	sums   map[placeOn]*big.Rat
 }
 
 // cell is the value of one division wanted.
@@ -275,19 +302,22 @@ func (b *seriesBlock) cell(n int32) (Cell, decimal) {
 	case lack != nil:
 		c.Mark, c.Why = Missing, "no value of "+strings.Join(lack, ", ")
 		return c, decimal{}
+	case b.day.lacks(b.x, n, b.date):
+		c.Mark, c.Why = Missing, "a part of it was nothing on "+b.date.String()
+		return c, decimal{}
 	case b.x.o.Ratio:
 		return b.ratio(c, n, parts)
 	}
 	sum := decimal{}
 	for _, p := range parts {
-		if len(b.day.leads[p]) == 1 {
+		if b.day.whole(p) {
 			sum = sum.add(b.values[p])
 			continue
 		}
 		code := b.x.s.Versions[p].Code
 		shares := b.share(p)
 		if shares == nil {
-			c.Mark, c.Why = Missing, b.refusal(code)
+			c.Mark, c.Why = Missing, b.refusal(p)
 			return c, decimal{}
 		}
 		c.Mark, c.Why = Estimated, "a part of "+code+" by "+string(b.x.o.Weights)
@@ -296,11 +326,25 @@ func (b *seriesBlock) cell(n int32) (Cell, decimal) {
 	return c, sum
 }
 
-func (b *seriesBlock) refusal(code string) string {
-	if b.x.o.Weights == RefuseWeights {
-		return code + " became several, and no weights are to be used"
+// turned says what happened to a version that leads to several.
+func (b *seriesBlock) turned(p int32) string {
+	code := b.x.s.Versions[p].Code
+	moves := b.day.moved[p]
+	switch {
+	case b.day.lost[p]:
+		return "a part of " + code + " has no counterpart"
+	case moves == nil:
+		return code + " became several"
 	}
-	return code + " became several, and by " + string(b.x.o.Weights) + " it is not known how much is where"
+	e := &b.x.s.Edges[moves[0]]
+	return "territory of " + e.From.Code + " moved to " + e.To.Code + " on " + e.date.String()
+}
+
+func (b *seriesBlock) refusal(p int32) string {
+	if b.x.o.Weights == RefuseWeights {
+		return b.turned(p) + ", and no weights are to be used"
+	}
+	return b.turned(p) + ", and by " + string(b.x.o.Weights) + " it is not known how much is where"
 }
 
 // share parts a value among the divisions that it goes to, so that the parts sum to it; nil when it is not known how.
@@ -319,22 +363,31 @@ func (b *seriesBlock) share(p int32) map[int32]decimal {
 // weights are how much of a division goes where, in all 1; nil when that is not known.
 func (b *seriesBlock) weights(p int32) []*big.Rat {
 	v, to := &b.x.s.Versions[p], b.day.leads[p]
+	if b.day.lost[p] {
+		return nil
+	}
 	out := make([]*big.Rat, len(to))
 	switch b.x.o.Weights {
 	case SuppliedWeights:
+		became := b.x.s.reach(p, b.date, b.x.o.To, nil)
 		for i, n := range to {
 			out[i] = find(b.x.split, weightKey{v.Code, b.date, b.x.s.Versions[n].Code})
+			if out[i] == nil && !slices.Contains(became, n) { // territory that moved, of which the caller says nothing
+				out[i] = new(big.Rat)
+			}
 		}
 	case PopulationWeights, AreaWeights:
-		if v.From > b.x.o.To || b.x.s.smaller != nil {
+		var known map[int32]*big.Rat
+		switch {
+		case b.x.s.smaller != nil:
 			return nil
+		case b.day.moved[p] != nil:
+			known = b.movedShares(p, b.x.o.To)
+		case v.From > b.x.o.To:
+			return nil
+		default:
+			known = b.x.s.sharesBy(p, b.x.o.To, b.x.weightOf())
 		}
-		known := b.x.s.sharesBy(p, b.x.o.To, func(e *Edge) int64 {
-			if b.x.o.Weights == AreaWeights {
-				return e.Area
-			}
-			return e.People
-		})
 		for i, n := range to {
 			out[i] = known[n]
 		}
@@ -377,15 +430,14 @@ func (b *seriesBlock) ratio(c Cell, n int32, parts []int32) (Cell, decimal) {
 	for _, p := range parts {
 		same = same && b.values[p].rat().Cmp(b.values[parts[0]].rat()) == 0
 		scale = max(scale, b.values[p].scale)
-		if len(b.day.leads[p]) == 1 {
+		if b.day.whole(p) {
 			continue
 		}
-		code := b.x.s.Versions[p].Code
 		if b.x.o.Weights == RefuseWeights {
-			c.Mark, c.Why = Missing, b.refusal(code)
+			c.Mark, c.Why = Missing, b.refusal(p)
 			return c, decimal{}
 		}
-		c.Mark, c.Why = Estimated, code+" became several, which are taken to be alike"
+		c.Mark, c.Why = Estimated, b.turned(p)+", which are taken to be alike"
 	}
 	if same {
 		return c, b.values[parts[0]]
@@ -401,7 +453,7 @@ func (b *seriesBlock) ratio(c Cell, n int32, parts []int32) (Cell, decimal) {
 		if to := b.day.leads[p]; len(to) > 1 {
 			shares := b.weights(p)
 			if shares == nil {
-				c.Mark, c.Why = Missing, b.refusal(code)
+				c.Mark, c.Why = Missing, b.refusal(p)
 				return c, decimal{}
 			}
 			w = new(big.Rat).Mul(w, shares[slices.Index(to, n)])

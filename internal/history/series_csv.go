@@ -126,7 +126,12 @@ func (x *Series) ReadCSV(r io.Reader, cols SeriesColumns, told func(SeriesFault)
 			err = x.Add(strings.TrimSpace(row[at[0]]), day, strings.Join(by, "\x00"), strings.TrimSpace(row[at[2]]))
 		}
 		switch {
-		case errors.Is(err, ErrUnknown), errors.Is(err, ErrNotThen):
+		case errors.Is(err, ErrNotKnown):
+			if unknown++; unknown <= mostFaults && told != nil {
+				told(SeriesFault{n, problem.Sayf("%s on %s: nothing is known before %s",
+					strings.TrimSpace(row[at[0]]), day, x.s.begin)})
+			}
+		case NotUsed(err):
 			if unknown++; unknown <= mostFaults && told != nil {
 				told(SeriesFault{n, problem.Sayf("%s was not in use on %s", strings.TrimSpace(row[at[0]]), day)})
 			}
@@ -191,6 +196,9 @@ func ReadWeights(r io.Reader) (out []SuppliedWeight, err error) {
 	}
 	if !t.has("code", "weight") {
 		return nil, problem.Sayf("a table of weights has the columns code and weight, and perhaps date and to")
+	}
+	if faults := t.only([]string{"code", "weight", "date", "to"}); faults != nil {
+		return nil, &SeriesFault{0, problem.Sayf("%s", faults[0].Reason)}
 	}
 	for i := range t.rows {
 		w := SuppliedWeight{Code: t.value(i, "code"), To: t.value(i, "to"), Weight: t.value(i, "weight")}

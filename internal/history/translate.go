@@ -103,14 +103,15 @@ func (w *walker) mayBack(i, u int32) bool {
 	return true
 }
 
-// Match is what a code became, or was, on another day. Share is how much of what was asked for lies in it, by people; nil when that is not known.
+// Match is what a code became, or was, on another day.
 type Match struct {
 	*Version
-	Share *big.Rat
+	Share  *big.Rat // how much of the division lies in it, by people; nil if that is not known
+	Unsure bool     // a merger was undone on the way, and the source does not say which part came back to this one
 }
 
 // Translate tells what a code of day from stands for on day to, which may be before it, by code. Nothing is left of what ended and was
-// before what began. A code that is not in use on day from is ErrUnknown or ErrNotThen.
+// before what began. The error is that of At on day from.
 func (s *Scheme) Translate(code string, from, to Date) ([]*Version, error) {
 	v, err := s.at(code, from)
 	if err != nil {
@@ -181,28 +182,82 @@ func (s *Scheme) Matches(code string, from, to Date) ([]Match, error) {
 	}
 	found := s.reach(v, from, to, nil)
 	out := make([]Match, len(found))
+	unsure := s.unsureAt(v, to)
 	for i, n := range found {
-		out[i].Version = &s.Versions[n]
+		out[i] = Match{Version: &s.Versions[n], Unsure: len(found) > 1 && slices.Contains(unsure, n)}
 	}
 	switch {
+	case s.smaller == nil && len(s.lead(v, from, to).moves) > 0: // part of its territory moved
 	case s.Versions[v].From > to && len(out) == 1 || s.smaller != nil && len(out) == 1:
 		out[0].Share = big.NewRat(1, 1)
 	case s.Versions[v].From <= to && s.smaller == nil:
-		shares := s.shares(v, to)
+		shares := s.sharesBy(v, to, func(e *Edge) int64 { return e.People })
 		for i, n := range found {
-			out[i].Share = shares[n]
+			if !out[i].Unsure {
+				out[i].Share = shares[n]
+			}
 		}
 	}
 	return out, nil
 }
 
-// shares follows the people of a version forward to a day; what is not known is left out.
-func (s *Scheme) shares(v int32, to Date) map[int32]*big.Rat {
-	return s.sharesBy(v, to, func(e *Edge) int64 { return e.People })
+// unsureAt lists the versions at which a path from v arrives on a day over an undone merger whose parts the source
+// does not tell apart: v, or the version at the end, was only one of those merged.
+func (s *Scheme) unsureAt(v int32, d Date) (out []int32) {
+	if !s.unsure || s.smaller != nil {
+		return nil
+	}
+	w := walker{s: s}
+	for _, n := range w.walk(v, d, nil) {
+		for i := range w.steps {
+			if w.steps[i].v == n && w.isUnsure(int32(i)) {
+				out = append(out, n)
+				break
+			}
+		}
+	}
+	return out
 }
 
-// sharesBy is shares by what of tells of an edge, 0 where that is not known. What came to a version by several ways goes on from it together, so that the work
-// grows with the versions on the way and not with the ways.
+// isUnsure reports whether the path to step i leads, in time, through a merger and then over a split that the source
+// leaves open. A merger or split all of whose parts the walk has met is none: what was together at its start is
+// together again.
+func (w *walker) isUnsure(i int32) bool {
+	back := w.s.Versions[w.steps[0].v].From > w.s.Versions[w.steps[i].v].From
+	var edges []int32 // the last in time first
+	for ; w.steps[i].prev >= 0; i = w.steps[i].prev {
+		edges = append(edges, w.steps[i].edge)
+	}
+	if back {
+		slices.Reverse(edges)
+	}
+	split := false
+	for _, n := range edges {
+		e := &w.s.Edges[n]
+		split = split || e.unsure && !(back && w.hasMet(e.From.out))
+		if split && e.to >= 0 && len(w.s.Versions[e.to].in) > 1 && (back || !w.hasMet(w.s.Versions[e.to].in)) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasMet reports whether the walk has met both ends of all these edges.
+func (w *walker) hasMet(edges []int32) bool {
+	met := func(v int32) bool {
+		return v < 0 || slices.ContainsFunc(w.steps, func(x step) bool { return x.v == v })
+	}
+	for _, n := range edges {
+		if e := &w.s.Edges[n]; !met(e.from) || !met(e.to) {
+			return false
+		}
+	}
+	return true
+}
+
+// sharesBy follows the people, or the area, of a version forward to a day; of tells them of an edge, 0 where they are
+// not known, and versions whose share is not known are left out. Paths that meet go on together, so that the work
+// grows with the versions.
 func (s *Scheme) sharesBy(v int32, to Date, of func(*Edge) int64) map[int32]*big.Rat {
 	w := &walker{s: s, steps: []step{{v, -1, -1, 0}}}
 	w.steps[0].sign = w.mark(0, v)
@@ -316,7 +371,8 @@ func (s *Scheme) Table(from, to Date) *Table {
 	return t
 }
 
-// Translate tells the codes that a code is on the other day, in order. The slice is not to be changed. Errors are those of Scheme.Translate.
+// Translate returns the codes that a code is on the other day, in order. Do not change the slice. Errors are those of
+// Scheme.Translate.
 func (t *Table) Translate(code string) ([]string, error) {
 	if codes, ok := t.codes[code]; ok {
 		return codes, nil

@@ -62,6 +62,11 @@ func (t *Translator) Translate(code string) (Translated, error) {
 		}
 		whole, err = v.Code, nil
 	}
+	if errors.Is(err, ErrNotKnown) {
+		r := Translated{Fault: "nothing is known before " + t.scheme.begin.String()}
+		t.met[code] = r
+		return r, nil
+	}
 	if errors.Is(err, ErrNotThen) {
 		r := Translated{Fault: "the code was not in use on " + t.from.String() + t.when(code)}
 		t.met[code] = r
@@ -96,28 +101,37 @@ func (t *Translator) restore(code string) (only *Version) {
 	return only
 }
 
-// when tells when a code was in use: times without a gap, each by its last name.
-func (t *Translator) when(code string) string {
-	all, told := t.scheme.Meanings(code), ""
+// when says when a code was in use.
+func (t *Translator) when(code string) string { return ", but " + Spans(t.scheme.Meanings(code)) }
+
+// Spans says when versions of one code held: times without a gap, each with its last name. A time without a known
+// start has none.
+func Spans(all []*Version) string {
+	var out []string
 	for i := 0; i < len(all); i++ {
 		from := all[i].From
 		for i+1 < len(all) && all[i].To == all[i+1].From {
 			i++
 		}
-		until := ""
-		if all[i].To != 0 {
-			until = " until " + all[i].To.String()
+		s := ""
+		if from != 0 {
+			s = "from " + from.String()
 		}
-		told += ", from " + from.String() + until
-		if all[i].Name != "" {
-			told += " (" + all[i].Name + ")"
+		if to := all[i].To; to != 0 {
+			s += " until " + to.String()
 		}
+		if s = strings.TrimSpace(s); all[i].Name != "" {
+			s += " (" + all[i].Name + ")"
+		}
+		out = append(out, s)
 	}
-	return ", but" + strings.TrimPrefix(told, ",")
+	return strings.Join(out, ", ")
 }
 
 func (t *Translator) choose(found []Match) (Translated, error) {
 	switch {
+	case len(found) == 0 && t.to < t.scheme.begin:
+		return Translated{Fault: "nothing is known before " + t.scheme.begin.String()}, nil
 	case len(found) == 0 && t.to < t.from:
 		return Translated{Fault: "nothing is known of it on " + t.to.String() + ": it began later"}, nil
 	case len(found) == 0:

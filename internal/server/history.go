@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"net/http"
@@ -115,7 +116,7 @@ type (
 		Scheme    string       `json:"scheme"`
 		Code      string       `json:"code"`
 		Name      string       `json:"name"`
-		ValidFrom string       `json:"validFrom"`
+		ValidFrom string       `json:"validFrom,omitempty"` // "": not known
 		ValidTo   string       `json:"validTo,omitempty"`
 		Parent    *parentCode  `json:"parent,omitempty"`
 		Entity    string       `json:"entity"`
@@ -174,6 +175,8 @@ type (
 	untilDoc struct {
 		Datetime string    `json:"datetime"`
 		Codes    []codeRef `json:"codes"`
+		// A merger was undone on the way, and the source does not say which of the codes the division came back to.
+		Ambiguous bool `json:"ambiguous,omitempty"`
 	}
 )
 
@@ -216,6 +219,7 @@ func (s *Server) code(c *call) (*answer, error) {
 	if scheme == nil {
 		return nil, problem.NotFoundf("there is no scheme %q; there are %s", clip(name), strings.Join(schemeIDs(h), ", "))
 	}
+	code = scheme.Whole(code)
 	all := scheme.Meanings(code)
 	if len(all) == 0 {
 		return nil, problem.NotFoundf("%s has no code %q and never had", scheme.ID, clip(code))
@@ -226,12 +230,12 @@ func (s *Server) code(c *call) (*answer, error) {
 		if p.at != 0 && !v.Holds(p.at) {
 			continue
 		}
-		doc.Ambiguous = doc.Ambiguous || v.Entity != all[0].Entity && p.at == 0
 		doc.Meanings = append(doc.Meanings, c.divisionDoc(scheme, v))
 	}
 	if doc.Meanings == nil {
-		return nil, problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s", scheme.ID, code, p.at, spans(all))
+		return nil, notInUse(scheme, code, p.at)
 	}
+	doc.Ambiguous = p.at == 0 && !scheme.Related(code)
 	last := all[len(all)-1]
 	if coll := c.collectionOf(scheme.ID); coll != nil && last.To == 0 {
 		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: asGeoJSON.Media, Title: last.Name, Href: c.base() + "/collections/" + coll.ID + "/items/" + pathEscape(code)})
@@ -240,17 +244,14 @@ func (s *Server) code(c *call) (*answer, error) {
 	return &answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page{Name: "code", Title: title, Crumbs: c.crumbs(""), Data: c.codeView(doc)}}, nil
 }
 
-// spans tells in words when versions held.
-func spans(all []*history.Version) string {
-	var out []string
-	for _, v := range all {
-		s := "from " + v.From.String()
-		if v.To != 0 {
-			s += " until " + v.To.String()
-		}
-		out = append(out, s+" ("+v.Name+")")
+// notInUse is the error of a code that its scheme has, but not on a day: 410, or 404 on a day of which the scheme
+// knows nothing.
+func notInUse(s *history.Scheme, code string, at history.Date) error {
+	if _, err := s.At(code, at); errors.Is(err, history.ErrNotKnown) {
+		return problem.NotFoundf("%s %s is not known before %s; ask for that day or a later one", s.ID, code, s.Begin())
 	}
-	return strings.Join(out, ", ")
+	return problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s", s.ID, code, at,
+		history.Spans(s.Meanings(code)))
 }
 
 func (c *call) divisionDoc(s *history.Scheme, v *history.Version) divisionDoc {
@@ -364,6 +365,7 @@ func (s *Server) lineage(c *call, w http.ResponseWriter) error {
 		}
 		doc.Until = &untilDoc{Datetime: p.until.String(), Codes: []codeRef{}}
 		for _, m := range all {
+			doc.Until.Ambiguous = doc.Until.Ambiguous || m.Unsure
 			doc.Until.Codes = append(doc.Until.Codes, codeRef{Code: m.Code, Name: m.Name, Share: shareOfWhole(m.Share), Href: c.versionHref(scheme.ID, m.Version)})
 		}
 	}
@@ -377,10 +379,11 @@ func (s *Server) lineage(c *call, w http.ResponseWriter) error {
 
 // meant is what a code stands for on a day, or, where none is given, today, else when it last stood for something; and a day of that time.
 func (c *call) meant(s *history.Scheme, code string, at history.Date) (*history.Version, history.Date, error) {
-	all := s.Meanings(code)
+	all := s.Meanings(s.Whole(code))
 	if len(all) == 0 {
 		return nil, 0, problem.NotFoundf("%s has no code %q and never had", s.ID, clip(code))
 	}
+	code = all[0].Code
 	asked := at != 0
 	if !asked {
 		at = c.today()
@@ -390,10 +393,10 @@ func (c *call) meant(s *history.Scheme, code string, at history.Date) (*history.
 	case err == nil:
 		return v, at, nil
 	case asked:
-		return nil, 0, problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s", s.ID, code, at, spans(all))
+		return nil, 0, notInUse(s, code, at)
 	}
 	v = all[len(all)-1]
-	return v, v.From, nil
+	return v, v.SomeDay(), nil
 }
 
 func (c *call) eventDocs(edges []*history.Edge) []eventDoc {
