@@ -31,16 +31,16 @@ type importCmd struct {
 	TitleField string   `placeholder:"NAME" help:"Property that names a feature to people."`
 	CRS        string   `name:"crs" placeholder:"EPSG:n" help:"Reference system of the coordinates, for files that state none or a wrong one."`
 	Replace    bool     `help:"Replace the collection if it exists."`
-	Strict     bool     `help:"Refuse the import when a polygon is invalid and cannot be repaired, instead of writing it as it is."`
+	Strict     bool     `help:"Refuse the import when a polygon is invalid and cannot be repaired, instead of writing it as it is; and when a ring or line has too few positions, instead of leaving it out."`
 	FeatureMB  int64    `name:"feature-memory" default:"1024" placeholder:"MB" help:"Memory that one feature may take while it is checked; a larger one is refused. About 4000 positions take 1 MB."`
 	Report     string   `placeholder:"FILE" help:"Write each fault as a line of JSON."`
 }
 
 func (importCmd) Help() string {
 	return `Reads the files twice: once to learn types and ids and to find faults, and once to write. If a single feature must be
-refused, nothing is written, and the target stays as it was. Invalid polygons are repaired where it is clear what they cover: where an
-even-odd and a non-zero reading of their rings agree but for a millionth of the area. Others are written as they are, and listed; with
---strict they refuse the import. The summary tells the area of all polygons as it was read and as it was written.
+refused, nothing is written, and the target stays as it was. An invalid polygon is repaired if all readings of its rings agree but for a
+millionth of the area. Others are written as they are, and listed. Rings of fewer than four positions are left out, and listed. With
+--strict both refuse the import. The summary has the area of all polygons as it was read and as it was written.
 
 Examples:
   grense import kommuner.geojson --into data.gpkg --collection kommuner --id-field kommunenummer --title-field navn
@@ -83,7 +83,9 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 		tellFaults(p.Stderr, &plan.Report, c.Report)
 	}
 	if err != nil {
-		return notImported(ctx, err, "")
+		err = notImported(ctx, err, "")
+		report.refuse(c.Files[0], err)
+		return err
 	}
 	r := plan.Report
 	_, err = fmt.Fprintf(p.Stdout, "%s: %s in collection %s (%s), imported in %s.\n%s\nServe it with: grense serve %s\n", source.Shown(c.Into), count(r.Written, "feature"), c.Collection,
@@ -130,6 +132,9 @@ func describeCollection(c *store.Collection) string {
 func countFaults(r ingest.Report) string {
 	s := fmt.Sprintf("Read %d, written %d; without geometry %d, repaired %d, invalid and kept %d, rings turned %d, %s.",
 		r.Read, r.Written, r.Null, r.Repaired, r.Kept, r.Turned, count(r.Warnings, "warning"))
+	if r.Dropped > 0 {
+		s += fmt.Sprintf("\nRings or lines of too few positions were left out of %s.", count(r.Dropped, "feature"))
+	}
 	if a := r.Area; a.Read > 0 {
 		s += fmt.Sprintf("\nArea of the polygons: %s km² read, %s km² written; repairs moved %.2g km².", km2(a.Read), km2(a.Written), a.Moved/1e6)
 	}
@@ -141,18 +146,22 @@ func km2(m2 float64) string {
 	return strconv.FormatFloat(m2/1e6, 'f', max(0, 8-int(math.Floor(math.Log10(m2/1e6)))), 64)
 }
 
-// tellFaults shows the first faults of each kind. Turned rings are only counted.
+// tellFaults shows the first faults of each action, refusals last. Turned rings are only counted.
 func tellFaults(w io.Writer, r *ingest.Report, file string) {
-	shown, all := map[ingest.Action]int{}, 0
-	for _, f := range r.Faults {
-		if f.Action == ingest.Turned || shown[f.Action] == shownFaults {
-			continue
+	shown, left := map[ingest.Action]int{}, r.Refused+r.Repaired+r.Dropped+r.Kept+r.Warnings
+	show := func(refused bool) {
+		for _, f := range r.Faults {
+			if f.Action == ingest.Turned || (f.Action == ingest.Refused) != refused || shown[f.Action] == shownFaults {
+				continue
+			}
+			fmt.Fprintln(w, f)
+			shown[f.Action]++
+			left--
 		}
-		fmt.Fprintln(w, f)
-		shown[f.Action]++
-		all++
 	}
-	if left := r.Refused + r.Repaired + r.Kept + r.Warnings - all; left > 0 {
+	show(false)
+	show(true)
+	if left > 0 {
 		where := "--report FILE writes all"
 		if file != "" {
 			where = "all are in " + file
@@ -161,14 +170,15 @@ func tellFaults(w io.Writer, r *ingest.Report, file string) {
 	}
 }
 
-// reportFile writes faults as lines of JSON. Without a file it does nothing.
+// reportFile writes faults as lines of JSON, refusals first. Without a file it does nothing.
 type reportFile struct {
-	f   *os.File
-	w   *bufio.Writer
-	err error
+	f, others *os.File // others holds the faults that are no refusals, until close
+	w, wait   *bufio.Writer
+	refused   bool
+	err       error
 }
 
-// newReport begins a report. It is none of the files that the import reads or writes.
+// newReport creates a report. It is none of the files that the import reads or writes.
 func newReport(name string, others ...string) (*reportFile, error) {
 	if name == "" {
 		return &reportFile{}, nil
@@ -180,27 +190,50 @@ func newReport(name string, others ...string) (*reportFile, error) {
 			}
 		}
 	}
-	f, err := os.Create(name)
+	r := &reportFile{}
+	var err error
+	if r.f, err = os.Create(name); err == nil {
+		r.others, err = os.CreateTemp("", "grense-report-")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the report: %w", err)
 	}
-	return &reportFile{f: f, w: bufio.NewWriter(f)}, nil
+	r.w, r.wait = bufio.NewWriter(r.f), bufio.NewWriter(r.others)
+	return r, nil
 }
 
 func (r *reportFile) add(f ingest.Fault) {
 	if r.f == nil || r.err != nil {
 		return
 	}
-	enc := json.NewEncoder(r.w)
+	w := r.wait
+	if f.Action == ingest.Refused {
+		w, r.refused = r.w, true
+	}
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	r.err = enc.Encode(f)
+}
+
+// refuse adds the reason of an import that failed, unless a refusal says it already.
+func (r *reportFile) refuse(file string, err error) {
+	if !r.refused {
+		r.add(ingest.Fault{File: source.Shown(file), Action: ingest.Refused, Reason: err.Error()})
+	}
 }
 
 func (r *reportFile) close() error {
 	if r.f == nil {
 		return nil
 	}
-	if err := errors.Join(r.err, r.w.Flush(), r.f.Close()); err != nil {
+	err := errors.Join(r.err, r.w.Flush(), r.wait.Flush())
+	if err == nil {
+		_, err = r.others.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		_, err = io.Copy(r.f, r.others)
+	}
+	if err := errors.Join(err, r.f.Close(), r.others.Close(), os.Remove(r.others.Name())); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	return nil

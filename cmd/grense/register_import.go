@@ -75,7 +75,9 @@ func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
 		if im.Refused > 0 && im.Places > 0 && errors.Is(err, ingest.ErrRefused) && !c.SkipRefused {
 			hint = "; --skip-refused imports the others"
 		}
-		return notImported(ctx, err, hint)
+		err = notImported(ctx, err, hint)
+		report.refuse(c.Files[0], err)
+		return err
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s holds %s, %s, %s, imported in %s.\nRead %d, refused %d, occurred again %d, without a position %d; %s.\nServe it with: grense serve %s\n",
 		source.Shown(c.Into), count(im.Places, "place"), count(im.Names, "name"), count(im.Spellings, "spelling"), time.Since(start).Round(100*time.Millisecond),
@@ -172,16 +174,22 @@ func (c *registerImportCmd) explain(err error) error {
 	return fmt.Errorf("cannot write %s: %w", source.Shown(c.Into), err)
 }
 
-// tellImport shows what was wrong, in groups, and the codes that no list has.
+// tellImport shows what was wrong, in groups, and the codes that no list has; refusals come last.
 func tellImport(w io.Writer, r *official.Report, file string) {
 	more := false
-	for _, g := range r.Groups {
-		fmt.Fprintf(w, "%s, %s: %s\n", g.Action, count(g.Count, "time"), g.What)
-		for _, f := range g.First {
-			fmt.Fprintln(w, "  "+placeOf(f)+strings.TrimPrefix(f.Reason, g.What+": "))
+	show := func(refused bool) {
+		for _, g := range r.Groups {
+			if (g.Action == ingest.Refused) != refused {
+				continue
+			}
+			fmt.Fprintf(w, "%s, %s: %s\n", g.Action, count(g.Count, "time"), g.What)
+			for _, f := range g.First {
+				fmt.Fprintln(w, "  "+placeOf(f)+strings.TrimPrefix(f.Reason, g.What+": "))
+			}
+			more = more || g.Count > len(g.First)
 		}
-		more = more || g.Count > len(g.First)
 	}
+	show(false)
 	if n := len(r.Codes); n > 0 {
 		fmt.Fprintf(w, "%s that no list has; each is kept and added to its list, and searches find it. If one is a slip, correct the file; if it is new, all is well.\n", count(n, "code"))
 	}
@@ -196,6 +204,7 @@ func tellImport(w io.Writer, r *official.Report, file string) {
 		}
 		fmt.Fprintf(w, "  %s %s, %s, first %s%s\n", c.List, c.Value, count(c.Count, "place"), strings.TrimSuffix(placeOf(c.First), ": "), near)
 	}
+	show(true)
 	if more {
 		where := "--report FILE writes all"
 		if file != "" {

@@ -103,7 +103,7 @@ func TestRegisterImportLeavesTheTarget(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{"two refusals", []string{bad}, []string{"refused, 2 times: a number is missing", bad + ":8, stedsnummer id7", "2 places were refused; --skip-refused"}},
+		{"two refusals", []string{bad}, []string{"refused, 2 times: a number is missing", bad + ":8, stedsnummer id7", "2 places were refused, the first: " + bad + ":", "; --skip-refused imports the others"}},
 		{"broken", []string{writeFile(t, filepath.Join(dir, "broken.gml"), good[:len(good)*2/3])}, []string{"broken.gml, line 20", "cut off"}},
 		{"missing", []string{filepath.Join(dir, "none.gml")}, []string{"there is no file"}},
 	} {

@@ -25,9 +25,7 @@ type edge struct {
 	left, right int32 // winding numbers
 }
 
-// arrangement is the plane as the rings of a geometry divide it: edges meet in corners only, and both sides of each are known by how
-// often the rings wind around them. A place is inside by the even-odd reading where that number is odd, and by the non-zero reading where
-// it is not 0.
+// arrangement is the plane as rings divide it: edges meet in corners only, and both sides of each have a winding number.
 type arrangement struct {
 	corners []xy
 	edges   []edge
@@ -38,7 +36,7 @@ type arrangement struct {
 // errUnsettled tells that rounding keeps making new crossings.
 var errUnsettled = errors.New("its lines cross in more places than can be told apart")
 
-// arrange divides the plane by the rings of a geometry, which run as orient leaves them.
+// arrange divides the plane by the rings of a polygon or multi-polygon. Their roles mean nothing to it.
 func arrange(s *shape) (*arrangement, error) {
 	a := &arrangement{}
 	if s.hasZ {
@@ -467,6 +465,17 @@ func (a *arrangement) polygons(in func(int32) bool) *shape {
 		out.polys = append(out.polys, len(out.ends))
 	}
 	return out
+}
+
+// outline appends rings around the places whose winding number is in. Those places lie on the left of the rings; reversed, on the right.
+func (a *arrangement) outline(s *shape, in func(int32) bool, reversed bool) {
+	for _, l := range a.loops(in) {
+		from := s.positions()
+		a.write(s, l)
+		if reversed {
+			s.reverse(from, s.positions())
+		}
+	}
 }
 
 func (a *arrangement) box(l loop) (b [2]xy) {

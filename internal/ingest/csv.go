@@ -416,12 +416,15 @@ func normalize(g geom.Geometry) (*shape, []note, string) {
 		return nil, nil, ""
 	}
 	var notes []note
-	closed, wrong := s.check()
-	if wrong != "" {
-		return nil, nil, wrong
+	closed, dropped := s.check()
+	if dropped > 0 {
+		notes = append(notes, note{Dropped, shortPart})
 	}
 	if closed > 0 {
-		notes = append(notes, note{Repaired, "the first and the last position of a ring must be the same; closed"})
+		notes = append(notes, note{Repaired, closedRing})
+	}
+	if s.isEmpty() {
+		return nil, notes, ""
 	}
 	s.orient() // neither WKT nor GeoPackage says how rings run
 	if c := g.CoordinatesType(); c == geom.DimXYM || c == geom.DimXYZM {

@@ -101,7 +101,6 @@ func TestFaultsOfCSV(t *testing.T) {
 		"a point in a TIN":  {"wkt\n\"TIN(POINT(1 2))\"\n", "not well-known text", 2},
 		"a curve of words":  {"wkt\n\"CIRCULARSTRING(0 0,1 NaN,2 0)\"\n", "not well-known text", 2},
 		"two systems":       {"wkt\nSRID=25833;POINT(289110 7149195)\nSRID=25832;POINT(289110 7149195)\n", "mixes reference systems", 3},
-		"short line":        {"wkt\nLINESTRING(1 1)\n", "", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ const (
 	Refused  Action = "refused"  // nothing of the import is written
 	Repaired Action = "repaired" // the geometry was changed: made valid, a ring closed, a stray ordinate left out
 	Turned   Action = "turned"   // rings were reversed; the geometry is the same
+	Dropped  Action = "dropped"  // rings or lines of too few positions were left out
 	Kept     Action = "kept"     // an invalid geometry that no repair makes valid; it is written as it is
 	Warning  Action = "warning"  // data are written as they are, but one should look
 )
@@ -56,13 +57,15 @@ type Report struct {
 	Null     int // features without a geometry
 	Repaired int // features whose geometry was made valid or closed, or lost stray ordinates
 	Turned   int // features with rings that were reversed
+	Dropped  int // features that lost rings or lines of too few positions
 	Kept     int // features that stay invalid
 	Refused  int // features refused, and faults that are in no feature
 	Warnings int
 	Area     Area
-	Faults   []Fault // the first of them, at most MaxFaults
+	Faults   []Fault // the first of each action, at most MaxFaults, in the order of the files
 	All      int     // faults in all
 
+	kept map[Action]int // how many of Faults have the action
 	last map[Action]int // number of the feature that was counted last
 	file string         // of that feature
 }
@@ -75,13 +78,13 @@ type Area struct {
 	Moved   float64 // by repairs: what is in one of the two and not in the other
 }
 
-// MaxFaults bounds Report.Faults; Options.Fault sees all.
+// MaxFaults bounds the faults of one action in Report.Faults; Watch.Fault gets all.
 const MaxFaults = 1000
 
 // add counts a fault; several of one feature count once.
 func (r *Report) add(f Fault) {
 	if r.last == nil {
-		r.last = map[Action]int{}
+		r.last, r.kept = map[Action]int{}, map[Action]int{}
 	}
 	if key := f.File + "\x00" + f.Layer; key != r.file {
 		clear(r.last)
@@ -95,6 +98,8 @@ func (r *Report) add(f Fault) {
 			r.Repaired++
 		case Turned:
 			r.Turned++
+		case Dropped:
+			r.Dropped++
 		case Kept:
 			r.Kept++
 		case Warning:
@@ -103,7 +108,8 @@ func (r *Report) add(f Fault) {
 		r.last[f.Action] = f.Feature
 	}
 	r.All++
-	if len(r.Faults) < MaxFaults {
+	if r.kept[f.Action] < MaxFaults {
+		r.kept[f.Action]++
 		r.Faults = append(r.Faults, f)
 	}
 }

@@ -11,8 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paulmach/orb/encoding/wkt"
+
 	"grense/internal/crs"
 	"grense/internal/ingest"
+	"grense/internal/store"
 )
 
 // TestSyntaxFaults gives texts that are not JSON. The place is line:column of where reading ended.
@@ -60,24 +63,20 @@ func TestSyntaxFaults(t *testing.T) {
 func TestGeometryFaults(t *testing.T) {
 	t.Parallel()
 	for geometry, want := range map[string]string{
-		`{"type":"Point","coordinates":[1,[2]]}`:                                 "must be a number, but one is an array",
-		`{"type":"LineString","coordinates":[[1,2],3]}`:                          "a number stands among arrays",
-		`{"type":"LineString","coordinates":[[1,2],[[3,4]]]}`:                    "different depths of arrays",
-		`{"type":"Point","coordinates":[[1,2]]}`:                                 "nested too deep",
-		`{"type":"Point","coordinates":[1e999,2]}`:                               "too large for a coordinate",
-		`{"type":"Point","coordinates":null}`:                                    `"coordinates" must be an array`,
-		`{"type":"Point"}`:                                                       `a Point needs a member "coordinates"`,
-		`{"type":"MultiPoint","coordinates":[[]]}`:                               "arrays without positions",
-		`{"type":"MultiPoint","coordinates":[[1,2],[]]}`:                         "an empty array stands where a position is expected",
-		`{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[1,1],[0,0]]],[]]}`: "has no ring",
-		`{"type":"Polygon","coordinates":[[[0,0],[1,0]]]}`:                       "a ring needs four or more positions",
-		`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]],[]]}`:        "a ring needs four or more positions",
-		`{"type":"MultiLineString","coordinates":[[[0,0]]]}`:                     "a line needs two or more positions",
-		`{"type":"GeometryCollection"}`:                                          `needs a member "geometries"`,
-		`{"type":"GeometryCollection","geometries":[null]}`:                      "a geometry must be an object, but is null",
-		`{"type":"GeometryCollection","geometries":[{"type":"Point"}]}`:          `a Point needs a member "coordinates"`,
-		`{"type":"point","coordinates":[1,2]}`:                                   `the type "point" is written Point`,
-		`{"type":"Feature","geometry":null,"properties":null}`:                   "the type must be the name of a geometry",
+		`{"type":"Point","coordinates":[1,[2]]}`:                        "must be a number, but one is an array",
+		`{"type":"LineString","coordinates":[[1,2],3]}`:                 "a number stands among arrays",
+		`{"type":"LineString","coordinates":[[1,2],[[3,4]]]}`:           "different depths of arrays",
+		`{"type":"Point","coordinates":[[1,2]]}`:                        "nested too deep",
+		`{"type":"Point","coordinates":[1e999,2]}`:                      "too large for a coordinate",
+		`{"type":"Point","coordinates":null}`:                           `"coordinates" must be an array`,
+		`{"type":"Point"}`:                                              `a Point needs a member "coordinates"`,
+		`{"type":"MultiPoint","coordinates":[[]]}`:                      "arrays without positions",
+		`{"type":"MultiPoint","coordinates":[[1,2],[]]}`:                "an empty array stands where a position is expected",
+		`{"type":"GeometryCollection"}`:                                 `needs a member "geometries"`,
+		`{"type":"GeometryCollection","geometries":[null]}`:             "a geometry must be an object, but is null",
+		`{"type":"GeometryCollection","geometries":[{"type":"Point"}]}`: `a Point needs a member "coordinates"`,
+		`{"type":"point","coordinates":[1,2]}`:                          `the type "point" is written Point`,
+		`{"type":"Feature","geometry":null,"properties":null}`:          "the type must be the name of a geometry",
 		`{}`:      `the member "type" is missing`,
 		`"POINT"`: "a geometry must be an object, but is a string",
 		`{"type":"Point","coordinates":[1,2],"coordinates":[3,4]}`: `the member "coordinates" stands here a second time`,
@@ -86,6 +85,58 @@ func TestGeometryFaults(t *testing.T) {
 		f, ok := find(plan.Report, ingest.Refused, want)
 		if !errors.Is(err, ingest.ErrRefused) || !ok || f.Line != 3 || f.Feature != 2 || plan.Report.Read != 2 {
 			t.Errorf("%s: %v %+v", geometry, err, plan.Report.Faults)
+		}
+	}
+}
+
+// TestShortPartsAreDropped has geometries with rings or lines of too few positions, and what is left of them.
+func TestShortPartsAreDropped(t *testing.T) {
+	t.Parallel()
+	const whole = "((0 0,1 0,1 1,0 0))"
+	for geometry, want := range map[string]string{
+		`{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[1,1],[0,0]]],[]]}`:                                                        "MULTIPOLYGON(" + whole + ")",
+		`{"type":"MultiPolygon","coordinates":[[],[[[0,0],[1,0],[1,1],[0,0]]],[[[8,8],[9,9],[8,8]]]]}`:                                  "MULTIPOLYGON(" + whole + ")",
+		`{"type":"MultiPolygon","coordinates":[[[[8,8],[9,9]],[[0,0],[1,0],[1,1],[0,0]]]]}`:                                             "",
+		`{"type":"Polygon","coordinates":[[[0,0],[1,0]]]}`:                                                                              "",
+		`{"type":"Polygon","coordinates":[[]]}`:                                                                                         "",
+		`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1]],[]]}`:                                                                     "POLYGON" + whole,
+		`{"type":"Polygon","coordinates":[[[0,0],[4,0],[4,4],[0,0]],[[1,1],[2,2]],[[3,1],[2,1],[3,2],[3,1]]]}`:                          "POLYGON((0 0,4 0,4 4,0 0),(3 1,2 1,3 2,3 1))",
+		`{"type":"MultiLineString","coordinates":[[[0,0]]]}`:                                                                            "",
+		`{"type":"MultiLineString","coordinates":[[[0,0]],[[1,1],[2,2]],[]]}`:                                                           "MULTILINESTRING((1 1,2 2))",
+		`{"type":"LineString","coordinates":[[1,1]]}`:                                                                                   "",
+		`{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":[[1,1]]},{"type":"Point","coordinates":[1,2]}]}`: "GEOMETRYCOLLECTION(POINT(1 2))",
+	} {
+		text := geojson(pointWith(`"id":1,`, ""), "\n"+`{"type":"Feature","id":2,"properties":{},"geometry":`+geometry+`}`)
+		plan, have := importText(t, "a.json", text, into)
+		f, ok := find(plan.Report, ingest.Dropped, "what has fewer is left out")
+		if !ok || f.Line != 3 || f.Feature != 2 || plan.Report.Dropped != 1 || plan.Report.Refused != 0 {
+			t.Errorf("%s: %+v", geometry, plan.Report.Faults)
+		}
+		got := ""
+		if len(have[1].wkb) > 0 {
+			g, err := store.Geometry{WKB: have[1].wkb}.Orb()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = wkt.MarshalString(g)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", geometry, got, want)
+		}
+		strict := into
+		strict.Strict = true
+		if plan, err := survey(t, "a.json", text, strict); !errors.Is(err, ingest.ErrRefused) || plan.Report.Refused != 1 || !strings.Contains(err.Error(), "without --strict") {
+			t.Errorf("%s: strict: %v", geometry, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"a.csv": "id,wkt\n1,\"POLYGON((0 0,1 1,0 0))\"\n2,\"MULTIPOLYGON(((0 0,1 0,1 1,0 0)),((8 8,9 9,8 8)))\"\n3,LINESTRING(1 1)\n",
+		"a.topojson": `{"type":"Topology","arcs":[[[0,0],[1,0],[0,0]],[[0,0],[1,0],[1,1],[0,0]],[[5,5]]],"objects":{"k":{"type":"GeometryCollection","geometries":[
+			{"type":"Polygon","id":1,"arcs":[[0]]},{"type":"MultiPolygon","id":2,"arcs":[[[1]],[[0]]]},{"type":"LineString","id":3,"arcs":[2]}]}}}`,
+	} {
+		plan, err := ingest.Survey(t.Context(), open(t, writeFile(t, name, text), crs.CRS84).Layers, into, ingest.Watch{})
+		if r := plan.Report; err != nil || r.Dropped != 3 || r.Read != 3 || r.Null != 2 {
+			t.Errorf("%s: %v %+v", name, err, r)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"grense/internal/wkb"
@@ -129,8 +130,9 @@ func (c *coordinates) shape(kind wkb.Kind) (*shape, place, string) {
 		return nil, c.wrongs, c.wrong
 	case c.depth < 0 && len(c.shuts) == 1:
 		return nil, c.at, "" // an empty array may be read as null (RFC 7946, 3.1)
-	case c.depth < 0:
+	case c.depth < 0 && slices.ContainsFunc(c.shuts, func(x shut) bool { return x.depth >= want }):
 		return nil, c.at, "arrays without positions"
+	case c.depth < 0: // lines, rings or polygons without positions
 	case c.depth < want:
 		return nil, c.at, "the positions of a " + shapeNames[kind] + " must be nested deeper: a number stands where an array is expected"
 	case c.depth > want:
@@ -151,25 +153,10 @@ func (c *coordinates) shape(kind wkb.Kind) (*shape, place, string) {
 			return nil, x.at, "an empty array stands where a position is expected"
 		}
 	}
-	if at, wrong := s.emptyParts(c); wrong != "" {
-		return nil, at, wrong
-	}
 	return s, place{}, ""
 }
 
-// emptyParts finds polygons without rings; rings without positions are found by check.
-func (s *shape) emptyParts(c *coordinates) (place, string) {
-	from := 0
-	for _, to := range s.polys {
-		if to == from {
-			return c.at, "a polygon of the MultiPolygon has no ring"
-		}
-		from = to
-	}
-	return place{}, ""
-}
-
-// shortPart is where the first line or ring stands that has fewer positions than n, or is open.
+// faultyPart is where the first line or ring stands that has too few positions, or is open.
 func (c *coordinates) faultyPart(kind wkb.Kind) place {
 	from, least := 0, 4
 	if kind == lineString || kind == multiLineString {
@@ -274,13 +261,15 @@ func (g *geoReader) collect(n *node, depth int) *shape {
 // finish brings a geometry into the form in which it is stored.
 func (g *geoReader) finish(s *shape, c *coordinates) *shape {
 	at := c.faultyPart(s.kind)
-	closed, wrong := s.check()
-	if wrong != "" {
-		g.fault(at, Refused, wrong)
-		return nil
+	closed, dropped := s.check()
+	if dropped > 0 {
+		g.fault(at, Dropped, shortPart)
 	}
 	if closed > 0 {
-		g.fault(at, Repaired, "the first and the last position of a ring must be the same; closed")
+		g.fault(at, Repaired, closedRing)
+	}
+	if s.isEmpty() {
+		return nil
 	}
 	if c.long != (place{}) {
 		g.fault(c.long, Repaired, "a position has more than three numbers; the others are left out")

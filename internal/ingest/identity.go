@@ -13,10 +13,11 @@ type idSource struct {
 	seen    map[uint64]int // features by the hash of their ids, counted over all files
 	texts   bool           // some id is no integer, or not the plain form of one
 	stated  int
-	faults  []Fault // features without an id, or with that of another
-	bad     int
-	repeats int  // of the bad ones, those with the id of another
-	gone    bool // it cannot be the source, so it is no longer looked at
+	faults  []Fault // features with the id of another
+	repeats int     // how many there are
+	missing int     // features without an id
+	first   Fault   // the first of them
+	gone    bool    // it cannot be the source, so it is no longer looked at
 }
 
 // maxIDFaults bounds what is kept of a source that may not be chosen.
@@ -34,8 +35,9 @@ func (s *idSource) see(v value, n int, f Fault, label func(int) string) {
 	}
 	id, ok := idText(v)
 	if !ok {
-		f.Reason = "the feature has no " + s.what + ", or one that is neither text nor a number; name another property with --id-field"
-		s.fault(f)
+		if s.missing++; s.missing == 1 {
+			s.first = f
+		}
 		return
 	}
 	s.stated++
@@ -46,19 +48,24 @@ func (s *idSource) see(v value, n int, f Fault, label func(int) string) {
 	}
 	h := maphash.String(s.seed, id)
 	if first, ok := s.seen[h]; ok {
-		s.repeats++
-		f.ID = id
+		f.ID, f.Action = id, Refused
 		f.Reason = fmt.Sprintf("the %s %q is that of %s too; name another property with --id-field", s.what, id, label(first))
-		s.fault(f)
+		if s.repeats++; len(s.faults) < maxIDFaults {
+			s.faults = append(s.faults, f)
+		}
 		return
 	}
 	s.seen[h] = n
 }
 
-func (s *idSource) fault(f Fault) {
-	f.Action = Refused
-	if s.bad++; len(s.faults) < maxIDFaults {
-		s.faults = append(s.faults, f)
+// number returns an id for feature n of total, which has none: n, or a larger number if another feature has that.
+func (s *idSource) number(n, total int) string {
+	for {
+		id := strconv.Itoa(n)
+		if _, taken := s.seen[maphash.String(s.seed, id)]; !taken {
+			return id
+		}
+		n += total
 	}
 }
 

@@ -45,6 +45,7 @@ func TestFeatureIDs(t *testing.T) {
 		values map[string]any // of it
 		refuse string
 		line   int
+		rows   int // features that get row numbers
 	}{
 		"the format's own, whole numbers": {text: geojson(pointWith(`"id":7,`, `"a":1`), pointWith(`"id":12,`, `"a":2`)),
 			key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger}, first: "7", values: map[string]any{"a": int64(1)}},
@@ -68,16 +69,23 @@ func TestFeatureIDs(t *testing.T) {
 			key: store.FeatureKey{Column: "nr", Type: cql2.TypeText, Property: "nr"}, first: "2024-01-01", values: map[string]any{"nr": "2024-01-01"}},
 		"named, numbers and texts": {text: geojson(pointWith("", `"nr":"a"`), pointWith("", `"nr":1.0`)), field: "nr",
 			key: store.FeatureKey{Column: "nr", Type: cql2.TypeText, Property: "nr"}, first: "1", values: map[string]any{"nr": "1"}},
-		"twice":                      {text: geojson(pointWith(`"id":1,`, ""), pointWith(`"id":2,`, ""), pointWith(`"id":1,`, "")), refuse: `the id "1" is that of feature 1 too`, line: 3},
-		"as number and text":         {text: geojson(pointWith(`"id":1,`, ""), pointWith(`"id":"1",`, "")), refuse: `is that of feature 1 too`, line: 2},
-		"missing in one":             {text: geojson(pointWith(`"id":1,`, ""), pointWith("", "")), refuse: "the feature has no id", line: 2},
-		"missing in the first":       {text: geojson(pointWith("", ""), pointWith(`"id":1,`, "")), refuse: "the feature has no id", line: 1},
-		"null":                       {text: geojson(pointWith(`"id":1,`, ""), pointWith(`"id":null,`, "")), refuse: "the feature has no id", line: 2},
-		"named, null":                {text: geojson(pointWith(`"id":1,`, `"nr":1`), pointWith(`"id":2,`, `"nr":null`)), field: "nr", refuse: "the feature has no property nr", line: 2},
-		"named, empty":               {text: geojson(pointWith("", `"nr":"b"`), pointWith("", `"nr":""`)), field: "nr", refuse: "the feature has no property nr", line: 2},
+		"twice":              {text: geojson(pointWith(`"id":1,`, ""), pointWith(`"id":2,`, ""), pointWith(`"id":1,`, "")), refuse: `the id "1" is that of feature 1 too`, line: 3},
+		"as number and text": {text: geojson(pointWith(`"id":1,`, ""), pointWith(`"id":"1",`, "")), refuse: `is that of feature 1 too`, line: 2},
+		"missing in one": {text: geojson(pointWith(`"id":7,`, ""), pointWith("", "")),
+			key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger}, first: "2", values: map[string]any{}, rows: 1},
+		"missing in the first, whose number is taken": {text: geojson(pointWith("", ""), pointWith(`"id":"b",`, ""), pointWith(`"id":1,`, "")),
+			key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, first: "1", values: map[string]any{}, rows: 1},
+		"missing in all but one, with a property id": {text: geojson(pointWith(`"id":1,`, `"id":"x"`), pointWith("", `"id":"w"`)),
+			key: store.FeatureKey{Column: "id", Type: cql2.TypeText, Property: "id"}, first: "w", values: map[string]any{"id": "w"}},
+		"null": {text: geojson(pointWith(`"id":"a",`, ""), pointWith(`"id":null,`, "")),
+			key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, first: "2", values: map[string]any{}, rows: 1},
+		"named, null": {text: geojson(pointWith(`"id":1,`, `"nr":"a"`), pointWith(`"id":2,`, `"nr":null`)), field: "nr",
+			key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, first: "2", values: map[string]any{"nr": nil}, rows: 1},
+		"named id, empty": {text: geojson(pointWith("", `"id":"b"`), pointWith("", `"id":""`)), field: "id",
+			key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, first: "2", values: map[string]any{"id_": ""}, rows: 1},
 		"named, twice":               {text: geojson(pointWith("", `"nr":"b"`), pointWith("", `"nr":"b"`)), field: "nr", refuse: `"b" is that of feature 1 too`, line: 2},
 		"named, and not there":       {text: geojson(pointWith("", `"navn":"b"`)), field: "nr", refuse: `there is no property "nr" for --id-field; there are: navn`},
-		"named, and a list of texts": {text: geojson(pointWith("", `"nr":["b"]`)), field: "nr", refuse: "the feature has no property nr", line: 1},
+		"named, and a list of texts": {text: geojson(pointWith("", `"nr":["b"]`)), field: "nr", refuse: `no feature has an id in the property "nr"`, line: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,6 +101,9 @@ func TestFeatureIDs(t *testing.T) {
 			plan, have := importText(t, "a.geojson", c.text, target)
 			if plan.Collection.Key != c.key || have[0].id != c.first || !reflect.DeepEqual(have[0].values, c.values) {
 				t.Errorf("%+v, id %s, %#v", plan.Collection.Key, have[0].id, have[0].values)
+			}
+			if _, rows := find(plan.Report, ingest.Warning, "features without an id"); rows != (c.rows > 0) || len(have) != plan.Report.Read {
+				t.Errorf("%d of %d features: %+v", len(have), plan.Report.Read, plan.Report.Faults)
 			}
 			_, numbered := find(plan.Report, ingest.Warning, "no id of their own")
 			if numbered != (c.key.Column == "fid") {

@@ -99,9 +99,9 @@ func (p *Plan) nameColumns() {
 		stores["fid"] = true
 	}
 	isKey := func(c *column) bool {
-		return p.key == keyField && c == p.byName[p.idName()] || p.key == keyOwn && c.name == "id" && !p.differ
+		return p.key == keyField && p.field.missing == 0 && c == p.byName[p.idName()] || p.key == keyOwn && c.name == "id" && !p.differ
 	}
-	if p.key == keyOwn && (p.differ || p.byName["id"] == nil) {
+	if p.key == keyOwn && (p.differ || p.byName["id"] == nil) || p.key == keyField && p.field.missing > 0 {
 		stores["id"] = true
 	}
 	for _, c := range p.columns {
@@ -132,7 +132,9 @@ func (p *Plan) setKey() {
 		}
 		return
 	case p.key == keyField:
-		source, prop = p.field, p.byName[p.idName()]
+		if source, prop = p.field, p.byName[p.idName()]; source.missing > 0 {
+			prop = nil // the property stays null where it is
+		}
 	case p.differ:
 		prop = nil
 	}
@@ -320,11 +322,12 @@ func (p *Plan) keyColumn() int {
 
 // id is the feature id as the store takes it.
 func (w *writing) id(r *record) any {
-	v := r.id
+	v, source, n := r.id, w.own, w.l.first+w.n
 	switch w.key {
 	case keyNumber:
-		return int64(w.l.first + w.n)
+		return int64(n)
 	case keyField:
+		v, source = value{}, w.field
 		name := w.idName()
 		for _, x := range r.fields {
 			if x.name == name {
@@ -333,8 +336,10 @@ func (w *writing) id(r *record) any {
 		}
 	}
 	s, ok := idText(v)
-	if !ok {
+	if !ok && source.missing == 0 {
 		return nil
+	} else if !ok {
+		s = source.number(n, w.Report.Read)
 	}
 	if w.Collection.Key.Type == cql2.TypeInteger {
 		c := column{typ: cql2.TypeInteger}

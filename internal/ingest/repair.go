@@ -9,7 +9,7 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 )
 
-// maxDoubt is the part of the area by which an even-odd and a non-zero reading of rings may differ for a repair to be made: a millionth.
+// maxDoubt is the part of the area by which the readings of rings may differ for a repair: a millionth.
 const maxDoubt = 1e-6
 
 // verdict is what became of a geometry with rings.
@@ -19,12 +19,12 @@ type verdict struct {
 	shape  *shape  // the repaired one; nil unless action is Repaired
 	read   float64 // area before, in the square of the unit of the coordinates
 	wrote  float64 // area after
-	doubt  float64 // area of the places that are inside by one reading only; a repair moved no more
+	doubt  float64 // area of the places that not all readings agree on; a repair moved no more
 }
 
-// validate checks a geometry against OGC 06-103r4, 6.1.11.1. One that is not valid is repaired where an even-odd and a non-zero reading of its
-// rings agree, but for a millionth of the area that they cover; else it is kept as it is. A repair is never empty, and keeps heights. Of a
-// collection either all polygons are repaired, or nothing is changed. Where rings meet, the time grows faster than the size.
+// validate checks a geometry against OGC 06-103r4, 6.1.11.1. An invalid one is repaired if all readings of its rings agree, but for
+// a millionth of the area; see settle. Else it is kept as it is. A repair is never empty, and keeps heights. Of a collection
+// either all polygons are repaired, or nothing is changed. Where rings meet, the time grows faster than the size.
 func validate(s *shape, wkb []byte) verdict {
 	if !s.areal() {
 		return verdict{}
@@ -94,20 +94,19 @@ func (s *shape) repair(wrong string) (v verdict) {
 		v.reason = fmt.Sprintf("invalid (%s); %s; it is written as it is", wrong, fmt.Sprintf(format, a...))
 		return v
 	}
-	a, err := arrange(s)
+	r, err := s.settle()
 	if err != nil {
 		return kept("%v", err)
 	}
-	inside := func(w int32) bool { return w != 0 }
-	v.read = a.area(inside)
-	v.doubt = a.area(func(w int32) bool { return w != 0 && w&1 == 0 })
+	apart := max(r.doubt, math.Abs(r.read-r.area))
 	switch {
-	case !(v.read > 0):
+	case !(r.area > 0):
 		return kept("its rings enclose nothing")
-	case !(v.doubt <= maxDoubt*v.read):
-		return kept("even-odd and non-zero readings of its rings differ by %.2g %% of the area, so that what is meant cannot be told; mend it in its source", 100*v.doubt/v.read)
+	case !(apart <= maxDoubt*r.area):
+		return kept("its rings can be read in ways that differ by %s of the area; mend it in its source", percent(apart/r.area))
 	}
-	out := a.polygons(inside)
+	v.read, v.doubt = r.read, r.doubt
+	out := r.arrangement.polygons(covered)
 	if out == nil {
 		return kept("a repair failed")
 	}
@@ -118,12 +117,81 @@ func (s *shape) repair(wrong string) (v verdict) {
 		out.kind, out.polys = polygon, nil
 	}
 	v.wrote = out.sumArea(false)
-	if out.invalid(out.append(nil)) != "" || math.Abs(v.wrote-v.read) > maxDoubt*v.read {
+	if out.invalid(out.append(nil)) != "" || math.Abs(v.wrote-r.area) > maxDoubt*r.area {
 		return kept("a repair failed")
 	}
 	v.action, v.shape = Repaired, out
-	v.reason = fmt.Sprintf("invalid (%s); the area moved by %.2g %%", wrong, 100*v.doubt/v.read)
+	v.reason = fmt.Sprintf("invalid (%s); the area moved by %s", wrong, percent(v.doubt/r.area))
 	return v
+}
+
+// percent formats a part of 1 with two significant digits, or without decimals from 10 % on.
+func percent(part float64) string {
+	if part >= 0.1 {
+		return fmt.Sprintf("%.0f %%", 100*part)
+	}
+	return fmt.Sprintf("%.2g %%", 100*part)
+}
+
+// covered and nonZero select places by winding number.
+func covered(w int32) bool { return w > 0 }
+func nonZero(w int32) bool { return w != 0 }
+
+// reading is what the rings of a polygon or multi-polygon mean.
+type reading struct {
+	arrangement *arrangement // winding numbers count the polygons that cover a place
+	read        float64      // area of all outer rings less that of all holes
+	area        float64      // area of the places that some polygon covers
+	doubt       float64      // area of the places that not all readings agree on
+}
+
+// settle reads rings by their roles: a ring covers what it winds around, a polygon its outer ring without its holes, a multi-polygon
+// what some polygon covers. Readings differ where a ring winds around a place an even number of times, where holes overlap or leave
+// their outer ring, and where polygons overlap.
+func (s *shape) settle() (r reading, err error) {
+	all := &shape{kind: polygon, hasZ: s.hasZ}
+	var one *shape // the rings of the polygon being read, each without self-crossings
+	flush := func() {
+		if one == nil || err != nil {
+			return
+		}
+		var a *arrangement
+		if a, err = arrange(one); err != nil {
+			return
+		}
+		r.doubt += a.area(func(w int32) bool { return w < 0 || w > 1 })
+		a.outline(all, covered, false)
+	}
+	s.rings(func(from, to int, outer bool) {
+		if outer {
+			flush()
+			one = &shape{kind: polygon, hasZ: s.hasZ}
+		}
+		if err != nil {
+			return
+		}
+		ring := &shape{kind: polygon, hasZ: s.hasZ, xyz: s.xyz[3*from : 3*to], ends: []int{to - from}}
+		var a *arrangement
+		if a, err = arrange(ring); err != nil {
+			return
+		}
+		area := a.area(nonZero)
+		if !outer {
+			area = -area
+		}
+		r.read += area
+		r.doubt += a.area(func(w int32) bool { return w != 0 && w&1 == 0 })
+		a.outline(one, nonZero, !outer)
+	})
+	if flush(); err != nil {
+		return r, err
+	}
+	if r.arrangement, err = arrange(all); err != nil {
+		return r, err
+	}
+	r.area = r.arrangement.area(covered)
+	r.doubt += r.arrangement.area(func(w int32) bool { return w > 1 })
+	return r, nil
 }
 
 // hasAll tells whether each position of o is one of s.

@@ -299,59 +299,99 @@ func (s *shape) simplePolygon(p geom.Polygon) {
 	}
 }
 
-// check closes rings that are open, and tells what GeoJSON (RFC 7946, 3.1) does not allow: "" when nothing. closed counts the rings.
-func (s *shape) check() (closed int, wrong string) {
-	for i := range s.shapes {
-		n, wrong := s.shapes[i].check()
-		if closed += n; wrong != "" {
-			return closed, wrong
+// check closes open rings and leaves out what is too short (RFC 7946, 3.1): lines of one position, rings of fewer than four, and a
+// polygon without its outer ring. It returns how many rings were closed, and how many lines, rings and polygons were dropped. The
+// geometry may be empty afterwards.
+func (s *shape) check() (closed, dropped int) {
+	shapes := s.shapes[:0]
+	for _, part := range s.shapes {
+		c, d := part.check()
+		closed, dropped = closed+c, dropped+d
+		if d == 0 || !part.isEmpty() {
+			shapes = append(shapes, part)
 		}
 	}
+	s.shapes = shapes
 	switch s.kind {
 	case lineString:
-		if n := s.positions(); n == 1 {
-			return closed, "a line needs two or more positions"
+		if s.positions() == 1 {
+			s.xyz, dropped = nil, dropped+1
 		}
 	case multiLineString:
-		from := 0
+		xyz, ends, from := s.xyz[:0], s.ends[:0], 0
 		for _, to := range s.ends {
 			if to-from < 2 {
-				return closed, "a line needs two or more positions"
+				dropped++
+			} else {
+				xyz = append(xyz, s.xyz[3*from:3*to]...)
+				ends = append(ends, len(xyz)/3)
 			}
 			from = to
 		}
+		s.xyz, s.ends = xyz, ends
 	case polygon, multiPolygon:
-		n, wrong := s.closeRings()
-		return closed + n, wrong
+		c, d := s.checkRings()
+		closed, dropped = closed+c, dropped+d
 	}
-	return closed, ""
+	return closed, dropped
 }
 
-func (s *shape) closeRings() (closed int, wrong string) {
-	open, short := 0, false
+const (
+	closedRing = "the first and the last position of a ring must be the same; closed"
+	shortPart  = "a ring needs four or more positions, and a line two; what has fewer is left out"
+)
+
+// length is the number of positions of a ring once it is closed.
+func (s *shape) length(from, to int) int {
+	if n := to - from; n == 0 || s.same(from, to-1) {
+		return n
+	}
+	return to - from + 1
+}
+
+func (s *shape) checkRings() (closed, dropped int) {
 	s.rings(func(from, to int, _ bool) {
-		n := to - from
-		if n == 0 || !s.same(from, to-1) {
-			open++
-			n++
+		if n := s.length(from, to); n < 4 {
+			dropped++
+		} else if n > to-from {
+			closed++
 		}
-		short = short || n < 4
 	})
-	if short {
-		return 0, "a ring needs four or more positions, the last one equal to the first"
-	}
-	if open == 0 {
-		return 0, ""
-	}
-	xyz := make([]float64, 0, len(s.xyz)+3*open)
-	from := 0
-	for i, to := range s.ends {
-		xyz = append(xyz, s.xyz[3*from:3*to]...)
-		if !s.same(from, to-1) {
-			xyz = append(xyz, s.xyz[3*from:3*from+3]...)
+	for i, to := range s.polys {
+		if i > 0 && to == s.polys[i-1] || to == 0 {
+			dropped++ // a polygon without rings
 		}
-		from, s.ends[i] = to, len(xyz)/3
 	}
-	s.xyz = xyz
-	return open, ""
+	if closed == 0 && dropped == 0 {
+		return 0, 0
+	}
+	out := shape{xyz: make([]float64, 0, len(s.xyz)+3*closed)}
+	from, ring := 0, 0
+	polygon := func(last int) { // appends the rings before number last
+		first := len(out.ends)
+		for start := ring; ring < last; ring++ {
+			to := s.ends[ring]
+			n := s.length(from, to)
+			if n >= 4 && (ring == start || len(out.ends) > first) {
+				out.xyz = append(out.xyz, s.xyz[3*from:3*to]...)
+				if n > to-from {
+					out.xyz = append(out.xyz, s.xyz[3*from:3*from+3]...)
+				}
+				out.ends = append(out.ends, out.positions())
+			}
+			from = to
+		}
+		if s.kind == multiPolygon && len(out.ends) > first {
+			out.polys = append(out.polys, len(out.ends))
+		}
+	}
+	if s.kind == multiPolygon {
+		for _, last := range s.polys {
+			polygon(last)
+		}
+	} else {
+		polygon(len(s.ends))
+	}
+	s.xyz, s.ends, s.polys = out.xyz, out.ends, out.polys
+	return closed, dropped
 }

@@ -151,14 +151,12 @@ func (r *shapeReader) join(ctx context.Context, s *shapes, t *dbfTable, out sink
 
 // finish checks a shape; rings of a Shapefile run the other way round, so that turning them is no repair.
 func (r *shapeReader) finish(rec *record, out sink) {
-	closed, wrong := rec.shape.check()
-	if wrong != "" {
-		rec.refused = true
-		out.fault(place{}, true, Refused, wrong)
-		return
+	closed, dropped := rec.shape.check()
+	if dropped > 0 {
+		out.fault(place{}, true, Dropped, shortPart)
 	}
 	if closed > 0 {
-		out.fault(place{}, true, Repaired, "the first and the last position of a ring must be the same; closed")
+		out.fault(place{}, true, Repaired, closedRing)
 	}
 	rec.shape.orient()
 }

@@ -21,7 +21,7 @@ type Target struct {
 	IDField    string     // property with the feature ids; "": the format's own id, else the property id, else the number of the feature
 	TitleField string     // property that names a feature to people; "": none
 	Replace    bool       // a collection of that id may exist, and goes
-	Strict     bool       // a polygon that cannot be repaired is refused
+	Strict     bool       // a polygon that cannot be repaired, and a ring or line of too few positions, are refused
 	// ValidFrom and ValidTo are the properties with the validity of versions, where ids of IDField repeat; "": those of the usual names. Inclusive says that
 	// ValidTo is the last day or moment.
 	ValidFrom, ValidTo string
@@ -211,6 +211,9 @@ func (s *surveyor) fault(at place, of bool, a Action, reason string) {
 	}
 	f := s.l.at(at, n)
 	f.Action, f.Reason = a, reason
+	if a == Dropped && s.target.Strict {
+		f.Action, f.Reason = Refused, reason+" without --strict"
+	}
 	s.Plan.fault(f)
 }
 
@@ -294,7 +297,7 @@ func (s *surveyor) identify(r *record, f Fault) {
 	if s.target.IDField != "" {
 		s.seeVersion(prop, r, n, f)
 	}
-	if s.target.IDField == "" && s.field.bad > 0 {
+	if s.target.IDField == "" && s.field.repeats+s.field.missing > 0 {
 		s.field.drop()
 	}
 }
@@ -520,10 +523,14 @@ func (p *Plan) chooseKey() {
 			p.key = keyNumber
 			return
 		}
+		if p.field.stated == 0 && p.Report.Read > 0 {
+			p.refuse("no feature has an id in the property %q, but null, a list or a truth value; name another one with --id-field", p.target.IDField)
+			return
+		}
+	case !p.field.gone && p.field.stated > 0 && (p.own.stated == 0 || p.own.missing > 0):
+		source, p.key = p.field, keyField
 	case p.own.stated > 0:
 		p.key = keyOwn
-	case !p.field.gone && p.field.stated > 0:
-		source, p.key = p.field, keyField
 	default:
 		if p.Report.Read > 0 {
 			p.warn("features have no id of their own; they are numbered, and the numbers change with the file; name a property with --id-field")
@@ -533,8 +540,13 @@ func (p *Plan) chooseKey() {
 	for _, f := range source.faults {
 		p.fault(f)
 	}
-	if more := source.bad - len(source.faults); more > 0 {
-		p.refuse("%d more features have no id, or that of another", more)
+	if more := source.repeats - len(source.faults); more > 0 {
+		p.refuse("%d more features have the id of another", more)
+	}
+	if source.missing > 0 && source.repeats == 0 {
+		f := source.first
+		f.Action, f.Reason = Warning, fmt.Sprintf("features without an id (%s): %d, the first here; each gets its number in the file as its id, which changes with the file", source.what, source.missing)
+		p.fault(f)
 	}
 }
 

@@ -162,9 +162,12 @@ func (t *topoReader) feature() error {
 func (t *topoReader) emit(n *topoNode) error {
 	s, wrong := t.shape(n)
 	if wrong == "" && s != nil {
-		var closed int
-		if closed, wrong = s.check(); closed > 0 {
-			t.g.fault(n.at, Repaired, "the first and the last position of a ring must be the same; closed")
+		closed, dropped := s.check()
+		if dropped > 0 {
+			t.g.fault(n.at, Dropped, shortPart)
+		}
+		if closed > 0 {
+			t.g.fault(n.at, Repaired, closedRing)
 		}
 		s.orient() // TopoJSON does not say how rings run
 	}
@@ -245,8 +248,8 @@ func (t *topoReader) shape(n *topoNode) (*shape, string) {
 		var list [][][]int
 		err = unmarshal(n.arcs, &list)
 		for _, lines := range list {
-			if w := t.lines(s, lines); w != "" || len(lines) == 0 {
-				return nil, firstOf(w, "a polygon of the MultiPolygon has no ring")
+			if wrong = t.lines(s, lines); wrong != "" {
+				return nil, wrong
 			}
 			s.polys = append(s.polys, len(s.ends))
 		}
@@ -281,13 +284,6 @@ func (t *topoReader) members(s *shape, list []*topoNode) (wrong string) {
 		}
 	}
 	return ""
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func unmarshal(b json.RawMessage, v any) error {

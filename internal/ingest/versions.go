@@ -40,7 +40,7 @@ func (s *surveyor) seeVersion(id value, r *record, n int, f Fault) {
 // chooseVersions makes features versions where the ids of --id-field repeat beside a validity; false where they do not.
 func (p *Plan) chooseVersions() bool {
 	start, end := p.validity()
-	if p.target.IDField == "" || start == "" || p.field.repeats == 0 || p.field.bad > p.field.repeats || p.version.stated < p.field.stated {
+	if p.target.IDField == "" || start == "" || p.field.repeats == 0 || p.field.missing > 0 || p.version.stated < p.field.stated {
 		return false
 	}
 	for _, f := range p.version.faults {

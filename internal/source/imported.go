@@ -260,9 +260,10 @@ func (b *copyBuild) layer(ctx context.Context, l *ingest.Layer) error {
 		return fmt.Errorf("cannot import %s: %w", l.File, err)
 	}
 	b.taken[id], b.tables[strings.ToLower(table)] = true, true
-	r := &plan.Report
-	for i, f := range r.Faults {
-		if f.Action == ingest.Warning && i < shownWarnings {
+	r, shown := &plan.Report, 0
+	for _, f := range r.Faults {
+		if f.Action == ingest.Warning && shown < shownWarnings {
+			shown++
 			b.log.Warn("imported with a warning", "collection", id, "fault", f.String())
 		}
 	}

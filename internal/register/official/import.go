@@ -103,7 +103,8 @@ func Read(ctx context.Context, files []string, o Options) (*Import, error) {
 	err := im.read(ctx)
 	slices.SortFunc(im.Report.Codes, func(a, b UnknownCode) int { return cmp.Or(cmp.Compare(a.List, b.List), cmp.Compare(a.Value, b.Value)) })
 	if err == nil && im.Report.Refused > 0 && !o.SkipRefused {
-		err = ingest.Refuse("%s refused", counted(im.Report.Refused, "place was", "places were"))
+		first := im.Report.Groups[slices.IndexFunc(im.Report.Groups, func(g FaultGroup) bool { return g.Action == ingest.Refused })].First[0]
+		err = ingest.Refuse("%s refused, the first: %s", counted(im.Report.Refused, "place was", "places were"), first)
 	}
 	if err == nil && im.Report.Places == 0 {
 		err = ingest.Refuse("there is no place to import")
