@@ -29,6 +29,7 @@ type importCmd struct {
 	Layer      string   `placeholder:"NAME" help:"The layer to import, where a file has several; of a database the table, or schema.table outside of public."`
 	IDField    string   `name:"id-field" placeholder:"NAME" help:"Property with the feature ids. Default: the id of the format, else the property id if it is unique, else the number of the feature."`
 	TitleField string   `placeholder:"NAME" help:"Property that names a feature to people."`
+	Columns    []string `placeholder:"NAME,..." help:"Import these properties only, with those of --id-field and --title-field. Default: all."`
 	CRS        string   `name:"crs" placeholder:"EPSG:n" help:"Reference system of the coordinates, for files that state none or a wrong one."`
 	Replace    bool     `help:"Replace the collection if it exists."`
 	Strict     bool     `help:"Refuse the import when a polygon is invalid and cannot be repaired, instead of writing it as it is; and when a ring or line has too few positions, instead of leaving it out."`
@@ -46,7 +47,7 @@ Examples:
   grense import kommuner.geojson --into data.gpkg --collection kommuner --id-field kommunenummer --title-field navn
   grense import Basisdata.zip --into data.gpkg --collection fylker --layer Fylke --id-field fylkesnummer
   grense import bydeler.shp --into data.gpkg --collection bydeler --replace --report faults.jsonl
-  grense import points.csv --into data.gpkg --collection points --crs EPSG:25833
+  grense import points.csv --into data.gpkg --collection points --crs EPSG:25833 --columns nr,navn
   grense import points.csv --into postgres://writer@db.example.org/divisions --collection points --crs EPSG:25833
   grense import postgres://reader@db.example.org/divisions --layer points --into data.gpkg --collection points`
 }
@@ -74,7 +75,7 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	bar := newMeter(p.Stderr, noun)
 	in := importing{
 		files: c.Files, into: c.Into, layer: c.Layer, options: ingest.Options{CRS: id, Limits: ingest.Limits{Feature: c.FeatureMB << 20}},
-		target: ingest.Target{Collection: c.Collection, IDField: c.IDField, TitleField: c.TitleField, Replace: c.Replace, Strict: c.Strict},
+		target: ingest.Target{Collection: c.Collection, IDField: c.IDField, TitleField: c.TitleField, Columns: c.Columns, Replace: c.Replace, Strict: c.Strict},
 		watch:  ingest.Watch{Fault: report.add, Progress: func(done, total int64) { bar.show(int(done), int(total)) }},
 	}
 	start := time.Now()

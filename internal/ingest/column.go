@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"grense/internal/cql2"
+	"grense/internal/wkb"
 )
 
 // column is what is known of a property after the values seen so far.
 type column struct {
 	name  string // as the file has it
-	kinds [object + 1]int
+	kinds [blob + 1]int
 
 	big        bool // an integer of more than 53 bits, which a float64 would round
 	huge       bool // an integer of more than 64 bits, or a number that no float64 comes near
@@ -21,13 +22,20 @@ type column struct {
 	notInteger bool // an untyped value is not a plain integer
 	notNumber  bool // ... nor a plain number
 	notTruth   bool // ... nor a truth value
+	nans       int  // numbers that are NaN or infinite, which are null
+	nanTexts   int  // untyped values that are nan, if the others are numbers
 
+	gone  bool      // it is left out
 	out   string    // name as it is served
 	store string    // column in the store
 	typ   cql2.Type // decided after the survey
 }
 
 func (c *column) see(v value) {
+	if v.kind == number && notFinite(v.text) {
+		c.nans++
+		v.kind = null
+	}
 	c.kinds[v.kind]++
 	switch v.kind {
 	case integer:
@@ -40,6 +48,11 @@ func (c *column) see(v value) {
 		c.seeTime(v.text)
 	case untyped:
 		c.seeTime(v.text)
+		if strings.EqualFold(v.text, "nan") {
+			c.nanTexts++
+			c.notTruth = true
+			return
+		}
 		whole, ok := plainNumber(v.text)
 		if c.notInteger = c.notInteger || !whole; whole {
 			c.seeInteger(v.text)
@@ -71,6 +84,12 @@ func (c *column) seeTime(s string) {
 		_, ok := moment(s)
 		c.notMoment = !ok
 	}
+}
+
+// notFinite reports whether the text of a number is NaN or infinite.
+func notFinite(s string) bool {
+	s = strings.TrimLeft(s, "+-")
+	return len(s) >= 3 && (strings.EqualFold(s[:3], "nan") || strings.EqualFold(s[:3], "inf"))
 }
 
 // plainNumber tells whether a text is a number that comes out of it as it went in: without leading zeros, sign plus or exponent.
@@ -110,7 +129,7 @@ func moment(s string) (time.Time, bool) {
 // decide chooses the narrowest type that holds all values. mixed tells that values of different kinds became text.
 func (c *column) decide() (mixed bool) {
 	seen := 0
-	for k := boolean; k <= object; k++ {
+	for k := boolean; k <= many; k++ {
 		if c.kinds[k] > 0 {
 			seen++
 		}
@@ -126,14 +145,14 @@ func (c *column) decide() (mixed bool) {
 	}
 	c.typ = cql2.TypeText
 	switch {
-	case seen == 0:
+	case seen == 0, c.nanTexts > 0 && c.nanTexts == c.kinds[untyped]:
 	case only(integer) && !c.huge, only(untyped) && !c.notInteger && !c.huge:
 		c.typ = cql2.TypeInteger
 	case only(integer, number) && c.kinds[number] > 0 && !c.huge && (!c.big || c.kinds[integer] == 0), only(untyped) && !c.notNumber && !c.big && !c.huge:
 		c.typ = cql2.TypeNumber
 	case only(boolean), only(untyped) && !c.notTruth:
 		c.typ = cql2.TypeBool
-	case c.kinds[object] > 0:
+	case c.kinds[object]+c.kinds[many] > 0:
 		c.typ = cql2.TypeJSON
 	case only(text, untyped) && !c.notDay:
 		c.typ = cql2.TypeDate
@@ -143,12 +162,17 @@ func (c *column) decide() (mixed bool) {
 	default:
 		return true
 	}
+	if c.typ == cql2.TypeInteger || c.typ == cql2.TypeNumber {
+		c.nans += c.nanTexts
+		c.kinds[null] += c.nanTexts
+		c.kinds[untyped] -= c.nanTexts
+	}
 	return false
 }
 
 // convert returns a value in the form in which the store takes it.
 func (c *column) convert(v value) any {
-	if v.kind <= null {
+	if v.kind <= null || v.kind == number && notFinite(v.text) {
 		return nil
 	}
 	switch c.typ {
@@ -156,8 +180,11 @@ func (c *column) convert(v value) any {
 		if n, err := strconv.ParseInt(v.text, 10, 64); err == nil {
 			return n
 		}
+		if notFinite(v.text) {
+			return nil
+		}
 	case cql2.TypeNumber:
-		if f, err := strconv.ParseFloat(v.text, 64); err == nil && !math.IsInf(f, 0) {
+		if f, err := strconv.ParseFloat(v.text, 64); err == nil && wkb.Finite(f) {
 			return f
 		}
 		return nil
@@ -172,6 +199,9 @@ func (c *column) convert(v value) any {
 			return t
 		}
 	case cql2.TypeJSON:
+		if c.kinds[many] > 0 && v.kind < many {
+			return "[" + string(v.appendJSON(nil)) + "]"
+		}
 		if v.kind == text || v.kind == plain || v.kind == untyped {
 			return string(appendJSONString(nil, []byte(v.text)))
 		}

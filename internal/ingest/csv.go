@@ -32,6 +32,9 @@ type csvReader struct {
 	memory memory
 }
 
+// noCoordinates is the note on a table that has no geometry.
+const noCoordinates = "there are no columns with coordinates, so that features have no geometry; if there should be, name the columns lon and lat, x and y, or wkt"
+
 // Names of columns with coordinates, in lower case, best first.
 var (
 	wktNames  = []string{"wkt", "geometry_wkt", "geom_wkt", "the_geom", "geom", "geometry", "wkt_geom", "shape"}
@@ -100,12 +103,21 @@ type csvTable struct {
 	comma   bool // decimal commas may stand in coordinates
 }
 
-func (c *csvReader) read(ctx context.Context, out sink) error {
+// isFlat reports whether the header has no columns with coordinates. A header that cannot be read is left to the survey.
+func (c *csvReader) isFlat() (bool, error) {
 	in, err := c.open()
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer in.Close()
+	r, _ := csvRows(in)
+	row, err := r.Read()
+	var t csvTable
+	return err == nil && t.headed(row) == "" && !t.located(), nil
+}
+
+// csvRows begins to read rows; the budget must be refilled for each.
+func csvRows(in io.Reader) (*csv.Reader, *rowBudget) {
 	budget := &rowBudget{in: in, left: maxRow}
 	text := bufio.NewReaderSize(budget, 64<<10)
 	head, _ := text.Peek(4096)
@@ -120,9 +132,22 @@ func (c *csvReader) read(ctx context.Context, out sink) error {
 	r := csv.NewReader(&quotedLines{in: text})
 	r.ReuseRecord = true
 	r.Comma = delimiter(head)
+	return r, budget
+}
+
+func (c *csvReader) read(ctx context.Context, out sink) error {
+	in, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	r, budget := csvRows(in)
 	t, ok, err := header(r, out)
 	if err != nil || !ok {
 		return c.failed(err, out)
+	}
+	if !t.located() {
+		out.fault(place{1, 1}, false, Warning, noCoordinates)
 	}
 	t.memory = c.memory
 	out.fields(t.properties())
@@ -198,11 +223,11 @@ func header(r *csv.Reader, out sink) (t csvTable, ok bool, err error) {
 		return refuse(wrong)
 	}
 	t.comma = r.Comma != ','
-	if t.x < 0 && t.wkt < 0 {
-		return refuse("no column with coordinates; name them lon and lat, x and y, or wkt")
-	}
 	return t, true, nil
 }
+
+// located reports whether the table has columns with coordinates.
+func (t *csvTable) located() bool { return t.x >= 0 || t.wkt >= 0 }
 
 // headed takes the names of the columns, and finds those with coordinates; wrong tells why it cannot.
 func (t *csvTable) headed(row []string) (wrong string) {
@@ -415,7 +440,18 @@ func normalize(g geom.Geometry) (*shape, []note, string) {
 	if s.isEmpty() {
 		return nil, nil, ""
 	}
-	var notes []note
+	notes := s.tidy()
+	if s.isEmpty() {
+		return nil, notes, ""
+	}
+	if c := g.CoordinatesType(); c == geom.DimXYM || c == geom.DimXYZM {
+		notes = append(notes, note{Warning, "measures (M) are left out"})
+	}
+	return &s, notes, ""
+}
+
+// tidy drops what is too short, closes rings and turns them. The geometry may be empty afterwards.
+func (s *shape) tidy() (notes []note) {
 	closed, dropped := s.check()
 	if dropped > 0 {
 		notes = append(notes, note{Dropped, shortPart})
@@ -423,12 +459,6 @@ func normalize(g geom.Geometry) (*shape, []note, string) {
 	if closed > 0 {
 		notes = append(notes, note{Repaired, closedRing})
 	}
-	if s.isEmpty() {
-		return nil, notes, ""
-	}
 	s.orient() // neither WKT nor GeoPackage says how rings run
-	if c := g.CoordinatesType(); c == geom.DimXYM || c == geom.DimXYZM {
-		notes = append(notes, note{Warning, "measures (M) are left out"})
-	}
-	return &s, notes, ""
+	return notes
 }

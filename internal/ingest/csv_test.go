@@ -83,7 +83,6 @@ func TestFaultsOfCSV(t *testing.T) {
 		line       int
 	}{
 		"empty":             {"", "the file is empty", 1},
-		"no columns":        {"a,b\n1,2\n", "name them lon and lat, x and y, or wkt", 1},
 		"column twice":      {"a,lon,lat,a\n", "stands in the header twice", 1},
 		"too many fields":   {"lon,lat\n1,2\n1,2,3\n", "more or fewer fields", 3},
 		"not a number":      {"lon,lat\n1,2\n1,x\n", `"1", "x" are not coordinates`, 3},

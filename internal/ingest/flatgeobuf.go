@@ -3,7 +3,6 @@ package ingest
 import (
 	"bufio"
 	"context"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -336,7 +335,7 @@ func (c flatColumn) value(b []byte) (v value, size int) {
 	case c.kind == 13:
 		return value{text, string(s)}, 4 + len(s)
 	case c.kind == 14:
-		return value{plain, base64.StdEncoding.EncodeToString(s)}, 4 + len(s)
+		return value{kind: blob}, 4 + len(s)
 	}
 	return value{plain, string(s)}, 4 + len(s)
 }
@@ -346,14 +345,8 @@ func structured(s []byte) bool {
 	return len(s) > 0 && (s[0] == '{' || s[0] == '[') && json.Valid(s)
 }
 
-// floating is a number of so many bits; what is none is null, and infinity is a text.
+// floating is a number of so many bits.
 func floating(v float64, bits int) value {
-	switch {
-	case math.IsNaN(v):
-		return value{kind: null}
-	case math.IsInf(v, 0):
-		return value{plain, strconv.FormatFloat(v, 'g', -1, 64)}
-	}
 	return value{number, strconv.FormatFloat(v, 'f', -1, bits)}
 }
 

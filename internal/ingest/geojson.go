@@ -343,13 +343,21 @@ func (g *geoReader) value(c byte) (value, error) {
 		return value{object, string(b)}, err
 	case c == '-' || c >= '0' && c <= '9':
 		whole, err := g.s.number()
+		if next, _ := g.s.raw(); err != nil && string(g.s.tok) == "-" && next == 'I' {
+			w, err := g.s.word("Infinity")
+			return value{number, "-" + w}, err
+		}
 		k := number
 		if whole {
 			k = integer
 		}
 		return value{k, string(g.s.tok)}, err
 	}
-	w, err := g.s.word()
+	if c == 'N' || c == 'I' { // no JSON, but what Python and others write
+		w, err := g.s.word("NaN", "Infinity")
+		return value{number, w}, err
+	}
+	w, err := g.s.word("true", "false", "null")
 	if w == "null" || err != nil {
 		return value{kind: null}, err
 	}

@@ -184,7 +184,12 @@ func (s *Source) add(ctx context.Context, f *file, label string, o Options) erro
 			layer(name, &geoReader{open: f.open, layer: n, memory: m}).silent = crs.CRS84 // RFC 7946, 4
 		}
 	case "csv":
-		layer(f.base(), &csvReader{open: f.open, memory: m})
+		r := &csvReader{open: f.open, memory: m}
+		flat, err := r.isFlat()
+		if err != nil {
+			return err
+		}
+		layer(f.base(), r).flat = flat
 	case "shp":
 		layer(f.base(), &shapeReader{memory: m, shp: f, dbf: f.sibling(".dbf"), shx: f.sibling(".shx"), prj: f.sibling(".prj"), cpg: f.sibling(".cpg")})
 	case "dbf":

@@ -397,8 +397,8 @@ func numberSyntax(b []byte) (whole, ok bool) {
 	return whole, len(b) == 0
 }
 
-// word consumes true, false or null.
-func (s *jsonScanner) word() (string, error) {
+// word consumes one of words.
+func (s *jsonScanner) word(words ...string) (string, error) {
 	at := s.here()
 	var got []byte
 	for {
@@ -409,7 +409,7 @@ func (s *jsonScanner) word() (string, error) {
 		got = append(got, c)
 		s.pos++
 	}
-	for _, w := range [...]string{"true", "false", "null"} {
+	for _, w := range words {
 		if string(got) == w {
 			return w, nil
 		}
@@ -476,7 +476,7 @@ func (s *jsonScanner) skip(into *[]byte) error {
 		}
 		return put(s.tok...)
 	}
-	w, err := s.word()
+	w, err := s.word("true", "false", "null")
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// parquetReader reads GeoParquet 1.x with geometries as WKB, Parquet whose columns have the type GEOMETRY or GEOGRAPHY, and Parquet without geometries. Structures become JSON where they hold plain values only.
+// parquetReader reads GeoParquet 1.x with geometries as WKB or in a native encoding, Parquet whose columns have the type GEOMETRY or GEOGRAPHY, and Parquet without
+// geometries. Structures become JSON where they hold plain values only.
 type parquetReader struct {
 	open   func() (*opened, error)
 	memory memory
@@ -148,7 +149,8 @@ type parquetTable struct {
 	memory memory
 	leaves []parquetLeaf // by number of the column
 	fields []parquetField
-	geom   int // number of the column with the geometries; -1 without
+	geom   int             // number of the column with the geometries as WKB; -1 without
+	native *nativeGeometry // nil: none
 }
 
 // parquetLeaf is a column of plain values.
@@ -259,7 +261,7 @@ func (t *parquetTable) group(ctx context.Context, g parquet.RowGroup, buf []parq
 // system names the reference system of the geometries. Without one it is CRS84; null says that it is not known.
 func (g *geoMetadata) system() (string, error) {
 	c := g.Columns[g.Primary]
-	if c.Encoding != "WKB" {
+	if c.Encoding != "WKB" && nativeKinds[c.Encoding] == 0 {
 		return "", refusal("the geometries are encoded as %q; write the file with WKB, for example by geopandas' to_parquet or ogr2ogr -lco GEOMETRY_ENCODING=WKB", shorten(c.Encoding))
 	}
 	if c.CRS == nil {
@@ -307,6 +309,11 @@ func newParquetTable(s *parquet.Schema, geo *geoMetadata) (*parquetTable, []stri
 		}
 		skip := false
 		switch {
+		case geo != nil && f.Name() == geo.Primary && nativeKinds[geo.Columns[f.Name()].Encoding] != 0:
+			if t.native = t.nativeOf(f, nativeKinds[geo.Columns[f.Name()].Encoding], field); t.native == nil {
+				return nil, nil, refusal("the column %q is not as its encoding %q says; write the file with WKB", shorten(geo.Primary), geo.Columns[f.Name()].Encoding)
+			}
+			continue
 		case geo != nil && f.Name() == geo.Primary:
 			if field.group || field.to != from+1 || t.leaves[from].typ.Kind() != parquet.ByteArray || t.leaves[from].repeated {
 				return nil, nil, refusal("the column %q is not WKB; write the file with WKB", shorten(geo.Primary))
@@ -330,7 +337,7 @@ func newParquetTable(s *parquet.Schema, geo *geoMetadata) (*parquetTable, []stri
 		}
 		t.fields = append(t.fields, field)
 	}
-	if geo != nil && t.geom < 0 {
+	if geo != nil && t.geom < 0 && t.native == nil {
 		return nil, nil, refusal("there is no column %q, which the metadata of GeoParquet name", shorten(geo.Primary))
 	}
 	return t, notes, nil
@@ -406,6 +413,9 @@ func (t *parquetTable) record(row parquet.Row, out sink) *record {
 		}
 		rec.fields = append(rec.fields, field{f.name, v})
 	}
+	if t.native != nil && !rec.refused {
+		t.native.place(t.memory, rec, row, starts, out)
+	}
 	if t.geom < 0 || rec.refused {
 		return rec
 	}
@@ -438,7 +448,7 @@ func (t *parquetTable) value(f parquetField, row parquet.Row, starts []int) (val
 			b = append(b, ',')
 		}
 		v, wrong := l.value(x)
-		if wrong != "" {
+		if wrong != "" || v.kind == blob {
 			return v, wrong
 		}
 		b = v.appendJSON(b)
@@ -455,7 +465,7 @@ func (t *parquetTable) structure(f parquetField, row parquet.Row, starts []int) 
 			return value{kind: null}, ""
 		}
 		v, wrong := t.leaves[i].value(values[0])
-		if wrong != "" {
+		if wrong != "" || v.kind == blob {
 			return v, wrong
 		}
 		some = some || values[0].DefinitionLevel() > 0 || t.leaves[i].max == 0
@@ -473,10 +483,10 @@ func (t *parquetTable) structure(f parquetField, row parquet.Row, starts []int) 
 
 // appendJSON appends a value as JSON.
 func (v value) appendJSON(b []byte) []byte {
-	switch v.kind {
-	case absent, null:
+	switch {
+	case v.kind <= null, v.kind == number && notFinite(v.text):
 		return append(b, "null"...)
-	case boolean, integer, number, object:
+	case v.kind == boolean, v.kind == integer, v.kind == number, v.kind == object:
 		return append(b, v.text...)
 	}
 	return appendJSONString(b, []byte(v.text))
@@ -536,7 +546,7 @@ func (l *parquetLeaf) bytes(b []byte, logical format.LogicalTypeValue) (value, s
 		return value{plain, fmt.Sprintf("P%dM%dDT%sS", n(0), n(4), decimal(strconv.FormatUint(uint64(n(8)), 10), 3).text)}, ""
 	}
 	if !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
-		return value{}, "the bytes are no text; leave the column out"
+		return value{kind: blob}, ""
 	}
 	return value{plain, string(b)}, ""
 }

@@ -8,8 +8,10 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
+	"github.com/paulmach/orb/encoding/wkt"
 
 	"grense/internal/ingest"
+	"grense/internal/store"
 	"grense/internal/wkb"
 )
 
@@ -99,8 +101,100 @@ func TestParquetOfRareTypesKeepsItsValues(t *testing.T) {
 			t.Errorf("%d: %v, not %v", i, v, x.want)
 		}
 	}
-	plan, _ := survey(t, "a.parquet", parquetOf(t, parquet.Leaf(parquet.ByteArrayType), []byte("a\x00b"), false), into)
-	if _, told := find(plan.Report, ingest.Refused, "leave the column out"); !told {
+	plan, _ := importText(t, "a.parquet", parquetOf(t, parquet.Leaf(parquet.ByteArrayType), []byte("a\x00b"), false), into)
+	if _, told := find(plan.Report, ingest.Warning, `the property "k" has bytes that are no text; it is left out`); !told || len(plan.Collection.Properties) != 0 {
 		t.Errorf("bytes that are no text: %v", plan.Report.Faults)
 	}
+}
+
+// TestNativeEncodingsOfGeoParquetAreRead writes geometries as lists of coordinates.
+func TestNativeEncodingsOfGeoParquetAreRead(t *testing.T) {
+	t.Parallel()
+	type xy struct {
+		X float64 `parquet:"x"`
+		Y float64 `parquet:"y"`
+	}
+	type xyz struct {
+		X float64 `parquet:"x"`
+		Y float64 `parquet:"y"`
+		Z float64 `parquet:"z"`
+	}
+	ring := listOf(xy{0, 0}, xy{4, 0}, xy{4, 4}, xy{0, 0})
+	hole := listOf(xy{2, 1}, xy{3, 2}, xy{3, 1}, xy{2, 1})
+	short := listOf(xy{0, 0}, xy{1, 1}, xy{0, 0})
+	for encoding, c := range map[string]struct {
+		file string
+		want []string
+	}{
+		"point": {nativeFile(t, "point", []struct {
+			G *xy `parquet:"g,optional"`
+		}{{&xy{10, 60}}, {nil}}), []string{"POINT(10 60)", ""}},
+		"linestring": {nativeFile(t, "linestring", []struct {
+			G listed[xyz] `parquet:"g"`
+		}{{listOf(xyz{1, 2, 3}, xyz{4, 5, 6})}, {}}), []string{"LINESTRING(1 2,4 5)", ""}},
+		"multipoint": {nativeFile(t, "multipoint", []struct {
+			G *listed[xy] `parquet:"g,optional"`
+		}{{&ring}, {}}), []string{"MULTIPOINT((0 0),(4 0),(4 4),(0 0))", ""}},
+		"polygon": {nativeFile(t, "polygon", []struct {
+			G listed[listed[xy]] `parquet:"g"`
+		}{{listOf(ring, hole)}, {listOf(short)}}), []string{"POLYGON((0 0,4 0,4 4,0 0),(2 1,3 2,3 1,2 1))", ""}},
+		"multilinestring": {nativeFile(t, "multilinestring", []struct {
+			G listed[listed[xy]] `parquet:"g"`
+		}{{listOf(short, hole)}}), []string{"MULTILINESTRING((0 0,1 1,0 0),(2 1,3 2,3 1,2 1))"}},
+		"multipolygon": {nativeFile(t, "multipolygon", []struct {
+			G listed[listed[listed[xy]]] `parquet:"g"`
+		}{{listOf(listOf(ring, hole), listed[listed[xy]]{}, listOf(listOf(xy{8, 8}, xy{9, 8}, xy{9, 9}, xy{8, 8})))}, {}}),
+			[]string{"MULTIPOLYGON(((0 0,4 0,4 4,0 0),(2 1,3 2,3 1,2 1)),((8 8,9 8,9 9,8 8)))", ""}},
+	} {
+		_, have := importText(t, "a.parquet", c.file, into)
+		for i, want := range c.want {
+			got := ""
+			if len(have[i].wkb) > 0 {
+				g, err := store.Geometry{WKB: have[i].wkb}.Orb()
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = wkt.MarshalString(g)
+			}
+			if got != want {
+				t.Errorf("%s: %s, want %s", encoding, got, want)
+			}
+		}
+	}
+	plan, _ := survey(t, "a.parquet", nativeFile(t, "polygon", []struct {
+		G listed[xy] `parquet:"g"`
+	}{{ring}}), into)
+	if _, told := find(plan.Report, ingest.Refused, `not as its encoding "polygon" says`); !told {
+		t.Errorf("another depth: %v", plan.Report.Faults)
+	}
+}
+
+// listed is a list as Parquet has it.
+type listed[T any] struct {
+	List []element[T] `parquet:"list"`
+}
+
+type element[T any] struct {
+	Element T `parquet:"element"`
+}
+
+func listOf[T any](items ...T) (l listed[T]) {
+	for _, x := range items {
+		l.List = append(l.List, element[T]{x})
+	}
+	return l
+}
+
+// nativeFile is a file of rows with geometries in the column g.
+func nativeFile[T any](t *testing.T, encoding string, rows []T) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[T](&b, parquet.KeyValueMetadata("geo", `{"version":"1.1.0","primary_column":"g","columns":{"g":{"encoding":"`+encoding+`","geometry_types":[]}}}`))
+	if _, err := w.Write(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+	"unicode"
 
 	"grense/internal/cql2"
 	"grense/internal/crs"
@@ -27,9 +29,13 @@ func (p *Plan) define() {
 		p.refuse("%q cannot be the id of a collection, which has lower-case letters, digits, - and _ only; %q can", c.ID, store.CollectionID(c.ID))
 	}
 	from := source(p.sources())
+	p.leaveOut()
 	for _, x := range p.columns {
 		if x.decide() {
 			p.warn("the property %q has values of different kinds; they are kept as text", x.name)
+		}
+		if x.nans > 0 {
+			p.warn("the property %q has numbers that are NaN or infinite, features: %d; they are null", x.name, x.nans)
 		}
 		if from != nil {
 			if known, ok := from.Find(x.name); ok {
@@ -57,6 +63,27 @@ func (p *Plan) define() {
 			p.refuse("there is no property %q for --title-field; there are: %s", t, p.list())
 		}
 	}
+}
+
+// leaveOut removes the columns with bytes that are no text, and refuses names in Target.Columns that no feature has.
+func (p *Plan) leaveOut() {
+	p.columns = slices.DeleteFunc(p.columns, func(c *column) bool {
+		if c.gone = c.kinds[blob] > 0; c.gone {
+			p.warn("the property %q has bytes that are no text; it is left out", c.name)
+		}
+		return c.gone
+	})
+	for _, name := range p.target.Columns {
+		if p.byName[name] == nil && p.Report.Read > 0 {
+			p.refuse("there is no property %q for --columns; there are: %s", name, p.list())
+		}
+	}
+}
+
+// wanted reports whether a property is imported.
+func (p *Plan) wanted(name string) bool {
+	return len(p.target.Columns) == 0 || slices.Contains(p.target.Columns, name) || name == p.target.IDField || name == p.target.TitleField ||
+		name == p.target.ValidFrom || name == p.target.ValidTo
 }
 
 // times finds the interval of validity. An end that is open everywhere has the type of the start.
@@ -101,11 +128,14 @@ func (p *Plan) nameColumns() {
 	isKey := func(c *column) bool {
 		return p.key == keyField && p.field.missing == 0 && c == p.byName[p.idName()] || p.key == keyOwn && c.name == "id" && !p.differ
 	}
-	if p.key == keyOwn && (p.differ || p.byName["id"] == nil) || p.key == keyField && p.field.missing > 0 {
+	if p.key == keyOwn && (p.differ || p.byName["id"] == nil) || p.key == keyField && (p.field.missing > 0 || !p.has(p.idName())) {
 		stores["id"] = true
 	}
 	for _, c := range p.columns {
-		name := c.name
+		name := readableName(c.name)
+		if name != c.name {
+			p.warn("the name of the property %q cannot be read; it is called %q", c.name, name)
+		}
 		if strings.EqualFold(name, "id") && !isKey(c) || name == geometryName {
 			name += "_"
 		}
@@ -113,6 +143,20 @@ func (p *Plan) nameColumns() {
 		c.store = store.Unique(c.out, func(s string) bool { return stores[strings.ToLower(s)] })
 		names[c.out], stores[strings.ToLower(c.store)] = true, true
 	}
+}
+
+// readableName replaces control characters in the name of a property; one without visible characters is called unnamed.
+func readableName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '_'
+		}
+		return r
+	}, name)
+	if strings.TrimSpace(name) == "" {
+		return "unnamed"
+	}
+	return name
 }
 
 // idName is the property that may be the id.
@@ -132,8 +176,8 @@ func (p *Plan) setKey() {
 		}
 		return
 	case p.key == keyField:
-		if source, prop = p.field, p.byName[p.idName()]; source.missing > 0 {
-			prop = nil // the property stays null where it is
+		if source, prop = p.field, p.byName[p.idName()]; source.missing > 0 || !p.has(p.idName()) {
+			prop = nil // the property stays null where it is, or is left out
 		}
 	case p.differ:
 		prop = nil
@@ -272,7 +316,9 @@ func (w *writing) record(r *record) error {
 	clear(w.values)
 	for i, x := range r.fields {
 		if i >= len(w.columns) || w.columns[i].name != x.name {
-			if i = w.index(x.name); i < 0 {
+			if i = w.index(x.name); i < 0 && (!w.wanted(x.name) || w.byName[x.name] != nil && w.byName[x.name].gone) {
+				continue
+			} else if i < 0 {
 				return fmt.Errorf("ingest: %s changed while it was read: the property %q is new", w.l.File, x.name)
 			}
 		}
@@ -301,6 +347,9 @@ func (w *writing) record(r *record) error {
 	w.Report.Written++
 	return nil
 }
+
+// has reports whether a property is imported and there.
+func (p *Plan) has(name string) bool { return p.byName[name] != nil && !p.byName[name].gone }
 
 // index returns the number of a column; -1 when there is none.
 func (p *Plan) index(name string) int {

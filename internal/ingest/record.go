@@ -15,6 +15,8 @@ const (
 	plain        // text that is nothing else
 	untyped      // of a format without types, as CSV
 	object       // text is JSON
+	many         // text is a JSON array, of an element that may also stand once, as text or null
+	blob         // bytes that are no text
 )
 
 // value is one value with the text that the file has for it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"grense/internal/crs"
@@ -20,6 +21,7 @@ type Target struct {
 	Title      store.Text // nil: none
 	IDField    string     // property with the feature ids; "": the format's own id, else the property id, else the number of the feature
 	TitleField string     // property that names a feature to people; "": none
+	Columns    []string   // properties that are imported, besides the named ones; nil: all
 	Replace    bool       // a collection of that id may exist, and goes
 	Strict     bool       // a polygon that cannot be repaired, and a ring or line of too few positions, are refused
 	// ValidFrom and ValidTo are the properties with the validity of versions, where ids of IDField repeat; "": those of the usual names. Inclusive says that
@@ -44,6 +46,7 @@ type Plan struct {
 	layers    []*layerSurvey
 	columns   []*column
 	byName    map[string]*column
+	left      []string  // some of the properties that Target.Columns leaves out
 	own       *idSource // the format's own id
 	field     *idSource // the property IDField, else "id"
 	differ    bool      // the property is not the own id everywhere
@@ -230,7 +233,11 @@ func (s *surveyor) reference(at place, name string) {
 
 func (s *surveyor) fields(names []string) {
 	for _, n := range names {
-		s.column(n)
+		if s.wanted(n) {
+			s.column(n)
+		} else {
+			s.leave(n)
+		}
 	}
 }
 
@@ -245,6 +252,13 @@ func (p *Plan) column(name string) *column {
 	return c
 }
 
+// leave notes the name of a property that is left out, for list.
+func (p *Plan) leave(name string) {
+	if len(p.left) < listed && !slices.Contains(p.left, name) {
+		p.left = append(p.left, name)
+	}
+}
+
 func (s *surveyor) record(r *record) error {
 	s.l.n++
 	s.Report.Read++
@@ -253,10 +267,14 @@ func (s *surveyor) record(r *record) error {
 	s.identify(r, f)
 	for i, x := range r.fields {
 		c := (*column)(nil)
-		if i < len(s.columns) && s.columns[i].name == x.name {
+		switch {
+		case i < len(s.columns) && s.columns[i].name == x.name:
 			c = s.columns[i]
-		} else {
+		case s.wanted(x.name):
 			c = s.column(x.name)
+		default:
+			s.leave(x.name)
+			continue
 		}
 		c.see(x.value)
 	}
@@ -563,15 +581,17 @@ func (p *Plan) importFault(a Action, format string, v ...any) {
 	p.fault(f)
 }
 
+// listed is how many properties list names.
+const listed = 20
+
 // list names some properties.
 func (p *Plan) list() string {
 	var names []string
 	for _, c := range p.columns {
-		if len(names) == 20 {
-			names = append(names, "…")
-			break
-		}
 		names = append(names, c.name)
+	}
+	if names = append(names, p.left...); len(names) > listed {
+		names = append(names[:listed], "…")
 	}
 	if len(names) == 0 {
 		return "none"

@@ -5,16 +5,21 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"grense/internal/wkb"
 )
 
 // xlsxReader reads a sheet of a workbook (ECMA-376, 18): its first row that has cells names the columns. Coordinates stand in columns as in CSV; without them the
-// rows are features without geometry. Numbers with the format of a date are days or moments, texts stay texts.
+// rows are features without geometry. Numbers with the format of a date or time are days, moments, times or durations; texts stay texts.
 type xlsxReader struct {
 	open   func() (*opened, error)
 	sheet  xlsxSheet
@@ -31,8 +36,10 @@ type xlsxSheet struct {
 type xlsxBook struct {
 	zip    *zip.Reader
 	texts  []string
-	dates  []bool // by style: cells are days or moments
-	since  time.Time
+	dates  []dateStyle // by style
+	early  bool        // days are counted from 1904 and may be negative, not from 1900
+	errors map[string]int
+	blank  int // formulas without a result
 	limits Limits
 	packed int64
 }
@@ -45,7 +52,7 @@ func openBook(in *opened, l Limits, most int64) (*xlsxBook, error) {
 	if err != nil {
 		return nil, refusal(notWorkbook, err)
 	}
-	b := &xlsxBook{zip: z, limits: l, packed: in.size, since: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
+	b := &xlsxBook{zip: z, limits: l, packed: in.size, errors: map[string]int{}}
 	if err := b.readTexts(most); err != nil {
 		return nil, err
 	}
@@ -207,12 +214,12 @@ func (b *xlsxBook) readTexts(most int64) error {
 
 // readStyles learns which styles are dates (ECMA-376, 18.8.30), and from when days are counted.
 func (b *xlsxBook) readStyles() error {
-	own := map[string]bool{}
+	own := map[string]dateStyle{}
 	cells := false
 	err := b.elements("xl/styles.xml", func(_ *xml.Decoder, e xml.StartElement) error {
 		switch e.Name.Local {
 		case "numFmt":
-			own[attr(e, "numFmtId")] = dateFormat(attr(e, "formatCode"))
+			own[attr(e, "numFmtId")] = styleOf(attr(e, "formatCode"))
 		case "cellXfs", "cellStyleXfs":
 			cells = e.Name.Local == "cellXfs"
 		case "xf":
@@ -221,8 +228,11 @@ func (b *xlsxBook) readStyles() error {
 			}
 			id := attr(e, "numFmtId")
 			n, _ := strconv.Atoi(id)
-			is, told := own[id]
-			b.dates = append(b.dates, told && is || !told && (n >= 14 && n <= 22 || n >= 45 && n <= 47))
+			style, told := own[id]
+			if !told {
+				style = builtIn[n]
+			}
+			b.dates = append(b.dates, style)
 		}
 		return nil
 	})
@@ -231,15 +241,31 @@ func (b *xlsxBook) readStyles() error {
 	}
 	return b.elements("xl/workbook.xml", func(_ *xml.Decoder, e xml.StartElement) error {
 		if v := attr(e, "date1904"); e.Name.Local == "workbookPr" && (v == "1" || v == "true") {
-			b.since = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+			b.early = true
 		}
 		return nil
 	})
 }
 
-// dateFormat reports whether a format of numbers writes days or times.
-func dateFormat(code string) bool {
+// dateStyle is what a format of numbers shows.
+type dateStyle uint8
+
+const (
+	noDate   dateStyle = iota
+	onlyDate           // a day
+	dateTime           // a day with a time
+	onlyTime           // a time of day
+	duration           // hours, minutes or seconds that may pass a day
+)
+
+// builtIn are the formats without a code of their own (ECMA-376, 18.8.30).
+var builtIn = map[int]dateStyle{14: onlyDate, 15: onlyDate, 16: onlyDate, 17: onlyDate, 18: onlyTime, 19: onlyTime, 20: onlyTime, 21: onlyTime, 22: dateTime,
+	45: onlyTime, 46: duration, 47: onlyTime}
+
+// styleOf reads the code of a format of numbers, of which the first section counts.
+func styleOf(code string) dateStyle {
 	code, _, _ = strings.Cut(code, ";")
+	day, clock := false, false
 	for i := 0; i < len(code); i++ {
 		switch code[i] {
 		case '"':
@@ -247,16 +273,31 @@ func dateFormat(code string) bool {
 				i += j + 1
 			}
 		case '[':
-			if j := strings.IndexByte(code[i:], ']'); j >= 0 {
-				i += j
+			j := strings.IndexByte(code[i:], ']')
+			if j < 0 {
+				continue
 			}
+			if inside := strings.ToLower(code[i+1 : i+j]); inside != "" && strings.Trim(inside, inside[:1]) == "" && strings.Contains("hms", inside[:1]) {
+				return duration
+			}
+			i += j
 		case '\\', '_', '*':
 			i++
-		case 'y', 'Y', 'd', 'D', 'h', 'H', 's', 'S':
-			return true
+		case 'y', 'Y', 'd', 'D':
+			day = true
+		case 'h', 'H', 's', 'S':
+			clock = true
 		}
 	}
-	return false
+	switch {
+	case day && clock:
+		return dateTime
+	case day:
+		return onlyDate
+	case clock:
+		return onlyTime
+	}
+	return noDate
 }
 
 // xlsxSheets lists the sheets of a workbook that have cells and are not hidden.
@@ -299,7 +340,7 @@ func xlsxSheets(open func() (*opened, error), l Limits) ([]xlsxSheet, error) {
 			return nil, err
 		}
 		if cells {
-			s.located = t.x >= 0 || t.wkt >= 0
+			s.located = t.located()
 			out = append(out, s)
 		}
 	}
@@ -418,7 +459,7 @@ func (b *xlsxBook) row(d *xml.Decoder, row []xlsxCell) (_ []xlsxCell, some bool,
 			if err != nil {
 				return row, some, err
 			}
-			some = some || v.kind > null
+			some = some || v.kind > absent
 			row = append(row, xlsxCell{v})
 		}
 	}
@@ -436,6 +477,7 @@ func columnOf(name string) int {
 // cell reads a cell (ECMA-376, 18.3.1.4).
 func (b *xlsxBook) cell(d *xml.Decoder, c xml.StartElement) (v value, err error) {
 	var s string
+	formula := false
 	for {
 		t, err := d.Token()
 		if err != nil {
@@ -451,16 +493,22 @@ func (b *xlsxBook) cell(d *xml.Decoder, c xml.StartElement) (v value, err error)
 			if s, err = xlsxText(d, e, maxRow); err != nil {
 				return v, err
 			}
-		default: // a formula
+		default:
+			formula = formula || e.Name.Local == "f"
 			if err := d.Skip(); err != nil {
 				return v, err
 			}
 		}
 	}
+	kind := attr(c, "t")
 	if s == "" {
+		if formula && kind != "str" {
+			b.blank++
+			return value{kind: null}, nil
+		}
 		return value{}, nil
 	}
-	switch attr(c, "t") {
+	switch kind {
 	case "s":
 		i, err := strconv.Atoi(s)
 		if err != nil || i < 0 || i >= len(b.texts) {
@@ -475,16 +523,21 @@ func (b *xlsxBook) cell(d *xml.Decoder, c xml.StartElement) (v value, err error)
 	case "b":
 		return value{boolean, strconv.FormatBool(s == "1" || s == "true")}, nil
 	case "e": // #N/A and the like
-		return value{}, nil
+		if len(b.errors) < listed {
+			b.errors[shorten(s)]++
+		}
+		return value{kind: null}, nil
 	case "d":
 		return value{text, s}, nil
 	}
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+	if err != nil || !wkb.Finite(f) {
 		return value{plain, s}, nil
 	}
-	if i, err := strconv.Atoi(attr(c, "s")); err == nil && i >= 0 && i < len(b.dates) && b.dates[i] && f >= 0 && f < 2958466 {
-		return b.moment(f), nil
+	if i, err := strconv.Atoi(attr(c, "s")); err == nil && i >= 0 && i < len(b.dates) && b.dates[i] != noDate {
+		if v, ok := b.moment(f, b.dates[i]); ok {
+			return v, nil
+		}
 	}
 	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return value{integer, strconv.FormatInt(int64(f), 10)}, nil
@@ -492,17 +545,46 @@ func (b *xlsxBook) cell(d *xml.Decoder, c xml.StartElement) (v value, err error)
 	return value{number, strconv.FormatFloat(f, 'f', -1, 64)}, nil
 }
 
-// moment is the day, or the moment to the millisecond, of a number of days.
-func (b *xlsxBook) moment(days float64) value {
-	whole, part := math.Modf(days)
-	t := b.since.AddDate(0, 0, int(whole)).Add(time.Duration(math.Round(part*86400e3)) * time.Millisecond)
-	switch {
-	case whole == 0 && days > 0 && b.since.Year() == 1899: // a time without a day
-		return value{plain, t.Format("15:04:05.999")}
-	case part == 0:
-		return value{text, t.Format(time.DateOnly)}
+// Days that a workbook can have: to 9999-12-31, and from 1900-01-01 if they are counted from 1904.
+const (
+	lastDay1900  = 2958465
+	firstDay1904 = -1462
+)
+
+// moment is what a number of days shows in a style, to the millisecond; false if it shows no date. Days are counted from 1900-01-01,
+// which is 1, with a day 60 that no calendar has (1900-02-29); or from 1904-01-01, which is 0 (ECMA-376, 18.17.4.1).
+func (b *xlsxBook) moment(days float64, style dateStyle) (value, bool) {
+	const dayLength = 86400e3 // in milliseconds
+	least := 0.0
+	if b.early {
+		least = firstDay1904
 	}
-	return value{text, t.Format("2006-01-02T15:04:05.999")}
+	if days < least || days >= lastDay1900+1 {
+		return value{}, false
+	}
+	ms := int64(math.Round(days * dayLength))
+	clock := func(layout string) string { return time.UnixMilli(ms).UTC().Format(layout) } // the epoch begins at midnight
+	if style == duration {
+		return value{plain, fmt.Sprintf("%d:", ms/3600e3) + clock("04:05.999")}, ms >= 0
+	}
+	if style == onlyTime && ms >= 0 && ms < dayLength {
+		return value{plain, clock("15:04:05.999")}, true
+	}
+	whole := int(math.Floor(float64(ms) / dayLength))
+	since := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	switch {
+	case b.early:
+		since = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	case whole == 60:
+		return value{plain, "1900-02-29"}, true
+	case whole < 60:
+		since = since.AddDate(0, 0, 1)
+	}
+	date := since.AddDate(0, 0, whole).Format(time.DateOnly)
+	if style == onlyDate && ms%dayLength == 0 {
+		return value{text, date}, true
+	}
+	return value{text, date + "T" + clock("15:04:05.999")}, true
 }
 
 func (r *xlsxReader) read(ctx context.Context, out sink) error {
@@ -538,6 +620,9 @@ func (r *xlsxReader) rows(ctx context.Context, b *xlsxBook, out sink) error {
 			return errEnough
 		}
 		out.fields(t.properties())
+		if !t.located() {
+			out.fault(place{n, 1}, false, Warning, noCoordinates)
+		}
 		if t.degrees {
 			out.reference(place{n, 1}, "OGC:CRS84")
 		}
@@ -545,6 +630,12 @@ func (r *xlsxReader) rows(ctx context.Context, b *xlsxBook, out sink) error {
 	})
 	if errors.Is(err, errEnough) {
 		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.errors)) {
+		out.fault(place{}, false, Warning, fmt.Sprintf("cells with the error %s: %d; they are null", name, b.errors[name]))
+	}
+	if b.blank > 0 {
+		out.fault(place{}, false, Warning, fmt.Sprintf("cells with a formula and no result: %d; they are null. Open and save the file in a spreadsheet program", b.blank))
 	}
 	return err
 }
