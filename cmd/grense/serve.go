@@ -178,6 +178,7 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	if err != nil {
 		return err
 	}
+	s.tiles.Prepare(s.store)
 	s.server, err = server.New(server.Options{Shore: shore, Config: s.cfg, Past: past, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches,
 		Tiles: s.tiles, Jobs: s.jobs(ctx), Changes: s.changes(ctx, src)})
 	if err != nil {

@@ -2,6 +2,9 @@
 // simplified, once for each level, and rings are made of them. On every level, therefore, neighbours have the same vertices along their border,
 // nothing gaps, overlaps or crosses, and rings are valid.
 //
+// A Builder takes several layers (NextLayer). Borders that coincide in the source then coincide on every level. What is decided by neighbours, as the
+// owner of a small face, is decided within each layer, the one with the fewest features first; the others follow its borders.
+//
 // The grid of a level is twice as coarse as that of the one before; a level is made from the finer one. Moving vertices to a grid may make edges
 // touch and cross: they are cut there until no two have more than an end in common (planar). What lies on both sides of edges that
 // come to lie on each other is summed up, so that a face that has become a line is gone and what was on its sides are neighbours.
@@ -103,6 +106,7 @@ func (b *Builder) Add(geometry []byte, move crs.Func) error {
 		b.segs = b.segs[:start]
 		return err
 	}
+	b.labels.features = b.n + 1
 	if b.n++; len(b.segs) > start {
 		b.ringed++
 	}
@@ -110,6 +114,41 @@ func (b *Builder) Add(geometry []byte, move crs.Func) error {
 		return b.shrink()
 	}
 	return nil
+}
+
+// NextLayer begins another layer, of at most mostLayers: features that are added from now on belong to it.
+func (b *Builder) NextLayer() { b.labels.layers = append(b.labels.layers, b.n) }
+
+// Features returns the number of features that were added, of all layers.
+func (b *Builder) Features() int { return int(b.n) }
+
+// Edges returns the number of edges that were added and not yet joined.
+func (b *Builder) Edges() int { return len(b.segs) }
+
+// Length returns the length of all edges in cells, each as the larger of its width and height.
+func (b *Builder) Length() (sum int64) {
+	for i := range b.segs {
+		s := &b.segs[i]
+		sum += int64(max(s.b.X-s.a.X, abs(s.b.Y-s.a.Y)))
+	}
+	return sum
+}
+
+// Coarse returns a Builder of the same features without so many of the finest levels, beside those that b leaves out; as many as Options.Skip allows. It shares
+// memory with b: it is to be used before b is used again, and not afterwards.
+func (b *Builder) Coarse(skip int) *Builder {
+	const chunk = 1 << 20
+	c := &Builder{grid: b.grid, o: b.o, labels: b.labels, skip: min(b.skip+skip, b.o.Skip), n: b.n, ringed: b.ringed}
+	for from := 0; from < len(b.segs); from += chunk {
+		at := len(c.segs)
+		c.segs = append(c.segs, b.segs[from:min(from+chunk, len(b.segs))]...)
+		for range c.skip - b.skip {
+			c.halve(c.segs[at:])
+		}
+		c.segs = slices.DeleteFunc(c.segs, func(s seg) bool { return s.a == s.b })
+	}
+	c.segs = c.join(c.segs)
+	return c
 }
 
 // ErrTooLarge reports polygons that take more than Options.Memory on the coarsest level that there is to be.
@@ -141,6 +180,7 @@ func (b *Builder) shrink() error {
 // relabel forgets labels that no edge has.
 func (b *Builder) relabel() {
 	l, to := newLabels(), make([]int32, len(b.labels.reverse))
+	l.layers, l.features = b.labels.layers, b.labels.features
 	for i := range b.segs {
 		s := &b.segs[i]
 		if to[s.label] == 0 {
@@ -238,7 +278,14 @@ const settlings = 4
 // settled settles small faces, and makes the graph anew where that changes it. Segs is memory for edges.
 func (b *Builder) settled(g *graph, segs []seg) (*graph, []seg) {
 	passes := 0
-	for passes < settlings && g.settle() {
+	for passes < settlings {
+		changed := false
+		for _, layer := range b.labels.order() {
+			changed = g.settle(layer) || changed
+		}
+		if !changed {
+			break
+		}
 		passes++
 	}
 	if passes > 0 {
@@ -303,6 +350,49 @@ type labels struct {
 	sums    map[[2]int32]int32
 	key     []byte
 	list    []int32
+
+	layers   []int32  // the first feature of each layer but the first
+	features int32    // of all layers
+	masks    []uint64 // of each label, the layers that it has features of
+}
+
+// mostLayers is how many layers a Builder takes.
+const mostLayers = 64
+
+// layer returns the number of the layer that a feature belongs to, which is given as its number plus 1, negative or not.
+func (l *labels) layer(f int32) int {
+	n := 0
+	for n < len(l.layers) && abs(f) > l.layers[n] {
+		n++
+	}
+	return n
+}
+
+// order lists the layers, those with the fewest features first.
+func (l *labels) order() []int {
+	list, size := make([]int, len(l.layers)+1), make([]int32, len(l.layers)+1)
+	bounds := append(append([]int32{0}, l.layers...), l.features)
+	for i := range list {
+		list[i], size[i] = i, bounds[i+1]-bounds[i]
+	}
+	slices.SortStableFunc(list, func(i, k int) int { return int(size[i] - size[k]) })
+	return list
+}
+
+// on reports whether an edge with a label is on a border of a layer. Where there is one layer all edges are.
+func (l *labels) on(label int32, layer int) bool {
+	return len(l.layers) == 0 || l.masks[label]>>layer&1 != 0
+}
+
+// elsewhere is by how much an edge counts less for a layer if it is on a border of another one too: borders go where others are.
+const elsewhere = 1e-6
+
+// weight is by how much the length of an edge with a label counts for a layer.
+func (l *labels) weight(label int32, layer int) float64 {
+	if l.masks[label]&^(1<<layer) != 0 {
+		return elsewhere
+	}
+	return 1
 }
 
 func newLabels() *labels {
@@ -356,6 +446,11 @@ func (l *labels) put(list []int32) int32 {
 	} else {
 		l.many[string(l.keyOf(list))] = n
 	}
+	mask := uint64(0)
+	for _, f := range list {
+		mask |= 1 << l.layer(f)
+	}
+	l.masks = append(l.masks, mask)
 	l.all = append(l.all, list...)
 	l.starts = append(l.starts, int32(len(l.all)))
 	return n

@@ -1,6 +1,7 @@
 package arc
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -22,21 +23,38 @@ func (b *Builder) drop(segs []seg) []seg {
 			hi.X, hi.Y = max(hi.X, s.b.X), max(hi.Y, s.a.Y, s.b.Y)
 		}
 	}
-	small := map[int32]map[int32]float64{} // of each, the length along each neighbour
+	small := make([]map[int32]map[int32]float64, len(b.labels.layers)+1) // by layer, of each, the length along each neighbour
 	for f := range b.n {
 		if seen[f] && max(box[f][1].X-box[f][0].X, box[f][1].Y-box[f][0].Y) < b.o.Span {
-			small[f] = map[int32]float64{}
+			layer := b.labels.layer(f + 1)
+			if small[layer] == nil {
+				small[layer] = map[int32]map[int32]float64{}
+			}
+			small[layer][f] = map[int32]float64{}
 		}
 	}
-	if len(small) == 0 {
-		return segs
+	for _, layer := range b.labels.order() {
+		if len(small[layer]) > 0 {
+			segs = b.dropOf(segs, layer, small[layer])
+		}
 	}
+	return segs
+}
+
+// dropOf leaves out small features of a layer. None goes to a neighbour beyond a border of another layer: where all are small on this side of it, the
+// largest stays.
+func (b *Builder) dropOf(segs []seg, layer int, small map[int32]map[int32]float64) []seg {
+	bordered := map[int32]bool{}
 	for i := range segs {
 		s := &segs[i]
-		set := b.labels.set(s.label)
+		set, shared := b.labels.set(s.label), b.labels.weight(s.label, layer) < 1
 		for _, f := range set {
 			to := small[abs(f)-1]
 			if to == nil {
+				continue
+			}
+			if shared {
+				bordered[abs(f)-1] = true
 				continue
 			}
 			for _, g := range set {
@@ -47,6 +65,7 @@ func (b *Builder) drop(segs []seg) []seg {
 		}
 	}
 	into := heirs(small)
+	b.largest(small, into, bordered)
 	for f, g := range into {
 		b.whole[g] += b.whole[f]
 		b.whole[f] = 0
@@ -66,6 +85,36 @@ func (b *Builder) drop(segs []seg) []seg {
 		changed[old] = s.label
 	}
 	return slices.DeleteFunc(segs, func(s seg) bool { return s.label == 0 })
+}
+
+// largest has small features without an heir, of which some lie at a border of another layer, go to the largest of them, which is small no more.
+func (b *Builder) largest(small map[int32]map[int32]float64, into map[int32]int32, bordered map[int32]bool) {
+	done := map[int32]bool{}
+	for _, start := range slices.Sorted(maps.Keys(bordered)) {
+		if _, gone := into[start]; gone || done[start] {
+			continue
+		}
+		best, part := start, []int32{start}
+		done[start] = true
+		for i := 0; i < len(part); i++ {
+			f := part[i]
+			if b.whole[f] > b.whole[best] || b.whole[f] == b.whole[best] && f < best {
+				best = f
+			}
+			for g := range small[f] { // small as well, or f had an heir
+				if !done[g] {
+					done[g] = true
+					part = append(part, g)
+				}
+			}
+		}
+		for _, f := range part {
+			if f != best {
+				into[f] = best
+			}
+		}
+		delete(small, best)
+	}
 }
 
 func length(s *seg) float64 {

@@ -399,6 +399,51 @@ func holds(ring []Point, p Point, scale int32) (in, on bool) {
 	return in, false
 }
 
+// Layer returns a level of the features from one number to before another, which are numbered from 0 then. It does not count LeftOut.
+func (l *Level) Layer(from, to int) *Level {
+	out := &Level{Unit: l.Unit, arcs: []int32{0}, first: make([]int32, 1, to-from+1)}
+	number := make(map[int32]int32)
+	for f := from; f < to; f++ {
+		for _, p := range l.polygons[l.first[f]:l.first[f+1]] {
+			q := polygon{min: p.min, max: p.max, rings: make([]int32, 0, len(p.rings))}
+			for _, at := range p.rings {
+				q.rings = append(q.rings, at-p.rings[0]+int32(len(out.refs)))
+			}
+			for _, ref := range l.refs[p.rings[0]:p.rings[len(p.rings)-1]] {
+				a := max(ref, ^ref)
+				n, ok := number[a]
+				if !ok {
+					n = int32(len(out.arcs) - 1)
+					number[a] = n
+					out.points = append(out.points, l.points[l.arcs[a]:l.arcs[a+1]]...)
+					out.arcs = append(out.arcs, int32(len(out.points)))
+				}
+				if ref < 0 {
+					n = ^n
+				}
+				out.refs = append(out.refs, n)
+			}
+			out.polygons = append(out.polygons, q)
+		}
+		out.first = append(out.first, int32(len(out.polygons)))
+	}
+	return out
+}
+
+// Finer returns the level on a grid that is so many times half as wide; nothing else changes.
+func (l *Level) Finer(times uint) *Level {
+	out := &Level{Unit: l.Unit / float64(int64(1)<<times), arcs: l.arcs, first: l.first, refs: l.refs, LeftOut: l.LeftOut,
+		points: make([]Point, len(l.points)), polygons: make([]polygon, len(l.polygons))}
+	scaled := func(p Point) Point { return Point{p.X << times, p.Y << times} }
+	for i, p := range l.points {
+		out.points[i] = scaled(p)
+	}
+	for i, p := range l.polygons {
+		out.polygons[i] = polygon{rings: p.rings, min: scaled(p.min), max: scaled(p.max)}
+	}
+	return out
+}
+
 // Nothing is a level of features that have no polygons.
 func Nothing(features int, unit float64) *Level {
 	return &Level{Unit: unit, arcs: []int32{0}, first: make([]int32, features+1)}

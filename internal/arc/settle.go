@@ -13,16 +13,20 @@ const longestSliver = 32
 const smallFace = 16
 
 // settle gives small faces between features one owner each. Where vertices move to a grid a face may turn inside out: then two features lie on it, or
-// none. It goes to the one with the longest border there. Reports whether labels have changed; an edge may then have nothing on its sides.
-func (g *graph) settle() (changed bool) {
+// none. It goes to the one with the longest border there. This is of one layer, for which the edges of others are not there. Reports whether labels have changed; an edge may
+// then have nothing on its sides.
+func (g *graph) settle(layer int) (changed bool) {
 	var walk []int32
 	for v := range int32(len(g.keys)) {
 		if g.gone[v] || g.start[v+1]-g.start[v] < 3 {
 			continue
 		}
 		for k := g.start[v]; k < g.start[v+1]; k++ {
+			if !g.labels.on(g.along[k], layer) {
+				continue
+			}
 			var ok bool
-			if walk, ok = g.sliver(walk[:0], v, k); ok && g.settleFace(walk) {
+			if walk, ok = g.sliver(walk[:0], v, k, layer); ok && g.settleFace(walk, layer) {
 				changed = true
 			}
 		}
@@ -32,7 +36,7 @@ func (g *graph) settle() (changed bool) {
 
 // sliver walks around the face on the left of the k-th edge, which begins at v, and returns the numbers of the edges, each followed by that of its reverse.
 // False when the face is not small.
-func (g *graph) sliver(walk []int32, v, k int32) ([]int32, bool) {
+func (g *graph) sliver(walk []int32, v, k int32, layer int) ([]int32, bool) {
 	from, first := v, k
 	origin := g.point(v)
 	twice, round := int64(0), int32(0)
@@ -43,7 +47,7 @@ func (g *graph) sliver(walk []int32, v, k int32) ([]int32, bool) {
 		a, b := g.point(from), g.point(to)
 		twice += cross(origin, a, b)
 		round += max(abs(b.X-a.X), abs(b.Y-a.Y))
-		from, k = to, g.turn(to, back)
+		from, k = to, g.turn(to, back, layer)
 		if k == first {
 			area := float64(twice) / 2
 			return walk, area > 0 && area <= float64(max(smallFace, round))
@@ -58,15 +62,15 @@ func (g *graph) reverseOf(v, w int32) int32 {
 }
 
 // turn returns the number of the edge from v that comes first after that to a neighbour, clockwise.
-func (g *graph) turn(v, back int32) int32 {
+func (g *graph) turn(v, back int32, layer int) int32 {
 	from, to := g.start[v], g.start[v+1]
-	if to-from == 2 {
-		return from + to - 1 - back
+	if other := from + to - 1 - back; to-from == 2 && g.labels.on(g.along[other], layer) {
+		return other
 	}
 	center, p := g.point(v), g.point(g.to[back])
 	best := back
 	for k := from; k < to; k++ {
-		if k != back && (best == back || clockwise(center, p, g.point(g.to[k]), g.point(g.to[best]))) {
+		if k != back && g.labels.on(g.along[k], layer) && (best == back || clockwise(center, p, g.point(g.to[k]), g.point(g.to[best]))) {
 			best = k
 		}
 	}
@@ -74,16 +78,19 @@ func (g *graph) turn(v, back int32) int32 {
 }
 
 // settleFace settles a face with edges as of sliver; false when there was nothing to do.
-func (g *graph) settleFace(walk []int32) bool {
+func (g *graph) settleFace(walk []int32, layer int) bool {
 	on, beside := map[int32]float64{}, map[int32]float64{} // features on the face where an edge says so, and on the other side; with lengths
 	open := false                                          // there is nothing on the other side of some edge
 	all := 0.0
 	for i := 0; i < len(walk); i += 2 {
 		a, b := g.point(g.to[walk[i+1]]), g.point(g.to[walk[i]])
-		long := math.Hypot(float64(b.X)-float64(a.X), float64(b.Y)-float64(a.Y))
+		long := math.Hypot(float64(b.X)-float64(a.X), float64(b.Y)-float64(a.Y)) * g.labels.weight(g.along[walk[i]], layer)
 		all += long
 		other := false
 		for _, f := range g.labels.set(g.along[walk[i]]) {
+			if g.labels.layer(f) != layer {
+				continue
+			}
 			if f > 0 {
 				on[f] += long
 			} else {
@@ -100,20 +107,20 @@ func (g *graph) settleFace(walk []int32) bool {
 	case len(on) > 1:
 		return g.settleOverlap(walk, on, all)
 	case len(on) == 1:
-		return g.settleInverted(walk, beside)
+		return g.settleInverted(walk, beside, layer)
 	}
 	return false
 }
 
 // settleInverted mends a face with an owner where a feature lies beyond every edge, beyond some together with the owner: so it says of one that lies on the face
 // less than not at all, since it has turned inside out there.
-func (g *graph) settleInverted(walk []int32, beside map[int32]float64) bool {
+func (g *graph) settleInverted(walk []int32, beside map[int32]float64, layer int) bool {
 	for f := range beside {
 		everywhere, alone := true, false
 		for i := 0; i < len(walk); i += 2 {
 			set := g.labels.set(g.along[walk[i]])
 			everywhere = everywhere && slices.Contains(set, -f)
-			alone = alone || !slices.ContainsFunc(set, func(x int32) bool { return x > 0 })
+			alone = alone || !slices.ContainsFunc(set, func(x int32) bool { return x > 0 && g.labels.layer(x) == layer })
 		}
 		if everywhere && alone {
 			g.relabel(walk, f)

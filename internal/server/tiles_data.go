@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -201,16 +203,10 @@ func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 		c.s.turns.charge(c.asking(c.r.Context()), store.CostPage)
 		return &madeTile{hint: "empty"}, nil
 	}
-	turn := c.ticket(false)
-	if err := c.s.turns.enter(c.r.Context(), costTile, turn); err != nil {
-		return nil, err
+	made, err := c.drawTile(ask)
+	if errors.Is(err, tile.ErrPreparing) && c.awaitLevels(set) {
+		made, err = c.drawTile(ask)
 	}
-	defer c.s.turns.leave(costTile, turn)
-	var made *tile.Made
-	err = c.ask(func(ctx context.Context) (err error) {
-		made, err = c.s.tiles.Tile(ctx, c.s.store, ask)
-		return err
-	})
 	if err != nil {
 		return nil, err
 	}
@@ -219,6 +215,30 @@ func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 		t.body = tileBody(made.Data)
 	}
 	return t, nil
+}
+
+// drawTile makes a tile when it is its turn.
+func (c *call) drawTile(ask tile.Ask) (made *tile.Made, err error) {
+	turn := c.ticket(false)
+	if err := c.s.turns.enter(c.r.Context(), costTile, turn); err != nil {
+		return nil, err
+	}
+	defer c.s.turns.leave(costTile, turn)
+	err = c.ask(func(ctx context.Context) (err error) {
+		made, err = c.s.tiles.Tile(ctx, c.s.store, ask)
+		return err
+	})
+	return made, err
+}
+
+// levelsWait is how long a tile waits for coarse levels before it is refused: map libraries leave a hole where one is.
+const levelsWait = 20 * time.Second
+
+// awaitLevels waits, without a turn, until the layers have levels, coarse ones at least; false when that takes too long.
+func (c *call) awaitLevels(set *tile.Set) bool {
+	ctx, cancel := context.WithTimeout(c.r.Context(), levelsWait)
+	defer cancel()
+	return c.s.tiles.Await(ctx, c.s.store, set, c.layerIDs()...)
 }
 
 // tileBody is a tile as a body. It is compressed quickly: what it costs is part of the time of a tile that nobody has asked for before. Where that finds next to

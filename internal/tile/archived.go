@@ -173,8 +173,11 @@ type fit struct {
 	content string
 	sum     uint64 // of ids and revisions
 	ok      bool
+	version string // of the rows that were compared (store.Snapshot.Revision)
 	busy    bool
+	due     bool // rows have changed since
 	checked time.Time
+	rest    time.Duration // after checked, before which due does not have them compared again
 }
 
 // archived returns the layer of the archive for a collection; nil when there is none, or it is of other data. Data are compared in the background when they are asked for
@@ -195,7 +198,7 @@ func (m *Maker) archived(ctx context.Context, st store.Store, set *Set, c *store
 		f = &fit{ok: true}
 		m.fits[c.ID] = f
 	}
-	old := live && time.Since(f.checked) > m.o.Check
+	old := live && (time.Since(f.checked) > m.o.Check || f.due && time.Since(f.checked) > f.rest)
 	if (f.stamp != now || old) && !f.busy && !m.closed {
 		f.busy = true
 		f.ok = f.ok && (f.stamp == "" || f.stamp == now)
@@ -215,7 +218,8 @@ func (m *Maker) compare(f *fit, st store.Store, collection, now string) {
 		defer func() { <-m.turn }()
 	case <-m.ctx.Done():
 	}
-	content, sum, err := m.contentNow(f, st, collection)
+	start := time.Now()
+	content, version, sum, err := m.contentNow(f, st, collection)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f.busy = false
@@ -223,7 +227,8 @@ func (m *Maker) compare(f *fit, st store.Store, collection, now string) {
 		return
 	}
 	was := f.ok
-	f.stamp, f.checked, f.content, f.sum = now, time.Now(), content, sum
+	f.stamp, f.checked, f.content, f.version, f.sum, f.due = now, time.Now(), content, version, sum, false
+	f.rest = min(max(restAfter*time.Since(start), time.Second), m.o.Check)
 	f.ok = err == nil && content == m.o.Archive.layers[collection].Content
 	if err != nil {
 		f.stamp, f.ok = "", was
@@ -233,26 +238,39 @@ func (m *Maker) compare(f *fit, st store.Store, collection, now string) {
 	}
 }
 
-// contentNow is contentOf of what a store has; what was found before where no row has changed.
-func (m *Maker) contentNow(f *fit, st store.Store, collection string) (string, uint64, error) {
+// contentNow is contentOf of what a store has, with its version; what was found before where no row has changed.
+func (m *Maker) contentNow(f *fit, st store.Store, collection string) (content, version string, sum uint64, err error) {
 	in, end, err := snapshotOf(m.ctx, st)
 	if err != nil {
-		return "", 0, err
+		return "", "", 0, err
 	}
 	defer end()
 	c, ok := in.Catalog().Collection(collection)
 	if !ok {
-		return "", 0, nil
+		return "", "", 0, nil
+	}
+	if version, err = versionIn(m.ctx, in, collection); err != nil {
+		return "", "", 0, err
 	}
 	m.mu.Lock()
 	before, content := f.sum, f.content
 	m.mu.Unlock()
 	if content != "" {
 		if sum, err := rowSum(m.ctx, in, collection); err != nil || sum == before {
-			return content, sum, err
+			return content, version, sum, err
 		}
 	}
-	return contentOf(m.ctx, in, c)
+	content, sum, err = contentOf(m.ctx, in, c)
+	return content, version, sum, err
+}
+
+// comparedWith is the version of the rows that an archive was compared with last; "" before. Changed says that they have another one now.
+func (m *Maker) comparedWith(collection string, changed bool) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.fits[collection]
+	f.due = f.due || changed
+	return f.version
 }
 
 // snapshotOf is what a store has now, as far as it can hold on to that; the caller calls end.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/paulmach/orb"
@@ -43,6 +44,10 @@ type maker struct {
 	points  points
 	divided bool // most areas share borders with others
 	first   int
+
+	from, to   int // its features among those of build
+	firstLevel int // of areas
+	widths     []float64
 }
 
 // Names of sections.
@@ -50,6 +55,8 @@ const (
 	secRecords = "records"
 	secOffsets = "offsets"
 	secPoints  = "points"
+
+	coarsePrefix = "coarse " // of levels that are there while others are made
 )
 
 func secArea(z int) string { return fmt.Sprint("area ", z) }
@@ -61,39 +68,91 @@ func (s *Set) grid() arc.Grid { return arc.Grid{Origin: s.origin, Unit: s.unit(s
 // corner is the upper left corner of a tile on the grid of its level.
 func corner(t Tile) arc.Point { return arc.Point{X: int32(t.Col * Extent), Y: int32(-t.Row * Extent)} }
 
-// run fills the side file but for its revision.
-func (m *maker) run(ctx context.Context) error {
+// makeLevels fills the side files of makers in one set, but for their revisions. Areas are one coverage, with a layer for each maker. Those of more edges than
+// coarse have coarse levels first, of which publish hears.
+func makeLevels(ctx context.Context, makers []*maker, coarse int, publish func() error) error {
+	var build *arc.Builder
+	for i, m := range makers {
+		m.prepare()
+		if i == 0 {
+			build = arc.NewBuilder(m.grid, m.options)
+		} else {
+			build.NextLayer()
+		}
+		m.build, m.from = build, build.Features()
+		if err := m.read(ctx); err != nil {
+			return err
+		}
+		m.to, m.build = build.Features(), nil
+		sum := &m.out.sum
+		sum.Names, sum.Last, sum.Coverage = m.tags.kept(), m.set.finest(), true
+		if err := m.out.put(secOffsets, m.offsets); err != nil {
+			return err
+		}
+		m.offsets = nil
+	}
+	if build.Edges() > coarse && !slices.ContainsFunc(makers, func(m *maker) bool { return m.whole || m.lines.Count() > 0 || m.points.features > 0 }) {
+		if err := coarseLevels(ctx, makers, build.Coarse(coarseSkip(makers, build, coarse))); err == nil {
+			err = publish()
+		} else if !errors.Is(err, arc.ErrApart) && !errors.Is(err, arc.ErrPlanar) {
+			return err
+		}
+	}
+	err := areaLevels(ctx, makers, build)
+	alone := len(makers) == 1 && (errors.Is(err, arc.ErrApart) || errors.Is(err, arc.ErrPlanar))
+	if err != nil && !alone {
+		return err
+	}
+	for _, m := range makers {
+		if alone {
+			m.out.sum.Coverage, m.out.sum.Live = false, build.Skipped()
+			if err := m.alone(ctx); err != nil {
+				return err
+			}
+		}
+		if err := m.finish(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// coarseWidth is how many cells half of the areas of a layer are wide at least on the finest of coarse levels, unless they have too many edges there.
+const coarseWidth = 16
+
+// coarseSkip is how many of the finest levels coarse ones leave out. Edges are about one in two cells of their length, on both sides.
+func coarseSkip(makers []*maker, build *arc.Builder, most int) int {
+	skip := math.Log2(float64(build.Length()) / 2 / float64(most))
+	for _, m := range makers {
+		if n := len(m.widths); n > 0 {
+			slices.Sort(m.widths)
+			skip = min(skip, math.Log2(m.widths[n/2]/m.grid.Unit/coarseWidth))
+		}
+	}
+	return max(1, int(skip)-build.Skipped())
+}
+
+// prepare is what comes before reading.
+func (m *maker) prepare() {
 	m.grid, m.tags = m.set.grid(), newTagger(m.c, nil)
 	if m.whole = m.set.ID == wholeID; m.whole {
 		m.options, m.tags = arc.Whole, newTagger(m.c, []string{})
 	}
 	m.options.Memory, m.options.Skip = m.memory, m.set.finest()-m.set.first
-	m.build, m.lines = arc.NewBuilder(m.grid, m.options), arc.NewLines(m.grid)
+	m.lines = arc.NewLines(m.grid)
 	m.points = points{c: m.c, first: m.set.first, last: m.set.finest(), thin: m.set.thin()}
 	m.first = m.set.finest() + 1
-	if err := m.read(ctx); err != nil {
-		return err
-	}
-	sum := &m.out.sum
-	sum.Names, sum.Last, sum.Coverage = m.tags.kept(), m.set.finest(), true
-	if err := m.out.put(secOffsets, m.offsets); err != nil {
-		return err
-	}
-	m.offsets = nil
-	err := m.levels(ctx)
-	if errors.Is(err, arc.ErrApart) || errors.Is(err, arc.ErrPlanar) {
-		sum.Coverage = false
-		err = m.alone(ctx)
-	}
-	if err == nil {
-		err = m.coarserLines(ctx)
-	}
+}
+
+// finish is what comes after the areas.
+func (m *maker) finish(ctx context.Context) error {
+	err := m.coarserLines(ctx)
 	if err == nil && len(m.points.at) > 0 {
 		m.points.mix(m.divided)
 		m.first = m.set.first
 		err = m.out.put(secPoints, m.points.thinned())
 	}
-	sum.First = min(m.first, sum.Last)
+	m.out.sum.First = min(m.first, m.out.sum.Last)
 	return err
 }
 
@@ -192,6 +251,7 @@ func (m *maker) add(i int, f *store.Feature, bound *orb.Bound) error {
 			geometry = nil
 		} else {
 			*bound = bound.Union(own)
+			m.widths = append(m.widths, max(own.Max[0]-own.Min[0], own.Max[1]-own.Min[1]))
 			if len(m.points.at) > mark {
 				m.points.features++
 			}
@@ -240,26 +300,79 @@ func (m *maker) firstArea(l *arc.Level, z int) int {
 	return m.firstOf(sizes, z, 4)
 }
 
-// levels makes those of polygons as one coverage.
-func (m *maker) levels(ctx context.Context) error {
-	if m.build.Empty() {
+// areaLevels makes the levels of the polygons of all makers as one coverage.
+func areaLevels(ctx context.Context, makers []*maker, build *arc.Builder) error {
+	if build.Empty() {
 		return nil
 	}
-	build, first, last := m.build, 0, m.set.finest()
-	m.build, m.out.sum.Live = nil, build.Skipped()
-	return build.Each(ctx, func(i int, l *arc.Level) (bool, error) {
-		z := last - i
-		if i == m.out.sum.Live {
-			first = m.firstArea(l, z)
-			m.divided = l.Shared() > len(m.points.areas)/2
-			m.first = min(m.first, first)
+	for _, m := range makers {
+		m.out.sum.Live = build.Skipped()
+	}
+	first := true
+	return build.Each(ctx, func(i int, l *arc.Level) (more bool, err error) {
+		for _, m := range makers {
+			goesOn, err := m.level(i, m.of(l, len(makers)), first)
+			if err != nil {
+				return false, err
+			}
+			more = more || goesOn
 		}
-		b, err := l.AppendBinary(nil)
-		if err != nil {
-			return false, err
+		first = false
+		return more, nil
+	})
+}
+
+// of is what of a level of so many layers belongs to the maker.
+func (m *maker) of(l *arc.Level, layers int) *arc.Level {
+	if layers == 1 {
+		return l
+	}
+	return l.Layer(m.from, m.to)
+}
+
+// level writes one level, unless it is too coarse for the layer, and reports whether there are to be coarser ones.
+func (m *maker) level(i int, l *arc.Level, first bool) (more bool, err error) {
+	z := m.set.finest() - i
+	if first {
+		m.firstLevel = m.firstArea(l, z)
+		m.divided = l.Shared() > len(m.points.areas)/2
+		m.first = min(m.first, m.firstLevel)
+	}
+	if z < m.firstLevel && !first {
+		return false, nil
+	}
+	b, err := l.AppendBinary(nil)
+	if err != nil {
+		return false, err
+	}
+	m.told(50 + 50*(i+1)/max(1, m.set.finest()-m.firstLevel+1)) // the first level is beyond the last where all areas are smaller than a cell
+	return z > m.firstLevel, m.out.put(secArea(z), b)
+}
+
+// coarseLevels writes levels of a Builder that begins with a coarse one.
+func coarseLevels(ctx context.Context, makers []*maker, build *arc.Builder) error {
+	for _, m := range makers {
+		m.out.rough.Live, m.out.rough.First = build.Skipped(), -1
+	}
+	return build.Each(ctx, func(i int, l *arc.Level) (more bool, err error) {
+		for _, m := range makers {
+			z, l := m.set.finest()-i, m.of(l, len(makers))
+			if m.out.rough.First < 0 {
+				m.out.rough.First = min(m.firstArea(l, z), z)
+			}
+			if z < m.out.rough.First {
+				continue
+			}
+			b, err := l.AppendBinary(nil)
+			if err == nil {
+				err = m.out.put(coarsePrefix+secArea(z), b)
+			}
+			if err != nil {
+				return false, err
+			}
+			more = more || z > m.out.rough.First
 		}
-		m.told(50 + 50*(i+1)/max(1, last-first+1)) // first is beyond last where all areas are smaller than a cell
-		return z > first, m.out.put(secArea(z), b)
+		return more, nil
 	})
 }
 

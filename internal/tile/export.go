@@ -288,7 +288,7 @@ func (x *exporter) makeAll(ctx context.Context, list []Tile) ([][]byte, error) {
 
 // one makes a tile.
 func (x *exporter) one(ctx context.Context, t Tile, z *gzip.Writer) ([]byte, error) {
-	made, err := x.m.Tile(ctx, x.st, Ask{Set: x.set, Tile: t, Layers: x.ask})
+	made, err := x.m.Tile(ctx, x.st, Ask{Set: x.set, Tile: t, Layers: x.ask, frozen: true})
 	if err != nil {
 		return nil, fmt.Errorf("tile %d/%d/%d: %w", t.Z, t.Row, t.Col, err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"grense/internal/arc"
 	"grense/internal/cache"
+	"grense/internal/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 )
@@ -30,6 +31,7 @@ type levels struct {
 	offsets []byte
 	rev     string // of the levels: see revOf
 	live    bool   // the rows that they were made of may have changed since: see same
+	rough   bool   // they stand in for others: finer ones than there are have the shapes of the last
 
 	once sync.Once
 	byID []int32 // numbers of features in the order of their numeric ids
@@ -80,6 +82,9 @@ func (l *levels) load(name string, read func(b []byte) (value any, size int64, e
 }
 
 func (l *levels) area(z int) (*arc.Level, error) {
+	if last := l.side.sum.drawn(); l.rough && z > last {
+		return l.finer(z, last)
+	}
 	v, err := l.load(secArea(z), func(b []byte) (any, int64, error) {
 		level := &arc.Level{}
 		err := level.UnmarshalBinary(b)
@@ -87,6 +92,21 @@ func (l *levels) area(z int) (*arc.Level, error) {
 	})
 	level, _ := v.(*arc.Level)
 	return level, err
+}
+
+// finer is the last of coarse levels on the grid of a finer one.
+func (l *levels) finer(z, last int) (*arc.Level, error) {
+	key := sectionKey{l.n, secArea(z)}
+	if v, ok := l.cache.Get(key); ok {
+		return v.(*arc.Level), nil
+	}
+	coarse, err := l.area(last)
+	if coarse == nil || err != nil {
+		return nil, err
+	}
+	level := coarse.Finer(uint(z - last))
+	l.cache.Put(key, level, level.Bytes())
+	return level, nil
 }
 
 func (l *levels) line(z int) (*arc.Lines, error) {
@@ -246,7 +266,9 @@ type drawing struct {
 	made    *Made
 	records *records
 	chosen  map[int32]bool // nil: all
-	shown   *shown         // nil: there are no points
+	others  []store.Row    // chosen as well, in a revision that the levels do not have
+	move    crs.Func
+	shown   *shown // nil: there are no points
 	low     arc.Point
 	high    arc.Point // of the tile with its buffer, on the grid of its level
 }
@@ -275,7 +297,11 @@ func (d *drawing) draw(ctx context.Context, in reading) (err error) {
 	if err := d.lines(ctx); err != nil {
 		return err
 	}
-	return d.points(ctx)
+	if err := d.points(ctx); err != nil || len(d.others) == 0 {
+		return err
+	}
+	s := slow{m: d.m, st: in, set: d.set, tile: d.tile, c: d.c, move: d.move, layer: d.layer, made: d.made}
+	return s.some(ctx, d.q, d.others)
 }
 
 // mostChosen is how many features a filter may choose in one tile.
@@ -298,7 +324,7 @@ func (l *levels) same(r *records, row store.Row) (int, error) {
 	return f, nil
 }
 
-// choose finds the features in the tile for which the filter holds. Of rows that have changed since the levels were made it is errOtherRows.
+// choose finds the features in the tile for which the filter holds, and those of them that have changed since the levels were made.
 func (d *drawing) choose(ctx context.Context, in reading) error {
 	s := slow{m: d.m, st: in, set: d.set, tile: d.tile, c: d.c}
 	rows, err := s.rows(ctx, d.q, mostChosen)
@@ -308,6 +334,10 @@ func (d *drawing) choose(ctx context.Context, in reading) error {
 	d.chosen = make(map[int32]bool, len(rows))
 	for _, r := range rows {
 		f, err := d.l.same(d.records, r)
+		if errors.Is(err, errOtherRows) {
+			d.others = append(d.others, r)
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -32,6 +32,9 @@ type Options struct {
 	Most    int
 	Largest int64         // bytes of a layer in a tile, beyond which it is refused. Defaults to 16 MB
 	Check   time.Duration // how often a store that cannot name the state of its data (store.Stated) is looked through for changes. Defaults to 5 minutes
+	// Coarse is how many edges a layer may have without coarse levels, of about so many, which stand in for the others until these are made. Defaults to 500,000, of
+	// which levels are made within seconds.
+	Coarse int
 	// Queue bounds how many levels, each of a collection in a set, are made or wait for that at once; those beyond are begun by later questions. Defaults to 32.
 	Queue   int
 	Log     *slog.Logger // nil: none
@@ -52,6 +55,7 @@ type Maker struct {
 	closed bool
 	works  map[workKey]*work
 	fits   map[string]*fit // of the archive, by collection
+	groups map[mateKey][]string
 	count  int64
 	queued int
 }
@@ -73,10 +77,13 @@ func NewMaker(o Options) *Maker {
 	if o.Queue == 0 {
 		o.Queue = 32
 	}
+	if o.Coarse == 0 {
+		o.Coarse = 500_000
+	}
 	if o.Check == 0 {
 		o.Check = 5 * time.Minute
 	}
-	m := &Maker{o: o, turn: make(chan struct{}, 1), works: map[workKey]*work{}, fits: map[string]*fit{}}
+	m := &Maker{o: o, turn: make(chan struct{}, 1), works: map[workKey]*work{}, fits: map[string]*fit{}, groups: map[mateKey][]string{}}
 	m.cache = cache.New[sectionKey, any](cache.Options{Name: "tile levels", Bytes: o.Bytes, Group: o.Cache})
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	return m
@@ -87,6 +94,8 @@ type Ask struct {
 	Set    *Set
 	Tile   Tile // of the set
 	Layers []Query
+
+	frozen bool // the levels are taken as they are, though rows may have changed since
 }
 
 // Query chooses the features of one layer, which is named as their collection.
@@ -287,6 +296,9 @@ func (s *Set) limit(r *Range, b orb.Bound) {
 // store.ErrChanged: asking again helps. The tile may lie outside of Range, and is empty then.
 func (m *Maker) Tile(ctx context.Context, st store.Store, a Ask) (*Made, error) {
 	made, err := m.tile(ctx, st, a, m.o.Archive)
+	if errors.Is(err, errOldArchive) {
+		made, err = m.tile(ctx, st, a, nil)
+	}
 	if errors.Is(err, errArchive) {
 		m.o.Log.Warn("a tile of the archive cannot be read and is made anew", "archive", m.o.Archive.path, "tile", a.Tile, "error", err)
 		made, err = m.tile(ctx, st, a, nil)

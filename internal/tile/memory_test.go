@@ -111,7 +111,7 @@ func TestLevelsThatTakeTooMuchMemoryAreNotMade(t *testing.T) {
 	if _, err := m.Topology(t.Context(), st, "kommuner"); !errors.As(err, &p) || p.Kind != problem.TooLarge {
 		t.Errorf("arcs in full: %v", err)
 	}
-	if err := m.Close(); err != nil || strings.Count(log.String(), "level=WARN") != 2 || !strings.Contains(log.String(), "limits.memory") {
+	if err := m.Close(); err != nil || strings.Count(log.String(), "level=WARN") != 4 || !strings.Contains(log.String(), "limits.memory") {
 		t.Error(err, log.String())
 	}
 }

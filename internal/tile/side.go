@@ -2,6 +2,7 @@ package tile
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,7 @@ import (
 )
 
 // sideMagic begins a side file; the number changes when what is in it means something else.
-const sideMagic = "grense levels 4\n"
+const sideMagic = "grense levels 5\n"
 
 // errSide reports a side file that cannot be used, so that it is made anew.
 var errSide = errors.New("tile: not a side file of this version")
@@ -26,6 +27,7 @@ var errSide = errors.New("tile: not a side file of this version")
 // summary is the end of a side file: what it holds, and where.
 type summary struct {
 	Rev         string // of the data
+	With        string // the collections whose levels were made together with these, with their data; "" for none
 	First, Last int    // levels with tiles
 	Bound       *orb.Bound
 	Names       []string // properties of the records
@@ -56,6 +58,8 @@ type sideWriter struct {
 	path string
 	at   int64
 	sum  summary
+
+	rough summary // First and Live of coarse levels
 
 	name  string // of the section under way
 	start int64
@@ -128,6 +132,24 @@ func (s *sideWriter) finish() (*side, error) {
 	f := s.f
 	s.f = nil
 	return &side{sum: s.sum, r: f, f: f}, nil
+}
+
+// coarse reads what was written so far, with its coarse levels for the levels of areas; these are not told of in the end.
+func (s *sideWriter) coarse() (*side, error) {
+	sum := s.sum
+	sum.Sections = map[string]section{}
+	for name, x := range s.sum.Sections {
+		if z, ok := strings.CutPrefix(name, coarsePrefix); ok {
+			name = z
+			delete(s.sum.Sections, coarsePrefix+z)
+		}
+		sum.Sections[name] = x
+	}
+	sum.First, sum.Live = s.rough.First, s.rough.Live
+	if s.f == nil {
+		return &side{sum: sum, r: bytes.NewReader(s.mem[:len(s.mem):len(s.mem)])}, nil
+	}
+	return &side{sum: sum, r: s.f}, s.w.Flush()
 }
 
 // abandon removes what was begun, unless it is finished.

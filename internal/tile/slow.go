@@ -16,6 +16,9 @@ import (
 	"grense/internal/wkb"
 )
 
+// ErrPreparing reports a tile of too many features to be made without levels, which are being made: Await waits for coarse ones.
+var ErrPreparing = errors.New("tile: levels are being made")
+
 // slow makes a layer of a tile from the features themselves. Borders are shared by what it finds in the box of the tile; across tiles they may differ.
 type slow struct {
 	m     *Maker
@@ -41,10 +44,18 @@ func (s *slow) features(ctx context.Context, q Query) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
+	return s.some(ctx, q, rows)
+}
+
+// some adds the features of rows.
+func (s *slow) some(ctx context.Context, q Query, rows []store.Row) error {
+	if len(rows) > s.m.o.Most {
+		return s.refused(q, fmt.Sprintf("%d features", s.m.o.Most))
+	}
 	tags := newTagger(s.c, q.Properties)
 	list := make([]record, 0, len(rows))
 	bytes, most := int64(0), s.m.mostBytes()
-	err = s.st.Fetch(ctx, s.c.ID, rows, store.Want{Properties: tags.want}, func(f *store.Feature) error {
+	err := s.st.Fetch(ctx, s.c.ID, rows, store.Want{Properties: tags.want}, func(f *store.Feature) error {
 		if bytes += int64(len(f.Geometry.WKB)); bytes > most {
 			return s.refused(q, fmt.Sprintf("%d MB of geometries", most>>20))
 		}
@@ -102,7 +113,7 @@ func (s *slow) refused(q Query, much string) error {
 	case s.never:
 		return problem.New(problem.TooLarge, nil, "This tile has more than %s of %s, which take more memory than this server may use to simplify them. Zoom in, or choose fewer with filter=.", much, s.c.ID)
 	}
-	return problem.New(problem.Busy, nil, "The tiles of %s are being prepared, and this one has more than %s. Try again after the seconds in Retry-After, or zoom in.", s.c.ID, much)
+	return problem.New(problem.Busy, ErrPreparing, "The tiles of %s are being prepared, and this one has more than %s. Try again after the seconds in Retry-After, or zoom in.", s.c.ID, much)
 }
 
 // draw adds all features to the layer. Positions are counted from the upper left corner of the tile.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"time"
 
 	"grense/internal/crs"
 	"grense/internal/problem"
@@ -13,10 +13,10 @@ import (
 
 // source is what the layers of a tile are read from.
 type source struct {
-	st store.Store // its levels are taken
-	in reading     // its rows
-	// exact says that levels may be of another state than in. A feature of theirs is drawn only where its row in this state has the same revision, and no other.
-	exact bool
+	st      store.Store // its levels are taken
+	in      reading     // its rows
+	old     []string    // collections that have other rows than the archive was compared with
+	version string      // of the rows of all layers in a snapshot of rows that may change at any moment; "": it cannot be told
 }
 
 // layered is a layer that a tile is asked for, with what it is drawn from.
@@ -26,7 +26,10 @@ type layered struct {
 	move     crs.Func
 	archived *archivedLayer // nil: not from the archive
 	l        *levels        // nil: there are none yet
-	of       *state         // of the levels
+	version  string         // of the rows that the levels, or the archive, were seen to be of
+	// exact says that levels may be of another version than the rows. A feature of theirs is drawn only where its row has the same revision, and what
+	// they do not have is drawn of its row.
+	exact bool
 }
 
 // drawn reports whether tiles of level z are made from the levels that there are.
@@ -34,8 +37,12 @@ func (x *layered) drawn(z int) bool {
 	return x.l != nil && (z <= x.l.side.sum.drawn() || z > x.l.side.sum.Last)
 }
 
-// errArchive says that a tile in the archive cannot be read.
-var errArchive = errors.New("tile: the archive is broken")
+var (
+	// errArchive says that a tile in the archive cannot be read.
+	errArchive = errors.New("tile: the archive is broken")
+	// errOldArchive says that rows have changed since the archive was compared with them.
+	errOldArchive = errors.New("tile: the archive may be of other rows")
+)
 
 // layers finds what a tile is asked for, and has levels begun. Collections without geometry have no move. The archive, whose tiles are of one state, is taken for
 // all layers or for none.
@@ -51,38 +58,85 @@ func (m *Maker) layers(ctx context.Context, st store.Store, a Ask, from *Archive
 		}
 		if archived && x.move != nil {
 			x.archived = m.archived(ctx, st, a.Set, x.c)
-			archived = x.archived != nil && !q.chooses() && q.Properties == nil
+			if archived = x.archived != nil && !q.chooses() && q.Properties == nil; archived {
+				x.version = m.comparedWith(x.c.ID, false)
+			}
 		}
 	}
 	if archived {
 		return list, nil
 	}
 	for i := range list {
-		if list[i].archived = nil; list[i].move != nil {
+		if list[i].archived, list[i].version = nil, ""; list[i].move != nil {
 			m.want(a.Set, list[i].c)
 		}
 	}
 	return list, m.take(ctx, st, a.Set, list)
 }
 
-// take puts the levels that there are into layers, as they are at one moment.
-func (m *Maker) take(ctx context.Context, st store.Store, set *Set, list []layered) (err error) {
-	for i := range list {
-		if x := &list[i]; x.move != nil {
-			if x.l, err = m.levels(ctx, st, set, x.c); err != nil {
-				return err
-			}
-		}
+// take puts the levels that there are into layers: coarse ones while others are made.
+func (m *Maker) take(ctx context.Context, st store.Store, set *Set, list []layered) error {
+	now, _, err := stamp(ctx, st)
+	if err != nil {
+		return err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	for i := range list {
-		if x := &list[i]; x.l != nil {
-			w := m.works[workKey{x.c.ID, set.ID}]
-			x.l, x.of = w.levels, w.of
+		x := &list[i]
+		if x.move == nil {
+			continue
 		}
+		l, err := m.levels(ctx, st, set, x.c)
+		if err != nil {
+			return err
+		}
+		m.mu.Lock()
+		switch w := m.works[workKey{x.c.ID, set.ID}]; {
+		case l != nil:
+			x.l, x.version = w.levels, w.version
+		case w.rough.levels != nil && w.rough.stamp == now:
+			x.l, x.version = w.rough.levels, w.rough.version
+		}
+		m.mu.Unlock()
 	}
 	return nil
+}
+
+// Await waits until tiles of collections in a set can be drawn from levels, coarse ones at least, or none are being made. It returns false where ctx ends before.
+func (m *Maker) Await(ctx context.Context, st store.Store, set *Set, collections ...string) bool {
+	for {
+		now, _, err := stamp(ctx, st)
+		if err != nil {
+			return false
+		}
+		waits := false
+		m.mu.Lock()
+		for _, id := range collections {
+			w := m.works[workKey{id, set.ID}]
+			waits = waits || w != nil && w.busy && w.stamp != now && (w.rough.levels == nil || w.rough.stamp != now)
+		}
+		m.mu.Unlock()
+		if !waits {
+			return true
+		}
+		select {
+		case <-time.After(time.Second / 20):
+		case <-m.ctx.Done():
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// Prepare has levels in WebMercatorQuad made of collections of so many features that their coarse tiles cannot be made without. It returns at once.
+func (m *Maker) Prepare(st store.Store) {
+	set, _ := Find(archivedSet)
+	for _, c := range st.Catalog().Collections {
+		if c.Public && c.Count > m.o.Most && set.Takes(c) && m.archived(m.ctx, st, set, c) == nil {
+			m.want(set, c)
+			_, _ = m.levels(m.ctx, st, set, c) // begins them; requests for tiles hear of errors
+		}
+	}
 }
 
 // tile makes a tile; from is the archive, if that is asked.
@@ -95,17 +149,25 @@ func (m *Maker) tile(ctx context.Context, st store.Store, a Ask, from *Archive) 
 	if err != nil {
 		return nil, err
 	}
-	in := source{st: st, in: st}
-	several := len(names(list)) > 1
-	if several && live && !ofOne(list, a.Tile.Z) {
-		m.apart(st, a.Set, list)
+	in, ids := source{st: st, in: st}, names(list)
+	if live && !a.frozen && len(ids) > 0 {
 		end, err := in.hold(ctx, list)
+		for _, id := range in.old {
+			m.comparedWith(id, true)
+		}
 		if err != nil {
 			return nil, err
 		}
 		defer end()
+		m.follow(st, a.Set, list)
+		made, err := m.drawAll(ctx, in, a, list)
+		if err == nil && made.Keep {
+			made.Rev = versionPrefix(in.version) + made.Rev
+		}
+		return made, err
 	}
 	made, err := m.drawAll(ctx, in, a, list)
+	several := len(ids) > 1
 	if err != nil || !several && !made.read {
 		return made, err
 	}
@@ -120,44 +182,49 @@ func (m *Maker) tile(ctx context.Context, st store.Store, a Ask, from *Archive) 
 	return made, err
 }
 
-// hold has rows read from one state of the data, until the caller calls end.
+// hold has rows read from one state of the data, until the caller calls end, and finds which levels are of another.
 func (s *source) hold(ctx context.Context, list []layered) (end func(), err error) {
-	mark := ""
-	if x, ok := s.st.(store.Marked); ok {
-		if mark, err = x.Mark(ctx, names(list)...); err != nil {
-			return nil, err
-		}
-	}
 	if s.in, end, err = snapshotOf(ctx, s.st); err != nil {
 		return nil, err
 	}
-	if s.in.Catalog().Version != s.st.Catalog().Version {
-		end()
-		return nil, fmt.Errorf("tile: %w", store.ErrChanged)
-	}
-	now, err := stateOf(ctx, mark, s.in, names(list)...)
-	if err != nil {
+	fail := func(err error) (func(), error) {
 		end()
 		return nil, err
 	}
-	s.exact = !ofState(list, now)
+	if s.in.Catalog().Version != s.st.Catalog().Version {
+		return fail(fmt.Errorf("tile: %w", store.ErrChanged))
+	}
+	ids := names(list)
+	if s.version, err = versionIn(ctx, s.in, ids...); err != nil {
+		return fail(err)
+	}
+	for i := range list {
+		x := &list[i]
+		if x.move == nil {
+			continue
+		}
+		now := s.version
+		if len(ids) > 1 {
+			if now, err = versionIn(ctx, s.in, x.c.ID); err != nil {
+				return fail(err)
+			}
+		}
+		x.exact = now == "" || now != x.version
+		if x.exact && x.archived != nil && x.version != "" {
+			s.old = append(s.old, x.c.ID)
+		}
+	}
+	if s.old != nil {
+		return fail(errOldArchive)
+	}
 	return end, nil
 }
 
-// apart has levels compared with their rows soon where all layers have some, which are not of one state.
-func (m *Maker) apart(st store.Store, set *Set, list []layered) {
-	var first *layered
+// follow has levels compared with their rows soon that are of an older version.
+func (m *Maker) follow(st store.Store, set *Set, list []layered) {
 	for i := range list {
-		x := &list[i]
-		switch {
-		case x.move == nil:
-		case x.l == nil:
-			return
-		case first == nil:
-			first = x
-		case x.of != first.of:
-			m.due(st, set, first.c)
-			return
+		if x := &list[i]; x.exact && x.l != nil && !x.l.rough && x.version != "" {
+			m.due(st, set, x.c)
 		}
 	}
 }
@@ -172,42 +239,6 @@ func names(list []layered) (ids []string) {
 	return ids
 }
 
-// stateOf names the state of collections in a snapshot which was taken after a mark of them (store.Marked); "" where that cannot be told.
-func stateOf(ctx context.Context, mark string, in reading, collections ...string) (string, error) {
-	snap, ok := in.(store.Snapshot)
-	if mark == "" || !ok {
-		return "", nil
-	}
-	name, err := snap.Revision(ctx, collections...)
-	if name == "" {
-		return "", err
-	}
-	return mark + " " + name, err
-}
-
-// ofOne reports whether a tile of level z comes from levels alone, or the archive, all of which are of one state.
-func ofOne(list []layered, z int) bool {
-	var first *state
-	for i := range list {
-		x := &list[i]
-		switch {
-		case x.move == nil || x.archived != nil:
-		case !x.drawn(z) || x.q.chooses():
-			return false
-		case first == nil:
-			first = x.of
-		case first != x.of:
-			return false
-		}
-	}
-	return true
-}
-
-// ofState reports whether all levels that there are have been seen to be of a state.
-func ofState(list []layered, name string) bool {
-	return name != "" && !slices.ContainsFunc(list, func(x layered) bool { return x.l != nil && x.of.name != name })
-}
-
 // drawAll makes a tile of its layers.
 func (m *Maker) drawAll(ctx context.Context, from source, a Ask, list []layered) (*Made, error) {
 	made := &Made{Keep: true}
@@ -215,7 +246,7 @@ func (m *Maker) drawAll(ctx context.Context, from source, a Ask, list []layered)
 	for _, x := range list {
 		hint := "empty"
 		if x.move != nil {
-			d := drawing{m: m, c: x.c, set: a.Set, l: x.l, exact: from.exact, q: x.q, tile: a.Tile, layer: NewLayer(x.c.ID), made: made}
+			d := drawing{m: m, c: x.c, set: a.Set, l: x.l, exact: x.exact, move: x.move, q: x.q, tile: a.Tile, layer: NewLayer(x.c.ID), made: made}
 			var err error
 			if hint, err = m.layer(ctx, from, d, x); err != nil {
 				return nil, err
@@ -233,6 +264,9 @@ func (m *Maker) drawAll(ctx context.Context, from source, a Ask, list []layered)
 	return made, nil
 }
 
+// enlarged is by how many levels the last of coarse levels are enlarged before a tile is made of its features.
+const enlarged = 2
+
 // layer adds a layer of a tile, and tells its hint.
 func (m *Maker) layer(ctx context.Context, from source, d drawing, x layered) (hint string, err error) {
 	if x.archived != nil {
@@ -241,30 +275,36 @@ func (m *Maker) layer(ctx context.Context, from source, d drawing, x layered) (h
 		if err != nil {
 			return "", errors.Join(errArchive, err)
 		}
-		d.made.Data, d.made.Rev = append(d.made.Data, b...), d.made.Rev+a.rev
+		d.made.Data, d.made.Rev, d.made.Keep = append(d.made.Data, b...), d.made.Rev+a.rev, d.made.Keep && !x.exact
 		return "", nil
 	}
-	drawn := x.drawn(d.tile.Z)
-	kept := d.l != nil && !drawn && !d.l.live // what is not in the levels is of their state, unless that changes meanwhile
-	d.made.read = d.made.read || kept
+	drawn := x.drawn(d.tile.Z) || d.l != nil && d.l.rough && d.tile.Z <= d.l.side.sum.drawn()+enlarged
+	steady := d.l != nil && !d.l.rough && !x.exact // the tile is of the version of the levels
 	if drawn {
-		if hint, err = d.drawn(ctx, from.in); errors.Is(err, errOtherRows) {
-			m.due(from.st, d.set, d.c)
-			drawn, err = false, nil
+		if hint, err = d.drawn(ctx, from.in); err != nil {
+			return "", err
+		}
+	} else if d.tile.Z <= d.set.finest() {
+		d.made.read = true
+		s := slow{m: m, st: from.in, set: d.set, tile: d.tile, c: d.c, move: x.move, layer: d.layer, made: d.made,
+			never: d.l != nil && !d.l.rough || m.tooLarge(d.c.ID, d.set)}
+		err = s.features(ctx, d.q)
+		if d.l != nil && d.l.rough && errors.Is(err, ErrPreparing) {
+			_, err = d.drawn(ctx, from.in)
+		}
+		if err != nil {
+			return "", err
 		}
 	}
-	if drawn || kept {
+	if len(d.others) > 0 {
+		m.due(from.st, d.set, d.c)
+		steady = false
+	}
+	if steady {
 		d.made.Rev += d.l.rev
 	} else {
 		d.made.Keep = false
 	}
-	if !drawn {
-		hint = ""
-		if d.tile.Z <= d.set.finest() {
-			s := slow{m: m, st: from.in, set: d.set, tile: d.tile, c: d.c, move: x.move, layer: d.layer, made: d.made, never: d.l != nil || m.tooLarge(d.c.ID, d.set)}
-			err = s.features(ctx, d.q)
-		}
-	}
 	d.made.Data = d.layer.Append(d.made.Data)
-	return hint, err
+	return hint, nil
 }

@@ -25,8 +25,9 @@ type workKey struct{ collection, set string }
 // work is the making of levels, and what came of it. All is guarded by the Maker's mutex.
 type work struct {
 	levels  *levels // nil: there are none yet
-	of      *state  // that the levels were seen to be of last
-	stamp   string  // of the data that levels were made of or last compared with
+	version string  // of the collection's rows that the levels were seen to be of last (store.Snapshot.Revision); "": it cannot be told
+	rough   rough
+	stamp   string // of the data that levels were made of or last compared with
 	checked time.Time
 	due     bool          // rows have changed since
 	rest    time.Duration // after checked, before which that alone has them not compared again
@@ -38,8 +39,11 @@ type work struct {
 	at      time.Time // of the failure
 }
 
-// state is one state of the data. What is of the same one, by its pointer, goes together.
-type state struct{ name string } // "" where it cannot be told whether the data are in it
+// rough is coarse levels that stand in for others while these are made; its levels are nil when there are none.
+type rough struct {
+	levels         *levels
+	version, stamp string
+}
 
 // Progress tells what a Maker does.
 type Progress struct {
@@ -71,28 +75,43 @@ func (m *Maker) Progress() []Progress {
 }
 
 // Rev names the state that tiles of these collections in a set are made from now, as Made.Rev does; while levels are being made it is that of the data.
-// It asks the store for no more than the state of its data, and begins no levels that nobody has asked for a tile of.
+// It asks the store for no more than the version of its data, and begins no levels that nobody has asked for a tile of.
 func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
-	rev := ""
 	cat := st.Catalog()
+	var list []*store.Collection
+	var ids []string
 	for _, id := range collections {
-		c, ok := cat.Collection(id)
-		if !ok || c.Geometry == nil {
-			continue
+		if c, ok := cat.Collection(id); ok && c.Geometry != nil {
+			list, ids = append(list, c), append(ids, id)
 		}
+	}
+	now, live, err := stamp(m.ctx, st)
+	rev := ""
+	if live && err == nil && len(list) > 0 {
+		if x, ok := st.(store.Marked); ok {
+			rev, err = x.Mark(m.ctx, ids...)
+		}
+		if rev == "" || err != nil { // it cannot be told, and the tile is not kept
+			return "made from " + now
+		}
+		rev = versionPrefix(now + " " + rev)
+	}
+	for _, c := range list {
 		if m.archived(m.ctx, st, set, c) != nil {
 			rev += m.o.Archive.rev
 			continue
 		}
 		l, err := m.levels(m.ctx, st, set, c)
 		if err != nil || l == nil {
-			now, _, _ := stamp(m.ctx, st) // "" where it cannot be told, as the tile cannot then
-			return "made from " + now
+			return "made from " + now // "" where it cannot be told, as the tile cannot then
 		}
 		rev += l.rev
 	}
 	return rev
 }
+
+// versionPrefix begins Made.Rev where rows may change at any moment: version is that of the rows of all layers.
+func versionPrefix(version string) string { return version + "|" }
 
 // revOf differs for any two levels of any data.
 func revOf(l *levels) string {
@@ -127,7 +146,7 @@ func (d *drawing) drawn(ctx context.Context, in reading) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case (d.q.chooses() || d.exact) && len(d.chosen) == 0:
+	case (d.q.chooses() || d.exact) && len(d.chosen)+len(d.others) == 0:
 		return "empty", nil
 	case !d.q.chooses() && !d.exact && d.layer.Features() <= 1:
 		return d.l.within(d.tile)
@@ -217,20 +236,21 @@ func (m *Maker) tooLarge(collection string, set *Set) bool {
 	return w != nil && w.levels == nil && errors.Is(w.err, arc.ErrTooLarge)
 }
 
-// begin has a job make levels, and where rows may change all others of their set. The mutex is held.
+// begin has a job make levels. The mutex is held.
 func (m *Maker) begin(j *job, first workKey) {
-	for k, w := range m.works {
-		if _, there := j.st.Catalog().Collection(k.collection); k == first || j.live && there && k.set == first.set && k.set != wholeID && w.idle(j.now) {
-			w.busy, w.done, w.ended = true, 0, make(chan struct{})
-			j.parts = append(j.parts, part{k: k, w: w})
-		}
-	}
-	slices.SortFunc(j.parts, func(a, b part) int { return cmp.Compare(a.k.collection, b.k.collection) })
-	m.queued += len(j.parts)
+	j.parts = append(j.parts, m.occupy(first))
+	m.queued++
 	m.group.Go(func() { m.work(j) })
 }
 
-// work does a job in the background. Levels where there were none are there at once, those that take the place of others all together.
+// occupy begins the part of a job for idle levels. The mutex is held.
+func (m *Maker) occupy(k workKey) *part {
+	w := m.works[k]
+	w.busy, w.done, w.ended = true, 0, make(chan struct{})
+	return &part{k: k, w: w, owned: true}
+}
+
+// work does a job in the background.
 func (m *Maker) work(j *job) {
 	defer m.cache.Make()()
 	select {
@@ -242,43 +262,71 @@ func (m *Maker) work(j *job) {
 	st, end, err := j.open(m.ctx)
 	if err == nil {
 		defer end()
+		err = j.join(m.ctx, st)
 	}
-	for i := range j.parts {
-		p := &j.parts[i]
-		if p.err = err; err == nil {
-			start := time.Now()
-			p.l, p.err = p.run(m.ctx, j, st)
-			p.took = time.Since(start)
-		}
-		m.mu.Lock()
-		if p.w.levels == nil {
-			m.settle(j, p)
-		}
-		m.mu.Unlock()
+	if err == nil {
+		err = j.run(m.ctx, st)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i := range j.parts {
-		m.settle(j, &j.parts[i])
+	for _, p := range j.parts {
+		if err != nil {
+			p.l, p.err = nil, err
+		}
+		m.settle(j, p)
 	}
 }
 
-// settle ends a part of a job, unless it has ended. The mutex is held.
+// join adds the collections to a job whose areas share borders with those of its first one: their levels are made together. Those that another job is for are
+// made here already; that job then finds them.
+func (j *job) join(ctx context.Context, st reading) error {
+	first := j.parts[0].k
+	set, c, _, err := layerIn(st.Catalog(), first)
+	if err != nil || set.ID == wholeID {
+		return err
+	}
+	mates, err := j.m.mates(ctx, st, set, c)
+	if err != nil {
+		return err
+	}
+	j.m.mu.Lock()
+	defer j.m.mu.Unlock()
+	for _, id := range mates {
+		k := workKey{id, set.ID}
+		if k == first {
+			continue
+		}
+		if j.m.works[k] == nil {
+			j.m.works[k] = &work{}
+		}
+		p := &part{k: k, w: j.m.works[k]}
+		if p.w.idle(j.now) {
+			p = j.m.occupy(k)
+			j.m.queued++
+		}
+		j.parts = append(j.parts, p)
+	}
+	slices.SortFunc(j.parts, func(a, b *part) int { return cmp.Compare(a.k.collection, b.k.collection) })
+	return nil
+}
+
+// settle ends a part of a job. The mutex is held.
 func (m *Maker) settle(j *job, p *part) {
 	w := p.w
-	if p.ended {
-		return
+	w.rough = rough{}
+	if p.owned {
+		w.busy, w.err, w.due = false, p.err, false
+		w.rest = min(max(restAfter*time.Since(j.start), time.Second), m.o.Check)
+		m.queued--
+		close(w.ended)
 	}
-	p.ended = true
-	w.busy, w.err, w.due = false, p.err, false
-	w.rest = min(max(restAfter*time.Since(j.start), time.Second), m.o.Check)
-	m.queued--
-	close(w.ended)
 	switch {
 	case m.ctx.Err() != nil:
 		if p.l != nil && p.l != w.levels {
 			p.l.side.close()
 		}
+		return
+	case p.err != nil && !p.owned:
 		return
 	case errors.Is(p.err, arc.ErrTooLarge):
 		w.failed, w.at = j.now, time.Now()
@@ -290,7 +338,7 @@ func (m *Maker) settle(j *job, p *part) {
 		m.o.Log.Warn("the levels for tiles could not be made", "collection", p.k.collection, "set", p.k.set, "error", p.err, "again_after", retryAfter)
 		return
 	}
-	w.levels, w.of, w.stamp, w.checked, w.failed = p.l, j.of, j.now, time.Now(), ""
+	w.levels, w.version, w.stamp, w.checked, w.failed = p.l, p.version, j.now, time.Now(), ""
 	if p.made {
 		sum := &p.l.side.sum
 		m.o.Log.Info("the levels for tiles are ready", "collection", p.k.collection, "set", p.k.set, "features", sum.Features, "first", sum.First, "last", sum.Last,
@@ -360,20 +408,22 @@ type job struct {
 	st    store.Store
 	now   string // the stamp that it is for
 	live  bool   // rows may change without another stamp
-	of    *state
-	parts []part
+	parts []*part
 	start time.Time
 }
 
 // part is what a job does for one collection.
 type part struct {
-	k     workKey
-	w     *work
-	l     *levels
-	made  bool
-	took  time.Duration
-	err   error
-	ended bool
+	k       workKey
+	w       *work
+	owned   bool // the levels are busy for this job; else for another, or not at all
+	l       *levels
+	version string // of the rows, in the snapshot of the job
+	rev     string // see summary
+	with    string // see summary
+	made    bool
+	took    time.Duration
+	err     error
 }
 
 // open takes the state that all parts are of.
@@ -381,62 +431,97 @@ func (j *job) open(ctx context.Context) (in reading, end func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	mark, ids := "", make([]string, len(j.parts))
-	for i := range ids {
-		ids[i] = j.parts[i].k.collection
-	}
-	if s, ok := j.st.(store.Marked); ok && j.live {
-		if mark, err = s.Mark(ctx, ids...); err != nil {
-			return nil, nil, err
-		}
-	}
-	if in, end, err = snapshotOf(ctx, j.st); err != nil {
-		return nil, nil, err
-	}
-	now, err := stateOf(ctx, mark, in, ids...)
-	if err != nil {
-		end()
-		return nil, nil, err
-	}
-	j.of = &state{now}
-	return in, end, nil
+	return snapshotOf(ctx, j.st)
 }
 
-func (p *part) run(ctx context.Context, j *job, st reading) (l *levels, err error) {
+// run makes the levels of all parts, or finds them.
+func (j *job) run(ctx context.Context, st reading) (err error) {
 	defer func() {
 		if x := recover(); x != nil { // no request is there to fail
-			l, err = nil, fmt.Errorf("tile: %v\n%s", x, debug.Stack())
+			err = fmt.Errorf("tile: %v\n%s", x, debug.Stack())
 		}
 	}()
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if err := j.name(ctx, st); err != nil {
+		return err
 	}
-	set, c, move, err := layerIn(st.Catalog(), p.k)
-	if err != nil {
-		return nil, err
-	}
-	rev := j.now
-	if j.live {
-		sum, err := rowSum(ctx, st, c.ID)
-		if err != nil {
-			return nil, err
+	found := 0
+	for _, p := range j.parts {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		rev = fmt.Sprintf("%s/%x", rev, sum)
+		if p.l, err = j.find(p); err != nil {
+			return err
+		}
+		if p.l != nil {
+			found++
+		}
 	}
+	if found == len(j.parts) {
+		return nil
+	}
+	err = j.make(ctx, st, j.parts)
+	if len(j.parts) > 1 && (errors.Is(err, arc.ErrApart) || errors.Is(err, arc.ErrPlanar) || errors.Is(err, arc.ErrTooLarge)) {
+		j.m.o.Log.Warn("layers for tiles are simplified each by itself, since their borders cross too often or take too much memory together", "set", j.parts[0].k.set, "error", err)
+		for _, p := range j.parts {
+			p.err = j.make(ctx, st, []*part{p})
+		}
+		return nil
+	}
+	return err
+}
+
+// name finds what tells whether levels are of the present rows, and of the same collections together.
+func (j *job) name(ctx context.Context, st reading) error {
+	all := ""
+	for _, p := range j.parts {
+		var err error
+		if p.version, err = versionIn(ctx, st, p.k.collection); err != nil {
+			return err
+		}
+		p.rev = j.now
+		if j.live {
+			sum, err := rowSum(ctx, st, p.k.collection)
+			if err != nil {
+				return err
+			}
+			p.rev = fmt.Sprintf("%s/%x", p.rev, sum)
+		}
+		all += p.k.collection + "\x00" + p.rev + "\x00"
+	}
+	if len(j.parts) > 1 {
+		for _, p := range j.parts {
+			p.with = all
+		}
+	}
+	return nil
+}
+
+// versionIn is the version of the rows of a collection in a snapshot; "" where it cannot be told.
+func versionIn(ctx context.Context, in reading, collection ...string) (string, error) {
+	snap, ok := in.(store.Snapshot)
+	if !ok {
+		return "", nil
+	}
+	return snap.Revision(ctx, collection...)
+}
+
+// find returns the levels of a part that were made before; nil where there are none of the present rows.
+func (j *job) find(p *part) (*levels, error) {
 	j.m.mu.Lock()
 	before := p.w.levels
 	j.m.mu.Unlock()
-	if before != nil && before.side.sum.Rev == rev {
+	if before != nil && before.side.sum.Rev == p.rev && before.side.sum.With == p.with {
 		return before, nil
 	}
-	path, _ := j.path(c.ID, set.ID)
-	if path != "" {
-		if l, err := j.read(path, rev, set, c.ID); l != nil || err != nil {
-			return l, err
-		}
+	path, _ := j.path(p.k.collection, p.k.set)
+	if path == "" {
+		return nil, nil
 	}
-	j.m.o.Log.Info("the levels for tiles are being made", "collection", c.ID, "set", set.ID, "features", c.Count)
-	return j.make(ctx, p, &maker{st: st, c: c, set: set, move: move})
+	set, c, _, err := layerIn(j.st.Catalog(), p.k)
+	if err != nil {
+		return nil, err
+	}
+	return j.read(path, p, set, c.ID)
 }
 
 // path returns where the side file lies, and how the names of such files of all states begin; "" without a folder.
@@ -451,7 +536,7 @@ func (j *job) path(collection, set string) (path, prefix string) {
 }
 
 // read reads a side file; nil when there is none of that revision that can be used.
-func (j *job) read(path, rev string, set *Set, collection string) (*levels, error) {
+func (j *job) read(path string, p *part, set *Set, collection string) (*levels, error) {
 	s, err := openSide(path)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -459,7 +544,7 @@ func (j *job) read(path, rev string, set *Set, collection string) (*levels, erro
 		}
 		return nil, nil
 	}
-	if s.sum.Rev != rev || s.sum.Live > 0 && (j.m.o.Memory == 0 || j.m.o.Memory > s.sum.Memory) { // with more memory, more levels are made
+	if s.sum.Rev != p.rev || s.sum.With != p.with || s.sum.Live > 0 && (j.m.o.Memory == 0 || j.m.o.Memory > s.sum.Memory) { // with more memory, more levels are made
 		return nil, s.close()
 	}
 	l, err := j.m.newLevels(set, collection, s, j.live)
@@ -470,46 +555,84 @@ func (j *job) read(path, rev string, set *Set, collection string) (*levels, erro
 	return l, nil
 }
 
-func (j *job) make(ctx context.Context, p *part, b *maker) (*levels, error) {
-	path, prefix := j.path(b.c.ID, b.set.ID)
-	out, err := newSideWriter(path)
-	if err != nil {
-		return nil, err
-	}
-	defer out.abandon()
-	logged := time.Now()
-	b.memory, out.sum.Memory = j.m.o.Memory, j.m.o.Memory
-	b.out, b.told = out, func(done int) {
-		j.m.mu.Lock()
-		p.w.done = done
-		j.m.mu.Unlock()
-		if time.Since(logged) > 5*time.Second {
-			logged = time.Now()
-			j.m.o.Log.Info("the levels for tiles are being made", "collection", b.c.ID, "set", b.set.ID, "percent", done)
+// make makes the levels of parts together, and writes a side file for each.
+func (j *job) make(ctx context.Context, st reading, parts []*part) error {
+	start := time.Now()
+	makers := make([]*maker, len(parts))
+	for i, p := range parts {
+		set, c, move, err := layerIn(st.Catalog(), p.k)
+		if err != nil {
+			return err
 		}
+		path, _ := j.path(c.ID, set.ID)
+		out, err := newSideWriter(path)
+		if err != nil {
+			return err
+		}
+		defer out.abandon()
+		out.sum.Memory, out.sum.With = j.m.o.Memory, p.with
+		logged := time.Now()
+		makers[i] = &maker{st: st, c: c, set: set, move: move, memory: j.m.o.Memory, out: out, told: func(done int) {
+			j.m.mu.Lock()
+			p.w.done = done
+			j.m.mu.Unlock()
+			if time.Since(logged) > 5*time.Second {
+				logged = time.Now()
+				j.m.o.Log.Info("the levels for tiles are being made", "collection", c.ID, "set", set.ID, "percent", done)
+			}
+		}}
+		j.m.o.Log.Info("the levels for tiles are being made", "collection", c.ID, "set", set.ID, "features", c.Count)
 	}
-	if err := b.run(ctx); err != nil {
-		return nil, err
+	if err := makeLevels(ctx, makers, j.m.o.Coarse, func() error { return j.publish(parts, makers) }); err != nil {
+		return err
 	}
 	now, live, err := stamp(ctx, j.st)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if now != j.now {
-		return nil, fmt.Errorf("tile: %w", store.ErrChanged)
+		return fmt.Errorf("tile: %w", store.ErrChanged)
 	}
-	if out.sum.Rev = now; live {
-		out.sum.Rev = fmt.Sprintf("%s/%x", now, b.sum)
+	for i, p := range parts {
+		b := makers[i]
+		if b.out.sum.Rev = now; live {
+			b.out.sum.Rev = fmt.Sprintf("%s/%x", now, b.sum)
+		}
+		path, prefix := j.path(b.c.ID, b.set.ID)
+		s, err := b.out.finish()
+		if err != nil {
+			return err
+		}
+		if path != "" {
+			tidy(path, prefix)
+		}
+		p.made, p.took = true, time.Since(start)
+		if p.l, err = j.m.newLevels(b.set, b.c.ID, s, live); err != nil {
+			return err
+		}
 	}
-	s, err := out.finish()
-	if err != nil {
-		return nil, err
+	return nil
+}
+
+// publish has tiles drawn from the coarse levels that makers have written, until all are made.
+func (j *job) publish(parts []*part, makers []*maker) error {
+	for i, p := range parts {
+		b := makers[i]
+		s, err := b.out.coarse()
+		if err != nil {
+			return err
+		}
+		l, err := j.m.newLevels(b.set, b.c.ID, s, j.live)
+		if err != nil {
+			return err
+		}
+		l.rough = true
+		j.m.mu.Lock()
+		p.w.rough = rough{levels: l, version: p.version, stamp: j.now}
+		j.m.mu.Unlock()
+		j.m.o.Log.Info("tiles are drawn from coarse levels until all are ready", "collection", b.c.ID, "set", b.set.ID, "last", s.sum.drawn())
 	}
-	if path != "" {
-		tidy(path, prefix)
-	}
-	p.made = true
-	return j.m.newLevels(b.set, b.c.ID, s, live)
+	return nil
 }
 
 // rowSum adds up the ids and revisions of a collection.
