@@ -16,22 +16,29 @@ const readyTimeout = 2 * time.Second
 // readyz says whether requests for data will be answered: not while the server drains, nor while the store is away. A reload that
 // failed is told, and changes nothing: the old data are still served.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
-	if !s.ready.Load() {
-		s.state(w, r, http.StatusServiceUnavailable, "draining")
-		return
+	status := http.StatusOK
+	ok, text := s.answersRequests(r.Context())
+	if !ok {
+		status = http.StatusServiceUnavailable
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	s.state(w, r, status, text)
+}
+
+// answersRequests reports whether requests for data will be answered, and what is to be said of it. It waits for the store at most readyTimeout.
+func (s *Server) answersRequests(ctx context.Context) (ok bool, text string) {
+	if !s.ready.Load() {
+		return false, "draining"
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	if err := s.store.Ready(ctx); err != nil {
 		s.log.WarnContext(ctx, "not ready", "err", err)
-		s.state(w, r, http.StatusServiceUnavailable, "the store does not answer")
-		return
+		return false, "the store does not answer"
 	}
-	text := "ok"
 	if s.reloadErr.Load() != nil {
-		text = "ok, with the data from before the last reload, which failed; see the log"
+		return true, "ok, with the data from before the last reload, which failed; see the log"
 	}
-	s.state(w, r, http.StatusOK, text)
+	return true, "ok"
 }
 
 func (s *Server) state(w http.ResponseWriter, r *http.Request, status int, text string) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"sync"
@@ -46,8 +47,8 @@ func newMetrics(s *Server) *metrics {
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "grense_reloads_total", Help: "Reloads of the data by outcome."}, []string{"outcome"}),
 	}
 	m.registry.MustRegister(m.requests, m.bytes, m.seconds, m.reloads, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "grense_ready", Help: "1 while requests are answered."}, func() float64 {
-			if s.ready.Load() {
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "grense_ready", Help: "1 while requests are answered, as /readyz reports."}, func() float64 {
+			if ok, _ := s.answersRequests(context.Background()); ok { // bounded by readyTimeout
 				return 1
 			}
 			return 0

@@ -358,11 +358,11 @@ func unavailable(code string) bool {
 	return false
 }
 
-// ErrRefused reports a server that does not let the user in: it answers, so that to wait does not help.
-var ErrRefused = errors.New("postgis: the server refuses the user")
+// ErrRefused reports a server that does not let the user in, or does not have the database: it answers, so that waiting does not help.
+var ErrRefused = errors.New("postgis: the server refuses the connection")
 
 // refused gives an error ErrRefused and the cure, instead of store.ErrUnavailable, where the server does not let the user in (class 28 of
-// PostgreSQL, appendix A). It is for start-up: what has answered before may do so again.
+// PostgreSQL, appendix A) or has no such database (3D000). It is for start-up: what has answered before may do so again.
 func refused(c *pgx.ConnConfig, err error) error {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
@@ -370,6 +370,8 @@ func refused(c *pgx.ConnConfig, err error) error {
 		return fmt.Errorf("postgis: %s: %w: %s", target(c), ErrPooler, poolerCure)
 	case ok && strings.Contains(pe.Message, "unsupported startup parameter"):
 		return fmt.Errorf("postgis: %s: %w: %s (%s)", target(c), ErrPooler, poolerCure, pe.Message)
+	case ok && pe.Code == "3D000":
+		return fmt.Errorf("postgis: %s: %w: %s (SQLSTATE 3D000); correct the name of the database in the address, or create it", target(c), ErrRefused, pe.Message)
 	case !ok || !strings.HasPrefix(pe.Code, "28"):
 		return err
 	}
