@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -50,6 +51,9 @@ func OpenState(ctx context.Context, path string) (store.State, error) {
 	}
 	s := &State{path: path, c: c}
 	err = s.do(ctx, func() error {
+		if err := c.checkState(); err != nil {
+			return err
+		}
 		return c.exec(`CREATE TABLE IF NOT EXISTS grense_key (id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, hash BLOB NOT NULL, created TEXT NOT NULL,
 			expires TEXT, revoked TEXT, last_used TEXT) WITHOUT ROWID`)
 	})
@@ -57,6 +61,22 @@ func OpenState(ctx context.Context, path string) (store.State, error) {
 		return nil, errors.Join(fmt.Errorf("gpkg: state %s: %w", path, err), c.close())
 	}
 	return s, nil
+}
+
+// stateVersion is the user_version of a state file. It is raised with each change of its tables, together with a step of checkState that
+// makes the change. Files of version 0 are of programs that did not write it; their tables are those of version 1.
+const stateVersion = 1
+
+// checkState refuses a state file of a newer program, and brings an older one up to date.
+func (c *conn) checkState() error {
+	v, err := c.one("PRAGMA user_version")
+	switch {
+	case err != nil || v == stateVersion:
+		return err
+	case v > stateVersion:
+		return fmt.Errorf("it was written by a newer version of Grense (state version %d, this program knows %d); start that version, or name another --data-dir", v, stateVersion)
+	}
+	return c.exec("PRAGMA user_version=" + strconv.Itoa(stateVersion))
 }
 
 // do runs fn in a transaction that waits for other processes.

@@ -28,7 +28,7 @@ type tableColumn struct {
 func readTable(c *conn, name string) (*table, error) {
 	t := &table{}
 	withRowid := false
-	err := c.query(`SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?)`, []any{name}, func(r row) error {
+	err := c.query(`SELECT name, type, wr FROM pragma_table_list(?) WHERE schema = 'main'`, []any{name}, func(r row) error {
 		t.name, t.view, withRowid = r.Text(0), r.Text(1) == "view", r.Text(1) == "table" && !r.Bool(2)
 		return nil
 	})
