@@ -15,6 +15,9 @@ import (
 
 type keyCmd struct {
 	Create keyCreateCmd `cmd:"" help:"Make a key and print it, once."`
+
+	Generate keyGenerateCmd `cmd:"" help:"Print a new key without storing it."`
+
 	List   keyListCmd   `cmd:"" help:"List the keys by their ids; the keys themselves are not kept."`
 	Revoke keyRevokeCmd `cmd:"" help:"Make a key invalid for ever."`
 }
@@ -81,6 +84,21 @@ func (c *keyCreateCmd) Run(ctx context.Context, p *process) error {
 	}
 	fmt.Fprintf(p.Stderr, "Key %s for %s. It is shown only now; send it in the header X-API-Key.\n", rec.ID, rec.Name)
 	_, err = fmt.Fprintln(p.Stdout, key)
+	return err
+}
+
+type keyGenerateCmd struct{}
+
+func (keyGenerateCmd) Help() string {
+	return `Print a new key without storing it, for the setting first_key_file.
+
+Examples:
+  grense key generate > first-key
+  GRENSE_FIRST_KEY_FILE=first-key grense serve kommuner.gpkg`
+}
+
+func (keyGenerateCmd) Run(p *process) error {
+	_, err := fmt.Fprintln(p.Stdout, apikey.Generate())
 	return err
 }
 

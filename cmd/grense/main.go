@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/mattn/go-isatty"
 )
 
 func main() {
@@ -17,7 +19,8 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
-	p := &process{Args: os.Args[1:], Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Reload: hup}
+	p := &process{Args: os.Args[1:], Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Terminal: isatty.IsTerminal(os.Stdout.Fd()), Reload: hup}
 	go func() { die(p.heed(signals, end)) }()
 	os.Exit(run(ctx, p))
 }

@@ -24,6 +24,7 @@ type process struct {
 	Environ        []string // as os.Environ gives it
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	Terminal       bool             // Stdout is one: a person reads it, and no file keeps it
 	Reload         <-chan os.Signal // a value asks serve to open its data anew; may be nil
 
 	last atomic.Pointer[func()] // what heed does last; nil: nothing

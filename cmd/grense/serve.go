@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -73,6 +74,9 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		log.Warn(w)
 	}
 	s, err := occupy(ctx, cfg, log)
+	if ctx.Err() != nil {
+		return nil // a signal ends a start as it ends the service
+	}
 	if err != nil {
 		return err
 	}
@@ -85,21 +89,35 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		lines.Flush()
 	}
 	p.last.Store(&last)
-	if err := s.assemble(ctx, c.Source, c.Tiles); err != nil {
+	keys, err := s.prepare(ctx, c, p.Terminal)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	go restMemory(ctx, s.store, s.state)
-	s.front.open(s.server.Handler()) // whoever reads the announcement is answered
-	if err := s.announce(ctx, p, c.Source); err != nil {
+	s.front.open(s.server.Handler()) // clients that read the announcement get answers
+	if err := s.announce(p, c.Source, keys); err != nil {
 		return err
 	}
 	return s.serve(ctx, p, api, failed)
+}
+
+// prepare opens the data and makes the first key where one is needed, and returns what is announced of the keys.
+func (s *service) prepare(ctx context.Context, c *serveCmd, terminal bool) (keys string, err error) {
+	if err := s.assemble(ctx, c.Source, c.Tiles); err != nil {
+		return "", err
+	}
+	return s.firstKey(ctx, terminal)
 }
 
 // service is the assembled program: what listens, what answers, what is stored.
 type service struct {
 	cfg     config.Config
 	log     *slog.Logger
+	dir     string   // the data directory
+	owner   *os.File // holds the lock of dir; see own
 	store   store.Store
 	state   store.State
 	keys    *apikey.Checker
@@ -143,6 +161,10 @@ func occupy(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *servic
 func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	dir, err := makeDataDir(s.cfg)
 	if err != nil {
+		return err
+	}
+	s.dir = dir
+	if s.owner, err = own(dir, src); err != nil {
 		return err
 	}
 	caches := &cache.Group{}
@@ -255,6 +277,9 @@ func (s *service) close() {
 		if err := s.state.Close(); err != nil {
 			s.log.Warn("the state database was not closed cleanly", "err", err)
 		}
+	}
+	if s.owner != nil {
+		s.owner.Close() // gives the lock back
 	}
 }
 

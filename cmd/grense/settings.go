@@ -56,7 +56,7 @@ func makeDataDir(cfg config.Config) (string, error) {
 }
 
 // ours are the names of the files and folders that we make in the data directory, as patterns.
-var ours = []string{stateFile + "*", "*.side", "demo-*", "*-????????????????-????????????????.gpkg", "imports", "imports/*"}
+var ours = []string{stateFile + "*", firstKeyFile, ownerFile, "*.side", "demo-*", "*-????????????????-????????????????.gpkg", "imports", "imports/*"}
 
 // keepPrivate takes the data directory, and what we made there, from everybody but the owner: keys and keyed data lie in it, and others may
 // have made the folder. A folder that is not ours alone, such as /tmp, is left as it is.

@@ -111,15 +111,22 @@ func serve(t *testing.T, dir string, args ...string) *running {
 // serveAsIs is serve with what dir holds, which may be nothing.
 func serveAsIs(t *testing.T, dir string, args ...string) *running {
 	t.Helper()
+	return serveWith(t, dir, func(*process) {}, args...)
+}
+
+// serveWith is serveAsIs with a process that change has changed.
+func serveWith(t *testing.T, dir string, change func(*process), args ...string) *running {
+	t.Helper()
 	r := &running{stdout: newOutput(), stderr: newOutput(), reload: make(chan os.Signal, 1), done: make(chan int, 1)}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	r.stop = stop
 	p := &process{Args: append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), Environ: append(environ(dir), "GRENSE_LIMITS_DRAIN_WAIT=0s"),
-		Stdout: r.stdout, Stderr: r.stderr, Reload: r.reload}
+		Stdout: r.stdout, Stderr: r.stderr, Terminal: true, Reload: r.reload}
 	r.p = p
 	if i := strings.Join(args, " "); strings.Contains(i, "--config") {
 		p.Environ = environ(dir)
 	}
+	change(p)
 	over := make(chan struct{})
 	go func() {
 		code := run(ctx, p)

@@ -22,14 +22,15 @@ type Checker struct {
 	log   *slog.Logger
 	keys  atomic.Pointer[map[string]store.Key] // by id; immutable
 
-	mu   sync.Mutex
-	used map[string]time.Time // ids with the day of use that is not stored yet
-	seen map[string]time.Time // ids with the day of use that is stored or in used
+	mu    sync.Mutex
+	await map[string]func()    // called at the first use of a key, by id
+	used  map[string]time.Time // ids with the day of use that is not stored yet
+	seen  map[string]time.Time // ids with the day of use that is stored or in used
 }
 
 // NewChecker reads the keys. The caller runs Run to see later changes, and closes state after that has returned.
 func NewChecker(ctx context.Context, state store.State, log *slog.Logger) (*Checker, error) {
-	c := &Checker{state: state, log: log, used: map[string]time.Time{}, seen: map[string]time.Time{}}
+	c := &Checker{state: state, log: log, await: map[string]func(){}, used: map[string]time.Time{}, seen: map[string]time.Time{}}
 	if err := c.Refresh(ctx); err != nil {
 		return nil, err
 	}
@@ -47,7 +48,36 @@ func (c *Checker) Refresh(ctx context.Context) error {
 		m[k.ID] = k
 	}
 	c.keys.Store(&m)
+	for _, k := range list {
+		if !k.LastUsed.IsZero() {
+			c.firstUse(k.ID)
+		}
+	}
 	return nil
+}
+
+// OnFirstUse calls fn once when the key with an id is used, here or, as far as is known, by another process. fn is called at once for a
+// key that was used before, and for one that does not exist.
+func (c *Checker) OnFirstUse(id string, fn func()) {
+	c.mu.Lock()
+	k, known := (*c.keys.Load())[id]
+	if known && k.LastUsed.IsZero() && c.seen[id].IsZero() {
+		c.await[id] = fn
+		fn = func() {}
+	}
+	c.mu.Unlock()
+	fn()
+}
+
+// firstUse calls what waits for the first use of a key.
+func (c *Checker) firstUse(id string) {
+	c.mu.Lock()
+	fn := c.await[id]
+	delete(c.await, id)
+	c.mu.Unlock()
+	if fn != nil {
+		fn()
+	}
 }
 
 // Run reads the keys every 2 seconds and stores days of last use, until ctx ends; then it stores what is left.
@@ -114,9 +144,13 @@ func (c *Checker) touch(k store.Key, now time.Time) {
 		return
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.seen[k.ID].Before(day) {
+	first := c.seen[k.ID].Before(day)
+	if first {
 		c.seen[k.ID], c.used[k.ID] = day, day
+	}
+	c.mu.Unlock()
+	if first {
+		c.firstUse(k.ID)
 	}
 }
 

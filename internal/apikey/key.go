@@ -33,21 +33,38 @@ var ErrFormat = errors.New("apikey: not a key")
 
 // New makes a key. A zero expires means never. The key is shown once; rec is what is stored.
 func New(name string, expires, now time.Time) (key string, rec store.Key, err error) {
+	key = Generate()
+	rec, err = Record(key, name, expires, now)
+	if err != nil {
+		return "", rec, err
+	}
+	return key, rec, nil
+}
+
+// Generate makes a key that is not stored anywhere.
+func Generate() string {
+	body := prefix + randomText(idLen) + "_" + randomText(secretLen)
+	return body + checksum(body)
+}
+
+// Record returns what is stored of a key. A zero expires means never.
+func Record(key, name string, expires, now time.Time) (rec store.Key, err error) {
+	id, err := Parse(key)
+	if err != nil {
+		return rec, err
+	}
 	name = strings.TrimSpace(name)
 	switch {
 	case name == "":
-		return "", rec, errors.New("apikey: a key needs a name")
+		return rec, errors.New("apikey: a key needs a name")
 	case len(name) > 200 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "", rec, errors.New("apikey: a name has at most 200 bytes and no control characters")
+		return rec, errors.New("apikey: a name has at most 200 bytes and no control characters")
 	case Redact(name) != name:
-		return "", rec, errors.New("apikey: a name must not hold a key")
+		return rec, errors.New("apikey: a name must not hold a key")
 	case !expires.IsZero() && !expires.After(now):
-		return "", rec, errors.New("apikey: the key would have expired already")
+		return rec, errors.New("apikey: the key would have expired already")
 	}
-	id := randomText(idLen)
-	body := prefix + id + "_" + randomText(secretLen)
-	key = body + checksum(body)
-	return key, store.Key{ID: id, Name: name, Hash: sha256.Sum256([]byte(key)), Created: now, Expires: expires}, nil
+	return store.Key{ID: id, Name: name, Hash: sha256.Sum256([]byte(key)), Created: now, Expires: expires}, nil
 }
 
 // Parse returns the id of a key whose form and checksum are right. It does not say that such a key was ever issued.

@@ -26,6 +26,8 @@ type Config struct {
 	DataDir string `yaml:"data_dir"`
 	// Auth is "required" (data need an API key) or "open". Defaults to "required".
 	Auth string `yaml:"auth"`
+	// FirstKeyFile names a file with the key that is stored when there is none yet; grense key generate prints one. Empty: serve makes the first key.
+	FirstKeyFile string `yaml:"first_key_file"`
 	// MetricsAddr is the address of the listener with the Prometheus metrics. Empty: there is none, which is the default.
 	MetricsAddr string `yaml:"metrics_addr"`
 	// LogFormat is "text" or "json". Defaults to "text".
