@@ -119,7 +119,7 @@ func (s *featureSink) record(r *record) error {
 	f := &s.feature
 	f.Line, f.Number, f.Properties, f.Geometry.WKB = r.at.line, s.n, f.Properties[:0], f.Geometry.WKB[:0]
 	for _, x := range r.fields {
-		f.Properties = append(f.Properties, Property{Name: x.name, Text: x.value.text, JSON: x.value.kind == object})
+		f.Properties = append(f.Properties, Property{Name: x.name, Text: x.value.text, JSON: x.value.kind == object || x.value.kind == many})
 	}
 	if r.shape == nil || r.shape.isEmpty() {
 		return s.found(f)

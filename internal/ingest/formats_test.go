@@ -199,10 +199,10 @@ func TestGMLOfOthersIsRead(t *testing.T) {
 		}
 	}
 	for geometry, cure := range map[string]string{
-		`<gml:Curve` + urn + `><gml:segments><gml:Arc><gml:posList>0 0 1 1 2 0</gml:posList></gml:Arc></gml:segments></gml:Curve>`: "CONVERT_TO_LINEAR",
-		`<gml:Point` + urn + `><gml:pos>60 x</gml:pos></gml:Point>`:                                                                "is not a number",
-		`<gml:LineString` + urn + `><gml:posList>60 10 61</gml:posList></gml:LineString>`:                                          "no positions",
-		`<gml:Point><gml:pos>1 2</gml:pos></gml:Point>`:                                                                            "--crs",
+		`<gml:Curve` + urn + `><gml:segments><gml:Bezier><gml:posList>0 0 1 1 2 0</gml:posList></gml:Bezier></gml:segments></gml:Curve>`: "CONVERT_TO_LINEAR",
+		`<gml:Point` + urn + `><gml:pos>60 x</gml:pos></gml:Point>`:                                                                      "is not a number",
+		`<gml:LineString` + urn + `><gml:posList>60 10 61</gml:posList></gml:LineString>`:                                                "no positions",
+		`<gml:Point><gml:pos>1 2</gml:pos></gml:Point>`:                                                                                  "--crs",
 	} {
 		plan, err := survey(t, "a.gml", gml(geometry), into)
 		if _, told := find(plan.Report, ingest.Refused, cure); !told || !errors.Is(err, ingest.ErrRefused) {

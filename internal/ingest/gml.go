@@ -11,15 +11,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
 
 	"grense/internal/crs"
+	"grense/internal/store"
 	"grense/internal/wkb"
 )
 
-// gmlReader reads the features of one type of GML 2 and 3 of simple features (OGC 10-100r3): members of a collection whose properties are texts or geometries of straight
-// lines. Coordinates are in the order of the authority where the reference system is named by a URN or URI, and x before y where it is named EPSG:n.
+// gmlReader reads the features of one type of GML 2 and 3 of simple features (OGC 10-100r3): members of a collection whose properties are texts, nested texts or geometries
+// of straight lines and arcs of circles. Coordinates are in the order of the authority where the reference system is named by a URN or URI, and x before y where it is named EPSG:n.
 type gmlReader struct {
 	open   func() (io.ReadCloser, error)
 	kind   string // name of the elements that are features
@@ -36,6 +39,10 @@ var gmlGeometries = map[string]wkb.Kind{
 	"Surface": wkb.MultiPolygon, "CompositeSurface": wkb.MultiPolygon, "MultiPoint": wkb.MultiPoint, "MultiLineString": wkb.MultiLineString, "MultiCurve": wkb.MultiLineString,
 	"MultiPolygon": wkb.MultiPolygon, "MultiSurface": wkb.MultiPolygon, "MultiGeometry": wkb.Collection, "GeometryCollection": wkb.Collection,
 }
+
+// gmlUnread are elements that are geometries and are not read.
+var gmlUnread = map[string]bool{"Solid": true, "CompositeSolid": true, "MultiSolid": true, "PolyhedralSurface": true, "TriangulatedSurface": true, "Tin": true,
+	"OrientableCurve": true, "OrientableSurface": true, "GeometricComplex": true, "Grid": true, "RectifiedGrid": true, "Shell": true, "Envelope": true}
 
 func isGML(n xml.Name) bool { return strings.HasPrefix(n.Space, "http://www.opengis.net/gml") }
 
@@ -202,7 +209,17 @@ type gmlFeatures struct {
 	as      crs.ID // that of the reader
 	ordered string // the system that was named last, and whether its positions are swapped
 	swap    bool
-	known   map[string]bool // names of properties that were left out, and told
+	known   map[string]bool   // names of properties that were left out, and told
+	names   map[string]string // of properties, by the path of their elements
+	paths   map[string]string // the other way round
+	leaves  []gmlLeaf         // of the feature being read
+}
+
+// gmlLeaf is a text in a property of a feature.
+type gmlLeaf struct {
+	name, top string // of the property that it becomes; and of the element of the feature that it lies in
+	n         int    // which of the elements called top that is, from 0
+	value     value
 }
 
 func (g *gmlFeatures) warn(at place, name, reason string) {
@@ -225,6 +242,8 @@ func (g *gmlFeatures) feature(e xml.StartElement) (*record, error) {
 		}
 	}
 	hasID := false
+	g.leaves = g.leaves[:0]
+	count := map[string]int{}
 	for {
 		t, err := g.Token()
 		if err != nil {
@@ -244,9 +263,13 @@ func (g *gmlFeatures) feature(e xml.StartElement) (*record, error) {
 			continue
 		}
 		hasID = hasID || p.Name.Local == "id"
-		if err := g.property(rec, p); err != nil {
+		if err := g.property(rec, p, count[p.Name.Local]); err != nil {
 			return nil, err
 		}
+		count[p.Name.Local]++
+	}
+	if err := g.collect(rec, count); err != nil {
+		return nil, err
 	}
 	if own != "" && !hasID {
 		rec.id = value{plain, own}
@@ -254,16 +277,11 @@ func (g *gmlFeatures) feature(e xml.StartElement) (*record, error) {
 	return rec, nil
 }
 
-// property reads a property whose element has begun: a text, or a geometry.
-func (g *gmlFeatures) property(rec *record, p xml.StartElement) error {
-	v := value{kind: null}
-	at := g.place()
-	for _, a := range p.Attr {
-		if a.Name.Local == "href" && strings.HasSuffix(a.Name.Space, "xlink") {
-			v = value{plain, a.Value}
-		}
-	}
+// property reads a property whose element has begun, number n of its name: a text, a geometry, or elements with texts.
+func (g *gmlFeatures) property(rec *record, p xml.StartElement, n int) error {
+	at, top := g.place(), p.Name.Local
 	var b strings.Builder
+	geometry, nested := false, false
 	for {
 		t, err := g.Token()
 		if err != nil {
@@ -275,39 +293,174 @@ func (g *gmlFeatures) property(rec *record, p xml.StartElement) error {
 			continue
 		case xml.StartElement:
 			kind, is := gmlGeometries[t.Name.Local]
-			if is && isGML(t.Name) && rec.shape == nil && !rec.refused {
-				if err := g.geometry(rec, t, kind); err != nil {
-					return err
-				}
-				return g.leave()
+			switch is = is && isGML(t.Name); {
+			case is && rec.shape == nil && !rec.refused:
+				geometry = true
+				err = g.geometry(rec, t, kind)
+			case is:
+				geometry = true
+				g.warn(at, top, fmt.Sprintf("further geometries, as in %q, are left out", top))
+				err = g.leave()
+			case isGML(t.Name) && gmlUnread[t.Name.Local]:
+				geometry = true
+				g.warn(at, top, fmt.Sprintf("geometries of the type %s, as in %q, are not read and left out; ogr2ogr makes simple ones", t.Name.Local, top))
+				err = g.leave()
+			default:
+				nested = true
+				err = g.nested(t, top, n)
 			}
-			reason := fmt.Sprintf("the elements in %q are left out: they are nested", p.Name.Local)
-			if is && isGML(t.Name) {
-				reason = fmt.Sprintf("further geometries, as in %q, are left out", p.Name.Local)
-			} else if isGML(t.Name) {
-				reason = fmt.Sprintf("geometries of the type %s, as in %q, are not read and left out; ogr2ogr makes simple ones", t.Name.Local, p.Name.Local)
-			}
-			g.warn(at, p.Name.Local, reason)
-			if err := g.leave(); err != nil {
+			if err != nil {
 				return err
 			}
-			return g.leave()
+			continue
 		}
 		if _, ok := t.(xml.EndElement); ok {
 			break
 		}
 	}
-	if s := strings.Trim(b.String(), " \t\r\n"); s != "" { // blanks of XML, and no others
-		v = value{untyped, s}
+	if v := leafValue(p, b.String()); v.kind > null || !geometry && !nested {
+		g.leaves = append(g.leaves, gmlLeaf{g.name(top, nil), top, n, v})
 	}
-	if slices.ContainsFunc(rec.fields, func(f field) bool { return f.name == p.Name.Local }) {
-		g.warn(at, p.Name.Local, fmt.Sprintf("%q stands more than once in a feature; the first is taken", p.Name.Local))
-		return nil
+	return nil
+}
+
+// leafValue is the value of an element with that text: else of its reference, or of its code (ISO 19139).
+func leafValue(e xml.StartElement, s string) value {
+	if s = strings.Trim(s, " \t\r\n"); s != "" { // blanks of XML, and no others
+		return value{untyped, s}
 	}
-	if len(rec.fields) >= maxNames {
-		return refusal("line %d: more than %d properties", at.line, maxNames)
+	for _, a := range e.Attr {
+		if a.Name.Local == "href" && strings.HasSuffix(a.Name.Space, "xlink") || a.Name.Local == "codeListValue" && a.Value != "" {
+			return value{plain, a.Value}
+		}
 	}
-	rec.fields = append(rec.fields, field{p.Name.Local, v})
+	return value{kind: null}
+}
+
+// mostNested bounds how deep elements lie in each other in a property.
+const mostNested = 100
+
+// nested reads an element in the property top, number n of that name, whose innermost elements are texts.
+func (g *gmlFeatures) nested(e xml.StartElement, top string, n int) error {
+	type level struct {
+		e      xml.StartElement
+		text   strings.Builder
+		parent bool // has elements
+	}
+	stack := []*level{{e: e}}
+	for len(stack) > 0 {
+		t, err := g.Token()
+		if err != nil {
+			return g.wrong(err)
+		}
+		last := stack[len(stack)-1]
+		switch t := t.(type) {
+		case xml.CharData:
+			last.text.Write(t)
+		case xml.StartElement:
+			last.parent = true
+			_, geometry := gmlGeometries[t.Name.Local]
+			switch {
+			case isGML(t.Name) && (geometry || gmlUnread[t.Name.Local]):
+				g.warn(g.place(), top, fmt.Sprintf("the geometries in %q are left out: they are nested", top))
+				err = g.leave()
+			case isGML(t.Name) && t.Name.Local == "boundedBy":
+				err = g.leave()
+			case len(stack) == mostNested:
+				err = refusal("line %d: elements lie more than %d deep in the property %q", g.place().line, mostNested, top)
+			default:
+				stack = append(stack, &level{e: t})
+			}
+			if err != nil {
+				return err
+			}
+		case xml.EndElement:
+			if v := leafValue(last.e, last.text.String()); !last.parent && v.kind > null {
+				path := make([]string, len(stack))
+				for i, l := range stack {
+					path[i] = l.e.Name.Local
+				}
+				g.leaves = append(g.leaves, gmlLeaf{g.name(top, path), top, n, v})
+			}
+			stack = stack[:len(stack)-1]
+		}
+	}
+	return nil
+}
+
+// name names the property for the texts at a path of elements in the element top: by top, and by the last of the path that is a property and no object
+// (OGC 07-036r1, 7.1.1: objects begin with a capital letter). If another path has that name, by all of them.
+func (g *gmlFeatures) name(top string, path []string) string {
+	key := top + "/" + strings.Join(path, "/")
+	if name, ok := g.names[key]; ok {
+		return name
+	}
+	if g.names == nil {
+		g.names, g.paths = map[string]string{}, map[string]string{}
+	}
+	properties := []string{top}
+	for _, p := range path {
+		if first, _ := utf8.DecodeRuneInString(p); !unicode.IsUpper(first) {
+			properties = append(properties, p)
+		}
+	}
+	name := top
+	if len(properties) > 1 {
+		name += "_" + properties[len(properties)-1]
+	}
+	if g.paths[name] != "" {
+		name = strings.Join(properties, "_")
+	}
+	name = store.Unique(name, func(s string) bool { return g.paths[s] != "" })
+	if len(g.names) < maxNames {
+		g.names[key], g.paths[name] = name, key
+	}
+	return name
+}
+
+// collect makes the properties of a feature. Where an element stands count times, or a text several times in it, the property is a list; with one text
+// for each element, null where it has none.
+func (g *gmlFeatures) collect(rec *record, count map[string]int) error {
+	texts := map[string][]gmlLeaf{}
+	for _, l := range g.leaves {
+		if len(texts[l.name]) == 0 {
+			if len(texts) == maxNames {
+				return refusal("line %d: more than %d properties", rec.at.line, maxNames)
+			}
+			rec.fields = append(rec.fields, field{name: l.name})
+		}
+		texts[l.name] = append(texts[l.name], l)
+	}
+	for i := range rec.fields {
+		f := &rec.fields[i]
+		all := texts[f.name]
+		top := count[all[0].top]
+		if top == 1 && len(all) == 1 {
+			f.value = all[0].value
+			continue
+		}
+		row := make([]value, top)
+		for _, l := range all {
+			if row[l.n].kind != absent { // several in one element
+				row = row[:0]
+				break
+			}
+			row[l.n] = l.value
+		}
+		if len(row) == 0 {
+			for _, l := range all {
+				row = append(row, l.value)
+			}
+		}
+		b := []byte{'['}
+		for k, v := range row {
+			if k > 0 {
+				b = append(b, ',')
+			}
+			b = v.appendJSON(b)
+		}
+		f.value = value{many, string(append(b, ']'))}
+	}
 	return nil
 }
 
@@ -467,8 +620,15 @@ func (x *gmlGeometry) line(line []float64, depth int) ([]float64, int, error) {
 			if err == nil && len(line) > 0 && len(more) >= got && got == dim && got > 0 && slices.Equal(line[len(line)-got:], more[:got]) { // segments share their ends
 				more = more[got:]
 			}
-		case "Arc", "ArcString", "ArcByCenterPoint", "Circle", "CircleByCenterPoint", "CubicSpline", "BSpline", "Bezier", "Geodesic", "GeodesicString", "Clothoid", "ArcByBulge", "ArcStringByBulge", "OffsetCurve":
-			return nil, 0, gmlFault(fmt.Sprintf("a curve of %s; only straight lines are read. ogr2ogr -nlt CONVERT_TO_LINEAR makes them", e.Name.Local))
+		case "Arc", "ArcString", "Circle":
+			if more, got, err = x.line(nil, depth+1); err == nil {
+				more, err = x.arcs(e.Name.Local, more, got)
+			}
+			if err == nil && len(line) > 0 && got == dim && slices.Equal(line[len(line)-got:], more[:got]) {
+				more = more[got:]
+			}
+		case "ArcByCenterPoint", "CircleByCenterPoint", "CubicSpline", "BSpline", "Bezier", "Geodesic", "GeodesicString", "Clothoid", "ArcByBulge", "ArcStringByBulge", "OffsetCurve":
+			return nil, 0, gmlFault(fmt.Sprintf("a curve of %s; straight lines, Arc, ArcString and Circle are read. ogr2ogr -nlt CONVERT_TO_LINEAR makes lines", e.Name.Local))
 		default:
 			return nil, 0, gmlFault(fmt.Sprintf("an element %s where positions should be", shorten(e.Name.Local)))
 		}
@@ -484,6 +644,81 @@ func (x *gmlGeometry) line(line []float64, depth int) ([]float64, int, error) {
 		}
 		line = append(line, more...)
 	}
+}
+
+// arcs replaces the positions of an Arc, ArcString or Circle (ISO 19136, 10.4.7) by lines along it.
+func (x *gmlGeometry) arcs(what string, line []float64, dim int) ([]float64, error) {
+	n := 0
+	if dim > 0 {
+		n = len(line) / dim
+	}
+	if n < 3 || n%2 == 0 || what != "ArcString" && n != 3 {
+		return nil, gmlFault(fmt.Sprintf("a curve of %s with %d positions", what, n))
+	}
+	if what == "Circle" {
+		rest, ok := restOfCircle(line, dim)
+		if !ok {
+			return nil, gmlFault("a Circle whose positions lie on a line")
+		}
+		line = append(line, rest...)
+	}
+	chord := wkb.ChordMetres
+	if id, _, wrong := reference(x.system); wrong == "" {
+		chord = store.Chord(id)
+	} else if math.Abs(line[0]) <= 360 && math.Abs(line[1]) <= 360 {
+		chord = wkb.ChordDegrees
+	}
+	b := wkb.AppendCount(wkb.AppendHeader(nil, wkb.CircularString, dim == 3), len(line)/dim)
+	for _, v := range line {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	}
+	b, err := wkb.Straighten(nil, b, chord)
+	if err != nil {
+		return nil, gmlFault(fmt.Sprintf("a curve of %s: %v", what, err))
+	}
+	r := wkb.NewReader(b)
+	if _, err := r.Header(); err != nil {
+		return nil, err
+	}
+	p, err := r.Line()
+	if err != nil {
+		return nil, err
+	}
+	if wrong := x.g.memory.positions(x.n + p.Len()); wrong != "" {
+		return nil, gmlFault(wrong)
+	}
+	x.n += p.Len()
+	line = make([]float64, 0, dim*p.Len())
+	for i := range p.Len() {
+		a, b := p.XY(i)
+		if line = append(line, a, b); dim == 3 {
+			line = append(line, p.Z(i))
+		}
+	}
+	return line, nil
+}
+
+// restOfCircle returns the two positions that make three positions of a circle a closed string of arcs: one between the third and the
+// first, and the first. false if the three lie on a line.
+func restOfCircle(line []float64, dim int) ([]float64, bool) {
+	ax, ay, bx, by, cx, cy := line[0], line[1], line[dim], line[dim+1], line[2*dim], line[2*dim+1]
+	ux, uy, vx, vy := bx-ax, by-ay, cx-ax, cy-ay
+	d := 2 * (ux*vy - uy*vx)
+	u, v := ux*ux+uy*uy, vx*vx+vy*vy
+	ox, oy := (vy*u-uy*v)/d, (ux*v-vx*u)/d // from the first position to the centre
+	radius, chord := math.Hypot(ox, oy), math.Hypot(vx, vy)
+	if !wkb.Finite(radius) || chord == 0 {
+		return nil, false
+	}
+	nx, ny := -vy/chord, vx/chord // across the chord from the first to the third position, away from the second
+	if nx*ux+ny*uy > 0 {
+		nx, ny = -nx, -ny
+	}
+	rest := []float64{ax + ox + radius*nx, ay + oy + radius*ny}
+	if dim == 3 {
+		rest = append(rest, (line[2]+line[2*dim+2])/2)
+	}
+	return append(rest, line[:dim]...), true
 }
 
 // numbers reads the text of an element that has begun as ordinates, to its end.
