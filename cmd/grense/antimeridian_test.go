@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
@@ -84,4 +86,28 @@ func bothSides(t *testing.T, s *running, layer string) {
 			t.Errorf("%s, tile %s: %d, want %d", layer, tile, code, want)
 		}
 	}
+}
+
+// TestGeographyAcrossTheAntimeridian: a rectangle of geodesic edges is cut by import, and has the area that PostGIS tells.
+func TestGeographyAcrossTheAntimeridian(t *testing.T) {
+	t.Parallel()
+	url, dir := cluster.Database(t), t.TempDir()
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	if _, err := c.Exec(t.Context(), `CREATE TABLE other (id INT PRIMARY KEY); CREATE TABLE geogp (id INT PRIMARY KEY, g geography(MultiPolygon));
+		INSERT INTO geogp VALUES (1, 'MULTIPOLYGON(((179 -17,-179 -17,-179 -16,179 -16,179 -17)))')`); err != nil {
+		t.Fatal(err)
+	}
+	_, stdout, stderr := command(t, dir, "check", url)
+	if !strings.Contains(stdout, "geogp, refused: some lines or areas cross the antimeridian") || !strings.Contains(stdout, "grense import cuts") {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	target := filepath.Join(dir, "out.gpkg")
+	if code, _, stderr := command(t, dir, "import", url, "--layer", "geogp", "--into", target, "--collection", "geogp"); code != 0 || !strings.Contains(stderr, "it crosses the antimeridian; cut there") {
+		t.Fatalf("status %d\n%s", code, stderr)
+	}
+	bothSides(t, serve(t, dir, target, "--auth", "open"), "geogp")
 }

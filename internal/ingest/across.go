@@ -18,10 +18,29 @@ const touch = 1e-10
 // cutProjected takes a geometry of a projected system that crosses the antimeridian to degrees, cut there (RFC 7946, 3.1.9). cut is nil where it does not
 // cross it; wrong tells why it cannot be cut. Areas around a pole are cut along the antimeridian up to it.
 func cutProjected(s *shape, degrees crs.Func) (cut *shape, wrong string) {
-	if s.kind == collection {
-		return cutParts(s, degrees)
+	return cutAlong(s, unroller{degrees: degrees, turn: func(from, to orb.Point) float64 { return crs.Turn(degrees, from, to) }})
+}
+
+// cutGeodesic is cutProjected for degrees whose edges go the short way around the globe. An edge of a whole turn is one along the antimeridian.
+func cutGeodesic(s *shape) (cut *shape, wrong string) {
+	if !s.goesAround() {
+		return nil, ""
 	}
-	u := unroller{degrees: degrees, areal: s.areal(), flat: shape{kind: multiLineString}, off: shape{kind: multiPolygon}}
+	same := func(lon, lat float64) (float64, float64) { return lon, lat }
+	return cutAlong(s, unroller{degrees: same, turn: func(from, to orb.Point) float64 {
+		if d := to[0] - from[0]; math.Abs(d) < 2*halfTurn-slack {
+			return -math.Copysign(2*halfTurn, d)
+		}
+		return 0
+	}})
+}
+
+// cutAlong is cutProjected with the functions of u.
+func cutAlong(s *shape, u unroller) (cut *shape, wrong string) {
+	if s.kind == collection {
+		return cutParts(s, u)
+	}
+	u.areal, u.flat, u.off = s.areal(), shape{kind: multiLineString}, shape{kind: multiPolygon}
 	if u.areal {
 		u.flat.kind = multiPolygon
 	}
@@ -38,12 +57,12 @@ func cutProjected(s *shape, degrees crs.Func) (cut *shape, wrong string) {
 	return out, ""
 }
 
-// cutParts is cutProjected of a collection: all parts are in degrees then.
-func cutParts(s *shape, degrees crs.Func) (cut *shape, wrong string) {
+// cutParts is cutAlong of a collection: all parts are in degrees then.
+func cutParts(s *shape, u unroller) (cut *shape, wrong string) {
 	out := *s
 	out.shapes = make([]shape, len(s.shapes))
 	for i := range s.shapes {
-		part, no := cutProjected(&s.shapes[i], degrees)
+		part, no := cutAlong(&s.shapes[i], u)
 		switch {
 		case no != "":
 			return nil, no
@@ -51,7 +70,7 @@ func cutParts(s *shape, degrees crs.Func) (cut *shape, wrong string) {
 			out.shapes[i], cut = *part, &out
 		default:
 			out.shapes[i] = s.shapes[i].clone()
-			out.shapes[i].transform(degrees)
+			out.shapes[i].transform(u.degrees)
 		}
 	}
 	return cut, ""
@@ -69,6 +88,7 @@ func (s *shape) clone() shape {
 // unroller makes projected lines and rings into ones of longitudes that go on beyond ±180.
 type unroller struct {
 	degrees crs.Func
+	turn    func(from, to orb.Point) float64 // what is added to longitudes after an edge of more than half a turn, in degrees
 	areal   bool
 	flat    shape       // of all lines, or all areas
 	off     shape       // holes of areas around a pole, which are taken off when both are cut
@@ -116,7 +136,7 @@ func (u *unroller) line(s *shape, from, to int) (turn float64, crosses bool) {
 		p := orb.Point{s.xyz[3*i], s.xyz[3*i+1]}
 		lon, lat := u.degrees(p[0], p[1])
 		if i > from && math.Abs(lon-before) > halfTurn {
-			by := crs.Turn(u.degrees, last, p)
+			by := u.turn(last, p)
 			turn, crosses = turn+by, crosses || by != 0
 		}
 		last, before = p, lon
@@ -261,6 +281,12 @@ func (s *surveyor) cutFeature(g *shape, in *orb.Bound, f Fault) (cut *shape, dou
 	reason, wrong := "it crosses the antimeridian; cut there (RFC 7946, 3.1.9)", ""
 	action := Warning
 	switch {
+	case l.geodesic():
+		action = Refused
+		if cut, wrong = cutGeodesic(g); cut != nil {
+			*in = wkb.EmptyBound()
+			cut.bound(in)
+		}
 	case id.Geographic():
 		if cut, wrong = cutWorld(g); cut != nil {
 			*in = wkb.EmptyBound()
@@ -312,10 +338,17 @@ func (c *cutting) clear(id crs.ID, b orb.Bound) bool {
 	return false
 }
 
+// geodesic reports whether edges of the layer go the short way around the globe.
+func (l *Layer) geodesic() bool {
+	return l.of != nil && l.of.Geometry != nil && l.of.Geometry.Geodesic
+}
+
 // cutAgain is the geometry that was cut when the layer was surveyed, in degrees.
 func (w *writing) cutAgain(s *shape) *shape {
 	var cut *shape
-	if w.l.crs.Geographic() {
+	if w.l.geodesic() {
+		cut, _ = cutGeodesic(s)
+	} else if w.l.crs.Geographic() {
 		cut, _ = cutWorld(s)
 	} else if degrees, err := crs.Between(w.l.crs, crs.CRS84); err == nil {
 		cut, _ = cutProjected(s, degrees)

@@ -150,6 +150,8 @@ type Geom struct {
 	Type   string // GeoJSON name of the declared type; "" when any
 	HasZ   bool
 	CRS    crs.ID // of the stored coordinates, served as StorageCRS
+	// Geodesic says that an edge goes the short way around the globe, as edges of PostGIS's geography do.
+	Geodesic bool `json:",omitempty"`
 }
 
 // MayBePoint reports whether a feature may have a point; false for nil.

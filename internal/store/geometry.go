@@ -70,22 +70,44 @@ type Spread struct {
 	LongestEdge float64    // units of the storage CRS
 	Outside     bool       // some position is no longitude and latitude, that no place on earth has; it is not in Bound
 	Nowhere     bool       // some of these is not so by more than a turn of its longitude either
-	Across      bool       // some edge crosses the antimeridian, of which longitudes and latitudes tell nothing
+	Across      bool       // some edge crosses the antimeridian, or seems to: in degrees, it goes more than half around the world
+	Wide        bool       // some edges of a rectangle in degrees do, which may be as wide as it says
 }
 
-// Misplaced tells why a layer in the system id cannot be served as it lies, with the cure, or what is to be noted of it; "" and "" where all is well. What
-// crosses the antimeridian has boxes, tiles and positions in CRS84 that go around the world (RFC 7946, 3.1.9), and is refused unless uncut.
-func (s *Spread) Misplaced(id crs.ID, uncut bool) (wrong, note string) {
+// Placing says how the geometries of a layer are meant.
+type Placing struct {
+	CRS      crs.ID // of the stored coordinates
+	Geodesic bool   // Geom.Geodesic
+	Ours     bool   // an import of ours wrote them: it has cut what crosses the antimeridian in degrees, and kept what does not
+	Uncut    bool   // they are read for an import that cuts them
+}
+
+// Misplaced returns why a layer cannot be served as it lies, with the cure, or a note about it; "" and "" if all is well. Geometries that
+// cross the antimeridian have boxes and tiles that go around the world (RFC 7946, 3.1.9): the layer is refused unless it is uncut.
+func (s *Spread) Misplaced(p Placing) (wrong, note string) {
+	id := p.CRS
+	across, wide := s.Across, s.Wide
+	switch {
+	case p.Geodesic:
+		across, wide = across || wide, false
+	case p.Ours && id.Geographic():
+		across, wide = false, false
+	}
 	const cure = "grense import cuts lines and areas there and writes a collection that is served"
 	beyond := s.Outside && !s.Nowhere && (id.Geographic() || id == crs.WebMercator)
 	switch {
-	case uncut && (beyond || s.Across):
+	case p.Uncut && (beyond || across || wide):
 		return "", ""
 	case beyond && id.Geographic():
 		return "some longitudes lie beyond ±180, across the antimeridian; " + cure + "; points need 360 taken off or added", ""
 	case beyond:
 		return "some coordinates lie beyond x = ±20037508.34, across the antimeridian; " + cure + "; points need 40075016.69 taken off or added", ""
-	case s.Across:
+	case across && id.Geographic():
+		return "some lines or areas cross the antimeridian: they have edges that go more than half around the world; " + cure, ""
+	case wide:
+		return "a rectangle goes more than half around the world, and may cross the antimeridian instead; if so, cut it there, for example with " +
+			"ogr2ogr -wrapdateline; if it is as wide as it says, serve what grense import writes", ""
+	case across:
 		return fmt.Sprintf("some lines or areas cross the antimeridian, so that in longitudes and latitudes they would go around the world; %s; the reference system, %v, is right", cure, id), ""
 	case s.Outside && id.Geographic():
 		return "coordinates are not longitudes and latitudes; set the reference system that they are in", ""
@@ -95,14 +117,17 @@ func (s *Spread) Misplaced(id crs.ID, uncut bool) (wrong, note string) {
 	return "", ""
 }
 
-// Add adds a geometry in the storage CRS, whose positions degrees takes to CRS84. Bytes that are none are added as far as they can be read.
-func (s *Spread) Add(geometry []byte, degrees crs.Func) {
+// Add adds a geometry in the storage CRS id, whose positions degrees takes to CRS84. Bytes that are no geometry are added as far as they can be
+// read.
+func (s *Spread) Add(geometry []byte, id crs.ID, degrees crs.Func) {
+	geographic := id.Geographic()
 	bound := wkb.EmptyBound()
 	if s.Bound != nil {
 		bound = *s.Bound
 	}
 	_ = wkb.Walk(geometry, func(r wkb.Run) bool { // what is no geometry is counted by wkb.Check
 		var px, py, before float64
+		long, square := false, geographic
 		for i := range r.Len() {
 			x, y := r.XY(i)
 			lon, lat := degrees(x, y)
@@ -114,13 +139,29 @@ func (s *Spread) Add(geometry []byte, degrees crs.Func) {
 			}
 			if i > 0 {
 				s.LongestEdge = max(s.LongestEdge, math.Hypot(x-px, y-py))
-				s.Across = s.Across || math.Abs(lon-before) > 180 && crs.Turn(degrees, orb.Point{px, py}, orb.Point{x, y}) != 0
+				switch {
+				case geographic:
+					long = long || isLong(px, py, x, y)
+					square = square && (px == x || py == y)
+				case math.Abs(lon-before) > 180 && crs.Turn(degrees, orb.Point{px, py}, orb.Point{x, y}) != 0:
+					s.Across = true
+				}
 			}
 			px, py, before = x, y, lon
+		}
+		if long {
+			rectangle := square && r.Kind == wkb.Polygon
+			s.Wide, s.Across = s.Wide || rectangle, s.Across || !rectangle
 		}
 		return true
 	})
 	if !bound.IsEmpty() {
 		s.Bound = &bound
 	}
+}
+
+// isLong reports whether an edge in degrees goes more than half around the world, but not all around it, and touches no pole.
+func isLong(fromX, fromY, toX, toY float64) bool {
+	d := math.Abs(toX - fromX)
+	return d > 180 && d < 360-slack && math.Max(math.Abs(fromY), math.Abs(toY)) <= 90-slack
 }

@@ -65,7 +65,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 	if sv.KeyDoubt != "" {
 		d.warn("%s", sv.KeyDoubt)
 	}
-	if wrong, note := sv.Misplaced(d.crs, d.uncut); wrong != "" {
+	if wrong, note := sv.Misplaced(store.Placing{CRS: d.crs, Ours: d.own != nil, Uncut: d.uncut}); wrong != "" {
 		d.refuse("%s", wrong)
 		return nil, nil
 	} else if note != "" {

@@ -45,7 +45,7 @@ func TestSurveysOfFormerProgramsStayWhereNothingCanCrossTheAntimeridian(t *testi
 		}
 		want := strings.Join(refused(), " ")
 		side, before := sides()
-		run(t, side, `UPDATE survey SET body = replace(replace(body, '"Turns":true', '"Turns":false'), '"Across":true', '"Across":false')`)
+		run(t, side, `UPDATE survey SET body = replace(replace(body, '"Edges":true', '"Edges":false'), '"Across":true', '"Across":false')`)
 		if got := strings.Join(refused(), " "); got != want {
 			t.Errorf("%s: %s are refused, want %s", path, got, want)
 		}

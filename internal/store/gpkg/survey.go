@@ -40,12 +40,12 @@ type survey struct {
 	Narrow      bool           // there is a copy without geometry
 	Versions    *versionSurvey // nil: rows are features
 	Words       []string       // columns in the index of words, in its order; nil: there is none
-	Turns       bool           // Spread tells what crosses the antimeridian, for which former programs did not look
+	Edges       bool           // Spread tells which edges cross the antimeridian, in degrees too
 }
 
-// stale reports whether the survey is of a former program that did not see what may be there now: an edge that crosses the antimeridian goes through more than half of all longitudes.
+// stale reports whether an older program made the survey and may have missed edges that cross the antimeridian: their layer is wide.
 func (sv *survey) stale() bool {
-	return !sv.Turns && (sv.Outside || sv.Bound != nil && sv.Bound.Max[0]-sv.Bound.Min[0] > 180)
+	return !sv.Edges && (sv.Outside || sv.Bound != nil && sv.Bound.Max[0]-sv.Bound.Min[0] > 180)
 }
 
 // columnSurvey tells which values a column holds. Of a column that was not read, it holds at most the presence of nulls.
@@ -182,7 +182,7 @@ func (d *draft) examine(ctx context.Context, c *conn, side *sideWriter, progress
 }
 
 func (d *draft) read(ctx context.Context, c *conn, side *sideWriter, progress func(layer string, done, total int)) (*survey, error) {
-	sv := &survey{Columns: map[string]*columnSurvey{}, Turns: true}
+	sv := &survey{Columns: map[string]*columnSurvey{}, Edges: true}
 	if err := d.chooseKey(c, sv); err != nil || sv.KeyFault != "" {
 		return sv, err
 	}
@@ -333,7 +333,7 @@ func (s *surveyor) geometry(r row) error {
 	}
 	sv.Bytes += int64(len(s.buf))
 	sv.Z = sv.Z || in.HasZ
-	sv.Add(geometry, s.degree)
+	sv.Add(geometry, s.d.crs, s.degree)
 	native := in.Bound
 	if sv.Native != nil {
 		native = native.Union(*sv.Native)

@@ -18,7 +18,7 @@ import (
 // changes: once the store is open, all tables are read again in the background, and the catalog is swapped.
 
 // extentsVersion changes when what is kept means something else.
-const extentsVersion = 2
+const extentsVersion = 3
 
 // extents is the content of the file.
 type extents struct {

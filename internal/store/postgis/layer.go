@@ -288,6 +288,7 @@ func (d *draft) setGeometry(l *layer, sv *survey) {
 	l.stored, l.anySystem = d.geometry.stored, d.geometry.srid == 0 && d.geometry.base == "geometry"
 	before, after := d.transform()
 	g.HasZ = sv.Z || strings.Contains(strings.ToUpper(d.geometry.geometryType), "Z") || d.geometry.dims == 3 && !strings.HasSuffix(strings.ToUpper(d.geometry.geometryType), "M")
+	g.Geodesic = d.geometry.base == "geography"
 	l.Geometry = &g
 	l.source.Geometry = &sqlq.Geometry{Name: g.Name, Column: g.Column, CRS: d.crs, Pad: sv.pad(d.crs), HasNull: true,
 		Indexed: slices.Contains(d.table.indexed, g.Column) && before == "", HasEmpty: sv.Empty > 0, HasBroken: sv.Broken > 0, Geography: d.geometry.base == "geography", Before: before, After: after}

@@ -85,7 +85,7 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 	if err != nil {
 		return nil, false, err
 	}
-	if wrong, note := sv.Misplaced(d.crs, d.uncut); wrong != "" {
+	if wrong, note := sv.Misplaced(d.placing()); wrong != "" {
 		d.refuse("%s", wrong)
 	} else if note != "" {
 		d.warn("%s", note)
@@ -94,6 +94,11 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 		d.warn("%d features have a geometry that cannot be read (the first is %s); they are served without", sv.Broken, sv.FirstBroken)
 	}
 	return sv, !d.refused(), nil
+}
+
+// placing says how the geometries are meant.
+func (d *draft) placing() store.Placing {
+	return store.Placing{CRS: d.crs, Geodesic: d.geometry.base == "geography", Ours: d.own != nil, Uncut: d.uncut}
 }
 
 // measure reads all geometries, as an expression gives them.
@@ -106,16 +111,16 @@ func (d *draft) measure(ctx context.Context, c *pgxpool.Conn, sv *survey, expr s
 		if sv.Count++; sv.Count%10000 == 0 && d.progress != nil {
 			d.progress(sv.Count)
 		}
-		sv.add(rows.RawValues()[0], store.Chord(d.crs), string(rows.RawValues()[1]), degree)
+		sv.add(rows.RawValues()[0], d.crs, string(rows.RawValues()[1]), degree)
 		return nil
 	})
 }
 
-func (sv *survey) add(geometry []byte, chord float64, id string, degree crs.Func) {
+func (sv *survey) add(geometry []byte, system crs.ID, id string, degree crs.Func) {
 	if geometry == nil {
 		return
 	}
-	geometry, in, err := wkb.Lines(geometry, chord)
+	geometry, in, err := wkb.Lines(geometry, store.Chord(system))
 	if err != nil {
 		if sv.Broken++; sv.Broken == 1 {
 			sv.FirstBroken = id
@@ -127,7 +132,7 @@ func (sv *survey) add(geometry []byte, chord float64, id string, degree crs.Func
 		sv.Empty++
 		return
 	}
-	sv.Add(geometry, degree)
+	sv.Add(geometry, system, degree)
 }
 
 // chooseKey settles the columns of the feature id. What no index promises is counted.

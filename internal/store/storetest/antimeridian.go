@@ -98,3 +98,27 @@ func ExerciseAntimeridian(t *testing.T, open Opener) {
 		}
 	}
 }
+
+// WideEdges are geometries in degrees that other programs wrote, by name. Refused is part of the reason that plain geometries of such edges are
+// refused with; Geodesic is that of geographies.
+func WideEdges() []WideEdge {
+	const across, either = "half around the world; grense import cuts", "as wide as it says"
+	return []WideEdge{
+		{"triangle", orb.Polygon{{{179, -17}, {-179, -17}, {-179, -16}, {179, -17}}}, across, across},
+		{"line", orb.LineString{{170, 10}, {-170, 12}}, across, across},
+		{"rectangle", orb.Polygon{{{179, -17}, {-179, -17}, {-179, -16}, {179, -16}, {179, -17}}}, either, across},
+		{"hole", orb.Polygon{{{-180, -80}, {0, -80}, {180, -80}, {180, 80}, {0, 80}, {-180, 80}, {-180, -80}},
+			{{179, 1}, {-179, 2}, {-179, 1}, {179, 1}}}, across, across},
+		{"half", orb.LineString{{-90, 10}, {90, 12}}, "", ""},
+		{"world", orb.Polygon{{{-180, -80}, {180, -80}, {180, 80}, {-180, 80}, {-180, -80}}}, "", ""},
+		{"cut", orb.MultiPolygon{{{{179, -17}, {180, -17}, {180, -16}, {179, -17}}}, {{{-180, -17}, {-179, -17}, {-180, -16}, {-180, -17}}}}, "", ""},
+		{"sides", orb.MultiPoint{{179, 1}, {-179, 1}}, "", ""},
+	}
+}
+
+// WideEdge is one of WideEdges.
+type WideEdge struct {
+	Name              string
+	Geometry          orb.Geometry
+	Refused, Geodesic string // "": it is served
+}
