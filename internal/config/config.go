@@ -126,7 +126,7 @@ type Collection struct {
 	Description Text     `yaml:"description"`
 	Keywords    []string `yaml:"keywords"`
 	Hidden      bool     `yaml:"hidden"`    // the layer is not served
-	IDColumn    string   `yaml:"id_column"` // column with the feature ids, or several with commas between them: unique, never null
+	IDColumns   []string `yaml:"id_column"` // column with the feature ids, or several: unique together, never null
 	// HiddenColumns are columns that are not served: no property, no queryable, not searched.
 	HiddenColumns []string `yaml:"hidden_columns"`
 	Roles         Roles    `yaml:"roles"`

@@ -117,11 +117,11 @@ func TestEverySettingIsRead(t *testing.T) {
 			Terms:       "https://example.org/terms",
 		},
 		Collections: map[string]config.Collection{
-			"n1000.fylke": {ID: "fylker", Title: config.Text{"": "Fylker"}, Description: config.Text{"nn": "Alle fylka"}, Keywords: []string{"fylke"}, IDColumn: "nr", Codes: "fylke", Changes: "true",
+			"n1000.fylke": {ID: "fylker", Title: config.Text{"": "Fylker"}, Description: config.Text{"nn": "Alle fylka"}, Keywords: []string{"fylke"}, IDColumns: []string{"nr"}, Codes: "fylke", Changes: "true",
 				Roles: config.Roles{Title: "navn", IntervalStart: "fra", IntervalEnd: "til"},
 				Links: []config.Link{{Href: "https://example.org/k", Rel: "related", Type: "text/html", Title: "Katalog", Hreflang: "nb-NO"}}},
 			"0301":       {Hidden: true, Roles: config.Roles{Instant: "tid"}},
-			"grunnkrets": {IDColumn: "nr", ValidTo: "inclusive", Roles: config.Roles{ValidFrom: "gyldig_fra", ValidTo: "gyldig_til"}},
+			"grunnkrets": {IDColumns: []string{"nr"}, ValidTo: "inclusive", Roles: config.Roles{ValidFrom: "gyldig_fra", ValidTo: "gyldig_til"}},
 		},
 		Limits: config.Limits{
 			ReadHeaderTimeout: 1 * time.Second, ReadTimeout: 2 * time.Second, IdleTimeout: 3 * time.Second, WriteTimeout: 4 * time.Second, MaxHeader: 8 << 10,

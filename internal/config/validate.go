@@ -151,7 +151,7 @@ func (k *checker) collections(m map[string]Collection) {
 		k.check(r.IntervalEnd == "" || r.IntervalStart != "", join(path, "roles.interval_end"), "needs interval_start too")
 		k.check((r.ValidFrom == "") == (r.ValidTo == ""), join(path, "roles.valid_from"), "and valid_to need each other")
 		k.check(r.ValidFrom == "" || r.Instant == "" && r.IntervalStart == "", join(path, "roles.valid_from"), "excludes instant and interval_start")
-		k.check(r.ValidFrom == "" || c.IDColumn != "" && !strings.Contains(c.IDColumn, ","), join(path, "roles.valid_from"), "needs id_column, the one column whose value the versions of a feature share")
+		k.check(r.ValidFrom == "" || len(c.IDColumns) == 1, join(path, "roles.valid_from"), "needs id_column, the one column whose value the versions of a feature share")
 		k.check(c.ValidTo == "" || c.ValidTo == "inclusive" || c.ValidTo == "exclusive", join(path, "valid_to"), "is inclusive or exclusive, not %q", c.ValidTo)
 		_, err := time.Parse(time.DateOnly, c.Settled)
 		k.check(c.Settled == "" || err == nil, join(path, "settled"), "is a day, as 2024-01-31, not %q", c.Settled)

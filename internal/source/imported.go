@@ -77,7 +77,7 @@ func (c *importedCopy) files() (list []string, key string, err error) {
 	fmt.Fprintln(h, copyVersion, c.version)
 	for _, name := range slices.Sorted(maps.Keys(c.settings)) {
 		s := c.settings[name]
-		fmt.Fprintf(h, "%q %q\n", name, s.IDColumn)
+		fmt.Fprintf(h, "%q %q\n", name, s.IDColumns)
 		if s.ValidFrom != "" {
 			fmt.Fprintf(h, "%q %q %v\n", s.ValidFrom, s.ValidTo, s.Inclusive)
 		}
@@ -247,7 +247,7 @@ func (b *copyBuild) layer(ctx context.Context, l *ingest.Layer) error {
 		return err
 	}
 	table = store.Unique(table, func(s string) bool { return b.tables[strings.ToLower(s)] })
-	target := ingest.Target{Collection: id, Table: table, Title: store.Text{"": l.Name}, IDField: cmp.Or(b.settings[l.Name].IDColumn, b.settings[id].IDColumn)}
+	target := ingest.Target{Collection: id, Table: table, Title: store.Text{"": l.Name}, IDField: cmp.Or(b.settings[l.Name].SingleID(), b.settings[id].SingleID())}
 	if s := cmp.Or(b.settings[l.Name].ValidFrom, b.settings[id].ValidFrom); s != "" {
 		target.ValidFrom, target.ValidTo = s, cmp.Or(b.settings[l.Name].ValidTo, b.settings[id].ValidTo)
 		target.Inclusive = b.settings[l.Name].Inclusive || b.settings[id].Inclusive

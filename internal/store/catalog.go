@@ -383,16 +383,24 @@ type Settings struct {
 	Description                                        Text
 	Keywords                                           []string
 	Links                                              []Link
-	Hidden                                             bool   // do not serve the layer
-	IDColumn                                           string // column whose values are the feature ids, or several with commas between them; unique and not null
+	Hidden                                             bool     // do not serve the layer
+	IDColumns                                          []string // columns whose values are the feature ids; unique together and not null
 	HiddenColumns                                      []string
 	Codes                                              string // scheme of a history whose codes the feature ids are
 	Changes                                            *bool  // whether changes are recorded; nil: by the number of features
 	TitleProperty, Instant, IntervalStart, IntervalEnd string
 
-	ValidFrom, ValidTo string // columns with the validity of versions, which IDColumn joins to features
+	ValidFrom, ValidTo string // columns with the validity of versions, which the only one of IDColumns joins to features
 	Inclusive          bool   // ValidTo is the last day or moment of validity
 	Settled            string // Collection.Settled
+}
+
+// SingleID returns the configured id column; "" if there is none, or several.
+func (s Settings) SingleID() string {
+	if len(s.IDColumns) == 1 {
+		return s.IDColumns[0]
+	}
+	return ""
 }
 
 // Apply takes what an operator says of the texts, links and title of a collection whose properties are known; without a property for the title it is

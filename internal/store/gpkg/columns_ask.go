@@ -213,7 +213,7 @@ func (x *columnSearch) spans(t *valueTable, o operand, e cql2.Expr) (spans []spa
 // isByColumns reports whether tables of values may tell something of the question.
 func (qu *question) isByColumns() bool {
 	q := &qu.q
-	if q.Filter == nil || q.Rank != nil || q.First != nil || q.AllOrNothing || qu.l.Count < qu.rev.columns.limits.from || qu.l.view || qu.rev.columns.tables.Limit() == 0 {
+	if q.Filter == nil || q.Rank != nil || q.First != nil || q.AllOrNothing || qu.l.Count < qu.rev.columns.limits.from || qu.l.view || qu.l.parts != nil || qu.rev.columns.tables.Limit() == 0 {
 		return false
 	}
 	x := &columnSearch{rev: qu.rev, l: qu.l}

@@ -51,7 +51,7 @@ func (r *revision) ids(l *layer) *rowIDs {
 	if ids, ok := r.columns.tables.Get(tableKey{r.rev, name}); ok {
 		return ids.(*rowIDs)
 	}
-	if l.view || l.Count > mostIDs || r.columns.tables.Limit() == 0 {
+	if l.view || l.parts != nil || l.Count > mostIDs || r.columns.tables.Limit() == 0 {
 		return nil
 	}
 	if r.makeTable(name, func() error { return r.makeIDs(l) }) && r.columns.limits.wait {

@@ -253,9 +253,9 @@ func (f *fetcher) statements() {
 	for _, x := range append(slices.Clip(f.fields), f.version...) {
 		cols = append(cols, selectExpr(alias, x))
 	}
-	from := " FROM " + l.source.Table + " AS " + alias + " WHERE " + l.idExpr(alias)
-	f.sql = "SELECT " + strings.Join(cols, ", ") + from + " = ?"
-	if !l.text {
+	from := " FROM " + l.source.Table + " AS " + alias + " WHERE "
+	f.sql = "SELECT " + strings.Join(cols, ", ") + from + l.isID(alias)
+	if from += l.idExpr(alias); !l.text {
 		f.numbered = "SELECT " + strings.Join(append(cols, l.idExpr(alias)), ", ") + from
 		f.run = f.numbered + " BETWEEN ? AND ? ORDER BY " + l.idExpr(alias)
 	}
@@ -308,10 +308,10 @@ func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, 
 		return n, false, err
 	}
 	for _, x := range rows {
-		key, ok := f.l.id(x.ID)
+		key, ok := f.l.idValues(x.ID)
 		there := false
 		if ok && (x.Rev == 0 || x.Rev == rev) {
-			err := c.query(f.sql, []any{key}, func(r row) error {
+			err := c.query(f.sql, key, func(r row) error {
 				there = true
 				f.append(b, r)
 				return nil

@@ -229,7 +229,7 @@ func (s *Store) acquire() (*revision, error) {
 func settingsKey(m map[string]store.Settings) string {
 	keys := map[string][8]string{}
 	for name, s := range m {
-		keys[name] = [8]string{s.IDColumn, s.Instant, s.IntervalStart, s.IntervalEnd, strings.Join(s.HiddenColumns, "\x00"), s.ValidFrom, s.ValidTo, strconv.FormatBool(s.Inclusive)}
+		keys[name] = [8]string{strings.Join(s.IDColumns, "\x00"), s.Instant, s.IntervalStart, s.IntervalEnd, strings.Join(s.HiddenColumns, "\x00"), s.ValidFrom, s.ValidTo, strconv.FormatBool(s.Inclusive)}
 	}
 	b, _ := json.Marshal(keys) // text and maps of text always have JSON
 	return string(b)

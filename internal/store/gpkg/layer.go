@@ -16,8 +16,9 @@ import (
 type layer struct {
 	*store.Collection
 	source  *sqlq.Source
-	key     string        // column of the feature id, quoted
-	text    bool          // the feature id is text
+	key     string        // column of the feature id, quoted; "" if it has parts
+	parts   []keyPart     // columns of a feature id of several
+	text    bool          // the feature id is text, as that of several parts always is
 	fields  []*sqlq.Field // of Collection.Properties
 	narrow  string        // copy of the table without geometry; "" when there is none
 	native  orb.Bound     // of all geometries, in the storage CRS; with narrow
@@ -31,18 +32,23 @@ type layer struct {
 	keyed   bool // the feature id is the number by which the R-tree refers to a row
 }
 
-// idKey returns the key of the order by id.
-func (l *layer) idKey(alias string) sqlq.Key { return sqlq.Key{Expr: sqlq.Ident(l.idExpr(alias))} }
-
+// idExpr returns the feature id in SQL, of several parts as it is printed.
 func (l *layer) idExpr(alias string) string {
-	if l.text {
+	switch {
+	case l.parts != nil:
+		return printedExpr(l.parts, alias)
+	case l.text:
 		return alias + "." + l.key + " COLLATE BINARY"
 	}
 	return alias + "." + l.key
 }
 
-// id returns the value of the id column for a feature id; false when no feature can have it.
+// id returns the value of idExpr for a feature id; false when no feature can have it.
 func (l *layer) id(id string) (any, bool) {
+	if l.parts != nil {
+		_, ok := store.SplitID(id, l.integers())
+		return id, ok
+	}
 	if l.text {
 		return id, id != ""
 	}
@@ -64,6 +70,10 @@ func (d *draft) open(c *conn) (*layer, error) {
 	}
 	if sv.KeyDoubt != "" {
 		d.warn("%s", sv.KeyDoubt)
+	}
+	if d.own == nil && sv.Key == "" && sv.Parts == nil && !d.table.numbered {
+		d.warn("feature ids are row numbers that SQLite assigns and VACUUM may change; name the unique column, or a list of columns, as id_column, " +
+			"or give the table an INTEGER PRIMARY KEY")
 	}
 	if wrong, note := sv.Misplaced(store.Placing{CRS: d.crs, Ours: d.own != nil, Uncut: d.uncut}); wrong != "" {
 		d.refuse("%s", wrong)
@@ -113,6 +123,11 @@ func (d *draft) open(c *conn) (*layer, error) {
 
 func (d *draft) setKey(l *layer) {
 	sv := d.survey
+	if sv.Parts != nil {
+		l.parts, l.text = sv.Parts, true
+		l.Key = store.FeatureKey{Column: partNames(sv.Parts), Type: cql2.TypeText}
+		return
+	}
 	name := sv.Key
 	if name == "" {
 		name = d.table.rowid

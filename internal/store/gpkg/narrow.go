@@ -64,7 +64,13 @@ func (d *draft) copyNarrow(ctx context.Context, c *conn, side *sideWriter, sv *s
 func (d *draft) copyIndexes(c *conn, side *sideWriter, sv *survey, columns []string) error {
 	name := side.prefix + narrowTable(d.n)
 	var lists [][]string
-	if col, ok := d.table.column(sv.Key); ok && !d.table.isRowid(col) {
+	if sv.Parts != nil {
+		var key []string
+		for _, p := range sv.Parts {
+			key = append(key, quote(p.Column))
+		}
+		lists = append(lists, key)
+	} else if col, ok := d.table.column(sv.Key); ok && !d.table.isRowid(col) {
 		lists = append(lists, []string{quote(col.name)})
 	}
 	var indexes []string

@@ -22,7 +22,7 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 		return at, "", "", err
 	}
 	none := fmt.Errorf("gpkg: feature %q of collection %q: %w", id, collection, store.ErrNotFound)
-	key, ok := qu.l.id(id)
+	key, ok := qu.l.idValues(id)
 	if !ok {
 		return at, "", "", none
 	}
@@ -89,12 +89,19 @@ func (s *Store) Beside(collection, id string) (at store.Row, prev, next string, 
 }
 
 // beside selects an id and those before and after it, null where there is none.
-func (qu *question) beside(key any) (string, []any) {
+func (qu *question) beside(key []any) (string, []any) {
 	from := " FROM " + qu.table + " AS " + alias + " WHERE "
-	id, values := qu.keys[0].Expr, []any{key}
-	b := sqlq.New(sqlq.SQLite{}).Text("SELECT (SELECT ").Add(id).Text(from).Add(id).Text(" = ").Arg(key).Text(")")
+	id := sqlq.Ident(qu.l.idExpr(alias))
+	b := sqlq.New(sqlq.SQLite{}).Text("SELECT (SELECT ").Add(id).Text(from)
+	for i, k := range qu.keys {
+		if i > 0 {
+			b.Text(" AND ")
+		}
+		b.Add(k.Expr).Text(" = ").Arg(key[i])
+	}
+	b.Text(")")
 	for _, back := range [...]bool{true, false} {
-		b.Text(", (SELECT ").Add(id).Text(from).Add(sqlq.After(sqlq.SQLite{}, qu.keys, values, back)).Text(" ORDER BY ").Add(sqlq.Order(qu.keys, back)).Text(" LIMIT 1)")
+		b.Text(", (SELECT ").Add(id).Text(from).Add(sqlq.After(sqlq.SQLite{}, qu.keys, key, back)).Text(" ORDER BY ").Add(sqlq.Order(qu.keys, back)).Text(" LIMIT 1)")
 	}
 	return b.SQL()
 }

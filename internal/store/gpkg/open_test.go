@@ -221,6 +221,11 @@ func TestFileThatIsWrittenInto(t *testing.T) {
 	}
 }
 
+// columnsOf splits a list of columns.
+func columnsOf(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+}
+
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -232,9 +237,21 @@ func TestKeys(t *testing.T) {
 		"integer":            {`CREATE TABLE x (fid INTEGER PRIMARY KEY, a TEXT); INSERT INTO x VALUES (10, 'a'), (9, 'b'), (-1, 'c');`, "", []string{"-1", "9", "10"}, "", ""},
 		"text":               {`CREATE TABLE x (nr TEXT PRIMARY KEY, a); INSERT INTO x VALUES ('0301', 1), ('10', 2), ('ø', 3), ('Z', 4), ('a', 5);`, "", []string{"0301", "10", "Z", "a", "ø"}, "", "nr"},
 		"no case":            {`CREATE TABLE x (nr TEXT COLLATE NOCASE PRIMARY KEY, a); INSERT INTO x VALUES ('b', 1), ('A', 2), ('C', 3), ('d', 4);`, "", []string{"A", "C", "b", "d"}, "", "nr"},
-		"none":               {`CREATE TABLE x (a TEXT); INSERT INTO x VALUES ('a'), ('b');`, "", []string{"1", "2"}, "", ""},
-		"composite":          {`CREATE TABLE x (a INT, b INT, PRIMARY KEY (a, b)); INSERT INTO x VALUES (1, 1), (1, 2);`, "", []string{"1", "2"}, "", ""},
-		"no row id":          {`CREATE TABLE x (a INT, b INT, PRIMARY KEY (a, b)) WITHOUT ROWID; INSERT INTO x VALUES (1, 1), (1, 2);`, "", nil, "several columns", ""},
+		"none":               {`CREATE TABLE x (a TEXT); INSERT INTO x VALUES ('a'), ('b');`, "", []string{"1", "2"}, "VACUUM may change", ""},
+		"composite":          {`CREATE TABLE x (a INT, b INT, PRIMARY KEY (a, b)); INSERT INTO x VALUES (10, 1), (9, 2), (9, 1);`, "", []string{"9;1", "9;2", "10;1"}, "", ""},
+		"no row id":          {`CREATE TABLE x (a TEXT, b INT, PRIMARY KEY (a, b)) WITHOUT ROWID; INSERT INTO x VALUES ('a;~', 1), ('a', 2);`, "", []string{"a;2", "a~1~0;1"}, "", ""},
+		"null in composite":  {`CREATE TABLE x (a TEXT, b INT, PRIMARY KEY (a, b)); INSERT INTO x VALUES ('a', 1), (NULL, 2);`, "", []string{"1", "2"}, "the row number is the id", ""},
+		"no case composite":  {`CREATE TABLE x (a TEXT COLLATE NOCASE, b INT, c TEXT, PRIMARY KEY (a, b)); INSERT INTO x VALUES ('b', 1, ''), ('A', 1, ''), ('a', 2, '');`, "", []string{"A;1", "a;2", "b;1"}, "", ""},
+		"unique":             {`CREATE TABLE x (nr TEXT NOT NULL UNIQUE, a); INSERT INTO x VALUES ('b', 1), ('a', 2);`, "", []string{"a", "b"}, "", "nr"},
+		"unique, nullable":   {`CREATE TABLE x (nr TEXT UNIQUE, a); INSERT INTO x VALUES ('b', 1), ('a', 2);`, "", []string{"1", "2"}, "VACUUM may change", ""},
+		"unique, partial":    {`CREATE TABLE x (nr TEXT NOT NULL, a); CREATE UNIQUE INDEX i ON x (nr) WHERE a > 0; INSERT INTO x VALUES ('b', 1), ('a', 2);`, "", []string{"1", "2"}, "VACUUM may change", ""},
+		"unique, expression": {`CREATE TABLE x (nr TEXT NOT NULL, a); CREATE UNIQUE INDEX i ON x (lower(nr)); INSERT INTO x VALUES ('b', 1), ('a', 2);`, "", []string{"1", "2"}, "VACUUM may change", ""},
+		"unique pair":        {`CREATE TABLE x (nr TEXT NOT NULL, aar INT NOT NULL, UNIQUE (nr, aar)); INSERT INTO x VALUES ('b', 1), ('a', 2), ('a', 1);`, "", []string{"a;1", "a;2", "b;1"}, "", ""},
+		"unique beside fid":  {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT NOT NULL UNIQUE); INSERT INTO x VALUES (1, 'b'), (2, 'a');`, "", []string{"1", "2"}, "", ""},
+		"unique beside pair": {`CREATE TABLE x (a INT, b INT, nr TEXT NOT NULL UNIQUE, PRIMARY KEY (a, b)); INSERT INTO x VALUES (1, 1, 'b'), (1, 2, 'a');`, "", []string{"a", "b"}, "", "nr"},
+		"configured pair":    {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT, aar INT); INSERT INTO x VALUES (1, 'b', 1), (2, 'a', 2), (3, 'a', 1);`, "nr,AAR", []string{"a;1", "a;2", "b;1"}, "", ""},
+		"repeated pair":      {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT, aar INT); INSERT INTO x VALUES (1, 'b', 1), (2, 'b', 1);`, "nr,aar", nil, `"b;1" occurs 2 times`, ""},
+		"view of a pair":     {`CREATE TABLE y (a INTEGER, b TEXT); INSERT INTO y VALUES (2, 'a'), (2, 'b'); CREATE VIEW x AS SELECT a, b FROM y;`, "a,b", []string{"2;a", "2;b"}, "", ""},
 		"column rowid":       {`CREATE TABLE x (rowid TEXT, a TEXT); INSERT INTO x VALUES ('p', 'a'), ('q', 'b');`, "", []string{"1", "2"}, "", ""},
 		"null in key":        {`CREATE TABLE x (nr TEXT PRIMARY KEY, a); INSERT INTO x VALUES ('a', 1), (NULL, 2);`, "", []string{"1", "2"}, "the row number is the id", ""},
 		"configured":         {`CREATE TABLE x (fid INTEGER PRIMARY KEY, id TEXT); INSERT INTO x VALUES (1, 'b'), (2, 'a');`, "ID", []string{"a", "b"}, "", "id"},
@@ -249,7 +266,7 @@ func TestKeys(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openStore(t, build(t, tt.script+attributes), gpkg.Options{Settings: map[string]store.Settings{"x": {IDColumn: tt.idColumn}}})
+			s := openStore(t, build(t, tt.script+attributes), gpkg.Options{Settings: map[string]store.Settings{"x": {IDColumns: columnsOf(tt.idColumn)}}})
 			hasNote(t, s, tt.note)
 			c, ok := s.Catalog().Collection("x")
 			if ok != (tt.ids != nil) {

@@ -170,7 +170,7 @@ func newQuestion(r *revision, q store.Query) (*question, error) {
 		}
 		qu.keys = append(qu.keys, sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls})
 	}
-	qu.keys = append(qu.keys, l.idKey(alias))
+	qu.keys = append(qu.keys, l.idKeys(alias)...)
 	if q.Cursor != "" {
 		if err := qu.start(); err != nil {
 			return nil, err
@@ -193,11 +193,11 @@ func (qu *question) start() error {
 	if err != nil {
 		return err
 	}
-	id, ok := qu.l.id(p.ID)
-	if p.Order != qu.order || len(p.Keys) != len(qu.keys)-1 || !ok {
+	id, ok := qu.l.idValues(p.ID)
+	if p.Order != qu.order || len(p.Keys) != len(qu.keys)-len(id) || !ok {
 		return store.ErrCursor
 	}
-	qu.place, qu.values = &p, append(p.Keys[:len(p.Keys):len(p.Keys)], id)
+	qu.place, qu.values = &p, append(p.Keys[:len(p.Keys):len(p.Keys)], id...)
 	return nil
 }
 
@@ -263,9 +263,9 @@ func (qu *question) exists(ctx context.Context, c *conn, back bool, rows []found
 	if back {
 		edge = rows[0]
 	}
-	id, _ := qu.l.id(edge.id)
+	id, _ := qu.l.idValues(edge.id)
 	other := *qu
-	other.place, other.values = &store.Place{Back: back}, append(edge.keys[:len(edge.keys):len(edge.keys)], id)
+	other.place, other.values = &store.Place{Back: back}, append(edge.keys[:len(edge.keys):len(edge.keys)], id...)
 	next, _, err := other.read(ctx, c, back, 1, 0)
 	return len(next) > 0, err
 }
@@ -293,8 +293,9 @@ func (qu *question) read(ctx context.Context, c *conn, back bool, limit, skip in
 				return nil
 			}
 		}
-		x := found{id: qu.idText(r, n-1)}
-		for i := range n - 1 {
+		sorts := n - max(1, len(qu.l.parts))
+		x := found{id: qu.printedID(r, sorts)}
+		for i := range sorts {
 			x.keys = append(x.keys, r.Any(i))
 		}
 		rows = append(rows, x)
@@ -372,6 +373,20 @@ func (qu *question) idText(r row, i int) string {
 		return r.Text(i)
 	}
 	return strconv.FormatInt(r.Int(i), 10)
+}
+
+// printedID returns the feature id whose parts begin in column i.
+func (qu *question) printedID(r row, i int) string {
+	if qu.l.parts == nil {
+		return qu.idText(r, i)
+	}
+	parts := make([]any, len(qu.l.parts))
+	for j, p := range qu.l.parts {
+		if parts[j] = any(r.Text(i + j)); p.Integer {
+			parts[j] = r.Int(i + j)
+		}
+	}
+	return store.JoinID(parts)
 }
 
 // parseID reads a feature id that is a number, as it is printed.

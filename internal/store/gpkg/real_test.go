@@ -234,7 +234,7 @@ func TestOfficialInterval(t *testing.T) {
 		t.Skip("long: the run without the race detector has it")
 	}
 	s := openStore(t, filepath.Join(shared(t), "norway", "kartverket-basisdata-fylker-2023-25833.gpkg"), gpkg.Options{
-		Settings: map[string]store.Settings{"fylke": {IDColumn: "identifikasjon.Identifikasjon.lokalId"}},
+		Settings: map[string]store.Settings{"fylke": {IDColumns: []string{"identifikasjon.Identifikasjon.lokalId"}}},
 	})
 	c, _ := s.Catalog().Collection("fylke")
 	if c.IntervalStart != "gyldigFra" || c.IntervalEnd != "gyldigTil" || c.Temporal[0] == nil || c.Temporal[1] != nil {

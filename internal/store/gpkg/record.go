@@ -17,14 +17,19 @@ type record struct {
 	ctx    context.Context // of the question
 	c      *conn
 	source *sqlq.Source
-	where  string         // condition on the row, with one argument
-	id     any            // the argument
+	where  string         // condition on the row
+	id     []any          // its arguments
 	values map[string]any // read already; of a row of a relation, all
 	keys   map[string]any // of a row of a relation: what its own relations refer to
 }
 
+// newRecord is the row whose idExpr is id.
 func newRecord(ctx context.Context, c *conn, l *layer, id any) *record {
-	return &record{ctx: ctx, c: c, source: l.source, where: alias + "." + l.key + " = ?", id: id, values: map[string]any{}}
+	values := []any{id}
+	if text, ok := id.(string); ok && l.parts != nil {
+		values, _ = l.idValues(text)
+	}
+	return &record{ctx: ctx, c: c, source: l.source, where: l.isID(alias), id: values, values: map[string]any{}}
 }
 
 // Context is that of the question.
@@ -49,7 +54,7 @@ func (r *record) column(expr string, fn func(row)) error {
 	if r.where == "" {
 		return fmt.Errorf("gpkg: %s is not of this row", expr)
 	}
-	return r.c.query("SELECT "+expr+" FROM "+r.source.Table+" AS "+alias+" WHERE "+r.where, []any{r.id}, func(x row) error {
+	return r.c.query("SELECT "+expr+" FROM "+r.source.Table+" AS "+alias+" WHERE "+r.where, r.id, func(x row) error {
 		fn(x)
 		return nil
 	})

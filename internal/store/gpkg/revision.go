@@ -452,7 +452,7 @@ func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) 
 	if ready, err := s.ready(src, c, drafts); ready || err != nil {
 		return nil, err
 	}
-	path, prefix, stem := sidePath(s.options.DataDir, src, settingsKey(s.options.Settings)+s.options.ViewTimeout.String()+" "+strconv.Itoa(s.options.ViewRow))
+	path, prefix, stem := sidePath(s.options.DataDir, src, settingsKey(s.options.Settings)+s.options.ViewTimeout.String()+" "+strconv.Itoa(s.options.ViewRow)+" "+keyRules)
 	f := readSide(path)
 	for _, d := range drafts {
 		if f != nil && !d.refused() && f.surveys[d.contents.table] == nil {

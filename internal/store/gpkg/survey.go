@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,10 +25,11 @@ import (
 type survey struct {
 	Fault      string // why the layer cannot be read; the rest is empty then
 	Count      int
-	Key        string // column of the feature id; "" for the row id
+	Key        string // column of the feature id; "" for the row id, and if there are Parts
 	KeyInteger bool
-	KeyFault   string // why no column can be the id
-	KeyDoubt   string // why the better column is not
+	Parts      []keyPart // columns of a feature id of several
+	KeyFault   string    // why no column can be the id
+	KeyDoubt   string    // why the better column is not
 	store.Spread
 	Native      *orb.Bound // storage CRS
 	Missing     int        // features without a geometry that can be read
@@ -112,25 +114,31 @@ func (d *draft) chooseKey(c *conn, sv *survey) error {
 		return err
 	}
 	d.versions = sv.Versions
-	configured := d.settings.IDColumn
+	configured := d.settings.IDColumns
 	if d.versions != nil {
-		configured = "" // rows have their own
+		configured = nil // rows have their own
 	}
-	if configured == "" && d.own != nil {
-		configured = d.own.Key.Column
+	if len(configured) == 0 && d.own != nil {
+		configured = []string{d.own.Key.Column}
 	}
-	names, reason := d.table.keyColumns(configured)
+	keys, reason, err := d.table.keys(c, configured)
+	if err != nil {
+		return err
+	}
+	if d.versions != nil && d.table.rowid != "" { // versions are found by their row ids
+		keys = slices.DeleteFunc(keys, func(k []string) bool { return len(k) > 1 })
+	}
 	sv.KeyFault = reason
-	for _, n := range names {
-		integer, fault, err := d.checkKey(c, n)
+	for _, k := range keys {
+		integers, fault, err := d.checkKey(c, k)
 		if err != nil {
 			return err
 		}
 		if fault == "" {
-			sv.Key, sv.KeyInteger, sv.KeyFault = n, integer, ""
+			sv.setKey(k, integers)
 			return nil
 		}
-		if configured != "" {
+		if len(configured) > 0 {
 			sv.KeyFault = fault
 		} else if !d.table.view {
 			sv.KeyDoubt = fault + "; the row number is the id"
@@ -139,31 +147,72 @@ func (d *draft) chooseKey(c *conn, sv *survey) error {
 	return nil
 }
 
-// checkKey returns why a column cannot be the id; "" when it can.
-func (d *draft) checkKey(c *conn, name string) (integer bool, fault string, err error) {
-	col, ok := d.table.column(name)
-	if !ok || d.table.isRowid(col) {
-		return true, "", nil // the row id itself
+// setKey notes the columns of the feature id, and which of them hold whole numbers.
+func (sv *survey) setKey(columns []string, integers []bool) {
+	if sv.KeyFault = ""; len(columns) == 1 {
+		sv.Key, sv.KeyInteger = columns[0], integers[0]
+	} else {
+		sv.Parts = make([]keyPart, len(columns))
+		for i, name := range columns {
+			sv.Parts[i] = keyPart{name, integers[i]}
+		}
 	}
-	t, q := d.table.quoted(), quote(name)
+	if sv.Key != rowNumber || sv.Parts != nil {
+		sv.KeyDoubt = "" // another key is as good
+	}
+}
+
+// checkKey reports which columns of a key hold whole numbers, and why they cannot be the feature id; "" if they can.
+func (d *draft) checkKey(c *conn, key []string) (integers []bool, fault string, err error) {
+	integers = make([]bool, len(key))
+	if len(key) == 1 {
+		if col, ok := d.table.column(key[0]); !ok || d.table.isRowid(col) {
+			return []bool{true}, "", nil // the row id itself
+		}
+	}
+	for i, name := range key {
+		if integers[i], fault, err = d.checkColumn(c, name, len(key) > 1); fault != "" || err != nil {
+			return nil, fault, err
+		}
+	}
+	columns, groups := make([]string, len(key)), make([]string, len(key))
+	for i, name := range key {
+		columns[i], groups[i] = quote(name), quote(name)+" COLLATE BINARY"
+	}
+	err = c.query("SELECT "+strings.Join(columns, " || ';' || ")+", count(*) FROM "+d.table.quoted()+" GROUP BY "+strings.Join(groups, ", ")+
+		" HAVING count(*) > 1 LIMIT 1", nil, func(r row) error {
+		fault = fmt.Sprintf("%s cannot be the feature id: the value %q occurs %d times", columnNames(key), r.Text(0), r.Int(1))
+		return nil
+	})
+	return integers, fault, err
+}
+
+// checkColumn reports whether a column of a key holds whole numbers, and why it can be no part of a feature id.
+func (d *draft) checkColumn(c *conn, name string, part bool) (integer bool, fault string, err error) {
+	q := quote(name)
+	filled := " AND " + q + " <> ''"
+	if part {
+		filled = ""
+	}
 	var rows, ints, texts int64
 	err = c.query("SELECT count(*), count(CASE typeof("+q+") WHEN 'integer' THEN 1 END), count(CASE WHEN typeof("+q+
-		") = 'text' AND "+q+" <> '' THEN 1 END) FROM "+t, nil, func(r row) error {
+		") = 'text'"+filled+" THEN 1 END) FROM "+d.table.quoted(), nil, func(r row) error {
 		rows, ints, texts = r.Int(0), r.Int(1), r.Int(2)
 		return nil
 	})
-	if err != nil {
-		return false, "", err
+	if err == nil && rows != ints && rows != texts {
+		fault = fmt.Sprintf("column %q cannot be the feature id: %d of %d values are null, empty, or neither all text nor all whole numbers",
+			name, rows-max(ints, texts), rows)
 	}
-	if rows != ints && rows != texts {
-		return false, fmt.Sprintf("column %q cannot be the feature id: %d of %d values are null, empty, or neither all text nor all whole numbers",
-			name, rows-max(ints, texts), rows), nil
-	}
-	err = c.query("SELECT "+q+", count(*) FROM "+t+" GROUP BY "+q+" COLLATE BINARY HAVING count(*) > 1 LIMIT 1", nil, func(r row) error {
-		fault = fmt.Sprintf("column %q cannot be the feature id: the value %q occurs %d times", name, r.Text(0), r.Int(1))
-		return nil
-	})
 	return rows == ints && rows > 0, fault, err
+}
+
+// columnNames names columns in a message.
+func columnNames(names []string) string {
+	if len(names) == 1 {
+		return fmt.Sprintf("column %q", names[0])
+	}
+	return fmt.Sprintf("columns %q together", strings.Join(names, ", "))
 }
 
 // examine reads the whole layer. The envelopes of all features go to the side file unless the source's own R-tree has them.

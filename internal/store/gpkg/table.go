@@ -16,6 +16,8 @@ type table struct {
 	view    bool
 	rowid   string // a name of the row id that no column has; "" for views and tables without one
 	columns []tableColumn
+	// numbered says that a column is another name of the row id, which is stable then.
+	numbered bool
 }
 
 type tableColumn struct {
@@ -43,6 +45,8 @@ func readTable(c *conn, name string) (*table, error) {
 		return nil, err
 	}
 	if withRowid {
+		t.rowid = "rowid"
+		t.numbered = slices.ContainsFunc(t.columns, t.isRowid)
 		for _, n := range [...]string{"rowid", "_rowid_", "oid"} {
 			if _, ok := t.column(n); !ok {
 				t.rowid = n
@@ -83,34 +87,77 @@ func (t *table) quoted() string { return "main." + quote(t.name) }
 
 func quote(name string) string { return sqlq.SQLite{}.Quote(name) }
 
-// keyColumns returns the columns that may be the feature id, best first; "" stands for the row id. The reason tells why there is
-// none.
-func (t *table) keyColumns(configured string) (names []string, reason string) {
-	if configured != "" {
-		c, ok := t.column(configured)
-		if !ok {
-			return nil, fmt.Sprintf("there is no column %q for the feature id", configured)
+// usualIDs are columns of views that may be the feature id, best first.
+var usualIDs = [...]string{"fid", "ogc_fid", "objectid", "id"}
+
+// keyRules names the rules of table.keys; side files of other rules are not used.
+const keyRules = "unique keys"
+
+// rowNumber as a key stands for the row id.
+const rowNumber = ""
+
+// keys returns the columns that may be the feature id, best first. The reason tells why there are none.
+func (t *table) keys(c *conn, configured []string) (keys [][]string, reason string, err error) {
+	if len(configured) > 0 {
+		var names []string
+		for _, n := range configured {
+			col, ok := t.column(n)
+			if !ok {
+				return nil, fmt.Sprintf("there is no column %q for the feature id", n), nil
+			}
+			names = append(names, col.name)
 		}
-		return []string{c.name}, ""
+		return [][]string{names}, "", nil
 	}
 	if t.view {
-		for _, n := range [...]string{"fid", "ogc_fid", "objectid", "id"} {
-			if c, ok := t.column(n); ok {
-				names = append(names, c.name)
+		for _, n := range usualIDs {
+			if col, ok := t.column(n); ok {
+				keys = append(keys, []string{col.name})
 			}
 		}
-		if len(t.columns) > 0 && !slices.Contains(names, t.columns[0].name) {
-			names = append(names, t.columns[0].name)
+		if len(t.columns) > 0 && !slices.ContainsFunc(keys, func(k []string) bool { return k[0] == t.columns[0].name }) {
+			keys = append(keys, []string{t.columns[0].name})
 		}
-		return names, "no column of the view is unique and without null; name one as the id column"
+		return keys, "no column of the view is unique and without null; name one, or a list of several, as the id column", nil
 	}
-	if key := t.primaryKey(); len(key) == 1 {
-		names = append(names, key[0].name)
+	if primary := t.primaryKey(); len(primary) > 0 {
+		var names []string
+		for _, col := range primary {
+			names = append(names, col.name)
+		}
+		keys = append(keys, names)
 	}
+	unique, err := t.uniqueKeys(c)
+	keys = append(keys, unique...)
+	slices.SortStableFunc(keys, func(a, b []string) int { return min(len(a), 2) - min(len(b), 2) })
 	if t.rowid != "" {
-		names = append(names, "")
+		keys = append(keys, []string{rowNumber})
 	}
-	return names, "the primary key has several columns and there is no row id; name a unique column as the id column"
+	return keys, "no key tells its rows apart, and there is no row id; name a unique column, or a list of several, as the id column", err
+}
+
+// uniqueKeys returns the columns of unique indexes over all rows that are declared NOT NULL.
+func (t *table) uniqueKeys(c *conn) (keys [][]string, err error) {
+	var indexes []string
+	err = c.query(`SELECT name FROM pragma_index_list(?, 'main') WHERE "unique" AND NOT partial AND origin <> 'pk' ORDER BY seq DESC`, []any{t.name},
+		func(r row) error { indexes = append(indexes, r.Text(0)); return nil })
+	for _, name := range indexes {
+		var key []string
+		fits := true
+		err := c.query("SELECT name FROM pragma_index_info(?, 'main') ORDER BY seqno", []any{name}, func(r row) error {
+			col, ok := t.column(r.Text(0)) // of an expression the name is null
+			fits = fits && ok && !r.Null(0) && col.notNull
+			key = append(key, col.name)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if fits {
+			keys = append(keys, key)
+		}
+	}
+	return keys, err
 }
 
 // contents is a row of gpkg_contents with what other tables say of it.

@@ -22,7 +22,7 @@ type versionSurvey struct {
 // findVersions finds the columns of versions: those of our definition, those that the settings name, or, where the configured id repeats, those of
 // the usual names. Fault tells why they cannot be versions although the settings say so.
 func (d *draft) findVersions(c *conn) (v *versionSurvey, fault string, err error) {
-	v = &versionSurvey{ID: d.settings.IDColumn, Inclusive: d.settings.Inclusive}
+	v = &versionSurvey{ID: d.settings.SingleID(), Inclusive: d.settings.Inclusive}
 	own := d.own != nil && d.own.Versions != nil
 	switch {
 	case d.settings.ValidFrom != "":

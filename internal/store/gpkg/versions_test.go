@@ -17,7 +17,7 @@ func TestVersionsOfOtherFiles(t *testing.T) {
 	const usual = `CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT, navn TEXT, gyldigFra TEXT, gyldigTil TEXT);`
 	rows := func(v string) string { return "INSERT INTO x (nr, navn, gyldigFra, gyldigTil) VALUES " + v + ";" }
 	const apart = `('1508', 'Ålesund', '2020-01-01', '2024-01-01'), ('1508', 'Ålesund', '2024-01-01', NULL), ('1567', 'Rindal', '2010-01-01', '2019-01-01')`
-	told := store.Settings{IDColumn: "nr", ValidFrom: "gyldigFra", ValidTo: "gyldigTil"}
+	told := store.Settings{IDColumns: []string{"nr"}, ValidFrom: "gyldigFra", ValidTo: "gyldigTil"}
 	inclusive := told
 	inclusive.Inclusive = true
 	const index = ` CREATE INDEX i ON x (nr, gyldigFra);`
@@ -29,17 +29,17 @@ func TestVersionsOfOtherFiles(t *testing.T) {
 	}{
 		"told":             {usual + rows(apart), told, []string{"1508.20240101"}, ""},
 		"told, last day":   {usual + rows(`('a', '', '2020-01-01', '2024-01-01'), ('a', '', '2024-01-02', NULL), ('b', '', '2000-01-01', '2023-12-31')`), inclusive, []string{"a.20200101"}, ""},
-		"found":            {usual + rows(apart), store.Settings{IDColumn: "nr"}, []string{"1508.20240101"}, `the ids in column "nr" repeat`},
-		"found by camels":  {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT, navn TEXT, validFrom DATE, validTo DATE); INSERT INTO x VALUES (1, 'a', '', '2020-01-01', '2021-01-01'), (2, 'a', '', '2021-01-01', NULL);`, store.Settings{IDColumn: "nr"}, []string{"a.20210101"}, "repeat"},
+		"found":            {usual + rows(apart), store.Settings{IDColumns: []string{"nr"}}, []string{"1508.20240101"}, `the ids in column "nr" repeat`},
+		"found by camels":  {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT, navn TEXT, validFrom DATE, validTo DATE); INSERT INTO x VALUES (1, 'a', '', '2020-01-01', '2021-01-01'), (2, 'a', '', '2021-01-01', NULL);`, store.Settings{IDColumns: []string{"nr"}}, []string{"a.20210101"}, "repeat"},
 		"numbers, moments": {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr INTEGER, gyldigFra DATETIME, gyldigTil DATETIME); INSERT INTO x VALUES (1, 7, '2001-07-02T10:43:17Z', NULL);`, told, []string{"7.20010702T104317Z"}, ""},
-		"ids once":         {usual + rows(`('a', '', '2020-01-01', NULL), ('b', '', '2020-01-01', NULL)`), store.Settings{IDColumn: "nr"}, nil, ""},
-		"instant said":     {usual + rows(apart), store.Settings{IDColumn: "nr", Instant: "gyldigFra"}, nil, `"1508" occurs 2 times`},
+		"ids once":         {usual + rows(`('a', '', '2020-01-01', NULL), ('b', '', '2020-01-01', NULL)`), store.Settings{IDColumns: []string{"nr"}}, nil, ""},
+		"instant said":     {usual + rows(apart), store.Settings{IDColumns: []string{"nr"}, Instant: "gyldigFra"}, nil, `"1508" occurs 2 times`},
 		"overlap":          {usual + rows(`('a', '', '2020-01-01', '2025-01-01'), ('a', '', '2024-01-01', NULL)`), told, nil, "make an index"},
 		"indexed overlap":  {usual + rows(`('a', '', '2020-01-01', '2025-01-01'), ('a', '', '2024-01-01', NULL)`) + index, told, []string{"a.20240101"}, "the one that begins last"},
 		"same start":       {usual + rows(`('a', '', '2020-01-01', NULL), ('a', '', '2020-01-01', NULL)`), told, nil, "needs a start of its own"},
 		"no start":         {usual + rows(`('a', '', NULL, NULL)`), told, nil, "each version needs its start"},
 		"no id":            {usual + rows(`(NULL, '', '2020-01-01', NULL)`), told, nil, "needs the id of its feature"},
-		"no column":        {usual + rows(apart), store.Settings{IDColumn: "nr", ValidFrom: "fra", ValidTo: "gyldigTil"}, nil, `no column "fra"`},
+		"no column":        {usual + rows(apart), store.Settings{IDColumns: []string{"nr"}, ValidFrom: "fra", ValidTo: "gyldigTil"}, nil, `no column "fra"`},
 		"no time":          {usual + rows(`('a', '', '2020-01-01', 'x')`), told, nil, "no day or moment"},
 	}
 	for name, tt := range tests {
@@ -73,7 +73,7 @@ func TestVersionsOfAFeatureAreKnownInMemory(t *testing.T) {
 	path := build(t, `CREATE TABLE v (fid INTEGER PRIMARY KEY, nr TEXT NOT NULL, fra DATE NOT NULL, til DATE, UNIQUE (nr, fra)); INSERT INTO v VALUES (3, 'b', '2010-01-01', NULL),
 		(9, 'a', '1990-01-01', NULL), (2, 'b', '1990-01-01', '2010-01-01'), (5, 'c', '2010-01-01', NULL), (6, 'd', '1990-01-01', '2011-01-01');
 		INSERT INTO gpkg_contents (table_name, data_type) VALUES ('v', 'attributes')`)
-	versions := map[string]store.Settings{"v": {IDColumn: "nr", ValidFrom: "fra", ValidTo: "til"}}
+	versions := map[string]store.Settings{"v": {IDColumns: []string{"nr"}, ValidFrom: "fra", ValidTo: "til"}}
 	for name, x := range map[string]struct {
 		o     gpkg.Options
 		known bool

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"grense/internal/cql2"
+	"grense/internal/store"
 	"grense/internal/store/sqlq"
 )
 
@@ -53,15 +54,8 @@ func (p keyPart) key(alias string) key {
 	return k
 }
 
-// A feature id of one part is its text or its number; the empty text, which no address can hold, is ~, and a text that begins with ~ has one
-// more. An id of several parts has ; between them, and in each ~0 for ~ and ~1 for ;, as RFC 6901, 3, does for JSON Pointers.
-var (
-	escapePart   = strings.NewReplacer("~", "~0", ";", "~1")
-	unescapePart = strings.NewReplacer("~1", ";", "~0", "~")
-	strayEscape  = regexp.MustCompile(`~([^01]|$)`)
-)
-
-// printed is the feature id of the values of its parts, each int64 or string.
+// printed is the feature id of the values of its parts, each int64 or string. Of one part it is the text or number; the empty text, which no
+// address can hold, is ~, and a text that begins with ~ has one more. store.JoinID prints several.
 func printed(parts []any) string {
 	if len(parts) == 1 {
 		switch x := parts[0].(type) {
@@ -72,19 +66,7 @@ func printed(parts []any) string {
 		}
 		return ""
 	}
-	var b strings.Builder
-	for i, p := range parts {
-		if i > 0 {
-			b.WriteByte(';')
-		}
-		switch x := p.(type) {
-		case int64:
-			b.WriteString(strconv.FormatInt(x, 10))
-		case string:
-			b.WriteString(escapePart.Replace(x))
-		}
-	}
-	return b.String()
+	return store.JoinID(parts)
 }
 
 func printedText(s string) string {
@@ -110,24 +92,17 @@ func (l *layer) id(id string) ([]any, bool) {
 		}
 		return []any{id}, l.parts[0].takes(id)
 	}
-	texts := strings.Split(id, ";")
-	if len(texts) != len(l.parts) || strayEscape.MatchString(id) {
-		return nil, false
+	integers := make([]bool, len(l.parts))
+	for i, p := range l.parts {
+		integers[i] = p.integer
 	}
-	out := make([]any, len(texts))
-	for i, t := range texts {
-		ok := false
-		if l.parts[i].integer {
-			out[i], ok = parseInteger(t)
-		} else {
-			t = unescapePart.Replace(t)
-			out[i], ok = t, l.parts[i].takes(t)
-		}
-		if !ok {
+	out, ok := store.SplitID(id, integers)
+	for i, v := range out {
+		if text, is := v.(string); is && !l.parts[i].takes(text) {
 			return nil, false
 		}
 	}
-	return out, true
+	return out, ok
 }
 
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)

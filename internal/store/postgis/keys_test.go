@@ -114,7 +114,7 @@ func TestKeysAreStructural(t *testing.T) {
 		CREATE TABLE mor (x INT PRIMARY KEY); CREATE TABLE barn (y INT) INHERITS (mor); INSERT INTO mor VALUES (1); INSERT INTO barn VALUES (1, 2);
 		CREATE VIEW utsnitt AS SELECT navn AS n, kode AS k, geom FROM sted s WHERE EXISTS (SELECT 1 FROM uten u WHERE u.navn <> s.navn); CREATE VIEW av_utsnitt AS SELECT k AS kk, upper(n) AS n FROM utsnitt;
 		CREATE VIEW dobbelt AS SELECT kode, a.geom FROM sted a, uten; CREATE VIEW uten_kode AS SELECT navn, geom FROM sted; CREATE VIEW samlet AS SELECT kode, count(*) FROM sted GROUP BY kode;`)
-	s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"valgt": {IDColumn: "x, y"}}, Poll: 50 * time.Millisecond})
+	s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"valgt": {IDColumns: []string{"x", "y"}}}, Poll: 50 * time.Millisecond})
 	for id, key := range map[string]string{"sted": "kode", "utsnitt": "k", "av_utsnitt": "kk", "valgt": "x, y"} {
 		if c, ok := s.Catalog().Collection(id); !ok || c.Key.Column != key {
 			t.Errorf("%s: %+v", id, c)

@@ -182,32 +182,25 @@ func (d *draft) keyColumns() (names []string, sure bool, reason string) {
 	if v := d.versions; v != nil && d.own == nil {
 		return []string{v.id, v.start}, true, ""
 	}
-	configured := d.settings.IDColumn
+	configured := d.settings.IDColumns
 	if d.versions != nil {
-		configured = ""
+		configured = nil
 	}
-	if configured == "" && d.own != nil {
-		configured = d.own.Key.Column
+	if len(configured) == 0 && d.own != nil {
+		configured = []string{d.own.Key.Column}
 	}
-	if configured != "" {
-		names = []string{configured}
-		if _, ok := d.table.column(configured); !ok && strings.Contains(configured, ",") {
-			names = strings.Split(configured, ",")
-		}
-		for i, n := range names {
-			if names[i] = strings.TrimSpace(n); len(names) == 1 {
-				names[i] = n
-			}
-			if _, ok := d.table.column(names[i]); !ok {
-				return nil, false, fmt.Sprintf("there is no column %q for the feature id", names[i])
+	if len(configured) > 0 {
+		for _, n := range configured {
+			if _, ok := d.table.column(n); !ok {
+				return nil, false, fmt.Sprintf("there is no column %q for the feature id", n)
 			}
 		}
-		return names, d.isUnique(names...), ""
+		return configured, d.isUnique(names...), ""
 	}
 	if len(d.table.keys) > 0 {
 		return d.table.keys[0], true, ""
 	}
-	const cure = "; name the column whose values are unique and without null as the id column, or several columns with commas between them"
+	const cure = "; name the column whose values are unique and without null as the id column, or a list of several columns"
 	switch d.table.kind {
 	case 'v':
 		return nil, false, "it is a view that does not show each row of one table with the whole of its primary key" + cure

@@ -19,7 +19,7 @@ func TestNeighboursAreThoseOfPages(t *testing.T) {
 		CREATE TABLE merke (id UUID PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO merke SELECT gen_random_uuid() FROM generate_series(1, 5);
 		CREATE TABLE en (id BIGINT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO en VALUES (9007199254740993);
 		CREATE VIEW utsnitt AS SELECT * FROM tall WHERE id > 0`)
-	s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"utsnitt": {IDColumn: "id"}}})
+	s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"utsnitt": {IDColumns: []string{"id"}}}})
 	for _, c := range []string{"tall", "tekst", "fast", "merke", "en", "utsnitt"} {
 		p := page(t, s, store.Query{Collection: c, Limit: 100})
 		if len(p.Rows) == 0 {

@@ -177,7 +177,7 @@ func TestSettings(t *testing.T) {
 	t.Parallel()
 	url := base(t, places+`CREATE TABLE to_like (id INT, nr TEXT, fra DATE, geom GEOMETRY(Point, 4258)); INSERT INTO to_like VALUES (1, 'x', '2024-01-02', NULL), (1, 'y', NULL, NULL);`)
 	s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{
-		"public.to_like": {ID: "par", IDColumn: "nr", Instant: "fra", Title: store.Text{"en": "Pairs"}}, "sted": {Hidden: true},
+		"public.to_like": {ID: "par", IDColumns: []string{"nr"}, Instant: "fra", Title: store.Text{"en": "Pairs"}}, "sted": {Hidden: true},
 	}})
 	c, ok := s.Catalog().Collection("par")
 	if !ok || len(s.Catalog().Collections) != 1 || c.Title["en"] != "Pairs" || c.Instant != "fra" || c.Temporal[0] == nil {

@@ -20,7 +20,7 @@ const odd = `CREATE EXTENSION postgres_fdw; CREATE SERVER borte FOREIGN DATA WRA
 	CREATE VIEW feil AS SELECT kode, navn, geom FROM sted WHERE 1 / (SELECT n FROM nevner) = 1;`
 
 func oddSettings() map[string]store.Settings {
-	return map[string]store.Settings{"fjern": {IDColumn: "id"}}
+	return map[string]store.Settings{"fjern": {IDColumns: []string{"id"}}}
 }
 
 // refusal returns what is said of a refused table; "" when it is not refused.

@@ -32,7 +32,8 @@ func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionCo
 		}
 		return &versionColumns{column(x.ID), column(x.Start), column(x.End), x.Inclusive}, "", nil
 	}
-	if s.IDColumn == "" {
+	id := s.SingleID()
+	if id == "" {
 		return nil, "", nil
 	}
 	start, end, told := s.ValidityOf(func(lower string) (string, bool) {
@@ -43,7 +44,7 @@ func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionCo
 		}
 		return "", false
 	})
-	v = &versionColumns{s.IDColumn, start, end, s.Inclusive}
+	v = &versionColumns{id, start, end, s.Inclusive}
 	if told {
 		return v, d.versionFault(v), nil
 	}

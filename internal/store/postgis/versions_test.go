@@ -25,8 +25,8 @@ func TestVersionsOfOtherTables(t *testing.T) {
 		INSERT INTO found VALUES (1, 7, '2001-07-02T10:43:17Z', '2012-10-14T16:43:17Z'), (2, 7, '2012-10-14T16:43:17Z', NULL);
 		CREATE TABLE once (nr TEXT UNIQUE NOT NULL, "gyldigFra" DATE NOT NULL, "gyldigTil" DATE, UNIQUE (nr, "gyldigFra")); INSERT INTO once VALUES ('a', '2020-01-01', NULL);
 		CREATE TABLE plain (nr TEXT NOT NULL, fra DATE NOT NULL, til DATE); INSERT INTO plain VALUES ('a', '2020-01-01', NULL)`)
-	versions := store.Settings{IDColumn: "nr", ValidFrom: "fra", ValidTo: "til"}
-	s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"told": versions, "plain": versions, "found": {IDColumn: "nr"}, "once": {IDColumn: "nr"}}})
+	versions := store.Settings{IDColumns: []string{"nr"}, ValidFrom: "fra", ValidTo: "til"}
+	s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"told": versions, "plain": versions, "found": {IDColumns: []string{"nr"}}, "once": {IDColumns: []string{"nr"}}}})
 	for _, part := range []string{"CREATE UNIQUE INDEX ON", `the ids in column "nr" repeat`} {
 		if notes := s.Catalog().Notes; !slices.ContainsFunc(notes, func(n store.Note) bool { return strings.Contains(n.Reason, part) }) {
 			t.Errorf("no note says %q: %+v", part, notes)
@@ -82,7 +82,7 @@ func TestVersionsOfADayAreCountedByTheirSpans(t *testing.T) {
 		INSERT INTO dag SELECT n, d, d + 10 FROM generate_series(1, 30) n, (VALUES (DATE '2020-01-01'), ('2020-01-11'), ('2020-02-01')) v (d);
 		INSERT INTO dag VALUES (31, '-infinity', 'infinity'), (32, '2020-01-05', '2020-01-05'), (33, '2020-01-05', '2020-01-01'), (34, '2020-01-05', NULL);
 		INSERT INTO tid SELECT nr::TEXT, fra, til FROM dag WHERE nr < 31; ANALYZE dag, tid`)
-	versions := store.Settings{IDColumn: "nr", ValidFrom: "fra", ValidTo: "til"}
+	versions := store.Settings{IDColumns: []string{"nr"}, ValidFrom: "fra", ValidTo: "til"}
 	caches := &cache.Group{}
 	s := openStore(t, url, postgis.Options{Caches: caches, Settings: map[string]store.Settings{"dag": versions, "tid": versions}})
 	c, err := pgx.Connect(t.Context(), url)

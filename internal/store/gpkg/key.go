@@ -1,0 +1,85 @@
+package gpkg
+
+import (
+	"strings"
+
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// keyPart is one of several columns of a feature id.
+type keyPart struct {
+	Column  string
+	Integer bool // all values are whole numbers; else texts
+}
+
+// expr is the part as it is read, compared and ordered.
+func (p keyPart) expr(alias string) string {
+	if p.Integer {
+		return alias + "." + quote(p.Column)
+	}
+	return alias + "." + quote(p.Column) + " COLLATE BINARY"
+}
+
+// partNames names the columns of a key for people.
+func partNames(parts []keyPart) string {
+	names := make([]string, len(parts))
+	for i, p := range parts {
+		names[i] = p.Column
+	}
+	return strings.Join(names, ", ")
+}
+
+// printedExpr returns the feature id of several parts in SQL, as store.JoinID prints it.
+func printedExpr(parts []keyPart, alias string) string {
+	list := make([]string, len(parts))
+	for i, p := range parts {
+		if list[i] = alias + "." + quote(p.Column); !p.Integer {
+			list[i] = "replace(replace(" + list[i] + ", '~', '~0'), ';', '~1')"
+		}
+	}
+	return "(" + strings.Join(list, " || ';' || ") + ") COLLATE BINARY"
+}
+
+// integers reports which parts of the feature id are whole numbers.
+func (l *layer) integers() []bool {
+	list := make([]bool, len(l.parts))
+	for i, p := range l.parts {
+		list[i] = p.Integer
+	}
+	return list
+}
+
+// idKeys returns the keys of the order by id, one for each part.
+func (l *layer) idKeys(alias string) []sqlq.Key {
+	if l.parts == nil {
+		return []sqlq.Key{{Expr: sqlq.Ident(l.idExpr(alias))}}
+	}
+	keys := make([]sqlq.Key, len(l.parts))
+	for i, p := range l.parts {
+		keys[i].Expr = sqlq.Ident(p.expr(alias))
+	}
+	return keys
+}
+
+// idValues returns the values of idKeys for a feature id; false if no feature can have it.
+func (l *layer) idValues(id string) ([]any, bool) {
+	if l.parts == nil {
+		v, ok := l.id(id)
+		return []any{v}, ok
+	}
+	return store.SplitID(id, l.integers())
+}
+
+// isID returns the condition that a row has the id whose idValues are the arguments; an index over the key serves it.
+func (l *layer) isID(alias string) string {
+	var b strings.Builder
+	for i, k := range l.idKeys(alias) {
+		if i > 0 {
+			b.WriteString(" AND ")
+		}
+		sql, _ := sqlq.New(sqlq.SQLite{}).Add(k.Expr).SQL()
+		b.WriteString(sql + " = ?")
+	}
+	return b.String()
+}
