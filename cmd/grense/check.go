@@ -244,7 +244,7 @@ func printUnmarked(ctx context.Context, w io.Writer, st store.Store) error {
 	case len(unknown) == len(cat.Collections):
 		fmt.Fprintf(w, "\nNo answer is kept to be sent again: whether rows have changed cannot be told on a replica, with Citus, and of views, foreign and partitioned tables, and tables with policies for the role. A primary tells it of plain tables and materialised views\n")
 	default:
-		fmt.Fprintf(w, "\n%s: whether rows have changed cannot be told of views, foreign and partitioned tables, and tables with policies for the role, so that no answer is kept to be sent again, of any collection. "+
+		fmt.Fprintf(w, "\n%s: whether rows have changed cannot be told of views, foreign and partitioned tables, and tables with policies for the role, so that their answers, and those that tell of all collections, are not cached. "+
 			"Serve a table or a materialised view instead: CREATE MATERIALIZED VIEW name AS SELECT * FROM view, with a unique index, which REFRESH MATERIALIZED VIEW CONCURRENTLY name brings up to date, and let the role not read the view\n", strings.Join(unknown, ", "))
 	}
 	return nil

@@ -67,12 +67,12 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
-// TestCheckTellsWhichCollectionsHaveNoAnswersKept: a view has none kept of any collection, until a materialised view is in its place.
+// TestCheckTellsWhichCollectionsHaveNoAnswersKept: answers of a view are not cached, until a materialised view is in its place.
 func TestCheckTellsWhichCollectionsHaveNoAnswersKept(t *testing.T) {
 	t.Parallel()
 	db, dir := cluster.Database(t), t.TempDir()
 	statement(t, db, `CREATE TABLE steder (nr TEXT PRIMARY KEY, geom geometry(Point, 4258)); INSERT INTO steder VALUES ('1', 'SRID=4258;POINT(10 60)'); CREATE TABLE andre AS TABLE steder; ALTER TABLE andre ADD PRIMARY KEY (nr)`)
-	const says = "no answer is kept to be sent again, of any collection"
+	const says = "their answers, and those that tell of all collections, are not cached"
 	for _, x := range []struct {
 		change string
 		tells  bool

@@ -121,13 +121,14 @@ type Licence struct {
 
 // Collection is what the operator says of one layer of the source; zero values leave what the source says.
 type Collection struct {
-	ID          string   `yaml:"id"` // another collection id, [a-z0-9_-]+
-	Title       Text     `yaml:"title"`
-	Description Text     `yaml:"description"`
-	Keywords    []string `yaml:"keywords"`
-	Hidden      bool     `yaml:"hidden"`    // the layer is not served
-	IDColumns   []string `yaml:"id_column"` // column with the feature ids, or several: unique together, never null
-	// HiddenColumns are columns that are not served: no property, no queryable, not searched.
+	ID             string   `yaml:"id"` // another collection id, [a-z0-9_-]+
+	Title          Text     `yaml:"title"`
+	Description    Text     `yaml:"description"`
+	Keywords       []string `yaml:"keywords"`
+	Hidden         bool     `yaml:"hidden"`          // the layer is not served
+	IDColumns      []string `yaml:"id_column"`       // column with the feature ids, or several: unique together, never null
+	GeometryColumn string   `yaml:"geometry_column"` // of several columns with geometries the one that is served. Defaults to the first.
+	// HiddenColumns are columns that are not served: no property, no geometry, no queryable, not searched.
 	HiddenColumns []string `yaml:"hidden_columns"`
 	Roles         Roles    `yaml:"roles"`
 	// ValidTo says what roles.valid_to is: inclusive, the last day or moment of validity, or exclusive, the first after it. Defaults to exclusive.

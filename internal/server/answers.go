@@ -132,12 +132,42 @@ func (a *keptAnswer) of(state, day string) bool {
 	return a != nil && a.state == state && a.day == day
 }
 
-// stateOfAll names the state of all data that are served; "" where that cannot be told.
+// stateOfAll returns the version of all data that are served. Where one collection has none, as a view, it is the version of those that the
+// response depends on; "" if these have none.
 func (c *call) stateOfAll() (state string, err error) {
-	if state, err = c.stateOf(c.served()); err == nil {
-		c.s.answers.saw(c.cat, state)
+	if state, err = c.stateOf(c.served()); err != nil {
+		return "", err
 	}
-	return state, err
+	c.s.answers.saw(c.cat, state)
+	if state == "" && c.coll != nil {
+		return c.stateOf(c.dependencies())
+	}
+	return state, nil
+}
+
+// dependencies returns the ids of the collections that a response about c.coll depends on: its own, those that it refers to or that refer to
+// it, and on a page the one under the map.
+func (c *call) dependencies() []string {
+	ids := []string{c.coll.ID}
+	add := func(coll *store.Collection) {
+		if coll != nil && !slices.Contains(ids, coll.ID) {
+			ids = append(ids, coll.ID)
+		}
+	}
+	for _, coll := range c.cat.Collections {
+		for i := range coll.Properties {
+			switch other := c.refersTo(&coll.Properties[i]); {
+			case coll == c.coll:
+				add(other)
+			case other == c.coll:
+				add(coll)
+			}
+		}
+	}
+	if c.rep.F == "html" {
+		add(c.country())
+	}
+	return ids
 }
 
 // stateOf names the state of the data of collections; "" where that cannot be told.

@@ -12,7 +12,7 @@ func Settings(cfg config.Config) map[string]store.Settings {
 	m := make(map[string]store.Settings, len(cfg.Collections))
 	for name, c := range cfg.Collections {
 		s := store.Settings{ID: c.ID, Title: store.Text(c.Title), Description: store.Text(c.Description), Keywords: c.Keywords, Hidden: c.Hidden,
-			IDColumns: c.IDColumns, HiddenColumns: c.HiddenColumns, Codes: c.Codes, TitleProperty: c.Roles.Title, Instant: c.Roles.Instant, IntervalStart: c.Roles.IntervalStart, IntervalEnd: c.Roles.IntervalEnd,
+			IDColumns: c.IDColumns, HiddenColumns: c.HiddenColumns, GeometryColumn: c.GeometryColumn, Codes: c.Codes, TitleProperty: c.Roles.Title, Instant: c.Roles.Instant, IntervalStart: c.Roles.IntervalStart, IntervalEnd: c.Roles.IntervalEnd,
 			ValidFrom: c.Roles.ValidFrom, ValidTo: c.Roles.ValidTo, Inclusive: c.ValidTo == "inclusive", Settled: c.Settled}
 		if c.Changes != "" {
 			s.Changes = new(c.Changes == "true")

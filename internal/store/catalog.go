@@ -386,6 +386,7 @@ type Settings struct {
 	Hidden                                             bool     // do not serve the layer
 	IDColumns                                          []string // columns whose values are the feature ids; unique together and not null
 	HiddenColumns                                      []string
+	GeometryColumn                                     string // column with the geometry; "": the first
 	Codes                                              string // scheme of a history whose codes the feature ids are
 	Changes                                            *bool  // whether changes are recorded; nil: by the number of features
 	TitleProperty, Instant, IntervalStart, IntervalEnd string

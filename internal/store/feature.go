@@ -1,5 +1,11 @@
 package store
 
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
 // Feature is one record. It is valid only until the function it was given to returns.
 type Feature struct {
 	ID       string // that of the Row
@@ -17,8 +23,20 @@ func (f *Feature) Public() string {
 	return f.ID
 }
 
-// JSON is a value that is JSON text already.
+// JSON is a value that is JSON text already, without line breaks.
 type JSON string
+
+// CompactJSON returns JSON text as a value: without line breaks between its parts, which would end a record of line-delimited formats.
+func CompactJSON(text string) JSON {
+	if !strings.ContainsAny(text, "\n\r") {
+		return JSON(text)
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(text)) != nil {
+		return JSON(text)
+	}
+	return JSON(b.String())
+}
 
 // Geometry is a stored geometry: well-known binary (ISO or extended, either byte order, with or without Z and M), x before y, in
 // the storage CRS of its collection. Empty when the feature has none. It is decoded on demand.

@@ -187,6 +187,9 @@ func (d *definition) addProperties(l *layer, dr *draft) {
 	for _, x := range d.Properties {
 		p, ok := x.property()
 		col, found := dr.table.column(p.Column)
+		if slices.Contains(dr.settings.HiddenColumns, p.Column) {
+			continue
+		}
 		if !ok || !found {
 			dr.warn("property %q is left out: there is no column %q of type %q", x.Name, x.Column, x.Type)
 			continue

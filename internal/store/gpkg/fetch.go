@@ -85,7 +85,7 @@ func textValue(s string, t cql2.Type) any { return valueOf(s, t == cql2.TypeJSON
 
 func valueOf(s string, json bool) any {
 	if json {
-		return store.JSON(s)
+		return store.CompactJSON(s)
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/wkb"
 )
@@ -16,6 +17,9 @@ func (w *Writer) finish(t *target) error {
 		if err := w.buildIndex(t); err != nil {
 			return err
 		}
+	}
+	if err := w.markJSON(c); err != nil {
+		return err
 	}
 	if err := w.searchIndexes(t, c.Table, c.Properties); err != nil {
 		return err
@@ -34,6 +38,55 @@ func (w *Writer) finish(t *target) error {
 		}
 	}
 	return w.countFeatures(t)
+}
+
+// schemaTables make the tables of the extension Schema (OGC 12-128r18, F.9).
+var schemaTables = []string{
+	`CREATE TABLE IF NOT EXISTS gpkg_data_columns (
+  table_name TEXT NOT NULL,
+  column_name TEXT NOT NULL,
+  name TEXT,
+  title TEXT,
+  description TEXT,
+  mime_type TEXT,
+  constraint_name TEXT,
+  CONSTRAINT pk_gdc PRIMARY KEY (table_name, column_name),
+  CONSTRAINT gdc_tn UNIQUE (table_name, name)
+)`,
+	`CREATE TABLE IF NOT EXISTS gpkg_data_column_constraints (
+  constraint_name TEXT NOT NULL,
+  constraint_type TEXT NOT NULL,
+  value TEXT,
+  min NUMERIC,
+  min_is_inclusive BOOLEAN,
+  max NUMERIC,
+  max_is_inclusive BOOLEAN,
+  description TEXT,
+  CONSTRAINT gdcc_ntv UNIQUE (constraint_name, constraint_type, value)
+)`,
+	`INSERT INTO gpkg_extensions SELECT name, NULL, 'gpkg_schema', 'http://www.geopackage.org/spec120/#extension_schema', 'read-write' FROM sqlite_schema
+		WHERE name IN ('gpkg_data_columns', 'gpkg_data_column_constraints')
+		AND NOT EXISTS (SELECT 1 FROM gpkg_extensions WHERE extension_name = 'gpkg_schema' AND table_name = name)`,
+}
+
+// markJSON says of columns of JSON that they are, where GDAL and QGIS look for it. Tables that are no layer for others are left out.
+func (w *Writer) markJSON(c *store.Collection) error {
+	isJSON := func(p store.Property) bool { return p.Type == cql2.TypeJSON }
+	if !c.Public || !slices.ContainsFunc(c.Properties, isJSON) {
+		return nil
+	}
+	if err := w.runAll(schemaTables); err != nil {
+		return err
+	}
+	for _, p := range c.Properties {
+		if !isJSON(p) {
+			continue
+		}
+		if err := w.c.exec("INSERT OR REPLACE INTO gpkg_data_columns (table_name, column_name, mime_type) VALUES (?, ?, ?)", c.Table, p.Column, jsonType); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // versionIndex makes the index that finds the versions of a feature, and those of a day in the order of their features.

@@ -227,9 +227,9 @@ func (s *Store) acquire() (*revision, error) {
 
 // settingsKey names the settings on which surveys depend.
 func settingsKey(m map[string]store.Settings) string {
-	keys := map[string][8]string{}
+	keys := map[string][9]string{}
 	for name, s := range m {
-		keys[name] = [8]string{strings.Join(s.IDColumns, "\x00"), s.Instant, s.IntervalStart, s.IntervalEnd, strings.Join(s.HiddenColumns, "\x00"), s.ValidFrom, s.ValidTo, strconv.FormatBool(s.Inclusive)}
+		keys[name] = [9]string{strings.Join(s.IDColumns, "\x00"), s.Instant, s.IntervalStart, s.IntervalEnd, strings.Join(s.HiddenColumns, "\x00"), s.ValidFrom, s.ValidTo, strconv.FormatBool(s.Inclusive), s.GeometryColumn}
 	}
 	b, _ := json.Marshal(keys) // text and maps of text always have JSON
 	return string(b)

@@ -1,6 +1,7 @@
 package gpkg
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -84,10 +85,6 @@ func (d *draft) open(c *conn) (*layer, error) {
 	if sv.Broken > 0 {
 		d.warn("%d features have a geometry that cannot be read (the first in row %s); they are served without", sv.Broken, sv.FirstBroken)
 	}
-	texts, err := readColumnTexts(c, d.table.name)
-	if err != nil {
-		return nil, err
-	}
 	l := &layer{Collection: &store.Collection{
 		Table: d.table.name, Title: textOf(d.title), Description: textOf(d.description), Public: true, Modified: d.changed, Count: sv.Count, Extent: sv.Bound,
 	}, source: &sqlq.Source{Table: d.table.quoted(), Fields: map[string]*sqlq.Field{}}}
@@ -95,6 +92,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 		d.own.describe(l.Collection)
 	}
 	d.setKey(l)
+	var err error
 	if l.source.Indexed, err = indexedColumns(c, d.table.name); err != nil {
 		return nil, err
 	}
@@ -105,7 +103,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 			return nil, err
 		}
 	}
-	d.addProperties(l, texts)
+	d.addProperties(l)
 	if err := l.setCollation(c); err != nil {
 		return nil, err
 	}
@@ -169,7 +167,7 @@ func (d *draft) setGeometry(l *layer) {
 }
 
 // addProperties makes a property of each column that is not the row id or the geometry.
-func (d *draft) addProperties(l *layer, texts map[string]columnText) {
+func (d *draft) addProperties(l *layer) {
 	taken := map[string]bool{}
 	if l.Geometry != nil {
 		taken[l.Geometry.Name] = true
@@ -189,8 +187,12 @@ func (d *draft) addProperties(l *layer, texts map[string]columnText) {
 		}
 		name = store.Unique(name, func(s string) bool { return taken[s] })
 		taken[name] = true
-		x := texts[strings.ToLower(col.name)]
-		l.add(store.Property{Name: name, Column: col.name, Type: t, NotNull: cs.filled(col), Title: textOf(x.title), Description: textOf(x.description), Enum: x.enum}, newField(col, cs, t))
+		x := d.texts[strings.ToLower(col.name)]
+		p := store.Property{Name: name, Column: col.name, Type: t, NotNull: cs.filled(col), Title: textOf(x.title), Description: textOf(x.description), Enum: x.enum}
+		if t == cql2.TypeJSON && !cs.NotArray && cs.Int+cs.Float == 0 && cs.Text > 0 {
+			p.Items = cmp.Or(cs.Items, "string")
+		}
+		l.add(p, newField(col, cs, t))
 		if d.survey.Key != "" && strings.EqualFold(col.name, d.survey.Key) {
 			l.Key.Property = name
 		}
@@ -225,9 +227,25 @@ func (d *draft) typeOf(col tableColumn, cs *columnSurvey) (cql2.Type, bool) {
 	case !ok:
 		d.warn("column %q holds binary values and is left out", col.name)
 	case !declared && knownType(col.declared):
-		d.warn("column %q is declared %s but holds other values too; it is served as %s", col.name, col.declared, typeNames[t])
+		d.warn("column %q is declared %s but holds other values too; it is served as %s", col.name, cmp.Or(d.markedJSON(col.name), col.declared), typeNames[t])
 	}
 	return t, ok
+}
+
+// declaredType returns the type that gpkg_data_columns or the declaration of a column says; false if they say nothing.
+func (d *draft) declaredType(col tableColumn) (cql2.Type, bool) {
+	if d.markedJSON(col.name) != "" {
+		return cql2.TypeJSON, true
+	}
+	return declaredType(col.declared)
+}
+
+// markedJSON returns "JSON" if gpkg_data_columns says so of a column; else "".
+func (d *draft) markedJSON(column string) string {
+	if d.texts[strings.ToLower(column)].json {
+		return "JSON"
+	}
+	return ""
 }
 
 func knownType(declared string) bool {
@@ -237,7 +255,7 @@ func knownType(declared string) bool {
 
 // settle returns the type of a column: the declared one where all values are of it. It reports false for binary values.
 func (d *draft) settle(col tableColumn, cs *columnSurvey) (t cql2.Type, ok, asDeclared bool) {
-	declared, known := declaredType(col.declared)
+	declared, known := d.declaredType(col)
 	if cs.Blob > 0 || strings.Contains(strings.ToUpper(col.declared), "BLOB") {
 		return 0, false, false
 	}
@@ -284,6 +302,8 @@ func (cs *columnSurvey) fits(t cql2.Type) bool {
 		return cs.Text == 0 && cs.Float == 0
 	case cql2.TypeNumber:
 		return cs.Text == 0 && !cs.NotFinite
+	case cql2.TypeJSON:
+		return !cs.NotJSON && !cs.NotFinite && !cs.NotUTF8
 	case cql2.TypeDate, cql2.TypeTimestamp:
 		return cs.Int == 0 && cs.Float == 0 && !cs.NotMoment
 	}

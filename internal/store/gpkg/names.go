@@ -46,8 +46,10 @@ func declaredType(declared string) (cql2.Type, bool) {
 		return cql2.TypeDate, true
 	case "DATETIME", "TIMESTAMP":
 		return cql2.TypeTimestamp, true
-	case "TEXT", "VARCHAR", "CHARACTER", "NVARCHAR", "NCHAR", "CHAR", "CLOB", "STRING", "JSON", "UUID", "TIME":
+	case "TEXT", "VARCHAR", "CHARACTER", "NVARCHAR", "NCHAR", "CHAR", "CLOB", "STRING", "UUID", "TIME":
 		return cql2.TypeText, true
+	case "JSON":
+		return cql2.TypeJSON, true
 	}
 	if affinityOf(declared) == affinityText {
 		return cql2.TypeText, true

@@ -428,14 +428,17 @@ func (d *draft) check(c *conn) (err error) {
 		d.refuse("there is no table or view of that name")
 		return nil
 	}
-	d.table.columns = slices.DeleteFunc(d.table.columns, func(col tableColumn) bool {
-		return slices.Contains(d.settings.HiddenColumns, col.name) && !strings.EqualFold(col.name, d.geometry)
-	})
-	if d.kind == "features" && d.geometry == "" {
+	hidden := func(column string) bool { return slices.Contains(d.settings.HiddenColumns, column) }
+	d.table.columns = slices.DeleteFunc(d.table.columns, func(col tableColumn) bool { return hidden(col.name) })
+	if d.kind == "features" && len(d.geometries) == 0 {
 		d.refuse("gpkg_geometry_columns does not name its geometry column")
 		return nil
 	}
-	if d.geometry != "" {
+	d.chooseGeometry(slices.DeleteFunc(d.geometries, func(g geometryColumn) bool { return hidden(g.geometry) }))
+	if d.texts, err = readColumnTexts(c, d.table.name); err != nil {
+		return err
+	}
+	if d.geometry != "" && !d.refused() {
 		col, ok := d.table.column(d.geometry)
 		if !ok {
 			d.refuse("the geometry column %q does not exist", d.geometry)
@@ -447,12 +450,38 @@ func (d *draft) check(c *conn) (err error) {
 	return nil
 }
 
+// chooseGeometry takes the geometry column that the settings name, else the first in the table, and leaves the others out. Hidden ones are not among them.
+func (d *draft) chooseGeometry(columns []geometryColumn) {
+	wanted := d.settings.GeometryColumn
+	if d.own != nil && d.own.Geometry != nil && len(columns) > 0 {
+		wanted = d.own.Geometry.Column
+	}
+	place := func(g geometryColumn) int {
+		return slices.IndexFunc(d.table.columns, func(col tableColumn) bool { return strings.EqualFold(col.name, g.geometry) })
+	}
+	slices.SortStableFunc(columns, func(a, b geometryColumn) int { return place(a) - place(b) })
+	at := slices.IndexFunc(columns, func(g geometryColumn) bool { return wanted == "" || strings.EqualFold(g.geometry, wanted) })
+	if at < 0 {
+		if wanted != "" {
+			d.refuse("there is no column %q with a geometry that is served; name another one in geometry_column", wanted)
+		}
+		return
+	}
+	d.geometryColumn = columns[at]
+	for _, g := range slices.Delete(slices.Clone(columns), at, at+1) {
+		if d.settings.GeometryColumn == "" {
+			d.warn("column %q is left out: %q is the geometry; geometry_column chooses another one", g.geometry, d.geometry)
+		}
+		d.table.columns = slices.DeleteFunc(d.table.columns, func(col tableColumn) bool { return strings.EqualFold(col.name, g.geometry) })
+	}
+}
+
 // side finds or makes the side file and gives each draft its survey. A file that is ready needs none: nil.
 func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) (*sideFile, error) {
 	if ready, err := s.ready(src, c, drafts); ready || err != nil {
 		return nil, err
 	}
-	path, prefix, stem := sidePath(s.options.DataDir, src, settingsKey(s.options.Settings)+s.options.ViewTimeout.String()+" "+strconv.Itoa(s.options.ViewRow)+" "+keyRules)
+	path, prefix, stem := sidePath(s.options.DataDir, src, settingsKey(s.options.Settings)+s.options.ViewTimeout.String()+" "+strconv.Itoa(s.options.ViewRow)+" "+surveyRules)
 	f := readSide(path)
 	for _, d := range drafts {
 		if f != nil && !d.refused() && f.surveys[d.contents.table] == nil {

@@ -55,7 +55,7 @@ type columnSurvey struct {
 	Null, Int, Float, Text, Blob  int
 	NotBool, NotFinite, NotUTF8   bool
 	NotMoment, Clock, NotDay, Set bool      // of texts: no day or moment; a time of day; another form than 2006-01-02; Layout is set
-	NotArray                      bool      // of texts that are to be JSON
+	NotArray, NotJSON             bool      // of texts that are to be JSON
 	Items                         string    // JSON type of all elements of the arrays; "any" when they differ, "" when there are none
 	Layout                        string    // the one of stampLayouts that all texts have
 	Min, Max                      time.Time // of moments, UTC; meaningful when Set
@@ -69,7 +69,8 @@ type draft struct {
 	table    *table
 	crs      crs.ID
 	settings store.Settings
-	own      *definition // when the file is ours
+	texts    map[string]columnText // what gpkg_data_columns says, by column in lower case
+	own      *definition           // when the file is ours
 	notes    []store.Note
 	survey   *survey
 	ownIndex bool // the source's R-tree is not to be used
@@ -312,13 +313,13 @@ func (d *draft) reader(c *conn, sv *survey, side *sideWriter) (*surveyor, error)
 		}
 		cs := &columnSurvey{}
 		s.byName[col.name] = cs
-		t, known := declaredType(col.declared)
+		t, known := d.declaredType(col)
 		moments := known && (t == cql2.TypeDate || t == cql2.TypeTimestamp) || d.isRole(col.name)
 		f := plainText
 		switch {
 		case moments:
 			f = momentText
-		case d.own.isJSON(col.name):
+		case d.own.isJSON(col.name), d.own == nil && known && t == cql2.TypeJSON:
 			f = jsonText
 		}
 		if d.own != nil && f == plainText { // our Writer stored what the definition says; reading it all would take long
@@ -424,6 +425,7 @@ func (s *surveyor) value(r row, i int, cs *columnSurvey, f form) {
 
 // array notes the types of the elements of a JSON array.
 func (cs *columnSurvey) array(text []byte) {
+	cs.NotJSON = cs.NotJSON || !json.Valid(text)
 	if cs.NotArray {
 		return
 	}

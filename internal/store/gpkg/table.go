@@ -90,8 +90,8 @@ func quote(name string) string { return sqlq.SQLite{}.Quote(name) }
 // usualIDs are columns of views that may be the feature id, best first.
 var usualIDs = [...]string{"fid", "ogc_fid", "objectid", "id"}
 
-// keyRules names the rules of table.keys; side files of other rules are not used.
-const keyRules = "unique keys"
+// surveyRules names what surveys of this program know that those of older ones do not; side files of other rules are not used.
+const surveyRules = "unique keys, JSON"
 
 // rowNumber as a key stands for the row id.
 const rowNumber = ""
@@ -163,11 +163,17 @@ func (t *table) uniqueKeys(c *conn) (keys [][]string, err error) {
 // contents is a row of gpkg_contents with what other tables say of it.
 type contents struct {
 	table, kind, title, description string
-	geometry                        string // column; "" when none is registered
-	geometryType                    string
-	z                               bool
-	srs                             srs
+	geometryColumn                  // the one that is served; the zero value if there is none
+	geometries                      []geometryColumn
 	changed                         time.Time // zero: not told
+}
+
+// geometryColumn is a row of gpkg_geometry_columns.
+type geometryColumn struct {
+	geometry     string // column
+	geometryType string
+	z            bool
+	srs          srs
 }
 
 // readContents lists the layers in a stable order.
@@ -189,8 +195,8 @@ func readContents(c *conn) ([]contents, error) {
 		err := c.query(`SELECT g.column_name, g.geometry_type_name, g.z, g.srs_id, s.srs_name, s.organization, s.organization_coordsys_id, s.definition
 			FROM gpkg_geometry_columns g LEFT JOIN gpkg_spatial_ref_sys s ON s.srs_id = g.srs_id WHERE lower(g.table_name) = lower(?)`,
 			[]any{l.table}, func(r row) error {
-				l.geometry, l.geometryType, l.z = r.Text(0), r.Text(1), r.Int(2) == 1
-				l.srs = srs{id: r.Int(3), name: r.Text(4), organization: r.Text(5), code: r.Int(6), definition: r.Text(7)}
+				l.geometries = append(l.geometries, geometryColumn{r.Text(0), r.Text(1), r.Int(2) == 1,
+					srs{id: r.Int(3), name: r.Text(4), organization: r.Text(5), code: r.Int(6), definition: r.Text(7)}})
 				return nil
 			})
 		if err != nil {
@@ -209,8 +215,12 @@ var geometryTypes = map[string]string{
 // columnText is what gpkg_data_columns says of a column.
 type columnText struct {
 	title, description string
+	json               bool // its media type is that of JSON
 	enum               []string
 }
+
+// jsonType is the media type of JSON in gpkg_data_columns.
+const jsonType = "application/json"
 
 // readColumnTexts reads the extension Schema (OGC 12-128r18, F.9) where it is used.
 func readColumnTexts(c *conn, tableName string) (map[string]columnText, error) {
@@ -219,10 +229,10 @@ func readColumnTexts(c *conn, tableName string) (map[string]columnText, error) {
 	}
 	texts := map[string]columnText{}
 	constraint := map[string]string{}
-	err := c.query(`SELECT column_name, coalesce(title, name), description, constraint_name FROM gpkg_data_columns WHERE lower(table_name) = lower(?)`,
+	err := c.query(`SELECT column_name, coalesce(title, name), description, constraint_name, mime_type FROM gpkg_data_columns WHERE lower(table_name) = lower(?)`,
 		[]any{tableName}, func(r row) error {
 			name := strings.ToLower(r.Text(0))
-			texts[name] = columnText{title: r.Text(1), description: r.Text(2)}
+			texts[name] = columnText{title: r.Text(1), description: r.Text(2), json: strings.EqualFold(r.Text(4), jsonType)}
 			if !r.Null(3) {
 				constraint[name] = r.Text(3)
 			}

@@ -246,7 +246,7 @@ func (f *fetcher) value(i int, raw []byte, t cql2.Type) any {
 		return f.last[i]
 	case cql2.TypeJSON:
 		if s, ok := f.last[i].(store.JSON); !ok || string(s) != string(raw) {
-			f.last[i] = store.JSON(raw)
+			f.last[i] = store.CompactJSON(string(raw))
 		}
 		return f.last[i]
 	}

@@ -90,20 +90,34 @@ func (d *draft) refused() bool {
 	return slices.ContainsFunc(d.notes, func(n store.Note) bool { return n.Refused })
 }
 
-// findGeometry chooses the geometry column; false when there is none.
-func (d *draft) findGeometry() bool {
+// findGeometry chooses the geometry column: the one that the settings name, else the first that is not hidden. There may be none.
+func (d *draft) findGeometry() {
+	wanted := d.settings.GeometryColumn
+	if d.own != nil && d.own.Geometry != nil {
+		wanted = d.own.Geometry.Column
+	}
+	var found []column
 	for _, c := range d.table.columns {
-		switch {
-		case c.base != "geometry" && c.base != "geography":
-		case d.own != nil && d.own.Geometry != nil && c.name != d.own.Geometry.Column:
-		case d.geometry.name == "":
-			d.geometry = c
-		default:
-			d.warn("column %q is left out: %q is the geometry", c.name, d.geometry.name)
+		if c.isGeometry() && !slices.Contains(d.settings.HiddenColumns, c.name) {
+			found = append(found, c)
 		}
 	}
-	return d.geometry.name != ""
+	at := slices.IndexFunc(found, func(c column) bool { return wanted == "" || c.name == wanted })
+	if at >= 0 {
+		d.geometry = found[at]
+	}
+	switch {
+	case d.own != nil:
+	case wanted != "" && at < 0:
+		d.refuse("there is no column %q with a geometry that is served; name another one in geometry_column", wanted)
+	case wanted == "" && len(found) > 1:
+		for _, c := range found[1:] {
+			d.warn("column %q is left out: %q is the geometry; geometry_column chooses another one", c.name, d.geometry.name)
+		}
+	}
 }
+
+func (c column) isGeometry() bool { return c.base == "geometry" || c.base == "geography" }
 
 // place settles the reference system.
 func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
@@ -231,7 +245,9 @@ func (d *draft) open(sv *survey) *layer {
 	}
 	if d.own != nil {
 		c := *d.own
-		l.Collection = &c
+		if l.Collection = &c; d.geometry.name == "" {
+			c.Geometry = nil
+		}
 	}
 	l.Count, l.Extent, l.Temporal, l.Modified = sv.Count, sv.Bound, sv.Temporal, d.written
 	l.Key = store.FeatureKey{Column: strings.Join(sv.Key, ", "), Type: cql2.TypeText}
@@ -305,7 +321,7 @@ func (d *draft) addProperties(l *layer) {
 		taken[l.Geometry.Name] = true
 	}
 	for _, col := range d.table.columns {
-		if col.base == "geometry" || col.base == "geography" || d.leftOut(col, l) {
+		if col.isGeometry() || d.leftOut(col, l) {
 			continue
 		}
 		t, ok := typeOf(col)
@@ -353,7 +369,9 @@ func declared(col column, t cql2.Type) string {
 
 // addOwn makes the properties and relations of a definition of ours, whose tables hold what it says.
 func (d *draft) addOwn(l *layer) {
-	l.Properties = slices.Clone(l.Properties) // those of a definition are shared
+	l.Properties = slices.DeleteFunc(slices.Clone(l.Properties), func(p store.Property) bool { // those of a definition are shared
+		return slices.Contains(d.settings.HiddenColumns, p.Column)
+	})
 	l.source.Fields, l.fields = ownFields(l.Properties, d.table)
 	for i, p := range l.Properties {
 		col, _ := d.table.column(p.Column)

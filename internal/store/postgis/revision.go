@@ -275,6 +275,8 @@ func (d *draft) geometries() string {
 func (d *draft) read(ctx context.Context, c *pgxpool.Conn) (x examined, err error) {
 	if d.own != nil && store.FoldedOtherwise(d.own.Properties, d.own.Relations) {
 		d.refuse(store.OldFold)
+	}
+	if d.refused() {
 		return x, nil
 	}
 	if d.geometry.name != "" {

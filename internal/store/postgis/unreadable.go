@@ -2,6 +2,7 @@ package postgis
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -80,7 +81,8 @@ func (d *draft) excuse(err error) string {
 func (d *draft) definition() string {
 	t := *d.table
 	t.file = 0
-	return fmt.Sprintf("%+v %+v %v", t, d.settings, d.written)
+	settings, _ := json.Marshal(d.settings) // texts, numbers and maps of text always have JSON
+	return fmt.Sprintf("%+v %s %v", t, settings, d.written)
 }
 
 // known returns what was read of a table of the same definition.

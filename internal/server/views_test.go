@@ -1,0 +1,27 @@
+package server_test
+
+import "testing"
+
+// TestAViewLeavesOtherCollectionsCached: answers about a table are cached beside a view, those about the view are not.
+func TestAViewLeavesOtherCollectionsCached(t *testing.T) {
+	t.Parallel()
+	if !onPostGIS() {
+		t.Skip("views of files have a version")
+	}
+	url := cluster.Database(t)
+	admin(t, url, `CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt VALUES (1, 'SRID=4258;POINT(10 60)');
+		CREATE VIEW utsnitt AS SELECT id, geom FROM punkt WHERE id < 10`)
+	a := serveStore(t, openURL(t, url), nil)
+	for _, path := range []string{"/collections/punkt/items", "/collections/punkt/items/1", "/collections/punkt/items?f=html", "/collections/punkt/items/1?f=html"} {
+		a.cachedBefore(path).wants(200)
+	}
+	for range 5 {
+		if r := a.get("/collections/utsnitt/items"); a.wasCached(r) {
+			t.Errorf("an answer about a view was cached")
+		}
+	}
+	admin(t, url, "INSERT INTO punkt VALUES (2, NULL)")
+	if got := a.get("/collections/punkt/items").json()["numberMatched"]; got != 2.0 {
+		t.Errorf("%v features after a row was added", got)
+	}
+}
