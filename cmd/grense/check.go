@@ -269,11 +269,14 @@ func notesOf(cat *store.Catalog, layer string) (n int) {
 
 // printNotes prints what is to know, each reason once, and returns how many faults there are: layers that are refused, and settings that fit nothing.
 func printNotes(w io.Writer, cat *store.Catalog, strangers []string) int {
-	if len(cat.Notes)+len(strangers) > 0 {
+	if len(cat.Notes)+len(cat.Bookkeeping)+len(strangers) > 0 {
 		fmt.Fprintln(w)
 	}
 	for _, line := range notesByReason(cat.Notes) {
 		fmt.Fprintln(w, line)
+	}
+	if len(cat.Bookkeeping) > 0 {
+		fmt.Fprintf(w, "not served: %s: programs keep these tables for themselves; name them under collections to serve them\n", strings.Join(cat.Bookkeeping, ", "))
 	}
 	for _, s := range strangers {
 		fmt.Fprintf(w, "%s, configured: no layer and no collection of the source has this name\n", s)

@@ -18,6 +18,7 @@ type Catalog struct {
 	Collections []*Collection // public and internal ones, in a stable order
 	Notes       []Note        // what was refused or served with a warning
 	Hidden      []string      // layers of the source that the settings hide
+	Bookkeeping []string      // layers that are not served since IsBookkeeping says so
 }
 
 // Collection returns the collection with that id; false when there is none.

@@ -47,6 +47,22 @@ func CollectionID(name string) string {
 	return b.String()
 }
 
+// bookkeeping are tables without geometry that programs keep for themselves, in lower case: QGIS, GDAL, osm2pgsql, and what migrates databases.
+var bookkeeping = map[string]bool{
+	"layer_styles": true, "qgis_projects": true, "qgis_layer_metadata": true,
+	"ogr_system_tables.metadata": true, "ogr_system_tables.event_trigger_metadata": true, "ogr_empty_table": true, "osm2pgsql_properties": true,
+	"schema_migrations": true, "ar_internal_metadata": true, "flyway_schema_history": true, "schema_version": true, "alembic_version": true,
+	"databasechangelog": true, "databasechangeloglock": true, "django_migrations": true, "knex_migrations": true, "knex_migrations_lock": true,
+	"__efmigrationshistory": true, "goose_db_version": true, "_prisma_migrations": true, "_sqlx_migrations": true, "gorp_migrations": true,
+}
+
+// IsBookkeeping reports whether a table without geometry is one that a program keeps for itself. It is served only if the settings name it.
+// schema is "" in files.
+func IsBookkeeping(schema, table string) bool {
+	name := strings.ToLower(table)
+	return bookkeeping[name] || bookkeeping[strings.ToLower(schema)+"."+name]
+}
+
 // Unique returns id, or id with _2, _3 ... when it is taken.
 func Unique(id string, taken func(string) bool) string {
 	for n, next := 2, id; ; n++ {

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -121,6 +122,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.logNotes(nil, r.catalog)
 	s.install(r)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // lives until Close
 	if s.stop = stop; o.Unchanging {
@@ -162,8 +164,23 @@ func (s *Store) Reload(ctx context.Context) error {
 		return err
 	}
 	s.current.Load().promise.broken() // tells of it, if nobody has
+	s.logNotes(s.current.Load().catalog.Notes, r.catalog)
 	s.install(r)
 	return nil
+}
+
+// logNotes logs the notes of a catalog that are not known.
+func (s *Store) logNotes(known []store.Note, cat *store.Catalog) {
+	for _, n := range cat.Notes {
+		if slices.Contains(known, n) {
+			continue
+		}
+		text := "a layer is served with a warning"
+		if n.Refused {
+			text = "a layer is not served"
+		}
+		s.options.Logger.Warn(text, "layer", n.Layer, "reason", n.Reason)
+	}
 }
 
 // Room leaves half of the connections to what is cheap.

@@ -279,7 +279,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 		return nil, fmt.Errorf("gpkg: %s is an SQLite file but not a GeoPackage: it has no table gpkg_contents; convert it, for example "+
 			"with ogr2ogr -f GPKG out.gpkg %s", s.path, filepath.Base(s.path))
 	}
-	drafts, hidden, err := s.drafts(c)
+	drafts, unserved, err := s.drafts(c)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +296,8 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 		return nil, err
 	}
 	r := &revision{
-		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion, s.options.NarrowFrom)), Modified: lastChange(c, src.mtime), Hidden: hidden},
+		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion, s.options.NarrowFrom)), Modified: lastChange(c, src.mtime),
+			Hidden: unserved.hidden, Bookkeeping: unserved.bookkeeping},
 		layers:  map[string]*layer{},
 		served:  map[string]string{},
 		source:  src, path: f.path,
@@ -361,15 +362,18 @@ func (s *Store) reader(path string, m mode, encoding string) (*conn, error) {
 	return c, nil
 }
 
+// unserved are layers that no draft is made of.
+type unserved struct{ hidden, bookkeeping []string }
+
 // drafts lists the layers, refused ones among them.
-func (s *Store) drafts(c *conn) (served []*draft, hidden []string, err error) {
+func (s *Store) drafts(c *conn) (served []*draft, not unserved, err error) {
 	list, err := readContents(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, not, err
 	}
 	own, err := readDefinitions(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, not, err
 	}
 	var drafts []*draft
 	for _, x := range list {
@@ -383,19 +387,24 @@ func (s *Store) drafts(c *conn) (served []*draft, hidden []string, err error) {
 	}
 	served = drafts[:0]
 	for i, d := range drafts {
-		if d.settings.Hidden {
-			hidden = append(hidden, d.contents.table)
+		name := d.contents.table
+		switch {
+		case d.settings.Hidden:
+			not.hidden = append(not.hidden, name)
+			continue
+		case d.own == nil && len(d.geometries) == 0 && store.IsBookkeeping("", name) && !s.configures(name):
+			not.bookkeeping = append(not.bookkeeping, name)
 			continue
 		}
 		d.n = i
 		if err := d.check(c); faulty(err) {
 			d.refuse("%s", unreadable(err))
 		} else if err != nil {
-			return nil, nil, err
+			return nil, not, err
 		}
 		served = append(served, d)
 	}
-	return served, hidden, nil
+	return served, not, nil
 }
 
 // settingsOf returns the settings of a layer, by its name or else by the id that the name gives.
@@ -404,6 +413,13 @@ func (s *Store) settingsOf(layer string) store.Settings {
 		return x
 	}
 	return s.options.Settings[store.CollectionID(layer)]
+}
+
+// configures reports whether there are settings of a layer.
+func (s *Store) configures(layer string) bool {
+	_, byName := s.options.Settings[layer]
+	_, byID := s.options.Settings[store.CollectionID(layer)]
+	return byName || byID
 }
 
 // check refuses what is no table of features or attributes.

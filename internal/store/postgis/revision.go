@@ -88,6 +88,8 @@ func (s *Store) survey(ctx context.Context, r *revision, in *definitionsRead, be
 	for _, t := range in.tables {
 		if d := s.draft(t, in.own); d != nil {
 			drafts = append(drafts, d)
+		} else if s.isBookkeeping(t) {
+			r.catalog.Bookkeeping = append(r.catalog.Bookkeeping, t.layer())
 		} else if s.settingsOf(t).Hidden {
 			r.catalog.Hidden = append(r.catalog.Hidden, t.layer())
 		}
@@ -314,6 +316,12 @@ func (s *Store) settingsOf(t *table) store.Settings {
 	return s.options.Settings[name]
 }
 
+// isBookkeeping reports whether a table is left out since a program keeps it for itself.
+func (s *Store) isBookkeeping(t *table) bool {
+	_, named := s.settingsName(t)
+	return !named && t.schema != ownSchema && store.IsBookkeeping(t.schema, t.name) && !slices.ContainsFunc(t.columns, column.isGeometry)
+}
+
 // draft returns a table that may be served; nil when it is not.
 func (s *Store) draft(t *table, defs map[string]definition) *draft {
 	d := &draft{table: t, uncut: s.options.Uncut}
@@ -324,7 +332,7 @@ func (s *Store) draft(t *table, defs map[string]definition) *draft {
 			return nil
 		}
 	}
-	if d.settings.Hidden || len(t.columns) == 0 {
+	if d.settings.Hidden || len(t.columns) == 0 || s.isBookkeeping(t) {
 		return nil
 	}
 	d.findGeometry()
