@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -140,7 +141,36 @@ type Collection struct {
 	Codes string `yaml:"codes"`
 	// Changes says whether changes of features are recorded for /changes. Defaults to yes up to limits.changes features.
 	Changes string `yaml:"changes"` // true or false
-	Links   []Link `yaml:"links"`
+	// MinZoom and MaxZoom are the first and the last level of tiles that show the collection. Default to all that there are.
+	MinZoom *int `yaml:"min_zoom"`
+	MaxZoom *int `yaml:"max_zoom"`
+	// PageDefault and PageMax are those of limits for this collection. Default to them.
+	PageDefault int `yaml:"page_default"`
+	PageMax     int `yaml:"page_max"`
+	// StorageCRS is the system of geometries that state none (SRID 0), as EPSG:25833. Defaults to none: such a layer is refused.
+	StorageCRS string `yaml:"storage_crs"`
+	Links      []Link `yaml:"links"`
+}
+
+// MaxZoom is the last level of any tile matrix set.
+const MaxZoom = 30
+
+// Zooms returns the first and the last level of tiles that show the collection, 0 and MaxZoom if the configuration says nothing.
+func (c Collection) Zooms() (first, last int) {
+	last = MaxZoom
+	if c.MinZoom != nil {
+		first = *c.MinZoom
+	}
+	if c.MaxZoom != nil {
+		last = *c.MaxZoom
+	}
+	return first, last
+}
+
+// StorageCode returns the EPSG code of StorageCRS, which is written with or without EPSG: before it; false if it is none.
+func (c Collection) StorageCode() (code int, ok bool) {
+	n, err := strconv.ParseUint(strings.TrimPrefix(c.StorageCRS, "EPSG:"), 10, 20)
+	return int(n), err == nil && n > 0
 }
 
 // Roles names the columns with a meaning. An instant, an interval and a validity exclude each other.

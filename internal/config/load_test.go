@@ -120,7 +120,8 @@ func TestEverySettingIsRead(t *testing.T) {
 			"n1000.fylke": {ID: "fylker", Title: config.Text{"": "Fylker"}, Description: config.Text{"nn": "Alle fylka"}, Keywords: []string{"fylke"}, IDColumns: []string{"nr"}, Codes: "fylke", Changes: "true",
 				Roles: config.Roles{Title: "navn", IntervalStart: "fra", IntervalEnd: "til"},
 				Links: []config.Link{{Href: "https://example.org/k", Rel: "related", Type: "text/html", Title: "Katalog", Hreflang: "nb-NO"}}},
-			"0301":       {Hidden: true, Roles: config.Roles{Instant: "tid"}},
+			"0301": {Hidden: true, Roles: config.Roles{Instant: "tid"}, IDColumns: []string{"a", "b"}, GeometryColumn: "geom", HiddenColumns: []string{"c"},
+				MinZoom: new(0), MaxZoom: new(12), PageDefault: 20, PageMax: 50, StorageCRS: "EPSG:25833"},
 			"grunnkrets": {IDColumns: []string{"nr"}, ValidTo: "inclusive", Roles: config.Roles{ValidFrom: "gyldig_fra", ValidTo: "gyldig_til"}},
 		},
 		Limits: config.Limits{

@@ -55,6 +55,9 @@ func setText(v reflect.Value, text string) error {
 		default:
 			return fmt.Errorf("%q is not true or false", text)
 		}
+	case **int:
+		*p = new(int)
+		return setText(reflect.ValueOf(*p).Elem(), text)
 	case *int:
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -82,7 +85,7 @@ func setText(v reflect.Value, text string) error {
 // isText reports whether setText can set v.
 func isText(v reflect.Value) bool {
 	switch v.Interface().(type) {
-	case string, Text, Words, []string, []netip.Prefix, netip.Prefix, bool, int, time.Duration, Size:
+	case string, Text, Words, []string, []netip.Prefix, netip.Prefix, bool, int, *int, time.Duration, Size:
 		return true
 	}
 	return false
@@ -97,7 +100,7 @@ func expected(v reflect.Value) string {
 		return "a list of words, or a list for each of nb, nn, en"
 	case bool:
 		return "true or false"
-	case int:
+	case int, *int:
 		return "a whole number"
 	case time.Duration:
 		return "a duration, for example 10s"

@@ -237,7 +237,10 @@ func (c *call) definedParam(p *param) openapi.Parameter {
 	case paramJobLimit, paramJobType, paramJobProcess, paramJobStatus, paramJobTime, paramJobShortest, paramJobLongest:
 		d.Shared = ""
 	case paramLimit:
-		d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.s.cfg.Limits.PageMax, "default": c.s.cfg.Limits.PageDefault}
+		d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.pageMax(), "default": c.pageDefault()}
+		if c.coll != nil && c.coll.PageDefault+c.coll.PageMax > 0 {
+			d.Shared = ""
+		}
 	case paramCollections:
 		d.Shared = "tile-collections"
 		ids := []string{}

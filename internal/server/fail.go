@@ -75,6 +75,8 @@ func classify(err error) *problem.Error {
 		return problem.Of(problem.New(problem.Unavailable, err, "The data changed again and again while they were read. Try again after the seconds in Retry-After."))
 	case errors.Is(err, store.ErrBusy):
 		return problem.Of(problem.New(problem.Busy, err, ""))
+	case errors.Is(err, store.ErrLocked):
+		return problem.Of(problem.New(problem.Unavailable, err, "Another program has locked the data. Try again after the seconds in Retry-After."))
 	case errors.Is(err, store.ErrUnavailable):
 		return problem.Of(problem.New(problem.Unavailable, err, ""))
 	case errors.Is(err, context.DeadlineExceeded):

@@ -159,7 +159,7 @@ func (c *call) fieldOf(x *fieldFault) bool {
 
 // itemsForm is the page of features without features.
 func (s *Server) itemsForm(c *call, f faulty) (*page, error) {
-	v := itemsView{faulty: f, Limit: s.cfg.Limits.PageDefault, Most: mostOnPage, BBox: c.coll.Geometry != nil}
+	v := itemsView{faulty: f, Limit: c.pageDefault(), Most: mostOnPage, BBox: c.coll.Geometry != nil}
 	_, v.Datetime = c.coll.During()
 	if err := c.fillForm(&v); err != nil {
 		return nil, err

@@ -109,7 +109,7 @@ func (c *call) file() *downloadParams { return c.params.(*downloadParams) }
 
 func newItemsParams(c *call) any {
 	return &itemsParams{outputParams: newOutputParams(), bboxCRS: crs.CRS84,
-		query: store.Query{Collection: c.coll.ID, Limit: c.s.cfg.Limits.PageDefault, SortBy: c.coll.DefaultSort}}
+		query: store.Query{Collection: c.coll.ID, Limit: c.pageDefault(), SortBy: c.coll.DefaultSort}}
 }
 
 // items are the parameters of a call of a route that selects features.
@@ -215,6 +215,23 @@ var filterLangs = []string{"cql2-text", "cql2-json", "cql-text"}
 // profiles are those of GeoJSON (OGC 21-045r1, 14); the first goes without saying.
 var profiles = []string{"rfc7946", "jsonfg", "jsonfg-plus"}
 
+// pageMax is the largest page of features of the collection.
+func (c *call) pageMax() int {
+	if c.coll != nil && c.coll.PageMax > 0 {
+		return c.coll.PageMax
+	}
+	return c.s.cfg.Limits.PageMax
+}
+
+// pageDefault is how many features of the collection a page has without limit.
+func (c *call) pageDefault() int {
+	n := c.s.cfg.Limits.PageDefault
+	if c.coll != nil && c.coll.PageDefault > 0 {
+		n = c.coll.PageDefault
+	}
+	return min(n, c.pageMax())
+}
+
 // MaxLimit and DefaultLimit bound the lists of processes and jobs. A page of features has limits.page_max and limits.page_default
 // (config.Limits.PageMax, PageDefault) instead, with the same defaults. A larger limit is clamped, not refused (OGC 17-069r4, 7.15.2).
 const (
@@ -231,7 +248,7 @@ var (
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
 		parse: into(func(c *call, p *itemsParams, v []string) (err error) {
 			p.query.Limit, err = positive("limit", v[0], 1)
-			p.query.Limit = min(p.query.Limit, c.s.cfg.Limits.PageMax)
+			p.query.Limit = min(p.query.Limit, c.pageMax())
 			return err
 		})}
 

@@ -14,6 +14,12 @@ func Settings(cfg config.Config) map[string]store.Settings {
 		s := store.Settings{ID: c.ID, Title: store.Text(c.Title), Description: store.Text(c.Description), Keywords: c.Keywords, Hidden: c.Hidden,
 			IDColumns: c.IDColumns, HiddenColumns: c.HiddenColumns, GeometryColumn: c.GeometryColumn, Codes: c.Codes, TitleProperty: c.Roles.Title, Instant: c.Roles.Instant, IntervalStart: c.Roles.IntervalStart, IntervalEnd: c.Roles.IntervalEnd,
 			ValidFrom: c.Roles.ValidFrom, ValidTo: c.Roles.ValidTo, Inclusive: c.ValidTo == "inclusive", Settled: c.Settled}
+		if c.MinZoom != nil || c.MaxZoom != nil {
+			first, last := c.Zooms()
+			s.Zooms = &store.Zooms{Min: first, Max: last}
+		}
+		s.PageDefault, s.PageMax = c.PageDefault, c.PageMax
+		s.StorageCRS, _ = c.StorageCode()
 		if c.Changes != "" {
 			s.Changes = new(c.Changes == "true")
 		}

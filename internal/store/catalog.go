@@ -130,10 +130,21 @@ type Collection struct {
 
 	Changes       *bool         `json:",omitempty"` // whether changes are recorded, where that is configured; nil: by the number of features
 	Codes         string        // the scheme of a history whose codes the feature ids are, where that is configured; else ""
+	Zooms         *Zooms        `json:",omitempty"` // levels of tiles that show the collection; nil: all
+	PageDefault   int           `json:",omitempty"` // features in a page without limit; 0: as the service says
+	PageMax       int           `json:",omitempty"` // a larger limit is clamped to it; 0: as the service says
 	Count         int           // features in all
 	Extent        *orb.Bound    // CRS84, degrees, lon before lat, tight; nil when no feature has a geometry
 	Temporal      [2]*time.Time // first and last moment; nil: open or unknown
 	TitleProperty string        // the property that names a feature to people: the one set, else LikelyTitle; "" when there is none
+}
+
+// Zooms are the first and the last level of tiles.
+type Zooms struct{ Min, Max int }
+
+// ShownAt reports whether tiles of a level show the collection.
+func (c *Collection) ShownAt(zoom int) bool {
+	return c.Zooms == nil || zoom >= c.Zooms.Min && zoom <= c.Zooms.Max
 }
 
 // FeatureKey says how a feature id is stored.
@@ -392,6 +403,10 @@ type Settings struct {
 	Changes                                            *bool  // whether changes are recorded; nil: by the number of features
 	TitleProperty, Instant, IntervalStart, IntervalEnd string
 
+	Zooms                *Zooms `json:",omitempty"` // Collection.Zooms
+	PageDefault, PageMax int    // of Collection
+	StorageCRS           int    // EPSG code of the system of geometries whose source states none; 0: they are refused
+
 	ValidFrom, ValidTo string // columns with the validity of versions, which the only one of IDColumns joins to features
 	Inclusive          bool   // ValidTo is the last day or moment of validity
 	Settled            string // Collection.Settled
@@ -420,7 +435,7 @@ func (c *Collection) Apply(s *Settings, warn func(format string, args ...any)) {
 	if s.Links != nil {
 		c.Links = s.Links
 	}
-	c.Settled = s.Settled
+	c.Settled, c.Zooms, c.PageDefault, c.PageMax = s.Settled, s.Zooms, s.PageDefault, s.PageMax
 	if s.Codes != "" {
 		c.Codes = s.Codes
 	}

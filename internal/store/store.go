@@ -22,6 +22,8 @@ var (
 	ErrCursor = errors.New("store: not a cursor of this question")
 	// ErrExists reports that there is already what should be made.
 	ErrExists = errors.New("store: it exists already")
+	// ErrLocked reports data that another program has locked; it is ErrUnavailable, too.
+	ErrLocked = errors.New("another program has locked the data")
 	// ErrFull reports that the disk which is written to is full.
 	ErrFull = errors.New("the disk is full")
 	// ErrChanged reports that the data have changed since a page was read: what Fetch was asked for is not (any more) in the revision

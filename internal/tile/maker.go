@@ -165,12 +165,22 @@ func (m *Maker) Range(ctx context.Context, st store.Store, set *Set, collection 
 		return r, err
 	}
 	if l != nil {
-		return l.span(r), nil
+		return zoomed(l.span(r), c), nil
 	}
 	if a := m.archived(ctx, st, set, c); a != nil {
-		return a.span(r), nil
+		return zoomed(a.span(r), c), nil
 	}
-	return r, nil
+	return zoomed(r, c), nil
+}
+
+// zoomed leaves of a range the levels that show a collection.
+func zoomed(r Range, c *store.Collection) Range {
+	if z := c.Zooms; z != nil {
+		r.Last = min(r.Last, max(z.Max, r.First))
+		r.First = min(max(r.First, z.Min), r.Last)
+		r.Limits = slices.DeleteFunc(slices.Clone(r.Limits), func(l Limits) bool { return !c.ShownAt(l.Z) })
+	}
+	return r
 }
 
 // Estimate tells where a collection has tiles as Range does before there are levels: all that Range tells of later lie within. For errors see Range.
@@ -179,7 +189,8 @@ func (m *Maker) Estimate(st store.Store, set *Set, collection string) (Range, er
 	if err != nil {
 		return Range{}, err
 	}
-	return set.estimate(c)
+	r, err := set.estimate(c)
+	return zoomed(r, c), err
 }
 
 // layerOf finds a collection, and the way from its coordinates to those of a set; no way, and no error, where it has no geometry.
@@ -295,6 +306,14 @@ func (s *Set) limit(r *Range, b orb.Bound) {
 // Tile makes a tile, all of whose layers are of one state of the data. A collection that is not in the catalog gives store.ErrNotFound. Data that change meanwhile give
 // store.ErrChanged: asking again helps. The tile may lie outside of Range, and is empty then.
 func (m *Maker) Tile(ctx context.Context, st store.Store, a Ask) (*Made, error) {
+	cat := st.Catalog()
+	a.Layers = slices.DeleteFunc(slices.Clone(a.Layers), func(l Query) bool {
+		c, ok := cat.Collection(l.Collection)
+		return ok && !c.ShownAt(a.Tile.Z)
+	})
+	if len(a.Layers) == 0 {
+		return &Made{Empty: true}, nil
+	}
 	made, err := m.tile(ctx, st, a, m.o.Archive)
 	if errors.Is(err, errOldArchive) {
 		made, err = m.tile(ctx, st, a, nil)

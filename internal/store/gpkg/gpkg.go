@@ -244,9 +244,9 @@ func (s *Store) acquire() (*revision, error) {
 
 // settingsKey names the settings on which surveys depend.
 func settingsKey(m map[string]store.Settings) string {
-	keys := map[string][9]string{}
+	keys := map[string][10]string{}
 	for name, s := range m {
-		keys[name] = [9]string{strings.Join(s.IDColumns, "\x00"), s.Instant, s.IntervalStart, s.IntervalEnd, strings.Join(s.HiddenColumns, "\x00"), s.ValidFrom, s.ValidTo, strconv.FormatBool(s.Inclusive), s.GeometryColumn}
+		keys[name] = [10]string{strings.Join(s.IDColumns, "\x00"), s.Instant, s.IntervalStart, s.IntervalEnd, strings.Join(s.HiddenColumns, "\x00"), s.ValidFrom, s.ValidTo, strconv.FormatBool(s.Inclusive), s.GeometryColumn, strconv.Itoa(s.StorageCRS)}
 	}
 	b, _ := json.Marshal(keys) // text and maps of text always have JSON
 	return string(b)

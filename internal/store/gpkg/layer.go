@@ -441,6 +441,13 @@ func (d *draft) place() bool {
 		d.refuse("srs_id %d is not in gpkg_spatial_ref_sys; set the reference system, for example with ogr2ogr -a_srs", d.srs.id)
 		return false
 	}
+	switch {
+	case d.settings.StorageCRS == 0:
+	case d.srs.id > 0 || d.own != nil:
+		d.misset("the layer states its reference system, so that storage_crs is not used")
+	default:
+		d.srs = srs{id: int64(d.settings.StorageCRS), organization: "EPSG", code: int64(d.settings.StorageCRS)}
+	}
 	id, note, ok := d.srs.served()
 	if !ok {
 		d.refuse("%s", note)

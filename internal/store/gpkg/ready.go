@@ -143,7 +143,7 @@ func (d *draft) isReady() bool { return d.at != inSide }
 // plainSettings reports whether surveys are the same as without settings.
 func plainSettings(m map[string]store.Settings) bool {
 	for _, x := range m {
-		if strings.Join([]string{x.Instant, x.IntervalStart, x.IntervalEnd, x.ValidFrom, x.GeometryColumn}, "") != "" || len(x.IDColumns)+len(x.HiddenColumns) > 0 {
+		if strings.Join([]string{x.Instant, x.IntervalStart, x.IntervalEnd, x.ValidFrom, x.GeometryColumn}, "") != "" || len(x.IDColumns)+len(x.HiddenColumns)+x.StorageCRS > 0 {
 			return false
 		}
 	}

@@ -298,9 +298,9 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	r := &revision{
 		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion, s.options.NarrowFrom)), Modified: lastChange(c, src.mtime),
 			Hidden: unserved.hidden, Bookkeeping: unserved.bookkeeping},
-		layers:  map[string]*layer{},
-		served:  map[string]string{},
-		source:  src, path: f.path,
+		layers: map[string]*layer{},
+		served: map[string]string{},
+		source: src, path: f.path,
 		pool: f.pool, signs: f.signs,
 		still:  f.mode == immutable,
 		counts: s.counts,

@@ -58,6 +58,8 @@ type draft struct {
 	srid     int
 	crs      crs.ID
 	shift    bool // the database transforms the geometries from srid to crs
+	curable  bool // rows are the reason that it is refused
+	assigned bool // geometries have no reference system: settings.StorageCRS says which it is
 	notes    []store.Note
 	items    map[string]string // what an earlier reading told of columns, by itemsName
 	bounded  bool              // there was an earlier reading
@@ -75,6 +77,12 @@ func (d *draft) refuse(format string, a ...any) {
 	}
 	id := store.CollectionID(cmp.Or(d.settings.ID, own, d.table.name))
 	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Collection: id, Refused: true, Reason: fmt.Sprintf(format, a...)})
+}
+
+// refuseRows is refuse for what is wrong with rows: the table is tried again, and served once they are right.
+func (d *draft) refuseRows(format string, a ...any) {
+	d.curable = true
+	d.refuse(format, a...)
 }
 
 func (d *draft) warn(format string, a ...any) {
@@ -128,7 +136,7 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 		}
 		switch {
 		case len(srids) > 1:
-			d.refuse("geometries are in several reference systems (SRID %d and %d); give the column one, with ALTER TABLE ... TYPE geometry(Geometry, SRID)", srids[0], srids[1])
+			d.refuseRows("geometries are in several reference systems (SRID %d and %d); give the column one, with ALTER TABLE ... TYPE geometry(Geometry, SRID)", srids[0], srids[1])
 			return nil
 		case len(srids) == 1:
 			d.srid = srids[0]
@@ -139,13 +147,21 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 	} else if d.srid == 0 {
 		d.srid = 4326
 	}
-	if d.srid == 0 {
-		d.refuse("the reference system is not known (SRID 0); set one, with ALTER TABLE ... TYPE geometry(Geometry, SRID) USING ST_SetSRID(...)")
+	authority, code := "EPSG", d.settings.StorageCRS
+	switch {
+	case d.srid == 0 && code > 0:
+		d.assigned = true
+	case code > 0:
+		d.misset("the table states its reference system, SRID %d, so that storage_crs is not used", d.srid)
+	case d.srid == 0:
+		d.refuse("the reference system is not known (SRID 0); name it in storage_crs, as EPSG:25833, or set one, with ALTER TABLE ... TYPE geometry(Geometry, SRID) USING ST_SetSRID(...)")
 		return nil
 	}
-	authority, code, err := systemOf(ctx, c, d.srid)
-	if err != nil {
-		return err
+	if !d.assigned {
+		var err error
+		if authority, code, err = systemOf(ctx, c, d.srid); err != nil {
+			return err
+		}
 	}
 	near, note, isNear := crs.Near(code)
 	switch id := crs.ID(code); {
@@ -158,7 +174,7 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 		d.warn("%s", note)
 	case authority == "EPSG":
 		why, to := crs.Unserved(code)
-		if to == crs.ETRS89 {
+		if to == crs.ETRS89 && !d.assigned {
 			d.crs, d.shift = to, true
 			d.shifted(code)
 			return nil
@@ -180,7 +196,10 @@ func (d *draft) shifted(code int) {
 
 // transform is sqlq.Geometry.Before and After. Arcs become lines in metres first, since an arc is none in another system.
 func (d *draft) transform() (before, after string) {
-	if !d.shift {
+	switch {
+	case d.assigned:
+		return "ST_SetSRID(", fmt.Sprintf(", %d)", srid(d.crs))
+	case !d.shift:
 		return "", ""
 	}
 	before, after = "ST_Transform(", fmt.Sprintf(", %d)", srid(d.crs))

@@ -107,6 +107,9 @@ const (
 	leastToMark   = 3
 )
 
+// waitForLock is how long a query waits for a table that another session has locked.
+const waitForLock = 3 * time.Second
+
 // connectTimeout bounds one attempt to connect where the address does not.
 const connectTimeout = 3 * time.Second
 
@@ -119,6 +122,9 @@ func configure(c *pgx.ConnConfig, use purpose) {
 	p["standard_conforming_strings"] = "on"          // identifiers and constants are written so
 	p["client_min_messages"] = "warning"             //
 	p["search_path"] = "public, postgis, extensions" // where PostGIS is found; tables are named with their schema
+	if use == toAsk && p["lock_timeout"] == "" {     // a table that another program has locked is told as such
+		p["lock_timeout"] = strconv.FormatInt(waitForLock.Milliseconds(), 10)
+	}
 	for name, value := range map[string]string{
 		"random_page_cost":                "1.1", // of memory and flash; with the default, that of disks, indexes are left unused
 		"max_parallel_workers_per_gather": "0",   // questions come beside each other; helpers cost more than most of them
@@ -337,6 +343,8 @@ func explain(ctx context.Context, c *pgx.ConnConfig, err error) error {
 		return fmt.Errorf("postgis: %w: %w", context.DeadlineExceeded, err)
 	case pe.Code == "53100":
 		return fmt.Errorf("postgis: %s: %w: %w: %w", target(c), store.ErrUnavailable, store.ErrFull, err)
+	case pe.Code == "55P03": // lock_timeout
+		return fmt.Errorf("postgis: %w: %w: %w", store.ErrUnavailable, store.ErrLocked, err)
 	case unavailable(pe.Code):
 		return fmt.Errorf("postgis: %s: %w: %w", target(c), store.ErrUnavailable, err)
 	}

@@ -31,6 +31,7 @@ type revision struct {
 	items    map[string]string   // of columns, by draft.itemsName
 	read     map[string]examined // by draft.definition
 	ailing   []*draft            // tables that could not be read; they are tried again
+	curable  []*draft            // tables that were refused for their rows; they are tried again
 	tables   map[string]string   // by collection id
 	counts   *counts
 }
@@ -110,6 +111,8 @@ func (s *Store) survey(ctx context.Context, r *revision, in *definitionsRead, be
 			} else {
 				d.refuse("%s", d.excuse(found[i].unread))
 			}
+		} else if d.curable {
+			r.curable = append(r.curable, d)
 		}
 		b, err := json.Marshal(r.add(d, found[i], in, ids[d]))
 		if err != nil {
@@ -192,10 +195,10 @@ type examined struct {
 	sv    *survey
 	items map[string]string // of columns, by draft.itemsName
 
-	srid   int // of draft
-	system crs.ID
-	shift  bool
-	unread error // why the table cannot be read now; nil: it was read
+	srid            int // of draft
+	system          crs.ID
+	shift, assigned bool
+	unread          error // why the table cannot be read now; nil: it was read
 }
 
 // readers is how many tables are read at once.
@@ -298,7 +301,7 @@ func (d *draft) read(ctx context.Context, c *pgxpool.Conn) (x examined, err erro
 	for _, p := range l.Properties {
 		sv.Items = append(sv.Items, p.Items)
 	}
-	return examined{l: l, sv: sv, items: items, srid: d.srid, system: d.crs, shift: d.shift}, nil
+	return examined{l: l, sv: sv, items: items, srid: d.srid, system: d.crs, shift: d.shift, assigned: d.assigned}, nil
 }
 
 // settingsName returns the name under which the settings name a table; false when they do not.

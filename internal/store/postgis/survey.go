@@ -86,7 +86,7 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 		return nil, false, err
 	}
 	if wrong, note := sv.Misplaced(d.placing()); wrong != "" {
-		d.refuse("%s", wrong)
+		d.refuseRows("%s", wrong)
 	} else if note != "" {
 		d.warn("%s", note)
 	}
@@ -164,10 +164,10 @@ func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (boo
 		case err != nil:
 			return false, err
 		case nulls > 0:
-			d.refuse("column %q cannot be the feature id: %d values are null; name one that is unique and without null as the id column", name, nulls)
+			d.refuseRows("column %q cannot be the feature id: %d values are null; name one that is unique and without null as the id column", name, nulls)
 			return false, nil
 		case different < rows:
-			d.refuse("column %q cannot be the feature id: %d of %d values occur more than once; name one that is unique and without null as the id column",
+			d.refuseRows("column %q cannot be the feature id: %d of %d values occur more than once; name one that is unique and without null as the id column",
 				name, rows-different, rows)
 			return false, nil
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -97,7 +98,7 @@ func (s *Store) known(d *draft) (examined, bool) {
 
 // again is the table as it was read before, while it cannot be read.
 func (d *draft) again(x examined, unread error) examined {
-	d.srid, d.crs, d.shift = x.srid, x.system, x.shift
+	d.srid, d.crs, d.shift, d.assigned = x.srid, x.system, x.shift, x.assigned
 	x.l = d.open(x.sv)
 	for i := range x.sv.Items {
 		x.l.Properties[i].Items = x.sv.Items[i]
@@ -106,22 +107,22 @@ func (d *draft) again(x examined, unread error) examined {
 	return x
 }
 
-// heals tries the tables that could not be read, and reports whether one of them can be now.
+// heals tries the tables that could not be read or were refused for their rows, and reports whether one of them can be served now.
 func (s *Store) heals(ctx context.Context, r *revision) bool {
-	if len(r.ailing) == 0 || time.Now().Before(s.healNext) {
+	if len(r.ailing)+len(r.curable) == 0 || time.Now().Before(s.healNext) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, mostForHeal)
 	defer cancel()
-	drafts := make([]*draft, len(r.ailing))
-	for i, d := range r.ailing {
+	var drafts []*draft
+	for _, d := range slices.Concat(r.ailing, r.curable) {
 		x := *d
-		x.notes = nil
-		drafts[i] = &x
+		x.notes, x.curable = nil, false
+		drafts = append(drafts, &x)
 	}
 	found, err := s.examine(ctx, drafts, r, true)
-	for _, x := range found {
-		if err == nil && x.unread == nil {
+	for i, x := range found {
+		if err == nil && x.unread == nil && (i < len(r.ailing) || x.l != nil) {
 			s.healPause = 0
 			return true
 		}
