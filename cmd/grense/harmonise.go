@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"grense/internal/history"
 )
@@ -13,12 +14,14 @@ type harmoniseCmd struct {
 	tableFlags
 	To          string   `required:"" placeholder:"DAY" help:"Day whose divisions are wanted, such as 2024-01-01."`
 	Code        string   `default:"code" placeholder:"NAME" help:"Column with the codes. Defaults to code."`
-	Date        string   `default:"date" placeholder:"NAME" help:"Column with the days, as 2019-01-01, or years, which are their first days. Defaults to date."`
-	Value       string   `default:"value" placeholder:"NAME" help:"Column with the values: digits, with a point before decimals. Defaults to value."`
+	Date        string   `default:"date" placeholder:"NAME" help:"Column with the days, as 2019-01-01, or years, months, quarters and half-years, which are their first days: 2019, 2019M01, 2019-01, 2019K1, 2019H1. Defaults to date."`
+	Value       string   `default:"value" placeholder:"NAME" help:"Column with the values: digits, with a point or a comma before decimals. Defaults to value."`
 	By          []string `placeholder:"NAME,..." help:"Further columns that tell values apart, such as sex and age. They are in the answer."`
 	Kind        string   `default:"additive" enum:"additive,ratio" placeholder:"additive|ratio" help:"Whether values are added, or averaged. Defaults to additive."`
 	Weights     string   `default:"refuse" enum:"refuse,population,area,supplied" placeholder:"CHOICE" help:"By what a value is shared where a division became several: refuse (default), population, area or supplied, as told above."`
 	WeightsFile string   `name:"weights-file" placeholder:"FILE" help:"Your own weights, for --weights supplied: CSV with the columns code and weight, and perhaps date and to."`
+	Skip        bool     `help:"Pass over rows that cannot be read, and report them. Without it, the first one ends the command."`
+	Interval    bool     `help:"Add the columns low and high: between which the value is, also where it is missing because parts are not known."`
 	Scheme      string   `default:"kommune" placeholder:"ID" help:"What the codes are of: kommune (since 1838), fylke (since 1972), or a scheme of --history. Defaults to kommune."`
 	History     string   `placeholder:"SOURCE" help:"A GeoPackage or a PostGIS database with an imported history (grense lineage import). Defaults to that of Norway, which is built in."`
 }
@@ -35,6 +38,14 @@ Nothing is guessed: by default (--weights refuse) what became several is missing
 Shared values have as many digits as before, and their parts sum to them: in all, no digit is lost. The summary on standard error tells how
 much no cell has. Means of ratios have two digits more.
 
+Codes may have a prefix or a name with them (K-0301, 0301 Oslo), and lack zeros at the beginning (301). An empty value, NA, ".", "..", ":"
+and "-" are no value. With --interval, a value of which the parts are not known lies between low and high instead of being blank.
+Territory that moved between two municipalities makes values across its day estimated by the people who moved, with --weights population
+and values that are numbers of people, or else missing.
+
+Tables may be of any length: a million values are held in memory, and more in a temporary file. One day may have a million values, and
+the table a million different days and texts of --by.
+
 Examples:
   grense harmonise people.csv --to 2024-01-01 --out people2024.csv
   grense harmonise people.csv --to 2024-01-01 --code region --date year --value people --by sex,age
@@ -43,7 +54,9 @@ Examples:
 }
 
 func (c *harmoniseCmd) Run(ctx context.Context, p *process) error {
-	o := history.SeriesOptions{Ratio: c.Kind == "ratio", Weights: history.Weights(c.Weights)}
+	o := history.SeriesOptions{
+		Ratio: c.Kind == "ratio", Weights: history.Weights(c.Weights), Interval: c.Interval, Spill: os.TempDir(),
+	}
 	var err error
 	if o.To, err = history.ParseDate(c.To); err != nil {
 		return fmt.Errorf("--to: %w", err)
@@ -68,6 +81,7 @@ func (c *harmoniseCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	defer x.Close()
 	in, _, err := c.open(p)
 	if err != nil {
 		return err
@@ -79,7 +93,7 @@ func (c *harmoniseCmd) Run(ctx context.Context, p *process) error {
 // harmonise writes the answer to a table that is open.
 func (c *harmoniseCmd) harmonise(ctx context.Context, p *process, x *history.Series, in io.Reader) error {
 	what := c.table()
-	cols := history.SeriesColumns{Code: c.Code, Date: c.Date, Value: c.Value, By: c.By}
+	cols := history.SeriesColumns{Code: c.Code, Date: c.Date, Value: c.Value, By: c.By, Skip: c.Skip}
 	var report history.SeriesReport
 	write := func(w io.Writer) (err error) {
 		if err = x.ReadCSV(in, cols, func(f history.SeriesFault) { fmt.Fprintf(p.Stderr, "%s, %v\n", what, &f) }); err == nil {
@@ -97,6 +111,9 @@ func (c *harmoniseCmd) harmonise(ctx context.Context, p *process, x *history.Ser
 	fmt.Fprintf(p.Stderr, "%s: %d exact, %d estimated, %d missing", count(report.Rows, "row"), report.Exact, report.Estimated, report.Missing)
 	if report.Total != "" {
 		fmt.Fprintf(p.Stderr, "; of the total %s, %s are in cells and %s in none", report.Total, report.Placed, report.LeftOut)
+	}
+	if report.Skipped > 0 {
+		fmt.Fprintf(p.Stderr, "; %d could not be read and were passed over", report.Skipped)
 	}
 	if report.Unknown > 0 {
 		fmt.Fprintf(p.Stderr, "; of %d the code was not in use on its day", report.Unknown)

@@ -538,6 +538,58 @@ func kindOf(e *Event, transfer bool) Kind {
 	return Merge
 }
 
+// EdgeKinds lists the kinds of an event and of each of its edges, in the order of Kinds: a split within a larger
+// reform is there, too.
+func (e *Event) EdgeKinds() []Kind {
+	before, after := map[string]bool{}, map[string]bool{}
+	for _, x := range e.Edges {
+		if x.From != nil {
+			before[x.From.Code] = true
+		}
+		if x.To != nil {
+			after[x.To.Code] = true
+		}
+	}
+	moves := func(x *Edge) bool {
+		return x.transfer || x.From != nil && x.To != nil && x.From.Code != x.To.Code && after[x.From.Code] && before[x.To.Code]
+	}
+	out, in := map[*Version]int{}, map[*Version]int{}
+	for _, x := range e.Edges {
+		if !moves(x) {
+			out[x.From]++
+			in[x.To]++
+		}
+	}
+	found := map[Kind]bool{e.Kind: true}
+	for _, x := range e.Edges {
+		switch {
+		case moves(x):
+			found[Transfer] = true
+		case x.From == nil:
+			found[Create] = true
+		case x.To == nil:
+			found[End] = true
+		case out[x.From] == 1 && in[x.To] == 1:
+			found[kindOf(&Event{Edges: []*Edge{x}}, false)] = true
+		}
+		if !moves(x) && x.From != nil && out[x.From] > 1 {
+			found[Split] = true
+		}
+		if !moves(x) && x.To != nil && in[x.To] > 1 && before[x.To.Code] {
+			found[Absorb] = true
+		} else if !moves(x) && x.To != nil && in[x.To] > 1 {
+			found[Merge] = true
+		}
+	}
+	var kinds []Kind
+	for _, k := range Kinds {
+		if found[k] {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
 // entities names what versions are versions of: one goes on where nothing else takes part, and where its code stays.
 func (b *builder) entities() {
 	s := b.s

@@ -13,10 +13,10 @@ import (
 	"grense/internal/store"
 )
 
-// Ids of the collections that hold a history. Events are public; versions and edges are read by Load.
+// Ids of the collections that hold a history. Events and versions are public.
 const (
 	EventsID   = "divisions_events"
-	versionsID = "divisions_versions"
+	VersionsID = "divisions_versions"
 	edgesID    = "divisions_changes"
 )
 
@@ -70,6 +70,8 @@ func Collections() []*store.Collection {
 	}
 	kind := property(cql2.TypeText, "kind", "Slag", "Slag", "Kind")
 	kind.Enum = kinds
+	every := property(cql2.TypeJSON, "kinds", "Alle slag", "Alle slag", "All kinds")
+	every.Items = "string"
 	changes := property(cql2.TypeJSON, "changes", "Endringer", "Endringar", "Changes")
 	changes.Items = "object"
 	return []*store.Collection{
@@ -88,6 +90,7 @@ func Collections() []*store.Collection {
 				property(cql2.TypeText, "scheme", "Inndeling", "Inndeling", "Scheme"),
 				property(cql2.TypeDate, "date", "Dato", "Dato", "Date"),
 				kind,
+				every,
 				property(cql2.TypeText, "codes_before", "Numre før", "Nummer før", "Codes before"),
 				property(cql2.TypeText, "codes_after", "Numre etter", "Nummer etter", "Codes after"),
 				changes,
@@ -110,7 +113,7 @@ func Collections() []*store.Collection {
 // versionsCollection are divisions as they were, without borders: rows with one entity are versions of it.
 func versionsCollection() *store.Collection {
 	return &store.Collection{
-		ID: versionsID, Table: "lineage_version", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
+		ID: VersionsID, Table: "lineage_version", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
 		Title: store.Text{"nb": "Inndelinger gjennom tidene", "nn": "Inndelingar gjennom tidene", "en": "Divisions through time"},
 		Description: store.Text{
 			"nb": "Kommuner og andre inndelinger som de var: nummer, navn og hva de hørte til, med en versjon for hver tid. Parameteren datetime velger versjonene som gjaldt da. Gyldig fra 0001-01-01 betyr at starten er ukjent. Grenser er ikke med.",
@@ -219,7 +222,7 @@ func writeVersions(ctx context.Context, w store.Writer, h *History) error {
 }
 
 func writeEvents(ctx context.Context, w store.Writer, h *History) error {
-	insert, err := w.Insert(ctx, "lineage_event", []string{"seq", "id", "title", "scheme", "date", "kind", "codes_before", "codes_after", "changes", "source", "recorded"})
+	insert, err := w.Insert(ctx, "lineage_event", []string{"seq", "id", "title", "scheme", "date", "kind", "kinds", "codes_before", "codes_after", "changes", "source", "recorded"})
 	if err != nil {
 		return fmt.Errorf("history: %w", err)
 	}
@@ -234,7 +237,13 @@ func writeEvents(ctx context.Context, w store.Writer, h *History) error {
 			if err != nil {
 				return fmt.Errorf("history: %w", err)
 			}
-			if err := insert(e.Seq, e.ID, e.Title(), s.ID, e.Date.String(), string(e.Kind), orNil(joined(e.Before())), orNil(joined(e.After())), string(changes), orNil(e.Source), orNil(e.Recorded)); err != nil {
+			kinds, err := json.Marshal(e.EdgeKinds())
+			if err != nil {
+				return fmt.Errorf("history: %w", err)
+			}
+			err = insert(e.Seq, e.ID, e.Title(), s.ID, e.Date.String(), string(e.Kind), string(kinds),
+				orNil(joined(e.Before())), orNil(joined(e.After())), string(changes), orNil(e.Source), orNil(e.Recorded))
+			if err != nil {
 				return fmt.Errorf("history: %s: %w", e.ID, err)
 			}
 		}
@@ -287,7 +296,7 @@ func orNil(s string) any {
 
 // Has reports whether a catalog holds a history.
 func Has(cat *store.Catalog) bool {
-	for _, id := range [...]string{EventsID, versionsID, edgesID} {
+	for _, id := range [...]string{EventsID, VersionsID, edgesID} {
 		if _, ok := cat.Collection(id); !ok {
 			return false
 		}
@@ -333,7 +342,7 @@ func LoadRows(ctx context.Context, st store.Store) ([]*Rows, error) {
 		return d
 	}
 	in := reading{ctx, st}
-	err := in.each(versionsID, []string{"scheme", "code", "name", "parent_scheme", "parent", "valid_from", "valid_to", "recorded"}, func(v []any) {
+	err := in.each(VersionsID, []string{"scheme", "code", "name", "parent_scheme", "parent", "valid_from", "valid_to", "recorded"}, func(v []any) {
 		r := of(text(v[0]))
 		r.Versions = append(r.Versions, VersionRow{Code: text(v[1]), Name: text(v[2]), ParentScheme: text(v[3]), Parent: text(v[4]), From: day(v[5]), To: day(v[6]), Recorded: text(v[7])})
 	})

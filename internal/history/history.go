@@ -242,6 +242,18 @@ func (h *History) Scheme(id string) *Scheme {
 	return nil
 }
 
+// Entity returns the last version of an entity, and its scheme; nil if there is none.
+func (h *History) Entity(id string) (last *Scheme, v *Version) {
+	for _, s := range h.schemes {
+		for i := range s.Versions {
+			if x := &s.Versions[i]; x.Entity == id && (v == nil || x.From > v.From) {
+				last, v = s, x
+			}
+		}
+	}
+	return last, v
+}
+
 var (
 	// ErrUnknown reports a code that its scheme never had.
 	ErrUnknown = errors.New("history: the code was never in use")

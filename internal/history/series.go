@@ -1,9 +1,9 @@
 package history
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -38,7 +38,11 @@ type SeriesOptions struct {
 	Ratio    bool    // values are shares, means or rates, which are averaged; else they are added
 	Weights  Weights // "": RefuseWeights
 	Supplied []SuppliedWeight
-	MaxCells int // of the answer; 0: a million
+	MaxCells int // of the answer, or with Spill of one day; 0: a million
+	// Spill is a folder for a file of values that do not fit into memory; "": none, and all of the series has at most
+	// MaxCells.
+	Spill    string
+	Interval bool // cells have the least and the largest value that they may have
 }
 
 // SuppliedWeight is a weight of the caller. With To, it is how much of Code goes there, compared with the other weights of Code; without, how much
@@ -56,6 +60,7 @@ type Cell struct {
 	Date       Date // of the series
 	By         string
 	Value      string // "" when it is missing; decimal, never with an exponent
+	Low, High  string // between which the value is, with SeriesOptions.Interval; "" where nothing is known
 	Mark       Mark
 	Why        string // why it is missing or estimated
 }
@@ -64,6 +69,7 @@ type Cell struct {
 type SeriesReport struct {
 	Rows      int    `json:"rows"`
 	Empty     int    `json:"empty"`         // without a value
+	Skipped   int    `json:"skipped"`       // that could not be read
 	Unknown   int    `json:"unknown"`       // whose code was not in use on their day
 	Restored  int    `json:"restoredCodes"` // matched with the zeros that they had lost
 	Exact     int    `json:"exact"`
@@ -78,25 +84,24 @@ type SeriesReport struct {
 var ErrTooMany = errors.New("history: the series has too many cells")
 
 // Series takes the values of divisions of many days to the divisions of one. Undone mergers are followed as Translate does. Numbers are decimal and
-// exact: what is shared by weights is rounded to the digits of the value so that the parts sum to it. It holds the values, not the rows, in memory. It is for
-// one goroutine.
+// exact: what is shared by weights is rounded to the digits of the value so that the parts sum to it. It holds the
+// values, not the rows, in memory, with SeriesOptions.Spill those of one day. It is for one goroutine. Close it.
 type Series struct {
 	s      *Scheme
 	o      SeriesOptions
 	days   map[Date]*seriesDay
-	blocks map[seriesKey]map[int32]decimal // values by version of the day
-	keys   []seriesKey
-	cells  int
+	blocks map[Date]map[string]map[int32]decimal // values by what else they are of, then by version of the day
+	dates  map[Date]map[string]bool              // of all values, with what else they are of
+	keys   int
+	file   *spill // nil: all values are in memory
+	cells  int    // in memory
+	commas bool   // a number has a decimal comma
 	report SeriesReport
 	total  decimal
 	comma  rune // between the values of the table that was read; 0: none was
+	codes  map[Date]*Translator
 	split  map[weightKey]*big.Rat
 	mean   map[weightKey]*big.Rat
-}
-
-type seriesKey struct {
-	date Date
-	by   string
 }
 
 type weightKey struct {
@@ -107,7 +112,6 @@ type weightKey struct {
 
 // seriesDay is how the divisions of a day lead to those wanted.
 type seriesDay struct {
-	codes *Translator
 	leads map[int32][]int32 // from version to versions
 	parts map[int32][]int32 // the other way
 	moved map[int32][]int32 // transfers that a version loses territory by on the way
@@ -123,7 +127,7 @@ func (s *Scheme) NewSeries(o SeriesOptions) (*Series, error) {
 	if o.MaxCells == 0 {
 		o.MaxCells = 1_000_000
 	}
-	x := &Series{s: s, o: o, days: map[Date]*seriesDay{}, blocks: map[seriesKey]map[int32]decimal{}, split: map[weightKey]*big.Rat{}, mean: map[weightKey]*big.Rat{}}
+	x := &Series{s: s, o: o, days: map[Date]*seriesDay{}, blocks: map[Date]map[string]map[int32]decimal{}, dates: map[Date]map[string]bool{}, split: map[weightKey]*big.Rat{}, mean: map[weightKey]*big.Rat{}}
 	for _, w := range o.Supplied {
 		d, err := parseDecimal(w.Weight)
 		if err != nil || d.n.Sign() < 0 {
@@ -138,49 +142,113 @@ func (s *Scheme) NewSeries(o SeriesOptions) (*Series, error) {
 	return x, nil
 }
 
-// Add takes one value: of a code of a day, and of what else it is of. An empty value, ".", "..", ":" and "-" are none. A code that was not in use is counted,
-// and reported by an error of which NotUsed holds, which is no reason to end; any other is.
+// Add takes one value: of a code of a day, and of what else it is of. An empty value, NA, ".", "..", ":" and "-" are
+// none. A code may have a prefix or a name with it, as K-0301 and "0301 Oslo". A code that was not in use is counted,
+// and reported by an error of which NotUsed holds, which is no reason to end; any other is, and leaves the series as
+// it was.
 func (x *Series) Add(code string, date Date, by, value string) error {
-	x.report.Rows++
-	switch value {
-	case "", ".", "..", ":", "-":
+	if isNone(value) {
+		x.report.Rows++
 		x.report.Empty++
 		return nil
 	}
-	v, err := parseDecimal(value)
+	v, commas, err := parseValue(value, x.comma)
 	if err != nil {
 		return err
 	}
-	if !x.o.Ratio {
-		x.total = x.total.add(v)
-	}
-	day := x.day(date)
-	n, err := x.s.at(code, date)
-	if errors.Is(err, ErrUnknown) {
-		if r := day.codes.restore(code); r != nil {
-			n, err = x.s.number(r), nil
-			x.report.Restored++
-		}
-	}
+	n, restored, err := x.version(code, date)
 	if err != nil {
+		x.report.Rows++
 		x.report.Unknown++
+		x.count(v)
 		return fmt.Errorf("%s on %s: %w", code, date, err)
 	}
-	k := seriesKey{date, by}
-	block := x.blocks[k]
-	if block == nil {
-		block = map[int32]decimal{}
-		x.blocks[k] = block
-		x.keys = append(x.keys, k)
-	}
+	block := x.blocks[date][by]
 	if _, twice := block[n]; twice {
 		return problem.Sayf("%s on %s stands twice; name the columns that tell the rows apart", code, date)
 	}
+	if x.cells == x.o.MaxCells {
+		if x.o.Spill == "" {
+			return fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("more than %d values; harmonise it in parts", x.o.MaxCells))
+		}
+		if err := x.flush(); err != nil {
+			return err
+		}
+		block = nil
+	}
+	if block == nil {
+		block = map[int32]decimal{}
+		if x.blocks[date] == nil {
+			x.blocks[date] = map[string]map[int32]decimal{}
+		}
+		x.blocks[date][by] = block
+		if err := x.key(date, by); err != nil {
+			return err
+		}
+	}
 	block[n] = v
-	if x.cells++; x.cells > x.o.MaxCells {
-		return fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("more than %d values; harmonise it in parts", x.o.MaxCells))
+	x.cells++
+	x.report.Rows++
+	if restored {
+		x.report.Restored++
+	}
+	x.commas = x.commas || commas
+	x.count(v)
+	return nil
+}
+
+// count adds a value to the total.
+func (x *Series) count(v decimal) {
+	if !x.o.Ratio {
+		x.total = x.total.add(v)
+	}
+}
+
+// mostKeys bounds the different days and texts of By, which are in memory.
+const mostKeys = 1_000_000
+
+// key notes that there are values of a day and of what else they are of.
+func (x *Series) key(d Date, by string) error {
+	if x.dates[d] == nil {
+		x.dates[d] = map[string]bool{}
+	}
+	if !x.dates[d][by] {
+		x.dates[d][by] = true
+		x.keys++
+	}
+	if x.keys > mostKeys {
+		return fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("more than %d days and texts of columns; harmonise it in parts", mostKeys))
 	}
 	return nil
+}
+
+// version finds the version of a code of a day, as tables write codes. restored says that the code had lost zeros.
+func (x *Series) version(code string, date Date) (n int32, restored bool, err error) {
+	n, err = x.s.at(code, date)
+	if !errors.Is(err, ErrUnknown) {
+		return n, false, err
+	}
+	bare := bareCode(code)
+	if n, e := x.s.at(bare, date); !errors.Is(e, ErrUnknown) {
+		return n, false, e
+	}
+	if r := x.codesOf(date).restore(bare); r != nil {
+		return x.s.number(r), true, nil
+	}
+	return -1, false, err
+}
+
+// codesOf returns the translator of the codes of a day; some are kept.
+func (x *Series) codesOf(d Date) *Translator {
+	if t := x.codes[d]; t != nil {
+		return t
+	}
+	const most = 100
+	if x.codes == nil || len(x.codes) == most {
+		x.codes = map[Date]*Translator{}
+	}
+	x.codes[d] = x.s.NewTranslator(d, x.o.To, ChooseList)
+	return x.codes[d]
 }
 
 func (x *Series) day(d Date) *seriesDay {
@@ -188,7 +256,6 @@ func (x *Series) day(d Date) *seriesDay {
 		return day
 	}
 	day := &seriesDay{
-		codes: x.s.NewTranslator(d, x.o.To, ChooseList),
 		leads: map[int32][]int32{}, parts: map[int32][]int32{}, moved: map[int32][]int32{},
 		lost: map[int32]bool{}, back: map[int32]bool{},
 	}
@@ -208,6 +275,10 @@ func (x *Series) day(d Date) *seriesDay {
 			day.parts[n] = append(day.parts[n], int32(i))
 		}
 	}
+	const most = 50 // of which each knows where all divisions went
+	if len(x.days) == most {
+		clear(x.days)
+	}
 	x.days[d] = day
 	return day
 }
@@ -215,43 +286,43 @@ func (x *Series) day(d Date) *seriesDay {
 // Cells calls fn for each division that the values lead to, on each day, in the order of days, then of what else the values are of, then of codes. A division
 // that has a cell on one day has one on each.
 func (x *Series) Cells(fn func(Cell) error) (SeriesReport, error) {
-	slices.SortFunc(x.keys, func(a, b seriesKey) int { return cmp.Or(cmp.Compare(a.date, b.date), cmp.Compare(a.by, b.by)) })
-	wanted := map[int32]bool{}
-	for k, block := range x.blocks {
-		for n := range block {
-			for _, to := range x.days[k.date].leads[n] {
-				wanted[to] = true
-			}
-		}
+	dates := slices.Sorted(maps.Keys(x.dates))
+	targets, err := x.targets(dates)
+	if err != nil {
+		return x.report, err
 	}
-	targets := make([]int32, 0, len(wanted))
-	for n := range wanted {
-		targets = append(targets, n)
-	}
-	slices.Sort(targets)
-	if len(targets)*len(x.keys) > x.o.MaxCells {
-		return x.report, fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("%d divisions on %d days; harmonise it in parts", len(targets), len(x.keys)))
+	if x.o.Spill == "" && len(targets)*x.keys > x.o.MaxCells {
+		return x.report, fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("%d divisions on %d days; harmonise it in parts", len(targets), x.keys))
 	}
 	r, placed := x.report, decimal{}
-	for _, k := range x.keys {
-		b := &seriesBlock{x: x, day: x.days[k.date], date: k.date, values: x.blocks[k], shared: map[int32]map[int32]decimal{}}
-		for _, n := range targets {
-			c, v := b.cell(n)
-			c.Date, c.By = k.date, k.by
-			switch c.Mark {
-			case Missing:
-				r.Missing++
-			case Estimated:
-				r.Estimated++
-			default:
-				r.Exact++
-			}
-			if c.Mark != Missing {
-				c.Value = v.String()
-				placed = placed.add(v)
-			}
-			if err := fn(c); err != nil {
-				return r, err
+	for _, d := range dates {
+		blocks, err := x.load(d)
+		if err != nil {
+			return r, err
+		}
+		for _, by := range slices.Sorted(maps.Keys(blocks)) {
+			b := &seriesBlock{x: x, day: x.day(d), date: d, values: blocks[by], shared: map[int32]map[int32]decimal{}}
+			for _, n := range targets {
+				c, v := b.cell(n)
+				c.Date, c.By = d, by
+				switch c.Mark {
+				case Missing:
+					r.Missing++
+				case Estimated:
+					r.Estimated++
+				default:
+					r.Exact++
+				}
+				if c.Mark != Missing {
+					c.Value = v.String()
+					placed = placed.add(v)
+				}
+				if x.o.Interval {
+					c.Low, c.High = b.interval(n, c)
+				}
+				if err := fn(c); err != nil {
+					return r, err
+				}
 			}
 		}
 	}
@@ -272,6 +343,60 @@ func (d *seriesDay) lacks(x *Series, n int32, date Date) bool {
 		d.back[n] = lost
 	}
 	return lost
+}
+
+// targets are the versions that some value leads to, in order.
+func (x *Series) targets(dates []Date) ([]int32, error) {
+	wanted := map[int32]bool{}
+	for _, d := range dates {
+		blocks, err := x.load(d)
+		if err != nil {
+			return nil, err
+		}
+		leads := x.day(d).leads
+		for _, block := range blocks {
+			for n := range block {
+				for _, to := range leads[n] {
+					wanted[to] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(wanted)), nil
+}
+
+// interval is the least and the largest value that a cell may have; "" where a part of it has no value. Of a division
+// that became several, between nothing and all may be in each.
+func (b *seriesBlock) interval(n int32, c Cell) (low, high string) {
+	if c.Mark == Exact {
+		return c.Value, c.Value
+	}
+	parts := b.day.parts[n]
+	if len(parts) == 0 || b.day.lacks(b.x, n, b.date) {
+		return "", ""
+	}
+	var least, most decimal
+	for i, p := range parts {
+		v, ok := b.values[p]
+		switch {
+		case !ok, b.x.o.Ratio && !b.day.whole(p):
+			return "", ""
+		case b.x.o.Ratio: // a mean is between its parts
+			if i == 0 || v.rat().Cmp(least.rat()) < 0 {
+				least = v
+			}
+			if i == 0 || v.rat().Cmp(most.rat()) > 0 {
+				most = v
+			}
+		case b.day.whole(p):
+			least, most = least.add(v), most.add(v)
+		case v.n.Sign() < 0:
+			least = least.add(v)
+		default:
+			most = most.add(v)
+		}
+	}
+	return least.String(), most.String()
 }
 
 // seriesBlock is the values of one day.

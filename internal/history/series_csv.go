@@ -5,9 +5,12 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"grense/internal/problem"
@@ -17,6 +20,7 @@ import (
 type SeriesColumns struct {
 	Code, Date, Value string   // defaults: code, date, value
 	By                []string // other columns that tell values apart; they are in the answer
+	Skip              bool     // rows that cannot be read are passed over and reported
 }
 
 // SeriesFault is what is wrong with a row of a table. The heading is row 0.
@@ -54,30 +58,46 @@ func SayingOf(err error) problem.Saying {
 // mostFaults is how many codes that were not in use are told one by one.
 const mostFaults = 20
 
-// WriteCSV writes a table of all cells: code, name, date, the columns of By, value, mark and why.
+// WriteCSV writes a table of all cells: code, name, date, the columns of By, value, with SeriesOptions.Interval low
+// and high, mark and why. Numbers have a decimal comma if those of the table that was read have one.
 func (x *Series) WriteCSV(w io.Writer, cols SeriesColumns) (SeriesReport, error) {
 	out := csv.NewWriter(w)
 	if x.comma != 0 {
 		out.Comma = x.comma
 	}
 	head := append([]string{"code", "name", "date"}, cols.By...)
-	if err := out.Write(append(head, "value", "mark", "why")); err != nil {
+	head = append(head, "value")
+	if x.o.Interval {
+		head = append(head, "low", "high")
+	}
+	if err := out.Write(append(head, "mark", "why")); err != nil {
 		return x.report, err
 	}
-	row := make([]string, 0, len(head)+3)
+	row := make([]string, 0, len(head)+2)
+	number := func(s string) string {
+		if x.commas {
+			return strings.Replace(s, ".", ",", 1)
+		}
+		return s
+	}
 	report, err := x.Cells(func(c Cell) error {
 		row = append(row[:0], c.Code, c.Name, c.Date.String())
 		if len(cols.By) > 0 {
 			row = append(row, strings.Split(c.By, "\x00")...)
 		}
-		return out.Write(append(row, c.Value, string(c.Mark), c.Why))
+		row = append(row, number(c.Value))
+		if x.o.Interval {
+			row = append(row, number(c.Low), number(c.High))
+		}
+		return out.Write(append(row, string(c.Mark), c.Why))
 	})
 	out.Flush()
 	return report, errors.Join(err, out.Error())
 }
 
-// ReadCSV adds all rows of a table. Days are as 2020-01-01, or 2020 for the first of January. told, unless it is nil, gets the first rows whose code was not in use on
-// their day. An error is a *SeriesFault where it is of a row.
+// ReadCSV adds all rows of a table. Days are as 2020-01-01, or the first day of a year, a month, a quarter or a half-
+// year: 2020, 2020-02, 2020M02, 2020K1, 2020Q1, 2020H1. told, unless it is nil, gets the first rows whose code was not
+// in use on their day, and those that SeriesColumns.Skip passes over. An error is a *SeriesFault where it is of a row.
 func (x *Series) ReadCSV(r io.Reader, cols SeriesColumns, told func(SeriesFault)) error {
 	in, comma := openCSV(r)
 	x.comma = comma
@@ -112,33 +132,47 @@ func (x *Series) ReadCSV(r io.Reader, cols SeriesColumns, told func(SeriesFault)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil {
-			return &SeriesFault{n, SayingOf(err)}
-		}
-		for i := range by {
-			by[i] = strings.ReplaceAll(row[at[3+i]], "\x00", "")
-			if !utf8.ValidString(by[i]) {
-				return &SeriesFault{n, problem.Sayf("the text is not UTF-8")}
+		day := Date(0)
+		if err == nil {
+			for i := range by {
+				by[i] = strings.ReplaceAll(row[at[3+i]], "\x00", "")
+				if !utf8.ValidString(by[i]) {
+					err = problem.Sayf("the text is not UTF-8")
+				}
 			}
 		}
-		day, err := seriesDate(strings.TrimSpace(row[at[1]]))
+		if err == nil {
+			day, err = seriesDate(strings.TrimSpace(row[at[1]]))
+		}
 		if err == nil {
 			err = x.Add(strings.TrimSpace(row[at[0]]), day, strings.Join(by, "\x00"), strings.TrimSpace(row[at[2]]))
 		}
 		switch {
-		case errors.Is(err, ErrNotKnown):
-			if unknown++; unknown <= mostFaults && told != nil {
-				told(SeriesFault{n, problem.Sayf("%s on %s: nothing is known before %s",
-					strings.TrimSpace(row[at[0]]), day, x.s.begin)})
-			}
+		case err == nil:
 		case NotUsed(err):
 			if unknown++; unknown <= mostFaults && told != nil {
-				told(SeriesFault{n, problem.Sayf("%s was not in use on %s", strings.TrimSpace(row[at[0]]), day)})
+				reason := problem.Sayf("%s was not in use on %s", strings.TrimSpace(row[at[0]]), day)
+				if errors.Is(err, ErrNotKnown) {
+					reason = problem.Sayf("%s on %s: nothing is known before %s", strings.TrimSpace(row[at[0]]), day, x.s.begin)
+				}
+				told(SeriesFault{n, reason})
 			}
-		case err != nil:
+		case cols.Skip && isOfRow(err):
+			x.report.Rows++
+			if x.report.Skipped++; x.report.Skipped <= mostFaults && told != nil {
+				told(SeriesFault{n, SayingOf(err)})
+			}
+		default:
 			return &SeriesFault{n, SayingOf(err)}
 		}
 	}
+}
+
+// isOfRow reports whether an error is about one row, so that the next one may be read.
+func isOfRow(err error) bool {
+	_, said := errors.AsType[problem.Saying](err)
+	_, parsed := errors.AsType[*csv.ParseError](err)
+	return (said || parsed) && !errors.Is(err, ErrTooMany)
 }
 
 func orElse(s, usual string) string {
@@ -148,12 +182,68 @@ func orElse(s, usual string) string {
 	return s
 }
 
-// seriesDate reads a day, or a year as its first day.
+// seriesDate reads a day, or the first day of a year, month, quarter or half-year.
 func seriesDate(s string) (Date, error) {
-	if len(s) == 4 && strings.Trim(s, "0123456789") == "" {
-		s += "-01-01"
+	year, rest := s, ""
+	if len(s) > 4 {
+		year, rest = s[:4], s[4:]
 	}
-	return ParseDate(s)
+	if len(year) != 4 || strings.Trim(year, "0123456789") != "" || strings.Count(s, "-") == 2 {
+		return ParseDate(s)
+	}
+	months := map[byte]int{'M': 1, '-': 1, 'K': 3, 'Q': 3, 'H': 6}
+	if rest == "" {
+		return ParseDate(year + "-01-01")
+	}
+	length := months[rest[0]]
+	n, err := strconv.Atoi(rest[1:])
+	if length == 0 || err != nil || n < 1 || n > 12/length || length == 1 && len(rest) != 3 || length > 1 && len(rest) != 2 {
+		return ParseDate(s)
+	}
+	return ParseDate(fmt.Sprintf("%s-%02d-01", year, (n-1)*length+1))
+}
+
+// isNone reports whether a cell says that there is no value.
+func isNone(s string) bool {
+	switch s {
+	case "", ".", "..", "...", "…", ":", "-", "–":
+		return true
+	}
+	return strings.EqualFold(s, "NA") || strings.EqualFold(s, "N/A") || strings.EqualFold(s, "NaN")
+}
+
+// parseValue reads a number as tables write it: with a point or a comma before decimals, and with blanks between
+// thousands. Where commas part cells, a comma before three digits could part thousands and is refused.
+func parseValue(s string, separator rune) (d decimal, comma bool, err error) {
+	plain := s
+	if i := strings.IndexAny(s, " \u00a0\u202f"); i > 0 {
+		groups := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '\u00a0' || r == '\u202f' })
+		for k, g := range groups {
+			if whole, _, _ := strings.Cut(strings.ReplaceAll(g, ",", "."), "."); k > 0 && len(whole) != 3 {
+				return d, false, problem.Sayf("%q is no number; write digits, with a point before decimals", s)
+			}
+		}
+		plain = strings.Join(groups, "")
+	}
+	if i := strings.IndexByte(plain, ','); i >= 0 && strings.Count(plain, ",") == 1 && !strings.Contains(plain, ".") {
+		if separator == ',' && len(plain)-i-1 == 3 {
+			return d, false, problem.Sayf("%q may be thousands or decimals; write decimals with a point, and nothing between thousands", s)
+		}
+		plain, comma = plain[:i]+"."+plain[i+1:], true
+	}
+	if d, err = parseDecimal(plain); err != nil {
+		return d, comma, problem.Sayf("%q is no number; write digits, with a point before decimals", s)
+	}
+	return d, comma, nil
+}
+
+// bareCode is a code without what tables write with it: a prefix of letters, as K-0301, and a name, as 0301 Oslo.
+func bareCode(s string) string {
+	s, _, _ = strings.Cut(s, " ")
+	if prefix, rest, ok := strings.Cut(s, "-"); ok && prefix != "" && strings.IndexFunc(prefix, func(r rune) bool { return !unicode.IsLetter(r) }) < 0 {
+		return rest
+	}
+	return s
 }
 
 // openCSV tells the separator by the heading, and passes over a byte order mark.

@@ -20,6 +20,7 @@ func harmonise(t *testing.T, out *strings.Builder, table string, cols history.Se
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer x.Close()
 	if err = x.ReadCSV(strings.NewReader(table), cols, func(f history.SeriesFault) { told = append(told, f.Error()) }); err == nil {
 		r, err = x.WriteCSV(out, cols)
 	}

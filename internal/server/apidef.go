@@ -215,7 +215,7 @@ func (c *call) definedParams() []openapi.Parameter {
 func (c *call) definedParam(p *param) openapi.Parameter {
 	d := openapi.Parameter{Shared: p.Name, Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
 	switch p {
-	case paramSearch, paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection, paramAfter, paramChangesLimit, paramLatestLimit, paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime, paramEnrichCollections:
+	case paramCodesLimit, paramCodesOffset, paramSearch, paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection, paramAfter, paramChangesLimit, paramLatestLimit, paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime, paramEnrichCollections:
 		d.Shared = ""
 	case paramVersion:
 		d.Shared = "version"

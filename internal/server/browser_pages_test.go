@@ -73,6 +73,8 @@ var pageKinds = []pageKind{
 	{name: "process-export", route: "/processes/{processId}", path: "/processes/export-by-area-gpkg?f=html"},
 	{name: "codelists", route: "/codelists", path: "/codelists?f=html"},
 	{name: "codelist", route: "/codelists/{codeListId}", path: "/codelists/spraak?f=html"},
+	{name: "schemes", route: "/codes", path: "/codes?f=html"},
+	{name: "codes", route: "/codes/{schemeId}", path: "/codes/kommune?f=html&datetime=2019-06-01"},
 	{name: "code", route: "/codes/{schemeId}/{code}", path: "/codes/kommune/0712?f=html"},
 	{name: "lineage", route: "/collections/{collectionId}/items/{featureId}/lineage", path: "/collections/kommuner/items/1580/lineage?f=html&until=2019-01-01", keyed: true},
 	{name: "versions", route: "/collections/{collectionId}/items/{featureId}/versions", path: "/collections/divisions_versions/items/kommune-0301-18380101/versions?f=html", keyed: true},

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"grense/api/ogcapi"
+	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/store"
 )
@@ -172,6 +173,10 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 		}
 		if isRetired {
 			pg.Data.(*problemView).Current = c.refCrumbs(gone.more.Current)
+			if gone.name != "" {
+				day, _ := c.dateText(gone.more.Date)
+				pg.Data.(*problemView).Gone = c.text("retired.gone", gone.name, day, c.kindText(history.Kind(gone.more.Type)))
+			}
 			pg.Data.(*problemView).History = c.htmlHref(strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount) + "/lineage")
 		}
 		if plain, err := c.s.pages.render(c, pg); err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
+	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/store"
 )
@@ -96,7 +97,7 @@ func (c *call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 	for i := range c.coll.Properties {
 		p := &c.coll.Properties[i]
 		if v, ok := c.values[p.Name]; ok && c.field(p.Name) != nil {
-			add(equals(p, v[0], c.zone()))
+			add(c.equals(p, v[0]))
 		}
 		if !c.forgives || c.field(p.Name) == nil {
 			continue
@@ -108,6 +109,21 @@ func (c *call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 		}
 	}
 	return and, faults
+}
+
+// equals builds the filter of a parameter of a property. Of events, kind=split finds those that are a split among
+// other things.
+func (c *call) equals(p *store.Property, v string) (cql2.Expr, error) {
+	e, err := equals(p, v, c.zone())
+	if err != nil || c.coll.ID != history.EventsID || p.Name != "kind" {
+		return e, err
+	}
+	for i := range c.coll.Properties {
+		if q := &c.coll.Properties[i]; q.Name == "kinds" && elements(q) {
+			return equals(q, v, c.zone())
+		}
+	}
+	return e, nil
 }
 
 // equals builds property = value from the text of a query parameter (OGC 17-069r4, 7.15.5).

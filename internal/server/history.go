@@ -80,8 +80,7 @@ func (c *call) hasHistory() bool { return history.Has(c.cat) || c.s.past != nil 
 
 // tellsTime reports whether the ids of a collection may be codes of a history.
 func (c *call) tellsTime(coll *store.Collection) bool {
-	_, usual := usualSchemes[coll.ID]
-	return c.hasHistory() && (coll.Codes != "" || usual)
+	return c.hasHistory() && (coll.Codes != "" || usualSchemes[coll.ID] != "")
 }
 
 // scheme is that of the codes that the ids of the collection are; nil when they are none.
@@ -166,6 +165,7 @@ type (
 		ID      string           `json:"id"`
 		Date    string           `json:"date"`
 		Kind    history.Kind     `json:"kind"`
+		Kinds   []history.Kind   `json:"kinds"` // the kind and those of all its changes
 		Changes []history.Change `json:"changes"`
 		Source  string           `json:"source,omitempty"`
 		Href    string           `json:"href,omitempty"` // of the feature, where events are a collection
@@ -408,7 +408,7 @@ func (c *call) eventDocs(edges []*history.Edge) []eventDoc {
 				out[k].Changes = append(out[k].Changes, history.ChangeOf(e))
 				continue
 			}
-			d := eventDoc{ID: e.Event.ID, Date: e.Event.Date.String(), Kind: e.Event.Kind, Source: e.Event.Source}
+			d := eventDoc{ID: e.Event.ID, Date: e.Event.Date.String(), Kind: e.Event.Kind, Kinds: e.Event.EdgeKinds(), Source: e.Event.Source}
 			if history.Has(c.cat) {
 				d.Href = c.base() + "/collections/" + history.EventsID + "/items/" + pathEscape(e.Event.ID)
 			}
@@ -442,6 +442,8 @@ type retired struct {
 	told  error // a problem.Error
 	more  retiredDoc
 	links []ogcapi.Link
+
+	name, became string // for people: what it was, and what it is today
 }
 
 func (e *retired) Error() string { return e.told.Error() }
@@ -467,6 +469,7 @@ func (c *call) missing(id string) error {
 	}
 	var v *history.Version
 	today := c.today()
+	id = s.Whole(id)
 	for _, x := range s.Meanings(id) {
 		if x.Holds(today) {
 			return plain
@@ -478,6 +481,19 @@ func (c *call) missing(id string) error {
 	if v == nil {
 		return plain
 	}
+	e, err := c.retired(s, v)
+	if err != nil {
+		return err
+	}
+	e.links = append(e.links, ogcapi.Link{
+		Rel: "version-history", Type: asJSON.Media, Title: "What became of it", Href: c.itemAddress(id) + "/lineage",
+	})
+	return e
+}
+
+// retired tells what became of a version that has ended.
+func (c *call) retired(s *history.Scheme, v *history.Version) (*retired, error) {
+	today, id := c.today(), v.Code
 	e := &retired{more: retiredDoc{Date: v.To.String(), Successors: []codeRef{}, Current: []codeRef{}}}
 	e.more.Type = string(s.Fate(v))
 	for _, x := range s.Out(v) {
@@ -485,9 +501,9 @@ func (c *call) missing(id string) error {
 			e.more.Successors = append(e.more.Successors, c.codeRef(s, x.To, x))
 		}
 	}
-	now, err := s.Translate(id, v.From, today)
+	now, err := s.Translate(id, v.SomeDay(), today)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var names []string
 	for _, x := range now {
@@ -496,13 +512,13 @@ func (c *call) missing(id string) error {
 		names = append(names, r.Code+" "+r.Name)
 		e.links = append(e.links, ogcapi.Link{Rel: "successor-version", Type: asGeoJSON.Media, Title: r.Code + " " + r.Name, Href: r.Href})
 	}
-	e.links = append(e.links, ogcapi.Link{Rel: "version-history", Type: asJSON.Media, Title: "What became of it", Href: c.itemAddress(id) + "/lineage"})
 	told := "nothing follows it"
 	if names != nil {
 		told = "today it is " + strings.Join(names, ", ")
 	}
-	e.told = problem.New(problem.Gone, nil, "%s %s was given up on %s; %s", id, v.Name, v.To, told)
-	return e
+	e.name, e.became = strings.TrimSpace(id+" "+v.Name), told
+	e.told = problem.New(problem.Gone, nil, "%s was given up on %s; %s", e.name, v.To, told)
+	return e, nil
 }
 
 // codeView is what the page of a code shows.
@@ -549,7 +565,10 @@ func (c *call) refCrumbs(refs []codeRef) []crumb {
 }
 
 // timelineRow is one event on a page.
-type timelineRow struct{ Date, Kind, Before, After, Href string }
+type timelineRow struct {
+	Date, Kind, Href string
+	Before, After    []crumb
+}
 
 // lineageView is what the page of a lineage shows.
 type lineageView struct {
@@ -560,7 +579,7 @@ type lineageView struct {
 }
 
 func (c *call) lineageView(doc *lineageDoc) *lineageView {
-	v := &lineageView{lineageDoc: doc, Timeline: c.timeline(append(slices.Clone(doc.Predecessors), doc.Successors...))}
+	v := &lineageView{lineageDoc: doc, Timeline: c.timeline(doc.Division.Scheme, append(slices.Clone(doc.Predecessors), doc.Successors...))}
 	if doc.Until != nil {
 		v.Now = c.refCrumbs(doc.Until.Codes)
 	}
@@ -571,19 +590,19 @@ func (c *call) lineageView(doc *lineageDoc) *lineageView {
 }
 
 // timeline is events as rows of a page.
-func (c *call) timeline(events []eventDoc) (out []timelineRow) {
+func (c *call) timeline(scheme string, events []eventDoc) (out []timelineRow) {
 	for _, e := range events {
-		var before, after []string
-		add := func(to *[]string, code, name string) {
-			if s := code + " " + name; code != "" && !slices.Contains(*to, s) {
-				*to = append(*to, s)
+		row := timelineRow{Date: e.Date, Kind: c.kindText(e.Kind)}
+		add := func(to *[]crumb, code, name string) {
+			x := crumb{strings.TrimSpace(code + " " + name), c.asPage(c.codeHref(scheme, code))}
+			if code != "" && !slices.Contains(*to, x) {
+				*to = append(*to, x)
 			}
 		}
 		for _, x := range e.Changes {
-			add(&before, x.From, x.FromName)
-			add(&after, x.To, x.ToName)
+			add(&row.Before, x.From, x.FromName)
+			add(&row.After, x.To, x.ToName)
 		}
-		row := timelineRow{Date: e.Date, Kind: c.kindText(e.Kind), Before: strings.Join(before, ", "), After: strings.Join(after, ", ")}
 		if e.Href != "" {
 			row.Href = c.asPage(e.Href)
 		}

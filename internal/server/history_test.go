@@ -223,6 +223,42 @@ func TestEventsAreACollectionWithEveryFilter(t *testing.T) {
 	a.get("/collections/divisions_edges").wants(404)
 }
 
+// TestASplitWithinAReformIsASplit: an event has the kinds of all its changes.
+func TestASplitWithinAReformIsASplit(t *testing.T) {
+	t.Parallel()
+	a := serveHistory(t, nil)
+	const items = "/collections/divisions_events/items?limit=1000&scheme=kommune"
+	for query, want := range map[string]string{
+		"&datetime=2017-01-01&kind=split": "0720 Stokke", "&datetime=2020-01-01&kind=split": "1850 Tysfjord",
+		"&datetime=2020-01-01&kind=split&kinds=merge": "5012 Snillfjord", "&kind=transfer&datetime=2021-01-01": "1539 Rauma",
+	} {
+		if r := a.get(items + query).wants(200); !strings.Contains(string(r.Body), want) {
+			t.Errorf("%s lacks %s", query, want)
+		}
+	}
+	doc := a.get("/collections/kommuner/items/1806/lineage?direction=predecessors").wants(200).json()
+	if kinds := fmt.Sprint(doc["predecessors"].([]any)[0].(map[string]any)["kinds"]); !strings.Contains(fmt.Sprint(doc), "split") {
+		t.Errorf("%s", kinds)
+	}
+}
+
+// TestAnEndedEntityNamesItsSuccessors in the collection of versions, now and before its birth.
+func TestAnEndedEntityNamesItsSuccessors(t *testing.T) {
+	t.Parallel()
+	a := serveHistory(t, nil)
+	const entity = "/collections/divisions_versions/items/kommune-1507-20200101"
+	for query, want := range map[string]string{
+		"":                     "1507 Ålesund was given up on 2024-01-01; today it is 1508 Ålesund, 1580 Haram",
+		"?datetime=2010-01-01": "there is no version of 1507 Ålesund at 2010-01-01; the first one begins with 2020-01-01, it ended on 2024-01-01 and today it is 1508",
+		"?datetime=2025-01-01": "it ended on 2024-01-01 and today it is 1508 Ålesund, 1580 Haram",
+	} {
+		doc := a.get(entity + query).wants(410).json()
+		if !strings.Contains(doc["detail"].(string), want) || doc["date"] != "2024-01-01" || doc["type"] != "split" || len(doc["successors"].([]any)) != 2 {
+			t.Errorf("%q: %v", query, doc)
+		}
+	}
+}
+
 func TestAHistoryOfOtherCollectionsIsConfigured(t *testing.T) {
 	t.Parallel()
 	path, err := historyFile()
@@ -270,4 +306,108 @@ func TestThePageOfAFeatureTellsItsHistory(t *testing.T) {
 	if strings.Contains(string(a.get("/collections/kommuner?f=html").wants(200).Body), `id="as-of"`) {
 		t.Error("a day can be chosen where nothing depends on it")
 	}
+}
+
+// TestCodesAreListed as of a day, a page at a time, in each form.
+func TestCodesAreListed(t *testing.T) {
+	t.Parallel()
+	a := serveHistory(t, func(c *config.Config) { c.Auth = "required" }) // no key is needed
+	if doc := a.get("/codes").wants(200).json(); len(doc["schemes"].([]any)) != 2 || !strings.Contains(fmt.Sprint(doc), "knownFrom:1838-01-01") {
+		t.Errorf("%v", doc)
+	}
+	for query, want := range map[string]float64{"kommune?datetime=2019-06-01": 422, "kommune?datetime=2020-06-01": 356, "fylke?datetime=1980-01-01": 19, "kommune": 357} {
+		if doc := a.get("/codes/" + query).wants(200).json(); doc["numberMatched"] != want {
+			t.Errorf("%s: %v, want %v", query, doc["numberMatched"], want)
+		}
+	}
+	next, codes := "/codes/kommune?datetime=2019-06-01&limit=100", 0
+	for pages := 0; next != ""; pages++ {
+		if pages > 5 {
+			t.Fatal("no end")
+		}
+		doc := a.get(next).wants(200).json()
+		codes += len(doc["codes"].([]any))
+		next = ""
+		for _, l := range doc["links"].([]any) {
+			if l := l.(map[string]any); l["rel"] == "next" {
+				next = strings.TrimPrefix(l["href"].(string), a.URL)
+			}
+		}
+	}
+	if codes != 422 {
+		t.Errorf("%d codes on all pages", codes)
+	}
+	if text := string(a.get("/codes/fylke?f=csv&datetime=2019-06-01").wants(200).Body); !strings.HasPrefix(text, "code,name,valid_from,valid_to,parent\r\n01,Østfold,1972-01-01,2020-01-01,\r\n") {
+		t.Error(text)
+	}
+	a.get("/codes?f=csv").wants(200)
+	for path, want := range map[string]string{
+		"/codes?f=html&lang=en": "/codes/kommune?f=html", "/codes/kommune?f=html&lang=en&datetime=2019-06-01": "/codes/kommune/0101?f=html",
+		"/codes/kommune?f=html&lang=nn": `rel="next"`, "/codes/kommune/101?f=html&lang=en": "Halden",
+	} {
+		if page := string(a.get(path).wants(200).Body); !strings.Contains(page, want) {
+			t.Errorf("%s lacks %s", path, want)
+		}
+	}
+	a.get("/codes/kommune?datetime=1800-01-01").wants(404)
+	a.get("/codes/sogn").wants(404)
+	for _, bad := range []string{"?limit=0", "?offset=-1", "?datetime=x", "?foo=1"} {
+		a.get("/codes/kommune" + bad).wants(400)
+	}
+	if doc := a.get("/codes/kommune/101").wants(200).json(); doc["code"] != "0101" {
+		t.Errorf("%v", doc)
+	}
+	if doc := a.get("/codes/kommune/0436").wants(200).json(); doc["ambiguous"] != false || len(doc["meanings"].([]any)) < 2 {
+		t.Errorf("%v", doc)
+	}
+}
+
+// TestCodesAreLinked from searches, events, lineage and what has ended.
+func TestCodesAreLinked(t *testing.T) {
+	t.Parallel()
+	a := serveHistory(t, nil)
+	for path, want := range map[string]string{
+		"/search?q=1507&f=html":                           "/codes/kommune/1507?f=html",
+		"/search?q=101&f=html":                            "/codes/kommune/0101?f=html",
+		"/collections/kommuner/items/1580/lineage?f=html": "/codes/kommune/1534?f=html",
+		"/collections/divisions_events/items/kommune-2024-01-01-1507?f=html&lang=en": "formerly 1504, 1523, 1529, 1546",
+	} {
+		if page := string(a.get(path).wants(200).Body); !strings.Contains(page, want) {
+			t.Errorf("%s lacks %s", path, want)
+		}
+	}
+	if page := string(a.get("/collections/kommuner/items/1507?f=html&lang=en").wants(410).Body); !strings.Contains(page, "1507 Ålesund went out of use on 1\u00a0January\u00a02024. Reason: Split.") {
+		t.Error(page)
+	}
+}
+
+// TestADayLeadsToTheVersions of features that have none, but whose ids are codes of a history.
+func TestADayLeadsToTheVersions(t *testing.T) {
+	t.Parallel()
+	a := serveHistory(t, nil)
+	for path, want := range map[string]string{
+		"/collections/kommuner/items?datetime=2019-01-01&limit=1":  "/collections/divisions_versions/items?scheme=kommune&datetime=2019-01-01",
+		"/collections/kommuner/items/1580?datetime=2019-01-01":     "/collections/divisions_versions/items?scheme=kommune&code=1580&datetime=2019-01-01",
+		"/collections/fylker/items?limit=1&datetime=2019-01-01/..": "/collections/divisions_versions/items?scheme=fylke&datetime=2019-01-01/..",
+	} {
+		r := a.get(path).wants(200)
+		if link := "<" + a.URL + want + `>; rel="version-history"`; !strings.Contains(r.Header.Get("Link"), link) || !strings.Contains(string(r.Body), want) {
+			t.Errorf("%s: no link to %s in %s", path, want, r.Header.Get("Link"))
+		}
+		a.get(want).wants(200)
+		sep := "?"
+		if strings.Contains(path, "?") {
+			sep = "&"
+		}
+		page := string(a.get(path + sep + "f=html&lang=en").wants(200).Body)
+		if !strings.Contains(page, "See the divisions as they were then") {
+			t.Errorf("%s: no sentence on the page", path)
+		}
+	}
+	if link := a.get("/collections/kommuner/items?limit=1").wants(200).Header.Get("Link"); strings.Contains(link, "version-history") {
+		t.Error(link)
+	}
+	a.get("/collections/kommuner/items/1507?datetime=2023-01-01").wants(410)
+	a.get("/collections/kommuner/items/1580?datetime=x").wants(400)
+	serve(t, "", nil).get("/collections/kommuner/items/1580?datetime=2019-01-01").wants(400)
 }

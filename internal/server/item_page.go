@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"grense/internal/feature"
@@ -140,6 +141,14 @@ func (c *call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 	if v.History, err = c.itemHistory(at.row.ID); err != nil {
 		return nil, nil, err
 	}
+	if v.Changes, err = c.eventChanges(at.row.ID); err != nil {
+		return nil, nil, err
+	}
+	if v.Changes != nil { // which say the same
+		v.Properties = slices.DeleteFunc(v.Properties, func(p propertyView) bool {
+			return p.Name == "changes" || p.Name == "codes_before" || p.Name == "codes_after"
+		})
+	}
 	if v.box != nil && read.outlines != nil {
 		v.Map, err = c.itemMap(read.outlines, at.row, *v.box, v.Title)
 	}
@@ -150,6 +159,9 @@ func (c *call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 func (c *call) itemDoc(told itemTold, parts *itemsParts) *page {
 	path := "/collections/" + c.coll.ID + "/items/" + pathEscape(told.id)
 	v := &itemAround{Body: template.HTML(parts.rows.mark()), Map: template.HTML(parts.drawn.mark())}
+	if href := c.versionsElsewhere(told.id); href != "" {
+		v.Elsewhere = c.asPage(href)
+	}
 	pg := &page{Name: "item", Title: told.title, Crumbs: c.crumbs("items"), LD: template.JS(parts.list.mark()), Data: v, TitleLang: told.titleLang, Script: true,
 		Copies: append(c.copies(path+"?"+strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&")), copied{c.text("items.id"), told.id})}
 	if told.view != "" {
@@ -160,7 +172,10 @@ func (c *call) itemDoc(told itemTold, parts *itemsParts) *page {
 }
 
 // itemAround is what the page of a feature shows around its parts, which are marks.
-type itemAround struct{ Body, Map template.HTML }
+type itemAround struct {
+	Body, Map template.HTML
+	Elsewhere string // page of the versions at the time that is asked for; "": none
+}
 
 // aroundItem makes what stands around the parts of the page of a feature.
 func (c *call) aroundItem(told itemTold, parts *itemsParts) (out around, err error) {
@@ -183,7 +198,7 @@ func (c *call) aroundItem(told itemTold, parts *itemsParts) (out around, err err
 // itemFrameKey names the pages that have the same frame; "" where there is none.
 func (c *call) itemFrameKey(told itemTold, parts *itemsParts) string {
 	path := c.mount + "/collections/" + c.coll.ID + "/items/" + told.id
-	if parts.state == "" || !isPlainCursor(store.Cursor(told.id)) || c.s.routePath(c.r.URL) != path {
+	if parts.state == "" || !isPlainCursor(store.Cursor(told.id)) || c.s.routePath(c.r.URL) != path || c.versionsElsewhere(told.id) != "" {
 		return ""
 	}
 	b := takeBuffer()

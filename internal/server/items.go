@@ -419,6 +419,7 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 	if v != nil {
 		links = append(links, c.versionLinks(v)...)
 	}
+	links = append(links, c.versionsLink(id)...)
 	c.dataFields(w, links)
 	told := 0
 	if v != nil {

@@ -37,6 +37,8 @@ type itemsView struct {
 	Datetime bool
 	BBox     bool
 
+	Elsewhere string // page of the versions at the time that is asked for, of features that have none; "": there are none
+
 	Action string // path that the form asks, below the mount
 	Chips  []chip // what was asked, each to be taken back
 	Near   *crumb // the page of a name that is much like the one that was asked, of which nothing was found; nil: none
@@ -126,6 +128,9 @@ func (c *call) itemsDoc(p *store.Page, parts *itemsParts, told itemsTold) (*page
 	v := &itemsView{Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil, Returned: len(p.Rows), Near: told.near, Schema: "/collections/" + c.coll.ID + "/schema", Example: told.example,
 		Lead: told.lead, Whole: told.whole, Table: template.HTML(parts.rows.mark()), Map: template.HTML(parts.drawn.mark())}
 	_, v.Datetime = c.coll.During()
+	if href := c.versionsElsewhere(""); href != "" {
+		v.Elsewhere = c.asPage(href)
+	}
 	v.Files, _ = c.pageDownloads(c.chosenBy(), p.Matched)
 	for i := range v.Files {
 		if f := &v.Files[i]; told.sizes != nil && f.Size != "" {
@@ -288,6 +293,7 @@ type itemView struct {
 	Belongs    []belonging // what this feature belongs to
 	Parts      []crumb     // features of other collections that refer to this one
 	History    *itemHistory
+	Changes    []eventChange // of an event
 }
 
 // neighbour is the feature before or after another one; with an empty Href there is none.

@@ -90,7 +90,7 @@ func (c *call) linksKey(p *store.Page) (key linksKey, ok bool) {
 	named, profile := c.values["f"], c.values["profile"]
 	out, told := c.params.(writesFeatures)
 	switch {
-	case len(profile) > 0, told && out.output().told != "":
+	case len(profile) > 0, told && out.output().told != "", c.versionsElsewhere("") != "":
 		return key, false
 	case len(named) > 1 || len(named) == 1 && named[0] != c.rep.F, !isPlainCursor(p.Prev), !isPlainCursor(p.Next):
 		return key, false
@@ -280,6 +280,7 @@ func (c *call) itemsLinksOf(q itemsAsked) []ogcapi.Link {
 	}
 	page("prev", "Items (prev)", q.prev)
 	page("next", "Items (next)", q.next)
+	links = append(links, c.versionsLink("")...)
 	return append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.titleOf(c.coll), Href: c.base() + "/collections/" + c.coll.ID})
 }
 

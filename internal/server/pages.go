@@ -362,6 +362,8 @@ func (c *call) crumbs(parent string) []crumb {
 		return append(c.crumbs("collections"), crumb{c.titleOf(c.coll), c.htmlHref("/collections/" + c.coll.ID)})
 	case "items":
 		return append(c.crumbs("collection"), crumb{c.text("items.title"), c.htmlHref("/collections/" + c.coll.ID + "/items")})
+	case "codes":
+		return []crumb{home, {c.text("codes.title"), c.htmlHref("/codes")}}
 	case "codelists":
 		return []crumb{home, {c.text("codelists.title"), c.htmlHref("/codelists")}}
 	case "processes":
@@ -444,6 +446,7 @@ type problemView struct {
 	Next       string             // where the key form leads back to
 	Back       *crumb             // the collection that was asked; nil for none
 	Current    []crumb            // what a code that was given up is now
+	Gone       string             // code, name, date and reason of what ended; "" for nothing
 	History    string             // page of what became of it; "" for none
 	Collection *ogcapi.Collection // of a data page without a key
 	Schema     *ogcapi.Schema

@@ -179,9 +179,11 @@ type historyParams struct {
 	at        history.Date // 0: none was given
 	until     history.Date // the same
 	direction string       // predecessors, successors or both
+
+	limit, offset int // of a list of codes
 }
 
-func newHistoryParams(*call) any { return &historyParams{direction: "both"} }
+func newHistoryParams(*call) any { return &historyParams{direction: "both", limit: DefaultLimit} }
 
 // changesParams are those of the feed.
 type changesParams struct {
@@ -289,8 +291,11 @@ var (
 	paramDatetime = &param{Name: "datetime", Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
 		Schema: schemaFilled, parse: into(func(c *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.zone()) })}
 
-	paramVersion = &param{Name: "datetime", Description: "A moment, or a day: the version of the feature that was valid then. Without it, the one of now", Schema: schemaFilled, Only: isVersioned,
+	paramVersion = &param{Name: "datetime", Description: "A moment, or a day: the version of the feature that was valid then. Without it, the one of now", Schema: schemaFilled, Only: hasTimes,
 		parse: into(func(c *call, p *itemParams, v []string) (err error) {
+			if isPlain(c.coll) && !c.hasHistory() {
+				return problem.Invalidf("datetime", v[0], "features of %s have no versions; leave datetime out", c.coll.ID)
+			}
 			p.at, err = c.parseMoment(v[0])
 			return err
 		})}
@@ -521,6 +526,24 @@ var (
 
 	paramEnrichCollections = &param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: paramLookupCollections.Schema,
 		parse: into(func(_ *call, p *enrichParams, v []string) error { return pickDivisions(&p.collections, v[0]) })}
+
+	paramCodesLimit = &param{
+		Name: "limit", Description: "Codes on a page, at most",
+		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
+		parse: into(func(_ *call, p *historyParams, v []string) (err error) {
+			p.limit, err = positive("limit", v[0], 1)
+			p.limit = min(p.limit, MaxLimit)
+			return err
+		}),
+	}
+	paramCodesOffset = &param{
+		Name: "offset", Description: "Codes to skip. To walk through all, follow the links next instead",
+		Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+		parse: into(func(_ *call, p *historyParams, v []string) (err error) {
+			p.offset, err = positive("offset", v[0], 0)
+			return err
+		}),
+	}
 
 	paramAt = &param{Name: "datetime", Description: "A day, or a moment of it, by RFC 3339: what the code stood for then", Schema: schemaFilled,
 		parse: into(func(c *call, p *historyParams, v []string) (err error) {

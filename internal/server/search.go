@@ -57,6 +57,7 @@ func parseSearched(c *call, p *searchParams, v []string) (err error) {
 type searchDoc struct {
 	Query  string        `json:"q"`
 	Groups []searchGroup `json:"groups"`
+	Codes  []codeRef     `json:"codes,omitempty"` // whose history is known
 }
 
 type searchGroup struct {
@@ -122,6 +123,9 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 			doc.Groups = append(doc.Groups, g)
 		}
 	}
+	if doc.Codes, err = c.codesLike(strings.TrimSpace(p.asked)); err != nil {
+		return err
+	}
 	if c.rep.F != asHTML.F {
 		b, err := json.Marshal(doc)
 		if err != nil {
@@ -135,7 +139,8 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 // searchPage writes what was found as a page.
 func (c *call) searchPage(w http.ResponseWriter, doc searchDoc) (err error) {
 	view := searchView{searchDoc: doc, Searches: c.searches(), Keyed: c.s.cfg.Auth != "open"}
-	if len(doc.Groups) == 0 {
+	view.Ways = c.refCrumbs(doc.Codes)
+	if len(doc.Groups) == 0 && doc.Codes == nil {
 		if view.Near, err = c.nearName(doc.Query, c.searchOrder()); err != nil {
 			return err
 		}
@@ -154,6 +159,7 @@ func (c *call) searchPage(w http.ResponseWriter, doc searchDoc) (err error) {
 type searchView struct {
 	searchDoc
 	faulty
+	Ways     []crumb // pages of codes
 	Searches []searched
 	Keyed    bool
 	Near     string // the name of a division that is much like what was asked, of which nothing was found; "": none

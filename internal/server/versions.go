@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
+	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/store"
 )
@@ -27,7 +29,17 @@ var versionProfiles = []string{profileUnique, profileVersions}
 // isVersioned reports whether features of a collection have versions.
 func isVersioned(coll *store.Collection) bool { return coll != nil && coll.Versions != nil }
 
-// isPlain is the opposite.
+// hasTimes reports whether a feature of a collection may be asked for at a moment: it has versions, or its id may be a
+// code of a history.
+func hasTimes(coll *store.Collection) bool {
+	if coll == nil {
+		return false
+	}
+	_, usual := usualSchemes[coll.ID]
+	return isVersioned(coll) || coll.Codes != "" || usual
+}
+
+// isPlain is the opposite of isVersioned.
 func isPlain(coll *store.Collection) bool { return !isVersioned(coll) }
 
 // now is the moment of the request, to the second, in the time zone of the service.
@@ -319,22 +331,54 @@ func (c *call) soughtVersion(id string) (*versionAsked, error) {
 
 // goneVersion is the error of a feature that is not there at the moment asked for: 410, with what it was, and where a history tells what became of it, that too.
 func (c *call) goneVersion(l *versionList, at *time.Time) error {
-	e, ok := c.missing(l.id).(*retired)
+	e, err := c.endedEntity(l.id)
+	if err != nil {
+		return err
+	}
 	last := len(l.all) - 1
-	if !ok || at != nil {
+	ended := e != nil
+	if !ended {
 		e = &retired{more: retiredDoc{Successors: []codeRef{}, Current: []codeRef{}}}
-		when := "now"
+		e.more.Type = "about:blank"
+		if end, closed := l.ended(l.all[last]); closed {
+			e.more.Date = end.In(c.zone()).Format(time.DateOnly)
+		}
+	}
+	if !ended || at != nil {
+		when, what := "now", "the last one begins with "+l.all[last].start
 		if at != nil {
 			when = "at " + first(c.values["datetime"])
 		}
-		e.told = problem.New(problem.Gone, nil, "there is no version of %s %s; the last one begins with %s. %s lists all", l.id, when, l.all[last].start, c.timeMapHref(l.id))
-		e.more.Type = "about:blank"
+		if start, ok := l.time(l.all[0].start); ok && at != nil && at.Before(start) {
+			what = "the first one begins with " + l.all[0].start
+		}
+		if ended {
+			what += ", it ended on " + e.more.Date + " and " + e.became
+		}
+		e.told = problem.New(problem.Gone, nil, "there is no version of %s %s; %s. %s lists all",
+			cmp.Or(e.name, l.id), when, what, c.timeMapHref(l.id))
 	}
-	e.more.Date = l.all[last].end
 	e.links = slices.DeleteFunc(e.links, func(x ogcapi.Link) bool { return x.Rel == "version-history" })
 	e.links = append(e.links, ogcapi.Link{Rel: "latest-version", Type: asGeoJSON.Media, Title: "The last version", Href: c.mementoHref(l, last, "")})
 	e.links = append(e.links, c.timeMapLinks(l.id)...)
 	return e
+}
+
+// endedEntity tells what became of a feature that has ended, by the history of its codes; nil where that says nothing.
+func (c *call) endedEntity(id string) (*retired, error) {
+	if c.coll.ID != history.VersionsID {
+		e, _ := c.missing(id).(*retired)
+		return e, nil
+	}
+	h, err := c.history()
+	if err != nil || h == nil {
+		return nil, err
+	}
+	s, v := h.Entity(id)
+	if v == nil || v.To == 0 || v.To > c.today() {
+		return nil, nil
+	}
+	return c.retired(s, v)
 }
 
 func (c *call) timeMapLinks(id string) []ogcapi.Link {

@@ -1,0 +1,260 @@
+package server
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"grense/api/ogcapi"
+	"grense/internal/history"
+	"grense/internal/problem"
+)
+
+// The lists of schemes, and of the codes of a scheme that are in use on a day.
+type (
+	codeSchemesDoc struct {
+		Schemes []codeScheme  `json:"schemes"`
+		Links   []ogcapi.Link `json:"links"`
+	}
+
+	codeScheme struct {
+		ID        string        `json:"id"`
+		Codes     int           `json:"codes"` // in use today
+		KnownFrom string        `json:"knownFrom,omitempty"`
+		Links     []ogcapi.Link `json:"links"`
+	}
+
+	codesDoc struct {
+		Scheme         string        `json:"scheme"`
+		Datetime       string        `json:"datetime"`
+		NumberMatched  int           `json:"numberMatched"`
+		NumberReturned int           `json:"numberReturned"`
+		Codes          []listedCode  `json:"codes"`
+		Links          []ogcapi.Link `json:"links"`
+	}
+
+	listedCode struct {
+		Code      string `json:"code"`
+		Name      string `json:"name"`
+		ValidFrom string `json:"validFrom,omitempty"` // "": not known
+		ValidTo   string `json:"validTo,omitempty"`
+		Parent    string `json:"parent,omitempty"`
+		Href      string `json:"href"`
+	}
+)
+
+// codesView is what the page of the codes of a scheme shows.
+type codesView struct {
+	codesDoc
+	Rows       []listedCode // with the addresses of pages
+	Prev, Next string
+	Path       string // below the mount
+}
+
+// schemes lists the schemes of the history.
+func (s *Server) schemes(c *call) (*answer, error) {
+	h, err := c.history()
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return nil, errNoHistory()
+	}
+	doc := codeSchemesDoc{Schemes: []codeScheme{}, Links: c.selfLinks("/codes")}
+	rows := [][]string{{"scheme", "codes", "known_from"}}
+	var links []crumb
+	for _, x := range h.Schemes() {
+		path := "/codes/" + pathEscape(x.ID)
+		e := codeScheme{ID: x.ID, Codes: len(x.On(c.today())), KnownFrom: x.Begin().String(), Links: []ogcapi.Link{
+			{Rel: "item", Type: asJSON.Media, Title: x.ID, Href: c.base() + path},
+			{Rel: "item", Type: asCSV.Media, Title: x.ID, Href: c.base() + path + "?f=csv"},
+			{Rel: "item", Type: asHTML.Media, Title: x.ID, Href: c.base() + path + "?f=html", Hreflang: hreflang}}}
+		doc.Schemes = append(doc.Schemes, e)
+		rows = append(rows, []string{e.ID, strconv.Itoa(e.Codes), e.KnownFrom})
+		links = append(links, crumb{fmt.Sprintf("%s (%d)", x.ID, e.Codes), c.htmlHref(path)})
+	}
+	a := &answer{JSON: doc, Links: doc.Links, Page: &page{
+		Name: "schemes", Title: c.text("codes.title"), Crumbs: c.crumbs(""), Data: struct{ Schemes []crumb }{links},
+	}}
+	return a, c.addRows(a, rows)
+}
+
+// addRows gives an answer its form as CSV (RFC 4180), when that is the one asked for.
+func (c *call) addRows(a *answer, rows [][]string) error {
+	if c.rep.F != asCSV.F {
+		return nil
+	}
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.UseCRLF = true
+	err := w.WriteAll(rows)
+	a.Raw = map[string][]byte{asCSV.F: b.Bytes()}
+	return err
+}
+
+// codesOf lists the codes of a scheme that are in use on a day, a page at a time.
+func (s *Server) codesOf(c *call) (*answer, error) {
+	p := c.params.(*historyParams)
+	h, err := c.history()
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return nil, errNoHistory()
+	}
+	id := c.pathParam("schemeId")
+	scheme := h.Scheme(id)
+	if scheme == nil {
+		return nil, problem.NotFoundf("there is no scheme %q; there are %s", clip(id), strings.Join(schemeIDs(h), ", "))
+	}
+	at := p.at
+	if at == 0 {
+		at = c.today()
+	}
+	if at < scheme.Begin() {
+		return nil, problem.NotFoundf("%s is not known before %s; ask for that day or a later one", scheme.ID, scheme.Begin())
+	}
+	all := scheme.On(at)
+	from, to := min(p.offset, len(all)), min(p.offset+p.limit, len(all))
+	path := "/codes/" + pathEscape(scheme.ID)
+	doc := codesDoc{Scheme: scheme.ID, Datetime: at.String(), NumberMatched: len(all), NumberReturned: to - from, Codes: []listedCode{}, Links: c.selfLinks(path)}
+	v := codesView{Path: path}
+	turn := func(rel string, offset int) string {
+		query := url.Values{"limit": {strconv.Itoa(p.limit)}, "offset": {strconv.Itoa(offset)}}
+		if p.at != 0 {
+			query.Set("datetime", p.at.String())
+		}
+		href := c.base() + path + "?f=" + c.rep.F + "&" + query.Encode()
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: rel, Type: c.rep.Media, Href: href})
+		return c.htmlHref(path) + "&" + query.Encode()
+	}
+	if from > 0 {
+		v.Prev = turn("prev", max(0, from-p.limit))
+	}
+	if to < len(all) {
+		v.Next = turn("next", to)
+	}
+	rows := [][]string{{"code", "name", "valid_from", "valid_to", "parent"}}
+	for _, x := range all[from:to] {
+		own := path + "/" + pathEscape(x.Code)
+		e := listedCode{x.Code, x.Name, x.From.String(), x.To.String(), x.Parent, c.base() + own}
+		doc.Codes = append(doc.Codes, e)
+		rows = append(rows, []string{e.Code, e.Name, e.ValidFrom, e.ValidTo, e.Parent})
+		e.Href = c.htmlHref(own)
+		v.Rows = append(v.Rows, e)
+	}
+	v.codesDoc = doc
+	a := &answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page{
+		Name: "codes", Title: c.text("codes.scheme", scheme.ID), Crumbs: c.crumbs("codes"), Data: v,
+	}}
+	return a, c.addRows(a, rows)
+}
+
+// codesLike are the codes that a search asks for, of all schemes.
+func (c *call) codesLike(asked string) ([]codeRef, error) {
+	if asked == "" || len(asked) > 20 || strings.ContainsAny(asked, " /") || !c.hasHistory() {
+		return nil, nil
+	}
+	h, err := c.history()
+	if err != nil || h == nil {
+		return nil, err
+	}
+	var out []codeRef
+	for _, s := range h.Schemes() {
+		code := s.Whole(asked)
+		all := s.Meanings(code)
+		if len(all) == 0 {
+			continue
+		}
+		var names []string
+		for _, v := range all {
+			if !slices.Contains(names, v.Name) && v.Name != "" {
+				names = append(names, v.Name)
+			}
+		}
+		out = append(out, codeRef{Code: code, Name: strings.Join(names, ", "), Href: c.codeHref(s.ID, code)})
+	}
+	return out, nil
+}
+
+// codeHref is the address of what a code stood for.
+func (c *call) codeHref(scheme, code string) string {
+	return c.base() + "/codes/" + pathEscape(scheme) + "/" + pathEscape(code)
+}
+
+// eventChange is a change of an event on a page.
+type eventChange struct {
+	Before, After []crumb
+	Part          bool
+	MadeOf        string
+	People        string
+	Area          string
+}
+
+// eventChanges are the changes of an event, for its page; nil for other features.
+func (c *call) eventChanges(id string) (out []eventChange, err error) {
+	if c.coll.ID != history.EventsID {
+		return nil, nil
+	}
+	h, err := c.history()
+	if err != nil || h == nil {
+		return nil, err
+	}
+	link := func(v *history.Version) []crumb {
+		if v == nil {
+			return nil
+		}
+		return []crumb{{strings.TrimSpace(v.Code + " " + v.Name), c.asPage(c.codeHref(v.Scheme, v.Code))}}
+	}
+	known := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	for _, s := range h.Schemes() {
+		e := s.Event(id)
+		if e == nil {
+			continue
+		}
+		for _, x := range e.Edges {
+			out = append(out, eventChange{link(x.From), link(x.To), x.Part,
+				strings.Join(history.ChangeOf(x).MadeOf, ", "), known(x.People), known(x.Area)})
+		}
+	}
+	return out, nil
+}
+
+// versionsElsewhere is the address of the versions of features that have none themselves, but whose ids are codes of a
+// history; "" where the request names no time, or where there is no such history. Code is that of one feature, or "".
+func (c *call) versionsElsewhere(code string) string {
+	at := first(c.values["datetime"])
+	if at == "" || c.coll == nil || isVersioned(c.coll) || !c.tellsTime(c.coll) {
+		return ""
+	}
+	scheme := schemeID(c.coll)
+	switch {
+	case history.Has(c.cat):
+		href := c.base() + "/collections/" + history.VersionsID + "/items?scheme=" + queryEscape(scheme)
+		if code != "" {
+			href += "&code=" + queryEscape(code)
+		}
+		return href + "&datetime=" + queryEscape(at)
+	case code != "":
+		return c.codeHref(scheme, code)
+	}
+	return c.base() + "/codes/" + pathEscape(scheme)
+}
+
+// versionsLink is the link to versionsElsewhere; none where there are none.
+func (c *call) versionsLink(code string) []ogcapi.Link {
+	href := c.versionsElsewhere(code)
+	if href == "" {
+		return nil
+	}
+	return []ogcapi.Link{{Rel: "version-history", Type: asJSON.Media, Title: "The divisions as they were, without borders", Href: href}}
+}
