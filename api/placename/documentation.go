@@ -35,7 +35,7 @@ func (c *Contract) docOfType(t *Type, x Description) doc {
 			"List of " + item + ". In a search the values of a list are alternatives; an empty list does not restrict, and one whose values are all nil is refused. In answers it is empty when there is nothing."}
 	}
 	if list, ok := codeLists[t.Name]; ok {
-		return doc{"Kode. value er kodens verdi: " + list + ". En ukjent kode gir ingen treff.", "Code. value is the value of the code: " + list + ". An unknown code gives no hits." + lettersEN(list)}
+		return doc{"Kode. value er kodens verdi: " + list + ". Store og små bokstaver er like. En ukjent kode avvises med de nærmeste.", "Code. value is the value of the code: " + list + ". Case does not matter. An unknown code is refused, and the nearest ones named." + lettersEN(list)}
 	}
 	if of, ok := strings.CutSuffix(t.Name, "Id"); ok {
 		return doc{"Identifikator for " + of + ". value er et tall som tekst. Der tjenesten har samlingen, står det på /collections/" + strings.ToLower(of) + "/items/ og tallet.",
@@ -63,6 +63,21 @@ func (c *Contract) docOfField(t *Type, f Field, x Description) doc {
 	return hitDocs[f.Name].in(x)
 }
 
+// docWithFields documents a type and its own fields: many generators keep the documentation of types and drop that of elements.
+func (c *Contract) docWithFields(t *Type, x Description) doc {
+	d := c.docOfType(t, x)
+	if len(t.Fields) == 0 || t.Fields[0].List && t.Fields[0].Name == "item" {
+		return d
+	}
+	for _, f := range t.Fields {
+		field := c.docOfField(t, f, x)
+		for i := range d {
+			d[i] += "\n- " + f.Name + ": " + field[i]
+		}
+	}
+	return d
+}
+
 // lettersEN tells where the codes of a list stand with all their letters, which some tools leave out of comments.
 func lettersEN(list string) string {
 	if strings.ContainsFunc(list, func(r rune) bool { return r > unicode.MaxASCII }) {
@@ -72,10 +87,10 @@ func lettersEN(list string) string {
 }
 
 const (
-	textNB    = " Teksten finnes inne i feltet; med * (vilkårlige tegn) eller ? (ett tegn) må hele feltet passe, og ett enkelt tegn må være hele feltet. Store og små bokstaver og diakritiske tegn er like."
-	textEN    = " The text is found inside the field; with * (any characters) or ? (one character) the whole field must match, and a single character must be the whole field. Case and diacritics do not matter."
-	nameNB    = "Stedsnavn. Hele navnet må passe: Ås finner Ås og Aas, ikke Åsgård. * er vilkårlige tegn og ? ett tegn: Ås*, *vik, B?. Store og små bokstaver, diakritiske tegn, apostrof, bindestrek og mellomrom er like (aa = å = a, ø = o, æ = ae). Et mønster må ha minst to andre tegn enn * og ?, om ikke et annet kriterium avgrenser. Ett tegn er et navn: Å."
-	nameEN    = "Place name. The whole name must match: Os finds Os, not Oslo. * is any characters and ? one character: Os*, *vik, B?. Case, hyphens, apostrophes, blanks and marks on letters do not matter, and Norwegian letters equal plain ones: a with a ring (å) is a, and so is aa; o with a stroke (ø) is o; the letter æ is ae. So As finds Ås and Aas, and Bo finds Bø. A pattern needs at least two characters other than * and ?, unless another criterion narrows the search. A single letter is a whole name (Å)."
+	textNB    = " Teksten finnes inne i feltet; med * (vilkårlige tegn) eller ? (ett tegn) må hele feltet passe, og ett enkelt tegn må være hele feltet. Store og små bokstaver og diakritiske tegn er like; bindestrek er lik mellomrom, og andre skilletegn teller."
+	textEN    = " The text is found inside the field; with * (any characters) or ? (one character) the whole field must match, and a single character must be the whole field. Case and diacritics do not matter; a hyphen equals a blank, and other punctuation counts."
+	nameNB    = "Stedsnavn. Hele navnet må passe: Ås finner Ås og Aas, ikke Åsgård. * er vilkårlige tegn og ? ett tegn: Ås*, *vik, B?. Store og små bokstaver, diakritiske tegn og apostrof spiller ingen rolle (aa = å = a, ø = o, æ = ae). Bindestrek er lik mellomrom, og flere mellomrom er som ett: nord fron finner Nord-Fron, Nordfron gjør det ikke. Punktum til slutt ses bort fra (Nes. finner Nes). Skråstrek, eller tankestrek mellom mellomrom, skiller flere navn, og ett av dem må passe: Guovdageaidnu/Kautokeino. Andre skilletegn teller. Et mønster må ha minst to andre tegn enn * og ?, om ikke et annet kriterium avgrenser. Ett tegn er et navn: Å."
+	nameEN    = "Place name. The whole name must match: Os finds Os, not Oslo. * is any characters and ? one character: Os*, *vik, B?. A hyphen equals a blank, and several blanks equal one: nord fron finds Nord-Fron, Nordfron does not. Full stops at the end are ignored (Nes. finds Nes). A slash, or a dash between blanks, separates several names, of which one must match: Guovdageaidnu/Kautokeino. Other punctuation counts. Case, apostrophes and marks on letters do not matter, and Norwegian letters equal plain ones: a with a ring (å) is a, and so is aa; o with a stroke (ø) is o; the letter æ is ae. So As finds Ås and Aas, and Bo finds Bø. A pattern needs at least two characters other than * and ?, unless another criterion narrows the search. A single letter is a whole name (Å)."
 	ordersNB  = " Rekkefølge: viktigste sted først; uten * og ? kommer de som er skrevet likt først (Bø før Bo)."
 	ordersEN  = " Order: most important place first; without * and ? those spelt as asked come first (asked for Bo, those spelt Bo before those spelt with another o)."
 	limitNB   = " Flere treff enn grensen (5000 når ikke annet er satt) gir feilen LIMIT_EXCEEDED, aldri et avkortet svar: del søket etter kommune eller tid."

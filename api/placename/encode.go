@@ -28,13 +28,26 @@ func AppendResponseEnd(b []byte, operation string) []byte {
 	return append(b, "Response>"...)
 }
 
-// AppendHits appends hits as the items of the response of operation. It allocates nothing but the growth of b.
+// NilTypes says how an element of an abstract type is written that has no value.
+type NilTypes uint8
+
+const (
+	PlainNil NilTypes = iota // xsi:nil alone, as the contract has it
+	TypedNil                 // with the xsi:type of a concrete type, without which it is not valid (XML Schema Part 1, cvc-type 2)
+)
+
+// AppendHits appends hits as the items of the response of operation, with plain nil elements. It allocates nothing but the growth of b.
 // Hits of another operation panic.
 func AppendHits(b []byte, operation string, hits Hits) []byte {
+	return PlainNil.AppendHits(b, operation, hits)
+}
+
+// AppendHits is the function AppendHits with nil elements of that kind.
+func (n NilTypes) AppendHits(b []byte, operation string, hits Hits) []byte {
 	if m, ok := hits.(*MixedHits); ok && m.Packer.operation == operation {
-		return m.append(b, newItems(operation, m.Others))
+		return m.append(b, newItems(operation, m.Others, n))
 	}
-	list := newItems(operation, hits)
+	list := newItems(operation, hits, n)
 	for range hits.Len() {
 		b = list.append(b)
 	}
@@ -62,13 +75,13 @@ type items struct {
 	left int
 }
 
-func newItems(operation string, hits Hits) items {
+func newItems(operation string, hits Hits, n NilTypes) items {
 	r := bound().mustRequest(operation)
 	list := reflect.ValueOf(hits)
 	if list.Type() != r.hits {
 		panic(fmt.Sprintf("placename: %T is no answer to %s", hits, operation))
 	}
-	return items{r.hit, list.UnsafePointer(), r.hits.Elem().Size(), list.Len()}
+	return items{r.hit[n], list.UnsafePointer(), r.hits.Elem().Size(), list.Len()}
 }
 
 // append appends the next one, which must be there.
@@ -195,11 +208,7 @@ func (s *step) appendNil(b []byte) []byte {
 	if s.optional {
 		return b
 	}
-	b = append(b, '<')
-	b = append(b, s.schema.Prefix...)
-	b = append(b, ':')
-	b = append(b, s.name...)
-	return append(b, ` xsi:nil="true"/>`...)
+	return append(b, s.none...)
 }
 
 // appendValue appends the value at f.

@@ -214,6 +214,17 @@ func TestDecisionOfNobodyIsNil(t *testing.T) {
 	}
 }
 
+func TestDecisionOfNobodyNamesAConcreteTypeWhereAsked(t *testing.T) {
+	t.Parallel()
+	b := placename.AppendResponseStart(nil, "findVedtak", base)
+	b = placename.TypedNil.AppendHits(b, "findVedtak", placename.VedtakTreffList{{}})
+	b = placename.AppendResponseEnd(b, "findVedtak")
+	if want := `<t:vedtattAv xsi:type="ob:UtoevendeMyndighetKommune" xsi:nil="true"/>`; !strings.Contains(string(b), want) {
+		t.Errorf("no %s in %s", want, b)
+	}
+	validate(t, map[string][]byte{"nobody": b})
+}
+
 func TestAnswersAreInTheBaseAsked(t *testing.T) {
 	t.Parallel()
 	const other = "urn:x&y"

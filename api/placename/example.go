@@ -50,6 +50,9 @@ func Examples() []Example {
 	return []Example{
 		{"bridges", &FindSteder{who, StedSoek{KommunerIds: []string{"4649"}, NavneobjekttyperIds: []string{"bru"}, OppdatertEtter: &may}, both}},
 		{"decision", &FindVedtak{who, VedtakSoek{Skrivemaate: text("Oslo")}}},
+		{"hyphen", &FindSteder{who, StedSoek{Stedsnavn: text("nord  fron")}, both}},
+		{"stop", &FindSteder{who, StedSoek{Stedsnavn: text("Nes.")}, both}},
+		{"languages", &FindSteder{who, StedSoek{Stedsnavn: text("Guovdageaidnu/Kautokeino")}, both}},
 		{"letter", &FindSteder{who, StedSoek{Stedsnavn: text("Å")}, both}},
 		{"prefix", &FindSteder{who, StedSoek{Stedsnavn: text("Ås*")}, both}},
 		{"exact", &FindSteder{who, expression("=Ås*"), both}},

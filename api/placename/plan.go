@@ -36,6 +36,7 @@ type step struct {
 
 	open, close         string // tags around the value; with item, around the items
 	itemOpen, itemClose string // tags around one value of many
+	none                string // written for no value, unless the element is optional
 }
 
 // element names an element inside a step.
@@ -88,7 +89,7 @@ type request struct {
 	op         Operation
 	in         reflect.Type // struct of the request
 	plan       *plan        // of in
-	hit        *plan
+	hit        [2]*plan     // by NilTypes
 	hits       reflect.Type // list type
 	namespaces namespaces   // of the response
 }
@@ -96,7 +97,7 @@ type request struct {
 // bound returns the plans of the contract. The first call makes them; it panics when Go structs and table differ.
 var bound = sync.OnceValue(func() *bindings {
 	c := contract()
-	m := &binder{c: c, memo: map[key]*plan{}}
+	m, typed := &binder{c: c, memo: map[key]*plan{}}, &binder{c: c, memo: map[key]*plan{}, typed: true}
 	b := &bindings{requests: map[string]request{}, faults: m.plan(c.Type("ServiceFaultInfo"), reflect.TypeFor[ServiceFaultInfo]())}
 	for _, x := range []struct {
 		in   Request
@@ -121,8 +122,8 @@ var bound = sync.OnceValue(func() *bindings {
 		r := request{op: op, in: reflect.TypeOf(x.in).Elem(), hits: reflect.TypeOf(x.hits)}
 		item := op.Result.Fields[0]
 		r.plan = m.plan(c.Type(op.Name), r.in)
-		r.hit = m.plan(c.Type(item.Type), r.hits.Elem())
-		r.namespaces = r.hit.namespaces(c.Type(op.Name).Schema, op.Result.Schema)
+		r.hit = [...]*plan{PlainNil: m.plan(c.Type(item.Type), r.hits.Elem()), TypedNil: typed.plan(c.Type(item.Type), r.hits.Elem())}
+		r.namespaces = r.hit[PlainNil].namespaces(c.Type(op.Name).Schema, op.Result.Schema)
 		b.requests[op.Name] = r
 	}
 	return b
@@ -130,8 +131,9 @@ var bound = sync.OnceValue(func() *bindings {
 
 // binder makes plans; memo holds those made and under way, since a type may hold itself.
 type binder struct {
-	c    *Contract
-	memo map[key]*plan
+	c     *Contract
+	memo  map[key]*plan
+	typed bool // nil elements of an abstract type name a concrete one
 }
 
 type key struct {
@@ -193,6 +195,10 @@ func (m *binder) step(t *Type, d declared, in reflect.Type) step {
 	}
 	m.value(&s, typ, in)
 	s.tags()
+	s.none = "<" + s.schema.Prefix + ":" + s.name + ` xsi:nil="true"/>`
+	if m.typed && len(s.subs) > 0 {
+		s.none = strings.TrimSuffix(s.subs[0].open, ">") + ` xsi:nil="true"/>`
+	}
 	return s
 }
 

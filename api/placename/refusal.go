@@ -121,6 +121,8 @@ const (
 	HasText                        // text stands where elements belong: Right
 	UnknownAttribute               // an attribute that no element of the contract has
 	NilContent                     // xsi:nil is true, and the element has content
+	UnknownCode                    // a code that its list does not have; Right names the nearest ones
+	UnknownCodeOf                  // a code that its list does not have, and that resembles none; Right is where the list is
 	AllNil                         // a list whose items, called Right, are all nil
 	BadValue                       // any other
 	reasonCount
@@ -156,6 +158,8 @@ var reasons = [reasonCount][3]string{
 		"there is no such attribute; values stand inside the elements"},
 	NilContent: {"et element med xsi:nil=\"true\" må være tomt; fjern xsi:nil eller innholdet", "eit element med xsi:nil=\"true\" må vere tomt; fjern xsi:nil eller innhaldet",
 		"an element with xsi:nil=\"true\" must be empty; remove xsi:nil or the content"},
+	UnknownCode:   {"det er ingen slik kode; nærmest: %s", "det finst ingen slik kode; nærast: %s", "there is no such code; nearest: %s"},
+	UnknownCodeOf: {"det er ingen slik kode; kodene står på %s", "det finst ingen slik kode; kodane står på %s", "there is no such code; the codes are at %s"},
 	AllNil: {"minst én %s må ha en verdi; utelat lista for ikke å begrense søket", "minst éin %s må ha ein verdi; utelat lista for ikkje å avgrense søket",
 		"at least one %s must have a value; leave the list out not to restrict the search"},
 	BadValue: {"verdien er ikke gyldig", "verdien er ikkje gyldig", "the value is not valid"},

@@ -107,7 +107,7 @@ func (c *Contract) complexType(w *xmlWriter, t *Type, d Description) {
 	if t.Abstract {
 		w.attr("abstract", "true")
 	}
-	w.annotation(c.docOfType(t, d))
+	w.annotation(c.docWithFields(t, d))
 	if t.Base != nil {
 		w.open("xs:complexContent")
 		w.open("xs:extension", "base", t.Base.Schema.Prefix+":"+t.Base.Name)

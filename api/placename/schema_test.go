@@ -118,6 +118,47 @@ func TestEverythingIsDocumented(t *testing.T) {
 	}
 }
 
+// TestTypesRepeatTheDocumentationOfTheirElements, which many generators drop.
+func TestTypesRepeatTheDocumentationOfTheirElements(t *testing.T) {
+	t.Parallel()
+	text := func(e *placename.Element) string { return e.Children[0].Children[0].Text } // of annotation/documentation
+	fields := 0
+	var walk func(in string, e *placename.Element)
+	walk = func(in string, e *placename.Element) {
+		switch e.Name {
+		case "complexType":
+			in = text(e)
+		case "element":
+			if name := attribute(e, "name"); in != "" && name != "item" {
+				nb, en, _ := strings.Cut(text(e), "\n\n")
+				if fields++; !strings.Contains(in, "\n- "+name+": "+nb) || !strings.Contains(in, "\n- "+name+": "+en) {
+					t.Errorf("the documentation of %s is not in that of its type:\n%s", name, in)
+				}
+			}
+		}
+		for _, c := range e.Children {
+			walk(in, c)
+		}
+	}
+	for _, file := range placename.TheContract().Files() {
+		b, _ := placename.TheContract().XSD(file, placename.Description{Base: base})
+		walk("", parse(t, b))
+	}
+	if fields < 263 {
+		t.Errorf("%d elements are too few", fields)
+	}
+}
+
+// attribute returns the value of an attribute; "" when it is absent.
+func attribute(e *placename.Element, name string) string {
+	for _, a := range e.Attributes {
+		if a.Name == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
 func TestTheDescriptionWithItsSchemasCompiles(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("xmllint"); err != nil {

@@ -240,6 +240,10 @@ type SOAP struct {
 	MaxHits       int    `yaml:"max_hits"` // Of one search. Defaults to 5000.
 	// UnknownElements is refuse, the default, or ignore, for old clients: what the contract does not have and resembles nothing that it has.
 	UnknownElements string `yaml:"unknown_elements"`
+	// UnknownCodes is refuse, the default, or no_match, for old clients: a code that its list does not have then matches nothing.
+	UnknownCodes string `yaml:"unknown_codes"`
+	// NilTypes is plain, the default, or typed, for clients that validate answers: nil elements of an abstract type name a concrete one.
+	NilTypes string `yaml:"nil_types"`
 	// HTTPStatus 500 tells faults by the statuses of SOAP alone (WS-I Basic Profile 1.1, R1126): clients that hide what comes with 401, 413,
 	// 429 or 503 see the detail then. 0, the default, tells them by the statuses of HTTP.
 	HTTPStatus int `yaml:"http_status"`
@@ -283,7 +287,7 @@ func Default() Config {
 			DrainWait:         5 * time.Second,
 			DrainTimeout:      30 * time.Second,
 		},
-		SOAP:      SOAP{NamespaceBase: "http://stedsnavn.statkart.no/ssr/wsapi/v1", MaxHits: 5000, UnknownElements: "refuse", CRS: 4258, Collections: "hidden"},
+		SOAP:      SOAP{NamespaceBase: "http://stedsnavn.statkart.no/ssr/wsapi/v1", MaxHits: 5000, UnknownElements: "refuse", UnknownCodes: "refuse", NilTypes: "plain", CRS: 4258, Collections: "hidden"},
 		Processes: Processes{Workers: 2, Jobs: 1000, Waiting: 20, JobBytes: 1 << 30, JobsBytes: 4 << 30, Time: time.Hour, Keep: 24 * time.Hour},
 	}
 	c.fillTexts()

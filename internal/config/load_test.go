@@ -129,7 +129,7 @@ func TestEverySettingIsRead(t *testing.T) {
 			PageDefault: 6, PageMax: 7, Buffer: 8, Downloads: 11, Answers: 15, Changes: 14, Query: 9 * time.Second, Count: 19 * time.Second, ViewTimeout: 10 * time.Second, Memory: 200 << 20, Slowest: 11, Connections: 12, Rate: 13, TypeAhead: 10, Concurrent: 16,
 			Queue: 18 * time.Millisecond, SOAPBody: 21e6, SOAPDepth: 22, SOAPAttributes: 23, DrainWait: 0, DrainTimeout: time.Minute,
 		},
-		SOAP:      config.SOAP{NamespaceBase: "http://example.org/ssr/v1", MaxHits: 24, UnknownElements: "ignore", HTTPStatus: 500, CRS: 25833, Collections: "public"},
+		SOAP:      config.SOAP{NamespaceBase: "http://example.org/ssr/v1", MaxHits: 24, UnknownElements: "ignore", UnknownCodes: "no_match", NilTypes: "typed", HTTPStatus: 500, CRS: 25833, Collections: "public"},
 		Processes: config.Processes{Allow: []string{"https://example.org/data/"}, Callbacks: true, Workers: 31, Jobs: 32, Waiting: 33, JobBytes: 34, JobsBytes: 35, Time: 36 * time.Second, Keep: 37 * time.Second},
 	}
 	if !reflect.DeepEqual(c, want) {

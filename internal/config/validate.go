@@ -46,6 +46,8 @@ func (c Config) validate() Faults {
 	k.check(c.SOAP.NamespaceBase != "", "soap.namespace_base", "must not be empty")
 	k.check(c.SOAP.MaxHits > 0, "soap.max_hits", "must be at least 1")
 	k.check(c.SOAP.UnknownElements == "refuse" || c.SOAP.UnknownElements == "ignore", "soap.unknown_elements", "%q is not a way; write refuse or ignore", c.SOAP.UnknownElements)
+	k.check(c.SOAP.UnknownCodes == "refuse" || c.SOAP.UnknownCodes == "no_match", "soap.unknown_codes", "%q is not offered; write refuse or no_match", c.SOAP.UnknownCodes)
+	k.check(c.SOAP.NilTypes == "plain" || c.SOAP.NilTypes == "typed", "soap.nil_types", "%q is not offered; write plain or typed", c.SOAP.NilTypes)
 	k.check(c.SOAP.HTTPStatus == 0 || c.SOAP.HTTPStatus == 500, "soap.http_status", "%d is not offered; write 500, or leave it out", c.SOAP.HTTPStatus)
 	k.check(slices.Contains([]int{4258, 25832, 25833, 25835}, c.SOAP.CRS), "soap.crs", "%d is not offered; write 4258, 25832, 25833 or 25835", c.SOAP.CRS)
 	k.check(c.SOAP.Collections == "public" || c.SOAP.Collections == "hidden", "soap.collections", "%q is not a way; write public or hidden", c.SOAP.Collections)

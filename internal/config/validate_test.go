@@ -110,6 +110,8 @@ func TestValidate(t *testing.T) {
 		"link":                {collection(config.Collection{Links: []config.Link{{}, {Rel: "x", Href: "x"}}}), "collections.lag.links.0 collections.lag.links.1.href"},
 		"namespace":           {func(c *config.Config) { c.SOAP.NamespaceBase = "http://example.org/" }, "soap.namespace_base"},
 		"no namespace":        {func(c *config.Config) { c.SOAP.NamespaceBase = "" }, "soap.namespace_base"},
+		"unknown codes":       {func(c *config.Config) { c.SOAP.UnknownCodes = "ignore" }, "soap.unknown_codes"},
+		"nil types":           {func(c *config.Config) { c.SOAP.NilTypes = "none" }, "soap.nil_types"},
 		"unknown elements":    {func(c *config.Config) { c.SOAP.UnknownElements = "drop" }, "soap.unknown_elements"},
 		"status of faults":    {func(c *config.Config) { c.SOAP.HTTPStatus = 200 }, "soap.http_status"},
 		"system of geometry":  {func(c *config.Config) { c.SOAP.CRS = 3857 }, "soap.crs"},

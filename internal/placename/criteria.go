@@ -15,26 +15,28 @@ const maxFaults = 20
 
 // criteria collects what a request asks for and what is wrong with it. A field that is bad gives a fault and no condition.
 type criteria struct {
-	s      *Service
-	path   string // of the search object, from the wrapper; the wrapper itself where there is none
-	op     string
-	where  cql2.And
-	exact  cql2.Expr // holds for hits that come first; nil: none do
-	scope  cql2.And  // the part of where that holds on skrivemaate just as well; it bounds the look-up of similar names
-	alike  int       // similar names looked up so far
-	later  []func(context.Context) (cql2.Expr, error)
-	few    []api.Fault // patterns with few literals, which are refused where nothing narrows the search
-	wide   int         // number of such patterns, those of one field counted each
-	narrow bool        // what is found later narrows it
-	faults []api.Fault
+	s       *Service
+	lists   *codeLists
+	path    string // of the search object, from the wrapper; the wrapper itself where there is none
+	op      string
+	where   cql2.And
+	exact   cql2.Expr // holds for hits that come first; nil: none do
+	scope   cql2.And  // the part of where that holds on skrivemaate just as well; it bounds the look-up of similar names
+	alike   int       // similar names looked up so far
+	later   []func(context.Context) (cql2.Expr, error)
+	few     []api.Fault // patterns with few literals, which are refused where nothing narrows the search
+	wide    int         // number of such patterns, those of one field counted each
+	narrow  bool        // what is found later narrows it
+	faults  []api.Fault
+	unknown bool // a code is not in the lists, or there are none at hand
 }
 
 // conditions all hold; none when there are none.
 type conditions = []cql2.Expr
 
 // criteria starts the criteria of a request whose search object is the parameter object, "" for none.
-func (s *Service) criteria(r api.Request, object string) *criteria {
-	c := &criteria{s: s, op: r.Operation(), path: r.Operation()}
+func (s *Service) criteria(l *codeLists, r api.Request, object string) *criteria {
+	c := &criteria{s: s, lists: l, op: r.Operation(), path: r.Operation()}
 	at, extract := r.Context().SnapshotVersion, s.store.Catalog().Modified
 	if !at.IsZero() && at.Before(extract) {
 		c.fault("stedsnavnContext/snapshotVersion", at.Format(time.RFC3339), api.OldSnapshot, 0)
@@ -139,20 +141,25 @@ func days(property string, after, before *time.Time) (out conditions) {
 	return out
 }
 
-// code is equality with a code.
-func code(property string, v *string) conditions {
+// code is equality with a code of the list that is called like the property.
+func (c *criteria) code(field, property string, v *string) conditions {
 	if v == nil {
 		return nil
 	}
-	return equal(property, cql2.Text(*v))
+	return equal(property, cql2.Text(c.stored(field, property, *v)))
 }
 
-// codes is equality with one of a list of codes.
-func (c *criteria) codes(field, property string, list []string) conditions {
-	return c.oneOf(field, property, list, func(s string) string { return s })
+// codes is equality with one of several codes of the list that is called like the property.
+func (c *criteria) codes(field, property string, codes []string) conditions {
+	return c.codesOf(property, field, property, codes)
 }
 
-// oneOf is codes with each value passed through as.
+// codesOf is equality with one of several codes of a list.
+func (c *criteria) codesOf(list, field, property string, codes []string) conditions {
+	return c.oneOf(field, property, codes, func(code string) string { return c.stored(field, list, code) })
+}
+
+// oneOf is equality with one of several values, each passed through as.
 func (c *criteria) oneOf(field, property string, list []string, as func(string) string) conditions {
 	if len(list) == 0 || !c.short(field, len(list)) {
 		return nil
@@ -177,7 +184,8 @@ func (c *criteria) short(field string, n int) bool {
 func (c *criteria) kommuner(list []string, also conditions) conditions {
 	const field = "kommunerIds"
 	if len(list) > c.s.options.MaxItems {
-		return c.codes(field, "", list)
+		c.short(field, len(list))
+		return nil
 	}
 	fine := true
 	for _, v := range list {
@@ -194,7 +202,7 @@ func (c *criteria) kommuner(list []string, also conditions) conditions {
 	if !fine {
 		return nil
 	}
-	return some("kommuner", c.codes(field, "kommunenummer", list), also)
+	return some("kommuner", c.oneOf(field, "kommunenummer", list, func(number string) string { return number }), also)
 }
 
 // typesIn is a type of named feature in a list, and a municipality in a list. Municipalities repeat the type of their places, so that

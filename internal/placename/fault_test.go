@@ -58,6 +58,8 @@ func TestBadValuesAreRefusedWithTheirPath(t *testing.T) {
 				{Path: "findSteder/stedSoek/stedstatuserIds", Reason: api.LongList, N: 1000}}},
 		"wildcards only": {&api.FindStedsnavn{StedsnavnSoek: api.StedsnavnSoek{Stedsnavn: ptr("*?")}},
 			[]api.Fault{{Path: "findStedsnavn/stedsnavnSoek/stedsnavn", Value: "*?", Reason: api.FewLiterals, N: 2}}},
+		"one letter and a wildcard in a second name": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{Stedsnavn: ptr("Oslo/Å*")}},
+			[]api.Fault{{Path: "findSkrivemaater/skrivemaateSoek/stedsnavn", Value: "Oslo/Å*", Reason: api.FewLiterals, N: 2}}},
 		"one letter and a wildcard": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{Stedsnavn: ptr("Å *")}},
 			[]api.Fault{{Path: "findSkrivemaater/skrivemaateSoek/stedsnavn", Value: "Å *", Reason: api.FewLiterals, N: 2}}},
 		"nothing left after folding": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("''*")}},

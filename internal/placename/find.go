@@ -31,8 +31,12 @@ type kind[H any] struct {
 // batch is the number of hits that one call of Next gives.
 const batch = 1000
 
-// find runs a search.
-func find[H any](ctx context.Context, s *Service, k *kind[H], c *criteria, f api.Flags) (api.Answer, error) {
+// find runs a search whose criteria build makes.
+func find[H any](ctx context.Context, s *Service, k *kind[H], build func(*codeLists) *criteria, f api.Flags) (api.Answer, error) {
+	c, err := s.criteriaOf(ctx, build)
+	if err != nil {
+		return api.Answer{}, err
+	}
 	if len(c.few) > 0 && !c.narrow && !narrows(c.where) {
 		c.faults = append(c.faults, c.few[:min(len(c.few), maxFaults-len(c.faults))]...)
 	}
@@ -270,7 +274,7 @@ func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
 		return err
 	}
 	for _, i := range put {
-		r.xml = api.AppendHits(r.xml[:0], r.op, r.kind.list(r.hits[i:i+1]))
+		r.xml = r.s.options.NilTypes.AppendHits(r.xml[:0], r.op, r.kind.list(r.hits[i:i+1]))
 		source.put(r.mixed.Packer, others[i], r.xml)
 	}
 	return nil

@@ -65,8 +65,8 @@ func written(t *testing.T, s api.Searcher, r api.Request) (all []string) {
 func TestHitsThatAreCachedAreThoseOfValues(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	plain := placename.New(f.store, placename.Options{MaxHits: 1_000_000})
-	cached := placename.New(f.store, placename.Options{MaxHits: 1_000_000, Cached: true})
+	plain := placename.New(f.store, placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch})
+	cached := placename.New(f.store, placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch, Cached: true})
 	given := map[string]int{}
 	d := newDrawing(t, f)
 	for op, search := range searches {
@@ -95,7 +95,7 @@ func TestHitsThatAreCachedAreThoseOfValues(t *testing.T) {
 func TestHitsAreReadAgainOnlyWhenTheirRecordsChange(t *testing.T) {
 	t.Parallel()
 	c := &countingStore{Store: setup(t).store}
-	s := placename.New(c, placename.Options{MaxHits: 1_000_000, Cached: true})
+	s := placename.New(c, placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch, Cached: true})
 	ask := func(name string, f api.Flags) []string {
 		return written(t, s, &api.FindSteder{Flags: f, StedSoek: api.StedSoek{Stedsnavn: &name}})
 	}
@@ -125,7 +125,7 @@ func TestHitsAreReadAgainOnlyWhenTheirRecordsChange(t *testing.T) {
 		if c.fetched != step.read {
 			t.Errorf("%s: %d read, want %d", step.name, c.fetched, step.read)
 		}
-		want := written(t, placename.New(c.Store, placename.Options{MaxHits: 1_000_000}),
+		want := written(t, placename.New(c.Store, placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch}),
 			&api.FindSteder{Flags: step.flags, StedSoek: api.StedSoek{Stedsnavn: ptr("n*s*")}})
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: other hits than of a new service", step.name)
@@ -153,12 +153,12 @@ func (packedStore) Packed(string) bool { return true }
 func TestHitsOfRecordsAtHandAreCachedOnceTheyAreAskedForAgain(t *testing.T) {
 	t.Parallel()
 	c := packedStore{&countingStore{Store: setup(t).store}}
-	s := placename.New(c, placename.Options{MaxHits: 1_000_000, Cached: true})
+	s := placename.New(c, placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch, Cached: true})
 	ask := func(name string, f api.Flags) (n, read int) {
 		c.fetched = 0
 		got := written(t, s, &api.FindSteder{Flags: f, StedSoek: api.StedSoek{Stedsnavn: &name}})
 		read = c.fetched
-		want := written(t, placename.New(c.Store, placename.Options{MaxHits: 1_000_000}), &api.FindSteder{Flags: f, StedSoek: api.StedSoek{Stedsnavn: &name}})
+		want := written(t, placename.New(c.Store, placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch}), &api.FindSteder{Flags: f, StedSoek: api.StedSoek{Stedsnavn: &name}})
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: other hits than of a new service", name)
 		}
@@ -202,8 +202,8 @@ func (s *reloadedStore) Catalog() *store.Catalog {
 func TestHitsAreReadyWhereAllAreCached(t *testing.T) {
 	t.Parallel()
 	st := &reloadedStore{Store: setup(t).store}
-	plain := placename.New(st.Store, placename.Options{MaxHits: 1_000_000})
-	s := placename.New(st, placename.Options{MaxHits: 1_000_000, Cached: true})
+	plain := placename.New(st.Store, placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch})
+	s := placename.New(st, placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch, Cached: true})
 	ask := func(name string, f api.Flags) *api.FindSteder {
 		return &api.FindSteder{Flags: f, StedSoek: api.StedSoek{Stedsnavn: &name}}
 	}

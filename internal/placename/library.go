@@ -11,9 +11,9 @@ import (
 
 // boeker asks for books in which every word occurs; punctuation is no part of a word. A word may be a single letter beside a longer one; an
 // ISBN may have hyphens.
-func (s *Service) boeker(r *api.FindBoeker) *criteria {
+func (s *Service) boeker(l *codeLists, r *api.FindBoeker) *criteria {
 	const field = "soeketekst"
-	c := s.criteria(r, "")
+	c := s.criteria(l, r, "")
 	if strings.TrimSpace(r.Soeketekst) == "" {
 		c.fault(field, r.Soeketekst, api.Blank, 0)
 		return c
@@ -48,9 +48,9 @@ func isISBN(s string) bool {
 	return isDigits(s) || len(s) == 10 && isDigits(s[:9]) && (s[9] == 'X' || s[9] == 'x')
 }
 
-func (s *Service) kartprodukter(r *api.FindKartprodukter) *criteria {
-	c := s.criteria(r, "")
-	c.add(code("karttype", r.ProduktkodeId), c.contains("kartblad", "kartblad", r.Kartblad), number("utgivelsesaar", r.Utgivelsesaar))
+func (s *Service) kartprodukter(l *codeLists, r *api.FindKartprodukter) *criteria {
+	c := s.criteria(l, r, "")
+	c.add(c.code("produktkodeId", "karttype", r.ProduktkodeId), c.contains("kartblad", "kartblad", r.Kartblad), number("utgivelsesaar", r.Utgivelsesaar))
 	return c
 }
 

@@ -13,8 +13,8 @@ import (
 var byEnhet = []store.Sort{{Property: "rang"}, {Property: "gaardsnummer"}, {Property: "bruksnummer"}, {Property: "festenummer"}, {Property: "seksjonsnummer"}}
 
 // matrikkel is the search object of all three cadastral searches.
-func (s *Service) matrikkel(r api.Request, q api.StedMatrikkelenhetreferanseSoek) *criteria {
-	c := s.criteria(r, "soek")
+func (s *Service) matrikkel(l *codeLists, r api.Request, q api.StedMatrikkelenhetreferanseSoek) *criteria {
+	c := s.criteria(l, r, "soek")
 	kommune := strings.TrimSpace(q.Kommunenummer)
 	if len(kommune) != 4 || !isDigits(kommune) {
 		c.fault("kommunenummer", q.Kommunenummer, api.BadKommune, 0)

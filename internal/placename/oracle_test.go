@@ -114,14 +114,29 @@ func (o *oracle) like(pattern, text string) bool {
 func (o *oracle) name(v *string, advanced *bool, spellings []row) bool {
 	return v == nil || slices.ContainsFunc(spellings, func(r row) bool {
 		text := r.text("langnavn")
-		switch {
-		case advanced != nil && *advanced:
-			return strings.Contains(o.fold(text), o.fold(*v))
-		case strings.ContainsAny(*v, "*?"):
-			return o.like(*v, text)
-		}
-		return o.fold(text) == o.fold(*v)
+		return slices.ContainsFunc(o.names(*v), func(v string) bool {
+			switch {
+			case strings.ContainsAny(v, "*?"):
+				return o.like(v, text)
+			case advanced != nil && *advanced:
+				return strings.Contains(o.fold(text), o.fold(v))
+			}
+			return o.fold(text) == o.fold(v)
+		})
 	})
+}
+
+// names returns a name, the names on both sides of its slashes and of its dashes between blanks, and all of them without full stops at the end.
+func (o *oracle) names(v string) []string {
+	list := []string{v}
+	for _, name := range strings.Split(strings.NewReplacer("/", "\n", " - ", "\n", " – ", "\n").Replace(v), "\n") {
+		for _, text := range []string{v, strings.TrimSpace(name)} {
+			if text = strings.TrimRight(strings.TrimSpace(text), "."); text != "" {
+				list = append(list, text)
+			}
+		}
+	}
+	return list
 }
 
 // free matches a free text.
@@ -424,7 +439,9 @@ func (o *oracle) exactFirst(name *string, advanced *bool, spellings func(row) []
 	}
 	var first, rest []row
 	for _, r := range list {
-		if slices.ContainsFunc(spellings(r), func(s row) bool { return strings.EqualFold(s.text("langnavn"), *name) }) {
+		if slices.ContainsFunc(spellings(r), func(s row) bool {
+			return slices.ContainsFunc(o.names(*name), func(name string) bool { return strings.EqualFold(s.text("langnavn"), strings.TrimSpace(name)) })
+		}) {
 			first = append(first, r)
 		} else {
 			rest = append(rest, r)

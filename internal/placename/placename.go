@@ -2,7 +2,8 @@
 // is searched, and the records into hits. It knows neither XML nor SQL.
 //
 // The rules of matching. Different fields all restrict, the values of one list are alternatives, absent fields do not restrict. Texts are
-// compared folded (cql2.Norm): a name is equal as a whole, with * for any run and ? for one character of the folded text; a free
+// compared folded (cql2.Norm): a name is equal as a whole, with * for any run and ? for one character of the folded text. Full stops at its end do not
+// count; a slash, or a dash between blanks, separates several names, of which one must match. A free
 // text (description, remark, title ...) is contained, or with a wildcard equal as a whole; one of a single character is equal. A pattern
 // needs two characters other than wildcards and blanks, unless another criterion than a flag narrows the search. Fields that describe one related record, such as type and text of a remark, hold for
 // the same record. Etter is strictly later, Foer strictly earlier; both hold for the same moment.
@@ -21,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	api "grense/api/placename"
 	"grense/internal/cache"
@@ -31,14 +33,24 @@ import (
 
 // Options bound the searches. A zero field has its default.
 type Options struct {
-	MaxHits  int          // of one search; defaults to 5000
-	MaxName  int          // characters of a place name or expression; defaults to 200
-	MaxText  int          // characters of any other text; defaults to 1000
-	MaxItems int          // values of one list; defaults to 1000
-	Caches   *cache.Group // takes the cache of hits; nil: none
-	Cached   bool         // hits are cached, and come as *api.MixedHits, unless geometries are asked for
-	CRS      crs.ID       // of geometries, which are written x before y whatever the authority says; defaults to crs.ETRS89
+	MaxHits      int          // of one search; defaults to 5000
+	MaxName      int          // characters of a place name or expression; defaults to 200
+	MaxText      int          // characters of any other text; defaults to 1000
+	MaxItems     int          // values of one list; defaults to 1000
+	Caches       *cache.Group // takes the cache of hits; nil: none
+	Cached       bool         // hits are cached, and come as *api.MixedHits, unless geometries are asked for
+	NilTypes     api.NilTypes // of hits that are cached
+	UnknownCodes UnknownCodes
+	CRS          crs.ID // of geometries, which are written x before y whatever the authority says; defaults to crs.ETRS89
 }
+
+// UnknownCodes says what becomes of a code that its list does not have.
+type UnknownCodes uint8
+
+const (
+	RefuseCodes UnknownCodes = iota // it is refused, and the nearest codes named
+	NoMatch                         // it matches nothing
+)
 
 func (o Options) withDefaults() Options {
 	for _, f := range []struct {
@@ -60,10 +72,11 @@ type Service struct {
 	store      store.Store
 	options    Options
 	hits       *hitCache
-	forms      map[string]hitForm  // by operation
-	late       func() *askedLately // made when it is first asked for
-	candidates int                 // maxCandidates
-	similar    int                 // maxSimilar
+	codes      atomic.Pointer[codeLists] // of the catalog that is served
+	forms      map[string]hitForm        // by operation
+	late       func() *askedLately       // made when it is first asked for
+	candidates int                       // maxCandidates
+	similar    int                       // maxSimilar
 }
 
 var _ api.Searcher = (*Service)(nil)
@@ -81,27 +94,27 @@ func New(st store.Store, o Options) *Service {
 func (s *Service) Search(ctx context.Context, r api.Request) (api.Answer, error) {
 	switch r := r.(type) {
 	case *api.FindSteder:
-		return find(ctx, s, &stedTreff, s.steder(r), r.Flags)
+		return find(ctx, s, &stedTreff, func(l *codeLists) *criteria { return s.steder(l, r) }, r.Flags)
 	case *api.FindStedsnavn:
-		return find(ctx, s, &stedsnavnTreff, s.stedsnavn(r), r.Flags)
+		return find(ctx, s, &stedsnavnTreff, func(l *codeLists) *criteria { return s.stedsnavn(l, r) }, r.Flags)
 	case *api.FindSkrivemaater:
-		return find(ctx, s, &skrivemaateTreff, s.skrivemaater(r), r.Flags)
+		return find(ctx, s, &skrivemaateTreff, func(l *codeLists) *criteria { return s.skrivemaater(l, r) }, r.Flags)
 	case *api.FindStederForMatrikkelenhetreferanse:
-		return find(ctx, s, &matrikkelStedTreff, s.matrikkel(r, r.Soek), r.Flags)
+		return find(ctx, s, &matrikkelStedTreff, func(l *codeLists) *criteria { return s.matrikkel(l, r, r.Soek) }, r.Flags)
 	case *api.FindStedsnavnForMatrikkelenhetreferanse:
-		return find(ctx, s, &matrikkelStedsnavnTreff, s.matrikkel(r, api.StedMatrikkelenhetreferanseSoek(r.Soek)), r.Flags)
+		return find(ctx, s, &matrikkelStedsnavnTreff, func(l *codeLists) *criteria { return s.matrikkel(l, r, api.StedMatrikkelenhetreferanseSoek(r.Soek)) }, r.Flags)
 	case *api.FindSkrivemaaterForMatrikkelenhetreferanse:
-		return find(ctx, s, &matrikkelSkrivemaateTreff, s.matrikkel(r, api.StedMatrikkelenhetreferanseSoek(r.Soek)), r.Flags)
+		return find(ctx, s, &matrikkelSkrivemaateTreff, func(l *codeLists) *criteria { return s.matrikkel(l, r, api.StedMatrikkelenhetreferanseSoek(r.Soek)) }, r.Flags)
 	case *api.FindNavnesaker:
-		return find(ctx, s, &navnesakTreff, s.navnesaker(r), api.Flags{})
+		return find(ctx, s, &navnesakTreff, func(l *codeLists) *criteria { return s.navnesaker(l, r) }, api.Flags{})
 	case *api.FindVedtak:
-		return find(ctx, s, &vedtakTreff, s.vedtak(r), api.Flags{})
+		return find(ctx, s, &vedtakTreff, func(l *codeLists) *criteria { return s.vedtak(l, r) }, api.Flags{})
 	case *api.FindSamlevedtak:
-		return find(ctx, s, &samlevedtakTreff, s.samlevedtak(r), api.Flags{})
+		return find(ctx, s, &samlevedtakTreff, func(l *codeLists) *criteria { return s.samlevedtak(l, r) }, api.Flags{})
 	case *api.FindBoeker:
-		return find(ctx, s, &bokTreff, s.boeker(r), api.Flags{})
+		return find(ctx, s, &bokTreff, func(l *codeLists) *criteria { return s.boeker(l, r) }, api.Flags{})
 	case *api.FindKartprodukter:
-		return find(ctx, s, &kartproduktTreff, s.kartprodukter(r), api.Flags{})
+		return find(ctx, s, &kartproduktTreff, func(l *codeLists) *criteria { return s.kartprodukter(l, r) }, api.Flags{})
 	}
 	panic(fmt.Sprintf("placename: no search for %T", r))
 }

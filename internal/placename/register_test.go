@@ -94,9 +94,9 @@ func (r recorder) Insert(ctx context.Context, table string, columns []string) (f
 	}, nil
 }
 
-// service searches the register without a limit that matters.
+// service searches the register as the oracle does: without a limit that matters, and finding nothing by unknown codes.
 func (f *fixture) service() *placename.Service {
-	return placename.New(f.store, placename.Options{MaxHits: 1_000_000})
+	return placename.New(f.store, placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch})
 }
 
 // hits runs a search and joins all batches.

@@ -16,8 +16,8 @@ func spellingOf(list, spelling string) func(cql2.Expr) cql2.Expr {
 	return func(x cql2.Expr) cql2.Expr { return related(list, related(spelling, x)) }
 }
 
-func (s *Service) navnesaker(r *api.FindNavnesaker) *criteria {
-	c, q := s.criteria(r, "navnesakSoek"), &r.NavnesakSoek
+func (s *Service) navnesaker(l *codeLists, r *api.FindNavnesaker) *criteria {
+	c, q := s.criteria(l, r, "navnesakSoek"), &r.NavnesakSoek
 	c.add(
 		moments("registrert", q.RegistrertEtter, q.RegistrertFoer),
 		moments("oppdatert", q.OppdatertEtter, q.OppdatertFoer),
@@ -26,8 +26,8 @@ func (s *Service) navnesaker(r *api.FindNavnesaker) *criteria {
 		boolean("klagesak", q.Klagesak),
 		boolean("avsluttet", q.Avsluttet),
 		c.contains("beskrivelse", "beskrivelse", q.Beskrivelse),
-		code("vedtaksmyndighet", q.VedtaksmyndighetId),
-		code("omraade", q.OmraadeId),
+		c.code("vedtaksmyndighetId", "vedtaksmyndighet", q.VedtaksmyndighetId),
+		c.code("omraadeId", "omraade", q.OmraadeId),
 		c.contains("arkivreferanse", "arkivreferanse", q.Arkivreferanse),
 		c.kommuner(q.KommunerIds, nil),
 	)
@@ -35,23 +35,23 @@ func (s *Service) navnesaker(r *api.FindNavnesaker) *criteria {
 	return c
 }
 
-func (s *Service) vedtak(r *api.FindVedtak) *criteria {
-	c, q := s.criteria(r, "vedtakSoek"), &r.VedtakSoek
+func (s *Service) vedtak(l *codeLists, r *api.FindVedtak) *criteria {
+	c, q := s.criteria(l, r, "vedtakSoek"), &r.VedtakSoek
 	c.add(
 		number("aar", q.Aar),
 		number("saksnummer", q.Saksnummer),
 		number("arkivloepenummer", q.Arkivloepenummer),
 		days("vedtaksdato", q.VedtattEtter, q.VedtattFoer),
-		code("vedtaksmyndighet", q.VedtaksmyndighetId),
-		code("omraade", q.OmraadeId),
+		c.code("vedtaksmyndighetId", "vedtaksmyndighet", q.VedtaksmyndighetId),
+		c.code("omraadeId", "omraade", q.OmraadeId),
 		c.kommuner(q.KommunerIds, nil),
 	)
 	c.names("skrivemaate", q.Skrivemaate, spellingOf("skrivemaater", "skrivemaate"))
 	return c
 }
 
-func (s *Service) samlevedtak(r *api.FindSamlevedtak) *criteria {
-	c, q := s.criteria(r, "samlevedtakSoek"), &r.SamlevedtakSoek
+func (s *Service) samlevedtak(l *codeLists, r *api.FindSamlevedtak) *criteria {
+	c, q := s.criteria(l, r, "samlevedtakSoek"), &r.SamlevedtakSoek
 	c.add(
 		moments("registrert", q.RegistrertEtter, q.RegistrertFoer),
 		moments("oppdatert", q.OppdatertEtter, q.OppdatertFoer),

@@ -10,8 +10,8 @@ import (
 // maxDocuments is the number of entries of a search for documents; each is a condition of its own. No real list is as long.
 const maxDocuments = 100
 
-func (s *Service) skrivemaater(r *api.FindSkrivemaater) *criteria {
-	c, q := s.criteria(r, "skrivemaateSoek"), &r.SkrivemaateSoek
+func (s *Service) skrivemaater(l *codeLists, r *api.FindSkrivemaater) *criteria {
+	c, q := s.criteria(l, r, "skrivemaateSoek"), &r.SkrivemaateSoek
 	c.add(
 		moments("registrert", q.RegistrertEtter, q.RegistrertFoer),
 		moments("oppdatert", q.OppdatertEtter, q.OppdatertFoer),
@@ -26,14 +26,14 @@ func (s *Service) skrivemaater(r *api.FindSkrivemaater) *criteria {
 		days("skrivemaatestatusdato", q.SkrivemaatestatusdatoEtter, q.SkrivemaatestatusdatoFoer),
 		c.typesIn(q.NavneobjekttyperIds, q.KommunerIds),
 		c.codes("vedtaksmyndigheterIds", "vedtaksmyndighet", q.VedtaksmyndigheterIds),
-		land(q.LandId),
-		c.spraak(q.SpraakIds),
+		c.code("landId", "land", q.LandId),
+		c.codes("spraakIds", "spraak", q.SpraakIds),
 		c.codes("navnesakstatuserIds", "navnesakstatus", q.NavnesakstatuserIds),
 		some("dokumentasjon", days("dato", q.DokumentasjonsdatoEtter, q.DokumentasjonsdatoFoer)),
 	)
 	c.documentation(q)
 	c.add(
-		c.merknader(q.MerknadstyperIds, q.Merknadstekst),
+		c.merknader("skrivemaateMerknadstype", q.MerknadstyperIds, q.Merknadstekst),
 		boolean("av_allmenn_interesse", q.AvAllmennInteresse),
 	)
 	return c
@@ -76,7 +76,7 @@ func (c *criteria) kartforekomst(object string, k *api.KartforekomstSoek, public
 	if k == nil {
 		return
 	}
-	product := some("kartprodukt", code("karttype", k.ProduktId), c.contains(object+"/kartblad", "kartblad", k.Kartblad))
+	product := some("kartprodukt", c.code(object+"/produktId", "karttype", k.ProduktId), c.contains(object+"/kartblad", "kartblad", k.Kartblad))
 	if product != nil {
 		c.add(some("dokumentasjon", boolean("offentlig", &public), product))
 	}
@@ -105,7 +105,7 @@ func (c *criteria) documents(list []api.DokumentSoekEntry) {
 	}
 	for i, e := range list {
 		text := c.contains(fmt.Sprintf("dokumentSoek/entry[%d]/value", i+1), "tekst", &e.Value)
-		c.add(some("dokumentasjon", equal("art", cql2.Text("dokument")), equal("dokumenttype", cql2.Text(e.Key)), text))
+		c.add(some("dokumentasjon", equal("art", cql2.Text("dokument")), c.code(fmt.Sprintf("dokumentSoek/entry[%d]/key", i+1), "dokumenttype", &e.Key), text))
 	}
 }
 

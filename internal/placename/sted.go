@@ -17,8 +17,8 @@ func skrivemaater(x cql2.Expr) cql2.Expr { return related("skrivemaater", x) }
 // own puts a condition on what is searched.
 func own(x cql2.Expr) cql2.Expr { return x }
 
-func (s *Service) steder(r *api.FindSteder) *criteria {
-	c, q := s.criteria(r, "stedSoek"), &r.StedSoek
+func (s *Service) steder(l *codeLists, r *api.FindSteder) *criteria {
+	c, q := s.criteria(l, r, "stedSoek"), &r.StedSoek
 	c.add(
 		moments("registrert", q.RegistrertEtter, q.RegistrertFoer),
 		moments("oppdatert", q.OppdatertEtter, q.OppdatertFoer),
@@ -28,18 +28,18 @@ func (s *Service) steder(r *api.FindSteder) *criteria {
 	c.add(
 		c.typesIn(q.NavneobjekttyperIds, q.KommunerIds),
 		c.codes("stedstatuserIds", "stedstatus", q.StedstatuserIds),
-		land(q.LandId),
+		c.code("landId", "land", q.LandId),
 		c.codes("spraakprioriteringerIds", "spraakprioritering", q.SpraakprioriteringerIds),
 		c.codes("vedtaksmyndigheterIds", "vedtaksmyndighet", q.VedtaksmyndigheterIds),
 		c.tilleggsopplysninger(q.TilleggsopplysningstyperIds, q.Tilleggsopplysningtekst),
-		c.merknader(q.MerknadstyperIds, q.Merknadstekst),
+		c.merknader("stedMerknadstype", q.MerknadstyperIds, q.Merknadstekst),
 		boolean("av_allmenn_interesse", q.AvAllmennInteresse),
 	)
 	return c
 }
 
-func (s *Service) stedsnavn(r *api.FindStedsnavn) *criteria {
-	c, q := s.criteria(r, "stedsnavnSoek"), &r.StedsnavnSoek
+func (s *Service) stedsnavn(l *codeLists, r *api.FindStedsnavn) *criteria {
+	c, q := s.criteria(l, r, "stedsnavnSoek"), &r.StedsnavnSoek
 	c.add(
 		moments("registrert", q.RegistrertEtter, q.RegistrertFoer),
 		moments("oppdatert", q.OppdatertEtter, q.OppdatertFoer),
@@ -50,13 +50,13 @@ func (s *Service) stedsnavn(r *api.FindStedsnavn) *criteria {
 	c.add(
 		c.typesIn(q.NavneobjekttyperIds, q.KommunerIds),
 		c.codes("vedtaksmyndigheterIds", "vedtaksmyndighet", q.VedtaksmyndigheterIds),
-		land(q.LandId),
-		c.spraak(q.SpraakIds),
+		c.code("landId", "land", q.LandId),
+		c.codes("spraakIds", "spraak", q.SpraakIds),
 		c.codes("navnesakstatuserIds", "navnesakstatus", q.NavnesakstatuserIds),
 		c.codes("navnestatuserIds", "navnestatus", q.NavnestatuserIds),
 		boolean("har_primaerfunksjon", q.HarPrimaerfunksjon),
 		c.tilleggsopplysninger(q.TilleggsopplysningstyperIds, q.Tilleggsopplysningtekst),
-		c.merknader(q.MerknadstyperIds, q.Merknadstekst),
+		c.merknader("stedsnavnMerknadstype", q.MerknadstyperIds, q.Merknadstekst),
 		boolean("av_allmenn_interesse", q.AvAllmennInteresse),
 	)
 	return c
@@ -67,44 +67,10 @@ func (c *criteria) tilleggsopplysninger(types []string, text *string) conditions
 		c.codes("tilleggsopplysningstyperIds", "tilleggsopplysningstype", types), c.contains("tilleggsopplysningtekst", "tekst", text))
 }
 
-func (c *criteria) merknader(types []string, text *string) conditions {
-	return some("merknader", c.codes("merknadstyperIds", "merknadstype", types), c.contains("merknadstekst", "tekst", text))
+// merknader asks for a remark whose type is of a list.
+func (c *criteria) merknader(list string, types []string, text *string) conditions {
+	return some("merknader", c.codesOf(list, "merknadstyperIds", "merknadstype", types), c.contains("merknadstekst", "tekst", text))
 }
-
-// land is a country by its code or its long name.
-func land(id *string) conditions {
-	if id == nil {
-		return nil
-	}
-	return equal("land", cql2.Text(short(countries, *id)))
-}
-
-// spraak is a language by its code or its long name.
-func (c *criteria) spraak(ids []string) conditions {
-	return c.oneOf("spraakIds", "spraak", ids, func(s string) string { return short(languages, s) })
-}
-
-// short returns the code that a long name stands for; what is no long name comes back as it is.
-func short(names map[string]string, id string) string {
-	if s, ok := names[id]; ok {
-		return s
-	}
-	return id
-}
-
-// Long names of countries and languages, the public code values, with the ISO 3166-1 and ISO 639-3 codes that records hold.
-var (
-	countries = map[string]string{
-		"Norge": "NO", "Danmark": "DK", "Sverige": "SE", "Finland": "FI", "Island": "IS", "Grønland": "GL", "Russland": "RU",
-		"Storbritannia": "GB", "Tyskland": "DE", "Svalbard_og_Jan_Mayen": "SJ", "Færøyene": "FO", "internasjonaltFarvann": "XZ",
-		"uspesifisert": "ZZ",
-	}
-	languages = map[string]string{
-		"norsk": "nor", "nordsamisk": "sme", "lulesamisk": "smj", "sørsamisk": "sma", "skoltesamisk": "sms", "kvensk": "fkv",
-		"dansk": "dan", "tysk": "deu", "engelsk": "eng", "færøysk": "fao", "finsk": "fin", "fransk": "fra", "irsk": "gle",
-		"islandsk": "isl", "grønlandsk": "kal", "nederlandsk": "nld", "russisk": "rus", "svensk": "swe",
-	}
-)
 
 // shown returns the property of the name by which a place is shown: its display name when that is asked for, else its best spelling.
 func shown(f api.Flags) string {

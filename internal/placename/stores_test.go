@@ -33,7 +33,7 @@ func TestBothStoresFindTheSameHits(t *testing.T) {
 		}
 	})(postgis.Create(ctx, url))
 	base := storetest.Opened[*postgis.Store](t)(postgis.Open(ctx, url, postgis.Options{}))
-	o := placename.Options{MaxHits: 1_000_000}
+	o := placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch}
 	file, database := placename.New(f.store, o), placename.New(base, o)
 	for op, s := range searches {
 		t.Run(op, func(t *testing.T) {

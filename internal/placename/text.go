@@ -2,6 +2,7 @@ package placename
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -42,7 +43,7 @@ func (c *criteria) name(field string, v *string, advanced *bool, through func(cq
 	}
 	c.where = append(c.where, through(test("langnavn")))
 	if !strings.ContainsAny(*v, wildcards) {
-		c.exact = through(exactly("exact", cql2.Exact(strings.TrimSpace(*v)))("langnavn"))
+		c.exact = through(equalTo("exact", alternatives(*v), cql2.Exact)("langnavn"))
 	}
 }
 
@@ -56,12 +57,57 @@ func (c *criteria) names(field string, v *string, through func(cql2.Expr) cql2.E
 	}
 }
 
-// plain is equality of the whole text, or a pattern of it.
+// plain is equality of the whole text, or a pattern of it, with one of the alternatives of a name.
 func (c *criteria) plain(field, v string) (textTest, bool) {
+	names := alternatives(v)
 	if !strings.ContainsAny(v, wildcards) {
-		return exactly("norm", cql2.Norm(v)), true
+		return equalTo("norm", names, cql2.Norm), true
 	}
-	return c.pattern(field, v, v, "norm")
+	return eachOf(names, func(name string) (textTest, bool) {
+		if !strings.ContainsAny(name, wildcards) {
+			return exactly("norm", cql2.Norm(name)), true
+		}
+		return c.pattern(field, v, name, "norm")
+	})
+}
+
+// alternatives returns the names that a name is compared with: itself, without the full stops at its end; and where it holds several names,
+// which a slash or a dash between blanks separates, each of them.
+func alternatives(v string) []string {
+	v = strings.TrimSpace(v)
+	names := []string{v}
+	for _, name := range append([]string{v}, separators.Split(v, -1)...) {
+		name = strings.TrimRight(name, ".\t ")
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// separators stand between the names of a place in several languages: Guovdageaidnu/Kautokeino, Porsanger – Porsáŋgu.
+var separators = regexp.MustCompile(`\s*/\s*|\s+\p{Pd}\s+`)
+
+// eachOf holds where the test of one of the names does.
+func eachOf(names []string, test func(name string) (textTest, bool)) (textTest, bool) {
+	var tests []textTest
+	for _, name := range names {
+		f, ok := test(name)
+		if !ok {
+			return nil, false
+		}
+		tests = append(tests, f)
+	}
+	if len(tests) == 1 {
+		return tests[0], true
+	}
+	return func(property string) cql2.Expr {
+		var either cql2.Or
+		for _, f := range tests {
+			either = append(either, f(property))
+		}
+		return either
+	}, true
 }
 
 // contains is a free text: contained in the property, or with a wildcard a pattern of the whole.
@@ -138,6 +184,20 @@ func narrows(x cql2.Expr) bool {
 		return true
 	}
 	return false
+}
+
+// equalTo compares the property, folded by a function, with several texts, which fold folds.
+func equalTo(function string, texts []string, fold func(string) string) textTest {
+	var list []cql2.Expr
+	for _, text := range texts {
+		if text := cql2.Expr(cql2.Text(fold(text))); !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	if len(list) == 1 {
+		return exactly(function, string(list[0].(cql2.Text)))
+	}
+	return func(property string) cql2.Expr { return cql2.In{X: folded(function, property), List: list} }
 }
 
 // exactly compares the property, folded by a function, with a text that is folded already.
@@ -246,11 +306,12 @@ func (c *criteria) expression(field, v string, through func(cql2.Expr) cql2.Expr
 func (c *criteria) term(field, whole string, t *term) (test textTest) {
 	switch t.op {
 	case opWord:
-		word := t.text
-		if !strings.ContainsAny(word, wildcards) {
-			word = around(word)
-		}
-		test, _ = c.pattern(field, whole, word, "norm")
+		test, _ = eachOf(wordAlternatives(t.text), func(word string) (textTest, bool) {
+			if !strings.ContainsAny(word, wildcards) {
+				word = around(word)
+			}
+			return c.pattern(field, whole, word, "norm")
+		})
 	case opPhrase:
 		test = c.phrase(field, whole, t.text)
 	case opSame:
@@ -268,6 +329,15 @@ func (c *criteria) term(field, whole string, t *term) (test textTest) {
 		}
 	}
 	return test
+}
+
+// wordAlternatives returns the alternatives of a word of an expression; only the word where one of them is too short to be looked for inside a name.
+func wordAlternatives(word string) []string {
+	words := alternatives(word)
+	if slices.ContainsFunc(words[1:], func(w string) bool { return !strings.ContainsAny(w, wildcards) && literals(escape(w)) < minLiterals }) {
+		return words[:1]
+	}
+	return words
 }
 
 // phrase is words beside each other: the folded text is the phrase, or begins or ends with it, or has it inside, between blanks.

@@ -25,7 +25,7 @@ const Version = rowsVersion + "-" + cql2.NormVersion + "-" + described
 const described = "2"
 
 // rowsVersion is the checksum of the rows.
-const rowsVersion = "1ada87b1"
+const rowsVersion = "3c56740a"
 
 // Options says what register to generate.
 type Options struct {

@@ -80,8 +80,11 @@ func (g *generator) bookOf(s *source, p *place) int64 {
 	if s.chance(500) {
 		return int64(1 + s.under(len(national)))
 	}
-	return int64(1 + len(national) + 2*p.kommuner[0] + s.under(2))
+	return localHistory(p) + int64(s.under(2))
 }
+
+// localHistory returns the id of the book about the municipality of a place; the next one is about its names.
+func localHistory(p *place) int64 { return int64(1 + len(national) + 2*p.kommuner[0]) }
 
 // isbn returns an ISBN with a right check digit (ISO 2108, annex C) in a range of ours.
 func isbn(n int) string {

@@ -35,6 +35,7 @@ type place struct {
 	complaint time.Time // zero: none
 	appealed  time.Time // zero: not decided by the board of appeal
 	samling   samling   // the combined decision that it is part of
+	book      bool      // the local history of its municipality documents its name
 	names     []Name
 	display   string // visningsnavn
 	spellings int
@@ -169,6 +170,9 @@ func (g *generator) drawn(i uint64) *place {
 	p.kind = b.kind
 	src := p.chain.part(drawSted)
 	p.types = pick(&src, b.ending.types)
+	if i < uint64(len(givenPlaces)) {
+		return g.given(p, &givenPlaces[i], src)
+	}
 	g.locate(p, sort.Search(len(g.country.upto), func(k int) bool {
 		return g.country.upto[k] > p.chain[drawKommune]%g.country.upto[len(g.country.upto)-1]
 	}))
@@ -258,7 +262,7 @@ func (g *generator) authority(src *source, k kind) string {
 // primary returns the id of the first name of the nearest record before i, at most 400 back, that has the same stem; 0 when there
 // is none.
 func (g *generator) primary(i uint64, stem int) int64 {
-	for j := i; j > 0 && i-j < 400; {
+	for j := i; j > uint64(len(givenPlaces)) && i-j < 400; {
 		j--
 		if c := newChain(g.seed, j); g.words.stem(c[1]) == stem {
 			return nameID(int64(j)+int64(len(g.front))+1, 1)

@@ -175,7 +175,12 @@ func (r *recorder) document(e *entry, n *Name, s *Spelling, stedsnavn, id int64)
 		d := document{skrivemaate: id, offentlig: true, art: "delAvSamlevedtak", dato: r.samlevedtakTime(e.samling).Format(dayLayout), del: stedsnavn}
 		r.Put("dokumentasjon", d.values(r)...)
 	}
-	if e.src.chance(350) {
+	switch {
+	case e.book:
+		bok := localHistory(e.place)
+		d := document{skrivemaate: id, art: "bok", offentlig: r.bookPublic[bok-1], dato: yearDay(r.bookYears[bok-1]), bok: bok, side: "12"}
+		r.Put("dokumentasjon", d.values(r)...)
+	case e.src.chance(350):
 		d := r.other(e, id)
 		r.Put("dokumentasjon", d.values(r)...)
 	}

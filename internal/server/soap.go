@@ -28,15 +28,23 @@ const soapPath = "/soap/stedsnavn/v1"
 
 // newSOAP makes the SOAP service over the same store.
 func (s *Server) newSOAP() *soap.Service {
-	l := s.cfg.Limits
+	l, nilTypes := s.cfg.Limits, contract.PlainNil
+	unknownCodes := placename.RefuseCodes
+	if s.cfg.SOAP.UnknownCodes == "no_match" {
+		unknownCodes = placename.NoMatch
+	}
+	if s.cfg.SOAP.NilTypes == "typed" {
+		nilTypes = contract.TypedNil
+	}
 	return soap.New(soap.Config{
-		Searcher:      gatedSearcher{placename.New(s.store, placename.Options{Caches: s.caches, Cached: true, MaxHits: s.cfg.SOAP.MaxHits, CRS: crs.ID(s.cfg.SOAP.CRS)})},
+		Searcher:      gatedSearcher{placename.New(s.store, placename.Options{Caches: s.caches, Cached: true, MaxHits: s.cfg.SOAP.MaxHits, NilTypes: nilTypes, UnknownCodes: unknownCodes, CRS: crs.ID(s.cfg.SOAP.CRS)})},
 		Address:       func(r *http.Request) string { return callOf(r).base() + soapPath + "/" + soap.Endpoint },
 		NamespaceBase: s.cfg.SOAP.NamespaceBase,
 		RequestID:     func(r *http.Request) string { return callOf(r).id },
 		Limits:        soap.Limits{Body: int64(l.SOAPBody), Depth: l.SOAPDepth, Attributes: l.SOAPAttributes},
 		Logger:        s.log,
 		Unknown:       unknownElements(s.cfg.SOAP.UnknownElements),
+		NilTypes:      nilTypes,
 		FaultsBySOAP:  s.cfg.SOAP.HTTPStatus == http.StatusInternalServerError,
 		CRS:           "EPSG:" + strconv.Itoa(s.cfg.SOAP.CRS),
 		Hold: func(change, held int) (int, error) {

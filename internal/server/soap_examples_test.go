@@ -1,123 +1,29 @@
 package server_test
 
 import (
-	"context"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"grense/api/placename"
-	"grense/internal/cql2"
-	"grense/internal/register"
-	"grense/internal/store"
-	"grense/internal/store/gpkg"
-	"grense/internal/store/postgis"
 )
 
-// examplePlaces says what places of the generated register become, by id, so that each documented example finds something: values by column,
-// and under "navn" another name, since the generator makes none as short as Å.
-var examplePlaces = map[int64]map[string]any{
-	743: {"kommunenummer": "4601", "fylkesnummer": "46", "kommuner": `["4601"]`}, // Breiryggvik
-	749: {"kommunenummer": "0301", "fylkesnummer": "03", "kommuner": `["0301"]`, "navn": "Bru"},
-	759: {"navn": "Å"},
-	763: {"kommunenummer": "0301", "fylkesnummer": "03", "kommuner": `["0301"]`}, // its spelling is documented by Bygdebok for Vinje
-	915: {"kommunenummer": "4649", "fylkesnummer": "46", "kommuner": `["4649"]`, "navneobjekttype": "bru", "navneobjektgruppe": "samferdselsanlegg",
-		"oppdatert": time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)},
-}
-
-// exampleCase is a case that is not closed; it comes to Oslo.
-const exampleCase = 1472
-
-// exampleWriter changes the rows of examplePlaces and exampleCase on their way.
-type exampleWriter struct{ store.Writer }
-
-func (w exampleWriter) Insert(ctx context.Context, table string, columns []string) (func(...any) error, error) {
-	insert, err := w.Writer.Insert(ctx, table, columns)
-	column := func(name string) int { return slices.Index(columns, name) }
-	return func(values ...any) error {
-		values = slices.Clone(values)
-		if table == "navnesak_kommune" && values[column("navnesak_id")] == int64(exampleCase) {
-			values[column("kommunenummer")] = "0301"
-		}
-		for c, v := range examplePlaces[placeOf(table, column, values)] {
-			if i := column(c); i >= 0 {
-				values[i] = v
-			}
-			if c == "navn" {
-				rename(columns, values, v.(string))
-			}
-		}
-		return insert(values...)
-	}, err
-}
-
-// placeOf is the place that a row is of, 0 where a table does not tell.
-func placeOf(table string, column func(string) int, values []any) int64 {
-	i, per := column("sted_id"), int64(1)
-	switch table {
-	case "sted":
-		i = column("id")
-	case "skrivemaate_tekst":
-		i, per = column("id"), 100
-	}
-	if i < 0 {
-		return 0
-	}
-	id, _ := values[i].(int64)
-	return id / per
-}
-
-// rename writes a name into the columns of a row that hold one.
-func rename(columns []string, values []any, name string) {
-	norm := cql2.Norm(name)
-	reversed := []rune(norm)
-	slices.Reverse(reversed)
-	for i, c := range columns {
-		switch c {
-		case "visningsnavn", "stedsnavn", "langnavn", "skrivemaater":
-			values[i] = name
-		case "visningsnavn_norm", "stedsnavn_norm", "norm":
-			values[i] = norm
-		case "eksakt":
-			values[i] = strings.ToLower(name)
-		case "rev":
-			values[i] = string(reversed)
-		}
-	}
-}
-
-// serveExamples serves the register of the examples and returns a GeoPackage with the same, which tests ask by SQL.
+// serveExamples serves the register and returns a GeoPackage with the same, which tests ask by SQL.
 func serveExamples(t *testing.T) (*api, string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "examples.gpkg")
-	fill := func(create func(context.Context, string) (store.Writer, error), where string) {
-		w, err := create(context.Background(), where)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer w.Close()
-		if err := register.Generate(t.Context(), exampleWriter{w}, register.Options{Places: 1000, Seed: 1}); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	path, err := registerFile()
+	if err != nil {
+		t.Fatal(err)
 	}
-	fill(func(ctx context.Context, at string) (store.Writer, error) { return gpkg.Create(ctx, at) }, path)
-	if !onPostGIS() {
-		return serve(t, path, nil), path
-	}
-	url := cluster.Database(t)
-	fill(func(ctx context.Context, at string) (store.Writer, error) { return postgis.Create(ctx, at) }, url)
-	return serveStore(t, openURL(t, url), nil), path
+	return serveRegister(t, nil), path
 }
 
 // exampleAnswers are what the documented examples say, each as a question to the tables and a rule for the text that it reads.
 var exampleAnswers = map[string]answerOf{
 	"bridges":    {hit: "stedId", sql: `SELECT id FROM sted WHERE kommuner LIKE '%"4649"%' AND navneobjekttype = 'bru' AND oppdatert > '2024-04-30T22:00:00'`},
 	"decision":   {hit: "vedtakId", sql: `SELECT vedtak_id, langnavn FROM vedtak_skrivemaate JOIN skrivemaate s ON s.id = skrivemaate_id`, fits: is("oslo")},
+	"hyphen":     {hit: "stedId", sql: spellings, fits: is("nord fron")},
+	"stop":       {hit: "stedId", sql: spellings, fits: is("nes")},
+	"languages":  {hit: "stedId", sql: spellings, fits: func(s string) bool { return s == "Guovdageaidnu" || s == "Kautokeino" }},
 	"letter":     {hit: "stedId", sql: spellings, fits: is("a")},
 	"prefix":     {hit: "stedId", sql: spellings, fits: begins("as")},
 	"exact":      {hit: "stedId", sql: spellings, fits: func(s string) bool { return strings.HasPrefix(s, "Ås") }},

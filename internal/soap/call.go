@@ -201,7 +201,7 @@ func (p *reply) next(a placename.Answer) (placename.Hits, error) {
 func (p *reply) hits(a placename.Answer, hits placename.Hits) error {
 	for given := 0; hits != nil; {
 		start, n := len(p.b), hits.Len()
-		p.b = placename.AppendHits(p.b, p.operation, hits)
+		p.b = p.s.config.NilTypes.AppendHits(p.b, p.operation, hits)
 		most, err := p.hold(cap(p.b))
 		if err != nil && !p.sent {
 			return err

@@ -39,6 +39,8 @@ type Config struct {
 	Limits    Limits
 	// Unknown says whether elements that the contract does not have are refused, the default.
 	Unknown placename.Unknown
+	// NilTypes says how decisions that nobody made are written.
+	NilTypes placename.NilTypes
 	// FaultsBySOAP tells faults by the statuses of SOAP alone; else a missing key is 401, a body that is too large 413, and so on.
 	FaultsBySOAP bool
 	// CRS is the name of the system of geometries, for the descriptions. Defaults to EPSG:4258.

@@ -1,0 +1,153 @@
+package placename
+
+import (
+	"context"
+	"strings"
+
+	api "grense/api/placename"
+	"grense/internal/cql2"
+	"grense/internal/store"
+)
+
+// codeCollection holds the codes of all lists of a register.
+const codeCollection = "kode"
+
+// codeLists are the code lists of a register by name. A register that lacks a list takes any code of it.
+type codeLists struct {
+	catalog *store.Catalog
+	lists   map[string]*codeList
+}
+
+// codeList is one list. Records hold the short form of a code where it has one; searches may have either.
+type codeList struct {
+	codes  []string          // as they are published, in their order
+	stored map[string]string // by either form, and by either in lower case where one code has it; "" where several have
+}
+
+// add adds a code whose records hold stored.
+func (l *codeList) add(code, stored string) {
+	l.codes = append(l.codes, code)
+	for _, form := range []string{code, stored} {
+		l.stored[form] = stored
+	}
+	for _, form := range []string{cql2.CaseI(code), cql2.CaseI(stored)} {
+		if other, ok := l.stored[form]; ok && other != stored && other != form {
+			l.stored[form] = ""
+		} else if !ok {
+			l.stored[form] = stored
+		}
+	}
+}
+
+// find returns what records hold for a code, which is compared without case where no two codes differ by case only.
+func (l *codeList) find(code string) (stored string, ok bool) {
+	if stored, ok = l.stored[code]; !ok || stored == "" {
+		stored = l.stored[cql2.CaseI(code)]
+	}
+	return stored, stored != ""
+}
+
+// nearest returns up to three codes that are most like code, separated by commas; "" when none is near.
+func (l *codeList) nearest(code string) string {
+	var near []string
+	left := l.codes
+	for len(near) < 3 {
+		best := cql2.Nearest(code, left)
+		if best == "" {
+			break
+		}
+		near = append(near, best)
+		rest := make([]string, 0, len(left))
+		for _, c := range left {
+			if c != best {
+				rest = append(rest, c)
+			}
+		}
+		left = rest
+	}
+	return strings.Join(near, ", ")
+}
+
+// readCodeLists reads the lists of the register and caches them until the data are opened anew.
+func (s *Service) readCodeLists(ctx context.Context) (*codeLists, error) {
+	lists := &codeLists{s.store.Catalog(), map[string]*codeList{}}
+	if _, ok := lists.catalog.Collection(codeCollection); !ok {
+		return lists, nil
+	}
+	const most = 100_000
+	page, err := s.store.Page(ctx, store.Query{Collection: codeCollection, Limit: most, SortBy: []store.Sort{{Property: "rekkefoelge"}}, Count: store.CountNone})
+	if err != nil {
+		return nil, classify(err)
+	}
+	want := store.Want{Properties: []string{"liste", "verdi", "kort"}, NoGeometry: true}
+	err = s.store.Fetch(ctx, codeCollection, page.Rows, want, func(f *store.Feature) error {
+		text := func(i int) string { t, _ := f.Values[i].(string); return t }
+		l := lists.lists[text(0)]
+		if l == nil {
+			l = &codeList{stored: map[string]string{}}
+			lists.lists[text(0)] = l
+		}
+		stored := text(1)
+		if short := text(2); short != "" && (text(0) == "spraak" || text(0) == "land") {
+			stored = short
+		}
+		l.add(text(1), stored)
+		return nil
+	})
+	if err != nil {
+		return nil, classify(err)
+	}
+	s.codes.Store(lists)
+	return lists, nil
+}
+
+// stored returns what records hold for a code of a list, or records a fault. Where unknown codes match nothing, such a code comes back as it is.
+func (c *criteria) stored(field, list, code string) string {
+	if c.lists == nil {
+		c.unknown = true
+		return code
+	}
+	l := c.lists.lists[list]
+	if l == nil {
+		return code
+	}
+	stored, ok := l.find(code)
+	switch {
+	case ok:
+		return stored
+	case c.s.options.UnknownCodes == NoMatch:
+		return code
+	}
+	if c.unknown = true; len(c.faults) >= maxFaults { // before looking for what is near, which takes long
+		return code
+	}
+	if near := l.nearest(code); near != "" {
+		c.faultRight(field, code, api.UnknownCode, near)
+	} else {
+		c.faultRight(field, code, api.UnknownCodeOf, "/codelists/"+list)
+	}
+	return code
+}
+
+// faultRight is fault with what is right instead; there must be room for it.
+func (c *criteria) faultRight(field, value string, reason api.Reason, right string) {
+	c.fault(field, value, reason, 0)
+	c.faults[len(c.faults)-1].Right = right
+}
+
+// criteriaOf makes the criteria of a request by build, with cached lists. Where these lack a code, they are read anew: the register may have got it.
+func (s *Service) criteriaOf(ctx context.Context, build func(*codeLists) *criteria) (*criteria, error) {
+	lists := s.codes.Load()
+	if lists != nil && lists.catalog != s.store.Catalog() {
+		lists = nil
+	}
+	c := build(lists)
+	if !c.unknown {
+		return c, nil
+	}
+	lists, err := s.readCodeLists(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return build(lists), nil
+}
