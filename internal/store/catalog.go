@@ -115,6 +115,7 @@ type Collection struct {
 	Key         FeatureKey // what the feature id is made of
 	Geometry    *Geom      // nil: features have no geometry
 	Properties  []Property // in schema order, without the geometry
+	names       map[string]int
 	Relations   []Relation
 	DefaultSort []Sort // nil: by id
 
@@ -245,8 +246,25 @@ func (c *Collection) Property(name string) (cql2.Type, bool) {
 	return 0, false
 }
 
+// manyProperties is from how many on Find looks names up.
+const manyProperties = 32
+
+// IndexNames has Find look names up where there are many properties. A store calls it once its collection is complete.
+func (c *Collection) IndexNames() {
+	if len(c.Properties) < manyProperties {
+		return
+	}
+	c.names = make(map[string]int, len(c.Properties))
+	for i := len(c.Properties) - 1; i >= 0; i-- { // the first of a name wins
+		c.names[c.Properties[i].Name] = i
+	}
+}
+
 // Find returns a property by name.
 func (c *Collection) Find(name string) (*Property, bool) {
+	if i, ok := c.names[name]; ok && i < len(c.Properties) && c.Properties[i].Name == name { // else the properties are not those that were indexed
+		return &c.Properties[i], true
+	}
 	for i := range c.Properties {
 		if c.Properties[i].Name == name {
 			return &c.Properties[i], true

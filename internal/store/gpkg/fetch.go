@@ -37,6 +37,8 @@ type batch struct {
 const (
 	knownTexts = 256
 	knownBytes = 64
+	// knownColumns is of how many columns texts are known: the first ones.
+	knownColumns = 64
 )
 
 // knownText is a text that was read before, as a value too: columns of few different values then cost no memory for each feature.
@@ -62,7 +64,7 @@ func (b *batch) known(r row, column int, t cql2.Type) any {
 // remembered is a text of a column as a value: the one that was made before, where that is short and was not long ago.
 func (b *batch) remembered(text []byte, column int, json bool) any {
 	n := len(text)
-	if n > knownBytes {
+	if n > knownBytes || column >= knownColumns {
 		return valueOf(string(text), json)
 	}
 	sum := uint(n)

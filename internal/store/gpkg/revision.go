@@ -610,6 +610,7 @@ func (r *revision) add(d *draft, l *layer) {
 	if l.Public {
 		r.served[own] = l.ID
 	}
+	l.Collection.IndexNames()
 	r.catalog.Collections = append(r.catalog.Collections, l.Collection)
 }
 

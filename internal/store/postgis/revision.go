@@ -358,6 +358,7 @@ func (r *revision) add(d *draft, x examined, in *definitionsRead, id string) *su
 	x.l.ID = id
 	r.tables[id] = d.table.schema + "." + d.table.name
 	r.layers[x.l.ID] = x.l
+	x.l.Collection.IndexNames()
 	r.catalog.Collections = append(r.catalog.Collections, x.l.Collection)
 	if name := d.geometries(); name != "" {
 		r.measured[name] = x.sv
