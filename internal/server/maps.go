@@ -169,6 +169,52 @@ func (c *call) outlinesBy(o *outliner, rows []store.Row) ([]*draw.Outline, error
 	return out, nil
 }
 
+// lightBytes bounds the geometries that are read of features beside those that a page is about, where there are no simplified ones.
+const lightBytes = 2 << 20
+
+// errHeavy ends the reading of features whose geometries take too long to draw.
+var errHeavy = errors.New("server: the geometries are too large for a map")
+
+// lightOutlines is outlinesBy for features that may be left out: nil from the one on with which their geometries are too large; whole is false then. A page does
+// not wait for large neighbours.
+func (c *call) lightOutlines(o *outliner, rows []store.Row) (out []*draw.Outline, whole bool, err error) {
+	if o.shared != nil {
+		out, err = c.outlinesBy(o, rows)
+		return out, true, err
+	}
+	const atOnce = 4 // a store may read all of them before the first is looked at
+	out = make([]*draw.Outline, len(rows))
+	read := 0
+	for i := 0; i < len(rows); {
+		var missing []store.Row
+		var place []int
+		for ; i < len(rows) && len(missing) < atOnce; i++ {
+			if out[i] = o.cached(rows[i]); out[i] == nil {
+				missing, place = append(missing, rows[i]), append(place, i)
+			}
+		}
+		k := 0
+		err := c.ask(func(ctx context.Context) error {
+			return c.s.store.Fetch(ctx, o.key.collection, missing, store.Want{Properties: o.properties}, func(x *store.Feature) (err error) {
+				if read += len(x.Geometry.WKB); read > lightBytes {
+					return errHeavy
+				}
+				out[place[k]], err = o.outline(x, x.Values)
+				k++
+				return err
+			})
+		})
+		if errors.Is(err, errHeavy) {
+			c.roughly = true
+			return out, false, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	return out, true, nil
+}
+
 // refine changes outlines of features of a collection for another scale, where they have shared borders.
 func (c *call) refine(coll *store.Collection, at mapScale, rows []store.Row, outs []*draw.Outline) error {
 	o, err := c.outliner(coll, at)
@@ -372,7 +418,19 @@ func (c *call) ground(at mapScale) ([]draw.Mark, error) {
 
 // groundOf is what a collection of areas covers, in grey; nil where that is no more than so many areas, which are shown.
 func (c *call) groundOf(under *store.Collection, at mapScale, shown int) ([]draw.Mark, error) {
-	marks, err := c.allMarks(under, at.of(under.Count))
+	o, err := c.outliner(under, at.of(under.Count))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.allRows(under)
+	if err != nil {
+		return nil, err
+	}
+	outs, complete, err := c.lightOutlines(o, rows)
+	if err == nil && !complete { // part of a country would be taken for all of it
+		return nil, nil
+	}
+	marks := c.marks(under, outs, false)
 	if errors.Is(err, store.ErrChanged) || err == nil && len(marks) <= shown { // what lies under the map may be left out
 		return nil, nil
 	}
@@ -436,7 +494,11 @@ func (c *call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, e
 		return nil, err
 	}
 	rows := slices.DeleteFunc(page.Rows, func(r store.Row) bool { return r.ID == id })
-	outs, err := c.outlinesOf(c.coll, at, rows)
+	o, err := c.outliner(c.coll, at)
+	if err != nil {
+		return nil, err
+	}
+	outs, _, err := c.lightOutlines(o, rows)
 	if errors.Is(err, store.ErrChanged) { // what lies around it may be left out
 		return nil, nil
 	}
@@ -566,6 +628,16 @@ func (c *call) allMarks(coll *store.Collection, at mapScale) ([]draw.Mark, error
 
 // allMarksBy is the same by an outliner of the collection.
 func (c *call) allMarksBy(o *outliner, coll *store.Collection) ([]draw.Mark, error) {
+	rows, err := c.allRows(coll)
+	if err != nil {
+		return nil, err
+	}
+	outs, err := c.outlinesBy(o, rows)
+	return c.marks(coll, outs, false), err
+}
+
+// allRows are the features of a collection that is small enough to be drawn whole.
+func (c *call) allRows(coll *store.Collection) ([]store.Row, error) {
 	var page *store.Page
 	err := c.ask(func(ctx context.Context) (err error) {
 		page, err = c.s.store.Page(ctx, c.current(coll, store.Query{Limit: countryMost, Count: store.CountNone}))
@@ -574,6 +646,5 @@ func (c *call) allMarksBy(o *outliner, coll *store.Collection) ([]draw.Mark, err
 	if err != nil {
 		return nil, err
 	}
-	outs, err := c.outlinesBy(o, page.Rows)
-	return c.marks(coll, outs, false), err
+	return page.Rows, nil
 }
