@@ -1,9 +1,11 @@
 package cql2
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/paulmach/orb"
 	"github.com/peterstace/simplefeatures/geom"
@@ -226,10 +228,57 @@ func relate(ctx context.Context, op SpatialOp, a, b *shape) (bool, error) {
 // of this size.
 const maxCollection = 20_000 * 16
 
+// maxMeetings bounds the pairs of edges whose boxes meet when a collection is compared, besides those that follow each other.
+const maxMeetings = 50_000
+
+// meetOften reports whether edges of two geometries, or of one of them, may meet more often than maxMeetings.
+func meetOften(geometries ...flat) bool {
+	var boxes []orb.Bound
+	for _, f := range geometries {
+		err := wkb.Walk(f.wkb, func(r wkb.Run) bool {
+			for i := 1; i < r.Len(); i++ {
+				b := wkb.EmptyBound()
+				for k := i - 1; k <= i; k++ {
+					x, y := r.XY(k)
+					wkb.Extend(&b, x, y)
+				}
+				boxes = append(boxes, b)
+			}
+			return true
+		})
+		if err != nil {
+			return false // it is told by who reads it
+		}
+	}
+	slices.SortFunc(boxes, func(a, b orb.Bound) int { return cmp.Compare(a.Min[0], b.Min[0]) })
+	var active []int
+	met := -len(boxes)
+	for i, b := range boxes {
+		left := active[:0]
+		for _, k := range active {
+			if boxes[k].Max[0] < b.Min[0] {
+				continue
+			}
+			left = append(left, k)
+			if boxes[k].Min[1] <= b.Max[1] && boxes[k].Max[1] >= b.Min[1] {
+				met++
+			}
+		}
+		if met > maxMeetings {
+			return true
+		}
+		active = append(left, i)
+	}
+	return false
+}
+
 // relateCollections computes the predicate where a geometry has parts of several dimensions, or none of the extent of its type.
 func relateCollections(op SpatialOp, a, b *shape) (bool, error) {
 	if len(a.wkb)+len(b.wkb) > maxCollection {
 		return false, problem.New(problem.Invalid, nil, "%s compares a geometry collection, and both geometries have more than 20,000 positions together. Use bbox, or a filter that leaves such collections out.", op)
+	}
+	if meetOften(a.flat, b.flat) {
+		return false, problem.New(problem.Invalid, nil, "%s compares a geometry collection, and edges of both geometries meet more than 50,000 times. Use bbox, or a filter that leaves such collections out.", op)
 	}
 	x, err1 := geom.UnmarshalWKB(a.wkb, geom.NoValidate{})
 	y, err2 := geom.UnmarshalWKB(b.wkb, geom.NoValidate{})

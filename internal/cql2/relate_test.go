@@ -200,6 +200,30 @@ func TestLargeCollectionsAreRefused(t *testing.T) {
 	}
 }
 
+// TestCollectionsThatMeetOftenAreRefused: what a comparison of collections costs is how often edges meet.
+func TestCollectionsThatMeetOftenAreRefused(t *testing.T) {
+	t.Parallel()
+	comb := func(n int, upright bool) orb.Geometry {
+		var l orb.LineString
+		for i := range n {
+			at, to := float64(i)/float64(n), float64(1-2*(i%2))
+			p, q := orb.Point{at, -to}, orb.Point{at, to}
+			if !upright {
+				p, q = orb.Point{-to, at}, orb.Point{to, at}
+			}
+			l = append(l, p, q)
+		}
+		return orb.Collection{l, orb.Point{5, 5}}
+	}
+	for n, refused := range map[int]bool{50: false, 1000: true} {
+		r := record{wkb: map[string][]byte{"g": wkb.MustMarshal(comb(n, true)), "h": wkb.MustMarshal(comb(n, false))}, in: crs.CRS84}
+		_, err := cql2.Eval(cql2.Spatial{Op: cql2.STouches, L: prop("g"), R: prop("h")}, r)
+		if p := problem.Of(err); (err != nil) != refused || refused && (p.Kind != problem.Invalid || !strings.Contains(p.Detail, "50,000 times")) {
+			t.Errorf("%d lines across %d: %v", n, n, err)
+		}
+	}
+}
+
 // theOcean returns an area of 400,000 edges in degrees.
 func theOcean(tb testing.TB) record {
 	tb.Helper()
