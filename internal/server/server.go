@@ -277,9 +277,15 @@ type router struct {
 	handlers map[string]http.Handler
 }
 
-// find is the handler for the path of x, where the variables of the path are written.
+// find returns the handler for the path of x and writes the variables of the path into x. An empty variable names no resource.
 func (m *router) find(x *chi.Context) http.Handler {
-	return m.handlers[m.tree.Find(x, http.MethodGet, x.RoutePath)]
+	pattern := m.tree.Find(x, http.MethodGet, x.RoutePath)
+	for i, v := range x.URLParams.Values {
+		if v == "" && x.URLParams.Keys[i] != "*" {
+			return m.handlers[""]
+		}
+	}
+	return m.handlers[pattern]
 }
 
 // router makes the router of the routes.
