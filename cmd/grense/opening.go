@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"grense/api/ogcapi"
+	"grense/internal/server"
 )
 
 // front answers from the first moment on: while data are opened that the process lives and why it is not ready, then with the service.
@@ -38,6 +39,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
+	if r.TLS != nil {
+		h.Set("Strict-Transport-Security", server.TransportSecurity)
+	}
 	reason := *f.reason.Load()
 	switch r.URL.Path {
 	case "/healthz":

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,6 +70,23 @@ func TestWrongSourceEndsTheStart(t *testing.T) {
 	for _, source := range []string{wrong, filepath.Join(dir, "none.gpkg"), db} {
 		if code, stdout, stderr := command(t, dir, "serve", source, "--addr", "127.0.0.1:0"); code != exitFailed || stderr == "" {
 			t.Errorf("%s: status %d, %s%s", source, code, stdout, stderr)
+		}
+	}
+}
+
+// TestOpeningPromisesTLS: RFC 6797, 7.1, also before the data are open.
+func TestOpeningPromisesTLS(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/", "/healthz", "/readyz"} {
+		for _, secure := range []bool{false, true} {
+			r, w := httptest.NewRequest(http.MethodGet, path, nil), httptest.NewRecorder()
+			if secure {
+				r.TLS = &tls.ConnectionState{}
+			}
+			newFront().ServeHTTP(w, r)
+			if got := w.Header().Get("Strict-Transport-Security") != ""; got != secure {
+				t.Errorf("%s: promised %v, over TLS %v", path, got, secure)
+			}
 		}
 	}
 }

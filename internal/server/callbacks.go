@@ -34,8 +34,12 @@ func (c *call) checkSubscriber(sub *ogcapi.Subscriber, job bool) error {
 		if x[1] == "" {
 			continue
 		}
-		if u, err := url.Parse(x[1]); err != nil || !c.s.outgoing.allowed(u) {
+		u, err := url.Parse(x[1])
+		if err != nil || !c.s.outgoing.allowed(u) {
 			return bad("/subscriber/"+x[0], x[1], "use an address that the operator allows callbacks to")
+		}
+		if c.s.outgoing.private(c.r.Context(), u) {
+			return bad("/subscriber/"+x[0], x[1], "use a host whose addresses are all public; others are never called")
 		}
 	}
 	return nil

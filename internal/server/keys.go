@@ -31,12 +31,20 @@ func (s *Server) authorize(c *call) error {
 		return nil
 	}
 	if found {
-		if n, wait := s.wrongKeys.left(shareOf(c.addr), time.Now()); n == 0 {
-			return tooMany(wait, "Too many wrong API keys came from your address. Wait for the seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.base())
+		if err := s.countWrongKey(c); err != nil {
+			return err
 		}
-		s.wrongKeys.charge(shareOf(c.addr), 1, time.Now())
 	}
 	return problem.New(problem.Unauthorized, nil, "Send a valid API key in the header X-API-Key (or as Authorization: Bearer, or as the password of Basic); see %s/openapi", c.base())
+}
+
+// countWrongKey counts a wrong key of an address, and refuses the request if there were too many. Valid keys are never counted.
+func (s *Server) countWrongKey(c *call) error {
+	if n, wait := s.wrongKeys.left(shareOf(c.addr), time.Now()); n == 0 {
+		return tooMany(wait, "Too many wrong API keys came from your address. Wait for the seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.base())
+	}
+	s.wrongKeys.charge(shareOf(c.addr), 1, time.Now())
+	return nil
 }
 
 // hasKey reports whether a request brings a key, or something in its place.
@@ -120,6 +128,9 @@ func (s *Server) keyPost(c *call, w http.ResponseWriter) error {
 		return c.redirect(w)
 	}
 	if _, ok := s.keys.Check(key, time.Now()); !ok {
+		if err := s.countWrongKey(c); err != nil {
+			return err
+		}
 		return c.keyPage(w, http.StatusUnauthorized, "key.wrong")
 	}
 	return c.welcome(w, key)

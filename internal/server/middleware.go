@@ -30,17 +30,29 @@ import (
 
 // Headers for programs of other origins (Fetch standard, CORS protocol).
 const (
-	allowHeaders  = "X-API-Key, Authorization, Accept, Accept-Language, Content-Type, SOAPAction, If-Match, If-None-Match, Prefer, Range"
-	exposeHeaders = "*"     // no answer to other origins depends on credentials, so that it stands for all
-	preflightAge  = "86400" // seconds
+	allowHeaders  = "X-API-Key, Authorization, Accept, Accept-Language, Content-Type, SOAPAction, If-Match, If-None-Match, Prefer, Range" // if a preflight names none
+	exposeHeaders = "*"                                                                                                                   // no answer to other origins depends on credentials, so that it stands for all
+	preflightAge  = "86400"                                                                                                               // seconds
 )
 
 // contentPolicy lets pages load nothing but our own files, and nothing inline (CSP Level 3). Images of data: are those of Swagger
 // UI's style sheet; connections are those of the requests that it tries out.
 const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// transportSecurity makes browsers come by https for a year (RFC 6797).
-const transportSecurity = "max-age=31536000"
+// TransportSecurity is the value of Strict-Transport-Security on every answer over TLS: browsers use https for a year (RFC 6797).
+const TransportSecurity = "max-age=31536000"
+
+// allowedHeaders returns the value of Access-Control-Allow-Headers: the headers that a preflight names, since no header is
+// forbidden here (Fetch standard, 4.8). Names that are no tokens (RFC 9110, 5.6.2) give the default list.
+func allowedHeaders(r *http.Request) string {
+	asked := strings.Join(r.Header.Values("Access-Control-Request-Headers"), ", ")
+	for i := range len(asked) {
+		if c := asked[i]; c <= ' ' && c != ' ' && c != '\t' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 && c != ',' {
+			return allowHeaders
+		}
+	}
+	return cmp.Or(asked, allowHeaders)
+}
 
 // fields are fields of a header, ready to be set in many answers. Names are in canonical form; nobody changes the values.
 type fields []struct {
@@ -118,6 +130,7 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request) *passage {
 	c.s, c.id, c.lang = s, newID(), language(askedLanguage(r.URL), r.Header["Accept-Language"])
 	c.root, c.addr = s.address(r)
 	c.rw, c.r = &p.response, r.WithContext(p)
+	readRange(c.r.Header)
 	p.response = response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.cfg.Limits.WriteTimeout, slowest: int64(s.cfg.Limits.Slowest), makers: s.makers}
 	if r.TLS == nil && r.ProtoMajor == 1 { // of HTTP/2 other answers may be under way
 		p.response.gather = GathererOf(r.Context())
@@ -140,13 +153,14 @@ func (s *Server) chain(router *router) http.Handler {
 		everyAnswer.set(h)
 		h["X-Request-Id"] = way.id[:]
 		if r.TLS != nil {
-			h.Set("Strict-Transport-Security", transportSecurity)
+			h.Set("Strict-Transport-Security", TransportSecurity)
 		}
 		if !s.ready.Load() { // the connection ends with this answer, so that closing it later breaks off nothing
 			h.Set("Connection", "close")
 		}
 		if r.Method == http.MethodOptions {
-			h.Set("Access-Control-Allow-Headers", allowHeaders)
+			h.Set("Access-Control-Allow-Headers", allowedHeaders(r))
+			h.Add("Vary", "Access-Control-Request-Headers")
 			h.Set("Access-Control-Max-Age", preflightAge)
 		}
 		defer func() {

@@ -66,6 +66,21 @@ func (o *outgoing) dial(ctx context.Context, network, address string) (net.Conn,
 	}
 	ctx, cancel := context.WithTimeout(ctx, outgoingTime)
 	defer cancel()
+	found, err := o.resolve(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range found {
+		var c net.Conn
+		if c, err = (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(a.Unmap().String(), port)); err == nil {
+			return c, nil
+		}
+	}
+	return nil, err
+}
+
+// resolve returns the addresses of a host, or errPrivate if one of them is not public.
+func (o *outgoing) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
 		return nil, err
@@ -75,13 +90,18 @@ func (o *outgoing) dial(ctx context.Context, network, address string) (net.Conn,
 			return nil, fmt.Errorf("%s: %w", host, errPrivate)
 		}
 	}
-	for _, a := range found {
-		var c net.Conn
-		if c, err = (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(a.Unmap().String(), port)); err == nil {
-			return c, nil
-		}
-	}
-	return nil, err
+	return found, nil
+}
+
+// resolveTime bounds the look at the host of a callback while its client waits.
+const resolveTime = 2 * time.Second
+
+// private reports whether the host of an address is known to be one that is never called: it has an address that is not public.
+func (o *outgoing) private(ctx context.Context, u *url.URL) bool {
+	ctx, cancel := context.WithTimeout(ctx, resolveTime)
+	defer cancel()
+	_, err := o.resolve(ctx, u.Hostname())
+	return errors.Is(err, errPrivate)
 }
 
 // reservedBlocks are those blocks of addresses that lead to no public host, besides those that netip knows (RFC 6890).

@@ -97,8 +97,25 @@ func TestSubscribersAreCalledBack(t *testing.T) {
 	a := serve(t, "", func(c *config.Config) {
 		c.Processes.Allow, c.Processes.Callbacks = []string{o.URL + "/data"}, true
 	})
-	a.srv.DialAnywhere()
 	plain := serve(t, "", nil)
+	for _, host := range []string{o.URL, strings.Replace(o.URL, "127.0.0.1", "localhost", 1)} { // never called, although the operator has listed it
+		for _, name := range []string{"successUri", "inProgressUri", "failedUri"} {
+			uris := map[string]string{"successUri": "http://192.0.2.1/data"}
+			uris[name] = host + "/data/success"
+			sub, _ := json.Marshal(uris)
+			b := serve(t, "", func(c *config.Config) {
+				c.Processes.Allow, c.Processes.Callbacks = []string{host + "/data", "http://192.0.2.1/data"}, true
+			})
+			r := b.run("echo", `{"inputs":{"string":"x"},"outputs":{"string":{}},"subscriber":`+string(sub)+`}`, "Prefer", "respond-async")
+			if r.wants(400); !strings.Contains(string(r.Body), "public") {
+				t.Errorf("%s at %s: %s", name, host, r.Body)
+			}
+			if n := len(b.get("/jobs").wants(200).json()["jobs"].([]any)); n != 0 {
+				t.Errorf("%s: %d jobs were made", name, n)
+			}
+		}
+	}
+	a.srv.DialAnywhere()
 	const class = "http://www.opengis.net/spec/ogcapi-processes-1/1.0/conf/callback"
 	if strings.Contains(string(plain.get("/conformance").Body), class) || !strings.Contains(string(a.get("/conformance").Body), class) {
 		t.Error("the class callback")

@@ -180,6 +180,15 @@ func TestWrongKeysAreSlowed(t *testing.T) {
 	if r.Header.Get("Retry-After") == "" || r.Header.Get("WWW-Authenticate") != "" {
 		t.Errorf("%v", r.Header)
 	}
-	a.get(items, "X-API-Key", a.key).wants(http.StatusOK)
+	for range 30 { // others behind the same address
+		a.get(items, "X-API-Key", a.key).wants(http.StatusOK)
+		a.get(items, "X-API-Key", "grense_unknown").wants(http.StatusTooManyRequests)
+		a.get(items, "Authorization", basic("any", a.key)).wants(http.StatusOK)
+	}
 	a.get(items).wants(http.StatusUnauthorized) // without a key nothing is guessed
+	form := func(key string) answer {
+		return a.post("/key", "application/x-www-form-urlencoded", "key="+key)
+	}
+	form("grense_unknown").wants(http.StatusTooManyRequests)
+	form(a.key).wants(http.StatusSeeOther)
 }

@@ -1,0 +1,49 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// beyond is a position in bytes that no representation has.
+const beyond = "9223372036854775807"
+
+// readRange rewrites the header Range so that http.ServeContent reads it as RFC 9110, 14.1 and 14.2 say: an unknown unit is ignored,
+// units compare without case, a position of any length is clipped to the representation, and a suffix of length 0 is not satisfiable.
+// A range with any other mistake stays as it is and is answered with 416.
+func readRange(h http.Header) {
+	value := h.Get("Range")
+	if value == "" {
+		return
+	}
+	unit, set, found := strings.Cut(value, "=")
+	if !found || !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
+		h.Del("Range")
+		return
+	}
+	specs := strings.Split(set, ",")
+	for i, spec := range specs {
+		first, last, found := strings.Cut(strings.TrimSpace(spec), "-")
+		if first, last = clipped(first), clipped(last); !found {
+			continue
+		}
+		if specs[i] = first + "-" + last; first == "" && last == "0" {
+			specs[i] = beyond + "-"
+		}
+	}
+	h.Set("Range", "bytes="+strings.Join(specs, ","))
+}
+
+// clipped returns a position without leading zeros, at most beyond. A text that is no position comes back as it is.
+func clipped(position string) string {
+	position = strings.TrimSpace(position)
+	if position == "" || strings.Trim(position, "0123456789") != "" {
+		return position
+	}
+	n, err := strconv.ParseInt(position, 10, 64)
+	if err != nil {
+		return beyond
+	}
+	return strconv.FormatInt(n, 10)
+}
