@@ -41,8 +41,10 @@ type Conformance struct {
 
 // Collections is the list of collections (OGC 17-069r4, 7.13).
 type Collections struct {
-	Collections []Collection `json:"collections"`
-	Links       []Link       `json:"links"`
+	Collections    []Collection `json:"collections"`
+	Links          []Link       `json:"links"`
+	NumberMatched  int          `json:"numberMatched"`  // collections on all pages
+	NumberReturned int          `json:"numberReturned"` // on this one
 }
 
 // Collection describes one collection (OGC 17-069r4, 7.14; storageCrs: OGC 18-058r1, 6.2).

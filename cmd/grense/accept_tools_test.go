@@ -26,7 +26,8 @@ import sys, pyogrio
 base, key = sys.argv[1:]
 meta, _, geometry, _ = pyogrio.raw.read("OAPIF:" + base + "/", layer="kommuner", USERPWD="any:" + key)
 some, _, found, fields = pyogrio.raw.read("OAPIF:" + base + "/", layer="kommuner", USERPWD="any:" + key, where="nr = '0301'")
-print(pyogrio.__gdal_version__[:2] >= (3, 11), len(geometry), len(found), meta["crs"])
+_, _, byid, _ = pyogrio.raw.read("OAPIF:" + base + "/", layer="kommuner", USERPWD="any:" + key, where="id = '1560'")
+print(pyogrio.__gdal_version__[:2] >= (3, 11), len(geometry), len(found), len(byid), meta["crs"])
 `
 
 // TestAcceptNewestGDAL: the recipe of README holds for the GDAL of today as well as for that of Debian.
@@ -36,7 +37,7 @@ func TestAcceptNewestGDAL(t *testing.T) {
 	dir := tools(t)
 	s := serve(t, nil)
 	out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "python", "bin", "python"), "-c", readAll, s.base, s.key).CombinedOutput()
-	if want := "True 357 1 EPSG:25833\n"; err != nil || string(out) != want {
+	if want := "True 357 1 1 EPSG:25833\n"; err != nil || string(out) != want {
 		t.Errorf("%v: %s, want %s", err, out, want)
 	}
 	if _, err := exec.CommandContext(t.Context(), filepath.Join(dir, "python", "bin", "python"), "-c", readAll, s.base, "none").CombinedOutput(); err == nil {

@@ -478,6 +478,9 @@ func (t *Table) object(dst, row []byte) ([]byte, error) {
 	}
 	slices.Sort(names)
 	wrong := ""
+	if _, twice := RepeatedMember(row); twice {
+		wrong = "the line has a member twice"
+	}
 	t.code, t.x, t.y = -1, -1, -1
 	if err := t.choose(names); err != nil {
 		wrong = err.Error()

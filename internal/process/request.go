@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"grense/api/ogcapi"
+	"grense/internal/enrich"
 	"grense/internal/problem"
 )
 
@@ -41,6 +42,9 @@ func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
 	}
 	if err != nil || !utf8.Valid(body) {
 		return nil, badJSON(err)
+	}
+	if at, twice := enrich.RepeatedMember(body); twice {
+		return nil, &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{{In: "body", Param: at, Cure: "the member is written twice; write it once"}}}
 	}
 	r := &Request{Inputs: Inputs{}, Reference: map[string]bool{}, refs: map[string]int{}}
 	var c checker
@@ -174,6 +178,9 @@ func (c *checker) unwrap(schema map[string]any, v any, at string) any {
 	}
 	value, ok := m["value"]
 	if !ok || !only("value", "mediaType", "encoding", "schema") {
+		return v
+	}
+	if _, object := value.(map[string]any); !object && len(m) == 1 && schema["type"] == "object" { // an object with a member of that name
 		return v
 	}
 	want, _ := schema["contentMediaType"].(string)

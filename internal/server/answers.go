@@ -304,6 +304,9 @@ func (c *call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	h := w.Header()
 	a.header.set(h)
 	c.s.turns.rates.headers(w, c.owner())
+	if err := c.ifMatch(a.etag); err != nil {
+		return err
+	}
 	if a.etag != "" && matches(c.r.Header["If-None-Match"], a.etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil

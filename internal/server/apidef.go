@@ -234,7 +234,9 @@ func (c *call) definedParam(p *param) openapi.Parameter {
 		d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
 	case paramProcessLimit:
 		d.Shared = "processes-limit"
-	case paramJobLimit, paramJobType, paramJobProcess, paramJobStatus, paramJobTime, paramJobShortest, paramJobLongest:
+	case paramProcessOffset, paramCollectionsLimit, paramCollectionsOffset, paramCollectionsQ, paramCollectionsBBox, paramCollectionsTime:
+		d.Shared = ""
+	case paramJobLimit, paramJobOffset, paramJobType, paramJobProcess, paramJobStatus, paramJobTime, paramJobShortest, paramJobLongest:
 		d.Shared = ""
 	case paramLimit:
 		d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.pageMax(), "default": c.pageDefault()}

@@ -10,14 +10,18 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/api/ogcapi"
+	"grense/internal/cql2"
 	"grense/internal/crs"
 	"grense/internal/store"
 )
 
-// collections lists the public collections (OGC 17-069r4, 7.13).
+// collections lists the public collections (OGC 17-069r4, 7.13), a page of those that are sought (OGC API - Common Part 2, draft).
 func (s *Server) collections(c *call) (*answer, error) {
-	links := c.selfLinks("/collections")
-	doc := ogcapi.Collections{Collections: c.collectionDocs(), Links: links}
+	p := c.params.(*collectionsParams)
+	found := slices.DeleteFunc(c.publicCollections(), func(coll *store.Collection) bool { return !p.wants(coll) })
+	links := append(c.selfLinks("/collections"), c.listPages("/collections", p.offset, p.limit, len(found))...)
+	shown := found[min(p.offset, len(found)):min(p.offset+p.limit, len(found))]
+	doc := ogcapi.Collections{Collections: c.collectionDocs(shown), Links: links, NumberMatched: len(found), NumberReturned: len(shown)}
 	ld := func() any {
 		m := c.catalogLD(nil)
 		var sets []any
@@ -31,7 +35,69 @@ func (s *Server) collections(c *call) (*answer, error) {
 		m["dataset"] = sets
 		return m
 	}
-	return &answer{JSON: doc, LD: ld, Links: links, Fleeting: c.files.asked, Page: &page{Name: "collections", Title: c.text("collections.title"), Data: doc}}, nil
+	view := collectionsView{Collections: doc.Collections, Query: p.query, Searched: len(found) > searchedFrom || c.values.Has("q")}
+	view.Prev, view.Next = pagesBeside(links)
+	return &answer{JSON: doc, LD: ld, Links: links, Fleeting: c.files.asked, Endless: len(c.r.URL.RawQuery) > 0,
+		Page: &page{Name: "collections", Title: c.text("collections.title"), Data: view}}, nil
+}
+
+// searchedFrom is the number of collections above which their page has a form to search them.
+const searchedFrom = 20
+
+// collectionsView is what the page of all collections shows.
+type collectionsView struct {
+	Collections []ogcapi.Collection
+
+	Query      string // that they were searched for; "" for none
+	Searched   bool   // the page has a form to search them
+	Prev, Next string // addresses of the pages beside this one; "" for none
+}
+
+// pagesBeside returns the addresses of the links prev and next; "" where there is none.
+func pagesBeside(links []ogcapi.Link) (prev, next string) {
+	for _, l := range links {
+		switch l.Rel {
+		case "prev":
+			prev = l.Href
+		case "next":
+			next = l.Href
+		}
+	}
+	return prev, next
+}
+
+// wants reports whether a collection is sought. One without an extent in space or time matches every bbox or datetime, as a feature
+// without geometry or time does.
+func (p *collectionsParams) wants(coll *store.Collection) bool {
+	if p.terms != nil {
+		texts := append([]string{coll.ID}, coll.Keywords...)
+		for _, l := range languages {
+			texts = append(texts, coll.Title.In(l.code), coll.Description.In(l.code))
+		}
+		if !slices.ContainsFunc(texts, func(t string) bool { _, hit := cql2.RankWords(cql2.Words(t), p.terms); return hit }) {
+			return false
+		}
+	}
+	if p.bbox != nil && coll.Extent != nil && !meets(p.bbox.Box, *coll.Extent) {
+		return false
+	}
+	if _, timed := coll.During(); timed && p.hasTime {
+		first, last := coll.Temporal[0], coll.Temporal[1]
+		if p.from != nil && last != nil && last.Before(*p.from) || p.to != nil && first != nil && first.After(*p.to) {
+			return false
+		}
+	}
+	return true
+}
+
+// meets reports whether a box in degrees touches an extent. A west greater than the east crosses the antimeridian.
+func meets(box, extent orb.Bound) bool {
+	if box.Min[0] <= box.Max[0] {
+		return box.Intersects(extent)
+	}
+	east, west := box, box
+	east.Max[0], west.Min[0] = 180, -180
+	return east.Intersects(extent) || west.Intersects(extent)
 }
 
 // collection describes one collection (OGC 17-069r4, 7.14).
@@ -93,15 +159,18 @@ func (v collectionView) CRSName(uri string) string {
 	return ""
 }
 
-// collectionDocs are the public collections in catalog order; never nil.
-func (c *call) collectionDocs() []ogcapi.Collection {
-	out := []ogcapi.Collection{}
-	for _, coll := range c.cat.Collections {
-		if coll.Public {
-			out = append(out, c.collectionDoc(coll))
-		}
+// collectionDocs describes collections in their order; never nil.
+func (c *call) collectionDocs(list []*store.Collection) []ogcapi.Collection {
+	out := make([]ogcapi.Collection, len(list))
+	for i, coll := range list {
+		out[i] = c.collectionDoc(coll)
 	}
 	return out
+}
+
+// publicCollections returns the public collections in catalog order.
+func (c *call) publicCollections() []*store.Collection {
+	return slices.DeleteFunc(slices.Clone(c.cat.Collections), func(coll *store.Collection) bool { return !coll.Public })
 }
 
 // collectionDoc is the same in the list and at its own address, whatever representation was asked for: links self and alternate

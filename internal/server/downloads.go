@@ -421,6 +421,9 @@ func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f
 		http.ServeContent(w, c.r, "", time.Time{}, file)
 		return nil
 	}
+	if err := c.ifMatch(fileTag(revision, f)); err != nil {
+		return err
+	}
 	if c.hasFile(revision, f) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil

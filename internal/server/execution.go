@@ -67,7 +67,7 @@ func (s *Server) execute(c *call, w http.ResponseWriter) error {
 		return s.submit(c, w, x, body)
 	}
 	if len(req.Reference) > 0 {
-		return problem.New(problem.Invalid, nil, "outputs by reference are kept by jobs; ask with Prefer: respond-async, or for values")
+		return s.executeKept(c, w, x, body)
 	}
 	return s.executeNow(c, w, x)
 }
@@ -112,6 +112,41 @@ func (s *Server) executeNow(c *call, w http.ResponseWriter, x *execution) error 
 	x.req.Document = x.req.Document || c.form && len(results) > 1
 	s.turns.rates.headers(w, c.owner())
 	return c.sendResults(w, results, x.req)
+}
+
+// executeKept runs a process as a job while the client waits, since outputs by reference are those of a job (OGC 18-062r2, 7.11.2.2).
+// If the client leaves, the job is dismissed.
+func (s *Server) executeKept(c *call, w http.ResponseWriter, x *execution, body []byte) error {
+	j, err := s.makeJob(c, x, body)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), syncTime)
+	defer cancel()
+	for wait := 10 * time.Millisecond; !j.Done(); wait = min(2*wait, jobBeat) {
+		select {
+		case <-ctx.Done():
+			keep, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			defer done()
+			return errors.Join(ctx.Err(), s.dismissJob(keep, &j))
+		case <-time.After(wait):
+		}
+		if j, err = s.jobs.kept.Job(ctx, j.ID); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	list, err := c.jobOutputs(&j, x.req)
+	if f, ok := errors.AsType[*failedJob](err); ok {
+		return c.writeFailure(w, f)
+	}
+	if err != nil {
+		return err
+	}
+	if len(c.r.Header.Values("Prefer")) > 0 {
+		w.Header().Set("Preference-Applied", "wait")
+	}
+	s.turns.rates.headers(w, c.owner())
+	return c.sendResults(w, list, x.req)
 }
 
 // syncTime bounds an execution that a client waits for.

@@ -68,9 +68,10 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	case c.rep.F == "json":
 		setHeader(w, "Content-Crs", c.output().contentCRS())
 	}
-	if c.rep.F != "html" && c.unchanged(w, c.pageTag(p)) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
+	if c.rep.F != "html" {
+		if same, err := c.unchanged(w, c.pageTag(p)); same || err != nil {
+			return err
+		}
 	}
 	switch {
 	case file != nil:
@@ -165,14 +166,21 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// unchanged sets the weak validator and reports whether the client has that state already.
-func (c *call) unchanged(w http.ResponseWriter, tag string) bool {
+// unchanged sets the weak validator of an answer and evaluates the conditions of the request (RFC 9110, 13.2.2). It answers 304 and
+// reports true if the client has the version already; the error is that of ifMatch.
+func (c *call) unchanged(w http.ResponseWriter, tag string) (same bool, err error) {
 	etag := `W/"` + tag + `"`
 	setHeader(w, "Etag", etag)
 	if c.r.Method == http.MethodPost { // 304 is for GET and HEAD (RFC 9110, 13.1.2)
-		return false
+		return false, nil
 	}
-	return matches(c.r.Header["If-None-Match"], etag)
+	if err := c.ifMatch(etag); err != nil {
+		return false, err
+	}
+	if same = matches(c.r.Header["If-None-Match"], etag); same {
+		w.WriteHeader(http.StatusNotModified)
+	}
+	return same, nil
 }
 
 // itemsJSON writes GeoJSON (RFC 7946): members in the order type, features, counts, links, timeStamp.
@@ -432,9 +440,8 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 	}
 	if c.rep.F != "html" {
 		tag := c.pageTag(&store.Page{Rows: []store.Row{at.row}, Next: store.Cursor(at.next), Prev: store.Cursor(at.prev), Matched: told})
-		if c.unchanged(w, tag) {
-			w.WriteHeader(http.StatusNotModified)
-			return nil
+		if same, err := c.unchanged(w, tag); same || err != nil {
+			return err
 		}
 	}
 	switch c.rep.F {

@@ -54,45 +54,12 @@ type jobRequest struct {
 	KeyID                    string
 }
 
-// submit keeps an execution as a job, and answers with its state (OGC 18-062r2, 7.11.3).
+// submit stores an execution as a job, and answers with its state (OGC 18-062r2, 7.11.3).
 func (s *Server) submit(c *call, w http.ResponseWriter, x *execution, body []byte) error {
-	ctx := c.r.Context()
-	list, err := s.jobs.kept.JobList(ctx)
+	j, err := s.makeJob(c, x, body)
 	if err != nil {
 		return err
 	}
-	waiting := 0
-	for i := range list {
-		if !list[i].Done() && list[i].Owner == c.jobOwner() {
-			waiting++
-		}
-	}
-	if waiting >= s.cfg.Processes.Waiting {
-		return problem.New(problem.Busy, nil, "There are %d jobs of yours that have not finished. Wait for some, or dismiss them.", waiting)
-	}
-	if len(list) >= s.cfg.Processes.Jobs {
-		i := spare(list)
-		if i < 0 {
-			return problem.New(problem.Busy, nil, "There are %d jobs that have not finished. Try again later.", len(list))
-		}
-		if err := s.jobs.kept.DropJob(ctx, list[i].ID); err != nil {
-			return err
-		}
-	}
-	request, err := json.Marshal(jobRequest{Body: body, Root: x.root, Mount: x.mount, Lang: x.lang, Share: x.owner, KeyID: x.keyID})
-	if err != nil {
-		return err
-	}
-	how, err := json.Marshal(jobHow{x.req.Document, slices.Collect(maps.Keys(x.req.Reference))})
-	if err != nil {
-		return err
-	}
-	now := time.Now().UTC()
-	j := store.Job{How: how, ID: newJobID(), Process: x.p.ID(), Owner: c.jobOwner(), Status: store.JobAccepted, Created: now, Updated: now, Request: request}
-	if err := s.jobs.kept.PutJob(ctx, j); err != nil {
-		return noRoomFor(err)
-	}
-	s.jobs.awake()
 	h := w.Header()
 	s.turns.rates.headers(w, c.owner())
 	h.Set("Location", c.base()+"/jobs/"+j.ID)
@@ -104,6 +71,48 @@ func (s *Server) submit(c *call, w http.ResponseWriter, x *execution, body []byt
 	}
 	h.Set("Preference-Applied", "respond-async")
 	return c.writeStatus(w, http.StatusCreated, &j)
+}
+
+// makeJob stores an execution as a job that waits for a worker. It refuses callers who have too many jobs.
+func (s *Server) makeJob(c *call, x *execution, body []byte) (j store.Job, err error) {
+	ctx := c.r.Context()
+	list, err := s.jobs.kept.JobList(ctx)
+	if err != nil {
+		return j, err
+	}
+	waiting := 0
+	for i := range list {
+		if !list[i].Done() && list[i].Owner == c.jobOwner() {
+			waiting++
+		}
+	}
+	if waiting >= s.cfg.Processes.Waiting {
+		return j, problem.New(problem.Busy, nil, "There are %d jobs of yours that have not finished. Wait for some, or dismiss them.", waiting)
+	}
+	if len(list) >= s.cfg.Processes.Jobs {
+		i := spare(list)
+		if i < 0 {
+			return j, problem.New(problem.Busy, nil, "There are %d jobs that have not finished. Try again later.", len(list))
+		}
+		if err := s.jobs.kept.DropJob(ctx, list[i].ID); err != nil {
+			return j, err
+		}
+	}
+	request, err := json.Marshal(jobRequest{Body: body, Root: x.root, Mount: x.mount, Lang: x.lang, Share: x.owner, KeyID: x.keyID})
+	if err != nil {
+		return j, err
+	}
+	how, err := json.Marshal(jobHow{x.req.Document, slices.Collect(maps.Keys(x.req.Reference))})
+	if err != nil {
+		return j, err
+	}
+	now := time.Now().UTC()
+	j = store.Job{How: how, ID: newJobID(), Process: x.p.ID(), Owner: c.jobOwner(), Status: store.JobAccepted, Created: now, Updated: now, Request: request}
+	if err := s.jobs.kept.PutJob(ctx, j); err != nil {
+		return j, noRoomFor(err)
+	}
+	s.jobs.awake()
+	return j, nil
 }
 
 // spare is the oldest finished job of the owner who has most of them, in a list with the newest first; -1 for none.
@@ -518,7 +527,7 @@ func (c *call) statusOf(j *store.Job) ogcapi.StatusInfo {
 			{Rel: "self", Type: "application/json", Title: "This document as JSON", Href: here + "?f=json"},
 			{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: here + "?f=html", Hreflang: hreflang}}}
 	if j.Status == store.JobSuccessful || j.Status == store.JobFailed {
-		info.Links = append(info.Links, ogcapi.Link{Rel: ogcapi.RelResults, Type: "application/json", Title: "Results", Href: here + "/results"})
+		info.Links = append(info.Links, ogcapi.Link{Rel: ogcapi.RelResults, Type: mediaOfResults(j), Title: "Results", Href: here + "/results"})
 	}
 	return info
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -24,21 +25,28 @@ func (s *Server) jobList(c *call, w http.ResponseWriter) error {
 			return err
 		}
 		p := c.params.(*jobsParams)
-		for i := range list {
-			if j := &list[i]; j.Owner == c.jobOwner() && p.wants(j, time.Now()) && len(doc.Jobs) < p.limit {
-				doc.Jobs = append(doc.Jobs, c.statusOf(j))
-				view.Titles[j.Process] = c.processTitle(j.Process)
-			}
+		now := time.Now()
+		list = slices.DeleteFunc(list, func(j store.Job) bool { return j.Owner != c.jobOwner() || !p.wants(&j, now) })
+		for i := min(p.offset, len(list)); i < min(p.offset+p.limit, len(list)); i++ {
+			doc.Jobs = append(doc.Jobs, c.statusOf(&list[i]))
+			view.Titles[list[i].Process] = c.processTitle(list[i].Process)
 		}
+		doc.Links = append(doc.Links, c.listPages("/jobs", p.offset, p.limit, len(list))...)
 	}
 	view.Jobs = doc.Jobs
-	return c.writeFresh(w, &answer{JSON: doc, Page: &page{Name: "jobs", Title: c.text("jobs.title"), Crumbs: c.crumbs("processes"), Data: view, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == store.JobAccepted || j.Status == store.JobRunning })}})
+	view.Prev, view.Next = pagesBeside(doc.Links)
+	if l := linkHeader(doc.Links); l != "" {
+		w.Header().Set("Link", l)
+	}
+	return c.writeFresh(w, &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "jobs", Title: c.text("jobs.title"), Crumbs: c.crumbs("processes"), Data: view, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == store.JobAccepted || j.Status == store.JobRunning })}})
 }
 
 // jobsView is what the page of jobs shows.
 type jobsView struct {
 	Jobs   []ogcapi.StatusInfo
 	Titles map[string]string // of the processes, by id
+
+	Prev, Next string // addresses of the pages beside this one; "" for none
 }
 
 // processTitle is what people call a process; its id where there is none any more.
@@ -128,11 +136,11 @@ func (s *Server) dismissed(c *call) (*store.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j, s.dismissJob(c, j)
+	return j, s.dismissJob(c.r.Context(), j)
 }
 
-func (s *Server) dismissJob(c *call, j *store.Job) error {
-	ctx, now := c.r.Context(), time.Now().UTC()
+func (s *Server) dismissJob(ctx context.Context, j *store.Job) error {
+	now := time.Now().UTC()
 	if j.Done() {
 		return s.jobs.kept.DropJob(ctx, j.ID)
 	}
@@ -173,25 +181,59 @@ func keptResults(j *store.Job) (list []keptResult, err error) {
 	return list, json.Unmarshal(j.Results, &list)
 }
 
+// mediaOfResults returns the media type that the results of a finished job have: that of the only output in a raw answer. It is "" if
+// they have no body, since all outputs are references.
+func mediaOfResults(j *store.Job) string {
+	kept, err := keptResults(j)
+	req, bad := requestOf(j)
+	if j.Status != store.JobSuccessful || err != nil || bad != nil {
+		return "application/problem+json"
+	}
+	if req.Document {
+		return "application/json"
+	}
+	kept = slices.DeleteFunc(kept, func(k keptResult) bool { return req.Reference[k.ID] })
+	switch len(kept) {
+	case 0:
+		return ""
+	case 1:
+		return kept[0].Media
+	}
+	return "multipart/related"
+}
+
 // finishedJob is a job whose results can be asked for; a failed one is its failure (OGC 18-062r2, 7.13).
 func (c *call) finishedJob() (*store.Job, error) {
 	j, err := c.findJob()
 	if err != nil {
 		return nil, err
 	}
+	return j, c.succeeded(j)
+}
+
+// succeeded returns nil if the results of a job can be asked for, and else why not.
+func (c *call) succeeded(j *store.Job) error {
 	switch j.Status {
 	case store.JobSuccessful:
-		return j, nil
+		return nil
 	case store.JobFailed:
 		var p ogcapi.Problem
 		if err := json.Unmarshal(j.Failure, &p); err != nil {
-			return nil, err
+			return err
 		}
-		return nil, &failedJob{p}
+		return &failedJob{p}
 	}
 	e := problem.Of(problem.NotFoundf("the job is %s and has no results; its state is at %s/jobs/%s", j.Status, c.base(), j.ID))
 	e.Type, e.Code = resultNotReady, "ResultNotReady"
-	return nil, e
+	return e
+}
+
+// jobOutputs returns the outputs of a job as its execution asked for them.
+func (c *call) jobOutputs(j *store.Job, req *process.Request) ([]result, error) {
+	if err := c.succeeded(j); err != nil {
+		return nil, err
+	}
+	return c.keptOutputs(j, req)
 }
 
 // failedJob is the problem that a job ended with.

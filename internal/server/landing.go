@@ -53,7 +53,7 @@ func (s *Server) landing(c *call) (*answer, error) {
 		links = append(links, ogcapi.Link{Rel: "terms-of-service", Type: "text/html", Title: "Terms of service", Href: svc.Terms, Hreflang: hreflang})
 	}
 	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
-	view := landingView{Landing: doc, Collections: c.collectionDocs(), Publisher: publisher(svc), Keyed: s.cfg.Auth != "open", Divisions: len(c.divisions()) > 0, Changes: s.recorder != nil}
+	view := landingView{Landing: doc, Collections: c.collectionDocs(c.publicCollections()), Publisher: publisher(svc), Keyed: s.cfg.Auth != "open", Divisions: len(c.divisions()) > 0, Changes: s.recorder != nil}
 	a := &answer{JSON: doc, LD: func() any { return c.catalogLD(links) }, Links: links}
 	if whole := c.wholeMap(); whole != nil {
 		view.Map, a.Fleeting = c.overview(whole, c.text("map.landing", c.titleOf(whole), whole.Count))

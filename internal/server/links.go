@@ -75,6 +75,29 @@ var allTitles = func() map[string]string {
 	return all
 }()
 
+// listPages returns the links prev and next of a page of a list that is paged by offset and limit; n is the length of the whole list.
+func (c *call) listPages(path string, offset, limit, n int) (links []ogcapi.Link) {
+	page := func(rel string, offset int) {
+		q := "?"
+		if f := first(c.values["f"]); f != "" {
+			q += "f=" + queryEscape(f) + "&"
+		}
+		q += "limit=" + strconv.Itoa(limit)
+		if offset > 0 {
+			q += "&offset=" + strconv.Itoa(offset)
+		}
+		links = append(links, ogcapi.Link{Rel: rel, Type: c.rep.Media, Title: map[string]string{"prev": "Previous page", "next": "Next page"}[rel],
+			Href: c.base() + path + q + c.replayed("f", "limit", "offset")})
+	}
+	if offset > 0 {
+		page("prev", max(0, min(offset, n)-limit))
+	}
+	if n-offset > limit {
+		page("next", offset+limit)
+	}
+	return links
+}
+
 // with is the absolute address of a path of this mount in representation f, with the parameters of this request.
 func (c *call) with(path, f string) string {
 	return c.base() + path + "?f=" + f + c.others()

@@ -118,9 +118,8 @@ func (s *Server) lookup(c *call, w http.ResponseWriter) error {
 	links := c.selfLinks("/lookup")
 	c.lookupHeaders(w, links)
 	setHeader(w, "Ogc-Numberreturned", strconv.Itoa(len(covering)))
-	if c.unchanged(w, c.lookupTag(covering, near)) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
+	if same, err := c.unchanged(w, c.lookupTag(covering, near)); same || err != nil {
+		return err
 	}
 	doc := c.appendLookup(takeBuffer(), covering, near, links)
 	defer giveBuffer(doc)

@@ -127,9 +127,24 @@ type itemParams struct {
 func newItemParams(*call) any { return &itemParams{outputParams: newOutputParams()} }
 
 // processesParams are those of the list of processes.
-type processesParams struct{ limit int }
+type processesParams struct{ limit, offset int }
 
-func newProcessesParams(c *call) any { return &processesParams{c.s.cfg.Limits.PageDefault} }
+func newProcessesParams(c *call) any { return &processesParams{limit: c.s.cfg.Limits.PageDefault} }
+
+// collectionsParams are those of the list of collections.
+type collectionsParams struct {
+	limit, offset int
+	query         string   // as it came; "" for none
+	terms         []string // of query; nil: none
+	bbox          *cql2.BBox
+	from, to      *time.Time
+	hasTime       bool
+}
+
+// collectionsDefault is how many collections a page lists without limit. Most clients read the first page only.
+const collectionsDefault = 1000
+
+func newCollectionsParams(*call) any { return &collectionsParams{limit: collectionsDefault} }
 
 // apiParams are those of the API definition.
 type apiParams struct{ swagger bool }
@@ -196,7 +211,7 @@ func newLatestParams(*call) any  { return &changesParams{limit: latestDefault} }
 
 // jobsParams are those of the list of jobs (OGC 18-062r2, 11.2).
 type jobsParams struct {
-	limit                int
+	limit, offset        int
 	process, status      []string
 	from, to             *time.Time
 	shortest, longest    float64 // seconds
@@ -322,6 +337,46 @@ var (
 	paramProcessLimit = &param{Name: "limit", Description: "Processes in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
 		parse: into(func(_ *call, p *processesParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
+			p.limit = min(p.limit, MaxLimit)
+			return err
+		})}
+
+	paramProcessOffset = &param{Name: "offset", Description: "Processes to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+		parse: into(func(_ *call, p *processesParams, v []string) (err error) {
+			p.offset, err = positive("offset", v[0], 0)
+			return err
+		})}
+
+	paramCollectionsLimit = &param{Name: "limit", Description: "Collections in one page, at most. A larger number is read as the maximum",
+		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": collectionsDefault},
+		parse: into(func(_ *call, p *collectionsParams, v []string) (err error) {
+			p.limit, err = positive("limit", v[0], 1)
+			p.limit = min(p.limit, MaxLimit)
+			return err
+		})}
+	paramCollectionsOffset = &param{Name: "offset", Description: "Collections to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+		parse: into(func(_ *call, p *collectionsParams, v []string) (err error) {
+			p.offset, err = positive("offset", v[0], 0)
+			return err
+		})}
+	paramCollectionsQ = &param{Name: "q", Description: "Only collections with these words in id, title, description or keywords: the beginning of a word is enough, a comma separates alternatives",
+		Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200},
+		parse: into(func(_ *call, p *collectionsParams, v []string) (err error) {
+			p.query = v[0]
+			p.terms, err = cql2.ParseSearch(v[0])
+			return err
+		})}
+	paramCollectionsBBox = &param{Name: "bbox", Description: "Only collections whose extent touches this box in CRS84: west, south, east, north (with heights: six numbers). Collections without an extent are always in",
+		Schema: map[string]any{"type": "array", "minItems": 4, "maxItems": 6, "items": map[string]any{"type": "number"}},
+		parse: into(func(_ *call, p *collectionsParams, v []string) error {
+			b, err := cql2.ParseBBox(v[0], crs.CRS84)
+			p.bbox = &b
+			return err
+		})}
+	paramCollectionsTime = &param{Name: "datetime", Description: "Only collections whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Collections without time are always in", Schema: schemaFilled,
+		parse: into(func(c *call, p *collectionsParams, v []string) (err error) {
+			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
+			p.hasTime = true
 			return err
 		})}
 
@@ -581,6 +636,12 @@ var (
 	paramJobLimit = &param{Name: "limit", Description: "Jobs in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
 		parse: into(func(_ *call, p *jobsParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
+			p.limit = min(p.limit, MaxLimit)
+			return err
+		})}
+	paramJobOffset = &param{Name: "offset", Description: "Jobs to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+		parse: into(func(_ *call, p *jobsParams, v []string) (err error) {
+			p.offset, err = positive("offset", v[0], 0)
 			return err
 		})}
 	paramJobType = &param{Name: "type", Description: "Kinds of jobs: process, the only one there is", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": []string{"process"}}},

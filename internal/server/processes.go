@@ -18,8 +18,9 @@ const (
 // processes lists the processes (OGC 18-062r2, 7.9).
 func (s *Server) processes(c *call) (*answer, error) {
 	all := s.processList.All()
-	doc := ogcapi.Processes{Processes: []ogcapi.ProcessSummary{}, Links: c.selfLinks("/processes")}
-	for _, p := range all[:min(len(all), c.params.(*processesParams).limit)] {
+	asked := c.params.(*processesParams)
+	doc := ogcapi.Processes{Processes: []ogcapi.ProcessSummary{}, Links: append(c.selfLinks("/processes"), c.listPages("/processes", asked.offset, asked.limit, len(all))...)}
+	for _, p := range all[min(asked.offset, len(all)):min(asked.offset+asked.limit, len(all))] {
 		doc.Processes = append(doc.Processes, c.describeProcess(p).ProcessSummary)
 	}
 	ld := func() any {
@@ -33,8 +34,16 @@ func (s *Server) processes(c *call) (*answer, error) {
 		m["itemListElement"] = apps
 		return m
 	}
-	return &answer{JSON: doc, LD: ld, Links: doc.Links, Page: &page{Name: "processes", Title: c.text("processes.title"), Data: doc},
-		Fleeting: c.values.Has("limit")}, nil // there is a document for each number, and nobody asks for it again
+	view := processesView{Processes: doc.Processes}
+	view.Prev, view.Next = pagesBeside(doc.Links)
+	return &answer{JSON: doc, LD: ld, Links: doc.Links, Page: &page{Name: "processes", Title: c.text("processes.title"), Data: view},
+		Fleeting: c.values.Has("limit") || c.values.Has("offset")}, nil // there is a document for each number, and nobody asks for it again
+}
+
+// processesView is what the page of processes shows.
+type processesView struct {
+	Processes  []ogcapi.ProcessSummary
+	Prev, Next string // addresses of the pages beside this one; "" for none
 }
 
 // process describes one process (OGC 18-062r2, 7.10).

@@ -251,6 +251,11 @@ func (c *call) writeShort(w http.ResponseWriter, plain []byte) error {
 // send writes a whole answer with its length.
 func (c *call) send(w http.ResponseWriter, body []byte, coding string) error {
 	h := w.Header()
+	if h["Etag"] == nil {
+		if err := c.ifMatch(""); err != nil {
+			return err
+		}
+	}
 	c.keepAnswer(h, body, coding)
 	if coding != "" {
 		setHeader(w, "Content-Encoding", coding)

@@ -19,6 +19,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/cache"
+	"grense/internal/problem"
 	"grense/internal/store"
 )
 
@@ -111,6 +112,15 @@ func (c *call) writeBody(w http.ResponseWriter, status int, b *body) {
 		h["Content-Encoding"] = gzipped
 	}
 	values := [2]string{etag, strconv.Itoa(len(plain))}
+	if status == http.StatusOK {
+		if b.etag == "" {
+			etag = ""
+		}
+		if err := c.ifMatch(etag); err != nil {
+			c.fail(w, err)
+			return
+		}
+	}
 	if status == http.StatusOK && b.etag != "" {
 		h["Etag"] = values[0:1:1]
 		if matches(c.r.Header["If-None-Match"], etag) {
@@ -134,6 +144,23 @@ func (c *call) writeBody(w http.ResponseWriter, status int, b *body) {
 
 // gzipped is the field Content-Encoding of what is compressed. Nobody changes it.
 var gzipped = []string{"gzip"}
+
+// ifMatch returns an error of kind Precondition if the request has If-Match and it names another version than etag, compared strongly:
+// a weak validator matches nothing (RFC 9110, 13.1.1). "" is a representation without a validator. Only GET and HEAD are conditional.
+func (c *call) ifMatch(etag string) error {
+	values, asked := c.r.Header["If-Match"]
+	if !asked || c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
+		return nil
+	}
+	for _, v := range values {
+		for e := range strings.SplitSeq(v, ",") {
+			if e = strings.TrimSpace(e); e == "*" || e == etag && e != "" && !strings.HasPrefix(e, "W/") {
+				return nil
+			}
+		}
+	}
+	return problem.New(problem.Precondition, nil, "The resource is not in a version that If-Match names. Leave the header out to get the current version.")
+}
 
 // matches reports whether If-None-Match names the validator, compared weakly (RFC 9110, 13.1.2).
 func matches(values []string, etag string) bool {
