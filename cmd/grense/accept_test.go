@@ -213,7 +213,7 @@ func TestAcceptGDALFilters(t *testing.T) {
 	} {
 		hits(where, bytes.Count(gdal(t, s, "ogrinfo", "-ro", "-q", copied, coll, "-where", where), []byte("OGRFeature(")))
 	}
-	hits(`id = '17'`, 1) // asked for by its id
+	hits(`id = '17'`, 1)             // asked for by its id
 	hits(`"date" > '2021-04-16'`, 2) // GDAL itself stumbles over dates that are null
 	hits(`"start" >= '2021-04-16T10:15:59Z'`, 3)
 	if !strings.Contains(s.logged(t), "filter-lang=cql-text") {

@@ -202,7 +202,7 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	}
 	s.tiles.Prepare(s.store)
 	s.server, err = server.New(server.Options{Shore: shore, Config: s.cfg, Past: past, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches,
-		Tiles: s.tiles, Jobs: s.jobs(ctx), Changes: s.changes(ctx, src)})
+		Tiles: s.tiles, Jobs: s.jobs(ctx), Changes: s.changes(ctx, src), CursorKey: s.cursorKey(ctx, src)})
 	if err != nil {
 		return err
 	}
@@ -230,6 +230,28 @@ func (s *service) jobs(ctx context.Context) store.Jobs {
 		return nil
 	}
 	return kept
+}
+
+// cursorKey returns the key of cursors that all processes of the source share: the secret of the state. Where a database cannot hold it, the
+// key follows from the password of its address. Nil, with a line in the log: there is none.
+func (s *service) cursorKey(ctx context.Context, src string) []byte {
+	_, own := s.state.(*postgis.State)
+	if !own && source.IsDatabase(src) {
+		if key := postgis.PasswordKey(src); key != nil {
+			return key
+		}
+	}
+	key, err := s.state.Secret(ctx)
+	if err == nil {
+		return key
+	}
+	if own {
+		key = postgis.PasswordKey(src)
+	}
+	if key == nil {
+		s.log.Warn("links to the next page are valid at this process only, and until it ends, since their key cannot be stored", "err", err)
+	}
+	return key
 }
 
 // changes is where changes of the data are kept; nil, with a word of it, where that cannot be.

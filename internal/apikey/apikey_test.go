@@ -216,6 +216,8 @@ type memory struct {
 	fail    error
 }
 
+func (m *memory) Secret(context.Context) ([]byte, error) { return store.NewSecret(), nil }
+
 func (m *memory) Keys(context.Context) ([]store.Key, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

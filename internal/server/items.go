@@ -94,10 +94,11 @@ func (c *call) foundPage() (p *store.Page, err error) {
 		p, err = c.page(ctx, q)
 		return err
 	})
-	if err == nil {
-		c.keepAhead(p.Features)
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	c.keepAhead(p.Features)
+	return c.sealed(p), nil
 }
 
 // seeOther leads to an address of this mount: without the host, which may be another name of this server.

@@ -277,13 +277,10 @@ var (
 		})}
 
 	paramCursor = &param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: schemaFilled,
-		parse: into(func(c *call, p *itemsParams, v []string) error {
-			p.query.Cursor = store.Cursor(v[0])
-			if _, err := p.query.Cursor.Place(); err != nil || v[0] == "" {
-				return problem.Invalidf("cursor", v[0], "take the cursor from a link next or prev, whole and unchanged")
-			}
-			c.continues = true
-			return nil
+		parse: into(func(c *call, p *itemsParams, v []string) (err error) {
+			p.query.Cursor, err = c.opened(v[0])
+			c.continues = err == nil
+			return err
 		})}
 
 	paramBBox = &param{Name: "bbox", Description: "Only features that touch this box: west, south, east, north (with heights: six numbers), in the axis order of bbox-crs. West greater than east crosses the antimeridian. Features without geometry are always in",

@@ -59,6 +59,8 @@ type Options struct {
 	Changes store.Changes
 	// Shore are the closed rings of an outline of the country in UTM 33, which lies under the points and lines of data that bring no areas. Nil: nothing does.
 	Shore []orb.Ring
+	// CursorKey authenticates the cursors of pages. All processes behind one address need the same, also after a restart. Nil: one of the process.
+	CursorKey []byte
 	// Version of the program, for the API definition and the pages.
 	Version string
 	// Caches is what the caches of the process belong to, those of the store among them. Nil: the Server makes a group of its own.
@@ -82,6 +84,8 @@ type Server struct {
 	servedOf    atomic.Pointer[served]
 	holding     store.Holding // store where others may write into it, which is noticed; else nil
 	live        bool          // rows may change at any moment, without a new catalog (store.Marked)
+
+	cursorKey []byte
 
 	keys    *apikey.Checker
 	oneTime *apikey.Codes
@@ -151,8 +155,11 @@ func New(o Options) (*Server, error) {
 	if o.Caches == nil {
 		o.Caches = &cache.Group{}
 	}
+	if o.CursorKey == nil {
+		o.CursorKey = newCursorKey()
+	}
 	o.Config.Limits = o.Config.Limits.WithMemory()
-	s := &Server{cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
+	s := &Server{cursorKey: o.CursorKey, cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
 		caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches), wanted: newFragmentsWanted(),
 		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: keptOf(o.Config.Limits, docBytes), Group: o.Caches}), endless: documentsAsked{seed: maphash.MakeSeed()},

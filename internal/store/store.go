@@ -7,6 +7,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -317,7 +318,19 @@ type State interface {
 	RevokeKey(ctx context.Context, id string, at time.Time) error
 	// TouchKeys records the day on which keys were last used.
 	TouchKeys(ctx context.Context, day time.Time, ids []string) error
+	// Secret returns SecretSize random bytes that are the same for all who use the State. The first call makes them.
+	Secret(ctx context.Context) ([]byte, error)
 	Close() error
+}
+
+// SecretSize is the length of State.Secret in bytes.
+const SecretSize = 32
+
+// NewSecret returns fresh random bytes for State.Secret.
+func NewSecret() []byte {
+	b := make([]byte, SecretSize)
+	rand.Read(b) // never fails (crypto/rand)
+	return b
 }
 
 // Key is what is kept of an API key. The key itself is never stored.

@@ -178,6 +178,23 @@ func (s *State) TouchKeys(ctx context.Context, day time.Time, ids []string) erro
 	})
 }
 
+// Secret returns the secret of the file, which the first call makes.
+func (s *State) Secret(ctx context.Context) (secret []byte, err error) {
+	err = s.do(ctx, func() error {
+		if err := s.c.exec("CREATE TABLE IF NOT EXISTS grense_secret (id INTEGER PRIMARY KEY CHECK (id = 1), value BLOB NOT NULL)"); err != nil {
+			return err
+		}
+		if err := s.c.exec("INSERT OR IGNORE INTO grense_secret VALUES (1, ?)", store.NewSecret()); err != nil {
+			return err
+		}
+		return s.c.query("SELECT value FROM grense_secret", nil, func(r row) error {
+			secret = r.Bytes(0, nil)
+			return nil
+		})
+	})
+	return secret, err
+}
+
 // Close waits for what is under way.
 func (s *State) Close() error {
 	s.mu.Lock()

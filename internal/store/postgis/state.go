@@ -2,6 +2,8 @@ package postgis
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -231,4 +233,51 @@ func (s *State) Close() error {
 		s.writes.Close()
 	}
 	return nil
+}
+
+// Secret returns the secret of the database, which the first call of a role that may write makes.
+func (s *State) Secret(ctx context.Context) (secret []byte, err error) {
+	read := func(c *pgxpool.Conn) error {
+		var there bool
+		if err := c.QueryRow(ctx, "SELECT to_regclass('grense.secret') IS NOT NULL").Scan(&there); err != nil || !there {
+			return err
+		}
+		err := c.QueryRow(ctx, "SELECT value FROM grense.secret").Scan(&secret)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	}
+	if err = s.do(ctx, s.reads, read); err != nil || secret != nil {
+		return secret, err
+	}
+	err = s.do(ctx, s.writes, func(c *pgxpool.Conn) error {
+		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+			for _, sql := range [...]string{
+				"SELECT pg_advisory_xact_lock(hashtext('grense'))",
+				"CREATE TABLE IF NOT EXISTS grense.secret (id INTEGER PRIMARY KEY CHECK (id = 1), value BYTEA NOT NULL)",
+			} {
+				if _, err := tx.Exec(ctx, sql); err != nil {
+					return err
+				}
+			}
+			if _, err := tx.Exec(ctx, "INSERT INTO grense.secret VALUES (1, $1) ON CONFLICT DO NOTHING", store.NewSecret()); err != nil {
+				return err
+			}
+			return tx.QueryRow(ctx, "SELECT value FROM grense.secret").Scan(&secret)
+		})
+	})
+	return secret, err
+}
+
+// PasswordKey returns 32 bytes that follow from the user, database and password of an address, and are the same for all processes that
+// connect with them; nil if there is no password.
+func PasswordKey(url string) []byte {
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil || cfg.Password == "" {
+		return nil
+	}
+	m := hmac.New(sha256.New, []byte(cfg.Password))
+	fmt.Fprintf(m, "grense cursors\x00%s\x00%s", cfg.User, cfg.Database)
+	return m.Sum(nil)
 }
