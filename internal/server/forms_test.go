@@ -208,7 +208,7 @@ func TestPagesOfErrorsAreInTheLanguageOfThePage(t *testing.T) {
 		{"/processes/none", 404, "Det finnes ingen prosess «none».", "Det finst ingen prosess «none».", "There is no process “none”."},
 		{"/TileMatrixSets/none", 404, "Det finnes ikke noe rutenett «none».", "Det finst ikkje noko rutenett «none».", "There is no tile matrix set “none”."},
 		{"/codelists", 404, "Dataene her har ingen kodelister;", "Dataa her har ingen kodelister;", "The data served here have no code lists;"},
-		{"/collections?x=1", 400, "Denne parameteren finnes ikke her; bruk f, lang.", "Denne parameteren finst ikkje her; bruk f, lang.", "There is no such parameter here; use f, lang."},
+		{"/collections?x=1", 400, "Denne parameteren finnes ikke her; bruk f, lang, limit, offset, q, bbox, datetime.", "Denne parameteren finst ikkje her; bruk f, lang, limit, offset, q, bbox, datetime.", "There is no such parameter here; use f, lang, limit, offset, q, bbox, datetime."},
 		{"/collections/kommuner/items?crs=x&limit=5", 400, "Bruk et av koordinatsystemene til datasettet: ", "Bruk eit av koordinatsystema til datasettet: ", "Use one of the collection&#39;s crs: "},
 		{"/collections/kommuner/items/0301?crs=x", 400, "Bruk et av koordinatsystemene til datasettet: ", "Bruk eit av koordinatsystema til datasettet: ", "Use one of the collection&#39;s crs: "},
 		{"/codes/kommune/0301?datetime=x", 400, "Oppgi én dag eller ett tidspunkt", "Oppgje éin dag eller eitt tidspunkt", "Give one day or moment"},
