@@ -68,10 +68,10 @@ type Cell struct {
 // SeriesReport counts what became of a series.
 type SeriesReport struct {
 	Rows      int    `json:"rows"`
-	Empty     int    `json:"empty"`         // without a value
-	Skipped   int    `json:"skipped"`       // that could not be read
-	Unknown   int    `json:"unknown"`       // whose code was not in use on their day
-	Restored  int    `json:"restoredCodes"` // matched with the zeros that they had lost
+	Empty     int    `json:"empty"`             // without a value
+	Skipped   int    `json:"skipped,omitempty"` // that could not be read
+	Unknown   int    `json:"unknown"`           // whose code was not in use on their day
+	Restored  int    `json:"restoredCodes"`     // matched with the zeros that they had lost
 	Exact     int    `json:"exact"`
 	Estimated int    `json:"estimated"`
 	Missing   int    `json:"missing"`
