@@ -16,6 +16,7 @@
 package cql2
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/paulmach/orb"
@@ -52,6 +53,25 @@ func (op CompareOp) Turned() CompareOp {
 		return Le
 	}
 	return op
+}
+
+// Holds reports whether the operator holds for operands of that order: below 0, 0 or above.
+func (op CompareOp) Holds(order int) bool {
+	switch op {
+	case Eq:
+		return order == 0
+	case Ne:
+		return order != 0
+	case Lt:
+		return order < 0
+	case Le:
+		return order <= 0
+	case Gt:
+		return order > 0
+	case Ge:
+		return order >= 0
+	}
+	panic(fmt.Sprintf("cql2: compare with %q", op))
 }
 
 // SpatialOp is a spatial comparison function, in lower case (7.6, 7.7, 7.8).
@@ -183,9 +203,12 @@ type (
 		Quoted bool // written in double quotes; within an array such a name may turn out to be a string (see Check)
 		Type   Type // set by Check
 	}
-	Text      string
-	Number    float64
-	Int       int64
+	Text   string
+	Number float64
+	Int    int64
+	// Decimal is a number that neither Int nor Number holds: of more digits than a double, or an integer beyond 64 bits.
+	// It is written without exponent, and without zeros at the beginning and the end.
+	Decimal   string
 	Bool      bool
 	Date      struct{ T time.Time } // midnight UTC of a day
 	Timestamp struct{ T time.Time }
@@ -228,6 +251,7 @@ func (Prop) expr()      {}
 func (Text) expr()      {}
 func (Number) expr()    {}
 func (Int) expr()       {}
+func (Decimal) expr()   {}
 func (Bool) expr()      {}
 func (Date) expr()      {}
 func (Timestamp) expr() {}

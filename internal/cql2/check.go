@@ -2,7 +2,6 @@ package cql2
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -188,7 +187,7 @@ func (c *checker) operand(e Expr) (Expr, kind) {
 		return c.prop(e)
 	case Text:
 		return e, kindText
-	case Number, Int:
+	case Number, Int, Decimal:
 		return e, kindNumber
 	case Bool:
 		return e, kindBool
@@ -339,7 +338,7 @@ func mismatch(e Expr, k kind, ruler Expr, want kind) problem.Saying {
 
 func isLiteral(e Expr) bool {
 	switch e.(type) {
-	case Text, Number, Int, Bool, Date, Timestamp, Geom:
+	case Text, Number, Int, Decimal, Bool, Date, Timestamp, Geom:
 		return true
 	}
 	return false
@@ -378,10 +377,7 @@ func (c *checker) castText(s string, to kind) (Expr, bool) {
 		}
 		return x, x != nil
 	case kindNumber:
-		if _, err := strconv.ParseFloat(s, 64); err != nil || strings.ContainsAny(s, "xXpP_nN") {
-			return nil, false
-		}
-		return parseNumber(s)
+		return ParseNumber(s)
 	case kindBool:
 		if t := strings.ToLower(s); t == "true" || t == "false" {
 			return Bool(t == "true"), true

@@ -2,7 +2,6 @@ package cql2
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -27,7 +26,8 @@ func truth(b bool) Truth {
 
 // Record is one feature, or one row of a relation, as the evaluator sees it.
 type Record interface {
-	// Value returns nil, string, int64, float64 or bool. Dates, timestamps and JSON come as the strings that are stored.
+	// Value returns nil, string, int64, float64, Decimal or bool. Dates, timestamps and JSON come as the strings that
+	// are stored.
 	Value(name string) (any, error)
 	// Geometry returns a geometry that wkb.Check takes; nil when there is none, or no such. Of others the evaluator may answer anything, but
 	// neither fails nor panics.
@@ -52,7 +52,8 @@ func contextOf(r Record) context.Context {
 // number, a geometry that the predicate cannot be computed for. Dates beside timestamps are midnight UTC.
 type Matcher struct{ test predicate }
 
-// predicate and value are compiled nodes. A value is nil, string, int64, float64, bool, time.Time, period or []any.
+// predicate and value are compiled nodes. A value is nil, string, int64, float64, *ExactNumber, bool, time.Time, period
+// or []any.
 type (
 	predicate func(Record) (Truth, error)
 	value     func(Record) (any, error)
@@ -78,12 +79,12 @@ func compile(e Expr) predicate {
 			return -t, err
 		}
 	case Compare:
-		return compare(e.Op, operandValue(e.L), operandValue(e.R))
+		return compare(e.Op, comparand(e.L), comparand(e.R))
 	case Like:
 		return like(operandValue(e.X), newPattern(e.Pattern))
 	case Between:
-		x := operandValue(e.X)
-		return both(compare(Ge, x, operandValue(e.Lo)), compare(Le, x, operandValue(e.Hi)))
+		x := comparand(e.X)
+		return both(compare(Ge, x, comparand(e.Lo)), compare(Le, x, comparand(e.Hi)))
 	case In:
 		return in(e)
 	case IsNull:
@@ -155,30 +156,16 @@ func compare(op CompareOp, l, r value) predicate {
 		if !ok {
 			return Null, nil
 		}
-		switch op {
-		case Eq:
-			return truth(c == 0), nil
-		case Ne:
-			return truth(c != 0), nil
-		case Lt:
-			return truth(c < 0), nil
-		case Le:
-			return truth(c <= 0), nil
-		case Gt:
-			return truth(c > 0), nil
-		case Ge:
-			return truth(c >= 0), nil
-		}
-		panic(fmt.Sprintf("cql2: compare with %q", op))
+		return truth(op.Holds(c)), nil
 	}
 }
 
 // in is x = a OR x = b ...
 func in(e In) predicate {
-	x := operandValue(e.X)
+	x := comparand(e.X)
 	list := make([]predicate, len(e.List))
 	for i, item := range e.List {
-		list[i] = compare(Eq, x, operandValue(item))
+		list[i] = compare(Eq, x, comparand(item))
 	}
 	return func(r Record) (Truth, error) {
 		sum := False

@@ -24,6 +24,8 @@ func operandValue(e Expr) value {
 		return constant(float64(e))
 	case Int:
 		return constant(int64(e))
+	case Decimal:
+		return constant(ExactNumberOf(e))
 	case Bool:
 		return constant(bool(e))
 	case Date:
@@ -52,6 +54,17 @@ func operandValue(e Expr) value {
 	panic(fmt.Sprintf("cql2: value of %T", e))
 }
 
+// comparand prepares an operand of a comparison, where a literal is the decimal number that is written.
+func comparand(e Expr) value {
+	if n, ok := e.(Int); ok && n >= -maxExact && n <= maxExact {
+		return operandValue(e)
+	}
+	if x := ExactNumberOf(e); x != nil {
+		return constant(x)
+	}
+	return operandValue(e)
+}
+
 func constant(v any) value { return func(Record) (any, error) { return v, nil } }
 
 // propValue reads a property as its type says. A geometry has no value outside of spatial predicates.
@@ -63,6 +76,9 @@ func propValue(p Prop) value {
 		v, err := r.Value(p.Name)
 		if err != nil || v == nil {
 			return nil, err
+		}
+		if d, ok := v.(Decimal); ok {
+			return ExactNumberOf(d), nil
 		}
 		switch p.Type {
 		case TypeDate, TypeTimestamp:
@@ -105,6 +121,8 @@ func plain(v any) any {
 			return int64(n)
 		case Number:
 			return float64(n)
+		case Decimal:
+			return ExactNumberOf(n)
 		}
 		return nil
 	case []any:
@@ -223,6 +241,8 @@ func round(name string, v any) any {
 			return -float64(x)
 		}
 		return -x
+	case *ExactNumber:
+		return x.round(name)
 	case float64:
 		return map[string]func(float64) float64{"abs": math.Abs, "ceil": math.Ceil, "floor": math.Floor}[name](x)
 	}
@@ -306,6 +326,8 @@ func toFloat(v any) (float64, bool) {
 		return float64(x), true
 	case float64:
 		return x, true
+	case *ExactNumber:
+		return x.near, true
 	}
 	return 0, false
 }
@@ -331,6 +353,9 @@ func toTime(v any) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// CompareValues compares two values of a Record; false when one is null or they do not compare.
+func CompareValues(a, b any) (c int, ok bool) { return order(a, b) }
+
 // order compares two values: texts by code point, numbers exactly, false before true. It fails when one is null or they do not compare.
 func order(a, b any) (c int, ok bool) {
 	switch x := a.(type) {
@@ -344,11 +369,19 @@ func order(a, b any) (c int, ok bool) {
 			return cmp.Compare(x, y), true
 		case float64:
 			return orderNumbers(x, y)
+		case *ExactNumber:
+			c, ok := y.Compare(x)
+			return -c, ok
 		}
+	case *ExactNumber:
+		return x.Compare(b)
 	case float64:
 		switch y := b.(type) {
 		case int64:
 			c, ok := orderNumbers(y, x)
+			return -c, ok
+		case *ExactNumber:
+			c, ok := y.Compare(x)
 			return -c, ok
 		case float64:
 			return cmp.Compare(x, y), !math.IsNaN(x) && !math.IsNaN(y)
@@ -383,13 +416,7 @@ func orderMixed(a, b any) (c int, ok bool) {
 	return 0, false
 }
 
-// OrderNumbers compares an integer with a double that is a number, without rounding either.
-func OrderNumbers(x int64, y float64) int {
-	c, _ := orderNumbers(x, y)
-	return c
-}
-
-// orderNumbers is OrderNumbers; false for a double that is no number.
+// orderNumbers compares an integer with a double by its binary value, without rounding either; false for NaN.
 func orderNumbers(x int64, y float64) (c int, ok bool) {
 	switch {
 	case math.IsNaN(y):

@@ -80,6 +80,8 @@ func (p *textPrinter) expr(e Expr) {
 		p.WriteString(formatNumber(float64(e)))
 	case Int:
 		p.WriteString(strconv.FormatInt(int64(e), 10))
+	case Decimal:
+		p.WriteString(string(e))
 	case Bool:
 		p.WriteString(strings.ToUpper(strconv.FormatBool(bool(e))))
 	case Date:

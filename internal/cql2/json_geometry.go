@@ -1,6 +1,10 @@
 package cql2
 
-import "github.com/paulmach/orb"
+import (
+	"strconv"
+
+	"github.com/paulmach/orb"
+)
 
 // geometry parses a GeoJSON geometry (RFC 7946, 3.1). Heights are read and dropped: the predicates are plane. A member "bbox" of the
 // geometry is not looked at.
@@ -105,15 +109,12 @@ func (p *jsonParser) vertex(v *jsonValue) orb.Point {
 // numbers reads an array of numbers.
 func (p *jsonParser) numbers(v *jsonValue) []float64 {
 	return items(p, v, func(x *jsonValue) float64 {
-		e, ok := parseNumber(x.text)
-		if x.kind != 'n' || !ok {
+		v, err := strconv.ParseFloat(x.text, 64)
+		if x.kind != 'n' || err != nil {
 			p.fail(x, "expected a number")
 			return 0
 		}
-		if i, ok := e.(Int); ok {
-			return float64(i)
-		}
-		return float64(e.(Number))
+		return v
 	})
 }
 

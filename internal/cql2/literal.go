@@ -93,20 +93,6 @@ func ParseStored(s string) (time.Time, bool) {
 	return parseTimestamp(s + "Z")
 }
 
-// parseNumber reads a numeric literal: Int when it has neither point nor exponent and fits, else Number. It fails beyond doubles.
-func parseNumber(s string) (Expr, bool) {
-	if !strings.ContainsAny(s, ".eE") {
-		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-			return Int(n), true
-		}
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-		return nil, false
-	}
-	return Number(f), true
-}
-
 // point makes a vertex from two numbers in the axis order of a CRS. Negative zero becomes zero.
 func point(a, b float64, in crs.ID) orb.Point {
 	if a == 0 {

@@ -1,6 +1,7 @@
 package cql2
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -252,17 +253,12 @@ func (p *textParser) coordinate() float64 {
 		return 0
 	}
 	p.next()
-	v, ok := parseNumber(t.text)
-	if !ok {
+	v, err := strconv.ParseFloat(t.text, 64)
+	if err != nil {
 		p.fail(t, "the number is beyond the range of a double")
+		return 0
 	}
-	switch v := v.(type) {
-	case Int:
-		return sign * float64(v)
-	case Number:
-		return sign * float64(v)
-	}
-	return 0
+	return sign * v
 }
 
 // box parses the numbers of BBOX.

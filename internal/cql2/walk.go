@@ -30,6 +30,7 @@ var AllExprs = []Expr{
 	Text("it's"),
 	Number(0.5),
 	Int(-1),
+	Decimal("12345678901234567891.5"),
 	Bool(false),
 	Date{time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC)},
 	Timestamp{time.Date(2024, 2, 29, 12, 30, 0, 500, time.UTC)},
@@ -77,7 +78,7 @@ func Children(e Expr) []Expr {
 		return e.Args
 	case Arith:
 		return []Expr{e.L, e.R}
-	case BBox, Interval, Search, Prop, Text, Number, Int, Bool, Date, Timestamp, Geom:
+	case BBox, Interval, Search, Prop, Text, Number, Int, Decimal, Bool, Date, Timestamp, Geom:
 		return nil
 	}
 	panic(fmt.Sprintf("cql2: children of %T", e))
@@ -107,7 +108,7 @@ func Walk(e Expr, fn func(Expr) bool) {
 // isOperand reports whether e is a value that is no predicate.
 func isOperand(e Expr) bool {
 	switch e.(type) {
-	case Text, Number, Int, Date, Timestamp, Span, Geom, List, Arith:
+	case Text, Number, Int, Decimal, Date, Timestamp, Span, Geom, List, Arith:
 		return true
 	}
 	return false

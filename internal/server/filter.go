@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -139,17 +138,17 @@ func equals(p *store.Property, v string, zone *time.Location) (cql2.Expr, error)
 	cmp := func(x cql2.Expr) (cql2.Expr, error) { return cql2.Compare{Op: cql2.Eq, L: prop, R: x}, nil }
 	switch p.Type {
 	case cql2.TypeInteger:
-		n, err := strconv.ParseInt(v, 10, 64)
-		if err != nil {
+		n, ok := cql2.ParseNumber(v)
+		if !ok || strings.ContainsAny(v, ".eE") {
 			return nil, problem.Invalidf(p.Name, v, "use a whole number")
 		}
-		return cmp(cql2.Int(n))
+		return cmp(n)
 	case cql2.TypeNumber:
-		x, ok := plainNumber(v)
+		x, ok := cql2.ParseNumber(v)
 		if !ok {
 			return nil, problem.Invalidf(p.Name, v, "use a number")
 		}
-		return cmp(cql2.Number(x))
+		return cmp(x)
 	case cql2.TypeBool:
 		switch v {
 		case "true", "1":
@@ -178,11 +177,11 @@ func equals(p *store.Property, v string, zone *time.Location) (cql2.Expr, error)
 func element(p *store.Property, v string) (cql2.Expr, error) {
 	switch p.Items {
 	case "number", "integer":
-		x, ok := plainNumber(v)
+		x, ok := cql2.ParseNumber(v)
 		if !ok {
 			return nil, problem.Invalidf(p.Name, v, "use a number; features are taken whose list contains it")
 		}
-		return cql2.Number(x), nil
+		return x, nil
 	case "boolean":
 		if v != "true" && v != "false" {
 			return nil, problem.Invalidf(p.Name, v, "use true or false; features are taken whose list contains it")

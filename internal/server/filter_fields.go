@@ -76,14 +76,14 @@ func forgivingFilter(p *store.Property, ending, v string, zone *time.Location) (
 		}
 		return cql2.Search{Props: []string{p.Name}, Terms: []string{words}}, nil
 	case cql2.TypeInteger, cql2.TypeNumber:
-		x, ok := plainNumber(typedNumber.Replace(v))
+		x, ok := cql2.ParseNumber(typedNumber.Replace(v))
 		if !ok && groupedNumber.MatchString(v) { // its commas cannot be one before decimals
-			x, ok = plainNumber(typedNumber.Replace(strings.ReplaceAll(v, ",", "")))
+			x, ok = cql2.ParseNumber(typedNumber.Replace(strings.ReplaceAll(v, ",", "")))
 		}
 		if !ok {
 			return nil, problem.Invalidf(name, v, "use a number, such as 12 or 12.5")
 		}
-		return cql2.Compare{Op: op, L: prop, R: cql2.Number(x)}, nil
+		return cql2.Compare{Op: op, L: prop, R: x}, nil
 	}
 	from, to, err := cql2.ParseInterval(v, zone)
 	if err != nil || from == nil || to == nil || strings.Contains(v, "/") {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,8 +22,9 @@ type Cursor string
 type Place struct {
 	Back  bool   // towards the first feature
 	Order string // names the sort keys, so that a cursor of another order is refused
-	Keys  []any  // nil, string, int64, float64, bool or Far; as many as sort keys
-	ID    string
+	// Keys has nil, string, int64, float64, bool, Far or cql2.Decimal, which is read back as a string, for each sort key.
+	Keys []any
+	ID   string
 }
 
 // maxCursor is the length of the longest cursor that is read, in bytes.
@@ -42,8 +44,15 @@ func NewCursor(p Place) Cursor {
 	if len(c) > longCursor {
 		p.Keys = slices.Clone(p.Keys)
 		for i, k := range p.Keys {
-			if s, ok := k.(string); ok && len(s) > longKey {
-				p.Keys[i] = Far{true}
+			switch k := k.(type) {
+			case string:
+				if len(k) > longKey {
+					p.Keys[i] = Far{true}
+				}
+			case cql2.Decimal:
+				if len(k) > longKey {
+					p.Keys[i] = Far{true}
+				}
 			}
 		}
 		c = p.write()
@@ -58,7 +67,13 @@ func (p Place) write() Cursor {
 		b = append(append(append(b, `",null,"`...), p.ID...), `"]`...)
 		return Cursor(base64.RawURLEncoding.EncodeToString(b))
 	}
-	b, err := json.Marshal([]any{p.Back, p.Order, p.Keys, p.ID})
+	keys := slices.Clone(p.Keys)
+	for i, k := range keys {
+		if f, ok := k.(float64); ok && math.Abs(f) >= 1<<53 { // else it would be read as another integer
+			keys[i] = json.RawMessage(strconv.FormatFloat(f, 'e', -1, 64))
+		}
+	}
+	b, err := json.Marshal([]any{p.Back, p.Order, keys, p.ID})
 	if err != nil {
 		panic("store: cursor of unknown value: " + err.Error()) // values come from a store, not from a client
 	}
@@ -104,7 +119,12 @@ func (q Query) Reached(ctx context.Context, s Store) (Query, error) {
 func (q Query) textOf(ctx context.Context, s Store, id string, by Sort) (text string, err error) {
 	found := false
 	err = s.Fetch(ctx, q.Collection, Current(id), Want{Properties: []string{by.Property}, NoGeometry: true, SkipMissing: true}, func(f *Feature) error {
-		text, found = f.Values[0].(string)
+		switch v := f.Values[0].(type) {
+		case string:
+			text, found = v, true
+		case JSON: // a number of many digits
+			text, found = string(v), true
+		}
 		return nil
 	})
 	if err == nil && !found {

@@ -95,6 +95,8 @@ func appendJSON(b []byte, e cql2.Expr) []byte {
 		return append(b, number(float64(e))...)
 	case cql2.Int:
 		return strconv.AppendInt(b, int64(e), 10)
+	case cql2.Decimal:
+		return append(b, e...)
 	case cql2.Bool:
 		return strconv.AppendBool(b, bool(e))
 	case cql2.Date:

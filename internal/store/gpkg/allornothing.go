@@ -427,27 +427,8 @@ func boolInt(b bool) int {
 
 // compareValues compares two values of one column: numbers, or texts by code point.
 func compareValues(a, b any) int {
-	switch a := a.(type) {
-	case int64:
-		if b, ok := b.(int64); ok {
-			return cmp.Compare(a, b)
-		}
-	case string:
-		if b, ok := b.(string); ok {
-			return cmp.Compare(a, b)
-		}
-	}
-	return cmp.Compare(number(a), number(b))
-}
-
-func number(v any) float64 {
-	switch v := v.(type) {
-	case int64:
-		return float64(v)
-	case float64:
-		return v
-	}
-	return 0
+	c, _ := cql2.CompareValues(a, b)
+	return c
 }
 
 // idOf prints an id as idText does.

@@ -120,16 +120,15 @@ func (t *valueTable) compare(i int, literal any) int {
 	case string:
 		return cmp.Compare(string(t.textAt(i)), x)
 	case int64:
-		if t.floats != nil {
-			return -cql2.OrderNumbers(x, t.floats[i])
-		}
 		return cmp.Compare(t.ints[i], x)
 	}
-	x := literal.(float64)
+	x, c := literal.(*cql2.ExactNumber), 0
 	if t.floats != nil {
-		return cmp.Compare(t.floats[i], x)
+		c, _ = x.Compare(t.floats[i])
+	} else {
+		c, _ = x.Compare(t.ints[i])
 	}
-	return cql2.OrderNumbers(t.ints[i], x)
+	return -c
 }
 
 // span is some of the values, one after the other.
@@ -224,10 +223,9 @@ func momentOf(t time.Time) any {
 // literal returns a literal in the form of the values; false when it is none, or of a type that compares with none of them.
 func (o operand) literal(e cql2.Expr) (v any, ok bool) {
 	switch x := e.(type) {
-	case cql2.Int:
-		return int64(x), o.field.Type == cql2.TypeInteger || o.field.Type == cql2.TypeNumber
-	case cql2.Number:
-		return float64(x), (o.field.Type == cql2.TypeInteger || o.field.Type == cql2.TypeNumber) && !math.IsNaN(float64(x))
+	case cql2.Int, cql2.Number, cql2.Decimal:
+		n := cql2.ExactNumberOf(e)
+		return n, n != nil && (o.field.Type == cql2.TypeInteger || o.field.Type == cql2.TypeNumber)
 	case cql2.Bool:
 		return int64(boolInt(bool(x))), o.field.Type == cql2.TypeBool
 	case cql2.Date:

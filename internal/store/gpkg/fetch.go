@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -340,7 +341,11 @@ func (b *batch) value(r row, column int, t cql2.Type) any {
 	switch t {
 	case cql2.TypeText, cql2.TypeDate, cql2.TypeJSON, cql2.TypeTimestamp:
 	default:
-		return readValue(r, column, t)
+		v := readValue(r, column, t)
+		if n, ok := v.(int64); ok && t == cql2.TypeNumber {
+			return integerNumber(n)
+		}
+		return v
 	}
 	switch k := r.Kind(column); {
 	case k == kindText && t == cql2.TypeTimestamp:
@@ -353,6 +358,15 @@ func (b *batch) value(r row, column int, t cql2.Type) any {
 		return textValue(s, t)
 	}
 	return v
+}
+
+// integerNumber serves an integer among numbers: as a double where that prints so, else as its digits.
+func integerNumber(n int64) any {
+	digits := strconv.FormatInt(n, 10)
+	if f := float64(n); strconv.FormatFloat(f, 'f', -1, 64) == digits {
+		return f
+	}
+	return store.JSON(digits)
 }
 
 func (f *fetcher) append(b *batch, r row) {

@@ -140,7 +140,8 @@ func selectExpr(alias string, f *sqlq.Field) string {
 	return sqlq.Column(sqlq.SQLite{}, alias, f)
 }
 
-// readValue returns nil, string, int64, float64 or bool. A value that is not of the type is nil.
+// readValue returns nil, string, int64, float64 or bool. A value that is not of the type is nil. An integer beyond 2^53
+// among numbers is int64.
 func readValue(r row, i int, t cql2.Type) any {
 	k := r.Kind(i)
 	if k == kindNull || k == kindBlob {
@@ -153,8 +154,11 @@ func readValue(r row, i int, t cql2.Type) any {
 		}
 		return nil
 	case cql2.TypeNumber:
-		if k == kindText {
+		switch {
+		case k == kindText:
 			return nil
+		case k == kindInt && (r.Int(i) > exactInteger || r.Int(i) < -exactInteger):
+			return r.Int(i)
 		}
 		return r.Float(i)
 	case cql2.TypeBool:

@@ -65,7 +65,7 @@ func (l *layer) asked(ctx context.Context, c *pgxpool.Conn, st expecting, fn fun
 func (qu *question) one(ctx context.Context, c *pgxpool.Conn, st statement, fn func(pgx.Rows) error) error {
 	expects := make([]expect, 0, len(qu.keys)+1)
 	for _, k := range qu.keys {
-		expects = append(expects, expectType(k.typ))
+		expects = append(expects, k.expect())
 	}
 	expects = append(expects, qu.l.expectState())
 	if qu.ahead != nil {

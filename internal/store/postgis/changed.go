@@ -46,9 +46,17 @@ func expectType(t cql2.Type) expect {
 	return expect{types: []uint32{pgtype.TextOID}}
 }
 
+// expect is what the expression of a key gives.
+func (k key) expect() expect {
+	if k.numeric {
+		return expectType(cql2.TypeText)
+	}
+	return expectType(k.typ)
+}
+
 // expectValue is what valueExpr gives.
 func expectValue(f *sqlq.Field) expect {
-	if f.Declared == exactNumber && f.Type == cql2.TypeNumber {
+	if f.Normal == sqlq.PostgresNumeric {
 		return expect{types: []uint32{pgtype.TextOID}}
 	}
 	return expectType(f.Type)

@@ -380,8 +380,6 @@ func declared(col column, t cql2.Type) string {
 	switch {
 	case t == cql2.TypeText && col.base != "text" && col.base != "varchar", t == cql2.TypeJSON && col.category != "A":
 		return col.declared
-	case t == cql2.TypeNumber && col.base == "numeric":
-		return exactNumber
 	}
 	return ""
 }
@@ -480,8 +478,11 @@ func normal(c column, t cql2.Type) string {
 			return sqlq.PostgresCollate
 		}
 	case cql2.TypeNumber:
-		if c.base == "float4" {
+		switch c.base {
+		case "float4":
 			return sqlq.PostgresSingle
+		case "numeric":
+			return sqlq.PostgresNumeric
 		}
 		return sqlq.PostgresNumber
 	case cql2.TypeDate:

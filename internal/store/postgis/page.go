@@ -22,10 +22,11 @@ const alias = "t"
 // key is one key of an order, and how its values are read.
 type key struct {
 	sqlq.Key
-	sel string // expression that decodeKey reads
+	sel string // expression that decode reads
 	typ cql2.Type
 	// norwegian makes the value cql2.NorwegianKey of what is read, by which the database cannot order.
 	norwegian bool
+	numeric   bool // values are decimal numbers of any length
 }
 
 // question is a Query prepared against a layer.
@@ -157,7 +158,8 @@ func (qu *question) sort() error {
 			return fmt.Errorf("postgis: collection %q cannot be sorted by %q", l.ID, k.Property)
 		}
 		expr := sqlq.Column(sqlq.PostgreSQL{}, alias, f)
-		qu.keys = append(qu.keys, key{sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls}, selectExpr(alias, f), f.Type, k.Norwegian && f.Type == cql2.TypeText})
+		qu.keys = append(qu.keys, key{sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls}, selectExpr(alias, f), f.Type,
+			k.Norwegian && f.Type == cql2.TypeText, f.Normal == sqlq.PostgresNumeric})
 	}
 	qu.keys = append(qu.keys, l.byID...)
 	for i, k := range qu.keys {
@@ -200,7 +202,7 @@ func (qu *question) start() error {
 	for i, v := range p.Keys[n:] {
 		v = ownKey(v, qu.keys[i].typ)
 		p.Keys[n+i] = v
-		a, ok := keyArgument(v, qu.keys[i].typ)
+		a, ok := qu.keys[i].argument(v)
 		if !ok {
 			return store.ErrCursor
 		}
@@ -612,7 +614,7 @@ func (qu *question) decoded(r pgx.Rows, keys []any) (found, error) {
 	raw := r.RawValues()
 	x := found{keys: keys}
 	for i, k := range qu.keys {
-		x.keys[i] = decodeKey(raw[i], k.typ)
+		x.keys[i] = k.decode(raw[i])
 		if text, ok := x.keys[i].(string); ok && k.norwegian {
 			x.keys[i] = cql2.NorwegianKey(text)
 		}
@@ -701,7 +703,7 @@ func (qu *question) inPlace(raw [][]byte) error {
 func (qu *question) arguments(x found) []any {
 	values := make([]any, len(x.keys))
 	for i, v := range x.keys {
-		values[i], _ = keyArgument(v, qu.keys[i].typ) // read from the database, so of the type
+		values[i], _ = qu.keys[i].argument(v) // read from the database, so of the type
 	}
 	return values
 }

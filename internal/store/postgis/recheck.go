@@ -274,7 +274,7 @@ func (qu *question) compare(a, b found) int {
 	return 0
 }
 
-// compareKeys compares two values of a key of one type, as decodeKey gives them.
+// compareKeys compares two values of a key of one type, as key.decode gives them.
 func compareKeys(x, y any) int {
 	switch x := x.(type) {
 	case int64:
@@ -283,6 +283,9 @@ func compareKeys(x, y any) int {
 		return cmp.Compare(x, y.(float64))
 	case string:
 		return strings.Compare(x, y.(string))
+	case cql2.Decimal:
+		c, _ := cql2.ExactNumberOf(x).Compare(cql2.ExactNumberOf(y.(cql2.Decimal)))
+		return c
 	case bool:
 		switch {
 		case x == y.(bool):

@@ -146,7 +146,7 @@ func (r *record) Value(name string) (any, error) {
 	if !ok {
 		return nil, fmt.Errorf("postgis: property %q was not read", name)
 	}
-	return decode(r.raw[i], r.c.l.source.Fields[name].Type), nil
+	return decodeCompared(r.raw[i], r.c.l.source.Fields[name]), nil
 }
 
 // Geometry returns the stored geometry; nil when there is none.

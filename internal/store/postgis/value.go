@@ -3,6 +3,7 @@ package postgis
 import (
 	"encoding/binary"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,10 @@ func selectExpr(alias string, f *sqlq.Field) string {
 		return orNull(x, f) + "::text"
 	case cql2.TypeInteger:
 		return "(" + x + " + 0::bigint)"
+	case cql2.TypeNumber:
+		if f.Normal == sqlq.PostgresNumeric {
+			return sqlq.Column(sqlq.PostgreSQL{}, alias, f) + "::text"
+		}
 	}
 	return sqlq.Column(sqlq.PostgreSQL{}, alias, f)
 }
@@ -41,14 +46,11 @@ func orNull(x string, f *sqlq.Field) string {
 	return "coalesce(" + x + ", NULL::" + f.Declared + ")"
 }
 
-// exactNumber as Field.Declared says that a column holds decimal numbers of any length.
-const exactNumber = "numeric"
-
 // valueExpr returns the expression that decodeValue reads: where the values that are compared are not those that are served, the latter.
 func valueExpr(alias string, f *sqlq.Field) string {
 	x := alias + "." + quote(f.Column)
 	switch {
-	case f.Declared == exactNumber && f.Type == cql2.TypeNumber:
+	case f.Normal == sqlq.PostgresNumeric:
 		return "coalesce(" + x + ", NULL::numeric)::text"
 	case f.Normal == sqlq.PostgresNumber:
 		return x
@@ -73,7 +75,7 @@ const (
 func decodeValue(raw []byte, f *sqlq.Field) (any, bool) {
 	switch f.Type {
 	case cql2.TypeNumber:
-		if f.Declared == exactNumber {
+		if f.Normal == sqlq.PostgresNumeric {
 			return decimal(string(raw))
 		}
 		v := math.Float64frombits(binary.BigEndian.Uint64(raw))
@@ -114,6 +116,14 @@ func decimal(s string) (any, bool) {
 // epoch is the first moment of PostgreSQL's own dates and timestamps in binary form.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// decodeCompared reads what selectExpr gives.
+func decodeCompared(raw []byte, f *sqlq.Field) any {
+	if raw != nil && f.Normal == sqlq.PostgresNumeric {
+		return cql2.Decimal(raw)
+	}
+	return decode(raw, f.Type)
+}
+
 // decode reads a value in binary form: nil, string, int64, float64 or bool. Days come as 2006-01-02, moments as RFC 3339 in UTC.
 func decode(raw []byte, t cql2.Type) any {
 	if raw == nil {
@@ -142,12 +152,17 @@ func moment(raw []byte) time.Time {
 // keyLayout is the form of moments in cursors; it sorts as the moments do.
 const keyLayout = "2006-01-02T15:04:05.000000Z"
 
-// decodeKey is decode for a key of an order.
-func decodeKey(raw []byte, t cql2.Type) any {
-	if raw != nil && t == cql2.TypeTimestamp {
+// decode reads the value of a key: as decode does, but moments have keyLayout, and numeric is cql2.Decimal.
+func (k key) decode(raw []byte) any {
+	switch {
+	case raw == nil:
+		return nil
+	case k.typ == cql2.TypeTimestamp:
 		return moment(raw).Format(keyLayout)
+	case k.numeric:
+		return cql2.Decimal(raw)
 	}
-	return decode(raw, t)
+	return decode(raw, k.typ)
 }
 
 // The form of moments of whole milliseconds in cursors, which is that of files, and the ending that keyLayout has for them.
@@ -156,7 +171,7 @@ const (
 	wholeMilli = "000Z"
 )
 
-// fileKey is a key, as decodeKey gives it, in the form of cursors.
+// fileKey is a key, as key.decode gives it, in the form of cursors.
 func fileKey(v any, t cql2.Type) any {
 	if s, ok := v.(string); ok && t == cql2.TypeTimestamp && len(s) == len(keyLayout) && strings.HasSuffix(s, wholeMilli) {
 		return s[:len(fileLayout)-1] + "Z"
@@ -164,7 +179,7 @@ func fileKey(v any, t cql2.Type) any {
 	return v
 }
 
-// ownKey is a key of a cursor in the form of decodeKey.
+// ownKey is a key of a cursor in the form of key.decode, but for decimal numbers, which are texts.
 func ownKey(v any, t cql2.Type) any {
 	if s, ok := v.(string); ok && t == cql2.TypeTimestamp && len(s) == len(fileLayout) {
 		return s[:len(s)-1] + wholeMilli
@@ -172,7 +187,28 @@ func ownKey(v any, t cql2.Type) any {
 	return v
 }
 
-// keyArgument turns the value of a key in a cursor into an argument; false when it is none of the type.
+// argument turns the value of a key, read or in a cursor, into an argument; false when it is none of the type.
+func (k key) argument(v any) (any, bool) {
+	if k.numeric {
+		return numericArgument(v)
+	}
+	return keyArgument(v, k.typ)
+}
+
+// numericArgument is key.argument of decimal numbers.
+func numericArgument(v any) (any, bool) {
+	switch x := v.(type) {
+	case nil, cql2.Decimal:
+		return v, true
+	case string:
+		return cql2.Decimal(x), digits.MatchString(x)
+	}
+	return nil, false
+}
+
+// digits is a decimal number as PostgreSQL prints it.
+var digits = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+
 func keyArgument(v any, t cql2.Type) (any, bool) {
 	switch x := v.(type) {
 	case nil:
@@ -211,6 +247,8 @@ func bind(args []any) []any {
 		case sqlq.Date:
 			args[i] = string(a)
 		case sqlq.Moment:
+			args[i] = string(a)
+		case cql2.Decimal:
 			args[i] = string(a)
 		}
 	}

@@ -211,7 +211,7 @@ func (c *coster) search(s cql2.Search) bool {
 // isLiteral reports whether e is the same for every row.
 func isLiteral(e cql2.Expr) bool {
 	switch e := e.(type) {
-	case cql2.Text, cql2.Int, cql2.Number, cql2.Bool, cql2.Date, cql2.Timestamp:
+	case cql2.Text, cql2.Int, cql2.Number, cql2.Decimal, cql2.Bool, cql2.Date, cql2.Timestamp:
 		return true
 	case cql2.Func:
 		_, ok := LiteralText(e)

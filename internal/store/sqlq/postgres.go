@@ -18,7 +18,8 @@ import (
 const (
 	PostgresCollate = "collate" // text of another collation than "C"
 	PostgresText    = "text"    // a type that is compared by its text
-	PostgresNumber  = "number"  // a number that may be none, infinite, or too large for a double
+	PostgresNumber  = "number"  // a double that may be none, or infinite
+	PostgresNumeric = "numeric" // a decimal number that may be none, infinite, or too large for a double
 	PostgresSingle  = "single"  // a number of 32 bits, which is the decimal number that it is printed as
 	PostgresDay     = "day"     // a day that may be infinite or beyond the years 1 to 9999
 	PostgresStamp   = "stamp"   // a moment of that kind, with a zone or in UTC
@@ -56,6 +57,8 @@ func (PostgreSQL) Placeholder(n int, v any) string {
 		return p + "::bigint"
 	case float64:
 		return p + "::double precision"
+	case cql2.Decimal:
+		return p + "::numeric"
 	case bool:
 		return p + "::boolean"
 	case []byte:
@@ -82,7 +85,9 @@ func (PostgreSQL) Normal(column string, f *Field) string {
 	case PostgresText:
 		return "(" + column + `::text COLLATE "C")`
 	case PostgresNumber:
-		return "CASE WHEN abs(" + column + ") <= 1.7976931348623157e308 THEN " + column + "::double precision END"
+		return "CASE WHEN abs(" + column + ") <= " + PostgresMost + " THEN " + column + " END"
+	case PostgresNumeric:
+		return "CASE WHEN abs(" + column + ") <= " + PostgresMost + "::numeric THEN " + column + "::numeric END"
 	case PostgresSingle:
 		return "CASE WHEN abs(" + column + ") <= 3.4028235e38::real THEN " + column + "::text::double precision END"
 	case PostgresDay:
@@ -93,49 +98,40 @@ func (PostgreSQL) Normal(column string, f *Field) string {
 	return column
 }
 
+// PostgresMost is the greatest number that is served.
+const PostgresMost = "1.7976931348623157e308"
+
+func (PostgreSQL) Numbers(f *Field) NumberKind {
+	if f.Normal == PostgresNumeric {
+		return Numeric
+	}
+	return Double
+}
+
 // The ranges of days and moments that are served.
 const (
 	postgresDays   = "BETWEEN '0001-01-01' AND '9999-12-31'"
 	postgresStamps = "BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999'"
 )
 
-// Range compares numbers with the neighbours of the argument: decimal numbers of any length are compared as the doubles that they are nearest to, and
-// those of 32 bits as the decimal numbers that they are printed as.
+// Range compares numbers of 32 bits with the neighbours of the argument, since they are the numbers that they print as.
 func (PostgreSQL) Range(column string, f *Field, op string, arg any) (Fragment, bool) {
 	v, isNumber := arg.(float64)
-	if n, ok := arg.(int64); ok {
-		v, isNumber = float64(n), true
-	}
 	switch {
 	case op == "<>":
-	case f.Normal == PostgresDay || f.Normal == PostgresStamp:
+	case f.Normal == PostgresDay || f.Normal == PostgresStamp || f.Normal == PostgresNumber || f.Normal == PostgresNumeric:
 		return SQL(column+" "+op+" ?", arg), true
-	case f.Normal == PostgresNumber && isNumber && f.Declared != "numeric":
-		return SQL(column+" "+op+" ?", v), true
-	case f.Normal == PostgresNumber && isNumber:
-		low, high := math.Nextafter(v, math.Inf(-1)), math.Nextafter(v, math.Inf(1))
-		if math.IsInf(low, 0) || math.IsInf(high, 0) {
-			return Fragment{}, false
-		}
-		digits := func(v float64) any { return strconv.FormatFloat(v, 'e', -1, 64) }
-		return looser(column, op, SQL("?::numeric", digits(low)), SQL("?::numeric", digits(high))), true
 	case f.Normal == PostgresSingle && isNumber && math.Abs(v) < math.MaxFloat32:
-		near := SQL("(?::real)", float64(float32(v)))
-		return looser(column, op, near, near), true
+		above, below := SQL(column+" >= (?::real)", float64(float32(v))), SQL(column+" <= (?::real)", float64(float32(v)))
+		switch op {
+		case ">", ">=":
+			return above, true
+		case "<", "<=":
+			return below, true
+		}
+		return Join(" AND ", above, below), true
 	}
 	return Fragment{}, false
-}
-
-// looser is a comparison with what lies between low and high, both included.
-func looser(column, op string, low, high Fragment) Fragment {
-	above, below := Cat(Ident(column+" >= "), low), Cat(Ident(column+" <= "), high)
-	switch op {
-	case ">", ">=":
-		return above
-	case "<", "<=":
-		return below
-	}
-	return Join(" AND ", above, below)
 }
 
 func (PostgreSQL) Absent(column string, f *Field) (Fragment, bool) {

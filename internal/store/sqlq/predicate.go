@@ -191,6 +191,9 @@ func (c *compiler) compare(op cql2.CompareOp, l, r cql2.Expr) (Fragment, bool) {
 	if !ok || vs[0].typ == cql2.TypeBool && op != cql2.Eq && op != cql2.Ne {
 		return Fragment{}, false
 	}
+	if isNumber(vs[0].typ) {
+		return c.compareNumbers(op, l, r, vs[0], vs[1])
+	}
 	f := Join(" "+string(op)+" ", vs[0].Fragment, vs[1].Fragment)
 	if isLiteral(l) {
 		l, r, vs[1], op = r, l, vs[0], op.Turned()
@@ -203,6 +206,9 @@ func (c *compiler) between(e cql2.Between) (Fragment, bool) {
 	if !ok {
 		return Fragment{}, false
 	}
+	if isNumber(vs[0].typ) {
+		return c.betweenNumbers(e, vs[0], vs[1], vs[2])
+	}
 	f := Cat(vs[0].Fragment, Ident(" BETWEEN "), vs[1].Fragment, Ident(" AND "), vs[2].Fragment)
 	return c.within(f, e.X, bounding{">=", e.Lo, vs[1]}, bounding{"<=", e.Hi, vs[2]}), true
 }
@@ -214,6 +220,9 @@ func (c *compiler) in(e cql2.In) (Fragment, bool) {
 	vs, ok := c.values(append([]cql2.Expr{e.X}, e.List...)...)
 	if !ok {
 		return Fragment{}, false
+	}
+	if isNumber(vs[0].typ) {
+		return c.inNumbers(e, vs[0], vs[1:])
 	}
 	list := make([]Fragment, len(e.List))
 	for i, v := range vs[1:] {

@@ -65,6 +65,9 @@ func (SQLite) Normal(column string, f *Field) string {
 	return column
 }
 
+// Numbers are doubles, but a column that is not declared as one of them may have integers besides.
+func (SQLite) Numbers(*Field) NumberKind { return Mixed }
+
 // Finite needs no test for NaN, which SQLite stores as null; 9e999 is its infinity.
 func (SQLite) Finite(x Fragment) Fragment {
 	return Cat(Ident("NULLIF(NULLIF("), x, Ident(", 9e999), -9e999)"))

@@ -27,6 +27,8 @@ type Dialect interface {
 	Bool(v bool) string              // a constant
 	// Normal wraps a column whose stored form is not the one that comparisons need.
 	Normal(column string, f *Field) string
+	// Numbers tells which numbers a field of cql2.TypeNumber has, in its normal form.
+	Numbers(f *Field) NumberKind
 	// Day and Stamp give the argument that is compared with a date or a timestamp stored in a layout; false when the layout cannot
 	// hold the moment. The layout "" is that of Normal.
 	Day(t time.Time) any
@@ -263,7 +265,8 @@ func (b *Builder) Grow(n int) *Builder {
 	return b
 }
 
-// SQL returns the statement and its arguments: nil, string, int64, float64, bool, []byte, or what Day and Stamp of the dialect give.
+// SQL returns the statement and its arguments: nil, string, int64, float64, cql2.Decimal, bool, []byte, or what Day and
+// Stamp of the dialect give.
 func (b *Builder) SQL() (string, []any) { return b.sb.String(), b.args }
 
 // Filter is a compiled condition.

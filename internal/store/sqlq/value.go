@@ -1,7 +1,6 @@
 package sqlq
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +12,8 @@ import (
 // value is an operand in SQL.
 type value struct {
 	Fragment
-	typ cql2.Type
+	typ  cql2.Type
+	kind NumberKind
 }
 
 // column returns a field in the form that comparisons and sorting need.
@@ -56,23 +56,41 @@ func (c *compiler) value(e cql2.Expr) (value, bool) {
 		if f == nil || f.Type == cql2.TypeJSON {
 			return value{}, false
 		}
-		return value{c.column(f), f.Type}, true
+		return value{c.column(f), f.Type, c.numbers(f)}, true
 	case cql2.Text:
-		return value{SQL("?", string(e)), cql2.TypeText}, true
+		return textValue(SQL("?", string(e))), true
 	case cql2.Int:
-		return value{SQL("?", int64(e)), cql2.TypeInteger}, true
-	case cql2.Number:
-		return value{SQL("?", float64(e)), cql2.TypeNumber}, !math.IsNaN(float64(e)) && !math.IsInf(float64(e), 0)
+		return value{SQL("?", int64(e)), cql2.TypeInteger, Whole}, true
+	case cql2.Number, cql2.Decimal:
+		n := cql2.ExactNumberOf(e)
+		if n == nil {
+			return value{}, false
+		}
+		near, _ := n.Double()
+		return value{SQL("?", near), cql2.TypeNumber, Double}, true
 	case cql2.Bool:
-		return value{c.constant(bool(e)), cql2.TypeBool}, true
+		return value{Fragment: c.constant(bool(e)), typ: cql2.TypeBool}, true
 	case cql2.Date:
-		return value{SQL("?", c.d.Day(e.T)), cql2.TypeDate}, true
+		return value{Fragment: SQL("?", c.d.Day(e.T)), typ: cql2.TypeDate}, true
 	case cql2.Func:
 		return c.call(e)
 	case cql2.Arith:
 		return c.arith(e)
 	}
 	return value{}, false
+}
+
+func textValue(f Fragment) value { return value{Fragment: f, typ: cql2.TypeText} }
+
+// numbers returns which numbers a field has.
+func (c *compiler) numbers(f *Field) NumberKind {
+	switch f.Type {
+	case cql2.TypeInteger:
+		return Whole
+	case cql2.TypeNumber:
+		return c.d.Numbers(f)
+	}
+	return NoNumber
 }
 
 // call compiles a fold of text: a search column where there is one, else a function of the database; of a literal, its value.
@@ -84,21 +102,21 @@ func (c *compiler) call(e cql2.Func) (value, bool) {
 		if f := c.src.Fields[p.Name]; f != nil && f.Type == cql2.TypeText {
 			switch {
 			case e.Name == "norm" && f.Search.Norm != "":
-				return value{Ident(c.quoted(f.Search.Norm)), cql2.TypeText}, true
+				return textValue(Ident(c.quoted(f.Search.Norm))), true
 			case e.Name == "exact" && f.Search.Exact != "":
-				return value{Ident(c.quoted(f.Search.Exact)), cql2.TypeText}, true
+				return textValue(Ident(c.quoted(f.Search.Exact))), true
 			}
 		}
 	}
 	if s, ok := LiteralText(e); ok {
-		return value{SQL("?", s), cql2.TypeText}, true
+		return textValue(SQL("?", s)), true
 	}
 	v, ok := c.value(e.Args[0])
 	if !ok || v.typ != cql2.TypeText {
 		return value{}, false
 	}
 	if d, ok := c.d.(Folder); ok && isFold(e.Name) {
-		return value{Cat(Ident(d.Call(e.Name)+"("), v.Fragment, Ident(")")), cql2.TypeText}, true
+		return textValue(Cat(Ident(d.Call(e.Name)+"("), v.Fragment, Ident(")"))), true
 	}
 	return c.callASCII(e, v)
 }
@@ -171,7 +189,7 @@ func (c *compiler) arith(e cql2.Arith) (value, bool) {
 	if !okL || !okR || !isNumber(l.typ) || !isNumber(r.typ) {
 		return value{}, false
 	}
-	v := value{typ: cql2.TypeNumber}
+	v := value{typ: cql2.TypeNumber, kind: Mixed} // integers that overflow become doubles
 	if l.typ == cql2.TypeInteger && r.typ == cql2.TypeInteger {
 		v.typ = cql2.TypeInteger
 	}
@@ -225,9 +243,9 @@ func (c *compiler) stamps(es []cql2.Expr) ([]value, bool) {
 			if !ok {
 				return nil, false
 			}
-			vs[i] = value{SQL("?", arg), cql2.TypeTimestamp}
+			vs[i] = value{Fragment: SQL("?", arg), typ: cql2.TypeTimestamp}
 		case cql2.Prop:
-			vs[i] = value{c.stamp(c.src.Fields[e.Name], layout), cql2.TypeTimestamp}
+			vs[i] = value{Fragment: c.stamp(c.src.Fields[e.Name], layout), typ: cql2.TypeTimestamp}
 		}
 	}
 	return vs, true

@@ -37,6 +37,7 @@ func Exercise(t *testing.T, open Opener) {
 	t.Run("cancellation", func(t *testing.T) { exerciseCancel(t, s, d) })
 	t.Run("concurrency", func(t *testing.T) { exerciseConcurrent(t, s, d) })
 	t.Run("empty", func(t *testing.T) { exerciseEmpty(t, open) })
+	t.Run("numbers", func(t *testing.T) { exerciseNumbers(t, open) })
 	t.Run("long keys", func(t *testing.T) { exerciseLongKeys(t, open) })
 	t.Run("snapshot", func(t *testing.T) { exerciseSnapshot(t, s, d) })
 	t.Run("closing", func(t *testing.T) { exerciseClose(t, open) })

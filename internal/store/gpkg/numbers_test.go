@@ -1,0 +1,41 @@
+package gpkg_test
+
+import (
+	"testing"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"grense/internal/store/gpkg"
+	"grense/internal/store/storetest"
+)
+
+// TestNumbersOfForeignFilesCompareExactly: a column that is declared NUMERIC has integers and doubles beside each
+// other.
+func TestNumbersOfForeignFilesCompareExactly(t *testing.T) {
+	t.Parallel()
+	mixed := append(storetest.Anys(storetest.EdgeIntegers), storetest.Anys(storetest.EdgeDoubles[1:3])...)
+	mixed = append(mixed, 1e300, 0x1p63, 0x1p64)
+	rows := storetest.NumberRows(map[string][]any{"i": storetest.Anys(storetest.EdgeIntegers),
+		"d": storetest.Anys(storetest.EdgeDoubles), "m": mixed})
+	path := build(t, "CREATE TABLE x (id INTEGER PRIMARY KEY, i BIGINT, d DOUBLE, m NUMERIC); "+attributes)
+	db, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if err := sqlitex.Execute(db, "INSERT INTO x VALUES (?, ?, ?, ?)", &sqlitex.ExecOptions{Args: []any{r.ID,
+			r.Values["i"], r.Values["d"], r.Values["m"]}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	storetest.ExerciseNumbers(t, openStore(t, path, gpkg.Options{}), "x", rows)
+	t.Run("by values in memory", func(t *testing.T) {
+		s := openStore(t, path, gpkg.Options{})
+		s.ColumnsAtOnce(false)
+		storetest.ExerciseNumbers(t, s, "x", rows)
+	})
+}

@@ -1,0 +1,169 @@
+package sqlq
+
+import (
+	"math"
+
+	"grense/internal/cql2"
+)
+
+// NumberKind tells which numbers an operand gives, on which depends how SQL compares it with others.
+type NumberKind uint8
+
+const (
+	NoNumber NumberKind = iota
+	Whole               // integers of 64 bits
+	Double              // doubles, with which the database compares integers as doubles
+	Mixed               // doubles and integers, which the database compares exactly
+	Numeric             // decimal numbers of any length
+)
+
+// comparesWith reports whether the database compares two kinds as cql2.Eval does.
+func (k NumberKind) comparesWith(other NumberKind) bool {
+	if k > other {
+		k, other = other, k
+	}
+	return k == other || k == Whole && (other == Mixed || other == Numeric)
+}
+
+// numberTest is a comparison of a number with a literal, as SQL says it exactly, or with another operand.
+type numberTest struct {
+	op    cql2.CompareOp
+	arg   value
+	known bool // all numbers compare with the literal in the same way
+	holds bool // for all numbers, where known
+}
+
+// number returns "x op y" as a test of x; false when SQL has none. y is an operand with its value.
+func (c *compiler) number(op cql2.CompareOp, x value, y cql2.Expr, v value) (numberTest, bool) {
+	n := cql2.ExactNumberOf(y)
+	if n == nil {
+		return numberTest{op: op, arg: v}, x.kind.comparesWith(v.kind)
+	}
+	floor, whole, fits := n.Floor()
+	near, side := n.Double()
+	switch x.kind {
+	case Numeric:
+		return numberTest{op: op, arg: value{SQL("?", cql2.Decimal(n.String())), cql2.TypeNumber, Numeric}}, true
+	case Whole:
+		switch {
+		case whole:
+			return integerTest(op, floor), true
+		case fits:
+			return besides(op, 1, integerTest("", floor)), true
+		}
+		above := near > 0
+		return numberTest{known: true, holds: op == cql2.Ne || (op == cql2.Lt || op == cql2.Le) == above && op != cql2.Eq},
+			true
+	case Mixed:
+		switch {
+		// A double that prints as the literal equals it, an integer of the double's value does not.
+		case whole && side == 0 && math.Abs(near) > maxExact && !isInteger(near, floor):
+			return numberTest{}, false
+		case whole:
+			return integerTest(op, floor), true
+		case fits && math.Abs(near) >= maxExact:
+			return numberTest{}, false
+		}
+	}
+	test := numberTest{op: op, arg: value{SQL("?", near), cql2.TypeNumber, Double}}
+	if side != 0 {
+		return besides(op, side, test), true
+	}
+	return test, true
+}
+
+// maxExact is the limit up to which all integers are doubles.
+const maxExact = 1 << 53
+
+// isInteger reports whether a double is that integer.
+func isInteger(f float64, n int64) bool { return f < 0x1p63 && f >= -0x1p63 && int64(f) == n }
+
+func integerTest(op cql2.CompareOp, n int64) numberTest {
+	return numberTest{op: op, arg: value{SQL("?", n), cql2.TypeInteger, Whole}}
+}
+
+// besides is a comparison with a number that no value is, in terms of its nearest neighbour, which test has as its
+// argument. The number is above that for a side of 1, and below for -1.
+func besides(op cql2.CompareOp, side int, test numberTest) numberTest {
+	switch {
+	case op == cql2.Eq || op == cql2.Ne:
+		return numberTest{known: true, holds: op == cql2.Ne}
+	case op == cql2.Lt || op == cql2.Le:
+		if test.op = cql2.Le; side < 0 {
+			test.op = cql2.Lt
+		}
+	default:
+		if test.op = cql2.Gt; side < 0 {
+			test.op = cql2.Ge
+		}
+	}
+	return test
+}
+
+// sql returns the test of x, which is null where x is.
+func (t numberTest) sql(x value) Fragment {
+	switch {
+	case t.known && t.holds:
+		return Join(" = ", x.Fragment, x.Fragment)
+	case t.known:
+		return Join(" <> ", x.Fragment, x.Fragment)
+	}
+	return Join(" "+string(t.op)+" ", x.Fragment, t.arg.Fragment)
+}
+
+// compareNumbers compiles a comparison of numbers.
+func (c *compiler) compareNumbers(op cql2.CompareOp, l, r cql2.Expr, x, y value) (Fragment, bool) {
+	if a, b := cql2.ExactNumberOf(l), cql2.ExactNumberOf(r); a != nil && b != nil {
+		order, _ := a.Compare(b)
+		return c.constant(op.Holds(order)), true
+	} else if a != nil {
+		l, r, x, y, op = r, l, y, x, op.Turned()
+	}
+	t, ok := c.number(op, x, r, y)
+	if !ok || t.known {
+		return t.sql(x), ok
+	}
+	return c.within(t.sql(x), l, bounding{string(t.op), r, t.arg}), true
+}
+
+// betweenNumbers compiles BETWEEN of numbers.
+func (c *compiler) betweenNumbers(e cql2.Between, x, lo, hi value) (Fragment, bool) {
+	from, ok1 := c.number(cql2.Ge, x, e.Lo, lo)
+	to, ok2 := c.number(cql2.Le, x, e.Hi, hi)
+	if cql2.ExactNumberOf(e.X) != nil || !ok1 || !ok2 || from.known || to.known || from.op != cql2.Ge || to.op != cql2.Le {
+		return c.exactAll(cql2.And{cql2.Compare{Op: cql2.Ge, L: e.X, R: e.Lo}, cql2.Compare{Op: cql2.Le, L: e.X, R: e.Hi}},
+			true)
+	}
+	f := Cat(x.Fragment, Ident(" BETWEEN "), from.arg.Fragment, Ident(" AND "), to.arg.Fragment)
+	return c.within(f, e.X, bounding{">=", e.Lo, from.arg}, bounding{"<=", e.Hi, to.arg}), true
+}
+
+// inNumbers compiles IN of numbers.
+func (c *compiler) inNumbers(e cql2.In, x value, vs []value) (Fragment, bool) {
+	if cql2.ExactNumberOf(e.X) != nil {
+		var some cql2.Or
+		for _, y := range e.List {
+			some = append(some, cql2.Compare{Op: cql2.Eq, L: e.X, R: y})
+		}
+		return c.exactAll(some, false)
+	}
+	var list []Fragment
+	var first bounding
+	for i, y := range e.List {
+		t, ok := c.number(cql2.Eq, x, y, vs[i])
+		if !ok {
+			return Fragment{}, false
+		}
+		if !t.known {
+			list, first = append(list, t.arg.Fragment), bounding{"=", y, t.arg}
+		}
+	}
+	if list == nil {
+		return numberTest{known: true}.sql(x), true
+	}
+	f := Cat(x.Fragment, Ident(" IN "), paren(Join(", ", list...)))
+	if len(list) == 1 {
+		return c.within(f, e.X, first), true
+	}
+	return f, true
+}
