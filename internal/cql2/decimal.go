@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Numbers compare as decimal numbers, without rounding. A double equals two of them: its binary value, and the
-// shortest decimal number that is read as it. So 0.1 finds the double 0.1, and 9007199254740993 does not find
-// 9007199254740992.
+// Numbers compare as decimal numbers, without rounding. A double equals its binary value, what that is with 17 digits
+// or more, and the shortest decimal number that is read as it. So 0.1 and 0.10000000000000001 find the double 0.1,
+// and 9007199254740993 does not find 9007199254740992.
 
 // maxExact is the limit up to which all integers are doubles.
 const maxExact = 1 << 53
@@ -47,6 +47,16 @@ func parseNumber(s string) (Expr, bool) {
 		return Int(n), true
 	}
 	return Decimal(text), true
+}
+
+// IsDouble reports whether a double holds a number: it has no digits that reading it as one would change.
+func IsDouble(number string) bool {
+	e, ok := ParseNumber(number)
+	if !ok {
+		return false
+	}
+	_, side := ExactNumberOf(e).Double()
+	return side == 0
 }
 
 // printed is the shortest decimal number that is read as f, in plain notation.
@@ -123,19 +133,19 @@ func newExact(text string) *ExactNumber {
 	return x
 }
 
-// beside returns the side of near on which the number is, which near does not print as. Of a double that is no
-// integer, what lies between its binary value and the decimal number is the double, too.
+// beside returns the side of near on which the number is. A number of 17 digits or more that near rounds to is near,
+// since programs print doubles so.
 func (x *ExactNumber) beside() int {
+	digits := strings.TrimLeft(strings.ReplaceAll(strings.TrimPrefix(x.text, "-"), ".", ""), "0")
+	n := len(strings.TrimRight(digits, "0"))
+	if n >= 17 && plainDigits(strconv.FormatFloat(x.near, 'e', n-1, 64)) == x.text {
+		return 0
+	}
 	exact, ok := new(big.Rat).SetString(x.text)
 	if !ok {
 		return 0
 	}
-	side := exact.Cmp(new(big.Rat).SetFloat64(x.near))
-	if decimal, ok := new(big.Rat).SetString(printed(x.near)); ok && math.Abs(x.near) < maxExact &&
-		exact.Cmp(decimal) != side {
-		return 0
-	}
-	return side
+	return exact.Cmp(new(big.Rat).SetFloat64(x.near))
 }
 
 // String returns the digits, as Decimal has them.

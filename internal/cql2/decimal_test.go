@@ -121,3 +121,17 @@ func TestRandomNumbersCompareAsRationalNumbers(t *testing.T) {
 		}
 	}
 }
+
+func TestDoublesHoldWhatProgramsPrintOfThem(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"0.1": true, "0.10000000000000001": true, "0.1000000000000000055511151231257827": true, "123.45600000000000307": true, "1e300": true,
+		"9223372036854775800": true, "9223372036854775808": true, "9007199254740993": false, "9007199254740993.0": false,
+		"12345678901234567891": false, "0.1234567890123456789": false, "1234567890123456789.0123456789": false, "1e400": false,
+		"0.1000000000000000001": false, "-1.50": true,
+	} {
+		if got := cql2.IsDouble(text); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}

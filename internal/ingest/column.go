@@ -15,8 +15,9 @@ type column struct {
 	name  string // as the file has it
 	kinds [blob + 1]int
 
-	big        bool // an integer of more than 53 bits, which a float64 would round
-	huge       bool // an integer of more than 64 bits, or a number that no float64 comes near
+	big        bool // an integer of more than 53 bits, of which a double holds not all
+	huge       bool // an integer of more than 64 bits, or a number beyond doubles
+	fine       bool // a number with digits that a double would lose
 	notDay     bool // a text is not a day
 	notMoment  bool // a text is not a moment
 	notInteger bool // an untyped value is not a plain integer
@@ -72,7 +73,21 @@ func (c *column) seeInteger(s string) {
 
 func (c *column) seeNumber(s string) {
 	f, err := strconv.ParseFloat(s, 64)
-	c.huge = c.huge || err != nil || math.IsInf(f, 0)
+	if err != nil || f-f != 0 {
+		c.huge = c.huge || err != nil || math.IsInf(f, 0)
+		return
+	}
+	e, ok := cql2.ParseNumber(s)
+	if !ok { // not zero, and nearer to it than doubles are
+		c.fine = true
+		return
+	}
+	digits := cql2.ExactNumberOf(e).String()
+	if strings.Contains(digits, ".") {
+		c.fine = c.fine || !cql2.IsDouble(digits)
+		return
+	}
+	c.fine = c.fine || strconv.FormatFloat(f+0, 'f', -1, 64) != digits // a large double prints with other digits than it has
 }
 
 func (c *column) seeTime(s string) {
@@ -126,8 +141,8 @@ func moment(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// decide chooses the narrowest type that holds all values. mixed tells that values of different kinds became text.
-func (c *column) decide() (mixed bool) {
+// decide chooses the narrowest type that holds all values. why says why they became text; "" where that needs no word.
+func (c *column) decide() (why string) {
 	seen := 0
 	for k := boolean; k <= many; k++ {
 		if c.kinds[k] > 0 {
@@ -148,7 +163,7 @@ func (c *column) decide() (mixed bool) {
 	case seen == 0, c.nanTexts > 0 && c.nanTexts == c.kinds[untyped]:
 	case only(integer) && !c.huge, only(untyped) && !c.notInteger && !c.huge:
 		c.typ = cql2.TypeInteger
-	case only(integer, number) && c.kinds[number] > 0 && !c.huge && (!c.big || c.kinds[integer] == 0), only(untyped) && !c.notNumber && !c.big && !c.huge:
+	case only(integer, number) && c.kinds[number] > 0 && !c.huge && !c.fine && !c.big, only(untyped) && !c.notNumber && !c.big && !c.huge && !c.fine:
 		c.typ = cql2.TypeNumber
 	case only(boolean), only(untyped) && !c.notTruth:
 		c.typ = cql2.TypeBool
@@ -158,16 +173,18 @@ func (c *column) decide() (mixed bool) {
 		c.typ = cql2.TypeDate
 	case only(text, untyped) && !c.notMoment:
 		c.typ = cql2.TypeTimestamp
-	case only(text, plain, untyped), only(integer), only(number):
+	case only(integer, number), only(untyped) && !c.notNumber:
+		return "numbers of more digits than are kept in a number"
+	case only(text, plain, untyped):
 	default:
-		return true
+		return "values of different kinds"
 	}
 	if c.typ == cql2.TypeInteger || c.typ == cql2.TypeNumber {
 		c.nans += c.nanTexts
 		c.kinds[null] += c.nanTexts
 		c.kinds[untyped] -= c.nanTexts
 	}
-	return false
+	return ""
 }
 
 // convert returns a value in the form in which the store takes it.

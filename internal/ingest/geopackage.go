@@ -222,6 +222,9 @@ func stated(v any, t cql2.Type) value {
 	case bool:
 		return value{boolean, strconv.FormatBool(v)}
 	case store.JSON:
+		if t == cql2.TypeNumber { // of more digits than a double
+			return value{number, string(v)}
+		}
 		return value{object, string(v)}
 	}
 	return value{kind: null}

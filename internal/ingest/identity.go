@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"strconv"
+
+	"grense/internal/cql2"
 )
 
 // idSource is one of the places where the id of a feature may stand.
@@ -78,8 +80,9 @@ func idText(v value) (string, bool) {
 	case text, plain, untyped, integer:
 		return v.text, v.text != ""
 	case number:
-		f, err := strconv.ParseFloat(v.text, 64)
-		return strconv.FormatFloat(f, 'f', -1, 64), err == nil
+		if n, ok := cql2.ParseNumber(v.text); ok {
+			return cql2.ExactNumberOf(n).String(), true
+		}
 	}
 	return "", false
 }

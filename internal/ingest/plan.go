@@ -31,16 +31,17 @@ func (p *Plan) define() {
 	from := source(p.sources())
 	p.leaveOut()
 	for _, x := range p.columns {
-		if x.decide() {
-			p.warn("the property %q has values of different kinds; they are kept as text", x.name)
-		}
+		why := x.decide()
 		if x.nans > 0 {
 			p.warn("the property %q has numbers that are NaN or infinite, features: %d; they are null", x.name, x.nans)
 		}
 		if from != nil {
-			if known, ok := from.Find(x.name); ok {
-				x.typ = known.Type
+			if known, ok := from.Find(x.name); ok && !(known.Type == cql2.TypeNumber && (x.fine || x.huge || x.big)) {
+				x.typ, why = known.Type, ""
 			}
+		}
+		if why != "" {
+			p.warn("the property %q has %s; they are kept as text", x.name, why)
 		}
 	}
 	p.times()

@@ -292,7 +292,8 @@ func (g *generator) scalar() cql2.Expr {
 		if depth > 0 && g.r.IntN(3) == 0 {
 			return cql2.Arith{Op: pick(g.r, cql2.Add, cql2.Sub, cql2.Mul, cql2.Div, cql2.IntDiv, cql2.Mod, cql2.Pow), L: number(depth - 1), R: number(depth - 1)}
 		}
-		return pick[cql2.Expr](g.r, name("antall"), name("areal"), name("skjult"), cql2.Int(g.r.IntN(5)-2), cql2.Number(float64(g.r.IntN(9)-4)/2))
+		return pick[cql2.Expr](g.r, name("antall"), name("areal"), name("skjult"), cql2.Int(g.r.IntN(5)-2), cql2.Number(float64(g.r.IntN(9)-4)/2),
+			cql2.Decimal("1.00000000000000000001"))
 	}
 	stamp := func() cql2.Expr {
 		return cql2.Timestamp{T: day(1 + g.r.IntN(4)).Add(time.Duration(g.r.IntN(48)) * 15 * time.Minute).Add(time.Duration(g.r.IntN(3)) * 125 * time.Millisecond)}
