@@ -328,12 +328,35 @@ func otherWay(k kind) string {
 	return "; use a temporal function such as T_DURING"
 }
 
+// quoteCure is the cure of a number beside a text. Locate writes the number as the source has it.
+const quoteCure = "%s is text; write '%s' in single quotes"
+
 // mismatch tells how to compare two values of different kinds.
 func mismatch(e Expr, k kind, ruler Expr, want kind) problem.Saying {
 	if want == kindText && k == kindNumber && isLiteral(e) {
-		return problem.Sayf("%s is text; write '%s' in single quotes", clip(show(ruler)), FormatText(e))
+		return problem.Sayf(quoteCure, clip(show(ruler)), FormatText(e))
+	}
+	if day := unquotedDay(e); want.temporal() && day != "" {
+		return problem.Sayf("%s is %s; write DATE('%s')", clip(show(ruler)), want.said(), day)
+	}
+	if day := unquotedDay(ruler); k.temporal() && day != "" {
+		return problem.Sayf("%s is %s; write DATE('%s')", clip(show(e)), k.said(), day)
 	}
 	return problem.Sayf("%s is %s and cannot be compared with %s, which is %s", clip(show(ruler)), want.said(), clip(show(e)), k.said())
+}
+
+// unquotedDay is the day that was written without quotes, which reads as two subtractions; "" for none.
+func unquotedDay(e Expr) string {
+	outer, _ := e.(Arith)
+	inner, _ := outer.L.(Arith)
+	year, ok1 := inner.L.(Int)
+	month, ok2 := inner.R.(Int)
+	day, ok3 := outer.R.(Int)
+	text := fmt.Sprintf("%04d-%02d-%02d", year, month, day)
+	if _, ok := parseDate(text); !ok || !ok1 || !ok2 || !ok3 || outer.Op != Sub || inner.Op != Sub {
+		return ""
+	}
+	return text
 }
 
 func isLiteral(e Expr) bool {

@@ -211,3 +211,39 @@ func TestCheckKnowsEveryNodeAndFunction(t *testing.T) {
 		}
 	}
 }
+
+// TestCureKeepsTheNumberAsTyped: a code with a leading zero, or with more digits than a double, is quoted as it was written.
+func TestCureKeepsTheNumberAsTyped(t *testing.T) {
+	t.Parallel()
+	schema := columns{"nr": cql2.TypeText, "n": cql2.TypeInteger}
+	for filter, want := range map[string]string{
+		"nr=0301": "'0301'", "nr = 03": "'03'", "0301 = nr": "'0301'", "n = 301 AND nr = 0301": "'0301'", "nr IN (0301, 1103)": "'0301'",
+		"nr BETWEEN 0301 AND 0399": "'0301'", "nr = 12345678901234567890": "'12345678901234567890'", "nr = 1.50": "'1.50'", "nr = 301": "'301'",
+	} {
+		e, err := cql2.ParseText(filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = cql2.Check(e, schema)
+		wantFault(t, cql2.Locate(err, filter), problem.Invalid, "write "+want+" in single quotes")
+	}
+	e, err := cql2.ParseJSON([]byte(`{"op":"=","args":[{"property":"nr"},301]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = cql2.Check(e, schema)
+	wantFault(t, cql2.Locate(err, ""), problem.Invalid, "write '301' in single quotes")
+}
+
+func TestADayWithoutQuotesIsToldTheCure(t *testing.T) {
+	t.Parallel()
+	schema := columns{"day": cql2.TypeDate, "at": cql2.TypeTimestamp, "n": cql2.TypeInteger}
+	for _, filter := range []string{"day > 2022-09-17", "at <= 2022-09-17", "2022-09-17 = day", "day BETWEEN 2022-09-17 AND DATE('2023-01-01')"} {
+		e, err := cql2.ParseText(filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = cql2.Check(e, schema)
+		wantFault(t, err, problem.Invalid, "write DATE('2022-09-17')")
+	}
+}

@@ -2,6 +2,7 @@ package cql2
 
 import (
 	"errors"
+	"regexp"
 	"unicode/utf8"
 
 	"grense/internal/problem"
@@ -37,6 +38,9 @@ func located(f problem.Fault, src string) problem.Fault {
 	if f.Pos <= 0 || f.Pos > len(src)+1 {
 		return f
 	}
+	if f.Said.Form == quoteCure {
+		f.Said = problem.Sayf(quoteCure, f.Said.With[0], asTyped(f.Said.With[1], src, f.Pos-1))
+	}
 	line, column := position(src, f.Pos)
 	f.Said = problem.Sayf("line %d, column %d: %s", line, column, f.Said)
 	f.Cure = f.Said.String()
@@ -46,6 +50,22 @@ func located(f problem.Fault, src string) problem.Fault {
 		f.Pos = 0
 	}
 	return f
+}
+
+// numberToken is a number in a filter.
+var numberToken = regexp.MustCompile(`-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?`)
+
+// asTyped returns the number that FormatText printed as the source has it, with its leading zeros: the first one from a byte offset on,
+// else the first of all.
+func asTyped(printed any, src string, from int) any {
+	for _, part := range []string{src[min(from, len(src)):], src} {
+		for _, token := range numberToken.FindAllString(part, -1) {
+			if e, ok := parseNumber(token); ok && FormatText(e) == printed {
+				return token
+			}
+		}
+	}
+	return printed
 }
 
 // syntaxError reports what is wrong with the source at a byte offset, counted from 1.

@@ -16,7 +16,7 @@ import (
 )
 
 var shapefile = &Format{Name: "shapefile", Media: "application/zip", Ext: ".shp.zip", Title: "Shapefile (zip)",
-	Losses: []string{"names of properties beyond 10 bytes are cut", "texts beyond 254 bytes are cut, and blanks at their end are lost", "null texts and truth values are blank",
+	Losses: []string{"names of properties beyond 10 bytes are cut", "texts beyond 254 bytes are cut, and blanks at their end are lost", "null texts are blank, and null truth values are ?",
 		"timestamps, JSON and integers beyond 17 digits are text", "geometries of several kinds are split into one file a kind", "the difference between polygons and multipolygons",
 		"positions without a height, in a file with heights, have height 0"},
 	open: newShapefile}

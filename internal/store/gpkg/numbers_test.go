@@ -6,6 +6,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
 )
@@ -38,4 +39,14 @@ func TestNumbersOfForeignFilesCompareExactly(t *testing.T) {
 		s.ColumnsAtOnce(false)
 		storetest.ExerciseNumbers(t, s, "x", rows)
 	})
+}
+
+func TestTablesOfTheOlderTypeAspatialAreServed(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, build(t, "CREATE TABLE x (id INTEGER PRIMARY KEY, a TEXT); INSERT INTO x VALUES (1, 'b'); "+
+		"INSERT INTO gpkg_contents (table_name, data_type) VALUES ('x', 'aspatial')"), gpkg.Options{})
+	p, err := s.Page(t.Context(), store.Query{Collection: "x", Limit: 1})
+	if err != nil || len(p.Rows) != 1 {
+		t.Errorf("%v, %v", p, err)
+	}
 }

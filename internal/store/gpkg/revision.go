@@ -429,7 +429,7 @@ func (d *draft) check(c *conn) (err error) {
 		return nil
 	}
 	switch d.kind {
-	case "features", "attributes":
+	case "features", "attributes", "aspatial": // the last is of GDAL before GeoPackage 1.2
 	case "tiles", "2d-gridded-coverage", "vector-tiles":
 		d.refuse("the data type %q is not served, only features and attributes", d.kind)
 		return nil
