@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/paulmach/orb/encoding/mvt"
 )
 
 // foundIDs lists the ids that a question about items finds, in the order of the answer.
@@ -74,6 +75,16 @@ func TestDecimalNumbersOfPostGISCompareExactly(t *testing.T) {
 		}
 		if got := foundIDs(t, a, "/collections/mini/items?"+q.Encode()); got != want {
 			t.Errorf("%s: %q, want %q", question, got, want)
+		}
+	}
+	// A tile holds numbers of one type: doubles.
+	layers, err := mvt.Unmarshal(a.get("/collections/mini/tiles/WebMercatorQuad/0/0/0?f=mvt").wants(http.StatusOK).Body)
+	if err != nil || len(layers) != 1 {
+		t.Fatal(layers, err)
+	}
+	for _, f := range layers[0].Features {
+		if f.Properties["n"] != 12345678901234567891.0 {
+			t.Errorf("a tile has %T %v", f.Properties["n"], f.Properties["n"])
 		}
 	}
 	if body := string(a.get("/collections/mini/items/2").wants(http.StatusOK).Body); !strings.Contains(body,

@@ -510,7 +510,7 @@ func (t *tagger) record(dst []byte, f *store.Feature) ([]byte, error) {
 		}
 		v := f.Values[i]
 		if j, ok := v.(store.JSON); ok {
-			v = string(j)
+			v = t.plain(i, j)
 		}
 		if err := put(v); err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/paulmach/orb"
@@ -231,8 +232,9 @@ func box(origin arc.Point) (low, high arc.Point) {
 
 // tagger makes tags of features of a collection.
 type tagger struct {
-	want []string
-	keep []bool // of want; the id is a tag of its own
+	want   []string
+	keep   []bool // of want; the id is a tag of its own
+	number []bool // of want: it is a property of numbers
 }
 
 func newTagger(c *store.Collection, properties []string) *tagger {
@@ -248,9 +250,21 @@ func newTagger(c *store.Collection, properties []string) *tagger {
 		t.want = []string{}
 	}
 	for _, name := range t.want {
-		t.keep = append(t.keep, name != IDKey)
+		p, ok := c.Find(name)
+		t.keep, t.number = append(t.keep, name != IDKey), append(t.number, ok && p.Type == cql2.TypeNumber)
 	}
 	return t
+}
+
+// plain returns the value of property i of want that is JSON: a double for a number of more digits, so that all numbers of a field are of
+// one type, else the text.
+func (t *tagger) plain(i int, j store.JSON) any {
+	if t.number[i] {
+		if f, err := strconv.ParseFloat(string(j), 64); err == nil {
+			return f
+		}
+	}
+	return string(j)
 }
 
 // of returns the tags of a feature: its id and its values, which are copied.
@@ -265,7 +279,7 @@ func (t *tagger) of(f *store.Feature) []Tag {
 		case string:
 			v = strings.Clone(x)
 		case store.JSON:
-			v = strings.Clone(string(x))
+			v = t.plain(i, store.JSON(strings.Clone(string(x))))
 		}
 		tags = append(tags, Tag{Key: t.want[i], Value: v})
 	}
