@@ -3,6 +3,7 @@ package placename
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Refusal is what the caller did wrong, all of it, free of any language: the protocol tells it in the caller's.
@@ -62,7 +63,16 @@ func quote(s string) string {
 	if r := []rune(s); len(r) > 64 {
 		s = string(r[:64]) + "…"
 	}
-	return fmt.Sprintf("%q", s)
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
+			fmt.Fprintf(&b, "U+%04X", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String() + `"`
 }
 
 // Lang is a language that faults are told in.
@@ -123,6 +133,7 @@ const (
 	NilContent                     // xsi:nil is true, and the element has content
 	UnknownCode                    // a code that its list does not have; Right names the nearest ones
 	UnknownCodeOf                  // a code that its list does not have, and that resembles none; Right is where the list is
+	ShortWords                     // no word of the text has N letters or digits
 	AllNil                         // a list whose items, called Right, are all nil
 	BadValue                       // any other
 	reasonCount
@@ -160,6 +171,8 @@ var reasons = [reasonCount][3]string{
 		"an element with xsi:nil=\"true\" must be empty; remove xsi:nil or the content"},
 	UnknownCode:   {"det er ingen slik kode; nærmest: %s", "det finst ingen slik kode; nærast: %s", "there is no such code; nearest: %s"},
 	UnknownCodeOf: {"det er ingen slik kode; kodene står på %s", "det finst ingen slik kode; kodane står på %s", "there is no such code; the codes are at %s"},
+	ShortWords: {"minst ett ord må ha %d bokstaver eller sifre; skilletegn ses bort fra", "minst eitt ord må ha %d bokstavar eller siffer; skiljeteikn ser ein bort frå",
+		"at least one word needs %d letters or digits; punctuation is ignored"},
 	AllNil: {"minst én %s må ha en verdi; utelat lista for ikke å begrense søket", "minst éin %s må ha ein verdi; utelat lista for ikkje å avgrense søket",
 		"at least one %s must have a value; leave the list out not to restrict the search"},
 	BadValue: {"verdien er ikke gyldig", "verdien er ikkje gyldig", "the value is not valid"},

@@ -101,10 +101,10 @@ func TestBadValuesAreRefusedWithTheirPath(t *testing.T) {
 		"too many documents": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{DokumentSoek: &api.DokumentSoek{Entry: make([]api.DokumentSoekEntry, 101)}}},
 			[]api.Fault{{Path: "findSkrivemaater/skrivemaateSoek/dokumentSoek", Reason: api.LongList, N: 100}}},
 		"books without words":     {&api.FindBoeker{Soeketekst: " \t"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: " \t", Reason: api.Blank}}},
-		"books with letters only": {&api.FindBoeker{Soeketekst: "a b *"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: "a b *", Reason: api.FewLiterals, N: 2}}},
+		"books with letters only": {&api.FindBoeker{Soeketekst: "a b *"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: "a b *", Reason: api.ShortWords, N: 2}}},
 		"books with a long text": {&api.FindBoeker{Soeketekst: strings.Repeat("a ", 501)},
 			[]api.Fault{{Path: "findBoeker/soeketekst", Value: strings.Repeat("a ", 501), Reason: api.LongText, N: 1000}}},
-		"books with punctuation only": {&api.FindBoeker{Soeketekst: ": , ;"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: ": , ;", Reason: api.FewLiterals, N: 2}}},
+		"books with punctuation only": {&api.FindBoeker{Soeketekst: ": , ;"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: ": , ;", Reason: api.ShortWords, N: 2}}},
 		"map sheet of one character and a wildcard": {&api.FindKartprodukter{Kartblad: ptr("1*")},
 			[]api.Fault{{Path: "findKartprodukter/kartblad", Value: "1*", Reason: api.FewLiterals, N: 2}}},
 	} {

@@ -32,7 +32,7 @@ func (s *Service) boeker(l *codeLists, r *api.FindBoeker) *criteria {
 		}
 	}
 	if longest < minLiterals {
-		c.fault(field, r.Soeketekst, api.FewLiterals, minLiterals)
+		c.fault(field, r.Soeketekst, api.ShortWords, minLiterals)
 	}
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -39,24 +40,53 @@ var charsets = map[string]encoding.Encoding{
 	"windows-1252": charmap.Windows1252,
 }
 
+// charsetNames are other names of charsets that clients write.
+var charsetNames = map[string]string{"utf8": "utf-8", "utf16": "utf-16", "ascii": "us-ascii", "latin1": "iso-8859-1", "latin-1": "iso-8859-1", "iso8859-1": "iso-8859-1",
+	"latin9": "iso-8859-15", "latin-9": "iso-8859-15", "iso8859-15": "iso-8859-15", "cp1252": "windows-1252"}
+
+// charsetOf returns the name in charsets of a charset as it was written, which may be in quotation marks of either kind.
+func charsetOf(written string) string {
+	name := strings.ToLower(strings.Trim(written, " \t\"'"))
+	if known, ok := charsetNames[name]; ok {
+		return known
+	}
+	return name
+}
+
 // mediaType is what the headers say of a body.
 type mediaType struct {
 	version version
 	charset string // lower case; "" when not said
+	related *related
 }
 
 // versionOf guesses the version in which to answer a request that cannot be read.
 func versionOf(r *http.Request) version {
-	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && t == "application/soap+xml" {
+	if t, _, err := mime.ParseMediaType(quotedAction(r.Header.Get("Content-Type"))); err == nil && t == "application/soap+xml" {
 		return soap12
 	}
 	return soap11
 }
 
+// unquotedAction is the parameter action of SOAP 1.2 without quotation marks, which its slashes and colons need (RFC 3902).
+var unquotedAction = regexp.MustCompile(`(?i)(;\s*action\s*=\s*)([^\s";][^\s;]*)`)
+
+// quotedAction adds the quotation marks that some clients leave out.
+func quotedAction(contentType string) string {
+	return unquotedAction.ReplaceAllString(contentType, `$1"$2"`)
+}
+
 // readMediaType checks the headers of a body.
 func readMediaType(r *http.Request) (mediaType, *failure) {
-	t, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	m := mediaType{charset: strings.ToLower(params["charset"])}
+	t, params, err := mime.ParseMediaType(quotedAction(r.Header.Get("Content-Type")))
+	m := mediaType{charset: charsetOf(params["charset"])}
+	if err == nil && t == "multipart/related" {
+		var f *failure
+		if m.related, m.version, f = readRelated(params); f != nil {
+			return m, f
+		}
+		t = "text/xml"
+	}
 	switch {
 	case err != nil || t != "text/xml" && t != "application/soap+xml":
 		return m, transport(http.StatusUnsupportedMediaType, textMediaType)
@@ -82,7 +112,14 @@ func (s *Service) readBody(w http.ResponseWriter, r *http.Request, m mediaType) 
 	} else if err != nil {
 		return nil, bare(textBroken).because(err)
 	}
-	return toUTF8(b, m.charset)
+	charset := m.charset
+	if m.related != nil {
+		var f *failure
+		if b, charset, f = m.related.envelope(b); f != nil {
+			return nil, f
+		}
+	}
+	return toUTF8(b, charset)
 }
 
 func (s *Service) tooLarge(w http.ResponseWriter) *failure {
@@ -180,5 +217,5 @@ func declared(b []byte) string {
 	if !ok {
 		return ""
 	}
-	return strings.ToLower(string(name))
+	return charsetOf(string(name))
 }

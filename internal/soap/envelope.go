@@ -20,6 +20,7 @@ var ourRoles = map[string]bool{
 // envelope is a message as far as it is read.
 type envelope struct {
 	version version
+	lang    placename.Lang // of a fault about a message that was not read
 	headers []header
 	child   *placename.Element // the one child of the body
 	part    part               // of the envelope that was entered last

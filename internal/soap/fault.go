@@ -5,7 +5,9 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -185,11 +187,44 @@ var transportStatus = map[problem.Kind]int{
 
 // WriteFault writes what the server found before the message was read, as a fault: a missing key (401; the caller sets
 // WWW-Authenticate), overload (503) or a rate (429; the caller sets Retry-After, else it is one second), a method (405; the caller sets Allow).
-// The version is that of the request's Content-Type, the language Bokmaal.
+// The version is that of the request's Content-Type. The language is that of the context's locale, which is read for a missing key only, else of
+// Accept-Language.
 func (s *Service) WriteFault(w http.ResponseWriter, r *http.Request, e *problem.Error) {
 	f := failureOfProblem(e)
 	f.status = transportStatus[e.Kind]
-	s.fail(w, r, &envelope{version: versionOf(r)}, f)
+	lang := acceptedLang(r)
+	if e.Kind == problem.Unauthorized && r.Method == http.MethodPost {
+		if locale := peekLocale(r); locale != "" {
+			lang = placename.LangOf(locale)
+		}
+	}
+	s.fail(w, r, &envelope{version: versionOf(r), lang: lang}, f)
+}
+
+// peekBytes is how much of a message is read for its locale alone.
+const peekBytes = 16 << 10
+
+var localeElement = regexp.MustCompile(`<(?:[\w.-]+:)?locale(?:\s[^<>]*)?>\s*([A-Za-z_-]{2,16})\s*</`)
+
+// peekLocale returns the locale in the beginning of a message that is refused unread; "" when there is none.
+func peekLocale(r *http.Request) string {
+	b, _ := io.ReadAll(io.LimitReader(r.Body, peekBytes)) // what came will do
+	if m := localeElement.FindSubmatch(b); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// acceptedLang returns the first language of Accept-Language that faults are told in; Bokmaal when there is none.
+func acceptedLang(r *http.Request) placename.Lang {
+	for tag := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
+		tag, _, _ = strings.Cut(strings.TrimSpace(tag), ";")
+		switch primary, _, _ := strings.Cut(strings.ToLower(tag), "-"); primary {
+		case "nb", "no", "nn", "en":
+			return placename.LangOf(tag)
+		}
+	}
+	return placename.Bokmaal
 }
 
 // statusOf returns the HTTP status of a fault: SOAP 1.1, 6.2; SOAP 1.2 Part 2, table 20.
@@ -205,7 +240,7 @@ func (f *failure) statusOf(v version) int {
 
 // fail writes f as the answer to a message as far as it was read.
 func (s *Service) fail(w http.ResponseWriter, r *http.Request, e *envelope, f *failure) {
-	base, lang, id := s.config.NamespaceBase, placename.Bokmaal, s.config.RequestID(r)
+	base, lang, id := s.config.NamespaceBase, e.lang, s.config.RequestID(r)
 	if e.child != nil {
 		lang = placename.LangOf(e.child.Locale())
 		if b, ok := e.child.Base(s.bases); ok {

@@ -55,6 +55,9 @@ func (p *parser) run() *failure {
 		if err == io.EOF {
 			break
 		}
+		if err != nil && strings.Contains(err.Error(), "unsupported version") {
+			return bare(textVersion10).because(err)
+		}
 		if err != nil {
 			return bare(textSyntax).because(err)
 		}
@@ -75,7 +78,10 @@ func (p *parser) run() *failure {
 		case xml.Comment:
 			f = p.count()
 		case xml.ProcInst:
-			if !first || start != 0 || t.Target != "xml" {
+			switch {
+			case t.Target == "xml" && !p.rooted && p.nodes == 0 && start > 0:
+				f = bare(textDeclaration)
+			case !first || start != 0 || t.Target != "xml":
 				f = bare(textInstruction)
 			}
 		case xml.Directive:

@@ -2,7 +2,7 @@
 // wrapped, over HTTP: envelopes, dispatch, faults, and the WSDL with its schemas.
 //
 // It knows no keys and runs no search: the server wraps it, a placename.Searcher answers. Refused are document types, processing
-// instructions, unbound prefixes, duplicate attributes, encodings other than those of the table in body.go, and attachments.
+// instructions, unbound prefixes, duplicate attributes, encodings other than those of the table in body.go, and references to attachments.
 // SOAPAction is not read; the operation is the name of the body's child.
 package soap
 
@@ -162,13 +162,16 @@ func (s *Service) Describe(w http.ResponseWriter, r *http.Request) error {
 func (s *Service) Document(h http.Header, r *http.Request) ([]byte, error) {
 	read := r.Method == http.MethodGet || r.Method == http.MethodHead
 	name := lastSegment(r)
+	if file, asked := schemaFile(r.URL); name == Endpoint && asked {
+		name = file
+	}
 	if name == Endpoint {
 		version, single, asked := wsdlVersion(r.URL)
 		if !read || !asked {
 			h.Set("Allow", s.Allowed(r))
 			return nil, problem.New(problem.Method, nil, "%s takes POST with a SOAP envelope, and GET with the parameter wsdl", Endpoint)
 		}
-		if version != "" && version != "1.1" && version != "1.2" {
+		if version != "" && version != "1" && version != "1.1" && version != "1.2" {
 			return nil, problem.NotFoundf("there is no such description; ask for ?wsdl or ?wsdl=1.2")
 		}
 		h.Set("Content-Type", contentType11)
@@ -189,7 +192,8 @@ func (s *Service) Document(h http.Header, r *http.Request) ([]byte, error) {
 // Allowed returns the methods of what r asks for, as the header Allow names them; "" when there is nothing there.
 func (s *Service) Allowed(r *http.Request) string {
 	name := lastSegment(r)
-	if _, _, wsdl := wsdlVersion(r.URL); name == Endpoint && wsdl {
+	_, _, wsdl := wsdlVersion(r.URL)
+	if _, xsd := schemaFile(r.URL); name == Endpoint && (wsdl || xsd) {
 		return "GET, HEAD, POST, OPTIONS"
 	}
 	if name == Endpoint {
@@ -213,6 +217,22 @@ func wsdlVersion(u *url.URL) (version string, single, asked bool) {
 	}
 	return version, false, asked
 }
+
+// schemaFile returns the file that the parameter xsd names, as other servers have it: by its name, or 1 for that of the service.
+func schemaFile(u *url.URL) (file string, asked bool) {
+	for name, values := range u.Query() {
+		if strings.EqualFold(name, "xsd") {
+			if values[0] == "1" {
+				return serviceSchema, true
+			}
+			return values[0], true
+		}
+	}
+	return "", false
+}
+
+// serviceSchema is the file of the schema that declares the messages.
+const serviceSchema = "SoekServiceWS_schema1.xsd"
 
 func lastSegment(r *http.Request) string {
 	return r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]

@@ -9,11 +9,14 @@ func (t text) in(l placename.Lang) string { return t[l] }
 
 var (
 	textMediaType   = text{"Innholdstypen må være text/xml (SOAP 1.1) eller application/soap+xml (SOAP 1.2).", "Innhaldstypen må vere text/xml (SOAP 1.1) eller application/soap+xml (SOAP 1.2).", "The content type must be text/xml (SOAP 1.1) or application/soap+xml (SOAP 1.2)."}
+	textMultipart   = text{"En melding med vedlegg (multipart/related) må ha en del med konvolutten, som start oppgir, av typen application/xop+xml, text/xml eller application/soap+xml.", "Ei melding med vedlegg (multipart/related) må ha ein del med konvolutten, som start oppgjev, av typen application/xop+xml, text/xml eller application/soap+xml.", "A message with attachments (multipart/related) must have a part with the envelope, which start names, of type application/xop+xml, text/xml or application/soap+xml."}
 	textEncoded     = text{"Meldinger kan ikke være komprimert; utelat Content-Encoding.", "Meldingar kan ikkje vere komprimerte; utelat Content-Encoding.", "Messages must not be compressed; leave Content-Encoding out."}
 	textCharset     = text{"Tegnsettet må være UTF-8, UTF-16 med byterekkefølgemerke (BOM), US-ASCII, ISO-8859-1, ISO-8859-15 eller windows-1252.", "Teiknsettet må vere UTF-8, UTF-16 med byterekkjefølgjemerke (BOM), US-ASCII, ISO-8859-1, ISO-8859-15 eller windows-1252.", "The character encoding must be UTF-8, UTF-16 with a byte order mark, US-ASCII, ISO-8859-1, ISO-8859-15 or windows-1252."}
 	textBytes       = text{"Meldingen er ikke skrevet i tegnsettet som den oppgir.", "Meldinga er ikkje skriven i teiknsettet som ho oppgjev.", "The message is not written in the character encoding that it declares."}
 	textBroken      = text{"Meldingen kom ikke fram hel.", "Meldinga kom ikkje heil fram.", "The message did not arrive whole."}
 	textSyntax      = text{"Meldingen er ikke velformet XML.", "Meldinga er ikkje velforma XML.", "The message is not well-formed XML."}
+	textDeclaration = text{"XML-deklarasjonen må stå helt først i meldingen, uten blanke linjer foran.", "XML-deklarasjonen må stå heilt først i meldinga, utan blanke linjer framfor.", "The XML declaration must be the very first thing in the message, without blank lines before it."}
+	textVersion10   = text{"Meldingen må være XML 1.0.", "Meldinga må vere XML 1.0.", "The message must be XML 1.0."}
 	textInstruction = text{"SOAP tillater ikke prosesseringsinstruksjoner.", "SOAP tillèt ikkje prosesseringsinstruksjonar.", "SOAP allows no processing instructions."}
 	textDoctype     = text{"SOAP tillater ikke dokumenttyper (DOCTYPE).", "SOAP tillèt ikkje dokumenttypar (DOCTYPE).", "SOAP allows no document type (DOCTYPE)."}
 	textSecondRoot  = text{"Det står mer enn ett rotelement i meldingen.", "Det står meir enn eitt rotelement i meldinga.", "The message has more than one root element."}
