@@ -27,6 +27,7 @@ type column struct {
 	nanTexts   int  // untyped values that are nan, if the others are numbers
 
 	gone  bool      // it is left out
+	extra bool      // of a member beside the properties
 	out   string    // name as it is served
 	store string    // column in the store
 	typ   cql2.Type // decided after the survey

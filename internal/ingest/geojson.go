@@ -7,16 +7,19 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"grense/internal/crs"
 )
 
 // maxNames bounds the names of properties of a layer; SQLite has at most 2000 columns.
 const maxNames = 1900
 
-// geoReader reads GeoJSON (RFC 7946) and sequences of it (RFC 8142, or a text on each line).
+// geoReader reads GeoJSON (RFC 7946), JSON-FG (OGC 21-045r1), and sequences of them (RFC 8142, or a text on each line).
 type geoReader struct {
 	open   func() (io.ReadCloser, error)
 	memory memory
 	layer  string // the member of the outermost object that is read; "" is that object itself
+	as     crs.ID // what a person says the coordinates are in, or 0
 
 	s       *jsonScanner
 	out     sink
@@ -24,6 +27,7 @@ type geoReader struct {
 	serial  int             // of the object of properties under way
 	told    map[string]bool // warnings that are given once for the layer
 	refused bool            // the feature under way is
+	fg      jsonFG
 }
 
 // nameUse is a name of properties and the object that had it last.
@@ -39,7 +43,7 @@ func (g *geoReader) read(ctx context.Context, out sink) error {
 	}
 	defer in.Close()
 	g.s, g.out = newJSONScanner(in, g.memory), out
-	g.names, g.told, g.serial = map[string]*nameUse{}, map[string]bool{}, 0
+	g.names, g.told, g.serial, g.fg = map[string]*nameUse{}, map[string]bool{}, 0, jsonFG{}
 	err = g.texts(ctx)
 	if bad, ok := errors.AsType[*syntaxError](err); ok {
 		out.fault(bad.at, false, Refused, bad.tell("not JSON: "))
@@ -102,10 +106,14 @@ const (
 	memberID
 	memberBBox
 	memberCRS
+	memberPlace // these of JSON-FG
+	memberCoordRefSys
+	memberTime
+	memberFeatureType
 	members
 )
 
-var memberNames = [members]string{"type", "coordinates", "geometries", "geometry", "properties", "features", "id", "bbox", "crs"}
+var memberNames = [members]string{"type", "coordinates", "geometries", "geometry", "properties", "features", "id", "bbox", "crs", "place", "coordRefSys", "time", "featureType"}
 
 // node is an object of GeoJSON whose type may come last.
 type node struct {
@@ -117,6 +125,11 @@ type node struct {
 	shape  *shape
 	fields []field
 	id     value
+
+	outer  bool    // no geometry
+	place  *node   // nil: null
+	system string  // coordRefSys
+	extra  []field // time and featureType
 }
 
 // fault tells what is wrong with the feature under way.
@@ -136,7 +149,7 @@ func (g *geoReader) once(at place, reason string) {
 // root reads an outermost object.
 func (g *geoReader) root(ctx context.Context) error {
 	g.s.begin()
-	n := &node{at: g.s.here()}
+	n := &node{at: g.s.here(), outer: true}
 	if c, err := g.s.peek(); err != nil || c != '{' {
 		g.out.fault(n.at, false, Refused, "a FeatureCollection must be an object, but is "+describe(c))
 		return errors.Join(err, g.s.skip(nil))
@@ -222,7 +235,7 @@ func (g *geoReader) element(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n := &node{at: g.s.here()}
+	n := &node{at: g.s.here(), outer: true}
 	if c != '{' {
 		g.fault(n.at, Refused, "every feature must be an object, but this is "+describe(c))
 		if err := g.s.skip(nil); err != nil {
@@ -249,11 +262,15 @@ func (g *geoReader) feature(n *node) error {
 			g.once(n.at, "a Feature needs the member "+strconv.Quote(memberNames[m])+"; it is taken as null")
 		}
 	}
-	return g.emit(n, n.shape)
+	s, err := g.placed(n)
+	if err != nil {
+		return err
+	}
+	return g.emit(n, s)
 }
 
 func (g *geoReader) emit(n *node, s *shape) error {
-	r := record{at: n.at, id: n.id, fields: n.fields, shape: s, refused: g.refused}
+	r := record{at: n.at, id: n.id, fields: n.fields, extra: g.fg.extra(n), shape: s, refused: g.refused}
 	g.refused = false
 	return g.out.record(&r)
 }
@@ -318,6 +335,8 @@ func (g *geoReader) member(n *node, m int, c byte, depth int, features func() er
 		return g.bbox(c)
 	case m == memberCRS:
 		return g.reference(at)
+	case m >= memberPlace && n.outer:
+		return g.jsonFG(n, m, c, features != nil)
 	}
 	return g.s.skip(nil)
 }

@@ -231,6 +231,9 @@ func (g *geoReader) shapeOf(n *node, depth int) *shape {
 	if s == nil {
 		return nil
 	}
+	if g.fg.swap {
+		s.swap()
+	}
 	return g.finish(s, n.coords)
 }
 

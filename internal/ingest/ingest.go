@@ -181,7 +181,7 @@ func (s *Source) add(ctx context.Context, f *file, label string, o Options) erro
 				layer(name, &topoReader{open: f.open, object: n, memory: m})
 				continue
 			}
-			layer(name, &geoReader{open: f.open, layer: n, memory: m}).silent = crs.CRS84 // RFC 7946, 4
+			layer(name, &geoReader{open: f.open, layer: n, memory: m, as: o.CRS}).silent = crs.CRS84 // RFC 7946, 4
 		}
 	case "csv":
 		r := &csvReader{open: f.open, memory: m}

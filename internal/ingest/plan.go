@@ -30,6 +30,7 @@ func (p *Plan) define() {
 	}
 	from := source(p.sources())
 	p.leaveOut()
+	p.addExtras()
 	for _, x := range p.columns {
 		why := x.decide()
 		if x.nans > 0 {
@@ -46,6 +47,7 @@ func (p *Plan) define() {
 	}
 	p.times()
 	p.nameColumns()
+	p.setTimes()
 	p.setKey()
 	p.setGeometry()
 	for _, x := range p.columns {
@@ -316,7 +318,7 @@ func (w *writing) record(r *record) error {
 	}
 	clear(w.values)
 	for i, x := range r.fields {
-		if i >= len(w.columns) || w.columns[i].name != x.name {
+		if i >= len(w.columns) || w.columns[i].name != x.name || w.columns[i].extra {
 			if i = w.index(x.name); i < 0 && (!w.wanted(x.name) || w.byName[x.name] != nil && w.byName[x.name].gone) {
 				continue
 			} else if i < 0 {
@@ -324,6 +326,11 @@ func (w *writing) record(r *record) error {
 			}
 		}
 		w.values[i] = w.columns[i].convert(x.value)
+	}
+	for _, x := range r.extra {
+		if i := slices.IndexFunc(w.columns, func(c *column) bool { return c.extra && c.name == x.name }); i >= 0 {
+			w.values[i] = w.columns[i].convert(x.value)
+		}
 	}
 	next := len(w.columns)
 	at := next
@@ -355,7 +362,7 @@ func (p *Plan) has(name string) bool { return p.byName[name] != nil && !p.byName
 // index returns the number of a column; -1 when there is none.
 func (p *Plan) index(name string) int {
 	for i, c := range p.columns {
-		if c.name == name {
+		if c.name == name && !c.extra {
 			return i
 		}
 	}

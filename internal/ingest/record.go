@@ -38,8 +38,9 @@ type record struct {
 	at      place
 	id      value // the format's own id
 	fields  []field
-	shape   *shape // nil: null
-	refused bool   // a fault was told, so that only id and fields count
+	extra   []field // members beside the properties, as JSON-FG has them; nil for most
+	shape   *shape  // nil: null
+	refused bool    // a fault was told, so that only id and fields count
 }
 
 // reader reads one layer. It may be read several times, one after the other.

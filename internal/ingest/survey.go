@@ -46,6 +46,7 @@ type Plan struct {
 	layers    []*layerSurvey
 	columns   []*column
 	byName    map[string]*column
+	extras    []*extraColumn
 	left      []string  // some of the properties that Target.Columns leaves out
 	own       *idSource // the format's own id
 	field     *idSource // the property IDField, else "id"
@@ -265,6 +266,7 @@ func (s *surveyor) record(r *record) error {
 	s.tell(s.l.n, s.l)
 	f := s.l.at(r.at, s.l.n)
 	s.identify(r, f)
+	s.seeExtra(r)
 	for i, x := range r.fields {
 		c := (*column)(nil)
 		switch {

@@ -115,6 +115,12 @@ func (t *topoReader) load(s *jsonScanner) error {
 func (t *topoReader) objects(ctx context.Context) error {
 	s := t.g.s
 	return s.object(func(name []byte, _ place) error {
+		if string(name) == "crs" { // of TopoJSON before 1.0
+			if _, err := s.peek(); err != nil {
+				return err
+			}
+			return t.g.reference(s.here())
+		}
 		if string(name) != "objects" {
 			return s.skip(nil)
 		}

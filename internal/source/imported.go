@@ -26,7 +26,7 @@ import (
 const shownWarnings = 10
 
 // copyVersion is part of the key of a copy, so that copies of older programs are made anew.
-const copyVersion = "3"
+const copyVersion = "4"
 
 // importedCopy is the GeoPackage in the data directory that holds what was imported from a file or a folder.
 type importedCopy struct {
