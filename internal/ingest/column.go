@@ -24,7 +24,7 @@ type column struct {
 	notNumber  bool // ... nor a plain number
 	notTruth   bool // ... nor a truth value
 	nans       int  // numbers that are NaN or infinite, which are null
-	nanTexts   int  // untyped values that are nan, if the others are numbers
+	nanTexts   int  // untyped values that are NaN or infinite, if the others are numbers
 
 	gone  bool      // it is left out
 	extra bool      // of a member beside the properties
@@ -50,7 +50,7 @@ func (c *column) see(v value) {
 		c.seeTime(v.text)
 	case untyped:
 		c.seeTime(v.text)
-		if strings.EqualFold(v.text, "nan") {
+		if notFinite(v.text) {
 			c.nanTexts++
 			c.notTruth = true
 			return
@@ -105,7 +105,7 @@ func (c *column) seeTime(s string) {
 // notFinite reports whether the text of a number is NaN or infinite.
 func notFinite(s string) bool {
 	s = strings.TrimLeft(s, "+-")
-	return len(s) >= 3 && (strings.EqualFold(s[:3], "nan") || strings.EqualFold(s[:3], "inf"))
+	return strings.EqualFold(s, "nan") || strings.EqualFold(s, "inf") || strings.EqualFold(s, "infinity")
 }
 
 // plainNumber tells whether a text is a number that comes out of it as it went in: without leading zeros, sign plus or exponent.
@@ -198,7 +198,7 @@ func (c *column) convert(v value) any {
 		if n, err := strconv.ParseInt(v.text, 10, 64); err == nil {
 			return n
 		}
-		if notFinite(v.text) {
+		if notFinite(v.text) { // untyped
 			return nil
 		}
 	case cql2.TypeNumber:

@@ -56,7 +56,7 @@ func TestNumbersThatAreNoneAreNull(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"a.json": geojson(pointWith(`"id":1,`, `"n":1.5`), pointWith(`"id":2,`, `"n":NaN`), pointWith(`"id":3,`, `"n":-Infinity`)),
-		"a.csv":  "id,n,lon,lat\n1,1.5,10,60\n2,nan,10,60\n3,NaN,10,60\n",
+		"a.csv":  "id,n,lon,lat\n1,1.5,10,60\n2,nan,10,60\n3,-inf,10,60\n",
 	} {
 		plan, have := importText(t, name, text, into)
 		if _, noted := find(plan.Report, ingest.Warning, `"n" has numbers that are NaN or infinite, features: 2`); !noted || have[0].values["n"] != 1.5 || have[1].values["n"] != nil || have[2].values["n"] != nil {
