@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
 
@@ -203,12 +204,33 @@ func (c *call) definedParams() []openapi.Parameter {
 	if !c.rt.Fields {
 		return out
 	}
+	seen := map[string]bool{}
+	for _, p := range out {
+		seen[nameInCode(p.Name)] = true
+	}
 	for i := range c.coll.Properties {
-		if p := &c.coll.Properties[i]; c.field(p.Name) != nil {
-			out = append(append(out, definedField(p)), c.definedForgiving(p)...)
+		p := &c.coll.Properties[i]
+		if c.field(p.Name) == nil {
+			continue
+		}
+		for _, d := range append([]openapi.Parameter{definedField(p)}, c.definedForgiving(p)...) {
+			if name := nameInCode(d.Name); !seen[name] { // others are accepted, not told
+				seen[name] = true
+				out = append(out, d)
+			}
 		}
 	}
 	return out
+}
+
+// nameInCode returns what generators of clients make of a parameter's name, at the least: Id, id_ and i-d become one name.
+func nameInCode(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == '.' || r == ' ' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
 }
 
 // definedParam describes a parameter of the table as it is for the collection.

@@ -562,8 +562,18 @@ func (c *call) pageDownloads(selection []string, matched int) (out []downloadLin
 			d.Size = c.size(l.Length)
 		}
 		out = append(out, d)
+		if f.Name == asCSV.F { // what spreadsheets open by themselves
+			d.Title, d.Href, d.Size = c.text("files.excel"), withoutRevision(d.Href)+"&dialect=excel", ""
+			out = append(out, d)
+		}
 	}
 	return out, sizes != nil
+}
+
+// withoutRevision returns the lasting address of a file.
+func withoutRevision(href string) string {
+	lasting, _, _ := strings.Cut(href, "&revision=")
+	return lasting
 }
 
 // sizesOfPage are what sizes of files of a page are told from; nil for none.
