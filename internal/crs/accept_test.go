@@ -2,7 +2,6 @@ package crs_test
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -26,24 +25,13 @@ func TestAcceptCoordinatesAgreeWithPROJ(t *testing.T) {
 	if err != nil {
 		t.Fatal("cs2cs (Debian: proj-bin) is not installed")
 	}
-	of := map[crs.ID]string{3006: "EPSG:4619", 2180: "EPSG:9702", 2154: "EPSG:4171"}
-	for _, id := range crs.Known() {
+	for _, id := range crs.Sampled() {
 		if id.Geographic() {
 			continue
 		}
-		base := crs.ETRS89.String() // a null transform to the systems on GRS 80
-		if strings.HasPrefix(id.Name(), "WGS 84") {
-			base = crs.WGS84.String()
-		}
-		base = cmp.Or(of[id], base)
 		n, box := 5000, orb.Bound{Min: orb.Point{4, 57}, Max: orb.Point{32, 72}}
-		if !slices.Contains(crs.Served(), id) { // around the middle of its area
-			n, box = 200, id.Area()
-			middle := box.Center()
-			box = orb.Bound{Min: orb.Point{middle[0] - 20, -80}, Max: orb.Point{middle[0] + 20, 83}}
-			if id == 2154 || id == 3034 || id == 3812 {
-				box.Min[1] = 25
-			}
+		if !slices.Contains(crs.Served(), id) {
+			n, box = 200, id.Usual()
 		}
 		forward, err := crs.Between(crs.CRS84, id)
 		if err != nil {
@@ -56,7 +44,7 @@ func TestAcceptCoordinatesAgreeWithPROJ(t *testing.T) {
 			points[i] = [2]float64{box.Min[0] + (box.Max[0]-box.Min[0])*rng.Float64(), box.Min[1] + (box.Max[1]-box.Min[1])*rng.Float64()}
 			fmt.Fprintf(&in, "%.12f %.12f\n", points[i][1], points[i][0]) // EPSG order: latitude first
 		}
-		cmd := exec.Command(cs2cs, "-f", "%.9f", base, id.String())
+		cmd := exec.Command(cs2cs, "-f", "%.9f", id.Base().String(), id.String())
 		cmd.Stdin = &in
 		out, err := cmd.Output()
 		if err != nil {
@@ -78,7 +66,9 @@ func TestAcceptCoordinatesAgreeWithPROJ(t *testing.T) {
 			x, y := forward(points[i][0], points[i][1])
 			worst = max(worst, math.Hypot(x-a, y-b))
 		}
-		t.Logf("%v: %.1e m at worst", id, worst)
+		if slices.Contains(crs.Served(), id) {
+			t.Logf("%v: %.1e m at worst", id, worst)
+		}
 		if worst > 1e-6 {
 			t.Errorf("%v differs from PROJ by %g m", id, worst)
 		}

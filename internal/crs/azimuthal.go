@@ -2,7 +2,7 @@ package crs
 
 import "math"
 
-// azimuthal is the Lambert azimuthal equal-area projection of the ellipsoid (EPSG method 9820), oblique or on the north pole,
+// azimuthal is the Lambert azimuthal equal-area projection of the ellipsoid (EPSG method 9820), oblique or on a pole,
 // through the authalic latitude: series in the third flattening to order 6 (Karney 2024, On auxiliary latitudes). The series keep
 // full accuracy at the poles, where the closed formula loses half of the digits.
 type azimuthal struct {
@@ -38,8 +38,8 @@ func newAzimuthal(el ellipsoid, lon0, lat0, fe, fn float64) *azimuthal {
 	e2 := el.eccentricity2()
 	e := math.Sqrt(e2)
 	p.radius = el.a * math.Sqrt((1+(1-e2)*math.Atanh(e)/e)/2)
-	if lat0 == 90 {
-		p.sin1, p.cos1, p.d = 1, 0, 1
+	if math.Abs(lat0) == 90 {
+		p.sin1, p.cos1, p.d = math.Copysign(1, lat0), 0, 1
 		return p
 	}
 	sin, cos := math.Sincos(lat0 * radian)

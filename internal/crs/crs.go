@@ -13,7 +13,8 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// ID is an EPSG code, or CRS84, the one system of another authority. The zero ID means "none".
+// ID is an EPSG code, or CRS84, the one system of another authority, or the ID of a system without a code (see Own), which FromText gives. The
+// zero ID means "none".
 type ID int
 
 const (
@@ -31,7 +32,7 @@ const (
 	LAEANorthPole ID = 3575  // metres
 )
 
-// Valid reports whether id is in the table of systems.
+// Valid reports whether the system of id is known.
 func (id ID) Valid() bool { return id.find() != nil }
 
 // Geographic reports whether coordinates are degrees.
@@ -54,7 +55,7 @@ func (id ID) Decimals() int {
 	return 2
 }
 
-// Name is the authority's name for people; that of an ID that is not served is its String.
+// Name is the authority's name for people, or that in the text of a system without a code; that of an ID that is not served is its String.
 func (id ID) Name() string {
 	if s := id.find(); s != nil {
 		return s.name
@@ -71,7 +72,7 @@ func (id ID) Domain() orb.Bound {
 	return orb.Bound{Min: orb.Point{1, 1}, Max: orb.Point{-1, -1}}
 }
 
-// String returns AUTHORITY:CODE; "none" for the zero ID.
+// String returns AUTHORITY:CODE, or the name of a system without a code in quotes; "none" for the zero ID.
 func (id ID) String() string {
 	switch id {
 	case 0:
@@ -79,16 +80,22 @@ func (id ID) String() string {
 	case CRS84:
 		return "OGC:CRS84"
 	}
+	if s := id.find(); id.Own() && s != nil {
+		return strconv.Quote(s.name)
+	}
 	return "EPSG:" + strconv.Itoa(int(id))
 }
 
-// URI returns the identifier of OGC 18-058r1, 6.2.1; "" for the zero ID.
+// URI returns the identifier of OGC 18-058r1, 6.2.1; "" for the zero ID and for a system without a code.
 func (id ID) URI() string {
 	switch id {
 	case 0:
 		return ""
 	case CRS84:
 		return uriPrefix + "OGC/1.3/CRS84"
+	}
+	if id.Own() {
+		return ""
 	}
 	return uriPrefix + "EPSG/0/" + strconv.Itoa(int(id))
 }

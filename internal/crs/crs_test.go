@@ -36,11 +36,14 @@ func TestFactsOfEverySystem(t *testing.T) {
 		t.Fatalf("%d systems are offered everywhere, want 12", n)
 	}
 	ids := crs.Known()
-	if n := len(ids); n != 12+6+11-3+10+120-3 {
+	if n := len(ids); n < 2000 {
 		t.Errorf("%d systems are known", n)
 	}
 	for i, w := range want {
-		id := ids[i]
+		id := w.id
+		if i < 12 {
+			id = ids[i]
+		}
 		decimals := 2
 		if w.degree {
 			decimals = 7
@@ -115,7 +118,7 @@ func FuzzParse(f *testing.F) {
 // TestAreaIsSound goes there and back over the whole area of every system.
 func TestAreaIsSound(t *testing.T) {
 	t.Parallel()
-	for _, id := range crs.Known() {
+	for _, id := range crs.Sampled() {
 		fwd, inv := between(t, crs.CRS84, id), between(t, id, crs.CRS84)
 		a := id.Area()
 		for i := range 41 {

@@ -7,82 +7,46 @@ import (
 	"strings"
 )
 
-// definition is what files say of a reference system: its geographic system and, where it is projected, the conversion from that.
-type definition struct {
-	base   base
-	esri   string // name in ESRI's WKT
-	method string // of PROJJSON; "" when the system is geographic
-	lat0   float64
-	lon0   float64
-	k      float64    // scale; 0: the method has none
-	std    [2]float64 // standard parallels; both 0: the method has none
-	fe, fn float64    // metres
+// esriNames are names in ESRI's text that are not made of the datum and the name of the system.
+var esriNames = map[ID]string{
+	WebMercator: "WGS_1984_Web_Mercator_Auxiliary_Sphere", LAEAEurope: "ETRS_1989_LAEA", 3067: "EUREF_FIN_TM35FIN", 2180: "ETRS_1989_Poland_CS92", 3034: "ETRS_1989_LCC",
+	3812: "Belge_Lambert_2008",
 }
 
-// base is a geographic reference system.
-type base struct {
-	code        ID
-	name, datum string
-	esri        string // GCS_ and D_ have it at their end
-	ellipsoid   string
-	a, inverse  float64 // semi-major axis in metres, inverse flattening
+// esri is the name of a projected system in ESRI's text: words begin with a capital.
+func (s *system) esri() string {
+	if name := esriNames[s.id]; name != "" {
+		return name
+	}
+	name := s.name
+	if base, rest, ok := strings.Cut(name, " / "); ok && !s.id.Own() {
+		if strings.HasPrefix(base, s.datum.name) || strings.HasPrefix(s.datum.name, base) {
+			base = s.datum.esriName()
+		}
+		name = base + " " + rest
+	}
+	words := strings.Split(underscored(name), "_")
+	for i, w := range words {
+		if w != "" && w[0] >= 'a' && w[0] <= 'z' {
+			words[i] = strings.ToUpper(w[:1]) + w[1:]
+		}
+	}
+	return strings.Join(words, "_")
 }
 
-var (
-	baseETRS89  = base{ETRS89, "ETRS89", "European Terrestrial Reference System 1989", "ETRS_1989", "GRS 1980", 6378137, 298.257222101}
-	baseWGS84   = base{WGS84, "WGS 84", "World Geodetic System 1984", "WGS_1984", "WGS 84", 6378137, 298.257223563}
-	baseSWEREF  = base{4619, "SWEREF99", "SWEREF99", "SWEREF99", "GRS 1980", 6378137, 298.257222101}
-	baseRGF93   = base{4171, "RGF93 v1", "Reseau Geodesique Francais 1993 v1", "RGF_1993", "GRS 1980", 6378137, 298.257222101}
-	baseETRF2PL = base{9702, "ETRF2000-PL", "ETRF2000 Poland", "ETRF2000_Poland", "GRS 1980", 6378137, 298.257222101}
-)
-
-const (
-	methodTM       = "Transverse Mercator"
-	methodLAEA     = "Lambert Azimuthal Equal Area"
-	methodLCC      = "Lambert Conic Conformal (2SP)"
-	methodMercator = "Popular Visualisation Pseudo Mercator"
-)
-
-// define returns the definition of a system; false when files cannot describe it. Of compound systems it is the horizontal part.
-func (id ID) define() (definition, bool) {
-	utm := func(b base, zone int) definition {
-		return definition{base: b, esri: fmt.Sprintf("%s_UTM_Zone_%dN", b.esri, zone), method: methodTM, lon0: float64(6*zone - 183), k: 0.9996, fe: 500000}
+// esriName is the name of the datum in ESRI's text, without D_.
+func (d *datum) esriName() string {
+	if d.esri != "" {
+		return d.esri
 	}
-	switch {
-	case id == CRS84 || id == WGS84:
-		return definition{base: baseWGS84}, true
-	case id == ETRS89:
-		return definition{base: baseETRS89}, true
-	case id > 25827 && id < 25839:
-		return utm(baseETRS89, int(id)-25800), true
-	case id > 32600 && id <= 32660:
-		return utm(baseWGS84, int(id)-32600), true
-	case id > 32700 && id <= 32760:
-		d := utm(baseWGS84, int(id)-32700)
-		d.esri, d.fn = strings.TrimSuffix(d.esri, "N")+"S", 10000000
-		return d, true
-	}
-	d, ok := map[ID]definition{
-		WebMercator:   {base: baseWGS84, esri: "WGS_1984_Web_Mercator_Auxiliary_Sphere", method: methodMercator},
-		LAEAEurope:    {base: baseETRS89, esri: "ETRS_1989_LAEA", method: methodLAEA, lat0: 52, lon0: 10, fe: 4321000, fn: 3210000},
-		LAEANorthPole: {base: baseWGS84, esri: "WGS_1984_North_Pole_LAEA_Europe", method: methodLAEA, lat0: 90, lon0: 10},
-		3006:          {base: baseSWEREF, esri: "SWEREF99_TM", method: methodTM, lon0: 15, k: 0.9996, fe: 500000},
-		3067:          {base: baseETRS89, esri: "EUREF_FIN_TM35FIN", method: methodTM, lon0: 27, k: 0.9996, fe: 500000},
-		2180:          {base: baseETRF2PL, esri: "ETRS_1989_Poland_CS92", method: methodTM, lon0: 19, k: 0.9993, fe: 500000, fn: -5300000},
-		2154:          {base: baseRGF93, esri: "RGF_1993_Lambert_93", method: methodLCC, lat0: 46.5, lon0: 3, std: [2]float64{49, 44}, fe: 700000, fn: 6600000},
-		3034:          {base: baseETRS89, esri: "ETRS_1989_LCC", method: methodLCC, lat0: 52, lon0: 10, std: [2]float64{35, 65}, fe: 4000000, fn: 2800000},
-		3812:          {base: baseETRS89, esri: "Belge_Lambert_2008", method: methodLCC, lat0: 50.797815, lon0: 4.35921583333333, std: [2]float64{49.8333333333333, 51.1666666666667}, fe: 649328, fn: 665262},
-		5972:          utm(baseETRS89, 32),
-		5973:          utm(baseETRS89, 33),
-		5975:          utm(baseETRS89, 35),
-	}[id]
-	return d, ok
+	return underscored(d.long)
 }
 
 // ESRI returns the system as the .prj of a shapefile says it: WKT 1 in ESRI's dialect, x before y.
 func (id ID) ESRI() (string, error) {
-	d, ok := id.define()
-	if !ok {
+	id = horizontal(id)
+	s := id.find()
+	if s == nil {
 		return "", fmt.Errorf("crs: %v has no description for files", id)
 	}
 	num := func(v float64) string {
@@ -92,35 +56,65 @@ func (id ID) ESRI() (string, error) {
 		}
 		return s
 	}
-	b := d.base
+	d := s.datum
 	geo := fmt.Sprintf(`GEOGCS["GCS_%s",DATUM["D_%[1]s",SPHEROID["%s",%s,%s]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]]`,
-		b.esri, strings.ReplaceAll(strings.ReplaceAll(b.ellipsoid, "WGS 84", "WGS_1984"), " ", "_"), num(b.a), num(b.inverse))
-	if d.method == "" {
+		d.esriName(), underscored(strings.ReplaceAll(d.ellipsoid, "WGS 84", "WGS_1984")), num(d.el.a), num(d.el.invf))
+	if s.proj == nil {
 		return geo, nil
 	}
-	param := func(name string, v float64) string { return `,PARAMETER["` + name + `",` + num(v) + `]` }
-	offsets := param("False_Easting", d.fe) + param("False_Northing", d.fn) + param("Central_Meridian", d.lon0)
-	name, params := "", ""
-	switch d.method {
-	case methodTM:
-		name, params = "Transverse_Mercator", param("Scale_Factor", d.k)+param("Latitude_Of_Origin", d.lat0)
-	case methodLAEA:
-		name, params = "Lambert_Azimuthal_Equal_Area", param("Latitude_Of_Origin", d.lat0)
-	case methodLCC:
-		name, params = "Lambert_Conformal_Conic", param("Standard_Parallel_1", d.std[0])+param("Standard_Parallel_2", d.std[1])+param("Latitude_Of_Origin", d.lat0)
-	case methodMercator:
-		name, params = "Mercator_Auxiliary_Sphere", param("Standard_Parallel_1", 0)+param("Auxiliary_Sphere_Type", 0)
+	name, params := s.conversion.esri()
+	var b strings.Builder
+	for _, p := range append([]param{{"False_Easting", s.fe}, {"False_Northing", s.fn}, {"Central_Meridian", s.lon0}}, params...) {
+		b.WriteString(`,PARAMETER["` + p.name + `",` + num(p.value) + `]`)
 	}
-	return fmt.Sprintf(`PROJCS["%s",%s,PROJECTION["%s"]%s%s,UNIT["Meter",1.0]]`, d.esri, geo, name, offsets, params), nil
+	return fmt.Sprintf(`PROJCS["%s",%s,PROJECTION["%s"]%s,UNIT["Meter",1.0]]`, s.esri(), geo, name, b.String()), nil
+}
+
+// horizontal is the part of a compound system that is horizontal; id itself for others.
+func horizontal(id ID) ID {
+	if base := compound[int(id)]; base != 0 {
+		return base
+	}
+	return id
+}
+
+// esri returns the name of the method in ESRI's text, and the parameters besides those that all methods have.
+func (c conversion) esri() (name string, params []param) {
+	origin, scale := param{"Latitude_Of_Origin", c.lat0}, param{"Scale_Factor", c.scale}
+	switch c.method {
+	case methodTM:
+		return "Transverse_Mercator", []param{scale, origin}
+	case methodLAEA:
+		return "Lambert_Azimuthal_Equal_Area", []param{origin}
+	case methodLCC:
+		return "Lambert_Conformal_Conic", []param{{"Standard_Parallel_1", c.parallels[0]}, {"Standard_Parallel_2", c.parallels[1]}, origin}
+	case methodLCC1:
+		return "Lambert_Conformal_Conic", []param{{"Standard_Parallel_1", c.lat0}, scale, origin}
+	case methodOblique:
+		return "Double_Stereographic", []param{scale, origin}
+	case methodStereo:
+		return "Stereographic", []param{scale, origin}
+	case methodPolar:
+		if c.scale != 0 {
+			return "Polar_Stereographic_Variant_A", []param{scale, origin}
+		}
+		if c.lat0 < 0 {
+			return "Stereographic_South_Pole", []param{{"Standard_Parallel_1", c.parallels[0]}}
+		}
+		return "Stereographic_North_Pole", []param{{"Standard_Parallel_1", c.parallels[0]}}
+	}
+	return "Mercator_Auxiliary_Sphere", []param{{"Standard_Parallel_1", 0}, {"Auxiliary_Sphere_Type", 0}}
 }
 
 // PROJJSON returns the system as PROJ's JSON (schema 0.7), with the axes in the order of the authority: readers that put x first do so
 // whatever it says (GeoParquet 1.1.0, Coordinate axis order).
 func (id ID) PROJJSON() ([]byte, error) {
-	d, ok := id.define()
-	if !ok {
+	id = horizontal(id)
+	s := id.find()
+	if s == nil {
 		return nil, fmt.Errorf("crs: %v has no description for files", id)
 	}
+	d := s.datum
 	type object = map[string]any
 	authority := func(org string, code any) object { return object{"authority": org, "code": code} }
 	axis := func(name, short, direction, unit string) object {
@@ -132,49 +126,84 @@ func (id ID) PROJJSON() ([]byte, error) {
 		if !north {
 			axes = []object{lon, lat}
 		}
-		return object{"type": "GeographicCRS", "name": name, "datum": object{"type": "GeodeticReferenceFrame", "name": d.base.datum,
-			"ellipsoid": object{"name": d.base.ellipsoid, "semi_major_axis": d.base.a, "inverse_flattening": d.base.inverse}},
+		return object{"type": "GeographicCRS", "name": name, "datum": object{"type": "GeodeticReferenceFrame", "name": d.long,
+			"ellipsoid": object{"name": d.ellipsoid, "semi_major_axis": d.el.a, "inverse_flattening": d.el.invf}},
 			"coordinate_system": object{"subtype": "ellipsoidal", "axis": axes}, "id": ref}
 	}
 	const schema = "https://proj.org/schemas/v0.7/projjson.schema.json"
-	if d.method == "" {
-		out := geographic(d.base.name, true, authority("EPSG", int(id)))
+	if s.proj == nil {
+		out := geographic(d.name, true, authority("EPSG", int(id)))
 		if id == CRS84 {
 			out = geographic("WGS 84 (CRS84)", false, authority("OGC", "CRS84"))
 		}
 		out["$schema"] = schema
 		return json.Marshal(out)
 	}
-	param := func(name string, v float64, unit string, code int) object {
-		return object{"name": name, "value": v, "unit": unit, "id": authority("EPSG", code)}
-	}
 	var params []object
-	code := 0
-	if d.method == methodLCC {
-		code = 9802
-		params = []object{param("Latitude of false origin", d.lat0, "degree", 8821), param("Longitude of false origin", d.lon0, "degree", 8822),
-			param("Latitude of 1st standard parallel", d.std[0], "degree", 8823), param("Latitude of 2nd standard parallel", d.std[1], "degree", 8824),
-			param("Easting at false origin", d.fe, "metre", 8826), param("Northing at false origin", d.fn, "metre", 8827)}
-	} else {
-		code = map[string]int{methodTM: 9807, methodLAEA: 9820, methodMercator: 1024}[d.method]
-		params = []object{param("Latitude of natural origin", d.lat0, "degree", 8801), param("Longitude of natural origin", d.lon0, "degree", 8802)}
-		if d.k != 0 {
-			params = append(params, param("Scale factor at natural origin", d.k, "unity", 8805))
-		}
-		params = append(params, param("False easting", d.fe, "metre", 8806), param("False northing", d.fn, "metre", 8807))
+	name, code, list := s.conversion.epsg()
+	for _, p := range list {
+		params = append(params, object{"name": p.name, "value": p.value, "unit": p.unit, "id": authority("EPSG", p.code)})
 	}
 	east, north := axis("Easting", "E", "east", "metre"), axis("Northing", "N", "north", "metre")
 	axes := []object{east, north}
 	switch {
-	case id == LAEANorthPole: // at the pole every direction is south
+	case s.lat0 == 90: // at the pole every direction is south, or north
 		east["direction"], north["direction"] = "south", "south"
-		east["meridian"], north["meridian"] = object{"longitude": 100}, object{"longitude": -170}
+		east["meridian"], north["meridian"] = object{"longitude": wrap(s.lon0 + 90)}, object{"longitude": wrap(s.lon0 + 180)}
+	case s.lat0 == -90:
+		east["direction"], north["direction"] = "north", "north"
+		east["meridian"], north["meridian"] = object{"longitude": wrap(s.lon0 + 90)}, object{"longitude": wrap(s.lon0)}
+	}
+	switch {
 	case id.NorthFirst():
 		axes = []object{north, east}
 	}
-	geo := geographic(d.base.name, true, authority("EPSG", int(d.base.code)))
+	geo := geographic(d.name, true, authority("EPSG", d.code))
 	delete(geo, "type")
-	return json.Marshal(object{"$schema": schema, "type": "ProjectedCRS", "name": id.Name(), "base_crs": geo,
-		"conversion":        object{"name": id.Name(), "method": object{"name": d.method, "id": authority("EPSG", code)}, "parameters": params},
-		"coordinate_system": object{"subtype": "Cartesian", "axis": axes}, "id": authority("EPSG", int(id))})
+	how := object{"name": name}
+	if code != 0 {
+		how["id"] = authority("EPSG", code)
+	}
+	out := object{"$schema": schema, "type": "ProjectedCRS", "name": id.Name(), "base_crs": geo, "conversion": object{"name": id.Name(), "method": how, "parameters": params},
+		"coordinate_system": object{"subtype": "Cartesian", "axis": axes}}
+	if !id.Own() {
+		out["id"] = authority("EPSG", int(id))
+	}
+	return json.Marshal(out)
+}
+
+// epsgParam is a parameter by its name, unit and code in the EPSG dataset.
+type epsgParam struct {
+	name, unit string
+	code       int
+	value      float64
+}
+
+// epsg returns the name, the code and the parameters of the method in the EPSG dataset; the code is 0 where that has no such method.
+func (c conversion) epsg() (name string, code int, params []epsgParam) {
+	natural := []epsgParam{{"Latitude of natural origin", "degree", 8801, c.lat0}, {"Longitude of natural origin", "degree", 8802, c.lon0}}
+	scale := epsgParam{"Scale factor at natural origin", "unity", 8805, c.scale}
+	offset := []epsgParam{{"False easting", "metre", 8806, c.fe}, {"False northing", "metre", 8807, c.fn}}
+	switch c.method {
+	case methodTM:
+		return "Transverse Mercator", 9807, append(append(natural, scale), offset...)
+	case methodLCC1:
+		return "Lambert Conic Conformal (1SP)", 9801, append(append(natural, scale), offset...)
+	case methodLCC:
+		return "Lambert Conic Conformal (2SP)", 9802, []epsgParam{{"Latitude of false origin", "degree", 8821, c.lat0}, {"Longitude of false origin", "degree", 8822, c.lon0},
+			{"Latitude of 1st standard parallel", "degree", 8823, c.parallels[0]}, {"Latitude of 2nd standard parallel", "degree", 8824, c.parallels[1]},
+			{"Easting at false origin", "metre", 8826, c.fe}, {"Northing at false origin", "metre", 8827, c.fn}}
+	case methodLAEA:
+		return "Lambert Azimuthal Equal Area", 9820, append(natural, offset...)
+	case methodOblique:
+		return "Oblique Stereographic", 9809, append(append(natural, scale), offset...)
+	case methodStereo:
+		return "Stereographic", 0, append(append(natural, scale), offset...)
+	case methodPolar:
+		if c.scale != 0 {
+			return "Polar Stereographic (variant A)", 9810, append(append(natural, scale), offset...)
+		}
+		return "Polar Stereographic (variant B)", 9829, append([]epsgParam{{"Latitude of standard parallel", "degree", 8832, c.parallels[0]}, {"Longitude of origin", "degree", 8833, c.lon0}}, offset...)
+	}
+	return "Popular Visualisation Pseudo Mercator", 1024, append(natural, offset...)
 }

@@ -53,12 +53,20 @@ func projected(b, deg orb.Bound, f Func, to ID) orb.Bound {
 		}
 	case *conic: // cut opposite the central meridian; the other pole is far away in all directions
 		lon0 := p.lon0 * degree
-		if deg.Min[0] < lon0-179 || deg.Max[0] > lon0+179 || deg.Min[1] < -80 {
+		if deg.Min[0] < lon0-179 || deg.Max[0] > lon0+179 || p.n > 0 && deg.Min[1] < -80 || p.n < 0 && deg.Max[1] > 80 {
 			return everywhere
 		}
 	case *azimuthal: // the antipode of the origin becomes a circle
 		lon, lat := wrap(p.lon0*degree+180), -p.lat0
-		if deg.Pad(5).Contains(orb.Point{lon, lat}) || lat == -90 && deg.Min[1] < -85 {
+		if deg.Pad(5).Contains(orb.Point{lon, lat}) || lat == -90 && deg.Min[1] < -85 || lat == 90 && deg.Max[1] > 85 {
+			return everywhere
+		}
+	case *polarStereographic: // the other pole is far away in all directions
+		if p.north > 0 && deg.Min[1] < -80 || p.north < 0 && deg.Max[1] > 80 {
+			return everywhere
+		}
+	case *stereographic: // the antipode of the origin is far away in all directions, and its meridian is cut
+		if deg.Min[0] < p.lon0-150 || deg.Max[0] > p.lon0+150 {
 			return everywhere
 		}
 	}

@@ -1,14 +1,24 @@
 package crs
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// Geographic systems whose coordinates differ from WGS 84 by less than the two metres or so that most data of theirs are good for,
-// by EPSG code.
-var nearWGS84 = map[int]string{
-	4019: "GRS 1980", 4148: "Hartebeesthoek94", 4167: "NZGD2000", 4171: "RGF93", 4269: "NAD83", 4283: "GDA94", 4612: "JGD2000",
-	4617: "NAD83(CSRS)", 4619: "SWEREF99", 4674: "SIRGAS 2000", 4937: "ETRS89 (3D)", 6318: "NAD83(2011)",
-	6668: "JGD2011", 7844: "GDA2020", 9000: "ITRF2014", 9059: "ETRF89", 9067: "ETRF2000", 9702: "ETRF2000-PL",
+// nearWGS84 are geographic systems besides those of datums.txt whose coordinates differ from WGS 84 by less than the two metres or so that most
+// data of theirs are good for, by EPSG code.
+var nearWGS84 = map[int]string{4019: "GRS 1980", 4937: "ETRS89 (3D)", 9000: "ITRF2014", 9067: "ETRF2000"}
+
+// nearName is the name of a geographic system that is taken as CRS84; "" when it is none.
+func nearName(epsg int) string {
+	if d := registered().datums[epsg]; d != nil && !ID(epsg).Valid() {
+		return d.name
+	}
+	return nearWGS84[epsg]
 }
+
+// googleCodes are codes of other authorities, or of former days, for EPSG:3857.
+var googleCodes = []int{900913, 3785, 102100, 102113}
 
 // Compound systems of a horizontal one that is known and a height, by EPSG code.
 var compound = map[int]ID{
@@ -29,8 +39,11 @@ func Near(epsg int) (id ID, note string, ok bool) {
 	if epsg == 4979 {
 		return CRS84, "EPSG:4979 (WGS 84 with heights) is taken as CRS84; heights are passed on as they are", true
 	}
-	if name := nearWGS84[epsg]; name != "" {
+	if name := nearName(epsg); name != "" {
 		return CRS84, fmt.Sprintf("EPSG:%d (%s) is taken as CRS84; positions may be off by up to two metres", epsg, name), true
+	}
+	if slices.Contains(googleCodes, epsg) {
+		return WebMercator, fmt.Sprintf("the code %d is taken as %v", epsg, WebMercator), true
 	}
 	if id := compound[epsg]; id != 0 {
 		return id, fmt.Sprintf("EPSG:%d is taken as %v; heights are passed on as they are", epsg, id), true
@@ -41,21 +54,31 @@ func Near(epsg int) (id ID, note string, ok bool) {
 // NorthFirst reports whether EPSG puts latitude or northing before longitude or easting in a system of its own; known is false for one that
 // is neither served nor taken as one that is (see Near).
 func NorthFirst(epsg int) (north, known bool) {
-	if epsg == 4979 || nearWGS84[epsg] != "" { // all of degrees have latitude first
+	if epsg == 4979 || nearName(epsg) != "" { // all of degrees have latitude first
 		return true, true
 	}
 	id := ID(epsg)
-	if base := compound[epsg]; base != 0 {
+	if slices.Contains(googleCodes, epsg) {
+		id = WebMercator
+	} else if base := compound[epsg]; base != 0 {
 		id = base
 	}
-	return id.NorthFirst(), id != CRS84 && id.Valid()
+	return id.NorthFirst(), id != CRS84 && !id.Own() && id.Valid()
+}
+
+// nearNote tells of a system on a datum that is WGS 84 or ETRS89 only within some metres; "" for others.
+func (id ID) nearNote() string {
+	if s := id.find(); s != nil && s.datum.off > 0.5 {
+		return fmt.Sprintf("%v is on %s, which is taken as WGS 84; positions may be off by up to two metres", id, s.datum.name)
+	}
+	return ""
 }
 
 // FromEPSG returns the system as which coordinates in a system of EPSG are served. note tells what is not quite so; wrong, why they are not
 // served, with the cure for a file.
 func FromEPSG(code int) (id ID, note, wrong string) {
-	if id := ID(code); id != CRS84 && id.Valid() {
-		return id, "", ""
+	if id := ID(code); id != CRS84 && !id.Own() && id.Valid() {
+		return id, id.nearNote(), ""
 	}
 	if id, note, ok := Near(code); ok {
 		return id, note, ""

@@ -1,6 +1,7 @@
 package crs
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -8,7 +9,7 @@ import (
 const uriPrefix = "http://www.opengis.net/def/crs/"
 
 // Parse reads the name of a CRS that is served: its URI with http or https (http://www.opengis.net/def/crs/EPSG/0/25833), a safe
-// CURIE ([EPSG:25833], also without brackets) or a URN (urn:ogc:def:crs:EPSG::25833). False for everything else.
+// CURIE ([EPSG:25833], also without brackets) or a URN (urn:ogc:def:crs:EPSG::25833). EPSG:900913, EPSG:3785, ESRI:102100 and ESRI:102113 are EPSG:3857. False for everything else.
 func Parse(s string) (ID, bool) {
 	authority, version, code, ok := split(s)
 	if !ok || !isVersion(version) {
@@ -19,8 +20,16 @@ func Parse(s string) (ID, bool) {
 		return CRS84, code == "CRS84"
 	case "EPSG":
 		n, err := strconv.Atoi(code)
-		if id := ID(n); err == nil && id != CRS84 && id.Valid() && code == strconv.Itoa(n) {
-			return id, true
+		switch id := ID(n); {
+		case err != nil || id == CRS84 || id.Own() || code != strconv.Itoa(n):
+		case slices.Contains(googleCodes[:2], n):
+			return WebMercator, true
+		default:
+			return id, id.Valid()
+		}
+	case "ESRI":
+		if n, err := strconv.Atoi(code); err == nil && slices.Contains(googleCodes[2:], n) {
+			return WebMercator, true
 		}
 	}
 	return 0, false

@@ -13,7 +13,19 @@ func (id ID) Regular() orb.Bound {
 	case *transverseMercator:
 		b.Min[0], b.Max[0] = p.lon0*degree-meridianGap, p.lon0*degree+meridianGap
 	case *conic:
-		b.Min[0], b.Max[0], b.Min[1] = max(p.lon0*degree-179, -180), min(p.lon0*degree+179, 180), -80
+		if b.Min[0], b.Max[0] = max(p.lon0*degree-179, -180), min(p.lon0*degree+179, 180); p.n < 0 {
+			b.Max[1] = 80
+		} else {
+			b.Min[1] = -80
+		}
+	case *polarStereographic:
+		if p.north > 0 {
+			b.Min[1] = -80
+		} else {
+			b.Max[1] = 80
+		}
+	case *stereographic:
+		b.Min[0], b.Max[0] = p.lon0-150, p.lon0+150
 	case *azimuthal:
 		if p.lat0 >= 0 {
 			b.Min[1] = max(-60, -p.lat0+10)

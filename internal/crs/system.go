@@ -1,15 +1,19 @@
 package crs
 
 import (
+	_ "embed"
 	"fmt"
+	"hash/fnv"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/paulmach/orb"
 )
 
-// system is what is known of one CRS. A geographic system has no projection.
+// system is what is known of one CRS. It is immutable.
 type system struct {
 	id         ID
 	name       string
@@ -17,39 +21,155 @@ type system struct {
 	datum      *datum
 	domain     orb.Bound
 	area       orb.Bound
-	method     string // of OGC 01-009; "" when geographic
-	params     []param
-	proj       projection
+	conversion
+	proj projection // nil: the system is geographic
 }
 
-// param is a parameter of a projection by its name in OGC 01-009, in degrees or metres.
-type param struct {
-	name  string
-	value float64
-}
-
-// datum is a geodetic datum with its geographic system of two dimensions.
+// datum is a geodetic datum with its geographic system of two dimensions. Its coordinates are taken as those of WGS 84.
 type datum struct {
-	code      int // of the geographic system, EPSG
-	name      string
-	wkt       string // name of the datum in well-known text
+	code      int    // of the geographic system, EPSG
+	name      string // of the geographic system
 	authority int    // code of the datum, EPSG
+	long      string // name of the datum
+	esri      string // name of the datum in the texts of ESRI, without D_
+	ellipsoid string // name of the ellipsoid
+	shape     int    // code of the ellipsoid, EPSG
 	el        ellipsoid
-	aliases   []string // other names in well-known text, in upper case without the D_ of ESRI
+	off       float64 // accuracy of the transformation to WGS 84 or ETRS89, in metres
 }
 
+// The systems of the EPSG dataset that conversion can express, on datums without a shift to WGS 84 or ETRS89, and those datums.
 var (
-	onWGS84    = &datum{4326, "WGS 84", "WGS_1984", 6326, wgs84, []string{"WGS84", "WORLD_GEODETIC_SYSTEM_1984", "WORLD_GEODETIC_SYSTEM_1984_ENSEMBLE"}}
-	onETRS89   = &datum{4258, "ETRS89", "European_Terrestrial_Reference_System_1989", 6258, grs80, []string{"ETRS_1989", "EUROPEAN_TERRESTRIAL_REFERENCE_SYSTEM_1989_ENSEMBLE"}}
-	onSWEREF99 = &datum{4619, "SWEREF99", "SWEREF99", 6619, grs80, nil}
-	onRGF93    = &datum{4171, "RGF93", "Reseau_Geodesique_Francais_1993", 6171, grs80, []string{"RGF_1993", "RGF_1993_V1", "RESEAU_GEODESIQUE_FRANCAIS_1993_V1"}}
-	onPoland   = &datum{9702, "ETRF2000-PL", "ETRF2000_Poland", 1305, grs80, []string{"ETRF2000-PL", "ETRF2000_PL"}}
-
-	datums = [...]*datum{onWGS84, onETRS89, onSWEREF99, onRGF93, onPoland}
+	//go:embed systems.txt
+	systemLines string
+	//go:embed datums.txt
+	datumLines string
 )
 
-// The limits of what transforms read, x before y. Those of transverse Mercator are the ones of the registered tile matrix sets of
-// UTM; those of the azimuthal systems are the square that fits into the disc of the whole earth.
+// register holds the systems by their codes. Lines of systems are read when they are asked for.
+type register struct {
+	datums map[int]*datum
+	lines  map[ID][]string // code, e or n for the first axis, code of the datum, method, parameters, name
+}
+
+var registered = sync.OnceValue(func() *register {
+	r := &register{datums: map[int]*datum{}, lines: map[ID][]string{}}
+	for line := range strings.Lines(datumLines) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		r.datums[int(number(f[0]))] = &datum{code: int(number(f[0])), name: f[1], authority: int(number(f[2])), long: f[3], esri: f[4], ellipsoid: f[5], shape: int(number(f[6])),
+			el: ellipsoid{number(f[7]), number(f[8])}, off: number(f[9])}
+	}
+	for line := range strings.Lines(systemLines) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		r.lines[ID(number(f[0]))] = f
+	}
+	return r
+})
+
+// number reads a number of the embedded files.
+func number(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		panic("crs: an embedded file holds " + strconv.Quote(s))
+	}
+	return v
+}
+
+// conversionOf reads the parameters of a line.
+func conversionOf(line []string) conversion {
+	v := func(i int) float64 { return number(line[4+i]) }
+	return conversion{method: method(line[3]), lat0: v(0), lon0: v(1), scale: v(2), parallels: [2]float64{v(3), v(4)}, fe: v(5), fn: v(6)}
+}
+
+// built caches systems by ID, and the IDs of systems without a code by their datum and conversion. Entries never change.
+type built struct {
+	byID sync.Map // ID to *system
+	mu   sync.Mutex
+	keys map[string]ID
+}
+
+var cached = &built{keys: map[string]ID{}}
+
+// find returns the system of id; nil when it is not known.
+func (id ID) find() *system {
+	if s, ok := cached.byID.Load(id); ok {
+		return s.(*system)
+	}
+	s := registered().build(id)
+	if s == nil {
+		return nil
+	}
+	found, _ := cached.byID.LoadOrStore(id, s)
+	return found.(*system)
+}
+
+// build returns a system that has a code; nil when it is not known.
+func (r *register) build(id ID) *system {
+	geographic := func(name string, northFirst bool, d int) *system {
+		return &system{id: id, name: name, northFirst: northFirst, datum: r.datums[d], domain: degrees, area: degrees}
+	}
+	switch id {
+	case CRS84:
+		return geographic("WGS 84 (CRS84)", false, int(WGS84))
+	case WGS84, ETRS89:
+		return geographic(r.datums[int(id)].name, true, int(id))
+	case WebMercator:
+		return &system{id: id, name: "WGS 84 / Pseudo-Mercator", datum: r.datums[int(WGS84)], domain: mercator, area: orb.Bound{Min: orb.Point{-180, -85.06}, Max: orb.Point{180, 85.06}},
+			conversion: conversion{method: methodMercator, scale: 1}, proj: sphericalMercator{}}
+	}
+	line := r.lines[id]
+	if line == nil {
+		return nil
+	}
+	s := newSystem(id, line[11], r.datums[int(number(line[2]))], conversionOf(line))
+	s.northFirst = line[1] == "n"
+	return s
+}
+
+func newSystem(id ID, name string, d *datum, c conversion) *system {
+	s := &system{id: id, name: name, datum: d, conversion: c, proj: c.projection(d.el)}
+	s.domain, s.area = c.extents(s.proj)
+	return s
+}
+
+// firstOwn is where the IDs of systems without a code begin. GeoPackages have them as srs_id, which has 32 bits.
+const firstOwn ID = 1 << 30
+
+// Own reports whether id is of a system without a code. It has no URI: coordinates are stored in it, but nobody can ask for them.
+func (id ID) Own() bool { return id >= firstOwn }
+
+// own returns the ID of a system by its parameters: the same ones always give the same ID.
+func own(name string, d *datum, c conversion) ID {
+	key := fmt.Sprint(d.code, c)
+	cached.mu.Lock()
+	defer cached.mu.Unlock()
+	if id, ok := cached.keys[key]; ok {
+		return id
+	}
+	h := fnv.New32a()
+	h.Write([]byte(key))
+	id := firstOwn + ID(h.Sum32()%uint32(firstOwn))
+	for id.find() != nil {
+		id = firstOwn + (id+1)%firstOwn
+	}
+	cached.keys[key] = id
+	cached.byID.Store(id, newSystem(id, name, d, c))
+	return id
+}
+
+// withConversion lists the systems with a code that have a datum and a conversion, in the order of their codes.
+func (r *register) withConversion(d *datum, c conversion) (ids []ID) {
+	code := strconv.Itoa(d.code)
+	for id, line := range r.lines {
+		if line[2] == code && line[3] == string(c.method) && conversionOf(line).near(c) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// degrees and mercator are limits of what transforms read, x before y.
 var (
 	degrees  = orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}
 	mercator = orb.Bound{Min: orb.Point{-20037508.343, -242528681}, Max: orb.Point{20037508.343, 242528681}}
@@ -60,132 +180,9 @@ func square(x, y, half float64) orb.Bound {
 	return orb.Bound{Min: orb.Point{x - half, y - half}, Max: orb.Point{x + half, y + half}}
 }
 
-func geographicSystem(id ID, name string, northFirst bool, d *datum) system {
-	return system{id: id, name: name, northFirst: northFirst, datum: d, domain: degrees, area: degrees}
-}
-
-// transverse is a system of transverse Mercator with the latitude of origin 0.
-func transverse(id ID, name string, d *datum, lon0, scale, fe, fn float64) system {
-	wide, high := 10001966*scale/0.9996, 20003932*scale/0.9996
-	return system{
-		id: id, name: name, datum: d, method: "Transverse_Mercator",
-		params: []param{{"latitude_of_origin", 0}, {"central_meridian", lon0}, {"scale_factor", scale}, {"false_easting", fe}, {"false_northing", fn}},
-		domain: orb.Bound{Min: orb.Point{fe - wide, fn - high}, Max: orb.Point{fe + wide, fn + high}},
-		area:   orb.Bound{Min: orb.Point{math.Max(lon0-40, -180), -84}, Max: orb.Point{math.Min(lon0+40, 180), 84}},
-		proj:   newTransverseMercator(d.el, lon0, scale, fe, fn),
-	}
-}
-
-// zone is a UTM zone; the false northing is that of the southern hemisphere where south is told.
-func zone(id ID, name string, d *datum, n int, south bool) system {
-	fn := 0.0
-	if south {
-		fn = 1e7
-	}
-	return transverse(id, name, d, float64(6*n-183), 0.9996, 500000, fn)
-}
-
-// lambert is a system of the Lambert conformal conic projection with two standard parallels.
-func lambert(id ID, name string, d *datum, lon0, lat0, lat1, lat2, fe, fn float64) system {
-	return system{
-		id: id, name: name, datum: d, method: "Lambert_Conformal_Conic_2SP",
-		params: []param{{"latitude_of_origin", lat0}, {"central_meridian", lon0}, {"standard_parallel_1", lat1}, {"standard_parallel_2", lat2},
-			{"false_easting", fe}, {"false_northing", fn}},
-		domain: square(fe, fn, 1e7),
-		area:   orb.Bound{Min: orb.Point{lon0 - 90, -30}, Max: orb.Point{lon0 + 90, 88}},
-		proj:   newConic(d.el, lon0, lat0, lat1, lat2, fe, fn),
-	}
-}
-
-func azimuthalSystem(id ID, name string, d *datum, lon0, lat0, fe, fn float64, area orb.Bound) system {
-	return system{
-		id: id, name: name, datum: d, method: "Lambert_Azimuthal_Equal_Area",
-		params: []param{{"latitude_of_center", lat0}, {"longitude_of_center", lon0}, {"false_easting", fe}, {"false_northing", fn}},
-		domain: square(fe, fn, 9e6), area: area, proj: newAzimuthal(d.el, lon0, lat0, fe, fn),
-	}
-}
-
-// northing says that the authority puts northing first.
-func (s system) northing() system {
-	s.northFirst = true
-	return s
-}
-
-// offered is how many of systems any collection is offered in; the others serve what is stored in them.
-const offered = 12
-
-// systems is the table of all that is known; it never changes.
-var systems = table()
-
-func table() []system {
-	bounds := func(w, s, e, n float64) orb.Bound { return orb.Bound{Min: orb.Point{w, s}, Max: orb.Point{e, n}} }
-	list := []system{
-		geographicSystem(CRS84, "WGS 84 (CRS84)", false, onWGS84),
-		geographicSystem(WGS84, "WGS 84", true, onWGS84),
-		geographicSystem(ETRS89, "ETRS89", true, onETRS89),
-		{id: WebMercator, name: "WGS 84 / Pseudo-Mercator", datum: onWGS84, domain: mercator, area: bounds(-180, -85.06, 180, 85.06), method: "Mercator_1SP",
-			params: []param{{"central_meridian", 0}, {"scale_factor", 1}, {"false_easting", 0}, {"false_northing", 0}}, proj: sphericalMercator{}},
-		zone(UTM32, "ETRS89 / UTM zone 32N", onETRS89, 32, false),
-		zone(UTM33, "ETRS89 / UTM zone 33N", onETRS89, 33, false),
-		zone(UTM35, "ETRS89 / UTM zone 35N", onETRS89, 35, false),
-		zone(WGS84UTM32, "WGS 84 / UTM zone 32N", onWGS84, 32, false),
-		zone(WGS84UTM33, "WGS 84 / UTM zone 33N", onWGS84, 33, false),
-		zone(WGS84UTM35, "WGS 84 / UTM zone 35N", onWGS84, 35, false),
-		azimuthalSystem(LAEAEurope, "ETRS89-extended / LAEA Europe", onETRS89, 10, 52, 4321000, 3210000, bounds(-80, 0, 100, 90)).northing(),
-		azimuthalSystem(LAEANorthPole, "WGS 84 / North Pole LAEA Europe", onWGS84, 10, 90, 0, 0, bounds(-180, 0, 180, 90)),
-
-		transverse(3006, "SWEREF99 TM", onSWEREF99, 15, 0.9996, 500000, 0).northing(),
-		transverse(3067, "ETRS89 / TM35FIN(E,N)", onETRS89, 27, 0.9996, 500000, 0),
-		transverse(2180, "ETRF2000-PL / CS92", onPoland, 19, 0.9993, 500000, -5300000).northing(),
-		lambert(2154, "RGF93 / Lambert-93", onRGF93, 3, 46.5, 49, 44, 700000, 6600000),
-		lambert(3034, "ETRS89-extended / LCC Europe", onETRS89, 10, 52, 35, 65, 4000000, 2800000).northing(),
-		lambert(3812, "ETRS89 / Belgian Lambert 2008", onETRS89, 4+21.0/60+33.177/3600, 50.797815, 49+5.0/6, 51+1.0/6, 649328, 665262),
-	}
-	seen := map[ID]bool{}
-	for _, s := range list {
-		seen[s.id] = true
-	}
-	add := func(s system) {
-		if !seen[s.id] {
-			list = append(list, s)
-		}
-	}
-	for n := 28; n <= 38; n++ {
-		add(zone(ID(25800+n), fmt.Sprintf("ETRS89 / UTM zone %dN", n), onETRS89, n, false))
-		if n < 38 {
-			add(zone(ID(3012+n), fmt.Sprintf("ETRS89 / UTM zone %dN (N-E)", n), onETRS89, n, false).northing())
-		}
-	}
-	for n := 1; n <= 60; n++ {
-		add(zone(ID(32600+n), fmt.Sprintf("WGS 84 / UTM zone %dN", n), onWGS84, n, false))
-		add(zone(ID(32700+n), fmt.Sprintf("WGS 84 / UTM zone %dS", n), onWGS84, n, true))
-	}
-	return list
-}
-
-// byID finds systems; it never changes.
-var byID = index(systems)
-
-func index(list []system) map[ID]*system {
-	m := make(map[ID]*system, len(list))
-	for i := range list {
-		m[list[i].id] = &list[i]
-	}
-	return m
-}
-
-// find returns the entry of id; nil when it is not known.
-func (id ID) find() *system { return byID[id] }
-
 // Served lists the systems that any collection is offered in where its features lie in their Area, CRS84 first. The caller owns the slice.
-func Served() []ID { return ids(systems[:offered]) }
-
-func ids(list []system) []ID {
-	out := make([]ID, len(list))
-	for i := range list {
-		out[i] = list[i].id
-	}
-	return out
+func Served() []ID {
+	return []ID{CRS84, WGS84, ETRS89, WebMercator, UTM32, UTM33, UTM35, WGS84UTM32, WGS84UTM33, WGS84UTM35, LAEAEurope, LAEANorthPole}
 }
 
 // Text returns the definition as well-known text (OGC 01-009), as a GeoPackage has it; "undefined" for an ID that is not known.
@@ -198,25 +195,49 @@ func (id ID) Text() string {
 	if s.proj == nil {
 		return base
 	}
+	name, params := s.conversion.text()
 	var b strings.Builder
-	fmt.Fprintf(&b, `PROJCS["%s",%s,PROJECTION["%s"]`, s.name, base, s.method)
-	for _, p := range s.params {
+	fmt.Fprintf(&b, `PROJCS["%s",%s,PROJECTION["%s"]`, s.name, base, name)
+	for _, p := range params {
 		fmt.Fprintf(&b, `,PARAMETER["%s",%s]`, p.name, strconv.FormatFloat(p.value, 'f', -1, 64))
 	}
 	b.WriteString(`,UNIT["metre",1,AUTHORITY["EPSG","9001"]]`)
-	if id == WebMercator { // the sphere, which this form cannot say
+	switch {
+	case id == WebMercator: // the sphere, which this form cannot say
 		b.WriteString(`,EXTENSION["PROJ4","+proj=merc +a=6378137 +b=6378137 +lat_ts=0 +lon_0=0 +x_0=0 +y_0=0 +k=1 +units=m +nadgrids=@null +wktext +no_defs"]`)
+	case id.Own():
+		return b.String() + "]"
 	}
 	fmt.Fprintf(&b, `,AUTHORITY["EPSG","%d"]]`, int(id))
 	return b.String()
 }
 
-func (d *datum) text() string {
-	spheroid := `"GRS 1980",6378137,298.257222101,AUTHORITY["EPSG","7019"]`
-	if d.el == wgs84 {
-		spheroid = `"WGS 84",6378137,298.257223563,AUTHORITY["EPSG","7030"]`
+// wkt is the name of the datum in well-known text.
+func (d *datum) wkt() string {
+	if d.code == int(WGS84) {
+		return "WGS_1984"
 	}
-	return fmt.Sprintf(`GEOGCS["%s",DATUM["%s",SPHEROID[%s],AUTHORITY["EPSG","%d"]],PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],`+
+	return underscored(d.long)
+}
+
+// underscored is a name with one underscore for each run of other characters than letters and digits.
+func underscored(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' && r < 0x80
+	}), "_")
+}
+
+func (d *datum) text() string {
+	return fmt.Sprintf(`GEOGCS["%s",DATUM["%s",SPHEROID["%s",%s,%s,AUTHORITY["EPSG","%d"]],AUTHORITY["EPSG","%d"]],PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],`+
 		`UNIT["degree",0.0174532925199433,AUTHORITY["EPSG","9122"]],AXIS["Latitude",NORTH],AXIS["Longitude",EAST],AUTHORITY["EPSG","%d"]]`,
-		d.name, d.wkt, spheroid, d.authority, d.code)
+		d.name, d.wkt(), d.ellipsoid, strconv.FormatFloat(d.el.a, 'f', -1, 64), strconv.FormatFloat(d.el.invf, 'f', -1, 64), d.shape, d.authority, d.code)
+}
+
+// near reports whether two conversions are the same but for rounding in texts, whichever standard parallel stands first.
+func (c conversion) near(o conversion) bool {
+	same := func(a, b, slack float64) bool { return math.Abs(a-b) <= slack }
+	const angle, length = 1e-9, 1e-6 // degrees, metres
+	swapped := same(c.parallels[0], o.parallels[1], angle) && same(c.parallels[1], o.parallels[0], angle)
+	return c.method == o.method && same(c.lat0, o.lat0, angle) && same(c.lon0, o.lon0, angle) && same(c.scale, o.scale, 1e-12) && same(c.fe, o.fe, length) && same(c.fn, o.fn, length) &&
+		(swapped || same(c.parallels[0], o.parallels[0], angle) && same(c.parallels[1], o.parallels[1], angle))
 }

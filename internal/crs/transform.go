@@ -58,20 +58,18 @@ const (
 	degree = 180 / math.Pi // degrees in a radian
 )
 
-// wrap brings a longitude that is at most one turn off into [-180, 180] degrees.
+// wrap brings a longitude into [-180, 180] degrees.
 func wrap(lon float64) float64 {
-	switch {
-	case lon > 180:
-		return lon - 360
-	case lon < -180:
-		return lon + 360
+	if math.Abs(lon) <= 180 {
+		return lon
 	}
-	return lon
+	return math.Remainder(lon, 360)
 }
 
 // ellipsoid is given by its semi-major axis in metres and its inverse flattening.
 type ellipsoid struct{ a, invf float64 }
 
+// The ellipsoids of distances and of Web Mercator.
 var (
 	grs80 = ellipsoid{6378137, 298.257222101}
 	wgs84 = ellipsoid{6378137, 298.257223563}

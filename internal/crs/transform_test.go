@@ -173,7 +173,7 @@ func TestPointsWhereFormulasDivideByZero(t *testing.T) {
 // TestDomainIsFinite goes through every pair over the whole domain: legal input gives numbers.
 func TestDomainIsFinite(t *testing.T) {
 	t.Parallel()
-	for _, from := range crs.Known() {
+	for _, from := range crs.Sampled() {
 		d := from.Domain()
 		inv := between(t, from, crs.CRS84)
 		for i := range 33 {

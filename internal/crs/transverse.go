@@ -6,17 +6,17 @@ import "math"
 // a few nanometers, equations 35 and 36), which stays exact tens of degrees away from the central meridian.
 type transverseMercator struct {
 	lon0        float64 // central meridian, radians
-	fe, fn      float64 // false easting and northing, metres
+	fe, fn      float64 // easting and northing where the central meridian meets the equator, metres
 	radius      float64 // scale times rectifying radius, metres
 	e           float64 // first eccentricity
 	alpha, beta [6]float64
 }
 
-// newTransverseMercator returns the projection with a central meridian in degrees, the scale there, and false easting and northing in metres.
-// The latitude of origin is 0.
-func newTransverseMercator(el ellipsoid, lon0, scale, fe, fn float64) *transverseMercator {
+// newTransverseMercator takes degrees and metres: the central meridian, the latitude of origin, the scale on the meridian, and easting and
+// northing at the origin.
+func newTransverseMercator(el ellipsoid, lon0, lat0, scale, fe, fn float64) *transverseMercator {
 	n := el.third()
-	return &transverseMercator{
+	t := &transverseMercator{
 		lon0: lon0 * radian, fe: fe, fn: fn,
 		radius: scale * el.a / (1 + n[1]) * (1 + n[2]/4 + n[4]/64 + n[6]/256),
 		e:      math.Sqrt(el.eccentricity2()),
@@ -37,6 +37,11 @@ func newTransverseMercator(el ellipsoid, lon0, scale, fe, fn float64) *transvers
 			20648693 * n[6] / 638668800,
 		},
 	}
+	if lat0 != 0 {
+		_, y := t.forward(lon0, lat0)
+		t.fn -= y - fn
+	}
+	return t
 }
 
 func (t *transverseMercator) forward(lon, lat float64) (x, y float64) {

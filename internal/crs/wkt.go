@@ -20,7 +20,18 @@ func FromText(text string) (id ID, note, wrong string) {
 func (w wkt) identify() (id ID, note, wrong string) {
 	if a, ok := w.find("AUTHORITY", "ID"); ok && len(a.texts) >= 2 && strings.EqualFold(a.texts[0], "EPSG") {
 		if n, err := strconv.Atoi(a.texts[1]); err == nil {
-			return FromEPSG(n)
+			if id, note, wrong = FromEPSG(n); wrong == "" {
+				return id, note, ""
+			}
+			if own, near := w.projected(); own != 0 { // a code of another day than the dataset here
+				return own, near, ""
+			}
+			return 0, "", wrong
+		}
+	}
+	if a, ok := w.find("AUTHORITY", "ID"); ok && len(a.texts) >= 2 && strings.EqualFold(a.texts[0], "ESRI") {
+		if id, ok := Parse("ESRI:" + a.texts[1]); ok {
+			return id, "", ""
 		}
 	}
 	if a, ok := w.find("AUTHORITY", "ID"); ok && len(a.texts) >= 2 && strings.EqualFold(a.texts[0], "OGC") && a.texts[1] == "CRS84" {
@@ -38,20 +49,17 @@ func (w wkt) identify() (id ID, note, wrong string) {
 			}
 		}
 	case "GEOGCS", "GEOGCRS":
-		if d, code := w.datum(); d != nil && w.unit(radian) {
-			if d == onWGS84 {
+		if d := w.datum(); d != nil && w.unit(radian) {
+			if d.code == int(WGS84) {
 				return CRS84, "", "" // that longitude stands first is what no code says
 			}
 			return FromEPSG(d.code)
-		} else if code != 0 && w.unit(radian) {
-			return FromEPSG(code)
 		}
-	case "PROJCS":
-		base, _ := w.find("GEOGCS")
-		if d, _ := base.datum(); d != nil {
-			if id := w.projected(d); id != 0 {
-				return id, "", ""
-			}
+	case "PROJCS", "PROJCRS":
+		if id, note := w.projected(); id != 0 {
+			return id, note, ""
+		}
+		if d := w.base().datum(); d != nil {
 			return 0, "", "the reference system " + strconv.Quote(shorten(w.name())) + " is not served; transform the data, for example with ogr2ogr -t_srs EPSG:" + strconv.Itoa(d.code)
 		}
 	}
@@ -66,26 +74,40 @@ func shorten(s string) string {
 	return s
 }
 
-// nearDatums are geographic systems by the name of their datum, as nearWGS84 has them.
-var nearDatums = map[string]int{
-	"NORTH_AMERICAN_1983": 4269, "NORTH_AMERICAN_DATUM_1983": 4269, "GDA_1994": 4283, "GEOCENTRIC_DATUM_OF_AUSTRALIA_1994": 4283,
+// datumNames are names of datums in well-known text besides those that datums.txt tells, by the code of the geographic system.
+var datumNames = map[string]int{
+	"WGS84": 4326, "WORLD_GEODETIC_SYSTEM_1984": 4326, "RESEAU_GEODESIQUE_FRANCAIS_1993": 4171, "ETRF2000_PL": 9702,
 }
 
-// datum finds the datum of a geographic system by its name; of one that is near, the code alone.
-func (w wkt) datum() (*datum, int) {
+// base is the geographic system of a projected one.
+func (w wkt) base() wkt {
+	base, _ := w.find("GEOGCS", "BASEGEOGCRS", "BASEGEODCRS")
+	return base
+}
+
+// datum finds the datum of a geographic system by its name; nil when it is none of those without a shift to WGS 84 or ETRS89.
+func (w wkt) datum() *datum {
 	d, _ := w.find("DATUM", "ENSEMBLE")
 	if pm, ok := w.find("PRIMEM"); ok && len(pm.texts) == 2 {
 		if x, err := strconv.ParseFloat(pm.texts[1], 64); err != nil || x != 0 {
-			return nil, 0
+			return nil
 		}
 	}
-	name := strings.TrimPrefix(strings.ToUpper(strings.ReplaceAll(d.name(), " ", "_")), "D_")
-	for _, known := range datums {
-		if name == strings.ToUpper(known.wkt) || slices.Contains(known.aliases, name) {
-			return known, known.code
+	name := strings.ToUpper(underscored(d.name()))
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "D_"), "_ENSEMBLE")
+	r := registered()
+	if code := datumNames[name]; code != 0 {
+		return r.datums[code]
+	}
+	var found *datum
+	for _, known := range r.datums {
+		if name == strings.ToUpper(known.wkt()) || name == strings.ToUpper(known.esri) {
+			if found == nil || known.code < found.code {
+				found = known
+			}
 		}
 	}
-	return nil, nearDatums[name]
+	return found
 }
 
 // unit tells whether the unit is so many radians, or metres, or is not stated.
@@ -101,59 +123,153 @@ func (w wkt) unit(perUnit float64) bool {
 	return err == nil && math.Abs(f-perUnit) < 1e-9*perUnit
 }
 
-// projected identifies a projected system by its method and parameters; 0 when it is none that is known.
-func (w wkt) projected(d *datum) ID {
-	if _, stated := w.find("UNIT"); !stated || !w.unit(1) {
-		return 0
+// projected identifies a projected system by its datum, method and parameters, as one with a code where there is one; 0 when it cannot be
+// transformed.
+func (w wkt) projected() (id ID, note string) {
+	d := w.base().datum()
+	c, ok := w.conversion()
+	if d == nil || !ok {
+		return 0, ""
 	}
-	method, _ := w.find("PROJECTION")
-	name := strings.ToLower(method.name())
-	if name == "mercator_auxiliary_sphere" {
-		if d == onWGS84 && w.parameter("false_easting") == 0 && w.parameter("central_meridian") == 0 && w.parameter("standard_parallel_1") == 0 && w.parameter("auxiliary_sphere_type") == 0 {
-			return WebMercator
+	if c.method == methodMercator {
+		if d.code != int(WGS84) {
+			return 0, ""
 		}
-		return 0
+		return WebMercator, ""
 	}
-	found := ID(0)
-	for i := range systems {
-		s := &systems[i]
-		if s.datum != d || s.proj == nil || s.id == WebMercator || name != strings.ToLower(s.method) && name+"_2sp" != strings.ToLower(s.method) || !w.has(s.params) {
-			continue
-		}
-		if found == 0 || s.id == 3067 && strings.Contains(strings.ToUpper(w.name()), "TM35FIN") {
-			found = s.id
-		}
+	id = w.best(registered().withConversion(d, c))
+	if id == 0 {
+		id = own(w.name(), d, c)
 	}
-	return found
+	return id, id.nearNote()
 }
 
-// has tells whether all parameters are those of a projection, whatever the names that ESRI gives them and whichever parallel stands first.
-func (w wkt) has(params []param) bool {
-	value := func(name string) float64 {
-		switch name {
-		case "latitude_of_center":
-			return w.parameter(name) + w.parameter("latitude_of_origin")
-		case "longitude_of_center":
-			return w.parameter(name) + w.parameter("central_meridian")
+// best chooses among systems that differ in their names or axes only: by the name, then those of Served, then x before y.
+func (w wkt) best(ids []ID) (best ID) {
+	rank := func(id ID) int {
+		s, name := id.find(), strings.ToUpper(underscored(w.name()))
+		switch {
+		case name == strings.ToUpper(underscored(s.name)) || name == strings.ToUpper(s.esri()) || id == 3067 && strings.Contains(name, "TM35FIN"):
+			return 3
+		case slices.Contains(Served(), id):
+			return 2
+		case !s.northFirst:
+			return 1
 		}
-		return w.parameter(name)
+		return 0
 	}
-	same := func(swap bool) bool {
-		for _, p := range params {
-			name := p.name
-			switch {
-			case swap && name == "standard_parallel_1":
-				name = "standard_parallel_2"
-			case swap && name == "standard_parallel_2":
-				name = "standard_parallel_1"
+	for _, id := range ids {
+		if best == 0 || rank(id) > rank(best) {
+			best = id
+		}
+	}
+	return best
+}
+
+// methods are the names of methods in the dialects of well-known text, without case and punctuation.
+var methods = map[string]method{
+	"transverse_mercator": methodTM, "gauss_kruger": methodTM,
+	"lambert_conformal_conic_1sp": methodLCC1, "lambert_conic_conformal_1sp": methodLCC1,
+	"lambert_conformal_conic": methodLCC, "lambert_conformal_conic_2sp": methodLCC, "lambert_conic_conformal_2sp": methodLCC,
+	"lambert_azimuthal_equal_area": methodLAEA,
+	"oblique_stereographic":        methodOblique, "double_stereographic": methodOblique, "stereographic": methodStereo,
+	"polar_stereographic": methodPolar, "polar_stereographic_variant_a": methodPolar, "polar_stereographic_variant_b": methodPolar,
+	"stereographic_north_pole": methodPolar, "stereographic_south_pole": methodPolar,
+	"mercator_1sp": methodMercator, "mercator_auxiliary_sphere": methodMercator, "popular_visualisation_pseudo_mercator": methodMercator,
+}
+
+// conversion reads the projection of a projected system; false when it is none that can be computed, or not in degrees and metres.
+func (w wkt) conversion() (c conversion, ok bool) {
+	from, how := w, "PROJECTION"
+	_, stated := w.find("UNIT")
+	if w.word == "PROJCRS" {
+		from, _ = w.find("CONVERSION")
+		how, stated = "METHOD", w.deep("LENGTHUNIT")
+	}
+	if !stated || !w.unit(1) || !w.degreesAndMetres() {
+		return c, false
+	}
+	m, _ := from.find(how)
+	name := strings.ToLower(underscored(m.name()))
+	if c.method, ok = methods[name]; !ok {
+		return c, false
+	}
+	c.lat0, c.lon0 = from.first(0, "latitude_of_origin", "latitude_of_center", "latitude_of_natural_origin", "latitude_of_false_origin"),
+		from.first(0, "central_meridian", "longitude_of_center", "longitude_of_origin", "longitude_of_natural_origin", "longitude_of_false_origin")
+	c.fe, c.fn = from.first(0, "false_easting", "easting_at_false_origin"), from.first(0, "false_northing", "northing_at_false_origin")
+	c.scale = from.first(1, "scale_factor", "scale_factor_at_natural_origin")
+	parallel := from.first(math.NaN(), "standard_parallel_1", "latitude_of_1st_standard_parallel", "latitude_of_standard_parallel")
+	second := from.first(math.NaN(), "standard_parallel_2", "latitude_of_2nd_standard_parallel")
+	switch c.method {
+	case methodMercator:
+		return c, w.spherical(name) && c.lon0 == 0 && c.fe == 0 && c.fn == 0 && !(parallel != 0 && parallel == parallel)
+	case methodLCC:
+		if second != second { // of ESRI, with one parallel
+			c.method = methodLCC1
+			return c, parallel == c.lat0 && c.legal()
+		}
+		ok = c.scale == 1
+		c.parallels, c.scale = [2]float64{parallel, second}, 0
+		return c, ok && c.legal()
+	case methodLAEA:
+		c.scale = 0
+	case methodStereo:
+		if math.Abs(c.lat0) == 90 {
+			c.method = methodPolar
+		}
+	case methodPolar:
+		if parallel != parallel && math.Abs(c.lat0) != 90 {
+			parallel = c.lat0
+		}
+		if parallel == parallel && math.Abs(parallel) != 90 {
+			ok = c.scale == 1
+			c.parallels[0], c.scale = parallel, 0
+		}
+		if parallel == parallel {
+			c.lat0 = math.Copysign(90, parallel)
+		}
+	}
+	return c, ok && c.legal()
+}
+
+// spherical reports whether a Mercator projection is that of EPSG:3857, on a sphere.
+func (w wkt) spherical(name string) bool {
+	if name != "mercator_1sp" {
+		return w.first(0, "auxiliary_sphere_type") == 0
+	}
+	x, _ := w.find("EXTENSION")
+	return len(x.texts) == 2 && strings.Contains(x.texts[1], "+a=6378137 +b=6378137")
+}
+
+// degreesAndMetres reports whether all units in the text are degrees and metres.
+func (w wkt) degreesAndMetres() bool {
+	for _, x := range w.inner {
+		switch x.word {
+		case "ANGLEUNIT", "LENGTHUNIT":
+			per := map[string]float64{"ANGLEUNIT": radian, "LENGTHUNIT": 1}[x.word]
+			if f, err := strconv.ParseFloat(x.second(), 64); err != nil || math.Abs(f-per) > 1e-9*per {
+				return false
 			}
-			if math.Abs(value(name)-p.value) > 1e-9 {
+		case "GEOGCS":
+			if !x.unit(radian) {
 				return false
 			}
 		}
-		return true
+		if !x.degreesAndMetres() {
+			return false
+		}
 	}
-	return same(false) || same(true)
+	return true
+}
+
+// deep reports whether an object of the text, at any depth outside the ellipsoid, has a keyword.
+func (w wkt) deep(word string) bool {
+	for _, x := range w.inner {
+		if x.word == word || x.word != "ELLIPSOID" && x.deep(word) {
+			return true
+		}
+	}
+	return false
 }
 
 // wkt is an object of the well-known text of reference systems: KEYWORD[value, ...].
@@ -228,15 +344,24 @@ func (w wkt) name() string {
 	return w.texts[0]
 }
 
-// parameter returns a parameter of a projection; 0 when it is not there.
-func (w wkt) parameter(name string) float64 {
-	for _, x := range w.inner {
-		if x.word == "PARAMETER" && len(x.texts) == 2 && strings.EqualFold(x.texts[0], name) {
-			f, err := strconv.ParseFloat(x.texts[1], 64)
-			if err == nil {
-				return f
+// second is the second text; "" when there is none.
+func (w wkt) second() string {
+	if len(w.texts) < 2 {
+		return ""
+	}
+	return w.texts[1]
+}
+
+// first returns the first parameter of a projection that is there, of several names; missing when there is none.
+func (w wkt) first(missing float64, names ...string) float64 {
+	for _, name := range names {
+		for _, x := range w.inner {
+			if x.word == "PARAMETER" && len(x.texts) == 2 && strings.EqualFold(underscored(x.texts[0]), name) {
+				if f, err := strconv.ParseFloat(x.texts[1], 64); err == nil {
+					return f
+				}
 			}
 		}
 	}
-	return 0
+	return missing
 }

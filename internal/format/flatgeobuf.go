@@ -49,6 +49,9 @@ func (t *table) oneKind() wkb.Kind {
 		return 0
 	}
 	kind := t.o.layerKind()
+	if t.o.Collection.Geometry.Type == "LineString" && !t.kinds[wkb.MultiLineString] {
+		kind = wkb.LineString
+	}
 	for k := range t.kinds {
 		switch {
 		case k == kind, kind >= wkb.MultiPoint && kind <= wkb.MultiPolygon && k == kind-3:
@@ -151,7 +154,7 @@ func (w *flatGeobufWriter) geometry(g *shape, z bool) flatbuffers.UOffsetT {
 			line = append(line, g.Parts[i].Line...)
 			at = append(at, uint32(len(line)))
 		}
-		if len(at) > 1 && g.Kind != wkb.MultiPoint {
+		if len(at) > 1 && g.Kind != wkb.MultiPoint || g.Kind == wkb.MultiLineString { // of one line, readers such as GDAL before 3.9.3 need it
 			w.b.StartVector(4, len(at), 4)
 			for _, n := range slices.Backward(at) {
 				w.b.PrependUint32(n)
@@ -328,8 +331,11 @@ func (w *flatGeobufWriter) header(index bool) []byte {
 // flatCRS writes the table Crs: org 0, code 1, name 2, wkt 4, code_string 5. Coordinates are x, y whatever the authority says.
 func flatCRS(b *flatbuffers.Builder, id crs.ID) flatbuffers.UOffsetT {
 	org, code, text := "EPSG", int32(id), ""
-	if id == crs.CRS84 {
+	switch {
+	case id == crs.CRS84:
 		org, code, text = "OGC", 0, "CRS84"
+	case id.Own(): // its text tells it
+		org, code = "", 0
 	}
 	o, n := b.CreateString(org), b.CreateString(id.Name())
 	var t, wkt flatbuffers.UOffsetT

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"strconv"
@@ -139,7 +140,7 @@ func (r *storeReader) read(ctx context.Context, out sink) error {
 		return nil
 	}
 	if g := r.c.Geometry; g != nil {
-		out.reference(place{}, g.CRS.URI())
+		out.reference(place{}, cmp.Or(g.CRS.URI(), prjName+g.CRS.Text()))
 	}
 	names := make([]string, 0, len(r.c.Properties))
 	types := make([]cql2.Type, 0, len(r.c.Properties))

@@ -281,7 +281,7 @@ func offeredCRS(coll *store.Collection) []crs.ID {
 			out = append(out, id)
 		}
 	}
-	if !slices.Contains(out, coll.Geometry.CRS) {
+	if id := coll.Geometry.CRS; !slices.Contains(out, id) && !id.Own() { // one without a URI cannot be asked for
 		out = append(out, coll.Geometry.CRS)
 	}
 	return out

@@ -1,7 +1,6 @@
 package gpkg
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -20,7 +19,6 @@ type srs struct {
 // served returns the system as which coordinates in s are served, with a warning where that is not quite so; false with the reason
 // when they are not.
 func (s srs) served() (id crs.ID, note string, ok bool) {
-	epsg := strings.EqualFold(s.organization, "EPSG")
 	switch {
 	case s.id == 0:
 		return crs.CRS84, "the geographic reference system is undefined; served as CRS84", true
@@ -28,14 +26,23 @@ func (s srs) served() (id crs.ID, note string, ok bool) {
 		return 0, "the reference system is undefined (srs_id -1); set one, for example with ogr2ogr -a_srs", false
 	case strings.EqualFold(s.organization, "OGC") && (s.code == 84 || strings.Contains(s.name, "84")):
 		return crs.CRS84, "", true
-	case epsg:
-		id, note, wrong := crs.FromEPSG(int(s.code))
-		return id, cmp.Or(note, wrong), wrong == ""
+	}
+	wrong := fmt.Sprintf("the reference system %s:%d (%s) is not served; transform the layer, for example with ogr2ogr -t_srs EPSG:4326", s.organization, s.code, s.name)
+	if strings.EqualFold(s.organization, "EPSG") {
+		if id, note, wrong = crs.FromEPSG(int(s.code)); wrong == "" {
+			return id, note, true
+		}
+	} else if id, ok = crs.Parse(fmt.Sprintf("%s:%d", strings.ToUpper(s.organization), s.code)); ok {
+		return id, "", true
 	}
 	if s.definition != "" && s.definition != "undefined" { // as GDAL writes what it finds no code for (organization NONE)
-		id, note, wrong := crs.FromText(s.definition)
-		return id, cmp.Or(note, wrong), wrong == ""
+		found, note, why := crs.FromText(s.definition)
+		if why == "" {
+			return found, note, true
+		}
+		if !strings.EqualFold(s.organization, "EPSG") {
+			wrong = why
+		}
 	}
-	return 0, fmt.Sprintf("the reference system %s:%d (%s) is not served; transform the layer, for example with ogr2ogr -t_srs EPSG:4326",
-		s.organization, s.code, s.name), false
+	return 0, wrong, false
 }

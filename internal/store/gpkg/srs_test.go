@@ -12,6 +12,9 @@ import (
 // TestReferenceSystemsByTheirText serves what GDAL writes where it knows no code, as for OGC:CRS84.
 func TestReferenceSystemsByTheirText(t *testing.T) {
 	t.Parallel()
+	local := `PROJCS["Local grid",GEOGCS["ETRS89",DATUM["European_Terrestrial_Reference_System_1989",SPHEROID["GRS 1980",6378137,298.257222101]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],PROJECTION["Transverse_Mercator"],` +
+		`PARAMETER["latitude_of_origin",58],PARAMETER["central_meridian",12.1],PARAMETER["scale_factor",0.99994],PARAMETER["false_easting",1000],PARAMETER["false_northing",2000],UNIT["metre",1]]`
+	own, _, _ := crs.FromText(local)
 	const degrees = `SPHEROID["x",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],AXIS["Longitude",EAST],AXIS["Latitude",NORTH]]`
 	for name, c := range map[string]struct {
 		organization string
@@ -25,6 +28,12 @@ func TestReferenceSystemsByTheirText(t *testing.T) {
 		"no text":       {"NONE", 100000, "undefined", 0, "NONE:100000 (x) is not served"},
 		"another datum": {"NONE", 100000, `GEOGCS["x",DATUM["Tokyo",` + degrees, 0, "ogr2ogr -t_srs EPSG:4326"},
 		"by its code":   {"EPSG", 2154, "", 2154, ""},
+		"NTM zone 10":   {"EPSG", 5110, "", 5110, ""},
+		"New Zealand":   {"EPSG", 2193, "", 2193, "NZGD2000, which is taken as WGS 84"},
+		"no code":       {"NONE", 100000, local, own, ""},
+		"an own code":   {"EPSG", 999999, local, own, ""},
+		"Google":        {"EPSG", 900913, "", crs.WebMercator, "taken as EPSG:3857"},
+		"Google, ESRI":  {"ESRI", 102100, "", crs.WebMercator, ""},
 		"with a height": {"epsg", 5973, "", crs.UTM33, "heights are passed on"},
 		"a datum shift": {"EPSG", 27700, "", 0, "ogr2ogr -t_srs EPSG:4258"},
 	} {

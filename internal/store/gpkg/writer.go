@@ -422,8 +422,12 @@ func (w *Writer) reference(id crs.ID) (int64, error) {
 	if err != nil || n > 0 {
 		return code, err
 	}
+	organization := "EPSG"
+	if id.Own() {
+		organization = "NONE"
+	}
 	return code, w.c.exec(`INSERT INTO gpkg_spatial_ref_sys (srs_name, srs_id, organization, organization_coordsys_id, definition)
-		VALUES (?, ?, 'EPSG', ?, ?)`, id.Name(), code, code, id.Text())
+		VALUES (?, ?, ?, ?, ?)`, id.Name(), code, organization, code, id.Text())
 }
 
 // Insert returns a function that appends rows to a table. Indexes of an empty table are set aside until Commit, which finds rows that

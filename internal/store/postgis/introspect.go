@@ -284,11 +284,11 @@ func definitions(ctx context.Context, c *pgxpool.Conn) (map[string]definition, e
 	return defs, err
 }
 
-// systemOf returns the authority and code of a reference system.
-func systemOf(ctx context.Context, c *pgxpool.Conn, srid int) (authority string, code int, err error) {
-	err = c.QueryRow(ctx, "SELECT coalesce(auth_name, ''), coalesce(auth_srid, 0) FROM spatial_ref_sys WHERE srid = $1", srid).Scan(&authority, &code)
+// systemOf returns the authority, the code and the well-known text of a reference system.
+func systemOf(ctx context.Context, c *pgxpool.Conn, srid int) (authority string, code int, text string, err error) {
+	err = c.QueryRow(ctx, "SELECT coalesce(auth_name, ''), coalesce(auth_srid, 0), coalesce(srtext, '') FROM spatial_ref_sys WHERE srid = $1", srid).Scan(&authority, &code, &text)
 	if err == pgx.ErrNoRows {
-		return "", 0, nil
+		return "", 0, "", nil
 	}
-	return strings.ToUpper(authority), code, err
+	return strings.ToUpper(authority), code, text, err
 }

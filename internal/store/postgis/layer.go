@@ -157,21 +157,27 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 		d.refuse("the reference system is not known (SRID 0); name it in storage_crs, as EPSG:25833, or set one, with ALTER TABLE ... TYPE geometry(Geometry, SRID) USING ST_SetSRID(...)")
 		return nil
 	}
+	text := ""
 	if !d.assigned {
 		var err error
-		if authority, code, err = systemOf(ctx, c, d.srid); err != nil {
+		if authority, code, text, err = systemOf(ctx, c, d.srid); err != nil {
 			return err
 		}
 	}
-	near, note, isNear := crs.Near(code)
-	switch id := crs.ID(code); {
-	case d.own != nil && d.own.Geometry != nil && crs.Same(d.own.Geometry.CRS, id):
+	id, note, wrong := crs.ID(0), "", "unknown"
+	if authority == "EPSG" || code == 900913 {
+		id, note, wrong = crs.FromEPSG(code)
+	}
+	if wrong != "" && text != "" { // by its parameters
+		id, note, wrong = crs.FromText(text)
+	}
+	switch {
+	case d.own != nil && d.own.Geometry != nil && crs.Same(d.own.Geometry.CRS, crs.ID(code)):
 		d.crs = d.own.Geometry.CRS // CRS84 and 4326 have one SRID
-	case authority == "EPSG" && id != crs.CRS84 && id.Valid():
-		d.crs = id
-	case authority == "EPSG" && isNear:
-		d.crs = near
-		d.warn("%s", note)
+	case wrong == "":
+		if d.crs = id; note != "" {
+			d.warn("%s", note)
+		}
 	case authority == "EPSG":
 		why, to := crs.Unserved(code)
 		if to == crs.ETRS89 && !d.assigned {

@@ -181,6 +181,9 @@ func (w *Writer) Define(ctx context.Context, c *store.Collection, replace bool) 
 	if c.Geometry != nil && (c.Geometry.Column == "" || !c.Geometry.CRS.Valid()) {
 		return fmt.Errorf("postgis: collection %q: the geometry needs a column and a reference system that is served", c.ID)
 	}
+	if g := c.Geometry; g != nil && g.CRS.Own() {
+		return fmt.Errorf("postgis: collection %q: the reference system %v has no EPSG code, which PostGIS stores; transform the data, for example with ogr2ogr -t_srs EPSG:4326", c.ID, g.CRS)
+	}
 	if err := w.define(ctx, c, replace); err != nil {
 		return fmt.Errorf("postgis: collection %q: %w", c.ID, explain(ctx, w.pool.Config().ConnConfig, err))
 	}
