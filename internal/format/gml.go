@@ -33,10 +33,13 @@ type gmlWriter struct {
 	geom   string // name of the property with the geometry
 	shaper *shaper
 	z      bool
-	srs    string
-	swap   bool
-	parts  int // parts of the feature that have an id so far
-	id     string
+	// heights is the attribute of geometries that have them. GDAL takes a layer of any geometry for one of a type that its callers do not know
+	// when the text srsDimension="3" is in the file; in apostrophes it means the same and is not looked for.
+	heights string
+	srs     string
+	swap    bool
+	parts   int // parts of the feature that have an id so far
+	id      string
 }
 
 // GMLNamespace is that of the features of a collection.
@@ -49,6 +52,9 @@ func newGML(w io.Writer, o Options) (Writer, error) {
 	}
 	g := &gmlWriter{buffered: buffered{w: w}, o: o, cols: cols, shaper: s, srs: o.CRS.URI(), swap: o.CRS.NorthFirst()}
 	g.names, g.geom = gmlNames(&o, cols)
+	if g.heights = ` srsDimension="3"`; o.Collection.Geometry == nil || gmlType(o.Collection.Geometry.Type) == gmlAny {
+		g.heights = ` srsDimension='3'`
+	}
 	ns := GMLNamespace(o.Address)
 	g.buf = append(g.buf, xmlHead+`<sf:FeatureCollection xmlns:sf="`+sfNamespace+`" xmlns:gml="`+gmlNamespace+
 		`" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:app="`...)
@@ -144,7 +150,7 @@ func (g *gmlWriter) geometry(b []byte, s *shape, outer bool) []byte {
 	if outer {
 		b = append(append(append(b, ` srsName="`...), g.srs...), '"')
 		if g.z {
-			b = append(b, ` srsDimension="3"`...)
+			b = append(b, g.heights...)
 		}
 	}
 	b = append(b, '>')
@@ -174,6 +180,7 @@ func (g *gmlWriter) geometry(b []byte, s *shape, outer bool) []byte {
 	return append(append(append(b, "</gml:"...), name...), '>')
 }
 
+// positions writes coordinates.
 func (g *gmlWriter) positions(b []byte, line []position) []byte {
 	for i, p := range line {
 		if i > 0 {
@@ -224,16 +231,17 @@ func GMLSchema(o Options) ([]byte, error) {
 // xsdTypes are the types of XML Schema.
 var xsdTypes = map[cql2.Type]string{cql2.TypeInteger: "xs:long", cql2.TypeNumber: "xs:double", cql2.TypeBool: "xs:boolean", cql2.TypeDate: "xs:date", cql2.TypeTimestamp: "xs:dateTime"}
 
+// gmlAny is the type of a property that holds any geometry.
+const gmlAny = "gml:GeometryPropertyType"
+
 func gmlType(geojson string) string {
 	switch geojson {
 	case "Point":
 		return "gml:PointPropertyType"
 	case "LineString":
 		return "gml:CurvePropertyType"
-	case "Polygon":
-		return "gml:GeometryPropertyType" // files may mix in MultiPolygon
 	case "MultiPoint":
 		return "gml:MultiPointPropertyType"
 	}
-	return "gml:GeometryPropertyType"
+	return gmlAny // polygons may be mixed with multipolygons
 }

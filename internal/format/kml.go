@@ -58,7 +58,8 @@ var kmlTypes = map[cql2.Type]string{cql2.TypeNumber: "double", cql2.TypeBool: "b
 func (k *kmlWriter) Want() store.Want { return k.o.want() }
 
 func (k *kmlWriter) Write(f *store.Feature) error {
-	b := append(k.buf, "<Placemark><name>"...)
+	b := append(k.buf, `<Placemark id="`...)
+	b = append(append(b, kmlID(f.Public())...), `"><name>`...)
 	title := k.cols[k.title].value(f)
 	if title == nil {
 		title = f.Public()
@@ -83,6 +84,9 @@ func (k *kmlWriter) Write(f *store.Feature) error {
 	k.buf = append(b, "</Placemark>\n"...)
 	return k.flush(flushAt)
 }
+
+// kmlID is the id of a feature as an XML id (xsd:ID), which begins with no digit and holds no blanks. "fields" is that of the schema.
+func kmlID(id string) string { return "id." + xmlName("a" + id)[1:] }
 
 func (k *kmlWriter) Close(abort bool) error {
 	return k.end("</Document></kml>\n", abort)
