@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestAcceptRecipesOfACollectionRun runs what the page of a collection tells users of curl, GDAL, Python, geopandas, pandas, DuckDB, R's sf, JavaScript and Observable, as it stands there,
+// TestAcceptRecipesOfACollectionRun runs what the page of a collection tells users of curl, GDAL, Python, geopandas, pandas, DuckDB, R's sf, JavaScript, Observable and d3 with TopoJSON, as it stands there,
 // with a key and without.
 func TestAcceptRecipesOfACollectionRun(t *testing.T) {
 	wantsClients(t)
@@ -48,6 +48,10 @@ func TestAcceptRecipesOfACollectionRun(t *testing.T) {
 		query = regexp.MustCompile(`^duckdb -c "(.*)"$`).ReplaceAllString(query, python+` -c "import duckdb; print(duckdb.sql(\"$1\"))"`) // PyPI has the library, not the program
 		run("DuckDB", "sh", "-c", curl+"\n"+query)
 		run("R", "Rscript", "-e", recipe("r")+"\ncat(nrow(data))")
+		modules := rootPath(t, "cmd", "grense", "testdata", "downloads", "node", "node_modules")
+		run("d3, TopoJSON", "node", "--input-type=module", "-e", `import * as d3 from "`+filepath.Join(modules, "d3-fetch", "src", "index.js")+`"; import * as topojson from "`+
+			filepath.Join(modules, "topojson-client", "src", "index.js")+`";
+console.log((await `+recipe("topojson")+`).features.length)`)
 		run("Observable", "node", "--input-type=module", "-e", `import * as d3 from "`+rootPath(t, "cmd", "grense", "testdata", "downloads", "node", "node_modules", "d3-fetch", "src", "index.js")+`";
 console.log((await `+recipe("observable")+`).features.length)`)
 	}

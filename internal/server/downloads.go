@@ -42,7 +42,7 @@ func (s *Server) downloadReps() []rep {
 }
 
 // download writes all features of a selection as one file. The whole collection, nothing else asked, is made once for each state of the data and
-// cached; at the address that names the state it can be resumed.
+// cached, and read in parts.
 func (s *Server) download(c *call, w http.ResponseWriter) error {
 	f := format.Find(c.rep.F)
 	if err := c.checkDownload(f); err != nil {
@@ -330,7 +330,8 @@ func (c *call) revisionOf(state string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// wholeDownload sends the file of the whole collection: at the address that names its state one that can be resumed, else the present one.
+// wholeDownload sends the file of the whole collection, or the part that Range asks for: at the address that names its state that file, else the
+// present one. A part, and the length that HEAD tells, are of a file that is kept, so that it is made first.
 func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format) error {
 	snap, err := c.snapshot()
 	if err != nil {
@@ -351,7 +352,8 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 	}
 	name := downloadName(c.coll.ID, asked, f)
 	file, err := s.downloads.open(name)
-	resumed := err == nil && c.file().revision != "" && c.r.Header.Get("Range") != ""
+	part := c.r.Header.Get("Range") != ""
+	resumed := err == nil && part
 	if perr := c.pay(resumed); perr != nil {
 		if err == nil {
 			file.Close()
@@ -362,9 +364,9 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 	case err == nil:
 	case asked != now:
 		return c.fileGone(f)
-	case c.file().revision == "" && c.r.Method == http.MethodHead:
+	case c.r.Method == http.MethodHead && !s.downloads.keeps():
 		return c.head(w, f)
-	case c.file().revision == "" && f.Streams && !snap.Holds() && s.downloads.alone(name): // who come while it streams share a file
+	case c.file().revision == "" && f.Streams && !part && c.r.Method != http.MethodHead && !snap.Holds() && s.downloads.alone(name): // who come while it streams share a file
 		defer s.downloads.streamed(name)
 		if err := c.largeFile(); err != nil {
 			return err
@@ -412,42 +414,23 @@ func (c *call) fileGone(f *format.Format) error {
 	return problem.New(problem.Gone, nil, "The file of this state of the data is gone. Begin anew at %s/collections/%s/download?f=%s", c.base(), c.coll.ID, f.Name)
 }
 
-// sendFile sends a cached file. Only the address that names its state knows ranges: a resumed download can never mix two.
+// sendFile sends a cached file, or a part of it, under a strong validator (RFC 9110, 13.1.5, 14.2).
 func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f *format.Format) error {
 	h := w.Header()
 	c.fileFields(h, revision, f)
 	c.rw.fromDisk()
-	if c.file().revision != "" {
-		http.ServeContent(w, c.r, "", time.Time{}, file)
-		return nil
-	}
 	if err := c.ifMatch(fileTag(revision, f)); err != nil {
 		return err
 	}
-	if c.hasFile(revision, f) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	h.Set("Content-Length", strconv.FormatInt(info.Size(), 10))
-	w.WriteHeader(http.StatusOK)
-	if c.r.Method == http.MethodHead {
-		return nil
-	}
-	_, err = io.Copy(w, file)
-	return err
+	http.ServeContent(w, c.r, "", time.Time{}, file)
+	return nil
 }
 
 // fileFields are those of the header that name the file of a whole collection in a state.
 func (c *call) fileFields(h http.Header, revision string, f *format.Format) {
 	h.Set("ETag", fileTag(revision, f))
 	h.Set("Content-Location", c.base()+"/collections/"+c.coll.ID+"/download?f="+f.Name+"&revision="+revision)
-	if c.file().revision == "" {
-		h.Set("Accept-Ranges", "none")
-	}
+	h.Set("Accept-Ranges", "bytes")
 }
 
 func fileTag(revision string, f *format.Format) string { return `"` + revision + "-" + f.Name + `"` }

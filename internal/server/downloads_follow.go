@@ -138,7 +138,7 @@ func (c *call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Sna
 	var sending *following
 	defer func() { sending.join() }()
 	file, err = c.load(f, snap, state, func(out *diskWriter) {
-		if f.Streams && c.file().revision == "" && !c.hasFile(revision, f) {
+		if f.Streams && c.file().revision == "" && c.r.Header.Get("Range") == "" && !c.hasFile(revision, f) {
 			sending = c.follow(w, out, func() { c.fileFields(w.Header(), revision, f) })
 		}
 	})

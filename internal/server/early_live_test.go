@@ -276,7 +276,7 @@ func TestDownloadsThatHoldAConnectionAreSentAsTheyGrow(t *testing.T) {
 	whole := a.begun(t, "/collections/rows/download?f=json", "identity")
 	some := a.begun(t, "/collections/rows/download?f=csv&filter=id%3E0", "gzip")
 	for _, res := range []*http.Response{whole, some} {
-		if res.StatusCode != 200 || res.ContentLength >= 0 || res.Header.Get("Accept-Ranges") == "bytes" {
+		if res.StatusCode != 200 || res.ContentLength >= 0 {
 			t.Errorf("status %d, length %d", res.StatusCode, res.ContentLength)
 		}
 	}
