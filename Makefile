@@ -85,6 +85,17 @@ screenshots: chromium ## pictures of every page, light and dark, wide and narrow
 	rm -rf bin/screenshots
 	GRENSE_SCREENSHOTS="$(abspath bin/screenshots)" go test -count=1 -timeout 20m -run '^TestGallery$$' ./internal/server
 
+.PHONY: docs
+# MkDocs with the theme Material, pinned, from PyPI into a folder that git ignores. --strict fails at a dead link.
+DOCS := bin/docs
+docs: $(DOCS)/installed ## build the documentation as a site (bin/docs/site)
+	rm -rf $(DOCS)/docs $(DOCS)/site && mkdir -p $(DOCS)/docs && cp -r docs/. $(DOCS)/docs && mv $(DOCS)/docs/mkdocs.yml $(DOCS)/mkdocs.yml
+	$(DOCS)/python/bin/mkdocs build -q --strict -f $(DOCS)/mkdocs.yml
+$(DOCS)/installed: docs/requirements.txt
+	mkdir -p $(DOCS) && python3 -m venv $(DOCS)/python
+	$(DOCS)/python/bin/pip install -q --disable-pip-version-check -r docs/requirements.txt
+	touch $@
+
 .PHONY: postgres
 # A real PostgreSQL with PostGIS: the tests run clusters of their own from its programs. Installed on Debian as root;
 # GRENSE_TEST_INSTALL=0 forbids that. GRENSE_TEST_POSTGRES names a server to use instead.

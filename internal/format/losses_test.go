@@ -8,10 +8,10 @@ import (
 	"grense/internal/format"
 )
 
-// TestReadmeListsTheLossesThatTheHeaderTells of each format, in the same words.
-func TestReadmeListsTheLossesThatTheHeaderTells(t *testing.T) {
+// TestDocumentationListsTheLossesOfTheHeader of each format, in the same words.
+func TestDocumentationListsTheLossesOfTheHeader(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("../../README.md")
+	b, err := os.ReadFile("../../docs/use/downloads.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,6 +24,6 @@ func TestReadmeListsTheLossesThatTheHeaderTells(t *testing.T) {
 		}
 	}
 	if got := strings.Join(want, "\n"); table != got {
-		t.Errorf("README has\n%s\nheaders tell\n%s", table, got)
+		t.Errorf("docs/use/downloads.md has\n%s\nheaders tell\n%s", table, got)
 	}
 }
