@@ -9,8 +9,6 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/mattn/go-isatty"
 )
 
 func main() {
@@ -20,7 +18,7 @@ func main() {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	p := &process{Args: os.Args[1:], Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Terminal: isatty.IsTerminal(os.Stdout.Fd()), Reload: hup}
+		Terminal: isTerminal(os.Stdout), Reload: hup}
 	go func() { die(p.heed(signals, end)) }()
 	os.Exit(run(ctx, p))
 }

@@ -26,7 +26,7 @@ func TestServeTellsWhyARegisterIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := serveAsIs(t, dir, "--auth", "open", path)
-	if out := r.stdout.String(); !strings.Contains(out, "not served      ") || !strings.Contains(out, "sted") || !strings.Contains(out, "make it anew, with grense register generate or grense register import") {
+	if out := r.stdout.String(); !strings.Contains(out, "not served      ") || !strings.Contains(out, "sted") || !strings.Contains(out, "grense register upgrade FILE") {
 		t.Errorf("serve does not tell the register that it refuses:\n%s", out)
 	}
 	if code, _ := r.get(t, "/collections/fylker/items?limit=1", ""); code != http.StatusOK {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/mattn/go-isatty"
+
 	"grense/internal/register"
 	"grense/internal/source"
 	"grense/internal/store"
@@ -20,6 +22,7 @@ import (
 type registerCmd struct {
 	Import   registerImportCmd   `cmd:"" help:"Make a register of the official place names."`
 	Generate registerGenerateCmd `cmd:"" help:"Make a register of invented places, of any size."`
+	Upgrade  registerUpgradeCmd  `cmd:"" help:"Bring a register of an older Grense up to date."`
 }
 
 func (registerCmd) Help() string {
@@ -110,11 +113,7 @@ func newMeter(w io.Writer, noun string) *meter {
 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
+	return ok && isatty.IsTerminal(f.Fd())
 }
 
 // show tells steps done of all, with rate and time left; total is 0 where it is not known.

@@ -1,6 +1,9 @@
 package register
 
-import "iter"
+import (
+	"iter"
+	"strings"
+)
 
 // Names yields the names of the first n drawn records.
 func Names(seed uint64, n int) iter.Seq[string] {
@@ -47,4 +50,13 @@ func (b built) String() string {
 		return b.core
 	}
 	return b.modifier + " " + b.core
+}
+
+// TableColumns returns the columns of each table that are written.
+func TableColumns() map[string][]string {
+	m := map[string][]string{}
+	for _, t := range tables {
+		m[t.name] = strings.Fields(t.columns)
+	}
+	return m
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // OldFold is why a collection is refused whose columns for searching were filled by other rules of folding than ours.
-const OldFold = "its texts for searching are folded as an older Grense did, which finds other names; make it anew, with grense register generate or grense register import"
+const OldFold = "its texts for searching are folded as an older Grense did, which finds other names; run grense register upgrade FILE; of a database, import the register again"
 
 // Folded returns the collection with the version of the fold noted wherever columns are made for searching. A Writer keeps that one.
 func (c Collection) Folded() Collection {

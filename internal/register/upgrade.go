@@ -1,0 +1,97 @@
+package register
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+)
+
+// Stored are the tables of a register as they are stored, whatever program wrote them.
+type Stored interface {
+	// Description returns that of the collection of a table, and whether there is such a collection.
+	Description(table string) (store.Text, bool)
+	// Each calls fn with each row; of columns that the table lacks values are nil. Values are valid until fn returns.
+	Each(ctx context.Context, table string, columns []string, fn func(values []any) error) error
+}
+
+// ErrNoRegister reports data without a register.
+var ErrNoRegister = errors.New("register: the data hold no register of place names")
+
+// Upgrade writes a register of an older program into w, in place of the one that w may hold. Columns for searching are derived anew; all
+// other values stay. progress is called now and then with the number of rows; nil: never.
+func Upgrade(ctx context.Context, from Stored, w store.Writer, progress func(rows int)) error {
+	if _, ok := from.Description("sted"); !ok {
+		return ErrNoRegister
+	}
+	for _, c := range Collections() {
+		if text, ok := from.Description(c.Table); ok {
+			c.Description = text
+		}
+		if err := w.Define(ctx, c, true); err != nil {
+			return fmt.Errorf("register: collection %s: %w", c.ID, err)
+		}
+	}
+	out, err := NewOutput(ctx, w)
+	if err != nil {
+		return err
+	}
+	rows := 0
+	for _, t := range tables {
+		columns := strings.Fields(t.columns)
+		derived := derivedColumns(t.name, columns)
+		err := from.Each(ctx, t.name, columns, func(values []any) error {
+			for _, d := range derived {
+				values[d.to] = nil
+				if text, ok := values[d.from].(string); ok {
+					values[d.to] = d.derive(text)
+				}
+			}
+			out.Put(t.name, values...)
+			if rows++; progress != nil && rows%10_000 == 0 {
+				progress(rows)
+			}
+			return out.Err
+		})
+		if err != nil {
+			return fmt.Errorf("register: table %s: %w", t.name, err)
+		}
+	}
+	return out.Err
+}
+
+// derivedColumn is a column for searching that is computed of another one.
+type derivedColumn struct {
+	from, to int // positions
+	derive   func(string) string
+}
+
+// derivedColumns finds the columns for searching among those of a table: NAME_norm is the folded text of NAME.
+func derivedColumns(table string, columns []string) []derivedColumn {
+	var list []derivedColumn
+	for to, name := range columns {
+		source, derive := "", cql2.Norm
+		if table == "skrivemaate" {
+			source = "langnavn"
+			switch name {
+			case "eksakt":
+				derive = cql2.Exact
+			case "norm":
+			case "rev":
+				derive = func(s string) string { return Reverse(cql2.Norm(s)) }
+			default:
+				source = ""
+			}
+		} else if of, ok := strings.CutSuffix(name, "_norm"); ok {
+			source = of
+		}
+		if from := slices.Index(columns, source); from >= 0 {
+			list = append(list, derivedColumn{from, to, derive})
+		}
+	}
+	return list
+}

@@ -1,0 +1,96 @@
+package gpkg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"grense/internal/store"
+)
+
+// Tables reads the rows of a file that a Writer made as they are stored, also where its collections are refused.
+// It is not safe for concurrent use.
+type Tables struct {
+	c    *conn
+	defs map[string]*definition
+}
+
+// OpenTables opens the file at path. The caller must call Close.
+func OpenTables(path string) (*Tables, error) {
+	src, err := inspect(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := src.close(); err != nil {
+		return nil, err
+	}
+	c, err := openConn(path, readOnly)
+	if err != nil {
+		return nil, src.explain(err)
+	}
+	t := &Tables{c: c}
+	if t.defs, err = readDefinitions(c); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return t, nil
+}
+
+// Close closes the file.
+func (t *Tables) Close() error { return t.c.close() }
+
+// Description returns that of the collection of a table, and whether there is such a collection.
+func (t *Tables) Description(table string) (store.Text, bool) {
+	d, ok := t.defs[strings.ToLower(table)]
+	if !ok {
+		return nil, false
+	}
+	return d.Description, true
+}
+
+// OldFold reports whether the columns for searching of some collection were filled by older rules of folding.
+func (t *Tables) OldFold() bool {
+	for _, d := range t.defs {
+		if foldedOtherwise(d.Properties, d.Relations) {
+			return true
+		}
+	}
+	return false
+}
+
+// Each calls fn with each row of a table, in the order of row ids. Values are nil, int64, float64, string or store.Geometry, valid until fn
+// returns; of columns that the table lacks they are nil.
+func (t *Tables) Each(ctx context.Context, table string, columns []string, fn func(values []any) error) error {
+	tab, err := readTable(t.c, table)
+	if err != nil || tab == nil {
+		return err
+	}
+	exprs := slices.Clone(columns)
+	for i, name := range columns {
+		exprs[i] = "NULL"
+		if col, ok := tab.column(name); ok {
+			exprs[i] = quote(col.name)
+		}
+	}
+	order := ""
+	if tab.rowid != "" {
+		order = " ORDER BY " + tab.rowid
+	}
+	t.c.interrupt(ctx)
+	defer t.c.interrupt(context.Background())
+	values := make([]any, len(columns))
+	return t.c.query("SELECT "+strings.Join(exprs, ", ")+" FROM "+tab.quoted()+order, nil, func(r row) error {
+		for i := range values {
+			values[i] = r.Any(i)
+			if b, ok := values[i].([]byte); ok {
+				g, _, state := readBlob(b)
+				if state == blobBroken {
+					return fmt.Errorf("gpkg: table %q, column %q: a value is no geometry", table, columns[i])
+				}
+				values[i] = store.Geometry{WKB: g}
+			}
+		}
+		return fn(values)
+	})
+}
