@@ -263,7 +263,7 @@ func TestItemsDocument(t *testing.T) {
 	for _, l := range a.get("/collections/kommuner/items?limit=2&offset=4").wants(200).links() {
 		links = append(links, l.Rel+" "+l.Type)
 	}
-	if want := []string{"self application/geo+json", "alternate application/ld+json", "alternate text/html", "alternate text/csv", "alternate application/geo+json-seq", "alternate application/geopackage+sqlite3",
+	if want := []string{"self application/geo+json", "alternate application/ld+json", "alternate text/html", "alternate text/csv", "alternate application/geo+json-seq", "alternate application/x-ndjson", "alternate application/geopackage+sqlite3",
 		"alternate application/flatgeobuf", "alternate application/vnd.apache.parquet", "alternate application/gml+xml;version=3.2", "alternate application/vnd.google-earth.kml+xml",
 		"alternate application/topo+json", "alternate application/zip",
 		"alternate application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "prev application/geo+json",
