@@ -18,7 +18,7 @@ func TestAcceptDownloadsAreReadInParts(t *testing.T) {
 		"GDAL, GeoPackage": {"ogrinfo", "-so", "-al", "/vsicurl/" + file("gpkg")},
 		"polars, Parquet":  {python, "-c", `import polars as pl; print(pl.scan_parquet("` + file("parquet") + `").select(pl.len()).collect().item())`},
 		"flatgeobuf.js, all": {"node", "--input-type=module", "-e", `import { deserialize } from "` + modules + `/flatgeobuf/lib/mjs/geojson.js";
-			let n = 0; for await (const f of deserialize("` + file("flatgeobuf") + `", {minX: -180, minY: -90, maxX: 180, maxY: 90})) n++; console.log(n)`},
+			let n = 0; for await (const f of deserialize("` + file("flatgeobuf") + `", {rect: {minX: -180, minY: -90, maxX: 180, maxY: 90}})) n++; console.log(n)`},
 		"polars, NDJSON": {python, "-c", `import urllib.request, polars as pl; print(pl.read_ndjson(urllib.request.urlopen("` + file("ndjson") + `").read()).height)`},
 		"DuckDB, NDJSON": {python, "-c", `import urllib.request, duckdb; urllib.request.urlretrieve("` + file("ndjson") + `", "x.ndjson"); print(duckdb.sql("SELECT count(*) FROM read_json('x.ndjson', format='newline_delimited', maximum_object_size=100000000)").fetchone()[0])`},
 	} {
