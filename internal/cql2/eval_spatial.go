@@ -242,7 +242,9 @@ func meetOften(geometries ...flat) bool {
 					x, y := r.XY(k)
 					wkb.Extend(&b, x, y)
 				}
-				boxes = append(boxes, b)
+				if b.Min != b.Max { // a position that is repeated is no edge
+					boxes = append(boxes, b)
+				}
 			}
 			return true
 		})
