@@ -177,7 +177,7 @@ $(READERS_NODE)/node_modules/.package-lock.json: $(READERS_NODE)/package-lock.js
 	cd $(READERS_NODE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
 .PHONY: soap-clients
-# Other SOAP stacks: PHP, gSOAP, Mono, SOAP::Lite (Debian), node-soap (npm, pinned), JAX-WS RI and CXF (Maven Central, pinned). What is not there is told by
+# Other SOAP stacks: PHP, gSOAP, Mono, SOAP::Lite (Debian), node-soap (npm, pinned), JAX-WS RI, CXF and Spring-WS (Maven Central, pinned). What is not there is told by
 # its test, and not asked.
 SOAP_CLIENTS := php-cli php-soap gsoap libgsoap-dev g++ mono-mcs mono-devel libsoap-lite-perl default-jdk-headless maven
 SOAP_NODE := cmd/grense/testdata/soapclients/node
@@ -188,7 +188,7 @@ soap-clients:
 	    echo "installing $(SOAP_CLIENTS) for the acceptance run"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SOAP_CLIENTS) >/dev/null || echo "NOTE: not all of $(SOAP_CLIENTS) could be installed"; fi; \
 	  if [ ! -d $(SOAP_NODE)/node_modules/soap ] && command -v npm >/dev/null; then \
 	    (cd $(SOAP_NODE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) || echo "NOTE: npm did not install the package soap"; fi; \
-	  for stack in jaxws cxf; do if [ ! -f $(SOAP_JAVA)/$$stack/lib/made ] && command -v mvn >/dev/null; then \
+	  for stack in jaxws cxf springws; do if [ ! -f $(SOAP_JAVA)/$$stack/lib/made ] && command -v mvn >/dev/null; then \
 	    (cd $(SOAP_JAVA)/$$stack && mvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DincludeScope=runtime -DoutputDirectory=lib && touch lib/made) \
 	    || echo "NOTE: Maven did not bring $$stack"; fi; done; fi
 

@@ -80,7 +80,17 @@ func soapStacks() []soapStack {
 		{name: "SOAP::Lite", probe: []string{"perl", "-MSOAP::Lite", "-e", "1"}, ask: []string{"perl", "{here}/lite_client.pl", "{wsdl}", "{key}"}},
 		java("JAX-WS RI", "jaxws", "com.sun.tools.ws.WsImport", "com.sun.tools.ws.WsImport", "-keep", "-Xnocompile", "-s", "{dir}", "-d", "{dir}"),
 		java("CXF", "cxf", "org.apache.cxf.tools.wsdlto.WSDLToJava", "org.apache.cxf.tools.wsdlto.WSDLToJava", "-d", "{dir}"),
+		springWS(),
 	}
+}
+
+// springWS sends the classes of wsimport by a WebServiceTemplate, without JAX-WS.
+func springWS() soapStack {
+	const classes = "{here}/java/springws/lib/*"
+	return soapStack{name: "Spring-WS", probe: []string{"javap", "-cp", classes, "org.springframework.ws.client.core.WebServiceTemplate"}, make: [][]string{
+		{"java", "-cp", classes, "com.sun.tools.ws.WsImport", "-keep", "-Xnocompile", "-s", "{dir}", "-d", "{dir}", "{wsdl}"},
+		{"sh", "-c", `javac -nowarn -encoding UTF-8 -proc:none -cp "$1" -d "$0/classes" "$2/Client.java" "$2/SpringClient.java" $(find "$0" -name '*.java')`, "{dir}", classes, "{here}/java"},
+	}, ask: []string{"java", "-Dstdout.encoding=UTF-8", "-Dfile.encoding=UTF-8", "-cp", "{dir}/classes:" + classes, "SpringClient", "{wsdl}", "{key}", soapPackage}}
 }
 
 // soapPackage is the package of the classes that Java's generators make of the namespace of the searches.
