@@ -36,13 +36,8 @@ const (
 	TypedNil                 // with the xsi:type of a concrete type, without which it is not valid (XML Schema Part 1, cvc-type 2)
 )
 
-// AppendHits appends hits as the items of the response of operation, with plain nil elements. It allocates nothing but the growth of b.
+// AppendHits appends hits as the items of the response of operation. It allocates nothing but the growth of b.
 // Hits of another operation panic.
-func AppendHits(b []byte, operation string, hits Hits) []byte {
-	return PlainNil.AppendHits(b, operation, hits)
-}
-
-// AppendHits is the function AppendHits with nil elements of that kind.
 func (n NilTypes) AppendHits(b []byte, operation string, hits Hits) []byte {
 	if m, ok := hits.(*MixedHits); ok && m.Packer.operation == operation {
 		return m.append(b, newItems(operation, m.Others, n))

@@ -30,8 +30,8 @@ func stedTreff(n int) placename.StedTreffList {
 func TestHitsOfEveryTypeAreWrittenWithoutAllocation(t *testing.T) {
 	const n = 500
 	for op, hits := range lists(rand.New(rand.NewPCG(1, 2)), n) {
-		buf := placename.AppendHits(nil, op, hits)
-		if got := testing.AllocsPerRun(5, func() { buf = placename.AppendHits(buf[:0], op, hits) }); got > 1 {
+		buf := placename.PlainNil.AppendHits(nil, op, hits)
+		if got := testing.AllocsPerRun(5, func() { buf = placename.PlainNil.AppendHits(buf[:0], op, hits) }); got > 1 {
 			t.Errorf("%s: %d hits take %v allocations, want at most 1 in all", op, n, got)
 		}
 	}
@@ -42,11 +42,11 @@ func BenchmarkAppendHits(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			hits := stedTreff(n)
-			buf := placename.AppendHits(nil, "findSteder", hits)
+			buf := placename.PlainNil.AppendHits(nil, "findSteder", hits)
 			b.SetBytes(int64(len(buf)))
 			b.ReportAllocs()
 			for b.Loop() {
-				buf = placename.AppendHits(buf[:0], "findSteder", hits)
+				buf = placename.PlainNil.AppendHits(buf[:0], "findSteder", hits)
 			}
 		})
 	}
@@ -58,7 +58,7 @@ func TestHitsAreWrittenAsTheSlowEncoderDoes(t *testing.T) {
 	for seed := range uint64(30) {
 		for op, hits := range lists(rand.New(rand.NewPCG(seed, 1)), 5) {
 			got := placename.AppendResponseStart(nil, op, base)
-			got = placename.AppendHits(got, op, hits)
+			got = placename.PlainNil.AppendHits(got, op, hits)
 			got = placename.AppendResponseEnd(got, op)
 			o, _ := c.Operation(op)
 			want := tree(parse(t, got), "")
@@ -182,7 +182,7 @@ func TestMessagesAreValid(t *testing.T) {
 				decisions[i].VedtattAv = placename.UtoevendeMyndighet{FylkeId: "56"}
 			}
 			b := placename.AppendResponseStart(nil, op, base)
-			b = placename.AppendHits(b, op, hits)
+			b = placename.PlainNil.AppendHits(b, op, hits)
 			documents[fmt.Sprint(op, seed)] = placename.AppendResponseEnd(b, op)
 		}
 		for _, q := range requests() {
@@ -208,7 +208,7 @@ func TestDecisionOfNobodyIsNil(t *testing.T) {
 		`<t:vedtattAv xsi:type="ob:UtoevendeMyndighetKommune"><ob:kommuneId><d:value>5636</d:value></ob:kommuneId></t:vedtattAv>`: {KommuneId: "5636"},
 		`<t:vedtattAv xsi:type="ob:UtoevendeMyndighetFylke"><ob:fylkeId><d:value>56</d:value></ob:fylkeId></t:vedtattAv>`:         {FylkeId: "56"},
 	} {
-		if b := placename.AppendHits(nil, "findVedtak", placename.VedtakTreffList{{VedtattAv: by}}); !strings.Contains(string(b), want) {
+		if b := placename.PlainNil.AppendHits(nil, "findVedtak", placename.VedtakTreffList{{VedtattAv: by}}); !strings.Contains(string(b), want) {
 			t.Errorf("%+v: no %s in %s", by, want, b)
 		}
 	}
@@ -229,7 +229,7 @@ func TestAnswersAreInTheBaseAsked(t *testing.T) {
 	t.Parallel()
 	const other = "urn:x&y"
 	b := placename.AppendResponseStart(nil, "findVedtak", other)
-	b = placename.AppendHits(b, "findVedtak", placename.VedtakTreffList{{VedtattAv: placename.UtoevendeMyndighet{FylkeId: "03"}}})
+	b = placename.PlainNil.AppendHits(b, "findVedtak", placename.VedtakTreffList{{VedtattAv: placename.UtoevendeMyndighet{FylkeId: "03"}}})
 	b = placename.AppendResponseEnd(b, "findVedtak")
 	if e := parse(t, b); e.Space != other+"/service/soek" || strings.Contains(string(b), base) {
 		t.Errorf("%s", b)
@@ -239,7 +239,7 @@ func TestAnswersAreInTheBaseAsked(t *testing.T) {
 func TestMisuseOfTheEncoderIsLoud(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]func(){
-		"hits of another operation": func() { placename.AppendHits(nil, "findSteder", placename.BokTreffList{{}}) },
+		"hits of another operation": func() { placename.PlainNil.AppendHits(nil, "findSteder", placename.BokTreffList{{}}) },
 		"unknown operation":         func() { placename.AppendResponseStart(nil, "findNothing", base) },
 	} {
 		func() {

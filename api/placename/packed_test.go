@@ -18,7 +18,7 @@ func TestPackedHitsAreWrittenAsHits(t *testing.T) {
 		var packed []string
 		var want []byte
 		for i := range hits.Len() {
-			hit := placename.AppendHits(nil, op, list.Slice(i, i+1).Interface().(placename.Hits))
+			hit := placename.PlainNil.AppendHits(nil, op, list.Slice(i, i+1).Interface().(placename.Hits))
 			if x := p.Pack(hit); x != "" {
 				packed, want = append(packed, x), append(want, hit...)
 			}
@@ -27,7 +27,7 @@ func TestPackedHitsAreWrittenAsHits(t *testing.T) {
 			t.Errorf("%s: none of %d is packed", op, hits.Len())
 		}
 		m := &placename.MixedHits{Packer: p, Packed: packed, Others: list.Slice(0, 0).Interface().(placename.Hits)}
-		if got := placename.AppendHits(nil, op, m); !bytes.Equal(got, want) || m.Size() != len(want) {
+		if got := placename.PlainNil.AppendHits(nil, op, m); !bytes.Equal(got, want) || m.Size() != len(want) {
 			t.Errorf("%s: size %d of\n%s\nwant\n%s", op, m.Size(), got, want)
 		}
 		for _, most := range []int{1, 500, 5000, 1 << 20} {
@@ -59,7 +59,7 @@ func TestHitsThatShareTextsTakeFewerBytes(t *testing.T) {
 		if i >= 2000 { // as many texts as can be
 			h.NavneobjekttypeId, h.StedstatusId = strconv.Itoa(r.IntN(30)), strconv.Itoa(r.IntN(30))
 		}
-		hit := placename.AppendHits(nil, "findSteder", placename.StedTreffList{h})
+		hit := placename.PlainNil.AppendHits(nil, "findSteder", placename.StedTreffList{h})
 		x := p.Pack(hit)
 		if x == "" {
 			t.Fatalf("not packed: %s", hit)
@@ -75,11 +75,11 @@ func TestHitsThatShareTextsTakeFewerBytes(t *testing.T) {
 	if sizes[1] > sizes[0]*3/4 {
 		t.Errorf("the first takes %d bytes, a later one %d", sizes[0], sizes[1])
 	}
-	if got := placename.AppendHits(nil, "findSteder", &placename.MixedHits{Packer: p, Packed: packed, Others: placename.StedTreffList{}}); !bytes.Equal(got, want) {
+	if got := placename.PlainNil.AppendHits(nil, "findSteder", &placename.MixedHits{Packer: p, Packed: packed, Others: placename.StedTreffList{}}); !bytes.Equal(got, want) {
 		t.Error("written as other hits")
 	}
 	long := placename.StedTreff{KommunerIds: make([]string, 5000)}
-	if p.Pack(placename.AppendHits(nil, "findSteder", placename.StedTreffList{long})) != "" {
+	if p.Pack(placename.PlainNil.AppendHits(nil, "findSteder", placename.StedTreffList{long})) != "" {
 		t.Error("a hit of more bytes than its size has room for is packed")
 	}
 }

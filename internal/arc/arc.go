@@ -356,9 +356,6 @@ type labels struct {
 	masks    []uint64 // of each label, the layers that it has features of
 }
 
-// mostLayers is how many layers a Builder takes.
-const mostLayers = 64
-
 // layer returns the number of the layer that a feature belongs to, which is given as its number plus 1, negative or not.
 func (l *labels) layer(f int32) int {
 	n := 0

@@ -314,7 +314,7 @@ func (b *seriesBlock) within(at int32, day Date) *big.Rat {
 			sum = nil
 			break
 		}
-		shares := map[int32]*big.Rat{}
+		var shares map[int32]*big.Rat
 		if b.x.s.lead(q, b.date, day).moves == nil && !b.back(day) {
 			shares = b.x.s.sharesBy(q, day, b.x.weightOf())
 		} else {

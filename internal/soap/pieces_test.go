@@ -22,7 +22,7 @@ func atHand(n int, lacking bool, failure error) search {
 	packed := make([]string, n)
 	for i := range list {
 		list[i] = stedTreff
-		packed[i] = p.Pack(placename.AppendHits(nil, "findSteder", list[i:i+1]))
+		packed[i] = p.Pack(placename.PlainNil.AppendHits(nil, "findSteder", list[i:i+1]))
 	}
 	return func(context.Context, placename.Request) (placename.Answer, error) {
 		given := false

@@ -93,7 +93,9 @@ func makeLevels(ctx context.Context, makers []*maker, coarse int, publish func()
 	}
 	if build.Edges() > coarse && !slices.ContainsFunc(makers, func(m *maker) bool { return m.whole || m.lines.Count() > 0 || m.points.features > 0 }) {
 		if err := coarseLevels(ctx, makers, build.Coarse(coarseSkip(makers, build, coarse))); err == nil {
-			err = publish()
+			if err := publish(); err != nil {
+				return err
+			}
 		} else if !errors.Is(err, arc.ErrApart) && !errors.Is(err, arc.ErrPlanar) {
 			return err
 		}

@@ -94,10 +94,9 @@ func TestBordersOfLayersCoincideAtEveryZoom(t *testing.T) {
 // stopped is a log that waits, once it has heard something, until it is let go on.
 type stopped struct {
 	slog.Handler
-	at       string
-	there    chan struct{}
-	goOn     chan struct{}
-	messages *[]string
+	at    string
+	there chan struct{}
+	goOn  chan struct{}
 }
 
 func (s stopped) Handle(_ context.Context, r slog.Record) error {
