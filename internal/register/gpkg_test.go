@@ -308,7 +308,7 @@ func TestRegistersOfAnOlderFoldAreRefused(t *testing.T) {
 		t.Error("spellings of an older fold are served")
 	}
 	if !slices.ContainsFunc(s.Catalog().Notes, func(n store.Note) bool {
-		return n.Layer == "skrivemaate" && n.Refused && strings.Contains(n.Reason, "grense register generate")
+		return n.Layer == "skrivemaate" && n.Refused && strings.Contains(n.Reason, "grense register upgrade")
 	}) {
 		t.Errorf("no note tells the cure: %+v", s.Catalog().Notes)
 	}

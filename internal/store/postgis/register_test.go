@@ -220,7 +220,7 @@ func TestRegistersOfAnOlderFoldAreRefused(t *testing.T) {
 	if _, ok := s.Catalog().Collection("skrivemaate"); ok {
 		t.Error("spellings of an older fold are served")
 	}
-	if !slices.ContainsFunc(s.Catalog().Notes, func(n store.Note) bool { return n.Refused && strings.Contains(n.Reason, "grense register generate") }) {
+	if !slices.ContainsFunc(s.Catalog().Notes, func(n store.Note) bool { return n.Refused && strings.Contains(n.Reason, "grense register upgrade") }) {
 		t.Errorf("no note tells the cure: %+v", s.Catalog().Notes)
 	}
 }
