@@ -47,7 +47,7 @@ func openTest(t testing.TB, source string) store.Store {
 
 func openGeoPackage(t testing.TB, source string) store.Store {
 	t.Helper()
-	return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), source, gpkg.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)}))
+	return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), source, gpkg.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), AllowEmpty: true}))
 }
 
 // onPostGIS reports whether all tests shall ask a database. Nothing else tells a test of it, so that those that do not ask are run once (leaveOut).

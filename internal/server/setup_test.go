@@ -164,6 +164,7 @@ func serveOptions(t testing.TB, st store.Store, change func(*config.Config), mor
 		change(&cfg)
 	}
 	o := server.Options{Config: cfg, Store: st, Logger: slog.New(slog.NewJSONHandler(a.logs, nil)), Version: "test", NewGeoPackage: gpkg.CreateBare}
+	o.CursorKey = []byte("the same for all servers of a test")
 	o.Tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	t.Cleanup(func() { o.Tiles.Close() })
 	state, err := gpkg.OpenState(t.Context(), filepath.Join(t.TempDir(), "state.db"))

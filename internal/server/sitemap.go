@@ -63,7 +63,7 @@ func (s *Server) siteMap(w http.ResponseWriter, r *http.Request) {
 		doc.Pages = append(doc.Pages, p)
 	}
 	for _, rt := range s.routes {
-		if !strings.Contains(rt.Path, "{") && rt.Get != nil && slices.ContainsFunc(rt.Formats, func(r rep) bool { return r.F == asHTML.F }) && (!rt.Register || c.hasRegister()) {
+		if !strings.Contains(rt.Path, "{") && rt.Get != nil && slices.ContainsFunc(rt.Formats, func(r rep) bool { return r.F == asHTML.F }) && (!rt.Register || c.hasRegister()) && (rt.Path != "/codes" || c.hasHistory()) {
 			add(rt.Path)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // mostToStart is how much memory may be asked for until a server over the demo is ready to answer, in bytes. What pages need (Swagger UI, static files in their compressed
 // form, templates, the API definition) is made when the first of them is asked for.
-const mostToStart = 2 << 20
+const mostToStart = 3 << 20
 
 // TestAServerIsReadyBeforeItsPagesAre makes a server in a process of its own, where nothing was made before.
 func TestAServerIsReadyBeforeItsPagesAre(t *testing.T) {

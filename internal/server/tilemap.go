@@ -63,7 +63,10 @@ func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *tileMap {
 	}
 	text, _ := json.Marshal(layers) // of texts only
 	m := &tileMap{Path: path + "/" + set.ID + "?f=json" + rest, Layers: string(text), Keyed: c.s.cfg.Auth != "open",
-		Grounded: rest != "", Whole: wholeOf(set, shown)}
+		Grounded: rest != ""}
+	if first(c.values["datetime"]) == "" { // the extent follows the data of now, and a page of another day stays as it was
+		m.Whole = wholeOf(set, shown)
+	}
 	if c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && c.country() == nil && c.s.shore != nil && set.CRS == crs.UTM33 {
 		m.Shore = localPath(c.root) + c.s.shoreFile
 	}
