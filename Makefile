@@ -36,7 +36,7 @@ lint: ## vet, staticcheck, deadcode, formatting, go.mod
 test: lint build tools postgres chromium page-checks ## everything that must hold, on both stores; under 20 minutes
 	$(if $(RACE),$(RACED_TESTS),go test -timeout 15m -skip '^TestBrowser' ./...)
 	GRENSE_TEST_STORE=postgis go test -timeout 15m ./internal/server
-	go test -timeout 10m -run '^TestBrowser' ./internal/server
+	go test -timeout 20m -run '^TestBrowser' ./internal/server
 	@{ $(CHROMIUM_FOUND); } || echo "NOTE: there is no Chromium; the tests of the pages in a browser were skipped"
 	@test -d $(PAGE_CHECKS)/node_modules || echo "NOTE: npm did not install $(PAGE_CHECKS); the pages were not checked by axe-core and html-validate"
 	@test -d "$(GRENSE_SHARED)" || echo "NOTE: $(GRENSE_SHARED) is absent; the tests that need the shared data were skipped"
