@@ -249,7 +249,7 @@ func meetOften(geometries ...flat) bool {
 			return true
 		})
 		if err != nil {
-			return false // it is told by who reads it
+			return false // the caller reads it again and reports the error
 		}
 	}
 	slices.SortFunc(boxes, func(a, b orb.Bound) int { return cmp.Compare(a.Min[0], b.Min[0]) })

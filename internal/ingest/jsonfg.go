@@ -189,7 +189,7 @@ func (g *geoReader) look() error {
 			return s.skip(nil)
 		})
 	}
-	if c, err := s.peek(); err != nil || c != '{' { // told by the one who reads it
+	if c, err := s.peek(); err != nil || c != '{' { // the reader of the value reports the error
 		return ignoreSyntax(err)
 	}
 	return ignoreSyntax(members(g.layer))

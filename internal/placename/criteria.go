@@ -28,7 +28,7 @@ type criteria struct {
 	wide    int         // number of such patterns, those of one field counted each
 	narrow  bool        // what is found later narrows it
 	faults  []api.Fault
-	unknown bool // a code is not in the lists, or there are none at hand
+	unknown bool // a code is not in the lists, or the register has no lists
 }
 
 // conditions all hold; none when there are none.

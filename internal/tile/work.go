@@ -470,7 +470,7 @@ func (j *job) run(ctx context.Context, st reading) (err error) {
 	return err
 }
 
-// name finds what tells whether levels are of the present rows, and of the same collections together.
+// name sets the data version of each part, as the snapshot st has it, and the name of all parts together.
 func (j *job) name(ctx context.Context, st reading) error {
 	all := ""
 	for _, p := range j.parts {
