@@ -336,7 +336,7 @@ func TestEverySearchFindsSomethingAboutTheCapital(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := api.AppendHits(nil, r.Operation(), batch)
+		b := api.PlainNil.AppendHits(nil, r.Operation(), batch)
 		if len(b) == 0 || strings.Contains(string(b), "></value>") {
 			t.Errorf("%s: %s", r.Operation(), b)
 		}

@@ -81,7 +81,7 @@ func BenchmarkSearch(b *testing.B) {
 					if hits == nil {
 						break
 					}
-					text = api.AppendHits(text, "findSteder", hits)
+					text = api.PlainNil.AppendHits(text, "findSteder", hits)
 				}
 			}
 			b.ReportMetric(float64(n), "hits")

@@ -23,7 +23,7 @@ func CachedOf(bytes, n int) (most, others int) {
 		c.put(p, store.Row{ID: strconv.Itoa(i)}, xml(i))
 		back := make([]string, 1)
 		c.cached([]store.Row{{ID: strconv.Itoa(i / 2)}}, back) // what is asked for again stays
-		if back[0] != "" && string(api.AppendHits(nil, "findSteder", &api.MixedHits{Packer: p, Packed: back, Others: api.StedTreffList{}})) != string(xml(i/2)) {
+		if back[0] != "" && string(api.PlainNil.AppendHits(nil, "findSteder", &api.MixedHits{Packer: p, Packed: back, Others: api.StedTreffList{}})) != string(xml(i/2)) {
 			others++
 		}
 		most = max(most, int(c.Stats().Entries))

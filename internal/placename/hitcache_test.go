@@ -49,7 +49,7 @@ func written(t *testing.T, s api.Searcher, r api.Request) (all []string) {
 		if h, err = a.Next(t.Context()); h == nil {
 			break
 		}
-		items := strings.SplitAfter(string(api.AppendHits(nil, r.Operation(), h)), "</t:item>")
+		items := strings.SplitAfter(string(api.PlainNil.AppendHits(nil, r.Operation(), h)), "</t:item>")
 		if len(items)-1 != h.Len() {
 			t.Errorf("%d hits are written as %d", h.Len(), len(items)-1)
 		}
@@ -232,7 +232,7 @@ func TestHitsAreReadyWhereAllAreCached(t *testing.T) {
 		if err != nil || (all != nil) != step.ready {
 			t.Fatalf("step %d: %v, %v", i, all, err)
 		}
-		if all != nil && string(api.AppendHits(nil, "findSteder", all)) != want {
+		if all != nil && string(api.PlainNil.AppendHits(nil, "findSteder", all)) != want {
 			t.Errorf("step %d: other hits are ready than are read", i)
 		}
 		var got []byte
@@ -244,7 +244,7 @@ func TestHitsAreReadyWhereAllAreCached(t *testing.T) {
 			if h == nil {
 				break
 			}
-			got = api.AppendHits(got, "findSteder", h)
+			got = api.PlainNil.AppendHits(got, "findSteder", h)
 		}
 		if string(got) != want {
 			t.Errorf("step %d: other hits come than without a cache", i)
