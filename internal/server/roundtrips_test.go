@@ -67,11 +67,13 @@ func countRoundTrips(t *testing.T, url string) {
 		if n := asked(x.path); n != x.first {
 			t.Errorf("%s, asked first: %d round trips, want %d", x.kind, n, x.first)
 		}
-		for range 3 {
-			asked(x.path)
+		// The pool may open a connection meanwhile that has to learn its statements, so the best of several counts.
+		best := asked(x.path)
+		for range 5 {
+			best = min(best, asked(x.path))
 		}
-		if n := asked(x.path); n > x.again {
-			t.Errorf("%s, asked again: %d round trips, want %d", x.kind, n, x.again)
+		if best > x.again {
+			t.Errorf("%s, asked again: %d round trips, want %d", x.kind, best, x.again)
 		}
 	}
 }
