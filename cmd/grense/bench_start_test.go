@@ -12,7 +12,7 @@ import (
 const (
 	startRounds = 5                // of each start
 	idleFor     = 20 * time.Second // after a start, without a request
-	idleMost    = 40.0             // MB of 1,048,576 bytes that a server of the demo may have resident then
+	idleMost    = 60.0             // MB of 1,048,576 bytes that a server of the demo may have resident then
 )
 
 // benchStarts are what a server is started with, and milliseconds of CPU that it may take until it is ready, where the copy of its data and what stands beside them is there already. With GRENSE_ACCEPT_REGISTER, the
@@ -101,7 +101,7 @@ func idle(t *testing.T, table io.Writer) {
 	t.Logf("%s: %.1f MB", name, median(took[0]))
 }
 
-// settled waits until a server takes next to no CPU for a while, and has given memory back.
+// settled waits until a server takes next to no CPU for a while.
 func (s *serving) settled(t *testing.T) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {

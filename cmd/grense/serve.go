@@ -69,7 +69,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	defer lines.Flush()
 	log := loggerTo(lines, lines, cfg)
 	cfg.Limits = cfg.Limits.WithMemory()
-	boundMemory(ctx, int64(cfg.Limits.Memory))
+	boundHeap(int64(cfg.Limits.Memory))
 	for _, w := range cfg.Warnings() {
 		log.Warn(w)
 	}
@@ -96,7 +96,6 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	go restMemory(ctx, s.store, s.state)
 	s.front.open(s.server.Handler()) // clients that read the announcement get answers
 	if err := s.announce(p, c.Source, keys); err != nil {
 		return err

@@ -100,13 +100,9 @@ func (p *process) logger(cfg config.Config) *slog.Logger { return loggerTo(p.Std
 
 // loggerTo writes to w, in the form that is configured. With out, w is out.
 func loggerTo(w io.Writer, out *gathered, cfg config.Config) *slog.Logger {
-	json := cfg.LogFormat == "json"
 	var h slog.Handler = slog.NewTextHandler(w, nil)
-	if json {
+	if cfg.LogFormat == "json" {
 		h = slog.NewJSONHandler(w, nil)
-	}
-	if out != nil {
-		h = plainly{h, out, json}
 	}
 	return slog.New(newCounting(h, out))
 }

@@ -307,12 +307,8 @@ var (
 	_ store.Neighbourly = (*importedStore)(nil)
 	_ store.Besides     = (*importedStore)(nil)
 	_ store.Recalling   = (*importedStore)(nil)
-	_ store.Sparing     = (*importedStore)(nil)
 	_ store.Revised     = (*importedStore)(nil)
 )
-
-// Spare is that of the copy.
-func (s *importedStore) Spare() { s.Store.(store.Sparing).Spare() }
 
 // State is that of the copy.
 func (s *importedStore) State(ctx context.Context) (uint64, error) {

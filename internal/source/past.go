@@ -243,16 +243,7 @@ var (
 	_ store.Stated  = pastOfFile{}
 	_ store.Glanced = pastOfFile{}
 	_ store.Holding = pastOfFile{}
-	_ store.Sparing = (*withPast)(nil)
 )
-
-// Spare is that of the data, where they can, and of the history.
-func (s *withPast) Spare() {
-	if data, ok := s.Store.(store.Sparing); ok {
-		data.Spare()
-	}
-	s.past.Spare()
-}
 
 // State is that of the data.
 func (s pastOfFile) State(ctx context.Context) (uint64, error) {

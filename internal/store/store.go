@@ -151,12 +151,6 @@ type Glanced interface {
 	Glance() (uint64, bool)
 }
 
-// Sparing is a Store that can do with less memory.
-type Sparing interface {
-	// Spare gives back what only makes the next questions quicker, such as pages of files that were read; what is in use stays. It waits for nobody.
-	Spare()
-}
-
 // Packed is a Store that has records at hand which are read, without geometry, as fast as from a cache.
 type Packed interface {
 	// Packed reports whether those of a collection are.

@@ -203,18 +203,6 @@ func (s *Store) Ready(ctx context.Context) error {
 	}))
 }
 
-var _ store.Sparing = (*Store)(nil)
-
-// Spare forgets the pages of the file that connections have read which nobody uses.
-func (s *Store) Spare() {
-	r, err := s.acquire()
-	if err != nil { // it is closed
-		return
-	}
-	defer r.release()
-	r.pool.spare()
-}
-
 // Close waits for questions under way.
 func (s *Store) Close() error {
 	s.reload.Lock()

@@ -608,35 +608,6 @@ func interrupted(err error) bool {
 	return sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt
 }
 
-// spare lets the connections that nobody uses forget the pages that they have read.
-func (p *pool) spare() {
-	for range cap(p.turns) { // each once, since none goes back before the end
-		select {
-		case <-p.turns:
-		default:
-			return
-		}
-		p.mu.Lock()
-		last := len(p.idle) - 1
-		c := p.idle[last]
-		p.idle = p.idle[:last]
-		p.mu.Unlock()
-		defer p.put(c)
-		c.spare()
-	}
-}
-
-// spare lets a connection that nobody uses forget the pages that it has read.
-func (c *conn) spare() {
-	for sql, s := range c.stmts {
-		if !s.busy {
-			s.Finalize() // its error repeats that of the last step
-			delete(c.stmts, sql)
-		}
-	}
-	_ = c.exec("PRAGMA shrink_memory") // without it the pages stay
-}
-
 // close closes all connections; nobody may use one. A nil pool has none.
 func (p *pool) close() error {
 	if p == nil {

@@ -20,18 +20,7 @@ type State struct {
 	c    *conn
 }
 
-var (
-	_ store.State   = (*State)(nil)
-	_ store.Sparing = (*State)(nil)
-)
-
-// Spare forgets the pages of the file that were read, unless it is in use.
-func (s *State) Spare() {
-	if s.mu.TryLock() {
-		defer s.mu.Unlock()
-		s.c.spare()
-	}
-}
+var _ store.State = (*State)(nil)
 
 // OpenState opens the file at path, or makes it with mode 0600.
 func OpenState(ctx context.Context, path string) (store.State, error) {
