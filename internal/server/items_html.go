@@ -388,7 +388,7 @@ func (v *itemView) belong(kind string, s shown) {
 	for _, x := range s.Parts {
 		v.belong(kind, x)
 	}
-	if strings.Contains(s.Href, "/items/") && !slices.ContainsFunc(v.Belongs, func(b belonging) bool { return b.Href == s.Href }) {
+	if !s.Away && strings.Contains(s.Href, "/items/") && !slices.ContainsFunc(v.Belongs, func(b belonging) bool { return b.Href == s.Href }) {
 		v.Belongs = append(v.Belongs, belonging{kind, s})
 	}
 }

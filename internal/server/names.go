@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"html/template"
 	"iter"
+	"net/url"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"grense/internal/cql2"
 	"grense/internal/history"
@@ -17,6 +20,7 @@ type shown struct {
 	Text   string
 	Code   string  // the value itself, where Text is the name of what it stands for; else ""
 	Href   string  // of what it stands for; "" when it stands for nothing
+	Away   bool    // Href is the value itself, an address on the web
 	Lang   string  // language of Text, a BCP 47 tag; "" when the data do not say
 	Number bool    // Code is of digits: it is written before the name
 	Time   string  // the day or moment that Text is, by RFC 3339; "" for none
@@ -47,10 +51,25 @@ func (c *call) show(p *store.Property, v any) shown {
 			if json.Unmarshal(x, &parts[i]) != nil || string(x) == "null" { // no text: as JSON, numbers with all their digits
 				parts[i] = string(x)
 			}
-			s.Parts = append(s.Parts, shown{Text: parts[i], Lang: s.Lang})
+			s.Parts = append(s.Parts, shown{Text: parts[i], Lang: s.Lang}.linked())
 		}
 		s.Text = strings.Join(parts, ", ")
+		return s
 	}
+	return s.linked()
+}
+
+// maxAddress is how many bytes an address has that a value is linked to, at most.
+const maxAddress = 2048
+
+// linked links a value that is an absolute address of HTTP, and nothing besides, to that address.
+func (s shown) linked() shown {
+	u, err := url.Parse(s.Text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || len(s.Text) > maxAddress ||
+		strings.ContainsFunc(s.Text, unicode.IsSpace) || !utf8.ValidString(s.Text) {
+		return s
+	}
+	s.Href, s.Away = s.Text, true
 	return s
 }
 
@@ -262,7 +281,7 @@ func (c *call) nameCodes(list string, j int, rows [][]shown) error {
 		return err
 	}
 	for s := range values(rows, j) {
-		if t, ok := names.of[s.Text]; ok && s.Href == "" {
+		if t, ok := names.of[s.Text]; ok && (s.Href == "" || s.Away) {
 			*s = s.named(c.inLanguage(t), c.htmlHref("/codelists/"+list)+"#code-"+pathEscape(s.Text))
 		}
 	}
@@ -309,6 +328,9 @@ func (s shown) HTML() template.HTML {
 	element, start := "span", "<span"
 	if s.Href != "" {
 		element, start = "a", `<a href="`+template.HTMLEscapeString(s.Href)+`"`
+	}
+	if s.Away {
+		start += ` rel="noopener"`
 	}
 	return template.HTML(start + langAttribute(s.Lang) + ">" + text + "</" + element + ">")
 }

@@ -450,3 +450,54 @@ func TestPartsAreNamedByTheirWholeAlone(t *testing.T) {
 		t.Errorf("%s", regexp.MustCompile(`[^>]* i Oslo[^<]*</a>`).FindAllString(body, -1))
 	}
 }
+
+func TestAddressesInValuesAreLinksOnPages(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "addresses.gpkg")
+	values := map[string]string{
+		"1": "https://example.no/?a=1&b=2", "2": "http://example.no/\"><script>", "3": "javascript:alert(1)", "4": "see https://example.no/", "5": "https://",
+		"6": `["https://example.no/en","to"]`, "7": "HTTPS://example.no/items/1",
+	}
+	storetest.Write(t, func(w store.Writer) {
+		c := &store.Collection{ID: "web", Table: "web", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, TitleProperty: "navn",
+			Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText}, {Name: "side", Column: "side", Type: cql2.TypeText}, {Name: "flere", Column: "flere", Type: cql2.TypeJSON}}}
+		if err := w.Define(t.Context(), c, false); err != nil {
+			t.Fatal(err)
+		}
+		insert, err := w.Insert(t.Context(), "web", []string{"id", "navn", "side", "flere"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, v := range values {
+			row := []any{id, "https://example.no/title", v, nil}
+			if strings.HasPrefix(v, "[") {
+				row[2], row[3] = nil, v
+			}
+			if err := insert(row...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})(gpkg.Create(context.Background(), path))
+	a := serve(t, path, nil)
+	list := string(a.get("/collections/web/items?f=html&lang=en").wants(200).Body)
+	for id, want := range map[string]string{
+		"1": `<td><a href="https://example.no/?a=1&amp;b=2" rel="noopener">https://example.no/?a=1&amp;b=2</a></td>`,
+		"2": `http://example.no/&#34;&gt;&lt;script&gt;`,
+		"3": `<td>javascript:alert(1)</td>`, "4": `<td>see https://example.no/</td>`, "5": `<td>https://</td>`,
+		"6": `<td><a href="https://example.no/en" rel="noopener">https://example.no/en</a>, to</td>`,
+		"7": `<td><a href="HTTPS://example.no/items/1" rel="noopener">HTTPS://example.no/items/1</a></td>`,
+	} {
+		page := string(a.get("/collections/web/items/" + id + "?f=html&lang=en").wants(200).Body)
+		for name, body := range map[string]string{"list": list, "page": page} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s: the %s lacks %s", id, name, want)
+			}
+		}
+		if strings.Contains(page, `"><script>`) {
+			t.Errorf("%s: a value is markup", id)
+		}
+	}
+	if !strings.Contains(list, `/collections/web/items/1?f=html&amp;lang=en">https://example.no/title</a></th>`) {
+		t.Error("the title of a row leads elsewhere than to its page")
+	}
+}
