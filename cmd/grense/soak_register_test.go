@@ -52,7 +52,7 @@ func readNaive(s sampled) naive {
 	}
 	for _, r := range s.list("SELECT sted_id, langnavn FROM skrivemaate") {
 		p := &all[byID[r[0]]]
-		p.spellings, p.exactly = append(p.spellings, cql2.Norm(r[1])), append(p.exactly, cql2.Exact(r[1]))
+		p.spellings, p.exactly = append(p.spellings, cql2.Norm(r[1])), append(p.exactly, cql2.CaseI(r[1]))
 	}
 	return all
 }
@@ -84,9 +84,9 @@ func (n naive) answer(w wish) (ids []string, ok bool) {
 	folded, exact := "", ""
 	var pattern *regexp.Regexp
 	if strings.ContainsAny(w.name, "*?") {
-		pattern = regexp.MustCompile("^" + strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(cql2.Exact(w.name))) + "$") // the names that are asked for are folded
+		pattern = regexp.MustCompile("^" + strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(cql2.CaseI(w.name))) + "$") // the names that are asked for are folded
 	} else {
-		folded, exact = cql2.Norm(w.name), cql2.Exact(w.name)
+		folded, exact = cql2.Norm(w.name), cql2.CaseI(w.name)
 	}
 	var found []*naivePlace
 	for i := range n {

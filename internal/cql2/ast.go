@@ -221,7 +221,7 @@ type (
 	}
 	List []Expr // an array literal
 	// Func calls a function by its name in lower case. "casei" and "accenti" are functions of the standard (7.4, 7.5);
-	// "norm" and "exact" (see Norm, Exact) are ours, for search columns, and cannot be written in CQL2 text or JSON.
+	// "norm" and "exact" (see Norm, CaseI) are ours, for search columns, and cannot be written in CQL2 text or JSON.
 	Func struct {
 		Name string
 		Args []Expr

@@ -20,7 +20,8 @@ type RelationSchema interface {
 //   - sets the type of each Prop;
 //   - casts literals to the type they are compared with: '2024-02-29' beside a date becomes Date, a date beside timestamps the first
 //     moment of the day; in temporal functions such a date becomes the whole day;
-//   - reads "a" in an array as a string where it is quoted and no property has that name.
+//   - reads "a" in an array as a string where it is quoted and no property has that name;
+//   - lets a text literal beside =, <>, IN or LIKE stand for its composed and its decomposed form (NFC, NFD).
 //
 // An error is a *problem.Error with all faults; Locate adds line and column.
 func Check(e Expr, s Schema) (Expr, error) {
@@ -107,15 +108,15 @@ func (c *checker) condition(e Expr) Expr {
 		return Not{c.condition(e.X)}
 	case Compare:
 		x := c.alike(e, e.L, e.R)
-		return Compare{e.Op, x[0], x[1]}
+		return compareForms(Compare{e.Op, x[0], x[1]})
 	case Like:
-		return Like{c.want(e.X, kindText), c.pattern(e.Pattern)}
+		return likeForms(Like{c.want(e.X, kindText), c.pattern(e.Pattern)})
 	case Between:
 		x := c.alike(e, e.X, e.Lo, e.Hi)
 		return Between{x[0], x[1], x[2]}
 	case In:
 		x := c.alike(e, append([]Expr{e.X}, e.List...)...)
-		return In{x[0], x[1:]}
+		return inForms(In{x[0], x[1:]})
 	case IsNull:
 		if isCondition(e.X) {
 			return IsNull{c.condition(e.X)}

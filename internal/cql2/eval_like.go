@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // pattern is a compiled pattern of LIKE. Negative runes are wildcards.
@@ -120,7 +122,8 @@ func holdsFolded(s, part string) (hit, known bool) {
 			c += 'a' - 'A'
 		}
 		if c == first && len(s)-i >= len(part) && startsFolded(s[i:], part) {
-			return true, true
+			rest := s[i+len(part):] // a mark may follow, which makes another letter of the last one
+			return true, rest == "" || norm.NFC.PropertiesString(rest).BoundaryBefore()
 		}
 	}
 	return false, true
@@ -129,8 +132,8 @@ func holdsFolded(s, part string) (hit, known bool) {
 // foldsApart tells which characters of two bytes fold to something without ASCII.
 var foldsApart = sync.OnceValue(func() []bool {
 	t := make([]bool, 0x800)
-	for r, folded := range foldTable() {
-		t[r] = !strings.ContainsFunc(folded, func(c rune) bool { return c < utf8.RuneSelf })
+	for r := range foldTable() {
+		t[r] = !strings.ContainsFunc(CaseI(string(rune(r))), func(c rune) bool { return c < utf8.RuneSelf })
 	}
 	return t
 })

@@ -188,7 +188,7 @@ func holdsItem(list []any, y any) bool {
 	return false
 }
 
-// sameItem compares elements: arrays as sets, null equals null, and a boolean only a boolean.
+// sameItem compares elements: arrays as sets, null equals null, a boolean only a boolean, and a text its composed form.
 func sameItem(x, y any) bool {
 	if x == nil || y == nil {
 		return x == nil && y == nil
@@ -202,6 +202,11 @@ func sameItem(x, y any) bool {
 	_, ok2 = y.(bool)
 	if ok1 != ok2 {
 		return false
+	}
+	s, ok1 := x.(string)
+	t, ok2 := y.(string)
+	if ok1 && ok2 {
+		return sameText(s, t)
 	}
 	c, ok := order(x, y)
 	return ok && c == 0

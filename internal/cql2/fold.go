@@ -10,12 +10,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// CaseI is the function CASEI: full Unicode case folding (OGC 21-065r2, 7.4).
+// CaseI is the function CASEI: full Unicode case folding (OGC 21-065r2, 7.4), composed (NFC). A search that minds diacritics folds so.
 func CaseI(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
-	return foldCase(s)
+	return norm.NFC.String(foldCase(norm.NFC.String(s)))
 }
 
 // foldTable is the case folding of the characters up to Cyrillic, by which it takes a third of the time.
@@ -53,14 +53,6 @@ func AccentI(s string) string {
 		return s
 	}
 	return norm.NFC.String(dropMarks(norm.NFD.String(s)))
-}
-
-// Exact is the fold of a search that minds diacritics: case-folded NFC.
-func Exact(s string) string {
-	if isASCII(s) {
-		return strings.ToLower(s)
-	}
-	return norm.NFC.String(foldCase(norm.NFC.String(s)))
 }
 
 // NormVersion names the rules of Norm. It changes whenever Norm gives another text for any name: what is stored by Norm holds for one version.
@@ -131,14 +123,12 @@ func isASCII(s string) bool {
 // Fold applies a folding function by its name in a tree: casei, accenti, norm or exact. It reports false when there is no such function.
 func Fold(name, s string) (string, bool) {
 	switch name {
-	case "casei":
+	case "casei", "exact":
 		return CaseI(s), true
 	case "accenti":
 		return AccentI(s), true
 	case "norm":
 		return Norm(s), true
-	case "exact":
-		return Exact(s), true
 	}
 	return "", false
 }

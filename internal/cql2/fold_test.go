@@ -29,23 +29,20 @@ func TestNormFoldsSpellingsOfNames(t *testing.T) {
 
 func TestFoldsOfTheStandard(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ casei, accenti, exact, in string }{
-		{"københavn", "KØBENHAVN", "københavn", "KØBENHAVN"},
-		{"strasse", "Straße", "strasse", "Straße"},
-		{"chișinău", "Chisinau", "chișinău", "Chișinău"},
-		{"ærø å", "Ærø a", "ærø å", "Ærø å"},
-		{"οδοσ", "Οδος", "οδοσ", "Οδος"},
-		{"e\u0301", "e", "é", "e\u0301"},
-		{"abc", "aBC", "abc", "aBC"},
+	for _, c := range []struct{ casei, accenti, in string }{
+		{"københavn", "KØBENHAVN", "KØBENHAVN"},
+		{"strasse", "Straße", "Straße"},
+		{"chișinău", "Chisinau", "Chișinău"},
+		{"ærø å", "Ærø a", "Ærø å"},
+		{"οδοσ", "Οδος", "Οδος"},
+		{"é", "e", "e\u0301"},
+		{"abc", "aBC", "aBC"},
 	} {
 		if got := cql2.CaseI(c.in); got != c.casei {
 			t.Errorf("CaseI(%q) = %q, want %q", c.in, got, c.casei)
 		}
 		if got := cql2.AccentI(c.in); got != c.accenti {
 			t.Errorf("AccentI(%q) = %q, want %q", c.in, got, c.accenti)
-		}
-		if got := cql2.Exact(c.in); got != c.exact {
-			t.Errorf("Exact(%q) = %q, want %q", c.in, got, c.exact)
 		}
 	}
 }
@@ -121,7 +118,7 @@ func TestCaseFoldingIsThatOfUnicode(t *testing.T) {
 	t.Parallel()
 	for r := range rune(0x3000) {
 		for _, s := range []string{string(r), "Å" + string(r) + "ẞx", "\xff" + string(r) + "\xc3"} {
-			if got, want := cql2.CaseI(s), cases.Fold().String(s); got != want {
+			if got, want := cql2.CaseI(s), norm.NFC.String(cases.Fold().String(norm.NFC.String(s))); got != want {
 				t.Fatalf("%q: %q, want %q", s, got, want)
 			}
 		}

@@ -43,7 +43,7 @@ func (c *criteria) name(field string, v *string, advanced *bool, through func(cq
 	}
 	c.where = append(c.where, through(test("langnavn")))
 	if !strings.ContainsAny(*v, wildcards) {
-		c.exact = through(equalTo("exact", alternatives(*v), cql2.Exact)("langnavn"))
+		c.exact = through(equalTo("exact", alternatives(*v), cql2.CaseI)("langnavn"))
 	}
 }
 

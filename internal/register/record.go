@@ -203,7 +203,7 @@ func (r *recorder) skrivemaate(e *entry, n *Name, stedsnavn int64, nameNumber, n
 	e.written++
 	r.Put("skrivemaate", id, e.id, stedsnavn, e.stedsnummer, int64(nameNumber), int64(number), langnavn, s.kortnavn(), s.rekkefoelge(), s.kasus,
 		s.Status, s.date, s.Preferred, from, n.Language, n.Status, n.state, e.display, e.types, e.authority, e.land, e.numbers, e.general,
-		s.registered, s.updated, int64(len(merknader)), cql2.Exact(langnavn), norm, Reverse(norm), rang)
+		s.registered, s.updated, int64(len(merknader)), cql2.CaseI(langnavn), norm, Reverse(norm), rang)
 	r.putMerknader("skrivemaate_merknad", id, merknader)
 	for _, u := range e.units {
 		r.Put("matrikkel_skrivemaate", r.unit("matrikkel_skrivemaate", u, e.id, stedsnavn, id, e.stedsnummer, int64(nameNumber), int64(number), langnavn,

@@ -79,7 +79,7 @@ func derivedColumns(table string, columns []string) []derivedColumn {
 			source = "langnavn"
 			switch name {
 			case "eksakt":
-				derive = cql2.Exact
+				derive = cql2.CaseI
 			case "norm":
 			case "rev":
 				derive = func(s string) string { return Reverse(cql2.Norm(s)) }

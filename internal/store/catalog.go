@@ -189,7 +189,7 @@ type Property struct {
 
 // Search names the columns made for searching a text property. Empty: there is none.
 type Search struct {
-	Exact string // cql2.Exact of the text
+	Exact string // cql2.CaseI of the text
 	Norm  string // cql2.Norm of the text
 	Rev   string // Norm, reversed by character, for patterns that start with a wildcard
 	Gram  string // full-text table with trigrams over Norm, by rowid of Texts, or without that of the collection's table

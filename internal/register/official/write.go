@@ -231,7 +231,7 @@ func (p *place) write(out *register.Output, at rank) {
 			sid, norm := spellingID(id, s.Number), cql2.Norm(s.Text)
 			out.Put("skrivemaate", sid, p.Number, id, p.Number, int64(n.Number), int64(s.Number), s.Text, nil, "kjerne", kasus, s.Status, s.Date, s.Preferred, nil,
 				n.Language, n.Status, n.State, display, p.Type, p.Authority, p.Land, kommuner, p.General, p.Registered, p.Updated, int64(0),
-				cql2.Exact(s.Text), norm, register.Reverse(norm), spellings)
+				cql2.CaseI(s.Text), norm, register.Reverse(norm), spellings)
 			for _, u := range p.Units {
 				out.Put("matrikkel_skrivemaate", u.values(out, "matrikkel_skrivemaate", p.Number, id, sid, p.Number, int64(n.Number), int64(s.Number), s.Text, display,
 					s.Status, s.Date, n.State, n.Status, p.Type, p.General, spellings)...)

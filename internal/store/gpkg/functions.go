@@ -30,7 +30,7 @@ func registerFunctions(cn *conn) error {
 	}
 	functions := map[string]func(sqlite.Context, []sqlite.Value) (sqlite.Value, error){
 		"grense_norm":    text(always(cql2.Norm)),
-		"grense_exact":   text(always(cql2.Exact)),
+		"grense_exact":   text(always(cql2.CaseI)),
 		"grense_casei":   text(always(cql2.CaseI)),
 		"grense_accenti": text(always(cql2.AccentI)),
 		"grense_text":    text(always(validText)),

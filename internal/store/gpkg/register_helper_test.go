@@ -67,7 +67,7 @@ func namedQuestion(t *testing.T, s store.Store, collection, text string, begins 
 		q.Filter = liked(strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(cql2.Norm(text)) + "%")
 	} else {
 		q.Filter = cql2.Compare{Op: cql2.Eq, L: norm("langnavn"), R: cql2.Text(cql2.Norm(text))}
-		q.First = cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "exact", Args: []cql2.Expr{cql2.Prop{Name: "langnavn"}}}, R: cql2.Text(cql2.Exact(text))}
+		q.First = cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "exact", Args: []cql2.Expr{cql2.Prop{Name: "langnavn"}}}, R: cql2.Text(cql2.CaseI(text))}
 	}
 	c, _ := s.Catalog().Collection(collection)
 	for _, x := range []*cql2.Expr{&q.Filter, &q.First} {

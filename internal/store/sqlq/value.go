@@ -156,9 +156,7 @@ func LiteralText(e cql2.Expr) (string, bool) {
 		switch e.Name {
 		case "norm":
 			return cql2.Norm(s), true
-		case "exact":
-			return cql2.Exact(s), true
-		case "casei":
+		case "exact", "casei":
 			return cql2.CaseI(s), true
 		case "accenti":
 			return cql2.AccentI(s), true

@@ -262,7 +262,7 @@ func (s *set) writeNames(w store.Writer) error {
 			if tekst, ok := n.values["tekst"].(string); ok {
 				rev := []rune(cql2.Norm(tekst))
 				slices.Reverse(rev)
-				row[2], row[4], row[5], row[6] = tekst, cql2.Exact(tekst), cql2.Norm(tekst), string(rev)
+				row[2], row[4], row[5], row[6] = tekst, cql2.CaseI(tekst), cql2.Norm(tekst), string(rev)
 			}
 			if err := name(row...); err != nil {
 				return err

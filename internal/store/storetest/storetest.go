@@ -38,6 +38,7 @@ func Exercise(t *testing.T, open Opener) {
 	t.Run("concurrency", func(t *testing.T) { exerciseConcurrent(t, s, d) })
 	t.Run("empty", func(t *testing.T) { exerciseEmpty(t, open) })
 	t.Run("numbers", func(t *testing.T) { exerciseNumbers(t, open) })
+	t.Run("forms of texts", func(t *testing.T) { exerciseForms(t, open) })
 	t.Run("long keys", func(t *testing.T) { exerciseLongKeys(t, open) })
 	t.Run("snapshot", func(t *testing.T) { exerciseSnapshot(t, s, d) })
 	t.Run("closing", func(t *testing.T) { exerciseClose(t, open) })
