@@ -25,7 +25,6 @@ func (l *layer) changed(what string) error {
 // expect says what a column of an answer has to be.
 type expect struct {
 	types []uint32 // nil: any
-	own   bool     // it is a column of the layer's table, and of none that has its name now
 }
 
 func expectType(t cql2.Type) expect {
@@ -63,8 +62,8 @@ func expectValue(f *sqlq.Field) expect {
 }
 
 func (l *layer) expectState() expect {
-	if l.xmin { // a Writer exchanges tables of ours whole
-		return expect{types: []uint32{pgtype.XIDOID}, own: l.table.schema != ownSchema}
+	if l.xmin {
+		return expect{types: []uint32{pgtype.XIDOID}}
 	}
 	return expectType(cql2.TypeInteger)
 }
@@ -83,9 +82,6 @@ func (l *layer) check(fields []pgconn.FieldDescription, expects []expect) error 
 	for i, e := range expects[:min(len(expects), len(fields))] {
 		if e.types != nil && !slices.Contains(e.types, fields[i].DataTypeOID) {
 			return l.changed(fmt.Sprintf("a column is of the type %d", fields[i].DataTypeOID))
-		}
-		if e.own && fields[i].TableOID != l.table.oid {
-			return l.changed("another table has its name")
 		}
 	}
 	return nil

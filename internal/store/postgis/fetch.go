@@ -193,7 +193,11 @@ func (f *fetcher) fill(n int, id string, raw [][]byte) error {
 	if x.ID != "" {
 		return f.l.changed("an id occurs twice")
 	}
-	x.ID, x.Rev = id, f.l.revision(raw[1])
+	rev, err := f.l.revision(raw[1])
+	if err != nil {
+		return err
+	}
+	x.ID, x.Rev = id, rev
 	return f.members(x, raw[2:])
 }
 

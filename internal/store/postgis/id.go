@@ -1,7 +1,9 @@
 package postgis
 
 import (
+	"cmp"
 	"encoding/binary"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -193,9 +195,13 @@ func (l *layer) printed(raw []byte) string {
 }
 
 // stateOf is the expression for the revision of a row: the transaction that wrote it, or what is in it where the database does not tell that.
+// The former is null if the table does not have the columns of the layer any more.
 func (l *layer) stateOf(alias string) string {
-	if l.xmin {
+	if l.xmin && l.table.schema == ownSchema { // a Writer exchanges these tables whole
 		return alias + ".xmin"
+	}
+	if l.xmin {
+		return fmt.Sprintf("CASE (%s) WHEN %s THEN %s.xmin END", l.table.columnsSumSQL(), cmp.Or(l.table.columnsSum, "0"), alias)
 	}
 	var list []string
 	for _, f := range l.fields {
@@ -211,7 +217,10 @@ func (l *layer) stateOf(alias string) string {
 }
 
 // revision returns the number of a row's state, as stateOf tells it, of the definitions and of the run of the server, another of which may give the number of a transaction again. It is never 0.
-func (l *layer) revision(raw []byte) uint64 {
+func (l *layer) revision(raw []byte) (uint64, error) {
+	if raw == nil {
+		return 0, l.changed("its columns are others")
+	}
 	state := l.rev
 	if l.servers != nil {
 		state ^= l.servers.run.Load()
@@ -221,5 +230,5 @@ func (l *layer) revision(raw []byte) uint64 {
 	} else {
 		state ^= binary.BigEndian.Uint64(raw)
 	}
-	return max(state, 1)
+	return max(state, 1), nil
 }

@@ -29,6 +29,7 @@ type table struct {
 	whole        bool       // the role may read every column, and so the system columns
 	keys         [][]string // columns that tell each row from all others by the structure: of unique indexes, those of one column and the primary key first
 	nullable     bool       // columns of keys may hold null, as those of materialised views
+	columnsSum   string     // of columnsSumSQL when the columns were read
 }
 
 // column is a column of a table.
@@ -224,7 +225,46 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := readColumnsSums(ctx, c, list, byOID); err != nil {
+		return nil, err
+	}
 	return list, readKeys(ctx, c, list)
+}
+
+// columnsSum is a hash of the numbers and names of columns of pg_attribute.
+const columnsSum = "sum((attnum + 7) * hashtext(attname::text)::bigint)"
+
+// columnsSumSQL selects columnsSum of the table that has the name now, up to the last column that was read: columns may be added. It is null if
+// that is another table.
+func (t *table) columnsSumSQL() string {
+	return fmt.Sprintf("SELECT %s FROM pg_attribute WHERE attrelid = %d AND attnum BETWEEN 1 AND %d AND to_regclass('%s') = %[2]d::oid",
+		columnsSum, t.oid, t.lastColumn(), escapeQuotes(t.quoted()))
+}
+
+func (t *table) lastColumn() (n int16) {
+	for _, c := range t.columns {
+		n = max(n, c.number)
+	}
+	return n
+}
+
+// readColumnsSums sets columnsSum of tables.
+func readColumnsSums(ctx context.Context, c *pgxpool.Conn, list []*table, byOID map[uint32]*table) error {
+	var oids []uint32
+	var last []int16
+	for _, t := range list {
+		oids, last = append(oids, t.oid), append(last, t.lastColumn())
+	}
+	return each(ctx, c, "SELECT t.oid, "+columnsSum+`::text FROM unnest($1::oid[], $2::int2[]) AS t(oid, last)
+		JOIN pg_attribute ON attrelid = t.oid AND attnum BETWEEN 1 AND t.last GROUP BY t.oid`, func(rows pgx.Rows) error {
+		var oid uint32
+		var sum string
+		err := rows.Scan(&oid, &sum)
+		if t := byOID[oid]; t != nil {
+			t.columnsSum = sum
+		}
+		return err
+	}, oids, last)
 }
 
 // columnsIndexed returns the set of table.indexed.

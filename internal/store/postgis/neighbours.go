@@ -64,7 +64,11 @@ func (s *Store) beside(ctx context.Context, collection, id string, want *store.W
 			if f != nil {
 				return l.changed("an id occurs twice")
 			}
-			f = &store.Feature{ID: id, Rev: l.revision(raw[1])}
+			rev, err := l.revision(raw[1])
+			if err != nil {
+				return err
+			}
+			f = &store.Feature{ID: id, Rev: rev}
 			prev, next = l.printed(raw[2]), l.printed(raw[3])
 			if of == nil {
 				return nil

@@ -623,7 +623,11 @@ func (qu *question) decoded(r pgx.Rows, keys []any) (found, error) {
 	if !qu.l.sure && slices.Contains(id, nil) {
 		return x, qu.l.changed("an id is null")
 	}
-	x.ID, x.Rev = printed(id), qu.l.revision(raw[len(qu.keys)])
+	rev, err := qu.l.revision(raw[len(qu.keys)])
+	if err != nil {
+		return x, err
+	}
+	x.ID, x.Rev = printed(id), rev
 	return x, qu.inPlace(raw)
 }
 

@@ -83,10 +83,16 @@ func (x *snapshot) Page(ctx context.Context, q store.Query) (*store.Page, error)
 	return p, nil
 }
 
-// rewrittenSQL asks whether a table has another file than the transaction sees in the catalog: it was emptied by TRUNCATE, or rewritten, before this
+// changedSQL asks whether a table has another file than the transaction sees in the catalog: it was emptied by TRUNCATE, or rewritten, before this
 // transaction had its lock, and looks empty to it (PostgreSQL, 13.6, Caveats).
-const rewrittenSQL = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't'
-	AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema' AND c.relfilenode <> 0 AND c.relfilenode IS DISTINCT FROM pg_relation_filenode(c.oid))`
+const changedSQL = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't'
+	AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema' AND c.relfilenode <> 0 AND c.relfilenode IS DISTINCT FROM pg_relation_filenode(c.oid))
+	OR ` + renamedSQL
+
+// renamedSQL asks whether a column of a table has another name now than the transaction sees: statements find columns by their present names.
+const renamedSQL = `EXISTS (SELECT FROM pg_attribute a CROSS JOIN quote_ident(a.attname) AS q
+	CROSS JOIN pg_identify_object('pg_class'::regclass, a.attrelid, a.attnum) AS i
+	WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped AND right(i.identity, length(q) + 1) IS DISTINCT FROM '.' || q)`
 
 // hold makes sure that a collection that was asked for the first time is read as it was when the transaction began. The question has locked its tables,
 // so that none is emptied from now on.
@@ -94,12 +100,17 @@ func (x *snapshot) hold(ctx context.Context, collection string) error {
 	if x.whole[collection] {
 		return nil
 	}
-	rewritten := true
-	if err := x.pinned.pinned.QueryRow(ctx, rewrittenSQL, pgx.QueryExecModeSimpleProtocol).Scan(&rewritten); err != nil {
+	l, err := x.pinned.current.Load().layer(collection)
+	if err != nil {
 		return err
 	}
-	if rewritten {
-		return fmt.Errorf("postgis: a table was emptied or rewritten when a snapshot of it began: %w", store.ErrChanged)
+	changed := true
+	err = x.pinned.pinned.QueryRow(ctx, changedSQL, pgx.QueryExecModeSimpleProtocol, l.table.oid).Scan(&changed)
+	if err != nil {
+		return err
+	}
+	if changed {
+		return fmt.Errorf("postgis: a table was emptied, rewritten or renamed when a snapshot began: %w", store.ErrChanged)
 	}
 	x.whole[collection] = true
 	return nil

@@ -158,7 +158,11 @@ func (l *layer) addVersion(life *store.Life, of *fetcher, raw [][]byte) error {
 		x, _ := decodeValue(raw[i], l.source.Fields[property])
 		return x
 	}
-	x := store.Version{Row: store.Row{ID: l.printed(raw[0]), Rev: l.revision(raw[1])}}
+	rev, err := l.revision(raw[1])
+	if err != nil {
+		return err
+	}
+	x := store.Version{Row: store.Row{ID: l.printed(raw[0]), Rev: rev}}
 	x.Start, _ = text(2, v.Start).(string)
 	x.End, _ = text(3, v.End).(string)
 	life.Prev, life.Next = store.FeatureID(text(4, v.ID)), store.FeatureID(text(5, v.ID))
