@@ -259,7 +259,7 @@ func (d *decoder) absent(c *Element) (absent bool) {
 			default:
 				d.fault("@xsi:nil", a.Value, NotBoolean)
 			}
-		case a.Space == xsiNS && slices.Contains(instanceAttributes, a.Name), slices.Contains(foreignSpaces, a.Space):
+		case slices.Contains(foreignAttributes[a.Space], a.Name):
 		default:
 			d.fault("@"+shortened(a.Name), a.Value, UnknownAttribute)
 		}
@@ -270,11 +270,14 @@ func (d *decoder) absent(c *Element) (absent bool) {
 	return absent
 }
 
-// instanceAttributes are the attributes besides nil that any element may have: XML Schema Part 1, 2.6.
-var instanceAttributes = []string{"type", "schemaLocation", "noNamespaceSchemaLocation"}
-
-// foreignSpaces are the namespaces of other attributes that any element may have and that hold no value: xml:lang, SOAP's encodingStyle.
-var foreignSpaces = []string{"http://www.w3.org/XML/1998/namespace", Envelope11, Envelope12}
+// foreignAttributes are those that any element may have and that hold no value, by namespace: XML Schema Part 1, 2.6 (besides nil), XML 1.0, 2.10 and 2.12,
+// SOAP 1.1, 4.1.1, SOAP 1.2 Part 2, 5.1.1.
+var foreignAttributes = map[string][]string{
+	xsiNS:                                  {"type", "schemaLocation", "noNamespaceSchemaLocation"},
+	"http://www.w3.org/XML/1998/namespace": {"lang", "space", "base", "id"},
+	Envelope11:                             {"encodingStyle"},
+	Envelope12:                             {"encodingStyle"},
+}
 
 // value reads element c into x. It reports false when there is no value: a fault, or a blank optional text.
 func (d *decoder) value(s *step, c *Element, x reflect.Value) bool {
@@ -293,7 +296,9 @@ func (d *decoder) value(s *step, c *Element, x reflect.Value) bool {
 		defer d.pop()
 	}
 	if len(c.Children) > 0 {
-		d.fault("", "", HasChildren)
+		if !d.attachment(c.Children[0]) {
+			d.fault("", "", HasChildren)
+		}
 		return false
 	}
 	if s.kind == kindText && s.box == nil {

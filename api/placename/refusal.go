@@ -135,6 +135,7 @@ const (
 	UnknownCodeOf                  // a code that its list does not have, and that resembles none; Right is where the list is
 	ShortWords                     // no word of the text has N letters or digits
 	AllNil                         // a list whose items, called Right, are all nil
+	Attachment                     // a reference to a part of a multipart message
 	BadValue                       // any other
 	reasonCount
 )
@@ -150,6 +151,7 @@ var reasons = [reasonCount][3]string{
 	EmptyValue:     {"value kan ikke være tom", "value kan ikkje vere tom", "value must not be empty"},
 	LongID:         {"må ha høyst 64 tegn", "må ha høgst 64 teikn", "must have at most 64 characters"},
 	UnknownOp:      {"tjenesten har ingen slik operasjon", "tenesta har ingen slik operasjon", "the service has no such operation"},
+	Attachment:     {"vedlegg blir ikke lest; skriv verdien i elementet", "vedlegg blir ikkje lesne; skriv verdien i elementet", "attachments are not read; write the value in the element"},
 	HasChildren:    {"må være tekst, ikke elementer", "må vere tekst, ikkje element", "must be text, not elements"},
 	Blank:          {"kan ikke være tom", "kan ikkje vere tom", "must not be blank"},
 	LongText:       {"må ha høyst %d tegn", "må ha høgst %d teikn", "must have at most %d characters"},

@@ -9,7 +9,7 @@ import (
 
 // stray tells what is wrong with element c, which is none of known: the elements that may stand in its place.
 func (d *decoder) stray(c *Element, known []element) {
-	if len(d.faults) == maxFaults {
+	if len(d.faults) == maxFaults || d.attachment(c) {
 		return
 	}
 	right, twin := element{}, element{} // of a name that is nearly the same; of the same name
@@ -32,6 +32,15 @@ func (d *decoder) stray(c *Element, known []element) {
 	case d.unknown == RefuseUnknown:
 		d.faultRight(name, "", UnknownElement, names(known))
 	}
+}
+
+// attachment refuses element c if it stands for a part of a multipart message (XML-binary Optimized Packaging, 2.1), and reports whether it does.
+func (d *decoder) attachment(c *Element) bool {
+	if c.Space != "http://www.w3.org/2004/08/xop/include" {
+		return false
+	}
+	d.fault(shortened(c.Name), "", Attachment)
+	return true
 }
 
 // text refuses character data beside the elements that may stand in c.

@@ -12,7 +12,15 @@ import (
 // TestUnknownCodesAreRefusedWithTheNearest in every field that takes a code.
 func TestUnknownCodesAreRefusedWithTheNearest(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
+	for name, f := range setup(t).inBothStores(t) {
+		t.Run(name, func(t *testing.T) { unknownCodesAreRefused(t, f) })
+	}
+}
+
+func unknownCodesAreRefused(t *testing.T, f *fixture) {
 	refuses, matchesNothing := placename.New(f.store, placename.Options{}), placename.New(f.store, placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch})
 	for _, c := range []struct {
 		op, field string
@@ -59,7 +67,15 @@ func TestUnknownCodesAreRefusedWithTheNearest(t *testing.T) {
 // TestCodesCompareWithoutCase, and countries and languages by either form.
 func TestCodesCompareWithoutCase(t *testing.T) {
 	t.Parallel()
-	s := setup(t).service()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
+	for name, f := range setup(t).inBothStores(t) {
+		t.Run(name, func(t *testing.T) { codesCompareWithoutCase(t, f.service()) })
+	}
+}
+
+func codesCompareWithoutCase(t *testing.T, s *placename.Service) {
 	count := func(r api.Request) int {
 		t.Helper()
 		a, err := s.Search(t.Context(), r)

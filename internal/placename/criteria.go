@@ -216,9 +216,9 @@ func (c *criteria) typesIn(types, kommuner []string) conditions {
 	return list
 }
 
-// given reports whether there is a text that is not blank and fits.
+// given reports whether there is a text that is not blank and fits. Blanks other than those of XML are a text, which is nothing when folded.
 func (c *criteria) given(field string, v *string, most int) bool {
-	return v != nil && strings.TrimSpace(*v) != "" && c.fits(field, *v, most)
+	return v != nil && strings.Trim(*v, " \t\r\n") != "" && c.fits(field, *v, most)
 }
 
 // fits checks the length of a text.

@@ -64,6 +64,8 @@ func TestBadValuesAreRefusedWithTheirPath(t *testing.T) {
 			[]api.Fault{{Path: "findSkrivemaater/skrivemaateSoek/stedsnavn", Value: "Å *", Reason: api.FewLiterals, N: 2}}},
 		"nothing left after folding": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("''*")}},
 			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: "''*", Reason: api.FewLiterals, N: 2}}},
+		"a text of hard blanks, however the rest narrows the search": {&api.FindSteder{StedSoek: api.StedSoek{Merknadstekst: ptr("\u00a0"), KommunerIds: []string{"0301"}}},
+			[]api.Fault{{Path: "findSteder/stedSoek/merknadstekst", Value: "\u00a0", Reason: api.FewLiterals, N: 2}}},
 		"one letter and a wildcard, and a flag": {&api.FindSteder{StedSoek: api.StedSoek{Merknadstekst: ptr("x*"), AvAllmennInteresse: ptr(true)}},
 			[]api.Fault{{Path: "findSteder/stedSoek/merknadstekst", Value: "x*", Reason: api.FewLiterals, N: 2}}},
 		"two such patterns": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("Å*"), Merknadstekst: ptr("x*")}}, []api.Fault{
@@ -243,6 +245,7 @@ func TestBlankTextsAndEmptyResultsAreNoFaults(t *testing.T) {
 		"unknown municipality": &api.FindSteder{StedSoek: api.StedSoek{KommunerIds: []string{"9999"}}},
 		"unknown country":      &api.FindSteder{StedSoek: api.StedSoek{LandId: ptr("QQ")}},
 		"name of silent signs": &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("'")}},
+		"name of hard blanks":  &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("\u00a0\u2003")}},
 		"later than it is":     &api.FindSteder{StedSoek: api.StedSoek{OppdatertEtter: ptr(time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -14*3600)))}},
 		"earlier than it was":  &api.FindSteder{StedSoek: api.StedSoek{OppdatertFoer: ptr(time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 14*3600)))}},
 		"an empty window": &api.FindSteder{StedSoek: api.StedSoek{

@@ -25,11 +25,16 @@ func TestWildcardsMayStandAnywhereInAName(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
 	}
-	f := setup(t)
+	for name, f := range setup(t).inBothStores(t) {
+		t.Run(name, func(t *testing.T) { namesAreFoundAsTheOracleSays(t, f) })
+	}
+}
+
+func namesAreFoundAsTheOracleSays(t *testing.T, f *fixture) {
 	for _, in := range []string{
 		"Oslo", "oslo", "ÖSLO", "Os*", "*lo", "*sl*", "O*o", "O*l*", "Os?o", "?slo", "Osl?", "??lo", "Os??", "Oslo*", "*Oslo", "*Oslo*", "O**lo", "*?slo", "?*slo",
 		"Osl??", "Nord-Fron",
-		"Nes.", "nes..", "Oslo /Bergen", "Nord-Fron/Oslo", "Oslo – Nes", "Oslo - Nes.", "Oslo -Nes", "Os*/Berg*", "Ne*/Oslo", "Nes*/Å", "Oslo/", "/", ".", "oslo/OSLO", "Sør-Fron/Nes/Ås",
+		"Nes.", "nes..", "Oslo /Bergen", "Nord-Fron/Oslo", "Oslo – Nes", "Oslo - Nes.", "Oslo -Nes", "Os*/Berg*", "Ne*/Oslo", "Nes*/Å", "Oslo/", "/", ".", "oslo/OSLO", "\u00a0", "Nes\u00a0", "Sør-Fron/Nes/Ås",
 		"nord fron", "nordfron", "Nord*", "Nord *", "*-Fron", "Aas", "Ås", "As", "Aa?", "Ås*", "*ås", "Kárášjohka", "karasjohka", "KARASJOHKA*",
 		"*šj*", "Bergen ", " Ber*", "Sør-*", "S?r-*", "S?r *", "*berget", "St* *", "'Oslo", "Os'lo", "Oslo%", "Os_o", `Os\lo`, "[O]slo", "Os[l]o*", "*?*?*?*?lo", "Å",
 		"Norđ*", "Ŋa*", "*æ*r", "*ae*r", strings.Repeat("*a", 100), "o" + strings.Repeat("*?", 90) + "slo",

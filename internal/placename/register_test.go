@@ -14,6 +14,8 @@ import (
 	"grense/internal/register"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/postgis"
+	"grense/internal/store/storetest"
 )
 
 // places is the size of the register of these tests.
@@ -26,8 +28,13 @@ type fixture struct {
 }
 
 var (
-	folder string // of the fixture
-	shared = sync.OnceValues(func() (*fixture, error) { return generate(folder) })
+	folder  string // of the fixture
+	shared  = sync.OnceValues(func() (*fixture, error) { return generate(folder) })
+	cluster storetest.Cluster
+	copied  struct { // the register in a database, once a test needs it
+		sync.Mutex
+		url string
+	}
 )
 
 func TestMain(m *testing.M) {
@@ -35,9 +42,32 @@ func TestMain(m *testing.M) {
 	if folder, err = os.MkdirTemp("", "placename"); err != nil {
 		panic(err)
 	}
-	code := m.Run()
+	code := cluster.Main(m)
 	os.RemoveAll(folder)
 	os.Exit(code)
+}
+
+// inBothStores returns the fixture and one with the same register in PostGIS, by the name of the store.
+func (f *fixture) inBothStores(t testing.TB) map[string]*fixture {
+	t.Helper()
+	return map[string]*fixture{"GeoPackage": f, "PostGIS": {openDatabase(t), f.oracle}}
+}
+
+// openDatabase opens the database with the register, which the first caller fills.
+func openDatabase(t testing.TB) store.Store {
+	t.Helper()
+	copied.Lock()
+	defer copied.Unlock()
+	if copied.url == "" {
+		url := cluster.Lasting(t)
+		storetest.Write(t, func(w store.Writer) {
+			if err := register.Generate(t.Context(), w, register.Options{Places: places, Seed: 7}); err != nil {
+				t.Fatal(err)
+			}
+		})(postgis.Create(t.Context(), url))
+		copied.url = url
+	}
+	return storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), copied.url, postgis.Options{}))
 }
 
 // setup returns the fixture, which tests only read.

@@ -1,7 +1,6 @@
 package placename_test
 
 import (
-	"context"
 	"maps"
 	"reflect"
 	"slices"
@@ -9,10 +8,6 @@ import (
 
 	api "grense/api/placename"
 	"grense/internal/placename"
-	"grense/internal/register"
-	"grense/internal/store"
-	"grense/internal/store/postgis"
-	"grense/internal/store/storetest"
 )
 
 // TestBothStoresFindTheSameHits draws searches of all kinds and runs them over the same register in a GeoPackage and in PostGIS: the hits,
@@ -23,18 +18,8 @@ func TestBothStoresFindTheSameHits(t *testing.T) {
 		t.Skip("long: the run without the race detector has it")
 	}
 	f := setup(t)
-	ctx := context.Background()
-	var cluster storetest.Cluster
-	t.Cleanup(cluster.Stop)
-	url := cluster.Database(t)
-	storetest.Write(t, func(w store.Writer) {
-		if err := register.Generate(ctx, w, register.Options{Places: places, Seed: 7}); err != nil {
-			t.Fatal(err)
-		}
-	})(postgis.Create(ctx, url))
-	base := storetest.Opened[*postgis.Store](t)(postgis.Open(ctx, url, postgis.Options{}))
 	o := placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch}
-	file, database := placename.New(f.store, o), placename.New(base, o)
+	file, database := placename.New(f.store, o), placename.New(openDatabase(t), o)
 	for op, s := range searches {
 		t.Run(op, func(t *testing.T) {
 			d := newDrawing(t, f)

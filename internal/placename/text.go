@@ -118,7 +118,10 @@ func (c *criteria) contains(field, property string, v *string) conditions {
 	var test textTest
 	ok := true
 	switch wild := strings.ContainsAny(*v, wildcards); {
-	case !wild && cql2.Norm(*v) != "" && literals(escape(*v)) < minLiterals:
+	case !wild && cql2.Norm(*v) == "": // hard blanks or apostrophes alone
+		c.fault(field, *v, api.FewLiterals, minLiterals)
+		return nil
+	case !wild && literals(escape(*v)) < minLiterals:
 		test = exactly("norm", cql2.Norm(*v)) // a single character is a value: sheet 1, edition 3
 	case !wild:
 		test, ok = c.pattern(field, *v, around(*v), "norm")

@@ -107,6 +107,11 @@ var oddForms = map[string]func(f contractField, content string) string{
 	"attribute of a draft of XML Schema": func(f contractField, content string) string {
 		return f.element(`xmlns:o="http://www.w3.org/1999/XMLSchema-instance" o:null="1"`, content)
 	},
+	"unknown attribute of XML":  func(f contractField, _ string) string { return f.element(`xml:value="Oslo"`, "") },
+	"unknown attribute of SOAP": func(f contractField, _ string) string { return f.element(`S:value="Oslo"`, "") },
+	"reference to an attachment": func(f contractField, _ string) string {
+		return f.element("", `<x:Include xmlns:x="http://www.w3.org/2004/08/xop/include" href="cid:a"/>`)
+	},
 	"unknown attribute of XML Schema": func(f contractField, content string) string {
 		return f.element(strings.Replace(nilled, "i:nil", "i:value", 1), content)
 	},

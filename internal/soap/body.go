@@ -68,12 +68,12 @@ func versionOf(r *http.Request) version {
 	return soap11
 }
 
-// unquotedAction is the parameter action of SOAP 1.2 without quotation marks, which its slashes and colons need (RFC 3902).
-var unquotedAction = regexp.MustCompile(`(?i)(;\s*action\s*=\s*)([^\s";][^\s;]*)`)
+// unquotedAction is the parameter action of SOAP 1.2 without quotation marks, which its slashes and colons need (RFC 3902), or without a value.
+var unquotedAction = regexp.MustCompile(`(?i)(;\s*action\s*=\s*)([^\s";][^\s;]*|)(\s*(?:;|$))`)
 
 // quotedAction adds the quotation marks that some clients leave out.
 func quotedAction(contentType string) string {
-	return unquotedAction.ReplaceAllString(contentType, `$1"$2"`)
+	return unquotedAction.ReplaceAllString(contentType, `$1"$2"$3`)
 }
 
 // readMediaType checks the headers of a body.

@@ -65,6 +65,7 @@ func TestWhatIsAcceptedOnInput(t *testing.T) {
 		"nil with content":               {plain, search(`<t:stedsnavn xsi:nil="true">Oslo</t:stedsnavn>`), "fault VALIDATION"},
 		"not nil":                        {plain, search(`<t:stedsnavn xsi:nil="false">Oslo</t:stedsnavn>`), "Oslo"},
 		"action without quotation marks": {"application/soap+xml; charset=utf-8; action=http://example.org/find/Request", strings.Replace(oslo, placename.Envelope11, placename.Envelope12, 1), "Oslo"},
+		"action without a value":         {"application/soap+xml; action=; charset=utf-8", strings.Replace(oslo, placename.Envelope11, placename.Envelope12, 1), "Oslo"},
 		"utf8":                           {"text/xml; charset=utf8", oslo, "Oslo"},
 		"quoted charset":                 {"text/xml; charset='UTF-8'", oslo, "Oslo"},
 		"latin1":                         {"text/xml; charset=latin1", search("<t:stedsnavn>B\xF8</t:stedsnavn>"), "Bø"},
