@@ -33,7 +33,7 @@ Examples:
 }
 
 type lineageImportCmd struct {
-	Files   []string `arg:"" name:"file" help:"Tables of changes: JSON or CSV of KLASS, the movements of communes of INSEE, or a CSV of our own (columns below); also as .gz. Several files are read as one. Or norway: the municipalities since 1838 and the counties since 1972, which are built in."`
+	Files   []string `arg:"" name:"file" help:"Tables of changes: of a register that is listed below, or a CSV of your own; also as .gz. Several files are read as one. Or norway: the municipalities since 1838 and the counties since 1972, which are built in."`
 	Into    string   `required:"" placeholder:"TARGET" help:"The GeoPackage to write to, new or not, or a PostGIS database (postgres://...). Its other collections and schemes stay. It changes when the import is complete, not before."`
 	Scheme  string   `placeholder:"ID" help:"What the codes are of, such as kommune; needed but for norway."`
 	Codes   string   `placeholder:"FILE" help:"CSV with the columns code and name (also COM and LIBELLE): the codes in use on the day of --at. Without it only codes that some change names are known."`
@@ -48,7 +48,15 @@ func (lineageImportCmd) Help() string {
 begins or ends unexplained, and the numbers of people or square metres of a split are known for all its parts or for none.
 What does not fit is told with its line (of KLASS in JSON: its entry) and the reason.
 
-A CSV of our own has the columns date, from and to, and may have from_name, to_name, made_of, transfer, people, area, source
+Registers are recognized by their columns:
+  KLASS (Norway)       what /changes answers, JSON or CSV
+  INSEE (France)       movements of communes, v_mvt_commune
+  BFS (Switzerland)    register of municipalities, as published or with the headings of munch; /communes/mutations
+
+BFS: municipalities only, by their official names. Its own list is that of --codes. Its first entries, of 1960, have no
+known start; bound it with --since 1960-01-01.
+
+A CSV of your own has the columns date, from and to, and may have from_name, to_name, made_of, transfer, people, area, source
 and recorded. A code that stays while others join it, or leave it, has a line of its own with the code on both sides. Without
 from, a code begins; without to, it ends. made_of names codes that were merged into from earlier and that to is made of,
 with blanks between them. transfer=true moves area between two that stay. people and area (square metres) came along.
@@ -61,6 +69,7 @@ the import warns, and codes from before the merger are translated to all parts, 
 Examples:
   grense lineage import norway --into kommuner.gpkg
   grense lineage import klass-131.json more.csv --scheme kommune --codes 2024.csv --at 2024-01-01 --parent fylke:2 --into kommuner.gpkg
+  grense lineage import municipality_mutations.csv --scheme gemeinde --since 1960-01-01 --into schweiz.gpkg
   grense lineage import v_mvt_commune.csv --scheme commune --codes v_commune.csv --at 2026-01-01 --since 2016-01-01 --into communes.gpkg
   grense lineage import own.csv --scheme ward --into postgres://writer@db.example.org/divisions --replace`
 }
@@ -159,29 +168,18 @@ func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 			return nil, fmt.Errorf("--since: %w", err)
 		}
 	}
-	var changes []history.ChangeRow
-	var form history.Form
-	for i, name := range c.Files {
-		rows, as, err := readLineage(name)
-		if err != nil {
-			return nil, err
-		}
-		if form == "" || as == history.KlassJSON || as == history.KlassCSV {
-			form = as
-		}
-		for _, r := range rows {
-			if r.Line |= i << fileShift; r.Date >= since {
-				changes = append(changes, r)
-			}
-		}
+	all, err := readRegisters(c.Files)
+	if err != nil {
+		return nil, err
 	}
-	var list *history.List
+	all.Changes = slices.DeleteFunc(all.Changes, func(r history.ChangeRow) bool { return r.Date < since })
+	list := all.List
 	if c.Codes != "" {
-		if list, err = c.list(form); err != nil {
+		if list, err = readList(c.Codes, c.At, all.Form); err != nil {
 			return nil, err
 		}
 	}
-	r, err := history.Replay(c.Scheme, changes, list)
+	r, err := history.Replay(c.Scheme, all.Changes, list)
 	if err == nil && since != 0 {
 		r.Since(since)
 	}
@@ -194,28 +192,36 @@ func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 // fileShift is where the number of the file stands in the line of a change.
 const fileShift = 32
 
-func readLineage(name string) (rows []history.ChangeRow, form history.Form, err error) {
-	err = withFile(name, func(r io.Reader) error {
-		rows, form, err = history.ReadChanges(r)
-		return err
-	})
-	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", name, err)
+// readRegisters reads tables of changes as one. Each line has the number of its file above fileShift.
+func readRegisters(names []string) (*history.Register, error) {
+	all := &history.Register{}
+	for i, name := range names {
+		err := withFile(name, func(r io.Reader) error {
+			one, err := history.ReadRegister(r)
+			if err == nil {
+				all.Add(one, i<<fileShift)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 	}
-	return rows, form, nil
+	return all, nil
 }
 
-func (c *lineageImportCmd) list(form history.Form) (list *history.List, err error) {
-	at, err := history.ParseDate(c.At)
+// readList reads the codes in use on a day.
+func readList(name, day string, form history.Form) (list *history.List, err error) {
+	at, err := history.ParseDate(day)
 	if err != nil {
 		return nil, fmt.Errorf("--at: %w", err)
 	}
-	err = withFile(c.Codes, func(r io.Reader) error {
+	err = withFile(name, func(r io.Reader) error {
 		list, err = history.ReadList(r, at, form)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Codes, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return list, nil
 }

@@ -94,11 +94,11 @@ func norwayDetails() ([]ChangeRow, error) {
 		return nil, fmt.Errorf("history: %w", err)
 	}
 	defer f.Close()
-	rows, _, err := ReadChanges(f)
+	r, err := ReadRegister(f)
 	if err != nil {
 		return nil, fmt.Errorf("history: kommune-details.csv: %w", err)
 	}
-	return rows, nil
+	return r.Changes, nil
 }
 
 // LargerEdges derives the edges of larger divisions from those of the smaller ones: where a smaller one goes from one larger division to another.

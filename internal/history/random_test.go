@@ -115,7 +115,7 @@ func randomScheme(t *testing.T, r *rand.Rand) (s *history.Scheme, table string) 
 		c.year(fmt.Sprintf("%d-01-01", 2001+y))
 	}
 	table = "date,from,to,made_of,transfer,people\n" + c.changes.String()
-	rows, _, err := history.ReadChanges(strings.NewReader(table))
+	rows, _, err := readChanges(strings.NewReader(table))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, table)
 	}

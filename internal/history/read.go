@@ -24,37 +24,107 @@ const (
 	KlassJSON Form = "klass-json" // what /changes.json of KLASS answers; lines are its entries, counted from 1
 	KlassCSV  Form = "klass-csv"  // what /changes.csv of KLASS answers
 	Insee     Form = "insee"      // v_mvt_commune of INSEE
+	BFS       Form = "bfs"        // historicised municipalities of BFS, or the mutations of its service
 	Plain     Form = "plain"      // our own: date, from, to, from_name, to_name, made_of, transfer, people, area, source, recorded
 )
 
-// ReadChanges reads a table of changes and tells its form, by its content. CSV has commas, semicolons or tabs, and is UTF-8 or else Latin-1. An error is
-// Faults where it is of lines.
-func ReadChanges(r io.Reader) ([]ChangeRow, Form, error) {
+// Register is what a table of changes says.
+type Register struct {
+	Form    Form
+	Changes []ChangeRow
+	List    *List // the codes in use after all changes, of a table that lists them; else nil
+}
+
+// Add appends what another table says; line is added to its line numbers. The lists of several are one, of the latest
+// day.
+func (r *Register) Add(more *Register, line int) {
+	if r.Form == "" || more.Form == KlassJSON || more.Form == KlassCSV {
+		r.Form = more.Form
+	}
+	for _, c := range more.Changes {
+		c.Line += line
+		r.Changes = append(r.Changes, c)
+	}
+	if more.List == nil {
+		return
+	}
+	if r.List == nil {
+		r.List = &List{}
+	}
+	r.List.At = max(r.List.At, more.List.At)
+	for _, l := range more.List.Codes {
+		l.Line += line
+		r.List.Codes = append(r.List.Codes, l)
+	}
+}
+
+// form is a form of tables with a heading, which holds its columns.
+type form struct {
+	name    string // for people
+	columns []string
+	read    func(*table) (*Register, error)
+}
+
+// forms are tried in turn.
+var forms = []form{
+	{"KLASS", []string{"oldCode", "newCode", "changeOccurred"}, (*table).klass},
+	{"INSEE", []string{"MOD", "DATE_EFF", "TYPECOM_AV", "COM_AV", "TYPECOM_AP", "COM_AP"}, (*table).insee},
+	{"BFS", bfsColumns, (*table).bfs},
+	{"BFS (mutations)", bfsMutations, (*table).bfsMutations},
+	{"a CSV of your own", []string{"date", "from", "to"}, (*table).plain},
+}
+
+// ReadRegister reads a table of changes and finds its form by its content. CSV has commas, semicolons or tabs, and is
+// UTF-8 or else Latin-1. An error is Faults if it is of lines.
+func ReadRegister(r io.Reader) (*Register, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
 	if t := bytes.TrimSpace(b); len(t) > 0 && t[0] == '{' {
 		rows, err := readKlassJSON(b)
-		return rows, KlassJSON, err
+		return &Register{Form: KlassJSON, Changes: rows}, err
 	}
 	t, err := readTable(b)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	switch {
-	case t.has("oldcode", "newcode", "changeoccurred"):
-		rows, err := t.klass()
-		return rows, KlassCSV, err
-	case t.has("mod", "date_eff", "typecom_av", "com_av", "typecom_ap", "com_ap"):
-		rows, err := t.insee()
-		return rows, Insee, err
-	case t.has("date", "from", "to"):
-		rows, err := t.plain()
-		return rows, Plain, err
+	return t.register()
+}
+
+func (t *table) register() (*Register, error) {
+	t.withHeading()
+	var known []string
+	for _, f := range forms {
+		if t.has(f.columns...) {
+			return f.read(t)
+		}
+		known = append(known, f.name+": "+strings.Join(f.columns, ", "))
 	}
-	return nil, "", errors.New("the table is of no known form; its columns have to be those of KLASS (oldCode, newCode, changeOccurred), of INSEE (MOD, DATE_EFF, TYPECOM_AV, COM_AV, TYPECOM_AP, COM_AP), or date, from, to")
+	return nil, fmt.Errorf("the table is of no known form. Its first line has to name the columns of one of these:\n  %s", strings.Join(known, "\n  "))
+}
+
+// oneOf adds a fault unless a value is among those that a column can have, separated by blanks.
+func (t *table) oneOf(f *Faults, i int, column, known string) string {
+	v := t.value(i, column)
+	if all := strings.Fields(known); v != "" && !slices.Contains(all, v) {
+		f.add(t.lines[i], "%s is %q, which is not known; correct it to one of %s, or leave the line out", column, v, strings.Join(all, ", "))
+	}
+	return v
+}
+
+// date reads the day in a column: 2020-01-31 or 31.01.2020, also with a time of day. It adds a fault if there is none.
+func (t *table) date(f *Faults, i int, column string) Date {
+	v := t.value(i, column)
+	day, _, _ := strings.Cut(strings.ReplaceAll(v, "T", " "), " ")
+	for _, layout := range [...]string{time.DateOnly, "2.1.2006"} {
+		if d, err := time.Parse(layout, day); err == nil && d.Year() > 0 {
+			return DateOf(d)
+		}
+	}
+	f.add(t.lines[i], "%s is %q; write a day, such as 2020-01-31 or 31.01.2020", column, v)
+	return 0
 }
 
 func readKlassJSON(b []byte) ([]ChangeRow, error) {
@@ -100,6 +170,7 @@ func withoutLabel(name string) string {
 // table is a CSV file with a heading.
 type table struct {
 	columns []string // in lower case
+	first   []string // the columns as they stand
 	rows    [][]string
 	lines   []int
 }
@@ -147,6 +218,7 @@ func readTable(b []byte) (*table, error) {
 			return nil, err
 		}
 		if t.columns == nil {
+			t.first = row
 			for _, c := range row {
 				t.columns = append(t.columns, strings.ToLower(strings.TrimSpace(c)))
 			}
@@ -163,7 +235,7 @@ func readTable(b []byte) (*table, error) {
 
 func (t *table) has(columns ...string) bool {
 	for _, c := range columns {
-		if !slices.Contains(t.columns, c) {
+		if !slices.Contains(t.columns, strings.ToLower(c)) {
 			return false
 		}
 	}
@@ -173,52 +245,20 @@ func (t *table) has(columns ...string) bool {
 // value is that of the first of some columns that there is; "" when there is none.
 func (t *table) value(i int, columns ...string) string {
 	for _, c := range columns {
-		if k := slices.Index(t.columns, c); k >= 0 {
+		if k := slices.Index(t.columns, strings.ToLower(c)); k >= 0 && k < len(t.rows[i]) {
 			return strings.TrimSpace(t.rows[i][k])
 		}
 	}
 	return ""
 }
 
-func (t *table) klass() (out []ChangeRow, err error) {
+func (t *table) klass() (*Register, error) {
 	var faults Faults
+	var out []ChangeRow
 	for i := range t.rows {
 		out = faults.klass(out, t.lines[i], [5]string{t.value(i, "oldcode"), t.value(i, "oldname"), t.value(i, "newcode"), t.value(i, "newname"), t.value(i, "changeoccurred")})
 	}
-	return out, faults.orNil()
-}
-
-// insee reads movements of communes. Movements of delegated and associated communes create no commune. MOD 21 re-
-// establishes the commune COM_AP: what comes back is the territory of its code.
-func (t *table) insee() (out []ChangeRow, err error) {
-	var faults Faults
-	type restored struct {
-		date Date
-		code string
-	}
-	again := map[restored]bool{}
-	for i := range t.rows {
-		d, err := ParseDate(t.value(i, "date_eff"))
-		if err != nil {
-			faults.add(t.lines[i], "%v", err)
-			continue
-		}
-		before, after := t.value(i, "typecom_av"), t.value(i, "typecom_ap")
-		from, to := t.value(i, "com_av"), t.value(i, "com_ap")
-		if t.value(i, "mod") == "21" && after == "COM" && (before == "COM") == (from != to) {
-			again[restored{d, to}] = true
-		}
-		if before != "COM" && before != "" || after != "COM" && after != "" || before == after && before == "" {
-			continue
-		}
-		out = append(out, ChangeRow{EdgeRow: EdgeRow{Line: t.lines[i], Date: d, From: from, To: to, Source: "INSEE"}, FromName: t.value(i, "libelle_av"), ToName: t.value(i, "libelle_ap")})
-	}
-	for i := range out {
-		if c := &out[i]; c.From != c.To && again[restored{c.Date, c.To}] {
-			c.Of, c.Loose = []string{c.To}, true
-		}
-	}
-	return out, faults.orNil()
+	return &Register{Form: KlassCSV, Changes: out}, faults.orNil()
 }
 
 // plainColumns are the columns of our own table of changes.
@@ -243,15 +283,14 @@ func (t *table) only(known []string) (faults Faults) {
 	return faults
 }
 
-func (t *table) plain() (out []ChangeRow, err error) {
+func (t *table) plain() (*Register, error) {
 	faults := t.only(plainColumns)
+	out := []ChangeRow{}
 	for i := range t.rows {
 		line := t.lines[i]
 		c := ChangeRow{EdgeRow: EdgeRow{Line: line, From: t.value(i, "from"), To: t.value(i, "to"), Of: strings.Fields(t.value(i, "made_of")), Source: t.value(i, "source"), Recorded: t.value(i, "recorded")},
 			FromName: t.value(i, "from_name"), ToName: t.value(i, "to_name")}
-		if c.Date, err = ParseDate(t.value(i, "date")); err != nil {
-			faults.add(line, "%v", err)
-		}
+		c.Date = t.date(&faults, i, "date")
 		if c.From == "" && c.To == "" {
 			faults.add(line, "a change names no code")
 		}
@@ -270,13 +309,14 @@ func (t *table) plain() (out []ChangeRow, err error) {
 			if v == "" {
 				continue
 			}
-			if *to, err = strconv.ParseInt(v, 10, 64); err != nil || *to < 0 {
+			n, err := strconv.ParseInt(v, 10, 64)
+			if *to = n; err != nil || n < 0 {
 				faults.add(line, "%s is %q; write a whole number, or nothing where it is not known", name, v)
 			}
 		}
 		out = append(out, c)
 	}
-	return out, faults.orNil()
+	return &Register{Form: Plain, Changes: out}, faults.orNil()
 }
 
 // ReadList reads the codes that are in use on a day: CSV with the columns code and name, also as INSEE (COM and LIBELLE) and KLASS have them. Where the changes are

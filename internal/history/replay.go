@@ -174,15 +174,21 @@ func groupByDay(changes []ChangeRow) (days [][]ChangeRow) {
 	return days
 }
 
-// material leaves out the lines of a day that change neither code nor name, of codes that no other line names.
+// material leaves out the lines of a day that change neither code nor name, of codes that no other line begins or ends.
+// With numbers they stay beside a transfer: they say how many people, or how much area, did not move.
 func material(day []ChangeRow) (out []ChangeRow) {
-	from, to := map[string]int{}, map[string]int{}
+	from, to, moved := map[string]int{}, map[string]int{}, map[string]bool{}
 	for _, c := range day {
+		if c.Transfer {
+			moved[c.From], moved[c.To] = true, true
+			continue
+		}
 		from[c.From]++
 		to[c.To]++
 	}
 	for _, c := range day {
-		if c.Transfer || c.From == "" || c.From != c.To || c.FromName != c.ToName || from[c.From] > 1 || to[c.To] > 1 {
+		stayed := moved[c.From] && (c.People != 0 || c.Area != 0)
+		if c.Transfer || c.From == "" || c.From != c.To || c.FromName != c.ToName || from[c.From] > 1 || to[c.To] > 1 || stayed {
 			out = append(out, c)
 		}
 	}

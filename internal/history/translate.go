@@ -420,6 +420,9 @@ func (s *Scheme) Lineage(v *Version, from, until Date) (out []*Edge) {
 // before is the day before another.
 func before(d Date) Date { return DateOf(d.Time(time.UTC).AddDate(0, 0, -1)) }
 
+// following is the day after another.
+func following(d Date) Date { return DateOf(d.Time(time.UTC).AddDate(0, 0, 1)) }
+
 // number is the place of a version of the scheme in Versions.
 func (s *Scheme) number(v *Version) int32 {
 	r := s.byCode[v.Code]

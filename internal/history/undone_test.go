@@ -14,7 +14,7 @@ func replayOf(t testing.TB, list *history.List, tables ...string) *history.Schem
 	t.Helper()
 	var all []history.ChangeRow
 	for _, table := range tables {
-		rows, _, err := history.ReadChanges(strings.NewReader(table))
+		rows, _, err := readChanges(strings.NewReader(table))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestAMergerIsNotUndoneByGuessing(t *testing.T) {
 	if got, err := s.Matches("M", 20230101, 20250101); err != nil || got[0].Share.RatString() != "7/10" {
 		t.Errorf("%v, %v", got, err)
 	}
-	rows, _, err := history.ReadChanges(strings.NewReader("date,from,to,made_of\n2024-01-01,M,P,A\n2024-01-01,M,P,B\n"))
+	rows, _, err := readChanges(strings.NewReader("date,from,to,made_of\n2024-01-01,M,P,A\n2024-01-01,M,P,B\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestAnUnknownStartIsOpenAndABoundOneIsNotKnownBefore(t *testing.T) {
 	if _, err := s.At("B", 20150101); err != history.ErrNotThen || s.Begin() != 0 {
 		t.Errorf("B: %v, from %s", err, s.Begin())
 	}
-	rows, _, err := history.ReadChanges(strings.NewReader(table))
+	rows, _, err := readChanges(strings.NewReader(table))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestUnknownColumnsAreErrorsWithTheNearestName(t *testing.T) {
 		"date,from,to,kommentarfelt":  `line 1: there is no column "kommentarfelt"; leave it out. The columns are date, from, to, from_name, to_name, made_of, transfer, people, area, source, recorded`,
 		"Date,From,To,Made_Of,SOURCE": "",
 	} {
-		_, _, err := history.ReadChanges(strings.NewReader(head + "\n"))
+		_, _, err := readChanges(strings.NewReader(head + "\n"))
 		if (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%s: %v, want %s", head, err, want)
 		}

@@ -1,0 +1,262 @@
+package history
+
+import (
+	"slices"
+	"strings"
+)
+
+// bfsColumns are those of the register of municipalities of BFS that decide what happened, by the names that munch
+// gives them: each line is a state of a municipality, which a mutation begins and another one ends.
+var bfsColumns = []string{
+	"mId", "mLongName", "mEntryMode", "mAdmissionNumber", "mAdmissionMode", "mAdmissionDate",
+	"mAbolitionNumber", "mAbolitionMode", "mAbolitionDate",
+}
+
+// bfsHeading are the columns of the register as BFS publishes it, without a heading.
+var bfsHeading = []string{
+	"mHistId", "dHistId", "cAbbreviation", "mId", "mLongName", "mShortName", "mEntryMode", "mStatus", "mAdmissionNumber",
+	"mAdmissionMode", "mAdmissionDate", "mAbolitionNumber", "mAbolitionMode", "mAbolitionDate", "mDateOfChange",
+}
+
+// bfsMutations are columns of what the service of BFS answers to /communes/mutations.
+var bfsMutations = []string{
+	"MutationNumber", "MutationDate", "InitialCode", "InitialName", "InitialStep", "TerminalCode", "TerminalName", "TerminalStep",
+}
+
+// bfsModes are the modes of entries, admissions and abolitions, as numbers and as words.
+var bfsModes = map[string]string{
+	"11": "municipality", "12": "area not allocated to mun.", "13": "cantonal part of lake",
+	"20": "first-time registration", "21": "creation", "22": "change of name (d)", "23": "change of name (m)",
+	"24": "reassignment to other d/c", "26": "change of area", "27": "formal renumbering", "29": "abolition",
+	"30": "mutation canceled",
+}
+
+// Modes that decide who takes part in a change of territory.
+const (
+	bfsFirst    = "first-time registration"
+	bfsCreated  = "creation"
+	bfsChanged  = "change of area"
+	bfsEnded    = "abolition"
+	bfsCanceled = "mutation canceled"
+)
+
+// bfsState is one side of a mutation: a municipality as it is before or after it.
+type bfsState struct {
+	line             int
+	date             Date // its last day before the mutation, or its first day after it
+	code, name, mode string
+}
+
+// bfsMode reads a mode, as a number or in words.
+func (t *table) bfsMode(f *Faults, i int, column string) string {
+	v := strings.ToLower(t.value(i, column))
+	if words, ok := bfsModes[v]; ok {
+		return words
+	}
+	for _, words := range bfsModes {
+		if v == words {
+			return v
+		}
+	}
+	f.add(t.lines[i], "%s is %q, which is no mode of BFS; write its number, such as 21 for a creation", column, t.value(i, column))
+	return ""
+}
+
+// withHeading gives the register of BFS its heading, without which it is published.
+func (t *table) withHeading() {
+	if len(t.columns) != len(bfsHeading) || strings.Trim(t.columns[0]+t.columns[8], "0123456789") != "" {
+		return
+	}
+	t.rows, t.lines = slices.Insert(t.rows, 0, t.first), slices.Insert(t.lines, 0, 1)
+	t.columns = nil
+	for _, c := range bfsHeading {
+		t.columns = append(t.columns, strings.ToLower(c))
+	}
+}
+
+// isBlank reports whether a cell is empty, also as R writes it.
+func isBlank(v string) bool { return v == "" || v == "NA" }
+
+// bfs reads the register of municipalities. Lakes and areas of no municipality are left out, and so is what a mutation
+// that was cancelled did. States that no mutation ends are the list of the register.
+func (t *table) bfs() (*Register, error) {
+	var faults Faults
+	r := &Register{Form: BFS, List: &List{}}
+	before, after := map[string][]bfsState{}, map[string][]bfsState{}
+	areas := map[string]bool{} // mutations in which an area of no municipality ends
+	var numbers []string
+	for i := range t.rows {
+		line := t.lines[i]
+		kind, began := t.bfsMode(&faults, i, "mEntryMode"), t.bfsMode(&faults, i, "mAdmissionMode")
+		if kind != bfsModes["11"] {
+			areas[t.value(i, "mAbolitionNumber")] = true
+		}
+		if kind != bfsModes["11"] || began == bfsCanceled {
+			continue
+		}
+		s := bfsState{line: line, code: t.value(i, "mId"), name: t.value(i, "mLongName"), mode: began}
+		s.date = t.date(&faults, i, "mAdmissionDate")
+		r.List.At = max(r.List.At, s.date)
+		if n := t.value(i, "mAdmissionNumber"); began != bfsFirst {
+			numbers = append(numbers, n)
+			after[n] = append(after[n], s)
+		}
+		if n := t.value(i, "mAbolitionNumber"); !isBlank(n) {
+			s.mode, s.date = t.bfsMode(&faults, i, "mAbolitionMode"), t.date(&faults, i, "mAbolitionDate")
+			numbers = append(numbers, n)
+			before[n] = append(before[n], s)
+			continue
+		}
+		r.List.Codes = append(r.List.Codes, Listed{Line: line, Code: s.code, Name: s.name})
+	}
+	if faults != nil {
+		return nil, faults
+	}
+	slices.Sort(numbers)
+	for _, n := range slices.Compact(numbers) {
+		r.Changes = append(r.Changes, bfsMutation(&faults, n, before[n], after[n], areas[n])...)
+	}
+	for _, c := range r.Changes {
+		r.List.At = max(r.List.At, c.Date)
+	}
+	return r, faults.orNil()
+}
+
+// bfsMutation returns the changes of one mutation. Its day is the first one of what is after it, or else the one after
+// the last of what was before it; the register counts both. Where an area of no municipality ends, others take it up.
+func bfsMutation(f *Faults, number string, before, after []bfsState, area bool) (out []ChangeRow) {
+	var date Date
+	for _, s := range after {
+		if date == 0 || s.date < date {
+			date = s.date
+		}
+	}
+	for _, s := range before {
+		next := following(s.date)
+		if date == 0 {
+			date = next
+		}
+		if s.date != date && next != date {
+			f.add(s.line, "mAbolitionDate is %s, but what comes of mutation %s begins on %s; correct one of the dates", s.date, number, date)
+		}
+	}
+	is := func(mode string) func(bfsState) bool { return func(s bfsState) bool { return s.mode == mode } }
+	change := func(from, to bfsState, moves bool) {
+		line := from.line
+		if from.code == "" {
+			line = to.line
+		}
+		out = append(out, ChangeRow{EdgeRow: EdgeRow{Line: line, Date: date, From: from.code, To: to.code, Transfer: moves,
+			Source: "BFS, mutation " + number}, FromName: from.name, ToName: to.name})
+	}
+	ended, created := keep(before, is(bfsEnded)), keep(after, is(bfsCreated))
+	stay := bfsPairs(f, number, rest(before, is(bfsEnded)), rest(after, is(bfsCreated)))
+	alone := len(ended)+len(created) == 0
+	for _, p := range stay {
+		if !alone || p[0].code != p[1].code || p[0].name != p[1].name {
+			change(p[0], p[1], false)
+		}
+	}
+	givers := ended
+	if len(ended) == 0 {
+		for _, p := range stay {
+			givers = append(givers, p[0])
+		}
+	}
+	for _, from := range givers {
+		for _, to := range created {
+			change(from, to, false)
+		}
+		for _, p := range stay {
+			if from.mode == bfsEnded {
+				change(from, p[1], false)
+			}
+		}
+		if len(created)+len(stay) == 0 {
+			change(from, bfsState{}, false)
+		}
+	}
+	if len(givers) == 0 {
+		for _, to := range created {
+			change(bfsState{}, to, false)
+		}
+	}
+	if !alone || area {
+		return out
+	}
+	for i, a := range stay { // each gave territory to each, as far as the register says
+		for j, b := range stay {
+			if i != j && a[0].mode == bfsChanged && b[0].mode == bfsChanged {
+				change(a[0], b[1], true)
+			}
+		}
+	}
+	return out
+}
+
+// bfsPairs joins each state that goes on with what it is afterwards: by code, or else by name, or the two that are left.
+func bfsPairs(f *Faults, number string, before, after []bfsState) (out [][2]bfsState) {
+	pair := func(same func(a, b bfsState) bool) {
+		before = rest(before, func(a bfsState) bool {
+			i := slices.IndexFunc(after, func(b bfsState) bool { return same(a, b) })
+			if i >= 0 {
+				out = append(out, [2]bfsState{a, after[i]})
+				after = slices.Delete(after, i, i+1)
+			}
+			return i >= 0
+		})
+	}
+	pair(func(a, b bfsState) bool { return a.code == b.code })
+	pair(func(a, b bfsState) bool { return a.name == b.name })
+	if len(before) == 1 && len(after) == 1 {
+		pair(func(a, b bfsState) bool { return true })
+	}
+	for _, s := range before {
+		f.add(s.line, "mAbolitionMode of %s is %q, but mutation %s does not say what it is afterwards; add its line, or write 29 where it ends", s.code, s.mode, number)
+	}
+	for _, s := range after {
+		f.add(s.line, "mAdmissionMode of %s is %q, but mutation %s does not say what it was before; add its line, or write 21 where it begins", s.code, s.mode, number)
+	}
+	return out
+}
+
+// keep returns the states for which ok holds, rest the others.
+func keep(all []bfsState, ok func(bfsState) bool) (out []bfsState) {
+	return rest(all, func(s bfsState) bool { return !ok(s) })
+}
+
+func rest(all []bfsState, ok func(bfsState) bool) (out []bfsState) {
+	for _, s := range all {
+		if !ok(s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// bfsMutations reads the mutations that the service of BFS answers: pairs of what was before and is after a mutation.
+// Pairs of different municipalities that both go on exchange territory.
+func (t *table) bfsMutations() (*Register, error) {
+	var faults Faults
+	r := &Register{Form: BFS}
+	type side struct{ number, code string }
+	stays := map[side]bool{}
+	for i := range t.rows {
+		if from := t.value(i, "InitialCode"); from == t.value(i, "TerminalCode") {
+			stays[side{t.value(i, "MutationNumber"), from}] = true
+		}
+	}
+	for i := range t.rows {
+		number := t.value(i, "MutationNumber")
+		from, to := t.value(i, "InitialCode"), t.value(i, "TerminalCode")
+		ended, begun := t.bfsMode(&faults, i, "InitialStep"), t.bfsMode(&faults, i, "TerminalStep")
+		if ended == bfsCanceled || begun == bfsCanceled {
+			continue
+		}
+		c := ChangeRow{EdgeRow: EdgeRow{Line: t.lines[i], Date: t.date(&faults, i, "MutationDate"), From: from, To: to,
+			Source: "BFS, mutation " + number}, FromName: t.value(i, "InitialName"), ToName: t.value(i, "TerminalName")}
+		c.Transfer = from != to && ended == bfsChanged && begun == bfsChanged && stays[side{number, from}] && stays[side{number, to}]
+		r.Changes = append(r.Changes, c)
+	}
+	return r, faults.orNil()
+}
