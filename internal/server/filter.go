@@ -81,8 +81,7 @@ func (c *call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 		}
 	}
 	if selected := c.selectVersions(asked); asked.hasTime && !selected {
-		if e, ok := c.coll.During(); ok {
-			e.From, e.To = asked.from, asked.to
+		if e, ok := c.coll.IsDuring(asked.from, asked.to); ok {
 			and = append(and, e)
 		}
 	}

@@ -158,11 +158,10 @@ func (p *lookupParams) place() (orb.Point, error) {
 func (c *call) dividing(coll *store.Collection, where cql2.Expr) (cql2.Expr, error) {
 	p := c.params.(*lookupParams)
 	and := cql2.And{where}
-	if e, ok := coll.During(); ok && p.hasTime && (isPlain(coll) || p.interval) {
-		e.From, e.To = p.from, p.to
+	if e, ok := coll.IsDuring(p.from, p.to); ok && p.hasTime && (isPlain(coll) || p.interval) {
 		and = append(and, e)
 	}
-	return cql2.Check(and, public{coll, c.zone()})
+	return cql2.Check(and, coll)
 }
 
 // dated is a question for features of a collection at the time asked for.

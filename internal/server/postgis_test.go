@@ -382,3 +382,44 @@ func TestBothStoresServeTablesOfOthersAlike(t *testing.T) {
 		c+"/items?f=json&filter=S_INTERSECTS(geom,POINT(10.05%2060.049))", c+"/items?f=json&filter=tid%20%3E%20TIMESTAMP('2024-02-01T12:00:00Z')")
 	sameAnswers(t, openGeoPackage(t, foreign(t, file.String())), openURL(t, url), paths)
 }
+
+func TestRangeColumnsAreServedAsIntervals(t *testing.T) {
+	t.Parallel()
+	url := cluster.Database(t)
+	admin(t, url, `CREATE TABLE vedtak (id INT PRIMARY KEY, gyldig DATERANGE); COMMENT ON COLUMN vedtak.gyldig IS 'Validity';
+		INSERT INTO vedtak VALUES (1, '[2020-01-01,2021-01-01)'), (2, '[2021-01-01,)'), (3, 'empty')`)
+	a := serveStore(t, openURL(t, url), nil)
+	props := a.get("/collections/vedtak/schema").wants(200).json()["properties"].(map[string]any)
+	for name, role := range map[string]string{"gyldig_start": "primary-interval-start", "gyldig_end": "primary-interval-end"} {
+		p, _ := props[name].(map[string]any)
+		if p["x-ogc-role"] != role || p["format"] != "date" || p["description"] != "Validity" {
+			t.Errorf("%s: %v", name, p)
+		}
+	}
+	if len(props) != 3 {
+		t.Errorf("properties %v", props)
+	}
+	if ext := fmt.Sprint(a.get("/collections/vedtak").wants(200).json()["extent"]); !strings.Contains(ext, "interval:[[2020-01-01T00:00:00Z <nil>]]") {
+		t.Error(ext)
+	}
+	for datetime, want := range map[string]string{"2020-12-31": "1", "2021-01-01": "2", "2020-06-01/..": "1 2", "../..": ""} {
+		r := a.get("/collections/vedtak/items?f=json&datetime=" + datetime)
+		if want == "" {
+			r.wants(400)
+		} else if got := strings.Join(r.wants(200).page().ids(), " "); got != want {
+			t.Errorf("%s: %q, want %q", datetime, got, want)
+		}
+	}
+	for id, want := range map[string]string{"1": "map[interval:[2020-01-01 2020-12-31]]", "2": "map[interval:[2021-01-01 ..]]", "3": "<nil>"} {
+		doc := a.get("/collections/vedtak/items/" + id + "?profile=jsonfg").wants(200).json()
+		if fmt.Sprint(doc["time"]) != want {
+			t.Errorf("%s: time %v, want %s", id, doc["time"], want)
+		}
+	}
+	if page := string(a.get("/collections/vedtak/items/1?f=html&lang=en").wants(200).Body); !strings.Contains(page, `<time datetime="2020-12-31">`) {
+		t.Error("the page does not show the last day")
+	}
+	if got := strings.Join(a.get("/collections/vedtak/items?f=json&gyldig_end=2020-12-31").wants(200).page().ids(), " "); got != "1" {
+		t.Errorf("by its last day: %q", got)
+	}
+}

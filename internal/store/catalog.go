@@ -125,6 +125,8 @@ type Collection struct {
 	// Times are all properties with days or moments where nobody has said which of several is the time of a feature: the parameter datetime
 	// counts them all (OGC 17-069r4, 7.15.4, lets the server choose), besides an interval that is known by its names. nil: the roles alone.
 	Times []string
+	// Timeless is a hidden property that is true where a feature is of no time at all, as an empty range is: datetime never selects it. "": none.
+	Timeless string
 
 	Settled  string    // day before which versions that have ended are never corrected; "": none
 	Versions *Versions `json:",omitempty"` // nil: each row is a feature
@@ -346,6 +348,15 @@ func (c *Collection) During() (cql2.Interval, bool) {
 		e.Start, e.End = c.Instant, c.Instant
 	}
 	return e, e.Start != "" || e.End != "" || e.Also != nil
+}
+
+// IsDuring returns the filter that the parameter datetime asks for; a nil bound is open. It is false when features have no time.
+func (c *Collection) IsDuring(from, to *time.Time) (cql2.Expr, bool) {
+	e, ok := c.During()
+	if e.From, e.To = from, to; c.Timeless == "" {
+		return e, ok
+	}
+	return cql2.And{e, cql2.Not{X: cql2.Prop{Name: c.Timeless}}}, ok
 }
 
 // Names lists the geometry and the properties that are not hidden.

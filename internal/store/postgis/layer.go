@@ -342,6 +342,7 @@ func (l *layer) wkb(alias string) string {
 // addProperties makes a property of each column that is not the geometry.
 func (d *draft) addProperties(l *layer) {
 	taken := map[string]bool{}
+	ranges := ""
 	if l.Geometry != nil {
 		taken[l.Geometry.Name] = true
 	}
@@ -356,6 +357,14 @@ func (d *draft) addProperties(l *layer) {
 		}
 		name := col.name
 		isKey := len(l.parts) == 1 && col.name == l.parts[0].name
+		if col.isRange() && !isKey {
+			d.addRange(l, col, taken)
+			if ranges != "" && !d.told() {
+				d.warn("of the ranges, %q is the time of a feature; roles (interval_start: %s) choose another one", ranges, col.name)
+			}
+			ranges = cmp.Or(ranges, col.name)
+			continue
+		}
 		if strings.EqualFold(name, "id") && !isKey {
 			name += "_"
 		}
@@ -367,6 +376,42 @@ func (d *draft) addProperties(l *layer) {
 		l.add(store.Property{Name: name, Column: col.name, Type: t, NotNull: col.filled(t), Title: textOf(col.comment)}, &sqlq.Field{
 			Column: col.name, Type: t, Normal: normal(col, t), Nulls: !col.filled(t), Declared: declared(col, t)})
 	}
+}
+
+// addRange makes properties of a column of ranges: the first and the last day or moment, and a hidden one that tells which are empty.
+func (d *draft) addRange(l *layer, col column, taken map[string]bool) {
+	for _, p := range col.rangeParts() {
+		p.Name = store.Unique(p.Name, func(s string) bool {
+			_, isColumn := d.table.column(s)
+			return taken[s] || isColumn
+		})
+		taken[p.Name] = true
+		l.add(p.Property, &sqlq.Field{Column: col.name, Type: p.Type, Normal: p.normal, Nulls: !p.Hidden})
+	}
+}
+
+// rangePart is a property that is made of a column of ranges.
+type rangePart struct {
+	store.Property
+	normal string // sqlq.Field.Normal
+}
+
+// rangeParts are the first, the last and the hidden property of a column of ranges.
+func (c column) rangeParts() []rangePart {
+	t, first, last := cql2.TypeTimestamp, sqlq.PostgresFirstMoment, sqlq.PostgresLastMoment
+	if c.base == "daterange" {
+		t, first, last = cql2.TypeDate, sqlq.PostgresFirstDay, sqlq.PostgresLastDay
+	}
+	return []rangePart{
+		{store.Property{Name: c.name + "_start", Column: c.name, Type: t, Description: textOf(c.comment)}, first},
+		{store.Property{Name: c.name + "_end", Column: c.name, Type: t, Description: textOf(c.comment)}, last},
+		{store.Property{Name: c.name + "_empty", Column: c.name, Type: cql2.TypeBool, NotNull: true, Hidden: true}, sqlq.PostgresEmpty},
+	}
+}
+
+// isRange reports whether a column holds ranges of days or moments.
+func (c column) isRange() bool {
+	return c.base == "daterange" || c.base == "tstzrange" || c.base == "tsrange"
 }
 
 // filled reports whether every value of a column is served as one: days and numbers that JSON lacks are served as null.
@@ -441,7 +486,9 @@ func relations(list []store.Relation, defaultKey string, tables map[string]*tabl
 }
 
 func (l *layer) add(p store.Property, f *sqlq.Field) {
-	l.visible = append(l.visible, len(l.Properties))
+	if !p.Hidden {
+		l.visible = append(l.visible, len(l.Properties))
+	}
 	l.Properties = append(l.Properties, p)
 	l.fields = append(l.fields, f)
 	l.source.Fields[p.Name] = f
@@ -546,11 +593,42 @@ func (d *draft) setRoles(c *store.Collection) (missing []string) {
 	told := d.own != nil && (c.Instant != "" || c.IntervalStart != "") && !c.HasUsualInterval()
 	if d.own == nil || d.told() {
 		instant, start, end := d.roleColumns()
+		if column := d.rangeColumn(cmp.Or(start, instant), end); column != "" {
+			setRange(c, column)
+			return nil
+		}
 		c.Instant, c.IntervalStart, c.IntervalEnd = role(instant), role(start), role(end)
 		told = d.told() && c.Instant+c.IntervalStart+c.IntervalEnd != ""
 	}
 	c.SettleTimes(told)
 	return missing
+}
+
+// rangeColumn returns the column of ranges that is the time of a feature: the one that the roles name, else the first; "" for none.
+func (d *draft) rangeColumn(start, end string) string {
+	for _, c := range d.table.columns {
+		named := c.name == start && (end == "" || end == start)
+		if c.isRange() && (named || start == "") && !slices.Contains(d.settings.HiddenColumns, c.name) {
+			return c.name
+		}
+	}
+	return ""
+}
+
+// setRange makes a column of ranges the time of a feature.
+func setRange(c *store.Collection, column string) {
+	c.Instant, c.IntervalStart, c.IntervalEnd, c.Times = "", "", "", nil
+	for _, p := range c.Properties {
+		switch {
+		case p.Column != column:
+		case p.Hidden:
+			c.Timeless = p.Name
+		case c.IntervalStart == "":
+			c.IntervalStart = p.Name
+		default:
+			c.IntervalEnd = p.Name
+		}
+	}
 }
 
 // tell says once that a value of a column cannot be given.

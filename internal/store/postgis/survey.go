@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/crs"
 	"grense/internal/store"
+	"grense/internal/store/sqlq"
 	"grense/internal/wkb"
 )
 
@@ -178,55 +179,81 @@ func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (boo
 
 // moments finds the first and the last moment of the rows.
 func (d *draft) moments(ctx context.Context, c *pgxpool.Conn, sv *survey) error {
-	columns, end := d.momentColumns()
+	columns, begin, end := d.momentColumns()
 	if len(columns) == 0 {
 		return nil
 	}
 	const years = " BETWEEN '0001-01-01' AND '9999-12-31'"
-	ends := "TRUE"
-	if end != "" {
-		ends = "bool_and(coalesce(" + quote(end) + years + ", FALSE)) IS NOT FALSE"
+	closing := func(column string) string {
+		if column == "" {
+			return "TRUE"
+		}
+		return "bool_and(coalesce(" + column + years + ", FALSE)) IS NOT FALSE"
 	}
 	var first, last []string
-	for _, n := range columns {
-		first = append(first, "min("+quote(n)+") FILTER (WHERE "+quote(n)+years+")::timestamptz")
-		last = append(last, "max("+quote(n)+") FILTER (WHERE "+quote(n)+years+")::timestamptz")
+	for _, x := range columns {
+		first = append(first, "min("+x+") FILTER (WHERE "+x+years+")::timestamptz")
+		last = append(last, "max("+x+") FILTER (WHERE "+x+years+")::timestamptz")
 	}
-	var closed bool
-	err := c.QueryRow(ctx, "SELECT least("+strings.Join(first, ", ")+"), greatest("+strings.Join(last, ", ")+"), "+ends+" FROM "+d.table.quoted()).
-		Scan(&sv.Temporal[0], &sv.Temporal[1], &closed)
+	var begins, ends bool
+	err := c.QueryRow(ctx, "SELECT least("+strings.Join(first, ", ")+"), greatest("+strings.Join(last, ", ")+"), "+closing(begin)+", "+closing(end)+" FROM "+d.table.quoted()).
+		Scan(&sv.Temporal[0], &sv.Temporal[1], &begins, &ends)
 	for i, t := range sv.Temporal {
 		if t != nil {
 			utc := t.UTC()
 			sv.Temporal[i] = &utc
 		}
 	}
-	if !closed {
+	if !begins {
+		sv.Temporal[0] = nil
+	}
+	if !ends {
 		sv.Temporal[1] = nil
 	}
 	return err
 }
 
-// momentColumns returns the columns whose days and moments are the time of features, and the one whose null is an open end; "" for none.
-func (d *draft) momentColumns() (columns []string, end string) {
+// momentColumns returns the expressions whose days and moments are the time of features, and those whose null is an open begin or end; "" for none.
+func (d *draft) momentColumns() (columns []string, begin, end string) {
 	var c store.Collection
 	if d.own != nil {
 		c = *d.own
 	} else {
 		for _, col := range d.table.columns {
-			if t, ok := typeOf(col); ok && !slices.Contains(d.settings.HiddenColumns, col.name) {
+			switch t, ok := typeOf(col); {
+			case !ok || slices.Contains(d.settings.HiddenColumns, col.name):
+			case col.isRange():
+				for _, p := range col.rangeParts() {
+					c.Properties = append(c.Properties, p.Property)
+				}
+			default:
 				c.Properties = append(c.Properties, store.Property{Name: col.name, Column: col.name, Type: t})
 			}
 		}
 	}
 	d.setRoles(&c)
 	e, _ := c.During()
+	if c.Timeless != "" {
+		return d.rangeEnds(&c)
+	}
 	for _, n := range e.Props() {
 		p, _ := c.Find(n)
-		columns = append(columns, p.Column)
+		columns = append(columns, quote(p.Column))
 		if n == c.IntervalEnd {
-			end = p.Column
+			end = quote(p.Column)
 		}
 	}
-	return columns, end
+	return columns, "", end
+}
+
+// rangeEnds is momentColumns of a column of ranges. Rows without a range, and those whose range is empty, have no ends that could be open.
+func (d *draft) rangeEnds(c *store.Collection) (columns []string, begin, end string) {
+	p, _ := c.Find(c.Timeless)
+	col, _ := d.table.column(p.Column)
+	for _, part := range col.rangeParts()[:2] {
+		x := sqlq.PostgreSQL{}.Normal(quote(col.name), &sqlq.Field{Normal: part.normal})
+		columns = append(columns, "("+x+")")
+	}
+	timed := "CASE WHEN isempty(" + quote(col.name) + ") IS NOT FALSE THEN '2000-01-01' ELSE "
+	return columns, "(" + timed + columns[0] + " END)", "(" + timed + columns[1] + " END)"
 }

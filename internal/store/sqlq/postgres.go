@@ -23,6 +23,13 @@ const (
 	PostgresSingle  = "single"  // a number of 32 bits, which is the decimal number that it is printed as
 	PostgresDay     = "day"     // a day that may be infinite or beyond the years 1 to 9999
 	PostgresStamp   = "stamp"   // a moment of that kind, with a zone or in UTC
+
+	// Of a range: its first and its last day or moment, null where it has none, and whether it is empty. Moments are a microsecond apart.
+	PostgresFirstDay    = "first day"
+	PostgresLastDay     = "last day"
+	PostgresFirstMoment = "first moment"
+	PostgresLastMoment  = "last moment"
+	PostgresEmpty       = "empty"
 )
 
 // PostgreSQL is the dialect of a PostGIS database. The session's time zone has to be UTC and its encoding UTF8. A role that only reads
@@ -94,6 +101,18 @@ func (PostgreSQL) Normal(column string, f *Field) string {
 		return "CASE WHEN " + column + " " + postgresDays + " THEN " + column + " END"
 	case PostgresStamp:
 		return "CASE WHEN " + column + " " + postgresStamps + " THEN " + column + "::timestamptz END"
+	case PostgresFirstDay: // its bounds are [ and )
+		return "CASE WHEN lower(" + column + ") " + postgresDays + " THEN lower(" + column + ") END"
+	case PostgresLastDay:
+		return "CASE WHEN upper(" + column + ") BETWEEN '0001-01-02' AND '10000-01-01' THEN upper(" + column + ") - 1 END"
+	case PostgresFirstMoment:
+		return "CASE WHEN lower(" + column + ") " + postgresStamps + " THEN CASE WHEN lower_inc(" + column + ") THEN lower(" + column + ") ELSE lower(" + column +
+			") + INTERVAL '1 microsecond' END::timestamptz END"
+	case PostgresLastMoment:
+		return "CASE WHEN upper(" + column + ") BETWEEN '0001-01-01 00:00:00.000001' AND '9999-12-31 23:59:59.999999' THEN CASE WHEN upper_inc(" + column + ") THEN upper(" + column +
+			") ELSE upper(" + column + ") - INTERVAL '1 microsecond' END::timestamptz END"
+	case PostgresEmpty:
+		return "coalesce(isempty(" + column + "), FALSE)"
 	}
 	return column
 }
