@@ -2,7 +2,6 @@ package feature
 
 import (
 	"sync/atomic"
-	"unsafe"
 
 	"grense/internal/cache"
 	"grense/internal/crs"
@@ -16,12 +15,6 @@ const (
 	KindJSONLD                 // a whole document
 	KindJSONFG                 // members as JSONFG.AppendMembers writes them
 	KindJSONFGPlus             // the same, with geometries in CRS84
-
-	// Parts of a page in HTML, whose id is that of the page.
-	KindRows    // of its table
-	KindList    // its features as linked data
-	KindMap     // its drawing
-	KindExample // of a filter
 )
 
 // Key names a fragment: an encoded feature. The same key means the same bytes.
@@ -73,17 +66,9 @@ func (c *Cache) Put(k Key, json []byte) *Fragment {
 	return f
 }
 
-// Offer holds an encoded feature where there is none of its key and no other has to make room for it. With code it has the form that Code gives at once, where it is
-// small enough.
-func (c *Cache) Offer(k Key, json []byte, code bool) {
-	f, size := &Fragment{JSON: json, key: k}, len(json)+len(k.ID)+fragmentSize
-	if code && len(json) < leastDeflated {
-		z := newCoded(json)
-		f.claimed.Store(true)
-		f.coded.Store(z)
-		size += z.size()
-	}
-	c.fragments.Offer(k, f, int64(size))
+// Offer holds an encoded feature where there is none of its key and no other has to make room for it.
+func (c *Cache) Offer(k Key, json []byte) {
+	c.fragments.Offer(k, &Fragment{JSON: json, key: k}, int64(len(json)+len(k.ID)+fragmentSize))
 }
 
 // Room is how many bytes of fragments fit without evicting others.
@@ -118,48 +103,6 @@ func (c *Cache) Deflate(page []*Fragment) {
 	}
 }
 
-// Code gives the fragments of a page that are small on average the form in which they are joined without being compressed again, where they have none that is
-// ready. It costs what compressing them costs, once.
-func (c *Cache) Code(page []*Fragment) {
-	size := 0
-	for _, f := range page {
-		size += len(f.JSON)
-	}
-	if size >= len(page)*leastDeflated {
-		return
-	}
-	fetch(page)
-	for _, f := range page {
-		if len(f.JSON) > mostQuick || f.Ready() || f.claimed.Load() || !f.claimed.CompareAndSwap(false, true) {
-			continue
-		}
-		z := newCoded(f.JSON)
-		if c.fragments.Grow(f.key, int64(z.size()), func(held *Fragment) bool { return held == f }) {
-			f.coded.Store(z)
-		}
-	}
-}
-
-// fetch reads from the coded forms of a page, so that the processor waits for all of them at once: most are no longer in its caches. Nobody needs what it returns; it is not inlined, lest it be left out.
-//
-//go:noinline
-func fetch(page []*Fragment) (sum int) {
-	const some = 16
-	var forms [some]*coded
-	for ; len(page) > 0; page = page[min(some, len(page)):] {
-		part := page[:min(some, len(page))]
-		for i, f := range part {
-			forms[i] = f.coded.Load()
-		}
-		for _, z := range forms[:len(part)] {
-			if z != nil {
-				sum += int(z.bits[0]) + int(z.bits[len(z.bits)/2]) + int(z.pieces[0].n)
-			}
-		}
-	}
-	return sum
-}
-
 func (c *Cache) deflate(f *Fragment) {
 	z := newDeflated(f.JSON)
 	c.deflated.Add(1)
@@ -167,14 +110,6 @@ func (c *Cache) deflate(f *Fragment) {
 		f.deflated.Store(z)
 	}
 }
-
-// pieceSize is how many bytes a piece takes, and codedSize about what is around pieces and bits.
-const (
-	pieceSize = int(unsafe.Sizeof(piece{}))
-	codedSize = 64
-)
-
-func (z *coded) size() int { return len(z.bits) + len(z.pieces)*pieceSize + codedSize }
 
 // Stats returns the counters.
 func (c *Cache) Stats() Stats {

@@ -12,45 +12,40 @@ import (
 )
 
 const (
-	// leastDeflated is the mean length in bytes of a page's fragments from which each is deflated by itself. What is lost against one
-	// run over the whole answer is what features have in common, up to 140 bytes each. Against gzip level 1 over pages of 10 to 100
-	// polygons, fragments by themselves take 2.3 to 3 times the bytes at a mean of 0.3 KB, 1.4 at 0.75, 1.14 at 1.4, 1.07 at 1.8, the
-	// same at 2.5 to 3, 0.95 at 4.8 and less above.
-	leastDeflated = 2 << 10
+	// leastDeflated is the mean length in bytes of a page's fragments from which each is compressed by itself, once, and
+	// copied into every answer. What is lost against one run over the whole answer is what features have in common:
+	// 14 % more bytes at a mean of 1.4 KB, none from 2.5 KB on.
+	leastDeflated = 1 << 10
 
-	// fragmentLevel deflates fragments, once: twice the time of level 6 for 2 to 3 % fewer bytes (BenchmarkLevels).
+	// fragmentLevel compresses fragments, once: twice the time of level 6 for 2 to 3 % fewer bytes (BenchmarkLevels).
 	fragmentLevel = 7
 
-	// mostAtOnce is the length in bytes of the text that one answer deflates at most, about 100 ms; later answers do the rest.
+	// mostAtOnce is the length in bytes of the fragments that one answer compresses at most, about 100 ms of work; later
+	// answers do the rest.
 	mostAtOnce = 4 << 20
 
-	// runLevel deflates what lies between, for each answer; half of its time for a short text is its codes, which appendQuick has therefore.
+	// runLevel compresses what stands between fragments, and pages of small ones, for each answer.
 	runLevel = flate.BestSpeed
 
 	// mostStored is the length in bytes up to which a run is stored: the comma between two fragments, the head of an answer.
 	mostStored = 64
 )
 
-// A Fragment is an encoded feature with, on a page of small ones, its text as codes of deflate, and when it was found again on a page of large ones its deflated form. It is immutable for callers and
-// safe for concurrent use.
+// A Fragment is an encoded feature with, when it was found again on a page of large ones, its compressed form. It is
+// immutable for callers and safe for concurrent use.
 type Fragment struct {
 	JSON []byte // the encoded feature; nobody changes it
 
 	deflated atomic.Pointer[deflated]
-	coded    atomic.Pointer[coded]
-	fitted   atomic.Pointer[fitted] // of a part of a page
-	claimed  atomic.Bool            // somebody makes the deflated form, or made it
+	claimed  atomic.Bool // somebody makes the compressed form, or made it
 
 	key Key // in a Cache
 }
 
-// Deflated reports whether the fragment has a deflated form, which a Member takes without compressing again.
+// Deflated reports whether the fragment has a compressed form, which a Member takes without compressing again.
 func (f *Fragment) Deflated() bool { return f.deflated.Load() != nil }
 
-// Ready reports whether it has that, or is coded (Cache.Code).
-func (f *Fragment) Ready() bool { return f.Deflated() || f.coded.Load() != nil }
-
-// deflated is a text as deflate blocks (RFC 1951) that refer to nothing before them, end on a byte boundary, and are not final.
+// deflated is a text as blocks (RFC 1951) that refer to nothing before them, end on a byte boundary, and are not final.
 type deflated struct {
 	blocks []byte
 	crc    uint32 // of the text
@@ -66,18 +61,13 @@ func newDeflated(text []byte) *deflated {
 	return z
 }
 
-// A Member writes one gzip member (RFC 1952) from plain text and from fragments, of which those with a form that is ready are copied and
-// not compressed again. Readers exist that stop after the first member, so that members are never written one after the other.
-// The zero value begins a member. It appends to buffers of the caller, which may be sent and emptied between the calls; it is not
+// A Member writes one gzip member (RFC 1952) from plain text and from fragments, of which those with a compressed form are
+// copied. Readers exist that stop after the first member, so that members are never written one after the other. The zero
+// value begins a member. It appends to buffers of the caller, which may be sent and emptied between the calls; it is not
 // safe for concurrent use. A copy goes on from where the member was copied.
 type Member struct {
 	begun     bool
-	open      bool // in a block with the codes that are ready
-	n         uint8
-	held      uint64 // bits that are not written, n of them
 	crc, size uint32
-	before    *Fragment // the coded one that stands before; nil: none does, or too far away
-	gap       int       // bytes of text behind it
 }
 
 // AppendText writes plain text, compressed by itself: callers gather text before they write it.
@@ -88,88 +78,30 @@ func (m *Member) AppendText(dst, text []byte) []byte {
 	}
 	m.crc = crc32.Update(m.crc, crc32.IEEETable, text)
 	m.size += uint32(len(text))
-	if m.gap += len(text); m.gap > mostStored {
-		m.before = nil
-	}
-	if n := uint16(len(text)); len(text) <= mostStored && !m.open { // RFC 1951, 3.2.4
+	if n := uint16(len(text)); len(text) <= mostStored { // RFC 1951, 3.2.4
 		dst = append(dst, 0, byte(n), byte(n>>8), byte(^n), byte(^n>>8))
 		return append(dst, text...)
 	}
-	if len(text) <= mostStored {
-		w := m.writer(dst, len(text))
-		w.literals(text)
-		return m.wrote(w)
-	}
-	if len(text) <= mostQuick {
-		var seen places
-		w := m.writer(dst, len(text))
-		w.text(text, 0, len(text), &seen)
-		return m.wrote(w)
-	}
-	dst = m.align(dst)
 	d := runDeflaters.Get().(*deflater)
-	dst = d.run(dst, text)
-	runDeflaters.Put(d)
-	return dst
+	defer runDeflaters.Put(d)
+	return d.run(dst, text)
 }
 
 // AppendFragment writes the JSON of a fragment.
 func (m *Member) AppendFragment(dst []byte, f *Fragment) []byte {
 	z := f.deflated.Load()
 	if z == nil {
-		if c := f.coded.Load(); c != nil {
-			return m.appendCoded(m.begin(dst), f, c)
-		}
 		return m.AppendText(dst, f.JSON)
 	}
-	dst = m.align(m.begin(dst))
+	dst = m.begin(dst)
 	m.crc = crcMul(z.shift, m.crc) ^ z.crc
 	m.size += z.size
-	m.before = nil
 	return append(dst, z.blocks...)
-}
-
-// writer goes on with a block, or begins one, and has room for n bytes of text.
-func (m *Member) writer(dst []byte, n int) bitWriter {
-	dst = slices.Grow(dst, 2*n+slack)
-	w := bitWriter{codes: quick, dst: dst[:cap(dst)], at: len(dst), held: m.held, n: m.n}
-	if !m.open {
-		w.begin()
-		m.open = true
-	}
-	return w
-}
-
-// wrote is dst with what a writer wrote.
-func (m *Member) wrote(w bitWriter) []byte {
-	m.held, m.n = w.held, w.n
-	return w.dst[:w.at]
-}
-
-// align ends the block that is open, on a byte boundary.
-func (m *Member) align(dst []byte) []byte {
-	if !m.open {
-		return dst
-	}
-	w := m.writer(dst, 0)
-	w.end()
-	m.open, m.before = false, nil
-	return m.wrote(w)
 }
 
 // AppendEnd ends the member: an empty final block, CRC-32 and length (RFC 1952, 2.3.1). The next call begins another.
 func (m *Member) AppendEnd(dst []byte) []byte {
-	dst = m.begin(dst)
-	if m.open {
-		w := m.writer(dst, 0)
-		w.put(quick.end)
-		w.put(code{3, 10})
-		w.flush()
-		w.at += int(w.n+7) >> 3
-		dst = w.dst[:w.at]
-	} else {
-		dst = append(dst, 3, 0)
-	}
+	dst = append(m.begin(dst), 3, 0)
 	dst = binary.LittleEndian.AppendUint32(dst, m.crc)
 	dst = binary.LittleEndian.AppendUint32(dst, m.size)
 	*m = Member{}

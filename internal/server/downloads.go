@@ -515,7 +515,6 @@ func downloadName(collection, revision string, f *format.Format) string {
 type downloadLink struct {
 	Title, Href, Media, Ext string
 	Size                    string // for people; "" when it is not known before
-	rep                     int    // which of the formats of downloads it is
 }
 
 // HTML is the link as an element of a list, as itemRow.HTML is.
@@ -535,7 +534,7 @@ func (c *call) pageDownloads(selection []string, matched int) (out []downloadLin
 	sizes := c.sizesOfPage()
 	for i, l := range c.downloadLinks(c.coll) {
 		f := format.Find(reps[i].F)
-		d := downloadLink{Title: f.Title, Href: l.Href, Media: l.Type, Ext: f.Ext, Size: c.fileSize(f, sizes, matched), rep: i}
+		d := downloadLink{Title: f.Title, Href: l.Href, Media: l.Type, Ext: f.Ext, Size: c.fileSize(f, sizes, matched)}
 		if len(selection) > 0 {
 			d.Href = c.base() + "/collections/" + c.coll.ID + "/download?f=" + f.Name + "&" + strings.Join(selection, "&")
 			if f.Lon && c.output().crs != crs.CRS84 {

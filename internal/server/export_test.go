@@ -131,20 +131,5 @@ func (s *Server) FilesAhead(ctx context.Context) { s.filesAhead(ctx, s.store.Cat
 // SizesKnown is of how many collections the sizes of files are known.
 func (s *Server) SizesKnown() int64 { return s.sizes.held.Stats().Entries }
 
-// ForgetFrames empties the caches of what stands around the features of pages, and of links, and what was asked for of late.
-func (s *Server) ForgetFrames() {
-	s.frames.Clear()
-	s.links.Clear()
-	for i := range s.frames.asked {
-		s.frames.asked[i].Store(0)
-	}
-}
-
-// LinksUses is how many pages had the frame of their links.
-func (s *Server) LinksUses() uint64 { return s.links.Stats().Hits }
-
-// FrameUses is how many pages were told by a frame that was kept.
-func (s *Server) FrameUses() uint64 { return s.frames.used.Load() }
-
 // FilesListed is filesListed.
 func (s *Server) FilesListed(collection string) uint64 { return s.filesListed(collection) }

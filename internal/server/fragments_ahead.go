@@ -33,7 +33,6 @@ type wantedFragments struct {
 	cat  *store.Catalog
 	coll *store.Collection
 	key  feature.Key // what they have in common
-	gzip bool        // they were wanted compressed
 }
 
 func newFragmentsWanted() *fragmentsWanted {
@@ -105,7 +104,7 @@ func (s *Server) fragmentsAhead(ctx context.Context, w wantedFragments) {
 		}
 		start, room := time.Now(), s.fragments.Room()
 		next, n, err := s.encodeAhead(ctx, w, enc, q)
-		if err != nil || n > room || first && 2*n/encodeBatch*int64(w.coll.Count) > room { // twice: with their codes
+		if err != nil || n > room || first && 2*n/encodeBatch*int64(w.coll.Count) > room { // twice: with their compressed forms
 			return
 		}
 		q.Cursor = next
@@ -129,7 +128,7 @@ func (s *Server) encodeAhead(ctx context.Context, w wantedFragments, enc *featur
 		}
 		key.ID, key.Rev = f.ID, f.Rev
 		n += int64(len(buf))
-		s.fragments.Offer(key, append(make([]byte, 0, len(buf)), buf...), w.gzip)
+		s.fragments.Offer(key, append(make([]byte, 0, len(buf)), buf...))
 		return nil
 	})
 	return p.Next, n, err

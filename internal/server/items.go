@@ -54,8 +54,8 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	links, h := c.linksOf(p), w.Header()
-	c.linkedFields(w, links.header())
+	links, h := c.itemsLinks(p), w.Header()
+	c.dataFields(w, links)
 	if p.Matched >= 0 {
 		setHeader(w, "Ogc-Numbermatched", strconv.Itoa(p.Matched))
 	}
@@ -185,9 +185,8 @@ func (c *call) unchanged(w http.ResponseWriter, tag string) (same bool, err erro
 }
 
 // itemsJSON writes GeoJSON (RFC 7946): members in the order type, features, counts, links, timeStamp.
-func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links *pageLinks) error {
+func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Link) error {
 	out := newSink(c, w)
-	out.coming = links.footLength()
 	var err error
 	if out.buf, err = c.appendRoot(append(out.buf, `{"type":"FeatureCollection",`...)); err != nil {
 		return err
@@ -224,7 +223,7 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links *pageLinks)
 		out.buf = strconv.AppendInt(out.buf, int64(p.Matched), 10)
 	}
 	out.buf = append(out.buf, `,"links":`...)
-	links.writeFoot(out)
+	out.buf = append(appendLinks(out.buf, c.withProfile(links)), `,"timeStamp":"`...)
 	out.ends()
 	out.buf = appendStamp(out.buf, time.Now())
 	return out.finish()
@@ -293,8 +292,8 @@ func nextBatch(left, all int) int {
 var errPiece = errors.New("server: enough for now")
 
 // fragments returns the members of the first features of rows, at least one, without the braces around them, in order: from the cache, the others
-// from the store, until pieceBytes of these are read. gz says that the client takes
-// gzip: on a page of large features those found in the cache then have their deflated form, and on one of small ones all are coded.
+// from the store, until pieceBytes of these are read. gz says that the client takes gzip: on a page of large features those
+// found in the cache then have their compressed form.
 func (c *call) fragments(rows []store.Row, gz bool) (frags []*feature.Fragment, err error) {
 	many := len(rows) >= manyFeatures
 	if many {
@@ -303,9 +302,6 @@ func (c *call) fragments(rows []store.Row, gz bool) (frags []*feature.Fragment, 
 		}
 	}
 	frags, err = c.findFragments(rows, gz)
-	if err == nil && gz {
-		c.s.fragments.Code(frags)
-	}
 	if err == nil && many {
 		err = c.writing() // again, after a question
 	}
@@ -339,7 +335,7 @@ func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, er
 	if len(m.rows) == 0 {
 		return m.frags, nil
 	}
-	c.s.wanted.add(wantedFragments{c.cat, c.coll, m.key, gz}, len(m.rows))
+	c.s.wanted.add(wantedFragments{c.cat, c.coll, m.key}, len(m.rows))
 	return m.read()
 }
 

@@ -88,7 +88,11 @@ func (r itemRow) append(dst []byte) []byte {
 
 // itemsPage writes the page of features: a table without geometry.
 func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
-	parts, err := c.itemsParts(p, c.tableOrder())
+	read, err := c.readRows(p, c.tableOrder())
+	if err != nil {
+		return err
+	}
+	drawn, err := c.itemsMap(read.outlines, p.Rows)
 	if err != nil {
 		return err
 	}
@@ -97,23 +101,12 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 			return err
 		}
 	}
-	out, err := c.aroundItems(p, parts)
+	pg, err := c.itemsDoc(p, read, drawn)
 	c.rw.resting() // a question follows
 	if err != nil {
 		return err
 	}
-	if err := c.still(); err != nil {
-		return err
-	}
-	return c.writeParts(w, out, parts)
-}
-
-// itemsTold is what a page of features tells besides its parts and what was asked. All of it is text, for which a frame has holes.
-type itemsTold struct {
-	lead, whole, example string
-	prev, next           store.Cursor
-	sizes                []string // of files by format; nil: they are not asked for here
-	near                 *crumb   // as in itemsView
+	return c.writePage(w, pg)
 }
 
 // ofThePage are the parameters of a page of features that do not say which features there are, nor how they are written.
@@ -122,32 +115,30 @@ var ofThePage = []string{"f", "lang", "limit", "offset", "cursor", "resulttype"}
 // chosenBy is what a page of features is chosen by, and how they are written.
 func (c *call) chosenBy() []string { return c.replay(ofThePage...) }
 
-// itemsDoc is the page of features, with marks in the place of its parts.
-func (c *call) itemsDoc(p *store.Page, parts *itemsParts, told itemsTold) (*page, error) {
+// itemsDoc is the page of features.
+func (c *call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*page, error) {
 	path := "/collections/" + c.coll.ID + "/items"
-	v := &itemsView{Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil, Returned: len(p.Rows), Near: told.near, Schema: "/collections/" + c.coll.ID + "/schema", Example: told.example,
-		Lead: told.lead, Whole: told.whole, Table: template.HTML(parts.rows.mark()), Map: template.HTML(parts.drawn.mark())}
+	near, err := c.nearItems(p)
+	if err != nil {
+		return nil, err
+	}
+	v := &itemsView{Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil, Returned: len(p.Rows),
+		Near: near, Schema: "/collections/" + c.coll.ID + "/schema", Example: read.example,
+		Table: template.HTML(read.table), Map: drawn}
 	_, v.Datetime = c.coll.During()
 	if href := c.versionsElsewhere(""); href != "" {
 		v.Elsewhere = c.asPage(href)
 	}
 	v.Files, _ = c.pageDownloads(c.chosenBy(), p.Matched)
-	for i := range v.Files {
-		if f := &v.Files[i]; told.sizes != nil && f.Size != "" {
-			f.Size = told.sizes[f.rep]
-		}
-	}
 	if err := c.fillForm(v); err != nil {
 		return nil, err
 	}
-	if v.Lead == "" {
-		v.Lead, v.Whole = c.tellItems(p, v.Chips != nil)
+	v.Lead, v.Whole = c.tellItems(p, v.Chips != nil)
+	if p.Prev != "" {
+		v.Prev = c.pageHref(path, p.Prev)
 	}
-	if told.prev != "" {
-		v.Prev = c.pageHref(path, told.prev)
-	}
-	if told.next != "" {
-		v.Next = c.pageHref(path, told.next)
+	if p.Next != "" {
+		v.Next = c.pageHref(path, p.Next)
 	}
 	order := c.tableOrder()
 	v.All, v.Columns = len(c.visible()), make([]column, len(order))
@@ -159,7 +150,7 @@ func (c *call) itemsDoc(p *store.Page, parts *itemsParts, told itemsTold) (*page
 		v.Columns[i] = c.sortable(pr)
 		v.Shown++
 	}
-	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: true, LD: template.JS(parts.list.mark())}
+	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: true, LD: template.JS(read.list)}
 	if pg.Empty = len(p.Rows) == 0; !pg.Empty {
 		pg.Copies = c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&"))
 	}
@@ -289,6 +280,7 @@ type itemView struct {
 	Geometry   string // kind, in words; "" when there is none
 	Map        template.HTML
 	box        *orb.Bound // in the storage CRS
+	Elsewhere  string     // page of the versions at the time that is asked for; "": none
 	Prev, Next neighbour
 	Belongs    []belonging // what this feature belongs to
 	Parts      []crumb     // features of other collections that refer to this one

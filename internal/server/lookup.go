@@ -123,7 +123,7 @@ func (s *Server) lookup(c *call, w http.ResponseWriter) error {
 	}
 	doc := c.appendLookup(takeBuffer(), covering, near, links)
 	defer giveBuffer(doc)
-	return c.writeShort(w, doc)
+	return c.writeOnce(w, doc)
 }
 
 // jsonFG reports whether the answer is written as JSON-FG. It has no geometries, so that both of its profiles are the same.

@@ -131,7 +131,7 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 		if err != nil {
 			return err
 		}
-		return c.writeShort(w, b)
+		return c.writeOnce(w, b)
 	}
 	return c.searchPage(w, doc)
 }

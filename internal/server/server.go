@@ -122,8 +122,6 @@ type Server struct {
 
 	codeNames *cache.Cache[listKey, *nameList]
 	offered   *cache.Cache[optionsKey, offeredList]
-	frames    *frames
-	links     *cache.Cache[linksKey, *linksFrame]
 	previews  *cache.Cache[string, []byte] // by the version of the catalog
 	sizes     *sizeSamples
 	metrics   *metrics
@@ -166,8 +164,6 @@ func New(o Options) (*Server, error) {
 		outlines: newOutlineCache(o.Caches), points: newPointIndexes(o.Store, o.Logger, o.Caches), divided: newDivisionCache(o.Caches), times: newTimes(),
 		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
-		frames:    newFrames(o.Caches),
-		links:     newLinksFrames(o.Caches),
 		previews:  cache.New[string, []byte](cache.Options{Name: "previews", Bytes: keptOf(o.Config.Limits, 512<<10), Group: o.Caches}),
 		sizes:     newSizeSamples(o.Caches), wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
 	if err := s.setZone(); err != nil {

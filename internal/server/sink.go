@@ -22,7 +22,6 @@ type sink struct {
 	member feature.Member
 	packed []byte // compressed, not sent; stands before buf
 	plain  int    // length in bytes of what packed holds
-	coming int    // bytes that are known to come behind all fragments
 	open   bool   // streaming has begun
 	copies bool   // what is sent is copied, too, since the answer is to be kept
 	copied []byte
@@ -44,7 +43,7 @@ func newSink(c *call, w http.ResponseWriter) *sink {
 
 // add appends the JSON of a fragment; where it has a form that is ready and the client takes it, without compressing again.
 func (s *sink) add(f *feature.Fragment) {
-	if !s.gzip || !f.Ready() || s.plain == 0 && !s.open && !f.Deflated() && len(s.buf)+len(f.JSON)+s.coming < worthwhile {
+	if !s.gzip || !f.Deflated() {
 		s.buf = append(s.buf, f.JSON...)
 		return
 	}
@@ -233,17 +232,6 @@ func (c *call) writeOnce(w http.ResponseWriter, plain []byte) error {
 		return c.send(w, plain, "")
 	}
 	out := compress(takeBuffer(), plain, gzip.BestSpeed)
-	defer giveBuffer(out)
-	return c.send(w, out, "gzip")
-}
-
-// writeShort is writeOnce for JSON of features that is short, with the codes that are ready for such.
-func (c *call) writeShort(w http.ResponseWriter, plain []byte) error {
-	if len(plain) < worthwhile || !acceptsGzip(c.r) {
-		return c.send(w, plain, "")
-	}
-	var m feature.Member
-	out := m.AppendEnd(m.AppendText(takeBuffer(), plain))
 	defer giveBuffer(out)
 	return c.send(w, out, "gzip")
 }

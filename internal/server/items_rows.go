@@ -1,0 +1,99 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+
+	"grense/internal/store"
+)
+
+// rowsRead is what the features of a page give it. All of it is markup, but the example.
+type rowsRead struct {
+	table    []byte    // the rows
+	list     []byte    // linked data; nil where the page is too long or too wide for it
+	outlines *outliner // of the map; nil where there is none
+	example  string    // of a filter; empty for none
+}
+
+// readRows fetches the rows of a page once: for the table, for the map, whose outlines it keeps, and for linked data.
+func (c *call) readRows(p *store.Page, order []*store.Property) (out rowsRead, err error) {
+	some := []*store.Property(nil)
+	if len(c.visible()) > mostColumns || len(p.Rows) > batch {
+		some = slices.DeleteFunc(slices.Clone(order), func(p *store.Property) bool { return p == nil })
+	}
+	read, err := c.reading(some)
+	if err != nil {
+		return out, err
+	}
+	var ld *itemList
+	if some == nil {
+		if ld, err = c.itemList(p, false); err != nil {
+			return out, err
+		}
+	}
+	out.outlines = read.outlines
+	drawn := read.outlines == nil || !slices.ContainsFunc(p.Rows, func(r store.Row) bool { return read.outlines.cached(r) == nil })
+	read.want.NoGeometry = (drawn || read.outlines.shared != nil) && (ld == nil || ld.enc.Want().NoGeometry)
+	at := read.places(order)
+	var rows []itemRow
+	var cells [][]shown
+	err = c.eachBatch(&sink{c: c}, p.Rows, read.want, func(dst []byte, f *store.Feature) (_ []byte, err error) {
+		row := make([]shown, len(order))
+		for i, k := range at {
+			if k < 0 {
+				row[i] = shown{Text: f.Public()}
+			} else {
+				row[i] = c.show(order[i], f.Values[k])
+			}
+		}
+		if out.example == "" {
+			out.example = example(order, at, f.Values)
+		}
+		rows, cells = append(rows, itemRow{ID: f.Public(), Href: c.itemHref(f.Public()), Cells: row, Columns: order}), append(cells, row)
+		if !drawn {
+			if err := read.outline(f); err != nil {
+				return dst, err
+			}
+		}
+		if ld != nil {
+			out.list, err = ld.append(out.list, read.selected(f))
+		}
+		return dst, err
+	})
+	if err == nil {
+		err = c.nameAll(c.coll, order, cells)
+	}
+	if err != nil {
+		return out, err
+	}
+	if ld != nil {
+		out.list = []byte(inScript(ld.document(out.list)))
+	}
+	for _, r := range rows {
+		out.table = r.append(out.table)
+	}
+	return out, nil
+}
+
+// places are where the values of columns stand in what is read; -1 for the id, which is no property.
+func (r *pageReading) places(order []*store.Property) []int {
+	at := make([]int, len(order))
+	for i, pr := range order {
+		if at[i] = -1; pr != nil {
+			at[i] = slices.Index(r.want.Properties, pr.Name)
+		}
+	}
+	return at
+}
+
+// writePage writes a page with its layout.
+func (c *call) writePage(w http.ResponseWriter, pg *page) error {
+	plain, err := c.s.pages.render(c, pg)
+	if err != nil {
+		return err
+	}
+	if err := c.still(); err != nil {
+		return err
+	}
+	return c.writeOnce(w, plain)
+}
