@@ -1,9 +1,9 @@
 // Package placename holds the messages of the place-name search service, a SOAP service described by WSDL 1.1 (document/literal
 // wrapped): search objects, hits, requests, faults as Go types, and their XML.
 //
-// One table (table.go) states the contract: schemas, types, fields, operations. The XSDs, the WSDL, the decoder, the encoder and the
-// tests are made from it; the Go structs are bound to it by name when the program starts. Names in Go are the contract's with an
-// upper-case first letter. Ids and codes, which the contract wraps in objects with a value, are strings in Go.
+// One table (table.go) states the contract: schemas, types, fields, operations. The XSDs, the WSDL, the decoder, the encoder of requests and
+// the tests are made from it; the Go structs are bound to it by name when the program starts. Hits are written by a function for each type
+// (hit_append.go). Names in Go are the contract's with an upper-case first letter. Ids and codes, which the contract wraps in objects with a value, are strings in Go.
 package placename
 
 import (

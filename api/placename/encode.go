@@ -5,13 +5,12 @@ import (
 	"reflect"
 	"strconv"
 	"time"
-	"unsafe"
 )
 
 const xsiNS = "http://www.w3.org/2001/XMLSchema-instance"
 
-// AppendResponseStart appends the start tags of an operation's response, up to where the hits stand. All prefixes that hits use
-// are declared there, with namespaces under base. An unknown operation panics.
+// AppendResponseStart appends the start tags of an operation's response, up to the hits. It declares all prefixes that hits use, with
+// namespaces under base. An unknown operation panics.
 func AppendResponseStart(b []byte, operation, base string) []byte {
 	r := bound().mustRequest(operation)
 	b = append(b, "<q:"...)
@@ -28,7 +27,7 @@ func AppendResponseEnd(b []byte, operation string) []byte {
 	return append(b, "Response>"...)
 }
 
-// NilTypes says how an element of an abstract type is written that has no value.
+// NilTypes selects how an element of an abstract type is written if it has no value.
 type NilTypes uint8
 
 const (
@@ -40,53 +39,35 @@ const (
 // Hits of another operation panic.
 func (n NilTypes) AppendHits(b []byte, operation string, hits Hits) []byte {
 	if m, ok := hits.(*MixedHits); ok && m.Packer.operation == operation {
-		return m.append(b, newItems(operation, m.Others, n))
+		return m.append(b, n)
 	}
-	list := newItems(operation, hits, n)
-	for range hits.Len() {
-		b = list.append(b)
+	if bound().mustRequest(operation).hits != reflect.TypeOf(hits) {
+		panic(fmt.Sprintf("placename: %T is no answer to %s", hits, operation))
+	}
+	for i := range hits.Len() {
+		b = n.appendItem(b, hits, i)
 	}
 	return b
 }
 
-// append appends the hits; others are those that are not packed.
-func (h *MixedHits) append(b []byte, others items) []byte {
-	runs := *h.Packer.runs.Load()
+func (n NilTypes) appendItem(b []byte, hits Hits, i int) []byte {
+	b = append(b, "<t:item>"...)
+	b = hits.appendItem(b, i, n)
+	return append(b, "</t:item>"...)
+}
+
+// append appends the hits, packed or not.
+func (h *MixedHits) append(b []byte, n NilTypes) []byte {
+	runs, others := *h.Packer.runs.Load(), 0
 	for _, x := range h.Packed {
 		if x == "" {
-			b = others.append(b)
+			b = n.appendItem(b, h.Others, others)
+			others++
 		} else {
 			b = unpack(b, runs, x)
 		}
 	}
 	return b
-}
-
-// items are hits that are not written yet.
-type items struct {
-	hit  *plan
-	next unsafe.Pointer
-	size uintptr
-	left int
-}
-
-func newItems(operation string, hits Hits, n NilTypes) items {
-	r := bound().mustRequest(operation)
-	list := reflect.ValueOf(hits)
-	if list.Type() != r.hits {
-		panic(fmt.Sprintf("placename: %T is no answer to %s", hits, operation))
-	}
-	return items{r.hit[n], list.UnsafePointer(), r.hits.Elem().Size(), list.Len()}
-}
-
-// append appends the next one, which must be there.
-func (x *items) append(b []byte) []byte {
-	b = append(b, "<t:item>"...)
-	b = x.hit.append(b, x.next)
-	if x.left--; x.left > 0 {
-		x.next = unsafe.Add(x.next, x.size)
-	}
-	return append(b, "</t:item>"...)
 }
 
 // AppendRequest appends r as the element of its operation, with namespaces under base.
@@ -96,7 +77,7 @@ func AppendRequest(b []byte, r Request, base string) []byte {
 	b = append(b, r.Operation()...)
 	b = p.namespaces().append(b, base)
 	b = append(b, '>')
-	b = p.append(b, reflect.ValueOf(r).UnsafePointer())
+	b = p.append(b, reflect.ValueOf(r).Elem())
 	b = append(b, "</q:"...)
 	b = append(b, r.Operation()...)
 	return append(b, '>')
@@ -108,7 +89,7 @@ func AppendServiceException(b []byte, f *ServiceFaultInfo, base string) []byte {
 	b = append(b, "<ex:ServiceException"...)
 	b = p.namespaces().append(b, base)
 	b = append(b, '>')
-	b = p.append(b, unsafe.Pointer(f))
+	b = p.append(b, reflect.ValueOf(f).Elem())
 	return append(b, "</ex:ServiceException>"...)
 }
 
@@ -135,37 +116,27 @@ func (n namespaces) append(b []byte, base string) []byte {
 	return b
 }
 
-// Values are reached by where they lie in their structs, whose types binder checked: by reflection hits took half as long again.
-
-// append appends the elements of the struct at v, which p is bound to.
-func (p *plan) append(b []byte, v unsafe.Pointer) []byte {
+// append appends the elements of the struct v, which p is bound to. Hits are written without it (hit_append.go).
+func (p *plan) append(b []byte, v reflect.Value) []byte {
 	for i := range p.steps {
 		s := &p.steps[i]
-		b = s.append(b, unsafe.Add(v, s.offset))
+		b = s.append(b, v.FieldByIndex(s.index))
 	}
 	return b
 }
 
-// header is what a string and a slice begin with.
-type header struct {
-	first unsafe.Pointer
-	len   int
-}
-
-// append appends the element or elements of the field at f.
-func (s *step) append(b []byte, f unsafe.Pointer) []byte {
+// append appends the element or elements of the field f.
+func (s *step) append(b []byte, f reflect.Value) []byte {
 	switch {
 	case s.many:
-		return s.appendMany(b, (*header)(f))
+		return s.appendMany(b, f)
 	case s.pointer:
-		if f = *(*unsafe.Pointer)(f); f == nil {
+		if f.IsNil() {
 			return s.appendNil(b)
 		}
-	case s.optional && (*header)(f).len == 0:
+		f = f.Elem()
+	case s.optional && f.Len() == 0:
 		return b
-	}
-	if s.kind == kindAbstract {
-		return s.appendSubtype(b, f)
 	}
 	b = append(b, s.open...)
 	b = s.appendValue(b, f)
@@ -173,56 +144,43 @@ func (s *step) append(b []byte, f unsafe.Pointer) []byte {
 }
 
 // appendMany appends a list. An optional one is left out when it is nil.
-func (s *step) appendMany(b []byte, f *header) []byte {
-	if s.optional && f.first == nil {
+func (s *step) appendMany(b []byte, f reflect.Value) []byte {
+	if s.optional && f.IsNil() {
 		return b
 	}
 	b = append(b, s.open...)
-	for i := range f.len {
+	for i := range f.Len() {
 		b = append(b, s.itemOpen...)
-		b = s.appendValue(b, unsafe.Add(f.first, uintptr(i)*s.size))
+		b = s.appendValue(b, f.Index(i))
 		b = append(b, s.itemClose...)
 	}
 	return append(b, s.close...)
 }
 
-// appendSubtype appends the first concrete type that has a value; nil when none has.
-func (s *step) appendSubtype(b []byte, f unsafe.Pointer) []byte {
-	for _, x := range s.subs {
-		if (*header)(unsafe.Add(f, x.plan.steps[0].offset)).len > 0 {
-			b = append(b, x.open...)
-			b = x.plan.append(b, f)
-			return append(b, s.close...)
-		}
-	}
-	return s.appendNil(b)
-}
-
-// appendNil appends what stands for no value: nothing, or an element that says nil.
+// appendNil appends nothing, or an element that is nil where the element is required.
 func (s *step) appendNil(b []byte) []byte {
 	if s.optional {
 		return b
 	}
-	return append(b, s.none...)
+	b = append(b, "<"+s.schema.Prefix+":"+s.name...)
+	return append(b, ` xsi:nil="true"/>`...)
 }
 
-// appendValue appends the value at f.
-func (s *step) appendValue(b []byte, f unsafe.Pointer) []byte {
+// appendValue appends the value f.
+func (s *step) appendValue(b []byte, f reflect.Value) []byte {
 	switch s.kind {
 	case kindText:
-		return AppendText(b, *(*string)(f))
-	case kindInt:
-		return strconv.AppendInt(b, int64(*(*int32)(f)), 10)
-	case kindLong:
-		return strconv.AppendInt(b, *(*int64)(f), 10)
+		return AppendText(b, f.String())
+	case kindInt, kindLong:
+		return strconv.AppendInt(b, f.Int(), 10)
 	case kindBool:
-		return strconv.AppendBool(b, *(*bool)(f))
+		return strconv.AppendBool(b, f.Bool())
 	case kindTime:
-		return (*time.Time)(f).AppendFormat(b, time.RFC3339Nano)
+		return f.Addr().Interface().(*time.Time).AppendFormat(b, time.RFC3339Nano)
 	case kindDate:
-		return (*time.Time)(f).AppendFormat(b, time.DateOnly)
+		return f.Addr().Interface().(*time.Time).AppendFormat(b, time.DateOnly)
 	case kindObject:
 		return s.sub.append(b, f)
 	}
-	panic(fmt.Sprintf("placename: kind %d stands for no single value", s.kind))
+	panic(fmt.Sprintf("placename: kind %d is in no request and no fault", s.kind))
 }

@@ -17,7 +17,9 @@ type MixedHits struct {
 // Len returns the number of hits.
 func (h *MixedHits) Len() int { return len(h.Packed) }
 
-func (*MixedHits) hits() {}
+func (*MixedHits) appendItem([]byte, int, NilTypes) []byte {
+	panic("placename: packed hits are appended by AppendHits")
+}
 
 // Size returns how many bytes AppendHits appends for hits that are all packed.
 func (h *MixedHits) Size() (n int) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// plan binds a type of the contract to a Go struct. Decoder and encoder follow it; it does not change.
+// plan binds a type of the contract to a Go struct. Requests and faults are read and written by plans, which do not change once built.
 type plan struct {
 	typ   *Type
 	steps []step // in the order in which elements are written
@@ -21,8 +21,6 @@ type step struct {
 	name     string
 	schema   *Schema // whose namespace the element has
 	index    []int   // of the Go field
-	offset   uintptr // of it in its struct
-	size     uintptr // of one of many
 	pointer  bool    // the Go field is a pointer
 	kind     kind
 	optional bool
@@ -32,23 +30,16 @@ type step struct {
 	item     *element // of a list type; nil when the element itself repeats, or there is no list
 	box      *element // the one child of an id, timestamp or date; nil when the text stands in the element itself
 	sub      *plan    // of kindObject
-	subs     []subtype
+	subs     []*plan  // of kindAbstract: the concrete types
 
 	open, close         string // tags around the value; with item, around the items
 	itemOpen, itemClose string // tags around one value of many
-	none                string // written for no value, unless the element is optional
 }
 
 // element names an element inside a step.
 type element struct {
 	name   string
 	schema *Schema
-}
-
-// subtype is a concrete type that may stand where an abstract one is declared.
-type subtype struct {
-	open string // tag with xsi:type
-	plan *plan
 }
 
 // kind says how a value is coded.
@@ -89,15 +80,14 @@ type request struct {
 	op         Operation
 	in         reflect.Type // struct of the request
 	plan       *plan        // of in
-	hit        [2]*plan     // by NilTypes
 	hits       reflect.Type // list type
 	namespaces namespaces   // of the response
 }
 
-// bound returns the plans of the contract. The first call makes them; it panics when Go structs and table differ.
+// bound returns the plans of the contract. The first call builds them; it panics if the Go structs differ from the table.
 var bound = sync.OnceValue(func() *bindings {
 	c := contract()
-	m, typed := &binder{c: c, memo: map[key]*plan{}}, &binder{c: c, memo: map[key]*plan{}, typed: true}
+	m := &binder{c: c, memo: map[key]*plan{}}
 	b := &bindings{requests: map[string]request{}, faults: m.plan(c.Type("ServiceFaultInfo"), reflect.TypeFor[ServiceFaultInfo]())}
 	for _, x := range []struct {
 		in   Request
@@ -122,18 +112,16 @@ var bound = sync.OnceValue(func() *bindings {
 		r := request{op: op, in: reflect.TypeOf(x.in).Elem(), hits: reflect.TypeOf(x.hits)}
 		item := op.Result.Fields[0]
 		r.plan = m.plan(c.Type(op.Name), r.in)
-		r.hit = [...]*plan{PlainNil: m.plan(c.Type(item.Type), r.hits.Elem()), TypedNil: typed.plan(c.Type(item.Type), r.hits.Elem())}
-		r.namespaces = r.hit[PlainNil].namespaces(c.Type(op.Name).Schema, op.Result.Schema)
+		r.namespaces = m.plan(c.Type(item.Type), r.hits.Elem()).namespaces(c.Type(op.Name).Schema, op.Result.Schema)
 		b.requests[op.Name] = r
 	}
 	return b
 })
 
-// binder makes plans; memo holds those made and under way, since a type may hold itself.
+// binder builds plans. memo holds every plan from the moment it is begun, since a type may contain itself.
 type binder struct {
-	c     *Contract
-	memo  map[key]*plan
-	typed bool // nil elements of an abstract type name a concrete one
+	c    *Contract
+	memo map[key]*plan
 }
 
 type key struct {
@@ -152,17 +140,7 @@ func (m *binder) plan(t *Type, in reflect.Type) *plan {
 		p.steps = append(p.steps, m.step(t, f, in))
 		p.known = append(p.known, element{f.Name, f.schema})
 	}
-	for i := 1; i < len(p.steps); i++ { // tags that always follow each other are written at once
-		if before, s := &p.steps[i-1], &p.steps[i]; before.always() && s.always() {
-			before.close, s.open = before.close+s.open, ""
-		}
-	}
 	return p
-}
-
-// always reports whether the encoder writes the step's open and close whatever the value.
-func (s *step) always() bool {
-	return !s.optional && !s.nillable && s.kind != kindAbstract && !(s.many && s.item == nil)
 }
 
 func (m *binder) step(t *Type, d declared, in reflect.Type) step {
@@ -172,13 +150,6 @@ func (m *binder) step(t *Type, d declared, in reflect.Type) step {
 		panic(fmt.Sprintf("placename: %s has no field %s, which %s has in the contract", in, goName, t.Name))
 	}
 	s := step{name: d.Name, schema: d.schema, index: f.Index, optional: d.Optional, nillable: d.Nillable, many: d.List}
-	for i, at := range f.Index {
-		if x := in.Field(at); i == len(f.Index)-1 {
-			s.offset += x.Offset
-		} else {
-			s.offset, in = s.offset+x.Offset, x.Type
-		}
-	}
 	s.lenient = t.Name == "StedsnavnContext"
 	typ, in := d.Type, f.Type
 	if x := m.c.Type(typ); !d.List && in.Kind() == reflect.Slice {
@@ -187,7 +158,6 @@ func (m *binder) step(t *Type, d declared, in reflect.Type) step {
 	switch {
 	case s.many:
 		in = in.Elem()
-		s.size = in.Size()
 	case in.Kind() == reflect.Pointer && (s.optional || s.nillable):
 		in, s.pointer = in.Elem(), true
 	case s.optional && in.Kind() != reflect.String:
@@ -195,14 +165,10 @@ func (m *binder) step(t *Type, d declared, in reflect.Type) step {
 	}
 	m.value(&s, typ, in)
 	s.tags()
-	s.none = "<" + s.schema.Prefix + ":" + s.name + ` xsi:nil="true"/>`
-	if m.typed && len(s.subs) > 0 {
-		s.none = strings.TrimSuffix(s.subs[0].open, ">") + ` xsi:nil="true"/>`
-	}
 	return s
 }
 
-// value settles how one value of contract type typ lies in a Go value of type in.
+// value binds a value of the contract's type typ to a Go value of type in.
 func (m *binder) value(s *step, typ string, in reflect.Type) {
 	x := m.c.Type(typ)
 	if x != nil && (in.Kind() != reflect.Struct || in == builtIns["date"].typ) {
@@ -222,15 +188,14 @@ func (m *binder) value(s *step, typ string, in reflect.Type) {
 	case x.Abstract:
 		s.kind = kindAbstract
 		for _, sub := range m.c.subtypes(x) {
-			open := fmt.Sprintf(`<%s:%s xsi:type="%s:%s">`, s.schema.Prefix, s.name, sub.Schema.Prefix, sub.Name)
-			s.subs = append(s.subs, subtype{open, m.plan(sub, in)})
+			s.subs = append(s.subs, m.plan(sub, in))
 		}
 	default:
 		s.kind, s.sub = kindObject, m.plan(x, in)
 	}
 }
 
-// tags makes the tags that the encoder writes around values.
+// tags builds the tags that stand around values.
 func (s *step) tags() {
 	wrap := func(e *element, opening, closing *string) {
 		if e != nil {
@@ -288,8 +253,8 @@ func (p *plan) namespaces(given ...*Schema) namespaces {
 			}
 			walk(s.sub)
 			for _, x := range s.subs {
-				n.add(x.plan.typ.Schema)
-				walk(x.plan)
+				n.add(x.typ.Schema)
+				walk(x)
 			}
 		}
 	}

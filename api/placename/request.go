@@ -136,7 +136,7 @@ type Answer struct {
 // Hits is a batch of hits. The list is closed: the eleven list types of the contract.
 type Hits interface {
 	Len() int
-	hits()
+	appendItem(b []byte, i int, n NilTypes) []byte // appends the elements of hit i
 }
 
 type (
@@ -164,15 +164,3 @@ func (l VedtakTreffList) Len() int                             { return len(l) }
 func (l SamlevedtakTreffList) Len() int                        { return len(l) }
 func (l BokTreffList) Len() int                                { return len(l) }
 func (l KartproduktTreffList) Len() int                        { return len(l) }
-
-func (NavnesakTreffList) hits()                           {}
-func (StedTreffList) hits()                               {}
-func (StedMatrikkelenhetreferanseTreffList) hits()        {}
-func (StedsnavnTreffList) hits()                          {}
-func (StedsnavnMatrikkelenhetreferanseTreffList) hits()   {}
-func (SkrivemaateTreffList) hits()                        {}
-func (SkrivemaateMatrikkelenhetreferanseTreffList) hits() {}
-func (VedtakTreffList) hits()                             {}
-func (SamlevedtakTreffList) hits()                        {}
-func (BokTreffList) hits()                                {}
-func (KartproduktTreffList) hits()                        {}
