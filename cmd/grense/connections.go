@@ -1,11 +1,16 @@
 package main
 
 import (
+	"context"
+	"crypto/tls"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"grense/internal/config"
 )
@@ -17,6 +22,7 @@ type limitedListener struct {
 	most    int
 	trusted []netip.Prefix
 	plain   bool
+	fresh   atomic.Int64 // connections whose first answer has not ended
 
 	mu   sync.Mutex
 	open int
@@ -27,7 +33,7 @@ type limitedListener struct {
 const tooManyConnections = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 79\r\n\r\n" +
 	"The server is busy: it has too many connections. Try again after some seconds.\n"
 
-func limitConnections(l net.Listener, cfg config.Config) net.Listener {
+func limitConnections(l net.Listener, cfg config.Config) *limitedListener {
 	return &limitedListener{Listener: l, most: cfg.Limits.Connections, trusted: cfg.TrustedProxies, plain: !cfg.TLS.Enabled(), by: map[netip.Addr]int{}}
 }
 
@@ -40,12 +46,39 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		}
 		peer := peerOf(c)
 		if l.enter(peer) {
-			return &limitedConn{Conn: c, leave: sync.OnceFunc(func() { l.leave(peer) })}, nil
+			l.fresh.Add(1)
+			return &limitedConn{Conn: c, fresh: true, leave: sync.OnceFunc(func() { l.leave(peer) })}, nil
 		}
 		if l.plain {
 			c.Write([]byte(tooManyConnections)) // it fits into the empty buffer of the kernel; nobody waits for a client that is gone
 		}
 		c.Close()
+	}
+}
+
+// follow is http.Server.ConnState: it counts connections that wait for their first answer.
+func (l *limitedListener) follow(c net.Conn, state http.ConnState) {
+	if state != http.StateIdle && state != http.StateClosed {
+		return
+	}
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	if x, ok := c.(*limitedConn); ok && x.fresh {
+		x.fresh = false
+		l.fresh.Add(-1)
+	}
+}
+
+// awaitAnswers waits until no connection waits for its first answer, but not longer than http.Server.Shutdown waits for a request.
+func (l *limitedListener) awaitAnswers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for tick := time.NewTicker(5 * time.Millisecond); ctx.Err() == nil && l.fresh.Load() > 0; {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
 	}
 }
 
@@ -88,6 +121,7 @@ func (l *limitedListener) leave(peer netip.Addr) {
 // limitedConn gives its place back when it is closed. It is a server.Gatherer; one goroutine at a time writes.
 type limitedConn struct {
 	net.Conn
+	fresh bool // the first answer has not ended
 	leave func()
 	held  *[]byte // what is held back; nil: nothing is
 }

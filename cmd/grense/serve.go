@@ -126,7 +126,8 @@ type service struct {
 	archive *tile.Archive // nil: none
 	cert    *certificate  // nil: plain HTTP
 	api     net.Listener
-	metrics net.Listener // nil: none
+	limited *limitedListener // over api
+	metrics net.Listener     // nil: none
 	front   *front
 
 	stopKeys func() // ends the checker and waits for it
@@ -306,7 +307,9 @@ func (s *service) close() {
 
 // listen opens addr, or says what to do about it. flag is the one that names addr.
 func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	var how net.ListenConfig
+	how.SetMultipathTCP(false) // whose sockets take no filter; see refuseHandshakes
+	l, err := how.Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("%s is in use by another program; stop that one, or choose another port with %s (port 0 takes a free one)", addr, flag)
@@ -324,14 +327,15 @@ func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
 // answer begins to answer; failed tells when a listener does not any more.
 func (s *service) answer() (api *http.Server, failed chan error) {
 	api, failed = s.httpServer(s.front), make(chan error, 2)
-	listener := limitConnections(s.api, s.cfg)
+	s.limited = limitConnections(s.api, s.cfg)
+	api.ConnState = s.limited.follow
 	go func() {
 		if s.cert != nil {
 			api.TLSConfig = s.cert.config()
-			failed <- api.ServeTLS(listener, "", "")
+			failed <- api.ServeTLS(s.limited, "", "")
 			return
 		}
-		failed <- api.Serve(listener)
+		failed <- api.Serve(s.limited)
 	}()
 	return api, failed
 }
@@ -409,13 +413,16 @@ func (s *service) reload(ctx context.Context) {
 	}
 }
 
-// drain fails readiness, waits for balancers to see it, stops accepting, and lets the answers under way finish.
+// drain fails readiness, waits for balancers to see it, answers every connection that clients have opened, stops accepting, and lets the
+// answers under way finish.
 func (s *service) drain(ctx context.Context, api *http.Server) {
 	s.server.SetReady(false)
 	s.log.Info("draining; a second signal stops at once", "wait", s.cfg.Limits.DrainWait, "timeout", s.cfg.Limits.DrainTimeout)
 	time.Sleep(s.cfg.Limits.DrainWait)
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.DrainTimeout)
 	defer cancel()
+	refuseHandshakes(ctx, s.api)
+	s.limited.awaitAnswers(ctx) // Shutdown drops requests that are read after it began
 	if err := api.Shutdown(ctx); err != nil {
 		s.log.Warn("answers were cut off", "err", err)
 		api.Close()
