@@ -184,9 +184,14 @@ type Property struct {
 	Enum        []string // allowed values, where the source declares them
 	CodeList    string   // address of a code list, or ""
 	Ref         string   // id of the collection whose features the values name, or ""
-	NotNull     bool     // no feature is without a value, and none will be while the catalog is in use
+	NotNull     bool     // the source declares that no feature is without a value
 	Hidden      bool     // for filters and sorting of our own code; never output, no queryable
 	Search      Search
+}
+
+// Filled reports whether every value of a column is served as one, by its declaration: numbers, days and moments that JSON lacks are served as null.
+func Filled(notNull bool, t cql2.Type) bool {
+	return notNull && (t == cql2.TypeText || t == cql2.TypeInteger || t == cql2.TypeBool)
 }
 
 // Search names the columns made for searching a text property. Empty: there is none.

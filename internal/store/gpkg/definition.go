@@ -205,7 +205,7 @@ func (d *definition) addProperties(l *layer, dr *draft) {
 		if p.Type == cql2.TypeJSON && !cs.NotArray {
 			p.Items = cmp.Or(cs.Items, "string")
 		}
-		p.NotNull = cs.filled(col)
+		p.NotNull = cs.notNull(col)
 		f := newField(col, cs, p.Type)
 		f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev, Gram: p.Search.Gram, Texts: p.Search.Texts}
 		l.add(p, f)

@@ -188,7 +188,7 @@ func (d *draft) addProperties(l *layer) {
 		name = store.Unique(name, func(s string) bool { return taken[s] })
 		taken[name] = true
 		x := d.texts[strings.ToLower(col.name)]
-		p := store.Property{Name: name, Column: col.name, Type: t, NotNull: cs.filled(col), Title: textOf(x.title), Description: textOf(x.description), Enum: x.enum}
+		p := store.Property{Name: name, Column: col.name, Type: t, NotNull: store.Filled(cs.notNull(col), t), Title: textOf(x.title), Description: textOf(x.description), Enum: x.enum}
 		if t == cql2.TypeJSON && !cs.NotArray && cs.Int+cs.Float == 0 && cs.Text > 0 {
 			p.Items = cmp.Or(cs.Items, "string")
 		}
@@ -310,9 +310,9 @@ func (cs *columnSurvey) fits(t cql2.Type) bool {
 	return true
 }
 
-// filled reports whether every value of a column is served as one.
-func (cs *columnSurvey) filled(col tableColumn) bool {
-	return (cs.Null == 0 || col.notNull) && !cs.NotFinite
+// notNull reports whether a column is declared to be without null: as NOT NULL, or as a part of the primary key, which SQLite does not enforce.
+func (cs *columnSurvey) notNull(col tableColumn) bool {
+	return col.notNull || col.key > 0 && cs.Null == 0
 }
 
 // newField says how a column is read.

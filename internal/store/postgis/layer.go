@@ -373,8 +373,8 @@ func (d *draft) addProperties(l *layer) {
 		if isKey {
 			l.Key.Property = name
 		}
-		l.add(store.Property{Name: name, Column: col.name, Type: t, NotNull: col.filled(t), Title: textOf(col.comment)}, &sqlq.Field{
-			Column: col.name, Type: t, Normal: normal(col, t), Nulls: !col.filled(t), Declared: declared(col, t)})
+		l.add(store.Property{Name: name, Column: col.name, Type: t, NotNull: store.Filled(col.notNull, t), Title: textOf(col.comment)}, &sqlq.Field{
+			Column: col.name, Type: t, Normal: normal(col, t), Nulls: !store.Filled(col.notNull, t), Declared: declared(col, t)})
 	}
 }
 
@@ -412,11 +412,6 @@ func (c column) rangeParts() []rangePart {
 // isRange reports whether a column holds ranges of days or moments.
 func (c column) isRange() bool {
 	return c.base == "daterange" || c.base == "tstzrange" || c.base == "tsrange"
-}
-
-// filled reports whether every value of a column is served as one: days and numbers that JSON lacks are served as null.
-func (c column) filled(t cql2.Type) bool {
-	return c.notNull && (t == cql2.TypeText || t == cql2.TypeInteger || t == cql2.TypeBool)
 }
 
 // leftOut reports whether a column is no property: it is hidden by the settings, or it is the running number that programs put before the rows
