@@ -216,7 +216,7 @@ func (j *joined) choose(names []string, in Inputs) (code int, chosen []int, err 
 	return code, chosen, nil
 }
 
-// settle makes numbers of columns that hold nothing else. Digits behind a zero are a code, as are more than a number holds.
+// settle makes numbers of columns that hold nothing else. Digits behind a zero are a code, as are more than a double holds.
 func (j *joined) settle(decimals byte) {
 	number := func(s string) string {
 		if decimals == ',' && !strings.Contains(s, ".") {
@@ -233,8 +233,8 @@ func (j *joined) settle(decimals byte) {
 			}
 			some = true
 			digits := strings.TrimLeft(s, "+-")
-			n, whole := strconv.ParseInt(s, 10, 64)
-			wide = wide || errors.Is(whole, strconv.ErrRange) || n < -1<<53 || n > 1<<53
+			_, whole := strconv.ParseInt(s, 10, 64)
+			wide = wide || errors.Is(whole, strconv.ErrRange) || !cql2.IsDouble(number(s))
 			v, part := strconv.ParseFloat(number(s), 64)
 			switch {
 			case part != nil || v-v != 0 || len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' || strings.ContainsAny(s, "xXpP_"):

@@ -258,8 +258,9 @@ func TestJoinedDigitsAreKept(t *testing.T) {
 		}
 	})(gpkg.Create(t.Context(), path))
 	a := serve(t, path, nil)
-	f := a.run("join-table", `{"inputs":{"collection_id":"kretser","key":"grunnkrets","table":"code;orgnr;mixed;sum\n11030101;12345678901234567890;9007199254740993;1\n2;1;1,5;1,5\n"},"outputs":{"joined":{}}}`).wants(200).page().Features
-	if len(f) != 1 || f[0].Properties["orgnr"] != "12345678901234567890" || f[0].Properties["mixed"] != "9007199254740993" || f[0].Properties["sum"] != 1.0 {
+	f := a.run("join-table", `{"inputs":{"collection_id":"kretser","key":"grunnkrets","table":"code;orgnr;mixed;sum;fine;tenth\n11030101;12345678901234567890;9007199254740993;1;0,12345678901234567891;0,10\n2;1;1,5;1,5;1;0,3\n"},"outputs":{"joined":{}}}`).wants(200).page().Features
+	if len(f) != 1 || f[0].Properties["orgnr"] != "12345678901234567890" || f[0].Properties["mixed"] != "9007199254740993" || f[0].Properties["sum"] != 1.0 ||
+		f[0].Properties["fine"] != "0,12345678901234567891" || f[0].Properties["tenth"] != 0.1 {
 		t.Errorf("%+v", f)
 	}
 }
