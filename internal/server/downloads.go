@@ -422,8 +422,7 @@ func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f
 	if err := c.ifMatch(fileTag(revision, f)); err != nil {
 		return err
 	}
-	http.ServeContent(w, c.r, "", time.Time{}, file)
-	return nil
+	return c.serveParts(w, file)
 }
 
 // fileFields are those of the header that name the file of a whole collection in a state.

@@ -1,10 +1,58 @@
 package server
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
+
+	"grense/internal/problem"
 )
+
+// serveParts sends content, or the parts of it that the header Range names. What http.ServeContent refuses is a problem document.
+func (c *call) serveParts(w http.ResponseWriter, content io.ReadSeeker) error {
+	parts := &partsWriter{ResponseWriter: w}
+	http.ServeContent(parts, c.r, "", time.Time{}, content)
+	if !parts.refused {
+		return nil
+	}
+	h := w.Header()
+	h.Del("Content-Disposition")
+	h.Del("Format-Losses")
+	size := strings.TrimPrefix(h.Get("Content-Range"), "bytes */")
+	if size == "" {
+		return problem.New(problem.Range, nil, "The header Range cannot be read. Write for instance bytes=0-1023, or leave it out.")
+	}
+	return problem.New(problem.Range, nil, "The header Range names nothing of the %s bytes. Name bytes that are there, or leave it out.", size)
+}
+
+// partsWriter holds back the text of a refusal (416).
+type partsWriter struct {
+	http.ResponseWriter
+	refused bool
+}
+
+func (w *partsWriter) WriteHeader(status int) {
+	if w.refused = status == http.StatusRequestedRangeNotSatisfiable; !w.refused {
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (w *partsWriter) Write(p []byte) (int, error) {
+	if w.refused {
+		return len(p), nil
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// ReadFrom lets a file go to the client without a copy.
+func (w *partsWriter) ReadFrom(r io.Reader) (int64, error) {
+	if w.refused {
+		return io.Copy(io.Discard, r)
+	}
+	return io.Copy(w.ResponseWriter, r)
+}
 
 // beyond is a position in bytes that no representation has.
 const beyond = "9223372036854775807"

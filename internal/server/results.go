@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/textproto"
 	"strings"
-	"time"
 
 	"grense/api/ogcapi"
 	"grense/internal/process"
@@ -63,8 +62,7 @@ func (c *call) sendResult(w http.ResponseWriter, r result) error {
 	} else { // what is made for one request cannot be asked for in parts
 		c.r.Header.Del("Range")
 	}
-	http.ServeContent(w, c.r, "", time.Time{}, r.data)
-	return nil
+	return c.serveParts(w, r.data)
 }
 
 // charsetOf is a media type as it is sent.
