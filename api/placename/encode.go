@@ -38,34 +38,13 @@ const (
 // AppendHits appends hits as the items of the response of operation. It allocates nothing but the growth of b.
 // Hits of another operation panic.
 func (n NilTypes) AppendHits(b []byte, operation string, hits Hits) []byte {
-	if m, ok := hits.(*MixedHits); ok && m.Packer.operation == operation {
-		return m.append(b, n)
-	}
 	if bound().mustRequest(operation).hits != reflect.TypeOf(hits) {
 		panic(fmt.Sprintf("placename: %T is no answer to %s", hits, operation))
 	}
 	for i := range hits.Len() {
-		b = n.appendItem(b, hits, i)
-	}
-	return b
-}
-
-func (n NilTypes) appendItem(b []byte, hits Hits, i int) []byte {
-	b = append(b, "<t:item>"...)
-	b = hits.appendItem(b, i, n)
-	return append(b, "</t:item>"...)
-}
-
-// append appends the hits, packed or not.
-func (h *MixedHits) append(b []byte, n NilTypes) []byte {
-	runs, others := *h.Packer.runs.Load(), 0
-	for _, x := range h.Packed {
-		if x == "" {
-			b = n.appendItem(b, h.Others, others)
-			others++
-		} else {
-			b = unpack(b, runs, x)
-		}
+		b = append(b, "<t:item>"...)
+		b = hits.appendItem(b, i, n)
+		b = append(b, "</t:item>"...)
 	}
 	return b
 }

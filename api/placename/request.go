@@ -129,8 +129,6 @@ type Answer struct {
 	// one state of the data; where that is gone, Next and Search give an error that is ErrChanged.
 	// Nil when Count is 0.
 	Next func(ctx context.Context) (Hits, error)
-	// Ready returns all hits where they are at hand, packed, before any was asked for; nil where some are not. Next gives them as well. May be nil.
-	Ready func(ctx context.Context) (*MixedHits, error)
 }
 
 // Hits is a batch of hits. The list is closed: the eleven list types of the contract.

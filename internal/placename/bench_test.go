@@ -15,8 +15,7 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// BenchmarkSearch searches a large register, the file that GRENSE_ACCEPT_REGISTER names, and encodes the hits. The first time, hits are
-// read; then they are cached.
+// BenchmarkSearch searches a large register, the file that GRENSE_ACCEPT_REGISTER names, and encodes the hits.
 func BenchmarkSearch(b *testing.B) {
 	path, dir := registertest.Large(b)
 	st, err := gpkg.Open(b.Context(), path, gpkg.Options{DataDir: dir})
@@ -24,7 +23,7 @@ func BenchmarkSearch(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer st.Close()
-	s := placename.New(st, placename.Options{Cached: true})
+	s := placename.New(st, placename.Options{})
 	var late time.Time // after which some 4,900 places were updated
 	page, err := st.Page(b.Context(), store.Query{Collection: "sted", SortBy: []store.Sort{{Property: "oppdatert", Desc: true}}, Limit: 1, Offset: 4900, Count: store.CountNone})
 	if err == nil {

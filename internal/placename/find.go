@@ -71,7 +71,7 @@ func find[H any](ctx context.Context, s *Service, k *kind[H], build func(*codeLi
 			return api.Answer{}, err
 		}
 	}
-	return api.Answer{Count: len(rows), Next: r.next, Ready: r.ready}, nil
+	return api.Answer{Count: len(rows), Next: r.next}, nil
 }
 
 // still reports whether the data are those of a catalog; else what was read may be of two states.
@@ -135,13 +135,8 @@ type reader[H any] struct {
 	op     string
 	flags  api.Flags
 	rows   []store.Row // of the hits to come
-	hits   []H         // the batch, or those of it that are not cached; used again
+	hits   []H         // the batch; reused for the next one
 	filler filler[H]
-
-	mixed api.MixedHits // the batch, with those that are cached
-	xml   []byte
-	found []string // of rows: hits that ready found in the cache
-	lacks lookUp   // of the last batch of found
 
 	wkt    *feature.Geometry // nil: no geometry is asked for
 	own    bool              // the records have the geometry themselves; else the place has
@@ -173,14 +168,9 @@ func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
 		return nil, nil
 	}
 	n := min(len(r.rows), batch)
-	cached := r.caches()
-	var err error
-	if cached {
-		err = r.recall(ctx, r.rows[:n])
-	} else {
-		r.empty(n)
-		err = r.read(ctx, r.rows[:n])
-	}
+	r.hits = slices.Grow(r.hits[:0], n)[:n]
+	clear(r.hits)
+	err := r.read(ctx, r.rows[:n])
 	if err == nil && r.wkt != nil && !r.own {
 		err = r.places(ctx)
 	}
@@ -196,88 +186,7 @@ func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
 		}
 	}
 	r.rows = r.rows[n:]
-	if cached {
-		return &r.mixed, nil
-	}
 	return r.kind.list(r.hits), nil
-}
-
-// empty makes room for n hits.
-func (r *reader[H]) empty(n int) {
-	r.hits = slices.Grow(r.hits[:0], n)[:n]
-	clear(r.hits)
-}
-
-// caches reports whether hits are cached: a geometry may be of another record, and is large.
-func (r *reader[H]) caches() bool { return r.s.options.Cached && r.wkt == nil }
-
-// source is where the hits are cached.
-func (r *reader[H]) source() hitSource {
-	s := hitSource{hitCache: r.s.hits, hitTable: r.s.forms[r.op].table(r.flags.BeregnVisningsnavn)}
-	if p, ok := r.s.store.(store.Packed); ok && p.Packed(r.kind.collection) {
-		s.late = r.s.late()
-	}
-	return s
-}
-
-// ready gives all hits where searches before gave each of them. It looks no further than the first batch that lacks one, and nothing is looked for again.
-func (r *reader[H]) ready(ctx context.Context) (*api.MixedHits, error) {
-	if !r.caches() || r.found != nil {
-		return nil, nil
-	}
-	source, room := r.source(), min(len(r.rows), batch)
-	for at := 0; at < len(r.rows); at = len(r.found) {
-		n := min(len(r.rows)-at, batch)
-		r.found = slices.Grow(r.found, room)[:at+n]
-		room = len(r.rows) - len(r.found)
-		if r.lacks = source.cached(r.rows[at:at+n], r.found[at:]); len(r.lacks.rest) > 0 {
-			return nil, ctx.Err()
-		}
-	}
-	if err := r.s.still(r.state); err != nil {
-		return nil, err
-	}
-	return &api.MixedHits{Packer: r.s.forms[r.op].packer, Packed: r.found, Others: r.kind.list(nil)}, ctx.Err()
-}
-
-// look looks for the hits of the batch in the cache.
-func (r *reader[H]) look(source hitSource, n int) (packed []string, l lookUp) {
-	if len(r.found) == 0 {
-		packed = slices.Grow(r.mixed.Packed[:0], n)[:n]
-		return packed, source.cached(r.rows[:n], packed)
-	}
-	packed, r.found = r.found[:n:n], r.found[n:]
-	if len(r.found) == 0 {
-		l = r.lacks
-	}
-	return packed, l
-}
-
-// recall fills the batch with hits that searches before gave, and reads the others.
-func (r *reader[H]) recall(ctx context.Context, rows []store.Row) error {
-	source := r.source()
-	packed, l := r.look(source, len(rows))
-	rest, put := l.rest, l.put
-	r.empty(len(rest))
-	r.mixed = api.MixedHits{Packer: r.s.forms[r.op].packer, Packed: packed, Others: r.kind.list(r.hits)}
-	if len(rest) == 0 {
-		return ctx.Err()
-	}
-	others := rows
-	if len(rest) < len(rows) {
-		others = make([]store.Row, len(rest))
-		for i, at := range rest {
-			others[i] = rows[at]
-		}
-	}
-	if err := r.read(ctx, others); err != nil {
-		return err
-	}
-	for _, i := range put {
-		r.xml = r.s.options.NilTypes.AppendHits(r.xml[:0], r.op, r.kind.list(r.hits[i:i+1]))
-		source.put(r.mixed.Packer, others[i], r.xml)
-	}
-	return nil
 }
 
 // read fills the batch with the hits of rows.

@@ -21,11 +21,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	api "grense/api/placename"
-	"grense/internal/cache"
 	"grense/internal/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
@@ -33,13 +31,10 @@ import (
 
 // Options bound the searches. A zero field has its default.
 type Options struct {
-	MaxHits      int          // of one search; defaults to 5000
-	MaxName      int          // characters of a place name or expression; defaults to 200
-	MaxText      int          // characters of any other text; defaults to 1000
-	MaxItems     int          // values of one list; defaults to 1000
-	Caches       *cache.Group // takes the cache of hits; nil: none
-	Cached       bool         // hits are cached, and come as *api.MixedHits, unless geometries are asked for
-	NilTypes     api.NilTypes // of hits that are cached
+	MaxHits      int // of one search; defaults to 5000
+	MaxName      int // characters of a place name or expression; defaults to 200
+	MaxText      int // characters of any other text; defaults to 1000
+	MaxItems     int // values of one list; defaults to 1000
 	UnknownCodes UnknownCodes
 	CRS          crs.ID // of geometries, which are written x before y whatever the authority says; defaults to crs.ETRS89
 }
@@ -71,10 +66,7 @@ func (o Options) withDefaults() Options {
 type Service struct {
 	store      store.Store
 	options    Options
-	hits       *hitCache
 	codes      atomic.Pointer[codeLists] // of the catalog that is served
-	forms      map[string]hitForm        // by operation
-	late       func() *askedLately       // made when it is first asked for
 	candidates int                       // maxCandidates
 	similar    int                       // maxSimilar
 }
@@ -86,7 +78,7 @@ func New(st store.Store, o Options) *Service {
 	if st == nil {
 		panic("placename.New: a store is required")
 	}
-	return &Service{store: st, options: o.withDefaults(), hits: newHitCache(hitBytes, o.Caches), forms: newHitForms(), late: sync.OnceValue(newAskedLately), candidates: maxCandidates, similar: maxSimilar}
+	return &Service{store: st, options: o.withDefaults(), candidates: maxCandidates, similar: maxSimilar}
 }
 
 // Search runs the search that r asks for. What the caller did wrong comes back as *api.Refusal, all of it; other errors are

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -37,7 +36,7 @@ func (s *Server) newSOAP() *soap.Service {
 		nilTypes = contract.TypedNil
 	}
 	return soap.New(soap.Config{
-		Searcher:      gatedSearcher{placename.New(s.store, placename.Options{Caches: s.caches, Cached: true, MaxHits: s.cfg.SOAP.MaxHits, NilTypes: nilTypes, UnknownCodes: unknownCodes, CRS: crs.ID(s.cfg.SOAP.CRS)})},
+		Searcher:      gatedSearcher{placename.New(s.store, placename.Options{MaxHits: s.cfg.SOAP.MaxHits, UnknownCodes: unknownCodes, CRS: crs.ID(s.cfg.SOAP.CRS)})},
 		Address:       func(r *http.Request) string { return callOf(r).base() + soapPath + "/" + soap.Endpoint },
 		NamespaceBase: s.cfg.SOAP.NamespaceBase,
 		RequestID:     func(r *http.Request) string { return callOf(r).id },
@@ -57,7 +56,6 @@ func (s *Server) newSOAP() *soap.Service {
 		},
 		Keep:  s.keepSOAP,
 		Whole: sendSOAP,
-		Begin: beginSOAP,
 	})
 }
 
@@ -93,17 +91,6 @@ func sendSOAP(w http.ResponseWriter, r *http.Request, b []byte) error {
 	return c.writeOnce(c.rw, b)
 }
 
-// beginSOAP begins an answer of SOAP of some bytes that comes in pieces; nil where it is compressed, or kept, and therefore made whole.
-func beginSOAP(w http.ResponseWriter, r *http.Request, size int) io.Writer {
-	c := callOf(r)
-	if !c.posted(w) || size <= chunk || acceptsGzip(r) || c.keep != nil && size <= c.s.answers.most {
-		return nil
-	}
-	c.rw.set("Content-Length", strconv.Itoa(size))
-	c.rw.WriteHeader(http.StatusOK)
-	return c.rw
-}
-
 // posted reports whether w takes the answer to the call itself, and not one that a page shows.
 func (c *call) posted(w http.ResponseWriter) bool {
 	_, shown := w.(*recorder)
@@ -113,7 +100,7 @@ func (c *call) posted(w http.ResponseWriter) bool {
 // wholeSOAP is the size, in bytes, up to which an answer of SOAP is made whole.
 const wholeSOAP = 8 << 20
 
-// rowBytes is about what the id and revision of a hit take, and where it is cached, in bytes.
+// rowBytes estimates the memory that the id and revision of a hit take.
 const rowBytes = 64
 
 func unknownElements(setting string) contract.Unknown {
@@ -143,16 +130,6 @@ func (g gatedSearcher) Search(ctx context.Context, r contract.Request) (a contra
 				}
 			}
 			return next(c.asking(ctx))
-		}
-	}
-	if ready := a.Ready; ready != nil {
-		a.Ready = func(ctx context.Context) (*contract.MixedHits, error) {
-			if a.Count >= largeAnswer {
-				if err := c.large(); err != nil {
-					return nil, err
-				}
-			}
-			return ready(ctx)
 		}
 	}
 	return a, err

@@ -269,8 +269,8 @@ func TestKeptSearchesFollowTheData(t *testing.T) {
 	}
 }
 
-// TestSearchesWhoseHitsAreAtHandTellTheirLength: the same hits come whether they are read, or at hand and sent in pieces, kept or compressed.
-func TestSearchesWhoseHitsAreAtHandTellTheirLength(t *testing.T) {
+// TestSearchesStateTheirLength: the same hits come again with their length, whether the answer is read, cached or compressed.
+func TestSearchesStateTheirLength(t *testing.T) {
 	t.Parallel()
 	for _, change := range []func(*config.Config){keepsNone, nil} {
 		a := serveRegister(t, change)

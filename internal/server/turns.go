@@ -489,12 +489,6 @@ func (s fairStore) State(ctx context.Context) (n uint64, err error) {
 	return n, err
 }
 
-// Packed is that of the store, which is not asked for anything.
-func (s fairStore) Packed(collection string) bool {
-	p, ok := s.Store.(store.Packed)
-	return ok && p.Packed(collection)
-}
-
 // fairNeighbours is store.Neighbourly in turns.
 type fairNeighbours struct {
 	store.Neighbourly

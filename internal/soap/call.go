@@ -88,49 +88,6 @@ type reply struct {
 	sent bool   // a part of it
 }
 
-// pieceSize is how many bytes of an answer that is at hand are sent at a time: few enough to stay near the processor. Answers of fewer hits than piecesFrom are no longer.
-const (
-	pieceSize  = 64 << 10
-	piecesFrom = 64
-)
-
-// inPieces sends an answer whose hits are all at hand, so that nothing can fail any more but the reader; false where it is wanted whole, or hits are to be read.
-func (p *reply) inPieces(a placename.Answer) (sent bool, err error) {
-	if p.s.config.Begin == nil || a.Ready == nil || a.Count < piecesFrom {
-		return false, nil
-	}
-	all, err := a.Ready(p.r.Context())
-	if all == nil || err != nil {
-		return false, err
-	}
-	piece := p.s.pieces.Get().(*[]byte)
-	defer p.s.pieces.Put(piece)
-	p.b = p.start((*piece)[:0])
-	end := p.end(nil)
-	size := len(p.b) + all.Size() + len(end)
-	p.w.Header().Set("Content-Type", contentTypeOf(p.envelope.version))
-	w := p.s.config.Begin(p.w, p.r, size)
-	if w == nil {
-		return false, nil
-	}
-	p.sent = true
-	for next := 0; next < all.Len() || len(end) > 0; {
-		if p.b, next = all.AppendSome(p.b, next, pieceSize); next == all.Len() {
-			p.b, end = append(p.b, end...), nil
-		}
-		n := len(p.b)
-		if end != nil {
-			n = min(n, pieceSize)
-		}
-		if _, err := w.Write(p.b[:n]); err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		p.b = append(p.b[:0], p.b[n:]...)
-	}
-	*piece = p.b
-	return true, nil
-}
-
 // start appends what stands before the hits, end what stands behind them.
 func (p *reply) start(b []byte) []byte {
 	base, _ := p.envelope.child.Base(p.s.bases)
@@ -148,9 +105,6 @@ func (p *reply) end(b []byte) []byte {
 
 // write writes the hits. A failure before the first byte is returned.
 func (p *reply) write(a placename.Answer) error {
-	if sent, err := p.inPieces(a); sent || err != nil {
-		return err
-	}
 	first, err := p.next(a) // which may wait for its turn; no buffer waits with it
 	if err != nil {
 		return err

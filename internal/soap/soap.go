@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -57,8 +56,6 @@ type Config struct {
 	Keep func(w http.ResponseWriter, r *http.Request, question []byte, made func() error) error
 	// Whole sends an answer that is whole, whose Content-Type is set. Nil: it is written with its length.
 	Whole func(w http.ResponseWriter, r *http.Request, answer []byte) error
-	// Begin sends the head of an answer of some bytes, whose Content-Type is set, and returns what takes them in pieces; nil where they are wanted at once. Nil: they always are.
-	Begin func(w http.ResponseWriter, r *http.Request, size int) io.Writer
 	// Logger gets the causes of internal faults and a line for each call. Defaults to slog.Default().
 	Logger *slog.Logger
 }
@@ -93,7 +90,6 @@ type Service struct {
 	bases   []string          // that requests may use
 	files   map[string][]byte // schema files by name
 	buffers sync.Pool         // of *[]byte
-	pieces  sync.Pool         // of *[]byte
 }
 
 // New makes a Service. It panics when Searcher or Address is missing.
@@ -120,7 +116,6 @@ func New(c Config) *Service {
 		s.files[name], _ = contract.XSD(name, placename.Description{Base: c.NamespaceBase, CRS: c.CRS})
 	}
 	s.buffers.New = func() any { return new([]byte) }
-	s.pieces.New = s.buffers.New
 	return s
 }
 

@@ -318,12 +318,6 @@ func (s *importedStore) State(ctx context.Context) (uint64, error) {
 // Glance is that of the copy.
 func (s *importedStore) Glance() (uint64, bool) { return s.Store.(store.Glanced).Glance() }
 
-// Packed is that of the copy.
-func (s *importedStore) Packed(collection string) bool {
-	p, ok := s.Store.(store.Packed)
-	return ok && p.Packed(collection)
-}
-
 // Neighbours is that of the copy.
 func (s *importedStore) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
 	return s.Store.(store.Neighbourly).Neighbours(ctx, collection, id)

@@ -159,12 +159,6 @@ func (s *withPast) Fetch(ctx context.Context, collection string, rows []store.Ro
 	return s.part(collection).Fetch(ctx, collection, rows, want, fn)
 }
 
-// Packed is that of the part that has the collection.
-func (s *withPast) Packed(collection string) bool {
-	p, ok := s.part(collection).(store.Packed)
-	return ok && p.Packed(collection)
-}
-
 func (s *withPast) Cost(q store.Query) store.Cost { return s.part(q.Collection).Cost(q) }
 
 func (s *withPast) Explain(ctx context.Context, q store.Query) (*store.Plan, error) {

@@ -151,12 +151,6 @@ type Glanced interface {
 	Glance() (uint64, bool)
 }
 
-// Packed is a Store that has records at hand which are read, without geometry, as fast as from a cache.
-type Packed interface {
-	// Packed reports whether those of a collection are.
-	Packed(collection string) bool
-}
-
 // Marked is a Store whose rows may change at any moment, without a new catalog, and that can tell cheaply whether any did.
 type Marked interface {
 	// Mark names the state of the rows of collections: the same text, that is not empty, means the same rows. Empty: it cannot be told.

@@ -92,3 +92,18 @@ func (s *Store) Numbers(ctx context.Context, sql string, fn func(int64) error) e
 	defer r.release()
 	return r.use(ctx, func(c *conn) error { return c.query(sql, nil, func(row row) error { return fn(row.Int(0)) }) })
 }
+
+// Packed reports whether the properties of a collection are in a file of records.
+func (s *Store) Packed(collection string) bool {
+	r, err := s.acquire()
+	if err != nil {
+		return false
+	}
+	defer r.release()
+	l, err := r.layer(collection)
+	if err != nil {
+		return false
+	}
+	_, ok := r.columns.tables.Get(tableKey{r.rev, recordsName(l)})
+	return ok
+}

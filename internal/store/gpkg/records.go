@@ -345,19 +345,4 @@ func (r *revision) dropRecords(t *records) {
 	os.Remove(t.file.Name())
 }
 
-// Packed reports whether the properties of a collection are in a file of records.
-func (s *Store) Packed(collection string) bool {
-	r, err := s.acquire()
-	if err != nil {
-		return false
-	}
-	defer r.release()
-	l, err := r.layer(collection)
-	if err != nil {
-		return false
-	}
-	_, ok := r.columns.tables.Get(tableKey{r.rev, recordsName(l)})
-	return ok
-}
-
 func recordsName(l *layer) string { return l.ID + "\x00records" }
