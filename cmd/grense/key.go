@@ -39,6 +39,9 @@ func (f dataFlags) openState(ctx context.Context, p *process) (store.State, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := lostBy(dir); err != nil {
+		return nil, err
+	}
 	return openStateIn(ctx, dir)
 }
 

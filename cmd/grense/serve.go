@@ -96,6 +96,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	go s.watchDir(ctx)
 	s.front.open(s.server.Handler()) // clients that read the announcement get answers
 	if err := s.announce(p, c.Source, keys); err != nil {
 		return err

@@ -13,17 +13,17 @@ import (
 	"grense/internal/store"
 )
 
-// Cursors that clients see begin with a seal: a MAC over the place and over what selects and orders the features. Only pages that were
-// sent hold a valid one, and only for their own query. It depends on neither key nor time, so that cached pages may hold it.
+// Cursors that clients see begin with a signature: a MAC over the place and over what selects and orders the features. Only pages that
+// were sent hold a valid one, and only for their own query. It depends on neither key nor time, so that cached pages may hold it.
 
-// sealBytes is the length of a seal; sealLength is that of its text.
+// signatureBytes is the length of a signature; signatureLength is that of its text.
 const (
-	sealBytes  = 12
-	sealLength = sealBytes / 3 * 4
+	signatureBytes  = 12
+	signatureLength = signatureBytes / 3 * 4
 )
 
-// unsealed are the parameters that neither select nor order features, and may change from page to page.
-var unsealed = [...]string{"f", "lang", "cursor", "limit", "offset", "crs", "properties", "skipGeometry", "zoom-level", "precision", "resulttype", "profile", "dialect"}
+// unsigned are the parameters that neither select nor order features, and may change from page to page.
+var unsigned = [...]string{"f", "lang", "cursor", "limit", "offset", "crs", "properties", "skipGeometry", "zoom-level", "precision", "resulttype", "profile", "dialect"}
 
 // newCursorKey returns a key that is valid for this process only.
 func newCursorKey() []byte {
@@ -32,10 +32,10 @@ func newCursorKey() []byte {
 	return key
 }
 
-// seal returns the seal of a cursor of the query of the call.
-func (c *call) seal(cur store.Cursor) string {
+// sign returns the signature of a cursor of the query of the call.
+func (c *call) sign(cur store.Cursor) string {
 	values := maps.Clone(c.values)
-	for _, name := range unsealed {
+	for _, name := range unsigned {
 		delete(values, name)
 	}
 	m := hmac.New(sha256.New, c.s.cursorKey)
@@ -43,28 +43,28 @@ func (c *call) seal(cur store.Cursor) string {
 		m.Write([]byte(part))
 		m.Write([]byte{0})
 	}
-	return base64.RawURLEncoding.EncodeToString(m.Sum(nil)[:sealBytes])
+	return base64.RawURLEncoding.EncodeToString(m.Sum(nil)[:signatureBytes])
 }
 
-// sealed returns a page whose cursors are as clients see them.
-func (c *call) sealed(p *store.Page) *store.Page {
+// signCursors returns a page whose cursors are signed, as clients see them.
+func (c *call) signCursors(p *store.Page) *store.Page {
 	if p.Next == "" && p.Prev == "" {
 		return p
 	}
 	q := *p
 	for _, cur := range [...]*store.Cursor{&q.Next, &q.Prev} {
 		if *cur != "" {
-			*cur = store.Cursor(c.seal(*cur)) + *cur
+			*cur = store.Cursor(c.sign(*cur)) + *cur
 		}
 	}
 	return &q
 }
 
-// opened returns the cursor of the store in one of a client. A forged one is an error of kind Invalid, and is charged as a page.
-func (c *call) opened(text string) (store.Cursor, error) {
-	if len(text) > sealLength {
-		cur := store.Cursor(text[sealLength:])
-		if _, err := cur.Place(); err == nil && subtle.ConstantTimeCompare([]byte(c.seal(cur)), []byte(text[:sealLength])) == 1 {
+// verifyCursor returns the cursor of the store in one of a client. A forged one is an error of kind Invalid, and is charged as a page.
+func (c *call) verifyCursor(text string) (store.Cursor, error) {
+	if len(text) > signatureLength {
+		cur := store.Cursor(text[signatureLength:])
+		if _, err := cur.Place(); err == nil && subtle.ConstantTimeCompare([]byte(c.sign(cur)), []byte(text[:signatureLength])) == 1 {
 			return cur, nil
 		}
 	}

@@ -78,6 +78,9 @@ func classify(err error) *problem.Error {
 		return problem.Of(problem.New(problem.Busy, err, ""))
 	case errors.Is(err, store.ErrLocked):
 		return problem.Of(problem.New(problem.Unavailable, err, "Another program has locked the data. Try again after the seconds in Retry-After."))
+	case errors.Is(err, store.ErrNotWritable):
+		return problem.Of(problem.New(problem.Unavailable, err,
+			"The data directory of the server was deleted or is read-only, so that jobs cannot be stored. Ask without respond-async, or tell the operator."))
 	case errors.Is(err, store.ErrUnavailable):
 		return problem.Of(problem.New(problem.Unavailable, err, ""))
 	case errors.Is(err, context.DeadlineExceeded):

@@ -98,7 +98,7 @@ func (c *call) foundPage() (p *store.Page, err error) {
 		return nil, err
 	}
 	c.keepAhead(p.Features)
-	return c.sealed(p), nil
+	return c.signCursors(p), nil
 }
 
 // seeOther leads to an address of this mount: without the host, which may be another name of this server.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"runtime/debug"
@@ -39,12 +40,13 @@ type jobs struct {
 	wake    chan struct{}
 	mu      sync.Mutex
 	running map[string]context.CancelFunc
-	told    sync.WaitGroup // callbacks on their way
-	ended   chan struct{}  // a subscriber is to be told
+	warned  map[string]string // the error that was last logged, by message
+	told    sync.WaitGroup    // callbacks on their way
+	ended   chan struct{}     // a subscriber is to be told
 }
 
 func newJobs(kept store.Jobs) *jobs {
-	return &jobs{kept: kept, worker: newID(), wake: make(chan struct{}, 1), ended: make(chan struct{}, 1), running: map[string]context.CancelFunc{}}
+	return &jobs{kept: kept, worker: newID(), wake: make(chan struct{}, 1), ended: make(chan struct{}, 1), running: map[string]context.CancelFunc{}, warned: map[string]string{}}
 }
 
 // jobRequest is what a job is made of again, also by another process.
@@ -153,6 +155,21 @@ func (c *call) jobOwner() string {
 	return c.keyID
 }
 
+// warn logs an error unless it is the one that was last logged with the message. nil ends a series.
+func (k *jobs) warn(log *slog.Logger, message string, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	k.mu.Lock()
+	last := k.warned[message]
+	k.warned[message] = text
+	k.mu.Unlock()
+	if text != "" && text != last {
+		log.Warn(message, "err", err)
+	}
+}
+
 func (k *jobs) awake() { awaken(k.wake) }
 
 func awaken(c chan struct{}) {
@@ -193,8 +210,8 @@ func (s *Server) workOnJobs(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now().UTC()
 		j, ok, err := s.jobs.kept.ClaimJob(ctx, s.jobs.worker, now, now.Add(-jobStale))
-		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "jobs cannot be read", "err", err)
+		if ctx.Err() == nil {
+			s.jobs.warn(s.log, "jobs cannot be read", err)
 		}
 		if ok {
 			s.jobs.awake() // there may be more for others
@@ -444,8 +461,8 @@ func (p *pieceReader) ReadAt(b []byte, at int64) (n int, err error) {
 // tidyJobs removes jobs that have expired, and the oldest of whom has most where there are too many.
 func (s *Server) tidyJobs(ctx context.Context) {
 	for {
-		if err := s.tidy(ctx); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "old jobs are not removed", "err", err)
+		if err := s.tidy(ctx); ctx.Err() == nil {
+			s.jobs.warn(s.log, "old jobs are not removed", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -278,7 +278,7 @@ var (
 
 	paramCursor = &param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: schemaFilled,
 		parse: into(func(c *call, p *itemsParams, v []string) (err error) {
-			p.query.Cursor, err = c.opened(v[0])
+			p.query.Cursor, err = c.verifyCursor(v[0])
 			c.continues = err == nil
 			return err
 		})}

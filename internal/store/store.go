@@ -25,6 +25,8 @@ var (
 	ErrExists = errors.New("store: it exists already")
 	// ErrLocked reports data that another program has locked; it is ErrUnavailable, too.
 	ErrLocked = errors.New("another program has locked the data")
+	// ErrNotWritable reports that the data directory was deleted or is read-only.
+	ErrNotWritable = errors.New("the data directory cannot be written; it was deleted or is read-only")
 	// ErrFull reports that the disk which is written to is full.
 	ErrFull = errors.New("the disk is full")
 	// ErrChanged reports that the data have changed since a page was read: what Fetch was asked for is not (any more) in the revision

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"zombiezen.com/go/sqlite"
+
 	"grense/internal/store"
 )
 
@@ -81,6 +83,10 @@ func (s *State) do(ctx context.Context, fn func() error) error {
 	s.c.interrupt(ctx)
 	err := s.c.transaction(fn)
 	s.c.interrupt(context.Background())
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultIOErr: // the first if the file was deleted, too
+		err = fmt.Errorf("gpkg: state: %w: %w", store.ErrNotWritable, err)
+	}
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -19,7 +19,7 @@ func (s *State) roomPath() string { return s.path + "-room" }
 func (s *State) setAside() error {
 	f, err := os.OpenFile(s.roomPath(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return fmt.Errorf("gpkg: state: %w", err)
+		return fmt.Errorf("gpkg: state: %w: %w", store.ErrNotWritable, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
