@@ -244,7 +244,7 @@ func options(o *format.Options, in Inputs) error {
 		}
 		p, ok := o.Collection.Find(name)
 		if !ok || p.Hidden || slices.Contains(o.Properties, name) {
-			return Fault(text, problem.Sayf("name each property once, of %s", strings.Join(o.Collection.Names(), ", ")), "properties")
+			return Fault(text, problem.Sayf("name each property once, of %s", strings.Join(o.Collection.Shown(), ", ")), "properties")
 		}
 		o.Properties = append(o.Properties, name)
 	}
@@ -319,7 +319,7 @@ func (a *foundArea) byName(ctx context.Context, snap store.Snapshot, in Inputs, 
 		}
 	}
 	if !visible(a.coll, field) {
-		return Fault(field, problem.Sayf("name a property of %s: %s", a.coll.ID, strings.Join(a.coll.Names(), ", ")), "area_name_field")
+		return Fault(field, problem.Sayf("name a property of %s: %s", a.coll.ID, strings.Join(a.coll.Shown(), ", ")), "area_name_field")
 	}
 	e, err := cql2.Check(cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: field}, R: cql2.Text(name)}, a.coll)
 	if err != nil {

@@ -96,7 +96,7 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 	}
 	j := &joined{Snapshot: snap, coll: coll, key: in.Text("key"), drop: in.Text("unmatched") == "drop"}
 	if j.key != "" && !visible(coll, j.key) {
-		return nil, Fault(j.key, problem.Sayf("name a property of the collection: %s", strings.Join(coll.Names(), ", ")), "key")
+		return nil, Fault(j.key, problem.Sayf("name a property of the collection: %s", strings.Join(coll.Shown(), ", ")), "key")
 	}
 	if j.at, err = env.moment(in, coll); err != nil {
 		return nil, err

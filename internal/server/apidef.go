@@ -208,8 +208,7 @@ func (c *call) definedParams() []openapi.Parameter {
 	for _, p := range out {
 		seen[nameInCode(p.Name)] = true
 	}
-	for i := range c.coll.Properties {
-		p := &c.coll.Properties[i]
+	for p := range c.coll.Queryables() {
 		if c.field(p.Name) == nil {
 			continue
 		}
@@ -283,7 +282,7 @@ func (c *call) definedParam(p *param) openapi.Parameter {
 		if c.coll == nil {
 			break
 		}
-		names := c.coll.Names()
+		names := c.coll.Shown()
 		if len(names) > 0 {
 			d.Schema = map[string]any{"type": "array", "minItems": 1, "uniqueItems": true, "items": map[string]any{"type": "string", "enum": names}}
 		}

@@ -92,8 +92,7 @@ func (c *call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 		}
 		and = append(and, e)
 	}
-	for i := range c.coll.Properties {
-		p := &c.coll.Properties[i]
+	for p := range c.coll.Queryables() {
 		if v, ok := c.values[p.Name]; ok && c.field(p.Name) != nil {
 			add(c.equals(p, v[0]))
 		}

@@ -72,9 +72,9 @@ func (c *call) fillForm(v *itemsView) error {
 	v.Action = "/collections/" + c.coll.ID + "/items"
 	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = first(c.values["bbox"]), first(c.values["datetime"]), first(c.values["filter"]), first(c.values["q"])
 	v.LimitValue = cmp.Or(first(c.values["limit"]), strconv.Itoa(v.Limit))
-	for i := range c.coll.Properties {
-		p := &c.coll.Properties[i]
-		if c.field(p.Name) != nil && (len(v.Filters) < mostColumns || len(c.asksOf(p)) > 0) {
+	for p := range c.coll.Queryables() {
+		_, shown := c.coll.Find(p.Name)
+		if c.field(p.Name) != nil && (shown && len(v.Filters) < mostColumns || len(c.asksOf(p)) > 0) {
 			f := filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: first(c.values[p.Name]), Unit: p.Unit}
 			var err error
 			if f.Options, err = c.options(p, f.Value); err != nil {
@@ -97,7 +97,7 @@ func (c *call) fillForm(v *itemsView) error {
 	if len(v.Filters) > 0 {
 		v.Fallback = filterName(v.Filters[0].Name) + " IS NOT NULL"
 		for _, f := range v.Filters {
-			if p, _ := c.coll.Find(f.Name); p.Type == cql2.TypeNumber || p.Type == cql2.TypeInteger {
+			if p, _ := c.coll.Queryable(f.Name); p.Type == cql2.TypeNumber || p.Type == cql2.TypeInteger {
 				v.Fallback = filterName(f.Name) + " > 0"
 				break
 			}
@@ -236,7 +236,7 @@ func (c *call) chips(v *itemsView) (out []chip) {
 	add("q", c.text("items.search"), v.SearchValue)
 	for _, f := range v.Filters {
 		value := f.Value
-		p, _ := c.coll.Find(f.Name)
+		p, _ := c.coll.Queryable(f.Name)
 		for _, name := range c.asksOf(p) {
 			if ending := name[len(p.Name):]; ending != "" {
 				add(name, strings.TrimSuffix(f.Title+" "+c.endingText(ending), " "), c.chipText(p, first(c.values[name])))
@@ -381,7 +381,10 @@ func (c *call) sortChoices() choices {
 	out := choices{{Title: c.text("items.sort-usual"), Selected: asked == ""}}
 	names := sortableNames(c.coll)
 	for _, name := range names[:min(len(names), mostColumns)] {
-		p, _ := c.coll.Find(name)
+		p, shown := c.coll.Find(name)
+		if !shown {
+			continue
+		}
 		title := c.columnOf(p).Title
 		out = append(out, choice{Value: name, Title: c.text("items.sort-up", title), Selected: asked == name || asked == "+"+name || asked == " "+name},
 			choice{Value: "-" + name, Title: c.text("items.sort-down", title), Selected: asked == "-"+name})

@@ -147,8 +147,7 @@ func (c *call) eachReplayed(each func(name, value string), without ...string) {
 		add(c.rt.Params[i].Name)
 	}
 	if c.rt.Fields && c.coll != nil && left > 0 {
-		for i := range c.coll.Properties {
-			p := &c.coll.Properties[i]
+		for p := range c.coll.Queryables() {
 			if len(c.values[p.Name]) > 0 && c.field(p.Name) != nil { // in this order, since there may be thousands of properties
 				add(p.Name)
 			}

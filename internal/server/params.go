@@ -818,7 +818,7 @@ func (c *call) parameterNames(rt *route) problem.Saying {
 		}
 	}
 	if rt.Fields {
-		for _, p := range c.coll.Properties {
+		for p := range c.coll.Queryables() {
 			if c.field(p.Name) != nil {
 				names = append(names, p.Name)
 			}
@@ -830,7 +830,7 @@ func (c *call) parameterNames(rt *route) problem.Saying {
 
 // field returns the property that a query parameter of that name filters by; nil when there is none.
 func (c *call) field(name string) *store.Property {
-	p, ok := c.coll.Find(name)
+	p, ok := c.coll.Queryable(name)
 	if !ok || p.Hidden || reserved[name] || !simple(p.Type) && !elements(p) {
 		return nil
 	}
@@ -903,7 +903,7 @@ func (c *call) parseSortBy(values []string) (keys []store.Sort, err error) {
 			case strings.HasPrefix(k, "+"), strings.HasPrefix(k, " "):
 				key.Property = k[1:]
 			}
-			p, ok := c.coll.Find(key.Property)
+			p, ok := c.coll.Queryable(key.Property)
 			if !ok || p.Hidden || !simple(p.Type) {
 				return nil, problem.Invalidf("sortby", v, "sort by one of %s", strings.Join(sortableNames(c.coll), ", "))
 			}
@@ -922,7 +922,7 @@ func (c *call) parseSortBy(values []string) (keys []store.Sort, err error) {
 
 func sortableNames(coll *store.Collection) []string {
 	var names []string
-	for _, p := range coll.Properties {
+	for p := range coll.Queryables() {
 		if !p.Hidden && simple(p.Type) {
 			names = append(names, p.Name)
 		}
@@ -944,7 +944,7 @@ func (c *call) parseProperties(p *outputParams, v string) error {
 			continue
 		}
 		if x, ok := c.coll.Find(name); !ok || x.Hidden {
-			return problem.Invalidf("properties", v, "name properties of the collection: %s", strings.Join(c.coll.Names(), ", "))
+			return problem.Invalidf("properties", v, "name properties of the collection: %s", strings.Join(c.coll.Shown(), ", "))
 		}
 		p.properties = append(p.properties, name)
 	}

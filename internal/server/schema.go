@@ -18,10 +18,11 @@ func (s *Server) queryables(c *call) (*answer, error) { return c.schemaAnswer("q
 
 func (c *call) schemaAnswer(kind string) (*answer, error) {
 	doc := schemaDoc(c, kind)
-	if kind == "schema" && c.coll.Key.Property == "" { // the member id of a feature is its property of that role (OGC 23-058r2, 10)
-		id := ogcapi.SchemaProperty{Name: "id", Title: "id", Type: ogcapi.Types{"string"}, Role: "id"}
-		doc.Properties = append(ogcapi.SchemaProperties{id}, doc.Properties...)
+	var derived ogcapi.SchemaProperties
+	for i := range c.coll.Derived {
+		derived = append(derived, c.derivedProperty(&c.coll.Derived[i], kind))
 	}
+	doc.Properties = append(derived, doc.Properties...)
 	if c.rep.F == asXSD.F {
 		text, err := format.GMLSchema(format.Options{Collection: c.coll, Address: c.base() + "/collections/" + c.coll.ID})
 		if err != nil {
@@ -39,7 +40,7 @@ type schemaView struct {
 	Kind string
 }
 
-// schemaDoc builds the schema of kind "schema"; "queryables" leave out what cannot be filtered by, "sortables" what has no order.
+// schemaDoc builds the schema of properties of kind "schema"; "queryables" leave out what cannot be filtered by, "sortables" what has no order.
 func schemaDoc(c *call, kind string) ogcapi.Schema {
 	coll := c.coll
 	doc := ogcapi.Schema{Schema: ogcapi.SchemaDialect, ID: c.base() + "/collections/" + coll.ID + "/" + kind, Type: "object", Title: c.titleOf(coll),
@@ -56,6 +57,17 @@ func schemaDoc(c *call, kind string) ogcapi.Schema {
 		doc.Properties = append(doc.Properties, c.schemaProperty(p, kind))
 	}
 	return doc
+}
+
+// derivedProperty describes the feature id. As the member id of a feature it is a text (OGC 23-058r2, 10); filters and orders compare whole
+// numbers as such.
+func (c *call) derivedProperty(p *store.Property, kind string) ogcapi.SchemaProperty {
+	out := ogcapi.SchemaProperty{Name: p.Name, Title: p.Name, Type: ogcapi.Types{"string"}, Role: "id"}
+	if kind != "schema" {
+		typ, _ := jsonType(p.Type)
+		out.Type = ogcapi.Types{typ}
+	}
+	return out
 }
 
 // schemaProperty describes a property; in a schema of kind "schema" so that every value of every feature is valid, null where one may be null.

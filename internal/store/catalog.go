@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -112,10 +113,12 @@ type Collection struct {
 	Modified    time.Time `json:"-"` // when its features were written last, as far as the source tells; zero where it does not
 	Public      bool      // served as an OGC API collection; SOAP reads the others too
 
-	Key         FeatureKey // what the feature id is made of
-	Geometry    *Geom      // nil: features have no geometry
-	Properties  []Property // in schema order, without the geometry
-	names       map[string]int
+	Key        FeatureKey // what the feature id is made of
+	Geometry   *Geom      // nil: features have no geometry
+	Properties []Property // in schema order, without the geometry
+	names      map[string]int
+	// Derived are properties that filters may name and features do not show: the feature id, where no property repeats it.
+	Derived     []Property `json:"-"`
 	Relations   []Relation
 	DefaultSort []Sort // nil: by id
 
@@ -247,7 +250,7 @@ func (c *Collection) Property(name string) (cql2.Type, bool) {
 	if c.Geometry != nil && c.Geometry.Name == name {
 		return cql2.TypeGeometry, true
 	}
-	if p, ok := c.Find(name); ok {
+	if p, ok := c.Queryable(name); ok {
 		return p.Type, true
 	}
 	return 0, false
@@ -278,6 +281,45 @@ func (c *Collection) Find(name string) (*Property, bool) {
 		}
 	}
 	return nil, false
+}
+
+// IDName is what filters, orders and schemas call the feature id where no property repeats it.
+const IDName = "id"
+
+// DeriveID adds the feature id to Derived where no property repeats it, and reports whether it did. A store calls it once the key, the
+// geometry and the properties are settled.
+func (c *Collection) DeriveID() bool {
+	if _, taken := c.Property(IDName); taken || c.Key.Property != "" {
+		return false
+	}
+	c.Derived = append(c.Derived, Property{Name: IDName, Column: c.Key.Column, Type: c.Key.Type, NotNull: true})
+	return true
+}
+
+// Queryable returns a property that filters may name: one of Properties, or of Derived.
+func (c *Collection) Queryable(name string) (*Property, bool) {
+	if p, ok := c.Find(name); ok {
+		return p, true
+	}
+	for i := range c.Derived {
+		if c.Derived[i].Name == name {
+			return &c.Derived[i], true
+		}
+	}
+	return nil, false
+}
+
+// Queryables yields all that Queryable finds: Derived, then Properties.
+func (c *Collection) Queryables() iter.Seq[*Property] {
+	return func(yield func(*Property) bool) {
+		for _, list := range [...][]Property{c.Derived, c.Properties} {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // MaxSearched is how many properties the parameter q searches at most.
@@ -364,9 +406,18 @@ func (c *Collection) IsDuring(from, to *time.Time) (cql2.Expr, bool) {
 	return cql2.And{e, cql2.Not{X: cql2.Prop{Name: c.Timeless}}}, ok
 }
 
-// Names lists the geometry and the properties that are not hidden.
+// Names lists what filters may name: Shown, then Derived.
 func (c *Collection) Names() []string {
-	names := make([]string, 0, len(c.Properties)+1)
+	names := c.Shown()
+	for _, p := range c.Derived {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// Shown lists the properties that are not hidden, then the geometry.
+func (c *Collection) Shown() []string {
+	names := make([]string, 0, len(c.Properties)+len(c.Derived)+1)
 	for _, p := range c.Properties {
 		if !p.Hidden {
 			names = append(names, p.Name)

@@ -69,7 +69,7 @@ func (qu *question) isFoldedPart() bool {
 // foldedField returns the property of which a part is asked for; nil when the filter is another.
 func (qu *question) foldedField() *sqlq.Field {
 	property, _, ok := foldedPart(qu.q.Filter)
-	if f := qu.l.source.Fields[property]; ok && f != nil && f.Type == cql2.TypeText {
+	if f := qu.l.source.Fields[property]; ok && f != nil && f.Type == cql2.TypeText && f.IsColumn() {
 		return f
 	}
 	return nil

@@ -1,8 +1,10 @@
 package gpkg
 
 import (
+	"fmt"
 	"strings"
 
+	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/sqlq"
 )
@@ -69,6 +71,41 @@ func (l *layer) idValues(id string) ([]any, bool) {
 		return []any{v}, ok
 	}
 	return store.SplitID(id, l.integers())
+}
+
+// addID adds the feature id to what filters may name, where no property repeats it.
+func (l *layer) addID() {
+	if !l.DeriveID() {
+		return
+	}
+	f := &sqlq.Field{Column: l.Key.Column, Type: l.Key.Type}
+	if l.parts != nil {
+		f.ID = &sqlq.ID{Text: l.idExpr, Indexed: true, Is: func(alias, id string) (sqlq.Fragment, bool) {
+			values, ok := l.idValues(id)
+			return sqlq.SQL("("+l.isID(alias)+")", values...), ok
+		}}
+	}
+	l.source.Fields[store.IDName] = f
+}
+
+// orderBy returns the keys that put rows in the order of a property.
+func (l *layer) orderBy(k store.Sort) ([]sqlq.Key, error) {
+	f := l.source.Fields[k.Property]
+	if f == nil || f.Type == cql2.TypeJSON {
+		return nil, fmt.Errorf("gpkg: collection %q cannot be sorted by %q", l.ID, k.Property)
+	}
+	if f.ID != nil { // in the order by id
+		keys := l.idKeys(alias)
+		for i := range keys {
+			keys[i].Desc = k.Desc
+		}
+		return keys, nil
+	}
+	expr := sortExpr(f)
+	if k.Norwegian && f.Type == cql2.TypeText {
+		expr = "grense_nb(" + sqlq.Column(sqlq.SQLite{}, alias, f) + ")"
+	}
+	return []sqlq.Key{{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls}}, nil
 }
 
 // isID returns the condition that a row has the id whose idValues are the arguments; an index over the key serves it.

@@ -104,10 +104,11 @@ func (d *draft) open(c *conn) (*layer, error) {
 		}
 	}
 	d.addProperties(l)
+	d.setRoles(l)
+	l.addID()
 	if err := l.setCollation(c); err != nil {
 		return nil, err
 	}
-	d.setRoles(l)
 	d.setWords(l)
 	if sv.Narrow {
 		l.narrow, l.native = d.at+narrowTable(d.n), *sv.Native
@@ -205,7 +206,7 @@ func (d *draft) addProperties(l *layer) {
 // setCollation notes that columns may have been declared with a collation; their tables and views can be anywhere in the schema.
 func (l *layer) setCollation(c *conn) error {
 	n, err := c.one("SELECT count(*) FROM main.sqlite_schema WHERE sql LIKE '%COLLATE%'")
-	for _, f := range l.fields {
+	for _, f := range l.source.Fields {
 		f.Collated = n > 0
 	}
 	return err

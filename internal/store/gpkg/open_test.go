@@ -316,7 +316,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("ids %q, want %q", ids, want)
 	}
 	c := s.Catalog().Collections[0]
-	if want := []string{"id_", "id__2", `a "b" c.d`}; !slices.Equal(c.Names(), want) {
+	if want := []string{"id_", "id__2", `a "b" c.d`, "id"}; !slices.Equal(c.Names(), want) {
 		t.Errorf("properties %q, want %q", c.Names(), want)
 	}
 	if c.Title.In("nb") != "Fylker" || c.Description.In("nb") != "Alle" || s.Catalog().Collections[2].Title.In("en") != "Ny" {

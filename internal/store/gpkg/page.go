@@ -160,15 +160,11 @@ func newQuestion(r *revision, q store.Query) (*question, error) {
 		qu.keys = append(qu.keys, sqlq.Key{Expr: rank, Name: "rank"})
 	}
 	for _, k := range q.SortBy {
-		f := l.source.Fields[k.Property]
-		if f == nil || f.Type == cql2.TypeJSON {
-			return nil, fmt.Errorf("gpkg: collection %q cannot be sorted by %q", l.ID, k.Property)
+		keys, err := l.orderBy(k)
+		if err != nil {
+			return nil, err
 		}
-		expr := sortExpr(f)
-		if k.Norwegian && f.Type == cql2.TypeText {
-			expr = "grense_nb(" + sqlq.Column(sqlq.SQLite{}, alias, f) + ")"
-		}
-		qu.keys = append(qu.keys, sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls})
+		qu.keys = append(qu.keys, keys...)
 	}
 	qu.keys = append(qu.keys, l.idKeys(alias)...)
 	if q.Cursor != "" {

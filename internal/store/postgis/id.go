@@ -129,6 +129,53 @@ func (p keyPart) list(alias string) (column, typ string) {
 	return column + "::text", "text[]"
 }
 
+// equals returns the condition that the part has a value, which an index over the column serves.
+func (p keyPart) equals(alias string, value any) sqlq.Fragment {
+	exact := sqlq.SQL(p.expr(alias)+" = ?", value)
+	column := alias + "." + p.column
+	switch p.base {
+	case "text", "varchar", "bpchar": // the collation of the index may be the usual one
+		return sqlq.Cat(sqlq.SQL(column+" = (?::"+p.base+` COLLATE "default") AND `, value), exact)
+	case "uuid":
+		return sqlq.SQL(column+" = ?::uuid", value)
+	}
+	return exact
+}
+
+// addID adds the feature id to what filters may name, where no property repeats it.
+func (l *layer) addID() {
+	if !l.DeriveID() {
+		return
+	}
+	f := &sqlq.Field{Column: l.Key.Column, Type: l.Key.Type}
+	if l.text {
+		f.ID = &sqlq.ID{Text: l.printedExpr, Is: l.isID, Indexed: l.sure}
+	}
+	l.source.Fields[store.IDName] = f
+}
+
+// isID returns the condition that a row has an id; false if no row can have it.
+func (l *layer) isID(alias, id string) (sqlq.Fragment, bool) {
+	values, ok := l.id(id)
+	if !ok {
+		return sqlq.Fragment{}, false
+	}
+	parts := make([]sqlq.Fragment, len(l.parts))
+	for i, p := range l.parts {
+		parts[i] = p.equals(alias, values[i])
+	}
+	return sqlq.Cat(sqlq.Ident("("), sqlq.Join(" AND ", parts...), sqlq.Ident(")")), true
+}
+
+// printedExpr is the feature id in SQL, as it is printed.
+func (l *layer) printedExpr(alias string) string {
+	x := l.idText(alias)
+	if len(l.parts) == 1 {
+		x = "CASE WHEN " + x + " = '' OR starts_with(" + x + ", '~') THEN '~' ELSE '' END || " + x
+	}
+	return "((" + x + `) COLLATE "C")`
+}
+
 // oneOf is the condition that the id is one of those whose parts are in the lists $1, $2 ...
 func (l *layer) oneOf() string {
 	if len(l.parts) == 1 {

@@ -299,12 +299,13 @@ func (d *draft) open(sv *survey) *layer {
 		k := p.key(alias)
 		l.byID, l.idOrder = append(l.byID, k), append(l.idOrder, k.Key)
 	}
+	l.addID()
 	l.stateExpr = l.stateOf(alias)
 	l.beside = l.besideStatement("")
 	l.unique = map[string]bool{}
 	for n, f := range l.source.Fields {
 		asStored := f.Type == cql2.TypeInteger || f.Type == cql2.TypeText && (f.Normal == "" || f.Normal == sqlq.PostgresCollate)
-		l.unique[n] = asStored && !f.Nulls && !t.nullable && d.isUnique(f.Column)
+		l.unique[n] = asStored && f.IsColumn() && !f.Nulls && !t.nullable && d.isUnique(f.Column)
 	}
 	return l
 }

@@ -150,23 +150,33 @@ var all = sqlq.Compile(sqlq.PostgreSQL{}, &sqlq.Source{}, alias, nil)
 
 // sort sets the keys of an order that is not by id alone.
 func (qu *question) sort() error {
-	l := qu.l
+	l, ordering := qu.l, 0 // keys up to the first that is unique
 	qu.keys, qu.order = nil, nil
 	for _, k := range qu.q.SortBy {
 		f := l.source.Fields[k.Property]
 		if f == nil || f.Type == cql2.TypeJSON {
 			return fmt.Errorf("postgis: collection %q cannot be sorted by %q", l.ID, k.Property)
 		}
+		if f.ID != nil { // in the order by id
+			for _, part := range l.byID {
+				part.Desc = k.Desc
+				qu.keys = append(qu.keys, part)
+			}
+			continue
+		}
 		expr := sqlq.Column(sqlq.PostgreSQL{}, alias, f)
 		qu.keys = append(qu.keys, key{sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls}, selectExpr(alias, f), f.Type,
 			k.Norwegian && f.Type == cql2.TypeText, f.Normal == sqlq.PostgresNumeric})
+		if ordering == 0 && l.unique[k.Property] { // no two rows have the same: what follows would only cost a sort
+			ordering = len(qu.keys)
+		}
 	}
 	qu.keys = append(qu.keys, l.byID...)
-	for i, k := range qu.keys {
+	if ordering == 0 {
+		ordering = len(qu.keys)
+	}
+	for _, k := range qu.keys[:ordering] {
 		qu.order = append(qu.order, k.Key)
-		if i < len(qu.q.SortBy) && l.unique[qu.q.SortBy[i].Property] { // no two rows have the same: what follows would only cost a sort
-			break
-		}
 	}
 	return nil
 }

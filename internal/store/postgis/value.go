@@ -16,6 +16,9 @@ import (
 
 // selectExpr returns the expression that decode reads: of one type of the server for each type of ours.
 func selectExpr(alias string, f *sqlq.Field) string {
+	if f.ID != nil {
+		return f.ID.Text(alias)
+	}
 	x := alias + "." + quote(f.Column)
 	switch f.Type {
 	case cql2.TypeText:

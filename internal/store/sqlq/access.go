@@ -227,7 +227,7 @@ func (c *compiler) index(x cql2.Expr) (name string, equal, ok bool) {
 func (c *compiler) ledColumn(e cql2.Expr) (string, bool) {
 	if p, isProp := e.(cql2.Prop); isProp {
 		f := c.src.Fields[p.Name]
-		if f == nil || c.d.Normal("", f) != "" && f.Type != cql2.TypeTimestamp || f.Type == cql2.TypeTimestamp && f.Layout == "" {
+		if f == nil || !f.IsColumn() || c.d.Normal("", f) != "" && f.Type != cql2.TypeTimestamp || f.Type == cql2.TypeTimestamp && f.Layout == "" {
 			return "", false
 		}
 		return f.Column, true

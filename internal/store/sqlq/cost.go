@@ -89,7 +89,7 @@ type coster struct {
 // indexed reports whether an index begins with the values of a property in the form in which they are compared.
 func (c *coster) indexed(name string) bool {
 	f := c.src.Fields[name]
-	if f == nil || f.Column != c.key && !c.src.Indexed[f.Column] {
+	if f == nil || !f.IsColumn() || f.Column != c.key && !c.src.Indexed[f.Column] {
 		return false
 	}
 	return c.d.Normal("", f) == "" || f.Type == cql2.TypeTimestamp && f.Layout != ""
@@ -103,7 +103,7 @@ func (c *coster) ranged(x, literal cql2.Expr) bool {
 		return false
 	}
 	f := c.src.Fields[p.Name]
-	if f == nil || f.Column != c.key && !c.src.Indexed[f.Column] {
+	if f == nil || !f.IsColumn() || f.Column != c.key && !c.src.Indexed[f.Column] {
 		return false
 	}
 	if t, ok := literal.(cql2.Timestamp); ok && f.Type == cql2.TypeDate {
@@ -133,11 +133,13 @@ func (c *coster) served(e cql2.Expr) bool {
 	case cql2.Bool:
 		return !bool(e)
 	case cql2.Compare:
-		return e.Op != cql2.Ne && (c.operand(e.L) && isLiteral(e.R) || c.operand(e.R) && isLiteral(e.L) || c.ranged(e.L, e.R) || c.ranged(e.R, e.L))
+		return e.Op != cql2.Ne && (c.operand(e.L) && isLiteral(e.R) || c.operand(e.R) && isLiteral(e.L) || c.ranged(e.L, e.R) || c.ranged(e.R, e.L)) ||
+			e.Op == cql2.Eq && (c.findsID(e.L, e.R) || c.findsID(e.R, e.L))
 	case cql2.Between:
 		return c.operand(e.X) && isLiteral(e.Lo) && isLiteral(e.Hi) || c.ranged(e.X, e.Lo) && c.ranged(e.X, e.Hi)
 	case cql2.In:
-		return c.operand(e.X) && !slices.ContainsFunc(e.List, func(x cql2.Expr) bool { return !isLiteral(x) }) || len(e.List) == 1 && c.ranged(e.X, e.List[0])
+		return c.operand(e.X) && !slices.ContainsFunc(e.List, func(x cql2.Expr) bool { return !isLiteral(x) }) || len(e.List) == 1 && c.ranged(e.X, e.List[0]) ||
+			!slices.ContainsFunc(e.List, func(x cql2.Expr) bool { return !c.findsID(e.X, x) })
 	case cql2.Interval:
 		return e.From != nil && e.To != nil && e.Start == e.End && len(e.Also) == 0 &&
 			c.ranged(cql2.Prop{Name: e.Start}, cql2.Timestamp{T: *e.From}) && c.ranged(cql2.Prop{Name: e.Start}, cql2.Timestamp{T: *e.To})

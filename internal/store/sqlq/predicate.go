@@ -187,6 +187,9 @@ func (c *compiler) exactAll(xs []cql2.Expr, and bool) (Fragment, bool) {
 }
 
 func (c *compiler) compare(op cql2.CompareOp, l, r cql2.Expr) (Fragment, bool) {
+	if f, ok := c.compareID(op, l, r); ok {
+		return f, true
+	}
 	vs, ok := c.values(l, r)
 	if !ok || vs[0].typ == cql2.TypeBool && op != cql2.Eq && op != cql2.Ne {
 		return Fragment{}, false
@@ -216,6 +219,9 @@ func (c *compiler) between(e cql2.Between) (Fragment, bool) {
 func (c *compiler) in(e cql2.In) (Fragment, bool) {
 	if len(e.List) == 0 {
 		return Fragment{}, false
+	}
+	if f, ok := c.oneOfIDs(e.X, e.List); ok {
+		return f, true
 	}
 	vs, ok := c.values(append([]cql2.Expr{e.X}, e.List...)...)
 	if !ok {

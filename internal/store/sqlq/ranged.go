@@ -18,7 +18,7 @@ type bounding struct {
 func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding) Fragment {
 	d, ok := c.d.(Ranged)
 	p, isProp := property.(cql2.Prop)
-	if !ok || !isProp || c.neg || c.three || c.src.Fields[p.Name] == nil {
+	if !ok || !isProp || c.neg || c.three || c.src.Fields[p.Name] == nil || !c.src.Fields[p.Name].IsColumn() {
 		return exact
 	}
 	f := c.src.Fields[p.Name]

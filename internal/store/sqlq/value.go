@@ -17,12 +17,13 @@ type value struct {
 }
 
 // column returns a field in the form that comparisons and sorting need.
-func (c *compiler) column(f *Field) Fragment {
-	return Ident(c.d.Normal(c.quoted(f.Column), f))
-}
+func (c *compiler) column(f *Field) Fragment { return Ident(Column(c.d, c.alias, f)) }
 
 // Column returns a field of the rows called alias in the form that comparisons and sorting need.
 func Column(d Dialect, alias string, f *Field) string {
+	if f.ID != nil {
+		return f.ID.Text(alias)
+	}
 	return d.Normal(alias+"."+d.Quote(f.Column), f)
 }
 

@@ -34,6 +34,7 @@ type set struct {
 // feature is one row as plain values. It is a cql2.Record.
 type feature struct {
 	id     string
+	text   bool  // the id is a text; else it is number
 	number int64 // the key of relations
 	values map[string]any
 	shape  orb.Geometry
@@ -44,10 +45,15 @@ type feature struct {
 // Value returns a value in its served form.
 func (f *feature) Value(name string) (any, error) {
 	v, ok := f.values[name]
-	if !ok {
+	switch {
+	case ok:
+		return v, nil
+	case name != store.IDName:
 		return nil, fmt.Errorf("no property %q", name)
+	case f.text:
+		return f.id, nil
 	}
-	return v, nil
+	return f.number, nil
 }
 
 func (f *feature) Geometry(string) ([]byte, crs.ID, error) {
@@ -123,7 +129,7 @@ func (s *set) fill(r *rand.Rand) {
 	for i := range n {
 		f := &feature{number: int64(i*3 + 1), crs: s.c.StorageCRS()}
 		f.id = strconv.FormatInt(f.number, 10)
-		if s.c.Key.Type == cql2.TypeText {
+		if f.text = s.c.Key.Type == cql2.TypeText; f.text {
 			f.id = fmt.Sprintf("%04d%s", r.IntN(1000), []string{"", "å", "A", "a", "z"}[i%5])
 			f.id += strconv.Itoa(i)
 		}

@@ -266,6 +266,8 @@ func (g *generator) predicate(depth int) cql2.Expr {
 		return pick[cql2.Expr](g.r, name("aktiv"), cql2.Bool(true), cql2.Bool(false), g.array())
 	case k == 7:
 		return g.search()
+	case k == 8:
+		return g.ids()
 	}
 	return g.scalar()
 }
@@ -320,6 +322,21 @@ func (g *generator) scalar() cql2.Expr {
 		return cql2.Compare{Op: g.op(), L: name("dag"), R: pick[cql2.Expr](g.r, cql2.Date{T: day(1 + g.r.IntN(5))}, name("gyldig_til"))}
 	}
 	return cql2.In{X: name("navn"), List: []cql2.Expr{word(), word()}}
+}
+
+// ids compares the feature id, which no property repeats.
+func (g *generator) ids() cql2.Expr {
+	of := func() cql2.Expr {
+		f := g.set.rows[g.r.IntN(len(g.set.rows))]
+		if f.text {
+			return cql2.Text(f.id)
+		}
+		return cql2.Int(f.number + int64(g.r.IntN(2)))
+	}
+	if g.r.IntN(2) == 0 {
+		return cql2.In{X: name(store.IDName), List: []cql2.Expr{of(), of(), of()}}
+	}
+	return cql2.Compare{Op: g.op(), L: name(store.IDName), R: of()}
 }
 
 func (g *generator) pattern() string {
