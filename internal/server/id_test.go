@@ -60,8 +60,8 @@ func encoded(question string) string {
 	return strings.Join(pairs, "&")
 }
 
-// idStores are both stores with features whose id no property repeats: a number (tall), of two columns (par), and beside a property called id
-// (opptatt).
+// idStores are both stores with features whose id no property repeats: a number (tall), of two columns (par), and
+// beside a property called id (opptatt).
 func idStores(t *testing.T) map[string]store.Store {
 	t.Helper()
 	rows := `INSERT INTO tall VALUES (1, NULL, 'a'), (2, NULL, 'b'), (10, NULL, 'c');
@@ -70,14 +70,17 @@ func idStores(t *testing.T) map[string]store.Store {
 	return bothWith(t, `CREATE TABLE tall (fid INTEGER PRIMARY KEY, geom POINT, navn TEXT);
 		CREATE TABLE par (a INTEGER NOT NULL, y TEXT NOT NULL, v INTEGER, PRIMARY KEY (a, y));
 		CREATE TABLE opptatt (fid INTEGER PRIMARY KEY, id TEXT);
-		INSERT INTO gpkg_contents (table_name, data_type, srs_id) VALUES ('tall', 'features', 4326), ('par', 'attributes', 0), ('opptatt', 'attributes', 0);
+		INSERT INTO gpkg_contents (table_name, data_type, srs_id) VALUES ('tall', 'features', 4326),
+			('par', 'attributes', 0), ('opptatt', 'attributes', 0);
 		INSERT INTO gpkg_geometry_columns VALUES ('tall', 'geom', 'POINT', 4326, 0, 0);`+rows+
 		`UPDATE tall SET geom = CASE fid WHEN 1 THEN x'47500001E6100000010100000000000000000024400000000000004E40'
-			WHEN 2 THEN x'47500001E61000000101000000000000000000244000000000000024C0' ELSE x'47500001E6100000010100000000000000000059C00000000000004E40' END;`,
+			WHEN 2 THEN x'47500001E61000000101000000000000000000244000000000000024C0'
+			ELSE x'47500001E6100000010100000000000000000059C00000000000004E40' END;`,
 		`CREATE TABLE tall (fid INTEGER PRIMARY KEY, geom geometry(Point, 4326), navn TEXT);
 		CREATE TABLE par (a INTEGER NOT NULL, y TEXT NOT NULL, v INTEGER, PRIMARY KEY (a, y));
 		CREATE TABLE opptatt (fid INTEGER PRIMARY KEY, id TEXT);`+rows+`
-		UPDATE tall SET geom = CASE fid WHEN 1 THEN ST_Point(10, 60, 4326) WHEN 2 THEN ST_Point(10, -10, 4326) ELSE ST_Point(-100, 60, 4326) END;`)
+		UPDATE tall SET geom = CASE fid WHEN 1 THEN ST_Point(10, 60, 4326) WHEN 2 THEN ST_Point(10, -10, 4326)
+			ELSE ST_Point(-100, 60, 4326) END;`)
 }
 
 // idQuestion is what a question about a collection finds.
@@ -132,7 +135,8 @@ func TestFeatureIDIsQueryable(t *testing.T) {
 				x.check(t, a)
 			}
 			for question, want := range map[string]int{"": 3, "&filter=id=2": 1, "&filter=id%20IN%20(1,2)": 2} {
-				layers, err := mvt.Unmarshal(a.get("/collections/tall/tiles/WebMercatorQuad/0/0/0?f=mvt" + question).wants(http.StatusOK).Body)
+				tile := a.get("/collections/tall/tiles/WebMercatorQuad/0/0/0?f=mvt" + question).wants(http.StatusOK)
+				layers, err := mvt.Unmarshal(tile.Body)
 				if err != nil || len(layers) != 1 || len(layers[0].Features) != want {
 					t.Errorf("a tile%s has %v (%v), want %d features: %v", question, layers, err, want, layers[0].Features)
 				}
@@ -158,7 +162,8 @@ func TestFeatureIDIsQueryable(t *testing.T) {
 func TestTextsAreFeatureIDsToo(t *testing.T) {
 	t.Parallel()
 	for name, s := range writtenBoth(t, func(ctx context.Context, w store.Writer) error {
-		c := &store.Collection{ID: "koder", Table: "koder", Public: true, Key: store.FeatureKey{Column: "nøkkel", Type: cql2.TypeText},
+		c := &store.Collection{ID: "koder", Table: "koder", Public: true,
+			Key:        store.FeatureKey{Column: "nøkkel", Type: cql2.TypeText},
 			Properties: []store.Property{{Name: "v", Column: "v", Type: cql2.TypeInteger}}}
 		if err := w.Define(ctx, c, false); err != nil {
 			return err
@@ -217,6 +222,70 @@ func TestFeatureIDIsDescribedAndPaged(t *testing.T) {
 			described = all
 		} else if !bytes.Equal(described, all) {
 			t.Errorf("the stores describe ids differently:\n%s\n%s", described, all)
+		}
+	}
+}
+
+// TestValuesInsideJSONAreQueryable by the path to them, in both stores and both forms of CQL2.
+func TestValuesInsideJSONAreQueryable(t *testing.T) {
+	t.Parallel()
+	const rows = `INSERT INTO x VALUES (1, '{"a":{"b":"Ås","n":0.5},"ja":true,"med plass":"p","liste":[1]}'),
+		(2, '{"a":{"b":"as","n":9007199254740993},"ja":false}'), (3, '{"a":{"b":null,"n":12345678901234567891}}'), (4, NULL),
+		(5, '{"a":"feil"}'), (6, '[1,2]');`
+	var described string
+	for name, s := range bothWith(t, `CREATE TABLE x (id INTEGER PRIMARY KEY, props JSON);
+		INSERT INTO gpkg_contents (table_name, data_type) VALUES ('x', 'attributes');`+rows,
+		`CREATE TABLE x (id INTEGER PRIMARY KEY, props JSONB);`+rows) {
+		a := serveStore(t, s, nil)
+		for _, x := range []idQuestion{
+			{"x", "filter=props.a.b = 'Ås'", "1"},
+			{"x", "filter=CASEI(props.a.b) LIKE CASEI('å%')", "1"},
+			{"x", "filter=props.a.b IS NULL", "3 4 5 6"},
+			{"x", "filter=NOT (props.a.n > 1)", "1"},
+			{"x", "filter=props.a.n = 9007199254740993", "2"},
+			{"x", "filter=props.a.n IN (12345678901234567891, 12345678901234567892)", "3"},
+			{"x", "filter=props.a.n > 9007199254740992 AND props.ja = FALSE", "2"},
+			{"x", "filter=props.ja", "1"},
+			{"x", `filter="props.med plass" = 'p' OR id = 6`, "1 6"},
+			{"x", `filter-lang=cql2-json&filter={"op":"<","args":[{"property":"props.a.n"},1]}`, "1"},
+			{"x", "props.a.b=as", "2"},
+			{"x", "props.ja=true", "1"},
+			{"x", "props.a.n.from=1&props.a.n.to=9007199254740993", "2"},
+		} {
+			x.check(t, a)
+		}
+		for path, cure := range map[string]string{
+			"filter=props.a=1":            "no property 'props.a'; did you mean",
+			"filter=props.a.b>1":          "'props.a.b' is text; write '1' in single quotes",
+			"filter=props.liste%3D1":      "no property 'props.liste'",
+			"sortby=props.a.b":            "sort by one of id",
+			"properties=props.a.b":        "name properties of the collection: ",
+			"props.a.n=x":                 "use a number",
+			"filter=props.a.b%20LIKE%201": "the pattern of LIKE is a string",
+		} {
+			body := a.get("/collections/x/items?" + path).wants(http.StatusBadRequest).Body
+			if !bytes.Contains(body, []byte(cure)) {
+				t.Errorf("%s, %s: %s does not say %q", name, path, body, cure)
+			}
+		}
+		body := strings.ReplaceAll(string(a.get("/collections/x/queryables?f=json").wants(http.StatusOK).Body), a.URL, "")
+		for _, member := range []string{`"props.a.b":{"title":"props.a.b","type":"string"}`,
+			`"props.a.n":{"title":"props.a.n","type":"number"}`,
+			`"props.ja":{"title":"props.ja","type":"boolean"}`, `"props.med plass":{`} {
+			if !strings.Contains(body, member) {
+				t.Errorf("%s: no %s in %s", name, member, body)
+			}
+		}
+		for _, kind := range []string{"schema", "sortables"} {
+			body := a.get("/collections/x/" + kind + "?f=json").wants(http.StatusOK).Body
+			if bytes.Contains(body, []byte("props.")) {
+				t.Errorf("%s: %s of features has %s", name, kind, body)
+			}
+		}
+		if described == "" {
+			described = body
+		} else if described != body {
+			t.Errorf("the stores describe themselves differently:\n%s\n%s", described, body)
 		}
 	}
 }

@@ -904,7 +904,7 @@ func (c *call) parseSortBy(values []string) (keys []store.Sort, err error) {
 				key.Property = k[1:]
 			}
 			p, ok := c.coll.Queryable(key.Property)
-			if !ok || p.Hidden || !simple(p.Type) {
+			if !ok || !sortable(p) {
 				return nil, problem.Invalidf("sortby", v, "sort by one of %s", strings.Join(sortableNames(c.coll), ", "))
 			}
 			if seen[key.Property] {
@@ -923,12 +923,15 @@ func (c *call) parseSortBy(values []string) (keys []store.Sort, err error) {
 func sortableNames(coll *store.Collection) []string {
 	var names []string
 	for p := range coll.Queryables() {
-		if !p.Hidden && simple(p.Type) {
+		if sortable(p) {
 			names = append(names, p.Name)
 		}
 	}
 	return names
 }
+
+// sortable reports whether features can be put in the order of a property.
+func sortable(p *store.Property) bool { return !p.Hidden && simple(p.Type) && p.Path == nil }
 
 // parseProperties reads the list of properties to return (OGC API – Features Part 6, draft).
 func (c *call) parseProperties(p *outputParams, v string) error {

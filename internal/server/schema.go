@@ -20,7 +20,11 @@ func (c *call) schemaAnswer(kind string) (*answer, error) {
 	doc := schemaDoc(c, kind)
 	var derived ogcapi.SchemaProperties
 	for i := range c.coll.Derived {
-		derived = append(derived, c.derivedProperty(&c.coll.Derived[i], kind))
+		if p := &c.coll.Derived[i]; p.Path == nil {
+			derived = append(derived, c.derivedID(p, kind))
+		} else if kind == "queryables" {
+			doc.Properties = append(doc.Properties, c.schemaProperty(p, kind))
+		}
 	}
 	doc.Properties = append(derived, doc.Properties...)
 	if c.rep.F == asXSD.F {
@@ -40,7 +44,8 @@ type schemaView struct {
 	Kind string
 }
 
-// schemaDoc builds the schema of properties of kind "schema"; "queryables" leave out what cannot be filtered by, "sortables" what has no order.
+// schemaDoc builds the schema of properties of kind "schema"; "queryables" leave out what cannot be filtered by,
+// "sortables" what has no order.
 func schemaDoc(c *call, kind string) ogcapi.Schema {
 	coll := c.coll
 	doc := ogcapi.Schema{Schema: ogcapi.SchemaDialect, ID: c.base() + "/collections/" + coll.ID + "/" + kind, Type: "object", Title: c.titleOf(coll),
@@ -59,9 +64,9 @@ func schemaDoc(c *call, kind string) ogcapi.Schema {
 	return doc
 }
 
-// derivedProperty describes the feature id. As the member id of a feature it is a text (OGC 23-058r2, 10); filters and orders compare whole
-// numbers as such.
-func (c *call) derivedProperty(p *store.Property, kind string) ogcapi.SchemaProperty {
+// derivedID describes the feature id. As the member id of a feature it is a text (OGC 23-058r2, 10); filters and
+// orders compare whole numbers as such.
+func (c *call) derivedID(p *store.Property, kind string) ogcapi.SchemaProperty {
 	out := ogcapi.SchemaProperty{Name: p.Name, Title: p.Name, Type: ogcapi.Types{"string"}, Role: "id"}
 	if kind != "schema" {
 		typ, _ := jsonType(p.Type)

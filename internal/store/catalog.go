@@ -117,7 +117,8 @@ type Collection struct {
 	Geometry   *Geom      // nil: features have no geometry
 	Properties []Property // in schema order, without the geometry
 	names      map[string]int
-	// Derived are properties that filters may name and features do not show: the feature id, where no property repeats it.
+	// Derived are properties that filters may name and features do not show: the feature id, where no property
+	// repeats it, and values inside JSON properties.
 	Derived     []Property `json:"-"`
 	Relations   []Relation
 	DefaultSort []Sort // nil: by id
@@ -182,6 +183,7 @@ type Property struct {
 	Type        cql2.Type
 	Title       Text
 	Description Text
+	Path        []string // of a value inside a JSON property: names of members, the outermost first; nil else
 	Items       string   // of TypeJSON when every value is an array: JSON type of the elements, "any" when they differ; else ""
 	Unit        string   // UCUM code, or ""
 	Enum        []string // allowed values, where the source declares them
@@ -286,8 +288,8 @@ func (c *Collection) Find(name string) (*Property, bool) {
 // IDName is what filters, orders and schemas call the feature id where no property repeats it.
 const IDName = "id"
 
-// DeriveID adds the feature id to Derived where no property repeats it, and reports whether it did. A store calls it once the key, the
-// geometry and the properties are settled.
+// DeriveID adds the feature id to Derived where no property repeats it, and reports whether it did. A store calls it
+// once the key, the geometry and the properties are settled.
 func (c *Collection) DeriveID() bool {
 	if _, taken := c.Property(IDName); taken || c.Key.Property != "" {
 		return false

@@ -172,7 +172,7 @@ func (l *layer) operandOf(e cql2.Expr) (o operand, ok bool) {
 	switch e := e.(type) {
 	case cql2.Prop:
 		o.field = l.source.Fields[e.Name]
-		return o, o.field != nil && o.field.Type != cql2.TypeJSON
+		return o, o.field != nil && o.field.Type != cql2.TypeJSON && o.field.Path == nil
 	case cql2.Func:
 		if len(e.Args) != 1 || e.Name != "casei" && e.Name != "accenti" {
 			return o, false

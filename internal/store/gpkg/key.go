@@ -88,10 +88,21 @@ func (l *layer) addID() {
 	l.source.Fields[store.IDName] = f
 }
 
+// addMembers adds values inside JSON properties to what filters may name.
+func (l *layer) addMembers(columns map[string]*columnSurvey) {
+	for i, p := range l.Properties {
+		if cs := columns[p.Column]; cs != nil {
+			for _, m := range l.DeriveMembers(p.Name, cs.Members) {
+				l.source.Fields[m.Name] = l.fields[i].Member(&m)
+			}
+		}
+	}
+}
+
 // orderBy returns the keys that put rows in the order of a property.
 func (l *layer) orderBy(k store.Sort) ([]sqlq.Key, error) {
 	f := l.source.Fields[k.Property]
-	if f == nil || f.Type == cql2.TypeJSON {
+	if f == nil || f.Type == cql2.TypeJSON || f.Path != nil {
 		return nil, fmt.Errorf("gpkg: collection %q cannot be sorted by %q", l.ID, k.Property)
 	}
 	if f.ID != nil { // in the order by id

@@ -106,6 +106,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 	d.addProperties(l)
 	d.setRoles(l)
 	l.addID()
+	l.addMembers(d.survey.Columns)
 	if err := l.setCollation(c); err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (r *record) Value(name string) (any, error) {
 		return nil, fmt.Errorf("gpkg: no property %q", name)
 	}
 	var v any
-	err := r.column(selectExpr(alias, f), func(x row) { v = readValue(x, 0, f.Type) })
+	err := r.column(selectExpr(alias, f), func(x row) { v = readField(x, 0, f) })
 	r.values[name] = v
 	return v, err
 }
@@ -138,6 +138,17 @@ func selectExpr(alias string, f *sqlq.Field) string {
 		return alias + "." + quote(f.Column)
 	}
 	return sqlq.Column(sqlq.SQLite{}, alias, f)
+}
+
+// readField is readValue of a field, or of what lies inside its JSON.
+func readField(r row, i int, f *sqlq.Field) any {
+	switch {
+	case f.Path == nil:
+		return readValue(r, i, f.Type)
+	case r.Kind(i) != kindText:
+		return nil
+	}
+	return cql2.Member(r.Text(i), f.Path, f.Type)
 }
 
 // readValue returns nil, string, int64, float64 or bool. A value that is not of the type is nil. An integer beyond 2^53

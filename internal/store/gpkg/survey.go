@@ -45,8 +45,14 @@ type survey struct {
 	Edges       bool           // Spread tells which edges cross the antimeridian, in degrees too
 }
 
-// stale reports whether an older program made the survey and may have missed edges that cross the antimeridian: their layer is wide.
+// stale reports whether an older program made the survey and may have missed edges that cross the antimeridian, which
+// only wide layers have, or what JSON objects hold.
 func (sv *survey) stale() bool {
+	for _, cs := range sv.Columns {
+		if cs.NotArray && !cs.NotJSON && !cs.Sampled {
+			return true
+		}
+	}
 	return !sv.Edges && (sv.Outside || sv.Bound != nil && sv.Bound.Max[0]-sv.Bound.Min[0] > 180)
 }
 
@@ -54,11 +60,15 @@ func (sv *survey) stale() bool {
 type columnSurvey struct {
 	Null, Int, Float, Text, Blob  int
 	NotBool, NotFinite, NotUTF8   bool
-	NotMoment, Clock, NotDay, Set bool      // of texts: no day or moment; a time of day; another form than 2006-01-02; Layout is set
-	NotArray, NotJSON             bool      // of texts that are to be JSON
-	Items                         string    // JSON type of all elements of the arrays; "any" when they differ, "" when there are none
-	Layout                        string    // the one of stampLayouts that all texts have
-	Min, Max                      time.Time // of moments, UTC; meaningful when Set
+	NotMoment, Clock, NotDay, Set bool           // of texts: no day or moment; a time of day; another form than 2006-01-02; Layout is set
+	NotArray, NotJSON             bool           // of texts that are to be JSON
+	Members                       []store.Member // of texts that are to be JSON
+	Sampled                       bool           // Members is known
+	Items                         string         // JSON type of all elements of the arrays; "any" when they differ, "" when there are none
+	Layout                        string         // the one of stampLayouts that all texts have
+	Min, Max                      time.Time      // of moments, UTC; meaningful when Set
+
+	members store.Members
 }
 
 // draft is a layer that is being read in.
@@ -259,6 +269,9 @@ func (d *draft) read(ctx context.Context, c *conn, side *sideWriter, progress fu
 	if err != nil {
 		return nil, err
 	}
+	for _, cs := range rd.cols {
+		cs.Members, cs.Sampled = cs.members.List(), true
+	}
 	if rd.index != nil {
 		sv.Index = rd.index.name
 		return sv, rd.index.complete(sv.Count - sv.Missing)
@@ -426,6 +439,7 @@ func (s *surveyor) value(r row, i int, cs *columnSurvey, f form) {
 // array notes the types of the elements of a JSON array.
 func (cs *columnSurvey) array(text []byte) {
 	cs.NotJSON = cs.NotJSON || !json.Valid(text)
+	cs.members.Add(text)
 	if cs.NotArray {
 		return
 	}

@@ -72,3 +72,37 @@ func itemsOf(ctx context.Context, c *pgxpool.Conn, s *sqlq.Source, f *sqlq.Field
 	}
 	return items, nil
 }
+
+// rowsForMembers is how many rows are looked at for what JSON objects hold.
+const rowsForMembers = 10 * store.SampledValues
+
+// membersOf returns what the objects of each property hold, from a sample; nil for properties that are no JSON.
+func membersOf(ctx context.Context, c *pgxpool.Conn, l *layer) ([][]store.Member, error) {
+	found := make([][]store.Member, len(l.Properties))
+	for i, p := range l.Properties {
+		if p.Type != cql2.TypeJSON || l.fields[i].Normal == arrayColumn {
+			continue
+		}
+		var m store.Members
+		sql := fmt.Sprintf("SELECT * FROM (SELECT %s AS x FROM %s AS %s LIMIT %d) AS s WHERE x IS NOT NULL LIMIT %d",
+			selectExpr(alias, l.fields[i]), l.source.Table, alias, rowsForMembers, store.SampledValues)
+		err := each(ctx, c, sql, func(r pgx.Rows) error {
+			m.Add(r.RawValues()[0])
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		found[i] = m.List()
+	}
+	return found, nil
+}
+
+// addMembers adds values inside JSON properties to what filters may name.
+func (l *layer) addMembers(members [][]store.Member) {
+	for i := range min(len(members), len(l.Properties)) {
+		for _, m := range l.DeriveMembers(l.Properties[i].Name, members[i]) {
+			l.source.Fields[m.Name] = l.fields[i].Member(&m)
+		}
+	}
+}

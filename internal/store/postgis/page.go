@@ -154,7 +154,7 @@ func (qu *question) sort() error {
 	qu.keys, qu.order = nil, nil
 	for _, k := range qu.q.SortBy {
 		f := l.source.Fields[k.Property]
-		if f == nil || f.Type == cql2.TypeJSON {
+		if f == nil || f.Type == cql2.TypeJSON || f.Path != nil {
 			return fmt.Errorf("postgis: collection %q cannot be sorted by %q", l.ID, k.Property)
 		}
 		if f.ID != nil { // in the order by id

@@ -301,6 +301,10 @@ func (d *draft) read(ctx context.Context, c *pgxpool.Conn) (x examined, err erro
 	for _, p := range l.Properties {
 		sv.Items = append(sv.Items, p.Items)
 	}
+	if sv.Members, err = membersOf(ctx, c, l); err != nil {
+		return x, err
+	}
+	l.addMembers(sv.Members)
 	return examined{l: l, sv: sv, items: items, srid: d.srid, system: d.crs, shift: d.shift, assigned: d.assigned}, nil
 }
 

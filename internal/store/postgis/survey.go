@@ -27,7 +27,8 @@ type survey struct {
 	Z           bool
 	Temporal    [2]*time.Time
 	Items       []string // of the properties
-	SRID        int      // of the geometries
+	Members     [][]store.Member
+	SRID        int // of the geometries
 }
 
 // foundSRIDs lists up to two of the reference systems that geometries are in.

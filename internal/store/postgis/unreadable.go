@@ -103,6 +103,7 @@ func (d *draft) again(x examined, unread error) examined {
 	for i := range x.sv.Items {
 		x.l.Properties[i].Items = x.sv.Items[i]
 	}
+	x.l.addMembers(x.sv.Members)
 	d.warn("%s", d.excuse(unread))
 	return x
 }

@@ -19,6 +19,11 @@ func selectExpr(alias string, f *sqlq.Field) string {
 	if f.ID != nil {
 		return f.ID.Text(alias)
 	}
+	if f.Path != nil {
+		whole := *f
+		whole.Type, whole.Path = cql2.TypeJSON, nil
+		return selectExpr(alias, &whole)
+	}
 	x := alias + "." + quote(f.Column)
 	switch f.Type {
 	case cql2.TypeText:
@@ -121,7 +126,10 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // decodeCompared reads what selectExpr gives.
 func decodeCompared(raw []byte, f *sqlq.Field) any {
-	if raw != nil && f.Normal == sqlq.PostgresNumeric {
+	switch {
+	case raw != nil && f.Path != nil:
+		return cql2.Member(string(raw), f.Path, f.Type)
+	case raw != nil && f.Normal == sqlq.PostgresNumeric:
 		return cql2.Decimal(raw)
 	}
 	return decode(raw, f.Type)

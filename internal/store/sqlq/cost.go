@@ -138,7 +138,8 @@ func (c *coster) served(e cql2.Expr) bool {
 	case cql2.Between:
 		return c.operand(e.X) && isLiteral(e.Lo) && isLiteral(e.Hi) || c.ranged(e.X, e.Lo) && c.ranged(e.X, e.Hi)
 	case cql2.In:
-		return c.operand(e.X) && !slices.ContainsFunc(e.List, func(x cql2.Expr) bool { return !isLiteral(x) }) || len(e.List) == 1 && c.ranged(e.X, e.List[0]) ||
+		return c.operand(e.X) && !slices.ContainsFunc(e.List, func(x cql2.Expr) bool { return !isLiteral(x) }) ||
+			len(e.List) == 1 && c.ranged(e.X, e.List[0]) ||
 			!slices.ContainsFunc(e.List, func(x cql2.Expr) bool { return !c.findsID(e.X, x) })
 	case cql2.Interval:
 		return e.From != nil && e.To != nil && e.Start == e.End && len(e.Also) == 0 &&

@@ -246,7 +246,7 @@ func (c *compiler) isNull(e cql2.IsNull) (Fragment, bool) {
 		if g := c.src.Geometry; g != nil && p.Name == g.Name {
 			return c.d.Missing(c.alias, g), true
 		}
-		if f := c.src.Fields[p.Name]; f != nil {
+		if f := c.src.Fields[p.Name]; f != nil && f.Path == nil {
 			return Cat(c.column(f), Ident(" IS NULL")), true
 		}
 	}

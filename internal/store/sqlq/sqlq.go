@@ -121,21 +121,30 @@ type Field struct {
 	// Collated says that the database may compare the texts of the column otherwise than by code point.
 	Collated bool
 	Search   SearchColumns
-	Declared string // what the source calls the type of the column, for adapters that need it
-	ID       *ID    // the field is a feature id that is not the value of one column; nil else
+	Declared string   // what the source calls the type of the column, for adapters that need it
+	ID       *ID      // the field is a feature id that is not the value of one column; nil else
+	Path     []string // the field is a value inside the JSON of the column, which only cql2.Member reads; nil else
 }
 
 // ID is a feature id as text, made of columns without null.
 type ID struct {
 	// Text returns the id, as it is printed, of a row of alias; it compares by code point.
 	Text func(alias string) string
-	// Is returns the condition that a row of alias has an id, which an index over the columns serves; false if no row can have it.
+	// Is returns the condition that a row of alias has an id, which an index over the columns serves; false if no row
+	// can have it.
 	Is      func(alias, id string) (Fragment, bool)
 	Indexed bool // such an index is there
 }
 
 // IsColumn reports whether the values of the field are those of its column.
-func (f *Field) IsColumn() bool { return f.ID == nil }
+func (f *Field) IsColumn() bool { return f.ID == nil && f.Path == nil }
+
+// Member returns the field of a value inside the JSON that f holds.
+func (f *Field) Member(p *store.Property) *Field {
+	m := *f
+	m.Type, m.Path, m.Nulls = p.Type, p.Path, true
+	return &m
+}
 
 // SearchColumns are columns made for search, not quoted; see store.Search.
 type SearchColumns struct{ Exact, Norm, Rev, Gram, Texts string }

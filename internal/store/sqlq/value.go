@@ -54,7 +54,7 @@ func (c *compiler) value(e cql2.Expr) (value, bool) {
 	switch e := e.(type) {
 	case cql2.Prop:
 		f := c.src.Fields[e.Name]
-		if f == nil || f.Type == cql2.TypeJSON {
+		if f == nil || f.Type == cql2.TypeJSON || f.Path != nil {
 			return value{}, false
 		}
 		return value{c.column(f), f.Type, c.numbers(f)}, true

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -82,6 +84,7 @@ func properties() []store.Property {
 	return []store.Property{
 		text("navn"), prop("antall", cql2.TypeInteger), prop("areal", cql2.TypeNumber), prop("aktiv", cql2.TypeBool), prop("dag", cql2.TypeDate),
 		prop("tid", cql2.TypeTimestamp), prop("gyldig_til", cql2.TypeDate), prop("liste", cql2.TypeJSON),
+		prop("objekt", cql2.TypeJSON),
 		{Name: "skjult", Column: "skjult", Type: cql2.TypeInteger, Hidden: true}, text("sær \"navn\".æ"),
 	}
 }
@@ -152,13 +155,48 @@ func (s *set) values(r *rand.Rand) map[string]any {
 		}
 		return v
 	}
+	values := members(r)
 	moment := time.Date(2024, 1, 1+r.IntN(4), r.IntN(3)*6, 0, 0, r.IntN(2)*250e6, time.UTC)
-	return map[string]any{
+	maps.Copy(values, map[string]any{
 		"navn": maybe(words[r.IntN(len(words))]), "antall": maybe(int64(r.IntN(9) - 4)), "areal": maybe(float64(r.IntN(9)-4) / 2),
 		"aktiv": maybe(r.IntN(2) == 0), "dag": maybe(fmt.Sprintf("2024-01-%02d", 1+r.IntN(5))), "tid": maybe(moment.Format(time.RFC3339Nano)),
 		"gyldig_til": maybe(fmt.Sprintf("2024-01-%02d", 3+r.IntN(5))), "liste": maybe(fmt.Sprintf(`["a",%d]`, r.IntN(3))),
 		"skjult": int64(r.IntN(5)), "sær \"navn\".æ": maybe(words[r.IntN(4)]),
+	})
+	return values
+}
+
+// memberNames are what filters may name inside the objects of a property, in the order of Collection.Names.
+var memberNames = []string{"objekt.dyp.er", "objekt.dyp.navn", "objekt.tall"}
+
+// members makes an object, which is null in one of five cases, and what its members are.
+func members(r *rand.Rand) map[string]any {
+	deep, object := map[string]any{"er": r.IntN(2) == 0, "navn": words[r.IntN(len(words))]}, map[string]any{}
+	numbers := []string{"1", "-2", "0.5", "9007199254740993", "12345678901234567891", "1e+300", "0.10000000000000000555"}
+	number := numbers[r.IntN(len(numbers))]
+	object["tall"], object["dyp"], object["sær.t"] = json.Number(number), deep, "x"
+	object["blandet"] = []any{"x", 1.5, nil}[r.IntN(3)]
+	if r.IntN(5) == 0 {
+		object["dyp"], deep = nil, nil
 	}
+	if deep != nil && r.IntN(5) == 0 {
+		deep["navn"] = nil
+	}
+	value := any(nil)
+	switch n, _ := cql2.ParseNumber(number); n := n.(type) {
+	case cql2.Int:
+		value = int64(n)
+	case cql2.Number:
+		value = float64(n)
+	case cql2.Decimal:
+		value = n
+	}
+	if r.IntN(5) == 0 {
+		return map[string]any{"objekt": nil, "objekt.dyp.er": nil, "objekt.dyp.navn": nil, "objekt.tall": nil}
+	}
+	text, _ := json.Marshal(object)
+	return map[string]any{"objekt": string(text), "objekt.tall": value,
+		"objekt.dyp.er": deep["er"], "objekt.dyp.navn": deep["navn"]}
 }
 
 // shape returns a geometry near Oslo, none in one of six cases.

@@ -268,6 +268,8 @@ func (g *generator) predicate(depth int) cql2.Expr {
 		return g.search()
 	case k == 8:
 		return g.ids()
+	case k == 9:
+		return g.members()
 	}
 	return g.scalar()
 }
@@ -337,6 +339,26 @@ func (g *generator) ids() cql2.Expr {
 		return cql2.In{X: name(store.IDName), List: []cql2.Expr{of(), of(), of()}}
 	}
 	return cql2.Compare{Op: g.op(), L: name(store.IDName), R: of()}
+}
+
+// members compares what is inside of objects.
+func (g *generator) members() cql2.Expr {
+	word, text := cql2.Text(pick(g.r, words...)), name("objekt.dyp.navn")
+	number := pick[cql2.Expr](g.r, cql2.Int(1), cql2.Int(9007199254740992), cql2.Int(9007199254740993),
+		cql2.Decimal("12345678901234567891"), cql2.Number(0.5), cql2.Number(0.1), cql2.Decimal("0.10000000000000000555"), name("antall"))
+	switch g.r.IntN(6) {
+	case 0:
+		return cql2.Compare{Op: g.op(), L: text, R: word}
+	case 1:
+		return cql2.Like{X: text, Pattern: cql2.Text(g.pattern())}
+	case 2:
+		return cql2.Compare{Op: g.op(), L: name("objekt.tall"), R: number}
+	case 3:
+		return cql2.In{X: name("objekt.tall"), List: []cql2.Expr{number, cql2.Int(-2)}}
+	case 4:
+		return cql2.IsNull{X: pick[cql2.Expr](g.r, text, name("objekt.tall"), name("objekt.dyp.er"))}
+	}
+	return name("objekt.dyp.er")
 }
 
 func (g *generator) pattern() string {

@@ -154,7 +154,7 @@ func exerciseCatalog(t *testing.T, s store.Store, d *dataset) {
 		if c.Count != len(set.rows) {
 			t.Errorf("%s: count %d, want %d", c.ID, c.Count, len(set.rows))
 		}
-		same(t, c.ID+": names", c.Names(), append(set.c.Names(), store.IDName))
+		same(t, c.ID+": names", c.Names(), append(append(set.c.Names(), store.IDName), memberNames...))
 		for _, p := range set.c.Properties {
 			got, ok := c.Find(p.Name)
 			if !ok || got.Type != p.Type || got.Hidden != p.Hidden {

@@ -1,0 +1,50 @@
+package cql2
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Member returns the value at a path of names inside JSON text, as a Record gives values; nil if there is none of that
+// type, which is TypeText, TypeNumber or TypeBool. Of members of one name the last counts.
+func Member(text string, path []string, t Type) any {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	for _, name := range path {
+		object, _ := v.(map[string]any)
+		v = object[name]
+	}
+	switch x := v.(type) {
+	case string:
+		if t == TypeText {
+			return x
+		}
+	case bool:
+		if t == TypeBool {
+			return x
+		}
+	case json.Number:
+		if t == TypeNumber {
+			return recorded(x)
+		}
+	}
+	return nil
+}
+
+// recorded is a JSON number as a Record gives it; nil if it is beyond all that compare.
+func recorded(n json.Number) any {
+	e, _ := parseNumber(string(n))
+	switch n := e.(type) {
+	case Int:
+		return int64(n)
+	case Number:
+		return float64(n)
+	case Decimal:
+		return n
+	}
+	return nil
+}
