@@ -218,7 +218,7 @@ func (d *draft) transform() (before, after string) {
 
 // keyColumns returns the columns of the feature id, whether an index tells that they are unique, and what to say when there are none.
 func (d *draft) keyColumns() (names []string, sure bool, reason string) {
-	if v := d.versions; v != nil && d.own == nil {
+	if v := d.versions; v != nil && v.keyed && d.own == nil {
 		return []string{v.id, v.start}, true, ""
 	}
 	configured := d.settings.IDColumns

@@ -3,6 +3,7 @@ package postgis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -17,11 +18,11 @@ import (
 type versionColumns struct {
 	id, start, end string
 	inclusive      bool
+	keyed          bool // a unique index over id and start tells rows apart; else a key of the table does
 }
 
 // findVersions finds the columns of versions: those of our definition, those that the settings name, or, where the configured id repeats, those of
-// the usual names. Fault tells why they cannot be versions although the settings say so. A unique index has to tell versions apart, and finds
-// those of a feature.
+// the usual names. Fault tells why they cannot be versions although the settings say so.
 func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionColumns, fault string, err error) {
 	s := &d.settings
 	if d.own != nil && d.own.Versions != nil && s.ValidFrom == "" {
@@ -30,7 +31,7 @@ func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionCo
 			p, _ := d.own.Find(name)
 			return p.Column
 		}
-		return &versionColumns{column(x.ID), column(x.Start), column(x.End), x.Inclusive}, "", nil
+		return &versionColumns{id: column(x.ID), start: column(x.Start), end: column(x.End), inclusive: x.Inclusive}, "", nil
 	}
 	id := s.SingleID()
 	if id == "" {
@@ -44,17 +45,29 @@ func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionCo
 		}
 		return "", false
 	})
-	v = &versionColumns{id, start, end, s.Inclusive}
-	if told {
-		return v, d.versionFault(v), nil
-	}
-	if start == "" || d.isUnique(v.id) || !d.isUnique(v.id, start) || d.versionFault(v) != "" {
+	if start == "" || !told && d.isUnique(id) {
 		return nil, "", nil
 	}
+	v = &versionColumns{id: id, start: start, end: end, inclusive: s.Inclusive, keyed: !d.table.nullable && d.isUnique(id, start)}
+	if fault = d.versionFault(v); fault == "" && !v.keyed {
+		fault, err = d.readVersions(ctx, c, v)
+	}
+	if told && fault != "" || err != nil {
+		return v, fault, err
+	}
 	repeat := false
-	err = c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM "+d.table.quoted()+" GROUP BY "+quote(v.id)+" HAVING count(*) > 1)").Scan(&repeat)
-	if !repeat || err != nil {
+	if !told && fault == "" {
+		err = c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM "+d.table.quoted()+" GROUP BY "+quote(v.id)+" HAVING count(*) > 1)").Scan(&repeat)
+	}
+	if !told && !repeat || err != nil {
 		return nil, "", err
+	}
+	if !slices.Contains(d.table.indexed, v.id) {
+		d.warn("no index finds the versions of a feature, so that each request reads the whole table; make one, with CREATE INDEX ON %s (%s, %s)",
+			d.table.quoted(), quote(v.id), quote(v.start))
+	}
+	if told {
+		return v, "", nil
 	}
 	d.warn("the ids in column %q repeat, so that rows are versions of features, valid from %q until before %q; say so in roles (valid_from, valid_to), and valid_to: inclusive where the end is the last day", v.id, start, end)
 	return v, "", nil
@@ -69,13 +82,45 @@ func (d *draft) versionFault(v *versionColumns) string {
 		}
 	}
 	if fault := c.SetVersions(v.id, v.start, v.end, v.inclusive); fault != "" {
+		for _, name := range [...]string{v.start, v.end} {
+			if col, ok := d.table.column(name); ok && col.category == "S" {
+				fault += fmt.Sprintf("; %[1]s is text: change it, with ALTER TABLE %[2]s ALTER COLUMN %[1]s TYPE date USING nullif(%[1]s, '')::date",
+					quote(name), d.table.quoted())
+			}
+		}
 		return "rows cannot be versions of features: " + fault
 	}
-	if d.table.nullable || !d.isUnique(v.id, v.start) {
-		return fmt.Sprintf("rows cannot be versions of features: no unique index tells them apart; make one over columns that are NOT NULL, with CREATE UNIQUE INDEX ON %s (%s, %s)",
+	if v.keyed || len(d.table.keys) > 0 {
+		return ""
+	}
+	cure := "serve a table with a primary key, or a materialized view with a unique index over them"
+	if d.table.kind == 'r' || d.table.kind == 'p' {
+		cure = fmt.Sprintf("run ALTER TABLE %[1]s ALTER COLUMN %[2]s SET NOT NULL, ALTER COLUMN %[3]s SET NOT NULL, ADD UNIQUE (%[2]s, %[3]s)",
 			d.table.quoted(), quote(v.id), quote(v.start))
 	}
-	return ""
+	return fmt.Sprintf("rows cannot be versions of features: there is no primary key, and no unique index over %q and %q, declared NOT NULL, tells them apart; %s",
+		v.id, v.start, cure)
+}
+
+// readVersions tells which rows are no versions, where no index promises that they are; "" when all are.
+func (d *draft) readVersions(ctx context.Context, c *pgxpool.Conn, v *versionColumns) (fault string, err error) {
+	id, start, from := quote(v.id), quote(v.start), d.table.quoted()
+	noID, noStart, twice := false, "", []string{"", ""}
+	err = c.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+from+" WHERE coalesce("+id+"::text, '') = ''), "+
+		"coalesce((SELECT "+id+"::text FROM "+from+" WHERE "+start+" IS NULL LIMIT 1), ''), "+
+		"coalesce((SELECT ARRAY["+id+"::text, "+start+"::text] FROM "+from+" GROUP BY "+id+", "+start+" HAVING count(*) > 1 LIMIT 1), ARRAY['', ''])").
+		Scan(&noID, &noStart, &twice)
+	switch {
+	case err != nil:
+	case noID:
+		fault = fmt.Sprintf("column %q is null or empty in some rows; each version needs the id of its feature", v.id)
+	case noStart != "":
+		fault = fmt.Sprintf("column %q of %q is null; each version needs its start", v.start, noStart)
+	case twice[0] != "":
+		fault = fmt.Sprintf("two versions of %q in column %q begin at %s; each needs a start of its own", twice[0], v.id, twice[1])
+	}
+	d.curable = fault != ""
+	return fault, err
 }
 
 var _ store.Dated = (*Store)(nil)
@@ -140,7 +185,8 @@ func (l *layer) lifeStatement(q store.LifeQuery, is cql2.Compare) (st expecting,
 		st.expects = append(st.expects, of.expects...)
 	}
 	is.Op = cql2.Eq
-	b.Text(" FROM ", l.source.Table, " AS ", alias, " WHERE (").Add(sqlq.Compile(d, l.source, alias, is).Where).Text(") ORDER BY ", sqlq.Column(d, alias, start))
+	b.Text(" FROM ", l.source.Table, " AS ", alias, " WHERE (").Add(sqlq.Compile(d, l.source, alias, is).Where).
+		Text(") AND ", sqlq.Column(d, alias, start), " IS NOT NULL ORDER BY ", sqlq.Column(d, alias, start))
 	for _, k := range l.idOrder {
 		b.Text(", ").Add(k.Expr)
 	}

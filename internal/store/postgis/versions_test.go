@@ -27,7 +27,7 @@ func TestVersionsOfOtherTables(t *testing.T) {
 		CREATE TABLE plain (nr TEXT NOT NULL, fra DATE NOT NULL, til DATE); INSERT INTO plain VALUES ('a', '2020-01-01', NULL)`)
 	versions := store.Settings{IDColumns: []string{"nr"}, ValidFrom: "fra", ValidTo: "til"}
 	s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"told": versions, "plain": versions, "found": {IDColumns: []string{"nr"}}, "once": {IDColumns: []string{"nr"}}}})
-	for _, part := range []string{"CREATE UNIQUE INDEX ON", `the ids in column "nr" repeat`} {
+	for _, part := range []string{"ADD UNIQUE", `the ids in column "nr" repeat`} {
 		if notes := s.Catalog().Notes; !slices.ContainsFunc(notes, func(n store.Note) bool { return strings.Contains(n.Reason, part) }) {
 			t.Errorf("no note says %q: %+v", part, notes)
 		}
@@ -70,6 +70,74 @@ func TestVersionsOfOtherTables(t *testing.T) {
 	run(t, url, "UPDATE told SET til = '2030-01-01' WHERE fra = '2020-01-01'; INSERT INTO found VALUES (3, 7, '2013-01-01', NULL)")
 	asOf("told", day(2024), "1508.20240101")
 	asOf("found", day(2014), "7.20130101T000000Z")
+}
+
+// TestVersionsOfTablesWithoutDeclarations: ogr2ogr writes a running number as the primary key and declares nothing else; the rows say whether
+// they are versions. Without any key the cure is a statement that works.
+func TestVersionsOfTablesWithoutDeclarations(t *testing.T) {
+	t.Parallel()
+	const columns = "nr VARCHAR(4), navn VARCHAR, fra TIMESTAMPTZ, til TIMESTAMPTZ, wkb_geometry geometry(Geometry, 4326)"
+	const rows = "('1508', 'a', '2020-01-01Z', '2024-01-01Z'), ('1508', 'b', '2024-01-01Z', NULL), ('1567', 'c', '2010-01-01Z', '2019-01-01Z')"
+	told := store.Settings{IDColumns: []string{"nr"}, ValidFrom: "fra", ValidTo: "til"}
+	ogr := func(rows, more string) string {
+		return "CREATE TABLE x (ogc_fid SERIAL PRIMARY KEY, " + columns + "); INSERT INTO x (nr, navn, fra, til) VALUES " + rows + "; " + more
+	}
+	const cure = `ALTER TABLE "public"."x" ALTER COLUMN "nr" SET NOT NULL, ALTER COLUMN "fra" SET NOT NULL, ADD UNIQUE ("nr", "fra")`
+	for name, tt := range map[string]struct {
+		script   string
+		settings store.Settings
+		note     string
+		cured    string // served once this was run; "": it is served at once
+	}{
+		"told":           {ogr(rows, ""), told, `CREATE INDEX ON "public"."x" ("nr", "fra")`, ""},
+		"indexed":        {ogr(rows, "CREATE INDEX ON x (nr, fra)"), told, "", ""},
+		"unique":         {ogr(rows, "CREATE UNIQUE INDEX ON x (nr, fra)"), told, "", ""},
+		"found":          {ogr(rows, `ALTER TABLE x RENAME fra TO valid_from; ALTER TABLE x RENAME til TO valid_to`), store.Settings{IDColumns: []string{"nr"}}, `the ids in column "nr" repeat`, ""},
+		"materialized":   {"CREATE TABLE t (" + columns + "); INSERT INTO t VALUES " + strings.ReplaceAll(rows, ")", ", NULL)") + "; CREATE MATERIALIZED VIEW x AS SELECT * FROM t; CREATE UNIQUE INDEX ON x (nr, fra)", told, "", ""},
+		"no key":         {"CREATE TABLE x (" + columns + "); INSERT INTO x VALUES " + strings.ReplaceAll(rows, ")", ", NULL)"), told, cure, cure},
+		"no start":       {ogr(rows+", ('1', '', NULL, NULL)", ""), told, `column "fra" of "1" is null; each version needs its start`, "DELETE FROM x WHERE nr = '1'"},
+		"no id":          {ogr(rows+", (NULL, '', '2020-01-01Z', NULL)", ""), told, `column "nr" is null or empty in some rows`, "DELETE FROM x WHERE nr IS NULL"},
+		"the same start": {ogr(rows+", ('1508', '', '2020-01-01Z', NULL)", ""), told, `two versions of "1508" in column "nr" begin at `, "DELETE FROM x WHERE navn = ''"},
+		"days as text": {ogr(rows, "ALTER TABLE x ALTER fra TYPE VARCHAR USING fra::text, ALTER til TYPE VARCHAR USING til::text; INSERT INTO x (nr, fra, til) VALUES ('9', '2025-01-01', '')"), told,
+			`ALTER TABLE "public"."x" ALTER COLUMN "fra" TYPE date USING nullif("fra", '')::date`,
+			`ALTER TABLE x ALTER COLUMN "fra" TYPE date USING nullif("fra", '')::date; ALTER TABLE x ALTER COLUMN "til" TYPE date USING nullif("til", '')::date`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := base(t, "CREATE TABLE beside (id INT PRIMARY KEY); "+tt.script)
+			s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"x": tt.settings}})
+			if notes := s.Catalog().Notes; (tt.note == "") != !slices.ContainsFunc(notes, func(n store.Note) bool { return n.Collection == "x" || n.Layer == "x" }) ||
+				tt.note != "" && !slices.ContainsFunc(notes, func(n store.Note) bool { return strings.Contains(n.Reason, tt.note) }) {
+				t.Errorf("no note says %q: %+v", tt.note, notes)
+			}
+			c, ok := s.Catalog().Collection("x")
+			if tt.cured != "" {
+				if ok {
+					t.Errorf("it is served: %+v", c.Versions)
+				}
+				run(t, url, tt.cured)
+				s = openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"x": tt.settings}})
+				c, ok = s.Catalog().Collection("x")
+			}
+			if !ok || c.Versions == nil {
+				t.Fatalf("no versions: %v, %+v", ok, s.Catalog().Notes)
+			}
+			for year, want := range map[int]string{2018: "1567.2010", 2022: "1508.2020", 2024: "1508.2024"} {
+				at := time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC)
+				p := page(t, s, store.Query{Collection: "x", Limit: 9, AsOf: at})
+				got := ""
+				err := s.Fetch(t.Context(), "x", p.Rows, store.Want{VersionIDs: true}, func(f *store.Feature) error { got += f.Public(); return nil })
+				if err != nil || !strings.HasPrefix(got, want) || p.Matched != 1 {
+					t.Errorf("%d: %q of %d, %v; want %q", year, got, p.Matched, err, want)
+				}
+			}
+			run(t, url, "DO $$ BEGIN INSERT INTO x (nr, fra) VALUES ('1508', NULL); EXCEPTION WHEN OTHERS THEN NULL; END $$")
+			life, err := s.Life(t.Context(), store.LifeQuery{Collection: "x", ID: "1508", At: time.Date(2022, 6, 1, 0, 0, 0, 0, time.UTC), Limit: 10, Ahead: &store.Want{}})
+			if err != nil || len(life.Versions) != 2 || life.Versions[0].Feature == nil {
+				t.Errorf("%+v, %v", life, err)
+			}
+		})
+	}
 }
 
 // TestVersionsOfADayAreCountedByTheirSpans: once a state of the database was met twice their number is told by starts and ends, until a transaction has ended; versions that overlap are counted.
