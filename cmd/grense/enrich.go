@@ -99,7 +99,7 @@ func (c *enrichCmd) enrich(w io.Writer, r io.Reader, find enrich.Finder, read fu
 	head = head[:n]
 	o := enrich.Options{X: c.X, Y: c.Y, Code: c.Code}
 	t := enrich.NewCSV(find, o)
-	if bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte("{")) {
+	if enrich.IsLines(head) {
 		t = enrich.NewLines(find, o)
 	}
 	err = t.Run(w, io.MultiReader(bytes.NewReader(head), r), read)

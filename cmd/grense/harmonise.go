@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
+	"grense/internal/enrich"
 	"grense/internal/history"
 )
 
@@ -43,8 +45,9 @@ and "-" are no value. With --interval, a value of which the parts are not known 
 Territory that moved between two municipalities makes values across its day estimated by the people who moved, with --weights population
 and values that are numbers of people, or else missing.
 
-Tables may be of any length: a million values are held in memory, and more in a temporary file. One day may have a million values, and
-the table a million different days and texts of --by.
+The table is CSV with a header, or a JSON object a line; the answer is the same. Tables may be of any length. A million values are held in
+memory, at most 600 MB, and more in a temporary file. One day may have a million values. The table may have a million different days and
+texts of --by, of 100 MB in all, and rows of 1 MB. A server does the same with POST /harmonise.
 
 Examples:
   grense harmonise people.csv --to 2024-01-01 --out people2024.csv
@@ -93,11 +96,13 @@ func (c *harmoniseCmd) Run(ctx context.Context, p *process) error {
 // harmonise writes the answer to a table that is open.
 func (c *harmoniseCmd) harmonise(ctx context.Context, p *process, x *history.Series, in io.Reader) error {
 	what := c.table()
-	cols := history.SeriesColumns{Code: c.Code, Date: c.Date, Value: c.Value, By: c.By, Skip: c.Skip}
+	table := bufio.NewReader(in)
+	head, _ := table.Peek(64) // what is wrong is told by the next read
+	cols := history.SeriesColumns{Code: c.Code, Date: c.Date, Value: c.Value, By: c.By, Skip: c.Skip, Lines: enrich.IsLines(head)}
 	var report history.SeriesReport
 	write := func(w io.Writer) (err error) {
-		if err = x.ReadCSV(in, cols, func(f history.SeriesFault) { fmt.Fprintf(p.Stderr, "%s, %v\n", what, &f) }); err == nil {
-			report, err = x.WriteCSV(w, cols)
+		if err = x.Read(table, cols, func(f history.SeriesFault) { fmt.Fprintf(p.Stderr, "%s, %v\n", what, &f) }); err == nil {
+			report, err = x.Write(w, cols)
 		}
 		return err
 	}

@@ -102,6 +102,11 @@ func NewLines(find Finder, o Options) *Table {
 	return t
 }
 
+// IsLines reports whether a table that begins with head is JSON objects, one a line.
+func IsLines(head []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte("{"))
+}
+
 // Append enriches the whole rows at the beginning of in, and appends them to dst; rest is what is left of in, the beginning of a row. With last, in ends the table. A
 // Fault says that the table cannot be read on; other errors are those of the Finder.
 func (t *Table) Append(dst, in []byte, last bool) (out, rest []byte, err error) {

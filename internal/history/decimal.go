@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"grense/internal/problem"
@@ -25,7 +26,11 @@ func parseDecimal(s string) (d decimal, err error) {
 	if len(s) > maxDigits || whole == "" || point && part == "" || strings.Trim(whole+part, "0123456789") != "" {
 		return d, problem.Sayf("%q is no number; write digits, with a point before decimals", s)
 	}
-	d.n.SetString(whole+part, 10)
+	if n, err := strconv.ParseInt(whole+part, 10, 64); err == nil {
+		d.n.SetInt64(n) // which takes less memory
+	} else {
+		d.n.SetString(whole+part, 10)
+	}
 	if ok {
 		d.n.Neg(&d.n)
 	}

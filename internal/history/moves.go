@@ -309,7 +309,7 @@ func (b *seriesBlock) within(at int32, day Date) *big.Rat {
 	}
 	var sum *big.Rat
 	for _, q := range b.x.s.lead(at, day, b.date).to {
-		v, ok := b.values[q]
+		v, ok := b.value(q)
 		if !ok {
 			sum = nil
 			break

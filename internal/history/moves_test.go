@@ -14,7 +14,7 @@ func valuesOf(t testing.TB, s *history.Scheme, table string, o history.SeriesOpt
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := x.ReadCSV(strings.NewReader("code,date,value\n"+table), history.SeriesColumns{}, nil); err != nil {
+	if err := x.Read(strings.NewReader("code,date,value\n"+table), history.SeriesColumns{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	var out []string

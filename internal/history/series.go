@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -39,10 +40,13 @@ type SeriesOptions struct {
 	Weights  Weights // "": RefuseWeights
 	Supplied []SuppliedWeight
 	MaxCells int // of the answer, or with Spill of one day; 0: a million
+	MaxKeys  int // days, and what else values are of, of which each has 100 bytes on average; 0: a million
 	// Spill is a folder for a file of values that do not fit into memory; "": none, and all of the series has at most
 	// MaxCells.
 	Spill    string
 	Interval bool // cells have the least and the largest value that they may have
+	// Pause is called between pieces of work while the answer is computed, and ends it by its error; nil: nothing is.
+	Pause func() error
 }
 
 // SuppliedWeight is a weight of the caller. With To, it is how much of Code goes there, compared with the other weights of Code; without, how much
@@ -78,6 +82,14 @@ type SeriesReport struct {
 	Total     string `json:"total,omitempty"`   // of all values; not of ratios
 	Placed    string `json:"placed,omitempty"`  // of those in cells
 	LeftOut   string `json:"leftOut,omitempty"` // of those that no cell has: Total is Placed and LeftOut, to the last digit
+	// Faults are the first of the rows that could not be read.
+	Faults []SkippedRow `json:"faults,omitempty"`
+}
+
+// SkippedRow is a row that SeriesColumns.Skip passed over, and why.
+type SkippedRow struct {
+	Row    int    `json:"row"`
+	Reason string `json:"reason"`
 }
 
 // ErrTooMany reports a series with more cells than are kept.
@@ -90,12 +102,12 @@ type Series struct {
 	s      *Scheme
 	o      SeriesOptions
 	days   map[Date]*seriesDay
-	blocks map[Date]map[string]map[int32]decimal // values by what else they are of, then by version of the day
-	dates  map[Date]map[string]bool              // of all values, with what else they are of
-	keys   int
-	file   *spill // nil: all values are in memory
-	cells  int    // in memory
-	commas bool   // a number has a decimal comma
+	values map[seriesKey]decimal // in memory
+	blocks []blockKey
+	number map[blockKey]int32 // of blocks
+	texts  int                // bytes of what else values are of
+	file   *spill             // nil: all values are in memory
+	commas bool               // a number has a decimal comma
 	report SeriesReport
 	total  decimal
 	comma  rune // between the values of the table that was read; 0: none was
@@ -103,6 +115,15 @@ type Series struct {
 	split  map[weightKey]*big.Rat
 	mean   map[weightKey]*big.Rat
 }
+
+// blockKey is a day, and what else values of it are of.
+type blockKey struct {
+	date Date
+	by   string
+}
+
+// seriesKey is the place of a value: its block, and the version on the day.
+type seriesKey struct{ block, version int32 }
 
 type weightKey struct {
 	code string
@@ -127,7 +148,16 @@ func (s *Scheme) NewSeries(o SeriesOptions) (*Series, error) {
 	if o.MaxCells == 0 {
 		o.MaxCells = 1_000_000
 	}
-	x := &Series{s: s, o: o, days: map[Date]*seriesDay{}, blocks: map[Date]map[string]map[int32]decimal{}, dates: map[Date]map[string]bool{}, split: map[weightKey]*big.Rat{}, mean: map[weightKey]*big.Rat{}}
+	if o.MaxKeys == 0 {
+		o.MaxKeys = 1_000_000
+	}
+	if o.Pause == nil {
+		o.Pause = func() error { return nil }
+	}
+	x := &Series{
+		s: s, o: o, days: map[Date]*seriesDay{}, values: map[seriesKey]decimal{}, number: map[blockKey]int32{},
+		split: map[weightKey]*big.Rat{}, mean: map[weightKey]*big.Rat{},
+	}
 	for _, w := range o.Supplied {
 		d, err := parseDecimal(w.Weight)
 		if err != nil || d.n.Sign() < 0 {
@@ -163,31 +193,23 @@ func (x *Series) Add(code string, date Date, by, value string) error {
 		x.count(v)
 		return fmt.Errorf("%s on %s: %w", code, date, err)
 	}
-	block := x.blocks[date][by]
-	if _, twice := block[n]; twice {
+	block, err := x.block(blockKey{date, by})
+	if err != nil {
+		return err
+	}
+	at := seriesKey{block, n}
+	if _, twice := x.values[at]; twice {
 		return problem.Sayf("%s on %s stands twice; name the columns that tell the rows apart", code, date)
 	}
-	if x.cells == x.o.MaxCells {
+	if len(x.values) == x.o.MaxCells {
 		if x.o.Spill == "" {
 			return fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("more than %d values; harmonise it in parts", x.o.MaxCells))
 		}
 		if err := x.flush(); err != nil {
 			return err
 		}
-		block = nil
 	}
-	if block == nil {
-		block = map[int32]decimal{}
-		if x.blocks[date] == nil {
-			x.blocks[date] = map[string]map[int32]decimal{}
-		}
-		x.blocks[date][by] = block
-		if err := x.key(date, by); err != nil {
-			return err
-		}
-	}
-	block[n] = v
-	x.cells++
+	x.values[at] = v
 	x.report.Rows++
 	if restored {
 		x.report.Restored++
@@ -204,22 +226,31 @@ func (x *Series) count(v decimal) {
 	}
 }
 
-// mostKeys bounds the different days and texts of By, which are in memory.
-const mostKeys = 1_000_000
+// block is the number of the values of a day and of what else they are of. Both are held in memory.
+func (x *Series) block(k blockKey) (int32, error) {
+	if n, ok := x.number[k]; ok {
+		return n, nil
+	}
+	const textPerKey = 100
+	x.texts += len(k.by)
+	switch most := x.o.MaxKeys; {
+	case len(x.blocks) == most:
+		return 0, fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("more than %d days and texts of columns; harmonise it in parts", most))
+	case x.texts > textPerKey*most:
+		return 0, fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("the texts of columns have more than %d bytes; harmonise it in parts", textPerKey*most))
+	}
+	k.by = strings.Clone(k.by) // of a whole row
+	n := int32(len(x.blocks))
+	x.number[k] = n
+	x.blocks = append(x.blocks, k)
+	return n, nil
+}
 
-// key notes that there are values of a day and of what else they are of.
-func (x *Series) key(d Date, by string) error {
-	if x.dates[d] == nil {
-		x.dates[d] = map[string]bool{}
-	}
-	if !x.dates[d][by] {
-		x.dates[d][by] = true
-		x.keys++
-	}
-	if x.keys > mostKeys {
-		return fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("more than %d days and texts of columns; harmonise it in parts", mostKeys))
-	}
-	return nil
+// sorted is the places of the values in memory, by day.
+func (x *Series) sorted() []seriesKey {
+	return slices.SortedFunc(maps.Keys(x.values), func(a, b seriesKey) int {
+		return cmp.Or(int(x.blocks[a.block].date)-int(x.blocks[b.block].date), int(a.block-b.block), int(a.version-b.version))
+	})
 }
 
 // version finds the version of a code of a day, as tables write codes. restored says that the code had lost zeros.
@@ -286,22 +317,38 @@ func (x *Series) day(d Date) *seriesDay {
 // Cells calls fn for each division that the values lead to, on each day, in the order of days, then of what else the values are of, then of codes. A division
 // that has a cell on one day has one on each.
 func (x *Series) Cells(fn func(Cell) error) (SeriesReport, error) {
-	dates := slices.Sorted(maps.Keys(x.dates))
-	targets, err := x.targets(dates)
+	order := make([]int32, len(x.blocks)) // of blocks, by day and by what else they are of
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(int(x.blocks[a].date)-int(x.blocks[b].date), strings.Compare(x.blocks[a].by, x.blocks[b].by))
+	})
+	if x.file != nil {
+		if err := x.flush(); err != nil {
+			return x.report, err
+		}
+	}
+	targets, err := x.targets()
 	if err != nil {
 		return x.report, err
 	}
-	if x.o.Spill == "" && len(targets)*x.keys > x.o.MaxCells {
-		return x.report, fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("%d divisions on %d days; harmonise it in parts", len(targets), x.keys))
+	if x.o.Spill == "" && len(targets)*len(order) > x.o.MaxCells {
+		return x.report, fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("%d divisions on %d days; harmonise it in parts", len(targets), len(order)))
 	}
 	r, placed := x.report, decimal{}
-	for _, d := range dates {
-		blocks, err := x.load(d)
+	for len(order) > 0 {
+		d := x.blocks[order[0]].date
+		values, err := x.load(d)
 		if err != nil {
 			return r, err
 		}
-		for _, by := range slices.Sorted(maps.Keys(blocks)) {
-			b := &seriesBlock{x: x, day: x.day(d), date: d, values: blocks[by], shared: map[int32]map[int32]decimal{}}
+		for ; len(order) > 0 && x.blocks[order[0]].date == d; order = order[1:] {
+			if err := x.o.Pause(); err != nil {
+				return r, err
+			}
+			by := x.blocks[order[0]].by
+			b := &seriesBlock{x: x, day: x.day(d), date: d, number: order[0], values: values, shared: map[int32]map[int32]decimal{}}
 			for _, n := range targets {
 				c, v := b.cell(n)
 				c.Date, c.By = d, by
@@ -346,23 +393,31 @@ func (d *seriesDay) lacks(x *Series, n int32, date Date) bool {
 }
 
 // targets are the versions that some value leads to, in order.
-func (x *Series) targets(dates []Date) ([]int32, error) {
+func (x *Series) targets() ([]int32, error) {
 	wanted := map[int32]bool{}
-	for _, d := range dates {
-		blocks, err := x.load(d)
-		if err != nil {
-			return nil, err
-		}
-		leads := x.day(d).leads
-		for _, block := range blocks {
-			for n := range block {
-				for _, to := range leads[n] {
-					wanted[to] = true
-				}
-			}
+	lead := func(d Date, version int32) {
+		for _, to := range x.day(d).leads[version] {
+			wanted[to] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(wanted)), nil
+	last := Date(0)
+	for _, at := range x.sorted() {
+		d := x.blocks[at.block].date
+		if d != last {
+			if err := x.o.Pause(); err != nil {
+				return nil, err
+			}
+			last = d
+		}
+		lead(d, at.version)
+	}
+	err := x.file.days(func(d Date) error {
+		if err := x.o.Pause(); err != nil {
+			return err
+		}
+		return x.file.each(d, func(at seriesKey, _ decimal) error { lead(d, at.version); return nil })
+	})
+	return slices.Sorted(maps.Keys(wanted)), err
 }
 
 // interval is the least and the largest value that a cell may have; "" where a part of it has no value. Of a division
@@ -377,7 +432,7 @@ func (b *seriesBlock) interval(n int32, c Cell) (low, high string) {
 	}
 	var least, most decimal
 	for i, p := range parts {
-		v, ok := b.values[p]
+		v, ok := b.value(p)
 		switch {
 		case !ok, b.x.o.Ratio && !b.day.whole(p):
 			return "", ""
@@ -404,10 +459,20 @@ type seriesBlock struct {
 	x      *Series
 	day    *seriesDay
 	date   Date
-	values map[int32]decimal
+	number int32                       // of the block
+	values map[seriesKey]decimal       // of the day, or of more
 	shared map[int32]map[int32]decimal // what of a value goes where; nil for what cannot be shared
 	sums   map[placeOn]*big.Rat
 }
+
+// value is that of a version; false when there is none.
+func (b *seriesBlock) value(version int32) (decimal, bool) {
+	v, ok := b.values[seriesKey{b.number, version}]
+	return v, ok
+}
+
+// at is the value of a version that has one.
+func (b *seriesBlock) at(version int32) decimal { return b.values[seriesKey{b.number, version}] }
 
 // cell is the value of one division wanted.
 func (b *seriesBlock) cell(n int32) (Cell, decimal) {
@@ -416,7 +481,7 @@ func (b *seriesBlock) cell(n int32) (Cell, decimal) {
 	parts := b.day.parts[n]
 	var lack []string
 	for _, p := range parts {
-		if _, ok := b.values[p]; !ok {
+		if _, ok := b.value(p); !ok {
 			lack = append(lack, b.x.s.Versions[p].Code)
 		}
 	}
@@ -436,7 +501,7 @@ func (b *seriesBlock) cell(n int32) (Cell, decimal) {
 	sum := decimal{}
 	for _, p := range parts {
 		if b.day.whole(p) {
-			sum = sum.add(b.values[p])
+			sum = sum.add(b.at(p))
 			continue
 		}
 		code := b.x.s.Versions[p].Code
@@ -479,7 +544,7 @@ func (b *seriesBlock) share(p int32) map[int32]decimal {
 	}
 	var out map[int32]decimal
 	if shares := b.weights(p); shares != nil {
-		out = parted(b.values[p], b.day.leads[p], shares)
+		out = parted(b.at(p), b.day.leads[p], shares)
 	}
 	b.shared[p] = out
 	return out
@@ -553,8 +618,8 @@ func (b *seriesBlock) ratio(c Cell, n int32, parts []int32) (Cell, decimal) {
 	same := true
 	scale := 0
 	for _, p := range parts {
-		same = same && b.values[p].rat().Cmp(b.values[parts[0]].rat()) == 0
-		scale = max(scale, b.values[p].scale)
+		same = same && b.at(p).rat().Cmp(b.at(parts[0]).rat()) == 0
+		scale = max(scale, b.at(p).scale)
 		if b.day.whole(p) {
 			continue
 		}
@@ -565,7 +630,7 @@ func (b *seriesBlock) ratio(c Cell, n int32, parts []int32) (Cell, decimal) {
 		c.Mark, c.Why = Estimated, b.turned(p)+", which are taken to be alike"
 	}
 	if same {
-		return c, b.values[parts[0]]
+		return c, b.at(parts[0])
 	}
 	sum, all := new(big.Rat), new(big.Rat)
 	for _, p := range parts {
@@ -583,7 +648,7 @@ func (b *seriesBlock) ratio(c Cell, n int32, parts []int32) (Cell, decimal) {
 			}
 			w = new(big.Rat).Mul(w, shares[slices.Index(to, n)])
 		}
-		sum.Add(sum, new(big.Rat).Mul(w, b.values[p].rat()))
+		sum.Add(sum, new(big.Rat).Mul(w, b.at(p).rat()))
 		all.Add(all, w)
 	}
 	if all.Sign() == 0 {

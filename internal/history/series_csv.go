@@ -21,6 +21,7 @@ type SeriesColumns struct {
 	Code, Date, Value string   // defaults: code, date, value
 	By                []string // other columns that tell values apart; they are in the answer
 	Skip              bool     // rows that cannot be read are passed over and reported
+	Lines             bool     // the table is a JSON object a line, and so is the answer; else CSV with a heading
 }
 
 // SeriesFault is what is wrong with a row of a table. The heading is row 0.
@@ -58,9 +59,12 @@ func SayingOf(err error) problem.Saying {
 // mostFaults is how many codes that were not in use are told one by one.
 const mostFaults = 20
 
-// WriteCSV writes a table of all cells: code, name, date, the columns of By, value, with SeriesOptions.Interval low
-// and high, mark and why. Numbers have a decimal comma if those of the table that was read have one.
-func (x *Series) WriteCSV(w io.Writer, cols SeriesColumns) (SeriesReport, error) {
+// Write writes all cells: code, name, date, the columns of By, value, with SeriesOptions.Interval low and high, mark
+// and why. Numbers of CSV have a decimal comma if those of the table that was read have one.
+func (x *Series) Write(w io.Writer, cols SeriesColumns) (SeriesReport, error) {
+	if cols.Lines {
+		return x.writeLines(w, cols)
+	}
 	out := csv.NewWriter(w)
 	if x.comma != 0 {
 		out.Comma = x.comma
@@ -95,84 +99,81 @@ func (x *Series) WriteCSV(w io.Writer, cols SeriesColumns) (SeriesReport, error)
 	return report, errors.Join(err, out.Error())
 }
 
-// ReadCSV adds all rows of a table. Days are as 2020-01-01, or the first day of a year, a month, a quarter or a half-
+// seriesNames are the columns of an answer besides those of By.
+var seriesNames = []string{"code", "name", "date", "value", "low", "high", "mark", "why"}
+
+// Read adds all rows of a table. Days are as 2020-01-01, or the first day of a year, a month, a quarter or a half-
 // year: 2020, 2020-02, 2020M02, 2020K1, 2020Q1, 2020H1. told, unless it is nil, gets the first rows whose code was not
-// in use on their day, and those that SeriesColumns.Skip passes over. An error is a *SeriesFault where it is of a row.
-func (x *Series) ReadCSV(r io.Reader, cols SeriesColumns, told func(SeriesFault)) error {
-	in, comma := openCSV(r)
-	x.comma = comma
-	head, err := in.Read()
-	if errors.Is(err, io.EOF) {
-		return &SeriesFault{0, problem.Sayf("the table is empty")}
-	} else if err != nil {
-		return &SeriesFault{0, SayingOf(err)}
-	}
-	for i := range head {
-		head[i] = strings.TrimSpace(head[i])
-	}
-	names := append([]string{orElse(cols.Code, "code"), orElse(cols.Date, "date"), orElse(cols.Value, "value")}, cols.By...)
-	at := make([]int, len(names))
-	for i, name := range names {
-		if slices.ContainsFunc(head, func(s string) bool { return strings.ContainsRune(s, '\r') }) {
-			return &SeriesFault{0, problem.Sayf("the lines end with carriage returns alone; save the table with line feeds")}
-		}
-		at[i] = slices.Index(head, name)
-		if at[i] >= 0 && slices.Contains(head[at[i]+1:], name) {
-			return &SeriesFault{0, problem.Sayf("the column %q stands twice; name each once", name)}
-		}
-		if at[i] < 0 {
-			return &SeriesFault{0, problem.Sayf("there is no column %q; there are %s", name, strings.Join(head, ", "))}
+// in use on their day, and those that SeriesColumns.Skip passes over. An error is a *SeriesFault where it is of the
+// table, else one of r.
+func (x *Series) Read(r io.Reader, cols SeriesColumns, told func(SeriesFault)) error {
+	for _, name := range cols.By {
+		if slices.Contains(seriesNames, name) {
+			return &SeriesFault{0, problem.Sayf("the answer has a column %q of its own; rename that of the table, or leave it out", name)}
 		}
 	}
-	in.ReuseRecord = true
+	next, err := x.rows(r, cols)
+	if err != nil {
+		return err
+	}
 	unknown := 0
-	by := make([]string, len(cols.By))
 	for n := 1; ; n++ {
-		row, err := in.Read()
+		row, err := next() // code, day, value, and what else tells values apart
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		day := Date(0)
+		day, by := Date(0), ""
 		if err == nil {
-			for i := range by {
-				by[i] = strings.ReplaceAll(row[at[3+i]], "\x00", "")
-				if !utf8.ValidString(by[i]) {
-					err = problem.Sayf("the text is not UTF-8")
-				}
+			for i := range row[3:] {
+				row[3+i] = strings.ReplaceAll(row[3+i], "\x00", "")
+			}
+			if by = strings.Join(row[3:], "\x00"); !utf8.ValidString(by) {
+				err = problem.Sayf("the text is not UTF-8")
 			}
 		}
 		if err == nil {
-			day, err = seriesDate(strings.TrimSpace(row[at[1]]))
+			day, err = seriesDate(strings.TrimSpace(row[1]))
 		}
 		if err == nil {
-			err = x.Add(strings.TrimSpace(row[at[0]]), day, strings.Join(by, "\x00"), strings.TrimSpace(row[at[2]]))
+			err = x.Add(strings.TrimSpace(row[0]), day, by, strings.TrimSpace(row[2]))
 		}
 		switch {
 		case err == nil:
 		case NotUsed(err):
 			if unknown++; unknown <= mostFaults && told != nil {
-				reason := problem.Sayf("%s was not in use on %s", strings.TrimSpace(row[at[0]]), day)
+				reason := problem.Sayf("%s was not in use on %s", strings.TrimSpace(row[0]), day)
 				if errors.Is(err, ErrNotKnown) {
-					reason = problem.Sayf("%s on %s: nothing is known before %s", strings.TrimSpace(row[at[0]]), day, x.s.begin)
+					reason = problem.Sayf("%s on %s: nothing is known before %s", strings.TrimSpace(row[0]), day, x.s.begin)
 				}
 				told(SeriesFault{n, reason})
 			}
 		case cols.Skip && isOfRow(err):
 			x.report.Rows++
-			if x.report.Skipped++; x.report.Skipped <= mostFaults && told != nil {
-				told(SeriesFault{n, SayingOf(err)})
+			if x.report.Skipped++; x.report.Skipped <= mostFaults {
+				reason := SayingOf(err)
+				x.report.Faults = append(x.report.Faults, SkippedRow{n, reason.String()})
+				if told != nil {
+					told(SeriesFault{n, reason})
+				}
 			}
-		default:
+		case isOfTable(err):
 			return &SeriesFault{n, SayingOf(err)}
+		default:
+			return err
 		}
 	}
 }
 
-// isOfRow reports whether an error is about one row, so that the next one may be read.
-func isOfRow(err error) bool {
+// isOfTable reports whether an error is about the table; others are of its reader, or of a file of values.
+func isOfTable(err error) bool {
 	_, said := errors.AsType[problem.Saying](err)
 	_, parsed := errors.AsType[*csv.ParseError](err)
-	return (said || parsed) && !errors.Is(err, ErrTooMany)
+	return said || parsed
+}
+
+// isOfRow reports whether an error is about one row, so that the next one may be read.
+func isOfRow(err error) bool {
+	return isOfTable(err) && !errors.Is(err, ErrTooMany) && !errors.Is(err, errLongRow)
 }
 
 func orElse(s, usual string) string {
@@ -249,9 +250,7 @@ func bareCode(s string) string {
 // openCSV tells the separator by the heading, and passes over a byte order mark.
 func openCSV(r io.Reader) (*csv.Reader, rune) {
 	b := bufio.NewReaderSize(r, 64<<10)
-	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
-		b.Discard(3) // they are there
-	}
+	skipMark(b)
 	head, _ := b.Peek(4096) // fewer are all there are
 	head, _, _ = bytes.Cut(head, []byte("\n"))
 	comma := ','

@@ -21,8 +21,8 @@ func harmonise(t *testing.T, out *strings.Builder, table string, cols history.Se
 		t.Fatal(err)
 	}
 	defer x.Close()
-	if err = x.ReadCSV(strings.NewReader(table), cols, func(f history.SeriesFault) { told = append(told, f.Error()) }); err == nil {
-		r, err = x.WriteCSV(out, cols)
+	if err = x.Read(strings.NewReader(table), cols, func(f history.SeriesFault) { told = append(told, f.Error()) }); err == nil {
+		r, err = x.Write(out, cols)
 	}
 	return told, r, err
 }

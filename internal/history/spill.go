@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 
 	"grense/internal/problem"
 )
@@ -43,8 +45,8 @@ func (s *spill) close() error {
 	return err
 }
 
-// put writes the blocks of a day.
-func (s *spill) put(d Date, blocks map[string]map[int32]decimal) error {
+// put writes values of a day, at places in order.
+func (s *spill) put(d Date, places []seriesKey, values map[seriesKey]decimal) error {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.end), 1<<16)
 	n := int64(0)
 	var room [binary.MaxVarintLen64]byte
@@ -53,18 +55,14 @@ func (s *spill) put(d Date, blocks map[string]map[int32]decimal) error {
 		n += int64(len(b))
 		w.Write(b) // its error is that of Flush
 	}
-	text := func(v string) {
-		number(uint64(len(v)))
-		n += int64(len(v))
-		w.WriteString(v)
-	}
-	for by, block := range blocks {
-		text(by)
-		number(uint64(len(block)))
-		for v, x := range block {
-			number(uint64(v))
-			text(x.String())
-		}
+	for _, at := range places {
+		number(uint64(at.block))
+		number(uint64(at.version))
+		v := values[at]
+		text := v.String()
+		number(uint64(len(text)))
+		n += int64(len(text))
+		w.WriteString(text)
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("history: %w", err)
@@ -74,47 +72,41 @@ func (s *spill) put(d Date, blocks map[string]map[int32]decimal) error {
 	return nil
 }
 
-// each calls fn with each value of a day.
-func (s *spill) each(d Date, fn func(by string, v int32, x decimal) error) error {
+// days calls fn with each day that has values, in order.
+func (s *spill) days(fn func(Date) error) error {
 	if s == nil {
 		return nil
 	}
+	for _, d := range slices.Sorted(maps.Keys(s.parts)) {
+		if err := fn(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls fn with each value of a day.
+func (s *spill) each(d Date, fn func(at seriesKey, v decimal) error) error {
 	for _, p := range s.parts[d] {
 		r := bufio.NewReaderSize(io.NewSectionReader(s.file, p.at, p.length), 1<<16)
-		text := func() (string, error) {
-			n, err := binary.ReadUvarint(r)
-			if err != nil {
-				return "", err
-			}
-			b := make([]byte, n)
-			_, err = io.ReadFull(r, b)
-			return string(b), err
-		}
 		for {
-			by, err := text()
+			block, err := binary.ReadUvarint(r)
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			n, err2 := binary.ReadUvarint(r)
-			if err = errors.Join(err, err2); err != nil {
+			version, err2 := binary.ReadUvarint(r)
+			length, err3 := binary.ReadUvarint(r)
+			text := make([]byte, min(length, maxDigits+2))
+			_, err4 := io.ReadFull(r, text)
+			if err = errors.Join(err, err2, err3, err4); err != nil {
 				return fmt.Errorf("history: %w", err)
 			}
-			for range n {
-				v, err := binary.ReadUvarint(r)
-				if err != nil {
-					return fmt.Errorf("history: %w", err)
-				}
-				value, err := text()
-				if err != nil {
-					return fmt.Errorf("history: %w", err)
-				}
-				x, err := parseDecimal(value)
-				if err == nil {
-					err = fn(by, int32(v), x)
-				}
-				if err != nil {
-					return err
-				}
+			v, err := parseDecimal(string(text))
+			if err == nil {
+				err = fn(seriesKey{int32(block), int32(version)}, v)
+			}
+			if err != nil {
+				return err
 			}
 		}
 	}
@@ -130,45 +122,38 @@ func (x *Series) flush() error {
 		}
 		x.file = f
 	}
-	for d, blocks := range x.blocks {
-		if err := x.file.put(d, blocks); err != nil {
+	for all := x.sorted(); len(all) > 0; {
+		d := x.blocks[all[0].block].date
+		n := 1
+		for n < len(all) && x.blocks[all[n].block].date == d {
+			n++
+		}
+		if err := x.file.put(d, all[:n], x.values); err != nil {
 			return err
 		}
-		delete(x.blocks, d)
+		all = all[n:]
 	}
-	x.cells = 0
+	clear(x.values)
 	return nil
 }
 
-// load returns the blocks of a day, by what else their values are of.
-func (x *Series) load(d Date) (map[string]map[int32]decimal, error) {
-	blocks := x.blocks[d]
-	if x.file == nil || x.file.parts[d] == nil {
-		return blocks, nil
+// load returns the values of a day, with others where no file was needed.
+func (x *Series) load(d Date) (map[seriesKey]decimal, error) {
+	if x.file == nil {
+		return x.values, nil
 	}
-	all, cells := map[string]map[int32]decimal{}, 0
-	add := func(by string, v int32, value decimal) error {
-		if all[by] == nil {
-			all[by] = map[int32]decimal{}
+	all := map[seriesKey]decimal{}
+	add := func(at seriesKey, v decimal) error {
+		if _, twice := all[at]; twice {
+			return problem.Sayf("%s on %s stands twice; name the columns that tell the rows apart", x.s.Versions[at.version].Code, d)
 		}
-		if _, twice := all[by][v]; twice {
-			return problem.Sayf("%s on %s stands twice; name the columns that tell the rows apart", x.s.Versions[v].Code, d)
-		}
-		if cells++; cells > x.o.MaxCells {
+		if len(all) == x.o.MaxCells {
 			return fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("more than %d values on %s; harmonise it in parts", x.o.MaxCells, d))
 		}
-		all[by][v] = value
+		all[at] = v
 		return nil
 	}
-	err := x.file.each(d, add)
-	for by, block := range blocks {
-		for v, value := range block {
-			if err == nil {
-				err = add(by, v, value)
-			}
-		}
-	}
-	return all, err
+	return all, x.file.each(d, add)
 }
 
 // Close frees the file of values that did not fit into memory.

@@ -2,7 +2,6 @@ package process
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +21,11 @@ import (
 var tableSchema = map[string]any{"anyOf": []any{
 	map[string]any{"type": "string", "minLength": 1, "contentMediaType": mediaCSV},
 	map[string]any{"type": "string", "minLength": 1, "contentMediaType": mediaLines}}}
+
+// tableOutput is the schema of a table that comes as it was sent.
+var tableOutput = map[string]any{"oneOf": []any{
+	map[string]any{"type": "string", "contentMediaType": mediaCSV},
+	map[string]any{"type": "string", "contentMediaType": mediaLines}}}
 
 const (
 	mediaCSV   = "text/csv"
@@ -63,7 +67,7 @@ func openTable(ctx context.Context, env *Env, in Inputs) (*tableIn, error) {
 		t.close()
 		return nil, err
 	}
-	t.lines = bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{"))
+	t.lines = enrich.IsLines(head)
 	return t, nil
 }
 
@@ -203,7 +207,7 @@ func (enrichTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 func tableOutputs(in func(nb, nn, en string) string) ogcapi.ProcessOutputs {
 	type m = map[string]any
 	return ogcapi.ProcessOutputs{
-		{ID: "table", Title: in("Tabellen med de nye kolonnene", "Tabellen med dei nye kolonnane", "The table with the new columns"), Schema: m{"oneOf": []any{m{"type": "string", "contentMediaType": mediaCSV}, m{"type": "string", "contentMediaType": mediaLines}}}},
+		{ID: "table", Title: in("Tabellen med de nye kolonnene", "Tabellen med dei nye kolonnane", "The table with the new columns"), Schema: tableOutput},
 		{ID: "report", Title: in("Hvor mange rader det ble funnet noe for", "Kor mange rader det vart funne noko for", "How many rows something was found for"), Schema: m{"type": "object", "contentMediaType": "application/json", "properties": m{
 			"rows": m{"type": "integer"}, "matched": m{"type": "integer"}, "unmatched": m{"type": "integer"}, "errors": m{"type": "integer"}, "restoredCodes": m{"type": "integer"}}}}}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,54 +28,38 @@ func (s *Server) enrich(c *call, w http.ResponseWriter) error {
 	if err := c.resolve(); err != nil {
 		return err
 	}
-	media, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
-	if media == "multipart/form-data" {
-		return c.enrichForm(w)
-	}
-	lines := media == asLines.Media || media == "application/jsonl" || media == "application/x-jsonlines"
-	if err != nil || !lines && media != asCSV.Media {
-		return problem.New(problem.MediaType, err, "send the table with Content-Type text/csv or application/x-ndjson")
-	}
-	if e := c.r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return problem.New(problem.MediaType, nil, "send the table without Content-Encoding")
+	t, err := c.openTable(w, enrichReport)
+	if err != nil {
+		return err
 	}
 	p := c.params.(*enrichParams)
 	find, err := c.newDivider(p)
 	if err != nil {
 		return err
 	}
-	e := &enriching{c: c, w: w, rc: http.NewResponseController(w), find: find, table: enrich.NewCSV(find, p.columns), media: asCSV.contentType(), body: c.r.Body}
-	if lines {
-		e.table, e.media = enrich.NewLines(find, p.columns), asLines.contentType()
+	e := &enriching{tableStream: t, find: find, table: enrich.NewCSV(find, p.columns)}
+	if t.lines {
+		e.table = enrich.NewLines(find, p.columns)
+	}
+	if t.form {
+		return e.runForm()
 	}
 	return e.run()
 }
 
 // enriching is one table on its way.
 type enriching struct {
-	c     *call
-	w     http.ResponseWriter
-	rc    *http.ResponseController
+	*tableStream
 	find  *divider
 	table *enrich.Table
-	media string
-	begun bool
-	body  io.Reader
-	few   bool // the last read brought little
 }
-
-// interactive is how many bytes a read brings at least from a client that does not wait for the answer to what it has sent.
-const interactive = 2 << 10
 
 func (e *enriching) run() error {
 	e.rc.EnableFullDuplex() // HTTP/2 needs none
 	if err := e.through(e); err != nil {
 		return err
 	}
-	report, err := json.Marshal(e.table.Report)
-	e.begin()
-	e.w.Header().Set(enrichReport, string(report))
-	return err
+	return e.finish(e.table.Report)
 }
 
 // through enriches what the client sends into w.
@@ -85,48 +68,26 @@ func (e *enriching) through(w io.Writer) error {
 	return e.table.Run(w, e, nil)
 }
 
-// Read reads from the client.
-func (e *enriching) Read(b []byte) (n int, err error) {
-	if d := e.c.s.cfg.Limits.ReadTimeout; d > 0 {
-		e.rc.SetReadDeadline(time.Now().Add(d)) // not every ResponseWriter has deadlines
-	}
-	n, err = e.body.Read(b)
-	e.few = n < interactive && err == nil
-	return n, endsEarly(err)
-}
-
-// endsEarly tells the client that its table broke off; the end of the table stays what it is.
-func endsEarly(err error) error {
-	if err == nil || errors.Is(err, io.EOF) {
+// runForm answers a form for a file. Browsers read no answer before they have sent everything, so that the answer waits in a file until then.
+func (e *enriching) runForm() error {
+	c := e.c
+	shelf := &tempShelf{dir: c.s.downloads.temp()}
+	defer shelf.close()
+	r, err := shelf.put(result{id: "table", media: e.media(), name: e.fileName("enriched")}, func(w io.Writer) error {
+		return e.through(&boundedWriter{Writer: w, left: int64(c.s.cfg.Processes.JobBytes)})
+	})
+	if err != nil {
 		return err
 	}
-	return problem.New(problem.Invalid, err, "the table ends before it is whole; send it again")
-}
-
-// Write writes to the client, at once where it may wait for that.
-func (e *enriching) Write(b []byte) (int, error) {
-	e.begin()
-	n, err := e.w.Write(b)
-	if err == nil && e.few {
-		if err = e.rc.Flush(); errors.Is(err, http.ErrNotSupported) {
-			err = nil
-		}
+	report, err := json.Marshal(e.table.Report)
+	if err != nil {
+		return err
 	}
-	return n, err
-}
-
-// begin writes the header of the answer.
-func (e *enriching) begin() {
-	if e.begun {
-		return
-	}
-	e.begun = true
 	h := e.w.Header()
-	h.Set("Content-Type", e.media)
 	h.Set("Cache-Control", "no-store")
-	h.Set("Trailer", enrichReport)
-	e.c.s.turns.rates.headers(e.w, e.c.owner())
-	e.w.WriteHeader(http.StatusOK)
+	h.Set(enrichReport, string(report))
+	c.s.turns.rates.headers(e.w, c.owner())
+	return c.sendResult(e.w, r)
 }
 
 // turn does the work on a piece in a turn of its own.

@@ -166,7 +166,7 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 				if props, _ := schemas[strings.ToLower(op.OperationID)]["properties"].(map[string]any); props["response"] != nil {
 					t.Errorf("%s %s: the answer of %s and the member response of a schema are one type in a Go client", method, path, op.OperationID)
 				}
-				if keyed := (strings.Contains(path, "/items") || strings.HasSuffix(path, "/download") || strings.HasSuffix(path, "{tileCol}") || path == "/lookup" || path == "/search" || path == "/enrich" || strings.HasPrefix(path, "/changes") || strings.HasSuffix(path, "/execution") || strings.HasPrefix(path, "/jobs")) && auth == "required"; op.Description == "" || op.Security == nil || keyed != (len(*op.Security) > 0) {
+				if keyed := (strings.Contains(path, "/items") || strings.HasSuffix(path, "/download") || strings.HasSuffix(path, "{tileCol}") || path == "/lookup" || path == "/search" || path == "/enrich" || path == "/harmonise" || strings.HasPrefix(path, "/changes") || strings.HasSuffix(path, "/execution") || strings.HasPrefix(path, "/jobs")) && auth == "required"; op.Description == "" || op.Security == nil || keyed != (len(*op.Security) > 0) {
 					t.Errorf("%s %s: description %q, security %v", method, path, op.Description, op.Security)
 				}
 				seen := map[string]string{}

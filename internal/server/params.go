@@ -232,6 +232,14 @@ var filterLangs = []string{"cql2-text", "cql2-json", "cql-text"}
 // profiles are those of GeoJSON (OGC 21-045r1, 14); the first goes without saying.
 var profiles = []string{"rfc7946", "jsonfg", "jsonfg-plus"}
 
+// truth reads the value of a parameter that is true or false.
+func truth(name, value string) (bool, error) {
+	if value != "true" && value != "false" {
+		return false, problem.Invalidf(name, value, "use true or false")
+	}
+	return value == "true", nil
+}
+
 // pageMax is the largest page of features of the collection.
 func (c *call) pageMax() int {
 	if c.coll != nil && c.coll.PageMax > 0 {
@@ -412,15 +420,9 @@ var (
 		parse:  into(func(c *call, to writesFeatures, v []string) error { return c.parseProperties(to.output(), v[0]) })}
 
 	paramSkipGeometry = &param{Name: "skipGeometry", Description: "Leave the geometry out", Schema: map[string]any{"type": "boolean", "default": false},
-		parse: into(func(_ *call, to writesFeatures, v []string) error {
-			switch v[0] {
-			case "true":
-				to.output().skipGeometry = true
-			case "false":
-			default:
-				return problem.Invalidf("skipGeometry", v[0], "use true or false")
-			}
-			return nil
+		parse: into(func(_ *call, to writesFeatures, v []string) (err error) {
+			to.output().skipGeometry, err = truth("skipGeometry", v[0])
+			return err
 		})}
 
 	paramZoomLevel = &param{Name: "zoom-level", Description: "Zoom level of the map that shall show the geometries, in WebMercatorQuad with tiles of 256 pixels: they are simplified for it, and neighbours keep the borders that they share. " +
@@ -578,6 +580,82 @@ var (
 
 	paramEnrichCollections = &param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: paramLookupCollections.Schema,
 		parse: into(func(_ *call, p *enrichParams, v []string) error { return pickDivisions(&p.collections, v[0]) })}
+
+	paramHarmoniseTo = &param{
+		Name: "to", Description: "Day whose divisions are wanted, such as 2024-01-01. Required", Schema: map[string]any{"type": "string", "format": "date"},
+		parse: into(func(_ *call, p *harmoniseParams, v []string) (err error) {
+			if p.options.To, err = history.ParseDate(v[0]); err != nil {
+				return problem.Invalidf("to", v[0], "send a day, as 2024-01-31")
+			}
+			return nil
+		}),
+	}
+	paramHarmoniseScheme = &param{
+		Name: "scheme", Description: "What the codes are of: an id of /codes", Schema: map[string]any{"type": "string", "minLength": 1, "default": history.Kommune},
+		parse: into(func(_ *call, p *harmoniseParams, v []string) error { p.scheme = v[0]; return nil }),
+	}
+	paramHarmoniseCode = &param{
+		Name: "code", Description: "Column with the codes", Schema: map[string]any{"type": "string", "minLength": 1, "default": "code"},
+		parse: into(func(_ *call, p *harmoniseParams, v []string) error { p.columns.Code = v[0]; return nil }),
+	}
+	paramHarmoniseDate = &param{
+		Name: "date", Description: "Column with days, as 2019-01-01, or years, months, quarters and half-years, which are their first days: 2019, 2019M01, 2019-01, 2019K1, 2019H1",
+		Schema: map[string]any{"type": "string", "minLength": 1, "default": "date"},
+		parse:  into(func(_ *call, p *harmoniseParams, v []string) error { p.columns.Date = v[0]; return nil }),
+	}
+	paramHarmoniseValue = &param{
+		Name: "value", Description: "Column with the values: digits, with a point or a comma before decimals", Schema: map[string]any{"type": "string", "minLength": 1, "default": "value"},
+		parse: into(func(_ *call, p *harmoniseParams, v []string) error { p.columns.Value = v[0]; return nil }),
+	}
+	paramHarmoniseBy = &param{
+		Name: "by", Description: "Further columns that tell values apart, such as sex and age, separated by commas. They are in the answer", Schema: paramLookupCollections.Schema,
+		parse: into(func(_ *call, p *harmoniseParams, v []string) error {
+			p.columns.By = strings.Split(v[0], ",")
+			for i, name := range p.columns.By {
+				if p.columns.By[i] = strings.TrimSpace(name); p.columns.By[i] == "" {
+					return problem.Invalidf("by", v[0], "write the names of columns, separated by commas")
+				}
+			}
+			return nil
+		}),
+	}
+	paramHarmoniseKind = &param{
+		Name: "kind", Description: "Whether values are added, or averaged", Schema: map[string]any{"type": "string", "enum": []string{"additive", "ratio"}, "default": "additive"},
+		parse: into(func(_ *call, p *harmoniseParams, v []string) error {
+			if v[0] != "additive" && v[0] != "ratio" {
+				return problem.Invalidf("kind", v[0], "use additive or ratio")
+			}
+			p.options.Ratio = v[0] == "ratio"
+			return nil
+		}),
+	}
+	paramHarmoniseWeights = &param{
+		Name: "weights", Description: "By what a value is shared where a division became several: the people or the area that went along, as far as it is known. Your own weights go with the process harmonise-series",
+		Schema: map[string]any{"type": "string", "enum": []string{string(history.RefuseWeights), string(history.PopulationWeights), string(history.AreaWeights)}, "default": string(history.RefuseWeights)},
+		parse: into(func(_ *call, p *harmoniseParams, v []string) error {
+			switch p.options.Weights = history.Weights(v[0]); p.options.Weights {
+			case history.RefuseWeights, history.PopulationWeights, history.AreaWeights:
+				return nil
+			case history.SuppliedWeights:
+				return problem.Invalidf("weights", v[0], "use the process harmonise-series, which takes a table of weights, or run grense harmonise")
+			}
+			return problem.Invalidf("weights", v[0], "use refuse, population or area")
+		}),
+	}
+	paramHarmoniseSkip = &param{
+		Name: "skip", Description: "Pass over rows that cannot be read, and report them", Schema: map[string]any{"type": "boolean", "default": false},
+		parse: into(func(_ *call, p *harmoniseParams, v []string) (err error) {
+			p.columns.Skip, err = truth("skip", v[0])
+			return err
+		}),
+	}
+	paramHarmoniseInterval = &param{
+		Name: "interval", Description: "Add the columns low and high: between which the value is, also where it is missing because parts are not known", Schema: map[string]any{"type": "boolean", "default": false},
+		parse: into(func(_ *call, p *harmoniseParams, v []string) (err error) {
+			p.options.Interval, err = truth("interval", v[0])
+			return err
+		}),
+	}
 
 	paramCodesLimit = &param{
 		Name: "limit", Description: "Codes on a page, at most",

@@ -16,8 +16,8 @@ type processView struct {
 	ogcapi.Process
 	faulty
 	Fields []processField
-	Async  bool // may run as a job
-	Upload bool // a file can be sent to /enrich instead
+	Async  bool   // may run as a job
+	Upload string // path that a file can be sent to instead; "": none
 }
 
 // processField is a field of the form, for one input.
@@ -29,8 +29,18 @@ type processField struct {
 	Value                  string // of the example, else the default
 	Fault                  *fieldFault
 
-	Sent      string // in the form for a file
+	Upload    bool    // it is a field of the form for a file
+	Offered   choices // there; nil: any text
+	Sent      string  // there
 	SentFault *fieldFault
+}
+
+// send fills the field of the form for a file.
+func (f *processField) send(value string) {
+	f.Sent = value
+	for i := range f.Offered {
+		f.Offered[i].Selected = f.Offered[i].Value == value
+	}
 }
 
 // fill puts a value into the field.
@@ -43,7 +53,8 @@ func (f *processField) fill(value string) {
 
 // processPage makes the form of a process from its description.
 func (c *call) processPage(d ogcapi.Process) processView {
-	v := processView{Process: d, Upload: d.ID == "enrich-table"}
+	v := processView{Process: d, Upload: uploads[d.ID]}
+	upload := slices.IndexFunc(c.s.routes, func(rt *route) bool { return v.Upload != "" && rt.Path == v.Upload })
 	for _, o := range d.JobControlOptions {
 		v.Async = v.Async || o == process.Async
 	}
@@ -77,9 +88,25 @@ func (c *call) processPage(d ogcapi.Process) processView {
 			b, _ := marshal(value)
 			f.fill(string(b))
 		}
+		if upload >= 0 {
+			c.offer(&f, c.paramNamed(c.s.routes[upload], in.ID))
+		}
 		v.Fields = append(v.Fields, f)
 	}
 	return v
+}
+
+// offer puts a field into the form for a file, where that has a parameter of its name.
+func (c *call) offer(f *processField, p *param) {
+	if p == nil {
+		return
+	}
+	f.Upload = true
+	if list, ok := p.Schema["enum"].([]string); ok {
+		f.Offered = c.inputChoices(f.ID, list)
+	} else if p.Schema["type"] == "boolean" {
+		f.Offered = slices.Clone(f.Options)
+	}
 }
 
 // inputChoices are the values that an input can have, in words where there are any: those of the catalogues, the titles of collections and of formats.

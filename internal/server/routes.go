@@ -257,7 +257,15 @@ func (s *Server) table() []*route {
 		{Path: "/enrich", Op: "enrich", Tag: "Data", Summary: "Add divisions to a table",
 			Description: "Takes a table of points or codes, CSV with a header or a JSON object a line, and answers with the same rows in the same order, as they come in, with the id and title of the division of each collection behind them (of several at a point the first by id), and why in enrich_error where a row could not be read. The trailer Enrich-Report counts rows as JSON, codes that matched with zeros that they had lost among them.",
 			Data:        true, Params: []*param{paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime, paramEnrichCollections}, New: newEnrichParams,
-			Formats: []rep{asCSV, asLines}, NoAccept: true, Form: s.enrichAgain, Post: s.enrich},
+			Formats: []rep{asCSV, asLines}, NoAccept: true, Form: s.tableAgain, Post: s.enrich},
+		{
+			Path: "/harmonise", Op: "harmonise", Tag: "History", Summary: "Harmonise a series",
+			Description: "Takes a table of codes, days and values, CSV with a header or a JSON object a line, to the divisions of one day: code, name, date, value, mark (exact, estimated or missing) and why. " +
+				"Nothing is guessed. The answer begins when the table has ended. The trailer Harmonise-Report counts rows and cells as JSON, with the totals and the first rows that were skipped.",
+			Data: true, Lineage: true, New: newHarmoniseParams, Formats: []rep{asCSV, asLines}, NoAccept: true, Form: s.tableAgain, Post: s.harmonise,
+			Params: []*param{paramHarmoniseTo, paramHarmoniseScheme, paramHarmoniseCode, paramHarmoniseDate, paramHarmoniseValue, paramHarmoniseBy,
+				paramHarmoniseKind, paramHarmoniseWeights, paramHarmoniseSkip, paramHarmoniseInterval},
+		},
 		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes",
 			Description: "The processes that the service offers.",
 			Params:      []*param{paramProcessLimit, paramProcessOffset}, New: newProcessesParams,

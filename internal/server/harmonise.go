@@ -1,0 +1,176 @@
+package server
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"grense/internal/history"
+	"grense/internal/problem"
+	"grense/internal/store"
+)
+
+// harmoniseReport is the trailer with the counts (RFC 9110, 6.5).
+const harmoniseReport = "Harmonise-Report"
+
+const (
+	// seriesCells is how many values of a series are in memory; more are in a file.
+	seriesCells = 200_000
+	// seriesMemory is what they take at most, with the texts of columns, in bytes.
+	seriesMemory = 64 << 20
+)
+
+// harmoniseParams are those of a series that is taken to the divisions of one day.
+type harmoniseParams struct {
+	scheme  string
+	options history.SeriesOptions
+	columns history.SeriesColumns
+}
+
+func newHarmoniseParams(c *call) any {
+	return &harmoniseParams{
+		scheme:  history.Kommune,
+		options: history.SeriesOptions{Weights: history.RefuseWeights, MaxCells: seriesCells, MaxKeys: seriesCells, Spill: cmp.Or(c.s.downloads.temp(), os.TempDir())},
+	}
+}
+
+// harmonise takes the values in the body to the divisions of one day. The answer begins when the table has ended, since
+// a division may have values anywhere in it.
+func (s *Server) harmonise(c *call, w http.ResponseWriter) error {
+	if err := c.resolve(); err != nil {
+		return err
+	}
+	t, err := c.openTable(w, harmoniseReport)
+	if err != nil {
+		return err
+	}
+	p := c.params.(*harmoniseParams)
+	h := &harmonising{tableStream: t, ticket: s.turns.newTicket(c.owner(), false), left: int64(s.cfg.Processes.JobBytes)}
+	p.options.Pause = h.pause
+	x, err := c.newSeries(p)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if err := cmp.Or(c.pay(false), s.flight.admit(seriesMemory)); err != nil {
+		return err
+	}
+	c.hold(seriesMemory)
+	if err := h.enter(); err != nil {
+		return err
+	}
+	defer h.leave()
+	p.columns.Lines = t.lines
+	if err := x.Read(h, p.columns, nil); err != nil {
+		return ofTable(err)
+	}
+	if t.form {
+		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": t.fileName("harmonised")}))
+	}
+	out := bufio.NewWriterSize(h, 64<<10)
+	report, err := x.Write(out, p.columns)
+	if err = cmp.Or(err, out.Flush()); err != nil {
+		return ofTable(err)
+	}
+	return t.finish(report)
+}
+
+// newSeries checks what was asked for besides the table.
+func (c *call) newSeries(p *harmoniseParams) (*history.Series, error) {
+	h, err := c.history()
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return nil, errNoHistory()
+	}
+	if p.options.To == 0 {
+		return nil, problem.Invalidf("to", "", "send the day whose divisions are wanted, as 2024-01-31")
+	}
+	s := h.Scheme(p.scheme)
+	if s == nil {
+		return nil, problem.Invalidf("scheme", p.scheme, "use one of %s", strings.Join(schemeIDs(h), ", "))
+	}
+	return s.NewSeries(p.options)
+}
+
+// ofTable tells what is wrong with a table to the client; other errors are as they were.
+func ofTable(err error) error {
+	_, fault := errors.AsType[*history.SeriesFault](err)
+	if said := history.SayingOf(err); fault || errors.Is(err, history.ErrTooMany) {
+		return &problem.Error{Kind: problem.Invalid, Detail: said.String(), Said: said}
+	}
+	return noRoomFor(err)
+}
+
+// harmonising is one series on its way. It works in a turn, which others have while the client is waited for.
+type harmonising struct {
+	*tableStream
+	ticket *ticket
+	in     bool          // a turn
+	since  time.Time     // when it began
+	worked time.Duration // in the turns before
+	left   int64         // bytes that the table may still have
+}
+
+// enter waits for a turn.
+func (h *harmonising) enter() error {
+	t, ctx := h.c.s.turns, h.c.r.Context()
+	if err := t.enter(ctx, costWriting, h.ticket); err != nil {
+		return err
+	}
+	h.ticket.begun.Store(true)
+	t.charge(context.WithValue(ctx, ticketKey{}, h.ticket), store.CostPage)
+	h.in, h.since = true, time.Now()
+	return nil
+}
+
+func (h *harmonising) leave() {
+	if h.in {
+		h.in = false
+		h.worked += time.Since(h.since)
+		h.c.s.turns.leave(costWriting, h.ticket)
+	}
+}
+
+// pause gives others a turn where this one has lasted for a while, and ends work that nobody waits for or that takes too long.
+func (h *harmonising) pause() error {
+	const turn = 100 * time.Millisecond
+	if err := h.c.r.Context().Err(); err != nil || time.Since(h.since) < turn {
+		return err
+	}
+	h.leave()
+	if h.worked > syncTime {
+		return problem.New(problem.TooLarge, nil, "The series takes too long. Send it in parts, or run grense harmonise.")
+	}
+	return h.enter()
+}
+
+// Read reads from the client.
+func (h *harmonising) Read(b []byte) (int, error) {
+	h.leave()
+	n, err := h.tableStream.Read(b)
+	if h.left -= int64(n); h.left < 0 {
+		return 0, problem.New(problem.TooLarge, nil, "The table has more than %d bytes. Send it in parts, or run grense harmonise.", h.c.s.cfg.Processes.JobBytes)
+	}
+	if e := h.enter(); e != nil {
+		return 0, e
+	}
+	return n, err
+}
+
+// Write writes to the client.
+func (h *harmonising) Write(b []byte) (int, error) {
+	h.leave()
+	n, err := h.tableStream.Write(b)
+	if err != nil {
+		return n, err
+	}
+	return n, h.enter()
+}

@@ -1,0 +1,243 @@
+package server
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"grense/internal/enrich"
+	"grense/internal/problem"
+)
+
+// maxField bounds a field of the form beside the table, in bytes.
+const maxField = 1 << 10
+
+// tableStream is a table that a client sends, and the answer to it, each under deadlines that move.
+type tableStream struct {
+	c      *call
+	w      http.ResponseWriter
+	rc     *http.ResponseController
+	body   io.Reader
+	lines  bool   // JSON objects, one a line; else CSV
+	form   bool   // it is the last field of a form
+	file   string // the name of the file in the form
+	report string // name of the trailer with the counts (RFC 9110, 6.5)
+	begun  bool
+	few    bool // the last read brought little
+}
+
+// openTable begins to read a table: the body, or the last field of a form, whose other fields are the parameters.
+func (c *call) openTable(w http.ResponseWriter, report string) (*tableStream, error) {
+	t := &tableStream{c: c, w: w, rc: http.NewResponseController(w), body: c.r.Body, report: report}
+	media, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if media == "multipart/form-data" {
+		return t, t.openForm()
+	}
+	t.lines = slices.Contains([]string{asLines.Media, "application/jsonl", "application/x-jsonlines"}, media)
+	if err != nil || !t.lines && media != asCSV.Media {
+		return nil, problem.New(problem.MediaType, err, "send the table with Content-Type text/csv or application/x-ndjson")
+	}
+	if e := c.r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return nil, problem.New(problem.MediaType, nil, "send the table without Content-Encoding")
+	}
+	return t, nil
+}
+
+// openForm reads the fields before the table.
+func (t *tableStream) openForm() error {
+	if err := t.c.checkOrigin(); err != nil {
+		return err
+	}
+	parts, err := t.c.r.MultipartReader()
+	if err != nil {
+		return problem.New(problem.MediaType, err, "send the form as multipart/form-data")
+	}
+	table, err := t.c.readTableFields(parts)
+	if err != nil {
+		return err
+	}
+	in := bufio.NewReader(table)
+	head, _ := in.Peek(64) // what is wrong is told by the next read
+	t.body, t.form, t.lines, t.file = in, true, enrich.IsLines(head), table.FileName()
+	return nil
+}
+
+// media is the type of the answer, which is that of the table.
+func (t *tableStream) media() string {
+	if t.lines {
+		return asLines.contentType()
+	}
+	return asCSV.contentType()
+}
+
+// fileName is the name of the answer as a file: that of the file in the form, and what was done with it.
+func (t *tableStream) fileName(done string) string {
+	end := ".csv"
+	if t.lines {
+		end = ".jsonl"
+	}
+	name := path.Base(strings.ReplaceAll(t.file, "\\", "/"))
+	if name == "." || name == "/" {
+		return "table" + end
+	}
+	return strings.TrimSuffix(name, path.Ext(name)) + "-" + done + end
+}
+
+// interactive is how many bytes a read brings at least from a client that does not wait for the answer to what it has sent.
+const interactive = 2 << 10
+
+// Read reads from the client.
+func (t *tableStream) Read(b []byte) (n int, err error) {
+	if d := t.c.s.cfg.Limits.ReadTimeout; d > 0 {
+		t.rc.SetReadDeadline(time.Now().Add(d)) // not every ResponseWriter has deadlines
+	}
+	n, err = t.body.Read(b)
+	t.few = n < interactive && err == nil
+	return n, endsEarly(err)
+}
+
+// endsEarly tells the client that its table broke off; the end of the table stays what it is.
+func endsEarly(err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
+	}
+	return problem.New(problem.Invalid, err, "the table ends before it is whole; send it again")
+}
+
+// Write writes to the client, at once where it may wait for that.
+func (t *tableStream) Write(b []byte) (int, error) {
+	t.begin()
+	n, err := t.w.Write(b)
+	if err == nil && t.few {
+		if err = t.rc.Flush(); errors.Is(err, http.ErrNotSupported) {
+			err = nil
+		}
+	}
+	return n, err
+}
+
+// begin writes the header of the answer.
+func (t *tableStream) begin() {
+	if t.begun {
+		return
+	}
+	t.begun = true
+	h := t.w.Header()
+	h.Set("Content-Type", t.media())
+	h.Set("Cache-Control", "no-store")
+	h.Set("Trailer", t.report)
+	t.c.s.turns.rates.headers(t.w, t.c.owner())
+	t.w.WriteHeader(http.StatusOK)
+}
+
+// finish ends the answer with a report, in the letters that a field of HTTP may have.
+func (t *tableStream) finish(report any) error {
+	b, err := json.Marshal(report)
+	t.begin()
+	var field []byte
+	for _, r := range string(b) {
+		if r < 0x80 {
+			field = append(field, byte(r))
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			field = fmt.Appendf(field, "\\u%04x", unit)
+		}
+	}
+	t.w.Header().Set(t.report, string(field))
+	return err
+}
+
+// readTableFields takes the fields before the table as parameters. Those that are empty were not filled in.
+func (c *call) readTableFields(parts *multipart.Reader) (table *multipart.Part, err error) {
+	var faults []problem.Fault
+	c.form, c.r.PostForm = true, url.Values{}
+	for {
+		part, err := parts.NextPart()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, problem.Invalidf("table", "", "choose a file; it is the last field of the form")
+		case err != nil:
+			return nil, problem.New(problem.Invalid, err, "the form ends before it is whole; send it again")
+		case part.FormName() == "table" && len(faults) > 0:
+			sortFaults(faults)
+			return nil, &problem.Error{Kind: problem.Invalid, Faults: faults}
+		case part.FormName() == "table":
+			return part, nil
+		}
+		b, err := io.ReadAll(io.LimitReader(part, maxField+1))
+		if err != nil {
+			return nil, endsEarly(err)
+		}
+		name, value := part.FormName(), strings.TrimSpace(string(b))
+		p := c.paramNamed(c.rt, name)
+		if p != nil && len(b) <= maxField {
+			c.r.PostForm.Set(name, value)
+		}
+		switch {
+		case p == nil || p.parse == nil:
+			err = problem.Invalidf(name, clip(value), "there is no such field; %s", c.parameterNames(c.rt))
+		case len(b) > maxField:
+			err = problem.Invalidf(name, clip(value), "use at most %d bytes", maxField)
+		case value != "":
+			err = p.parse(c, c.params, []string{value})
+		}
+		if err != nil {
+			faults = append(faults, problem.Of(err).Faults...)
+		}
+	}
+}
+
+// uploads are the routes that a file can be sent to, by the process that does the same.
+var uploads = map[string]string{"enrich-table": "/enrich", "harmonise-series": "/harmonise"}
+
+// tableAgain is the page of the form for a file with what was typed; nil where the table came without one. Browsers fill in no files, so that the file is chosen anew.
+func (s *Server) tableAgain(c *call, f faulty) (*page, error) {
+	if !c.form {
+		return nil, nil
+	}
+	for id, path := range uploads {
+		p, ok := s.processList.Find(id)
+		if !ok || path != c.rt.Path {
+			continue
+		}
+		d := c.describeProcess(p)
+		v := c.processPage(d)
+		v.faulty = f
+		for i := range v.Fields {
+			in := &v.Fields[i]
+			in.send(c.r.PostForm.Get(in.ID))
+			for j := range v.Faults {
+				if at := &v.Faults[j]; at.Name == in.ID {
+					at.Target, at.Title, in.SentFault = "up-"+in.ID, in.Title, at
+				}
+			}
+		}
+		return &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
+	}
+	return nil, nil
+}
+
+// boundedWriter takes so many bytes.
+type boundedWriter struct {
+	io.Writer
+	left int64
+}
+
+func (b *boundedWriter) Write(p []byte) (int, error) {
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, problem.New(problem.TooLarge, nil, "The table is too large for the form. Send it to /enrich as a stream, or run grense enrich.")
+	}
+	return b.Writer.Write(p)
+}
