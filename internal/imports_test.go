@@ -28,7 +28,8 @@ var may = map[string]string{
 	"internal/cql2":            "internal/crs internal/wkb",
 	"internal/store":           "internal/cql2 internal/crs internal/wkb",
 	"internal/store/sqlq":      "internal/store internal/cql2 internal/crs internal/wkb",
-	"internal/store/gpkg":      "internal/cache internal/store internal/store/sqlq internal/cql2 internal/crs internal/wkb internal/migrate migrations",
+	"internal/tempfile":        "",
+	"internal/store/gpkg":      "internal/tempfile internal/cache internal/store internal/store/sqlq internal/cql2 internal/crs internal/wkb internal/migrate migrations",
 	"internal/store/postgis":   "internal/cache internal/store internal/store/sqlq internal/cql2 internal/crs internal/wkb internal/migrate migrations",
 	"internal/store/storetest": "internal/store internal/cql2 internal/crs internal/wkb",
 	"internal/feature":         "internal/cache internal/store internal/cql2 internal/crs internal/wkb api/ogcapi",
@@ -54,7 +55,7 @@ var may = map[string]string{
 	"internal/register/registertest": "internal/store",
 	"internal/cql2/cql2test":         "internal/cql2",
 	"internal/sharedtest":            "",
-	"internal/source":                "internal/cache internal/config internal/store internal/store/gpkg internal/store/postgis internal/ingest internal/demo internal/register internal/history internal/migrate",
+	"internal/source":                "internal/tempfile internal/cache internal/config internal/store internal/store/gpkg internal/store/postgis internal/ingest internal/demo internal/register internal/history internal/migrate",
 }
 
 func TestEachPackageImportsOnlyWhatTheHouseAllows(t *testing.T) {

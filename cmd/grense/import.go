@@ -20,6 +20,7 @@ import (
 	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/tempfile"
 )
 
 type importCmd struct {
@@ -252,11 +253,11 @@ type importing struct {
 
 // run surveys the files, writes them, and calls writing before the indexes are made. The plan is nil when no file could be opened.
 func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, error) {
-	temp, err := os.MkdirTemp("", "grense-import-")
+	temp, done, err := tempfile.Folder("grense-import-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(temp)
+	defer done()
 	in.options.OpenGeoPackage = source.GeoPackages(temp)
 	in.options.TempDir = temp
 	var layers []*ingest.Layer

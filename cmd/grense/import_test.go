@@ -194,7 +194,8 @@ func TestImportProcess(t *testing.T) {
 	}
 }
 
-// TestKilledImportsLeaveTheTarget kills an import at random moments. The target is then the old file or the whole new one.
+// TestKilledImportsLeaveTheTarget kills an import at random moments. The target is then the old file or the whole new one. The next import
+// removes what they left behind.
 func TestKilledImportsLeaveTheTarget(t *testing.T) {
 	rounds := 20
 	if os.Getenv("GRENSE_SOAK") != "" {
@@ -202,7 +203,7 @@ func TestKilledImportsLeaveTheTarget(t *testing.T) {
 	}
 	dir := t.TempDir()
 	into := filepath.Join(dir, "data.gpkg")
-	scratch := t.TempDir() // nobody clears away after a process that was killed
+	scratch := t.TempDir()
 	src := writeFile(t, filepath.Join(dir, "new.geojson"), squares(5000))
 	if code, _, stderr := command(t, dir, "import", writeFile(t, filepath.Join(dir, "old.geojson"), squares(500)), "--into", into, "--collection", "ruter"); code != 0 {
 		t.Fatal(stderr)
@@ -247,6 +248,14 @@ func TestKilledImportsLeaveTheTarget(t *testing.T) {
 	}
 	if kept == 0 {
 		t.Errorf("no import of %d was killed before its end, which proves nothing", rounds)
+	}
+	if out, err := child().CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	left, _ := os.ReadDir(scratch)
+	beside, _ := filepath.Glob(filepath.Join(dir, ".data.gpkg.*"))
+	if len(left)+len(beside) > 0 {
+		t.Errorf("killed imports left %v and %v", left, beside)
 	}
 	t.Logf("%d of %d kept the old file; an import takes %v", kept, rounds, whole)
 }

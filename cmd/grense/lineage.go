@@ -18,6 +18,7 @@ import (
 	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/tempfile"
 )
 
 type lineageCmd struct {
@@ -276,11 +277,11 @@ func lineageIn(ctx context.Context, name string) (rows []*history.Rows, err erro
 	if source.IsDatabase(name) {
 		st, err = postgis.Open(ctx, name, postgis.Options{AllowEmpty: true})
 	} else {
-		temp, err := os.MkdirTemp("", "grense-lineage-")
+		temp, done, err := tempfile.Folder("grense-lineage-")
 		if err != nil {
 			return nil, err
 		}
-		defer os.RemoveAll(temp)
+		defer done()
 		if st, err = source.GeoPackages(temp)(ctx, name); err != nil {
 			return nil, fmt.Errorf("cannot open %s: %w", name, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
+	"grense/internal/tempfile"
 )
 
 type registerImportCmd struct {
@@ -94,11 +95,11 @@ func (c *registerImportCmd) run(ctx context.Context, p *process, o official.Opti
 	if err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp("", "grense-import-")
+	temp, done, err := tempfile.Folder("grense-import-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(temp)
+	defer done()
 	reading := newMeter(p.Stderr, "bytes")
 	o.TempDir, o.Open = temp, source.GeoPackages(temp)
 	o.Progress = func(done, total int64) { reading.show(int(done), int(total)) }

@@ -20,6 +20,7 @@ import (
 	"grense/internal/ingest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/tempfile"
 )
 
 // shownWarnings is how many warnings of one layer are logged.
@@ -49,13 +50,16 @@ func isImported(path string) bool {
 	return err == nil && (st.IsDir() || ingest.IsData(path) && !strings.EqualFold(filepath.Ext(path), ".gpkg"))
 }
 
+// imports is the folder of imported copies, in the data directory.
+const imports = "imports"
+
 // newImportedCopy names the copy of a source in the data directory.
 func newImportedCopy(source string, o Options, settings map[string]store.Settings) (*importedCopy, error) {
 	abs, err := filepath.Abs(source)
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(o.DataDir, "imports")
+	dir := filepath.Join(o.DataDir, imports)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the folder for imported copies: %w", err)
 	}
@@ -128,13 +132,13 @@ func (c *importedCopy) refresh(ctx context.Context) (*copyState, error) {
 	if st, err := c.state(); err == nil && st.Key == key {
 		return st, nil
 	}
-	old, _ := filepath.Glob(EscapeGlob(c.path) + ".*.new") // of programs that were killed; the pattern is sound
-	for _, f := range old {
-		if info, err := os.Stat(f); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-			os.Remove(f) // what stays is only disk space
-		}
+	prefix := "." + filepath.Base(c.path) + "."
+	tempfile.Sweep(filepath.Dir(c.path), prefix, "")
+	fresh, done, err := tempfile.Begin(filepath.Dir(c.path), prefix)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the imported copy: %w", err)
 	}
-	fresh := fmt.Sprintf("%s.%d-%d.new", c.path, os.Getpid(), time.Now().UnixNano())
+	defer done()
 	defer os.Remove(fresh)
 	st, err := c.build(ctx, files, fresh)
 	if err != nil {
@@ -171,11 +175,11 @@ func (c *importedCopy) state() (*copyState, error) {
 
 // build imports every layer of the files into a new GeoPackage.
 func (c *importedCopy) build(ctx context.Context, files []string, path string) (*copyState, error) {
-	temp, err := os.MkdirTemp("", "grense-import-")
+	temp, done, err := tempfile.Folder("grense-import-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(temp)
+	defer done()
 	w, err := gpkg.Create(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the imported copy: %w", err)

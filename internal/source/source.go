@@ -24,6 +24,7 @@ import (
 	"grense/internal/register"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/tempfile"
 )
 
 // Options say how a source is opened.
@@ -39,6 +40,9 @@ type Options struct {
 // Open opens what is to be served: the GeoPackage at path, a copy of the other files at path, the database whose address path is, or
 // the demo when path is empty. The configured history is put beside data that bring none.
 func Open(ctx context.Context, path string, o Options) (store.Store, error) {
+	for _, dir := range [...]string{o.DataDir, filepath.Join(o.DataDir, imports)} { // where everything is ours
+		tempfile.Sweep(dir, "", "")
+	}
 	open := openFile
 	if IsDatabase(path) {
 		open = openDatabase
@@ -150,12 +154,12 @@ func (b builtIn) path(ctx context.Context, dir string) (string, error) {
 		return path, nil
 	}
 	// Several processes may begin at once: each makes a file of its own, and the first to be ready gives it the name.
-	own, err := os.MkdirTemp(dir, "making-"+b.kind)
+	made, done, err := tempfile.Begin(dir, "."+b.kind)
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(own)
-	made := filepath.Join(own, "made.gpkg")
+	defer done()
+	defer os.Remove(made)
 	if err = b.write(ctx, made); err == nil {
 		err = os.Link(made, path)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"grense/internal/store"
+	"grense/internal/tempfile"
 )
 
 // source is a GeoPackage file as it was found.
@@ -222,45 +223,38 @@ func atomically(path string, write func(tmp string) error) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	tmp, err := temporary(path)
+	tmp, done, err := temporary(path)
 	if err != nil {
 		return err
 	}
+	defer done()
 	if err := write(tmp); err != nil {
 		return errors.Join(err, removeDatabase(tmp))
 	}
 	return publish(tmp, path)
 }
 
-// temporary makes an empty file beside path that only its owner can read, as SQLite would not, and returns its name.
-func temporary(path string) (string, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+// temporary makes an empty file beside path that only its owner can read, as SQLite would not, and returns its name. Call done when nobody
+// writes it any more.
+func temporary(path string) (tmp string, done func(), err error) {
+	tmp, done, err = tempfile.Begin(filepath.Dir(path), "."+filepath.Base(path)+".")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return f.Name(), f.Close()
+	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		done()
+		return "", nil, err
+	}
+	return tmp, done, nil
 }
-
-// abandoned is the age of a temporary file that nobody can still be writing.
-const abandoned = 24 * time.Hour
 
 // removeAbandoned removes temporary files beside path that a crash left behind.
 func removeAbandoned(path string) {
-	removeTemporary(filepath.Dir(path), "."+filepath.Base(path)+".", "")
-}
-
-// removeTemporary removes temporary files in a folder that nobody can still be writing: those that begin with a prefix, and have a part behind it.
-func removeTemporary(dir, prefix, part string) {
-	entries, _ := os.ReadDir(dir) // a folder that cannot be read has nothing that could be removed
-	for _, e := range entries {
-		rest, ours := strings.CutPrefix(e.Name(), prefix)
-		if !ours || !strings.HasSuffix(rest, ".tmp") || !strings.Contains(rest, part) {
-			continue
-		}
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
-			removeDatabase(filepath.Join(dir, e.Name())) // when that fails, the next writer tries again
-		}
-	}
+	tempfile.Sweep(filepath.Dir(path), "."+filepath.Base(path)+".", "")
 }
 
 // publish moves a finished file into place, so that after a crash there is either the old file or the new one, whole.
@@ -295,7 +289,7 @@ func removeDatabase(path string) error {
 
 // removeOthers removes our files about former states of a source: those of its prefix that do not begin with the stem, and what a crash left of any. One that cannot be removed is left; it does no harm.
 func removeOthers(dir, prefix, stem, ext string) {
-	removeTemporary(dir, "."+prefix, ext+".")
+	tempfile.Sweep(dir, "."+prefix, ext+".")
 	entries, _ := os.ReadDir(dir) // of one that cannot be read nothing can be removed
 	for _, e := range entries {
 		if n := e.Name(); strings.HasPrefix(n, prefix) && strings.HasSuffix(n, ext) && !strings.HasPrefix(n, stem) {

@@ -22,6 +22,7 @@ type Writer struct {
 	c       *conn
 	path    string // target
 	tmp     string
+	release func() // of the name of tmp
 	targets []*target
 	srs     map[string]int64 // srs_id of geometry columns, by table in lower case
 	list    []migrate.Migration
@@ -62,10 +63,11 @@ func create(ctx context.Context, w *Writer) (store.Writer, error) {
 		return nil, fmt.Errorf("gpkg: %w", err)
 	}
 	removeAbandoned(path)
-	tmp, err := temporary(path)
+	tmp, release, err := temporary(path)
 	if err != nil {
 		return nil, fmt.Errorf("gpkg: %w", err)
 	}
+	w.release = release
 	w.tmp, w.srs, w.filled = tmp, map[string]int64{}, map[string]bool{}
 	if err := w.begin(ctx); err != nil {
 		return nil, errors.Join(err, w.Close())
@@ -491,6 +493,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.done = true
+	defer w.release()
 	var err error
 	if w.c != nil {
 		err = w.c.close()
@@ -520,6 +523,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 		return errors.Join(err, ctx.Err(), w.Close())
 	}
 	w.done = true
+	defer w.release()
 	err = w.c.close()
 	if err == nil && ready {
 		err = sealReady(w.tmp)
