@@ -325,10 +325,19 @@ func (p *replay) forward(day []ChangeRow) {
 }
 
 // Since forgets what was before a day: versions that hold on it begin then, and the scheme knows nothing of the days
-// before.
+// before. What comes back later may be made of codes that are forgotten.
 func (r *Rows) Since(d Date) {
-	r.Versions = slices.DeleteFunc(r.Versions, func(v VersionRow) bool { return v.To != 0 && v.To <= d })
+	forgotten := map[string]bool{}
+	r.Versions = slices.DeleteFunc(r.Versions, func(v VersionRow) bool {
+		ended := v.To != 0 && v.To <= d
+		forgotten[v.Code] = forgotten[v.Code] || ended
+		return ended
+	})
 	r.Edges = slices.DeleteFunc(r.Edges, func(e EdgeRow) bool { return e.Date <= d })
+	for i := range r.Edges {
+		e := &r.Edges[i]
+		e.Loose = e.Loose || slices.ContainsFunc(e.Of, func(code string) bool { return forgotten[code] })
+	}
 	for i := range r.Versions {
 		if v := &r.Versions[i]; v.From < d {
 			v.From = d

@@ -523,7 +523,7 @@ func (b *seriesBlock) turned(p int32) string {
 	switch {
 	case b.day.lost[p]:
 		return "a part of " + code + " has no counterpart"
-	case moves == nil:
+	case moves == nil || len(b.x.s.reach(p, b.date, b.x.o.To, nil)) > 1:
 		return code + " became several"
 	}
 	e := &b.x.s.Edges[moves[0]]

@@ -213,12 +213,15 @@ func isNone(s string) bool {
 	return strings.EqualFold(s, "NA") || strings.EqualFold(s, "N/A") || strings.EqualFold(s, "NaN")
 }
 
-// parseValue reads a number as tables write it: with a point or a comma before decimals, and with blanks between
-// thousands. Where commas part cells, a comma before three digits could part thousands and is refused.
+// parseValue reads a number as tables write it: with a point or a comma before decimals, with blanks between thousands,
+// and with a hyphen or the sign of Norwegian spreadsheets for minus. Where commas part cells, a comma before three digits could part thousands and is refused.
 func parseValue(s string, separator rune) (d decimal, comma bool, err error) {
 	plain := s
-	if i := strings.IndexAny(s, " \u00a0\u202f"); i > 0 {
-		groups := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '\u00a0' || r == '\u202f' })
+	if rest, minus := strings.CutPrefix(s, "\u2212"); minus {
+		plain = "-" + rest
+	}
+	if i := strings.IndexAny(plain, " \u00a0\u202f"); i > 0 {
+		groups := strings.FieldsFunc(plain, func(r rune) bool { return r == ' ' || r == '\u00a0' || r == '\u202f' })
 		for k, g := range groups {
 			if whole, _, _ := strings.Cut(strings.ReplaceAll(g, ",", "."), "."); k > 0 && len(whole) != 3 {
 				return d, false, problem.Sayf("%q is no number; write digits, with a point before decimals", s)
@@ -254,7 +257,7 @@ func openCSV(r io.Reader) (*csv.Reader, rune) {
 	head, _ := b.Peek(4096) // fewer are all there are
 	head, _, _ = bytes.Cut(head, []byte("\n"))
 	comma := ','
-	for _, sep := range []rune{';', '\t'} {
+	for _, sep := range []rune{';', '\t', '|'} {
 		if bytes.Count(head, []byte(string(sep))) > bytes.Count(head, []byte(string(comma))) {
 			comma = sep
 		}

@@ -22,6 +22,9 @@ func TestTablesAreReadAsPeopleWriteThem(t *testing.T) {
 		"a prefix":                {"code,date,value\nK-0301,2024,1\n", "0301,Oslo,2024-01-01,1,exact,\n"},
 		"a name":                  {"code,date,value\n0301 Oslo,2024,1\nK-1580 Haram (2024),2024,2\n", "0301,Oslo,2024-01-01,1,exact,\n1580,Haram,2024-01-01,2,exact,\n"},
 		"zeros and a name":        {"code,date,value\n301 Oslo,2024,1\n", "0301,Oslo,2024-01-01,1,exact,\n"},
+		"a minus of spreadsheets": {"code;date;value\n0301;2024;\u22121 234,5\n", "0301;Oslo;2024-01-01;-1234,5;exact;\n"},
+		"bars":                    {"code|date|value\n0301|2024|5\n", "0301|Oslo|2024-01-01|5|exact|\n"},
+		"names in other cases":    {"CODE,Date,value,Value\n0301,2024,5,6\n", "0301,Oslo,2024-01-01,5,exact,\n"},
 		"no value":                {"code,date,value\n0301,2024,1\n0301,2023,NA\n1580,2024,.\n1508,2024,:\n1507,2023,..\n", "0301,Oslo,2024-01-01,1,exact,\n"},
 	} {
 		if got, _ := harmonised(t, tt.table, history.SeriesOptions{}); got != tt.want {
@@ -32,6 +35,8 @@ func TestTablesAreReadAsPeopleWriteThem(t *testing.T) {
 		"code,date,value\n0301,2024,\"1,234\"\n": `row 1: "1,234" may be thousands or decimals; write decimals with a point, and nothing between thousands`,
 		"code;date;value\n0301;2024;1 7\n":       `row 1: "1 7" is no number; write digits, with a point before decimals`,
 		"code,date,value\n0301,2019M13,1\n":      `row 1: "2019M13" is no day; write it as 2020-01-01`,
+		"\xff\xfec\x00o\x00":                     "heading: the table is UTF-16; save it as UTF-8",
+		"code,Date,DATE,value\n":                 `heading: the column "date" stands twice; name each once`,
 		"code,date,value\n0301,2019K5,1\n":       `row 1: "2019K5" is no day; write it as 2020-01-01`,
 	} {
 		if _, _, err := harmonise(t, &strings.Builder{}, table, history.SeriesColumns{}, history.SeriesOptions{To: 20240101}); err == nil || err.Error() != want {

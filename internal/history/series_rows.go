@@ -37,7 +37,11 @@ func (x *Series) rows(r io.Reader, cols SeriesColumns) (next func() ([]string, e
 		return lineRows(r, names), nil
 	}
 	bounded := &rowBound{r: r}
-	in, comma := openCSV(bounded)
+	b := bufio.NewReaderSize(bounded, 64<<10)
+	if mark, _ := b.Peek(2); string(mark) == "\xff\xfe" || string(mark) == "\xfe\xff" {
+		return nil, &SeriesFault{0, problem.Sayf("the table is UTF-16; save it as UTF-8")}
+	}
+	in, comma := openCSV(b)
 	x.comma = comma
 	head, err := in.Read()
 	switch {
@@ -67,7 +71,7 @@ func (x *Series) rows(r io.Reader, cols SeriesColumns) (next func() ([]string, e
 	}, nil
 }
 
-// findColumns finds the columns with those names in a heading.
+// findColumns finds the columns with those names in a heading, or else with names that differ in case alone.
 func findColumns(head, names []string) ([]int, error) {
 	for i := range head {
 		head[i] = strings.TrimSpace(head[i])
@@ -77,8 +81,12 @@ func findColumns(head, names []string) ([]int, error) {
 		if slices.ContainsFunc(head, func(s string) bool { return strings.ContainsRune(s, '\r') }) {
 			return nil, &SeriesFault{0, problem.Sayf("the lines end with carriage returns alone; save the table with line feeds")}
 		}
-		at[i] = slices.Index(head, name)
-		if at[i] >= 0 && slices.Contains(head[at[i]+1:], name) {
+		is := func(s string) bool { return s == name }
+		if !slices.Contains(head, name) {
+			is = func(s string) bool { return strings.EqualFold(s, name) }
+		}
+		at[i] = slices.IndexFunc(head, is)
+		if at[i] >= 0 && slices.ContainsFunc(head[at[i]+1:], is) {
 			return nil, &SeriesFault{0, problem.Sayf("the column %q stands twice; name each once", name)}
 		}
 		if at[i] < 0 {

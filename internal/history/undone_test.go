@@ -190,6 +190,33 @@ func TestAnUnknownStartIsOpenAndABoundOneIsNotKnownBefore(t *testing.T) {
 	}
 }
 
+// TestWhatComesBackMayBeMadeOfWhatIsForgotten: a bound leaves out the merger that is undone; names that never were are
+// still refused.
+func TestWhatComesBackMayBeMadeOfWhatIsForgotten(t *testing.T) {
+	t.Parallel()
+	for of, want := range map[string]string{"A": "A2 B2", "X": "line 4: X was never part of C, so A2 is not made of it"} {
+		changes, _, err := readChanges(strings.NewReader("date,from,to,made_of\n2000-01-01,A,C,\n2000-01-01,B,C,\n2010-01-01,C,A2," + of + "\n2010-01-01,C,B2,\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := history.Replay("x", changes, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Since(20050101)
+		h, err := history.New(r)
+		if err != nil {
+			if err.Error() != want {
+				t.Errorf("%s: %v", of, err)
+			}
+			continue
+		}
+		if got := became(t, h.Scheme("x"), "C", 20060101, 20120101); strings.ReplaceAll(got, "?", "") != want {
+			t.Errorf("%s: %s, want %s", of, got, want)
+		}
+	}
+}
+
 func TestUnknownColumnsAreErrorsWithTheNearestName(t *testing.T) {
 	t.Parallel()
 	for head, want := range map[string]string{
