@@ -180,7 +180,11 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 				day, _ := c.dateText(gone.more.Date)
 				pg.Data.(*problemView).Gone = c.text("retired.gone", gone.name, day, c.kindText(history.Kind(gone.more.Type)))
 			}
-			pg.Data.(*problemView).History = c.htmlHref(strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount) + "/lineage")
+			path := strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount)
+			if c.coll != nil && !strings.HasSuffix(path, "/lineage") {
+				path += "/lineage"
+			}
+			pg.Data.(*problemView).History = c.htmlHref(path)
 		}
 		if plain, err := c.s.pages.render(c, pg); err == nil {
 			h.Set("Content-Type", asHTML.contentType())

@@ -233,7 +233,7 @@ func (s *Server) code(c *call) (*answer, error) {
 		doc.Meanings = append(doc.Meanings, c.divisionDoc(scheme, v))
 	}
 	if doc.Meanings == nil {
-		return nil, notInUse(scheme, code, p.at)
+		return nil, c.notInUse(scheme, code, p.at)
 	}
 	doc.Ambiguous = p.at == 0 && !scheme.Related(code)
 	last := all[len(all)-1]
@@ -244,14 +244,29 @@ func (s *Server) code(c *call) (*answer, error) {
 	return &answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page{Name: "code", Title: title, Crumbs: c.crumbs(""), Data: c.codeView(doc)}}, nil
 }
 
-// notInUse is the error of a code that its scheme has, but not on a day: 410, or 404 on a day of which the scheme
-// knows nothing.
-func notInUse(s *history.Scheme, code string, at history.Date) error {
+// notInUse is the error of a code that its scheme has, but not on a day: 410, with the successors of what it stood for
+// before, or 404 on a day of which the scheme knows nothing.
+func (c *call) notInUse(s *history.Scheme, code string, at history.Date) error {
 	if _, err := s.At(code, at); errors.Is(err, history.ErrNotKnown) {
 		return problem.NotFoundf("%s %s is not known before %s; ask for that day or a later one", s.ID, code, s.Begin())
 	}
-	return problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s", s.ID, code, at,
-		history.Spans(s.Meanings(code)))
+	all := s.Meanings(code)
+	gone := problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s", s.ID, code, at, history.Spans(all))
+	var ended *history.Version
+	for _, v := range all {
+		if v.To != 0 && v.To <= at {
+			ended = v
+		}
+	}
+	if ended == nil {
+		return gone
+	}
+	e, err := c.retired(s, ended)
+	if err != nil {
+		return err
+	}
+	e.told = problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s; %s", s.ID, code, at, history.Spans(all), e.became)
+	return e
 }
 
 func (c *call) divisionDoc(s *history.Scheme, v *history.Version) divisionDoc {
@@ -393,7 +408,7 @@ func (c *call) meant(s *history.Scheme, code string, at history.Date) (*history.
 	case err == nil:
 		return v, at, nil
 	case asked:
-		return nil, 0, notInUse(s, code, at)
+		return nil, 0, c.notInUse(s, code, at)
 	}
 	v = all[len(all)-1]
 	return v, v.SomeDay(), nil

@@ -82,7 +82,20 @@ func TestACodeTellsWhatItStoodFor(t *testing.T) {
 			}
 		}
 	}
-	a.get("/codes/kommune/0712?datetime=2019-12-31T23:30:00Z").wants(410) // which is 2020 in Norway
+	gone := a.get("/codes/kommune/0712?datetime=2019-12-31T23:30:00Z").wants(410).json() // which is 2020 in Norway
+	if gone["date"] != "2020-01-01" || gone["type"] != "renumber" || !strings.Contains(fmt.Sprint(gone["successors"]), "code:3805 ") ||
+		!strings.HasSuffix(gone["detail"].(string), "; today it is 3909 Larvik") {
+		t.Errorf("%v", gone)
+	}
+	if before := a.get("/codes/kommune/3909?datetime=2019-01-01").wants(410).json(); before["successors"] != nil {
+		t.Errorf("%v", before)
+	}
+	for _, path := range []string{"/codes/kommune/0712", "/collections/kommuner/items/0712/lineage"} {
+		page := string(a.get(path+"?datetime=2021-01-01&f=html&lang=en", "X-API-Key", a.key).wants(410).Body)
+		if !strings.Contains(page, `href="`+a.URL+path+`?f=html&amp;lang=en">What became`) {
+			t.Errorf("the page of %s leads to no history: %s", path, page)
+		}
+	}
 	a.get("/codes/kommune/9999").wants(404)
 	a.get("/codes/sogn/0301").wants(404)
 	for _, bad := range []string{"?datetime=x", "?datetime=2019-01-01/2020-01-01", "?datetime=", "?date=2019-01-01", "?until=2020-01-01"} {
