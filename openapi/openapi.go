@@ -67,6 +67,7 @@ type Parameter struct {
 	In          string // "query" or "path"
 	Description string
 	Schema      map[string]any
+	Explode     bool // each member is a parameter of its own
 }
 
 // Answer is one representation: its media type and the name of its schema among the components; "" for any text.
@@ -163,7 +164,7 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 	for _, p := range op.Parameters {
 		def := m{"name": p.Name, "in": p.In, "description": p.Description, "schema": p.Schema, "required": p.In == "path"}
 		if p.In == "query" {
-			def["style"], def["explode"] = "form", false
+			def["style"], def["explode"] = "form", p.Explode
 		}
 		if p.Shared == "" {
 			list = append(list, def)

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/goccy/go-yaml"
-
 	"grense/api/ogcapi"
 	"grense/internal/store"
 	"grense/openapi"
@@ -25,7 +23,7 @@ func (s *Server) apiDefinition(c *call) (*answer, error) {
 		{Rel: "alternate", Type: "text/html", Href: c.base() + "/openapi?f=html"}},
 		Page: &page{Name: "api", Title: c.text("api.title"), Data: apiView{Input: in, Swagger: c.params.(*apiParams).swagger}}}
 	if c.rep.F == asYAML.F {
-		text, err := yaml.JSONToYAML(doc)
+		text, err := yamlOf(doc)
 		if err != nil {
 			return nil, fmt.Errorf("server: API definition as YAML: %w", err)
 		}
@@ -70,8 +68,17 @@ func (apiView) Page(op openapi.Operation) string {
 	return strings.TrimSuffix(op.Path, "/")
 }
 
+// mostLiteral is how many collections have paths of their own in the API definition: the document and the time that it takes grow with them.
+const mostLiteral = 50
+
+// mostListed is how many ids of collections a templated path lists.
+const mostListed = 1000
+
+// anyCollection stands for each collection in templated paths.
+var anyCollection = &store.Collection{ID: "collection", Title: store.Text{"": "any collection"}, Public: true, Geometry: &store.Geom{Name: "geometry"}}
+
 // definition derives the API definition from the table of routes and the catalog: literal paths for each collection, since clients
-// look for them.
+// look for them, or templated ones where there are more than mostLiteral.
 func (c *call) definition() openapi.Input {
 	svc := &c.s.cfg.Service
 	in := openapi.Input{BaseURL: c.base(), Title: svc.Title.In(c.lang), Description: svc.Description.In(c.lang), Version: c.s.version, Terms: svc.Terms,
@@ -79,6 +86,12 @@ func (c *call) definition() openapi.Input {
 		Licence: openapi.Licence{Name: svc.Licence.Name, URL: svc.Licence.URL}, Keyed: c.s.cfg.Auth != "open"}
 	if in.Version == "" {
 		in.Version = "0"
+	}
+	var public []*store.Collection
+	for _, coll := range c.cat.Collections {
+		if coll.Public {
+			public = append(public, coll)
+		}
 	}
 	for _, rt := range c.s.routes {
 		if rt.Hidden || rt.Register && !c.hasRegister() || rt.Lineage && !c.hasHistory() || rt.Feed && c.s.recorder == nil {
@@ -91,20 +104,51 @@ func (c *call) definition() openapi.Input {
 			in.Operations = append(in.Operations, c.operations(rt)...)
 			continue
 		}
-		for _, coll := range c.cat.Collections {
-			if coll.Public && (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.tellsTime(coll)) && (!rt.Versions || isVersioned(coll)) {
-				in.Operations = append(in.Operations, c.operation(rt, coll))
+		var of []*store.Collection
+		for _, coll := range public {
+			if (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.tellsTime(coll)) && (!rt.Versions || isVersioned(coll)) {
+				of = append(of, coll)
 			}
 		}
-	}
-	for _, coll := range c.cat.Collections {
-		if coll.Public {
-			at := *c
-			at.coll = coll
-			in.Collections = append(in.Collections, openapi.Collection{ID: coll.ID, Geometry: coll.Geometry != nil, Schema: schemaDoc(&at, "schema")})
+		if len(public) > mostLiteral {
+			if len(of) > 0 {
+				in.Operations = append(in.Operations, c.templated(rt, of, len(of) == len(public)))
+			}
+			continue
+		}
+		for _, coll := range of {
+			in.Operations = append(in.Operations, c.operation(rt, coll))
 		}
 	}
+	if len(public) > mostLiteral {
+		public = []*store.Collection{anyCollection}
+	}
+	for _, coll := range public {
+		at := *c
+		at.coll = coll
+		in.Collections = append(in.Collections, openapi.Collection{ID: coll.ID, Geometry: coll.Geometry != nil, Schema: schemaDoc(&at, "schema")})
+	}
 	return in
+}
+
+// templated is the operation of a route for many collections, which are all that there are or some.
+func (c *call) templated(rt *route, of []*store.Collection, all bool) openapi.Operation {
+	op := c.operation(rt, anyCollection)
+	op.Path = rt.Path
+	id := openapi.Parameter{Shared: "collectionId", Name: "collectionId", In: "path", Description: "Id of the collection; /collections lists all",
+		Schema: map[string]any{"type": "string", "pattern": "^[^/]+$"}}
+	if !all {
+		id.Shared = "collectionId-" + rt.Op
+	}
+	if len(of) <= mostListed {
+		ids := make([]string, len(of))
+		for i, coll := range of {
+			ids[i] = coll.ID
+		}
+		id.Schema = map[string]any{"type": "string", "enum": ids}
+	}
+	op.Parameters = append([]openapi.Parameter{id}, op.Parameters...)
+	return op
 }
 
 // tagDescriptions say what groups of operations are for.
@@ -204,6 +248,11 @@ func (c *call) definedParams() []openapi.Parameter {
 	if !c.rt.Fields {
 		return out
 	}
+	if c.coll == anyCollection {
+		return append(out, openapi.Parameter{Name: "queryables", In: "query", Explode: true,
+			Description: "Only features whose property has this value: NAME=VALUE, of the queryables of the collection",
+			Schema:      map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"}}})
+	}
 	seen := map[string]bool{}
 	for _, p := range out {
 		seen[nameInCode(p.Name)] = true
@@ -273,13 +322,13 @@ func (c *call) definedParam(p *param) openapi.Parameter {
 		d.Description += ": " + strings.Join(ids, ", ")
 	case paramCRS, paramBBoxCRS, paramFilterCRS:
 		d.Shared = ""
-		if c.coll == nil {
+		if c.coll == nil || c.coll == anyCollection {
 			break
 		}
 		d.Schema = map[string]any{"type": "string", "format": "uri", "enum": crsURIs(c.coll)}
 	case paramProperties:
 		d.Shared = ""
-		if c.coll == nil {
+		if c.coll == nil || c.coll == anyCollection {
 			break
 		}
 		names := c.coll.Shown()
@@ -288,7 +337,9 @@ func (c *call) definedParam(p *param) openapi.Parameter {
 		}
 	case paramSortBy:
 		d.Shared = ""
-		d.Description += ". Properties: " + strings.Join(sortableNames(c.coll), ", ")
+		if c.coll != anyCollection {
+			d.Description += ". Properties: " + strings.Join(sortableNames(c.coll), ", ")
+		}
 	}
 	return d
 }
