@@ -58,8 +58,8 @@ const (
 )
 
 // Decode reads e, the child of a message's body. Each element's namespace may be under any of bases. Children are read by name, in any
-// order. An element that differs from one of the contract by case, by its namespace or by a letter is refused and the right one named; so
-// are others unless unknown says otherwise. What the caller did wrong comes back as *Refusal, all at once; an unknown operation alone.
+// order. Decode refuses an element that differs from one of the contract by case, namespace or a letter, and names the right one. It refuses
+// other unknown elements unless unknown is IgnoreUnknown. It returns all faults of the caller in one *Refusal; an unknown operation alone.
 func Decode(e *Element, bases []string, unknown Unknown) (Request, error) {
 	r, ok := bound().requests[e.Name]
 	base, ours := e.Base(bases)
@@ -77,7 +77,7 @@ func Decode(e *Element, bases []string, unknown Unknown) (Request, error) {
 	return v.Interface().(Request), nil
 }
 
-// maxFaults bounds what one answer tells; a request may hold thousands of bad items.
+// maxFaults bounds the faults of one refusal; a request may hold thousands of bad items.
 const maxFaults = 20
 
 type decoder struct {
@@ -88,7 +88,7 @@ type decoder struct {
 	faults  []Fault
 }
 
-// segment is one part of a path; index counts from 1, 0 means none.
+// segment is one part of a path. index counts from 1; 0 means none.
 type segment struct {
 	name  string
 	index int
@@ -97,7 +97,7 @@ type segment struct {
 func (d *decoder) push(name string, index int) { d.path = append(d.path, segment{name, index}) }
 func (d *decoder) pop()                        { d.path = d.path[:len(d.path)-1] }
 
-// fault records what is wrong with the element at the path, or with its child.
+// fault records a fault of the element at the path, or of its child.
 func (d *decoder) fault(child, value string, reason Reason) {
 	if len(d.faults) == maxFaults {
 		return
@@ -210,8 +210,8 @@ func (d *decoder) set(s *step, c *Element, f reflect.Value) {
 	}
 }
 
-// list reads the items of element c into the slice f. Nil items do not count, but a list of nothing else, or of unknown elements alone,
-// would pass for an empty one, which does not restrict.
+// list reads the items of element c into the slice f and ignores nil items. It refuses a list of nil items or of unknown elements alone, which
+// would pass for an empty list, and an empty list does not restrict.
 func (d *decoder) list(s *step, c *Element, f reflect.Value) {
 	known := []element{*s.item}
 	d.text(c, known)
@@ -279,7 +279,7 @@ var foreignAttributes = map[string][]string{
 	Envelope12:                             {"encodingStyle"},
 }
 
-// value reads element c into x. It reports false when there is no value: a fault, or a blank optional text.
+// value reads element c into x. It returns false if there is no value: after a fault, or for a blank optional text.
 func (d *decoder) value(s *step, c *Element, x reflect.Value) bool {
 	if s.kind == kindObject {
 		d.object(s.sub, c, x)
@@ -308,7 +308,7 @@ func (d *decoder) value(s *step, c *Element, x reflect.Value) bool {
 	return d.trimmed(s, strings.Trim(c.Text, space), x)
 }
 
-// unbox returns the one child of c that s.box names; nil when there is none, after a fault.
+// unbox returns the one child of c that s.box names, or nil after a fault.
 func (d *decoder) unbox(s *step, c *Element) *Element {
 	var found *Element
 	for _, child := range c.Children {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// stray tells what is wrong with element c, which is none of known: the elements that may stand in its place.
+// stray records the fault of element c, which is none of known, the elements that may stand in its place.
 func (d *decoder) stray(c *Element, known []element) {
 	if len(d.faults) == maxFaults || d.attachment(c) {
 		return
@@ -53,7 +53,7 @@ func (d *decoder) text(c *Element, known []element) bool {
 	return false
 }
 
-// faultRight records a fault with what is right instead, once.
+// faultRight records a fault with its correction, unless the same fault is recorded already.
 func (d *decoder) faultRight(child, value string, reason Reason, right string) {
 	if len(d.faults) == maxFaults {
 		return
@@ -75,7 +75,7 @@ func names(known []element) string {
 	return strings.Join(list, ", ")
 }
 
-// shortened is a name of the caller's, at most 64 characters long.
+// shortened returns the first 64 characters of a name that a caller sent.
 func shortened(name string) string {
 	if utf8.RuneCountInString(name) > 64 {
 		return string([]rune(name)[:64]) + "…"

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -96,42 +97,60 @@ func springWS() soapStack {
 // soapPackage is the package of the classes that Java's generators make of the namespace of the searches.
 const soapPackage = "no.statkart.stedsnavn.ssr.wsapi.v1.service.soek"
 
-// values makes the client, asks the questions and returns the sorted lines of decoded values.
-func (k soapStack) values(t *testing.T, s *serving, questions []byte) string {
+// command fills a command in; dir is the folder of the client.
+func (k soapStack) command(t *testing.T, s *serving, dir string, words []string) *exec.Cmd {
 	t.Helper()
 	here, err := filepath.Abs(filepath.Join("testdata", "soapclients"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
 	fill := strings.NewReplacer("{wsdl}", s.base+"/soap/stedsnavn/v1/SoekServiceWS?wsdl", "{singleWsdl}", s.base+"/soap/stedsnavn/v1/SoekServiceWS?singleWsdl", "{key}", s.key, "{dir}", dir, "{here}", here)
-	command := func(words []string) *exec.Cmd {
-		filled := make([]string, len(words))
-		for i, w := range words {
-			filled[i] = fill.Replace(w)
-		}
-		return exec.CommandContext(t.Context(), filled[0], filled[1:]...)
+	filled := make([]string, len(words))
+	for i, w := range words {
+		filled[i] = fill.Replace(w)
 	}
-	if out, err := command(k.probe).CombinedOutput(); err != nil {
+	return exec.CommandContext(t.Context(), filled[0], filled[1:]...)
+}
+
+// client builds the client in a folder, which it returns. The test is skipped if the stack is not installed.
+func (k soapStack) client(t *testing.T, s *serving) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if out, err := k.command(t, s, dir, k.probe).CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: %s is not installed: %v %.200s", k.name, err, out)
 	}
 	for _, words := range k.make {
-		cmd := command(words)
+		cmd := k.command(t, s, dir, words)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%.3000s", words[0], err, out)
 		}
 	}
-	cmd := command(k.ask)
+	return dir
+}
+
+// values asks the questions with the client in dir and returns the sorted lines of decoded values.
+func (k soapStack) values(t *testing.T, s *serving, dir string, questions []byte, env ...string) (string, error) {
+	t.Helper()
+	cmd := k.command(t, s, dir, k.ask)
 	var stderr bytes.Buffer
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(questions), &stderr
+	cmd.Stdin, cmd.Stderr, cmd.Env = bytes.NewReader(questions), &stderr, append(os.Environ(), env...)
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%.3000s%.1000s", err, stderr.String(), out)
+		return "", fmt.Errorf("%w\n%.3000s%.1000s", err, stderr.String(), out)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	sort.Strings(lines)
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, "\n"), nil
+}
+
+// searchesIn counts the searches that found something.
+func searchesIn(values string) int {
+	asked := map[string]bool{}
+	for _, m := range soapPath.FindAllString(values, -1) {
+		asked[m] = true
+	}
+	return len(asked)
 }
 
 // TestAcceptSOAPStacks asks the same eleven questions with each stack and compares the values that they decode. A stack that the machine
@@ -147,14 +166,14 @@ func TestAcceptSOAPStacks(t *testing.T) {
 	first, by := "", ""
 	for _, stack := range soapStacks() {
 		t.Run(stack.name, func(t *testing.T) {
-			got := stack.values(t, s, questions)
-			asked := map[string]bool{}
-			for _, m := range soapPath.FindAllString(got, -1) {
-				asked[m] = true
+			got, err := stack.values(t, s, stack.client(t, s), questions)
+			if err != nil {
+				t.Fatal(err)
 			}
-			t.Logf("%d values of %d searches", strings.Count(got, "\n")+1, len(asked))
-			if len(asked) != 11 {
-				t.Errorf("something is found by %d searches, want 11: %v", len(asked), asked)
+			n := searchesIn(got)
+			t.Logf("%d values of %d searches", strings.Count(got, "\n")+1, n)
+			if n != 11 {
+				t.Errorf("something is found by %d searches, want 11", n)
 			}
 			if first == "" {
 				first, by = got, stack.name
@@ -162,6 +181,26 @@ func TestAcceptSOAPStacks(t *testing.T) {
 				t.Errorf("%s decodes other values than %s; first: %s", stack.name, by, firstDifference(got, first))
 			}
 		})
+	}
+}
+
+// TestAcceptSOAPStrictClient validates requests and answers against the schemas with CXF, which uses Xerces: typed nils are valid, and plain ones,
+// which the contract has, are not.
+func TestAcceptSOAPStrictClient(t *testing.T) {
+	accept(t)
+	t.Parallel()
+	questions, err := json.Marshal(soapQuestions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed, plain := serve(t, []string{"GRENSE_SOAP_NIL_TYPES=typed"}), serve(t, nil)
+	cxf := soapStacks()[slices.IndexFunc(soapStacks(), func(k soapStack) bool { return k.name == "CXF" })]
+	dir := cxf.client(t, typed)
+	if got, err := cxf.values(t, typed, dir, questions, "STRICT=1"); err != nil || searchesIn(got) != 11 {
+		t.Errorf("typed nils: %d searches, %v", searchesIn(got), err)
+	}
+	if _, err := cxf.values(t, plain, dir, questions, "STRICT=1"); err == nil || !strings.Contains(err.Error(), "cvc-type.2") {
+		t.Errorf("plain nils are valid: %v", err)
 	}
 }
 

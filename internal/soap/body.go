@@ -29,7 +29,7 @@ const (
 	contentType12 = "application/soap+xml; charset=utf-8"
 )
 
-// charsets lists the encodings that requests may have; nil is UTF-8, of which US-ASCII is a part, and UTF-16, which a byte order mark tells
+// charsets lists the encodings of requests. nil stands for UTF-8, US-ASCII (a subset of it), and UTF-16, which needs a byte order mark
 // (XML 1.0, 4.3.3).
 var charsets = map[string]encoding.Encoding{
 	"utf-8":        nil,
@@ -40,11 +40,11 @@ var charsets = map[string]encoding.Encoding{
 	"windows-1252": charmap.Windows1252,
 }
 
-// charsetNames are other names of charsets that clients write.
+// charsetNames maps other names that clients write to those of charsets.
 var charsetNames = map[string]string{"utf8": "utf-8", "utf16": "utf-16", "ascii": "us-ascii", "latin1": "iso-8859-1", "latin-1": "iso-8859-1", "iso8859-1": "iso-8859-1",
 	"latin9": "iso-8859-15", "latin-9": "iso-8859-15", "iso8859-15": "iso-8859-15", "cp1252": "windows-1252"}
 
-// charsetOf returns the name in charsets of a charset as it was written, which may be in quotation marks of either kind.
+// charsetOf returns the name in charsets of a charset, which may stand in quotation marks of either kind.
 func charsetOf(written string) string {
 	name := strings.ToLower(strings.Trim(written, " \t\"'"))
 	if known, ok := charsetNames[name]; ok {
@@ -53,14 +53,14 @@ func charsetOf(written string) string {
 	return name
 }
 
-// mediaType is what the headers say of a body.
+// mediaType is the type of a body by its headers.
 type mediaType struct {
 	version version
-	charset string // lower case; "" when not said
+	charset string // lower case; "" if the header has none
 	related *related
 }
 
-// versionOf guesses the version in which to answer a request that cannot be read.
+// versionOf returns the SOAP version for the fault about a request that cannot be read.
 func versionOf(r *http.Request) version {
 	if t, _, err := mime.ParseMediaType(quotedAction(r.Header.Get("Content-Type"))); err == nil && t == "application/soap+xml" {
 		return soap12
@@ -71,7 +71,7 @@ func versionOf(r *http.Request) version {
 // unquotedAction is the parameter action of SOAP 1.2 without quotation marks, which its slashes and colons need (RFC 3902), or without a value.
 var unquotedAction = regexp.MustCompile(`(?i)(;\s*action\s*=\s*)([^\s";][^\s;]*|)(\s*(?:;|$))`)
 
-// quotedAction adds the quotation marks that some clients leave out.
+// quotedAction adds the quotation marks around action that some clients leave out.
 func quotedAction(contentType string) string {
 	return unquotedAction.ReplaceAllString(contentType, `$1"$2"$3`)
 }
@@ -101,7 +101,7 @@ func readMediaType(r *http.Request) (mediaType, *failure) {
 	return m, nil
 }
 
-// readBody reads the body as UTF-8. A body that is too long by its own account is refused before a byte of it is read.
+// readBody reads the body as UTF-8. It refuses a body whose Content-Length exceeds the limit before it reads a byte.
 func (s *Service) readBody(w http.ResponseWriter, r *http.Request, m mediaType) ([]byte, *failure) {
 	if r.ContentLength > s.config.Limits.Body {
 		return nil, s.tooLarge(w)
@@ -165,7 +165,7 @@ func toUTF8(b []byte, charset string) ([]byte, *failure) {
 	return b, nil
 }
 
-// byteOrder is that of a text in UTF-16, told by its mark; nil without one.
+// byteOrder returns the byte order that the mark of a UTF-16 text states, or nil without a mark.
 func byteOrder(b []byte) binary.ByteOrder {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xFF\xFE")):
@@ -176,7 +176,7 @@ func byteOrder(b []byte) binary.ByteOrder {
 	return nil
 }
 
-// fromUTF16 writes b, without its mark, as UTF-8, which takes half as many bytes more at most; false for what is no UTF-16.
+// fromUTF16 converts b, without its mark, to UTF-8, which is at most half as long again. It returns false if b is not UTF-16.
 func fromUTF16(b []byte, order binary.ByteOrder) ([]byte, bool) {
 	out := make([]byte, 0, len(b))
 	for ; len(b) > 1; b = b[2:] {

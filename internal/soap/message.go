@@ -2,15 +2,15 @@ package soap
 
 import "grense/api/placename"
 
-// message is a message as it was read.
+// message is a parsed message.
 type message struct {
 	envelope  *envelope
 	operation string // of the contract; "" for none
 	request   placename.Request
-	question  []byte // what the answer depends on: not on the caller, nor on how the message is written
+	question  []byte // canonical form of the request, without the caller and the notation; key of the response cache
 }
 
-// message reads a message, as far as that goes where there is a failure.
+// message parses a message. After a failure it returns what was read.
 func (s *Service) message(body []byte, v version) (m message, f *failure) {
 	if m.envelope, f = parse(body, v, s.config.Limits); f != nil {
 		return m, f

@@ -26,6 +26,7 @@ public class Client {
         Service s = (Service) service.getConstructor(URL.class).newInstance(new URL(a[0]));
         Object port = s.getPort(portType);
         ((BindingProvider) port).getRequestContext().put(MessageContext.HTTP_REQUEST_HEADERS, Map.of("X-API-Key", List.of(a[1])));
+        if (System.getenv("STRICT") != null) ((BindingProvider) port).getRequestContext().put("schema-validation-enabled", "true"); // of CXF
         int n = 0;
         for (JsonElement e : JsonParser.parseReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)).getAsJsonArray()) {
             String operation = e.getAsJsonObject().get("operation").getAsString();
