@@ -352,17 +352,6 @@ func sizeInHeader(l *ogcapi.Link) int {
 	return len(l.Href) + len(l.Rel) + len(l.Type) + len(`<>; rel=""; type="", `)
 }
 
-// joinLinks is linkHeader without a bound.
-func joinLinks(links []ogcapi.Link) string {
-	var b strings.Builder
-	for i := range links {
-		if !links[i].Templated {
-			writeLink(&b, &links[i])
-		}
-	}
-	return b.String()
-}
-
 // writeLink writes a link behind others.
 func writeLink(b *strings.Builder, l *ogcapi.Link) {
 	if b.Len() > 0 {
