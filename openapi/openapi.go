@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -169,6 +170,9 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 		if p.Shared == "" {
 			list = append(list, def)
 			continue
+		}
+		if other, ok := params[p.Shared]; ok && !reflect.DeepEqual(other, def) {
+			return nil, fmt.Errorf("openapi: several parameters are called %s; that of operation %s needs another name", p.Shared, op.ID)
 		}
 		params[p.Shared] = def
 		list = append(list, ref("parameters", p.Shared))

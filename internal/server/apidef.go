@@ -285,7 +285,8 @@ func nameInCode(name string) string {
 func (c *call) definedParam(p *param) openapi.Parameter {
 	d := openapi.Parameter{Shared: p.Name, Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
 	switch p {
-	case paramCodesLimit, paramCodesOffset, paramSearch, paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection, paramAfter, paramChangesLimit, paramLatestLimit, paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime, paramEnrichCollections:
+	case paramCodesLimit, paramCodesOffset, paramSearch, paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection, paramAfter, paramChangesLimit, paramLatestLimit, paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime, paramEnrichCollections,
+		paramHarmoniseTo, paramHarmoniseScheme, paramHarmoniseCode, paramHarmoniseDate, paramHarmoniseValue, paramHarmoniseBy, paramHarmoniseKind, paramHarmoniseWeights, paramHarmoniseSkip, paramHarmoniseInterval:
 		d.Shared = ""
 	case paramVersion:
 		d.Shared = "version"

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"grense/internal/config"
+	"grense/openapi"
 )
 
 // harmonise sends a series and returns the answer with its report.
@@ -129,6 +130,29 @@ func TestSeriesAreHarmonisedFromTheirPage(t *testing.T) {
 	}
 	if again = string(upload([][2]string{{"to", ""}}, "a.csv", "code,date\n").wants(400).Body); !strings.Contains(again, `name="to" id="up-to" aria-invalid="true"`) {
 		t.Error("a day that is missing is not told beside its field")
+	}
+}
+
+// TestSeriesAreDefinedBesideCodes: parameters of one name are not taken for each other.
+func TestSeriesAreDefinedBesideCodes(t *testing.T) {
+	t.Parallel()
+	a := serveHistory(t, nil)
+	doc, err := openapi.Load(t.Context(), a.get("/openapi").wants(200).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/codes/{schemeId}/{code}": "path", "/harmonise": "query", "/enrich": "query"} {
+		item := doc.Paths.Find(path)
+		op := item.Get
+		if op == nil {
+			op = item.Post
+		}
+		if op.Parameters.GetByInAndName(want, "code") == nil {
+			t.Errorf("%s has no code in its %s", path, want)
+		}
+	}
+	if op := doc.Paths.Find("/harmonise").Post; op.RequestBody.Value.Content["application/x-ndjson"] == nil || op.Responses.Value("413") == nil {
+		t.Errorf("%+v", op.RequestBody.Value.Content)
 	}
 }
 
