@@ -49,14 +49,13 @@ type call struct {
 
 	// params is what the query parameters say: the struct of the route's Params, as its New made it; nil when it has none.
 	params    any
-	files     keptState        // that links to files were made of
-	simple    *simplified      // nil: geometries as they are stored
-	roughly   bool             // a map was drawn without shared borders, which are being made
-	ahead     []*store.Feature // came with the question that found them
-	retries   int              // how often the answer was begun anew, since the data changed
-	early     store.Snapshot   // the state that a large page is read from, which begins early; nil: none is held
-	continues bool             // the request follows a page, by its cursor
-	forgives  bool             // some query parameter has the name of a property with an ending
+	files     keptState      // that links to files were made of
+	simple    *simplified    // nil: geometries as they are stored
+	roughly   bool           // a map was drawn without shared borders, which are being made
+	retries   int            // how often the answer was begun anew, since the data changed
+	early     store.Snapshot // the state that a large page is read from, which begins early; nil: none is held
+	continues bool           // the request follows a page, by its cursor
+	forgives  bool           // some query parameter has the name of a property with an ending
 
 	keep       *keeping // nil: the answer is not kept
 	cached     bool     // the answer was kept before

@@ -84,12 +84,9 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 	return c.itemsJSON(w, p, links)
 }
 
-// foundPage asks for the page of the call; small ones may bring their features.
+// foundPage asks for the page of the call.
 func (c *call) foundPage() (p *store.Page, err error) {
 	q := c.items().query
-	if q.Limit <= mostAhead {
-		q.Ahead = c.foresee(q.Limit == 1)
-	}
 	err = c.ask(func(ctx context.Context) (err error) {
 		p, err = c.page(ctx, q)
 		return err
@@ -97,7 +94,6 @@ func (c *call) foundPage() (p *store.Page, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c.keepAhead(p.Features)
 	return c.signCursors(p), nil
 }
 
@@ -326,9 +322,6 @@ func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, er
 			}
 		}
 	}
-	if len(rows) <= mostAhead {
-		c.s.foresight.saw(m.key, len(m.rows), len(rows))
-	}
 	if gz {
 		c.s.fragments.Deflate(m.frags)
 	}
@@ -356,7 +349,7 @@ type missing struct {
 	size  int // of their fragments, in bytes
 }
 
-// read reads the rows, in a question of their own where they did not come with the one that found them.
+// read reads the rows.
 func (m *missing) read() (frags []*feature.Fragment, err error) {
 	c := m.c
 	if m.enc, err = c.members(); err != nil {
@@ -364,28 +357,16 @@ func (m *missing) read() (frags []*feature.Fragment, err error) {
 	}
 	buf := takeBuffer()
 	defer func() { giveBuffer(buf) }()
-	each := func(f *store.Feature) (err error) {
-		buf, err = m.put(f, buf[:0])
-		return err
-	}
-	if came := c.came(m.rows); came != nil {
-		for _, f := range came {
-			if err = each(f); err != nil {
-				break
-			}
-		}
-	} else {
-		err = c.ask(func(ctx context.Context) error {
-			err := c.fetch(ctx, m.rows, m.enc.Want(), each)
-			if err == errPiece {
-				return nil
-			}
+	err = c.ask(func(ctx context.Context) error {
+		err := c.fetch(ctx, m.rows, m.enc.Want(), func(f *store.Feature) (err error) {
+			buf, err = m.put(f, buf[:0])
 			return err
 		})
-	}
-	if err == errPiece {
-		err = nil
-	}
+		if err == errPiece {
+			return nil
+		}
+		return err
+	})
 	if m.n < len(m.rows) {
 		m.frags = m.frags[:m.at[m.n]]
 	}
@@ -471,9 +452,8 @@ func (c *call) soughtItem(id string) (at neighbours, v *versionAsked, err error)
 	if known, err := c.besides(&at, id); known || err != nil {
 		return at, nil, err
 	}
-	want := c.foresee(true)
 	err = c.ask(func(ctx context.Context) (err error) {
-		at, err = c.neighbours(ctx, id, want)
+		at.row, at.prev, at.next, err = c.s.store.Neighbours(ctx, c.coll.ID, id)
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
@@ -502,23 +482,6 @@ func (c *call) besides(at *neighbours, id string) (known bool, err error) {
 	err = c.pay(c.right != nil || c.paid)
 	at.id, c.continues = at.row.ID, true
 	return true, err
-}
-
-// neighbours finds a feature; store.ErrNotFound when there is none. With want the feature itself may come with it.
-func (c *call) neighbours(ctx context.Context, id string, want *store.Want) (at neighbours, err error) {
-	if st, ok := c.s.neighbourly.(store.Foreseeing); ok && want != nil {
-		var f *store.Feature
-		if f, at.prev, at.next, err = st.NeighboursAhead(ctx, c.coll.ID, id, *want); err == nil {
-			at.row, c.ahead = store.Row{ID: f.ID, Rev: f.Rev}, []*store.Feature{f}
-		}
-		return at, err
-	}
-	if st := c.s.neighbourly; st != nil {
-		at.row, at.prev, at.next, err = st.Neighbours(ctx, c.coll.ID, id)
-		return at, err
-	}
-	at.row, at.prev, at.next, err = store.NeighboursByPages(ctx, c.s.store, c.coll.ID, id)
-	return at, err
 }
 
 // itemJSON writes a feature as GeoJSON. The members prev and next stay at the ends, with the feature's own id, since front ends draw

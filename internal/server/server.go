@@ -75,15 +75,13 @@ type Server struct {
 	cfg   config.Config
 	store store.Store
 	// neighbourly is store where it can say at once what is beside a feature; else nil.
-	neighbourly store.Neighbourly
-	besides     store.Besides     // store where it may know that without a question; else nil
-	dated       store.Dated       // store where it can say at once which versions a feature has; else nil
-	atHand      store.DatedAtHand // store where it may know that without a question; else nil
-	foresight   foresight
-	stated      store.Stated // names the state of store where that can; else 0
-	servedOf    atomic.Pointer[served]
-	holding     store.Holding // store where others may write into it, which is noticed; else nil
-	live        bool          // rows may change at any moment, without a new catalog (store.Marked)
+	besides  store.Besides     // store where it may know that without a question; else nil
+	dated    store.Dated       // store where it can say at once which versions a feature has; else nil
+	atHand   store.DatedAtHand // store where it may know that without a question; else nil
+	stated   store.Stated      // names the state of store where that can; else 0
+	servedOf atomic.Pointer[served]
+	holding  store.Holding // store where others may write into it, which is noticed; else nil
+	live     bool          // rows may change at any moment, without a new catalog (store.Marked)
 
 	cursorKey []byte
 
@@ -165,7 +163,7 @@ func New(o Options) (*Server, error) {
 		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
 		previews:  cache.New[string, []byte](cache.Options{Name: "previews", Bytes: keptOf(o.Config.Limits, 512<<10), Group: o.Caches}),
-		sizes:     newSizeSamples(o.Caches), wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, placesOf(o.Store, o.Config.Limits.Concurrent))}
+		sizes:     newSizeSamples(o.Caches), wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, o.Store.Room())}
 	if err := s.setZone(); err != nil {
 		return nil, err
 	}
@@ -175,7 +173,6 @@ func New(o Options) (*Server, error) {
 	fair := newFairStore(o.Store, s.turns)
 	s.store, s.stated = fair, fair
 	s.askBeside(o.Store)
-	s.foresight.begin(o.Store)
 	s.noticeChanges(o.Store)
 	if o.Config.SOAP.Collections == "public" {
 		s.store = &withRecords{fairStore: fair}

@@ -134,15 +134,6 @@ func (w *response) resting() {
 	}
 }
 
-// placesOf is how many questions of each class a store takes at once: of the dear ones as many as leave processors and connections free.
-func placesOf(st store.Store, concurrent int) [len(store.Costs)]int {
-	if r, ok := st.(store.Roomy); ok {
-		return r.Room()
-	}
-	p := runtime.GOMAXPROCS(0)
-	return [...]int{store.CostPage: concurrent, store.CostIndexed: 2 * p, store.CostScan: p / 2, store.CostGeometry: p / 2}
-}
-
 // A ticket is a request's right to ask the store. It belongs to the request's context.
 type ticket struct {
 	owner  string
@@ -447,9 +438,7 @@ func (s fairStore) Page(ctx context.Context, q store.Query) (p *store.Page, err 
 	}
 	err = s.turns.runIn(ctx, cost, k, func(ctx context.Context) error {
 		s.turns.charge(ctx, cost)
-		if p, err = s.Store.Page(ctx, q); err == nil {
-			s.turns.chargeRead(ctx, len(p.Features))
-		}
+		p, err = s.Store.Page(ctx, q)
 		return err
 	})
 	return p, err
@@ -489,47 +478,11 @@ func (s fairStore) State(ctx context.Context) (n uint64, err error) {
 	return n, err
 }
 
-// fairNeighbours is store.Neighbourly in turns.
-type fairNeighbours struct {
-	store.Neighbourly
-	turns *turns
-}
-
-// fairForesight is store.Foreseeing in turns.
-type fairForesight struct {
-	fairNeighbours
-	store.Foreseeing
-}
-
-func (s fairForesight) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
-	return s.fairNeighbours.Neighbours(ctx, collection, id)
-}
-
-func (s fairForesight) NeighboursAhead(ctx context.Context, collection, id string, want store.Want) (f *store.Feature, prev, next string, err error) {
+// Neighbours is that of the store in turns.
+func (s fairStore) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
 	err = s.turns.run(ctx, store.CostPage, func(ctx context.Context) error {
 		s.turns.charge(ctx, store.CostPage)
-		f, prev, next, err = s.Foreseeing.NeighboursAhead(ctx, collection, id, want)
-		return err
-	})
-	return f, prev, next, err
-}
-
-// neighboursOf is what a store can say of what is beside a feature, at once in turns and without a question; nil for what it cannot.
-func neighboursOf(st store.Store, t *turns) (n store.Neighbourly, b store.Besides) {
-	switch at := st.(type) {
-	case store.Foreseeing:
-		n = fairForesight{fairNeighbours{st.(store.Neighbourly), t}, at}
-	case store.Neighbourly:
-		n = fairNeighbours{at, t}
-	}
-	b, _ = st.(store.Besides)
-	return n, b
-}
-
-func (s fairNeighbours) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
-	err = s.turns.run(ctx, store.CostPage, func(ctx context.Context) error {
-		s.turns.charge(ctx, store.CostPage)
-		row, prev, next, err = s.Neighbourly.Neighbours(ctx, collection, id)
+		row, prev, next, err = s.Store.Neighbours(ctx, collection, id)
 		return err
 	})
 	return row, prev, next, err
@@ -552,7 +505,7 @@ func (s fairDated) Life(ctx context.Context, q store.LifeQuery) (life *store.Lif
 
 // askBeside sets what the store can say at once of a feature, of its versions and of what is beside it.
 func (s *Server) askBeside(st store.Store) {
-	s.neighbourly, s.besides = neighboursOf(st, s.turns)
+	s.besides, _ = st.(store.Besides)
 	if at, ok := st.(store.Dated); ok {
 		s.dated = fairDated{at, s.turns}
 	}

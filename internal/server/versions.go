@@ -129,8 +129,7 @@ func (c *call) publicIDs(coll *store.Collection, rows []store.Row) ([]string, er
 // version is one version of a feature.
 type version struct {
 	row        store.Row
-	start, end string         // as they are served; end: "" when open
-	feature    *store.Feature // nil: it did not come with the question
+	start, end string // as they are served; end: "" when open
 }
 
 // history are all versions of a feature, the earliest first.
@@ -149,7 +148,6 @@ func (c *call) lifeOf(id string, at time.Time) (*versionList, error) {
 	q := store.LifeQuery{Collection: c.coll.ID, ID: id, At: at, Limit: c.s.cfg.Limits.PageMax}
 	life, err := c.lifeAtHand(q)
 	if d := c.s.dated; life == nil && err == nil && d != nil {
-		q.Ahead = c.foresee(true)
 		err = c.ask(func(ctx context.Context) (err error) {
 			life, err = d.Life(ctx, q)
 			return err
@@ -164,7 +162,7 @@ func (c *call) lifeOf(id string, at time.Time) (*versionList, error) {
 	l := &versionList{id: id, coll: c.coll, zone: c.zone(), told: true, prev: life.Prev, next: life.Next, all: make([]version, 0, len(life.Versions))}
 	for _, x := range life.Versions {
 		if x.Start != "" {
-			l.all = append(l.all, version{x.Row, x.Start, x.End, x.Feature})
+			l.all = append(l.all, version{x.Row, x.Start, x.End})
 		}
 	}
 	if len(l.all) == 0 {
@@ -322,9 +320,6 @@ func (c *call) soughtVersion(id string) (*versionAsked, error) {
 	n := l.at(at)
 	if n < 0 {
 		return nil, c.goneVersion(l, p.at)
-	}
-	if f := l.all[n].feature; f != nil {
-		c.ahead = []*store.Feature{f}
 	}
 	return &versionAsked{versionList: l, n: n, id: id, dated: p.at != nil, moment: at}, nil
 }

@@ -297,21 +297,17 @@ func (s *importedStore) Catalog() *store.Catalog {
 	return s.with
 }
 
-// Room is that of the copy.
-func (s *importedStore) Room() [len(store.Costs)]int { return s.Store.(store.Roomy).Room() }
-
 // Snapshot is one of the copy.
 func (s *importedStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return s.Store.(store.Snapshotter).Snapshot(ctx)
 }
 
 var (
-	_ store.Stated      = (*importedStore)(nil)
-	_ store.Glanced     = (*importedStore)(nil)
-	_ store.Neighbourly = (*importedStore)(nil)
-	_ store.Besides     = (*importedStore)(nil)
-	_ store.Recalling   = (*importedStore)(nil)
-	_ store.Revised     = (*importedStore)(nil)
+	_ store.Stated    = (*importedStore)(nil)
+	_ store.Glanced   = (*importedStore)(nil)
+	_ store.Besides   = (*importedStore)(nil)
+	_ store.Recalling = (*importedStore)(nil)
+	_ store.Revised   = (*importedStore)(nil)
 )
 
 // State is that of the copy.
@@ -321,11 +317,6 @@ func (s *importedStore) State(ctx context.Context) (uint64, error) {
 
 // Glance is that of the copy.
 func (s *importedStore) Glance() (uint64, bool) { return s.Store.(store.Glanced).Glance() }
-
-// Neighbours is that of the copy.
-func (s *importedStore) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
-	return s.Store.(store.Neighbourly).Neighbours(ctx, collection, id)
-}
 
 // Recall is that of the copy.
 func (s *importedStore) Recall(q store.Query) (*store.Page, store.Cost) {

@@ -167,9 +167,6 @@ func (s *withPast) Explain(ctx context.Context, q store.Query) (*store.Plan, err
 
 func (s *withPast) Close() error { return errors.Join(s.Store.Close(), s.past.Close()) }
 
-// Room is that of the data.
-func (s *withPast) Room() [len(store.Costs)]int { return s.Store.(store.Roomy).Room() }
-
 // Snapshot is one of the data, with the history.
 func (s *withPast) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	of, err := s.Store.(store.Snapshotter).Snapshot(ctx)
@@ -272,8 +269,6 @@ type pastOfDatabase struct{ *withPast }
 var (
 	_ store.Marked      = pastOfDatabase{}
 	_ store.MarkedAside = pastOfDatabase{}
-	_ store.Neighbourly = (*withPast)(nil)
-	_ store.Foreseeing  = pastOfDatabase{}
 	_ store.Besides     = (*withPast)(nil)
 	_ store.Dated       = (*withPast)(nil)
 	_ store.DatedAtHand = (*withPast)(nil)
@@ -314,32 +309,9 @@ func (s *withPast) present(collections []string) []string {
 	return rest
 }
 
-// NeighboursAhead is that of the part that has the collection.
-func (s pastOfDatabase) NeighboursAhead(ctx context.Context, collection, id string, want store.Want) (f *store.Feature, prev, next string, err error) {
-	part := s.part(collection)
-	if n, ok := part.(store.Foreseeing); ok {
-		return n.NeighboursAhead(ctx, collection, id, want)
-	}
-	row, prev, next, err := s.Neighbours(ctx, collection, id)
-	if err != nil {
-		return nil, "", "", err
-	}
-	err = part.Fetch(ctx, collection, []store.Row{row}, want, func(x *store.Feature) error {
-		g := *x
-		g.Geometry.WKB, g.Values = slices.Clone(x.Geometry.WKB), slices.Clone(x.Values)
-		f = &g
-		return nil
-	})
-	return f, prev, next, err
-}
-
 // Neighbours is that of the part that has the collection.
 func (s *withPast) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
-	part := s.part(collection)
-	if n, ok := part.(store.Neighbourly); ok {
-		return n.Neighbours(ctx, collection, id)
-	}
-	return store.NeighboursByPages(ctx, part, collection, id)
+	return s.part(collection).Neighbours(ctx, collection, id)
 }
 
 // Beside is that of the part that has the collection.

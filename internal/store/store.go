@@ -53,6 +53,13 @@ type Store interface {
 	// Either comes before fn was called for a later row. No connection is held while fn runs for longer than it takes to read one batch.
 	Fetch(ctx context.Context, collection string, rows []Row, want Want, fn func(*Feature) error) error
 
+	// Neighbours returns a feature and the ids beside it in the order by id; "" where there is none. ErrNotFound as Page and Fetch give it.
+	Neighbours(ctx context.Context, collection, id string) (row Row, prev, next string, err error)
+
+	// Room says how many questions of each class the store takes at once: of the dear ones as many as leave processors and
+	// connections free.
+	Room() [len(Costs)]int
+
 	// Cost returns the class of q before it runs. It asks the data nothing and takes microseconds. It is an estimate that errs towards more
 	// work; of a collection that is not in the catalog it is CostPage, since Page refuses it.
 	Cost(q Query) Cost
@@ -71,21 +78,9 @@ type Store interface {
 	Close() error
 }
 
-// Neighbourly is a Store that answers in one step what others need two pages for.
-type Neighbourly interface {
-	// Neighbours returns a feature and the ids beside it in the order by id; "" where there is none. ErrNotFound as Page and Fetch give it.
-	Neighbours(ctx context.Context, collection, id string) (row Row, prev, next string, err error)
-}
-
-// Foreseeing is a Neighbourly that reads features in the question that finds them: those of a page where Query.Ahead asks for them, and one with its neighbours.
-type Foreseeing interface {
-	// NeighboursAhead is Neighbours with the feature itself, as want says; the caller owns it.
-	NeighboursAhead(ctx context.Context, collection, id string, want Want) (f *Feature, prev, next string, err error)
-}
-
-// Besides is a Neighbourly that may know the answer without a question to the data.
+// Besides is a Store that may know the answer without a question to the data.
 type Besides interface {
-	// Beside is Neighbours; false where a question has to be asked, and where there is no such feature.
+	// Beside is Store.Neighbours; false where a question has to be asked, and where there is no such feature.
 	Beside(collection, id string) (row Row, prev, next string, ok bool)
 }
 
@@ -94,38 +89,6 @@ type Recalling interface {
 	// Recall returns what Page would where memory alone tells it and a few hundred rows at most are looked at: in some microseconds, and waiting for nothing. Else, and
 	// of what Page refuses, the page is nil. The class is that of q, as Cost tells it, either way.
 	Recall(q Query) (*Page, Cost)
-}
-
-// NeighboursByPages is Neighbours of any Store.
-func NeighboursByPages(ctx context.Context, st Store, collection, id string) (row Row, prev, next string, err error) {
-	q := Query{Collection: collection, Limit: 1, Cursor: CursorAt(id, true), Count: CountNone}
-	p, err := st.Page(ctx, q)
-	if errors.Is(err, ErrCursor) { // no id can look like this
-		return row, "", "", ErrNotFound
-	}
-	if err != nil {
-		return row, "", "", err
-	}
-	q.Limit, q.Cursor = 2, ""
-	if len(p.Rows) == 1 {
-		prev = p.Rows[0].ID
-		q.Cursor = CursorAt(prev, false)
-	}
-	if p, err = st.Page(ctx, q); err != nil {
-		return row, "", "", err
-	}
-	if len(p.Rows) == 0 || p.Rows[0].ID != id {
-		return row, "", "", ErrNotFound
-	}
-	if len(p.Rows) == 2 {
-		next = p.Rows[1].ID
-	}
-	return p.Rows[0], prev, next, nil
-}
-
-// Roomy is a Store that says how many questions of each class it takes at once, so that the dear ones leave room for the cheap ones.
-type Roomy interface {
-	Room() [len(Costs)]int
 }
 
 type patienceKey struct{}
@@ -183,8 +146,6 @@ type Query struct {
 	AllOrNothing bool
 	// First, which takes AllOrNothing, holds for matches that come before the others, whatever SortBy; checked as Filter. Nil: none do.
 	First cql2.Expr
-	// Ahead says that the features of the page will be wanted so. A store that reads them in the same question gives Page.Features; it may leave them out.
-	Ahead *Want
 	// Texts, which takes AllOrNothing, names a property with a column for its folded text (Search.Norm), and says that the caller wants no more
 	// of the matches than that: a store that can gives Page.Texts and no rows.
 	Texts string
@@ -247,10 +208,9 @@ const (
 // Page is one page of an answer.
 type Page struct {
 	Rows       []Row
-	Next, Prev Cursor     // "" when there is no such page
-	Matched    int        // all matches; -1 when not asked for
-	Version    string     // Catalog.Version that this page was read from
-	Features   []*Feature // of Rows, in their order and revisions, which the caller owns; nil where they were not read ahead
+	Next, Prev Cursor // "" when there is no such page
+	Matched    int    // all matches; -1 when not asked for
+	Version    string // Catalog.Version that this page was read from
 	// Texts is the folded texts of Query.Texts that matches have, each once, in any order; none where Next tells that there are more. Nil: the
 	// page has rows.
 	Texts []string

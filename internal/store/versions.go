@@ -141,7 +141,6 @@ type LifeQuery struct {
 	Collection, ID string    // ID is that of the feature
 	At             time.Time // the moment of which the features beside it are asked
 	Limit          int       // versions wanted at most
-	Ahead          *Want     // how the versions that are valid at the moment will be wanted; nil: not with this question
 }
 
 // Life is the versions of a feature, the earliest first; none where there is no such feature.
@@ -153,8 +152,7 @@ type Life struct {
 // Version is one version of a feature.
 type Version struct {
 	Row        Row
-	Start, End string   // as properties are served; "" where they have no value
-	Feature    *Feature // in the revision of Row, which the caller owns; nil where it was not read
+	Start, End string // as properties are served; "" where they have no value
 }
 
 // Dated is a Store that answers in one question what others need several pages for.
@@ -165,7 +163,7 @@ type Dated interface {
 
 // DatedAtHand is a Store that may know the same without a question to the data.
 type DatedAtHand interface {
-	// LifeAtHand is Dated.Life, without Ahead; false where a question has to be asked, and where there is no such feature.
+	// LifeAtHand is Dated.Life; false where a question has to be asked, and where there is no such feature.
 	LifeAtHand(q LifeQuery) (*Life, bool)
 }
 

@@ -8,8 +8,6 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-var _ store.Neighbourly = (*Store)(nil)
-
 // Neighbours finds a feature and the ids beside it in one statement.
 func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store.Row, prev, next string, err error) {
 	r, err := s.acquire()

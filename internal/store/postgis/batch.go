@@ -68,9 +68,6 @@ func (qu *question) one(ctx context.Context, c *pgxpool.Conn, st statement, fn f
 		expects = append(expects, k.expect())
 	}
 	expects = append(expects, qu.l.expectState())
-	if qu.ahead != nil {
-		expects = append(append(expects, make([]expect, qu.aheadAt()-len(expects))...), qu.ahead.expects...)
-	}
 	return qu.l.one(ctx, c, expecting{st, expects}, fn)
 }
 

@@ -130,14 +130,6 @@ func (f *fetcher) statement() string {
 	return "SELECT " + l.idText(alias) + ", " + l.stateExpr + f.columns + " FROM " + l.source.Table + " AS " + alias + " WHERE " + l.oneOf()
 }
 
-// text is the columns; none of no fetcher.
-func (f *fetcher) text() string {
-	if f == nil {
-		return ""
-	}
-	return f.columns
-}
-
 // read fills features with those of rows that exist.
 func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) error {
 	f.features, f.same, f.bytes = make([]store.Feature, len(rows)), make([]int, len(rows)), 0

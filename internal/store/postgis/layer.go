@@ -301,7 +301,7 @@ func (d *draft) open(sv *survey) *layer {
 	}
 	l.addID()
 	l.stateExpr = l.stateOf(alias)
-	l.beside = l.besideStatement("")
+	l.beside = l.besideStatement()
 	l.unique = map[string]bool{}
 	for n, f := range l.source.Fields {
 		asStored := f.Type == cql2.TypeInteger || f.Type == cql2.TypeText && (f.Normal == "" || f.Normal == sqlq.PostgresCollate)

@@ -44,7 +44,6 @@ type question struct {
 	values []any       // arguments of the keys at place
 	seen   total       // how many rows the table had when they were last counted
 	counts *counts     // of the revision
-	ahead  *fetcher    // of the features of the page; nil: they are not read with it
 }
 
 // Page returns the ids that q selects.
@@ -226,10 +225,9 @@ func (qu *question) start() error {
 // found is one row of a page.
 type found struct {
 	store.Row
-	keys    []any // decoded, with the id
-	rank    int
-	first   bool           // of Query.First
-	feature *store.Feature // nil: not read ahead
+	keys  []any // decoded, with the id
+	rank  int
+	first bool // of Query.First
 }
 
 // back reports whether the page is read towards the first feature.
@@ -271,10 +269,7 @@ type wantedCount struct {
 // exactPage fills the page, and counts with it where the count is open and not apart.
 func (qu *question) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCount, p *store.Page) error {
 	qu.seen = qu.counts.lastSeen(qu)
-	if err := qu.foresee(); err != nil {
-		return err
-	}
-	rows := exactRows{qu: qu, x: extras{ahead: qu.ahead.text(), exists: qu.place != nil, count: n.open != nil && !n.apart, state: n.open != nil && qu.states()}}
+	rows := exactRows{qu: qu, x: extras{exists: qu.place != nil, count: n.open != nil && !n.apart, state: n.open != nil && qu.states()}}
 	start := time.Now()
 	if err := qu.one(ctx, c, qu.statement(qu.pageAndOne(), rows.x), rows.add); err != nil {
 		return err
@@ -296,24 +291,6 @@ func (qu *question) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCou
 	}
 	qu.fill(p, rows.found, rows.exists)
 	return nil
-}
-
-// foresee makes the page bring its features, where that is wanted and none are read that are skipped.
-func (qu *question) foresee() (err error) {
-	qu.ahead = nil
-	if want := qu.q.Ahead; want != nil && qu.q.Limit <= firstPortion && qu.q.Offset <= 0 {
-		qu.ahead, err = newFetcher(qu.l, *want)
-	}
-	return err
-}
-
-// aheadAt is the place of the columns of features in a row of a question without a residue.
-func (qu *question) aheadAt() int {
-	n := len(qu.keys) + 1
-	if qu.rows.where {
-		n++
-	}
-	return n
 }
 
 // exactRows reads the rows of a page; what is the same in all of them is read in the first.
@@ -349,10 +326,6 @@ func (e *exactRows) add(r pgx.Rows) error {
 	}
 	n := min(len(qu.keys), len(e.keys))
 	x, err := qu.decoded(r, e.keys[:n:n])
-	if err == nil && qu.ahead != nil && len(e.found) < qu.q.Limit {
-		x.feature = &store.Feature{ID: x.ID, Rev: x.Rev}
-		err = qu.ahead.members(x.feature, r.RawValues()[qu.aheadAt():])
-	}
 	e.found = append(e.found, x)
 	e.keys = e.keys[n:]
 	return err
@@ -434,9 +407,6 @@ func (qu *question) fill(p *store.Page, rows []found, exists bool) {
 	p.Rows = make([]store.Row, len(rows))
 	for i, x := range rows {
 		p.Rows[i] = x.Row
-		if x.feature != nil {
-			p.Features = append(p.Features, x.feature)
-		}
 	}
 	if len(rows) == 0 {
 		return
@@ -491,8 +461,6 @@ type extras struct {
 	state     bool // of the database
 	first     bool // whether the row is one of Query.First; unlike the others it differs by row
 	unordered bool // rows come in any order, and the limit is how many are read
-
-	ahead string // columns of features, of question.ahead; they differ by row and stand before the others
 }
 
 // stretch is a part of the rows in the order: at most limit of them, of all when limit is 0, after those keys (arguments; nil: from the
@@ -532,7 +500,6 @@ func (qu *question) statement(s stretch, x extras) statement {
 		b.Text(k.sel, ", ")
 	}
 	qu.rows.columns(b, qu.filter)
-	b.Text(x.ahead)
 	if x.exists {
 		b.Text(", EXISTS (")
 		qu.otherSide(b, back)
@@ -564,7 +531,7 @@ func (qu *question) statement(s stretch, x extras) statement {
 		b.Text(" LIMIT ").Arg(int64(limit)).Text(" OFFSET ").Arg(int64(skip))
 	}
 	sql, args := b.SQL()
-	if first && (qu.ahead == nil || qu.q.Ahead.Properties == nil) { // of properties there are many choices
+	if first {
 		qu.l.first.Store(x, sql)
 	}
 	return statement{sql, args}

@@ -139,14 +139,11 @@ func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error
 	if !ok || !storable(q.ID) {
 		return &store.Life{}, nil
 	}
-	st, of, err := l.lifeStatement(q, is.(cql2.Compare))
-	if err != nil {
-		return nil, err
-	}
+	st := l.lifeStatement(q, is.(cql2.Compare))
 	var life *store.Life
 	err = s.ask(ctx, l, func(c *pgxpool.Conn) error {
 		life = &store.Life{}
-		return l.one(ctx, c, st, func(r pgx.Rows) error { return l.addVersion(life, of, r.RawValues()) })
+		return l.one(ctx, c, st, func(r pgx.Rows) error { return l.addVersion(life, r.RawValues()) })
 	})
 	if err != nil {
 		return nil, err
@@ -154,12 +151,11 @@ func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error
 	return life, nil
 }
 
-// lifeStatement selects the rows of a feature with their ids, revisions, starts and ends, the features before and after it, whether they are valid at the moment, and columns for a fetcher; nil
-// where none are wanted.
-func (l *layer) lifeStatement(q store.LifeQuery, is cql2.Compare) (st expecting, of *fetcher, err error) {
+// lifeStatement selects the rows of a feature with their ids, revisions, starts and ends, the features before and after it, of those that are valid at the moment.
+func (l *layer) lifeStatement(q store.LifeQuery, is cql2.Compare) (st expecting) {
 	d, v, at := sqlq.PostgreSQL{}, l.Versions, l.Moment(q.At)
 	id, start, end := l.source.Fields[v.ID], l.source.Fields[v.Start], l.source.Fields[v.End]
-	st.expects = append(l.idExpects(), expectValue(start), expectValue(end), expectValue(id), expectValue(id), expectType(cql2.TypeBool))
+	st.expects = append(l.idExpects(), expectValue(start), expectValue(end), expectValue(id), expectValue(id))
 	b := sqlq.New(d).Text("SELECT ", l.idText(alias), ", ", l.stateExpr, ", ", valueExpr(alias, start), ", ", valueExpr(alias, end))
 	for _, x := range [...]struct {
 		op    cql2.CompareOp
@@ -170,20 +166,6 @@ func (l *layer) lifeStatement(q store.LifeQuery, is cql2.Compare) (st expecting,
 		b.Text(", (SELECT ", valueExpr(other, id), " FROM ", l.source.Table, " AS ", other, " WHERE (").Add(sqlq.Compile(d, l.source, other, is).Where).Text(") AND ").
 			Add(sqlq.Valid(d, l.source, other, at)).Text(" ORDER BY ", sqlq.Column(d, other, id), x.order, " LIMIT 1)")
 	}
-	b.Text(", coalesce(").Add(sqlq.Valid(d, l.source, alias, at)).Text(", FALSE)")
-	if q.Ahead != nil {
-		if of, err = newFetcher(l, *q.Ahead); err != nil {
-			return st, nil, err
-		}
-		columns := of.columns
-		if of.geometry {
-			geometry := l.wkb(alias)
-			columns = strings.TrimPrefix(columns, ", "+geometry)
-			b.Text(", CASE WHEN ").Add(sqlq.Valid(d, l.source, alias, at)).Text(" THEN ", geometry, " END")
-		}
-		b.Text(columns)
-		st.expects = append(st.expects, of.expects...)
-	}
 	is.Op = cql2.Eq
 	b.Text(" FROM ", l.source.Table, " AS ", alias, " WHERE (").Add(sqlq.Compile(d, l.source, alias, is).Where).
 		Text(") AND ", sqlq.Column(d, alias, start), " IS NOT NULL ORDER BY ", sqlq.Column(d, alias, start))
@@ -191,11 +173,11 @@ func (l *layer) lifeStatement(q store.LifeQuery, is cql2.Compare) (st expecting,
 		b.Text(", ").Add(k.Expr)
 	}
 	st.sql, st.args = b.Text(" LIMIT ").Arg(int64(q.Limit)).SQL()
-	return st, of, nil
+	return st
 }
 
 // addVersion reads a row of lifeStatement.
-func (l *layer) addVersion(life *store.Life, of *fetcher, raw [][]byte) error {
+func (l *layer) addVersion(life *store.Life, raw [][]byte) error {
 	v := l.Versions
 	text := func(i int, property string) any {
 		if raw[i] == nil {
@@ -212,12 +194,6 @@ func (l *layer) addVersion(life *store.Life, of *fetcher, raw [][]byte) error {
 	x.Start, _ = text(2, v.Start).(string)
 	x.End, _ = text(3, v.End).(string)
 	life.Prev, life.Next = store.FeatureID(text(4, v.ID)), store.FeatureID(text(5, v.ID))
-	if of != nil && raw[6][0] != 0 {
-		x.Feature = &store.Feature{ID: x.Row.ID, Rev: x.Row.Rev}
-		if err := of.members(x.Feature, raw[7:]); err != nil {
-			return err
-		}
-	}
 	life.Versions = append(life.Versions, x)
 	return nil
 }

@@ -26,7 +26,6 @@ func Exercise(t *testing.T, open Opener) {
 	t.Run("catalog", func(t *testing.T) { exerciseCatalog(t, s, d) })
 	t.Run("fetch", func(t *testing.T) { exerciseFetch(t, s, d) })
 	t.Run("pages", func(t *testing.T) { exercisePages(t, s, d) })
-	t.Run("features with pages", func(t *testing.T) { exerciseAhead(t, s, d) })
 	t.Run("all or nothing", func(t *testing.T) { exerciseAllOrNothing(t, s, d) })
 	t.Run("cost", func(t *testing.T) { exerciseCost(t, s) })
 	t.Run("rank", func(t *testing.T) { exerciseRank(t, s, d) })
