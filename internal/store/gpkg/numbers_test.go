@@ -6,6 +6,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
@@ -48,5 +49,26 @@ func TestTablesOfTheOlderTypeAspatialAreServed(t *testing.T) {
 	p, err := s.Page(t.Context(), store.Query{Collection: "x", Limit: 1})
 	if err != nil || len(p.Rows) != 1 {
 		t.Errorf("%v, %v", p, err)
+	}
+}
+
+// TestIntegersAmongNumbersAreComputedWithAsSuch, by SQLite and where the rest of a filter is evaluated here.
+func TestIntegersAmongNumbersAreComputedWithAsSuch(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, build(t, "CREATE TABLE x (id INTEGER PRIMARY KEY, m NUMERIC); "+
+		"INSERT INTO x VALUES (1, 9007199254740992), (2, 0.5); "+attributes), gpkg.Options{})
+	c, _ := s.Catalog().Collection("x")
+	for _, text := range []string{"9007199254740993 - m = 1", "9007199254740993 - m BETWEEN 1 AND 9007199254740991.5"} {
+		e, err := cql2.ParseText(text)
+		if err == nil {
+			e, err = cql2.Check(e, c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Page(t.Context(), store.Query{Collection: "x", Filter: e, Limit: 9})
+		if err != nil || len(p.Rows) != 1 || p.Rows[0].ID != "1" {
+			t.Errorf("%s: %v, %v", text, p, err)
+		}
 	}
 }

@@ -140,9 +140,12 @@ func selectExpr(alias string, f *sqlq.Field) string {
 	return sqlq.Column(sqlq.SQLite{}, alias, f)
 }
 
-// readField is readValue of a field, or of what lies inside its JSON.
+// readField is readValue of a field, or of what lies inside its JSON. Integers among numbers are int64, since SQLite
+// computes with them as such.
 func readField(r row, i int, f *sqlq.Field) any {
 	switch {
+	case f.Path == nil && f.Type == cql2.TypeNumber && r.Kind(i) == kindInt:
+		return r.Int(i)
 	case f.Path == nil:
 		return readValue(r, i, f.Type)
 	case r.Kind(i) != kindText:

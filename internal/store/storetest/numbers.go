@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,17 +104,20 @@ func Anys[T any](list []T) []any {
 	return out
 }
 
-// ExerciseNumbers asks a collection with those rows for random comparisons of numbers, and sorts by each property.
-// Matches are those of cql2.Eval, values are served with all digits.
+// ExerciseNumbers asks a collection with those rows for 1,000 random comparisons of numbers, and sorts by each property.
+// Matches are those of cql2.Eval, values are served with all digits. GRENSE_SOAK=1 asks many more, of a new seed.
 func ExerciseNumbers(t *testing.T, s store.Store, collection string, rows []NumberRow) {
 	t.Helper()
 	c := find(t, s, collection)
 	names := slices.Sorted(maps.Keys(rows[0].Values))
 	served(t, s, c, rows, names)
-	seed := rand.Uint64()
+	n, seed := 1000, uint64(11)
+	if os.Getenv("GRENSE_SOAK") != "" {
+		n, seed = 30_000, rand.Uint64()
+	}
 	t.Logf("seed %d", seed)
 	g := numberFilters{rand.New(rand.NewPCG(seed, 1)), names}
-	for range 1000 {
+	for range n {
 		text := g.filter(2)
 		e, err := cql2.ParseText(text)
 		if err == nil {
@@ -196,10 +200,25 @@ type numberFilters struct {
 }
 
 func (g numberFilters) operand() string {
-	if g.r.IntN(8) == 0 {
+	switch g.r.IntN(16) {
+	case 0, 1:
 		return pick(g.r, g.names...)
+	case 2:
+		return g.computed()
 	}
 	return pick(g.r, edgeLiterals...)
+}
+
+// computed is arithmetic, or a function, of properties and literals.
+func (g numberFilters) computed() string {
+	x, y := pick(g.r, g.names...), pick(g.r, append(g.names, edgeLiterals...)...)
+	if g.r.IntN(3) == 0 {
+		return pick(g.r, "abs", "ceil", "floor") + "(" + x + ")"
+	}
+	if g.r.IntN(2) == 0 {
+		x, y = y, x
+	}
+	return x + pick(g.r, " + ", " - ", " * ", " / ", " div ", " % ", " ^ ") + y
 }
 
 func (g numberFilters) filter(depth int) string {
@@ -208,6 +227,9 @@ func (g numberFilters) filter(depth int) string {
 		return pick(g.r, "NOT ("+a+")", "("+a+") AND ("+b+")", "("+a+") OR ("+b+")", "NOT (("+a+") OR ("+b+"))")
 	}
 	x := pick(g.r, g.names...)
+	if g.r.IntN(8) == 0 {
+		x = g.computed()
+	}
 	switch g.r.IntN(8) {
 	case 0:
 		return x + " BETWEEN " + g.operand() + " AND " + g.operand()
