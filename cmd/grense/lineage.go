@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"grense/internal/history"
+	"grense/internal/ingest"
 	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
@@ -23,6 +24,7 @@ import (
 
 type lineageCmd struct {
 	Import lineageImportCmd `cmd:"" help:"Import the history of divisions from a table of changes."`
+	Check  lineageCheckCmd  `cmd:"" help:"Compare changes with lists of codes that are valid on a day."`
 }
 
 func (lineageCmd) Help() string {
@@ -30,7 +32,8 @@ func (lineageCmd) Help() string {
 
 Examples:
   grense lineage import norway --into kommuner.gpkg
-  grense lineage import changes.json --scheme kommune --codes codes.csv --at 2024-01-01 --into kommuner.gpkg`
+  grense lineage import changes.json --scheme kommune --codes codes.csv --at 2024-01-01 --into kommuner.gpkg
+  grense lineage check kommuner.gpkg --scheme kommune --codes codes.csv --at 2024-01-01`
 }
 
 type lineageImportCmd struct {
@@ -40,6 +43,7 @@ type lineageImportCmd struct {
 	Codes   string   `placeholder:"FILE" help:"CSV with the columns code and name (also COM and LIBELLE): the codes in use on the day of --at. Without it only codes that some change names are known."`
 	At      string   `placeholder:"DAY" help:"Day of the list of --codes, its own changes made."`
 	Since   string   `placeholder:"DAY" help:"Forget all before this day. Without it, codes that no change begins have no known start and count as in use on every day before."`
+	Only    []string `placeholder:"PREFIX" help:"Read only codes that begin with one of these, separated by commas, such as E06,E07 of ONS. Changes that name another code are left out."`
 	Parent  string   `placeholder:"SCHEME:N" help:"The first N characters of a code are the code of SCHEME that it belongs to, such as fylke:2."`
 	Replace bool     `help:"Replace the scheme that the target holds. Changes that it has already keep the time when they were recorded."`
 }
@@ -53,9 +57,14 @@ Registers are recognized by their columns:
   KLASS (Norway)       what /changes answers, JSON or CSV
   INSEE (France)       movements of communes, v_mvt_commune
   BFS (Switzerland)    register of municipalities, as published or with the headings of munch; /communes/mutations
+  ONS (United Kingdom) Changes.csv and ChangeHistory.csv of the Code History Database, both; choose kinds with --only
+  Destatis (Germany)   territorial changes (Gebietsänderungen), XLSX or CSV, with area and people moved
 
+ONS: ChangeHistory.csv is the list of --codes. Codes of the recoding of 2009 have no known start.
 BFS: municipalities only, by their official names. Its own list is that of --codes. Its first entries, of 1960, have no
 known start; bound it with --since 1960-01-01.
+Destatis: municipalities by AGS and the legal day (juristisch). The table does not say whether who takes up others was
+there before; give the codes of a day before the first change. 0 people, or 0 square metres, count as not known.
 
 A CSV of your own has the columns date, from and to, and may have from_name, to_name, made_of, transfer, people, area, source
 and recorded. A code that stays while others join it, or leave it, has a line of its own with the code on both sides. Without
@@ -71,6 +80,8 @@ Examples:
   grense lineage import norway --into kommuner.gpkg
   grense lineage import klass-131.json more.csv --scheme kommune --codes 2024.csv --at 2024-01-01 --parent fylke:2 --into kommuner.gpkg
   grense lineage import municipality_mutations.csv --scheme gemeinde --since 1960-01-01 --into schweiz.gpkg
+  grense lineage import Changes.csv ChangeHistory.csv --scheme lad --only E06,E07,E08,E09,W06 --into uk.gpkg
+  grense lineage import 2023.xlsx 2024.xlsx --scheme gemeinde --codes gv-2022.csv --at 2022-12-31 --into de.gpkg
   grense lineage import v_mvt_commune.csv --scheme commune --codes v_commune.csv --at 2026-01-01 --since 2016-01-01 --into communes.gpkg
   grense lineage import own.csv --scheme ward --into postgres://writer@db.example.org/divisions --replace`
 }
@@ -119,18 +130,34 @@ func (c *lineageImportCmd) Run(ctx context.Context, p *process) error {
 	for _, r := range rows {
 		s := h.Scheme(r.Scheme)
 		fmt.Fprintf(p.Stderr, "%s: %s, %s\n", s.ID, count(len(s.Versions), "version"), count(len(s.Events), "event"))
+		warnAssumed(p.Stderr, r.Assumed)
 		warnUnsure(p.Stderr, s)
 	}
 	return nil
 }
 
+// mostWarnings bounds the warnings of a kind.
+const mostWarnings = 20
+
+// warnAssumed lists codes of which a table does not say whether they were in use before.
+func warnAssumed(w io.Writer, all []string) {
+	if len(all) == 0 {
+		return
+	}
+	more := ""
+	if n := len(all) - mostWarnings; n > 0 {
+		more, all = fmt.Sprintf(" and %d more", n), all[:mostWarnings]
+	}
+	fmt.Fprintf(w, "warning: these codes took up others, and nothing says whether they were in use before; they count as if they were: %s%s. "+
+		"Give the codes of a day before the first change with --codes and --at.\n", strings.Join(all, ", "), more)
+}
+
 // warnUnsure lists the splits that may undo a merger without a word on what came back to what.
 func warnUnsure(w io.Writer, s *history.Scheme) {
-	const most = 20
 	all := s.Unsure()
 	for i, v := range all {
-		if i == most {
-			fmt.Fprintf(w, "warning: and %d more\n", len(all)-most)
+		if i == mostWarnings {
+			fmt.Fprintf(w, "warning: and %d more\n", len(all)-i)
 			break
 		}
 		var to []string
@@ -148,8 +175,8 @@ func warnUnsure(w io.Writer, s *history.Scheme) {
 // read makes rows of what is imported.
 func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 	if len(c.Files) == 1 && c.Files[0] == "norway" {
-		if c.Scheme+c.Codes+c.At+c.Since+c.Parent != "" {
-			return nil, errors.New("norway is built in, and takes no --scheme, --codes, --at, --since or --parent")
+		if c.Scheme+c.Codes+c.At+c.Since+c.Parent != "" || c.Only != nil {
+			return nil, errors.New("norway is built in, and takes no --scheme, --codes, --at, --since, --only or --parent")
 		}
 		return history.NorwayRows()
 	}
@@ -169,7 +196,7 @@ func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 			return nil, fmt.Errorf("--since: %w", err)
 		}
 	}
-	all, err := readRegisters(c.Files)
+	all, err := readRegisters(c.Files, c.Only)
 	if err != nil {
 		return nil, err
 	}
@@ -193,22 +220,45 @@ func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 // fileShift is where the number of the file stands in the line of a change.
 const fileShift = 32
 
-// readRegisters reads tables of changes as one. Each line has the number of its file above fileShift.
-func readRegisters(names []string) (*history.Register, error) {
+// readRegisters reads tables of changes as one, with the codes that begin with one of some prefixes, if there are any.
+// Each line has the number of its file above fileShift.
+func readRegisters(names, prefixes []string) (*history.Register, error) {
 	all := &history.Register{}
 	for i, name := range names {
-		err := withFile(name, func(r io.Reader) error {
-			one, err := history.ReadRegister(r)
-			if err == nil {
-				all.Add(one, i<<fileShift)
-			}
-			return err
-		})
+		one, err := readRegister(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		all.Add(one, i<<fileShift)
+	}
+	if len(prefixes) > 0 {
+		if all.Only(prefixes); len(all.Changes) == 0 {
+			return nil, fmt.Errorf("--only %s: no change names only codes that begin so", strings.Join(prefixes, ","))
+		}
 	}
 	return all, nil
+}
+
+// readRegister reads one table of changes; of a workbook, the first sheet that is one.
+func readRegister(name string) (one *history.Register, err error) {
+	if !strings.EqualFold(filepath.Ext(name), ".xlsx") {
+		err = withFile(name, func(r io.Reader) error {
+			one, err = history.ReadRegister(r)
+			return err
+		})
+		return one, err
+	}
+	sheets, err := ingest.Sheets(name, ingest.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sheets {
+		one, err = history.ReadRows(s.Rows, s.Lines)
+		if _, isTable := errors.AsType[history.Faults](err); err == nil || isTable {
+			return one, err
+		}
+	}
+	return nil, fmt.Errorf("no sheet is a table of changes: %w", err)
 }
 
 // readList reads the codes in use on a day.

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xuri/excelize/v2"
+
 	"grense/internal/history"
 	"grense/internal/store/storetest"
 )
@@ -290,6 +292,97 @@ func TestAnUnknownStartIsOpenToThePast(t *testing.T) {
 			}
 			s.stop()
 			s.exit(t)
+		}
+	}
+}
+
+// TestAWorkbookIsATableOfChanges: the sheet that is one is found behind others, cells are numbers, days and texts, and a
+// fault names its line.
+func TestAWorkbookIsATableOfChanges(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	book := func(name, kind string) string {
+		f := excelize.NewFile()
+		defer f.Close()
+		sheet, err := f.NewSheet("Gebietsaenderungen")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.SetActiveSheet(sheet)
+		for cell, v := range map[string]any{"A1": "Deckblatt"} {
+			if err := f.SetCellValue("Sheet1", cell, v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, row := range [][]any{{"Gebietsänderungen"}, {"Kennziffer", "Regionaleinheit", "Abgebende Gemeinde"},
+			{nil, nil, "(ARS)", "Gemeinde-schlüssel (AGS)", "Name", "Änderungs-art 1)", "Fläche qm", "Einwohner", "(ARS)", "Gemeinde-schlüssel (AGS)", "Name", "juristisch"}, {},
+			{"1", "Gemeinde", nil, 1001001, "Ask", kind, 3000, 30, nil, "01001002", "Birch", time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)},
+			{"1", "Gemeinde", nil, "01001001", "Ask", 1, 1000, 10, nil, "01001003", "Cedar", "01.01.2023"}} {
+			if err := f.SetSheetRow("Gebietsaenderungen", fmt.Sprintf("A%d", i+1), &row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := filepath.Join(dir, name)
+		if err := f.SaveAs(path); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	into := filepath.Join(dir, "de.gpkg")
+	args := []string{"--scheme", "gemeinde", "--into", into}
+	code, _, stderr := command(t, dir, append([]string{"lineage", "import", book("good.xlsx", "1")}, args...)...)
+	if code != 0 || !strings.Contains(stderr, "gemeinde: 5 versions, 1 event") ||
+		!strings.Contains(stderr, "they count as if they were: 01001002 on 2023-01-01, 01001003 on 2023-01-01. Give the codes of a day before") {
+		t.Errorf("status %d, %s", code, stderr)
+	}
+	table := writeFile(t, filepath.Join(dir, "table.csv"), "c\n01001001\n")
+	if _, stdout, stderr := command(t, dir, "translate", table, "--column", "c", "--from", "2022-01-01", "--to", "2024-01-01", "--scheme", "gemeinde", "--history", into); !strings.Contains(stdout, "01001001,01001002 01001003,") {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	if code, _, stderr := command(t, dir, append([]string{"lineage", "import", book("bad.xlsx", "9")}, args...)...); code == 0 || !strings.Contains(stderr, `line 5: Änderungsart is "9"`) {
+		t.Errorf("status %d, %s", code, stderr)
+	}
+	none := writeFile(t, filepath.Join(dir, "none.xlsx"), "no workbook")
+	if code, _, stderr := command(t, dir, append([]string{"lineage", "import", none}, args...)...); code == 0 || !strings.Contains(stderr, "the file is no workbook that can be read") {
+		t.Errorf("status %d, %s", code, stderr)
+	}
+}
+
+// TestChangesAreCheckedAgainstLists: tables, an import, and the built-in history, each with lists that agree and that do
+// not; what does not fit together is refused.
+func TestChangesAreCheckedAgainstLists(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	changes := writeFile(t, filepath.Join(dir, "changes.csv"), oaks)
+	into := filepath.Join(dir, "own.gpkg")
+	if code, _, stderr := command(t, dir, "lineage", "import", changes, "--scheme", "ward", "--into", into); code != 0 {
+		t.Fatal(stderr)
+	}
+	old := writeFile(t, filepath.Join(dir, "old.csv"), "code,name\nA,Ask\nB,Birch\n")
+	now := writeFile(t, filepath.Join(dir, "now.csv"), "code,name\nD,Dogwood\nE,Elm\n")
+	wrong := writeFile(t, filepath.Join(dir, "wrong.csv"), "code,name\nC,Cedar\nE,Alder\n")
+	const heading = "direction,date,file,line,code,difference\n"
+	const differs = `backwards,2025-01-01,wrong.csv,2,C,"C is in the list, but not in use: `
+	for _, tt := range []struct {
+		args   string
+		status int
+		want   string // in the differences
+		told   string
+	}{
+		{changes + " --codes " + old + " --at 2019-01-01 --codes " + now + " --at 2024-01-01", 0, heading, "4 codes on 2019-01-01, 2024-01-01: no differences"},
+		{into + " --codes " + now + " --at 2025-01-01", 0, heading, "2 codes on 2025-01-01: no differences"},
+		{into + " --scheme ward --codes " + wrong + " --at 2025-01-01", exitFailed, differs, "in 2 codes on 2025-01-01"},
+		{changes + " --codes " + wrong + " --at 2025-01-01", exitFailed, `forwards,2025-01-01,wrong.csv,3,E,"E is ""Alder"" in the list, and ""Elm"" by the changes: it began on 2024-01-01"`, "5 differences in 2 codes on 2025-01-01"},
+		{changes + " --no-names --codes " + wrong + " --at 2025-01-01", exitFailed, `forwards,2025-01-01,wrong.csv,2,C,"C is in the list, but not in use: it ended on 2024-01-01"`, "4 differences"},
+		{changes + " --only D,E --codes " + now + " --at 2025-01-01", exitFailed, "", "--only D,E: no change names only codes that begin so"},
+		{"norway --codes " + now + " --at 2024-01-01", exitFailed, "", "name the scheme with --scheme; there are kommune, fylke"},
+		{"norway --scheme ward --codes " + now + " --at 2024-01-01", exitFailed, "", "--scheme ward: there is no such scheme; there are kommune, fylke"},
+		{changes + " --codes " + now + " --at 2024-01-01 --at 2025-01-01", exitFailed, "", "--codes stands once, and --at 2 times: give each list its day"},
+		{changes + " --codes " + now + " --at soon", exitFailed, "", `--at: "soon" is no day`},
+	} {
+		code, stdout, stderr := command(t, dir, append([]string{"lineage", "check"}, strings.Fields(tt.args)...)...)
+		if code != tt.status || !strings.Contains(stdout, tt.want) || !strings.Contains(stderr, tt.told) || tt.status == 0 && stdout != heading {
+			t.Errorf("%s: status %d\n%s%s", tt.args, code, stdout, stderr)
 		}
 	}
 }

@@ -13,6 +13,7 @@ type Rows struct {
 	Versions []VersionRow
 	Edges    []EdgeRow
 	Numbers  map[string]int64 // Event.Seq by id, of those that have one; may be nil
+	Assumed  []string         // codes and days: took up others, and count as if they had been in use before
 }
 
 // VersionRow is a version in a table. Line is where it stands there, counted from 1.
@@ -460,6 +461,13 @@ func (b *builder) events(rows []EdgeRow) {
 			between[k] = int32(i)
 		}
 	}
+	for k, n := range between { // who stays beside a transfer is part of it
+		for _, v := range k[1:] {
+			if i := s.stays(v, Date(k[0])); i >= 0 {
+				group.join(n, i)
+			}
+		}
+	}
 	at := map[int32]int{}
 	var ids []int32
 	for i := range s.Edges {
@@ -478,7 +486,7 @@ func (b *builder) events(rows []EdgeRow) {
 	for k, g := range ids {
 		r := &rows[g]
 		s.Events[k] = Event{Scheme: s.ID, Date: r.Date, Source: r.Source, Recorded: r.Recorded, Edges: members[k]}
-		s.Events[k].Kind = kindOf(&s.Events[k], r.Transfer)
+		s.Events[k].Kind = kindOf(&s.Events[k], slices.ContainsFunc(members[k], func(e *Edge) bool { return e.transfer }))
 	}
 	slices.SortStableFunc(s.Events, func(x, y Event) int {
 		return cmp.Or(cmp.Compare(x.Date, y.Date), cmp.Compare(x.firstCode(), y.firstCode()))
@@ -496,6 +504,26 @@ func (b *builder) events(rows []EdgeRow) {
 			x.Event = e
 		}
 	}
+}
+
+// stays returns the edge by which a version that ends or begins on a day goes on unchanged; -1 if there is none. Such an
+// edge says how many people, or how much area, a transfer left.
+func (s *Scheme) stays(v int32, d Date) int32 {
+	x := &s.Versions[v]
+	edges := x.in
+	if x.To == d {
+		edges = x.out
+	}
+	if len(edges) == 1 && s.Edges[edges[0]].date == d && s.Edges[edges[0]].unchanged() {
+		return edges[0]
+	}
+	return -1
+}
+
+// unchanged reports whether the edge is the only one of both its ends, and they differ in their days only.
+func (e *Edge) unchanged() bool {
+	a, b := e.From, e.To
+	return a != nil && b != nil && a.Code == b.Code && a.Name == b.Name && a.Parent == b.Parent && len(a.out) == 1 && len(b.in) == 1
 }
 
 // firstCode is the least code before the event, else after it.
@@ -569,6 +597,7 @@ func (e *Event) EdgeKinds() []Kind {
 			found[Create] = true
 		case x.To == nil:
 			found[End] = true
+		case e.Kind == Transfer && x.unchanged():
 		case out[x.From] == 1 && in[x.To] == 1:
 			found[kindOf(&Event{Edges: []*Edge{x}}, false)] = true
 		}

@@ -25,6 +25,8 @@ const (
 	KlassCSV  Form = "klass-csv"  // what /changes.csv of KLASS answers
 	Insee     Form = "insee"      // v_mvt_commune of INSEE
 	BFS       Form = "bfs"        // historicised municipalities of BFS, or the mutations of its service
+	ONS       Form = "ons"        // Changes.csv or ChangeHistory.csv of the Code History Database of ONS
+	Destatis  Form = "destatis"   // territorial changes of Destatis
 	Plain     Form = "plain"      // our own: date, from, to, from_name, to_name, made_of, transfer, people, area, source, recorded
 )
 
@@ -58,6 +60,17 @@ func (r *Register) Add(more *Register, line int) {
 	}
 }
 
+// Only leaves out the changes with a code that begins with none of some prefixes, and such codes of the list.
+func (r *Register) Only(prefixes []string) {
+	other := func(code string) bool {
+		return code != "" && !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(code, p) })
+	}
+	r.Changes = slices.DeleteFunc(r.Changes, func(c ChangeRow) bool { return other(c.From) || other(c.To) })
+	if r.List != nil {
+		r.List.Codes = slices.DeleteFunc(r.List.Codes, func(l Listed) bool { return other(l.Code) })
+	}
+}
+
 // form is a form of tables with a heading, which holds its columns.
 type form struct {
 	name    string // for people
@@ -71,6 +84,8 @@ var forms = []form{
 	{"INSEE", []string{"MOD", "DATE_EFF", "TYPECOM_AV", "COM_AV", "TYPECOM_AP", "COM_AP"}, (*table).insee},
 	{"BFS", bfsColumns, (*table).bfs},
 	{"BFS (mutations)", bfsMutations, (*table).bfsMutations},
+	{"ONS (Changes.csv)", onsChanges, (*table).onsChanges},
+	{"ONS (ChangeHistory.csv)", onsHistory, (*table).onsHistory},
 	{"a CSV of your own", []string{"date", "from", "to"}, (*table).plain},
 }
 
@@ -93,8 +108,24 @@ func ReadRegister(r io.Reader) (*Register, error) {
 	return t.register()
 }
 
+// ReadRows reads a table of changes of the rows of a sheet, and their lines.
+func ReadRows(rows [][]string, lines []int) (*Register, error) {
+	if len(rows) == 0 {
+		return nil, errors.New("the table is empty")
+	}
+	t := &table{first: rows[0], rows: rows[1:], lines: lines[1:]}
+	for _, c := range rows[0] {
+		t.columns = append(t.columns, strings.ToLower(strings.TrimSpace(c)))
+	}
+	return t.register()
+}
+
 func (t *table) register() (*Register, error) {
 	t.withHeading()
+	if d, n := destatisHeading(slices.Concat([][]string{t.first}, t.rows)); n > 0 {
+		t.rows, t.lines = t.rows[n-1:], t.lines[n-1:]
+		return d.read(t)
+	}
 	var known []string
 	for _, f := range forms {
 		if t.has(f.columns...) {
@@ -102,6 +133,7 @@ func (t *table) register() (*Register, error) {
 		}
 		known = append(known, f.name+": "+strings.Join(f.columns, ", "))
 	}
+	known = append(known, "Destatis: Regionaleinheit, (AGS), Name, Änderungsart, Fläche, Einwohner, (AGS), Name, juristisch")
 	return nil, fmt.Errorf("the table is of no known form. Its first line has to name the columns of one of these:\n  %s", strings.Join(known, "\n  "))
 }
 
@@ -114,16 +146,21 @@ func (t *table) oneOf(f *Faults, i int, column, known string) string {
 	return v
 }
 
-// date reads the day in a column: 2020-01-31 or 31.01.2020, also with a time of day. It adds a fault if there is none.
-func (t *table) date(f *Faults, i int, column string) Date {
+// date reads the day in a column: 2020-01-31, 31.01.2020, or as other layouts write it; also with a time of day. It adds
+// a fault if there is none.
+func (t *table) date(f *Faults, i int, column string, others ...string) Date {
 	v := t.value(i, column)
 	day, _, _ := strings.Cut(strings.ReplaceAll(v, "T", " "), " ")
-	for _, layout := range [...]string{time.DateOnly, "2.1.2006"} {
+	for _, layout := range append(others, time.DateOnly, "2.1.2006") {
 		if d, err := time.Parse(layout, day); err == nil && d.Year() > 0 {
 			return DateOf(d)
 		}
 	}
-	f.add(t.lines[i], "%s is %q; write a day, such as 2020-01-31 or 31.01.2020", column, v)
+	also := ""
+	for _, layout := range others {
+		also += " or " + time.Date(2020, 1, 31, 0, 0, 0, 0, time.UTC).Format(strings.Replace(layout, "/1/", "/01/", 1))
+	}
+	f.add(t.lines[i], "%s is %q; write a day, such as 2020-01-31 or 31.01.2020%s", column, v, also)
 	return 0
 }
 
@@ -152,6 +189,9 @@ func (f Faults) orNil() error {
 
 // klass appends a change of KLASS: old code and name, new code and name, day.
 func (f *Faults) klass(out []ChangeRow, line int, v [5]string) []ChangeRow {
+	for i := range v {
+		v[i] = strings.TrimSpace(v[i])
+	}
 	d, err := ParseDate(v[4])
 	if err != nil {
 		f.add(line, "%v", err)

@@ -14,6 +14,7 @@ import (
 type register struct {
 	tables []string
 	list   *history.List     // where the register has none
+	only   []string          // prefixes of codes
 	events string            // kinds of events, by day
 	on     map[string]string // codes and names on a day
 	became string            // translations: code day day: codes
@@ -104,6 +105,98 @@ var registers = map[string]register{
 		became: "1 1999 2001: 2; 3 1999 2001: 3",
 		wrong:  map[string]string{"103,01.01.2002,1,2,Birch,31,1,9,Ivy,21": `line 7: InitialStep is "31", which is no mode of BFS; write its number, such as 21 for a creation`},
 	},
+	// Ask and Birch merge; Cedar loses a few houses to Dogwood, and both get new codes; Elm is renamed, with a row and
+	// without; Fir is parted; Gorse begins and ends, and its code is used again; Hazel always was.
+	"ONS": {
+		tables: []string{`GEOGCD,GEOGNM,GEOGNMW,GEOGCD_P,GEOGNM_P,GEOGNMW_P,SI_ID,SI_TITLE,OPER_DATE,ENTITYCD,YEAR
+E06000010,Acorn,,E07000001,Ask,,1/2009,The Acorn Order,01/04/2009,E06,2009
+E06000010,Acorn,,E07000002,Birch,,1/2009,The Acorn Order,01/04/2009 00:00:00,E06,2009
+E07000013,Cedar,,E07000003,Cedar,,1/2010,The Cedar Order,01/04/2010,E07,2010
+E07000014,Dogwood,,E07000003,Cedar,,1/2010,The Cedar Order,01/04/2010,E07,2010
+E07000014,Dogwood,,E07000004,Dogwood,,1/2010,The Cedar Order,01/04/2010,E07,2010
+E07000005,Great Elm,,E07000005,Elm,,1/2011,Name Change,01/04/2011,E07,2011
+E07000016,Fir East,,E07000006,Fir,,1/2013,The Fir Order,01/04/2013,E07,2013
+E07000017,Fir West,,E07000006,Fir,,1/2013,The Fir Order,01/04/2013,E07,2013
+E06000001,Old,,00AA,Old,,1/2009,GSS re-coding strategy,01/01/2009,E06,2009
+`, `GEOGCD,GEOGNM,GEOGNMW,SI_ID,SI_TITLE,OPER_DATE,TERM_DATE,PARENTCD,ENTITYCD,OWNER,STATUS
+E06000010,Acorn,,1/2009,The Acorn Order,01/04/2009,,,E06,LGBC,live
+E07000001,Ask,,,GSS re-coding strategy,01/01/2009,31/03/2009,,E07,LGBC,terminated
+E07000002,Birch,,,GSS re-coding strategy,01/01/2009,31/03/2009,,E07,LGBC,terminated
+E07000003,Cedar,,,GSS re-coding strategy,01/01/2009,31/03/2010,,E07,LGBC,terminated
+E07000004,Dogwood,,,GSS re-coding strategy,01/01/2009,31/03/2010,,E07,LGBC,terminated
+E07000013,Cedar,,1/2010,The Cedar Order,01/04/2010,,,E07,LGBC,live
+E07000014,Dogwood,,1/2010,The Cedar Order,01/04/2010,,,E07,LGBC,live
+E07000005,Elm,,,GSS re-coding strategy,01/01/2009,31/03/2011,,E07,LGBC,terminated
+E07000005,Great Elm,,1/2011,Name Change,01/04/2011,31/03/2012,,E07,LGBC,terminated
+E07000005,Greater Elm,,1/2012,Name Change,01/04/2012,,,E07,LGBC,live
+E07000006,Fir,,,GSS re-coding strategy,01/01/2009,31/03/2013,,E07,LGBC,terminated
+E07000016,Fir East,,1/2013,The Fir Order,01/04/2013,,,E07,LGBC,live
+E07000017,Fir West,,1/2013,The Fir Order,01/04/2013,,,E07,LGBC,live
+E07000020,Gorse,,1/2014,The Gorse Order,01/04/2014,31/03/2015,,E07,LGBC,terminated
+E07000020,Gorse,,1/2016,The Gorse Order,01/04/2016,,,E07,LGBC,live
+E07000008,Hazel,,,GSS re-coding strategy,02/01/2009,,,E07,LGBC,live
+W05000008,Ward,,,GSS re-coding strategy,02/01/2009,,,W05,LGBC,live
+`},
+		only:   []string{"E06", "E07"},
+		events: "2009 merge, 2010 transfer, 2011 rename, 2012 rename, 2013 split, 2014 create, 2015 end, 2016 create",
+		on: map[string]string{
+			"2009-01-01": "E07000001 Ask, E07000002 Birch, E07000003 Cedar, E07000004 Dogwood, E07000005 Elm, E07000006 Fir, E07000008 Hazel",
+			"2012-04-01": "E06000010 Acorn, E07000005 Greater Elm, E07000006 Fir, E07000008 Hazel, E07000013 Cedar, E07000014 Dogwood",
+		},
+		became: "E07000001 2008 2012: E06000010; E07000003 2009 2012: E07000013 E07000014; E07000020 2014 2017: ; E07000017 2017 2009: E07000006",
+		wrong: map[string]string{
+			"E07000030,Ivy,,E07000031,Ivy,,,,2009/04/31,E07,2009": `line 11: OPER_DATE is "2009/04/31"; write a day, such as 2020-01-31 or 31.01.2020 or 31/01/2020`,
+			",Ivy,,E07000008,Hazel,,,,01/04/2009,E07,2009":        `line 11: GEOGCD is empty; write the code that begins, or leave the line out`,
+		},
+	},
+	"ONS states": {
+		tables: []string{"GEOGCD,GEOGNM,OPER_DATE,TERM_DATE,STATUS\nA,Ask,01/01/2009,,live\n"},
+		on:     map[string]string{"2009-01-01": "A Ask"},
+		became: "A 2009 2010: A",
+		wrong: map[string]string{
+			"A,Ash,01/01/2010,,live":             `line 3: A begins on 2010-01-01, but is in use then by line 2; correct one of the days`,
+			"B,Birch,01/01/2010,,gone":           `line 3: STATUS is "gone", which is not known; correct it to one of live, Live, terminated, Terminated, or leave the line out`,
+			"B,Birch,01/01/2010,,terminated":     `line 3: TERM_DATE of B is empty, but STATUS is "terminated"; write its last day`,
+			"B,Birch,01/01/2010,01/01/2008,live": `line 3: B begins on 2010-01-01 and has ended by 2008-01-02; correct one of the days`,
+		},
+	},
+	// Ask ends in Birch, which was there; Cedar and Dogwood merge into Elm, which was not; Fir is parted between Birch and
+	// Gorse; Hazel gives territory to Ivy, and gets some; Juniper gets a new number, Kapok a new name; an association.
+	"Destatis": {
+		tables: []string{`Gebietsänderungen;;;;;;;;;;;;
+Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / Neugebildete Gemeinde;;;Wirksamkeitsdatum;
+;;Amtlicher Regionalschlüssel (ARS);Amtlicher Gemeinde-schlüssel (AGS);Name;Änderungs-art 1);Fläche qm;Einwohner;Amtlicher Regionalschlüssel (ARS);Amtlicher Gemeinde-schlüssel (AGS);Name;juristisch;statistisch
+1;Gemeindeverband;010010001;;Ask;1;;;010010002;;Birch;01.01.2021;01.01.2021
+1;Gemeinde;010010001001;1001001;Ask;1;1.000.000;100;010010002002;01001002;Birch;01.01.2021;01.01.2021
+2;Gemeinde;010010003003;01001003;Cedar;1;2000;200;010010005005;01001005;Elm;01.01.2022;01.01.2022
+2;Gemeinde;010010004004;01001004;Dogwood;1;3000;300;010010005005;01001005;Elm;01.01.2022;01.01.2022
+3;Gemeinde;010010006006;01001006;Fir;1;4000;0;010010002002;01001002;Birch;01.01.2023;01.02.2023
+3;Gemeinde;010010006006;01001006;Fir;1;6000;50;010010007007;01001007;Gorse;01.01.2023;01.02.2023
+4;Gemeinde;010010008008;01001008;Hazel;2;1000;10;010010009009;01001009;Ivy;01.01.2024;01.01.2024
+4;Gemeinde;010010008008;01001008;Hazel;2;9000;90;010010008008;01001008;Hazel;01.01.2024;01.01.2024
+4;Gemeinde;010010009009;01001009;Ivy;2;2000;0;010010008008;01001008;Hazel;01.01.2024;01.01.2024
+4;Gemeinde;010010009009;01001009;Ivy;2;8000;80;010010009009;01001009;Ivy;01.01.2024;01.01.2024
+5;Gemeinde;010010010010;01001010;Juniper;3;;;010020010010;01002010;Juniper;01.01.2025;01.01.2025
+6;Gemeinde;010010011011;01001011;Kapok;3, 4;;;010020011011;01001011;Kapok, Stadt;01.01.2025;01.01.2025
+7;Gemeinde;010010012012;01001012;Larch;3;;;010020012012;01001012;Larch;01.01.2025;01.01.2025
+`},
+		list: &history.List{At: 20200101, Codes: []history.Listed{{Code: "01001001", Name: "Ask"}, {Code: "01001002", Name: "Birch"}, {Code: "01001003", Name: "Cedar"},
+			{Code: "01001004", Name: "Dogwood"}, {Code: "01001006", Name: "Fir"}, {Code: "01001007", Name: "Gorse"}, {Code: "01001008", Name: "Hazel"}, {Code: "01001009", Name: "Ivy"},
+			{Code: "01001010", Name: "Juniper"}, {Code: "01001011", Name: "Kapok"}, {Code: "01001012", Name: "Larch"}}},
+		events: "2021 absorb, 2022 merge, 2023 absorb, 2024 transfer, 2025 renumber, 2025 rename",
+		on: map[string]string{
+			"2020-06-01": "01001001 Ask, 01001002 Birch, 01001003 Cedar, 01001004 Dogwood, 01001006 Fir, 01001007 Gorse, 01001008 Hazel, 01001009 Ivy, 01001010 Juniper, 01001011 Kapok, 01001012 Larch",
+			"2025-01-01": "01001002 Birch, 01001005 Elm, 01001007 Gorse, 01001008 Hazel, 01001009 Ivy, 01001011 Kapok, Stadt, 01001012 Larch, 01002010 Juniper",
+		},
+		became: "01001001 2020 2025: 01001002; 01001005 2025 2020: 01001003 01001004; 01001006 2020 2025: 01001002 01001007; 01001008 2020 2025: 01001008",
+		wrong: map[string]string{
+			"8;Gemeinde;;123;Maple;1;;;;01001002;Birch;01.01.2025;":       `line 17: AGS (abgebende Gemeinde) is "123"; write the 8 digits of the AGS`,
+			"8;Gemeinde;;01001013;Maple;5;;;;01001002;Birch;01.01.2025;":  `line 17: Änderungsart is "5"; write 1 (Auflösung), 2 (Teilausgliederung), 3 (Schlüsseländerung) or 4 (Namensänderung)`,
+			"8;Gemeinde;;01001013;Maple;1;x;;;01001002;Birch;01.01.2025;": `line 17: Fläche is "x"; write a whole number, or nothing if it is not known`,
+			"8;Gemeinde;;01001013;Maple;1;;;;01001002;Birch;bald;":        `line 17: Wirksamkeitsdatum (juristisch) is "bald"; write a day, such as 2020-01-31 or 31.01.2020`,
+			"8;Gemeinde;;01001013;Maple;1;;;;01001002;Birch;01.01.2025;":  `line 17: 01001013 changes on 2025-01-01, but is not in use before`,
+		},
+	},
 }
 
 // read builds the scheme of a register.
@@ -115,6 +208,9 @@ func (r register) read() (*history.Scheme, error) {
 			return nil, err
 		}
 		all.Add(one, 0)
+	}
+	if r.only != nil {
+		all.Only(r.only)
 	}
 	if r.list != nil {
 		all.List = r.list

@@ -14,6 +14,9 @@ import (
 type ChangeRow struct {
 	EdgeRow
 	FromName, ToName string
+	Joins            bool // of a table that does not say whether To was in use before
+	Part             bool // with Joins: From goes on; if To does, too, it is a transfer
+	Weak             bool // of a table that does not say what comes of what: left out where another row does
 }
 
 // Listed is a code of a list, with its name.
@@ -39,7 +42,7 @@ func Replay(scheme string, changes []ChangeRow, list *List) (*Rows, error) {
 		return nil, Faults{{0, "there are no changes"}}
 	}
 	slices.SortStableFunc(changes, func(a, b ChangeRow) int { return cmp.Compare(a.Date, b.Date) })
-	changes = p.once(changes)
+	changes = p.settle(p.once(changes), list)
 	days := groupByDay(changes)
 	if len(days) == 0 && list == nil {
 		p.faults.add(0, "no line changes a code or a name")
@@ -102,8 +105,21 @@ func (p *replay) once(changes []ChangeRow) (out []ChangeRow) {
 		date     Date
 		from, to string
 	}
-	seen := map[key]int{}
+	type end struct {
+		date Date
+		code string
+		from bool
+	}
+	seen, firm := map[key]int{}, map[end]bool{}
 	for _, c := range changes {
+		if !c.Weak && !c.Transfer {
+			firm[end{c.Date, c.From, true}], firm[end{c.Date, c.To, false}] = true, true
+		}
+	}
+	for _, c := range changes {
+		if c.Weak && (c.From != "" && firm[end{c.Date, c.From, true}] || c.To != "" && firm[end{c.Date, c.To, false}]) {
+			continue
+		}
 		for _, s := range [...]string{c.From, c.To, c.FromName, c.ToName} {
 			if strings.ContainsFunc(s, unicode.IsControl) {
 				p.faults.add(c.Line, "%q holds control characters", s)
@@ -124,6 +140,71 @@ func (p *replay) once(changes []ChangeRow) (out []ChangeRow) {
 		}
 		seen[k] = len(out)
 		out = append(out, c)
+	}
+	return out
+}
+
+// settle says of the changes of a table that does not say it whether what takes up others was in use before: by a list
+// of an earlier day, or by earlier changes. If neither knows, it was, and the rows say so.
+func (p *replay) settle(changes []ChangeRow, list *List) (out []ChangeRow) {
+	if !slices.ContainsFunc(changes, func(c ChangeRow) bool { return c.Joins }) {
+		return changes
+	}
+	use, whole := map[string]bool{}, list != nil && list.At < changes[0].Date
+	if whole {
+		for _, l := range list.Codes {
+			use[l.Code] = true
+		}
+	}
+	for len(changes) > 0 {
+		n := 1
+		for n < len(changes) && changes[n].Date == changes[0].Date {
+			n++
+		}
+		day := changes[:n]
+		changes = changes[n:]
+		before, own := map[string]bool{}, map[string]bool{} // were in use; have a line of their own, or a new code
+		joins, leaves := map[string]int{}, map[string]int{}
+		for _, c := range day {
+			before[c.From] = true
+			leaves[c.From]++
+			if c.Joins {
+				joins[c.To]++
+			} else {
+				own[c.To] = true
+			}
+		}
+		for i, c := range day {
+			if !c.Joins {
+				continue
+			}
+			was, known := use[c.To]
+			if !known && !whole && !before[c.To] && !own[c.To] && (joins[c.To] > 1 || leaves[c.From] > 1) { // one whole code alone would be a new number
+				p.rows.Assumed = append(p.rows.Assumed, fmt.Sprintf("%s on %s", c.To, c.Date))
+			}
+			was = was || before[c.To] || !known && !whole && !own[c.To]
+			switch {
+			case was && c.Part:
+				day[i].Transfer = true
+			case was && !own[c.To]:
+				out = append(out, ChangeRow{EdgeRow: EdgeRow{Line: c.Line, Date: c.Date, From: c.To, To: c.To, Source: c.Source},
+					FromName: c.ToName, ToName: c.ToName})
+			}
+			if use[c.To] = true; !c.Part || !was {
+				own[c.To] = true
+			}
+		}
+		for _, c := range day {
+			if !c.Transfer && !c.Part {
+				use[c.From] = false
+			}
+		}
+		for _, c := range day {
+			if use[c.To] = true; c.Transfer {
+				use[c.From] = true
+			}
+		}
+		out = append(out, day...)
 	}
 	return out
 }

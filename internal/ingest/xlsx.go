@@ -9,7 +9,9 @@ import (
 	"io"
 	"maps"
 	"math"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -346,6 +348,65 @@ func xlsxSheets(open func() (*opened, error), l Limits) ([]xlsxSheet, error) {
 	}
 	if len(out) == 0 {
 		return nil, refusal("the workbook has no sheet with cells")
+	}
+	return out, nil
+}
+
+// Sheet is a sheet of a workbook: the texts of its rows that have cells, and their numbers.
+type Sheet struct {
+	Name  string
+	Rows  [][]string
+	Lines []int
+}
+
+// Sheets reads the visible sheets of a workbook into memory; days are as ISO 8601 writes them. An error that is
+// ErrRefused says what is wrong with the file.
+func Sheets(name string, l Limits) (out []Sheet, err error) {
+	l = l.withDefaults()
+	open := func() (*opened, error) {
+		in, err := os.Open(filepath.Clean(name))
+		if err != nil {
+			return nil, err
+		}
+		info, err := in.Stat()
+		if err != nil {
+			return nil, errors.Join(err, in.Close())
+		}
+		return &opened{in, info.Size(), in.Close}, nil
+	}
+	sheets, err := xlsxSheets(open, l)
+	if err != nil {
+		return nil, err
+	}
+	in, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	most := memory(l.Feature).bytes()
+	b, err := openBook(in, l, most)
+	if err != nil {
+		return nil, err
+	}
+	left := most
+	for _, s := range sheets {
+		sheet := Sheet{Name: s.name}
+		err := b.rows(s, func(n int, row []xlsxCell) error {
+			texts := make([]string, 0, len(row))
+			for i := range row {
+				texts = append(texts, row[i].text)
+				left -= int64(len(row[i].text)) + 16
+			}
+			if left < 0 {
+				return refusal("the sheet %q is too large to be read at once; save it as CSV", s.name)
+			}
+			sheet.Rows, sheet.Lines = append(sheet.Rows, texts), append(sheet.Lines, n)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sheet)
 	}
 	return out, nil
 }

@@ -1,0 +1,238 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Difference is what lists of codes and changes do not agree on.
+type Difference struct {
+	Back bool // found by undoing the changes from the last one, else by making them from the first one
+	Date Date // of the change or the list
+	Line int  // of the change or in the list; 0: none
+	List bool // Line is in the list of Date
+	Code string
+	Text string
+}
+
+// Check replays changes forwards and then backwards against lists of codes, and returns what differs. Each direction
+// knows of a code what it has met: a change, or a list. first and last are the codes before and after all changes, nil
+// if they are not known.
+func Check(changes []ChangeRow, first, last *List, lists ...*List) []Difference {
+	p := &replay{}
+	changes = slices.Clone(changes)
+	slices.SortStableFunc(changes, func(a, b ChangeRow) int { return cmp.Compare(a.Date, b.Date) })
+	days := groupByDay(p.once(changes))
+	lists = slices.Clone(lists)
+	slices.SortStableFunc(lists, func(a, b *List) int { return cmp.Compare(a.At, b.At) })
+	var out []Difference
+	for _, f := range p.faults {
+		out = append(out, Difference{Line: f.Line, Text: f.Reason})
+	}
+	for _, back := range [...]bool{false, true} {
+		c := &check{back: back, use: map[string]usage{}}
+		if start := map[bool]*List{false: first, true: last}[back]; start != nil {
+			c.whole = true
+			for _, x := range start.Codes {
+				c.use[x.Code] = usage{true, x.Name, "it is so in the list that is part of the changes", false}
+			}
+		}
+		c.run(days, lists)
+		out = append(out, c.found...)
+	}
+	return out
+}
+
+// check is a replay in one direction.
+type check struct {
+	back  bool
+	whole bool // all codes were listed: those that are not known are not in use
+	use   map[string]usage
+	found []Difference
+}
+
+// usage is what is known of a code at a point of a replay.
+type usage struct {
+	in   bool
+	name string
+	why  string // what says so
+	list bool   // a list that was met says so
+}
+
+func (c *check) run(days [][]ChangeRow, lists []*List) {
+	if !c.back {
+		for _, l := range lists {
+			for len(days) > 0 && days[0][0].Date <= l.At {
+				c.day(days[0])
+				days = days[1:]
+			}
+			c.list(l)
+		}
+		for _, day := range days {
+			c.day(day)
+		}
+		return
+	}
+	for _, l := range slices.Backward(lists) {
+		for n := len(days) - 1; n >= 0 && days[n][0].Date > l.At; n-- {
+			c.day(days[n])
+			days = days[:n]
+		}
+		c.list(l)
+	}
+	for _, day := range slices.Backward(days) {
+		c.day(day)
+	}
+}
+
+func (c *check) differ(d Date, line int, list bool, code, format string, args ...any) {
+	c.found = append(c.found, Difference{c.back, d, line, list, code, fmt.Sprintf(format, args...)})
+}
+
+// is returns what is known of a code; false if nothing is.
+func (c *check) is(code string) (usage, bool) {
+	u, ok := c.use[code]
+	if !ok && c.whole {
+		u.why = "no change begins it since the last list"
+		if c.back {
+			u.why = "no change ends it before the next list"
+		}
+	}
+	return u, ok || c.whole
+}
+
+// side is what a change says of a code on one side of it, in the direction of the replay.
+type side struct {
+	row  *ChangeRow
+	name string
+}
+
+// day makes the changes of a day, or undoes them.
+func (c *check) day(day []ChangeRow) {
+	ends, begins := map[string]side{}, map[string]side{}
+	own := map[string]bool{} // codes with a line of their own, with which they go on
+	set := func(m map[string]side, code, name string, r *ChangeRow) {
+		if old, twice := m[code]; code != "" && (!twice || old.name == "") {
+			m[code] = side{r, name}
+		}
+	}
+	for i := range day {
+		r := &day[i]
+		from, to := ends, begins
+		if c.back {
+			from, to = to, from
+		}
+		if !r.Transfer {
+			set(from, r.From, r.FromName, r)
+			set(to, r.To, r.ToName, r)
+			own[r.From] = own[r.From] || r.From == r.To
+		}
+	}
+	before, stops, starts, ended, begun := "before", "changes", "begins", "it ended", "it began"
+	if c.back {
+		before, stops, starts, ended, begun = "afterwards", starts, "ends", begun, ended
+	}
+	fresh := map[string]usage{}
+	for _, code := range slices.Sorted(maps.Keys(ends)) {
+		x := ends[code]
+		again, stays := begins[code]
+		u, ok := c.is(code)
+		switch {
+		case stays && !own[code] && !u.in: // it may begin and end on one day
+			delete(begins, code)
+			continue
+		case ok && !u.in:
+			c.differ(x.row.Date, x.row.Line, false, code, "%s %s, but is not in use %s: %s", code, stops, before, u.why)
+		case ok && u.name != "" && x.name != "" && u.name != x.name && !u.list:
+			c.differ(x.row.Date, x.row.Line, false, code, "%s is %q %s by this change, but %q by the others: %s", code, x.name, before, u.name, u.why)
+		}
+		if !stays {
+			fresh[code] = usage{why: ended + " on " + x.row.Date.String()}
+		} else if again.name == "" {
+			begins[code] = side{again.row, cmp.Or(x.name, u.name)}
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(begins)) {
+		x := begins[code]
+		u, ok := c.is(code)
+		if _, stays := ends[code]; ok && u.in && !stays {
+			c.differ(x.row.Date, x.row.Line, false, code, "%s %s, but is in use %s: %s", code, starts, before, u.why)
+		}
+		fresh[code] = usage{true, x.name, begun + " on " + x.row.Date.String(), false}
+	}
+	for _, r := range day {
+		for _, code := range [...]string{r.From, r.To} {
+			if _, new := begins[code]; r.Transfer && !new {
+				if u, ok := c.is(code); ok && !u.in {
+					c.differ(r.Date, r.Line, false, code, "territory of %s moves, but it is not in use: %s", code, u.why)
+				}
+			}
+		}
+	}
+	maps.Copy(c.use, fresh)
+}
+
+// list compares the codes in use with a list. What changes say of a code stands; else the list is believed.
+func (c *check) list(l *List) {
+	listed := map[string]bool{}
+	next := map[string]usage{}
+	for _, x := range l.Codes {
+		if listed[x.Code] && !c.back {
+			c.differ(l.At, x.Line, true, x.Code, "%s stands twice in the list", x.Code)
+		}
+		listed[x.Code] = true
+		u, ok := c.is(x.Code)
+		switch {
+		case ok && !u.in:
+			c.differ(l.At, x.Line, true, x.Code, "%s is in the list, but not in use: %s", x.Code, u.why)
+		case ok && u.name != "" && x.Name != "" && u.name != x.Name:
+			c.differ(l.At, x.Line, true, x.Code, "%s is %q in the list, and %q by the changes: %s", x.Code, x.Name, u.name, u.why)
+		}
+		if _, known := c.use[x.Code]; !known || u.list {
+			next[x.Code] = usage{true, x.Name, "it is in the list of " + l.At.String(), true}
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(c.use)) {
+		u := c.use[code]
+		if u.in && !listed[code] {
+			c.differ(l.At, 0, true, code, "%s is in use, but not in the list: %s", code, u.why)
+		}
+		if u.list && !listed[code] {
+			delete(c.use, code)
+		}
+	}
+	maps.Copy(c.use, next)
+	c.whole = true
+}
+
+// Replayable returns what a scheme says as changes, and the codes before the first and after the last of them.
+func (r *Rows) Replayable() (changes []ChangeRow, first, last *List) {
+	type end struct {
+		code string
+		date Date
+	}
+	begins, ends := map[end]string{}, map[end]string{}
+	begin := Date(0)
+	for i, v := range r.Versions {
+		if i == 0 || v.From < begin {
+			begin = v.From
+		}
+		begins[end{v.Code, v.From}], ends[end{v.Code, v.To}] = v.Name, v.Name
+	}
+	first, last = &List{}, &List{}
+	for _, v := range r.Versions {
+		if v.From == begin {
+			first.Codes = append(first.Codes, Listed{Code: v.Code, Name: v.Name})
+		}
+		if v.To == 0 {
+			last.Codes = append(last.Codes, Listed{Code: v.Code, Name: v.Name})
+		}
+	}
+	for _, e := range r.Edges {
+		e.Line = 0
+		changes = append(changes, ChangeRow{EdgeRow: e, FromName: ends[end{e.From, e.Date}], ToName: begins[end{e.To, e.Date}]})
+	}
+	return changes, first, last
+}

@@ -1,0 +1,131 @@
+package history
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// destatis are the columns of the table of territorial changes of Destatis, which has a heading of several lines.
+type destatis struct {
+	unit, from, fromName, kind, area, people, to, toName, date int
+}
+
+// destatisHeading finds the columns of a table of territorial changes, and the number of lines of its heading.
+func destatisHeading(rows [][]string) (d destatis, lines int) {
+	const most = 10 // lines of a heading
+	for h := range min(len(rows), most) {
+		find := func(what string, n int) int {
+			for _, row := range rows[:h+1] {
+				seen := 0
+				for k, v := range row {
+					v = strings.ToLower(strings.NewReplacer("-", "", "\n", "", " ", "").Replace(v))
+					if strings.Contains(v, what) && (what != "name" || v == what) {
+						if seen++; seen == n {
+							return k
+						}
+					}
+				}
+			}
+			return -1
+		}
+		d = destatis{find("regionaleinheit", 1), find("(ags)", 1), find("name", 1), find("änderungsart", 1), find("fläche", 1),
+			find("einwohner", 1), find("(ags)", 2), find("name", 2), find("juristisch", 1)}
+		if !slices.Contains([]int{d.unit, d.from, d.fromName, d.kind, d.area, d.people, d.to, d.toName, d.date}, -1) {
+			return d, h + 1
+		}
+	}
+	return d, 0
+}
+
+// Kinds of changes of Destatis.
+const (
+	destatisEnds  = "1"
+	destatisParts = "2"
+	destatisCode  = "3"
+	destatisName  = "4"
+)
+
+// readDestatis reads the changes of municipalities; lines of associations and districts are left out. Of people or area
+// of which a part is 0 nothing is known. The table does not say whether who takes up others was there before.
+func (d destatis) read(t *table) (*Register, error) {
+	var faults Faults
+	r := &Register{Form: Destatis}
+	for i, row := range t.rows {
+		line := t.lines[i]
+		cell := func(k int) string {
+			if k >= len(row) {
+				return ""
+			}
+			return strings.TrimSpace(row[k])
+		}
+		if cell(d.unit) != "Gemeinde" {
+			continue
+		}
+		code := func(column string, k int) string {
+			v := cell(k)
+			if len(v) == 7 { // a number that lost its zero
+				v = "0" + v
+			}
+			if len(v) != 8 || strings.Trim(v, "0123456789") != "" {
+				faults.add(line, "%s is %q; write the 8 digits of the AGS", column, cell(k))
+			}
+			return v
+		}
+		number := func(column string, k int) int64 {
+			v := cell(k)
+			if thousands.MatchString(v) {
+				v = strings.ReplaceAll(v, ".", "")
+			}
+			n, err := strconv.ParseInt(v, 10, 64)
+			if v != "" && (err != nil || n < 0) {
+				faults.add(line, "%s is %q; write a whole number, or nothing if it is not known", column, v)
+			}
+			return max(n, 0)
+		}
+		c := ChangeRow{EdgeRow: EdgeRow{Line: line, From: code("AGS (abgebende Gemeinde)", d.from), To: code("AGS (aufnehmende Gemeinde)", d.to),
+			Area: number("Fläche", d.area), People: number("Einwohner", d.people), Source: "Destatis"}, FromName: cell(d.fromName), ToName: cell(d.toName)}
+		day := &table{columns: []string{"wirksamkeitsdatum (juristisch)"}, rows: [][]string{{cell(d.date)}}, lines: []int{line}}
+		c.Date = day.date(&faults, 0, "Wirksamkeitsdatum (juristisch)")
+		for kind := range strings.SplitSeq(cell(d.kind), ",") {
+			switch kind = strings.TrimSpace(kind); {
+			case kind == destatisEnds || kind == destatisParts && c.From != c.To:
+				c.Joins, c.Part = true, kind == destatisParts
+			case kind == destatisParts || kind == destatisCode || kind == destatisName:
+			default:
+				faults.add(line, "Änderungsart is %q; write 1 (Auflösung), 2 (Teilausgliederung), 3 (Schlüsseländerung) or 4 (Namensänderung)", kind)
+			}
+		}
+		r.Changes = append(r.Changes, c)
+	}
+	r.forgetZeros()
+	return r, faults.orNil()
+}
+
+var thousands = regexp.MustCompile(`^\d{1,3}(\.\d{3})+$`)
+
+// forgetZeros clears the numbers of what leaves a code on a day if one of them is 0: shares of none cannot be told from
+// those that are not known.
+func (r *Register) forgetZeros() {
+	type end struct {
+		date Date
+		code string
+	}
+	people, area := map[end]bool{}, map[end]bool{}
+	for _, c := range r.Changes {
+		if !c.Part && c.From != c.To {
+			k := end{c.Date, c.From}
+			people[k], area[k] = people[k] || c.People == 0, area[k] || c.Area == 0
+		}
+	}
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		if k := (end{c.Date, c.From}); people[k] {
+			c.People = 0
+		}
+		if k := (end{c.Date, c.From}); area[k] {
+			c.Area = 0
+		}
+	}
+}

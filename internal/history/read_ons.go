@@ -1,0 +1,98 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// onsChanges are columns of Changes.csv of the Code History Database of ONS, onsHistory those of its ChangeHistory.csv.
+var (
+	onsChanges = []string{"GEOGCD", "GEOGNM", "GEOGCD_P", "GEOGNM_P", "OPER_DATE"}
+	onsHistory = []string{"GEOGCD", "GEOGNM", "OPER_DATE", "TERM_DATE", "STATUS"}
+)
+
+const (
+	onsSource = "ONS, Code History Database"
+	onsDate   = "2/1/2006"
+)
+
+// onsChanges reads which code came of which.
+func (t *table) onsChanges() (*Register, error) {
+	var faults Faults
+	r := &Register{Form: ONS}
+	for i := range t.rows {
+		c := ChangeRow{EdgeRow: EdgeRow{Line: t.lines[i], Date: t.date(&faults, i, "OPER_DATE", onsDate), From: t.value(i, "GEOGCD_P"),
+			To: t.value(i, "GEOGCD"), Source: t.value(i, "SI_TITLE")}, FromName: t.value(i, "GEOGNM_P"), ToName: t.value(i, "GEOGNM")}
+		c.Source = cmp.Or(c.Source, onsSource)
+		if c.To == "" {
+			faults.add(c.Line, "GEOGCD is empty; write the code that begins, or leave the line out")
+		}
+		r.Changes = append(r.Changes, c)
+	}
+	return r, faults.orNil()
+}
+
+// onsHistory reads when codes were in use, and under which names. Codes of the recoding of 2009 have no known start.
+func (t *table) onsHistory() (*Register, error) {
+	var faults Faults
+	var all []state
+	for i := range t.rows {
+		s := state{line: t.lines[i], code: t.value(i, "GEOGCD"), name: t.value(i, "GEOGNM"), from: t.date(&faults, i, "OPER_DATE", onsDate)}
+		status := t.oneOf(&faults, i, "STATUS", "live Live terminated Terminated")
+		switch ended := strings.EqualFold(status, "terminated"); {
+		case t.value(i, "TERM_DATE") != "":
+			s.to = following(t.date(&faults, i, "TERM_DATE", onsDate))
+		case ended:
+			faults.add(s.line, "TERM_DATE of %s is empty, but STATUS is %q; write its last day", s.code, status)
+		}
+		s.old = strings.Contains(strings.ToLower(t.value(i, "SI_TITLE")), "coding strategy")
+		all = append(all, s)
+	}
+	r := statesRegister(&faults, ONS, onsSource, all)
+	return r, faults.orNil()
+}
+
+// state is a code with a name in a time, of a table that does not say what comes of it.
+type state struct {
+	line       int
+	code, name string
+	from, to   Date // to: the first day after it; 0 while it is in use
+	old        bool // its start is not known
+}
+
+// statesRegister makes a register of states. What the table does not say is left to others: its changes are weak. States
+// of the first day of the table have no known start.
+func statesRegister(f *Faults, form Form, source string, all []state) *Register {
+	r := &Register{Form: form, List: &List{}}
+	slices.SortStableFunc(all, func(a, b state) int { return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(a.from, b.from)) })
+	first := Date(0)
+	for _, s := range all {
+		if r.List.At = max(r.List.At, s.from, s.to); first == 0 || s.from < first {
+			first = s.from
+		}
+	}
+	change := func(line int, d Date, from, fromName, to, toName string) {
+		r.Changes = append(r.Changes, ChangeRow{EdgeRow: EdgeRow{Line: line, Date: d, From: from, To: to, Source: source},
+			FromName: fromName, ToName: toName, Weak: true})
+	}
+	for i, s := range all {
+		again := i > 0 && all[i-1].code == s.code
+		switch {
+		case s.to != 0 && s.to <= s.from:
+			f.add(s.line, "%s begins on %s and has ended by %s; correct one of the days", s.code, s.from, s.to)
+		case again && (all[i-1].to == 0 || all[i-1].to > s.from):
+			f.add(s.line, "%s begins on %s, but is in use then by line %d; correct one of the days", s.code, s.from, all[i-1].line)
+		case again && all[i-1].to == s.from:
+			change(s.line, s.from, s.code, all[i-1].name, s.code, s.name)
+		case again || !s.old && s.from != first:
+			change(s.line, s.from, "", "", s.code, s.name)
+		}
+		if s.to == 0 {
+			r.List.Codes = append(r.List.Codes, Listed{Line: s.line, Code: s.code, Name: s.name})
+		} else if i+1 == len(all) || all[i+1].code != s.code || all[i+1].from != s.to {
+			change(s.line, s.to, s.code, s.name, "", "")
+		}
+	}
+	return r
+}
