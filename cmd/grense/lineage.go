@@ -59,6 +59,7 @@ Registers are recognized by their columns:
   BFS (Switzerland)    register of municipalities, as published or with the headings of munch; /communes/mutations
   ONS (United Kingdom) Changes.csv and ChangeHistory.csv of the Code History Database, both; choose kinds with --only
   Destatis (Germany)   territorial changes (Gebietsänderungen), XLSX or CSV, with area and people moved
+  CBS (Netherlands)    columns ingangsdatum, soort, oude_gemeentecode and nieuwe_gemeentecode (see the documentation)
 
 ONS: ChangeHistory.csv is the list of --codes. Codes of the recoding of 2009 have no known start.
 BFS: municipalities only, by their official names. Its own list is that of --codes. Its first entries, of 1960, have no

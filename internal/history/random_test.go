@@ -213,37 +213,43 @@ func TestRandomSeriesConserveTotals(t *testing.T) {
 	for range 150 {
 		s, table := randomScheme(t, r)
 		from, to := history.Date(20000601+10000*r.IntN(20)), history.Date(20000601+10000*r.IntN(20))
-		var rows strings.Builder
-		var total int64
-		for _, v := range s.On(from) {
-			n := r.Int64N(1000)
-			total += n
-			fmt.Fprintf(&rows, "%s,%s,%d.%02d\n", v.Code, from, n/100, n%100)
+		conservesTotals(t, r, s, from, to, fmt.Sprintf("seed %d, changes\n%s", seed, table))
+	}
+}
+
+// conservesTotals converts a series with random values from a day to another.
+func conservesTotals(t *testing.T, r *rand.Rand, s *history.Scheme, from, to history.Date, of string) {
+	t.Helper()
+	var rows strings.Builder
+	var total int64
+	for _, v := range s.On(from) {
+		n := r.Int64N(1000)
+		total += n
+		fmt.Fprintf(&rows, "%s,%s,%d.%02d\n", v.Code, from, n/100, n%100)
+	}
+	o := history.SeriesOptions{To: to, Weights: []history.Weights{history.RefuseWeights, history.PopulationWeights}[r.IntN(2)]}
+	got, report := valuesOf(t, s, rows.String(), o)
+	if want := fmt.Sprintf("%d.%02d", total/100, total%100); report.Total != want {
+		t.Fatalf("total %s, want %s; %s", report.Total, want, of)
+	}
+	var placed int64
+	for cell := range strings.SplitSeq(got, ", ") {
+		f := strings.Fields(cell)
+		if len(f) == 0 {
+			continue
 		}
-		o := history.SeriesOptions{To: to, Weights: []history.Weights{history.RefuseWeights, history.PopulationWeights}[r.IntN(2)]}
-		got, report := valuesOf(t, s, rows.String(), o)
-		if want := fmt.Sprintf("%d.%02d", total/100, total%100); report.Total != want {
-			t.Fatalf("seed %d: total %s, want %s", seed, report.Total, want)
+		if len(f) == 3 {
+			placed += cents(t, f[1])
 		}
-		var placed int64
-		for cell := range strings.SplitSeq(got, ", ") {
-			f := strings.Fields(cell)
-			if len(f) == 0 {
-				continue
-			}
-			if len(f) == 3 {
-				placed += cents(t, f[1])
-			}
-			if f[len(f)-1] == string(history.Exact) && isTouched(t, s, f[0], from, to) {
-				t.Fatalf("seed %d: %s of %s on %s, by changes\n%s", seed, cell, from, to, table)
-			}
-			if f[len(f)-1] == string(history.Estimated) && o.Weights == history.RefuseWeights {
-				t.Fatalf("seed %d: %s without weights", seed, cell)
-			}
+		if f[len(f)-1] == string(history.Exact) && isTouched(t, s, f[0], from, to) {
+			t.Fatalf("%s of %s on %s; %s", cell, from, to, of)
 		}
-		if placed+cents(t, report.LeftOut) != total || placed != cents(t, report.Placed) {
-			t.Fatalf("seed %d: %d placed of %d, %+v, by changes\n%s", seed, placed, total, report, table)
+		if f[len(f)-1] == string(history.Estimated) && o.Weights == history.RefuseWeights {
+			t.Fatalf("%s without weights; %s", cell, of)
 		}
+	}
+	if placed+cents(t, report.LeftOut) != total || placed != cents(t, report.Placed) {
+		t.Fatalf("%d placed of %d, %+v; %s", placed, total, report, of)
 	}
 }
 

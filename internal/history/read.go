@@ -27,6 +27,7 @@ const (
 	BFS       Form = "bfs"        // historicised municipalities of BFS, or the mutations of its service
 	ONS       Form = "ons"        // Changes.csv or ChangeHistory.csv of the Code History Database of ONS
 	Destatis  Form = "destatis"   // territorial changes of Destatis
+	CBS       Form = "cbs"        // changes of municipalities of the Netherlands
 	Plain     Form = "plain"      // our own: date, from, to, from_name, to_name, made_of, transfer, people, area, source, recorded
 )
 
@@ -86,6 +87,7 @@ var forms = []form{
 	{"BFS (mutations)", bfsMutations, (*table).bfsMutations},
 	{"ONS (Changes.csv)", onsChanges, (*table).onsChanges},
 	{"ONS (ChangeHistory.csv)", onsHistory, (*table).onsHistory},
+	{"CBS", cbsColumns, (*table).cbs},
 	{"a CSV of your own", []string{"date", "from", "to"}, (*table).plain},
 }
 

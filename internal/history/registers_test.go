@@ -1,11 +1,15 @@
 package history_test
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
+	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"grense/internal/history"
 )
@@ -197,6 +201,69 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 			"8;Gemeinde;;01001013;Maple;1;;;;01001002;Birch;01.01.2025;":  `line 17: 01001013 changes on 2025-01-01, but is not in use before`,
 		},
 	},
+	// Ask and Birch merge into Cedar; Dogwood joins Elm, which stays; Fir, with a new code, is called Great Fir; Gorse is
+	// parted between Elm and Hazel, which is new; Ivy gives land to Hazel; Juniper begins, Kapok ends.
+	"CBS": {
+		tables: []string{`ingangsdatum;soort;oude_gemeentecode;oude_gemeentenaam;nieuwe_gemeentecode;nieuwe_gemeentenaam;inwoners;oppervlakte_land_ha;bron
+2017-01-01;samenvoeging;GM0001;Ask;GM0003;Cedar;1200;3,5;
+2017-01-01;samenvoeging;2;Birch;0003;Cedar;800;2;Wet
+2018-01-01;toevoeging;0004;Dogwood;0005;Elm;;;
+2019-01-01;naamswijziging;0006;Fir;0016;Great Fir;;;
+2020-01-01;splitsing;0007;Gorse;0005;Elm;300;10;
+2020-01-01;splitsing;0007;Gorse;0008;Hazel;100;5;
+2020-01-01;splitsing;0005;Elm;0005;Elm;;;
+2021-01-01;grenscorrectie;0009;Ivy;0008;Hazel;20;1;
+2022-01-01;instelling;;;0010;Juniper;;;
+2022-01-01;opheffing;0011;Kapok;;;;;
+`},
+		events: "2017 merge, 2018 absorb, 2019 renumber, 2020 transfer, 2021 transfer, 2022 end, 2022 create",
+		on: map[string]string{
+			"2016-12-31": "0001 Ask, 0002 Birch, 0004 Dogwood, 0005 Elm, 0006 Fir, 0007 Gorse, 0009 Ivy, 0011 Kapok",
+			"2022-01-01": "0003 Cedar, 0005 Elm, 0008 Hazel, 0009 Ivy, 0010 Juniper, 0016 Great Fir",
+		},
+		became: "0001 2016 2022: 0003; 0004 2016 2022: 0005; 0006 2016 2022: 0016; 0007 2016 2022: 0005 0008; 0009 2016 2022: 0009; 0011 2016 2023: ",
+		wrong: map[string]string{
+			"2023-01-01;fusie;0009;Ivy;0012;Larch;;;":         `line 12: soort is "fusie", which is not known; correct it to one of naamswijziging, codewijziging, samenvoeging, toevoeging, splitsing, instelling, opheffing, grenscorrectie, or leave the line out`,
+			"2023-01-01;opheffing;0009;Ivy;0012;Larch;;;":     `line 12: nieuwe_gemeentecode is "0012"; soort opheffing has none, every other has one`,
+			"2023-01-01;samenvoeging;;;0012;Larch;;;":         `line 12: oude_gemeentecode is ""; soort instelling has none, every other has one`,
+			"2023-01-01;samenvoeging;00009;Ivy;0012;Larch;;;": `line 12: oude_gemeentecode is "00009"; write four digits, such as 0014, or GM0014`,
+			"2023-01-01;samenvoeging;0009;Ivy;0012;Larch;x;;": `line 12: inwoners is "x"; write a number, or nothing if it is not known`,
+			"1 januari;samenvoeging;0009;Ivy;0012;Larch;;;":   `line 12: ingangsdatum is "1 januari"; write a day, such as 2020-01-31 or 31.01.2020`,
+		},
+	},
+	// Japan's table, with the columns of our own CSV: a village joins a city, a city is parted into wards.
+	"plain": {
+		tables: []string{`date,from,from_name,to,to_name
+2005-04-01,013447,砂原町,013455,森町
+2005-04-01,013455,森町,013455,森町
+2012-04-01,432016,熊本市,431001,熊本市
+2012-04-01,432016,熊本市,431010,中央区
+`},
+		events: "2005 absorb, 2012 split",
+		on:     map[string]string{"2004-01-01": "013447 砂原町, 013455 森町, 432016 熊本市", "2013-01-01": "013455 森町, 431001 熊本市, 431010 中央区"},
+		became: "013447 2004 2013: 013455; 432016 2004 2013: 431001 431010",
+	},
+	// Birch is merged into Ask and comes back; a delegated commune begins nothing; Cedar changes its department.
+	"INSEE": {
+		tables: []string{`MOD,DATE_EFF,TYPECOM_AV,COM_AV,LIBELLE_AV,TYPECOM_AP,COM_AP,LIBELLE_AP
+33,1972-01-01,COM,01001,Ask,COM,01001,Ask
+33,1972-01-01,COM,01002,Birch,COM,01001,Ask
+33,1972-01-01,COM,01002,Birch,COMA,01002,Birch
+21,1987-01-01,COM,01001,Ask,COM,01001,Ask
+21,1987-01-01,COM,01001,Ask,COM,01002,Birch
+41,1997-01-01,COM,01003,Cedar,COM,02003,Cedar
+32,2016-01-01,COM,02003,Cedar,COMD,02003,Cedar
+10,2017-01-01,COM,02003,Cedar,COM,02003,Great Cedar
+`},
+		events: "1972 absorb, 1987 split, 1997 renumber, 2017 rename",
+		on:     map[string]string{"1971-12-31": "01001 Ask, 01002 Birch, 01003 Cedar", "2018-01-01": "01001 Ask, 01002 Birch, 02003 Great Cedar"},
+		became: "01002 1970 2018: 01002; 01001 1970 2018: 01001; 01002 1970 1980: 01001; 01003 1970 2018: 02003",
+		wrong: map[string]string{
+			"99,2018-01-01,COM,01001,Ask,COM,01009,Elm":   `line 10: MOD is "99", which is not known; correct it to one of 10, 20, 21, 30, 31, 32, 33, 34, 35, 41, 50, 70, 71, 72, or leave the line out`,
+			"10,2018-01-01,VILLE,01001,Ask,COM,01009,Elm": `line 10: TYPECOM_AV is "VILLE", which is not known; correct it to one of COM, COMA, COMD, ARM, or leave the line out`,
+			"10,2018,COM,01001,Ask,COM,01009,Elm":         `line 10: DATE_EFF is "2018"; write a day, such as 2020-01-31 or 31.01.2020`,
+		},
+	},
 }
 
 // read builds the scheme of a register.
@@ -269,5 +336,54 @@ func TestRegistersOfOtherCountries(t *testing.T) {
 				t.Errorf("%s: %s: %v, want %s", name, line, err, r.wrong[line])
 			}
 		}
+	}
+}
+
+// TestTranslationsOverRegistersHoldTogether: at random, none lost or invented, symmetric, and A to C within A to B to C;
+// totals of series are conserved.
+func TestTranslationsOverRegistersHoldTogether(t *testing.T) {
+	t.Parallel()
+	times := 2000
+	if os.Getenv("GRENSE_SOAK") != "" {
+		times = 100_000
+	}
+	for name, reg := range registers {
+		s, err := reg.read()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var days []history.Date
+		for _, e := range s.Events {
+			first := e.Date.Time(time.UTC)
+			days = append(days, history.DateOf(first.AddDate(0, 0, -1)), e.Date, history.DateOf(first.AddDate(0, 6, 0)))
+		}
+		if days == nil {
+			continue
+		}
+		seed := rand.Uint64()
+		r := rand.New(rand.NewPCG(seed, 4))
+		if !t.Run(name, func(t *testing.T) { holdsTogether(t, r, s, days, times) }) {
+			t.Errorf("%s: seed %d", name, seed)
+		}
+		for range times / 20 {
+			conservesTotals(t, r, s, days[r.IntN(len(days))], days[r.IntN(len(days))], fmt.Sprintf("%s, seed %d", name, seed))
+		}
+	}
+}
+
+// TestMovementsOfInseeAgreeWithTheListOf2026 checks the published list forwards and backwards, by code.
+func TestMovementsOfInseeAgreeWithTheListOf2026(t *testing.T) {
+	t.Parallel()
+	reg, err := history.ReadRegister(bytes.NewReader(sharedFile(t, "lineage/fr-mouvements-communes-cog2026.csv.gz")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := history.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101, history.Insee)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range history.Check(reg.Changes, nil, nil, list) {
+		t.Errorf("%s, line %d: %s", d.Date, d.Line, d.Text)
 	}
 }
