@@ -326,7 +326,7 @@ func (c *call) definedParam(p *param) openapi.Parameter {
 		if c.coll == nil || c.coll == anyCollection {
 			break
 		}
-		d.Schema = map[string]any{"type": "string", "format": "uri", "enum": crsURIs(c.coll)}
+		d.Schema = map[string]any{"type": "string", "enum": crsURIs(c.coll)} // no format: generators make types of it that have no constants
 	case paramProperties:
 		d.Shared = ""
 		if c.coll == nil || c.coll == anyCollection {

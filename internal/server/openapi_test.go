@@ -196,6 +196,14 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 			if list, ok := o["enum"].([]any); ok && len(list) == 1 && list[0] == nil {
 				t.Errorf("%s: an enum of null alone", at)
 			}
+			if o["enum"] != nil && o["format"] != nil {
+				t.Errorf("%s: an enum of the format %v, of which generators make constants that do not compile", at, o["format"])
+			}
+			if list, ok := o["anyOf"].([]any); ok && len(list) > 0 {
+				if _, isRef := list[0].(map[string]any)["$ref"]; isRef {
+					t.Errorf("%s: anyOf of objects; use oneOf with a discriminator, which tells them apart", at)
+				}
+			}
 		})
 	}
 }
