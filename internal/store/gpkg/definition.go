@@ -285,11 +285,24 @@ func indexedColumns(c *conn, table string) (map[string]bool, error) {
 // leads returns the indexes of a whole table by the column that they begin with, the first of each.
 func leads(c *conn, table string) (map[string]string, error) {
 	m := map[string]string{}
-	err := c.query(`SELECT (SELECT name FROM pragma_index_info(i.name) WHERE seqno = 0), i.name FROM sqlite_schema AS i
-		WHERE i.type = 'index' AND i.sql IS NOT NULL AND lower(i.tbl_name) = lower(?1) AND i.name NOT IN (SELECT name FROM pragma_index_list(?1) WHERE partial)
-		ORDER BY i.rowid DESC`, []any{table}, func(r row) error {
-		m[r.Text(0)] = r.Text(1)
-		return nil
-	})
+	s, err := c.schema()
+	if err != nil {
+		return nil, err
+	}
+	names := s.indexes[lowered(table)]
+	if len(names) == 0 {
+		return m, nil
+	}
+	first := map[string]string{} // columns, by index
+	err = c.query(`SELECT i.name, (SELECT name FROM pragma_index_info(i.name) WHERE seqno = 0) FROM pragma_index_list(?) AS i WHERE NOT i.partial`,
+		[]any{table}, func(r row) error {
+			first[r.Text(0)] = r.Text(1)
+			return nil
+		})
+	for _, name := range names {
+		if column, whole := first[name]; whole {
+			m[column] = name
+		}
+	}
 	return m, err
 }

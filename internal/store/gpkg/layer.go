@@ -206,11 +206,14 @@ func (d *draft) addProperties(l *layer) {
 
 // setCollation notes that columns may have been declared with a collation; their tables and views can be anywhere in the schema.
 func (l *layer) setCollation(c *conn) error {
-	n, err := c.one("SELECT count(*) FROM main.sqlite_schema WHERE sql LIKE '%COLLATE%'")
-	for _, f := range l.source.Fields {
-		f.Collated = n > 0
+	s, err := c.schema()
+	if err != nil {
+		return err
 	}
-	return err
+	for _, f := range l.source.Fields {
+		f.Collated = s.collated
+	}
+	return nil
 }
 
 func (l *layer) add(p store.Property, f *sqlq.Field) {

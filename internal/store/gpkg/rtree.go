@@ -27,12 +27,8 @@ func nodeTable(c *conn, index string) (string, error) {
 	if name = strings.TrimSuffix(name, `"`); !ok || !strings.HasPrefix(name, `"`) {
 		return "", nil
 	}
-	plain := false
-	err := c.query("SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(?)", []any{strings.ReplaceAll(name[1:], `""`, `"`)}, func(r row) error {
-		plain = plainTree.MatchString(r.Text(0))
-		return nil
-	})
-	if err != nil || !plain {
+	s, err := c.schema()
+	if err != nil || !plainTree.MatchString(s.tables[lowered(strings.ReplaceAll(name[1:], `""`, `"`))]) {
 		return "", err
 	}
 	return "main." + name + `_node"`, nil

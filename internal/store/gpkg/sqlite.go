@@ -42,6 +42,7 @@ type conn struct {
 	state    int64         // of the main database when it was opened; see unchanged
 	pinned   *uint64       // the revision of the transaction that is held; nil: none is
 	halt     chan struct{} // closed to break off what c does; nil: not made yet
+	known    *schemaList   // see schema; nil: not read
 	likes    likes
 	nodes    [][]byte                     // of R-trees, to be used again
 	blob     []byte                       // of a geometry, the same
