@@ -139,21 +139,36 @@ func (c *call) stateOfAll() (state string, err error) {
 		return "", err
 	}
 	c.s.answers.saw(c.cat, state)
-	if state == "" && c.coll != nil {
-		return c.stateOf(c.dependencies())
+	if state == "" {
+		if ids := c.dependencies(); ids != nil {
+			return c.stateOf(ids)
+		}
 	}
 	return state, nil
 }
 
-// dependencies returns the ids of the collections that a response about c.coll depends on: its own, those that it refers to or that refer to
-// it, and on a page the one under the map.
-func (c *call) dependencies() []string {
-	ids := []string{c.coll.ID}
+// dependencies returns the ids of the collections that a response depends on; nil if these are not known. A response
+// about c.coll depends on it, on those that it refers to or that refer to it, and on a page on the one under the map; a
+// lookup, but for its page, on those that it looks into and those that they refer to.
+func (c *call) dependencies() (ids []string) {
 	add := func(coll *store.Collection) {
 		if coll != nil && !slices.Contains(ids, coll.ID) {
 			ids = append(ids, coll.ID)
 		}
 	}
+	if p, ok := c.params.(*lookupParams); ok && c.rep.F != asHTML.F {
+		for _, coll := range p.collections {
+			add(coll)
+			for i := range coll.Properties {
+				add(c.refersTo(&coll.Properties[i]))
+			}
+		}
+		return ids
+	}
+	if c.coll == nil {
+		return nil
+	}
+	add(c.coll)
 	for _, coll := range c.cat.Collections {
 		for i := range coll.Properties {
 			switch other := c.refersTo(&coll.Properties[i]); {

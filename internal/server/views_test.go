@@ -1,6 +1,9 @@
 package server_test
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 // TestAViewLeavesOtherCollectionsCached: answers about a table are cached beside a view, those about the view are not.
 func TestAViewLeavesOtherCollectionsCached(t *testing.T) {
@@ -14,6 +17,18 @@ func TestAViewLeavesOtherCollectionsCached(t *testing.T) {
 	a := serveStore(t, openURL(t, url), nil)
 	for _, path := range []string{"/collections/punkt/items", "/collections/punkt/items/1", "/collections/punkt/items?f=html", "/collections/punkt/items/1?f=html"} {
 		a.cachedBefore(path).wants(200)
+	}
+	admin(t, url, `CREATE TABLE flate (id INT PRIMARY KEY, geom GEOMETRY(Polygon, 4258));
+		INSERT INTO flate VALUES (1, 'SRID=4258;POLYGON((9 59, 11 59, 11 61, 9 61, 9 59))')`)
+	b := serveStore(t, openURL(t, url), nil)
+	const lookup = "/lookup?lon=10&lat=60"
+	const area = "/collections/flate/items/1"
+	if body := b.cachedBefore(lookup).wants(200).Body; !bytes.Contains(body, []byte(area)) {
+		t.Errorf("a lookup does not find the area: %s", body)
+	}
+	admin(t, url, "DELETE FROM flate")
+	if body := b.get(lookup).wants(200).Body; bytes.Contains(body, []byte(area)) {
+		t.Errorf("a cached lookup finds an area that was removed: %s", body)
 	}
 	for range 5 {
 		if r := a.get("/collections/utsnitt/items"); a.wasCached(r) {
