@@ -33,10 +33,10 @@ type harmoniseParams struct {
 	columns history.SeriesColumns
 }
 
-func newHarmoniseParams(c *call) any {
+func newHarmoniseParams(*call) any {
 	return &harmoniseParams{
 		scheme:  history.Kommune,
-		options: history.SeriesOptions{Weights: history.RefuseWeights, MaxCells: seriesCells, MaxKeys: seriesCells, Spill: cmp.Or(c.s.downloads.temp(), os.TempDir())},
+		options: history.SeriesOptions{Weights: history.RefuseWeights, MaxCells: seriesCells, MaxKeys: seriesCells},
 	}
 }
 
@@ -52,7 +52,7 @@ func (s *Server) harmonise(c *call, w http.ResponseWriter) error {
 	}
 	p := c.params.(*harmoniseParams)
 	h := &harmonising{tableStream: t, ticket: s.turns.newTicket(c.owner(), false), left: int64(s.cfg.Processes.JobBytes)}
-	p.options.Pause = h.pause
+	p.options.Pause, p.options.Spill = h.pause, cmp.Or(s.downloads.temp(), os.TempDir())
 	x, err := c.newSeries(p)
 	if err != nil {
 		return err

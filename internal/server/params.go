@@ -608,7 +608,7 @@ var (
 		parse: into(func(_ *call, p *harmoniseParams, v []string) error { p.columns.Value = v[0]; return nil }),
 	}
 	paramHarmoniseBy = &param{
-		Name: "by", Description: "Further columns that tell values apart, such as sex and age, separated by commas. They are in the answer", Schema: paramLookupCollections.Schema,
+		Name: "by", Description: "Further columns that tell values apart, such as sex and age, separated by commas. They are in the answer", Schema: schemaFilled,
 		parse: into(func(_ *call, p *harmoniseParams, v []string) error {
 			p.columns.By = strings.Split(v[0], ",")
 			for i, name := range p.columns.By {
