@@ -21,12 +21,16 @@ type Difference struct {
 // knows of a code what it has met: a change, or a list. first and last are the codes before and after all changes, nil
 // if they are not known.
 func Check(changes []ChangeRow, first, last *List, lists ...*List) []Difference {
-	p := &replay{}
+	p := &replay{rows: &Rows{}}
 	changes = slices.Clone(changes)
 	slices.SortStableFunc(changes, func(a, b ChangeRow) int { return cmp.Compare(a.Date, b.Date) })
-	days := groupByDay(p.once(changes))
 	lists = slices.Clone(lists)
 	slices.SortStableFunc(lists, func(a, b *List) int { return cmp.Compare(a.At, b.At) })
+	earliest := first
+	if earliest == nil && len(lists) > 0 {
+		earliest = lists[0]
+	}
+	days := groupByDay(p.settle(p.once(changes), earliest))
 	var out []Difference
 	for _, f := range p.faults {
 		out = append(out, Difference{Line: f.Line, Text: f.Reason})

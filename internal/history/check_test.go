@@ -38,6 +38,8 @@ func TestListsAreComparedForwardsAndBackwards(t *testing.T) {
 		{"a code ends twice", table + "2022-01-01,C,,G,\n", []*history.List{list(20120101, "C D")},
 			"forwards 2022-01-01:6 C changes, but is not in use before: it ended on 2020-01-01; backwards 2020-01-01:5 C ends, but is in use afterwards: it ended on 2022-01-01"},
 		{"a code of one day, and one that stays", "date,from,to\n2010-01-01,A,X\n2010-01-01,X,B\n2010-01-01,C,C\n2010-01-01,D,C\n", []*history.List{list(20120101, "B C")}, ""},
+		{"one that takes up others was there before", "ingangsdatum,soort,oude_gemeentecode,nieuwe_gemeentecode\n2020-01-01,toevoeging,0001,0002\n2020-01-01,toevoeging,0003,0002\n",
+			[]*history.List{list(20190101, "0001 0002 0003"), list(20210101, "0002")}, ""},
 		{"a list stands twice", table, []*history.List{list(20240101, "D E E")}, "forwards 2024-01-01:4 E stands twice in the list"},
 	} {
 		changes, _, err := readChanges(strings.NewReader(tt.table))
