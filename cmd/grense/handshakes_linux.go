@@ -5,6 +5,8 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // handshakeTime is how long the last packet of a handshake may take that began before refuseHandshakes.
@@ -23,7 +25,8 @@ func refuseHandshakes(ctx context.Context, l net.Listener) {
 		return
 	}
 	raw.Control(func(fd uintptr) {
-		if syscall.AttachLsf(int(fd), withoutSYN[:]) != nil {
+		filter := unix.SockFprog{Len: uint16(len(withoutSYN)), Filter: &withoutSYN[0]}
+		if unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &filter) != nil {
 			return
 		}
 		time.Sleep(handshakeTime)
@@ -46,10 +49,10 @@ func refuseHandshakes(ctx context.Context, l net.Listener) {
 }
 
 // withoutSYN drops TCP segments (RFC 9293, 3.1) that have SYN and not ACK.
-var withoutSYN = [...]syscall.SockFilter{
-	*syscall.LsfStmt(syscall.BPF_LD|syscall.BPF_B|syscall.BPF_ABS, 13), // the flags
-	*syscall.LsfStmt(syscall.BPF_ALU|syscall.BPF_AND|syscall.BPF_K, 0x12),
-	*syscall.LsfJump(syscall.BPF_JMP|syscall.BPF_JEQ|syscall.BPF_K, 0x02, 0, 1),
-	*syscall.LsfStmt(syscall.BPF_RET|syscall.BPF_K, 0),
-	*syscall.LsfStmt(syscall.BPF_RET|syscall.BPF_K, 1<<18), // longer than any segment
+var withoutSYN = [...]unix.SockFilter{
+	{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: 13}, // the flags
+	{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0x12},
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: 0x02},
+	{Code: unix.BPF_RET | unix.BPF_K},
+	{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18}, // longer than any segment
 }
