@@ -59,7 +59,7 @@ func TestForgedCursorsAreRefusedAndCharged(t *testing.T) {
 	flipped := []byte(cur)
 	flipped[3] ^= 1
 	charged := a.srv.Meter()
-	for _, forged := range []string{string(store.CursorAt("0301", false)), "AAAAAAAAAAAAAAAA" + string(store.CursorAt("0301", false)), string(flipped), cur[:len(cur)-4], cur + "AAAA", "x",
+	for _, forged := range []string{string(store.NewCursor(store.Place{ID: "0301"})), "AAAAAAAAAAAAAAAA" + string(store.NewCursor(store.Place{ID: "0301"})), string(flipped), cur[:len(cur)-4], cur + "AAAA", "x",
 		cur[:16] + base64.RawURLEncoding.EncodeToString([]byte(`[false,"",null,"0302"]`))} {
 		charged()
 		a.get(items + "&cursor=" + forged).wants(400)
@@ -78,7 +78,7 @@ func TestForgedCursorsAreRefusedAndCharged(t *testing.T) {
 	b.get("/collections/kommuner/items?limit=1&filter=S_TOUCHES(geometry,POLYGON((5%2060,6%2060,6%2061,5.5%2061.5,5%2060)))").wants(http.StatusOK)
 	b.get(items).wants(http.StatusTooManyRequests)
 	for range 60 {
-		b.get(items + "&cursor=" + string(store.CursorAt("0301", false))).wants(400)
+		b.get(items + "&cursor=" + string(store.NewCursor(store.Place{ID: "0301"}))).wants(400)
 		b.get("/collections/kommuner/items?limit=3&sortby=navn&cursor=" + next).wants(400)
 	}
 	b.get(items + "&cursor=" + next).wants(200)

@@ -144,9 +144,6 @@ func (q Query) Place() (Place, error) {
 	return *q.place, nil
 }
 
-// CursorAt returns the cursor of the features after id (or before it) in the order by id.
-func CursorAt(id string, back bool) Cursor { return NewCursor(Place{Back: back, ID: id}) }
-
 // Place reads a cursor. Anything that NewCursor did not write gives ErrCursor.
 func (c Cursor) Place() (Place, error) {
 	var p Place

@@ -61,9 +61,9 @@ func TestCursorRefuses(t *testing.T) {
 	}
 }
 
-func TestCursorAt(t *testing.T) {
+func TestCursorsNameAPlace(t *testing.T) {
 	t.Parallel()
-	p, err := store.CursorAt("0301", true).Place()
+	p, err := store.NewCursor(store.Place{Back: true, ID: "0301"}).Place()
 	if err != nil || p.ID != "0301" || !p.Back || p.Order != store.OrderName(nil) {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -78,7 +78,7 @@ func TestOrderName(t *testing.T) {
 
 // FuzzCursor: whatever is read can be written and read again.
 func FuzzCursor(f *testing.F) {
-	f.Add(string(store.CursorAt("1", false)))
+	f.Add(string(store.NewCursor(store.Place{ID: "1"})))
 	f.Add(string(store.NewCursor(store.Place{Order: "a,-b", Keys: []any{nil, 1.5}, ID: "x"})))
 	f.Add("W10")
 	f.Fuzz(func(t *testing.T, s string) {

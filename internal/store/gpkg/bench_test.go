@@ -67,7 +67,7 @@ func BenchmarkPage(b *testing.B) {
 	degrees := cql2.BBox{Prop: "geometry", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{10, 59}, Max: orb.Point{11, 60}}}
 	for name, q := range map[string]store.Query{
 		"all":     {},
-		"cursor":  {Cursor: store.CursorAt(ids[5000], false)},
+		"cursor":  {Cursor: store.NewCursor(store.Place{ID: ids[5000]})},
 		"offset":  {Offset: 5000},
 		"box":     {Filter: box(1000)},
 		"wide":    {Filter: box(200000)},

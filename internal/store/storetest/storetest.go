@@ -279,7 +279,7 @@ func exerciseErrors(t *testing.T, s store.Store, d *dataset) {
 	for name, q := range map[string]store.Query{
 		"of another order":  {Collection: set.c.ID, Limit: 1, Cursor: cursor},
 		"of a rank":         {Collection: set.c.ID, Limit: 1, Cursor: cursor, SortBy: []store.Sort{{Property: "antall"}}, Rank: &cql2.Search{Props: []string{"navn"}, Terms: []string{"a"}}},
-		"of no order":       {Collection: set.c.ID, Limit: 1, Cursor: store.CursorAt("x", false), SortBy: []store.Sort{{Property: "antall"}}},
+		"of no order":       {Collection: set.c.ID, Limit: 1, Cursor: store.NewCursor(store.Place{ID: "x"}), SortBy: []store.Sort{{Property: "antall"}}},
 		"that is no cursor": {Collection: set.c.ID, Limit: 1, Cursor: "?"},
 		"that is empty":     {Collection: set.c.ID, Limit: 1, Cursor: store.Cursor("W10")},
 	} {
