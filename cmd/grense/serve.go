@@ -213,8 +213,6 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	work, stop := context.WithCancel(ctx) // jobs go back as soon as the server is to end
 	done.Go(func() { s.server.RunJobs(work) })
 	done.Go(func() { s.server.RunChanges(work) })
-	done.Go(func() { s.server.RunSizes(work) })
-	done.Go(func() { s.server.RunFiles(work) })
 	done.Go(func() { s.server.RunFragments(work) })
 	s.stopKeys = func() { stop(); cancel(); done.Wait() }
 	return nil

@@ -243,7 +243,7 @@ func (c *call) day() string { return time.Now().In(c.zone()).Format(time.DateOnl
 
 // lasts reports whether the answer stays the same for as long as the data and the day do.
 func (c *call) lasts(h http.Header) bool {
-	return !c.unfinished && !c.roughly && c.sharable(h)
+	return !c.roughly && c.sharable(h)
 }
 
 // sharable reports whether the answer is as good for another who asks the same now.

@@ -51,7 +51,7 @@ func TestNothingFinishedIsKeptWithoutAnswers(t *testing.T) {
 				t.Error("a search by SOAP has a kept answer")
 			}
 		}
-		a.srv.FilesAhead(t.Context())
+		a.makeFiles(t, "fylker")
 		kinds, files := 0, 0
 		for _, m := range keptPattern.FindAllStringSubmatch(httpGetMetrics(t, a), -1) {
 			if n, _ := strconv.Atoi(m[2]); n > 0 {

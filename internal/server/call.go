@@ -57,9 +57,8 @@ type call struct {
 	continues bool           // the request follows a page, by its cursor
 	forgives  bool           // some query parameter has the name of a property with an ending
 
-	keep       *keeping // nil: the answer is not kept
-	cached     bool     // the answer was kept before
-	unfinished bool     // the answer lacks what will be known soon
+	keep   *keeping // nil: the answer is not kept
+	cached bool     // the answer was kept before
 
 	soapOperation string // of the contract, once the message was read
 	soapFailure   soapFailure

@@ -121,11 +121,10 @@ func (s *Server) collection(c *call) (*answer, error) {
 	if c.rep.F != asHTML.F {
 		return a, nil
 	}
-	told := false
-	view.Files, told = c.pageDownloads(nil, c.coll.Count)
+	view.Files = c.pageDownloads(nil, c.coll.Count)
 	fleeting := false
 	view.Map, fleeting = c.overview(c.coll, c.text("map.collection", doc.Title))
-	a.Fleeting = a.Fleeting || fleeting || !told
+	a.Fleeting = a.Fleeting || fleeting
 	a.Page = &page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.crumbs("collections"), Data: view, Script: view.Map != ""}
 	if set := mapGrid(c.coll); set != nil && view.Map != "" {
 		a.Page.Tiles = c.tileMap(set, c.coll)

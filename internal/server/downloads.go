@@ -489,7 +489,7 @@ func (c *call) fileState(coll *store.Collection) (revision string, lasts bool) {
 	return revision, lasts && revision != ""
 }
 
-// filesListed changes whenever files of a collection, or of any for "", come or go whose length downloadLinks may tell; for those that are made ahead, when the last of them has come.
+// filesListed changes whenever files of a collection, or of any for "", come or go whose length downloadLinks may tell.
 func (s *Server) filesListed(collection string) uint64 { return s.downloads.changes.count(collection) }
 
 // filesTold is filesListed for what the answer to a call may tell: pages do, of their collection.
@@ -526,14 +526,16 @@ func (l downloadLink) HTML() template.HTML {
 	return template.HTML(`<li><a href="` + esc(l.Href) + `" type="` + esc(l.Media) + `" rel="enclosure nofollow">` + esc(l.Title) + `</a> <span class="hint">` + esc(l.Ext) + size + "</span></li>")
 }
 
-// pageDownloads are the links of the files of the collection, or of what the page selects from it: matched features, -1 where that is not known. Sizes of files
-// that are not made yet are estimated; told says whether they were.
-func (c *call) pageDownloads(selection []string, matched int) (out []downloadLink, told bool) {
+// pageDownloads are the links of the files of the collection, or of what the page selects from it: matched features, -1 where
+// that is not known. The size of a file is told where it is made.
+func (c *call) pageDownloads(selection []string, matched int) (out []downloadLink) {
 	reps := c.s.downloadReps()
-	sizes := c.sizesOfPage()
 	for i, l := range c.downloadLinks(c.coll) {
 		f := format.Find(reps[i].F)
-		d := downloadLink{Title: f.Title, Href: l.Href, Media: l.Type, Ext: f.Ext, Size: c.fileSize(f, sizes, matched)}
+		d := downloadLink{Title: f.Title, Href: l.Href, Media: l.Type, Ext: f.Ext}
+		if f.Most > 0 && matched > f.Most {
+			d.Size = c.text("files.most", inDigits(strconv.Itoa(f.Most), c.lang))
+		}
 		if len(selection) > 0 {
 			d.Href = c.base() + "/collections/" + c.coll.ID + "/download?f=" + f.Name + "&" + strings.Join(selection, "&")
 			if f.Lon && c.output().crs != crs.CRS84 {
@@ -548,41 +550,13 @@ func (c *call) pageDownloads(selection []string, matched int) (out []downloadLin
 			out = append(out, d)
 		}
 	}
-	return out, sizes != nil
+	return out
 }
 
 // withoutRevision returns the lasting address of a file.
 func withoutRevision(href string) string {
 	lasting, _, _ := strings.Cut(href, "&revision=")
 	return lasting
-}
-
-// sizesOfPage are what sizes of files of a page are told from; nil for none.
-func (c *call) sizesOfPage() *fileSizes {
-	if c.ofAMoment() { // what is told of the past stays the same, and estimates do not
-		return nil
-	}
-	return c.fileSizes()
-}
-
-// fileSize says how large a file of so many features will be, or how many it takes at most; "" where that is not known.
-func (c *call) fileSize(f *format.Format, sizes *fileSizes, matched int) string {
-	switch {
-	case f.Most > 0 && matched > f.Most:
-		return c.text("files.most", inDigits(strconv.Itoa(f.Most), c.lang))
-	case sizes != nil && matched >= 0:
-		return c.text("files.about", c.roundSize(sizes.of(f, matched)))
-	}
-	return ""
-}
-
-// roundSize writes an estimated number of bytes: two digits of it.
-func (c *call) roundSize(n int64) string {
-	unit := int64(1)
-	for n/unit >= 100 {
-		unit *= 10
-	}
-	return c.size((n + unit/2) / unit * unit)
 }
 
 // size writes a number of bytes for people, in decimal units.

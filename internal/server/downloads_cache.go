@@ -37,11 +37,9 @@ type fileCache struct {
 
 // fileChanges counts how often files of collections came or went. Its zero value is ready; it is safe for concurrent use.
 type fileChanges struct {
-	mu    sync.RWMutex
-	of    map[string]uint64 // by collection
-	all   uint64
-	ahead string // collection whose files are made one after the other, and count as one; "": none
-	came  bool   // one of them did
+	mu  sync.RWMutex
+	of  map[string]uint64 // by collection
+	all uint64
 }
 
 // count is how often files of a collection came or went, or those of all for "".
@@ -54,37 +52,16 @@ func (x *fileChanges) count(collection string) uint64 {
 	return x.of[collection]
 }
 
-func (x *fileChanges) add(name string, gone bool) {
+// add counts a file by its name.
+func (x *fileChanges) add(name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	collection, _, _ := strings.Cut(name, ".")
-	if collection == x.ahead && !gone {
-		x.came = true
-		return
-	}
-	x.note(collection)
-}
-
-func (x *fileChanges) note(collection string) {
 	if x.of == nil {
 		x.of = map[string]uint64{}
 	}
 	x.of[collection]++
 	x.all++
-}
-
-// together lets all files of a collection that come until ended is called count as one, so that what tells of them is made anew once. It is for one caller at a time.
-func (x *fileChanges) together(collection string) (ended func()) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.ahead, x.came = collection, false
-	return func() {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		if x.ahead = ""; x.came {
-			x.note(collection)
-		}
-	}
 }
 
 // errNoRoom reports that a file could not be cached.
@@ -252,7 +229,7 @@ func (k *fileCache) fill(name string, write func(*diskWriter) error) (*os.File, 
 		}
 		return nil, err
 	}
-	k.changes.add(name, false)
+	k.changes.add(name)
 	if _, err := tmp.Seek(0, io.SeekStart); err != nil {
 		tmp.Close()
 		return nil, err
@@ -288,7 +265,7 @@ func (k *fileCache) trim(made string) {
 		}
 		if os.Remove(filepath.Join(k.dir, f.Name())) == nil {
 			sum -= f.Size()
-			k.changes.add(f.Name(), true)
+			k.changes.add(f.Name())
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,6 +47,16 @@ func enclosures(t *testing.T, a *api, collection string) map[string]int64 {
 		}
 	}
 	return out
+}
+
+// makeFiles has the files of a collection made.
+func (a *api) makeFiles(t *testing.T, collection string) {
+	t.Helper()
+	for address := range enclosures(t, a, collection) {
+		if res, _ := fetchAs(t, address, nil); res.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d", address, res.StatusCode)
+		}
+	}
 }
 
 func TestLengthOfAFileIsToldOnceItIsMade(t *testing.T) {
@@ -105,28 +114,6 @@ func TestLinksToADatabaseNameTheStateOfFilesThatAreMade(t *testing.T) {
 		return
 	}
 	t.Errorf("no link to %s with its length", made)
-}
-
-// TestFilesOfSmallCollectionsAreMadeAhead, for both mounts, where the data folder may have them.
-func TestFilesOfSmallCollectionsAreMadeAhead(t *testing.T) {
-	t.Parallel()
-	if !linksTellState() {
-		t.Skip("a link that names no state tells no length")
-	}
-	for _, most := range []config.Size{0, 1 << 30} {
-		a := serve(t, "", func(c *config.Config) { c.DataDir, c.Limits.Downloads = t.TempDir(), most })
-		a.srv.FilesAhead(t.Context())
-		for _, mount := range []string{"", "/v1"} {
-			for address, n := range enclosures(t, &api{Server: &httptest.Server{URL: a.URL + mount}}, "fylker") {
-				if (n != 0) != (most != 0) {
-					t.Errorf("of %d bytes in all, %s has the length %d", most, address, n)
-				}
-				if res, b := fetchAs(t, address, nil); most != 0 && (res.StatusCode != 200 || int64(len(b)) != n) {
-					t.Errorf("%s: %d, the link tells %d bytes, the file has %d", address, res.StatusCode, n, len(b))
-				}
-			}
-		}
-	}
 }
 
 // TestInterruptedDownloadsResumeToTheSameBytes breaks off a hundred times, and has the kept file made anew between breaks.

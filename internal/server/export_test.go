@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net/netip"
 	"slices"
 )
@@ -112,24 +111,3 @@ func (s *Server) TilesReady() bool {
 	}
 	return true
 }
-
-// SizesReady reports whether what is known of the sizes of files is settled: no collection is being sampled.
-func (s *Server) SizesReady() bool {
-	s.sizes.mu.Lock()
-	defer s.sizes.mu.Unlock()
-	for _, w := range s.sizes.works {
-		if !w.ended {
-			return false
-		}
-	}
-	return true
-}
-
-// FilesAhead makes the files of small collections now.
-func (s *Server) FilesAhead(ctx context.Context) { s.filesAhead(ctx, s.store.Catalog(), 0) }
-
-// SizesKnown is of how many collections the sizes of files are known.
-func (s *Server) SizesKnown() int64 { return s.sizes.held.Stats().Entries }
-
-// FilesListed is filesListed.
-func (s *Server) FilesListed(collection string) uint64 { return s.filesListed(collection) }

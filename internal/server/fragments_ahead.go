@@ -145,3 +145,13 @@ func (t *turns) queued() bool {
 	}
 	return false
 }
+
+// pauses waits; false when ctx ends first.
+func pauses(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

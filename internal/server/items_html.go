@@ -129,7 +129,7 @@ func (c *call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*pag
 	if href := c.versionsElsewhere(""); href != "" {
 		v.Elsewhere = c.asPage(href)
 	}
-	v.Files, _ = c.pageDownloads(c.chosenBy(), p.Matched)
+	v.Files = c.pageDownloads(c.chosenBy(), p.Matched)
 	if err := c.fillForm(v); err != nil {
 		return nil, err
 	}

@@ -121,7 +121,6 @@ type Server struct {
 	codeNames *cache.Cache[listKey, *nameList]
 	offered   *cache.Cache[optionsKey, offeredList]
 	previews  *cache.Cache[string, []byte] // by the version of the catalog
-	sizes     *sizeSamples
 	metrics   *metrics
 	turns     *turns
 	flight    flight
@@ -163,7 +162,7 @@ func New(o Options) (*Server, error) {
 		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
 		previews:  cache.New[string, []byte](cache.Options{Name: "previews", Bytes: keptOf(o.Config.Limits, 512<<10), Group: o.Caches}),
-		sizes:     newSizeSamples(o.Caches), wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, o.Store.Room())}
+		wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, o.Store.Room())}
 	if err := s.setZone(); err != nil {
 		return nil, err
 	}
@@ -233,7 +232,6 @@ func (s *Server) MetricsHandler() http.Handler { return s.metrics.handler() }
 // Close ends what the Server does in the background, and waits for it. Requests under way are not its concern.
 func (s *Server) Close() {
 	s.points.close()
-	s.sizes.close()
 }
 
 // SetReady says what /readyz shall answer: false while the server drains.

@@ -84,7 +84,7 @@ func TestKeptSearchesAreWhatIsFound(t *testing.T) {
 func TestSearchesAreKeptOnceThereAreFiles(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.DataDir = t.TempDir() })
-	a.srv.FilesAhead(t.Context())
+	a.makeFiles(t, "sted")
 	a.askedBefore("text/xml", string(placename.ExampleRequest("findSteder", false, placename.DefaultBase)))
 }
 

@@ -146,7 +146,7 @@ func (a *api) settled(paths ...string) *api {
 	for _, p := range paths {
 		a.get(p)
 	}
-	for !a.srv.TilesReady() || !a.srv.SizesReady() {
+	for !a.srv.TilesReady() {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return a

@@ -86,12 +86,6 @@ func (c *call) selectVersions(p *itemsParams) (selected bool) {
 	return true
 }
 
-// ofAMoment reports whether the request names the moment of the versions that it asks for.
-func (c *call) ofAMoment() bool {
-	p, ok := c.params.(selectsFeatures)
-	return ok && isVersioned(c.coll) && p.selection().hasTime && !p.selection().interval
-}
-
 // datedQuery asks another feature for its version of the moment that this request names; "" where it names none.
 func (c *call) datedQuery() string {
 	v := first(c.values["datetime"])

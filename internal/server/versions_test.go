@@ -480,15 +480,6 @@ func TestTilesOfTheFileAndOfTheDatabaseAreAlikeOnAnyDay(t *testing.T) {
 	}
 }
 
-// TestFilesOfVersionsAreEstimated: how large they will be is told on the page, though several versions have the id of one feature.
-func TestFilesOfVersionsAreEstimated(t *testing.T) {
-	t.Parallel()
-	a := serveVersions(t, nil).settled("/collections/areas?f=html")
-	if page := string(a.get("/collections/areas?f=html").wants(200).Body); !strings.Contains(page, "ca. ") || strings.Contains(a.logs.String(), "sizes of files left out") {
-		t.Errorf("%s", a.logs)
-	}
-}
-
 // TestDivisionsOfADay: the collection of divisions through time has, on the first day of each version of the classification, the codes and names of its list; the
 // name without the label of the county behind it.
 func TestDivisionsOfADay(t *testing.T) {
