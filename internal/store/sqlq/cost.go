@@ -97,9 +97,8 @@ func (c *coster) indexed(name string) bool {
 
 // ranged reports whether an index serves a comparison of a property with a literal that is said of its stored column; a moment bounds days, too.
 func (c *coster) ranged(x, literal cql2.Expr) bool {
-	d, ok := c.d.(Ranged)
 	p, isProp := x.(cql2.Prop)
-	if !ok || !isProp || !isLiteral(literal) {
+	if !isProp || !isLiteral(literal) {
 		return false
 	}
 	f := c.src.Fields[p.Name]
@@ -113,7 +112,7 @@ func (c *coster) ranged(x, literal cql2.Expr) bool {
 	if !ok || len(vs[1].args) != 1 {
 		return false
 	}
-	_, ok = d.Range("", f, "=", vs[1].args[0])
+	_, ok = c.d.Range("", f, "=", vs[1].args[0])
 	return ok
 }
 

@@ -38,11 +38,7 @@ const (
 // makes one, it would take the rows for far fewer. Arguments are Date and Moment, too.
 type PostgreSQL struct{}
 
-var _ interface {
-	Dialect
-	ASCIIFolder
-	SearchBounder
-} = PostgreSQL{}
+var _ Dialect = PostgreSQL{}
 
 // Date is a day as an argument, in PostgreSQL's own form.
 type Date string
@@ -325,8 +321,18 @@ func (d PostgreSQL) SearchBound(alias string, src *Source, s cql2.Search, upper 
 	return Join(" OR ", parts...), true
 }
 
-// ASCII does not count bytes, since the database may have another encoding.
-func (PostgreSQL) ASCII(x Fragment) Fragment { return Cat(x, Ident(` !~ '[^\u0001-\u007f]'`)) }
+// FoldASCII tells texts of ASCII by a pattern.
+func (PostgreSQL) FoldASCII(x Fragment) (ascii, lower Fragment, ok bool) {
+	return Cat(x, Ident(` !~ '[^\u0001-\u007f]'`)), Cat(Ident("lower("), x, Ident(` COLLATE "C")`)), true
+}
 
-// Lower in the collation "C" knows the letters of ASCII only.
-func (PostgreSQL) Lower(x Fragment) Fragment { return Cat(Ident("lower("), x, Ident(` COLLATE "C")`)) }
+// Begins returns whole: the server makes the range by itself.
+func (PostgreSQL) Begins(_ Fragment, _ string, whole Fragment) Fragment { return whole }
+
+// What a role that only reads cannot ask of PostgreSQL.
+func (PostgreSQL) Call(string) (string, bool)                                        { return "", false }
+func (PostgreSQL) LikeFolded(string, Fragment, string) (f Fragment, ok bool)         { return f, false }
+func (PostgreSQL) Finite(Fragment) (f Fragment, ok bool)                             { return f, false }
+func (PostgreSQL) Search(string, *Source, cql2.Search) (f Fragment, ok bool)         { return f, false }
+func (PostgreSQL) Gram(_, _, _ string) (f Fragment, ok bool)                         { return f, false }
+func (PostgreSQL) Texts(string, SearchColumns, string, string) (f Fragment, ok bool) { return f, false }

@@ -414,16 +414,8 @@ func (c *compiler) related(e cql2.Related, where func(*compiler, cql2.Expr) Frag
 
 func (c *compiler) quoted(column string) string { return c.alias + "." + c.d.Quote(column) }
 
-func (c *compiler) words(e cql2.Search) (Fragment, bool) {
-	if d, ok := c.d.(Searcher); ok {
-		return d.Search(c.alias, c.src, e)
-	}
-	return Fragment{}, false
-}
+func (c *compiler) words(e cql2.Search) (Fragment, bool) { return c.d.Search(c.alias, c.src, e) }
 
 func (c *compiler) searchBound(e cql2.Search, upper bool) (Fragment, bool) {
-	if d, ok := c.d.(SearchBounder); ok {
-		return d.SearchBound(c.alias, c.src, e, upper)
-	}
-	return Fragment{}, false
+	return c.d.SearchBound(c.alias, c.src, e, upper)
 }

@@ -16,9 +16,8 @@ type bounding struct {
 // within adds to an exact condition on a property what an index on its column serves, where the exact one hides the column. What is null in the exact
 // one may be false then, so that it stays as it is where the two must be told apart.
 func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding) Fragment {
-	d, ok := c.d.(Ranged)
 	p, isProp := property.(cql2.Prop)
-	if !ok || !isProp || c.neg || c.three || c.src.Fields[p.Name] == nil || !c.src.Fields[p.Name].IsColumn() {
+	if !isProp || c.neg || c.three || c.src.Fields[p.Name] == nil || !c.src.Fields[p.Name].IsColumn() {
 		return exact
 	}
 	f := c.src.Fields[p.Name]
@@ -27,7 +26,7 @@ func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding
 		if !isLiteral(b.e) || len(b.arg.args) != 1 {
 			return exact
 		}
-		x, ok := d.Range(c.quoted(f.Column), f, b.op, b.arg.args[0])
+		x, ok := c.d.Range(c.quoted(f.Column), f, b.op, b.arg.args[0])
 		if !ok {
 			return exact
 		}
@@ -38,12 +37,11 @@ func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding
 
 // during is an interval of one property, as ranges of its column; false where the normal form of the column is no obstacle, or there are more.
 func (c *compiler) during(e cql2.Interval) (Fragment, bool) {
-	d, ok := c.d.(Ranged)
-	if !ok || e.Start != e.End || len(e.Also) > 0 {
+	if e.Start != e.End || len(e.Also) > 0 {
 		return Fragment{}, false
 	}
 	f := c.src.Fields[e.Start]
-	absent, ok := d.Absent(c.quoted(f.Column), f)
+	absent, ok := c.d.Absent(c.quoted(f.Column), f)
 	if !ok {
 		return Fragment{}, false
 	}
@@ -59,7 +57,7 @@ func (c *compiler) during(e cql2.Interval) (Fragment, bool) {
 		if !ok {
 			return Fragment{}, false
 		}
-		r, ok := d.Range(c.quoted(f.Column), f, x.op, v[1].args[0])
+		r, ok := c.d.Range(c.quoted(f.Column), f, x.op, v[1].args[0])
 		if !ok {
 			return Fragment{}, false
 		}

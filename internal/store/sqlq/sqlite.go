@@ -23,14 +23,7 @@ const (
 // form of one value or null, and those of Call.
 type SQLite struct{}
 
-var _ interface {
-	Dialect
-	Folder
-	Computer
-	Ranger
-	Searcher
-	TextIndexer
-} = SQLite{}
+var _ Dialect = SQLite{}
 
 // StampLayout is the normal form of a timestamp, in UTC; it sorts as the moments do.
 const StampLayout = "2006-01-02T15:04:05.000000000Z"
@@ -48,7 +41,7 @@ func (SQLite) Bool(v bool) string {
 	return "0"
 }
 
-func (SQLite) Call(fold string) string { return "grense_" + fold }
+func (SQLite) Call(fold string) (string, bool) { return "grense_" + fold, true }
 
 func (SQLite) Normal(column string, f *Field) string {
 	switch {
@@ -69,8 +62,8 @@ func (SQLite) Normal(column string, f *Field) string {
 func (SQLite) Numbers(*Field) NumberKind { return Mixed }
 
 // Finite needs no test for NaN, which SQLite stores as null; 9e999 is its infinity.
-func (SQLite) Finite(x Fragment) Fragment {
-	return Cat(Ident("NULLIF(NULLIF("), x, Ident(", 9e999), -9e999)"))
+func (SQLite) Finite(x Fragment) (Fragment, bool) {
+	return Cat(Ident("NULLIF(NULLIF("), x, Ident(", 9e999), -9e999)")), true
 }
 
 func (SQLite) Day(t time.Time) any { return t.UTC().Format(time.DateOnly) }
@@ -122,8 +115,8 @@ func (SQLite) Begins(x Fragment, prefix string, whole Fragment) Fragment {
 type Folded struct{ Fold, Pattern string }
 
 // LikeFolded makes one call of two and needs no text in between.
-func (SQLite) LikeFolded(fold string, x Fragment, pattern string) Fragment {
-	return Cat(Ident("grense_like("), x, SQL(", ?)", Folded{fold, pattern}))
+func (SQLite) LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool) {
+	return Cat(Ident("grense_like("), x, SQL(", ?)", Folded{fold, pattern})), true
 }
 
 func (d SQLite) Touch(alias string, g *Geometry, boxes []orb.Bound, missing bool) (Fragment, bool) {
@@ -209,3 +202,10 @@ func trigrams(text string) string {
 	}
 	return strings.Join(terms, " AND ")
 }
+
+// What SQLite needs no other form for: its functions fold all texts and find words exactly, and its normal forms are
+// columns that indexes hold.
+func (SQLite) FoldASCII(Fragment) (ascii, lower Fragment, ok bool)                  { return ascii, lower, false }
+func (SQLite) Range(string, *Field, string, any) (f Fragment, ok bool)              { return f, false }
+func (SQLite) Absent(string, *Field) (f Fragment, ok bool)                          { return f, false }
+func (SQLite) SearchBound(string, *Source, cql2.Search, bool) (f Fragment, ok bool) { return f, false }

@@ -19,8 +19,8 @@ import (
 	"grense/internal/store"
 )
 
-// Dialect is what every database says in its own way. What only some of them can do is an interface of its own below, which a Dialect
-// may have besides.
+// Dialect is what each database says in its own way. A method whose last result is a bool returns false for what the
+// database cannot say; the compiler then leaves the condition to cql2.Eval, or says it without the index.
 type Dialect interface {
 	Quote(ident string) string
 	Placeholder(n int, v any) string // of argument v; n counts from 1
@@ -42,60 +42,34 @@ type Dialect interface {
 	Inside(alias string, g *Geometry, box orb.Bound) (Fragment, bool)
 	// Missing selects rows of alias that have no geometry.
 	Missing(alias string, g *Geometry) Fragment
-}
 
-// Folder is a Dialect with functions that fold text.
-type Folder interface {
-	// Call returns the SQL name of "norm", "exact", "casei" or "accenti".
-	Call(fold string) string
+	// Call returns the SQL name of the function that folds text: "norm", "exact", "casei" or "accenti".
+	Call(fold string) (string, bool)
 	// LikeFolded is Like on a text that the function is applied to.
-	LikeFolded(fold string, x Fragment, pattern string) Fragment
-}
+	LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool)
+	// FoldASCII is for a database that folds texts of ASCII only: ascii tells whether a text is one, lower folds its case.
+	FoldASCII(x Fragment) (ascii, lower Fragment, ok bool)
+	// Finite makes null of the result of arithmetic that is no number or infinite; false where arithmetic fails instead.
+	Finite(x Fragment) (Fragment, bool)
 
-// ASCIIFolder is a Dialect that folds texts of ASCII only: ASCII tells whether a text is one, and Lower folds its case.
-type ASCIIFolder interface {
-	ASCII(x Fragment) Fragment
-	Lower(x Fragment) Fragment
-}
-
-// Computer is a Dialect in which arithmetic does not fail: Finite makes null of a result that is no number or infinite.
-type Computer interface {
-	Finite(x Fragment) Fragment
-}
-
-// Ranger is a Dialect that has to be told which range of an ordered index a pattern selects: Begins returns whole, a condition that Like
-// gave for x and a pattern that begins with prefix, with that range.
-type Ranger interface {
+	// Begins returns whole, a condition that Like gave for x and a pattern that begins with prefix, with the range of an
+	// ordered index where the database has to be told it.
 	Begins(x Fragment, prefix string, whole Fragment) Fragment
-}
-
-// Ranged is a Dialect whose normal forms hide columns from their indexes. Both conditions are on the column as it is stored.
-type Ranged interface {
-	// Range holds wherever the normal form compares so with the argument, and perhaps for more; false when no index would serve it.
+	// Range is on the column as it is stored, where the normal form hides it from its index. It holds wherever the normal
+	// form compares so with the argument, and perhaps for more; false when no index would serve it.
 	Range(column string, f *Field, op string, arg any) (Fragment, bool)
-	// Absent holds where the normal form of a day or a moment is null, and is never null itself.
+	// Absent holds where the normal form of a day or a moment is null, and is never null itself; false as with Range.
 	Absent(column string, f *Field) (Fragment, bool)
-}
 
-// Searcher is a Dialect that finds words: Search selects rows of alias that match s, and is never null; false when it cannot ask the
-// properties of s.
-type Searcher interface {
+	// Search selects rows of alias that match s, and is never null.
 	Search(alias string, src *Source, s cql2.Search) (Fragment, bool)
-}
-
-// SearchBounder is a Dialect that finds words roughly: with upper its condition holds for every match, else for matches only; false as with
-// Searcher.
-type SearchBounder interface {
+	// SearchBound is for a database that finds words roughly: with upper it holds for every match, else for matches only.
 	SearchBound(alias string, src *Source, s cql2.Search, upper bool) (Fragment, bool)
-}
-
-// TextIndexer is a Dialect whose indexes of trigrams are tables of their own, which a statement has to name.
-type TextIndexer interface {
-	// Gram selects rows of alias whose folded text may hold the literal, at least three characters; false when the index cannot look
-	// for it.
+	// Gram selects rows of alias whose folded text may hold the literal, at least three characters, by an index of
+	// trigrams that is a table of its own.
 	Gram(alias, table, literal string) (Fragment, bool)
-	// Texts selects rows whose folded text, in the column of that name, is like a pattern with that longest literal, by the table of
-	// texts; false when Like has no condition for it.
+	// Texts selects rows whose folded text, in the column of that name, is like a pattern with that longest literal, by
+	// the table of texts.
 	Texts(alias string, s SearchColumns, pattern, literal string) (Fragment, bool)
 }
 

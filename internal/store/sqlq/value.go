@@ -116,26 +116,26 @@ func (c *compiler) call(e cql2.Func) (value, bool) {
 	if !ok || v.typ != cql2.TypeText {
 		return value{}, false
 	}
-	if d, ok := c.d.(Folder); ok && isFold(e.Name) {
-		return textValue(Cat(Ident(d.Call(e.Name)+"("), v.Fragment, Ident(")"))), true
+	if name, ok := c.d.Call(e.Name); ok && isFold(e.Name) {
+		return textValue(Cat(Ident(name+"("), v.Fragment, Ident(")"))), true
 	}
 	return c.callASCII(e, v)
 }
 
 // callASCII compiles a fold of text that the database does not know, for texts that are ASCII, which it notes.
 func (c *compiler) callASCII(e cql2.Func, x value) (value, bool) {
-	d, ok := c.d.(ASCIIFolder)
+	ascii, lower, ok := c.d.FoldASCII(x.Fragment)
 	if !ok || c.ascii == nil {
 		return value{}, false
 	}
 	if _, isColumn := e.Args[0].(cql2.Prop); isColumn {
-		*c.ascii = append(*c.ascii, d.ASCII(x.Fragment))
+		*c.ascii = append(*c.ascii, ascii)
 	}
 	switch e.Name {
 	case "accenti":
 		return x, true
 	case "casei", "exact":
-		x.Fragment = d.Lower(x.Fragment)
+		x.Fragment = lower
 		return x, true
 	}
 	return value{}, false
@@ -201,12 +201,9 @@ func (c *compiler) arith(e cql2.Arith) (value, bool) {
 	default: // integer division, remainder, power: the databases differ
 		return value{}, false
 	}
-	d, ok := c.d.(Computer)
-	if !ok {
-		return value{}, false
-	}
-	v.Fragment = d.Finite(v.Fragment)
-	return v, true
+	var ok bool
+	v.Fragment, ok = c.d.Finite(v.Fragment)
+	return v, ok
 }
 
 func isNumber(t cql2.Type) bool { return t == cql2.TypeInteger || t == cql2.TypeNumber }
@@ -301,13 +298,13 @@ func (c *compiler) like(e cql2.Like) (Fragment, bool) {
 	switch {
 	case c.plain:
 	case p.Prefix != "":
-		return c.begins(v.Fragment, p.Prefix, f), true
+		return c.d.Begins(v.Fragment, p.Prefix, f), true
 	case p.Suffix != "" && s.Rev != "":
 		rev := Ident(c.quoted(s.Rev))
 		if f, ok = c.d.Like(rev, p.reversed()); !ok {
 			return Fragment{}, false
 		}
-		return c.begins(rev, reverse(p.Suffix), f), true
+		return c.d.Begins(rev, reverse(p.Suffix), f), true
 	case !c.neg:
 		return c.byTexts(s, p, pattern, f), true
 	}
@@ -316,24 +313,15 @@ func (c *compiler) like(e cql2.Like) (Fragment, bool) {
 
 // byTexts returns whole, a condition for a pattern, by an index over the texts where there is one.
 func (c *compiler) byTexts(s SearchColumns, p Pattern, pattern string, whole Fragment) Fragment {
-	d, ok := c.d.(TextIndexer)
 	switch {
-	case !ok:
 	case s.Texts != "":
-		if f, ok := d.Texts(c.alias, s, pattern, p.Longest); ok {
+		if f, ok := c.d.Texts(c.alias, s, pattern, p.Longest); ok {
 			return f
 		}
 	case s.Gram != "" && utf8.RuneCountInString(p.Longest) >= 3:
-		if f, ok := d.Gram(c.alias, s.Gram, p.Longest); ok {
+		if f, ok := c.d.Gram(c.alias, s.Gram, p.Longest); ok {
 			return Join(" AND ", paren(f), paren(whole))
 		}
-	}
-	return whole
-}
-
-func (c *compiler) begins(x Fragment, prefix string, whole Fragment) Fragment {
-	if d, ok := c.d.(Ranger); ok {
-		return d.Begins(x, prefix, whole)
 	}
 	return whole
 }
@@ -346,15 +334,17 @@ func isFold(name string) bool {
 // likeFolded compiles a pattern on a folded text that no search column holds.
 func (c *compiler) likeFolded(e cql2.Expr, pattern string) (Fragment, bool) {
 	f, isFunc := e.(cql2.Func)
-	d, folds := c.d.(Folder)
-	if !isFunc || !folds || len(f.Args) != 1 || !isFold(f.Name) || c.search(e) != (SearchColumns{}) {
+	if !isFunc || len(f.Args) != 1 || !isFold(f.Name) || c.search(e) != (SearchColumns{}) {
+		return Fragment{}, false
+	}
+	if _, folds := c.d.Call(f.Name); !folds {
 		return Fragment{}, false
 	}
 	x, ok := c.value(f.Args[0])
 	if _, isLiteral := LiteralText(e); !ok || isLiteral || x.typ != cql2.TypeText {
 		return Fragment{}, false
 	}
-	return d.LikeFolded(f.Name, x.Fragment, pattern), true
+	return c.d.LikeFolded(f.Name, x.Fragment, pattern)
 }
 
 // search returns the search columns that hold the operand's folded text.
