@@ -14,10 +14,11 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// A batch ends when it holds this much: bytes of geometry, or features.
+// A batch ends when it holds this much: bytes of geometry, features, or values.
 const (
 	batchBytes    = 1 << 20
 	batchFeatures = 1000
+	batchValues   = 1 << 14
 )
 
 // batch is what one use of a connection reads. Its memory is used again.
@@ -213,7 +214,7 @@ func (b *batch) feature(i, n int) (store.Geometry, []any) {
 type fetcher struct {
 	l        *layer
 	fields   []*sqlq.Field
-	geometry bool          // in the first column
+	geometry bool          // in the column behind the fields
 	sql      string        // "" until statements
 	numbered string        // begins statements that give the id behind the rest; "" where ids are texts
 	run      string        // of features whose ids are numbers from one to another; "" where ids are texts
@@ -244,16 +245,27 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 	return f, nil
 }
 
-// statements writes the statements, once.
+// batchRows returns the number of features that fill a batch.
+func (f *fetcher) batchRows() int {
+	return max(1, min(batchFeatures, batchValues/max(1, len(f.fields))))
+}
+
+// statements writes the statements, once. The last column comes first, so that SQLite parses the header of a record to its end.
+// It reads a header that does not fit into the page of the row again for each column beyond those that it has parsed.
 func (f *fetcher) statements() {
 	if f.sql != "" {
 		return
 	}
-	l, cols := f.l, []string{"NULL"}
-	if f.geometry {
-		cols[0] = alias + "." + quote(l.Geometry.Column)
+	l, cols := f.l, make([]string, 0, len(f.fields)+len(f.version)+2)
+	for _, x := range slices.Backward(f.fields) {
+		cols = append(cols, selectExpr(alias, x))
 	}
-	for _, x := range append(slices.Clip(f.fields), f.version...) {
+	if f.geometry {
+		cols = append(cols, alias+"."+quote(l.Geometry.Column))
+	} else {
+		cols = append(cols, "NULL")
+	}
+	for _, x := range f.version {
 		cols = append(cols, selectExpr(alias, x))
 	}
 	from := " FROM " + l.source.Table + " AS " + alias + " WHERE "
@@ -273,7 +285,7 @@ func (f *fetcher) readRun(c *conn, b *batch, rev uint64, rows []store.Row) (n in
 		return 0, nil
 	}
 	first, long := int64(0), 0
-	for ; long < min(len(rows), batchFeatures); long++ {
+	for most := min(len(rows), f.batchRows()); long < most; long++ {
 		id, ok := parseID(rows[long].ID)
 		if long == 0 {
 			first = id
@@ -326,7 +338,7 @@ func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, 
 		if !there {
 			return n, true, nil
 		}
-		if n++; n == batchFeatures || len(b.wkb) >= batchBytes {
+		if n++; n == f.batchRows() || len(b.wkb) >= batchBytes {
 			break
 		}
 		if n%rowsATurn == 0 {
@@ -370,14 +382,15 @@ func integerNumber(n int64) any {
 }
 
 func (f *fetcher) append(b *batch, r row) {
-	if f.geometry && r.Kind(0) == kindBlob {
-		b.blob = r.Bytes(0, b.blob)
+	last := len(f.fields) - 1
+	if f.geometry && r.Kind(last+1) == kindBlob {
+		b.blob = r.Bytes(last+1, b.blob)
 		wkb, _, _ := readBlob(b.blob)
 		b.wkb = append(b.wkb, wkb...)
 	}
 	b.ends = append(b.ends, len(b.wkb))
 	for i, x := range f.fields {
-		b.values = append(b.values, b.value(r, i+1, x.Type))
+		b.values = append(b.values, b.value(r, last-i, x.Type))
 	}
 	if f.version == nil {
 		return
