@@ -250,13 +250,16 @@ func (c *call) tableOrder() []*store.Property {
 		}
 		return 4
 	}
-	most := mostColumns
+	most, last := mostColumns, 1
 	if c.output().properties == nil {
-		slices.SortStableFunc(all, func(a, b *store.Property) int { return rank(a) - rank(b) })
-		most = tableColumns
-	} else {
-		slices.SortStableFunc(all, func(a, b *store.Property) int { return min(rank(a), 1) - min(rank(b), 1) })
+		most, last = tableColumns, 4
 	}
+	byRank := make([][]*store.Property, last+1)
+	for _, p := range all {
+		n := min(rank(p), last)
+		byRank[n] = append(byRank[n], p)
+	}
+	all = slices.Concat(byRank...)
 	if !has(title) { // the id is no property, or was not chosen
 		all = slices.Insert(all, 0, nil)
 	}
