@@ -58,7 +58,7 @@ type draft struct {
 	srid     int
 	crs      crs.ID
 	shift    bool // the database transforms the geometries from srid to crs
-	curable  bool // rows are the reason that it is refused
+	curable  bool // rows are wrong; if it is refused, it is tried again
 	assigned bool // geometries have no reference system: settings.StorageCRS says which it is
 	notes    []store.Note
 	items    map[string]string // what an earlier reading told of columns, by itemsName

@@ -111,7 +111,7 @@ func (s *Store) survey(ctx context.Context, r *revision, in *definitionsRead, be
 			} else {
 				d.refuse("%s", d.excuse(found[i].unread))
 			}
-		} else if d.curable {
+		} else if d.curable && found[i].l == nil {
 			r.curable = append(r.curable, d)
 		}
 		b, err := json.Marshal(r.add(d, found[i], in, ids[d]))
