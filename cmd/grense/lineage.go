@@ -65,12 +65,13 @@ ONS: ChangeHistory.csv is the list of --codes. Codes of the recoding of 2009 hav
 BFS: municipalities only, by their official names. Its own list is that of --codes. Its first entries, of 1960, have no
 known start; bound it with --since 1960-01-01.
 Destatis: municipalities by AGS and the legal day (juristisch). The table does not say whether who takes up others was
-there before; give the codes of a day before the first change. 0 people, or 0 square metres, count as not known.
+there before; give the codes of a day before the first change.
 
 A CSV of your own has the columns date, from and to, and may have from_name, to_name, made_of, transfer, people, area, source
 and recorded. A code that stays while others join it, or leave it, has a line of its own with the code on both sides. Without
 from, a code begins; without to, it ends. made_of names codes that were merged into from earlier and that to is made of,
-with blanks between them. transfer=true moves area between two that stay. people and area (square metres) came along.
+with blanks between them. transfer=true moves area between two that stay. people and area (square metres) came along; 0 is
+none, and empty is not known.
 Any other column is an error. A row of a second file completes one of the first with the same date, from and to.
 The table of KLASS lacks one line: 1992-01-01,0128,0128. Give it in a second file.
 

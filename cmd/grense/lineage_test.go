@@ -348,6 +348,37 @@ func TestAWorkbookIsATableOfChanges(t *testing.T) {
 	}
 }
 
+// TestMovesOfNobodyMoveNoValues: both stores keep a known 0 apart from what is not known, and values across it are known.
+func TestMovesOfNobodyMoveNoValues(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	changes := writeFile(t, filepath.Join(dir, "changes.csv"), `date,from,to,transfer,people,area
+2020-01-01,A,B,true,0,1000
+2020-01-01,C,D,true,,1000
+`)
+	values := writeFile(t, filepath.Join(dir, "values.csv"), "code,date,value\nA,2019,70\nB,2019,30\nC,2019,7\nD,2019,3\n")
+	for _, into := range []string{filepath.Join(dir, "own.gpkg"), cluster.Database(t)} {
+		if code, _, stderr := command(t, dir, "lineage", "import", changes, "--scheme", "ward", "--into", into); code != 0 {
+			t.Fatal(stderr)
+		}
+		rows, err := lineageIn(t.Context(), into)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range rows[0].Edges {
+			if want := (history.Count{Known: e.From == "A"}); e.People != want || e.Area != history.CountOf(1000) {
+				t.Errorf("%+v", e)
+			}
+		}
+		code, stdout, stderr := command(t, dir, "harmonise", values, "--to", "2024-01-01", "--weights", "population", "--scheme", "ward", "--history", into)
+		for _, want := range []string{"A,,2019-01-01,70,estimated", "B,,2019-01-01,30,estimated", "C,,2019-01-01,,missing", "D,,2019-01-01,,missing"} {
+			if code != 0 || !strings.Contains(stdout, want) {
+				t.Errorf("status %d, no %s in %s%s", code, want, stdout, stderr)
+			}
+		}
+	}
+}
+
 // TestChangesAreCheckedAgainstLists: tables, an import, and the built-in history, each with lists that agree and that do
 // not; what does not fit together is refused.
 func TestChangesAreCheckedAgainstLists(t *testing.T) {

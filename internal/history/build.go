@@ -27,14 +27,15 @@ type VersionRow struct {
 // EdgeRow is an edge in a table. It leads from the version of the code From that ends on Date to the one of the code To that begins then; a
 // transfer leads between versions that hold before and after it. Of are codes that were merged into From earlier and that To is made of.
 type EdgeRow struct {
-	Line                int
-	Date                Date
-	From, To            string
-	Of                  []string
-	Loose               bool // of Of, codes that From is not known to be made of are passed over
-	Transfer            bool
-	People, Area, Units int64
-	Source, Recorded    string
+	Line             int
+	Date             Date
+	From, To         string
+	Of               []string
+	Loose            bool // of Of, codes that From is not known to be made of are passed over
+	Transfer         bool
+	People, Area     Count
+	Units            int64
+	Source, Recorded string
 }
 
 // Fault is what does not fit in a table.
@@ -241,10 +242,15 @@ func (b *builder) check(r *Rows) {
 		for _, n := range v.out {
 			e := &s.Edges[n]
 			e.Part = len(v.out) > 1
-			if min(e.People, e.Area, e.Units) < 0 || max(e.People, e.Area, e.Units) > mostNumber {
+			if min(e.People.N, e.Area.N, e.Units) < 0 || max(e.People.N, e.Area.N, e.Units) > mostNumber {
 				b.faults.add(r.Edges[n].Line, "people and area are numbers from 0 to %d", mostNumber)
 			}
-			people, area = people+min(1, int(e.People)), area+min(1, int(e.Area))
+			if e.People.Known {
+				people++
+			}
+			if e.Area.Known {
+				area++
+			}
 		}
 		for _, known := range [...]int{people, area} {
 			if known != 0 && known != len(v.out) {

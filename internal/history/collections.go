@@ -145,8 +145,8 @@ type Change struct {
 	ToName   string   `json:"toName,omitempty"`
 	Part     bool     `json:"part,omitempty"`
 	MadeOf   []string `json:"madeOf,omitempty"`
-	People   int64    `json:"people,omitempty"`
-	Area     int64    `json:"area,omitempty"`
+	People   Count    `json:"people,omitzero"`
+	Area     Count    `json:"area,omitzero"`
 	Units    int64    `json:"units,omitempty"`
 }
 
@@ -256,11 +256,11 @@ func writeEdges(ctx context.Context, w store.Writer, h *History) error {
 	if err != nil {
 		return fmt.Errorf("history: %w", err)
 	}
-	known := func(n int64) any {
-		if n == 0 {
+	orNull := func(c Count) any {
+		if !c.Known {
 			return nil
 		}
-		return n
+		return c.N
 	}
 	n := int64(0)
 	for _, s := range h.schemes {
@@ -269,7 +269,7 @@ func writeEdges(ctx context.Context, w store.Writer, h *History) error {
 			for _, x := range e.Edges {
 				c := ChangeOf(x)
 				n++
-				if err := insert(n, s.ID, e.ID, e.Date.String(), orNil(c.From), orNil(c.To), orNil(strings.Join(c.MadeOf, " ")), x.transfer, known(c.People), known(c.Area), known(c.Units)); err != nil {
+				if err := insert(n, s.ID, e.ID, e.Date.String(), orNil(c.From), orNil(c.To), orNil(strings.Join(c.MadeOf, " ")), x.transfer, orNull(c.People), orNull(c.Area), orNull(Count{c.Units, c.Units != 0})); err != nil {
 					return fmt.Errorf("history: %s: %w", e.ID, err)
 				}
 			}
@@ -365,9 +365,9 @@ func LoadRows(ctx context.Context, st store.Store) ([]*Rows, error) {
 	err = in.each(edgesID, []string{"scheme", "event", "date", "code_before", "code_after", "made_of", "transfer", "people", "area", "units"}, func(v []any) {
 		r, e := of(text(v[0])), events[text(v[1])]
 		transfer, _ := v[6].(bool)
-		number := func(x any) int64 { n, _ := x.(int64); return n }
+		number := func(x any) Count { n, known := x.(int64); return Count{n, known} }
 		r.Edges = append(r.Edges, EdgeRow{Date: day(v[2]), From: text(v[3]), To: text(v[4]), Of: strings.Fields(text(v[5])), Transfer: transfer,
-			People: number(v[7]), Area: number(v[8]), Units: number(v[9]), Source: e.source, Recorded: e.recorded})
+			People: number(v[7]), Area: number(v[8]), Units: number(v[9]).N, Source: e.source, Recorded: e.recorded})
 	})
 	if err == nil && faults != nil {
 		err = faults

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -97,13 +98,38 @@ func (v *Version) SomeDay() Date {
 	return v.From
 }
 
+// Count is a number of people or square metres. Its zero value is not known, which differs from a known 0.
+type Count struct {
+	N     int64
+	Known bool
+}
+
+// CountOf returns a number that is known.
+func CountOf(n int64) Count { return Count{n, true} }
+
+// String returns the number in decimal; "" if it is not known.
+func (c Count) String() string {
+	if !c.Known {
+		return ""
+	}
+	return strconv.FormatInt(c.N, 10)
+}
+
+// MarshalJSON returns the number; null if it is not known.
+func (c Count) MarshalJSON() ([]byte, error) {
+	if !c.Known {
+		return []byte("null"), nil
+	}
+	return strconv.AppendInt(nil, c.N, 10), nil
+}
+
 // Edge leads from what was before an event to what is after it. From is nil for what comes from none, To for what nothing follows.
 type Edge struct {
 	From, To *Version
 	Event    *Event
 	Part     bool  // only a part of From goes to To
-	People   int64 // how many came along; 0 when that is not known
-	Area     int64 // square metres that came along; 0 when that is not known
+	People   Count // how many came along
+	Area     Count // square metres that came along
 	Units    int64 // how many divisions of the smaller scheme came along; 0 when that is not known
 	Of       []*Version
 

@@ -349,7 +349,7 @@ func TestRowsThatDoNotFitAreToldWithLineAndReason(t *testing.T) {
 		"line 7: no version of C ends on 2001-01-01": {Versions: []history.VersionRow{{Line: 1, Code: "A", From: 20000101}}, Edges: []history.EdgeRow{{Line: 7, Date: 20010101, From: "C", To: "A"}}},
 		"line 3: of the 2 changes that end A on 2001-01-01, 1 have numbers; give them for all or none": {
 			Versions: []history.VersionRow{{Code: "A", From: 20000101, To: 20010101}, {Code: "B", From: 20010101}, {Code: "C", From: 20010101}},
-			Edges:    []history.EdgeRow{{Line: 3, Date: 20010101, From: "A", To: "B", People: 5}, {Line: 4, Date: 20010101, From: "A", To: "C"}}},
+			Edges:    []history.EdgeRow{{Line: 3, Date: 20010101, From: "A", To: "B", People: history.CountOf(5)}, {Line: 4, Date: 20010101, From: "A", To: "C"}}},
 		"line 3: X was never part of A, so B is not made of it": {
 			Versions: []history.VersionRow{{Code: "A", From: 20000101, To: 20010101}, {Code: "B", From: 20010101}},
 			Edges:    []history.EdgeRow{{Line: 3, Date: 20010101, From: "A", To: "B", Of: []string{"X"}}}},

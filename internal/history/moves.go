@@ -209,10 +209,13 @@ func (b *seriesBlock) movedShares(p int32, to Date) map[int32]*big.Rat {
 		for _, m := range f.movesFrom(i) {
 			gone := b.gone(&f, m)
 			var part *big.Rat
-			if rest != nil && gone != nil {
+			switch {
+			case isZero(rest): // nothing moves, however large the part is
+				part = rest
+			case rest != nil && gone != nil:
 				part = new(big.Rat).Mul(rest, gone)
 				rest = new(big.Rat).Sub(rest, part)
-			} else {
+			default:
 				rest = nil
 			}
 			x, e := f.over(m)
@@ -226,7 +229,7 @@ func (b *seriesBlock) movedShares(p int32, to Date) map[int32]*big.Rat {
 			sum[at] = plus(sum[at], rest)
 		case f.back():
 			ways := f.next(i)
-			if len(ways) > 1 {
+			if len(ways) > 1 && !isZero(rest) {
 				rest = nil
 			}
 			for _, x := range ways {
@@ -255,7 +258,8 @@ func (f *flow) first(todo []int32) (k int) {
 	return k
 }
 
-// gone is how much of a division a transfer took along, of what was in it on that day; nil if that is not known.
+// gone is how much of a division a transfer took along, of what was in it on that day; nil if that is not known. A
+// transfer of 0 takes nothing of any total.
 func (b *seriesBlock) gone(f *flow, m int32) *big.Rat {
 	e := &b.x.s.Edges[m]
 	of := b.x.weightOf()
@@ -264,14 +268,17 @@ func (b *seriesBlock) gone(f *flow, m int32) *big.Rat {
 		at, day = e.to, e.date
 	}
 	moved := of(e)
-	if moved == 0 {
+	switch {
+	case !moved.Known:
 		return nil
+	case moved.N == 0:
+		return new(big.Rat)
 	}
 	total := b.stayed(at, e.date, of)
 	if total == nil && b.x.o.Weights == PopulationWeights {
 		total = b.within(at, day)
 	}
-	share := big.NewRat(moved, 1)
+	share := big.NewRat(moved.N, 1)
 	if total == nil || total.Cmp(share) < 0 {
 		return nil
 	}
@@ -280,7 +287,7 @@ func (b *seriesBlock) gone(f *flow, m int32) *big.Rat {
 
 // stayed is how much was in a version that ends on a day, by the numbers of all edges that leave it; nil if they are
 // not known.
-func (b *seriesBlock) stayed(at int32, d Date, of func(*Edge) int64) *big.Rat {
+func (b *seriesBlock) stayed(at int32, d Date, of func(*Edge) Count) *big.Rat {
 	v, sum := &b.x.s.Versions[at], int64(0)
 	if v.To != d {
 		return nil
@@ -293,10 +300,10 @@ func (b *seriesBlock) stayed(at int32, d Date, of func(*Edge) int64) *big.Rat {
 	}
 	for _, n := range out {
 		x := of(&b.x.s.Edges[n])
-		if x == 0 {
+		if !x.Known {
 			return nil
 		}
-		sum += x
+		sum += x.N
 	}
 	return big.NewRat(sum, 1)
 }
@@ -343,9 +350,9 @@ type placeOn struct {
 }
 
 // weightOf returns what is known of an edge by the weights that were chosen.
-func (x *Series) weightOf() func(*Edge) int64 {
+func (x *Series) weightOf() func(*Edge) Count {
 	if x.o.Weights == AreaWeights {
-		return func(e *Edge) int64 { return e.Area }
+		return func(e *Edge) Count { return e.Area }
 	}
-	return func(e *Edge) int64 { return e.People }
+	return func(e *Edge) Count { return e.People }
 }

@@ -346,13 +346,13 @@ func (t *table) plain() (*Register, error) {
 		default:
 			faults.add(line, "transfer is %q; write true or false", v)
 		}
-		for name, to := range map[string]*int64{"people": &c.People, "area": &c.Area} {
+		for name, to := range map[string]*Count{"people": &c.People, "area": &c.Area} {
 			v := t.value(i, name)
 			if v == "" {
 				continue
 			}
 			n, err := strconv.ParseInt(v, 10, 64)
-			if *to = n; err != nil || n < 0 {
+			if *to = CountOf(n); err != nil || n < 0 {
 				faults.add(line, "%s is %q; write a whole number, or nothing where it is not known", name, v)
 			}
 		}

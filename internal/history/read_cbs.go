@@ -37,14 +37,14 @@ func (t *table) cbs() (*Register, error) {
 			}
 			return strings.Repeat("0", max(0, 4-len(v))) + v
 		}
-		number := func(column string, unit float64) int64 {
+		number := func(column string, unit float64) Count {
 			v := strings.Replace(t.value(i, column), ",", ".", 1)
 			n, err := strconv.ParseFloat(v, 64)
 			if v != "" && (err != nil || n < 0 || n > mostNumber/unit) {
 				faults.add(line, "%s is %q; write a number, or nothing if it is not known", column, t.value(i, column))
-				return 0
+				return Count{}
 			}
-			return int64(n*unit + 0.5)
+			return Count{int64(n*unit + 0.5), v != ""}
 		}
 		c := ChangeRow{EdgeRow: EdgeRow{Line: line, Date: t.date(&faults, i, "ingangsdatum"), From: code("oude_gemeentecode"), To: code("nieuwe_gemeentecode"),
 			People: number("inwoners", 1), Area: number("oppervlakte_land_ha", 10_000), Source: t.value(i, "bron"), Transfer: kind == "grenscorrectie"},

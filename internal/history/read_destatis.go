@@ -47,8 +47,8 @@ const (
 	destatisName  = "4"
 )
 
-// readDestatis reads the changes of municipalities; lines of associations and districts are left out. Of people or area
-// of which a part is 0 nothing is known. The table does not say whether who takes up others was there before.
+// read reads the changes of municipalities; lines of associations and districts are left out. The table does not say
+// whether who takes up others was there before.
 func (d destatis) read(t *table) (*Register, error) {
 	var faults Faults
 	r := &Register{Form: Destatis}
@@ -73,7 +73,7 @@ func (d destatis) read(t *table) (*Register, error) {
 			}
 			return v
 		}
-		number := func(column string, k int) int64 {
+		number := func(column string, k int) Count {
 			v := cell(k)
 			if thousands.MatchString(v) {
 				v = strings.ReplaceAll(v, ".", "")
@@ -82,7 +82,7 @@ func (d destatis) read(t *table) (*Register, error) {
 			if v != "" && (err != nil || n < 0) {
 				faults.add(line, "%s is %q; write a whole number, or nothing if it is not known", column, v)
 			}
-			return max(n, 0)
+			return Count{max(n, 0), v != ""}
 		}
 		c := ChangeRow{EdgeRow: EdgeRow{Line: line, From: code("AGS (abgebende Gemeinde)", d.from), To: code("AGS (aufnehmende Gemeinde)", d.to),
 			Area: number("Fläche", d.area), People: number("Einwohner", d.people), Source: "Destatis"}, FromName: cell(d.fromName), ToName: cell(d.toName)}
@@ -99,15 +99,15 @@ func (d destatis) read(t *table) (*Register, error) {
 		}
 		r.Changes = append(r.Changes, c)
 	}
-	r.forgetZeros()
+	r.forgetParts()
 	return r, faults.orNil()
 }
 
 var thousands = regexp.MustCompile(`^\d{1,3}(\.\d{3})+$`)
 
-// forgetZeros clears the numbers of what leaves a code on a day if one of them is 0: shares of none cannot be told from
-// those that are not known.
-func (r *Register) forgetZeros() {
+// forgetParts clears the numbers of what leaves a code on a day if one of them is not known: without it the others give
+// no shares.
+func (r *Register) forgetParts() {
 	type end struct {
 		date Date
 		code string
@@ -116,16 +116,16 @@ func (r *Register) forgetZeros() {
 	for _, c := range r.Changes {
 		if !c.Part && c.From != c.To {
 			k := end{c.Date, c.From}
-			people[k], area[k] = people[k] || c.People == 0, area[k] || c.Area == 0
+			people[k], area[k] = people[k] || !c.People.Known, area[k] || !c.Area.Known
 		}
 	}
 	for i := range r.Changes {
 		c := &r.Changes[i]
 		if k := (end{c.Date, c.From}); people[k] {
-			c.People = 0
+			c.People = Count{}
 		}
 		if k := (end{c.Date, c.From}); area[k] {
-			c.Area = 0
+			c.Area = Count{}
 		}
 	}
 }

@@ -80,11 +80,11 @@ type replay struct {
 
 // complete adds what another row of the same change knows. It returns what both rows know differently, "" for nothing.
 func (r *EdgeRow) complete(more EdgeRow) string {
-	join := func(a *int64, b int64) bool {
-		if *a == 0 {
+	join := func(a *Count, b Count) bool {
+		if !a.Known {
 			*a = b
 		}
-		return b == 0 || *a == b
+		return !b.Known || *a == b
 	}
 	if len(r.Of) == 0 {
 		r.Of, r.Loose = more.Of, more.Loose
@@ -215,11 +215,11 @@ func joinInto(day []ChangeRow, c ChangeRow) []ChangeRow {
 	if i < 0 {
 		return append(day, c)
 	}
-	both := func(a, b int64) int64 {
-		if a == 0 || b == 0 {
-			return 0
+	both := func(a, b Count) Count {
+		if !a.Known || !b.Known {
+			return Count{}
 		}
-		return a + b
+		return CountOf(a.N + b.N)
 	}
 	day[i].People, day[i].Area = both(day[i].People, c.People), both(day[i].Area, c.Area)
 	return day
@@ -232,10 +232,10 @@ func through(a, b ChangeRow, one, other bool) ChangeRow {
 		a.Of, a.Loose = b.Of, b.Loose
 	}
 	switch {
-	case one && (!other || b.People != 0 || b.Area != 0): // a alone comes to it
+	case one && (!other || b.People.Known || b.Area.Known): // a alone comes to it
 		a.People, a.Area = b.People, b.Area
 	case !other:
-		a.People, a.Area = 0, 0
+		a.People, a.Area = Count{}, Count{}
 	}
 	return a
 }
@@ -268,7 +268,7 @@ func material(day []ChangeRow) (out []ChangeRow) {
 		to[c.To]++
 	}
 	for _, c := range day {
-		stayed := moved[c.From] && (c.People != 0 || c.Area != 0)
+		stayed := moved[c.From] && (c.People.Known || c.Area.Known)
 		if c.Transfer || c.From == "" || c.From != c.To || c.FromName != c.ToName || from[c.From] > 1 || to[c.To] > 1 || stayed {
 			out = append(out, c)
 		}

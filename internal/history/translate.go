@@ -191,7 +191,7 @@ func (s *Scheme) Matches(code string, from, to Date) ([]Match, error) {
 	case s.Versions[v].From > to && len(out) == 1 || s.smaller != nil && len(out) == 1:
 		out[0].Share = big.NewRat(1, 1)
 	case s.Versions[v].From <= to && s.smaller == nil:
-		shares := s.sharesBy(v, to, func(e *Edge) int64 { return e.People })
+		shares := s.sharesBy(v, to, func(e *Edge) Count { return e.People })
 		for i, n := range found {
 			if !out[i].Unsure {
 				out[i].Share = shares[n]
@@ -255,10 +255,9 @@ func (w *walker) hasMet(edges []int32) bool {
 	return true
 }
 
-// sharesBy follows the people, or the area, of a version forward to a day; of tells them of an edge, 0 where they are
-// not known, and versions whose share is not known are left out. Paths that meet go on together, so that the work
-// grows with the versions.
-func (s *Scheme) sharesBy(v int32, to Date, of func(*Edge) int64) map[int32]*big.Rat {
+// sharesBy follows the people, or the area, of a version forward to a day; of tells them of an edge. Versions whose share
+// is not known are left out. Paths that meet go on together, so that the work grows with the versions.
+func (s *Scheme) sharesBy(v int32, to Date, of func(*Edge) Count) map[int32]*big.Rat {
 	w := &walker{s: s, steps: []step{{v, -1, -1, 0}}}
 	w.steps[0].sign = w.mark(0, v)
 	shares := []*big.Rat{big.NewRat(1, 1)} // that came to each step; nil: not known
@@ -311,14 +310,15 @@ type sharedStep struct {
 }
 
 // parted are the steps by which step i goes on, with their parts of its share.
-func (w *walker) parted(i int32, share *big.Rat, of func(*Edge) int64) (out []sharedStep) {
+func (w *walker) parted(i int32, share *big.Rat, of func(*Edge) Count) (out []sharedStep) {
 	x := &w.s.Versions[w.steps[i].v]
 	var ways []int32
-	people := int64(0)
+	people, known := int64(0), true
 	for _, n := range x.out {
 		if w.mayOn(i, n) {
 			ways = append(ways, n)
-			people += of(&w.s.Edges[n])
+			n := of(&w.s.Edges[n])
+			people, known = people+n.N, known && n.Known
 		}
 	}
 	for _, n := range ways {
@@ -328,16 +328,19 @@ func (w *walker) parted(i int32, share *big.Rat, of func(*Edge) int64) (out []sh
 		}
 		next := share
 		switch {
-		case share == nil || len(ways) == 1:
-		case people == 0 || len(ways) < len(x.out):
+		case share == nil || isZero(share) || len(ways) == 1:
+		case !known || people == 0 || len(ways) < len(x.out):
 			next = nil
 		default:
-			next = new(big.Rat).Mul(share, big.NewRat(of(e), people))
+			next = new(big.Rat).Mul(share, big.NewRat(of(e).N, people))
 		}
 		out = append(out, sharedStep{step{v: e.to, edge: n, prev: i, sign: w.mark(w.steps[i].sign, e.to)}, next})
 	}
 	return out
 }
+
+// isZero reports whether a share is known to be 0.
+func isZero(share *big.Rat) bool { return share != nil && share.Sign() == 0 }
 
 // plus is a sum that is new; nil is 0.
 func plus(a, b *big.Rat) *big.Rat {

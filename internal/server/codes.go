@@ -210,12 +210,6 @@ func (c *call) eventChanges(id string) (out []eventChange, err error) {
 		}
 		return []crumb{{strings.TrimSpace(v.Code + " " + v.Name), c.asPage(c.codeHref(v.Scheme, v.Code))}}
 	}
-	known := func(n int64) string {
-		if n == 0 {
-			return ""
-		}
-		return strconv.FormatInt(n, 10)
-	}
 	for _, s := range h.Schemes() {
 		e := s.Event(id)
 		if e == nil {
@@ -223,7 +217,7 @@ func (c *call) eventChanges(id string) (out []eventChange, err error) {
 		}
 		for _, x := range e.Edges {
 			out = append(out, eventChange{link(x.From), link(x.To), x.Part,
-				strings.Join(history.ChangeOf(x).MadeOf, ", "), known(x.People), known(x.Area)})
+				strings.Join(history.ChangeOf(x).MadeOf, ", "), x.People.String(), x.Area.String()})
 		}
 	}
 	return out, nil

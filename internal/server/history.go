@@ -324,12 +324,14 @@ func (c *call) featureOf(scheme, code string) string {
 // codeRef is one end of an edge.
 func (c *call) codeRef(s *history.Scheme, v *history.Version, e *history.Edge) codeRef {
 	r := codeRef{Code: v.Code, Name: v.Name, Date: e.Event.Date.String(), Event: e.Event.ID, Part: e.Part, Units: e.Units, Href: c.versionHref(s.ID, v)}
-	if e.Part && e.People > 0 {
+	if e.Part && e.People.Known {
 		total := int64(0)
 		for _, x := range s.Out(e.From) {
-			total += x.People
+			total += x.People.N
 		}
-		r.Share = shareOfWhole(big.NewRat(e.People, total))
+		if total > 0 {
+			r.Share = shareOfWhole(big.NewRat(e.People.N, total))
+		}
 	}
 	return r
 }
