@@ -44,6 +44,7 @@ type lineageImportCmd struct {
 	At      string   `placeholder:"DAY" help:"Day of the list of --codes, its own changes made."`
 	Since   string   `placeholder:"DAY" help:"Forget all before this day. Without it, codes that no change begins have no known start and count as in use on every day before."`
 	Only    []string `placeholder:"PREFIX" help:"Read only codes that begin with one of these, separated by commas, such as E06,E07 of ONS. Changes that name another code are left out."`
+	With    []string `enum:"areas,lakes" placeholder:"KIND" help:"Of the register of BFS, read these as divisions of their own: areas (of no municipality), lakes, or both, separated by a comma."`
 	Parent  string   `placeholder:"SCHEME:N" help:"The first N characters of a code are the code of SCHEME that it belongs to, such as fylke:2."`
 	Replace bool     `help:"Replace the scheme that the target holds. Changes that it has already keep the time when they were recorded."`
 }
@@ -62,8 +63,8 @@ Registers are recognized by their columns:
   CBS (Netherlands)    columns ingangsdatum, soort, oude_gemeentecode and nieuwe_gemeentecode (see the documentation)
 
 ONS: ChangeHistory.csv is the list of --codes. Codes of the recoding of 2009 have no known start.
-BFS: municipalities only, by their official names. Its own list is that of --codes. Its first entries, of 1960, have no
-known start; bound it with --since 1960-01-01.
+BFS: municipalities by their official names; --with areas,lakes adds areas of no municipality and lakes. Its own list is that
+of --codes. Its first entries, of 1960, have no known start; bound it with --since 1960-01-01.
 Destatis: municipalities by AGS and the legal day (juristisch). The table does not say whether who takes up others was
 there before; give the codes of a day before the first change.
 
@@ -177,8 +178,8 @@ func warnUnsure(w io.Writer, s *history.Scheme) {
 // read makes rows of what is imported.
 func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 	if len(c.Files) == 1 && c.Files[0] == "norway" {
-		if c.Scheme+c.Codes+c.At+c.Since+c.Parent != "" || c.Only != nil {
-			return nil, errors.New("norway is built in, and takes no --scheme, --codes, --at, --since, --only or --parent")
+		if c.Scheme+c.Codes+c.At+c.Since+c.Parent != "" || c.Only != nil || c.With != nil {
+			return nil, errors.New("norway is built in, and takes no --scheme, --codes, --at, --since, --only, --with or --parent")
 		}
 		return history.NorwayRows()
 	}
@@ -198,7 +199,7 @@ func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 			return nil, fmt.Errorf("--since: %w", err)
 		}
 	}
-	all, err := readRegisters(c.Files, c.Only)
+	all, err := readRegisters(c.Files, c.Only, readOptions(c.With))
 	if err != nil {
 		return nil, err
 	}
@@ -222,16 +223,24 @@ func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 // fileShift is where the number of the file stands in the line of a change.
 const fileShift = 32
 
+// readOptions returns the options for the kinds of --with.
+func readOptions(with []string) history.ReadOptions {
+	return history.ReadOptions{Areas: slices.Contains(with, "areas"), Lakes: slices.Contains(with, "lakes")}
+}
+
 // readRegisters reads tables of changes as one, with the codes that begin with one of some prefixes, if there are any.
 // Each line has the number of its file above fileShift.
-func readRegisters(names, prefixes []string) (*history.Register, error) {
+func readRegisters(names, prefixes []string, o history.ReadOptions) (*history.Register, error) {
 	all := &history.Register{}
 	for i, name := range names {
-		one, err := readRegister(name)
+		one, err := readRegister(name, o)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		all.Add(one, i<<fileShift)
+	}
+	if o != (history.ReadOptions{}) && all.Form != history.BFS {
+		return nil, errors.New("--with is for the register of BFS; leave it out")
 	}
 	if len(prefixes) > 0 {
 		if all.Only(prefixes); len(all.Changes) == 0 {
@@ -242,10 +251,10 @@ func readRegisters(names, prefixes []string) (*history.Register, error) {
 }
 
 // readRegister reads one table of changes; of a workbook, the first sheet that is one.
-func readRegister(name string) (one *history.Register, err error) {
+func readRegister(name string, o history.ReadOptions) (one *history.Register, err error) {
 	if !strings.EqualFold(filepath.Ext(name), ".xlsx") {
 		err = withFile(name, func(r io.Reader) error {
-			one, err = history.ReadRegister(r)
+			one, err = history.ReadRegister(r, o)
 			return err
 		})
 		return one, err
@@ -255,7 +264,7 @@ func readRegister(name string) (one *history.Register, err error) {
 		return nil, err
 	}
 	for _, s := range sheets {
-		one, err = history.ReadRows(s.Rows, s.Lines)
+		one, err = history.ReadRows(s.Rows, s.Lines, o)
 		if _, isTable := errors.AsType[history.Faults](err); err == nil || isTable {
 			return one, err
 		}

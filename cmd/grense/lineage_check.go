@@ -22,6 +22,7 @@ type lineageCheckCmd struct {
 	Scheme string   `placeholder:"ID" help:"The scheme of an imported history to check, such as kommune. Not needed if there is one only."`
 	Since  string   `placeholder:"DAY" help:"Leave out the changes before this day."`
 	Only   []string `placeholder:"PREFIX" help:"Read only codes that begin with one of these, separated by commas."`
+	With   []string `enum:"areas,lakes" placeholder:"KIND" help:"Of the register of BFS, read these, too: areas (of no municipality), lakes, or both, separated by a comma."`
 	Names  bool     `default:"true" negatable:"" help:"Compare names, too."`
 }
 
@@ -37,7 +38,8 @@ no change names, a list says that they are in use; a second list must then have 
 Examples:
   grense lineage check v_mvt_commune.csv --since 2016-01-02 --codes v_commune_2026.csv --at 2026-01-01
   grense lineage check changes.csv --codes 2018.csv --at 2018-01-01 --codes 2024.csv --at 2024-01-01
-  grense lineage check kommuner.gpkg --scheme kommune --codes 2024.csv --at 2024-01-01`
+  grense lineage check kommuner.gpkg --scheme kommune --codes 2024.csv --at 2024-01-01
+  grense lineage check municipality_mutations.csv --with areas --codes gemeinden.csv --at 2022-01-01`
 }
 
 func (c *lineageCheckCmd) Run(ctx context.Context, p *process) error {
@@ -101,7 +103,7 @@ func (c *lineageCheckCmd) read(ctx context.Context) (r checked, err error) {
 	if name := c.Files[0]; len(c.Files) == 1 && (name == "norway" || source.IsDatabase(name) || isGeoPackage(name)) {
 		r, err = c.imported(ctx, name)
 	} else {
-		all, failed := readRegisters(c.Files, c.Only)
+		all, failed := readRegisters(c.Files, c.Only, readOptions(c.With))
 		if failed != nil {
 			return r, failed
 		}
@@ -120,6 +122,9 @@ func isGeoPackage(name string) bool { return strings.EqualFold(filepath.Ext(name
 func (c *lineageCheckCmd) imported(ctx context.Context, name string) (r checked, err error) {
 	if c.Only != nil {
 		return r, errors.New("--only is for tables of changes; choose a scheme with --scheme")
+	}
+	if c.With != nil {
+		return r, errors.New("--with is for tables of BFS; give it to grense lineage import")
 	}
 	var rows []*history.Rows
 	if name == "norway" {

@@ -379,6 +379,49 @@ func TestMovesOfNobodyMoveNoValues(t *testing.T) {
 	}
 }
 
+// TestAreasAndLakesOfBFSAreReadOnRequest, so that lists with them and without them agree with the register.
+func TestAreasAndLakesOfBFSAreReadOnRequest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	changes := writeFile(t, filepath.Join(dir, "bfs.csv"), `mHistId,mId,mLongName,mEntryMode,mAdmissionNumber,mAdmissionMode,mAdmissionDate,mAbolitionNumber,mAbolitionMode,mAbolitionDate
+1,1,Ask,Municipality,100,First-time registration,1960-01-01,101,Abolition,1999-12-31
+2,2,Birch,Municipality,100,First-time registration,1960-01-01,101,Change of area,1999-12-31
+3,2,Birch,Municipality,101,Change of area,2000-01-01,NA,NA,NA
+4,9001,The Lake,Cantonal part of lake,100,First-time registration,1960-01-01,NA,NA,NA
+5,90,The Moor,Area not allocated to mun.,100,First-time registration,1960-01-01,101,Abolition,1999-12-31
+`)
+	list := func(name, codes string) string { return writeFile(t, filepath.Join(dir, name), "code,name\n"+codes) }
+	lists := func(name, before, after string) string {
+		return " --codes " + list(name+"1999.csv", before) + " --at 1999-01-01 --codes " + list(name+".csv", after) + " --at 2022-01-01"
+	}
+	none := lists("none", "1,Ask\n2,Birch\n", "2,Birch\n")
+	areas := lists("areas", "1,Ask\n2,Birch\n90,The Moor\n", "2,Birch\n")
+	all := lists("all", "1,Ask\n2,Birch\n90,The Moor\n9001,The Lake\n", "2,Birch\n9001,The Lake\n")
+	into := filepath.Join(dir, "ch.gpkg")
+	for _, tt := range []struct {
+		args   string
+		status int
+		told   string
+	}{
+		{"check " + changes + none, 0, "no differences"},
+		{"check " + changes + areas, exitFailed, "differences in 4 codes"},
+		{"check " + changes + " --with areas" + areas, 0, "no differences"},
+		{"check " + changes + " --with areas" + all, exitFailed, "1 difference in 6 codes"},
+		{"check " + changes + " --with areas,lakes" + all, 0, "no differences"},
+		{"check " + changes + " --with areas,lakes" + none, exitFailed, "differences in 3 codes"},
+		{"import " + changes + " --with areas,lakes --scheme gemeinde --into " + into, 0, "gemeinde: 5 versions, 1 event"},
+		{"check " + into + all, 0, "no differences"},
+		{"check " + into + " --with lakes" + all, exitFailed, "--with is for tables of BFS; give it to grense lineage import"},
+		{"check " + writeFile(t, filepath.Join(dir, "own.csv"), oaks) + " --with areas" + all, exitFailed, "--with is for the register of BFS; leave it out"},
+		{"import norway --with lakes --into " + into, exitFailed, "norway is built in, and takes no "},
+	} {
+		code, stdout, stderr := command(t, dir, append([]string{"lineage"}, strings.Fields(tt.args)...)...)
+		if code != tt.status || !strings.Contains(stderr, tt.told) {
+			t.Errorf("%s: status %d\n%s%s", tt.args, code, stdout, stderr)
+		}
+	}
+}
+
 // TestChangesAreCheckedAgainstLists: tables, an import, and the built-in history, each with lists that agree and that do
 // not; what does not fit together is refused.
 func TestChangesAreCheckedAgainstLists(t *testing.T) {

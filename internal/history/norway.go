@@ -94,7 +94,7 @@ func norwayDetails() ([]ChangeRow, error) {
 		return nil, fmt.Errorf("history: %w", err)
 	}
 	defer f.Close()
-	r, err := ReadRegister(f)
+	r, err := ReadRegister(f, ReadOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("history: kommune-details.csv: %w", err)
 	}

@@ -91,9 +91,14 @@ var forms = []form{
 	{"a CSV of your own", []string{"date", "from", "to"}, (*table).plain},
 }
 
+// ReadOptions say how tables of changes are read.
+type ReadOptions struct {
+	Areas, Lakes bool // of BFS, areas of no municipality and cantonal parts of lakes, too
+}
+
 // ReadRegister reads a table of changes and finds its form by its content. CSV has commas, semicolons or tabs, and is
 // UTF-8 or else Latin-1. An error is Faults if it is of lines.
-func ReadRegister(r io.Reader) (*Register, error) {
+func ReadRegister(r io.Reader, o ReadOptions) (*Register, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
 		return nil, err
@@ -107,15 +112,16 @@ func ReadRegister(r io.Reader) (*Register, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.options = o
 	return t.register()
 }
 
 // ReadRows reads a table of changes of the rows of a sheet, and their lines.
-func ReadRows(rows [][]string, lines []int) (*Register, error) {
+func ReadRows(rows [][]string, lines []int, o ReadOptions) (*Register, error) {
 	if len(rows) == 0 {
 		return nil, errors.New("the table is empty")
 	}
-	t := &table{first: rows[0], rows: rows[1:], lines: lines[1:]}
+	t := &table{first: rows[0], rows: rows[1:], lines: lines[1:], options: o}
 	for _, c := range rows[0] {
 		t.columns = append(t.columns, strings.ToLower(strings.TrimSpace(c)))
 	}
@@ -215,6 +221,7 @@ type table struct {
 	first   []string // the columns as they stand
 	rows    [][]string
 	lines   []int
+	options ReadOptions
 }
 
 // tableOf reads a table from r, without a byte order mark.

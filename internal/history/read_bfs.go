@@ -77,21 +77,22 @@ func (t *table) withHeading() {
 // isBlank reports whether a cell is empty, also as R writes it.
 func isBlank(v string) bool { return v == "" || v == "NA" }
 
-// bfs reads the register of municipalities. Lakes and areas of no municipality are left out, and so is what a mutation
-// that was cancelled did. States that no mutation ends are the list of the register.
+// bfs reads the register of municipalities. Areas of no municipality and lakes are left out unless the options want
+// them, and so is what a mutation that was cancelled did. States that no mutation ends are the list of the register.
 func (t *table) bfs() (*Register, error) {
 	var faults Faults
 	r := &Register{Form: BFS, List: &List{}}
 	before, after := map[string][]bfsState{}, map[string][]bfsState{}
-	areas := map[string]bool{} // mutations in which an area of no municipality ends
+	areas := map[string]bool{} // mutations in which an area that is left out ends
 	var numbers []string
 	for i := range t.rows {
 		line := t.lines[i]
 		kind, began := t.bfsMode(&faults, i, "mEntryMode"), t.bfsMode(&faults, i, "mAdmissionMode")
-		if kind != bfsModes["11"] {
+		leftOut := kind == bfsModes["12"] && !t.options.Areas || kind == bfsModes["13"] && !t.options.Lakes
+		if leftOut {
 			areas[t.value(i, "mAbolitionNumber")] = true
 		}
-		if kind != bfsModes["11"] || began == bfsCanceled {
+		if leftOut || began == bfsCanceled {
 			continue
 		}
 		s := bfsState{line: line, code: t.value(i, "mId"), name: t.value(i, "mLongName"), mode: began}

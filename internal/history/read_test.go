@@ -25,7 +25,7 @@ func sharedFile(t *testing.T, name string) []byte {
 
 // readChanges is the changes of a table.
 func readChanges(r io.Reader) ([]history.ChangeRow, history.Form, error) {
-	reg, err := history.ReadRegister(r)
+	reg, err := history.ReadRegister(r, history.ReadOptions{})
 	if err != nil {
 		return nil, "", err
 	}

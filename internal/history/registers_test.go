@@ -16,13 +16,14 @@ import (
 
 // register is a made-up table of a register, with every kind of row that it can have.
 type register struct {
-	tables []string
-	list   *history.List     // where the register has none
-	only   []string          // prefixes of codes
-	events string            // kinds of events, by day
-	on     map[string]string // codes and names on a day
-	became string            // translations: code day day: codes
-	wrong  map[string]string // lines behind those of the first table, and what is wrong with them
+	tables  []string
+	options history.ReadOptions
+	list    *history.List     // where the register has none
+	only    []string          // prefixes of codes
+	events  string            // kinds of events, by day
+	on      map[string]string // codes and names on a day
+	became  string            // translations: code day day: codes
+	wrong   map[string]string // lines behind those of the first table, and what is wrong with them
 }
 
 // bfsTable is a table of municipalities of BFS of lines with code, name, kind, and number, mode and date of admission and
@@ -89,6 +90,31 @@ var registers = map[string]register{
 			bfsLine("11,Ask,Municipality,112,21,2004-01-01"):                              `line 28: "11" stands twice in the list, or is no code`,
 			bfsLine("31,Never,Municipality,100,20,1960-01-01,113,29,2004-12-31") + "\n\"": `line 29: extraneous or missing " in quoted-field`,
 		},
+	},
+	// Lakes and areas of no municipality: a lake changes its district, a moor its name and its number before Elm takes it
+	// up, and Fir gives land to Gorse and a wood, which stays.
+	"BFS with lakes": {
+		options: history.ReadOptions{Areas: true, Lakes: true},
+		tables: []string{bfsTable(`5,Elm,Municipality,100,First-time registration,1960-01-01,103,Change of area,2005-12-31
+5,Elm,Municipality,103,Change of area,2006-01-01
+6,Fir,Municipality,100,First-time registration,1960-01-01,104,Change of area,2006-12-31
+6,Fir,Municipality,104,Change of area,2007-01-01
+7,Gorse,Municipality,100,First-time registration,1960-01-01,104,Change of area,2006-12-31
+7,Gorse,Municipality,104,Change of area,2007-01-01
+9001,The Lake,Cantonal part of lake,100,First-time registration,1960-01-01,105,Reassignment to other d/c,2007-12-31
+9001,The Lake,Cantonal part of lake,105,Reassignment to other d/c,2008-01-01
+90,The Moor,Area not allocated to mun.,100,First-time registration,1960-01-01,101,Change of name (m),1999-12-31
+90,The Great Moor,Area not allocated to mun.,101,Change of name (m),2000-01-01,102,Formal renumbering,2003-12-31
+91,The Great Moor,Area not allocated to mun.,102,Formal renumbering,2004-01-01,103,Abolition,2005-12-31
+92,The Wood,Area not allocated to mun.,100,First-time registration,1960-01-01,104,Change of area,2006-12-31
+92,The Wood,Area not allocated to mun.,104,Change of area,2007-01-01`)},
+		events: "2000 rename, 2004 renumber, 2006 absorb, 2007 transfer, 2007 transfer, 2007 transfer",
+		on: map[string]string{
+			"1970-01-01": "5 Elm, 6 Fir, 7 Gorse, 90 The Moor, 9001 The Lake, 92 The Wood",
+			"2004-01-01": "5 Elm, 6 Fir, 7 Gorse, 9001 The Lake, 91 The Great Moor, 92 The Wood",
+			"2008-01-01": "5 Elm, 6 Fir, 7 Gorse, 9001 The Lake, 92 The Wood",
+		},
+		became: "90 1999 2003: 90; 90 1999 2005: 91; 90 1999 2008: 5; 5 2008 1999: 5 90; 9001 1970 2008: 9001; 92 1970 2008: 92",
 	},
 	// The same register as BFS publishes it: numbers for modes, tabs, and no heading.
 	"BFS as text": {
@@ -231,17 +257,29 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 			"1 januari;samenvoeging;0009;Ivy;0012;Larch;;;":   `line 12: ingangsdatum is "1 januari"; write a day, such as 2020-01-31 or 31.01.2020`,
 		},
 	},
-	// Japan's table, with the columns of our own CSV: a village joins a city, a city is parted into wards.
+	// Japan's table, with the columns of our own CSV: a town joins another, three become a city, a town becomes a city
+	// with a new number, a city is parted into wards, land moves, and a town changes its name.
 	"plain": {
-		tables: []string{`date,from,from_name,to,to_name
-2005-04-01,013447,砂原町,013455,森町
-2005-04-01,013455,森町,013455,森町
-2012-04-01,432016,熊本市,431001,熊本市
-2012-04-01,432016,熊本市,431010,中央区
+		tables: []string{`date,from,from_name,to,to_name,transfer
+2005-04-01,013447,砂原町,013455,森町,
+2005-04-01,013455,森町,013455,森町,
+2006-01-01,023019,甲町,022098,丙市,
+2006-01-01,023027,乙町,022098,丙市,
+2006-01-01,023035,丁村,022098,丙市,
+2008-01-01,043214,戊町,042161,戊市,
+2010-01-01,042161,戊市,022098,丙市,true
+2012-04-01,432016,熊本市,431001,熊本市,
+2012-04-01,432016,熊本市,431010,中央区,
+2014-01-01,013455,森町,013455,大森町,
 `},
-		events: "2005 absorb, 2012 split",
-		on:     map[string]string{"2004-01-01": "013447 砂原町, 013455 森町, 432016 熊本市", "2013-01-01": "013455 森町, 431001 熊本市, 431010 中央区"},
-		became: "013447 2004 2013: 013455; 432016 2004 2013: 431001 431010",
+		events: "2005 absorb, 2006 merge, 2008 renumber, 2010 transfer, 2012 split, 2014 rename",
+		on: map[string]string{
+			"2004-01-01": "013447 砂原町, 013455 森町, 023019 甲町, 023027 乙町, 023035 丁村, 043214 戊町, 432016 熊本市",
+			"2006-01-01": "013455 森町, 022098 丙市, 043214 戊町, 432016 熊本市",
+			"2013-01-01": "013455 森町, 022098 丙市, 042161 戊市, 431001 熊本市, 431010 中央区",
+			"2014-01-01": "013455 大森町, 022098 丙市, 042161 戊市, 431001 熊本市, 431010 中央区",
+		},
+		became: "013447 2004 2013: 013455; 432016 2004 2013: 431001 431010; 043214 2007 2013: 042161; 022098 2013 2004: 023019 023027 023035",
 	},
 	// Birch is merged into Ask and comes back; a delegated commune begins nothing; Cedar changes its department.
 	"INSEE": {
@@ -270,7 +308,7 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 func (r register) read() (*history.Scheme, error) {
 	all := &history.Register{}
 	for _, table := range r.tables {
-		one, err := history.ReadRegister(strings.NewReader(table))
+		one, err := history.ReadRegister(strings.NewReader(table), r.options)
 		if err != nil {
 			return nil, err
 		}
@@ -375,7 +413,7 @@ func TestTranslationsOverRegistersHoldTogether(t *testing.T) {
 // TestMovementsOfInseeAgreeWithTheListOf2026 checks the published list forwards and backwards, by code.
 func TestMovementsOfInseeAgreeWithTheListOf2026(t *testing.T) {
 	t.Parallel()
-	reg, err := history.ReadRegister(bytes.NewReader(sharedFile(t, "lineage/fr-mouvements-communes-cog2026.csv.gz")))
+	reg, err := history.ReadRegister(bytes.NewReader(sharedFile(t, "lineage/fr-mouvements-communes-cog2026.csv.gz")), history.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,5 +423,49 @@ func TestMovementsOfInseeAgreeWithTheListOf2026(t *testing.T) {
 	}
 	for _, d := range history.Check(reg.Changes, nil, nil, list) {
 		t.Errorf("%s, line %d: %s", d.Date, d.Line, d.Text)
+	}
+}
+
+// TestRegistersAgreeWithListsOfTheirDays checks each register forwards and backwards against lists of codes and names; a
+// code that is added to a list differs in both directions.
+func TestRegistersAgreeWithListsOfTheirDays(t *testing.T) {
+	t.Parallel()
+	for name, r := range registers {
+		all := &history.Register{}
+		for _, table := range r.tables {
+			one, err := history.ReadRegister(strings.NewReader(table), r.options)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			all.Add(one, 0)
+		}
+		if r.only != nil {
+			all.Only(r.only)
+		}
+		var lists []*history.List
+		for d, codes := range r.on {
+			l := &history.List{At: day(t, d)}
+			for one := range strings.SplitSeq(codes, ", ") {
+				if code, text, ok := strings.Cut(one, " "); ok {
+					l.Codes = append(l.Codes, history.Listed{Code: code, Name: text})
+				} else { // the name before has a comma
+					l.Codes[len(l.Codes)-1].Name += ", " + one
+				}
+			}
+			lists = append(lists, l)
+		}
+		for _, d := range history.Check(all.Changes, nil, all.List, lists...) {
+			t.Errorf("%s: %+v", name, d)
+		}
+		more := *lists[0]
+		more.Codes = append(slices.Clone(more.Codes), history.Listed{Code: "unknown"})
+		lists[0] = &more
+		ways := map[bool]bool{}
+		for _, d := range history.Check(all.Changes, nil, all.List, lists...) {
+			ways[d.Back] = ways[d.Back] || d.Code == "unknown"
+		}
+		if len(lists) > 1 && !(ways[false] && ways[true]) {
+			t.Errorf("%s: a code too many is not found in both directions", name)
+		}
 	}
 }
