@@ -449,9 +449,6 @@ func (c *call) soughtItem(id string) (at neighbours, v *versionAsked, err error)
 		})
 		return at, v, err
 	}
-	if known, err := c.besides(&at, id); known || err != nil {
-		return at, nil, err
-	}
 	err = c.ask(func(ctx context.Context) (err error) {
 		at.row, at.prev, at.next, err = c.s.store.Neighbours(ctx, c.coll.ID, id)
 		return err
@@ -468,20 +465,6 @@ type neighbours struct {
 	row            store.Row
 	id, prev, next string
 	of             string // the id of the feature, where id is that of a version
-}
-
-// besides finds a feature where that takes no question; it is paid as one, and what is asked for then goes on with it.
-func (c *call) besides(at *neighbours, id string) (known bool, err error) {
-	if c.s.besides == nil {
-		return false, nil
-	}
-	at.row, at.prev, at.next, known = c.s.besides.Beside(c.coll.ID, id)
-	if !known || c.s.store.Catalog() != c.cat {
-		return false, nil
-	}
-	err = c.pay(c.right != nil || c.paid)
-	at.id, c.continues = at.row.ID, true
-	return true, err
 }
 
 // itemJSON writes a feature as GeoJSON. The members prev and next stay at the ends, with the feature's own id, since front ends draw

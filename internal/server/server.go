@@ -75,7 +75,6 @@ type Server struct {
 	cfg   config.Config
 	store store.Store
 	// neighbourly is store where it can say at once what is beside a feature; else nil.
-	besides  store.Besides     // store where it may know that without a question; else nil
 	dated    store.Dated       // store where it can say at once which versions a feature has; else nil
 	atHand   store.DatedAtHand // store where it may know that without a question; else nil
 	stated   store.Stated      // names the state of store where that can; else 0
@@ -169,7 +168,7 @@ func New(o Options) (*Server, error) {
 	parts := sharesOf(int64(s.cfg.Limits.Memory))
 	s.caches.SetBudget(parts.caches)
 	s.flight.most = parts.answers
-	fair := newFairStore(o.Store, s.turns)
+	fair := fairStore{o.Store, s.turns}
 	s.store, s.stated = fair, fair
 	s.askBeside(o.Store)
 	s.noticeChanges(o.Store)

@@ -408,16 +408,10 @@ func (c *call) pay(begun bool) error {
 	return nil
 }
 
-// fairStore is a store whose questions wait for their turns, but for those that it has the answers of.
+// fairStore is a store whose questions wait for their turns.
 type fairStore struct {
 	store.Store
-	turns   *turns
-	recalls store.Recalling // the store where it has answers in memory; else nil
-}
-
-func newFairStore(st store.Store, t *turns) fairStore {
-	recalls, _ := st.(store.Recalling)
-	return fairStore{st, t, recalls}
+	turns *turns
 }
 
 func (s fairStore) Page(ctx context.Context, q store.Query) (p *store.Page, err error) {
@@ -428,14 +422,7 @@ func (s fairStore) Page(ctx context.Context, q store.Query) (p *store.Page, err 
 	if err := s.turns.begin(ctx, k); err != nil {
 		return nil, err
 	}
-	var cost store.Cost
-	if s.recalls == nil {
-		cost = s.Cost(q)
-	} else if p, cost = s.recalls.Recall(q); p != nil {
-		k.begun.Store(true)
-		s.turns.charge(ctx, cost)
-		return p, nil
-	}
+	cost := s.Cost(q)
 	err = s.turns.runIn(ctx, cost, k, func(ctx context.Context) error {
 		s.turns.charge(ctx, cost)
 		p, err = s.Store.Page(ctx, q)
@@ -505,7 +492,6 @@ func (s fairDated) Life(ctx context.Context, q store.LifeQuery) (life *store.Lif
 
 // askBeside sets what the store can say at once of a feature, of its versions and of what is beside it.
 func (s *Server) askBeside(st store.Store) {
-	s.besides, _ = st.(store.Besides)
 	if at, ok := st.(store.Dated); ok {
 		s.dated = fairDated{at, s.turns}
 	}

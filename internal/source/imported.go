@@ -303,11 +303,9 @@ func (s *importedStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
 }
 
 var (
-	_ store.Stated    = (*importedStore)(nil)
-	_ store.Glanced   = (*importedStore)(nil)
-	_ store.Besides   = (*importedStore)(nil)
-	_ store.Recalling = (*importedStore)(nil)
-	_ store.Revised   = (*importedStore)(nil)
+	_ store.Stated  = (*importedStore)(nil)
+	_ store.Glanced = (*importedStore)(nil)
+	_ store.Revised = (*importedStore)(nil)
 )
 
 // State is that of the copy.
@@ -317,16 +315,6 @@ func (s *importedStore) State(ctx context.Context) (uint64, error) {
 
 // Glance is that of the copy.
 func (s *importedStore) Glance() (uint64, bool) { return s.Store.(store.Glanced).Glance() }
-
-// Recall is that of the copy.
-func (s *importedStore) Recall(q store.Query) (*store.Page, store.Cost) {
-	return s.Store.(store.Recalling).Recall(q)
-}
-
-// Beside is that of the copy.
-func (s *importedStore) Beside(collection, id string) (row store.Row, prev, next string, ok bool) {
-	return s.Store.(store.Besides).Beside(collection, id)
-}
 
 // RevisionOf is that of the copy.
 func (s *importedStore) RevisionOf(ctx context.Context, collections ...string) (string, error) {

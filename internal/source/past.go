@@ -141,20 +141,6 @@ func (s *withPast) versionOf(part store.Store, p *store.Page) string {
 	return s.named(p.Version)
 }
 
-// Recall is that of the part that has the collection.
-func (s *withPast) Recall(q store.Query) (*store.Page, store.Cost) {
-	part := s.part(q.Collection)
-	n, ok := part.(store.Recalling)
-	if !ok {
-		return nil, part.Cost(q)
-	}
-	p, cost := n.Recall(q)
-	if p != nil {
-		p.Version = s.versionOf(part, p)
-	}
-	return p, cost
-}
-
 func (s *withPast) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	return s.part(collection).Fetch(ctx, collection, rows, want, fn)
 }
@@ -269,10 +255,8 @@ type pastOfDatabase struct{ *withPast }
 var (
 	_ store.Marked      = pastOfDatabase{}
 	_ store.MarkedAside = pastOfDatabase{}
-	_ store.Besides     = (*withPast)(nil)
 	_ store.Dated       = (*withPast)(nil)
 	_ store.DatedAtHand = (*withPast)(nil)
-	_ store.Recalling   = (*withPast)(nil)
 	_ store.Revised     = (*withPast)(nil)
 )
 
@@ -312,14 +296,6 @@ func (s *withPast) present(collections []string) []string {
 // Neighbours is that of the part that has the collection.
 func (s *withPast) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
 	return s.part(collection).Neighbours(ctx, collection, id)
-}
-
-// Beside is that of the part that has the collection.
-func (s *withPast) Beside(collection, id string) (row store.Row, prev, next string, ok bool) {
-	if n, ok := s.part(collection).(store.Besides); ok {
-		return n.Beside(collection, id)
-	}
-	return row, "", "", false
 }
 
 // Life is that of the part that has the collection.

@@ -78,19 +78,6 @@ type Store interface {
 	Close() error
 }
 
-// Besides is a Store that may know the answer without a question to the data.
-type Besides interface {
-	// Beside is Store.Neighbours; false where a question has to be asked, and where there is no such feature.
-	Beside(collection, id string) (row Row, prev, next string, ok bool)
-}
-
-// Recalling is a Store that has the answers to some questions in memory.
-type Recalling interface {
-	// Recall returns what Page would where memory alone tells it and a few hundred rows at most are looked at: in some microseconds, and waiting for nothing. Else, and
-	// of what Page refuses, the page is nil. The class is that of q, as Cost tells it, either way.
-	Recall(q Query) (*Page, Cost)
-}
-
 type patienceKey struct{}
 
 // WithPatience bounds how long a question waits for a connection before it is refused with ErrBusy. Without, it waits for as long as ctx lasts.

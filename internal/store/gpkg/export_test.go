@@ -107,3 +107,17 @@ func (s *Store) Packed(collection string) bool {
 	_, ok := r.columns.tables.Get(tableKey{r.rev, recordsName(l)})
 	return ok
 }
+
+// Beside is Neighbours from memory alone; false where the ids are not there.
+func (s *Store) Beside(collection, id string) (at store.Row, prev, next string, ok bool) {
+	r, err := s.acquire()
+	if err != nil {
+		return at, "", "", false
+	}
+	defer r.release()
+	l, err := r.layer(collection)
+	if err != nil {
+		return at, "", "", false
+	}
+	return r.besideInMemory(l, id)
+}

@@ -246,20 +246,6 @@ func (t *namedTable) rowsOf(part namedPart) []namedRow {
 	return t.rows[t.from[s.from]:t.from[s.to]]
 }
 
-func (qu *question) recallNames(_ store.Cost, p *store.Page) bool {
-	part, _ := qu.namedPart()
-	v, ok := qu.rev.columns.tables.Get(tableKey{qu.rev.rev, part.name()})
-	if !ok {
-		return false
-	}
-	t := v.(*namedTable)
-	if len(t.rowsOf(part)) > mostRecalled {
-		return false
-	}
-	qu.namedPage(t, part, p)
-	return true
-}
-
 // named returns the table that a part needs; nil where there is none yet.
 func (r *revision) named(l *layer, part namedPart) *namedTable {
 	name := part.name()

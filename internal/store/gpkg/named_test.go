@@ -17,7 +17,7 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestNamesAreFoundInMemoryAsBySQLite: of places, names and spellings, exact ones and beginnings, in their order, with what comes first, and refused as many; by a page and recalled.
+// TestNamesAreFoundInMemoryAsBySQLite: of places, names and spellings, exact ones and beginnings, in their order, with what comes first, and refused as many.
 func TestNamesAreFoundInMemoryAsBySQLite(t *testing.T) {
 	t.Parallel()
 	plain, edited := manyNames(t), manyNames(t)
@@ -35,7 +35,7 @@ func TestNamesAreFoundInMemoryAsBySQLite(t *testing.T) {
 		for range 400 * len(collections) {
 			comparePages(t, sql, table, drawnName(t, sql, r, collections[r.IntN(len(collections))], names), ways)
 		}
-		if ways["recalled"] < 100 || ways["recalled many"] < 20 {
+		if ways["page"] < 100 || ways["page many"] < 20 {
 			t.Errorf("%q: answers %v", collections, ways)
 		}
 	}
@@ -72,30 +72,24 @@ func drawnName(t *testing.T, s store.Store, r *rand.Rand, collection string, nam
 	return q
 }
 
-// comparePages asks two stores, and the second one to recall, and counts the answers that have been compared.
+// comparePages asks two stores, and counts the answers that have been compared.
 func comparePages(t *testing.T, sql, table *gpkg.Store, q store.Query, ways map[string]int) {
 	t.Helper()
 	want, err := sql.Page(t.Context(), q)
-	recalled, _ := table.Recall(q)
-	got, err2 := table.Page(t.Context(), q)
+	p, err2 := table.Page(t.Context(), q)
 	if err != nil || err2 != nil {
 		t.Fatal(err, err2)
 	}
-	for way, p := range map[string]*store.Page{"page": got, "recalled": recalled} {
-		if p == nil {
-			continue
-		}
-		if (want.Next == "") != (p.Next == "") || p.Matched != want.Matched || want.Next == "" && len(want.Rows)+len(p.Rows) > 0 && !reflect.DeepEqual(want.Rows, p.Rows) {
-			t.Fatalf("%s, %#v, limit %d, %s: %d rows %.200v, by SQLite %d %.200v", q.Collection, q.Filter, q.Limit, way, len(p.Rows), p.Rows, len(want.Rows), want.Rows)
-		}
-		if ways[way]++; len(p.Rows) > 1 {
-			ways[way+" many"]++
-		}
+	if (want.Next == "") != (p.Next == "") || p.Matched != want.Matched || want.Next == "" && len(want.Rows)+len(p.Rows) > 0 && !reflect.DeepEqual(want.Rows, p.Rows) {
+		t.Fatalf("%s, %#v, limit %d: %d rows %.200v, by SQLite %d %.200v", q.Collection, q.Filter, q.Limit, len(p.Rows), p.Rows, len(want.Rows), want.Rows)
+	}
+	if ways["page"]++; len(p.Rows) > 1 {
+		ways["page many"]++
 	}
 }
 
-// TestNamesOfWhichSomeComeFirstAreRecalled: memory knows which is which; what was written since is found.
-func TestNamesOfWhichSomeComeFirstAreRecalled(t *testing.T) {
+// TestNamesOfWhichSomeComeFirstAreInMemory: it knows which is which; what was written since is found.
+func TestNamesOfWhichSomeComeFirstAreInMemory(t *testing.T) {
 	t.Parallel()
 	path := manyNames(t)
 	for i, name := range []string{"Øya", "Oya"} {
@@ -108,25 +102,17 @@ func TestNamesOfWhichSomeComeFirstAreRecalled(t *testing.T) {
 		q := namedQuestion(t, s, "skrivemaate", name, false)
 		plan, err := s.Explain(t.Context(), q)
 		p, err2 := s.Page(t.Context(), q)
-		recalled, _ := s.Recall(q)
-		if err != nil || err2 != nil || plan.Way != "names" || len(p.Rows) < 2 || recalled == nil || !slices.Equal(recalled.Rows, p.Rows) || len(plan.Steps) > 0 {
-			t.Fatalf("%+v, %v, %v, %v, %v", plan, p, recalled, err, err2)
+		if err != nil || err2 != nil || plan.Way != "names" || len(p.Rows) < 2 || len(plan.Steps) > 0 {
+			t.Fatalf("%+v, %v, %v, %v", plan, p, err, err2)
 		}
 		first, err := fetched(t, s, "skrivemaate", p.Rows[:1], store.Want{Properties: []string{"langnavn"}, NoGeometry: true})
 		if err != nil || !strings.Contains(first[0], name) {
 			t.Errorf("%s: first comes %v, %v", name, first, err)
 		}
 	}
-	known := namedQuestion(t, s, "skrivemaate", allNames(t, s)[100], false)
-	if p, _ := s.Recall(known); p == nil || len(p.Rows) == 0 {
-		t.Errorf("not recalled: %v", p)
-	}
 	time.Sleep(stampSteps)
 	run(t, path, "UPDATE skrivemaate SET langnavn = 'Qqq', norm = 'qqq', eksakt = 'qqq' WHERE norm = 'oya'")
 	q := namedQuestion(t, s, "skrivemaate", "Qqq", false)
-	if p, _ := s.Recall(known); p != nil {
-		t.Error("recalled of a file that was written into")
-	}
 	if p, err := s.Page(t.Context(), q); err != nil || len(p.Rows) == 0 {
 		t.Errorf("%v, %v of a file that was written into", p, err)
 	}

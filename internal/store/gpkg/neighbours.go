@@ -8,7 +8,7 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// Neighbours finds a feature and the ids beside it in one statement.
+// Neighbours finds a feature and the ids beside it in memory, or in one statement.
 func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store.Row, prev, next string, err error) {
 	r, err := s.acquire()
 	if err != nil {
@@ -18,6 +18,9 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 	qu, err := newQuestion(r, store.Query{Collection: collection})
 	if err != nil {
 		return at, "", "", err
+	}
+	if at, prev, next, ok := r.besideInMemory(qu.l, id); ok {
+		return at, prev, next, meet(ctx, at.Rev)
 	}
 	none := fmt.Errorf("gpkg: feature %q of collection %q: %w", id, collection, store.ErrNotFound)
 	key, ok := qu.l.idValues(id)
@@ -54,17 +57,9 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 	return at, prev, next, err
 }
 
-// Beside is Neighbours from the ids in memory, where the file is known to be as it was when they were read. They are read in the background when they are first wanted.
-func (s *Store) Beside(collection, id string) (at store.Row, prev, next string, ok bool) {
-	r, err := s.acquire()
-	if err != nil {
-		return at, "", "", false
-	}
-	defer r.release()
-	l, err := r.layer(collection)
-	if err != nil {
-		return at, "", "", false
-	}
+// besideInMemory is Neighbours from the ids in memory, where the file is known to be as it was when they were read; false
+// where they are not there. They are read in the background when they are first wanted.
+func (r *revision) besideInMemory(l *layer, id string) (at store.Row, prev, next string, ok bool) {
 	key, ok := l.id(id)
 	if rev, known := r.glance(); !ok || !known || rev != r.rev {
 		return at, "", "", false

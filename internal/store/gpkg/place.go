@@ -282,7 +282,7 @@ const (
 // placeRecord is a row with its geometry alone, of a layer whose geometries have been read once.
 type placeRecord struct {
 	ctx  context.Context // of the question
-	c    *conn           // nil: geometries that are not in memory are errNotHeld
+	c    *conn
 	l    *layer
 	sql  string
 	id   int64
@@ -307,9 +307,6 @@ func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 	if ok {
 		r.at, r.read = *kept, true
 		return r.at.wkb, g.CRS, nil
-	}
-	if r.c == nil {
-		return nil, g.CRS, errNotHeld
 	}
 	if r.sql == "" {
 		r.sql = "SELECT " + alias + "." + quote(g.Column) + " FROM " + r.l.source.Table + " AS " + alias + " WHERE " + alias + "." + g.RowID + " = ?"

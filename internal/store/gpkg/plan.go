@@ -21,20 +21,17 @@ type way struct {
 	// answer fills the page. It reports false, and has changed nothing, where what the way needs is not there: a table in memory that is not made
 	// yet, a file that nobody has changed, a condition that SQL can say. The next way is tried then.
 	answer func(*question, context.Context, *conn, *store.Page) (bool, error)
-	// recall is answer for store.Recalling, of a file that is as it was when it was opened: without a connection, and by few rows. The class is that of sqlq.Cost. A page of which it reports false is of no use. Nil: the way
-	// needs a connection, or may take long.
-	recall func(*question, store.Cost, *store.Page) bool
 }
 
 // ways are the ways of answering, in order: the first that takes a question and can answer it does. The last takes each.
 var ways = [...]way{
 	{
 		name: "names", does: "finds a name, or those that begin with a text, among the folded texts of a property, in order in memory",
-		takes: (*question).isNamed, answer: (*question).byNames, recall: (*question).recallNames,
+		takes: (*question).isNamed, answer: (*question).byNames,
 	},
 	{
 		name: "times", does: "finds what has a moment between two among the moments of a property, in order in memory",
-		takes: (*question).isTimed, answer: (*question).byTimes, recall: (*question).recallTimes,
+		takes: (*question).isTimed, answer: (*question).byTimes,
 	},
 	{
 		name: "spellings", does: "looks for patterns through the distinct folded texts of a property, in memory, and tests the rows with them by what else is asked",
@@ -54,7 +51,7 @@ var ways = [...]way{
 	},
 	{
 		name: "places", does: "walks envelopes in memory, and tests the geometries that envelopes do not decide",
-		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isByPlaces() }, answer: (*question).byPlaces, recall: (*question).recallPlaces,
+		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isByPlaces() }, answer: (*question).byPlaces,
 	},
 	{
 		name: "R-tree", does: "walks the index of envelopes, and reads the geometries that envelopes do not decide",
@@ -66,11 +63,11 @@ var ways = [...]way{
 	},
 	{
 		name: "columns", does: "finds the values of properties, in order in memory, and where there is more to ask lets SQLite look among their rows",
-		takes: (*question).isByColumns, cost: (*question).columnsCost, answer: (*question).byColumns, recall: (*question).recallColumns,
+		takes: (*question).isByColumns, cost: (*question).columnsCost, answer: (*question).byColumns,
 	},
 	{
 		name: "ids", does: "takes a page from the ids of all rows, in memory",
-		takes: (*question).isByIDs, answer: (*question).byIDs, recall: (*question).recallIDs,
+		takes: (*question).isByIDs, answer: (*question).byIDs,
 	},
 	{
 		name: "SQL", does: "lets SQLite choose, and tests in Go what SQL cannot say",

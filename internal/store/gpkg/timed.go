@@ -149,21 +149,6 @@ func (qu *question) timedPage(rows []namedRow, p *store.Page) {
 	}
 }
 
-func (qu *question) recallTimes(_ store.Cost, p *store.Page) bool {
-	part, _ := qu.timedPart()
-	v, ok := qu.rev.columns.tables.Get(tableKey{qu.rev.rev, qu.timedName(part)})
-	if !ok {
-		return false
-	}
-	t := v.(*timedTable)
-	s := t.span(part.bounds)
-	if min(s.to-s.from, qu.q.Limit) > mostRecalled {
-		return false
-	}
-	qu.timedPage(t.rows[s.from:s.to], p)
-	return true
-}
-
 // timed returns the table of a name; nil where there is none yet.
 func (r *revision) timed(l *layer, part timedPart, name string) *timedTable {
 	key := tableKey{r.rev, name}

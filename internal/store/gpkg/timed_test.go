@@ -63,16 +63,12 @@ func TestWhatWasChangedBetweenTwoMomentsIsFoundInMemoryAsBySQLite(t *testing.T) 
 				}
 			}
 			ask(300)
-			if ways["page many"] < 50 || x.timed && ways["recalled many"] < 50 {
+			if ways["page many"] < 50 {
 				t.Errorf("answers %v", ways)
 			}
 			time.Sleep(stampSteps)
 			run(t, path, "DELETE FROM sted WHERE rang % 4 = 1")
-			before := ways["recalled"]
 			ask(60)
-			if ways["recalled"] != before {
-				t.Error("recalled of a file that was written into")
-			}
 		})
 	}
 }

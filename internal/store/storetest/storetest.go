@@ -112,24 +112,7 @@ func page(t *testing.T, s store.Store, q store.Query) *store.Page {
 	if err != nil {
 		t.Fatalf("%+v: %v", q, err)
 	}
-	recalled(t, s, q, p)
 	return p
-}
-
-// recalled tests that what a store has in memory of a question is what Page answered.
-func recalled(t *testing.T, s store.Store, q store.Query, want *store.Page) {
-	t.Helper()
-	r, ok := s.(store.Recalling)
-	if !ok {
-		return
-	}
-	p, cost := r.Recall(q)
-	if known := s.Cost(q); cost != known {
-		t.Errorf("%+v: recalled as %v, but costs %v", q, cost, known)
-	}
-	if p != nil && (p.Matched != want.Matched || p.Next != want.Next || p.Prev != want.Prev || p.Version != want.Version || !slices.Equal(p.Rows, want.Rows)) {
-		t.Errorf("%+v: recalled %+v, answered %+v", q, p, want)
-	}
 }
 
 func idsOf(p *store.Page) []string {
