@@ -168,7 +168,7 @@ func (c *check) day(day []ChangeRow) {
 	}
 	for _, r := range day {
 		for _, code := range [...]string{r.From, r.To} {
-			if _, fresh := begins[code]; r.Transfer && !fresh {
+			if _, isNew := begins[code]; r.Transfer && !isNew {
 				if u, ok := c.is(code); ok && !u.in {
 					c.differ(r.Date, r.Line, false, code, "territory of %s moves, but it is not in use: %s", code, u.why)
 				}

@@ -38,21 +38,6 @@ func TestTablesHealOnceTheirRowsAreRight(t *testing.T) {
 	}
 }
 
-// TestTablesThatAreServedAreNotReadAgain: rows that cannot be versions are features, and nothing about them has to heal.
-func TestTablesThatAreServedAreNotReadAgain(t *testing.T) {
-	t.Parallel()
-	url := base(t, `CREATE TABLE x (ogc_fid SERIAL PRIMARY KEY, nr TEXT, valid_from DATE, valid_to DATE); INSERT INTO x (nr, valid_from) VALUES ('1', '2020-01-01'), ('2', NULL)`)
-	s := openStore(t, url, postgis.Options{Poll: time.Millisecond, Settings: map[string]store.Settings{"x": {IDColumns: []string{"nr"}}}})
-	if c, ok := s.Catalog().Collection("x"); !ok || c.Versions != nil {
-		t.Fatalf("%v, %+v", ok, s.Catalog().Notes)
-	}
-	eventually(t, "at rest", func() bool {
-		before := s.Catalog()
-		run(t, url, "SELECT 1") // takes many times as long as a poll
-		return s.Catalog() == before
-	})
-}
-
 // TestLockedTablesAreToldAsSuch: a query waits for a while, and then says that another program has locked the table.
 func TestLockedTablesAreToldAsSuch(t *testing.T) {
 	t.Parallel()
