@@ -109,10 +109,14 @@ func TestTheStateOfManyTablesIsAskedInFewBytes(t *testing.T) {
 	first := mark()
 	eventually(t, "over a connection of their own", s.TellsAside)
 	mark()
-	before, trips := w.Asked(), w.Trips()
-	mark()
-	if n := w.Asked() - before; n > 200 || w.Trips() != trips+1 {
-		t.Errorf("%d bytes in %d round trips ask for the state of 20 tables", n, w.Trips()-trips)
+	bytes, trips := 1<<30, 1<<30
+	for range 5 { // another question may go over the wire meanwhile
+		asked, made := w.Asked(), w.Trips()
+		mark()
+		bytes, trips = min(bytes, w.Asked()-asked), min(trips, w.Trips()-made)
+	}
+	if bytes > 200 || trips != 1 {
+		t.Errorf("%d bytes in %d round trips ask for the state of 20 tables", bytes, trips)
 	}
 	run(t, url, "INSERT INTO punkt7 VALUES (1)")
 	second := mark()
