@@ -97,7 +97,7 @@ func (c *harmoniseCmd) Run(ctx context.Context, p *process) error {
 func (c *harmoniseCmd) harmonise(ctx context.Context, p *process, x *history.Series, in io.Reader) error {
 	what := c.table()
 	table := bufio.NewReader(in)
-	head, _ := table.Peek(64) // what is wrong is told by the next read
+	head, _ := table.Peek(64) // the next read returns the error
 	cols := history.SeriesColumns{Code: c.Code, Date: c.Date, Value: c.Value, By: c.By, Skip: c.Skip, Lines: enrich.IsLines(head)}
 	var report history.SeriesReport
 	write := func(w io.Writer) (err error) {

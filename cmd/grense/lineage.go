@@ -57,7 +57,7 @@ What does not fit is told with its line (of KLASS in JSON: its entry) and the re
 Registers are recognized by their columns:
   KLASS (Norway)       what /changes answers, JSON or CSV
   INSEE (France)       movements of communes, v_mvt_commune
-  BFS (Switzerland)    register of municipalities, as published or with the headings of munch; /communes/mutations
+  BFS (Switzerland)    register of municipalities, as published or with the headings of the R package munch; /communes/mutations
   ONS (United Kingdom) Changes.csv and ChangeHistory.csv of the Code History Database, both; choose kinds with --only
   Destatis (Germany)   territorial changes (Gebietsänderungen), XLSX or CSV, with area and people moved
   CBS (Netherlands)    columns ingangsdatum, soort, oude_gemeentecode and nieuwe_gemeentecode (see the documentation)

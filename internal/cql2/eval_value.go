@@ -102,29 +102,29 @@ func propValue(p Prop) value {
 
 // fromJSON reads JSON text; nil when it is broken.
 func fromJSON(s string) any {
+	return plain(decoded(s))
+}
+
+// decoded is JSON text as encoding/json reads it, numbers as they are written; nil when it is broken.
+func decoded(s string) any {
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
 	var v any
 	if d.Decode(&v) != nil {
 		return nil
 	}
-	return plain(v)
+	return v
 }
 
 // plain turns decoded JSON into values. An object becomes its canonical text.
 func plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:
-		e, _ := parseNumber(string(v))
-		switch n := e.(type) {
-		case Int:
-			return int64(n)
-		case Number:
-			return float64(n)
-		case Decimal:
-			return ExactNumberOf(n)
+		n := recorded(v)
+		if d, ok := n.(Decimal); ok {
+			return ExactNumberOf(d)
 		}
-		return nil
+		return n
 	case []any:
 		for i := range v {
 			v[i] = plain(v[i])

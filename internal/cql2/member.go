@@ -1,19 +1,11 @@
 package cql2
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "encoding/json"
 
 // Member returns the value at a path of names inside JSON text, as a Record gives values; nil if there is none of that
 // type, which is TypeText, TypeNumber or TypeBool. Of members of one name the last counts.
 func Member(text string, path []string, t Type) any {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return nil
-	}
+	v := decoded(text)
 	for _, name := range path {
 		object, _ := v.(map[string]any)
 		v = object[name]

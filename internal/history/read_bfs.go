@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// bfsColumns are those of the register of municipalities of BFS that decide what happened, by the names that munch
-// gives them: each line is a state of a municipality, which a mutation begins and another one ends.
+// bfsColumns are those of the register of municipalities of BFS that decide what happened, by the names that
+// the R package munch gives them: each line is a state of a municipality, which a mutation begins and another one ends.
 var bfsColumns = []string{
 	"mId", "mLongName", "mEntryMode", "mAdmissionNumber", "mAdmissionMode", "mAdmissionDate",
 	"mAbolitionNumber", "mAbolitionMode", "mAbolitionDate",

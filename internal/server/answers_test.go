@@ -175,7 +175,7 @@ func TestACrawlKeepsNoAnswers(t *testing.T) {
 	}
 }
 
-// TestFilesLeaveAnswersKeptThatDoNotTellOfThem: files that are made have only pages of their collection made anew.
+// TestFilesLeaveAnswersKeptThatDoNotTellOfThem: a new file invalidates only the pages of its collection in the cache.
 func TestFilesLeaveAnswersKeptThatDoNotTellOfThem(t *testing.T) {
 	t.Parallel()
 	if !linksTellState() {

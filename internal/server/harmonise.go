@@ -139,7 +139,8 @@ func (h *harmonising) leave() {
 	}
 }
 
-// pause gives others a turn where this one has lasted for a while, and ends work that nobody waits for or that takes too long.
+// pause gives up the turn after 100 ms and waits for the next one. It fails if the client has gone or the work takes too
+// long.
 func (h *harmonising) pause() error {
 	const turn = 100 * time.Millisecond
 	if err := h.c.r.Context().Err(); err != nil || time.Since(h.since) < turn {

@@ -64,8 +64,8 @@ func countRoundTrips(t *testing.T, url string) {
 			x.path = next(x.warm)
 			x.path = next(x.path)
 		}
-		// The pool may open a connection meanwhile that has to learn its statements: one more at first, and of what is asked
-		// again the best of several counts.
+		// A new connection of the pool prepares its statements first, which costs one round trip more. So a first request may
+		// take one more, and of repeated requests the smallest count holds.
 		if n := asked(x.path); n < x.first || n > x.first+1 {
 			t.Errorf("%s, asked first: %d round trips, want %d", x.kind, n, x.first)
 		}

@@ -68,7 +68,7 @@ func (t *tableStream) openForm() error {
 		return err
 	}
 	in := bufio.NewReader(table)
-	head, _ := in.Peek(64) // what is wrong is told by the next read
+	head, _ := in.Peek(64) // the next read returns the error
 	t.body, t.form, t.lines, t.file = in, true, enrich.IsLines(head), table.FileName()
 	return nil
 }

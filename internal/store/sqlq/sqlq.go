@@ -47,7 +47,7 @@ type Dialect interface {
 	Call(fold string) (string, bool)
 	// LikeFolded is Like on a text that the function is applied to.
 	LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool)
-	// FoldASCII is for a database that folds texts of ASCII only: ascii tells whether a text is one, lower folds its case.
+	// FoldASCII is for a database that can fold only ASCII: ascii holds for texts in ASCII, and lower is the text in lower case.
 	FoldASCII(x Fragment) (ascii, lower Fragment, ok bool)
 	// Finite makes null of the result of arithmetic that is no number or infinite; false where arithmetic fails instead.
 	Finite(x Fragment) (Fragment, bool)
