@@ -130,7 +130,7 @@ nginx:
 
 bench: build postgres nginx ## benchmarks, then server CPU per request against a bare handler, starts and memory, and their bars (bin/bench.md)
 	go test -run '^$$' -bench . -benchmem ./...
-	@cd internal/locate/testdata/tzf && go test -run '^$$' -bench . -cpu 1 . || echo "NOTE: the point index was not held against tzf, whose module did not come"
+	@cd internal/geo/locate/testdata/tzf && go test -run '^$$' -bench . -cpu 1 . || echo "NOTE: the point index was not held against tzf, whose module did not come"
 	@rm -f bin/bench.md
 	@missed=0; for tables in TestBenchTable TestBenchTablePostGIS; do \
 	  GRENSE_BENCH="$(abspath bin/bench.md)" go test -count=1 -timeout 90m -run "^$$tables$$" ./cmd/grense || missed=1; done; cat bin/bench.md; exit $$missed
@@ -141,7 +141,7 @@ bench-against: build ## server CPU per request of bin/grense and of an older bui
 	GRENSE_BENCH_OLD="$(abspath $(OLD))" go test -count=1 -timeout 30m -run '^TestBenchAgainst$$' -v ./cmd/grense
 
 accept: build clients client-tools readers soap-clients tile-makers postgres chromium map-libraries ## real clients against a running server; takes minutes
-	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/crs ./internal/arc ./internal/tile ./internal/locate ./internal/server
+	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/geo/crs ./internal/geo/coverage ./internal/tile ./internal/geo/locate ./internal/server
 
 # How long each fuzz target runs in make soak.
 FUZZTIME ?= 5m

@@ -9,8 +9,8 @@ import (
 	"log/slog"
 	"strings"
 
-	"grense/internal/crs"
 	"grense/internal/enrich"
+	"grense/internal/geo/crs"
 	"grense/internal/server"
 	"grense/internal/source"
 )

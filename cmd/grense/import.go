@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/ingest"
 	"grense/internal/source"
 	"grense/internal/store"

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
-	"grense/internal/wkb"
 )
 
 // layersFile writes a GeoPackage of layers lag_0 to lag_(n-1), with as many points each as rows says. The column a of every row is value.

@@ -21,7 +21,7 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // Expr is a node of the tree: a predicate, or an operand that yields a value. The set is closed; AllExprs holds one of each.

@@ -6,7 +6,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 const typicalFilter = "casei(kommunenavn) LIKE casei('%berg%') AND folketall BETWEEN 1000 AND 50000 AND dag >= DATE('2020-01-01') AND S_INTERSECTS(geometry, BBOX(4,58,12,64))"

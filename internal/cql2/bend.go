@@ -6,8 +6,8 @@ import (
 	"github.com/paulmach/orb"
 	orbclip "github.com/paulmach/orb/clip"
 
-	"grense/internal/crs"
-	"grense/internal/wkb"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // Bounds tells what is known of a predicate from the envelope of a geometry alone. It is not safe for concurrent use.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
-	"grense/internal/wkb"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 )
 
 // BoxTouches tells whether a geometry matches a box: whether they have a point in common, in the CRS of the box, edges straight between

@@ -12,7 +12,7 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 func box(west, south, east, north float64) cql2.BBox {

@@ -14,7 +14,7 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // patterns are the DE-9IM patterns of the predicates (OGC 06-103r4, 6.1.15.3); some hold for certain dimensions only.

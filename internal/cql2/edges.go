@@ -6,7 +6,7 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/wkb"
+	"grense/internal/geo/wkb"
 )
 
 // Edges is a geometry made ready for boxes and points: there is a bound around each few of its edges, so that few edges are looked at. It answers what the walk

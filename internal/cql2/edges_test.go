@@ -10,7 +10,7 @@ import (
 	"github.com/paulmach/orb/encoding/wkb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // edged is a record whose geometry is made ready.

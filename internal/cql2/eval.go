@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // Truth is the value of a predicate in three-valued logic; False < Null < True, so that AND is the least and OR the greatest.

@@ -10,9 +10,9 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/peterstace/simplefeatures/geom"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/problem"
-	"grense/internal/wkb"
 )
 
 // spatialTest is a prepared spatial predicate. It is computed in the CRS of the record's geometry, to which literals are transformed with

@@ -10,7 +10,7 @@ import (
 	"github.com/paulmach/orb/encoding/wkb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // row has a value of each type, and nulls beside them.

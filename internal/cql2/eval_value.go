@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"grense/internal/wkb"
+	"grense/internal/geo/wkb"
 )
 
 // operandValue prepares an operand.

@@ -6,7 +6,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/cql2/cql2test"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
-	"grense/internal/wkb"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 )
 
 // maxBounds is how many bounds Extent returns at most; more are joined into one.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // ParseJSON parses CQL2 JSON (OGC 21-065r2, Annex C) whose geometries are in CRS84. An error is a *problem.Error with line, column

@@ -8,7 +8,7 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 )
 

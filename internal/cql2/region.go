@@ -5,7 +5,7 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/wkb"
+	"grense/internal/geo/wkb"
 )
 
 // region is a polygon or several of them, made ready for tests against points, segments and boxes: all that its rings enclose by the rule

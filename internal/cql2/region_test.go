@@ -10,7 +10,7 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // ragged makes a star around c with n corners, on a grid with step corners to the unit.

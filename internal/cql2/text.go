@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 )
 

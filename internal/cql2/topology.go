@@ -5,7 +5,7 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/wkb"
+	"grense/internal/geo/wkb"
 )
 
 // topology is a geometry of one dimension made ready for relate: points, lines, or areas. It is immutable.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // AllExprs holds one value of each node, for tests that must not forget one.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
-	"grense/internal/wkb"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 )
 
 // flat is a geometry made plane: ISO WKB in little-endian order, and its bound, which is empty when the geometry is.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // Version names the content of the demo. It changes whenever a feature or the description of a collection does, so that a copy of the demo

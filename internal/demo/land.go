@@ -9,7 +9,7 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // A shore is a coarse outline of the country: rings that neither cross nor hold each other, counter-clockwise. Sides of a ring are numbered

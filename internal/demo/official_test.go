@@ -6,7 +6,7 @@ import (
 
 	"github.com/peterstace/simplefeatures/geom"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/sharedtest"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // Write defines both collections, in place of any that are there, and fills them in the order of their numbers. Commit is left to the caller.

@@ -14,8 +14,8 @@ import (
 	"github.com/paulmach/orb/encoding/wkb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/demo"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/simplify"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // Size of the picture that social networks show beside a link, in pixels.

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 
 	"grense/internal/cache"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // Kind is the form of a fragment.

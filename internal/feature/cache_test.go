@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"grense/internal/crs"
 	"grense/internal/feature"
+	"grense/internal/geo/crs"
 )
 
 func TestCacheKeepsWhatWasPut(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"grense/internal/crs"
 	"grense/internal/feature"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

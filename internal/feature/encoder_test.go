@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/feature"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

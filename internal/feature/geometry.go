@@ -6,8 +6,8 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
-	"grense/internal/wkb"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 )
 
 // Geometry writes stored geometries in another CRS: straight from well-known binary, without decoding and without allocation.

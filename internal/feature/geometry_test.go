@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"grense/internal/crs"
 	"grense/internal/feature"
+	"grense/internal/geo/crs"
 )
 
 // tree is a geometry as plain as can be: positions, or parts. A point without positions is empty.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

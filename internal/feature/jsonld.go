@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

@@ -10,8 +10,8 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
-	"grense/internal/wkb"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 )
 
 var flatGeobuf = &Format{Name: "flatgeobuf", Media: "application/flatgeobuf", Ext: ".fgb", Title: "FlatGeobuf",

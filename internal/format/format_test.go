@@ -8,11 +8,11 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/format"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
-	"grense/internal/wkb"
 )
 
 // places is a collection with a property of every type, and features with everything that is awkward.

@@ -4,8 +4,8 @@ import (
 	"io"
 	"strconv"
 
-	"grense/internal/crs"
 	"grense/internal/feature"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/feature"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/feature"
-	"grense/internal/wkb"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 )
 
 var geoParquet = &Format{Name: "parquet", Media: "application/vnd.apache.parquet", Ext: ".parquet", Title: "GeoParquet 1.1",

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"grense/internal/cql2"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 var gml = &Format{Name: "gml", Media: "application/gml+xml;version=3.2", Ext: ".gml", Title: "GML 3.2, Simple Features level 0", Streams: true,

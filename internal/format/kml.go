@@ -7,9 +7,9 @@ import (
 	"strconv"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 var kml = &Format{Name: "kml", Media: "application/vnd.google-earth.kml+xml", Ext: ".kml", Title: "KML 2.2", Streams: true, Lon: true,

@@ -10,10 +10,10 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
 	"grense/internal/format"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // layer is a collection of geometries in CRS84 with ids of digits.

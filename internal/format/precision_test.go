@@ -6,10 +6,10 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
 	"grense/internal/format"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // exact is a collection of one point with more decimals than text formats write.

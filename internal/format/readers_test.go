@@ -23,7 +23,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"grense/internal/wkb"
+	"grense/internal/geo/wkb"
 )
 
 // record is a feature as another reader finds it: the texts of what is not null, and the runs of positions of its geometry, x before y but

@@ -14,11 +14,11 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/format"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/problem"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // runText writes runs of positions so that neither the order of parts nor the sense of rings matters.

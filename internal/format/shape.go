@@ -6,8 +6,8 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
-	"grense/internal/wkb"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 )
 
 // position is x, y and height, in the units of a reference system; the height is NaN where there is none.

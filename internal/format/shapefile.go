@@ -10,9 +10,9 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
+	"grense/internal/geo/wkb"
 	"grense/internal/problem"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 var shapefile = &Format{Name: "shapefile", Media: "application/zip", Ext: ".shp.zip", Title: "Shapefile (zip)",

@@ -15,8 +15,8 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/feature"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // table keeps features in a temporary file until all are known: for formats whose types, order or counts come first in the file.

@@ -8,11 +8,11 @@ import (
 	"math"
 	"strconv"
 
-	"grense/internal/crs"
 	"grense/internal/feature"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/problem"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // Outer rings run clockwise, as programs that draw on a sphere want them; the specification leaves it open.

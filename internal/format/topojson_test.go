@@ -13,10 +13,10 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
 	"grense/internal/format"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // topologyFile is a TopoJSON document with one object.

@@ -11,9 +11,9 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/feature"
+	"grense/internal/geo/wkb"
 	"grense/internal/problem"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // MostRows is how many rows a sheet has besides its header (ECMA-376, 18.3.1.73).

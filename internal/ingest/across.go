@@ -8,8 +8,8 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/peterstace/simplefeatures/geom"
 
-	"grense/internal/crs"
-	"grense/internal/wkb"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 )
 
 // touch is how near to the antimeridian, in degrees, a position lies on it: a hundredth of a millimetre.

@@ -9,7 +9,7 @@ import (
 	orbjson "github.com/paulmach/orb/geojson"
 	"github.com/paulmach/orb/planar"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/ingest"
 	"grense/internal/store"
 )

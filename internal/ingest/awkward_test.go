@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/ingest"
 )
 

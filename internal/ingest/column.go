@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"grense/internal/cql2"
-	"grense/internal/wkb"
+	"grense/internal/geo/wkb"
 )
 
 // column is what is known of a property after the values seen so far.

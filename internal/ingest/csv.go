@@ -17,9 +17,9 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 	"golang.org/x/text/encoding/unicode"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // maxRow bounds the bytes of one row of CSV.

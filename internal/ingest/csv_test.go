@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/ingest"
 	"grense/internal/store"
 )

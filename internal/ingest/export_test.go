@@ -7,7 +7,7 @@ import (
 
 	"github.com/peterstace/simplefeatures/geom"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // inMemory is a file of these bytes.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/paulmach/orb/encoding/wkt"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/ingest"
 	"grense/internal/store"
 )

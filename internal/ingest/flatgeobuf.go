@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"grense/internal/wkb"
+	"grense/internal/geo/wkb"
 )
 
 // flatReader reads FlatGeobuf 3. The index is passed over, since everything is read. What is stated of sizes is believed only as far as there are bytes.

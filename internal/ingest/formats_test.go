@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/format"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/ingest"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // zoo is a collection of every type of value, and features of every type of geometry.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // maxNames bounds the names of properties of a layer; SQLite has at most 2000 columns.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"grense/internal/wkb"
+	"grense/internal/geo/wkb"
 )
 
 // coordinates is the member of that name, of which the meaning is not known before the type is.

@@ -9,7 +9,7 @@ import (
 	"github.com/paulmach/orb/encoding/wkb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/ingest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"

@@ -16,9 +16,9 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // gmlReader reads the features of one type of GML 2 and 3 of simple features (OGC 10-100r3): members of a collection whose properties are texts, nested texts or geometries

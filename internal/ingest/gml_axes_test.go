@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/ingest"
 	"grense/internal/store"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/ingest"
 	"grense/internal/sharedtest"
 	"grense/internal/store"

@@ -19,7 +19,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/ingest"
 	"grense/internal/store"
 )

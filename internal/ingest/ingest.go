@@ -19,7 +19,7 @@ import (
 	"slices"
 	"strings"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

@@ -8,11 +8,11 @@ import (
 
 	"github.com/paulmach/orb/encoding/wkt"
 
-	"grense/internal/crs"
 	encode "grense/internal/feature"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/ingest"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 func TestPlacesOfJSONFG(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"grense/internal/wkb"
+	"grense/internal/geo/wkb"
 )
 
 // nativeKinds are the encodings of geometries as lists of coordinates (GeoParquet 1.1, Native encodings).

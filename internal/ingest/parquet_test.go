@@ -10,9 +10,9 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/paulmach/orb/encoding/wkt"
 
+	"grense/internal/geo/wkb"
 	"grense/internal/ingest"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // typed is a type of Parquet that the library reads and does not write.

@@ -10,9 +10,9 @@ import (
 	"unicode"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // Names of the geometry: as a property, and as a column of the store.

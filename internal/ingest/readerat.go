@@ -8,7 +8,7 @@ import (
 
 	"github.com/peterstace/simplefeatures/geom"
 
-	"grense/internal/wkb"
+	"grense/internal/geo/wkb"
 )
 
 // opened is a file that can be read from any place.

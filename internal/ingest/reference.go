@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // reference resolves the name of a reference system. note tells what is not quite so; wrong, why it is not served.

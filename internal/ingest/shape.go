@@ -6,8 +6,8 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/peterstace/simplefeatures/geom"
 
-	"grense/internal/crs"
-	"grense/internal/wkb"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 )
 
 // The types of geometries that are taken.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // Target says what becomes of the layers.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"grense/internal/wkb"
+	"grense/internal/geo/wkb"
 )
 
 // wktTypes are the types of well-known text (OGC 06-103r4, 7.2.2; ISO 13249-3, 5.1.68).

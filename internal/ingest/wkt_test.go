@@ -9,10 +9,10 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/planar"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/ingest"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // TestCurvesInText reads each type of well-known text that GeoJSON lacks. Faces that share an edge become one, since a MultiPolygon is not valid else.

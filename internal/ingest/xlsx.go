@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"grense/internal/wkb"
+	"grense/internal/geo/wkb"
 )
 
 // xlsxReader reads a sheet of a workbook (ECMA-376, 18): its first row that has cells names the columns. Coordinates stand in columns as in CSV; without them the

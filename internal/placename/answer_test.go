@@ -19,7 +19,7 @@ import (
 
 	api "grense/api/placename"
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/placename"
 	"grense/internal/register"
 	"grense/internal/store"

@@ -24,7 +24,7 @@ import (
 	"sync/atomic"
 
 	api "grense/api/placename"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 )

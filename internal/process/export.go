@@ -10,11 +10,11 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/format"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/problem"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // export gives collections as a file: the processes that other servers of administrative divisions have, with their ids, inputs and outputs.

@@ -12,9 +12,9 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/enrich"
 	"grense/internal/format"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 )

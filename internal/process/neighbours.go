@@ -11,9 +11,9 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
+	"grense/internal/geo/wkb"
 	"grense/internal/problem"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // neighbours lists the divisions beside one.

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"grense/api/ogcapi"
-	"grense/internal/crs"
 	"grense/internal/enrich"
+	"grense/internal/geo/crs"
 	"grense/internal/history"
 	"grense/internal/store"
 )

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"grense/api/ogcapi"
-	"grense/internal/crs"
 	"grense/internal/enrich"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 )

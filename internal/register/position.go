@@ -2,8 +2,8 @@ package register
 
 import (
 	"grense/internal/demo"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // point is a position in centimetres of StorageCRS, x before y.

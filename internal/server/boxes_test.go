@@ -14,7 +14,7 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"

@@ -21,12 +21,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"grense/internal/config"
-	"grense/internal/crs"
 	"grense/internal/format"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
-	"grense/internal/wkb"
 )
 
 // enclosures are the links of a collection to its files: their lengths, by address.

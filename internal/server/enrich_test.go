@@ -17,7 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
 	"grense/internal/config"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/openapi"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"

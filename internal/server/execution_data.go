@@ -9,8 +9,8 @@ import (
 	"net/url"
 
 	"grense/api/ogcapi"
-	"grense/internal/crs"
 	"grense/internal/enrich"
+	"grense/internal/geo/crs"
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/process"

@@ -24,7 +24,7 @@ import (
 	"github.com/paulmach/orb/encoding/wkb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"

@@ -11,8 +11,8 @@ import (
 
 	"grense/internal/config"
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/demo"
+	"grense/internal/geo/crs"
 	"grense/internal/server"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"grense/api/ogcapi"
-	"grense/internal/crs"
 	"grense/internal/feature"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

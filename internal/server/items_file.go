@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"grense/internal/crs"
 	"grense/internal/format"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 )

@@ -16,8 +16,8 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/cache"
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/feature"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 )

@@ -10,8 +10,8 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
 	"grense/internal/draw"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"grense/internal/cache"
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/draw"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 	"grense/internal/tile"

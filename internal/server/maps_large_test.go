@@ -11,11 +11,11 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
-	"grense/internal/wkb"
 )
 
 // weighed counts the bytes of geometries that pages read; levels for tiles are made of a snapshot.

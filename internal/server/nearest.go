@@ -8,8 +8,8 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
-	"grense/internal/locate"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/locate"
 	"grense/internal/store"
 )
 

@@ -20,7 +20,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/config"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/web"
 )

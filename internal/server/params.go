@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/enrich"
 	"grense/internal/feature"
+	"grense/internal/geo/crs"
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/store"

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"grense/internal/config"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/process"
 	"grense/internal/store"
 	"grense/web"

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"grense/internal/cache"
-	"grense/internal/crs"
-	"grense/internal/locate"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/locate"
 	"grense/internal/store"
 )
 

@@ -20,11 +20,11 @@ import (
 	"grense/internal/config"
 	"grense/internal/cql2"
 	"grense/internal/demo"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
 	"grense/internal/store/storetest"
-	"grense/internal/wkb"
 )
 
 // cluster serves the tests that need PostGIS: all of them with GRENSE_TEST_STORE=postgis.

@@ -9,11 +9,11 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
-	"grense/internal/wkb"
 )
 
 // preciseMixed serves a collection of a point with many decimals, a line and no geometry, in metres.

@@ -4,8 +4,8 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/api/ogcapi"
-	"grense/internal/crs"
 	"grense/internal/draw"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

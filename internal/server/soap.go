@@ -15,7 +15,7 @@ import (
 
 	"grense/api/ogcapi"
 	contract "grense/api/placename"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/placename"
 	"grense/internal/problem"
 	"grense/internal/soap"

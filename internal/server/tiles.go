@@ -12,7 +12,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 	"grense/internal/tile"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"grense/api/ogcapi"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/tile"
 )

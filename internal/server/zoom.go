@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 	"grense/internal/tile"

@@ -15,10 +15,10 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
-	"grense/internal/wkb"
 )
 
 // ready asks until the geometries are simplified.

@@ -9,7 +9,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // Catalog is an immutable description of the data. Nobody changes it after the store has handed it out.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
-	"grense/internal/wkb"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 )
 
 // Distance is the least distance in metres, along the ellipsoid, from a position in CRS84 to the points and edges of the geometry, which back brings to CRS84;

@@ -7,7 +7,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/encoding/wkb"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

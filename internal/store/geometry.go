@@ -7,8 +7,8 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
-	"grense/internal/wkb"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 )
 
 // ErrGeometry reports bytes that are no geometry: package wkb says which. Adapters hand out none; they serve the feature with a null geometry.

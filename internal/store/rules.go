@@ -6,7 +6,7 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // ItemType returns the JSON type (Property.Items) that the elements of the array text have in common with those of earlier ones: "any" when

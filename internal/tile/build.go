@@ -10,10 +10,10 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/arc"
-	"grense/internal/crs"
+	"grense/internal/geo/coverage"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // reading is what of a store is needed to read a collection whole; a store.Snapshot is one, too.
@@ -34,13 +34,13 @@ type maker struct {
 
 	whole   bool  // arcs of areas are wanted in full, and nothing else
 	memory  int64 // see Options
-	options arc.Options
-	grid    arc.Grid
+	options coverage.Options
+	grid    coverage.Grid
 	tags    *tagger
 	offsets []byte
 	sum     uint64 // of ids and revisions
-	build   *arc.Builder
-	lines   *arc.Lines
+	build   *coverage.Builder
+	lines   *coverage.Lines
 	points  points
 	divided bool // most areas share borders with others
 	first   int
@@ -63,19 +63,21 @@ func secArea(z int) string { return fmt.Sprint("area ", z) }
 func secLine(z int) string { return fmt.Sprint("line ", z) }
 
 // grid is that of the finest level; its origin is the upper left corner of all tiles.
-func (s *Set) grid() arc.Grid { return arc.Grid{Origin: s.origin, Unit: s.unit(s.finest())} }
+func (s *Set) grid() coverage.Grid { return coverage.Grid{Origin: s.origin, Unit: s.unit(s.finest())} }
 
 // corner is the upper left corner of a tile on the grid of its level.
-func corner(t Tile) arc.Point { return arc.Point{X: int32(t.Col * Extent), Y: int32(-t.Row * Extent)} }
+func corner(t Tile) coverage.Point {
+	return coverage.Point{X: int32(t.Col * Extent), Y: int32(-t.Row * Extent)}
+}
 
 // makeLevels fills the side files of makers in one set, but for their revisions. Areas are one coverage, with a layer for each maker. Those of more edges than
 // coarse have coarse levels first, of which publish hears.
 func makeLevels(ctx context.Context, makers []*maker, coarse int, publish func() error) error {
-	var build *arc.Builder
+	var build *coverage.Builder
 	for i, m := range makers {
 		m.prepare()
 		if i == 0 {
-			build = arc.NewBuilder(m.grid, m.options)
+			build = coverage.NewBuilder(m.grid, m.options)
 		} else {
 			build.NextLayer()
 		}
@@ -96,12 +98,12 @@ func makeLevels(ctx context.Context, makers []*maker, coarse int, publish func()
 			if err := publish(); err != nil {
 				return err
 			}
-		} else if !errors.Is(err, arc.ErrApart) && !errors.Is(err, arc.ErrPlanar) {
+		} else if !errors.Is(err, coverage.ErrApart) && !errors.Is(err, coverage.ErrPlanar) {
 			return err
 		}
 	}
 	err := areaLevels(ctx, makers, build)
-	alone := len(makers) == 1 && (errors.Is(err, arc.ErrApart) || errors.Is(err, arc.ErrPlanar))
+	alone := len(makers) == 1 && (errors.Is(err, coverage.ErrApart) || errors.Is(err, coverage.ErrPlanar))
 	if err != nil && !alone {
 		return err
 	}
@@ -123,7 +125,7 @@ func makeLevels(ctx context.Context, makers []*maker, coarse int, publish func()
 const coarseWidth = 16
 
 // coarseSkip is how many of the finest levels coarse ones leave out. Edges are about one in two cells of their length, on both sides.
-func coarseSkip(makers []*maker, build *arc.Builder, most int) int {
+func coarseSkip(makers []*maker, build *coverage.Builder, most int) int {
 	skip := math.Log2(float64(build.Length()) / 2 / float64(most))
 	for _, m := range makers {
 		if n := len(m.widths); n > 0 {
@@ -138,10 +140,10 @@ func coarseSkip(makers []*maker, build *arc.Builder, most int) int {
 func (m *maker) prepare() {
 	m.grid, m.tags = m.set.grid(), newTagger(m.c, nil)
 	if m.whole = m.set.ID == wholeID; m.whole {
-		m.options, m.tags = arc.Whole, newTagger(m.c, []string{})
+		m.options, m.tags = coverage.Whole, newTagger(m.c, []string{})
 	}
 	m.options.Memory, m.options.Skip = m.memory, m.set.finest()-m.set.first
-	m.lines = arc.NewLines(m.grid)
+	m.lines = coverage.NewLines(m.grid)
 	m.points = points{c: m.c, first: m.set.first, last: m.set.finest(), thin: m.set.thin()}
 	m.first = m.set.finest() + 1
 }
@@ -269,7 +271,7 @@ func (m *maker) add(i int, f *store.Feature, bound *orb.Bound) error {
 		return err
 	}
 	if m.memory > 0 && m.points.bytes()+m.lines.Bytes() > m.memory {
-		return arc.ErrTooLarge
+		return coverage.ErrTooLarge
 	}
 	return nil
 }
@@ -292,7 +294,7 @@ func (m *maker) firstOf(sizes []float64, z int, by float64) int {
 }
 
 // firstArea is the first level of a layer by the finest that is made, z.
-func (m *maker) firstArea(l *arc.Level, z int) int {
+func (m *maker) firstArea(l *coverage.Level, z int) int {
 	var sizes []float64
 	for f := range l.Features() {
 		if a := l.Area(f); a > 0 {
@@ -303,7 +305,7 @@ func (m *maker) firstArea(l *arc.Level, z int) int {
 }
 
 // areaLevels makes the levels of the polygons of all makers as one coverage.
-func areaLevels(ctx context.Context, makers []*maker, build *arc.Builder) error {
+func areaLevels(ctx context.Context, makers []*maker, build *coverage.Builder) error {
 	if build.Empty() {
 		return nil
 	}
@@ -311,7 +313,7 @@ func areaLevels(ctx context.Context, makers []*maker, build *arc.Builder) error 
 		m.out.sum.Live = build.Skipped()
 	}
 	first := true
-	return build.Each(ctx, func(i int, l *arc.Level) (more bool, err error) {
+	return build.Each(ctx, func(i int, l *coverage.Level) (more bool, err error) {
 		for _, m := range makers {
 			goesOn, err := m.level(i, m.of(l, len(makers)), first)
 			if err != nil {
@@ -325,7 +327,7 @@ func areaLevels(ctx context.Context, makers []*maker, build *arc.Builder) error 
 }
 
 // of is what of a level of so many layers belongs to the maker.
-func (m *maker) of(l *arc.Level, layers int) *arc.Level {
+func (m *maker) of(l *coverage.Level, layers int) *coverage.Level {
 	if layers == 1 {
 		return l
 	}
@@ -333,7 +335,7 @@ func (m *maker) of(l *arc.Level, layers int) *arc.Level {
 }
 
 // level writes one level, unless it is too coarse for the layer, and reports whether there are to be coarser ones.
-func (m *maker) level(i int, l *arc.Level, first bool) (more bool, err error) {
+func (m *maker) level(i int, l *coverage.Level, first bool) (more bool, err error) {
 	z := m.set.finest() - i
 	if first {
 		m.firstLevel = m.firstArea(l, z)
@@ -352,11 +354,11 @@ func (m *maker) level(i int, l *arc.Level, first bool) (more bool, err error) {
 }
 
 // coarseLevels writes levels of a Builder that begins with a coarse one.
-func coarseLevels(ctx context.Context, makers []*maker, build *arc.Builder) error {
+func coarseLevels(ctx context.Context, makers []*maker, build *coverage.Builder) error {
 	for _, m := range makers {
 		m.out.rough.Live, m.out.rough.First = build.Skipped(), -1
 	}
-	return build.Each(ctx, func(i int, l *arc.Level) (more bool, err error) {
+	return build.Each(ctx, func(i int, l *coverage.Level) (more bool, err error) {
 		for _, m := range makers {
 			z, l := m.set.finest()-i, m.of(l, len(makers))
 			if m.out.rough.First < 0 {
@@ -382,21 +384,21 @@ func coarseLevels(ctx context.Context, makers []*maker, build *arc.Builder) erro
 func (m *maker) alone(ctx context.Context) error {
 	live := m.out.sum.Live
 	last := m.set.finest() - live
-	all := make([]arc.Level, last-m.set.first+1)
+	all := make([]coverage.Level, last-m.set.first+1)
 	options := m.options
 	options.Memory = 0 // each feature has all levels
 	err := m.scan(ctx, store.Want{Properties: []string{}}, func(i int, f *store.Feature) error {
-		b := arc.NewBuilder(m.grid, options)
+		b := coverage.NewBuilder(m.grid, options)
 		if err := b.Add(f.Geometry.WKB, m.move); err != nil {
-			b = arc.NewBuilder(m.grid, options)
+			b = coverage.NewBuilder(m.grid, options)
 			if err := b.Add(nil, nil); err != nil {
 				return err
 			}
 		}
 		levels, err := b.Levels(ctx, live+len(all))
-		if errors.Is(err, arc.ErrPlanar) {
+		if errors.Is(err, coverage.ErrPlanar) {
 			m.out.sum.Unplaced++
-			b = arc.NewBuilder(m.grid, options)
+			b = coverage.NewBuilder(m.grid, options)
 			err = b.Add(nil, nil)
 			if err == nil {
 				levels, err = b.Levels(ctx, live+len(all))
@@ -409,7 +411,7 @@ func (m *maker) alone(ctx context.Context) error {
 			all[i].Join(l)
 		}
 		if m.memory > 0 && 2*all[0].Bytes() > m.memory { // all coarser ones together take as much at most
-			return arc.ErrTooLarge
+			return coverage.ErrTooLarge
 		}
 		return nil
 	})
@@ -453,7 +455,7 @@ func (m *maker) coarserLines(ctx context.Context) error {
 		if z == m.set.finest() {
 			shift = 0
 		}
-		l = l.Coarser(shift, arc.Options{})
+		l = l.Coarser(shift, coverage.Options{})
 		b, err := l.AppendBinary(nil)
 		if err == nil {
 			err = m.out.put(secLine(z), b)

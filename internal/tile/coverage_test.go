@@ -21,13 +21,13 @@ import (
 	"github.com/paulmach/orb/project"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
 	"grense/internal/tile"
-	"grense/internal/wkb"
 )
 
 // sharedFile returns the path of a file of the shared data; without them the test is skipped.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"grense/internal/arc"
 	"grense/internal/archive"
 	"grense/internal/cql2"
+	"grense/internal/geo/coverage"
 	"grense/internal/problem"
 	"grense/internal/store"
 )
@@ -59,8 +59,8 @@ type exporter struct {
 // exportedLayer is a layer with what tells where it has features.
 type exportedLayer struct {
 	l      *levels
-	area   *arc.Level
-	line   *arc.Lines
+	area   *coverage.Level
+	line   *coverage.Lines
 	points *shown
 }
 
@@ -354,8 +354,8 @@ func (l *exportedLayer) load(z int) (err error) {
 func (l *exportedLayer) touches(t Tile, z int) bool {
 	shift := uint(z - t.Z)
 	at := corner(t)
-	low := arc.Point{X: at.X<<shift - Buffer, Y: (at.Y-Extent)<<shift - Buffer}
-	high := arc.Point{X: (at.X+Extent)<<shift + Buffer, Y: at.Y<<shift + Buffer}
+	low := coverage.Point{X: at.X<<shift - Buffer, Y: (at.Y-Extent)<<shift - Buffer}
+	high := coverage.Point{X: (at.X+Extent)<<shift + Buffer, Y: at.Y<<shift + Buffer}
 	if l.area != nil && l.area.Any(low, high) || l.line != nil && l.line.Any(low, high) {
 		return true
 	}
@@ -363,5 +363,5 @@ func (l *exportedLayer) touches(t Tile, z int) bool {
 		return false
 	}
 	finer := uint(l.points.last - z)
-	return l.points.any(z, t.Z, arc.Point{X: low.X << finer, Y: low.Y << finer}, arc.Point{X: high.X << finer, Y: high.Y << finer})
+	return l.points.any(z, t.Z, coverage.Point{X: low.X << finer, Y: low.Y << finer}, coverage.Point{X: high.X << finer, Y: high.Y << finer})
 }

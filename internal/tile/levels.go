@@ -13,9 +13,9 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/arc"
 	"grense/internal/cache"
-	"grense/internal/crs"
+	"grense/internal/geo/coverage"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 )
@@ -81,24 +81,24 @@ func (l *levels) load(name string, read func(b []byte) (value any, size int64, e
 	return v, nil
 }
 
-func (l *levels) area(z int) (*arc.Level, error) {
+func (l *levels) area(z int) (*coverage.Level, error) {
 	if last := l.side.sum.drawn(); l.rough && z > last {
 		return l.finer(z, last)
 	}
 	v, err := l.load(secArea(z), func(b []byte) (any, int64, error) {
-		level := &arc.Level{}
+		level := &coverage.Level{}
 		err := level.UnmarshalBinary(b)
 		return level, level.Bytes(), err
 	})
-	level, _ := v.(*arc.Level)
+	level, _ := v.(*coverage.Level)
 	return level, err
 }
 
 // finer is the last of coarse levels on the grid of a finer one.
-func (l *levels) finer(z, last int) (*arc.Level, error) {
+func (l *levels) finer(z, last int) (*coverage.Level, error) {
 	key := sectionKey{l.n, secArea(z)}
 	if v, ok := l.cache.Get(key); ok {
-		return v.(*arc.Level), nil
+		return v.(*coverage.Level), nil
 	}
 	coarse, err := l.area(last)
 	if coarse == nil || err != nil {
@@ -109,13 +109,13 @@ func (l *levels) finer(z, last int) (*arc.Level, error) {
 	return level, nil
 }
 
-func (l *levels) line(z int) (*arc.Lines, error) {
+func (l *levels) line(z int) (*coverage.Lines, error) {
 	v, err := l.load(secLine(z), func(b []byte) (any, int64, error) {
-		lines := &arc.Lines{}
+		lines := &coverage.Lines{}
 		err := lines.UnmarshalBinary(b)
 		return lines, lines.Bytes(), err
 	})
-	lines, _ := v.(*arc.Lines)
+	lines, _ := v.(*coverage.Lines)
 	return lines, err
 }
 
@@ -269,8 +269,8 @@ type drawing struct {
 	others  []store.Row    // chosen as well, in a revision that the levels do not have
 	move    crs.Func
 	shown   *shown // nil: there are no points
-	low     arc.Point
-	high    arc.Point // of the tile with its buffer, on the grid of its level
+	low     coverage.Point
+	high    coverage.Point // of the tile with its buffer, on the grid of its level
 }
 
 // draw adds what lies in the tile.
@@ -359,7 +359,7 @@ func (d *drawing) areas(ctx context.Context) error {
 	if level == nil || err != nil {
 		return err
 	}
-	var clip arc.Clipper
+	var clip coverage.Clipper
 	for i, f := range level.Search(nil, d.low, d.high) {
 		if i%256 == 255 && ctx.Err() != nil {
 			return ctx.Err()
@@ -386,7 +386,7 @@ func (d *drawing) lines(ctx context.Context) error {
 	if lines == nil || err != nil {
 		return err
 	}
-	var parts [][]arc.Point
+	var parts [][]coverage.Point
 	for i, f := range lines.Search(nil, d.low, d.high) {
 		if i%256 == 255 && ctx.Err() != nil {
 			return ctx.Err()
@@ -444,8 +444,8 @@ func (d *drawing) points(ctx context.Context) error {
 		return nil
 	}
 	shift := uint(p.last - d.tile.Z)
-	low := arc.Point{X: d.low.X << shift, Y: d.low.Y << shift}
-	high := arc.Point{X: d.high.X << shift, Y: d.high.Y << shift}
+	low := coverage.Point{X: d.low.X << shift, Y: d.low.Y << shift}
+	high := coverage.Point{X: d.high.X << shift, Y: d.high.Y << shift}
 	z := d.tile.Z
 	if d.chosen != nil {
 		z = p.last
@@ -472,9 +472,9 @@ func (d *drawing) points(ctx context.Context) error {
 
 // bestOfCells leaves the first of each cell.
 func bestOfCells(list []shownPoint, bits uint) []shownPoint {
-	taken := map[arc.Point]bool{}
+	taken := map[coverage.Point]bool{}
 	return slices.DeleteFunc(list, func(s shownPoint) bool {
-		cell := arc.Point{X: s.at.X >> bits, Y: s.at.Y >> bits}
+		cell := coverage.Point{X: s.at.X >> bits, Y: s.at.Y >> bits}
 		was := taken[cell]
 		taken[cell] = true
 		return was
@@ -483,10 +483,10 @@ func bestOfCells(list []shownPoint, bits uint) []shownPoint {
 
 // put adds points in their order; those of one feature are one.
 func (d *drawing) put(ctx context.Context, list []shownPoint, shift uint) error {
-	of := make(map[int32][]arc.Point, len(list))
+	of := make(map[int32][]coverage.Point, len(list))
 	half := int32(1) << shift >> 1
 	for _, s := range list {
-		of[s.feature] = append(of[s.feature], arc.Point{X: (s.at.X + half) >> shift, Y: (s.at.Y + half) >> shift})
+		of[s.feature] = append(of[s.feature], coverage.Point{X: (s.at.X + half) >> shift, Y: (s.at.Y + half) >> shift})
 	}
 	for i, s := range list {
 		if i%256 == 255 && ctx.Err() != nil {
@@ -531,7 +531,7 @@ func (l *levels) within(t Tile) (string, error) {
 	}
 	low, high := box(corner(t))
 	shift := uint(last - t.Z)
-	low, high = arc.Point{X: low.X << shift, Y: low.Y << shift}, arc.Point{X: high.X << shift, Y: high.Y << shift}
+	low, high = coverage.Point{X: low.X << shift, Y: low.Y << shift}, coverage.Point{X: high.X << shift, Y: high.Y << shift}
 	p, err := l.points()
 	if err != nil || p != nil && p.any(last, t.Z, low, high) {
 		return "", err
@@ -548,9 +548,9 @@ func (l *levels) within(t Tile) (string, error) {
 	}
 	list := level.Search(nil, low, high)
 	covered, touched, hidden := 0, 0, false
-	var clip arc.Clipper
+	var clip coverage.Clipper
 	for _, f := range list {
-		clip.Feature(level, int(f), low, high, func(rings [][]arc.Point) {
+		clip.Feature(level, int(f), low, high, func(rings [][]coverage.Point) {
 			touched++
 			hidden = hidden || p.hides(f, t.Z)
 			if isBox(rings, low, high) {
@@ -568,7 +568,7 @@ func (l *levels) within(t Tile) (string, error) {
 }
 
 // isBox reports whether a polygon is the whole of a box.
-func isBox(rings [][]arc.Point, low, high arc.Point) bool {
+func isBox(rings [][]coverage.Point, low, high coverage.Point) bool {
 	if len(rings) != 1 {
 		return false
 	}

@@ -21,14 +21,14 @@ import (
 	"github.com/paulmach/orb/planar"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
 	"grense/internal/demo"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
 	"grense/internal/store/storetest"
 	"grense/internal/tile"
-	"grense/internal/wkb"
 )
 
 var cluster storetest.Cluster

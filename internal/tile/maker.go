@@ -14,7 +14,7 @@ import (
 
 	"grense/internal/cache"
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 )

@@ -7,12 +7,12 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
 	"grense/internal/tile"
-	"grense/internal/wkb"
 )
 
 // ranked is a feature of a layer with ranks, the smallest first.

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strconv"
 
-	"grense/internal/arc"
+	"grense/internal/geo/coverage"
 )
 
 // Extent and Buffer of a tile (Mapbox Vector Tile 2.1, 4.1): cells along a side, and how far geometries reach beyond it.
@@ -61,10 +61,10 @@ func NumericID(id string) uint64 {
 
 // Polygons adds a feature of level l that lies in the tile, with what reaches into its buffer; false, and nothing added, when it does not. origin is
 // the upper left corner of the tile on the grid of the level, of which a cell is one of the tile.
-func (l *Layer) Polygons(c *arc.Clipper, level *arc.Level, feature int, origin arc.Point, id uint64, tags []Tag) (bool, error) {
+func (l *Layer) Polygons(c *coverage.Clipper, level *coverage.Level, feature int, origin coverage.Point, id uint64, tags []Tag) (bool, error) {
 	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
 	low, high := box(origin)
-	c.Feature(level, feature, low, high, func(rings [][]arc.Point) {
+	c.Feature(level, feature, low, high, func(rings [][]coverage.Point) {
 		for _, r := range rings {
 			l.ring(r, origin)
 		}
@@ -77,7 +77,7 @@ func (l *Layer) Polygons(c *arc.Clipper, level *arc.Level, feature int, origin a
 }
 
 // Points adds a feature that is points on the grid of a level; origin is the upper left corner of the tile.
-func (l *Layer) Points(points []arc.Point, origin arc.Point, id uint64, tags []Tag) error {
+func (l *Layer) Points(points []coverage.Point, origin coverage.Point, id uint64, tags []Tag) error {
 	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
 	l.command(moveTo, len(points))
 	for _, p := range points {
@@ -88,7 +88,7 @@ func (l *Layer) Points(points []arc.Point, origin arc.Point, id uint64, tags []T
 }
 
 // Lines adds a feature that is lines, each of two positions or more, on the grid of a level; origin is the upper left corner of the tile.
-func (l *Layer) Lines(lines [][]arc.Point, origin arc.Point, id uint64, tags []Tag) error {
+func (l *Layer) Lines(lines [][]coverage.Point, origin coverage.Point, id uint64, tags []Tag) error {
 	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
 	for _, line := range lines {
 		l.command(moveTo, 1)
@@ -120,7 +120,7 @@ func (l *Layer) to(x, y int32) {
 }
 
 // ring adds a ring, backwards: the order in which the outer one has a positive area with y down (Mapbox Vector Tile 2.1, 4.3.4.4).
-func (l *Layer) ring(r []arc.Point, origin arc.Point) {
+func (l *Layer) ring(r []coverage.Point, origin coverage.Point) {
 	last := len(r) - 1
 	l.command(moveTo, 1)
 	l.to(r[last].X-origin.X, origin.Y-r[last].Y)

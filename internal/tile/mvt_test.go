@@ -13,15 +13,15 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/arc"
+	"grense/internal/geo/coverage"
+	"grense/internal/geo/wkb"
 	"grense/internal/tile"
-	"grense/internal/wkb"
 )
 
 // level makes a level of features on a grid of units.
-func level(t testing.TB, features ...orb.Geometry) *arc.Level {
+func level(t testing.TB, features ...orb.Geometry) *coverage.Level {
 	t.Helper()
-	b := arc.NewBuilder(arc.Grid{Unit: 1}, arc.Options{Tolerance: 0.001})
+	b := coverage.NewBuilder(coverage.Grid{Unit: 1}, coverage.Options{Tolerance: 0.001})
 	for _, f := range features {
 		if err := b.Add(wkb.Append(nil, f), nil); err != nil {
 			t.Fatal(err)
@@ -42,8 +42,8 @@ func square(x, y, w, h float64) orb.Ring {
 func example(t testing.TB) []byte {
 	t.Helper()
 	l := level(t, orb.Polygon{square(-500, 100, 1500, 1000), square(200, 300, 100, 100)}, orb.Polygon{square(1000, 100, 500, 1000)}, orb.Polygon{square(9000, 9000, 100, 100)})
-	origin := arc.Point{X: 0, Y: tile.Extent}
-	var c arc.Clipper
+	origin := coverage.Point{X: 0, Y: tile.Extent}
+	var c coverage.Clipper
 	kommuner, steder, tom := tile.NewLayer("kommuner"), tile.NewLayer("steder"), tile.NewLayer("tom")
 	for f, id := range []string{"0301", "1103", "5001"} {
 		in, err := kommuner.Polygons(&c, l, f, origin, tile.NumericID(id), []tile.Tag{
@@ -53,7 +53,7 @@ func example(t testing.TB) []byte {
 			t.Fatalf("feature %d: %v, %v", f, in, err)
 		}
 	}
-	if err := steder.Points([]arc.Point{{X: 10, Y: -4000}}, arc.Point{}, 42, []tile.Tag{{Key: "navn", Value: "Ås"}}); err != nil {
+	if err := steder.Points([]coverage.Point{{X: 10, Y: -4000}}, coverage.Point{}, 42, []tile.Tag{{Key: "navn", Value: "Ås"}}); err != nil {
 		t.Fatal(err)
 	}
 	return tom.Append(steder.Append(kommuner.Append(nil)))
@@ -276,7 +276,7 @@ func TestLayerWithoutFeaturesIsNotWritten(t *testing.T) {
 	if b := tile.NewLayer("x").Append(nil); len(b) != 0 {
 		t.Errorf("%x", b)
 	}
-	if err := tile.NewLayer("x").Points([]arc.Point{{X: 1, Y: 1}}, arc.Point{}, 1, []tile.Tag{{Key: "a", Value: struct{}{}}}); err == nil {
+	if err := tile.NewLayer("x").Points([]coverage.Point{{X: 1, Y: 1}}, coverage.Point{}, 1, []tile.Tag{{Key: "a", Value: struct{}{}}}); err == nil {
 		t.Error("a property that the format lacks")
 	}
 }

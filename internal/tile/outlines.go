@@ -7,11 +7,11 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/arc"
-	"grense/internal/crs"
+	"grense/internal/geo/coverage"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/problem"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // Outlines are the geometries of a collection as a level of a set has them: simplified for maps of its scale, with the borders that neighbours share.
@@ -135,7 +135,7 @@ func (o *Outlines) area(kind wkb.Kind, f, z int) ([]byte, error) {
 	if kind == wkb.MultiPolygon {
 		b = wkb.AppendCount(wkb.AppendHeader(nil, kind, false), n)
 	}
-	var ring []arc.Point
+	var ring []coverage.Point
 	for i := range n {
 		rings := level.Rings(f, i)
 		b = wkb.AppendCount(wkb.AppendHeader(b, wkb.Polygon, false), rings)
@@ -168,7 +168,7 @@ func (o *Outlines) line(kind wkb.Kind, f, z int) ([]byte, error) {
 }
 
 // run appends positions of a level, with their number before.
-func (o *Outlines) run(b []byte, ps []arc.Point, z int) []byte {
+func (o *Outlines) run(b []byte, ps []coverage.Point, z int) []byte {
 	b = wkb.AppendCount(b, len(ps))
 	unit, origin := o.l.set.unit(z), o.l.set.origin
 	for _, p := range ps {

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"grense/internal/arc"
 	"grense/internal/cql2"
+	"grense/internal/geo/coverage"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // points are the points of a layer while levels are made, and those by which lines and areas are thinned with them.
@@ -28,7 +28,7 @@ type points struct {
 
 // place is a point with its rank, the smallest first.
 type place struct {
-	at      arc.Point
+	at      coverage.Point
 	feature int32   // ^n: the outline of feature n
 	class   int32   // level from which on it is shown
 	rank    float64 // of the property; infinite without
@@ -66,7 +66,7 @@ func (p *points) property() {
 	}
 }
 
-func (p *points) place(at arc.Point, feature int32, id string, value any) place {
+func (p *points) place(at coverage.Point, feature int32, id string, value any) place {
 	rank := math.Inf(1)
 	switch v := value.(type) {
 	case int64:
@@ -83,17 +83,17 @@ func (p *points) place(at arc.Point, feature int32, id string, value any) place 
 
 // middle finds the point by which the outline of a feature is thinned: the middle of the box of its areas, or else the position in the middle of its first line.
 type middle struct {
-	low, high, on arc.Point
+	low, high, on coverage.Point
 	area, line    bool
 }
 
 // add takes position k of a run.
-func (m *middle) add(r *wkb.Run, k int, p arc.Point) {
+func (m *middle) add(r *wkb.Run, k int, p coverage.Point) {
 	switch {
 	case r.Kind == wkb.Polygon && !m.area:
 		m.area, m.low, m.high = true, p, p
 	case r.Kind == wkb.Polygon:
-		m.low, m.high = arc.Point{X: min(m.low.X, p.X), Y: min(m.low.Y, p.Y)}, arc.Point{X: max(m.high.X, p.X), Y: max(m.high.Y, p.Y)}
+		m.low, m.high = coverage.Point{X: min(m.low.X, p.X), Y: min(m.low.Y, p.Y)}, coverage.Point{X: max(m.high.X, p.X), Y: max(m.high.Y, p.Y)}
 	case r.Kind == wkb.LineString && !m.line && k == r.Len()/2:
 		m.line, m.on = true, p
 	}
@@ -103,7 +103,7 @@ func (m *middle) add(r *wkb.Run, k int, p arc.Point) {
 func (p *points) outline(m *middle, feature int, id string, value any) {
 	switch {
 	case m.area:
-		at := arc.Point{X: m.low.X + (m.high.X-m.low.X)/2, Y: m.low.Y + (m.high.Y-m.low.Y)/2}
+		at := coverage.Point{X: m.low.X + (m.high.X-m.low.X)/2, Y: m.low.Y + (m.high.Y-m.low.Y)/2}
 		p.areas = append(p.areas, p.place(at, ^int32(feature), id, value))
 	case m.line:
 		p.lines = append(p.lines, p.place(m.on, ^int32(feature), id, value))
@@ -149,7 +149,7 @@ func (p *points) thinned() []byte {
 		p.at[i].order, p.at[i].class = uint32(i), int32(p.thin+1)
 	}
 	byPlace := func(a, b place) int {
-		return cmp.Or(cmp.Compare(arc.Morton(a.at), arc.Morton(b.at)), cmp.Compare(a.order, b.order))
+		return cmp.Or(cmp.Compare(coverage.Morton(a.at), coverage.Morton(b.at)), cmp.Compare(a.order, b.order))
 	}
 	slices.SortFunc(p.at, byPlace)
 	left := make([]int32, len(p.at)) // points that are shown on the level above
@@ -160,9 +160,9 @@ func (p *points) thinned() []byte {
 		shift := 2 * (p.last - z + cellBits)
 		best := left[:0]
 		for i, n := range left {
-			cell := arc.Morton(p.at[n].at) >> shift
+			cell := coverage.Morton(p.at[n].at) >> shift
 			switch {
-			case i == 0 || cell != arc.Morton(p.at[best[len(best)-1]].at)>>shift:
+			case i == 0 || cell != coverage.Morton(p.at[best[len(best)-1]].at)>>shift:
 				best = append(best, n)
 			case p.at[n].order < p.at[best[len(best)-1]].order:
 				best[len(best)-1] = n
@@ -200,7 +200,7 @@ type shown struct {
 }
 
 type shownPoint struct {
-	at      arc.Point
+	at      coverage.Point
 	feature int32 // ^n: the outline of feature n
 	order   uint32
 }
@@ -221,7 +221,7 @@ func readPoints(b []byte, first, last, features int) (*shown, error) {
 	s.points = make([]shownPoint, s.starts[n])
 	for i := range s.points {
 		v := func(k int) uint32 { return binary.LittleEndian.Uint32(b[16*i+4*k:]) }
-		s.points[i] = shownPoint{arc.Point{X: int32(v(0)), Y: int32(v(1))}, int32(v(2)), v(3)}
+		s.points[i] = shownPoint{coverage.Point{X: int32(v(0)), Y: int32(v(1))}, int32(v(2)), v(3)}
 	}
 	for class := range n {
 		for _, p := range s.points[s.starts[class]:s.starts[class+1]] {
@@ -246,7 +246,7 @@ func (s *shown) hides(feature int32, z int) bool {
 }
 
 // search appends the points that are shown on the first level and lie in a box of the finest grid, which covers about one tile of the second.
-func (s *shown) search(dst []shownPoint, levels [2]int, low, high arc.Point) []shownPoint {
+func (s *shown) search(dst []shownPoint, levels [2]int, low, high coverage.Point) []shownPoint {
 	s.each(levels, low, high, func(p shownPoint) bool {
 		dst = append(dst, p)
 		return true
@@ -255,7 +255,7 @@ func (s *shown) search(dst []shownPoint, levels [2]int, low, high arc.Point) []s
 }
 
 // any reports whether a point that is shown on level z lies in a box, which covers about one tile of level as.
-func (s *shown) any(z, as int, low, high arc.Point) (found bool) {
+func (s *shown) any(z, as int, low, high coverage.Point) (found bool) {
 	s.each([2]int{z, as}, low, high, func(shownPoint) bool {
 		found = true
 		return false
@@ -264,16 +264,16 @@ func (s *shown) any(z, as int, low, high arc.Point) (found bool) {
 }
 
 // each calls fn with the points that are shown on the first level and lie in a box, until it returns false. The box covers about one tile of the second.
-func (s *shown) each(levels [2]int, low, high arc.Point, fn func(shownPoint) bool) {
+func (s *shown) each(levels [2]int, low, high coverage.Point, fn func(shownPoint) bool) {
 	z, size := levels[0], uint(s.last-levels[1])+12 // bits
 	for x := low.X >> size; x <= high.X>>size; x++ {
 		for y := low.Y >> size; y <= high.Y>>size; y++ {
-			from := arc.Morton(arc.Point{X: x << size, Y: y << size})
+			from := coverage.Morton(coverage.Point{X: x << size, Y: y << size})
 			to := from + 1<<(2*size) - 1
 			for class := range min(z-s.first+1, len(s.starts)-1) {
 				list := s.points[s.starts[class]:s.starts[class+1]]
-				i, _ := slices.BinarySearchFunc(list, from, func(p shownPoint, m uint64) int { return cmp.Compare(arc.Morton(p.at), m) })
-				for ; i < len(list) && arc.Morton(list[i].at) <= to; i++ {
+				i, _ := slices.BinarySearchFunc(list, from, func(p shownPoint, m uint64) int { return cmp.Compare(coverage.Morton(p.at), m) })
+				for ; i < len(list) && coverage.Morton(list[i].at) <= to; i++ {
 					if p := list[i]; p.at.X >= low.X && p.at.X <= high.X && p.at.Y >= low.Y && p.at.Y <= high.Y && !fn(p) {
 						return
 					}

@@ -7,12 +7,12 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/encoding/mvt"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
 	"grense/internal/tile"
-	"grense/internal/wkb"
 )
 
 // TestWebMercatorShowsAreasThatReachThePoles to where it ends: neighbours along a meridian fill their parts of each tile, from the features themselves and from levels.

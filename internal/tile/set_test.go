@@ -12,7 +12,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/api/ogcapi"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/sharedtest"
 	"grense/internal/tile"
 )

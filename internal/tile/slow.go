@@ -9,12 +9,12 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/arc"
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/coverage"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/problem"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // ErrPreparing reports a tile of too many features to be made without levels, which are being made: Await waits for coarse ones.
@@ -120,8 +120,8 @@ func (s *slow) refused(q Query, much string) error {
 // draw adds all features to the layer. Positions are counted from the upper left corner of the tile.
 func (s *slow) draw(ctx context.Context, list []record) error {
 	b, unit := s.set.Bound(s.tile), s.set.unit(s.tile.Z)
-	grid := arc.Grid{Origin: orb.Point{b.Min[0], b.Max[1]}, Unit: unit}
-	build := arc.NewBuilder(grid, arc.Options{})
+	grid := coverage.Grid{Origin: orb.Point{b.Min[0], b.Max[1]}, Unit: unit}
+	build := coverage.NewBuilder(grid, coverage.Options{})
 	for _, r := range list {
 		if err := build.Add(r.geom, s.move); err != nil {
 			s.made.LeftOut++
@@ -131,19 +131,19 @@ func (s *slow) draw(ctx context.Context, list []record) error {
 		}
 	}
 	levels, err := build.Levels(ctx, 1)
-	if errors.Is(err, arc.ErrApart) || errors.Is(err, arc.ErrPlanar) {
+	if errors.Is(err, coverage.ErrApart) || errors.Is(err, coverage.ErrPlanar) {
 		levels, err = s.apart(ctx, grid, list)
 	}
 	if err != nil {
 		return err
 	}
-	var clip arc.Clipper
+	var clip coverage.Clipper
 	for i, r := range list {
 		if i%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		id := NumericID(r.id)
-		if _, err := s.layer.Polygons(&clip, levels[0], i, arc.Point{}, id, r.tags); err != nil {
+		if _, err := s.layer.Polygons(&clip, levels[0], i, coverage.Point{}, id, r.tags); err != nil {
 			return err
 		}
 		if err := s.other(r, id, grid); err != nil {
@@ -154,13 +154,13 @@ func (s *slow) draw(ctx context.Context, list []record) error {
 }
 
 // apart makes a level of features that are no coverage.
-func (s *slow) apart(ctx context.Context, grid arc.Grid, list []record) ([]*arc.Level, error) {
-	all := &arc.Level{}
+func (s *slow) apart(ctx context.Context, grid coverage.Grid, list []record) ([]*coverage.Level, error) {
+	all := &coverage.Level{}
 	for _, r := range list {
-		b := arc.NewBuilder(grid, arc.Options{})
+		b := coverage.NewBuilder(grid, coverage.Options{})
 		err := b.Add(r.geom, s.move)
 		if err == nil {
-			var one []*arc.Level
+			var one []*coverage.Level
 			if one, err = b.Levels(ctx, 1); err == nil {
 				all.Join(one[0])
 				continue
@@ -170,7 +170,7 @@ func (s *slow) apart(ctx context.Context, grid arc.Grid, list []record) ([]*arc.
 			return nil, ctx.Err()
 		}
 		s.made.LeftOut++
-		b = arc.NewBuilder(grid, arc.Options{})
+		b = coverage.NewBuilder(grid, coverage.Options{})
 		if err := b.Add(nil, nil); err != nil {
 			return nil, err
 		}
@@ -180,19 +180,19 @@ func (s *slow) apart(ctx context.Context, grid arc.Grid, list []record) ([]*arc.
 		}
 		all.Join(none[0])
 	}
-	return []*arc.Level{all}, nil
+	return []*coverage.Level{all}, nil
 }
 
 // other adds the points and lines of a feature.
-func (s *slow) other(r record, id uint64, grid arc.Grid) error {
-	var points []arc.Point
-	var lines [][]arc.Point
-	low, high := box(arc.Point{})
+func (s *slow) other(r record, id uint64, grid coverage.Grid) error {
+	var points []coverage.Point
+	var lines [][]coverage.Point
+	low, high := box(coverage.Point{})
 	err := wkb.Walk(r.geom, func(run wkb.Run) bool {
 		if run.Kind == wkb.Polygon || run.Len() == 0 {
 			return true
 		}
-		line := make([]arc.Point, 0, run.Len())
+		line := make([]coverage.Point, 0, run.Len())
 		for i := range run.Len() {
 			p, ok := grid.Snap(&run, i, s.move)
 			if !ok {
@@ -208,26 +208,26 @@ func (s *slow) other(r record, id uint64, grid arc.Grid) error {
 			}
 			return true
 		}
-		lines = arc.ClipLine(lines, line, low, high)
+		lines = coverage.ClipLine(lines, line, low, high)
 		return true
 	})
 	if err != nil {
 		return err
 	}
 	if len(lines) > 0 {
-		if err := s.layer.Lines(lines, arc.Point{}, id, r.tags); err != nil {
+		if err := s.layer.Lines(lines, coverage.Point{}, id, r.tags); err != nil {
 			return err
 		}
 	}
 	if len(points) > 0 {
-		return s.layer.Points(points, arc.Point{}, id, r.tags)
+		return s.layer.Points(points, coverage.Point{}, id, r.tags)
 	}
 	return nil
 }
 
 // box returns the corners of a tile with its buffer, whose upper left corner is origin.
-func box(origin arc.Point) (low, high arc.Point) {
-	return arc.Point{X: origin.X - Buffer, Y: origin.Y - Extent - Buffer}, arc.Point{X: origin.X + Extent + Buffer, Y: origin.Y + Buffer}
+func box(origin coverage.Point) (low, high coverage.Point) {
+	return coverage.Point{X: origin.X - Buffer, Y: origin.Y - Extent - Buffer}, coverage.Point{X: origin.X + Extent + Buffer, Y: origin.Y + Buffer}
 }
 
 // tagger makes tags of features of a collection.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 )

@@ -17,13 +17,13 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
 	"grense/internal/store/storetest"
 	"grense/internal/tile"
-	"grense/internal/wkb"
 )
 
 // written is a store into which somebody writes between two questions.

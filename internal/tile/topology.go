@@ -8,8 +8,8 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/arc"
-	"grense/internal/crs"
+	"grense/internal/geo/coverage"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 )
@@ -32,7 +32,7 @@ func wholeOf(c *store.Collection) (*Set, error) {
 		}
 	}
 	width := 1.25 * max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]) // extents are rounded, and of other edges than their images
-	unit := max(width/arc.MaxPosition, least)
+	unit := max(width/coverage.MaxPosition, least)
 	return &Set{ID: wholeID, CRS: id, origin: b.Center(), width: 1, height: 1, cell: unit * Extent / Cells}, nil
 }
 
@@ -45,10 +45,10 @@ type Topology struct {
 
 	l       *levels
 	r       *records
-	level   *arc.Level
+	level   *coverage.Level
 	origin  orb.Point
 	degrees crs.Func // from CRS to CRS84
-	points  []arc.Point
+	points  []coverage.Point
 }
 
 // Topology returns the areas of a collection in full, in the CRS of its geometries, to a millimetre or what some 200 million positions across its extent allow. It waits, for as long as ctx lets
@@ -86,7 +86,7 @@ func (l *levels) topology(z int) (*Topology, error) {
 		return nil, err
 	}
 	if t.level, err = l.area(z); t.level == nil && err == nil {
-		t.level = arc.Nothing(l.side.sum.Features, l.set.unit(z))
+		t.level = coverage.Nothing(l.side.sum.Features, l.set.unit(z))
 	}
 	return t, err
 }

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"time"
 
-	"grense/internal/arc"
-	"grense/internal/crs"
+	"grense/internal/geo/coverage"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
 )
@@ -222,7 +222,7 @@ func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.C
 // idle reports whether levels may be begun: they are not being made, and have not just failed.
 func (w *work) idle(now string) bool {
 	wait := retryAfter
-	if errors.Is(w.err, arc.ErrTooLarge) {
+	if errors.Is(w.err, coverage.ErrTooLarge) {
 		wait = retryLarge
 	}
 	return !w.busy && (w.failed != now || time.Since(w.at) >= wait)
@@ -233,7 +233,7 @@ func (m *Maker) tooLarge(collection string, set *Set) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w := m.works[workKey{collection, set.ID}]
-	return w != nil && w.levels == nil && errors.Is(w.err, arc.ErrTooLarge)
+	return w != nil && w.levels == nil && errors.Is(w.err, coverage.ErrTooLarge)
 }
 
 // begin has a job make levels. The mutex is held.
@@ -328,7 +328,7 @@ func (m *Maker) settle(j *job, p *part) {
 		return
 	case p.err != nil && !p.owned:
 		return
-	case errors.Is(p.err, arc.ErrTooLarge):
+	case errors.Is(p.err, coverage.ErrTooLarge):
 		w.failed, w.at = j.now, time.Now()
 		m.o.Log.Warn("the levels for tiles take more memory than they may: tiles are made of features as they are asked for, and those of too many are refused; raise limits.memory, or serve an archive (grense tiles)",
 			"collection", p.k.collection, "set", p.k.set, "most_bytes", m.o.Memory)
@@ -384,7 +384,7 @@ func (m *Maker) await(ctx context.Context, a awaited) (*levels, error) {
 		w := m.works[workKey{a.c.ID, a.set.ID}]
 		busy, done, ended, err := w.busy, w.done, w.ended, w.err
 		m.mu.Unlock()
-		if !busy && errors.Is(err, arc.ErrTooLarge) {
+		if !busy && errors.Is(err, coverage.ErrTooLarge) {
 			err = problem.New(problem.TooLarge, err, "The shared borders of %s take more memory than this server may use for them. Its operator can raise limits.memory.", a.c.ID)
 		}
 		if !busy && err != nil {
@@ -460,7 +460,7 @@ func (j *job) run(ctx context.Context, st reading) (err error) {
 		return nil
 	}
 	err = j.make(ctx, st, j.parts)
-	if len(j.parts) > 1 && (errors.Is(err, arc.ErrApart) || errors.Is(err, arc.ErrPlanar) || errors.Is(err, arc.ErrTooLarge)) {
+	if len(j.parts) > 1 && (errors.Is(err, coverage.ErrApart) || errors.Is(err, coverage.ErrPlanar) || errors.Is(err, coverage.ErrTooLarge)) {
 		j.m.o.Log.Warn("layers for tiles are simplified each by itself, since their borders cross too often or take too much memory together", "set", j.parts[0].k.set, "error", err)
 		for _, p := range j.parts {
 			p.err = j.make(ctx, st, []*part{p})

@@ -12,9 +12,9 @@ import (
 
 	"github.com/paulmach/orb"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/ingest"
-	"grense/internal/wkb"
 )
 
 // maxPlaceNodes and maxPlaceBytes bound the elements and the text of one place.

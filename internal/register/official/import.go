@@ -30,7 +30,7 @@ import (
 
 	"golang.org/x/text/collate"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/ingest"
 	"grense/internal/register"
 	"grense/internal/store"

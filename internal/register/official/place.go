@@ -13,9 +13,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/register"
-	"grense/internal/wkb"
 )
 
 // place is a place as the official products have it. It is kept as JSON between the passes of an import.

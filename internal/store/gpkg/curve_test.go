@@ -11,10 +11,10 @@ import (
 	"github.com/paulmach/orb/planar"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
-	"grense/internal/wkb"
 )
 
 // TestArcsAreServedAsLines serves a disc of a kilometre in metres and one of a hundredth of a degree, and finds them by place.

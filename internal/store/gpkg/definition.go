@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 	"grense/internal/store/sqlq"
 )

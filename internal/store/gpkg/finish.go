@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"grense/internal/cql2"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // finish makes what follows from the rows of a collection: indexes, extent, count, full-text tables.

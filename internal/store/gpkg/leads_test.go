@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )

@@ -16,7 +16,7 @@ import (
 
 	"grense/internal/cache"
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )

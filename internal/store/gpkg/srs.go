@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 )
 
 // srs is a row of gpkg_spatial_ref_sys.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store/gpkg"
 )
 

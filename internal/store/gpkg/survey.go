@@ -16,9 +16,9 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // survey is what one reading of a whole layer tells. It is kept in the side file.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/migrate"
 	"grense/internal/store"
 )

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/cql2"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/sqlq"
-	"grense/internal/wkb"
 )
 
 // How many features are read at once: at first, at most, and half as many when they held more than so many bytes of geometry.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store/sqlq"
 )
 

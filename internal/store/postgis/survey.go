@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/sqlq"
-	"grense/internal/wkb"
 )
 
 // survey is what one reading of a whole table tells.

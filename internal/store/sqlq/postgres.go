@@ -11,7 +11,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/wkb"
+	"grense/internal/geo/wkb"
 )
 
 // Normal forms of a field (Field.Normal) that the PostgreSQL dialect knows. Columns of tables that we made need none.

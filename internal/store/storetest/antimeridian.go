@@ -8,9 +8,9 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // Crossing is a layer whose geometry lies by the antimeridian.

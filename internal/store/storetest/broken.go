@@ -9,9 +9,9 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // Put puts bytes behind the back of a Writer in the place of a geometry: that of the row of a table whose key column holds id. It reports

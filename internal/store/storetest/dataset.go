@@ -19,9 +19,9 @@ import (
 	orbwkb "github.com/paulmach/orb/encoding/wkb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
 	"grense/internal/store"
-	"grense/internal/wkb"
 )
 
 // dataset is the data of the contract.

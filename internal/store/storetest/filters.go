@@ -11,7 +11,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

@@ -14,7 +14,7 @@ import (
 	orbwkb "github.com/paulmach/orb/encoding/wkb"
 
 	"grense/internal/cql2"
-	"grense/internal/crs"
+	"grense/internal/geo/crs"
 	"grense/internal/store"
 )
 

@@ -1,0 +1,91 @@
+package coverage
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Border is what two features of a level have in common: the arcs that have one on the one side and the other on the other.
+type Border struct {
+	Feature int     // the other one
+	Arcs    []int32 // in rising order
+}
+
+// Arc appends the points of an arc, from 0 to Arcs; those of one that is closed end with the first one.
+func (l *Level) Arc(dst []Point, arc int) []Point {
+	return append(dst, l.points[l.arcs[arc]:l.arcs[arc+1]]...)
+}
+
+// RingArcs returns the arcs of a ring of a polygon of a feature in the order in which it runs through them, which is that of AppendRing; ^n is arc n
+// backwards. Nobody may change them. It returns false when there is no such ring.
+func (l *Level) RingArcs(feature, i, ring int) ([]int32, bool) {
+	p := &l.polygons[int(l.first[feature])+i]
+	if ring < 0 || ring >= len(p.rings)-1 {
+		return nil, false
+	}
+	return l.refs[p.rings[ring]:p.rings[ring+1]], true
+}
+
+// sides are the features beside arcs.
+type sides struct {
+	first []int32 // of each arc in of, and the end
+	of    []int32 // the feature on the left of the arc, ^f for one on its right
+}
+
+// Borders returns what a feature has in common with others, in the order of their numbers. Features that lie on the same side of an arc overlap, as
+// versions of one do, and have no border there.
+func (l *Level) Borders(feature int) []Border {
+	l.sidesOnce.Do(l.findSides)
+	type common struct{ feature, arc int32 }
+	var list []common
+	for _, ref := range l.refsOf(feature) {
+		n := max(ref, ^ref)
+		for _, f := range l.sides.of[l.sides.first[n]:l.sides.first[n+1]] {
+			if (f < 0) != (ref < 0) {
+				list = append(list, common{max(f, ^f), n})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b common) int { return cmp.Or(cmp.Compare(a.feature, b.feature), cmp.Compare(a.arc, b.arc)) })
+	var borders []Border
+	for _, c := range slices.Compact(list) {
+		if n := len(borders); n == 0 || borders[n-1].Feature != int(c.feature) {
+			borders = append(borders, Border{Feature: int(c.feature)})
+		}
+		b := &borders[len(borders)-1]
+		b.Arcs = append(b.Arcs, c.arc)
+	}
+	return borders
+}
+
+// refsOf is the arcs of all rings of a feature.
+func (l *Level) refsOf(feature int) []int32 {
+	list := l.polygons[l.first[feature]:l.first[feature+1]]
+	if len(list) == 0 {
+		return nil
+	}
+	last := list[len(list)-1].rings
+	return l.refs[list[0].rings[0]:last[len(last)-1]]
+}
+
+func (l *Level) findSides() {
+	s := sides{first: make([]int32, l.Arcs()+2), of: make([]int32, len(l.refs))}
+	for _, ref := range l.refs {
+		s.first[max(ref, ^ref)+2]++
+	}
+	for i := 1; i < len(s.first); i++ {
+		s.first[i] += s.first[i-1]
+	}
+	for f := range l.Features() {
+		for _, ref := range l.refsOf(f) {
+			at, side := &s.first[max(ref, ^ref)+1], int32(f)
+			if ref < 0 {
+				side = ^side
+			}
+			s.of[*at] = side
+			*at++
+		}
+	}
+	s.first = s.first[:l.Arcs()+1]
+	l.sides = s
+}

@@ -1,0 +1,305 @@
+package locate
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/geo/coverage"
+	"grense/internal/geo/crs"
+)
+
+// A run is some edges of a ring that follow each other.
+type run struct {
+	first, edges uint32 // first vertex, and how many edges begin from there on
+	feature      int32
+}
+
+// A ball holds positions on a sphere of radius 1 around the origin, and whatever lies on the edges between them.
+type ball struct {
+	at     [3]float32
+	radius float32
+}
+
+const (
+	runLength = 4 // edges of a run, at most
+	fan       = 8 // balls of one of the tier above
+	// mostRuns bounds how much is measured for one position: some 10 ms.
+	mostRuns = 1 << 15
+	// slack is for what package crs takes as straight, and for rounding, on a sphere of radius 1: two metres.
+	slack = 3e-7
+	// oblate is by how much the order of distances on the sphere may differ from that on the ellipsoid.
+	oblate = crs.MostRadius / crs.LeastRadius
+)
+
+// Near is an area and its distance.
+type Near struct {
+	Area   int32
+	Metres float64 // along the ellipsoid, from a position outside of the area to its border; as store.Geometry.Distance has it
+}
+
+// AppendNear appends the area that is nearest to a position in CRS84 to dst, with others that are hardly farther, in the order in which they were added; nothing where
+// no area has a position, and nothing or some where all are farther than so many metres. It is false, and dst is of no use, where more would have to be measured than it bounds.
+func (x *Index) AppendNear(dst []Near, at orb.Point, within float64) ([]Near, bool) {
+	if len(x.runs) == 0 {
+		return dst, true
+	}
+	var room [4]reached
+	s := nearSearch{x: x, near: crs.NewNearest(at, x.back), from: onSphere(at), least: math.Inf(1), reach: math.Inf(1), found: room[:0]}
+	if within < math.Pi*crs.LeastRadius {
+		s.come(within / crs.LeastRadius)
+	}
+	s.visit(len(x.balls)-1, 0, len(x.balls[len(x.balls)-1]))
+	if s.runs > mostRuns {
+		return dst, false
+	}
+	slices.SortFunc(s.found, func(a, b reached) int { return cmp.Compare(a.feature, b.feature) })
+	for _, f := range s.found {
+		if f.least <= s.least*oblate {
+			s.near.Best = f.best
+			dst = append(dst, Near{f.feature, s.near.Metres()})
+		}
+	}
+	return dst, true
+}
+
+// nearSearch goes from the nearest balls to others, while they may hold something as near as what was found.
+type nearSearch struct {
+	x     *Index
+	near  crs.Nearest
+	from  [3]float64
+	least float64 // distance found or wanted at most, on a sphere of radius 1
+	reach float64 // along the chord: what is farther is not looked at
+	found []reached
+	runs  int // measured
+}
+
+// reached is what was found of an area.
+type reached struct {
+	feature int32
+	least   float64
+	best    orb.Point
+}
+
+// visit looks at balls of a tier, the nearest first.
+func (s *nearSearch) visit(tier, from, to int) {
+	type child struct {
+		least float64
+		i     int
+	}
+	var room [fan]child
+	list := room[:0]
+	balls := s.x.balls[tier]
+	for i := from; i < min(to, len(balls)); i++ {
+		c := child{balls[i].least(s.from), i}
+		k := len(list)
+		list = append(list, c)
+		for ; k > 0 && list[k-1].least > c.least; k-- {
+			list[k] = list[k-1]
+		}
+		list[k] = c
+	}
+	for _, c := range list {
+		switch {
+		case c.least > s.reach || s.runs > mostRuns:
+		case tier > 0:
+			s.visit(tier-1, c.i*fan, (c.i+1)*fan)
+		default:
+			s.measure(s.x.runs[c.i])
+		}
+	}
+}
+
+// measure measures the edges of a run.
+func (s *nearSearch) measure(r run) {
+	s.runs++
+	i := slices.IndexFunc(s.found, func(f reached) bool { return f.feature == r.feature })
+	n := &s.near
+	n.Least = s.least*oblate + slack // of an area that is farther nothing is wanted
+	if i >= 0 {
+		n.Least = s.found[i].least
+	}
+	before := n.Least
+	last := s.vertex(r.first)
+	for i := r.first + 1; i <= r.first+r.edges; i++ {
+		v := s.vertex(i)
+		n.Edge(last, v)
+		last = v
+	}
+	if !(n.Least < before) {
+		return
+	}
+	if i < 0 {
+		i = len(s.found)
+		s.found = append(s.found, reached{feature: r.feature})
+	}
+	s.found[i].least, s.found[i].best = n.Least, n.Best
+	if n.Least < s.least {
+		s.come(n.Least)
+	}
+}
+
+// come notes that nothing is wanted of what is farther than so much on a sphere of radius 1.
+func (s *nearSearch) come(least float64) {
+	s.least = least
+	s.reach = 2 * math.Sin(min(least*oblate+slack, math.Pi)/2)
+}
+
+func (s *nearSearch) vertex(i uint32) crs.Vertex {
+	if s.x.degrees == nil {
+		return s.near.Vertex(s.x.vertices[i])
+	}
+	return s.near.Known(s.x.vertices[i], s.x.degrees[i])
+}
+
+// least is the least length of a chord to the ball; no number for one that holds what is nowhere.
+func (b *ball) least(from [3]float64) float64 {
+	x, y, z := float64(b.at[0])-from[0], float64(b.at[1])-from[1], float64(b.at[2])-from[2]
+	return math.Sqrt(x*x+y*y+z*z) - float64(b.radius)
+}
+
+func onSphere(p orb.Point) [3]float64 {
+	sinX, cosX := math.Sincos(p[0] * math.Pi / 180)
+	sinY, cosY := math.Sincos(p[1] * math.Pi / 180)
+	return [3]float64{cosX * cosY, sinX * cosY, sinY}
+}
+
+// tiers puts runs near each other beside each other and balls around them, tier by tier.
+func (x *Index) tiers(ctx context.Context) error {
+	x.degrees = x.inDegrees()
+	width, height := x.bound.Max[0]-x.bound.Min[0], x.bound.Max[1]-x.bound.Min[1]
+	place := func(r run) uint64 {
+		p := x.vertices[r.first+r.edges/2]
+		const cells = 1 << 30
+		return coverage.Morton(coverage.Point{X: int32(finite(cells/width) * (p[0] - x.bound.Min[0])), Y: int32(finite(cells/height) * (p[1] - x.bound.Min[1]))})
+	}
+	slices.SortFunc(x.runs, func(a, b run) int { return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.first, b.first)) })
+	tier := make([]ball, len(x.runs))
+	var points [][3]float64
+	for i, r := range x.runs {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var pad float64
+		points, pad = x.positions(points[:0], r)
+		tier[i] = around(points, pad)
+	}
+	for x.balls = append(x.balls, tier); len(tier) > fan; x.balls = append(x.balls, tier) {
+		up := make([]ball, 0, len(tier)/fan+1)
+		for part := range slices.Chunk(tier, fan) {
+			up = append(up, aroundAll(part))
+		}
+		tier = up
+	}
+	return nil
+}
+
+// inDegrees are the vertices in CRS84; nil for a layer that is.
+func (x *Index) inDegrees() []orb.Point {
+	same := true
+	out := make([]orb.Point, len(x.vertices))
+	for i, p := range x.vertices {
+		out[i][0], out[i][1] = x.back(p[0], p[1])
+		same = same && out[i] == p
+	}
+	if same {
+		return nil
+	}
+	return out
+}
+
+// corner is a position of the layer, on the sphere, with its longitude and the tangent of its latitude.
+type corner struct {
+	stored orb.Point
+	at     [3]float64
+	lon    float64
+	slope  float64
+}
+
+func (x *Index) corner(p orb.Point) corner {
+	lon, lat := x.back(p[0], p[1])
+	return corner{p, onSphere(orb.Point{lon, lat}), lon, math.Abs(math.Tan(lat * math.Pi / 180))}
+}
+
+// positions appends those of a run on the sphere, with some of its long edges, and tells how far from these the edges may lead.
+func (x *Index) positions(dst [][3]float64, r run) (out [][3]float64, pad float64) {
+	const long = 1e-2
+	var edge func(a, b corner, depth int)
+	edge = func(a, b corner, depth int) {
+		length := apart(a.at, b.at)
+		if (length > long || math.Abs(b.lon-a.lon) > 180) && depth > 0 { // ends of what goes around the world are near
+			middle := x.corner(orb.Point{(a.stored[0] + b.stored[0]) / 2, (a.stored[1] + b.stored[1]) / 2})
+			edge(a, middle, depth-1)
+			edge(middle, b, depth-1)
+			return
+		}
+		dst = append(dst, b.at)
+		// Straight lines in degrees bend most along parallels, by the tangent of the latitude; those of projections less. None is longer than half a circle.
+		pad = max(pad, min(length/2, length*length*(1+max(a.slope, b.slope))/4))
+	}
+	last := x.corner(x.vertices[r.first])
+	dst = append(dst, last.at)
+	for _, p := range x.vertices[r.first+1 : r.first+r.edges+1] {
+		v := x.corner(p)
+		edge(last, v, 16)
+		last = v
+	}
+	return dst, pad + slack
+}
+
+func apart(a, b [3]float64) float64 {
+	return math.Sqrt((a[0]-b[0])*(a[0]-b[0]) + (a[1]-b[1])*(a[1]-b[1]) + (a[2]-b[2])*(a[2]-b[2]))
+}
+
+// around is a ball around positions, and pad more.
+func around(points [][3]float64, pad float64) (b ball) {
+	low, high := points[0], points[0]
+	for _, p := range points {
+		for i, v := range p {
+			low[i], high[i] = min(low[i], v), max(high[i], v)
+		}
+	}
+	middle := b.center(low, high)
+	radius := 0.0
+	for _, p := range points {
+		radius = max(radius, apart(p, middle))
+	}
+	b.radius = math.Nextafter32(float32(radius+pad), 8)
+	return b
+}
+
+// aroundAll is a ball around balls.
+func aroundAll(balls []ball) (b ball) {
+	low, high := [3]float64{4, 4, 4}, [3]float64{-4, -4, -4}
+	for _, c := range balls {
+		for i, v := range c.at {
+			low[i], high[i] = min(low[i], float64(v-c.radius)), max(high[i], float64(v+c.radius))
+		}
+	}
+	middle := b.center(low, high)
+	radius := 0.0
+	for _, c := range balls {
+		radius = max(radius, apart(wide(c.at), middle)+float64(c.radius))
+	}
+	b.radius = math.Nextafter32(float32(radius), 8)
+	return b
+}
+
+// center sets the middle of a box as that of the ball, and returns it as it is kept.
+func (b *ball) center(low, high [3]float64) [3]float64 {
+	for i := range low {
+		b.at[i] = float32((low[i] + high[i]) / 2)
+	}
+	return wide(b.at)
+}
+
+func wide(v [3]float32) [3]float64 { return [3]float64{float64(v[0]), float64(v[1]), float64(v[2])} }
+
+const (
+	runBytes  = int64(unsafe.Sizeof(run{}))
+	ballBytes = int64(unsafe.Sizeof(ball{}))
+)
