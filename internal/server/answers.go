@@ -14,6 +14,7 @@ import (
 	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/feature"
+	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
@@ -50,7 +51,7 @@ type keptAnswer struct {
 	// Where stamped, the time of the request follows the body, and ends the document; gz goes on with a compressed one.
 	stamped bool
 	gz      feature.Member
-	readers lent
+	readers limit.Lent
 }
 
 // keeping is what a call knows of the answer that it makes, when that is to be kept.
@@ -194,7 +195,7 @@ func (c *call) stateOf(collections []string) (state string, err error) {
 		return state, err
 	}
 	err = c.ask(func(ctx context.Context) error {
-		return c.s.turns.run(ctx, store.CostPage, func(ctx context.Context) (err error) {
+		return c.s.turns.Run(ctx, store.CostPage, func(ctx context.Context) (err error) {
 			state, err = c.s.points.state(ctx, c.cat, collections...)
 			return err
 		})
@@ -208,7 +209,7 @@ func (c *call) stateAside(collections ...string) (state string, known bool, err 
 		return "", false, nil
 	}
 	if c.right == nil && !c.paid && !c.continues {
-		if err := c.s.turns.admit(c.owner(), c.caller()); err != nil {
+		if err := c.s.turns.Admit(c.owner(), c.caller()); err != nil {
 			return "", false, err
 		}
 	}
@@ -318,7 +319,7 @@ func (c *call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	c.s.answers.Count(true)
 	h := w.Header()
 	a.header.set(h)
-	c.s.turns.rates.headers(w, c.owner())
+	c.s.tellRates(w, c.owner())
 	if err := c.ifMatch(a.etag); err != nil {
 		return err
 	}
@@ -335,7 +336,7 @@ func (c *call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 			end = gz.AppendEnd(gz.AppendText(room[:0], end))
 		}
 	}
-	done, err := a.readers.begin(&c.s.flight, len(a.body))
+	done, err := a.readers.Begin(&c.s.flight, len(a.body))
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (c *call) join(n *making) (other *keptAnswer, m *making, err error) {
 			return nil, n, nil
 		}
 		if late == nil {
-			late = time.NewTimer(c.s.turns.wait + c.s.turns.work)
+			late = time.NewTimer(c.s.turns.Wait + c.s.turns.Work)
 			defer late.Stop()
 		}
 		select {

@@ -14,6 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"grense/internal/problem"
+	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
@@ -39,7 +40,7 @@ type call struct {
 	holds bool              // a valid key came with a page about data, which then shows what others do not see
 	addr  string            // of the client, as the nearest proxy that is not trusted sees it
 	held  int               // bytes of the answer that flight knows of
-	right *ticket           // to ask the store; nil: not asked yet
+	right *limit.Ticket     // to ask the store; nil: not asked yet
 	paid  bool              // as a page, for what the store was not asked for
 
 	values  url.Values // all query parameters
@@ -189,10 +190,10 @@ func (c *call) asking(ctx context.Context) context.Context {
 	if c.right == nil {
 		c.right = c.ticket(c.continues) // a page that follows another is part of a download
 		if p, ok := c.params.(selectsFeatures); ok && p.selection().hits {
-			c.right.work.Store(int64(max(c.s.cfg.Limits.Query, c.s.cfg.Limits.Count)))
+			c.right.Work.Store(int64(max(c.s.cfg.Limits.Query, c.s.cfg.Limits.Count)))
 		}
 	}
-	return context.WithValue(ctx, ticketKey{}, c.right)
+	return c.right.With(ctx)
 }
 
 // owner is whose share of the server a request takes: that of its key, else of its address.

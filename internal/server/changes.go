@@ -139,8 +139,8 @@ func (c *call) askChanges(fn func(context.Context, store.Changes) error) error {
 		return errNoChanges()
 	}
 	return c.ask(func(ctx context.Context) error {
-		return c.s.turns.run(ctx, store.CostPage, func(ctx context.Context) error {
-			c.s.turns.charge(ctx, store.CostPage)
+		return c.s.turns.Run(ctx, store.CostPage, func(ctx context.Context) error {
+			c.s.turns.Charge(ctx, store.CostPage)
 			return fn(ctx, c.s.recorder.Kept)
 		})
 	})

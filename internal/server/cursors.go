@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"grense/internal/problem"
+	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
@@ -68,9 +69,9 @@ func (c *call) verifyCursor(text string) (store.Cursor, error) {
 			return cur, nil
 		}
 	}
-	if rates := c.s.turns.rates; rates != nil && !c.paid {
+	if rates := c.s.turns.Rates; rates != nil && !c.paid {
 		c.paid = true
-		rates.charge(c.owner(), units[store.CostPage], time.Now())
+		rates.Charge(c.owner(), limit.Units[store.CostPage], time.Now())
 	}
 	return "", problem.InvalidSaid("cursor", text, foreignCursor)
 }

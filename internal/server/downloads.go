@@ -22,6 +22,7 @@ import (
 	"grense/internal/format"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
@@ -195,15 +196,15 @@ type fairSnapshot struct {
 }
 
 func (s *fairSnapshot) turn(cost store.Cost, fn func(context.Context) error) error {
-	ticket := s.s.turns.newTicket(s.owner, s.begun)
+	ticket := s.s.turns.NewTicket(s.owner, s.begun)
 	s.begun = true
-	return s.s.turns.run(context.WithValue(s.ctx, ticketKey{}, ticket), cost, fn)
+	return s.s.turns.Run(ticket.With(s.ctx), cost, fn)
 }
 
 func (s *fairSnapshot) Page(_ context.Context, q store.Query) (p *store.Page, err error) {
 	cost := s.s.store.Cost(q)
 	err = s.turn(cost, func(ctx context.Context) error {
-		s.s.turns.charge(ctx, cost)
+		s.s.turns.Charge(ctx, cost)
 		p, err = s.Snapshot.Page(ctx, q)
 		return err
 	})
@@ -211,8 +212,8 @@ func (s *fairSnapshot) Page(_ context.Context, q store.Query) (p *store.Page, er
 }
 
 func (s *fairSnapshot) Fetch(_ context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
-	return s.turn(costOfFetch(rows), func(ctx context.Context) error {
-		count, done := s.s.turns.counted(ctx, fn)
+	return s.turn(limit.CostOfFetch(rows), func(ctx context.Context) error {
+		count, done := s.s.turns.Counted(ctx, fn)
 		defer done()
 		return s.Snapshot.Fetch(ctx, collection, rows, want, count)
 	})
@@ -231,11 +232,11 @@ func (c *call) fileOptions() format.Options {
 
 // makeFile writes the file to out, with a place for that; what is written does not wait for a reader.
 func (c *call) makeFile(out io.Writer, f *format.Format, snap store.Snapshot) error {
-	t, k := c.s.turns, c.s.makers.ticket(c)
-	if err := t.enter(c.r.Context(), costFileMaking, k); err != nil {
+	t, k := c.s.turns, c.largeTicket()
+	if err := t.Enter(c.r.Context(), limit.CostFileMaking, k); err != nil {
 		return err
 	}
-	defer t.leave(costFileMaking, k)
+	defer t.Leave(limit.CostFileMaking, k)
 	return c.produce(out, f, snap, c.s.downloads.temp())
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
@@ -23,19 +24,19 @@ func (s *Server) noticeChanges(of store.Store) {
 // mayBeginEarly reports whether the answer is of a kind that begins with its first features, and does not wait for its reader with them.
 func (c *call) mayBeginEarly() bool {
 	file := c.pageFormat()
-	return c.s.moves() && c.rw != nil && c.rep.F != asHTML.F && (file == nil || file.Streams) && newSpool(c.s.makers) != nil
+	return c.s.moves() && c.rw != nil && c.rep.F != asHTML.F && (file == nil || file.Streams) && limit.NewSpool(c.s.makers) != nil
 }
 
 // page asks for the page that q selects, and holds the state of the data where the answer may begin early, or has met two states of a file before.
 func (c *call) page(ctx context.Context, q store.Query) (*store.Page, error) {
 	fair, ok := c.s.store.(interface {
-		hold(context.Context, store.Query) (*store.Page, *turnSnapshot, error)
+		Hold(context.Context, store.Query) (*store.Page, *limit.Snapshot, error)
 	})
-	again := c.retries > 0 && c.s.holding != nil && c.rw != nil && c.rep.F != asHTML.F && q.Limit > 0 && newSpool(c.s.makers) != nil
+	again := c.retries > 0 && c.s.holding != nil && c.rw != nil && c.rep.F != asHTML.F && q.Limit > 0 && limit.NewSpool(c.s.makers) != nil
 	if !ok || !again && (q.Limit < largeAnswer || !c.mayBeginEarly()) {
 		return c.s.store.Page(ctx, q)
 	}
-	p, held, err := fair.hold(ctx, q)
+	p, held, err := fair.Hold(ctx, q)
 	if held != nil {
 		c.early = held
 		if len(p.Rows) < largeAnswer && !again {
@@ -65,55 +66,4 @@ func (c *call) fetchHeld(ctx context.Context, rows []store.Row, want store.Want,
 	}
 	c.letGo()
 	return c.s.store.Fetch(ctx, c.coll.ID, rows[n:], want, fn)
-}
-
-// hold is Page with the state of the data that it is of, which the caller must close; nil where all places of such are taken, or none can be had.
-func (s fairStore) hold(ctx context.Context, q store.Query) (p *store.Page, held *turnSnapshot, err error) {
-	take, ok := s.holder()
-	k, asks := ctx.Value(ticketKey{}).(*ticket)
-	if !ok || !asks || !s.turns.try(costHeld, k) {
-		p, err = s.Page(ctx, q)
-		return p, nil, err
-	}
-	var snap store.Snapshot
-	defer func() {
-		if held == nil { // there is none, or the store has panicked
-			defer s.turns.leave(costHeld, k)
-			if snap != nil {
-				snap.Close()
-			}
-		}
-	}()
-	cost := s.Cost(q)
-	err = s.turns.run(ctx, cost, func(ctx context.Context) error {
-		s.turns.charge(ctx, cost)
-		var err error
-		if snap, err = take(ctx); err == nil {
-			if p, err = snap.Page(ctx, q); err == nil {
-				return nil
-			}
-			snap.Close()
-			snap = nil
-		}
-		if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, store.ErrBusy) || errors.Is(err, store.ErrCursor) {
-			return err
-		}
-		p, err = s.Store.Page(ctx, q)
-		return err
-	})
-	if snap == nil {
-		return p, nil, err
-	}
-	return p, &turnSnapshot{Snapshot: snap, s: s, k: k, class: costHeld}, err
-}
-
-// holder is what holds one state of rows; false where nothing does.
-func (s fairStore) holder() (func(context.Context) (store.Snapshot, error), bool) {
-	if h, ok := s.Store.(store.Holding); ok {
-		return h.Hold, true
-	}
-	if st, ok := s.Store.(store.Snapshotter); ok {
-		return st.Snapshot, true
-	}
-	return nil, false
 }

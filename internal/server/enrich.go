@@ -17,6 +17,7 @@ import (
 	"grense/internal/enrich"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
@@ -86,21 +87,21 @@ func (e *enriching) runForm() error {
 	h := e.w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set(enrichReport, string(report))
-	c.s.turns.rates.headers(e.w, c.owner())
+	c.s.tellRates(e.w, c.owner())
 	return c.sendResult(e.w, r)
 }
 
 // turn does the work on a piece in a turn of its own.
 func (e *enriching) turn(work func() error) error {
 	t := e.c.s.turns
-	k := t.newTicket(e.c.owner(), e.begun)
+	k := t.NewTicket(e.c.owner(), e.begun)
 	ctx := e.c.r.Context()
-	if err := t.enter(ctx, costWriting, k); err != nil {
+	if err := t.Enter(ctx, limit.CostWriting, k); err != nil {
 		return err
 	}
-	defer t.leave(costWriting, k)
-	e.find.ctx = context.WithValue(ctx, ticketKey{}, k)
-	t.charge(e.find.ctx, store.CostPage)
+	defer t.Leave(limit.CostWriting, k)
+	e.find.ctx = k.With(ctx)
+	t.Charge(e.find.ctx, store.CostPage)
 	err := work()
 	if f, ok := errors.AsType[*enrich.Fault](err); ok {
 		err = &problem.Error{Kind: problem.Invalid, Detail: f.Error(), Said: f.Said}

@@ -15,6 +15,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/process"
+	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
@@ -90,11 +91,11 @@ func (c *call) asksForJob() bool {
 
 // executeNow runs a process while the client waits (OGC 18-062r2, 7.11.2.2).
 func (s *Server) executeNow(c *call, w http.ResponseWriter, x *execution) error {
-	ticket := s.turns.newTicket(x.owner, false)
-	if err := s.turns.enter(c.r.Context(), costExecuting, ticket); err != nil {
+	ticket := s.turns.NewTicket(x.owner, false)
+	if err := s.turns.Enter(c.r.Context(), limit.CostExecuting, ticket); err != nil {
 		return err
 	}
-	leave := func() { s.turns.leave(costExecuting, ticket) }
+	leave := func() { s.turns.Leave(limit.CostExecuting, ticket) }
 	shelf := &tempShelf{dir: s.downloads.temp()}
 	defer shelf.close()
 	results, err := func() ([]result, error) {
@@ -110,7 +111,7 @@ func (s *Server) executeNow(c *call, w http.ResponseWriter, x *execution) error 
 		w.Header().Set("Preference-Applied", "wait")
 	}
 	x.req.Document = x.req.Document || c.form && len(results) > 1
-	s.turns.rates.headers(w, c.owner())
+	s.tellRates(w, c.owner())
 	return c.sendResults(w, results, x.req)
 }
 
@@ -145,7 +146,7 @@ func (s *Server) executeKept(c *call, w http.ResponseWriter, x *execution, body 
 	if len(c.r.Header.Values("Prefer")) > 0 {
 		w.Header().Set("Preference-Applied", "wait")
 	}
-	s.turns.rates.headers(w, c.owner())
+	s.tellRates(w, c.owner())
 	return c.sendResults(w, list, x.req)
 }
 
@@ -164,7 +165,7 @@ func (c *call) readExecution(d ogcapi.Process) ([]byte, error) {
 	if e := c.r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return nil, problem.New(problem.MediaType, nil, "send the inputs without Content-Encoding")
 	}
-	if err := c.s.flight.admit(maxExecute); err != nil {
+	if err := c.s.flight.Admit(maxExecute); err != nil {
 		return nil, err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(nil, c.r.Body, maxExecute))
@@ -197,7 +198,7 @@ func (x *execution) run(ctx context.Context, to shelf) ([]result, error) {
 		return nil, err
 	}
 	ticket := x.ticket()
-	outputs, err := x.p.Execute(context.WithValue(ctx, ticketKey{}, ticket), env, x.req.Inputs)
+	outputs, err := x.p.Execute(ticket.With(ctx), env, x.req.Inputs)
 	if err != nil {
 		return nil, err
 	}

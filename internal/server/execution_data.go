@@ -14,6 +14,7 @@ import (
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/process"
+	"grense/internal/server/limit"
 )
 
 // call is a request that an execution makes of the server's own parts. Its turns are those of the execution.
@@ -23,10 +24,10 @@ func (x *execution) call(ctx context.Context) *call {
 }
 
 // ticket is the right to ask the store; a job may ask for as long as it may take.
-func (x *execution) ticket() *ticket {
-	k := x.s.turns.newTicket(x.owner, x.begun)
+func (x *execution) ticket() *limit.Ticket {
+	k := x.s.turns.NewTicket(x.owner, x.begun)
 	if x.begun {
-		k.work.Store(int64(x.s.cfg.Processes.Time))
+		k.Work.Store(int64(x.s.cfg.Processes.Time))
 	}
 	return k
 }

@@ -3,6 +3,9 @@ package server
 import (
 	"net/netip"
 	"slices"
+	"time"
+
+	"grense/internal/server/limit"
 )
 
 // DialAnywhere lets the server ask addresses that are not public, such as those of tests.
@@ -14,19 +17,16 @@ func (s *Server) ForgetTiles() { s.tileCache.Clear() }
 // IsPublic is isPublic.
 var IsPublic = isPublic
 
-// Meter lets the server charge what is asked without ever refusing it, and returns what was charged since it was last asked.
+// Meter lets the server charge what is asked from this machine without ever refusing it, and returns what was charged since
+// it was last asked.
 func (s *Server) Meter() (charged func() float64) {
-	const all = 1 << 40
-	b := newBuckets(1e-12, all)
-	s.turns.rates = b
-	return func() (units float64) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		for _, x := range b.by {
-			units += all - x.units
-		}
-		clear(b.by)
-		return units
+	last := float64(1 << 40)
+	b := limit.NewBuckets(1e-12, last)
+	s.turns.Rates = b
+	return func() float64 {
+		before := last
+		last, _ = b.Left("127.0.0.1", time.Now())
+		return before - last
 	}
 }
 

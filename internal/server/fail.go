@@ -12,6 +12,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
@@ -58,8 +59,8 @@ const retryAfter = 5
 
 // retryOf is the value of Retry-After for an error.
 func retryOf(err error) string {
-	if r, ok := errors.AsType[*retryIn](err); ok {
-		return r.seconds()
+	if r, ok := errors.AsType[*limit.RetryIn](err); ok {
+		return r.Seconds()
 	}
 	return strconv.Itoa(retryAfter)
 }
@@ -148,7 +149,7 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 	h.Set("Vary", varyKeyed)
 	h.Set("Content-Language", "en")
 	if e.Kind == problem.TooMany {
-		c.s.turns.rates.headers(w, c.owner())
+		c.s.tellRates(w, c.owner())
 	}
 	asPage := wantsPage(c.r.URL.Query().Get("f"), c.r.Header.Values("Accept"))
 	switch e.Kind {

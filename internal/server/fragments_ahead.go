@@ -94,7 +94,7 @@ func (s *Server) fragmentsAhead(ctx context.Context, w wantedFragments) {
 	}
 	q := store.Query{Collection: w.coll.ID, Limit: encodeBatch, Count: store.CountNone}
 	for first := true; first || q.Cursor != ""; first = false {
-		for s.turns.queued() {
+		for s.turns.Queued() {
 			if !pauses(ctx, encodeBusy) {
 				return
 			}
@@ -116,7 +116,7 @@ func (s *Server) fragmentsAhead(ctx context.Context, w wantedFragments) {
 
 // encodeAhead encodes a page of features, which have n bytes.
 func (s *Server) encodeAhead(ctx context.Context, w wantedFragments, enc *feature.Encoder, q store.Query) (next store.Cursor, n int64, err error) {
-	ctx = context.WithValue(ctx, ticketKey{}, s.turns.newTicket("", true))
+	ctx = s.turns.NewTicket("", true).With(ctx)
 	p, err := s.store.Page(ctx, q)
 	if err != nil {
 		return "", 0, err
@@ -132,18 +132,6 @@ func (s *Server) encodeAhead(ctx context.Context, w wantedFragments, enc *featur
 		return nil
 	})
 	return p.Next, n, err
-}
-
-// queued reports whether a question waits for its turn.
-func (t *turns) queued() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for i := range t.classes {
-		if t.classes[i].waiting > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // pauses waits; false when ctx ends first.

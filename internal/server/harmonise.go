@@ -3,7 +3,6 @@ package server
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"errors"
 	"mime"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
@@ -51,14 +51,14 @@ func (s *Server) harmonise(c *call, w http.ResponseWriter) error {
 		return err
 	}
 	p := c.params.(*harmoniseParams)
-	h := &harmonising{tableStream: t, ticket: s.turns.newTicket(c.owner(), false), left: int64(s.cfg.Processes.JobBytes)}
+	h := &harmonising{tableStream: t, ticket: s.turns.NewTicket(c.owner(), false), left: int64(s.cfg.Processes.JobBytes)}
 	p.options.Pause, p.options.Spill = h.pause, cmp.Or(s.downloads.temp(), os.TempDir())
 	x, err := c.newSeries(p)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	if err := cmp.Or(c.pay(false), s.flight.admit(seriesMemory)); err != nil {
+	if err := cmp.Or(c.pay(false), s.flight.Admit(seriesMemory)); err != nil {
 		return err
 	}
 	c.hold(seriesMemory)
@@ -112,7 +112,7 @@ func ofTable(err error) error {
 // harmonising is one series on its way. It works in a turn, which others have while the client is waited for.
 type harmonising struct {
 	*tableStream
-	ticket *ticket
+	ticket *limit.Ticket
 	in     bool          // a turn
 	since  time.Time     // when it began
 	worked time.Duration // in the turns before
@@ -122,11 +122,11 @@ type harmonising struct {
 // enter waits for a turn.
 func (h *harmonising) enter() error {
 	t, ctx := h.c.s.turns, h.c.r.Context()
-	if err := t.enter(ctx, costWriting, h.ticket); err != nil {
+	if err := t.Enter(ctx, limit.CostWriting, h.ticket); err != nil {
 		return err
 	}
-	h.ticket.begun.Store(true)
-	t.charge(context.WithValue(ctx, ticketKey{}, h.ticket), store.CostPage)
+	h.ticket.Begun.Store(true)
+	t.Charge(h.ticket.With(ctx), store.CostPage)
 	h.in, h.since = true, time.Now()
 	return nil
 }
@@ -135,7 +135,7 @@ func (h *harmonising) leave() {
 	if h.in {
 		h.in = false
 		h.worked += time.Since(h.since)
-		h.c.s.turns.leave(costWriting, h.ticket)
+		h.c.s.turns.Leave(limit.CostWriting, h.ticket)
 	}
 }
 

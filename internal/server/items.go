@@ -15,6 +15,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/feature"
 	"grense/internal/geo/crs"
+	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
@@ -119,7 +120,7 @@ var (
 
 // dataHeaders are those of every answer with data.
 func (c *call) dataHeaders(w http.ResponseWriter) {
-	c.s.turns.rates.headers(w, c.owner())
+	c.s.tellRates(w, c.owner())
 	h := w.Header()
 	if c.s.cfg.Auth == "open" {
 		openData.set(h)
@@ -291,7 +292,7 @@ var errPiece = errors.New("server: enough for now")
 // from the store, until pieceBytes of these are read. gz says that the client takes gzip: on a page of large features those
 // found in the cache then have their compressed form.
 func (c *call) fragments(rows []store.Row, gz bool) (frags []*feature.Fragment, err error) {
-	many := len(rows) >= manyFeatures
+	many := len(rows) >= limit.ManyFeatures
 	if many {
 		if err = c.writing(); err != nil {
 			return nil, err
@@ -662,7 +663,7 @@ func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(d
 		if err != nil {
 			return err
 		}
-		if rows = rows[n:]; n >= manyFeatures && out.w != nil {
+		if rows = rows[n:]; n >= limit.ManyFeatures && out.w != nil {
 			if err := c.writing(); err != nil {
 				return err
 			}

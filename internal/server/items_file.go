@@ -8,6 +8,7 @@ import (
 	"grense/internal/format"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
@@ -86,7 +87,7 @@ func (c *call) writeItemsFile(w http.ResponseWriter, p *store.Page, f *format.Fo
 		err := x.Write(feature)
 		return out.buf, err
 	})
-	if err == nil && len(p.Rows) >= manyFeatures && !f.Streams { // all the work is still to be done
+	if err == nil && len(p.Rows) >= limit.ManyFeatures && !f.Streams { // all the work is still to be done
 		err = c.writing()
 	}
 	to.direct = true

@@ -14,6 +14,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/problem"
+	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
@@ -96,7 +97,7 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	if err != nil {
 		return err
 	}
-	if len(p.Rows) >= manyFeatures {
+	if len(p.Rows) >= limit.ManyFeatures {
 		if err := c.writing(); err != nil {
 			return err
 		}

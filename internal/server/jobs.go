@@ -63,7 +63,7 @@ func (s *Server) submit(c *call, w http.ResponseWriter, x *execution, body []byt
 		return err
 	}
 	h := w.Header()
-	s.turns.rates.headers(w, c.owner())
+	s.tellRates(w, c.owner())
 	h.Set("Location", c.base()+"/jobs/"+j.ID)
 	if c.form {
 		w.Header().Set("Cache-Control", "no-store")

@@ -9,6 +9,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/apikey"
 	"grense/internal/problem"
+	"grense/internal/server/limit"
 )
 
 // authorize checks the key of a request for data. Missing, unknown, revoked, expired, or two that disagree: the same answer.
@@ -40,10 +41,10 @@ func (s *Server) authorize(c *call) error {
 
 // countWrongKey counts a wrong key of an address, and refuses the request if there were too many. Valid keys are never counted.
 func (s *Server) countWrongKey(c *call) error {
-	if n, wait := s.wrongKeys.left(shareOf(c.addr), time.Now()); n == 0 {
-		return tooMany(wait, "Too many wrong API keys came from your address. Wait for the seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.base())
+	if n, wait := s.wrongKeys.Left(shareOf(c.addr), time.Now()); n < 1 {
+		return limit.TooMany(wait, "Too many wrong API keys came from your address. Wait for the seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.base())
 	}
-	s.wrongKeys.charge(shareOf(c.addr), 1, time.Now())
+	s.wrongKeys.Charge(shareOf(c.addr), 1, time.Now())
 	return nil
 }
 

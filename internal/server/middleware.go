@@ -26,6 +26,7 @@ import (
 
 	"grense/internal/apikey"
 	"grense/internal/problem"
+	"grense/internal/server/limit"
 )
 
 // Headers for programs of other origins (Fetch standard, CORS protocol).
@@ -41,6 +42,14 @@ const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data
 
 // TransportSecurity is the value of Strict-Transport-Security on every answer over TLS: browsers use https for a year (RFC 6797).
 const TransportSecurity = "max-age=31536000"
+
+// tellRates sets the header fields that tell an owner its rate limit.
+func (s *Server) tellRates(w http.ResponseWriter, owner string) {
+	if policy, left := s.turns.Rates.Headers(owner); policy != "" {
+		setHeader(w, "Ratelimit-Policy", policy)
+		setHeader(w, "Ratelimit", left)
+	}
+}
 
 // allowedHeaders returns the value of Access-Control-Allow-Headers: the headers that a preflight names, since no header is
 // forbidden here (Fetch standard, 4.8). Names that are no tokens (RFC 9110, 5.6.2) give the default list.
@@ -168,7 +177,7 @@ func (s *Server) chain(router *router) http.Handler {
 			c.hold(-c.held)
 			rw.release()
 			if rw.spool != nil { // not drained, since the answer is broken off
-				rw.spool.close()
+				rw.spool.Close()
 				rw.spool, rw.spooled = nil, true
 			}
 			if p != nil && p != http.ErrAbortHandler {
@@ -396,12 +405,12 @@ type response struct {
 	deadline time.Duration // for one write
 	slowest  int64         // bytes in a second that the reader must take on average, after patience
 	blocked  time.Duration // in writes
-	makers   *makers
-	leave    func() // gives the place of a large answer that is being made back; nil: none is held
-	direct   bool   // that place is of an answer that goes straight to its reader
-	rest     func() // gives the place of writing back; nil: none is held
-	spool    *spool // what goes behind the bytes that are sent; nil: nothing waits
-	spooled  bool   // the answer had its spool
+	makers   *limit.Makers
+	leave    func()       // gives the place of a large answer that is being made back; nil: none is held
+	direct   bool         // that place is of an answer that goes straight to its reader
+	rest     func()       // gives the place of writing back; nil: none is held
+	spool    *limit.Spool // what goes behind the bytes that are sent; nil: nothing waits
+	spooled  bool         // the answer had its spool
 	values   [12]string
 	valued   int     // how many of values are in use
 	lead     *making // what others may wait for until the answer begins; nil: nothing
@@ -449,8 +458,8 @@ func (w *response) Write(b []byte) (n int, err error) {
 		w.WriteHeader(http.StatusOK)
 	}
 	for len(b) > 0 {
-		if w.spool == nil && !w.spooled && w.blocked > tooSlow {
-			w.spool = newSpool(w.makers)
+		if w.spool == nil && !w.spooled && w.blocked > limit.TooSlow {
+			w.spool = limit.NewSpool(w.makers)
 			w.spooled = w.spool == nil
 		}
 		if w.spool == nil {

@@ -12,6 +12,7 @@ import (
 	"grense/internal/config"
 	"grense/internal/geo/crs"
 	"grense/internal/process"
+	"grense/internal/server/limit"
 	"grense/internal/store"
 	"grense/web"
 )
@@ -49,7 +50,7 @@ func TestTextsOfTheConfigurationMayBeInEveryLanguageOfTheCatalogues(t *testing.T
 // TestParametersFitTheStructOfTheirRoute reads every parameter of every route into the struct that the route makes.
 func TestParametersFitTheStructOfTheirRoute(t *testing.T) {
 	t.Parallel()
-	s, n := &Server{processList: process.NewRegistry(), turns: &turns{}}, 0
+	s, n := &Server{processList: process.NewRegistry(), turns: &limit.Turns{}}, 0
 	some := &store.Collection{ID: "some", Public: true, Geometry: &store.Geom{CRS: crs.CRS84}}
 	for _, rt := range s.table() {
 		c := &call{s: s, r: httptest.NewRequest("GET", "/", nil), rt: rt, cat: &store.Catalog{Collections: []*store.Collection{some}}, coll: some}

@@ -267,8 +267,8 @@ func (c *call) pointIndex(coll *store.Collection) (*pointIndex, error) {
 		return c.s.points.of(coll.ID, state), nil
 	}
 	err = c.ask(func(ctx context.Context) error {
-		return c.s.turns.run(ctx, store.CostPage, func(ctx context.Context) (err error) {
-			c.s.turns.charge(ctx, store.CostPage)
+		return c.s.turns.Run(ctx, store.CostPage, func(ctx context.Context) (err error) {
+			c.s.turns.Charge(ctx, store.CostPage)
 			state, err = c.s.points.state(ctx, c.cat, coll.ID)
 			return err
 		})

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
@@ -12,7 +13,7 @@ var records = []string{"navnesak", "vedtak", "samlevedtak", "skrivemaate", "bok"
 
 // withRecords is a store whose catalog has the kinds of records as public collections.
 type withRecords struct {
-	fairStore
+	limit.Store
 	last atomic.Pointer[shownCatalog]
 }
 
@@ -23,7 +24,7 @@ type shownCatalog struct{ of, shown *store.Catalog }
 
 // Catalog returns the same catalog as long as the store does.
 func (s *withRecords) Catalog() *store.Catalog {
-	of := s.fairStore.Catalog()
+	of := s.Store.Catalog()
 	if last := s.last.Load(); last != nil && last.of == of {
 		return last.shown
 	}

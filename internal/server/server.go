@@ -30,6 +30,7 @@ import (
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/process"
+	"grense/internal/server/limit"
 	"grense/internal/soap"
 	"grense/internal/store"
 	"grense/internal/tile"
@@ -121,10 +122,10 @@ type Server struct {
 	offered   *cache.Cache[optionsKey, offeredList]
 	previews  *cache.Cache[string, []byte] // by the version of the catalog
 	metrics   *metrics
-	turns     *turns
-	flight    flight
-	makers    *makers  // of large answers
-	wrongKeys *buckets // of addresses
+	turns     *limit.Turns
+	flight    limit.Memory
+	makers    *limit.Makers  // of large answers
+	wrongKeys *limit.Buckets // of addresses
 
 	processList *process.Registry
 	outgoing    *outgoing
@@ -161,19 +162,19 @@ func New(o Options) (*Server, error) {
 		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
 		previews:  cache.New[string, []byte](cache.Options{Name: "previews", Bytes: keptOf(o.Config.Limits, 512<<10), Group: o.Caches}),
-		wrongKeys: newBuckets(wrongKeysRate, wrongKeysAtOnce), turns: newTurns(o.Config.Limits, o.Store.Room())}
+		wrongKeys: limit.NewBuckets(limit.WrongKeysRate, limit.WrongKeysAtOnce), turns: limit.NewTurns(o.Config.Limits, o.Store.Room())}
 	if err := s.setZone(); err != nil {
 		return nil, err
 	}
-	parts := sharesOf(int64(s.cfg.Limits.Memory))
-	s.caches.SetBudget(parts.caches)
-	s.flight.most = parts.answers
-	fair := fairStore{o.Store, s.turns}
+	parts := limit.SharesOf(int64(s.cfg.Limits.Memory))
+	s.caches.SetBudget(parts.Caches)
+	s.flight.Most = parts.Answers
+	fair := limit.NewStore(o.Store, s.turns)
 	s.store, s.stated = fair, fair
 	s.askBeside(o.Store)
 	s.noticeChanges(o.Store)
 	if o.Config.SOAP.Collections == "public" {
-		s.store = &withRecords{fairStore: fair}
+		s.store = &withRecords{Store: fair}
 	}
 	s.past, s.newGeoPackage = o.Past, o.NewGeoPackage
 	dir := ""
@@ -185,7 +186,7 @@ func New(o Options) (*Server, error) {
 	if s.tiles == nil {
 		s.tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	}
-	s.makers = newMakers(spoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.turns)
+	s.makers = limit.NewMakers(limit.SpoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.turns)
 	s.setPages(o.Shore)
 	s.recorder = s.newRecorder(o.Changes, o.Store)
 	s.processList, s.jobs, s.metrics, s.soap = process.NewRegistry(process.Standard()...), newJobs(o.Jobs), newMetrics(s), s.newSOAP()

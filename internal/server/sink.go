@@ -9,6 +9,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"grense/internal/feature"
+	"grense/internal/server/limit"
 )
 
 // A sink takes an answer piece by piece. Up to the configured size it stays in memory and goes out whole, with its length; from
@@ -72,7 +73,7 @@ func (s *sink) spillOf(done, all int) error {
 	if s.open { // in bytes as they go out
 		n, most = len(s.buf)+len(s.packed), min(most, streamPiece)
 	}
-	if n < s.c.s.flight.piece(most) {
+	if n < s.c.s.flight.Piece(most) {
 		return s.c.r.Context().Err()
 	}
 	return s.send(done, all)
@@ -101,7 +102,7 @@ func (s *sink) spillAt(done, all int) error {
 func (s *sink) send(done, all int) error {
 	begins := !s.open
 	if begins {
-		if err := s.c.s.flight.admit(len(s.buf) + len(s.packed)); err != nil {
+		if err := s.c.s.flight.Admit(len(s.buf) + len(s.packed)); err != nil {
 			return err
 		}
 		s.open = true
@@ -211,9 +212,9 @@ func (s *sink) release() {
 // buffer is takeBuffer, but for a large one where memory is short.
 func (c *call) buffer() []byte {
 	b := takeBuffer()
-	if cap(b) > 4*smallPiece && c.s.flight.short() {
+	if cap(b) > 4*limit.SmallPiece && c.s.flight.Short() {
 		giveBuffer(b)
-		return make([]byte, 0, smallPiece)
+		return make([]byte, 0, limit.SmallPiece)
 	}
 	return b
 }

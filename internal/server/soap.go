@@ -47,8 +47,8 @@ func (s *Server) newSOAP() *soap.Service {
 		FaultsBySOAP:  s.cfg.SOAP.HTTPStatus == http.StatusInternalServerError,
 		CRS:           "EPSG:" + strconv.Itoa(s.cfg.SOAP.CRS),
 		Hold: func(change, held int) (int, error) {
-			s.flight.held.Add(int64(change)) // the last call gives all back
-			return s.flight.piece(wholeSOAP), s.flight.admit(held)
+			s.flight.Held.Add(int64(change)) // the last call gives all back
+			return s.flight.Piece(wholeSOAP), s.flight.Admit(held)
 		},
 		Called: func(r *http.Request, operation string) { callOf(r).soapOperation = operation },
 		Failed: func(r *http.Request, text func(contract.Lang) string, cause error) {

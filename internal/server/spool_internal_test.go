@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"grense/internal/problem"
+	"grense/internal/server/limit"
 )
 
 // slowCall is the call of a reader who has kept an answer waiting for too long already.
-func slowCall(t *testing.T, m *makers) (*call, *httptest.ResponseRecorder) {
+func slowCall(t *testing.T, m *limit.Makers) (*call, *httptest.ResponseRecorder) {
 	t.Helper()
 	rec := httptest.NewRecorder()
-	c := &call{s: &Server{makers: m, turns: m.turns}, keyID: "a", r: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
-	c.rw = &response{ResponseWriter: rec, deadline: time.Minute, makers: m, blocked: 2 * tooSlow}
+	c := &call{s: &Server{makers: m, turns: m.Turns}, keyID: "a", r: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
+	c.rw = &response{ResponseWriter: rec, deadline: time.Minute, makers: m, blocked: 2 * limit.TooSlow}
 	return c, rec
 }
 
@@ -38,12 +39,11 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		most int64
-		at   int // bytes sent before drain
-		held int // places
-	}{"all": {2 << 30, 0, 0}, "what there is room for": {20 << 10, len(body), 0}, "no room": {0, len(body), 1}} {
+		at   int  // bytes sent before drain
+		held bool // its place
+	}{"all": {2 << 30, 0, false}, "what there is room for": {20 << 10, len(body), false}, "no room": {0, len(body), true}} {
 		t.Run(name, func(t *testing.T) {
-			m := newMakers(t.TempDir(), c.most, someTurns(1))
-			free := m.turns.classes[costDirect].free
+			m := limit.NewMakers(t.TempDir(), c.most, someTurns())
 			call, rec := slowCall(t, m)
 			if err := call.large(); err != nil {
 				t.Fatal(err)
@@ -53,8 +53,8 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 					t.Fatal(n, err)
 				}
 			}
-			if held := free - m.turns.classes[costDirect].free; held != c.held || rec.Body.Len() != c.at {
-				t.Errorf("%d places are held, %d bytes sent; want %d, %d", held, rec.Body.Len(), c.held, c.at)
+			if held := call.rw.leave != nil; held != c.held || rec.Body.Len() != c.at {
+				t.Errorf("the place is held: %t, %d bytes sent; want %t, %d", held, rec.Body.Len(), c.held, c.at)
 			}
 			if err := call.rw.drain(); err != nil {
 				t.Fatal(err)
@@ -62,8 +62,8 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 			if !bytes.Equal(rec.Body.Bytes(), body) || call.rw.bytes != int64(len(body)) {
 				t.Errorf("%d bytes came, %d are counted; want %d", rec.Body.Len(), call.rw.bytes, len(body))
 			}
-			if m.used.Load() != 0 || filesIn(t, m.dir) != 0 {
-				t.Errorf("%d bytes and %d files are left", m.used.Load(), filesIn(t, m.dir))
+			if m.Used.Load() != 0 || filesIn(t, m.Dir) != 0 {
+				t.Errorf("%d bytes and %d files are left", m.Used.Load(), filesIn(t, m.Dir))
 			}
 		})
 	}
@@ -73,8 +73,8 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 func TestLargeAnswersAreMadeAFewAtATime(t *testing.T) {
 	for name, take := range map[string]func(*call) error{"pages": (*call).large, "files": (*call).largeFile} {
 		t.Run(name, func(t *testing.T) {
-			m := newMakers(t.TempDir(), 1<<20, someTurns(1))
-			m.wait = 0
+			m := limit.NewMakers(t.TempDir(), 1<<20, someTurns())
+			m.Wait = 0
 			var calls []*call
 			for {
 				c, _ := slowCall(t, m)
@@ -95,7 +95,7 @@ func TestLargeAnswersAreMadeAFewAtATime(t *testing.T) {
 			if err := take(other); err != nil {
 				t.Errorf("another owner: %v", err)
 			}
-			m.wait = time.Minute
+			m.Wait = time.Minute
 			gone, leave := context.WithCancel(t.Context())
 			leave()
 			late, _ := slowCall(t, m)

@@ -137,7 +137,7 @@ func (t *tableStream) begin() {
 	h.Set("Content-Type", t.media())
 	h.Set("Cache-Control", "no-store")
 	h.Set("Trailer", t.report)
-	t.c.s.turns.rates.headers(t.w, t.c.owner())
+	t.c.s.tellRates(t.w, t.c.owner())
 	t.w.WriteHeader(http.StatusOK)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"grense/internal/cache"
+	"grense/internal/server/limit"
 	"grense/internal/store"
 	"grense/internal/tile"
 )
@@ -35,7 +36,7 @@ type madeTile struct {
 	hint string
 	keep bool
 
-	readers lent
+	readers limit.Lent
 }
 
 func (t *madeTile) size() int64 {
@@ -109,7 +110,7 @@ func (s *Server) tile(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	if err := s.turns.rates.admit(c.owner()); err != nil { // a tile that is there already asks the store for nothing
+	if err := s.turns.Rates.Admit(c.owner()); err != nil { // a tile that is there already asks the store for nothing
 		return err
 	}
 	key := tileKey{set: set, at: at, asked: c.tileAsked(), rev: s.tiles.Rev(s.store, set, c.layerIDs()...)}
@@ -121,7 +122,7 @@ func (s *Server) tile(c *call, w http.ResponseWriter) error {
 		return store.ErrChanged
 	}
 	if t.keep {
-		s.turns.charge(c.asking(c.r.Context()), store.CostPage)
+		s.turns.Charge(c.asking(c.r.Context()), store.CostPage)
 	}
 	h := w.Header()
 	c.dataHeaders(w)
@@ -133,7 +134,7 @@ func (s *Server) tile(c *call, w http.ResponseWriter) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	done, err := t.readers.begin(&s.flight, len(t.body.plain)+len(t.body.gz))
+	done, err := t.readers.Begin(&s.flight, len(t.body.plain)+len(t.body.gz))
 	if err != nil {
 		return err
 	}
@@ -200,7 +201,7 @@ func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 		return nil, err
 	}
 	if !ok { // not cached, so that tiles beside the data leave the others their room
-		c.s.turns.charge(c.asking(c.r.Context()), store.CostPage)
+		c.s.turns.Charge(c.asking(c.r.Context()), store.CostPage)
 		return &madeTile{hint: "empty"}, nil
 	}
 	made, err := c.drawTile(ask)
@@ -220,10 +221,10 @@ func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 // drawTile makes a tile when it is its turn.
 func (c *call) drawTile(ask tile.Ask) (made *tile.Made, err error) {
 	turn := c.ticket(false)
-	if err := c.s.turns.enter(c.r.Context(), costTile, turn); err != nil {
+	if err := c.s.turns.Enter(c.r.Context(), limit.CostTile, turn); err != nil {
 		return nil, err
 	}
-	defer c.s.turns.leave(costTile, turn)
+	defer c.s.turns.Leave(limit.CostTile, turn)
 	err = c.ask(func(ctx context.Context) (err error) {
 		made, err = c.s.tiles.Tile(ctx, c.s.store, ask)
 		return err

@@ -1,11 +1,8 @@
-package server
+package limit
 
 import (
 	"context"
 	"errors"
-	"net/http"
-	"net/http/httptest"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,17 +12,17 @@ import (
 	"grense/internal/store"
 )
 
-func someTurns(places int) *turns {
-	return newTurns(config.Limits{Concurrent: 32, Queue: 2 * time.Second, Query: 10 * time.Second},
+func turnsOf(places int) *Turns {
+	return NewTurns(config.Limits{Concurrent: 32, Queue: 2 * time.Second, Query: 10 * time.Second},
 		[...]int{store.CostPage: places, store.CostIndexed: places, store.CostScan: places, store.CostGeometry: places})
 }
 
 // ask runs a question of class c that lasts until the returned function is called; started is closed when it runs.
-func (t *turns) ask(owner string, c store.Cost, begun bool) (started chan struct{}, end func(), failed chan error) {
+func (t *Turns) ask(owner string, c store.Cost, begun bool) (started chan struct{}, end func(), failed chan error) {
 	started, over, failed := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	ctx := context.WithValue(context.Background(), ticketKey{}, t.newTicket(owner, begun))
+	ctx := t.NewTicket(owner, begun).With(context.Background())
 	go func() {
-		failed <- t.run(ctx, c, func(context.Context) error { close(started); <-over; return nil })
+		failed <- t.Run(ctx, c, func(context.Context) error { close(started); <-over; return nil })
 	}()
 	return started, func() { close(over) }, failed
 }
@@ -42,7 +39,7 @@ func runs(started chan struct{}) bool {
 
 func TestDearQuestionsLeaveRoomForCheapOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := someTurns(1)
+		x := turnsOf(1)
 		dear, endDear, _ := x.ask("a", store.CostGeometry, false)
 		if !runs(dear) {
 			t.Fatal("the first does not run")
@@ -68,7 +65,7 @@ func TestDearQuestionsLeaveRoomForCheapOnes(t *testing.T) {
 
 func TestOwnersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := someTurns(1)
+		x := turnsOf(1)
 		first, end, _ := x.ask("greedy", store.CostScan, false)
 		runs(first)
 		var more []chan struct{}
@@ -100,7 +97,7 @@ func TestOwnersTakeTurns(t *testing.T) {
 
 func TestOneOwnerHoldsItsPartOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := someTurns(4)
+		x := turnsOf(4)
 		running := 0
 		for range 8 {
 			s, end, _ := x.ask("greedy", store.CostScan, false)
@@ -123,7 +120,7 @@ func TestOneOwnerHoldsItsPartOnly(t *testing.T) {
 
 func TestWaitIsBoundedAndSaysBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := someTurns(1)
+		x := turnsOf(1)
 		s, end, _ := x.ask("a", store.CostGeometry, false)
 		runs(s)
 		start := time.Now()
@@ -147,10 +144,10 @@ func TestWaitIsBoundedAndSaysBusy(t *testing.T) {
 
 func TestTimeOfWorkIsOneForARequestAndWaitsDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := someTurns(1)
-		ctx := context.WithValue(context.Background(), ticketKey{}, x.newTicket("a", false))
+		x := turnsOf(1)
+		ctx := x.NewTicket("a", false).With(context.Background())
 		for i, want := range []error{nil, nil, context.DeadlineExceeded} {
-			err := x.run(ctx, store.CostPage, func(ctx context.Context) error {
+			err := x.Run(ctx, store.CostPage, func(ctx context.Context) error {
 				select {
 				case <-time.After(4 * time.Second):
 					return nil
@@ -167,9 +164,9 @@ func TestTimeOfWorkIsOneForARequestAndWaitsDoNotCount(t *testing.T) {
 
 func TestStoreThatIsBusyIsToldSo(t *testing.T) {
 	t.Parallel()
-	x := someTurns(1)
-	ctx := context.WithValue(context.Background(), ticketKey{}, x.newTicket("a", false))
-	err := x.run(ctx, store.CostPage, func(ctx context.Context) error {
+	x := turnsOf(1)
+	ctx := x.NewTicket("a", false).With(context.Background())
+	err := x.Run(ctx, store.CostPage, func(ctx context.Context) error {
 		if _, bounded := store.Patience(ctx); !bounded {
 			t.Error("the wait for a connection has no bound")
 		}
@@ -178,55 +175,4 @@ func TestStoreThatIsBusyIsToldSo(t *testing.T) {
 	if problem.Of(err).Kind != problem.Busy {
 		t.Error(err)
 	}
-}
-
-// writer is a request of a key that writes many features.
-func (t *turns) writer(ctx context.Context, key string) *call {
-	return &call{s: &Server{turns: t}, r: httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), keyID: key,
-		rw: &response{ResponseWriter: httptest.NewRecorder(), deadline: time.Minute}}
-}
-
-// TestManyFeaturesAreWrittenInTurns: one owner writes as many answers at once as there are processors, and others are not kept waiting.
-func TestManyFeaturesAreWrittenInTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := someTurns(1)
-		var own []*call
-		for range runtime.GOMAXPROCS(0) {
-			own = append(own, x.writer(t.Context(), "greedy"))
-			if err := own[len(own)-1].writing(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := own[0].writing(); err != nil {
-			t.Errorf("a place that is held is asked for again: %v", err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var left, next error
-		done := make(chan struct{})
-		go func() { left = x.writer(ctx, "greedy").writing() }()
-		synctest.Wait()
-		go func() { next = x.writer(t.Context(), "greedy").writing(); close(done) }()
-		synctest.Wait()
-		if err := x.writer(t.Context(), "modest").writing(); err != nil {
-			t.Errorf("another owner: %v", err)
-		}
-		cancel() // the client breaks its request off
-		synctest.Wait()
-		if !errors.Is(left, context.Canceled) || runs(done) {
-			t.Errorf("%v; the next has a place: %t", left, runs(done))
-		}
-		if _, err := own[0].rw.Write([]byte("x")); err != nil {
-			t.Fatal(err)
-		}
-		if !runs(done) || next != nil {
-			t.Errorf("nobody got the place of an answer that goes out: %v", next)
-		}
-		if err := x.writer(ctx, "third").writing(); !errors.Is(err, context.Canceled) {
-			t.Errorf("a request that was broken off before: %v", err)
-		}
-		start := time.Now()
-		if err := x.writer(t.Context(), "greedy").writing(); problem.Of(err).Kind != problem.Busy || time.Since(start) != 2*time.Second {
-			t.Errorf("%v after %v", err, time.Since(start))
-		}
-	})
 }

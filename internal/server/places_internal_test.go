@@ -1,0 +1,86 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"grense/internal/config"
+	"grense/internal/problem"
+	"grense/internal/server/limit"
+	"grense/internal/store"
+)
+
+// someTurns has one place for each class of questions.
+func someTurns() *limit.Turns {
+	return limit.NewTurns(config.Limits{Concurrent: 32, Queue: 2 * time.Second, Query: 10 * time.Second},
+		[...]int{store.CostPage: 1, store.CostIndexed: 1, store.CostScan: 1, store.CostGeometry: 1})
+}
+
+// writer is a request of a key that writes many features.
+func writer(ctx context.Context, t *limit.Turns, key string) *call {
+	return &call{s: &Server{turns: t}, r: httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), keyID: key,
+		rw: &response{ResponseWriter: httptest.NewRecorder(), deadline: time.Minute}}
+}
+
+func isClosed(done chan struct{}) bool {
+	synctest.Wait()
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// TestManyFeaturesAreWrittenInTurns: one owner writes as many answers at once as there are processors, and others are
+// not kept waiting.
+func TestManyFeaturesAreWrittenInTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := someTurns()
+		var own []*call
+		for range runtime.GOMAXPROCS(0) {
+			own = append(own, writer(t.Context(), x, "greedy"))
+			if err := own[len(own)-1].writing(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := own[0].writing(); err != nil {
+			t.Errorf("a place that is held is asked for again: %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var left, next error
+		done := make(chan struct{})
+		go func() { left = writer(ctx, x, "greedy").writing() }()
+		synctest.Wait()
+		go func() { next = writer(t.Context(), x, "greedy").writing(); close(done) }()
+		synctest.Wait()
+		if err := writer(t.Context(), x, "modest").writing(); err != nil {
+			t.Errorf("another owner: %v", err)
+		}
+		cancel() // the client breaks its request off
+		synctest.Wait()
+		if !errors.Is(left, context.Canceled) || isClosed(done) {
+			t.Errorf("%v; the next has a place: %t", left, isClosed(done))
+		}
+		if _, err := own[0].rw.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if !isClosed(done) || next != nil {
+			t.Errorf("nobody got the place of an answer that goes out: %v", next)
+		}
+		if err := writer(ctx, x, "third").writing(); !errors.Is(err, context.Canceled) {
+			t.Errorf("a request that was broken off before: %v", err)
+		}
+		start := time.Now()
+		if err := writer(t.Context(), x, "greedy").writing(); problem.Of(err).Kind != problem.Busy ||
+			time.Since(start) != 2*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
