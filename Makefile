@@ -27,11 +27,16 @@ build: ## build bin/grense, one static binary
 	go build -trimpath -ldflags "-s -w -X main.linked=$(VERSION)" -o bin/grense ./cmd/grense
 
 lint: ## vet, staticcheck, deadcode, formatting, go.mod
-	@test -z "$$(gofmt -l api cmd internal migrations openapi web)" || { echo "not formatted:"; gofmt -l api cmd internal migrations openapi web; exit 1; }
+	@test -z "$$(gofmt -l THIRD_PARTY api cmd internal migrations openapi web)" || { echo "not formatted:"; gofmt -l THIRD_PARTY api cmd internal migrations openapi web; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
 	GRENSE_DEADCODE=1 go test -count=1 -run '^TestEveryFunctionIsReached$$' ./internal
 	go mod tidy -diff
+	go test -run '^TestLicencesOfLinkedModulesAreInThirdParty$$' ./internal
+
+.PHONY: licences
+licences: ## rewrite THIRD_PARTY, the licence texts of the linked libraries
+	go test -count=1 -run '^TestLicencesOfLinkedModulesAreInThirdParty$$' ./internal -update
 
 test: lint build tools postgres chromium page-checks ## everything that must hold, on both stores; under 20 minutes
 	$(if $(RACE),$(RACED_TESTS),go test -timeout 15m -skip '^TestBrowser' ./...)

@@ -13,6 +13,7 @@ var may = map[string]string{
 	"api/ogcapi":               "",
 	"api/placename":            "",
 	"migrations":               "",
+	"THIRD_PARTY":              "",
 	"web":                      "",
 	"openapi":                  "api/ogcapi",
 	"internal":                 "",

@@ -62,6 +62,7 @@ type cli struct {
 	Translate translateCmd `cmd:"" help:"Add the codes of another day to a table of codes."`
 	Harmonise harmoniseCmd `cmd:"" help:"Take a table of values of many days to the divisions of one."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
+	Licences  licencesCmd  `cmd:"" help:"Print the licences of the libraries in the program."`
 }
 
 const about = `Grense serves administrative divisions as an OGC API, and place names as a SOAP service as well.

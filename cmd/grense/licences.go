@@ -1,0 +1,7 @@
+package main
+
+import thirdparty "grense/THIRD_PARTY"
+
+type licencesCmd struct{}
+
+func (licencesCmd) Run(p *process) error { return thirdparty.Write(p.Stdout) }
