@@ -121,3 +121,25 @@ func TestArcsOfGMLBecomeLines(t *testing.T) {
 		}
 	}
 }
+
+func TestGeometriesOfGMLThatSaySeveralThingsAreRefused(t *testing.T) {
+	t.Parallel()
+	const ring = `<gml:exterior><gml:LinearRing><gml:posList>10 60 11 60 11 61 10 60</gml:posList></gml:LinearRing></gml:exterior>`
+	for what, c := range map[string]struct{ geometry, want string }{
+		"two outer rings": {`<gml:Polygon srsName="EPSG:4258">` + ring + ring + `</gml:Polygon>`, "two exterior rings"},
+		"two systems": {`<gml:LineString srsName="EPSG:4258"><gml:pos>10 60</gml:pos><gml:pos srsName="EPSG:25833">250000 6650000</gml:pos></gml:LineString>`,
+			"two reference systems"},
+		"two orders of axes": {`<gml:LineString srsName="EPSG:4258"><gml:pos>10 60</gml:pos><gml:pos srsName="urn:ogc:def:crs:EPSG::4258">60 11</gml:pos></gml:LineString>`,
+			"two reference systems"},
+	} {
+		plan, err := survey(t, "a.gml", gmlText("<app:geometry>"+c.geometry+"</app:geometry>"), into)
+		if _, ok := find(plan.Report, ingest.Refused, c.want); err == nil || !ok {
+			t.Errorf("%s: %v %v", what, err, plan.Report.Faults)
+		}
+	}
+	_, have := importText(t, "a.gml", gmlText(`<app:geometry><gml:LineString srsName="EPSG:4258"><gml:pos>10 60</gml:pos>`+
+		`<gml:pos srsName="http://www.opengis.net/gml/srs/epsg.xml#4258">11 61</gml:pos></gml:LineString></app:geometry>`), into)
+	if g := texts(t, have); len(g) != 1 || !strings.HasSuffix(g[0], "[[10 60] [11 61]]") {
+		t.Errorf("one system by two names: %v", g)
+	}
+}

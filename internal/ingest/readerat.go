@@ -81,3 +81,19 @@ func (m memory) place(rec *record, b []byte, out sink) {
 		out.fault(rec.at, true, n.action, n.reason)
 	}
 }
+
+// Plane brings a geometry of well-known binary into the form in which it is stored, without heights; nil where it is empty. wrong says why it is
+// refused, also if a ring is open or a part has too few positions.
+func Plane(b []byte) (out []byte, kind wkb.Kind, wrong string) {
+	s, notes, wrong := memory(0).shapeOf(b)
+	switch {
+	case wrong != "":
+		return nil, 0, wrong
+	case len(notes) > 0:
+		return nil, 0, "a ring that is not closed or has fewer than four positions, or a line of one"
+	case s == nil:
+		return nil, 0, ""
+	}
+	s.setZ(false)
+	return s.append(nil), s.kind, ""
+}

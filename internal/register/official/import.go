@@ -264,8 +264,8 @@ func (im *Import) gml(ctx context.Context, at int, t *ingest.Text) (err error) {
 		},
 	}
 	err = g.read(ctx, in)
-	if bad, ok := errors.AsType[*xmlError](err); ok {
-		return ingest.Refuse("%s, line %d: %s", t.Path, bad.line, bad.reason)
+	if errors.Is(err, ingest.ErrRefused) {
+		return ingest.Refuse("%s, %s", t.Path, ingest.Reason(err))
 	}
 	if err != nil {
 		return err

@@ -213,6 +213,8 @@ func TestImportTakesEverySystem(t *testing.T) {
 	try("old line", `<gml:LineString srsName="EPSG:4258"><gml:coordinates>10.75,59.91 10.76,59.92</gml:coordinates></gml:LineString>`, to33(t, orb.LineString{{10.75, 59.91}, {10.76, 59.92}}))
 	try("system of the members", `<gml:MultiPoint><gml:pointMember><gml:Point srsName="urn:ogc:def:crs:EPSG::4258"><gml:pos>59.91 10.75</gml:pos></gml:Point></gml:pointMember></gml:MultiPoint>`,
 		to33(t, orb.MultiPoint{{10.75, 59.91}}))
+	try("curve of one segment", `<gml:Curve srsName="EPSG:25833"><gml:segments><gml:LineStringSegment><gml:posList>250000 6650000 250000 6650100</gml:posList></gml:LineStringSegment></gml:segments></gml:Curve>`,
+		orb.LineString{{250000, 6650000}, {250000, 6650100}})
 	try("ring of parts", `<gml:Polygon srsName="EPSG:4258"><gml:exterior><gml:Ring><gml:curveMember><gml:LineString><gml:posList>5 60 5 61 6 61</gml:posList></gml:LineString></gml:curveMember>`+
 		`<gml:curveMember><gml:LineString><gml:posList>6 61 6 60 5 60</gml:posList></gml:LineString></gml:curveMember></gml:Ring></gml:exterior></gml:Polygon>`,
 		to33(t, orb.Polygon{{{5, 60}, {6, 60}, {6, 61}, {5, 61}, {5, 60}}}))
@@ -406,10 +408,20 @@ func TestImportRefusesPlacesOneByOne(t *testing.T) {
 		{"system unknown", "EPSG::4258", "EPSG::99999", "99999"},
 		{"no system", ` srsName="urn:ogc:def:crs:EPSG::4258"`, "", "srsName"},
 		{"no coordinate", "61.636440 8.312477", "61.636440 øst", "øst"},
-		{"one coordinate", "61.636440 8.312477", "61.636440", "1 coordinates"},
-		{"infinite", "61.636440 8.312477", "Inf 8", "Inf"},
+		{"one coordinate", "61.636440 8.312477", "61.636440", "1 numbers"},
+		{"infinite", "61.636440 8.312477", "Inf 8", "no number of a place"},
 		{"not on earth", "61.636440 8.312477", "161.636440 8.312477", "161.63644"},
-		{"arc", "gml:Point", "gml:Arc", "arc"},
+		{"arc", "gml:Point", "gml:Arc", "type Arc"},
+		{"open ring", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 8.312477</gml:pos></gml:Point>`,
+			`<gml:Polygon srsName="EPSG:4258"><gml:exterior><gml:LinearRing><gml:posList>8 61 9 61 9 62 8 62</gml:posList></gml:LinearRing></gml:exterior></gml:Polygon>`, "not closed"},
+		{"two outer rings", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 8.312477</gml:pos></gml:Point>`,
+			`<gml:Polygon srsName="EPSG:4258">` + strings.Repeat(`<gml:exterior><gml:LinearRing><gml:posList>8 61 9 61 9 62 8 61</gml:posList></gml:LinearRing></gml:exterior>`, 2) + `</gml:Polygon>`, "two exterior rings"},
+		{"a gap", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 8.312477</gml:pos></gml:Point>`,
+			`<gml:CompositeCurve srsName="EPSG:4258"><gml:curveMember><gml:LineString><gml:posList>8 61 9 61</gml:posList></gml:LineString></gml:curveMember>` +
+				`<gml:curveMember><gml:LineString><gml:posList>9 62 8 62</gml:posList></gml:LineString></gml:curveMember></gml:CompositeCurve>`, "do not follow each other"},
+		{"kinds together", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 8.312477</gml:pos></gml:Point>`,
+			`<gml:MultiGeometry srsName="EPSG:4258"><gml:geometryMember><gml:Point><gml:pos>8 61</gml:pos></gml:Point></gml:geometryMember>` +
+				`<gml:geometryMember><gml:LineString><gml:posList>9 62 8 62</gml:posList></gml:LineString></gml:geometryMember></gml:MultiGeometry>`, "one kind is read"},
 		{"two systems", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 8.312477</gml:pos></gml:Point>`,
 			`<gml:LineString srsName="urn:ogc:def:crs:EPSG::4258"><gml:pos>61.6 8.3</gml:pos><gml:pos srsName="EPSG:25832">463000 6830000</gml:pos></gml:LineString>`, "two reference systems"},
 	} {
@@ -445,7 +457,7 @@ func TestImportRefusesFiles(t *testing.T) {
 	good := gmlFile(invented()...)
 	for _, c := range []struct{ name, file, text, want string }{
 		{"cut off", "a.gml", good[:len(good)/2], "cut off"},
-		{"wrong end tag", "a.gml", strings.Replace(good, "</app:Sted>", "</app:Stad>", 1), "</app:Stad>"},
+		{"wrong end tag", "a.gml", strings.Replace(good, "</app:Sted>", "</app:Stad>", 1), "closed by </Stad>"},
 		{"document type", "a.gml", strings.Replace(good, "<!-- invented -->", `<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>`, 1), "line 2: a document type"},
 		{"entity", "a.gml", strings.Replace(good, "Tindeprøven", "&xxe;", 1), "&xxe;"},
 		{"depth", "a.gml", strings.Replace(good, "<app:land>", strings.Repeat("<app:land>", 100), 1), "in each other"},

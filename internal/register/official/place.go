@@ -15,6 +15,7 @@ import (
 
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
+	"grense/internal/ingest"
 	"grense/internal/register"
 )
 
@@ -172,7 +173,7 @@ func (b *builder) integer(what, s string, lo, hi int64) int64 {
 	case s == "":
 		b.refuse(refusedNumber, "%s is missing", what)
 	case err != nil || n < lo || n > hi:
-		b.refuse(refusedNumber, "%s %q, a whole number from %d to %d", what, short([]byte(s)), lo, hi)
+		b.refuse(refusedNumber, "%s %q, a whole number from %d to %d", what, short(s), lo, hi)
 	}
 	return n
 }
@@ -184,7 +185,7 @@ func (b *builder) code(list, s string, required bool) string {
 	case s == "" && required:
 		b.refuse(refusedMissing, "%s", list)
 	case s != "" && !wellFormed(s):
-		b.refuse(refusedCode, "%s %q: letters, digits, - and _ only, at most 64", list, short([]byte(s)))
+		b.refuse(refusedCode, "%s %q: letters, digits, - and _ only, at most 64", list, short(s))
 	}
 	return s
 }
@@ -209,7 +210,7 @@ func (b *builder) text(what, s string, required bool) string {
 	case s == "" && required:
 		b.refuse(refusedMissing, "%s", what)
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
-		b.refuse(refusedText, "%s has control characters: %q", what, short([]byte(s)))
+		b.refuse(refusedText, "%s has control characters: %q", what, short(s))
 	case utf8.RuneCountInString(s) > maxText:
 		b.refuse(refusedText, "%s is longer than %d characters", what, maxText)
 	}
@@ -235,7 +236,7 @@ func (b *builder) boolean(what, s string) bool {
 	case "true", "1", "ja":
 		return true
 	}
-	b.refuse(refusedCode, "%s %q is neither true nor false", what, short([]byte(s)))
+	b.refuse(refusedCode, "%s %q is neither true nor false", what, short(s))
 	return false
 }
 
@@ -261,7 +262,7 @@ func (b *builder) moment(what, s string) time.Time {
 	}
 	t, ok := parseTime(s)
 	if !ok {
-		b.refuse(refusedTime, "%s %q", what, short([]byte(s)))
+		b.refuse(refusedTime, "%s %q", what, short(s))
 	}
 	return t.UTC().Truncate(time.Second)
 }
@@ -282,7 +283,7 @@ func (b *builder) day(what, s string) string {
 	}
 	t, ok := parseTime(s)
 	if !ok {
-		b.refuse(refusedTime, "%s %q", what, short([]byte(s)))
+		b.refuse(refusedTime, "%s %q", what, short(s))
 	}
 	return t.Format(time.DateOnly)
 }
@@ -307,7 +308,7 @@ func (b *builder) kommune(nr, navn, fylkeNr, fylkeNavn string) {
 		nr = "0" + nr
 	}
 	if !isNumber(nr, 4) {
-		b.refuse(refusedCode, "kommunenummer %q: four digits", short([]byte(nr)))
+		b.refuse(refusedCode, "kommunenummer %q: four digits", short(nr))
 		return
 	}
 	if fylkeNr == "" {
@@ -317,7 +318,7 @@ func (b *builder) kommune(nr, navn, fylkeNr, fylkeNavn string) {
 		fylkeNr = "0" + fylkeNr
 	}
 	if !isNumber(fylkeNr, 2) {
-		b.refuse(refusedCode, "fylkesnummer %q: two digits", short([]byte(fylkeNr)))
+		b.refuse(refusedCode, "fylkesnummer %q: two digits", short(fylkeNr))
 		return
 	}
 	if !slices.ContainsFunc(b.place.Kommuner, func(k placeKommune) bool { return k.Nr == nr }) {
@@ -341,7 +342,7 @@ func (b *builder) unit(kommune, gnr, bnr, fnr, snr, remark string) {
 		u.Kommune = b.place.Kommuner[0].Nr
 	}
 	if !isNumber(u.Kommune, 4) {
-		b.refuse(refusedCode, "kommunenummer %q of a cadastral unit: four digits", short([]byte(u.Kommune)))
+		b.refuse(refusedCode, "kommunenummer %q of a cadastral unit: four digits", short(u.Kommune))
 	}
 	same := func(o placeUnit) bool { o.Remark = u.Remark; return o == u }
 	if !slices.ContainsFunc(b.place.Units, same) {
@@ -352,7 +353,7 @@ func (b *builder) unit(kommune, gnr, bnr, fnr, snr, remark string) {
 // road adds the reference of a road, once.
 func (b *builder) road(kommune, code string) {
 	if !isNumber(kommune, 4) {
-		b.refuse(refusedCode, "kommunenummer %q of a road: four digits", short([]byte(kommune)))
+		b.refuse(refusedCode, "kommunenummer %q of a road: four digits", short(kommune))
 	}
 	r := placeRoad{kommune, b.integer("adressekode", code, 0, math.MaxInt32)}
 	if !slices.Contains(b.place.Roads, r) {
@@ -393,4 +394,13 @@ func transformed(geometry []byte, from crs.ID) ([]byte, error) {
 		return tx, ty
 	})
 	return moved, errors.Join(bad, err)
+}
+
+// short is text for a message, on one line of a terminal.
+func short(s string) string {
+	valid := strings.ToValidUTF8(s, "?")
+	if len(s) > 60 {
+		valid = strings.ToValidUTF8(s[:60], "") + "…"
+	}
+	return ingest.Printable(valid)
 }

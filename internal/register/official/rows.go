@@ -97,7 +97,7 @@ func (r *rowReader) read(f *ingest.Feature, fn func(*place, *refusal, string) er
 	}
 	for _, x := range rows {
 		p, bad := r.place(x, f)
-		if err := fn(p, bad, short([]byte(x["stedsnummer"]))); err != nil {
+		if err := fn(p, bad, short(x["stedsnummer"])); err != nil {
 			return err
 		}
 	}
