@@ -31,6 +31,15 @@ func Check(changes []ChangeRow, first, last *List, lists ...*List) []Difference 
 		earliest = lists[0]
 	}
 	days := groupByDay(p.settle(p.once(changes), earliest))
+	for i, day := range days {
+		own := map[string]bool{}
+		for _, c := range day {
+			own[c.From] = own[c.From] || c.From == c.To
+		}
+		days[i] = throughDay(day, func(c ChangeRow) (string, bool) {
+			return c.From, own[c.From] && goneAfter(c.From, day[0].Date, days[i+1:], lists)
+		})
+	}
 	var out []Difference
 	for _, f := range p.faults {
 		out = append(out, Difference{Line: f.Line, Text: f.Reason})
@@ -47,6 +56,27 @@ func Check(changes []ChangeRow, first, last *List, lists ...*List) []Difference 
 		out = append(out, c.found...)
 	}
 	return out
+}
+
+// goneAfter reports whether a code is not in use after a day, by the next list or change that says so. lists and later
+// days are sorted by date.
+func goneAfter(code string, day Date, later [][]ChangeRow, lists []*List) bool {
+	var next *List
+	if i := slices.IndexFunc(lists, func(l *List) bool { return l.At >= day }); i >= 0 {
+		next = lists[i]
+	}
+	for _, changes := range later {
+		if next != nil && changes[0].Date > next.At {
+			break
+		}
+		if slices.ContainsFunc(changes, func(c ChangeRow) bool { return c.From == code || c.Transfer && c.To == code }) {
+			return false
+		}
+		if slices.ContainsFunc(changes, func(c ChangeRow) bool { return c.To == code }) {
+			return true
+		}
+	}
+	return next != nil && !slices.ContainsFunc(next.Codes, func(l Listed) bool { return l.Code == code })
 }
 
 // check is a replay in one direction.

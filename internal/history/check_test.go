@@ -12,6 +12,7 @@ import (
 func TestListsAreComparedForwardsAndBackwards(t *testing.T) {
 	t.Parallel()
 	const table = "date,from,from_name,to,to_name\n2010-01-01,A,Ask,C,Cedar\n2010-01-01,B,Birch,C,Cedar\n2015-01-01,D,Dogwood,D,Dogrose\n2020-01-01,C,Cedar,E,Elm\n"
+	const oneDay = "date,from,from_name,to,to_name\n"
 	list := func(at history.Date, codes string) *history.List {
 		l := &history.List{At: at}
 		for i, one := range strings.Fields(codes) {
@@ -40,6 +41,14 @@ func TestListsAreComparedForwardsAndBackwards(t *testing.T) {
 		{"a code of one day, and one that stays", "date,from,to\n2010-01-01,A,X\n2010-01-01,X,B\n2010-01-01,C,C\n2010-01-01,D,C\n", []*history.List{list(20120101, "B C")}, ""},
 		{"one that takes up others was there before", "ingangsdatum,soort,oude_gemeentecode,nieuwe_gemeentecode\n2020-01-01,toevoeging,0001,0002\n2020-01-01,toevoeging,0003,0002\n",
 			[]*history.List{list(20190101, "0001 0002 0003"), list(20210101, "0002")}, ""},
+		{"one that takes up others gets a new code that day", oneDay + "2010-01-01,A,Ask,X,Xan\n2010-01-01,X,Xan,X,Xan\n2010-01-01,X,Xan,Z,Zed\n",
+			[]*history.List{list(20090101, "A:Ask X:Xan"), list(20120101, "Z:Zed")}, ""},
+		{"the same, and both go on", oneDay + "2010-01-01,A,Ask,X,Xan\n2010-01-01,X,Xan,X,Xan\n2010-01-01,X,Xan,Z,Zed\n",
+			[]*history.List{list(20090101, "A:Ask X:Xan"), list(20120101, "X:Xan Z:Zed")}, ""},
+		{"one gets a new name and a new code that day", oneDay + "2010-01-01,X,Xenia,Z,Zed\n2010-01-01,X,Xan,X,Xenia\n",
+			[]*history.List{list(20090101, "X:Xan"), list(20120101, "Z:Zed")}, ""},
+		{"one takes up others and gets a new name that day", oneDay + "2010-01-01,A,Ask,X,Xan\n2010-01-01,X,Xan,X,Xan\n2010-01-01,X,Xan,X,Xenia\n",
+			[]*history.List{list(20090101, "A:Ask X:Xan"), list(20120101, "X:Xenia")}, ""},
 		{"a list stands twice", table, []*history.List{list(20240101, "D E E")}, "forwards 2024-01-01:4 E stands twice in the list"},
 	} {
 		changes, _, err := readChanges(strings.NewReader(tt.table))

@@ -232,6 +232,45 @@ func TestNumbersThroughACodeOfOneDay(t *testing.T) {
 	}
 }
 
+// TestStepsOfOneDayAreOne: a table may list what takes up others and what becomes of it on the same day, in any order of
+// lines. A list of a later day says that the code between them is gone.
+func TestStepsOfOneDayAreOne(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, lines, list, want string }{
+		{"a new code", "X,Xan,Z,Zed; A,Ask,X,Xan; X,Xan,X,Xan", "Z", "A Ask, X Xan | Z Zed"},
+		{"both go on", "X,Xan,Z,Zed; A,Ask,X,Xan; X,Xan,X,Xan", "X Z", "A Ask, X Xan | X Xan, Z Zed"},
+		{"a new name and a new code", "X,Xenia,Z,Zed; X,Xan,X,Xenia", "", "X Xan | Z Zed"},
+		{"others join, then a new name", "A,Ask,X,Xan; X,Xan,X,Xan; X,Xan,X,Xenia", "", "A Ask, X Xan | X Xenia"},
+		{"a new name, then others join", "X,Xan,X,Xenia; X,Xenia,X,Xenia; A,Ask,X,Xenia", "", "A Ask, X Xan | X Xenia"},
+		{"others join, then a new name and a new code", "X,Xenia,Z,Zed; A,Ask,X,Xan; X,Xan,X,Xenia", "", "A Ask, X Xan | Z Zed"},
+	} {
+		lines := strings.Split(tt.lines, "; ")
+		for range 2 {
+			slices.Reverse(lines)
+			var list *history.List
+			if tt.list != "" {
+				list = &history.List{At: 20210101}
+				for code := range strings.FieldsSeq(tt.list) {
+					list.Codes = append(list.Codes, history.Listed{Code: code})
+				}
+			}
+			s := replayed(t, "ward", []byte("date,from,from_name,to,to_name\n2020-01-01,"+strings.Join(lines, "\n2020-01-01,")+"\n"), list)
+			var got []string
+			for _, day := range []history.Date{20191231, 20200101} {
+				var on []string
+				for _, v := range s.On(day) {
+					on = append(on, v.Code+" "+v.Name)
+				}
+				slices.Sort(on)
+				got = append(got, strings.Join(on, ", "))
+			}
+			if g := strings.Join(got, " | "); g != tt.want {
+				t.Errorf("%s: %s, want %s (%q)", tt.name, g, tt.want, lines)
+			}
+		}
+	}
+}
+
 // TestSharesAreFollowedOverManyWays: a code that is parted and merged again and again, which makes two ways of each turn.
 func TestSharesAreFollowedOverManyWays(t *testing.T) {
 	t.Parallel()

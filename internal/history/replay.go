@@ -130,8 +130,11 @@ func (p *replay) once(changes []ChangeRow) (out []ChangeRow) {
 			if out[i].FromName == "" {
 				out[i].FromName = c.FromName
 			}
-			if out[i].ToName == "" {
+			switch {
+			case out[i].ToName == "", c.From == c.To && c.FromName == out[i].ToName: // it stays, and gets a name
 				out[i].ToName = c.ToName
+			case c.From == c.To && c.ToName == out[i].FromName:
+				out[i].FromName = c.FromName
 			}
 			if what := out[i].complete(c.EdgeRow); what != "" {
 				p.faults.add(c.Line, "%s to %s on %s stands twice, with other %s", c.From, c.To, c.Date, what)
@@ -247,12 +250,36 @@ func groupByDay(changes []ChangeRow) (days [][]ChangeRow) {
 		for n < len(changes) && changes[n].Date == changes[0].Date {
 			n++
 		}
-		if day := material(changes[:n]); len(day) > 0 {
+		if day := material(renamed(changes[:n])); len(day) > 0 {
 			days = append(days, day)
 		}
 		changes = changes[n:]
 	}
 	return days
+}
+
+// renamed joins what the rows of a day say in steps of a code that gets a new name: others join it under the old one, and
+// it goes on in another code under the new one.
+func renamed(day []ChangeRow) []ChangeRow {
+	names, passed := map[string][2]string{}, map[string]bool{}
+	for _, c := range day {
+		if c.From == c.To && c.FromName != "" && c.ToName != "" && c.FromName != c.ToName {
+			names[c.From] = [2]string{c.FromName, c.ToName}
+		}
+	}
+	for i := range day {
+		c := &day[i]
+		if c.Transfer || c.From == c.To {
+			continue
+		}
+		if n, ok := names[c.To]; ok && c.ToName == n[0] {
+			c.ToName = n[1]
+		}
+		if n, ok := names[c.From]; ok && c.FromName == n[1] {
+			c.FromName, passed[c.From] = n[0], true
+		}
+	}
+	return throughDay(day, func(c ChangeRow) (string, bool) { return c.From, passed[c.From] })
 }
 
 // material leaves out the lines of a day that change neither code nor name, of codes that no other line begins or ends.
@@ -311,7 +338,8 @@ func (p *replay) back(days [][]ChangeRow, list *List) {
 	}
 }
 
-// throughDay joins changes over a code that begins and ends on one day, of which is tells for a change: A to B and B to C is A to C.
+// throughDay joins changes over a code that is not in use after a day, or not before it, which is tells for a change: A
+// to B and B to C is A to C. The line of B itself counts if there are others or if it has a new name.
 func throughDay(day []ChangeRow, is func(ChangeRow) (code string, passes bool)) []ChangeRow {
 	for i := 0; i < len(day); i++ {
 		code, passes := is(day[i])
@@ -319,17 +347,19 @@ func throughDay(day []ChangeRow, is func(ChangeRow) (code string, passes bool)) 
 			continue
 		}
 		var in, on, rest []ChangeRow
+		joined := false
 		for _, c := range day {
 			switch {
-			case !c.Transfer && c.To == code && c.From != code:
+			case !c.Transfer && c.To == code:
 				in = append(in, c)
+				joined = joined || c.From != code || c.FromName != c.ToName
 			case !c.Transfer && c.From == code && c.To != code:
 				on = append(on, c)
 			default:
 				rest = append(rest, c)
 			}
 		}
-		if in == nil || on == nil {
+		if !joined || on == nil {
 			continue
 		}
 		for _, a := range in {
