@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"grense/api/ogcapi"
+	"grense/internal/server/page"
 	"grense/internal/store"
 	"grense/openapi"
 )
@@ -21,7 +22,7 @@ func (s *Server) apiDefinition(c *call) (*answer, error) {
 	a := &answer{JSON: doc, Links: []ogcapi.Link{
 		{Rel: "self", Type: asOpenAPI.Media, Href: c.base() + "/openapi"},
 		{Rel: "alternate", Type: "text/html", Href: c.base() + "/openapi?f=html"}},
-		Page: &page{Name: "api", Title: c.text("api.title"), Data: apiView{Input: in, Swagger: c.params.(*apiParams).swagger}}}
+		Page: &page.Page{Name: "api", Title: c.text("api.title"), Data: apiView{Input: in, Swagger: c.params.(*apiParams).swagger}}}
 	if c.rep.F == asYAML.F {
 		text, err := yamlOf(doc)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"grense/internal/feed"
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -190,7 +191,7 @@ func (c *call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
 		a.Raw = map[string][]byte{}
 		a.Raw[asJSONFeed.F], err = marshal(c.jsonFeed(doc))
 	default:
-		a.Page = &page{Name: "changes", Title: doc.title, Crumbs: c.crumbs(""), Data: c.changesView(doc)}
+		a.Page = &page.Page{Name: "changes", Title: doc.title, Crumbs: c.crumbs(""), Data: c.changesView(doc)}
 	}
 	if err != nil {
 		return err
@@ -256,7 +257,7 @@ type (
 
 func (c *call) atom(doc *changesDoc) ([]byte, error) {
 	svc := &c.s.cfg.Service
-	f := atomFeed{Lang: languageTag(c.lang), ID: c.root + "/changes", Title: svc.Title.In(c.lang) + ": " + doc.title, Author: cmp.Or(svc.Publisher.Name, svc.Title.In(c.lang)), Generator: "Grense", Updated: time.Unix(0, 0).UTC().Format(time.RFC3339)}
+	f := atomFeed{Lang: page.LanguageTag(c.lang), ID: c.root + "/changes", Title: svc.Title.In(c.lang) + ": " + doc.title, Author: cmp.Or(svc.Publisher.Name, svc.Title.In(c.lang)), Generator: "Grense", Updated: time.Unix(0, 0).UTC().Format(time.RFC3339)}
 	for _, l := range doc.Links {
 		f.Links = append(f.Links, atomLink{Rel: l.Rel, Type: l.Type, Href: l.Href})
 	}
@@ -301,7 +302,7 @@ type (
 
 func (c *call) jsonFeed(doc *changesDoc) jsonFeedDoc {
 	svc := &c.s.cfg.Service
-	f := jsonFeedDoc{Version: "https://jsonfeed.org/version/1.1", Title: svc.Title.In(c.lang) + ": " + doc.title, HomePage: c.base() + "/changes/latest?f=html", Language: languageTag(c.lang),
+	f := jsonFeedDoc{Version: "https://jsonfeed.org/version/1.1", Title: svc.Title.In(c.lang) + ": " + doc.title, HomePage: c.base() + "/changes/latest?f=html", Language: page.LanguageTag(c.lang),
 		Authors: []jsonAuthor{{cmp.Or(svc.Publisher.Name, svc.Title.In(c.lang))}}, Items: []jsonFeedItem{}}
 	for _, l := range doc.Links {
 		switch l.Rel {
@@ -322,8 +323,8 @@ func (c *call) jsonFeed(doc *changesDoc) jsonFeedDoc {
 // changesView is what the page of changes shows.
 type changesView struct {
 	Rows  []changeRow
-	Next  string // page; "" for none
-	Other crumb  // the other page of changes
+	Next  string     // page; "" for none
+	Other page.Crumb // the other page of changes
 }
 
 type changeRow struct {
@@ -334,9 +335,9 @@ type changeRow struct {
 }
 
 func (c *call) changesView(doc *changesDoc) changesView {
-	v := changesView{Other: crumb{c.text("changes.latest-title"), c.htmlHref("/changes/latest")}}
+	v := changesView{Other: page.Crumb{Title: c.text("changes.latest-title"), Href: c.htmlHref("/changes/latest")}}
 	if doc.newest {
-		v.Other = crumb{c.text("changes.title"), c.htmlHref("/changes")}
+		v.Other = page.Crumb{Title: c.text("changes.title"), Href: c.htmlHref("/changes")}
 	}
 	if i := slices.IndexFunc(doc.Links, func(l ogcapi.Link) bool { return l.Rel == "next" }); i >= 0 {
 		v.Next = doc.Links[i].Href
@@ -353,7 +354,7 @@ func (c *call) changesView(doc *changesDoc) changesView {
 			row.Name = row.Of
 		}
 		if d.Count != nil {
-			row.Many = inDigits(strconv.FormatInt(*d.Count, 10), c.lang)
+			row.Many = page.InDigits(strconv.FormatInt(*d.Count, 10), c.lang)
 		}
 		if d.Href != "" {
 			row.Page = c.asPage(d.Href)

@@ -9,6 +9,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -107,7 +108,7 @@ func (s *Server) codeLists(c *call) (*answer, error) {
 			{Rel: "item", Type: asHTML.Media, Href: here + "?f=html", Title: l.nameIn(c.lang), Hreflang: hreflang}}})
 		v.Lists = append(v.Lists, codeListRow{Title: l.nameIn(c.lang), ID: l.Code, Count: sizes[l.Code], Href: c.htmlHref("/codelists/" + pathEscape(l.Code))})
 	}
-	a := &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "codelists", Title: c.text("codelists.title"), Data: v}}
+	a := &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "codelists", Title: c.text("codelists.title"), Data: v}}
 	return a, c.addCSV(a, lists)
 }
 
@@ -173,7 +174,7 @@ func (s *Server) codeList(c *call) (*answer, error) {
 		return nil, err
 	}
 	doc := codeListDoc{ID: id, Title: title, Codes: codes, Links: c.selfLinks("/codelists/" + pathEscape(id))}
-	a := &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "codelist", Title: title, Crumbs: c.crumbs("codelists"), Data: c.codeListView(id, codes)}}
+	a := &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "codelist", Title: title, Crumbs: c.crumbs("codelists"), Data: c.codeListView(id, codes)}}
 	return a, c.addCSV(a, codes)
 }
 

@@ -12,6 +12,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 )
 
 // The lists of schemes, and of the codes of a scheme that are in use on a day.
@@ -66,7 +67,7 @@ func (s *Server) schemes(c *call) (*answer, error) {
 	}
 	doc := codeSchemesDoc{Schemes: []codeScheme{}, Links: c.selfLinks("/codes")}
 	rows := [][]string{{"scheme", "codes", "known_from"}}
-	var links []crumb
+	var links []page.Crumb
 	for _, x := range h.Schemes() {
 		path := "/codes/" + pathEscape(x.ID)
 		e := codeScheme{ID: x.ID, Codes: len(x.On(c.today())), KnownFrom: x.Begin().String(), Links: []ogcapi.Link{
@@ -75,10 +76,10 @@ func (s *Server) schemes(c *call) (*answer, error) {
 			{Rel: "item", Type: asHTML.Media, Title: x.ID, Href: c.base() + path + "?f=html", Hreflang: hreflang}}}
 		doc.Schemes = append(doc.Schemes, e)
 		rows = append(rows, []string{e.ID, strconv.Itoa(e.Codes), e.KnownFrom})
-		links = append(links, crumb{fmt.Sprintf("%s (%d)", x.ID, e.Codes), c.htmlHref(path)})
+		links = append(links, page.Crumb{Title: fmt.Sprintf("%s (%d)", x.ID, e.Codes), Href: c.htmlHref(path)})
 	}
-	a := &answer{JSON: doc, Links: doc.Links, Page: &page{
-		Name: "schemes", Title: c.text("codes.title"), Crumbs: c.crumbs(""), Data: struct{ Schemes []crumb }{links},
+	a := &answer{JSON: doc, Links: doc.Links, Page: &page.Page{
+		Name: "schemes", Title: c.text("codes.title"), Crumbs: c.crumbs(""), Data: struct{ Schemes []page.Crumb }{links},
 	}}
 	return a, c.addRows(a, rows)
 }
@@ -148,7 +149,7 @@ func (s *Server) codesOf(c *call) (*answer, error) {
 		v.Rows = append(v.Rows, e)
 	}
 	v.codesDoc = doc
-	a := &answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page{
+	a := &answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page.Page{
 		Name: "codes", Title: c.text("codes.scheme", scheme.ID), Crumbs: c.crumbs("codes"), Data: v,
 	}}
 	return a, c.addRows(a, rows)
@@ -188,7 +189,7 @@ func (c *call) codeHref(scheme, code string) string {
 
 // eventChange is a change of an event on a page.
 type eventChange struct {
-	Before, After []crumb
+	Before, After []page.Crumb
 	Part          bool
 	MadeOf        string
 	People        string
@@ -204,11 +205,11 @@ func (c *call) eventChanges(id string) (out []eventChange, err error) {
 	if err != nil || h == nil {
 		return nil, err
 	}
-	link := func(v *history.Version) []crumb {
+	link := func(v *history.Version) []page.Crumb {
 		if v == nil {
 			return nil
 		}
-		return []crumb{{strings.TrimSpace(v.Code + " " + v.Name), c.asPage(c.codeHref(v.Scheme, v.Code))}}
+		return []page.Crumb{{Title: strings.TrimSpace(v.Code + " " + v.Name), Href: c.asPage(c.codeHref(v.Scheme, v.Code))}}
 	}
 	for _, s := range h.Schemes() {
 		e := s.Event(id)

@@ -12,6 +12,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -38,7 +39,7 @@ func (s *Server) collections(c *call) (*answer, error) {
 	view := collectionsView{Collections: doc.Collections, Query: p.query, Searched: len(found) > searchedFrom || c.values.Has("q")}
 	view.Prev, view.Next = pagesBeside(links)
 	return &answer{JSON: doc, LD: ld, Links: links, Fleeting: c.files.asked, Endless: len(c.r.URL.RawQuery) > 0,
-		Page: &page{Name: "collections", Title: c.text("collections.title"), Data: view}}, nil
+		Page: &page.Page{Name: "collections", Title: c.text("collections.title"), Data: view}}, nil
 }
 
 // searchedFrom is the number of collections above which their page has a form to search them.
@@ -71,8 +72,8 @@ func pagesBeside(links []ogcapi.Link) (prev, next string) {
 func (p *collectionsParams) wants(coll *store.Collection) bool {
 	if p.terms != nil {
 		texts := append([]string{coll.ID}, coll.Keywords...)
-		for _, l := range languages {
-			texts = append(texts, coll.Title.In(l.code), coll.Description.In(l.code))
+		for _, l := range page.Languages {
+			texts = append(texts, coll.Title.In(l.Code), coll.Description.In(l.Code))
 		}
 		if !slices.ContainsFunc(texts, func(t string) bool { _, hit := cql2.RankWords(cql2.Words(t), p.terms); return hit }) {
 			return false
@@ -125,7 +126,7 @@ func (s *Server) collection(c *call) (*answer, error) {
 	fleeting := false
 	view.Map, fleeting = c.overview(c.coll, c.text("map.collection", doc.Title))
 	a.Fleeting = a.Fleeting || fleeting
-	a.Page = &page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.crumbs("collections"), Data: view, Script: view.Map != ""}
+	a.Page = &page.Page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.crumbs("collections"), Data: view, Script: view.Map != ""}
 	if set := mapGrid(c.coll); set != nil && view.Map != "" {
 		a.Page.Tiles = c.tileMap(set, c.coll)
 	}
@@ -349,7 +350,7 @@ func named(m map[string]any, more ...string) map[string]any {
 
 // boxText writes a box as schema.org wants it: latitude before longitude, south-west before north-east.
 func boxText(b [4]float64) string {
-	return number(b[1]) + "," + number(b[0]) + " " + number(b[3]) + "," + number(b[2])
+	return page.Number(b[1]) + "," + page.Number(b[0]) + " " + page.Number(b[3]) + "," + page.Number(b[2])
 }
 
 func orOpen(s *string) string {

@@ -23,6 +23,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/server/limit"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -535,7 +536,7 @@ func (c *call) pageDownloads(selection []string, matched int) (out []downloadLin
 		f := format.Find(reps[i].F)
 		d := downloadLink{Title: f.Title, Href: l.Href, Media: l.Type, Ext: f.Ext}
 		if f.Most > 0 && matched > f.Most {
-			d.Size = c.text("files.most", inDigits(strconv.Itoa(f.Most), c.lang))
+			d.Size = c.text("files.most", page.InDigits(strconv.Itoa(f.Most), c.lang))
 		}
 		if len(selection) > 0 {
 			d.Href = c.base() + "/collections/" + c.coll.ID + "/download?f=" + f.Name + "&" + strings.Join(selection, "&")
@@ -573,5 +574,5 @@ func (c *call) size(n int64) string {
 	if v < 10 && unit != "B" {
 		digits = 1
 	}
-	return inDigits(strconv.FormatFloat(v, 'f', digits, 64), c.lang) + "\u00a0" + unit
+	return page.InDigits(strconv.FormatFloat(v, 'f', digits, 64), c.lang) + "\u00a0" + unit
 }

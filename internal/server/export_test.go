@@ -30,9 +30,6 @@ func (s *Server) Meter() (charged func() float64) {
 	}
 }
 
-// IndentXML is indentXML.
-var IndentXML = indentXML
-
 // HTMLRoutes are the paths of the routes that answer with a page.
 func (s *Server) HTMLRoutes() []string {
 	var out []string

@@ -13,6 +13,7 @@ import (
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/server/limit"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -187,9 +188,9 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 			}
 			pg.Data.(*problemView).History = c.htmlHref(path)
 		}
-		if plain, err := c.s.pages.render(c, pg); err == nil {
+		if plain, err := c.renderPage(pg); err == nil {
 			h.Set("Content-Type", asHTML.contentType())
-			h.Set("Content-Language", languageTag(c.lang))
+			h.Set("Content-Language", page.LanguageTag(c.lang))
 			c.writeBody(w, p.Status, once([]byte(redact(string(plain)))))
 			return
 		}

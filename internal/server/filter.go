@@ -10,6 +10,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -269,5 +270,5 @@ func (s *Server) functions(c *call) (*answer, error) {
 		doc.Functions = append(doc.Functions, d)
 	}
 	links := append(c.selfLinks("/functions"), ogcapi.Link{Rel: "describedby", Type: "text/html", Href: "https://docs.ogc.org/is/21-065r2/21-065r2.html", Title: "Common Query Language (CQL2)", Hreflang: "en"})
-	return &answer{JSON: doc, Links: links, Page: &page{Name: "functions", Title: c.text("functions.title"), Data: doc}}, nil
+	return &answer{JSON: doc, Links: links, Page: &page.Page{Name: "functions", Title: c.text("functions.title"), Data: doc}}, nil
 }

@@ -2,49 +2,20 @@ package server
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 )
 
-// fieldFault is what is wrong with a field of a form, in the language of the page.
-type fieldFault struct {
-	Name   string // of the parameter
-	Title  string // of the field
-	Value  string // as it came, where no field shows it
-	Text   string // what would be right
-	Cure   string // the same in English, where Text cannot tell it; "" else
-	Target string // id of the input; "" when the form has none for it
-}
-
-// faulty is a form that comes back with what is wrong.
-type faulty struct {
-	Faults  []fieldFault
-	Trouble shown // why there is no answer although nothing is wrong; without a text for nothing
-}
-
-// Refused reports whether the form comes back without an answer.
-func (v *faulty) Refused() bool { return v.Trouble.Text != "" || len(v.Faults) > 0 }
-
-// Fault is what is wrong with a parameter; nil for nothing.
-func (v *faulty) Fault(name string) *fieldFault {
-	if i := slices.IndexFunc(v.Faults, func(f fieldFault) bool { return f.Name == name }); i >= 0 {
-		return &v.Faults[i]
-	}
-	return nil
-}
-
 // formPage is the form that a request was made by, with what was typed and what is wrong with it; nil where there is none or it cannot be made.
-func (c *call) formPage(e *problem.Error, p ogcapi.Problem) *page {
+func (c *call) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	if c.rt == nil || c.rt.Form == nil || c.params == nil && !c.form {
 		return nil
 	}
-	v := faulty{}
+	v := page.Faulty{}
 	switch e.Kind {
 	case problem.Invalid:
 		if len(p.Faults) == 0 {
@@ -68,9 +39,9 @@ func (c *call) formPage(e *problem.Error, p ogcapi.Problem) *page {
 }
 
 // fieldFaults tells what is wrong in the language of the page: the faults of an error, as they are sent.
-func (c *call) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []fieldFault) {
+func (c *call) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []page.FieldFault) {
 	for i, f := range faults {
-		x := fieldFault{Name: f.Name, Title: f.Name, Value: f.Value}
+		x := page.FieldFault{Name: f.Name, Title: f.Name, Value: f.Value}
 		said := c.said(e.Faults[i].Said)
 		switch field := c.fieldOf(&x); {
 		case !field && said != "":
@@ -102,24 +73,18 @@ func (c *call) said(s problem.Saying) string {
 	if !ok || text == "" {
 		return ""
 	}
-	if text = capital(text); !strings.HasSuffix(text, "?") {
+	if text = page.Capital(text); !strings.HasSuffix(text, "?") {
 		text += "."
 	}
 	return redact(text)
 }
 
 // told is what a saying says in the language of the page, else the English, marked as such.
-func (c *call) told(s problem.Saying, english string) shown {
+func (c *call) told(s problem.Saying, english string) page.Value {
 	if said := c.said(s); said != "" {
-		return shown{Text: said}
+		return page.Value{Text: said}
 	}
-	return shown{Text: english, Lang: "en"}
-}
-
-// capital is a text with a capital letter first.
-func capital(text string) string {
-	r, n := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(r)) + text[n:]
+	return page.Value{Text: english, Lang: "en"}
 }
 
 // formFields are the parameters that forms have fields for, with the id of the field, the message that names it and the one that tells what would be right.
@@ -130,7 +95,7 @@ var formFields = map[string][3]string{
 }
 
 // fieldOf completes a fault by the field that it is of; false where there is none.
-func (c *call) fieldOf(x *fieldFault) bool {
+func (c *call) fieldOf(x *page.FieldFault) bool {
 	if m, ok := formFields[x.Name]; ok {
 		x.Target, x.Title, x.Text = m[0], c.text(m[1]), c.text(fmt.Sprintf("fault.%s", m[2]))
 		return true
@@ -158,18 +123,18 @@ func (c *call) fieldOf(x *fieldFault) bool {
 }
 
 // itemsForm is the page of features without features.
-func (s *Server) itemsForm(c *call, f faulty) (*page, error) {
-	v := itemsView{faulty: f, Limit: c.pageDefault(), Most: mostOnPage, BBox: c.coll.Geometry != nil}
+func (s *Server) itemsForm(c *call, f page.Faulty) (*page.Page, error) {
+	v := itemsView{Faulty: f, Limit: c.pageDefault(), Most: mostOnPage, BBox: c.coll.Geometry != nil}
 	_, v.Datetime = c.coll.During()
 	if err := c.fillForm(&v); err != nil {
 		return nil, err
 	}
-	return &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: &v}, nil
+	return &page.Page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: &v}, nil
 }
 
 // lookupForm is the page of a point without divisions.
-func (s *Server) lookupForm(c *call, f faulty) (*page, error) {
+func (s *Server) lookupForm(c *call, f page.Faulty) (*page.Page, error) {
 	v := c.lookupView()
-	v.faulty = f
-	return &page{Name: "lookup", Title: c.text("lookup.title"), Crumbs: c.crumbs(""), Data: &v}, nil
+	v.Faulty = f
+	return &page.Page{Name: "lookup", Title: c.text("lookup.title"), Crumbs: c.crumbs(""), Data: &v}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -240,8 +241,8 @@ func (s *Server) code(c *call) (*answer, error) {
 	if coll := c.collectionOf(scheme.ID); coll != nil && last.To == 0 {
 		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: asGeoJSON.Media, Title: last.Name, Href: c.base() + "/collections/" + coll.ID + "/items/" + pathEscape(code)})
 	}
-	title := capital(c.text("code.title", scheme.ID, code))
-	return &answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page{Name: "code", Title: title, Crumbs: c.crumbs(""), Data: c.codeView(doc)}}, nil
+	title := page.Capital(c.text("code.title", scheme.ID, code))
+	return &answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page.Page{Name: "code", Title: title, Crumbs: c.crumbs(""), Data: c.codeView(doc)}}, nil
 }
 
 // notInUse is the error of a code that its scheme has, but not on a day: 410, with the successors of what it stood for
@@ -391,7 +392,7 @@ func (s *Server) lineage(c *call, w http.ResponseWriter) error {
 		doc.Links = append(doc.Links, ogcapi.Link{Rel: "original", Type: asGeoJSON.Media, Title: v.Name, Href: doc.Division.Href})
 	}
 	title := c.text("lineage.title", v.Code, v.Name)
-	return c.dataAnswer(w, &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "lineage", Title: title, Crumbs: c.crumbs("items"), Data: c.lineageView(&doc)}})
+	return c.dataAnswer(w, &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "lineage", Title: title, Crumbs: c.crumbs("items"), Data: c.lineageView(&doc)}})
 }
 
 // meant is what a code stands for on a day, or, where none is given, today, else when it last stood for something; and a day of that time.
@@ -447,7 +448,7 @@ func (c *call) dataAnswer(w http.ResponseWriter, a *answer) error {
 	}
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
-	h.Set("Content-Language", languageTag(c.lang))
+	h.Set("Content-Language", page.LanguageTag(c.lang))
 	c.dataHeaders(w)
 	h.Set("Link", linkHeader(a.Links))
 	c.writeBody(w, http.StatusOK, newBody(plain))
@@ -548,8 +549,8 @@ type codeHistoryRow struct {
 	divisionDoc
 	Page  string // of the feature; "" for none
 	Fate  string
-	Leads []crumb // to what it became
-	From  []crumb // to what it was
+	Leads []page.Crumb // to what it became
+	From  []page.Crumb // to what it was
 }
 
 func (c *call) codeView(doc codeHistoryDoc) codeView {
@@ -573,10 +574,10 @@ func (c *call) kindText(k history.Kind) string { return c.text(fmt.Sprintf("kind
 func (c *call) asPage(href string) string { return c.htmlHref(strings.TrimPrefix(href, c.base())) }
 
 // refCrumbs are links to pages of codes.
-func (c *call) refCrumbs(refs []codeRef) []crumb {
-	out := make([]crumb, len(refs))
+func (c *call) refCrumbs(refs []codeRef) []page.Crumb {
+	out := make([]page.Crumb, len(refs))
 	for i, r := range refs {
-		out[i] = crumb{r.Code + " " + r.Name, c.asPage(r.Href)}
+		out[i] = page.Crumb{Title: r.Code + " " + r.Name, Href: c.asPage(r.Href)}
 	}
 	return out
 }
@@ -584,15 +585,15 @@ func (c *call) refCrumbs(refs []codeRef) []crumb {
 // timelineRow is one event on a page.
 type timelineRow struct {
 	Date, Kind, Href string
-	Before, After    []crumb
+	Before, After    []page.Crumb
 }
 
 // lineageView is what the page of a lineage shows.
 type lineageView struct {
 	*lineageDoc
 	Timeline []timelineRow
-	Now      []crumb // what it is on the day until
-	Feature  string  // page of the feature; "" for none
+	Now      []page.Crumb // what it is on the day until
+	Feature  string       // page of the feature; "" for none
 }
 
 func (c *call) lineageView(doc *lineageDoc) *lineageView {
@@ -610,8 +611,8 @@ func (c *call) lineageView(doc *lineageDoc) *lineageView {
 func (c *call) timeline(scheme string, events []eventDoc) (out []timelineRow) {
 	for _, e := range events {
 		row := timelineRow{Date: e.Date, Kind: c.kindText(e.Kind)}
-		add := func(to *[]crumb, code, name string) {
-			x := crumb{strings.TrimSpace(code + " " + name), c.asPage(c.codeHref(scheme, code))}
+		add := func(to *[]page.Crumb, code, name string) {
+			x := page.Crumb{Title: strings.TrimSpace(code + " " + name), Href: c.asPage(c.codeHref(scheme, code))}
 			if code != "" && !slices.Contains(*to, x) {
 				*to = append(*to, x)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 )
 
 // itemHistory is what the page of a feature tells of its past: the last events, the last first.
@@ -18,7 +19,7 @@ type itemHistory struct {
 
 type historyEvent struct {
 	Date, Day, Kind, Page string // Day is the page of what happened on the date, Page that of the event; "" where events are no collection
-	Before, After         []crumb
+	Before, After         []page.Crumb
 }
 
 // historyMost is how many events the page of a feature shows.
@@ -67,11 +68,11 @@ func (c *call) itemHistory(id string) (*itemHistory, error) {
 const beginning = history.Date(10101)
 
 // addEnd adds one end of an edge, once.
-func (c *call) addEnd(list []crumb, s *history.Scheme, v *history.Version) []crumb {
+func (c *call) addEnd(list []page.Crumb, s *history.Scheme, v *history.Version) []page.Crumb {
 	if v == nil {
 		return list
 	}
-	x := crumb{v.Code + " " + v.Name, c.asPage(c.versionHref(s.ID, v))}
+	x := page.Crumb{Title: v.Code + " " + v.Name, Href: c.asPage(c.versionHref(s.ID, v))}
 	if !slices.Contains(list, x) {
 		list = append(list, x)
 	}

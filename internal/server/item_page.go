@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -63,14 +64,14 @@ func (c *call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 }
 
 // itemDoc is the page of a feature, whose id on the map of tiles is drawn.
-func (c *call) itemDoc(v *itemView, linked []byte, drawn string) *page {
+func (c *call) itemDoc(v *itemView, linked []byte, drawn string) *page.Page {
 	path := "/collections/" + c.coll.ID + "/items/" + pathEscape(v.ID)
 	if href := c.versionsElsewhere(v.ID); href != "" {
 		v.Elsewhere = c.asPage(href)
 	}
 	query := strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&")
-	pg := &page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), LD: inScript(linked), Data: v, TitleLang: v.TitleLang,
-		Script: true, Copies: append(c.copies(path+"?"+query), copied{c.text("items.id"), v.ID})}
+	pg := &page.Page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), LD: page.InScript(linked), Data: v, TitleLang: v.TitleLang,
+		Script: true, Copies: append(c.copies(path+"?"+query), page.Copied{Title: c.text("items.id"), Text: v.ID})}
 	if v.Map != "" {
 		if m := c.itemTiles(drawn, *v.box); m != nil {
 			pg.Tiles = m

@@ -16,6 +16,7 @@ import (
 	"grense/internal/feature"
 	"grense/internal/geo/crs"
 	"grense/internal/server/limit"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -100,7 +101,7 @@ func (c *call) foundPage() (p *store.Page, err error) {
 
 // seeOther leads to an address of this mount: without the host, which may be another name of this server.
 func (c *call) seeOther(w http.ResponseWriter, to string) {
-	w.Header().Set("Location", localPath(c.base())+strings.TrimPrefix(to, c.base()))
+	w.Header().Set("Location", page.LocalPath(c.base())+strings.TrimPrefix(to, c.base()))
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusSeeOther)
 }

@@ -15,6 +15,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/history"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -30,7 +31,7 @@ type filterField struct {
 // fieldInput is an input of the form: the only one of a property, or one of its two bounds.
 type fieldInput struct {
 	Name, Label, Type, Mode, Value string // Label is "" where that of the property will do
-	Fault                          *fieldFault
+	Fault                          *page.FieldFault
 }
 
 // choice is an option of a select in a form.
@@ -56,7 +57,7 @@ func (xs choices) HTML() template.HTML {
 		if !x.Bare {
 			value = ` value="` + template.HTMLEscapeString(x.Value) + `"`
 		}
-		b.WriteString("<option" + value + langAttribute(x.Lang) + selected + ">" + template.HTMLEscapeString(x.Title) + "</option>\n")
+		b.WriteString("<option" + value + page.LangAttribute(x.Lang) + selected + ">" + template.HTMLEscapeString(x.Title) + "</option>\n")
 	}
 	return template.HTML(b.String())
 }
@@ -121,7 +122,7 @@ func (c *call) soughtWords() string {
 
 // found says how many features there are, of what.
 func (c *call) found(matched int, chosen bool) string {
-	n := inDigits(strconv.Itoa(matched), c.lang)
+	n := page.InDigits(strconv.Itoa(matched), c.lang)
 	switch {
 	case !chosen && matched == 1:
 		return c.text("collections.count-one")
@@ -152,7 +153,7 @@ func example(props []*store.Property, at []int, values []any) (text string) {
 		}
 		if x > 0 {
 			unit := math.Pow(10, math.Floor(math.Log10(x)))
-			return filterName(p.Name) + " >= " + number(math.Floor(x/unit)*unit)
+			return filterName(p.Name) + " >= " + page.Number(math.Floor(x/unit)*unit)
 		}
 	}
 	return text
@@ -231,7 +232,7 @@ func (c *call) chips(v *itemsView) (out []chip) {
 			return
 		}
 		rest := append([]string{"f=html"}, c.replay(name, "f", "offset", "cursor")...)
-		out = append(out, chip{title, value, localPath(c.base()) + v.Action + "?" + strings.Join(rest, "&")})
+		out = append(out, chip{title, value, page.LocalPath(c.base()) + v.Action + "?" + strings.Join(rest, "&")})
 	}
 	add("q", c.text("items.search"), v.SearchValue)
 	for _, f := range v.Filters {
@@ -291,7 +292,7 @@ func (c *call) options(p *store.Property, asked string) (out choices, err error)
 			return nil, err
 		}
 		for _, code := range names.codes {
-			s := shown{Text: code}.named(c.inLanguage(names.of[code]), "")
+			s := page.Value{Text: code}.Named(c.inLanguage(names.of[code]), "")
 			out = append(out, choice{Value: code, Title: s.Label(), Lang: s.Lang})
 		}
 	}
@@ -353,21 +354,21 @@ func (c *call) fits(l offeredList) bool { return c.keep == nil || l.state == c.k
 
 // readOptions asks the store for the features of a small collection.
 func (c *call) readOptions(coll *store.Collection) (out choices, err error) {
-	var page *store.Page
+	var pg *store.Page
 	err = c.ask(func(ctx context.Context) (err error) {
-		page, err = c.s.store.Page(ctx, c.current(coll, store.Query{Limit: optionsMost, Count: store.CountNone}))
+		pg, err = c.s.store.Page(ctx, c.current(coll, store.Query{Limit: optionsMost, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	ids, err := c.publicIDs(coll, page.Rows)
+	ids, err := c.publicIDs(coll, pg.Rows)
 	if err != nil {
 		return nil, err
 	}
 	titles, err := c.titles(coll, ids)
 	for _, id := range ids {
-		s := shown{Text: id}.named(titles[id], "")
+		s := page.Value{Text: id}.Named(titles[id], "")
 		s.Number = s.Number && coll.Key.Type == cql2.TypeText
 		out = append(out, choice{Value: id, Title: s.Label(), Lang: s.Lang})
 	}

@@ -15,6 +15,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/problem"
 	"grense/internal/server/limit"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -40,16 +41,16 @@ type itemsView struct {
 
 	Elsewhere string // page of the versions at the time that is asked for, of features that have none; "": there are none
 
-	Action string // path that the form asks, below the mount
-	Chips  []chip // what was asked, each to be taken back
-	Near   *crumb // the page of a name that is much like the one that was asked, of which nothing was found; nil: none
+	Action string      // path that the form asks, below the mount
+	Chips  []chip      // what was asked, each to be taken back
+	Near   *page.Crumb // the page of a name that is much like the one that was asked, of which nothing was found; nil: none
 	Sorts  choices
 	Hidden []hiddenValue
 
 	Search                                                    bool   // there are texts to search
 	BoxValue, TimeValue, FilterValue, SearchValue, LimitValue string // of the parameters bbox, datetime, filter, q and limit, as asked
 	Example, Fallback                                         string // a filter that finds something of what is shown, and one that finds something elsewhere
-	faulty
+	page.Faulty
 }
 
 // column is a property in a table.
@@ -63,7 +64,7 @@ type column struct {
 // itemRow is a feature in a table.
 type itemRow struct {
 	ID, Href string
-	Cells    []shown
+	Cells    []page.Value
 	Columns  []*store.Property // of the cells; nil for the id
 }
 
@@ -71,10 +72,10 @@ type itemRow struct {
 func (r itemRow) append(dst []byte) []byte {
 	head := r.Cells[0] // leads to the page of the feature: its title, or its id where it has none
 	if head.Text == "" {
-		head = shown{Text: r.ID}
+		head = page.Value{Text: r.ID}
 	}
 	dst = append(append(append(dst, `<tr><th scope="row"><a href="`...), template.HTMLEscapeString(r.Href)...), '"')
-	dst = append(append(append(dst, langAttribute(head.Lang)...), '>'), template.HTMLEscapeString(head.Label())...)
+	dst = append(append(append(dst, page.LangAttribute(head.Lang)...), '>'), template.HTMLEscapeString(head.Label())...)
 	dst = append(dst, "</a></th>"...)
 	for i, s := range r.Cells[1:] {
 		if p := r.Columns[i+1]; p != nil && numeric(p) {
@@ -117,7 +118,7 @@ var ofThePage = []string{"f", "lang", "limit", "offset", "cursor", "resulttype"}
 func (c *call) chosenBy() []string { return c.replay(ofThePage...) }
 
 // itemsDoc is the page of features.
-func (c *call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*page, error) {
+func (c *call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*page.Page, error) {
 	path := "/collections/" + c.coll.ID + "/items"
 	near, err := c.nearItems(p)
 	if err != nil {
@@ -151,7 +152,7 @@ func (c *call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*pag
 		v.Columns[i] = c.sortable(pr)
 		v.Shown++
 	}
-	pg := &page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: true, LD: template.JS(read.list)}
+	pg := &page.Page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: true, LD: template.JS(read.list)}
 	if pg.Empty = len(p.Rows) == 0; !pg.Empty {
 		pg.Copies = c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&"))
 	}
@@ -159,7 +160,7 @@ func (c *call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*pag
 }
 
 // nearItems is the page of the name that is most like the one that alone was asked for, and that nothing has; nil where none is near.
-func (c *call) nearItems(p *store.Page) (*crumb, error) {
+func (c *call) nearItems(p *store.Page) (*page.Crumb, error) {
 	n, name := 0, "q"
 	c.eachReplayed(func(string, string) { n++ }, append([]string{"sortby"}, ofThePage...)...)
 	if p.Matched != 0 || n != 1 {
@@ -179,12 +180,12 @@ func (c *call) nearItems(p *store.Page) (*crumb, error) {
 		return nil, err
 	}
 	query := append([]string{"f=html"}, c.replay("f", name, "offset", "cursor")...)
-	return &crumb{near, c.base() + "/collections/" + c.coll.ID + "/items?" + strings.Join(append(query, queryEscape(name)+"="+queryEscape(near)), "&")}, nil
+	return &page.Crumb{Title: near, Href: c.base() + "/collections/" + c.coll.ID + "/items?" + strings.Join(append(query, queryEscape(name)+"="+queryEscape(near)), "&")}, nil
 }
 
 // tellItems says which features a page has, of how many; and what files with all of them are called. chosen says that not all of the collection are asked for.
 func (c *call) tellItems(p *store.Page, chosen bool) (lead, whole string) {
-	count := func(n int) string { return inDigits(strconv.Itoa(n), c.lang) }
+	count := func(n int) string { return page.InDigits(strconv.Itoa(n), c.lang) }
 	first, last := 0, 0 // numbers of the first and the last row; a cursor does not tell them
 	if q := &c.items().query; q.Cursor == "" {
 		first, last = q.Offset+1, q.Offset+len(p.Rows)
@@ -286,8 +287,8 @@ type itemView struct {
 	box        *orb.Bound // in the storage CRS
 	Elsewhere  string     // page of the versions at the time that is asked for; "": none
 	Prev, Next neighbour
-	Belongs    []belonging // what this feature belongs to
-	Parts      []crumb     // features of other collections that refer to this one
+	Belongs    []belonging  // what this feature belongs to
+	Parts      []page.Crumb // features of other collections that refer to this one
 	History    *itemHistory
 	Changes    []eventChange // of an event
 }
@@ -295,19 +296,19 @@ type itemView struct {
 // neighbour is the feature before or after another one; with an empty Href there is none.
 type neighbour struct {
 	ID, Href string
-	Title    shown
+	Title    page.Value
 }
 
 // belonging is a feature that a feature refers to, with the title of its collection.
 type belonging struct {
 	Kind string
-	shown
+	page.Value
 }
 
 // propertyView is a property with its value.
 type propertyView struct {
 	column
-	Value shown
+	Value page.Value
 }
 
 func (c *call) itemView(f *store.Feature) (*itemView, error) {
@@ -342,12 +343,12 @@ func (c *call) itemView(f *store.Feature) (*itemView, error) {
 // nameItem puts names in the place of codes and ids on the page of a feature, and on the links to those before and after it.
 func (c *call) nameItem(v *itemView) error {
 	var props []*store.Property
-	values := []shown{}
+	values := []page.Value{}
 	for i := range v.Properties {
 		p, _ := c.coll.Find(v.Properties[i].Name)
 		props, values = append(props, p), append(values, v.Properties[i].Value)
 	}
-	if err := c.nameAll(c.coll, props, [][]shown{values}); err != nil {
+	if err := c.nameAll(c.coll, props, [][]page.Value{values}); err != nil {
 		return err
 	}
 	for i, p := range props {
@@ -371,7 +372,7 @@ func (c *call) nameItem(v *itemView) error {
 	}
 	titles, err := c.titles(c.coll, ids)
 	for _, n := range []*neighbour{&v.Prev, &v.Next} {
-		n.Title, n.Href = shown{Text: n.ID}, c.itemHref(n.ID)
+		n.Title, n.Href = page.Value{Text: n.ID}, c.itemHref(n.ID)
 		if t, ok := titles[n.ID]; ok {
 			n.Title = t
 		}
@@ -380,7 +381,7 @@ func (c *call) nameItem(v *itemView) error {
 }
 
 // belong adds what a value names to what the feature belongs to, or what each element of a list does, unless it is there.
-func (v *itemView) belong(kind string, s shown) {
+func (v *itemView) belong(kind string, s page.Value) {
 	for _, x := range s.Parts {
 		v.belong(kind, x)
 	}
@@ -401,7 +402,7 @@ func (c *call) oneOf(coll *store.Collection) string {
 }
 
 // partsOf links to the features of other collections that refer to a feature of this one, with their number.
-func (c *call) partsOf(v *itemView) (out []crumb, err error) {
+func (c *call) partsOf(v *itemView) (out []page.Crumb, err error) {
 	name := v.ID
 	if v.named {
 		name = v.Title
@@ -424,13 +425,13 @@ func (c *call) partsOf(v *itemView) (out []crumb, err error) {
 			}
 			title := c.titleOf(coll)
 			if n > 0 {
-				title = inDigits(strconv.Itoa(n), c.lang) + " " + insideSentence(title)
+				title = page.InDigits(strconv.Itoa(n), c.lang) + " " + page.InsideSentence(title)
 			}
 			text := c.text("item.parts-link", title, name)
 			if by := c.columnOf(p).Title; slices.ContainsFunc(coll.Properties, func(x store.Property) bool { return x.Name != p.Name && leads(&x) }) {
 				text += " (" + by + ")"
 			}
-			out = append(out, crumb{text, c.htmlHref("/collections/"+coll.ID+"/items") + "&" + queryEscape(p.Name) + "=" + queryEscape(v.ID)})
+			out = append(out, page.Crumb{Title: text, Href: c.htmlHref("/collections/"+coll.ID+"/items") + "&" + queryEscape(p.Name) + "=" + queryEscape(v.ID)})
 		}
 	}
 	return out, nil
@@ -495,7 +496,7 @@ func cell(v any) string {
 	case nil:
 		return ""
 	case float64:
-		return number(v)
+		return page.Number(v)
 	}
 	return fmt.Sprint(v)
 }

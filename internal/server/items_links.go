@@ -4,13 +4,14 @@ import (
 	"net/http"
 
 	"grense/api/ogcapi"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
 // dataFields are the header fields of answers with features: dataHeaders, what they are written in, and their links.
 func (c *call) dataFields(w http.ResponseWriter, links []ogcapi.Link) {
 	setHeader(w, "Content-Type", c.rep.contentType())
-	setHeader(w, "Content-Language", languageTag(c.lang))
+	setHeader(w, "Content-Language", page.LanguageTag(c.lang))
 	c.dataHeaders(w)
 	setHeader(w, "Link", linkHeader(append(links, c.profileLinks()...)))
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -36,12 +37,12 @@ func (c *call) readRows(p *store.Page, order []*store.Property) (out rowsRead, e
 	read.want.NoGeometry = (drawn || read.outlines.shared != nil) && (ld == nil || ld.enc.Want().NoGeometry)
 	at := read.places(order)
 	var rows []itemRow
-	var cells [][]shown
+	var cells [][]page.Value
 	err = c.eachBatch(&sink{c: c}, p.Rows, read.want, func(dst []byte, f *store.Feature) (_ []byte, err error) {
-		row := make([]shown, len(order))
+		row := make([]page.Value, len(order))
 		for i, k := range at {
 			if k < 0 {
-				row[i] = shown{Text: f.Public()}
+				row[i] = page.Value{Text: f.Public()}
 			} else {
 				row[i] = c.show(order[i], f.Values[k])
 			}
@@ -67,7 +68,7 @@ func (c *call) readRows(p *store.Page, order []*store.Property) (out rowsRead, e
 		return out, err
 	}
 	if ld != nil {
-		out.list = []byte(inScript(ld.document(out.list)))
+		out.list = []byte(page.InScript(ld.document(out.list)))
 	}
 	for _, r := range rows {
 		out.table = r.append(out.table)
@@ -87,8 +88,8 @@ func (r *pageReading) places(order []*store.Property) []int {
 }
 
 // writePage writes a page with its layout.
-func (c *call) writePage(w http.ResponseWriter, pg *page) error {
-	plain, err := c.s.pages.render(c, pg)
+func (c *call) writePage(w http.ResponseWriter, pg *page.Page) error {
+	plain, err := c.renderPage(pg)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/process"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -67,7 +68,7 @@ func (s *Server) submit(c *call, w http.ResponseWriter, x *execution, body []byt
 	h.Set("Location", c.base()+"/jobs/"+j.ID)
 	if c.form {
 		w.Header().Set("Cache-Control", "no-store")
-		h.Set("Location", localPath(c.base()+"/jobs/"+j.ID)+"?lang="+c.lang)
+		h.Set("Location", page.LocalPath(c.base()+"/jobs/"+j.ID)+"?lang="+c.lang)
 		w.WriteHeader(http.StatusSeeOther)
 		return nil
 	}
@@ -558,7 +559,7 @@ func (c *call) writeStatus(w http.ResponseWriter, status int, j *store.Job) erro
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "private, no-store")
 	h.Set("Vary", varyKeyed)
-	h.Set("Content-Language", languageTag(c.lang))
+	h.Set("Content-Language", page.LanguageTag(c.lang))
 	c.writeBody(w, status, &body{plain: b})
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/process"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -38,7 +39,7 @@ func (s *Server) jobList(c *call, w http.ResponseWriter) error {
 	if l := linkHeader(doc.Links); l != "" {
 		w.Header().Set("Link", l)
 	}
-	return c.writeFresh(w, &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "jobs", Title: c.text("jobs.title"), Crumbs: c.crumbs("processes"), Data: view, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == store.JobAccepted || j.Status == store.JobRunning })}})
+	return c.writeFresh(w, &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "jobs", Title: c.text("jobs.title"), Crumbs: c.crumbs("processes"), Data: view, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == store.JobAccepted || j.Status == store.JobRunning })}})
 }
 
 // jobsView is what the page of jobs shows.
@@ -105,7 +106,7 @@ func (s *Server) job(c *call, w http.ResponseWriter) error {
 			view.Results = append(view.Results, downloadLink{Title: k.ID, Href: c.base() + "/jobs/" + j.ID + "/results/" + k.ID, Media: k.Media, Ext: k.Media, Size: c.size(k.Size)})
 		}
 	}
-	return c.writeFresh(w, &answer{JSON: info, Page: &page{Name: "job", Title: c.text("job.title"), Crumbs: c.crumbs("jobs"), Data: view, Refresh: !view.Done}})
+	return c.writeFresh(w, &answer{JSON: info, Page: &page.Page{Name: "job", Title: c.text("job.title"), Crumbs: c.crumbs("jobs"), Data: view, Refresh: !view.Done}})
 }
 
 // jobView is what the page of a job shows.
@@ -171,7 +172,7 @@ func (s *Server) jobForm(c *call, w http.ResponseWriter) error {
 	if _, err := s.dismissed(c); err != nil {
 		return err
 	}
-	w.Header().Set("Location", localPath(c.base()+"/jobs")+"?lang="+c.lang)
+	w.Header().Set("Location", page.LocalPath(c.base()+"/jobs")+"?lang="+c.lang)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusSeeOther)
 	return nil

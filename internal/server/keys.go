@@ -10,6 +10,7 @@ import (
 	"grense/internal/apikey"
 	"grense/internal/problem"
 	"grense/internal/server/limit"
+	"grense/internal/server/page"
 )
 
 // authorize checks the key of a request for data. Missing, unknown, revoked, expired, or two that disagree: the same answer.
@@ -84,7 +85,7 @@ func (c *call) writeDoc(w http.ResponseWriter, doc any) error {
 func (c *call) writeUncached(w http.ResponseWriter, b []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
-	h.Set("Content-Language", languageTag(c.lang))
+	h.Set("Content-Language", page.LanguageTag(c.lang))
 	h.Set("Vary", varyKeyed)
 	h.Set("Cache-Control", "private, no-cache")
 	return c.writeOnce(w, b)
@@ -194,7 +195,7 @@ func (c *call) redirect(w http.ResponseWriter) error {
 		to = next
 	}
 	path, query, has := strings.Cut(to, "?")
-	path = "/" + strings.TrimLeft(localPath(path), "/") // two slashes would begin another host (RFC 3986, 4.2)
+	path = "/" + strings.TrimLeft(page.LocalPath(path), "/") // two slashes would begin another host (RFC 3986, 4.2)
 	if has {
 		path += "?" + query
 	}
@@ -215,8 +216,8 @@ func (c *call) keyPage(w http.ResponseWriter, status int, message string) error 
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", varyKeyed)
-	h.Set("Content-Language", languageTag(c.lang))
-	plain, err := c.s.pages.render(c, &page{Name: "key", Title: c.text("key.title"), Data: keyView{Message: message, Next: c.params.(*keyParams).next, HasKey: cookieKey(c.r) != ""}})
+	h.Set("Content-Language", page.LanguageTag(c.lang))
+	plain, err := c.renderPage(&page.Page{Name: "key", Title: c.text("key.title"), Data: keyView{Message: message, Next: c.params.(*keyParams).next, HasKey: cookieKey(c.r) != ""}})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/config"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -59,7 +60,7 @@ func (s *Server) landing(c *call) (*answer, error) {
 		view.Map, a.Fleeting = c.overview(whole, c.text("map.landing", c.titleOf(whole), whole.Count))
 	}
 	view.Searches, view.Finds = c.searches(), c.finds()
-	a.Page = &page{Name: "landing", Title: title, Description: description, Data: view, Script: view.Map != "" || view.Searches != nil}
+	a.Page = &page.Page{Name: "landing", Title: title, Description: description, Data: view, Script: view.Map != "" || view.Searches != nil}
 	return a, nil
 }
 
@@ -87,7 +88,7 @@ func (c *call) finds() string {
 	var parts []string
 	for _, coll := range c.searchOrder() {
 		if coll.Geometry != nil && coll.Count > 0 && len(parts) < findsMost {
-			parts = append(parts, inDigits(strconv.Itoa(coll.Count), c.lang)+" "+insideSentence(c.titleOf(coll)))
+			parts = append(parts, page.InDigits(strconv.Itoa(coll.Count), c.lang)+" "+page.InsideSentence(c.titleOf(coll)))
 		}
 	}
 	if parts == nil {
@@ -142,7 +143,7 @@ func (c *call) catalogLD(links []ogcapi.Link) map[string]any {
 		"url":         c.base() + "/",
 		"name":        svc.Title.In(c.lang),
 		"description": c.described(),
-		"inLanguage":  languageTag(c.lang),
+		"inLanguage":  page.LanguageTag(c.lang),
 	}
 	set := func(m map[string]any, name, v string) {
 		if v != "" {
@@ -187,7 +188,7 @@ func (s *Server) conformance(c *call) (*answer, error) {
 	slices.Sort(uris)
 	doc := ogcapi.Conformance{ConformsTo: slices.Compact(uris)}
 	return &answer{JSON: doc, Links: c.selfLinks("/conformance"),
-		Page: &page{Name: "conformance", Title: c.text("conformance.title"), Data: c.classViews(doc.ConformsTo)}}, nil
+		Page: &page.Page{Name: "conformance", Title: c.text("conformance.title"), Data: c.classViews(doc.ConformsTo)}}, nil
 }
 
 // classView is a conformance class on its page.

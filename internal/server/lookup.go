@@ -19,6 +19,7 @@ import (
 	"grense/internal/feature"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -68,7 +69,7 @@ type division struct {
 	row      store.Row
 	id       string
 	path     string // of the feature below the mount; of a version that one
-	title    shown
+	title    page.Value
 	parents  []parent
 	members  []byte  // of its GeoJSON, without geometry
 	distance float64 // from the point, in metres
@@ -139,7 +140,7 @@ func (p *lookupParams) place() (orb.Point, error) {
 		case v == nil:
 			faults = append(faults, problem.Fault{In: "query", Param: name, Cure: "give lon and lat, such as lon=10.75&lat=59.91"})
 		case *v < domain.Min[i] || *v > domain.Max[i]:
-			faults = append(faults, problem.Fault{In: "query", Param: name, Value: number(*v), Cure: "in " + p.crs.String() + " it lies between " + number(domain.Min[i]) + " and " + number(domain.Max[i])})
+			faults = append(faults, problem.Fault{In: "query", Param: name, Value: page.Number(*v), Cure: "in " + p.crs.String() + " it lies between " + page.Number(domain.Min[i]) + " and " + page.Number(domain.Max[i])})
 		}
 	}
 	if faults != nil {
@@ -303,7 +304,7 @@ func (c *call) readDivisions(coll *store.Collection, rows []store.Row) ([]*divis
 	err = c.ask(func(ctx context.Context) error {
 		out = out[:0]
 		return c.s.store.Fetch(ctx, coll.ID, rows, enc.Want(), func(f *store.Feature) error {
-			d := &division{coll: coll, row: rows[len(out)], id: f.Public(), title: shown{Text: f.Public()}}
+			d := &division{coll: coll, row: rows[len(out)], id: f.Public(), title: page.Value{Text: f.Public()}}
 			d.path = "/collections/" + coll.ID + "/items/" + pathEscape(d.id) + startOf(coll, f.Values)
 			var err error
 			if d.members, err = enc.AppendMembers(nil, f); err != nil {
@@ -414,8 +415,8 @@ func (c *call) appendLookup(b []byte, covering []*division, near *division, link
 		}
 	}
 	b = appendLinks(append(b, `,"links":`...), c.withProfile(links))
-	b = append(append(append(b, `,"point":{"lon":`...), number(*p.lon)...), `,"lat":`...)
-	b = append(append(append(b, number(*p.lat)...), `,"crs":"`...), p.crs.URI()...)
+	b = append(append(append(b, `,"point":{"lon":`...), page.Number(*p.lon)...), `,"lat":`...)
+	b = append(append(append(b, page.Number(*p.lat)...), `,"crs":"`...), p.crs.URI()...)
 	return append(b, `"}}`...)
 }
 

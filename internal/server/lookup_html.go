@@ -12,6 +12,7 @@ import (
 
 	"grense/internal/draw"
 	"grense/internal/geo/crs"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -23,13 +24,13 @@ type lookupView struct {
 	Coded                                bool           // some of them have a code
 	Near                                 []divisionView // of each kind, where no division covers the point
 	Map                                  template.HTML
-	faulty
+	page.Faulty
 }
 
 type divisionView struct {
 	Kind, KindHref string
 	ID             string // its code; "" where features have numbers of rows only
-	Title          shown
+	Title          page.Value
 	Distance       string // metres or kilometres, with the unit; "" for one that covers the point
 }
 
@@ -55,11 +56,11 @@ func (c *call) lookupPage(w http.ResponseWriter, covering, nearest []*division) 
 			return err
 		}
 	}
-	pg := &page{Name: "lookup", Title: c.text("lookup.title"), Crumbs: c.crumbs(""), Data: &v, Script: v.Map != ""}
+	pg := &page.Page{Name: "lookup", Title: c.text("lookup.title"), Crumbs: c.crumbs(""), Data: &v, Script: v.Map != ""}
 	if !v.Asked {
 		pg.Without = asJSON.F // which needs a point
 	}
-	doc, err := c.s.pages.render(c, pg)
+	doc, err := c.renderPage(pg)
 	if err != nil {
 		return err
 	}
@@ -81,9 +82,9 @@ func (c *call) divisionView(d *division) divisionView {
 	}
 	switch m := d.distance; {
 	case m >= 10000:
-		v.Distance = inDigits(strconv.FormatFloat(m/1000, 'f', 0, 64), c.lang) + " km"
+		v.Distance = page.InDigits(strconv.FormatFloat(m/1000, 'f', 0, 64), c.lang) + " km"
 	case m > 0:
-		v.Distance = inDigits(strconv.FormatFloat(math.Ceil(m), 'f', 0, 64), c.lang) + " m"
+		v.Distance = page.InDigits(strconv.FormatFloat(math.Ceil(m), 'f', 0, 64), c.lang) + " m"
 	}
 	return v
 }

@@ -16,6 +16,7 @@ import (
 	"grense/internal/draw"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 	"grense/internal/store"
 	"grense/internal/tile"
 	"grense/web"
@@ -317,7 +318,7 @@ func (c *call) marks(coll *store.Collection, outs []*draw.Outline, near bool) []
 	if l := first(c.values["lang"]); l != "" {
 		tail = "?lang=" + queryEscape(l)
 	}
-	start := localPath(c.base()) + "/collections/" + coll.ID + "/items/"
+	start := page.LocalPath(c.base()) + "/collections/" + coll.ID + "/items/"
 	towns := mapCRS(coll) == crs.UTM33 && dimensions[coll.Geometry.Type] == 2
 	var out []draw.Mark
 	for _, o := range outs {
@@ -454,7 +455,8 @@ func (c *call) groundOf(under *store.Collection, at mapScale, shown int) ([]draw
 // setPages makes the pages, with an outline of the country for maps without areas: those drawn here, and those of tiles, which fetch it as a list of
 // rings of whole metres.
 func (s *Server) setPages(rings []orb.Ring) {
-	if s.pages = newPages(); rings == nil {
+	s.pages, s.assets = page.NewRenderer(hashedName), newAssets()
+	if rings == nil {
 		return
 	}
 	var land orb.MultiPolygon
@@ -467,8 +469,8 @@ func (s *Server) setPages(rings []orb.Ring) {
 	}
 	s.shore = draw.NewOutline("", land, func(x, y float64) (float64, float64) { return x, y })
 	text, _ := json.Marshal(numbers) // of whole numbers only
-	s.pages.shore, s.pages.shoreName = newAsset(text, asJSON.Media), web.HashedName("shore.json", text)
-	s.shoreFile = "/static/" + s.pages.shoreName
+	s.assets.shore, s.assets.shoreName = newAsset(text, asJSON.Media), web.HashedName("shore.json", text)
+	s.shoreFile = "/static/" + s.assets.shoreName
 }
 
 // surroundings are the other features of the collection that touch a box in its storage CRS, widened by a fifth.

@@ -5,30 +5,16 @@ import (
 	"encoding/json"
 	"html/template"
 	"iter"
-	"net/url"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"grense/internal/cql2"
 	"grense/internal/history"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
-// shown is a value as people read it: where it is a code, or the id of another feature, under the name of what it stands for.
-type shown struct {
-	Text   string
-	Code   string  // the value itself, where Text is the name of what it stands for; else ""
-	Href   string  // of what it stands for; "" when it stands for nothing
-	Away   bool    // Href is the value itself, an address on the web
-	Lang   string  // language of Text, a BCP 47 tag; "" when the data do not say
-	Number bool    // Code is of digits: it is written before the name
-	Time   string  // the day or moment that Text is, by RFC 3339; "" for none
-	Parts  []shown // the elements of a list, which are written instead; nil when the value is none
-}
-
 // show writes a value of a property.
-func (c *call) show(p *store.Property, v any) shown {
+func (c *call) show(p *store.Property, v any) page.Value {
 	text := cell(v)
 	if b, ok := v.(bool); ok {
 		if text = c.text("items.no"); b {
@@ -37,13 +23,13 @@ func (c *call) show(p *store.Property, v any) shown {
 	}
 	switch {
 	case numeric(p) && (p.Unit != "" || strings.Contains(text, ".")): // else it may be a year or an id, which people write without groups
-		text = inDigits(text, c.lang)
+		text = page.InDigits(text, c.lang)
 	case (p.Type == cql2.TypeTimestamp || p.Type == cql2.TypeDate) && text != "":
 		if day, ok := c.dateText(text); ok {
-			return shown{Text: day, Time: text}
+			return page.Value{Text: day, Time: text}
 		}
 	}
-	s := shown{Text: text, Lang: foreign(languageOfName(p.Name), c.lang)}
+	s := page.Value{Text: text, Lang: foreign(languageOfName(p.Name), c.lang)}
 	var many []json.RawMessage
 	if p.Type == cql2.TypeJSON && strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &many) == nil {
 		parts := make([]string, len(many))
@@ -51,55 +37,17 @@ func (c *call) show(p *store.Property, v any) shown {
 			if json.Unmarshal(x, &parts[i]) != nil || string(x) == "null" { // no text: as JSON, numbers with all their digits
 				parts[i] = string(x)
 			}
-			s.Parts = append(s.Parts, shown{Text: parts[i], Lang: s.Lang}.linked())
+			s.Parts = append(s.Parts, page.Value{Text: parts[i], Lang: s.Lang}.Linked())
 		}
 		s.Text = strings.Join(parts, ", ")
 		return s
 	}
-	return s.linked()
-}
-
-// maxAddress is how many bytes an address has that a value is linked to, at most.
-const maxAddress = 2048
-
-// linked links a value that is an absolute address of HTTP, and nothing besides, to that address.
-func (s shown) linked() shown {
-	u, err := url.Parse(s.Text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || len(s.Text) > maxAddress ||
-		strings.ContainsFunc(s.Text, unicode.IsSpace) || !utf8.ValidString(s.Text) {
-		return s
-	}
-	s.Href, s.Away = s.Text, true
-	return s
+	return s.Linked()
 }
 
 // numeric reports whether the values of a property are numbers, which a table writes to the right.
 func numeric(p *store.Property) bool {
 	return (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) && p.Ref == "" && p.CodeList == ""
-}
-
-// inDigits writes a decimal number for people: the digits before the mark in groups of three, 15\u00a0326,5 or in English 15,326.5. The space
-// does not break. What is no number stays.
-func inDigits(number, lang string) string {
-	whole, part, broken := strings.Cut(number, ".")
-	sign := ""
-	if strings.HasPrefix(whole, "-") {
-		sign, whole = "\u2212", whole[1:]
-	}
-	if whole == "" || strings.Trim(whole+part, "0123456789") != "" {
-		return number
-	}
-	sep, mark := "\u00a0", ","
-	if lang == "en" {
-		sep, mark = ",", "."
-	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + sep + whole[i:]
-	}
-	if broken {
-		whole += mark + part
-	}
-	return sign + whole
 }
 
 // languageOfName is the language that the end of a property's name tells, as in navn_se; "" when it tells none.
@@ -156,7 +104,7 @@ const nameMost = 1000
 
 // nameAll puts names in the place of codes and ids: rows hold the values of props, which belong to one collection; nil is the id. The language of
 // titles is set where a property tells it. It asks the store once for each collection that properties refer to.
-func (c *call) nameAll(coll *store.Collection, props []*store.Property, rows [][]shown) error {
+func (c *call) nameAll(coll *store.Collection, props []*store.Property, rows [][]page.Value) error {
 	title, language := -1, -1
 	lp := languageProperty(coll)
 	for j, p := range props {
@@ -201,7 +149,7 @@ func (c *call) nameAll(coll *store.Collection, props []*store.Property, rows [][
 		if tellsKind(coll, p) {
 			for s := range values(rows, j) {
 				if s.Text != "" {
-					*s = s.named(shown{Text: c.kindText(history.Kind(s.Text))}, "")
+					*s = s.Named(page.Value{Text: c.kindText(history.Kind(s.Text))}, "")
 				}
 			}
 		}
@@ -232,8 +180,8 @@ func (c *call) refersTo(p *store.Property) *store.Collection {
 }
 
 // values yields the values in a column of rows, the elements of lists one by one.
-func values(rows [][]shown, j int) iter.Seq[*shown] {
-	return func(yield func(*shown) bool) {
+func values(rows [][]page.Value, j int) iter.Seq[*page.Value] {
+	return func(yield func(*page.Value) bool) {
 		for _, r := range rows {
 			for i := range r[j].Parts {
 				if !yield(&r[j].Parts[i]) {
@@ -248,7 +196,7 @@ func values(rows [][]shown, j int) iter.Seq[*shown] {
 }
 
 // nameReferences gives ids of features of another collection, in some columns of rows, their titles, each with a link; what is no such id stays.
-func (c *call) nameReferences(other *store.Collection, columns []int, rows [][]shown) error {
+func (c *call) nameReferences(other *store.Collection, columns []int, rows [][]page.Value) error {
 	var ids []string
 	seen := map[string]bool{}
 	for _, j := range columns {
@@ -266,7 +214,7 @@ func (c *call) nameReferences(other *store.Collection, columns []int, rows [][]s
 	for _, j := range columns {
 		for s := range values(rows, j) {
 			if t, ok := titles[s.Text]; ok {
-				*s = s.named(t, c.htmlHref("/collections/"+other.ID+"/items/"+pathEscape(s.Text)))
+				*s = s.Named(t, c.htmlHref("/collections/"+other.ID+"/items/"+pathEscape(s.Text)))
 				s.Number = s.Number && other.Key.Type == cql2.TypeText // running numbers tell people nothing
 			}
 		}
@@ -275,90 +223,35 @@ func (c *call) nameReferences(other *store.Collection, columns []int, rows [][]s
 }
 
 // nameCodes gives codes of one of our lists the names they have there, each with a link to its line. What has a link keeps it.
-func (c *call) nameCodes(list string, j int, rows [][]shown) error {
+func (c *call) nameCodes(list string, j int, rows [][]page.Value) error {
 	names, err := c.codeNames(list)
 	if err != nil {
 		return err
 	}
 	for s := range values(rows, j) {
 		if t, ok := names.of[s.Text]; ok && (s.Href == "" || s.Away) {
-			*s = s.named(c.inLanguage(t), c.htmlHref("/codelists/"+list)+"#code-"+pathEscape(s.Text))
+			*s = s.Named(c.inLanguage(t), c.htmlHref("/codelists/"+list)+"#code-"+pathEscape(s.Text))
 		}
 	}
 	return nil
 }
 
-// named is a value under the name of what it stands for.
-func (s shown) named(name shown, href string) shown {
-	out := shown{Text: name.Text, Lang: name.Lang, Href: href, Code: s.Text}
-	out.Number = strings.Trim(s.Text, "0123456789") == ""
-	if out.Text == "" || strings.EqualFold(out.Text, out.Code) {
-		out.Code, out.Number = "", false
-		if out.Text == "" {
-			out.Text = s.Text
-		}
-	}
-	return out
-}
-
-// Label is the whole of it in one line.
-func (s shown) Label() string {
-	if s.Number {
-		return s.Code + " " + s.Text
-	}
-	return s.Text
-}
-
-// HTML is it as part of a page, with its link and its language. A page holds thousands of values, for which templates are slow.
-func (s shown) HTML() template.HTML {
-	if s.Parts != nil {
-		parts := make([]string, len(s.Parts))
-		for i, x := range s.Parts {
-			parts[i] = string(x.HTML())
-		}
-		return template.HTML(strings.Join(parts, ", "))
-	}
-	text := template.HTMLEscapeString(s.Label())
-	if s.Time != "" {
-		return template.HTML(`<time datetime="` + template.HTMLEscapeString(s.Time) + `">` + text + "</time>")
-	}
-	if s.Href == "" && s.Lang == "" {
-		return template.HTML(text)
-	}
-	element, start := "span", "<span"
-	if s.Href != "" {
-		element, start = "a", `<a href="`+template.HTMLEscapeString(s.Href)+`"`
-	}
-	if s.Away {
-		start += ` rel="noopener"`
-	}
-	return template.HTML(start + langAttribute(s.Lang) + ">" + text + "</" + element + ">")
-}
-
-// langAttribute is the attribute lang; "" for no language.
-func langAttribute(tag string) string {
-	if tag == "" {
-		return ""
-	}
-	return ` lang="` + template.HTMLEscapeString(tag) + `"`
-}
-
 // inLanguage is a text in the language of the page, or the one nearest to it; Lang is set when it is another.
-func (c *call) inLanguage(t store.Text) shown {
+func (c *call) inLanguage(t store.Text) page.Value {
 	for _, l := range [...]string{c.lang, "nb", "nn", "en"} {
 		if s := t[l]; s != "" {
 			if l == c.lang {
 				l = ""
 			}
-			return shown{Text: s, Lang: l}
+			return page.Value{Text: s, Lang: l}
 		}
 	}
-	return shown{Text: t[""]}
+	return page.Value{Text: t[""]}
 }
 
 // titles are the titles of features by id. Ids that name none are left out; without a property for titles they are the ids.
-func (c *call) titles(coll *store.Collection, ids []string) (map[string]shown, error) {
-	out := map[string]shown{}
+func (c *call) titles(coll *store.Collection, ids []string) (map[string]page.Value, error) {
+	out := map[string]page.Value{}
 	if len(ids) == 0 {
 		return out, nil
 	}
@@ -378,9 +271,9 @@ func (c *call) titles(coll *store.Collection, ids []string) (map[string]shown, e
 			return err
 		}
 		return c.s.store.Fetch(ctx, coll.ID, rows, want, func(f *store.Feature) error {
-			t := shown{Text: f.Public()}
+			t := page.Value{Text: f.Public()}
 			if len(f.Values) > 0 && f.Values[0] != nil {
-				t = shown{Text: cell(f.Values[0]), Lang: foreign(languageOfName(p.Name), c.lang)}
+				t = page.Value{Text: cell(f.Values[0]), Lang: foreign(languageOfName(p.Name), c.lang)}
 			}
 			if len(f.Values) > 1 {
 				t.Lang = foreign(languageCode(cell(f.Values[1])), c.lang)
@@ -429,4 +322,21 @@ func (c *call) codeNames(list string) (*nameList, error) {
 	}
 	c.s.codeNames.Put(key, l, int64(size))
 	return l, nil
+}
+
+// dateText writes a day or a moment for people in the language of the page.
+func (c *call) dateText(s string) (string, bool) { return page.DateText(s, c.lang, c.zone()) }
+
+// timeElement is a day or a moment as an element that programs read, too.
+func (c *call) timeElement(s string) template.HTML { return page.TimeElement(s, c.lang, c.zone()) }
+
+// periodText writes a day, a moment or an interval of them, as datetime takes them, for people; an open end is left out.
+func (c *call) periodText(s string) string {
+	from, to, isInterval := strings.Cut(s, "/")
+	from, _ = c.dateText(from)
+	if !isInterval {
+		return from
+	}
+	to, _ = c.dateText(to)
+	return strings.TrimSpace(strings.TrimSuffix(from, "..") + " – " + strings.TrimSuffix(to, ".."))
 }

@@ -156,9 +156,6 @@ func wantsPage(f string, accept []string) bool {
 	return err == nil && r.F == "html"
 }
 
-// languages that pages and titles are written in, with the tag that goes out.
-var languages = []struct{ code, tag string }{{"nb", "nb-NO"}, {"nn", "nn-NO"}, {"en", "en"}}
-
 // language chooses nb, nn or en: lang beats Accept-Language, anything else gives nb (RFC 4647, 3.4).
 func language(lang string, accept []string) string {
 	if l, ok := languageOf(lang); ok {
@@ -197,14 +194,4 @@ func languageOf(tag string) (string, bool) {
 		return primary, true
 	}
 	return "", false
-}
-
-// languageTag is the value of Content-Language and of the attribute lang.
-func languageTag(code string) string {
-	for _, l := range languages {
-		if l.code == code {
-			return l.tag
-		}
-	}
-	return "nb-NO"
 }

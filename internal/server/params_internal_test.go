@@ -13,6 +13,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/process"
 	"grense/internal/server/limit"
+	"grense/internal/server/page"
 	"grense/internal/store"
 	"grense/web"
 )
@@ -20,17 +21,17 @@ import (
 // TestEveryLanguageOfTheCataloguesIsNegotiated: by its code, and by the tag that answers bear.
 func TestEveryLanguageOfTheCataloguesIsNegotiated(t *testing.T) {
 	t.Parallel()
-	if len(languages) != len(web.Languages()) {
-		t.Errorf("%d languages, and %d catalogues", len(languages), len(web.Languages()))
+	if len(page.Languages) != len(web.Languages()) {
+		t.Errorf("%d languages, and %d catalogues", len(page.Languages), len(web.Languages()))
 	}
 	for i, code := range web.Languages() {
 		if got, ok := languageOf(code); !ok || got != code {
 			t.Errorf("%q is negotiated as %q", code, got)
 		}
-		if i >= len(languages) || languages[i].code != code {
+		if i >= len(page.Languages) || page.Languages[i].Code != code {
 			t.Errorf("%q has no tag at its place", code)
-		} else if got, ok := languageOf(languages[i].tag); !ok || got != code {
-			t.Errorf("%q is negotiated as %q", languages[i].tag, got)
+		} else if got, ok := languageOf(page.Languages[i].Tag); !ok || got != code {
+			t.Errorf("%q is negotiated as %q", page.Languages[i].Tag, got)
 		}
 	}
 }

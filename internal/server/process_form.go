@@ -9,12 +9,13 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/format"
 	"grense/internal/process"
+	"grense/internal/server/page"
 )
 
 // processView is what the page of a process shows: its description, and a form that runs it.
 type processView struct {
 	ogcapi.Process
-	faulty
+	page.Faulty
 	Fields []processField
 	Async  bool   // may run as a job
 	Upload string // path that a file can be sent to instead; "": none
@@ -27,12 +28,12 @@ type processField struct {
 	Kind                   string // text, number, choice, table or json
 	Options                choices
 	Value                  string // of the example, else the default
-	Fault                  *fieldFault
+	Fault                  *page.FieldFault
 
 	Upload    bool    // it is a field of the form for a file
 	Offered   choices // there; nil: any text
 	Sent      string  // there
-	SentFault *fieldFault
+	SentFault *page.FieldFault
 }
 
 // send fills the field of the form for a file.
@@ -131,7 +132,7 @@ func (c *call) inputChoices(input string, values []string) (out choices) {
 }
 
 // processForm is the page of a process with what was typed.
-func (s *Server) processForm(c *call, f faulty) (*page, error) {
+func (s *Server) processForm(c *call, f page.Faulty) (*page.Page, error) {
 	if !c.form {
 		return nil, nil
 	}
@@ -141,7 +142,7 @@ func (s *Server) processForm(c *call, f faulty) (*page, error) {
 	}
 	d := c.describeProcess(p)
 	v := c.processPage(d)
-	v.faulty = f
+	v.Faulty = f
 	for i := range v.Fields {
 		in := &v.Fields[i]
 		in.fill(c.r.PostForm.Get(in.ID))
@@ -156,7 +157,7 @@ func (s *Server) processForm(c *call, f faulty) (*page, error) {
 			}
 		}
 	}
-	return &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
+	return &page.Page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
 }
 
 // isTable reports whether a schema is that of tables, which have lines: a text of one media type or of several.

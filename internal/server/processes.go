@@ -6,6 +6,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/process"
+	"grense/internal/server/page"
 )
 
 // Classes of errors of OGC 18-062r2, by the addresses that clients compare.
@@ -36,7 +37,7 @@ func (s *Server) processes(c *call) (*answer, error) {
 	}
 	view := processesView{Processes: doc.Processes}
 	view.Prev, view.Next = pagesBeside(doc.Links)
-	return &answer{JSON: doc, LD: ld, Links: doc.Links, Page: &page{Name: "processes", Title: c.text("processes.title"), Data: view},
+	return &answer{JSON: doc, LD: ld, Links: doc.Links, Page: &page.Page{Name: "processes", Title: c.text("processes.title"), Data: view},
 		Fleeting: c.values.Has("limit") || c.values.Has("offset")}, nil // there is a document for each number, and nobody asks for it again
 }
 
@@ -54,7 +55,7 @@ func (s *Server) process(c *call) (*answer, error) {
 	}
 	d := c.describeProcess(p)
 	view := c.processPage(d)
-	return &answer{JSON: d, Links: d.Links, Page: &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &view}}, nil
+	return &answer{JSON: d, Links: d.Links, Page: &page.Page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &view}}, nil
 }
 
 // findProcess is the process that the path names (OGC 18-062r2, 7.10.3).

@@ -13,6 +13,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/process"
+	"grense/internal/server/page"
 )
 
 // sendResults answers with the outputs of an execution: raw, one as it is and several as multipart/related, or as one document (OGC 18-062r2, 7.11.4).
@@ -21,7 +22,7 @@ func (c *call) sendResults(w http.ResponseWriter, results []result, req *process
 	h := w.Header()
 	h.Set("Vary", varyKeyed)
 	h.Set("Cache-Control", "private, no-store")
-	h.Set("Content-Language", languageTag(c.lang))
+	h.Set("Content-Language", page.LanguageTag(c.lang))
 	if req.Document {
 		return c.sendDocument(w, results)
 	}

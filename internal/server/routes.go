@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"grense/api/ogcapi"
+	"grense/internal/server/page"
 	"grense/internal/store"
 	"grense/internal/tile"
 	"grense/openapi"
@@ -32,18 +33,18 @@ type route struct {
 	Stream      func(*call, http.ResponseWriter) error // instead of Get: writes the answer by itself
 	Post        func(*call, http.ResponseWriter) error
 	Delete      func(*call, http.ResponseWriter) error
-	Form        func(*call, faulty) (*page, error) // the form that people ask by, when what they asked is wrong; nil: a page that tells so
-	Body        string                             // schema of the body of Post, in the API definition
-	Asks        bool                               // POST asks the same as GET, with a filter in CQL2 JSON as its body
-	NoAccept    bool                               // the first representation answers whatever Accept says, when f is not given
-	Hidden      bool                               // not in the API definition
-	Kept        bool                               // Stream's answers to GET depend on nothing but the request, the data and the day, and may be kept
-	Draws       bool                               // the page has a map, of data where the visitor has a key
-	Drawn       bool                               // of a collection: only where features have geometries
-	Register    bool                               // only for data with a place-name register
-	Feed        bool                               // only where changes are recorded
-	Lineage     bool                               // only for data with a history of divisions; below a collection: only where its ids are codes of one
-	Versions    bool                               // of a collection: only where features have versions
+	Form        func(*call, page.Faulty) (*page.Page, error) // the form that people ask by, when what they asked is wrong; nil: a page that tells so
+	Body        string                                       // schema of the body of Post, in the API definition
+	Asks        bool                                         // POST asks the same as GET, with a filter in CQL2 JSON as its body
+	NoAccept    bool                                         // the first representation answers whatever Accept says, when f is not given
+	Hidden      bool                                         // not in the API definition
+	Kept        bool                                         // Stream's answers to GET depend on nothing but the request, the data and the day, and may be kept
+	Draws       bool                                         // the page has a map, of data where the visitor has a key
+	Drawn       bool                                         // of a collection: only where features have geometries
+	Register    bool                                         // only for data with a place-name register
+	Feed        bool                                         // only where changes are recorded
+	Lineage     bool                                         // only for data with a history of divisions; below a collection: only where its ids are codes of one
+	Versions    bool                                         // of a collection: only where features have versions
 
 	Serve func(rt *route, mount string) http.Handler // instead of all others: answers every method by itself
 }
@@ -339,7 +340,7 @@ type answer struct {
 	JSON  any               // the JSON document, or []byte that is JSON already
 	LD    func() any        // the document as JSON-LD; nil when the route has none
 	Raw   map[string][]byte // representations that are bytes already, by f
-	Page  *page             // what the HTML page shows
+	Page  *page.Page        // what the HTML page shows
 	Links []ogcapi.Link     // repeated in the header Link
 
 	Fleeting bool // made without something that was out of reach, or one of endlessly many: not to be cached

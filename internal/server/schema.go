@@ -7,6 +7,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
 	"grense/internal/format"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -35,7 +36,7 @@ func (c *call) schemaAnswer(kind string) (*answer, error) {
 		return &answer{Raw: map[string][]byte{asXSD.F: text}, Links: c.selfLinks("/collections/" + c.coll.ID + "/" + kind)}, nil
 	}
 	return &answer{JSON: doc, Links: c.selfLinks("/collections/" + c.coll.ID + "/" + kind),
-		Page: &page{Name: "schema", Title: c.text(kind + ".title"), Crumbs: c.crumbs("collection"), Data: schemaView{Schema: doc, Kind: kind}}}, nil
+		Page: &page.Page{Name: "schema", Title: c.text(kind + ".title"), Crumbs: c.crumbs("collection"), Data: schemaView{Schema: doc, Kind: kind}}}, nil
 }
 
 // schemaView is what the pages of schema, queryables and sortables show.
@@ -176,6 +177,3 @@ func geometryFormat(name string) string {
 	}
 	return "geometry-any"
 }
-
-// number writes a float in the shortest form.
-func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

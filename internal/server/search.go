@@ -13,6 +13,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -85,7 +86,7 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 	p := c.params.(*searchParams)
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
-	h.Set("Content-Language", languageTag(c.lang))
+	h.Set("Content-Language", page.LanguageTag(c.lang))
 	c.dataHeaders(w)
 	if at := position(p.asked, c.holdsData); at != "" && c.rep.F == asHTML.F {
 		h.Set("Location", c.htmlHref("/lookup?"+at))
@@ -145,7 +146,7 @@ func (c *call) searchPage(w http.ResponseWriter, doc searchDoc) (err error) {
 			return err
 		}
 	}
-	page, err := c.s.pages.render(c, &page{Name: "found", Title: c.text("search.title"), Crumbs: c.crumbs(""), Data: &view, Script: true})
+	page, err := c.renderPage(&page.Page{Name: "found", Title: c.text("search.title"), Crumbs: c.crumbs(""), Data: &view, Script: true})
 	if err != nil {
 		return err
 	}
@@ -158,8 +159,8 @@ func (c *call) searchPage(w http.ResponseWriter, doc searchDoc) (err error) {
 // searchView is what the page of a search shows.
 type searchView struct {
 	searchDoc
-	faulty
-	Ways     []crumb // pages of codes
+	page.Faulty
+	Ways     []page.Crumb // pages of codes
 	Searches []searched
 	Keyed    bool
 	Near     string // the name of a division that is much like what was asked, of which nothing was found; "": none
@@ -184,14 +185,14 @@ func (c *call) nearName(asked string, of []*store.Collection) (string, error) {
 }
 
 // searchForm is the page of a search without hits.
-func (s *Server) searchForm(c *call, f faulty) (*page, error) {
+func (s *Server) searchForm(c *call, f page.Faulty) (*page.Page, error) {
 	for i := range f.Faults {
 		if x := &f.Faults[i]; x.Name == "q" {
 			x.Target, x.Title = "search", c.text("search.label")
 		}
 	}
-	v := searchView{searchDoc: searchDoc{Query: first(c.values["q"])}, faulty: f, Searches: c.searches(), Keyed: s.cfg.Auth != "open"}
-	return &page{Name: "found", Title: c.text("search.title"), Crumbs: c.crumbs(""), Data: &v, Script: true}, nil
+	v := searchView{searchDoc: searchDoc{Query: first(c.values["q"])}, Faulty: f, Searches: c.searches(), Keyed: s.cfg.Auth != "open"}
+	return &page.Page{Name: "found", Title: c.text("search.title"), Crumbs: c.crumbs(""), Data: &v, Script: true}, nil
 }
 
 // searchOrder are the collections that are searched: divisions first, then the smallest ones.
@@ -293,16 +294,16 @@ func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]str
 	for _, p := range props {
 		want.Properties = append(want.Properties, p.Name)
 	}
-	var rows [][]shown
+	var rows [][]page.Value
 	err = c.ask(func(ctx context.Context) error {
-		page, err := c.s.store.Page(ctx, c.current(coll, q))
+		pg, err := c.s.store.Page(ctx, c.current(coll, q))
 		if err != nil {
 			return err
 		}
 		g.Hits, rows = nil, nil
-		g.More = len(page.Rows) > searchHits
-		return c.s.store.Fetch(ctx, coll.ID, page.Rows[:min(len(page.Rows), searchHits)], want, func(f *store.Feature) error {
-			cells := make([]shown, len(props))
+		g.More = len(pg.Rows) > searchHits
+		return c.s.store.Fetch(ctx, coll.ID, pg.Rows[:min(len(pg.Rows), searchHits)], want, func(f *store.Feature) error {
+			cells := make([]page.Value, len(props))
 			for i, p := range props {
 				cells[i] = c.show(p, f.Values[i])
 			}
@@ -322,7 +323,7 @@ func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]str
 }
 
 // tell names the hits by the values of the properties, each so that it looks like none before.
-func (g *searchGroup) tell(coll *store.Collection, props []*store.Property, rows [][]shown, alike map[[2]string]bool) {
+func (g *searchGroup) tell(coll *store.Collection, props []*store.Property, rows [][]page.Value, alike map[[2]string]bool) {
 	for i, cells := range rows {
 		h := &g.Hits[i]
 		h.Name, h.Lang = cmp.Or(cells[0].Text, h.ID), cells[0].Lang
@@ -425,7 +426,7 @@ func position(s string, inside func(lat, lon float64) bool) string {
 		if lat < -90 || lat > 90 || lon < -180 || lon > 180 {
 			return ""
 		}
-		return "lat=" + degrees(lat) + "&lon=" + degrees(lon)
+		return "lat=" + page.Degrees(lat) + "&lon=" + page.Degrees(lon)
 	}
 	sign := func(letter string) float64 {
 		if letter != "" && strings.ContainsAny(letter, "SsWwVv") {
@@ -451,7 +452,7 @@ func position(s string, inside func(lat, lon float64) bool) string {
 		if east >= 1e6 || north < 1e6 {
 			return ""
 		}
-		return "lon=" + number(east) + "&lat=" + number(north) + "&crs=" + queryEscape("http://www.opengis.net/def/crs/EPSG/0/258"+cmp.Or(m[1], "33"))
+		return "lon=" + page.Number(east) + "&lat=" + page.Number(north) + "&crs=" + queryEscape("http://www.opengis.net/def/crs/EPSG/0/258"+cmp.Or(m[1], "33"))
 	}
 	return ""
 }

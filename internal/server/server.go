@@ -31,6 +31,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/process"
 	"grense/internal/server/limit"
+	"grense/internal/server/page"
 	"grense/internal/soap"
 	"grense/internal/store"
 	"grense/internal/tile"
@@ -97,7 +98,8 @@ type Server struct {
 	handler   http.Handler
 	docs      *docCache
 	endless   documentsAsked
-	pages     *pages
+	pages     *page.Renderer
+	assets    *assets
 	shore     *draw.Outline // lies under data without areas; nil for none
 	shoreFile string        // address of its rings below the root
 	caches    *cache.Group

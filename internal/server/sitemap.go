@@ -8,12 +8,13 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/config"
+	"grense/internal/server/page"
 )
 
 // robots tells crawlers what to leave alone, and where the site map is (RFC 9309). Only the root of a host is asked for it.
 func (s *Server) robots(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r)
-	root := localPath(c.root)
+	root := page.LocalPath(c.root)
 	text := "User-agent: *\n"
 	for _, p := range []string{"/v1/", "/key", "/*cursor=", "/*filter=", "/soap/"} { // what is a copy, a form, or without end
 		text += "Disallow: " + root + p + "\n"
@@ -57,8 +58,8 @@ func (s *Server) siteMap(w http.ResponseWriter, r *http.Request) {
 		if !cat.Modified.IsZero() {
 			p.Modified = cat.Modified.UTC().Format("2006-01-02")
 		}
-		for _, l := range languages {
-			p.Alternates = append(p.Alternates, siteAlternate{"alternate", l.tag, p.Location + "&lang=" + l.code})
+		for _, l := range page.Languages {
+			p.Alternates = append(p.Alternates, siteAlternate{"alternate", l.Tag, p.Location + "&lang=" + l.Code})
 		}
 		doc.Pages = append(doc.Pages, p)
 	}
@@ -113,34 +114,31 @@ func (s *Server) about(c *call) (*answer, error) {
 	v := aboutView{statement: doc, Service: &s.cfg.Service}
 	for _, coll := range c.cat.Collections {
 		if coll.Public && coll.Invented {
-			v.Invented = append(v.Invented, crumb{c.titleOf(coll), c.htmlHref("/collections/" + coll.ID)})
+			v.Invented = append(v.Invented, page.Crumb{Title: c.titleOf(coll), Href: c.htmlHref("/collections/" + coll.ID)})
 		}
 	}
-	return &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "about", Title: doc.Title, Data: v}}, nil
+	return &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "about", Title: doc.Title, Data: v}}, nil
 }
 
 // aboutView is what the page about the service shows.
 type aboutView struct {
 	statement
 	Service  *config.Service
-	Invented []crumb // collections that are made up
+	Invented []page.Crumb // collections that are made up
 }
 
-// address is where to write: one of the two; both "" when not configured.
-type address struct{ Email, URL string }
-
-func (s *Server) feedback() address {
+func (s *Server) feedback() page.Address {
 	to := strings.TrimPrefix(s.cfg.Service.Feedback, "mailto:")
 	if strings.Contains(to, "://") {
-		return address{URL: to}
+		return page.Address{URL: to}
 	}
-	return address{Email: to}
+	return page.Address{Email: to}
 }
 
 // accessibility says how accessible the pages are, and where they are not.
 func (s *Server) accessibility(c *call) (*answer, error) {
 	doc := statement{Title: c.text("accessibility.title"), Description: c.text("accessibility.lead"), Links: c.selfLinks("/accessibility")}
-	return &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "accessibility", Title: doc.Title, Data: doc}}, nil
+	return &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "accessibility", Title: doc.Title, Data: doc}}, nil
 }
 
 // statement is a page for programs: what it is, and where to read it.

@@ -18,6 +18,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/placename"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 	"grense/internal/soap"
 	"grense/internal/store"
 )
@@ -216,7 +217,7 @@ type soapView struct {
 	Selected               string // operation of the example
 	Request                string // envelope in the form
 	Fields                 []soapField
-	faulty
+	page.Faulty
 	Written  bool   // the request was written as XML
 	Broken   bool   // and is none
 	Response string // what came back; "" before the form was sent
@@ -264,7 +265,7 @@ func (s *Server) soapPage(c *call, w http.ResponseWriter) error {
 	var err error
 	if c.params.(*soapParams).programs {
 		v.tellPrograms(c)
-		return c.writeSOAPPage(w, &page{Name: "soap-programs", Title: c.text("soap.programs"), Description: c.text("soap.programs-lead"), Crumbs: append(c.crumbs(""), crumb{c.text("soap.title"), c.htmlHref(soapPath)}), Data: &v})
+		return c.writeSOAPPage(w, &page.Page{Name: "soap-programs", Title: c.text("soap.programs"), Description: c.text("soap.programs-lead"), Crumbs: append(c.crumbs(""), page.Crumb{Title: c.text("soap.title"), Href: c.htmlHref(soapPath)}), Data: &v})
 	}
 	if v.Fields, err = c.soapForm(op, nil); err != nil {
 		return err
@@ -372,18 +373,18 @@ func operationNames() []string {
 
 // writeSOAPForm writes the page with the form.
 func (c *call) writeSOAPForm(w http.ResponseWriter, v soapView) error {
-	return c.writeSOAPPage(w, &page{Name: "soap", Title: c.text("soap.title"), Description: c.text("soap.description"), Crumbs: c.crumbs(""), Data: &v, Refused: v.Refused(), Instance: "urn:grense:request:" + c.id})
+	return c.writeSOAPPage(w, &page.Page{Name: "soap", Title: c.text("soap.title"), Description: c.text("soap.description"), Crumbs: c.crumbs(""), Data: &v, Refused: v.Refused(), Instance: "urn:grense:request:" + c.id})
 }
 
-func (c *call) writeSOAPPage(w http.ResponseWriter, pg *page) error {
+func (c *call) writeSOAPPage(w http.ResponseWriter, pg *page.Page) error {
 	h := w.Header()
-	plain, err := c.s.pages.render(c, pg)
+	plain, err := c.renderPage(pg)
 	if err != nil {
 		return err
 	}
 	c.dataHeaders(w)
 	h.Set("Content-Type", asHTML.contentType())
-	h.Set("Content-Language", languageTag(c.lang))
+	h.Set("Content-Language", page.LanguageTag(c.lang))
 	return c.writeOnce(w, plain)
 }
 

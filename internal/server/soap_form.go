@@ -15,6 +15,7 @@ import (
 
 	contract "grense/api/placename"
 	"grense/internal/cql2"
+	"grense/internal/server/page"
 )
 
 // soapField is a field of the form that writes the request of a search.
@@ -22,7 +23,7 @@ type soapField struct {
 	Name, Title, Type, Mode, Value, Hint string
 	List                                 string  // of whose codes the value is one by name, where they are too many to choose from; "": of none
 	Options                              choices // nil: any value
-	Fault                                *fieldFault
+	Fault                                *page.FieldFault
 }
 
 // soapRequests make an empty request of each search.
@@ -114,7 +115,7 @@ func (c *call) listChoices(list, typed string) (out choices, code string, err er
 	}
 	bearers := map[string]int{}
 	for _, code := range names.codes {
-		s := shown{Text: code}.named(c.inLanguage(names.of[code]), "")
+		s := page.Value{Text: code}.Named(c.inLanguage(names.of[code]), "")
 		out = append(out, choice{Value: code, Title: s.Text, Lang: s.Lang})
 		if bearers[s.Text]++; s.Text != code {
 			bearers[code]++
@@ -200,7 +201,7 @@ func (c *call) writeRequest(operation string, fields []soapField) (r contract.Re
 			}
 		}
 		if said != "" {
-			f.Fault, ok = &fieldFault{Name: f.Name, Title: f.Title, Text: said, Target: "s-" + f.Name}, false
+			f.Fault, ok = &page.FieldFault{Name: f.Name, Title: f.Title, Text: said, Target: "s-" + f.Name}, false
 		}
 	}
 	return r, ok, nil
@@ -289,8 +290,8 @@ type soapFailure struct {
 }
 
 // ofMessage is what is wrong with a message that was written as XML.
-func (c *call) ofMessage(said string) []fieldFault {
-	return []fieldFault{{Name: "request", Title: c.text("soap.xml"), Text: said, Target: "request"}}
+func (c *call) ofMessage(said string) []page.FieldFault {
+	return []page.FieldFault{{Name: "request", Title: c.text("soap.xml"), Text: said, Target: "request"}}
 }
 
 // tellFailure tells what the service found wrong, beside the fields that it is of.
@@ -320,16 +321,16 @@ func (v *soapView) tellFault(c *call, x contract.Fault, lang contract.Lang) {
 	})
 	switch {
 	case x.Reason == contract.TooManyHits:
-		v.Trouble.Text = c.text("soap.too-many", inDigits(strconv.FormatInt(x.N, 10), c.lang))
+		v.Trouble.Text = c.text("soap.too-many", page.InDigits(strconv.FormatInt(x.N, 10), c.lang))
 	case i < 0:
 		v.Trouble.Text = x.Text(lang)
 	case v.Fields[i].Fault == nil:
 		f := &v.Fields[i]
 		said := c.text("fault.missing")
 		if f.Value != "" {
-			said = capital(x.Cure(lang)) + "."
+			said = page.Capital(x.Cure(lang)) + "."
 		}
-		f.Fault = &fieldFault{Name: f.Name, Title: f.Title, Text: said, Target: "s-" + f.Name}
+		f.Fault = &page.FieldFault{Name: f.Name, Title: f.Title, Text: said, Target: "s-" + f.Name}
 		v.Faults = append(v.Faults, *f.Fault)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/swaggest/swgui/v5/static"
@@ -60,3 +61,47 @@ var unpacked = sync.OnceValues(func() (swagger, error) {
 	}
 	return u, nil
 })
+
+// assets are the static files as they go out.
+type assets struct {
+	own       func() map[string]asset // the files of ours by hashed name, made when first asked for
+	shore     asset                   // the outline of the country, under the name shoreName
+	shoreName string                  // "": there is none
+}
+
+func newAssets() *assets {
+	return &assets{own: sync.OnceValue(func() map[string]asset {
+		files := map[string]asset{}
+		for _, f := range web.Files() {
+			files[f.Name] = newAsset(f.Data, f.Media)
+		}
+		return files
+	})}
+}
+
+// file is an embedded file by its hashed name.
+func (as *assets) file(name string) (f asset, ok bool) {
+	if as.shoreName != "" && name == as.shoreName {
+		return as.shore, true
+	}
+	if strings.HasPrefix(name, "swagger-ui") {
+		u, err := unpacked()
+		if err != nil {
+			return f, false
+		}
+		f, ok = u.files[name]
+		return f, ok
+	}
+	f, ok = as.own()[name]
+	return f, ok
+}
+
+// hashedName is the name that an embedded file is served under.
+func hashedName(name string) string {
+	if _, ok := swaggerMedia[name]; ok {
+		if u, err := unpacked(); err == nil {
+			return u.hashed[name]
+		}
+	}
+	return web.Hashed(name)
+}

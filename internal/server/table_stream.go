@@ -18,6 +18,7 @@ import (
 
 	"grense/internal/enrich"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 )
 
 // maxField bounds a field of the form beside the table, in bytes.
@@ -203,7 +204,7 @@ func (c *call) readTableFields(parts *multipart.Reader) (table *multipart.Part, 
 var uploads = map[string]string{"enrich-table": "/enrich", "harmonise-series": "/harmonise"}
 
 // tableAgain is the page of the form for a file with what was typed; nil where the table came without one. Browsers fill in no files, so that the file is chosen anew.
-func (s *Server) tableAgain(c *call, f faulty) (*page, error) {
+func (s *Server) tableAgain(c *call, f page.Faulty) (*page.Page, error) {
 	if !c.form {
 		return nil, nil
 	}
@@ -214,7 +215,7 @@ func (s *Server) tableAgain(c *call, f faulty) (*page, error) {
 		}
 		d := c.describeProcess(p)
 		v := c.processPage(d)
-		v.faulty = f
+		v.Faulty = f
 		for i := range v.Fields {
 			in := &v.Fields[i]
 			in.send(c.r.PostForm.Get(in.ID))
@@ -224,7 +225,7 @@ func (s *Server) tableAgain(c *call, f faulty) (*page, error) {
 				}
 			}
 		}
-		return &page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
+		return &page.Page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
 	}
 	return nil, nil
 }

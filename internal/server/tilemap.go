@@ -8,23 +8,10 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/geo/crs"
+	"grense/internal/server/page"
 	"grense/internal/store"
 	"grense/internal/tile"
 )
-
-// tileMap is what the script of a map of tiles is told.
-type tileMap struct {
-	Path   string // of the tileset, below the mount, with its query
-	Layers string // JSON by collection: what its features are called, and where their pages are
-	ID     string // of the feature that stands out; "" for none
-	View   string // west, south, east and north in the CRS of the set; "": all data
-	Whole  string // the same of all data; "": not known
-	Keyed  bool   // tiles need a key, which only the browser's cookie brings
-
-	Grounded bool   // the country lies under the collection
-	Shore    string // address of what does where the data have no country; "": nothing
-	Bare     bool   // where land ends is not known
-}
 
 // mapLayer is what a map is told of a layer.
 type mapLayer struct {
@@ -38,7 +25,7 @@ type mapLayer struct {
 }
 
 // tileMap is a map of collections in a set. What is no area lies on the country, where that has tiles in the set.
-func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *tileMap {
+func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap {
 	layers, path, rest, shown := map[string]mapLayer{}, c.tilesPath(), "", colls
 	if under := c.country(); c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && under != nil && under != c.coll && slices.Contains(tileSets(under), set) {
 		layers[under.ID] = mapLayer{Ground: true}
@@ -46,7 +33,7 @@ func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *tileMap {
 		path, rest = "/tiles", "&collections="+under.ID+","+c.coll.ID
 	}
 	for _, coll := range colls {
-		l := mapLayer{Name: c.titleOf(coll), Href: localPath(c.base()) + "/collections/" + coll.ID + "/items/{id}?f=html"}
+		l := mapLayer{Name: c.titleOf(coll), Href: page.LocalPath(c.base()) + "/collections/" + coll.ID + "/items/{id}?f=html"}
 		if lang := first(c.values["lang"]); lang != "" {
 			l.Href += "&lang=" + queryEscape(lang)
 		}
@@ -62,13 +49,13 @@ func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *tileMap {
 		layers[coll.ID] = l
 	}
 	text, _ := json.Marshal(layers) // of texts only
-	m := &tileMap{Path: path + "/" + set.ID + "?f=json" + rest, Layers: string(text), Keyed: c.s.cfg.Auth != "open",
+	m := &page.TileMap{Path: path + "/" + set.ID + "?f=json" + rest, Layers: string(text), Keyed: c.s.cfg.Auth != "open",
 		Grounded: rest != ""}
 	if first(c.values["datetime"]) == "" { // the extent follows the data of now, and a page of another day stays as it was
 		m.Whole = wholeOf(set, shown)
 	}
 	if c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && c.country() == nil && c.s.shore != nil && set.CRS == crs.UTM33 {
-		m.Shore = localPath(c.root) + c.s.shoreFile
+		m.Shore = page.LocalPath(c.root) + c.s.shoreFile
 	}
 	m.Bare = m.Shore == "" && (c.country() == nil || c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && !m.Grounded)
 	if p, ok := c.params.(*tileParams); ok && p.chosen {
@@ -100,7 +87,7 @@ func cornersText(b orb.Bound) (s string) {
 		if i > 0 {
 			s += ","
 		}
-		s += number(math.Round(v*1e6) / 1e6)
+		s += page.Number(math.Round(v*1e6) / 1e6)
 	}
 	return s
 }
@@ -128,7 +115,7 @@ const nearest = 4000
 const nearestPlace = 60000
 
 // itemTiles is the map of a feature, whose box is in the CRS that it is stored in; nil where there is none.
-func (c *call) itemTiles(id string, box orb.Bound) *tileMap {
+func (c *call) itemTiles(id string, box orb.Bound) *page.TileMap {
 	set := mapGrid(c.coll)
 	if set == nil {
 		return nil

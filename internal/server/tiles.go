@@ -14,6 +14,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 	"grense/internal/store"
 	"grense/internal/tile"
 )
@@ -285,7 +286,7 @@ func (s *Server) tilesets(c *call) (*answer, error) {
 			TileMatrixSetLimits: x.limits, Links: c.tilesetLinks(set, "")})
 	}
 	a.JSON, a.Links = doc, doc.Links
-	a.Page = &page{Name: "tilesets", Title: c.text("tilesets.title"), Crumbs: c.tileCrumbs(), Data: tilesetsView{TileSets: doc, Path: c.tilesPath(), Style: c.styleAddress()}}
+	a.Page = &page.Page{Name: "tilesets", Title: c.text("tilesets.title"), Crumbs: c.tileCrumbs(), Data: tilesetsView{TileSets: doc, Path: c.tilesPath(), Style: c.styleAddress()}}
 	return a, nil
 }
 
@@ -312,7 +313,7 @@ func (c *call) styleAddress() string {
 	return c.base() + strings.TrimSuffix(c.tilesPath(), "/tiles") + "/style"
 }
 
-func (c *call) tileCrumbs() []crumb {
+func (c *call) tileCrumbs() []page.Crumb {
 	if c.coll != nil {
 		return c.crumbs("collection")
 	}
@@ -365,7 +366,7 @@ func (s *Server) tileset(c *call) (*answer, error) {
 	}
 	v.Map, a.Fleeting = c.setMap(set)
 	a.Fleeting = a.Fleeting || !x.settled
-	a.Page = &page{Name: "tileset", Title: c.gridName(set.ID), Script: true, Tiles: c.tileMap(set, p.collections()...), Crumbs: append(c.tileCrumbs(), crumb{c.text("tilesets.title"), c.htmlHref(c.tilesPath())}), Data: v}
+	a.Page = &page.Page{Name: "tileset", Title: c.gridName(set.ID), Script: true, Tiles: c.tileMap(set, p.collections()...), Crumbs: append(c.tileCrumbs(), page.Crumb{Title: c.text("tilesets.title"), Href: c.htmlHref(c.tilesPath())}), Data: v}
 	if set.ID != webMercator {
 		a.Page.Without = asTileJSON.F
 	}

@@ -8,6 +8,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 	"grense/internal/tile"
 )
 
@@ -17,7 +18,7 @@ func (s *Server) tileMatrixSets(c *call) (*answer, error) {
 	for _, set := range tile.Sets(c.root) {
 		doc.TileMatrixSets = append(doc.TileMatrixSets, ogcapi.TileMatrixSetItem{ID: set.ID, Title: set.Title, URI: set.URI, CRS: set.CRS, Links: c.tilingLinks(set.ID)})
 	}
-	return &answer{JSON: doc, Links: doc.Links, Page: &page{Name: "tilematrixsets", Title: c.text("tilematrixsets.title"), Data: doc}}, nil
+	return &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "tilematrixsets", Title: c.text("tilematrixsets.title"), Data: doc}}, nil
 }
 
 // tileMatrixSet writes one tile matrix set in full.
@@ -34,7 +35,7 @@ func (s *Server) tileMatrixSet(c *call) (*answer, error) {
 			if of, ok := tile.Find(set.ID); ok {
 				v.Map, a.Fleeting = c.setMap(of)
 			}
-			a.Page = &page{Name: "tilematrixset", Title: c.gridName(set.ID), Crumbs: c.crumbs("tilematrixsets"), Data: v}
+			a.Page = &page.Page{Name: "tilematrixset", Title: c.gridName(set.ID), Crumbs: c.crumbs("tilematrixsets"), Data: v}
 			return a, nil
 		}
 	}

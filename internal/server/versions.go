@@ -12,6 +12,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -492,7 +493,7 @@ func (s *Server) versions(c *call, w http.ResponseWriter) error {
 		if err != nil {
 			return err
 		}
-		a.Page = &page{Name: "versions", Title: c.text("versions.title", view.name(id)), Crumbs: c.crumbs("items"), Data: view}
+		a.Page = &page.Page{Name: "versions", Title: c.text("versions.title", view.name(id)), Crumbs: c.crumbs("items"), Data: view}
 	}
 	return c.dataAnswer(w, a)
 }

@@ -20,6 +20,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/cache"
 	"grense/internal/problem"
+	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -233,7 +234,7 @@ func (c *call) document(w http.ResponseWriter) error {
 func (c *call) newDoc(b *body, links []ogcapi.Link, vary, cached string) *doc {
 	d := &doc{body: b}
 	d.header.add("Content-Type", c.rep.contentType())
-	d.header.add("Content-Language", languageTag(c.lang))
+	d.header.add("Content-Language", page.LanguageTag(c.lang))
 	d.header.add("Vary", vary)
 	d.header.add("Cache-Control", cached)
 	if l := linkHeader(ledBy(links)); l != "" {
@@ -261,9 +262,9 @@ func (c *call) render(a *answer) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			a.Page.LD = inScript(b)
+			a.Page.LD = page.InScript(b)
 		}
-		return c.s.pages.render(c, a.Page)
+		return c.renderPage(a.Page)
 	}
 }
 

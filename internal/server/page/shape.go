@@ -1,4 +1,4 @@
-package server
+package page
 
 import (
 	"encoding/json"
@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// schemaShape is what people read of a JSON Schema of an input or output; the description in JSON has the schema itself.
+// schemaShape is what people read of a JSON Schema of an input or output; the description in JSON has the schema
+// itself.
 type schemaShape struct {
 	Type, Format, ContentMediaType       string
 	Enum                                 []any
@@ -18,9 +19,10 @@ type schemaShape struct {
 	Default                              any
 }
 
-// shapeOf writes a schema in a line: choices by |, lists in brackets, members in braces, bounds, and the default after an equals sign.
+// shapeOf writes a schema in a line: choices by |, lists in brackets, members in braces, bounds, and the default
+// after an equals sign.
 func shapeOf(schema any) (string, error) {
-	b, err := marshal(schema)
+	b, err := json.Marshal(schema)
 	if err != nil {
 		return "", err
 	}

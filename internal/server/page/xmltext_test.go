@@ -1,17 +1,18 @@
-package server_test
+package page_test
 
 import (
 	"strings"
 	"testing"
 
-	"grense/internal/server"
+	"grense/internal/server/page"
 )
 
 func TestIndentXMLAddsNothingButWhiteSpaceBetweenTags(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, in, want string }{
 		{"nested", "<a><b>x</b><c/></a>", "<a>\n  <b>x</b>\n  <c/>\n</a>"},
-		{"declaration", "<?xml version=\"1.0\"?>\n<a><b x=\"1\"></b></a>\n", "<?xml version=\"1.0\"?>\n<a>\n  <b x=\"1\"></b>\n</a>"},
+		{"declaration", "<?xml version=\"1.0\"?>\n<a><b x=\"1\"></b></a>\n",
+			"<?xml version=\"1.0\"?>\n<a>\n  <b x=\"1\"></b>\n</a>"},
 		{"indented already", "<a>\n      <b>x</b>\n</a>", "<a>\n  <b>x</b>\n</a>"},
 		{"text keeps its spaces", "<a><b> x  y </b></a>", "<a>\n  <b> x  y </b>\n</a>"},
 		{"mixed", "<a>x<b>y</b>z</a>", "<a>x<b>y</b>z</a>"},
@@ -21,7 +22,7 @@ func TestIndentXMLAddsNothingButWhiteSpaceBetweenTags(t *testing.T) {
 		{"closes too often", "</a></a><b/>", "</a>\n</a>\n<b/>"},
 		{"empty", "", ""},
 	} {
-		if got := server.IndentXML(c.in); got != c.want {
+		if got := page.IndentXML(c.in); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -33,11 +34,11 @@ func FuzzIndentXML(f *testing.F) {
 	}
 	bare := func(s string) string { return strings.Join(strings.Fields(s), "") }
 	f.Fuzz(func(t *testing.T, s string) {
-		got := server.IndentXML(s)
+		got := page.IndentXML(s)
 		if bare(got) != bare(s) {
 			t.Errorf("%q became %q", s, got)
 		}
-		if again := server.IndentXML(got); again != got {
+		if again := page.IndentXML(got); again != got {
 			t.Errorf("%q, then %q", got, again)
 		}
 	})

@@ -1,10 +1,11 @@
-package server
+package page
 
 import "strings"
 
-// indentXML writes an XML document for people: each element on a line of its own, one with text only on one line. It adds and drops
-// white space between tags and nothing else, and leaves alone what has comments or CDATA sections, and what is no XML.
-func indentXML(s string) string {
+// IndentXML writes an XML document for people: each element on a line of its own, one with text only on one line. It
+// adds and drops white space between tags and nothing else, and leaves alone what has comments or CDATA sections, and
+// what is no XML.
+func IndentXML(s string) string {
 	if strings.Contains(s, "<!") || !strings.HasPrefix(strings.TrimSpace(s), "<") {
 		return s
 	}

@@ -1,0 +1,68 @@
+package page
+
+import (
+	"html/template"
+	"strconv"
+	"time"
+)
+
+// monthNames are the months in Norwegian, both forms of it; in English they are those of package time.
+var monthNames = [...]string{"januar", "februar", "mars", "april", "mai", "juni", "juli", "august", "september",
+	"oktober", "november", "desember"}
+
+// DateText writes a day or a moment (RFC 3339) for people in the language of the page, a moment by the time zone of
+// the service: 11. desember 2013 kl. 03.15. Its blanks break before the hour only. False for what is neither.
+func DateText(s, lang string, zone *time.Location) (string, bool) {
+	t, err := time.Parse(time.DateOnly, s)
+	moment := err != nil
+	if moment {
+		if t, err = time.Parse(time.RFC3339Nano, s); err != nil {
+			return s, false
+		}
+		t = t.In(zone)
+	}
+	month, year := monthNames[t.Month()-1], strconv.Itoa(t.Year())
+	if lang == "en" {
+		text := strconv.Itoa(t.Day()) + "\u00a0" + t.Month().String() + "\u00a0" + year
+		if moment {
+			text += " " + t.Format("15:04")
+		}
+		return text, true
+	}
+	text := strconv.Itoa(t.Day()) + ".\u00a0" + month + "\u00a0" + year
+	if moment {
+		text += " kl.\u00a0" + t.Format("15.04")
+	}
+	return text, true
+}
+
+// TimeElement is a day or a moment as an element that programs read, too; what is neither stays.
+func TimeElement(s, lang string, zone *time.Location) template.HTML {
+	text, ok := DateText(s, lang, zone)
+	if !ok {
+		return template.HTML(template.HTMLEscapeString(s))
+	}
+	return template.HTML(`<time datetime="` + template.HTMLEscapeString(s) + `">` + text + "</time>")
+}
+
+// Time writes a day or a moment for people in the language of the page.
+func (v *Page) Time(s string) template.HTML { return TimeElement(s, v.Lang, v.Zone) }
+
+// Bound writes an end of a period: the day, where it is the first or the last moment of one, by the time zone of the
+// service or by UTC.
+func (v *Page) Bound(s string) template.HTML {
+	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+		for _, t := range []time.Time{t.In(v.Zone), t.UTC()} {
+			if hour := t.Format("150405"); hour == "000000" || hour == "235959" {
+				return TimeElement(t.Format(time.DateOnly), v.Lang, v.Zone)
+			}
+		}
+	}
+	return TimeElement(s, v.Lang, v.Zone)
+}
+
+// Day writes a day for people, as text.
+func (v *Page) Day(s string) string {
+	text, _ := DateText(s, v.Lang, v.Zone)
+	return text
+}
