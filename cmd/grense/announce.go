@@ -10,9 +10,9 @@ import (
 )
 
 // announce prints where the service listens, and a text about the keys.
-func (s *service) announce(p *process, src, keys string) error {
+func (s *service) announce(p *process, keys string) error {
 	var b strings.Builder
-	base := s.cfg.BaseURL
+	base, src := s.cfg.BaseURL, s.cfg.Source
 	if src == "" {
 		src = "the demo"
 	}

@@ -121,22 +121,38 @@ func activeKeys(ctx context.Context, dir string) (n int, err error) {
 // keyFlags are the flags of the commands for keys.
 type keyFlags struct {
 	dataFlags
-	Source string `placeholder:"URL" help:"Address of a PostGIS database, postgres://..., whose keys are meant. Default: those of the data directory."`
+	Source string `placeholder:"URL" help:"PostGIS database, postgres://..., that holds the keys. Default: the setting source if it is one, else the data directory."`
 }
 
-// openState opens the keys that the flags name.
+// openState opens the keys that the flags or the configuration name, as serve does.
 func (f keyFlags) openState(ctx context.Context, p *process) (store.State, error) {
-	if f.Source == "" {
-		return f.dataFlags.openState(ctx, p)
+	cfg, dir, err := f.prepare(p, "")
+	if err != nil {
+		return nil, err
 	}
-	if !source.IsDatabase(f.Source) {
+	src := f.Source
+	if src != "" && !source.IsDatabase(src) {
 		return nil, errors.New("--source takes the address of a PostGIS database, postgres://user@host/database; keys of other sources are in --data-dir")
 	}
-	st, err := postgis.OpenState(ctx, f.Source)
-	if err != nil {
-		return nil, fmt.Errorf("cannot open the keys in %s: %w", source.Shown(f.Source), err)
+	if src == "" && source.IsDatabase(cfg.Source) {
+		if _, err := os.Stat(filepath.Join(dir, stateMark)); errors.Is(err, fs.ErrNotExist) {
+			src = cfg.Source
+		}
 	}
-	return st, nil
+	if src != "" {
+		st, err := postgis.OpenState(ctx, src)
+		if f.Source == "" && errors.Is(err, postgis.ErrReadOnly) {
+			src = ""
+		} else if err != nil {
+			return nil, fmt.Errorf("cannot open the keys in %s: %w", source.Shown(src), err)
+		} else {
+			return st, nil
+		}
+	}
+	if err := lostBy(dir); err != nil {
+		return nil, err
+	}
+	return openStateIn(ctx, dir)
 }
 
 // migrateDatabase applies missing migrations.

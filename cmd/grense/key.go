@@ -33,18 +33,6 @@ Examples:
   grense key list --source postgres://grense@db.example.org/divisions`
 }
 
-// openState opens the state database in the data directory.
-func (f dataFlags) openState(ctx context.Context, p *process) (store.State, error) {
-	_, dir, err := f.prepare(p, "")
-	if err != nil {
-		return nil, err
-	}
-	if err := lostBy(dir); err != nil {
-		return nil, err
-	}
-	return openStateIn(ctx, dir)
-}
-
 func openStateIn(ctx context.Context, dir string) (store.State, error) {
 	st, err := gpkg.OpenState(ctx, filepath.Join(dir, stateFile))
 	if err != nil {

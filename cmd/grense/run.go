@@ -61,6 +61,8 @@ type cli struct {
 	Enrich    enrichCmd    `cmd:"" help:"Add divisions to a table of points or codes."`
 	Translate translateCmd `cmd:"" help:"Add the codes of another day to a table of codes."`
 	Harmonise harmoniseCmd `cmd:"" help:"Take a table of values of many days to the divisions of one."`
+	Config    configCmd    `cmd:"" help:"Check or print the configuration."`
+	Health    healthCmd    `cmd:"" help:"Ask a running server whether it is healthy."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 	Licences  licencesCmd  `cmd:"" help:"Print the licences of the libraries in the program."`
 }

@@ -27,11 +27,11 @@ import (
 )
 
 type serveCmd struct {
-	Source      string  `arg:"" optional:"" help:"A GeoPackage (.gpkg), another file that import reads (GeoJSON, Shapefile, FlatGeobuf, GeoParquet, GML, CSV, XLSX), also .gz or .zip, or a folder of them; or a PostGIS database (postgres://...). None: the built-in demo."`
+	Source      string  `arg:"" optional:"" help:"A GeoPackage (.gpkg), another file that import reads (GeoJSON, Shapefile, FlatGeobuf, GeoParquet, GML, CSV, XLSX), also .gz or .zip, or a folder of them; or a PostGIS database (postgres://...). Defaults to the setting source, else the built-in demo."`
 	Addr        *string `placeholder:"HOST:PORT" help:"Listen here. Port 0 takes a free one. Defaults to 127.0.0.1:8080."`
 	BaseURL     *string `name:"base-url" placeholder:"URL" help:"Address that clients use; every link begins with it. Defaults to http://localhost:PORT."`
 	Auth        *string `placeholder:"required|open" help:"Whether data need an API key. Defaults to required."`
-	Tiles       string  `placeholder:"FILE" help:"Read tiles in Web Mercator from this file, which grense tiles export made of the source."`
+	Tiles       *string `placeholder:"FILE" help:"Read tiles in Web Mercator from this file, which grense tiles export made of the source."`
 	MetricsAddr *string `placeholder:"HOST:PORT" help:"Serve Prometheus metrics here, at /metrics. Default: nowhere."`
 	TLSCert     *string `name:"tls-cert" placeholder:"FILE" help:"Certificate chain (PEM); with --tls-key, serve https."`
 	TLSKey      *string `name:"tls-key" placeholder:"FILE" help:"Private key (PEM) of the certificate."`
@@ -61,7 +61,7 @@ Signals: SIGHUP opens the data and the certificate anew; SIGTERM and SIGINT fini
 
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	cfg, err := c.load(p, c.Source, map[string]*string{"addr": c.Addr, "base_url": c.BaseURL, "auth": c.Auth, "metrics_addr": c.MetricsAddr,
-		"tls.cert": c.TLSCert, "tls.key": c.TLSKey, "log_format": c.LogFormat, "history": c.History})
+		"tls.cert": c.TLSCert, "tls.key": c.TLSKey, "log_format": c.LogFormat, "history": c.History, "tiles": c.Tiles})
 	if err != nil {
 		return err
 	}
@@ -70,10 +70,14 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	log := loggerTo(lines, lines, cfg)
 	cfg.Limits = cfg.Limits.WithMemory()
 	boundHeap(int64(cfg.Limits.Memory))
-	for _, w := range cfg.Warnings() {
+	for _, w := range append(cfg.Warnings(), p.unknownVariables()...) {
 		log.Warn(w)
 	}
-	s, err := occupy(ctx, cfg, log)
+	socket, err := p.inherited()
+	if err != nil {
+		return err
+	}
+	s, err := occupy(ctx, cfg, log, socket)
 	if ctx.Err() != nil {
 		return nil // a signal ends a start as it ends the service
 	}
@@ -89,7 +93,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		lines.Flush()
 	}
 	p.last.Store(&last)
-	keys, err := s.prepare(ctx, c, p.Terminal)
+	keys, err := s.prepare(ctx, p.Terminal)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -98,15 +102,17 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	}
 	go s.watchDir(ctx)
 	s.front.open(s.server.Handler()) // clients that read the announcement get answers
-	if err := s.announce(p, c.Source, keys); err != nil {
+	if err := s.announce(p, keys); err != nil {
 		return err
 	}
+	p.notify("READY=1", "STATUS=serving on "+s.cfg.Addr)
+	go p.keepAlive(ctx, s.front)
 	return s.serve(ctx, p, api, failed)
 }
 
 // prepare opens the data and makes the first key where one is needed, and returns what is announced of the keys.
-func (s *service) prepare(ctx context.Context, c *serveCmd, terminal bool) (keys string, err error) {
-	if err := s.assemble(ctx, c.Source, c.Tiles); err != nil {
+func (s *service) prepare(ctx context.Context, terminal bool) (keys string, err error) {
+	if err := s.assemble(ctx, s.cfg.Source, s.cfg.Tiles); err != nil {
 		return "", err
 	}
 	return s.firstKey(ctx, terminal)
@@ -134,8 +140,8 @@ type service struct {
 	stopKeys func() // ends the checker and waits for it
 }
 
-// occupy takes the listeners, so that a port in use is told before data are read.
-func occupy(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *service, err error) {
+// occupy takes the listeners, so that a port in use is told before data are read. With socket, the API is served on that.
+func occupy(ctx context.Context, cfg config.Config, log *slog.Logger, socket net.Listener) (_ *service, err error) {
 	s := &service{codes: &apikey.Codes{}, front: newFront()}
 	s.log = slog.New(telling{log.Handler(), s.front})
 	defer func() {
@@ -146,8 +152,10 @@ func occupy(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *servic
 	if s.cert, err = loadCertificate(cfg.TLS); err != nil {
 		return nil, err
 	}
-	if s.api, err = listen(ctx, cfg.Addr, "--addr"); err != nil {
-		return nil, err
+	if s.api = socket; s.api == nil {
+		if s.api, err = listen(ctx, cfg.Addr, "--addr"); err != nil {
+			return nil, err
+		}
 	}
 	if cfg.MetricsAddr != "" {
 		if s.metrics, err = listen(ctx, cfg.MetricsAddr, "--metrics-addr"); err != nil {
@@ -353,8 +361,11 @@ func (s *service) serve(ctx context.Context, p *process, api *http.Server, faile
 			api.Close()
 			return fmt.Errorf("the listener failed: %w", err)
 		case <-p.Reload:
+			p.notify("RELOADING=1")
 			s.reload(ctx)
+			p.notify("READY=1")
 		case <-ctx.Done():
+			p.notify("STOPPING=1")
 			s.drain(context.WithoutCancel(ctx), api)
 			return nil
 		}

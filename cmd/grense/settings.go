@@ -19,8 +19,14 @@ type dataFlags struct {
 	DataDir *string `placeholder:"DIR" help:"Folder for keys and working files, the only one that is written to. Defaults to $$XDG_DATA_HOME/grense, else ~/.local/share/grense."`
 }
 
-// load reads the configuration for what is served; further flags are given by the path of their setting, nil for those that are not set.
+// load reads the configuration; served is the source that the command line names, if any. Further flags are given by the path of their
+// setting, nil for those that are not set.
 func (f dataFlags) load(p *process, served string, further map[string]*string) (config.Config, error) {
+	return config.Load(f.sources(p, served, further))
+}
+
+// sources returns the parts of the configuration, as load reads them.
+func (f dataFlags) sources(p *process, served string, further map[string]*string) config.Sources {
 	flags := map[string]string{}
 	for path, v := range further {
 		if v != nil {
@@ -30,7 +36,10 @@ func (f dataFlags) load(p *process, served string, further map[string]*string) (
 	if f.DataDir != nil {
 		flags["data_dir"] = *f.DataDir
 	}
-	return config.Load(config.Sources{File: f.Config, Environ: p.Environ, Flags: flags, Database: source.IsDatabase(served)})
+	if served != "" {
+		flags["source"] = served
+	}
+	return config.Sources{File: f.Config, Environ: p.Environ, Flags: flags, IsDatabase: source.IsDatabase}
 }
 
 // prepare reads the configuration for what is served, and makes the data directory.

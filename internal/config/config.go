@@ -3,8 +3,7 @@
 //
 // A setting is named by its path in the file, "limits.query_timeout". The environment variable of a setting is that path in
 // capitals with underscores and GRENSE_ before it, GRENSE_LIMITS_QUERY_TIMEOUT; lists are separated by commas. The settings below
-// collections have no variables. Variables of other names are left alone, because Kubernetes makes GRENSE_SERVICE_HOST and the like
-// of a service called grense. Anchors, aliases and tags of YAML are refused.
+// collections have no variables. UnknownVariables finds those of other names. Anchors, aliases and tags of YAML are refused.
 package config
 
 import (
@@ -18,6 +17,11 @@ import (
 
 // Config is the whole configuration. Load and Default are the ways to get one; it is not changed afterwards.
 type Config struct {
+	// Source is what is served: a file, a folder of files, or the address of a PostGIS database. The argument of grense serve goes before it.
+	// GRENSE_SOURCE_FILE names a file that holds it, for addresses with a password. Empty: the built-in demo.
+	Source string `yaml:"source"`
+	// Tiles is a file of tiles that grense tiles export made of the source. Empty: tiles are made from the data.
+	Tiles string `yaml:"tiles"`
 	// Addr is the address to listen on, host:port. Port 0 takes a free one. Defaults to 127.0.0.1:8080.
 	Addr string `yaml:"addr"`
 	// BaseURL is the address under which clients reach the server: absolute, http or https, optionally with a path, without a slash

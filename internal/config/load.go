@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -16,8 +17,8 @@ type Sources struct {
 	File    string            // path of the YAML file; "": that of GRENSE_CONFIG, else none
 	Environ []string          // as os.Environ gives it
 	Flags   map[string]string // values of flags by path of the setting: "tls.cert" for --tls-cert
-	// Database says that a database is served, so that settings that are for files are faults.
-	Database bool
+	// IsDatabase reports whether a source is a database, for which settings that are for files are faults. Nil: none is.
+	IsDatabase func(source string) bool
 }
 
 // Fault is one thing that is wrong with the configuration.
@@ -59,6 +60,12 @@ const maxFile = 256 << 10
 // Load reads file, environment and flags, the later ones over the earlier ones, and checks the result. An error about the content
 // is of type Faults and holds all of them, those of the file first, by line.
 func Load(src Sources) (Config, error) {
+	c, _, err := load(src)
+	return c, err
+}
+
+// load is Load. It also returns where each setting was given.
+func load(src Sources) (Config, map[string]place, error) {
 	env := environ(src.Environ)
 	c := Default()
 	c.Service.Title, c.Service.Description, c.Service.Keywords = nil, nil, nil // fillTexts gives them back
@@ -72,15 +79,18 @@ func Load(src Sources) (Config, error) {
 	if file != "" {
 		b, err := readFile(file)
 		if err != nil {
-			return Config{}, err
+			return Config{}, nil, err
 		}
 		d.file(&c, filepath.Base(file), b)
+	}
+	if err := secretFile(env, "GRENSE_SOURCE"); err != nil {
+		return Config{}, nil, err
 	}
 	d.env(&c, env)
 	d.flags(&c, src.Flags)
 
 	faults := c.validate()
-	if c.Unchanging && src.Database {
+	if c.Unchanging && src.IsDatabase != nil && src.IsDatabase(c.Source) {
 		faults = append(faults, Fault{Setting: "unchanging", Cure: "is for a GeoPackage, and what is served is a database, whose rows are live; remove it"})
 	}
 	for _, f := range faults {
@@ -97,10 +107,27 @@ func Load(src Sources) (Config, error) {
 			}
 			return cmp.Compare(a.Line, b.Line)
 		})
-		return Config{}, d.faults
+		return Config{}, nil, d.faults
 	}
 	c.fillTexts()
-	return c, nil
+	return c, d.where, nil
+}
+
+// secretFile replaces the variable name by the content of the file that name_FILE names, without white space around it.
+func secretFile(env map[string]string, name string) error {
+	file := env[name+"_FILE"]
+	if file == "" {
+		return nil
+	}
+	if env[name] != "" {
+		return fmt.Errorf("config: %s and %s_FILE are both set; keep one", name, name)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("config: cannot read the file of %s_FILE: %w", name, err)
+	}
+	env[name] = strings.TrimSpace(string(b))
+	return nil
 }
 
 func readFile(name string) ([]byte, error) {
@@ -141,11 +168,33 @@ func dataDir(env map[string]string) string {
 // env sets what GRENSE_* variables say. Empty variables count as unset.
 func (d *decoder) env(c *Config, env map[string]string) {
 	leaves("", reflect.ValueOf(c).Elem(), func(path string, v reflect.Value) {
-		name := "GRENSE_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+		name := variable(path)
 		if s := env[name]; s != "" {
 			d.set(name, path, v, s)
 		}
 	})
+}
+
+// variable returns the name of the environment variable of a setting.
+func variable(path string) string {
+	return "GRENSE_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
+// kubernetes matches the variables that Kubernetes makes for services whose names begin with grense.
+var kubernetes = regexp.MustCompile(`^GRENSE_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[A-Z0-9_]+)?)$`)
+
+// UnknownVariables returns the names of variables in environ that begin with GRENSE_ and that nothing reads, and the names that are read.
+// Variables of Kubernetes services are left out.
+func UnknownVariables(environ []string) (unknown, known []string) {
+	known = []string{"GRENSE_CONFIG", "GRENSE_SOURCE_FILE"}
+	leaves("", reflect.ValueOf(new(Config)).Elem(), func(path string, _ reflect.Value) { known = append(known, variable(path)) })
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if strings.HasPrefix(name, "GRENSE_") && !slices.Contains(known, name) && !kubernetes.MatchString(name) {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown, known
 }
 
 func (d *decoder) flags(c *Config, flags map[string]string) {

@@ -103,6 +103,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	t.Parallel()
 	c := load(t, config.Sources{File: "testdata/full.yaml"})
 	want := config.Config{
+		Source: "/srv/kart.gpkg", Tiles: "/srv/kart.pmtiles",
 		Addr: "0.0.0.0:80", BaseURL: "https://example.org/geo", DataDir: "/srv/grense", Auth: "open", MetricsAddr: "127.0.0.1:9090", LogFormat: "json", History: "norway", Unchanging: true,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::/32")},
 		TLS:            config.TLS{Cert: "cert.pem", Key: "key.pem"},
@@ -146,7 +147,7 @@ func TestAFileThatNobodyWritesIntoIsNoDatabase(t *testing.T) {
 	if c := load(t, config.Sources{File: file}); !c.Unchanging {
 		t.Error("the setting is not read")
 	}
-	_, err := config.Load(config.Sources{File: file, Environ: home, Database: true})
+	_, err := config.Load(config.Sources{File: file, Environ: home, IsDatabase: func(string) bool { return true }})
 	if want := filepath.Base(file) + ":2: unchanging: is for a GeoPackage"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -271,6 +272,63 @@ func TestWarnings(t *testing.T) {
 		if got := cfg.Warnings(); len(got) != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
+	}
+}
+
+// TestEffectiveTellsValuesAndWhereTheyComeFrom of a file, the environment, flags and defaults, without passwords.
+func TestEffectiveTellsValuesAndWhereTheyComeFrom(t *testing.T) {
+	t.Parallel()
+	file := write(t, "auth: open\nlimits:\n  memory: 512MiB\nservice:\n  title: {nb: Kart}\ncollections:\n  kommuner: {hidden: true}\ntrusted_proxies: [10.0.0.0/8]\n")
+	secret := write(t, "postgres://reader:tiger@db/maps?password=tiger\n")
+	list, err := config.Effective(config.Sources{File: file, Flags: map[string]string{"addr": ":80"},
+		Environ: append(slices.Clone(home), "GRENSE_SOURCE_FILE="+secret, "GRENSE_LIMITS_QUERY_TIMEOUT=90s")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]config.Setting{}
+	for _, s := range list {
+		got[s.Path] = s
+		if strings.Contains(s.Value, "tiger") {
+			t.Errorf("%s shows the password: %s", s.Path, s.Value)
+		}
+	}
+	name := filepath.Base(file)
+	for _, want := range []config.Setting{
+		{"auth", "open", name + ":1"}, {"limits.memory", "512MiB", name + ":3"}, {"service.title.nb", "Kart", name + ":5"}, {"collections.kommuner.hidden", "true", name + ":7"},
+		{"trusted_proxies", "10.0.0.0/8", name + ":8"}, {"source", "postgres://reader:xxxxx@db/maps?password=xxxxx", "GRENSE_SOURCE"}, {"limits.query_timeout", "1m30s", "GRENSE_LIMITS_QUERY_TIMEOUT"},
+		{"addr", ":80", "--addr"}, {"limits.page_max", "10000", "default"}, {"limits.slowest", "4KiB", "default"},
+	} {
+		if got[want.Path] != want {
+			t.Errorf("got %+v, want %+v", got[want.Path], want)
+		}
+	}
+}
+
+func TestASecretIsReadFromAFileOrAVariableAndNotFromBoth(t *testing.T) {
+	t.Parallel()
+	file := write(t, " postgres://reader@db/maps\n")
+	if c := load(t, config.Sources{Environ: append(slices.Clone(home), "GRENSE_SOURCE_FILE="+file)}); c.Source != "postgres://reader@db/maps" {
+		t.Errorf("got %q", c.Source)
+	}
+	for name, env := range map[string][]string{
+		"are both set": {"GRENSE_SOURCE_FILE=" + file, "GRENSE_SOURCE=x"},
+		"cannot read":  {"GRENSE_SOURCE_FILE=" + file + "x"},
+	} {
+		if _, err := config.Load(config.Sources{Environ: append(env, home...)}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v: %v", env, err)
+		}
+	}
+}
+
+func TestUnknownVariablesAreFoundAndThoseOfKubernetesAreNot(t *testing.T) {
+	t.Parallel()
+	got, known := config.UnknownVariables([]string{"GRENSE_ADR=x", "GRENSE_ADDR=:80", "GRENSE_CONFIG=f", "HOME=/", "GRENSE_SERVICE_HOST=10.0.0.1", "GRENSE_SERVICE_PORT=80", "GRENSE_SERVICE_PORT_HTTP=80",
+		"GRENSE_PORT=tcp://10.0.0.1:80", "GRENSE_PORT_80_TCP_ADDR=10.0.0.1", "GRENSE_DB_SERVICE_HOST=10.0.0.2", "GRENSE_LIMITS_MEMROY=1GiB"})
+	if want := []string{"GRENSE_ADR", "GRENSE_LIMITS_MEMROY"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if !slices.Contains(known, "GRENSE_LIMITS_MEMORY") {
+		t.Errorf("known: %v", known)
 	}
 }
 

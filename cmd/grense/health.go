@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// healthTimeout bounds one health check.
+const healthTimeout = 5 * time.Second
+
+type healthCmd struct {
+	URL   string `arg:"" optional:"" placeholder:"URL" help:"Address of the server. Defaults to the setting addr on this machine."`
+	Ready bool   `help:"Also fail while the server cannot answer for its data (/readyz instead of /healthz)."`
+	dataFlags
+}
+
+func (healthCmd) Help() string {
+	return `Prints the answer of the server, and exits with 0 if it is healthy, else with 1. For container health checks.
+
+Examples:
+  grense health
+  grense health --ready https://example.org/divisions`
+}
+
+func (c *healthCmd) Run(ctx context.Context, p *process) error {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	client, base := &http.Client{}, strings.TrimSuffix(c.URL, "/")
+	if base == "" {
+		cfg, err := c.load(p, "", nil)
+		if err != nil {
+			return err
+		}
+		base = "http://" + localAddr(cfg.Addr)
+		if cfg.TLS.Enabled() { // the certificate is for the public name
+			base = "https://" + localAddr(cfg.Addr)
+			client.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+		}
+	}
+	path := "/healthz"
+	if c.Ready {
+		path = "/readyz"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
+	if err != nil {
+		return fmt.Errorf("%s is not an address; write for example http://localhost:8080", c.URL)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("no answer: %w", err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+	if err != nil {
+		return fmt.Errorf("no answer: %w", err)
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s%s answers %s: %s", base, path, res.Status, strings.TrimSpace(string(text)))
+	}
+	_, err = p.Stdout.Write(text)
+	return err
+}
+
+// localAddr returns the address at which this machine reaches a listener of addr, which may name no host or all.
+func localAddr(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port)
+}
