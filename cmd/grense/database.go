@@ -12,6 +12,7 @@ import (
 
 	"grense/internal/apikey"
 	"grense/internal/source"
+	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
@@ -36,7 +37,7 @@ const markText = "The keys of a database are in " + stateFile + ", since no serv
 
 // openState opens the keys for a source: in the database where that is the source and the role may write there, else in dir. A database that
 // is away is tried again. Keys that were made in dir because no server took changes stay there.
-func (s *service) openState(ctx context.Context, src, dir string) (store.State, error) {
+func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, error) {
 	if !source.IsDatabase(src) {
 		return openStateIn(ctx, dir)
 	}
@@ -74,6 +75,7 @@ func (s *service) openState(ctx context.Context, src, dir string) (store.State, 
 	case err != nil:
 		return nil, fmt.Errorf("cannot open the keys in %s: %w", source.Shown(src), err)
 	}
+	s.shared = true
 	s.log.Info("the keys are in the schema grense of the database")
 	if n, err := activeKeys(ctx, dir); err != nil || n > 0 {
 		s.log.Info("keys of the data directory are not used, since the keys are in the database", "keys", n, "dir", dir)
@@ -82,7 +84,7 @@ func (s *service) openState(ctx context.Context, src, dir string) (store.State, 
 }
 
 // awaitState opens the keys in a database, and tries again while that may help: not for long where they are not asked for, or where none can be kept.
-func (s *service) awaitState(ctx context.Context, src string, open bool) (store.State, error) {
+func (s *service) awaitState(ctx context.Context, src string, open bool) (*state.DB, error) {
 	begun := time.Now()
 	st, err := postgis.OpenState(ctx, src)
 	for errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
@@ -125,7 +127,7 @@ type keyFlags struct {
 }
 
 // openState opens the keys that the flags or the configuration name, as serve does.
-func (f keyFlags) openState(ctx context.Context, p *process) (store.State, error) {
+func (f keyFlags) openState(ctx context.Context, p *process) (*state.DB, error) {
 	cfg, dir, err := f.prepare(p, "")
 	if err != nil {
 		return nil, err

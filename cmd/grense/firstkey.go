@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"grense/internal/apikey"
+	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
 )
@@ -109,7 +110,7 @@ func (s *service) writeKey(key string) (name string, err error) {
 }
 
 // putFirstKey stores a key when there is none. While the database takes no changes it tries again.
-func (s *service) putFirstKey(ctx context.Context, rec store.Key) (made bool, err error) {
+func (s *service) putFirstKey(ctx context.Context, rec state.Key) (made bool, err error) {
 	for {
 		made, err = s.state.PutFirstKey(ctx, rec)
 		if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, postgis.ErrNoPrimary) {

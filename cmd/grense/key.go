@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"grense/internal/apikey"
+	"grense/internal/state"
 	"grense/internal/store"
-	"grense/internal/store/gpkg"
 )
 
 type keyCmd struct {
@@ -33,8 +33,8 @@ Examples:
   grense key list --source postgres://grense@db.example.org/divisions`
 }
 
-func openStateIn(ctx context.Context, dir string) (store.State, error) {
-	st, err := gpkg.OpenState(ctx, filepath.Join(dir, stateFile))
+func openStateIn(ctx context.Context, dir string) (*state.DB, error) {
+	st, err := state.Open(ctx, filepath.Join(dir, stateFile))
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the keys in %s: %w", dir, err)
 	}

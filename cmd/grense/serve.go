@@ -20,6 +20,7 @@ import (
 	"grense/internal/history"
 	"grense/internal/server"
 	"grense/internal/source"
+	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
@@ -125,7 +126,8 @@ type service struct {
 	dir     string   // the data directory
 	owner   *os.File // holds the lock of dir; see own
 	store   store.Store
-	state   store.State
+	state   *state.DB
+	shared  bool // state is in the database that is served
 	keys    *apikey.Checker
 	codes   *apikey.Codes
 	server  *server.Server
@@ -226,24 +228,19 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	return nil
 }
 
-// jobs is where jobs are kept; nil, with a word of it, where that cannot be.
-func (s *service) jobs(ctx context.Context) store.Jobs {
-	kept, ok := s.state.(store.Jobs)
-	if !ok {
-		return nil
-	}
-	if err := kept.PrepareJobs(ctx); err != nil {
+// jobs returns where jobs are kept; nil, with a warning, if none can be kept.
+func (s *service) jobs(ctx context.Context) state.Jobs {
+	if err := s.state.PrepareJobs(ctx); err != nil {
 		s.log.Warn("processes do not run as jobs, since none can be kept", "err", err)
 		return nil
 	}
-	return kept
+	return s.state
 }
 
 // cursorKey returns the key of cursors that all processes of the source share: the secret of the state. Where a database cannot hold it, the
 // key follows from the password of its address. Nil, with a line in the log: there is none.
 func (s *service) cursorKey(ctx context.Context, src string) []byte {
-	_, own := s.state.(*postgis.State)
-	if !own && source.IsDatabase(src) {
+	if !s.shared && source.IsDatabase(src) {
 		if key := postgis.PasswordKey(src); key != nil {
 			return key
 		}
@@ -252,7 +249,7 @@ func (s *service) cursorKey(ctx context.Context, src string) []byte {
 	if err == nil {
 		return key
 	}
-	if own {
+	if s.shared {
 		key = postgis.PasswordKey(src)
 	}
 	if key == nil {
@@ -261,17 +258,16 @@ func (s *service) cursorKey(ctx context.Context, src string) []byte {
 	return key
 }
 
-// changes is where changes of the data are kept; nil, with a word of it, where that cannot be.
-func (s *service) changes(ctx context.Context, src string) store.Changes {
-	kept, ok := s.state.(store.Changes)
-	if _, own := s.state.(*postgis.State); !ok || source.IsDatabase(src) && !own { // numbers have to be the same for all who serve the database
+// changes returns where changes of the data are kept; nil, with a warning, if they cannot be kept.
+func (s *service) changes(ctx context.Context, src string) *state.DB {
+	if source.IsDatabase(src) && !s.shared { // numbers have to be the same for all who serve the database
 		return nil
 	}
-	if err := kept.PrepareChanges(ctx); err != nil {
+	if err := s.state.PrepareChanges(ctx); err != nil {
 		s.log.Warn("changes of the data are not recorded, since they cannot be kept", "err", err)
 		return nil
 	}
-	return kept
+	return s.state
 }
 
 // close releases everything, in the order of use.

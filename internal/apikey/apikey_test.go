@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"grense/internal/apikey"
-	"grense/internal/store"
+	"grense/internal/state"
 )
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func newKey(t *testing.T, expires time.Time) (string, store.Key) {
+func newKey(t *testing.T, expires time.Time) (string, state.Key) {
 	t.Helper()
 	key, rec, err := apikey.New("test", expires, now)
 	if err != nil {
@@ -35,7 +35,7 @@ func TestNewKey(t *testing.T) {
 	if len(key) != len("grense_")+8+1+32+6 || !strings.HasPrefix(key, "grense_"+rec.ID+"_") {
 		t.Errorf("key of %d characters with id %q", len(key), rec.ID)
 	}
-	want := store.Key{ID: rec.ID, Name: "test", Hash: sha256.Sum256([]byte(key)), Created: now, Expires: now.Add(time.Hour)}
+	want := state.Key{ID: rec.ID, Name: "test", Hash: sha256.Sum256([]byte(key)), Created: now, Expires: now.Add(time.Hour)}
 	if rec != want {
 		t.Errorf("record %+v, want %+v", rec, want)
 	}
@@ -210,28 +210,19 @@ func FuzzFromRequest(f *testing.F) {
 // memory is a State in memory that can fail.
 type memory struct {
 	mu      sync.Mutex
-	keys    []store.Key
+	keys    []state.Key
 	touched map[string]time.Time
 	touches int
 	fail    error
 }
 
-func (m *memory) Secret(context.Context) ([]byte, error) { return store.NewSecret(), nil }
-
-func (m *memory) Keys(context.Context) ([]store.Key, error) {
+func (m *memory) Keys(context.Context) ([]state.Key, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.keys), m.fail
 }
 
-func (m *memory) PutFirstKey(ctx context.Context, k store.Key) (bool, error) {
-	if len(m.keys) > 0 {
-		return false, nil
-	}
-	return true, m.PutKey(ctx, k)
-}
-
-func (m *memory) PutKey(_ context.Context, k store.Key) error {
+func (m *memory) PutKey(_ context.Context, k state.Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.keys = append(m.keys, k)
@@ -262,15 +253,13 @@ func (m *memory) TouchKeys(_ context.Context, day time.Time, ids []string) error
 	return nil
 }
 
-func (m *memory) Close() error { return nil }
-
 func (m *memory) setFail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fail = err
 }
 
-func setup(t *testing.T, keys ...store.Key) (*apikey.Checker, *memory, *strings.Builder) {
+func setup(t *testing.T, keys ...state.Key) (*apikey.Checker, *memory, *strings.Builder) {
 	t.Helper()
 	m, log := &memory{keys: keys, touched: map[string]time.Time{}}, &strings.Builder{}
 	c, err := apikey.NewChecker(t.Context(), m, slog.New(slog.NewTextHandler(log, nil)))
@@ -455,7 +444,7 @@ func BenchmarkCheck(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c, err := apikey.NewChecker(b.Context(), &memory{keys: []store.Key{rec}, touched: map[string]time.Time{}}, slog.Default())
+	c, err := apikey.NewChecker(b.Context(), &memory{keys: []state.Key{rec}, touched: map[string]time.Time{}}, slog.Default())
 	if err != nil {
 		b.Fatal(err)
 	}

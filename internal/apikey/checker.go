@@ -9,18 +9,24 @@ import (
 	"sync/atomic"
 	"time"
 
-	"grense/internal/store"
+	"grense/internal/state"
 )
 
 // poll is how often keys are read again, so that one that another process made or revoked counts within 5 seconds.
 const poll = 2 * time.Second
 
-// Checker checks keys against what a store.State holds. It is safe for concurrent use; Check takes no lock for a key that is not
+// Keys is where keys are kept, such as a state.DB.
+type Keys interface {
+	Keys(ctx context.Context) ([]state.Key, error)
+	TouchKeys(ctx context.Context, day time.Time, ids []string) error // records the day on which keys were last used
+}
+
+// Checker checks keys against those that are kept. It is safe for concurrent use; Check takes no lock for a key that is not
 // valid, and a short one for one that is.
 type Checker struct {
-	state store.State
-	log   *slog.Logger
-	keys  atomic.Pointer[map[string]store.Key] // by id; immutable
+	kept Keys
+	log  *slog.Logger
+	keys atomic.Pointer[map[string]state.Key] // by id; immutable
 
 	mu    sync.Mutex
 	await map[string]func()    // called at the first use of a key, by id
@@ -28,9 +34,9 @@ type Checker struct {
 	seen  map[string]time.Time // ids with the day of use that is stored or in used
 }
 
-// NewChecker reads the keys. The caller runs Run to see later changes, and closes state after that has returned.
-func NewChecker(ctx context.Context, state store.State, log *slog.Logger) (*Checker, error) {
-	c := &Checker{state: state, log: log, await: map[string]func(){}, used: map[string]time.Time{}, seen: map[string]time.Time{}}
+// NewChecker reads the keys. The caller runs Run to see later changes, and closes kept after that has returned.
+func NewChecker(ctx context.Context, kept Keys, log *slog.Logger) (*Checker, error) {
+	c := &Checker{kept: kept, log: log, await: map[string]func(){}, used: map[string]time.Time{}, seen: map[string]time.Time{}}
 	if err := c.Refresh(ctx); err != nil {
 		return nil, err
 	}
@@ -39,11 +45,11 @@ func NewChecker(ctx context.Context, state store.State, log *slog.Logger) (*Chec
 
 // Refresh reads the keys now. On an error those known before stay.
 func (c *Checker) Refresh(ctx context.Context) error {
-	list, err := c.state.Keys(ctx)
+	list, err := c.kept.Keys(ctx)
 	if err != nil {
 		return err
 	}
-	m := make(map[string]store.Key, len(list))
+	m := make(map[string]state.Key, len(list))
 	for _, k := range list {
 		m[k.ID] = k
 	}
@@ -87,7 +93,7 @@ func (c *Checker) Run(ctx context.Context) {
 	for failed := false; ; {
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), poll) // the state is still open
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), poll) // kept is still open
 			defer cancel()
 			c.warn(c.flush(last))
 			return
@@ -138,7 +144,7 @@ func (c *Checker) Count(now time.Time) (all, active int) {
 }
 
 // touch notes the day of use, to be stored at leisure.
-func (c *Checker) touch(k store.Key, now time.Time) {
+func (c *Checker) touch(k state.Key, now time.Time) {
 	day := now.UTC().Truncate(24 * time.Hour)
 	if !k.LastUsed.Before(day) {
 		return
@@ -165,7 +171,7 @@ func (c *Checker) flush(ctx context.Context) error {
 		days[day] = append(days[day], id)
 	}
 	for day, ids := range days {
-		if err := c.state.TouchKeys(ctx, day, ids); err != nil {
+		if err := c.kept.TouchKeys(ctx, day, ids); err != nil {
 			c.mu.Lock()
 			for id, d := range used {
 				if c.used[id].Before(d) {

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"grense/internal/store"
+	"grense/internal/state"
 )
 
 const (
@@ -32,7 +32,7 @@ const (
 var ErrFormat = errors.New("apikey: not a key")
 
 // New makes a key. A zero expires means never. The key is shown once; rec is what is stored.
-func New(name string, expires, now time.Time) (key string, rec store.Key, err error) {
+func New(name string, expires, now time.Time) (key string, rec state.Key, err error) {
 	key = Generate()
 	rec, err = Record(key, name, expires, now)
 	if err != nil {
@@ -48,7 +48,7 @@ func Generate() string {
 }
 
 // Record returns what is stored of a key. A zero expires means never.
-func Record(key, name string, expires, now time.Time) (rec store.Key, err error) {
+func Record(key, name string, expires, now time.Time) (rec state.Key, err error) {
 	id, err := Parse(key)
 	if err != nil {
 		return rec, err
@@ -64,7 +64,7 @@ func Record(key, name string, expires, now time.Time) (rec store.Key, err error)
 	case !expires.IsZero() && !expires.After(now):
 		return rec, errors.New("apikey: the key would have expired already")
 	}
-	return store.Key{ID: id, Name: name, Hash: sha256.Sum256([]byte(key)), Created: now, Expires: expires}, nil
+	return state.Key{ID: id, Name: name, Hash: sha256.Sum256([]byte(key)), Created: now, Expires: expires}, nil
 }
 
 // Parse returns the id of a key whose form and checksum are right. It does not say that such a key was ever issued.
@@ -117,7 +117,7 @@ func randomText(n int) string {
 }
 
 // Status names the state of a key: "active", "expired" or "revoked".
-func Status(k store.Key, now time.Time) string {
+func Status(k state.Key, now time.Time) string {
 	switch {
 	case !k.Revoked.IsZero():
 		return "revoked"

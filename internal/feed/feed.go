@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"grense/internal/state"
 	"grense/internal/store"
 )
 
@@ -32,7 +33,7 @@ import (
 type Options struct {
 	Store store.Store          // whose catalog says what is public, and, where it can, the state of the data
 	From  store.Snapshotter    // what is read
-	Kept  store.Changes        // prepared
+	Kept  *state.DB            // prepared
 	Log   *slog.Logger         // nil: none
 	Most  int                  // features of a collection that is recorded without being asked for
 	Now   func() time.Time     // nil: time.Now
@@ -137,7 +138,7 @@ func (r *Recorder) Look(ctx context.Context) (read bool, err error) {
 		if _, refused := cat.Refusal(id); refused { // the data are there, and may be served again
 			continue
 		}
-		e := r.Kept.Record(ctx, store.Recording{Collection: id, Was: was, At: r.Now().UTC(), Afresh: true, Changes: []store.Change{{Op: store.ChangeDrop}}})
+		e := r.Kept.Record(ctx, state.Recording{Collection: id, Was: was, At: r.Now().UTC(), Afresh: true, Changes: []state.Change{{Op: state.ChangeDrop}}})
 		if e != nil && err == nil {
 			err = fmt.Errorf("feed: %s: %w", id, e)
 		}
@@ -164,7 +165,7 @@ func (r *Recorder) state(ctx context.Context, cat *store.Catalog, id string) (ow
 }
 
 // collection records one collection, and reports whether it was read.
-func (r *Recorder) collection(ctx context.Context, cat *store.Catalog, c *store.Collection, was store.Tracked) (read bool, err error) {
+func (r *Recorder) collection(ctx context.Context, cat *store.Catalog, c *store.Collection, was state.Tracked) (read bool, err error) {
 	own, lasting, err := r.state(ctx, cat, c.ID)
 	if err != nil {
 		return false, err
@@ -174,7 +175,7 @@ func (r *Recorder) collection(ctx context.Context, cat *store.Catalog, c *store.
 		r.seen[c.ID] = own
 		return false, nil
 	}
-	x := &look{r: r, c: c, rec: store.Recording{Collection: c.ID, Was: was, Now: store.Tracked{Schema: schema, State: lasting}, At: r.Now().UTC(), Afresh: was.Pass == 0 || was.Schema != schema},
+	x := &look{r: r, c: c, rec: state.Recording{Collection: c.ID, Was: was, Now: state.Tracked{Schema: schema, State: lasting}, At: r.Now().UTC(), Afresh: was.Pass == 0 || was.Schema != schema},
 		old: map[string][16]byte{}, sum: sha256.New()}
 	if !x.rec.Afresh {
 		if err := r.Kept.Digests(ctx, c.ID, func(id string, d [16]byte) error { x.old[id] = d; return nil }); err != nil {
@@ -218,11 +219,11 @@ func schemaOf(c *store.Collection) string {
 type look struct {
 	r    *Recorder
 	c    *store.Collection
-	rec  store.Recording
+	rec  state.Recording
 	old  map[string][16]byte // what was recorded and was not met yet
 	sum  hash.Hash
 	buf  []byte
-	last *store.Digest // the feature that was read last; several rows of one id are one
+	last *state.Digest // the feature that was read last; several rows of one id are one
 	n    int64
 }
 
@@ -240,12 +241,12 @@ func (x *look) read(ctx context.Context) error {
 	}
 	x.settle()
 	if x.rec.Afresh && (x.rec.Was.Pass > 0 || x.r.Whole == nil || x.r.Whole(x.c.ID)) {
-		x.rec.Changes = []store.Change{{Op: store.ChangeLoad, Count: x.n}}
+		x.rec.Changes = []state.Change{{Op: state.ChangeLoad, Count: x.n}}
 		return nil
 	}
-	var gone []store.Change
+	var gone []state.Change
 	for id := range x.old {
-		gone = append(gone, store.Change{Op: store.ChangeRemove, ID: id})
+		gone = append(gone, state.Change{Op: state.ChangeRemove, ID: id})
 	}
 	sortChanges(gone)
 	x.rec.Changes = append(gone, x.rec.Changes...)
@@ -315,7 +316,7 @@ func (x *look) feature(f *store.Feature, title string) error {
 		return nil
 	}
 	x.settle()
-	x.last = &store.Digest{ID: strings.Clone(f.Public()), Title: strings.Clone(title), Digest: d}
+	x.last = &state.Digest{ID: strings.Clone(f.Public()), Title: strings.Clone(title), Digest: d}
 	return nil
 }
 
@@ -333,11 +334,11 @@ func (x *look) settle() {
 		return
 	}
 	x.rec.Digests = append(x.rec.Digests, *d)
-	op := store.ChangeAdd
+	op := state.ChangeAdd
 	if known {
-		op = store.ChangeUpdate
+		op = state.ChangeUpdate
 	}
-	x.rec.Changes = append(x.rec.Changes, store.Change{Op: op, ID: d.ID, Title: d.Title})
+	x.rec.Changes = append(x.rec.Changes, state.Change{Op: op, ID: d.ID, Title: d.Title})
 }
 
 // digest is that of all that is public of a row.
@@ -368,6 +369,6 @@ func (x *look) digest(f *store.Feature) (d [16]byte, err error) {
 	return [16]byte(x.sum.Sum(nil)[:16]), nil
 }
 
-func sortChanges(list []store.Change) {
-	slices.SortFunc(list, func(a, b store.Change) int { return cmp.Compare(a.ID, b.ID) })
+func sortChanges(list []state.Change) {
+	slices.SortFunc(list, func(a, b state.Change) int { return cmp.Compare(a.ID, b.ID) })
 }

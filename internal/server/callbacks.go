@@ -11,6 +11,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/problem"
+	"grense/internal/state"
 	"grense/internal/store"
 )
 
@@ -59,18 +60,18 @@ func callWait(tries int) (wait time.Duration, more bool) {
 }
 
 // subscriber is where a job tells of its state; "" for nowhere. The operator's list may have changed since the job was made.
-func (s *Server) subscriber(j *store.Job) (address string) {
+func (s *Server) subscriber(j *state.Job) (address string) {
 	var r jobRequest
 	var x struct{ Subscriber ogcapi.Subscriber }
 	if !s.cfg.Processes.Callbacks || json.Unmarshal(j.Request, &r) != nil || json.Unmarshal(r.Body, &x) != nil {
 		return ""
 	}
 	switch j.Status {
-	case store.JobRunning:
+	case state.JobRunning:
 		address = x.Subscriber.InProgressURI
-	case store.JobSuccessful:
+	case state.JobSuccessful:
 		address = x.Subscriber.SuccessURI
-	case store.JobFailed:
+	case state.JobFailed:
 		address = x.Subscriber.FailedURI
 	}
 	if u, err := url.Parse(address); err != nil || !s.outgoing.allowed(u) { // nothing without a host is
@@ -80,7 +81,7 @@ func (s *Server) subscriber(j *store.Job) (address string) {
 }
 
 // tellBegin tells the state of a job that begins, in the background while the server lives: who takes the job over tells it anew.
-func (s *Server) tellBegin(ctx context.Context, j store.Job) {
+func (s *Server) tellBegin(ctx context.Context, j state.Job) {
 	address := s.subscriber(&j)
 	if address == "" {
 		return
@@ -109,17 +110,17 @@ func (s *Server) tellBegin(ctx context.Context, j store.Job) {
 	})
 }
 
-func (s *Server) notTaken(ctx context.Context, j *store.Job, address string, err error) {
+func (s *Server) notTaken(ctx context.Context, j *state.Job, address string, err error) {
 	u, _ := url.Parse(address) // subscriber has read it
 	s.log.WarnContext(ctx, "a callback was not taken", "job", j.ID, "to", u.Host, "err", redact(err.Error()))
 }
 
 // callOf is what a job that has ended is still to tell; nil for nothing.
-func (s *Server) callOf(j *store.Job) *store.Call {
+func (s *Server) callOf(j *state.Job) *state.Call {
 	if s.subscriber(j) == "" {
 		return nil
 	}
-	return &store.Call{After: store.Nanos(j.Finished)}
+	return &state.Call{After: state.Nanos(j.Finished)}
 }
 
 // tellSubscribers calls back for jobs that have ended, those of other processes and of before a restart too, until ctx ends. Each is told at least once: who dies while it tells
@@ -151,8 +152,8 @@ func (s *Server) tellSubscribers(ctx context.Context) {
 }
 
 // tellEnd tries once to tell how a job ended: its results as a document when it has succeeded, its failure else.
-func (s *Server) tellEnd(ctx context.Context, id string, was store.Call) {
-	mine := store.Call{After: time.Now().Add(callLease).UnixNano(), Tries: was.Tries + 1}
+func (s *Server) tellEnd(ctx context.Context, id string, was state.Call) {
+	mine := state.Call{After: time.Now().Add(callLease).UnixNano(), Tries: was.Tries + 1}
 	j, err := s.jobs.kept.SwapCall(ctx, id, was, &mine)
 	if err != nil { // another tells it, or the job is gone
 		if ctx.Err() == nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrNotFound) {
@@ -164,13 +165,13 @@ func (s *Server) tellEnd(ctx context.Context, id string, was store.Call) {
 	if address != "" {
 		err = s.postEnd(ctx, address, &j)
 	}
-	var next *store.Call
+	var next *state.Call
 	switch wait, more := callWait(mine.Tries); {
 	case err == nil:
 	case ctx.Err() != nil: // the server ends: another tries at once, and this was no try
 		next = &was
 	case more && !errors.Is(err, errPrivate):
-		next = &store.Call{After: time.Now().Add(wait).UnixNano(), Tries: mine.Tries}
+		next = &state.Call{After: time.Now().Add(wait).UnixNano(), Tries: mine.Tries}
 	default:
 		s.notTaken(ctx, &j, address, err)
 	}
@@ -181,9 +182,9 @@ func (s *Server) tellEnd(ctx context.Context, id string, was store.Call) {
 	}
 }
 
-func (s *Server) postEnd(ctx context.Context, address string, j *store.Job) error {
+func (s *Server) postEnd(ctx context.Context, address string, j *state.Job) error {
 	body := io.NopCloser(bytes.NewReader(j.Failure))
-	if j.Status == store.JobSuccessful {
+	if j.Status == state.JobSuccessful {
 		x, err := s.executionOf(j)
 		if err != nil {
 			return err
@@ -194,7 +195,7 @@ func (s *Server) postEnd(ctx context.Context, address string, j *store.Job) erro
 }
 
 // resultsOf is the document of the outputs of a job.
-func (x *execution) resultsOf(ctx context.Context, j *store.Job) io.ReadCloser {
+func (x *execution) resultsOf(ctx context.Context, j *state.Job) io.ReadCloser {
 	c := x.call(ctx)
 	in, out := io.Pipe()
 	go func() {

@@ -16,11 +16,12 @@ import (
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/server/page"
+	"grense/internal/state"
 	"grense/internal/store"
 )
 
 // newRecorder returns what finds changes of the data; nil where none can be kept, or the store has no snapshots.
-func (s *Server) newRecorder(kept store.Changes, from store.Store) *feed.Recorder {
+func (s *Server) newRecorder(kept *state.DB, from store.Store) *feed.Recorder {
 	snaps, ok := from.(store.Snapshotter)
 	if kept == nil || !ok {
 		return nil
@@ -87,8 +88,8 @@ func errNoChanges() error {
 // changes lists changes onwards from a number.
 func (s *Server) changes(c *call, w http.ResponseWriter) error {
 	p := c.params.(*changesParams)
-	var list []store.Change
-	err := c.askChanges(func(ctx context.Context, kept store.Changes) (err error) {
+	var list []state.Change
+	err := c.askChanges(func(ctx context.Context, kept *state.DB) (err error) {
 		if list, err = kept.ChangesAfter(ctx, p.after, p.limit+1); err != nil || len(list) > 0 || p.after == 0 {
 			return err
 		}
@@ -117,8 +118,8 @@ func (s *Server) changes(c *call, w http.ResponseWriter) error {
 // latestChanges lists the last changes, the last first.
 func (s *Server) latestChanges(c *call, w http.ResponseWriter) error {
 	p := c.params.(*changesParams)
-	var list []store.Change
-	err := c.askChanges(func(ctx context.Context, kept store.Changes) (err error) {
+	var list []state.Change
+	err := c.askChanges(func(ctx context.Context, kept *state.DB) (err error) {
 		list, err = kept.LastChanges(ctx, p.limit)
 		return err
 	})
@@ -135,7 +136,7 @@ func (s *Server) latestChanges(c *call, w http.ResponseWriter) error {
 }
 
 // askChanges reads the log, in turn.
-func (c *call) askChanges(fn func(context.Context, store.Changes) error) error {
+func (c *call) askChanges(fn func(context.Context, *state.DB) error) error {
 	if c.s.recorder == nil {
 		return errNoChanges()
 	}
@@ -161,18 +162,18 @@ func (c *call) addLink(doc *changesDoc, rel, title, path string) {
 	doc.Links = append(doc.Links, ogcapi.Link{Rel: rel, Type: c.rep.Media, Title: title, Href: c.base() + path})
 }
 
-func (c *call) changesDoc(path string, list []store.Change) changesDoc {
+func (c *call) changesDoc(path string, list []state.Change) changesDoc {
 	doc := changesDoc{Changes: make([]changeDoc, len(list)), Links: c.selfLinks(path)}
 	for i, x := range list {
 		items := c.base() + "/collections/" + x.Collection + "/items"
 		d := changeDoc{Seq: x.Seq, Recorded: x.At.Format("2006-01-02T15:04:05.000Z"), Op: x.Op, Collection: x.Collection, ID: x.ID, Title: x.Title}
 		switch x.Op {
-		case store.ChangeLoad:
+		case state.ChangeLoad:
 			d.Count, d.Href = &x.Count, items
 			if coll, ok := c.cat.Collection(x.Collection); ok && !isPlain(coll) {
 				d.Href += everyVersion
 			}
-		case store.ChangeAdd, store.ChangeUpdate:
+		case state.ChangeAdd, state.ChangeUpdate:
 			d.Href = items + "/" + pathEscape(x.ID)
 		}
 		doc.Changes[i] = d

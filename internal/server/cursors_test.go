@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/config"
 	"grense/internal/server"
+	"grense/internal/state"
 	"grense/internal/store"
 )
 
@@ -87,13 +88,13 @@ func TestForgedCursorsAreRefusedAndCharged(t *testing.T) {
 // TestCursorsAreValidAtAllProcessesWithTheKey, and at no other.
 func TestCursorsAreValidAtAllProcessesWithTheKey(t *testing.T) {
 	t.Parallel()
-	key := store.NewSecret()
+	key := state.NewSecret()
 	with := func(key []byte) *api {
 		return serveOptions(t, demoStore(t), nil, func(o *server.Options) { o.CursorKey = key })
 	}
 	const items = "/collections/kommuner/items?limit=2"
 	cur := with(key).cursorOf(items)
 	with(key).get(items + "&cursor=" + cur).wants(200)
-	with(store.NewSecret()).get(items + "&cursor=" + cur).wants(400)
+	with(state.NewSecret()).get(items + "&cursor=" + cur).wants(400)
 	with(nil).get(items + "&cursor=" + cur).wants(400)
 }

@@ -23,6 +23,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/process"
 	"grense/internal/server/page"
+	"grense/internal/state"
 	"grense/internal/store"
 )
 
@@ -36,7 +37,7 @@ const (
 
 // jobs is the part of the server that works on executions which nobody waits for.
 type jobs struct {
-	kept    store.Jobs // nil: none are kept
+	kept    state.Jobs // nil: none are kept
 	worker  string     // names this process
 	wake    chan struct{}
 	mu      sync.Mutex
@@ -46,7 +47,7 @@ type jobs struct {
 	ended   chan struct{}     // a subscriber is to be told
 }
 
-func newJobs(kept store.Jobs) *jobs {
+func newJobs(kept state.Jobs) *jobs {
 	return &jobs{kept: kept, worker: newID(), wake: make(chan struct{}, 1), ended: make(chan struct{}, 1), running: map[string]context.CancelFunc{}, warned: map[string]string{}}
 }
 
@@ -77,7 +78,7 @@ func (s *Server) submit(c *call, w http.ResponseWriter, x *execution, body []byt
 }
 
 // makeJob stores an execution as a job that waits for a worker. It refuses callers who have too many jobs.
-func (s *Server) makeJob(c *call, x *execution, body []byte) (j store.Job, err error) {
+func (s *Server) makeJob(c *call, x *execution, body []byte) (j state.Job, err error) {
 	ctx := c.r.Context()
 	list, err := s.jobs.kept.JobList(ctx)
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *Server) makeJob(c *call, x *execution, body []byte) (j store.Job, err e
 		return j, err
 	}
 	now := time.Now().UTC()
-	j = store.Job{How: how, ID: newJobID(), Process: x.p.ID(), Owner: c.jobOwner(), Status: store.JobAccepted, Created: now, Updated: now, Request: request}
+	j = state.Job{How: how, ID: newJobID(), Process: x.p.ID(), Owner: c.jobOwner(), Status: state.JobAccepted, Created: now, Updated: now, Request: request}
 	if err := s.jobs.kept.PutJob(ctx, j); err != nil {
 		return j, noRoomFor(err)
 	}
@@ -119,7 +120,7 @@ func (s *Server) makeJob(c *call, x *execution, body []byte) (j store.Job, err e
 }
 
 // spare is the oldest finished job of the owner who has most of them, in a list with the newest first; -1 for none.
-func spare(list []store.Job) int {
+func spare(list []state.Job) int {
 	by := map[string]int{}
 	for i := range list {
 		if list[i].Done() {
@@ -224,7 +225,7 @@ func (s *Server) workOnJobs(ctx context.Context) {
 }
 
 // work executes one job and writes how it ended.
-func (s *Server) work(ctx context.Context, j store.Job) {
+func (s *Server) work(ctx context.Context, j state.Job) {
 	run, cancel := context.WithTimeout(ctx, s.cfg.Processes.Time)
 	defer cancel()
 	s.jobs.mu.Lock()
@@ -249,7 +250,7 @@ func (s *Server) work(ctx context.Context, j store.Job) {
 	defer done()
 	switch {
 	case err == nil:
-		j.Status, j.Finished, j.Progress, j.Message, j.Results, j.Bytes = store.JobSuccessful, now, 100, "", results, size
+		j.Status, j.Finished, j.Progress, j.Message, j.Results, j.Bytes = state.JobSuccessful, now, 100, "", results, size
 	case ctx.Err() != nil: // the server ends: another goes on
 		j.Updated = time.Unix(1, 0)
 	case errors.Is(run.Err(), context.Canceled): // dismissed, or another's: nothing is to be written
@@ -273,7 +274,7 @@ func (s *Server) work(ctx context.Context, j store.Job) {
 }
 
 // fails makes a job one that failed.
-func (s *Server) fails(ctx context.Context, j *store.Job, err error) {
+func (s *Server) fails(ctx context.Context, j *state.Job, err error) {
 	e := classify(err)
 	if e.Kind == problem.Internal || diskFull(err) {
 		s.log.ErrorContext(ctx, "job failed", "job", j.ID, "err", redact(err.Error()))
@@ -281,7 +282,7 @@ func (s *Server) fails(ctx context.Context, j *store.Job, err error) {
 	p := (&call{s: s, id: j.ID}).problemOf(e)
 	p.Instance = "urn:grense:job:" + j.ID
 	b, _ := marshal(p) // strings and numbers only
-	j.Status, j.Finished, j.Failure, j.Message = store.JobFailed, j.Updated, b, p.Detail
+	j.Status, j.Finished, j.Failure, j.Message = state.JobFailed, j.Updated, b, p.Detail
 }
 
 // progress is what a process last told.
@@ -296,7 +297,7 @@ func (p *progress) tell(percent int, message string) {
 }
 
 // beat tells progress, and ends the work when the job was dismissed or is another's.
-func (s *Server) beat(ctx context.Context, j store.Job, told *progress, cancel context.CancelFunc) {
+func (s *Server) beat(ctx context.Context, j state.Job, told *progress, cancel context.CancelFunc) {
 	tick := time.NewTicker(jobBeat)
 	defer tick.Stop()
 	last := time.Now()
@@ -312,7 +313,7 @@ func (s *Server) beat(ctx context.Context, j store.Job, told *progress, cancel c
 			j.Progress, j.Updated, last = percent, now, now
 			j.Message, _ = told.message.Load().(string)
 			err = s.jobs.kept.KeepJob(ctx, j)
-		} else if is, e := s.jobs.kept.Job(ctx, j.ID); errors.Is(e, store.ErrNotFound) || e == nil && (is.Status != store.JobRunning || is.Attempt != j.Attempt) {
+		} else if is, e := s.jobs.kept.Job(ctx, j.ID); errors.Is(e, store.ErrNotFound) || e == nil && (is.Status != state.JobRunning || is.Attempt != j.Attempt) {
 			err = store.ErrChanged
 		}
 		if errors.Is(err, store.ErrChanged) {
@@ -323,7 +324,7 @@ func (s *Server) beat(ctx context.Context, j store.Job, told *progress, cancel c
 }
 
 // perform executes a job. Its outputs go into the store of jobs.
-func (s *Server) perform(ctx context.Context, j *store.Job, told *progress) (results json.RawMessage, size int64, err error) {
+func (s *Server) perform(ctx context.Context, j *state.Job, told *progress) (results json.RawMessage, size int64, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.ErrorContext(ctx, "panic", "job", j.ID, "panic", p, "stack", string(debug.Stack()))
@@ -352,7 +353,7 @@ func (s *Server) perform(ctx context.Context, j *store.Job, told *progress) (res
 }
 
 // executionOf makes the execution of a job, as it was asked for.
-func (s *Server) executionOf(j *store.Job) (*execution, error) {
+func (s *Server) executionOf(j *state.Job) (*execution, error) {
 	var r jobRequest
 	if err := json.Unmarshal(j.Request, &r); err != nil {
 		return nil, err
@@ -381,12 +382,12 @@ type keptResult struct {
 type jobShelf struct {
 	s    *Server
 	ctx  context.Context
-	job  *store.Job
+	job  *state.Job
 	size int64 // of all
 }
 
 func (t *jobShelf) put(r result, write func(io.Writer) error) (result, error) {
-	p := &pieceWriter{shelf: t, piece: store.Piece{Job: t.job.ID, Attempt: t.job.Attempt, Output: r.id}}
+	p := &pieceWriter{shelf: t, piece: state.Piece{Job: t.job.ID, Attempt: t.job.Attempt, Output: r.id}}
 	err := write(p)
 	if err == nil {
 		err = p.flush()
@@ -398,17 +399,17 @@ func (t *jobShelf) put(r result, write func(io.Writer) error) (result, error) {
 // pieceWriter cuts an output into pieces.
 type pieceWriter struct {
 	shelf *jobShelf
-	piece store.Piece
+	piece state.Piece
 	buf   bytes.Buffer
 	size  int64
 }
 
 func (p *pieceWriter) Write(b []byte) (n int, err error) {
 	for len(b) > 0 {
-		m := min(len(b), store.PieceSize-p.buf.Len())
+		m := min(len(b), state.PieceSize-p.buf.Len())
 		p.buf.Write(b[:m])
 		n, b = n+m, b[m:]
-		if p.buf.Len() == store.PieceSize {
+		if p.buf.Len() == state.PieceSize {
 			if err := p.flush(); err != nil {
 				return n, err
 			}
@@ -436,13 +437,13 @@ func (p *pieceWriter) flush() error {
 type pieceReader struct {
 	s     *Server
 	ctx   context.Context
-	piece store.Piece
+	piece state.Piece
 	read  bool
 }
 
 func (p *pieceReader) ReadAt(b []byte, at int64) (n int, err error) {
 	for n < len(b) {
-		i := int((at + int64(n)) / store.PieceSize)
+		i := int((at + int64(n)) / state.PieceSize)
 		if !p.read || p.piece.N != i {
 			p.piece.N = i
 			if p.piece.Data, err = p.s.jobs.kept.Piece(p.ctx, p.piece); err != nil {
@@ -450,7 +451,7 @@ func (p *pieceReader) ReadAt(b []byte, at int64) (n int, err error) {
 			}
 			p.read = true
 		}
-		from := int((at + int64(n)) % store.PieceSize)
+		from := int((at + int64(n)) % state.PieceSize)
 		if from >= len(p.piece.Data) {
 			return n, io.EOF
 		}
@@ -517,7 +518,7 @@ func (s *Server) tidy(ctx context.Context) error {
 }
 
 // findJob is the job that the path names, where it is one of the caller's (OGC 18-062r2, 7.12.3).
-func (c *call) findJob() (*store.Job, error) {
+func (c *call) findJob() (*state.Job, error) {
 	id := c.pathParam("jobId")
 	missing := problem.Of(problem.NotFoundf("there is no job %q; %s/jobs lists yours", clip(id), c.base()))
 	missing.Type, missing.Code = noSuchJob, "NoSuchJob"
@@ -532,7 +533,7 @@ func (c *call) findJob() (*store.Job, error) {
 }
 
 // statusOf is the state of a job (OGC 18-062r2, 7.12).
-func (c *call) statusOf(j *store.Job) ogcapi.StatusInfo {
+func (c *call) statusOf(j *state.Job) ogcapi.StatusInfo {
 	at := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
@@ -544,13 +545,13 @@ func (c *call) statusOf(j *store.Job) ogcapi.StatusInfo {
 		Updated: at(j.Updated), Progress: j.Progress, Links: []ogcapi.Link{
 			{Rel: "self", Type: "application/json", Title: "This document as JSON", Href: here + "?f=json"},
 			{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: here + "?f=html", Hreflang: hreflang}}}
-	if j.Status == store.JobSuccessful || j.Status == store.JobFailed {
+	if j.Status == state.JobSuccessful || j.Status == state.JobFailed {
 		info.Links = append(info.Links, ogcapi.Link{Rel: ogcapi.RelResults, Type: mediaOfResults(j), Title: "Results", Href: here + "/results"})
 	}
 	return info
 }
 
-func (c *call) writeStatus(w http.ResponseWriter, status int, j *store.Job) error {
+func (c *call) writeStatus(w http.ResponseWriter, status int, j *state.Job) error {
 	b, err := marshal(c.statusOf(j))
 	if err != nil {
 		return err

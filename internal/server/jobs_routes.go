@@ -13,6 +13,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/process"
 	"grense/internal/server/page"
+	"grense/internal/state"
 	"grense/internal/store"
 )
 
@@ -27,7 +28,7 @@ func (s *Server) jobList(c *call, w http.ResponseWriter) error {
 		}
 		p := c.params.(*jobsParams)
 		now := time.Now()
-		list = slices.DeleteFunc(list, func(j store.Job) bool { return j.Owner != c.jobOwner() || !p.wants(&j, now) })
+		list = slices.DeleteFunc(list, func(j state.Job) bool { return j.Owner != c.jobOwner() || !p.wants(&j, now) })
 		for i := min(p.offset, len(list)); i < min(p.offset+p.limit, len(list)); i++ {
 			doc.Jobs = append(doc.Jobs, c.statusOf(&list[i]))
 			view.Titles[list[i].Process] = c.processTitle(list[i].Process)
@@ -39,7 +40,7 @@ func (s *Server) jobList(c *call, w http.ResponseWriter) error {
 	if l := linkHeader(doc.Links); l != "" {
 		w.Header().Set("Link", l)
 	}
-	return c.writeFresh(w, &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "jobs", Title: c.text("jobs.title"), Crumbs: c.crumbs("processes"), Data: view, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == store.JobAccepted || j.Status == store.JobRunning })}})
+	return c.writeFresh(w, &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "jobs", Title: c.text("jobs.title"), Crumbs: c.crumbs("processes"), Data: view, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == state.JobAccepted || j.Status == state.JobRunning })}})
 }
 
 // jobsView is what the page of jobs shows.
@@ -59,7 +60,7 @@ func (c *call) processTitle(id string) string {
 }
 
 // wants reports whether a job is among those asked for. Of one that has not finished the duration is that until now.
-func (p *jobsParams) wants(j *store.Job, now time.Time) bool {
+func (p *jobsParams) wants(j *state.Job, now time.Time) bool {
 	if p.process != nil && !slices.Contains(p.process, j.Process) || p.status != nil && !slices.Contains(p.status, j.Status) {
 		return false
 	}
@@ -97,7 +98,7 @@ func (s *Server) job(c *call, w http.ResponseWriter) error {
 	}
 	info := c.statusOf(j)
 	view := jobView{StatusInfo: info, Process: c.processTitle(j.Process), Done: j.Done()}
-	if j.Status == store.JobSuccessful {
+	if j.Status == state.JobSuccessful {
 		kept, err := keptResults(j)
 		if err != nil {
 			return err
@@ -127,12 +128,12 @@ func (s *Server) dismiss(c *call, w http.ResponseWriter) error {
 		return err
 	}
 	info := *j
-	info.Status = store.JobDismissed
+	info.Status = state.JobDismissed
 	return c.writeStatus(w, http.StatusOK, &info)
 }
 
 // dismissed ends or removes the job that is asked for.
-func (s *Server) dismissed(c *call) (*store.Job, error) {
+func (s *Server) dismissed(c *call) (*state.Job, error) {
 	j, err := c.findJob()
 	if err != nil {
 		return nil, err
@@ -140,7 +141,7 @@ func (s *Server) dismissed(c *call) (*store.Job, error) {
 	return j, s.dismissJob(c.r.Context(), j)
 }
 
-func (s *Server) dismissJob(ctx context.Context, j *store.Job) error {
+func (s *Server) dismissJob(ctx context.Context, j *state.Job) error {
 	now := time.Now().UTC()
 	if j.Done() {
 		return s.jobs.kept.DropJob(ctx, j.ID)
@@ -178,16 +179,16 @@ func (s *Server) jobForm(c *call, w http.ResponseWriter) error {
 	return nil
 }
 
-func keptResults(j *store.Job) (list []keptResult, err error) {
+func keptResults(j *state.Job) (list []keptResult, err error) {
 	return list, json.Unmarshal(j.Results, &list)
 }
 
 // mediaOfResults returns the media type that the results of a finished job have: that of the only output in a raw answer. It is "" if
 // they have no body, since all outputs are references.
-func mediaOfResults(j *store.Job) string {
+func mediaOfResults(j *state.Job) string {
 	kept, err := keptResults(j)
 	req, bad := requestOf(j)
-	if j.Status != store.JobSuccessful || err != nil || bad != nil {
+	if j.Status != state.JobSuccessful || err != nil || bad != nil {
 		return "application/problem+json"
 	}
 	if req.Document {
@@ -204,7 +205,7 @@ func mediaOfResults(j *store.Job) string {
 }
 
 // finishedJob is a job whose results can be asked for; a failed one is its failure (OGC 18-062r2, 7.13).
-func (c *call) finishedJob() (*store.Job, error) {
+func (c *call) finishedJob() (*state.Job, error) {
 	j, err := c.findJob()
 	if err != nil {
 		return nil, err
@@ -213,11 +214,11 @@ func (c *call) finishedJob() (*store.Job, error) {
 }
 
 // succeeded returns nil if the results of a job can be asked for, and else why not.
-func (c *call) succeeded(j *store.Job) error {
+func (c *call) succeeded(j *state.Job) error {
 	switch j.Status {
-	case store.JobSuccessful:
+	case state.JobSuccessful:
 		return nil
-	case store.JobFailed:
+	case state.JobFailed:
 		var p ogcapi.Problem
 		if err := json.Unmarshal(j.Failure, &p); err != nil {
 			return err
@@ -230,7 +231,7 @@ func (c *call) succeeded(j *store.Job) error {
 }
 
 // jobOutputs returns the outputs of a job as its execution asked for them.
-func (c *call) jobOutputs(j *store.Job, req *process.Request) ([]result, error) {
+func (c *call) jobOutputs(j *state.Job, req *process.Request) ([]result, error) {
 	if err := c.succeeded(j); err != nil {
 		return nil, err
 	}
@@ -277,7 +278,7 @@ func (s *Server) results(c *call, w http.ResponseWriter) error {
 }
 
 // requestOf is how the outputs of a job were asked for.
-func requestOf(j *store.Job) (*process.Request, error) {
+func requestOf(j *state.Job) (*process.Request, error) {
 	var how jobHow
 	if err := json.Unmarshal(j.How, &how); err != nil {
 		return nil, err
@@ -290,14 +291,14 @@ func requestOf(j *store.Job) (*process.Request, error) {
 }
 
 // keptOutputs are the outputs of a job.
-func (c *call) keptOutputs(j *store.Job, req *process.Request) ([]result, error) {
+func (c *call) keptOutputs(j *state.Job, req *process.Request) ([]result, error) {
 	kept, err := keptResults(j)
 	if err != nil {
 		return nil, err
 	}
 	var list []result
 	for _, k := range kept {
-		at := &pieceReader{s: c.s, ctx: c.r.Context(), piece: store.Piece{Job: j.ID, Attempt: j.Attempt, Output: k.ID}}
+		at := &pieceReader{s: c.s, ctx: c.r.Context(), piece: state.Piece{Job: j.ID, Attempt: j.Attempt, Output: k.ID}}
 		list = append(list, result{id: k.ID, media: k.Media, name: k.Name, json: k.JSON, object: k.Object, box: k.Box, size: k.Size, reference: req.Reference[k.ID],
 			href: c.base() + "/jobs/" + j.ID + "/results/" + k.ID, etag: j.ID + "-" + k.ID, data: io.NewSectionReader(at, 0, k.Size)})
 	}

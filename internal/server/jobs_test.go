@@ -19,8 +19,7 @@ import (
 	"grense/internal/apikey"
 	"grense/internal/config"
 	"grense/internal/server"
-	"grense/internal/store"
-	"grense/internal/store/gpkg"
+	"grense/internal/state"
 	"grense/internal/store/postgis"
 )
 
@@ -282,12 +281,11 @@ func TestFullDiskFailsTheJobOnly(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	state, err := gpkg.OpenState(t.Context(), filepath.Join(dir, "state.db"))
+	kept, err := state.Open(t.Context(), filepath.Join(dir, "state.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { state.Close() })
-	kept := state.(store.Jobs)
+	t.Cleanup(func() { kept.Close() })
 	if err := kept.PrepareJobs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -323,12 +321,11 @@ func TestFullDiskFailsTheJobOnly(t *testing.T) {
 func TestFullDiskOfTheDatabaseFailsTheJobOnly(t *testing.T) {
 	t.Parallel()
 	url := cluster.Database(t)
-	state, err := postgis.OpenState(t.Context(), url)
+	kept, err := postgis.OpenState(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { state.Close() })
-	kept := state.(store.Jobs)
+	t.Cleanup(func() { kept.Close() })
 	if err := kept.PrepareJobs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -362,19 +359,19 @@ func TestFullDiskOfTheDatabaseFailsTheJobOnly(t *testing.T) {
 
 // filling are jobs whose disk is full from the moment on when one is taken.
 type filling struct {
-	store.Jobs
+	state.Jobs
 	path string
 	now  atomic.Bool
 	turn sync.Mutex
 }
 
-func (f *filling) ClaimJob(ctx context.Context, worker string, now, stale time.Time) (store.Job, bool, error) {
+func (f *filling) ClaimJob(ctx context.Context, worker string, now, stale time.Time) (state.Job, bool, error) {
 	f.turn.Lock()
 	defer f.turn.Unlock()
 	return f.Jobs.ClaimJob(ctx, worker, now, stale)
 }
 
-func (f *filling) PutJob(ctx context.Context, j store.Job) error {
+func (f *filling) PutJob(ctx context.Context, j state.Job) error {
 	f.turn.Lock()
 	defer f.turn.Unlock()
 	if err := f.Jobs.PutJob(ctx, j); err != nil || !f.now.CompareAndSwap(true, false) {

@@ -18,8 +18,8 @@ import (
 
 	"grense/internal/config"
 	"grense/internal/server"
+	"grense/internal/state"
 	"grense/internal/store"
-	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
 )
 
@@ -180,42 +180,41 @@ func listen(t *testing.T) *listener {
 }
 
 // sharedState opens the same state of jobs once for each server, in a file or a database.
-func sharedState(t *testing.T) (open func() store.Jobs) {
+func sharedState(t *testing.T) (open func() state.Jobs) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
 	if onPostGIS() {
 		path = cluster.Database(t)
 	}
-	return func() store.Jobs {
+	return func() state.Jobs {
 		t.Helper()
-		var s store.State
+		var s *state.DB
 		var err error
 		if onPostGIS() {
 			s, err = postgis.OpenState(t.Context(), path)
 		} else {
-			s, err = gpkg.OpenState(t.Context(), path)
+			s, err = state.Open(t.Context(), path)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
-		jobs := s.(store.Jobs)
-		if err := jobs.PrepareJobs(t.Context()); err != nil {
+		if err := s.PrepareJobs(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		return jobs
+		return s
 	}
 }
 
 // untold waits until no job has anything to tell.
-func untold(t *testing.T, kept store.Jobs) {
+func untold(t *testing.T, kept state.Jobs) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		list, err := kept.JobList(t.Context())
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("%+v, %v", list, err)
 		}
-		if !slices.ContainsFunc(list, func(j store.Job) bool { return !j.Done() || j.Call != nil }) {
+		if !slices.ContainsFunc(list, func(j state.Job) bool { return !j.Done() || j.Call != nil }) {
 			return
 		}
 	}
@@ -232,7 +231,7 @@ func await[T any](t *testing.T, from <-chan T) (x T) {
 }
 
 // serveCalling serves the demo with callbacks to l.
-func serveCalling(t *testing.T, jobs store.Jobs, l *listener) *api {
+func serveCalling(t *testing.T, jobs state.Jobs, l *listener) *api {
 	t.Helper()
 	return serveOptions(t, openTest(t, demoPath(t)), func(c *config.Config) {
 		c.Processes.Allow, c.Processes.Callbacks = []string{l.URL}, true

@@ -13,6 +13,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/state"
 	"grense/internal/store"
 )
 
@@ -221,7 +222,7 @@ type jobsParams struct {
 func newJobsParams(c *call) any { return &jobsParams{limit: c.s.cfg.Limits.PageDefault} }
 
 // jobStates are the values of the parameter status.
-var jobStates = []string{store.JobAccepted, store.JobRunning, store.JobSuccessful, store.JobFailed, store.JobDismissed}
+var jobStates = []string{state.JobAccepted, state.JobRunning, state.JobSuccessful, state.JobFailed, state.JobDismissed}
 
 // directions are the values of the parameter direction.
 var directions = []string{"predecessors", "successors", "both"}

@@ -33,6 +33,7 @@ import (
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
 	"grense/internal/soap"
+	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/tile"
 )
@@ -56,9 +57,9 @@ type Options struct {
 	// Past is the history of divisions where the data bring none. Nil: there is none then.
 	Past *history.History
 	// Jobs keeps executions that nobody waits for; see RunJobs. Nil: every execution is waited for.
-	Jobs store.Jobs
+	Jobs state.Jobs
 	// Changes keeps what has changed in the data; prepared. Nil: that is not recorded.
-	Changes store.Changes
+	Changes *state.DB
 	// Shore are the closed rings of an outline of the country in UTM 33, which lies under the points and lines of data that bring no areas. Nil: nothing does.
 	Shore []orb.Ring
 	// CursorKey authenticates the cursors of pages. All processes behind one address need the same, also after a restart. Nil: one of the process.

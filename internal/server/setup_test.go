@@ -20,6 +20,7 @@ import (
 	"grense/internal/demo"
 	"grense/internal/server"
 	"grense/internal/sharedtest"
+	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/tile"
@@ -92,7 +93,7 @@ type api struct {
 	key   string // "" when open
 	store store.Store
 	srv   *server.Server
-	state store.State // of keys, where they are required
+	state *state.DB // of keys, where they are required
 	keys  *apikey.Checker
 	logs  *lockedBuffer
 	stop  func() // ends its work on jobs, as the end of the process does
@@ -167,29 +168,28 @@ func serveOptions(t testing.TB, st store.Store, change func(*config.Config), mor
 	o.CursorKey = []byte("the same for all servers of a test")
 	o.Tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	t.Cleanup(func() { o.Tiles.Close() })
-	state, err := gpkg.OpenState(t.Context(), filepath.Join(t.TempDir(), "state.db"))
+	kept, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { state.Close() })
-	o.Jobs = state.(store.Jobs)
+	t.Cleanup(func() { kept.Close() })
+	o.Jobs, o.Changes = kept, kept
 	if err := o.Jobs.PrepareJobs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	o.Changes = state.(store.Changes)
 	if err := o.Changes.PrepareChanges(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if cfg.Auth == "required" {
-		a.state = state
+		a.state = kept
 		key, rec, err := apikey.New("test", time.Time{}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := state.PutKey(t.Context(), rec); err != nil {
+		if err := kept.PutKey(t.Context(), rec); err != nil {
 			t.Fatal(err)
 		}
-		if o.Keys, err = apikey.NewChecker(t.Context(), state, o.Logger); err != nil {
+		if o.Keys, err = apikey.NewChecker(t.Context(), kept, o.Logger); err != nil {
 			t.Fatal(err)
 		}
 		o.Codes, a.key, a.keys = &apikey.Codes{}, key, o.Keys

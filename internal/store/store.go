@@ -7,7 +7,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -243,40 +242,4 @@ type Writer interface {
 	// Commit makes indexes, statistics and extents, verifies, and swaps the new data in, whole.
 	Commit(ctx context.Context) error
 	Close() error
-}
-
-// State keeps what is ours and not data: keys, and executions where it is Jobs too. It is safe for concurrent use, also by several processes.
-type State interface {
-	Keys(ctx context.Context) ([]Key, error)
-	PutKey(ctx context.Context, k Key) error // a new key; an ID that exists is an error
-	// PutFirstKey adds a key when there is none, and tells whether it did. Of several processes that call it at once one does.
-	PutFirstKey(ctx context.Context, k Key) (made bool, err error)
-	// RevokeKey marks a key as revoked; ErrNotFound when there is no such key, nil when it was revoked before.
-	RevokeKey(ctx context.Context, id string, at time.Time) error
-	// TouchKeys records the day on which keys were last used.
-	TouchKeys(ctx context.Context, day time.Time, ids []string) error
-	// Secret returns SecretSize random bytes that are the same for all who use the State. The first call makes them.
-	Secret(ctx context.Context) ([]byte, error)
-	Close() error
-}
-
-// SecretSize is the length of State.Secret in bytes.
-const SecretSize = 32
-
-// NewSecret returns fresh random bytes for State.Secret.
-func NewSecret() []byte {
-	b := make([]byte, SecretSize)
-	rand.Read(b) // never fails (crypto/rand)
-	return b
-}
-
-// Key is what is kept of an API key. The key itself is never stored.
-type Key struct {
-	ID       string // 8 characters, public
-	Name     string
-	Hash     [32]byte // SHA-256 of the whole key
-	Created  time.Time
-	Expires  time.Time // zero: never
-	Revoked  time.Time // zero: not revoked
-	LastUsed time.Time // a day; zero: never
 }

@@ -7,10 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -261,103 +258,6 @@ func TestWriterTakesTablesOfMigrations(t *testing.T) {
 	})
 	s := openStore(t, path, gpkg.Options{})
 	hasNote(t, s, "there is no table or view")
-}
-
-func TestState(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	path := filepath.Join(t.TempDir(), "sub", "state.db")
-	open := func() store.State {
-		s, err := gpkg.OpenState(ctx, path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.Close() })
-		return s
-	}
-	a, b := open(), open() // as two processes would
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
-	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-	k := store.Key{ID: "abcdefgh", Name: "Åse", Hash: [32]byte{1, 2, 31: 3}, Created: at, Expires: at.Add(time.Hour)}
-	if err := a.PutKey(ctx, k); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.PutKey(ctx, k); err == nil {
-		t.Error("an id was used twice")
-	}
-	if err := b.TouchKeys(ctx, at, []string{"abcdefgh", "unknown"}); err != nil {
-		t.Error(err)
-	}
-	if err := a.TouchKeys(ctx, at.AddDate(0, 0, -1), []string{"abcdefgh"}); err != nil {
-		t.Error(err)
-	}
-	for range 2 {
-		if err := b.RevokeKey(ctx, "abcdefgh", at.Add(time.Minute)); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := a.RevokeKey(ctx, "unknown", at); err == nil {
-		t.Error("an unknown key was revoked")
-	}
-	k.LastUsed, k.Revoked = at.Truncate(24*time.Hour), at.Add(time.Minute)
-	keys, err := a.Keys(ctx)
-	if err != nil || len(keys) != 1 || keys[0] != k {
-		t.Errorf("keys %+v, %v; want %+v", keys, err, k)
-	}
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := a.Keys(ctx); err == nil {
-		t.Error("a closed state answered")
-	}
-}
-
-// TestOneFirstKey: of processes that begin at once on one state, one makes the first key.
-func TestOneFirstKey(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "state.db")
-	var made atomic.Int32
-	var all sync.WaitGroup
-	for i := range 8 {
-		s, err := gpkg.OpenState(context.Background(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.Close() })
-		all.Go(func() {
-			ok, err := s.PutFirstKey(context.Background(), store.Key{ID: strconv.Itoa(i), Created: time.Now()})
-			if err != nil {
-				t.Error(err)
-			}
-			if ok {
-				made.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	if made.Load() != 1 {
-		t.Errorf("%d first keys", made.Load())
-	}
-}
-
-// TestStateAfterCancellation: a transaction that was cut off does not lock the file.
-func TestStateAfterCancellation(t *testing.T) {
-	t.Parallel()
-	s, err := gpkg.OpenState(context.Background(), filepath.Join(t.TempDir(), "state.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := s.PutKey(ctx, store.Key{ID: "a"}); err != context.Canceled {
-		t.Errorf("error %v", err)
-	}
-	if err := s.PutKey(context.Background(), store.Key{ID: "a", Created: time.Now()}); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestImportLeavesTheRegisterOfAnOlderFile: what a later migration would empty stays until somebody writes the register anew.

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"grense/internal/cql2"
+	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
 	"grense/internal/store/storetest"
@@ -136,7 +137,7 @@ func TestMostConnections(t *testing.T) {
 }
 
 // askAll asks whatever has a connection of its own, many times at once.
-func askAll(t *testing.T, s *postgis.Store, state store.State) {
+func askAll(t *testing.T, s *postgis.Store, state *state.DB) {
 	t.Helper()
 	ctx := context.Background()
 	var askers sync.WaitGroup

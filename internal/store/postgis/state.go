@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/migrate"
+	"grense/internal/state"
 	"grense/internal/store"
 )
 
@@ -23,17 +24,15 @@ var ErrReadOnly = errors.New("postgis: the role may not write keys into the sche
 // takes changes. It is store.ErrUnavailable as well where one that does not answer may.
 var ErrNoPrimary = errors.New("postgis: no server of the address takes changes, and the table of keys is not there")
 
-// State keeps API keys in the schema grense, for all processes that use the database. Where the address names several servers, keys are
-// read from any of them, and written to the one that takes changes.
-type State struct{ reads, writes *pgxpool.Pool }
+// stateDriver keeps a state.DB in the schema grense, for all processes that use the database. If the address names several servers, keys are
+// read from any of them. Everything else is read from and written to the one that takes changes.
+type stateDriver struct{ reads, writes *pgxpool.Pool }
 
-var _ store.State = (*State)(nil)
-
-// OpenState opens the keys in the database that url names, and makes their table where the role may. ErrReadOnly when it may not write,
-// ErrNoPrimary when it may and no server takes it, store.ErrUnavailable when the database cannot be reached, ErrRefused when it does not let
+// OpenState opens the keys, jobs and changes in the database that url names, and creates the table of keys if the role may. ErrReadOnly if it may not
+// write, ErrNoPrimary if it may and no server takes changes, store.ErrUnavailable if the database cannot be reached, ErrRefused if it does not let
 // the user in.
-func OpenState(ctx context.Context, url string) (store.State, error) {
-	s := &State{}
+func OpenState(ctx context.Context, url string) (*state.DB, error) {
+	s := &stateDriver{}
 	var err error
 	if s.reads, err = newPool(ctx, url, toRead); err != nil {
 		return nil, err
@@ -46,7 +45,7 @@ func OpenState(ctx context.Context, url string) (store.State, error) {
 		}
 	}
 	there := false
-	err = s.do(ctx, s.reads, func(c *pgxpool.Conn) (err error) {
+	err = s.do(ctx, s.reads, stateTime, func(ctx context.Context, c *pgxpool.Conn) (err error) {
 		there, err = stateThere(ctx, c)
 		return err
 	})
@@ -58,17 +57,17 @@ func OpenState(ctx context.Context, url string) (store.State, error) {
 		s.Close()
 		return nil, err
 	}
-	return s, nil
+	return state.New(s), nil
 }
 
 // prepare makes the table of keys on the server that takes changes. Where none can be reached, one that follows tells whether the role might.
-func (s *State) prepare(ctx context.Context) error {
-	err := s.do(ctx, s.writes, func(c *pgxpool.Conn) error { return prepareState(ctx, c) })
+func (s *stateDriver) prepare(ctx context.Context) error {
+	err := s.do(ctx, s.writes, stateTime, prepareState)
 	if s.writes == s.reads || !errors.Is(err, store.ErrUnavailable) || isFull(err) {
 		return err
 	}
 	var may bool
-	if s.do(ctx, s.reads, func(c *pgxpool.Conn) (err error) { may, _, err = mayPrepare(ctx, c); return err }) != nil {
+	if s.do(ctx, s.reads, stateTime, func(ctx context.Context, c *pgxpool.Conn) (err error) { may, _, err = mayPrepare(ctx, c); return err }) != nil {
 		return err
 	}
 	if !may {
@@ -130,12 +129,37 @@ func prepareState(ctx context.Context, c *pgxpool.Conn) error {
 	return tx.Commit(ctx)
 }
 
-// stateTime bounds a question about keys, also of a caller who would wait for ever.
-const stateTime = 5 * time.Second
+// How long a transaction may take, also of a caller who would wait for ever.
+const (
+	stateTime = 5 * time.Second
+	longTime  = 5 * time.Minute
+)
 
-func (s *State) do(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) error {
-	ctx, cancel := context.WithTimeout(ctx, stateTime)
+// Do runs fn in a transaction, and again if the connection broke, or its server takes no changes any more.
+func (s *stateDriver) Do(ctx context.Context, p state.Purpose, fn func(state.Tx) error) error {
+	limit := stateTime
+	if p == state.Long {
+		limit = longTime
+	}
+	pool := s.writes
+	if p == state.Read {
+		pool = s.reads
+	}
+	return s.do(ctx, pool, limit, func(ctx context.Context, c *pgxpool.Conn) error {
+		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+			x := &stateTx{ctx: ctx, tx: tx}
+			if err := fn(x); err != nil && x.err == nil {
+				return own(err)
+			}
+			return x.err
+		})
+	})
+}
+
+func (s *stateDriver) do(ctx context.Context, pool *pgxpool.Pool, limit time.Duration, do func(context.Context, *pgxpool.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	fn := func(c *pgxpool.Conn) error { return do(ctx, c) }
 	err := use(ctx, pool, fn)
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	if (errors.Is(err, errBroken) || ok && pe.Code == "25006") && ctx.Err() == nil { // the server is gone, or takes no changes any more
@@ -145,129 +169,88 @@ func (s *State) do(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Con
 	return explain(ctx, pool.Config().ConnConfig, err)
 }
 
-// Keys lists all keys by the time when they were made.
-func (s *State) Keys(ctx context.Context) (keys []store.Key, err error) {
-	err = s.do(ctx, s.reads, func(c *pgxpool.Conn) error {
-		keys = nil
-		return each(ctx, c, "SELECT id, name, hash, created, expires, revoked, last_used FROM grense.api_key ORDER BY created, id", func(rows pgx.Rows) error {
-			k := store.Key{}
-			var hash []byte
-			var expires, revoked, used *time.Time
-			if err := rows.Scan(&k.ID, &k.Name, &hash, &k.Created, &expires, &revoked, &used); err != nil {
-				return err
-			}
-			copy(k.Hash[:], hash)
-			k.Created = k.Created.UTC()
-			for i, t := range [...]*time.Time{expires, revoked, used} {
-				if t != nil {
-					*[...]*time.Time{&k.Expires, &k.Revoked, &k.LastUsed}[i] = t.UTC()
-				}
-			}
-			keys = append(keys, k)
-			return nil
-		})
-	})
-	return keys, err
+// stateTx is a state.Tx; err is the first error that was not fn's.
+type stateTx struct {
+	ctx context.Context
+	tx  pgx.Tx
+	err error
 }
 
-// nullable returns an argument that is null for the zero time.
-func nullable(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
+func (x *stateTx) note(err error) error {
+	if x.err == nil {
+		x.err = err
 	}
-	return &t
+	return err
 }
 
-// PutKey adds a key.
-func (s *State) PutKey(ctx context.Context, k store.Key) error {
-	return s.do(ctx, s.writes, func(c *pgxpool.Conn) error {
-		tag, err := c.Exec(ctx, `INSERT INTO grense.api_key (id, name, hash, created, expires, revoked, last_used) VALUES ($1, $2, $3, $4, $5, $6, $7)
-			ON CONFLICT DO NOTHING`, k.ID, k.Name, k.Hash[:], k.Created, nullable(k.Expires), nullable(k.Revoked), nullable(k.LastUsed))
-		if err == nil && tag.RowsAffected() == 0 {
-			err = own(fmt.Errorf("postgis: state: key %s exists already", k.ID))
+// nullable replaces zero times in arguments by null.
+func nullable(args []any) []any {
+	for i, a := range args {
+		if t, is := a.(time.Time); is && t.IsZero() {
+			args[i] = nil
 		}
-		return err
-	})
+	}
+	return args
 }
 
-// PutFirstKey adds a key when there is none. Others who add one meanwhile wait.
-func (s *State) PutFirstKey(ctx context.Context, k store.Key) (made bool, err error) {
-	err = s.do(ctx, s.writes, func(c *pgxpool.Conn) error {
-		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, "LOCK TABLE grense.api_key IN SHARE ROW EXCLUSIVE MODE"); err != nil {
-				return err
-			}
-			tag, err := tx.Exec(ctx, `INSERT INTO grense.api_key (id, name, hash, created, expires, revoked, last_used) SELECT $1, $2, $3, $4, $5, $6, $7
-				WHERE NOT EXISTS (SELECT FROM grense.api_key)`, k.ID, k.Name, k.Hash[:], k.Created, nullable(k.Expires), nullable(k.Revoked), nullable(k.LastUsed))
-			made = err == nil && tag.RowsAffected() > 0
+func (x *stateTx) Exec(sql string, args ...any) (int64, error) {
+	tag, err := x.tx.Exec(x.ctx, sql, nullable(args)...)
+	return tag.RowsAffected(), x.note(err)
+}
+
+func (x *stateTx) Batch(sql string, n int, args func(i int) []any) error {
+	const most = 1000 // at once
+	for from := 0; from < n; from += most {
+		b := &pgx.Batch{}
+		for i := from; i < min(from+most, n); i++ {
+			b.Queue(sql, nullable(args(i))...)
+		}
+		if err := x.tx.SendBatch(x.ctx, b).Close(); err != nil {
+			return x.note(err)
+		}
+	}
+	return nil
+}
+
+func (x *stateTx) Query(sql string, args []any, fn func(func(...any) error) error) error {
+	rows, err := x.tx.Query(x.ctx, sql, args...)
+	if err != nil {
+		return x.note(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := fn(rows.Scan); err != nil {
 			return err
-		})
-	})
-	return made && err == nil, err
-}
-
-// RevokeKey marks a key as revoked; the first time counts.
-func (s *State) RevokeKey(ctx context.Context, id string, at time.Time) error {
-	return s.do(ctx, s.writes, func(c *pgxpool.Conn) error {
-		tag, err := c.Exec(ctx, "UPDATE grense.api_key SET revoked = coalesce(revoked, $2) WHERE id = $1", id, at)
-		if err == nil && tag.RowsAffected() == 0 {
-			err = own(fmt.Errorf("postgis: state: key %s: %w", id, store.ErrNotFound))
 		}
-		return err
-	})
+	}
+	return x.note(rows.Err())
 }
 
-// TouchKeys records the day of last use; it never goes back.
-func (s *State) TouchKeys(ctx context.Context, day time.Time, ids []string) error {
-	return s.do(ctx, s.writes, func(c *pgxpool.Conn) error {
-		_, err := c.Exec(ctx, "UPDATE grense.api_key SET last_used = $1 WHERE id = ANY ($2) AND (last_used IS NULL OR last_used < $1)",
-			day.UTC().Truncate(24*time.Hour), ids)
-		return err
-	})
+func (x *stateTx) Has(table, privilege string) (has bool, err error) {
+	sql, args := "SELECT to_regclass($1) IS NOT NULL", []any{table}
+	if privilege != "" {
+		sql, args = "SELECT coalesce(has_table_privilege(to_regclass($1), $2), FALSE)", append(args, privilege)
+	}
+	return has, x.note(x.tx.QueryRow(x.ctx, sql, args...).Scan(&has))
 }
 
-// Close waits for what is under way.
-func (s *State) Close() error {
+// Lock keeps other writers out of a table, or out of the schema.
+func (x *stateTx) Lock(table string) error {
+	sql := "LOCK TABLE " + table + " IN SHARE ROW EXCLUSIVE MODE"
+	if table == "" {
+		sql = "SELECT pg_advisory_xact_lock(hashtext('grense'))"
+	}
+	_, err := x.Exec(sql)
+	return err
+}
+
+// Close waits for what is in flight.
+func (s *stateDriver) Close() error {
 	s.reads.Close()
 	if s.writes != s.reads {
 		s.writes.Close()
 	}
 	return nil
-}
-
-// Secret returns the secret of the database, which the first call of a role that may write makes.
-func (s *State) Secret(ctx context.Context) (secret []byte, err error) {
-	read := func(c *pgxpool.Conn) error {
-		var there bool
-		if err := c.QueryRow(ctx, "SELECT to_regclass('grense.secret') IS NOT NULL").Scan(&there); err != nil || !there {
-			return err
-		}
-		err := c.QueryRow(ctx, "SELECT value FROM grense.secret").Scan(&secret)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		return err
-	}
-	if err = s.do(ctx, s.reads, read); err != nil || secret != nil {
-		return secret, err
-	}
-	err = s.do(ctx, s.writes, func(c *pgxpool.Conn) error {
-		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-			for _, sql := range [...]string{
-				"SELECT pg_advisory_xact_lock(hashtext('grense'))",
-				"CREATE TABLE IF NOT EXISTS grense.secret (id INTEGER PRIMARY KEY CHECK (id = 1), value BYTEA NOT NULL)",
-			} {
-				if _, err := tx.Exec(ctx, sql); err != nil {
-					return err
-				}
-			}
-			if _, err := tx.Exec(ctx, "INSERT INTO grense.secret VALUES (1, $1) ON CONFLICT DO NOTHING", store.NewSecret()); err != nil {
-				return err
-			}
-			return tx.QueryRow(ctx, "SELECT value FROM grense.secret").Scan(&secret)
-		})
-	})
-	return secret, err
 }
 
 // PasswordKey returns 32 bytes that follow from the user, database and password of an address, and are the same for all processes that

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
@@ -142,49 +141,5 @@ func TestImportRefuses(t *testing.T) {
 	}
 	if _, err := w.Insert(context.Background(), "finnes_ikke", []string{"id"}); err == nil {
 		t.Error("a table that is not there")
-	}
-}
-
-func TestKeys(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	url := cluster.Database(t)
-	open := func() store.State {
-		s, err := postgis.OpenState(ctx, url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.Close() })
-		return s
-	}
-	one, other := open(), open() // as two processes
-	now := time.Now().UTC().Truncate(time.Microsecond)
-	k := store.Key{ID: "abcdefgh", Name: "Kart", Hash: [32]byte{1, 2, 3}, Created: now, Expires: now.Add(time.Hour)}
-	if made, err := one.PutFirstKey(ctx, k); err != nil || !made {
-		t.Fatal(made, err)
-	}
-	if made, err := other.PutFirstKey(ctx, store.Key{ID: "bcdefghi", Created: now}); err != nil || made {
-		t.Fatal("a second first key", err)
-	}
-	if err := other.PutKey(ctx, k); err == nil {
-		t.Error("the same id twice")
-	}
-	day := now.Truncate(24 * time.Hour)
-	for _, at := range []time.Time{now, now.Add(-48 * time.Hour)} {
-		if err := other.TouchKeys(ctx, at, []string{k.ID, "unknown"}); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, at := range []time.Time{now, now.Add(time.Minute)} {
-		if err := other.RevokeKey(ctx, k.ID, at); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := other.RevokeKey(ctx, "unknown", now); err == nil {
-		t.Error("an unknown key was revoked")
-	}
-	k.Revoked, k.LastUsed = now, day
-	if keys, err := one.Keys(ctx); err != nil || len(keys) != 1 || keys[0] != k {
-		t.Errorf("keys %+v, %v; want %+v", keys, err, k)
 	}
 }

@@ -1,4 +1,4 @@
-package storetest
+package state_test
 
 import (
 	"bytes"
@@ -8,11 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"grense/internal/state"
 	"grense/internal/store"
 )
 
-// Jobs holds a store.Jobs against its contract. open opens it once more, as another process does.
-func Jobs(t *testing.T, open func() store.Jobs) {
+func TestJobs(t *testing.T) {
+	onBoth(t, checkJobs)
+}
+
+func checkJobs(t *testing.T, open func() *state.DB) {
 	s := &jobSuite{t: t, open: open, jobs: open(), now: time.Now().UTC()}
 	s.stale = s.now.Add(-time.Minute)
 	for range 2 {
@@ -29,8 +33,8 @@ func Jobs(t *testing.T, open func() store.Jobs) {
 
 type jobSuite struct {
 	t          *testing.T
-	open       func() store.Jobs
-	jobs       store.Jobs
+	open       func() *state.DB
+	jobs       *state.DB
 	now, stale time.Time
 }
 
@@ -50,7 +54,7 @@ func (s *jobSuite) changed(what string, err error) {
 
 func (s *jobSuite) put(id string, age time.Duration) {
 	s.t.Helper()
-	s.ok(s.jobs.PutJob(s.t.Context(), store.Job{ID: id, Process: "echo", Owner: "k", Status: store.JobAccepted, Created: s.now.Add(-age), Updated: s.now, Request: []byte("request " + id)}))
+	s.ok(s.jobs.PutJob(s.t.Context(), state.Job{ID: id, Process: "echo", Owner: "k", Status: state.JobAccepted, Created: s.now.Add(-age), Updated: s.now, Request: []byte("request " + id)}))
 }
 
 // claimedOnce: of many workers each job goes to one.
@@ -74,7 +78,7 @@ func (s *jobSuite) claimedOnce() {
 				if !ok {
 					return
 				}
-				if string(j.Request) != "request "+j.ID || j.Status != store.JobRunning || j.Attempt != 1 || !j.Started.Equal(s.now) {
+				if string(j.Request) != "request "+j.ID || j.Status != state.JobRunning || j.Attempt != 1 || !j.Started.Equal(s.now) {
 					t.Errorf("claimed %+v", j)
 				}
 				mu.Lock()
@@ -104,28 +108,28 @@ func (s *jobSuite) takenOver() {
 	s.put("a", 0)
 	first, _, err := s.jobs.ClaimJob(ctx, "w1", s.now.Add(-2*time.Minute), s.stale)
 	s.ok(err)
-	s.ok(s.jobs.PutPiece(ctx, store.Piece{Job: "a", Attempt: 1, Output: "o", Data: []byte("old")}))
+	s.ok(s.jobs.PutPiece(ctx, state.Piece{Job: "a", Attempt: 1, Output: "o", Data: []byte("old")}))
 	second, ok, err := s.jobs.ClaimJob(ctx, "w2", s.now, s.stale)
 	if err != nil || !ok || second.Attempt != 2 || second.Worker != "w2" {
 		t.Fatalf("%+v, %v", second, err)
 	}
-	first.Status = store.JobSuccessful
+	first.Status = state.JobSuccessful
 	s.changed("who lost a job keeps it", s.jobs.KeepJob(ctx, first))
-	if _, err := s.jobs.Piece(ctx, store.Piece{Job: "a", Attempt: 1, Output: "o"}); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.jobs.Piece(ctx, state.Piece{Job: "a", Attempt: 1, Output: "o"}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a piece of before: %v", err)
 	}
-	data := bytes.Repeat([]byte{0, 255}, store.PieceSize/2)
+	data := bytes.Repeat([]byte{0, 255}, state.PieceSize/2)
 	for i := range 2 {
-		s.ok(s.jobs.PutPiece(ctx, store.Piece{Job: "a", Attempt: 2, Output: "o", N: i, Data: data[i:]}))
+		s.ok(s.jobs.PutPiece(ctx, state.Piece{Job: "a", Attempt: 2, Output: "o", N: i, Data: data[i:]}))
 	}
-	second.Progress, second.Message, second.Status, second.Finished, second.Results, second.Bytes = 100, "ø", store.JobSuccessful, s.now, []byte(`[1]`), 7
+	second.Progress, second.Message, second.Status, second.Finished, second.Results, second.Bytes = 100, "ø", state.JobSuccessful, s.now, []byte(`[1]`), 7
 	s.ok(s.jobs.KeepJob(ctx, second))
 	other := s.open()
 	got, err := other.Job(ctx, "a")
-	if err != nil || got.Status != store.JobSuccessful || got.Message != "ø" || string(got.Results) != "[1]" || got.Bytes != 7 || !got.Finished.Equal(s.now) || !got.Done() {
+	if err != nil || got.Status != state.JobSuccessful || got.Message != "ø" || string(got.Results) != "[1]" || got.Bytes != 7 || !got.Finished.Equal(s.now) || !got.Done() {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if b, err := other.Piece(ctx, store.Piece{Job: "a", Attempt: 2, Output: "o", N: 1}); err != nil || !bytes.Equal(b, data[1:]) {
+	if b, err := other.Piece(ctx, state.Piece{Job: "a", Attempt: 2, Output: "o", N: 1}); err != nil || !bytes.Equal(b, data[1:]) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
 	s.changed("a finished job is dismissed", s.jobs.DismissJob(ctx, "a", s.now))
@@ -137,10 +141,10 @@ func (s *jobSuite) toldOnce() {
 	s.put("c", -time.Second) // the newest
 	j, _, err := s.jobs.ClaimJob(ctx, "w1", s.now, s.stale)
 	s.ok(err)
-	first, second := store.Call{After: store.Nanos(s.now)}, store.Call{After: store.Nanos(s.now.Add(time.Minute)), Tries: 1}
+	first, second := state.Call{After: state.Nanos(s.now)}, state.Call{After: state.Nanos(s.now.Add(time.Minute)), Tries: 1}
 	_, err = s.jobs.SwapCall(ctx, "c", first, nil)
 	s.changed("a job with nothing to tell", err)
-	j.Status, j.Finished, j.Call, j.Message = store.JobSuccessful, s.now, &first, "ø"
+	j.Status, j.Finished, j.Call, j.Message = state.JobSuccessful, s.now, &first, "ø"
 	s.ok(s.jobs.KeepJob(ctx, j))
 	var mu sync.Mutex
 	may := 0
@@ -153,7 +157,7 @@ func (s *jobSuite) toldOnce() {
 			defer mu.Unlock()
 			switch {
 			case err == nil:
-				if may++; string(got.Request) != "request c" || got.Status != store.JobSuccessful || got.Message != "ø" || got.Call == nil || *got.Call != second {
+				if may++; string(got.Request) != "request c" || got.Status != state.JobSuccessful || got.Message != "ø" || got.Call == nil || *got.Call != second {
 					t.Errorf("%+v", got)
 				}
 			case !errors.Is(err, store.ErrChanged):

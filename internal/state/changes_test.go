@@ -1,4 +1,4 @@
-package storetest
+package state_test
 
 import (
 	"errors"
@@ -9,11 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"grense/internal/state"
 	"grense/internal/store"
 )
 
-// Changes holds a store.Changes against its contract. open opens it once more, as another process does.
-func Changes(t *testing.T, open func() store.Changes) {
+func TestChanges(t *testing.T) {
+	onBoth(t, checkChanges)
+}
+
+func checkChanges(t *testing.T, open func() *state.DB) {
 	ctx, c := t.Context(), open()
 	ok := func(err error) {
 		t.Helper()
@@ -27,7 +31,7 @@ func Changes(t *testing.T, open func() store.Changes) {
 	if list, err := c.ChangesAfter(ctx, 0, 10); len(list) > 0 || err != nil {
 		t.Fatalf("changes before any: %v, %v", list, err)
 	}
-	digest := func(s string) store.Digest { return store.Digest{ID: s, Title: "title " + s, Digest: [16]byte{s[0]}} }
+	digest := func(s string) state.Digest { return state.Digest{ID: s, Title: "title " + s, Digest: [16]byte{s[0]}} }
 	held := func(want ...string) {
 		t.Helper()
 		got := map[string]bool{}
@@ -37,16 +41,16 @@ func Changes(t *testing.T, open func() store.Changes) {
 		}
 	}
 	now := time.Now().UTC()
-	ok(c.Record(ctx, store.Recording{Collection: "a", Now: store.Tracked{Schema: "s", State: "1"}, At: now, Afresh: true, Changes: []store.Change{{Op: store.ChangeLoad, Count: 2}}, Digests: []store.Digest{digest("x"), digest("y")}}))
+	ok(c.Record(ctx, state.Recording{Collection: "a", Now: state.Tracked{Schema: "s", State: "1"}, At: now, Afresh: true, Changes: []state.Change{{Op: state.ChangeLoad, Count: 2}}, Digests: []state.Digest{digest("x"), digest("y")}}))
 	held("x", "y")
 	all, err := c.Tracked(ctx)
 	ok(err)
-	if want := (store.Tracked{Schema: "s", State: "1", Pass: 1}); all["a"] != want || len(all) != 1 {
+	if want := (state.Tracked{Schema: "s", State: "1", Pass: 1}); all["a"] != want || len(all) != 1 {
 		t.Errorf("tracked %v", all)
 	}
 	was := all["a"]
-	next := store.Recording{Collection: "a", Was: was, Now: store.Tracked{Schema: "s", State: "2"}, At: now.Add(-time.Hour), // the clock went back
-		Changes: []store.Change{{Op: store.ChangeRemove, ID: "x"}, {Op: store.ChangeUpdate, ID: "y", Title: "other"}, {Op: store.ChangeAdd, ID: "z", Title: "title z"}}, Digests: []store.Digest{digest("y"), digest("z")}}
+	next := state.Recording{Collection: "a", Was: was, Now: state.Tracked{Schema: "s", State: "2"}, At: now.Add(-time.Hour), // the clock went back
+		Changes: []state.Change{{Op: state.ChangeRemove, ID: "x"}, {Op: state.ChangeUpdate, ID: "y", Title: "other"}, {Op: state.ChangeAdd, ID: "z", Title: "title z"}}, Digests: []state.Digest{digest("y"), digest("z")}}
 	ok(c.Record(ctx, next))
 	held("y", "z")
 	if err := c.Record(ctx, next); !errors.Is(err, store.ErrChanged) {
@@ -54,7 +58,7 @@ func Changes(t *testing.T, open func() store.Changes) {
 	}
 	list, err := c.ChangesAfter(ctx, 1, 2)
 	ok(err)
-	want := []store.Change{{Seq: 2, At: now, Op: store.ChangeRemove, Collection: "a", ID: "x", Title: "title x"}, {Seq: 3, At: now, Op: store.ChangeUpdate, Collection: "a", ID: "y", Title: "other"}}
+	want := []state.Change{{Seq: 2, At: now, Op: state.ChangeRemove, Collection: "a", ID: "x", Title: "title x"}, {Seq: 3, At: now, Op: state.ChangeUpdate, Collection: "a", ID: "y", Title: "other"}}
 	if !slices.Equal(list, want) {
 		t.Errorf("%v, want %v", list, want)
 	}
@@ -62,7 +66,7 @@ func Changes(t *testing.T, open func() store.Changes) {
 		t.Errorf("the last is %v, %v", list, err)
 	}
 	manyRecord(t, c, open)
-	ok(c.Record(ctx, store.Recording{Collection: "a", Was: store.Tracked{Pass: 2}, At: now, Afresh: true, Changes: []store.Change{{Op: store.ChangeDrop}}}))
+	ok(c.Record(ctx, state.Recording{Collection: "a", Was: state.Tracked{Pass: 2}, At: now, Afresh: true, Changes: []state.Change{{Op: state.ChangeDrop}}}))
 	held()
 	if all, err = c.Tracked(ctx); err != nil || len(all) != 8 {
 		t.Errorf("after a drop %v, %v", all, err)
@@ -70,14 +74,14 @@ func Changes(t *testing.T, open func() store.Changes) {
 }
 
 // manyRecord: numbers have no gaps, however many processes record at once, and become visible in order.
-func manyRecord(t *testing.T, c store.Changes, open func() store.Changes) {
+func manyRecord(t *testing.T, c *state.DB, open func() *state.DB) {
 	const each = 12
 	var all sync.WaitGroup
 	for p := range 8 {
 		mine := open()
 		all.Go(func() {
 			for i := range each {
-				r := store.Recording{Collection: "p" + strconv.Itoa(p), Was: store.Tracked{Pass: int64(i)}, At: time.Now(), Changes: []store.Change{{Op: store.ChangeAdd, ID: "1"}, {Op: store.ChangeAdd, ID: "2"}}}
+				r := state.Recording{Collection: "p" + strconv.Itoa(p), Was: state.Tracked{Pass: int64(i)}, At: time.Now(), Changes: []state.Change{{Op: state.ChangeAdd, ID: "1"}, {Op: state.ChangeAdd, ID: "2"}}}
 				if err := mine.Record(t.Context(), r); err != nil {
 					t.Error(err)
 				}

@@ -1,0 +1,110 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"grense/internal/store"
+)
+
+// Key is what is kept of an API key. The key itself is never stored.
+type Key struct {
+	ID       string // 8 characters, public
+	Name     string
+	Hash     [32]byte // SHA-256 of the whole key
+	Created  time.Time
+	Expires  time.Time // zero: never
+	Revoked  time.Time // zero: not revoked
+	LastUsed time.Time // a day; zero: never
+}
+
+const keyColumns = "id, name, hash, created, expires, revoked, last_used"
+
+func (k *Key) values() []any {
+	return []any{k.ID, k.Name, k.Hash[:], k.Created, k.Expires, k.Revoked, k.LastUsed}
+}
+
+// Keys lists all keys, the oldest first.
+func (db *DB) Keys(ctx context.Context) (keys []Key, err error) {
+	err = db.d.Do(ctx, Read, func(tx Tx) error {
+		keys = nil
+		return tx.Query("SELECT "+keyColumns+" FROM grense.api_key ORDER BY created, id", nil, func(scan func(...any) error) error {
+			k := Key{}
+			var hash []byte
+			if err := scan(&k.ID, &k.Name, &hash, moment{&k.Created}, moment{&k.Expires}, moment{&k.Revoked}, moment{&k.LastUsed}); err != nil {
+				return fmt.Errorf("state: key %s: %w", k.ID, err)
+			}
+			copy(k.Hash[:], hash)
+			keys = append(keys, k)
+			return nil
+		})
+	})
+	return keys, err
+}
+
+// PutKey adds a key. An ID that exists is an error.
+func (db *DB) PutKey(ctx context.Context, k Key) error {
+	return db.d.Do(ctx, Write, func(tx Tx) error {
+		return must(tx, fmt.Errorf("state: key %s exists already", k.ID),
+			"INSERT INTO grense.api_key ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING", k.values()...)
+	})
+}
+
+// PutFirstKey adds a key if there is none, and reports whether it did. Of several processes that call it at once one does.
+func (db *DB) PutFirstKey(ctx context.Context, k Key) (added bool, err error) {
+	err = db.d.Do(ctx, Write, func(tx Tx) error {
+		if err := tx.Lock("grense.api_key"); err != nil {
+			return err
+		}
+		n, err := tx.Exec("INSERT INTO grense.api_key ("+keyColumns+") SELECT $1, $2, $3, $4, $5, $6, $7 WHERE NOT EXISTS (SELECT 1 FROM grense.api_key)", k.values()...)
+		added = n > 0
+		return err
+	})
+	return added && err == nil, err
+}
+
+// RevokeKey marks a key as revoked. The first time counts. ErrNotFound if there is no such key.
+func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time) error {
+	return db.d.Do(ctx, Finish, func(tx Tx) error {
+		return must(tx, fmt.Errorf("state: key %s: %w", id, store.ErrNotFound), "UPDATE grense.api_key SET revoked = coalesce(revoked, $1) WHERE id = $2", at, id)
+	})
+}
+
+// TouchKeys records the day on which keys were last used. It never goes back.
+func (db *DB) TouchKeys(ctx context.Context, day time.Time, ids []string) error {
+	day = day.UTC().Truncate(24 * time.Hour)
+	return db.d.Do(ctx, Write, func(tx Tx) error {
+		return tx.Batch("UPDATE grense.api_key SET last_used = $1 WHERE id = $2 AND (last_used IS NULL OR last_used < $1)", len(ids),
+			func(i int) []any { return []any{day, ids[i]} })
+	})
+}
+
+// Secret returns SecretSize random bytes that are the same for all who use the DB. The first call that may write creates them.
+func (db *DB) Secret(ctx context.Context) (secret []byte, err error) {
+	const name = "grense.secret"
+	read := func(tx Tx) error {
+		return tx.Query("SELECT value FROM "+name, nil, func(scan func(...any) error) error { return scan(&secret) })
+	}
+	err = db.d.Do(ctx, Read, func(tx Tx) error {
+		secret = nil
+		has, err := tx.Has(name, "")
+		if err != nil || !has {
+			return err
+		}
+		return read(tx)
+	})
+	if err != nil || secret != nil {
+		return secret, err
+	}
+	err = db.d.Do(ctx, Write, func(tx Tx) error {
+		if err := create(tx, table{name, "id INTEGER PRIMARY KEY CHECK (id = 1), value BYTEA NOT NULL"}); err != nil {
+			return err
+		}
+		if _, err := tx.Exec("INSERT INTO "+name+" (id, value) VALUES (1, $1) ON CONFLICT DO NOTHING", NewSecret()); err != nil {
+			return err
+		}
+		return read(tx)
+	})
+	return secret, err
+}
