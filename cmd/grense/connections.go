@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -131,7 +133,8 @@ var heldPool = sync.Pool{New: func() any { b := make([]byte, 0, 16<<10); return 
 // Write writes, or holds back.
 func (c *limitedConn) Write(b []byte) (int, error) {
 	if c.held == nil {
-		return c.Conn.Write(b)
+		n, err := c.Conn.Write(b)
+		return n, c.written(err)
 	}
 	*c.held = append(*c.held, b...)
 	return len(b), nil
@@ -150,6 +153,7 @@ func (c *limitedConn) Release() error {
 		return nil
 	}
 	_, err := c.Conn.Write(*c.held)
+	err = c.written(err)
 	*c.held = (*c.held)[:0]
 	heldPool.Put(c.held)
 	c.held = nil
@@ -162,7 +166,19 @@ func (c *limitedConn) Close() error {
 }
 
 // ReadFrom lets the connection take a file as the system copies it.
-func (c *limitedConn) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
+func (c *limitedConn) ReadFrom(r io.Reader) (int64, error) {
+	n, err := io.Copy(c.Conn, r)
+	return n, c.written(err)
+}
+
+// written returns the error of a write. After a time-out, Close resets the connection: the system drops what it has buffered, so that a client that
+// reads too slowly sees the end soon.
+func (c *limitedConn) written(err error) error {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok && errors.Is(err, os.ErrDeadlineExceeded) {
+		tcp.SetLinger(0) // fails on a connection that has ended
+	}
+	return err
+}
 
 // NetConn is the connection itself.
 func (c *limitedConn) NetConn() net.Conn { return c.Conn }

@@ -203,7 +203,7 @@ type Limits struct {
 	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout"` // Defaults to 5s.
 	ReadTimeout       time.Duration `yaml:"read_timeout"`        // For a whole request. Defaults to 30s.
 	IdleTimeout       time.Duration `yaml:"idle_timeout"`        // Between requests on a connection. Defaults to 120s.
-	WriteTimeout      time.Duration `yaml:"write_timeout"`       // For each write, not for the answer. Defaults to 20s.
+	WriteTimeout      time.Duration `yaml:"write_timeout"`       // For each write, not for the answer. Defaults to 15s.
 	MaxHeader         Size          `yaml:"max_header"`          // Of the request line and headers. Defaults to 256KiB, so that a filter of 64 KB fits, escaped.
 
 	PageDefault int           `yaml:"page_default"`  // Features in a page without limit. Defaults to 100.
@@ -269,7 +269,7 @@ func Default() Config {
 			ReadHeaderTimeout: 5 * time.Second,
 			ReadTimeout:       30 * time.Second,
 			IdleTimeout:       120 * time.Second,
-			WriteTimeout:      20 * time.Second,
+			WriteTimeout:      15 * time.Second,
 			MaxHeader:         256 << 10,
 			PageDefault:       100,
 			PageMax:           10000,
