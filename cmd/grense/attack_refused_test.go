@@ -6,7 +6,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,11 +17,7 @@ import (
 // TestAttackRefused: what is refused, whatever for, costs next to nothing, and its client is told why.
 func TestAttackRefused(t *testing.T) {
 	attack(t)
-	dir := t.TempDir()
-	file := filepath.Join(dir, "register.gpkg")
-	if out, err := program(t, t.Context(), dir, "register", "generate", "--places", "500", "--out", file).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	file := generated(t, 500)
 	t.Run("rate", func(t *testing.T) {
 		s := serve(t, []string{"GRENSE_LIMITS_RATE=1"}, file)
 		s.away = true
@@ -67,9 +62,9 @@ func (s *serving) refuses(t *testing.T, what string, status int, why string, req
 			}
 		}
 	}
-	figure(t, what+": CPU of one that is refused", (s.cpu(t)-before)/times, time.Millisecond)
-	figure(t, "  refusals that do not say why", silent, 0)
-	figure(t, "  requests that were let through", let, times/10)
+	figure(t, what+": CPU of a refusal", (s.cpu(t)-before)/times, time.Millisecond)
+	figure(t, "  refusals without a reason", silent, 0)
+	figure(t, "  requests that were not refused", let, times/10)
 }
 
 // holdPlace lets questions of s wait for the lock of its file, which takes no processor, so that others get no place.

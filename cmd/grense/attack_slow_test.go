@@ -41,17 +41,13 @@ func (c crowd) attack(t *testing.T, s *serving, what string) {
 			}
 		})
 	}
-	var item []time.Duration
-	var bad int
-	all.Go(func() { item, bad = other.beside(ctx, c.beside, 20*time.Millisecond) })
+	seen := other.watch(t, ctx, &all, c.beside)
 	all.Wait()
 	t.Logf("%s: %d answers were begun; %d times a reader was told that the server is busy", what, begun.Load(), told.Load())
-	figure(t, fmt.Sprintf("%d slow readers of %s, limits.memory 512 MiB: VmHWM in bytes", c.readers, what), s.peak(t), 512<<20)
-	figure(t, "  p99 of another key's item", p99(item), 100*time.Millisecond)
-	figure(t, "  its answers other than 200", bad, 0)
-	figure(t, "  answers other than 200 and 503 to the readers", failed.Load(), 0)
-	figure(t, "  readers that got no answer, though they asked again when told to", c.readers-int(begun.Load()), 0)
-	s.tellWaits(t)
+	figure(t, fmt.Sprintf("%d slow readers of %s, `memory: 512MiB`: most memory", c.readers, what), s.peak(t), 512<<20)
+	figure(t, "  answers to them other than 200 and 503", failed.Load(), 0)
+	figure(t, "  readers without an answer, who asked again when they were told to", c.readers-int(begun.Load()), 0)
+	seen.report(t)
 }
 
 // TestAttackSlowDownloads: hundreds of readers who take whole collections slowly, as files that are made while they read, cost little memory, whatever the format.
@@ -62,9 +58,9 @@ func TestAttackSlowDownloads(t *testing.T) {
 			s := serveCommunes(t, "GRENSE_LIMITS_MEMORY=512MiB")
 			s.away = true
 			at := "/collections/" + s.only(t)
-			crowd{readers: 900, beside: at + "/items/7", lasts: time.Minute, path: func(int) string {
+			crowd{readers: 900, beside: at + "/items/7", lasts: phase(t, 20*time.Second), path: func(int) string {
 				return at + "/download?f=" + f
-			}}.attack(t, s, "downloads, f="+f)
+			}}.attack(t, s, "downloads as "+f)
 		})
 	}
 }
@@ -77,9 +73,9 @@ func TestAttackSlowSelections(t *testing.T) {
 			s := serveCommunes(t, "GRENSE_LIMITS_MEMORY=512MiB")
 			s.away = true
 			at := "/collections/" + s.only(t)
-			crowd{readers: 300, beside: at + "/items/7", lasts: time.Minute, path: func(i int) string {
+			crowd{readers: 300, beside: at + "/items/7", lasts: phase(t, 20*time.Second), path: func(i int) string {
 				return at + "/download?f=" + f + "&bbox=" + url.QueryEscape(fmt.Sprintf("2,%d.%03d,3,49.5", 46+i%2, i))
-			}}.attack(t, s, "downloads of selections, f="+f)
+			}}.attack(t, s, "downloads of selections as "+f)
 		})
 	}
 }
@@ -92,7 +88,7 @@ func TestAttackSlowTiles(t *testing.T) {
 	at := "/collections/" + s.only(t)
 	tiles := []string{"5/11/16", "6/22/32", "7/44/64", "7/44/65", "7/45/64", "8/88/129"}
 	ask := s.asker(s.key)
-	for end := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) { // until the levels are made, which the first question begins: a minute or two of a processor
+	for end := time.Now().Add(2 * patience); ; time.Sleep(time.Second) { // until the levels are made, which the first question begins: a minute or two of a processor
 		code, body, _, err := ask.ask(t.Context(), at+"/tiles/WebMercatorQuad/"+tiles[0])
 		if err == nil && code == http.StatusOK {
 			break
@@ -101,8 +97,30 @@ func TestAttackSlowTiles(t *testing.T) {
 			t.Fatalf("%d, %v, %.300s", code, err, body)
 		}
 	}
-	figure(t, "levels of tiles of 35,357 communes are made, limits.memory 512 MiB: VmHWM in bytes", s.peak(t), 512<<20)
-	crowd{readers: 900, beside: at + "/items/7", lasts: time.Minute, path: func(i int) string {
+	figure(t, "levels of tiles of 35,357 communes are built, `memory: 512MiB`: most memory", s.peak(t), 512<<20)
+	crowd{readers: 900, beside: at + "/items/7", lasts: phase(t, 20*time.Second), path: func(i int) string {
 		return at + "/tiles/WebMercatorQuad/" + tiles[i%len(tiles)]
 	}}.attack(t, s, "tiles")
+}
+
+// TestAttackSlowestReaders: readers slower than limits.slowest see the end of the connection within 16 seconds.
+func TestAttackSlowestReaders(t *testing.T) {
+	attack(t)
+	s := serve(t, []string{"GRENSE_AUTH=open"}, layersFile(t, 1, 200_000, 1))
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	worst := time.Duration(0)
+	for _, path := range []string{"/collections/lag_0/items?limit=10000", "/collections/lag_0/download?f=geojsonseq", "/collections/lag_0/items?limit=10000&f=csv"} {
+		for _, speed := range []int{1 << 10, 2 << 10, 3 << 10} {
+			all.Go(func() {
+				took, read, err := s.endOf(t, path, speed)
+				t.Logf("%s at %d bytes a second: %d bytes, ended after %v, %v", path, speed, read, took, err)
+				mu.Lock()
+				defer mu.Unlock()
+				worst = max(worst, took)
+			})
+		}
+	}
+	all.Wait()
+	figure(t, "readers of 1, 2 and 3 KiB in a second of long answers: until they see the end", worst, 16*time.Second)
 }

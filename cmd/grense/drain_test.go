@@ -32,10 +32,11 @@ func TestEveryOpenedConnectionIsAnsweredWhileTheServerEnds(t *testing.T) {
 func TestAttackEndWithNewConnections(t *testing.T) {
 	attack(t)
 	cut := int64(0)
-	for range 50 {
+	times := repeats(t, 50)
+	for range times {
 		cut += cutAtTheEnd(t)
 	}
-	figure(t, "50 times SIGTERM while 8 clients open connections: connections that were cut", cut, 0)
+	figure(t, fmt.Sprintf("%d times SIGTERM while 8 clients open connections: connections that were cut", times), cut, 0)
 }
 
 // cutAtTheEnd ends a server under clients with a connection for each request, and returns how many connections were opened and not answered.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"grense/internal/ingest"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
@@ -197,10 +198,7 @@ func TestImportProcess(t *testing.T) {
 // TestKilledImportsLeaveTheTarget kills an import at random moments. The target is then the old file or the whole new one. The next import
 // removes what they left behind.
 func TestKilledImportsLeaveTheTarget(t *testing.T) {
-	rounds := 20
-	if os.Getenv("GRENSE_SOAK") != "" {
-		rounds = 100
-	}
+	rounds := sharedtest.Rounds(t, 20)
 	dir := t.TempDir()
 	into := filepath.Join(dir, "data.gpkg")
 	scratch := t.TempDir()

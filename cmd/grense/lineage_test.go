@@ -14,6 +14,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"grense/internal/history"
+	"grense/internal/sharedtest"
 	"grense/internal/store/storetest"
 )
 
@@ -179,10 +180,7 @@ func recordedLess(s string) string {
 // TestAKilledImportOfLineageLosesNothing kills imports at random moments: afterwards the target holds the history of before or the new one, whole, and other schemes as they were.
 func TestAKilledImportOfLineageLosesNothing(t *testing.T) {
 	t.Parallel()
-	rounds := 5
-	if os.Getenv("GRENSE_SOAK") != "" {
-		rounds = 100
-	}
+	rounds := sharedtest.Rounds(t, 5)
 	dir, scratch := t.TempDir(), t.TempDir() // nobody clears away after a process that was killed
 	own := writeFile(t, filepath.Join(dir, "own.csv"), oaks)
 	var table strings.Builder

@@ -8,13 +8,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"grense/internal/sharedtest"
 )
 
 // longTable is a CSV table of points along Norway, of at least so many bytes, row by row out of a block that is made before; rows counts them.
@@ -37,22 +38,22 @@ func longTable(bytesWanted int) (in io.Reader, rows int) {
 // mostResident bounds what a program has in memory while it enriches a table of any length, in bytes.
 const mostResident = 300 << 20
 
-// TestATableOfAGigabyteIsEnrichedInLittleMemory, by 357 municipalities, on the command line and by a server, which prints how fast.
-func TestATableOfAGigabyteIsEnrichedInLittleMemory(t *testing.T) {
-	if os.Getenv("GRENSE_SOAK") == "" {
-		t.Skip("make soak enriches a gigabyte")
+// TestALongTableIsEnrichedInLittleMemory, by 357 municipalities, on the command line and by a server, which prints how fast.
+func TestALongTableIsEnrichedInLittleMemory(t *testing.T) {
+	if sharedtest.Soak(t) == 0 {
+		t.Skip("part of make soak")
 	}
 	with := sharedPath(t, "data", "norway", "robhop-2024", "Kommuner-M.geojson.gz")
 	if !exists(with) {
 		t.Skipf("SKIPPED: %s is absent", filepath.Base(with))
 	}
-	const gigabyte = 1 << 30
+	long := min(1<<30, sharedtest.Rounds(t, 64<<20)) // bytes
 	home := t.TempDir()
 	var cmd *exec.Cmd
 	var errs bytes.Buffer
 	var out lineCounter
 	rows := 0
-	for _, size := range []int{1, gigabyte} { // the first imports the divisions
+	for _, size := range []int{1, long} { // the first imports the divisions
 		var table io.Reader
 		table, rows = longTable(size)
 		cmd, out = program(t, t.Context(), home, "enrich", "--with", with), lineCounter{}
@@ -69,7 +70,7 @@ func TestATableOfAGigabyteIsEnrichedInLittleMemory(t *testing.T) {
 	}
 
 	s := serve(t, nil, with)
-	table, rows := longTable(gigabyte)
+	table, rows := longTable(long)
 	before := s.cpu(t)
 	lines, told := s.enrich(t, table)
 	t.Logf("POST /enrich: %d rows, %.0f rows in a second of CPU, at most %d MB resident", rows, float64(rows)/(s.cpu(t)-before).Seconds(), s.peak(t)>>20)

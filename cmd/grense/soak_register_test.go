@@ -19,11 +19,12 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"grense/internal/cql2"
+	"grense/internal/sharedtest"
 )
 
 const (
 	soakPlaces  = 100_000
-	soakTime    = 10 * time.Minute // GRENSE_SOAK_TIME says otherwise
+	soakTime    = 10 * time.Second // for each round
 	soakClients = 4
 	soakSample  = 20       // one in so many answers is compared
 	soakMaxHits = 5000     // as the server is told
@@ -182,16 +183,10 @@ func resident(t *testing.T, pid int) int {
 // TestSoakRegister asks mixed searches for a long time, compares a sample of the answers with those of a naive oracle, and looks whether
 // memory grows. GRENSE_ACCEPT_REGISTER names a register to ask.
 func TestSoakRegister(t *testing.T) {
-	if os.Getenv("GRENSE_SOAK") == "" {
-		t.Skip("make soak asks for minutes")
+	if sharedtest.Soak(t) == 0 {
+		t.Skip("part of make soak")
 	}
-	lasts := soakTime
-	if v := os.Getenv("GRENSE_SOAK_TIME"); v != "" {
-		var err error
-		if lasts, err = time.ParseDuration(v); err != nil {
-			t.Fatal(err)
-		}
-	}
+	lasts := time.Duration(sharedtest.Soak(t)) * soakTime
 	dir, path := t.TempDir(), os.Getenv("GRENSE_ACCEPT_REGISTER")
 	if path == "" {
 		path = filepath.Join(dir, "register.gpkg")

@@ -23,6 +23,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/register"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
@@ -78,7 +79,7 @@ var (
 	related   = soapSearch("findSkrivemaater", "skrivemaateSoek", "<t:dokumentasjonsdatoEtter><d:date>1700-01-01</d:date></t:dokumentasjonsdatoEtter>")
 )
 
-// markedAnswer is what the i-th question asks: in the long run one of thirty is large, so that a million are read in minutes.
+// markedAnswer is what the i-th question asks: in make soak one of thirty is large.
 func markedAnswer(i int, long bool) string {
 	if long && i%30 != 0 {
 		return smallAnswers[i%len(smallAnswers)]
@@ -90,21 +91,6 @@ func markedAnswer(i int, long bool) string {
 	return all[i%len(all)]
 }
 
-// statesSize is how often the data change at least, how many answers are read at least, and by how many clients.
-func statesSize(t *testing.T) (changes int, wanted int64, clients int) {
-	if os.Getenv("GRENSE_SOAK") == "" {
-		return 40, 0, 2
-	}
-	wanted = 1_000_000
-	if v := os.Getenv("GRENSE_SOAK_ANSWERS"); v != "" {
-		var err error
-		if wanted, err = strconv.ParseInt(v, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return 200, wanted, 16
-}
-
 // sixtyPlaces fills a register.
 func sixtyPlaces(t *testing.T) func(store.Writer) {
 	return func(w store.Writer) {
@@ -114,8 +100,7 @@ func sixtyPlaces(t *testing.T) func(store.Writer) {
 	}
 }
 
-// TestNoAnswerIsOfTwoStates: the file is replaced and reloaded, or written into in place, over and over, while clients read. The long run
-// reads a million answers.
+// TestNoAnswerIsOfTwoStates: the file is replaced and reloaded, or written into in place, over and over, while clients read.
 func TestNoAnswerIsOfTwoStates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
@@ -181,11 +166,14 @@ func TestNoAnswerOfADatabaseIsOfTwoStates(t *testing.T) {
 	s.readStates(t, change)
 }
 
-// readStates reads answers while change brings the data to one state after the other. Each answer is of one state. In the long run the changes are
-// spread over the answers: where one follows the other without a pause, most answers are begun anew, and many are 503.
+// readStates reads answers while change brings the data to one state after the other. Each answer is of one state. In make soak there are more
+// clients, and pauses between the changes: without a pause most answers are begun anew, and many are 503.
 func (s *serving) readStates(t *testing.T, change func(state int)) {
 	t.Helper()
-	changes, wanted, clients := statesSize(t)
+	changes, clients, pause := sharedtest.Rounds(t, 40), 2, 0
+	if sharedtest.Soak(t) > 0 {
+		clients, pause = 16, 200
+	}
 	var answers, searches, refused atomic.Int64
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -193,7 +181,7 @@ func (s *serving) readStates(t *testing.T, change func(state int)) {
 	for n := range clients {
 		running.Go(func() {
 			for i := n; ctx.Err() == nil; i++ {
-				ask, body := markedAnswer(i, wanted > 0), ""
+				ask, body := markedAnswer(i, pause > 0), ""
 				if strings.HasPrefix(ask, "<") {
 					ask, body = "/soap/stedsnavn/v1/SoekServiceWS", ask
 				} else {
@@ -216,10 +204,10 @@ func (s *serving) readStates(t *testing.T, change func(state int)) {
 		})
 	}
 	state := 0
-	for ; (state < changes || answers.Load() < max(wanted, int64(changes))) && !t.Failed(); state++ {
+	for ; (state < changes || answers.Load() < int64(changes)) && !t.Failed(); state++ {
 		change(state + 1)
 		s.waitForState(t, state+1)
-		for until := int64(state) * wanted / int64(5*changes); answers.Load() < min(until, wanted) && !t.Failed(); {
+		for n := 0; n < pause && !t.Failed(); n++ {
 			if _, status, err := marksOf(ctx, s.base+"/collections/ting/items/7", ""); status == http.StatusOK {
 				answers.Add(1)
 			} else if status != http.StatusServiceUnavailable {

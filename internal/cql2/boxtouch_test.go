@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/paulmach/orb"
@@ -13,6 +12,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/sharedtest"
 )
 
 func box(west, south, east, north float64) cql2.BBox {
@@ -102,14 +102,6 @@ func TestBoxWithHeightsComparesThem(t *testing.T) {
 	}
 }
 
-// rounds is the length of a random test.
-func rounds(n int) int {
-	if os.Getenv("GRENSE_SOAK") != "" {
-		return 100 * n
-	}
-	return n
-}
-
 // randomGeometry makes a valid geometry on a coarse grid, so that vertices and edges often meet those of boxes.
 func randomGeometry(r *rand.Rand) orb.Geometry {
 	p := func() orb.Point { return orb.Point{float64(r.IntN(13)) / 2, float64(r.IntN(13)) / 2} }
@@ -145,7 +137,7 @@ func TestBoxTouchesAgreesWithSimpleFeatures(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 2))
 	hits, skipped := 0, 0
-	n := rounds(20000)
+	n := sharedtest.Rounds(t, 20000)
 	for range n {
 		g := randomGeometry(r)
 		data := wkb.MustMarshal(g)
@@ -260,7 +252,7 @@ func TestBoxesNearFewEdges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, hits := rounds(3000), 0
+	n, hits := sharedtest.Rounds(t, 3000), 0
 	for range n {
 		c := orb.Point{300000 + 400000*r.Float64(), 6500000 + 1000000*r.Float64()}
 		size := math.Pow(10, 3+2.4*r.Float64())

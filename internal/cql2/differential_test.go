@@ -15,6 +15,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/sharedtest"
 )
 
 // patterns are the DE-9IM patterns of the predicates (OGC 06-103r4, 6.1.15.3); some hold for certain dimensions only.
@@ -63,7 +64,7 @@ func TestSpatialPredicatesAgreeWithTheIntersectionMatrix(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 4))
 	hits := map[cql2.SpatialOp]int{}
-	n := rounds(1500)
+	n := sharedtest.Rounds(t, 1500)
 	for i := 0; i < n || i < 20*n && seldom(hits, ops, 5); i++ {
 		x, y := randomGeometry(r), randomGeometry(r)
 		if r.IntN(4) == 0 {
@@ -135,7 +136,7 @@ func TestLikeAgreesWithRegularExpressions(t *testing.T) {
 	r := rand.New(rand.NewPCG(rand.Uint64(), 5))
 	letters := []string{"a", "b", "æ", "%", "_", "\\%", "\\_", "%"}
 	hits := 0
-	n := rounds(5000)
+	n := sharedtest.Rounds(t, 5000)
 	for range n {
 		var pattern, expr, s strings.Builder
 		for range r.IntN(6) {

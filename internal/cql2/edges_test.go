@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/sharedtest"
 )
 
 // edged is a record whose geometry is made ready.
@@ -29,7 +30,7 @@ func TestGeometriesMadeReadyGiveTheSameAnswers(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 12))
-	n, hits, ready := rounds(4000), 0, 0
+	n, hits, ready := sharedtest.Rounds(t, 4000), 0, 0
 	for range n {
 		g := randomArea(r)
 		switch r.IntN(8) {

@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/sharedtest"
 )
 
 func TestExtentPromisesOnlyWhatHolds(t *testing.T) {
@@ -74,7 +75,7 @@ func TestExtentOfABoxCoversItInAnotherCRS(t *testing.T) {
 		t.Errorf("across the antimeridian: %v %v", got, ok)
 	}
 	matched := 0
-	for range rounds(3000) {
+	for range sharedtest.Rounds(t, 3000) {
 		ids := []crs.ID{crs.CRS84, crs.UTM32, crs.UTM33, crs.LAEAEurope, crs.LAEANorthPole, crs.WebMercator}
 		boxCRS, stored := ids[r.IntN(len(ids))], ids[r.IntN(len(ids))]
 		toBox, err := crs.Between(crs.CRS84, boxCRS)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"grense/internal/cql2"
+	"grense/internal/sharedtest"
 )
 
 // TestLikeFoldedAgreesWithFoldAndLike takes the short cuts and the long way, with characters that fold to ASCII.
@@ -24,7 +25,7 @@ func TestLikeFoldedAgreesWithFoldAndLike(t *testing.T) {
 		}
 		return string(b)
 	}
-	n, hits := rounds(20000), 0
+	n, hits := sharedtest.Rounds(t, 20000), 0
 	for range n {
 		fold := []string{"casei", "casei", "accenti", "exact", "norm"}[r.IntN(5)]
 		pattern := "%" + text(1+r.IntN(2)) + "%"

@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/sharedtest"
 )
 
 // ragged makes a star around c with n corners, on a grid with step corners to the unit.
@@ -76,7 +77,7 @@ func TestAreasAreTestedAsSimpleFeaturesDoes(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 9))
-	n, hits, skipped := rounds(4000), 0, 0
+	n, hits, skipped := sharedtest.Rounds(t, 4000), 0, 0
 	for range n {
 		a := randomArea(r)
 		var b orb.Geometry
@@ -115,7 +116,7 @@ func TestBoundsPromiseNothingFalse(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 10))
 	known := map[cql2.Truth]int{}
-	n := rounds(4000)
+	n := sharedtest.Rounds(t, 4000)
 	for range n {
 		e := randomPlace(r, 2)
 		b := cql2.NewBounds(e, "g", crs.CRS84, 0)

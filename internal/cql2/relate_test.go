@@ -95,7 +95,7 @@ func TestPredicatesAgreeWhereGeometriesTouch(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 5))
 	hits, pairs, rounded := map[cql2.SpatialOp]int{}, 0, 0
-	n := rounds(3000)
+	n := sharedtest.Rounds(t, 3000)
 	if testing.Short() {
 		n /= 10
 	}

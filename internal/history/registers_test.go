@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"grense/internal/history"
+	"grense/internal/sharedtest"
 )
 
 // register is a made-up table of a register, with every kind of row that it can have.
@@ -381,10 +381,7 @@ func TestRegistersOfOtherCountries(t *testing.T) {
 // totals of series are conserved.
 func TestTranslationsOverRegistersHoldTogether(t *testing.T) {
 	t.Parallel()
-	times := 2000
-	if os.Getenv("GRENSE_SOAK") != "" {
-		times = 100_000
-	}
+	times := sharedtest.Rounds(t, 2000)
 	for name, reg := range registers {
 		s, err := reg.read()
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/paulmach/orb/planar"
 
 	"grense/internal/ingest"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/storetest"
 )
@@ -144,10 +145,7 @@ func random(r *rand.Rand) orb.Geometry {
 // ST_MakeValid reads lines without regard to how often they are drawn; then one of them will do.
 func TestRepairAgreesWithGEOS(t *testing.T) {
 	t.Parallel()
-	n := 400
-	if os.Getenv("GRENSE_SOAK") != "" {
-		n = 50_000
-	}
+	n := sharedtest.Rounds(t, 400)
 	r := rand.New(rand.NewPCG(13, 1))
 	var list [][]byte
 	for range n {

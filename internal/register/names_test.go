@@ -3,19 +3,16 @@ package register_test
 import (
 	"hash/crc32"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"grense/internal/register"
+	"grense/internal/sharedtest"
 )
 
 const seed = 20260101
-
-// soak reports whether long tests are wanted.
-func soak() bool { return os.Getenv("GRENSE_SOAK") == "1" }
 
 func TestNamesAreThoseOfTheRecipe(t *testing.T) {
 	t.Parallel()
@@ -25,7 +22,7 @@ func TestNamesAreThoseOfTheRecipe(t *testing.T) {
 	}{{1_000, 0x2e4dbb37}, {100_000, 0x087fe85a}, {1_100_000, 0xb7fb8014}}
 	n, crc := 0, uint32(0)
 	last := golden[1].n
-	if soak() {
+	if sharedtest.Soak(t) > 0 {
 		last = golden[2].n
 	}
 	for name := range register.Names(seed, last) {
@@ -99,7 +96,7 @@ func TestMixIsSplitmix64(t *testing.T) {
 func TestStedsnummerIsAPermutation(t *testing.T) {
 	t.Parallel()
 	n := uint64(100_000)
-	if soak() {
+	if sharedtest.Soak(t) > 0 {
 		n = register.MaxPlaces
 	}
 	seen := make([]bool, register.MaxPlaces)

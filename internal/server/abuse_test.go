@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"grense/internal/config"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 )
 
@@ -129,10 +129,7 @@ func TestBusyServerRefusesNewWorkButNoPageOfADownload(t *testing.T) {
 
 // TestHangUpsLeaveNothing opens requests and leaves in the middle of the answer.
 func TestHangUpsLeaveNothing(t *testing.T) {
-	n := 500
-	if os.Getenv("GRENSE_SOAK") != "" {
-		n = 10000
-	}
+	n := sharedtest.Rounds(t, 500)
 	a := serve(t, "", func(c *config.Config) { c.Limits.Buffer = 64 << 10 })
 	before := stamped(a.get("/collections/kommuner/items?limit=1000").wants(200).Body)
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()

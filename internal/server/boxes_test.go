@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -72,10 +71,7 @@ func load(t testing.TB, name, id string) string {
 // TestBoxesInEachCRSAgreeWithANaiveLoop compares random boxes with the geometries as delivered in the CRS of the box.
 func TestBoxesInEachCRSAgreeWithANaiveLoop(t *testing.T) {
 	t.Parallel()
-	n, m := 100, 10
-	if os.Getenv("GRENSE_SOAK") != "" {
-		n, m = 1000, 100
-	}
+	n, m := sharedtest.Rounds(t, 100), sharedtest.Rounds(t, 10)
 	for name, tt := range map[string]struct {
 		file, id string
 		boxes    int
@@ -87,8 +83,8 @@ func TestBoxesInEachCRSAgreeWithANaiveLoop(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "france" && os.Getenv("GRENSE_SOAK") == "" {
-				t.Skip("35,357 communes are for the long loops: GRENSE_SOAK=1")
+			if name == "france" && sharedtest.Soak(t) == 0 {
+				t.Skip("35,357 communes are part of make soak")
 			}
 			a := serve(t, load(t, tt.file, tt.id), nil)
 			for _, id := range tt.systems {

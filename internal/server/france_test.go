@@ -190,8 +190,8 @@ func BenchmarkFilters(b *testing.B) {
 
 // TestSearchOfFrance compares the index of words with a reading of all names.
 func TestSearchOfFrance(t *testing.T) {
-	if os.Getenv("GRENSE_SOAK") == "" {
-		t.Skip("takes long; GRENSE_SOAK=1 runs it")
+	if sharedtest.Soak(t) == 0 {
+		t.Skip("part of make soak")
 	}
 	shared(t, "france/france-communes-2018.geojsonl.gz")
 	path, err := france()

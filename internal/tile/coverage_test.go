@@ -135,7 +135,7 @@ func python(t *testing.T) string {
 			return p
 		}
 	}
-	if os.Getenv("GRENSE_ACCEPT") != "" || os.Getenv("GRENSE_SOAK") != "" {
+	if os.Getenv("GRENSE_ACCEPT") != "" || sharedtest.Soak(t) > 0 {
 		t.Fatal("no shapely 2.1; run make client-tools")
 	}
 	t.Skip("no shapely 2.1; make client-tools installs it")
@@ -336,10 +336,10 @@ func TestAcceptTilesByShapely(t *testing.T) {
 	})
 }
 
-// TestSoakTilesByShapely is TestAcceptTilesByShapely for all tiles to level 9 and 10,000 seeded ones above it. GRENSE_SOAK_TILES chooses by name.
+// TestSoakTilesByShapely is TestAcceptTilesByShapely for seeded tiles above level 5, 500 for each round. GRENSE_SOAK_TILES chooses by name.
 func TestSoakTilesByShapely(t *testing.T) {
-	if os.Getenv("GRENSE_SOAK") == "" {
-		t.Skip("long: make soak")
+	if sharedtest.Soak(t) == 0 {
+		t.Skip("part of make soak")
 	}
 	for _, x := range []struct {
 		name   string
@@ -364,9 +364,9 @@ func TestSoakTilesByShapely(t *testing.T) {
 			defer m.Close()
 			st, j := x.open(), x.judged
 			_, last := find(t, j.set).Levels()
-			j.whole, j.seed = 9, 7
+			j.whole, j.seed = 5, rand.Uint64()
 			last = min(last, ready(t, m, st, j.set, j.collection).Last)
-			j.more = 10_000 / max(1, last-j.whole)
+			j.more = sharedtest.Rounds(t, 500) / max(1, last-j.whole)
 			j.judge(t, m, st)
 		})
 	}

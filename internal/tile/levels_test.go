@@ -24,6 +24,7 @@ import (
 	"grense/internal/demo"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
@@ -387,8 +388,8 @@ func copied(t *testing.T, from store.Store, collection string) store.Store {
 
 // TestSoakBothStoresGiveTheSameTiles: a file and a copy of it in a database make the same archive, byte by byte, and the same tiles in a grid of the country.
 func TestSoakBothStoresGiveTheSameTiles(t *testing.T) {
-	if os.Getenv("GRENSE_SOAK") == "" {
-		t.Skip("long: make soak")
+	if sharedtest.Soak(t) == 0 {
+		t.Skip("part of make soak")
 	}
 	for _, x := range []struct {
 		name, collection, set string

@@ -19,6 +19,7 @@ import (
 
 	"grense/internal/geo/locate"
 	"grense/internal/geo/wkb"
+	"grense/internal/sharedtest"
 	"grense/internal/store/storetest"
 )
 
@@ -26,13 +27,10 @@ var cluster storetest.Cluster
 
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
-// compared is the layer that others answer for, too, and how many places in it: 10 million in the long run.
+// compared is the layer that others answer for, too, and how many places in it.
 func compared(t *testing.T, few int) ([]orb.Geometry, int) {
 	t.Helper()
-	if os.Getenv("GRENSE_SOAK") != "" {
-		few = 10_000_000
-	}
-	return layer(t, "norway/robhop-2024/Kommuner-M.geojson.gz"), few
+	return layer(t, "norway/robhop-2024/Kommuner-M.geojson.gz"), min(10_000_000, sharedtest.Rounds(t, few))
 }
 
 // places are random ones in the boxes of areas and, one in a hundred, their vertices.
@@ -170,10 +168,10 @@ sys.stdout.buffer.write(hits.T.astype("<i4").tobytes())`
 // TestAcceptGEOSFindsTheSameAreas also runs in the long run.
 func TestAcceptGEOSFindsTheSameAreas(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("GRENSE_ACCEPT") == "" && os.Getenv("GRENSE_SOAK") == "" {
+	if os.Getenv("GRENSE_ACCEPT") == "" && sharedtest.Soak(t) == 0 {
 		t.Skip("make accept and make soak ask GEOS")
 	}
-	areas, n := compared(t, 1_000_000)
+	areas, n := compared(t, 100_000)
 	python, err := filepath.Abs("../../../bin/clients/python/bin/python")
 	if err != nil || exec.Command(python, "-c", "import shapely").Run() != nil {
 		if python = "python3"; exec.Command(python, "-c", "import shapely").Run() != nil {

@@ -17,6 +17,7 @@ import (
 	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
@@ -138,10 +139,7 @@ func TestPagesOfPlacesAgreeWithThoseOfSQL(t *testing.T) {
 
 func pagesOfPlaces(t *testing.T, s *gpkg.Store) {
 	t.Helper()
-	n := 60
-	if os.Getenv("GRENSE_SOAK") != "" {
-		n = 3000
-	}
+	n := sharedtest.Rounds(t, 60)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 3))

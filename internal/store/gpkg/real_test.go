@@ -55,7 +55,7 @@ func TestRealFilesArriveWhole(t *testing.T) {
 					t.Errorf("%s: count %d, the table has %d rows", c.ID, c.Count, len(want))
 				}
 				for limit := 1; limit <= 40; limit++ {
-					if len(want) > 1000 && limit%13 != 0 && os.Getenv("GRENSE_SOAK") == "" {
+					if len(want) > 1000 && limit%13 != 0 && sharedtest.Soak(t) == 0 {
 						continue
 					}
 					crawlRaw(t, s, c, limit, want)

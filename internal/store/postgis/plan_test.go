@@ -4,7 +4,6 @@ package postgis_test
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"grense/internal/demo"
 	"grense/internal/placename"
 	"grense/internal/register"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
 )
@@ -32,13 +32,13 @@ func (a *asked) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 }
 
 // TestRegisterPlans looks at how the server answers searches of a register with statistics: which index drives them, that no table is read
-// whole, and that nothing is sorted where an index has the order. With GRENSE_SOAK the register has 50,000 places, else 10,000. Making it
+// whole, and that nothing is sorted where an index has the order. In make soak the register has 50,000 places, else 10,000. Making it
 // takes too long with the race detector.
 func TestRegisterPlans(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	places := 10_000
-	if os.Getenv("GRENSE_SOAK") != "" {
+	if sharedtest.Soak(t) > 0 {
 		places = 50_000
 	}
 	url := cluster.Database(t)

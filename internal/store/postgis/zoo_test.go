@@ -20,6 +20,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
 	"grense/internal/store/storetest"
@@ -346,15 +347,6 @@ func wrongError(err error) string {
 	return "error " + err.Error()
 }
 
-func zooTables() int {
-	if os.Getenv("GRENSE_SOAK") == "1" {
-		return 200
-	}
-	return 20
-}
-
-func zooStatements() int { return 5 * zooTables() }
-
 // TestZoo: random tables are each served right or refused by name, at the start and while their definitions change under eight readers.
 func TestZoo(t *testing.T) {
 	if testing.Short() {
@@ -368,7 +360,7 @@ func TestZoo(t *testing.T) {
 	t.Logf("GRENSE_TEST_SEED=%d", seed)
 	url := cluster.Database(t)
 	role, asRole := storetest.Role(t, url, "")
-	z := newZoo(seed, zooTables(), role)
+	z := newZoo(seed, min(200, sharedtest.Rounds(t, 20)), role)
 	run(t, url, z.sql.String())
 	z.dir = t.TempDir()
 	s := openStore(t, asRole, postgis.Options{Poll: 100 * time.Millisecond, Dir: z.dir})
@@ -536,7 +528,7 @@ func (z *zoo) underChanges(t *testing.T, s *postgis.Store, url, asRole string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done, statements := 0, zooStatements()
+	done, statements := 0, sharedtest.Rounds(t, 100)
 	for n := 0; done < statements && len(faults) == 0; n++ {
 		short, cancel := context.WithTimeout(ctx, 10*time.Second)
 		if _, err := admin.Exec(short, z.change(n), pgx.QueryExecModeSimpleProtocol); err == nil { // many do not fit their table

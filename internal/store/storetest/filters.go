@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 )
 
@@ -194,11 +194,11 @@ func usesRelation(e cql2.Expr) (found bool) {
 	return found
 }
 
-// exerciseRandom asks random questions of every kind of node. GRENSE_SOAK=1 asks many more, of a new seed each time.
+// exerciseRandom asks random questions of every kind of node. In make soak these are more, of a new seed each time.
 func exerciseRandom(t *testing.T, s store.Store, d *dataset) {
 	n, seed := 2100, uint64(7)
-	if os.Getenv("GRENSE_SOAK") != "" {
-		n, seed = 100_000, rand.Uint64()
+	if sharedtest.Soak(t) > 0 {
+		n, seed = sharedtest.Rounds(t, n), rand.Uint64()
 	}
 	t.Logf("seed %d", seed)
 	kinds := map[reflect.Type]bool{}

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/sharedtest"
 	"grense/internal/store"
 )
 
@@ -105,15 +105,15 @@ func Anys[T any](list []T) []any {
 }
 
 // ExerciseNumbers asks a collection with those rows for 1,000 random comparisons of numbers, and sorts by each property.
-// Matches are those of cql2.Eval, values are served with all digits. GRENSE_SOAK=1 asks many more, of a new seed.
+// Matches are those of cql2.Eval, values are served with all digits. In make soak these are more, of a new seed.
 func ExerciseNumbers(t *testing.T, s store.Store, collection string, rows []NumberRow) {
 	t.Helper()
 	c := find(t, s, collection)
 	names := slices.Sorted(maps.Keys(rows[0].Values))
 	served(t, s, c, rows, names)
 	n, seed := 1000, uint64(11)
-	if os.Getenv("GRENSE_SOAK") != "" {
-		n, seed = 30_000, rand.Uint64()
+	if sharedtest.Soak(t) > 0 {
+		n, seed = sharedtest.Rounds(t, n), rand.Uint64()
 	}
 	t.Logf("seed %d", seed)
 	g := numberFilters{rand.New(rand.NewPCG(seed, 1)), names}
